@@ -79,6 +79,15 @@ void *qdq_arena_array(qdq_arena *a, size_t n, size_t elem_size)
     return qdq_arena_alloc(a, n * elem_size);
 }
 
+void *qdq_arena_copy(qdq_arena *a, const void *from, size_t n, size_t elem_size)
+{
+    void *to = qdq_arena_array(a, n > 0 ? n : 1, elem_size);
+
+    if (to != NULL && n > 0)
+        memcpy(to, from, n * elem_size);
+    return to;
+}
+
 char *qdq_arena_strndup(qdq_arena *a, const char *s, size_t n)
 {
     char *copy = n == SIZE_MAX ? NULL : qdq_arena_alloc(a, n + 1);

@@ -31,7 +31,9 @@ typedef struct qdq_arena_mark {
 
 void *qdq_arena_alloc(qdq_arena *a, size_t size);                /* NULL: out of memory */
 void *qdq_arena_array(qdq_arena *a, size_t n, size_t elem_size); /* checks n * elem_size */
-char *qdq_arena_strndup(qdq_arena *a, const char *s, size_t n);  /* adds the NUL */
+/* A copy of n elements. NULL: out of memory. */
+void *qdq_arena_copy(qdq_arena *a, const void *from, size_t n, size_t elem_size);
+char *qdq_arena_strndup(qdq_arena *a, const char *s, size_t n); /* adds the NUL */
 char *qdq_arena_strdup(qdq_arena *a, const char *s);
 char *qdq_arena_printf(qdq_arena *a, const char *fmt, ...) QDQ_PRINTF(2, 3);
 char *qdq_arena_vprintf(qdq_arena *a, const char *fmt, va_list args) QDQ_PRINTF(2, 0);

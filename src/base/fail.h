@@ -3,12 +3,19 @@
 #define QDQ_FAIL_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 #include "qdq/status.h"
 
 /* Fills *err (may be NULL) and returns `code`: return qdq_fail(err, QDQ_E_FORMAT, "..."); */
 qdq_status qdq_fail(qdq_error *err, qdq_status code, const char *fmt, ...) QDQ_PRINTF(3, 4);
 qdq_status qdq_nomem(qdq_error *err);
+
+/* QDQ_OK if `ok`, which says that memory was there; else qdq_nomem(). */
+static inline qdq_status qdq_allocated(bool ok, qdq_error *err)
+{
+    return ok ? QDQ_OK : qdq_nomem(err);
+}
 
 /* Puts a place in front of the text that is already there: "resnet.onnx: tensor 'w': ...".
  * QDQ_E_INTERRUPTED stays as it is: an interrupt has no place. */

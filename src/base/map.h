@@ -46,6 +46,37 @@ qdq_map_value *qdq_map_put(qdq_map *m, const char *key, bool *is_new);
 qdq_map_value *qdq_map_put_n(qdq_map *m, const char *key, size_t size, bool *is_new);
 qdq_map_value *qdq_map_put_int(qdq_map *m, uint64_t key, bool *is_new);
 
+/* The pointer of a key, or NULL. */
+static inline void *qdq_map_get_ptr(const qdq_map *m, const char *key)
+{
+    const qdq_map_value *v = qdq_map_get(m, key);
+
+    return v != NULL ? v->ptr : NULL;
+}
+
+/* Sets the value of a key. False: out of memory, also where that left no key (NULL). */
+static inline bool qdq_map_set_ptr(qdq_map *m, const char *key, const void *ptr)
+{
+    qdq_map_value *v = key != NULL ? qdq_map_put(m, key, NULL) : NULL;
+
+    if (v != NULL)
+        v->ptr = (void *)(uintptr_t)ptr;
+    return v != NULL;
+}
+static inline bool qdq_map_set_num(qdq_map *m, const char *key, uint64_t num)
+{
+    qdq_map_value *v = key != NULL ? qdq_map_put(m, key, NULL) : NULL;
+
+    if (v != NULL)
+        v->num = num;
+    return v != NULL;
+}
+/* The same, unless the key is there already. */
+static inline bool qdq_map_set_first(qdq_map *m, const char *key, uint64_t num)
+{
+    return qdq_map_get(m, key) != NULL || qdq_map_set_num(m, key, num);
+}
+
 /* Lets the entry that put gave `place` for refer to the same text elsewhere, where it lives on. */
 void qdq_map_set_key(qdq_map_value *place, const char *key);
 

@@ -400,8 +400,28 @@ static inline qdq_value *qdq_node_out(const qdq_node *n, uint32_t i)
 }
 
 /* The tensor of a value that is known now: an initializer that no caller can override (not an
- * input, or IR version below 4), or the output of a Constant node with a `value`. Else NULL. */
+ * input, or IR version below 4), or the output of a Constant node with a `value`. Else NULL, as for
+ * v NULL. */
 const qdq_tensor *qdq_value_const(const qdq_value *v);
+
+/* The same of input i of n. */
+static inline const qdq_tensor *qdq_node_const(const qdq_node *n, uint32_t i)
+{
+    return qdq_value_const(qdq_node_in(n, i));
+}
+
+/* The type of the elements of a tensor; QDQ_UNDEFINED: not known, no tensor, or v is NULL. */
+static inline qdq_elem qdq_value_elem(const qdq_value *v)
+{
+    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem
+                                                                            : QDQ_UNDEFINED;
+}
+
+/* QuantizeLinear or DequantizeLinear? */
+static inline bool qdq_node_is_qdq(const qdq_node *n)
+{
+    return n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR;
+}
 
 /* True if an output of the node is read, in a subgraph maybe, or is a graph output. */
 bool qdq_node_is_read(const qdq_node *n);

@@ -69,6 +69,8 @@ const qdq_tensor *qdq_value_const(const qdq_value *v)
 {
     const qdq_attr *a;
 
+    if (v == NULL)
+        return NULL;
     if (v->init != NULL)
         return v->is_input && v->graph->model->ir_version >= 4 ? NULL : v->init;
     if (v->producer == NULL || v->producer->op != QDQ_OP_CONSTANT)

@@ -42,7 +42,7 @@ qdq_status qdq_quantize_plan(const qdq_quantizing *q, qdq_error *err)
                     q->target->name, engine, qdq_engine_get_info(q->engine)->name);
     QDQ_TRY(qdq_place_all(q, err));
     p->placement_only = (q->data == NULL || qdq_data_is_random(q->data)) && is_calibrated(p);
-    return qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(qdq_plan_finish(p), err);
 }
 
 /* --- finish ----------------------------------------------------------------------------------- */
@@ -130,7 +130,7 @@ static qdq_status place_alone(const qdq_quantizing *q, qdq_error *err)
 {
     QDQ_TRY(qdq_place_for(q, err));
     QDQ_TRY(qdq_place_inside(q, err));
-    return qdq_plan_finish(q->plan) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(qdq_plan_finish(q->plan), err);
 }
 
 /* Fits the target to model and processor, prepares the model, and makes its plan, or with `place`

@@ -91,9 +91,9 @@ qdq_status qdq_take_rest(const qdq_plan_rest *from, qdq_plan *p, qdq_error *err)
                                 qdq_arena_strdup(&p->arena, f->op),
                                 qdq_arena_strdup(&p->arena, f->reason)};
 
-        if (entry.node == NULL || entry.op == NULL || entry.reason == NULL ||
-            !QDQ_PUSH(&p->arena, &p->rest.keep, entry))
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(entry.node != NULL && entry.op != NULL && entry.reason != NULL &&
+                                  QDQ_PUSH(&p->arena, &p->rest.keep, entry),
+                              err));
     }
     return QDQ_OK;
 }
@@ -115,8 +115,7 @@ static qdq_status calibrate(const qdq_quantizing *q, qdq_calib_names *empty, qdq
 /* Ends the list, which is not counted. */
 static qdq_status end_list(qdq_plan *p, qdq_calib_names *list, qdq_error *err)
 {
-    if (!QDQ_PUSH(&p->arena, list, NULL))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(QDQ_PUSH(&p->arena, list, NULL), err));
     list->n--;
     return QDQ_OK;
 }

@@ -198,8 +198,7 @@ static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
                          opts->equalize ? "," : "", opts->equalize ? equalize_pass(t) : "");
     char *text;
 
-    if (passes == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(passes != NULL, err));
     QDQ_TRY(qdq_pass_pipeline(passes, t, &text, err));
     p->clean = qdq_arena_strdup(&p->arena, text);
     qdq_free(text);
@@ -213,7 +212,7 @@ static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
         p->cpu = qdq_cpu_name(qdq_target_cpu(opts->cpu));
     QDQ_TRY(qdq_rest_begin(m, t, p, err));
     QDQ_TRY(qdq_model_fingerprint(m, &p->arena, &p->model, err));
-    return p->target != NULL && p->clean != NULL ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(p->target != NULL && p->clean != NULL, err);
 }
 
 qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, qdq_quantize_opts *opts,
@@ -258,9 +257,9 @@ qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err
     p->n_layernorms = first->n_layernorms;
     p->rest.widened = first->rest.widened;
     for (size_t i = 0; i < first->rest.was_float.n; i++)
-        if (!QDQ_PUSH(&p->arena, &p->rest.was_float,
-                      qdq_arena_strdup(&p->arena, first->rest.was_float.at[i])) ||
-            p->rest.was_float.at[i] == NULL)
-            return qdq_nomem(err);
-    return p->model != NULL && p->target != NULL && p->clean != NULL ? QDQ_OK : qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(QDQ_PUSH(&p->arena, &p->rest.was_float,
+                                       qdq_arena_strdup(&p->arena, first->rest.was_float.at[i])) &&
+                                  p->rest.was_float.at[i] != NULL,
+                              err));
+    return qdq_allocated(p->model != NULL && p->target != NULL && p->clean != NULL, err);
 }

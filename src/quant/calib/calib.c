@@ -26,57 +26,31 @@ qdq_calib_slot *qdq_calib_find(const qdq_calibration *c, const char *tensor)
     return v != NULL ? &c->slots.at[v->num] : NULL;
 }
 
-/* The first member of a group leads it. */
-static qdq_status join_group(qdq_calibration *c, qdq_map *groups, const qdq_plan_tensor *t,
-                             size_t slot, qdq_error *err)
-{
-    bool is_new;
-
-    if (t->group == NULL || t->like != NULL)
-        return QDQ_OK;
-    qdq_map_value *v = qdq_map_put(groups, t->group, &is_new);
-    if (v == NULL)
-        return qdq_nomem(err);
-    if (is_new)
-        v->num = slot;
-    c->slots.at[slot].leader = v->num;
-    return QDQ_OK;
-}
-
-static qdq_status add_slot(qdq_calibration *c, qdq_map *groups, const qdq_plan_tensor *t,
+/* Adds a slot, unless its tensor has one. */
+static qdq_status add_slot(qdq_calibration *c, const char *name, qdq_elem type, bool watched,
                            qdq_error *err)
 {
-    const char *name = t->like != NULL ? t->like : t->tensor;
-    qdq_calib_slot slot = {.name = name, .type = qdq_plan_asked(t), .leader = c->slots.n};
-    bool is_new;
-    qdq_map_value *v = qdq_map_put(&c->by_name, name, &is_new);
+    qdq_calib_slot slot = {.name = name, .type = type, .leader = c->slots.n, .watched = watched};
 
-    if (v == NULL)
-        return qdq_nomem(err);
-    if (is_new) {
-        v->num = c->slots.n;
-        if (!QDQ_PUSH(&c->scratch, &c->slots, slot))
-            return qdq_nomem(err);
-    }
-    return join_group(c, groups, t, v->num, err);
+    return qdq_allocated(qdq_map_get(&c->by_name, name) != NULL ||
+                             (QDQ_PUSH(&c->scratch, &c->slots, slot) &&
+                              qdq_map_set_num(&c->by_name, name, c->slots.n - 1)),
+                         err);
 }
 
-/* An operand of a join that no entry speaks of. */
-static qdq_status add_watched(qdq_calibration *c, const char *name, qdq_error *err)
+/* The first member of a group leads it. */
+static qdq_status add_entry(qdq_calibration *c, qdq_map *groups, const qdq_plan_tensor *t,
+                            qdq_error *err)
 {
-    qdq_calib_slot slot = {.name = name,
-                           .type = c->q->target->format.activation.type,
-                           .leader = c->slots.n,
-                           .watched = true};
-    bool is_new;
-    qdq_map_value *v = qdq_map_put(&c->by_name, name, &is_new);
+    const char *name = t->like != NULL ? t->like : t->tensor;
 
-    if (v == NULL)
-        return qdq_nomem(err);
-    if (!is_new)
+    QDQ_TRY(add_slot(c, name, qdq_plan_asked(t), false, err));
+    if (t->group == NULL || t->like != NULL)
         return QDQ_OK;
-    v->num = c->slots.n;
-    return QDQ_PUSH(&c->scratch, &c->slots, slot) ? QDQ_OK : qdq_nomem(err);
+    const uint64_t slot = qdq_map_get(&c->by_name, name)->num;
+    QDQ_TRY(qdq_allocated(qdq_map_set_first(groups, t->group, slot), err));
+    c->slots.at[slot].leader = qdq_map_get(groups, t->group)->num;
+    return QDQ_OK;
 }
 
 static qdq_status add_slots(qdq_calibration *c, qdq_error *err)
@@ -86,11 +60,12 @@ static qdq_status add_slots(qdq_calibration *c, qdq_error *err)
 
     for (size_t i = 0; i < c->q->plan->tensors.n && st == QDQ_OK; i++)
         if (!c->q->plan->tensors.at[i].known)
-            st = add_slot(c, &groups, &c->q->plan->tensors.at[i], err);
+            st = add_entry(c, &groups, &c->q->plan->tensors.at[i], err);
     for (size_t i = 0; i < c->q->plan->joins.n; i++)
         for (size_t k = 0; k < c->q->plan->joins.at[i].n_operands && st == QDQ_OK; k++)
             if (!c->q->plan->joins.at[i].known)
-                st = add_watched(c, c->q->plan->joins.at[i].operands[k], err);
+                st = add_slot(c, c->q->plan->joins.at[i].operands[k],
+                              c->q->target->format.activation.type, true, err);
     qdq_map_free(&groups);
     return st;
 }
@@ -144,8 +119,8 @@ static qdq_status add_observers(qdq_calibration *c, qdq_error *err)
         if (c->slots.at[i].cached)
             continue;
         c->slots.at[i].observer = qdq_observer_new(c->method, c->percentile);
-        if (c->slots.at[i].observer == NULL || !qdq_calib_begin_folds(c, &c->slots.at[i]))
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(
+            c->slots.at[i].observer != NULL && qdq_calib_begin_folds(c, &c->slots.at[i]), err));
     }
     return QDQ_OK;
 }
@@ -156,7 +131,7 @@ static qdq_status observe_constants(qdq_calibration *c, qdq_error *err)
     for (size_t i = 0; i < c->slots.n; i++) {
         qdq_calib_slot *s = &c->slots.at[i];
         const qdq_value *v = qdq_graph_find(c->q->m->graph, s->name);
-        const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+        const qdq_tensor *t = qdq_value_const(v);
         qdq_arena_mark mark = qdq_arena_get_mark(&c->scratch);
         float *x;
 
@@ -166,8 +141,7 @@ static qdq_status observe_constants(qdq_calibration *c, qdq_error *err)
             continue;
         qdq_calib_free_folds(c, s);
         QDQ_TRY(qdq_tensor_floats(t, &c->scratch, &x, err));
-        if (!qdq_observer_add(s->observer, x, (size_t)t->count))
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(qdq_observer_add(s->observer, x, (size_t)t->count), err));
         qdq_arena_reset(&c->scratch, mark);
     }
     return QDQ_OK;
@@ -188,7 +162,7 @@ static qdq_status observe_array(void *ctx, size_t sample, const char *name, cons
     if (a->elem != QDQ_FLOAT)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': %s, expected float", name,
                         qdq_elem_name(a->elem));
-    return qdq_calib_observe(c, s, sample, a->data, n) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(qdq_calib_observe(c, s, sample, a->data, n), err);
 }
 
 /* First those whose range is asked for, then those whose mean alone is; NULL: nothing is asked of

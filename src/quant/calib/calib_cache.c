@@ -70,7 +70,7 @@ static qdq_status read_line(qdq_cache *c, const char *line, size_t size, qdq_err
                         (double)scale);
     qdq_cached_range r = {qdq_arena_strndup(&c->arena, line, (size_t)(colon - line)),
                           {-high, high}};
-    return r.tensor != NULL && QDQ_PUSH(&c->arena, &c->ranges, r) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(r.tensor != NULL && QDQ_PUSH(&c->arena, &c->ranges, r), err);
 }
 
 static qdq_status read_lines(qdq_cache *c, const char *text, size_t size, qdq_error *err)
@@ -137,15 +137,10 @@ static qdq_status read_ours(qdq_cache *c, const char *text, size_t size, const c
 static qdq_status check_twice(const qdq_cache *c, qdq_map *seen, qdq_error *err)
 {
     for (size_t i = 0; i < c->ranges.n; i++) {
-        const qdq_cached_range *r = &c->ranges.at[i], *first;
-        bool is_new;
-        qdq_map_value *v = qdq_map_put(seen, r->tensor, &is_new);
+        const qdq_cached_range *r = &c->ranges.at[i], *first = qdq_map_get_ptr(seen, r->tensor);
 
-        if (v == NULL)
-            return qdq_nomem(err);
-        if (is_new)
-            v->num = i;
-        first = &c->ranges.at[v->num];
+        QDQ_TRY(qdq_allocated(first != NULL || qdq_map_set_ptr(seen, r->tensor, r), err));
+        first = first != NULL ? first : r;
         if (first->range.low != r->range.low || first->range.high != r->range.high)
             return qdq_fail(err, QDQ_E_FORMAT,
                             "tensor '%s': found the ranges %.9g to %.9g and %.9g to %.9g, expected "

@@ -7,8 +7,8 @@
 
 #include "base/fail.h"
 
-static qdq_plan_mean *find(const qdq_plan *p, const qdq_map *index, const char *tensor, int axis,
-                           size_t n)
+const qdq_plan_mean *qdq_means_find(const qdq_plan *p, const qdq_map *index, const char *tensor,
+                                    int axis, size_t n)
 {
     const qdq_map_value *at = qdq_map_get(index, tensor);
 
@@ -18,19 +18,13 @@ static qdq_plan_mean *find(const qdq_plan *p, const qdq_map *index, const char *
     return NULL;
 }
 
-const qdq_plan_mean *qdq_means_find(const qdq_plan *p, const qdq_map *index, const char *tensor,
-                                    int axis, size_t n)
-{
-    return find(p, index, tensor, axis, n);
-}
-
 bool qdq_means_want(qdq_plan *p, qdq_map *index, const char *tensor, int axis, size_t n,
                     unsigned folds)
 {
     qdq_plan_mean mean = {.axis = axis, .n = n, .rows = folds > 1 ? folds : 1};
     bool is_new;
 
-    if (find(p, index, tensor, axis, n) != NULL)
+    if (qdq_means_find(p, index, tensor, axis, n) != NULL)
         return true;
     mean.tensor = qdq_arena_strdup(&p->arena, tensor);
     mean.sum = qdq_arena_array(&p->arena, mean.rows * n + 1, sizeof *mean.sum);
@@ -51,15 +45,8 @@ bool qdq_means_want(qdq_plan *p, qdq_map *index, const char *tensor, int axis, s
 
 qdq_status qdq_means_index(qdq_plan *p, qdq_map *index, qdq_error *err)
 {
-    for (size_t i = 0; i < p->means.n; i++) {
-        bool is_new;
-        qdq_map_value *at = qdq_map_put(index, p->means.at[i].tensor, &is_new);
-
-        if (at == NULL)
-            return qdq_nomem(err);
-        if (is_new)
-            at->num = i;
-    }
+    for (size_t i = 0; i < p->means.n; i++)
+        QDQ_TRY(qdq_allocated(qdq_map_set_first(index, p->means.at[i].tensor, i), err));
     return QDQ_OK;
 }
 

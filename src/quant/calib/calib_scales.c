@@ -150,9 +150,9 @@ static qdq_status pool_groups(qdq_calibration *c, qdq_error *err)
             continue;
         if (leader->observer == NULL)
             leader->observer = qdq_observer_new(c->method, c->percentile);
-        if (leader->observer == NULL || !pool_folds(c, leader, s) ||
-            !qdq_observer_pool(leader->observer, s->observer))
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(leader->observer != NULL && pool_folds(c, leader, s) &&
+                                  qdq_observer_pool(leader->observer, s->observer),
+                              err));
     }
     return QDQ_OK;
 }
@@ -215,7 +215,7 @@ static qdq_status report_empty(const qdq_calibration *c, const qdq_calib_slot *s
 {
     const char *name = qdq_arena_strdup(&c->q->plan->arena, s->name);
 
-    return name != NULL && QDQ_PUSH(&c->q->plan->arena, empty, name) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(name != NULL && QDQ_PUSH(&c->q->plan->arena, empty, name), err);
 }
 
 /* What codes of another type than the leader's have, beside those: a range that was searched for
@@ -226,8 +226,7 @@ static qdq_status range_for(const qdq_calib_slot *leader, qdq_elem asked, const 
     *r = leader->range;
     if (asked == leader->type || leader->observer == NULL || qdq_observer_empty(leader->observer))
         return QDQ_OK;
-    if (!qdq_observer_range(leader->observer, scheme, r, NULL))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(qdq_observer_range(leader->observer, scheme, r, NULL), err));
     if (leader->cached)
         *r = both(leader->range, *r);
     return QDQ_OK;
@@ -307,7 +306,7 @@ static qdq_status set_fold(const qdq_calibration *c, unsigned k, qdq_error *err)
 static qdq_status set_folds(qdq_calibration *c, const qdq_calib_slot *before, qdq_error *err)
 {
     qdq_calib_slot *all = qdq_arena_array(&c->scratch, c->slots.n + 1, sizeof *all);
-    qdq_status st = all != NULL ? QDQ_OK : qdq_nomem(err);
+    qdq_status st = qdq_allocated(all != NULL, err);
 
     for (size_t i = 0; i < c->q->plan->tensors.n && st == QDQ_OK; i++) {
         qdq_plan_tensor *entry = &c->q->plan->tensors.at[i];
@@ -318,7 +317,7 @@ static qdq_status set_folds(qdq_calibration *c, const qdq_calib_slot *before, qd
         if (entry->known || leader_of(c, entry)->fold == NULL)
             continue;
         entry->fold = qdq_arena_array(&c->q->plan->arena, c->n_folds, sizeof *entry->fold);
-        st = entry->fold != NULL ? QDQ_OK : qdq_nomem(err);
+        st = qdq_allocated(entry->fold != NULL, err);
     }
     if (st != QDQ_OK)
         return st;
@@ -378,8 +377,7 @@ qdq_status qdq_calib_scales(qdq_calibration *c, qdq_calib_names *empty, qdq_erro
     QDQ_TRY(pool_groups(c, err));
     join_cached(c);
     qdq_calib_slot *before = qdq_arena_array(&c->scratch, c->slots.n + 1, sizeof *before);
-    if (before == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(before != NULL, err));
     if (c->slots.n > 0)
         memcpy(before, c->slots.at, c->slots.n * sizeof *before);
     note_signs(c);

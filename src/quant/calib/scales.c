@@ -19,8 +19,7 @@ static qdq_status add_member(keys *k, const qdq_plan_tensor *t, qdq_error *err)
 {
     qdq_map_value *v = qdq_map_put(&k->groups, t->group, NULL);
 
-    if (v == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(v != NULL, err));
     v->num = XXH3_64bits_withSeed(t->tensor, strlen(t->tensor) + 1, v->num + 1);
     return QDQ_OK;
 }
@@ -55,22 +54,19 @@ typedef struct scale {
 } scale;
 
 /* Folds are copied: their numbers change places while a plan is judged. */
-static qdq_status take(const qdq_scales *s, const scale *from, qdq_plan *plan, qdq_plan_tensor *t,
-                       qdq_error *err)
+static qdq_status take_scale(const qdq_scales *s, const scale *from, qdq_plan *plan,
+                             qdq_plan_tensor *t, qdq_error *err)
 {
     t->qparam = from->qparam;
     t->fold = NULL;
     plan->n_folds = s->n_folds;
     if (from->fold == NULL)
         return QDQ_OK;
-    t->fold = qdq_arena_array(&plan->arena, s->n_folds, sizeof *t->fold);
-    if (t->fold == NULL)
-        return qdq_nomem(err);
-    memcpy(t->fold, from->fold, s->n_folds * sizeof *t->fold);
-    return QDQ_OK;
+    t->fold = qdq_arena_copy(&plan->arena, from->fold, s->n_folds, sizeof *t->fold);
+    return qdq_allocated(t->fold != NULL, err);
 }
 
-static qdq_status give(const qdq_scales *s, keys *k, qdq_plan *plan, qdq_error *err)
+static qdq_status give_scales(const qdq_scales *s, keys *k, qdq_plan *plan, qdq_error *err)
 {
     for (size_t i = 0; i < plan->tensors.n; i++) {
         qdq_plan_tensor *t = &plan->tensors.at[i];
@@ -78,13 +74,12 @@ static qdq_status give(const qdq_scales *s, keys *k, qdq_plan *plan, qdq_error *
         if (t->known)
             continue;
         const char *key = key_of(k, t, &k->scratch);
-        if (key == NULL)
-            return qdq_nomem(err);
-        const qdq_map_value *v = qdq_map_get(&s->by_use, key);
-        if (v == NULL)
+        QDQ_TRY(qdq_allocated(key != NULL, err));
+        const scale *kept = qdq_map_get_ptr(&s->by_use, key);
+        if (kept == NULL)
             continue;
         t->asked = qdq_plan_asked(t); /* of a part that is taken back it counts again */
-        QDQ_TRY(take(s, v->ptr, plan, t, err));
+        QDQ_TRY(take_scale(s, kept, plan, t, err));
         t->given = true;
     }
     return QDQ_OK;
@@ -111,7 +106,7 @@ static qdq_status take_back_parts(const qdq_plan *plan, qdq_error *err)
         t->known |= t->given;
     }
     qdq_map_free(&broken);
-    return ok ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(ok, err);
 }
 
 qdq_status qdq_scales_give(const qdq_scales *s, qdq_plan *plan, qdq_error *err)
@@ -120,7 +115,7 @@ qdq_status qdq_scales_give(const qdq_scales *s, qdq_plan *plan, qdq_error *err)
     qdq_status st = start_keys(&k, plan, err);
 
     if (st == QDQ_OK)
-        st = give(s, &k, plan, err);
+        st = give_scales(s, &k, plan, err);
     if (st == QDQ_OK)
         st = take_back_parts(plan, err);
     end_keys(&k);
@@ -142,13 +137,11 @@ qdq_status qdq_scales_give_means(const qdq_scales *s, qdq_plan *plan, qdq_error 
     for (size_t i = 0; i < plan->means.n && st == QDQ_OK; i++) {
         qdq_plan_mean *m = &plan->means.at[i];
         const char *key = key_of_mean(m, &scratch);
-        const qdq_map_value *v = key != NULL ? qdq_map_get(&s->means, key) : NULL;
+        const qdq_plan_mean *kept = key != NULL ? qdq_map_get_ptr(&s->means, key) : NULL;
 
-        if (key == NULL)
-            st = qdq_nomem(err);
-        if (v == NULL)
+        st = qdq_allocated(key != NULL, err);
+        if (kept == NULL)
             continue;
-        const qdq_plan_mean *kept = v->ptr;
         memcpy(m->sum, kept->sum, m->rows * m->n * sizeof *m->sum);
         memcpy(m->count, kept->count, m->rows * m->n * sizeof *m->count);
         m->known = true;
@@ -160,18 +153,14 @@ qdq_status qdq_scales_give_means(const qdq_scales *s, qdq_plan *plan, qdq_error 
 static qdq_status keep_mean(qdq_scales *s, const qdq_plan_mean *m, qdq_error *err)
 {
     const char *key = key_of_mean(m, &s->arena);
-    qdq_plan_mean *kept = qdq_arena_alloc(&s->arena, sizeof *kept);
-    double *sum = qdq_arena_array(&s->arena, m->rows * m->n + 1, sizeof *sum);
-    uint64_t *count = qdq_arena_array(&s->arena, m->rows * m->n + 1, sizeof *count);
-    qdq_map_value *v = key != NULL ? qdq_map_put(&s->means, key, NULL) : NULL;
+    const size_t n = m->rows * m->n;
+    qdq_plan_mean *kept = qdq_arena_copy(&s->arena, m, 1, sizeof *m);
 
-    if (kept == NULL || sum == NULL || count == NULL || v == NULL)
-        return qdq_nomem(err);
-    memcpy(sum, m->sum, m->rows * m->n * sizeof *sum);
-    memcpy(count, m->count, m->rows * m->n * sizeof *count);
-    *kept = (qdq_plan_mean){.n = m->n, .rows = m->rows, .sum = sum, .count = count};
-    v->ptr = kept;
-    return QDQ_OK;
+    QDQ_TRY(qdq_allocated(kept != NULL, err));
+    kept->sum = qdq_arena_copy(&s->arena, m->sum, n, sizeof *m->sum);
+    kept->count = qdq_arena_copy(&s->arena, m->count, n, sizeof *m->count);
+    return qdq_allocated(
+        kept->sum != NULL && kept->count != NULL && qdq_map_set_ptr(&s->means, key, kept), err);
 }
 
 static qdq_status keep_means(qdq_scales *s, const qdq_plan *plan, qdq_error *err)
@@ -188,8 +177,7 @@ void qdq_scales_give_joins(const qdq_scales *s, qdq_plan *plan)
 {
     for (size_t i = 0; i < plan->joins.n; i++) {
         qdq_plan_join *j = &plan->joins.at[i];
-        const qdq_map_value *v = qdq_map_get(&s->joins, j->result);
-        const qdq_plan_join *kept = v != NULL ? v->ptr : NULL;
+        const qdq_plan_join *kept = qdq_map_get_ptr(&s->joins, j->result);
 
         if (kept == NULL)
             continue;
@@ -202,17 +190,15 @@ void qdq_scales_give_joins(const qdq_scales *s, qdq_plan *plan)
 
 static qdq_status keep_join(qdq_scales *s, const qdq_plan_join *j, qdq_error *err)
 {
-    qdq_plan_join *kept = qdq_arena_alloc(&s->arena, sizeof *kept);
-    const char *key = qdq_arena_strdup(&s->arena, j->result);
-    qdq_map_value *v = kept != NULL && key != NULL ? qdq_map_put(&s->joins, key, NULL) : NULL;
+    qdq_plan_join join = {.factor = j->factor};
 
-    if (v == NULL)
-        return qdq_nomem(err);
-    *kept = (qdq_plan_join){.factor = j->factor};
-    kept->wide = qdq_arena_strdup(&s->arena, j->wide != NULL ? j->wide : "");
-    kept->narrow = qdq_arena_strdup(&s->arena, j->narrow != NULL ? j->narrow : "");
-    v->ptr = kept;
-    return kept->wide != NULL && kept->narrow != NULL ? QDQ_OK : qdq_nomem(err);
+    join.wide = qdq_arena_strdup(&s->arena, j->wide != NULL ? j->wide : "");
+    join.narrow = qdq_arena_strdup(&s->arena, j->narrow != NULL ? j->narrow : "");
+    const qdq_plan_join *kept = qdq_arena_copy(&s->arena, &join, 1, sizeof join);
+    return qdq_allocated(
+        join.wide != NULL && join.narrow != NULL && kept != NULL &&
+            qdq_map_set_ptr(&s->joins, qdq_arena_strdup(&s->arena, j->result), kept),
+        err);
 }
 
 qdq_status qdq_scales_keep_joins(qdq_scales *s, const qdq_plan *plan, qdq_error *err)
@@ -225,7 +211,7 @@ qdq_status qdq_scales_keep_joins(qdq_scales *s, const qdq_plan *plan, qdq_error 
 
 /* --- after calibration ------------------------------------------------------------------------ */
 
-static qdq_status keep(qdq_scales *s, const keys *k, qdq_plan_tensor *t, qdq_error *err)
+static qdq_status keep_scale(qdq_scales *s, const keys *k, qdq_plan_tensor *t, qdq_error *err)
 {
     if (t->given) {
         t->known = t->given = false;
@@ -233,21 +219,13 @@ static qdq_status keep(qdq_scales *s, const keys *k, qdq_plan_tensor *t, qdq_err
     }
     if (t->known)
         return QDQ_OK;
-    const char *key = key_of(k, t, &s->arena);
     scale *kept = qdq_arena_alloc(&s->arena, sizeof *kept);
-    qdq_map_value *v = key != NULL && kept != NULL ? qdq_map_put(&s->by_use, key, NULL) : NULL;
-
-    if (v == NULL)
-        return qdq_nomem(err);
-    *kept = (scale){.qparam = t->qparam};
-    v->ptr = kept;
-    if (t->fold == NULL)
-        return QDQ_OK;
-    kept->fold = qdq_arena_array(&s->arena, s->n_folds, sizeof *kept->fold);
-    if (kept->fold == NULL)
-        return qdq_nomem(err);
-    memcpy(kept->fold, t->fold, s->n_folds * sizeof *kept->fold);
-    return QDQ_OK;
+    QDQ_TRY(qdq_allocated(
+        kept != NULL && qdq_map_set_ptr(&s->by_use, key_of(k, t, &s->arena), kept), err));
+    kept->qparam = t->qparam;
+    if (t->fold != NULL)
+        kept->fold = qdq_arena_copy(&s->arena, t->fold, s->n_folds, sizeof *kept->fold);
+    return qdq_allocated(t->fold == NULL || kept->fold != NULL, err);
 }
 
 qdq_status qdq_scales_keep(qdq_scales *s, qdq_plan *plan, qdq_error *err)
@@ -258,7 +236,7 @@ qdq_status qdq_scales_keep(qdq_scales *s, qdq_plan *plan, qdq_error *err)
     if (plan->n_folds > 0)
         s->n_folds = plan->n_folds;
     for (size_t i = 0; i < plan->tensors.n && st == QDQ_OK; i++)
-        st = keep(s, &k, &plan->tensors.at[i], err);
+        st = keep_scale(s, &k, &plan->tensors.at[i], err);
     end_keys(&k);
     return st == QDQ_OK ? keep_means(s, plan, err) : st;
 }
@@ -287,21 +265,16 @@ qdq_status qdq_scales_give_clips(const qdq_scales *s, qdq_plan *plan, qdq_error 
 {
     for (size_t i = 0; i < plan->weights.n; i++) {
         qdq_plan_weight *w = &plan->weights.at[i];
-        const qdq_map_value *v;
-        const char *key;
 
         if (!is_searched(w) || w->clip != NULL)
             continue;
-        key = weight_key(w, &plan->arena);
-        if (key == NULL)
-            return qdq_nomem(err);
-        v = qdq_map_get(&s->by_weight, key);
-        if (v == NULL)
+        const char *key = weight_key(w, &plan->arena);
+        QDQ_TRY(qdq_allocated(key != NULL, err));
+        const clip *c = qdq_map_get_ptr(&s->by_weight, key);
+        if (c == NULL)
             continue;
-        const clip *c = v->ptr;
         w->clip = qdq_arena_strndup(&plan->arena, c->letters, c->n);
-        if (w->clip == NULL)
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(w->clip != NULL, err));
         w->n_scales = c->n;
         w->clip_step = c->step;
     }
@@ -317,15 +290,11 @@ static qdq_status keep_clip(qdq_scales *s, const qdq_plan_weight *w, qdq_error *
         qdq_arena_reset(&s->arena, mark);
         return QDQ_OK;
     }
-    clip *c = qdq_arena_alloc(&s->arena, sizeof *c);
-    const char *letters = qdq_arena_strndup(&s->arena, w->clip, w->n_scales);
-    qdq_map_value *v =
-        key != NULL && c != NULL && letters != NULL ? qdq_map_put(&s->by_weight, key, NULL) : NULL;
-    if (v == NULL)
-        return qdq_nomem(err);
-    *c = (clip){letters, w->n_scales, w->clip_step};
-    v->ptr = c;
-    return QDQ_OK;
+    const clip entry = {qdq_arena_strndup(&s->arena, w->clip, w->n_scales), w->n_scales,
+                        w->clip_step};
+    const clip *c = qdq_arena_copy(&s->arena, &entry, 1, sizeof entry);
+    return qdq_allocated(
+        entry.letters != NULL && c != NULL && qdq_map_set_ptr(&s->by_weight, key, c), err);
 }
 
 qdq_status qdq_scales_keep_clips(qdq_scales *s, const qdq_plan *plan, qdq_error *err)

@@ -70,7 +70,7 @@ static qdq_status quote(qdq_checking *c, const qdq_node *n, qdq_target_finding *
     if (m == NULL)
         return QDQ_OK;
     f->measured = qdq_measured_text(m, &c->arena);
-    return f->measured != NULL ? QDQ_OK : qdq_nomem(c->err);
+    return qdq_allocated(f->measured != NULL, c->err);
 }
 
 static qdq_status add(qdq_checking *c, qdq_check_kind_id kind, const qdq_node *n,
@@ -79,8 +79,7 @@ static qdq_status add(qdq_checking *c, qdq_check_kind_id kind, const qdq_node *n
     double us;
     uint64_t elements = cost_of(c, n, result, &us);
 
-    if (why == NULL)
-        return qdq_nomem(c->err);
+    QDQ_TRY(qdq_allocated(why != NULL, c->err));
     QDQ_TRY(qdq_check_add(c, kind, n, elements, "%s", why));
     c->found.at[c->found.n - 1].microseconds = us;
     return quote(c, n, &c->found.at[c->found.n - 1]);
@@ -90,8 +89,7 @@ static qdq_status add(qdq_checking *c, qdq_check_kind_id kind, const qdq_node *n
 
 static double bound_of(const qdq_node *n, uint32_t input, const char *attribute, double fallback)
 {
-    const qdq_value *v = qdq_node_in(n, input);
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_node_const(n, input);
     double x;
 
     if (t != NULL && qdq_tensor_scalar(t, &x))

@@ -67,7 +67,7 @@ static qdq_status add(finder *f, size_t group, const char *node, const char *ten
 {
     qdq_group_finding found = {group, node, tensor, why};
 
-    return why != NULL && QDQ_PUSH(&f->arena, &f->found, found) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(why != NULL && QDQ_PUSH(&f->arena, &f->found, found), err);
 }
 
 static qdq_status check_value(finder *f, const qdq_group *g, size_t group, const qdq_value *v,
@@ -125,8 +125,7 @@ static qdq_status pack(const finder *f, qdq_group_finding **out, size_t *n, qdq_
         size += strlen(f->found.at[i].node) + strlen(f->found.at[i].tensor) +
                 strlen(f->found.at[i].why) + 3;
     qdq_group_finding *to = malloc(size);
-    if (to == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(to != NULL, err));
     char *text = (char *)(to + f->found.n + 1);
     for (size_t i = 0; i < f->found.n; i++) {
         to[i].group = f->found.at[i].group;

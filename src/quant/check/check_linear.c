@@ -114,7 +114,7 @@ static qdq_status check_bias(qdq_checking *c, const linear *l)
 {
     const qdq_value *v =
         l->rule->bias == QDQ_BIAS_INPUT ? qdq_node_in(l->n, l->rule->bias_input) : NULL;
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_value_const(v);
     const qdq_tensor *codes = l->b != NULL ? qdq_found_constant(l->b->node) : NULL;
 
     if (!c->t->format.int32_bias || l->x == NULL || !l->x->known || l->x->params.count != 1 ||
@@ -163,7 +163,7 @@ static qdq_status check_added(qdq_checking *c, const linear *l)
         goes_into_codes(add->out[0]))
         return QDQ_OK;
     const qdq_value *v = qdq_node_in(add, qdq_node_in(add, 0) == l->n->out[0] ? 1 : 0);
-    const qdq_tensor *bias = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *bias = qdq_value_const(v);
     const qdq_tensor *weight = qdq_found_constant(l->w->node);
     if (bias == NULL || bias->rank != 1 || weight == NULL || weight->rank != 2)
         return QDQ_OK;

@@ -6,13 +6,6 @@
 #include "base/fail.h"
 #include "quant/check/check_state.h"
 
-static const qdq_tensor *constant_in(const qdq_node *n, uint32_t i)
-{
-    const qdq_value *v = qdq_node_in(n, i);
-
-    return v != NULL ? qdq_value_const(v) : NULL;
-}
-
 /* The smallest normal number of the type that stores a scale. */
 static float smallest_normal(qdq_elem e)
 {
@@ -21,7 +14,7 @@ static float smallest_normal(qdq_elem e)
 
 static qdq_status check_scale(qdq_checking *c, const qdq_node *n)
 {
-    const qdq_tensor *t = constant_in(n, 1);
+    const qdq_tensor *t = qdq_node_const(n, 1);
     qdq_arena scratch = QDQ_ARENA_INIT;
     float *scale = NULL;
     qdq_status st = QDQ_OK;
@@ -57,7 +50,7 @@ static qdq_status check_scale(qdq_checking *c, const qdq_node *n)
 static bool is_weight(const qdq_node *n)
 {
     return n->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_found_constant(n) != NULL
-                                            : constant_in(n, 0) != NULL;
+                                            : qdq_node_const(n, 0) != NULL;
 }
 
 static bool is_symmetric(const qdq_found *f)
@@ -139,8 +132,7 @@ static qdq_status check_node(qdq_checking *c, const qdq_node *n)
 {
     qdq_found *f = qdq_arena_alloc(&c->arena, sizeof *f);
 
-    if (f == NULL)
-        return qdq_nomem(c->err);
+    QDQ_TRY(qdq_allocated(f != NULL, c->err));
     c->n_quantizers++;
     if (qdq_node_in(n, 0) == NULL || qdq_node_in(n, 1) == NULL || qdq_node_out(n, 0) == NULL)
         return QDQ_OK; /* not sound: the verifier says so */

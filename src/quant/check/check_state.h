@@ -53,7 +53,7 @@ static inline qdq_check_node *qdq_check_of(const qdq_checking *c, const qdq_node
 
 static inline bool qdq_check_is_quantizer(const qdq_node *n)
 {
-    return n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR;
+    return qdq_node_is_qdq(n);
 }
 
 /* The DQ of the main graph that v comes from, or NULL. */

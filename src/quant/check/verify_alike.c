@@ -110,8 +110,7 @@ static qdq_status pack(finding *f, const char ***labels, size_t *n, qdq_error *e
     for (size_t i = 0; i < f->found.n; i++)
         size += strlen(qdq_node_label(f->found.at[i], &f->arena)) + 1;
     *labels = malloc(size);
-    if (*labels == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(*labels != NULL, err));
     char *p = (char *)(*labels + f->found.n + 1);
     for (size_t i = 0; i < f->found.n; i++)
         (*labels)[i] = qdq_pack_text(&p, qdq_node_label(f->found.at[i], &f->arena));

@@ -29,8 +29,7 @@ static qdq_status take_input(evaluating *e, const qdq_named_array *in, qdq_error
 
     if (v == NULL)
         return QDQ_OK;
-    if (c == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(c != NULL, err));
     *c = (qdq_const){.elem = in->array.elem,
                      .rank = in->array.rank,
                      .dim = in->array.dim,
@@ -51,8 +50,7 @@ static qdq_status get(evaluating *e, const qdq_value *v, const qdq_const **out, 
     if (t == NULL)
         return QDQ_OK;
     qdq_const *c = qdq_arena_alloc(&e->memory, sizeof *c);
-    if (c == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(c != NULL, err));
     QDQ_TRY(qdq_const_of_tensor(t, &e->memory, c, &why, err));
     if (why != NULL)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "'%s': %s", v->name, why);
@@ -67,8 +65,7 @@ static qdq_status compute(evaluating *e, const qdq_node *n, qdq_error *err)
     qdq_const *out = qdq_arena_array(&e->memory, (size_t)n->n_out + 1, sizeof *out);
     const char *why = NULL;
 
-    if (out == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(out != NULL, err));
     if (n->n_in > QDQ_EVAL_INPUTS || n->n_out > QDQ_EVAL_OUTPUTS)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "%s with %u inputs", n->type, (unsigned)n->n_in);
     for (uint32_t i = 0; i < n->n_in; i++)

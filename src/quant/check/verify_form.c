@@ -19,7 +19,7 @@ static qdq_elem read_as(const qdq_node *n, uint32_t i)
         return QDQ_UNDEFINED;
     if (v->init != NULL)
         return v->init->elem;
-    return v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED;
+    return qdq_value_elem(v);
 }
 
 static void add(char *text, size_t size, const char *between, const char *what)

@@ -75,8 +75,7 @@ static void convert(const layout *l, qdq_elem type, bool to_codes, const qdq_con
 
 bool qdq_verify_converts(const qdq_node *n)
 {
-    return (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR) &&
-           n->domain[0] == '\0';
+    return qdq_node_is_qdq(n) && n->domain[0] == '\0';
 }
 
 qdq_status qdq_verify_convert(const qdq_node *n, const qdq_const *const *in, qdq_arena *memory,
@@ -99,8 +98,7 @@ qdq_status qdq_verify_convert(const qdq_node *n, const qdq_const *const *in, qdq
     }
     const size_t bytes = (size_t)in[0]->count * (to_codes ? qdq_code_size(type) : sizeof(float));
     char *data = qdq_arena_alloc(memory, bytes + 1);
-    if (data == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(data != NULL, err));
     *out = *in[0];
     out->elem = to_codes ? type : QDQ_FLOAT;
     out->data = data;

@@ -134,7 +134,7 @@ static qdq_status find_needed(const searching *s, const qdq_value *of, bool *nee
         }
     }
     qdq_arena_free(&scratch);
-    return ok ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(ok, err);
 }
 
 static qdq_status rule_out(searching *s, const qdq_value *v, bool *needed, qdq_error *err)
@@ -219,8 +219,7 @@ static const qdq_value *first_of(const searching *s, const qdq_value *wrong, con
  * fuse that one. */
 static bool can_be_shown(const qdq_value *v)
 {
-    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR &&
-           v->type->elem == QDQ_FLOAT && v->n_output == 0 &&
+    return qdq_value_elem(v) == QDQ_FLOAT && v->n_output == 0 &&
            v->producer->op != QDQ_OP_DEQUANTIZELINEAR && v->producer->op != QDQ_OP_CONSTANT;
 }
 
@@ -230,8 +229,7 @@ static qdq_status list_values(searching *s, qdq_error *err)
 
     s->value = qdq_arena_array(&s->v->arena, g->values.n + 1, sizeof(qdq_value *));
     s->known = qdq_arena_array(&s->v->arena, g->values.n + 1, sizeof *s->known);
-    if (s->value == NULL || s->known == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(s->value != NULL && s->known != NULL, err));
     QDQ_FOR_NODES (n, g)
         for (uint32_t i = 0; i < n->n_out; i++)
             if (can_be_shown(n->out[i]))
@@ -247,8 +245,7 @@ static qdq_status find_node(searching *s, qdq_error *err)
 
     QDQ_TRY(list_values(s, err));
     bool *needed = qdq_arena_array(&s->v->arena, s->copy->graph->values.n + 1, sizeof *needed);
-    if (needed == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(needed != NULL, err));
     if (wrong == NULL)
         return QDQ_OK;
     s->limit = fmin(fmax(s->v->worst->worst_db + QDQ_VERIFY_LOSS_DB, QDQ_VERIFY_SAME_DB), 30);

@@ -78,13 +78,13 @@ static qdq_status add_inner(qdq_comparing *c, const qdq_deciders *d, qdq_error *
             has_output(c->model[0], d->names.at[i]))
             continue;
         v.name = qdq_arena_strdup(&c->arena, d->names.at[i]);
-        if (v.name == NULL || !QDQ_PUSH(&c->arena, &c->outputs, v) ||
-            !QDQ_PUSH(&c->arena, &c->expose, v.name))
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(v.name != NULL && QDQ_PUSH(&c->arena, &c->outputs, v) &&
+                                  QDQ_PUSH(&c->arena, &c->expose, v.name),
+                              err));
         qdq_job_log(c->opts.job, QDQ_LOG_INFO,
                     "'%s' decides the shape of an output, and is compared", v.name);
     }
-    return c->expose.n == 0 || QDQ_PUSH(&c->arena, &c->expose, NULL) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(c->expose.n == 0 || QDQ_PUSH(&c->arena, &c->expose, NULL), err);
 }
 
 static qdq_status find_inner(qdq_comparing *c, qdq_error *err)
@@ -118,13 +118,9 @@ static qdq_status find_outputs(qdq_comparing *c, qdq_error *err)
     if (c->outputs.n == 0)
         return qdq_fail(err, QDQ_E_FORMAT, "the two models have no output in common");
     QDQ_TRY(find_inner(c, err));
-    for (size_t k = 0; k < c->outputs.n; k++) {
-        qdq_map_value *v = qdq_map_put(&c->by_name, c->outputs.at[k].name, NULL);
-
-        if (v == NULL)
-            return qdq_nomem(err);
-        v->num = k;
-    }
+    for (size_t k = 0; k < c->outputs.n; k++)
+        QDQ_TRY(qdq_allocated(
+            qdq_map_set_ptr(&c->by_name, c->outputs.at[k].name, &c->outputs.at[k]), err));
     return c->kept != NULL ? qdq_kept_begin(c->kept, (c->end - c->first) * c->outputs.n, err)
                            : QDQ_OK;
 }
@@ -144,9 +140,9 @@ static qdq_status need_outputs(const qdq_comparing *c, const qdq_model *b, qdq_e
 
 static common *find_value(const qdq_comparing *c, const char *name)
 {
-    const qdq_map_value *v = qdq_map_get(&c->by_name, name);
+    common *v = qdq_map_get_ptr(&c->by_name, name);
 
-    return v != NULL && !c->outputs.at[v->num].left_out ? &c->outputs.at[v->num] : NULL;
+    return v != NULL && !v->left_out ? v : NULL;
 }
 
 static bool has_numbers(const qdq_array *a)
@@ -403,8 +399,7 @@ qdq_status qdq_comparing_get(const qdq_comparing *c, qdq_compare_result **out, q
     if (n == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "no output of the two models can be compared");
     qdq_compare_result *r = calloc(1, sizeof *r + n * sizeof *r->outputs + text_size);
-    if (r == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(r != NULL, err));
     r->outputs = (qdq_compare_tensor *)(void *)(r + 1);
     qdq_status st = fill_result(c, r, (char *)(r->outputs + n), err);
     if (st != QDQ_OK) {
@@ -437,8 +432,7 @@ qdq_status qdq_comparing_begin(qdq_engine *e, const qdq_model *a, qdq_data *d,
     *out = NULL;
     QDQ_TRY(qdq_opts_read("qdq_compare_opts", &own, sizeof own, opts, err));
     qdq_comparing *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(c != NULL, err));
     *c = (qdq_comparing){
         .engine = e, .model = {a, NULL}, .data = d, .arena = QDQ_ARENA_INIT, .kept = kept};
     c->opts = own;
@@ -446,7 +440,7 @@ qdq_status qdq_comparing_begin(qdq_engine *e, const qdq_model *a, qdq_data *d,
     qdq_status st = qdq_compare_range(d, &c->opts, &c->first, &c->end, err);
     if (st == QDQ_OK) {
         c->has_run = qdq_arena_array(&c->arena, c->end - c->first, sizeof *c->has_run);
-        st = c->has_run != NULL ? QDQ_OK : qdq_nomem(err);
+        st = qdq_allocated(c->has_run != NULL, err);
     }
     if (st == QDQ_OK)
         *out = c;

@@ -20,7 +20,7 @@ static qdq_elem read_as(const qdq_model *m, const char *name, qdq_elem have)
 
     if (v == NULL || !v->is_input || v->init != NULL)
         return have;
-    return v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED;
+    return qdq_value_elem(v);
 }
 
 static float number_at(const qdq_array *a, size_t i)
@@ -44,8 +44,7 @@ static qdq_status between_floats(qdq_array *a, qdq_elem elem, qdq_arena *memory,
         return QDQ_OK;
     char *to = qdq_arena_alloc(memory, n * size + 1);
 
-    if (to == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(to != NULL, err));
     for (size_t i = 0; i < n; i++) {
         const float f = number_at(a, i);
         const uint16_t bits = elem == QDQ_FLOAT16 ? qdq_float16_of_double((double)f)
@@ -79,8 +78,7 @@ static qdq_status to_codes(const qdq_qparam *p, qdq_array *a, qdq_arena *memory,
     const size_t n = (size_t)qdq_array_count(a), size = qdq_code_size(p->type);
     void *to = qdq_arena_alloc(memory, n * size + 1);
 
-    if (to == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(to != NULL, err));
     qdq_quantize_floats(p, a->data, n, to);
     a->elem = p->type;
     a->data = to;
@@ -94,8 +92,7 @@ static qdq_status from_codes(const qdq_qparam *p, qdq_array *a, qdq_elem elem, q
     const size_t n = (size_t)qdq_array_count(a);
     float *to = qdq_arena_alloc(memory, n * sizeof *to + 1);
 
-    if (to == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(to != NULL, err));
     qdq_dequantize_floats(p, a->data, n, to);
     a->elem = QDQ_FLOAT;
     a->data = to;
@@ -137,8 +134,7 @@ qdq_status qdq_compare_feed(const qdq_model *m, const qdq_model *of, const qdq_n
         if (!is_converted(have, want))
             continue;
         if (own == NULL) {
-            if ((own = qdq_arena_alloc(memory, n * sizeof *own)) == NULL)
-                return qdq_nomem(err);
+            QDQ_TRY(qdq_allocated((own = qdq_arena_alloc(memory, n * sizeof *own)) != NULL, err));
             memcpy(own, *in, n * sizeof *own);
             *in = own;
         }

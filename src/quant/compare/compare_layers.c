@@ -33,7 +33,7 @@ typedef struct layering {
     qdq_compare_opts opts;
     size_t first, end;
     qdq_matching m;
-    qdq_map by_a, by_name, by_fed; /* of_a, name, fed -> index into m.values */
+    qdq_map by_a, by_name, by_fed; /* of_a, name, fed -> entry of m.values */
     uint64_t done, total;          /* samples run, over all passes: for progress */
     size_t n_left_out;             /* values of other types or shapes */
     size_t sample;                 /* that runs */
@@ -65,13 +65,6 @@ typedef struct pass {
 
 /* --- preparing a pass ------------------------------------------------------------------------- */
 
-static qdq_match *match_of(const qdq_map *map, const layering *l, const char *name)
-{
-    const qdq_map_value *v = qdq_map_get(map, name);
-
-    return v != NULL ? &l->m.values.at[v->num] : NULL;
-}
-
 /* Graph inputs that the layers of a chunk do not read: an engine would ask for them. */
 static void drop_idle_inputs(qdq_model *m)
 {
@@ -95,8 +88,7 @@ static qdq_status extract_layers(pass *p, qdq_error *err)
     const char **out = qdq_arena_array(&p->scratch, p->n + 1, sizeof *out);
     size_t n_in = 0, n_out = 0;
 
-    if (in == NULL || out == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(in != NULL && out != NULL, err));
     for (size_t i = 0; i < g->inputs.n; i++)
         if (g->inputs.at[i]->init == NULL && g->inputs.at[i]->sparse == NULL)
             in[n_in++] = g->inputs.at[i]->name;
@@ -115,18 +107,18 @@ static qdq_status want(pass *p, qdq_match *match, const char *name, bool behind,
     qdq_map_value *v = qdq_map_put(&p->by_output, name, NULL);
     wanted w = {match, behind, v != NULL ? v->num : 0};
 
-    if (v == NULL || !QDQ_PUSH(&p->scratch, &p->wanted, w) ||
-        !QDQ_PUSH(&p->scratch, &p->expose[RUN_B], name))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(v != NULL && QDQ_PUSH(&p->scratch, &p->wanted, w) &&
+                              QDQ_PUSH(&p->scratch, &p->expose[RUN_B], name),
+                          err));
     v->num = p->wanted.n;
     return QDQ_OK;
 }
 
 static qdq_status want_of_a(pass *p, qdq_match *v, qdq_error *err)
 {
-    return QDQ_PUSH(&p->scratch, &p->of_a, v) && QDQ_PUSH(&p->scratch, &p->expose[RUN_A], v->of_a)
-               ? QDQ_OK
-               : qdq_nomem(err);
+    return qdq_allocated(QDQ_PUSH(&p->scratch, &p->of_a, v) &&
+                             QDQ_PUSH(&p->scratch, &p->expose[RUN_A], v->of_a),
+                         err);
 }
 
 /* Of the first model also what the layers alone are fed with. */
@@ -141,14 +133,13 @@ static qdq_status list_outputs(pass *p, qdq_error *err)
             QDQ_TRY(want(p, v, v->read, true, err));
     }
     for (size_t i = 0; p->alone != NULL && i < p->alone->graph->inputs.n; i++) {
-        qdq_match *v = match_of(&p->l->by_fed, p->l, p->alone->graph->inputs.at[i]->name);
+        qdq_match *v = qdq_map_get_ptr(&p->l->by_fed, p->alone->graph->inputs.at[i]->name);
 
         if (v != NULL && (v < p->values || v >= p->values + p->n))
             QDQ_TRY(want_of_a(p, v, err));
     }
     for (int k = RUN_A; k <= RUN_B; k++)
-        if (!QDQ_PUSH(&p->scratch, &p->expose[k], NULL))
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(QDQ_PUSH(&p->scratch, &p->expose[k], NULL), err));
     return QDQ_OK;
 }
 
@@ -157,7 +148,7 @@ static qdq_status list_outputs(pass *p, qdq_error *err)
 static qdq_status take_a(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
     const pass *p = ctx;
-    qdq_match *v = match_of(&p->l->by_a, p->l, name);
+    qdq_match *v = qdq_map_get_ptr(&p->l->by_a, name);
 
     if (v == NULL || v->left_out)
         return QDQ_OK;
@@ -212,7 +203,7 @@ static qdq_status take_b(void *ctx, const char *name, const qdq_array *b, qdq_er
 static qdq_status take_alone(void *ctx, const char *name, const qdq_array *b, qdq_error *err)
 {
     const pass *p = ctx;
-    qdq_match *v = match_of(&p->l->by_name, p->l, name);
+    qdq_match *v = qdq_map_get_ptr(&p->l->by_name, name);
 
     return v != NULL ? compare_with_held(p->l, v, b, &v->own, &v->own_slices, err) : QDQ_OK;
 }
@@ -229,8 +220,8 @@ static qdq_status convert(const qdq_array *from, qdq_elem to, qdq_array *out, vo
     *out = *from;
     if (from->elem == to)
         return QDQ_OK;
-    if (!qdq_elem_bytes(to, n, &bytes) || (*memory = calloc(bytes + 1, 1)) == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(qdq_elem_bytes(to, n, &bytes) && (*memory = calloc(bytes + 1, 1)) != NULL,
+                          err));
     for (int64_t i = 0; i < n; i++)
         if (!qdq_elem_put_float(to, *memory, i, (double)qdq_elem_float(from->elem, from->data, i)))
             return qdq_fail(err, QDQ_E_UNSUPPORTED, "found %g, expected a value that %s can hold",
@@ -257,7 +248,7 @@ static qdq_status feed(pass *p, const qdq_named_array *in, size_t n, bool *can, 
     *can = true;
     p->n_fed = 0;
     for (size_t i = 0; i < g->inputs.n; i++) {
-        const qdq_match *v = match_of(&p->l->by_fed, p->l, g->inputs.at[i]->name);
+        const qdq_match *v = qdq_map_get_ptr(&p->l->by_fed, g->inputs.at[i]->name);
         qdq_named_array *to = &p->fed[p->n_fed];
         size_t k = 0;
 
@@ -359,8 +350,7 @@ static qdq_status run_samples(pass *p, qdq_error *err)
     size_t room = p->alone != NULL ? p->alone->graph->inputs.n + 1 : 1;
     p->fed = qdq_arena_array(&p->scratch, room, sizeof *p->fed);
     p->converted = qdq_arena_array(&p->scratch, room, sizeof *p->converted);
-    if (p->fed == NULL || p->converted == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(p->fed != NULL && p->converted != NULL, err));
     for (size_t i = p->l->first; i < p->l->end; i++)
         QDQ_TRY(run_sample(p, i, err));
     return QDQ_OK;
@@ -469,13 +459,12 @@ static qdq_status compare_layers(layering *l, qdq_compare_layers_result **out, q
     QDQ_TRY(match_by_values(l, in, n, err));
     QDQ_TRY(find_near(l, err));
     for (size_t i = 0; i < l->m.values.n; i++) {
-        qdq_map_value *of_a = qdq_map_put(&l->by_a, l->m.values.at[i].of_a, NULL);
-        qdq_map_value *name = qdq_map_put(&l->by_name, l->m.values.at[i].name, NULL);
-        qdq_map_value *fed = qdq_map_put(&l->by_fed, l->m.values.at[i].fed, NULL);
+        qdq_match *v = &l->m.values.at[i];
 
-        if (of_a == NULL || name == NULL || fed == NULL)
-            return qdq_nomem(err);
-        of_a->num = name->num = fed->num = i;
+        QDQ_TRY(qdq_allocated(qdq_map_set_ptr(&l->by_a, v->of_a, v) &&
+                                  qdq_map_set_ptr(&l->by_name, v->name, v) &&
+                                  qdq_map_set_ptr(&l->by_fed, v->fed, v),
+                              err));
     }
     QDQ_TRY(run_passes(l, err));
     if (l->n_left_out > MOST_WARNINGS)

@@ -31,8 +31,7 @@ static qdq_status copy_both(qdq_matching *m, const qdq_model *a, const qdq_model
 {
     qdq_input_shape *shapes = qdq_arena_array(&m->arena, n, sizeof *shapes);
 
-    if (shapes == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(shapes != NULL, err));
     for (size_t i = 0; i < n; i++) {
         shapes[i] = (qdq_input_shape){.name = in[i].name, .rank = in[i].array.rank};
         memcpy(shapes[i].dim, in[i].array.dim, sizeof shapes[i].dim);
@@ -154,7 +153,7 @@ static qdq_status add_match(qdq_matching *m, const qdq_value *x, const qdq_value
     v.op = by->type;
     v.elem = is_float(y) ? y->type->elem : x->type->elem;
     v.bytes = bytes_of(y) > 0 ? bytes_of(y) : bytes_of(x);
-    return QDQ_PUSH(&m->arena, &m->values, v) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(QDQ_PUSH(&m->arena, &m->values, v), err);
 }
 
 /* --- walking ---------------------------------------------------------------------------------- */
@@ -185,8 +184,7 @@ static qdq_status walk_b(qdq_matching *m, qdq_error *err)
     qdq_node **order;
     size_t n;
 
-    if (state == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(state != NULL, err));
     QDQ_TRY(qdq_graph_sorted(g, &m->arena, &order, &n, err));
     for (size_t i = 0; i < n; i++) {
         bool touched = is_touched(order[i], state);
@@ -216,8 +214,7 @@ static qdq_status list_unmatched(qdq_matching *m, const qdq_model *of, const qdq
             if (v == NULL || !is_float(v) || qdq_value_const(v) != NULL ||
                 qdq_map_get(known, v->name) != NULL)
                 continue;
-            if (!QDQ_PUSH(&m->arena, list, v->name))
-                return qdq_nomem(err);
+            QDQ_TRY(qdq_allocated(QDQ_PUSH(&m->arena, list, v->name), err));
         }
     }
     return QDQ_OK;
@@ -254,8 +251,7 @@ static qdq_status cut_at(qdq_matching *m, qdq_match *v, qdq_error *err)
     const qdq_type *type = qdq_type_tensor(m->cut, v->elem, rank, dim);
     const char *name = qdq_graph_unique_name(g, v->name);
     qdq_value *in = type != NULL && name != NULL ? qdq_graph_add_input(g, name, type) : NULL;
-    if (in == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(in != NULL, err));
     QDQ_FOR_USES (u, y)
         qdq_node_set_in(u->node, u->index, in);
     v->fed = in->name;

@@ -80,7 +80,7 @@ typedef struct finding {
 
 static bool is_float(const qdq_value *v)
 {
-    return v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && qdq_elem_is_float(v->type->elem);
+    return qdq_elem_is_float(qdq_value_elem(v));
 }
 
 /* Made by a node of the main graph, and no constant. */
@@ -95,8 +95,7 @@ static qdq_status has_input(finding *f, const qdq_value *v, bool *found, qdq_err
     memset(f->visited, 0, f->n_values * sizeof *f->visited);
     f->stack.n = 0;
     *found = false;
-    if (!QDQ_PUSH(&f->arena, &f->stack, v))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(QDQ_PUSH(&f->arena, &f->stack, v), err));
     while (f->stack.n > 0 && !*found) {
         const qdq_node *n = f->stack.at[--f->stack.n]->producer;
 

@@ -87,8 +87,8 @@ static qdq_status run(charging *c, const qdq_compare_layers_result *found, doubl
     c->noise.power = qdq_arena_array(scratch, n, sizeof(double));
     c->noise.total = qdq_arena_array(scratch, n, sizeof(double));
     c->noise.introduced = qdq_arena_array(scratch, n, sizeof(double));
-    if (c->noise.power == NULL || c->noise.total == NULL || c->noise.introduced == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(
+        c->noise.power != NULL && c->noise.total != NULL && c->noise.introduced != NULL, err));
     read_values(c, found);
     QDQ_TRY(qdq_influence(c->graph, &c->noise, scratch, &c->weight, err));
     charge(c, harm, error);

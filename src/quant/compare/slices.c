@@ -43,8 +43,7 @@ static qdq_status begin(qdq_slices *s, int64_t batch, const qdq_array *a, qdq_er
         s->total += (size_t)a->dim[k];
     }
     s->low = calloc(2 * s->total, sizeof *s->low);
-    if (s->low == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(s->low != NULL, err));
     s->high = s->low + s->total;
     return QDQ_OK;
 }
@@ -348,7 +347,7 @@ static qdq_status judge_axis(const qdq_slices *s, const qdq_slice_axis *x, qdq_s
     }
     free(behind);
     free(left_out);
-    return ok ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(ok, err);
 }
 
 /* The axis whose entries are slices; NULL: none. */

@@ -18,13 +18,13 @@ static qdq_status name_apart(qdq_graph *g, qdq_map *names, qdq_error *err)
 
         if (v->dead)
             continue;
-        if (qdq_map_put(names, v->name, &is_new) == NULL)
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(qdq_map_put(names, v->name, &is_new) != NULL, err));
         if (is_new)
             continue;
         const char *name = qdq_graph_unique_name(g->model->graph, v->name);
-        if (name == NULL || qdq_map_put(names, name, NULL) == NULL || !qdq_value_rename(v, name))
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(name != NULL && qdq_map_put(names, name, NULL) != NULL &&
+                                  qdq_value_rename(v, name),
+                              err));
     }
     return QDQ_OK;
 }
@@ -48,7 +48,7 @@ static bool computes_floats(const qdq_node *n)
 {
     const qdq_value *out = qdq_node_out(n, 0);
 
-    return out != NULL && n->op != QDQ_OP_QUANTIZELINEAR && n->op != QDQ_OP_DEQUANTIZELINEAR &&
+    return out != NULL && !qdq_node_is_qdq(n) &&
            (out->type == NULL || out->type->elem == QDQ_FLOAT || out->type->elem == QDQ_FLOAT16);
 }
 
@@ -57,8 +57,8 @@ static qdq_status leave_node(const qdq_node *n, const char *reason, qdq_plan *p,
     qdq_plan_float f = {qdq_node_label(n, &p->arena), qdq_arena_strdup(&p->arena, n->type), reason};
 
     f.node = qdq_arena_strdup(&p->arena, f.node); /* the model goes before the plan does */
-    if (f.node == NULL || f.op == NULL || !QDQ_PUSH(&p->arena, &p->left_float, f))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(f.node != NULL && f.op != NULL && QDQ_PUSH(&p->arena, &p->left_float, f),
+                          err));
     return QDQ_OK;
 }
 
@@ -68,8 +68,7 @@ static qdq_status leave_body(const qdq_body *b, const qdq_node *control, const c
 {
     const char *reason = qdq_arena_printf(&p->arena, "inside %s: %s", control->type, why);
 
-    if (reason == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(reason != NULL, err));
     QDQ_FOR_GRAPHS (g, b->model)
         QDQ_FOR_NODES (n, g)
             if (computes_floats(n))
@@ -129,7 +128,7 @@ static qdq_status join(qdq_plan *p, size_t n_outside, qdq_plan *sub, const qdq_b
         QDQ_TRY(list_readers(sub, t, b->model, err));
         share_scale(p, n_outside, t);
     }
-    return qdq_plan_absorb(p, sub) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(qdq_plan_absorb(p, sub), err);
 }
 
 /* --- planning --------------------------------------------------------------------------------- */
@@ -153,8 +152,7 @@ static qdq_status plan_body(const planning *pl, const qdq_body *b, const qdq_nod
     inner.m = b->model;
     inner.data = b->data;
     inner.plan = qdq_plan_new();
-    if (inner.plan == NULL)
-        return qdq_nomem(pl->err);
+    QDQ_TRY(qdq_allocated(inner.plan != NULL, pl->err));
     qdq_status st = pl->plan(&inner, pl->depth + 1, pl->err);
     if (st == QDQ_OK)
         st = join(pl->q->plan, pl->n_outside, inner.plan, b, pl->err);

@@ -108,15 +108,13 @@ static qdq_status convert_constant(qdq_rest_state *s, qdq_value *v)
     if (w.other == 0 && producer == NULL) {
         if (v->is_input)
             qdq_graph_remove_input(v->graph, v);
-        if (!qdq_value_set_init(v, t))
-            return qdq_nomem(s->err);
+        QDQ_TRY(qdq_allocated(qdq_value_set_init(v, t), s->err));
         qdq_value_set_type(v, qdq_type_fixed(s->m, s->rest->type, t->rank, t->dim));
-        return v->type != NULL ? QDQ_OK : qdq_nomem(s->err);
+        return qdq_allocated(v->type != NULL, s->err);
     }
     const char *name = name_of(s, v, s->rest->type);
     qdq_value *low = name != NULL ? qdq_graph_add_init(v->graph, name, t) : NULL;
-    if (low == NULL)
-        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_allocated(low != NULL, s->err));
     redirect(s, v, QDQ_WANT_LOW, low);
     if (producer != NULL && w.other == 0)
         qdq_node_remove(producer);
@@ -177,7 +175,7 @@ static qdq_status make_low(qdq_rest_state *s, qdq_value *v, qdq_value **out)
     *out = known_low(s, v);
     if (*out == NULL)
         *out = add_cast(s, v, name_of(s, v, s->rest->type), s->rest->type);
-    return *out != NULL ? QDQ_OK : qdq_nomem(s->err);
+    return qdq_allocated(*out != NULL, s->err);
 }
 
 /* Callers ask for outputs by name: the name goes to the float32 form. */
@@ -188,11 +186,10 @@ static qdq_status make_float(qdq_rest_state *s, qdq_value *v, qdq_value **out)
 
     if (is_output) {
         const char *inner = name_of(s, v, s->rest->type);
-        if (inner == NULL || !qdq_value_rename(v, inner))
-            return qdq_nomem(s->err);
+        QDQ_TRY(qdq_allocated(inner != NULL && qdq_value_rename(v, inner), s->err));
     }
     *out = add_cast(s, v, name, QDQ_FLOAT);
-    return *out != NULL ? QDQ_OK : qdq_nomem(s->err);
+    return qdq_allocated(*out != NULL, s->err);
 }
 
 /* Casts to 16 bits of what now has them go. */
@@ -256,8 +253,7 @@ static qdq_status retype(qdq_rest_state *s, qdq_value *v)
 {
     const qdq_type *type = with_elem(s, v->type, s->rest->type);
 
-    if (type == NULL)
-        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_allocated(type != NULL, s->err));
     qdq_value_set_type(v, type);
     return QDQ_OK;
 }
@@ -301,10 +297,9 @@ static qdq_status set_fill(qdq_rest_state *s, qdq_node *n)
         from != NULL ? qdq_rest_tensor(s->m, from, s->rest->type, s->job, &st, s->err) : NULL;
     if (st != QDQ_OK)
         return st;
-    if (t == NULL)
-        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_allocated(t != NULL, s->err));
     t->name = "";
-    return qdq_node_set_tensor(n, "value", t) ? QDQ_OK : qdq_nomem(s->err);
+    return qdq_allocated(qdq_node_set_tensor(n, "value", t), s->err);
 }
 
 static qdq_status convert_node(qdq_rest_state *s, qdq_node *n)
@@ -340,8 +335,7 @@ static qdq_status finish_graph(qdq_rest_state *s, qdq_graph *g)
 
 static qdq_status convert(qdq_rest_state *s)
 {
-    if (!qdq_functions_open(&s->functions, s->m, &s->scratch))
-        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_allocated(qdq_functions_open(&s->functions, s->m, &s->scratch), s->err));
     QDQ_TRY(qdq_rest_judge(s));
     QDQ_FOR_GRAPHS (g, s->m)
         if (!qdq_graph_in_function(g))

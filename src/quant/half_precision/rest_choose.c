@@ -21,7 +21,7 @@ static bool computes_float(const qdq_node *n)
 {
     size_t n_in = 0, n_out = 0;
 
-    if (n->op == QDQ_OP_CAST || n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
+    if (n->op == QDQ_OP_CAST || qdq_node_is_qdq(n))
         return false;
     for (uint32_t i = 0; i < n->n_in + n->n_out; i++) {
         const qdq_value *v = i < n->n_in ? n->in[i].value : n->out[i - n->n_in];
@@ -43,8 +43,7 @@ static qdq_status note_float(const qdq_model *m, qdq_arena *arena, qdq_rest_labe
             if (!computes_float(n))
                 continue;
             const char *label = qdq_arena_strdup(arena, qdq_node_label(n, arena));
-            if (label == NULL || !QDQ_PUSH(arena, out, label))
-                return qdq_nomem(err);
+            QDQ_TRY(qdq_allocated(label != NULL && QDQ_PUSH(arena, out, label), err));
         }
     return QDQ_OK;
 }
@@ -71,8 +70,7 @@ qdq_status qdq_rest_begin(const qdq_model *m, const qdq_target *t, qdq_plan *pla
     plan->rest.widened = true;
     QDQ_TRY(qdq_rest_find_float(m, &plan->arena, &labels, err));
     for (size_t i = 0; i < labels.n; i++)
-        if (!QDQ_PUSH(&plan->arena, &plan->rest.was_float, labels.at[i]))
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(QDQ_PUSH(&plan->arena, &plan->rest.was_float, labels.at[i]), err));
     return QDQ_OK;
 }
 
@@ -84,7 +82,7 @@ typedef struct chooser {
     qdq_rest_state judge; /* for what is refused anyway */
     qdq_arena scratch;
     qdq_map was_float; /* labels */
-    qdq_map widest;    /* tensor name -> index + 1 into observed->tensors */
+    qdq_map widest;    /* tensor name -> index into observed->tensors */
     qdq_plan *observed;
     qdq_error *err;
 } chooser;
@@ -102,9 +100,9 @@ static qdq_status keep_node(chooser *c, const qdq_node *n, const char *reason)
     qdq_plan_float entry = {qdq_arena_strdup(a, label), qdq_arena_strdup(a, n->type),
                             qdq_arena_strdup(a, reason)};
 
-    if (entry.node == NULL || entry.op == NULL || entry.reason == NULL ||
-        !QDQ_PUSH(a, &c->plan->rest.keep, entry))
-        return qdq_nomem(c->err);
+    QDQ_TRY(qdq_allocated(entry.node != NULL && entry.op != NULL && entry.reason != NULL &&
+                              QDQ_PUSH(a, &c->plan->rest.keep, entry),
+                          c->err));
     return QDQ_OK;
 }
 
@@ -189,17 +187,13 @@ static qdq_status observe(chooser *c, const qdq_quantizing *q)
     for (size_t i = 0; i < g->values.n; i++) {
         qdq_plan_tensor entry = {
             .tensor = g->values.at[i]->name, .rule = "", .origin = "", .all = true};
-        qdq_map_value *v;
 
         entry.qparam.type = QDQ_INT8;
         if (!is_observable(g->values.at[i]))
             continue;
-        if (!QDQ_PUSH(&c->observed->arena, &c->observed->tensors, entry))
-            return qdq_nomem(c->err);
-        v = qdq_map_put(&c->widest, entry.tensor, NULL);
-        if (v == NULL)
-            return qdq_nomem(c->err);
-        v->num = c->observed->tensors.n;
+        QDQ_TRY(qdq_allocated(QDQ_PUSH(&c->observed->arena, &c->observed->tensors, entry), c->err));
+        QDQ_TRY(qdq_allocated(qdq_map_set_num(&c->widest, entry.tensor, c->observed->tensors.n - 1),
+                              c->err));
     }
     symmetric.format.activation = (qdq_qscheme){QDQ_INT8, true, false, QDQ_FLOAT, false};
     opts.method = QDQ_METHOD_MAX;
@@ -216,9 +210,7 @@ static double magnitude(const chooser *c, const qdq_value *v)
     const qdq_map_value *at =
         v != NULL && v->graph == c->m->graph ? qdq_map_get(&c->widest, v->name) : NULL;
 
-    return at != NULL && at->num > 0
-               ? 127 * (double)c->observed->tensors.at[at->num - 1].qparam.scale
-               : 0;
+    return at != NULL ? 127 * (double)c->observed->tensors.at[at->num].qparam.scale : 0;
 }
 
 /* The largest number that n reads or gives. */
@@ -240,7 +232,7 @@ static qdq_status choose_node(chooser *c, const qdq_node *n, pattern *list, size
     double widest = widest_of(c, n);
     char reason[80];
 
-    if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
+    if (qdq_node_is_qdq(n))
         return QDQ_OK; /* what the model has follows what is around it */
     if (qdq_rest_refusal(&c->judge, n) != NULL)
         return QDQ_OK;
@@ -288,10 +280,10 @@ static qdq_status choose(chooser *c)
         n_list++;
     pattern *list = qdq_arena_array(&c->scratch, n_list + 1, sizeof *list);
     for (size_t i = 0; i < c->plan->rest.was_float.n; i++)
-        if (qdq_map_put(&c->was_float, c->plan->rest.was_float.at[i], NULL) == NULL)
-            return qdq_nomem(c->err);
-    if (list == NULL || !qdq_functions_open(&c->judge.functions, c->m, &c->scratch))
-        return qdq_nomem(c->err);
+        QDQ_TRY(qdq_allocated(
+            qdq_map_put(&c->was_float, c->plan->rest.was_float.at[i], NULL) != NULL, c->err));
+    QDQ_TRY(qdq_allocated(
+        list != NULL && qdq_functions_open(&c->judge.functions, c->m, &c->scratch), c->err));
     qdq_status st = compile(c, list, &n_pattern);
     if (st == QDQ_OK)
         st = choose_nodes(c, list, n_list);
@@ -314,8 +306,7 @@ qdq_status qdq_rest_choose(const qdq_quantizing *q, qdq_error *err)
         return QDQ_OK;
     c.judge = (qdq_rest_state){.rest = &plan->rest, .err = err};
     c.observed = qdq_plan_new();
-    if (c.observed == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(c.observed != NULL, err));
     if (q->data != NULL && isfinite(limit_of(rest->type)))
         st = observe(&c, q);
     if (st == QDQ_OK)

@@ -13,13 +13,11 @@ static void count(const qdq_model *m, size_t *floats, size_t *halves, size_t *br
         QDQ_FOR_NODES (n, g) {
             const qdq_value *out = qdq_node_out(n, 0);
 
-            if (out == NULL || out->type == NULL || out->type->kind != QDQ_TYPE_TENSOR ||
-                n->op == QDQ_OP_CAST || n->op == QDQ_OP_QUANTIZELINEAR ||
-                n->op == QDQ_OP_DEQUANTIZELINEAR)
+            if (n->op == QDQ_OP_CAST || qdq_node_is_qdq(n))
                 continue;
-            *floats += out->type->elem == QDQ_FLOAT;
-            *halves += out->type->elem == QDQ_FLOAT16;
-            *brains += out->type->elem == QDQ_BFLOAT16;
+            *floats += qdq_value_elem(out) == QDQ_FLOAT;
+            *halves += qdq_value_elem(out) == QDQ_FLOAT16;
+            *brains += qdq_value_elem(out) == QDQ_BFLOAT16;
         }
 }
 

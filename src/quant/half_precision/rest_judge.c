@@ -50,8 +50,7 @@ static floats count_floats(const qdq_node *n, qdq_float_slots may)
 /* Can the 16-bit type hold the scales of a Q or DQ well enough? What is computed is trusted. */
 static qdq_status scales_fit(qdq_rest_state *s, const qdq_node *n, bool *fit)
 {
-    const qdq_value *v = qdq_node_in(n, 1);
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_node_const(n, 1);
     qdq_arena_mark mark = qdq_arena_get_mark(&s->scratch);
     float *scale;
 
@@ -104,7 +103,7 @@ static qdq_status judge_node(qdq_rest_state *s, const qdq_node *n, qdq_rest_mode
         return QDQ_OK;
     if (n->op == QDQ_OP_CAST) {
         *mode = qdq_is_float_tensor(n->out[0]) ? QDQ_REST_CASTS : QDQ_REST_READS;
-    } else if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR) {
+    } else if (qdq_node_is_qdq(n)) {
         QDQ_TRY(scales_fit(s, n, &fit));
         if (fit)
             *mode = n->op == QDQ_OP_QUANTIZELINEAR ? QDQ_REST_QUANTIZE : QDQ_REST_DEQUANTIZE;
@@ -125,8 +124,9 @@ static qdq_status judge_nodes(qdq_rest_state *s, const qdq_graph *g)
     state->may = qdq_arena_array(&s->scratch, (size_t)g->next_node_id + 1, sizeof *state->may);
     state->low = qdq_arena_array(&s->scratch, g->values.n + 1, sizeof *state->low);
     state->other = qdq_arena_array(&s->scratch, g->values.n + 1, sizeof(qdq_value *));
-    if (state->mode == NULL || state->may == NULL || state->low == NULL || state->other == NULL)
-        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_allocated(state->mode != NULL && state->may != NULL && state->low != NULL &&
+                              state->other != NULL,
+                          s->err));
     QDQ_FOR_NODES (n, g) {
         qdq_rest_mode mode = QDQ_REST_FLOAT;
 
@@ -275,8 +275,7 @@ static void judge_values(qdq_rest_state *s, const qdq_graph *g)
 qdq_status qdq_rest_judge(qdq_rest_state *s)
 {
     s->graph = qdq_arena_array(&s->scratch, s->m->graphs.n + 1, sizeof *s->graph);
-    if (s->graph == NULL)
-        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_allocated(s->graph != NULL, s->err));
     QDQ_FOR_GRAPHS (g, s->m)
         QDQ_TRY(judge_nodes(s, g));
     /* bodies stand behind the graphs around them, mostly */

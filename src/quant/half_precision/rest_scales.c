@@ -33,7 +33,7 @@ static qdq_status rounded(qdq_rest_state *s, const qdq_tensor *t, qdq_tensor **o
     if (same)
         return QDQ_OK;
     *out = qdq_tensor_of_floats(s->m, t->rank, t->dim, x);
-    return *out != NULL ? QDQ_OK : qdq_nomem(s->err);
+    return qdq_allocated(*out != NULL, s->err);
 }
 
 /* Readers that are no such Q/DQ keep the number that was there. */
@@ -53,11 +53,10 @@ static qdq_status round_value(qdq_rest_state *s, qdq_value *v)
     if (fresh == NULL)
         return QDQ_OK;
     if (n_pair == n_use && v->n_output == 0 && !v->is_input && v->init != NULL)
-        return qdq_value_set_init(v, fresh) ? QDQ_OK : qdq_nomem(s->err);
+        return qdq_allocated(qdq_value_set_init(v, fresh), s->err);
     const char *name = qdq_graph_unique_name(v->graph, v->name);
     qdq_value *own = name != NULL ? qdq_graph_add_init(v->graph, name, fresh) : NULL;
-    if (own == NULL)
-        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_allocated(own != NULL, s->err));
     QDQ_FOR_USES (u, v)
         if (u->index == 1 && is_pair(s, u->node))
             qdq_node_set_in(u->node, 1, own);
@@ -83,8 +82,7 @@ static qdq_status round_graph(qdq_rest_state *s, qdq_graph *g)
 
 static qdq_status round_all(qdq_rest_state *s)
 {
-    if (!qdq_functions_open(&s->functions, s->m, &s->scratch))
-        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_allocated(qdq_functions_open(&s->functions, s->m, &s->scratch), s->err));
     QDQ_TRY(qdq_rest_judge(s));
     QDQ_FOR_GRAPHS (g, s->m)
         if (!qdq_graph_in_function(g))

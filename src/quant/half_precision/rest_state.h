@@ -45,7 +45,7 @@ static inline qdq_elem qdq_rest_elem(const qdq_value *v)
 {
     if (v->init != NULL)
         return v->init->elem;
-    return v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED;
+    return qdq_value_elem(v);
 }
 
 static inline bool qdq_is_float_tensor(const qdq_value *v)

@@ -23,10 +23,8 @@ static bool has_float8(const qdq_model *m)
         for (size_t i = 0; i < g->values.n; i++) {
             const qdq_value *v = g->values.at[i];
 
-            if (!v->dead && v->init != NULL && is_float8(v->init->elem))
-                return true;
-            if (!v->dead && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR &&
-                is_float8(v->type->elem))
+            if (!v->dead &&
+                ((v->init != NULL && is_float8(v->init->elem)) || is_float8(qdq_value_elem(v))))
                 return true;
         }
     return false;

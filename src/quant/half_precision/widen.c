@@ -84,7 +84,7 @@ static qdq_tensor *widen_tensor(qdq_model *m, const qdq_tensor *t, qdq_status *s
 
 static qdq_status set_type(qdq_value *v)
 {
-    if (v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR || !is_half(v->type->elem))
+    if (!is_half(qdq_value_elem(v)))
         return QDQ_OK;
     const qdq_type *type = qdq_type_tensor(v->graph->model, QDQ_FLOAT, v->type->rank, v->type->dim);
     if (type == NULL)
@@ -106,10 +106,9 @@ static qdq_status widen_value(qdq_model *m, qdq_value *v, qdq_error *err)
 
         if (t == NULL)
             return qdq_within(err, st, "constant '%s'", v->name);
-        if (!qdq_value_set_init(v, t))
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(qdq_value_set_init(v, t), err));
     }
-    return set_type(v) == QDQ_OK ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(set_type(v) == QDQ_OK, err);
 }
 
 static qdq_status widen_attr(qdq_model *m, qdq_node *n, const qdq_attr *a, qdq_error *err)
@@ -117,19 +116,18 @@ static qdq_status widen_attr(qdq_model *m, qdq_node *n, const qdq_attr *a, qdq_e
     qdq_status st = QDQ_OK;
 
     if (names_half(a))
-        return qdq_node_set_int(n, a->name, QDQ_FLOAT) ? QDQ_OK : qdq_nomem(err);
+        return qdq_allocated(qdq_node_set_int(n, a->name, QDQ_FLOAT), err);
     if (a->type != QDQ_ATTR_TENSOR)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "attribute '%s' names 16-bit floats", a->name);
     qdq_tensor *t = widen_tensor(m, a->v.t, &st, err);
     qdq_attr *fresh = qdq_arena_alloc(&m->arena, sizeof *fresh);
     if (st != QDQ_OK)
         return st;
-    if (t == NULL || fresh == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(t != NULL && fresh != NULL, err));
     *fresh = *a;
     t->name = a->v.t->name;
     fresh->v.t = t;
-    return qdq_node_set_attr(n, fresh) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(qdq_node_set_attr(n, fresh), err);
 }
 
 static qdq_status widen_graph(qdq_graph *g, qdq_error *err)
@@ -211,8 +209,7 @@ static qdq_status guard(qdq_graph *g, const qdq_graph *original)
     for (size_t i = 0; i < original->inputs.n && st == QDQ_OK; i++) {
         const qdq_value *was = original->inputs.at[i];
 
-        if (was->type != NULL && was->type->kind == QDQ_TYPE_TENSOR && is_half(was->type->elem) &&
-            was->init == NULL)
+        if (is_half(qdq_value_elem(was)) && was->init == NULL)
             st = guard_input(g, g->inputs.at[i], was->type->elem);
     }
     return st;
@@ -222,10 +219,8 @@ static qdq_status guard(qdq_graph *g, const qdq_graph *original)
 static void drop_cast(qdq_node *n)
 {
     qdq_value *in = qdq_node_in(n, 0), *out = qdq_node_out(n, 0);
-    bool same = n->op == QDQ_OP_CAST && in != NULL && out != NULL && in->type != NULL &&
-                out->type != NULL && in->type->kind == QDQ_TYPE_TENSOR &&
-                in->type->elem == QDQ_FLOAT && out->type->kind == QDQ_TYPE_TENSOR &&
-                out->type->elem == QDQ_FLOAT;
+    bool same =
+        n->op == QDQ_OP_CAST && qdq_value_elem(in) == QDQ_FLOAT && qdq_value_elem(out) == QDQ_FLOAT;
 
     if (same && qdq_value_replace(out, in))
         qdq_node_remove(n);
@@ -240,7 +235,7 @@ static qdq_status widen(qdq_model *copy, const qdq_model *m, qdq_error *err)
     QDQ_FOR_GRAPHS (g, copy)
         QDQ_FOR_NODES (n, g)
             drop_cast(n);
-    return guard(copy->graph, m->graph) == QDQ_OK ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(guard(copy->graph, m->graph) == QDQ_OK, err);
 }
 
 qdq_status qdq_model_widen(const qdq_model *m, qdq_model **out, qdq_error *err)

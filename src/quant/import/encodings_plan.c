@@ -1,8 +1,8 @@
 /* encodings_plan.c - a plan of encodings that AIMET wrote beside a float model.
  *
  *   activation   a tensor for all its readers
- *   parameter    a weight, with the scales of the file, along the dim that its reader takes them for
- *   bias         int32 with the scale of data times weight, if both have encodings
+ *   parameter    a weight, with the scales of the file, along the dim that its reader takes them
+ * for bias         int32 with the scale of data times weight, if both have encodings
  *
  * AIMET names tensors as the model does. What the model does not have is listed; what has no place
  * in a plan, too. */
@@ -94,9 +94,8 @@ static qdq_status plan_activation(planner *pl, const qdq_encoding *e)
                          .qparam = {e->type, e->scale[0], e->zero[0]},
                          .rule = "imported",
                          .origin = "import"};
-    return remember(pl, t.tensor) && QDQ_PUSH(&pl->p->arena, &pl->p->tensors, t)
-               ? QDQ_OK
-               : qdq_nomem(pl->err);
+    return qdq_allocated(remember(pl, t.tensor) && QDQ_PUSH(&pl->p->arena, &pl->p->tensors, t),
+                         pl->err);
 }
 
 /* --- parameters ------------------------------------------------------------------------------- */
@@ -156,8 +155,7 @@ static qdq_status plan_weight(planner *pl, const qdq_encoding *e, const qdq_valu
     }
     float *scales = qdq_arena_array(&p->arena, e->n, sizeof *scales);
     int32_t *zeros = qdq_arena_array(&p->arena, e->n, sizeof *zeros);
-    if (scales == NULL || zeros == NULL)
-        return qdq_nomem(pl->err);
+    QDQ_TRY(qdq_allocated(scales != NULL && zeros != NULL, pl->err));
     memcpy(scales, e->scale, e->n * sizeof *scales);
     memcpy(zeros, e->zero, e->n * sizeof *zeros);
     qdq_plan_weight w = {.tensor = qdq_arena_strdup(&p->arena, e->tensor),
@@ -171,10 +169,10 @@ static qdq_status plan_weight(planner *pl, const qdq_encoding *e, const qdq_valu
         if (zeros[i] != 0)
             w.zero_points = zeros;
     QDQ_FOR_USES (u, v)
-        if (!qdq_plan_add_edge(p, &w.consumers, qdq_node_label(u->node, &p->arena), u->index))
-            return qdq_nomem(pl->err);
-    return remember(pl, w.tensor) && QDQ_PUSH(&p->arena, &p->weights, w) ? QDQ_OK
-                                                                         : qdq_nomem(pl->err);
+        QDQ_TRY(qdq_allocated(
+            qdq_plan_add_edge(p, &w.consumers, qdq_node_label(u->node, &p->arena), u->index),
+            pl->err));
+    return qdq_allocated(remember(pl, w.tensor) && QDQ_PUSH(&p->arena, &p->weights, w), pl->err);
 }
 
 /* A bias has the scale of data times weight, whatever the file says: no kernel adds it in another
@@ -201,10 +199,9 @@ static qdq_status plan_bias(planner *pl, const qdq_value *v)
                        .rule = "imported",
                        .origin = "import"};
 
-    return b.tensor != NULL && b.consumer.node != NULL && b.activation != NULL &&
-                   b.weight != NULL && QDQ_PUSH(&p->arena, &p->biases, b)
-               ? QDQ_OK
-               : qdq_nomem(pl->err);
+    return qdq_allocated(b.tensor != NULL && b.consumer.node != NULL && b.activation != NULL &&
+                             b.weight != NULL && QDQ_PUSH(&p->arena, &p->biases, b),
+                         pl->err);
 }
 
 /* Weights first: biases ask for them. */
@@ -258,15 +255,14 @@ static qdq_status plan_all(planner *pl, const qdq_encodings *e, const char *name
     for (size_t i = 0; i < e->activations.n; i++)
         QDQ_TRY(plan_activation(pl, &e->activations.at[i]));
     QDQ_TRY(plan_params(pl, e));
-    if (pl->unknown.failed)
-        return qdq_nomem(pl->err);
+    QDQ_TRY(qdq_allocated(!pl->unknown.failed, pl->err));
     QDQ_TRY(report_unknown(pl, name));
     int need = needed_opset(pl->p);
     pl->p->opset = qdq_model_opset(pl->m) < need ? need : 0;
     pl->p->target = pl->p->clean = "";
     pl->p->created_by = "qdq " QDQ_VERSION ", from encodings";
     QDQ_TRY(qdq_model_fingerprint(pl->m, &pl->p->arena, &pl->p->model, pl->err));
-    return qdq_plan_finish(pl->p) ? QDQ_OK : qdq_nomem(pl->err);
+    return qdq_allocated(qdq_plan_finish(pl->p), pl->err);
 }
 
 qdq_status qdq_plan_parse_encodings(const char *text, size_t size, const char *name,

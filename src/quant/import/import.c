@@ -163,11 +163,10 @@ static qdq_status find_tensors(qdq_importer *im)
         if (!on_top_of(im, &t) || (!t.all && !is_listable(im, q)))
             continue;
         QDQ_FOR_USES (u, q->out[0])
-            if (!add_uses(im, u->node->out[0], &t.edges) ||
-                !remember(&im->activation_of, u->node->out[0], im->tensors.n))
-                return qdq_nomem(im->err);
-        if (!QDQ_PUSH(&im->scratch, &im->tensors, t))
-            return qdq_nomem(im->err);
+            QDQ_TRY(qdq_allocated(add_uses(im, u->node->out[0], &t.edges) &&
+                                      remember(&im->activation_of, u->node->out[0], im->tensors.n),
+                                  im->err));
+        QDQ_TRY(qdq_allocated(QDQ_PUSH(&im->scratch, &im->tensors, t), im->err));
     }
     return QDQ_OK;
 }
@@ -183,11 +182,12 @@ static qdq_status decode(qdq_importer *im, const qdq_node *dq, const qdq_tensor 
 
     QDQ_TRY(qdq_tensor_data(codes, &im->scratch, &bytes, im->err));
     qdq_tensor *t = qdq_tensor_new(im->m, QDQ_FLOAT, codes->rank, codes->dim, &data);
-    if (t == NULL || !qdq_weight_decode(bytes.data, g, w->type, w->scales, w->zeros, data))
-        return qdq_nomem(im->err);
+    QDQ_TRY(qdq_allocated(t != NULL &&
+                              qdq_weight_decode(bytes.data, g, w->type, w->scales, w->zeros, data),
+                          im->err));
     qdq_import_find_scheme(im, data, g, w);
     w->w = qdq_import_restore(im, dq, t, w->scales, w->n_scales);
-    return w->w != NULL ? QDQ_OK : qdq_nomem(im->err);
+    return qdq_allocated(w->w != NULL, im->err);
 }
 
 static int32_t zero_of(const qdq_found_weight *w, size_t i)
@@ -224,7 +224,7 @@ static qdq_status keep_weight(qdq_importer *im, const qdq_node *dq, qdq_found_we
     }
     ok = ok && add_uses(im, dq->out[0], &known->edges) &&
          remember(&im->weight_of, dq->out[0], (size_t)(known - im->weights.at));
-    return ok ? QDQ_OK : qdq_nomem(im->err);
+    return qdq_allocated(ok, im->err);
 }
 
 /* `constant`: codes, or the floats in front of a Q. */
@@ -303,8 +303,7 @@ static qdq_status import_bias(qdq_importer *im, qdq_node *dq, const qdq_tensor *
         return QDQ_OK;
     QDQ_TRY(qdq_tensor_data(codes, &im->scratch, &bytes, im->err));
     qdq_tensor *t = qdq_tensor_new(im->m, QDQ_FLOAT, codes->rank, codes->dim, &data);
-    if (t == NULL)
-        return qdq_nomem(im->err);
+    QDQ_TRY(qdq_allocated(t != NULL, im->err));
     for (int64_t i = 0; i < codes->count; i++) {
         int32_t code;
         memcpy(&code, bytes.data + i * (int64_t)sizeof code, sizeof code);
@@ -315,9 +314,9 @@ static qdq_status import_bias(qdq_importer *im, qdq_node *dq, const qdq_tensor *
                         {use->node, use->index},
                         im->tensors.at[x - 1].x,
                         im->weights.at[w - 1].w};
-    if (b.b == NULL || !QDQ_PUSH(&im->scratch, &im->biases, b) ||
-        qdq_map_put_int(&im->bias_of, (uint64_t)(uintptr_t)dq, NULL) == NULL)
-        return qdq_nomem(im->err);
+    QDQ_TRY(qdq_allocated(b.b != NULL && QDQ_PUSH(&im->scratch, &im->biases, b) &&
+                              qdq_map_put_int(&im->bias_of, (uint64_t)(uintptr_t)dq, NULL) != NULL,
+                          im->err));
     qdq_value_replace(dq->out[0], b.b);
     return QDQ_OK;
 }
@@ -368,8 +367,7 @@ static qdq_status find_weights(qdq_importer *im)
 static qdq_status find_biases(qdq_importer *im)
 {
     QDQ_FOR_NODES (dq, im->g) {
-        const qdq_value *v = qdq_node_in(dq, 0);
-        const qdq_tensor *codes = v != NULL ? qdq_value_const(v) : NULL;
+        const qdq_tensor *codes = qdq_node_const(dq, 0);
 
         if (codes != NULL && codes->elem == QDQ_INT32 && is_read_here(im, dq))
             QDQ_TRY(import_bias(im, dq, codes));
@@ -402,8 +400,7 @@ static qdq_status sort_graph(qdq_importer *im)
 /* Why the plan says nothing of a DQ: what plans can say is at the top. */
 static qdq_status reason_of(qdq_importer *im, const qdq_node *dq, const char **why)
 {
-    const qdq_value *in = qdq_node_in(dq, 0);
-    const qdq_tensor *codes = in != NULL ? qdq_value_const(in) : NULL;
+    const qdq_tensor *codes = qdq_node_const(dq, 0);
     qdq_params p;
 
     QDQ_TRY(qdq_params_read(dq, codes, &im->scratch, &p, why, im->err));
@@ -479,11 +476,8 @@ static qdq_elem storage_of(const qdq_model *m)
 {
     QDQ_FOR_GRAPHS (g, m)
         QDQ_FOR_NODES (n, g) {
-            uint32_t i = n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR ? 1
-                         : is_packed(n)                                                     ? 2
-                                        : UINT32_MAX;
-            const qdq_value *scale = qdq_node_in(n, i);
-            const qdq_tensor *t = scale != NULL ? qdq_value_const(scale) : NULL;
+            uint32_t i = qdq_node_is_qdq(n) ? 1 : is_packed(n) ? 2 : UINT32_MAX;
+            const qdq_tensor *t = qdq_node_const(n, i);
 
             if (t != NULL && (t->elem == QDQ_FLOAT16 || t->elem == QDQ_BFLOAT16))
                 return t->elem;
@@ -506,7 +500,7 @@ static qdq_status remember_float(qdq_importer *im, const qdq_model *m, qdq_error
             if (ok && qdq_map_get(&names, qdq_node_label(n, &im->scratch)) != NULL)
                 ok = qdq_map_put_int(&im->was_float, (uint64_t)(uintptr_t)n, NULL) != NULL;
     qdq_map_free(&names);
-    return ok ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(ok, err);
 }
 
 /* Where scales have 16 bits, float32 stands on one side of Q/DQ and 16 bits may on the other: in

@@ -96,8 +96,8 @@ static qdq_status write_rest(const qdq_importer *im, qdq_plan *p)
             if (qdq_map_get_int(&im->was_float, (uint64_t)(uintptr_t)n) == NULL)
                 continue;
             const char *label = qdq_arena_strdup(&p->arena, qdq_node_label(n, &p->arena));
-            if (label == NULL || !QDQ_PUSH(&p->arena, &p->rest.was_float, label))
-                return qdq_nomem(im->err);
+            QDQ_TRY(qdq_allocated(label != NULL && QDQ_PUSH(&p->arena, &p->rest.was_float, label),
+                                  im->err));
         }
     return qdq_rest_recall(im->m, im->storage, p, im->err);
 }
@@ -116,5 +116,5 @@ qdq_status qdq_import_write(const qdq_importer *im, qdq_plan *p)
     p->created_by = "qdq " QDQ_VERSION ", imported";
     QDQ_TRY(write_rest(im, p));
     QDQ_TRY(qdq_model_fingerprint(im->m, &p->arena, &p->model, im->err));
-    return ok && qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(im->err);
+    return qdq_allocated(ok && qdq_plan_finish(p), im->err);
 }

@@ -140,8 +140,7 @@ static qdq_status restore(qdq_node *dq, const qdq_tensor *codes, qdq_arena *scra
         return QDQ_OK;
     QDQ_TRY(qdq_tensor_data(codes, scratch, &bytes, err));
     qdq_tensor *t = qdq_tensor_new(g->model, p.scale_elem, codes->rank, codes->dim, &data);
-    if (t == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(t != NULL, err));
     dequantize(codes, &p, bytes.data, data);
     const char *from = qdq_node_in(dq, 0)->name, *suffix = strstr(from, "_quantized");
     const char *base = suffix != NULL && suffix != from
@@ -149,7 +148,7 @@ static qdq_status restore(qdq_node *dq, const qdq_tensor *codes, qdq_arena *scra
                            : from;
     const char *name = base != NULL ? qdq_graph_unique_name(g, base) : NULL;
     *out = name != NULL ? qdq_graph_add_constant(g, dq, name, t) : NULL;
-    return *out != NULL ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(*out != NULL, err);
 }
 
 /* --- activations ------------------------------------------------------------------------------ */
@@ -219,7 +218,7 @@ static qdq_status remove_unread(qdq_node *first, qdq_error *err)
         qdq_node_remove(n);
     }
     qdq_arena_free(&scratch);
-    return ok ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(ok, err);
 }
 
 /* Everything that reads the DQ reads `x`. The DQ goes later, unless it has to give a graph output
@@ -255,8 +254,7 @@ static qdq_status drop_unread(qdq_graph *g, qdq_error *err)
 
 static qdq_status take_out(qdq_node *dq, qdq_leftover *left, qdq_error *err)
 {
-    const qdq_value *in = qdq_node_in(dq, 0);
-    const qdq_tensor *codes = in != NULL ? qdq_value_const(in) : NULL;
+    const qdq_tensor *codes = qdq_node_const(dq, 0);
     qdq_arena scratch = QDQ_ARENA_INIT;
     const char *why = NULL;
     qdq_value *x = NULL;

@@ -47,13 +47,6 @@ typedef struct apart {
     qdq_error *err;
 } apart;
 
-static const qdq_tensor *constant_in(const qdq_node *n, uint32_t i)
-{
-    const qdq_value *v = qdq_node_in(n, i);
-
-    return v != NULL ? qdq_value_const(v) : NULL;
-}
-
 static bool is_of(const qdq_node *n, const char *type)
 {
     return strcmp(n->domain, "com.microsoft") == 0 && strcmp(n->type, type) == 0;
@@ -70,9 +63,9 @@ static const char *read_product(const qdq_node *n, product *p)
                    .n = qdq_node_int(n, "N", 0),
                    .block = qdq_node_int(n, "block_size", 0),
                    .bits = (unsigned)bits,
-                   .codes = constant_in(n, 1),
-                   .scales = constant_in(n, 2),
-                   .zeros = constant_in(n, 3)};
+                   .codes = qdq_node_const(n, 1),
+                   .scales = qdq_node_const(n, 2),
+                   .zeros = qdq_node_const(n, 3)};
     if (qdq_node_in(n, 0) == NULL || qdq_node_out(n, 0) == NULL)
         return "it has no input or no output";
     if (bits != 4 && bits != 8)
@@ -132,8 +125,7 @@ static qdq_status unpack_codes(apart *a, const product *p, bool columns, qdq_ten
 
     QDQ_TRY(qdq_tensor_data(p->codes, &a->scratch, &from, a->err));
     *out = new_matrix(a, p, type_of_codes(p), p->k, columns, &step_k, &step_n, &to);
-    if (*out == NULL)
-        return qdq_nomem(a->err);
+    QDQ_TRY(qdq_allocated(*out != NULL, a->err));
     for (int64_t n = 0; n < p->n; n++)
         for (int64_t k = 0; k < p->k; k++) {
             const unsigned char *block = from.data + (n * p->n_block + k / p->block) * blob;
@@ -153,8 +145,7 @@ static qdq_status unpack_scales(apart *a, const product *p, bool columns, qdq_te
 
     QDQ_TRY(qdq_tensor_data(p->scales, &a->scratch, &from, a->err));
     *out = new_matrix(a, p, p->scales->elem, p->n_block, columns, &step_b, &step_n, &to);
-    if (*out == NULL)
-        return qdq_nomem(a->err);
+    QDQ_TRY(qdq_allocated(*out != NULL, a->err));
     for (int64_t n = 0; n < p->n; n++)
         for (int64_t b = 0; b < p->n_block; b++)
             memcpy((char *)to + (size_t)(b * step_b + n * step_n) * size,
@@ -175,8 +166,7 @@ static qdq_status unpack_zeros(apart *a, const product *p, bool columns, qdq_ten
         return QDQ_OK;
     QDQ_TRY(qdq_tensor_data(p->zeros, &a->scratch, &from, a->err));
     *out = new_matrix(a, p, type_of_codes(p), p->n_block, columns, &step_b, &step_n, &to);
-    if (*out == NULL)
-        return qdq_nomem(a->err);
+    QDQ_TRY(qdq_allocated(*out != NULL, a->err));
     for (int64_t n = 0; n < p->n; n++)
         for (int64_t b = 0; b < p->n_block; b++)
             qdq_elem_put_int((*out)->elem, to, b * step_b + n * step_n,
@@ -206,9 +196,10 @@ static qdq_status count_from_above(apart *a, qdq_tensor *t[3], const float *scal
     if (t[2] != NULL)
         QDQ_TRY(qdq_tensor_data(t[2], &a->scratch, &zero, a->err));
     for (size_t k = 0; k < 3; k++)
-        if ((out[k] = qdq_tensor_new(a->m, k == 1 ? t[1]->elem : elem, t[k == 0 ? 0 : 1]->rank,
-                                     t[k == 0 ? 0 : 1]->dim, &to[k])) == NULL)
-            return qdq_nomem(a->err);
+        QDQ_TRY(qdq_allocated(
+            (out[k] = qdq_tensor_new(a->m, k == 1 ? t[1]->elem : elem, t[k == 0 ? 0 : 1]->rank,
+                                     t[k == 0 ? 0 : 1]->dim, &to[k])) != NULL,
+            a->err));
     for (size_t o = 0; o < g->c.outer; o++)
         for (size_t k = 0; k < g->c.channels; k++)
             for (size_t j = 0; j < g->c.inner; j++, i++) {
@@ -286,14 +277,13 @@ static qdq_status add_dq(apart *a, qdq_node *n, qdq_value *const in[3], int64_t 
 
     *out = name != NULL ? qdq_graph_add_node(n->graph, n, "", "DequantizeLinear", "", 3, 1, &name)
                         : NULL;
-    if (*out == NULL)
-        return qdq_nomem(a->err);
+    QDQ_TRY(qdq_allocated(*out != NULL, a->err));
     for (uint32_t i = 0; i < 3; i++)
         qdq_node_set_in(*out, i, in[i]);
     qdq_node_trim_in(*out);
-    return qdq_node_set_int(*out, "axis", axis) && qdq_node_set_int(*out, "block_size", block)
-               ? QDQ_OK
-               : qdq_nomem(a->err);
+    return qdq_allocated(qdq_node_set_int(*out, "axis", axis) &&
+                             qdq_node_set_int(*out, "block_size", block),
+                         a->err);
 }
 
 static void take_input(qdq_node *n, uint32_t i)
@@ -312,7 +302,7 @@ static qdq_status judge_dq(apart *a, qdq_node **dq, const char **why)
     qdq_arena_mark mark = qdq_arena_get_mark(&a->scratch);
     qdq_params p;
 
-    QDQ_TRY(qdq_params_read(*dq, constant_in(*dq, 0), &a->scratch, &p, why, a->err));
+    QDQ_TRY(qdq_params_read(*dq, qdq_node_const(*dq, 0), &a->scratch, &p, why, a->err));
     qdq_arena_reset(&a->scratch, mark);
     if (*why == NULL)
         return QDQ_OK;
@@ -371,7 +361,7 @@ static qdq_status new_dq(apart *a, qdq_node *n, packed *key, qdq_tensor *t[3], i
             return qdq_nomem(a->err);
     QDQ_TRY(add_dq(a, n, in, axis, block, &key->dq));
     QDQ_TRY(judge_dq(a, &key->dq, why));
-    return *why != NULL || remember(a, key) ? QDQ_OK : qdq_nomem(a->err);
+    return qdq_allocated(*why != NULL || remember(a, key), a->err);
 }
 
 /* The weight of n as [K, N] or, `columns`, [N, K]. *why: it is none. */
@@ -379,8 +369,7 @@ static qdq_status weight_of(apart *a, qdq_node *n, const product *p, packed *key
 {
     qdq_tensor *t[3];
 
-    if (!recall(a, key, n->graph))
-        return qdq_nomem(a->err);
+    QDQ_TRY(qdq_allocated(recall(a, key, n->graph), a->err));
     if (key->dq != NULL)
         return QDQ_OK;
     QDQ_TRY(unpack_codes(a, p, key->columns, &t[0]));
@@ -392,11 +381,10 @@ static qdq_status weight_of(apart *a, qdq_node *n, const product *p, packed *key
 /* The table of n. */
 static qdq_status table_of(apart *a, qdq_node *n, packed *key, const char **why)
 {
-    const qdq_tensor *from[3] = {constant_in(n, 0), constant_in(n, 2), constant_in(n, 3)};
+    const qdq_tensor *from[3] = {qdq_node_const(n, 0), qdq_node_const(n, 2), qdq_node_const(n, 3)};
     qdq_tensor *t[3] = {NULL};
 
-    if (!recall(a, key, n->graph))
-        return qdq_nomem(a->err);
+    QDQ_TRY(qdq_allocated(recall(a, key, n->graph), a->err));
     if (key->dq != NULL)
         return QDQ_OK;
     for (size_t i = 0; i < 3; i++)
@@ -458,7 +446,7 @@ static qdq_status split_product(apart *a, qdq_node *n, const char **why)
     qdq_node_set_in(n, 1, b.from.dq->out[0]);
     drop_inputs(n, 2);
     bool ok = become(n, "MatMul") && (b.bias == NULL || QDQ_PUSH(&a->scratch, &a->biased, b));
-    return ok ? QDQ_OK : qdq_nomem(a->err);
+    return qdq_allocated(ok, a->err);
 }
 
 /* n as Gemm, with the weight as [N, K]. */
@@ -473,10 +461,9 @@ static qdq_status become_gemm(apart *a, const biased *b)
     if (why != NULL)
         return qdq_fail(a->err, QDQ_E_BUG, "%s, but not as rows", why);
     qdq_node_set_in(b->n, 1, columns.dq->out[0]);
-    return become(b->n, "Gemm") && qdq_node_append_in(b->n, b->bias) &&
-                   qdq_node_set_int(b->n, "transB", 1)
-               ? QDQ_OK
-               : qdq_nomem(a->err);
+    return qdq_allocated(become(b->n, "Gemm") && qdq_node_append_in(b->n, b->bias) &&
+                             qdq_node_set_int(b->n, "transB", 1),
+                         a->err);
 }
 
 /* n as the Add behind a MatMul. */
@@ -490,14 +477,13 @@ static qdq_status become_add(apart *a, const biased *b)
     qdq_node *matmul = out != NULL && name != NULL
                            ? qdq_graph_add_node(g, b->n, "", "MatMul", name, 2, 1, &out)
                            : NULL;
-    if (matmul == NULL)
-        return qdq_nomem(a->err);
+    QDQ_TRY(qdq_allocated(matmul != NULL, a->err));
     qdq_value_set_type(matmul->out[0], b->n->out[0]->type);
     for (uint32_t i = 0; i < 2; i++)
         qdq_node_set_in(matmul, i, b->n->in[i].value);
     qdq_node_set_in(b->n, 0, matmul->out[0]);
     qdq_node_set_in(b->n, 1, b->bias);
-    return become(b->n, "Add") ? QDQ_OK : qdq_nomem(a->err);
+    return qdq_allocated(become(b->n, "Add"), a->err);
 }
 
 static qdq_status add_biases(apart *a)
@@ -517,13 +503,13 @@ static qdq_status add_biases(apart *a)
 /* n as Gather. */
 static qdq_status split_table(apart *a, qdq_node *n, const char **why)
 {
-    const qdq_tensor *codes = constant_in(n, 0);
+    const qdq_tensor *codes = qdq_node_const(n, 0);
     int64_t axis = qdq_node_int(n, "gather_axis", 0), along = qdq_node_int(n, "quantize_axis", 1);
     packed key = {
         .codes = qdq_node_in(n, 0), .scales = qdq_node_in(n, 2), .zeros = qdq_node_in(n, 3)};
 
-    if (codes == NULL || constant_in(n, 2) == NULL ||
-        (key.zeros != NULL && constant_in(n, 3) == NULL))
+    if (codes == NULL || qdq_node_const(n, 2) == NULL ||
+        (key.zeros != NULL && qdq_node_const(n, 3) == NULL))
         *why = "its table is not constant";
     else if (codes->elem != QDQ_INT4 && codes->elem != QDQ_UINT4)
         *why = "its codes are not of type int4 or uint4";
@@ -539,9 +525,8 @@ static qdq_status split_table(apart *a, qdq_node *n, const char **why)
         return QDQ_OK;
     qdq_node_set_in(n, 0, key.dq->out[0]);
     drop_inputs(n, 2);
-    return become(n, "Gather") && (axis == 0 || qdq_node_set_int(n, "axis", axis))
-               ? QDQ_OK
-               : qdq_nomem(a->err);
+    return qdq_allocated(become(n, "Gather") && (axis == 0 || qdq_node_set_int(n, "axis", axis)),
+                         a->err);
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */

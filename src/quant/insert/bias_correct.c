@@ -71,32 +71,24 @@ static qdq_status list_weight(corrector *c, size_t index)
     const qdq_edges *edges = &c->p->weights.at[index].consumers;
 
     for (size_t i = 0; i < edges->n; i++) {
-        const qdq_map_value *at = qdq_map_get(&c->nodes, edges->at[i].node);
-        product p = {.n = at != NULL ? at->ptr : NULL, .weight = index};
+        product p = {.n = qdq_map_get_ptr(&c->nodes, edges->at[i].node), .weight = index};
 
         if (p.n == NULL || !is_product(p.n))
             continue;
         p.why = edges->at[i].input == 1 ? look_at(c, &p) : "its weight is its first input";
-        if (!QDQ_PUSH(&c->scratch, &c->products, p))
-            return qdq_nomem(c->err);
+        QDQ_TRY(qdq_allocated(QDQ_PUSH(&c->scratch, &c->products, p), c->err));
     }
     return QDQ_OK;
 }
 
 static qdq_status list_products(corrector *c)
 {
-    if (!qdq_graph_map_labels(c->m->graph, &c->scratch, &c->nodes))
-        return qdq_nomem(c->err);
-    for (size_t i = 0; i < c->p->tensors.n; i++) {
-        qdq_map_value *v = qdq_map_put(&c->tensors, c->p->tensors.at[i].tensor, NULL);
-
-        if (v == NULL)
-            return qdq_nomem(c->err);
-        v->num = i;
-    }
+    QDQ_TRY(qdq_allocated(qdq_graph_map_labels(c->m->graph, &c->scratch, &c->nodes), c->err));
+    for (size_t i = 0; i < c->p->tensors.n; i++)
+        QDQ_TRY(qdq_allocated(qdq_map_set_num(&c->tensors, c->p->tensors.at[i].tensor, i), c->err));
     for (size_t i = 0; i < c->p->scalings.n; i++)
-        if (qdq_map_put(&c->scaled, c->p->scalings.at[i].tensor, NULL) == NULL)
-            return qdq_nomem(c->err);
+        QDQ_TRY(qdq_allocated(qdq_map_put(&c->scaled, c->p->scalings.at[i].tensor, NULL) != NULL,
+                              c->err));
     QDQ_TRY(qdq_means_index(c->p, &c->means, c->err));
     for (size_t i = 0; i < c->p->weights.n; i++)
         QDQ_TRY(list_weight(c, i));
@@ -187,8 +179,7 @@ static qdq_status add_bias(corrector *c, const product *p, const qdq_plan_correc
 
     if (!is_int32(c, p))
         return QDQ_OK;
-    return b.activation != NULL && QDQ_PUSH(&plan->arena, &plan->biases, b) ? QDQ_OK
-                                                                            : qdq_nomem(c->err);
+    return qdq_allocated(b.activation != NULL && QDQ_PUSH(&plan->arena, &plan->biases, b), c->err);
 }
 
 static bool name_is_taken(const corrector *c, const char *name)
@@ -216,14 +207,13 @@ static qdq_status find_deltas(corrector *c, product *p, const float *w, const fl
 
     to->n_delta = p->form.out;
     to->delta = delta_of(c, p, m, SIZE_MAX, w, back);
-    if (to->delta == NULL)
-        return qdq_nomem(c->err);
+    QDQ_TRY(qdq_allocated(to->delta != NULL, c->err));
     if (m == NULL || m->rows < 2 || is_zero(to))
         return QDQ_OK;
     to->fold = qdq_arena_array(&c->p->arena, m->rows, sizeof *to->fold);
     for (size_t k = 0; k < m->rows; k++)
-        if (to->fold == NULL || (to->fold[k] = delta_of(c, p, m, k, w, back)) == NULL)
-            return qdq_nomem(c->err);
+        QDQ_TRY(qdq_allocated(
+            to->fold != NULL && (to->fold[k] = delta_of(c, p, m, k, w, back)) != NULL, c->err));
     return QDQ_OK;
 }
 
@@ -235,14 +225,12 @@ static qdq_status add_correction(corrector *c, product *p, qdq_plan_correction *
                                     : qdq_arena_printf(arena, "%s_bias", p->n->out[0]->name);
     entry->consumer =
         (qdq_edge){qdq_arena_strdup(arena, qdq_node_label(p->reader, &c->scratch)), p->input};
-    if (entry->tensor == NULL || entry->consumer.node == NULL)
-        return qdq_nomem(c->err);
+    QDQ_TRY(qdq_allocated(entry->tensor != NULL && entry->consumer.node != NULL, c->err));
     if (p->bias == NULL && name_is_taken(c, entry->tensor))
         p->why = "the name of its bias is taken";
     if (p->why != NULL || is_zero(entry))
         return QDQ_OK;
-    if (!QDQ_PUSH(arena, &c->p->corrections, *entry))
-        return qdq_nomem(c->err);
+    QDQ_TRY(qdq_allocated(QDQ_PUSH(arena, &c->p->corrections, *entry), c->err));
     return p->bias == NULL ? add_bias(c, p, entry) : QDQ_OK;
 }
 

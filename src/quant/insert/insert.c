@@ -23,16 +23,12 @@
 
 qdq_node *qdq_insert_find_node(const qdq_inserter *in, const char *label)
 {
-    qdq_map_value *v = qdq_map_get(&in->nodes, label);
-
-    return v != NULL ? v->ptr : NULL;
+    return qdq_map_get_ptr(&in->nodes, label);
 }
 
 qdq_value *qdq_insert_find_value(const qdq_inserter *in, const char *name)
 {
-    const qdq_map_value *v = qdq_map_get(&in->values, name);
-
-    return v != NULL ? v->ptr : NULL;
+    return qdq_map_get_ptr(&in->values, name);
 }
 
 /* Appends what is wrong with the edge to `list`. */
@@ -152,22 +148,11 @@ static qdq_status check_names(qdq_inserter *in)
     return st;
 }
 
-static bool put_index(qdq_map *map, const char *key, size_t i)
-{
-    bool is_new;
-    qdq_map_value *v = qdq_map_put(map, key, &is_new);
-
-    if (v != NULL && is_new)
-        v->num = i;
-    return v != NULL;
-}
-
 /* Nodes and values of g; of two with one name the first stays, which is that of the graph
  * around. */
 static bool resolve_graph(qdq_inserter *in, qdq_graph *g, uint32_t *place)
 {
     uint32_t *places = qdq_arena_array(&in->scratch, (size_t)g->next_node_id + 1, sizeof *places);
-    bool is_new;
 
     in->place[g->index] = places;
     if (places == NULL || !qdq_graph_map_labels(g, &in->scratch, &in->nodes))
@@ -175,13 +160,11 @@ static bool resolve_graph(qdq_inserter *in, qdq_graph *g, uint32_t *place)
     QDQ_FOR_NODES (n, g)
         places[n->id] = (*place)++;
     for (size_t i = 0; i < g->values.n; i++) {
-        if (g->values.at[i]->dead)
-            continue;
-        qdq_map_value *v = qdq_map_put(&in->values, g->values.at[i]->name, &is_new);
-        if (v == NULL)
+        qdq_value *v = g->values.at[i];
+
+        if (!v->dead && qdq_map_get(&in->values, v->name) == NULL &&
+            !qdq_map_set_ptr(&in->values, v->name, v))
             return false;
-        if (is_new)
-            v->ptr = g->values.at[i];
     }
     return true;
 }
@@ -192,22 +175,20 @@ static qdq_status resolve(qdq_inserter *in)
     uint32_t place = 0;
 
     in->place = qdq_arena_array(&in->scratch, in->m->graphs.n + 1, sizeof *in->place);
-    if (in->place == NULL)
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_allocated(in->place != NULL, in->err));
     QDQ_FOR_GRAPHS (g, in->m)
         if (!qdq_graph_in_function(g) && !resolve_graph(in, g, &place))
             return qdq_nomem(in->err);
     for (size_t i = 0; i < p->tensors.n; i++)
-        if (!put_index(&in->tensors, p->tensors.at[i].tensor, i))
-            return qdq_nomem(in->err);
+        QDQ_TRY(
+            qdq_allocated(qdq_map_set_first(&in->tensors, p->tensors.at[i].tensor, i), in->err));
     for (size_t i = 0; i < p->weights.n; i++)
-        if (!put_index(&in->weights, p->weights.at[i].tensor, i))
-            return qdq_nomem(in->err);
+        QDQ_TRY(
+            qdq_allocated(qdq_map_set_first(&in->weights, p->weights.at[i].tensor, i), in->err));
     in->weight = qdq_arena_array(&in->scratch, p->weights.n + 1, sizeof *in->weight);
     in->scaled_readers =
         qdq_arena_array(&in->scratch, p->scalings.n + 1, sizeof *in->scaled_readers);
-    if (in->weight == NULL || in->scaled_readers == NULL)
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_allocated(in->weight != NULL && in->scaled_readers != NULL, in->err));
     for (size_t i = 0; i < p->corrections.n; i++)
         QDQ_TRY(qdq_insert_new_bias(in, i));
     return check_names(in);
@@ -229,7 +210,7 @@ static qdq_status free_output_name(qdq_inserter *in, qdq_value *v, const char *n
 {
     const char *inner = qdq_insert_name(in, name, "_QuantizeLinear_Input");
 
-    return inner != NULL && qdq_value_rename(v, inner) ? QDQ_OK : qdq_nomem(in->err);
+    return qdq_allocated(inner != NULL && qdq_value_rename(v, inner), in->err);
 }
 
 static bool quantizes_as(qdq_inserter *in, const qdq_node *n, const qdq_qparam *want,
@@ -292,8 +273,7 @@ static qdq_status quantize(qdq_inserter *in, const qdq_plan_tensor *t, qdq_value
         in, place_behind(in, inputs[0]), "QuantizeLinear", t->tensor, &qdq_one_scale,
         qdq_insert_name(in, t->tensor, "_QuantizeLinear_Output"), inputs, codes);
 
-    if (quantized == NULL)
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_allocated(quantized != NULL, in->err));
     *q = quantized->producer;
     return QDQ_OK;
 }
@@ -318,14 +298,13 @@ static qdq_status quantize_and_back(qdq_inserter *in, const qdq_plan_tensor *t, 
     qdq_value *inputs[3] = {v, qdq_insert_scales(in, t->tensor, &qdq_one_scale, &t->qparam.scale),
                             qdq_insert_zero_points(in, t->tensor, &qdq_one_scale, t->qparam.type,
                                                    &t->qparam.zero_point)};
-    if (inputs[1] == NULL || inputs[2] == NULL || out_name == NULL)
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_allocated(inputs[1] != NULL && inputs[2] != NULL && out_name != NULL, in->err));
     if (*q == NULL)
         QDQ_TRY(quantize(in, t, inputs, q));
     inputs[0] = (*q)->out[0];
     *dequantized = qdq_insert_node(in, place_behind(in, inputs[0]), "DequantizeLinear", t->tensor,
                                    &qdq_one_scale, out_name, inputs, v->type);
-    return *dequantized != NULL ? QDQ_OK : qdq_nomem(in->err);
+    return qdq_allocated(*dequantized != NULL, in->err);
 }
 
 static qdq_status insert_tensor(qdq_inserter *in, size_t index)

@@ -33,30 +33,21 @@ const qdq_cached_scales *qdq_insert_cached_scales(const qdq_insert_cache *c,
                                                   const qdq_plan_weight *w, qdq_arena *scratch)
 {
     const char *key = scales_key(w, scratch);
-    const qdq_map_value *v = key != NULL ? qdq_map_get(&c->scales, key) : NULL;
 
-    return v != NULL ? v->ptr : NULL;
+    return key != NULL ? qdq_map_get_ptr(&c->scales, key) : NULL;
 }
 
 qdq_status qdq_insert_cache_scales(qdq_insert_cache *c, const qdq_plan_weight *w,
                                    const float *scales, const int32_t *zeros, size_t n,
                                    qdq_error *err)
 {
-    const char *key = scales_key(w, &c->arena);
-    qdq_cached_scales *kept = qdq_arena_alloc(&c->arena, sizeof *kept);
-    float *s = qdq_arena_array(&c->arena, n + 1, sizeof *s);
-    int32_t *z = qdq_arena_array(&c->arena, n + 1, sizeof *z);
-    qdq_map_value *v = key != NULL && kept != NULL && s != NULL && z != NULL
-                           ? qdq_map_put(&c->scales, key, NULL)
-                           : NULL;
+    const qdq_cached_scales entry = {n, qdq_arena_copy(&c->arena, scales, n, sizeof *scales),
+                                     qdq_arena_copy(&c->arena, zeros, n, sizeof *zeros)};
+    const qdq_cached_scales *kept = qdq_arena_copy(&c->arena, &entry, 1, sizeof entry);
 
-    if (v == NULL)
-        return qdq_nomem(err);
-    memcpy(s, scales, n * sizeof *s);
-    memcpy(z, zeros, n * sizeof *z);
-    *kept = (qdq_cached_scales){n, s, z};
-    v->ptr = kept;
-    return QDQ_OK;
+    return qdq_allocated(entry.scales != NULL && entry.zeros != NULL && kept != NULL &&
+                             qdq_map_set_ptr(&c->scales, scales_key(w, &c->arena), kept),
+                         err);
 }
 
 /* --- codes ------------------------------------------------------------------------------------ */
@@ -73,21 +64,18 @@ const char *qdq_insert_codes_key(const qdq_plan_weight *w, const float *scales,
 
 const qdq_tensor *qdq_insert_cached_codes(const qdq_insert_cache *c, const char *key)
 {
-    const qdq_map_value *v = qdq_map_get(&c->codes, key);
-
-    return v != NULL ? v->ptr : NULL;
+    return qdq_map_get_ptr(&c->codes, key);
 }
 
 static qdq_tensor *tensor_of(qdq_insert_cache *c, const qdq_fresh_codes *f, qdq_mapping *map,
                              size_t offset)
 {
     qdq_tensor *t = qdq_arena_alloc(&c->arena, sizeof *t);
-    int64_t *dim = qdq_arena_array(&c->arena, (size_t)f->like->rank + 1, sizeof *dim);
+    const int64_t *dim =
+        qdq_arena_copy(&c->arena, f->like->dim, (size_t)f->like->rank, sizeof *dim);
 
     if (t == NULL || dim == NULL)
         return NULL;
-    if (f->like->rank > 0)
-        memcpy(dim, f->like->dim, (size_t)f->like->rank * sizeof *dim);
     *t = (qdq_tensor){.name = "",
                       .elem = f->type,
                       .rank = f->like->rank,
@@ -103,14 +91,10 @@ static qdq_tensor *tensor_of(qdq_insert_cache *c, const qdq_fresh_codes *f, qdq_
 static qdq_status put_codes(qdq_insert_cache *c, const qdq_fresh_codes *f, qdq_mapping *map,
                             size_t offset, qdq_error *err)
 {
-    const char *key = qdq_arena_strdup(&c->arena, f->key);
-    qdq_tensor *t = tensor_of(c, f, map, offset);
-    qdq_map_value *v = key != NULL && t != NULL ? qdq_map_put(&c->codes, key, NULL) : NULL;
+    const qdq_tensor *t = tensor_of(c, f, map, offset);
 
-    if (v == NULL)
-        return qdq_nomem(err);
-    v->ptr = t;
-    return QDQ_OK;
+    return qdq_allocated(
+        t != NULL && qdq_map_set_ptr(&c->codes, qdq_arena_strdup(&c->arena, f->key), t), err);
 }
 
 static qdq_status store(qdq_insert_cache *c, const qdq_fresh_codes *fresh, size_t n,
@@ -120,8 +104,7 @@ static qdq_status store(qdq_insert_cache *c, const qdq_fresh_codes *fresh, size_
     size_t *offset = qdq_arena_array(scratch, n, sizeof *offset);
     qdq_mapping *map;
 
-    if (piece == NULL || offset == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(piece != NULL && offset != NULL, err));
     for (size_t i = 0; i < n; i++)
         piece[i] = fresh[i].data;
     QDQ_TRY(c->store(c->ctx, piece, n, &map, offset, err));

@@ -187,8 +187,7 @@ qdq_status qdq_insert_bias(qdq_inserter *in, size_t index)
     QDQ_TRY(bias_floats(in, b, &s, &t, &bias));
     float *scales = qdq_arena_array(&in->scratch, s.n, sizeof *scales);
     qdq_tensor *codes = qdq_tensor_new(in->m, QDQ_INT32, t->rank, t->dim, &data);
-    if (scales == NULL || codes == NULL)
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_allocated(scales != NULL && codes != NULL, in->err));
     for (size_t i = 0; i < s.n; i++)
         scales[i] = s.activation * s.weight[i];
     for (int64_t i = 0; i < t->count; i++) {
@@ -201,8 +200,7 @@ qdq_status qdq_insert_bias(qdq_inserter *in, size_t index)
     const char *name = qdq_insert_name(in, b->tensor, "_quantized");
     qdq_value *inputs[3] = {name != NULL ? qdq_graph_add_init(in->g, name, codes) : NULL,
                             qdq_insert_scales(in, b->tensor, &form, scales), NULL};
-    if (inputs[0] == NULL || inputs[1] == NULL)
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_allocated(inputs[0] != NULL && inputs[1] != NULL, in->err));
     QDQ_TRY(qdq_insert_back(in, b->tensor, reader, &form, inputs, codes, &dequantized));
     qdq_value *was = qdq_node_in(reader, b->consumer.input);
     qdq_node_set_in(reader, b->consumer.input, dequantized);

@@ -25,7 +25,6 @@ qdq_status qdq_insert_new_bias(qdq_inserter *in, size_t index)
     qdq_node *n = qdq_insert_find_node(in, c->consumer.node);
     const int64_t dim = (int64_t)c->n_delta;
     void *data;
-    bool is_new;
 
     if (n == NULL || c->consumer.input != 2 || qdq_node_in(n, 2) != NULL || c->tensor[0] == '\0' ||
         qdq_insert_find_value(in, c->tensor) != NULL || product_of(n, c) == NULL)
@@ -33,13 +32,9 @@ qdq_status qdq_insert_new_bias(qdq_inserter *in, size_t index)
     qdq_tensor *t = qdq_tensor_new(in->m, QDQ_FLOAT, 1, &dim, &data);
     const char *name = qdq_insert_name(in, c->tensor, "");
     qdq_value *v = t != NULL && name != NULL ? qdq_graph_add_init(n->graph, name, t) : NULL;
-    qdq_map_value *at = v != NULL ? qdq_map_put(&in->values, c->tensor, &is_new) : NULL;
-    if (at == NULL)
-        return qdq_nomem(in->err);
-    at->ptr = v;
+    QDQ_TRY(qdq_allocated(v != NULL && qdq_map_set_ptr(&in->values, c->tensor, v), in->err));
     while (n->n_in < 3)
-        if (!qdq_node_append_in(n, NULL))
-            return qdq_nomem(in->err);
+        QDQ_TRY(qdq_allocated(qdq_node_append_in(n, NULL), in->err));
     qdq_node_set_in(n, 2, v);
     return QDQ_OK;
 }
@@ -49,7 +44,7 @@ void qdq_insert_check_correction(const qdq_inserter *in, size_t index, qdq_buf *
     const qdq_plan_correction *c = &in->plan->corrections.at[index];
     const qdq_node *n = qdq_insert_find_node(in, c->consumer.node);
     const qdq_value *v = qdq_insert_find_value(in, c->tensor);
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_value_const(v);
 
     if (n == NULL)
         qdq_buf_printf(list, " node '%s';", c->consumer.node);
@@ -86,8 +81,7 @@ qdq_status qdq_insert_correction(qdq_inserter *in, size_t index)
     QDQ_TRY(qdq_weight_floats(t, &in->scratch, &bias, in->err));
     qdq_tensor *fresh = qdq_tensor_new(in->m, QDQ_FLOAT, same_shape ? t->rank : 1,
                                        same_shape ? t->dim : &channels, &data);
-    if (fresh == NULL)
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_allocated(fresh != NULL, in->err));
     for (size_t i = 0; i < c->n_delta; i++) {
         float sum = bias[same_shape ? i : 0] + c->delta[i];
 
@@ -97,11 +91,10 @@ qdq_status qdq_insert_correction(qdq_inserter *in, size_t index)
         memcpy((float *)data + i, &sum, sizeof sum);
     }
     if (same_shape && is_own(v, reader))
-        return qdq_value_set_init(v, fresh) ? QDQ_OK : qdq_nomem(in->err);
+        return qdq_allocated(qdq_value_set_init(v, fresh), in->err);
     const char *name = qdq_insert_name(in, c->tensor, "_corrected");
     qdq_value *copy = name != NULL ? qdq_graph_add_init(reader->graph, name, fresh) : NULL;
-    if (copy == NULL)
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_allocated(copy != NULL, in->err));
     qdq_node_set_in(reader, c->consumer.input, copy);
     return QDQ_OK;
 }

@@ -170,8 +170,7 @@ static qdq_status become_product(qdq_inserter *in, qdq_node *n, const qdq_plan_w
 
     while (ok && n->n_in < (bias != NULL ? 6U : 4U))
         ok = qdq_node_append_in(n, NULL);
-    if (!ok)
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_allocated(ok, in->err));
     for (uint32_t i = 0; i < 3; i++)
         qdq_node_set_in(n, i + 1, packed[i]);
     if (bias != NULL)
@@ -184,7 +183,7 @@ static qdq_status become_product(qdq_inserter *in, qdq_node *n, const qdq_plan_w
          qdq_node_set_int(n, "K", (int64_t)c->k) && qdq_node_set_int(n, "N", (int64_t)c->n) &&
          qdq_node_set_int(n, "bits", c->bits) && qdq_node_set_int(n, "block_size", w->block) &&
          (w->accuracy_level == 0 || qdq_node_set_int(n, "accuracy_level", w->accuracy_level));
-    return ok ? QDQ_OK : qdq_nomem(in->err);
+    return qdq_allocated(ok, in->err);
 }
 
 /* n as GatherBlockQuantized: (codes, indices, scales, zero points) */
@@ -199,7 +198,7 @@ static qdq_status become_table(qdq_inserter *in, qdq_node *n, const qdq_plan_wei
     ok = ok && qdq_node_set_type(n, "com.microsoft", "GatherBlockQuantized") &&
          qdq_node_set_int(n, "gather_axis", 0) && qdq_node_set_int(n, "quantize_axis", 1) &&
          qdq_node_set_int(n, "block_size", w->block);
-    return ok ? QDQ_OK : qdq_nomem(in->err);
+    return qdq_allocated(ok, in->err);
 }
 
 static qdq_status insert_product(qdq_inserter *in, const qdq_plan_weight *w,
@@ -210,9 +209,9 @@ static qdq_status insert_product(qdq_inserter *in, const qdq_plan_weight *w,
     packed[1] = add(in, w->tensor, "_scale", pack_scales(in, w, s, c));
     if (has_zero_points(w, s))
         packed[2] = add(in, w->tensor, "_zero_point", pack_zero_points(in, w, s, c));
-    return packed[0] != NULL && packed[1] != NULL && (packed[2] != NULL || !has_zero_points(w, s))
-               ? QDQ_OK
-               : qdq_nomem(in->err);
+    return qdq_allocated(packed[0] != NULL && packed[1] != NULL &&
+                             (packed[2] != NULL || !has_zero_points(w, s)),
+                         in->err);
 }
 
 static qdq_status insert_table(qdq_inserter *in, const qdq_plan_weight *w,
@@ -222,13 +221,13 @@ static qdq_status insert_table(qdq_inserter *in, const qdq_plan_weight *w,
     void *codes;
     qdq_tensor *t = qdq_tensor_new(in->m, w->type, 2, s->tensor->dim, &codes);
 
-    if (t == NULL || !qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes))
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_allocated(
+        t != NULL && qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes),
+        in->err));
     packed[0] = add(in, w->tensor, "_quantized", t);
     packed[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);
     packed[2] = qdq_insert_zero_points(in, w->tensor, &form, w->type, s->zeros);
-    return packed[0] != NULL && packed[1] != NULL && packed[2] != NULL ? QDQ_OK
-                                                                       : qdq_nomem(in->err);
+    return qdq_allocated(packed[0] != NULL && packed[1] != NULL && packed[2] != NULL, in->err);
 }
 
 qdq_status qdq_insert_nbits(qdq_inserter *in, size_t index)

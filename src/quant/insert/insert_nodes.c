@@ -72,7 +72,7 @@ qdq_status qdq_insert_back(qdq_inserter *in, const char *base, qdq_node *before,
     *out = qdq_insert_node(in, before, "DequantizeLinear", base, form,
                            qdq_insert_name(in, base, "_DequantizeLinear_Output"), inputs,
                            qdq_type_fixed(in->m, QDQ_FLOAT, shape->rank, shape->dim));
-    return *out != NULL ? QDQ_OK : qdq_nomem(in->err);
+    return qdq_allocated(*out != NULL, in->err);
 }
 
 qdq_node *qdq_insert_first_reader(const qdq_inserter *in, const qdq_edges *edges)

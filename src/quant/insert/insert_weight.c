@@ -99,8 +99,7 @@ qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
                         w->block != 0 ? "blocks" : "channels");
     s->scales = qdq_arena_array(&in->scratch, n + 1, sizeof *s->scales);
     s->zeros = qdq_arena_array(&in->scratch, n + 1, sizeof *s->zeros);
-    if (s->scales == NULL || s->zeros == NULL)
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_allocated(s->scales != NULL && s->zeros != NULL, in->err));
     if (in->cache != NULL)
         return cached_scales(in, w, s, n);
     QDQ_TRY(find_floats(in, s));
@@ -122,9 +121,9 @@ static qdq_status make_codes(qdq_inserter *in, const qdq_plan_weight *w, qdq_wei
     QDQ_TRY(find_floats(in, s));
     if (qdq_elem_bytes(w->type, s->tensor->count, &size))
         codes = qdq_arena_alloc(&in->scratch, size + 1);
-    if (codes == NULL ||
-        !qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes))
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_allocated(
+        codes != NULL && qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes),
+        in->err));
     fresh->like = s->tensor;
     fresh->type = w->type;
     fresh->data = (qdq_span){codes, size};
@@ -137,8 +136,7 @@ qdq_status qdq_insert_find_codes(qdq_inserter *in)
     qdq_fresh_codes *fresh = qdq_arena_array(&in->scratch, count + 1, sizeof *fresh);
     const char **key = qdq_arena_array(&in->scratch, count + 1, sizeof *key);
 
-    if (fresh == NULL || key == NULL)
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_allocated(fresh != NULL && key != NULL, in->err));
     for (size_t i = 0; i < count; i++) {
         const qdq_plan_weight *w = &in->plan->weights.at[i];
         qdq_weight_state *s = &in->weight[i];
@@ -147,8 +145,7 @@ qdq_status qdq_insert_find_codes(qdq_inserter *in)
             continue;
         key[i] =
             qdq_insert_codes_key(w, s->scales, s->zeros, qdq_scale_count(&s->grid), &in->scratch);
-        if (key[i] == NULL)
-            return qdq_nomem(in->err);
+        QDQ_TRY(qdq_allocated(key[i] != NULL, in->err));
         if (qdq_insert_cached_codes(in->cache, key[i]) != NULL)
             continue;
         fresh[n].key = key[i];
@@ -192,7 +189,7 @@ static qdq_status store_codes(qdq_inserter *in, const qdq_plan_weight *w, const 
         return qdq_nomem(in->err);
     const char *name = qdq_insert_name(in, w->tensor, "_quantized");
     *out = name != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
-    return *out != NULL ? QDQ_OK : qdq_nomem(in->err);
+    return qdq_allocated(*out != NULL, in->err);
 }
 
 qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t index, const float **out)
@@ -203,10 +200,11 @@ qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t index, const float **
     float *back = qdq_arena_array(&in->scratch, n + 1, sizeof *back);
     void *codes = qdq_arena_array(&in->scratch, n + 1, qdq_code_size(w->type));
 
-    if (back == NULL || codes == NULL ||
-        !qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes) ||
-        !qdq_weight_decode(codes, &s->grid, w->type, s->scales, s->zeros, back))
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_allocated(
+        back != NULL && codes != NULL &&
+            qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes) &&
+            qdq_weight_decode(codes, &s->grid, w->type, s->scales, s->zeros, back),
+        in->err));
     *out = back;
     return QDQ_OK;
 }
@@ -224,13 +222,12 @@ static qdq_status store_floats(qdq_inserter *in, const qdq_plan_weight *w,
         qdq_tensor *t = qdq_tensor_of_floats(in->m, s->tensor->rank, s->tensor->dim, s->floats);
 
         inputs[0] = name != NULL && t != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
-        if (inputs[0] == NULL)
-            return qdq_nomem(in->err);
+        QDQ_TRY(qdq_allocated(inputs[0] != NULL, in->err));
     }
     *out = qdq_insert_node(in, before, "QuantizeLinear", w->tensor, form,
                            qdq_insert_name(in, w->tensor, "_QuantizeLinear_Output"), inputs,
                            qdq_type_fixed(in->m, w->type, s->tensor->rank, s->tensor->dim));
-    return *out != NULL ? QDQ_OK : qdq_nomem(in->err);
+    return qdq_allocated(*out != NULL, in->err);
 }
 
 qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
@@ -253,8 +250,7 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
         QDQ_TRY(store_codes(in, w, s, &inputs[0]));
     inputs[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);
     inputs[2] = qdq_insert_zero_points(in, w->tensor, &form, w->type, s->zeros);
-    if (inputs[1] == NULL || inputs[2] == NULL)
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_allocated(inputs[1] != NULL && inputs[2] != NULL, in->err));
     if (w->store == QDQ_WEIGHT_AS_FLOAT)
         QDQ_TRY(store_floats(in, w, s, before, &form, inputs, &inputs[0]));
     QDQ_TRY(qdq_insert_back(in, w->tensor, before, &form, inputs, s->tensor, &dequantized));

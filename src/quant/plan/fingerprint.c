@@ -42,8 +42,7 @@ qdq_status qdq_model_fingerprint(const qdq_model *m, qdq_arena *arena, const cha
     qdq_buf graph = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
     *out = NULL;
-    if (h.weights == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(h.weights != NULL, err));
     XXH3_128bits_reset(h.weights);
     qdq_status st = qdq_onnx_write_to_buf(m, &opts, &graph, err);
     if (h.status != QDQ_OK)
@@ -53,7 +52,7 @@ qdq_status qdq_model_fingerprint(const qdq_model *m, qdq_arena *arena, const cha
         XXH128_hash_t hash = XXH3_128bits_digest(h.weights);
         *out = qdq_arena_printf(arena, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64,
                                 (uint64_t)hash.low64);
-        st = *out != NULL ? QDQ_OK : qdq_nomem(err);
+        st = qdq_allocated(*out != NULL, err);
     }
     XXH3_freeState(h.weights);
     qdq_buf_free(&graph);

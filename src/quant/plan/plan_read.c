@@ -334,7 +334,7 @@ static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size
     read_rest(plan, &top);
     qdq_plan_read_times(plan, &top);
     QDQ_TRY(reader.status);
-    return qdq_plan_finish(plan) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(qdq_plan_finish(plan), err);
 }
 
 qdq_status qdq_plan_parse(const char *text, size_t size, const char *name, qdq_plan **out,

@@ -64,31 +64,22 @@ static qdq_status note_node(qdq_node *n, const qdq_picture_node *of, bool timed,
 static qdq_status note_quantizer(qdq_node *n, const qdq_map *rules, qdq_error *err)
 {
     const qdq_value *x = qdq_node_in(n, 0);
-    const qdq_map_value *v = x != NULL ? qdq_map_get(rules, x->name) : NULL;
     props p = {.n = 0};
 
-    add(&p, "qdq.why", v != NULL ? v->ptr : NULL);
+    add(&p, "qdq.why", x != NULL ? qdq_map_get_ptr(rules, x->name) : NULL);
     return qdq_node_set_props(n, prefix, p.at, p.n, err);
 }
 
 /* Names -> nodes of the picture, tensors -> rules. */
 static bool index_picture(const qdq_picture *p, qdq_map *nodes, qdq_map *rules)
 {
-    for (size_t i = 0; i < p->n_nodes; i++) {
-        qdq_map_value *v = qdq_map_put(nodes, p->node[i].name, NULL);
-        if (v == NULL)
-            return false;
-        v->num = i + 1;
-    }
-    for (size_t i = 0; i < p->n_edges; i++) {
-        if (p->edge[i].why == NULL)
-            continue;
-        qdq_map_value *v = qdq_map_put(rules, p->edge[i].tensor, NULL);
-        if (v == NULL)
-            return false;
-        v->ptr = (void *)(uintptr_t)p->edge[i].why;
-    }
-    return true;
+    bool ok = true;
+
+    for (size_t i = 0; i < p->n_nodes && ok; i++)
+        ok = qdq_map_set_ptr(nodes, p->node[i].name, &p->node[i]);
+    for (size_t i = 0; i < p->n_edges && ok; i++)
+        ok = p->edge[i].why == NULL || qdq_map_set_ptr(rules, p->edge[i].tensor, p->edge[i].why);
+    return ok;
 }
 
 static bool is_drawn(const qdq_graph *g)
@@ -104,12 +95,12 @@ static bool name_nodes(qdq_model *m)
     return true;
 }
 
-static qdq_status note_graph(qdq_graph *g, const qdq_picture *p, const qdq_map *nodes,
-                             const qdq_map *rules, bool timed, qdq_error *err)
+static qdq_status note_graph(qdq_graph *g, const qdq_map *nodes, const qdq_map *rules, bool timed,
+                             qdq_error *err)
 {
     QDQ_FOR_NODES (n, g) {
-        const qdq_map_value *v = qdq_map_get(nodes, n->name);
-        QDQ_TRY(v != NULL                        ? note_node(n, &p->node[v->num - 1], timed, err)
+        const qdq_picture_node *of = qdq_map_get_ptr(nodes, n->name);
+        QDQ_TRY(of != NULL                       ? note_node(n, of, timed, err)
                 : n->op == QDQ_OP_QUANTIZELINEAR ? note_quantizer(n, rules, err)
                                                  : qdq_node_set_props(n, prefix, NULL, 0, err));
     }
@@ -120,13 +111,13 @@ qdq_status qdq_annotate(qdq_model *m, const qdq_picture *p, bool timed, qdq_erro
 {
     qdq_map nodes = QDQ_MAP_INIT, rules = QDQ_MAP_INIT;
     const bool ok = name_nodes(m) && index_picture(p, &nodes, &rules);
-    qdq_status st = ok ? QDQ_OK : qdq_nomem(err);
+    qdq_status st = qdq_allocated(ok, err);
 
     if (ok)
         qdq_model_allow_node_props(m);
     for (size_t i = 0; i < m->graphs.n && st == QDQ_OK; i++)
         if (is_drawn(m->graphs.at[i]))
-            st = note_graph(m->graphs.at[i], p, &nodes, &rules, timed, err);
+            st = note_graph(m->graphs.at[i], &nodes, &rules, timed, err);
     qdq_map_free(&nodes);
     qdq_map_free(&rules);
     return st;

@@ -62,18 +62,10 @@ static bool index_nodes(drawing *d)
     const qdq_plan *p = d->plan;
     bool ok = true;
 
-    for (size_t i = 0; i < p->quantized.n && ok; i++) {
-        qdq_map_value *v = qdq_map_put(&d->quantized, p->quantized.at[i].node, NULL);
-        ok = v != NULL;
-        if (ok)
-            v->ptr = &p->quantized.at[i];
-    }
-    for (size_t i = 0; i < p->left_float.n && ok; i++) {
-        qdq_map_value *v = qdq_map_put(&d->left, p->left_float.at[i].node, NULL);
-        ok = v != NULL;
-        if (ok)
-            v->ptr = &p->left_float.at[i];
-    }
+    for (size_t i = 0; i < p->quantized.n && ok; i++)
+        ok = qdq_map_set_ptr(&d->quantized, p->quantized.at[i].node, &p->quantized.at[i]);
+    for (size_t i = 0; i < p->left_float.n && ok; i++)
+        ok = qdq_map_set_ptr(&d->left, p->left_float.at[i].node, &p->left_float.at[i]);
     return ok && index_entries(d);
 }
 
@@ -110,19 +102,13 @@ static bool is_drawn(const qdq_node *n)
     return n->op != QDQ_OP_CONSTANT && n->n_out > 0;
 }
 
-static qdq_elem type_of(const qdq_value *v)
-{
-    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem
-                                                                            : QDQ_UNDEFINED;
-}
-
 /* What it gives, or where that is not known, reads. */
 static qdq_elem format_of(const qdq_node *n)
 {
-    qdq_elem e = type_of(qdq_node_out(n, 0));
+    qdq_elem e = qdq_value_elem(qdq_node_out(n, 0));
 
     for (uint32_t i = 0; e == QDQ_UNDEFINED && i < n->n_in; i++)
-        e = type_of(n->in[i].value);
+        e = qdq_value_elem(n->in[i].value);
     return e;
 }
 
@@ -150,7 +136,8 @@ static void look_at_inputs(const drawing *d, const qdq_node *n, qdq_picture_node
 static qdq_picture_node describe(const drawing *d, const qdq_node *n, const char *label)
 {
     const qdq_value *y = qdq_node_out(n, 0);
-    const qdq_map_value *q, *f;
+    const qdq_plan_node *q = NULL;
+    const qdq_plan_float *f = NULL;
     qdq_picture_node out = {.name = label != NULL ? label : n->type,
                             .op = n->type,
                             .given = format_of(n),
@@ -165,19 +152,18 @@ static qdq_picture_node describe(const drawing *d, const qdq_node *n, const char
                                                              : out.name;
     out.chosen = out.given;
     look_at_inputs(d, n, &out, &codes, &rule);
-    q = qdq_map_get(&d->quantized, out.name);
-    f = qdq_map_get(&d->left, out.name);
+    q = qdq_map_get_ptr(&d->quantized, out.name);
+    f = qdq_map_get_ptr(&d->left, out.name);
     if (q != NULL) {
-        const bool kept = ((const qdq_plan_node *)q->ptr)->kept;
         out.chosen = codes != QDQ_UNDEFINED        ? codes
                      : out.weight != QDQ_UNDEFINED ? out.weight
                                                    : QDQ_INT8;
-        out.why = kept ? "it was in 8 bits before" : rule;
-        if (kept)
+        out.why = q->kept ? "it was in 8 bits before" : rule;
+        if (q->kept)
             out.given = out.chosen;
     } else {
         if (f != NULL)
-            out.why = ((const qdq_plan_float *)f->ptr)->reason;
+            out.why = f->reason;
         if (qdq_plan_has_rest(d->plan) && out.given == QDQ_FLOAT)
             out.chosen = d->plan->rest.type;
     }
@@ -288,7 +274,7 @@ static void add_edge(drawing *d, const qdq_value *v, uint32_t to, uint32_t input
         (qdq_picture_edge){.from = place_of(d, v),
                            .to = to,
                            .tensor = v->name,
-                           .format = t != NULL ? t->qparam.type : type_of(v),
+                           .format = t != NULL ? t->qparam.type : qdq_value_elem(v),
                            .coded = t != NULL,
                            .scale = t != NULL ? (double)t->qparam.scale : 0,
                            .convert_us = NAN,
@@ -334,7 +320,7 @@ qdq_status qdq_plan_picture_make(const qdq_model *clean, const qdq_plan *p, qdq_
     qdq_map_free(&d.left);
     qdq_map_free(&d.tensor);
     qdq_map_free(&d.weight);
-    return ok ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(ok, err);
 }
 
 void qdq_plan_picture_name(qdq_plan_picture *x)
@@ -372,7 +358,7 @@ qdq_status qdq_plan_picture_quote(qdq_plan_picture *x, size_t i, const qdq_pictu
     if (figures != NULL)
         x->picture.node[i].price.figures = qdq_arena_printf(
             arena, "%s%s%s", rule != NULL ? rule : "", rule != NULL ? ": " : "", figures);
-    return x->picture.node[i].price.figures != NULL ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(x->picture.node[i].price.figures != NULL, err);
 }
 
 /* --- layers ----------------------------------------------------------------------------------- */
@@ -382,16 +368,14 @@ static bool is_coded(const qdq_picture_node *n)
     return n->chosen != n->given && qdq_elem_bits(n->chosen) <= 8;
 }
 
-/* Block -> index + 1 of its first quantized node. */
+/* Block -> index of its first quantized node. */
 static bool find_coded(const qdq_picture *p, qdq_map *coded)
 {
     for (size_t i = 0; i < p->n_nodes; i++) {
         if (p->node[i].block == NULL || !is_coded(&p->node[i]))
             continue;
-        qdq_map_value *v = qdq_map_put(coded, p->node[i].block, NULL);
-        if (v == NULL)
+        if (!qdq_map_set_first(coded, p->node[i].block, i))
             return false;
-        v->num = v->num == 0 ? i + 1 : v->num;
     }
     return true;
 }
@@ -407,7 +391,7 @@ bool qdq_plan_picture_fuse(qdq_plan_picture *x)
         const qdq_map_value *v =
             n->block != NULL && !is_coded(n) ? qdq_map_get(&coded, n->block) : NULL;
         if (v != NULL)
-            n->chosen = p->node[v->num - 1].chosen;
+            n->chosen = p->node[v->num].chosen;
     }
     for (size_t i = 0; i < p->n_edges && ok; i++) {
         qdq_picture_edge *e = &p->edge[i];

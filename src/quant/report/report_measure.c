@@ -15,21 +15,16 @@ qdq_status qdq_report_note(qdq_reporting *r, qdq_status st, const qdq_error *fou
     if (st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED || st == QDQ_E_BUG)
         return qdq_fail(err, st, "%s", found->text);
     *why = qdq_arena_strdup(&r->arena, found->text);
-    return *why != NULL ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(*why != NULL, err);
 }
 
 static qdq_status index_plan(qdq_reporting *r, qdq_error *err)
 {
-    if (!qdq_graph_map_labels(r->clean->graph, &r->arena, &r->node))
-        return qdq_nomem(err);
-    for (size_t i = 0; i < r->plan->tensors.n; i++) {
-        bool is_new;
-        qdq_map_value *v = qdq_map_put(&r->tensor, r->plan->tensors.at[i].tensor, &is_new);
-        if (v == NULL)
-            return qdq_nomem(err);
-        if (is_new)
-            v->num = i + 1;
-    }
+    QDQ_TRY(qdq_allocated(qdq_graph_map_labels(r->clean->graph, &r->arena, &r->node), err));
+    for (size_t i = r->plan->tensors.n; i-- > 0;) /* the first entry stays */
+        QDQ_TRY(qdq_allocated(
+            qdq_map_set_ptr(&r->tensor, r->plan->tensors.at[i].tensor, &r->plan->tensors.at[i]),
+            err));
     return QDQ_OK;
 }
 
@@ -55,15 +50,9 @@ static qdq_status measure_layers(qdq_reporting *r, qdq_error *err)
         qdq_compare_layers(r->engine, r->clean, r->quantized, r->opts.data, &o, &r->layers, &found);
     if (st != QDQ_OK)
         return qdq_report_note(r, st, &found, &r->no_layers, err);
-    for (size_t i = 0; i < r->layers->n_layers; i++) {
-        bool is_new;
-        qdq_map_value *v = qdq_map_put(&r->layer, r->layers->layers[i].of_a, &is_new);
-
-        if (v == NULL)
-            return qdq_nomem(err);
-        if (is_new) /* of two layers that make one value, the one that loses more */
-            v->ptr = &r->layers->layers[i];
-    }
+    for (size_t i = r->layers->n_layers; i-- > 0;) /* of two that make one value, the worse stays */
+        QDQ_TRY(qdq_allocated(
+            qdq_map_set_ptr(&r->layer, r->layers->layers[i].of_a, &r->layers->layers[i]), err));
     return QDQ_OK;
 }
 
@@ -122,25 +111,20 @@ qdq_status qdq_report_measure(qdq_reporting *r, bool layers, qdq_error *err)
 
 const qdq_node *qdq_report_node(const qdq_reporting *r, const char *label)
 {
-    const qdq_map_value *v = qdq_map_get(&r->node, label);
-
-    return v != NULL ? v->ptr : NULL;
+    return qdq_map_get_ptr(&r->node, label);
 }
 
 const qdq_plan_tensor *qdq_report_tensor(const qdq_reporting *r, const char *name)
 {
-    const qdq_map_value *v = qdq_map_get(&r->tensor, name);
-
-    return v != NULL ? &r->plan->tensors.at[v->num - 1] : NULL;
+    return qdq_map_get_ptr(&r->tensor, name);
 }
 
 const qdq_compare_layer *qdq_report_layer(const qdq_reporting *r, const char *label)
 {
     const qdq_node *n = qdq_report_node(r, label);
     const qdq_value *y = n != NULL ? qdq_node_out(n, 0) : NULL;
-    const qdq_map_value *v = y != NULL ? qdq_map_get(&r->layer, y->name) : NULL;
 
-    return v != NULL ? v->ptr : NULL;
+    return y != NULL ? qdq_map_get_ptr(&r->layer, y->name) : NULL;
 }
 
 const qdq_plan_tensor *qdq_report_input_of(const qdq_reporting *r, const qdq_node *n,

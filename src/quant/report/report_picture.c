@@ -25,8 +25,7 @@ static qdq_status profile(qdq_reporting *r, const qdq_model *m, bool eight, laye
     o.shapes = r->opts.shapes;
     o.n_shapes = r->opts.n_shapes;
     l->us = qdq_arena_array(&r->arena, (size_t)r->clean->graph->next_node_id + 1, sizeof *l->us);
-    if (l->us == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(l->us != NULL, err));
     QDQ_TRY(qdq_profile_layers(r->engine, m, &o, r->opts.data, r->opts.first, &l->at, &l->n, err));
     l->all = qdq_profile_nodes(l->at, l->n, &r->node, eight, l->us);
     if (!(l->all > 0))
@@ -41,7 +40,7 @@ static const char *converted(const qdq_node *n)
 {
     const qdq_value *v = NULL;
 
-    while (n != NULL && (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)) {
+    while (n != NULL && qdq_node_is_qdq(n)) {
         v = qdq_node_in(n, 0);
         n = v != NULL ? v->producer : NULL;
     }
@@ -133,10 +132,9 @@ static qdq_status measure(qdq_reporting *r, qdq_plan_picture *x, layers l[2], qd
     x->picture.times = r->has_time
                            ? "Times come from a profile of each model, scaled to its whole run."
                            : "Times come from a profile of each model.";
-    return qdq_plan_picture_divide(x, &r->arena) && qdq_plan_picture_fuse(x) &&
-                   set_conversions(r, &x->picture, &l[1], factor[1])
-               ? QDQ_OK
-               : qdq_nomem(err);
+    return qdq_allocated(qdq_plan_picture_divide(x, &r->arena) && qdq_plan_picture_fuse(x) &&
+                             set_conversions(r, &x->picture, &l[1], factor[1]),
+                         err);
 }
 
 static bool can_profile(const qdq_reporting *r)
@@ -164,8 +162,7 @@ static qdq_status set_errors(qdq_reporting *r, qdq_plan_picture *x, qdq_error *e
             continue;
         n->price.measured =
             qdq_arena_printf(&r->arena, "introduces %.1f dB by itself", -10 * log10(l->error));
-        if (n->price.measured == NULL)
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(n->price.measured != NULL, err));
     }
     return QDQ_OK;
 }
@@ -190,7 +187,7 @@ qdq_status qdq_report_draw(qdq_reporting *r, qdq_error *err)
         qdq_plan_picture_estimate(&x);
     if (st == QDQ_OK && why != NULL) {
         x.picture.times = qdq_arena_printf(&r->arena, "%s No profile: %s.", x.picture.times, why);
-        st = x.picture.times != NULL ? QDQ_OK : qdq_nomem(err);
+        st = qdq_allocated(x.picture.times != NULL, err);
     }
     if (st == QDQ_OK)
         st = set_errors(r, &x, err);

@@ -99,8 +99,7 @@ static qdq_status observe(watching *w, qdq_error *err)
         const qdq_value *v = qdq_graph_find(w->r->clean->graph, w->at[i].tensor->tensor);
 
         w->at[i].histogram = qdq_arena_alloc(&w->r->arena, sizeof *w->at[i].histogram);
-        if (w->at[i].histogram == NULL)
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(w->at[i].histogram != NULL, err));
         qdq_histogram_init(w->at[i].histogram);
         if (v != NULL && v->producer != NULL)
             names[n++] = v->name;

@@ -17,7 +17,7 @@ typedef struct qdq_reporting {
     qdq_arena arena;
     qdq_model *clean;                  /* what the plan speaks of, with shapes */
     qdq_map node;                      /* label -> const qdq_node * of clean */
-    qdq_map tensor;                    /* name -> index + 1 of plan->tensors: the first entry */
+    qdq_map tensor;                    /* name -> its first entry in plan->tensors */
     qdq_compare_layers_result *layers; /* NULL: not measured */
     qdq_map layer;                     /* tensor -> const qdq_compare_layer * */
     const char *no_layers;             /* why not */

@@ -66,19 +66,19 @@ static qdq_status add_weight(qdq_awq_state *a, qdq_plan_weight *w, const qdq_val
     QDQ_TRY(new_group(a, x, weight.k, &g));
     if (w->method != QDQ_WEIGHT_AWQ_CLIP)
         g->alpha_step = g->alpha_step == 0 ? w->awq.alpha : fmin(g->alpha_step, w->awq.alpha);
-    return QDQ_PUSH(&a->scratch, &g->weights, weight) ? QDQ_OK : qdq_nomem(a->err);
+    return qdq_allocated(QDQ_PUSH(&a->scratch, &g->weights, weight), a->err);
 }
 
 static qdq_status find_groups(qdq_awq_state *a)
 {
     qdq_map nodes = QDQ_MAP_INIT;
     qdq_status st =
-        qdq_graph_map_labels(a->q->m->graph, &a->scratch, &nodes) ? QDQ_OK : qdq_nomem(a->err);
+        qdq_allocated(qdq_graph_map_labels(a->q->m->graph, &a->scratch, &nodes), a->err);
 
     for (size_t i = 0; i < a->q->plan->weights.n && st == QDQ_OK; i++) {
         qdq_plan_weight *w = &a->q->plan->weights.at[i];
         const qdq_value *v = qdq_graph_find(a->q->m->graph, w->tensor), *x;
-        const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+        const qdq_tensor *t = qdq_value_const(v);
 
         if (w->method < QDQ_WEIGHT_AWQ_LITE || w->scales != NULL || w->clip != NULL)
             continue;
@@ -121,11 +121,10 @@ static qdq_status write_scaling(qdq_awq_state *a, const qdq_awq_group *g)
     const qdq_node *fold = fold_into(g, c.consumers.n);
     if (ok && fold != NULL)
         ok = (c.fold = qdq_arena_strdup(&p->arena, qdq_node_label(fold, &a->scratch))) != NULL;
-    if (!ok)
-        return qdq_nomem(a->err);
+    QDQ_TRY(qdq_allocated(ok, a->err));
     memcpy(scales, g->s, g->k * sizeof *scales);
     c.scales = scales;
-    return QDQ_PUSH(&p->arena, &p->scalings, c) ? QDQ_OK : qdq_nomem(a->err);
+    return qdq_allocated(QDQ_PUSH(&p->arena, &p->scalings, c), a->err);
 }
 
 static qdq_status clip(qdq_awq_state *a, const qdq_awq_group *g, const qdq_awq_weight *w)
@@ -133,8 +132,7 @@ static qdq_status clip(qdq_awq_state *a, const qdq_awq_group *g, const qdq_awq_w
     size_t n = w->n * w->n_block;
     char *letters = qdq_arena_array(&a->q->plan->arena, n + 1, 1);
 
-    if (letters == NULL || !qdq_awq_search_clip(g, w, letters))
-        return qdq_nomem(a->err);
+    QDQ_TRY(qdq_allocated(letters != NULL && qdq_awq_search_clip(g, w, letters), a->err));
     if (strspn(letters, "A") == n) /* all of every range */
         return QDQ_OK;
     w->entry->clip = letters;

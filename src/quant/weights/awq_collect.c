@@ -72,9 +72,8 @@ static qdq_status observe(void *ctx, size_t sample, const char *name, const qdq_
     if (x->elem != QDQ_FLOAT || x->rank < 1 || (size_t)x->dim[x->rank - 1] != g->k)
         return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': its rows do not have %zu floats", name,
                         g->k);
-    return qdq_awq_add_rows(g, &a->scratch, x->data, (size_t)qdq_array_count(x) / g->k)
-               ? QDQ_OK
-               : qdq_nomem(err);
+    return qdq_allocated(
+        qdq_awq_add_rows(g, &a->scratch, x->data, (size_t)qdq_array_count(x) / g->k), err);
 }
 
 qdq_status qdq_awq_collect(qdq_awq_state *a)

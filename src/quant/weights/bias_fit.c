@@ -95,8 +95,7 @@ static qdq_status map_tensors(fitting *f)
         bool is_new;
         qdq_map_value *v = qdq_map_put(&f->tensors, plan->tensors.at[i].tensor, &is_new);
 
-        if (v == NULL)
-            return qdq_nomem(f->err);
+        QDQ_TRY(qdq_allocated(v != NULL, f->err));
         if (is_new || plan->tensors.at[i].qparam.scale < plan->tensors.at[v->num].qparam.scale)
             v->num = i;
     }
@@ -128,14 +127,10 @@ static qdq_status map_weights(fitting *f)
 {
     for (size_t i = 0; i < f->plan->weights.n; i++) {
         const qdq_plan_weight *w = &f->plan->weights.at[i];
-        qdq_map_value *v;
 
         if (w->axis >= 0 || w->block != 0 || w->scales != NULL)
             continue;
-        v = qdq_map_put(&f->weights, w->tensor, NULL);
-        if (v == NULL)
-            return qdq_nomem(f->err);
-        v->num = i + 1;
+        QDQ_TRY(qdq_allocated(qdq_map_set_num(&f->weights, w->tensor, i + 1), f->err));
     }
     return QDQ_OK;
 }
@@ -158,8 +153,7 @@ static qdq_status has_room(fitting *f, const qdq_plan_bias *b, const qdq_plan_we
 {
     const qdq_value *bias = qdq_graph_find(f->m->graph, b->tensor),
                     *v = qdq_graph_find(f->m->graph, b->weight);
-    const qdq_tensor *t = bias != NULL ? qdq_value_const(bias) : NULL,
-                     *weight = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_value_const(bias), *weight = qdq_value_const(v);
     const float *floats;
     float activation, scale = 0;
 
@@ -202,8 +196,7 @@ static qdq_status find_misfits(fitting *f, qdq_map *nodes, qdq_calib_names *labe
         if (nodes->n_live == 0 && !qdq_graph_map_labels(f->m->graph, &plan->arena, nodes))
             return qdq_nomem(f->err);
         const char *label = label_of(nodes, b, &plan->arena);
-        if (label == NULL || !QDQ_PUSH(&plan->arena, labels, label))
-            return qdq_nomem(f->err);
+        QDQ_TRY(qdq_allocated(label != NULL && QDQ_PUSH(&plan->arena, labels, label), f->err));
     }
     return QDQ_OK;
 }

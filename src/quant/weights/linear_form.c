@@ -8,8 +8,7 @@ static const char no_channels[] = "no weight whose channels fit its group";
 
 static const qdq_tensor *weight_of(const qdq_node *n)
 {
-    const qdq_value *v = qdq_node_in(n, 1);
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_node_const(n, 1);
 
     return t != NULL && t->elem == QDQ_FLOAT && t->rank >= 2 && t->count > 0 ? t : NULL;
 }

@@ -10,7 +10,7 @@ static qdq_elem type_of(const qdq_value *v)
         return QDQ_UNDEFINED;
     if (qdq_value_const(v) != NULL)
         return qdq_value_const(v)->elem;
-    return v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED;
+    return qdq_value_elem(v);
 }
 
 static qdq_status check_node(const qdq_node *n, qdq_error *err)
@@ -34,7 +34,7 @@ qdq_status qdq_check_scale_types(const qdq_model *m, qdq_error *err)
         return QDQ_OK;
     QDQ_FOR_GRAPHS (g, m)
         QDQ_FOR_NODES (n, g)
-            if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
+            if (qdq_node_is_qdq(n))
                 QDQ_TRY(check_node(n, err));
     return QDQ_OK;
 }

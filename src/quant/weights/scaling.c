@@ -17,7 +17,7 @@ static const struct {
 /* `count` numbers along the last dimension. */
 static bool is_row(const qdq_value *v, int64_t count)
 {
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_value_const(v);
 
     return t != NULL && t->elem == QDQ_FLOAT && t->rank > 0 && t->count == count &&
            t->dim[t->rank - 1] == count;
@@ -65,8 +65,7 @@ uint32_t qdq_scaling_inputs(const qdq_node *n, int64_t count, uint32_t inputs[2]
 
 bool qdq_scaling_reader(const qdq_node *n, int64_t count)
 {
-    const qdq_value *w = qdq_node_in(n, 1);
-    const qdq_tensor *t = w != NULL ? qdq_value_const(w) : NULL;
+    const qdq_tensor *t = qdq_node_const(n, 1);
 
     if (t == NULL || t->elem != QDQ_FLOAT || t->rank != 2 || qdq_node_in(n, 0) == NULL)
         return false;

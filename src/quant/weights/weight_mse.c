@@ -226,7 +226,7 @@ static const qdq_tensor *find_constant(const qdq_model *m, const char *name)
 
     for (size_t i = 0; i < m->graphs.n && v == NULL; i++)
         v = qdq_graph_find(m->graphs.at[i], name);
-    return v != NULL ? qdq_value_const(v) : NULL;
+    return qdq_value_const(v);
 }
 
 static qdq_status search_weight(const qdq_model *m, qdq_plan *p, qdq_plan_weight *w,
@@ -245,11 +245,9 @@ static qdq_status search_weight(const qdq_model *m, qdq_plan *p, qdq_plan_weight
     float *low = qdq_arena_array(scratch, n + 1, sizeof *low);
     float *high = qdq_arena_array(scratch, n + 1, sizeof *high);
     char *letters = qdq_arena_array(&p->arena, n + 1, 1);
-    if (low == NULL || high == NULL || letters == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(low != NULL && high != NULL && letters != NULL, err));
     QDQ_TRY(qdq_weight_ranges(floats, &grid, low, high, err));
-    if (!qdq_weight_mse_letters(floats, &grid, &scheme, low, high, letters))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(qdq_weight_mse_letters(floats, &grid, &scheme, low, high, letters), err));
     w->clip = letters;
     w->clip_step = QDQ_WEIGHT_MSE_STEP;
     w->n_scales = n;

@@ -26,8 +26,7 @@ qdq_status qdq_weight_floats(const qdq_tensor *t, qdq_arena *scratch, const floa
         return QDQ_OK;
     }
     float *copy = qdq_arena_alloc(scratch, bytes.size + sizeof *copy);
-    if (copy == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(copy != NULL, err));
     memcpy(copy, bytes.data, bytes.size);
     *out = copy;
     return QDQ_OK;
