@@ -20,7 +20,6 @@
 #include "ir/shape.h"
 #include "quant/check/check_state.h"
 #include "quant/place/place.h"
-#include "quant/place/place_format.h"
 #include "quant/import/strip.h"
 
 static const struct {
@@ -57,7 +56,7 @@ qdq_status qdq_check_add(qdq_checking *c, qdq_check_kind_id kind, const qdq_node
         .converted = converted,
         .measured = "",
     };
-    return why != NULL && QDQ_PUSH(&c->arena, &c->found, f) ? QDQ_OK : qdq_nomem(c->err);
+    return qdq_allocated(why != NULL && QDQ_PUSH(&c->arena, &c->found, f), c->err);
 }
 
 uint64_t qdq_check_elements(const qdq_value *v)
@@ -103,38 +102,38 @@ const qdq_value *qdq_check_result(const qdq_checking *c, const qdq_target_op *ru
 static qdq_status take_verdicts(qdq_checking *c, const qdq_plan *p, const qdq_map *nodes)
 {
     for (size_t i = 0; i < p->quantized.n; i++) {
-        const qdq_map_value *place = qdq_map_get(nodes, p->quantized.at[i].node);
+        const qdq_node *n = qdq_map_get_ptr(nodes, p->quantized.at[i].node);
 
-        if (place == NULL)
+        if (n == NULL)
             continue;
-        qdq_check_of(c, place->ptr)->fused = p->quantized.at[i].kept;
-        qdq_check_of(c, place->ptr)->planned = !p->quantized.at[i].kept;
+        qdq_check_of(c, n)->fused = p->quantized.at[i].kept;
+        qdq_check_of(c, n)->planned = !p->quantized.at[i].kept;
     }
     for (size_t i = 0; i < p->left_float.n; i++) {
-        const qdq_map_value *place = qdq_map_get(nodes, p->left_float.at[i].node);
+        const qdq_node *n = qdq_map_get_ptr(nodes, p->left_float.at[i].node);
         const char *reason = qdq_arena_strdup(&c->arena, p->left_float.at[i].reason);
 
-        if (reason == NULL)
-            return qdq_nomem(c->err);
-        if (place != NULL)
-            qdq_check_of(c, place->ptr)->reason = reason;
+        QDQ_TRY(qdq_allocated(reason != NULL, c->err));
+        if (n != NULL)
+            qdq_check_of(c, n)->reason = reason;
     }
     return QDQ_OK;
 }
 
-static qdq_status place(qdq_checking *c)
+static qdq_status take_placement(qdq_checking *c)
 {
     const qdq_place_opts none = {.job = NULL};
     qdq_plan *p = qdq_plan_new();
     qdq_map nodes = QDQ_MAP_INIT;
-    qdq_status st = p != NULL && qdq_graph_map_labels(c->m->graph, &c->arena, &nodes)
-                        ? QDQ_OK
-                        : qdq_nomem(c->err);
+    qdq_status st =
+        qdq_allocated(p != NULL && qdq_graph_map_labels(c->m->graph, &c->arena, &nodes), c->err);
 
     if (st == QDQ_OK)
         st = qdq_place(c->m, c->t, &none, p, c->err);
     if (st == QDQ_OK)
         st = take_verdicts(c, p, &nodes);
+    if (st == QDQ_OK)
+        st = qdq_place_formats(c->m->graph, c->t, &c->arena, &c->format, c->err);
     qdq_map_free(&nodes);
     qdq_plan_free(p);
     return st;
@@ -179,19 +178,6 @@ static qdq_target_check *pack(const qdq_checking *c)
     return out;
 }
 
-static qdq_status find_formats(qdq_checking *c)
-{
-    qdq_node **node =
-        qdq_arena_array(&c->arena, (size_t)c->m->graph->next_node_id + 1, sizeof *node);
-    size_t n = 0;
-
-    if (node == NULL)
-        return qdq_nomem(c->err);
-    QDQ_FOR_NODES (at, c->m->graph)
-        node[n++] = at;
-    return qdq_place_formats(c->m, c->t, node, n, &c->arena, &c->format, c->err);
-}
-
 /* Types, and what is known of Q and DQ by themselves. */
 static qdq_status begin(qdq_checking *c)
 {
@@ -211,9 +197,9 @@ static qdq_status join(qdq_checking *c, const qdq_checking *body, size_t first)
         f.node = qdq_arena_strdup(&c->arena, f.node);
         f.why = qdq_arena_strdup(&c->arena, f.why);
         f.measured = qdq_arena_strdup(&c->arena, f.measured);
-        if (f.op == NULL || f.node == NULL || f.why == NULL || f.measured == NULL ||
-            !QDQ_PUSH(&c->arena, &c->found, f))
-            return qdq_nomem(c->err);
+        QDQ_TRY(qdq_allocated(f.op != NULL && f.node != NULL && f.why != NULL &&
+                                  f.measured != NULL && QDQ_PUSH(&c->arena, &c->found, f),
+                              c->err));
     }
     c->n_fused += body->n_fused;
     c->n_unfused += body->n_unfused;
@@ -233,9 +219,7 @@ static qdq_status check_body(qdq_checking *c, const qdq_graph *g)
         st = begin(&body);
     params = body.found.n;
     if (st == QDQ_OK)
-        st = place(&body);
-    if (st == QDQ_OK)
-        st = find_formats(&body);
+        st = take_placement(&body);
     if (st == QDQ_OK)
         st = qdq_check_fusion(&body);
     if (st == QDQ_OK)
@@ -266,14 +250,13 @@ static qdq_status check(qdq_checking *c, qdq_target_check **out)
     qdq_leftover left = {c->opts->job, 0};
     QDQ_TRY(qdq_strip_operators(c->m, &left, c->err));
     QDQ_TRY(begin(c));
-    QDQ_TRY(place(c));
-    QDQ_TRY(find_formats(c));
+    QDQ_TRY(take_placement(c));
     if (c->opts->engine != NULL)
         QDQ_TRY(qdq_check_engine(c));
     QDQ_TRY(qdq_check_fusion(c));
     QDQ_TRY(check_bodies(c));
     *out = pack(c);
-    return *out != NULL ? QDQ_OK : qdq_nomem(c->err);
+    return qdq_allocated(*out != NULL, c->err);
 }
 
 qdq_status qdq_model_check_target(const qdq_model *m, const qdq_target *t,

@@ -44,6 +44,19 @@ typedef struct qdq_place_opts {
 qdq_status qdq_place(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,
                      qdq_plan *plan, qdq_error *err);
 
+/* (*out)[node id], in `scratch`: does the user keep the node of the main graph out? */
+qdq_status qdq_place_kept_out(const qdq_model *m, const qdq_place_opts *opts, qdq_arena *scratch,
+                              const bool **out, qdq_error *err);
+
+/* A wish for other nodes ("include", "op_types") is no wish against this one: where the engine
+ * fuses it into one of those, it goes along. `reason` is why the node is float, or NULL. */
+bool qdq_place_goes_along(const char *reason);
+
+/* (*out)[node id], in `scratch`: the number format of each node of g, the target's or that of an
+ * override. */
+qdq_status qdq_place_formats(const qdq_graph *g, const qdq_target *t, qdq_arena *scratch,
+                             const qdq_format *const **out, qdq_error *err);
+
 /* The name of the rule that leaves an operator float for this reason, as a plan has it; NULL: none
  * does, it follows its neighbours or has no kernel. */
 const char *qdq_place_rule_against(const qdq_target *t, const char *op, const char *reason);

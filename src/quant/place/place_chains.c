@@ -98,8 +98,7 @@ static void accept(qdq_placing *p, const qdq_node *n)
 
 static void forward(qdq_placing *p)
 {
-    for (size_t i = 0; i < p->n_order; i++) {
-        const qdq_node *n = p->order[i];
+    QDQ_FOR_PLACED (n, p) {
         qdq_node_state *s = qdq_state_of(p, n);
 
         if (s->absorber != NULL)
@@ -205,8 +204,7 @@ qdq_status qdq_place_chains(qdq_placing *p, qdq_plan *plan, qdq_error *err)
     qdq_place_leave_weights(p);
     forward(p);
     backward(p);
-    if (p->no_memory)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(!p->no_memory, err));
     QDQ_TRY(qdq_place_emit(p, plan, err));
     return qdq_place_tie(p, plan, err);
 }

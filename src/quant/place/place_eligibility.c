@@ -3,14 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "quant/place/place_filter.h"
 #include "quant/place/place_state.h"
 #include "quant/weights/weights.h"
 
 bool qdq_place_is_float(const qdq_value *v)
 {
-    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR &&
-           v->type->elem == QDQ_FLOAT;
+    return qdq_value_elem(v) == QDQ_FLOAT;
 }
 
 /* ONNX Runtime fuses no Q/DQ whose scales have 16 bits, so not every target takes such models as
@@ -28,9 +26,7 @@ const char *qdq_place_not_float(qdq_elem elem)
 
 const char *qdq_place_no_float(const qdq_value *v)
 {
-    return qdq_place_not_float(v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR
-                                   ? v->type->elem
-                                   : QDQ_UNDEFINED);
+    return qdq_place_not_float(qdq_value_elem(v));
 }
 
 /* NaN and infinity have no codes, and nothing has no range. */
@@ -56,13 +52,6 @@ bool qdq_place_is_finite(qdq_placing *p, const qdq_tensor *t)
     return finite;
 }
 
-static const qdq_tensor *constant_in(const qdq_node *n, uint32_t i)
-{
-    const qdq_value *v = qdq_node_in(n, i);
-
-    return v != NULL ? qdq_value_const(v) : NULL;
-}
-
 const qdq_value *
 qdq_place_epilogue(const qdq_placing *p, const qdq_target_op *rule, const qdq_node *n,
                    void (*visit)(qdq_placing *, const qdq_node *, const qdq_node *))
@@ -81,7 +70,7 @@ qdq_place_epilogue(const qdq_placing *p, const qdq_target_op *rule, const qdq_no
             !qdq_place_goes_along(qdq_state_of(p, next)->reason))
             return v;
         for (uint32_t i = 1; i < next->n_in; i++)
-            if (next->in[i].value != NULL && constant_in(next, i) == NULL)
+            if (next->in[i].value != NULL && qdq_node_const(next, i) == NULL)
                 return v; /* a Clip whose bounds are computed */
         if (visit != NULL)
             visit((qdq_placing *)p, next, n);
@@ -174,7 +163,7 @@ const qdq_node *qdq_place_bias(const qdq_placing *p, const qdq_node *n, uint32_t
         return NULL;
     if (rule->bias == QDQ_BIAS_ADD_IF_STATIC)
         reader = is_static(n->out[0]) ? qdq_place_bias_add(p, n, input) : NULL;
-    const qdq_tensor *bias = reader != NULL ? constant_in(reader, *input) : NULL;
+    const qdq_tensor *bias = reader != NULL ? qdq_node_const(reader, *input) : NULL;
     return bias != NULL && bias->rank == 1 ? reader : NULL;
 }
 
@@ -431,7 +420,7 @@ static const char *judge(qdq_placing *p, const qdq_node *n)
     qdq_node_state *s = qdq_state_of(p, n);
     const char *reason = NULL;
 
-    if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
+    if (qdq_node_is_qdq(n))
         return "part of the model's own quantization";
     if (n->op == QDQ_OP_UNKNOWN)
         return "unknown operator";

@@ -66,13 +66,11 @@ static qdq_status emit_carrier(qdq_emitter *e, const qdq_value *v)
     if (!qdq_place_is_read_in_float(e->p, v))
         return QDQ_OK;
     qdq_plan_tensor *t = tensor_entry(e, v, s->type, s->source, s->rule);
-    if (t == NULL)
-        return qdq_nomem(e->err);
+    QDQ_TRY(qdq_allocated(t != NULL, e->err));
     t->all = true;
     if (s->like != v && !t->known) {
         t->like = keep(e, s->like->name);
-        if (t->like == NULL)
-            return qdq_nomem(e->err);
+        QDQ_TRY(qdq_allocated(t->like != NULL, e->err));
     }
     return QDQ_OK;
 }
@@ -88,9 +86,9 @@ qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, 
         return QDQ_OK;
     qdq_plan_tensor *t = tensor_entry(
         e, v, type, source != NULL && qdq_place_type(e->p, source) == type ? source : NULL, rule);
-    if (t == NULL ||
-        !qdq_plan_add_edge(e->plan, &t->consumers, qdq_node_label(n, &e->p->scratch), input))
-        return qdq_nomem(e->err);
+    QDQ_TRY(qdq_allocated(t != NULL && qdq_plan_add_edge(e->plan, &t->consumers,
+                                                         qdq_node_label(n, &e->p->scratch), input),
+                          e->err));
     /* all of them: then the list says nothing; but where all read other codes, these are made of
      * them */
     t->all = have == QDQ_UNDEFINED && t->consumers.n == v->n_use && v->n_output == 0;
@@ -102,8 +100,7 @@ qdq_status qdq_emit_result(qdq_emitter *e, const qdq_value *v, qdq_elem type, co
     if (qdq_place_codes_of(e->p, v) != QDQ_UNDEFINED || !qdq_place_is_read_in_float(e->p, v))
         return QDQ_OK;
     qdq_plan_tensor *t = tensor_entry(e, v, type, qdq_place_source(e->p, v), rule);
-    if (t == NULL)
-        return qdq_nomem(e->err);
+    QDQ_TRY(qdq_allocated(t != NULL, e->err));
     t->all = true;
     return QDQ_OK;
 }
@@ -140,10 +137,9 @@ static qdq_status new_weight(qdq_emitter *e, const qdq_value *w, const qdq_node 
     set_blocks(n, t, f, &entry);
     if (f->weight_store == QDQ_WEIGHT_AS_NBITS && !qdq_nbits_takes(n, input, t, entry.type))
         entry.store = QDQ_WEIGHT_AS_CODES;
-    return entry.tensor != NULL && entry.rule != NULL &&
-                   QDQ_PUSH(&e->plan->arena, &e->plan->weights, entry)
-               ? QDQ_OK
-               : qdq_nomem(e->err);
+    return qdq_allocated(entry.tensor != NULL && entry.rule != NULL &&
+                             QDQ_PUSH(&e->plan->arena, &e->plan->weights, entry),
+                         e->err);
 }
 
 qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input,
@@ -157,8 +153,7 @@ qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n
     qdq_emit_link *link = find_link(
         e, &e->weight_of[w->id], format << 9 | (uint64_t)nbits << 8 | (uint64_t)(axis + 1), &fresh);
 
-    if (link == NULL)
-        return qdq_nomem(e->err);
+    QDQ_TRY(qdq_allocated(link != NULL, e->err));
     if (fresh) {
         link->index = (uint32_t)e->plan->weights.n;
         QDQ_TRY(new_weight(e, w, n, input, axis, rule));
@@ -167,9 +162,8 @@ qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n
     if (nbits && n->op != QDQ_OP_GATHER) /* tables have none */
         entry->accuracy_level = f->accuracy_level;
     qdq_edges *edges = &entry->consumers;
-    return qdq_plan_add_edge(e->plan, edges, qdq_node_label(n, &e->p->scratch), input)
-               ? QDQ_OK
-               : qdq_nomem(e->err);
+    return qdq_allocated(
+        qdq_plan_add_edge(e->plan, edges, qdq_node_label(n, &e->p->scratch), input), e->err);
 }
 
 static qdq_status emit_bias(qdq_emitter *e, const qdq_node *linear)
@@ -190,10 +184,11 @@ static qdq_status emit_bias(qdq_emitter *e, const qdq_node *linear)
         .rule = keep(e, op->rule),
         .origin = "rule",
     };
-    if (entry.tensor == NULL || entry.consumer.node == NULL || entry.activation == NULL ||
-        entry.weight == NULL || entry.rule == NULL ||
-        !QDQ_PUSH(&e->plan->arena, &e->plan->biases, entry))
-        return qdq_nomem(e->err);
+    QDQ_TRY(qdq_allocated(entry.tensor != NULL && entry.consumer.node != NULL &&
+                              entry.activation != NULL && entry.weight != NULL &&
+                              entry.rule != NULL &&
+                              QDQ_PUSH(&e->plan->arena, &e->plan->biases, entry),
+                          e->err));
     return QDQ_OK;
 }
 
@@ -234,10 +229,9 @@ qdq_status qdq_emit_quantized(qdq_emitter *e, const qdq_node *n, bool kept)
 {
     qdq_plan_node entry = {keep_label(e, n), keep(e, n->type), kept};
 
-    return entry.node != NULL && entry.op != NULL &&
-                   QDQ_PUSH(&e->plan->arena, &e->plan->quantized, entry)
-               ? QDQ_OK
-               : qdq_nomem(e->err);
+    return qdq_allocated(entry.node != NULL && entry.op != NULL &&
+                             QDQ_PUSH(&e->plan->arena, &e->plan->quantized, entry),
+                         e->err);
 }
 
 static qdq_status emit_node(qdq_emitter *e, const qdq_node *n)
@@ -278,9 +272,9 @@ qdq_status qdq_emit_float(qdq_emitter *e, const qdq_node *n, const char *reason)
                    ? keep(e, n->type)
                    : qdq_arena_printf(&e->plan->arena, "%s::%s", n->domain, n->type);
     entry.reason = keep(e, reason);
-    if (entry.node == NULL || entry.op == NULL || entry.reason == NULL ||
-        !QDQ_PUSH(&e->plan->arena, &e->plan->left_float, entry))
-        return qdq_nomem(e->err);
+    QDQ_TRY(qdq_allocated(entry.node != NULL && entry.op != NULL && entry.reason != NULL &&
+                              QDQ_PUSH(&e->plan->arena, &e->plan->left_float, entry),
+                          e->err));
     return QDQ_OK;
 }
 
@@ -291,7 +285,7 @@ qdq_status qdq_emit_start(qdq_emitter *e, qdq_placing *p, qdq_plan *plan, qdq_er
     *e = (qdq_emitter){.p = p, .plan = plan, .err = err};
     e->tensor_of = qdq_arena_array(&p->scratch, n, sizeof *e->tensor_of);
     e->weight_of = qdq_arena_array(&p->scratch, n, sizeof *e->weight_of);
-    return e->tensor_of != NULL && e->weight_of != NULL ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(e->tensor_of != NULL && e->weight_of != NULL, err);
 }
 
 qdq_status qdq_place_emit(qdq_placing *p, qdq_plan *plan, qdq_error *err)
@@ -303,13 +297,13 @@ qdq_status qdq_place_emit(qdq_placing *p, qdq_plan *plan, qdq_error *err)
     for (size_t i = 0; i < g->values.n; i++)
         if (!g->values.at[i]->dead && p->value[i].carries)
             QDQ_TRY(emit_carrier(&e, g->values.at[i]));
-    for (size_t i = 0; i < p->n_order; i++) {
-        const qdq_node_state *s = qdq_state_of(p, p->order[i]);
+    QDQ_FOR_PLACED (n, p) {
+        const qdq_node_state *s = qdq_state_of(p, n);
 
         if (s->eight)
-            QDQ_TRY(emit_node(&e, p->order[i]));
+            QDQ_TRY(emit_node(&e, n));
         else if (s->absorber == NULL)
-            QDQ_TRY(qdq_emit_float(&e, p->order[i], s->reason));
+            QDQ_TRY(qdq_emit_float(&e, n, s->reason));
     }
     return QDQ_OK;
 }

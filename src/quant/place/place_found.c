@@ -25,8 +25,7 @@ static qdq_status find_node(qdq_placing *p, const qdq_node *n, qdq_error *err)
     const qdq_value *in = qdq_node_in(n, 0);
     qdq_found *f = qdq_arena_alloc(&p->scratch, sizeof *f);
 
-    if (f == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(f != NULL, err));
     QDQ_TRY(qdq_found_read(n, &p->scratch, f, err));
     qdq_state_of(p, n)->found = f;
     if (n->op != QDQ_OP_QUANTIZELINEAR || in == NULL)
@@ -81,10 +80,8 @@ static void take_scale_from_readers(qdq_placing *p, const qdq_value *v)
 
 qdq_status qdq_place_find(qdq_placing *p, qdq_error *err)
 {
-    for (size_t i = 0; i < p->n_order; i++) {
-        const qdq_node *n = p->order[i];
-
-        if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
+    QDQ_FOR_PLACED (n, p) {
+        if (qdq_node_is_qdq(n))
             QDQ_TRY(find_node(p, n, err));
     }
     for (size_t i = p->n_order; i-- > 0;)

@@ -99,24 +99,18 @@ qdq_status qdq_place_keep_apart(qdq_placing *p, qdq_error *err)
     qdq_map by_label = QDQ_MAP_INIT;
     bool ok = true;
 
-    for (size_t i = 0; list != NULL && i < list->n && ok; i++) {
-        qdq_map_value *v = qdq_map_put(&by_label, list->at[i].node, NULL);
-
-        ok = v != NULL;
-        if (ok)
-            v->ptr = (void *)(uintptr_t)list->at[i].why;
-    }
+    for (size_t i = 0; list != NULL && i < list->n && ok; i++)
+        ok = qdq_map_set_ptr(&by_label, list->at[i].node, list->at[i].why);
     for (size_t i = 0; i < p->n_order && ok && by_label.n_live > 0; i++) {
         const qdq_node *n = p->order[i];
-        const char *label = qdq_node_label(n, &p->scratch);
-        const qdq_map_value *v = label != NULL ? qdq_map_get(&by_label, label) : NULL;
+        const char *why = qdq_map_get_ptr(&by_label, qdq_node_label(n, &p->scratch));
 
-        ok = label != NULL && (v != NULL ? keep_out(p, n, v->ptr) : keep_reader(p, n));
-        if (v != NULL && qdq_node_out(n, 0) != NULL)
-            p->value[n->out[0]->id].apart = v->ptr;
+        ok = why != NULL ? keep_out(p, n, why) : keep_reader(p, n);
+        if (why != NULL && qdq_node_out(n, 0) != NULL)
+            p->value[n->out[0]->id].apart = why;
     }
     qdq_map_free(&by_label);
-    return ok ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(ok, err);
 }
 
 /* --- joins of a plan -------------------------------------------------------------------------- */
@@ -186,22 +180,20 @@ qdq_status qdq_place_find_joins(qdq_placing *p, qdq_plan *plan, qdq_error *err)
         return QDQ_OK;
     s.stack = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *s.stack);
     s.seen = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *s.seen);
-    if (s.stack == NULL || s.seen == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(s.stack != NULL && s.seen != NULL, err));
     for (size_t i = 0; i < plan->tensors.n; i++)
         if (!plan->tensors.at[i].known)
             look_at(&s, qdq_graph_find(g, plan->tensors.at[i].tensor), g);
     while (s.n > 0 && ok)
         ok = look_behind(&s, s.stack[--s.n]);
-    return ok ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(ok, err);
 }
 
 qdq_status qdq_find_apart(const qdq_target *t, qdq_plan *plan, qdq_aparts *out, qdq_error *err)
 {
     qdq_apart *list = qdq_arena_array(&plan->arena, out->n + plan->joins.n + 1, sizeof *list);
 
-    if (list == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(list != NULL, err));
     if (out->n > 0)
         memcpy(list, out->at, out->n * sizeof *list);
     out->at = list;
@@ -214,8 +206,7 @@ qdq_status qdq_find_apart(const qdq_target *t, qdq_plan *plan, qdq_aparts *out, 
             &plan->arena,
             "joins ranges that differ by %.3g times ('%s', '%s'), at most %g share a scale",
             j->factor, j->wide, j->narrow, t->join_factor_max);
-        if (why == NULL)
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(why != NULL, err));
         list[out->n++] = (qdq_apart){j->node, why};
     }
     return QDQ_OK;

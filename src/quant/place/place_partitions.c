@@ -2,12 +2,11 @@
  * of all:
  *
  *   classes   what the target says of each operator; which values are known or come from a DQ
- *   filter    linear nodes that stay float: the user's wish, shapes without a fast kernel, attentions
- *   freeze    nodes of composites that the engine has a kernel of its own for
- *   residual  the branch of an Add that the engine fuses the Add into
- *   grow      partitions: a linear node with its epilogue; pointwise nodes
- *   select    nodes whose inputs get Q/DQ, and the inputs that do not
- *   emit      edges, weights, groups and reasons into the plan
+ *   filter    linear nodes that stay float: the user's wish, shapes without a fast kernel,
+ * attentions freeze    nodes of composites that the engine has a kernel of its own for residual the
+ * branch of an Add that the engine fuses the Add into grow      partitions: a linear node with its
+ * epilogue; pointwise nodes select    nodes whose inputs get Q/DQ, and the inputs that do not emit
+ * edges, weights, groups and reasons into the plan
  *
  * Q/DQ are put on edges, not on tensors: a reader that was not selected reads what it read before.
  * Each step is a few walks over the sorted graph, so that its cost is linear in nodes and edges. */
@@ -113,16 +112,14 @@ static void look_at_values(qdq_partition_state *t)
 static qdq_status set_up(qdq_partition_state *t, qdq_error *err)
 {
     qdq_placing *p = t->p;
-    const qdq_graph *g = p->model->graph;
 
     qdq_place_leave_weights(p);
-    t->node = qdq_arena_array(&p->scratch, (size_t)g->next_node_id + 1, sizeof *t->node);
-    t->value = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *t->value);
-    if (t->node == NULL || t->value == NULL)
-        return qdq_nomem(err);
+    t->node = qdq_place_by_node(p, sizeof *t->node);
+    t->value = qdq_arena_array(&p->scratch, p->model->graph->values.n + 1, sizeof *t->value);
+    QDQ_TRY(qdq_allocated(t->node != NULL && t->value != NULL, err));
     read_classes(t);
-    for (size_t i = 0; i < p->n_order; i++)
-        qdq_state_of(p, p->order[i])->rule = t->rule_of[p->order[i]->op];
+    QDQ_FOR_PLACED (n, p)
+        qdq_state_of(p, n)->rule = t->rule_of[n->op];
     t->listed = p->opts != NULL && (p->opts->op_types != NULL || p->opts->include != NULL);
     look_at_values(t);
     return QDQ_OK;

@@ -131,18 +131,24 @@ static inline bool qdq_part_is_data(const qdq_partition_state *t, const qdq_node
 
 /* --- place_partitions_match.c ----------------------------------------------------------------- */
 
-/* (*ok)[node id]: bit k is set if the words of the path from k on are there, from the node on:
- * forward to its readers or backward to what it reads. Operators of the classes `through` may stand
- * between, beside those that the path names. QDQ_PART_STARTS is set where the path is there, and
- * the node is its first word. */
-#define QDQ_PART_STARTS ((uint32_t)1 << 31)
-qdq_status qdq_part_match(const qdq_partition_state *t, const qdq_path *path, bool forward,
-                          unsigned through, uint32_t **ok, qdq_error *err);
+/* A path that is looked for; its results are in scratch memory. */
+typedef struct qdq_part_search {
+    const qdq_path *path;
+    bool forward;     /* to readers; else to what a node reads */
+    unsigned through; /* operators of these classes may stand between, as those that it names */
+    uint32_t *ok;     /* of qdq_part_match(), by node id */
+    uint32_t *bits;   /* of qdq_part_trace(), by node id */
+} qdq_part_search;
 
-/* From nodes of `start` (by id) on: (*out)[node id], bit k is set if the node is word k of a path
- * that is there. */
-qdq_status qdq_part_trace(const qdq_partition_state *t, const qdq_path *path, bool forward,
-                          const uint32_t *ok, const bool *start, uint32_t **out, qdq_error *err);
+/* Fills ok: bit k is set if the words of the path from k on are there, from the node on.
+ * QDQ_PART_STARTS is set where the path is there, and the node is its first word. */
+#define QDQ_PART_STARTS ((uint32_t)1 << 31)
+qdq_status qdq_part_match(const qdq_partition_state *t, qdq_part_search *s, qdq_error *err);
+
+/* Fills bits, from nodes of `start` (by id) on: bit k is set if the node is word k of a path that
+ * is there. */
+qdq_status qdq_part_trace(const qdq_partition_state *t, qdq_part_search *s, const bool *start,
+                          qdq_error *err);
 
 /* --- place_partitions_filter.c ---------------------------------------------------------------- */
 

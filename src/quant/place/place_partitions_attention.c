@@ -3,40 +3,31 @@
 #include "base/fail.h"
 #include "quant/place/place_partitions.h"
 
-/* Of all nodes that the path begins with, or those of `only`: bits as of qdq_part_trace(). */
-static qdq_status find_paths(const qdq_partition_state *t, const qdq_path *path, bool forward,
-                             uint32_t **bits,
+/* Of all nodes that the path begins with, or those of `only`: s->bits as of qdq_part_trace(). */
+static qdq_status find_paths(const qdq_partition_state *t, qdq_part_search *s,
                              bool (*only)(const qdq_partition_state *t, const qdq_node *n),
                              qdq_error *err)
 {
-    qdq_placing *p = t->p;
-    bool *start =
-        qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof *start);
-    uint32_t *ok;
+    bool *start = qdq_place_by_node(t->p, sizeof *start);
 
-    if (start == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(qdq_part_match(t, path, forward, 0, &ok, err));
-    for (size_t i = 0; i < p->n_order; i++) {
-        const qdq_node *n = p->order[i];
-
-        start[n->id] = (ok[n->id] & QDQ_PART_STARTS) != 0 && (only == NULL || only(t, n));
-    }
-    return qdq_part_trace(t, path, forward, ok, start, bits, err);
+    QDQ_TRY(qdq_allocated(start != NULL, err));
+    QDQ_TRY(qdq_part_match(t, s, err));
+    QDQ_FOR_PLACED (n, t->p)
+        start[n->id] = (s->ok[n->id] & QDQ_PART_STARTS) != 0 && (only == NULL || only(t, n));
+    return qdq_part_trace(t, s, start, err);
 }
 
 /* --- composites ------------------------------------------------------------------------------- */
 
 static qdq_status freeze_path(const qdq_partition_state *t, const qdq_path *path, qdq_error *err)
 {
-    uint32_t *bits;
+    qdq_part_search found = {.path = path, .forward = true};
 
-    QDQ_TRY(find_paths(t, path, true, &bits, NULL, err));
-    for (size_t i = 0; i < t->p->n_order; i++) {
-        const qdq_node *n = t->p->order[i];
+    QDQ_TRY(find_paths(t, &found, NULL, err));
+    QDQ_FOR_PLACED (n, t->p) {
         qdq_node_state *s = qdq_state_of(t->p, n);
 
-        if (bits[n->id] == 0)
+        if (found.bits[n->id] == 0)
             continue;
         qdq_part_of(t, n)->frozen = true;
         QDQ_PART_SAY(t, n, path->rule, true, "%s", path->reason);
@@ -55,9 +46,9 @@ qdq_status qdq_part_freeze(const qdq_partition_state *t, qdq_error *err)
         QDQ_TRY(freeze_path(t, &t->rules->frozen.at[i], err));
         qdq_arena_reset(&t->p->scratch, mark);
     }
-    for (size_t i = 0; i < t->p->n_order; i++)
-        if (qdq_part_out(t, t->p->order[i]))
-            qdq_part_of(t, t->p->order[i])->frozen = true;
+    QDQ_FOR_PLACED (n, t->p)
+        if (qdq_part_out(t, n))
+            qdq_part_of(t, n)->frozen = true;
     return QDQ_OK;
 }
 
@@ -105,8 +96,7 @@ static bool product_misfits(const qdq_partition_state *t, const qdq_node *n)
 
 static void leave_float(const qdq_partition_state *t, const uint32_t *bits, const char *reason)
 {
-    for (size_t i = 0; i < t->p->n_order; i++) {
-        const qdq_node *n = t->p->order[i];
+    QDQ_FOR_PLACED (n, t->p) {
         qdq_node_state *s = qdq_state_of(t->p, n);
 
         if (!qdq_part_is(t, n, QDQ_PART_LINEAR) || (bits[n->id] & 5) == 0 || !is_product(t, n))
@@ -118,41 +108,43 @@ static void leave_float(const qdq_partition_state *t, const uint32_t *bits, cons
     }
 }
 
+/* From the Softmax in `start` to the product beside it, of word `to` of the path: *bits as of
+ * qdq_part_trace(). */
+static qdq_status find_product(const qdq_partition_state *t, const bool *start, int to,
+                               uint32_t **bits, qdq_error *err)
+{
+    const qdq_path *whole = &t->rules->attention.path;
+    const qdq_path path = {.text = whole->text,
+                           .n = 2,
+                           .through = whole->through,
+                           .word = {whole->word[1], whole->word[to]}};
+    qdq_part_search s = {.path = &path, .forward = to == 2};
+
+    QDQ_TRY(qdq_part_match(t, &s, err));
+    QDQ_TRY(qdq_part_trace(t, &s, start, err));
+    *bits = s.bits;
+    return QDQ_OK;
+}
+
 /* The products of each attention whose Softmax is not the start of the path `fused`. Of two
  * attentions with one Softmax, both go. */
 static qdq_status leave_unfused(const qdq_partition_state *t, qdq_error *err)
 {
     const qdq_attention_filter *f = &t->rules->attention;
-    qdq_placing *p = t->p;
-    uint32_t *found, *ok, *back, *forth;
-    const qdq_path forward = {.text = f->path.text,
-                              .n = 2,
-                              .through = f->path.through,
-                              .word = {f->path.word[1], f->path.word[2]}};
-    const qdq_path backward = {.text = f->path.text,
-                               .n = 2,
-                               .through = f->path.through,
-                               .word = {f->path.word[1], f->path.word[0]}};
-    bool *start =
-        qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof *start);
+    qdq_part_search found = {.path = &f->path, .forward = true}, fused = {.path = &f->fused};
+    uint32_t *back, *forth;
+    bool *start = qdq_place_by_node(t->p, sizeof *start);
 
-    if (start == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(find_paths(t, &f->path, true, &found, is_product, err));
-    QDQ_TRY(qdq_part_match(t, &f->fused, false, 0, &ok, err));
-    for (size_t i = 0; i < p->n_order; i++) {
-        const qdq_node *n = p->order[i];
-        start[n->id] = (found[n->id] & 2) != 0 && (ok[n->id] & QDQ_PART_STARTS) == 0;
-    }
-    QDQ_TRY(qdq_part_match(t, &forward, true, 0, &ok, err));
-    QDQ_TRY(qdq_part_trace(t, &forward, true, ok, start, &forth, err));
-    QDQ_TRY(qdq_part_match(t, &backward, false, 0, &ok, err));
-    QDQ_TRY(qdq_part_trace(t, &backward, false, ok, start, &back, err));
-    for (size_t i = 0; i < p->n_order; i++) {
-        uint32_t id = p->order[i]->id;
-        found[id] = (forth[id] | back[id]) & 2 ? 4 : 0;
-    }
-    leave_float(t, found, "the engine has no fused kernel for this form of attention");
+    QDQ_TRY(qdq_allocated(start != NULL, err));
+    QDQ_TRY(find_paths(t, &found, is_product, err));
+    QDQ_TRY(qdq_part_match(t, &fused, err));
+    QDQ_FOR_PLACED (n, t->p)
+        start[n->id] = (found.bits[n->id] & 2) != 0 && (fused.ok[n->id] & QDQ_PART_STARTS) == 0;
+    QDQ_TRY(find_product(t, start, 2, &forth, err));
+    QDQ_TRY(find_product(t, start, 0, &back, err));
+    QDQ_FOR_PLACED (n, t->p)
+        found.bits[n->id] = (forth[n->id] | back[n->id]) & 2 ? 4 : 0;
+    leave_float(t, found.bits, "the engine has no fused kernel for this form of attention");
     return QDQ_OK;
 }
 
@@ -160,12 +152,12 @@ qdq_status qdq_part_filter_attention(const qdq_partition_state *t, qdq_error *er
 {
     const qdq_attention_filter *f = &t->rules->attention;
     qdq_arena_mark mark = qdq_arena_get_mark(&t->p->scratch);
-    uint32_t *bits;
+    qdq_part_search found = {.path = &f->path, .forward = true};
 
     if (f->rule == NULL)
         return QDQ_OK;
-    QDQ_TRY(find_paths(t, &f->path, true, &bits, product_misfits, err));
-    leave_float(t, bits,
+    QDQ_TRY(find_paths(t, &found, product_misfits, err));
+    leave_float(t, found.bits,
                 t->p->target->disable_mha_qdq
                     ? "attentions stay float on this target (disable_mha_qdq)"
                     : "its attention stays float");

@@ -2,7 +2,6 @@
  * tensors that share a scale, and why the rest stays float. */
 #include "base/fail.h"
 #include "quant/place/place_emit.h"
-#include "quant/place/place_groups.h"
 #include "quant/place/place_partitions.h"
 
 /* --- edges ------------------------------------------------------------------------------------ */
@@ -100,11 +99,10 @@ static qdq_status emit_groups(const qdq_partition_state *t, qdq_plan *plan, qdq_
 {
     qdq_groups groups;
 
-    if (!qdq_groups_start(&groups, t->p->model->graph, &t->p->scratch))
-        return qdq_nomem(err);
-    for (size_t i = 0; i < t->p->n_order; i++)
-        if (t->p->order[i]->op == QDQ_OP_CONCAT)
-            tie_concat(t, t->p->order[i], &groups);
+    QDQ_TRY(qdq_allocated(qdq_groups_start(&groups, t->p), err));
+    QDQ_FOR_PLACED (n, t->p)
+        if (n->op == QDQ_OP_CONCAT)
+            tie_concat(t, n, &groups);
     return qdq_groups_name(&groups, plan, err);
 }
 
@@ -146,9 +144,9 @@ qdq_status qdq_part_emit(qdq_partition_state *t, qdq_plan *plan, qdq_error *err)
     qdq_emitter e;
 
     QDQ_TRY(qdq_emit_start(&e, t->p, plan, err));
-    for (size_t i = 0; i < t->p->n_order; i++)
-        QDQ_TRY(emit_node(t, &e, t->p->order[i]));
-    for (size_t i = 0; i < t->p->n_order; i++)
-        QDQ_TRY(emit_result(t, &e, t->p->order[i]));
+    QDQ_FOR_PLACED (n, t->p)
+        QDQ_TRY(emit_node(t, &e, n));
+    QDQ_FOR_PLACED (n, t->p)
+        QDQ_TRY(emit_result(t, &e, n));
     return t->rules->concat_groups ? emit_groups(t, plan, err) : QDQ_OK;
 }

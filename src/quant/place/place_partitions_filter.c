@@ -186,8 +186,7 @@ static const char *filter(const qdq_partition_state *t, const qdq_node *n, const
 
 qdq_status qdq_part_filter(const qdq_partition_state *t, qdq_error *err)
 {
-    for (size_t i = 0; i < t->p->n_order; i++) {
-        const qdq_node *n = t->p->order[i];
+    QDQ_FOR_PLACED (n, t->p) {
         qdq_node_state *s = qdq_state_of(t->p, n);
         const char *rule;
 

@@ -114,8 +114,7 @@ static qdq_status grow_from(grower *g, const qdq_node *root, qdq_error *err)
     t->n_parts++;
     qdq_part_of(t, root)->head = true;
     g->stack.n = 0;
-    if (!join(g, root))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(join(g, root), err));
     while (g->stack.n > 0) {
         frame *f = &g->stack.at[g->stack.n - 1];
         const qdq_node *from = f->node, *reader = next_reader(t, f);
@@ -123,8 +122,7 @@ static qdq_status grow_from(grower *g, const qdq_node *root, qdq_error *err)
         if (reader == NULL) {
             g->stack.n--;
         } else if (may_join(g, from, reader)) {
-            if (!join(g, reader))
-                return qdq_nomem(err);
+            QDQ_TRY(qdq_allocated(join(g, reader), err));
             QDQ_PART_SAY(t, reader, "epilogue", true, "the engine fuses it into the kernel of '%s'",
                          root->n_out > 0 && root->out[0] != NULL ? root->out[0]->name : root->type);
         }
@@ -162,8 +160,8 @@ static uint32_t count_copies(const qdq_partition_state *t, const qdq_node *n)
 
 static void trace_copies(const qdq_partition_state *t)
 {
-    for (size_t i = 0; i < t->p->n_order; i++)
-        qdq_part_of(t, t->p->order[i])->copies = count_copies(t, t->p->order[i]);
+    QDQ_FOR_PLACED (n, t->p)
+        qdq_part_of(t, n)->copies = count_copies(t, n);
 }
 
 /* --- all partitions --------------------------------------------------------------------------- */
@@ -174,11 +172,11 @@ static qdq_status find_muls(const grower *g, const qdq_paths *paths, bool *out, 
     qdq_arena_mark mark = qdq_arena_get_loop_mark(&p->scratch);
 
     for (size_t i = 0; i < paths->n; i++) {
-        uint32_t *ok;
+        qdq_part_search s = {.path = &paths->at[i], .through = QDQ_PART_QDQ};
 
-        QDQ_TRY(qdq_part_match(g->t, &paths->at[i], false, QDQ_PART_QDQ, &ok, err));
-        for (size_t k = 0; k < p->n_order; k++)
-            out[p->order[k]->id] |= (ok[p->order[k]->id] & 1) != 0;
+        QDQ_TRY(qdq_part_match(g->t, &s, err));
+        QDQ_FOR_PLACED (n, p)
+            out[n->id] |= (s.ok[n->id] & 1) != 0;
         qdq_arena_reset(&p->scratch, mark);
     }
     return QDQ_OK;
@@ -186,8 +184,7 @@ static qdq_status find_muls(const grower *g, const qdq_paths *paths, bool *out, 
 
 static qdq_status grow_all(grower *g, unsigned roots, qdq_error *err)
 {
-    for (size_t i = 0; i < g->t->p->n_order; i++) {
-        const qdq_node *n = g->t->p->order[i];
+    QDQ_FOR_PLACED (n, g->t->p) {
         const qdq_part_node *s = qdq_part_of(g->t, n);
 
         if (s->part == 0 && !s->frozen && qdq_part_is(g->t, n, roots) && mul_may_join(g, n))
@@ -200,8 +197,7 @@ static qdq_status grow_all(grower *g, unsigned roots, qdq_error *err)
  * it. */
 static void part_resizes(const qdq_partition_state *t)
 {
-    for (size_t i = 0; i < t->p->n_order; i++) {
-        const qdq_node *n = t->p->order[i];
+    QDQ_FOR_PLACED (n, t->p) {
         qdq_part_node *s = qdq_part_of(t, n);
         const qdq_node *before = qdq_part_producer(t, qdq_node_in(n, 0));
 
@@ -217,16 +213,14 @@ static void part_resizes(const qdq_partition_state *t)
 qdq_status qdq_part_grow(qdq_partition_state *t, qdq_error *err)
 {
     qdq_placing *p = t->p;
-    size_t count = (size_t)p->model->graph->next_node_id + 1;
     grower g = {.t = t};
 
-    g.variable = qdq_arena_array(&p->scratch, count, sizeof *g.variable);
-    g.mul_joins = qdq_arena_array(&p->scratch, count, sizeof *g.mul_joins);
-    g.mul_stays = qdq_arena_array(&p->scratch, count, sizeof *g.mul_stays);
-    if (g.variable == NULL || g.mul_joins == NULL || g.mul_stays == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < p->n_order; i++)
-        g.variable[p->order[i]->id] = count_variable(t, p->order[i]);
+    g.variable = qdq_place_by_node(p, sizeof *g.variable);
+    g.mul_joins = qdq_place_by_node(p, sizeof *g.mul_joins);
+    g.mul_stays = qdq_place_by_node(p, sizeof *g.mul_stays);
+    QDQ_TRY(qdq_allocated(g.variable != NULL && g.mul_joins != NULL && g.mul_stays != NULL, err));
+    QDQ_FOR_PLACED (n, p)
+        g.variable[n->id] = count_variable(t, n);
     QDQ_TRY(find_muls(&g, &t->rules->mul_joins, g.mul_joins, err));
     QDQ_TRY(find_muls(&g, &t->rules->mul_stays, g.mul_stays, err));
     QDQ_TRY(grow_all(&g, QDQ_PART_LINEAR, err));

@@ -77,25 +77,25 @@ static bool is_through(const qdq_partition_state *t, const words *w, const qdq_n
 }
 
 /* Bits of words that a neighbour goes on with. */
-static uint32_t bits_ahead(const qdq_partition_state *t, const qdq_node *n, bool forward,
-                           const uint32_t *ok)
+static uint32_t bits_ahead(const qdq_partition_state *t, const qdq_node *n,
+                           const qdq_part_search *s)
 {
     uint32_t bits = 0;
 
-    for (uint32_t i = 0; !forward && i < n->n_in; i++) {
+    for (uint32_t i = 0; !s->forward && i < n->n_in; i++) {
         const qdq_node *before = qdq_part_producer(t, n->in[i].value);
-        bits |= before != NULL ? ok[before->id] : 0;
+        bits |= before != NULL ? s->ok[before->id] : 0;
     }
-    for (uint32_t i = 0; forward && i < n->n_out; i++)
+    for (uint32_t i = 0; s->forward && i < n->n_out; i++)
         if (n->out[i] != NULL)
             QDQ_FOR_USES (u, n->out[i])
-                bits |= qdq_part_here(t, u->node) ? ok[u->node->id] : 0;
+                bits |= qdq_part_here(t, u->node) ? s->ok[u->node->id] : 0;
     return bits & ~QDQ_PART_STARTS;
 }
 
 /* Neighbours are asked only where an answer could count: most nodes are no word of a path. */
 static uint32_t bits_of(const qdq_partition_state *t, const words *w, const qdq_node *n,
-                        bool forward, const uint32_t *ok)
+                        const qdq_part_search *s)
 {
     uint32_t own = words_of(t, w, n), bits = own & w->last;
     bool through = is_through(t, w, n);
@@ -103,7 +103,7 @@ static uint32_t bits_of(const qdq_partition_state *t, const words *w, const qdq_
     if (own == 0 && !through)
         return 0;
     if (own != w->last || through) {
-        uint32_t ahead = bits_ahead(t, n, forward, ok);
+        uint32_t ahead = bits_ahead(t, n, s);
 
         bits |= own & (ahead >> 1);
         bits |= through ? ahead & ~own : 0;
@@ -126,53 +126,51 @@ static bool is_possible(const qdq_partition_state *t, const words *w)
     return (found & (2 * w->last - 1)) == 2 * w->last - 1;
 }
 
-qdq_status qdq_part_match(const qdq_partition_state *t, const qdq_path *path, bool forward,
-                          unsigned through, uint32_t **ok, qdq_error *err)
+qdq_status qdq_part_match(const qdq_partition_state *t, qdq_part_search *s, qdq_error *err)
 {
     qdq_placing *p = t->p;
     words w;
 
-    read_words(path, through, &w);
-    *ok = qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof **ok);
-    if (*ok == NULL)
-        return qdq_nomem(err);
+    read_words(s->path, s->through, &w);
+    s->ok = qdq_place_by_node(p, sizeof *s->ok);
+    QDQ_TRY(qdq_allocated(s->ok != NULL, err));
     bool possible = is_possible(t, &w);
     for (size_t i = 0; i < p->n_order && possible; i++) {
-        const qdq_node *n = p->order[forward ? p->n_order - 1 - i : i];
+        const qdq_node *n = p->order[s->forward ? p->n_order - 1 - i : i];
 
-        (*ok)[n->id] = bits_of(t, &w, n, forward, *ok);
+        s->ok[n->id] = bits_of(t, &w, n, s);
     }
     return QDQ_OK;
 }
 
 /* The first neighbour that word i goes on with. */
-static const qdq_node *next_node(const qdq_partition_state *t, const qdq_node *n, bool forward,
-                                 const uint32_t *ok, size_t i)
+static const qdq_node *next_node(const qdq_partition_state *t, const qdq_node *n,
+                                 const qdq_part_search *s, size_t i)
 {
-    for (uint32_t k = 0; !forward && k < n->n_in; k++) {
+    for (uint32_t k = 0; !s->forward && k < n->n_in; k++) {
         const qdq_node *before = qdq_part_producer(t, n->in[k].value);
-        if (before != NULL && (ok[before->id] >> i & 1) != 0)
+        if (before != NULL && (s->ok[before->id] >> i & 1) != 0)
             return before;
     }
-    for (uint32_t k = 0; forward && k < n->n_out; k++)
+    for (uint32_t k = 0; s->forward && k < n->n_out; k++)
         if (n->out[k] != NULL)
             QDQ_FOR_USES (u, n->out[k])
-                if (qdq_part_here(t, u->node) && (ok[u->node->id] >> i & 1) != 0)
+                if (qdq_part_here(t, u->node) && (s->ok[u->node->id] >> i & 1) != 0)
                     return u->node;
     return NULL;
 }
 
 /* Word i of the path is looked for at n, and is there: where does it go on? */
-static void step(const qdq_partition_state *t, const words *w, bool forward, const uint32_t *ok,
-                 const qdq_node *n, size_t i, uint32_t *reached, uint32_t *out)
+static void follow_word(const qdq_partition_state *t, const words *w, const qdq_part_search *s,
+                        const qdq_node *n, size_t i, uint32_t *reached)
 {
     bool is = (words_of(t, w, n) >> i & 1) != 0;
 
     if (is)
-        out[n->id] |= (uint32_t)1 << i;
+        s->bits[n->id] |= (uint32_t)1 << i;
     if (is || is_through(t, w, n)) {
         size_t wanted = is ? i + 1 : i;
-        const qdq_node *next = wanted < w->n ? next_node(t, n, forward, ok, wanted) : NULL;
+        const qdq_node *next = wanted < w->n ? next_node(t, n, s, wanted) : NULL;
 
         if (next != NULL)
             reached[next->id] |= (uint32_t)1 << wanted;
@@ -181,25 +179,23 @@ static void step(const qdq_partition_state *t, const words *w, bool forward, con
     }
 }
 
-qdq_status qdq_part_trace(const qdq_partition_state *t, const qdq_path *path, bool forward,
-                          const uint32_t *ok, const bool *start, uint32_t **out, qdq_error *err)
+qdq_status qdq_part_trace(const qdq_partition_state *t, qdq_part_search *s, const bool *start,
+                          qdq_error *err)
 {
     qdq_placing *p = t->p;
-    size_t count = (size_t)p->model->graph->next_node_id + 1;
-    uint32_t *reached = qdq_arena_array(&p->scratch, count, sizeof *reached);
+    uint32_t *reached = qdq_place_by_node(p, sizeof *reached);
     words w;
 
-    read_words(path, 0, &w);
-    *out = qdq_arena_array(&p->scratch, count, sizeof **out);
-    if (*out == NULL || reached == NULL)
-        return qdq_nomem(err);
+    read_words(s->path, 0, &w);
+    s->bits = qdq_place_by_node(p, sizeof *s->bits);
+    QDQ_TRY(qdq_allocated(s->bits != NULL && reached != NULL, err));
     for (size_t k = 0; k < p->n_order; k++) {
-        const qdq_node *n = p->order[forward ? k : p->n_order - 1 - k];
+        const qdq_node *n = p->order[s->forward ? k : p->n_order - 1 - k];
 
         reached[n->id] |= start[n->id];
         for (size_t i = 0; i < w.n; i++)
-            if ((reached[n->id] & ok[n->id] & (uint32_t)1 << i) != 0)
-                step(t, &w, forward, ok, n, i, reached, *out);
+            if ((reached[n->id] & s->ok[n->id] & (uint32_t)1 << i) != 0)
+                follow_word(t, &w, s, n, i, reached);
     }
     return QDQ_OK;
 }

@@ -48,25 +48,21 @@ static const qdq_node *first_convolution(const qdq_partition_state *t, const qdq
 static qdq_status find_backbones(const qdq_partition_state *t, qdq_error *err)
 {
     qdq_placing *p = t->p;
-    size_t count = (size_t)p->model->graph->next_node_id + 1;
-    const qdq_node **first = qdq_arena_array(&p->scratch, count, sizeof *first);
-    bool *has = qdq_arena_array(&p->scratch, count, sizeof *has);
+    const qdq_node **first = qdq_place_by_node(p, sizeof *first);
+    bool *has = qdq_place_by_node(p, sizeof *has);
 
-    if (first == NULL || has == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(first != NULL && has != NULL, err));
     qdq_arena_mark mark = qdq_arena_get_loop_mark(&p->scratch);
     for (size_t i = 0; i < t->rules->backbones.n; i++) {
-        uint32_t *ok;
+        qdq_part_search s = {.path = &t->rules->backbones.at[i],
+                             .through = QDQ_PART_COPY | QDQ_PART_QDQ};
 
-        QDQ_TRY(qdq_part_match(t, &t->rules->backbones.at[i], false, QDQ_PART_COPY | QDQ_PART_QDQ,
-                               &ok, err));
-        for (size_t k = 0; k < p->n_order; k++)
-            has[p->order[k]->id] |= (ok[p->order[k]->id] & 1) != 0;
+        QDQ_TRY(qdq_part_match(t, &s, err));
+        QDQ_FOR_PLACED (n, p)
+            has[n->id] |= (s.ok[n->id] & 1) != 0;
         qdq_arena_reset(&p->scratch, mark);
     }
-    for (size_t i = 0; i < p->n_order; i++) {
-        const qdq_node *n = p->order[i];
-
+    QDQ_FOR_PLACED (n, p) {
         first[n->id] = first_convolution(t, n, first);
         qdq_part_of(t, n)->backbone = has[n->id] ? first[n->id] : NULL;
     }
@@ -82,8 +78,7 @@ static uint32_t length_of(const qdq_partition_state *t, const qdq_node *n)
 
 static void measure_depths(const qdq_partition_state *t)
 {
-    for (size_t i = 0; i < t->p->n_order; i++) {
-        const qdq_node *n = t->p->order[i];
+    QDQ_FOR_PLACED (n, t->p) {
         qdq_part_node *s = qdq_part_of(t, n);
 
         for (uint32_t k = 0; k < n->n_in; k++) {
@@ -240,12 +235,9 @@ static qdq_status find_main_branches(walker *w, qdq_error *err)
 {
     const qdq_partition_state *t = w->t;
 
-    w->at = qdq_arena_array(&t->p->scratch, (size_t)t->p->model->graph->next_node_id + 1,
-                            sizeof *w->at);
-    if (w->at == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < t->p->n_order; i++) {
-        const qdq_node *n = t->p->order[i];
+    w->at = qdq_place_by_node(t->p, sizeof *w->at);
+    QDQ_TRY(qdq_allocated(w->at != NULL, err));
+    QDQ_FOR_PLACED (n, t->p) {
         qdq_part_node *s = qdq_part_of(t, n);
 
         if (n->op != QDQ_OP_ADD || n->n_in != 2)
@@ -269,8 +261,7 @@ qdq_status qdq_part_residual(const qdq_partition_state *t, qdq_error *err)
         return QDQ_OK;
     measure_depths(t);
     walker *w = qdq_arena_alloc(&t->p->scratch, sizeof *w);
-    if (w == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(w != NULL, err));
     w->t = t;
     w->left = (uint64_t)t->p->n_order * WALKS_MAX;
     return find_main_branches(w, err);

@@ -87,7 +87,7 @@ static const char *misfit(const qdq_partition_state *t, const qdq_node *n)
         return "not float32";
     for (uint32_t i = 0; i < n->n_in && rule->kind == QDQ_KIND_JOINT; i++) {
         const qdq_value *v = n->in[i].value;
-        const qdq_tensor *constant = v != NULL ? qdq_value_const(v) : NULL;
+        const qdq_tensor *constant = qdq_value_const(v);
 
         if (v == NULL || !qdq_part_is_data(t, n, i))
             continue;
@@ -194,17 +194,15 @@ static void select_head(const qdq_partition_state *t, const qdq_node *n, bool ma
 
 static qdq_status select_heads(const qdq_partition_state *t, qdq_error *err)
 {
-    const qdq_path *mask = &t->rules->mask_add;
-    uint32_t *ok = NULL;
+    qdq_part_search mask = {.path = &t->rules->mask_add, .forward = true, .through = QDQ_PART_QDQ};
 
-    if (mask->n > 0)
-        QDQ_TRY(qdq_part_match(t, mask, true, QDQ_PART_QDQ, &ok, err));
-    for (size_t i = 0; i < t->p->n_order; i++) {
-        const qdq_node *n = t->p->order[i];
+    if (mask.path->n > 0)
+        QDQ_TRY(qdq_part_match(t, &mask, err));
+    QDQ_FOR_PLACED (n, t->p) {
         const qdq_part_node *s = qdq_part_of(t, n);
 
         if (s->head && s->pointwise)
-            select_head(t, n, ok != NULL && (ok[n->id] & QDQ_PART_STARTS) != 0);
+            select_head(t, n, mask.ok != NULL && (mask.ok[n->id] & QDQ_PART_STARTS) != 0);
     }
     return QDQ_OK;
 }
@@ -333,13 +331,10 @@ static bool waits(const qdq_partition_state *t, const qdq_node *n)
 static qdq_status select_poolings(const qdq_partition_state *t, qdq_error *err)
 {
     qdq_placing *p = t->p;
-    bool *mark =
-        qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof *mark);
-    bool *gives =
-        qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof *gives);
+    bool *mark = qdq_place_by_node(p, sizeof *mark);
+    bool *gives = qdq_place_by_node(p, sizeof *gives);
 
-    if (mark == NULL || gives == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(mark != NULL && gives != NULL, err));
     for (size_t i = p->n_order; i-- > 0;) {
         const qdq_node *n = p->order[i];
 
@@ -347,9 +342,7 @@ static qdq_status select_poolings(const qdq_partition_state *t, qdq_error *err)
         if (mark[n->id] && waits(t, n))
             select_pooling(t, n);
     }
-    for (size_t i = 0; i < p->n_order; i++) {
-        const qdq_node *n = p->order[i];
-
+    QDQ_FOR_PLACED (n, p) {
         bool passes = qdq_part_is(t, n, QDQ_PART_COPY) || n->op == QDQ_OP_CAST;
         bool reads = (passes || waits(t, n)) && reads_8_bits(t, n, gives);
         if (reads && waits(t, n))
@@ -367,8 +360,7 @@ static qdq_status select_poolings(const qdq_partition_state *t, qdq_error *err)
 /* Q/DQ in front of what gives a graph output cost accuracy, and fuse with nothing behind it. */
 static void drop_outputs(const qdq_partition_state *t)
 {
-    for (size_t i = 0; i < t->p->n_order; i++) {
-        const qdq_node *n = t->p->order[i];
+    QDQ_FOR_PLACED (n, t->p) {
         qdq_part_node *s = qdq_part_of(t, n);
         bool is_output = false;
 
@@ -381,15 +373,14 @@ static void drop_outputs(const qdq_partition_state *t)
     }
     for (size_t i = 0; i < t->p->model->graph->values.n; i++)
         t->value[i].paired = false;
-    for (size_t i = 0; i < t->p->n_order; i++)
-        mark_pairs(t, t->p->order[i]);
+    QDQ_FOR_PLACED (n, t->p)
+        mark_pairs(t, n);
 }
 
 /* The user names nodes: these run in 8 bits, and no neighbour has a say. */
 static void select_listed(const qdq_partition_state *t)
 {
-    for (size_t i = 0; i < t->p->n_order; i++) {
-        const qdq_node *n = t->p->order[i];
+    QDQ_FOR_PLACED (n, t->p) {
         const char *reason = qdq_part_out(t, n) ? NULL : misfit(t, n);
 
         if (reason != NULL)
@@ -423,16 +414,16 @@ qdq_status qdq_part_select(qdq_partition_state *t, qdq_error *err)
         select_listed(t);
         return QDQ_OK;
     }
-    for (size_t i = 0; i < t->p->n_order; i++)
-        if (qdq_part_of(t, t->p->order[i])->part != 0 && !qdq_part_of(t, t->p->order[i])->pointwise)
-            select_in_partition(t, t->p->order[i]);
+    QDQ_FOR_PLACED (n, t->p)
+        if (qdq_part_of(t, n)->part != 0 && !qdq_part_of(t, n)->pointwise)
+            select_in_partition(t, n);
     QDQ_TRY(select_heads(t, err));
-    for (size_t i = 0; i < t->p->n_order; i++)
-        if (t->p->order[i]->op == QDQ_OP_LAYERNORMALIZATION)
-            select_layernorm(t, t->p->order[i]);
-    for (size_t i = 0; i < t->p->n_order; i++)
-        if (is_left_over(t, t->p->order[i]) && !qdq_part_is(t, t->p->order[i], QDQ_PART_POOLING))
-            select_left_over(t, t->p->order[i]);
+    QDQ_FOR_PLACED (n, t->p)
+        if (n->op == QDQ_OP_LAYERNORMALIZATION)
+            select_layernorm(t, n);
+    QDQ_FOR_PLACED (n, t->p)
+        if (is_left_over(t, n) && !qdq_part_is(t, n, QDQ_PART_POOLING))
+            select_left_over(t, n);
     QDQ_TRY(select_poolings(t, err));
     drop_outputs(t);
     trace_leads(t);

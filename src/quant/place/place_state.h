@@ -81,18 +81,31 @@ static inline const qdq_format *qdq_place_format(const qdq_placing *p, const qdq
     return p->format != NULL ? p->format[n->id] : &p->target->format;
 }
 
-/* A way of placement, on what place_start.c has filled in: the decisions are written into the
- * plan. */
+/* Walks the nodes that are placed, producers first. */
+#define QDQ_FOR_PLACED(n, p)                                                                       \
+    for (qdq_node *const *n##_at = (p)->order, *n;                                                 \
+         n##_at < (p)->order + (p)->n_order && (n = *n##_at) != NULL; n##_at++)
+
+/* Zeroed elements of `size`, one for each node id, in scratch memory; NULL: out of memory. */
+static inline void *qdq_place_by_node(qdq_placing *p, size_t size)
+{
+    return qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, size);
+}
+
+/* A way of placement, on what place.c has filled in: the decisions are written into the plan. */
 typedef qdq_status qdq_place_way(qdq_placing *p, qdq_plan *plan, qdq_error *err);
 
-/* --- place_start.c ---------------------------------------------------------------------------- */
+/* --- place.c ---------------------------------------------------------------------------------- */
 
-/* Fills in all that follows from model, target and options; state.reason says what the user does
- * not want. */
-qdq_status qdq_place_start(qdq_placing *p, qdq_error *err);
-
-/* Then takes the nodes out whose weights alone are to be quantized: they are place_weights.c's. */
+/* Takes the nodes out whose weights alone are to be quantized: they are place_weights.c's. */
 void qdq_place_leave_weights(qdq_placing *p);
+
+/* --- place_filter.c: which nodes the user allows, the same for every way -----------------------
+ */
+
+/* state.reason says what the user does not want. A regular expression that does not compile is
+ * QDQ_E_USAGE; what fits no node is a warning. */
+qdq_status qdq_place_filter(qdq_placing *p, qdq_error *err);
 
 /* --- place_found.c: what the model has in 8 bits already, which is kept ----------------------- */
 
@@ -220,5 +233,19 @@ qdq_status qdq_place_emit(qdq_placing *p, qdq_plan *plan, qdq_error *err);
 
 /* Groups entries that have been written. */
 qdq_status qdq_place_tie(qdq_placing *p, qdq_plan *plan, qdq_error *err);
+
+/* Values whose tensors share one scale: placement ties them pair by pair, calibration pools their
+ * ranges. By value id: another member's id + 1; 0: in no group. */
+typedef struct qdq_groups {
+    const qdq_graph *graph;
+    uint32_t *next;
+} qdq_groups;
+
+/* All values of the graph, each on its own, in scratch memory. False: out of memory. */
+bool qdq_groups_start(qdq_groups *s, qdq_placing *p);
+void qdq_groups_tie(qdq_groups *s, const qdq_value *a, const qdq_value *b);
+
+/* Writes the groups into the entries of the plan; what has its scale already is left out. */
+qdq_status qdq_groups_name(const qdq_groups *s, qdq_plan *plan, qdq_error *err);
 
 #endif /* QDQ_PLACE_STATE_H */

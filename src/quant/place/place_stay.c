@@ -229,7 +229,7 @@ static bool has_open_dim(const qdq_value *v)
 static bool has_bias(const qdq_node *n, const qdq_target_op *rule)
 {
     const qdq_value *bias = rule->bias == QDQ_BIAS_INPUT ? qdq_node_in(n, rule->bias_input) : NULL;
-    const qdq_tensor *t = bias != NULL ? qdq_value_const(bias) : NULL;
+    const qdq_tensor *t = qdq_value_const(bias);
 
     return bias != NULL && (t == NULL || !qdq_tensor_all(t, 0));
 }

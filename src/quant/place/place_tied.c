@@ -4,8 +4,57 @@
  * anyway, after their own. What has other readers keeps its own range (DenseNet: all of a block
  * would have one scale, its widest). */
 #include "base/fail.h"
-#include "quant/place/place_groups.h"
 #include "quant/place/place_state.h"
+
+/* --- groups: trees of values that grow together, as in Tarjan's union-find -------------------- */
+
+bool qdq_groups_start(qdq_groups *s, qdq_placing *p)
+{
+    s->graph = p->model->graph;
+    s->next = qdq_arena_array(&p->scratch, s->graph->values.n + 1, sizeof *s->next);
+    return s->next != NULL;
+}
+
+/* The value that stands for all of the group of value id. */
+static uint32_t root_of(const qdq_groups *s, uint32_t id)
+{
+    while (s->next[id] != id + 1) {
+        uint32_t up = s->next[id] - 1;
+
+        s->next[id] = s->next[up]; /* halves the way for the next who asks */
+        id = up;
+    }
+    return id;
+}
+
+void qdq_groups_tie(qdq_groups *s, const qdq_value *a, const qdq_value *b)
+{
+    if (s->next[a->id] == 0)
+        s->next[a->id] = a->id + 1;
+    if (s->next[b->id] == 0)
+        s->next[b->id] = b->id + 1;
+    uint32_t x = root_of(s, a->id), y = root_of(s, b->id);
+    if (x < y)
+        s->next[y] = x + 1;
+    else
+        s->next[x] = y + 1;
+}
+
+qdq_status qdq_groups_name(const qdq_groups *s, qdq_plan *plan, qdq_error *err)
+{
+    for (size_t i = 0; i < plan->tensors.n; i++) {
+        qdq_plan_tensor *t = &plan->tensors.at[i];
+        const qdq_value *v = qdq_graph_find(s->graph, t->like != NULL ? t->like : t->tensor);
+
+        if (v == NULL || s->next[v->id] == 0 || t->known)
+            continue;
+        t->group = qdq_arena_strdup(&plan->arena, s->graph->values.at[root_of(s, v->id)]->name);
+        QDQ_TRY(qdq_allocated(t->group != NULL, err));
+    }
+    return QDQ_OK;
+}
+
+/* --- tying ------------------------------------------------------------------------------------ */
 
 typedef struct tying {
     const qdq_placing *p;
@@ -35,7 +84,7 @@ static bool is_tied(const qdq_placing *p, const qdq_node *n)
            qdq_elem_bits(qdq_place_codes_into(p, n)) == 8;
 }
 
-static bool joins(const tying *t, const qdq_use *u)
+static bool is_joining(const tying *t, const qdq_use *u)
 {
     const qdq_node_state *s = qdq_state_of(t->p, u->node);
 
@@ -52,7 +101,7 @@ static bool is_joined(const tying *t, const qdq_value *v)
     if (v->n_output > 0)
         return false;
     QDQ_FOR_USES (u, v)
-        if (u->node->graph != t->p->model->graph || !joins(t, u))
+        if (u->node->graph != t->p->model->graph || !is_joining(t, u))
             return false;
     return true;
 }
@@ -71,7 +120,7 @@ static void find_joined(tying *t)
             t->joined[g->values.at[i]->id] = is_joined(t, g->values.at[i]);
 }
 
-static void tie(tying *t, const qdq_node *n)
+static void tie_operands(tying *t, const qdq_node *n)
 {
     const qdq_node_state *s = qdq_state_of(t->p, n);
 
@@ -99,11 +148,10 @@ qdq_status qdq_place_tie(qdq_placing *p, qdq_plan *plan, qdq_error *err)
     if (!any)
         return QDQ_OK;
     t.joined = qdq_arena_array(&p->scratch, p->model->graph->values.n + 1, sizeof *t.joined);
-    if (t.joined == NULL || !qdq_groups_start(&t.groups, p->model->graph, &p->scratch))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(t.joined != NULL && qdq_groups_start(&t.groups, p), err));
     find_joined(&t);
-    for (size_t i = 0; i < p->n_order; i++)
-        if (is_tied(p, p->order[i]))
-            tie(&t, p->order[i]);
+    QDQ_FOR_PLACED (n, p)
+        if (is_tied(p, n))
+            tie_operands(&t, n);
     return qdq_groups_name(&t.groups, plan, err);
 }

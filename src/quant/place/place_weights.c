@@ -12,7 +12,7 @@ static const char *judge_weight(qdq_placing *p, const qdq_node *n, const qdq_tar
 {
     const qdq_format *f = qdq_place_format(p, n);
     const qdq_value *data = qdq_node_in(n, rule->data), *weight = qdq_node_in(n, rule->weight);
-    const qdq_tensor *t = weight != NULL ? qdq_value_const(weight) : NULL;
+    const qdq_tensor *t = qdq_value_const(weight);
 
     if (t == NULL)
         return weight != NULL && qdq_place_found(p, weight) != NULL
@@ -77,8 +77,8 @@ qdq_status qdq_place_weights(qdq_placing *p, qdq_plan *plan, qdq_error *err)
 
     QDQ_TRY(qdq_emit_start(&e, p, plan, err));
     e.weights_alone = true;
-    for (size_t i = 0; i < p->n_order; i++)
-        if (qdq_format_weight_only(qdq_place_format(p, p->order[i])))
-            QDQ_TRY(place_node(&e, p->order[i]));
+    QDQ_FOR_PLACED (n, p)
+        if (qdq_format_weight_only(qdq_place_format(p, n)))
+            QDQ_TRY(place_node(&e, n));
     return QDQ_OK;
 }

@@ -206,7 +206,7 @@ static void conclude(qdq_why *w, const qdq_plan *p, const qdq_node *n, qdq_arena
 {
     const char *label = qdq_node_label(n, scratch);
 
-    if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
+    if (qdq_node_is_qdq(n))
         return;
     conclude_node(w, p, n, label);
     conclude_edges(w, p, n, label);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "quant/place/place_filter.h"
+#include "quant/place/place.h"
 #include "tune/space/space_partial.h"
 #include "tune/space/space_scales.h"
 #include "tune/space/space_types.h"
@@ -59,28 +59,21 @@ static bool may_have_edges(const qdq_node *n)
 
 /* What users keep out, stays as it is. */
 static qdq_status filter(const qdq_space *s, const qdq_quantize_opts *opts, qdq_arena *scratch,
-                         const char *const **out, qdq_error *err)
+                         const bool **out, qdq_error *err)
 {
     const qdq_place_opts po = {.exclude = opts->exclude,
                                .include = opts->include,
                                .op_types = opts->op_types,
                                .exclude_op_types = opts->exclude_op_types};
-    const qdq_graph *g = s->clean->graph;
-    qdq_node **order = qdq_arena_array(scratch, (size_t)g->n_node + 1, sizeof *order);
-    size_t n = 0;
 
-    if (order == NULL)
-        return qdq_nomem(err);
-    for (qdq_node *node = g->end.next; node != &g->end; node = node->next)
-        order[n++] = node;
-    return qdq_place_filter(s->clean, order, n, &po, scratch, out, err);
+    return qdq_place_kept_out(s->clean, &po, scratch, out, err);
 }
 
 qdq_status qdq_space_find_edges(qdq_space *s, const qdq_quantize_opts *opts, qdq_error *err)
 {
     const size_t n = (size_t)s->clean->graph->next_node_id + 1;
     qdq_arena scratch = QDQ_ARENA_INIT;
-    const char *const *kept_out;
+    const bool *kept_out;
     edge_list all = {0};
 
     s->first_edge = qdq_arena_array(&s->arena, n, sizeof *s->first_edge);
@@ -92,7 +85,7 @@ qdq_status qdq_space_find_edges(qdq_space *s, const qdq_quantize_opts *opts, qdq
         return QDQ_OK;
     qdq_status st = filter(s, opts, &scratch, &kept_out, err);
     QDQ_FOR_NODES (node, s->clean->graph)
-        if (st == QDQ_OK && may_have_edges(node) && kept_out[node->id] == NULL)
+        if (st == QDQ_OK && may_have_edges(node) && !kept_out[node->id])
             st = add_edges_of(s, &all, node, err);
     qdq_arena_free(&scratch);
     if (st == QDQ_OK)
