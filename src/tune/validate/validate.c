@@ -61,72 +61,85 @@ static qdq_status prepare(qdq_validate_state *v, qdq_error *err)
 
     QDQ_TRY(check(v, err));
     v->base = &v->p->search->start[v->p->base];
-    v->on = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->on);
-    v->alone = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->alone);
-    v->hidden = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->hidden);
+    v->mark = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->mark);
     out->item = qdq_arena_array(v->s.arena, n + 1, sizeof *out->item);
-    if (v->on == NULL || v->alone == NULL || v->hidden == NULL || out->item == NULL ||
-        !qdq_assign_copy(&out->raw, v->base, v->s.arena) ||
+    if (v->mark == NULL || out->item == NULL || !qdq_assign_copy(&out->raw, v->base, v->s.arena) ||
         !qdq_assign_copy(&out->merged, v->base, v->s.arena))
         return qdq_nomem(err);
     for (size_t i = 0; i < n; i++) {
-        v->hidden[i] = NAN;
+        v->mark[i].hidden = NAN;
         out->item[i].trial = SIZE_MAX;
     }
-    for (size_t i = 0; i < n; i++)
-        v->on[i] = true;
+    QDQ_TRY(qdq_validate_arrange(v, false, err));
+    qdq_validate_turn(v, v->order, n, true);
     qdq_validate_merge(v, &out->raw);
-    for (size_t i = 0; i < n; i++)
-        v->on[i] = false;
-    return qdq_validate_arrange(v, err);
+    qdq_validate_turn(v, v->order, n, false);
+    return QDQ_OK;
 }
 
 /* --- items ------------------------------------------------------------------------------------ */
 
-/* All together, or nothing. */
-static void settle_at_once(qdq_validate_state *v, const qdq_validate_seen *seen)
+/* Takes decisions of an earlier run: those that it kept are measured together, and if they stay the
+ * others stand. *open: what is still to be decided. */
+static qdq_status take_known(qdq_validate_state *v, qdq_validate_set *open, qdq_error *err)
 {
-    qdq_validate_decide(v, v->order, v->p->n_items,
-                        seen->kept      ? QDQ_VALIDATE_KEPT
-                        : seen->failed  ? QDQ_VALIDATE_FAILED
-                        : seen->unclear ? QDQ_VALIDATE_UNDECIDED
-                                        : QDQ_VALIDATE_REJECTED,
-                        seen->trial);
-}
+    qdq_validate_set kept = {.kept = true, .trial = SIZE_MAX};
+    size_t n_open = 0;
 
-/* Items at positions [low, high) of the order. */
-static qdq_status settle_open(qdq_validate_state *v, size_t low, size_t high, qdq_error *err)
-{
-    const size_t n = high - low;
-    qdq_validate_seen seen;
-
-    if (n == 0)
-        return QDQ_OK;
-    QDQ_TRY(qdq_validate_try(v, &v->order[low], n,
-                             n == v->p->n_items ? "all groups" : "the other groups", (double)n,
-                             &seen, err));
-    if (seen.trial == SIZE_MAX)
-        return QDQ_OK;
-    if (!v->p->incremental) {
-        settle_at_once(v, &seen);
+    QDQ_TRY(qdq_validate_arrange(v, true, err));
+    kept.item = v->order;
+    for (size_t i = 0; i < v->p->n_items; i++) {
+        kept.n += v->p->known[i] == QDQ_VALIDATE_KEPT;
+        n_open += v->p->known[i] == QDQ_VALIDATE_UNDECIDED;
+    }
+    if (kept.n > 0)
+        QDQ_TRY(qdq_validate_try(v, &kept, "known groups", (double)kept.n, err));
+    if (v->s.over || !kept.kept) {
+        QDQ_TRY(qdq_validate_arrange(v, false, err));
+        open->item = v->order;
         return QDQ_OK;
     }
-    return qdq_validate_halve(v, low, high, &seen, err);
+    *open = (qdq_validate_set){.item = v->order + kept.n, .n = n_open};
+    for (size_t i = 0; i < v->p->n_items; i++) {
+        const qdq_validate_verdict known = v->p->known[v->order[i]];
+        const qdq_validate_set one = {
+            .item = &v->order[i], .n = 1, .trial = i < kept.n ? kept.trial : SIZE_MAX};
+        if (known == QDQ_VALIDATE_UNDECIDED)
+            continue;
+        qdq_validate_decide(v, &one, known);
+        v->out->item[v->order[i]].known = true;
+        *(known == QDQ_VALIDATE_KEPT ? &v->good : &v->bad) += 1;
+    }
+    return QDQ_OK;
+}
+
+/* All together, or nothing; or in parts, where not all is as it should be. */
+static qdq_status settle_open(qdq_validate_state *v, qdq_validate_set *open, qdq_error *err)
+{
+    if (open->n == 0)
+        return QDQ_OK;
+    QDQ_TRY(qdq_validate_try(v, open, open->n == v->p->n_items ? "all groups" : "the other groups",
+                             (double)open->n, err));
+    if (v->s.over)
+        return QDQ_OK;
+    if (v->p->incremental)
+        return qdq_validate_halve(v, open, err);
+    qdq_validate_decide(v, open, qdq_validate_verdict_of(v, open));
+    return QDQ_OK;
 }
 
 static qdq_status settle(qdq_validate_state *v, qdq_error *err)
 {
-    size_t low = 0, high = v->p->n_items;
+    qdq_validate_set open = {.item = v->order, .n = v->p->n_items};
 
     if (qdq_assign_equal(&v->out->raw, v->base)) { /* they are all in it */
-        for (size_t i = 0; i < v->p->n_items; i++)
-            v->on[i] = true;
+        qdq_validate_turn(v, v->order, v->p->n_items, true);
         return QDQ_OK;
     }
     if (v->p->known != NULL && v->p->incremental)
-        QDQ_TRY(qdq_validate_take_known(v, &low, &high, err));
+        QDQ_TRY(take_known(v, &open, err));
     if (!v->s.over)
-        QDQ_TRY(settle_open(v, low, high, err));
+        QDQ_TRY(settle_open(v, &open, err));
     if (!v->s.over && v->p->incremental)
         QDQ_TRY(qdq_validate_pairs(v, err));
     return v->s.over || !v->p->incremental ? QDQ_OK : qdq_validate_backward(v, err);
@@ -145,12 +158,18 @@ static qdq_status go_to_base(qdq_validate_state *v, qdq_error *err)
 
 /* --- end -------------------------------------------------------------------------------------- */
 
-/* What was merged against the best start, unless it is known to be slower. */
-static qdq_status compare_with_start(qdq_validate_state *v, const qdq_assign *start, double time,
-                                     qdq_error *err)
+/* What was merged against the best start, unless it is known to be slower. What is added to the
+ * base has won against it. Once the budget is over nothing is measured any more: then the faster
+ * one by what is known of both. */
+static qdq_status choose(qdq_validate_state *v, const qdq_assign *start, double time,
+                         qdq_error *err)
 {
+    const bool has_won =
+        qdq_assign_equal(start, v->base) || qdq_assign_equal(start, &v->s.incumbent);
     qdq_tried ignored;
 
+    if (has_won || (v->s.over && v->s.time < time))
+        return QDQ_OK;
     qdq_assign_take(&v->s.candidate, &v->out->merged);
     qdq_assign_take(&v->s.incumbent, start);
     v->s.time = time;
@@ -159,25 +178,13 @@ static qdq_status compare_with_start(qdq_validate_state *v, const qdq_assign *st
     return qdq_search_try(&v->s, SIZE_MAX, &ignored, err);
 }
 
-/* What is added to the base has won against it. Once the budget is over nothing is measured any
- * more: then the faster one by what is known of both. */
-static qdq_status choose(qdq_validate_state *v, const qdq_assign *start, double time,
-                         qdq_error *err)
-{
-    const bool has_won =
-        qdq_assign_equal(start, v->base) || qdq_assign_equal(start, &v->s.incumbent);
-    if (has_won || (v->s.over && v->s.time < time))
-        return QDQ_OK;
-    return compare_with_start(v, start, time, err);
-}
-
 static void count_items(qdq_validate_state *v)
 {
     qdq_validate_result *out = v->out;
     size_t by_verdict[4] = {0};
 
     for (size_t i = 0; i < v->p->n_items; i++) {
-        if (v->on[i])
+        if (v->mark[i].on)
             out->item[i].verdict = QDQ_VALIDATE_KEPT;
         else if (out->item[i].verdict == QDQ_VALIDATE_KEPT)
             out->item[i].verdict = QDQ_VALIDATE_UNDECIDED;

@@ -1,6 +1,8 @@
-/* validate_sets.c - a set that brings less than it promised is halved, first between components,
- * then inside one, and the worst half goes on. What is on is tried without a half, what is off with
- * one; of the other half it is often known what it saves, because the whole was measured. */
+/* validate_sets.c - which sets of items are tried. A set that brings less than it promised is
+ * halved, first between components, then inside one, and the worst half goes on. What is on is
+ * tried without a half, what is off with one; of the other half it is often known what it saves,
+ * because the whole was measured. Then what halving cannot see: neighbours that pay only together,
+ * and what does harm where others are on. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,29 +11,29 @@
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-static uint32_t root(uint32_t *component, uint32_t i)
+static uint32_t root(qdq_validate_mark *mark, uint32_t i)
 {
-    while (component[i] != i)
-        i = component[i] = component[component[i]];
+    while (mark[i].component != i)
+        i = mark[i].component = mark[mark[i].component].component;
     return i;
 }
 
-void qdq_validate_connect(const qdq_validate_state *v, bool only_on, uint32_t *component)
+static void find_components(qdq_validate_state *v)
 {
-    for (uint32_t i = 0; i < v->p->n_items; i++)
-        component[i] = i;
+    for (uint32_t i = 0; i < v->p->n_items; i++) {
+        v->mark[i].component = i;
+        v->mark[i].size = 0;
+    }
     for (size_t k = 0; k < v->p->n_links; k++) {
-        const qdq_validate_link l = v->p->link[k];
-        if (only_on && !(v->on[l.a] && v->on[l.b]))
-            continue;
-        const uint32_t a = root(component, l.a), b = root(component, l.b);
-        component[a > b ? a : b] = a > b ? b : a;
+        const uint32_t a = root(v->mark, v->p->link[k].a), b = root(v->mark, v->p->link[k].b);
+        v->mark[a > b ? a : b].component = a > b ? b : a;
     }
     for (uint32_t i = 0; i < v->p->n_items; i++)
-        component[i] = root(component, i);
+        v->mark[v->mark[i].component = root(v->mark, i)].size++;
 }
 
 typedef struct placed {
+    int known;
     double saves; /* of its component */
     uint32_t component, place, item;
 } placed;
@@ -40,6 +42,8 @@ static int by_order(const void *a, const void *b)
 {
     const placed *x = a, *y = b;
 
+    if (x->known != y->known)
+        return x->known < y->known ? -1 : 1;
     if (x->saves != y->saves)
         return x->saves > y->saves ? -1 : 1;
     if (x->component != y->component)
@@ -49,206 +53,197 @@ static int by_order(const void *a, const void *b)
     return x->item < y->item ? -1 : 1;
 }
 
-qdq_status qdq_validate_arrange(qdq_validate_state *v, qdq_error *err)
+static int rank_of_known(const qdq_validate_state *v, uint32_t item)
+{
+    const qdq_validate_verdict known = v->p->known[item];
+
+    return known == QDQ_VALIDATE_KEPT ? 0 : known == QDQ_VALIDATE_UNDECIDED ? 1 : 2;
+}
+
+qdq_status qdq_validate_arrange(qdq_validate_state *v, bool by_known, qdq_error *err)
 {
     const size_t n = v->p->n_items;
     placed *at = qdq_arena_array(&v->s.scratch, n + 1, sizeof *at);
     double *saves = qdq_arena_array(&v->s.scratch, n + 1, sizeof *saves);
 
     v->order = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->order);
-    v->component = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->component);
-    if (at == NULL || saves == NULL || v->order == NULL || v->component == NULL)
+    if (at == NULL || saves == NULL || v->order == NULL)
         return qdq_nomem(err);
-    qdq_validate_connect(v, false, v->component);
+    find_components(v);
     for (size_t i = 0; i < n; i++)
-        saves[v->component[i]] += isnan(v->p->item[i].saves) ? 0 : v->p->item[i].saves;
+        saves[v->mark[i].component] += isnan(v->p->item[i].saves) ? 0 : v->p->item[i].saves;
     for (uint32_t i = 0; i < n; i++)
-        at[i] = (placed){saves[v->component[i]], v->component[i], v->p->item[i].place, i};
+        at[i] = (placed){by_known ? rank_of_known(v, i) : 0, saves[v->mark[i].component],
+                         v->mark[i].component, v->p->item[i].place, i};
     qsort(at, n, sizeof *at, by_order);
     for (size_t i = 0; i < n; i++)
         v->order[i] = at[i].item;
     return QDQ_OK;
 }
 
-static bool is_border(const qdq_validate_state *v, size_t at)
+/* Where a set of two or more is cut: between components, as near to the middle as can be. */
+static size_t middle_of(const qdq_validate_state *v, const qdq_validate_set *s)
 {
-    return v->component[v->order[at - 1]] != v->component[v->order[at]];
-}
+    const size_t middle = s->n / 2;
 
-/* Where a row of two or more is cut: between components, as near to the middle as can be. */
-static size_t middle_of(const qdq_validate_state *v, size_t low, size_t high)
-{
-    const size_t middle = low + (high - low) / 2;
-
-    for (size_t d = 0; d <= (high - low) / 2; d++) {
-        if (middle >= low + 1 + d && is_border(v, middle - d))
-            return middle - d;
-        if (middle + d < high && is_border(v, middle + d))
-            return middle + d;
-    }
+    for (size_t d = 0; d <= middle; d++)
+        for (int back = 1; back >= 0; back--) {
+            const size_t at = back ? middle - d : middle + d;
+            if (at >= 1 && at < s->n &&
+                v->mark[s->item[at - 1]].component != v->mark[s->item[at]].component)
+                return at;
+        }
     return middle;
 }
 
-static const char *move_of(const qdq_validate_state *v, size_t low, size_t high, bool without)
+static const char *move_of(const qdq_validate_state *v, const qdq_validate_set *s)
 {
-    const bool starts = low == 0 || is_border(v, low),
-               ends = high == v->p->n_items || is_border(v, high),
-               is_one = v->component[v->order[low]] == v->component[v->order[high - 1]];
+    static const char *const moves[][2] = {{"a group", "without a group"},
+                                           {"several components", "without several components"},
+                                           {"a component", "without a component"},
+                                           {"half of a component", "without half of a component"}};
+    const uint32_t first = v->mark[s->item[0]].component,
+                   last = v->mark[s->item[s->n - 1]].component;
+    const int kind = s->n == 1 ? 0 : first != last ? 1 : s->n == v->mark[first].size ? 2 : 3;
 
-    if (high - low == 1)
-        return without ? "without a group" : "a group";
-    if (!is_one)
-        return without ? "without several components" : "several components";
-    if (starts && ends)
-        return without ? "without a component" : "a component";
-    return without ? "without half of a component" : "half of a component";
+    return moves[kind][qdq_validate_is_on(v, s)];
 }
 
-/* --- parts ------------------------------------------------------------------------------------ */
+/* --- promises --------------------------------------------------------------------------------- */
 
-static bool is_on(const qdq_validate_state *v, const qdq_validate_part *p)
+/* Standard error of what the set lacks. */
+static double error_of(const qdq_validate_state *v, const qdq_validate_set *s)
 {
-    return v->on[v->order[p->low]];
+    double variance = s->variance;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const double se = v->p->item[s->item[i]].se;
+        variance += isnan(se) ? 0 : se * se;
+    }
+    return sqrt(variance);
 }
 
-static qdq_validate_promise promise_of(const qdq_validate_state *v, const qdq_validate_part *p)
+/* What may be missing of the promise: its shortfall and one standard error. NAN: nothing was
+ * promised. */
+static double doubt_of(const qdq_validate_state *v, const qdq_validate_set *s)
 {
-    return qdq_validate_sum(v, &v->order[p->low], p->high - p->low);
+    return qdq_validate_promise(v, s) - s->saved + error_of(v, s);
 }
 
-/* Where nothing was promised it is what was lost, and what is unknown comes last. */
-static double urgency_of(const qdq_validate_state *v, const qdq_validate_part *p)
+/* Does the set fall short of its promise, and by enough that one of the items may do harm that can
+ * be seen? The least that a harmful item takes with it is its own promise, and harm that can be
+ * seen: a set that lacks less than both has none. So promises that are all a little too high are
+ * not followed down to single items. */
+static bool is_short(const qdq_validate_state *v, const qdq_validate_set *s)
 {
-    const qdq_validate_promise all = promise_of(v, p);
+    double least = INFINITY;
 
-    if (isnan(p->saved))
-        return -INFINITY;
-    return (isnan(all.saves) ? 0 : all.saves) - p->saved;
+    for (size_t i = 0; i < s->n; i++)
+        least = fmin(least, v->p->item[s->item[i]].saves);
+    return qdq_validate_promise(v, s) - s->saved > 3 * error_of(v, s) &&
+           doubt_of(v, s) > least + v->asked->test.enter * v->s.time;
 }
 
-static qdq_status push(qdq_validate_state *v, qdq_validate_part p, qdq_error *err)
+/* Could it be told from noise if the items kept their promise? */
+static bool matters(const qdq_validate_state *v, const qdq_validate_set *s)
 {
-    p.urgency = urgency_of(v, &p);
-    return QDQ_PUSH(&v->s.scratch, &v->parts, p) ? QDQ_OK : qdq_nomem(err);
+    const double saves = qdq_validate_promise(v, s);
+
+    return isnan(saves) || qdq_search_matters(&v->s, saves);
 }
 
-static qdq_validate_part pop(qdq_validate_state *v)
+/* --- sets that wait --------------------------------------------------------------------------- */
+
+static qdq_status push(qdq_validate_state *v, qdq_validate_set s, double urgency, qdq_error *err)
+{
+    s.urgency = urgency;
+    return QDQ_PUSH(&v->s.scratch, &v->sets, s) ? QDQ_OK : qdq_nomem(err);
+}
+
+/* Where nothing was promised by what was lost, and what is unknown comes last. */
+static qdq_status push_short(qdq_validate_state *v, const qdq_validate_set *s, qdq_error *err)
+{
+    const double saves = qdq_validate_promise(v, s);
+
+    return push(v, *s, isnan(s->saved) ? -INFINITY : (isnan(saves) ? 0 : saves) - s->saved, err);
+}
+
+static qdq_validate_set pop(qdq_validate_state *v)
 {
     size_t worst = 0;
 
-    for (size_t i = 1; i < v->parts.n; i++)
-        if (v->parts.at[i].urgency > v->parts.at[worst].urgency)
+    for (size_t i = 1; i < v->sets.n; i++)
+        if (v->sets.at[i].urgency > v->sets.at[worst].urgency)
             worst = i;
-    const qdq_validate_part p = v->parts.at[worst];
-    v->parts.at[worst] = v->parts.at[--v->parts.n];
-    return p;
-}
-
-static bool falls_short(const qdq_validate_state *v, const qdq_validate_part *p)
-{
-    const qdq_validate_promise all = promise_of(v, p);
-
-    return qdq_validate_is_short(v, &all, p->saved, p->variance);
-}
-
-static void keep(qdq_validate_state *v, const qdq_validate_part *p)
-{
-    const qdq_validate_promise all = promise_of(v, p);
-    const size_t n = p->high - p->low;
-
-    for (size_t i = p->low; i < p->high; i++)
-        v->hidden[v->order[i]] = qdq_validate_doubt(&all, p->saved, p->variance);
-    qdq_validate_decide(v, &v->order[p->low], n, QDQ_VALIDATE_KEPT, p->trial);
-    v->good += n;
-}
-
-/* A single item. One that was taken away was better off that way. */
-static void refuse(qdq_validate_state *v, const qdq_validate_part *p, const qdq_validate_seen *seen,
-                   bool was_on)
-{
-    qdq_validate_decide(v, &v->order[p->low], 1,
-                        seen->failed               ? QDQ_VALIDATE_FAILED
-                        : seen->unclear && !was_on ? QDQ_VALIDATE_UNDECIDED
-                                                   : QDQ_VALIDATE_REJECTED,
-                        p->trial);
-    v->alone[v->order[p->low]] = !seen->failed;
-    v->bad++;
-}
-
-/* What a trial of a part means for it: it is decided, or goes on. `was_on`: before the trial. */
-static qdq_status conclude(qdq_validate_state *v, qdq_validate_part p,
-                           const qdq_validate_seen *seen, bool was_on, qdq_error *err)
-{
-    const bool is_one = p.high - p.low == 1;
-
-    p.saved = seen->saved;
-    p.variance = seen->variance;
-    p.trial = seen->trial;
-    if (is_on(v, &p)) {
-        if (!is_one && falls_short(v, &p))
-            return push(v, p, err);
-        keep(v, &p);
-        return QDQ_OK;
-    }
-    if (!is_one)
-        return push(v, p, err);
-    refuse(v, &p, seen, was_on);
-    return QDQ_OK;
-}
-
-/* Tries a part, unless it is off and too small to be seen. */
-static qdq_status examine(qdq_validate_state *v, const qdq_validate_part *p,
-                          qdq_validate_seen *seen, qdq_error *err)
-{
-    const size_t n = p->high - p->low;
-    const qdq_validate_promise all = promise_of(v, p);
-    const bool was_on = is_on(v, p);
-
-    *seen = (qdq_validate_seen){.saved = NAN, .trial = SIZE_MAX};
-    if (!was_on && !qdq_validate_matters(v, &all)) {
-        qdq_validate_decide(v, &v->order[p->low], n, QDQ_VALIDATE_UNDECIDED, p->trial);
-        return QDQ_OK;
-    }
-    QDQ_TRY(qdq_validate_try(v, &v->order[p->low], n, move_of(v, p->low, p->high, was_on),
-                             (double)n, seen, err));
-    return seen->trial != SIZE_MAX ? conclude(v, *p, seen, was_on, err) : QDQ_OK;
+    const qdq_validate_set s = v->sets.at[worst];
+    v->sets.at[worst] = v->sets.at[--v->sets.n];
+    return s;
 }
 
 /* --- halves ----------------------------------------------------------------------------------- */
 
-/* The other half, after the first was tried: what it saves is the rest, if both are known. A model
- * that fails although its first half can be built has the reason in the other one. */
-static qdq_status examine_rest(qdq_validate_state *v, qdq_validate_part rest, bool whole_failed,
-                               bool first_failed, qdq_error *err)
+static void keep(qdq_validate_state *v, const qdq_validate_set *s)
 {
-    qdq_validate_seen ignored;
+    for (size_t i = 0; i < s->n; i++)
+        v->mark[s->item[i]].hidden = doubt_of(v, s);
+    qdq_validate_decide(v, s, QDQ_VALIDATE_KEPT);
+    v->good += s->n;
+}
 
-    if (whole_failed && !first_failed)
-        return push(v, rest, err);
-    if (!isnan(rest.saved) && falls_short(v, &rest))
-        return push(v, rest, err);
-    if (!is_on(v, &rest) || isnan(rest.saved))
-        return examine(v, &rest, &ignored, err);
-    keep(v, &rest);
+/* What a trial of a set means for it: it is decided, or goes on. */
+static qdq_status conclude(qdq_validate_state *v, const qdq_validate_set *s, qdq_error *err)
+{
+    const bool is_on = qdq_validate_is_on(v, s);
+
+    if (s->n > 1 && (!is_on || is_short(v, s)))
+        return push_short(v, s, err);
+    if (is_on) {
+        keep(v, s);
+        return QDQ_OK;
+    }
+    v->mark[s->item[0]].alone = !s->failed;
+    v->bad++;
+    qdq_validate_decide(v, s, qdq_validate_verdict_of(v, s));
     return QDQ_OK;
 }
 
-static qdq_status halve(qdq_validate_state *v, const qdq_validate_part *whole, qdq_error *err)
+/* Tries a set, unless it is off and too small to be seen. */
+static qdq_status examine(qdq_validate_state *v, qdq_validate_set *s, qdq_error *err)
+{
+    const size_t whole = s->trial;
+
+    *s = (qdq_validate_set){.item = s->item, .n = s->n, .saved = NAN, .trial = whole};
+    if (!qdq_validate_is_on(v, s) && !matters(v, s)) {
+        qdq_validate_decide(v, s, QDQ_VALIDATE_UNDECIDED);
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_validate_try(v, s, move_of(v, s), (double)s->n, err));
+    return v->s.over ? QDQ_OK : conclude(v, s, err);
+}
+
+/* What the other half saves is the rest, if both are known. A model that fails although its first
+ * half can be built has the reason in the other one. */
+static qdq_status halve(qdq_validate_state *v, const qdq_validate_set *whole, qdq_error *err)
 {
     enum { WORSE = 4 };
-    const size_t middle = middle_of(v, whole->low, whole->high);
-    qdq_validate_part first = *whole, rest = *whole;
-    qdq_validate_seen seen;
+    qdq_validate_set first = *whole, rest = *whole;
 
-    first.high = rest.low = middle;
-    QDQ_TRY(examine(v, &first, &seen, err));
+    first.n = middle_of(v, whole);
+    rest.item += first.n;
+    rest.n -= first.n;
+    QDQ_TRY(examine(v, &first, err));
     if (v->s.over)
         return QDQ_OK;
-    rest.saved = whole->saved - seen.saved;
-    rest.variance = whole->variance + seen.variance;
-    if (rest.variance > WORSE * seen.variance)
+    rest.saved = whole->saved - first.saved;
+    rest.variance = whole->variance + first.variance;
+    if (rest.variance > WORSE * first.variance)
         rest.saved = NAN; /* inferred too often: to be measured */
-    return examine_rest(v, rest, isnan(whole->saved), seen.failed, err);
+    if ((isnan(whole->saved) && !first.failed) || (!isnan(rest.saved) && is_short(v, &rest)))
+        return push_short(v, &rest, err);
+    if (!qdq_validate_is_on(v, &rest) || isnan(rest.saved))
+        return examine(v, &rest, err);
+    keep(v, &rest);
+    return QDQ_OK;
 }
 
 /* Halving costs more than trying all where every fifth is bad. */
@@ -262,40 +257,155 @@ static bool is_hopeless(const qdq_validate_state *v)
 /* Single items from now on, those first that promise most. */
 static qdq_status go_one_by_one(qdq_validate_state *v, qdq_error *err)
 {
-    const size_t n = v->parts.n;
+    const qdq_validate_sets sets = v->sets;
 
     v->out->linear = true;
-    for (size_t k = 0; k < n; k++) {
-        qdq_validate_part p = v->parts.at[k];
-        for (size_t i = p.low; i < p.high; i++) {
-            const double saves = v->p->item[v->order[i]].saves;
-            const qdq_validate_part one = {
-                i, i + 1, NAN, 0, isnan(saves) ? 0 : saves, v->parts.at[k].trial};
-            if (!QDQ_PUSH(&v->s.scratch, &v->parts, one))
-                return qdq_nomem(err);
+    v->sets = (qdq_validate_sets){0};
+    for (size_t k = 0; k < sets.n; k++)
+        for (size_t i = 0; i < sets.at[k].n; i++) {
+            const qdq_validate_set one = {
+                .item = &sets.at[k].item[i], .n = 1, .saved = NAN, .trial = sets.at[k].trial};
+            const double saves = qdq_validate_promise(v, &one);
+            QDQ_TRY(push(v, one, isnan(saves) ? 0 : saves, err));
         }
-    }
-    for (size_t i = n; i < v->parts.n; i++)
-        v->parts.at[i - n] = v->parts.at[i];
-    v->parts.n -= n;
     return QDQ_OK;
 }
 
-qdq_status qdq_validate_halve(qdq_validate_state *v, size_t low, size_t high,
-                              const qdq_validate_seen *seen, qdq_error *err)
+qdq_status qdq_validate_halve(qdq_validate_state *v, const qdq_validate_set *s, qdq_error *err)
 {
-    const qdq_validate_part all = {.low = low, .high = high};
-    qdq_validate_seen ignored;
-
-    QDQ_TRY(conclude(v, all, seen, false, err));
-    while (v->parts.n > 0 && !v->s.over) {
+    QDQ_TRY(conclude(v, s, err));
+    while (v->sets.n > 0 && !v->s.over) {
         if (!v->out->linear && is_hopeless(v))
             QDQ_TRY(go_one_by_one(v, err));
-        const qdq_validate_part p = pop(v);
-        if (p.high - p.low > 1)
-            QDQ_TRY(halve(v, &p, err));
-        else
-            QDQ_TRY(examine(v, &p, &ignored, err));
+        qdq_validate_set next = pop(v);
+        QDQ_TRY(next.n > 1 ? halve(v, &next, err) : examine(v, &next, err));
+    }
+    return QDQ_OK;
+}
+
+/* --- neighbours ------------------------------------------------------------------------------- */
+
+static bool was_rejected(const qdq_validate_state *v, uint32_t item)
+{
+    return !v->mark[item].on && v->mark[item].alone;
+}
+
+/* Links between two that were rejected, those first that promise most. At most as many as there are
+ * such items: in a dense graph that would be half of their square. */
+static qdq_status rank_links(qdq_validate_state *v, qdq_search_ranked **out, size_t *n,
+                             qdq_error *err)
+{
+    qdq_search_ranked *at = qdq_arena_array(&v->s.scratch, v->p->n_links + 1, sizeof *at);
+    size_t rejected = 0;
+
+    *n = 0;
+    if (at == NULL)
+        return qdq_nomem(err);
+    for (uint32_t i = 0; i < v->p->n_items; i++)
+        rejected += was_rejected(v, i);
+    for (size_t k = 0; k < v->p->n_links; k++) {
+        const uint32_t both[] = {v->p->link[k].a, v->p->link[k].b};
+        const qdq_validate_set s = {.item = both, .n = 2};
+        const double saves = qdq_validate_promise(v, &s);
+        if (both[0] != both[1] && was_rejected(v, both[0]) && was_rejected(v, both[1]) &&
+            matters(v, &s))
+            at[(*n)++] = (qdq_search_ranked){k, isnan(saves) ? 0 : saves};
+    }
+    qdq_search_rank(at, *n);
+    *n = *n < rejected ? *n : rejected;
+    *out = at;
+    return QDQ_OK;
+}
+
+qdq_status qdq_validate_pairs(qdq_validate_state *v, qdq_error *err)
+{
+    qdq_search_ranked *at;
+    size_t n;
+
+    QDQ_TRY(rank_links(v, &at, &n, err));
+    for (size_t i = 0; i < n && !v->s.over; i++) {
+        const uint32_t both[] = {v->p->link[at[i].index].a, v->p->link[at[i].index].b};
+        qdq_validate_set s = {.item = both, .n = 2};
+        if (v->mark[both[0]].on || v->mark[both[1]].on)
+            continue; /* with another neighbour */
+        QDQ_TRY(qdq_validate_try(v, &s, "two neighbours", 2 * (double)n, err));
+        if (s.kept)
+            qdq_validate_decide(v, &s, QDQ_VALIDATE_KEPT);
+    }
+    return QDQ_OK;
+}
+
+/* --- backward --------------------------------------------------------------------------------- */
+
+/* What a set may do harm by is what the set that it was kept in may lack, and more than it promised
+ * itself. Without a promise anything is possible. */
+static double harm_of(const qdq_validate_state *v, const qdq_validate_set *s)
+{
+    double hidden = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        hidden = fmax(hidden, v->mark[s->item[i]].hidden);
+    const double harm = hidden - qdq_validate_promise(v, s);
+    return isnan(harm) ? INFINITY : harm;
+}
+
+/* Items of each component that are on wait for a trial without them. */
+static qdq_status push_components(qdq_validate_state *v, qdq_error *err)
+{
+    uint32_t *item = qdq_arena_array(&v->s.scratch, v->p->n_items + 1, sizeof *item);
+    size_t n = 0, first = 0;
+
+    if (item == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_validate_arrange(v, false, err));
+    for (size_t i = 0; i < v->p->n_items; i++)
+        if (v->mark[v->order[i]].on)
+            item[n++] = v->order[i];
+    for (size_t i = 1; i <= n; i++)
+        if (i == n || v->mark[item[i]].component != v->mark[item[first]].component) {
+            const qdq_validate_set s = {.item = &item[first], .n = i - first};
+            QDQ_TRY(push(v, s, harm_of(v, &s), err));
+            first = i;
+        }
+    return QDQ_OK;
+}
+
+/* The bound of validate.h, with what was bad so far. */
+static bool has_builds_left(const qdq_validate_state *v)
+{
+    const double most = 4 + 2 * log2((double)v->p->n_items) * (double)(v->bad + 1);
+    /* the base, and one that comes last: against the best start */
+    const unsigned used = 2 + v->measured;
+
+    return most >= used + 1;
+}
+
+/* Its halves are next, as far as taking it away may have gained something. */
+static qdq_status try_without(qdq_validate_state *v, qdq_validate_set *s, qdq_error *err)
+{
+    QDQ_TRY(qdq_validate_try(v, s, move_of(v, s), 1, err));
+    if (v->s.over)
+        return QDQ_OK;
+    if (s->kept) {
+        qdq_validate_decide(v, s, QDQ_VALIDATE_REJECTED);
+        v->bad++;
+    } else if (s->n > 1) {
+        const size_t m = s->n / 2;
+        const double gain = sqrt(s->variance) - s->saved;
+        QDQ_TRY(push(v, (qdq_validate_set){.item = s->item, .n = m}, gain, err));
+        return push(v, (qdq_validate_set){.item = s->item + m, .n = s->n - m}, gain, err);
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_validate_backward(qdq_validate_state *v, qdq_error *err)
+{
+    QDQ_TRY(push_components(v, err));
+    while (v->sets.n > 0 && !v->s.over && has_builds_left(v)) {
+        qdq_validate_set s = pop(v);
+        if (!(s.urgency >= v->asked->test.enter * v->s.time)) /* it could not be seen */
+            return QDQ_OK;
+        QDQ_TRY(try_without(v, &s, err));
     }
     return QDQ_OK;
 }

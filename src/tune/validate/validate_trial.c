@@ -18,51 +18,25 @@ void qdq_validate_merge(const qdq_validate_state *v, qdq_assign *a)
 {
     qdq_assign_take(a, v->base);
     for (size_t i = 0; i < v->p->n_items; i++)
-        if (v->on[i])
+        if (v->mark[i].on)
             set_bits(a, &v->p->item[i].bits);
 }
 
-static void flip(qdq_validate_state *v, const uint32_t *item, size_t n)
+void qdq_validate_turn(qdq_validate_state *v, const uint32_t *item, size_t n, bool on)
 {
     for (size_t i = 0; i < n; i++)
-        v->on[item[i]] = !v->on[item[i]];
+        v->mark[item[i]].on = on;
 }
 
 /* --- promises --------------------------------------------------------------------------------- */
 
-qdq_validate_promise qdq_validate_sum(const qdq_validate_state *v, const uint32_t *item, size_t n)
+double qdq_validate_promise(const qdq_validate_state *v, const qdq_validate_set *s)
 {
-    qdq_validate_promise p = {.least = INFINITY};
+    double saves = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        const qdq_validate_item *one = &v->p->item[item[i]];
-        p.saves += one->saves;
-        p.variance += isnan(one->se) ? 0 : one->se * one->se;
-        p.least = fmin(p.least, one->saves);
-    }
-    return p;
-}
-
-double qdq_validate_doubt(const qdq_validate_promise *p, double saved, double variance)
-{
-    return p->saves - saved + sqrt(p->variance + variance);
-}
-
-/* The least that a harmful item takes with it is its own promise, and harm that can be seen: a set
- * that lacks less than both has none. So promises that are all a little too high are not followed
- * down to single items. */
-bool qdq_validate_is_short(const qdq_validate_state *v, const qdq_validate_promise *p, double saved,
-                           double variance)
-{
-    const double lacks = p->saves - saved, errors = 3 * sqrt(p->variance + variance);
-
-    return lacks > errors &&
-           qdq_validate_doubt(p, saved, variance) > p->least + v->asked->test.enter * v->s.time;
-}
-
-bool qdq_validate_matters(const qdq_validate_state *v, const qdq_validate_promise *p)
-{
-    return isnan(p->saves) || qdq_search_matters(&v->s, p->saves);
+    for (size_t i = 0; i < s->n; i++)
+        saves += v->p->item[s->item[i]].saves;
+    return saves;
 }
 
 /* --- trials ----------------------------------------------------------------------------------- */
@@ -99,68 +73,70 @@ static void set_test(qdq_validate_state *v, const qdq_validate_trial *t, double 
     }
 }
 
-static qdq_status add_trial(qdq_validate_state *v, const qdq_validate_trial *t,
-                            qdq_validate_seen *out, qdq_error *err)
-{
-    uint32_t *item = qdq_arena_array(v->s.arena, t->n_items, sizeof *item);
-
-    if (item == NULL || !QDQ_PUSH(v->s.arena, &v->trials, *t))
-        return qdq_nomem(err);
-    for (size_t i = 0; i < t->n_items; i++)
-        item[i] = t->item[i];
-    out->trial = v->trials.n - 1;
-    v->trials.at[out->trial].item = item;
-    v->out->trial = v->trials.at;
-    v->out->n_trials = v->trials.n;
-    return QDQ_OK;
-}
-
 /* `before`: the time of the incumbent. What is known was measured about as well as the last. */
-static void tell(const qdq_validate_state *v, const qdq_tried *t, double before,
-                 qdq_validate_trial *trial, qdq_validate_seen *out)
+static void fill(const qdq_validate_state *v, const qdq_tried *t, double before,
+                 qdq_validate_trial *trial, qdq_validate_set *s)
 {
     const qdq_test_result *r = &t->result;
     const double sign = trial->without ? -1 : 1,
                  se = before * (t->measured ? r->sd / sqrt(r->pairs) : v->s.noise);
 
-    out->kept = trial->kept = t->kept;
-    out->failed = trial->failed = !isfinite(t->time);
-    out->unclear = t->measured && !out->failed && r->verdict == QDQ_VERDICT_UNDECIDED;
-    trial->time = out->failed ? NAN : t->time;
-    out->saved = trial->saved = out->failed ? NAN : sign * (before - t->time);
-    out->variance = se * se;
+    s->kept = trial->kept = t->kept;
+    s->failed = trial->failed = !isfinite(t->time);
+    s->unclear =
+        t->measured && !s->failed && !trial->without && r->verdict == QDQ_VERDICT_UNDECIDED;
+    trial->time = s->failed ? NAN : t->time;
+    s->saved = trial->saved = s->failed ? NAN : sign * (before - t->time);
+    s->variance = se * se;
+    s->trial = v->trials.n;
     trial->low = trial->high = NAN;
-    if (t->measured && !out->failed) {
+    if (t->measured && !s->failed) {
         trial->low = before * (trial->without ? -r->ci_high : r->ci_low);
         trial->high = before * (trial->without ? -r->ci_low : r->ci_high);
         trial->pairs = r->pairs;
     }
 }
 
-qdq_status qdq_validate_try(qdq_validate_state *v, const uint32_t *item, size_t n, const char *move,
-                            double split, qdq_validate_seen *out, qdq_error *err)
+/* With a copy of its items. */
+static qdq_status add_trial(qdq_validate_state *v, qdq_validate_trial t, qdq_error *err)
 {
-    qdq_validate_trial trial = {
-        .move = move, .item = item, .n_items = n, .without = v->on[item[0]]};
+    uint32_t *item = qdq_arena_array(v->s.arena, t.n_items, sizeof *item);
+
+    for (size_t i = 0; item != NULL && i < t.n_items; i++)
+        item[i] = t.item[i];
+    t.item = item;
+    if (item == NULL || !QDQ_PUSH(v->s.arena, &v->trials, t))
+        return qdq_nomem(err);
+    v->out->trial = v->trials.at;
+    v->out->n_trials = v->trials.n;
+    return QDQ_OK;
+}
+
+qdq_status qdq_validate_try(qdq_validate_state *v, qdq_validate_set *s, const char *move,
+                            double split, qdq_error *err)
+{
+    qdq_validate_trial trial = {.move = move,
+                                .item = s->item,
+                                .n_items = s->n,
+                                .without = qdq_validate_is_on(v, s),
+                                .promised = qdq_validate_promise(v, s)};
     const double before = v->s.time;
     qdq_tried t;
 
-    *out = (qdq_validate_seen){.saved = NAN, .trial = SIZE_MAX};
     QDQ_TRY(qdq_validate_tell(v, err));
     v->s.move = move;
-    trial.promised = qdq_validate_sum(v, item, n).saves;
     set_test(v, &trial, split);
-    flip(v, item, n);
+    qdq_validate_turn(v, s->item, s->n, !trial.without);
     qdq_validate_merge(v, &v->s.candidate);
     QDQ_TRY(qdq_search_try(&v->s, SIZE_MAX, &t, err));
     QDQ_TRY(recall(v, &t, err));
     if (!t.kept)
-        flip(v, item, n);
+        qdq_validate_turn(v, s->item, s->n, trial.without);
     v->measured += t.measured;
-    if (isnan(t.time))
+    if (isnan(t.time)) /* the budget is over */
         return QDQ_OK;
-    tell(v, &t, before, &trial, out);
-    return add_trial(v, &trial, out, err);
+    fill(v, &t, before, &trial, s);
+    return add_trial(v, trial, err);
 }
 
 /* --- decisions -------------------------------------------------------------------------------- */
@@ -174,10 +150,18 @@ qdq_status qdq_validate_tell(qdq_validate_state *v, qdq_error *err)
     return news && p->decided != NULL ? p->decided(p->decided_ctx, v->out, err) : QDQ_OK;
 }
 
-void qdq_validate_decide(qdq_validate_state *v, const uint32_t *item, size_t n,
-                         qdq_validate_verdict verdict, size_t trial)
+void qdq_validate_decide(qdq_validate_state *v, const qdq_validate_set *s,
+                         qdq_validate_verdict verdict)
 {
     v->news = true;
-    for (size_t i = 0; i < n; i++)
-        v->out->item[item[i]] = (qdq_validate_decision){.verdict = verdict, .trial = trial};
+    for (size_t i = 0; i < s->n; i++)
+        v->out->item[s->item[i]] = (qdq_validate_decision){.verdict = verdict, .trial = s->trial};
+}
+
+qdq_validate_verdict qdq_validate_verdict_of(const qdq_validate_state *v, const qdq_validate_set *s)
+{
+    return qdq_validate_is_on(v, s) ? QDQ_VALIDATE_KEPT
+           : s->failed              ? QDQ_VALIDATE_FAILED
+           : s->unclear             ? QDQ_VALIDATE_UNDECIDED
+                                    : QDQ_VALIDATE_REJECTED;
 }
