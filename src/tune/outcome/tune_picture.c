@@ -224,7 +224,7 @@ static bool is_main_edge(const pricing *x, size_t i)
 }
 
 /* What the search of single edges found of this one; NULL: nothing. */
-static const qdq_tune_edge *found_edge(const pricing *x, size_t i)
+static const qdq_tune_change *found_edge(const pricing *x, size_t i)
 {
     const qdq_picture_edge *e = &x->out->picture.edge[i];
     const qdq_space *s = x->t->task.space;
@@ -243,55 +243,56 @@ static const qdq_tune_edge *found_edge(const pricing *x, size_t i)
                : NULL;
 }
 
-static qdq_status price_found(pricing *x, const qdq_tune_edge *found, qdq_picture_price *out,
+/* By a trial of it, or else by two profiles that differ in it. */
+static qdq_status price_change(pricing *x, const qdq_tune_change *found, double saved_us,
+                               const char *tried, const char *profiled, qdq_picture_price *out,
+                               qdq_error *err)
+{
+    set_price(out, QDQ_PRICE_PROFILED, saved_us * x->factor, NAN);
+    out->measured = found->tried
+                        ? trial_text(x->t, tried, &found->result, found->kept)
+                        : qdq_arena_printf(&x->t->arena, "two profiles, with %s", profiled);
+    return out->measured != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status price_found(pricing *x, const qdq_tune_change *found, qdq_picture_price *out,
                               qdq_error *err)
 {
-    char text[80];
+    char tried[80], profiled[80];
 
-    set_price(out, QDQ_PRICE_PROFILED, found->saved_us * x->factor, NAN);
-    if (found->tried) {
-        snprintf(text, sizeof text,
-                 found->turned > 1 ? "%u edges, this one among them," : "this edge", found->turned);
-        out->measured = trial_text(x->t, text, &found->result, found->kept);
-    } else {
-        snprintf(text, sizeof text, " and %u like it", found->alike - 1);
-        out->measured = qdq_arena_printf(&x->t->arena, "two profiles, with this edge turned%s",
-                                         found->alike > 1 ? text : "");
-    }
-    return out->measured != NULL ? QDQ_OK : qdq_nomem(err);
+    snprintf(tried, sizeof tried,
+             found->turned > 1 ? "%u edges, this one among them," : "this edge", found->turned);
+    snprintf(profiled, sizeof profiled,
+             found->alike > 1 ? "this edge turned and %u like it" : "this edge turned",
+             found->alike - 1);
+    return price_change(x, found, found->saved_us, tried, profiled, out, err);
 }
 
 /* What the search of types found of the tensor of an edge that carries quantized values; NULL:
  * nothing. */
-static const qdq_tune_type *found_type(const pricing *x, size_t i)
+static const qdq_tune_change *found_type(const pricing *x, size_t i)
 {
     const uint32_t typed = x->t->outcome.types != NULL && x->out->picture.edge[i].coded &&
                                    x->out->value[i]->graph == x->t->task.clean->graph
                                ? qdq_space_typed(x->t->task.space, x->out->value[i])
                                : QDQ_NOT_TYPED;
-    const qdq_tune_type *found = typed != QDQ_NOT_TYPED ? &x->t->outcome.types[typed] : NULL;
+    const qdq_tune_change *found = typed != QDQ_NOT_TYPED ? &x->t->outcome.types[typed] : NULL;
 
     return found != NULL && (found->tried || isfinite(found->saved_us)) ? found : NULL;
 }
 
 /* Of the type that the tensor has in the best placement. */
-static qdq_status price_type(pricing *x, size_t i, const qdq_tune_type *found,
+static qdq_status price_type(pricing *x, size_t i, const qdq_tune_change *found,
                              qdq_picture_price *out, qdq_error *err)
 {
     const uint32_t typed = qdq_space_typed(x->t->task.space, x->out->value[i]);
     const bool is_other = qdq_space_get_type(x->t->task.space, &x->t->run.found.best, typed) > 0;
-    char text[80];
+    char tried[80];
 
-    set_price(out, QDQ_PRICE_PROFILED, (is_other ? found->saved_us : -found->saved_us) * x->factor,
-              NAN);
-    if (found->tried) {
-        snprintf(text, sizeof text, "another type of %u tensor%s,", found->turned,
-                 found->turned > 1 ? "s, this one among them" : "");
-        out->measured = trial_text(x->t, text, &found->result, found->kept);
-    } else
-        out->measured =
-            qdq_arena_printf(&x->t->arena, "two profiles, with another type of all tensors");
-    return out->measured != NULL ? QDQ_OK : qdq_nomem(err);
+    snprintf(tried, sizeof tried, "another type of %u tensor%s,", found->turned,
+             found->turned > 1 ? "s, this one among them" : "");
+    return price_change(x, found, is_other ? found->saved_us : -found->saved_us, tried,
+                        "another type of all tensors", out, err);
 }
 
 /* Of a conversion that stands there, or would. */
@@ -317,8 +318,8 @@ static qdq_status price_edge(pricing *x, size_t i, qdq_error *err)
 {
     qdq_picture_edge *e = &x->out->picture.edge[i];
     const qdq_picture_edge *rules = &x->rules.picture.edge[i];
-    const qdq_tune_edge *found = found_edge(x, i);
-    const qdq_tune_type *type = found_type(x, i);
+    const qdq_tune_change *found = found_edge(x, i);
+    const qdq_tune_change *type = found_type(x, i);
     const uint32_t input = x->out->input[i];
 
     if (is_main_edge(x, i))

@@ -18,10 +18,9 @@
 
 typedef struct edging {
     qdq_refining r;
-    bool *has_codes;     /* by edge: does it read what Q/DQ make, in the best placement? */
-    bool *runs;          /* by node: in 8 bits there */
-    bool *may_pay;       /* by edge: turned round it may be faster */
-    qdq_tune_edge *edge; /* t->outcome.edges */
+    bool *has_codes; /* by edge: does it read what Q/DQ make, in the best placement? */
+    bool *runs;      /* by node: in 8 bits there */
+    bool *may_pay;   /* by edge: turned round it may be faster */
 } edging;
 
 static bool has_budget(const qdq_tune_state *t)
@@ -120,6 +119,7 @@ static qdq_status find_edges(edging *x, bool *any, qdq_error *err)
     if (x->may_pay == NULL)
         return qdq_nomem(err);
     QDQ_TRY(read_plan(x, err));
+    x->r.is_off = x->has_codes;
     for (bool more = true; more;) {
         more = false;
         for (size_t i = 0; i < x->r.t->task.space->n_edges; i++)
@@ -130,11 +130,6 @@ static qdq_status find_edges(edging *x, bool *any, qdq_error *err)
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
-
-static uint32_t net_of(const edging *x, size_t edge)
-{
-    return x->r.t->parts.nets.of[x->r.t->task.space->edge[edge].value->id];
-}
 
 /* Which way it turns tells an edge apart, too. */
 static bool describe(const void *ctx, size_t edge, qdq_buf *text)
@@ -148,163 +143,58 @@ static bool describe(const void *ctx, size_t edge, qdq_buf *text)
     return x->may_pay[edge];
 }
 
-/* --- what they cost --------------------------------------------------------------------------- */
-
-static uint32_t kind_of(const edging *x, size_t edge)
+static qdq_status find_kinds(edging *x, qdq_error *err)
 {
-    const uint32_t net = x->may_pay[edge] ? net_of(x, edge) : QDQ_NO_NET;
-
-    return net != QDQ_NO_NET ? x->r.kind_of[net] : QDQ_TUNE_NO_KIND;
-}
-
-static unsigned count_alike(const edging *x, uint32_t kind)
-{
-    unsigned n = 0;
-
-    for (size_t i = 0; i < x->r.t->task.space->n_edges; i++)
-        n += kind_of(x, i) == kind;
-    return n;
-}
-
-/* Each edge of a kind has its part of what turning all of them saves. */
-static void note_prices(const edging *x, uint32_t kind, double gain)
-{
-    const unsigned n = count_alike(x, kind);
-
-    for (size_t i = 0; i < x->r.t->task.space->n_edges; i++)
-        if (kind_of(x, i) == kind) {
-            x->edge[i].saved_us = (x->has_codes[i] ? -gain : gain) / n;
-            x->edge[i].alike = n;
-        }
-}
-
-static bool is_turned(const edging *x, const qdq_assign *c, size_t edge)
-{
-    const qdq_space *s = x->r.t->task.space;
-
-    return qdq_space_is_flipped(s, c, edge) != qdq_space_is_flipped(s, &x->r.base, edge);
-}
-
-static void note_trial(const edging *x, const qdq_assign *c, const qdq_test_result *r, bool kept)
-{
-    const size_t n = x->r.t->task.space->n_edges;
-    unsigned turned = 0;
-
-    for (size_t i = 0; i < n; i++)
-        turned += is_turned(x, c, i);
-    for (size_t i = 0; i < n; i++) {
-        if (!is_turned(x, c, i))
-            continue;
-        x->edge[i].tried = true;
-        x->edge[i].kept = kept;
-        x->edge[i].turned = turned;
-        x->edge[i].result = *r;
-    }
-}
-
-/* One profile beside the other says which kinds are faster with their edges turned; *any: some are.
- */
-static qdq_status find_gains(edging *x, qdq_assign *c, bool *any, qdq_error *err)
-{
-    const qdq_space *s = x->r.t->task.space;
-    qdq_tune_prices before;
-    bool known;
-
-    *any = false;
-    for (size_t i = 0; i < s->n_edges; i++)
-        if (x->may_pay[i])
-            qdq_space_flip(s, c, i);
-    QDQ_TRY(qdq_refine_find_gains(&x->r, c, &before, &known, err));
-    for (size_t k = 0; k < x->r.gain.n && known; k++) {
-        note_prices(x, (uint32_t)k, x->r.gain.at[k]);
-        *any = *any || x->r.pays.at[k];
-    }
+    QDQ_TRY(qdq_refine_find_kinds(&x->r, describe, x, err));
+    for (size_t i = 0; i < x->r.n; i++)
+        x->r.kind[i] = x->may_pay[i] ? qdq_refine_kind_of(&x->r, x->r.t->task.space->edge[i].value)
+                                     : QDQ_TUNE_NO_KIND;
     return QDQ_OK;
 }
 
-/* Turns the edges of kind `only`, or of each kind that pays (QDQ_TUNE_NO_KIND). */
-static void turn(const edging *x, uint32_t only, qdq_assign *c)
+static void turn(const qdq_refining *x, size_t edge, qdq_assign *c)
 {
-    qdq_assign_take(c, &x->r.base);
-    for (size_t i = 0; i < x->r.t->task.space->n_edges; i++) {
-        const uint32_t kind = kind_of(x, i);
-        if (kind != QDQ_TUNE_NO_KIND && x->r.pays.at[kind] &&
-            (only == QDQ_TUNE_NO_KIND || only == kind))
-            qdq_space_flip(x->r.t->task.space, c, i);
-    }
+    qdq_space_flip(x->t->task.space, c, edge);
 }
 
-static uint32_t best_kind(const edging *x, size_t *n_paying)
+static bool is_turned(const qdq_refining *x, size_t edge, const qdq_assign *c)
 {
-    uint32_t best = QDQ_TUNE_NO_KIND;
+    const qdq_space *s = x->t->task.space;
 
-    *n_paying = 0;
-    for (uint32_t k = 0; k < x->r.gain.n; k++) {
-        *n_paying += x->r.pays.at[k];
-        if (x->r.pays.at[k] && (best == QDQ_TUNE_NO_KIND || x->r.gain.at[k] > x->r.gain.at[best]))
-            best = k;
-    }
-    return best;
+    return qdq_space_is_flipped(s, c, edge) != qdq_space_is_flipped(s, &x->base, edge);
 }
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-static qdq_status measure(edging *x, const qdq_assign *c, bool *kept, qdq_error *err)
-{
-    qdq_tune_tried r;
-
-    QDQ_TRY(qdq_refine_try(&x->r, "edges", c, &r, err));
-    *kept = r.kept;
-    if (!r.failed)
-        note_trial(x, c, &r.result, r.kept);
-    if (r.kept)
-        qdq_assign_take(&x->r.base, c);
-    return QDQ_OK;
-}
-
-/* From the best placement so far; *kept: there is a better one now. */
+/* From the best placement so far. One profile beside another, with the edges turned that may pay,
+ * says which kinds are faster so. *kept: there is a better one now. */
 static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
 {
+    qdq_tune_prices before;
     qdq_assign c;
     size_t n;
-    bool any;
+    bool known;
 
     *kept = false;
     if (!qdq_assign_copy(&c, &x->r.base, &x->r.arena))
         return qdq_nomem(err);
-    QDQ_TRY(find_gains(x, &c, &any, err));
-    if (!any || !has_budget(x->r.t))
+    for (size_t i = 0; i < x->r.n; i++)
+        if (x->may_pay[i])
+            turn(&x->r, i, &c);
+    QDQ_TRY(qdq_refine_find_gains(&x->r, &c, &before, &known, err));
+    const uint32_t best = qdq_refine_best_kind(&x->r, &n);
+    if (!known || n == 0 || !has_budget(x->r.t))
         return QDQ_OK;
-    turn(x, QDQ_TUNE_NO_KIND, &c);
-    QDQ_TRY(measure(x, &c, kept, err));
-    const uint32_t best = best_kind(x, &n);
-    if (*kept || n < 2 || !has_budget(x->r.t))
-        return QDQ_OK;
-    turn(x, best, &c);
-    return measure(x, &c, kept, err);
+    QDQ_TRY(qdq_refine_try_kind(&x->r, "edges", QDQ_TUNE_NO_KIND, kept, err));
+    return *kept || n < 2 || !has_budget(x->r.t)
+               ? QDQ_OK
+               : qdq_refine_try_kind(&x->r, "edges", best, kept, err);
 }
-
-/* --- all of it -------------------------------------------------------------------------------- */
 
 static bool is_wanted(const qdq_tune_state *t)
 {
     return t->task.space->n_edges > 0 && qdq_tune_may_refine(t) && qdq_tune_can_profile(t) &&
            has_budget(t);
-}
-
-static qdq_status begin(edging *x, qdq_error *err)
-{
-    qdq_tune_state *t = x->r.t;
-
-    QDQ_TRY(qdq_refine_begin(&x->r, err));
-    t->outcome.edges =
-        qdq_arena_array(&t->arena, t->task.space->n_edges + 1, sizeof *t->outcome.edges);
-    if (t->outcome.edges == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < t->task.space->n_edges; i++)
-        t->outcome.edges[i].saved_us = NAN;
-    x->edge = t->outcome.edges;
-    return QDQ_OK;
 }
 
 static qdq_status go_round(edging *x, bool *again, qdq_error *err)
@@ -315,7 +205,7 @@ static qdq_status go_round(edging *x, bool *again, qdq_error *err)
     QDQ_TRY(find_edges(x, &any, err));
     if (!any)
         return QDQ_OK;
-    QDQ_TRY(qdq_refine_find_kinds(&x->r, describe, x, err));
+    QDQ_TRY(find_kinds(x, err));
     QDQ_TRY(try_kinds(x, again, err));
     *again = *again && has_budget(x->r.t);
     return QDQ_OK;
@@ -323,12 +213,17 @@ static qdq_status go_round(edging *x, bool *again, qdq_error *err)
 
 qdq_status qdq_tune_try_edges(qdq_tune_state *t, qdq_error *err)
 {
-    edging x = {.r = {.t = t, .arena = QDQ_ARENA_INIT, .may_build = has_budget}};
+    edging x = {.r = {.t = t,
+                      .arena = QDQ_ARENA_INIT,
+                      .may_build = has_budget,
+                      .change = turn,
+                      .differs = is_turned}};
     bool again = true;
 
     if (!is_wanted(t))
         return QDQ_OK;
-    qdq_status st = begin(&x, err);
+    qdq_status st = qdq_refine_begin(&x.r, t->task.space->n_edges, err);
+    t->outcome.edges = x.r.out;
     while (st == QDQ_OK && again)
         st = go_round(&x, &again, err);
     return qdq_refine_end(&x.r, st, err);

@@ -1,4 +1,5 @@
-/* tune_prices.c - see the header. */
+/* tune_prices.c - what is tried behind the search alike for edges and for types: which tensors are
+ * of one kind, what kinds cost by two profiles, and the trials of those that pay. */
 #include "tune/refine/tune_prices.h"
 
 #include <math.h>
@@ -89,11 +90,16 @@ static void add_time(const qdq_refining *k, double *time, uint32_t net, double u
         time[k->kind_of[net]] += us;
 }
 
+uint32_t qdq_refine_kind_of(const qdq_refining *x, const qdq_value *v)
+{
+    const uint32_t net = x->t->parts.nets.of[v->id];
+
+    return net != QDQ_NO_NET ? x->kind_of[net] : QDQ_TUNE_NO_KIND;
+}
+
 static bool is_priced(const qdq_refining *k, const qdq_value *v)
 {
-    const uint32_t net = v != NULL ? k->t->parts.nets.of[v->id] : QDQ_NO_NET;
-
-    return net != QDQ_NO_NET && k->kind_of[net] != QDQ_TUNE_NO_KIND;
+    return v != NULL && qdq_refine_kind_of(k, v) != QDQ_TUNE_NO_KIND;
 }
 
 /* How many of what a kernel gives count. */
@@ -186,6 +192,21 @@ static double pace_between(const qdq_tune_prices *before, const qdq_tune_prices 
                : 1;
 }
 
+/* Each item of a kind has its part of what all of them save. */
+static void note_prices(const qdq_refining *x)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        unsigned alike = 0;
+        if (x->kind[i] == QDQ_TUNE_NO_KIND || x->out[i].tried) /* of that trial it has its price */
+            continue;
+        for (size_t k = 0; k < x->n; k++)
+            alike += x->kind[k] == x->kind[i];
+        const double gain = x->gain.at[x->kind[i]] / alike;
+        x->out[i].saved_us = x->is_off != NULL && x->is_off[i] ? -gain : gain;
+        x->out[i].alike = alike;
+    }
+}
+
 /* A gain below this share of what the kind takes, or of the model's time, is noise. */
 static const double least_of_kind = 0.02, least_of_model = 0.0005;
 
@@ -206,15 +227,70 @@ qdq_status qdq_refine_find_gains(qdq_refining *x, const qdq_assign *c, qdq_tune_
         x->pays.at[k] =
             x->gain.at[k] > fmax(least_of_kind * before->time[k], least_of_model * before->sum);
     }
+    note_prices(x);
     return QDQ_OK;
 }
 
-qdq_status qdq_refine_try(qdq_refining *x, const char *move, const qdq_assign *c,
-                          qdq_tune_tried *out, qdq_error *err)
+uint32_t qdq_refine_best_kind(const qdq_refining *x, size_t *n)
 {
-    QDQ_TRY(qdq_tune_try(x->t, QDQ_PHASE_EXCEPTIONS, move, &x->base, c, out, err));
-    x->is_better = x->is_better || out->kept;
+    uint32_t best = QDQ_TUNE_NO_KIND;
+
+    *n = 0;
+    for (uint32_t k = 0; k < x->gain.n; k++) {
+        *n += x->pays.at[k];
+        if (x->pays.at[k] && (best == QDQ_TUNE_NO_KIND || x->gain.at[k] > x->gain.at[best]))
+            best = k;
+    }
+    return best;
+}
+
+/* --- trials ----------------------------------------------------------------------------------- */
+
+static void note_trial(const qdq_refining *x, const qdq_assign *c, const qdq_tune_tried *r)
+{
+    unsigned turned = 0;
+
+    for (size_t i = 0; i < x->n; i++)
+        turned += x->differs(x, i, c);
+    for (size_t i = 0; i < x->n; i++) {
+        if (!x->differs(x, i, c))
+            continue;
+        x->out[i].tried = true;
+        x->out[i].kept = r->kept;
+        x->out[i].turned = turned;
+        x->out[i].trial = x->t->run.steps.n;
+        x->out[i].result = r->result;
+    }
+}
+
+qdq_status qdq_refine_try(qdq_refining *x, const char *move, const qdq_assign *c, bool *kept,
+                          qdq_error *err)
+{
+    qdq_tune_tried r;
+
+    QDQ_TRY(qdq_tune_try(x->t, QDQ_PHASE_EXCEPTIONS, move, &x->base, c, &r, err));
+    *kept = r.kept;
+    if (!r.failed)
+        note_trial(x, c, &r);
+    if (r.kept) {
+        qdq_assign_take(&x->base, c);
+        x->is_better = true;
+    }
     return QDQ_OK;
+}
+
+qdq_status qdq_refine_try_kind(qdq_refining *x, const char *move, uint32_t only, bool *kept,
+                               qdq_error *err)
+{
+    qdq_assign c;
+
+    if (!qdq_assign_copy(&c, &x->base, &x->arena))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < x->n; i++)
+        if (x->kind[i] != QDQ_TUNE_NO_KIND && x->pays.at[x->kind[i]] &&
+            (only == QDQ_TUNE_NO_KIND || only == x->kind[i]))
+            x->change(x, i, &c);
+    return qdq_refine_try(x, move, &c, kept, err);
 }
 
 /* --- begin and end ---------------------------------------------------------------------------- */
@@ -230,12 +306,18 @@ bool qdq_tune_can_profile(const qdq_tune_state *t)
     return (qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_PROFILE) != 0;
 }
 
-qdq_status qdq_refine_begin(qdq_refining *x, qdq_error *err)
+qdq_status qdq_refine_begin(qdq_refining *x, size_t n, qdq_error *err)
 {
     qdq_tune_state *t = x->t;
 
-    if (!qdq_assign_new(&x->base, qdq_space_edge_bits(t->task.space), &x->arena))
+    x->n = n;
+    x->kind = qdq_arena_array(&x->arena, n + 1, sizeof *x->kind);
+    x->out = qdq_arena_array(&t->arena, n + 1, sizeof *x->out);
+    if (x->kind == NULL || x->out == NULL ||
+        !qdq_assign_new(&x->base, qdq_space_edge_bits(t->task.space), &x->arena))
         return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        x->out[i].saved_us = NAN;
     for (size_t i = 0; i < t->run.found.best.n; i++)
         qdq_assign_set(&x->base, i, qdq_assign_get(&t->run.found.best, i));
     return t->parts.nets.of == NULL ? qdq_nets_find(t->task.space, &t->arena, &t->parts.nets, err)

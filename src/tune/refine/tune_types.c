@@ -26,8 +26,9 @@ static const double most_of_mixture = 0.9;
 
 typedef struct typing {
     qdq_refining r;
-    size_t type;     /* that is tried, as in space_types.h */
-    bool *has_codes; /* by number of a typed tensor: does its type count in the best placement? */
+    size_t type;      /* that is tried, as in space_types.h */
+    const char *move; /* what its trials are called */
+    bool *has_codes;  /* by number of a typed tensor: does its type count in the best placement? */
 } typing;
 
 static bool has_budget(const qdq_tune_state *t, unsigned builds)
@@ -88,11 +89,16 @@ static qdq_status unite_tied(typing *x, const qdq_plan *p, qdq_map *groups, qdq_
 
 static qdq_status find_kinds(typing *x, const qdq_plan *p, qdq_error *err)
 {
+    const qdq_space *s = x->r.t->task.space;
     qdq_map groups = QDQ_MAP_INIT;
 
     QDQ_TRY(qdq_refine_find_kinds(&x->r, describe, x, err));
     qdq_status st = unite_tied(x, p, &groups, err);
     qdq_map_free(&groups);
+    memset(x->r.kind, 0xff, x->r.n * sizeof *x->r.kind);
+    for (size_t i = 0; i < s->n_edges; i++)
+        x->r.kind[qdq_space_typed(s, s->edge[i].value)] =
+            qdq_refine_kind_of(&x->r, s->edge[i].value);
     return st;
 }
 
@@ -118,53 +124,34 @@ static qdq_status read_plan(typing *x, qdq_error *err)
 
 /* --- placements ------------------------------------------------------------------------------- */
 
-static uint32_t kind_of(const typing *x, const qdq_value *v)
+static void retype(const qdq_refining *r, size_t typed, qdq_assign *c)
 {
-    const uint32_t net = net_of(x, v);
+    const typing *x = (const typing *)(const void *)r; /* its first member */
 
-    return net != QDQ_NO_NET ? x->r.kind_of[net] : QDQ_TUNE_NO_KIND;
+    qdq_space_set_type(r->t->task.space, c, (uint32_t)typed, x->type);
 }
 
-/* *out: the best placement with the other type for all tensors (`only` NULL), or for kinds that it
- * says. */
-static qdq_status make(typing *x, const bool *only, qdq_assign *out, qdq_error *err)
+static bool is_retyped(const qdq_refining *r, size_t typed, const qdq_assign *c)
 {
-    const qdq_space *s = x->r.t->task.space;
+    const typing *x = (const typing *)(const void *)r;
+    const qdq_space *s = r->t->task.space;
 
+    return x->has_codes[typed] && qdq_space_get_type(s, c, (uint32_t)typed) !=
+                                      qdq_space_get_type(s, &r->base, (uint32_t)typed);
+}
+
+/* *out: the best placement with the other type for all tensors. */
+static qdq_status make_all(typing *x, qdq_assign *out, qdq_error *err)
+{
     if (!qdq_assign_copy(out, &x->r.base, &x->r.arena))
         return qdq_nomem(err);
-    for (size_t i = 0; i < s->n_edges; i++) {
-        const qdq_value *v = s->edge[i].value;
-        const uint32_t kind = kind_of(x, v);
-        const bool is_wanted = kind == QDQ_TUNE_NO_KIND
-                                   ? only == NULL && x->has_codes[qdq_space_typed(s, v)]
-                                   : only == NULL || only[kind];
-        if (is_wanted)
-            qdq_space_set_type(s, out, qdq_space_typed(s, v), x->type);
-    }
+    for (size_t i = 0; i < x->r.n; i++)
+        if (x->has_codes[i] || x->r.kind[i] != QDQ_TUNE_NO_KIND)
+            retype(&x->r, i, out);
     return QDQ_OK;
 }
 
 /* --- prices ----------------------------------------------------------------------------------- */
-
-/* A tensor has its part of what its kind saves. */
-static void note_prices(const typing *x)
-{
-    const qdq_space *s = x->r.t->task.space;
-
-    for (size_t i = 0; i < s->n_edges; i++) {
-        const uint32_t kind = kind_of(x, s->edge[i].value);
-        qdq_tune_type *type = &x->r.t->outcome.types[qdq_space_typed(s, s->edge[i].value)];
-        unsigned alike = 0;
-        if (kind == QDQ_TUNE_NO_KIND || type->tried)
-            continue;
-        for (size_t k = 0; k < x->r.t->parts.nets.graph.n_nets; k++)
-            alike += x->r.kind_of[k] == kind;
-        type->type = x->type;
-        type->saved_us = x->r.gain.at[kind] / alike;
-        type->alike = alike;
-    }
-}
 
 typedef struct sums {
     double all, mixed; /* us that the type saves for all tensors, and for the kinds that pay */
@@ -189,73 +176,18 @@ static qdq_status find_gains(typing *x, const qdq_assign *all, sums *out, qdq_er
         out->n_paying += x->r.pays.at[k];
         out->n += before.time[k] > 0;
     }
-    note_prices(x);
     return QDQ_OK;
 }
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-static void note_trial(const typing *x, const qdq_assign *c, const qdq_test_result *r, bool kept)
-{
-    const qdq_space *s = x->r.t->task.space;
-    unsigned n = 0;
-
-    for (uint32_t i = 0; i < s->n_typed; i++)
-        n += x->has_codes[i] && qdq_space_get_type(s, c, i) != qdq_space_get_type(s, &x->r.base, i);
-    for (uint32_t i = 0; i < s->n_typed; i++) {
-        if (qdq_space_get_type(s, c, i) == qdq_space_get_type(s, &x->r.base, i))
-            continue;
-        qdq_tune_type *type = &x->r.t->outcome.types[i];
-        type->type = kept ? qdq_space_get_type(s, c, i) : x->type;
-        type->tried = true;
-        type->kept = kept;
-        type->turned = n;
-        type->trial = x->r.t->run.steps.n;
-        type->result = *r;
-    }
-}
-
-static qdq_status measure(typing *x, const qdq_assign *c, bool *kept, qdq_error *err)
-{
-    const qdq_elem type = x->r.t->task.space->target->others.at[x->type - 1].format.activation.type;
-    const char *move = qdq_arena_printf(&x->r.t->arena, "%s activations", qdq_elem_name(type));
-    qdq_tune_tried r;
-
-    if (move == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(qdq_refine_try(&x->r, move, c, &r, err));
-    *kept = r.kept;
-    if (!r.failed)
-        note_trial(x, c, &r.result, r.kept);
-    if (r.kept)
-        qdq_assign_take(&x->r.base, c);
-    return QDQ_OK;
-}
-
-/* The kind that saves most, alone: what misses a goal with several may hold it with one. */
-static qdq_status try_best_kind(typing *x, const sums *s, qdq_error *err)
-{
-    bool *only = qdq_arena_array(&x->r.arena, x->r.gain.n + 1, sizeof *only), kept;
-    size_t best = 0;
-    qdq_assign c;
-
-    if (only == NULL)
-        return qdq_nomem(err);
-    for (size_t k = 1; k < x->r.gain.n; k++)
-        best = x->r.gain.at[k] > x->r.gain.at[best] ? k : best;
-    if (s->n_paying < 2 || !has_a_build(x->r.t))
-        return QDQ_OK;
-    only[best] = true;
-    QDQ_TRY(make(x, only, &c, err));
-    return measure(x, &c, &kept, err);
-}
-
-/* By two profiles. */
+/* By two profiles. What misses a goal with several kinds may hold it with the one that saves
+ * most. */
 static qdq_status try_kinds(typing *x, const qdq_assign *all, qdq_error *err)
 {
     sums s;
-    qdq_assign mixed;
-    bool kept, better = false;
+    bool kept = false, better = false;
+    size_t n;
 
     QDQ_TRY(find_gains(x, all, &s, err));
     if (s.known && s.n_paying == 0 && s.all < -plain_loss * s.model) {
@@ -263,13 +195,16 @@ static qdq_status try_kinds(typing *x, const qdq_assign *all, qdq_error *err)
         return QDQ_OK;
     }
     const bool whole = !s.known || s.n_paying == 0 || s.all >= most_of_mixture * s.mixed;
-    QDQ_TRY(make(x, x->r.pays.at, &mixed, err));
+    const uint32_t best = qdq_refine_best_kind(&x->r, &n);
     if (!has_a_build(x->r.t))
         return QDQ_OK;
-    QDQ_TRY(measure(x, whole ? all : &mixed, &kept, err));
+    QDQ_TRY(whole ? qdq_refine_try(&x->r, x->move, all, &kept, err)
+                  : qdq_refine_try_kind(&x->r, x->move, QDQ_TUNE_NO_KIND, &kept, err));
     if (whole && s.known && s.n_paying > 0 && s.n_paying < s.n && has_a_build(x->r.t))
-        QDQ_TRY(measure(x, &mixed, &better, err));
-    return kept || better ? QDQ_OK : try_best_kind(x, &s, err);
+        QDQ_TRY(qdq_refine_try_kind(&x->r, x->move, QDQ_TUNE_NO_KIND, &better, err));
+    return kept || better || n < 2 || !has_a_build(x->r.t)
+               ? QDQ_OK
+               : qdq_refine_try_kind(&x->r, x->move, best, &kept, err);
 }
 
 /* Has the best placement a profile already? */
@@ -288,8 +223,13 @@ static qdq_status try_type(typing *x, qdq_error *err)
     bool profiled, kept;
     qdq_assign all;
 
+    x->move = qdq_arena_printf(
+        &x->r.t->arena, "%s activations",
+        qdq_elem_name(x->r.t->task.space->target->others.at[x->type - 1].format.activation.type));
+    if (x->move == NULL)
+        return qdq_nomem(err);
     QDQ_TRY(read_plan(x, err));
-    QDQ_TRY(make(x, NULL, &all, err));
+    QDQ_TRY(make_all(x, &all, err));
     QDQ_TRY(qdq_tune_candidate_of(x->r.t, &x->r.base, &best, err));
     QDQ_TRY(qdq_tune_candidate_of(x->r.t, &all, &other, err));
     if (other == best || other->tried)
@@ -297,38 +237,34 @@ static qdq_status try_type(typing *x, qdq_error *err)
     QDQ_TRY(is_profiled(x, &profiled, err));
     if (qdq_tune_can_profile(x->r.t) && has_budget(x->r.t, profiled ? 2 : 3))
         return try_kinds(x, &all, err);
-    return measure(x, &all, &kept, err);
+    return qdq_refine_try(&x->r, x->move, &all, &kept, err);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
 qdq_status qdq_tune_try_types(qdq_tune_state *t, qdq_error *err)
 {
-    typing x = {
-        .r = {.t = t, .arena = QDQ_ARENA_INIT, .may_build = has_a_build, .by_reader = true}};
-    qdq_status st = QDQ_OK;
+    typing x = {.r = {.t = t,
+                      .arena = QDQ_ARENA_INIT,
+                      .may_build = has_a_build,
+                      .change = retype,
+                      .differs = is_retyped,
+                      .by_reader = true}};
 
-    t->outcome.types =
-        qdq_arena_array(&t->arena, (size_t)t->task.space->n_typed + 1, sizeof *t->outcome.types);
-    if (t->outcome.types == NULL)
-        return qdq_nomem(err);
-    for (uint32_t i = 0; i < t->task.space->n_typed; i++)
-        t->outcome.types[i].saved_us = NAN;
-    if (t->task.space->n_typed > 0 && qdq_tune_may_refine(t))
-        st = qdq_refine_begin(&x.r, err);
-    for (size_t k = 1;
-         k <= t->task.space->target->others.n && x.r.base.n > 0 && has_a_build(t) && st == QDQ_OK;
-         k++) {
-        x.type = k;
+    if (t->task.space->n_typed == 0 || !qdq_tune_may_refine(t))
+        return QDQ_OK;
+    qdq_status st = qdq_refine_begin(&x.r, t->task.space->n_typed, err);
+    t->outcome.types = x.r.out;
+    for (x.type = 1; x.type <= t->task.space->target->others.n && has_a_build(t) && st == QDQ_OK;
+         x.type++)
         st = try_type(&x, err);
-    }
     return qdq_refine_end(&x.r, st, err);
 }
 
 /* --- what became of it ------------------------------------------------------------------------ */
 
 /* The row of a type and a trial; false: out of memory. */
-static bool find_row(qdq_tune_state *t, const qdq_tune_type *type, qdq_elem elem, size_t *row)
+static bool find_row(qdq_tune_state *t, const qdq_tune_change *type, qdq_elem elem, size_t *row)
 {
     const qdq_tune_typed one = {.type = qdq_elem_name(elem),
                                 .instead_of =

@@ -6,28 +6,18 @@
 #include "qdq/tune.h"
 #include "tune/measure/measure.h"
 
-/* What is known of Q/DQ on a single edge. */
-typedef struct qdq_tune_edge {
+/* What is known of Q/DQ on a single edge, or of another type of a tensor's quantized values. */
+typedef struct qdq_tune_change {
     double
-        /* that codes there save, by two profiles: its part of what all like it save; NAN: not
-         * known */
+        /* what Q/DQ there, or the other type, saves by two profiles: its part of what all like it
+         * save; NAN: unknown */
         saved_us;
-    unsigned alike;         /* edges that were turned with it, itself included */
+    unsigned alike;         /* that were priced with it, itself included */
     bool tried, kept;       /* in a trial, */
-    unsigned turned;        /* edges in that trial */
-    qdq_test_result result; /* then */
-} qdq_tune_edge;
-
-/* What is known of another type of a tensor's codes. */
-typedef struct qdq_tune_type {
-    size_t type;            /* which one, as in space_types.h; 0: none was looked at */
-    double saved_us;        /* by two profiles: its part of what all like it save; NAN: not known */
-    unsigned alike;         /* tensors of that kind, itself included */
-    bool tried, kept;       /* in a trial, */
-    unsigned turned;        /* tensors in that trial */
+    unsigned turned;        /* edges or tensors that were changed in that trial */
     size_t trial;           /* its number in the report */
     qdq_test_result result; /* then */
-} qdq_tune_type;
+} qdq_tune_change;
 
 /* Facts that the reports and the picture show, and the memory of what qdq_tune_result points to. */
 typedef struct qdq_tune_outcome {
@@ -40,8 +30,9 @@ typedef struct qdq_tune_outcome {
     double shipped_db;         /* SQNR of what the guard judged last; NAN: it judged nothing */
     double final_db, rules_db; /* SQNR beside the front; NAN: not known, or float */
     /* by edge of the space, as tune_edges.c found them; NULL: it was not asked */
-    qdq_tune_edge *edges;
-    qdq_tune_type *types; /* by number of a typed tensor (space_types.h); NULL: it was not asked */
+    qdq_tune_change *edges;
+    qdq_tune_change
+        *types; /* by number of a typed tensor (space_types.h); NULL: it was not asked */
     /* Names of the tensors of t->out->typed, and which of these each is one of. */
     QDQ_VEC(const char *) typed_name;
     QDQ_VEC(size_t) typed_of;
