@@ -101,6 +101,94 @@ TEST(protos_survive_lack_of_memory)
     try_all(flat, test_path("sets"), NULL, NULL);
 }
 
+/* --- from the caller -------------------------------------------------------------------------- */
+
+typedef struct caller {
+    const qdq_model *model;
+    bool once, in_memory;
+    size_t at;
+    qdq_named_array out[2];
+} caller;
+
+static qdq_status next(void *ctx, const qdq_named_array **in, size_t *n, qdq_error *err)
+{
+    caller *c = ctx;
+
+    (void)err;
+    if (c->at == 3)
+        return QDQ_OK;
+    c->out[0] = (qdq_named_array){"x",
+                                  {.elem = QDQ_FLOAT,
+                                   .rank = 2,
+                                   .dim = {1, 2},
+                                   .data = (void *)(uintptr_t)(ramp + 2 * c->at),
+                                   .bytes = 8}};
+    c->out[1] = (qdq_named_array){"label",
+                                  {.elem = QDQ_INT64,
+                                   .rank = 1,
+                                   .dim = {1},
+                                   .data = (void *)(uintptr_t)(label + c->at),
+                                   .bytes = 8}};
+    c->at++;
+    *in = c->out;
+    *n = 2;
+    return QDQ_OK;
+}
+
+static qdq_status go_back(void *ctx, qdq_error *err)
+{
+    (void)err;
+    ((caller *)ctx)->at = 0;
+    return QDQ_OK;
+}
+
+static qdq_status use_caller(void *ctx, qdq_error *err)
+{
+    caller *c = ctx;
+    qdq_data_source s = QDQ_DATA_SOURCE_INIT;
+    qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
+    qdq_named_array all[2];
+    qdq_data *d = NULL;
+    size_t n;
+
+    c->at = 0;
+    s.ctx = c;
+    s.next = next;
+    s.rewind = c->once ? NULL : go_back;
+    opts.labels = "label";
+    opts.temp_dir = test_dir();
+    if (c->in_memory) {
+        const qdq_named_array *first;
+
+        QDQ_TRY(next(c, &first, &n, err));
+        for (size_t k = 0; k < 2; k++) {
+            all[k] = first[k];
+            all[k].array.dim[0] = 3;
+            all[k].array.bytes *= 3;
+        }
+        QDQ_TRY(qdq_data_from_arrays(all, 2, c->model, &opts, &d, err));
+    } else {
+        QDQ_TRY(qdq_data_from(&s, c->model, &opts, &d, err));
+    }
+    qdq_status st = read_all(d, err);
+    if (st == QDQ_OK)
+        st = read_all(d, err);
+    qdq_data_close(d);
+    return st;
+}
+
+TEST(samples_of_the_caller_survive_lack_of_memory)
+{
+    qdq_model *m = test_model(flat);
+
+    for (int kind = 0; kind < 3; kind++) {
+        caller c = {.model = m, .once = kind == 1, .in_memory = kind == 2};
+
+        assert_true(test_every_alloc_fails(use_caller, &c) > 0);
+    }
+    qdq_model_free(m);
+}
+
 TEST(random_data_survive_lack_of_memory)
 {
     try_all(flat, "random:1", NULL, NULL);

@@ -54,6 +54,17 @@ static inline qdq_status try_open(const char *model, const char *spec, const qdq
     return st;
 }
 
+/* A sound array over elements of the caller. */
+static inline qdq_named_array named(const char *name, qdq_elem elem, const void *data, int rank,
+                                    int64_t a, int64_t b)
+{
+    qdq_named_array n = {
+        name, {.elem = elem, .rank = rank, .dim = {a, b}, .data = (void *)(uintptr_t)data}};
+
+    assert_true(qdq_elem_bytes(elem, qdq_array_count(&n.array), &n.array.bytes));
+    return n;
+}
+
 static inline qdq_data *opened(const char *model, const char *spec, const qdq_data_opts *opts)
 {
     qdq_data *d = NULL;

@@ -1,6 +1,6 @@
 /* data.c - calibration and test data: finds out what a spec means, knows the model's inputs, owns
  * the buffers that samples are borrowed from. How samples are made is the sources' business
- * (data_npz.c, data_images.c, data_protos.c, data_random.c). */
+ * (data_npz.c, data_images.c, data_protos.c, data_random.c, data_callback.c). */
 #include "quant/data/data_source.h"
 
 #include <dirent.h>
@@ -72,6 +72,17 @@ qdq_status qdq_data_misfit_elem(qdq_data *d, size_t k, qdq_elem elem, const char
         "wrong element type: it is %s, input '%s' is %s, and no DequantizeLinear with one constant "
         "scale reads it: expected an array of %s",
         found, d->inputs[k].name, qdq_io_text(&d->inputs[k], &d->arena), qdq_elem_name(want));
+}
+
+qdq_status qdq_data_surplus(qdq_data *d, const char *name, qdq_error *err)
+{
+    enum { MOST_NAMED = 8 };
+    const char *text = "";
+
+    for (size_t k = 0; k < d->n_inputs && k < MOST_NAMED && text != NULL; k++)
+        text = qdq_arena_printf(&d->arena, "%s%s'%s'", text, k > 0 ? ", " : "", d->inputs[k].name);
+    return qdq_fail(err, QDQ_E_FORMAT, "array '%s' is no input of the model, whose inputs are %s%s",
+                    name, text != NULL ? text : "?", d->n_inputs > MOST_NAMED ? ", ..." : "");
 }
 
 int64_t qdq_io_batch(const qdq_io *io)
@@ -372,7 +383,24 @@ static qdq_status open_spec(qdq_data *d, const qdq_data_opts *opts, qdq_error *e
 
 /* --- the interface ---------------------------------------------------------------------------- */
 
-static qdq_status open_data(qdq_data *d, const char *spec, const qdq_model *m,
+/* What samples come from: the first that is not NULL; else the spec. */
+typedef struct origin {
+    const qdq_data_source *source;
+    const qdq_named_array *arrays;
+    size_t n_arrays;
+} origin;
+
+static qdq_status open_origin(qdq_data *d, const origin *from, const qdq_data_opts *opts,
+                              qdq_error *err)
+{
+    if (from->source == NULL && from->arrays == NULL)
+        return open_spec(d, opts, err);
+    tell_ignored(d, opts);
+    return from->source != NULL ? qdq_data_open_source(d, from->source, opts->temp_dir, err)
+                                : qdq_data_open_memory(d, from->arrays, from->n_arrays, err);
+}
+
+static qdq_status open_data(qdq_data *d, const char *spec, const origin *from, const qdq_model *m,
                             const qdq_data_opts *opts, qdq_error *err)
 {
     d->spec = qdq_arena_strdup(&d->arena, spec);
@@ -384,7 +412,7 @@ static qdq_status open_data(qdq_data *d, const char *spec, const qdq_model *m,
             return qdq_nomem(err);
     }
     QDQ_TRY(copy_inputs(d, m, opts, err));
-    QDQ_TRY(open_spec(d, opts, err));
+    QDQ_TRY(open_origin(d, from, opts, err));
     if (opts->labels != NULL && d->labels_key == NULL)
         QDQ_TRY(qdq_data_open_labels(d, opts->labels, err));
     if (d->labels_key != NULL && d->labels == NULL)
@@ -395,8 +423,8 @@ static qdq_status open_data(qdq_data *d, const char *spec, const qdq_model *m,
     return QDQ_OK;
 }
 
-qdq_status qdq_data_open(const char *spec, const qdq_model *m, const qdq_data_opts *opts,
-                         qdq_data **out, qdq_error *err)
+static qdq_status open_any(const char *spec, const origin *from, const qdq_model *m,
+                           const qdq_data_opts *opts, qdq_data **out, qdq_error *err)
 {
     qdq_data_opts own = QDQ_DATA_OPTS_INIT;
 
@@ -409,13 +437,41 @@ qdq_status qdq_data_open(const char *spec, const qdq_model *m, const qdq_data_op
     d->arena = (qdq_arena)QDQ_ARENA_INIT;
     d->job = opts->job;
     d->max_samples = opts->max_samples;
-    qdq_status st = open_data(d, spec, m, opts, err);
+    qdq_status st = open_data(d, spec, from, m, opts, err);
     if (st != QDQ_OK) {
         qdq_data_close(d);
         return st;
     }
     *out = d;
     return QDQ_OK;
+}
+
+qdq_status qdq_data_open(const char *spec, const qdq_model *m, const qdq_data_opts *opts,
+                         qdq_data **out, qdq_error *err)
+{
+    return open_any(spec, &(origin){.source = NULL}, m, opts, out, err);
+}
+
+qdq_status qdq_data_from_arrays(const qdq_named_array *arrays, size_t n, const qdq_model *m,
+                                const qdq_data_opts *opts, qdq_data **out, qdq_error *err)
+{
+    static const qdq_named_array none;
+    const origin from = {.arrays = n > 0 ? arrays : &none, .n_arrays = n};
+
+    return open_any("arrays", &from, m, opts, out, err);
+}
+
+qdq_status qdq_data_from(const qdq_data_source *source, const qdq_model *m,
+                         const qdq_data_opts *opts, qdq_data **out, qdq_error *err)
+{
+    qdq_data_source own = QDQ_DATA_SOURCE_INIT;
+
+    *out = NULL;
+    QDQ_TRY(qdq_opts_read("qdq_data_source", &own, sizeof own, source, err));
+    if (own.next == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "qdq_data_source: found no function `next`");
+    return open_any(own.name != NULL ? own.name : "samples", &(origin){.source = &own}, m, opts,
+                    out, err);
 }
 
 void qdq_data_close(qdq_data *d)
@@ -443,10 +499,19 @@ qdq_status qdq_data_get(qdq_data *d, size_t i, const qdq_named_array **in, size_
     *n = 0;
     if (i >= d->count)
         return qdq_fail(err, QDQ_E_USAGE, "%s: sample %zu, there are %zu", d->spec, i, d->count);
-    QDQ_TRY(d->get(d, i, err));
+    const qdq_status st = d->get(d, i, err);
+    if (st != QDQ_OK) {
+        d->has_failed = true;
+        return st;
+    }
     *in = d->arrays;
     *n = d->n_inputs;
     return QDQ_OK;
+}
+
+bool qdq_data_has_failed(const qdq_data *d)
+{
+    return d != NULL && d->has_failed;
 }
 
 const int64_t *qdq_data_labels(const qdq_data *d, size_t i, size_t *n)

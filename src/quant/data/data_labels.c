@@ -39,6 +39,26 @@ bool qdq_data_is_label(qdq_elem elem)
     return to_label(elem, (const unsigned char[8]){0}, 0, &unused);
 }
 
+static qdq_status make_room(qdq_data *d, size_t have, size_t n, qdq_error *err)
+{
+    if (n > MAX_LABELS - have)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "more than %d labels", MAX_LABELS);
+    int64_t *grown = realloc(d->labels, (have + n) * sizeof *grown);
+    if (grown == NULL)
+        return qdq_nomem(err);
+    d->labels = grown;
+    return QDQ_OK;
+}
+
+qdq_status qdq_data_copy_labels(qdq_data *d, qdq_elem elem, const void *data, size_t have, size_t n,
+                                qdq_error *err)
+{
+    QDQ_TRY(make_room(d, have, n, err));
+    for (size_t i = 0; i < n; i++)
+        to_label(elem, data, i, &d->labels[have + i]);
+    return QDQ_OK;
+}
+
 qdq_status qdq_data_add_labels(qdq_data *d, qdq_npz *z, size_t array, size_t have, size_t n,
                                qdq_error *err)
 {
@@ -46,12 +66,7 @@ qdq_status qdq_data_add_labels(qdq_data *d, qdq_npz *z, size_t array, size_t hav
     const qdq_npy *a;
 
     QDQ_TRY(qdq_npz_header(z, array, &a, err));
-    if (n > MAX_LABELS - have)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "more than %d labels", MAX_LABELS);
-    int64_t *grown = realloc(d->labels, (have + n) * sizeof *grown);
-    if (grown == NULL)
-        return qdq_nomem(err);
-    d->labels = grown;
+    QDQ_TRY(make_room(d, have, n, err));
     for (size_t done = 0; done < n;) {
         size_t now = sizeof piece / a->elem_size;
 
@@ -59,7 +74,7 @@ qdq_status qdq_data_add_labels(qdq_data *d, qdq_npz *z, size_t array, size_t hav
             now = n - done;
         QDQ_TRY(qdq_npz_read(z, array, done * a->elem_size, piece, now * a->elem_size, err));
         for (size_t i = 0; i < now; i++)
-            to_label(a->elem, piece, i, &grown[have + done + i]);
+            to_label(a->elem, piece, i, &d->labels[have + done + i]);
         done += now;
     }
     return QDQ_OK;

@@ -1,5 +1,6 @@
-/* data_npz.c - arrays as data: a .npz file, a .npy file, or a folder of them. One file is open at a
- * time and one sample is read at a time; between samples only headers and labels are held. */
+/* data_npz.c - arrays as data: a .npz file, a .npy file, a folder of them, or arrays in memory. One
+ * file is open at a time and one sample is read at a time; between samples only headers and labels
+ * are held. */
 #include "quant/data/data_source.h"
 
 #include <stdlib.h>
@@ -31,7 +32,8 @@ typedef struct array_source {
     array_file *files;
     size_t n_files;
     bool folder;
-    bool opening; /* notes and warnings are given once, not each time a file is opened again */
+    bool in_memory; /* then npz is open for good, as the only file */
+    bool opening;   /* notes and warnings are given once, not each time a file is opened again */
     bool told_wide;
     size_t current; /* the file that is open */
     qdq_npz *npz;   /* NULL: none */
@@ -85,6 +87,9 @@ static qdq_status find_array(qdq_data *d, const qdq_npz *z, size_t k, size_t *ar
     *array = other;
     if (d->n_inputs == 1 && others == 1)
         return QDQ_OK;
+    if (((const array_source *)d->source)->in_memory)
+        return qdq_fail(err, QDQ_E_FORMAT, "no array for input '%s'; there are: %s",
+                        d->inputs[k].name, names_text(d, z));
     if (qdq_npz_count(z) == 1 && qdq_npz_name(z, 0)[0] == '\0')
         return qdq_fail(err, QDQ_E_FORMAT,
                         "one array, but the model has %zu inputs ('%s', '%s'%s): expected a .npz",
@@ -94,17 +99,22 @@ static qdq_status find_array(qdq_data *d, const qdq_npz *z, size_t k, size_t *ar
                     d->inputs[k].name, names_text(d, z));
 }
 
-static void tell_unused(qdq_data *d, const array_source *s)
+/* A file may be for several models; who puts arrays together means all of them. */
+static qdq_status check_unused(qdq_data *d, const array_source *s, qdq_error *err)
 {
     for (size_t i = 0; i < qdq_npz_count(s->npz); i++) {
-        bool used = d->labels_key != NULL && strcmp(qdq_npz_name(s->npz, i), d->labels_key) == 0;
+        const char *name = qdq_npz_name(s->npz, i);
+        bool used = d->labels_key != NULL && strcmp(name, d->labels_key) == 0;
 
         for (size_t k = 0; k < d->n_inputs; k++)
             used |= s->bindings[k].array == i;
+        if (!used && s->in_memory)
+            return qdq_data_surplus(d, name, err);
         if (!used)
             qdq_job_log(d->job, QDQ_LOG_INFO, "%s: array '%s' is no input of the model, left out",
-                        s->files[s->current].path, qdq_npz_name(s->npz, i));
+                        s->files[s->current].path, name);
     }
+    return QDQ_OK;
 }
 
 static qdq_status misfit(qdq_data *d, size_t k, const qdq_npy *a, const char *why, qdq_error *err)
@@ -220,12 +230,12 @@ static qdq_status append_labels(qdq_data *d, size_t samples, qdq_error *err)
     const qdq_npy *a, *x;
     size_t array;
 
-    if (qdq_npz_count(s->npz) == 1 && qdq_npz_name(s->npz, 0)[0] == '\0')
+    if (!s->in_memory && qdq_npz_count(s->npz) == 1 && qdq_npz_name(s->npz, 0)[0] == '\0')
         return qdq_fail(err, QDQ_E_USAGE, "labels '%s' can only come from .npz files",
                         d->labels_key);
     if (!find_name(s->npz, d->labels_key, &array))
-        return qdq_fail(err, QDQ_E_FORMAT, "no labels '%s'; arrays in the file: %s", d->labels_key,
-                        names_text(d, s->npz));
+        return qdq_fail(err, QDQ_E_FORMAT, "no labels '%s'; %s: %s", d->labels_key,
+                        s->in_memory ? "there are" : "arrays in the file", names_text(d, s->npz));
     QDQ_TRY(qdq_npz_header(s->npz, array, &a, err));
     QDQ_TRY(qdq_npz_header(s->npz, b->array, &x, err));
     int64_t items = b->constant || x->rank == b->rank - 1 ? 1 : x->dim[0];
@@ -240,6 +250,25 @@ static qdq_status append_labels(qdq_data *d, size_t samples, qdq_error *err)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
+/* Finds the inputs, and the first time the labels, in s->npz, which is closed where that fails. */
+static qdq_status bind_file(qdq_data *d, size_t f, size_t *samples, qdq_error *err)
+{
+    array_source *s = d->source;
+    qdq_arena_mark mark = qdq_arena_get_mark(&d->arena); /* what messages are made of */
+
+    qdq_status st = bind_inputs(d, samples, err);
+    if (st == QDQ_OK && s->opening && d->labels_key != NULL)
+        st = append_labels(d, *samples, err);
+    if (st == QDQ_OK && s->opening)
+        st = check_unused(d, s, err);
+    qdq_arena_reset(&d->arena, mark);
+    if (st == QDQ_OK)
+        return st;
+    qdq_npz_close(s->npz);
+    s->npz = NULL;
+    return qdq_within(err, st, "%s", s->files[f].path);
+}
+
 static qdq_status open_file(qdq_data *d, size_t f, size_t *samples, qdq_error *err)
 {
     array_source *s = d->source;
@@ -249,18 +278,7 @@ static qdq_status open_file(qdq_data *d, size_t f, size_t *samples, qdq_error *e
     s->npz = NULL;
     s->current = f;
     QDQ_TRY(qdq_npz_open(s->files[f].path, &s->npz, err)); /* names the file itself */
-    qdq_arena_mark mark = qdq_arena_get_mark(&d->arena);   /* what messages are made of */
-    qdq_status st = bind_inputs(d, samples, err);
-    if (st == QDQ_OK && s->opening && d->labels_key != NULL)
-        st = append_labels(d, *samples, err);
-    if (st == QDQ_OK && s->opening)
-        tell_unused(d, s);
-    qdq_arena_reset(&d->arena, mark);
-    if (st == QDQ_OK)
-        return st;
-    qdq_npz_close(s->npz);
-    s->npz = NULL;
-    return qdq_within(err, st, "%s", s->files[f].path);
+    return bind_file(d, f, samples, err);
 }
 
 /* The file that has sample i. */
@@ -316,23 +334,29 @@ static void close_arrays(qdq_data *d)
     qdq_npz_close(((array_source *)d->source)->npz);
 }
 
-qdq_status qdq_data_open_arrays(qdq_data *d, const char *const *paths, size_t n_paths, bool folder,
-                                qdq_error *err)
+static qdq_status begin(qdq_data *d, size_t n_files, array_source **out, qdq_error *err)
 {
     array_source *s = qdq_arena_alloc(&d->arena, sizeof *s);
 
     if (s == NULL)
         return qdq_nomem(err);
+    *s = (array_source){.n_files = n_files, .opening = true};
     d->source = s;
     d->get = get;
     d->close = close_arrays;
-    s->folder = folder;
-    s->n_files = n_paths;
-    s->files = qdq_arena_array(&d->arena, n_paths, sizeof *s->files);
+    s->files = qdq_arena_array(&d->arena, n_files, sizeof *s->files);
     s->bindings = qdq_arena_array(&d->arena, d->n_inputs, sizeof *s->bindings);
-    if (s->files == NULL || s->bindings == NULL)
-        return qdq_nomem(err);
-    s->opening = true;
+    *out = s;
+    return s->files != NULL && s->bindings != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_status qdq_data_open_arrays(qdq_data *d, const char *const *paths, size_t n_paths, bool folder,
+                                qdq_error *err)
+{
+    array_source *s;
+
+    QDQ_TRY(begin(d, n_paths, &s, err));
+    s->folder = folder;
     for (size_t f = 0; f < n_paths; f++) {
         QDQ_TRY(qdq_job_poll(d->job, err));
         s->files[f].path = paths[f];
@@ -340,6 +364,29 @@ qdq_status qdq_data_open_arrays(qdq_data *d, const char *const *paths, size_t n_
         QDQ_TRY(open_file(d, f, &s->files[f].count, err));
         d->count += s->files[f].count;
     }
+    s->opening = false;
+    return QDQ_OK;
+}
+
+qdq_status qdq_data_open_memory(qdq_data *d, const qdq_named_array *arrays, size_t n,
+                                qdq_error *err)
+{
+    array_source *s;
+
+    QDQ_TRY(begin(d, 1, &s, err));
+    s->in_memory = true;
+    s->files[0].path = d->spec;
+    for (size_t i = 0; i < n; i++) {
+        const qdq_status st = qdq_data_check_array(&arrays[i].array, err);
+
+        if (st != QDQ_OK)
+            return qdq_within(err, st, "%s: array '%s'", d->spec,
+                              arrays[i].name != NULL ? arrays[i].name : "");
+    }
+    const qdq_status st = qdq_npz_open_arrays(arrays, n, &s->npz, err);
+    if (st != QDQ_OK)
+        return qdq_within(err, st, "%s", d->spec);
+    QDQ_TRY(bind_file(d, 0, &d->count, err));
     s->opening = false;
     return QDQ_OK;
 }

@@ -15,38 +15,20 @@ typedef struct proto_source {
     size_t *by; /* for each input, 1 + the file that gave it in the set that is read */
 } proto_source;
 
-static qdq_status check_fit(qdq_data *d, size_t k, const qdq_tensor *t, qdq_error *err)
-{
-    const qdq_io *io = &d->inputs[k];
-    const char *found = qdq_data_type_text(d, t->elem, t->rank, t->dim);
-
-    if (!qdq_data_elem_fits(d, k, t->elem))
-        return qdq_data_misfit_elem(d, k, t->elem, found, err);
-    if (io->rank >= 0 && t->rank != io->rank)
-        return qdq_data_misfit(d, k, found, "wrong number of dimensions", err);
-    if (t->count == 0)
-        return qdq_data_misfit(d, k, found, "empty tensor", err);
-    for (int i = 0; i < io->rank; i++)
-        if (io->dim[i] >= 0 && io->dim[i] != t->dim[i])
-            return qdq_data_misfit(d, k, found, "wrong shape", err);
-    return QDQ_OK;
-}
-
-static qdq_status copy_values(qdq_data *d, size_t k, const qdq_tensor *t, qdq_error *err)
+static qdq_status copy_values(qdq_data *d, size_t k, const qdq_tensor *t, qdq_array *a,
+                              qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_array *a = &d->arrays[k].array;
     qdq_span data;
 
     qdq_status st = qdq_tensor_data(t, &scratch, &data, err);
-    if (st == QDQ_OK)
-        st = qdq_data_reserve(d, k, data.size, err); /* of double, more than float needs */
-    if (st == QDQ_OK)
-        st = qdq_data_shape(d, k, d->inputs[k].elem, t->rank, t->dim, err);
-    if (st == QDQ_OK && data.size > 0)
-        memcpy(a->data, data.data, data.size);
+    if (st == QDQ_OK) {
+        a->data = (void *)(uintptr_t)data.data;
+        a->bytes = data.size;
+        st = qdq_data_copy(d, k, a, err);
+    }
     qdq_arena_free(&scratch);
-    return st == QDQ_OK ? qdq_data_finish(d, k, t->elem, err) : st;
+    return st;
 }
 
 /* The input that file f is for: that of the tensor's name, or, for names that the model does not
@@ -75,11 +57,14 @@ static qdq_status read_file(qdq_data *d, const char *path, size_t f, bool copy, 
     size_t k = f;
 
     QDQ_TRY(qdq_onnx_read_tensor(path, &holder, &t, err)); /* names the file itself */
+    qdq_array a = {.elem = t->elem, .rank = t->rank};
     qdq_status st = find_input(d, t, f, &k, err);
+    for (int i = 0; i < t->rank; i++) /* the reader refused more than QDQ_MAX_RANK */
+        a.dim[i] = t->dim[i];
     if (st == QDQ_OK)
-        st = check_fit(d, k, t, err);
+        st = qdq_data_check_fit(d, k, &a, err);
     if (st == QDQ_OK && copy) {
-        st = copy_values(d, k, t, err);
+        st = copy_values(d, k, t, &a, err);
         if (st != QDQ_OK)
             st = qdq_within(err, st, "input '%s'", d->inputs[k].name);
     }

@@ -22,6 +22,7 @@ struct qdq_data {
     int64_t *labels;        /* of all samples, in order; NULL: none */
     size_t labels_per_sample;
     bool is_random;
+    bool has_failed; /* qdq_data_get() did once: what failed then says nothing of a model */
     const qdq_job *job;
     void *source;
     qdq_status (*get)(qdq_data *d, size_t i, qdq_error *err); /* fills all arrays */
@@ -31,6 +32,10 @@ struct qdq_data {
 /* The kinds. Each sets count, source, get and close; on failure close is called all the same if it
  * was set. */
 qdq_status qdq_data_open_arrays(qdq_data *d, const char *const *paths, size_t n_paths, bool folder,
+                                qdq_error *err);
+qdq_status qdq_data_open_memory(qdq_data *d, const qdq_named_array *arrays, size_t n,
+                                qdq_error *err);
+qdq_status qdq_data_open_source(qdq_data *d, const qdq_data_source *source, const char *temp_dir,
                                 qdq_error *err);
 qdq_status qdq_data_open_images(qdq_data *d, const char *const *paths, size_t n_paths,
                                 const qdq_data_opts *opts, qdq_error *err);
@@ -48,6 +53,10 @@ struct qdq_npz;
 qdq_status qdq_data_add_labels(qdq_data *d, struct qdq_npz *z, size_t array, size_t have, size_t n,
                                qdq_error *err);
 
+/* The same for n labels in memory. */
+qdq_status qdq_data_copy_labels(qdq_data *d, qdq_elem elem, const void *data, size_t have, size_t n,
+                                qdq_error *err);
+
 /* Does it name a file, "x.npy" or "x.npz:KEY", and no array beside the samples? */
 bool qdq_data_labels_are_apart(const char *spec);
 
@@ -55,6 +64,10 @@ bool qdq_data_labels_are_apart(const char *spec);
 qdq_status qdq_data_open_labels(qdq_data *d, const char *spec, qdq_error *err);
 
 /* --- data.c ----------------------------------------------------------------------------------- */
+
+/* A sample could not be read: the failure of the call that wanted it is no verdict on a model or an
+ * engine, and ends whatever runs. NULL: no. */
+bool qdq_data_has_failed(const qdq_data *d);
 
 /* Shapes array k, with room for its elements. */
 qdq_status qdq_data_shape(qdq_data *d, size_t k, qdq_elem elem, int rank, const int64_t *dim,
@@ -67,6 +80,14 @@ qdq_status qdq_data_reserve(qdq_data *d, size_t k, size_t bytes, qdq_error *err)
  * refused. */
 qdq_status qdq_data_finish(qdq_data *d, size_t k, qdq_elem from, qdq_error *err);
 
+/* Do rank, dims, type and bytes of an array that a caller made belong together? QDQ_E_USAGE. */
+qdq_status qdq_data_check_array(const qdq_array *a, qdq_error *err);
+
+/* Are the elements and the shape of `a` what one run takes for input k? */
+qdq_status qdq_data_check_fit(qdq_data *d, size_t k, const qdq_array *a, qdq_error *err);
+/* Copies such an array: its elements become what the input takes. */
+qdq_status qdq_data_copy(qdq_data *d, size_t k, const qdq_array *from, qdq_error *err);
+
 /* True if elements of that type can be data of input k, as they are or converted. */
 bool qdq_data_elem_fits(const qdq_data *d, size_t k, qdq_elem elem);
 /* Fails with "WHY: it is FOUND, input 'x' is ...". */
@@ -75,6 +96,9 @@ qdq_status qdq_data_misfit(qdq_data *d, size_t k, const char *found, const char 
 /* The same for a type that does not fit; says what to do where floats meet an input of codes. */
 qdq_status qdq_data_misfit_elem(qdq_data *d, size_t k, qdq_elem elem, const char *found,
                                 qdq_error *err);
+
+/* Fails: "array 'z' is no input of the model, whose inputs are 'x', 'y'". */
+qdq_status qdq_data_surplus(qdq_data *d, const char *name, qdq_error *err);
 
 /* "float [N, 1, 16, 16]": for messages; lives in the arena, and is "?" without memory. */
 const char *qdq_io_text(const qdq_io *io, qdq_arena *a);

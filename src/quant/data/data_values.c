@@ -19,6 +19,51 @@ bool qdq_data_elem_fits(const qdq_data *d, size_t k, qdq_elem elem)
            (elem == QDQ_FLOAT && half);
 }
 
+qdq_status qdq_data_check_array(const qdq_array *a, qdq_error *err)
+{
+    size_t bytes;
+
+    if (a->rank < 0 || a->rank > QDQ_MAX_RANK)
+        return qdq_fail(err, QDQ_E_USAGE, "an array of rank %d, expected 0 to %d", a->rank,
+                        QDQ_MAX_RANK);
+    if (!qdq_elem_bytes(a->elem, qdq_array_count(a), &bytes))
+        return qdq_fail(err, QDQ_E_USAGE, "an array of %s, expected a type and dims of numbers",
+                        qdq_elem_name(a->elem) != NULL ? qdq_elem_name(a->elem) : "no type");
+    if (a->bytes != bytes || (a->data == NULL && bytes > 0))
+        return qdq_fail(err, QDQ_E_USAGE, "%zu bytes of data, the shape needs %zu",
+                        a->data != NULL ? a->bytes : 0, bytes);
+    return QDQ_OK;
+}
+
+qdq_status qdq_data_check_fit(qdq_data *d, size_t k, const qdq_array *a, qdq_error *err)
+{
+    const qdq_io *io = &d->inputs[k];
+    const char *why = io->rank >= 0 && a->rank != io->rank ? "wrong number of dimensions"
+                      : qdq_array_count(a) == 0            ? "empty tensor"
+                                                           : NULL;
+
+    for (int i = 0; i < io->rank && why == NULL; i++)
+        if (io->dim[i] >= 0 && io->dim[i] != a->dim[i])
+            why = "wrong shape";
+    const bool fits = qdq_data_elem_fits(d, k, a->elem);
+    if (fits && why == NULL)
+        return QDQ_OK;
+    const char *found = qdq_data_type_text(d, a->elem, a->rank, a->dim);
+    return fits ? qdq_data_misfit(d, k, found, why, err)
+                : qdq_data_misfit_elem(d, k, a->elem, found, err);
+}
+
+qdq_status qdq_data_copy(qdq_data *d, size_t k, const qdq_array *from, qdq_error *err)
+{
+    qdq_array *a = &d->arrays[k].array;
+
+    QDQ_TRY(qdq_data_reserve(d, k, from->bytes, err)); /* of double, more than float needs */
+    QDQ_TRY(qdq_data_shape(d, k, d->inputs[k].elem, from->rank, from->dim, err));
+    if (from->bytes > 0)
+        memcpy(a->data, from->data, from->bytes);
+    return qdq_data_finish(d, k, from->elem, err);
+}
+
 /* Number i of doubles or floats. */
 static double wide_at(qdq_elem elem, const unsigned char *data, size_t i)
 {

@@ -1,4 +1,5 @@
-/* npz.c - the zip side of .npz files, through libzip. Knows no models. */
+/* npz.c - the zip side of .npz files, through libzip; arrays in memory look the same. Knows no
+ * models. */
 #include "quant/data/npz.h"
 
 #include <stdlib.h>
@@ -15,8 +16,9 @@ enum { MAX_RATIO = 1032, RATIO_SLACK = 64 * 1024, MAX_ARRAYS = 100000 };
 
 typedef struct member {
     const char *name;
-    zip_uint64_t index;      /* in the archive */
-    bool has_header, stored; /* stored: not packed */
+    zip_uint64_t index;        /* in the archive */
+    bool has_header, stored;   /* stored: not packed */
+    const unsigned char *data; /* NULL: in the archive */
     qdq_npy header;
     zip_file_t *stream;
     size_t at; /* of the stream, in bytes of the member; SIZE_MAX: spoilt, open again */
@@ -27,12 +29,24 @@ struct qdq_npz {
     qdq_mapping *map; /* NULL: the bytes are the caller's */
     const unsigned char *data;
     size_t size;
-    zip_t *zip; /* NULL: a .npy file */
+    zip_t *zip; /* NULL: a .npy file, or arrays in memory */
     member *members;
     size_t n_member;
 };
 
 /* --- opening ---------------------------------------------------------------------------------- */
+
+static qdq_status add_name(qdq_npz *z, const char *name, size_t length, qdq_map *names,
+                           qdq_error *err)
+{
+    member *m = &z->members[z->n_member++];
+    bool is_new;
+
+    m->name = qdq_arena_strndup(&z->arena, name, length);
+    if (m->name == NULL || qdq_map_put(names, m->name, &is_new) == NULL)
+        return qdq_nomem(err);
+    return is_new ? QDQ_OK : qdq_fail(err, QDQ_E_FORMAT, "two arrays are named '%s'", m->name);
+}
 
 static qdq_status index_members(qdq_npz *z, qdq_map *names, qdq_error *err)
 {
@@ -47,17 +61,11 @@ static qdq_status index_members(qdq_npz *z, qdq_map *names, qdq_error *err)
     for (zip_int64_t i = 0; i < n; i++) {
         const char *file = zip_get_name(z->zip, (zip_uint64_t)i, 0);
         size_t length = file != NULL ? strlen(file) : 0;
-        bool is_new;
 
         if (length < 4 || strcmp(file + length - 4, ".npy") != 0)
             continue;
-        member *m = &z->members[z->n_member++];
-        m->index = (zip_uint64_t)i;
-        m->name = qdq_arena_strndup(&z->arena, file, length - 4);
-        if (m->name == NULL || qdq_map_put(names, m->name, &is_new) == NULL)
-            return qdq_nomem(err);
-        if (!is_new)
-            return qdq_fail(err, QDQ_E_FORMAT, "two arrays are named '%s'", m->name);
+        z->members[z->n_member].index = (zip_uint64_t)i;
+        QDQ_TRY(add_name(z, file, length - 4, names, err));
     }
     return QDQ_OK;
 }
@@ -100,6 +108,7 @@ static qdq_status open_single(qdq_npz *z, qdq_error *err)
         return qdq_fail(err, QDQ_E_FORMAT, "%zu bytes of data, the shape needs %zu",
                         z->size - m->header.offset, m->header.bytes);
     m->has_header = true;
+    m->data = z->data + m->header.offset;
     return QDQ_OK;
 }
 
@@ -143,6 +152,52 @@ qdq_status qdq_npz_open(const char *path, qdq_npz **out, qdq_error *err)
 qdq_status qdq_npz_open_bytes(const void *data, size_t size, qdq_npz **out, qdq_error *err)
 {
     return open_mapped(NULL, data, size, out, err);
+}
+
+static qdq_status add_array(qdq_npz *z, const qdq_named_array *a, qdq_map *names, qdq_error *err)
+{
+    const char *name = a->name != NULL ? a->name : "";
+    member *m = &z->members[z->n_member];
+
+    QDQ_TRY(add_name(z, name, strlen(name), names, err));
+    if (qdq_elem_bits(a->array.elem) % 8 != 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "array '%s' is of %s, expected elements of whole bytes", name,
+                        qdq_elem_name(a->array.elem));
+    m->header = (qdq_npy){.elem = a->array.elem,
+                          .elem_size = qdq_elem_bits(a->array.elem) / 8,
+                          .rank = a->array.rank,
+                          .count = qdq_array_count(&a->array),
+                          .bytes = a->array.bytes};
+    memcpy(m->header.dim, a->array.dim, sizeof m->header.dim);
+    m->has_header = true;
+    m->data = a->array.data != NULL ? a->array.data : (const unsigned char *)"";
+    return QDQ_OK;
+}
+
+qdq_status qdq_npz_open_arrays(const qdq_named_array *arrays, size_t n, qdq_npz **out,
+                               qdq_error *err)
+{
+    qdq_npz *z = calloc(1, sizeof *z);
+    qdq_map names = QDQ_MAP_INIT;
+    qdq_status st = QDQ_OK;
+
+    *out = NULL;
+    if (z == NULL)
+        return qdq_nomem(err);
+    z->arena = (qdq_arena)QDQ_ARENA_INIT;
+    z->members = qdq_arena_array(&z->arena, n > 0 ? n : 1, sizeof *z->members);
+    if (z->members == NULL)
+        st = qdq_nomem(err);
+    for (size_t i = 0; i < n && st == QDQ_OK; i++)
+        st = add_array(z, &arrays[i], &names, err);
+    qdq_map_free(&names);
+    if (st != QDQ_OK) {
+        qdq_npz_close(z);
+        return st;
+    }
+    *out = z;
+    return QDQ_OK;
 }
 
 void qdq_npz_close(qdq_npz *z)
@@ -309,8 +364,8 @@ static qdq_status read_member(qdq_npz *z, member *m, size_t offset, void *data, 
                         a->bytes);
     if (size == 0)
         return QDQ_OK;
-    if (z->zip == NULL) {
-        memcpy(data, z->data + a->offset + offset, size);
+    if (m->data != NULL) {
+        memcpy(data, m->data + offset, size);
     } else {
         QDQ_TRY(go_to(z, m, a->offset + offset, err));
         QDQ_TRY(read_exactly(m, data, size, err));

@@ -1,5 +1,5 @@
-/* npz.h - arrays in NumPy's .npz (a zip archive of .npy files), or in one .npy file, read piece by
- * piece.
+/* npz.h - arrays in NumPy's .npz (a zip archive of .npy files), in one .npy file, or in memory,
+ * read piece by piece.
  *
  * Nothing is unpacked that was not asked for. A member whose header and size disagree is refused,
  * so a small file cannot make us believe in more data than it unpacks to. One thread at a time. */
@@ -15,6 +15,11 @@ qdq_status qdq_npz_open(const char *path, qdq_npz **out, qdq_error *err);
 
 /* The same from memory, which is borrowed until qdq_npz_close(). */
 qdq_status qdq_npz_open_bytes(const void *data, size_t size, qdq_npz **out, qdq_error *err);
+
+/* Arrays in memory as such an archive: names and shapes are copied, elements borrowed. Each array
+ * must be sound. QDQ_E_UNSUPPORTED for elements that are no whole bytes. */
+qdq_status qdq_npz_open_arrays(const qdq_named_array *arrays, size_t n, qdq_npz **out,
+                               qdq_error *err);
 void qdq_npz_close(qdq_npz *z); /* NULL is allowed */
 
 /* Arrays; members that are no .npy files are not counted. Names are without ".npy" and differ. */

@@ -9,6 +9,7 @@
 #include "ir/ir.h"
 #include "quant/calib/calib_folds.h"
 #include "quant/compare/layer_sensitivity.h"
+#include "quant/data/data_source.h"
 #include "quant/goal/goal_state.h"
 #include "quant/goal/goal_times.h"
 #include "quant/goal/node_cost.h"
@@ -161,7 +162,7 @@ qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error 
         assume_errors(g); /* no layer has to go */
     else if (st == QDQ_OK)
         st = measure_errors(&k, quantized, err);
-    if (st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED) {
+    if ((st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED) && !qdq_data_has_failed(qdq_goal_data(g))) {
         *err = (qdq_error)QDQ_ERROR_INIT;
         assume_errors(g);
         st = QDQ_OK;

@@ -9,6 +9,7 @@
 #include "base/processor.h"
 #include "base/sha256.h"
 #include "ir/ir.h"
+#include "quant/data/data_source.h"
 #include "quant/goal/node_cost.h"
 #include "quant/goal/node_profile.h"
 #include "quant/plan/plan_times.h"
@@ -181,7 +182,7 @@ qdq_status qdq_goal_take_times(qdq_goal_run *g, const qdq_model *quantized, cons
         return QDQ_OK;
     qdq_status st = measure(g, quantized, by_label, err);
     /* it runs otherwise: estimates from shapes do */
-    if (st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED) {
+    if ((st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED) && !qdq_data_has_failed(g->data)) {
         *err = (qdq_error)QDQ_ERROR_INIT;
         g->times = (qdq_plan_times){0};
         return QDQ_OK;

@@ -10,6 +10,7 @@
 #include "ir/ir.h"
 #include "quant/calib/calib_folds.h"
 #include "quant/compare/compare_run.h"
+#include "quant/data/data_source.h"
 #include "quant/goal/goal_state.h"
 #include "quant/quantize_steps.h"
 #include "target/target.h"
@@ -350,9 +351,10 @@ static qdq_status judge(qdq_goal_run *g, const qdq_compare_result *r, qdq_goal_s
 /* --- the trial -------------------------------------------------------------------------------- */
 
 /* Is it the plan that the engine or the comparison refuses, and not the samples or the memory? */
-static bool is_refused(qdq_status st)
+static bool is_refused(const qdq_goal_run *g, qdq_status st)
 {
-    return st == QDQ_E_UNSUPPORTED || st == QDQ_E_ENGINE || st == QDQ_E_FORMAT;
+    return (st == QDQ_E_UNSUPPORTED || st == QDQ_E_ENGINE || st == QDQ_E_FORMAT) &&
+           !qdq_data_has_failed(qdq_goal_data(g));
 }
 
 static void note_refusal(qdq_goal_run *g, qdq_goal_step *step, qdq_goal_trial *out, qdq_error *err)
@@ -373,7 +375,7 @@ static qdq_status judge_once(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step, 
 
     if (st == QDQ_OK)
         return judge(g, t->compared, step, out, err);
-    if (!is_refused(st) || !g->kept.is_complete) /* else the float model may be at fault */
+    if (!is_refused(g, st) || !g->kept.is_complete) /* else the float model may be at fault */
         return st;
     note_refusal(g, step, out, err);
     return QDQ_OK;

@@ -9,6 +9,9 @@
 qdq_status qdq_tune_judging_data(qdq_tune_state *t, qdq_data **out, qdq_compare_opts *o,
                                  qdq_error *err);
 
+/* Could a sample not be read? Then what failed with it is no verdict on a model or an engine. */
+bool qdq_tune_data_failed(const qdq_tune_state *t);
+
 /* Runs a plan's model and the given one on them. */
 qdq_status qdq_tune_evaluate(qdq_tune_state *t, const qdq_plan *p, qdq_tune_evaluation *out,
                              qdq_error *err);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/fail.h"
+#include "quant/data/data_source.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/candidate/tune_files.h"
 #include "tune/state/tune_budget.h"
@@ -37,6 +38,13 @@ qdq_status qdq_tune_judging_data(qdq_tune_state *t, qdq_data **out, qdq_compare_
         QDQ_TRY(qdq_data_open(spec, t->task.m, &random, &t->task.random, err));
     *out = t->task.random;
     return QDQ_OK;
+}
+
+bool qdq_tune_data_failed(const qdq_tune_state *t)
+{
+    const qdq_goal_opts *goal = t->opts->goal;
+
+    return qdq_data_has_failed(t->task.data) || (goal != NULL && qdq_data_has_failed(goal->eval));
 }
 
 /* count: 0: all that judge */

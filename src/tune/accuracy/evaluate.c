@@ -143,7 +143,7 @@ static qdq_status hear(qdq_tune_state *t, const qdq_plan *p, const qdq_model *m,
         return QDQ_OK;
     }
     t->run.judge_s = fmax(t->run.judge_s, qdq_clock_seconds() - start);
-    if (st != QDQ_OK && st != QDQ_E_ENGINE)
+    if (st != QDQ_OK && (st != QDQ_E_ENGINE || qdq_tune_data_failed(t)))
         return qdq_fail(err, st, "%s", why.text);
     if (st == QDQ_E_ENGINE) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is not judged, and refused: %s",

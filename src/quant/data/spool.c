@@ -1,0 +1,136 @@
+/* spool.c - see the header. A sample is the shapes of its arrays, then their bytes. The name of the
+ * file is removed before anything is written, so that no death of the process leaves a file. */
+#include "quant/data/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/spawn.h"
+#include "base/vec.h"
+
+/* One call moves less than this: larger requests are cut short by the system. */
+#define TRANSFER_MAX ((size_t)1 << 30)
+
+struct qdq_spool {
+    qdq_arena arena;
+    const char *folder; /* for messages */
+    int fd;
+    size_t n_arrays;
+    QDQ_VEC(off_t) starts; /* of samples */
+    off_t end, at;         /* of what is written; of what is read next */
+    qdq_array *shapes;     /* of the sample that is written */
+};
+
+static qdq_status open_file(qdq_spool *s, const char *folder, qdq_error *err)
+{
+    s->folder = qdq_arena_strdup(&s->arena, folder);
+    s->shapes = qdq_arena_array(&s->arena, s->n_arrays, sizeof *s->shapes);
+    char *path = qdq_arena_printf(&s->arena, "%s/qdq-samples-XXXXXX", folder);
+    if (path == NULL || s->folder == NULL || s->shapes == NULL)
+        return qdq_nomem(err);
+    s->fd = qdq_fd_above_standard(mkostemp(path, O_CLOEXEC));
+    if (s->fd < 0)
+        return qdq_fail_errno(err, QDQ_E_IO, errno,
+                              "%s: cannot make a temporary file for samples that come only once",
+                              folder);
+    unlink(path);
+    return QDQ_OK;
+}
+
+qdq_status qdq_spool_open(const char *folder, size_t n_arrays, qdq_spool **out, qdq_error *err)
+{
+    qdq_spool *s = calloc(1, sizeof *s);
+
+    *out = NULL;
+    if (s == NULL)
+        return qdq_nomem(err);
+    s->arena = (qdq_arena)QDQ_ARENA_INIT;
+    s->fd = -1;
+    s->n_arrays = n_arrays;
+    qdq_status st = open_file(s, folder != NULL ? folder : "/tmp", err);
+    if (st != QDQ_OK) {
+        qdq_spool_close(s);
+        return st;
+    }
+    *out = s;
+    return QDQ_OK;
+}
+
+void qdq_spool_close(qdq_spool *s)
+{
+    if (s == NULL)
+        return;
+    qdq_fd_close(&s->fd);
+    qdq_arena_free(&s->arena);
+    free(s);
+}
+
+size_t qdq_spool_count(const qdq_spool *s)
+{
+    return s->starts.n;
+}
+
+static qdq_status put(qdq_spool *s, const void *data, size_t size, qdq_error *err)
+{
+    const char *p = data;
+
+    while (size > 0) {
+        ssize_t n = pwrite(s->fd, p, size < TRANSFER_MAX ? size : TRANSFER_MAX, s->end);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return qdq_fail_errno(err, QDQ_E_IO, n < 0 ? errno : ENOSPC,
+                                  "%s: cannot write sample %zu, which comes only once, to a "
+                                  "temporary file after %lld bytes",
+                                  s->folder, s->starts.n, (long long)s->end);
+        p += n;
+        size -= (size_t)n;
+        s->end += n;
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_spool_add(qdq_spool *s, const qdq_named_array *arrays, qdq_error *err)
+{
+    const off_t start = s->end;
+
+    for (size_t k = 0; k < s->n_arrays; k++) {
+        s->shapes[k] = arrays[k].array;
+        s->shapes[k].data = NULL;
+    }
+    QDQ_TRY(put(s, s->shapes, s->n_arrays * sizeof *s->shapes, err));
+    for (size_t k = 0; k < s->n_arrays; k++)
+        QDQ_TRY(put(s, arrays[k].array.data, arrays[k].array.bytes, err));
+    return QDQ_PUSH(&s->arena, &s->starts, start) ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_status qdq_spool_read(qdq_spool *s, void *data, size_t bytes, qdq_error *err)
+{
+    char *p = data;
+
+    while (bytes > 0) {
+        ssize_t n = pread(s->fd, p, bytes < TRANSFER_MAX ? bytes : TRANSFER_MAX, s->at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return qdq_fail_errno(err, QDQ_E_IO, n < 0 ? errno : EIO,
+                                  "%s: cannot read samples back from a temporary file", s->folder);
+        p += n;
+        bytes -= (size_t)n;
+        s->at += n;
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_spool_begin(qdq_spool *s, size_t i, qdq_array *shapes, qdq_error *err)
+{
+    s->at = s->starts.at[i];
+    return qdq_spool_read(s, shapes, s->n_arrays * sizeof *shapes, err);
+}
