@@ -14,6 +14,13 @@ extern "C" {
 
 typedef struct qdq_model qdq_model;
 
+/* External data in memory: `location` is the path that the model has for it. */
+typedef struct qdq_block {
+    const char *location;
+    const void *data;
+    size_t bytes;
+} qdq_block;
+
 typedef struct qdq_load_opts {
     /* sizeof this struct */
     size_t size;
@@ -21,6 +28,13 @@ typedef struct qdq_load_opts {
     uint64_t max_bytes;
     /* folder of external data; NULL: the model's own folder */
     const char *external_dir;
+    /* External data at these locations, whose files are not opened; or NULL. Their bytes are not
+     * copied: the caller keeps them unchanged until the model and every model that was made of it
+     * (a clone, a part, a quantized one) are freed. */
+    const qdq_block *blocks;
+    size_t n_blocks;
+    /* qdq_model_load_bytes() does not copy `data`: the caller keeps it as it keeps blocks */
+    bool borrow;
 } qdq_load_opts;
 
 #define QDQ_LOAD_OPTS_INIT                                                                         \
@@ -33,8 +47,9 @@ typedef struct qdq_load_opts {
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts,
                                                qdq_model **out, qdq_error *err);
 
-/* The same from memory, which is copied once. `name` stands for the file in messages, for example
- * "<stdin>". External data is refused unless opts->external_dir is set. */
+/* The same from memory, which is copied once, unless opts->borrow is set. `name` stands for the
+ * file in messages, for example "<stdin>". External data is refused unless opts->external_dir is
+ * set or opts->blocks has it. A location that is in opts->blocks twice is QDQ_E_USAGE. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_load_bytes(const void *data, size_t bytes,
                                                      const char *name, const qdq_load_opts *opts,
                                                      qdq_model **out, qdq_error *err);
@@ -95,6 +110,16 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_model_guard_data(const qdq_model *m, const c
 /* The model as one piece of memory, without external data; freed with qdq_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_to_bytes(const qdq_model *m, void **data, size_t *bytes,
                                                    qdq_error *err);
+
+/* The model in two parts, for qdq_model_load_bytes() with opts->blocks: *data without the bytes of
+ * its initializers of `least` bytes and more (0: 1024), which the model's external data say are in
+ * blocks; and these blocks, which are not copied: they lie in memory of `m`, read-only, and live
+ * until `m` is freed. Initializers with the same bytes share one block. An initializer whose
+ * numbers are not stored as raw bytes stays in *data. *data and *blocks (one block) go to
+ * qdq_free(). More than 2 GB without the blocks are QDQ_E_UNSUPPORTED. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_to_blocks(const qdq_model *m, size_t least, void **data,
+                                                    size_t *bytes, qdq_block **blocks, size_t *n,
+                                                    qdq_error *err);
 
 /* Text form (docs/text.md), as ONNX's own textual syntax with our extensions. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_to_text(const qdq_model *m, char **text, qdq_error *err);

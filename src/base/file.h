@@ -9,7 +9,7 @@
 
 #include "qdq/status.h"
 
-/* --- a file mapped for reading, or bytes on the heap, counted --------------------------------- */
+/* --- a file mapped for reading, or bytes in memory, counted ----------------------------------- */
 
 typedef struct qdq_mapping qdq_mapping;
 
@@ -27,16 +27,20 @@ qdq_status qdq_mapping_of_fd(int fd, qdq_mapping **out, qdq_error *err);
 /* `size` zeroed bytes on the heap; writable until it is shared. */
 qdq_mapping *qdq_mapping_new_heap(size_t size);
 
+/* Bytes of the caller, who keeps them unchanged as long as the mapping lives. NULL: out of
+ * memory. */
+qdq_mapping *qdq_mapping_borrow(const void *data, size_t size);
+
 qdq_mapping *qdq_mapping_ref(qdq_mapping *m);
 void qdq_mapping_unref(qdq_mapping *m); /* NULL is allowed */
 const unsigned char *qdq_mapping_data(const qdq_mapping *m);
-unsigned char *qdq_mapping_heap_data(qdq_mapping *m); /* NULL for a mapped file */
+unsigned char *qdq_mapping_heap_data(qdq_mapping *m); /* NULL for a file and for borrowed bytes */
 size_t qdq_mapping_size(const qdq_mapping *m);
 const char *qdq_mapping_path(const qdq_mapping *m); /* absolute and without links; NULL: none */
 /* Gives the memory of a mapped file back until it is read again, which costs next to nothing while
  * the system has the file in its cache. The heap stays. */
 void qdq_mapping_rest(const qdq_mapping *m);
-int qdq_mapping_fd(const qdq_mapping *m); /* -1 for heap; kept open for copy_file_range */
+int qdq_mapping_fd(const qdq_mapping *m); /* -1 for memory; kept open for copy_file_range */
 
 /* --- write, sync, rename ---------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* mapping.c - files mapped for reading, bytes on the heap, and whole files read into memory.
+/* mapping.c - files mapped for reading, bytes in memory, and whole files read into memory.
  * Knows nothing of what the bytes mean. */
 #include "base/file.h"
 
@@ -19,8 +19,9 @@ struct qdq_mapping {
     atomic_size_t refs;
     unsigned char *data;
     size_t size;
-    char *path; /* NULL: it has no name */
-    int fd;     /* -1: on the heap */
+    char *path;    /* NULL: it has no name */
+    int fd;        /* -1: in memory */
+    bool borrowed; /* in memory of the caller */
 };
 
 /* O_NONBLOCK: opening a pipe that nothing writes to must fail, not wait. */
@@ -90,6 +91,7 @@ static qdq_status map_fd(int fd, const char *path, const char *full, qdq_mapping
     m->size = size;
     m->path = copy;
     m->fd = fd;
+    m->borrowed = false;
     *out = m;
     return QDQ_OK;
 }
@@ -221,18 +223,16 @@ qdq_status qdq_mapping_open_below(const char *dir, const char *relative, qdq_map
     return st == QDQ_OK ? map_fd(file, relative, full, out, err) : st;
 }
 
-/* --- on the heap, and what both share --------------------------------------------------------- */
+/* --- in memory, and what all share ------------------------------------------------------------ */
 
-qdq_mapping *qdq_mapping_new_heap(size_t size)
+/* Takes `data` unless it is borrowed. */
+static qdq_mapping *map_memory(void *data, size_t size, bool borrowed)
 {
-    if (size > SIZE_MAX / 2)
-        return NULL;
     qdq_mapping *m = malloc(sizeof *m);
-    unsigned char *data = calloc(1, size == 0 ? 1 : size);
 
-    if (m == NULL || data == NULL) {
-        free(m);
-        free(data);
+    if (m == NULL) {
+        if (!borrowed)
+            free(data);
         return NULL;
     }
     atomic_init(&m->refs, 1);
@@ -240,7 +240,20 @@ qdq_mapping *qdq_mapping_new_heap(size_t size)
     m->size = size;
     m->path = NULL;
     m->fd = -1;
+    m->borrowed = borrowed;
     return m;
+}
+
+qdq_mapping *qdq_mapping_borrow(const void *data, size_t size)
+{
+    return map_memory((void *)(uintptr_t)data, size, true);
+}
+
+qdq_mapping *qdq_mapping_new_heap(size_t size)
+{
+    void *data = size > SIZE_MAX / 2 ? NULL : calloc(1, size == 0 ? 1 : size);
+
+    return data == NULL ? NULL : map_memory(data, size, false);
 }
 
 qdq_mapping *qdq_mapping_ref(qdq_mapping *m)
@@ -254,7 +267,8 @@ void qdq_mapping_unref(qdq_mapping *m)
     if (m == NULL || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
         return;
     if (m->fd < 0) {
-        free(m->data);
+        if (!m->borrowed)
+            free(m->data);
     } else {
         if (m->size != 0)
             munmap(m->data, m->size);
@@ -271,7 +285,7 @@ const unsigned char *qdq_mapping_data(const qdq_mapping *m)
 
 unsigned char *qdq_mapping_heap_data(qdq_mapping *m)
 {
-    return m->fd < 0 ? m->data : NULL;
+    return m->fd < 0 && !m->borrowed ? m->data : NULL;
 }
 
 size_t qdq_mapping_size(const qdq_mapping *m)

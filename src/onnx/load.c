@@ -43,6 +43,27 @@ static bool is_other_format(qdq_span bytes, qdq_status st, const qdq_error *err)
            (bytes.size == 0 || bytes.data[0] != 0x08);
 }
 
+/* The same of blocks, which the mappings borrow. */
+static qdq_status give_blocks(qdq_reader *r, const qdq_load_opts *opts, qdq_error *err)
+{
+    for (size_t i = 0; i < opts->n_blocks; i++) {
+        const qdq_block *b = &opts->blocks[i];
+        qdq_mapping *map;
+        qdq_map_value *place;
+        bool is_new;
+
+        if ((map = qdq_mapping_borrow(b->data, b->bytes)) == NULL)
+            return qdq_nomem(err);
+        if (!qdq_model_hold(r->m, map) ||
+            (place = qdq_map_put(&r->external, b->location, &is_new)) == NULL)
+            return qdq_nomem(err);
+        if (!is_new)
+            return qdq_fail(err, QDQ_E_USAGE, "two blocks '%s', expected one", b->location);
+        place->ptr = map;
+    }
+    return QDQ_OK;
+}
+
 typedef struct load_from {
     qdq_mapping *file;
     size_t offset, size; /* of the model in it */
@@ -73,6 +94,8 @@ static qdq_status load_mapping(const load_from *from, const char *name, const qd
         st = qdq_nomem(err);
     if (st == QDQ_OK)
         st = give_parts(&r, from->parts, from->n_parts, err);
+    if (st == QDQ_OK && opts != NULL)
+        st = give_blocks(&r, opts, err);
     if (st == QDQ_OK)
         st = qdq_read_model(&r, bytes, err);
     qdq_map_free(&r.external);
@@ -126,9 +149,11 @@ qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name
     *out = NULL;
     QDQ_TRY(qdq_opts_read("qdq_load_opts", &own, sizeof own, opts, err));
     QDQ_TRY(check_size(bytes, name, &own, err));
-    if ((file = qdq_mapping_new_heap(bytes)) == NULL)
+    file = own.borrow ? qdq_mapping_borrow(data, bytes) : qdq_mapping_new_heap(bytes);
+    if (file == NULL)
         return qdq_nomem(err);
-    memcpy(qdq_mapping_heap_data(file), data, bytes);
+    if (!own.borrow)
+        memcpy(qdq_mapping_heap_data(file), data, bytes);
     return load_mapping(&(load_from){file, 0, bytes, NULL, 0}, name, &own, out, err);
 }
 

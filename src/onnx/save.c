@@ -16,9 +16,6 @@
 
 enum { SMALL = 1024, LARGE = 1 << 20, ALIGN = 64, PAGE = 4096 };
 
-/* What protobuf readers accept in one piece. */
-#define MAX_MODEL_BYTES ((uint64_t)INT32_MAX)
-
 /* --- which tensor goes where in the side file ------------------------------------------------- */
 
 typedef struct side_item {
@@ -116,18 +113,13 @@ static qdq_status encode(const qdq_model *m, qdq_external external, side_plan *p
 {
     p->all = external == QDQ_EXTERNAL_ALWAYS;
     QDQ_TRY(encode_once(m, external, p, out, err));
-    if (out->total > MAX_MODEL_BYTES && external == QDQ_EXTERNAL_AUTO) {
+    if (out->total > QDQ_MAX_MODEL_BYTES && external == QDQ_EXTERNAL_AUTO) {
         qdq_wire_out_free(out);
         reset_plan(p);
         p->all = true;
         QDQ_TRY(encode_once(m, external, p, out, err));
     }
-    if (out->total > MAX_MODEL_BYTES)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "%" PRIu64 " bytes in one file, at most %" PRIu64 " can be read%s",
-                        out->total, MAX_MODEL_BYTES,
-                        external == QDQ_EXTERNAL_NEVER ? ": external data is needed" : "");
-    return QDQ_OK;
+    return qdq_check_model_size(out, external == QDQ_EXTERNAL_NEVER, err);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -267,30 +259,5 @@ qdq_status qdq_onnx_save_copy(const qdq_mapping *file, const char *path, const q
         qdq_side_remove_old(path, &old, NULL, job);
     qdq_outfile_abort(f);
     qdq_arena_free(&arena);
-    return st;
-}
-
-qdq_status qdq_model_to_bytes(const qdq_model *m, void **data, size_t *bytes, qdq_error *err)
-{
-    side_plan none = {.m = m};
-    qdq_buf buf = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
-    qdq_wire_out out = {.bytes = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT)};
-    qdq_status st;
-
-    *data = NULL;
-    *bytes = 0;
-    QDQ_TRY(qdq_model_verify(m, err));
-    st = encode(m, QDQ_EXTERNAL_NEVER, &none, &out, err);
-    if (st == QDQ_OK)
-        st = qdq_wire_to_buf(&out, &buf, err);
-    qdq_wire_out_free(&out);
-    if (st == QDQ_OK) {
-        *bytes = buf.size;
-        if ((*data = qdq_buf_take(&buf)) == NULL)
-            st = qdq_nomem(err);
-    }
-    qdq_buf_free(&buf);
-    if (st != QDQ_OK)
-        *bytes = 0;
     return st;
 }

@@ -12,6 +12,12 @@
 qdq_status qdq_onnx_encode(const qdq_model *m, const qdq_onnx_write_opts *opts, qdq_wire_out *out,
                            qdq_error *err);
 
+/* What protobuf readers accept in one piece. */
+#define QDQ_MAX_MODEL_BYTES ((uint64_t)INT32_MAX)
+
+/* QDQ_E_UNSUPPORTED where *out is larger; `inside`: all tensors are in it. */
+qdq_status qdq_check_model_size(const qdq_wire_out *out, bool inside, qdq_error *err);
+
 /* The options of the writer that out->ctx is. Never NULL. */
 const qdq_onnx_write_opts *qdq_writer_opts(const qdq_wire_out *out);
 

@@ -83,6 +83,37 @@ TEST(writing_to_memory)
     }
 }
 
+static qdq_status through_blocks(void *ctx, qdq_error *e)
+{
+    qdq_load_opts opts = QDQ_LOAD_OPTS_INIT;
+    qdq_block *blocks = NULL;
+    qdq_model *again = NULL;
+    void *data = NULL;
+    size_t size;
+    qdq_status st = qdq_model_to_blocks(ctx, 1, &data, &size, &blocks, &opts.n_blocks, e);
+
+    assert_true((st == QDQ_OK) == (data != NULL && blocks != NULL));
+    opts.blocks = blocks;
+    opts.borrow = true;
+    if (st == QDQ_OK)
+        st = qdq_model_load_bytes(data, size, "memory", &opts, &again, e);
+    qdq_model_free(again);
+    qdq_free(data);
+    qdq_free(blocks);
+    return st;
+}
+
+TEST(writing_to_blocks_and_reading_them)
+{
+    qdq_model *m = NULL;
+
+    for (size_t i = 0; i < QDQ_COUNT(seeds); i++) {
+        assert_ok(qdq_model_load(seed_path(seeds[i]), NULL, &m, &err));
+        test_every_alloc_fails(through_blocks, m);
+        qdq_model_free(m);
+    }
+}
+
 static qdq_status save_external(void *ctx, qdq_error *e)
 {
     qdq_save_opts opts = QDQ_SAVE_OPTS_INIT;

@@ -1,4 +1,4 @@
-/* base_mapping.c - files mapped for reading, bytes on the heap, whole files in memory. */
+/* base_mapping.c - files mapped for reading, bytes in memory, whole files in memory. */
 #include "support/test.h"
 
 #include <fcntl.h>
