@@ -1,0 +1,96 @@
+"""Puts 8-bit quantization into ONNX models where it makes inference faster.
+
+    import qdq
+
+    result = qdq.quantize("model.onnx", calib={"x": images}, output="model.qdq.onnx")
+    print(result.sqnr_db, result.speedup)
+
+What takes a model takes a path, bytes, an ``onnx.ModelProto``, an ``onnx_ir.Model`` or a
+`qdq.Model`, never changes it, and returns the same kind. Options are keywords, named as those of
+the command line tool ``qdq``, which the package has, too.
+
+============== =====================================================================
+`quantize`     calibrate, place Q/DQ by the target's rules, reach an accuracy goal
+`optimize`     clean, fold, fuse; safe for Q/DQ
+`compare`      SQNR of outputs and the errors of layers
+`bench`        latency of models, timed in turns
+`check`        what is wrong, what does not fuse, what the engine computes wrongly
+`inspect`      what a model holds
+`import_plan`  the quantization of a model as a plan
+`strip`        the model without Q/DQ
+============== =====================================================================
+
+The library's messages go to the logger ``"qdq"``.
+"""
+
+from __future__ import annotations
+
+from . import _core as _core
+from ._engines import Engine
+from ._model import Io, Model
+from ._plan import Plan, Target
+from ._qdq import lib as _lib
+from ._quantize import QuantizeResult, Speed, quantize
+from ._tools import (
+    BenchResult,
+    CheckResult,
+    CompareResult,
+    OptimizeResult,
+    bench,
+    check,
+    compare,
+    import_plan,
+    inspect,
+    optimize,
+    strip,
+)
+from .errors import (
+    AccuracyWarning,
+    Cancelled,
+    EngineError,
+    Error,
+    FileError,
+    FormatError,
+    GoalNotReached,
+    InternalError,
+    OutOfMemory,
+    SpeedWarning,
+    UnsupportedError,
+    UsageError,
+)
+
+__version__ = _core.text(_lib.qdq_version())
+
+__all__ = [
+    "AccuracyWarning",
+    "BenchResult",
+    "Cancelled",
+    "CheckResult",
+    "CompareResult",
+    "Engine",
+    "EngineError",
+    "Error",
+    "FileError",
+    "FormatError",
+    "GoalNotReached",
+    "InternalError",
+    "Io",
+    "Model",
+    "OptimizeResult",
+    "OutOfMemory",
+    "Plan",
+    "QuantizeResult",
+    "Speed",
+    "SpeedWarning",
+    "Target",
+    "UnsupportedError",
+    "UsageError",
+    "bench",
+    "check",
+    "compare",
+    "import_plan",
+    "inspect",
+    "optimize",
+    "quantize",
+    "strip",
+]

@@ -1,0 +1,380 @@
+"""The way into the library: status codes become exceptions, callbacks run on the caller's thread.
+
+A long call runs in a thread of its own while the caller waits, so that Ctrl-C and other signals are
+answered at once. The library never runs two callbacks of one call at the same time.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from . import _records, errors
+from ._qdq import ffi, lib
+
+T = TypeVar("T")
+Path = str | os.PathLike[str]
+Shapes = Mapping[str, Sequence[int]]
+Progress = bool | Callable[[str, int, int], object]
+
+logger = logging.getLogger("qdq")
+LEVELS = {
+    lib.QDQ_LOG_ERROR: logging.ERROR,
+    lib.QDQ_LOG_WARNING: logging.WARNING,
+    lib.QDQ_LOG_INFO: logging.INFO,
+    lib.QDQ_LOG_DEBUG: logging.DEBUG,
+}
+ERRORS: dict[int, type[errors.Error]] = {
+    lib.QDQ_E_USAGE: errors.UsageError,
+    lib.QDQ_E_NOMEM: errors.OutOfMemory,
+    lib.QDQ_E_IO: errors.FileError,
+    lib.QDQ_E_FORMAT: errors.FormatError,
+    lib.QDQ_E_UNSUPPORTED: errors.UnsupportedError,
+    lib.QDQ_E_ENGINE: errors.EngineError,
+    lib.QDQ_E_GOAL: errors.GoalNotReached,
+    lib.QDQ_E_INTERRUPTED: errors.Cancelled,
+    lib.QDQ_E_BUG: errors.InternalError,
+}
+
+
+def text(c: Any) -> str:
+    """A C string; NULL is ""."""
+    return "" if c == ffi.NULL else ffi.string(c).decode("utf-8", "replace")
+
+
+def encode(value: Path) -> bytes:
+    """A path or another text for C."""
+    data = os.fsencode(value)
+    if b"\0" in data:
+        raise errors.UsageError(f"{value!r}: has a NUL character in it, expected text")
+    return data
+
+
+def raise_for(status: int, err: Any) -> None:
+    """The exception of a status; nothing for QDQ_OK."""
+    if status == lib.QDQ_OK:
+        return
+    said = text(err.text)
+    kind = ERRORS[status]
+    if kind is errors.EngineError and "library was found" in said:
+        name = "openvino" if "OpenVINO" in said else "onnxruntime"
+        said = f"{said.split(' library was found')[0]} library was found: pip install {name}"
+    raise kind(said)
+
+
+def call(function: Callable[..., int], *args: Any) -> None:
+    """A short call: function(*args, err)."""
+    err = ffi.new("qdq_error *")
+    raise_for(function(*args, err), err)
+
+
+def take_text(function: Callable[..., int], *args: Any) -> str:
+    """A short call whose last argument but err is a text that the caller frees."""
+    out = ffi.new("char **")
+    call(function, *args, out)
+    try:
+        return text(out[0])
+    finally:
+        lib.qdq_free(out[0])
+
+
+# --- results --------------------------------------------------------------------------------------
+
+
+def read(struct: Any, **more: Any) -> Any:
+    """A result as an object of Python that has copies of all its members."""
+    kind = ffi.typeof(struct)
+    if kind.kind == "pointer":
+        struct, kind = struct[0], kind.item
+    members = dict(kind.fields)
+    found: dict[str, Any] = {}
+    made = _records.CLASSES[kind.cname.removeprefix("struct ")]
+    for name in made.__annotations__:
+        c_name = name.rstrip("_")
+        length = _records.LENGTHS.get(c_name, f"n_{c_name}")
+        n = int(getattr(struct, length)) if length in members else None
+        found[name] = read_member(getattr(struct, c_name), members[c_name].type, n)
+    return made(**found, **more)
+
+
+def read_member(value: Any, kind: Any, n: int | None) -> Any:
+    if kind.kind == "enum":
+        return enum_name(kind, value)
+    if kind.kind == "struct":
+        return read(value)
+    if kind.kind == "array" and kind.item.cname == "char":
+        return text(value)
+    if kind.kind == "pointer" and kind.item.cname in ("char", "char const") and n is None:
+        return text(value)
+    if kind.kind in ("pointer", "array"):
+        if n is None:
+            return None if value == ffi.NULL else read(value)
+        return tuple(read_member(value[i], kind.item, None) for i in range(n))
+    return value
+
+
+def enum_name(kind: Any, number: int) -> str:
+    """The library's name of a value, or what the names of the enumeration do not share."""
+    names = dict(kind.elements)
+    namer = getattr(lib, f"{kind.cname.removeprefix('enum ')}_name", None)
+    name = text(namer(number)) if namer is not None else ""
+    if name:
+        return name
+    shared = os.path.commonprefix(list(names.values()))
+    shared = shared[: shared.rfind("_") + 1]
+    return names[number].removeprefix(shared).lower().replace("_", "-")
+
+
+# --- callbacks ------------------------------------------------------------------------------------
+
+
+class Job:
+    """What one long call uses of its caller: log, progress, cancellation, and its exceptions."""
+
+    def __init__(self, progress: Progress = False) -> None:
+        self.error: BaseException | None = None
+        self.progress = bar() if progress is True else progress or None
+        self.requests: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self.away = False  # the call runs on another thread than the caller's
+        self.cancel = ffi.gc(lib.qdq_cancel_new(), lib.qdq_cancel_free)
+        self.handle = ffi.new_handle(self)
+        self.c = ffi.new("qdq_job *")
+        lib.qdq_job_python_init(self.c)
+        self.c.ctx = self.handle
+        self.c.log = lib.qdq_job_log_python
+        if self.progress is not None:
+            self.c.progress = lib.qdq_job_progress_python
+        self.c.cancel = self.cancel
+
+    def ask(self, function: Callable[[], T]) -> T | None:
+        """Runs a callback of the user on the caller's thread. None: it, or one before, has failed."""
+        if self.error is not None:
+            return None
+        if not self.away:
+            return self.try_(function)
+        done = threading.Event()
+        answer: list[T | None] = [None]
+
+        def request() -> None:
+            answer[0] = self.try_(function)
+            done.set()
+
+        self.requests.put(request)
+        done.wait()
+        return answer[0]
+
+    def try_(self, function: Callable[[], T]) -> T | None:
+        try:
+            return function()
+        except BaseException as e:
+            self.fail(e)
+            return None
+
+    def fail(self, e: BaseException) -> None:
+        """The call ends as soon as it can, with this exception."""
+        if self.error is None:
+            self.error = e
+        lib.qdq_cancel_set(self.cancel)
+
+    def status(self, function: Callable[..., int], *args: Any) -> tuple[int, Any]:
+        """A long call, function(*args, err): its status and err. Exceptions of callbacks come out."""
+        err = ffi.new("qdq_error *")
+        if threading.current_thread() is threading.main_thread():
+            status = self.on_own_thread(lambda: function(*args, err))
+        else:
+            status = function(*args, err)
+        if self.progress is not None and hasattr(self.progress, "close"):
+            self.progress.close()
+        if self.error is not None:
+            error, self.error = self.error, None
+            if type(error) is KeyboardInterrupt:
+                raise errors.Cancelled("interrupted") from error
+            raise error
+        return status, err
+
+    def run(self, function: Callable[..., int], *args: Any) -> None:
+        """The same; failures are exceptions."""
+        status, err = self.status(function, *args)
+        raise_for(status, err)
+
+    def on_own_thread(self, function: Callable[[], int]) -> int:
+        status: list[int] = []
+
+        def work() -> None:
+            try:
+                status.append(function())
+            except BaseException as e:
+                self.fail(e)
+            finally:
+                self.requests.put(None)
+
+        thread = threading.Thread(target=work, name="qdq", daemon=True)
+        self.away = True
+        thread.start()
+        while True:
+            try:
+                request = self.requests.get()
+                if request is None:
+                    break
+                request()
+            except BaseException as e:  # of a handler of signals
+                self.fail(e)
+        thread.join()
+        self.away = False
+        return status[0] if status else lib.QDQ_E_INTERRUPTED
+
+
+def bar() -> Callable[[str, int, int], object]:
+    """A progress bar of tqdm."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        raise ImportError("progress=True needs tqdm: pip install tqdm") from None
+
+    class Bar:
+        shown: Any = None
+        stage = ""
+
+        def __call__(self, stage: str, done: int, total: int) -> None:
+            if self.shown is None or stage != self.stage:
+                self.close()
+                self.stage = stage
+                self.shown = tqdm(desc=stage, total=total or None)
+            self.shown.update(done - self.shown.n)
+
+        def close(self) -> None:
+            if self.shown is not None:
+                self.shown.close()
+                self.shown = None
+
+    return Bar()
+
+
+@ffi.def_extern()
+def qdq_job_log_python(ctx: Any, level: int, line: Any) -> None:
+    job: Job = ffi.from_handle(ctx)
+    said = text(line)
+    number = LEVELS.get(int(level), logging.INFO)
+    if logger.isEnabledFor(number):
+        job.ask(lambda: logger.log(number, "%s", said))
+
+
+@ffi.def_extern()
+def qdq_job_progress_python(ctx: Any, stage: Any, done: int, total: int) -> None:
+    job: Job = ffi.from_handle(ctx)
+    name = text(stage)
+    progress = job.progress
+    if progress is not None:
+        job.ask(lambda: progress(name, int(done), int(total)))
+
+
+# --- options --------------------------------------------------------------------------------------
+
+
+class Options:
+    """A struct of options with its defaults, and whatever of Python it points into."""
+
+    def __init__(self, type_name: str, job: Job | None = None) -> None:
+        self.name = type_name
+        self.c = ffi.new(f"{type_name} *")
+        getattr(lib, f"{type_name}_python_init")(self.c)
+        self.keep: list[Any] = [self.c, job]
+        if job is not None:
+            self.c.job = job.c
+
+    def set(self, path: str, value: Any, option: str = "") -> None:
+        """Sets the member at `path` ("details.seed"). None leaves the default."""
+        if value is None:
+            return
+        struct = self.c[0]
+        *outer, last = path.split(".")
+        for name in outer:
+            struct = getattr(struct, name)
+        member = dict(ffi.typeof(struct).fields)[last].type
+        try:
+            made = self.convert(member, value)
+            setattr(struct, last, made)
+        except (TypeError, OverflowError) as e:
+            raise type(e)(f"{option or last}: found {value!r}, {expected(member)}") from None
+        length = f"n_{last}"
+        if member.kind == "pointer" and length in dict(ffi.typeof(struct).fields):
+            setattr(struct, length, len(value))
+
+    def fill(self, table: Mapping[str, str], values: Mapping[str, Any]) -> None:
+        """Options of the user: `table` has the member of each keyword."""
+        for option, path in table.items():
+            self.set(path, values.get(option), option)
+
+    def convert(self, kind: Any, value: Any) -> Any:
+        if isinstance(value, Options):
+            self.keep.append(value)
+            return value.c
+        if isinstance(value, ffi.CData):
+            self.keep.append(value)
+            return value
+        if kind.kind == "enum":
+            return enum_value(kind, value)
+        if kind.cname in ("char const *", "char *"):
+            return self.hold(ffi.new("char[]", encode(value)))
+        if kind.cname == "char const * const *":
+            return self.texts(value)
+        if kind.cname == "qdq_input_shape const *":
+            return self.shapes(value)
+        if kind.cname == "_Bool":
+            if not isinstance(value, (bool, int)) or value not in (0, 1):
+                raise TypeError
+            return bool(value)
+        if kind.kind == "array":
+            return [float(x) for x in value]
+        return value
+
+    def hold(self, c: Any) -> Any:
+        self.keep.append(c)
+        return c
+
+    def texts(self, values: str | Iterable[str]) -> Any:
+        """A list of strings that ends with NULL."""
+        if isinstance(values, (str, os.PathLike)):
+            values = [os.fspath(values)]
+        items = [self.hold(ffi.new("char[]", encode(v))) for v in values]
+        return self.hold(ffi.new("char *[]", [*items, ffi.NULL]))
+
+    def shapes(self, shapes: Shapes) -> Any:
+        if not isinstance(shapes, Mapping):
+            raise TypeError
+        out = self.hold(ffi.new("qdq_input_shape[]", len(shapes)))
+        for c, (name, dims) in zip(out, shapes.items()):
+            c.name = self.hold(ffi.new("char[]", encode(name)))
+            if len(dims) > lib.QDQ_MAX_RANK:
+                raise errors.UsageError(
+                    f"shape of '{name}': found {len(dims)} dimensions, expected at most "
+                    f"{lib.QDQ_MAX_RANK}"
+                )
+            c.rank = len(dims)
+            for i, d in enumerate(dims):
+                c.dim[i] = d
+        return out
+
+
+def enum_value(kind: Any, value: Any) -> int:
+    """The number of a name ("moving-average"), of "default" or "auto" the one with number 0."""
+    if not isinstance(value, str):
+        raise TypeError
+    for number in kind.elements:
+        if enum_name(kind, number) == value:
+            return int(number)
+    raise TypeError
+
+
+def expected(kind: Any) -> str:
+    if kind.kind == "enum":
+        return "expected one of " + ", ".join(repr(enum_name(kind, n)) for n in sorted(kind.elements))
+    words = {"char const *": "a text or a path", "_Bool": "True or False", "double": "a number"}
+    words["char const * const *"] = "a list of texts"
+    words["qdq_input_shape const *"] = "a dict of shapes, as {'x': (1, 3, 224, 224)}"
+    word = words.get(kind.cname, "a number" if kind.kind == "array" else "a whole number")
+    return f"expected {word}"

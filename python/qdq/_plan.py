@@ -1,0 +1,225 @@
+"""Targets and plans."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from . import _core
+from ._core import Path, call, read
+from ._model import Model, kind_of, open_model
+from ._qdq import ffi, lib
+from ._records import PlanSummary, TargetDifference
+
+
+class Target:
+    """What an engine runs in 8 bits (docs/targets.md).
+
+    Parameters
+    ----------
+    source
+        A built-in name (`Target.names`), a path, a description as a dict, or another target.
+    **changes
+        Keys of the description with ``__`` for a dot: ``activation__type="int8"``.
+
+    Raises
+    ------
+    UsageError
+        There is no such target.
+    FormatError
+        A mistake in the description, with key and what was expected.
+    """
+
+    def __init__(self, source: Target | Path | Mapping[str, Any] = "ort-cpu", **changes: Any) -> None:
+        out = ffi.new("qdq_target **")
+        if isinstance(source, (Target, Mapping)):
+            described = source.to_dict() if isinstance(source, Target) else source
+            load_described(described, out)
+        elif isinstance(source, (str, os.PathLike)):
+            call(lib.qdq_target_load, _core.encode(source), out)
+        else:
+            raise TypeError(
+                f"target: found {type(source).__name__}, expected a name, a path or a dict"
+            )
+        self._c = ffi.gc(out[0], lib.qdq_target_free)
+        if changes:
+            self._change({key.replace("__", "."): value for key, value in changes.items()})
+
+    @staticmethod
+    def names() -> tuple[str, ...]:
+        """The built-in targets."""
+        names: list[str] = []
+        while (name := lib.qdq_target_name(len(names), ffi.NULL)) != ffi.NULL:
+            names.append(_core.text(name))
+        return tuple(names)
+
+    def _change(self, changes: Mapping[str, Any]) -> None:
+        """All at once: some are right only together."""
+        at = ffi.new("qdq_target_change[]", len(changes))
+        keep = []
+        for c, (key, value) in zip(at, changes.items()):
+            said = value if isinstance(value, str) else json.dumps(value)
+            keep += [ffi.new("char[]", key.encode()), ffi.new("char[]", said.encode())]
+            c.key, c.value = keep[-2:]
+        call(lib.qdq_target_set_all, self._c, at, len(changes))
+
+    @property
+    def c(self) -> Any:
+        return self._c
+
+    @property
+    def name(self) -> str:
+        """``"ort-cpu"``."""
+        return _core.text(lib.qdq_target_get_name(self._c))
+
+    @property
+    def engine(self) -> str:
+        """The engine whose speed the rules are about: ``"ort"``; ``""`` if none is named."""
+        return _core.text(lib.qdq_target_engine(self._c))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole description."""
+        found: dict[str, Any] = json.loads(_core.text(lib.qdq_target_text(self._c)))
+        return found
+
+    def differences(self, other: Target) -> tuple[TargetDifference, ...]:
+        """The keys that two targets have otherwise."""
+        out, n = ffi.new("qdq_target_difference **"), ffi.new("size_t *")
+        call(lib.qdq_target_compare, self._c, other.c, out, n)
+        try:
+            return tuple(read(out[0][i]) for i in range(n[0]))
+        finally:
+            lib.qdq_free(out[0])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Target) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return Target, (self.to_dict(),)
+
+    def __repr__(self) -> str:
+        return f"<qdq.Target {self.name}>"
+
+
+def load_described(described: Mapping[str, Any], out: Any) -> None:
+    """A description in memory: through a file, as the library reads targets from files alone."""
+    import tempfile
+
+    with tempfile.NamedTemporaryFile("w", prefix="qdq-", suffix=".json") as file:
+        json.dump(described, file)
+        file.flush()
+        call(lib.qdq_target_load, _core.encode(file.name), out)
+
+
+class Plan:
+    """Which tensors carry Q/DQ with which scale, and why the others do not (docs/plan.md).
+
+    Parameters
+    ----------
+    source
+        A path, the text of a plan, a dict, or another plan.
+
+    Examples
+    --------
+    >>> plan = qdq.quantize("model.onnx", calib="calib.npz").plan
+    >>> plan == qdq.Plan("plan.json")
+    """
+
+    def __init__(self, source: Plan | Path | Mapping[str, Any]) -> None:
+        out = ffi.new("qdq_plan **")
+        if isinstance(source, Plan):
+            source = source.to_json()
+        elif isinstance(source, Mapping):
+            source = json.dumps(source)
+        if isinstance(source, str) and source.lstrip().startswith("{"):
+            data = source.encode()
+            call(lib.qdq_plan_parse, data, len(data), b"plan", out)
+        else:
+            call(lib.qdq_plan_load, _core.encode(source), out)
+        self._c = ffi.gc(out[0], lib.qdq_plan_free)
+
+    @classmethod
+    def _of(cls, c: Any) -> Plan:
+        plan = cls.__new__(cls)
+        plan._c = ffi.gc(c, lib.qdq_plan_free)
+        return plan
+
+    @property
+    def c(self) -> Any:
+        return self._c
+
+    def to_json(self) -> str:
+        """The text of its file."""
+        return _core.take_text(lib.qdq_plan_to_text, self._c)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as objects of Python."""
+        found: dict[str, Any] = json.loads(self.to_json())
+        return found
+
+    def save(self, path: Path, *, force: bool = True) -> None:
+        """Writes the plan; `force` replaces a file that is there."""
+        call(lib.qdq_plan_save, self._c, _core.encode(path), bool(force))
+
+    def save_ranges(self, path: Path, *, force: bool = True) -> None:
+        """Writes the ranges as a calibration cache: ``X.json`` as JSON, else in TensorRT's form."""
+        call(lib.qdq_plan_save_ranges, self._c, _core.encode(path), bool(force))
+
+    @property
+    def summary(self) -> PlanSummary:
+        """Counts of what it quantizes and leaves float, with reasons."""
+        found: PlanSummary = read(lib.qdq_plan_get_summary(self._c))
+        return found
+
+    def apply(self, model: Any, *, force: bool = False, output: Path | None = None) -> Any:
+        """`model` with the Q/DQ of this plan, as the same kind of object.
+
+        Parameters
+        ----------
+        model
+            The model that the plan was made for; see `Model`.
+        force
+            Apply it to another model, too.
+        output
+            Write the model to this path.
+        """
+        own = open_model(model)
+        out = ffi.new("qdq_model **")
+        call(lib.qdq_plan_apply, self._c, own.c, bool(force), out)
+        return hand_over(Model._of(out[0], own), model, output)
+
+    def diff(self, other: Plan) -> str:
+        """What `other` has otherwise, as a unified diff of both texts; ``""`` if nothing."""
+        a, b = (p.to_json().splitlines() for p in (self, other))
+        return "\n".join(difflib.unified_diff(a, b, "plan", "other", lineterm=""))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def __reduce__(self) -> Any:
+        return Plan, (self.to_json(),)
+
+    def __repr__(self) -> str:
+        s = self.summary
+        return (
+            f"<qdq.Plan for {s.target}: {s.n_tensors} tensors, {s.n_weights} weights, "
+            f"{s.n_biases} biases>"
+        )
+
+
+def hand_over(made: Model, source: Any, output: Path | None) -> Any:
+    """A new model as the kind that `source` is; written to `output` if that is given."""
+    if output is not None:
+        made.save(output)
+    kind = kind_of(source)
+    if kind == "path" and output is not None:
+        return os.fspath(output)
+    return made.to_kind(kind)

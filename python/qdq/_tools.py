@@ -1,0 +1,544 @@
+"""The other commands: optimize, check, inspect, import_plan, strip, compare, bench."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import _core, errors
+from ._core import Job, Options, Path, Progress, Shapes, read
+from ._data import open_data
+from ._engines import Engine, Session, threads_of
+from ._model import Model, open_model
+from ._plan import Plan, Target, hand_over
+from ._qdq import ffi, lib
+from ._quantize import TARGET_OF_ENGINE, html_table, plain, plot_bars
+from ._records import (
+    CompareReport,
+    EngineCheck,
+    Finding,
+    LayerError,
+    LayerReport,
+    OptimizeReport,
+    OutputDifference,
+    TargetCheck,
+    Times,
+)
+
+OPTIMIZE = {
+    "passes": "passes",
+    "no_fold": "no_fold",
+    "fold_only": "fold_only",
+    "fold_input_bytes": "fold_input_bytes",
+    "fold_output_bytes": "fold_output_bytes",
+    "growth_budget": "growth_bytes",
+    "verify_each": "verify_each",
+}
+
+
+class OptimizeResult:
+    """What `optimize` made.
+
+    Attributes
+    ----------
+    model
+        The optimized model, as the kind of object that was given.
+    report : OptimizeReport
+        Changes of each pass, and why it left candidates alone.
+    """
+
+    def __init__(self, model: Any, report: OptimizeReport) -> None:
+        self.model, self.report = model, report
+
+    def __repr__(self) -> str:
+        r = self.report
+        return f"<qdq.OptimizeResult: {r.nodes_before} nodes -> {r.nodes_after}, {r.changes} changes>"
+
+    def _repr_html_(self) -> str:
+        return html_table([(p.pass_, f"{p.changes} changes") for p in self.report.passes if p.changes])
+
+
+def optimize(
+    model: Any,
+    *,
+    output: Path | None = None,
+    target: Target | Path | Mapping[str, Any] | None = None,
+    passes: str | None = None,
+    freeze_inputs: bool = False,
+    no_fold: Sequence[str] | None = None,
+    fold_only: Sequence[str] | None = None,
+    fold_input_bytes: int | None = None,
+    fold_output_bytes: int | None = None,
+    growth_budget: int | None = None,
+    check: Any = None,
+    tolerance: float = 0,
+    samples: int = 0,
+    threads: int = 0,
+    shape: Shapes | None = None,
+    set_shape: Shapes | None = None,
+    engine: str | Engine = "ort",
+    verify_each: bool = False,
+    progress: Progress = False,
+) -> OptimizeResult:
+    """Cleans, folds and fuses; what the model computes and its Q/DQ stay.
+
+    Parameters
+    ----------
+    model
+        See `Model`. It is not changed; the result is of the same kind.
+    target
+        Adds the passes that this target asks for.
+    passes
+        Names of passes and groups, separated by commas (docs/passes.md).
+    check
+        Samples on which both models must agree, in a form of `quantize`'s `calib`.
+    tolerance
+        Allowed difference as a share of an output's range; 0: by type.
+
+    Raises
+    ------
+    UnsupportedError
+        With `check`: the optimized model computes something else.
+
+    Examples
+    --------
+    >>> qdq.optimize("model.onnx", output="model.opt.onnx").report.changes
+    """
+    given = dict(locals())
+    job = Job(progress)
+    original = open_model(model)
+    work = original.set_shapes(set_shape) if set_shape else Model(original)
+    before = Model(work) if check is not None else None
+    options = Options("qdq_optimize_opts", job)
+    options.fill(OPTIMIZE, given)
+    if freeze_inputs:
+        options.set("passes", f"freeze-inputs,{passes or 'default'}")
+    for name in ("fold_input_bytes", "fold_output_bytes"):
+        if given[name] == 0:
+            options.set(name, 1)  # in C, 0 stands for the default
+    rules = Target(target) if target is not None else None
+    options.set("target", rules.c if rules is not None else None)
+    out = ffi.new("qdq_optimize_report **")
+    job.run(lib.qdq_model_optimize, work.c, options.c, out)
+    try:
+        report = read(out[0])
+    finally:
+        lib.qdq_optimize_report_free(out[0])
+    if before is not None:
+        same = compare_same(before, work, given, job)
+        if not same[0]:
+            raise errors.UnsupportedError(f"the optimized model computes something else: {same[1]}")
+    return OptimizeResult(hand_over(work, model, output), report)
+
+
+def compare_same(a: Model, b: Model, given: Mapping[str, Any], job: Job) -> tuple[bool, str]:
+    engine = given["engine"]
+    own = engine if isinstance(engine, Engine) else Engine(engine, job=job)
+    data = open_data(given["check"], a, job, given, None, given["samples"], "check")
+    options = Options("qdq_compare_opts", job)
+    options.set("threads", threads_of(given["threads"]))
+    options.set("shapes", given["shape"])
+    found = ffi.new("qdq_same_result *")
+    try:
+        job.run(
+            lib.qdq_compare_same,
+            own.c,
+            a.c,
+            b.c,
+            data.c,
+            options.c,
+            float(given["tolerance"]),
+            found,
+        )
+        return bool(found.same), _core.text(found.why)
+    finally:
+        lib.qdq_free(found.compared)
+        data.close()
+        if own is not engine:
+            own.close()
+
+
+# --- check ----------------------------------------------------------------------------------------
+
+
+class CheckResult:
+    """What `check` found.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        What is wrong with the model, its quantization aside.
+    target_check : TargetCheck or None
+        Q/DQ that are wrong or do not fuse on the target.
+    engine_check : EngineCheck or None
+        Whether the engine computes what the model defines.
+    """
+
+    def __init__(
+        self,
+        findings: tuple[Finding, ...],
+        target_check: TargetCheck | None,
+        engine_check: EngineCheck | None,
+    ) -> None:
+        self.findings = findings
+        self.target_check = target_check
+        self.engine_check = engine_check
+
+    @property
+    def ok(self) -> bool:
+        """No error was found. Costs and warnings are no errors."""
+        return not (
+            any(f.is_error for f in self.findings)
+            or (self.target_check is not None and self.target_check.n_errors > 0)
+            or (self.engine_check is not None and self.engine_check.verdict == "wrong")
+        )
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __repr__(self) -> str:
+        n = len(self.findings) + (len(self.target_check.findings) if self.target_check else 0)
+        return f"<qdq.CheckResult: {'ok' if self.ok else 'errors'}, {n} findings>"
+
+    def _repr_html_(self) -> str:
+        rows = [("error" if f.is_error else "warning", f.text) for f in self.findings]
+        if self.target_check is not None:
+            rows += [(f.kind, f"{f.op} {f.node}: {f.why}") for f in self.target_check.findings]
+        return html_table(rows or [("ok", "nothing was found")])
+
+
+def check(
+    model: Any,
+    *,
+    target: Target | Path | Mapping[str, Any] | None = None,
+    engine: str | Engine | None = None,
+    data: Any = None,
+    threads: int = 0,
+    cpu: str | None = None,
+    shape: Shapes | None = None,
+    progress: Progress = False,
+) -> CheckResult:
+    """Verifies a model, and what an engine makes of its Q/DQ.
+
+    Parameters
+    ----------
+    target
+        Find Q/DQ that are wrong or do not fuse by these rules.
+    engine
+        Measure this on an engine, and ask whether it computes what the model defines.
+    data
+        Samples for `engine`, in a form of `quantize`'s `calib`; None: random.
+
+    Examples
+    --------
+    >>> assert qdq.check("model.qdq.onnx", target="ort-cpu")
+    """
+    given = dict(locals())
+    job = Job(progress)
+    own = open_model(model)
+    findings = own.check()
+    if any(f.is_error for f in findings) or (target is None and engine is None):
+        return CheckResult(findings, None, None)
+    runner = engine if isinstance(engine, Engine) or engine is None else Engine(engine, job=job)
+    try:
+        if target is None and runner is not None:
+            target = TARGET_OF_ENGINE.get(runner.name, "ort-cpu")
+        options = Options("qdq_check_opts", job)
+        options.set("engine", runner.c if runner is not None else None)
+        options.set("shapes", shape, "shape")
+        options.set("threads", threads_of(threads))
+        options.set("cpu", cpu)
+        assert target is not None
+        rules = Target(target)
+        out = ffi.new("qdq_target_check **")
+        job.run(lib.qdq_model_check_target, own.c, rules.c, options.c, out)
+        try:
+            checked = read(out[0])
+        finally:
+            lib.qdq_free(out[0])
+        verified = verify(own, runner, given, job) if runner is not None and runner.runs else None
+        return CheckResult(findings, checked, verified)
+    finally:
+        if runner is not None and runner is not engine:
+            runner.close()
+
+
+def verify(model: Model, engine: Engine, given: Mapping[str, Any], job: Job) -> EngineCheck:
+    data = given["data"] if given["data"] is not None else "random:0"
+    samples = open_data(data, model, job, given, argument="data")
+    options = Options("qdq_verify_opts", job)
+    options.set("threads", threads_of(given["threads"]))
+    options.set("shapes", given["shape"], "shape")
+    found = ffi.new("qdq_verify_result *")
+    reference = Engine("ort", job=job) if engine.name not in ("ort", "sim") else None
+    options.set("reference", reference.c if reference is not None else None)
+    try:
+        job.run(lib.qdq_verify_engine, model.c, engine.c, samples.c, options.c, found)
+    finally:
+        samples.close()
+        if reference is not None:
+            reference.close()
+    checked: EngineCheck = read(found)
+    return checked
+
+
+# --- inspect, import, strip -----------------------------------------------------------------------
+
+
+def inspect(model: Any) -> dict[str, Any]:
+    """What a model holds: counts, inputs, outputs, Q/DQ (docs/cli.md, ``inspect``).
+
+    Examples
+    --------
+    >>> qdq.inspect("model.onnx")["nodes"]
+    """
+    own = open_model(model)
+    text = _core.take_text(lib.qdq_model_inspect, own.c, lib.QDQ_VIEW_JSON)
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def import_plan(
+    model: Any, *, encodings: Path | None = None, bounds: str | None = None
+) -> Plan:
+    """The quantization that a model has, as a plan for the model without it.
+
+    Parameters
+    ----------
+    encodings
+        Take it from this file of AIMET for the float model instead.
+    bounds
+        Relu and Clip that a quantizer removed: ``"auto"``, ``"restore"``, ``"leave"``.
+    """
+    own = open_model(model)
+    job = Job()
+    options = Options("qdq_import_opts", job)
+    options.set("bounds", bounds)
+    out = ffi.new("qdq_plan **")
+    if encodings is not None:
+        path = _core.encode(encodings)
+        job.run(lib.qdq_plan_load_encodings, path, own.c, options.c, out)
+    else:
+        job.run(lib.qdq_plan_import, own.c, options.c, out, ffi.NULL)
+    return Plan._of(out[0])
+
+
+def strip(model: Any, *, output: Path | None = None, bounds: str | None = None) -> Any:
+    """The model without Q/DQ, as the same kind of object. What had to stay is logged."""
+    own = open_model(model)
+    job = Job()
+    options = Options("qdq_import_opts", job)
+    options.set("bounds", bounds)
+    out, left = ffi.new("qdq_model **"), ffi.new("size_t *")
+    job.run(lib.qdq_model_strip, own.c, options.c, out, left)
+    return hand_over(Model._of(out[0], own), model, output)
+
+
+# --- compare and bench ----------------------------------------------------------------------------
+
+
+class CompareResult:
+    """How far the outputs of two models are apart.
+
+    Attributes
+    ----------
+    report : CompareReport
+        All outputs.
+    layers : LayerReport or None
+        The error that each layer introduces, with ``per_layer=True``.
+    """
+
+    def __init__(self, report: CompareReport, layers: LayerReport | None) -> None:
+        self.report, self.layers = report, layers
+
+    @property
+    def outputs(self) -> tuple[OutputDifference, ...]:
+        """Each output."""
+        return self.report.outputs
+
+    @property
+    def sqnr_db(self) -> float:
+        """SQNR in dB of the worst output; infinity where all are equal."""
+        return self.report.worst_db
+
+    def __repr__(self) -> str:
+        return (
+            f"<qdq.CompareResult: SQNR {self.sqnr_db:.2f} dB, {len(self.outputs)} outputs, "
+            f"{self.report.samples} samples>"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table([(o.name, f"{o.sqnr_db:.2f} dB") for o in self.outputs])
+
+    def plot(self, ax: Any = None, *, most: int = 30) -> Any:
+        """Draws the errors of layers, or the SQNR of outputs, with matplotlib."""
+        if self.layers is not None:
+            worst: Sequence[LayerError] = self.layers.layers[:most]
+            return plot_bars({e.node: e.error for e in worst}, "relative error", ax)
+        finite = {o.name: o.sqnr_db for o in self.outputs if math.isfinite(o.sqnr_db)}
+        return plot_bars(finite, "SQNR, dB", ax)
+
+
+def compare(
+    a: Any,
+    b: Any,
+    *,
+    data: Any = None,
+    per_layer: bool = False,
+    labels: Any = None,
+    fake_quant: bool = False,
+    samples: int = 0,
+    threads: int = 0,
+    image_size: tuple[int, int] | None = None,
+    mean: float | Sequence[float] | None = None,
+    std: float | Sequence[float] | None = None,
+    layout: str = "auto",
+    channel_order: str = "auto",
+    shape: Shapes | None = None,
+    engine: str | Engine = "ort",
+    progress: Progress = False,
+) -> CompareResult:
+    """Runs two models on the same samples and measures how far their outputs are apart.
+
+    Parameters
+    ----------
+    a, b
+        Models; see `Model`. `a` is the reference.
+    data
+        Samples, in a form of `quantize`'s `calib`; None: random.
+    per_layer
+        Also the error that each layer of `b` introduces.
+    fake_quant
+        Compute Q/DQ in float: what the graph defines, not what the engine makes of it.
+
+    Examples
+    --------
+    >>> qdq.compare("model.onnx", "model.qdq.onnx", data="test.npz").sqnr_db
+    """
+    given = dict(locals())
+    job = Job(progress)
+    one, two = open_model(a), open_model(b)
+    runner = engine if isinstance(engine, Engine) else Engine(engine, job=job)
+    source = None
+    try:
+        chosen = data if data is not None else "random:0"
+        source = open_data(chosen, one, job, given, labels, samples, "data")
+        options = Options("qdq_compare_opts", job)
+        options.set("threads", threads_of(threads))
+        options.set("shapes", shape, "shape")
+        options.set("fake_quant", fake_quant)
+        args = (runner.c, one.c, two.c, source.c, options.c)
+        out = ffi.new("qdq_compare_result **")
+        job.run(lib.qdq_compare, *args, out)
+        report = take(out)
+        layers = None
+        if per_layer:
+            found = ffi.new("qdq_compare_layers_result **")
+            job.run(lib.qdq_compare_layers, *args, found)
+            layers = take(found)
+        return CompareResult(report, layers)
+    finally:
+        if source is not None:
+            source.close()
+        if runner is not engine:
+            runner.close()
+
+
+def take(out: Any) -> Any:
+    """A result in one block, which is freed."""
+    try:
+        return read(out[0])
+    finally:
+        lib.qdq_free(out[0])
+
+
+@dataclasses.dataclass(frozen=True)
+class BenchResult:
+    """Latencies of models that were timed in turns."""
+
+    #: in the order of the arguments; `speedup` is against the first
+    models: tuple[Times, ...]
+
+    @property
+    def median_ms(self) -> tuple[float, ...]:
+        """Median latency of each model in ms."""
+        return tuple(m.median_ms for m in self.models)
+
+    @property
+    def speedup(self) -> float:
+        """Latency of the first model / latency of the last one."""
+        return self.models[-1].speedup
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """All numbers, for JSON."""
+        found: dict[str, Any] = plain(self)
+        return found
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the latencies with matplotlib."""
+        return plot_bars({f"model {i}": m.median_ms for i, m in enumerate(self.models)}, "ms", ax)
+
+
+def bench(
+    *models: Any,
+    data: Any = None,
+    rounds: int = 0,
+    warmup: int = 0,
+    threads: int = 1,
+    seed: int = 0,
+    max_ms: float = 0,
+    shape: Shapes | None = None,
+    engine: str | Engine = "ort",
+    progress: Progress = False,
+) -> BenchResult:
+    """Times models in turns, so that drift of the machine hits all alike.
+
+    Parameters
+    ----------
+    *models
+        One or more; see `Model`.
+    data
+        The first sample is the input of all; None: random values.
+    rounds
+        0: as many as 2 s allow, at least 20.
+    max_ms
+        End after this time; 0: no limit.
+
+    Examples
+    --------
+    >>> qdq.bench("model.onnx", "model.qdq.onnx").speedup
+    """
+    if not models:
+        raise TypeError("bench: found no model, expected one or more")
+    job = Job(progress)
+    own = [open_model(m) for m in models]
+    runner = engine if isinstance(engine, Engine) else Engine(engine, job=job)
+    options = Options("qdq_bench_opts", job)
+    for name in ("rounds", "warmup", "seed"):
+        options.set(name, locals()[name])
+    options.set("max_ms", float(max_ms))
+    sessions: list[Session] = []
+    source = None
+    try:
+        if data is not None:
+            source = open_data(data, own[0], job, {"shape": shape}, argument="data")
+            inputs, n = ffi.new("qdq_named_array const **"), ffi.new("size_t *")
+            job.run(lib.qdq_data_get, source.c, 0, inputs, n)
+            options.c.inputs, options.c.n_inputs = inputs[0], n[0]
+        for m in own:
+            sessions.append(Session(runner, m, job, threads_of(threads), shape))
+        out = ffi.new("qdq_bench_model[]", len(own))
+        at = ffi.new("qdq_session *[]", [s.c for s in sessions])
+        job.run(lib.qdq_bench, at, len(own), options.c, out)
+        return BenchResult(tuple(read(out[i]) for i in range(len(own))))
+    finally:
+        for s in sessions:
+            s.__exit__()
+        if source is not None:
+            source.close()
+        if runner is not engine:
+            runner.close()

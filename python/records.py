@@ -1,0 +1,173 @@
+"""Structs of the public headers that are results -> Python classes with the same members and notes."""
+
+from __future__ import annotations
+
+import keyword
+import re
+
+# Structs, in an order in which each follows those that it holds.
+STRUCTS = {
+    "qdq_finding": "Finding",
+    "qdq_target_finding": "TargetFinding",
+    "qdq_target_check": "TargetCheck",
+    "qdq_compare_tensor": "OutputDifference",
+    "qdq_compare_result": "CompareReport",
+    "qdq_compare_layer": "LayerError",
+    "qdq_compare_layers_result": "LayerReport",
+    "qdq_verify_result": "EngineCheck",
+    "qdq_bench_model": "Times",
+    "qdq_refusal": "Refusal",
+    "qdq_pass_report": "PassReport",
+    "qdq_optimize_report": "OptimizeReport",
+    "qdq_plan_count": "PlanCount",
+    "qdq_plan_summary": "PlanSummary",
+    "qdq_goal_step": "GoalStep",
+    "qdq_goal_layer": "GoalLayer",
+    "qdq_goal_seconds": "GoalSeconds",
+    "qdq_goal_result": "GoalReport",
+    "qdq_target_difference": "TargetDifference",
+    "qdq_why_note": "WhyNote",
+    "qdq_tune_unsaid": "Unsaid",
+    "qdq_tune_baseline": "Baseline",
+    "qdq_tune_overruled": "Overruled",
+    "qdq_tune_typed": "TypeChange",
+    "qdq_tune_point": "ParetoPoint",
+    "qdq_tune_accuracy": "TunedAccuracy",
+    "qdq_tune_other_dims": "OtherDims",
+    "qdq_tune_result": "TuneReport",
+    "qdq_tune_live": "TuneProgress",
+}
+
+NUMBERS = {
+    "bool": "bool",
+    "int": "int",
+    "unsigned": "int",
+    "size_t": "int",
+    "int64_t": "int",
+    "uint64_t": "int",
+    "double": "float",
+}
+
+# Arrays whose length is not n_NAME.
+LENGTHS = {"findings": "n", "left_float": "n_left", "at": "n"}
+
+HEAD = '''"""Results of the library: made from include/qdq/*.h by declare.py. Do not edit."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """What a function found. Members are those of the C struct with the same notes."""
+
+    def __repr__(self) -> str:
+        shown = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, (tuple, Record)):
+                value = f"<{len(value)}>" if isinstance(value, tuple) else "<...>"
+            elif isinstance(value, float):
+                value = f"{value:.4g}"
+            else:
+                value = repr(value)
+            shown.append(f"{field.name}={value}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+'''
+
+MEMBER = re.compile(r"((?:\s*/\*(?:(?!\*/).)*\*/)*)\s*([^;/]+);((?:[ \t]*/\*(?:(?!\*/).)*\*/)?)", re.S)
+
+
+def note_of(*parts: str) -> str:
+    text = " ".join(re.sub(r"\n\s*\* ?", " ", " ".join(parts)).split())
+    return re.sub(r"\s*\*/\s*/\*\s*|/\*\s*|\s*\*/", " ", text).strip()
+
+
+def split_member(text: str) -> list[tuple[str, str, bool]]:
+    """(type, name, is array of chars) for each name that a declaration has."""
+    text = " ".join(text.split())
+    kind, rest = re.match(r"((?:const |unsigned |struct )*\w+)(.*)", text).groups()  # type: ignore
+    if kind in ("const unsigned", "unsigned"):
+        kind = "unsigned"
+    out = []
+    for part in rest.split(","):
+        stars = part.count("*")
+        array = re.search(r"\[(\w+)\]", part)
+        name = re.sub(r"\[.*", "", part).replace("*", "").replace("const", "").strip()
+        plain = kind.replace("const ", "").strip()
+        if plain == "char" and (stars == 1 or array):
+            out.append(("str", name, False))
+        elif plain == "char" and stars == 2:
+            out.append(("str", name, True))
+        else:
+            out.append((plain, name, stars > 0 or array is not None))
+    return out
+
+
+def python_type(kind: str, many: bool, enums: set[str]) -> str | None:
+    if kind == "str" or kind in enums:
+        base = "str"
+    elif kind in NUMBERS:
+        base = NUMBERS[kind]
+    elif kind in STRUCTS:
+        base = STRUCTS[kind]
+    else:
+        return None
+    return f"tuple[{base}, ...]" if many else base
+
+
+def members_of(body: str, enums: set[str]) -> list[tuple[str, str, str]]:
+    """(name, type, note), counts of arrays left out."""
+    found = []
+    arrays = set()
+    for before, text, behind in MEMBER.findall(re.sub(r"/\* ---.*?\*/", "", body)):
+        for kind, name, many in split_member(text):
+            found.append((kind, name, many, note_of(before, behind)))
+            if many:
+                arrays.add(name)
+    out = []
+    names = {name for _, name, _, _ in found}
+    lengths = {LENGTHS.get(name, f"n_{name}") for name in arrays}
+    for kind, name, many, note in found:
+        if name in ("size", "ctx") or name in lengths:
+            continue
+        typed = python_type(kind, many, enums)
+        if typed is None:
+            continue
+        if many and kind in STRUCTS and LENGTHS.get(name, f"n_{name}") not in names:
+            typed = f"{STRUCTS[kind]} | None"  # a pointer to one
+        out.append((name + "_" * keyword.iskeyword(name), typed, note))
+    return out
+
+
+def write(headers: str) -> str:
+    enums = set(re.findall(r"typedef enum (\w+)", headers))
+    bodies = dict(
+        (name, body)
+        for name, body in re.findall(r"(?:typedef )?struct (\w+) \{(.*?)\n\}[ \w]*;", headers, re.S)
+    )
+    out = [HEAD]
+    for struct, name in STRUCTS.items():
+        out.append(f"\n\n@dataclasses.dataclass(frozen=True, repr=False)\nclass {name}(Record):")
+        out.append(f'    """``{struct}``."""\n')
+        for member, kind, note in members_of(bodies[struct], enums):
+            for line in wrap(note):
+                out.append(f"    #: {line}")
+            out.append(f"    {member}: {kind}")
+    out.append("\n\nCLASSES: dict[str, type[Record]] = {")
+    out += [f'    "{struct}": {name},' for struct, name in STRUCTS.items()]
+    out.append("}\n\nLENGTHS: dict[str, str] = {")
+    out += [f'    "{name}": "{length}",' for name, length in LENGTHS.items()]
+    out.append("}\n")
+    return "\n".join(out)
+
+
+def wrap(text: str) -> list[str]:
+    lines: list[str] = []
+    for word in text.split():
+        if lines and len(lines[-1]) + len(word) < 92:
+            lines[-1] += " " + word
+        else:
+            lines.append(word)
+    return lines
