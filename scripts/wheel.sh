@@ -45,7 +45,7 @@ cmake_library() { # cmake_library FOLDER OPTION...
     shift
     quietly cmake -G Ninja -S "$folder" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF \
-        -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR="$prefix/lib" "$@"
+        -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR:STRING=lib "$@"
     quietly cmake --build "$folder/build"
     quietly cmake --install "$folder/build"
 }
@@ -106,4 +106,7 @@ PKG_CONFIG_PATH=$prefix/lib/pkgconfig quietly "$python" -m build --wheel --no-is
     -Ccmake.define.QDQ_STATIC_LIBRARIES=ON "-Ccmake.define.QDQ_LICENCES=$root/licences" .
 PATH=$root/venv/bin:$PATH quietly "$python" -m auditwheel repair --plat "manylinux_2_34_$(uname -m)" \
     --wheel-dir "$build/dist" "$root"/raw/*.whl
-say "$(ls "$build"/dist/*.whl)"
+wheel=$(ls "$build"/dist/*.whl)
+others=$("$python" -m zipfile -l "$wheel" | sed -n 's/^\(qdq\.libs\/[^ ]*\).*/\1/p' | grep -v libgomp || true)
+[ -z "$others" ] || die "expected no shared library but libgomp in the wheel, found $others"
+say "$wheel"

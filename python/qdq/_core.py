@@ -108,7 +108,7 @@ def read_member(value: Any, kind: Any, n: int | None) -> Any:
         return read(value)
     if kind.kind == "array" and kind.item.cname == "char":
         return text(value)
-    if kind.kind == "pointer" and kind.item.cname in ("char", "char const") and n is None:
+    if kind.kind == "pointer" and kind.item.cname == "char" and n is None:
         return text(value)
     if kind.kind in ("pointer", "array"):
         if n is None:
@@ -318,11 +318,12 @@ class Options:
             return value
         if kind.kind == "enum":
             return enum_value(kind, value)
-        if kind.cname in ("char const *", "char *"):
+        name = kind.cname.removeprefix("struct ")
+        if name == "char *":
             return self.hold(ffi.new("char[]", encode(value)))
-        if kind.cname == "char const * const *":
+        if name == "char * *":
             return self.texts(value)
-        if kind.cname == "qdq_input_shape const *":
+        if name == "qdq_input_shape *":
             return self.shapes(value)
         if kind.cname == "_Bool":
             if not isinstance(value, (bool, int)) or value not in (0, 1):
@@ -373,8 +374,13 @@ def enum_value(kind: Any, value: Any) -> int:
 def expected(kind: Any) -> str:
     if kind.kind == "enum":
         return "expected one of " + ", ".join(repr(enum_name(kind, n)) for n in sorted(kind.elements))
-    words = {"char const *": "a text or a path", "_Bool": "True or False", "double": "a number"}
-    words["char const * const *"] = "a list of texts"
-    words["qdq_input_shape const *"] = "a dict of shapes, as {'x': (1, 3, 224, 224)}"
-    word = words.get(kind.cname, "a number" if kind.kind == "array" else "a whole number")
+    words = {
+        "char *": "a text or a path",
+        "char * *": "a list of texts",
+        "_Bool": "True or False",
+        "double": "a number",
+        "qdq_input_shape *": "a dict of shapes, as {'x': (1, 3, 224, 224)}",
+    }
+    other = "numbers" if kind.kind == "array" else "a whole number"
+    word = words.get(kind.cname.removeprefix("struct "), other)
     return f"expected {word}"
