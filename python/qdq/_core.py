@@ -10,6 +10,7 @@ import logging
 import os
 import queue
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -121,12 +122,13 @@ def enum_name(kind: Any, number: int) -> str:
     """The library's name of a value, or what the names of the enumeration do not share."""
     names = dict(kind.elements)
     namer = getattr(lib, f"{kind.cname.removeprefix('enum ')}_name", None)
-    name = text(namer(number)) if namer is not None else ""
-    if name:
-        return name
+    known = text(namer(number)) if namer is not None else ""
+    if known:
+        return known
     shared = os.path.commonprefix(list(names.values()))
     shared = shared[: shared.rfind("_") + 1]
-    return names[number].removeprefix(shared).lower().replace("_", "-")
+    name: str = names[number].removeprefix(shared).lower().replace("_", "-")
+    return name
 
 
 # --- callbacks ------------------------------------------------------------------------------------
@@ -254,7 +256,7 @@ def bar() -> Callable[[str, int, int], object]:
     return Bar()
 
 
-@ffi.def_extern()
+@ffi.def_extern()  # type: ignore[untyped-decorator]
 def qdq_job_log_python(ctx: Any, level: int, line: Any) -> None:
     job: Job = ffi.from_handle(ctx)
     said = text(line)
@@ -263,7 +265,7 @@ def qdq_job_log_python(ctx: Any, level: int, line: Any) -> None:
         job.ask(lambda: logger.log(number, "%s", said))
 
 
-@ffi.def_extern()
+@ffi.def_extern()  # type: ignore[untyped-decorator]
 def qdq_job_progress_python(ctx: Any, stage: Any, done: int, total: int) -> None:
     job: Job = ffi.from_handle(ctx)
     name = text(stage)
@@ -275,6 +277,9 @@ def qdq_job_progress_python(ctx: Any, stage: Any, done: int, total: int) -> None
 # --- options --------------------------------------------------------------------------------------
 
 
+KEPT: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
+
+
 class Options:
     """A struct of options with its defaults, and whatever of Python it points into."""
 
@@ -282,7 +287,8 @@ class Options:
         self.name = type_name
         self.c = ffi.new(f"{type_name} *")
         getattr(lib, f"{type_name}_python_init")(self.c)
-        self.keep: list[Any] = [self.c, job]
+        self.keep: list[Any] = [job]
+        KEPT[self.c] = self.keep  # as long as the struct, which may outlive this object
         if job is not None:
             self.c.job = job.c
 

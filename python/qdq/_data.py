@@ -122,7 +122,7 @@ def write_samples(source: Any, model: Model, folder: str, argument: str) -> str:
     if isinstance(source, Mapping):
         arrays = {name: as_array(value) for name, value in source.items()}
         path = os.path.join(folder, "samples.npz")
-        np.savez(path, **check_sample(arrays, inputs, argument))  # type: ignore[arg-type]
+        np.savez(path, **check_sample(arrays, inputs, argument))
         return path
     inner = os.path.join(folder, "samples")
     os.mkdir(inner)
@@ -130,7 +130,7 @@ def write_samples(source: Any, model: Model, folder: str, argument: str) -> str:
     for sample in iterate(source, argument):
         arrays = check_sample(named(sample, inputs, f"{argument}: sample {count}"), inputs,
                               f"{argument}: sample {count}")
-        np.savez(os.path.join(inner, f"{count:09}.npz"), **arrays)  # type: ignore[arg-type]
+        np.savez(os.path.join(inner, f"{count:09}.npz"), **arrays)
         count += 1
     if count == 0:
         raise errors.FormatError(f"{argument}: found no samples, expected one or more")

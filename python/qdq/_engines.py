@@ -199,7 +199,7 @@ def threads_of(threads: int) -> int:
 @functools.cache
 def engine_names() -> Sequence[str]:
     """The engines that this build knows."""
-    names = []
+    names: list[str] = []
     while (name := lib.qdq_engine_name(len(names), ffi.NULL)) != ffi.NULL:
         names.append(_core.text(name))
     return tuple(names)

@@ -81,10 +81,10 @@ def from_model(model: Any) -> Any:
 
     data, size = ffi.new("void **"), ffi.new("size_t *")
     blocks, n = ffi.new("qdq_block **"), ffi.new("size_t *")
-    call(lib.qdq_model_to_blocks, model.c, LEAST, data, size, blocks, n)
+    owner = type(model)(model)  # lives on when the model is closed
+    call(lib.qdq_model_to_blocks, owner.c, LEAST, data, size, blocks, n)
     try:
         proto = onnx.ModelProto.FromString(bytes(ffi.buffer(data[0], size[0])))
-        owner = model.c
         arrays = {
             text(b.location): np.asarray(Memory(owner, b.data, b.bytes))
             for b in (blocks[0][i] for i in range(n[0]))

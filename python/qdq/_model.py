@@ -124,7 +124,8 @@ class Model:
         return self._ios(lib.qdq_model_output)
 
     def _ios(self, get: Any) -> tuple[Io, ...]:
-        io, found = ffi.new("qdq_io *"), []
+        io = ffi.new("qdq_io *")
+        found: list[Io] = []
         while get(self.c, len(found), io):
             found.append(io_of(io))
         return tuple(found)

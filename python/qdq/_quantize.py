@@ -435,8 +435,8 @@ class Quantizing:
             return False
         _core.raise_for(status, err)
         try:
-            self.result.goal = read(found[0])
-            self.result.compared = self.result.goal.compared  # type: ignore[union-attr]
+            goal_report: GoalReport = read(found[0])
+            self.result.goal, self.result.compared = goal_report, goal_report.compared
             if not self.search_ends and found[0].limit_s > 0:
                 self.search_ends = now + float(found[0].limit_s)
         finally:

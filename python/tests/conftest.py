@@ -1,0 +1,46 @@
+"""What the tests of the Python package share."""
+
+from __future__ import annotations
+
+import hashlib
+import pathlib
+
+import numpy as np
+import pytest
+
+import qdq
+
+ROOT = pathlib.Path(__file__).parents[2]
+DIGITS = ROOT / "tests/models/digits"
+
+
+@pytest.fixture
+def cnn() -> str:
+    return str(DIGITS / "digits_cnn.onnx")
+
+
+@pytest.fixture
+def calib() -> str:
+    return str(DIGITS / "digits_calib.npz")
+
+
+@pytest.fixture
+def images(calib: str) -> np.ndarray:
+    return np.load(calib)["x"]
+
+
+@pytest.fixture(scope="session")
+def quantized(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("quantized") / "model.onnx"
+    calib = str(DIGITS / "digits_calib.npz")
+    qdq.quantize(DIGITS / "digits_cnn.onnx", calib=calib, bench=False, output=path)
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def ort() -> qdq.Engine:
+    return qdq.Engine("ort")
+
+
+def hash_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

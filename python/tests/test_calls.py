@@ -1,0 +1,203 @@
+"""Long calls: progress, signals, threads, exceptions of callbacks, the end of the interpreter."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import qdq
+
+SLOW_MODEL = str(os.path.join(os.path.dirname(__file__), "../../tests/models/digits/digits_vit.onnx"))
+
+
+def run_python(code: str, timeout: float = 60, **options):
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def test_progress_is_called_on_the_thread_of_the_caller(cnn, calib):
+    seen = []
+
+    def progress(stage, done, total):
+        seen.append((threading.current_thread(), stage, done, total))
+
+    qdq.quantize(cnn, calib=calib, bench=False, progress=progress)
+    assert seen and {s[0] for s in seen} == {threading.main_thread()}
+    assert all(isinstance(s[1], str) and s[2] >= 0 for s in seen)
+
+
+def test_an_exception_in_progress_comes_out_unchanged(cnn, calib):
+    mine = KeyError("mine")
+
+    def progress(stage, done, total):
+        raise mine
+
+    with pytest.raises(KeyError) as caught:
+        qdq.quantize(cnn, calib=calib, bench=False, progress=progress)
+    assert caught.value is mine
+
+
+def test_an_exception_in_a_log_handler_comes_out_unchanged(cnn, images):
+    import logging
+
+    class Mine(Exception):
+        pass
+
+    class Bad(logging.Handler):
+        def handle(self, record):
+            raise Mine
+
+    logger, bad = logging.getLogger("qdq"), Bad()
+    logger.addHandler(bad)
+    try:
+        with pytest.raises(Mine):
+            qdq.quantize(cnn, calib={"x": images[:2]}, samples=9, bench=False)
+    finally:
+        logger.removeHandler(bad)
+
+
+def test_interrupt_stops_within_a_fifth_of_a_second():
+    code = f"""
+        import os, qdq, signal, threading, time
+        def interrupt():
+            time.sleep(1.5)
+            at.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        at = []
+        threading.Thread(target=interrupt, daemon=True).start()
+        try:
+            while True:
+                qdq.bench({SLOW_MODEL!r}, rounds=1000, warmup=3)
+        except KeyboardInterrupt as e:
+            print(type(e).__name__, time.monotonic() - at[0])
+        """
+    out, err = run_python(code).communicate(timeout=60)
+    name, seconds = out.split()
+    assert name in ("Cancelled", "KeyboardInterrupt"), err
+    assert float(seconds) < 0.2
+
+
+def test_a_handler_of_another_signal_runs_while_c_works():
+    def handler(number, frame):
+        raise TimeoutError("too long")
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        with pytest.raises(TimeoutError, match="too long"):
+            qdq.bench(SLOW_MODEL, rounds=1000000)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_two_threads_work_on_two_models(cnn, calib):
+    results, failures = [], []
+
+    def work(model):
+        try:
+            results.append(qdq.quantize(model, calib=calib, bench=False).model.to_bytes())
+        except BaseException as e:
+            failures.append(e)
+
+    threads = [threading.Thread(target=work, args=(cnn,)) for _ in range(2)]
+    for t in threads:
+        t.start()
+    counted = 0
+    while any(t.is_alive() for t in threads):
+        counted += 1  # this thread runs on: the GIL is released
+        time.sleep(0.001)
+    assert not failures and len(set(results)) == 1 and counted > 10
+
+
+def test_a_closed_engine_is_an_error(cnn):
+    engine = qdq.Engine("ort")
+    assert engine.name == "ort" and engine.version and engine.library
+    engine.close()
+    engine.close()
+    with pytest.raises(qdq.UsageError, match="closed"):
+        qdq.bench(cnn, engine=engine)
+    assert repr(engine) == "<qdq.Engine closed>"
+    with pytest.raises(TypeError, match="unexpected option of an engine: colour"):
+        qdq.Engine("ort", colour=3)
+
+
+def test_an_engine_serves_many_calls(cnn, ort):
+    assert qdq.compare(cnn, cnn, engine=ort, samples=2).report.samples == 2
+
+
+def test_a_missing_engine_says_how_to_get_it(cnn):
+    code = f"""
+        import qdq, qdq._engines
+        qdq._engines.package_folders = lambda: []
+        try:
+            qdq.Engine("openvino")
+        except qdq.EngineError as e:
+            print(e)
+        """
+    env = {k: v for k, v in os.environ.items() if not k.startswith("QDQ_")}
+    out, err = run_python(code, env=env).communicate(timeout=60)
+    assert "pip install openvino" in out, err
+
+
+def test_the_interpreter_may_end_while_c_works():
+    code = f"""
+        import qdq, threading, time, os
+        t = threading.Thread(target=lambda: qdq.bench({SLOW_MODEL!r}, rounds=1000000), daemon=True)
+        t.start()
+        time.sleep(1)
+        """
+    process = run_python(code)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+
+
+def test_a_fork_may_use_the_library_again(cnn):
+    qdq.Model(cnn).check()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if qdq.optimize(cnn).report.rounds > 0 else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def test_no_memory_is_lost_by_repeated_calls(cnn):
+    import resource
+
+    def work():
+        for _ in range(50):
+            qdq.optimize(qdq.Model(cnn).to_bytes())
+
+    work()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    work()
+    work()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8 * 1024
+
+
+def test_the_tool_is_in_the_package(cnn):
+    run = subprocess.run(
+        [sys.executable, "-m", "qdq", "inspect", cnn, "--json"], capture_output=True, text=True
+    )
+    assert run.returncode == 0 and '"opsets"' in run.stdout
+
+
+def test_arrays_are_not_changed(cnn, images):
+    images = images[:8].copy()
+    before = images.tobytes()
+    images.flags.writeable = False
+    qdq.quantize(cnn, calib={"x": images}, bench=False)
+    assert images.tobytes() == before
+    assert np.isfinite(images).all()

@@ -1,0 +1,247 @@
+"""quantize(): the same bytes as the tool, every kind of samples, goals, results."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pathlib
+import pickle
+import subprocess
+import warnings
+
+import numpy as np
+import pytest
+
+import qdq
+from conftest import DIGITS
+from qdq._engines import BIN, environment
+
+TEST = str(DIGITS / "digits_test.npz")
+
+
+def tool(*args: object) -> None:
+    program = str(BIN / "qdq")
+    subprocess.run([program, *map(str, args)], check=True, capture_output=True, env=environment())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"per_channel": False, "method": "percentile", "percentile": 99.9},
+        {"exclude": ["r1"], "samples": 100, "equalize": True},
+        {"format": "int16", "min_sqnr": 0, "symmetric": True},
+    ],
+)
+def test_the_same_options_give_the_bytes_of_the_tool(cnn, calib, tmp_path, options):
+    out, words = tmp_path / "tool.onnx", []
+    for name, value in options.items():
+        if name == "per_channel":
+            words.append("--per-tensor")
+        elif value is True:
+            words.append(f"--{name.replace('_', '-')}")
+        else:
+            words += [f"--{name.replace('_', '-')}", value[0] if isinstance(value, list) else value]
+    tool("quantize", cnn, "--calib", calib, "-o", out, "--no-bench", *words)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = qdq.quantize(cnn, calib=calib, bench=False, **options)
+    assert result.model.to_bytes() == out.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["digits_vit", "digits_convnext", "digits_qat_bn"])
+@pytest.mark.slow
+def test_other_models_give_the_bytes_of_the_tool(name, calib, tmp_path):
+    model, plan = DIGITS / f"{name}.onnx", tmp_path / "plan.json"
+    tool("quantize", model, "--calib", calib, "-o", tmp_path / "a.onnx", "--no-bench",
+         "--plan-out", plan)
+    times = qdq.Plan(plan) if "times" in json.loads(plan.read_text()) else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = qdq.quantize(model, calib=calib, bench=False, times=times)
+    assert result.model.to_bytes() == (tmp_path / "a.onnx").read_bytes()
+
+
+def test_samples_in_any_form_give_the_same_model(cnn, images):
+    images = images[:24]
+
+    class Reader:
+        def __init__(self):
+            self.rest = iter(images)
+
+        def get_next(self):
+            x = next(self.rest, None)
+            return None if x is None else {"x": x[None]}
+
+    class Tensor:
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **options):
+            return self.array.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    forms = [
+        {"x": images},
+        [{"x": x[None]} for x in images],
+        ({"x": x[None]} for x in images),
+        (list(images), lambda x: {"x": x[None].astype(np.float64)}),
+        Reader(),
+        [Tensor(x[None]) for x in images],
+    ]
+    models = {qdq.quantize(cnn, calib=f, bench=False, min_sqnr=0).model.to_bytes() for f in forms}
+    assert len(models) == 1
+
+
+@pytest.mark.parametrize(
+    ("calib", "error", "text"),
+    [
+        ({"y": np.zeros((2, 1, 16, 16), np.float32), "x": 1}, qdq.FormatError, "surplus array 'y'"),
+        ([{}], qdq.FormatError, "sample 0: found no array 'x', expected 'x'"),
+        ([], qdq.FormatError, "found no samples"),
+        (7, TypeError, "calib: found int, expected a path, a dict of arrays"),
+        ({"x": np.zeros((2, 1, 15, 16), np.float32)}, qdq.FormatError, "15"),
+        ({"x": np.full((2, 1, 16, 16), np.nan, np.float32)}, qdq.FormatError, "nan"),
+        ({"x": np.array(["a"])}, qdq.FormatError, "expected numbers"),
+        ("/no/such.npz", qdq.FileError, "/no/such.npz: No such file"),
+    ],
+)
+def test_wrong_samples_are_named(cnn, calib, error, text):
+    with pytest.raises(error, match="(?i)" + text):
+        qdq.quantize(cnn, calib=calib, bench=False)
+
+
+def test_a_generator_that_raises_in_the_middle_raises_its_own_exception(cnn, images):
+    class Mine(Exception):
+        pass
+
+    mine = Mine("mine")
+
+    def samples():
+        yield {"x": images[:1]}
+        raise mine
+
+    with pytest.raises(Mine) as caught:
+        qdq.quantize(cnn, calib=samples())
+    assert caught.value is mine
+
+
+def test_without_samples_only_the_placement_means_something(cnn):
+    result = qdq.quantize(cnn, bench=False)
+    assert result.plan.summary.placement_only
+    assert result.goal is None
+
+
+def test_the_result_has_what_was_measured(cnn, calib, tmp_path):
+    out = tmp_path / "q.onnx"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", qdq.SpeedWarning)
+        result = qdq.quantize(cnn, calib=calib, output=out)
+    assert result.model == str(out) and out.exists()
+    assert result.goal.reached and result.sqnr_db > 20
+    assert result.engine_check.verdict == "right"
+    assert result.speed.after.ci_low <= result.speedup <= result.speed.after.ci_high
+    assert "SQNR" in repr(result) and len(repr(result)) < 200
+    assert "Conv" in result._repr_html_()
+    json.dumps(result.report)
+
+
+def test_plans_compare_and_pickle_and_apply(cnn, calib, tmp_path):
+    one = qdq.quantize(cnn, calib=calib, bench=False, min_sqnr=0)
+    two = qdq.quantize(cnn, calib=calib, bench=False, min_sqnr=0, exclude=["r1"])
+    assert one.plan != two.plan and one.plan.summary.n_weights > two.plan.summary.n_weights
+    assert one.plan.diff(two.plan).startswith("--- plan")
+    assert one.plan.diff(qdq.Plan(one.plan)) == ""
+    assert pickle.loads(pickle.dumps(one.plan)) == one.plan
+    assert qdq.Plan(one.plan.to_dict()).summary == one.plan.summary
+    one.plan.save(tmp_path / "plan.json")
+    one.plan.save_ranges(tmp_path / "ranges.json")
+    again = qdq.Plan(tmp_path / "plan.json").apply(pathlib.Path(cnn))
+    assert again.to_bytes() == one.model.to_bytes()
+    assert qdq.import_plan(again).summary.n_weights == one.plan.summary.n_weights
+    with pytest.raises(qdq.FormatError):
+        qdq.Plan("{")
+
+
+def test_a_goal_that_was_given_and_is_missed_is_an_error_with_what_came_nearest(cnn, calib):
+    with pytest.raises(qdq.GoalNotReached, match="the goal is not reached") as caught:
+        qdq.quantize(cnn, calib=calib, min_sqnr=200, bench=False)
+    assert caught.value.nearest.model is not None
+    nearest = qdq.quantize(cnn, calib=calib, min_sqnr=200, best_effort=True, bench=False)
+    assert not nearest.goal.reached
+
+
+def test_accuracy_with_labels(cnn):
+    data = np.load(TEST)
+    calib = {"x": data["x"][:128]}
+    result = qdq.quantize(
+        cnn, calib=calib, labels=data["label"][:128], max_drop=0.01, bench=False
+    )
+    assert result.compared.accuracy_a > 0.9
+    assert qdq.quantize(cnn, calib=TEST, labels="label", max_drop=0.5, bench=False).goal.reached
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"method": "best"}, TypeError, "method: found 'best', expected one of 'default', 'max'"),
+        ({"exclude": 3}, TypeError, "exclude: found 3, expected a list of texts"),
+        ({"equalize": "yes"}, TypeError, "equalize: found 'yes', expected True or False"),
+        ({"percentile": 20}, qdq.UsageError, "percentile: found 20"),
+        ({"max_drop": 0.1}, qdq.UsageError, "max_drop without labels"),
+        ({"format": "int3"}, qdq.UsageError, "format: found 'int3', expected one of 'int8'"),
+        ({"target": "ort-gpu"}, qdq.UsageError, "ort-gpu"),
+        ({"target": 5}, TypeError, "target: found int"),
+        ({"shape": [1]}, TypeError, "shape: found"),
+        ({"optimize": False, "no_fold": ["Add"]}, qdq.UsageError, "conflicts with no_fold"),
+        ({"sqnr": False, "min_sqnr": 3}, qdq.UsageError, "min_sqnr where nothing is measured"),
+        ({"engine": "nothing"}, qdq.UsageError, "nothing"),
+    ],
+)
+def test_wrong_options_are_named(cnn, options, error, text):
+    with pytest.raises(error, match=text):
+        qdq.quantize(cnn, calib="random:0", bench=False, **options)
+
+
+def test_targets_are_names_files_and_dicts(tmp_path):
+    assert "ort-cpu" in qdq.Target.names()
+    target = qdq.Target("ort-cpu", activation__type="int8")
+    assert target != qdq.Target("ort-cpu")
+    assert qdq.Target(target.to_dict()) == target
+    assert pickle.loads(pickle.dumps(target)) == target
+    path = tmp_path / "own.json"
+    path.write_text(json.dumps(target.to_dict()))
+    assert qdq.Target(path) == target
+    assert [d.key for d in target.differences(qdq.Target("ort-cpu"))] == ["type", "other_activations"]
+    with pytest.raises(qdq.FormatError):
+        qdq.Target({"name": 3})
+
+
+def test_messages_go_to_the_logger(cnn, images, caplog):
+    with caplog.at_level(logging.INFO, "qdq"):
+        qdq.quantize(cnn, calib={"x": images[:3]}, samples=50, bench=False)
+    assert any("50" in r.getMessage() for r in caplog.records if r.name == "qdq")
+
+
+def test_models_are_compared_and_timed(cnn, quantized):
+    result = qdq.compare(cnn, quantized, data=TEST, per_layer=True, labels="label")
+    assert 20 < result.sqnr_db < 100
+    assert result.report.accuracy_b > 0.9
+    assert result.layers.layers[0].error > 0
+    assert qdq.compare(cnn, cnn, samples=4).sqnr_db == float("inf")
+    times = qdq.bench(cnn, quantized, max_ms=300)
+    assert len(times.models) == 2 and times.speedup > 0 and times.median_ms[0] > 0
+
+
+def test_check_asks_target_and_engine(quantized, calib):
+    result = qdq.check(quantized, target="ort-cpu", engine="ort", data=calib)
+    assert result.ok and result.target_check.n_fused > 0
+    assert result.engine_check.verdict == "right"
+
+
+def test_plots(cnn, quantized):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    assert qdq.compare(cnn, quantized, samples=4, per_layer=True).plot().get_xlabel()
