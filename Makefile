@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 60
 CONFIGURE    := cmake -G Ninja -S . -Wno-dev
 WERROR       := $(if $(CI),ON,OFF)
 
-.PHONY: all demo check check-all asan coverage fuzz bench install format tidy clean distclean help
+.PHONY: all demo check check-all asan coverage fuzz bench install wheel format tidy clean distclean help
 
 all: ## build the tool, the library, examples and, where cmocka is, the tests
 	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING
@@ -65,6 +65,7 @@ check-all: ## gcc and clang with warnings as errors, ABI, sanitizers, coverage, 
 	@scripts/setup.sh --all
 	$(call other_build,gcc,-DCMAKE_C_COMPILER=gcc -DQDQ_WERROR=ON)
 	@scripts/test.sh $(BUILD)/gcc
+	@QDQ_PYTEST_ARGS= bash tests/tools/python.sh . $(BUILD)/gcc
 	@scripts/abi.sh $(BUILD)/gcc
 	$(call other_build,clang,-DCMAKE_C_COMPILER=clang -DQDQ_WERROR=ON)
 	@scripts/test.sh $(BUILD)/clang -LE long
@@ -80,6 +81,11 @@ bench: ## measure what docs/benchmarks.md says; peers go to a virtual environmen
 
 install: all ## install below PREFIX (/usr/local), DESTDIR in front of it
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+wheel: ## build the Python package for Linux into build/dist/; the rest is compiled first
+	@scripts/setup.sh --with-python
+	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING
+	@scripts/wheel.sh $(BUILD)
 
 format: ## lay out the sources as .clang-format says
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

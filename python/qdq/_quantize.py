@@ -286,20 +286,70 @@ def split_samples(have: int, want: int, judge: bool) -> Split:
     return s
 
 
-def split_for_goal(s: Split, have: int, samples: int, has_eval: bool, is_random: bool) -> Split:
-    want = min(samples, have) if samples > 0 else have
-    rest = have - want
-    if has_eval or have < 2 or s.judge == 0 or is_random:
-        return s
-    if rest >= LEAST_JUDGES // 2 or want >= FEW_SAMPLES:
-        s.judge = max(s.judge, LEAST_JUDGES)
-        if LEAST_JUDGES // 2 <= rest < s.judge:
-            s.judge = rest
-        s.calibrate = want if rest >= s.judge else have - s.judge
-        s.first = s.calibrate
-    elif want >= 2:
-        s = Split(calibrate=want, judge=want, held_back=True, folds=FOLDS)
-    return s
+class Samples:
+    """What calibrates and what evaluates."""
+
+    def __init__(self, model: Model, job: Job, o: Mapping[str, Any]) -> None:
+        self.eval: Data | None = None
+        judge = bool(o["sqnr"])
+        hold_back = judge and o["eval"] is None
+        calib = o["calib"] if o["calib"] is not None else "random:0"
+        self.want, at_most = int(o["samples"]), 0
+        if isinstance(calib, str) and calib.startswith("random:"):
+            self.want = self.want or RANDOM_SAMPLES
+            at_most = self.want + max(self.want // 8, 1) if hold_back else self.want
+        labels = o["labels"]
+        self.data = open_data(calib, model, job, o, labels if hold_back else None, at_most)
+        have = len(self.data)
+        if self.want > have:
+            _core.logger.warning("samples: found %d, expected %d", have, self.want)
+        self.split = split_samples(have, self.want, hold_back)
+        self.is_real = o["calib"] is not None and not self.data.is_random
+        if judge and o["eval"] is not None:
+            try:
+                self.eval = open_data(o["eval"], model, job, o, labels, argument="eval")
+            except BaseException:
+                self.data.close()
+                raise
+            self.split.first, self.split.judge = 0, len(self.eval)
+            self.split.held_back = True
+
+    @property
+    def judges(self) -> Data:
+        """The samples that evaluate."""
+        return self.eval if self.eval is not None else self.data
+
+    @property
+    def timed(self) -> Data:
+        """Those of which the first is timed, and with which the engine is verified."""
+        return self.judges if self.split.judge > 0 else self.data
+
+    def split_for_goal(self) -> None:
+        """Few samples are cross-validated; of more, at least LEAST_JUDGES are held out."""
+        s, have = self.split, len(self.data)
+        want = min(self.want, have) if self.want > 0 else have
+        rest = have - want
+        if self.eval is not None or have < 2 or s.judge == 0 or self.data.is_random:
+            return
+        if rest >= LEAST_JUDGES // 2 or want >= FEW_SAMPLES:
+            s.judge = max(s.judge, LEAST_JUDGES)
+            if LEAST_JUDGES // 2 <= rest < s.judge:
+                s.judge = rest
+            s.calibrate = want if rest >= s.judge else have - s.judge
+            s.first = s.calibrate
+        elif want >= 2:
+            self.split = Split(calibrate=want, judge=want, held_back=True, folds=FOLDS)
+
+    def split_without_goal(self) -> None:
+        """Undoes the folds."""
+        if self.split.folds:
+            n = self.split.calibrate
+            self.split = split_samples(n, n, True)
+
+    def close(self) -> None:
+        for data in (self.data, self.eval):
+            if data is not None:
+                data.close()
 
 
 # --- the work -------------------------------------------------------------------------------------
@@ -320,8 +370,7 @@ class Quantizing:
             self.model = self.model.set_shapes(o["set_shape"])
         self.wrong: list[str] = []
         self.search_ends = 0.0
-        self.data: Data | None = None
-        self.eval: Data | None = None
+        self.samples: Samples
         self.engine: Engine
         self.own_engine = False
         self.target: Target
@@ -330,26 +379,7 @@ class Quantizing:
         o = self.o
         spec = o["engine"]
         self.target = open_target(o["target"], split(spec), o)
-        calib = o["calib"] if o["calib"] is not None else "random:0"
-        judge = bool(o["sqnr"])
-        hold_back = judge and o["eval"] is None
-        want, at_most = o["samples"], 0
-        if isinstance(calib, str) and calib.startswith("random:"):
-            want = want or RANDOM_SAMPLES
-            at_most = want + max(want // 8, 1) if hold_back else want
-        labels = o["labels"]
-        self.data = open_data(
-            calib, self.model, self.job, o, labels if hold_back else None, at_most, "calib"
-        )
-        have = len(self.data)
-        if want > have:
-            _core.logger.warning("samples: found %d, expected %d", have, want)
-        self.split = split_samples(have, want, hold_back)
-        if judge and o["eval"] is not None:
-            self.eval = open_data(o["eval"], self.model, self.job, o, labels, 0, "eval")
-            self.split.first, self.split.judge = 0, len(self.eval)
-            self.split.held_back = True
-        self.is_real = o["calib"] is not None and not self.data.is_random
+        self.samples = Samples(self.model, self.job, o)
         if isinstance(spec, Engine):
             self.engine = spec
         else:
@@ -357,9 +387,11 @@ class Quantizing:
             self.engine = Engine(spec, job=self.job, **given)
         self.own_engine = self.target.engine == self.engine.name
         if self.seeks_goal:
-            self.split = split_for_goal(
-                self.split, have, o["samples"], self.eval is not None, self.data.is_random
-            )
+            self.samples.split_for_goal()
+
+    @property
+    def split(self) -> Split:
+        return self.samples.split
 
     @property
     def has_goal(self) -> bool:
@@ -368,16 +400,11 @@ class Quantizing:
     @property
     def by_default(self) -> bool:
         o = self.o
-        return o["min_sqnr"] is None and o["max_drop"] is None and self.is_real and bool(o["sqnr"])
+        return o["min_sqnr"] is None and o["max_drop"] is None and self.samples.is_real and bool(o["sqnr"])
 
     @property
     def seeks_goal(self) -> bool:
         return self.engine.runs if self.by_default else self.has_goal
-
-    @property
-    def judges(self) -> Data:
-        assert self.data is not None
-        return self.eval if self.eval is not None else self.data
 
     def options(self) -> Options:
         options = Options("qdq_quantize_opts", self.job)
@@ -390,9 +417,8 @@ class Quantizing:
 
     def make(self) -> None:
         """Plan and model; with a goal, as near to it as it goes."""
-        assert self.data is not None
         plan, out = ffi.new("qdq_plan **"), ffi.new("qdq_model **")
-        args = (self.model.c, self.target.c, self.engine.c, self.data.c)
+        args = (self.model.c, self.target.c, self.engine.c, self.samples.data.c)
         made = self.seeks_goal and self.make_for_goal(args, plan, out)
         if not made:
             self.job.run(lib.qdq_quantize, *args, self.options().c, plan, out)
@@ -414,7 +440,7 @@ class Quantizing:
         goal.set("first", self.split.first)
         goal.set("count", self.split.judge)
         goal.set("max_slowdown", MAX_SLOWDOWN)
-        goal.set("eval", self.eval.c if self.eval is not None else None)
+        goal.set("eval", self.samples.eval.c if self.samples.eval is not None else None)
         if o["times"] is not None:
             times = Plan(o["times"])
             goal.keep.append(times)
@@ -429,9 +455,7 @@ class Quantizing:
             lib.qdq_quantize_goal, *args, options.c, goal.c, plan, out, found
         )
         if status == lib.QDQ_E_UNSUPPORTED and self.by_default and not (o["labels"] or o["eval"]):
-            if self.split.folds:
-                n = self.split.calibrate
-                self.split = split_samples(n, n, True)
+            self.samples.split_without_goal()
             return False
         _core.raise_for(status, err)
         try:
@@ -447,29 +471,28 @@ class Quantizing:
         """Nodes that the engine computes wrongly go back to float."""
         for i in range(TRIES):
             self.make()
-            if not (self.is_real and self.o["sqnr"] and self.own_engine):
+            if not (self.samples.is_real and self.o["sqnr"] and self.own_engine):
                 return
-            found = ffi.new("qdq_verify_result *")
-            if not self.ask(found):
+            found = self.ask()
+            if found is None:
                 return
-            self.result.engine_check = read(found)
-            if found.verdict == lib.QDQ_VERIFY_UNKNOWN:
+            checked: EngineCheck = read(found)
+            self.result.engine_check = checked
+            if checked.verdict == "unknown":
                 _core.logger.warning(
-                    "unknown whether the engine computes the model correctly: %s",
-                    _core.text(found.why),
+                    "unknown whether the engine computes the model correctly: %s", checked.why
                 )
-            if found.verdict != lib.QDQ_VERIFY_WRONG:
+            if checked.verdict != "wrong":
                 return
             alike = self.find_alike(found, i > 0) if i + 1 < TRIES else []
             if not alike:
-                raise errors.EngineError(_core.text(found.why))
+                raise errors.EngineError(checked.why)
             self.wrong += alike
-            _core.logger.warning(
-                "%d nodes of that form stay float: %s", len(alike), _core.text(found.why)
-            )
+            _core.logger.warning("%d nodes of that form stay float: %s", len(alike), checked.why)
             self.result.goal = self.result.compared = None
 
-    def ask(self, found: Any) -> bool:
+    def ask(self) -> Any:
+        """Does the engine compute the model as the graph says? None: it does not run there."""
         options = Options("qdq_verify_opts", self.job)
         judge = self.split.judge
         count = 1 if judge == 0 else min(judge, 2)
@@ -485,22 +508,21 @@ class Quantizing:
         options.set("first", self.split.first if judge > 0 else 0)
         options.set("count", count)
         options.set("confirm", min(judge - count, 6) if judge > count else 0)
-        data = self.judges if judge > 0 else self.data
-        assert data is not None
+        out = ffi.new("qdq_verify_result **")
         status, err = self.job.status(
             lib.qdq_verify_engine,
             self.result.quantized.c,
             self.engine.c,
-            data.c,
+            self.samples.timed.c,
             options.c,
-            found,
+            out,
         )
         if reference is not None:
             reference.close()
         if status in (lib.QDQ_E_ENGINE, lib.QDQ_E_UNSUPPORTED):
-            return False  # a model that does not run is reported where outputs are compared
+            return None  # a model that does not run is reported where outputs are compared
         _core.raise_for(status, err)
-        return True
+        return ffi.gc(out[0], lib.qdq_free)
 
     def find_alike(self, found: Any, wide: bool) -> list[str]:
         labels, n = ffi.new("char const ***"), ffi.new("size_t *")
@@ -527,7 +549,7 @@ class Quantizing:
             self.engine.c,
             self.model.c,
             self.result.quantized.c,
-            self.judges.c,
+            self.samples.judges.c,
             options.c,
             out,
         )
@@ -591,12 +613,10 @@ class Quantizing:
             )
 
     def time_both(self, fixed: bool, ends: float) -> tuple[Times, Times]:
-        data = self.judges if self.split.judge > 0 else self.data
-        assert data is not None
         options = Options("qdq_bench_opts", self.job)
         inputs, n = ffi.new("qdq_named_array const **"), ffi.new("size_t *")
         first = self.split.first if self.split.judge > 0 else 0
-        self.job.run(lib.qdq_data_get, data.c, first, inputs, n)
+        self.job.run(lib.qdq_data_get, self.samples.timed.c, first, inputs, n)
         options.c.inputs, options.c.n_inputs = inputs[0], n[0]
         options.set("max_ms", max((ends - time.monotonic()) * 1e3, 1.0))
         shapes: Shapes | None = None
@@ -615,9 +635,8 @@ class Quantizing:
         return read(out[0]), read(out[1])
 
     def close(self) -> None:
-        for data in (self.data, self.eval):
-            if data is not None:
-                data.close()
+        if hasattr(self, "samples"):
+            self.samples.close()
         engine = getattr(self, "engine", None)
         if engine is not None and engine is not self.o["engine"]:
             engine.close()

@@ -141,7 +141,7 @@ def compare_same(a: Model, b: Model, given: Mapping[str, Any], job: Job) -> tupl
     options = Options("qdq_compare_opts", job)
     options.set("threads", threads_of(given["threads"]))
     options.set("shapes", given["shape"])
-    found = ffi.new("qdq_same_result *")
+    found = ffi.new("qdq_same_result **")
     try:
         job.run(
             lib.qdq_compare_same,
@@ -153,9 +153,9 @@ def compare_same(a: Model, b: Model, given: Mapping[str, Any], job: Job) -> tupl
             float(given["tolerance"]),
             found,
         )
-        return bool(found.same), _core.text(found.why)
+        return bool(found[0].same), _core.text(found[0].why)
     finally:
-        lib.qdq_free(found.compared)
+        lib.qdq_same_result_free(found[0])
         data.close()
         if own is not engine:
             own.close()
@@ -272,16 +272,16 @@ def verify(model: Model, engine: Engine, given: Mapping[str, Any], job: Job) -> 
     options = Options("qdq_verify_opts", job)
     options.set("threads", threads_of(given["threads"]))
     options.set("shapes", given["shape"], "shape")
-    found = ffi.new("qdq_verify_result *")
+    out = ffi.new("qdq_verify_result **")
     reference = Engine("ort", job=job) if engine.name not in ("ort", "sim") else None
     options.set("reference", reference.c if reference is not None else None)
     try:
-        job.run(lib.qdq_verify_engine, model.c, engine.c, samples.c, options.c, found)
+        job.run(lib.qdq_verify_engine, model.c, engine.c, samples.c, options.c, out)
     finally:
         samples.close()
         if reference is not None:
             reference.close()
-    checked: EngineCheck = read(found)
+    checked: EngineCheck = take(out)
     return checked
 
 

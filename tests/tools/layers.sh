@@ -65,6 +65,12 @@ while IFS=: read -r file line text; do
     [[ -f include/qdq/$header ]] || complain "$file:$line: a public header includes \"$header\""
 done < <(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' include/qdq/*.h || true)
 
+# The Python package stands on the public headers alone.
+while IFS=: read -r file line text; do
+    complain "$file:$line: python/ uses include/qdq/ alone: $text"
+done < <(grep -rnE '(#include|include_directories|target_sources).*(src/|"(base|ir|onnx|target|opt|engine|report|quant|tune|worker|cli)/)' \
+    python --include='*.py' --include='*.c' --include=CMakeLists.txt || true)
+
 while read -r name; do
     complain \
         "several files are called $name: $(find src include -name "$name" | sort | tr '\n' ' ')"

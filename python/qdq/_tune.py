@@ -1,0 +1,364 @@
+"""autotune(): finds the fastest placement by timing it on the engine."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from . import _core, _engines, errors
+from ._core import Job, Options, Path, Progress, Shapes, read
+from ._engines import split, threads_of
+from ._model import Model, open_model
+from ._plan import Plan, Target, hand_over
+from ._qdq import ffi, lib
+from ._quantize import OPTIONS as QUANTIZE
+from ._quantize import Samples, check_options, html_table, open_target, pipeline_of, plot_bars
+from ._records import TuneProgress, TuneReport
+
+# The member of qdq_tune_opts for each keyword.
+OPTIONS = {
+    "mode": "mode",
+    "strategy": "strategy",
+    "preset": "preset",
+    "external_data": "external",
+    "pattern_caches": "pattern_caches",
+    "time": "time_s",
+    "min_gain": "min_gain",
+    "seed": "seed",
+    "trials": "trials",
+    "max_builds": "max_builds",
+    "restart": "restart",
+}
+# And of qdq_tune_details.
+DETAILS = {
+    "schemes_per_region": "schemes_per_region",
+    "max_mutations": "max_mutations",
+    "max_attempts": "max_attempts",
+    "warmup_runs": "warmup_runs",
+    "timing_runs": "timing_runs",
+    "strict": "strict",
+    "pool_share": "pool_share",
+    "pool_least": "pool_least",
+    "pattern_cache_distance": "pattern_cache_distance",
+    "pattern_cache_entries": "pattern_cache_entries",
+    "node_filter": "node_filter",
+    "store": "store",
+    "keep_models": "keep_models",
+    "keep_finished": "keep_finished",
+    "metadata": "metadata",
+    "overlay": "overlay",
+    "pareto": "pareto",
+    "layer_info": "layer_info",
+    "validate_whole": "validate_whole",
+}
+
+
+class TuneResult:
+    """What `autotune` found.
+
+    Attributes
+    ----------
+    model
+        The fastest model, as the kind of object that was given.
+    plan : Plan or None
+        Its placement; None: the input is the fastest.
+    report : TuneReport
+        All numbers: ``report.speedup``, ``report.verdict``, ...
+    folder : str
+        Where the run left all that it made (docs/autotune.md); a temporary one ends with the
+        result.
+    """
+
+    def __init__(self, source: Any, output: Path | None, folder: str, keep: Any) -> None:
+        self.source, self.output, self.folder, self._folder = source, output, folder, keep
+        self.report: TuneReport
+        self._model: Any = None
+
+    @property
+    def model(self) -> Any:
+        if self._model is None:
+            made = Model(os.path.join(self.folder, "model.onnx"))
+            made._keep = (*made._keep, self._folder)
+            self._model = hand_over(made, self.source, self.output)
+        return self._model
+
+    @property
+    def plan(self) -> Plan | None:
+        path = os.path.join(self.folder, "plan.json")
+        return Plan(path) if os.path.exists(path) else None
+
+    @property
+    def speedup(self) -> float:
+        """Latency of the given model / latency of the result, measured anew at the end."""
+        return self.report.speedup
+
+    @property
+    def sqnr_db(self) -> float:
+        """SQNR in dB of the result; NAN: it is float."""
+        return self.report.sqnr_db
+
+    def __repr__(self) -> str:
+        r = self.report
+        return (
+            f"<qdq.TuneResult: {r.verdict}, {r.speedup:.2f} times as fast, {r.builds} builds, "
+            f"{r.seconds:.0f} s>"
+        )
+
+    def _repr_html_(self) -> str:
+        r = self.report
+        return html_table(
+            [
+                ("verdict", r.verdict),
+                ("input", f"{r.baseline_ms:.3f} ms"),
+                ("rules", f"{r.rules_ms:.3f} ms"),
+                ("result", f"{r.final_ms:.3f} ms"),
+                ("speedup", f"{r.speedup:.2f} ({r.ci_low:.2f} to {r.ci_high:.2f})"),
+                ("SQNR", f"{r.sqnr_db:.2f} dB"),
+            ]
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the latencies of input, rules and result with matplotlib."""
+        r = self.report
+        times = {"input": r.baseline_ms, "rules": r.rules_ms, "result": r.final_ms}
+        return plot_bars(times, "ms", ax)
+
+
+class TuneJob(Job):
+    """A job that also reports the state of the run."""
+
+    def __init__(self, progress: Progress, live: Callable[[TuneProgress], object] | None) -> None:
+        super().__init__(progress)
+        self.live = live
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def qdq_tune_opts_live_python(ctx: Any, now: Any) -> None:
+    job: TuneJob = ffi.from_handle(ctx)
+    state, live = read(now), job.live
+    if live is not None:
+        job.ask(lambda: live(state))
+
+
+def autotune(
+    model: Any,
+    folder: Path | None = None,
+    *,
+    output: Path | None = None,
+    calib: Any = None,
+    target: Target | Path | Mapping[str, Any] | None = None,
+    # how it searches
+    mode: str | None = None,
+    strategy: str | None = None,
+    preset: str | None = None,
+    time: float | None = None,
+    trials: int | None = None,
+    max_builds: int | None = None,
+    min_gain: float | None = None,
+    seed: int | None = None,
+    restart: bool = False,
+    pattern_caches: Sequence[str] | None = None,
+    baselines: Sequence[Any] = (),
+    details: Mapping[str, Any] | None = None,
+    live: Callable[[TuneProgress], object] | None = None,
+    # what is quantized
+    exclude: Sequence[str] | None = None,
+    include: Sequence[str] | None = None,
+    op_types: Sequence[str] | None = None,
+    exclude_op_types: Sequence[str] | None = None,
+    optimize: bool = True,
+    passes: str | None = None,
+    no_fold: Sequence[str] | None = None,
+    fold_only: Sequence[str] | None = None,
+    fold_input_bytes: int | None = None,
+    fold_output_bytes: int | None = None,
+    growth_budget: int | None = None,
+    # formats
+    format: str | None = None,
+    activation_type: str | None = None,
+    weight_type: str | None = None,
+    symmetric: bool | None = None,
+    weight_asymmetric: bool | None = None,
+    per_channel: bool | None = None,
+    reduce_range: bool | None = None,
+    pow2: bool | None = None,
+    block_size: int | None = None,
+    weight_method: str | None = None,
+    weights: str | None = None,
+    bias: str | None = None,
+    rest: str | None = None,
+    rest_keep: Sequence[str] | None = None,
+    direct_io: bool | None = None,
+    cpu: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    # calibration
+    samples: int = 0,
+    method: str | None = None,
+    percentile: float | None = None,
+    equalize: bool = False,
+    bias_correction: str | bool | None = None,
+    cache: Path | None = None,
+    memory: int | None = None,
+    calib_threads: int = 0,
+    # accuracy
+    sqnr: bool = True,
+    min_sqnr: float | None = None,
+    max_drop: float | None = None,
+    labels: Any = None,
+    eval: Any = None,
+    # data
+    image_size: tuple[int, int] | None = None,
+    mean: float | Sequence[float] | None = None,
+    std: float | Sequence[float] | None = None,
+    layout: str = "auto",
+    channel_order: str = "auto",
+    shape: Shapes | None = None,
+    set_shape: Shapes | None = None,
+    external_data: str | None = None,
+    # engine
+    engine: str = "ort",
+    threads: int = 1,
+    ort_library: Path | None = None,
+    openvino_library: Path | None = None,
+    providers: Sequence[str] | None = None,
+    plugin_libraries: Sequence[str] | None = None,
+    engine_timeout: float | None = None,
+    trtexec: Path | None = None,
+    trtexec_args: str | None = None,
+    timing_cache: Path | None = None,
+    progress: Progress = False,
+) -> TuneResult:
+    """Times placements of Q/DQ on the engine and keeps the fastest (docs/autotune.md).
+
+    Options are those of ``qdq autotune``, with ``_`` for ``-``.
+
+    Parameters
+    ----------
+    model
+        See `Model`. It is not changed; the result is of the same kind.
+    folder
+        Where the run leaves its results, and resumes: Ctrl-C keeps what was measured. None: a
+        temporary folder that ends with the result.
+    calib, eval, labels, min_sqnr, max_drop
+        As of `quantize`. Without `calib` the scales mean nothing.
+    mode
+        ``"region"`` or ``"subgraph"``.
+    preset
+        ``"default"``, ``"quick"`` or ``"extensive"``.
+    time : float, s
+        Limit of the search.
+    baselines
+        The same network with Q/DQ by others: each is measured, and the result is no slower.
+    details
+        Rare options by name: members of ``qdq_tune_details`` in qdq/tune.h.
+    live
+        Called with the state of the run.
+
+    Returns
+    -------
+    TuneResult
+
+    Raises
+    ------
+    Cancelled
+        Ctrl-C. The same call with the same `folder` resumes.
+
+    Examples
+    --------
+    >>> result = qdq.autotune("model.onnx", "tuned", calib="calib.npz", time=600)
+    >>> result.speedup
+    """
+    given = dict(locals())
+    if isinstance(bias_correction, bool):
+        given["bias_correction"] = "on" if bias_correction else "off"
+    check_options({**given, "best_effort": False})
+    keep = None
+    if folder is None:
+        keep = tempfile.TemporaryDirectory(prefix="qdq-tuned-")
+        folder = keep.name
+    job = TuneJob(progress, live)
+    own = open_model(model)
+    if set_shape:
+        own = own.set_shapes(set_shape)
+    rules = open_target(target, split(engine), given)
+    result = TuneResult(model, output, os.fspath(folder), keep)
+    samples_of = Samples(own, job, given)
+    found = ffi.new("qdq_tune_result **")
+    try:
+        options = options_of(given, job, samples_of)
+        others = [open_model(b) for b in baselines]
+        if others:
+            options.keep += others
+            options.c.qdq_baselines = options.hold(
+                ffi.new("qdq_model *[]", [*(m.c for m in others), ffi.NULL])
+            )
+        status, err = job.status(
+            lib.qdq_autotune,
+            own.c,
+            rules.c,
+            samples_of.data.c,
+            _core.encode(folder),
+            options.c,
+            found,
+        )
+        if found[0] != ffi.NULL:
+            result.report = read(found[0])
+        if status == lib.QDQ_E_GOAL:
+            raise errors.GoalNotReached(_core.text(err.text), result)
+        _core.raise_for(status, err)
+    finally:
+        lib.qdq_free(found[0])
+        samples_of.close()
+    if result.report.reason:
+        warnings.warn(result.report.reason, errors.AccuracyWarning, stacklevel=2)
+    if output is not None:
+        result.model
+    return result
+
+
+def options_of(given: Mapping[str, Any], job: TuneJob, samples: Samples) -> Options:
+    """All options of the run."""
+    options = Options("qdq_tune_opts", job)
+    options.fill(OPTIONS, given)
+    options.set("threads", threads_of(given["threads"]))
+    options.set("engine", given["engine"])
+    if job.live is not None:
+        options.c.live = lib.qdq_tune_opts_live_python
+    options.set("details", details_of(given["details"] or {}, given["set_shape"]))
+    options.set("quantize", quantize_options(given, job, samples))
+    engine = Options("qdq_engine_opts", job)
+    _engines.fill(engine, given["engine"], dict(given))
+    options.set("engine_opts", engine)
+    goal = Options("qdq_goal_opts")
+    goal.set("by_default", given["min_sqnr"] is None and given["max_drop"] is None)
+    goal.set("min_sqnr", float(given["min_sqnr"] or 0))
+    goal.set("max_drop", -1.0 if given["max_drop"] is None else float(given["max_drop"]))
+    goal.set("eval", samples.eval.c if samples.eval is not None else None)
+    goal.set("first", samples.split.first)
+    goal.set("count", samples.split.judge)
+    options.set("goal", goal)
+    return options
+
+
+def details_of(details: Mapping[str, Any], set_shape: Shapes | None) -> Options:
+    unknown = [name for name in details if name not in DETAILS]
+    if unknown:
+        raise TypeError(
+            f"details: found '{unknown[0]}', expected one of {', '.join(map(repr, sorted(DETAILS)))}"
+        )
+    options = Options("qdq_tune_details")
+    options.fill(DETAILS, details)
+    options.set("set_shapes", set_shape)
+    return options
+
+
+def quantize_options(given: Mapping[str, Any], job: TuneJob, samples: Samples) -> Options:
+    options = Options("qdq_quantize_opts", job)
+    options.fill(QUANTIZE, given)
+    options.set("passes", pipeline_of(given))
+    options.set("samples", samples.split.calibrate)
+    options.set("threads", threads_of(given["calib_threads"]))
+    return options
