@@ -76,6 +76,7 @@ class Record:
         return f"{type(self).__name__}({', '.join(shown)})"
 '''
 
+NOTE_BETWEEN = re.compile(r",\s*/\*.*?\*/", re.S)  # of one name in a list of names
 MEMBER = re.compile(r"((?:\s*/\*(?:(?!\*/).)*\*/)*)\s*([^;/]+);((?:[ \t]*/\*(?:(?!\*/).)*\*/)?)", re.S)
 
 
@@ -87,9 +88,7 @@ def note_of(*parts: str) -> str:
 def split_member(text: str) -> list[tuple[str, str, bool]]:
     """(type, name, is array of chars) for each name that a declaration has."""
     text = " ".join(text.split())
-    kind, rest = re.match(r"((?:const |unsigned |struct )*\w+)(.*)", text).groups()  # type: ignore
-    if kind in ("const unsigned", "unsigned"):
-        kind = "unsigned"
+    kind, rest = re.match(r"((?:const |struct )*\w+)(.*)", text).groups()  # type: ignore
     out = []
     for part in rest.split(","):
         stars = part.count("*")
@@ -121,7 +120,7 @@ def members_of(body: str, enums: set[str]) -> list[tuple[str, str, str]]:
     """(name, type, note), counts of arrays left out."""
     found = []
     arrays = set()
-    for before, text, behind in MEMBER.findall(re.sub(r"/\* ---.*?\*/", "", body)):
+    for before, text, behind in MEMBER.findall(NOTE_BETWEEN.sub(",", body)):
         for kind, name, many in split_member(text):
             found.append((kind, name, many, note_of(before, behind)))
             if many:

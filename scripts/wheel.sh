@@ -110,6 +110,6 @@ PKG_CONFIG_PATH=$prefix/lib/pkgconfig quietly "$python" -m build --wheel --no-is
 PATH=$root/venv/bin:$PATH quietly "$python" -m auditwheel repair --plat "manylinux_2_34_$(uname -m)" \
     --wheel-dir "$build/dist" "$root"/raw/*.whl
 wheel=$(ls "$build"/dist/*.whl)
-others=$("$python" -m zipfile -l "$wheel" | sed -n 's/^\(qdq\.libs\/[^ ]*\).*/\1/p' | grep -v libgomp || true)
+others=$("$python" -m zipfile -l "$wheel" | sed -n 's/^\(qdq\.libs\/[^ ][^ ]*\).*/\1/p' | grep -v libgomp || true)
 [ -z "$others" ] || die "expected no shared library but libgomp in the wheel, found $others"
 say "$wheel"

@@ -94,10 +94,10 @@ def read(struct: Any, **more: Any) -> Any:
     members = dict(kind.fields)
     found: dict[str, Any] = {}
     made = _records.CLASSES[kind.cname.removeprefix("struct ")]
-    for name in made.__annotations__:
+    for name, said in made.__annotations__.items():
         c_name = name.rstrip("_")
         length = _records.LENGTHS.get(c_name, f"n_{c_name}")
-        n = int(getattr(struct, length)) if length in members else None
+        n = int(getattr(struct, length)) if said.startswith("tuple") else None
         found[name] = read_member(getattr(struct, c_name), members[c_name].type, n)
     return made(**found, **more)
 
