@@ -12,7 +12,8 @@ FUZZ_SECONDS ?= 60
 CONFIGURE    := cmake -G Ninja -S . -Wno-dev
 WERROR       := $(if $(CI),ON,OFF)
 
-.PHONY: all demo check check-all asan coverage fuzz bench install wheel format tidy clean distclean help
+.PHONY: all demo check check-all asan coverage fuzz bench install wheel format tidy clean \
+        distclean help
 
 all: ## build the tool, the library, examples and, where cmocka is, the tests
 	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING

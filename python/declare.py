@@ -3,7 +3,7 @@
     declare.py INCLUDE_DIR OUT_DIR
 
 OUT_DIR/_qdq.c is the extension module (cffi, API mode: the compiler checks each declaration against
-the headers). OUT_DIR/_records.py has a class for each struct that a function hands over as a result.
+the headers). OUT_DIR/_records.py has a class for each struct that is a result of a function.
 """
 
 from __future__ import annotations

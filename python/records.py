@@ -1,4 +1,4 @@
-"""Structs of the public headers that are results -> Python classes with the same members and notes."""
+"""Structs of the public headers that are results -> Python classes with the same members."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ class Record:
 '''
 
 NOTE_BETWEEN = re.compile(r",\s*/\*.*?\*/", re.S)  # of one name in a list of names
-MEMBER = re.compile(r"((?:\s*/\*(?:(?!\*/).)*\*/)*)\s*([^;/]+);((?:[ \t]*/\*(?:(?!\*/).)*\*/)?)", re.S)
+MEMBER = re.compile(
+    r"((?:\s*/\*(?:(?!\*/).)*\*/)*)\s*([^;/]+);((?:[ \t]*/\*(?:(?!\*/).)*\*/)?)", re.S
+)
 
 
 def note_of(*parts: str) -> str:

@@ -153,7 +153,7 @@ class Job:
         self.c.cancel = self.cancel
 
     def ask(self, function: Callable[[], T]) -> T | None:
-        """Runs a callback of the user on the caller's thread. None: it, or one before, has failed."""
+        """Runs a callback of the user on the caller's thread. None: it or an earlier one failed."""
         if self.error is not None:
             return None
         if not self.away:
@@ -183,7 +183,7 @@ class Job:
         lib.qdq_cancel_set(self.cancel)
 
     def status(self, function: Callable[..., int], *args: Any) -> tuple[int, Any]:
-        """A long call, function(*args, err): its status and err. Exceptions of callbacks come out."""
+        """A long call, function(*args, err): its status and err. Callbacks' exceptions come out."""
         err = ffi.new("qdq_error *")
         if threading.current_thread() is threading.main_thread():
             status = self.on_own_thread(lambda: function(*args, err))
@@ -379,7 +379,9 @@ def enum_value(kind: Any, value: Any) -> int:
 
 def expected(kind: Any) -> str:
     if kind.kind == "enum":
-        return "expected one of " + ", ".join(repr(enum_name(kind, n)) for n in sorted(kind.elements))
+        return "expected one of " + ", ".join(
+            repr(enum_name(kind, n)) for n in sorted(kind.elements)
+        )
     words = {
         "char *": "a text or a path",
         "char * *": "a list of texts",

@@ -80,7 +80,9 @@ def open_data(
             spool.cleanup()
             raise
     if labels is not None and not isinstance(labels, (str, os.PathLike)):
-        raise TypeError(f"labels: found {type(labels).__name__}, expected a key or a file for {spec}")
+        raise TypeError(
+            f"labels: found {type(labels).__name__}, expected a key or a file for {spec}"
+        )
     options = Options("qdq_data_opts", job)
     set_image_options(options, values)
     options.set("labels", labels)
@@ -117,7 +119,7 @@ def set_image_options(options: Options, values: Mapping[str, Any]) -> None:
 
 
 def write_samples(source: Any, model: Model, folder: str, argument: str) -> str:
-    """Samples as files, one at a time: what is read once is there for as many passes as it takes."""
+    """Samples as files, one at a time: what can be read once is there for every pass."""
     inputs = {io.name: io for io in model.inputs}
     if isinstance(source, Mapping):
         arrays = {name: as_array(value) for name, value in source.items()}
@@ -128,8 +130,11 @@ def write_samples(source: Any, model: Model, folder: str, argument: str) -> str:
     os.mkdir(inner)
     count = 0
     for sample in iterate(source, argument):
-        arrays = check_sample(named(sample, inputs, f"{argument}: sample {count}"), inputs,
-                              f"{argument}: sample {count}")
+        arrays = check_sample(
+            named(sample, inputs, f"{argument}: sample {count}"),
+            inputs,
+            f"{argument}: sample {count}",
+        )
         np.savez(os.path.join(inner, f"{count:09}.npz"), **arrays)
         count += 1
     if count == 0:
@@ -148,8 +153,8 @@ def iterate(source: Any, argument: str) -> Iterator[Any]:
     if isinstance(source, Iterable):
         return iter(source)
     raise TypeError(
-        f"{argument}: found {type(source).__name__}, expected a path, a dict of arrays, an iterable "
-        "of dicts, (iterable, transform) or a CalibrationDataReader"
+        f"{argument}: found {type(source).__name__}, expected a path, a dict of arrays, "
+        "an iterable of dicts, (iterable, transform) or a CalibrationDataReader"
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _core, errors
-from ._core import Job, Options, Path
+from ._core import Job, Options
 from ._qdq import ffi, lib
 
 BIN = pathlib.Path(__file__).parent / "bin"
@@ -72,10 +72,12 @@ def environment() -> dict[str, str]:
 def fill(options: Options, engine: str, values: dict[str, Any]) -> None:
     """Engine options: what the caller says, then the environment, then what is loaded."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    for _, (member, variable, stem) in LIBRARIES.items():
+    for member, variable, stem in LIBRARIES.values():
         found = values.get(member) or os.environ.get(variable) or loaded_library(stem)
         options.set(member, found or None, member)
-    options.fill({k: v for k, v in OPTIONS.items() if k not in ("ort_library", "openvino_library")}, values)
+    options.fill(
+        {k: v for k, v in OPTIONS.items() if k not in ("ort_library", "openvino_library")}, values
+    )
     options.set("search_dirs", package_folders())
     options.set("temp_dir", os.environ.get("TMPDIR") or None)
     options.set("worker", str(BIN / "qdq-worker") if BIN.is_dir() else None)
@@ -118,13 +120,16 @@ class Engine:
         out = ffi.new("qdq_engine **")
         self._job.run(lib.qdq_engine_open, _core.encode(spec), self._options.c, out)
         self._c = ffi.gc(out[0], lib.qdq_engine_close)
-        self._info = lib.qdq_engine_get_info(self._c)
 
     @property
     def c(self) -> Any:
         if self._c is None:
             raise errors.UsageError("the engine is closed")
         return self._c
+
+    @property
+    def info(self) -> Any:
+        return lib.qdq_engine_get_info(self.c)
 
     def close(self) -> None:
         """Ends the engine's process. Closing twice does nothing."""
@@ -141,41 +146,42 @@ class Engine:
     @property
     def name(self) -> str:
         """``"ort"``."""
-        self.c
-        return _core.text(self._info.name)
+        return _core.text(self.info.name)
 
     @property
     def version(self) -> str:
         """``"1.31.1"``; ``""`` if unknown."""
-        self.c
-        return _core.text(self._info.version)
+        return _core.text(self.info.version)
 
     @property
     def library(self) -> str:
         """The file it was loaded from."""
-        self.c
-        return _core.text(self._info.library)
+        return _core.text(self.info.library)
 
     @property
     def runs(self) -> bool:
         """It gives outputs of models, not times alone."""
-        self.c
-        return bool(self._info.capabilities & lib.QDQ_CAN_RUN)
+        return bool(self.info.capabilities & lib.QDQ_CAN_RUN)
 
     @property
     def times(self) -> bool:
         """It measures latency."""
-        self.c
-        return bool(self._info.capabilities & lib.QDQ_CAN_TIME)
+        return bool(self.info.capabilities & lib.QDQ_CAN_TIME)
 
     def __repr__(self) -> str:
-        return f"<qdq.Engine {self.name} {self.version}>" if self._c is not None else "<qdq.Engine closed>"
+        return (
+            f"<qdq.Engine {self.name} {self.version}>"
+            if self._c is not None
+            else "<qdq.Engine closed>"
+        )
 
 
 class Session:
     """A model that an engine has made ready to run. For use in a `with` statement."""
 
-    def __init__(self, engine: Engine, model: Any, job: Job, threads: int, shapes: Any = None) -> None:
+    def __init__(
+        self, engine: Engine, model: Any, job: Job, threads: int, shapes: Any = None
+    ) -> None:
         self.options = Options("qdq_session_opts")
         self.options.set("threads", threads)
         self.options.set("shapes", shapes, "shape")

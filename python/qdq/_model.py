@@ -30,7 +30,8 @@ def io_of(c: Any) -> Io:
     shape: tuple[int | str | None, ...] | None = None
     if c.rank >= 0:
         shape = tuple(
-            int(c.dim[i]) if c.dim[i] >= 0 else _core.text(c.param[i]) or None for i in range(c.rank)
+            int(c.dim[i]) if c.dim[i] >= 0 else _core.text(c.param[i]) or None
+            for i in range(c.rank)
         )
     return Io(_core.text(c.name), _core.text(lib.qdq_elem_name(c.elem)), shape)
 

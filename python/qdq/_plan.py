@@ -33,7 +33,9 @@ class Target:
         A mistake in the description, with key and what was expected.
     """
 
-    def __init__(self, source: Target | Path | Mapping[str, Any] = "ort-cpu", **changes: Any) -> None:
+    def __init__(
+        self, source: Target | Path | Mapping[str, Any] = "ort-cpu", **changes: Any
+    ) -> None:
         out = ffi.new("qdq_target **")
         if isinstance(source, (Target, Mapping)):
             described = source.to_dict() if isinstance(source, Target) else source

@@ -1,4 +1,4 @@
-"""quantize(): place, calibrate, reach the goal, verify, time. The order and the numbers of the tool."""
+"""quantize(): place, calibrate, reach the goal, verify, time; order and numbers of the tool."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ FORMATS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "weight_method": lambda v: {"weight.method": v},
     "weights": lambda v: {"weight.store": v},
     "bias": lambda v: {"bias.type": v},
-    "rest": lambda v: {"rest.type": {"fp32": "float", "fp16": "float16", "bf16": "bfloat16"}.get(v, v)},
+    "rest": lambda v: {
+        "rest.type": {"fp32": "float", "fp16": "float16", "bf16": "bfloat16"}.get(v, v)
+    },
     "rest_keep": lambda v: {"rest.keep": list(v)},
     "direct_io": lambda v: {"rest.direct_io": True} if v else {},
 }
@@ -137,10 +139,13 @@ class QuantizeResult:
         self.speed: Speed | None = None
         self._model: Any = None
 
+    def write(self) -> None:
+        self._model = hand_over(self.quantized, self.source, self.output)
+
     @property
     def model(self) -> Any:
         if self._model is None:
-            self._model = hand_over(self.quantized, self.source, self.output)
+            self.write()
         return self._model
 
     @property
@@ -195,9 +200,7 @@ class QuantizeResult:
 def html_table(rows: Sequence[tuple[str, str]]) -> str:
     import html
 
-    cells = "".join(
-        f"<tr><td>{html.escape(a)}</td><td>{html.escape(b)}</td></tr>" for a, b in rows
-    )
+    cells = "".join(f"<tr><td>{html.escape(a)}</td><td>{html.escape(b)}</td></tr>" for a, b in rows)
     return f"<table>{cells}</table>"
 
 
@@ -238,7 +241,9 @@ def open_target(target: Any, engine: str, o: Mapping[str, Any]) -> Target:
         if o[name] is not None:
             changes.update(keys(o[name]))
     given = o["set"] or {}
-    if (o["weight_type"] is not None or "weight.type" in given) and "without_vnni" in made.to_dict():
+    if (
+        o["weight_type"] is not None or "weight.type" in given
+    ) and "without_vnni" in made.to_dict():
         changes["without_vnni"] = "as-it-is"
     changes.update(given)
     if changes:
@@ -400,7 +405,12 @@ class Quantizing:
     @property
     def by_default(self) -> bool:
         o = self.o
-        return o["min_sqnr"] is None and o["max_drop"] is None and self.samples.is_real and bool(o["sqnr"])
+        return (
+            o["min_sqnr"] is None
+            and o["max_drop"] is None
+            and self.samples.is_real
+            and bool(o["sqnr"])
+        )
 
     @property
     def seeks_goal(self) -> bool:
@@ -555,7 +565,9 @@ class Quantizing:
         )
         asked = self.has_goal or self.o["labels"] is not None or self.o["eval"] is not None
         if status == lib.QDQ_E_UNSUPPORTED and not asked:
-            _core.logger.warning("no SQNR, the outputs cannot be compared: %s", _core.text(err.text))
+            _core.logger.warning(
+                "no SQNR, the outputs cannot be compared: %s", _core.text(err.text)
+            )
             return
         _core.raise_for(status, err)
         try:
@@ -575,16 +587,16 @@ class Quantizing:
                 self.result,
             )
         if self.by_default:
-            least = lib.QDQ_DEFAULT_MIN_SQNR
+            goal_db = f"{lib.QDQ_DEFAULT_MIN_SQNR:g} dB"
             if goal.is_slower:
-                said = f"nothing was quantized: the goal of {least:g} dB can be reached, but {goal.why}"
+                said = f"nothing was quantized: {goal_db} can be reached, but {goal.why}"
             elif goal.is_float:
                 said = (
-                    f"nothing was quantized: no plan that saves a tenth of the time reaches "
-                    f"{least:g} dB; {goal.why}"
+                    "nothing was quantized: no plan that saves a tenth of the time reaches "
+                    f"{goal_db}; {goal.why}"
                 )
             else:
-                said = f"the goal of {least:g} dB is missed: {goal.why}"
+                said = f"the goal of {goal_db} is missed: {goal.why}"
             warnings.warn(said, errors.AccuracyWarning, stacklevel=4)
 
     def bench(self) -> None:
@@ -791,7 +803,7 @@ def quantize(
         q.judge()
         q.answer()
         if output is not None:
-            q.result.model
+            q.result.write()
         q.bench()
     finally:
         q.close()
@@ -800,7 +812,9 @@ def quantize(
 
 
 def check_options(o: Mapping[str, Any]) -> None:
-    judging = next((n for n in ("max_drop", "min_sqnr", "labels", "eval") if o[n] is not None), None)
+    judging = next(
+        (n for n in ("max_drop", "min_sqnr", "labels", "eval") if o[n] is not None), None
+    )
     if judging is not None and not o["sqnr"]:
         raise errors.UsageError(f"found {judging} where nothing is measured: sqnr=False")
     if o["max_drop"] is not None and o["labels"] is None:

@@ -55,10 +55,14 @@ class OptimizeResult:
 
     def __repr__(self) -> str:
         r = self.report
-        return f"<qdq.OptimizeResult: {r.nodes_before} nodes -> {r.nodes_after}, {r.changes} changes>"
+        return (
+            f"<qdq.OptimizeResult: {r.nodes_before} nodes -> {r.nodes_after}, {r.changes} changes>"
+        )
 
     def _repr_html_(self) -> str:
-        return html_table([(p.pass_, f"{p.changes} changes") for p in self.report.passes if p.changes])
+        return html_table(
+            [(p.pass_, f"{p.changes} changes") for p in self.report.passes if p.changes]
+        )
 
 
 def optimize(
@@ -301,9 +305,7 @@ def inspect(model: Any) -> dict[str, Any]:
     return found
 
 
-def import_plan(
-    model: Any, *, encodings: Path | None = None, bounds: str | None = None
-) -> Plan:
+def import_plan(model: Any, *, encodings: Path | None = None, bounds: str | None = None) -> Plan:
     """The quantization that a model has, as a plan for the model without it.
 
     Parameters

@@ -77,12 +77,15 @@ class TuneResult:
         self.report: TuneReport
         self._model: Any = None
 
+    def write(self) -> None:
+        made = Model(os.path.join(self.folder, "model.onnx"))
+        made._keep = (*made._keep, self._folder)
+        self._model = hand_over(made, self.source, self.output)
+
     @property
     def model(self) -> Any:
         if self._model is None:
-            made = Model(os.path.join(self.folder, "model.onnx"))
-            made._keep = (*made._keep, self._folder)
-            self._model = hand_over(made, self.source, self.output)
+            self.write()
         return self._model
 
     @property
@@ -315,7 +318,7 @@ def autotune(
     if result.report.reason:
         warnings.warn(result.report.reason, errors.AccuracyWarning, stacklevel=2)
     if output is not None:
-        result.model
+        result.write()
     return result
 
 
@@ -347,7 +350,8 @@ def details_of(details: Mapping[str, Any], set_shape: Shapes | None) -> Options:
     unknown = [name for name in details if name not in DETAILS]
     if unknown:
         raise TypeError(
-            f"details: found '{unknown[0]}', expected one of {', '.join(map(repr, sorted(DETAILS)))}"
+            f"details: found '{unknown[0]}', expected one of "
+            + ", ".join(map(repr, sorted(DETAILS)))
         )
     options = Options("qdq_tune_details")
     options.fill(DETAILS, details)

@@ -1,4 +1,4 @@
-"""Exceptions and warnings. The text is that of the library: place, what was found, what was expected."""
+"""Exceptions and warnings. The text is that of the library: place, found, expected."""
 
 from __future__ import annotations
 

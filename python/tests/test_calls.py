@@ -15,7 +15,9 @@ import pytest
 
 import qdq
 
-SLOW_MODEL = str(os.path.join(os.path.dirname(__file__), "../../tests/models/digits/digits_vit.onnx"))
+SLOW_MODEL = str(
+    os.path.join(os.path.dirname(__file__), "../../tests/models/digits/digits_vit.onnx")
+)
 
 
 def run_python(code: str, timeout: float = 60, **options):

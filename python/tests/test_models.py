@@ -108,8 +108,9 @@ def test_large_weights_of_an_ir_model_are_not_copied():
     node = ir.Node("", "MatMul", [x, value])
     node.outputs[0].name = "y"
     node.outputs[0].type = ir.TensorType(ir.DataType.FLOAT)
-    graph = ir.Graph([x], [node.outputs[0]], nodes=[node], initializers=[value],
-                     opset_imports={"": 17}, name="g")
+    graph = ir.Graph(
+        [x], [node.outputs[0]], nodes=[node], initializers=[value], opset_imports={"": 17}, name="g"
+    )
     model = qdq.Model(ir.Model(graph, ir_version=8))
     assert np.may_share_memory(model._keep[1]["block-0"], weight)
     back = model.to_ir().graph.initializers["w"].const_value.numpy()
@@ -188,7 +189,9 @@ def test_inspect_and_strip(quantized, cnn):
 
 def test_check_finds_what_is_wrong(cnn):
     assert qdq.check(cnn)
-    graph = "g (float[1,4,2,2] x) => (float[1,1,4,4] y) {\n  y = DepthToSpace <blocksize = 0> (x)\n}"
+    graph = (
+        "g (float[1,4,2,2] x) => (float[1,1,4,4] y) {\n  y = DepthToSpace <blocksize = 0> (x)\n}"
+    )
     text = '<ir_version: 8, opset_import: ["" : 17]>\n' + graph
     wrong = qdq.check(qdq.Model.from_text(text))
     assert not wrong

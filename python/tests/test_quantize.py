@@ -53,8 +53,17 @@ def test_the_same_options_give_the_bytes_of_the_tool(cnn, calib, tmp_path, optio
 @pytest.mark.slow
 def test_other_models_give_the_bytes_of_the_tool(name, calib, tmp_path):
     model, plan = DIGITS / f"{name}.onnx", tmp_path / "plan.json"
-    tool("quantize", model, "--calib", calib, "-o", tmp_path / "a.onnx", "--no-bench",
-         "--plan-out", plan)
+    tool(
+        "quantize",
+        model,
+        "--calib",
+        calib,
+        "-o",
+        tmp_path / "a.onnx",
+        "--no-bench",
+        "--plan-out",
+        plan,
+    )
     times = qdq.Plan(plan) if "times" in json.loads(plan.read_text()) else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -176,9 +185,7 @@ def test_a_goal_that_was_given_and_is_missed_is_an_error_with_what_came_nearest(
 def test_accuracy_with_labels(cnn):
     data = np.load(TEST)
     calib = {"x": data["x"][:128]}
-    result = qdq.quantize(
-        cnn, calib=calib, labels=data["label"][:128], max_drop=0.01, bench=False
-    )
+    result = qdq.quantize(cnn, calib=calib, labels=data["label"][:128], max_drop=0.01, bench=False)
     assert result.compared.accuracy_a > 0.9
     assert qdq.quantize(cnn, calib=TEST, labels="label", max_drop=0.5, bench=False).goal.reached
 
@@ -214,7 +221,10 @@ def test_targets_are_names_files_and_dicts(tmp_path):
     path = tmp_path / "own.json"
     path.write_text(json.dumps(target.to_dict()))
     assert qdq.Target(path) == target
-    assert [d.key for d in target.differences(qdq.Target("ort-cpu"))] == ["type", "other_activations"]
+    assert [d.key for d in target.differences(qdq.Target("ort-cpu"))] == [
+        "type",
+        "other_activations",
+    ]
     with pytest.raises(qdq.FormatError):
         qdq.Target({"name": 3})
 
