@@ -132,31 +132,36 @@ def optimize(
     finally:
         lib.qdq_optimize_report_free(out[0])
     if before is not None:
-        same = compare_same(before, work, given, job)
-        if not same[0]:
-            raise errors.UnsupportedError(f"the optimized model computes something else: {same[1]}")
+        same, why = compare_models(
+            before, work, check, engine, samples, shape, tolerance, threads, job
+        )
+        if not same:
+            raise errors.UnsupportedError(f"the optimized model computes something else: {why}")
     return OptimizeResult(hand_over(work, model, output), report)
 
 
-def compare_same(a: Model, b: Model, given: Mapping[str, Any], job: Job) -> tuple[bool, str]:
-    engine = given["engine"]
+def compare_models(
+    a: Model,
+    b: Model,
+    samples_of: Any,
+    engine: str | Engine,
+    samples: int = 0,
+    shape: Shapes | None = None,
+    tolerance: float = 0,
+    threads: int = 0,
+    job: Job | None = None,
+) -> tuple[bool, str]:
+    """Do two models compute the same? And if not, what differs."""
+    job = job if job is not None else Job()
     own = engine if isinstance(engine, Engine) else Engine(engine, job=job)
-    data = open_data(given["check"], a, job, given, None, given["samples"], "check")
+    data = open_data(samples_of, a, job, {"shape": shape}, None, samples, "check")
     options = Options("qdq_compare_opts", job)
-    options.set("threads", threads_of(given["threads"]))
-    options.set("shapes", given["shape"])
+    options.set("threads", threads_of(threads))
+    options.set("shapes", shape, "shape")
     found = ffi.new("qdq_same_result **")
     try:
-        job.run(
-            lib.qdq_compare_same,
-            own.c,
-            a.c,
-            b.c,
-            data.c,
-            options.c,
-            float(given["tolerance"]),
-            found,
-        )
+        args = (own.c, a.c, b.c, data.c, options.c, float(tolerance), found)
+        job.run(lib.qdq_compare_same, *args)
         return bool(found[0].same), _core.text(found[0].why)
     finally:
         lib.qdq_same_result_free(found[0])

@@ -251,6 +251,12 @@ def test_check_asks_target_and_engine(quantized, calib):
     assert result.engine_check.verdict == "right"
 
 
+def test_optimize_checks_its_result(cnn, calib):
+    assert qdq.optimize(cnn, check=calib, samples=4).report.settled
+    with pytest.raises(qdq.UsageError, match="no-such-pass"):
+        qdq.optimize(cnn, passes="no-such-pass")
+
+
 def test_plots(cnn, quantized):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")

@@ -1,0 +1,294 @@
+"""Functions with the signatures of other tools, so that a script changes one import.
+
+`quantize_static` is ONNX Runtime's (``onnxruntime.quantization``), `simplify` that of onnxsim. Each
+argument maps to an option of this package, or is an `UnsupportedError` that says why not.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from . import errors
+from ._core import Path, Shapes
+from ._engines import Engine
+from ._model import Model
+from ._quantize import QuantizeResult, quantize
+from ._tools import compare_models, optimize
+
+
+class QuantFormat(enum.Enum):
+    """As ONNX Runtime's. Only QDQ is written."""
+
+    QOperator = 0
+    QDQ = 1
+
+
+class QuantType(enum.Enum):
+    """As ONNX Runtime's."""
+
+    QInt8 = 0
+    QUInt8 = 1
+    QFLOAT8E4M3FN = 2
+    QInt16 = 3
+    QUInt16 = 4
+    QInt4 = 5
+    QUInt4 = 6
+
+
+class CalibrationMethod(enum.Enum):
+    """As ONNX Runtime's."""
+
+    MinMax = 0
+    Entropy = 1
+    Percentile = 2
+    Distribution = 3
+
+
+class CalibrationDataReader:
+    """The base of what hands out samples, as ONNX Runtime's."""
+
+    def get_next(self) -> Mapping[str, Any] | None:
+        """The next sample; None after the last one."""
+        raise NotImplementedError
+
+    def __iter__(self) -> CalibrationDataReader:
+        return self
+
+    def __next__(self) -> Mapping[str, Any]:
+        sample = self.get_next()
+        if sample is None:
+            raise StopIteration
+        return sample
+
+
+TYPES = {
+    "QInt8": "int8",
+    "QUInt8": "uint8",
+    "QInt16": "int16",
+    "QUInt16": "uint16",
+    "QInt4": "int4",
+    "QUInt4": "uint4",
+    "QFLOAT8E4M3FN": "float8e4m3fn",
+}
+METHODS = {"MinMax": "max", "Entropy": "entropy-compat", "Percentile": "percentile"}
+
+
+def refuse(why: str) -> Callable[[Any], dict[str, Any]]:
+    """An option that has no counterpart: an error unless it is off."""
+
+    def take(value: Any) -> dict[str, Any]:
+        if value:
+            raise errors.UnsupportedError(why)
+        return {}
+
+    return take
+
+
+def ignore(value: Any) -> dict[str, Any]:
+    """An option that asks for what happens anyway, or that changes no result."""
+    return {}
+
+
+EXTRA: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "ActivationSymmetric": lambda v: {"symmetric": bool(v)},
+    "CalibTensorRangeSymmetric": lambda v: {"symmetric": True} if v else {},
+    "WeightSymmetric": lambda v: {"weight_asymmetric": not v},
+    "AddQDQPairToWeight": lambda v: {"weights": "float"} if v else {},
+    "QuantizeBias": lambda v: {"bias": "int32" if v else "float"},
+    "CalibPercentile": lambda v: {"percentile": float(v)},
+    "CalibMovingAverage": lambda v: {"method": "moving-average"} if v else {},
+    "MinimumRealRange": lambda v: {"set": {"activation.min_range": float(v)}} if v else {},
+    "CalibMaxIntermediateOutputs": ignore,  # values are folded into statistics as they come
+    "EnableSubgraph": ignore,  # always
+    "CalibMovingAverageConstant": refuse("CalibMovingAverageConstant: the constant is 0.01"),
+    "SmoothQuant": refuse(
+        "SmoothQuant: not for activations in 8 bits; equalize=True of quantize()"
+    ),
+    "ForceQuantizeNoInputCheck": refuse(
+        "ForceQuantizeNoInputCheck: the target's rules decide which operators pass codes on"
+    ),
+    "MatMulConstBOnly": refuse("MatMulConstBOnly: a target of your own says so (docs/targets.md)"),
+    "OpTypesToExcludeOutputQuantization": refuse(
+        "OpTypesToExcludeOutputQuantization: a target of your own says so (docs/targets.md)"
+    ),
+    "DedicatedQDQPair": refuse("DedicatedQDQPair: readers of a tensor share one pair"),
+    "QDQOpTypePerChannelSupportToAxis": refuse(
+        "QDQOpTypePerChannelSupportToAxis: scales lie along the output channels of each operator"
+    ),
+    "TensorQuantOverrides": refuse(
+        "TensorQuantOverrides: `overrides` of a target, a cache with ranges, or an edited plan"
+    ),
+    "UseQDQContribOps": refuse("UseQDQContribOps: the opset is raised where types need it"),
+}
+
+
+def name_of(value: Any) -> str:
+    """The name of a member of our enumeration, or of ONNX Runtime's."""
+    return str(getattr(value, "name", value))
+
+
+def map_name(argument: str, value: Any, names: Mapping[str, str]) -> str | None:
+    if value is None:
+        return None
+    if name_of(value) not in names:
+        raise errors.UnsupportedError(
+            f"{argument}: found {name_of(value)}, expected one of {', '.join(names)}"
+        )
+    return names[name_of(value)]
+
+
+def exactly(names: Sequence[str] | None) -> list[str] | None:
+    return [f"={name}" for name in names] if names else None
+
+
+def quantize_static(
+    model_input: Any,
+    model_output: Path,
+    calibration_data_reader: Any = None,
+    quant_format: Any = QuantFormat.QDQ,
+    op_types_to_quantize: Sequence[str] | None = None,
+    per_channel: bool | None = None,
+    reduce_range: bool = False,
+    activation_type: Any = None,
+    weight_type: Any = None,
+    nodes_to_quantize: Sequence[str] | None = None,
+    nodes_to_exclude: Sequence[str] | None = None,
+    use_external_data_format: bool = False,
+    calibrate_method: Any = CalibrationMethod.MinMax,
+    calibration_providers: Sequence[str] | None = None,
+    extra_options: Mapping[str, Any] | None = None,
+    calibration_cache_path: Path | None = None,
+) -> QuantizeResult:
+    """ONNX Runtime's ``quantize_static``: writes a quantized model to `model_output`.
+
+    Arguments that are not given are those of the target ``ort-cpu``, which chooses types, channels
+    and placement for speed. The model is prepared by itself: no separate pre-processing is needed.
+
+    Parameters
+    ----------
+    calibration_cache_path
+        A cache of this package or TensorRT's. It is read where it exists, and written where not.
+    extra_options
+        See ``qdq.compat.EXTRA`` for what each becomes.
+
+    Raises
+    ------
+    UnsupportedError
+        An argument has no counterpart: the text says why.
+
+    Examples
+    --------
+    >>> from qdq.compat import QuantType, quantize_static
+    >>> quantize_static("model.onnx", "model.q.onnx", reader, weight_type=QuantType.QInt8)
+    """
+    if name_of(quant_format) != "QDQ":
+        raise errors.UnsupportedError(
+            f"quant_format: found {name_of(quant_format)}, expected QDQ, which engines fuse"
+        )
+    options: dict[str, Any] = {
+        "method": map_name("calibrate_method", calibrate_method, METHODS),
+        "op_types": list(op_types_to_quantize) if op_types_to_quantize else None,
+        "include": exactly(nodes_to_quantize),
+        "exclude": exactly(nodes_to_exclude),
+        "per_channel": per_channel,
+        "reduce_range": reduce_range or None,
+        "activation_type": map_name("activation_type", activation_type, TYPES),
+        "weight_type": map_name("weight_type", weight_type, TYPES),
+        "providers": [
+            p.removesuffix("ExecutionProvider")
+            for p in calibration_providers or ()
+            if p != "CPUExecutionProvider"
+        ]
+        or None,
+    }
+    for option, value in (extra_options or {}).items():
+        if option not in EXTRA:
+            raise errors.UnsupportedError(f"extra_options: found '{option}', which is not known")
+        options.update(EXTRA[option](value))
+    cache = calibration_cache_path
+    if cache is not None and os.path.exists(cache):
+        options["cache"] = cache
+    elif calibration_data_reader is None:
+        raise errors.UsageError("calibration_data_reader: found None, expected samples")
+    result = quantize(model_input, calib=calibration_data_reader, bench=False, **options)
+    if cache is not None and "cache" not in options:
+        result.plan.save_ranges(cache)
+    result.output = model_output
+    result.quantized.save(model_output, external="always" if use_external_data_format else "auto")
+    return result
+
+
+def simplify(
+    model: Any,
+    check_n: int = 0,
+    perform_optimization: bool = True,
+    skip_fuse_bn: bool = False,
+    overwrite_input_shapes: Shapes | None = None,
+    test_input_shapes: Shapes | None = None,
+    skipped_optimizers: Sequence[str] | None = None,
+    skip_constant_folding: bool = False,
+    skip_shape_inference: bool = False,
+    input_data: Mapping[str, Any] | None = None,
+    dynamic_input_shape: bool = False,
+    custom_lib: Path | None = None,
+    include_subgraph: bool = False,
+    unused_output: Sequence[str] | None = None,
+    tensor_size_threshold: str | None = None,
+    mutable_initializer: bool = False,
+) -> tuple[Any, bool]:
+    """onnxsim's ``simplify``: the optimized ``onnx.ModelProto``, and whether it computes the same.
+
+    Parameters
+    ----------
+    model
+        A path or an ``onnx.ModelProto``, which is not changed.
+    check_n
+        Compare both models on this number of samples: of `input_data`, or random ones.
+    skipped_optimizers
+        Names of passes of this package (docs/passes.md).
+
+    Raises
+    ------
+    UnsupportedError
+        An argument has no counterpart: the text says why.
+
+    Examples
+    --------
+    >>> from qdq.compat import simplify
+    >>> model, ok = simplify("model.onnx", check_n=3)
+    """
+    if unused_output:
+        raise errors.UnsupportedError("unused_output: Model.extract() leaves outputs out")
+    passes = ["default" if perform_optimization else "lift-constants,fold-constants"]
+    if not mutable_initializer:
+        passes.insert(0, "freeze-inputs")
+    if skip_fuse_bn and perform_optimization:
+        passes.append("-fold-batchnorm")
+    if skip_constant_folding:
+        passes.append("-fold-constants")
+    passes += [f"-{name}" for name in skipped_optimizers or ()]
+    own = Model(model)
+    if overwrite_input_shapes:
+        own = own.set_shapes(overwrite_input_shapes)
+    limit = bytes_of(tensor_size_threshold) if tensor_size_threshold is not None else None
+    done = optimize(own, passes=",".join(passes), fold_output_bytes=limit).model
+    same = True
+    if check_n > 0:
+        data = input_data if input_data is not None else "random:0"
+        plugins: dict[str, Any] = {"plugin_libraries": [custom_lib]} if custom_lib else {}
+        with Engine("ort", **plugins) as engine:
+            samples = check_n if input_data is None else 0
+            same, _ = compare_models(own, done, data, engine, samples, test_input_shapes)
+    return done.to_proto(), same
+
+
+def bytes_of(size: str) -> int:
+    """``"1.5GB"`` as bytes."""
+    units = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "B": 1}
+    for unit, factor in units.items():
+        if size.upper().endswith(unit):
+            return int(float(size[: -len(unit)]) * factor)
+    return int(size)

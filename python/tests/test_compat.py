@@ -1,0 +1,109 @@
+"""Scripts for other tools run with one import changed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import qdq
+from qdq.compat import (
+    CalibrationDataReader,
+    CalibrationMethod,
+    QuantFormat,
+    QuantType,
+    quantize_static,
+    simplify,
+)
+
+
+class Reader(CalibrationDataReader):
+    def __init__(self, images):
+        self.rest = iter(images)
+
+    def get_next(self):
+        x = next(self.rest, None)
+        return None if x is None else {"x": x[None]}
+
+
+def test_a_script_for_onnxruntime_runs(cnn, images, tmp_path):
+    out = tmp_path / "q.onnx"
+    result = quantize_static(
+        cnn,
+        out,
+        Reader(images[:32]),
+        quant_format=QuantFormat.QDQ,
+        per_channel=True,
+        activation_type=QuantType.QUInt8,
+        weight_type=QuantType.QInt8,
+        nodes_to_exclude=["/r1/Add"],
+        calibrate_method=CalibrationMethod.Entropy,
+        extra_options={"WeightSymmetric": True, "ActivationSymmetric": False},
+    )
+    assert qdq.Model(out).check() == ()
+    assert qdq.compare(cnn, out, data={"x": images}).sqnr_db > 20
+    plan = result.plan.to_dict()
+    assert "uint8" in str(plan) and result.plan.summary.n_weights > 0
+
+
+def test_the_enumerations_of_onnxruntime_are_taken(cnn, images, tmp_path):
+    ort = pytest.importorskip("onnxruntime.quantization")
+    out = tmp_path / "q.onnx"
+    quantize_static(
+        cnn,
+        out,
+        Reader(images[:4]),
+        quant_format=ort.QuantFormat.QDQ,
+        weight_type=ort.QuantType.QInt8,
+        calibrate_method=ort.CalibrationMethod.MinMax,
+    )
+    assert out.exists()
+
+
+def test_a_cache_is_written_and_read(cnn, images, tmp_path):
+    cache = tmp_path / "ranges.json"
+    one = quantize_static(
+        cnn, tmp_path / "a.onnx", Reader(images[:8]), calibration_cache_path=cache
+    )
+    two = quantize_static(cnn, tmp_path / "b.onnx", calibration_cache_path=cache)
+    assert cache.exists()
+    assert one.plan.summary.n_tensors == two.plan.summary.n_tensors
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"quant_format": QuantFormat.QOperator}, "quant_format: found QOperator, expected QDQ"),
+        ({"calibrate_method": CalibrationMethod.Distribution}, "found Distribution, expected one"),
+        ({"extra_options": {"SmoothQuant": True}}, "SmoothQuant: not for activations"),
+        ({"extra_options": {"Colour": 1}}, "found 'Colour', which is not known"),
+        ({"activation_type": "QInt3"}, "activation_type: found QInt3, expected one of QInt8"),
+    ],
+)
+def test_what_has_no_counterpart_says_why(cnn, images, tmp_path, options, text):
+    with pytest.raises(qdq.UnsupportedError, match=text):
+        quantize_static(cnn, tmp_path / "q.onnx", Reader(images[:2]), **options)
+
+
+def test_every_extra_option_can_be_off(cnn, images, tmp_path):
+    from qdq.compat import EXTRA
+
+    off = {name: take(None) for name, take in EXTRA.items() if name != "CalibPercentile"}
+    assert all(isinstance(value, dict) for value in off.values())
+
+
+def test_a_script_for_onnxsim_runs(cnn):
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(cnn)
+    before = model.SerializeToString(deterministic=True)
+    simple, same = simplify(model, check_n=3, overwrite_input_shapes={"x": (1, 1, 16, 16)})
+    assert same
+    assert isinstance(simple, onnx.ModelProto)
+    assert simple.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 1
+    assert model.SerializeToString(deterministic=True) == before
+    assert simplify(cnn, perform_optimization=False, skip_fuse_bn=True)[1]
+    data = {"x": np.zeros((1, 1, 16, 16), np.float32)}
+    assert simplify(cnn, check_n=1, input_data=data, tensor_size_threshold="1.5KB")[1]
+    with pytest.raises(qdq.UnsupportedError, match="unused_output"):
+        simplify(cnn, unused_output=["y"])
+    with pytest.raises(qdq.UsageError, match="eliminate_deadend"):
+        simplify(cnn, skipped_optimizers=["eliminate_deadend"])
