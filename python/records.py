@@ -55,24 +55,38 @@ HEAD = '''"""Results of the library: made from include/qdq/*.h by declare.py. Do
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Iterator
+from typing import Any
 
 
-@dataclasses.dataclass(frozen=True)
 class Record:
-    """What a function found. Members are those of the C struct with the same notes."""
+    """What a function found. Members are those of the C struct, and cannot be changed."""
+
+    # Not data classes: to make thirty of those takes most of the time of the import.
+    def __init__(self, **members: Any) -> None:
+        self.__dict__.update(members)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__}.{name} cannot be changed")
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        return iter(self.__dict__.items())
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         shown = []
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
+        for name, value in self:
             if isinstance(value, (tuple, Record)):
                 value = f"<{len(value)}>" if isinstance(value, tuple) else "<...>"
             elif isinstance(value, float):
                 value = f"{value:.4g}"
             else:
                 value = repr(value)
-            shown.append(f"{field.name}={value}")
+            shown.append(f"{name}={value}")
         return f"{type(self).__name__}({', '.join(shown)})"
 '''
 
@@ -150,7 +164,7 @@ def write(headers: str) -> str:
     )
     out = [HEAD]
     for struct, name in STRUCTS.items():
-        out.append(f"\n\n@dataclasses.dataclass(frozen=True, repr=False)\nclass {name}(Record):")
+        out.append(f"\n\nclass {name}(Record):")
         out.append(f'    """``{struct}``."""\n')
         for member, kind, note in members_of(bodies[struct], enums):
             for line in wrap(note):

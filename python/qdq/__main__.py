@@ -10,7 +10,7 @@ def main() -> None:
     """Replaces this process by the tool."""
     from ._engines import BIN, environment
 
-    program = str(BIN / "qdq")
+    program = os.path.join(BIN, "qdq")
     os.execve(program, ["qdq", *sys.argv[1:]], environment())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -70,6 +69,8 @@ def open_data(
     if isinstance(source, (str, os.PathLike)):
         spec = os.fspath(source)
     else:
+        import tempfile
+
         spool = tempfile.TemporaryDirectory(prefix="qdq-samples-")
         try:
             spec = write_samples(source, model, spool.name, argument)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
-import pathlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from . import _core, errors
 from ._core import Job, Options
 from ._qdq import ffi, lib
 
-BIN = pathlib.Path(__file__).parent / "bin"
+BIN = os.path.join(os.path.dirname(__file__), "bin")
 # Packages of Python that bring an engine: where its library is in them.
 PACKAGES = {"onnxruntime": "capi", "openvino": "libs"}
 LIBRARIES = {
@@ -63,9 +62,9 @@ def environment() -> dict[str, str]:
     env.setdefault("ORT_DISABLE_TELEMETRY", "1")
     for _, variable, stem in LIBRARIES.values():
         for folder in package_folders() if not env.get(variable) else []:
-            found = sorted(pathlib.Path(folder).glob(stem + "*"))
+            found = sorted(name for name in os.listdir(folder) if name.startswith(stem))
             if found:
-                env[variable] = str(found[-1])
+                env[variable] = os.path.join(folder, found[-1])
     return env
 
 
@@ -80,7 +79,7 @@ def fill(options: Options, engine: str, values: dict[str, Any]) -> None:
     )
     options.set("search_dirs", package_folders())
     options.set("temp_dir", os.environ.get("TMPDIR") or None)
-    options.set("worker", str(BIN / "qdq-worker") if BIN.is_dir() else None)
+    options.set("worker", os.path.join(BIN, "qdq-worker") if os.path.isdir(BIN) else None)
     need = _core.text(lib.qdq_engine_environment(_core.encode(engine), options.c))
     if need:
         name, _, value = need.partition("=")

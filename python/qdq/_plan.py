@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 from collections.abc import Mapping
@@ -197,6 +196,8 @@ class Plan:
 
     def diff(self, other: Plan) -> str:
         """What `other` has otherwise, as a unified diff of both texts; ``""`` if nothing."""
+        import difflib
+
         a, b = (p.to_json().splitlines() for p in (self, other))
         return "\n".join(difflib.unified_diff(a, b, "plan", "other", lineterm=""))
 

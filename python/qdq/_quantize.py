@@ -17,7 +17,7 @@ from ._engines import Engine, Session, split, threads_of
 from ._model import Model, open_model
 from ._plan import Plan, Target, hand_over
 from ._qdq import ffi, lib
-from ._records import CompareReport, EngineCheck, GoalReport, Times
+from ._records import CompareReport, EngineCheck, GoalReport, Record, Times
 
 # The keyword of each member of qdq_quantize_opts.
 OPTIONS = {
@@ -217,6 +217,8 @@ def plot_bars(values: Mapping[str, float], label: str, ax: Any) -> Any:
 
 def plain(value: Any) -> Any:
     """Objects of this package as dicts and lists."""
+    if isinstance(value, Record):
+        return {name: plain(v) for name, v in value}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     return [plain(v) for v in value] if isinstance(value, (list, tuple)) else value

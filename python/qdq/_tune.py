@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -280,6 +279,8 @@ def autotune(
     check_options({**given, "best_effort": False})
     keep = None
     if folder is None:
+        import tempfile
+
         keep = tempfile.TemporaryDirectory(prefix="qdq-tuned-")
         folder = keep.name
     job = TuneJob(progress, live)

@@ -20,7 +20,7 @@ TEST = str(DIGITS / "digits_test.npz")
 
 
 def tool(*args: object) -> None:
-    program = str(BIN / "qdq")
+    program = f"{BIN}/qdq"
     subprocess.run([program, *map(str, args)], check=True, capture_output=True, env=environment())
 
 
