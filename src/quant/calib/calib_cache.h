@@ -1,8 +1,8 @@
 /* calib_cache.h - ranges of tensors in a file, so that what was calibrated once need not be again.
  *
  * TensorRT's form: a line "TRT-...", then "tensor: 3d4ccccd" each, the bits of the float scale for
- * int8 (the largest magnitude / 127) in hexadecimal, the highest first. The last ": " of a line ends
- * the name, which may hold others.
+ * int8 (the largest magnitude / 127) in hexadecimal, the highest first. The last ": " of a line
+ * ends the name, which may hold others.
  *
  * Ours: {"qdq_ranges": 1, "tensors": [{"tensor": "x", "low": -1, "high": 2.5}, ...]}. */
 #ifndef QDQ_CALIB_CACHE_H

@@ -4,8 +4,8 @@ qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 qdq targets ort-cpu | sed 's/"engine": "ort"/"engine": "sim"/' >own.json
 q() {
-    qdq quantize conv.onnx -e sim:sim.json -o q.onnx --calib random:1 -q -f --report page.html --json \
-        "$@" >out.json
+    qdq quantize conv.onnx -e sim:sim.json -o q.onnx --calib random:1 -q -f --report page.html \
+        --json "$@" >out.json
     grep -m1 -o '"not_measured": "[^"]*"' out.json
     grep -o 'Not measured: [^<]*' page.html
     grep -o 'Median of [0-9]* runs' page.html | sed 's/[0-9][0-9]*/N/'
