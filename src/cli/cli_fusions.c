@@ -4,10 +4,9 @@
 
 #include <math.h>
 
-#include "base/buf.h"
 #include "base/fail.h"
 #include "cli/cli_engine.h"
-#include "cli/cli_format.h"
+#include "cli/cli_groups.h"
 
 enum { SHOWN_NODES = 4 };
 
@@ -17,20 +16,6 @@ static void put_us(cli_table *t, double us)
         cli_cell(t, "-");
     else
         cli_cell(t, "%.1f", us);
-}
-
-static const char *nodes_text(cli *c, const qdq_fusion_info *f, bool all)
-{
-    size_t shown = all || f->n_nodes <= SHOWN_NODES + 1 ? f->n_nodes : SHOWN_NODES;
-    qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
-
-    for (size_t i = 0; i < shown; i++)
-        qdq_buf_printf(&b, "%s%s", i > 0 ? ", " : "", f->node[i]);
-    if (shown < f->n_nodes)
-        qdq_buf_printf(&b, ", and %zu more", f->n_nodes - shown);
-    const char *text = b.failed ? NULL : qdq_arena_strdup(&c->arena, b.data != NULL ? b.data : "");
-    qdq_buf_free(&b);
-    return text != NULL ? text : "?";
 }
 
 static void print_sum(const qdq_fusion_list *l)
@@ -65,7 +50,8 @@ qdq_status cli_fusions_print(cli *c, const qdq_fusion_list *l, bool verbose, qdq
         cli_cell(&t, "%s", qdq_fusion_source_name(f->source));
         cli_cell(&t, "%zu", f->alike);
         cli_cell(&t, "%zu", f->n_linear);
-        cli_cell(&t, "%s", nodes_text(c, f, verbose));
+        cli_cell(&t, "%s",
+                 cli_nodes_text(c, f->node, f->n_nodes, verbose ? SIZE_MAX - 1 : SHOWN_NODES));
     }
     QDQ_TRY(cli_table_print(&t, stdout, err));
     print_sum(l);

@@ -81,17 +81,15 @@ void cli_groups_free(cli_groups *g)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-static const char *nodes_text(cli *c, const qdq_group *g, bool all)
+const char *cli_nodes_text(cli *c, const char *const *node, size_t n, size_t most)
 {
-    size_t shown = all || g->n_nodes <= SHOWN_NODES + 1 ? g->n_nodes : SHOWN_NODES;
+    const size_t shown = n <= most + 1 ? n : most;
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
-    if (g->n_nodes == 0)
-        qdq_buf_printf(&b, "%s", g->layer);
     for (size_t i = 0; i < shown; i++)
-        qdq_buf_printf(&b, "%s%s", i > 0 ? ", " : "", g->node[i]);
-    if (shown < g->n_nodes)
-        qdq_buf_printf(&b, ", and %zu more", g->n_nodes - shown);
+        qdq_buf_printf(&b, "%s%s", i > 0 ? ", " : "", node[i]);
+    if (shown < n)
+        qdq_buf_printf(&b, ", and %zu more", n - shown);
     const char *text = b.failed ? NULL : qdq_arena_strdup(&c->arena, b.data != NULL ? b.data : "");
     qdq_buf_free(&b);
     return text != NULL ? text : "?";
@@ -126,7 +124,10 @@ static void put_row(cli *c, cli_table *t, const cli_groups *all, size_t i, doubl
     cli_cell(t, "%s", g->in_type[0] != '\0' ? g->in_type : "?");
     cli_cell(t, "%s", g->out_type[0] != '\0' ? g->out_type : "?");
     cli_cell(t, "%s", source_text(g));
-    cli_cell(t, "%s", nodes_text(c, g, verbose));
+    cli_cell(t, "%s",
+             g->n_nodes == 0
+                 ? g->layer
+                 : cli_nodes_text(c, g->node, g->n_nodes, verbose ? SIZE_MAX - 1 : SHOWN_NODES));
 }
 
 /* Names come from files: no control characters on a terminal. */

@@ -40,6 +40,9 @@ const char *cli_groups_given(const cli_opt *opts, const void *args, const cli_sh
 qdq_status cli_groups_get(cli *c, const cli_groups_from *from, const qdq_model *m, unsigned runs,
                           cli_groups *g, qdq_engine **e, qdq_error *err);
 
+/* "a, b, and 3 more": at most `most` names, or one more; in the arena of c. */
+const char *cli_nodes_text(cli *c, const char *const *node, size_t n, size_t most);
+
 /* Fills in the findings. */
 qdq_status cli_groups_check(const qdq_model *m, cli_groups *g, qdq_error *err);
 void cli_groups_free(cli_groups *g);

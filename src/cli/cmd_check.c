@@ -23,12 +23,19 @@ struct check_args {
 #include "cli/cmd_check.def"
 };
 
-/* What --engine found. */
-typedef struct ran {
-    qdq_verify_result *result;
-    const qdq_engine_info *info; /* of the engine, which is open; NULL: nothing was asked */
-    const char *data;
-} ran;
+typedef struct checking {
+    cli *c;
+    const struct check_args *a;
+    const char *path; /* for people */
+    qdq_model *m;
+    qdq_finding *findings; /* of the model as such */
+    size_t n, n_errors;
+    qdq_target_check *target;    /* NULL: no --target, or the model is not sound */
+    qdq_engine *engine;          /* NULL: no --engine */
+    qdq_verify_result *computed; /* by the engine; NULL: not asked */
+    const char *data;            /* that it ran on */
+    cli_groups layers;           /* of --layer-info */
+} checking;
 
 #define ARGS check_args
 #include "cli/cli_tables.h"
@@ -44,20 +51,11 @@ static const cli_group groups[] = {
     {NULL, NULL, 0},
 };
 
-static size_t count_errors(const qdq_finding *f, size_t n)
-{
-    size_t errors = 0;
-
-    for (size_t i = 0; i < n; i++)
-        errors += f[i].is_error;
-    return errors;
-}
-
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static void target_json(qdq_json_out root, const struct check_args *a, const qdq_target_check *t)
+static void target_json(qdq_json_out root, const char *target, const qdq_target_check *t)
 {
-    qdq_json_put_text(root, "target", a->target);
+    qdq_json_put_text(root, "target", target);
     qdq_json_put_bool(root, "proven", t->proven);
     qdq_json_put_int(root, "quantizers", (int64_t)t->n_quantizers);
     qdq_json_put_int(root, "fused", (int64_t)t->n_fused);
@@ -82,42 +80,40 @@ static void target_json(qdq_json_out root, const struct check_args *a, const qdq
     }
 }
 
-static qdq_status print_json(const struct check_args *a, const char *path, const qdq_finding *f,
-                             size_t n, const qdq_target_check *t, const ran *r, const cli_groups *g,
-                             qdq_error *err)
+static qdq_status print_json(const checking *k, qdq_error *err)
 {
     qdq_json_doc d = {0};
     qdq_json_out root = qdq_json_object(&d);
 
-    qdq_json_put_text(root, "model", path);
-    qdq_json_put_int(root, "errors", (int64_t)count_errors(f, n));
-    qdq_json_put_int(root, "warnings", (int64_t)(n - count_errors(f, n)));
+    qdq_json_put_text(root, "model", k->path);
+    qdq_json_put_int(root, "errors", (int64_t)k->n_errors);
+    qdq_json_put_int(root, "warnings", (int64_t)(k->n - k->n_errors));
     qdq_json_out list = qdq_json_put_list(root, "findings");
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < k->n; i++) {
         qdq_json_out entry = qdq_json_put_object(list, NULL);
-        qdq_json_put_text(entry, "level", f[i].is_error ? "error" : "warning");
-        qdq_json_put_text(entry, "text", f[i].text);
+        qdq_json_put_text(entry, "level", k->findings[i].is_error ? "error" : "warning");
+        qdq_json_put_text(entry, "text", k->findings[i].text);
     }
-    if (t != NULL)
-        target_json(qdq_json_put_object(root, "quantization"), a, t);
-    if (r->info != NULL)
-        cli_verify_json(qdq_json_put_object(root, "engine_check"), r->result, r->info, r->data);
-    if (a->layer_info != NULL)
-        cli_groups_json(qdq_json_put_object(root, "executed"), g);
+    if (k->target != NULL)
+        target_json(qdq_json_put_object(root, "quantization"), k->a->target, k->target);
+    if (k->computed != NULL)
+        cli_verify_json(qdq_json_put_object(root, "engine_check"), k->computed,
+                        qdq_engine_get_info(k->engine), k->data);
+    if (k->a->layer_info != NULL)
+        cli_groups_json(qdq_json_put_object(root, "executed"), &k->layers);
     return cli_json_print(&d, err);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* `what`: "" where nothing but the model as such is checked. */
-static void print_text(const char *path, const char *what, const qdq_finding *f, size_t n)
+static void print_findings(const checking *k)
 {
-    size_t errors = count_errors(f, n), warnings = n - errors;
+    const size_t warnings = k->n - k->n_errors;
 
-    for (size_t i = 0; i < n; i++)
-        printf("%s: %s\n", f[i].is_error ? "error" : "warning", f[i].text);
-    printf("%s%s: %zu error%s, %zu warning%s\n", path, what, errors, errors == 1 ? "" : "s",
-           warnings, warnings == 1 ? "" : "s");
+    for (size_t i = 0; i < k->n; i++)
+        printf("%s: %s\n", k->findings[i].is_error ? "error" : "warning", k->findings[i].text);
+    printf("%s%s: %zu error%s, %zu warning%s\n", k->path, k->target != NULL ? ", as a model" : "",
+           k->n_errors, cli_plural(k->n_errors), warnings, cli_plural(warnings));
 }
 
 /* "412 k", "1.2 M"; "" for 0. */
@@ -131,9 +127,10 @@ static const char *amount(cli *c, uint64_t n)
     return text != NULL ? text : "";
 }
 
-static qdq_status print_target(cli *c, const char *path, const char *target,
-                               const qdq_target_check *t, qdq_error *err)
+static qdq_status print_target(const checking *k, qdq_error *err)
 {
+    cli *c = k->c;
+    const qdq_target_check *t = k->target;
     cli_table table = {.arena = &c->arena, .columns = t->proven ? "lllrrl" : "lllrl"};
 
     if (t->n > 0) {
@@ -165,8 +162,8 @@ static qdq_status print_target(cli *c, const char *path, const char *target,
     size_t warnings = t->n - t->n_errors;
     printf("%s, on %s: %zu error%s, %zu warning%s; %zu Q and DQ, %zu node%s next to them in 8 "
            "bits%s, %zu not",
-           path, target, t->n_errors, t->n_errors == 1 ? "" : "s", warnings,
-           warnings == 1 ? "" : "s", t->n_quantizers, t->n_fused, t->n_fused == 1 ? "" : "s",
+           k->path, k->a->target, t->n_errors, cli_plural(t->n_errors), warnings,
+           cli_plural(warnings), t->n_quantizers, t->n_fused, t->n_fused == 1 ? "" : "s",
            t->proven ? ", proven by the engine's kernels" : "", t->n_unfused);
     if (t->n_weights > 0)
         printf(", %zu with codes for the weight alone", t->n_weights);
@@ -177,6 +174,18 @@ static qdq_status print_target(cli *c, const char *path, const char *target,
     printf("\n");
     cli_installed_print(c, stdout);
     return QDQ_OK;
+}
+
+static qdq_status print_text(const checking *k, qdq_error *err)
+{
+    print_findings(k);
+    if (k->target != NULL)
+        QDQ_TRY(print_target(k, err));
+    if (k->computed != NULL)
+        cli_verify_print(k->computed, qdq_engine_get_info(k->engine), k->data, stdout);
+    return k->layers.group != NULL
+               ? cli_groups_print(k->c, &k->layers, k->a->common.verbose > 0, err)
+               : QDQ_OK;
 }
 
 /* --- run -------------------------------------------------------------------------------------- */
@@ -195,101 +204,95 @@ static qdq_status check_options(const struct check_args *a, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status check_target(cli *c, const struct check_args *a, qdq_engine *engine,
-                               const qdq_model *m, qdq_target_check **out, qdq_error *err)
+static qdq_status check_target(checking *k, qdq_error *err)
 {
+    const struct check_args *a = k->a;
     qdq_check_opts opts = QDQ_CHECK_OPTS_INIT;
     const cli_format_args format = {.set = a->set};
     qdq_target *target = NULL;
-    qdq_status st = cli_target_open(c, a->target, &format, &a->engine, &target, err);
 
-    opts.engine = engine;
+    opts.engine = k->engine;
     opts.shapes = a->shape.shapes.at;
     opts.n_shapes = a->shape.shapes.n;
     opts.threads = cli_threads(a->threads);
-    opts.job = &c->job;
+    opts.job = &k->c->job;
     opts.cpu = (qdq_cpu)a->cpu;
-    if (st == QDQ_OK)
-        st = cli_at_file(c->operand[0], qdq_model_check_target(m, target, &opts, out, err), err);
+    QDQ_TRY(cli_target_open(k->c, a->target, &format, &a->engine, &target, err));
+    qdq_status st = qdq_model_check_target(k->m, target, &opts, &k->target, err);
     qdq_target_free(target);
-    return st;
+    return cli_at_file(k->c->operand[0], st, err);
 }
 
 /* Does the engine compute what the model says? */
-static qdq_status check_computed(cli *c, const struct check_args *a, qdq_engine *engine,
-                                 const qdq_model *m, ran *out, qdq_error *err)
+static qdq_status check_computed(checking *k, qdq_error *err)
 {
+    const struct check_args *a = k->a;
     const cli_data_request request = {a->data != NULL ? a->data : "random:0", &a->form,
                                       &a->shape.shapes, NULL, 0};
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
     qdq_data *data = NULL;
 
-    out->data = a->data != NULL ? a->data : "random input";
+    k->data = a->data != NULL ? a->data : "random input";
     o.shapes = a->shape.shapes.at;
     o.n_shapes = a->shape.shapes.n;
     o.threads = cli_threads(a->threads);
-    o.job = &c->job;
-    QDQ_TRY(cli_data_open(c, &request, m, &data, err));
-    qdq_status st = cli_verify(c, &a->engine, engine, m, data, &o, &out->result, err);
+    o.job = &k->c->job;
+    QDQ_TRY(cli_data_open(k->c, &request, k->m, &data, err));
+    qdq_status st = cli_verify(k->c, &a->engine, k->engine, k->m, data, &o, &k->computed, err);
     qdq_data_close(data);
-    cli_ui_clear(&c->ui);
-    if (st == QDQ_OK)
-        out->info = qdq_engine_get_info(engine);
-    return cli_at_file(c->operand[0], st, err);
+    cli_ui_clear(&k->c->ui);
+    return cli_at_file(k->c->operand[0], st, err);
 }
 
-static qdq_status read_layers(cli *c, const struct check_args *a, const qdq_model *m, cli_groups *g,
-                              qdq_error *err)
+/* Nothing but the model as such is checked where that is not sound. */
+static qdq_status check_model(checking *k, qdq_error *err)
 {
-    QDQ_TRY(qdq_groups_read(m, a->layer_info, a->layer_profile, &c->job, &g->group, &g->n, err));
-    return cli_groups_check(m, g, err);
+    const struct check_args *a = k->a;
+
+    QDQ_TRY(qdq_model_check(k->m, &k->findings, &k->n, err));
+    for (size_t i = 0; i < k->n; i++)
+        k->n_errors += k->findings[i].is_error;
+    if (k->n_errors > 0)
+        return QDQ_OK;
+    if (a->engine.engine != NULL)
+        QDQ_TRY(cli_engine_open(k->c, &a->engine, &k->engine, err));
+    if (a->target != NULL)
+        QDQ_TRY(check_target(k, err));
+    if (k->engine != NULL)
+        QDQ_TRY(check_computed(k, err));
+    if (a->layer_info == NULL)
+        return QDQ_OK;
+    QDQ_TRY(qdq_groups_read(k->m, a->layer_info, a->layer_profile, &k->c->job, &k->layers.group,
+                            &k->layers.n, err));
+    return cli_groups_check(k->m, &k->layers, err);
+}
+
+static bool is_negative(const checking *k)
+{
+    const bool wrong = k->computed != NULL && k->computed->verdict == QDQ_VERIFY_WRONG;
+    const size_t all = k->n + (k->target != NULL ? k->target->n : 0) + k->layers.n_findings;
+
+    return k->n_errors > 0 || wrong || (k->target != NULL && k->target->n_errors > 0) ||
+           (k->a->strict && all > 0);
 }
 
 static qdq_status run_check(cli *c, const void *args, qdq_error *err)
 {
-    const struct check_args *a = args;
-    const char *path = cli_is_stdout(c->operand[0]) ? "<stdin>" : c->operand[0];
-    qdq_model *m = NULL;
-    qdq_finding *findings = NULL;
-    qdq_target_check *t = NULL;
-    qdq_engine *engine = NULL;
-    cli_groups g = {0};
-    size_t n = 0;
-    ran r = {.result = NULL};
+    checking k = {
+        .c = c, .a = args, .path = cli_is_stdout(c->operand[0]) ? "<stdin>" : c->operand[0]};
 
-    QDQ_TRY(check_options(a, err));
-    QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
-    qdq_status st = qdq_model_check(m, &findings, &n, err);
-    bool sound = st == QDQ_OK && count_errors(findings, n) == 0;
-    if (sound && a->engine.engine != NULL)
-        st = cli_engine_open(c, &a->engine, &engine, err);
-    if (st == QDQ_OK && sound && a->target != NULL)
-        st = check_target(c, a, engine, m, &t, err);
-    if (st == QDQ_OK && engine != NULL)
-        st = check_computed(c, a, engine, m, &r, err);
-    if (st == QDQ_OK && sound && a->layer_info != NULL)
-        st = read_layers(c, a, m, &g, err);
-    if (st == QDQ_OK) {
-        const bool wrong = r.info != NULL && r.result->verdict == QDQ_VERIFY_WRONG;
-        size_t all = n + (t != NULL ? t->n : 0) + g.n_findings;
-        c->negative = !sound || wrong || (t != NULL && t->n_errors > 0) || (a->strict && all > 0);
-        if (c->json)
-            st = print_json(a, path, findings, n, t, &r, &g, err);
-        else
-            print_text(path, t != NULL ? ", as a model" : "", findings, n);
-    }
-    if (st == QDQ_OK && t != NULL && !c->json)
-        st = print_target(c, path, a->target, t, err);
-    if (st == QDQ_OK && r.info != NULL && !c->json)
-        cli_verify_print(r.result, r.info, r.data, stdout);
-    if (st == QDQ_OK && g.group != NULL && !c->json)
-        st = cli_groups_print(c, &g, a->common.verbose > 0, err);
-    cli_groups_free(&g);
-    qdq_free(r.result);
-    qdq_engine_close(engine);
-    qdq_free(t);
-    qdq_free(findings);
-    qdq_model_free(m);
+    QDQ_TRY(check_options(k.a, err));
+    QDQ_TRY(cli_model_load(c, c->operand[0], &k.m, err));
+    qdq_status st = check_model(&k, err);
+    c->negative = st == QDQ_OK && is_negative(&k);
+    if (st == QDQ_OK)
+        st = c->json ? print_json(&k, err) : print_text(&k, err);
+    cli_groups_free(&k.layers);
+    qdq_free(k.computed);
+    qdq_engine_close(k.engine);
+    qdq_free(k.target);
+    qdq_free(k.findings);
+    qdq_model_free(k.m);
     return st;
 }
 

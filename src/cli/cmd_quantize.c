@@ -11,7 +11,8 @@
 #include "cli/cli_why.h"
 #include "qdq/report.h"
 
-bool cmd_quantize_is_dry(const struct quantize_args *a)
+/* --dry-run, or --why without --output: nothing is written. */
+static bool is_dry(const struct quantize_args *a)
 {
     return a->dry_run || (a->why != NULL && a->out.output == NULL);
 }
@@ -20,7 +21,7 @@ bool cmd_quantize_is_dry(const struct quantize_args *a)
 
 static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error *err)
 {
-    if (cmd_quantize_is_dry(a))
+    if (is_dry(a))
         return QDQ_OK;
     QDQ_TRY(cli_output_check(c, &a->out, err));
     return cli_files_check(c, a->out.force, err);
@@ -31,13 +32,13 @@ static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error
 static bool needs_engine(const struct quantize_args *a)
 {
     return a->plan == NULL || ((a->quant.calib != NULL || a->quant.eval != NULL) && a->quant.sqnr &&
-                               !cmd_quantize_is_dry(a));
+                               !is_dry(a));
 }
 
 static qdq_status open_data(quantize *q, qdq_error *err)
 {
     QDQ_TRY(cli_samples_open(q->c, &q->a->quant, q->model, q->a->plan == NULL,
-                             q->a->quant.sqnr && !cmd_quantize_is_dry(q->a), &q->samples, err));
+                             q->a->quant.sqnr && !is_dry(q->a), &q->samples, err));
     if (cmd_quantize_seeks_goal(q))
         cli_samples_for_goal(&q->a->quant, &q->samples);
     return QDQ_OK;
@@ -65,7 +66,7 @@ static qdq_status quantize_model(quantize *q, qdq_error *err)
     }
     return cli_at_file(q->path,
                        qdq_quantize(q->model, q->target, q->engine, q->samples.data, &o, &q->plan,
-                                    cmd_quantize_is_dry(a) ? NULL : &q->quantized, err),
+                                    is_dry(a) ? NULL : &q->quantized, err),
                        err);
 }
 
@@ -73,7 +74,7 @@ static qdq_status apply_plan(quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
 
-    if (cmd_quantize_is_dry(a))
+    if (is_dry(a))
         return QDQ_OK;
     return cli_at_file(a->plan,
                        qdq_plan_apply(q->plan, q->model, a->force_plan, &q->quantized, err), err);
@@ -86,7 +87,7 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
 
     QDQ_TRY(cli_model_load(q->c, q->path, &q->model, err));
     QDQ_TRY(cli_shapes_set(&a->quant.set_shape, q->model, err));
-    if (!cmd_quantize_is_dry(a)) /* nothing is written over external data, with -f either */
+    if (!is_dry(a)) /* nothing is written over external data, with -f either */
         QDQ_TRY(cli_files_guard(q->c, q->model, err));
     QDQ_TRY(cli_shapes_check(&a->quant.shape.shapes, &q->model, 1, err));
     QDQ_TRY(cli_shapes_pick(q->c, &a->quant.shape.shapes, q->model, &fitting, err));
@@ -246,7 +247,7 @@ static qdq_status run_quantize(cli *c, const void *args, qdq_error *err)
     qdq_status st = plan_and_apply(&q, err);
     cli_ui_clear(&c->ui);
     if (st == QDQ_OK)
-        st = cmd_quantize_is_dry(q.a) ? print_plan(&q, err) : finish(&q, err);
+        st = is_dry(q.a) ? print_plan(&q, err) : finish(&q, err);
     if (st == QDQ_OK)
         st = cmd_quantize_goal_answer(&q, true, err);
     json_decref(q.tuned);

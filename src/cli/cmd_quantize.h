@@ -107,9 +107,6 @@ void cmd_quantize_speed_print(const quantize *q, FILE *to);
 void cmd_quantize_speed_json(const quantize *q, qdq_json_out root);
 void cmd_quantize_speed_warn(const quantize *q);
 
-/* --dry-run, or --why without --output: nothing is written. */
-bool cmd_quantize_is_dry(const struct quantize_args *a);
-
 /* cmd_quantize_args.c: the tables, one group for each theme; what does not go together. */
 extern const cli_group cmd_quantize_groups[];
 qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err);

@@ -240,19 +240,23 @@ static qdq_status compare(qdq_worker *w, const qdq_json_place *q, qdq_json_out a
     return QDQ_OK;
 }
 
-static qdq_status layers_of(qdq_worker *w, const qdq_worker_model *m, unsigned runs, bool nodes,
-                            qdq_group **layers, size_t *n, qdq_error *err)
+static qdq_status put_layers_of(qdq_worker *w, const qdq_worker_model *m, unsigned runs, bool nodes,
+                                qdq_json_out answer, qdq_error *err)
 {
     qdq_arena memory = QDQ_ARENA_INIT;
     const qdq_named_array *in = NULL;
-    size_t n_in = 0, count;
+    qdq_group *layers = NULL;
+    size_t n_in = 0, count, n = 0;
     qdq_status st = QDQ_OK;
 
     if (runs > 0)
         st = qdq_worker_sample(w, m->model, 0, &memory, &in, &n_in, &count, err);
     if (st == QDQ_OK)
-        st = (nodes ? qdq_session_groups : qdq_session_profile)(m->session, in, n_in, runs, layers,
-                                                                n, err);
+        st = (nodes ? qdq_session_groups : qdq_session_profile)(m->session, in, n_in, runs, &layers,
+                                                                &n, err);
+    if (st == QDQ_OK)
+        qdq_json_put(answer, "layers", qdq_remote_groups_json(layers, n));
+    qdq_free(layers);
     qdq_arena_free(&memory);
     return st;
 }
@@ -265,17 +269,12 @@ static qdq_status put_layers(qdq_worker *w, const qdq_json_place *q, bool nodes,
     const unsigned least = nodes ? 0 : 1,
                    runs = (unsigned)qdq_json_int(q, "runs", least, UINT32_MAX, least);
     qdq_worker_model *m;
-    qdq_group *layers = NULL;
-    size_t n = 0;
 
     if (q->reader->status != QDQ_OK)
         return q->reader->status;
     QDQ_TRY(qdq_worker_open(w, path, w->shapes, w->n_shapes,
                             nodes ? QDQ_WORKER_GROUPS : QDQ_WORKER_PROFILE, &m, err));
-    qdq_status st = layers_of(w, m, runs, nodes, &layers, &n, err);
-    if (st == QDQ_OK)
-        qdq_json_put(answer, "layers", qdq_remote_groups_json(layers, n));
-    qdq_free(layers);
+    qdq_status st = put_layers_of(w, m, runs, nodes, answer, err);
     qdq_worker_close(m);
     return st;
 }
