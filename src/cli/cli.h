@@ -22,7 +22,6 @@ struct cli {
     size_t n_operands;
     QDQ_VEC(cli_file) files; /* that the command line names (cli_files.h) */
     bool json;
-    bool quiet; /* -q without --json: a command that wrote a file prints no summary of it */
     /* file that stands for the target that was named; NULL: none (cli_installed.h) */
     const char *installed;
     bool stdin_taken;

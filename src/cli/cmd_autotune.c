@@ -216,8 +216,6 @@ static qdq_status print_result(const autotune *t, json_t *result, qdq_error *err
 
     if (t->a->mode == QDQ_TUNE_REGION)
         files[n_files++] = in_folder(t, "patterns.yaml");
-    if (t->c->quiet)
-        return QDQ_OK;
     printf("%s\n", t->path);
     cli_shapes_set_print(&t->a->quant.set_shape, stdout);
     QDQ_TRY(cli_data_print_shapes(t->samples.data, t->model, &t->usual, stdout, err));

@@ -153,8 +153,7 @@ static qdq_status save(cli *c, const struct extract_args *a, const group_part *p
     QDQ_TRY(cli_model_save(c, p->model, &a->out, err));
     if (c->json)
         return print_json(c, a, p, err);
-    if (!c->quiet)
-        print_ranges(p, cli_result_stream(&a->out));
+    print_ranges(p, cli_result_stream(&a->out));
     return QDQ_OK;
 }
 

@@ -31,8 +31,8 @@ static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error
 
 static bool needs_engine(const struct quantize_args *a)
 {
-    return a->plan == NULL || ((a->quant.calib != NULL || a->quant.eval != NULL) && a->quant.sqnr &&
-                               !is_dry(a));
+    return a->plan == NULL ||
+           ((a->quant.calib != NULL || a->quant.eval != NULL) && a->quant.sqnr && !is_dry(a));
 }
 
 static qdq_status open_data(quantize *q, qdq_error *err)
@@ -184,17 +184,6 @@ static void warn_of_little(const quantize *q)
                  "placement only: scales come from random data, --calib DATA gives real ones");
 }
 
-static qdq_status print_result(const quantize *q, qdq_error *err)
-{
-    FILE *to = cli_result_stream(&q->a->out);
-
-    if (q->c->json)
-        return cmd_quantize_print_json(q, err);
-    if (!q->c->quiet)
-        return cmd_quantize_print_text(q, to, err);
-    return q->why != NULL ? cli_why_print(q->c, q->why, to, err) : QDQ_OK;
-}
-
 /* Judged before it is written: a model that the engine refuses is not handed over. */
 static qdq_status finish(quantize *q, qdq_error *err)
 {
@@ -212,7 +201,8 @@ static qdq_status finish(quantize *q, qdq_error *err)
         QDQ_TRY(qdq_plan_save_ranges(q->plan, a->quant.cache_out, a->out.force, err));
     QDQ_TRY(cmd_quantize_speed(q, err));
     QDQ_TRY(cmd_quantize_report(q, err));
-    QDQ_TRY(print_result(q, err));
+    QDQ_TRY(q->c->json ? cmd_quantize_print_json(q, err)
+                       : cmd_quantize_print_text(q, cli_result_stream(&a->out), err));
     warn_of_little(q);
     cmd_quantize_speed_warn(q);
     return QDQ_OK;

@@ -45,7 +45,7 @@ static qdq_status run_strip(cli *c, const void *args, qdq_error *err)
         st = cli_at_file(c->operand[0], st, err);
     if (st == QDQ_OK && c->json)
         st = cli_print_written(c, a->out.output, stripped, err);
-    else if (st == QDQ_OK && !c->quiet)
+    else if (st == QDQ_OK)
         st = print_text(c, a, err);
     qdq_model_free(stripped);
     qdq_model_free(m);

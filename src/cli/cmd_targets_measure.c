@@ -163,7 +163,7 @@ qdq_status cmd_targets_measure(cli *c, const struct targets_args *a, qdq_error *
         qdq_error own = QDQ_ERROR_INIT;
 
         st = write_target(c, a, qdq_target_get_name(t), measured, r, &path, &own);
-        if (st == QDQ_OK && !c->quiet)
+        if (st == QDQ_OK)
             st = c->json ? print_json(c, r, path, &own) : print_text(c, r, path, &own);
         if (st != QDQ_OK)
             *err = own;
