@@ -73,8 +73,8 @@ typedef struct qdq_trtexec_shapes {
 QDQ_API QDQ_MUST_USE qdq_status qdq_trtexec_shapes_read(const char *args, qdq_trtexec_shapes **out,
                                                         qdq_error *err);
 
-/* What an engine can do. */
-enum {
+/* What an engine can do: bits of qdq_engine_info.capabilities. */
+typedef enum qdq_capability {
     /* real outputs */
     QDQ_CAN_RUN = 1,
     /* latency */
@@ -89,7 +89,7 @@ enum {
     QDQ_CAN_GROUP = 32,
     /* its names of layers are not those of nodes: ask for the nodes, too */
     QDQ_NAMES_LAYERS = 64
-};
+} qdq_capability;
 
 typedef struct qdq_engine_info {
     /* "ort" */

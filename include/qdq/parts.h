@@ -115,9 +115,8 @@ typedef struct qdq_fusion_list {
     double matched;
     /* fraction of the quantizable operators whose layer is known; NAN: there are none */
     double covered;
-    double us, unknown_us,
-        /* of all layers; of those without nodes; of conversions; NAN: not known */
-        converted_us;
+    /* of all layers; of those without nodes; of conversions; NAN: not known */
+    double us, unknown_us, converted_us;
 } qdq_fusion_list;
 
 /* The fusion groups of a model: every node of its main graph that is neither constant nor shape

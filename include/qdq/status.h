@@ -9,6 +9,11 @@
  * appended, so a program that was compiled against fewer of them works with a newer libqdq. One
  * that sets a member that libqdq does not know yet gets QDQ_E_USAGE, with the name of the struct.
  *
+ * There is no global state. Different objects may be used by different threads at once. Any number
+ * of threads may use one object that calls take as const, and one engine; a session, data and what
+ * calls take without const belong to one thread at a time. Callbacks come on the thread of the
+ * call.
+ *
  * Results that a call allocates may get members at their end, too: copy none by sizeof. Elements of
  * lists, structs inside of structs and structs that the caller provides keep their size. Members of
  * enums keep their numbers, and new ones may be added: a switch needs a default. */

@@ -19,14 +19,13 @@ typedef enum qdq_tune_mode {
 
 /* How the placement is found in subgraph mode. */
 typedef enum qdq_tune_strategy {
-    QDQ_TUNE_AUTO =
-        /* mincut where the engine tells how long each layer takes; else kinds of groups are tried
-           one by one on the whole model, as patterns are in region mode */
-    0,
+    /* mincut where the engine reports times of layers; else kinds of groups are tried one by one on
+     * the whole model, as patterns are in region mode */
+    QDQ_TUNE_AUTO = 0,
     /* costs from a few profiles of the whole model, one minimum cut for all decisions */
     QDQ_TUNE_MINCUT,
-    /* each kind of group apart, with each of a few schemes; what saves time is merged, and proven
-       on the whole model part by part */
+    /* each kind of group in isolation, with each of a few schemes; what saves time is merged, and
+     * validated on the whole model part by part */
     QDQ_TUNE_GREEDY
 } qdq_tune_strategy;
 
@@ -329,58 +328,90 @@ typedef struct qdq_tune_other_dims {
     const char *why;
 } qdq_tune_other_dims;
 
-/* Members that do not apply are 0, NAN or "". */
+/* Members that do not apply are 0, NAN or "". Times of models are those of one run, in ms, from the
+ * final validation; intervals are of 95 %. */
 typedef struct qdq_tune_result {
-    /* "region", "subgraph" */
+    /* "region", "subgraph"; static */
     const char *mode;
+    /* that was followed in subgraph mode: "mincut", "greedy"; "trials": kinds of groups one by one
+     * on the whole model; static */
+    const char *strategy;
     /* "ort 1.31.1" */
     const char *engine;
-    double baseline_ms, rules_ms, final_ms;
-    /* why rules_ms is NAN: the rules' plan failed, or misses the goal; "": it was timed */
-    const char *rules_why;
-    /* of the final, by the gains on the way */
-    double predicted_ms;
-    /* baseline / final, fresh pairs of the guard, 95 % */
-    double speedup, ci_low, ci_high;
-    /* in the search, and of the times above */
-    qdq_tune_dims dims;
-    /* the other way: what is slower than the input there does not ship */
-    qdq_tune_other_dims other_dims;
-    /* of whole models; pairs */
-    unsigned builds, timings;
-    /* candidates that profiles gave no hope, and that were not built */
-    unsigned ruled_out;
-    /* of all; of these, before the budget of time began */
-    double seconds, calibration_s;
-    unsigned tried,
-        /* candidates that were timed against another; of these, those in which the engine crashed,
-           hung or ran out of memory */
-        crashed;
-    /* of region mode */
-    size_t regions, patterns;
-    /* minimum detectable effect */
-    double mde;
+
+    /* --- what was written --- */
+
     qdq_tune_verdict verdict;
-    /* of a float verdict, in words; NULL: it is another one */
+    /* of a float verdict, in words; NULL: it is another one; static */
     const char *why;
-    /* why something faster was not shipped: the goal that it misses, or slower with the other dims;
-     * "" */
+    /* why something faster was not written: the goal that it misses, or slower with the other dims;
+     * "": nothing was faster */
     const char *reason;
     /* no data: the scales mean nothing */
     bool placement_only;
-    /* ended_early: the budget was used up */
-    bool resumed, ended_early;
+    /* an earlier run in the folder was resumed */
+    bool resumed;
+    /* the budget was used up */
+    bool ended_early;
     /* of what was written, against the input: of the slice that has least; NAN: float */
     double sqnr_db;
     /* of what was written, where a goal asked for it */
     qdq_tune_accuracy written;
-    /* Does the engine compute what was written as the graph says? */
+    /* does the engine compute what was written as its graph says? Never NULL */
     qdq_verify_result *computed;
-    /* Candidates that were refused because the engine computes them wrongly, and why the first one
-     * was. */
+
+    /* --- times --- */
+
+    /* of the input, of the rules' plan, of what was written */
+    double baseline_ms, rules_ms, final_ms;
+    /* why rules_ms is NAN: the rules' plan failed, or misses the goal; "": it was timed */
+    const char *rules_why;
+    /* of what was written, by the gains on the way */
+    double predicted_ms;
+    /* of model_raw.onnx, the first placement that the strategy proposed (subgraph mode), in the
+     * scale of final_ms; NAN: it failed, or no time or build was left for it */
+    double raw_ms;
+    /* baseline_ms / final_ms, and its interval */
+    double speedup, ci_low, ci_high;
+    /* minimum detectable effect */
+    double mde;
+    /* in the search, and of the times above */
+    qdq_tune_dims dims;
+    /* the other way: what is slower than the input there is not written */
+    qdq_tune_other_dims other_dims;
+
+    /* --- the search --- */
+
+    /* of all; of these, before the budget of time began */
+    double seconds, calibration_s;
+    /* of whole models */
+    unsigned builds;
+    /* pairs */
+    unsigned timings;
+    /* candidates that profiles gave no hope, and that were not built */
+    unsigned ruled_out;
+    /* candidates that were timed against another */
+    unsigned tried;
+    /* of these, those in which the engine crashed, hung or ran out of memory */
+    unsigned crashed;
+    /* candidates that were rejected because the engine computes them wrongly; why the first one
+     * was */
     unsigned n_wrong;
-    /* "": none was */
     const char *wrong;
+    /* region mode: regions, and equivalence classes of them */
+    size_t regions, patterns;
+    /* subgraph mode: fusion groups, and equivalence classes of them */
+    size_t groups, keys;
+    /* greedy: groups that were proposed. mincut: placements that were measured; one that failed is
+     * rejected */
+    unsigned kept, rejected, undecided;
+    /* greedy: models of groups that were built */
+    unsigned apart_builds;
+    /* greedy: kinds of groups that cannot be models, or that the engine does not take */
+    unsigned not_apart;
+
+    /* --- lists --- */
+
     /* in the order of the options */
     qdq_tune_baseline *baselines;
     size_t n_baselines;
@@ -390,26 +421,9 @@ typedef struct qdq_tune_result {
     /* of verdict `tuned` */
     qdq_tune_typed *typed;
     size_t n_typed;
-    /* Of subgraph mode. */
-    /* that was followed: "mincut", "greedy"; "trials": kinds of groups one by one on the whole
-     * model */
-    const char *strategy;
-    /* fusion groups; kinds of them */
-    size_t groups, keys;
     /* the fastest first */
     qdq_tune_point *pareto;
     size_t n_pareto;
-    /* In subgraph mode, of model_raw.onnx, the first placement that the strategy proposed: from the
-     * final measurement, in the scale of final_ms. NAN: it failed, or no time or build was left for
-     * it. */
-    double raw_ms;
-    /* Of greedy: groups that were proposed. Of mincut: placements that were measured; one that
-     * failed is rejected. */
-    unsigned kept, rejected, undecided;
-    unsigned apart_builds,
-        /* of greedy: models of groups that were built; kinds that cannot be models, or that the
-           engine does not take */
-        not_apart;
 } qdq_tune_result;
 
 /* Tunes m into the folder `dir`, which is made: model.onnx, plan.json, report.json, report.html,
