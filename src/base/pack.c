@@ -30,14 +30,28 @@ const char *qdq_pack_string(qdq_pack *p, const char *text)
     return text == NULL ? NULL : qdq_pack_array(p, (void *)(uintptr_t)text, strlen(text) + 1, 1);
 }
 
-void *qdq_pack_struct(void *from, size_t size, void (*fill)(qdq_pack *p, void *to))
+static void fill_all(qdq_pack *p, void *list, size_t n, size_t size,
+                     void (*fill)(qdq_pack *p, void *to))
 {
-    qdq_pack p = {.used = whole(size)};
+    for (size_t i = 0; i < n; i++)
+        fill(p, (char *)list + i * size);
+}
 
-    fill(&p, from);
-    p = (qdq_pack){malloc(p.used), whole(size)};
+void *qdq_pack_list(void *from, size_t n, size_t size, void (*fill)(qdq_pack *p, void *to))
+{
+    const size_t head = whole(n * size);
+    qdq_pack p = {.used = head};
+
+    fill_all(&p, from, n, size, fill);
+    p = (qdq_pack){malloc(p.used + 1), head}; /* a list may be empty */
     if (p.at == NULL)
         return NULL;
-    fill(&p, memcpy(p.at, from, size));
+    if (n > 0)
+        fill_all(&p, memcpy(p.at, from, n * size), n, size, fill);
     return p.at;
+}
+
+void *qdq_pack_struct(void *from, size_t size, void (*fill)(qdq_pack *p, void *to))
+{
+    return qdq_pack_list(from, 1, size, fill);
 }

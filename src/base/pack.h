@@ -16,8 +16,9 @@ typedef struct qdq_pack {
 void *qdq_pack_array(qdq_pack *p, void *from, size_t n, size_t size); /* NULL stays NULL */
 const char *qdq_pack_string(qdq_pack *p, const char *text);           /* NULL stays NULL */
 
-/* The copy, for free(); NULL: out of memory. */
+/* The copy, for free(); NULL: out of memory. Of a list, `fill` gets each of its n elements. */
 void *qdq_pack_struct(void *from, size_t size, void (*fill)(qdq_pack *p, void *to));
+void *qdq_pack_list(void *from, size_t n, size_t size, void (*fill)(qdq_pack *p, void *to));
 
 /* Copies `s` with its NUL to *place, moves *place behind it, and returns the copy. */
 static inline char *qdq_pack_text(char **place, const char *s)

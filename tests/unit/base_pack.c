@@ -59,9 +59,32 @@ TEST(lists_without_elements_stay)
     qdq_free(copy);
 }
 
+static void fill_row(qdq_pack *p, void *to)
+{
+    row *r = to;
+
+    r->name = qdq_pack_string(p, r->name);
+}
+
+TEST(a_list_is_copied_with_the_texts_of_each_element)
+{
+    row rows[] = {{"one", NULL, 1}, {"two", NULL, 2}}, *copy;
+
+    copy = qdq_pack_list(rows, 2, sizeof rows[0], fill_row);
+    assert_non_null(copy);
+    assert_string_equal(copy[0].name, "one");
+    assert_string_equal(copy[1].name, "two");
+    assert_true(copy[0].name != rows[0].name && copy[1].n == 2);
+    qdq_free(copy);
+    copy = qdq_pack_list(NULL, 0, sizeof rows[0], fill_row);
+    assert_non_null(copy);
+    qdq_free(copy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_list_is_copied_with_the_texts_of_each_element),
         cmocka_unit_test(a_copy_shares_nothing_with_its_original),
         cmocka_unit_test(lists_without_elements_stay),
     };

@@ -1,6 +1,5 @@
 /* extract_fusion.c - one fusion group of a model as a model, for callers of the library. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "base/opts.h"
@@ -25,40 +24,41 @@ static bool is_open(const qdq_model *m, const char *input)
     return false;
 }
 
-static const int64_t *copy_dims(int64_t **place, const int64_t *dim, int rank)
+static const int64_t *pack_dims(qdq_pack *p, const int64_t *dim, int rank)
 {
-    int64_t *copy = *place;
-
-    memcpy(copy, dim, (size_t)rank * sizeof *dim);
-    *place += rank;
-    return copy;
+    return qdq_pack_array(p, (void *)(uintptr_t)dim, (size_t)rank, sizeof *dim);
 }
 
-/* The inputs, then their dims, then their names, in one block. */
+static void pack_input(qdq_pack *p, void *to)
+{
+    qdq_fusion_input *in = to;
+
+    in->name = qdq_pack_string(p, in->name);
+    in->min = pack_dims(p, in->min, in->rank);
+    in->opt = pack_dims(p, in->opt, in->rank);
+    in->max = pack_dims(p, in->max, in->rank);
+}
+
 static qdq_status tell_inputs(const qdq_group_model *g, part *out, qdq_error *err)
 {
-    size_t n_dims = 0, n_chars = 0;
+    qdq_fusion_input *in = calloc((size_t)g->n_inputs + 1, sizeof *in);
 
-    for (uint32_t i = 0; i < g->n_inputs; i++) {
-        n_dims += QDQ_SHAPE_RANGE * (size_t)g->input[i].dims.rank;
-        n_chars += strlen(g->input[i].name) + 1;
-    }
-    out->in = malloc(g->n_inputs * sizeof *out->in + n_dims * sizeof(int64_t) + n_chars + 1);
-    if (out->in == NULL)
+    if (in == NULL)
         return qdq_nomem(err);
-    int64_t *dim = (int64_t *)(void *)(out->in + g->n_inputs);
-    char *text = (char *)(dim + n_dims);
     for (uint32_t i = 0; i < g->n_inputs; i++) {
         const qdq_dims_range *d = &g->input[i].dims;
-        qdq_fusion_input *in = &out->in[out->n_in++];
 
-        *in = (qdq_fusion_input){.name = qdq_pack_text(&text, g->input[i].name), .rank = d->rank};
-        in->min = copy_dims(&dim, d->dim[QDQ_SHAPE_MIN], d->rank);
-        in->opt = copy_dims(&dim, d->dim[QDQ_SHAPE_OPT], d->rank);
-        in->max = copy_dims(&dim, d->dim[QDQ_SHAPE_MAX], d->rank);
-        in->dynamic = is_open(g->model, in->name);
+        in[i] = (qdq_fusion_input){.name = g->input[i].name,
+                                   .min = d->dim[QDQ_SHAPE_MIN],
+                                   .opt = d->dim[QDQ_SHAPE_OPT],
+                                   .max = d->dim[QDQ_SHAPE_MAX],
+                                   .rank = d->rank,
+                                   .dynamic = is_open(g->model, g->input[i].name)};
     }
-    return QDQ_OK;
+    out->in = qdq_pack_list(in, g->n_inputs, sizeof *in, pack_input);
+    out->n_in = g->n_inputs;
+    free(in);
+    return out->in != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 static qdq_status take(qdq_fusions *f, uint32_t group, const qdq_group_model_opts *o, part *out,
