@@ -26,7 +26,7 @@ typedef struct qdq_target_finding {
     const char *node;
     /* a sentence without full stop */
     const char *why;
-    /* elements that Q and DQ turn over in every run because of it; 0: none, or not known */
+    /* elements that Q and DQ convert in every run because of it; 0: none, or not known */
     uint64_t converted;
     /* what that took on the engine, per run; 0: not measured */
     double microseconds;
@@ -72,7 +72,7 @@ typedef struct qdq_target_check {
     double microseconds;
     /* by the engine's kernels */
     bool proven;
-    /* nodes whose weight alone is to be codes, and is: none of those above */
+    /* nodes that a weight-only format quantizes: none of those above */
     size_t n_weights;
 } qdq_target_check;
 
@@ -101,10 +101,9 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_groups_check(const qdq_model *m, const qdq_g
                                                  qdq_group_finding **out, size_t *n_out,
                                                  qdq_error *err);
 
-/* --- does the engine compute what the graph says?
- * -------------------------------------------------------------------
- *
- * The optimizations of an engine can have defects. So the same model runs twice on the same data:
+/* --- does the engine compute what the graph says? --------------------------------------------- */
+
+/* The optimizations of an engine can have defects. So the same model runs twice on the same data:
  * on the engine as users run it, and on a reference, as it is written: ONNX Runtime without
  * optimizations, Q and DQ as operators; for the engines "ort" and "sim", the engine itself without
  * optimizations; where neither is available, qdq's own evaluator, if it knows every operator.
@@ -142,7 +141,7 @@ typedef struct qdq_verify_opts {
     const qdq_input_shape *shapes;
     size_t n_shapes;
     /* Samples of the data: [first, first + count); count 0: at most 4. Where these say wrong, up to
-     * `confirm` more are added before that is believed. */
+     * `confirm` more are added before the verdict is wrong. */
     size_t first, count, confirm;
     /* Do not look for the node: saves up to some 30 runs where an output is wrong. */
     bool no_search;
@@ -191,8 +190,8 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine
 
 /* Labels of the nodes of m that a wrong result is about, to leave them float: all of the operator
  * and form of r->node, or where that one reads no quantized values, the nearest nodes before it
- * that do; `wide`: and all that have the form of one of these, and the readers of r->node's result
- * as codes. *labels is freed with qdq_free() (one block). */
+ * that do; `wide`: and all that have the form of one of these, and the consumers of r->node's
+ * quantized result. *labels is freed with qdq_free() (one block). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r,
                                                  bool wide, const char ***labels, size_t *n,
                                                  qdq_error *err);

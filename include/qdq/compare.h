@@ -46,11 +46,11 @@ typedef struct qdq_compare_tensor {
     double range;
     /* mean of a^2 */
     double power;
-    /* share of rows, along the last axis, with the same argmax; NAN where rows are no scores of
+    /* fraction of rows, along the last axis, with the same argmax; NAN where rows are no scores of
      * classes. Scores are rows that add up to 1, their logarithms, rows with labels, and in rank 1
      * or 2 those of ten columns or more with both signs */
     double top1;
-    /* share of elements on the same side of 0.5; NAN where a is not all in [0, 1] */
+    /* fraction of elements on the same side of 0.5; NAN where a is not all in [0, 1] */
     double half_agreement;
     /* compared, over all samples */
     uint64_t elements;
@@ -105,16 +105,16 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_compare(qdq_engine *e, const qdq_model *a, c
                                             qdq_data *d, const qdq_compare_opts *opts,
                                             qdq_compare_result **out, qdq_error *err);
 
-/* --- which layer loses it?
- * ------------------------------------------------------------------------------------------
- *
- * Both models' inner values are matched by name, through Q/DQ. What is between matched values of b
+/* --- the error of each layer ------------------------------------------------------------------ */
+
+/* Both models' inner values are matched by name, through Q/DQ. What is between matched values of b
  * is a layer, named after the node that makes its value. Each layer is also run alone, on the
  * values that the model a has before it: the error of its result is what this layer
  * introduced, and not what came from layers before it:
  *
- *     error = sum (y' - y)^2 / sum y^2      y: the value in a; y': what b's layer makes of a's
- * values
+ *     error = sum (y' - y)^2 / sum y^2
+ *
+ * with y the value in a, and y' what b's layer makes of a's values.
  *
  * The Q/DQ before a layer belong to it, those after it to its consumers. */
 
@@ -158,10 +158,9 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_compare_layers(qdq_engine *e, const qdq_mode
                                                    const qdq_compare_opts *opts,
                                                    qdq_compare_layers_result **out, qdq_error *err);
 
-/* --- do two models compute the same?
- * --------------------------------------------------------------------------------
- *
- * What is the same depends on the type of an output: floats may be apart by 1e-5 of the output's
+/* --- do two models compute the same? ---------------------------------------------------------- */
+
+/* What is the same depends on the type of an output: floats may be apart by 1e-5 of the output's
  * range, 16-bit floats by 1e-2, 8-bit floats by 1e-1; integers of 8 bits and less by one step,
  * others not at all. NaN is the same as NaN. Floats may also be apart by twice what the engine
  * differs from itself, for the first model, with and without its optimizations, up to 1e-2: that is

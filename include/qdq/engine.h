@@ -59,9 +59,9 @@ typedef struct qdq_engine_opts {
     }
 
 /* The shapes in a text of options for trtexec (qdq_engine_opts.trtexec_args), for engines that take
- * no such text: those of
- * --minShapes, --optShapes and --maxShapes; --shapes counts for inputs without --optShapes. Where
- * there are neither, the largest or else the least stands for them, as with trtexec. */
+ * no such text: those of --minShapes, --optShapes and --maxShapes; --shapes counts for inputs
+ * without --optShapes. Where there are neither, the largest or else the least stands for them, as
+ * with trtexec. */
 typedef struct qdq_trtexec_shapes {
     const qdq_input_shape *min, *opt, *max;
     size_t n_min, n_opt, n_max;
@@ -116,8 +116,8 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_engine_open(const char *spec, const qdq_engi
                                                 qdq_engine **out, qdq_error *err);
 /* What must be in the environment before this engine is opened, "NAME=VALUE", or NULL; the library
  * itself changes no environment. The text is static. Today: some machines announce instructions
- * that kill who uses them, and "openvino" is told to do without; its qdq_engine_open() fails there
- * until it is. */
+ * that end a process that uses them, and "openvino" runs without them; its qdq_engine_open() fails
+ * there until it is set. */
 QDQ_API const char *qdq_engine_environment(const char *spec, const qdq_engine_opts *opts);
 /* after its sessions; NULL is allowed */
 QDQ_API void qdq_engine_close(qdq_engine *e);
@@ -202,7 +202,7 @@ typedef struct qdq_bench_opts {
     unsigned rounds;
     /* runs of each model first; 0: 3 */
     unsigned warmup;
-    /* a leg of a round repeats runs until this long; 0: 5 */
+    /* a sample of a round repeats runs until this long; 0: 5 */
     double min_leg_ms;
     /* for every model; NULL: random:SEED */
     const qdq_named_array *inputs;
@@ -232,7 +232,7 @@ typedef struct qdq_bench_model {
 } qdq_bench_model;
 
 /* Times sessions in interleaved rounds (first, second, ..., first, second, ... with the order
- * rotated from round to round), so that drift of the machine hits all alike. `out` has n places. */
+ * rotated from round to round), so that latency drift affects all of them. `out` has n places. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_bench(qdq_session *const *sessions, size_t n,
                                           const qdq_bench_opts *opts, qdq_bench_model *out,
                                           qdq_error *err);

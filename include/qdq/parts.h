@@ -111,7 +111,7 @@ typedef struct qdq_fusion_list {
     /* numbered in the order of their first nodes */
     const qdq_fusion_info *at;
     size_t n, n_keys;
-    /* share of the layers that are of this model; NAN: there are none */
+    /* fraction of the layers that are of this model; NAN: there are none */
     double matched;
     /* fraction of the quantizable operators whose layer is known; NAN: there are none */
     double covered;
@@ -122,7 +122,7 @@ typedef struct qdq_fusion_list {
 /* The fusion groups of a model: every node of its main graph that is neither constant nor shape
  * arithmetic is in exactly one. `layer` is what qdq_session_groups() or qdq_groups_read() gave for
  * it; without layers, structure decides. Layers that share nodes are one group; no way leaves a
- * group and comes back. QDQ_E_UNSUPPORTED with the share that matched: the layers are of another
+ * group and comes back. QDQ_E_UNSUPPORTED with the fraction that matched: the layers are of another
  * model. `opts` may be NULL. *out is freed with qdq_fusion_list_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_fusions_list(const qdq_model *m, const qdq_group *layer,
                                                  size_t n, const qdq_fusion_opts *opts,

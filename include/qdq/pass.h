@@ -80,7 +80,7 @@ typedef struct qdq_optimize_opts {
     bool verify_each;
     /* stop after this many changes; 0: no limit (for bisecting) */
     uint64_t max_applications;
-    /* Hears of every change: its number from 1, the pass, the node or value it is about. */
+    /* Called for every change: its number from 1, the pass, the node or value it is about. */
     void (*on_change)(void *ctx, uint64_t number, const char *pass, const char *where);
     /* Called for every pass that changed something: lines of the text form with - and + in front.
      * The data of constants with more than 64 elements are "...". */
@@ -126,7 +126,7 @@ typedef struct qdq_optimize_report {
     /* false: the bound on rounds, or max_applications, ended it */
     bool settled;
     uint64_t changes;
-    /* of the main graph, bodies and functions */
+    /* of the main graph, control-flow subgraphs and functions */
     size_t nodes_before, nodes_after;
     /* of constants */
     uint64_t bytes_before, bytes_after;
@@ -151,8 +151,8 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_model_run_passes(qdq_model *m, const char *p
 
 /* --- bisect ----------------------------------------------------------------------------------- */
 
-/* Sees a model after some of the changes, and says whether it is bad: *bad is false on entry. `why`
- * has room for one line about it. Anything but QDQ_OK ends the search and is its result. */
+/* Gets a model after some of the changes and sets *bad, which is false on entry, if the model is
+ * bad; `why` has room for one line about it. A status other than QDQ_OK ends the search. */
 typedef qdq_status (*qdq_judge_fn)(void *ctx, const qdq_model *m, bool *bad, char *why,
                                    size_t why_size, qdq_error *err);
 

@@ -73,7 +73,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_target_compare(const qdq_target *a, const qd
 
 /* --- why -------------------------------------------------------------------------------------- */
 
-/* Listens while a plan is made: every rule that looks at one node or tensor, and its verdict. */
+/* Records, while a plan is made, every rule that looks at one node or tensor, and its verdict. */
 typedef struct qdq_why qdq_why;
 
 typedef struct qdq_why_note {
@@ -87,8 +87,8 @@ typedef struct qdq_why_note {
     const char *verdict;
 } qdq_why_note;
 
-/* `about`: the label of a node, or the name of a tensor: its producer and its readers are listened
- * to. NULL: out of memory. */
+/* `about`: the label of a node, or the name of a tensor: its producer and its consumers are
+ * recorded. NULL: out of memory. */
 QDQ_API qdq_why *qdq_why_new(const char *about);
 /* NULL is allowed */
 QDQ_API void qdq_why_free(qdq_why *w);
@@ -98,7 +98,7 @@ QDQ_API const qdq_why_note *qdq_why_notes(const qdq_why *w, size_t *n);
 
 /* --- quantize: the whole way ------------------------------------------------------------------ */
 
-/* How the values that an activation takes become the range that its codes span. */
+/* How the values of an activation become the range that its quantized values span. */
 typedef enum qdq_method {
     /* the target's (key "activation.method"), or max */
     QDQ_METHOD_DEFAULT = 0,
@@ -166,7 +166,7 @@ typedef struct qdq_quantize_opts {
     /* Labels of nodes that the engine computes wrongly in 8 bits (qdq_verify_alike()): they stay
      * float, and the plan says why. */
     const char *const *wrong;
-    /* listens; may be NULL. A node or tensor that the model does not have is QDQ_E_USAGE */
+    /* records; may be NULL. A node or tensor that the model does not have is QDQ_E_USAGE */
     qdq_why *why;
     const qdq_input_shape *shapes;
     size_t n_shapes;
@@ -210,7 +210,7 @@ typedef struct qdq_quantize_opts {
 
 /* Cleans a copy of `m`, places Q/DQ by the target's rules, calibrates on `data`, and gives the
  * plan. Q/DQ of the model are preserved, and the plan has what they lack.
- * `data` NULL: seeded random input, and the plan says "placement only" if it took scales from it.
+ * `data` NULL: seeded random input, and the plan has "placement only" if it took scales from it.
  * The model is not changed. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_make(const qdq_model *m, const qdq_target *t,
                                               qdq_engine *e, qdq_data *data,
@@ -266,7 +266,7 @@ typedef enum qdq_bounds {
 typedef struct qdq_import_opts {
     size_t size;
     qdq_bounds bounds;
-    /* warned of what cannot be said or taken out, with place and reason */
+    /* its log warns of what cannot be expressed or removed, with place and reason */
     const qdq_job *job;
 } qdq_import_opts;
 
@@ -276,15 +276,15 @@ typedef struct qdq_import_opts {
     }
 
 /* The quantization that is already in a model, as a plan for the model without it; import(apply(p))
- * = p in tensors, weights, biases. Operators on codes (QLinearConv, ...) are taken apart first.
+ * = p in tensors, weights, biases. QOperator format (QLinearConv, ...) is decomposed first.
  * `opts` may be NULL. *stripped (may be NULL) is what qdq_model_strip() gives. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_import(const qdq_model *m, const qdq_import_opts *opts,
                                                 qdq_plan **out, qdq_model **stripped,
                                                 qdq_error *err);
 
 /* Quantization encodings that AIMET wrote next to the float model `m` (JSON, versions 0.4.0
- * to 1.0.0), as a plan for it. The job hears of tensors that the model does not have, and of what a
- * plan cannot say. */
+ * to 1.0.0), as a plan for it. The job logs tensors that the model does not have, and what a plan
+ * cannot express. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_load_encodings(const char *path, const qdq_model *m,
                                                         const qdq_import_opts *opts, qdq_plan **out,
                                                         qdq_error *err);
@@ -293,9 +293,9 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_plan_parse_encodings(const char *text, size_
                                                          const qdq_import_opts *opts,
                                                          qdq_plan **out, qdq_error *err);
 
-/* A new model: `m` as float model, without any Q/DQ, in bodies of If, Loop and Scan and in
- * functions, too. Constants that were stored as codes are float again. *n_left (may be NULL) counts
- * nodes that had to stay; the job logs the reason. */
+/* A new model: `m` as float model, without any Q/DQ, in the subgraphs of If, Loop and Scan
+ * and in functions, too. Constants that were stored as quantized values are float again. *n_left
+ * (may be NULL) counts nodes that had to stay; the job logs the reason. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_strip(const qdq_model *m, const qdq_import_opts *opts,
                                                 qdq_model **out, size_t *n_left, qdq_error *err);
 

@@ -180,7 +180,7 @@ struct qdq_tune_live {
     /* signature of the pattern at hand; "" */
     const char *unit;
     size_t unit_number, n_units;
-    /* pairs: of timed legs, on disk */
+    /* pairs: of samples, on disk */
     unsigned trials, builds, pairs;
     double baseline_ms, incumbent_ms;
     /* of the baseline's time */
@@ -223,20 +223,20 @@ typedef enum qdq_tune_fate {
 /* "shipped", "beaten", "misses the goal", "wrong", "failed", "placement", "unknown" */
 QDQ_API const char *qdq_tune_fate_name(qdq_tune_fate f);
 
-/* What a placement of this target on the cleaned model cannot say of a file's: 0 everywhere if it
- * says all. */
+/* What a placement of this target on the cleaned model cannot express of a file's; 0 everywhere: it
+ * expresses all. */
 typedef struct qdq_tune_unsaid {
-    /* inputs of nodes that read codes in one of both alone */
+    /* inputs of nodes that are quantized in one of both alone */
     unsigned edges;
-    /* inputs with codes of another type */
+    /* inputs with quantized values of another type */
     unsigned types;
     /* pairs of an operator's tensors that share a scale in one of both alone */
     unsigned scales;
     /* inputs whose constants have scales along another axis, or of other blocks */
     unsigned weights;
-    /* inputs with codes of nodes that cleaning folds, fuses or drops: none of the above */
+    /* quantized inputs of nodes that cleaning folds, fuses or drops: none of the above */
     unsigned gone;
-    /* DequantizeLinear nodes that no plan can say: a scale for each channel of an activation,
+    /* DequantizeLinear nodes that no plan can express: a scale for each channel of an activation,
      * ... */
     unsigned other;
 } qdq_tune_unsaid;
@@ -266,7 +266,7 @@ typedef struct qdq_tune_overruled {
     unsigned nodes;
 } qdq_tune_overruled;
 
-/* Tensors whose codes have another type than the target's (`other_activations`), by one
+/* Tensors whose quantized values have another type than the target's (`other_activations`), by one
  * measurement. */
 typedef struct qdq_tune_typed {
     /* names of element types; static */
@@ -278,7 +278,7 @@ typedef struct qdq_tune_typed {
     double gain;
 } qdq_tune_typed;
 
-/* A model of the front, in the folder. */
+/* A model of the Pareto front, in the folder. */
 typedef struct qdq_tune_point {
     /* "pareto/model_1.onnx", "pareto/plan_1.json" */
     const char *file, *plan;
@@ -388,7 +388,7 @@ typedef struct qdq_tune_result {
     unsigned builds;
     /* pairs */
     unsigned timings;
-    /* candidates that profiles gave no hope, and that were not built */
+    /* candidates that profiles ruled out, and that were not built */
     unsigned ruled_out;
     /* candidates that were timed against another */
     unsigned tried;
