@@ -1,7 +1,7 @@
 #!/bin/bash
 # headers.sh SOURCE BUILD - each header stands alone: public ones as strict C11 and C++17 with
 # nothing but include/ in sight and inside a folder of any name, internal ones as C11. Twice,
-# because of the guards.
+# because of the guards. Public structs can grow.
 set -euo pipefail
 cd "$1"
 bad=0
@@ -46,4 +46,17 @@ for path in src/*/*.h include/qdq/*.h; do
         bad=1
     }
 done
+
+# What would be a regret once the interface is frozen: arrays of a fixed length, but for the dims of
+# a tensor, pixel units and the text of an error; and results in memory of the caller.
+if grep -nE '\[[A-Za-z0-9_]+\][;,]' include/qdq/*.h |
+    grep -vE '\[QDQ_MAX_RANK\]|mean\[4\], std\[4\]|text\[1000\]'; then
+    echo "headers: found arrays of a fixed length, expected a pointer and a count"
+    bad=1
+fi
+if grep -nE '[ (]qdq_[a-z_]*(result|report|check) \*[a-z]+[,)]' include/qdq/*.h |
+    grep -vE 'const qdq|_free\('; then
+    echo "headers: found results in memory of the caller, expected qdq_... **out"
+    bad=1
+fi
 exit $bad
