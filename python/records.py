@@ -97,7 +97,8 @@ MEMBER = re.compile(
 
 
 def note_of(*parts: str) -> str:
-    text = " ".join(re.sub(r"\n\s*\* ?", " ", " ".join(parts)).split())
+    text = re.sub(r"/\* --- .* ---+ \*/", "", " ".join(parts))  # of the members below
+    text = " ".join(re.sub(r"\n\s*\* ?", " ", text).split())
     return re.sub(r"\s*\*/\s*/\*\s*|/\*\s*|\s*\*/", " ", text).strip()
 
 
