@@ -2,6 +2,7 @@
 #ifndef QDQ_FILE_H
 #define QDQ_FILE_H
 
+#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -76,6 +77,9 @@ void qdq_outfile_abort(qdq_outfile *f);           /* removes the temporary file;
 bool qdq_outfile_is_placed(const qdq_outfile *f); /* renamed, even if syncing the folder failed */
 int qdq_outfile_fd(const qdq_outfile *f);         /* borrowed; readable */
 int qdq_outfile_folder(const qdq_outfile *f);     /* borrowed; perhaps with O_PATH only */
+
+/* To list the folder `name` in the folder `parent`, links not followed; or NULL. */
+DIR *qdq_folder_list(int parent, const char *name);
 
 /* Removes temporary files in the open folder `dir` that have no writer: of outputs whose names are
  * one of `names` (ends with NULL; NULL: any name), or begin with one and a dot. Files that are

@@ -32,6 +32,8 @@ qdq_json_place qdq_json_top(qdq_json_reader *r, json_t *root, const char *format
 /* Refuses keys that are not in the list, so that a misspelt one is found. Lists of words end with
  * NULL. */
 void qdq_json_known(const qdq_json_place *p, const char *const *keys);
+#define QDQ_JSON_KEYS(...)     ((const char *const[]){__VA_ARGS__, NULL})
+#define QDQ_JSON_KNOWN(p, ...) qdq_json_known(p, QDQ_JSON_KEYS(__VA_ARGS__))
 bool qdq_json_has(const qdq_json_place *p, const char *key);
 
 /* An absent member gives the fallback; where there cannot be one (NULL, -1), the member is

@@ -78,16 +78,22 @@ static void remove_unlocked(int dir, const char *name)
     close(fd);
 }
 
+DIR *qdq_folder_list(int parent, const char *name)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+    if (dir == NULL && fd >= 0)
+        close(fd);
+    return dir;
+}
+
 void qdq_outfile_sweep(int dir, const char *const *names)
 {
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    DIR *d = qdq_folder_list(dir, ".");
 
-    if (d == NULL) {
-        if (fd >= 0)
-            close(fd);
+    if (d == NULL)
         return;
-    }
     for (const struct dirent *e = readdir(d); e != NULL; e = readdir(d))
         if (is_temp(e->d_name, names))
             remove_unlocked(dir, e->d_name);

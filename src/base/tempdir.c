@@ -58,21 +58,17 @@ const char *qdq_tempdir_path(const qdq_tempdir *d)
 /* Best effort: there is no one to tell. Links are removed, not followed. */
 static void remove_content(int parent, const char *name, unsigned depth)
 {
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    DIR *dir = qdq_folder_list(parent, name);
 
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
+    if (dir == NULL)
         return;
-    }
     for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir)) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
-        if (unlinkat(fd, e->d_name, 0) == 0 || depth == DEPTH_MAX)
+        if (unlinkat(dirfd(dir), e->d_name, 0) == 0 || depth == DEPTH_MAX)
             continue;
-        remove_content(fd, e->d_name, depth + 1);
-        unlinkat(fd, e->d_name, AT_REMOVEDIR);
+        remove_content(dirfd(dir), e->d_name, depth + 1);
+        unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
     }
     closedir(dir);
 }

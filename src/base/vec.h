@@ -9,6 +9,8 @@
 #ifndef QDQ_VEC_H
 #define QDQ_VEC_H
 
+#include <string.h>
+
 #include "arena.h"
 
 #define QDQ_VEC(type)                                                                              \
@@ -23,6 +25,9 @@
      qdq_vec_grow((arena), (void **)&(v)->at, &(v)->cap, (v)->n, sizeof *(v)->at))
 
 #define QDQ_PUSH(arena, v, x) (QDQ_RESERVE(arena, v) && ((v)->at[(v)->n++] = (x), true))
+
+#define QDQ_REMOVE_AT(v, i)                                                                        \
+    ((v)->n--, memmove(&(v)->at[i], &(v)->at[(i) + 1], ((v)->n - (i)) * sizeof *(v)->at))
 
 bool qdq_vec_grow(qdq_arena *a, void **at, size_t *cap, size_t n, size_t elem_size);
 

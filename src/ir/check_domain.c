@@ -274,7 +274,7 @@ static void check_split(qdq_checker *c, const qdq_node *n)
 /* The integers or bools of a constant, in `scratch`; false: not known. */
 static bool known_ints(const qdq_value *v, qdq_arena *scratch, qdq_elem *elem, qdq_span *bytes)
 {
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_value_const(v);
 
     if (t == NULL || t->count > CHECKED_MAX ||
         (t->elem != QDQ_INT64 && t->elem != QDQ_INT32 && t->elem != QDQ_BOOL) ||

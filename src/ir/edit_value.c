@@ -194,9 +194,7 @@ void qdq_graph_remove_input(qdq_graph *g, qdq_value *v)
     /* from behind: initializers are listed behind the real inputs */
     for (size_t i = g->inputs.n; i-- > 0;)
         if (g->inputs.at[i] == v) {
-            g->inputs.n--;
-            memmove(&g->inputs.at[i], &g->inputs.at[i + 1],
-                    (g->inputs.n - i) * sizeof(qdq_value *));
+            QDQ_REMOVE_AT(&g->inputs, i);
             break;
         }
     v->is_input = false;
@@ -244,8 +242,7 @@ void qdq_graph_remove_output(qdq_graph *g, size_t i)
 {
     assert(i < g->outputs.n);
     g->outputs.at[i]->n_output--;
-    g->outputs.n--;
-    memmove(&g->outputs.at[i], &g->outputs.at[i + 1], (g->outputs.n - i) * sizeof(qdq_value *));
+    QDQ_REMOVE_AT(&g->outputs, i);
     qdq_graph_touch(g);
 }
 
@@ -285,8 +282,7 @@ static void unlist_init(qdq_graph *g, const qdq_value *v)
 {
     for (size_t i = g->inits.n; i-- > 0;)
         if (g->inits.at[i] == v) {
-            g->inits.n--;
-            memmove(&g->inits.at[i], &g->inits.at[i + 1], (g->inits.n - i) * sizeof(qdq_value *));
+            QDQ_REMOVE_AT(&g->inits, i);
             return;
         }
 }

@@ -95,23 +95,12 @@ static const qdq_fact *fact_of(const qdq_facts *f, const qdq_value *v)
     return &f->env.graphs[v->graph->index].fact[v->id];
 }
 
-static bool is_type_of(const qdq_type *type, const qdq_tensor *t)
-{
-    if (type == NULL || type->kind != QDQ_TYPE_TENSOR || type->elem != t->elem ||
-        type->rank != t->rank)
-        return false;
-    for (int i = 0; i < t->rank; i++)
-        if (type->dim[i].value != t->dim[i])
-            return false;
-    return true;
-}
-
 static const qdq_type *type_of_tensor(qdq_facts *f, const qdq_fact *fact, const qdq_tensor *t)
 {
     qdq_map_value *place;
     bool is_new;
 
-    if (fact != NULL && is_type_of(fact->type, t))
+    if (fact != NULL && qdq_type_is_of(fact->type, t))
         return fact->type;
     place = qdq_map_put_int(&f->data_types, (uint64_t)(uintptr_t)t, &is_new);
     if (place == NULL) {

@@ -375,6 +375,11 @@ const char *qdq_intern_n(qdq_model *m, const char *s, size_t n);
 qdq_value *qdq_graph_find(const qdq_graph *g, const char *name); /* in this graph only */
 /* also in the graphs around it */
 qdq_value *qdq_graph_resolve(const qdq_graph *g, const char *name);
+qdq_value *qdq_graph_resolve_n(const qdq_graph *g, const char *name, size_t size);
+/* Does the type, which may be NULL, say what the tensor is? */
+bool qdq_type_is_of(const qdq_type *type, const qdq_tensor *t);
+/* A text attribute, or NULL: then the fallback, which may be NULL, too. */
+bool qdq_attr_string_is(const qdq_attr *a, const char *text, const char *fallback);
 int64_t qdq_model_opset_of(const qdq_model *m, const char *domain); /* 0: not imported */
 /* "" for "ai.onnx", else itself */
 const char *qdq_plain_domain(const char *domain);
@@ -389,6 +394,9 @@ static inline bool qdq_graph_in_function(const qdq_graph *g)
 {
     return qdq_graph_function(g) != NULL;
 }
+
+bool qdq_op_is_in(qdq_op op, const qdq_op *list); /* which ends with QDQ_OP_UNKNOWN */
+#define QDQ_OP_IS_IN(op, ...) qdq_op_is_in(op, (const qdq_op[]){__VA_ARGS__, QDQ_OP_UNKNOWN})
 
 static inline qdq_value *qdq_node_in(const qdq_node *n, uint32_t i)
 {
@@ -425,6 +433,9 @@ static inline bool qdq_node_is_qdq(const qdq_node *n)
 
 /* True if an output of the node is read, in a subgraph maybe, or is a graph output. */
 bool qdq_node_is_read(const qdq_node *n);
+bool qdq_nodes_have(qdq_node *const *nodes, size_t n, const qdq_node *node);
+/* Nothing else reads v; it is no output of the graph either. */
+bool qdq_nodes_alone_read(qdq_node *const *nodes, size_t n, const qdq_value *v);
 
 /* Its only reader, if it has exactly one use in its own graph and is no graph output; else NULL. */
 qdq_node *qdq_value_only_user(const qdq_value *v);

@@ -126,9 +126,7 @@ void qdq_model_remove_function(qdq_model *m, size_t i)
 {
     assert(i < m->functions.n);
     qdq_graph_kill(m->functions.at[i]->body);
-    m->functions.n--;
-    memmove(&m->functions.at[i], &m->functions.at[i + 1],
-            (m->functions.n - i) * sizeof(qdq_function *));
+    QDQ_REMOVE_AT(&m->functions, i);
     m->edits++;
 }
 

@@ -24,13 +24,6 @@ static qdq_status or_reason(reading *r, qdq_status st, const char *why)
     return QDQ_OK;
 }
 
-static const qdq_tensor *const_input(const qdq_node *n, uint32_t i)
-{
-    const qdq_value *v = qdq_node_in(n, i);
-
-    return v != NULL ? qdq_value_const(v) : NULL;
-}
-
 static qdq_status read_scale(reading *r, const qdq_tensor *t, qdq_error *err)
 {
     float *scale = NULL;
@@ -112,7 +105,7 @@ static qdq_elem codes_of_q(const qdq_node *q)
 static qdq_elem codes_of(const qdq_node *n)
 {
     const qdq_value *x = qdq_node_in(n, 0);
-    const qdq_tensor *zero = const_input(n, 2);
+    const qdq_tensor *zero = qdq_node_const(n, 2);
 
     if (n->op == QDQ_OP_QUANTIZELINEAR)
         return codes_of_q(n);
@@ -171,7 +164,7 @@ static void read_axis(reading *r, const qdq_tensor *scale, const qdq_tensor *dat
 
 static qdq_status read_params(reading *r, const qdq_tensor *data, qdq_error *err)
 {
-    const qdq_tensor *scale = const_input(r->n, 1), *zero = const_input(r->n, 2);
+    const qdq_tensor *scale = qdq_node_const(r->n, 1), *zero = qdq_node_const(r->n, 2);
 
     if (r->n->op != QDQ_OP_QUANTIZELINEAR && r->n->op != QDQ_OP_DEQUANTIZELINEAR)
         r->why = "it is no QuantizeLinear or DequantizeLinear";

@@ -4,6 +4,17 @@
 
 #include <string.h>
 
+bool qdq_type_is_of(const qdq_type *type, const qdq_tensor *t)
+{
+    if (type == NULL || type->kind != QDQ_TYPE_TENSOR || type->elem != t->elem ||
+        type->rank != t->rank)
+        return false;
+    for (int i = 0; i < t->rank; i++)
+        if (type->dim[i].value != t->dim[i])
+            return false;
+    return true;
+}
+
 qdq_value *qdq_graph_find(const qdq_graph *g, const char *name)
 {
     const qdq_map_value *place = qdq_map_get(&g->by_name, name);
@@ -13,12 +24,16 @@ qdq_value *qdq_graph_find(const qdq_graph *g, const char *name)
 
 qdq_value *qdq_graph_resolve(const qdq_graph *g, const char *name)
 {
-    for (;;) {
-        qdq_value *v = qdq_graph_find(g, name);
+    return qdq_graph_resolve_n(g, name, strlen(name));
+}
 
-        if (v != NULL || g->owner == NULL)
-            return v;
-        g = g->owner->graph;
+qdq_value *qdq_graph_resolve_n(const qdq_graph *g, const char *name, size_t size)
+{
+    for (;; g = g->owner->graph) {
+        const qdq_map_value *place = qdq_map_get_n(&g->by_name, name, size);
+
+        if (place != NULL || g->owner == NULL)
+            return place != NULL ? place->ptr : NULL;
     }
 }
 
@@ -77,6 +92,32 @@ const qdq_tensor *qdq_value_const(const qdq_value *v)
         return NULL;
     a = qdq_node_attr(v->producer, "value");
     return a != NULL && a->type == QDQ_ATTR_TENSOR && a->ref == NULL ? a->v.t : NULL;
+}
+
+bool qdq_op_is_in(qdq_op op, const qdq_op *list)
+{
+    for (; *list != QDQ_OP_UNKNOWN; list++)
+        if (*list == op)
+            return true;
+    return false;
+}
+
+bool qdq_nodes_have(qdq_node *const *nodes, size_t n, const qdq_node *node)
+{
+    for (size_t i = 0; i < n; i++)
+        if (nodes[i] == node)
+            return true;
+    return false;
+}
+
+bool qdq_nodes_alone_read(qdq_node *const *nodes, size_t n, const qdq_value *v)
+{
+    if (v->n_output > 0)
+        return false;
+    QDQ_FOR_USES (u, v)
+        if (!qdq_nodes_have(nodes, n, u->node))
+            return false;
+    return true;
 }
 
 bool qdq_node_is_read(const qdq_node *n)
@@ -140,13 +181,14 @@ float qdq_node_float(const qdq_node *n, const char *name, float fallback)
     return a == NULL ? fallback : a->v.f;
 }
 
+bool qdq_attr_string_is(const qdq_attr *a, const char *text, const char *fallback)
+{
+    return a != NULL ? qdq_span_is(a->v.s, text) : fallback != NULL && strcmp(fallback, text) == 0;
+}
+
 bool qdq_node_string_is(const qdq_node *n, const char *name, const char *text, const char *fallback)
 {
-    const qdq_attr *a = typed_attr(n, name, QDQ_ATTR_STRING);
-
-    if (a == NULL)
-        return fallback != NULL && strcmp(fallback, text) == 0;
-    return a->v.s.size == strlen(text) && memcmp(a->v.s.data, text, a->v.s.size) == 0;
+    return qdq_attr_string_is(typed_attr(n, name, QDQ_ATTR_STRING), text, fallback);
 }
 
 bool qdq_node_ints(const qdq_node *n, const char *name, const int64_t **ints, size_t *count)

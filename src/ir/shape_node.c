@@ -282,11 +282,7 @@ bool qdq_infer_ints(qdq_infer *c, const char *name, const int64_t **ints, size_t
 
 bool qdq_infer_string_is(qdq_infer *c, const char *name, const char *text, const char *fallback)
 {
-    const qdq_attr *a = qdq_infer_attr(c, name, QDQ_ATTR_STRING);
-
-    if (a == NULL)
-        return fallback != NULL && strcmp(fallback, text) == 0;
-    return a->v.s.size == strlen(text) && memcmp(a->v.s.data, text, a->v.s.size) == 0;
+    return qdq_attr_string_is(qdq_infer_attr(c, name, QDQ_ATTR_STRING), text, fallback);
 }
 
 qdq_status qdq_infer_axis(qdq_infer *c, int64_t axis, int rank, int *out)

@@ -24,11 +24,6 @@ static bool is_id(char c)
     return is_id_start(c) || is_digit(c);
 }
 
-bool qdq_span_is(qdq_span s, const char *text)
-{
-    return s.size == strlen(text) && memcmp(s.data, text, s.size) == 0;
-}
-
 static void skip(qdq_lex *l)
 {
     for (; l->at < l->end; l->at++) {

@@ -35,8 +35,6 @@ qdq_status qdq_lex_name(qdq_lex *l, qdq_span *name); /* identifier or string; no
 qdq_status qdq_lex_number(qdq_lex *l, qdq_number *n);
 bool qdq_lex_is_number(qdq_lex *l); /* a number is next, inf and nan included */
 
-bool qdq_span_is(qdq_span s, const char *text);
-
 /* Values of numbers. False: out of range, or (int) not an integer. */
 bool qdq_number_int(const qdq_number *n, int64_t *out);
 bool qdq_number_uint(const qdq_number *n, uint64_t *out);

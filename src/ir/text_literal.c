@@ -68,17 +68,22 @@ static bool is_keyword(const char *s)
     return qdq_elem_from_name(s) != QDQ_UNDEFINED || strcmp(s, "undefined") == 0;
 }
 
-void qdq_print_name(qdq_buf *out, const char *name)
+bool qdq_is_identifier(const char *s)
 {
     size_t n = 0;
 
-    while ((name[n] >= 'a' && name[n] <= 'z') || (name[n] >= 'A' && name[n] <= 'Z') ||
-           name[n] == '_' || (n > 0 && name[n] >= '0' && name[n] <= '9'))
+    while ((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_' ||
+           (n > 0 && s[n] >= '0' && s[n] <= '9'))
         n++;
-    if (n == 0 || name[n] != '\0' || is_keyword(name))
-        qdq_print_string(out, name, strlen(name));
+    return n > 0 && s[n] == '\0';
+}
+
+void qdq_print_name(qdq_buf *out, const char *name)
+{
+    if (qdq_is_identifier(name) && !is_keyword(name))
+        qdq_buf_puts(out, name);
     else
-        qdq_buf_append(out, name, n);
+        qdq_print_string(out, name, strlen(name));
 }
 
 /* --- types ------------------------------------------------------------------------------------ */

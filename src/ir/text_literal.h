@@ -14,6 +14,7 @@ typedef struct qdq_literals {
 
 void qdq_print_string(qdq_buf *out, const char *s, size_t n); /* in quotes */
 void qdq_print_name(qdq_buf *out, const char *name);          /* in quotes where needed */
+bool qdq_is_identifier(const char *s);
 
 /* False and nothing printed for types that the text form does not know. */
 bool qdq_print_type(qdq_buf *out, const qdq_type *t);

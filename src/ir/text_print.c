@@ -104,17 +104,6 @@ static qdq_status print_inits(printer *p, const qdq_graph *g, int depth)
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-static bool is_plain(const char *s)
-{
-    size_t n = 0;
-
-    for (; s[n] != '\0'; n++)
-        if (!((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_' ||
-              (n > 0 && s[n] >= '0' && s[n] <= '9')))
-            return false;
-    return n > 0;
-}
-
 /* Identifiers with dots between them. */
 static bool is_plain_domain(const char *s)
 {
@@ -132,7 +121,7 @@ static bool is_plain_domain(const char *s)
 
 static void print_operator(printer *p, const qdq_node *n)
 {
-    if (is_plain(n->type) && (n->domain[0] == '\0' || is_plain_domain(n->domain))) {
+    if (qdq_is_identifier(n->type) && (n->domain[0] == '\0' || is_plain_domain(n->domain))) {
         qdq_buf_printf(p->out, "%s%s%s", n->domain, n->domain[0] == '\0' ? "" : ".", n->type);
     } else {
         qdq_print_string(p->out, n->domain, strlen(n->domain));

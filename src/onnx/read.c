@@ -5,6 +5,7 @@
 #include "onnx/read.h"
 #include "base/fail.h"
 #include "ir/edit.h"
+#include "ir/function.h"
 #include "ir/name.h"
 
 #include <inttypes.h>
@@ -134,17 +135,6 @@ static qdq_status read_output(qdq_reader *r, qdq_graph *g, qdq_span body, qdq_er
     return qdq_graph_add_output(g, v) ? QDQ_OK : qdq_nomem(err);
 }
 
-static bool is_type_of(const qdq_type *type, const qdq_tensor *t)
-{
-    if (type == NULL || type->kind != QDQ_TYPE_TENSOR || type->elem != t->elem ||
-        type->rank != t->rank)
-        return false;
-    for (int i = 0; i < t->rank; i++)
-        if (type->dim[i].value != t->dim[i])
-            return false;
-    return true;
-}
-
 /* Value infos mostly come in the order of the values: the next few are looked at before the map is
  * asked, whose places are all over the memory in large graphs. */
 static qdq_value *find_value(const qdq_graph *g, qdq_span name, size_t *next)
@@ -167,8 +157,8 @@ static qdq_value *find_value(const qdq_graph *g, qdq_span name, size_t *next)
 
 /* A type for a value inside the graph. *taken false: it says nothing that a value has a place for
  * (the value is not there, or has its type from elsewhere), but is to be kept. */
-static qdq_status read_value_info(qdq_reader *r, qdq_graph *g, qdq_span body, size_t *next,
-                                  bool *taken, qdq_error *err)
+static qdq_status read_value_info(qdq_reader *r, qdq_graph *g, qdq_span body, bool *taken,
+                                  qdq_error *err)
 {
     qdq_pb_value_info pb;
     const qdq_type *type;
@@ -176,12 +166,12 @@ static qdq_status read_value_info(qdq_reader *r, qdq_graph *g, qdq_span body, si
 
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_value_info_desc, body, &pb, err));
     if (pb.name.size > 0)
-        v = find_value(g, pb.name, next);
+        v = find_value(g, pb.name, &r->next_info);
     *taken = v != NULL && !v->is_input && v->n_output == 0 && !v->has_info;
     if (!*taken)
         return QDQ_OK;
     QDQ_TRY(read_info_type(r, &pb, v->name, &type, err));
-    if (v->init != NULL && !is_type_of(type, v->init)) {
+    if (v->init != NULL && !qdq_type_is_of(type, v->init)) {
         *taken = false;
         return QDQ_OK;
     }
@@ -192,29 +182,16 @@ static qdq_status read_value_info(qdq_reader *r, qdq_graph *g, qdq_span body, si
     return QDQ_OK;
 }
 
-/* Collects fields that the structs have no place for, to be put behind `rest`. */
-typedef struct keeper {
-    qdq_wire_out out;
-    qdq_span *rest;
-} keeper;
-
-static void keep_field(keeper *k, unsigned number, qdq_span body)
-{
-    if (k->out.total == 0)
-        qdq_wire_put(&k->out, *k->rest);
-    qdq_wire_put_text(&k->out, number, body);
-}
-
-static qdq_status keep_join(keeper *k, qdq_reader *r, qdq_error *err)
+static qdq_status join_rest(qdq_reader *r, const qdq_wire_out *kept, qdq_span *rest, qdq_error *err)
 {
     qdq_buf joined = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
-    qdq_status st = qdq_wire_to_buf(&k->out, &joined, err);
+    qdq_status st = qdq_wire_to_buf(kept, &joined, err);
     unsigned char *copy;
 
     if (st == QDQ_OK && joined.size > 0) {
         copy = qdq_read_array(r, joined.size, 1);
         if (copy != NULL)
-            *k->rest = (qdq_span){memcpy(copy, joined.data, joined.size), joined.size};
+            *rest = (qdq_span){memcpy(copy, joined.data, joined.size), joined.size};
         else
             st = qdq_nomem(err);
     }
@@ -222,26 +199,37 @@ static qdq_status keep_join(keeper *k, qdq_reader *r, qdq_error *err)
     return st;
 }
 
-/* `number` is the field that they come in: what no value takes is kept in `rest` under it. */
-static qdq_status read_value_infos(qdq_reader *r, qdq_graph *g, const qdq_wire_member_MSGS *infos,
-                                   unsigned number, qdq_span *rest, qdq_error *err)
+typedef qdq_status take_fn(qdq_reader *r, qdq_graph *g, qdq_span body, bool *taken, qdq_error *err);
+
+/* `number` is the field that they come in: what the structs have no place for is kept in `rest`
+ * under it. */
+static qdq_status take_each(qdq_reader *r, qdq_graph *g, const qdq_wire_member_MSGS *list,
+                            take_fn *take, unsigned number, qdq_span *rest, qdq_error *err)
 {
     qdq_arena_mark mark = qdq_arena_get_loop_mark(&r->scratch);
-    keeper kept = {{.bytes = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT)}, rest};
+    qdq_wire_out kept = {.bytes = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT)};
     qdq_status st = QDQ_OK;
-    size_t next = g->inputs.n;
 
-    for (size_t i = 0; i < infos->n && st == QDQ_OK; i++) {
+    for (size_t i = 0; i < list->n && st == QDQ_OK; i++) {
         bool taken = true;
-        st = read_value_info(r, g, infos->at[i], &next, &taken, err);
+        st = take(r, g, list->at[i], &taken, err);
+        if (!taken && kept.total == 0)
+            qdq_wire_put(&kept, *rest);
         if (!taken)
-            keep_field(&kept, number, infos->at[i]);
+            qdq_wire_put_text(&kept, number, list->at[i]);
         qdq_arena_reset(&r->scratch, mark);
     }
     if (st == QDQ_OK)
-        st = keep_join(&kept, r, err);
-    qdq_wire_out_free(&kept.out);
+        st = join_rest(r, &kept, rest, err);
+    qdq_wire_out_free(&kept);
     return st;
+}
+
+static qdq_status read_value_infos(qdq_reader *r, qdq_graph *g, const qdq_wire_member_MSGS *infos,
+                                   unsigned number, qdq_span *rest, qdq_error *err)
+{
+    r->next_info = g->inputs.n;
+    return take_each(r, g, infos, read_value_info, number, rest, err);
 }
 
 typedef qdq_status read_fn(qdq_reader *r, qdq_graph *g, qdq_span body, qdq_error *err);
@@ -385,7 +373,7 @@ static qdq_status fill_function(qdq_reader *r, qdq_function *f, const qdq_pb_fun
     return read_function_io(r, f->body, pb, 0, &f->rest, err);
 }
 
-static qdq_status read_function(qdq_reader *r, qdq_span body, qdq_function **out, qdq_error *err)
+static qdq_status read_function(qdq_reader *r, qdq_graph *g, qdq_span body, qdq_error *err)
 {
     qdq_function *f = qdq_arena_alloc(&r->m->arena, sizeof *f);
     qdq_pb_function pb;
@@ -393,6 +381,7 @@ static qdq_status read_function(qdq_reader *r, qdq_span body, qdq_function **out
 
     if (f == NULL)
         return qdq_nomem(err);
+    (void)g;
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_function_desc, body, &pb, err));
     QDQ_TRY(qdq_read_name(r, pb.name, "function name", &f->name, err));
     QDQ_TRY(qdq_read_domain(r, pb.domain, &f->domain, err));
@@ -400,43 +389,35 @@ static qdq_status read_function(qdq_reader *r, qdq_span body, qdq_function **out
     st = fill_function(r, f, &pb, err);
     if (st != QDQ_OK)
         return qdq_within(err, st, "function '%s'", f->name);
-    *out = f;
-    return QDQ_OK;
+    return QDQ_PUSH(&r->m->arena, &r->m->functions, f) ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status read_functions(qdq_reader *r, const qdq_wire_member_MSGS *list, qdq_error *err)
+static qdq_status check_functions(qdq_reader *r, qdq_error *err)
 {
-    qdq_arena_mark mark = qdq_arena_get_loop_mark(&r->scratch);
-    qdq_map names = QDQ_MAP_INIT;
-    qdq_status st = QDQ_OK;
+    const qdq_model *m = r->m;
+    qdq_functions names;
+    qdq_status st = qdq_functions_open(&names, m, &r->scratch) ? QDQ_OK : qdq_nomem(err);
 
-    for (size_t i = 0; i < list->n && st == QDQ_OK; i++) {
-        qdq_function *f = NULL;
-        char *key;
-        bool is_new = true;
-        st = read_function(r, list->at[i], &f, err);
-        qdq_arena_reset(&r->scratch, mark);
-        if (st != QDQ_OK)
-            break;
-        key = qdq_arena_printf(&r->m->arena, "%s::%s:%s", f->domain, f->name, f->overload);
-        if (key == NULL || qdq_map_put(&names, key, &is_new) == NULL ||
-            !QDQ_PUSH(&r->m->arena, &r->m->functions, f))
-            st = qdq_nomem(err);
-        else if (!is_new)
+    for (size_t i = 0; i < m->functions.n && st == QDQ_OK; i++) {
+        const qdq_function *f = m->functions.at[i];
+
+        if (qdq_functions_find(&names, f->domain, f->name, f->overload) != i)
             st = qdq_fail(err, QDQ_E_FORMAT, "function '%s' of domain '%s' is defined twice",
                           f->name, f->domain);
     }
-    qdq_map_free(&names);
+    qdq_functions_close(&names);
     return st;
 }
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-static qdq_status read_prop(qdq_reader *r, qdq_span body, bool *taken, qdq_error *err)
+/* Entries that are more than two texts are kept as they are. */
+static qdq_status read_prop(qdq_reader *r, qdq_graph *g, qdq_span body, bool *taken, qdq_error *err)
 {
     qdq_pb_prop pb;
     qdq_prop prop;
 
+    (void)g;
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_prop_desc, body, &pb, err));
     *taken = pb.head.rest.size == 0 && pb.value.data != NULL &&
              (pb.value.size == 0 || memchr(pb.value.data, '\0', pb.value.size) == NULL);
@@ -445,24 +426,6 @@ static qdq_status read_prop(qdq_reader *r, qdq_span body, bool *taken, qdq_error
     QDQ_TRY(qdq_read_name(r, pb.key, "metadata key", &prop.key, err));
     QDQ_TRY(qdq_read_name(r, pb.value, "metadata value", &prop.value, err));
     return QDQ_PUSH(&r->m->arena, &r->m->props, prop) ? QDQ_OK : qdq_nomem(err);
-}
-
-/* Entries that are more than two texts are kept as they are. */
-static qdq_status read_props(qdq_reader *r, const qdq_wire_member_MSGS *list, qdq_error *err)
-{
-    keeper kept = {{.bytes = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT)}, &r->m->rest};
-    qdq_status st = QDQ_OK;
-
-    for (size_t i = 0; i < list->n && st == QDQ_OK; i++) {
-        bool taken = true;
-        st = read_prop(r, list->at[i], &taken, err);
-        if (!taken)
-            keep_field(&kept, QDQ_PB_model_metadata_props, list->at[i]);
-    }
-    if (st == QDQ_OK)
-        st = keep_join(&kept, r, err);
-    qdq_wire_out_free(&kept.out);
-    return st;
 }
 
 qdq_status qdq_read_model(qdq_reader *r, qdq_span bytes, qdq_error *err)
@@ -482,7 +445,9 @@ qdq_status qdq_read_model(qdq_reader *r, qdq_span bytes, qdq_error *err)
     QDQ_TRY(qdq_read_name(r, pb.producer_version, "producer_version", &m->producer_version, err));
     QDQ_TRY(read_opsets(r, &pb.opset_import, &m->opsets.at, &m->opsets.n, err));
     m->opsets.cap = m->opsets.n;
-    QDQ_TRY(read_props(r, &pb.metadata_props, err));
-    QDQ_TRY(read_functions(r, &pb.functions, err));
+    QDQ_TRY(take_each(r, NULL, &pb.metadata_props, read_prop, QDQ_PB_model_metadata_props, &m->rest,
+                      err));
+    QDQ_TRY(read_each(r, NULL, &pb.functions, read_function, err));
+    QDQ_TRY(check_functions(r, err));
     return qdq_read_graph(r, NULL, pb.graph.at[0], 0, &m->graph, err);
 }

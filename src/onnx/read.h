@@ -23,6 +23,7 @@ typedef struct qdq_reader {
     const char *external_dir; /* NULL: external data is refused */
     qdq_map external;         /* location -> qdq_mapping, each mapped once; the model holds them */
     qdq_seen_type seen[QDQ_SEEN_TYPES];
+    size_t next_info; /* where the value of the next value info is likely to stand */
 } qdq_reader;
 
 /* Messages name the place in this many graphs around it; deeper ones would leave no room for the

@@ -232,14 +232,7 @@ static qdq_status add_node(qdq_reader *r, qdq_graph *g, const qdq_pb_node *pb, q
 
 static qdq_value *resolve(const qdq_graph *g, qdq_span name)
 {
-    for (;;) {
-        const qdq_map_value *place = qdq_map_get_n(&g->by_name, (const char *)name.data, name.size);
-        if (place != NULL)
-            return place->ptr;
-        if (g->owner == NULL)
-            return NULL;
-        g = g->owner->graph;
-    }
+    return qdq_graph_resolve_n(g, (const char *)name.data, name.size);
 }
 
 static qdq_status connect_node(qdq_reader *r, qdq_node *node, const qdq_pb_node *pb, int depth,

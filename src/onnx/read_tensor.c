@@ -64,11 +64,6 @@ static qdq_status parse_number(const char *key, qdq_span text, uint64_t *out, qd
     return QDQ_OK;
 }
 
-static bool span_is(qdq_span s, const char *text)
-{
-    return s.size == strlen(text) && memcmp(s.data, text, s.size) == 0;
-}
-
 /* Keys that we do not know ("checksum") say nothing that reading needs. */
 static qdq_status read_external_ref(qdq_reader *r, const qdq_wire_member_MSGS *entries,
                                     external_ref *ref, qdq_error *err)
@@ -79,11 +74,11 @@ static qdq_status read_external_ref(qdq_reader *r, const qdq_wire_member_MSGS *e
         QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_prop_desc, entries->at[i], &pb, err));
         if (pb.key.data == NULL) {
             continue;
-        } else if (span_is(pb.key, "location")) {
+        } else if (qdq_span_is(pb.key, "location")) {
             QDQ_TRY(qdq_read_name(r, pb.value, "location of external data", &ref->location, err));
-        } else if (span_is(pb.key, "offset")) {
+        } else if (qdq_span_is(pb.key, "offset")) {
             QDQ_TRY(parse_number("offset", pb.value, &ref->offset, err));
-        } else if (span_is(pb.key, "length")) {
+        } else if (qdq_span_is(pb.key, "length")) {
             QDQ_TRY(parse_number("length", pb.value, &ref->length, err));
             ref->has_length = true;
         }

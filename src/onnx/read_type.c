@@ -160,8 +160,7 @@ qdq_status qdq_read_type(qdq_reader *r, qdq_span body, int depth, const qdq_type
         return qdq_fail(err, QDQ_E_FORMAT, "types nest deeper than %d", QDQ_MAX_NESTING);
     if (depth > 0)
         return read_new(r, body, depth, out, err);
-    if (seen->type != NULL && seen->body.size == body.size &&
-        (body.size == 0 || memcmp(seen->body.data, body.data, body.size) == 0)) {
+    if (seen->type != NULL && qdq_span_equal(seen->body, body)) {
         *out = seen->type;
         return QDQ_OK;
     }

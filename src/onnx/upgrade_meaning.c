@@ -178,7 +178,7 @@ qdq_status qdq_upgrade_resize_11(qdq_upgrade *u, qdq_node *n, qdq_error *err)
 static void drop_empty(qdq_node *n, uint32_t i)
 {
     qdq_value *v = qdq_node_in(n, i);
-    const qdq_tensor *t = v == NULL ? NULL : qdq_value_const(v);
+    const qdq_tensor *t = qdq_value_const(v);
 
     if (t == NULL || t->count != 0)
         return;

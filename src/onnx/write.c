@@ -233,17 +233,6 @@ static void emit_outputs(qdq_wire_out *out, unsigned number, const void *obj)
 }
 
 /* An initializer's type is its tensor's: what was read is written again as long as it agrees. */
-static bool agrees(const qdq_type *type, const qdq_tensor *t)
-{
-    if (type == NULL || t == NULL || type->kind != QDQ_TYPE_TENSOR || type->elem != t->elem ||
-        type->rank != t->rank)
-        return false;
-    for (int i = 0; i < t->rank; i++)
-        if (type->dim[i].value != t->dim[i])
-            return false;
-    return true;
-}
-
 static void emit_value_infos(qdq_wire_out *out, unsigned number, const void *obj)
 {
     const sorted_graph *s = obj;
@@ -251,7 +240,7 @@ static void emit_value_infos(qdq_wire_out *out, unsigned number, const void *obj
     QDQ_FOR_INITS(v, s->g)
     {
         if (v->has_info && !v->is_input && v->n_output == 0 &&
-            (v->sparse != NULL || agrees(v->type, v->init)))
+            (v->sparse != NULL || (v->init != NULL && qdq_type_is_of(v->type, v->init))))
             put_info(out, number, v->name, v->type, v->rest);
     }
     for (size_t i = 0; i < s->n; i++)

@@ -145,8 +145,7 @@ static bool has_name(qdq_span wire, const char *name)
     for (size_t pos = 0; qdq_wire_next(wire, &pos, &item);)
         if (item.number == QDQ_PB_tensor_name)
             found = item.payload;
-    return found.size == strlen(name) &&
-           (found.size == 0 || memcmp(found.data, name, found.size) == 0);
+    return qdq_span_is(found, name);
 }
 
 static const uint32_t own_fields =

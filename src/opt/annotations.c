@@ -31,12 +31,7 @@ static const qdq_value *named(const qdq_graph *g, qdq_span message, uint32_t num
 {
     qdq_span text = text_of(message, number);
 
-    for (;; g = g->owner->graph) {
-        const qdq_map_value *place = qdq_map_get_n(&g->by_name, (const char *)text.data, text.size);
-
-        if (place != NULL || g->owner == NULL)
-            return place != NULL ? place->ptr : NULL;
-    }
+    return qdq_graph_resolve_n(g, (const char *)text.data, text.size);
 }
 
 /* All that it names is there; what it says of constants is then put into `needed`. */

@@ -81,7 +81,7 @@ static bool is_identity(const qdq_node *n)
     if (n->op == QDQ_OP_IDENTITY)
         return true;
     const qdq_value *training = qdq_node_in(n, 2);
-    const qdq_tensor *t = training != NULL ? qdq_value_const(training) : NULL;
+    const qdq_tensor *t = qdq_value_const(training);
     double trains;
     return training == NULL || (t != NULL && qdq_tensor_scalar(t, &trains) && trains == 0);
 }

@@ -71,13 +71,11 @@ static qdq_fold_cost cost_of(const qdq_folder *f, const qdq_node *n)
 
 static qdq_status accept(qdq_folder *f, qdq_node *n, const qdq_const *out)
 {
-    for (uint32_t i = 0; i < n->n_out; i++) {
-        if (n->out[i] == NULL)
-            continue;
-        if (!qdq_fold_keep_result(f, n->out[i], &out[i]))
-            return qdq_nomem(f->err);
-        f->policy.grown += (int64_t)out[i].bytes;
-    }
+    uint64_t bytes = 0;
+
+    if (!qdq_fold_keep_results(f, n, out, &bytes))
+        return qdq_nomem(f->err);
+    f->policy.grown += (int64_t)bytes;
     f->folded[n->id] = true;
     qdq_fold_release_inputs(f, n);
     return QDQ_PUSH(&f->memory, &f->nodes, n) ? QDQ_OK : qdq_nomem(f->err);

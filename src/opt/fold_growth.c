@@ -223,6 +223,7 @@ static qdq_status compute_again(qdq_folder *f, const qdq_node *n)
     qdq_arena_mark mark = qdq_arena_get_mark(&f->work);
     qdq_const out[QDQ_EVAL_OUTPUTS];
     const char *why = NULL;
+    uint64_t ignored = 0;
     qdq_status st = QDQ_OK;
 
     if (qdq_eval_knows(n->op) && qdq_fold_all_known(f, n)) {
@@ -236,9 +237,8 @@ static qdq_status compute_again(qdq_folder *f, const qdq_node *n)
     }
     if (why != NULL)
         return qdq_fail(f->err, QDQ_E_BUG, "constant folding: what was computed is not: %s", why);
-    for (uint32_t i = 0; i < n->n_out; i++)
-        if (n->out[i] != NULL && !qdq_fold_keep_result(f, n->out[i], &out[i]))
-            return qdq_nomem(f->err);
+    if (!qdq_fold_keep_results(f, n, out, &ignored))
+        return qdq_nomem(f->err);
     qdq_arena_reset(&f->work, mark);
     return st;
 }

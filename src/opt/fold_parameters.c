@@ -139,19 +139,15 @@ static qdq_status compute_chain(qdq_folder *f, const chain *c, const char **why)
     for (size_t i = 0; i < c->nodes.n; i++) {
         const qdq_node *n = c->nodes.at[i];
         qdq_arena_mark mark = qdq_arena_get_mark(&f->work);
+        uint64_t bytes = 0;
 
         QDQ_TRY(qdq_fold_evaluate(f, n, room, out, why));
         if (*why != NULL) /* the text lies behind the mark */
             return QDQ_OK;
-        for (uint32_t k = 0; k < n->n_out; k++) {
-            if (n->out[k] == NULL)
-                continue;
-            if (!qdq_fold_keep_result(f, n->out[k], &out[k]))
-                return qdq_nomem(f->err);
-            room -= out[k].bytes;
-        }
+        if (!qdq_fold_keep_results(f, n, out, &bytes))
+            return qdq_nomem(f->err);
         qdq_arena_reset(&f->work, mark);
-        room += forget_transients(f, c, i);
+        room += forget_transients(f, c, i) - bytes;
     }
     return QDQ_OK;
 }

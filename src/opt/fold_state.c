@@ -17,7 +17,7 @@ qdq_fold_result *qdq_fold_result_of(const qdq_folder *f, const qdq_value *v)
     return &f->result[v->id];
 }
 
-bool qdq_fold_keep_result(qdq_folder *f, const qdq_value *v, const qdq_const *c)
+static bool keep_result(qdq_folder *f, const qdq_value *v, const qdq_const *c)
 {
     qdq_fold_result *r = &f->result[v->id];
     int64_t *dim = qdq_arena_array(&f->memory, (size_t)c->rank + 1, sizeof *dim);
@@ -38,6 +38,18 @@ bool qdq_fold_keep_result(qdq_folder *f, const qdq_value *v, const qdq_const *c)
     r->c = *c;
     r->c.dim = dim;
     r->c.data = data;
+    return true;
+}
+
+bool qdq_fold_keep_results(qdq_folder *f, const qdq_node *n, const qdq_const *out, uint64_t *bytes)
+{
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        if (n->out[i] == NULL)
+            continue;
+        if (!keep_result(f, n->out[i], &out[i]))
+            return false;
+        *bytes += out[i].bytes;
+    }
     return true;
 }
 

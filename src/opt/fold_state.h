@@ -34,8 +34,9 @@ typedef struct qdq_folder {
 
 /* NULL: no result of this pass. A dropped result has no data any more, but its size. */
 qdq_fold_result *qdq_fold_result_of(const qdq_folder *f, const qdq_value *v);
-/* Copies the data. False: out of memory. */
-bool qdq_fold_keep_result(qdq_folder *f, const qdq_value *v, const qdq_const *c);
+/* Copies the data of all outputs that are there, and adds to *bytes what it takes. False: out of
+ * memory. */
+bool qdq_fold_keep_results(qdq_folder *f, const qdq_node *n, const qdq_const *out, uint64_t *bytes);
 void qdq_fold_drop_result(qdq_fold_result *r);
 /* Of the data of a result or a constant; 0: neither. */
 uint64_t qdq_fold_bytes_of(const qdq_folder *f, const qdq_value *v);

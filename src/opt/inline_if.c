@@ -6,8 +6,7 @@
 /* One bool that no caller can change. */
 static bool known_condition(const qdq_node *n, bool *taken)
 {
-    const qdq_value *v = qdq_node_in(n, 0);
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_node_const(n, 0);
     double x = 0;
     bool known = t != NULL && t->elem == QDQ_BOOL && qdq_tensor_scalar(t, &x);
 

@@ -91,8 +91,7 @@ static bool same_attr(const qdq_attr *a, const qdq_attr *b, qdq_arena *scratch)
     qdq_span x, y;
 
     return a->type == b->type && (a->ref == NULL) == (b->ref == NULL) &&
-           content_of(a, scratch, &x) && content_of(b, scratch, &y) && x.size == y.size &&
-           (x.size == 0 || memcmp(x.data, y.data, x.size) == 0) &&
+           content_of(a, scratch, &x) && content_of(b, scratch, &y) && qdq_span_equal(x, y) &&
            (a->ref != NULL || a->type != QDQ_ATTR_TENSOR || qdq_tensor_same_type(a->v.t, b->v.t));
 }
 

@@ -4,13 +4,6 @@
 
 #include "base/fail.h"
 
-static const qdq_tensor *constant_in(const qdq_node *n, uint32_t i)
-{
-    const qdq_value *v = qdq_node_in(n, i);
-
-    return v != NULL ? qdq_value_const(v) : NULL;
-}
-
 static const qdq_type *tensor_type(const qdq_value *v)
 {
     return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type : NULL;
@@ -27,7 +20,7 @@ static qdq_elem type_of_codes(const qdq_node *n)
 /* Rank and number of the scales; -1: not known. */
 static int rank_of_scales(const qdq_node *n, int64_t *count)
 {
-    const qdq_tensor *t = constant_in(n, 1);
+    const qdq_tensor *t = qdq_node_const(n, 1);
     const qdq_type *type = tensor_type(qdq_node_in(n, 1));
 
     *count = t != NULL ? t->count : -1;
@@ -41,7 +34,7 @@ static int rank_of_scales(const qdq_node *n, int64_t *count)
  * kernel. */
 static int axis_of(const qdq_node *n, int rank, int64_t count)
 {
-    const qdq_tensor *t = constant_in(n, 0);
+    const qdq_tensor *t = qdq_node_const(n, 0);
     const qdq_type *type = tensor_type(qdq_node_in(n, 0));
     int64_t axis = qdq_node_int(n, "axis", 1);
 
@@ -55,9 +48,9 @@ static int axis_of(const qdq_node *n, int rank, int64_t count)
 qdq_status qdq_found_read(const qdq_node *n, qdq_arena *scratch, qdq_found *out, qdq_error *err)
 {
     const qdq_tensor *data =
-        n->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_found_constant(n) : constant_in(n, 0);
+        n->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_found_constant(n) : qdq_node_const(n, 0);
     bool computed =
-        constant_in(n, 1) == NULL || (qdq_node_in(n, 2) != NULL && constant_in(n, 2) == NULL);
+        qdq_node_const(n, 1) == NULL || (qdq_node_in(n, 2) != NULL && qdq_node_const(n, 2) == NULL);
     const char *why = NULL;
     int64_t count;
     int rank = rank_of_scales(n, &count);
@@ -107,8 +100,8 @@ const qdq_tensor *qdq_found_constant(const qdq_node *dq)
     const qdq_value *codes = qdq_node_in(dq, 0);
 
     if (codes == NULL || qdq_value_const(codes) != NULL)
-        return codes != NULL ? qdq_value_const(codes) : NULL;
+        return qdq_value_const(codes);
     return codes->producer != NULL && codes->producer->op == QDQ_OP_QUANTIZELINEAR
-               ? constant_in(codes->producer, 0)
+               ? qdq_node_const(codes->producer, 0)
                : NULL;
 }

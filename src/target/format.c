@@ -167,9 +167,6 @@ static void read_awq(const qdq_json_place *p, qdq_awq_steps *s)
 
 static void read_weight(const qdq_json_place *top, qdq_format *f)
 {
-    static const char *const keys[] = {
-        "type",  "symmetric", "reduced",        "pow2",       "method",    "per_channel", "block",
-        "store", "tables",    "accuracy_level", "alpha_step", "clip_step", "clip_min",    NULL};
     static const char *const methods[] = {"absmax",   "mse",      "awq-lite",
                                           "awq-clip", "awq-full", NULL};
     qdq_json_place p;
@@ -181,7 +178,8 @@ static void read_weight(const qdq_json_place *top, qdq_format *f)
             check_weight(top, f);
         return;
     }
-    qdq_json_known(&p, keys);
+    QDQ_JSON_KNOWN(&p, "type", "symmetric", "reduced", "pow2", "method", "per_channel", "block",
+                   "store", "tables", "accuracy_level", "alpha_step", "clip_step", "clip_min");
     read_scheme(&p, qdq_code_type_names, &f->weight);
     f->weight_method =
         (qdq_weight_method)qdq_json_word(&p, "method", methods, (int)f->weight_method);
@@ -201,13 +199,12 @@ static void read_weight(const qdq_json_place *top, qdq_format *f)
 
 static void read_bias(const qdq_json_place *top, qdq_format *f)
 {
-    static const char *const keys[] = {"type", NULL};
     static const char *const types[] = {"float", "int32", NULL};
     qdq_json_place p;
 
     if (!qdq_json_member(top, "bias", &p))
         return;
-    qdq_json_known(&p, keys);
+    QDQ_JSON_KNOWN(&p, "type");
     f->int32_bias = qdq_json_word(&p, "type", types, -1) == 1;
 }
 
@@ -259,7 +256,6 @@ static void check_form(const qdq_json_place *p, const qdq_format *f, qdq_format 
 
 void qdq_overrides_read(const qdq_json_place *p, const qdq_format *base, qdq_overrides *out)
 {
-    static const char *const keys[] = {"node", "op", "activation", "weight", "bias", NULL};
     qdq_format forms[QDQ_ELEM_COUNT] = {{0}};
     qdq_json_place item;
 
@@ -268,7 +264,7 @@ void qdq_overrides_read(const qdq_json_place *p, const qdq_format *base, qdq_ove
         qdq_override o = {.format = *base};
 
         o.format.id = (uint32_t)i + 1;
-        qdq_json_known(&item, keys);
+        QDQ_JSON_KNOWN(&item, "node", "op", "activation", "weight", "bias");
         if (qdq_json_has(&item, "node"))
             check_pattern(&item, o.node = qdq_json_text(&item, "node", ""));
         if (qdq_json_has(&item, "op"))

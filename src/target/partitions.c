@@ -69,10 +69,9 @@ static void read_paths(const qdq_json_place *p, const char *key, qdq_paths *out)
 /* {"rule": ..., "path": "A B", "through": [...], "reason": ...} */
 static qdq_path read_rule(const qdq_json_place *p)
 {
-    static const char *const keys[] = {"rule", "reason", "path", "through", NULL};
     qdq_path path = {0};
 
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "rule", "reason", "path", "through");
     path.rule = qdq_json_text(p, "rule", NULL);
     path.reason = qdq_json_text(p, "reason", NULL);
     path.through = qdq_json_texts(p, "through");
@@ -96,10 +95,8 @@ static void read_rules(const qdq_json_place *p, const char *key, qdq_paths *out)
 
 static void read_conv_filter(const qdq_json_place *p, qdq_conv_filter *f)
 {
-    static const char *const keys[] = {
-        "rule", "channels_min", "few_multiple", "depthwise_kernel_min", "kernel_volume_max", NULL};
-
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "rule", "channels_min", "few_multiple", "depthwise_kernel_min",
+                   "kernel_volume_max");
     f->rule = qdq_json_text(p, "rule", NULL);
     f->channels_min = qdq_json_int(p, "channels_min", 0, SIZE_MAX_KEPT, 0);
     f->few_multiple = qdq_json_int(p, "few_multiple", 0, SIZE_MAX_KEPT, 0);
@@ -109,9 +106,7 @@ static void read_conv_filter(const qdq_json_place *p, qdq_conv_filter *f)
 
 static void read_gemm_filter(const qdq_json_place *p, qdq_gemm_filter *f)
 {
-    static const char *const keys[] = {"rule", "columns_min", "depth_min", "vectors", NULL};
-
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "rule", "columns_min", "depth_min", "vectors");
     f->rule = qdq_json_text(p, "rule", NULL);
     f->columns_min = qdq_json_int(p, "columns_min", 0, SIZE_MAX_KEPT, 0);
     f->depth_min = qdq_json_int(p, "depth_min", 0, SIZE_MAX_KEPT, 0);
@@ -120,11 +115,8 @@ static void read_gemm_filter(const qdq_json_place *p, qdq_gemm_filter *f)
 
 static void read_attention_filter(const qdq_json_place *p, qdq_attention_filter *f)
 {
-    static const char *const keys[] = {"rule",       "path",          "through",
-                                       "length_max", "head_min",      "head_max",
-                                       "fused",      "fused_through", NULL};
-
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "rule", "path", "through", "length_max", "head_min", "head_max", "fused",
+                   "fused_through");
     f->rule = qdq_json_text(p, "rule", NULL);
     f->path.through = qdq_json_texts(p, "through");
     parse_path(p, "path", qdq_json_text(p, "path", NULL), &f->path);
@@ -155,11 +147,6 @@ static void read_classes(const qdq_json_place *p, qdq_partitions *out)
 
 const qdq_partitions *qdq_partitions_read(const qdq_json_place *p)
 {
-    static const char *const keys[] = {
-        "pointwise",        "pooling",      "convolutions", "behind_convolution", "resize",
-        "sources",          "backbones",    "mul_joins",    "mul_stays",          "kept_outputs",
-        "frozen",           "residual_add", "mask_add",     "trace_depth",        "concat_groups",
-        "quantize_outputs", "conv_filter",  "gemm_filter",  "attention_filter",   NULL};
     static const char *const residuals[] = {"both-branches", "main-branch-float", NULL};
     qdq_partitions *out = qdq_arena_alloc(p->reader->arena, sizeof *out);
     qdq_json_place part;
@@ -168,7 +155,10 @@ const qdq_partitions *qdq_partitions_read(const qdq_json_place *p)
         qdq_json_nomem(p);
         return NULL;
     }
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "pointwise", "pooling", "convolutions", "behind_convolution", "resize",
+                   "sources", "backbones", "mul_joins", "mul_stays", "kept_outputs", "frozen",
+                   "residual_add", "mask_add", "trace_depth", "concat_groups", "quantize_outputs",
+                   "conv_filter", "gemm_filter", "attention_filter");
     read_classes(p, out);
     read_paths(p, "backbones", &out->backbones);
     read_paths(p, "mul_joins", &out->mul_joins);

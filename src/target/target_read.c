@@ -34,7 +34,6 @@ static qdq_method read_method(const qdq_json_place *top)
 /* Scales have the type of what is not quantized. */
 static void read_rest(qdq_target *t, const qdq_json_place *top)
 {
-    static const char *const keys[] = {"type", "direct_io", "keep_sums", "keep", NULL};
     static const char *const types[] = {"float", "float16", "bfloat16", "model", NULL};
     static const qdq_elem elems[] = {QDQ_FLOAT, QDQ_FLOAT16, QDQ_BFLOAT16, QDQ_FLOAT};
     qdq_json_place p;
@@ -42,7 +41,7 @@ static void read_rest(qdq_target *t, const qdq_json_place *top)
     t->rest.type = QDQ_FLOAT;
     if (!qdq_json_member(top, "rest", &p))
         return;
-    qdq_json_known(&p, keys);
+    QDQ_JSON_KNOWN(&p, "type", "direct_io", "keep_sums", "keep");
     int word = qdq_json_word(&p, "type", types, 0);
     t->rest.type = elems[word];
     t->rest.follows = word == 3;
@@ -148,15 +147,16 @@ static void leave_out(qdq_target *t, const qdq_json_place *p, const qdq_target_o
 
 static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
 {
-    static const char *const keys[] = {
-        "op",       "kind",    "rule", "data",  "weight",       "axis", "bias",     "output", "off",
-        "epilogue", "require", "cpu",  "probe", "only_between", "tied", "measured", NULL};
     static const char *const kinds[] = {"linear", "table", "joint", "pass", NULL};
     static const char *const axes[] = {"tensor", "0", "1", "last", "gemm", NULL};
     static const char *const outputs[] = {"float", "quantized", "if-read", NULL};
     qdq_target_op op = {0};
 
-    read_facts(t, p, keys, "operators", index, &op.facts);
+    read_facts(t, p,
+               QDQ_JSON_KEYS("op", "kind", "rule", "data", "weight", "axis", "bias", "output",
+                             "off", "epilogue", "require", "cpu", "probe", "only_between", "tied",
+                             "measured"),
+               "operators", index, &op.facts);
     op.op = qdq_json_text(p, "op", NULL);
     op.rule = qdq_json_text(p, "rule", NULL);
     op.kind = (qdq_op_kind)qdq_json_word(p, "kind", kinds, -1);
@@ -197,36 +197,16 @@ static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
 
 static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index)
 {
-    static const char *const keys[] = {"op",
-                                       "rule",
-                                       "reason",
-                                       "data_is",
-                                       "in_channels_max",
-                                       "out_channels_max",
-                                       "group_channels_max",
-                                       "sum_max",
-                                       "weight_max",
-                                       "work_max",
-                                       "depthwise",
-                                       "activations",
-                                       "alone",
-                                       "one_reader",
-                                       "linear_reader",
-                                       "reads",
-                                       "not_before",
-                                       "engine",
-                                       "open",
-                                       "no_bias",
-                                       "float_reader",
-                                       "off",
-                                       "cpu",
-                                       "measured",
-                                       "probe",
-                                       NULL};
     static const char *const origins[] = {"any", "graph-input", "left-float", "float", NULL};
     qdq_stay_float s = {0};
 
-    read_facts(t, p, keys, "stay_float", index, &s.facts);
+    read_facts(t, p,
+               QDQ_JSON_KEYS("op", "rule", "reason", "data_is", "in_channels_max",
+                             "out_channels_max", "group_channels_max", "sum_max", "weight_max",
+                             "work_max", "depthwise", "activations", "alone", "one_reader",
+                             "linear_reader", "reads", "not_before", "engine", "open", "no_bias",
+                             "float_reader", "off", "cpu", "measured", "probe"),
+               "stay_float", index, &s.facts);
     s.op = qdq_json_text(p, "op", NULL);
     s.rule = qdq_json_text(p, "rule", NULL);
     s.reason = qdq_json_text(p, "reason", NULL);
@@ -272,12 +252,11 @@ static bool has_type(const qdq_target *t, qdq_elem type)
 /* Weights may have changed for a processor: a format without kernels beside them is left out. */
 static void read_other(qdq_target *t, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"activation", "off", "cpu", "measured", NULL};
     qdq_other_activation o = {.format = t->format};
     const qdq_qscheme *s = &o.format.activation;
     qdq_json_place place;
 
-    qdq_rule_read(p, keys, &o.facts);
+    qdq_rule_read(p, QDQ_JSON_KEYS("activation", "off", "cpu", "measured"), &o.facts);
     t->has_cpu |= o.facts.cpu != NULL;
     if (!qdq_json_member(p, "activation", &place)) {
         qdq_json_wrong(p, "activation", "an object");
@@ -293,10 +272,9 @@ static void read_other(qdq_target *t, const qdq_json_place *p)
 
 static void read_no_kernel(qdq_target *t, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"op", "reason", NULL};
     qdq_no_kernel n = {0};
 
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "op", "reason");
     n.op = qdq_json_text(p, "op", NULL);
     n.reason = qdq_json_text(p, "reason", NULL);
     if (!QDQ_PUSH(&t->arena, &t->none, n))
@@ -305,12 +283,11 @@ static void read_no_kernel(qdq_target *t, const qdq_json_place *p)
 
 static void read_measured_on(qdq_target *t, const qdq_json_place *top)
 {
-    static const char *const keys[] = {"engine", "version", "processor", NULL};
     qdq_json_place p;
 
     if (!qdq_json_member(top, "measured_on", &p))
         return;
-    qdq_json_known(&p, keys);
+    QDQ_JSON_KNOWN(&p, "engine", "version", "processor");
     t->measured_on.engine = qdq_json_text(&p, "engine", NULL);
     t->measured_on.version = qdq_json_text(&p, "version", NULL);
     t->measured_on.processor = qdq_json_text(&p, "processor", NULL);
@@ -318,32 +295,6 @@ static void read_measured_on(qdq_target *t, const qdq_json_place *top)
 
 qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *err)
 {
-    static const char *const keys[] = {"qdq_target",
-                                       "name",
-                                       "help",
-                                       "engine",
-                                       "min_opset",
-                                       "max_opset",
-                                       "bias",
-                                       "activation",
-                                       "other_activations",
-                                       "graph_output",
-                                       "weight",
-                                       "operators",
-                                       "stay_float",
-                                       "requantizes",
-                                       "no_kernel",
-                                       "passes",
-                                       "overrides",
-                                       "rest",
-                                       "partitions",
-                                       "layernorm-input",
-                                       "disable_mha_qdq",
-                                       "int8_readers",
-                                       "join_factor_max",
-                                       "without_vnni",
-                                       "measured_on",
-                                       NULL};
     static const char *const layernorms[] = {"off", "conv", "any", NULL};
     static const char *const outputs[] = {"float", "dequantized", NULL};
     static const char *const readers[] = {"any", "one", NULL};
@@ -355,7 +306,11 @@ qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *e
     }
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_target", 1), item;
 
-    qdq_json_known(&top, keys);
+    QDQ_JSON_KNOWN(&top, "qdq_target", "name", "help", "engine", "min_opset", "max_opset", "bias",
+                   "activation", "other_activations", "graph_output", "weight", "operators",
+                   "stay_float", "requantizes", "no_kernel", "passes", "overrides", "rest",
+                   "partitions", "layernorm-input", "disable_mha_qdq", "int8_readers",
+                   "join_factor_max", "without_vnni", "measured_on");
     t->name = qdq_json_text(&top, "name", NULL);
     t->help = qdq_json_text(&top, "help", "");
     t->engine = qdq_json_text(&top, "engine", "");

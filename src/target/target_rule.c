@@ -32,10 +32,8 @@ static void read_interval(const qdq_json_place *p, qdq_measured *m)
 
 static void read_measured(const qdq_json_place *p, qdq_measured *m)
 {
-    static const char *const keys[] = {"verdict", "factor",    "interval", "engine", "version",
-                                       "key",     "processor", "at",       "probe",  NULL};
-
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "verdict", "factor", "interval", "engine", "version", "key", "processor",
+                   "at", "probe");
     m->verdict = (qdq_rule_verdict)qdq_json_word(p, "verdict", verdicts, -1);
     m->factor = qdq_json_number(p, "factor", 1e-9, 1e9, NAN);
     if (isnan(m->factor))

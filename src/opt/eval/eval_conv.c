@@ -53,18 +53,33 @@ static bool begin(qdq_eval *c, conv *v)
     return true;
 }
 
-static void *begin_output(qdq_eval *c, const conv *v)
+/* What one place of a feature sums up, but for the bias. */
+typedef double sum_fn(const qdq_eval *c, const conv *v, int64_t sample, int64_t feature,
+                      const int64_t *place);
+
+static bool compute(qdq_eval *c, const conv *v, sum_fn *sum_place)
 {
-    int64_t dim[2 + QDQ_WINDOW_SPACE] = {c->in[0]->dim[0], v->features};
+    int64_t dim[2 + QDQ_WINDOW_SPACE] = {c->in[0]->dim[0], v->features},
+                    place[QDQ_WINDOW_SPACE] = {0};
+    int64_t places = qdq_eval_product(v->w.out, 0, v->w.space);
+    const qdq_const *b = qdq_eval_in(c, 2);
 
     for (int i = 0; i < v->w.space; i++)
         dim[2 + i] = v->w.out[i];
     void *out = qdq_eval_output(c, 0, c->in[0]->elem, 2 + v->w.space, dim);
-    if (out != NULL && c->out[0].count > QDQ_WINDOW_WORK / (c->in[1]->count / v->features)) {
-        qdq_eval_refuse(c, "more multiplications than the limit");
-        return NULL;
+    if (out == NULL)
+        return false;
+    if (c->out[0].count > QDQ_WINDOW_WORK / (c->in[1]->count / v->features))
+        return QDQ_REFUSE(c, "more multiplications than the limit");
+    for (int64_t i = 0; i < c->out[0].count; i++) {
+        int64_t feature = i / places % v->features;
+        double sum = sum_place(c, v, i / places / v->features, feature, place);
+
+        qdq_eval_put_number(c->in[0]->elem, out, i,
+                            b != NULL ? sum + qdq_eval_number(b, feature) : sum);
+        qdq_window_advance(v->w.space, v->w.out, place);
     }
-    return out;
+    return true;
 }
 
 /* --- Conv ------------------------------------------------------------------------------------- */
@@ -100,39 +115,24 @@ static double sum_channel(const qdq_eval *c, const conv *v, int64_t x, int64_t w
     return sum;
 }
 
-/* All places of one feature of one sample. */
-static void compute_feature(const qdq_eval *c, const conv *v, int64_t sample, int64_t feature,
-                            void *out, int64_t to)
+static double sum_channels(const qdq_eval *c, const conv *v, int64_t sample, int64_t feature,
+                           const int64_t *place)
 {
-    const qdq_const *b = qdq_eval_in(c, 2);
-    int64_t first = feature / (v->features / v->group) * v->channels, place[QDQ_WINDOW_SPACE] = {0};
+    int64_t first = sample * c->in[0]->dim[1] + feature / (v->features / v->group) * v->channels;
     int64_t size = qdq_eval_product(v->w.in, 0, v->w.space),
             weights = qdq_eval_product(v->w.kernel, 0, v->w.space);
+    double sum = 0;
 
-    do {
-        double sum = 0;
-
-        for (int64_t k = 0; k < v->channels; k++)
-            sum += sum_channel(c, v, (sample * c->in[0]->dim[1] + first + k) * size,
-                               (feature * v->channels + k) * weights, place);
-        sum += b != NULL ? qdq_eval_number(b, feature) : 0;
-        qdq_eval_put_number(c->in[0]->elem, out, to++, sum);
-    } while (qdq_window_advance(v->w.space, v->w.out, place));
+    for (int64_t k = 0; k < v->channels; k++)
+        sum += sum_channel(c, v, (first + k) * size, (feature * v->channels + k) * weights, place);
+    return sum;
 }
 
 bool qdq_eval_conv(qdq_eval *c)
 {
     conv v;
 
-    if (!read_conv(c, &v))
-        return false;
-    void *out = begin_output(c, &v);
-    if (out == NULL)
-        return false;
-    int64_t places = qdq_eval_product(v.w.out, 0, v.w.space);
-    for (int64_t i = 0; i < c->in[0]->dim[0] * v.features; i++)
-        compute_feature(c, &v, i / v.features, i % v.features, out, i * places);
-    return true;
+    return read_conv(c, &v) && compute(c, &v, sum_channels);
 }
 
 /* --- ConvTranspose ---------------------------------------------------------------------------- */
@@ -234,23 +234,7 @@ static double sum_sources(const qdq_eval *c, const conv *v, int64_t sample, int6
 
 bool qdq_eval_convtranspose(qdq_eval *c)
 {
-    const qdq_const *b = qdq_eval_in(c, 2);
-    int64_t place[QDQ_WINDOW_SPACE] = {0};
     conv v;
 
-    if (!read_transpose(c, &v))
-        return false;
-    void *out = begin_output(c, &v);
-    if (out == NULL)
-        return false;
-    int64_t places = qdq_eval_product(v.w.out, 0, v.w.space);
-    for (int64_t i = 0; i < c->out[0].count; i++) {
-        int64_t feature = i / places % v.features;
-        double sum = sum_sources(c, &v, i / places / v.features, feature, place);
-
-        qdq_eval_put_number(c->in[0]->elem, out, i,
-                            b != NULL ? sum + qdq_eval_number(b, feature) : sum);
-        qdq_window_advance(v.w.space, v.w.out, place);
-    }
-    return true;
+    return read_transpose(c, &v) && compute(c, &v, sum_sources);
 }

@@ -90,6 +90,9 @@ static inline bool qdq_eval_is_float(qdq_elem e)
     return e == QDQ_FLOAT || e == QDQ_DOUBLE;
 }
 
+/* Weight of the element that is d away in cubic interpolation. */
+double qdq_eval_cubic(double a, double d);
+
 /* Of an array of float or double. */
 static inline double qdq_eval_number(const qdq_const *x, int64_t i)
 {

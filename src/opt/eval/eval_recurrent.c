@@ -51,8 +51,7 @@ static bool read_activations(qdq_eval *c, layer *l)
         function *run = NULL;
 
         for (size_t i = 0; i < QDQ_COUNT(known); i++)
-            if (a->v.strings[k].size == strlen(known[i].name) &&
-                memcmp(a->v.strings[k].data, known[i].name, a->v.strings[k].size) == 0)
+            if (qdq_span_is(a->v.strings[k], known[i].name))
                 run = known[i].run;
         if (run == NULL)
             return QDQ_REFUSE(c, "an activation that is not computed here");

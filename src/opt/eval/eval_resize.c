@@ -258,8 +258,7 @@ static int64_t nearest(rounding how, double x, int64_t in)
     return 0;
 }
 
-/* The weight of an element d away. */
-static double cubic(double a, double d)
+double qdq_eval_cubic(double a, double d)
 {
     d = fabs(d);
     return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
@@ -273,7 +272,7 @@ static void fill_taps(const resize *r, line *l, int64_t i, double x)
 
     for (int k = 0; k < l->n; k++) {
         double at = below + first + k;
-        double weight = r->mode == CUBIC ? cubic(r->cubic_a, x - at) : 1 - fabs(x - at);
+        double weight = r->mode == CUBIC ? qdq_eval_cubic(r->cubic_a, x - at) : 1 - fabs(x - at);
 
         if (r->mode == CUBIC && r->excludes_outside && (at < 0 || at > (double)(l->in - 1)))
             weight = 0;

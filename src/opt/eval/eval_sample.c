@@ -132,15 +132,6 @@ static int64_t element_of(const grid *g, double at, int64_t n)
     return (int64_t)limit(at, 0, (double)(n - 1));
 }
 
-/* The weight of an element d away. */
-static double cubic(double d)
-{
-    const double a = -0.75;
-
-    d = fabs(d);
-    return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
-}
-
 static bool fill_line(qdq_eval *c, const grid *g, double number, int64_t n, line *l)
 {
     double x = g->corners ? (number + 1) / 2 * (double)(n - 1) : ((number + 1) * (double)n - 1) / 2;
@@ -163,7 +154,9 @@ static bool fill_line(qdq_eval *c, const grid *g, double number, int64_t n, line
         double d = x - (first + k);
 
         l->at[k] = element_of(g, g->mode == NEAREST ? x : first + k, n);
-        l->weight[k] = g->mode == NEAREST ? 1 : g->mode == LINEAR ? 1 - fabs(d) : cubic(d);
+        l->weight[k] = g->mode == NEAREST  ? 1
+                       : g->mode == LINEAR ? 1 - fabs(d)
+                                           : qdq_eval_cubic(-0.75, d);
     }
     return true;
 }

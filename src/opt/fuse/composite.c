@@ -13,31 +13,13 @@ const char qdq_constant_too_wide[] =
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-static bool is_part(const qdq_parts *p, const qdq_node *n)
-{
-    for (size_t i = 0; i < p->n; i++)
-        if (p->node[i] == n)
-            return true;
-    return false;
-}
-
 bool qdq_parts_add(qdq_parts *p, qdq_node *n)
 {
-    if (is_part(p, n))
+    if (qdq_nodes_have(p->node, p->n, n))
         return true;
     if (p->n == QDQ_PARTS_MAX)
         return false;
     p->node[p->n++] = n;
-    return true;
-}
-
-static bool read_by_parts(const qdq_parts *p, const qdq_value *v)
-{
-    if (v->n_output > 0)
-        return false;
-    QDQ_FOR_USES (u, v)
-        if (!is_part(p, u->node))
-            return false;
     return true;
 }
 
@@ -47,7 +29,7 @@ bool qdq_parts_closed(const qdq_parts *p, const qdq_node *last)
         const qdq_node *n = p->node[i];
 
         for (uint32_t k = 0; n != last && k < n->n_out; k++)
-            if (n->out[k] != NULL && !read_by_parts(p, n->out[k]))
+            if (n->out[k] != NULL && !qdq_nodes_alone_read(p->node, p->n, n->out[k]))
                 return false;
     }
     return true;

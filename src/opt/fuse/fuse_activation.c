@@ -58,7 +58,7 @@ typedef struct found {
 
 static bool scalar_is(const qdq_value *v, double want)
 {
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_value_const(v);
     double x;
 
     return t != NULL && qdq_tensor_scalar(t, &x) && x == want;

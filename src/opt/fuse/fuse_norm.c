@@ -155,7 +155,7 @@ static const char *find_shape(const qdq_match *m, norm *f, const core *c)
 /* A constant of the normalized shape, but for ones in front. */
 static bool has_shape(const norm *f, const qdq_value *v)
 {
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_value_const(v);
 
     if (t == NULL || t->elem != f->elem || t->rank < f->rank)
         return false;
@@ -242,7 +242,7 @@ static const char *find_norm(const qdq_match *m, bool subtracts_mean)
 /* The constant as the operator wants it: of the normalized shape. NULL: out of memory. */
 static qdq_value *shaped(qdq_match *m, const norm *f, qdq_value *v)
 {
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_value_const(v);
     const char *base =
         v != NULL ? v->name : qdq_arena_printf(&m->o->scratch, "%s_scale", f->last->out[0]->name);
     int64_t *dim = qdq_arena_array(&m->o->scratch, (size_t)f->rank, sizeof *dim);

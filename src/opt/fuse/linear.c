@@ -219,7 +219,7 @@ static qdq_status read_codes(qdq_opt *o, const qdq_linear *l, qdq_bias *b, const
     void *computed;
     qdq_elem type;
 
-    b->codes = v != NULL ? qdq_value_const(v) : NULL;
+    b->codes = qdq_value_const(v);
     if (b->codes == NULL && q != NULL && q->op == QDQ_OP_QUANTIZELINEAR &&
         qdq_node_in(q, 0) != NULL)
         b->codes = qdq_value_const(q->in[0].value);

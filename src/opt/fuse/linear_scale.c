@@ -117,7 +117,7 @@ static bool has_negative(const double *factor, int64_t n)
 static const char *factors_of_blocks(qdq_opt *o, const qdq_linear *l, const double *factor,
                                      double **out)
 {
-    const qdq_tensor *scale = qdq_value_const(qdq_node_in(l->dq, 1));
+    const qdq_tensor *scale = qdq_node_const(l->dq, 1);
     int64_t n = l->weight->dim[l->axis], inner = 1;
     int64_t span = l->params.axis == l->axis ? l->params.block : 1;
 

@@ -72,7 +72,7 @@ static qdq_status read_layer(qdq_opt *o, qdq_node *n, layer *l, bool *is, qdq_er
     *is = false;
     if (n->op != QDQ_OP_CONV || qdq_node_in(n, 1) == NULL || qdq_node_out(n, 0) == NULL)
         return QDQ_OK;
-    *l = (layer){.node = n, .weight = qdq_value_const(qdq_node_in(n, 1))};
+    *l = (layer){.node = n, .weight = qdq_node_const(n, 1)};
     if (!is_plain(l->weight, 3) || (b != NULL && (l->bias = qdq_value_const(b)) == NULL) ||
         !read_shape(l))
         return QDQ_OK;

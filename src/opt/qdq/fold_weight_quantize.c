@@ -54,7 +54,7 @@ static bool is_tensor(const qdq_value *codes)
 qdq_status qdq_pass_fold_weight_quantize(qdq_opt *o, qdq_node *q, qdq_error *err)
 {
     const qdq_value *x = qdq_node_in(q, 0), *out = qdq_node_out(q, 0);
-    const qdq_tensor *w = x != NULL ? qdq_value_const(x) : NULL;
+    const qdq_tensor *w = qdq_value_const(x);
     const char *why = NULL;
     void *codes = NULL;
     qdq_elem type;

@@ -39,7 +39,7 @@ qdq_status qdq_qop_remember(qdq_qop *s, const qdq_value *v, qdq_codes codes)
 
 static qdq_elem elem_of(const qdq_value *v)
 {
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_value_const(v);
 
     if (t != NULL)
         return t->elem;

@@ -70,7 +70,7 @@ static qdq_value *in_at(const work *w, int i)
 static int axis_of(const work *w)
 {
     const qdq_value *v = in_at(w, w->l->operand[1]);
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_value_const(v);
 
     switch (w->l->axis) {
     case AXIS_NONE:
@@ -160,7 +160,7 @@ static const char *judge_bias(const work *w)
 {
     const qdq_value *v = in_at(w, w->l->bias), *xs = in_at(w, w->l->operand[0] + 1);
     const qdq_value *ws = in_at(w, w->l->operand[1] + 1);
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_value_const(v);
 
     if (v == NULL)
         return NULL;

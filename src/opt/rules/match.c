@@ -93,24 +93,6 @@ static bool bind_inputs(qdq_match *m, const qdq_pat *p, const qdq_node *n, bool 
 
 /* --- what is read inside only ----------------------------------------------------------------- */
 
-static bool in_match(const qdq_match *m, const qdq_node *n)
-{
-    for (size_t i = 0; i < m->n_pat; i++)
-        if (m->node[i] == n)
-            return true;
-    return false;
-}
-
-static bool read_inside(const qdq_match *m, const qdq_value *v)
-{
-    if (v->n_output > 0)
-        return false;
-    QDQ_FOR_USES (u, v)
-        if (!in_match(m, u->node))
-            return false;
-    return true;
-}
-
 static bool only_holds(const qdq_match *m)
 {
     for (size_t i = 1; i < m->n_pat; i++) {
@@ -119,7 +101,7 @@ static bool only_holds(const qdq_match *m)
         if ((m->pat[i].flags & QDQ_PAT_ONLY) == 0)
             continue;
         for (uint32_t k = 0; k < n->n_out; k++)
-            if (n->out[k] != NULL && !read_inside(m, n->out[k]))
+            if (n->out[k] != NULL && !qdq_nodes_alone_read(m->node, m->n_pat, n->out[k]))
                 return false;
     }
     return true;
@@ -209,7 +191,7 @@ const qdq_tensor *qdq_match_const(const qdq_match *m, const char *name)
 {
     const qdq_value *v = qdq_match_value(m, name);
 
-    return v != NULL ? qdq_value_const(v) : NULL;
+    return qdq_value_const(v);
 }
 
 const qdq_type *qdq_match_type(const qdq_match *m, const qdq_value *v)

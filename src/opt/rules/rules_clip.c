@@ -79,8 +79,7 @@ static qdq_value *find_bound(const qdq_node *const *nodes, size_t n, double x)
 {
     for (size_t i = 0; i < n; i++)
         for (uint32_t k = 1; k < nodes[i]->n_in; k++) {
-            const qdq_tensor *t =
-                nodes[i]->in[k].value != NULL ? qdq_value_const(nodes[i]->in[k].value) : NULL;
+            const qdq_tensor *t = qdq_value_const(nodes[i]->in[k].value);
             double y;
 
             if (t != NULL && t->rank == 0 && qdq_tensor_scalar(t, &y) && y == x &&

@@ -84,7 +84,7 @@ typedef struct between {
 
 static bool is_one_element(const qdq_value *v)
 {
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *t = qdq_value_const(v);
 
     return t != NULL && t->count == 1 && t->rank <= 1;
 }
@@ -93,52 +93,23 @@ static bool is_one_element(const qdq_value *v)
  * numbers. */
 static bool is_elementwise(const qdq_node *n, uint32_t *data)
 {
-    static const qdq_op plain[] = {QDQ_OP_ABS,
-                                   QDQ_OP_CAST,
-                                   QDQ_OP_CEIL,
-                                   QDQ_OP_CELU,
-                                   QDQ_OP_CLIP,
-                                   QDQ_OP_ELU,
-                                   QDQ_OP_ERF,
-                                   QDQ_OP_EXP,
-                                   QDQ_OP_FLOOR,
-                                   QDQ_OP_GELU,
-                                   QDQ_OP_HARDSWISH,
-                                   QDQ_OP_HARDSIGMOID,
-                                   QDQ_OP_LEAKYRELU,
-                                   QDQ_OP_LOG,
-                                   QDQ_OP_MISH,
-                                   QDQ_OP_NEG,
-                                   QDQ_OP_NOT,
-                                   QDQ_OP_RECIPROCAL,
-                                   QDQ_OP_RELU,
-                                   QDQ_OP_ROUND,
-                                   QDQ_OP_SELU,
-                                   QDQ_OP_SIGMOID,
-                                   QDQ_OP_SIGN,
-                                   QDQ_OP_SOFTPLUS,
-                                   QDQ_OP_SOFTSIGN,
-                                   QDQ_OP_SQRT,
-                                   QDQ_OP_SWISH,
-                                   QDQ_OP_TANH,
-                                   QDQ_OP_THRESHOLDEDRELU};
-    static const qdq_op binary[] = {QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL, QDQ_OP_DIV,
-                                    QDQ_OP_POW, QDQ_OP_MAX, QDQ_OP_MIN};
-
     *data = 0;
-    for (size_t i = 0; i < QDQ_COUNT(plain); i++)
-        if (n->op == plain[i]) {
-            for (uint32_t k = 1; k < n->n_in; k++)
-                if (n->in[k].value != NULL && !is_one_element(n->in[k].value))
-                    return false;
-            return qdq_node_in(n, 0) != NULL;
-        }
-    for (size_t i = 0; i < QDQ_COUNT(binary); i++)
-        if (n->op == binary[i] && n->n_in == 2) {
-            *data = is_one_element(n->in[0].value);
-            return n->in[*data].value != NULL && is_one_element(n->in[1 - *data].value);
-        }
-    return false;
+    if (QDQ_OP_IS_IN(
+            n->op, QDQ_OP_ABS, QDQ_OP_CAST, QDQ_OP_CEIL, QDQ_OP_CELU, QDQ_OP_CLIP, QDQ_OP_ELU,
+            QDQ_OP_ERF, QDQ_OP_EXP, QDQ_OP_FLOOR, QDQ_OP_GELU, QDQ_OP_HARDSWISH, QDQ_OP_HARDSIGMOID,
+            QDQ_OP_LEAKYRELU, QDQ_OP_LOG, QDQ_OP_MISH, QDQ_OP_NEG, QDQ_OP_NOT, QDQ_OP_RECIPROCAL,
+            QDQ_OP_RELU, QDQ_OP_ROUND, QDQ_OP_SELU, QDQ_OP_SIGMOID, QDQ_OP_SIGN, QDQ_OP_SOFTPLUS,
+            QDQ_OP_SOFTSIGN, QDQ_OP_SQRT, QDQ_OP_SWISH, QDQ_OP_TANH, QDQ_OP_THRESHOLDEDRELU)) {
+        for (uint32_t k = 1; k < n->n_in; k++)
+            if (n->in[k].value != NULL && !is_one_element(n->in[k].value))
+                return false;
+        return qdq_node_in(n, 0) != NULL;
+    }
+    if (n->n_in != 2 || !QDQ_OP_IS_IN(n->op, QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL, QDQ_OP_DIV,
+                                      QDQ_OP_POW, QDQ_OP_MAX, QDQ_OP_MIN))
+        return false;
+    *data = is_one_element(n->in[0].value);
+    return n->in[*data].value != NULL && is_one_element(n->in[1 - *data].value);
 }
 
 static const char *cancel_check(const qdq_match *m)
