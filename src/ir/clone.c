@@ -63,10 +63,9 @@ static bool copy_span(cloner *c, qdq_span from, qdq_span *to)
         return false;
     if (is_shared)
         return true;
-    bytes = qdq_arena_alloc(&c->to->arena, from.size);
+    bytes = qdq_arena_copy(&c->to->arena, from.data, from.size, 1);
     if (bytes == NULL)
         return false;
-    memcpy(bytes, from.data, from.size);
     *to = (qdq_span){bytes, from.size};
     return true;
 }
@@ -106,12 +105,10 @@ static bool copy_symbol(cloner *c, const char *from, const char **to)
 
 static bool copy_list(cloner *c, const void *from, size_t n, size_t size, void *to)
 {
-    void *list = alloc(c, n, size);
+    void *list = qdq_arena_copy(&c->to->arena, from, n, size);
 
     if (list == NULL)
         return false;
-    if (n > 0)
-        memcpy(list, from, n * size);
     memcpy(to, &list, sizeof list);
     return true;
 }

@@ -164,7 +164,9 @@ qdq_tensor *qdq_tensor_view(qdq_model *m, const qdq_tensor *t, qdq_elem elem, in
                             const int64_t *dim);
 /* The same tensor for another model: shares the data. */
 qdq_tensor *qdq_tensor_share(qdq_model *m, const qdq_tensor *t);
-/* rank-0 or rank-1 helpers; copy their data */
+/* New ones with a copy of the data. */
+qdq_tensor *qdq_tensor_of(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim,
+                          const void *data);
 qdq_tensor *qdq_tensor_of_floats(qdq_model *m, int rank, const int64_t *dim, const float *data);
 qdq_tensor *qdq_tensor_of_ints(qdq_model *m, int rank, const int64_t *dim, const int64_t *data);
 

@@ -437,12 +437,10 @@ bool qdq_node_set_string(qdq_node *n, const char *name, const char *s)
 bool qdq_node_set_ints(qdq_node *n, const char *name, const int64_t *ints, size_t count)
 {
     qdq_attr *a = new_attr(n, name, QDQ_ATTR_INTS);
-    int64_t *copy = qdq_arena_array(&n->graph->model->arena, count == 0 ? 1 : count, sizeof *copy);
+    int64_t *copy = qdq_arena_copy(&n->graph->model->arena, ints, count, sizeof *copy);
 
     if (a == NULL || copy == NULL)
         return false;
-    if (count > 0)
-        memcpy(copy, ints, count * sizeof *copy);
     a->v.ints = copy;
     a->count = count;
     return qdq_node_set_attr(n, a);

@@ -13,21 +13,19 @@
 /* True if `text` names a live value of g, of a graph around it, or of one inside it. */
 static bool is_taken(const qdq_graph *g, const char *text)
 {
-    const char *interned;
-    qdq_map_value *known = qdq_map_get(&g->model->names, text);
+    const qdq_name *known = qdq_map_get_ptr(&g->model->names, text);
     uint32_t left;
 
-    if (known == NULL || (left = ((qdq_name *)known->ptr)->n_value) == 0)
+    if (known == NULL || (left = known->n_value) == 0)
         return false;
-    interned = ((qdq_name *)known->ptr)->text;
-    if (qdq_graph_resolve(g, interned) != NULL)
+    if (qdq_graph_resolve(g, known->text) != NULL)
         return true;
     /* Some graph has it: one inside g? `left` ends the search early on models with many
      * subgraphs. */
     QDQ_FOR_GRAPHS (other, g->model) {
         if (left == 0)
             return false;
-        if (qdq_graph_find(other, interned) == NULL)
+        if (qdq_graph_find(other, known->text) == NULL)
             continue;
         left--;
         for (const qdq_graph *around = other; around->owner != NULL;) {
@@ -41,16 +39,16 @@ static bool is_taken(const qdq_graph *g, const char *text)
 
 static bool is_had_by_some_value(const qdq_graph *g, const char *name)
 {
-    const qdq_map_value *known = qdq_map_get(&g->model->names, name);
+    const qdq_name *known = qdq_map_get_ptr(&g->model->names, name);
 
-    return known != NULL && ((const qdq_name *)known->ptr)->n_value > 0;
+    return known != NULL && known->n_value > 0;
 }
 
 static bool is_node_taken(const qdq_graph *g, const char *name)
 {
-    const qdq_map_value *known = qdq_map_get(&g->model->names, name);
+    const qdq_name *known = qdq_map_get_ptr(&g->model->names, name);
 
-    return known != NULL && ((const qdq_name *)known->ptr)->n_node > 0;
+    return known != NULL && known->n_node > 0;
 }
 
 /* The last suffix is remembered, so that n names of one base cost n tries, not n * n. */

@@ -109,14 +109,13 @@ static qdq_elem codes_of(const qdq_node *n)
 
     if (n->op == QDQ_OP_QUANTIZELINEAR)
         return codes_of_q(n);
-    if (x != NULL && qdq_value_const(x) != NULL)
+    if (qdq_value_const(x) != NULL)
         return qdq_value_const(x)->elem;
     if (x != NULL && x->producer != NULL && x->producer->op == QDQ_OP_QUANTIZELINEAR)
         return codes_of_q(x->producer);
     if (zero != NULL)
         return zero->elem;
-    return x != NULL && x->type != NULL && x->type->kind == QDQ_TYPE_TENSOR ? x->type->elem
-                                                                            : QDQ_UNDEFINED;
+    return qdq_value_elem(x);
 }
 
 /* Blocks: the scales have the rank of the data, and its dims but for the axis. */
@@ -166,7 +165,7 @@ static qdq_status read_params(reading *r, const qdq_tensor *data, qdq_error *err
 {
     const qdq_tensor *scale = qdq_node_const(r->n, 1), *zero = qdq_node_const(r->n, 2);
 
-    if (r->n->op != QDQ_OP_QUANTIZELINEAR && r->n->op != QDQ_OP_DEQUANTIZELINEAR)
+    if (!qdq_node_is_qdq(r->n))
         r->why = "it is no QuantizeLinear or DequantizeLinear";
     else if (scale == NULL)
         r->why = "its scale is computed";
@@ -251,7 +250,7 @@ bool qdq_model_has_qdq(const qdq_model *m)
 {
     QDQ_FOR_GRAPHS (g, m)
         QDQ_FOR_NODES (n, g)
-            if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
+            if (qdq_node_is_qdq(n))
                 return true;
     return false;
 }

@@ -17,9 +17,7 @@ bool qdq_type_is_of(const qdq_type *type, const qdq_tensor *t)
 
 qdq_value *qdq_graph_find(const qdq_graph *g, const char *name)
 {
-    const qdq_map_value *place = qdq_map_get(&g->by_name, name);
-
-    return place == NULL ? NULL : place->ptr;
+    return qdq_map_get_ptr(&g->by_name, name);
 }
 
 qdq_value *qdq_graph_resolve(const qdq_graph *g, const char *name)

@@ -142,7 +142,6 @@ qdq_status qdq_infer_out(qdq_infer *c, uint32_t i, qdq_elem elem, const qdq_shap
 {
     int rank = s == NULL ? -1 : s->rank;
     qdq_type *type;
-    qdq_dim *dim;
 
     if (qdq_node_out(c->node, i) == NULL || (elem == QDQ_UNDEFINED && rank < 0))
         return QDQ_OK;
@@ -153,11 +152,9 @@ qdq_status qdq_infer_out(qdq_infer *c, uint32_t i, qdq_elem elem, const qdq_shap
     type->elem = elem;
     type->rank = rank;
     if (rank > 0) {
-        dim = qdq_arena_array(&c->env->arena, (size_t)rank, sizeof *dim);
-        if (dim == NULL)
+        type->dim = qdq_arena_copy(&c->env->arena, s->dim, (size_t)rank, sizeof *s->dim);
+        if (type->dim == NULL)
             return qdq_nomem(c->err);
-        memcpy(dim, s->dim, (size_t)rank * sizeof *dim);
-        type->dim = dim;
     }
     return qdq_infer_set(c, i, type);
 }
@@ -205,10 +202,10 @@ void qdq_infer_values(qdq_infer *c, uint32_t i, qdq_values_fn *fn)
     if (!fn(c, &room.values) || (uint64_t)n + 1 > c->env->room)
         return;
     c->env->room -= (uint64_t)n + 1;
-    kept = qdq_arena_alloc(&c->env->arena, size);
+    kept = qdq_arena_copy(&c->env->arena, &room, size, 1);
     c->env->nomem |= kept == NULL;
     if (kept != NULL)
-        qdq_infer_keep(c, i, memcpy(kept, &room, size));
+        qdq_infer_keep(c, i, kept);
 }
 
 void qdq_infer_keep(qdq_infer *c, uint32_t i, const qdq_values *values)

@@ -95,12 +95,8 @@ static qdq_tensor *new_shell(qdq_model *m, qdq_elem elem, int rank, const int64_
 
     if (t == NULL)
         return NULL;
-    if (rank > 0) {
-        copy = qdq_arena_array(&m->arena, (size_t)rank, sizeof *copy);
-        if (copy == NULL)
-            return NULL;
-        memcpy(copy, dim, (size_t)rank * sizeof *copy);
-    }
+    if (rank > 0 && (copy = qdq_arena_copy(&m->arena, dim, (size_t)rank, sizeof *copy)) == NULL)
+        return NULL;
     t->name = "";
     t->elem = elem;
     t->rank = rank;
@@ -132,24 +128,25 @@ qdq_tensor *qdq_tensor_new(qdq_model *m, qdq_elem elem, int rank, const int64_t 
     return t;
 }
 
-qdq_tensor *qdq_tensor_of_floats(qdq_model *m, int rank, const int64_t *dim, const float *data)
+qdq_tensor *qdq_tensor_of(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim,
+                          const void *data)
 {
     void *to;
-    qdq_tensor *t = qdq_tensor_new(m, QDQ_FLOAT, rank, dim, &to);
+    qdq_tensor *t = qdq_tensor_new(m, elem, rank, dim, &to);
 
     if (t != NULL && t->bytes.size > 0)
         memcpy(to, data, t->bytes.size);
     return t;
 }
 
+qdq_tensor *qdq_tensor_of_floats(qdq_model *m, int rank, const int64_t *dim, const float *data)
+{
+    return qdq_tensor_of(m, QDQ_FLOAT, rank, dim, data);
+}
+
 qdq_tensor *qdq_tensor_of_ints(qdq_model *m, int rank, const int64_t *dim, const int64_t *data)
 {
-    void *to;
-    qdq_tensor *t = qdq_tensor_new(m, QDQ_INT64, rank, dim, &to);
-
-    if (t != NULL && t->bytes.size > 0)
-        memcpy(to, data, t->bytes.size);
-    return t;
+    return qdq_tensor_of(m, QDQ_INT64, rank, dim, data);
 }
 
 /* Bytes inside the owner are shared, others live in some model's arena and are copied. */
@@ -161,10 +158,9 @@ static bool share_span(qdq_model *m, const qdq_mapping *owner, qdq_span *span)
     if (span->size == 0 || (start != NULL && span->data >= start &&
                             span->data + span->size <= start + qdq_mapping_size(owner)))
         return true;
-    copy = qdq_arena_alloc(&m->arena, span->size);
+    copy = qdq_arena_copy(&m->arena, span->data, span->size, 1);
     if (copy == NULL)
         return false;
-    memcpy(copy, span->data, span->size);
     span->data = copy;
     return true;
 }

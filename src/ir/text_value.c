@@ -235,13 +235,11 @@ static qdq_status new_string_tensor(qdq_text_parser *p, const qdq_type *type, co
                                     int64_t count, qdq_tensor **out, qdq_span **strings)
 {
     qdq_tensor *t = qdq_arena_alloc(&p->m->arena, sizeof *t);
-    int64_t *copy = qdq_arena_array(&p->m->arena, (size_t)type->rank + 1, sizeof *copy);
+    int64_t *copy = qdq_arena_copy(&p->m->arena, dim, (size_t)type->rank, sizeof *copy);
 
     *strings = qdq_arena_array(&p->m->arena, (size_t)count + 1, sizeof **strings);
     if (t == NULL || copy == NULL || *strings == NULL)
         return nomem(p);
-    if (type->rank > 0)
-        memcpy(copy, dim, (size_t)type->rank * sizeof *copy);
     *t = (qdq_tensor){
         .name = "", .elem = QDQ_STRING, .rank = type->rank, .dim = copy, .count = count};
     t->storage = QDQ_STORE_STRINGS;
@@ -288,11 +286,9 @@ qdq_status qdq_parse_sparse(qdq_text_parser *p, const qdq_type *type, qdq_sparse
 
     *out = s;
     QDQ_TRY(fixed_dims(p, type, "sparse", &dim, &count));
-    copy = qdq_arena_array(&p->m->arena, (size_t)type->rank + 1, sizeof *copy);
+    copy = qdq_arena_copy(&p->m->arena, dim, (size_t)type->rank, sizeof *copy);
     if (s == NULL || copy == NULL)
         return nomem(p);
-    if (type->rank > 0)
-        memcpy(copy, dim, (size_t)type->rank * sizeof *copy);
     s->rank = type->rank;
     s->dim = copy;
     NEED(p, '{');

@@ -189,11 +189,10 @@ static qdq_status join_rest(qdq_reader *r, const qdq_wire_out *kept, qdq_span *r
     unsigned char *copy;
 
     if (st == QDQ_OK && joined.size > 0) {
-        copy = qdq_read_array(r, joined.size, 1);
+        copy = qdq_arena_copy(&r->m->arena, joined.data, joined.size, 1);
+        st = qdq_allocated(copy != NULL, err);
         if (copy != NULL)
-            *rest = (qdq_span){memcpy(copy, joined.data, joined.size), joined.size};
-        else
-            st = qdq_nomem(err);
+            *rest = (qdq_span){copy, joined.size};
     }
     qdq_buf_free(&joined);
     return st;

@@ -53,12 +53,10 @@ static qdq_attr_type type_of(const qdq_pb_attr *pb, unsigned filled)
 static qdq_status copy_list(qdq_reader *r, const void *from, size_t n, qdq_attr *a, qdq_error *err)
 {
     size_t size = qdq_attr_type_get_info(a->type)->size;
-    void *copy = qdq_read_array(r, n, size);
+    void *copy = qdq_arena_copy(&r->m->arena, from, n, size);
 
     if (copy == NULL)
         return qdq_nomem(err);
-    if (n > 0)
-        memcpy(copy, from, n * size);
     memcpy(&a->v, &copy, sizeof copy);
     a->count = n;
     return QDQ_OK;

@@ -182,15 +182,10 @@ static size_t count_of(const qdq_pb_tensor *pb, unsigned number)
 
 static qdq_status set_strings(qdq_reader *r, const qdq_pb_tensor *pb, qdq_tensor *t, qdq_error *err)
 {
-    qdq_span *copy = qdq_read_array(r, pb->string_data.n, sizeof *copy);
-
-    if (copy == NULL)
-        return qdq_nomem(err);
-    if (pb->string_data.n > 0)
-        memcpy(copy, pb->string_data.at, pb->string_data.n * sizeof *copy);
     t->storage = QDQ_STORE_STRINGS;
-    t->strings = copy;
-    return QDQ_OK;
+    t->strings = qdq_arena_copy(&r->m->arena, pb->string_data.at, pb->string_data.n,
+                                sizeof *pb->string_data.at);
+    return qdq_allocated(t->strings != NULL, err);
 }
 
 static qdq_status set_typed(qdq_reader *r, const qdq_pb_tensor *pb, qdq_tensor *t, size_t total,

@@ -72,11 +72,9 @@ static qdq_status sweep(qdq_opt *o, qdq_graph *g, qdq_map *needed, qdq_buf *kept
         return qdq_nomem(err);
     if (kept->size == g->rest.size)
         return QDQ_OK;
-    copy = qdq_arena_alloc(&g->model->arena, kept->size + 1);
+    copy = qdq_arena_copy(&g->model->arena, kept->data, kept->size, 1);
     if (copy == NULL)
         return qdq_nomem(err);
-    if (kept->size > 0)
-        memcpy(copy, kept->data, kept->size);
     qdq_graph_set_rest(g, (qdq_span){copy, kept->size});
     return QDQ_OK;
 }

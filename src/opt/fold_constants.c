@@ -168,10 +168,7 @@ static qdq_status fold_fact(qdq_folder *f, qdq_node *n)
  * own. */
 static void refuse_unknown(qdq_folder *f, const qdq_node *n)
 {
-    const bool is_quantize = n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR ||
-                             n->op == QDQ_OP_DYNAMICQUANTIZELINEAR;
-
-    if (n->n_in == 0 || is_quantize || qdq_eval_knows(n->op) || !qdq_fold_all_known(f, n))
+    if (n->n_in == 0 || qdq_fold_never(n->op) || qdq_eval_knows(n->op) || !qdq_fold_all_known(f, n))
         return;
     if (n->op == QDQ_OP_UNKNOWN || qdq_op_get_info(n->op)->flags == QDQ_OP_PURE)
         refuse(f, n, "this operator is not computed");

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool is_quantize(qdq_op op)
+bool qdq_fold_never(qdq_op op)
 {
     return op == QDQ_OP_QUANTIZELINEAR || op == QDQ_OP_DEQUANTIZELINEAR ||
            op == QDQ_OP_DYNAMICQUANTIZELINEAR;
@@ -60,7 +60,7 @@ static bool read_arg(const char *text, size_t size, fold_arg *a)
         *a = (fold_arg){.kind = k};
         if (k > ONLY)
             return read_bytes(text + n, size - n, &a->bytes);
-        return read_op(text + n, size - n, &a->op) && (k == NO || !is_quantize(a->op));
+        return read_op(text + n, size - n, &a->op) && (k == NO || !qdq_fold_never(a->op));
     }
     return false;
 }
@@ -74,6 +74,8 @@ bool qdq_fold_knows_arg(const char *text, size_t size)
 
 static void apply_args(qdq_fold_policy *p, const char *text)
 {
+    uint64_t *const limits[] = {
+        [INPUT] = &p->input_bytes, [OUTPUT] = &p->output_bytes, [GROWTH] = &p->growth_bytes};
     bool is_first = true;
     fold_arg a;
 
@@ -81,26 +83,14 @@ static void apply_args(qdq_fold_policy *p, const char *text)
         size = strcspn(text, "+");
         if (!read_arg(text, size, &a))
             continue; /* refused before (pipeline.c) */
-        switch (a.kind) {
-        case NO:
-            p->never[a.op] = true;
-            break;
-        case ONLY:
-            if (is_first)
-                memset(p->never, true, sizeof p->never);
-            is_first = false;
-            p->never[a.op] = false;
-            break;
-        case INPUT:
-            p->input_bytes = a.bytes;
-            break;
-        case OUTPUT:
-            p->output_bytes = a.bytes;
-            break;
-        case GROWTH:
-            p->growth_bytes = a.bytes;
-            break;
+        if (a.kind > ONLY) {
+            *limits[a.kind] = a.bytes;
+            continue;
         }
+        if (a.kind == ONLY && is_first)
+            memset(p->never, true, sizeof p->never);
+        is_first = is_first && a.kind != ONLY;
+        p->never[a.op] = a.kind == NO;
     }
 }
 

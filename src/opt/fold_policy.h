@@ -21,6 +21,8 @@ typedef struct qdq_fold_policy {
     int64_t grown;                      /* bytes of constants, of all that was computed so far */
 } qdq_fold_policy;
 
+/* Operators on codes are not computed, whatever the arguments say. */
+bool qdq_fold_never(qdq_op op);
 /* True for an argument of the pass: "no=Op", "only=Op" (repeatable), "input=N", "output=N",
  * "growth=N" (bytes). */
 bool qdq_fold_knows_arg(const char *text, size_t size);

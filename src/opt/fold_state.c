@@ -20,7 +20,7 @@ qdq_fold_result *qdq_fold_result_of(const qdq_folder *f, const qdq_value *v)
 static bool keep_result(qdq_folder *f, const qdq_value *v, const qdq_const *c)
 {
     qdq_fold_result *r = &f->result[v->id];
-    int64_t *dim = qdq_arena_array(&f->memory, (size_t)c->rank + 1, sizeof *dim);
+    int64_t *dim = qdq_arena_copy(&f->memory, c->dim, (size_t)c->rank, sizeof *dim);
     void *data;
 
     if (dim == NULL)
@@ -31,8 +31,6 @@ static bool keep_result(qdq_folder *f, const qdq_value *v, const qdq_const *c)
         data = r->heap = malloc(c->bytes);
     if (data == NULL)
         return false;
-    if (c->rank > 0)
-        memcpy(dim, c->dim, (size_t)c->rank * sizeof *dim);
     if (c->bytes > 0)
         memcpy(data, c->data, c->bytes);
     r->c = *c;
@@ -77,8 +75,7 @@ bool qdq_fold_may_free(const qdq_folder *f, const qdq_value *v)
 
 bool qdq_fold_is_parameter(const qdq_node *n, uint32_t i)
 {
-    return (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR) &&
-           (i == 1 || i == 2);
+    return qdq_node_is_qdq(n) && (i == 1 || i == 2);
 }
 
 /* --- one node --------------------------------------------------------------------------------- */

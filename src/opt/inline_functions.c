@@ -273,13 +273,10 @@ static qdq_status walk_place(inliner *in, qdq_function *f, qdq_error *err)
     in->place++;
     in->function = f;
     qdq_map_free(&in->imports);
-    for (size_t i = 0; i < n; i++) {
-        qdq_map_value *here = qdq_map_put(&in->imports, qdq_plain_domain(opset[i].domain), NULL);
-
-        if (here == NULL)
+    for (size_t i = 0; i < n; i++)
+        if (!qdq_map_set_num(&in->imports, qdq_plain_domain(opset[i].domain),
+                             (uint64_t)opset[i].version))
             return qdq_nomem(err);
-        here->num = (uint64_t)opset[i].version;
-    }
     if (!QDQ_PUSH(&in->memory, &in->work, f != NULL ? f->body : m->graph))
         return qdq_nomem(err);
     while (in->work.n > 0)

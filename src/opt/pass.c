@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "base/opts.h"
 #include "ir/graph_check.h"
+#include "opt/fold_policy.h"
 #include "opt/opt_state.h"
 #include "opt/rules/rule.h"
 
@@ -197,8 +198,7 @@ static qdq_status check_operators(const char *const *names, bool fold, qdq_error
             return qdq_fail(err, QDQ_E_USAGE,
                             "constant folding: found '%.80s', expected an operator, as Transpose",
                             *names);
-        if (fold && (op == QDQ_OP_QUANTIZELINEAR || op == QDQ_OP_DEQUANTIZELINEAR ||
-                     op == QDQ_OP_DYNAMICQUANTIZELINEAR))
+        if (fold && qdq_fold_never(op))
             return qdq_fail(err, QDQ_E_USAGE, "constant folding: %s is never computed", *names);
     }
     return QDQ_OK;

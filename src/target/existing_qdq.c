@@ -11,10 +11,7 @@ static const qdq_type *tensor_type(const qdq_value *v)
 
 static qdq_elem type_of_codes(const qdq_node *n)
 {
-    const qdq_type *type =
-        tensor_type(n->op == QDQ_OP_QUANTIZELINEAR ? qdq_node_out(n, 0) : qdq_node_in(n, 0));
-
-    return type != NULL ? type->elem : QDQ_UNDEFINED;
+    return qdq_value_elem(n->op == QDQ_OP_QUANTIZELINEAR ? qdq_node_out(n, 0) : qdq_node_in(n, 0));
 }
 
 /* Rank and number of the scales; -1: not known. */

@@ -165,6 +165,16 @@ static bool names_activation(const char *key)
     return key[n] == '\0';
 }
 
+/* A target that lacked memory in the end is none. */
+static qdq_status finish(bool ok, qdq_target **out, qdq_error *err)
+{
+    if (ok)
+        return QDQ_OK;
+    qdq_target_free(*out);
+    *out = NULL;
+    return qdq_nomem(err);
+}
+
 /* *out is t with the changes. */
 static qdq_status change(const qdq_target *t, const qdq_target_change *changes, size_t n,
                          qdq_target **out, qdq_error *err)
@@ -186,12 +196,7 @@ static qdq_status change(const qdq_target *t, const qdq_target_change *changes, 
     if (st == QDQ_OK)
         st = parse_target(text, strlen(text), t->name, false, out, err);
     qdq_free(text);
-    if (st == QDQ_OK && !inherit(*out, t)) {
-        qdq_target_free(*out);
-        *out = NULL;
-        st = qdq_nomem(err);
-    }
-    return st;
+    return st == QDQ_OK ? finish(inherit(*out, t), out, err) : st;
 }
 
 qdq_status qdq_target_with(const qdq_target *t, const char *key, const char *value,
@@ -206,11 +211,7 @@ qdq_status qdq_target_for_cpu(const qdq_target *t, const char *kind, const char 
                               qdq_target **out, qdq_error *err)
 {
     QDQ_TRY(change(t, NULL, 0, out, err));
-    if (keep_processor(*out, kind, name))
-        return QDQ_OK;
-    qdq_target_free(*out);
-    *out = NULL;
-    return qdq_nomem(err);
+    return finish(keep_processor(*out, kind, name), out, err);
 }
 
 qdq_status qdq_target_set_all(qdq_target *t, const qdq_target_change *changes, size_t n,
@@ -240,11 +241,7 @@ static qdq_status load_file(const char *path, const char *text, size_t size, qdq
     QDQ_TRY(parse_target(text, size, path, true, out, err));
     qdq_sha256_text((*out)->text, hash);
     (*out)->sha256 = qdq_arena_strdup(&(*out)->arena, hash);
-    if ((*out)->sha256 != NULL)
-        return QDQ_OK;
-    qdq_target_free(*out);
-    *out = NULL;
-    return qdq_nomem(err);
+    return finish((*out)->sha256 != NULL, out, err);
 }
 
 /* The built-in target that is probably meant: by its engine's name, then by likeness. */

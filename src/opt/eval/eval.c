@@ -507,21 +507,13 @@ qdq_status qdq_const_of_tensor(const qdq_tensor *t, qdq_arena *memory, qdq_const
     if (data.size == 0) {
         out->data = &nothing;
     } else if (size > 1 && (uintptr_t)data.data % size != 0) {
-        void *copy = qdq_arena_alloc(memory, data.size);
-
-        if (copy == NULL)
-            return qdq_nomem(err);
-        out->data = memcpy(copy, data.data, data.size);
+        out->data = qdq_arena_copy(memory, data.data, data.size, 1);
+        return qdq_allocated(out->data != NULL, err);
     }
     return QDQ_OK;
 }
 
 qdq_tensor *qdq_const_to_tensor(qdq_model *m, const qdq_const *c)
 {
-    void *data;
-    qdq_tensor *t = qdq_tensor_new(m, c->elem, c->rank, c->dim, &data);
-
-    if (t != NULL && c->bytes > 0)
-        memcpy(data, c->data, c->bytes);
-    return t;
+    return qdq_tensor_of(m, c->elem, c->rank, c->dim, c->data);
 }

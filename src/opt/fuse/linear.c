@@ -313,7 +313,7 @@ void qdq_linear_drop(qdq_value *v)
             qdq_value_remove_if_unused(v);
             return;
         }
-        if ((n->op != QDQ_OP_DEQUANTIZELINEAR && n->op != QDQ_OP_QUANTIZELINEAR) || n->n_out != 1)
+        if (!qdq_node_is_qdq(n) || n->n_out != 1)
             return;
         for (uint32_t i = n->n_in; i-- > 0;) {
             qdq_value *in = n->in[i].value;

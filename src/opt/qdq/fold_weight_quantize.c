@@ -15,11 +15,7 @@ static qdq_status replace_by_codes(qdq_opt *o, qdq_node *q, const qdq_tensor *w,
                                    const void *codes, qdq_error *err)
 {
     qdq_value *out = q->out[0];
-    void *data;
-    qdq_tensor *t = qdq_tensor_new(o->model, type, w->rank, w->dim, &data);
-
-    if (t != NULL)
-        memcpy(data, codes, t->bytes.size);
+    qdq_tensor *t = qdq_tensor_of(o->model, type, w->rank, w->dim, codes);
     qdq_value *c = qdq_opt_constant(o, q, q->in[0].value->name, "_quantized", t);
     if (c == NULL)
         return qdq_nomem(err);

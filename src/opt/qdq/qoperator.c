@@ -41,10 +41,7 @@ static qdq_elem elem_of(const qdq_value *v)
 {
     const qdq_tensor *t = qdq_value_const(v);
 
-    if (t != NULL)
-        return t->elem;
-    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem
-                                                                            : QDQ_UNDEFINED;
+    return t != NULL ? t->elem : qdq_value_elem(v);
 }
 
 qdq_elem qdq_qop_elem(const qdq_qop *s, const qdq_value *v, const qdq_value *zero)
