@@ -391,69 +391,45 @@ void qdq_node_remove_attr(qdq_node *n, const char *name)
         }
 }
 
-static qdq_attr *new_attr(qdq_node *n, const char *name, qdq_attr_type type)
+/* `a` without its name. */
+static bool put_attr(qdq_node *n, const char *name, qdq_attr a)
 {
-    qdq_attr *a = qdq_arena_alloc(&n->graph->model->arena, sizeof *a);
+    qdq_attr *copy;
 
-    if (a == NULL)
-        return NULL;
-    a->name = name;
-    a->type = type;
-    a->count = 1;
-    return a;
+    a.name = name;
+    copy = qdq_arena_copy(&n->graph->model->arena, &a, 1, sizeof a);
+    return copy != NULL && qdq_node_set_attr(n, copy);
 }
 
 bool qdq_node_set_int(qdq_node *n, const char *name, int64_t i)
 {
-    qdq_attr *a = new_attr(n, name, QDQ_ATTR_INT);
-
-    if (a == NULL)
-        return false;
-    a->v.i = i;
-    return qdq_node_set_attr(n, a);
+    return put_attr(n, name, (qdq_attr){.type = QDQ_ATTR_INT, .count = 1, .v.i = i});
 }
 
 bool qdq_node_set_float(qdq_node *n, const char *name, float f)
 {
-    qdq_attr *a = new_attr(n, name, QDQ_ATTR_FLOAT);
-
-    if (a == NULL)
-        return false;
-    a->v.f = f;
-    return qdq_node_set_attr(n, a);
+    return put_attr(n, name, (qdq_attr){.type = QDQ_ATTR_FLOAT, .count = 1, .v.f = f});
 }
 
 bool qdq_node_set_string(qdq_node *n, const char *name, const char *s)
 {
-    qdq_attr *a = new_attr(n, name, QDQ_ATTR_STRING);
-    char *copy = qdq_arena_strdup(&n->graph->model->arena, s);
+    qdq_span copy = {(unsigned char *)qdq_arena_strdup(&n->graph->model->arena, s), strlen(s)};
 
-    if (a == NULL || copy == NULL)
-        return false;
-    a->v.s = (qdq_span){(unsigned char *)copy, strlen(s)};
-    return qdq_node_set_attr(n, a);
+    return copy.data != NULL &&
+           put_attr(n, name, (qdq_attr){.type = QDQ_ATTR_STRING, .count = 1, .v.s = copy});
 }
 
 bool qdq_node_set_ints(qdq_node *n, const char *name, const int64_t *ints, size_t count)
 {
-    qdq_attr *a = new_attr(n, name, QDQ_ATTR_INTS);
     int64_t *copy = qdq_arena_copy(&n->graph->model->arena, ints, count, sizeof *copy);
 
-    if (a == NULL || copy == NULL)
-        return false;
-    a->v.ints = copy;
-    a->count = count;
-    return qdq_node_set_attr(n, a);
+    return copy != NULL &&
+           put_attr(n, name, (qdq_attr){.type = QDQ_ATTR_INTS, .count = count, .v.ints = copy});
 }
 
 bool qdq_node_set_tensor(qdq_node *n, const char *name, qdq_tensor *t)
 {
-    qdq_attr *a = new_attr(n, name, QDQ_ATTR_TENSOR);
-
-    if (a == NULL)
-        return false;
-    a->v.t = t;
-    return qdq_node_set_attr(n, a);
+    return put_attr(n, name, (qdq_attr){.type = QDQ_ATTR_TENSOR, .count = 1, .v.t = t});
 }
 
 /* --- death ------------------------------------------------------------------------------------ */
