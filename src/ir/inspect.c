@@ -104,19 +104,12 @@ static bool sort_ops(inspector *x, census *c)
     return true;
 }
 
-static const qdq_graph *root_of(const qdq_graph *g)
-{
-    while (g->owner != NULL)
-        g = g->owner->graph;
-    return g;
-}
-
 static bool take_census(inspector *x)
 {
     QDQ_FOR_GRAPHS (g, x->m) {
-        census *c = root_of(g)->function != NULL ? &x->functions
-                    : g == x->m->graph           ? &x->main
-                                                 : &x->sub;
+        census *c = qdq_graph_function(g) != NULL ? &x->functions
+                    : g == x->m->graph            ? &x->main
+                                                  : &x->sub;
 
         if (!count_graph(x, c, g))
             return false;

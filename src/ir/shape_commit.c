@@ -167,17 +167,9 @@ static qdq_status value_change(commit *k, qdq_value *v, bool holds)
     return env->opts->forget_declared ? stale_type(k, v) : QDQ_OK;
 }
 
-/* Function bodies mean something else at every call: nothing is written there. */
-static bool inside_function(const qdq_graph *g)
-{
-    while (g->owner != NULL)
-        g = g->owner->graph;
-    return g->function != NULL;
-}
-
 bool qdq_infer_holds(const qdq_infer_env *env, const qdq_graph *g)
 {
-    if (inside_function(g))
+    if (qdq_graph_function(g) != NULL)
         return false;
     for (;;) {
         const qdq_infer_graph_state *s = &env->graphs[g->index];
@@ -197,8 +189,8 @@ static qdq_status collect(commit *k)
     QDQ_FOR_GRAPHS (g, m) {
         bool holds;
 
-        if (inside_function(g))
-            continue;
+        if (qdq_graph_function(g) != NULL)
+            continue; /* a body means something else at every call: nothing is written there */
         holds = qdq_infer_holds(k->env, g);
         for (size_t i = 0; i < g->values.n; i++)
             QDQ_TRY(value_change(k, g->values.at[i], holds));
