@@ -32,6 +32,7 @@ typedef struct merger {
     qdq_map by_hash;   /* -> index in `seen` */
     QDQ_VEC(seen) seen;
     QDQ_VEC(uint64_t) words; /* of one node: what its hash is of */
+    bool nomem;              /* data could not be read for it */
 } merger;
 
 /* --- which nodes ------------------------------------------------------------------------------ */
@@ -55,9 +56,10 @@ static bool commutes(const qdq_node *n)
 
 /* Attributes of one type are equal when these bytes are; of tensors, the type goes beside. False:
  * an attribute that is not compared. */
-static bool content_of(const qdq_attr *a, qdq_arena *scratch, qdq_span *content)
+static bool content_of(merger *m, const qdq_attr *a, qdq_span *content)
 {
     const qdq_attr_type_info *info = qdq_attr_type_get_info(a->type);
+    qdq_status st;
     size_t size;
 
     if (a->ref != NULL) {
@@ -72,8 +74,12 @@ static bool content_of(const qdq_attr *a, qdq_arena *scratch, qdq_span *content)
         *content = a->v.s;
         return true;
     }
-    return a->type == QDQ_ATTR_TENSOR && qdq_elem_bytes(a->v.t->elem, a->v.t->count, &size) &&
-           size <= MAX_DATA && qdq_tensor_data(a->v.t, scratch, content, NULL) == QDQ_OK;
+    if (a->type != QDQ_ATTR_TENSOR || !qdq_elem_bytes(a->v.t->elem, a->v.t->count, &size) ||
+        size > MAX_DATA)
+        return false;
+    st = qdq_tensor_data(a->v.t, &m->scratch, content, NULL);
+    m->nomem |= st == QDQ_E_NOMEM;
+    return st == QDQ_OK;
 }
 
 static bool has_nan(const qdq_attr *a, qdq_span content)
@@ -86,12 +92,12 @@ static bool has_nan(const qdq_attr *a, qdq_span content)
            qdq_elem_has_nan(QDQ_FLOAT, content.data, (int64_t)a->count);
 }
 
-static bool same_attr(const qdq_attr *a, const qdq_attr *b, qdq_arena *scratch)
+static bool same_attr(merger *m, const qdq_attr *a, const qdq_attr *b)
 {
     qdq_span x, y;
 
-    return a->type == b->type && (a->ref == NULL) == (b->ref == NULL) &&
-           content_of(a, scratch, &x) && content_of(b, scratch, &y) && qdq_span_equal(x, y) &&
+    return a->type == b->type && (a->ref == NULL) == (b->ref == NULL) && content_of(m, a, &x) &&
+           content_of(m, b, &y) && qdq_span_equal(x, y) &&
            (a->ref != NULL || a->type != QDQ_ATTR_TENSOR || qdq_tensor_same_type(a->v.t, b->v.t));
 }
 
@@ -115,7 +121,7 @@ static bool hash_node(merger *m, const qdq_node *n, uint64_t *hash, bool *known)
         const qdq_attr *a = n->attr[i];
         qdq_span content;
 
-        *known = content_of(a, &m->scratch, &content) && !has_nan(a, content);
+        *known = content_of(m, a, &content) && !has_nan(a, content);
         if (*known)
             sum += XXH3_64bits_withSeed(content.data, content.size,
                                         (uint64_t)(uintptr_t)a->name + (uint64_t)a->type);
@@ -153,7 +159,7 @@ static bool same_node(merger *m, const qdq_node *a, const qdq_node *b)
     for (uint32_t i = 0; i < a->n_attr; i++) {
         const qdq_attr *other = qdq_node_attr(b, a->attr[i]->name);
 
-        if (other == NULL || !same_attr(a->attr[i], other, &m->scratch))
+        if (other == NULL || !same_attr(m, a->attr[i], other))
             return false;
     }
     return true;
@@ -216,7 +222,7 @@ static qdq_status merge_graph(merger *m, qdq_graph *g, qdq_error *err)
         if (!is_mergeable(m, n))
             continue;
         qdq_arena_mark mark = qdq_arena_get_loop_mark(&m->scratch);
-        bool ok = find_twin(m, n, &twin);
+        bool ok = find_twin(m, n, &twin) && !m->nomem;
         qdq_arena_reset(&m->scratch, mark);
         if (!ok)
             return qdq_nomem(err);

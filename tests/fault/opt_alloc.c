@@ -1,5 +1,6 @@
 /* opt_alloc.c - every allocation of every pass fails once: no crash, no leak, a message; what is
  * left of the model can be freed. Each pass runs over models that have something for it. */
+#include "ir/ir.h"
 #include "support/alloc_fail.h"
 
 #define HEAD "<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1, \"your\" : 1]>\n"
@@ -174,4 +175,42 @@ TEST(the_whole_pipeline_survives_every_failure)
     job j = {nested, "default"};
 
     assert_true(test_every_alloc_fails(optimize, &j) > 1);
+}
+
+/* Data in typed fields are decoded where they are asked for. */
+static qdq_status merge_decoded(void *ctx, qdq_error *err)
+{
+    static const unsigned char fields[] = {4 << 3 | 2, 8, 0, 0, 0x40, 0x40, 0, 0, 0x80, 0x40};
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    qdq_model *m = NULL;
+    qdq_status st = qdq_model_from_text(ctx, "t", &m, err);
+
+    opts.passes = "merge-equal";
+    if (st == QDQ_OK) {
+        QDQ_FOR_NODES (n, m->graph)
+            if (n->op == QDQ_OP_CONSTANT) {
+                qdq_tensor *t = (qdq_tensor *)(uintptr_t)qdq_node_attr(n, "value")->v.t;
+
+                t->storage = QDQ_STORE_WIRE;
+                t->wire = (qdq_span){fields, sizeof fields};
+            }
+        st = qdq_model_optimize(m, &opts, NULL, err);
+    }
+    if (st == QDQ_OK)
+        assert_int_equal(m->graph->n_node, 3);
+    qdq_model_free(m);
+    return st;
+}
+
+/* It must not take nodes that it could not compare for different ones. */
+TEST(merging_fails_where_it_lacks_memory_to_compare)
+{
+    char text[] = HEAD "g (float[2] x) => (float[2] y, float[2] z) {\n"
+                       "  a = Constant <value = float[2] {3, 4}> ()\n"
+                       "  b = Constant <value = float[2] {3, 4}> ()\n"
+                       "  y = Add(x, a)\n"
+                       "  z = Mul(x, b)\n"
+                       "}\n";
+
+    assert_true(test_every_alloc_fails(merge_decoded, text) > 1);
 }
