@@ -36,6 +36,14 @@ void qdq_keep_one_line(char *text);
             return qdq_try_;                                                                       \
     } while (0)
 
+/* `what` is memory, or the success of a call that takes some: without it the function returns
+ * QDQ_E_NOMEM. */
+#define QDQ_NEED(what, err)                                                                        \
+    do {                                                                                           \
+        if (!(what))                                                                               \
+            return qdq_nomem(err);                                                                 \
+    } while (0)
+
 #define QDQ_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Formats and sends one line to job->log, if there is one. */
