@@ -82,16 +82,15 @@ static qdq_status guard_result(qdq_tune_state *t, const char *search, qdq_error 
     const int64_t run = qdq_tune_folder_run_before(t->tools.folder, &store);
     qdq_tune_store_found_run found = {0};
     qdq_tune_store *s = NULL;
-    char other[300] = "";
+    char other[QDQ_TUNE_STORE_DIFFERENCE] = "";
 
-    if (best == NULL || own == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(best != NULL && own != NULL, err);
     if (!t->details->keep_finished || run == 0 || access(best, F_OK) != 0 ||
         qdq_tune_store_open_to_read(store != NULL ? store : own, &s, NULL) != QDQ_OK)
         return QDQ_OK;
     qdq_status st = qdq_tune_store_find(s, run, &found, err);
     if (st == QDQ_OK && found.finished)
-        st = qdq_tune_store_differ(s, run, &t->tools.context, search, other, sizeof other, err);
+        st = qdq_tune_store_differ(s, run, &t->tools.context, search, other, err);
     qdq_free(found.report);
     qdq_tune_store_close(s);
     if (st != QDQ_OK || other[0] == '\0')
@@ -111,13 +110,11 @@ static qdq_status open_store(qdq_tune_state *t, qdq_error *err)
     const char *search = qdq_tune_search_text(t, data), *options = qdq_tune_options_text(t);
     const char *quant = qdq_tune_quant_text(t);
 
-    if (path == NULL || search == NULL || options == NULL || quant == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL && search != NULL && options != NULL && quant != NULL, err);
     qdq_processor_name(processor, sizeof processor);
     const char *device = qdq_arena_printf(
         &t->arena, "%s on %s", qdq_worker_client_engine(t->tools.lab)->device, processor);
-    if (device == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(device != NULL, err);
     t->tools.context =
         (qdq_tune_store_context){.model = t->task.head->model,
                                  .engine = qdq_worker_client_engine(t->tools.lab)->fingerprint,
@@ -156,16 +153,14 @@ static qdq_status write_baseline(qdq_tune_state *t, qdq_error *err)
     const char *best = qdq_tune_path(t, "model.onnx");
     char name[33];
 
-    if (best == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(best != NULL, err);
     /* knows the model and what it was converted to */
     QDQ_TRY(qdq_tune_name_plan(t->task.nothing, name, err));
     const char *of =
         t->opts->external == QDQ_EXTERNAL_AUTO
             ? name
             : qdq_arena_printf(&t->arena, "%s, external %d", name, (int)t->opts->external);
-    if (of == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(of != NULL, err);
     if (!qdq_tune_folder_has(t->tools.folder, "baseline.onnx", of)) {
         QDQ_TRY(qdq_tune_write_baseline(t, "baseline.onnx", err));
         QDQ_TRY(qdq_tune_folder_wrote(t->tools.folder, "baseline.onnx", of, err));
@@ -195,8 +190,7 @@ static qdq_status remember_files(qdq_tune_state *t, qdq_error *err)
     while (file_of(t, n) != NULL)
         n++;
     t->tools.stamps = qdq_arena_array(&t->arena, n + 1, sizeof *t->tools.stamps);
-    if (t->tools.stamps == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(t->tools.stamps != NULL, err);
     for (size_t i = 0; i < n; i++)
         if (qdq_mapping_path(file_of(t, i)) == NULL ||
             fstat(qdq_mapping_fd(file_of(t, i)), &t->tools.stamps[i]) != 0)
@@ -226,7 +220,7 @@ static qdq_status check_files(const qdq_tune_state *t, qdq_error *err)
 
 /* --- search ----------------------------------------------------------------------------------- */
 
-static qdq_status pose(qdq_tune_state *t, qdq_error *err)
+static qdq_status pose_problem(qdq_tune_state *t, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_weigh(t, err));
     QDQ_TRY(qdq_tune_choose_strategy(t, err));
@@ -235,35 +229,34 @@ static qdq_status pose(qdq_tune_state *t, qdq_error *err)
 
 /* What another run settled is followed; where that does not hold, and everywhere else, is
  * searched. */
-static qdq_status follow(qdq_tune_state *t, qdq_error *err)
+static qdq_status follow_known(qdq_tune_state *t, qdq_error *err)
 {
     bool done = false;
 
-    QDQ_TRY(pose(t, err));
+    QDQ_TRY(pose_problem(t, err));
     QDQ_TRY(t->units->learn(t, NULL, err));
     if (t->parts.settled == NULL)
         return t->strategy->run(t, err);
     QDQ_TRY(qdq_tune_follow_known(t, &done, err));
     if (done)
         return QDQ_OK;
-    QDQ_TRY(pose(t, err));
+    QDQ_TRY(pose_problem(t, err));
     return t->strategy->run(t, err);
 }
 
-static qdq_status search(qdq_tune_state *t, qdq_error *err)
+static qdq_status search_placement(qdq_tune_state *t, qdq_error *err)
 {
     qdq_assign nothing;
 
     QDQ_TRY(t->units->open(t, err));
     qdq_tune_show(t, "control");
-    if (!qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena), err);
     QDQ_TRY(qdq_tune_candidate_of(t, &nothing, &t->run.base, err));
     QDQ_TRY(qdq_tune_control(t, t->run.base, err));
     t->parts.problem.base_ns = t->run.epoch.base_ns;
     QDQ_TRY(qdq_baselines_try(t, err));
     QDQ_TRY(t->units->find(t, err));
-    QDQ_TRY(follow(t, err));
+    QDQ_TRY(follow_known(t, err));
     if (t->units->raw) /* nothing was proposed but starts */
         QDQ_TRY(qdq_tune_write_raw(t, &t->run.found.best, err));
     QDQ_TRY(qdq_baselines_try_exact(t, err));
@@ -309,7 +302,7 @@ static void summarize(qdq_tune_state *t)
         count_placements(t);
 }
 
-static qdq_status tune(qdq_tune_state *t, qdq_error *err)
+static qdq_status tune_model(qdq_tune_state *t, qdq_error *err)
 {
     QDQ_TRY(remember_files(t, err));
     QDQ_TRY(qdq_tune_folder_open(t->tools.dir, t->details->keep_models, t->details->store,
@@ -329,7 +322,7 @@ static qdq_status tune(qdq_tune_state *t, qdq_error *err)
     QDQ_TRY(qdq_candidates_open(qdq_tempdir_path(t->tools.work), t->task.clean, t->job,
                                 &t->tools.files, err));
     QDQ_TRY(write_baseline(t, err));
-    QDQ_TRY(search(t, err));
+    QDQ_TRY(search_placement(t, err));
     QDQ_TRY(check_files(t, err));
     QDQ_TRY(qdq_tune_guard(t, err));
     QDQ_TRY(qdq_tune_warn_of_accuracy(t, err));
@@ -435,7 +428,7 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
         st = qdq_target_fit(m, t, run.task.quantize.cpu, run.job, &followed, err);
     run.task.target = followed != NULL ? followed : t;
     if (st == QDQ_OK)
-        st = tune(&run, err);
+        st = tune_model(&run, err);
     summarize(&run);
     if (out != NULL && (*out = qdq_tune_copy_result(&result)) == NULL && st == QDQ_OK)
         st = qdq_nomem(err);

@@ -26,7 +26,8 @@ static void add_pairs(qdq_tune_store *s, const qdq_tune_store_run *r, const char
 {
     qdq_tune_store_trial t;
 
-    assert_ok(qdq_tune_store_trial_get(s, r, "float", candidate, 0, &t, &err));
+    assert_ok(
+        qdq_tune_store_trial_get(s, r, &(qdq_tune_store_models){"float", candidate, 0}, &t, &err));
     for (unsigned i = t.n_pairs; i < n; i++) {
         double incumbent = 100 + i, candidate_ns = 90 + i;
         assert_ok(qdq_tune_store_pair_add(s, &t, i, &incumbent, &candidate_ns, &err));
@@ -52,14 +53,15 @@ TEST(an_unfinished_run_is_gone_on_with)
     assert_true(r.resumed);
     assert_false(r.finished);
     assert_int_equal(r.n_samples, 3);
-    assert_ok(qdq_tune_store_trial_get(s, &r, "float", "c1", 0, &t, &err));
+    assert_ok(
+        qdq_tune_store_trial_get(s, &r, &(qdq_tune_store_models){"float", "c1", 0}, &t, &err));
     assert_int_equal(t.n_pairs, 3);
     assert_ok(qdq_tune_store_pair_get(s, &t, 2, &a, &b, &err));
     assert_true(a == 102 && b == 92);
     assert_fails(QDQ_E_FORMAT, "missing", qdq_tune_store_pair_get(s, &t, 3, &a, &b, &err));
     assert_ok(
         /* a fresh measurement of the same */
-        qdq_tune_store_trial_get(s, &r, "float", "c1", 1, &t, &err));
+        qdq_tune_store_trial_get(s, &r, &(qdq_tune_store_models){"float", "c1", 1}, &t, &err));
     assert_int_equal(t.n_pairs, 0);
     qdq_tune_store_close(s);
 }
@@ -75,7 +77,8 @@ TEST(restart_hands_out_nothing_from_before)
     assert_ok(qdq_tune_store_begin(s, &here, "seed=1", true, &again, &err));
     assert_false(again.resumed);
     assert_int_equal(again.n_samples, 0);
-    assert_ok(qdq_tune_store_trial_get(s, &again, "float", "c1", 0, &t, &err));
+    assert_ok(
+        qdq_tune_store_trial_get(s, &again, &(qdq_tune_store_models){"float", "c1", 0}, &t, &err));
     assert_int_equal(t.n_pairs, 0);
     /* goes on with the new one */
     assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &third, &err));
@@ -116,7 +119,8 @@ TEST(runs_of_one_context_share_what_was_measured)
     add_pairs(s, &a, "c1", 4);
     assert_ok(qdq_tune_store_value_put(s, &a, "scales", "{}", &err));
     assert_ok(qdq_tune_store_begin(s, &here, "seed=2", false, &b, &err));
-    assert_ok(qdq_tune_store_trial_get(s, &b, "float", "c1", 0, &t, &err));
+    assert_ok(
+        qdq_tune_store_trial_get(s, &b, &(qdq_tune_store_models){"float", "c1", 0}, &t, &err));
     assert_int_equal(t.n_pairs, 4);
     assert_ok(qdq_tune_store_value_get(s, &b, "scales", &value, &err));
     assert_string_equal(value, "{}");
@@ -228,8 +232,9 @@ TEST(of_two_runs_at_once_the_first_sample_counts)
 
     assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &r, &err));
     assert_ok(qdq_tune_store_begin(other, &here, "seed=2", false, &q, &err));
-    assert_ok(qdq_tune_store_trial_get(s, &r, "float", "c", 0, &t, &err));
-    assert_ok(qdq_tune_store_trial_get(other, &q, "float", "c", 0, &u, &err));
+    assert_ok(qdq_tune_store_trial_get(s, &r, &(qdq_tune_store_models){"float", "c", 0}, &t, &err));
+    assert_ok(
+        qdq_tune_store_trial_get(other, &q, &(qdq_tune_store_models){"float", "c", 0}, &u, &err));
     assert_ok(qdq_tune_store_pair_add(s, &t, 0, &a, &b, &err));
     assert_ok(qdq_tune_store_pair_add(other, &u, 0, &c, &d, &err));
     assert_true(a == 100 && b == 90 && c == 100 && d == 90);
@@ -278,16 +283,21 @@ TEST(failures_and_verdicts_are_kept)
     assert_ok(qdq_tune_store_find(s, 0, &newest, &err));
     assert_false(newest.found);
     assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
-    assert_ok(qdq_tune_store_trial_get(s, &r, "float", "bad", 0, &t, &err));
+    assert_ok(
+        qdq_tune_store_trial_get(s, &r, &(qdq_tune_store_models){"float", "bad", 0}, &t, &err));
     assert_ok(qdq_tune_store_trial_fail(s, &t, "crashed: SIGILL", &err));
-    assert_ok(qdq_tune_store_trial_get(s, &r, "float", "bad", 0, &t, &err));
+    assert_ok(
+        qdq_tune_store_trial_get(s, &r, &(qdq_tune_store_models){"float", "bad", 0}, &t, &err));
     assert_true(t.failed);
     assert_string_equal(t.why, "crashed: SIGILL");
-    assert_ok(qdq_tune_store_trial_verdict(s, &t, "reject", -0.1, -0.2, 0, &err));
+    assert_ok(qdq_tune_store_trial_verdict(
+        s, &t, &(qdq_test_result){.verdict = QDQ_VERDICT_REJECT, .gain = -0.1, .ci_low = -0.2},
+        &err));
     /* a run that goes on tries again what failed */
     assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
     assert_true(r.resumed);
-    assert_ok(qdq_tune_store_trial_get(s, &r, "float", "bad", 0, &t, &err));
+    assert_ok(
+        qdq_tune_store_trial_get(s, &r, &(qdq_tune_store_models){"float", "bad", 0}, &t, &err));
     assert_false(t.failed);
     assert_ok(qdq_tune_store_find(s, 0, &newest, &err));
     assert_true(newest.found && !newest.finished && newest.report == NULL &&
@@ -354,7 +364,8 @@ TEST(a_kill_loses_no_sample_that_was_reported)
             qdq_tune_store *s;
             if (qdq_tune_store_open(path, &s, NULL) != QDQ_OK ||
                 qdq_tune_store_begin(s, &here, "", false, &r, NULL) != QDQ_OK ||
-                qdq_tune_store_trial_get(s, &r, "float", "c", 0, &t, NULL) != QDQ_OK)
+                qdq_tune_store_trial_get(s, &r, &(qdq_tune_store_models){"float", "c", 0}, &t,
+                                         NULL) != QDQ_OK)
                 _exit(1);
             double a, b;
             for (n = t.n_pairs; a = n + 1, b = n + 2, true; n++)
@@ -374,7 +385,8 @@ TEST(a_kill_loses_no_sample_that_was_reported)
         qdq_tune_store *s = open_store(path);
         double a, b;
         assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
-        assert_ok(qdq_tune_store_trial_get(s, &r, "float", "c", 0, &t, &err));
+        assert_ok(
+            qdq_tune_store_trial_get(s, &r, &(qdq_tune_store_models){"float", "c", 0}, &t, &err));
         assert_true(reported > 0 && t.n_pairs >= reported && t.n_pairs <= reported + 1);
         assert_ok(qdq_tune_store_pair_get(s, &t, reported - 1, &a, &b, &err));
         assert_true(a == reported && b == reported + 1);
@@ -475,7 +487,7 @@ TEST(a_full_disk_is_an_error_and_loses_nothing)
     double a = 1, b = 1;
 
     assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
-    assert_ok(qdq_tune_store_trial_get(s, &r, "float", "c", 0, &t, &err));
+    assert_ok(qdq_tune_store_trial_get(s, &r, &(qdq_tune_store_models){"float", "c", 0}, &t, &err));
     test_limit_files(1 << 18);
     for (; st == QDQ_OK && n < 100000; n++)
         st = qdq_tune_store_pair_add(s, &t, n, &a, &b, &err);

@@ -1,5 +1,5 @@
-/* store.c - see the header. One connection; every call is one transaction, so that what a call
- * returned from is there after a kill. */
+/* store.c - runs and trials in tune.db. One connection; every call is one transaction, so that what
+ * a call returned from is there after a kill. */
 #include "tune/store/store_sql.h"
 
 #include <ctype.h>
@@ -32,17 +32,6 @@ static const char schema[] =
 
 /* --- open ------------------------------------------------------------------------------------- */
 
-static qdq_status pragma_int(qdq_tune_store *s, const char *sql, int64_t *out, qdq_error *err)
-{
-    qdq_sql st = qdq_sql_prepare(s, sql, "open");
-    bool row;
-    qdq_status status = qdq_sql_step(&st, &row, err);
-
-    *out = status == QDQ_OK && row ? sqlite3_column_int64(st.at, 0) : 0;
-    qdq_sql_end(&st);
-    return status;
-}
-
 static qdq_status create(qdq_tune_store *s, qdq_error *err)
 {
     char head[100];
@@ -54,13 +43,13 @@ static qdq_status create(qdq_tune_store *s, qdq_error *err)
 }
 
 /* Is it a store that we read? *empty: there is nothing in it yet. */
-static qdq_status check(qdq_tune_store *s, bool *empty, qdq_error *err)
+static qdq_status check_version(qdq_tune_store *s, bool *empty, qdq_error *err)
 {
     int64_t id, version, tables;
 
-    QDQ_TRY(pragma_int(s, "PRAGMA application_id", &id, err));
-    QDQ_TRY(pragma_int(s, "PRAGMA user_version", &version, err));
-    QDQ_TRY(pragma_int(s, "SELECT count(*) FROM sqlite_master", &tables, err));
+    QDQ_TRY(qdq_sql_get_int(s, "open", "PRAGMA application_id", NULL, &id, err));
+    QDQ_TRY(qdq_sql_get_int(s, "open", "PRAGMA user_version", NULL, &version, err));
+    QDQ_TRY(qdq_sql_get_int(s, "open", "SELECT count(*) FROM sqlite_master", NULL, &tables, err));
     *empty = tables == 0 && id == 0;
     if (*empty)
         return QDQ_OK;
@@ -80,7 +69,7 @@ static qdq_status create_or_check(qdq_tune_store *s, qdq_error *err)
     bool empty;
 
     QDQ_TRY(qdq_sql_execute(s, "BEGIN IMMEDIATE", "open", err));
-    qdq_status st = check(s, &empty, err);
+    qdq_status st = check_version(s, &empty, err);
     if (st == QDQ_OK && empty)
         st = create(s, err);
     if (st == QDQ_OK)
@@ -149,10 +138,10 @@ static qdq_status open_to_read(qdq_tune_store *s, qdq_error *err)
     if (rc != SQLITE_OK)
         return qdq_sql_fail(s, rc, "open", err);
     sqlite3_busy_timeout(s->db, QDQ_SQL_BUSY_MS);
-    qdq_status st = check(s, &empty, &why);
+    qdq_status st = check_version(s, &empty, &why);
     if (st == QDQ_E_IO && !has_wal(s)) {
         rc = open_immutable(s);
-        st = rc != SQLITE_OK ? qdq_sql_fail(s, rc, "open", &why) : check(s, &empty, &why);
+        st = rc != SQLITE_OK ? qdq_sql_fail(s, rc, "open", &why) : check_version(s, &empty, &why);
     }
     if (st == QDQ_OK && empty)
         st = qdq_fail(&why, QDQ_E_FORMAT, "%s: no run has begun in it", s->path);
@@ -167,8 +156,7 @@ static qdq_status open_by(const char *path, qdq_status (*how)(qdq_tune_store *, 
     qdq_tune_store *s = calloc(1, sizeof *s);
 
     *out = NULL;
-    if (s == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s != NULL, err);
     s->path = malloc(strlen(path) + 1);
     if (s->path != NULL)
         memcpy(s->path, path, strlen(path) + 1);
@@ -205,43 +193,17 @@ void qdq_tune_store_close(qdq_tune_store *s)
 static qdq_status context_id(qdq_tune_store *s, const qdq_tune_store_context *c, int64_t *id,
                              qdq_error *err)
 {
-    qdq_sql put = qdq_sql_prepare(
-        s, "INSERT OR IGNORE INTO context (model, engine, device, options) VALUES (?, ?, ?, ?)",
-        "context");
-    bool row = false;
+    const qdq_sql_value *of = QDQ_SQL_WITH(QDQ_SQL_TEXT(c->model), QDQ_SQL_TEXT(c->engine),
+                                           QDQ_SQL_TEXT(c->device), QDQ_SQL_TEXT(c->options));
 
-    qdq_sql_bind_text(&put, c->model);
-    qdq_sql_bind_text(&put, c->engine);
-    qdq_sql_bind_text(&put, c->device);
-    qdq_sql_bind_text(&put, c->options);
-    QDQ_TRY(qdq_sql_run(&put, err));
-    qdq_sql get = qdq_sql_prepare(
-        s, "SELECT id FROM context WHERE model = ? AND engine = ? AND device = ? AND options = ?",
-        "context");
-    qdq_sql_bind_text(&get, c->model);
-    qdq_sql_bind_text(&get, c->engine);
-    qdq_sql_bind_text(&get, c->device);
-    qdq_sql_bind_text(&get, c->options);
-    qdq_status st = qdq_sql_step(&get, &row, err);
-    if (st == QDQ_OK)
-        *id = row ? sqlite3_column_int64(get.at, 0) : 0;
-    qdq_sql_end(&get);
-    return st;
-}
-
-/* Of a context; 0 where there is nothing yet. */
-static qdq_status get_max(qdq_tune_store *s, const char *sql, int64_t context, int64_t *out,
-                          qdq_error *err)
-{
-    qdq_sql st = qdq_sql_prepare(s, sql, "runs");
-    bool row = false;
-
-    qdq_sql_bind_int(&st, context);
-    qdq_status status = qdq_sql_step(&st, &row, err);
-    if (status == QDQ_OK)
-        *out = row ? sqlite3_column_int64(st.at, 0) : 0;
-    qdq_sql_end(&st);
-    return status;
+    QDQ_TRY(qdq_sql_run(
+        s, "context",
+        "INSERT OR IGNORE INTO context (model, engine, device, options) VALUES (?, ?, ?, ?)", of,
+        err));
+    return qdq_sql_get_int(
+        s, "context",
+        "SELECT id FROM context WHERE model = ? AND engine = ? AND device = ? AND options = ?", of,
+        id, err);
 }
 
 /* What does not depend on the model has a context without one. A run that starts over leaves a mark
@@ -252,15 +214,14 @@ static qdq_status find_content(qdq_tune_store *s, const qdq_tune_store_context *
 {
     char *options = sqlite3_mprintf("%s; %s", c->quant != NULL ? c->quant : "", c->options);
 
-    if (options == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(options != NULL, err);
     const qdq_tune_store_context content = {
         .model = "", .engine = c->engine, .device = c->device, .options = options};
     qdq_status st = context_id(s, &content, &out->content, err);
     sqlite3_free(options);
     if (st == QDQ_OK)
-        st = get_max(s, "SELECT max(since) FROM value WHERE context = ?", out->content,
-                     &out->content_since, err);
+        st = qdq_sql_get_int(s, "runs", "SELECT max(since) FROM value WHERE context = ?",
+                             QDQ_SQL_WITH(QDQ_SQL_INT(out->content)), &out->content_since, err);
     if (st != QDQ_OK || !restart)
         return st;
     out->content_since++;
@@ -270,14 +231,12 @@ static qdq_status find_content(qdq_tune_store *s, const qdq_tune_store_context *
 static qdq_status find_run(qdq_tune_store *s, int64_t context, const char *search,
                            qdq_tune_store_run *out, qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(s,
+    qdq_sql st = qdq_sql_prepare(s, "runs",
                                  "SELECT id, finished, since FROM run WHERE context = ? AND search "
                                  "= ? ORDER BY id DESC LIMIT 1",
-                                 "runs");
+                                 QDQ_SQL_WITH(QDQ_SQL_INT(context), QDQ_SQL_TEXT(search)));
     bool row = false;
 
-    qdq_sql_bind_int(&st, context);
-    qdq_sql_bind_text(&st, search);
     qdq_status status = qdq_sql_step(&st, &row, err);
     if (status == QDQ_OK && row) {
         out->id = sqlite3_column_int64(st.at, 0);
@@ -291,19 +250,15 @@ static qdq_status find_run(qdq_tune_store *s, int64_t context, const char *searc
 
 static qdq_status count_samples(qdq_tune_store *s, qdq_tune_store_run *out, qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(s,
-                                 "SELECT count(*) FROM pair JOIN trial ON trial.id = pair.trial "
-                                 "WHERE trial.context = ? AND trial.since = ?",
-                                 "samples");
-    bool row = false;
+    int64_t n;
 
-    qdq_sql_bind_int(&st, out->context);
-    qdq_sql_bind_int(&st, out->since);
-    qdq_status status = qdq_sql_step(&st, &row, err);
-    if (status == QDQ_OK && row)
-        out->n_samples = (uint64_t)sqlite3_column_int64(st.at, 0);
-    qdq_sql_end(&st);
-    return status;
+    QDQ_TRY(qdq_sql_get_int(s, "samples",
+                            "SELECT count(*) FROM pair JOIN trial ON trial.id = pair.trial WHERE "
+                            "trial.context = ? AND trial.since = ?",
+                            QDQ_SQL_WITH(QDQ_SQL_INT(out->context), QDQ_SQL_INT(out->since)), &n,
+                            err));
+    out->n_samples = (uint64_t)n;
+    return QDQ_OK;
 }
 
 /* Samples belong to a context and to a beginning: --restart starts over, and nothing from before is
@@ -311,19 +266,17 @@ static qdq_status count_samples(qdq_tune_store *s, qdq_tune_store_run *out, qdq_
 static qdq_status new_run(qdq_tune_store *s, const char *search, bool restart,
                           qdq_tune_store_run *out, qdq_error *err)
 {
-    QDQ_TRY(
-        get_max(s, "SELECT max(since) FROM run WHERE context = ?", out->context, &out->since, err));
+    const double now = qdq_sql_now();
+
+    QDQ_TRY(qdq_sql_get_int(s, "runs", "SELECT max(since) FROM run WHERE context = ?",
+                            QDQ_SQL_WITH(QDQ_SQL_INT(out->context)), &out->since, err));
     out->since += restart;
-    qdq_sql st = qdq_sql_prepare(
-        s, "INSERT INTO run (context, search, started, seen, pid, since) VALUES (?, ?, ?, ?, ?, ?)",
-        "run");
-    qdq_sql_bind_int(&st, out->context);
-    qdq_sql_bind_text(&st, search);
-    qdq_sql_bind_real(&st, qdq_sql_now());
-    qdq_sql_bind_real(&st, qdq_sql_now());
-    qdq_sql_bind_int(&st, (int64_t)getpid());
-    qdq_sql_bind_int(&st, out->since);
-    QDQ_TRY(qdq_sql_run(&st, err));
+    QDQ_TRY(qdq_sql_run(
+        s, "run",
+        "INSERT INTO run (context, search, started, seen, pid, since) VALUES (?, ?, ?, ?, ?, ?)",
+        QDQ_SQL_WITH(QDQ_SQL_INT(out->context), QDQ_SQL_TEXT(search), QDQ_SQL_REAL(now),
+                     QDQ_SQL_REAL(now), QDQ_SQL_INT((int64_t)getpid()), QDQ_SQL_INT(out->since)),
+        err));
     out->id = sqlite3_last_insert_rowid(s->db);
     return QDQ_OK;
 }
@@ -332,25 +285,18 @@ static qdq_status new_run(qdq_tune_store *s, const char *search, bool restart,
  * all of it is asked again. */
 static qdq_status take_over(qdq_tune_store *s, const qdq_tune_store_run *r, qdq_error *err)
 {
-    qdq_sql st =
-        qdq_sql_prepare(s, "UPDATE run SET seen = ?, pid = ?, finished = 0 WHERE id = ?", "run");
-
-    qdq_sql_bind_real(&st, qdq_sql_now());
-    qdq_sql_bind_int(&st, (int64_t)getpid());
-    qdq_sql_bind_int(&st, r->id);
-    QDQ_TRY(qdq_sql_run(&st, err));
-    qdq_sql retry =
-        qdq_sql_prepare(s, "UPDATE trial SET failed = NULL WHERE context = ? AND since = ?", "run");
-    qdq_sql_bind_int(&retry, r->context);
-    qdq_sql_bind_int(&retry, r->since);
-    QDQ_TRY(qdq_sql_run(&retry, err));
-    qdq_sql forget = qdq_sql_prepare(s, "DELETE FROM event WHERE run = ?", "run");
-    qdq_sql_bind_int(&forget, r->id);
-    return qdq_sql_run(&forget, err);
+    QDQ_TRY(qdq_sql_run(s, "run", "UPDATE run SET seen = ?, pid = ?, finished = 0 WHERE id = ?",
+                        QDQ_SQL_WITH(QDQ_SQL_REAL(qdq_sql_now()), QDQ_SQL_INT((int64_t)getpid()),
+                                     QDQ_SQL_INT(r->id)),
+                        err));
+    QDQ_TRY(qdq_sql_run(s, "run", "UPDATE trial SET failed = NULL WHERE context = ? AND since = ?",
+                        QDQ_SQL_WITH(QDQ_SQL_INT(r->context), QDQ_SQL_INT(r->since)), err));
+    return qdq_sql_run(s, "run", "DELETE FROM event WHERE run = ?",
+                       QDQ_SQL_WITH(QDQ_SQL_INT(r->id)), err);
 }
 
-static qdq_status begin(qdq_tune_store *s, const qdq_tune_store_context *c, const char *search,
-                        bool restart, qdq_tune_store_run *out, qdq_error *err)
+static qdq_status begin_run(qdq_tune_store *s, const qdq_tune_store_context *c, const char *search,
+                            bool restart, qdq_tune_store_run *out, qdq_error *err)
 {
     QDQ_TRY(context_id(s, c, &out->context, err));
     QDQ_TRY(find_content(s, c, restart, out, err));
@@ -358,7 +304,7 @@ static qdq_status begin(qdq_tune_store *s, const qdq_tune_store_context *c, cons
         QDQ_TRY(find_run(s, out->context, search, out, err));
     if (!out->resumed) {
         if (!restart)
-            QDQ_TRY(qdq_tune_store_differ(s, 0, c, search, out->other, sizeof out->other, err));
+            QDQ_TRY(qdq_tune_store_differ(s, 0, c, search, out->other, err));
         QDQ_TRY(new_run(s, search, restart, out, err));
     } else
         QDQ_TRY(take_over(s, out, err));
@@ -371,7 +317,7 @@ qdq_status qdq_tune_store_begin(qdq_tune_store *s, const qdq_tune_store_context 
 {
     *out = (qdq_tune_store_run){0};
     QDQ_TRY(qdq_sql_execute(s, "BEGIN IMMEDIATE", "begin", err));
-    qdq_status st = begin(s, c, search, restart, out, err);
+    qdq_status st = begin_run(s, c, search, restart, out, err);
     if (st == QDQ_OK)
         st = qdq_sql_execute(s, "COMMIT", "begin", err);
     if (st != QDQ_OK)
@@ -382,34 +328,25 @@ qdq_status qdq_tune_store_begin(qdq_tune_store *s, const qdq_tune_store_context 
 qdq_status qdq_tune_store_finish(qdq_tune_store *s, const qdq_tune_store_run *r,
                                  const char *report_json, qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(
-        s, "UPDATE run SET finished = 1, seen = ?, report = ? WHERE id = ?", "finish");
-
-    qdq_sql_bind_real(&st, qdq_sql_now());
-    qdq_sql_bind_text(&st, report_json);
-    qdq_sql_bind_int(&st, r->id);
-    return qdq_sql_run(&st, err);
+    return qdq_sql_run(
+        s, "finish", "UPDATE run SET finished = 1, seen = ?, report = ? WHERE id = ?",
+        QDQ_SQL_WITH(QDQ_SQL_REAL(qdq_sql_now()), QDQ_SQL_TEXT(report_json), QDQ_SQL_INT(r->id)),
+        err);
 }
 
 /* --- trials ----------------------------------------------------------------------------------- */
 
-static qdq_status read_trial(qdq_tune_store *s, const qdq_tune_store_run *r, const char *incumbent,
-                             const char *candidate, unsigned nth, qdq_tune_store_trial *out,
+static qdq_status read_trial(qdq_tune_store *s, const qdq_sql_value *of, qdq_tune_store_trial *out,
                              qdq_error *err)
 {
     qdq_sql st = qdq_sql_prepare(
-        s,
+        s, "trial",
         "SELECT id, failed, (SELECT count(*) FROM pair WHERE trial = trial.id) FROM trial WHERE "
         "context = ? AND since = ? AND incumbent = ? AND candidate = ? AND nth = ?",
-        "trial");
+        of);
     bool row = false;
-
-    qdq_sql_bind_int(&st, r->context);
-    qdq_sql_bind_int(&st, r->since);
-    qdq_sql_bind_text(&st, incumbent);
-    qdq_sql_bind_text(&st, candidate);
-    qdq_sql_bind_int(&st, nth);
     qdq_status status = qdq_sql_step(&st, &row, err);
+
     if (status == QDQ_OK && row) {
         const char *why = (const char *)sqlite3_column_text(st.at, 1);
         out->id = sqlite3_column_int64(st.at, 0);
@@ -422,21 +359,19 @@ static qdq_status read_trial(qdq_tune_store *s, const qdq_tune_store_run *r, con
 }
 
 qdq_status qdq_tune_store_trial_get(qdq_tune_store *s, const qdq_tune_store_run *r,
-                                    const char *incumbent, const char *candidate, unsigned nth,
-                                    qdq_tune_store_trial *out, qdq_error *err)
+                                    const qdq_tune_store_models *models, qdq_tune_store_trial *out,
+                                    qdq_error *err)
 {
+    const qdq_sql_value *of = QDQ_SQL_WITH(
+        QDQ_SQL_INT(r->context), QDQ_SQL_INT(r->since), QDQ_SQL_TEXT(models->incumbent),
+        QDQ_SQL_TEXT(models->candidate), QDQ_SQL_INT(models->nth));
+
     *out = (qdq_tune_store_trial){0};
-    qdq_sql st = qdq_sql_prepare(s,
-                                 "INSERT OR IGNORE INTO trial (context, since, incumbent, "
-                                 "candidate, nth) VALUES (?, ?, ?, ?, ?)",
-                                 "trial");
-    qdq_sql_bind_int(&st, r->context);
-    qdq_sql_bind_int(&st, r->since);
-    qdq_sql_bind_text(&st, incumbent);
-    qdq_sql_bind_text(&st, candidate);
-    qdq_sql_bind_int(&st, nth);
-    QDQ_TRY(qdq_sql_run(&st, err));
-    return read_trial(s, r, incumbent, candidate, nth, out, err);
+    QDQ_TRY(qdq_sql_run(s, "trial",
+                        "INSERT OR IGNORE INTO trial (context, since, incumbent, candidate, nth) "
+                        "VALUES (?, ?, ?, ?, ?)",
+                        of, err));
+    return read_trial(s, of, out, err);
 }
 
 static bool is_time(double ns)
@@ -448,11 +383,10 @@ qdq_status qdq_tune_store_pair_get(qdq_tune_store *s, const qdq_tune_store_trial
                                    double *incumbent_ns, double *candidate_ns, qdq_error *err)
 {
     qdq_sql st = qdq_sql_prepare(
-        s, "SELECT incumbent_ns, candidate_ns FROM pair WHERE trial = ? AND number = ?", "sample");
+        s, "sample", "SELECT incumbent_ns, candidate_ns FROM pair WHERE trial = ? AND number = ?",
+        QDQ_SQL_WITH(QDQ_SQL_INT(t->id), QDQ_SQL_INT(pair)));
     bool row = false;
 
-    qdq_sql_bind_int(&st, t->id);
-    qdq_sql_bind_int(&st, pair);
     qdq_status status = qdq_sql_step(&st, &row, err);
     if (status == QDQ_OK && !row)
         status = qdq_fail(err, QDQ_E_FORMAT, "%s: sample %u of trial %lld is missing", s->path,
@@ -473,16 +407,13 @@ qdq_status qdq_tune_store_pair_get(qdq_tune_store *s, const qdq_tune_store_trial
 qdq_status qdq_tune_store_pair_add(qdq_tune_store *s, const qdq_tune_store_trial *t, unsigned pair,
                                    double *incumbent_ns, double *candidate_ns, qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(s,
-                                 "INSERT OR IGNORE INTO pair (trial, number, incumbent_ns, "
-                                 "candidate_ns) VALUES (?, ?, ?, ?)",
-                                 "sample");
-
-    qdq_sql_bind_int(&st, t->id);
-    qdq_sql_bind_int(&st, pair);
-    qdq_sql_bind_real(&st, *incumbent_ns);
-    qdq_sql_bind_real(&st, *candidate_ns);
-    QDQ_TRY(qdq_sql_run(&st, err));
+    QDQ_TRY(qdq_sql_run(
+        s, "sample",
+        "INSERT OR IGNORE INTO pair (trial, number, incumbent_ns, candidate_ns) VALUES (?, ?, ?, "
+        "?)",
+        QDQ_SQL_WITH(QDQ_SQL_INT(t->id), QDQ_SQL_INT(pair), QDQ_SQL_REAL(*incumbent_ns),
+                     QDQ_SQL_REAL(*candidate_ns)),
+        err));
     return sqlite3_changes(s->db) > 0
                ? QDQ_OK
                : qdq_tune_store_pair_get(s, t, pair, incumbent_ns, candidate_ns, err);
@@ -491,26 +422,18 @@ qdq_status qdq_tune_store_pair_add(qdq_tune_store *s, const qdq_tune_store_trial
 qdq_status qdq_tune_store_trial_fail(qdq_tune_store *s, const qdq_tune_store_trial *t,
                                      const char *why, qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(s, "UPDATE trial SET failed = ? WHERE id = ?", "trial");
-
-    qdq_sql_bind_text(&st, why);
-    qdq_sql_bind_int(&st, t->id);
-    return qdq_sql_run(&st, err);
+    return qdq_sql_run(s, "trial", "UPDATE trial SET failed = ? WHERE id = ?",
+                       QDQ_SQL_WITH(QDQ_SQL_TEXT(why), QDQ_SQL_INT(t->id)), err);
 }
 
 qdq_status qdq_tune_store_trial_verdict(qdq_tune_store *s, const qdq_tune_store_trial *t,
-                                        const char *verdict, double gain, double low, double high,
-                                        qdq_error *err)
+                                        const qdq_test_result *r, qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(
-        s, "UPDATE trial SET verdict = ?, gain = ?, low = ?, high = ? WHERE id = ?", "verdict");
-
-    qdq_sql_bind_text(&st, verdict);
-    qdq_sql_bind_real(&st, gain);
-    qdq_sql_bind_real(&st, low);
-    qdq_sql_bind_real(&st, high);
-    qdq_sql_bind_int(&st, t->id);
-    return qdq_sql_run(&st, err);
+    return qdq_sql_run(
+        s, "verdict", "UPDATE trial SET verdict = ?, gain = ?, low = ?, high = ? WHERE id = ?",
+        QDQ_SQL_WITH(QDQ_SQL_TEXT(qdq_verdict_name(r->verdict)), QDQ_SQL_REAL(r->gain),
+                     QDQ_SQL_REAL(r->ci_low), QDQ_SQL_REAL(r->ci_high), QDQ_SQL_INT(t->id)),
+        err);
 }
 
 /* --- for whoever asks ------------------------------------------------------------------------- */
@@ -518,14 +441,13 @@ qdq_status qdq_tune_store_trial_verdict(qdq_tune_store *s, const qdq_tune_store_
 qdq_status qdq_tune_store_find(qdq_tune_store *s, int64_t run_id, qdq_tune_store_found_run *out,
                                qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(s,
+    qdq_sql st = qdq_sql_prepare(s, "runs",
                                  "SELECT id, finished, pid, report FROM run WHERE id = ?1 OR ?1 = "
                                  "0 ORDER BY id DESC LIMIT 1",
-                                 "runs");
+                                 QDQ_SQL_WITH(QDQ_SQL_INT(run_id)));
     bool row = false;
 
     *out = (qdq_tune_store_found_run){0};
-    qdq_sql_bind_int(&st, run_id);
     qdq_status status = qdq_sql_step(&st, &row, err);
     if (status == QDQ_OK && row) {
         out->id = sqlite3_column_int64(st.at, 0);

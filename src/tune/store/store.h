@@ -5,9 +5,11 @@
 #ifndef QDQ_TUNE_STORE_H
 #define QDQ_TUNE_STORE_H
 
-#include "qdq/status.h"
+#include "tune/measure/measure.h"
 
 #define QDQ_TUNE_STORE_VERSION 1
+
+enum { QDQ_TUNE_STORE_DIFFERENCE = 300 }; /* bytes of a text of qdq_tune_store_differ() */
 
 typedef struct qdq_tune_store qdq_tune_store;
 
@@ -40,7 +42,7 @@ typedef struct qdq_tune_store_run {
     bool finished;
     uint64_t n_samples; /* that it has already */
     /* not resumed although the folder has runs: in what the newest one differs */
-    char other[300];
+    char other[QDQ_TUNE_STORE_DIFFERENCE];
 } qdq_tune_store_run;
 
 /* `search` is the canonical text of all that the search depends on besides (mode, seed, presets,
@@ -51,13 +53,19 @@ qdq_status qdq_tune_store_begin(qdq_tune_store *s, const qdq_tune_store_context 
 /* In what a run (0: the newest) differs from one with this context and search; "" where it does
  * not, or there is none. */
 qdq_status qdq_tune_store_differ(qdq_tune_store *s, int64_t run, const qdq_tune_store_context *c,
-                                 const char *search, char *out, size_t room, qdq_error *err);
+                                 const char *search, char out[QDQ_TUNE_STORE_DIFFERENCE],
+                                 qdq_error *err);
 qdq_status qdq_tune_store_finish(qdq_tune_store *s, const qdq_tune_store_run *r,
                                  const char *report_json, qdq_error *err);
 
-/* A trial: `incumbent` and `candidate` are hashes of assignments, or names ("float", "rules");
- * `nth` tells repeats apart that are meant as fresh measurements (guard, epochs). Trials belong to
- * a context, so that runs share them. */
+/* What a trial compares: hashes of assignments, or names ("float", "rules"); `nth` tells repeats
+ * apart that are meant as fresh measurements (guard, epochs). */
+typedef struct qdq_tune_store_models {
+    const char *incumbent, *candidate;
+    unsigned nth;
+} qdq_tune_store_models;
+
+/* A trial. They belong to a context, so that runs share them. */
 typedef struct qdq_tune_store_trial {
     int64_t id;
     unsigned n_pairs; /* that are known already */
@@ -68,8 +76,8 @@ typedef struct qdq_tune_store_trial {
 } qdq_tune_store_trial;
 
 qdq_status qdq_tune_store_trial_get(qdq_tune_store *s, const qdq_tune_store_run *r,
-                                    const char *incumbent, const char *candidate, unsigned nth,
-                                    qdq_tune_store_trial *out, qdq_error *err);
+                                    const qdq_tune_store_models *models, qdq_tune_store_trial *out,
+                                    qdq_error *err);
 qdq_status qdq_tune_store_pair_get(qdq_tune_store *s, const qdq_tune_store_trial *t, unsigned pair,
                                    double *incumbent_ns, double *candidate_ns, qdq_error *err);
 
@@ -80,8 +88,7 @@ qdq_status qdq_tune_store_pair_add(qdq_tune_store *s, const qdq_tune_store_trial
 qdq_status qdq_tune_store_trial_fail(qdq_tune_store *s, const qdq_tune_store_trial *t,
                                      const char *why, qdq_error *err);
 qdq_status qdq_tune_store_trial_verdict(qdq_tune_store *s, const qdq_tune_store_trial *t,
-                                        const char *verdict, double gain, double low, double high,
-                                        qdq_error *err);
+                                        const qdq_test_result *r, qdq_error *err);
 
 /* Values that are expensive, as profiles: by key, in the run's context. *value is NULL if it is not
  * there; qdq_free(). */

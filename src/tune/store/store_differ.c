@@ -30,10 +30,9 @@ static size_t common_end(const char *a, const char *b)
 }
 
 /* The words that differ, and not those around them, which would hide them. */
-static void say_difference(char *out, size_t room, const char *what, const char *there,
-                           const char *here)
+static void say_difference(char *out, const char *what, const char *there, const char *here)
 {
-    const size_t used = strlen(out);
+    const size_t room = QDQ_TUNE_STORE_DIFFERENCE, used = strlen(out);
 
     if (there == NULL || strcmp(there, here) == 0 || used >= room)
         return;
@@ -46,23 +45,23 @@ static void say_difference(char *out, size_t room, const char *what, const char 
 }
 
 qdq_status qdq_tune_store_differ(qdq_tune_store *s, int64_t run, const qdq_tune_store_context *c,
-                                 const char *search, char *out, size_t room, qdq_error *err)
+                                 const char *search, char out[QDQ_TUNE_STORE_DIFFERENCE],
+                                 qdq_error *err)
 {
     qdq_sql st = qdq_sql_prepare(
-        s,
+        s, "runs",
         "SELECT model, engine, device, options, search FROM run JOIN context ON context.id = "
         "run.context WHERE run.id = ?1 OR ?1 = 0 ORDER BY run.id DESC LIMIT 1",
-        "runs");
+        QDQ_SQL_WITH(QDQ_SQL_INT(run)));
     const char *const what[] = {"model", "engine", "device", "setting of measurements",
                                 "setting of the search"};
     const char *const mine[] = {c->model, c->engine, c->device, c->options, search};
     bool row = false;
 
     out[0] = '\0';
-    qdq_sql_bind_int(&st, run);
     qdq_status status = qdq_sql_step(&st, &row, err);
     for (int i = 0; status == QDQ_OK && row && i < 5; i++)
-        say_difference(out, room, what[i], (const char *)sqlite3_column_text(st.at, i), mine[i]);
+        say_difference(out, what[i], (const char *)sqlite3_column_text(st.at, i), mine[i]);
     qdq_sql_end(&st);
     return status;
 }

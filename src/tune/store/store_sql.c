@@ -1,4 +1,4 @@
-/* store_sql.c - see the header. */
+/* store_sql.c - statements on the store's connection. */
 #include "tune/store/store_sql.h"
 
 #include <stdlib.h>
@@ -42,36 +42,30 @@ qdq_status qdq_sql_execute(qdq_tune_store *s, const char *sql, const char *what,
     return rc == SQLITE_OK ? QDQ_OK : qdq_sql_fail(s, rc, what, err);
 }
 
-qdq_sql qdq_sql_prepare(qdq_tune_store *s, const char *sql, const char *what)
+static int bind(sqlite3_stmt *at, int i, const qdq_sql_value *v)
+{
+    switch (v->kind) {
+    case QDQ_SQL_NONE:
+        break;
+    case QDQ_SQL_IS_INT:
+        return sqlite3_bind_int64(at, i, v->integer);
+    case QDQ_SQL_IS_REAL:
+        return sqlite3_bind_double(at, i, v->real);
+    case QDQ_SQL_IS_TEXT:
+        return sqlite3_bind_text(at, i, v->text, -1, SQLITE_STATIC);
+    }
+    return SQLITE_OK;
+}
+
+qdq_sql qdq_sql_prepare(qdq_tune_store *s, const char *what, const char *sql,
+                        const qdq_sql_value *with)
 {
     qdq_sql st = {.store = s, .what = what};
 
     st.rc = sqlite3_prepare_v2(s->db, sql, -1, &st.at, NULL);
+    for (int i = 0; with != NULL && with[i].kind != QDQ_SQL_NONE && st.rc == SQLITE_OK; i++)
+        st.rc = bind(st.at, i + 1, &with[i]);
     return st;
-}
-
-static void note(qdq_sql *st, int rc)
-{
-    if (st->rc == SQLITE_OK)
-        st->rc = rc;
-}
-
-void qdq_sql_bind_int(qdq_sql *st, int64_t x)
-{
-    if (st->rc == SQLITE_OK)
-        note(st, sqlite3_bind_int64(st->at, ++st->bound, x));
-}
-
-void qdq_sql_bind_real(qdq_sql *st, double x)
-{
-    if (st->rc == SQLITE_OK)
-        note(st, sqlite3_bind_double(st->at, ++st->bound, x));
-}
-
-void qdq_sql_bind_text(qdq_sql *st, const char *x)
-{
-    if (st->rc == SQLITE_OK)
-        note(st, sqlite3_bind_text(st->at, ++st->bound, x, -1, SQLITE_STATIC));
 }
 
 qdq_status qdq_sql_step(qdq_sql *st, bool *row, qdq_error *err)
@@ -93,13 +87,24 @@ void qdq_sql_end(qdq_sql *st)
     st->at = NULL;
 }
 
-qdq_status qdq_sql_run(qdq_sql *st, qdq_error *err)
+qdq_status qdq_sql_get_int(qdq_tune_store *s, const char *what, const char *sql,
+                           const qdq_sql_value *with, int64_t *out, qdq_error *err)
 {
-    bool ignored;
-    qdq_status status = qdq_sql_step(st, &ignored, err);
+    qdq_sql st = qdq_sql_prepare(s, what, sql, with);
+    bool row;
+    qdq_status status = qdq_sql_step(&st, &row, err);
 
-    qdq_sql_end(st);
+    *out = status == QDQ_OK && row ? sqlite3_column_int64(st.at, 0) : 0;
+    qdq_sql_end(&st);
     return status;
+}
+
+qdq_status qdq_sql_run(qdq_tune_store *s, const char *what, const char *sql,
+                       const qdq_sql_value *with, qdq_error *err)
+{
+    int64_t ignored;
+
+    return qdq_sql_get_int(s, what, sql, with, &ignored, err);
 }
 
 qdq_status qdq_sql_copy_text(const qdq_sql *st, int column, char **out, qdq_error *err)
@@ -110,8 +115,7 @@ qdq_status qdq_sql_copy_text(const qdq_sql *st, int column, char **out, qdq_erro
     if (text == NULL)
         return QDQ_OK;
     *out = malloc(strlen(text) + 1);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     memcpy(*out, text, strlen(text) + 1);
     return QDQ_OK;
 }

@@ -18,22 +18,44 @@ double qdq_sql_now(void); /* s */
 /* The error of what SQLite answered. `what` the store was doing, for the message. */
 qdq_status qdq_sql_fail(const qdq_tune_store *s, int rc, const char *what, qdq_error *err);
 
-/* Statements that give no rows. */
+/* Statements without parameters that give no rows. */
 qdq_status qdq_sql_execute(qdq_tune_store *s, const char *sql, const char *what, qdq_error *err);
 
 typedef struct qdq_sql {
     qdq_tune_store *store;
     sqlite3_stmt *at;
     const char *what;
-    int bound, rc;
+    int rc;
 } qdq_sql;
 
-/* Parameters are bound from left to right, texts as long as the statement lives. Errors show in
+/* A parameter of a statement. */
+typedef struct qdq_sql_value {
+    enum { QDQ_SQL_NONE, QDQ_SQL_IS_INT, QDQ_SQL_IS_REAL, QDQ_SQL_IS_TEXT } kind;
+    int64_t integer;
+    double real;
+    const char *text;
+} qdq_sql_value;
+
+#define QDQ_SQL_INT(x)                                                                             \
+    {                                                                                              \
+        .kind = QDQ_SQL_IS_INT, .integer = (x)                                                     \
+    }
+#define QDQ_SQL_REAL(x)                                                                            \
+    {                                                                                              \
+        .kind = QDQ_SQL_IS_REAL, .real = (x)                                                       \
+    }
+#define QDQ_SQL_TEXT(x)                                                                            \
+    {                                                                                              \
+        .kind = QDQ_SQL_IS_TEXT, .text = (x)                                                       \
+    }
+
+/* Parameters from left to right. */
+#define QDQ_SQL_WITH(...) ((const qdq_sql_value[]){__VA_ARGS__, {.kind = QDQ_SQL_NONE}})
+
+/* `with`: its parameters, or NULL; texts live as long as the statement. Errors show in
  * qdq_sql_step(). */
-qdq_sql qdq_sql_prepare(qdq_tune_store *s, const char *sql, const char *what);
-void qdq_sql_bind_int(qdq_sql *st, int64_t x);
-void qdq_sql_bind_real(qdq_sql *st, double x);
-void qdq_sql_bind_text(qdq_sql *st, const char *x);
+qdq_sql qdq_sql_prepare(qdq_tune_store *s, const char *what, const char *sql,
+                        const qdq_sql_value *with);
 
 /* The next row, if there is one; its columns are st->at's. */
 qdq_status qdq_sql_step(qdq_sql *st, bool *row, qdq_error *err);
@@ -41,7 +63,12 @@ qdq_status qdq_sql_step(qdq_sql *st, bool *row, qdq_error *err);
 qdq_status qdq_sql_copy_text(const qdq_sql *st, int column, char **out, qdq_error *err);
 void qdq_sql_end(qdq_sql *st);
 
-/* Step and end, for a statement that gives no rows. */
-qdq_status qdq_sql_run(qdq_sql *st, qdq_error *err);
+/* A whole statement that gives no rows. */
+qdq_status qdq_sql_run(qdq_tune_store *s, const char *what, const char *sql,
+                       const qdq_sql_value *with, qdq_error *err);
+
+/* The first column of its first row; 0: there is none. */
+qdq_status qdq_sql_get_int(qdq_tune_store *s, const char *what, const char *sql,
+                           const qdq_sql_value *with, int64_t *out, qdq_error *err);
 
 #endif /* QDQ_STORE_SQL_H */

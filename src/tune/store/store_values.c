@@ -5,17 +5,15 @@
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-static qdq_status get(qdq_tune_store *s, int64_t context, int64_t since, const char *key,
-                      char **value, qdq_error *err)
+static qdq_status get_value(qdq_tune_store *s, int64_t context, int64_t since, const char *key,
+                            char **value, qdq_error *err)
 {
     qdq_sql st = qdq_sql_prepare(
-        s, "SELECT value FROM value WHERE context = ? AND since = ? AND key = ?", "value");
+        s, "value", "SELECT value FROM value WHERE context = ? AND since = ? AND key = ?",
+        QDQ_SQL_WITH(QDQ_SQL_INT(context), QDQ_SQL_INT(since), QDQ_SQL_TEXT(key)));
     bool row = false;
 
     *value = NULL;
-    qdq_sql_bind_int(&st, context);
-    qdq_sql_bind_int(&st, since);
-    qdq_sql_bind_text(&st, key);
     qdq_status status = qdq_sql_step(&st, &row, err);
     if (status == QDQ_OK && row)
         status = qdq_sql_copy_text(&st, 0, value, err);
@@ -23,42 +21,38 @@ static qdq_status get(qdq_tune_store *s, int64_t context, int64_t since, const c
     return status;
 }
 
-static qdq_status put(qdq_tune_store *s, int64_t context, int64_t since, const char *key,
-                      const char *value, qdq_error *err)
+static qdq_status put_value(qdq_tune_store *s, int64_t context, int64_t since, const char *key,
+                            const char *value, qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(
-        s, "INSERT OR REPLACE INTO value (context, since, key, value) VALUES (?, ?, ?, ?)",
-        "value");
-
-    qdq_sql_bind_int(&st, context);
-    qdq_sql_bind_int(&st, since);
-    qdq_sql_bind_text(&st, key);
-    qdq_sql_bind_text(&st, value);
-    return qdq_sql_run(&st, err);
+    return qdq_sql_run(
+        s, "value", "INSERT OR REPLACE INTO value (context, since, key, value) VALUES (?, ?, ?, ?)",
+        QDQ_SQL_WITH(QDQ_SQL_INT(context), QDQ_SQL_INT(since), QDQ_SQL_TEXT(key),
+                     QDQ_SQL_TEXT(value)),
+        err);
 }
 
 qdq_status qdq_tune_store_value_get(qdq_tune_store *s, const qdq_tune_store_run *r, const char *key,
                                     char **value, qdq_error *err)
 {
-    return get(s, r->context, r->since, key, value, err);
+    return get_value(s, r->context, r->since, key, value, err);
 }
 
 qdq_status qdq_tune_store_value_put(qdq_tune_store *s, const qdq_tune_store_run *r, const char *key,
                                     const char *value, qdq_error *err)
 {
-    return put(s, r->context, r->since, key, value, err);
+    return put_value(s, r->context, r->since, key, value, err);
 }
 
 qdq_status qdq_tune_store_content_get(qdq_tune_store *s, const qdq_tune_store_run *r,
                                       const char *key, char **value, qdq_error *err)
 {
-    return get(s, r->content, r->content_since, key, value, err);
+    return get_value(s, r->content, r->content_since, key, value, err);
 }
 
 qdq_status qdq_tune_store_content_put(qdq_tune_store *s, const qdq_tune_store_run *r,
                                       const char *key, const char *value, qdq_error *err)
 {
-    return put(s, r->content, r->content_since, key, value, err);
+    return put_value(s, r->content, r->content_since, key, value, err);
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -66,24 +60,20 @@ qdq_status qdq_tune_store_content_put(qdq_tune_store *s, const qdq_tune_store_ru
 qdq_status qdq_tune_store_event(qdq_tune_store *s, const qdq_tune_store_run *r, const char *kind,
                                 const char *json, qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(s, "INSERT INTO event (run, time, kind, json) VALUES (?, ?, ?, ?)",
-                                 "event");
-
-    qdq_sql_bind_int(&st, r->id);
-    qdq_sql_bind_real(&st, qdq_sql_now());
-    qdq_sql_bind_text(&st, kind);
-    qdq_sql_bind_text(&st, json);
-    return qdq_sql_run(&st, err);
+    return qdq_sql_run(s, "event", "INSERT INTO event (run, time, kind, json) VALUES (?, ?, ?, ?)",
+                       QDQ_SQL_WITH(QDQ_SQL_INT(r->id), QDQ_SQL_REAL(qdq_sql_now()),
+                                    QDQ_SQL_TEXT(kind), QDQ_SQL_TEXT(json)),
+                       err);
 }
 
 qdq_status qdq_tune_store_events(qdq_tune_store *s, int64_t run_id, qdq_tune_store_event_fn fn,
                                  void *ctx, qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(s, "SELECT time, kind, json FROM event WHERE run = ? ORDER BY id",
-                                 "events");
+    qdq_sql st =
+        qdq_sql_prepare(s, "events", "SELECT time, kind, json FROM event WHERE run = ? ORDER BY id",
+                        QDQ_SQL_WITH(QDQ_SQL_INT(run_id)));
     bool row = false;
 
-    qdq_sql_bind_int(&st, run_id);
     qdq_status status = qdq_sql_step(&st, &row, err);
     while (status == QDQ_OK && row) {
         status =

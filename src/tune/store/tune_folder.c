@@ -1,5 +1,6 @@
-/* tune_folder.c - see the header. The note is locked as long as the run lives: the system lets go
- * of it whatever the process dies of, so that no one has to guess from numbers of processes. */
+/* tune_folder.c - the lock, the note and the files of a run's folder. The note is locked as long as
+ * the run lives: the system lets go of it whatever the process dies of, so that no one has to guess
+ * from numbers of processes. */
 #include "tune/store/tune_folder.h"
 
 #include <errno.h>
@@ -52,7 +53,7 @@ struct qdq_tune_folder {
 /* --- the lock --------------------------------------------------------------------------------- */
 
 /* Of the open file, not of the process: two runs in one process are two. */
-static int lock(int fd)
+static int lock_note(int fd)
 {
     struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
@@ -80,8 +81,7 @@ static qdq_status read_note(int fd, const char *dir, json_t **out, qdq_error *er
     if (!S_ISREG(st.st_mode) || st.st_size > NOTE_MAX)
         return qdq_fail(err, QDQ_E_FORMAT, "%s/" NOTE ": found no note of qdq autotune", dir);
     text = malloc((size_t)st.st_size + 1);
-    if (text == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(text != NULL, err);
     ssize_t n = pread(fd, text, (size_t)st.st_size, 0);
     qdq_status status = n < 0 ? qdq_fail_errno(err, QDQ_E_IO, errno, "%s/" NOTE, dir)
                               : qdq_json_parse(text, (size_t)n, dir, out, err);
@@ -151,7 +151,7 @@ static qdq_status make_folder(const char *path, qdq_error *err)
 }
 
 /* Whoever has the lock; 0: unknown. */
-static int64_t holder(const qdq_tune_folder *f)
+static int64_t find_holder(const qdq_tune_folder *f)
 {
     json_t *note = NULL;
     int64_t process = 0;
@@ -169,17 +169,17 @@ static bool is_on_its_way_out(int64_t process)
     return process > 0 && kill((pid_t)process, 0) != 0 && errno == ESRCH;
 }
 
-static qdq_status take(qdq_tune_folder *f, const char *path, qdq_error *err)
+static qdq_status take_folder(qdq_tune_folder *f, const char *path, qdq_error *err)
 {
     f->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (f->fd < 0)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot write into this folder", f->dir);
-    int reason = lock(f->fd);
+    int reason = lock_note(f->fd);
     for (int i = 0; i < GRACE_MS && (reason == EAGAIN || reason == EACCES); i++) {
-        if (!is_on_its_way_out(holder(f)))
+        if (!is_on_its_way_out(find_holder(f)))
             break;
         poll(NULL, 0, 1);
-        reason = lock(f->fd);
+        reason = lock_note(f->fd);
     }
     /* what knows no locks has no second run to fear, we hope */
     if (reason != EAGAIN && reason != EACCES)
@@ -187,7 +187,7 @@ static qdq_status take(qdq_tune_folder *f, const char *path, qdq_error *err)
     return qdq_fail(err, QDQ_E_IO,
                     "%s: another run is at work in this folder (process %lld): expected its end, "
                     "or another folder",
-                    f->dir, (long long)holder(f));
+                    f->dir, (long long)find_holder(f));
 }
 
 /* A store under the name of something else that a run writes would be overwritten while it is
@@ -220,11 +220,10 @@ static qdq_status set_up(qdq_tune_folder *f, const char *dir, bool keep_models, 
     const char *models = qdq_arena_printf(&f->arena, "%s/region_models", dir);
 
     f->dir = qdq_arena_strdup(&f->arena, dir);
-    if (note == NULL || logs == NULL || models == NULL || f->dir == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(note != NULL && logs != NULL && models != NULL && f->dir != NULL, err);
     QDQ_TRY(make_folder(dir, err));
     QDQ_TRY(check_store(dir, store, err));
-    QDQ_TRY(take(f, note, err));
+    QDQ_TRY(take_folder(f, note, err));
     qdq_tempdir_sweep(dir, WORK, outputs);
     qdq_tempdir_sweep(models, WORK, NULL);
     QDQ_TRY(begin_note(f, store, err));
@@ -240,8 +239,7 @@ qdq_status qdq_tune_folder_open(const char *dir, bool keep_models, const char *s
     qdq_tune_folder *f = calloc(1, sizeof *f);
 
     *out = NULL;
-    if (f == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(f != NULL, err);
     f->fd = -1;
     qdq_status st = set_up(f, dir, keep_models, store, err);
     if (st != QDQ_OK) {
@@ -320,7 +318,7 @@ static bool stamp_file(const char *dir, const char *name, qdq_buf *text)
 
 /* Whoever writes into a file, or puts another in its place, changes this; with the side file that a
  * model names. qdq_free(). NULL: there is none, or no memory. */
-static char *stamp(const qdq_tune_folder *f, const char *name)
+static char *stamp_output(const qdq_tune_folder *f, const char *name)
 {
     qdq_buf text = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -344,7 +342,8 @@ bool qdq_tune_folder_has(const qdq_tune_folder *f, const char *name, const char 
     json_t *file = json_object_get(json_object_get(f->note, "files"), name);
     const char *made_of = json_string_value(json_object_get(file, "of"));
     const char *then = json_string_value(json_object_get(file, "stamp"));
-    char *now = made_of != NULL && then != NULL && strcmp(made_of, of) == 0 ? stamp(f, name) : NULL;
+    char *now =
+        made_of != NULL && then != NULL && strcmp(made_of, of) == 0 ? stamp_output(f, name) : NULL;
     bool same = now != NULL && strcmp(now, then) == 0;
 
     qdq_free(now);
@@ -355,7 +354,7 @@ qdq_status qdq_tune_folder_wrote(qdq_tune_folder *f, const char *name, const cha
                                  qdq_error *err)
 {
     json_t *file = json_object();
-    char *now = stamp(f, name);
+    char *now = stamp_output(f, name);
 
     json_object_set_new(file, "of", json_string(of));
     json_object_set_new(file, "stamp", json_string(now != NULL ? now : ""));
@@ -374,13 +373,12 @@ static qdq_status copy_text(json_t *note, const char *key, char **out, qdq_error
     if (text == NULL)
         return QDQ_OK;
     *out = malloc(strlen(text) + 1);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     memcpy(*out, text, strlen(text) + 1);
     return QDQ_OK;
 }
 
-static qdq_status understand(int fd, const char *dir, qdq_tune_note *out, qdq_error *err)
+static qdq_status read_note_of(int fd, const char *dir, qdq_tune_note *out, qdq_error *err)
 {
     json_t *note;
 
@@ -402,8 +400,7 @@ qdq_status qdq_tune_note_read(const char *dir, qdq_tune_note *out, qdq_error *er
     char *path = malloc(room);
 
     *out = (qdq_tune_note){0};
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL, err);
     snprintf(path, room, "%s/" NOTE, dir);
     /* whatever it is, it is not waited for */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -412,7 +409,7 @@ qdq_status qdq_tune_note_read(const char *dir, qdq_tune_note *out, qdq_error *er
         return errno == ENOENT || errno == ENOTDIR
                    ? QDQ_OK
                    : qdq_fail_errno(err, QDQ_E_IO, errno, "%s/" NOTE, dir);
-    qdq_status st = understand(fd, dir, out, err);
+    qdq_status st = read_note_of(fd, dir, out, err);
     close(fd);
     if (st != QDQ_OK)
         qdq_tune_note_free(out);

@@ -112,7 +112,8 @@ static qdq_status describe_store(const char *path, const qdq_tune_note *note, js
 
 /* --- a folder --------------------------------------------------------------------------------- */
 
-static qdq_status describe(const char *dir, const qdq_tune_note *note, json_t **out, qdq_error *err)
+static qdq_status describe_folder(const char *dir, const qdq_tune_note *note, json_t **out,
+                                  qdq_error *err)
 {
     const progress none = {.phase = "calibrating"};
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -140,7 +141,7 @@ qdq_status qdq_tune_status(const char *dir, char **text, qdq_error *err)
 
     *text = NULL;
     QDQ_TRY(qdq_tune_note_read(dir, &note, err));
-    qdq_status st = describe(dir, &note, &j, err);
+    qdq_status st = describe_folder(dir, &note, &j, err);
     if (st == QDQ_OK)
         st = qdq_json_dump(j, text, err);
     json_decref(j);

@@ -87,7 +87,8 @@ static qdq_status begin(qdq_tune_state *t, taking *k, unsigned nth, qdq_error *e
     count(t, k->a);
     count(t, k->b);
     k->b->tried = true;
-    return qdq_tune_store_trial_get(t->tools.store, &t->tools.run, k->a->name, k->b->name, nth,
+    return qdq_tune_store_trial_get(t->tools.store, &t->tools.run,
+                                    &(qdq_tune_store_models){k->a->name, k->b->name, nth},
                                     &k->trial, err);
 }
 
@@ -100,8 +101,7 @@ static qdq_status conclude(taking *k, qdq_status st, const qdq_test_result *r, b
         return QDQ_OK;
     }
     QDQ_TRY(st);
-    return qdq_tune_store_trial_verdict(k->t->tools.store, &k->trial, qdq_verdict_name(r->verdict),
-                                        r->gain, r->ci_low, r->ci_high, err);
+    return qdq_tune_store_trial_verdict(k->t->tools.store, &k->trial, r, err);
 }
 
 qdq_status qdq_tune_compare(qdq_tune_state *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
