@@ -42,15 +42,11 @@ static qdq_status find(void *ctx, qdq_error *err)
     const finding *f = ctx;
     qdq_regions *r;
     qdq_patterns *p;
-    qdq_arena arena = QDQ_ARENA_INIT;
     qdq_status st = qdq_regions_find(f->m, &f->opts, &r, err);
 
     if (st != QDQ_OK)
         return st;
     st = qdq_patterns_find(r, &p, err);
-    if (st == QDQ_OK && qdq_region_signature(r, r->all.at[0], &arena) == NULL)
-        st = qdq_nomem(err);
-    qdq_arena_free(&arena);
     qdq_patterns_free(p);
     qdq_regions_free(r);
     return st;

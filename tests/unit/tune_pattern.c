@@ -140,6 +140,7 @@ static void assert_signature(qdq_model *m, const char *const parts[][4], size_t 
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_region at[3] = {{0}};
     qdq_regions all = {.model = m};
+    qdq_patterns *p;
 
     all.of = qdq_arena_array(&arena, m->graph->next_node_id + 1, sizeof(qdq_region *));
     all.place = qdq_arena_array(&arena, m->graph->next_node_id + 1, sizeof *all.place);
@@ -161,9 +162,9 @@ static void assert_signature(qdq_model *m, const char *const parts[][4], size_t 
             at[0].n_total += at[i].n_total;
         }
     }
-    const char *text = qdq_region_signature(&all, &at[0], &arena);
-    assert_non_null(text);
-    assert_string_equal(text, want);
+    assert_ok(qdq_patterns_find(&all, &p, &err));
+    assert_string_equal(p->pattern[at[0].pattern].signature, want);
+    qdq_patterns_free(p);
     qdq_arena_free(&arena);
 }
 

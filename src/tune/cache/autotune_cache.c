@@ -1,4 +1,4 @@
-/* autotune_cache.c - see the header: the writer. */
+/* autotune_cache.c - the writer of autotune_cache.json. */
 #include "tune/cache/autotune_cache.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* fusion_patterns.c - see the header. */
+/* fusion_patterns.c - equal fusion groups as patterns. */
 #include "tune/group/fusion_patterns.h"
 
 #include <stdio.h>
@@ -32,8 +32,7 @@ static qdq_status make_pattern(const qdq_fusion_key *k, qdq_arena *arena, qdq_pa
                          .n_nodes = k->n_nodes,
                          .instance = qdq_arena_array(arena, k->n_instances, sizeof *out->instance),
                          .n_instances = k->n_instances};
-    if (out->signature == NULL || out->instance == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(out->signature != NULL && out->instance != NULL, err);
     snprintf(out->hash, sizeof out->hash, "%.32s", k->hash);
     for (size_t half = 0; half < 2; half++) {
         char digits[17];
@@ -52,8 +51,7 @@ qdq_status qdq_fusion_patterns_make(const qdq_fusion_keys *k, qdq_patterns **out
     qdq_status st = QDQ_OK;
 
     *out = NULL;
-    if (p == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(p != NULL, err);
     p->pattern = qdq_arena_array(&p->arena, (size_t)k->n + 1, sizeof *p->pattern);
     if (p->pattern == NULL)
         st = qdq_nomem(err);

@@ -34,8 +34,7 @@ qdq_status qdq_fb_finish(qdq_fb *b, qdq_error *err)
     f->at = qdq_arena_array(&f->arena, (size_t)f->n + 1, sizeof *f->at);
     f->of = qdq_arena_array(&f->arena, (size_t)f->g.g->next_node_id + 1, sizeof *f->of);
     const qdq_node **node = qdq_arena_array(&f->arena, (size_t)f->g.n + 1, sizeof *node);
-    if (f->at == NULL || f->of == NULL || node == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(f->at != NULL && f->of != NULL && node != NULL, err);
     for (uint32_t i = 0; i <= f->g.g->next_node_id; i++)
         f->of[i] = QDQ_NO_FUSION;
     for (uint32_t k = 0; k < f->n; k++) {
@@ -59,7 +58,7 @@ qdq_status qdq_fb_finish(qdq_fb *b, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status find(qdq_fb *b, const qdq_group *layer, size_t n, qdq_error *err)
+static qdq_status find_groups(qdq_fb *b, const qdq_group *layer, size_t n, qdq_error *err)
 {
     QDQ_TRY(qdq_fb_read_layers(b, layer, n, err));
     QDQ_TRY(qdq_fb_join_layers(b, err));
@@ -71,20 +70,19 @@ static qdq_status find(qdq_fb *b, const qdq_group *layer, size_t n, qdq_error *e
     return qdq_fb_set_times(b, err);
 }
 
-static qdq_status start(qdq_fb *b, const qdq_model *m, const qdq_fusion_opts *opts,
-                        qdq_fusions **out, qdq_error *err)
+static qdq_status start_groups(qdq_fb *b, const qdq_model *m, const qdq_fusion_opts *opts,
+                               qdq_fusions **out, qdq_error *err)
 {
     static const qdq_fusion_opts plain = QDQ_FUSION_OPTS_INIT;
 
     *out = calloc(1, sizeof **out);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     (*out)->matched = (*out)->covered = NAN;
     (*out)->us = (*out)->unknown_us = (*out)->converted_us = NAN;
     return qdq_fb_open(b, *out, m, opts != NULL ? opts : &plain, err);
 }
 
-static qdq_status end(qdq_fb *b, qdq_fusions **out, qdq_status st)
+static qdq_status end_groups(qdq_fb *b, qdq_fusions **out, qdq_status st)
 {
     qdq_arena_free(&b->scratch);
     if (st != QDQ_OK) {
@@ -98,11 +96,11 @@ qdq_status qdq_fusions_find(const qdq_model *m, const qdq_group *layer, size_t n
                             const qdq_fusion_opts *opts, qdq_fusions **out, qdq_error *err)
 {
     qdq_fb b = {0};
-    qdq_status st = start(&b, m, opts, out, err);
+    qdq_status st = start_groups(&b, m, opts, out, err);
 
     if (st == QDQ_OK)
-        st = find(&b, layer, n, err);
-    return end(&b, out, st);
+        st = find_groups(&b, layer, n, err);
+    return end_groups(&b, out, st);
 }
 
 void qdq_fusions_free(qdq_fusions *f)
@@ -177,7 +175,8 @@ static void inherit(const qdq_fb *b, qdq_fusion *to, const qdq_fusions *a, const
     }
 }
 
-static qdq_status refine(qdq_fb *b, const qdq_fusions *x, const qdq_fusions *y, qdq_error *err)
+static qdq_status refine_groups(qdq_fb *b, const qdq_fusions *x, const qdq_fusions *y,
+                                qdq_error *err)
 {
     qdq_fusions *f = b->f;
 
@@ -188,9 +187,9 @@ static qdq_status refine(qdq_fb *b, const qdq_fusions *x, const qdq_fusions *y, 
     QDQ_TRY(qdq_fb_finish(b, err));
     for (uint32_t i = 0; i < f->n; i++) {
         inherit(b, &f->at[i], x, y);
-        if (!qdq_fusion_keep_texts(&f->at[i], &f->arena, f->at[i].layer, f->at[i].in_type,
-                                   f->at[i].out_type))
-            return qdq_nomem(err);
+        QDQ_NEED(qdq_fusion_keep_texts(&f->at[i], &f->arena, f->at[i].layer, f->at[i].in_type,
+                                       f->at[i].out_type),
+                 err);
     }
     f->matched = x->matched;
     f->covered = x->covered;
@@ -204,9 +203,9 @@ qdq_status qdq_fusions_refine(const qdq_fusions *a, const qdq_fusions *b,
                               const qdq_fusion_opts *opts, qdq_fusions **out, qdq_error *err)
 {
     qdq_fb fb = {0};
-    qdq_status st = start(&fb, a->g.g->model, opts, out, err);
+    qdq_status st = start_groups(&fb, a->g.g->model, opts, out, err);
 
     if (st == QDQ_OK)
-        st = refine(&fb, a, b, err);
-    return end(&fb, out, st);
+        st = refine_groups(&fb, a, b, err);
+    return end_groups(&fb, out, st);
 }

@@ -36,9 +36,8 @@ typedef struct qdq_fusions {
     qdq_fusion *at; /* in the order of their first nodes: the same layers give the same numbers */
     uint32_t n;
     uint32_t *of; /* by node id: which; QDQ_NO_FUSION: constant or shape arithmetic */
-    double
-        /* share of the computing layers whose nodes are in this graph; NAN: there are no layers */
-        matched;
+    /* share of the computing layers whose nodes are in this graph; NAN: there are no layers */
+    double matched;
     /* share of the operators that can be quantized of which a layer is known; the same */
     double covered;
     double unknown_us;   /* of layers without nodes, conversions left out; NAN: no times */

@@ -33,9 +33,9 @@ qdq_status qdq_fb_open(qdq_fb *b, qdq_fusions *f, const qdq_model *m, const qdq_
     b->cut = qdq_arena_array(&b->scratch, n, sizeof *b->cut);
     b->named = qdq_arena_array(&b->scratch, n, sizeof *b->named);
     b->seen = qdq_arena_array(&b->scratch, n, sizeof *b->seen);
-    if (b->group == NULL || b->linear == NULL || b->cut == NULL || b->named == NULL ||
-        b->seen == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(b->group != NULL && b->linear != NULL && b->cut != NULL && b->named != NULL &&
+                 b->seen != NULL,
+             err);
     for (uint32_t i = 0; i < f->g.n; i++) {
         b->group[i] = QDQ_NO_FUSION;
         b->linear[i] = can_be_quantized(f->g.node[i], opts);
@@ -47,8 +47,7 @@ qdq_status qdq_fb_number(qdq_fb *b, qdq_error *err)
 {
     uint32_t *number = qdq_arena_array(&b->scratch, (size_t)b->n_groups + 1, sizeof *number), n = 0;
 
-    if (number == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(number != NULL, err);
     for (uint32_t i = 0; i < b->g->n; i++) {
         if (b->group[i] == QDQ_NO_FUSION)
             continue;
@@ -67,8 +66,7 @@ qdq_status qdq_fb_members(qdq_fb *b, qdq_fusion_members *out, qdq_error *err)
     out->n = b->n_groups;
     out->first = qdq_arena_array(&b->scratch, (size_t)out->n + 2, sizeof *out->first);
     out->member = qdq_arena_array(&b->scratch, (size_t)b->g->n + 1, sizeof *out->member);
-    if (next == NULL || out->first == NULL || out->member == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(next != NULL && out->first != NULL && out->member != NULL, err);
     for (uint32_t i = 0; i < b->g->n; i++)
         if (b->group[i] != QDQ_NO_FUSION)
             out->first[b->group[i] + 1]++;

@@ -28,8 +28,7 @@ static qdq_status walk_out(hull *h, const uint32_t *member, uint32_t n, uint32_t
     *back = false;
     h->walk.n = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (!QDQ_PUSH(&h->b->scratch, &h->walk, member[i]))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(&h->b->scratch, &h->walk, member[i]), err);
     for (size_t i = 0; i < h->walk.n; i++) {
         uint32_t p = h->walk.at[i];
         for (uint32_t e = g->first_reader[p]; e < g->first_reader[p + 1]; e++) {
@@ -41,8 +40,7 @@ static qdq_status walk_out(hull *h, const uint32_t *member, uint32_t n, uint32_t
             if (r > last || h->outside[r] == stamp)
                 continue;
             h->outside[r] = stamp;
-            if (!QDQ_PUSH(&h->b->scratch, &h->walk, r))
-                return qdq_nomem(err);
+            QDQ_NEED(QDQ_PUSH(&h->b->scratch, &h->walk, r), err);
         }
     }
     return QDQ_OK;
@@ -62,8 +60,7 @@ static qdq_status find_between(hull *h, const uint32_t *member, uint32_t n, qdq_
             if (h->outside[s] != stamp)
                 continue;
             h->outside[s] = found;
-            if (!QDQ_PUSH(&h->b->scratch, &h->between, s))
-                return qdq_nomem(err);
+            QDQ_NEED(QDQ_PUSH(&h->b->scratch, &h->between, s), err);
         }
     }
     return QDQ_OK;
@@ -93,7 +90,7 @@ static int by_place(const void *a, const void *b)
 
 /* A way never leads to a lower level, and one that leaves and comes back to a higher one: each
  * level is convex. */
-static void split(hull *h, const uint32_t *member, uint32_t n, uint32_t group)
+static void split_group(hull *h, const uint32_t *member, uint32_t n, uint32_t group)
 {
     const qdq_region_graph *g = h->b->g;
     const uint32_t stamp = h->b->n_seen, first_new = h->b->n_groups;
@@ -120,7 +117,8 @@ static void split(hull *h, const uint32_t *member, uint32_t n, uint32_t group)
     }
 }
 
-static qdq_status treat(hull *h, const uint32_t *member, uint32_t n, bool may_take, qdq_error *err)
+static qdq_status make_group_convex(hull *h, const uint32_t *member, uint32_t n, bool may_take,
+                                    qdq_error *err)
 {
     const uint32_t group = h->b->group[member[0]];
     bool back;
@@ -130,7 +128,7 @@ static qdq_status treat(hull *h, const uint32_t *member, uint32_t n, bool may_ta
         return QDQ_OK;
     QDQ_TRY(find_between(h, member, n, err));
     if (!may_take || !is_little(h)) {
-        split(h, member, n, group);
+        split_group(h, member, n, group);
         return QDQ_OK;
     }
     for (size_t i = 0; i < h->between.n; i++)
@@ -149,7 +147,7 @@ static uint32_t still_members(const qdq_fb *b, uint32_t *member, uint32_t n, uin
     return left;
 }
 
-static qdq_status pass(hull *h, bool may_take, qdq_error *err)
+static qdq_status make_all_convex(hull *h, bool may_take, qdq_error *err)
 {
     qdq_fb *b = h->b;
     qdq_fusion_members all;
@@ -158,15 +156,14 @@ static qdq_status pass(hull *h, bool may_take, qdq_error *err)
     QDQ_TRY(qdq_fb_members(b, &all, err));
     h->in_kernel =
         qdq_arena_array(&b->scratch, (size_t)b->n_groups + b->g->n + 1, sizeof *h->in_kernel);
-    if (h->in_kernel == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(h->in_kernel != NULL, err);
     for (uint32_t i = 0; i < b->g->n; i++)
         h->in_kernel[b->group[i]] |= b->linear[i];
     for (uint32_t k = 0; k < all.n; k++) {
         uint32_t *member = all.member + all.first[k];
         uint32_t n = still_members(b, member, all.first[k + 1] - all.first[k], k);
         if (n > 1)
-            QDQ_TRY(treat(h, member, n, may_take, err));
+            QDQ_TRY(make_group_convex(h, member, n, may_take, err));
     }
     return QDQ_OK;
 }
@@ -179,8 +176,7 @@ qdq_status qdq_fb_make_convex(qdq_fb *b, qdq_error *err)
 
     h.outside = qdq_arena_array(&b->scratch, (size_t)b->g->n + 1, sizeof *h.outside);
     h.level = qdq_arena_array(&b->scratch, (size_t)b->g->n + 1, sizeof *h.level);
-    if (h.outside == NULL || h.level == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(pass(&h, true, err));
-    return pass(&h, false, err);
+    QDQ_NEED(h.outside != NULL && h.level != NULL, err);
+    QDQ_TRY(make_all_convex(&h, true, err));
+    return make_all_convex(&h, false, err);
 }

@@ -63,7 +63,7 @@ static void draw_group(drawing *d, const qdq_fusion_info *f, size_t i)
     qdq_buf_puts(d->out, "  }\n");
 }
 
-static void draw(drawing *d, const qdq_fusion_list *l)
+static void draw_graph(drawing *d, const qdq_fusion_list *l)
 {
     qdq_buf_puts(d->out, "digraph \"");
     qdq_dot_escape(d->out, d->graph->name);
@@ -95,7 +95,7 @@ qdq_status qdq_fusions_dot(const qdq_model *m, const qdq_fusion_list *l, char **
     if (d.drawn == NULL || !qdq_graph_map_labels(m->graph, &d.arena, &d.labels)) {
         st = qdq_nomem(err);
     } else {
-        draw(&d, l);
+        draw_graph(&d, l);
         *text = qdq_buf_take(&b);
         if (*text == NULL)
             st = qdq_nomem(err);

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/fail.h"
+#include "base/union_find.h"
 #include "tune/group/fusions_build.h"
 
 enum { MOST = 64 }; /* operators that can be quantized, in one decision */
@@ -57,8 +58,7 @@ static qdq_status read_layer(qdq_fb *b, const qdq_map *labels, qdq_fusion_layer 
                              qdq_error *err)
 {
     l->place = qdq_arena_array(&b->scratch, l->from->n_nodes + 1, sizeof *l->place);
-    if (l->place == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(l->place != NULL, err);
     b->n_seen++;
     for (size_t k = 0; k < l->from->n_nodes; k++) {
         uint32_t p = place_of(b, labels, l->from->node[k], known);
@@ -119,8 +119,7 @@ qdq_status qdq_fb_read_layers(qdq_fb *b, const qdq_group *layer, size_t n, qdq_e
     qdq_map labels = QDQ_MAP_INIT;
 
     b->layer = qdq_arena_array(&b->scratch, n + 1, sizeof *b->layer);
-    if (b->layer == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(b->layer != NULL, err);
     for (b->n_layers = 0; b->n_layers < n; b->n_layers++)
         b->layer[b->n_layers].from = &layer[b->n_layers];
     qdq_status st = map_labels(b, &labels, err);
@@ -132,15 +131,6 @@ qdq_status qdq_fb_read_layers(qdq_fb *b, const qdq_group *layer, size_t n, qdq_e
 
 /* --- what hangs together ---------------------------------------------------------------------- */
 
-static uint32_t root_of(uint32_t *parent, uint32_t i)
-{
-    while (parent[i] != i) {
-        parent[i] = parent[parent[i]];
-        i = parent[i];
-    }
-    return i;
-}
-
 /* A node that two layers name is computed by both, and both are decided together. Q and DQ join
  * nothing: the layer before may carry their names although it does not compute them. */
 qdq_status qdq_fb_join_layers(qdq_fb *b, qdq_error *err)
@@ -149,8 +139,7 @@ qdq_status qdq_fb_join_layers(qdq_fb *b, qdq_error *err)
     uint32_t *parent = qdq_arena_array(&b->scratch, n, sizeof *parent);
     uint32_t *layers_of = qdq_arena_array(&b->scratch, n, sizeof *layers_of);
 
-    if (parent == NULL || layers_of == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(parent != NULL && layers_of != NULL, err);
     for (uint32_t i = 0; i < b->g->n; i++)
         parent[i] = i;
     for (size_t i = 0; i < b->n_layers; i++)
@@ -169,12 +158,12 @@ qdq_status qdq_fb_join_layers(qdq_fb *b, qdq_error *err)
             if (first == QDQ_NO_PLACE)
                 first = p;
             else
-                parent[root_of(parent, p)] = root_of(parent, first);
+                qdq_part_join(parent, p, first);
         }
     }
     for (uint32_t i = 0; i < b->g->n; i++)
         if (b->group[i] != QDQ_NO_FUSION)
-            b->group[i] = root_of(parent, i);
+            b->group[i] = qdq_part_of(parent, i);
     b->n_groups = b->g->n;
     return qdq_fb_number(b, err);
 }
@@ -223,7 +212,7 @@ static void count_open(sweep *s)
 
 /* A new part begins where one tensor passes, if there is something to decide before it and until
  * the next such place. */
-static void cut(sweep *s)
+static void cut_group(sweep *s)
 {
     qdq_fb *b = s->b;
     const uint32_t whole = b->group[s->member[0]];
@@ -257,8 +246,7 @@ qdq_status qdq_fb_cut_large(qdq_fb *b, qdq_error *err)
     QDQ_TRY(qdq_fb_members(b, &all, err));
     s.last = qdq_arena_array(&b->scratch, (size_t)b->g->n + 1, sizeof *s.last);
     s.waiting = qdq_arena_array(&b->scratch, (size_t)b->g->n + 1, sizeof *s.waiting);
-    if (s.last == NULL || s.waiting == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s.last != NULL && s.waiting != NULL, err);
     for (uint32_t k = 0; k < all.n; k++) {
         uint32_t linear = 0;
         s.member = all.member + all.first[k];
@@ -268,7 +256,7 @@ qdq_status qdq_fb_cut_large(qdq_fb *b, qdq_error *err)
         if (linear <= most)
             continue;
         count_open(&s);
-        cut(&s);
+        cut_group(&s);
     }
     return QDQ_OK;
 }
@@ -291,7 +279,7 @@ bool qdq_fusion_keep_texts(qdq_fusion *f, qdq_arena *arena, const char *layer, c
 
 /* A layer's time goes along with its operators that can be quantized, or where it has none with its
  * nodes. */
-static qdq_status give(qdq_fb *b, const qdq_fusion_layer *l, qdq_error *err)
+static qdq_status give_times(qdq_fb *b, const qdq_fusion_layer *l, qdq_error *err)
 {
     const bool conversion = !computes(l->from);
     uint32_t linear = 0;
@@ -327,7 +315,7 @@ qdq_status qdq_fb_set_times(qdq_fb *b, qdq_error *err)
         const qdq_fusion_layer *l = &b->layer[i];
         double us = l->from->median_us;
 
-        QDQ_TRY(give(b, l, err));
+        QDQ_TRY(give_times(b, l, err));
         f->us = qdq_fusion_add_time(f->us, us);
         if (!computes(l->from))
             f->converted_us = qdq_fusion_add_time(f->converted_us, us);

@@ -28,12 +28,11 @@ static qdq_status copy_group(const qdq_fusion *f, qdq_arena *arena, qdq_fusion_i
                              .converts_us = f->converts_us,
                              .source = f->source,
                              .cut = f->cut};
-    if (node == NULL || out->layer == NULL || out->in_type == NULL || out->out_type == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(node != NULL && out->layer != NULL && out->in_type != NULL && out->out_type != NULL,
+             err);
     for (uint32_t i = 0; i < f->n; i++) {
         node[i] = qdq_arena_strdup(arena, qdq_node_label(f->node[i], arena));
-        if (node[i] == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(node[i] != NULL, err);
     }
     return QDQ_OK;
 }
@@ -44,14 +43,12 @@ static qdq_status copy_all(held_list *h, const qdq_fusions *f, const qdq_fusion_
     qdq_fusion_list *l = &h->list;
     qdq_fusion_info *at = qdq_arena_array(&h->arena, (size_t)f->n + 1, sizeof *at);
 
-    if (at == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(at != NULL, err);
     for (uint32_t i = 0; i < f->n; i++) {
         QDQ_TRY(copy_group(&f->at[i], &h->arena, &at[i], err));
         at[i].alike = k->of[i];
         at[i].key = qdq_arena_strdup(&h->arena, k->at[k->of[i]].hash);
-        if (at[i].key == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(at[i].key != NULL, err);
     }
     *l = (qdq_fusion_list){.at = at,
                            .n = f->n,
@@ -65,8 +62,8 @@ static qdq_status copy_all(held_list *h, const qdq_fusions *f, const qdq_fusion_
 }
 
 /* Of a model with types. */
-static qdq_status list(const qdq_model *m, const qdq_group *layer, size_t n,
-                       const qdq_fusion_opts *opts, held_list *h, qdq_error *err)
+static qdq_status list_groups(const qdq_model *m, const qdq_group *layer, size_t n,
+                              const qdq_fusion_opts *opts, held_list *h, qdq_error *err)
 {
     qdq_fusion_keys *k = NULL;
     qdq_fusions *f;
@@ -89,13 +86,12 @@ qdq_status qdq_fusions_list(const qdq_model *m, const qdq_group *layer, size_t n
     *out = NULL;
     QDQ_TRY(qdq_opts_read("qdq_fusion_opts", &own, sizeof own, opts, err));
     held_list *h = calloc(1, sizeof *h);
-    if (h == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(h != NULL, err);
     qdq_status st = qdq_model_clone(m, &typed, err);
     if (st == QDQ_OK)
         st = qdq_model_infer(typed, NULL, err);
     if (st == QDQ_OK)
-        st = list(typed, layer, n, &own, h, err);
+        st = list_groups(typed, layer, n, &own, h, err);
     qdq_model_free(typed);
     if (st == QDQ_OK)
         *out = &h->list;

@@ -90,8 +90,7 @@ qdq_status qdq_fb_by_structure(qdq_fb *b, qdq_error *err)
     bool *has_kernel =
         qdq_arena_array(&b->scratch, (size_t)b->n_groups + b->g->n + 1, sizeof *has_kernel);
 
-    if (has_kernel == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(has_kernel != NULL, err);
     for (uint32_t p = 0; p < b->g->n; p++) {
         if (b->group[p] != QDQ_NO_FUSION)
             continue;

@@ -1,4 +1,4 @@
-/* graph_file.c - see the header. */
+/* graph_file.c - layers and log of an engine as files of a run. */
 #include "tune/group/graph_file.h"
 
 #include <errno.h>
@@ -20,18 +20,20 @@ static const char *path_of(const qdq_graph_file *f, const char *what, qdq_arena 
     return qdq_arena_printf(arena, "%s/%s.%s.%s", f->dir, f->name, f->precision, what);
 }
 
-/* Copies DIR/KEY.from of the record, if it is there. */
-static qdq_status copy(const qdq_graph_file *f, const char *key, const char *from, const char *what,
-                       bool *copied, qdq_arena *arena, qdq_error *err)
+static const char *record_of(const qdq_graph_file *f, const char *key, const char *what,
+                             qdq_arena *arena)
 {
-    const char *to = path_of(f, what, arena),
-               *path = qdq_arena_printf(arena, "%s/%s.%s", f->record, key, from);
+    return qdq_arena_printf(arena, "%s/%s.%s", f->record, key, what);
+}
+
+/* Copies a file of the record, DIR/KEY.from, if it is there. */
+static qdq_status copy_record(const char *path, const char *to, bool *copied, qdq_error *err)
+{
     char *text;
     size_t size;
 
     *copied = false;
-    if (to == NULL || path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(to != NULL && path != NULL, err);
     if (access(path, R_OK) != 0)
         return QDQ_OK;
     QDQ_TRY(qdq_read_file(path, MAX_FILE, &text, &size, err));
@@ -65,13 +67,13 @@ static qdq_status write_all(const qdq_graph_file *f, const qdq_group *g, size_t 
                *key = NULL;
     bool has_graph = false, has_log = false, has_profile, is_same = false;
 
-    if (graph == NULL || log == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(graph != NULL && log != NULL, err);
     if (f->record != NULL) {
         QDQ_TRY(qdq_trt_record_key(f->model, arena, &key, err));
-        QDQ_TRY(copy(f, key, "layers.json", "graph.json", &has_graph, arena, err));
-        QDQ_TRY(copy(f, key, "profile.json", "profile.json", &has_profile, arena, err));
-        QDQ_TRY(copy(f, key, "log", "build.log", &has_log, arena, err));
+        QDQ_TRY(copy_record(record_of(f, key, "layers.json", arena), graph, &has_graph, err));
+        QDQ_TRY(copy_record(record_of(f, key, "profile.json", arena),
+                            path_of(f, "profile.json", arena), &has_profile, err));
+        QDQ_TRY(copy_record(record_of(f, key, "log", arena), log, &has_log, err));
     }
     if (f->log == NULL && f->fingerprint != NULL && access(graph, R_OK) == 0 &&
         access(log, R_OK) == 0)
@@ -93,7 +95,7 @@ qdq_status qdq_graph_file_write(const qdq_graph_file *f, const qdq_group *g, siz
     return st;
 }
 
-static qdq_status check(const qdq_graph_file *f, const char *graph, qdq_error *err)
+static qdq_status check_fingerprint(const qdq_graph_file *f, const char *graph, qdq_error *err)
 {
     bool fits = true;
 
@@ -117,7 +119,8 @@ qdq_status qdq_graph_file_read(const qdq_graph_file *f, const qdq_job *job, qdq_
 
     *out = NULL;
     *n = 0;
-    qdq_status st = graph == NULL || profile == NULL ? qdq_nomem(err) : check(f, graph, err);
+    qdq_status st =
+        graph == NULL || profile == NULL ? qdq_nomem(err) : check_fingerprint(f, graph, err);
     if (st == QDQ_OK)
         st = qdq_groups_read(f->model, graph, access(profile, R_OK) == 0 ? profile : NULL, job, out,
                              n, err);

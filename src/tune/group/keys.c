@@ -1,5 +1,5 @@
-/* keys.c - see the header. Canonical forms find what may be equal; a walk over both says whether it
- * is. */
+/* keys.c - content keys of fusion groups. Canonical forms find what may be equal; a walk over both
+ * says whether it is. */
 #include "tune/group/keys.h"
 
 #include <math.h>
@@ -95,7 +95,7 @@ typedef struct walk {
     bool *nomem;
 } walk;
 
-static bool note(walk *w, qdq_map *map, const void *key, uint64_t num, bool *agrees)
+static bool note_place(walk *w, qdq_map *map, const void *key, uint64_t num, bool *agrees)
 {
     bool is_new;
     qdq_map_value *v = qdq_map_put_int(map, (uint64_t)(uintptr_t)key, &is_new);
@@ -129,7 +129,7 @@ static bool same_operand(walk *w, const qdq_value *a, const qdq_value *b)
     const qdq_map_value *q = place_in(&w->in_b, b->producer);
     if (p != NULL || q != NULL)
         return p != NULL && q != NULL && p->num == q->num && a->out_index == b->out_index;
-    return note(w, &w->outside, a, (uint64_t)(uintptr_t)b, &agrees) && agrees;
+    return note_place(w, &w->outside, a, (uint64_t)(uintptr_t)b, &agrees) && agrees;
 }
 
 /* Is it read outside of the group, or given by the graph? */
@@ -189,8 +189,8 @@ bool qdq_fusion_same(const qdq_key_instance *a, const qdq_key_instance *b, uint3
     bool same = true, agrees;
 
     for (uint32_t k = 0; k < n_nodes && same; k++)
-        same =
-            note(&w, &w.in_a, a->node[k], k, &agrees) && note(&w, &w.in_b, b->node[k], k, &agrees);
+        same = note_place(&w, &w.in_a, a->node[k], k, &agrees) &&
+               note_place(&w, &w.in_b, b->node[k], k, &agrees);
     for (uint32_t k = 0; k < n_nodes && same; k++)
         same = same_node(&w, a, b, k);
     qdq_map_free(&w.in_a);
@@ -212,7 +212,7 @@ typedef struct keyer {
     QDQ_VEC(uint64_t) more;
 } keyer;
 
-static bool put(keyer *s, uint64_t word)
+static bool put_word(keyer *s, uint64_t word)
 {
     return QDQ_PUSH(&s->scratch, &s->more, word);
 }
@@ -231,7 +231,7 @@ static bool put_symbols(keyer *s, const qdq_value *v, qdq_map *symbols)
             return false;
         if (is_new)
             at->num = symbols->n_entry;
-        if (!put(s, at->num))
+        if (!put_word(s, at->num))
             return false;
     }
     return true;
@@ -245,7 +245,7 @@ static bool put_rest(keyer *s, const qdq_canon_form *form, qdq_map *symbols)
     s->more.n = 0;
     for (size_t k = 0; k < form->n; k++) {
         const qdq_node *n = form->node[k];
-        if (!put(s, (uint64_t)qdq_model_opset_of(m, n->domain)))
+        if (!put_word(s, (uint64_t)qdq_model_opset_of(m, n->domain)))
             return false;
         for (uint32_t i = 0; i < n->n_in; i++)
             if (!put_symbols(s, qdq_node_in(n, form->input[k][i]), symbols))
@@ -272,7 +272,7 @@ static void make_hash(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n
         snprintf(hash + 2 * i, 3, "%02x", digest[i]);
 }
 
-static qdq_status describe(keyer *s, uint32_t group, qdq_error *err)
+static qdq_status describe_group(keyer *s, uint32_t group, qdq_error *err)
 {
     const qdq_fusion *f = &s->f->at[group];
     qdq_map symbols = QDQ_MAP_INIT;
@@ -281,8 +281,7 @@ static qdq_status describe(keyer *s, uint32_t group, qdq_error *err)
     QDQ_TRY(qdq_canon_nodes(s->canon, f->node, f->n, group + 1, &s->k->arena, &form, err));
     bool ok = put_rest(s, &form, &symbols);
     qdq_map_free(&symbols);
-    if (!ok)
-        return qdq_nomem(err);
+    QDQ_NEED(ok, err);
     make_hash(form.word, form.n_words, s->more.at, s->more.n, s->hash[group]);
     s->instance[group] = (qdq_key_instance){group, form.node, form.input};
     return QDQ_OK;
@@ -295,8 +294,7 @@ static qdq_status find_key(keyer *s, qdq_map *known, uint32_t group, qdq_error *
     for (;;) {
         bool is_new, nomem = false;
         qdq_map_value *v = qdq_map_put(known, s->hash[group], &is_new);
-        if (v == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(v != NULL, err);
         if (is_new) {
             v->num = group;
             s->k->of[group] = s->k->n++;
@@ -316,20 +314,18 @@ static qdq_status find_key(keyer *s, qdq_map *known, uint32_t group, qdq_error *
     }
 }
 
-static qdq_status collect(keyer *s, qdq_error *err)
+static qdq_status collect_keys(keyer *s, qdq_error *err)
 {
     qdq_fusion_keys *k = s->k;
 
     k->at = qdq_arena_array(&k->arena, (size_t)k->n + 1, sizeof *k->at);
-    if (k->at == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(k->at != NULL, err);
     for (uint32_t i = 0; i < s->f->n; i++)
         k->at[k->of[i]].n_instances++;
     for (uint32_t i = 0; i < k->n; i++) {
         k->at[i].instance =
             qdq_arena_array(&k->arena, k->at[i].n_instances, sizeof *k->at[i].instance);
-        if (k->at[i].instance == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(k->at[i].instance != NULL, err);
         k->at[i].n_instances = 0;
         k->at[i].us = NAN;
     }
@@ -345,7 +341,7 @@ static qdq_status collect(keyer *s, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status find(keyer *s, qdq_map *known, qdq_error *err)
+static qdq_status find_keys(keyer *s, qdq_map *known, qdq_error *err)
 {
     const qdq_fusions *f = s->f;
     uint32_t *owner = qdq_arena_array(&s->scratch, (size_t)f->g.g->next_node_id + 1, sizeof *owner);
@@ -353,16 +349,15 @@ static qdq_status find(keyer *s, qdq_map *known, qdq_error *err)
     s->instance = qdq_arena_array(&s->scratch, (size_t)f->n + 1, sizeof *s->instance);
     s->hash = qdq_arena_array(&s->scratch, (size_t)f->n + 1, sizeof *s->hash);
     s->k->of = qdq_arena_array(&s->k->arena, (size_t)f->n + 1, sizeof *s->k->of);
-    if (owner == NULL || s->instance == NULL || s->hash == NULL || s->k->of == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(owner != NULL && s->instance != NULL && s->hash != NULL && s->k->of != NULL, err);
     for (uint32_t i = 0; i <= f->g.g->next_node_id; i++)
         owner[i] = f->of[i] != QDQ_NO_FUSION ? f->of[i] + 1 : 0;
     QDQ_TRY(qdq_canon_new_sets(f->g.g, owner, &s->scratch, &s->canon, err));
     for (uint32_t i = 0; i < f->n; i++) {
-        QDQ_TRY(describe(s, i, err));
+        QDQ_TRY(describe_group(s, i, err));
         QDQ_TRY(find_key(s, known, i, err));
     }
-    return collect(s, err);
+    return collect_keys(s, err);
 }
 
 qdq_status qdq_fusion_keys_find(const qdq_fusions *f, qdq_fusion_keys **out, qdq_error *err)
@@ -370,10 +365,9 @@ qdq_status qdq_fusion_keys_find(const qdq_fusions *f, qdq_fusion_keys **out, qdq
     qdq_map known = QDQ_MAP_INIT;
 
     *out = calloc(1, sizeof **out);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     keyer s = {.f = f, .k = *out};
-    qdq_status st = find(&s, &known, err);
+    qdq_status st = find_keys(&s, &known, err);
     qdq_map_free(&known);
     qdq_arena_free(&s.scratch);
     if (st != QDQ_OK) {

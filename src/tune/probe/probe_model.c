@@ -1,4 +1,4 @@
-/* probe_model.c - see the header. */
+/* probe_model.c - parameters filled in, weights made, and the model verified. */
 #include "tune/probe/probe_model.h"
 
 #include <inttypes.h>
@@ -65,8 +65,7 @@ static qdq_status add_weight(qdq_model *m, qdq_value *v, uint64_t seed, qdq_erro
         !qdq_value_static_shape(v, &rank, dim, QDQ_MAX_RANK))
         return qdq_fail(err, QDQ_E_FORMAT, "weight '%s': expected float, with fixed dims", v->name);
     qdq_tensor *t = qdq_tensor_new(m, QDQ_FLOAT, rank, dim, &data);
-    if (t == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(t != NULL, err);
     const int64_t terms = rank > 1 && dim[0] > 0 ? t->count / dim[0] : 1;
     const float scale = 1 / sqrtf((float)(terms > 0 ? terms : 1));
     qdq_random r = qdq_random_new(seed, v->name);
@@ -87,7 +86,7 @@ static qdq_status add_weights(qdq_model *m, uint64_t seed, qdq_error *err)
 
 /* --- model ------------------------------------------------------------------------------------ */
 
-static qdq_status verify(const qdq_model *m, qdq_error *err)
+static qdq_status verify_model(const qdq_model *m, qdq_error *err)
 {
     qdq_finding *f = NULL;
     size_t n = 0;
@@ -117,7 +116,7 @@ qdq_status qdq_probe_make_model(const qdq_probe *p, const qdq_probe_size *size, 
     if (st == QDQ_OK)
         st = qdq_model_infer_shapes(m, err);
     if (st == QDQ_OK)
-        st = verify(m, err);
+        st = verify_model(m, err);
     qdq_buf_free(&text);
     if (st != QDQ_OK) {
         qdq_model_free(m);

@@ -16,7 +16,7 @@ qdq_status qdq_probe_begin(qdq_probe_run *r, const qdq_probe *p, qdq_probe_one *
 
 /* --- one size --------------------------------------------------------------------------------- */
 
-static qdq_status explain(qdq_probe_run *r, qdq_probe_one *o, const char *why, qdq_error *err)
+static qdq_status set_reason(qdq_probe_run *r, qdq_probe_one *o, const char *why, qdq_error *err)
 {
     o->why = qdq_arena_strdup(&r->arena, why);
     return o->why != NULL ? QDQ_OK : qdq_nomem(err);
@@ -54,17 +54,16 @@ static qdq_status measure_at(qdq_probe_run *r, qdq_probe_one *o, size_t i, unsig
 
     if (a->time.closed)
         return QDQ_OK;
-    if (a->path[0] == NULL && qdq_clock_seconds() < r->until)
+    if (a->path[0] == NULL && qdq_clock_seconds() < r->timer.until)
         QDQ_TRY(qdq_probe_write_sides(r, o->p, &o->p->size[i], a->path, &equal, err));
     if (equal)
-        return explain(r, o, "the probe is the same model with the rule and without it", err);
+        return set_reason(r, o, "the probe is the same model with the rule and without it", err);
     if (a->path[0] != NULL)
-        QDQ_TRY(qdq_probe_compare(&r->timer, a->path[0], a->path[1], builds, r->until, &a->samples,
-                                  &a->time, err));
+        QDQ_TRY(qdq_probe_compare(&r->timer, a->path, builds, &a->samples, &a->time, err));
     if (a->time.failed[0] != '\0')
-        return explain(r, o, a->time.failed, err);
+        return set_reason(r, o, a->time.failed, err);
     o->open |= !a->time.closed;
-    return any_is_measured(o) ? QDQ_OK : explain(r, o, "no time was left", err);
+    return any_is_measured(o) ? QDQ_OK : set_reason(r, o, "no time was left", err);
 }
 
 /* --- thresholds ------------------------------------------------------------------------------- */
@@ -149,8 +148,8 @@ static qdq_status apply_threshold(qdq_probe_run *r, const qdq_probe_one *o, qdq_
     return qdq_probe_apply_threshold(r->root, o->p, value, err);
 }
 
-static qdq_status apply(qdq_probe_run *r, const qdq_probe_one *o, qdq_rule_verdict verdict,
-                        qdq_error *err)
+static qdq_status apply_verdict(qdq_probe_run *r, const qdq_probe_one *o, qdq_rule_verdict verdict,
+                                qdq_error *err)
 {
     if (verdict == QDQ_RULE_UNDECIDED)
         return QDQ_OK;
@@ -180,8 +179,7 @@ static qdq_status conclude_measured(qdq_probe_run *r, const qdq_probe_one *o,
     size_t n = 0;
     const qdq_measured *f = gather(r, o, out, &n);
 
-    if (f == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(f != NULL, err);
     const qdq_rule_verdict verdict =
         o->p->threshold != NULL ? verdict_of_all(f, n, o->n_paying > 0) : f[0].verdict;
     const qdq_measured *near = nearest(f, n, o->n_paying > 0 ? value_at(o, o->n_paying - 1) : 0);
@@ -190,7 +188,7 @@ static qdq_status conclude_measured(qdq_probe_run *r, const qdq_probe_one *o,
     out->low = near->low;
     out->high = near->high;
     out->at = near->at;
-    QDQ_TRY(apply(r, o, verdict, err));
+    QDQ_TRY(apply_verdict(r, o, verdict, err));
     return qdq_probe_put_figures(r->root, o->p, f, n, err);
 }
 
@@ -204,8 +202,7 @@ qdq_status qdq_probe_conclude(qdq_probe_run *r, qdq_probe_one *o, qdq_error *err
                              .why = o->why,
                              .before = qdq_probe_value_now(r->root, o->p, o->key, &r->arena)};
 
-    if (out.before == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(out.before != NULL, err);
     if (o->why[0] == '\0')
         QDQ_TRY(conclude_measured(r, o, &out, err));
     out.after = qdq_probe_value_now(r->root, o->p, o->key, &r->arena);

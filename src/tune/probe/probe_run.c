@@ -1,5 +1,5 @@
 /* probe_run.c - all probes of a target: the control first, then one after the other until all are
- * measured, time is up, or somebody stops it. */
+ * measured, time is up, or the job is cancelled. */
 #include "tune/probe/probe_run.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/opts.h"
 #include "base/pack.h"
 #include "base/processor.h"
@@ -16,7 +16,7 @@
 
 /* --- report ----------------------------------------------------------------------------------- */
 
-static void count(qdq_probe_report *out, const qdq_probe_outcome *o)
+static void count_verdict(qdq_probe_report *out, const qdq_probe_outcome *o)
 {
     out->n_pays += strcmp(o->verdict, "pays") == 0;
     out->n_harms += strcmp(o->verdict, "harms") == 0;
@@ -65,7 +65,7 @@ qdq_probe_report *qdq_probe_pack_report(const qdq_probe_run *r)
         texts_of(&list[i], text);
         for (size_t k = 0; k < QDQ_COUNT(text); k++)
             *text[k] = qdq_pack_text(&place, *text[k]);
-        count(out, &list[i]);
+        count_verdict(out, &list[i]);
     }
     return out;
 }
@@ -102,7 +102,7 @@ static qdq_status open_lab(qdq_probe_run *r, qdq_error *err)
     return qdq_probe_open_lab(&r->timer, err);
 }
 
-static qdq_status begin(qdq_probe_run *r, qdq_error *err)
+static qdq_status begin_run(qdq_probe_run *r, qdq_error *err)
 {
     if (r->t->probes.n == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
@@ -116,7 +116,7 @@ static qdq_status begin(qdq_probe_run *r, qdq_error *err)
 }
 
 /* The control is a probe's own model: equal models of the kind that is measured. */
-static qdq_status control(qdq_probe_run *r, qdq_error *err)
+static qdq_status run_control(qdq_probe_run *r, qdq_error *err)
 {
     const qdq_probe *p = &r->t->probes.at[0];
     const char *path[2];
@@ -153,7 +153,7 @@ static qdq_status look_until_plain(qdq_probe_run *r, qdq_probe_one *all, size_t 
                                    qdq_error *err)
 {
     for (unsigned builds = QDQ_PROBE_FIRST; builds <= QDQ_PROBE_MOST; builds *= 2)
-        if (builds == QDQ_PROBE_FIRST || qdq_clock_seconds() < r->until)
+        if (builds == QDQ_PROBE_FIRST || qdq_clock_seconds() < r->timer.until)
             QDQ_TRY(look_at_all(r, all, builds, n_seen, err));
     return QDQ_OK;
 }
@@ -164,8 +164,7 @@ static qdq_status measure_all(qdq_probe_run *r, qdq_error *err)
     qdq_probe_one *all = qdq_arena_array(&r->arena, n, sizeof *all);
     size_t n_seen = 0;
 
-    if (all == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(all != NULL, err);
     for (size_t i = 0; i < n; i++)
         QDQ_TRY(qdq_probe_begin(r, &r->t->probes.at[i], &all[i], err));
     qdq_status st = look_until_plain(r, all, &n_seen, err);
@@ -180,25 +179,26 @@ static qdq_status measure_all(qdq_probe_run *r, qdq_error *err)
     return st;
 }
 
-static qdq_status sign(qdq_probe_run *r, qdq_error *err)
+static qdq_status sign_target(qdq_probe_run *r, qdq_error *err)
 {
     const qdq_engine_info *e = qdq_worker_client_engine(r->timer.lab);
-    json_t *on = json_object();
-    int bad = json_object_set_new(on, "engine", json_string(e->name)) |
-              json_object_set_new(on, "version", json_string(e->version)) |
-              json_object_set_new(on, "processor", qdq_json_new_text(r->processor));
+    qdq_json_doc d = {0};
+    qdq_json_out on = qdq_json_object(&d);
 
-    bad |= json_object_set_new(r->root, "measured_on", on);
-    return bad == 0 ? QDQ_OK : qdq_nomem(err);
+    qdq_json_put_text(on, "engine", e->name);
+    qdq_json_put_text(on, "version", e->version);
+    qdq_json_put_text(on, "processor", r->processor);
+    return json_object_set_new(r->root, "measured_on", qdq_json_take(&d)) == 0 ? QDQ_OK
+                                                                               : qdq_nomem(err);
 }
 
 /* What was measured, be it all or not. */
-static qdq_status give(qdq_probe_run *r, qdq_target **out, qdq_probe_report **report,
-                       qdq_error *err)
+static qdq_status give_results(qdq_probe_run *r, qdq_target **out, qdq_probe_report **report,
+                               qdq_error *err)
 {
     char *text = NULL;
 
-    QDQ_TRY(sign(r, err));
+    QDQ_TRY(sign_target(r, err));
     QDQ_TRY(qdq_json_dump(r->root, &text, err));
     qdq_status st = qdq_target_parse(text, strlen(text), r->t->name, out, err);
     qdq_free(text);
@@ -211,14 +211,15 @@ static qdq_status give(qdq_probe_run *r, qdq_target **out, qdq_probe_report **re
     return qdq_nomem(err);
 }
 
-static qdq_status run(qdq_probe_run *r, qdq_target **out, qdq_probe_report **report, qdq_error *err)
+static qdq_status run_probes(qdq_probe_run *r, qdq_target **out, qdq_probe_report **report,
+                             qdq_error *err)
 {
-    QDQ_TRY(begin(r, err));
-    QDQ_TRY(control(r, err));
+    QDQ_TRY(begin_run(r, err));
+    QDQ_TRY(run_control(r, err));
     qdq_status st = measure_all(r, err);
     if (st != QDQ_OK && (st != QDQ_E_INTERRUPTED || r->outcomes.n == 0))
         return st;
-    const qdq_status given = give(r, out, report, err);
+    const qdq_status given = give_results(r, out, report, err);
     return given != QDQ_OK ? given : st;
 }
 
@@ -248,9 +249,9 @@ qdq_status qdq_target_measure(const qdq_target *t, const qdq_probe_opts *opts, q
     r.opts.threads = r.opts.threads > 0 ? r.opts.threads : 1;
     r.opts.time_s = r.opts.time_s > 0 ? r.opts.time_s : usual_s;
     r.started = qdq_clock_seconds();
-    r.until = r.started + r.opts.time_s;
+    r.timer.until = r.started + r.opts.time_s;
     qdq_processor_name(r.processor, sizeof r.processor);
-    qdq_status st = run(&r, out, report, err != NULL ? err : &own);
+    qdq_status st = run_probes(&r, out, report, err != NULL ? err : &own);
     close_run(&r);
     return st;
 }

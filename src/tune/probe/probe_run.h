@@ -34,7 +34,7 @@ typedef struct qdq_probe_run {
     qdq_engine *engine; /* calibrates */
     qdq_probe_timer timer;
     char processor[300];
-    double started, until;
+    double started;
     unsigned n_files;
     qdq_probe_time control;
     QDQ_VEC(qdq_probe_outcome) outcomes;

@@ -10,8 +10,8 @@
 #include "tune/probe/probe_run.h"
 #include "tune/probe/probe_target.h"
 
-static qdq_status quantize(qdq_probe_run *r, const qdq_probe *p, const qdq_model *m, bool with,
-                           qdq_model **out, qdq_error *err)
+static qdq_status quantize_side(qdq_probe_run *r, const qdq_probe *p, const qdq_model *m, bool with,
+                                qdq_model **out, qdq_error *err)
 {
     qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
     qdq_job quiet = QDQ_JOB_INIT;
@@ -30,7 +30,7 @@ static qdq_status quantize(qdq_probe_run *r, const qdq_probe *p, const qdq_model
     return st;
 }
 
-static qdq_status save(qdq_probe_run *r, const qdq_model *m, const char **path, qdq_error *err)
+static qdq_status save_side(qdq_probe_run *r, const qdq_model *m, const char **path, qdq_error *err)
 {
     qdq_save_opts o = QDQ_SAVE_OPTS_INIT;
 
@@ -61,11 +61,11 @@ qdq_status qdq_probe_write_sides(qdq_probe_run *r, const qdq_probe *p, const qdq
     *equal = false;
     qdq_status st = qdq_probe_make_model(p, size, r->opts.seed, &m, err);
     for (int i = 0; i < 2 && st == QDQ_OK; i++)
-        st = quantize(r, p, m, i == 1, &side[i], err);
+        st = quantize_side(r, p, m, i == 1, &side[i], err);
     if (st == QDQ_OK)
         st = is_same(side[0], side[1], equal, err);
     for (int i = 0; i < 2 && st == QDQ_OK; i++)
-        st = save(r, side[i], &path[i], err);
+        st = save_side(r, side[i], &path[i], err);
     for (int i = 0; i < 2; i++)
         qdq_model_free(side[i]);
     qdq_model_free(m);

@@ -1,4 +1,4 @@
-/* probe_target.c - see the header. */
+/* probe_target.c - the description of a target, changed by what probes say. */
 #include "tune/probe/probe_target.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "base/json.h"
+#include "base/json_write.h"
 
 static json_t *rule_of(const json_t *root, const qdq_probe *p)
 {
@@ -199,26 +199,24 @@ static json_t *figure(double x)
 
 static json_t *figures(const qdq_measured *m)
 {
-    json_t *f = json_object(), *interval = json_array();
-    int bad = json_array_append_new(interval, figure(m->low)) |
-              json_array_append_new(interval, figure(m->high));
+    qdq_json_doc d = {0};
+    qdq_json_out f = qdq_json_object(&d), interval;
 
-    bad |= json_object_set_new(f, "verdict", json_string(qdq_rule_verdict_name(m->verdict)));
+    qdq_json_put_text(f, "verdict", qdq_rule_verdict_name(m->verdict));
     if (m->probe[0] != '\0')
-        bad |= json_object_set_new(f, "probe", json_string(m->probe));
+        qdq_json_put_text(f, "probe", m->probe);
     if (strcmp(m->key, "off") != 0)
-        bad |= json_object_set_new(f, "key", json_string(m->key));
+        qdq_json_put_text(f, "key", m->key);
     if (m->at != 0)
-        bad |= json_object_set_new(f, "at", json_integer(m->at));
-    bad |= json_object_set_new(f, "factor", figure(m->factor));
-    bad |= json_object_set_new(f, "interval", interval);
-    bad |= json_object_set_new(f, "engine", json_string(m->engine));
-    bad |= json_object_set_new(f, "version", json_string(m->version));
-    bad |= json_object_set_new(f, "processor", qdq_json_new_text(m->processor));
-    if (bad == 0)
-        return f;
-    json_decref(f);
-    return NULL;
+        qdq_json_put_int(f, "at", m->at);
+    qdq_json_put(f, "factor", figure(m->factor));
+    interval = qdq_json_put_list(f, "interval");
+    qdq_json_put(interval, NULL, figure(m->low));
+    qdq_json_put(interval, NULL, figure(m->high));
+    qdq_json_put_text(f, "engine", m->engine);
+    qdq_json_put_text(f, "version", m->version);
+    qdq_json_put_text(f, "processor", m->processor);
+    return qdq_json_take(&d);
 }
 
 qdq_status qdq_probe_put_figures(json_t *root, const qdq_probe *p, const qdq_measured *m, size_t n,
@@ -228,8 +226,7 @@ qdq_status qdq_probe_put_figures(json_t *root, const qdq_probe *p, const qdq_mea
 
     if (list == NULL && json_object_set_new(rule, "measured", json_array()) == 0)
         list = json_object_get(rule, "measured");
-    if (list == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(list != NULL, err);
     for (size_t i = json_array_size(list); n > 0 && i-- > 0;)
         if (is_older(json_array_get(list, i), &m[0]))
             json_array_remove(list, i);

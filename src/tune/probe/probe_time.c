@@ -1,4 +1,4 @@
-/* probe_time.c - see the header. */
+/* probe_time.c - samples of two model files, and what they show. */
 #include "tune/probe/probe_time.h"
 
 #include <math.h>
@@ -20,8 +20,8 @@ static const double widest_control = 0.03;
 
 typedef struct comparing {
     qdq_probe_timer *t;
-    const char *path[2]; /* without, with */
-    int handle[2];       /* -1: not built */
+    const char *const *path; /* without, with */
+    int handle[2];           /* -1: not built */
     qdq_remote_fate fate;
 } comparing;
 
@@ -135,8 +135,8 @@ static bool is_closed(const qdq_probe_timer *t, const qdq_probe_time *r)
     return away >= (r->high - r->low) / 2 || (r->low > 1 - t->margin && r->high < 1 + t->margin);
 }
 
-static qdq_status judge(const qdq_probe_timer *t, qdq_probe_samples *s, qdq_probe_time *out,
-                        qdq_error *err)
+static qdq_status judge_samples(const qdq_probe_timer *t, qdq_probe_samples *s, qdq_probe_time *out,
+                                qdq_error *err)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
     qdq_test_result r;
@@ -158,23 +158,22 @@ static qdq_status judge(const qdq_probe_timer *t, qdq_probe_samples *s, qdq_prob
     return QDQ_OK;
 }
 
-qdq_status qdq_probe_compare(qdq_probe_timer *t, const char *without, const char *with,
-                             unsigned builds, double until, qdq_probe_samples *s,
-                             qdq_probe_time *out, qdq_error *err)
+qdq_status qdq_probe_compare(qdq_probe_timer *t, const char *const path[2], unsigned builds,
+                             qdq_probe_samples *s, qdq_probe_time *out, qdq_error *err)
 {
-    comparing c = {.t = t, .path = {without, with}, .handle = {-1, -1}};
+    comparing c = {.t = t, .path = path, .handle = {-1, -1}};
     const unsigned most = builds < QDQ_PROBE_MOST ? builds : QDQ_PROBE_MOST;
     qdq_status st = QDQ_OK;
 
     *out = (qdq_probe_time){0};
-    while (s->n < most && st == QDQ_OK && qdq_clock_seconds() + s->seconds < until)
+    while (s->n < most && st == QDQ_OK && qdq_clock_seconds() + s->seconds < t->until)
         st = take_sample(&c, s, err);
     if (st == QDQ_E_ENGINE &&
         c.fate.end != QDQ_REMOTE_FINE) { /* told beside the models; all else ends the run */
         snprintf(out->failed, sizeof out->failed, "%.*s", (int)sizeof out->failed - 1, err->text);
         return QDQ_OK;
     }
-    return st == QDQ_OK ? judge(t, s, out, err) : st;
+    return st == QDQ_OK ? judge_samples(t, s, out, err) : st;
 }
 
 qdq_status qdq_probe_control(qdq_probe_timer *t, const char *file, qdq_probe_time *out,
@@ -182,10 +181,13 @@ qdq_status qdq_probe_control(qdq_probe_timer *t, const char *file, qdq_probe_tim
 {
     qdq_probe_samples *s = calloc(1, sizeof *s);
 
-    if (s == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s != NULL, err);
+    const char *const both[2] = {file, file};
+    const double until = t->until;
     t->margin = least_margin;
-    qdq_status st = qdq_probe_compare(t, file, file, CONTROL, INFINITY, s, out, err);
+    t->until = INFINITY;
+    qdq_status st = qdq_probe_compare(t, both, CONTROL, s, out, err);
+    t->until = until;
     free(s);
     QDQ_TRY(st);
     if (out->failed[0] != '\0')

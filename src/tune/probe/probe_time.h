@@ -18,6 +18,7 @@ typedef struct qdq_probe_timer {
     unsigned builds;  /* of the labs before */
     double margin;    /* an interval nearer to 1 decides nothing */
     uint64_t trial;   /* number of the next sample */
+    double until;     /* no sample ends later: qdq_clock_seconds() */
 } qdq_probe_timer;
 
 /* What a comparison has seen so far. */
@@ -39,12 +40,11 @@ typedef struct qdq_probe_time {
     char failed[300];         /* how the engine ended; "": it did not */
 } qdq_probe_time;
 
-/* Adds samples until there are `builds` of them, or the next one would end behind `until`, and says
- * what all of them show: nothing where there are less than QDQ_PROBE_LEAST. QDQ_E_INTERRUPTED: the
- * job was cancelled. */
-qdq_status qdq_probe_compare(qdq_probe_timer *t, const char *without, const char *with,
-                             unsigned builds, double until, qdq_probe_samples *s,
-                             qdq_probe_time *out, qdq_error *err);
+/* `path`: without, with. Adds samples until there are `builds` of them, or the next one would end
+ * behind t->until, and says what all of them show: nothing where there are less than
+ * QDQ_PROBE_LEAST. QDQ_E_INTERRUPTED: the job was cancelled. */
+qdq_status qdq_probe_compare(qdq_probe_timer *t, const char *const path[2], unsigned builds,
+                             qdq_probe_samples *s, qdq_probe_time *out, qdq_error *err);
 
 /* The A/A control: the file against itself. Sets the margin. QDQ_E_ENGINE: the interval is wider
  * than 3 %, or the engine failed. */

@@ -1,4 +1,4 @@
-/* canon.c - see the header.
+/* canon.c - the canonical form of a set of nodes.
  *
  * A node's colour is a hash of what it is, of all that leads to it inside the region, and of all
  * that follows. Colours are refined as Weisfeiler and Lehman do it, but the graph has no cycles, so
@@ -179,14 +179,13 @@ static qdq_status make_label(qdq_canon *c, const qdq_node *n, qdq_error *err)
     words *w = &c->scratch;
 
     w->n = 0;
-    if (!hash_attrs(c, n) ||
-        !QDQ_PUSH(c->arena, w, mix(hash_text(n->type), hash_text(n->domain))) ||
-        !QDQ_PUSH(c->arena, w, mix(n->n_in, n->n_out)))
-        return qdq_nomem(err);
+    QDQ_NEED(hash_attrs(c, n) &&
+                 QDQ_PUSH(c->arena, w, mix(hash_text(n->type), hash_text(n->domain))) &&
+                 QDQ_PUSH(c->arena, w, mix(n->n_in, n->n_out)),
+             err);
     size_t inputs = w->n;
     for (uint32_t i = 0; i < n->n_in; i++)
-        if (!QDQ_PUSH(c->arena, w, operand_kind(c, qdq_node_in(n, i))))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(c->arena, w, operand_kind(c, qdq_node_in(n, i))), err);
     if (qdq_is_symmetric(n))
         sort_words(w, inputs);
     for (uint32_t i = 0; i < n->n_out; i++)
@@ -205,9 +204,9 @@ static qdq_status open_tables(qdq_canon *c, qdq_error *err)
     c->local = qdq_arena_array(c->arena, n, sizeof *c->local);
     c->number = qdq_arena_array(c->arena, values, sizeof *c->number);
     c->numbered = qdq_arena_array(c->arena, values, sizeof *c->numbered);
-    if (c->head == NULL || c->label == NULL || c->local == NULL || c->number == NULL ||
-        c->numbered == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(c->head != NULL && c->label != NULL && c->local != NULL && c->number != NULL &&
+                 c->numbered != NULL,
+             err);
     for (size_t i = 0; i < n; i++)
         c->local[i] = NO_NUMBER;
     return QDQ_OK;
@@ -218,8 +217,7 @@ qdq_status qdq_canon_new_sets(const qdq_graph *g, const uint32_t *owner, qdq_are
 {
     qdq_canon *c = qdq_arena_alloc(arena, sizeof *c);
 
-    if (c == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(c != NULL, err);
     *c = (qdq_canon){.graph = g, .owner = owner, .exact = true, .arena = arena};
     *out = c;
     return open_tables(c, err);
@@ -231,8 +229,7 @@ qdq_status qdq_canon_new(const qdq_regions *all, qdq_arena *arena, qdq_canon **o
     uint32_t *owner = qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *owner);
     qdq_canon *c = qdq_arena_alloc(arena, sizeof *c);
 
-    if (owner == NULL || c == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(owner != NULL && c != NULL, err);
     for (size_t i = 0; i <= g->next_node_id; i++)
         owner[i] = all->of[i] != NULL ? all->of[i]->id + 1 : 0;
     *c = (qdq_canon){.graph = g, .owner = owner, .all = all, .arena = arena};
@@ -240,7 +237,7 @@ qdq_status qdq_canon_new(const qdq_regions *all, qdq_arena *arena, qdq_canon **o
     return open_tables(c, err);
 }
 
-static qdq_status describe(qdq_canon *c, const qdq_node *n, qdq_error *err)
+static qdq_status describe_node(qdq_canon *c, const qdq_node *n, qdq_error *err)
 {
     if (c->head[n->id] != NULL)
         return QDQ_OK;
@@ -323,8 +320,7 @@ static qdq_status find_operands(coloring *s, const qdq_node *n, const uint64_t *
             o.maker = v->producer != NULL ? v->producer->type : "";
             o.known = c->numbered[v->id] == c->n_regions ? c->number[v->id] : NO_NUMBER;
         }
-        if (!QDQ_PUSH(c->arena, &s->operands, o))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(c->arena, &s->operands, o), err);
     }
     if (qdq_is_symmetric(n))
         qsort(s->operands.at, n->n_in, sizeof(operand), by_operand);
@@ -386,7 +382,7 @@ static void sweep_up(coloring *s)
 static qdq_status find_colours(coloring *s, qdq_error *err)
 {
     for (uint32_t i = 0; i < s->n; i++) {
-        QDQ_TRY(describe(s->c, s->node[i], err));
+        QDQ_TRY(describe_node(s->c, s->node[i], err));
         s->position[i] = NO_NUMBER;
         s->colour[i] = mix(s->c->label[s->node[i]->id], s->c->owner[s->node[i]->id] == s->own);
         s->m[i] =
@@ -447,9 +443,9 @@ static qdq_status write_node(coloring *s, const member *m, uint32_t *input, qdq_
     words *w = &c->form;
 
     QDQ_TRY(find_operands(s, m->node, s->colour, err));
-    if (!QDQ_PUSH(c->arena, w, mix(c->label[m->node->id], c->owner[m->node->id] == s->own)) ||
-        !QDQ_PUSH(c->arena, w, s->operands.n))
-        return qdq_nomem(err);
+    QDQ_NEED(QDQ_PUSH(c->arena, w, mix(c->label[m->node->id], c->owner[m->node->id] == s->own)) &&
+                 QDQ_PUSH(c->arena, w, s->operands.n),
+             err);
     for (size_t k = 0; k < s->operands.n; k++) {
         operand *o = &s->operands.at[k];
         uint64_t what = operand_kind(c, o->value), where = 0;
@@ -466,14 +462,12 @@ static qdq_status write_node(coloring *s, const member *m, uint32_t *input, qdq_
             }
             where = c->number[id];
         }
-        if (!QDQ_PUSH(c->arena, w, what) || !QDQ_PUSH(c->arena, w, where))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(c->arena, w, what) && QDQ_PUSH(c->arena, w, where), err);
     }
     for (uint32_t k = 0; k < m->node->n_out; k++) {
         bool leaves;
         hash_readers(s, m->node->out[k], &leaves);
-        if (!QDQ_PUSH(c->arena, w, leaves))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(c->arena, w, leaves), err);
     }
     return QDQ_OK;
 }
@@ -489,8 +483,7 @@ static qdq_status write_form(coloring *s, qdq_canon_form *out, qdq_error *err)
     slots = qdq_arena_array(s->arena, n_slots + 1, sizeof *slots);
     out->node = qdq_arena_array(s->arena, s->n + 1, sizeof(const qdq_node *));
     out->input = qdq_arena_array(s->arena, s->n + 1, sizeof(uint32_t *));
-    if (slots == NULL || out->node == NULL || out->input == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(slots != NULL && out->node != NULL && out->input != NULL, err);
     for (size_t i = 0, same = 0; i < s->n; i++) {
         if (i >= same) {
             for (same = i + 1; same < s->n && by_colour(&s->m[i], &s->m[same]) == 0;)
@@ -527,8 +520,9 @@ qdq_status qdq_canon_nodes(qdq_canon *c, const qdq_node *const *node, size_t n, 
     s.up = qdq_arena_array(c->arena, s.n + 1, sizeof *s.up);
     s.colour = qdq_arena_array(c->arena, s.n + 1, sizeof *s.colour);
     s.position = qdq_arena_array(c->arena, s.n + 1, sizeof *s.position);
-    if (s.m == NULL || s.down == NULL || s.up == NULL || s.colour == NULL || s.position == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s.m != NULL && s.down != NULL && s.up != NULL && s.colour != NULL &&
+                 s.position != NULL,
+             err);
     for (uint32_t i = 0; i < s.n; i++)
         c->local[s.node[i]->id] = i;
     qdq_status st = find_colours(&s, err);

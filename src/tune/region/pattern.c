@@ -1,5 +1,5 @@
-/* pattern.c - see the header. Texts are made from the leaves up: that of a composite is put
- * together from those of its children. */
+/* pattern.c - patterns and their texts. Texts are made from the leaves up: that of a composite is
+ * put together from those of its children. */
 #include "tune/region/pattern.h"
 
 #include <stdlib.h>
@@ -17,12 +17,6 @@ typedef struct matcher {
     qdq_canon *canon;
     const char **text; /* by region id */
 } matcher;
-
-static qdq_status open_matcher(matcher *s, qdq_error *err)
-{
-    s->text = qdq_arena_array(&s->scratch, s->all->all.n + 1, sizeof(const char *));
-    return s->text == NULL ? qdq_nomem(err) : qdq_canon_new(s->all, &s->scratch, &s->canon, err);
-}
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
@@ -95,37 +89,6 @@ static qdq_status make_text(matcher *s, const qdq_region *r, const qdq_canon_for
     return s->text[r->id] != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* Descendants come behind their parents: the last first. */
-static qdq_status text_of(matcher *s, const qdq_region *r, qdq_error *err)
-{
-    QDQ_VEC(const qdq_region *) todo = {0};
-
-    QDQ_TRY(open_matcher(s, err));
-    if (!QDQ_PUSH(&s->scratch, &todo, r))
-        return qdq_nomem(err);
-    for (size_t i = 0; i < todo.n; i++)
-        for (size_t k = 0; k < todo.at[i]->children.n; k++) {
-            const qdq_region *child = todo.at[i]->children.at[k];
-            if (!QDQ_PUSH(&s->scratch, &todo, child))
-                return qdq_nomem(err);
-        }
-    for (size_t i = todo.n; i-- > 0;) {
-        qdq_canon_form form;
-        QDQ_TRY(qdq_canon_region(s->canon, todo.at[i], &s->scratch, &form, err));
-        QDQ_TRY(make_text(s, todo.at[i], &form, err));
-    }
-    return QDQ_OK;
-}
-
-const char *qdq_region_signature(const qdq_regions *all, const qdq_region *r, qdq_arena *arena)
-{
-    matcher s = {.all = all, .arena = arena};
-    char *text = text_of(&s, r, NULL) == QDQ_OK ? qdq_arena_strdup(arena, s.text[r->id]) : NULL;
-
-    qdq_arena_free(&s.scratch);
-    return text;
-}
-
 /* --- patterns --------------------------------------------------------------------------------- */
 
 /* The nodes of the region itself, in canonical order. */
@@ -139,8 +102,7 @@ static qdq_status make_instance(matcher *s, const qdq_region *r, const qdq_canon
     out->inner_input = form->input;
     out->node = qdq_arena_array(s->arena, r->nodes.n + 1, sizeof(const qdq_node *));
     out->input = qdq_arena_array(s->arena, r->nodes.n + 1, sizeof(uint32_t *));
-    if (out->node == NULL || out->input == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(out->node != NULL && out->input != NULL, err);
     for (size_t i = 0; i < form->n; i++) {
         if (s->all->of[form->node[i]->id] != r)
             continue;
@@ -154,8 +116,7 @@ static qdq_status begin_pattern(matcher *s, const qdq_region *r, const qdq_canon
                                 qdq_pattern *out, qdq_error *err)
 {
     out->signature = qdq_arena_strdup(s->arena, s->text[r->id]);
-    if (out->signature == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(out->signature != NULL, err);
     qdq_sha256_name(out->signature, out->hash);
     memcpy(out->canon, form->hash, sizeof out->canon);
     out->n_nodes = r->nodes.n;
@@ -171,8 +132,7 @@ static qdq_status number_patterns(qdq_regions *r, const qdq_canon_form *form, qd
         bool is_new;
         qdq_map_value *v =
             qdq_map_put_n(known, (const char *)form[i].hash, sizeof form[i].hash, &is_new);
-        if (v == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(v != NULL, err);
         if (is_new)
             v->num = (*n)++;
         r->all.at[i]->pattern = (uint32_t)v->num;
@@ -180,8 +140,8 @@ static qdq_status number_patterns(qdq_regions *r, const qdq_canon_form *form, qd
     return QDQ_OK;
 }
 
-static qdq_status collect(matcher *s, qdq_regions *r, const qdq_canon_form *form, qdq_patterns *p,
-                          qdq_error *err)
+static qdq_status collect_patterns(matcher *s, qdq_regions *r, const qdq_canon_form *form,
+                                   qdq_patterns *p, qdq_error *err)
 {
     qdq_map known = QDQ_MAP_INIT;
     qdq_status st = number_patterns(r, form, &known, &p->n, err);
@@ -190,15 +150,13 @@ static qdq_status collect(matcher *s, qdq_regions *r, const qdq_canon_form *form
     if (st != QDQ_OK)
         return st;
     p->pattern = qdq_arena_array(s->arena, p->n + 1, sizeof *p->pattern);
-    if (p->pattern == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(p->pattern != NULL, err);
     for (size_t i = 0; i < r->all.n; i++)
         p->pattern[r->all.at[i]->pattern].n_instances++;
     for (size_t i = 0; i < p->n; i++) {
         p->pattern[i].instance =
             qdq_arena_array(s->arena, p->pattern[i].n_instances, sizeof *p->pattern[i].instance);
-        if (p->pattern[i].instance == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(p->pattern[i].instance != NULL, err);
         p->pattern[i].n_instances = 0;
     }
     for (size_t i = 0; i < r->all.n; i++) {
@@ -210,18 +168,18 @@ static qdq_status collect(matcher *s, qdq_regions *r, const qdq_canon_form *form
     return QDQ_OK;
 }
 
-static qdq_status find(matcher *s, qdq_regions *r, qdq_patterns *p, qdq_error *err)
+static qdq_status find_patterns(matcher *s, qdq_regions *r, qdq_patterns *p, qdq_error *err)
 {
     qdq_canon_form *form = qdq_arena_array(&s->scratch, r->all.n + 1, sizeof *form);
 
-    QDQ_TRY(open_matcher(s, err));
-    if (form == NULL)
-        return qdq_nomem(err);
+    s->text = qdq_arena_array(&s->scratch, r->all.n + 1, sizeof(const char *));
+    QDQ_NEED(form != NULL && s->text != NULL, err);
+    QDQ_TRY(qdq_canon_new(r, &s->scratch, &s->canon, err));
     for (size_t i = r->all.n; i-- > 0;) {
         QDQ_TRY(qdq_canon_region(s->canon, r->all.at[i], s->arena, &form[i], err));
         QDQ_TRY(make_text(s, r->all.at[i], &form[i], err));
     }
-    return collect(s, r, form, p, err);
+    return collect_patterns(s, r, form, p, err);
 }
 
 qdq_status qdq_patterns_find(qdq_regions *r, qdq_patterns **out, qdq_error *err)
@@ -229,10 +187,9 @@ qdq_status qdq_patterns_find(qdq_regions *r, qdq_patterns **out, qdq_error *err)
     qdq_patterns *p = calloc(1, sizeof *p);
 
     *out = NULL;
-    if (p == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(p != NULL, err);
     matcher s = {.all = r, .arena = &p->arena};
-    qdq_status st = find(&s, r, p, err);
+    qdq_status st = find_patterns(&s, r, p, err);
     qdq_arena_free(&s.scratch);
     if (st != QDQ_OK)
         qdq_patterns_free(p);

@@ -37,9 +37,6 @@ typedef struct qdq_patterns {
 qdq_status qdq_patterns_find(qdq_regions *r, qdq_patterns **out, qdq_error *err);
 void qdq_patterns_free(qdq_patterns *p); /* NULL is allowed */
 
-/* The text of one region; in `arena`. NULL: out of memory. */
-const char *qdq_region_signature(const qdq_regions *all, const qdq_region *r, qdq_arena *arena);
-
 /* Children as signatures and points count them: by their size, those of one size in their order. In
  * `scratch`; NULL: out of memory. */
 const qdq_region **qdq_region_sorted_children(const qdq_region *r, qdq_arena *scratch);

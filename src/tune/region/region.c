@@ -24,7 +24,7 @@ static double named_share(const qdq_graph *g)
     return all > 0 ? (double)named / (double)all : 0;
 }
 
-static qdq_region_builder choose(const qdq_region_opts *opts, double share)
+static qdq_region_builder choose_builder(const qdq_region_opts *opts, double share)
 {
     if (opts->builder != QDQ_REGIONS_AUTO)
         return opts->builder;
@@ -46,8 +46,8 @@ static void link_forks(qdq_rb *b)
     }
 }
 
-static qdq_status prepare(qdq_rb *b, const qdq_regions *r, const qdq_region_opts *opts,
-                          qdq_error *err)
+static qdq_status prepare_builder(qdq_rb *b, const qdq_regions *r, const qdq_region_opts *opts,
+                                  qdq_error *err)
 {
     uint32_t **const arrays[] = {&b->group, &b->seen, &b->hops,    &b->next_meet, &b->first_meet,
                                  &b->up,    &b->size, &b->kernels, &b->open,      &b->count};
@@ -57,8 +57,7 @@ static qdq_status prepare(qdq_rb *b, const qdq_regions *r, const qdq_region_opts
     b->min_refine = opts->min_refine_size > 0 ? opts->min_refine_size : QDQ_REGION_SIZE;
     for (size_t i = 0; i < QDQ_COUNT(arrays); i++) {
         *arrays[i] = qdq_arena_array(&b->scratch, (size_t)b->g.n + 1, sizeof(uint32_t));
-        if (*arrays[i] == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(*arrays[i] != NULL, err);
     }
     link_forks(b);
     return QDQ_OK;
@@ -66,19 +65,17 @@ static qdq_status prepare(qdq_rb *b, const qdq_regions *r, const qdq_region_opts
 
 /* --- numbering -------------------------------------------------------------------------------- */
 
-static qdq_status number(qdq_regions *r, qdq_error *err)
+static qdq_status number_regions(qdq_regions *r, qdq_error *err)
 {
     for (size_t i = 0; i < r->top.n; i++)
-        if (!QDQ_PUSH(&r->arena, &r->all, r->top.at[i]))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(&r->arena, &r->all, r->top.at[i]), err);
     for (size_t i = 0; i < r->all.n; i++) {
         qdq_region *at = r->all.at[i];
         at->id = (uint32_t)i;
         for (size_t k = 0; k < at->children.n; k++) {
             at->children.at[k]->parent = at;
             at->children.at[k]->depth = at->depth + 1;
-            if (!QDQ_PUSH(&r->arena, &r->all, at->children.at[k]))
-                return qdq_nomem(err);
+            QDQ_NEED(QDQ_PUSH(&r->arena, &r->all, at->children.at[k]), err);
         }
         for (size_t k = 0; k < at->nodes.n; k++) {
             if (r->of[at->nodes.at[k]->id] != NULL)
@@ -99,24 +96,24 @@ static qdq_status keep_places(qdq_regions *r, const qdq_region_graph *g, qdq_err
 
     r->place = qdq_arena_array(&r->arena, n, sizeof *r->place);
     r->of = qdq_arena_array(&r->arena, n, sizeof(qdq_region *));
-    if (r->place == NULL || r->of == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(r->place != NULL && r->of != NULL, err);
     for (size_t i = 0; i < n; i++)
         r->place[i] = g->place[i];
     r->n_nodes = g->n;
     return QDQ_OK;
 }
 
-static qdq_status build(qdq_rb *b, qdq_regions *r, const qdq_region_opts *opts, qdq_error *err)
+static qdq_status build_regions(qdq_rb *b, qdq_regions *r, const qdq_region_opts *opts,
+                                qdq_error *err)
 {
-    QDQ_TRY(prepare(b, r, opts, err));
+    QDQ_TRY(prepare_builder(b, r, opts, err));
     QDQ_TRY(keep_places(r, &b->g, err));
     if (r->builder == QDQ_REGIONS_NAMES)
         QDQ_TRY(qdq_regions_by_names(b, &r->top, err));
     else
         QDQ_TRY(qdq_regions_by_structure(b, &r->top, err));
     QDQ_TRY(qdq_region_sort(b, &r->top, err));
-    QDQ_TRY(number(r, err));
+    QDQ_TRY(number_regions(r, err));
     return qdq_regions_bound(r, &b->g, err);
 }
 
@@ -127,14 +124,13 @@ qdq_status qdq_regions_find(const qdq_model *m, const qdq_region_opts *opts, qdq
     qdq_regions *r = calloc(1, sizeof *r);
 
     *out = NULL;
-    if (r == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(r != NULL, err);
     opts = opts != NULL ? opts : &plain;
     r->model = m;
     r->named_share = named_share(m->graph);
-    r->builder = choose(opts, r->named_share);
+    r->builder = choose_builder(opts, r->named_share);
     qdq_rb b = {.arena = &r->arena};
-    qdq_status st = build(&b, r, opts, err);
+    qdq_status st = build_regions(&b, r, opts, err);
     qdq_arena_free(&b.scratch);
     if (st != QDQ_OK)
         qdq_regions_free(r);

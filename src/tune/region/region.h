@@ -17,9 +17,8 @@ struct qdq_region {
     qdq_region *parent;
     qdq_region_list children;        /* in topological order of their first node */
     QDQ_VEC(const qdq_node *) nodes; /* direct ones, in topological order */
-    QDQ_VEC(const qdq_value *)
     /* by (first reader's place, input); never an omitted one, a constant, or a computed shape */
-    inputs;
+    QDQ_VEC(const qdq_value *) inputs;
     QDQ_VEC(const qdq_value *) outputs; /* read outside, or graph outputs, or read by nothing */
     const char *path;                   /* of the names builder: "/encoder/layer.0"; NULL */
     size_t n_total;                     /* nodes with those of all descendants */

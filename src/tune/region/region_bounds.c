@@ -97,8 +97,7 @@ static qdq_status find_boundary(bounder *b, qdq_region *r, const qdq_node *const
             if (!is_input(b, r, v) || b->value_seen[v->id] == r->id + 1)
                 continue;
             b->value_seen[v->id] = r->id + 1;
-            if (!QDQ_PUSH(&b->r->arena, &r->inputs, v))
-                return qdq_nomem(err);
+            QDQ_NEED(QDQ_PUSH(&b->r->arena, &r->inputs, v), err);
         }
         for (uint32_t k = 0; k < node[i]->n_out; k++)
             if (is_output(b, r, node[i]->out[k]) &&
@@ -115,13 +114,11 @@ static qdq_status bound_all(bounder *b, qdq_error *err)
     const qdq_graph *g = b->g->g;
 
     b->value_seen = qdq_arena_array(&b->scratch, g->values.n + 1, sizeof *b->value_seen);
-    if (b->value_seen == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(b->value_seen != NULL, err);
     for (size_t i = 0; i < b->r->all.n; i++) {
         qdq_region *r = b->r->all.at[i];
         const qdq_node *const *node = qdq_region_all_nodes(b->r, r, &b->scratch);
-        if (node == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(node != NULL, err);
         QDQ_TRY(find_boundary(b, r, node, err));
     }
     return QDQ_OK;

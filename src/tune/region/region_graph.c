@@ -1,4 +1,4 @@
-/* region_graph.c - see the header. */
+/* region_graph.c - which nodes take part, who reads whom, and where branches meet. */
 #include "tune/region/region_graph.h"
 
 #include "base/fail.h"
@@ -72,12 +72,10 @@ qdq_status qdq_region_reads(const qdq_node *n, qdq_arena *arena, qdq_region_valu
     qdq_graph_list bodies = {0};
 
     for (uint32_t i = 0; i < n->n_in; i++)
-        if (!QDQ_PUSH(arena, out, qdq_node_in(n, i)))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(arena, out, qdq_node_in(n, i)), err);
     if (!has_bodies(n))
         return QDQ_OK;
-    if (!qdq_node_push_graphs(n, arena, &bodies))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_node_push_graphs(n, arena, &bodies), err);
     for (size_t b = 0; b < bodies.n; b++) {
         QDQ_FOR_NODES (inner, bodies.at[b]) {
             for (uint32_t i = 0; i < inner->n_in; i++) {
@@ -85,8 +83,7 @@ qdq_status qdq_region_reads(const qdq_node *n, qdq_arena *arena, qdq_region_valu
                 if (v != NULL && v->graph == n->graph && !QDQ_PUSH(arena, out, v))
                     return qdq_nomem(err);
             }
-            if (!qdq_node_push_graphs(inner, arena, &bodies))
-                return qdq_nomem(err);
+            QDQ_NEED(qdq_node_push_graphs(inner, arena, &bodies), err);
         }
         for (size_t i = 0; i < bodies.at[b]->outputs.n; i++) {
             const qdq_value *v = bodies.at[b]->outputs.at[i];
@@ -142,8 +139,7 @@ static qdq_status find_nodes(const qdq_graph *g, qdq_arena *arena, qdq_region_gr
 
     out->node = qdq_arena_array(arena, (size_t)g->n_node + 1, sizeof(const qdq_node *));
     out->place = qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *out->place);
-    if (kinds == NULL || out->node == NULL || out->place == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(kinds != NULL && out->node != NULL && out->place != NULL, err);
     for (uint32_t i = 0; i <= g->next_node_id; i++)
         out->place[i] = QDQ_NO_PLACE;
     QDQ_FOR_NODES (n, g) {
@@ -164,8 +160,7 @@ static qdq_status find_readers(qdq_region_graph *g, qdq_arena *arena, qdq_error 
     uint32_t *seen = qdq_arena_array(arena, (size_t)g->n + 1, sizeof *seen);
 
     g->first_reader = qdq_arena_array(arena, (size_t)g->n + 1, sizeof *g->first_reader);
-    if (seen == NULL || g->first_reader == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(seen != NULL && g->first_reader != NULL, err);
     for (uint32_t i = 0; i < g->n; i++) {
         const qdq_node *n = g->node[i];
         g->first_reader[i] = (uint32_t)edges.n;
@@ -183,8 +178,7 @@ static qdq_status find_readers(qdq_region_graph *g, qdq_arena *arena, qdq_error 
                         "node '%s': reads '%s', which a later node makes: the graph is not sorted",
                         reader->name, n->out[k]->name);
                 seen[r] = i + 1;
-                if (!QDQ_PUSH(arena, &edges, r))
-                    return qdq_nomem(err);
+                QDQ_NEED(QDQ_PUSH(arena, &edges, r), err);
             }
         }
     }
@@ -200,8 +194,7 @@ static qdq_status find_sources(qdq_region_graph *g, qdq_arena *arena, qdq_error 
 
     g->first_source = qdq_arena_array(arena, (size_t)g->n + 1, sizeof *g->first_source);
     g->source = qdq_arena_array(arena, (size_t)n_edges + 1, sizeof *g->source);
-    if (next == NULL || g->first_source == NULL || g->source == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(next != NULL && g->first_source != NULL && g->source != NULL, err);
     for (uint32_t e = 0; e < n_edges; e++)
         g->first_source[g->reader[e] + 1]++;
     for (uint32_t i = 0; i < g->n; i++) {
@@ -240,8 +233,7 @@ static qdq_status find_meets(qdq_region_graph *g, qdq_arena *arena, qdq_error *e
     g->meet = qdq_arena_array(arena, (size_t)g->n + 1, sizeof *g->meet);
     g->jump = qdq_arena_array(arena, (size_t)g->n + 1, sizeof *g->jump);
     g->depth = qdq_arena_array(arena, (size_t)g->n + 1, sizeof *g->depth);
-    if (g->meet == NULL || g->jump == NULL || g->depth == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(g->meet != NULL && g->jump != NULL && g->depth != NULL, err);
     g->meet[g->n] = g->jump[g->n] = g->n;
     for (uint32_t i = g->n; i-- > 0;) {
         uint32_t m = g->n;

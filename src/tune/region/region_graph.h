@@ -17,7 +17,7 @@ typedef struct qdq_region_graph {
     uint32_t *place;       /* by node id; QDQ_NO_PLACE: not in here */
 
     /* Who reads node i: reader[first_reader[i]] to reader[first_reader[i + 1] - 1], each once.
-     * Likewise whom it reads. */
+     * The same for what it reads. */
     uint32_t *first_reader, *reader;
     uint32_t *first_source, *source;
 

@@ -85,7 +85,7 @@ static module *make_modules(namer *s, const char *path, size_t size)
     return m;
 }
 
-static module *common(module *a, module *b)
+static module *common_module(module *a, module *b)
 {
     if (a == NULL || b == NULL)
         return a != NULL ? a : b;
@@ -106,9 +106,9 @@ static module *module_around(const namer *s, uint32_t place)
     module *m = NULL;
 
     for (uint32_t e = g->first_source[place]; e < g->first_source[place + 1]; e++)
-        m = common(m, s->of[g->source[e]]);
+        m = common_module(m, s->of[g->source[e]]);
     for (uint32_t e = g->first_reader[place]; e < g->first_reader[place + 1]; e++)
-        m = common(m, s->of[g->reader[e]]);
+        m = common_module(m, s->of[g->reader[e]]);
     return m != NULL && m->depth > 0 ? m : NULL;
 }
 
@@ -127,8 +127,7 @@ static qdq_status register_nodes(namer *s, char *path, qdq_error *err)
             s->of[i] = module_around(s, i);
         if (s->of[i] == NULL)
             s->of[i] = make_modules(s, nowhere, strlen(nowhere));
-        if (s->of[i] == NULL || !QDQ_PUSH(&s->b->scratch, &s->of[i]->direct, i))
-            return qdq_nomem(err);
+        QDQ_NEED(s->of[i] != NULL && QDQ_PUSH(&s->b->scratch, &s->of[i]->direct, i), err);
     }
     return QDQ_OK;
 }
@@ -142,8 +141,7 @@ static qdq_status find_modules(namer *s, qdq_error *err)
         if (strlen(g->node[i]->name) + 2 > longest)
             longest = strlen(g->node[i]->name) + 2;
     char *path = qdq_arena_alloc(&s->b->scratch, longest);
-    if (path == NULL || module_at(s, "", 0, NULL) == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL && module_at(s, "", 0, NULL) != NULL, err);
     QDQ_TRY(register_nodes(s, path, err));
     for (size_t i = s->modules.n; i-- > 0;) {
         module *m = s->modules.at[i];
@@ -187,16 +185,15 @@ static qdq_region *only_reader(const namer *s, const qdq_region *r)
 
 /* r and the leaf that reads it become one, in place of the reader; the path is what both have in
  * common. */
-static qdq_status join(namer *s, qdq_region *r, qdq_region *reader, const char *path,
-                       qdq_error *err)
+static qdq_status join_leaves(namer *s, qdq_region *r, qdq_region *reader, const char *path,
+                              qdq_error *err)
 {
     qdq_places nodes = {0};
     qdq_region *joined;
 
     for (const qdq_region *from = r; from != NULL; from = from == r ? reader : NULL)
         for (size_t i = 0; i < from->nodes.n; i++)
-            if (!QDQ_PUSH(&s->b->scratch, &nodes, s->b->g.place[from->nodes.at[i]->id]))
-                return qdq_nomem(err);
+            QDQ_NEED(QDQ_PUSH(&s->b->scratch, &nodes, s->b->g.place[from->nodes.at[i]->id]), err);
     QDQ_TRY(qdq_region_leaf(s->b, &nodes, path, &joined, err));
     *reader = *joined;
     for (size_t i = 0; i < nodes.n; i++)
@@ -218,7 +215,7 @@ static qdq_status join_neighbours(namer *s, module *m, qdq_error *err)
         qdq_region *r = m->made.at[i], *reader = r->children.n == 0 ? only_reader(s, r) : NULL;
         if (reader != NULL && r->n_total + reader->n_total <= s->b->max_size &&
             kernels_of(r) + kernels_of(reader) <= QDQ_REGION_KERNELS)
-            QDQ_TRY(join(s, r, reader, m->path, err));
+            QDQ_TRY(join_leaves(s, r, reader, m->path, err));
     }
     for (size_t i = 0; i < m->made.n; i++) {
         qdq_region *r = m->made.at[i];
@@ -249,9 +246,9 @@ static qdq_status make_module(namer *s, module *m, qdq_error *err)
         qdq_region_list made = m->made;
         for (size_t i = 0; i < made.n; i++)
             for (size_t k = 0; k < made.at[i]->nodes.n; k++)
-                if (!QDQ_PUSH(&s->b->scratch, &m->direct,
-                              s->b->g.place[made.at[i]->nodes.at[k]->id]))
-                    return qdq_nomem(err);
+                QDQ_NEED(QDQ_PUSH(&s->b->scratch, &m->direct,
+                                  s->b->g.place[made.at[i]->nodes.at[k]->id]),
+                         err);
         m->made.n = 0;
         if (m->direct.n == 0)
             return QDQ_OK;
@@ -260,8 +257,7 @@ static qdq_status make_module(namer *s, module *m, qdq_error *err)
         QDQ_TRY(qdq_region_refine(s->b, &m->direct, m->path, &r, err));
     } else {
         const char *inner = qdq_arena_printf(s->b->arena, "%s/__direct__", m->path);
-        if (inner == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(inner != NULL, err);
         if (m->direct.n > 0)
             QDQ_TRY(qdq_region_leaves(s->b, &m->direct, inner, &m->made, err));
         QDQ_TRY(join_neighbours(s, m, err));

@@ -27,7 +27,7 @@ static void put_head(const qdq_region_view *v, qdq_buf *b)
     qdq_buf_printf(b, "\ncoverage  %zu of %zu nodes, %.4g %%\n", r->n_covered, r->n_nodes, percent);
 }
 
-static void indent(qdq_buf *b, unsigned depth)
+static void put_indent(qdq_buf *b, unsigned depth)
 {
     for (unsigned i = 0; i < depth; i++)
         qdq_buf_puts(b, "  ");
@@ -38,7 +38,7 @@ static void put_values(qdq_buf *b, unsigned depth, const char *what, const qdq_v
 {
     if (n == 0)
         return;
-    indent(b, depth);
+    put_indent(b, depth);
     qdq_buf_puts(b, what);
     for (size_t i = 0; i < n && i < ITEMS; i++)
         qdq_buf_printf(b, "%s%s", i > 0 ? ", " : " ", at[i]->name);
@@ -50,7 +50,7 @@ static void put_values(qdq_buf *b, unsigned depth, const char *what, const qdq_v
 static void put_region_nodes(const qdq_region_view *v, qdq_buf *b, const qdq_region *r)
 {
     for (size_t i = 0; i < r->nodes.n && v->verbose; i++) {
-        indent(b, r->depth + 3);
+        put_indent(b, r->depth + 3);
         qdq_buf_printf(b, "%s ", r->nodes.at[i]->type);
         qdq_region_put_name(b, r->nodes.at[i]);
         qdq_buf_putc(b, '\n');
@@ -59,7 +59,7 @@ static void put_region_nodes(const qdq_region_view *v, qdq_buf *b, const qdq_reg
 
 static void put_region(const qdq_region_view *v, qdq_buf *b, const qdq_region *r)
 {
-    indent(b, r->depth + 1);
+    put_indent(b, r->depth + 1);
     qdq_buf_printf(b, "%u %s, level %u, pattern %u, ", (unsigned)r->id,
                    r->type == QDQ_REGION_LEAF ? "leaf" : "composite", (unsigned)r->depth,
                    (unsigned)r->pattern);
@@ -147,20 +147,19 @@ static bool can_be_quantized(const qdq_node *n)
 
 /* A region is shown if it, or one in it, has such an operator: children come behind their
  * parents. */
-static qdq_status choose_shown(qdq_region_view *v, bool all, qdq_arena *arena, qdq_error *err)
+static qdq_status choose_shown(qdq_region_view *v, qdq_arena *arena, qdq_error *err)
 {
     for (size_t i = 0; i < v->r->all.n; i++)
         if (v->r->all.at[i]->nodes.n > v->most_nodes)
             v->most_nodes = v->r->all.at[i]->nodes.n;
     v->shown = qdq_arena_array(arena, v->r->all.n + 1, sizeof *v->shown);
     v->leaves_of = qdq_arena_array(arena, v->most_nodes + 1, sizeof *v->leaves_of);
-    if (v->shown == NULL || v->leaves_of == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(v->shown != NULL && v->leaves_of != NULL, err);
     for (size_t i = v->r->all.n; i-- > 0;) {
         const qdq_region *r = v->r->all.at[i];
         for (size_t k = 0; k < r->nodes.n; k++)
             v->shown[i] = v->shown[i] || can_be_quantized(r->nodes.at[k]);
-        v->shown[i] = v->shown[i] || all;
+        v->shown[i] = v->shown[i] || v->all;
         if (v->shown[i] && r->parent != NULL)
             v->shown[r->parent->id] = true;
         v->n_shown += v->shown[i];
@@ -169,14 +168,13 @@ static qdq_status choose_shown(qdq_region_view *v, bool all, qdq_arena *arena, q
     return QDQ_OK;
 }
 
-static qdq_status print_view(const qdq_region_view *v, qdq_regions_form form, char **text,
-                             qdq_error *err)
+static qdq_status print_view(const qdq_region_view *v, char **text, qdq_error *err)
 {
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
-    if (form == QDQ_REGIONS_JSON)
+    if (v->form == QDQ_REGIONS_JSON)
         return qdq_region_print_json(v, text, err);
-    if (form == QDQ_REGIONS_DOT)
+    if (v->form == QDQ_REGIONS_DOT)
         qdq_region_print_dot(v, &b);
     else
         qdq_region_print_text(v, &b);
@@ -185,10 +183,8 @@ static qdq_status print_view(const qdq_region_view *v, qdq_regions_form form, ch
 }
 
 static qdq_status print_clean(const qdq_model *clean, const qdq_region_opts *opts,
-                              qdq_regions_form form, bool all, bool verbose, char **text,
-                              qdq_error *err)
+                              qdq_region_view *v, char **text, qdq_error *err)
 {
-    qdq_region_view v = {.verbose = verbose};
     qdq_regions *r = NULL;
     qdq_patterns *p = NULL;
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -196,12 +192,12 @@ static qdq_status print_clean(const qdq_model *clean, const qdq_region_opts *opt
 
     if (st == QDQ_OK)
         st = qdq_patterns_find(r, &p, err);
-    v.r = r;
-    v.p = p;
+    v->r = r;
+    v->p = p;
     if (st == QDQ_OK)
-        st = choose_shown(&v, all, &arena, err);
+        st = choose_shown(v, &arena, err);
     if (st == QDQ_OK)
-        st = print_view(&v, form, text, err);
+        st = print_view(v, text, err);
     qdq_arena_free(&arena);
     qdq_patterns_free(p);
     qdq_regions_free(r);
@@ -215,6 +211,7 @@ qdq_status qdq_regions_print(const qdq_model *m, const qdq_target *t,
 {
     qdq_quantize_opts q = QDQ_QUANTIZE_OPTS_INIT;
     qdq_region_opts own = QDQ_REGION_OPTS_INIT;
+    qdq_region_view v = {.form = form, .all = all, .verbose = verbose};
     qdq_target *usual = NULL, *followed = NULL;
     qdq_model *clean = NULL;
 
@@ -231,7 +228,7 @@ qdq_status qdq_regions_print(const qdq_model *m, const qdq_target *t,
     if (st == QDQ_OK)
         st = qdq_quantize_begin(m, followed != NULL ? followed : t, &q, plan, &clean, err);
     if (st == QDQ_OK)
-        st = print_clean(clean, &own, form, all, verbose, text, err);
+        st = print_clean(clean, &own, &v, text, err);
     qdq_model_free(clean);
     qdq_target_free(followed);
     qdq_target_free(usual);

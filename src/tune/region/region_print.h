@@ -8,8 +8,10 @@
 typedef struct qdq_region_view {
     const qdq_regions *r;
     const qdq_patterns *p;
-    bool verbose;
-    bool *shown; /* by region id */
+    qdq_regions_form form;
+    bool all;     /* also what has no operator that can be quantized */
+    bool verbose; /* with the nodes */
+    bool *shown;  /* by region id */
     size_t n_shown;
     size_t *leaves_of; /* by number of nodes: leaves that are shown */
     size_t most_nodes; /* of a leaf */

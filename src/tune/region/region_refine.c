@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "base/union_find.h"
 
 static int by_place(const void *a, const void *b)
 {
@@ -14,7 +15,7 @@ static int by_place(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void sort(qdq_places *p)
+static void sort_places(qdq_places *p)
 {
     for (size_t i = 1; i < p->n; i++)
         if (p->at[i - 1] > p->at[i]) {
@@ -25,7 +26,7 @@ static void sort(qdq_places *p)
 
 /* --- walks ------------------------------------------------------------------------------------ */
 
-static bool visit(qdq_rb *b, const qdq_fork *f, uint32_t i, uint32_t hops, bool *nomem)
+static bool visit_place(qdq_rb *b, const qdq_fork *f, uint32_t i, uint32_t hops, bool *nomem)
 {
     if (i == f->to || b->seen[i] == b->n_seen || (f->taken != NULL && f->taken[i] != 0))
         return true;
@@ -40,19 +41,19 @@ static bool visit(qdq_rb *b, const qdq_fork *f, uint32_t i, uint32_t hops, bool 
 bool qdq_region_between(qdq_rb *b, const qdq_fork *f, qdq_places *out, bool *nomem)
 {
     const qdq_region_graph *g = &b->g;
-    uint32_t edges = 0,
-             /* a node that everybody reads is not walked to its end */
-        max_edges = 8 * f->max_nodes;
+    /* a node that everybody reads is not walked to its end */
+    const uint32_t max_edges = 8 * f->max_nodes;
+    uint32_t edges = 0;
 
     b->n_seen++;
     b->queue.n = 0;
     for (uint32_t i = 0; i < f->n_readers; i++)
-        if (++edges > max_edges || !visit(b, f, f->reader[i], 1, nomem))
+        if (++edges > max_edges || !visit_place(b, f, f->reader[i], 1, nomem))
             return false;
     for (size_t q = 0; q < b->queue.n; q++) {
         uint32_t i = b->queue.at[q];
         for (uint32_t e = g->first_reader[i]; e < g->first_reader[i + 1]; e++)
-            if (++edges > max_edges || !visit(b, f, g->reader[e], b->hops[i] + 1, nomem))
+            if (++edges > max_edges || !visit_place(b, f, g->reader[e], b->hops[i] + 1, nomem))
                 return false;
     }
     for (size_t q = 0; q < b->queue.n; q++)
@@ -67,18 +68,16 @@ bool qdq_region_between(qdq_rb *b, const qdq_fork *f, qdq_places *out, bool *nom
 
 static uint32_t leaf_of(qdq_rb *b, uint32_t i)
 {
-    while (b->up[i] != i)
-        i = b->up[i] = b->up[b->up[i]];
-    return i;
+    return qdq_part_of(b->up, i);
 }
 
-static bool fits(const qdq_rb *b, uint32_t size, uint32_t kernels)
+static bool fits_leaf(const qdq_rb *b, uint32_t size, uint32_t kernels)
 {
     return size <= b->max_size && kernels <= QDQ_REGION_KERNELS;
 }
 
 /* `open`: edges that lead out of the leaf. */
-static void join(qdq_rb *b, uint32_t leaf, uint32_t into, uint32_t open)
+static void join_leaf(qdq_rb *b, uint32_t leaf, uint32_t into, uint32_t open)
 {
     b->up[leaf] = into;
     b->size[into] += b->size[leaf];
@@ -103,8 +102,8 @@ static void join_sources(qdq_rb *b, uint32_t v)
             continue;
         uint32_t leaf = leaf_of(b, *p), mine = leaf_of(b, v);
         if (leaf != mine && b->open[leaf] == b->count[leaf] &&
-            fits(b, b->size[leaf] + b->size[mine], b->kernels[leaf] + b->kernels[mine]))
-            join(b, leaf, mine, b->open[mine]);
+            fits_leaf(b, b->size[leaf] + b->size[mine], b->kernels[leaf] + b->kernels[mine]))
+            join_leaf(b, leaf, mine, b->open[mine]);
     }
 }
 
@@ -140,15 +139,14 @@ static qdq_status join_fork(qdq_rb *b, uint32_t fork, uint32_t v, qdq_error *err
         uint32_t leaf = leaf_of(b, nodes.at[i]);
         if (b->count[leaf]++ > 0)
             continue;
-        if (!QDQ_PUSH(&b->scratch, &b->roots, leaf))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(&b->scratch, &b->roots, leaf), err);
         size += b->size[leaf];
         kernels += b->kernels[leaf];
         open += b->open[leaf];
     }
-    if (open == inside && fits(b, size, kernels))
+    if (open == inside && fits_leaf(b, size, kernels))
         for (size_t i = 0; i < b->roots.n; i++)
-            join(b, b->roots.at[i], mine, b->open[mine]);
+            join_leaf(b, b->roots.at[i], mine, b->open[mine]);
     return QDQ_OK;
 }
 
@@ -183,15 +181,13 @@ qdq_status qdq_region_leaf(qdq_rb *b, qdq_places *nodes, const char *path, qdq_r
 {
     qdq_region *r = qdq_arena_alloc(b->arena, sizeof *r);
 
-    if (r == NULL)
-        return qdq_nomem(err);
-    sort(nodes);
+    QDQ_NEED(r != NULL, err);
+    sort_places(nodes);
     r->type = QDQ_REGION_LEAF;
     r->path = path;
     r->n_total = nodes->n;
     for (size_t i = 0; i < nodes->n; i++)
-        if (!QDQ_PUSH(b->arena, &r->nodes, b->g.node[nodes->at[i]]))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(b->arena, &r->nodes, b->g.node[nodes->at[i]]), err);
     *out = r;
     return QDQ_OK;
 }
@@ -204,7 +200,7 @@ qdq_status qdq_region_leaves(qdq_rb *b, qdq_places *nodes, const char *path, qdq
     } bucket;
     QDQ_VEC(bucket) leaf = {0};
 
-    sort(nodes);
+    sort_places(nodes);
     QDQ_TRY(grow_leaves(b, nodes, err));
     for (size_t i = 0; i < nodes->n; i++)
         b->count[leaf_of(b, nodes->at[i])] = 0;
@@ -215,14 +211,12 @@ qdq_status qdq_region_leaves(qdq_rb *b, qdq_places *nodes, const char *path, qdq
                 return qdq_nomem(err);
             b->count[root] = (uint32_t)leaf.n;
         }
-        if (!QDQ_PUSH(&b->scratch, &leaf.at[b->count[root] - 1].nodes, nodes->at[i]))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(&b->scratch, &leaf.at[b->count[root] - 1].nodes, nodes->at[i]), err);
     }
     for (size_t i = 0; i < leaf.n; i++) {
         qdq_region *r;
         QDQ_TRY(qdq_region_leaf(b, &leaf.at[i].nodes, path, &r, err));
-        if (!QDQ_PUSH(b->arena, out, r))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(b->arena, out, r), err);
     }
     return QDQ_OK;
 }
@@ -248,8 +242,7 @@ qdq_status qdq_region_sort(qdq_rb *b, qdq_region_list *list, qdq_error *err)
 {
     placed *p = qdq_arena_array(&b->scratch, list->n + 1, sizeof *p);
 
-    if (p == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(p != NULL, err);
     for (size_t i = 0; i < list->n; i++)
         p[i] = (placed){first_place(b, list->at[i]), list->at[i]};
     qsort(p, list->n, sizeof *p, by_first);
@@ -263,8 +256,7 @@ qdq_status qdq_region_composite(qdq_rb *b, qdq_region_list *children, const char
 {
     qdq_region *r = qdq_arena_alloc(b->arena, sizeof *r);
 
-    if (r == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(r != NULL, err);
     QDQ_TRY(qdq_region_sort(b, children, err));
     r->type = QDQ_REGION_COMPOSITE;
     r->path = path;

@@ -16,19 +16,19 @@ typedef struct grower {
     qdq_region_list *top;
 } grower;
 
-static qdq_status take(grower *s, uint32_t i, qdq_error *err)
+static qdq_status take_node(grower *s, uint32_t i, qdq_error *err)
 {
     s->owner[i] = s->n_regions;
     return QDQ_PUSH(&s->b->scratch, &s->now, i) ? QDQ_OK : qdq_nomem(err);
 }
 
-static void begin(grower *s)
+static void begin_region(grower *s)
 {
     s->n_regions++;
     s->now.n = 0;
 }
 
-static qdq_status end(grower *s, qdq_error *err)
+static qdq_status end_region(grower *s, qdq_error *err)
 {
     qdq_region *r;
 
@@ -50,36 +50,40 @@ static bool may_go_on(const grower *s, uint32_t reader)
     return true;
 }
 
+static qdq_fork fork_of(const grower *s, const uint32_t *reader, uint32_t n_readers, uint32_t meet)
+{
+    return (qdq_fork){reader, n_readers, meet, QDQ_REGION_FORK_NODES, QDQ_REGION_HOPS, s->owner};
+}
+
 /* The branches of a fork, the node where they meet, and a short tail, if that is near: true in
  * *found, and the last node in *last. */
-static qdq_status take_fork(grower *s, const uint32_t *reader, uint32_t n_readers, uint32_t meet,
-                            bool fresh, bool *found, uint32_t *last, qdq_error *err)
+static qdq_status take_fork(grower *s, const qdq_fork *fork, bool fresh, bool *found,
+                            uint32_t *last, qdq_error *err)
 {
     const qdq_region_graph *g = &s->b->g;
     qdq_places between = {0};
     bool nomem = false;
-    const qdq_fork fork = {reader,          n_readers, meet, QDQ_REGION_FORK_NODES,
-                           QDQ_REGION_HOPS, s->owner};
+    const uint32_t meet = fork->to;
 
     *found =
-        meet != g->n && s->owner[meet] == 0 && qdq_region_between(s->b, &fork, &between, &nomem);
+        meet != g->n && s->owner[meet] == 0 && qdq_region_between(s->b, fork, &between, &nomem);
     if (nomem)
         return qdq_nomem(err);
     if (!*found)
         return QDQ_OK;
     if (fresh) {
-        QDQ_TRY(end(s, err));
-        begin(s);
+        QDQ_TRY(end_region(s, err));
+        begin_region(s);
     }
     for (size_t i = 0; i < between.n; i++)
-        QDQ_TRY(take(s, between.at[i], err));
-    QDQ_TRY(take(s, meet, err));
+        QDQ_TRY(take_node(s, between.at[i], err));
+    QDQ_TRY(take_node(s, meet, err));
     *last = meet;
     for (uint32_t i = 1; i < TAIL && qdq_readers(g, *last) == 1; i++) {
         uint32_t next = g->reader[g->first_reader[*last]];
         if (!qdq_region_is_fusible(g->node[next]) || !may_go_on(s, next))
             break;
-        QDQ_TRY(take(s, next, err));
+        QDQ_TRY(take_node(s, next, err));
         *last = next;
     }
     return QDQ_OK;
@@ -93,21 +97,23 @@ static qdq_status grow_through_forks(grower *s, uint32_t i, qdq_error *err)
     const qdq_region_graph *g = &s->b->g;
     bool found = true;
 
-    while (found && qdq_readers(g, i) > 1)
-        QDQ_TRY(take_fork(s, g->reader + g->first_reader[i], qdq_readers(g, i), g->meet[i],
-                          s->now.n > 1, &found, &i, err));
-    return end(s, err);
+    while (found && qdq_readers(g, i) > 1) {
+        const qdq_fork fork =
+            fork_of(s, g->reader + g->first_reader[i], qdq_readers(g, i), g->meet[i]);
+        QDQ_TRY(take_fork(s, &fork, s->now.n > 1, &found, &i, err));
+    }
+    return end_region(s, err);
 }
 
 static qdq_status grow_from(grower *s, uint32_t i, qdq_error *err)
 {
     const qdq_region_graph *g = &s->b->g;
 
-    begin(s);
-    QDQ_TRY(take(s, i, err));
+    begin_region(s);
+    QDQ_TRY(take_node(s, i, err));
     while (qdq_readers(g, i) == 1 && may_go_on(s, g->reader[g->first_reader[i]])) {
         i = g->reader[g->first_reader[i]];
-        QDQ_TRY(take(s, i, err));
+        QDQ_TRY(take_node(s, i, err));
     }
     return grow_through_forks(s, i, err);
 }
@@ -127,13 +133,13 @@ static qdq_status grow_from_input(grower *s, const qdq_value *v, qdq_error *err)
             continue;
         s->b->seen[r] = mark;
         meet = readers.n == 0 ? r : qdq_region_meet(g, meet, r);
-        if (!QDQ_PUSH(&s->b->scratch, &readers, r))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(&s->b->scratch, &readers, r), err);
     }
     if (readers.n < 2)
         return QDQ_OK;
-    begin(s);
-    QDQ_TRY(take_fork(s, readers.at, (uint32_t)readers.n, meet, false, &found, &last, err));
+    begin_region(s);
+    const qdq_fork fork = fork_of(s, readers.at, (uint32_t)readers.n, meet);
+    QDQ_TRY(take_fork(s, &fork, false, &found, &last, err));
     return found ? grow_through_forks(s, last, err) : QDQ_OK;
 }
 
@@ -142,8 +148,7 @@ qdq_status qdq_regions_by_structure(qdq_rb *b, qdq_region_list *top, qdq_error *
     grower s = {.b = b, .top = top};
 
     s.owner = qdq_arena_array(&b->scratch, (size_t)b->g.n + 1, sizeof *s.owner);
-    if (s.owner == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s.owner != NULL, err);
     for (size_t i = 0; i < b->g.g->inputs.n; i++)
         QDQ_TRY(grow_from_input(&s, b->g.g->inputs.at[i], err));
     for (uint32_t i = 0; i < b->g.n; i++)

@@ -1,5 +1,5 @@
-/* signature.c - see the header. Tensors and graphs inside attributes, for which Model-Optimizer has
- * no form that two models share, are named by their contents. */
+/* signature.c - texts of nodes in Model-Optimizer's form. Tensors and graphs inside attributes, for
+ * which Model-Optimizer has no form that two models share, are named by their contents. */
 #include "tune/region/signature.h"
 
 #include <stdlib.h>

@@ -30,8 +30,7 @@ static qdq_status start_by_profile(qdq_search_state *s, qdq_error *err)
         QDQ_TRY(qdq_search_profile_ends(s, &known, err));
     for (size_t i = 0; i < QDQ_COUNT(borders) && known && !s->over; i++) {
         qdq_tried ignored;
-        if (!qdq_search_by_profile(s, borders[i]))
-            return qdq_nomem(err);
+        QDQ_NEED(qdq_search_by_profile(s, borders[i]), err);
         QDQ_TRY(qdq_search_try(s, SIZE_MAX, &ignored, err));
     }
     return QDQ_OK;
@@ -50,7 +49,7 @@ static qdq_status try_late(qdq_search_state *s, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status sweep(qdq_search_state *s, bool first, qdq_error *err)
+static qdq_status sweep_moves(qdq_search_state *s, bool first, qdq_error *err)
 {
     s->phase = QDQ_PHASE_INTERACTIONS;
     if (first && !s->over && has_choices(s->p))
@@ -86,7 +85,7 @@ qdq_status qdq_search_run(const qdq_search_problem *p, const qdq_search_opts *op
         st = try_late(&s, err);
     for (int i = 0; i < SWEEPS && st == QDQ_OK && !s.over; i++) {
         const double before = s.time;
-        st = sweep(&s, i == 0, err);
+        st = sweep_moves(&s, i == 0, err);
         if (!(before - s.time > opts->test.gain * before))
             break; /* another round would find less still */
     }

@@ -80,10 +80,9 @@ typedef enum qdq_search_phase {
 /* What a profile says of one bit in a model, as shares of that model's time. */
 typedef struct qdq_search_cost {
     double own; /* of the kernel that the bit is about */
-    double
-        /* of conversions (Q, DQ, layouts) right in front of it and behind it: at most so much goes
-           with it */
-        border;
+    /* of conversions (Q, DQ, layouts) right in front of it and behind it: at most so much goes with
+     * it */
+    double border;
 } qdq_search_cost;
 
 /* Something happened, for the live view and the report. */

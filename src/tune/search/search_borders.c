@@ -31,7 +31,7 @@ static double hope_of(const qdq_search_state *s, const qdq_search_border *b)
     return sum;
 }
 
-static size_t rank(const qdq_search_state *s, qdq_search_ranked *out)
+static size_t rank_borders(const qdq_search_state *s, qdq_search_ranked *out)
 {
     size_t n = 0;
 
@@ -48,7 +48,7 @@ qdq_status qdq_search_borders(qdq_search_state *s, qdq_error *err)
 {
     qdq_search_ranked *order = calloc(s->p->n_borders + 1, sizeof *order);
     qdq_status st = order != NULL ? QDQ_OK : qdq_nomem(err);
-    size_t n = st == QDQ_OK ? rank(s, order) : 0;
+    size_t n = st == QDQ_OK ? rank_borders(s, order) : 0;
     unsigned stale = 0;
 
     for (size_t i = 0; i < n && st == QDQ_OK && !s->over && stale < s->opts->stale; i++) {

@@ -27,8 +27,7 @@ qdq_status qdq_search_hope_init(qdq_search_state *s, qdq_error *err)
     s->off = qdq_arena_array(&s->scratch, n + 1, sizeof *s->off);
     s->on = qdq_arena_array(&s->scratch, n + 1, sizeof *s->on);
     s->now = qdq_arena_array(&s->scratch, n + 1, sizeof *s->now);
-    if (s->hope == NULL || s->off == NULL || s->on == NULL || s->now == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s->hope != NULL && s->off != NULL && s->on != NULL && s->now != NULL, err);
     hope_for_float_time(s);
     s->is_profiled = s->ops->profile == NULL;
     return QDQ_OK;
@@ -36,8 +35,8 @@ qdq_status qdq_search_hope_init(qdq_search_state *s, qdq_error *err)
 
 /* A profile's shares of a model's time as shares of the baseline's. It takes a session, which the
  * budget must have. */
-static qdq_status profile(qdq_search_state *s, const qdq_assign *a, double time,
-                          qdq_search_cost *cost, bool *known, qdq_error *err)
+static qdq_status profile_assignment(qdq_search_state *s, const qdq_assign *a, double time,
+                                     qdq_search_cost *cost, bool *known, qdq_error *err)
 {
     *known = false;
     if (s->ops->profile == NULL || isnan(time) || !qdq_search_budget_left(s))
@@ -57,9 +56,9 @@ qdq_status qdq_search_profile_ends(qdq_search_state *s, bool *known, qdq_error *
     for (size_t i = 0; i < s->p->n_bits; i++)
         qdq_assign_set(&s->candidate, i, qdq_search_allows(s, i));
     QDQ_TRY(qdq_search_known_time(s, &s->candidate, &time, err));
-    QDQ_TRY(profile(s, &s->candidate, time, s->on, &s->has_on, err));
+    QDQ_TRY(profile_assignment(s, &s->candidate, time, s->on, &s->has_on, err));
     *known = s->has_on;
-    return s->has_on ? profile(s, &s->p->start[0], 1, s->off, known, err) : QDQ_OK;
+    return s->has_on ? profile_assignment(s, &s->p->start[0], 1, s->off, known, err) : QDQ_OK;
 }
 
 /* What a border costs where there is one, on average. */
@@ -115,8 +114,8 @@ qdq_status qdq_search_hope_update(qdq_search_state *s, qdq_error *err)
     if (s->is_profiled)
         return QDQ_OK;
     s->is_profiled = true;
-    QDQ_TRY(profile(s, &s->p->start[0], 1, s->off, &base_known, err));
-    QDQ_TRY(profile(s, &s->incumbent, s->time, s->now, &known, err));
+    QDQ_TRY(profile_assignment(s, &s->p->start[0], 1, s->off, &base_known, err));
+    QDQ_TRY(profile_assignment(s, &s->incumbent, s->time, s->now, &known, err));
     s->rules_out = known && base_known;
     if (!s->rules_out)
         hope_for_float_time(s);

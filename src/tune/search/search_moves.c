@@ -43,7 +43,7 @@ static qdq_status try_cut(cutting *c, size_t k, qdq_tried *out, qdq_error *err)
 
 /* The first operator that is on, then parts that double, as long as they bring something: compared
  * with each other, for the incumbent may be another one altogether. */
-static qdq_status climb(cutting *c, qdq_error *err)
+static qdq_status climb_cuts(cutting *c, qdq_error *err)
 {
     static const double share[] = {1.0 / 32, 1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2};
     const size_t n = c->s->p->n_bits;
@@ -88,9 +88,8 @@ qdq_status qdq_search_cuts(qdq_search_state *s, qdq_error *err)
     for (int back = 0; back < 2; back++) {
         cutting c = {.s = s, .back = back == 1};
         s->move = c.back ? "all but the last" : "all but the first";
-        if (!take_whole(&c))
-            return qdq_nomem(err);
-        QDQ_TRY(climb(&c, err));
+        QDQ_NEED(take_whole(&c), err);
+        QDQ_TRY(climb_cuts(&c, err));
     }
     return QDQ_OK;
 }
@@ -189,8 +188,7 @@ static qdq_status except_instances(qdq_search_state *s, size_t index, qdq_error 
     qdq_assign mask;
     unsigned stale = 0;
 
-    if (!qdq_assign_new(&mask, u->n_choices, &s->scratch))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_assign_new(&mask, u->n_choices, &s->scratch), err);
     for (size_t i = 0; i < u->n_instances && !s->over && stale < s->opts->stale; i++) {
         qdq_tried t;
         qdq_search_mask(s, u, i, &mask);

@@ -33,10 +33,9 @@ typedef struct qdq_search_state {
     uint32_t *unit_of; /* by bit: index of the unit; UINT32_MAX: of none */
     double total_worth;
 
-    double *
-        /* by bit: what flipping it in the incumbent may save at most, as a share of the baseline's
-           time */
-        hope;
+    /* by bit: what flipping it in the incumbent may save at most, as a share of the baseline's
+     * time */
+    double *hope;
     /* by bit: profiles of nothing, of everything, of the incumbent */
     qdq_search_cost *off, *on, *now;
     /* is `on` filled in; is there nothing to be learnt by a profile now? */
@@ -90,8 +89,7 @@ bool qdq_search_matters(const qdq_search_state *s, double share);
 qdq_status qdq_search_known_time(qdq_search_state *s, const qdq_assign *a, double *out,
                                  qdq_error *err);
 
-/* --- search_bounds.c ----------------------------------------------------------------------------
- */
+/* --- search_bounds.c -------------------------------------------------------------------------- */
 
 /* Makes room for `hope`: float times, as long as nothing is profiled. */
 qdq_status qdq_search_hope_init(qdq_search_state *s, qdq_error *err);

@@ -33,8 +33,8 @@ static qdq_status identify(qdq_search_state *s, const qdq_assign *a, uint64_t *o
     return QDQ_OK;
 }
 
-static qdq_status remember(qdq_search_state *s, uint64_t identity, uint64_t incumbent, double time,
-                           qdq_error *err)
+static qdq_status remember_time(qdq_search_state *s, uint64_t identity, uint64_t incumbent,
+                                double time, qdq_error *err)
 {
     bool is_new;
     qdq_map_value *place = qdq_map_put_int(&s->measured, identity, &is_new);
@@ -65,8 +65,8 @@ bool qdq_search_budget_left(qdq_search_state *s)
     return !s->over;
 }
 
-static qdq_status tell(qdq_search_state *s, size_t unit, const qdq_test_result *r, bool kept,
-                       qdq_error *err)
+static qdq_status tell_event(qdq_search_state *s, size_t unit, const qdq_test_result *r, bool kept,
+                             qdq_error *err)
 {
     qdq_search_event e = {.phase = s->phase,
                           .move = s->move,
@@ -82,8 +82,8 @@ static qdq_status tell(qdq_search_state *s, size_t unit, const qdq_test_result *
 }
 
 /* mine, now: identities of the candidate and the incumbent. */
-static qdq_status measure(qdq_search_state *s, size_t unit, uint64_t mine, uint64_t now,
-                          qdq_tried *out, qdq_error *err)
+static qdq_status measure_candidate(qdq_search_state *s, size_t unit, uint64_t mine, uint64_t now,
+                                    qdq_tried *out, qdq_error *err)
 {
     qdq_test_result r = {0};
     bool failed = false;
@@ -101,7 +101,7 @@ static qdq_status measure(qdq_search_state *s, size_t unit, uint64_t mine, uint6
     out->result = r;
     out->time = failed ? INFINITY : s->time * (1 - r.gain);
     out->kept = !failed && r.verdict == QDQ_VERDICT_KEEP;
-    QDQ_TRY(remember(s, mine, now, out->time, err));
+    QDQ_TRY(remember_time(s, mine, now, out->time, err));
     if (!failed)
         s->noise = r.sd / sqrt(s->opts->test.max_pairs);
     if (out->kept) {
@@ -109,7 +109,7 @@ static qdq_status measure(qdq_search_state *s, size_t unit, uint64_t mine, uint6
             s->out->unit[unit].gain += s->time - out->time;
         s->time = out->time;
     }
-    QDQ_TRY(tell(s, unit, failed ? NULL : &r, out->kept, err));
+    QDQ_TRY(tell_event(s, unit, failed ? NULL : &r, out->kept, err));
     if (out->kept) {
         qdq_assign_take(&s->incumbent, &s->candidate);
         s->is_profiled = false;
@@ -160,21 +160,20 @@ qdq_status qdq_search_try(qdq_search_state *s, size_t unit, qdq_tried *out, qdq_
             return QDQ_OK;
     }
     QDQ_TRY(is_worth_it(s, &worth, err));
-    return worth ? measure(s, unit, mine, now, out, err) : QDQ_OK;
+    return worth ? measure_candidate(s, unit, mine, now, out, err) : QDQ_OK;
 }
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
 /* Each bit belongs to at most one unit. */
-static qdq_status weigh(qdq_search_state *s, qdq_error *err)
+static qdq_status weigh_bits(qdq_search_state *s, qdq_error *err)
 {
     const qdq_search_problem *p = s->p;
 
     s->worth = qdq_arena_array(&s->scratch, p->n_bits + 1, sizeof *s->worth);
     s->unit_of = qdq_arena_array(&s->scratch, p->n_bits + 1, sizeof *s->unit_of);
     s->out->unit = qdq_arena_array(s->arena, p->n_units + 1, sizeof *s->out->unit);
-    if (s->worth == NULL || s->unit_of == NULL || s->out->unit == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s->worth != NULL && s->unit_of != NULL && s->out->unit != NULL, err);
     memset(s->unit_of, 0xff, (p->n_bits + 1) * sizeof *s->unit_of);
     for (size_t u = 0; u < p->n_units; u++) {
         const qdq_search_unit *unit = &p->unit[u];
@@ -206,7 +205,7 @@ static qdq_status is_beaten(qdq_search_state *s, bool *beaten, qdq_error *err)
         return QDQ_OK;
     QDQ_TRY(identify(s, &s->candidate, &mine, err));
     QDQ_TRY(identify(s, &s->incumbent, &now, err));
-    return mine == now ? QDQ_OK : remember(s, mine, now, share, err);
+    return mine == now ? QDQ_OK : remember_time(s, mine, now, share, err);
 }
 
 static qdq_status note_start(qdq_search_state *s, qdq_error *err)
@@ -236,12 +235,12 @@ static qdq_status measure_starts(qdq_search_state *s, qdq_error *err)
     if (p->n_starts == 0)
         return qdq_fail(err, QDQ_E_USAGE,
                         "a search without a start: expected at least the baseline");
-    if (!qdq_assign_copy(&s->incumbent, &p->start[0], &s->scratch) ||
-        !qdq_assign_copy(&s->candidate, &p->start[0], &s->scratch))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_assign_copy(&s->incumbent, &p->start[0], &s->scratch) &&
+                 qdq_assign_copy(&s->candidate, &p->start[0], &s->scratch),
+             err);
     s->time = 1;
     QDQ_TRY(identify(s, &s->incumbent, &base, err));
-    QDQ_TRY(remember(s, base, base, 1, err));
+    QDQ_TRY(remember_time(s, base, base, 1, err));
     s->phase = QDQ_PHASE_START;
     for (size_t i = 1; i < p->n_starts && !s->over; i++) {
         const unsigned builds = qdq_search_builds(s);
@@ -263,7 +262,7 @@ static qdq_status measure_starts(qdq_search_state *s, qdq_error *err)
 qdq_status qdq_search_begin(qdq_search_state *s, qdq_error *err)
 {
     *s->out = (qdq_search_result){0};
-    QDQ_TRY(weigh(s, err));
+    QDQ_TRY(weigh_bits(s, err));
     return measure_starts(s, err);
 }
 
@@ -274,14 +273,12 @@ qdq_status qdq_search_finish(qdq_search_state *s, qdq_error *err)
     s->phase = QDQ_PHASE_DONE;
     out->predicted_ns = s->time * s->p->base_ns;
     out->ended_early = s->over;
-    if (!qdq_assign_copy(&out->best, &s->incumbent, s->arena))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_assign_copy(&out->best, &s->incumbent, s->arena), err);
     for (size_t u = 0; u < s->p->n_units; u++) {
-        if (!qdq_assign_new(&out->unit[u].best, s->p->unit[u].n_choices, s->arena))
-            return qdq_nomem(err);
+        QDQ_NEED(qdq_assign_new(&out->unit[u].best, s->p->unit[u].n_choices, s->arena), err);
         qdq_search_mask(s, &s->p->unit[u], SIZE_MAX, &out->unit[u].best);
     }
-    return tell(s, SIZE_MAX, NULL, false, err);
+    return tell_event(s, SIZE_MAX, NULL, false, err);
 }
 
 void qdq_search_free(qdq_search_state *s)

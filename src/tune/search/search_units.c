@@ -43,38 +43,35 @@ typedef struct unit_search {
 } unit_search;
 
 /* What caches propose takes nothing from what would be tried without them. */
-static bool enough(const unit_search *x)
+static bool is_enough(const unit_search *x)
 {
     const qdq_search_unit_result *r = &x->s->out->unit[x->index];
 
     return x->s->over || r->tried - r->of_caches >= x->s->opts->schemes_per_unit;
 }
 
-static bool enough_changes(const unit_search *x)
+static bool has_enough_changes(const unit_search *x)
 {
-    return enough(x) || x->s->out->unit[x->index].changes >= x->allotted ||
+    return is_enough(x) || x->s->out->unit[x->index].changes >= x->allotted ||
            x->stale >= x->s->opts->stale;
 }
 
 /* Tries x->mask in all instances. */
-static qdq_status try_mask(unit_search *x, bool *kept, qdq_error *err)
+static qdq_status try_mask(unit_search *x, qdq_error *err)
 {
     qdq_search_state *s = x->s;
     qdq_assign_hash h = qdq_assign_get_hash(&x->mask);
     bool is_new;
     qdq_tried t;
 
-    *kept = false;
-    if (enough(x))
+    if (is_enough(x))
         return QDQ_OK;
-    if (qdq_map_put_int(&x->seen, h.low, &is_new) == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_map_put_int(&x->seen, h.low, &is_new) != NULL, err);
     if (!is_new)
         return QDQ_OK;
     qdq_search_reset(s);
     qdq_search_set(s, x->u, SIZE_MAX, &x->mask);
     QDQ_TRY(qdq_search_try(s, x->index, &t, err));
-    *kept = t.kept;
     s->out->unit[x->index].tried += t.measured;
     x->stale = t.kept ? 0 : x->stale + t.measured;
     if (t.kept) {
@@ -84,7 +81,7 @@ static qdq_status try_mask(unit_search *x, bool *kept, qdq_error *err)
     return QDQ_OK;
 }
 
-static void fill(unit_search *x, bool on, bool linear_only)
+static void fill_mask(unit_search *x, bool on, bool linear_only)
 {
     for (size_t c = 0; c < x->u->n_choices; c++)
         qdq_assign_set(&x->mask, c, on && (!linear_only || x->u->choice[c].linear));
@@ -93,7 +90,6 @@ static void fill(unit_search *x, bool on, bool linear_only)
 static qdq_status try_seeds(unit_search *x, qdq_error *err)
 {
     qdq_search_unit_result *r = &x->s->out->unit[x->index];
-    bool kept;
 
     for (size_t i = 0; i < x->u->n_seeds; i++) {
         const bool cached = i < x->u->n_cached;
@@ -101,7 +97,7 @@ static qdq_status try_seeds(unit_search *x, qdq_error *err)
         if (cached && r->of_caches >= x->s->opts->schemes_per_unit)
             continue;
         qdq_assign_take(&x->mask, &x->u->seed[i]);
-        QDQ_TRY(try_mask(x, &kept, err));
+        QDQ_TRY(try_mask(x, err));
         if (!cached)
             continue;
         r->of_caches += r->tried - before;
@@ -113,24 +109,20 @@ static qdq_status try_seeds(unit_search *x, qdq_error *err)
 
 static qdq_status try_plain(unit_search *x, qdq_error *err)
 {
-    bool kept;
-
-    fill(x, true, true);
-    QDQ_TRY(try_mask(x, &kept, err));
-    fill(x, true, false);
-    QDQ_TRY(try_mask(x, &kept, err));
-    fill(x, false, false);
-    return try_mask(x, &kept, err);
+    fill_mask(x, true, true);
+    QDQ_TRY(try_mask(x, err));
+    fill_mask(x, true, false);
+    QDQ_TRY(try_mask(x, err));
+    fill_mask(x, false, false);
+    return try_mask(x, err);
 }
 
 static qdq_status try_all(unit_search *x, qdq_error *err)
 {
-    bool kept;
-
     for (unsigned bits = 0; bits < 1u << x->u->n_choices; bits++) {
         for (size_t c = 0; c < x->u->n_choices; c++)
             qdq_assign_set(&x->mask, c, (bits >> c & 1) != 0);
-        QDQ_TRY(try_mask(x, &kept, err));
+        QDQ_TRY(try_mask(x, err));
     }
     return QDQ_OK;
 }
@@ -140,9 +132,8 @@ static qdq_status try_change(unit_search *x, qdq_error *err)
 {
     qdq_search_unit_result *out = &x->s->out->unit[x->index];
     const unsigned before = out->tried;
-    bool kept;
 
-    QDQ_TRY(try_mask(x, &kept, err));
+    QDQ_TRY(try_mask(x, err));
     out->changes += out->tried - before;
     return QDQ_OK;
 }
@@ -154,7 +145,7 @@ static qdq_status try_single(unit_search *x, qdq_error *err)
     bool *done = calloc(u->n_choices + 1, sizeof *done);
     qdq_status st = done != NULL ? QDQ_OK : qdq_nomem(err);
 
-    for (size_t k = 0; k < u->n_choices && st == QDQ_OK && !enough_changes(x); k++) {
+    for (size_t k = 0; k < u->n_choices && st == QDQ_OK && !has_enough_changes(x); k++) {
         size_t best = SIZE_MAX;
         for (size_t c = 0; c < u->n_choices; c++)
             if (!done[c] && (best == SIZE_MAX || qdq_search_choice_hope(x->s, u, c) >
@@ -178,7 +169,7 @@ static qdq_status try_mutations(unit_search *x, qdq_error *err)
     qdq_random random = qdq_random_new(x->s->opts->seed, x->u->name);
 
     x->stale = 0;
-    for (unsigned k = 0; k < attempts && !enough_changes(x); k++) {
+    for (unsigned k = 0; k < attempts && !has_enough_changes(x); k++) {
         unsigned flips = 1 + (unsigned)(qdq_random_u64(&random) %
                                         (x->s->opts->mutations > 0 ? x->s->opts->mutations : 1));
         qdq_assign_take(&x->mask, &x->now);
@@ -191,7 +182,7 @@ static qdq_status try_mutations(unit_search *x, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status explore(unit_search *x, qdq_error *err)
+static qdq_status explore_unit(unit_search *x, qdq_error *err)
 {
     const size_t many = 4;
 
@@ -236,11 +227,11 @@ static qdq_status search_unit(qdq_search_state *s, size_t index, double most, qd
         return QDQ_OK;
     }
     x.allotted = allotment(s, hope, fmax(hope, most));
-    if (!qdq_assign_new(&x.mask, x.u->n_choices, &s->scratch) ||
-        !qdq_assign_new(&x.now, x.u->n_choices, &s->scratch))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_assign_new(&x.mask, x.u->n_choices, &s->scratch) &&
+                 qdq_assign_new(&x.now, x.u->n_choices, &s->scratch),
+             err);
     qdq_search_mask(s, x.u, SIZE_MAX, &x.now);
-    qdq_status st = explore(&x, err);
+    qdq_status st = explore_unit(&x, err);
     qdq_map_free(&x.seen);
     return st;
 }
