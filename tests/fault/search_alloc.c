@@ -1,7 +1,6 @@
 /* search_alloc.c - every allocation of a search, of a test of pairs, and of reading a profile fails
  * once: an error, no crash, no leak. */
 #include "base/fail.h"
-#include "base/json.h"
 #include "support/alloc_fail.h"
 #include "support/test.h"
 #include "tune/measure/layer_times.h"
@@ -139,7 +138,8 @@ TEST(pairs_survive_every_allocation_failure)
 
 typedef struct reading {
     const qdq_model *m;
-    const json_t *layers;
+    const qdq_group *layer;
+    size_t n;
 } reading;
 
 static qdq_status attribute(void *ctx, qdq_error *err)
@@ -147,7 +147,7 @@ static qdq_status attribute(void *ctx, qdq_error *err)
     const reading *r = ctx;
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_tune_times times;
-    qdq_status st = qdq_tune_attribute(r->m->graph, r->layers, &arena, &times, err);
+    qdq_status st = qdq_tune_attribute(r->m->graph, r->layer, r->n, &arena, &times, err);
 
     if (st == QDQ_OK)
         assert_true(times.is_known && times.sum == 12);
@@ -157,18 +157,14 @@ static qdq_status attribute(void *ctx, qdq_error *err)
 
 TEST(reading_a_profile_survives_every_allocation_failure)
 {
-    static const char layers[] =
-        "[{\"name\": \"add_token_3\", \"op\": \"QLinearAdd\", \"us\": 9},"
-        " {\"name\": \"y_QuantizeLinear\", \"op\": \"QuantizeLinear\", \"us\": 1},"
-        " {\"name\": \"relu\", \"op\": \"Relu\", \"us\": 2}]";
+    static const qdq_group layers[] = {
+        {.layer = "add_token_3", .op = "QLinearAdd", .median_us = 9},
+        {.layer = "y_QuantizeLinear", .op = "QuantizeLinear", .median_us = 1},
+        {.layer = "relu", .op = "Relu", .median_us = 2}};
     qdq_model *m =
         test_model("g (float[1,4] x) => (float[1,4] z) { [add] y = Add(x, x) [relu] z = Relu(y) }");
-    qdq_error err = QDQ_ERROR_INIT;
-    json_t *list;
+    reading r = {m, layers, QDQ_COUNT(layers)};
 
-    assert_ok(qdq_json_parse(layers, strlen(layers), "layers", &list, &err));
-    reading r = {m, list};
     assert_true(test_every_alloc_fails(attribute, &r) >= 2);
-    json_decref(list);
     qdq_model_free(m);
 }

@@ -1,6 +1,5 @@
 /* tune_profile.c - whose time a profile's layers are: named as ONNX Runtime names them, fused,
  * converted, unknown. */
-#include "base/json.h"
 #include "support/test.h"
 #include "tune/measure/layer_times.h"
 
@@ -15,22 +14,24 @@ typedef struct attributed {
     qdq_tune_times times;
 } attributed;
 
-static attributed attribute(const char *layers)
+static attributed attribute(const qdq_group *layer, size_t n)
 {
     attributed a = {.arena = QDQ_ARENA_INIT};
     char zeros[200] = "0", text[1000];
     qdq_error err = QDQ_ERROR_INIT;
-    json_t *list;
 
     for (int i = 1; i < 16; i++)
         strcat(zeros, ", 0");
     snprintf(text, sizeof text, network, zeros);
     a.m = test_model(text);
-    assert_ok(qdq_json_parse(layers, strlen(layers), "layers", &list, &err));
-    assert_ok(qdq_tune_attribute(a.m->graph, list, &a.arena, &a.times, &err));
-    json_decref(list);
+    assert_ok(qdq_tune_attribute(a.m->graph, layer, n, &a.arena, &a.times, &err));
     return a;
 }
+
+/* Layers in order of execution. */
+#define ATTRIBUTE(...)                                                                             \
+    attribute((const qdq_group[]){__VA_ARGS__},                                                    \
+              sizeof((const qdq_group[]){__VA_ARGS__}) / sizeof(qdq_group))
 
 static void done(attributed *a)
 {
@@ -64,9 +65,9 @@ static double converted(const attributed *a, const char *value, double conversio
 
 TEST(a_fused_kernel_is_called_after_its_end_and_belongs_to_its_conv)
 {
-    attributed a = attribute("[{\"name\": \"r_nchwc\", \"op\": \"Conv\", \"us\": 5},"
-                             " {\"name\": \"s_nchwc\", \"op\": \"Conv\", \"us\": 7},"
-                             " {\"name\": \"y_nchwc\", \"op\": \"Conv\", \"us\": 9}]");
+    attributed a = ATTRIBUTE({.layer = "r_nchwc", .op = "Conv", .median_us = 5},
+                             {.layer = "s_nchwc", .op = "Conv", .median_us = 7},
+                             {.layer = "y_nchwc", .op = "Conv", .median_us = 9});
 
     assert_true(own(&a, "conv1") == 5 && own(&a, "relu1") == 0);
     assert_true(own(&a, "side") == 7 &&
@@ -77,11 +78,11 @@ TEST(a_fused_kernel_is_called_after_its_end_and_belongs_to_its_conv)
 
 TEST(kernels_on_codes_keep_the_name_of_the_node)
 {
-    attributed a = attribute(
-        "[{\"name\": \"x_QuantizeLinear\", \"op\": \"QuantizeLinear\", \"us\": 1},"
-        " {\"name\": \"conv1_token_12\", \"op\": \"QLinearConv\", \"us\": 5},"
-        " {\"name\": \"r_DequantizeLinear/duplicated\", \"op\": \"DequantizeLinear\", \"us\": 2},"
-        " {\"name\": \"add\", \"op\": \"QLinearAdd\", \"us\": 3}]");
+    attributed a = ATTRIBUTE(
+        {.layer = "x_QuantizeLinear", .op = "QuantizeLinear", .median_us = 1},
+        {.layer = "conv1_token_12", .op = "QLinearConv", .median_us = 5},
+        {.layer = "r_DequantizeLinear/duplicated", .op = "DequantizeLinear", .median_us = 2},
+        {.layer = "add", .op = "QLinearAdd", .median_us = 3});
 
     assert_true(own(&a, "conv1") == 5 && own(&a, "add") == 3);
     assert_true(border(&a, "conv1") == 1); /* who reads x */
@@ -95,12 +96,12 @@ TEST(kernels_on_codes_keep_the_name_of_the_node)
 TEST(a_conversion_without_a_name_belongs_to_the_kernels_around_it)
 {
     attributed a =
-        attribute("[{\"name\": \"conv1\", \"op\": \"Conv\", \"us\": 5},"
-                  " {\"name\": \"ReorderOutput_token_2\", \"op\": \"ReorderOutput\", \"us\": 2},"
-                  " {\"name\": \"relu1\", \"op\": \"Relu\", \"us\": 1},"
-                  " {\"name\": \"nobody\", \"op\": \"Gelu\", \"us\": 1},"
-                  " {\"name\": \"Transpose\", \"op\": \"Transpose\", \"us\": 4},"
-                  " {\"name\": \"conv2\", \"op\": \"Conv\", \"us\": 5}]");
+        ATTRIBUTE({.layer = "conv1", .op = "Conv", .median_us = 5},
+                  {.layer = "ReorderOutput_token_2", .op = "ReorderOutput", .median_us = 2},
+                  {.layer = "relu1", .op = "Relu", .median_us = 1},
+                  {.layer = "nobody", .op = "Gelu", .median_us = 1},
+                  {.layer = "Transpose", .op = "Transpose", .median_us = 4},
+                  {.layer = "conv2", .op = "Conv", .median_us = 5});
 
     assert_true(border(&a, "conv1") == 2 && border(&a, "relu1") == 2);
     assert_true(border(&a, "conv2") == 4);
@@ -112,15 +113,21 @@ TEST(a_conversion_without_a_name_belongs_to_the_kernels_around_it)
  * stand in front. */
 TEST(a_layer_that_is_called_after_several_nodes_belongs_to_its_products)
 {
-    attributed a = attribute("[{\"name\": \"w + conv1 + relu1\", \"op\": \"CaskConvolution\", "
-                             "\"us\": 5, \"nodes\": [\"conv1\", "
-                             "\"relu1\", \"r_QuantizeLinear\"], \"conversion\": false},"
-                             " {\"name\": \"{ForeignNode[conv2...relu2]}\", \"op\": \"Myelin\", "
-                             "\"us\": 8, \"nodes\": [\"relu2\", "
-                             "\"conv2\", \"side\", \"add\"], \"conversion\": false},"
-                             " {\"name\": \"PWN(add, relu2)\", \"op\": \"PointWise\", \"us\": 3, "
-                             "\"nodes\": [\"add\", \"relu2\"], "
-                             "\"conversion\": false}]");
+    attributed a = ATTRIBUTE({.layer = "w + conv1 + relu1",
+                              .op = "CaskConvolution",
+                              .median_us = 5,
+                              .node = (const char *const[]){"conv1", "relu1", "r_QuantizeLinear"},
+                              .n_nodes = 3},
+                             {.layer = "{ForeignNode[conv2...relu2]}",
+                              .op = "Myelin",
+                              .median_us = 8,
+                              .node = (const char *const[]){"relu2", "conv2", "side", "add"},
+                              .n_nodes = 4},
+                             {.layer = "PWN(add, relu2)",
+                              .op = "PointWise",
+                              .median_us = 3,
+                              .node = (const char *const[]){"add", "relu2"},
+                              .n_nodes = 2});
 
     assert_true(own(&a, "conv1") == 5 && own(&a, "relu1") == 0);
     assert_true(own(&a, "conv2") == 4 && own(&a, "side") == 4); /* as fusion groups share it */
@@ -131,17 +138,22 @@ TEST(a_layer_that_is_called_after_several_nodes_belongs_to_its_products)
 
 TEST(a_reformat_belongs_to_the_tensor_that_the_engine_tells)
 {
-    attributed a = attribute(
-        "[{\"name\": \"conv1\", \"op\": \"CaskConvolution\", \"us\": 5},"
-        " {\"name\": \"side\", \"op\": \"CaskConvolution\", \"us\": 5},"
-        " {\"name\": \"Reformatting CopyNode for Input Tensor 0 to conv2\", \"op\": \"Reformat\", "
-        "\"us\": 2, "
-        "\"nodes\": [\"conv2\"], \"conversion\": true, \"tensor\": \"r_QuantizeLinear_Output\"},"
-        " {\"name\": \"conv2\", \"op\": \"CaskConvolution\", \"us\": 5},"
-        " {\"name\": \"c copy\", \"op\": \"Reformat\", \"us\": 1, \"conversion\": true, "
-        "\"tensor\": "
-        "\"other\"},"
-        " {\"name\": \"r_QuantizeLinear\", \"op\": \"Reformat\", \"us\": 4}]");
+    attributed a = ATTRIBUTE({.layer = "conv1", .op = "CaskConvolution", .median_us = 5},
+                             {.layer = "side", .op = "CaskConvolution", .median_us = 5},
+                             {.layer = "Reformatting CopyNode for Input Tensor 0 to conv2",
+                              .op = "Reformat",
+                              .median_us = 2,
+                              .node = (const char *const[]){"conv2"},
+                              .n_nodes = 1,
+                              .conversion = true,
+                              .tensor = "r_QuantizeLinear_Output"},
+                             {.layer = "conv2", .op = "CaskConvolution", .median_us = 5},
+                             {.layer = "c copy",
+                              .op = "Reformat",
+                              .median_us = 1,
+                              .conversion = true,
+                              .tensor = "other"},
+                             {.layer = "r_QuantizeLinear", .op = "Reformat", .median_us = 4});
 
     assert_true(converted(&a, "r", 2) == 6 && converted(&a, "s", 0) == 0);
     /* no tensor of this model: that of the kernel before */
@@ -153,13 +165,13 @@ TEST(a_reformat_belongs_to_the_tensor_that_the_engine_tells)
 
 TEST(layers_of_another_network_say_nothing)
 {
-    attributed a = attribute("[{\"name\": \"encoder\", \"op\": \"MatMul\", \"us\": 50},"
-                             " {\"name\": \"relu1\", \"op\": \"Relu\", \"us\": 1}]");
+    attributed a = ATTRIBUTE({.layer = "encoder", .op = "MatMul", .median_us = 50},
+                             {.layer = "relu1", .op = "Relu", .median_us = 1});
 
     assert_false(a.times.is_known);
     assert_true(a.times.sum == 51);
     done(&a);
-    a = attribute("[]");
+    a = attribute(NULL, 0);
     assert_false(a.times.is_known);
     done(&a);
 }

@@ -13,14 +13,12 @@ const char *qdq_tune_path(qdq_tune_state *t, const char *name)
     return qdq_arena_printf(&t->arena, "%s/%s", t->tools.dir, name);
 }
 
-static qdq_status save(qdq_tune_state *t, const qdq_model *m, const char *name, qdq_error *err)
+static qdq_status save_model(qdq_tune_state *t, const qdq_model *m, const char *name,
+                             qdq_error *err)
 {
-    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
     const char *path = qdq_tune_path(t, name);
 
-    so.allow_overwrite = true;
-    so.external = t->opts->external;
-    return path != NULL ? qdq_model_save(m, path, &so, err) : qdq_nomem(err);
+    return path != NULL ? qdq_tune_write_file(t, m, NULL, path, err) : qdq_nomem(err);
 }
 
 static qdq_status save_plan_as_model(qdq_tune_state *t, const qdq_plan *p, const char *name,
@@ -29,7 +27,7 @@ static qdq_status save_plan_as_model(qdq_tune_state *t, const qdq_plan *p, const
     qdq_model *m = NULL;
 
     QDQ_TRY(qdq_candidate_model(t->tools.files, p, &m, err));
-    qdq_status st = save(t, m, name, err);
+    qdq_status st = save_model(t, m, name, err);
     qdq_model_free(m);
     return st;
 }
@@ -37,18 +35,21 @@ static qdq_status save_plan_as_model(qdq_tune_state *t, const qdq_plan *p, const
 qdq_status qdq_tune_write_baseline(qdq_tune_state *t, const char *name, qdq_error *err)
 {
     return t->task.converted ? save_plan_as_model(t, t->task.nothing, name, err)
-                             : save(t, t->task.m, name, err);
+                             : save_model(t, t->task.m, name, err);
+}
+
+static qdq_status save_plan(qdq_tune_state *t, const qdq_plan *p, const char *name, qdq_error *err)
+{
+    const char *path = qdq_tune_path(t, name);
+
+    return path != NULL ? qdq_plan_save(p, path, true, err) : qdq_nomem(err);
 }
 
 qdq_status qdq_tune_write_best(qdq_tune_state *t, const qdq_plan *p, qdq_error *err)
 {
-    const char *path = qdq_tune_path(t, "plan.json");
-
-    if (path == NULL)
-        return qdq_nomem(err);
     QDQ_TRY(p != NULL ? save_plan_as_model(t, p, "model.onnx", err)
                       : qdq_tune_write_baseline(t, "model.onnx", err));
-    return qdq_plan_save(p != NULL ? p : t->task.nothing, path, true, err);
+    return save_plan(t, p != NULL ? p : t->task.nothing, "plan.json", err);
 }
 
 qdq_status qdq_tune_write_file(qdq_tune_state *t, const qdq_model *m, const qdq_mapping *file,
@@ -66,23 +67,18 @@ qdq_status qdq_tune_write_file(qdq_tune_state *t, const qdq_model *m, const qdq_
 qdq_status qdq_tune_write_model(qdq_tune_state *t, const qdq_model *m, const qdq_mapping *file,
                                 const qdq_plan *p, qdq_error *err)
 {
-    const char *model = qdq_tune_path(t, "model.onnx"), *plan = qdq_tune_path(t, "plan.json");
+    const char *path = qdq_tune_path(t, "model.onnx");
 
-    if (model == NULL || plan == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(qdq_tune_write_file(t, m, file, model, err));
-    return qdq_plan_save(p, plan, true, err);
+    QDQ_NEED(path != NULL, err);
+    QDQ_TRY(qdq_tune_write_file(t, m, file, path, err));
+    return save_plan(t, p, "plan.json", err);
 }
 
 qdq_status qdq_tune_write_plan(qdq_tune_state *t, const qdq_plan *p, const char *model,
                                const char *plan, qdq_error *err)
 {
-    const char *path = qdq_tune_path(t, plan);
-
-    if (path == NULL)
-        return qdq_nomem(err);
     QDQ_TRY(save_plan_as_model(t, p, model, err));
-    return qdq_plan_save(p, path, true, err);
+    return save_plan(t, p, plan, err);
 }
 
 qdq_status qdq_tune_write_annotated(qdq_tune_state *t, const qdq_plan *p, const qdq_picture *x,
@@ -93,7 +89,7 @@ qdq_status qdq_tune_write_annotated(qdq_tune_state *t, const qdq_plan *p, const 
     QDQ_TRY(qdq_candidate_model(t->tools.files, p, &m, err));
     qdq_status st = qdq_annotate(m, x, !x->relative, err);
     if (st == QDQ_OK)
-        st = save(t, m, "model.onnx", err);
+        st = save_model(t, m, "model.onnx", err);
     qdq_model_free(m);
     return st;
 }

@@ -89,8 +89,7 @@ static qdq_status build_reference(qdq_tune_state *t, const qdq_tune_candidate **
     else if (c->handle < 0 && !c->failed) {
         const char *path =
             qdq_arena_printf(&t->arena, "%s/given.onnx", qdq_tempdir_path(t->tools.work));
-        if (path == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(path != NULL, err);
         QDQ_TRY(qdq_model_save(t->task.m, path, NULL, err));
         QDQ_TRY(qdq_worker_client_build(t->tools.lab, path, &c->handle, &fate, err));
         if (fate.end != QDQ_REMOTE_FINE)
@@ -169,10 +168,7 @@ qdq_status qdq_tune_build(qdq_tune_state *t, qdq_tune_candidate *c, const char *
         return QDQ_OK;
     if (path == NULL)
         QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
-    QDQ_TRY(c->shapes != NULL
-                ? qdq_worker_client_build_shaped(t->tools.lab, path, c->shapes->at, c->shapes->n,
-                                                 &c->handle, &fate, err)
-                : qdq_worker_client_build(t->tools.lab, path, &c->handle, &fate, err));
+    QDQ_TRY(qdq_worker_client_build_shaped(t->tools.lab, path, c->shapes, &c->handle, &fate, err));
     QDQ_TRY(qdq_tune_note_refused(t, t->tools.lab, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         c->handle = -1;
@@ -208,8 +204,7 @@ qdq_status qdq_tune_build_written(qdq_tune_state *t, const char *name, const cha
 {
     const char *path = qdq_tune_path(t, file);
 
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL, err);
     QDQ_TRY(qdq_tune_candidate_named(t, name, out, err));
     return qdq_tune_build(t, *out, path, err);
 }
@@ -220,8 +215,7 @@ qdq_status qdq_tune_build_input(qdq_tune_state *t, qdq_tune_candidate **input, q
                            ? qdq_arena_printf(&t->arena, "input-%.26s", t->task.nothing_name)
                            : "input";
 
-    if (name == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(name != NULL, err);
     qdq_tune_set_deadline(t, t->tools.lab);
     return qdq_tune_build_written(t, name, "baseline.onnx", input, err);
 }

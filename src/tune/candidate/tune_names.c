@@ -19,13 +19,11 @@ qdq_status qdq_tune_candidate_named(qdq_tune_state *t, const char *name, qdq_tun
         return QDQ_OK;
     }
     qdq_tune_candidate *c = qdq_arena_alloc(&t->arena, sizeof *c);
-    if (c == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(c != NULL, err);
     *c = (qdq_tune_candidate){.handle = -1, .sqnr_db = NAN};
     snprintf(c->name, sizeof c->name, "%s", name);
     qdq_map_value *place = qdq_map_put(&t->run.by_name, c->name, NULL);
-    if (place == NULL || !QDQ_PUSH(&t->arena, &t->run.candidates, c))
-        return qdq_nomem(err);
+    QDQ_NEED(place != NULL && QDQ_PUSH(&t->arena, &t->run.candidates, c), err);
     place->ptr = c;
     *out = c;
     return QDQ_OK;
@@ -62,8 +60,7 @@ qdq_status qdq_tune_candidate_of(qdq_tune_state *t, const qdq_assign *a, qdq_tun
     if ((*out)->assign.word == NULL && !qdq_assign_copy(&(*out)->assign, a, &t->arena))
         return qdq_nomem(err);
     qdq_map_value *place = qdq_map_put_int(&t->run.by_assign, key, NULL);
-    if (place == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(place != NULL, err);
     place->ptr = *out;
     return QDQ_OK;
 }

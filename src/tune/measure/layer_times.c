@@ -1,12 +1,11 @@
 /* layer_times.c - times of a graph's nodes and tensors from layers of an engine, by their names. */
 #include "tune/measure/layer_times.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/json.h"
 #include "engine/layer_nodes.h"
-#include "engine/remote/remote_message.h"
 
 typedef struct layer {
     const char *op;
@@ -115,7 +114,7 @@ static void add_up(reading *r)
 
 /* Is the kernel called after this operator, or does it multiply? Else one node of several is as
  * good as another. */
-static int rank(const layer *l, const qdq_node *n)
+static int rank_of(const layer *l, const qdq_node *n)
 {
     static const qdq_op products[] = {QDQ_OP_CONV, QDQ_OP_CONVTRANSPOSE, QDQ_OP_MATMUL,
                                       QDQ_OP_GEMM};
@@ -131,7 +130,7 @@ static int rank(const layer *l, const qdq_node *n)
 /* Of nodes that rank alike, all products count, and of others the first one. */
 static void add_told(layer *l, const qdq_node *n)
 {
-    const int now = rank(l, n), best = l->n_told > 0 ? rank(l, l->told[0]) : now;
+    const int now = rank_of(l, n), best = l->n_told > 0 ? rank_of(l, l->told[0]) : now;
 
     if (now < best || (now == 0 && l->n_told > 0))
         return;
@@ -142,20 +141,14 @@ static void add_told(layer *l, const qdq_node *n)
 
 /* Where its own name says nothing: by the nodes that it computes, of which Q and DQ are called
  * after their tensor. A conversion of floats that a kernel gives is that of its result. */
-static qdq_status find_by_nodes(reading *r, const json_t *nodes, qdq_arena *arena, layer *l,
+static qdq_status find_by_nodes(reading *r, const qdq_group *g, qdq_arena *arena, layer *l,
                                 qdq_error *err)
 {
-    size_t i;
-    const json_t *one;
-
-    l->told = qdq_arena_array(arena, json_array_size(nodes) + 1, sizeof *l->told);
-    if (l->told == NULL)
-        return qdq_nomem(err);
-    json_array_foreach(nodes, i, one)
-    {
-        char *name = json_is_string(one) ? qdq_remote_bytes(arena, json_string_value(one)) : NULL;
-        if (name == NULL)
-            return json_is_string(one) ? qdq_nomem(err) : QDQ_OK;
+    l->told = qdq_arena_array(arena, g->n_nodes + 1, sizeof *l->told);
+    QDQ_NEED(l->told != NULL, err);
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        char *name = qdq_arena_strdup(arena, g->node[i]);
+        QDQ_NEED(name != NULL, err);
         const qdq_layer_owner exact = qdq_layer_find(&r->names, name, strlen(name)),
                               owner = qdq_layer_find_ending(&r->names, name);
         if (exact.node != NULL && exact.value == NULL) {
@@ -170,62 +163,52 @@ static qdq_status find_by_nodes(reading *r, const json_t *nodes, qdq_arena *aren
 
 /* The tensor that a conversion is of says more than any name does: NULL where the engine does not
  * tell it. */
-static qdq_status find_converted(reading *r, const json_t *tensor, qdq_arena *arena, layer *l,
+static qdq_status find_converted(reading *r, const char *tensor, qdq_arena *arena, layer *l,
                                  qdq_error *err)
 {
-    if (!l->converts || !json_is_string(tensor) || json_string_length(tensor) == 0)
+    if (!l->converts || tensor == NULL || tensor[0] == '\0')
         return QDQ_OK;
-    char *name = qdq_remote_bytes(arena, json_string_value(tensor));
-    if (name == NULL)
-        return qdq_nomem(err);
+    char *name = qdq_arena_strdup(arena, tensor);
+    QDQ_NEED(name != NULL, err);
     (void)qdq_layer_find_ending(&r->names, name); /* cuts its endings off */
     l->value = qdq_graph_find(r->graph, name);
     return QDQ_OK;
 }
 
 /* By its name, else by what the engine tells beside it. */
-static qdq_status find_owner(reading *r, const json_t *one, char *name, qdq_arena *arena, layer *l,
+static qdq_status find_owner(reading *r, const qdq_group *g, qdq_arena *arena, layer *l,
                              qdq_error *err)
 {
-    QDQ_TRY(find_converted(r, json_object_get(one, "tensor"), arena, l, err));
+    QDQ_TRY(find_converted(r, g->tensor, arena, l, err));
     if (l->value == NULL) {
+        char *name = qdq_arena_strdup(arena, g->layer);
+        QDQ_NEED(name != NULL, err);
         const qdq_layer_owner owner = qdq_layer_find_ending(&r->names, name);
         l->node = owner.node;
         l->value = owner.value;
         if (owner.node != NULL || owner.value != NULL)
             return QDQ_OK;
-        QDQ_TRY(find_by_nodes(r, json_object_get(one, "nodes"), arena, l, err));
+        QDQ_TRY(find_by_nodes(r, g, arena, l, err));
     }
     r->told += l->node != NULL || l->value != NULL ? l->us : 0;
     return QDQ_OK;
 }
 
-static qdq_status read_layers(reading *r, const json_t *list, qdq_arena *arena, qdq_error *err)
+static qdq_status read_layers(reading *r, const qdq_group *g, size_t n, qdq_arena *arena,
+                              qdq_error *err)
 {
-    size_t i;
-    const json_t *one;
-
-    json_array_foreach(list, i, one)
-    {
-        const char *name = json_string_value(json_object_get(one, "name"));
-        const char *op = json_string_value(json_object_get(one, "op"));
-        char *own = name != NULL ? qdq_remote_bytes(arena, name) : NULL;
-        layer l = {.us = json_number_value(json_object_get(one, "us")),
-                   .converts = json_is_true(json_object_get(one, "conversion"))};
-        if (name == NULL || op == NULL)
-            continue;
-        l.op = qdq_remote_bytes(arena, op);
-        if (own == NULL || l.op == NULL)
-            return qdq_nomem(err);
-        QDQ_TRY(find_owner(r, one, own, arena, &l, err));
-        if (!QDQ_PUSH(arena, &r->layers, l))
-            return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        layer l = {.op = g[i].op,
+                   .us = isnan(g[i].median_us) ? 0 : g[i].median_us,
+                   .converts = g[i].conversion};
+        QDQ_TRY(find_owner(r, &g[i], arena, &l, err));
+        QDQ_NEED(QDQ_PUSH(arena, &r->layers, l), err);
     }
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena *arena,
-                              qdq_tune_times *out, qdq_error *err)
+qdq_status qdq_tune_attribute(const qdq_graph *g, const qdq_group *from, size_t n_layers,
+                              qdq_arena *arena, qdq_tune_times *out, qdq_error *err)
 {
     const size_t n = (size_t)g->next_node_id + 1, values = g->values.n + 1;
     const double enough = 0.5;
@@ -238,12 +221,12 @@ qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena 
                          .converted = qdq_arena_array(arena, values, sizeof *out->converted),
                          .conversions = qdq_arena_array(arena, values, sizeof *out->conversions)};
     r.is_named = qdq_arena_array(arena, n, sizeof *r.is_named);
-    if (out->own == NULL || out->border == NULL || out->rows == NULL || out->converted == NULL ||
-        out->conversions == NULL || r.is_named == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(out->own != NULL && out->border != NULL && out->rows != NULL &&
+                 out->converted != NULL && out->conversions != NULL && r.is_named != NULL,
+             err);
     qdq_status st = qdq_layer_index_make(&r.names, g, arena, err);
     if (st == QDQ_OK)
-        st = read_layers(&r, list, arena, err);
+        st = read_layers(&r, from, n_layers, arena, err);
     if (st == QDQ_OK) {
         find_cores(&r);
         add_up(&r);

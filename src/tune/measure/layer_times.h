@@ -2,9 +2,8 @@
 #ifndef QDQ_TUNE_LAYER_TIMES_H
 #define QDQ_TUNE_LAYER_TIMES_H
 
-#include "base/json.h"
 #include "ir/ir.h"
-#include "qdq/status.h"
+#include "qdq/engine.h"
 
 /* Where the time of a model goes, by ids of the clean model's nodes. */
 typedef struct qdq_tune_times {
@@ -19,9 +18,9 @@ typedef struct qdq_tune_times {
     bool is_known; /* does the profile say of most of the time where it goes? */
 } qdq_tune_times;
 
-/* Times of a graph's nodes from a list of layers in order of execution: [{"name", "op", "us"},
- * ...]; NULL: unknown. Arrays in the arena. */
-qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena *arena,
-                              qdq_tune_times *out, qdq_error *err);
+/* Times of a graph's nodes from layers in order of execution, with their nodes or without. Arrays
+ * in the arena. */
+qdq_status qdq_tune_attribute(const qdq_graph *g, const qdq_group *from, size_t n_layers,
+                              qdq_arena *arena, qdq_tune_times *out, qdq_error *err);
 
 #endif /* QDQ_TUNE_LAYER_TIMES_H */

@@ -1,4 +1,4 @@
-/* measure.c - see the header. */
+/* measure.c - the sequential test over pairs, and the A/A test. */
 #include "tune/measure/measure.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ static size_t walsh(size_t n)
     return n * (n + 1) / 2;
 }
 
-static double median(double *scratch, const double *x, size_t n)
+static double median_of(double *scratch, const double *x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         scratch[i] = x[i];
@@ -47,7 +47,7 @@ static double median(double *scratch, const double *x, size_t n)
     return qdq_stats_quantile(scratch, n, 0.5);
 }
 
-static double spread(pairs *p, double middle)
+static double spread_of(pairs *p, double middle)
 {
     for (size_t i = 0; i < p->n; i++)
         p->scratch[i] = fabs(p->gain[i] - middle);
@@ -58,7 +58,7 @@ static double spread(pairs *p, double middle)
 /* The Hodges-Lehmann estimate, the median of the means of all pairs of gains, and the interval that
  * belongs to it (Wilcoxon's signed ranks, normal approximation). Of few gains no interval of theirs
  * covers 95 %: the extremes. */
-static void locate(pairs *p, qdq_test_result *out)
+static void locate_gain(pairs *p, qdq_test_result *out)
 {
     const size_t n = p->n, m = walsh(n);
     size_t k = 0;
@@ -89,15 +89,15 @@ static double detectable(const qdq_test_opts *o, double sd, size_t n)
     return (z_of(o->alpha) + z_of(o->beta)) * sd / sqrt((double)n);
 }
 
-static void summarize(pairs *p, const qdq_test_opts *o, qdq_test_result *out)
+static void summarize_pairs(pairs *p, const qdq_test_opts *o, qdq_test_result *out)
 {
-    locate(p, out);
-    out->seen_sd = fmax(spread(p, out->gain), least_sd);
+    locate_gain(p, out);
+    out->seen_sd = fmax(spread_of(p, out->gain), least_sd);
     out->sd = fmax(out->seen_sd, o->floor_sd);
     out->pairs = (unsigned)p->n;
     out->mde = p->n > 0 ? detectable(o, out->sd, p->n) : INFINITY;
-    out->incumbent_ns = median(p->scratch, p->incumbent, p->n);
-    out->candidate_ns = median(p->scratch, p->candidate, p->n);
+    out->incumbent_ns = median_of(p->scratch, p->incumbent, p->n);
+    out->candidate_ns = median_of(p->scratch, p->candidate, p->n);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -126,7 +126,7 @@ static qdq_status pairs_new(pairs *p, size_t room, qdq_error *err)
                : qdq_nomem(err);
 }
 
-static qdq_status add(pairs *p, double incumbent_ns, double candidate_ns, qdq_error *err)
+static qdq_status add_pair(pairs *p, double incumbent_ns, double candidate_ns, qdq_error *err)
 {
     if (!(incumbent_ns > 0) || !(candidate_ns > 0) || !isfinite(incumbent_ns) ||
         !isfinite(candidate_ns))
@@ -143,7 +143,7 @@ static qdq_status take_one(pairs *p, qdq_pair_fn take, void *ctx, qdq_error *err
     double incumbent_ns = 0, candidate_ns = 0;
 
     QDQ_TRY(take(ctx, (unsigned)p->n, &incumbent_ns, &candidate_ns, err));
-    return add(p, incumbent_ns, candidate_ns, err);
+    return add_pair(p, incumbent_ns, candidate_ns, err);
 }
 
 /* --- the test --------------------------------------------------------------------------------- */
@@ -195,7 +195,8 @@ static bool is_hasty(const qdq_test_opts *o, const qdq_test_result *now)
     return fabs(now->gain) < large && took_ns(now) < o->least_ns;
 }
 
-static qdq_verdict decide(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
+static qdq_verdict decide_verdict(const pairs *p, const qdq_test_opts *o,
+                                  const qdq_test_result *now)
 {
     if (o->strict) {
         if (p->n < o->max_pairs)
@@ -216,7 +217,7 @@ static qdq_verdict decide(const pairs *p, const qdq_test_opts *o, const qdq_test
     return ratio <= log(o->beta / (1 - o->alpha)) ? QDQ_VERDICT_REJECT : QDQ_VERDICT_UNDECIDED;
 }
 
-static qdq_status check(const qdq_test_opts *o, qdq_error *err)
+static qdq_status check_opts(const qdq_test_opts *o, qdq_error *err)
 {
     if (!(o->gain > 0) || !(o->alpha > 0 && o->alpha < 0.5) || !(o->beta > 0 && o->beta < 0.5) ||
         o->max_pairs == 0 || o->pilot > o->max_pairs)
@@ -272,7 +273,7 @@ static size_t longest(const qdq_test_opts *o)
 }
 
 /* Pairs up to the next look: one by one at first. */
-static size_t step(const pairs *p, const qdq_test_opts *o)
+static size_t pairs_to_take(const pairs *p, const qdq_test_opts *o)
 {
     const size_t later = p->n / PART, left = p->room - p->n;
 
@@ -284,7 +285,8 @@ static size_t step(const pairs *p, const qdq_test_opts *o)
 /* Pairs that were to tell its time better may tell another story than those that decided. A gain
  * too large for the ratio, and in too much noise to be plain, shows in the interval: looked at
  * once, when all is measured, so that it errs no more often than it says. */
-static qdq_verdict conclude(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
+static qdq_verdict conclude_verdict(const pairs *p, const qdq_test_opts *o,
+                                    const qdq_test_result *now)
 {
     if (o->strict)
         return now->verdict;
@@ -301,19 +303,19 @@ qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx,
     pairs p;
 
     *out = (qdq_test_result){0};
-    QDQ_TRY(check(opts, err));
+    QDQ_TRY(check_opts(opts, err));
     qdq_status st = pairs_new(&p, opts->strict ? opts->max_pairs : longest(opts), err);
     while (st == QDQ_OK && goes_on(&p, opts, out)) {
-        for (size_t n = step(&p, opts); n > 0 && st == QDQ_OK; n--)
+        for (size_t n = pairs_to_take(&p, opts); n > 0 && st == QDQ_OK; n--)
             st = take_one(&p, take, ctx, err);
         if (st != QDQ_OK)
             break;
-        summarize(&p, opts, out);
+        summarize_pairs(&p, opts, out);
         if (out->verdict == QDQ_VERDICT_UNDECIDED)
-            out->verdict = decide(&p, opts, out);
+            out->verdict = decide_verdict(&p, opts, out);
     }
     if (st == QDQ_OK)
-        out->verdict = conclude(&p, opts, out);
+        out->verdict = conclude_verdict(&p, opts, out);
     pairs_free(&p);
     return st;
 }
@@ -333,7 +335,7 @@ qdq_status qdq_aa_test_begin(const qdq_test_opts *opts, qdq_pair_fn take, void *
     while (st == QDQ_OK && p.n < CONTROL_PAIRS)
         st = take_one(&p, take, ctx, err);
     if (st == QDQ_OK) {
-        summarize(&p, &o, &r);
+        summarize_pairs(&p, &o, &r);
         /* It must be wrong by what the tests are to tell apart: a bias that small is no one's
          * gain. */
         bool differs = r.ci_low > o.enter || r.ci_high < -o.enter;

@@ -19,10 +19,9 @@ typedef struct qdq_test_opts {
     /* Then the verdict is undecided, which keeps the incumbent; three times as many where a gain is
      * likelier than none: then a gain whose interval lies above `enter` is kept. */
     unsigned max_pairs;
-    double
-        /* what is kept is measured until its time is known to this share, or to max_pairs; 0: it is
-           not */
-        precision;
+    /* what is kept is measured until its time is known to this share, or to max_pairs; 0: it is
+     * not */
+    double precision;
     /* Both ends are further away, up to ten times max_pairs, as long as pairs take less than this
      * altogether. */
     double patience_ns;

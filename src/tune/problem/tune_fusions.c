@@ -4,11 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "base/fail.h"
-#include "base/json.h"
-#include "engine/remote/remote_groups.h"
 #include "engine/trt/trt_args.h"
 #include "tune/candidate/tune_models.h"
 #include "tune/candidate/tune_names.h"
@@ -19,17 +15,8 @@
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_progress.h"
 #include "tune/state/tune_refused.h"
-#include "tune/state/tune_values.h"
 
 enum { GROUP_RUNS = 8, LAYERS_MAX = 1 << 30 };
-
-/* --- what is kept ----------------------------------------------------------------------------- */
-
-/* In the store, where recall() finds it. */
-static qdq_status keep(qdq_tune_state *t, const char *key, const qdq_tune_layers *l, qdq_error *err)
-{
-    return qdq_tune_remember(t, key, qdq_remote_groups_json(l->at, l->n), err);
-}
 
 /* --- files ------------------------------------------------------------------------------------ */
 
@@ -77,10 +64,8 @@ static qdq_status describe_graph(qdq_tune_state *t, qdq_graph_file *out, qdq_err
                             .model = t->task.clean,
                             .log = t->parts.base_log,
                             .fingerprint = digits};
-    if (all == NULL || digits == NULL || out->name == NULL || out->precision == NULL)
-        return qdq_nomem(err);
-    const XXH128_hash_t h = XXH3_128bits(all, strlen(all));
-    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, digits);
+    QDQ_NEED(all != NULL && digits != NULL && out->name != NULL && out->precision != NULL, err);
+    qdq_digits_of(all, strlen(all), digits);
     return QDQ_OK;
 }
 
@@ -114,7 +99,7 @@ static qdq_status read_graph(qdq_tune_state *t, const char *key, qdq_tune_layers
     qdq_job_log(t->job, QDQ_LOG_INFO,
                 "%s.%s.graph.json has the layers: they are not asked for again", f.name,
                 f.precision);
-    return keep(t, key, out, err);
+    return qdq_tune_keep_layers(t, key, out, err);
 }
 
 /* --- of a candidate, from the engine ---------------------------------------------------------- */
@@ -130,8 +115,8 @@ static qdq_status keep_output(qdq_tune_state *t, qdq_error *err)
 }
 
 /* What an engine did not survive says nothing, and is asked again by a run that goes on. */
-static qdq_status measure(qdq_tune_state *t, qdq_tune_candidate *c, const char *key,
-                          qdq_tune_layers *out, qdq_error *err)
+static qdq_status measure_layers(qdq_tune_state *t, qdq_tune_candidate *c, const char *key,
+                                 qdq_tune_layers *out, qdq_error *err)
 {
     const char *path;
     qdq_remote_fate fate = {0};
@@ -150,28 +135,7 @@ static qdq_status measure(qdq_tune_state *t, qdq_tune_candidate *c, const char *
                     qdq_remote_end_name(fate.end), fate.text);
         return QDQ_OK;
     }
-    return keep(t, key, out, err);
-}
-
-/* What the store has. *known: false if it has nothing, or nothing that can be read. */
-static qdq_status recall(qdq_tune_state *t, const char *key, qdq_tune_layers *out, bool *known,
-                         qdq_error *err)
-{
-    qdq_error why = QDQ_ERROR_INIT;
-    json_t *list;
-
-    QDQ_TRY(qdq_tune_recall(t, key, &list, err));
-    *known = list != NULL;
-    if (!*known)
-        return QDQ_OK;
-    qdq_status st = qdq_remote_groups_read(list, &out->at, &out->n, &why);
-    json_decref(list);
-    if (st != QDQ_E_FORMAT)
-        return st == QDQ_OK ? QDQ_OK : qdq_nomem(err);
-    *known = false;
-    qdq_job_log(t->job, QDQ_LOG_WARNING, "the store is damaged: %s: %s: it is measured once more",
-                key, why.text);
-    return QDQ_OK;
+    return qdq_tune_keep_layers(t, key, out, err);
 }
 
 /* May another model be built, and a candidate after it? */
@@ -182,31 +146,30 @@ static bool may_build(const qdq_tune_state *t)
 
 /* None where the engine does not tell, or the budget is used up. Layers with times are a profile,
  * too: no other build is needed for that. */
-static qdq_status ask(qdq_tune_state *t, qdq_tune_candidate *c, qdq_tune_layers *out,
-                      qdq_error *err)
+static qdq_status ask_for_layers(qdq_tune_state *t, qdq_tune_candidate *c, qdq_tune_layers *out,
+                                 qdq_error *err)
 {
     const char *key = qdq_arena_printf(&t->arena, "groups %s", c->name);
     bool known;
 
-    if (key == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(key != NULL, err);
     if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_GROUP) == 0 ||
         !may_build(t))
         return QDQ_OK;
     t->run.builds++;
-    QDQ_TRY(recall(t, key, out, &known, err));
+    QDQ_TRY(qdq_tune_recall_layers(t, key, out, &known, err));
     if (!known && c == t->run.base)
         QDQ_TRY(read_graph(t, key, out, &known, err));
     if (!known)
-        QDQ_TRY(measure(t, c, key, out, err));
+        QDQ_TRY(measure_layers(t, c, key, out, err));
     return qdq_tune_profile_from(t, c, out->at, out->n, err);
 }
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
 /* By what the engine itself tells. What does not fit says nothing. */
-static qdq_status find(qdq_tune_state *t, const qdq_tune_layers *l, qdq_fusions **out,
-                       qdq_error *err)
+static qdq_status find_groups(qdq_tune_state *t, const qdq_tune_layers *l, qdq_fusions **out,
+                              qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
     qdq_status st = qdq_fusions_find(t->task.clean, l->at, l->n, NULL, out, &why);
@@ -220,7 +183,7 @@ static qdq_status find(qdq_tune_state *t, const qdq_tune_layers *l, qdq_fusions 
 static qdq_status find_by_engine(qdq_tune_state *t, qdq_fusions **out, qdq_error *err)
 {
     qdq_tune_layers l = {0};
-    qdq_status st = ask(t, t->run.base, &l, err);
+    qdq_status st = ask_for_layers(t, t->run.base, &l, err);
 
     if (st == QDQ_OK && l.n == 0)
         qdq_job_log(t->job, QDQ_LOG_WARNING,
@@ -230,7 +193,7 @@ static qdq_status find_by_engine(qdq_tune_state *t, qdq_fusions **out, qdq_error
     if (st == QDQ_OK && l.n > 0)
         st = write_graph(t, &l, err);
     if (st == QDQ_OK)
-        st = find(t, &l, out, err);
+        st = find_groups(t, &l, out, err);
     t->parts.layers = l;
     return st;
 }
@@ -248,23 +211,22 @@ static qdq_status find_by_file(qdq_tune_state *t, qdq_fusions **out, qdq_error *
 
 /* Q/DQ change what is fused: nodes are decided together that are computed together with them as
  * well. */
-static qdq_status refine(qdq_tune_state *t, qdq_fusions **f, qdq_error *err)
+static qdq_status refine_groups(qdq_tune_state *t, qdq_fusions **f, qdq_error *err)
 {
     qdq_fusions *with = NULL, *both = NULL;
     qdq_tune_candidate *full;
     qdq_assign all;
     qdq_tune_layers l = {0};
 
-    if (!qdq_assign_new(&all, t->task.space->n_groups, &t->arena))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_assign_new(&all, t->task.space->n_groups, &t->arena), err);
     for (size_t i = 0; i < t->task.space->n_groups; i++)
         qdq_assign_set(&all, i, true);
     QDQ_TRY(qdq_tune_candidate_of(t, &all, &full, err));
     if (full == t->run.base)
         return QDQ_OK;
-    qdq_status st = ask(t, full, &l, err);
+    qdq_status st = ask_for_layers(t, full, &l, err);
     if (st == QDQ_OK && l.n > 0)
-        st = find(t, &l, &with, err);
+        st = find_groups(t, &l, &with, err);
     if (st == QDQ_OK && with != NULL)
         st = qdq_fusions_refine(*f, with, NULL, &both, err);
     if (st == QDQ_OK && both != NULL) {
@@ -282,7 +244,7 @@ qdq_status qdq_tune_find_fusions(qdq_tune_state *t, qdq_error *err)
     qdq_tune_show(t, "groups");
     if (t->parts.fusions == NULL) /* else they are those of a file */
         QDQ_TRY(find_by_engine(t, &t->parts.fusions, err));
-    QDQ_TRY(refine(t, &t->parts.fusions, err));
+    QDQ_TRY(refine_groups(t, &t->parts.fusions, err));
     QDQ_TRY(qdq_fusion_keys_find(t->parts.fusions, &t->parts.keys, err));
     QDQ_TRY(qdq_fusion_patterns_make(t->parts.keys, &t->parts.patterns, err));
     qdq_job_log(t->job, QDQ_LOG_INFO,
@@ -301,8 +263,7 @@ static qdq_status name_layers(qdq_tune_state *t, qdq_error *err)
     size_t size;
 
     QDQ_TRY(qdq_read_file(t->details->layer_info, LAYERS_MAX, &text, &size, err));
-    const XXH128_hash_t h = XXH3_128bits(text, size);
-    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, t->parts.layers_name);
+    qdq_digits_of(text, size, t->parts.layers_name);
     qdq_free(text);
     return QDQ_OK;
 }

@@ -1,4 +1,4 @@
-/* assign.c - see the header. */
+/* assign.c - bits of an assignment, and digits that name them. */
 #include "tune/space/assign.h"
 
 #include <stdio.h>
@@ -56,6 +56,15 @@ size_t qdq_assign_count(const qdq_assign *a)
     return n;
 }
 
+double qdq_assign_sum(const qdq_assign *a, const double *of)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < a->n; i++)
+        sum += qdq_assign_get(a, i) ? of[i] : 0;
+    return sum;
+}
+
 bool qdq_assign_equal(const qdq_assign *a, const qdq_assign *b)
 {
     return a->n == b->n && memcmp(a->word, b->word, words(a->n) * sizeof *a->word) == 0;
@@ -71,4 +80,20 @@ qdq_assign_hash qdq_assign_get_hash(const qdq_assign *a)
 void qdq_assign_hash_text(qdq_assign_hash h, char text[33])
 {
     snprintf(text, 33, "%016llx%016llx", (unsigned long long)h.high, (unsigned long long)h.low);
+}
+
+void qdq_digits_of(const void *data, size_t size, char text[33])
+{
+    const XXH128_hash_t h = XXH3_128bits(data, size);
+
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, text);
+}
+
+bool qdq_digits_take(qdq_buf *b, char text[33])
+{
+    const bool ok = !b->failed;
+
+    qdq_digits_of(ok ? b->data : "", ok ? b->size : 0, text);
+    qdq_buf_free(b);
+    return ok;
 }

@@ -4,6 +4,7 @@
 #define QDQ_ASSIGN_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 
 typedef struct qdq_assign {
     uint64_t *word; /* in the arena it was made in */
@@ -25,7 +26,8 @@ static inline bool qdq_assign_get(const qdq_assign *a, size_t i)
 }
 
 void qdq_assign_set(qdq_assign *a, size_t i, bool on);
-size_t qdq_assign_count(const qdq_assign *a); /* bits that are on */
+size_t qdq_assign_count(const qdq_assign *a);                 /* bits that are on */
+double qdq_assign_sum(const qdq_assign *a, const double *of); /* over the bits that are on */
 bool qdq_assign_equal(const qdq_assign *a, const qdq_assign *b);
 qdq_assign_hash qdq_assign_get_hash(const qdq_assign *a);
 
@@ -37,5 +39,10 @@ static inline uint64_t qdq_assign_hash_key(qdq_assign_hash h)
 
 /* 32 hexadecimal digits and a NUL. */
 void qdq_assign_hash_text(qdq_assign_hash h, char text[33]);
+
+/* The same of any bytes (XXH3). */
+void qdq_digits_of(const void *data, size_t size, char text[33]);
+/* Of a buffer, which is freed. False: it had failed. */
+bool qdq_digits_take(qdq_buf *b, char text[33]);
 
 #endif /* QDQ_ASSIGN_H */

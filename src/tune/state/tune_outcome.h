@@ -8,10 +8,9 @@
 
 /* What is known of Q/DQ on a single edge, or of another type of a tensor's quantized values. */
 typedef struct qdq_tune_change {
-    double
-        /* what Q/DQ there, or the other type, saves by two profiles: its part of what all like it
-         * save; NAN: unknown */
-        saved_us;
+    /* what Q/DQ there, or the other type, saves by two profiles: its part of what all like it save;
+     * NAN: unknown */
+    double saved_us;
     unsigned alike;         /* that were priced with it, itself included */
     bool tried, kept;       /* in a trial, */
     unsigned turned;        /* edges or tensors that were changed in that trial */

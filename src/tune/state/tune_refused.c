@@ -49,8 +49,7 @@ qdq_status qdq_tune_note_refused(qdq_tune_state *t, const qdq_worker_client *lab
     const char *more =
         known > 0 && strncmp(now, t->tools.refused, known) == 0 ? now + known + 1 : now;
     t->tools.refused = qdq_arena_strdup(&t->arena, now);
-    if (t->tools.refused == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(t->tools.refused != NULL, err);
     qdq_job_log(t->job, QDQ_LOG_WARNING, "%s %s refuses %s, left out from now on%s", engine->name,
                 engine->version, more, lost(engine->capabilities));
     return qdq_tune_remember_content(t, key, json_pack("{s:o}", "options", qdq_remote_text(now)),

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "tune/measure/layer_times.h"
 #include "tune/search/search.h"
+#include "tune/worker_client/worker_client.h"
 #include "qdq/tune.h"
 
 /* How near a model comes to the given one, on all samples that judge. */
@@ -15,12 +16,6 @@ typedef struct qdq_tune_evaluation {
     double accuracy, given_accuracy; /* NAN without labels */
     qdq_tune_accuracy more;
 } qdq_tune_evaluation;
-
-/* Shapes of inputs that the engine fixes; n 0: open dims stay open. */
-typedef struct qdq_tune_shapes {
-    const qdq_input_shape *at;
-    size_t n;
-} qdq_tune_shapes;
 
 /* What an assignment means on the engine: equal plans have equal names, and are built and measured
  * once. */

@@ -36,42 +36,50 @@ static qdq_status parse_value(const qdq_tune_state *t, char *text, const char *k
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_recall(qdq_tune_state *t, const char *key, json_t **out, qdq_error *err)
+/* Where a value is: of this model, or of content. */
+typedef qdq_status get_fn(qdq_tune_store *s, const qdq_tune_store_run *r, const char *key,
+                          char **value, qdq_error *err);
+typedef qdq_status put_fn(qdq_tune_store *s, const qdq_tune_store_run *r, const char *key,
+                          const char *value, qdq_error *err);
+
+static qdq_status recall_value(qdq_tune_state *t, get_fn *get, const char *key, json_t **out,
+                               qdq_error *err)
 {
     char *text = NULL;
 
     *out = NULL;
-    QDQ_TRY(qdq_tune_store_value_get(t->tools.store, &t->tools.run, key, &text, err));
+    QDQ_TRY(get(t->tools.store, &t->tools.run, key, &text, err));
     return parse_value(t, text, key, out, err);
+}
+
+static qdq_status remember_value(qdq_tune_state *t, put_fn *put, const char *key, json_t *j,
+                                 qdq_error *err)
+{
+    char *text = NULL;
+    qdq_status st = print_value(j, &text, err);
+
+    if (st == QDQ_OK)
+        st = put(t->tools.store, &t->tools.run, key, text, err);
+    qdq_free(text);
+    return st;
+}
+
+qdq_status qdq_tune_recall(qdq_tune_state *t, const char *key, json_t **out, qdq_error *err)
+{
+    return recall_value(t, qdq_tune_store_value_get, key, out, err);
 }
 
 qdq_status qdq_tune_recall_content(qdq_tune_state *t, const char *key, json_t **out, qdq_error *err)
 {
-    char *text = NULL;
-
-    *out = NULL;
-    QDQ_TRY(qdq_tune_store_content_get(t->tools.store, &t->tools.run, key, &text, err));
-    return parse_value(t, text, key, out, err);
+    return recall_value(t, qdq_tune_store_content_get, key, out, err);
 }
 
 qdq_status qdq_tune_remember(qdq_tune_state *t, const char *key, json_t *j, qdq_error *err)
 {
-    char *text = NULL;
-    qdq_status st = print_value(j, &text, err);
-
-    if (st == QDQ_OK)
-        st = qdq_tune_store_value_put(t->tools.store, &t->tools.run, key, text, err);
-    qdq_free(text);
-    return st;
+    return remember_value(t, qdq_tune_store_value_put, key, j, err);
 }
 
 qdq_status qdq_tune_remember_content(qdq_tune_state *t, const char *key, json_t *j, qdq_error *err)
 {
-    char *text = NULL;
-    qdq_status st = print_value(j, &text, err);
-
-    if (st == QDQ_OK)
-        st = qdq_tune_store_content_put(t->tools.store, &t->tools.run, key, text, err);
-    qdq_free(text);
-    return st;
+    return remember_value(t, qdq_tune_store_content_put, key, j, err);
 }

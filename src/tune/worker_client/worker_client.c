@@ -92,8 +92,8 @@ static qdq_status open_model(qdq_worker_client *lab, int handle, qdq_remote_fate
     qdq_remote_put_text(q, "do", "open");
     qdq_json_put_int(q, "handle", handle);
     qdq_remote_put_text(q, "path", m->path);
-    if (m->shaped)
-        qdq_json_put(q, "shapes", qdq_remote_shapes_json(m->shapes, m->n_shapes));
+    if (m->shapes != NULL)
+        qdq_json_put(q, "shapes", qdq_remote_shapes_json(m->shapes->at, m->shapes->n));
     lab->builds++;
     double start = qdq_clock_seconds();
     char *what = qdq_arena_printf(
@@ -176,15 +176,17 @@ qdq_status qdq_worker_client_check_handle(const qdq_worker_client *lab, int hand
     return QDQ_OK;
 }
 
-static qdq_status build(qdq_worker_client *lab, qdq_worker_client_model m, int *handle,
-                        qdq_remote_fate *fate, qdq_error *err)
+qdq_status qdq_worker_client_build_shaped(qdq_worker_client *lab, const char *path,
+                                          const qdq_tune_shapes *shapes, int *handle,
+                                          qdq_remote_fate *fate, qdq_error *err)
 {
-    int new = (int)lab->models.n;
+    const qdq_worker_client_model m = {.path = qdq_arena_strdup(&lab->arena, path),
+                                       .shapes = shapes};
+    const int new = (int)lab->models.n;
 
     *handle = -1;
     *fate = (qdq_remote_fate){0};
-    if (m.path == NULL || !QDQ_PUSH(&lab->arena, &lab->models, m))
-        return qdq_nomem(err);
+    QDQ_NEED(m.path != NULL && QDQ_PUSH(&lab->arena, &lab->models, m), err);
     qdq_status st = qdq_worker_client_ready(lab, new, new, false, fate, err);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
         *handle = new;
@@ -196,21 +198,7 @@ static qdq_status build(qdq_worker_client *lab, qdq_worker_client_model m, int *
 qdq_status qdq_worker_client_build(qdq_worker_client *lab, const char *path, int *handle,
                                    qdq_remote_fate *fate, qdq_error *err)
 {
-    const qdq_worker_client_model m = {.path = qdq_arena_strdup(&lab->arena, path)};
-
-    return build(lab, m, handle, fate, err);
-}
-
-qdq_status qdq_worker_client_build_shaped(qdq_worker_client *lab, const char *path,
-                                          const qdq_input_shape *shapes, size_t n, int *handle,
-                                          qdq_remote_fate *fate, qdq_error *err)
-{
-    const qdq_worker_client_model m = {.path = qdq_arena_strdup(&lab->arena, path),
-                                       .shaped = true,
-                                       .shapes = shapes,
-                                       .n_shapes = n};
-
-    return build(lab, m, handle, fate, err);
+    return qdq_worker_client_build_shaped(lab, path, NULL, handle, fate, err);
 }
 
 void qdq_worker_client_drop(qdq_worker_client *lab, int handle)
@@ -283,8 +271,7 @@ qdq_status qdq_worker_client_open(const qdq_worker_client_opts *opts, qdq_worker
 {
     *out = NULL;
     qdq_worker_client *lab = calloc(1, sizeof *lab);
-    if (lab == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(lab != NULL, err);
     qdq_status st = set_up(lab, opts, err);
     if (st != QDQ_OK) {
         qdq_worker_client_close(lab);

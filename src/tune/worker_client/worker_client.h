@@ -15,8 +15,8 @@ typedef struct qdq_worker_client qdq_worker_client;
 
 typedef struct qdq_worker_client_opts {
     const char *engine; /* spec, as for qdq_engine_open() */
-    const qdq_engine_opts
-        *engine_opts;   /* of its folders, program and job nothing is used; NULL: the defaults */
+    /* of its folders, program and job nothing is used; NULL: the defaults */
+    const qdq_engine_opts *engine_opts;
     const char *worker; /* program; NULL: "qdq-worker" beside the running program, then in PATH */
     /* folder of the run's temporary files: the worker puts its own into it, and removes it when the
      * lab dies; NULL: none */
@@ -72,10 +72,16 @@ unsigned qdq_worker_client_builds(const qdq_worker_client *lab);
 /* Builds a session for a model file. *handle is only valid if the fate is fine. */
 qdq_status qdq_worker_client_build(qdq_worker_client *lab, const char *path, int *handle,
                                    qdq_remote_fate *fate, qdq_error *err);
-/* The same with other shapes of inputs than those of the options; n 0: open dims stay open. They
- * must live as long as the lab. */
+/* Shapes of inputs that the engine fixes; n 0: open dims stay open. */
+typedef struct qdq_tune_shapes {
+    const qdq_input_shape *at;
+    size_t n;
+} qdq_tune_shapes;
+
+/* The same with other shapes than those of the options (NULL: with those). They must live as long
+ * as the lab. */
 qdq_status qdq_worker_client_build_shaped(qdq_worker_client *lab, const char *path,
-                                          const qdq_input_shape *shapes, size_t n, int *handle,
+                                          const qdq_tune_shapes *shapes, int *handle,
                                           qdq_remote_fate *fate, qdq_error *err);
 void qdq_worker_client_drop(qdq_worker_client *lab, int handle);
 

@@ -9,12 +9,10 @@
 
 typedef struct qdq_worker_client_model {
     const char *path;
-    const char *log; /* of its newest session; NULL: none */
-    bool shaped;     /* with shapes of its own: n_shapes of them */
-    const qdq_input_shape *shapes;
-    size_t n_shapes;
-    unsigned open_in; /* the worker that has a session of it, by number; 0: none */
-    unsigned warm_in; /* and that has run it until it was warm */
+    const char *log;               /* of its newest session; NULL: none */
+    const qdq_tune_shapes *shapes; /* of its own; NULL: as the options have them */
+    unsigned open_in;              /* the worker that has a session of it, by number; 0: none */
+    unsigned warm_in;              /* and that has run it until it was warm */
     bool dropped;
 } qdq_worker_client_model;
 

@@ -1,5 +1,5 @@
-/* worker_client_log.c - see the header. Files are opened for each entry: there may be more models
- * than descriptors. */
+/* worker_client_log.c - one log for each build. Files are opened for each entry: there may be more
+ * models than descriptors. */
 #include "tune/worker_client/worker_client_log.h"
 
 #include <ctype.h>
@@ -24,7 +24,7 @@ qdq_status qdq_worker_client_logs_open(qdq_worker_client_logs *logs, const char 
     return QDQ_OK;
 }
 
-static void give_up(qdq_worker_client_logs *logs, const char *path)
+static void stop_logging(qdq_worker_client_logs *logs, const char *path)
 {
     qdq_error why;
 
@@ -68,12 +68,12 @@ const char *qdq_worker_client_log_new(qdq_worker_client_logs *logs, const char *
             return path;
         }
         if (errno != EEXIST)
-            give_up(logs, path);
+            stop_logging(logs, path);
     }
     return NULL;
 }
 
-static void append(qdq_worker_client_logs *logs, const char *path, const qdq_buf *text)
+static void append_entry(qdq_worker_client_logs *logs, const char *path, const qdq_buf *text)
 {
     struct stat st;
 
@@ -82,7 +82,7 @@ static void append(qdq_worker_client_logs *logs, const char *path, const qdq_buf
     int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0 ||
         (st.st_size < FILE_MAX && write(fd, text->data, text->size) < 0))
-        give_up(logs, path);
+        stop_logging(logs, path);
     if (fd >= 0)
         close(fd);
 }
@@ -94,7 +94,7 @@ void qdq_worker_client_log_asked(qdq_worker_client_logs *logs, const char *path,
     if (path == NULL)
         return;
     qdq_buf_printf(&text, "asked: %s\n", what);
-    append(logs, path, &text);
+    append_entry(logs, path, &text);
     qdq_buf_free(&text);
 }
 
@@ -110,6 +110,6 @@ void qdq_worker_client_log_ended(qdq_worker_client_logs *logs, const char *path,
         qdq_buf_putc(&text, '\n');
     qdq_buf_printf(&text, "ended: %s%s%s after %.3f s\n", qdq_remote_end_name(fate->end),
                    fate->text[0] != '\0' ? ": " : "", fate->text, seconds);
-    append(logs, path, &text);
+    append_entry(logs, path, &text);
     qdq_buf_free(&text);
 }

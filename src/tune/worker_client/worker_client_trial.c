@@ -10,8 +10,8 @@
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-static qdq_status leg(qdq_worker_client *lab, int handle, uint64_t number, double *ns,
-                      qdq_remote_fate *fate, qdq_error *err)
+static qdq_status time_leg(qdq_worker_client *lab, int handle, uint64_t number, double *ns,
+                           qdq_remote_fate *fate, qdq_error *err)
 {
     qdq_json_doc doc = {0};
     qdq_json_out q = qdq_json_object(&doc);
@@ -48,9 +48,9 @@ qdq_status qdq_worker_client_pair(qdq_worker_client *lab, int a, int b, bool b_f
     const double start = qdq_clock_seconds();
     for (int i = 0; i < 2 && fate->end == QDQ_REMOTE_FINE; i++) {
         if ((i == 0) == b_first)
-            QDQ_TRY(leg(lab, b, 2 * number + 1, b_ns, fate, err));
+            QDQ_TRY(time_leg(lab, b, 2 * number + 1, b_ns, fate, err));
         else
-            QDQ_TRY(leg(lab, a, 2 * number, a_ns, fate, err));
+            QDQ_TRY(time_leg(lab, a, 2 * number, a_ns, fate, err));
     }
     lab->pair_s = fmax(lab->pair_s, qdq_clock_seconds() - start);
     if (fate->end != QDQ_REMOTE_FINE)
@@ -60,9 +60,13 @@ qdq_status qdq_worker_client_pair(qdq_worker_client *lab, int a, int b, bool b_f
 
 /* --- accuracy --------------------------------------------------------------------------------- */
 
-/* The result up to this sample. */
-static qdq_status compare_sample(qdq_worker_client *lab, int a, int b, size_t sample,
-                                 size_t *samples, qdq_worker_client_accuracy *out,
+typedef struct comparing {
+    int a, b; /* handles */
+    size_t n_samples;
+    qdq_worker_client_accuracy *out; /* up to the last sample that was asked */
+} comparing;
+
+static qdq_status compare_sample(qdq_worker_client *lab, comparing *c, size_t sample,
                                  qdq_remote_fate *fate, qdq_error *err)
 {
     static const char *const words[] = {"number", "equal", "zero", "broken", NULL};
@@ -73,22 +77,23 @@ static qdq_status compare_sample(qdq_worker_client *lab, int a, int b, size_t sa
     double start = qdq_clock_seconds();
 
     qdq_remote_put_text(q, "do", "compare");
-    qdq_json_put_int(q, "a", a);
-    qdq_json_put_int(q, "b", b);
+    qdq_json_put_int(q, "a", c->a);
+    qdq_json_put_int(q, "b", c->b);
     qdq_json_put_int(q, "sample", (int64_t)sample);
     qdq_status st = qdq_remote_ask(
         &lab->client, &doc, -1, qdq_worker_client_run_deadline(lab, 2 * lab->opts.run_deadline_s),
         &answer, fate, err);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE) {
-        *samples = (size_t)qdq_json_int(&answer.top, "samples", 1, INT64_MAX, 1);
-        out->finite = qdq_json_bool(&answer.top, "finite");
+        c->n_samples = (size_t)qdq_json_int(&answer.top, "samples", 1, INT64_MAX, 1);
+        c->out->finite = qdq_json_bool(&answer.top, "finite");
         int word = qdq_json_word(&answer.top, "sqnr_is", words, -1);
-        out->sqnr_db = word > 0 ? special[word]
-                                : qdq_json_number(&answer.top, "sqnr_db", -INFINITY, INFINITY, 0);
+        c->out->sqnr_db = word > 0
+                              ? special[word]
+                              : qdq_json_number(&answer.top, "sqnr_db", -INFINITY, INFINITY, 0);
         st = qdq_remote_answer_check(&lab->client, &answer, err);
     }
     if (st == QDQ_OK)
-        qdq_worker_client_note(lab, b, "run to compare its outputs", fate,
+        qdq_worker_client_note(lab, c->b, "run to compare its outputs", fate,
                                qdq_clock_seconds() - start);
     qdq_remote_answer_free(&answer);
     return st;
@@ -98,15 +103,15 @@ qdq_status qdq_worker_client_compare(qdq_worker_client *lab, int a, int b,
                                      qdq_worker_client_accuracy *out, qdq_remote_fate *fate,
                                      qdq_error *err)
 {
-    size_t samples = 1;
+    comparing c = {a, b, 1, out};
 
     *out = (qdq_worker_client_accuracy){.sqnr_db = NAN};
     *fate = (qdq_remote_fate){0};
     QDQ_TRY(qdq_worker_client_check_handle(lab, a, err));
     QDQ_TRY(qdq_worker_client_check_handle(lab, b, err));
     QDQ_TRY(qdq_worker_client_ready(lab, a, b, false, fate, err));
-    for (size_t i = 0; i < samples && fate->end == QDQ_REMOTE_FINE; i++)
-        QDQ_TRY(compare_sample(lab, a, b, i, &samples, out, fate, err));
+    for (size_t i = 0; i < c.n_samples && fate->end == QDQ_REMOTE_FINE; i++)
+        QDQ_TRY(compare_sample(lab, &c, i, fate, err));
     if (fate->end != QDQ_REMOTE_FINE)
         *out = (qdq_worker_client_accuracy){.sqnr_db = NAN};
     return QDQ_OK;
@@ -119,34 +124,34 @@ typedef struct layer_question {
     const char *question, *what;
     qdq_status (*read)(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_group **out,
                        size_t *n, qdq_error *err);
+    const char *path;
+    unsigned runs;
 } layer_question;
 
-static qdq_status ask_worker(qdq_worker_client *lab, const layer_question *l, const char *path,
-                             unsigned runs, qdq_remote_answer *answer, qdq_remote_fate *fate,
-                             qdq_error *err)
+static qdq_status ask_worker(qdq_worker_client *lab, const layer_question *l,
+                             qdq_remote_answer *answer, qdq_remote_fate *fate, qdq_error *err)
 {
     qdq_json_doc doc = {0};
     qdq_json_out q = qdq_json_object(&doc);
 
     qdq_remote_put_text(q, "do", l->question);
-    qdq_remote_put_text(q, "path", path);
-    qdq_json_put_int(q, "runs", runs);
-    const char *log = qdq_worker_client_log_new(&lab->logs, path, &lab->arena);
-    char *text =
-        qdq_arena_printf(&lab->arena, "build a session of %s and %s %u runs", path, l->what, runs);
-    qdq_worker_client_log_asked(&lab->logs, log, text != NULL ? text : path);
+    qdq_remote_put_text(q, "path", l->path);
+    qdq_json_put_int(q, "runs", l->runs);
+    const char *log = qdq_worker_client_log_new(&lab->logs, l->path, &lab->arena);
+    char *text = qdq_arena_printf(&lab->arena, "build a session of %s and %s %u runs", l->path,
+                                  l->what, l->runs);
+    qdq_worker_client_log_asked(&lab->logs, log, text != NULL ? text : l->path);
     lab->builds++;
     double start = qdq_clock_seconds();
     const double build = qdq_worker_client_build_deadline(lab);
-    double deadline = isinf(lab->until) ? build + runs * lab->opts.run_deadline_s : build;
+    double deadline = isinf(lab->until) ? build + l->runs * lab->opts.run_deadline_s : build;
     qdq_status st = qdq_remote_ask(&lab->client, &doc, -1, deadline, answer, fate, err);
     qdq_worker_client_note_build(lab, log, st, fate, err, qdq_clock_seconds() - start);
     return st;
 }
 
-static qdq_status ask_layers(qdq_worker_client *lab, const layer_question *l, const char *path,
-                             unsigned runs, qdq_group **out, size_t *n, qdq_remote_fate *fate,
-                             qdq_error *err)
+static qdq_status ask_layers(qdq_worker_client *lab, const layer_question *l, qdq_group **out,
+                             size_t *n, qdq_remote_fate *fate, qdq_error *err)
 {
     qdq_remote_answer answer;
 
@@ -154,7 +159,7 @@ static qdq_status ask_layers(qdq_worker_client *lab, const layer_question *l, co
     *n = 0;
     *fate = (qdq_remote_fate){0};
     QDQ_TRY(qdq_remote_need_worker(&lab->client, err));
-    qdq_status st = ask_worker(lab, l, path, runs, &answer, fate, err);
+    qdq_status st = ask_worker(lab, l, &answer, fate, err);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
         st = l->read(&lab->client, &answer, out, n, err);
     qdq_remote_answer_free(&answer);
@@ -165,17 +170,17 @@ qdq_status qdq_worker_client_profile(qdq_worker_client *lab, const char *path, u
                                      qdq_group **out, size_t *n, qdq_remote_fate *fate,
                                      qdq_error *err)
 {
-    static const layer_question profile = {"profile", "profile", qdq_remote_answer_layers};
+    const layer_question profile = {"profile", "profile", qdq_remote_answer_layers, path, runs};
 
-    return ask_layers(lab, &profile, path, runs, out, n, fate, err);
+    return ask_layers(lab, &profile, out, n, fate, err);
 }
 
 qdq_status qdq_worker_client_groups(qdq_worker_client *lab, const char *path, unsigned runs,
                                     qdq_group **out, size_t *n, qdq_remote_fate *fate,
                                     qdq_error *err)
 {
-    static const layer_question groups = {"groups", "find the nodes of its layers in",
-                                          qdq_remote_answer_layers};
+    const layer_question groups = {"groups", "find the nodes of its layers in",
+                                   qdq_remote_answer_layers, path, runs};
 
-    return ask_layers(lab, &groups, path, runs, out, n, fate, err);
+    return ask_layers(lab, &groups, out, n, fate, err);
 }
