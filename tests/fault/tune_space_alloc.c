@@ -80,7 +80,9 @@ static qdq_status make_plans(const setting *s, const qdq_space *space, qdq_scale
         qdq_assign_set(&a, 1, i == 0);
         for (size_t k = 0; k < space->n_groups && i == 2; k++)
             qdq_space_set_part(space, &a, k, (qdq_space_part)(k % 4));
-        st = qdq_space_plan(space, &a, s->head, s->engine, NULL, &s->opts, known, &plans[i], err);
+        st = qdq_space_plan(space, &a,
+                            &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, known},
+                            &plans[i], err);
     }
     if (st == QDQ_OK)
         st = qdq_space_from_plan(space, plans[1], &own, &arena, err);
@@ -102,7 +104,8 @@ static qdq_status plan(void *ctx, qdq_error *err)
         st = qdq_nets_find(space, &arena, &nets, err);
     qdq_arena_free(&arena);
     if (st == QDQ_OK)
-        st = qdq_space_calibrate(space, s->head, s->engine, NULL, &s->opts, &known, err);
+        st = qdq_space_calibrate(
+            space, &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, &known}, err);
     if (st == QDQ_OK)
         st = make_plans(s, space, &known, plans, err);
     qdq_plan_free(plans[0]);

@@ -115,7 +115,9 @@ static inline qdq_plan *plan_of(setting *s, const qdq_assign *a)
 {
     qdq_plan *p;
 
-    assert_ok(qdq_space_plan(s->space, a, s->head, s->engine, NULL, &s->opts, &s->known, &p, &err));
+    assert_ok(qdq_space_plan(s->space, a,
+                             &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, &s->known},
+                             &p, &err));
     return p;
 }
 

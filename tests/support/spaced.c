@@ -21,7 +21,8 @@ test_space test_space_open_with(qdq_model *m, const char *target, const char *co
         assert_ok(qdq_target_set(t.target, set[0], set[1], &err));
     assert_ok(qdq_quantize_begin(m, t.target, &t.opts, t.head, &t.clean, &err));
     assert_ok(qdq_space_new(t.clean, t.target, &t.opts, &t.s, &err));
-    assert_ok(qdq_space_calibrate(t.s, t.head, t.engine, NULL, &t.opts, &t.known, &err));
+    assert_ok(qdq_space_calibrate(
+        t.s, &(qdq_space_scaling){t.head, t.engine, NULL, &t.opts, &t.known}, &err));
     return t;
 }
 
@@ -97,7 +98,8 @@ qdq_plan *test_space_plan(test_space *t, const qdq_assign *a)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p;
 
-    assert_ok(qdq_space_plan(t->s, a, t->head, t->engine, NULL, &t->opts, &t->known, &p, &err));
+    assert_ok(qdq_space_plan(
+        t->s, a, &(qdq_space_scaling){t->head, t->engine, NULL, &t->opts, &t->known}, &p, &err));
     return p;
 }
 

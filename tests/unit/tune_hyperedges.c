@@ -7,7 +7,6 @@
 #include "quant/quantize_steps.h"
 #include "support/build.h"
 #include "support/test.h"
-#include "tune/mincut/profile_costs.h"
 
 static qdq_error err;
 

@@ -58,7 +58,8 @@ TEST(the_plan_of_the_rules_is_that_of_quantize)
         qdq_plan *rules;
 
         make_space(&s);
-        assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
+        assert_ok(qdq_space_calibrate(
+            s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
         qdq_plan *p = plan_of(&s, &s.space->rules);
         assert_ok(qdq_quantize(s.m, s.target, s.engine, NULL, &s.opts, &rules, &want, &err));
         assert_int_equal(p->placement_only, rules->placement_only);
@@ -81,7 +82,8 @@ TEST(every_plan_is_one_that_quantize_makes)
     assert_int_equal(s.space->n_groups, 7);
     assert_ok(qdq_target_load("ort-cpu", &bare, &err));
     assert_ok(qdq_target_set(bare, "stay_float", "[]", &err));
-    assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
+    assert_ok(qdq_space_calibrate(
+        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
     const size_t known = s.known.by_use.n_live;
     for (uint64_t bits = 0; bits < 128; bits++) {
         const char *exclude[8] = {NULL};
@@ -118,7 +120,8 @@ TEST(every_edge_of_a_target_of_partitions_can_be_left_out)
     setting s = open_setting(residual(), "tensorrt");
 
     make_space(&s);
-    assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
+    assert_ok(qdq_space_calibrate(
+        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
     const size_t known = s.known.by_use.n_live;
     for (uint64_t bits = 0; bits < 256; bits++) {
         qdq_assign a = assignment(&s, bits), own;
@@ -155,14 +158,16 @@ tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_when_it_comes(
     setting s = open_setting(test_built(&b), "ort-cpu");
 
     make_space(&s);
-    assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
+    assert_ok(qdq_space_calibrate(
+        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
     for (uint64_t bits = 0; bits < (uint64_t)1 << s.space->n_groups; bits++) {
         qdq_assign a = assignment(&s, bits);
         qdq_scales fresh = {0};
         qdq_plan *p = plan_of(&s, &a), *alone;
 
-        assert_ok(
-            qdq_space_plan(s.space, &a, s.head, s.engine, NULL, &s.opts, &fresh, &alone, &err));
+        assert_ok(qdq_space_plan(s.space, &a,
+                                 &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &fresh},
+                                 &alone, &err));
         assert_same_bytes(applied(&s, p), applied(&s, alone));
         qdq_plan_free(p);
         qdq_plan_free(alone);
@@ -221,7 +226,8 @@ TEST(edges_of_one_tensor_are_merged_or_stay_private)
     setting s = open_setting(residual(), "tensorrt");
 
     make_space(&s);
-    assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
+    assert_ok(qdq_space_calibrate(
+        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
     qdq_plan *both = PLAN_WITH(&s, "c1:0", "c2:0", "a:1");
     assert_string_equal(readers_of(both, "r0"), "all"); /* one pair, both readers */
     qdq_plan *conv = PLAN_WITH(&s, "c1:0", "c2:0");
@@ -327,7 +333,8 @@ static void expect_float8(setting *s, bool half)
     unsigned pairs = 0;
 
     make_space(s);
-    assert_ok(qdq_space_calibrate(s->space, s->head, s->engine, NULL, &s->opts, &s->known, &err));
+    assert_ok(qdq_space_calibrate(
+        s->space, &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, &s->known}, &err));
     qdq_assign all = assignment(s, UINT64_MAX);
     qdq_plan *plan = plan_of(s, &all);
     qdq_model *m;
@@ -404,7 +411,8 @@ TEST(one_slot_of_a_square_is_chosen_alone)
 
     make_space(&s);
     assert_string_equal(groups_text(&s), "*a:3 p:1 m:1 m:2 *y:3");
-    assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
+    assert_ok(qdq_space_calibrate(
+        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
     qdq_plan *second = PLAN_WITH(&s, "a:0", "m:1", "y:0"),
              *both = PLAN_WITH(&s, "a:0", "m:0", "m:1", "y:0");
     assert_string_equal(readers_of(second, "p"), "m:1");
@@ -424,7 +432,8 @@ TEST(a_linear_operator_has_codes_for_both_operands_or_none)
         setting s = open_setting(residual(), targets[i]);
 
         make_space(&s);
-        assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
+        assert_ok(qdq_space_calibrate(
+            s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
         for (uint64_t bits = 0; bits < (uint64_t)1 << s.space->n_groups; bits++) {
             qdq_assign a = assignment(&s, bits);
             qdq_plan *p = plan_of(&s, &a);

@@ -52,8 +52,8 @@ static bool is_same_io(const qdq_io *a, const qdq_io *b, bool strict)
 }
 
 /* What an output is called is a promise, what inference finds of its shape is none. */
-static qdq_status compare_io(const qdq_model *m, const qdq_model *other, bool inputs, char *why,
-                             size_t size, qdq_error *err)
+static qdq_status compare_io(const qdq_model *m, const qdq_model *other, bool inputs,
+                             char why[QDQ_BASELINE_WHY], qdq_error *err)
 {
     io_fn *get = inputs ? qdq_model_input : qdq_model_output;
     const size_t n = inputs ? qdq_model_input_count(m) : qdq_model_output_count(m),
@@ -76,27 +76,26 @@ static qdq_status compare_io(const qdq_model *m, const qdq_model *other, bool in
         if (why[0] != '\0')
             continue;
         if (strcmp(a.name, b.name) != 0)
-            snprintf(why, size, "its %ss stand in another order", what);
+            snprintf(why, QDQ_BASELINE_WHY, "its %ss stand in another order", what);
         else if (!is_same_io(&a, &b, inputs))
-            snprintf(why, size, "its %s '%.100s' has another type or shape than the model's", what,
-                     b.name);
+            snprintf(why, QDQ_BASELINE_WHY,
+                     "its %s '%.100s' has another type or shape than the model's", what, b.name);
     }
     return QDQ_OK;
 }
 
 /* Why a model can be no more than a placement; "": it may ship. */
 static qdq_status find_difference(qdq_tune_state *t, const qdq_baseline *b,
-                                  const qdq_model *stripped, char *why, size_t size, qdq_error *err)
+                                  const qdq_model *stripped, char why[QDQ_BASELINE_WHY],
+                                  qdq_error *err)
 {
-    bool same = true;
-
-    QDQ_TRY(compare_io(t->task.m, b->model, true, why, size, err));
-    QDQ_TRY(compare_io(t->task.m, b->model, false, why, size, err));
+    QDQ_TRY(compare_io(t->task.m, b->model, true, why, err));
+    QDQ_TRY(compare_io(t->task.m, b->model, false, why, err));
     if (why[0] == '\0' && t->task.nothing->rest.direct_io)
-        snprintf(why, size, "what ships has inputs and outputs of another type");
+        snprintf(why, QDQ_BASELINE_WHY, "what ships has inputs and outputs of another type");
     if (why[0] == '\0')
-        QDQ_TRY(qdq_baseline_has_weights(t->task.m, t->task.clean, stripped, b->plan, &same, why,
-                                         size, err));
+        QDQ_TRY(
+            qdq_baseline_compare_weights(t->task.m, t->task.clean, stripped, b->plan, why, err));
     return QDQ_OK;
 }
 
@@ -133,7 +132,8 @@ static void count_unsaid(void *ctx, qdq_log_level level, const char *text)
     ((qdq_baseline *)ctx)->told->unsaid.other += level == QDQ_LOG_WARNING;
 }
 
-static qdq_status import(qdq_tune_state *t, qdq_baseline *b, qdq_model **stripped, qdq_error *err)
+static qdq_status import_baseline(qdq_tune_state *t, qdq_baseline *b, qdq_model **stripped,
+                                  qdq_error *err)
 {
     qdq_import_opts o = QDQ_IMPORT_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
@@ -172,10 +172,10 @@ static qdq_status name_candidate(qdq_tune_state *t, qdq_baseline *b, qdq_error *
 static qdq_status read_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
 {
     qdq_model *stripped = NULL;
-    char why[300] = "";
+    char why[QDQ_BASELINE_WHY] = "";
 
-    QDQ_TRY(import(t, b, &stripped, err));
-    qdq_status st = find_difference(t, b, stripped, why, sizeof why, err);
+    QDQ_TRY(import_baseline(t, b, &stripped, err));
+    qdq_status st = find_difference(t, b, stripped, why, err);
     qdq_model_free(stripped);
     QDQ_TRY(st);
     if (b->plan->tensors.n + b->plan->weights.n + b->told->unsaid.other == 0)
@@ -204,8 +204,7 @@ qdq_status qdq_baselines_read(qdq_tune_state *t, qdq_error *err)
         n++;
     t->parts.baselines = qdq_arena_array(&t->arena, n + 1, sizeof *t->parts.baselines);
     t->out->baselines = qdq_arena_array(&t->arena, n + 1, sizeof *t->out->baselines);
-    if (t->parts.baselines == NULL || t->out->baselines == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(t->parts.baselines != NULL && t->out->baselines != NULL, err);
     for (size_t i = 0; i < n; i++) {
         qdq_baseline *b = &t->parts.baselines[i];
         qdq_tune_baseline *told = &t->out->baselines[i];
@@ -268,7 +267,7 @@ static void rule_out(qdq_tune_state *t, qdq_baseline *b, qdq_tune_fate fate, con
 }
 
 /* The figures are told in any case; only a goal rules out. */
-static qdq_status judge(qdq_tune_state *t, qdq_baseline *b, bool *cut, qdq_error *err)
+static qdq_status judge_baseline(qdq_tune_state *t, qdq_baseline *b, bool *cut, qdq_error *err)
 {
     const qdq_goal_opts *goal = t->opts->goal;
     qdq_tune_evaluation *h = &b->heard;
@@ -296,7 +295,7 @@ static qdq_status judge(qdq_tune_state *t, qdq_baseline *b, bool *cut, qdq_error
     return QDQ_OK;
 }
 
-static qdq_status verify(qdq_tune_state *t, qdq_baseline *b, bool *cut, qdq_error *err)
+static qdq_status verify_baseline(qdq_tune_state *t, qdq_baseline *b, bool *cut, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_verify_model(t, b->model, b->candidate->name, &b->computed, cut, err));
     b->told->agreement_db = *cut ? (double)NAN : b->computed.sqnr_db;
@@ -334,14 +333,13 @@ static qdq_status write_file(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
     const char *path = qdq_arena_printf(&t->arena, "%s/%s.onnx", qdq_tempdir_path(t->tools.work),
                                         b->candidate->name);
 
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL, err);
     b->candidate->file = path;
     return qdq_tune_write_file(t, b->model, b->file, path, err);
 }
 
 /* The best so far is model.onnx, also for whoever ends the run now. */
-static qdq_status lead(qdq_tune_state *t, const qdq_baseline *b, qdq_error *err)
+static qdq_status take_lead(qdq_tune_state *t, const qdq_baseline *b, qdq_error *err)
 {
     const qdq_test_result *r = &b->of_search;
 
@@ -354,59 +352,52 @@ static qdq_status lead(qdq_tune_state *t, const qdq_baseline *b, qdq_error *err)
                : qdq_tune_write_model(t, b->model, b->file, b->plan, err);
 }
 
-/* Of one that is neither ruled out nor known to be any good. */
+/* It does not ship; of one that is not ruled out it is said why. */
 static void leave_unknown(qdq_baseline *b, const char *what)
 {
+    b->may_ship = false;
     if (b->told->fate == QDQ_FATE_UNKNOWN)
         snprintf(b->why, sizeof b->why, "no time was left to %s it", what);
 }
 
 static qdq_status try_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
 {
-    bool cut = false;
+    const char *step = "measure";
+    bool cut = qdq_tune_time_is_up(t);
 
     if (!b->may_ship)
         return QDQ_OK;
-    if (qdq_tune_time_is_up(t)) {
-        b->may_ship = false;
-        leave_unknown(b, "measure");
-        return QDQ_OK;
+    if (!cut) {
+        qdq_tune_show(t, "baseline");
+        QDQ_TRY(qdq_job_poll(t->job, err));
+        QDQ_TRY(write_file(t, b, err));
+        QDQ_TRY(time_it(t, b, &b->of_search, &b->searched, err));
+        qdq_tune_drop(t, b->candidate);
+        cut = !b->searched;
     }
-    qdq_tune_show(t, "baseline");
-    QDQ_TRY(qdq_job_poll(t->job, err));
-    QDQ_TRY(write_file(t, b, err));
-    QDQ_TRY(time_it(t, b, &b->of_search, &b->searched, err));
-    qdq_tune_drop(t, b->candidate);
-    if (!b->searched) {
-        b->may_ship = false;
-        leave_unknown(b, "measure");
-        return QDQ_OK;
+    if (!cut) {
+        step = "judge";
+        QDQ_TRY(judge_baseline(t, b, &cut, err));
     }
-    const char *step = "judge";
-    QDQ_TRY(judge(t, b, &cut, err));
     if (!cut) {
         step = "verify";
-        QDQ_TRY(verify(t, b, &cut, err));
+        QDQ_TRY(verify_baseline(t, b, &cut, err));
     }
-    if (cut) {
-        b->may_ship = false;
+    if (cut)
         leave_unknown(b, step);
-    }
-    return b->may_ship ? lead(t, b, err) : QDQ_OK;
+    return b->may_ship ? take_lead(t, b, err) : QDQ_OK;
 }
 
 /* The placement edge by edge, and what is not in it. */
 static qdq_status find_exact(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
 {
     const qdq_tune_unsaid known = b->told->unsaid;
-    size_t missed;
+    const qdq_space_scaling from = qdq_tune_scaling(t);
     qdq_plan *said;
 
-    QDQ_TRY(qdq_space_express(t->task.space, b->placed, t->task.head, t->tools.engine, t->task.data,
-                              &t->task.quantize, &t->task.scales, &t->arena, &b->exact, &missed,
-                              err));
+    QDQ_TRY(qdq_space_express(t->task.space, b->placed, &from, &t->arena, &b->exact, err));
     QDQ_TRY(qdq_tune_plan_of(t, &b->exact, &said, err));
-    qdq_status st = qdq_plans_differ(t->task.clean, b->placed, said, &b->told->unsaid, err);
+    qdq_status st = qdq_plans_differ(t->task.space, b->placed, said, &b->told->unsaid, err);
     qdq_plan_free(said);
     b->told->unsaid.gone = known.gone;
     b->told->unsaid.other = known.other;

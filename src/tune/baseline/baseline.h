@@ -18,7 +18,7 @@ typedef struct qdq_baseline {
     qdq_tune_candidate *candidate;
     qdq_tune_evaluation heard;
     qdq_verify_result computed;
-    /* it holds the goal, and the engine computes what its graph says, as far as anybody knows */
+    /* it holds the goal, and the engine computes what its graph says, as far as is known */
     bool may_ship;
     /* before the search: `of_search`, with the clean model; in the guard: `of_it` */
     bool searched, timed;
@@ -44,13 +44,15 @@ qdq_status qdq_baselines_try(qdq_tune_state *t, qdq_error *err);
  * what is kept becomes t->run.found.best. */
 qdq_status qdq_baselines_try_exact(qdq_tune_state *t, qdq_error *err);
 
+enum { QDQ_BASELINE_WHY = 300 }; /* bytes of a reason */
+
 /* baseline_weights.c: are the weights of a model, stripped of the Q/DQ that `p` has, those of
  * `given` as it came or as `clean` leaves them, within a step of their scales? Asked of each weight
- * that the plan quantizes, and of each that a linear operator reads. Not so: `why` says which.
- * Biases are not asked: tools correct them. */
-qdq_status qdq_baseline_has_weights(const qdq_model *given, const qdq_model *clean,
-                                    const qdq_model *stripped, const qdq_plan *p, bool *out,
-                                    char *why, size_t size, qdq_error *err);
+ * that the plan quantizes, and of each that a linear operator reads. Not so: `why` says which; else
+ * it stays as it is. Biases are not asked: tools correct them. */
+qdq_status qdq_baseline_compare_weights(const qdq_model *given, const qdq_model *clean,
+                                        const qdq_model *stripped, const qdq_plan *p,
+                                        char why[QDQ_BASELINE_WHY], qdq_error *err);
 
 /* baseline_names.c: a plan for the graph of `of`, edge by edge in the names of `clean`, as far as
  * its nodes are in both. *gone: edges of other nodes, which cleaning folds, fuses or drops. *out
@@ -58,9 +60,9 @@ qdq_status qdq_baseline_has_weights(const qdq_model *given, const qdq_model *cle
 qdq_status qdq_baseline_rename(const qdq_plan *p, const qdq_model *of, const qdq_model *clean,
                                qdq_plan **out, size_t *gone, qdq_error *err);
 
-/* baseline_unsaid.c: in what two plans for one model differ: the first as it was imported, the
- * second as the space has it. */
-qdq_status qdq_plans_differ(const qdq_model *clean, const qdq_plan *imported, const qdq_plan *said,
+/* baseline_unsaid.c: in what two plans for the clean model differ: the first as it was imported,
+ * the second as the space has it. */
+qdq_status qdq_plans_differ(const qdq_space *s, const qdq_plan *imported, const qdq_plan *said,
                             qdq_tune_unsaid *out, qdq_error *err);
 
 #endif /* QDQ_TUNE_BASELINE_H */

@@ -127,7 +127,7 @@ static void look_through(renaming *r, const qdq_node *n)
         r->value[y->id] = r->value[x->id];
 }
 
-static void match(renaming *r, const qdq_node *n)
+static void match_node(renaming *r, const qdq_node *n)
 {
     const qdq_node *other = by_label(r, n);
 
@@ -155,7 +155,7 @@ static void match_all(renaming *r)
             r->value[v->id] = qdq_graph_find(r->to, v->name);
     }
     QDQ_FOR_NODES (n, r->from)
-        match(r, n);
+        match_node(r, n);
 }
 
 /* --- the plan --------------------------------------------------------------------------------- */
@@ -219,7 +219,7 @@ static bool add_readers(renaming *r, const qdq_value *v, places *all)
 }
 
 /* Takes the places of one value; *every: these are all that read it. */
-static bool take(renaming *r, places *all, const qdq_value *v, qdq_edges *to, bool *every)
+static bool take_places(renaming *r, places *all, const qdq_value *v, qdq_edges *to, bool *every)
 {
     size_t n = 0;
     bool output = false;
@@ -249,7 +249,7 @@ static bool add_tensor(renaming *r, const qdq_plan_tensor *t, places *all)
         if (all->at[i].taken)
             continue;
         own.tensor = all->at[i].value->name;
-        if (!take(r, all, all->at[i].value, &own.consumers, &own.all))
+        if (!take_places(r, all, all->at[i].value, &own.consumers, &own.all))
             return false;
         if (own.all)
             own.consumers = (qdq_edges){0};
@@ -267,7 +267,7 @@ static bool add_weight(renaming *r, const qdq_plan_weight *w, places *all)
         if (all->at[i].taken)
             continue;
         own.tensor = all->at[i].value->name;
-        if (!take(r, all, all->at[i].value, &own.consumers, &every) ||
+        if (!take_places(r, all, all->at[i].value, &own.consumers, &every) ||
             !QDQ_PUSH(&r->out->arena, &r->out->weights, own))
             return false;
     }
@@ -313,7 +313,7 @@ static bool add_entries(renaming *r, const qdq_plan *p)
     return true;
 }
 
-static bool begin(renaming *r)
+static bool begin_renaming(renaming *r)
 {
     r->node =
         qdq_arena_array(&r->arena, (size_t)r->from->next_node_id + 1, sizeof(const qdq_node *));
@@ -329,7 +329,7 @@ qdq_status qdq_baseline_rename(const qdq_plan *p, const qdq_model *of, const qdq
                                qdq_plan **out, size_t *gone, qdq_error *err)
 {
     renaming r = {.from = of->graph, .to = clean->graph, .arena = QDQ_ARENA_INIT, .gone = gone};
-    bool ok = begin(&r);
+    bool ok = begin_renaming(&r);
 
     *gone = 0;
     if (ok) {

@@ -61,29 +61,31 @@ static void allow_rounding(const float *w, size_t n, bounds *b)
     }
 }
 
+/* Of each channel or block; zeros NULL: all are 0. */
+typedef struct scales_of {
+    const float *scales;
+    const int32_t *zeros;
+} scales_of;
+
 /* Scales of a weight of the plan: given ones, or those that follow from it. */
 static qdq_status find_scales(const qdq_plan_weight *p, const float *w, const qdq_scale_grid *g,
-                              qdq_arena *scratch, const float **scales, const int32_t **zeros,
-                              qdq_error *err)
+                              qdq_arena *scratch, scales_of *out, qdq_error *err)
 {
     const size_t n = qdq_scale_count(g);
     const qdq_qscheme scheme = qdq_plan_scheme(p);
 
-    *scales = p->scales;
-    *zeros = p->zero_points;
+    *out = (scales_of){p->scales, p->zero_points};
     if (p->scales != NULL)
         return p->n_scales == n ? QDQ_OK
                                 : qdq_fail(err, QDQ_E_FORMAT, "'%s': scales do not fit", p->tensor);
     float *own = qdq_arena_array(scratch, 3 * n + 1, sizeof *own);
     int32_t *zero = qdq_arena_array(scratch, n + 1, sizeof *zero);
-    if (own == NULL || zero == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(own != NULL && zero != NULL, err);
     QDQ_TRY(qdq_weight_ranges(w, g, own, own + n, err));
     QDQ_TRY(qdq_weight_scales(&scheme, own, own + n, NULL, n, own + 2 * n, zero, err));
     for (size_t i = 0; i < n; i++) /* nothing but zeros has any scale, and no room */
         own[2 * n + i] = own[i] == 0 && own[n + i] == 0 ? 0 : own[2 * n + i];
-    *scales = own + 2 * n;
-    *zeros = zero;
+    *out = (scales_of){own + 2 * n, zero};
     return QDQ_OK;
 }
 
@@ -107,18 +109,17 @@ static void allow_step(const qdq_plan_weight *p, float w, float scale, int32_t z
 static qdq_status allow_steps(const qdq_plan_weight *p, const qdq_tensor *t, const float *w,
                               qdq_arena *scratch, bounds *b, qdq_error *err)
 {
-    const float *scales;
-    const int32_t *zeros;
+    scales_of o;
     qdq_scale_grid g;
     size_t at = 0;
 
     QDQ_TRY(qdq_weight_grid(t, p->axis, p->block, &g, err));
-    QDQ_TRY(find_scales(p, w, &g, scratch, &scales, &zeros, err));
+    QDQ_TRY(find_scales(p, w, &g, scratch, &o, err));
     for (size_t outer = 0; outer < g.c.outer; outer++)
         for (size_t channel = 0; channel < g.c.channels; channel++)
             for (size_t inner = 0; inner < g.c.inner; inner++, at++) {
                 const size_t s = qdq_scale_at(&g, outer, channel, inner);
-                allow_step(p, w[at], scales[s], zeros != NULL ? zeros[s] : 0, &b->low[at],
+                allow_step(p, w[at], o.scales[s], o.zeros != NULL ? o.zeros[s] : 0, &b->low[at],
                            &b->high[at]);
             }
     return QDQ_OK;
@@ -229,8 +230,7 @@ static qdq_status match_plan(matching *k, const qdq_plan *p, qdq_map *asked, con
 
         if (!is_float(v))
             continue;
-        if (qdq_map_put(asked, v->name, NULL) == NULL)
-            return qdq_nomem(k->err);
+        QDQ_NEED(qdq_map_put(asked, v->name, NULL) != NULL, k->err);
         QDQ_TRY(find_weight(k, v, &p->weights.at[i], &found));
         if (!found)
             *missing = v->name;
@@ -246,8 +246,7 @@ static qdq_status match_node(matching *k, const qdq_node *n, qdq_map *asked, con
 
         if (!is_weight_of(n, i) || !is_float(v))
             continue;
-        if (qdq_map_put(asked, v->name, &is_new) == NULL)
-            return qdq_nomem(k->err);
+        QDQ_NEED(qdq_map_put(asked, v->name, &is_new) != NULL, k->err);
         if (!is_new)
             continue;
         QDQ_TRY(find_weight(k, v, NULL, &found));
@@ -257,7 +256,8 @@ static qdq_status match_node(matching *k, const qdq_node *n, qdq_map *asked, con
     return QDQ_OK;
 }
 
-static qdq_status match(matching *k, const qdq_plan *p, qdq_map *asked, const char **missing)
+static qdq_status match_weights(matching *k, const qdq_plan *p, qdq_map *asked,
+                                const char **missing)
 {
     QDQ_TRY(match_plan(k, p, asked, missing));
     QDQ_FOR_GRAPHS (g, k->stripped)
@@ -266,9 +266,9 @@ static qdq_status match(matching *k, const qdq_plan *p, qdq_map *asked, const ch
     return QDQ_OK;
 }
 
-qdq_status qdq_baseline_has_weights(const qdq_model *given, const qdq_model *clean,
-                                    const qdq_model *stripped, const qdq_plan *p, bool *out,
-                                    char *why, size_t size, qdq_error *err)
+qdq_status qdq_baseline_compare_weights(const qdq_model *given, const qdq_model *clean,
+                                        const qdq_model *stripped, const qdq_plan *p,
+                                        char why[QDQ_BASELINE_WHY], qdq_error *err)
 {
     matching k = {.arena = QDQ_ARENA_INIT, .stripped = stripped, .err = err};
     qdq_map asked = QDQ_MAP_INIT;
@@ -278,11 +278,11 @@ qdq_status qdq_baseline_has_weights(const qdq_model *given, const qdq_model *cle
     if (st == QDQ_OK)
         st = add_constants(&k, clean);
     if (st == QDQ_OK)
-        st = match(&k, p, &asked, &missing);
+        st = match_weights(&k, p, &asked, &missing);
     qdq_map_free(&asked);
     qdq_arena_free(&k.arena);
-    *out = st == QDQ_OK && missing == NULL;
     if (st == QDQ_OK && missing != NULL)
-        snprintf(why, size, "its weight '%.150s' is none of the model's, within a step", missing);
+        snprintf(why, QDQ_BASELINE_WHY, "its weight '%.150s' is none of the model's, within a step",
+                 missing);
     return st;
 }

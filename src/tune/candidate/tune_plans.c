@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "base/fail.h"
 #include "tune/state/tune_progress.h"
 
@@ -64,8 +62,7 @@ qdq_status qdq_tune_prepare(qdq_tune_state *t, qdq_error *err)
 {
     t->task.head = qdq_plan_new();
     t->task.nothing = qdq_plan_new();
-    if (t->task.head == NULL || t->task.nothing == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(t->task.head != NULL && t->task.nothing != NULL, err);
     put_off_correction(t);
     QDQ_TRY(qdq_quantize_begin(t->task.m, t->task.target, &t->task.quantize, t->task.head,
                                &t->task.clean, err));
@@ -97,18 +94,27 @@ static qdq_status plan_by_rules(qdq_tune_state *t, qdq_error *err)
         .basis = {.known = &t->task.scales,
                   .rest = wants_rest(t->task.target) ? &t->task.head->rest : NULL},
         .plan = t->task.rules};
-    if (t->task.rules == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(t->task.rules != NULL, err);
     QDQ_TRY(qdq_quantize_again(t->task.head, t->task.rules, err));
     QDQ_TRY(qdq_quantize_plan(&q, err));
     return qdq_tune_name_plan(t->task.rules, t->task.rules_name, err);
 }
 
+qdq_space_scaling qdq_tune_scaling(qdq_tune_state *t)
+{
+    return (qdq_space_scaling){.head = t->task.head,
+                               .engine = t->tools.engine,
+                               .data = t->task.data,
+                               .opts = &t->task.quantize,
+                               .known = &t->task.scales};
+}
+
 qdq_status qdq_tune_calibrate(qdq_tune_state *t, qdq_error *err)
 {
+    const qdq_space_scaling from = qdq_tune_scaling(t);
+
     qdq_tune_show(t, "calibrating");
-    QDQ_TRY(qdq_space_calibrate(t->task.space, t->task.head, t->tools.engine, t->task.data,
-                                &t->task.quantize, &t->task.scales, err));
+    QDQ_TRY(qdq_space_calibrate(t->task.space, &from, err));
     QDQ_TRY(plan_by_rules(t, err));
     t->out->placement_only = t->task.data == NULL || qdq_data_is_random(t->task.data);
     return QDQ_OK;
@@ -124,8 +130,9 @@ qdq_status qdq_tune_correct(qdq_tune_state *t, qdq_error *err)
 
 qdq_status qdq_tune_plan_of(qdq_tune_state *t, const qdq_assign *a, qdq_plan **out, qdq_error *err)
 {
-    return qdq_space_plan(t->task.space, a, t->task.head, t->tools.engine, t->task.data,
-                          &t->task.quantize, &t->task.scales, out, err);
+    const qdq_space_scaling from = qdq_tune_scaling(t);
+
+    return qdq_space_plan(t->task.space, a, &from, out, err);
 }
 
 qdq_status qdq_tune_name_plan(const qdq_plan *p, char name[33], qdq_error *err)
@@ -135,8 +142,7 @@ qdq_status qdq_tune_name_plan(const qdq_plan *p, char name[33], qdq_error *err)
 
     silent.left_float.n = 0; /* why a node is left float changes no model */
     QDQ_TRY(qdq_plan_to_text(&silent, &text, err));
-    XXH128_hash_t h = XXH3_128bits(text, strlen(text));
+    qdq_digits_of(text, strlen(text), name);
     qdq_free(text);
-    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, name);
     return QDQ_OK;
 }

@@ -13,6 +13,9 @@ qdq_status qdq_tune_calibrate(qdq_tune_state *t, qdq_error *err);
 /* From now on plans have corrected biases, if users want them; so has the rules' plan. */
 qdq_status qdq_tune_correct(qdq_tune_state *t, qdq_error *err);
 
+/* What plans of the space are made with. */
+qdq_space_scaling qdq_tune_scaling(qdq_tune_state *t);
+
 /* The plan of an assignment: qdq_plan_free(). */
 qdq_status qdq_tune_plan_of(qdq_tune_state *t, const qdq_assign *a, qdq_plan **out, qdq_error *err);
 

@@ -1,6 +1,6 @@
-/* costs.c - see the header. Profiles are corrected for what profiling adds; then own times, then
- * conversions, then what no one has seen. Means over what there is, no solver: with three to eight
- * profiles each cost has one to four sightings. */
+/* costs.c - costs fitted to profiles. Profiles are corrected for what profiling adds; then own
+ * times, then conversions, then what no one has seen. Means over what there is, no solver: with
+ * three to eight profiles each cost has one to four sightings. */
 #include "tune/mincut/costs.h"
 
 #include <math.h>
@@ -132,7 +132,7 @@ static double usual_scale(const fitting *f)
     return n > 0 ? sum / (double)n : 1e3;
 }
 
-static void correct(fitting *f)
+static void correct_profiles(fitting *f)
 {
     find_overhead(f);
     const double usual = usual_scale(f);
@@ -418,15 +418,14 @@ static bool make_rows(fitting *f, qdq_arena *scratch)
     return ok;
 }
 
-static qdq_status fit(fitting *f, const qdq_assign *allowed, qdq_arena *scratch, qdq_error *err)
+static qdq_status fit_costs(fitting *f, const qdq_assign *allowed, qdq_arena *scratch,
+                            qdq_error *err)
 {
-    if (!make_rows(f, scratch))
-        return qdq_nomem(err);
-    correct(f);
+    QDQ_NEED(make_rows(f, scratch), err);
+    correct_profiles(f);
     count_cuts(f);
     average_own(f);
-    if (!find_noise(f, scratch))
-        return qdq_nomem(err);
+    QDQ_NEED(find_noise(f, scratch), err);
     set_bits(f, allowed);
     for (size_t t = 0; t < f->g->n_nets; t++)
         set_net(f, t);
@@ -446,9 +445,32 @@ qdq_status qdq_mincut_costs_fit(qdq_mincut_costs *c, const qdq_mincut_graph *g,
     c->doubt = qdq_arena_array(arena, g->n_bits + 1, sizeof *c->doubt);
     c->q_doubt = qdq_arena_array(arena, g->n_nets + 1, sizeof *c->q_doubt);
     c->dq_doubt = qdq_arena_array(arena, g->n_nets + 1, sizeof *c->dq_doubt);
-    if (c->doubt == NULL || c->q_doubt == NULL || c->dq_doubt == NULL)
-        return qdq_nomem(err);
-    qdq_status st = fit(&f, allowed, &scratch, err);
+    QDQ_NEED(c->doubt != NULL && c->q_doubt != NULL && c->dq_doubt != NULL, err);
+    qdq_status st = fit_costs(&f, allowed, &scratch, err);
     qdq_arena_free(&scratch);
     return st;
+}
+
+static double square(double x)
+{
+    return x * x;
+}
+
+double qdq_mincut_doubt_between(const qdq_mincut_costs *c, const qdq_assign *a, const qdq_assign *b)
+{
+    const qdq_mincut_graph *g = c->energy.graph;
+    double sum = 0;
+
+    for (size_t i = 0; i < g->n_bits; i++)
+        if (qdq_assign_get(a, i) != qdq_assign_get(b, i))
+            sum += square(c->doubt[i]);
+    for (size_t t = 0; t < g->n_nets; t++) {
+        const qdq_net_state x = qdq_hyperedge_state(&g->net[t], a),
+                            y = qdq_hyperedge_state(&g->net[t], b);
+        if (x != y && (x == QDQ_NET_Q || y == QDQ_NET_Q))
+            sum += square(c->q_doubt[t]);
+        if (x != y && (x == QDQ_NET_DQ || y == QDQ_NET_DQ))
+            sum += square(c->dq_doubt[t]);
+    }
+    return sum;
 }

@@ -50,4 +50,8 @@ qdq_status qdq_mincut_costs_fit(qdq_mincut_costs *c, const qdq_mincut_graph *g,
                                 const qdq_mincut_seen *seen, size_t n_seen,
                                 const qdq_assign *allowed, qdq_arena *arena, qdq_error *err);
 
+/* Variance of what two assignments differ by, ns squared. */
+double qdq_mincut_doubt_between(const qdq_mincut_costs *c, const qdq_assign *a,
+                                const qdq_assign *b);
+
 #endif /* QDQ_COSTS_H */

@@ -1,11 +1,13 @@
-/* energy.c - see the header. On is the source's side of the cut, so that ties go to float. Costs
- * become integers of equal steps, 2 to the 59th of which are all costs together: the cut is exact
- * in these, and what a cost loses by it is less than a double of that sum could tell. */
+/* energy.c - the energy as a flow network. On is the source's side of the cut, so that ties go to
+ * float. Costs become integers of equal steps, 2 to the 59th of which are all costs together: the
+ * cut is exact in these, and what a cost loses by it is less than a double of that sum could tell.
+ */
 #include "tune/mincut/energy.h"
 
 #include <math.h>
 
 #include "base/fail.h"
+#include "base/union_find.h"
 #include "tune/mincut/flow.h"
 
 qdq_status qdq_energy_new(qdq_energy *e, const qdq_mincut_graph *g, qdq_arena *arena,
@@ -100,16 +102,9 @@ typedef struct cutting {
     int exponent;     /* a cost times two to this are steps */
 } cutting;
 
-static int64_t steps(const cutting *c, double cost)
+static int64_t steps_of(const cutting *c, double cost)
 {
     return isinf(cost) ? QDQ_FLOW_FOREVER : (int64_t)llround(ldexp(cost, c->exponent));
-}
-
-static uint32_t root_of(uint32_t *node, uint32_t bit)
-{
-    while (node[bit] != bit)
-        bit = node[bit] = node[node[bit]];
-    return bit;
 }
 
 static void tie_bits(cutting *c)
@@ -118,12 +113,10 @@ static void tie_bits(cutting *c)
 
     for (size_t i = 0; i < g->n_bits; i++)
         c->node[i] = (uint32_t)i;
-    for (size_t i = 0; i < g->n_ties; i++) {
-        const uint32_t a = root_of(c->node, g->tie[i].a), b = root_of(c->node, g->tie[i].b);
-        c->node[a < b ? b : a] = a < b ? a : b;
-    }
+    for (size_t i = 0; i < g->n_ties; i++)
+        qdq_part_join(c->node, g->tie[i].a, g->tie[i].b);
     for (size_t i = 0; i < g->n_bits; i++)
-        c->node[i] = root_of(c->node, (uint32_t)i);
+        c->node[i] = qdq_part_of(c->node, (uint32_t)i);
 }
 
 /* Only the difference between on and off matters, and sums are smaller without the rest. */
@@ -167,7 +160,7 @@ static void add_bits(cutting *c)
 {
     for (uint32_t i = 0; i < c->e->graph->n_bits; i++)
         if (c->node[i] == i)
-            qdq_flow_add_terminal(&c->flow, i, steps(c, c->off[i]), steps(c, c->on[i]));
+            qdq_flow_add_terminal(&c->flow, i, steps_of(c, c->off[i]), steps_of(c, c->on[i]));
 }
 
 /* A tensor's readers, without its producer and with each counted as what it is tied to. */
@@ -256,8 +249,8 @@ static void add_nets(cutting *c)
     c->n_nodes = (uint32_t)g->n_bits;
     for (size_t t = 0; t < g->n_nets; t++) {
         const readers r = readers_of(c, &g->net[t]);
-        add_q(c, &g->net[t], r, steps(c, c->e->q[t]));
-        add_dq(c, &g->net[t], r, steps(c, c->e->dq[t]));
+        add_q(c, &g->net[t], r, steps_of(c, c->e->q[t]));
+        add_dq(c, &g->net[t], r, steps_of(c, c->e->dq[t]));
     }
 }
 
@@ -270,15 +263,14 @@ static size_t most_arcs(const qdq_mincut_graph *g)
     return n;
 }
 
-static qdq_status minimize(cutting *c, qdq_arena *scratch, qdq_assign *out, qdq_error *err)
+static qdq_status cut_minimum(cutting *c, qdq_arena *scratch, qdq_assign *out, qdq_error *err)
 {
     const qdq_mincut_graph *g = c->e->graph;
 
     c->node = qdq_arena_array(scratch, g->n_bits + 1, sizeof *c->node);
     c->off = qdq_arena_array(scratch, g->n_bits + 1, sizeof *c->off);
     c->on = qdq_arena_array(scratch, g->n_bits + 1, sizeof *c->on);
-    if (c->node == NULL || c->off == NULL || c->on == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(c->node != NULL && c->off != NULL && c->on != NULL, err);
     QDQ_TRY(qdq_flow_init(&c->flow, g->n_bits + 2 * g->n_nets, most_arcs(g), scratch, err));
     tie_bits(c);
     QDQ_TRY(sum_costs(c, err));
@@ -298,7 +290,7 @@ qdq_status qdq_energy_minimize(const qdq_energy *e, qdq_assign *out, qdq_error *
 
     QDQ_TRY(check_bits(e, err));
     QDQ_TRY(check_nets(e, err));
-    qdq_status st = minimize(&c, &scratch, out, err);
+    qdq_status st = cut_minimum(&c, &scratch, out, err);
     qdq_arena_free(&scratch);
     return st;
 }

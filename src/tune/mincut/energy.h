@@ -13,8 +13,8 @@
 
 #include "tune/space/assign.h"
 
-#define QDQ_CUT_FLOAT                                                                              \
-    UINT32_MAX /* instead of a bit: somebody who gives or takes floats, whatever is decided */
+/* Instead of a bit: a producer or reader of floats, whatever is decided. */
+#define QDQ_CUT_FLOAT UINT32_MAX
 
 /* A tensor between decisions. */
 typedef struct qdq_hyperedge {
@@ -40,9 +40,9 @@ typedef struct qdq_mincut_graph {
 /* What an assignment makes of a tensor. */
 typedef enum qdq_net_state {
     QDQ_NET_FLOAT, /* all floats */
-    QDQ_NET_Q,     /* floats that somebody takes as codes */
+    QDQ_NET_Q,     /* floats that a reader takes as codes */
     QDQ_NET_CODES, /* all codes */
-    QDQ_NET_DQ     /* codes that somebody takes as floats */
+    QDQ_NET_DQ     /* codes that a reader takes as floats */
 } qdq_net_state;
 
 qdq_net_state qdq_hyperedge_state(const qdq_hyperedge *t, const qdq_assign *a);

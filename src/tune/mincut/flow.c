@@ -1,6 +1,6 @@
-/* flow.c - see the header. The trees: from the source along arcs with capacity left, and from the
- * sink against them. Where they touch there is a path to augment; arcs that it fills cut subtrees
- * off, whose roots ("orphans") look for another parent in their tree. */
+/* flow.c - maximum flow by two trees. The trees: from the source along arcs with capacity left, and
+ * from the sink against them. Where they touch there is a path to augment; arcs that it fills cut
+ * subtrees off, whose roots ("orphans") look for another parent in their tree. */
 #include "tune/mincut/flow.h"
 
 #include <assert.h>
@@ -45,8 +45,7 @@ qdq_status qdq_flow_init(qdq_flow *f, size_t n_nodes, size_t n_arcs, qdq_arena *
                     .last_orphan = NOBODY};
     f->node = qdq_arena_array(arena, n_nodes + 1, sizeof *f->node);
     f->arc = qdq_arena_array(arena, 2 * n_arcs + 1, sizeof *f->arc);
-    if (f->node == NULL || f->arc == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(f->node != NULL && f->arc != NULL, err);
     for (size_t i = 0; i < n_nodes; i++)
         f->node[i] = (qdq_flow_node){
             .first = NOBODY, .parent = FREE, .next_active = NOBODY, .next_orphan = NOBODY};

@@ -1,10 +1,11 @@
-/* hyperedges.c - see the header. */
+/* hyperedges.c - the tensors between decisions: who gives each, who reads it. */
 #include "tune/mincut/hyperedges.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
-#include "target/target.h"
+#include "tune/space/space_cover.h"
 
 typedef struct finder {
     const qdq_space *s;
@@ -21,14 +22,6 @@ static bool copies(const qdq_space *s, const qdq_node *n, uint32_t input)
     const qdq_target_op *op = qdq_target_find(s->target, n->type);
 
     return op != NULL && op->kind == QDQ_KIND_PASS && op->data == input;
-}
-
-static bool is_in(const char *const *list, const char *word)
-{
-    for (size_t i = 0; list != NULL && list[i] != NULL; i++)
-        if (strcmp(list[i], word) == 0)
-            return true;
-    return false;
 }
 
 static bool others_are_constant(const qdq_node *n, uint32_t input)
@@ -51,9 +44,10 @@ static bool is_epilogue(const qdq_space *s, const qdq_node *root, const qdq_node
         return false;
     if (parts != NULL)
         return qdq_space_group_of(s, n, input) == QDQ_NO_GROUP &&
-               (is_in(parts->pointwise, n->type) || is_in(parts->behind_convolution, n->type));
+               (qdq_is_listed(parts->pointwise, n->type) ||
+                qdq_is_listed(parts->behind_convolution, n->type));
     return s->first_group[n->id] == QDQ_NO_GROUP && others_are_constant(n, input) &&
-           (is_in(op->epilogue, n->type) ||
+           (qdq_is_listed(op->epilogue, n->type) ||
             (op->bias == QDQ_BIAS_ADD_IF_STATIC && n->op == QDQ_OP_ADD));
 }
 
@@ -141,8 +135,7 @@ static qdq_status add_net(finder *f, const qdq_value *v)
         return QDQ_OK;
     f->readers.at = NULL;
     f->readers.n = f->readers.cap = 0;
-    if (!add_readers(f, v, (uint32_t)f->nets.n))
-        return qdq_nomem(f->err);
+    QDQ_NEED(add_readers(f, v, (uint32_t)f->nets.n), f->err);
     net.to = f->readers.at;
     net.n_to = f->readers.n;
     return QDQ_PUSH(f->arena, &f->nets, net) ? QDQ_OK : qdq_nomem(f->err);
@@ -156,8 +149,7 @@ qdq_status qdq_nets_find(const qdq_space *s, qdq_arena *arena, qdq_nets *out, qd
     *out = (qdq_nets){.of = qdq_arena_array(arena, g->values.n + 1, sizeof *out->of),
                       .within =
                           qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *out->within)};
-    if (out->of == NULL || out->within == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(out->of != NULL && out->within != NULL, err);
     memset(out->of, 0xff, (g->values.n + 1) * sizeof *out->of);
     memset(out->within, 0xff, ((size_t)g->next_node_id + 1) * sizeof *out->within);
     for (size_t i = 0; i < g->inputs.n; i++)
@@ -168,4 +160,46 @@ qdq_status qdq_nets_find(const qdq_space *s, qdq_arena *arena, qdq_nets *out, qd
                 QDQ_TRY(add_net(&f, n->out[i]));
     out->graph = (qdq_mincut_graph){.n_bits = s->n_groups, .net = f.nets.at, .n_nets = f.nets.n};
     return QDQ_OK;
+}
+
+/* --- a profile, told to decisions and to the tensors between them ------------------------------
+ */
+
+static void add_time(qdq_mincut_time *to, double us, double rows)
+{
+    to->us += us;
+    to->rows += rows;
+}
+
+/* Kernels to their decisions, copies and epilogues that are layers of their own to their tensor. */
+static void tell_nodes(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
+                       qdq_mincut_profile *out)
+{
+    QDQ_FOR_NODES (n, s->clean->graph) {
+        const uint32_t first = s->first_group[n->id];
+        if (first == QDQ_NO_GROUP) {
+            if (nets->within[n->id] != QDQ_NO_NET)
+                add_time(&out->net[nets->within[n->id]], times->own[n->id], times->rows[n->id]);
+            continue;
+        }
+        const double beside = (double)qdq_space_groups_beside(s, first);
+        for (size_t g = first; g < s->n_groups && s->group[g].node == n; g++)
+            add_time(&out->own[g], times->own[n->id] / beside, times->rows[n->id] / beside);
+    }
+}
+
+/* What is left belongs to nothing: nodes that stay float, layers without a name. */
+void qdq_tune_tell_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
+                         qdq_mincut_profile *out)
+{
+    tell_nodes(s, nets, times, out);
+    for (size_t i = 0; i < s->clean->graph->values.n; i++)
+        if (nets->of[i] != QDQ_NO_NET)
+            add_time(&out->net[nets->of[i]], times->converted[i], times->conversions[i]);
+    out->rest = (qdq_mincut_time){times->sum, times->n_rows};
+    for (size_t i = 0; i < nets->graph.n_bits; i++)
+        add_time(&out->rest, -out->own[i].us, -out->own[i].rows);
+    for (size_t i = 0; i < nets->graph.n_nets; i++)
+        add_time(&out->rest, -out->net[i].us, -out->net[i].rows);
+    out->rest.us = fmax(out->rest.us, 0);
 }

@@ -4,6 +4,7 @@
 #ifndef QDQ_HYPEREDGES_H
 #define QDQ_HYPEREDGES_H
 
+#include "tune/measure/layer_times.h"
 #include "tune/mincut/costs.h"
 #include "tune/space/space.h"
 
@@ -18,5 +19,10 @@ typedef struct qdq_nets {
 
 /* Arrays in the arena. */
 qdq_status qdq_nets_find(const qdq_space *s, qdq_arena *arena, qdq_nets *out, qdq_error *err);
+
+/* A profile as costs, each of its rows once: of a decision, of a tensor between decisions, or of
+ * the rest. */
+void qdq_tune_tell_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
+                         qdq_mincut_profile *out);
 
 #endif /* QDQ_HYPEREDGES_H */

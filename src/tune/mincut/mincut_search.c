@@ -51,9 +51,9 @@ static qdq_status look_at(cutting *c, const qdq_assign *a, bool *known, qdq_erro
         return QDQ_OK;
     c->out->profiles++;
     seen.time_ns = time * c->p->search->base_ns;
-    if (!qdq_assign_copy(&seen.assign, a, &c->s.scratch) ||
-        !QDQ_PUSH(&c->s.scratch, &c->seen, seen))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_assign_copy(&seen.assign, a, &c->s.scratch) &&
+                 QDQ_PUSH(&c->s.scratch, &c->seen, seen),
+             err);
     return QDQ_OK;
 }
 
@@ -71,15 +71,14 @@ static bool is_odd(unsigned n)
 /* Every second one on the way through the graph, so that most tensors need a conversion; and of
  * those that read what is float in any case every second one, so that there are such and such in
  * one profile: into the candidate. */
-static qdq_status alternate(cutting *c, qdq_error *err)
+static qdq_status alternate_bits(cutting *c, qdq_error *err)
 {
     const qdq_mincut_graph *g = c->p->graph;
     qdq_assign *a = &c->s.candidate;
     bool *is_set = qdq_arena_array(&c->s.scratch, g->n_bits + 1, sizeof *is_set);
     unsigned behind_float = 0;
 
-    if (is_set == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(is_set != NULL, err);
     for (size_t i = 0; i < g->n_bits; i++)
         qdq_assign_set(a, i, true);
     for (size_t t = 0; t < g->n_nets; t++) {
@@ -147,11 +146,11 @@ static qdq_status look_at_anchors(cutting *c, qdq_error *err)
     const bool is_anchor = qdq_assign_equal(&c->s.candidate, &c->s.incumbent) ||
                            qdq_assign_count(&c->s.incumbent) == 0;
     QDQ_TRY(look_at(c, &c->s.candidate, &ignored, err));
-    QDQ_TRY(alternate(c, err));
+    QDQ_TRY(alternate_bits(c, err));
     make_legal(c);
     QDQ_TRY(look_at(c, &c->s.candidate, &ignored, err));
     if (builds_left(c) > TWO_ROUNDS) {
-        QDQ_TRY(alternate(c, err));
+        QDQ_TRY(alternate_bits(c, err));
         flip_candidate(c);
         make_legal(c);
         QDQ_TRY(look_at(c, &c->s.candidate, &ignored, err));
@@ -191,14 +190,14 @@ static double lean_of(leaning to, bool is_on)
     return 0;
 }
 
-static qdq_status fit(cutting *c, qdq_error *err)
+static qdq_status fit_costs(cutting *c, qdq_error *err)
 {
     QDQ_TRY(qdq_mincut_costs_fit(&c->out->costs, c->p->graph, c->seen.at, c->seen.n,
                                  c->p->search->allowed, c->s.arena, err));
     return qdq_energy_new(&c->leaning, c->p->graph, &c->s.scratch, err);
 }
 
-static void lean(cutting *c, leaning to)
+static void lean_costs(cutting *c, leaning to)
 {
     const qdq_mincut_costs *k = &c->out->costs;
     const qdq_mincut_graph *g = c->p->graph;
@@ -215,36 +214,10 @@ static void lean(cutting *c, leaning to)
     }
 }
 
-static double square(double x)
-{
-    return x * x;
-}
-
-/* Variance of what the candidate saves. */
-static double doubt_of(const cutting *c)
-{
-    const qdq_mincut_costs *k = &c->out->costs;
-    const qdq_mincut_graph *g = c->p->graph;
-    double sum = 0;
-
-    for (size_t i = 0; i < g->n_bits; i++)
-        if (qdq_assign_get(&c->s.candidate, i) != qdq_assign_get(&c->s.incumbent, i))
-            sum += square(k->doubt[i]);
-    for (size_t t = 0; t < g->n_nets; t++) {
-        const qdq_net_state now = qdq_hyperedge_state(&g->net[t], &c->s.incumbent),
-                            then = qdq_hyperedge_state(&g->net[t], &c->s.candidate);
-        if (now != then && (now == QDQ_NET_Q || then == QDQ_NET_Q))
-            sum += square(k->q_doubt[t]);
-        if (now != then && (now == QDQ_NET_DQ || then == QDQ_NET_DQ))
-            sum += square(k->dq_doubt[t]);
-    }
-    return sum;
-}
-
 /* The best with such a prejudice, within the bound, becomes the candidate. *worth: it may save, in
  * doubt at most, what can be seen, and was not measured before: pairs that did not decide would not
  * do so the second time. */
-static qdq_status minimize(cutting *c, leaning to, bool *worth, qdq_error *err)
+static qdq_status minimize_costs(cutting *c, leaning to, bool *worth, qdq_error *err)
 {
     const qdq_energy *e = &c->out->costs.energy;
     bool fits = true;
@@ -256,27 +229,19 @@ static qdq_status minimize(cutting *c, leaning to, bool *worth, qdq_error *err)
         QDQ_TRY(qdq_mincut_minimize_within(&c->leaning, c->p->harm, c->most_harm, &c->s.candidate,
                                            &fits, err));
     QDQ_TRY(qdq_search_known_time(&c->s, &c->s.candidate, &time, err));
+    const double doubt = qdq_mincut_doubt_between(&c->out->costs, &c->s.candidate, &c->s.incumbent);
     const double saved =
                      qdq_energy_value(e, &c->s.incumbent) - qdq_energy_value(e, &c->s.candidate),
-                 most = saved + (to <= LEAN_TO_INCUMBENT_MORE ? 0 : boldness * sqrt(doubt_of(c)));
+                 most = saved + (to <= LEAN_TO_INCUMBENT_MORE ? 0 : boldness * sqrt(doubt));
     *worth = fits && isnan(time) && qdq_search_matters(&c->s, most / c->p->search->base_ns);
     return QDQ_OK;
 }
 
 /* --- the bound on harm ------------------------------------------------------------------------ */
 
-static double harm_of(const cutting *c, const qdq_assign *a)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < c->p->graph->n_bits; i++)
-        sum += qdq_assign_get(a, i) ? c->p->harm[i] : 0;
-    return sum;
-}
-
 /* Where something was found to hold, or not, that contradicts what was found before, the newer
  * counts. */
-static void narrow(cutting *c, double harm, bool holds)
+static void narrow_bound(cutting *c, double harm, bool holds)
 {
     if (holds) {
         c->holds = fmax(c->holds, harm);
@@ -291,10 +256,10 @@ static void narrow(cutting *c, double harm, bool holds)
 static bool move_bound(cutting *c, const qdq_mincut_verdict *v)
 {
     const double near = 1.06, margin = 0.98, step = 4;
-    const double harm = harm_of(c, &c->s.candidate);
+    const double harm = qdq_assign_sum(&c->s.candidate, c->p->harm);
     double next = v->excess > 0 ? margin * harm / v->excess : NAN;
 
-    narrow(c, harm, v->holds);
+    narrow_bound(c, harm, v->holds);
     if (c->fails <= near * c->holds || (v->holds && v->excess * near >= 1))
         return false;
     if (!(next > c->holds && next < c->fails)) /* no number, or one that cannot be */
@@ -312,12 +277,12 @@ static qdq_status minimize_judged(cutting *c, leaning to, bool *worth, qdq_error
     double within = c->most_harm, least = INFINITY;
     bool more = true;
 
-    if (!qdq_assign_new(&last, c->p->graph->n_bits, &c->s.scratch) ||
-        !qdq_assign_new(&best, c->p->graph->n_bits, &c->s.scratch))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_assign_new(&last, c->p->graph->n_bits, &c->s.scratch) &&
+                 qdq_assign_new(&best, c->p->graph->n_bits, &c->s.scratch),
+             err);
     for (int i = 0; i < STEPS && more; i++) {
         qdq_mincut_verdict v = {0};
-        QDQ_TRY(minimize(c, to, &more, err));
+        QDQ_TRY(minimize_costs(c, to, &more, err));
         more = more && (i == 0 || !qdq_assign_equal(&c->s.candidate, &last));
         if (more)
             QDQ_TRY(c->p->judge(c->p->judge_ctx, &c->s.candidate, &v, err));
@@ -340,10 +305,11 @@ static qdq_status minimize_judged(cutting *c, leaning to, bool *worth, qdq_error
     return QDQ_OK;
 }
 
-static qdq_status propose(cutting *c, leaning to, bool *worth, qdq_error *err)
+static qdq_status propose_placement(cutting *c, leaning to, bool *worth, qdq_error *err)
 {
-    lean(c, to);
-    return c->p->judge != NULL ? minimize_judged(c, to, worth, err) : minimize(c, to, worth, err);
+    lean_costs(c, to);
+    return c->p->judge != NULL ? minimize_judged(c, to, worth, err)
+                               : minimize_costs(c, to, worth, err);
 }
 
 /* --- rounds ----------------------------------------------------------------------------------- */
@@ -362,7 +328,7 @@ static qdq_status go_round(cutting *c, const char *move, bool *again, qdq_error 
     if (!t.measured || !isfinite(t.time) || !qdq_search_budget_left(&c->s) || builds_left(c) < 2)
         return QDQ_OK;
     QDQ_TRY(look_at(c, &c->s.candidate, again, err));
-    return *again ? fit(c, err) : QDQ_OK;
+    return *again ? fit_costs(c, err) : QDQ_OK;
 }
 
 static qdq_status go_rounds(cutting *c, qdq_error *err)
@@ -370,7 +336,7 @@ static qdq_status go_rounds(cutting *c, qdq_error *err)
     bool again = true;
 
     while (again && !c->s.over && c->out->rounds < ROUNDS) {
-        QDQ_TRY(propose(c, LEAN_TO_INCUMBENT, &again, err));
+        QDQ_TRY(propose_placement(c, LEAN_TO_INCUMBENT, &again, err));
         if (again)
             QDQ_TRY(go_round(c, "minimum cut", &again, err));
     }
@@ -385,7 +351,7 @@ static qdq_status try_leaning(cutting *c, leaning to, const char *move, qdq_erro
 
     if (c->s.over)
         return QDQ_OK;
-    QDQ_TRY(propose(c, to, &worth, err));
+    QDQ_TRY(propose_placement(c, to, &worth, err));
     if (worth)
         QDQ_TRY(go_round(c, move, &worth, err));
     return c->s.time < before ? go_rounds(c, err) : QDQ_OK;
@@ -404,14 +370,14 @@ static qdq_status try_doubts(cutting *c, qdq_error *err)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static qdq_status search(cutting *c, qdq_error *err)
+static qdq_status search_by_cuts(cutting *c, qdq_error *err)
 {
     QDQ_TRY(qdq_search_begin(&c->s, err));
     c->s.phase = QDQ_PHASE_INTERACTIONS;
     if (!c->s.over)
         QDQ_TRY(look_at_anchors(c, err));
     if (c->out->known) {
-        QDQ_TRY(fit(c, err));
+        QDQ_TRY(fit_costs(c, err));
         QDQ_TRY(go_rounds(c, err));
         QDQ_TRY(try_doubts(c, err));
         c->out->best_ns =
@@ -438,7 +404,7 @@ qdq_status qdq_mincut_search_run(const qdq_mincut_problem *p, const qdq_search_o
     if (p->graph->n_bits != p->search->n_bits)
         return qdq_fail(err, QDQ_E_USAGE, "tensors between %zu bits for a search of %zu",
                         p->graph->n_bits, p->search->n_bits);
-    qdq_status st = search(&c, err);
+    qdq_status st = search_by_cuts(&c, err);
     qdq_search_free(&c.s);
     return st;
 }

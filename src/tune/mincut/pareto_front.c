@@ -1,4 +1,4 @@
-/* pareto_front.c - see the header. What one price finds lies on the lower convex hull of cost over
+/* pareto_front.c - prices on harm. What one price finds lies on the lower convex hull of cost over
  * harm; with a bound between two corners of it, the room that the one within leaves is filled bit
  * by bit. */
 #include "tune/mincut/pareto_front.h"
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/union_find.h"
 
 typedef struct pricing {
     const qdq_energy *e;
@@ -15,7 +16,7 @@ typedef struct pricing {
     qdq_arena *arena;
 } pricing;
 
-static qdq_status begin(pricing *p, qdq_error *err)
+static qdq_status begin_pricing(pricing *p, qdq_error *err)
 {
     const qdq_mincut_graph *g = p->e->graph;
 
@@ -28,25 +29,15 @@ static qdq_status begin(pricing *p, qdq_error *err)
     return p->priced.on != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-static double harm_of(const pricing *p, const qdq_assign *a)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < p->e->graph->n_bits; i++)
-        sum += qdq_assign_get(a, i) ? p->harm[i] : 0;
-    return sum;
-}
-
 /* The best at a price. */
 static qdq_status at_price(pricing *p, double price, qdq_mincut_point *out, qdq_error *err)
 {
     for (size_t i = 0; i < p->e->graph->n_bits; i++)
         p->priced.on[i] = p->e->on[i] + price * p->harm[i];
-    if (!qdq_assign_new(&out->assign, p->e->graph->n_bits, p->arena))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_assign_new(&out->assign, p->e->graph->n_bits, p->arena), err);
     QDQ_TRY(qdq_energy_minimize(&p->priced, &out->assign, err));
     out->cost = qdq_energy_value(p->e, &out->assign);
-    out->harm = harm_of(p, &out->assign);
+    out->harm = qdq_assign_sum(&out->assign, p->harm);
     return QDQ_OK;
 }
 
@@ -67,8 +58,9 @@ static double highest_price(const pricing *p)
 }
 
 /* The corner between two points of the hull at which a price meets it; *found: there is one. */
-static qdq_status between(pricing *p, const qdq_mincut_point *cheap, const qdq_mincut_point *mild,
-                          qdq_mincut_point *out, bool *found, qdq_error *err)
+static qdq_status corner_between(pricing *p, const qdq_mincut_point *cheap,
+                                 const qdq_mincut_point *mild, qdq_mincut_point *out, bool *found,
+                                 qdq_error *err)
 {
     const double price = (mild->cost - cheap->cost) / (cheap->harm - mild->harm);
 
@@ -85,20 +77,6 @@ static qdq_status between(pricing *p, const qdq_mincut_point *cheap, const qdq_m
 
 /* --- within a bound --------------------------------------------------------------------------- */
 
-static uint32_t root_of(uint32_t *part, uint32_t bit)
-{
-    while (part[bit] != bit)
-        bit = part[bit] = part[part[bit]];
-    return bit;
-}
-
-static void join(uint32_t *part, uint32_t a, uint32_t b)
-{
-    a = root_of(part, a);
-    b = root_of(part, b);
-    part[a < b ? b : a] = a < b ? a : b;
-}
-
 /* Parts of what differs that have nothing to do with each other: by bit the lowest bit of its
  * part. */
 static void find_parts(const qdq_mincut_graph *g, const qdq_assign *a, const qdq_assign *b,
@@ -114,33 +92,32 @@ static void find_parts(const qdq_mincut_graph *g, const qdq_assign *a, const qdq
             if (bit == QDQ_CUT_FLOAT || qdq_assign_get(a, bit) == qdq_assign_get(b, bit))
                 continue;
             if (last != QDQ_CUT_FLOAT)
-                join(part, last, bit);
+                qdq_part_join(part, last, bit);
             last = bit;
         }
     }
     for (size_t i = 0; i < g->n_ties; i++)
-        join(part, g->tie[i].a, g->tie[i].b);
+        qdq_part_join(part, g->tie[i].a, g->tie[i].b);
 }
 
 /* Takes from `cheap` the parts that fit in beside what `mild` does, if they pay. */
-static qdq_status fill(pricing *p, const qdq_mincut_point *cheap, qdq_mincut_point *mild,
-                       double most, qdq_error *err)
+static qdq_status fill_bound(pricing *p, const qdq_mincut_point *cheap, qdq_mincut_point *mild,
+                             double most, qdq_error *err)
 {
     const size_t n = p->e->graph->n_bits;
     uint32_t *part = qdq_arena_array(p->arena, n + 1, sizeof *part);
     qdq_assign now;
 
-    if (part == NULL || !qdq_assign_copy(&now, &mild->assign, p->arena))
-        return qdq_nomem(err);
+    QDQ_NEED(part != NULL && qdq_assign_copy(&now, &mild->assign, p->arena), err);
     find_parts(p->e->graph, &cheap->assign, &mild->assign, part);
     for (uint32_t first = 0; first < n; first++) {
         if (qdq_assign_get(&cheap->assign, first) == qdq_assign_get(&mild->assign, first) ||
-            root_of(part, first) != first)
+            qdq_part_of(part, first) != first)
             continue;
         for (uint32_t i = first; i < n; i++)
-            if (root_of(part, i) == first)
+            if (qdq_part_of(part, i) == first)
                 qdq_assign_set(&now, i, qdq_assign_get(&cheap->assign, i));
-        const double cost = qdq_energy_value(p->e, &now), harm = harm_of(p, &now);
+        const double cost = qdq_energy_value(p->e, &now), harm = qdq_assign_sum(&now, p->harm);
         if (cost < mild->cost && harm <= most) {
             mild->cost = cost;
             mild->harm = harm;
@@ -152,13 +129,13 @@ static qdq_status fill(pricing *p, const qdq_mincut_point *cheap, qdq_mincut_poi
     return QDQ_OK;
 }
 
-static qdq_status within(pricing *p, double most, qdq_mincut_point *best, bool *fits,
-                         qdq_error *err)
+static qdq_status minimize_within(pricing *p, double most, qdq_mincut_point *best, bool *fits,
+                                  qdq_error *err)
 {
     qdq_mincut_point cheap, mild, middle;
     bool found = true;
 
-    QDQ_TRY(begin(p, err));
+    QDQ_TRY(begin_pricing(p, err));
     QDQ_TRY(at_price(p, 0, &cheap, err));
     *best = cheap;
     *fits = cheap.harm <= most;
@@ -168,12 +145,12 @@ static qdq_status within(pricing *p, double most, qdq_mincut_point *best, bool *
     *best = mild;
     *fits = mild.harm <= most;
     while (*fits && found) {
-        QDQ_TRY(between(p, &cheap, &mild, &middle, &found, err));
+        QDQ_TRY(corner_between(p, &cheap, &mild, &middle, &found, err));
         if (found)
             *(middle.harm <= most ? &mild : &cheap) = middle;
     }
     if (*fits)
-        QDQ_TRY(fill(p, &cheap, &mild, most, err));
+        QDQ_TRY(fill_bound(p, &cheap, &mild, most, err));
     *best = mild;
     return QDQ_OK;
 }
@@ -185,7 +162,7 @@ qdq_status qdq_mincut_minimize_within(const qdq_energy *e, const double *harm, d
     pricing p = {.e = e, .harm = harm, .arena = &scratch};
     qdq_mincut_point best;
 
-    qdq_status st = within(&p, most, &best, fits, err);
+    qdq_status st = minimize_within(&p, most, &best, fits, err);
     if (st == QDQ_OK)
         qdq_assign_take(out, &best.assign);
     qdq_arena_free(&scratch);
@@ -218,7 +195,7 @@ static size_t widest(const corners *c)
     return best;
 }
 
-static void insert(corners *c, size_t at, const qdq_mincut_point *new)
+static void insert_corner(corners *c, size_t at, const qdq_mincut_point *new)
 {
     memmove(&c->at[at + 1], &c->at[at], (c->n - at) * sizeof *c->at);
     memmove(&c->done[at + 1], &c->done[at], (c->n - at) * sizeof *c->done);
@@ -229,7 +206,7 @@ static void insert(corners *c, size_t at, const qdq_mincut_point *new)
 
 static qdq_status find_corners(pricing *p, size_t most, corners *c, qdq_error *err)
 {
-    QDQ_TRY(begin(p, err));
+    QDQ_TRY(begin_pricing(p, err));
     QDQ_TRY(at_price(p, 0, &c->at[0], err));
     QDQ_TRY(at_price(p, highest_price(p), &c->at[1], err));
     c->cost = c->at[1].cost - c->at[0].cost;
@@ -238,9 +215,9 @@ static qdq_status find_corners(pricing *p, size_t most, corners *c, qdq_error *e
     for (size_t i = widest(c); c->n < most && i < c->n; i = widest(c)) {
         qdq_mincut_point new;
         bool found;
-        QDQ_TRY(between(p, &c->at[i], &c->at[i + 1], &new, &found, err));
+        QDQ_TRY(corner_between(p, &c->at[i], &c->at[i + 1], &new, &found, err));
         if (found)
-            insert(c, i + 1, &new);
+            insert_corner(c, i + 1, &new);
         else
             c->done[i] = true;
     }
@@ -257,8 +234,7 @@ qdq_status qdq_mincut_front(const qdq_energy *e, const double *harm, size_t most
         return qdq_fail(err, QDQ_E_USAGE, "a front of %zu points: expected at least 2", most);
     c.at = qdq_arena_array(arena, most + 1, sizeof *c.at);
     c.done = qdq_arena_array(arena, most + 1, sizeof *c.done);
-    if (c.at == NULL || c.done == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(c.at != NULL && c.done != NULL, err);
     QDQ_TRY(find_corners(&p, most, &c, err));
     *out = c.at;
     *n = c.n;

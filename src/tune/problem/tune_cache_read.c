@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <xxhash.h>
-
 #include "base/fail.h"
 #include "base/json_write.h"
 #include "base/quarantine.h"
@@ -28,10 +26,8 @@ static qdq_status name_run(qdq_tune_state *t, qdq_error *err)
         qdq_arena_printf(&t->arena, "%s\n%s\n%s\n%s\n%s\n%s", c->model, c->engine, c->device,
                          c->options, c->quant != NULL ? c->quant : "", t->tools.search_text);
 
-    if (all == NULL)
-        return qdq_nomem(err);
-    const XXH128_hash_t h = XXH3_128bits(all, strlen(all));
-    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, t->tools.fingerprint);
+    QDQ_NEED(all != NULL, err);
+    qdq_digits_of(all, strlen(all), t->tools.fingerprint);
     return QDQ_OK;
 }
 
@@ -62,8 +58,8 @@ static bool is_news(const qdq_tune_state *t, const qdq_autotune_cache *c)
 }
 
 /* What the file says when a run begins: a run that goes on has to see the same. */
-static qdq_status remember(qdq_tune_state *t, const char *key, const qdq_autotune_cache *c,
-                           qdq_error *err)
+static qdq_status remember_cache(qdq_tune_state *t, const char *key, const qdq_autotune_cache *c,
+                                 qdq_error *err)
 {
     char *text;
 
@@ -87,7 +83,7 @@ static qdq_status take_file(qdq_tune_state *t, const char *path, const char *key
         return qdq_fail(err, st, "%s", why.text);
     *used = is_news(t, c);
     if (*used)
-        QDQ_TRY(remember(t, key, c, err));
+        QDQ_TRY(remember_cache(t, key, c, err));
     if (is_of_this_store(t, c) ||
         (strcmp(c->fingerprint, t->tools.fingerprint) == 0 && c->run == t->tools.run.id))
         return QDQ_OK;
@@ -97,7 +93,7 @@ static qdq_status take_file(qdq_tune_state *t, const char *path, const char *key
 }
 
 /* Samples of an earlier process, as if this store had them. */
-static qdq_status restore(qdq_tune_state *t, const qdq_cached_samples *s, qdq_error *err)
+static qdq_status restore_samples(qdq_tune_state *t, const qdq_cached_samples *s, qdq_error *err)
 {
     qdq_json_doc d = {0};
     qdq_json_out list = qdq_json_list(&d), one = list;
@@ -110,13 +106,13 @@ static qdq_status restore(qdq_tune_state *t, const qdq_cached_samples *s, qdq_er
     return qdq_tune_remember_content(t, s->key, qdq_json_take(&d), err);
 }
 
-static qdq_status use(qdq_tune_state *t, qdq_error *err)
+static qdq_status use_cache(qdq_tune_state *t, qdq_error *err)
 {
     t->parts.cached_is_mine = strcmp(t->parts.cached->fingerprint, t->tools.fingerprint) == 0;
     qdq_job_log(t->job, QDQ_LOG_INFO, QDQ_AUTOTUNE_CACHE ": the run begins with %zu groups of %s",
                 t->parts.cached->groups.n, t->parts.cached_is_mine ? "its own" : "another one");
     for (size_t i = 0; t->parts.cached_is_mine && i < t->parts.cached->samples.n; i++)
-        QDQ_TRY(restore(t, &t->parts.cached->samples.at[i], err));
+        QDQ_TRY(restore_samples(t, &t->parts.cached->samples.at[i], err));
     return QDQ_OK;
 }
 
@@ -129,8 +125,7 @@ static qdq_status open_cache(qdq_tune_state *t, qdq_autotune_cache *c, qdq_error
     bool used = false;
     char *text;
 
-    if (path == NULL || key == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL && key != NULL, err);
     if (access(path, F_OK) == 0)
         QDQ_TRY(take_file(t, path, key, c, &used, err));
     QDQ_TRY(qdq_tune_store_value_get(t->tools.store, &t->tools.run, key, &text, err));
@@ -144,15 +139,14 @@ static qdq_status open_cache(qdq_tune_state *t, qdq_autotune_cache *c, qdq_error
     if (!used)
         return QDQ_OK;
     t->parts.cached = c;
-    return use(t, err);
+    return use_cache(t, err);
 }
 
 qdq_status qdq_tune_open_cache(qdq_tune_state *t, qdq_error *err)
 {
     qdq_autotune_cache *c = qdq_arena_alloc(&t->arena, sizeof *c);
 
-    if (c == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(c != NULL, err);
     QDQ_TRY(name_run(t, err));
     qdq_autotune_cache_init(c);
     qdq_status st = open_cache(t, c, err);

@@ -43,8 +43,7 @@ qdq_status qdq_tune_weigh(qdq_tune_state *t, qdq_error *err)
 {
     double *ns = calloc((size_t)t->task.clean->graph->next_node_id + 1, sizeof *ns);
 
-    if (ns == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(ns != NULL, err);
     from_shapes(t, ns);
     qdq_status st = t->parts.settled != NULL ? QDQ_OK : from_profile(t, ns, err);
     if (st == QDQ_OK)

@@ -142,8 +142,7 @@ qdq_status qdq_tune_find_seeds(qdq_tune_state *t, size_t pattern, qdq_assign **o
             s.most += t->parts.thin.patterns.at[i]->schemes.n;
     s.most = qdq_scheme_pool(s.most, share, least);
     s.at = qdq_arena_array(&t->arena, s.most + 1, sizeof *s.at);
-    if (s.at == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s.at != NULL, err);
     for (unsigned rank = 0; rank < 3; rank++)
         for (size_t i = 0; i < t->parts.thin.patterns.n; i++) {
             const qdq_pattern_schemes *e = t->parts.thin.patterns.at[i];
@@ -215,11 +214,9 @@ static qdq_status settled_share(qdq_tune_state *t, const char *placement, double
 {
     qdq_assign a;
 
-    if (!qdq_assign_new(&a, t->task.space->n_groups, &t->arena))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_assign_new(&a, t->task.space->n_groups, &t->arena), err);
     const char *nothing = qdq_tune_placement_text(t, &a, &t->arena);
-    if (placement == NULL || nothing == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(placement != NULL && nothing != NULL, err);
     *out = settled_ms(t, placement) / settled_ms(t, nothing);
     return QDQ_OK;
 }
@@ -237,8 +234,7 @@ static qdq_status stored_share(qdq_tune_state *t, const qdq_assign *a, double *o
 
     QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
     const char *name = share_name(t, c);
-    if (name == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(name != NULL, err);
     QDQ_TRY(qdq_tune_recall(t, name, &j, err));
     const json_t *share = json_object_get(j, "share");
     if (json_is_real(share) && json_integer_value(json_object_get(j, "run")) != t->tools.run.id)
@@ -265,8 +261,7 @@ qdq_status qdq_tune_remember_share(qdq_tune_state *t, const qdq_search_event *e,
         return QDQ_OK;
     QDQ_TRY(qdq_tune_candidate_of(t, e->candidate, &c, err));
     const char *name = share_name(t, c);
-    if (name == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(name != NULL, err);
     return qdq_tune_remember(
         t, name,
         json_pack("{s:f, s:I}", "share", qdq_tune_share_of(e), "run", (json_int_t)t->tools.run.id),
@@ -323,11 +318,9 @@ static qdq_status tell_units(qdq_tune_state *t, qdq_error *err)
 {
     t->run.found.unit =
         qdq_arena_array(&t->arena, t->parts.problem.n_units + 1, sizeof *t->run.found.unit);
-    if (t->run.found.unit == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(t->run.found.unit != NULL, err);
     for (size_t u = 0; u < t->parts.problem.n_units; u++) {
-        if (!qdq_assign_new(&t->run.found.unit[u].best, t->parts.choices[u].n, &t->arena))
-            return qdq_nomem(err);
+        QDQ_NEED(qdq_assign_new(&t->run.found.unit[u].best, t->parts.choices[u].n, &t->arena), err);
         qdq_choices_vote(&t->parts.choices[u], &t->parts.patterns->pattern[u], &t->run.found.best,
                          &t->run.found.unit[u].best);
     }
@@ -340,8 +333,7 @@ qdq_status qdq_tune_follow_known(qdq_tune_state *t, bool *done, qdq_error *err)
 
     *done = false;
     t->run.found = (qdq_search_result){.predicted_ns = t->parts.problem.base_ns};
-    if (!qdq_assign_copy(&t->run.found.best, &t->parts.problem.start[0], &t->arena))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_assign_copy(&t->run.found.best, &t->parts.problem.start[0], &t->arena), err);
     QDQ_TRY(try_best(t, &holds, err));
     if (holds)
         QDQ_TRY(try_plain(t, &faster, err));

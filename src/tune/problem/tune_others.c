@@ -9,7 +9,6 @@
 #include "quant/target_fit.h"
 #include "target/target.h"
 #include "tune/candidate/tune_names.h"
-#include "tune/mincut/profile_costs.h"
 #include "tune/problem/tune_problem.h"
 #include "tune/trial/tune_trials.h"
 
@@ -32,7 +31,8 @@ static void keep_to(const qdq_assign *allowed, qdq_assign *a)
 }
 
 /* Where the rules of a target put Q/DQ, as far as the space has it. */
-static qdq_status place(qdq_tune_state *t, const qdq_target *other, qdq_assign *out, qdq_error *err)
+static qdq_status place_rules(qdq_tune_state *t, const qdq_target *other, qdq_assign *out,
+                              qdq_error *err)
 {
     const qdq_place_opts po = {.exclude = t->task.quantize.exclude,
                                .include = t->task.quantize.include,
@@ -58,7 +58,7 @@ static qdq_status place_by_name(qdq_tune_state *t, const char *name, qdq_assign 
     if (st == QDQ_OK && qdq_format_weight_only(&other->format))
         st = qdq_assign_new(out, t->task.space->n_groups, &t->arena) ? QDQ_OK : qdq_nomem(err);
     else if (st == QDQ_OK)
-        st = place(t, fitting != NULL ? fitting : other, out, err);
+        st = place_rules(t, fitting != NULL ? fitting : other, out, err);
     qdq_target_free(fitting);
     qdq_target_free(other);
     return st;
@@ -73,8 +73,7 @@ qdq_status qdq_tune_find_others(qdq_tune_state *t, qdq_error *err)
         n_targets++;
     qdq_assign *late = qdq_arena_array(&t->arena, n_targets + 1, sizeof *late);
     const char **names = qdq_arena_array(&t->arena, n_targets + 1, sizeof *names);
-    if (late == NULL || names == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(late != NULL && names != NULL, err);
     t->parts.problem.late = late;
     t->parts.problem.late_name = names;
     for (size_t i = 0; (name = qdq_target_name(i, &help)) != NULL; i++) {
@@ -85,8 +84,7 @@ qdq_status qdq_tune_find_others(qdq_tune_state *t, qdq_error *err)
         if (qdq_assign_count(&late[n]) == 0 || is_known(&t->parts.problem, &late[n], n))
             continue;
         names[n] = qdq_arena_printf(&t->arena, "rules of %s", name);
-        if (names[n++] == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(names[n++] != NULL, err);
     }
     t->parts.problem.n_late = n;
     return QDQ_OK;
@@ -94,12 +92,11 @@ qdq_status qdq_tune_find_others(qdq_tune_state *t, qdq_error *err)
 
 /* --- which of them may be the fastest --------------------------------------------------------- */
 
-static qdq_status see(qdq_tune_state *t, const qdq_tune_candidate *c, qdq_arena *scratch,
-                      qdq_mincut_seen *out, qdq_error *err)
+static qdq_status see_candidate(qdq_tune_state *t, const qdq_tune_candidate *c, qdq_arena *scratch,
+                                qdq_mincut_seen *out, qdq_error *err)
 {
     *out = (qdq_mincut_seen){.time_ns = c == t->run.base ? t->parts.problem.base_ns : NAN};
-    if (!qdq_assign_new(&out->assign, t->task.space->n_groups, scratch))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_assign_new(&out->assign, t->task.space->n_groups, scratch), err);
     for (size_t i = 0; i < t->task.space->n_groups && i < c->assign.n; i++)
         qdq_assign_set(&out->assign, i, qdq_assign_get(&c->assign, i));
     QDQ_TRY(qdq_mincut_profile_new(&out->profile, &t->parts.nets.graph, scratch, err));
@@ -128,7 +125,7 @@ static qdq_status fit_costs(qdq_tune_state *t, qdq_mincut_costs *out, bool *know
         qdq_mincut_seen one;
         if (!is_profiled(t, t->run.candidates.at[i]))
             continue;
-        st = see(t, t->run.candidates.at[i], &scratch, &one, err);
+        st = see_candidate(t, t->run.candidates.at[i], &scratch, &one, err);
         if (st == QDQ_OK && !QDQ_PUSH(&scratch, &seen, one))
             st = qdq_nomem(err);
     }
@@ -140,35 +137,14 @@ static qdq_status fit_costs(qdq_tune_state *t, qdq_mincut_costs *out, bool *know
     return st;
 }
 
-/* Deviation of what these two differ by, as the costs have it. */
-static double doubt_between(const qdq_tune_state *t, const qdq_mincut_costs *k, const qdq_assign *a,
-                            const qdq_assign *b)
-{
-    const qdq_mincut_graph *g = &t->parts.nets.graph;
-    double sum = 0;
-
-    for (size_t i = 0; i < g->n_bits; i++)
-        if (qdq_assign_get(a, i) != qdq_assign_get(b, i))
-            sum += k->doubt[i] * k->doubt[i];
-    for (size_t i = 0; i < g->n_nets; i++) {
-        const qdq_net_state x = qdq_hyperedge_state(&g->net[i], a),
-                            y = qdq_hyperedge_state(&g->net[i], b);
-        if (x != y && (x == QDQ_NET_Q || y == QDQ_NET_Q))
-            sum += k->q_doubt[i] * k->q_doubt[i];
-        if (x != y && (x == QDQ_NET_DQ || y == QDQ_NET_DQ))
-            sum += k->dq_doubt[i] * k->dq_doubt[i];
-    }
-    return sqrt(sum);
-}
-
 /* May it be as fast as the best, within the interval of both? */
-static bool is_near(const qdq_tune_state *t, const qdq_mincut_costs *k, const qdq_assign *a)
+static bool is_near(const qdq_mincut_costs *k, const qdq_assign *a, const qdq_assign *best)
 {
     const double deviations = 2; /* 95 % */
 
     return qdq_energy_value(&k->energy, a) -
-               deviations * doubt_between(t, k, a, &t->run.found.best) <
-           qdq_energy_value(&k->energy, &t->run.found.best);
+               deviations * sqrt(qdq_mincut_doubt_between(k, a, best)) <
+           qdq_energy_value(&k->energy, best);
 }
 
 qdq_status qdq_tune_try_others(qdq_tune_state *t, qdq_error *err)
@@ -188,7 +164,7 @@ qdq_status qdq_tune_try_others(qdq_tune_state *t, qdq_error *err)
         QDQ_TRY(qdq_tune_candidate_of(t, &t->parts.problem.late[i], &c, err));
         if (c == t->run.base || c->tried)
             continue;
-        if (!known || is_near(t, &own, &t->parts.problem.late[i]))
+        if (!known || is_near(&own, &t->parts.problem.late[i], &t->run.found.best))
             QDQ_TRY(qdq_tune_try_for_best(t, QDQ_PHASE_INTERACTIONS, t->parts.problem.late_name[i],
                                           &t->parts.problem.late[i], &r, err));
         else

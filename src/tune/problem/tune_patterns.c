@@ -3,8 +3,6 @@
 #include <string.h>
 #include <time.h>
 
-#include <xxhash.h>
-
 #include "base/buf.h"
 #include "base/fail.h"
 #include "tune/candidate/tune_files.h"
@@ -16,8 +14,8 @@
 /* --- names ------------------------------------------------------------------------------------ */
 
 /* All nodes of the clean model as one set. */
-static qdq_status canonize(const qdq_tune_state *t, qdq_arena *scratch, qdq_canon_form *out,
-                           qdq_error *err)
+static qdq_status canonize_model(const qdq_tune_state *t, qdq_arena *scratch, qdq_canon_form *out,
+                                 qdq_error *err)
 {
     const qdq_graph *g = t->task.clean->graph;
     uint32_t *owner = qdq_arena_array(scratch, (size_t)g->next_node_id + 1, sizeof *owner);
@@ -26,8 +24,7 @@ static qdq_status canonize(const qdq_tune_state *t, qdq_arena *scratch, qdq_cano
     qdq_canon *c;
     size_t n = 0;
 
-    if (owner == NULL || node == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(owner != NULL && node != NULL, err);
     QDQ_FOR_NODES (x, g) {
         owner[x->id] = 1;
         node[n++] = x;
@@ -47,9 +44,8 @@ static qdq_status name_model(qdq_tune_state *t, qdq_arena *scratch, qdq_error *e
         qdq_arena_array(scratch, (size_t)t->task.clean->graph->next_node_id + 1, sizeof *index);
     uint32_t n = 0;
 
-    if (index == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(canonize(t, scratch, &form, err));
+    QDQ_NEED(index != NULL, err);
+    QDQ_TRY(canonize_model(t, scratch, &form, err));
     QDQ_FOR_NODES (x, t->task.clean->graph)
         index[x->id] = n++;
     qdq_buf_append(&b, form.hash, sizeof form.hash);
@@ -58,11 +54,7 @@ static qdq_status name_model(qdq_tune_state *t, qdq_arena *scratch, qdq_error *e
     for (size_t i = 0; i < s->n_groups; i++)
         qdq_buf_append(&b, &index[s->group[i].node->id], sizeof *index);
     qdq_buf_printf(&b, "%zu %zu", s->n_groups, qdq_space_edge_bits(s));
-    const bool ok = !b.failed;
-    const XXH128_hash_t h = XXH3_128bits(ok ? b.data : "", ok ? b.size : 0);
-    qdq_buf_free(&b);
-    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, t->parts.whole);
-    return ok ? QDQ_OK : qdq_nomem(err);
+    return qdq_digits_take(&b, t->parts.whole) ? QDQ_OK : qdq_nomem(err);
 }
 
 static qdq_pattern_key key_of(const qdq_tune_state *t, const char *signature, const char *canon)
@@ -94,8 +86,7 @@ static qdq_status read_before(qdq_tune_state *t, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "patterns.yaml");
 
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL, err);
     if (t->out->resumed &&
         qdq_pattern_cache_load(path, NULL, &t->parts.before, NULL) == QDQ_E_NOMEM)
         return qdq_nomem(err);
@@ -110,8 +101,7 @@ qdq_status qdq_tune_name_patterns(qdq_tune_state *t, qdq_error *err)
     t->parts.learnt = qdq_tune_new_cache(t, true);
     t->parts.canon = qdq_arena_array(&t->arena, t->parts.patterns->n + 1, sizeof *t->parts.canon);
     t->parts.effort = qdq_tune_effort_text(t);
-    if (t->parts.canon == NULL || t->parts.effort == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(t->parts.canon != NULL && t->parts.effort != NULL, err);
     for (size_t i = 0; i < t->parts.patterns->n; i++) {
         const qdq_pattern *p = &t->parts.patterns->pattern[i];
         qdq_assign_hash_text((qdq_assign_hash){p->canon[0], p->canon[1]}, t->parts.canon[i]);
@@ -155,14 +145,23 @@ static const char *time_before(const qdq_tune_state *t, const qdq_pattern_key *k
     return NULL;
 }
 
-static qdq_status add_scheme(qdq_tune_state *t, const qdq_pattern_key *key, size_t size,
-                             qdq_scheme *scheme, double ms, const char *when, qdq_error *err)
+/* A placement that was measured. */
+typedef struct lesson {
+    const qdq_assign *before; /* it was measured against; NULL: nothing */
+    const qdq_assign *now;
+    double ms;
+    const char *when;
+    qdq_arena scratch;
+} lesson;
+
+static qdq_status add_scheme(qdq_tune_state *t, const lesson *l, const qdq_pattern_key *key,
+                             size_t size, qdq_scheme *scheme, qdq_error *err)
 {
     qdq_pattern_schemes one = {.key = *key, .size = size};
     const char *before = time_before(t, key, scheme);
 
-    scheme->latency_ms = ms;
-    scheme->timestamp = before != NULL ? before : when;
+    scheme->latency_ms = l->ms;
+    scheme->timestamp = before != NULL ? before : l->when;
     one.schemes.at = scheme;
     one.schemes.n = one.schemes.cap = 1;
     return qdq_pattern_cache_add(&t->parts.learnt, &one, err);
@@ -183,9 +182,7 @@ static bool is_uniform(const qdq_choices *c, const qdq_pattern *p, const qdq_ass
 }
 
 /* The scheme of a pattern that was measured here: it is another one than before. */
-static qdq_status learn_pattern(qdq_tune_state *t, size_t u, const qdq_assign *before,
-                                const qdq_assign *a, double ms, const char *when,
-                                qdq_arena *scratch, qdq_error *err)
+static qdq_status learn_pattern(qdq_tune_state *t, size_t u, lesson *l, qdq_error *err)
 {
     const qdq_pattern *p = &t->parts.patterns->pattern[u];
     const qdq_choices *c = &t->parts.choices[u];
@@ -193,35 +190,41 @@ static qdq_status learn_pattern(qdq_tune_state *t, size_t u, const qdq_assign *b
     qdq_assign was, is;
     qdq_scheme scheme;
 
-    if (c->n == 0 || t->parts.problem.unit[u].n_choices == 0 || !is_uniform(c, p, a))
+    if (c->n == 0 || t->parts.problem.unit[u].n_choices == 0 || !is_uniform(c, p, l->now))
         return QDQ_OK;
-    if (!qdq_assign_new(&was, c->n, scratch) || !qdq_assign_new(&is, c->n, scratch))
-        return qdq_nomem(err);
-    qdq_choices_vote(c, p, a, &is);
-    if (before != NULL) {
-        qdq_choices_vote(c, p, before, &was);
-        if (qdq_assign_equal(&was, &is) && is_uniform(c, p, before))
+    QDQ_NEED(qdq_assign_new(&was, c->n, &l->scratch) && qdq_assign_new(&is, c->n, &l->scratch),
+             err);
+    qdq_choices_vote(c, p, l->now, &is);
+    if (l->before != NULL) {
+        qdq_choices_vote(c, p, l->before, &was);
+        if (qdq_assign_equal(&was, &is) && is_uniform(c, p, l->before))
             return QDQ_OK;
     }
-    QDQ_TRY(qdq_choices_to_scheme(c, &is, scratch, &scheme, err));
-    return add_scheme(t, &key, p->n_nodes, &scheme, ms, when, err);
+    QDQ_TRY(qdq_choices_to_scheme(c, &is, &l->scratch, &scheme, err));
+    return add_scheme(t, l, &key, p->n_nodes, &scheme, err);
 }
 
-/* `before`: what it was measured against; NULL: nothing. */
-static qdq_status learn(qdq_tune_state *t, const qdq_assign *before, const qdq_assign *a, double ms,
-                        qdq_error *err)
+static qdq_status learn(qdq_tune_state *t, lesson *l, qdq_error *err)
 {
     const qdq_pattern_key key = key_of(t, QDQ_PATTERN_MODEL, t->parts.whole);
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_scheme whole = {.placement = qdq_tune_placement_text(t, a, &scratch)};
-    const char *when = now_text(&scratch);
-    qdq_status st = whole.placement != NULL && when != NULL ? QDQ_OK : qdq_nomem(err);
+    qdq_scheme whole = {.placement = qdq_tune_placement_text(t, l->now, &l->scratch)};
 
-    if (st == QDQ_OK)
-        st = add_scheme(t, &key, (size_t)t->task.clean->graph->n_node, &whole, ms, when, err);
-    for (size_t u = 0; u < t->parts.problem.n_units && st == QDQ_OK; u++)
-        st = learn_pattern(t, u, before, a, ms, when, &scratch, err);
-    qdq_arena_free(&scratch);
+    l->when = now_text(&l->scratch);
+    QDQ_NEED(whole.placement != NULL && l->when != NULL, err);
+    QDQ_TRY(add_scheme(t, l, &key, (size_t)t->task.clean->graph->n_node, &whole, err));
+    for (size_t u = 0; u < t->parts.problem.n_units; u++)
+        QDQ_TRY(learn_pattern(t, u, l, err));
+    return QDQ_OK;
+}
+
+/* `before` NULL: it was measured against nothing. */
+static qdq_status learn_placement(qdq_tune_state *t, const qdq_assign *before, const qdq_assign *a,
+                                  double ms, qdq_error *err)
+{
+    lesson l = {.before = before, .now = a, .ms = ms, .scratch = QDQ_ARENA_INIT};
+    qdq_status st = learn(t, &l, err);
+
+    qdq_arena_free(&l.scratch);
     return st;
 }
 
@@ -232,8 +235,7 @@ static qdq_status write_file(qdq_tune_state *t, qdq_pattern_cache *c, qdq_error 
     const char *path = qdq_tune_path(t, "patterns.yaml");
     char *text = NULL;
 
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL, err);
     qdq_status st = qdq_pattern_cache_text(c, &text, err);
     if (st == QDQ_OK)
         st = qdq_write_file(path, true, text, strlen(text), err);
@@ -263,11 +265,12 @@ qdq_status qdq_tune_learn(qdq_tune_state *t, const qdq_search_event *e, qdq_erro
     const double base_ms = t->parts.problem.base_ns * 1e-6;
 
     if (e == NULL)
-        QDQ_TRY(learn(t, NULL, &t->run.base->assign, base_ms, err));
+        QDQ_TRY(learn_placement(t, NULL, &t->run.base->assign, base_ms, err));
     else if (e->result == NULL)
         return QDQ_OK;
     else
-        QDQ_TRY(learn(t, e->incumbent, e->candidate, qdq_tune_share_of(e) * base_ms, err));
+        QDQ_TRY(
+            learn_placement(t, e->incumbent, e->candidate, qdq_tune_share_of(e) * base_ms, err));
     /* The file of the earlier process has more, until this one measures. */
     return is_replay(t) && t->parts.before.patterns.n > 0 ? QDQ_OK : write_all(t, err);
 }
@@ -291,8 +294,7 @@ qdq_status qdq_tune_write_patterns(qdq_tune_state *t, qdq_error *err)
     if (t->parts.settled == NULL && own != NULL && is_over(t)) {
         qdq_pattern_schemes sealed = {.key = own->key, .size = own->size};
         sealed.best = qdq_tune_placement_text(t, &t->run.found.best, &t->arena);
-        if (sealed.best == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(sealed.best != NULL, err);
         QDQ_TRY(qdq_pattern_cache_add(&t->parts.learnt, &sealed, err));
         sealed.settled = seal;
         QDQ_TRY(qdq_pattern_schemes_seal(own, t->parts.effort, seal, err));

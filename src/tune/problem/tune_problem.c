@@ -44,7 +44,7 @@ static qdq_status read_filter(qdq_tune_state *t, qdq_error *err)
     return st;
 }
 
-static bool wanted(const qdq_tune_state *t, const qdq_pattern *p)
+static bool is_wanted(const qdq_tune_state *t, const qdq_pattern *p)
 {
     if (t->parts.filter.n == 0)
         return true;
@@ -62,16 +62,16 @@ static bool wanted(const qdq_tune_state *t, const qdq_pattern *p)
 
 /* What a baseline has in most instances of the pattern, and, where they do not agree, what any of
  * them has. */
-static qdq_status seed_imported(qdq_tune_state *t, const qdq_pattern *p, const qdq_choices *c,
-                                const qdq_assign *imported, qdq_assign *seed, qdq_search_unit *u,
-                                qdq_error *err)
+static qdq_status seed_imported(qdq_tune_state *t, size_t index, const qdq_assign *imported,
+                                qdq_assign *seed, qdq_search_unit *u, qdq_error *err)
 {
+    const qdq_pattern *p = &t->parts.patterns->pattern[index];
+    const qdq_choices *c = &t->parts.choices[index];
     qdq_assign *vote = &seed[u->n_seeds], *any = &seed[u->n_seeds + 1];
 
     if (c->n == 0)
         return QDQ_OK;
-    if (!qdq_assign_new(vote, c->n, &t->arena) || !qdq_assign_new(any, c->n, &t->arena))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_assign_new(vote, c->n, &t->arena) && qdq_assign_new(any, c->n, &t->arena), err);
     qdq_choices_vote(c, p, imported, vote);
     qdq_choices_union(c, p, imported, any);
     u->n_seeds += qdq_assign_equal(vote, any) ? 1 : 2;
@@ -79,42 +79,38 @@ static qdq_status seed_imported(qdq_tune_state *t, const qdq_pattern *p, const q
 }
 
 /* What caches know, and what was imported behind it. */
-static qdq_status seed_unit(qdq_tune_state *t, size_t index, const qdq_choices *c,
-                            qdq_search_unit *u, qdq_error *err)
+static qdq_status seed_unit(qdq_tune_state *t, size_t index, qdq_search_unit *u, qdq_error *err)
 {
-    const qdq_pattern *p = &t->parts.patterns->pattern[index];
     qdq_assign *known;
     size_t n = 0;
 
     if (t->parts.regions != NULL)
         QDQ_TRY(qdq_tune_find_seeds(t, index, &known, &n, err));
     qdq_assign *seed = qdq_arena_array(&t->arena, n + 2 * t->parts.n_baselines + 1, sizeof *seed);
-    if (seed == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(seed != NULL, err);
     for (size_t i = 0; i < n; i++)
         seed[i] = known[i];
     u->seed = seed;
     u->n_seeds = u->n_cached = n;
     for (size_t i = 0; i < t->parts.n_baselines; i++)
-        QDQ_TRY(seed_imported(t, p, c, &t->parts.baselines[i].placement, seed, u, err));
+        QDQ_TRY(seed_imported(t, index, &t->parts.baselines[i].placement, seed, u, err));
     return QDQ_OK;
 }
 
-static qdq_status make_unit(qdq_tune_state *t, size_t index, const qdq_choices *c,
-                            qdq_search_unit *u, qdq_error *err)
+static qdq_status make_unit(qdq_tune_state *t, size_t index, qdq_search_unit *u, qdq_error *err)
 {
     const qdq_pattern *p = &t->parts.patterns->pattern[index];
+    const qdq_choices *c = &t->parts.choices[index];
     qdq_search_choice *choice = qdq_arena_array(&t->arena, c->n + 1, sizeof *choice);
 
-    if (choice == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(choice != NULL, err);
     for (size_t k = 0; k < c->n; k++)
         choice[k] = (qdq_search_choice){.bit = c->choice[k].group,
                                         .worth_ns = c->choice[k].cost_ns,
                                         .linear = c->choice[k].linear};
     *u = (qdq_search_unit){
         .name = p->signature, .choice = choice, .n_choices = c->n, .n_instances = p->n_instances};
-    return seed_unit(t, index, c, u, err);
+    return seed_unit(t, index, u, err);
 }
 
 static qdq_status make_units(qdq_tune_state *t, qdq_error *err)
@@ -123,14 +119,13 @@ static qdq_status make_units(qdq_tune_state *t, qdq_error *err)
 
     t->parts.choices =
         qdq_arena_array(&t->arena, t->parts.patterns->n + 1, sizeof *t->parts.choices);
-    if (unit == NULL || t->parts.choices == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(unit != NULL && t->parts.choices != NULL, err);
     for (size_t i = 0; i < t->parts.patterns->n; i++) {
         const qdq_pattern *p = &t->parts.patterns->pattern[i];
         QDQ_TRY(qdq_choices_find(p, t->task.space, &t->arena, &t->parts.choices[i], err));
         unit[i] = (qdq_search_unit){.name = p->signature};
-        if (wanted(t, p))
-            QDQ_TRY(make_unit(t, i, &t->parts.choices[i], &unit[i], err));
+        if (is_wanted(t, p))
+            QDQ_TRY(make_unit(t, i, &unit[i], err));
     }
     t->parts.problem.unit = unit;
     t->parts.problem.n_units = t->parts.patterns->n;
@@ -147,8 +142,7 @@ static qdq_status make_borders(qdq_tune_state *t, qdq_error *err)
 
     QDQ_TRY(qdq_borders_find(t->parts.patterns, t->task.space, &t->arena, &found, err));
     border = qdq_arena_array(&t->arena, found.n + 1, sizeof *border);
-    if (border == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(border != NULL, err);
     for (size_t i = 0; i < found.n; i++)
         border[i] = (qdq_search_border){found.at[i].group, found.at[i].n_groups};
     t->parts.problem.border = border;
@@ -171,6 +165,14 @@ static qdq_status add_start(qdq_tune_state *t, starts *s, const char *name, qdq_
     s->name[s->n] = name;
     return qdq_assign_new(&s->assign[s->n++], t->task.space->n_groups, &t->arena) ? QDQ_OK
                                                                                   : qdq_nomem(err);
+}
+
+static qdq_status copy_start(qdq_tune_state *t, starts *s, const char *name, const qdq_assign *from,
+                             qdq_error *err)
+{
+    QDQ_TRY(add_start(t, s, name, err));
+    qdq_assign_take(&s->assign[s->n - 1], from);
+    return QDQ_OK;
 }
 
 /* The best scheme that the caches know of each pattern, in all its instances. */
@@ -210,7 +212,7 @@ static qdq_status apply_boundary(qdq_tune_state *t, size_t pattern, qdq_assign *
     const qdq_pattern *p = &t->parts.patterns->pattern[pattern];
     qdq_boundary b;
 
-    if (known == NULL || !wanted(t, p))
+    if (known == NULL || !is_wanted(t, p))
         return QDQ_OK;
     QDQ_TRY(qdq_scheme_boundary(&known->schemes.at[0], p, t->task.space, &t->arena, &b, err));
     for (size_t i = 0; i < b.n_groups; i++)
@@ -274,9 +276,7 @@ static qdq_status add_file_start(qdq_tune_state *t, starts *s, qdq_error *err)
 static qdq_status add_plain_starts(qdq_tune_state *t, starts *s, qdq_error *err)
 {
     QDQ_TRY(add_file_start(t, s, err));
-    s->name[s->n] = "rules";
-    if (!qdq_assign_copy(&s->assign[s->n++], &t->task.space->rules, &t->arena))
-        return qdq_nomem(err);
+    QDQ_TRY(copy_start(t, s, "rules", &t->task.space->rules, err));
     if (!has_builds_for_plain(t))
         return QDQ_OK;
     if (!t->strategy->by_costs)
@@ -295,9 +295,7 @@ static qdq_status add_goal_start(qdq_tune_state *t, starts *s, qdq_error *err)
                                      &t->parts.has_reached, err));
     if (!t->parts.has_reached)
         return QDQ_OK;
-    s->name[s->n] = "goal";
-    return qdq_assign_copy(&s->assign[s->n++], &t->parts.reached, &t->arena) ? QDQ_OK
-                                                                             : qdq_nomem(err);
+    return copy_start(t, s, "goal", &t->parts.reached, err);
 }
 
 /* With a filter, nothing but the choices of wanted patterns is ever on. */
@@ -307,8 +305,7 @@ static qdq_status keep_to_filter(qdq_tune_state *t, starts *s, qdq_error *err)
 
     if (t->parts.filter.n == 0)
         return QDQ_OK;
-    if (allowed == NULL || !qdq_assign_new(allowed, t->task.space->n_groups, &t->arena))
-        return qdq_nomem(err);
+    QDQ_NEED(allowed != NULL && qdq_assign_new(allowed, t->task.space->n_groups, &t->arena), err);
     for (size_t u = 0; u < t->parts.problem.n_units; u++) {
         const qdq_search_unit *unit = &t->parts.problem.unit[u];
         for (size_t c = 0; c < unit->n_choices; c++)
@@ -328,18 +325,14 @@ static qdq_status make_starts(qdq_tune_state *t, qdq_error *err)
 {
     starts *s = qdq_arena_alloc(&t->arena, sizeof *s);
 
-    if (s == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s != NULL, err);
     *s = (starts){0};
     QDQ_TRY(add_start(t, s, "nothing", err));
     if (t->parts.settled == NULL) /* else it was tried before */
         QDQ_TRY(add_cached_starts(t, s, err));
     t->parts.problem.n_cached_starts = s->n - 1;
-    for (size_t i = 0; i < t->parts.n_baselines; i++) {
-        s->name[s->n] = "imported";
-        if (!qdq_assign_copy(&s->assign[s->n++], &t->parts.baselines[i].placement, &t->arena))
-            return qdq_nomem(err);
-    }
+    for (size_t i = 0; i < t->parts.n_baselines; i++)
+        QDQ_TRY(copy_start(t, s, "imported", &t->parts.baselines[i].placement, err));
     QDQ_TRY(add_plain_starts(t, s, err));
     if (!t->strategy->by_costs && !t->strategy->by_groups)
         QDQ_TRY(add_goal_start(t, s, err));

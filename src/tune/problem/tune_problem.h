@@ -42,12 +42,14 @@ qdq_status qdq_tune_write_subgraphs(qdq_tune_state *t, qdq_error *err);
 
 /* An empty one with the limits that users want; `whole`: all schemes that differ at all. */
 qdq_pattern_cache qdq_tune_new_cache(const qdq_tune_state *t, bool whole);
-/* All that decisions depend on, as text: two runs with equal texts are one run. In the arena; NULL:
- * out of memory. */
+/* As text, in the arena (NULL: out of memory): all that decisions depend on: two runs with equal
+ * texts are one run; */
 const char *qdq_tune_search_text(qdq_tune_state *t, const char *data);
-const char *
-qdq_tune_effort_text(qdq_tune_state *t); /* all that the length of a search depends on */
-const char *qdq_tune_options_text(qdq_tune_state *t); /* all that times depend on */
-const char *qdq_tune_quant_text(qdq_tune_state *t);   /* what Q/DQ are, for times of groups apart */
+/* all that the length of a search depends on; */
+const char *qdq_tune_effort_text(qdq_tune_state *t);
+/* all that times depend on; */
+const char *qdq_tune_options_text(qdq_tune_state *t);
+/* what Q/DQ are, for times of groups in isolation. */
+const char *qdq_tune_quant_text(qdq_tune_state *t);
 
 #endif /* QDQ_TUNE_PROBLEM_H */

@@ -28,8 +28,7 @@ static qdq_status write_group(qdq_tune_state *t, const qdq_shape_range *range, u
     qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
     qdq_group_model *g;
 
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL, err);
     so.allow_overwrite = true;
     QDQ_TRY(qdq_group_model_make(t->parts.fusions, group, &opts, &g, err));
     qdq_status st = QDQ_OK;
@@ -66,8 +65,7 @@ qdq_status qdq_tune_write_subgraphs(qdq_tune_state *t, qdq_error *err)
 
     if (!t->details->keep_models)
         return QDQ_OK;
-    if (folder == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(folder != NULL, err);
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s", folder);
     QDQ_TRY(qdq_tune_open_range(t, &range, err));

@@ -1,8 +1,6 @@
 /* tune_texts.c - settings of a run as text, by which an unfinished run is found again. */
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "base/buf.h"
 #include "target/target.h"
 #include "tune/baseline/baseline.h"
@@ -30,12 +28,9 @@ static bool name_known(const qdq_tune_state *t, char name[33])
     for (size_t i = 0; i < t->parts.filter.n; i++)
         qdq_buf_printf(&b, "\n%s", t->parts.filter.at[i]);
     qdq_buf_printf(&b, "\n");
-    bool ok = text != NULL && !b.failed;
-    XXH128_hash_t h = XXH3_128bits(ok ? b.data : "", ok ? b.size : 0);
-    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, name);
-    qdq_buf_free(&b);
+    const bool ok = text != NULL;
     qdq_free(text);
-    return ok;
+    return qdq_digits_take(&b, name) && ok;
 }
 
 /* Which mode it is, and what only that one asks. In the arena; NULL: out of memory. */
@@ -115,10 +110,9 @@ const char *qdq_tune_options_text(qdq_tune_state *t)
 /* All of the target, for who knows which of it an engine's time depends on. */
 const char *qdq_tune_quant_text(qdq_tune_state *t)
 {
-    const XXH128_hash_t h = XXH3_128bits(t->task.target->text, strlen(t->task.target->text));
     char digits[33];
 
-    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, digits);
+    qdq_digits_of(t->task.target->text, strlen(t->task.target->text), digits);
     return qdq_arena_printf(&t->arena, "target=%s %s rest=%s", t->task.target->name, digits,
                             qdq_elem_name(t->task.nothing->rest.type));
 }

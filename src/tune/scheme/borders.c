@@ -143,7 +143,7 @@ static bool goes_out(const finder *f, const qdq_value *v)
     return false;
 }
 
-static qdq_status look_at(finder *f, const spot *at)
+static qdq_status look_at_spot(finder *f, const spot *at)
 {
     const qdq_value *v = value_at(&f->p->instance[0], at);
     const qdq_node *n = f->p->instance[0].inner[at->place];
@@ -151,22 +151,21 @@ static qdq_status look_at(finder *f, const spot *at)
 
     if (v == NULL || !(at->is_output ? goes_out(f, v) : comes_in(f, n, v)))
         return QDQ_OK;
-    if (qdq_map_put_int(&f->seen, v->id, &is_new) == NULL)
-        return qdq_nomem(f->err);
+    QDQ_NEED(qdq_map_put_int(&f->seen, v->id, &is_new) != NULL, f->err);
     return is_new ? add_border(f, at) : QDQ_OK;
 }
 
-static qdq_status find_in(finder *f)
+static qdq_status find_borders_in(finder *f)
 {
     const qdq_instance *first = &f->p->instance[0];
 
     QDQ_TRY(number_children(f));
     for (size_t i = 0; i < first->region->n_total; i++)
         for (uint32_t k = 0; k < first->inner[i]->n_in; k++)
-            QDQ_TRY(look_at(f, &(spot){i, k, false}));
+            QDQ_TRY(look_at_spot(f, &(spot){i, k, false}));
     for (size_t i = 0; i < first->region->n_total && first->region->children.n > 0; i++)
         for (uint32_t k = 0; k < first->inner[i]->n_out; k++)
-            QDQ_TRY(look_at(f, &(spot){i, k, true}));
+            QDQ_TRY(look_at_spot(f, &(spot){i, k, true}));
     return QDQ_OK;
 }
 
@@ -194,7 +193,7 @@ qdq_status qdq_borders_find(const qdq_patterns *p, const qdq_space *s, qdq_arena
         f.p = &p->pattern[i];
         if (!has_borders(f.p))
             continue;
-        st = find_in(&f);
+        st = find_borders_in(&f);
         qdq_map_free(&f.child);
         qdq_map_free(&f.seen);
         f.child = f.seen = (qdq_map)QDQ_MAP_INIT;

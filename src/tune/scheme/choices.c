@@ -54,7 +54,7 @@ static bool is_one_decision(const finder *f, size_t node)
 
 /* Counts what instance k has there into the choice, if an earlier choice of the node has not got
  * it. */
-static bool take(finder *f, qdq_choice *c, size_t first, size_t k, size_t node, uint32_t i)
+static bool take_input(finder *f, qdq_choice *c, size_t first, size_t k, size_t node, uint32_t i)
 {
     uint32_t g = group_at(f, k, node, i);
 
@@ -81,13 +81,12 @@ static qdq_status add_choice(finder *f, size_t first, size_t node, uint32_t i, u
     qdq_choice c = {.group = qdq_arena_array(f->arena, f->p->n_instances, sizeof *c.group)};
     bool any = false;
 
-    if (c.group == NULL)
-        return qdq_nomem(f->err);
+    QDQ_NEED(c.group != NULL, f->err);
     for (size_t k = 0; k < f->p->n_instances; k++)
         c.group[k] = QDQ_NO_GROUP;
     for (; i < end; i++)
         for (size_t k = 0; k < f->p->n_instances; k++)
-            any |= take(f, &c, first, k, node, i);
+            any |= take_input(f, &c, first, k, node, i);
     return !any || QDQ_PUSH(f->arena, &f->all, c) ? QDQ_OK : qdq_nomem(f->err);
 }
 
@@ -130,8 +129,8 @@ void qdq_choices_apply(const qdq_choices *c, const qdq_pattern *p, size_t instan
 }
 
 /* Instances that have a choice, and those of them where it is on. */
-static void count(const qdq_choice *c, const qdq_pattern *p, const qdq_assign *whole, size_t *have,
-                  size_t *on)
+static void count_on(const qdq_choice *c, const qdq_pattern *p, const qdq_assign *whole,
+                     size_t *have, size_t *on)
 {
     *have = *on = 0;
     for (size_t k = 0; k < p->n_instances; k++)
@@ -147,7 +146,7 @@ void qdq_choices_vote(const qdq_choices *c, const qdq_pattern *p, const qdq_assi
     size_t have, on;
 
     for (size_t i = 0; i < c->n; i++) {
-        count(&c->choice[i], p, whole, &have, &on);
+        count_on(&c->choice[i], p, whole, &have, &on);
         qdq_assign_set(bits, i, 2 * on > have);
     }
 }
@@ -158,7 +157,7 @@ void qdq_choices_union(const qdq_choices *c, const qdq_pattern *p, const qdq_ass
     size_t have, on;
 
     for (size_t i = 0; i < c->n; i++) {
-        count(&c->choice[i], p, whole, &have, &on);
+        count_on(&c->choice[i], p, whole, &have, &on);
         qdq_assign_set(bits, i, on > 0);
     }
 }

@@ -19,8 +19,7 @@ qdq_status qdq_choices_to_scheme(const qdq_choices *c, const qdq_assign *bits, q
             continue;
         for (; p.index < 32; p.index++)
             if ((c->choice[k].inputs >> p.index & 1) != 0) {
-                if (!QDQ_PUSH(arena, &out->node_inputs, p))
-                    return qdq_nomem(err);
+                QDQ_NEED(QDQ_PUSH(arena, &out->node_inputs, p), err);
                 if (c->choice[k].linear)
                     break;
             }
@@ -99,7 +98,7 @@ static bool gather_point(gathering *g, const qdq_point *point, bool is_output)
     return true;
 }
 
-static bool gather(gathering *g, const qdq_scheme *scheme, const qdq_space *s)
+static bool gather_points(gathering *g, const qdq_scheme *scheme, const qdq_space *s)
 {
     if (!qdq_readers_open(&g->all, s, &g->scratch) || !qdq_readers_open(&g->one, s, &g->scratch))
         return false;
@@ -119,7 +118,7 @@ qdq_status qdq_scheme_boundary(const qdq_scheme *scheme, const qdq_pattern *p, c
     gathering g = {.p = p, .arena = arena, .out = out};
 
     *out = (qdq_boundary){0};
-    const bool ok = gather(&g, scheme, s);
+    const bool ok = gather_points(&g, scheme, s);
     out->group = g.all.group.at;
     out->n_groups = g.all.group.n;
     qdq_arena_free(&g.scratch);

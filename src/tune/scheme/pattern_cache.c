@@ -1,10 +1,8 @@
-/* pattern_cache.c - see the header: what stays of the schemes of a pattern. */
+/* pattern_cache.c - what stays of the schemes of a pattern. */
 #include "tune/scheme/pattern_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <xxhash.h>
 
 #include "base/buf.h"
 #include "base/fail.h"
@@ -70,13 +68,12 @@ bool qdq_pattern_key_equal(const qdq_pattern_key *a, const qdq_pattern_key *b)
            equal_text(a->options, b->options);
 }
 
-static qdq_status find(const qdq_pattern_cache *c, const qdq_pattern_key *key, qdq_arena *scratch,
-                       qdq_pattern_schemes **out, qdq_error *err)
+static qdq_status find_entry(const qdq_pattern_cache *c, const qdq_pattern_key *key,
+                             qdq_arena *scratch, qdq_pattern_schemes **out, qdq_error *err)
 {
     const char *text = key_text(key, scratch);
 
-    if (text == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(text != NULL, err);
     const qdq_map_value *v = qdq_map_get(&c->by_key, text);
     *out = v != NULL ? c->patterns.at[v->num] : NULL;
     return QDQ_OK;
@@ -104,18 +101,14 @@ qdq_status qdq_pattern_schemes_seal(const qdq_pattern_schemes *ps, const char *s
         qdq_scheme_hash(s, hash);
         qdq_buf_printf(&b, "\n%s %s %.17g", hash, text_or_empty(s->placement), s->latency_ms);
     }
-    const bool ok = !b.failed;
-    const XXH128_hash_t h = XXH3_128bits(ok ? b.data : "", ok ? b.size : 0);
-    qdq_buf_free(&b);
-    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, digits);
-    return ok ? QDQ_OK : qdq_nomem(err);
+    return qdq_digits_take(&b, digits) ? QDQ_OK : qdq_nomem(err);
 }
 
 /* --- what stays ------------------------------------------------------------------------------- */
 
 /* Each scheme once, with the less latency of two; of equal ones the first. */
-static qdq_status collect(const qdq_pattern_schemes *from, bool is_there, qdq_map *seen,
-                          qdq_arena *scratch, candidates *all, qdq_error *err)
+static qdq_status collect_schemes(const qdq_pattern_schemes *from, bool is_there, qdq_map *seen,
+                                  qdq_arena *scratch, candidates *all, qdq_error *err)
 {
     for (size_t i = 0; i < from->schemes.n; i++) {
         const qdq_scheme *s = &from->schemes.at[i];
@@ -128,12 +121,10 @@ static qdq_status collect(const qdq_pattern_schemes *from, bool is_there, qdq_ma
         qdq_scheme_hash(s, hash);
         const char *key = qdq_arena_printf(scratch, "%s %s", hash, text_or_empty(s->placement));
         qdq_map_value *at = key != NULL ? qdq_map_put(seen, key, &is_new) : NULL;
-        if (at == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(at != NULL, err);
         if (is_new) {
             at->num = all->n;
-            if (!QDQ_PUSH(scratch, all, new))
-                return qdq_nomem(err);
+            QDQ_NEED(QDQ_PUSH(scratch, all, new), err);
         } else if (s->latency_ms < all->at[at->num].scheme->latency_ms) {
             all->at[at->num].scheme = s;
             all->at[at->num].is_there = is_there;
@@ -222,33 +213,30 @@ static bool copy_key(qdq_pattern_key *to, const qdq_pattern_key *from, qdq_arena
            copy_text(&to->options, from->options, arena);
 }
 
-static qdq_status put(qdq_pattern_cache *c, const qdq_pattern_schemes *entry, qdq_error *err)
+static qdq_status put_entry(qdq_pattern_cache *c, const qdq_pattern_schemes *entry, qdq_error *err)
 {
     qdq_pattern_schemes *own = qdq_arena_alloc(&c->arena, sizeof *own);
     const char *text = key_text(&entry->key, &c->arena);
 
-    if (own == NULL || text == NULL || !QDQ_RESERVE(&c->arena, &c->patterns))
-        return qdq_nomem(err);
+    QDQ_NEED(own != NULL && text != NULL && QDQ_RESERVE(&c->arena, &c->patterns), err);
     *own = *entry;
-    if (!copy_key(&own->key, &entry->key, &c->arena))
-        return qdq_nomem(err);
+    QDQ_NEED(copy_key(&own->key, &entry->key, &c->arena), err);
     qdq_map_value *at = qdq_map_put(&c->by_key, text, NULL);
-    if (at == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(at != NULL, err);
     at->num = c->patterns.n;
     c->patterns.at[c->patterns.n++] = own;
     return QDQ_OK;
 }
 
-static qdq_status choose(const qdq_pattern_cache *c, const qdq_pattern_schemes *ps,
-                         const qdq_pattern_schemes *known, qdq_arena *scratch, candidates *all,
-                         qdq_error *err)
+static qdq_status choose_schemes(const qdq_pattern_cache *c, const qdq_pattern_schemes *ps,
+                                 const qdq_pattern_schemes *known, qdq_arena *scratch,
+                                 candidates *all, qdq_error *err)
 {
     qdq_map seen = QDQ_MAP_INIT;
-    qdq_status st = collect(ps, false, &seen, scratch, all, err);
+    qdq_status st = collect_schemes(ps, false, &seen, scratch, all, err);
 
     if (st == QDQ_OK && known != NULL)
-        st = collect(known, true, &seen, scratch, all, err);
+        st = collect_schemes(known, true, &seen, scratch, all, err);
     qdq_map_free(&seen);
     if (st != QDQ_OK || all->n == 0)
         return st;
@@ -257,19 +245,19 @@ static qdq_status choose(const qdq_pattern_cache *c, const qdq_pattern_schemes *
     return QDQ_OK;
 }
 
-static qdq_status add(qdq_pattern_cache *c, const qdq_pattern_schemes *ps, qdq_arena *scratch,
-                      qdq_error *err)
+static qdq_status add_schemes(qdq_pattern_cache *c, const qdq_pattern_schemes *ps,
+                              qdq_arena *scratch, qdq_error *err)
 {
     qdq_pattern_schemes *known = NULL, entry = {.key = ps->key, .size = ps->size};
     candidates all = {0};
 
-    QDQ_TRY(find(c, &ps->key, scratch, &known, err));
-    QDQ_TRY(choose(c, ps, known, scratch, &all, err));
-    if (!copy_all(&entry, &all, &c->arena) || !copy_text(&entry.best, ps->best, &c->arena) ||
-        !copy_text(&entry.settled, ps->settled, &c->arena))
-        return qdq_nomem(err);
+    QDQ_TRY(find_entry(c, &ps->key, scratch, &known, err));
+    QDQ_TRY(choose_schemes(c, ps, known, scratch, &all, err));
+    QDQ_NEED(copy_all(&entry, &all, &c->arena) && copy_text(&entry.best, ps->best, &c->arena) &&
+                 copy_text(&entry.settled, ps->settled, &c->arena),
+             err);
     if (known == NULL)
-        return put(c, &entry, err);
+        return put_entry(c, &entry, err);
     entry.key = known->key;
     *known = entry;
     return QDQ_OK;
@@ -279,7 +267,7 @@ qdq_status qdq_pattern_cache_add(qdq_pattern_cache *c, const qdq_pattern_schemes
                                  qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_status st = add(c, ps, &scratch, err);
+    qdq_status st = add_schemes(c, ps, &scratch, err);
 
     qdq_arena_free(&scratch);
     return st;
@@ -295,7 +283,7 @@ qdq_status qdq_pattern_cache_merge(qdq_pattern_cache *c, const qdq_pattern_cache
         const qdq_pattern_schemes *ps = other->patterns.at[i];
         qdq_pattern_schemes *known = NULL;
 
-        st = find(c, &ps->key, &scratch, &known, err);
+        st = find_entry(c, &ps->key, &scratch, &known, err);
         if (st == QDQ_OK && (!prefer_existing || known == NULL))
             st = qdq_pattern_cache_add(c, ps, err);
     }

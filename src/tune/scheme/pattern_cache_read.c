@@ -22,18 +22,20 @@ typedef struct reader {
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-static const char *found(const qdq_yaml *v)
+static const char *text_found(const qdq_yaml *v)
 {
     return v->kind == QDQ_YAML_SCALAR ? v->text : qdq_yaml_kind_name(v->kind);
 }
 
-static qdq_status wrong(const reader *r, const qdq_yaml *v, const char *expected, qdq_error *err)
+static qdq_status fail_value(const reader *r, const qdq_yaml *v, const char *expected,
+                             qdq_error *err)
 {
     return qdq_fail(err, QDQ_E_FORMAT, "%s:%zu:%zu: '%s' is '%.60s', expected %s", r->name, v->line,
-                    v->column, v->key != NULL ? v->key : "item", found(v), expected);
+                    v->column, v->key != NULL ? v->key : "item", text_found(v), expected);
 }
 
-static qdq_status missing(const reader *r, const qdq_yaml *map, const char *key, qdq_error *err)
+static qdq_status fail_missing(const reader *r, const qdq_yaml *map, const char *key,
+                               qdq_error *err)
 {
     return qdq_fail(err, QDQ_E_FORMAT, "%s:%zu:%zu: no key '%s'", r->name, map->line, map->column,
                     key);
@@ -55,7 +57,7 @@ static qdq_status read_size(const reader *r, const qdq_yaml *v, uint64_t max, ui
     const qdq_number number = {span_of(v->text), false};
     if (!v->plain || strspn(v->text, "0123456789") != number.text.size ||
         !qdq_number_uint(&number, &x) || x > max)
-        return wrong(r, v, "a number from 0 on", err);
+        return fail_value(r, v, "a number from 0 on", err);
     *out = x;
     return QDQ_OK;
 }
@@ -92,7 +94,7 @@ static qdq_status read_latency(const reader *r, const qdq_yaml *v, double *out, 
             return QDQ_OK;
     const qdq_number number = {span_of(v->text), true};
     if (!v->plain || !is_real(v->text) || !qdq_number_double(&number, out) || !isfinite(*out))
-        return wrong(r, v, "milliseconds from 0 on, or .inf", err);
+        return fail_value(r, v, "milliseconds from 0 on, or .inf", err);
     return QDQ_OK;
 }
 
@@ -108,7 +110,7 @@ static qdq_status read_bool(const reader *r, const qdq_yaml *v, bool *out, qdq_e
             *out = strcmp(v->text, yes[i]) == 0;
             return QDQ_OK;
         }
-    return wrong(r, v, "true or false", err);
+    return fail_value(r, v, "true or false", err);
 }
 
 /* A list, or nothing: *out NULL. */
@@ -119,7 +121,7 @@ static qdq_status read_list(const reader *r, const qdq_yaml *v, const qdq_yaml *
     if (qdq_yaml_is_null(v))
         return QDQ_OK;
     if (v->kind != QDQ_YAML_LIST)
-        return wrong(r, v, "a list", err);
+        return fail_value(r, v, "a list", err);
     *out = v->first;
     return QDQ_OK;
 }
@@ -136,42 +138,41 @@ static qdq_status read_index(reader *r, const qdq_yaml *map, const char *key, bo
     if (may_be_null && qdq_yaml_is_null(v))
         return QDQ_OK;
     if (v == NULL)
-        return missing(r, map, key, &r->bad);
+        return fail_missing(r, map, key, &r->bad);
     QDQ_TRY(read_size(r, v, INT32_MAX, &x, &r->bad));
     *out = (int32_t)x;
     return QDQ_OK;
 }
 
-typedef enum point_kind { NODE_INPUT, CHILD_INPUT, OUTPUT } point_kind;
-
-static qdq_status read_point(reader *r, const qdq_yaml *v, point_kind kind, qdq_point *p)
+static qdq_status read_point(reader *r, const qdq_yaml *v, const qdq_point_list *list, qdq_point *p)
 {
+    const bool either = list->has_region && list->has_node;
+
     *p = (qdq_point){QDQ_POINT_NONE, QDQ_POINT_NONE, 0};
     if (v->kind != QDQ_YAML_MAP)
-        return wrong(r, v, "a map", &r->bad);
-    if (kind != NODE_INPUT)
-        QDQ_TRY(read_index(r, v, "region_index", kind == OUTPUT, &p->region));
-    if (kind != CHILD_INPUT)
-        QDQ_TRY(read_index(r, v, "node_index", kind == OUTPUT, &p->node));
-    if (kind == OUTPUT && (p->region == QDQ_POINT_NONE) == (p->node == QDQ_POINT_NONE))
+        return fail_value(r, v, "a map", &r->bad);
+    if (list->has_region)
+        QDQ_TRY(read_index(r, v, "region_index", either, &p->region));
+    if (list->has_node)
+        QDQ_TRY(read_index(r, v, "node_index", either, &p->node));
+    if (either && (p->region == QDQ_POINT_NONE) == (p->node == QDQ_POINT_NONE))
         return qdq_fail(&r->bad, QDQ_E_FORMAT,
                         "%s:%zu:%zu: expected one of 'region_index' and 'node_index' to be null",
                         r->name, v->line, v->column);
-    return read_index(r, v, kind == OUTPUT ? "output_index" : "input_index", false, &p->index);
+    return read_index(r, v, list->index_key, false, &p->index);
 }
 
-static qdq_status read_points(reader *r, const qdq_yaml *scheme, const char *key, point_kind kind,
+static qdq_status read_points(reader *r, const qdq_yaml *scheme, const qdq_point_list *list,
                               qdq_points *out)
 {
     const qdq_yaml *first;
 
-    QDQ_TRY(read_list(r, qdq_yaml_get(scheme, key), &first, &r->bad));
+    QDQ_TRY(read_list(r, qdq_yaml_get(scheme, list->key), &first, &r->bad));
     for (const qdq_yaml *v = first; v != NULL; v = v->next) {
         qdq_point p;
 
-        QDQ_TRY(read_point(r, v, kind, &p));
-        if (!QDQ_PUSH(&r->arena, out, p))
-            return qdq_nomem(&r->bad);
+        QDQ_TRY(read_point(r, v, list, &p));
+        QDQ_NEED(QDQ_PUSH(&r->arena, out, p), &r->bad);
     }
     return QDQ_OK;
 }
@@ -182,7 +183,7 @@ static qdq_status read_text(reader *r, const qdq_yaml *v, const char *expected, 
     if (qdq_yaml_is_null(v))
         return QDQ_OK;
     if (v->kind != QDQ_YAML_SCALAR)
-        return wrong(r, v, expected, &r->bad);
+        return fail_value(r, v, expected, &r->bad);
     *out = v->text;
     return QDQ_OK;
 }
@@ -191,13 +192,12 @@ static qdq_status read_scheme(reader *r, const qdq_yaml *v, qdq_scheme *s)
 {
     *s = (qdq_scheme){0};
     if (v->kind != QDQ_YAML_MAP)
-        return wrong(r, v, "a map", &r->bad);
+        return fail_value(r, v, "a map", &r->bad);
     QDQ_TRY(read_latency(r, qdq_yaml_get(v, "latency_ms"), &s->latency_ms, &r->bad));
     QDQ_TRY(read_bool(r, qdq_yaml_get(v, "error"), &s->error, &r->bad));
     QDQ_TRY(read_text(r, qdq_yaml_get(v, "profile_timestamp"), "a time", &s->timestamp));
-    QDQ_TRY(read_points(r, v, "nodes_insertion_points", NODE_INPUT, &s->node_inputs));
-    QDQ_TRY(read_points(r, v, "child_region_inputs", CHILD_INPUT, &s->child_inputs));
-    QDQ_TRY(read_points(r, v, "region_outputs", OUTPUT, &s->outputs));
+    for (size_t i = 0; i < QDQ_POINT_LISTS; i++)
+        QDQ_TRY(read_points(r, v, &qdq_point_lists[i], &s->list[i]));
     (void)qdq_scheme_sort(s); /* a point that comes twice is one point */
     return QDQ_OK;
 }
@@ -212,33 +212,42 @@ static qdq_status read_keys(reader *r, const qdq_yaml *v, qdq_pattern_key *k)
     return read_text(r, qdq_yaml_get(v, "options"), "a text", &k->options);
 }
 
+typedef qdq_status read_scheme_fn(reader *r, const qdq_yaml *v, qdq_scheme *s);
+
+static qdq_status read_schemes(reader *r, const qdq_yaml *list, read_scheme_fn *read,
+                               qdq_pattern_schemes *ps)
+{
+    const qdq_yaml *first;
+
+    QDQ_TRY(read_list(r, list, &first, &r->bad));
+    for (const qdq_yaml *v = first; v != NULL; v = v->next) {
+        qdq_scheme s;
+
+        QDQ_TRY(read(r, v, &s));
+        QDQ_NEED(QDQ_PUSH(&r->arena, &ps->schemes, s), &r->bad);
+    }
+    return QDQ_OK;
+}
+
 static qdq_status read_pattern(reader *r, const qdq_yaml *v, qdq_pattern_schemes *ps)
 {
-    const qdq_yaml *signature = qdq_yaml_get(v, "pattern_signature"), *first;
+    const qdq_yaml *signature = qdq_yaml_get(v, "pattern_signature");
     uint64_t size = 0;
 
     *ps = (qdq_pattern_schemes){0};
     if (v->kind != QDQ_YAML_MAP)
-        return wrong(r, v, "a map", &r->bad);
+        return fail_value(r, v, "a map", &r->bad);
     if (qdq_yaml_is_null(signature))
-        return missing(r, v, "pattern_signature", &r->bad);
+        return fail_missing(r, v, "pattern_signature", &r->bad);
     if (signature->kind != QDQ_YAML_SCALAR)
-        return wrong(r, signature, "a text", &r->bad);
+        return fail_value(r, signature, "a text", &r->bad);
     QDQ_TRY(read_size(r, qdq_yaml_get(v, "pattern_size"), SIZE_MAX, &size, &r->bad));
     ps->key.signature = signature->text;
     if (qdq_pattern_is_model(&ps->key))
-        return wrong(r, signature, "operators", &r->bad);
+        return fail_value(r, signature, "operators", &r->bad);
     ps->size = (size_t)size;
     QDQ_TRY(read_keys(r, v, &ps->key));
-    QDQ_TRY(read_list(r, qdq_yaml_get(v, "schemes"), &first, &r->bad));
-    for (const qdq_yaml *i = first; i != NULL; i = i->next) {
-        qdq_scheme s;
-
-        QDQ_TRY(read_scheme(r, i, &s));
-        if (!QDQ_PUSH(&r->arena, &ps->schemes, s))
-            return qdq_nomem(&r->bad);
-    }
-    return QDQ_OK;
+    return read_schemes(r, qdq_yaml_get(v, "schemes"), read_scheme, ps);
 }
 
 /* --- models ----------------------------------------------------------------------------------- */
@@ -247,38 +256,29 @@ static qdq_status read_placement(reader *r, const qdq_yaml *v, qdq_scheme *s)
 {
     *s = (qdq_scheme){0};
     if (v->kind != QDQ_YAML_MAP)
-        return wrong(r, v, "a map", &r->bad);
+        return fail_value(r, v, "a map", &r->bad);
     QDQ_TRY(read_text(r, qdq_yaml_get(v, "placement"), "hexadecimal digits", &s->placement));
     if (s->placement == NULL)
-        return missing(r, v, "placement", &r->bad);
+        return fail_missing(r, v, "placement", &r->bad);
     QDQ_TRY(read_latency(r, qdq_yaml_get(v, "latency_ms"), &s->latency_ms, &r->bad));
     return read_text(r, qdq_yaml_get(v, "profile_timestamp"), "a time", &s->timestamp);
 }
 
 static qdq_status read_model(reader *r, const qdq_yaml *v, qdq_pattern_schemes *ps)
 {
-    const qdq_yaml *first;
     uint64_t size = 0;
 
     *ps = (qdq_pattern_schemes){.key.signature = QDQ_PATTERN_MODEL};
     if (v->kind != QDQ_YAML_MAP)
-        return wrong(r, v, "a map", &r->bad);
+        return fail_value(r, v, "a map", &r->bad);
     QDQ_TRY(read_keys(r, v, &ps->key));
     if (ps->key.canon == NULL)
-        return missing(r, v, "canonical_hash", &r->bad);
+        return fail_missing(r, v, "canonical_hash", &r->bad);
     QDQ_TRY(read_size(r, qdq_yaml_get(v, "nodes"), SIZE_MAX, &size, &r->bad));
     ps->size = (size_t)size;
     QDQ_TRY(read_text(r, qdq_yaml_get(v, "best"), "hexadecimal digits", &ps->best));
     QDQ_TRY(read_text(r, qdq_yaml_get(v, "settled"), "32 digits", &ps->settled));
-    QDQ_TRY(read_list(r, qdq_yaml_get(v, "placements"), &first, &r->bad));
-    for (const qdq_yaml *i = first; i != NULL; i = i->next) {
-        qdq_scheme s;
-
-        QDQ_TRY(read_placement(r, i, &s));
-        if (!QDQ_PUSH(&r->arena, &ps->schemes, s))
-            return qdq_nomem(&r->bad);
-    }
-    return QDQ_OK;
+    return read_schemes(r, qdq_yaml_get(v, "placements"), read_placement, ps);
 }
 
 /* --- the file --------------------------------------------------------------------------------- */

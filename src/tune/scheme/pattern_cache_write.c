@@ -100,31 +100,17 @@ static void put_index(qdq_buf *b, const char *before, const char *key, int32_t x
         qdq_buf_printf(b, "%s%s: %d\n", before, key, (int)x);
 }
 
-static void put_list(qdq_buf *b, const char *key, const qdq_points *list,
-                     void (*put)(qdq_buf *b, const qdq_point *p))
+static void put_list(qdq_buf *b, const qdq_point_list *list, const qdq_points *points)
 {
-    qdq_buf_printf(b, "    %s:%s\n", key, list->n == 0 ? " []" : "");
-    for (size_t i = 0; i < list->n; i++)
-        put(b, &list->at[i]);
-}
-
-static void put_node_input(qdq_buf *b, const qdq_point *p)
-{
-    put_index(b, "    - ", "node_index", p->node);
-    put_index(b, "      ", "input_index", p->index);
-}
-
-static void put_child_input(qdq_buf *b, const qdq_point *p)
-{
-    put_index(b, "    - ", "region_index", p->region);
-    put_index(b, "      ", "input_index", p->index);
-}
-
-static void put_output(qdq_buf *b, const qdq_point *p)
-{
-    put_index(b, "    - ", "region_index", p->region);
-    put_index(b, "      ", "node_index", p->node);
-    put_index(b, "      ", "output_index", p->index);
+    qdq_buf_printf(b, "    %s:%s\n", list->key, points->n == 0 ? " []" : "");
+    for (size_t i = 0; i < points->n; i++) {
+        const qdq_point *p = &points->at[i];
+        if (list->has_region)
+            put_index(b, "    - ", "region_index", p->region);
+        if (list->has_node)
+            put_index(b, list->has_region ? "      " : "    - ", "node_index", p->node);
+        put_index(b, "      ", list->index_key, p->index);
+    }
 }
 
 static void put_time(qdq_buf *b, const qdq_scheme *s)
@@ -145,9 +131,8 @@ static void put_scheme(qdq_buf *b, const qdq_scheme *s)
     put_real(b, s->latency_ms);
     qdq_buf_printf(b, "\n    error: %s\n", s->error ? "true" : "false");
     put_time(b, s);
-    put_list(b, "nodes_insertion_points", &s->node_inputs, put_node_input);
-    put_list(b, "child_region_inputs", &s->child_inputs, put_child_input);
-    put_list(b, "region_outputs", &s->outputs, put_output);
+    for (size_t i = 0; i < QDQ_POINT_LISTS; i++)
+        put_list(b, &qdq_point_lists[i], &s->list[i]);
     qdq_scheme_hash(s, hash);
     qdq_buf_printf(b, "    hash: '%s'\n", hash); /* 32 digits are a number, without quotes */
 }

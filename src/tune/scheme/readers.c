@@ -1,4 +1,4 @@
-/* readers.c - see the header. */
+/* readers.c - the slot groups that read tensors. */
 #include "tune/scheme/readers.h"
 
 bool qdq_readers_open(qdq_readers_set *r, const qdq_space *s, qdq_arena *scratch)

@@ -1,5 +1,5 @@
-/* scheme.c - see the header. Sets of points are sorted lists, so that hash and distance are one
- * walk. */
+/* scheme.c - schemes as sets of points. Sets of points are sorted lists, so that hash and distance
+ * are one walk. */
 #include "tune/scheme/scheme.h"
 
 #include <stdio.h>
@@ -7,6 +7,11 @@
 #include <string.h>
 
 #include "base/sha256.h"
+
+const qdq_point_list qdq_point_lists[QDQ_POINT_LISTS] = {
+    {"nodes_insertion_points", "input_index", false, true},
+    {"child_region_inputs", "input_index", true, false},
+    {"region_outputs", "output_index", true, true}};
 
 /* What a list of points leaves out is QDQ_POINT_NONE in all of them, so that one order serves all
  * three lists. */
@@ -39,14 +44,14 @@ static bool sort_points(qdq_points *list)
 
 bool qdq_scheme_sort(qdq_scheme *s)
 {
-    bool inputs = sort_points(&s->node_inputs), children = sort_points(&s->child_inputs);
+    bool ok = true;
 
-    return sort_points(&s->outputs) && inputs && children;
+    for (size_t i = 0; i < QDQ_POINT_LISTS; i++)
+        ok &= sort_points(&s->list[i]);
+    return ok;
 }
 
 /* --- hash ------------------------------------------------------------------------------------- */
-
-typedef enum list_kind { NODE_INPUTS, CHILD_INPUTS, OUTPUTS } list_kind;
 
 /* As Python prints a tuple of integers and None. */
 static void add_number(struct sha256_ctx *h, const char *before, int32_t x)
@@ -62,33 +67,14 @@ static void add_number(struct sha256_ctx *h, const char *before, int32_t x)
     qdq_sha256_add(h, text);
 }
 
-static void add_point(struct sha256_ctx *h, list_kind kind, const qdq_point *p)
+static void add_point(struct sha256_ctx *h, const qdq_point_list *list, const qdq_point *p)
 {
-    switch (kind) {
-    case NODE_INPUTS:
-        add_number(h, "(", p->node);
-        break;
-    case CHILD_INPUTS:
+    if (list->has_region)
         add_number(h, "(", p->region);
-        break;
-    case OUTPUTS:
-        add_number(h, "(", p->region);
-        add_number(h, ", ", p->node);
-        break;
-    }
+    if (list->has_node)
+        add_number(h, list->has_region ? ", " : "(", p->node);
     add_number(h, ", ", p->index);
     qdq_sha256_add(h, ")");
-}
-
-static void add_list(struct sha256_ctx *h, list_kind kind, const qdq_points *list)
-{
-    qdq_sha256_add(h, "[");
-    for (size_t i = 0; i < list->n; i++) {
-        if (i > 0)
-            qdq_sha256_add(h, ", ");
-        add_point(h, kind, &list->at[i]);
-    }
-    qdq_sha256_add(h, "]");
 }
 
 void qdq_scheme_hash(const qdq_scheme *s, char hash[33])
@@ -96,11 +82,16 @@ void qdq_scheme_hash(const qdq_scheme *s, char hash[33])
     struct sha256_ctx h;
 
     sha256_init(&h);
-    add_list(&h, NODE_INPUTS, &s->node_inputs);
-    qdq_sha256_add(&h, "|");
-    add_list(&h, CHILD_INPUTS, &s->child_inputs);
-    qdq_sha256_add(&h, "|");
-    add_list(&h, OUTPUTS, &s->outputs);
+    for (size_t k = 0; k < QDQ_POINT_LISTS; k++) {
+        const qdq_points *list = &s->list[k];
+        qdq_sha256_add(&h, k > 0 ? "|[" : "[");
+        for (size_t i = 0; i < list->n; i++) {
+            if (i > 0)
+                qdq_sha256_add(&h, ", ");
+            add_point(&h, &qdq_point_lists[k], &list->at[i]);
+        }
+        qdq_sha256_add(&h, "]");
+    }
     qdq_sha256_end(&h, hash);
 }
 
@@ -121,13 +112,16 @@ static size_t differing(const qdq_points *a, const qdq_points *b)
 
 size_t qdq_scheme_distance(const qdq_scheme *a, const qdq_scheme *b)
 {
+    size_t sum = 0;
+
     if (a->placement != NULL || b->placement != NULL)
         return a->placement != NULL && b->placement != NULL &&
                        strcmp(a->placement, b->placement) == 0
                    ? 0
                    : SIZE_MAX;
-    return differing(&a->node_inputs, &b->node_inputs) +
-           differing(&a->child_inputs, &b->child_inputs) + differing(&a->outputs, &b->outputs);
+    for (size_t i = 0; i < QDQ_POINT_LISTS; i++)
+        sum += differing(&a->list[i], &b->list[i]);
+    return sum;
 }
 
 size_t qdq_scheme_pool(size_t n, double share, size_t least)

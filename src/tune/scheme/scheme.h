@@ -10,17 +10,22 @@
 #define QDQ_POINT_NONE (-1)
 
 typedef struct qdq_point {
-    int32_t region,
-        /* of a node input: node; of a child input: region; of an output: one of both, else -1 */
-        node;
+    /* of a node input: node; of a child input: region; of an output: one of both, else -1 */
+    int32_t region, node;
     int32_t index; /* of the input or output */
 } qdq_point;
 
 typedef QDQ_VEC(qdq_point) qdq_points;
 
+enum { QDQ_POINT_LISTS = 3 };
+
 typedef struct qdq_scheme {
-    /* each sorted, none twice; "none" before any number */
-    qdq_points node_inputs, child_inputs, outputs;
+    union { /* each sorted, none twice; "none" before any number */
+        struct {
+            qdq_points node_inputs, child_inputs, outputs;
+        };
+        qdq_points list[QDQ_POINT_LISTS];
+    };
     double latency_ms; /* INFINITY: not measured */
     bool error;
     const char *timestamp; /* ISO 8601 UTC, or NULL */
@@ -29,11 +34,19 @@ typedef struct qdq_scheme {
     const char *placement;
 } qdq_scheme;
 
+/* What a list of points has of each. */
+typedef struct qdq_point_list {
+    const char *key, *index_key; /* in files */
+    bool has_region, has_node;   /* both: one of them is QDQ_POINT_NONE */
+} qdq_point_list;
+
+extern const qdq_point_list qdq_point_lists[QDQ_POINT_LISTS];
+
 void qdq_scheme_hash(const qdq_scheme *s, char hash[33]); /* of its points */
 /* Points that one of both has alone; of placements, 0 or SIZE_MAX. */
 size_t qdq_scheme_distance(const qdq_scheme *a, const qdq_scheme *b);
-bool qdq_scheme_sort(
-    qdq_scheme *s); /* into the order above; false: it had a point twice, which is taken out */
+/* Into the order above; false: it had a point twice, which is taken out. */
+bool qdq_scheme_sort(qdq_scheme *s);
 
 /* How many of n schemes, the fastest first, are worth going on from: a share of them, but `least`
  * if there are this many. */

@@ -1,6 +1,6 @@
-/* candidates.c - see the header. The clean model is cloned once with all its weights in files:
- * those that it has mapped, under names in the folder, and what lies in memory in weights.bin.
- * Plans are applied to clones of that clone. */
+/* candidates.c - models to measure, as small files. The clean model is cloned once with all its
+ * weights in files: those that it has mapped, under names in the folder, and what lies in memory in
+ * weights.bin. Plans are applied to clones of that clone. */
 #include "tune/space/candidates.h"
 
 #include <errno.h>
@@ -79,16 +79,15 @@ static qdq_status name_file(qdq_candidates *c, qdq_mapping *map, qdq_error *err)
         QDQ_TRY(copy_file(c, path, map, err));
     }
     qdq_map_value *v = qdq_map_put_int(&c->locations, (uintptr_t)map, NULL);
-    if (v == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(v != NULL, err);
     v->ptr = (void *)(uintptr_t)name;
     return QDQ_OK;
 }
 
 /* --- what lies in memory ---------------------------------------------------------------------- */
 
-static qdq_status store(void *ctx, const qdq_span *piece, size_t n, qdq_mapping **map,
-                        size_t *offset, qdq_error *err)
+static qdq_status store_in_weights(void *ctx, const qdq_span *piece, size_t n, qdq_mapping **map,
+                                   size_t *offset, qdq_error *err)
 {
     qdq_candidates *c = ctx;
 
@@ -145,8 +144,7 @@ static qdq_status note_place(qdq_candidates *c, const qdq_tensor *t, size_t offs
     place *p = qdq_arena_alloc(&c->arena, sizeof *p);
     qdq_map_value *at = p != NULL ? qdq_map_put_int(&c->places, data_of(t), NULL) : NULL;
 
-    if (at == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(at != NULL, err);
     *p = (place){offset, size};
     at->ptr = p;
     return QDQ_OK;
@@ -164,8 +162,7 @@ static qdq_status move_tensor(qdq_candidates *c, qdq_value *v, qdq_mapping *map,
     if (t->storage != QDQ_STORE_BYTES || t->wire.size > 0)
         return QDQ_OK;
     moved = qdq_tensor_share(c->base, t);
-    if (moved == NULL || !qdq_model_hold(c->base, qdq_mapping_ref(map)))
-        return qdq_nomem(err);
+    QDQ_NEED(moved != NULL && qdq_model_hold(c->base, qdq_mapping_ref(map)), err);
     moved->owner = map;
     moved->bytes.data = qdq_mapping_data(map) + offset;
     return qdq_value_set_init(v, moved) ? QDQ_OK : qdq_nomem(err);
@@ -179,9 +176,8 @@ static qdq_status move_tensors(qdq_candidates *c, loose *l, qdq_error *err)
 
     if (l->values.n == 0)
         return QDQ_OK;
-    if (offset == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(store(c, l->data.at, l->data.n, &map, offset, err));
+    QDQ_NEED(offset != NULL, err);
+    QDQ_TRY(store_in_weights(c, l->data.at, l->data.n, &map, offset, err));
     for (size_t i = 0; i < l->values.n && st == QDQ_OK; i++)
         st = move_tensor(c, l->values.at[i], map, offset[i], l->data.at[i].size, err);
     qdq_mapping_unref(map);
@@ -207,15 +203,14 @@ static qdq_status put_into_files(qdq_candidates *c, qdq_error *err)
 
 /* --- public ----------------------------------------------------------------------------------- */
 
-static qdq_status fill(qdq_candidates *c, const char *folder, const qdq_model *clean,
-                       qdq_error *err)
+static qdq_status fill_candidates(qdq_candidates *c, const char *folder, const qdq_model *clean,
+                                  qdq_error *err)
 {
     c->folder = qdq_arena_strdup(&c->arena, folder);
     char *path =
         c->folder != NULL ? qdq_arena_printf(&c->arena, "%s/%s", folder, weights_name) : NULL;
 
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL, err);
     QDQ_TRY(qdq_weights_file_open(&c->weights, path, err));
     QDQ_TRY(note_made(c, path, err));
     QDQ_TRY(qdq_model_clone(clean, &c->base, err));
@@ -228,13 +223,12 @@ qdq_status qdq_candidates_open(const char *folder, const qdq_model *clean, const
     qdq_candidates *c = calloc(1, sizeof *c);
 
     *out = NULL;
-    if (c == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(c != NULL, err);
     c->job = job;
     c->weights.fd = -1;
-    c->cache.store = store;
+    c->cache.store = store_in_weights;
     c->cache.ctx = c;
-    qdq_status st = fill(c, folder, clean, err);
+    qdq_status st = fill_candidates(c, folder, clean, err);
     if (st != QDQ_OK) {
         qdq_candidates_close(c);
         return qdq_within(err, st, "files of candidates");
@@ -272,7 +266,7 @@ qdq_status qdq_candidate_model(qdq_candidates *c, const qdq_plan *p, qdq_model *
     return st;
 }
 
-static bool refer(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *ref)
+static bool refer_to_file(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *ref)
 {
     const qdq_candidates *c = ctx;
     const qdq_map_value *at;
@@ -298,7 +292,7 @@ static bool refer(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *re
 static qdq_status write_model(qdq_candidates *c, const qdq_model *m, const char *path,
                               qdq_error *err)
 {
-    const qdq_onnx_write_opts opts = {.external = refer, .ctx = c};
+    const qdq_onnx_write_opts opts = {.external = refer_to_file, .ctx = c};
     qdq_buf b = QDQ_BUF_INIT(INT_MAX);
     qdq_status st = qdq_onnx_write_to_buf(m, &opts, &b, err);
 

@@ -1,7 +1,7 @@
-/* space.c - see the header. Slot groups are what a placement without taste puts into 8 bits: the
- * target's rules with their conditions on speed left out. With fewer nodes in 8 bits no other one
- * can get there, so that nothing is missed, but where a float node is in the way of the one behind
- * it (key "requantizes"): that is looked at without. */
+/* space.c - what there is to decide. Slot groups are what a placement without taste puts into 8
+ * bits: the target's rules with their conditions on speed left out. With fewer nodes in 8 bits no
+ * other one can get there, so that nothing is missed, but where a float node is in the way of the
+ * one behind it (key "requantizes"): that is looked at without. */
 #include "tune/space/space.h"
 
 #include <stdlib.h>
@@ -23,8 +23,7 @@ static qdq_status leave_out_taste(qdq_target *t, qdq_error *err)
     if (t->partitions == NULL)
         return QDQ_OK;
     parts = qdq_arena_alloc(&t->arena, sizeof *parts);
-    if (parts == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(parts != NULL, err);
     *parts = *t->partitions;
     parts->conv.rule = parts->gemm.rule = NULL;
     parts->attention.length_max = parts->attention.head_min = parts->attention.head_max = 0;
@@ -38,7 +37,7 @@ static qdq_status leave_out_taste(qdq_target *t, qdq_error *err)
 
 /* An operator whose rule is off, or for other processors, runs all the same. One that copies has no
  * group: edges decide about it. */
-static qdq_status switch_on(qdq_target *t, qdq_error *err)
+static qdq_status switch_ops_on(qdq_target *t, qdq_error *err)
 {
     for (size_t i = 0; i < t->off.n; i++) {
         const qdq_target_op *op = &t->off.at[i];
@@ -54,7 +53,7 @@ static qdq_status switch_on(qdq_target *t, qdq_error *err)
 static qdq_status copy_target(qdq_space *s, qdq_error *err)
 {
     QDQ_TRY(qdq_target_with(s->given, "stay_float", "[]", &s->target, err));
-    QDQ_TRY(switch_on(s->target, err));
+    QDQ_TRY(switch_ops_on(s->target, err));
     for (size_t i = 0; i < s->given->stay.n; i++)
         if (s->given->stay.at[i].engine != NULL &&
             !QDQ_PUSH(&s->target->arena, &s->target->stay, s->given->stay.at[i]))
@@ -134,7 +133,7 @@ qdq_status qdq_space_from_plan(const qdq_space *s, const qdq_plan *p, qdq_assign
                                qdq_arena *arena, qdq_error *err)
 {
     qdq_cover c;
-    qdq_status st = qdq_cover_open(&c, s->clean, &s->labels, s->target, p, err);
+    qdq_status st = qdq_cover_open(&c, s, p, err);
 
     if (st == QDQ_OK && !qdq_assign_new(out, s->n_groups, arena))
         st = qdq_nomem(err);
@@ -146,8 +145,8 @@ qdq_status qdq_space_from_plan(const qdq_space *s, const qdq_plan *p, qdq_assign
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static qdq_status place(const qdq_space *s, const qdq_target *t, const qdq_quantize_opts *opts,
-                        qdq_plan *p, qdq_error *err)
+static qdq_status place_target(const qdq_space *s, const qdq_target *t,
+                               const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err)
 {
     const qdq_place_opts po = {.exclude = opts->exclude,
                                .include = opts->include,
@@ -164,7 +163,7 @@ qdq_status qdq_space_place_all(const qdq_space *s, const qdq_quantize_opts *opts
     qdq_target t = *s->target;
 
     t.requantizes = NULL;
-    return place(s, &t, opts, p, err);
+    return place_target(s, &t, opts, p, err);
 }
 
 static qdq_status find_groups(qdq_space *s, const qdq_quantize_opts *opts, qdq_plan *p,
@@ -175,12 +174,11 @@ static qdq_status find_groups(qdq_space *s, const qdq_quantize_opts *opts, qdq_p
 
     s->first_group = qdq_arena_array(&s->arena, (size_t)s->clean->graph->next_node_id + 1,
                                      sizeof *s->first_group);
-    if (s->first_group == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s->first_group != NULL, err);
     for (uint32_t i = 0; i <= s->clean->graph->next_node_id; i++)
         s->first_group[i] = QDQ_NO_GROUP;
     QDQ_TRY(qdq_space_place_all(s, opts, p, err));
-    qdq_status st = qdq_cover_open(&full, s->clean, &s->labels, s->target, p, err);
+    qdq_status st = qdq_cover_open(&full, s, p, err);
     QDQ_FOR_NODES (n, s->clean->graph)
         if (st == QDQ_OK)
             st = add_groups(s, &all, &full, n, err);
@@ -194,11 +192,11 @@ static qdq_status find_rules(qdq_space *s, const qdq_quantize_opts *opts, qdq_pl
                              qdq_error *err)
 {
     qdq_plan_clear(p);
-    QDQ_TRY(place(s, s->given, opts, p, err));
+    QDQ_TRY(place_target(s, s->given, opts, p, err));
     return qdq_space_from_plan(s, p, &s->rules, &s->arena, err);
 }
 
-static qdq_status fill(qdq_space *s, const qdq_quantize_opts *opts, qdq_error *err)
+static qdq_status fill_space(qdq_space *s, const qdq_quantize_opts *opts, qdq_error *err)
 {
     qdq_plan *p = qdq_plan_new();
     bool ok = p != NULL && qdq_graph_map_labels(s->clean->graph, &s->arena, &s->labels);
@@ -223,12 +221,11 @@ qdq_status qdq_space_new(const qdq_model *clean, const qdq_target *t, const qdq_
     qdq_status st = QDQ_OK;
 
     *out = NULL;
-    if (s == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s != NULL, err);
     s->clean = clean;
     s->given = t;
     s->finite = calloc(1, sizeof *s->finite);
-    st = s->finite != NULL ? fill(s, opts, err) : qdq_nomem(err);
+    st = s->finite != NULL ? fill_space(s, opts, err) : qdq_nomem(err);
     if (st != QDQ_OK) {
         qdq_space_free(s);
         return st;
@@ -248,6 +245,13 @@ void qdq_space_free(qdq_space *s)
     qdq_map_free(&s->labels);
     qdq_arena_free(&s->arena);
     free(s);
+}
+
+const qdq_node *qdq_space_node(const qdq_space *s, const char *label)
+{
+    const qdq_map_value *v = qdq_map_get(&s->labels, label);
+
+    return v != NULL ? v->ptr : NULL;
 }
 
 uint32_t qdq_space_group_of(const qdq_space *s, const qdq_node *n, uint32_t input)

@@ -16,10 +16,8 @@ typedef struct qdq_decision {
     const qdq_node *node; /* whose inputs it is about */
     uint32_t inputs;      /* bit by bit; the weight of a linear operator is in it */
     bool linear;
-    double
-        /* of the node in float: measured by the engine's profile if there is one, else from
-         * shapes */
-        cost_ns;
+    /* of the node in float: measured by the engine's profile if there is one, else from shapes */
+    double cost_ns;
 } qdq_decision;
 
 #define QDQ_NO_GROUP UINT32_MAX
@@ -34,8 +32,8 @@ typedef struct qdq_space {
     size_t n_groups;
     /* by node id; QDQ_NO_GROUP: none. The groups of a node follow each other */
     uint32_t *first_group;
-    const struct qdq_space_edge
-        *edge; /* each float that is read (space_edges.h); those of graph outputs last */
+    /* each float that is read (space_edges.h); those of graph outputs last */
+    const struct qdq_space_edge *edge;
     size_t n_edges;
     size_t *first_edge; /* by node id; QDQ_NO_EDGE: none. The edges of a node follow each other */
     uint32_t *typed;    /* by value id: its number among tensors that have a type (space_types.h) */
@@ -54,6 +52,9 @@ qdq_status qdq_space_new(const qdq_model *clean, const qdq_target *t, const qdq_
                          qdq_space **out, qdq_error *err);
 void qdq_space_free(qdq_space *s); /* NULL is allowed */
 
+/* The node of the main graph with this label; NULL: there is none. */
+const qdq_node *qdq_space_node(const qdq_space *s, const char *label);
+
 /* The group of an edge, or QDQ_NO_GROUP. */
 uint32_t qdq_space_group_of(const qdq_space *s, const qdq_node *n, uint32_t input);
 
@@ -68,17 +69,24 @@ qdq_status qdq_space_place_all(const qdq_space *s, const qdq_quantize_opts *opts
 qdq_status qdq_space_from_plan(const qdq_space *s, const qdq_plan *p, qdq_assign *out,
                                qdq_arena *arena, qdq_error *err);
 
+/* What plans of a space are made with. */
+typedef struct qdq_space_scaling {
+    const qdq_plan *head; /* whose head they take */
+    /* calibrate tensors whose scales are not in `known`; data NULL: random ones */
+    qdq_engine *engine;
+    qdq_data *data;
+    const qdq_quantize_opts *opts;
+    qdq_scales *known; /* scales that are found are added */
+} qdq_space_scaling;
+
 /* The plan of an assignment, of n_groups bits or of those that space_partial.h or space_edges.h
- * counts, with scales: those in `known`, which qdq_space_calibrate() filled; a tensor that is not
- * there (it shares a range with others only in this assignment) is calibrated on the spot, with the
- * engine and the data. `head` is the plan whose head is taken. *out goes to qdq_plan_free(). */
-qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_plan *head,
-                          qdq_engine *e, qdq_data *data, const qdq_quantize_opts *opts,
-                          qdq_scales *known, qdq_plan **out, qdq_error *err);
+ * counts, with the scales that qdq_space_calibrate() found; a tensor that has none (it shares a
+ * range with others only in this assignment) is calibrated on the spot. *out goes to
+ * qdq_plan_free(). */
+qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_space_scaling *from,
+                          qdq_plan **out, qdq_error *err);
 
 /* Scales for every group, in one calibration; in two where tensors share scales. */
-qdq_status qdq_space_calibrate(const qdq_space *s, const qdq_plan *head, qdq_engine *e,
-                               qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known,
-                               qdq_error *err);
+qdq_status qdq_space_calibrate(const qdq_space *s, const qdq_space_scaling *from, qdq_error *err);
 
 #endif /* QDQ_SPACE_H */

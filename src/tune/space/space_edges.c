@@ -1,4 +1,4 @@
-/* space_edges.c - see the header. The plan of the groups is turned edge by edge: an entry loses
+/* space_edges.c - single edges. The plan of the groups is turned edge by edge: an entry loses
  * readers or gains some, and tensors that had none get one. */
 #include "tune/space/space_edges.h"
 
@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "quant/place/place.h"
+#include "tune/space/space_cover.h"
 #include "tune/space/space_partial.h"
 #include "tune/space/space_scales.h"
 #include "tune/space/space_types.h"
@@ -58,8 +59,8 @@ static bool may_have_edges(const qdq_node *n)
 }
 
 /* What users keep out, stays as it is. */
-static qdq_status filter(const qdq_space *s, const qdq_quantize_opts *opts, qdq_arena *scratch,
-                         const bool **out, qdq_error *err)
+static qdq_status find_kept_out(const qdq_space *s, const qdq_quantize_opts *opts,
+                                qdq_arena *scratch, const bool **out, qdq_error *err)
 {
     const qdq_place_opts po = {.exclude = opts->exclude,
                                .include = opts->include,
@@ -77,13 +78,12 @@ qdq_status qdq_space_find_edges(qdq_space *s, const qdq_quantize_opts *opts, qdq
     edge_list all = {0};
 
     s->first_edge = qdq_arena_array(&s->arena, n, sizeof *s->first_edge);
-    if (s->first_edge == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s->first_edge != NULL, err);
     for (size_t i = 0; i < n; i++)
         s->first_edge[i] = QDQ_NO_EDGE;
     if (qdq_format_weight_only(&s->target->format))
         return QDQ_OK;
-    qdq_status st = filter(s, opts, &scratch, &kept_out, err);
+    qdq_status st = find_kept_out(s, opts, &scratch, &kept_out, err);
     QDQ_FOR_NODES (node, s->clean->graph)
         if (st == QDQ_OK && may_have_edges(node) && !kept_out[node->id])
             st = add_edges_of(s, &all, node, err);
@@ -137,34 +137,16 @@ const qdq_node *qdq_space_source(const qdq_space *s, const qdq_value *v)
 
 /* --- edges of a plan -------------------------------------------------------------------------- */
 
-/* By edge: 1 + the entry whose values it reads; 0: none. Where two stand one on the other, the one
- * on top. */
+/* By edge: 1 + the entry whose values it reads; 0: none. */
 static qdq_status find_entries(const qdq_space *s, const qdq_plan *p, size_t *entry, qdq_error *err)
 {
-    qdq_map all = QDQ_MAP_INIT; /* tensor -> 1 + its entry for all readers */
-    bool ok = true;
+    qdq_cover c;
+    qdq_status st = qdq_cover_open(&c, s, p, err);
 
-    for (size_t i = 0; i < p->tensors.n && ok; i++) {
-        qdq_map_value *v =
-            p->tensors.at[i].all ? qdq_map_put(&all, p->tensors.at[i].tensor, NULL) : NULL;
-        ok = v != NULL || !p->tensors.at[i].all;
-        if (v != NULL)
-            v->num = i + 1;
-    }
-    for (size_t i = 0; i < s->n_edges; i++) {
-        const qdq_map_value *v = qdq_map_get(&all, s->edge[i].value->name);
-        entry[i] = v != NULL ? (size_t)v->num : 0;
-    }
-    qdq_map_free(&all);
-    for (size_t i = 0; i < p->tensors.n; i++)
-        for (size_t k = 0; k < p->tensors.at[i].consumers.n; k++) {
-            const qdq_edge *e = &p->tensors.at[i].consumers.at[k];
-            const qdq_map_value *n = qdq_map_get(&s->labels, e->node);
-            const size_t edge = n != NULL ? qdq_space_edge_of(s, n->ptr, e->input) : QDQ_NO_EDGE;
-            if (edge != QDQ_NO_EDGE)
-                entry[edge] = i + 1;
-        }
-    return ok ? QDQ_OK : qdq_nomem(err);
+    for (size_t i = 0; i < s->n_edges && st == QDQ_OK; i++)
+        entry[i] = qdq_cover_tensor(&c, s->edge[i].value->name, s->edge[i].node, s->edge[i].input);
+    qdq_cover_free(&c);
+    return st;
 }
 
 qdq_status qdq_space_read_edges(const qdq_space *s, const qdq_plan *p, qdq_arena *arena, bool **out,
@@ -173,8 +155,7 @@ qdq_status qdq_space_read_edges(const qdq_space *s, const qdq_plan *p, qdq_arena
     size_t *entry = qdq_arena_array(arena, s->n_edges + 1, sizeof *entry);
 
     *out = qdq_arena_array(arena, s->n_edges + 1, sizeof **out);
-    if (entry == NULL || *out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(entry != NULL && *out != NULL, err);
     QDQ_TRY(find_entries(s, p, entry, err));
     for (size_t i = 0; i < s->n_edges; i++)
         (*out)[i] = entry[i] > 0;
@@ -207,8 +188,7 @@ static qdq_status list_readers(turning *t, qdq_plan_tensor *e, const qdq_space_e
         const char *label = label_of(t, u->node);
         if (u->node == but->node && u->index == but->input)
             continue;
-        if (label == NULL || !qdq_plan_add_edge(t->p, &e->consumers, label, u->index))
-            return qdq_nomem(t->err);
+        QDQ_NEED(label != NULL && qdq_plan_add_edge(t->p, &e->consumers, label, u->index), t->err);
     }
     return QDQ_OK;
 }
@@ -224,8 +204,7 @@ static qdq_status take_away(turning *t, size_t edge)
     if (at->node == NULL)
         return QDQ_OK;
     const char *label = qdq_node_label(at->node, &t->scratch);
-    if (label == NULL)
-        return qdq_nomem(t->err);
+    QDQ_NEED(label != NULL, t->err);
     for (size_t i = 0; i < e->consumers.n; i++)
         if (e->consumers.at[i].input != at->input || strcmp(e->consumers.at[i].node, label) != 0)
             e->consumers.at[n++] = e->consumers.at[i];
@@ -242,7 +221,7 @@ static qdq_plan_tensor *find_entry(qdq_plan *p, const char *tensor)
     return NULL;
 }
 
-static qdq_status give(turning *t, size_t edge)
+static qdq_status give_codes(turning *t, size_t edge)
 {
     const qdq_space_edge *at = &t->s->edge[edge];
     qdq_plan_tensor *e = find_entry(t->p, at->value->name);
@@ -253,8 +232,7 @@ static qdq_status give(turning *t, size_t edge)
                                      .qparam = {.type = t->s->target->format.activation.type},
                                      .rule = "measured",
                                      .origin = "tuned"};
-        if (own.tensor == NULL || !QDQ_PUSH(&t->fresh->arena, &t->fresh->tensors, own))
-            return qdq_nomem(t->err);
+        QDQ_NEED(own.tensor != NULL && QDQ_PUSH(&t->fresh->arena, &t->fresh->tensors, own), t->err);
         e = &t->fresh->tensors.at[t->fresh->tensors.n - 1];
     }
     if (at->node == NULL)
@@ -268,8 +246,7 @@ static qdq_status give(turning *t, size_t edge)
 /* Of the node itself, or of an Add behind it. */
 static bool is_bias_of(const turning *t, const qdq_plan_bias *b, const qdq_node *n)
 {
-    const qdq_map_value *v = qdq_map_get(&t->s->labels, b->consumer.node);
-    const qdq_node *consumer = v != NULL ? v->ptr : NULL;
+    const qdq_node *consumer = qdq_space_node(t->s, b->consumer.node);
 
     if (consumer == NULL || consumer == n)
         return consumer == n;
@@ -295,7 +272,7 @@ static void drop_biases(turning *t, const qdq_node *n)
 }
 
 /* Before entries move: what is taken away is looked up by its place. */
-static qdq_status turn(turning *t)
+static qdq_status turn_all(turning *t)
 {
     for (size_t i = 0; i < t->s->n_edges; i++)
         if (qdq_space_is_flipped(t->s, t->a, i) && t->entry[i] > 0) {
@@ -304,7 +281,7 @@ static qdq_status turn(turning *t)
         }
     for (size_t i = 0; i < t->s->n_edges; i++)
         if (qdq_space_is_flipped(t->s, t->a, i) && t->entry[i] == 0)
-            QDQ_TRY(give(t, i));
+            QDQ_TRY(give_codes(t, i));
     return QDQ_OK;
 }
 
@@ -320,15 +297,7 @@ static bool wants_output(const turning *t, const qdq_value *v)
 /* Are its readers nodes of this graph, and not of a body? */
 static bool is_named(const qdq_space *s, const qdq_plan_tensor *e)
 {
-    return e->consumers.n > 0 && qdq_map_get(&s->labels, e->consumers.at[0].node) != NULL;
-}
-
-static bool is_only_entry(const qdq_plan *p, const qdq_plan_tensor *e)
-{
-    for (size_t i = 0; i < p->tensors.n; i++)
-        if (&p->tensors.at[i] != e && strcmp(p->tensors.at[i].tensor, e->tensor) == 0)
-            return false;
-    return true;
+    return e->consumers.n > 0 && qdq_space_node(s, e->consumers.at[0].node) != NULL;
 }
 
 static bool has_all_readers(const turning *t, const qdq_plan_tensor *e)
@@ -336,11 +305,11 @@ static bool has_all_readers(const turning *t, const qdq_plan_tensor *e)
     const qdq_value *v = qdq_graph_find(t->s->clean->graph, e->tensor);
 
     return v != NULL && v->n_use > 0 && e->consumers.n == v->n_use && is_named(t->s, e) &&
-           (v->n_output == 0 || wants_output(t, v)) && is_only_entry(t->p, e);
+           (v->n_output == 0 || wants_output(t, v)) && qdq_space_is_only_entry(t->p, e);
 }
 
 /* A list of all readers says nothing; an entry for no reader is none. */
-static void tidy(turning *t)
+static void tidy_entries(turning *t)
 {
     qdq_plan *p = t->p;
     size_t n = 0;
@@ -363,8 +332,7 @@ static qdq_status take_fresh(turning *t)
     for (size_t i = 0; i < t->fresh->tensors.n; i++) {
         qdq_plan_tensor e = t->fresh->tensors.at[i];
         e.like = e.group = NULL;
-        if (!QDQ_PUSH(&t->p->arena, &t->p->tensors, e))
-            return qdq_nomem(t->err);
+        QDQ_NEED(QDQ_PUSH(&t->p->arena, &t->p->tensors, e), t->err);
     }
     return QDQ_OK;
 }
@@ -388,13 +356,6 @@ static size_t count_turned(const turning *t, const qdq_node *n, size_t *had)
     return turned;
 }
 
-static const qdq_node *node_of(const turning *t, const char *label)
-{
-    const qdq_map_value *v = qdq_map_get(&t->s->labels, label);
-
-    return v != NULL ? v->ptr : NULL;
-}
-
 static bool is_copy(const turning *t, const qdq_node *n)
 {
     const qdq_target_op *op = qdq_target_find(t->s->target, n->type);
@@ -411,13 +372,12 @@ static qdq_status say_of_float(turning *t)
 
     for (size_t i = 0; i < p->left_float.n; i++) {
         qdq_plan_float *f = &p->left_float.at[i];
-        const qdq_node *node = node_of(t, f->node);
+        const qdq_node *node = qdq_space_node(t->s, f->node);
         const bool gets = node != NULL && count_turned(t, node, &had) > had;
         const qdq_plan_node q = {.node = f->node, .op = f->op};
 
         if (gets && is_copy(t, node)) {
-            if (!QDQ_PUSH(&p->arena, &p->quantized, q))
-                return qdq_nomem(t->err);
+            QDQ_NEED(QDQ_PUSH(&p->arena, &p->quantized, q), t->err);
             continue;
         }
         f->reason = gets ? gets_codes : f->reason;
@@ -436,7 +396,7 @@ static qdq_status say_of_nodes(turning *t)
     QDQ_TRY(say_of_float(t));
     for (size_t i = 0; i < p->quantized.n; i++) {
         const qdq_plan_node q = p->quantized.at[i];
-        const qdq_node *node = node_of(t, q.node);
+        const qdq_node *node = qdq_space_node(t->s, q.node);
         const qdq_plan_float f = {q.node, q.op,
                                   node != NULL && is_copy(t, node) ? moves_floats : gets_floats};
 
@@ -452,15 +412,6 @@ static qdq_status say_of_nodes(turning *t)
     return QDQ_OK;
 }
 
-/* As qdq_quantize_plan() has it. */
-static void say_where_from(turning *t, const qdq_data *data)
-{
-    if (data != NULL && !qdq_data_is_random(data))
-        return;
-    for (size_t i = 0; i < t->fresh->tensors.n; i++)
-        t->p->placement_only |= !t->fresh->tensors.at[i].known;
-}
-
 /* --- all of it -------------------------------------------------------------------------------- */
 
 static bool turns_any(const qdq_space *s, const qdq_assign *a)
@@ -471,22 +422,20 @@ static bool turns_any(const qdq_space *s, const qdq_assign *a)
     return false;
 }
 
-static qdq_status do_it(turning *t, qdq_engine *e, qdq_data *data, const qdq_quantize_opts *opts,
-                        qdq_scales *known)
+static qdq_status turn_and_tidy(turning *t, const qdq_space_scaling *from)
 {
     QDQ_TRY(find_entries(t->s, t->p, t->entry, t->err));
-    QDQ_TRY(turn(t));
-    say_where_from(t, data);
-    QDQ_TRY(qdq_space_fill_scales(t->s, e, data, opts, known, t->fresh, t->err));
+    QDQ_TRY(turn_all(t));
+    qdq_space_note_random(t->p, t->fresh, from->data);
+    QDQ_TRY(qdq_space_fill_scales(t->s, from, t->fresh, t->err));
     QDQ_TRY(take_fresh(t));
-    tidy(t);
+    tidy_entries(t);
     QDQ_TRY(say_of_nodes(t));
     return qdq_plan_finish(t->p) ? QDQ_OK : qdq_nomem(t->err);
 }
 
-qdq_status qdq_space_turn_edges(const qdq_space *s, const qdq_assign *a, qdq_engine *e,
-                                qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known,
-                                qdq_plan *p, qdq_error *err)
+qdq_status qdq_space_turn_edges(const qdq_space *s, const qdq_assign *a,
+                                const qdq_space_scaling *from, qdq_plan *p, qdq_error *err)
 {
     turning t = {.s = s, .a = a, .p = p, .scratch = QDQ_ARENA_INIT, .err = err};
 
@@ -494,8 +443,7 @@ qdq_status qdq_space_turn_edges(const qdq_space *s, const qdq_assign *a, qdq_eng
         return QDQ_OK;
     t.entry = qdq_arena_array(&t.scratch, s->n_edges + 1, sizeof *t.entry);
     t.fresh = qdq_plan_new();
-    qdq_status st =
-        t.entry != NULL && t.fresh != NULL ? do_it(&t, e, data, opts, known) : qdq_nomem(err);
+    qdq_status st = t.entry != NULL && t.fresh != NULL ? turn_and_tidy(&t, from) : qdq_nomem(err);
     qdq_plan_free(t.fresh);
     qdq_arena_free(&t.scratch);
     return st;

@@ -46,16 +46,14 @@ qdq_status qdq_space_read_edges(const qdq_space *s, const qdq_plan *p, qdq_arena
 /* Turns the edges of p round that `a` says; p is the finished plan of the rest of it. Scales of
  * tensors that get Q/DQ, and had none: as in qdq_space_plan(), which calls this. A tensor that
  * calibration saw no value of gets none. */
-qdq_status qdq_space_turn_edges(const qdq_space *s, const qdq_assign *a, qdq_engine *e,
-                                qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known,
-                                qdq_plan *p, qdq_error *err);
+qdq_status qdq_space_turn_edges(const qdq_space *s, const qdq_assign *a,
+                                const qdq_space_scaling *from, qdq_plan *p, qdq_error *err);
 
 /* Into *a, with edges, made in the arena: the placement of `want`, a plan of this model from
- * wherever, edge by edge. *missed: edges of it that the space cannot say: inputs of linear
- * operators in a way that is no half of a group, or what a body reads. */
-qdq_status qdq_space_express(const qdq_space *s, const qdq_plan *want, const qdq_plan *head,
-                             qdq_engine *e, qdq_data *data, const qdq_quantize_opts *opts,
-                             qdq_scales *known, qdq_arena *arena, qdq_assign *a, size_t *missed,
+ * wherever, edge by edge. What the space cannot say is left out: inputs of linear operators in a
+ * way that is no half of a group, or what a body reads. */
+qdq_status qdq_space_express(const qdq_space *s, const qdq_plan *want,
+                             const qdq_space_scaling *from, qdq_arena *arena, qdq_assign *a,
                              qdq_error *err);
 
 /* Finds the edges; space.c calls this once, after the groups. */

@@ -1,4 +1,4 @@
-/* space_express.c - see space_edges.h: any placement, from wherever, in the space's words. Groups
+/* space_express.c - any placement, from wherever, in the space's words. Groups
  * and halves first; then edges are turned where the plan of those differs. */
 #include "base/fail.h"
 #include "tune/space/space_cover.h"
@@ -31,53 +31,53 @@ static void set_parts(const qdq_space *s, const qdq_cover *want, const qdq_assig
     }
 }
 
-/* A group whose activation and weight have codes, where placement cannot put the group: its weight,
- * and an edge. *any: there was one. */
-static qdq_status keep_weights(const qdq_space *s, const qdq_plan *want, const qdq_plan *have,
-                               qdq_assign *a, bool *any, qdq_error *err)
-{
-    qdq_cover there = {0}, here = {0};
-    qdq_status st = qdq_cover_open(&there, s->clean, &s->labels, s->target, want, err);
+/* A placement that is wanted, and the one that there is. */
+typedef struct two_covers {
+    qdq_cover want, have;
+} two_covers;
 
-    *any = false;
-    if (st == QDQ_OK)
-        st = qdq_cover_open(&here, s->clean, &s->labels, s->target, have, err);
-    for (size_t i = 0; i < s->n_groups && st == QDQ_OK; i++) {
+/* close_both() in every case. */
+static qdq_status open_both(two_covers *c, const qdq_space *s, const qdq_plan *want,
+                            const qdq_plan *have, qdq_error *err)
+{
+    *c = (two_covers){0};
+    QDQ_TRY(qdq_cover_open(&c->want, s, want, err));
+    return qdq_cover_open(&c->have, s, have, err);
+}
+
+static void close_both(two_covers *c)
+{
+    qdq_cover_free(&c->want);
+    qdq_cover_free(&c->have);
+}
+
+/* A group whose activation and weight have codes, where placement cannot put the group: its weight,
+ * and an edge. Returns whether there was one. */
+static bool keep_weights(const qdq_space *s, const two_covers *c, qdq_assign *a)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < s->n_groups; i++) {
         const qdq_node *n = s->group[i].node;
         const qdq_target_op *op = qdq_target_find(s->target, n->type);
         if (qdq_space_get_part(s, a, i) == QDQ_PART_FULL && qdq_space_has_halves(s, i) &&
-            is_covered(&there, n, op->weight) && !is_covered(&here, n, op->weight)) {
+            is_covered(&c->want, n, op->weight) && !is_covered(&c->have, n, op->weight)) {
             qdq_space_set_part(s, a, i, QDQ_PART_WEIGHT);
-            *any = true;
+            any = true;
         }
     }
-    qdq_cover_free(&there);
-    qdq_cover_free(&here);
-    return st;
+    return any;
 }
 
-/* Edges on which the two plans differ: turned, where they can be; else counted. */
-static qdq_status turn_what_differs(const qdq_space *s, const qdq_plan *want, const qdq_plan *have,
-                                    qdq_assign *a, size_t *missed, qdq_error *err)
+/* Turns edges on which the two plans differ, where they can be. */
+static void turn_what_differs(const qdq_space *s, const two_covers *c, qdq_assign *a)
 {
-    qdq_cover there = {0}, here = {0};
-    qdq_status st = qdq_cover_open(&there, s->clean, &s->labels, s->target, want, err);
-
-    if (st == QDQ_OK)
-        st = qdq_cover_open(&here, s->clean, &s->labels, s->target, have, err);
     QDQ_FOR_NODES (n, s->clean->graph)
-        for (uint32_t i = 0; i < n->n_in && i < 32 && st == QDQ_OK; i++) {
+        for (uint32_t i = 0; i < n->n_in && i < 32; i++) {
             const size_t edge = qdq_space_edge_of(s, n, i);
-            if (is_covered(&there, n, i) == is_covered(&here, n, i))
-                continue;
-            if (edge != QDQ_NO_EDGE)
+            if (is_covered(&c->want, n, i) != is_covered(&c->have, n, i) && edge != QDQ_NO_EDGE)
                 qdq_space_flip(s, a, edge);
-            else
-                ++*missed;
         }
-    qdq_cover_free(&there);
-    qdq_cover_free(&here);
-    return st;
 }
 
 static qdq_status turn_outputs(const qdq_space *s, const qdq_plan *want, const qdq_plan *have,
@@ -96,32 +96,33 @@ static qdq_status turn_outputs(const qdq_space *s, const qdq_plan *want, const q
     return st;
 }
 
-qdq_status qdq_space_express(const qdq_space *s, const qdq_plan *want, const qdq_plan *head,
-                             qdq_engine *e, qdq_data *data, const qdq_quantize_opts *opts,
-                             qdq_scales *known, qdq_arena *arena, qdq_assign *a, size_t *missed,
+qdq_status qdq_space_express(const qdq_space *s, const qdq_plan *want,
+                             const qdq_space_scaling *from, qdq_arena *arena, qdq_assign *a,
                              qdq_error *err)
 {
     qdq_assign groups;
     qdq_plan *have = NULL;
+    two_covers both;
     qdq_cover c;
 
-    *missed = 0;
     QDQ_TRY(qdq_space_from_plan(s, want, &groups, arena, err));
-    if (!qdq_assign_new(a, qdq_space_edge_bits(s), arena))
-        return qdq_nomem(err);
-    qdq_status st = qdq_cover_open(&c, s->clean, &s->labels, s->target, want, err);
+    QDQ_NEED(qdq_assign_new(a, qdq_space_edge_bits(s), arena), err);
+    qdq_status st = qdq_cover_open(&c, s, want, err);
     if (st == QDQ_OK)
         set_parts(s, &c, &groups, a);
     qdq_cover_free(&c);
     qdq_space_use_formats(s, a, want, true);
     for (bool again = true; again && st == QDQ_OK;) { /* each time fewer groups are on */
         qdq_plan_free(have);
-        st = qdq_space_plan(s, a, head, e, data, opts, known, &have, err);
-        if (st == QDQ_OK)
-            st = keep_weights(s, want, have, a, &again, err);
+        st = qdq_space_plan(s, a, from, &have, err);
+        if (st != QDQ_OK)
+            return st;
+        st = open_both(&both, s, want, have, err);
+        again = st == QDQ_OK && keep_weights(s, &both, a);
+        if (st == QDQ_OK && !again)
+            turn_what_differs(s, &both, a);
+        close_both(&both);
     }
-    if (st == QDQ_OK)
-        st = turn_what_differs(s, want, have, a, missed, err);
     if (st == QDQ_OK)
         st = turn_outputs(s, want, have, a, err);
     qdq_plan_free(have);

@@ -1,5 +1,5 @@
-/* space_formats.c - see the header. Readers of an entry that have different formats in the
- * placement get an entry each. */
+/* space_formats.c - formats of placements that were given. Readers of an entry that have different
+ * formats in the placement get an entry each. */
 #include "tune/space/space_formats.h"
 
 #include <math.h>
@@ -16,8 +16,7 @@ qdq_status qdq_space_add_formats(qdq_space *s, const qdq_plan *p, qdq_error *err
 {
     const qdq_plan **all = qdq_arena_array(&s->arena, s->n_formats + 1, sizeof(const qdq_plan *));
 
-    if (all == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(all != NULL, err);
     for (size_t i = 0; i < s->n_formats; i++)
         all[i] = s->formats[i];
     all[s->n_formats++] = p;
@@ -44,76 +43,9 @@ typedef struct giving {
     const qdq_plan *from;
     qdq_plan *p;
     qdq_arena scratch;
-    qdq_map tensor,
-        /* node id and input -> 1 + index in `from`; where two stand one on the other, the one on
-           top */
-        weight;
-    qdq_map all; /* tensor -> the same, of an entry for all readers */
     qdq_cover want, have;
     qdq_error *err;
 } giving;
-
-static uint64_t key_of(const qdq_node *n, uint32_t input)
-{
-    return (uint64_t)n->id << 32 | input;
-}
-
-static const qdq_node *node_of(const giving *g, const char *label)
-{
-    const qdq_map_value *v = qdq_map_get(&g->s->labels, label);
-
-    return v != NULL ? v->ptr : NULL;
-}
-
-static qdq_status note(giving *g, qdq_map *map, const qdq_edges *edges, size_t index)
-{
-    for (size_t i = 0; i < edges->n; i++) {
-        const qdq_node *n = node_of(g, edges->at[i].node);
-        qdq_map_value *v =
-            n != NULL ? qdq_map_put_int(map, key_of(n, edges->at[i].input), NULL) : NULL;
-        if (v == NULL && n != NULL)
-            return qdq_nomem(g->err);
-        if (v != NULL)
-            v->num = index + 1;
-    }
-    return QDQ_OK;
-}
-
-static qdq_status begin(giving *g)
-{
-    for (size_t i = 0; i < g->from->tensors.n; i++) {
-        const qdq_plan_tensor *t = &g->from->tensors.at[i];
-        qdq_map_value *v = t->all ? qdq_map_put(&g->all, t->tensor, NULL) : NULL;
-        if (t->all && v == NULL)
-            return qdq_nomem(g->err);
-        if (v != NULL)
-            v->num = i + 1;
-        QDQ_TRY(note(g, &g->tensor, &t->consumers, i));
-    }
-    for (size_t i = 0; i < g->from->weights.n; i++)
-        QDQ_TRY(note(g, &g->weight, &g->from->weights.at[i].consumers, i));
-    QDQ_TRY(qdq_cover_open(&g->want, g->s->clean, &g->s->labels, g->s->target, g->from, g->err));
-    return qdq_cover_open(&g->have, g->s->clean, &g->s->labels, g->s->target, g->p, g->err);
-}
-
-static void end(giving *g)
-{
-    qdq_cover_free(&g->want);
-    qdq_cover_free(&g->have);
-    qdq_map_free(&g->tensor);
-    qdq_map_free(&g->weight);
-    qdq_map_free(&g->all);
-    qdq_arena_free(&g->scratch);
-}
-
-/* 1 + index of what a reader gets there; 0: floats. `n` NULL: all that is not listed. */
-static size_t wanted(const giving *g, const char *tensor, const qdq_node *n, uint32_t input)
-{
-    const qdq_map_value *v = n != NULL ? qdq_map_get_int(&g->tensor, key_of(n, input)) : NULL;
-
-    v = v != NULL ? v : qdq_map_get(&g->all, tensor);
-    return v != NULL ? (size_t)v->num : 0;
-}
 
 /* --- activations ------------------------------------------------------------------------------ */
 
@@ -126,14 +58,6 @@ static void take_format(qdq_plan_tensor *e, const qdq_plan_tensor *from)
     e->origin = from->origin;
 }
 
-static bool is_only_entry(const qdq_plan *p, const qdq_plan_tensor *e)
-{
-    for (size_t i = 0; i < p->tensors.n; i++)
-        if (&p->tensors.at[i] != e && strcmp(p->tensors.at[i].tensor, e->tensor) == 0)
-            return false;
-    return true;
-}
-
 /* The readers by name; *named: these are all that there is. An entry below others on the same
  * tensor, or whose values are a graph's output or a body's, stays whole. */
 static qdq_status list_readers(giving *g, const qdq_plan *was, const qdq_plan_tensor *e,
@@ -142,26 +66,25 @@ static qdq_status list_readers(giving *g, const qdq_plan *was, const qdq_plan_te
     const qdq_value *v = qdq_graph_find(g->s->clean->graph, e->tensor);
 
     *out = (qdq_edges){0};
-    *named = !e->all || (v != NULL && v->n_output == 0 && v->n_use > 0 && is_only_entry(was, e));
+    *named = !e->all ||
+             (v != NULL && v->n_output == 0 && v->n_use > 0 && qdq_space_is_only_entry(was, e));
     for (size_t i = 0; i < e->consumers.n && !e->all; i++)
-        if (!QDQ_PUSH(&g->scratch, out, e->consumers.at[i]))
-            return qdq_nomem(g->err);
+        QDQ_NEED(QDQ_PUSH(&g->scratch, out, e->consumers.at[i]), g->err);
     if (!e->all || v == NULL)
         return QDQ_OK;
     QDQ_FOR_USES (u, v) {
         const qdq_edge reader = {qdq_node_label(u->node, &g->p->arena), u->index};
         *named = *named && u->node->graph == v->graph;
-        if (reader.node == NULL || !QDQ_PUSH(&g->scratch, out, reader))
-            return qdq_nomem(g->err);
+        QDQ_NEED(reader.node != NULL && QDQ_PUSH(&g->scratch, out, reader), g->err);
     }
     return QDQ_OK;
 }
 
 static size_t wanted_by(const giving *g, const char *tensor, const qdq_edge *reader)
 {
-    const qdq_node *n = node_of(g, reader->node);
+    const qdq_node *n = qdq_space_node(g->s, reader->node);
 
-    return n != NULL ? wanted(g, tensor, n, reader->input) : 0;
+    return n != NULL ? qdq_cover_tensor(&g->want, tensor, n, reader->input) : 0;
 }
 
 /* Takes readers with this format out of the list. */
@@ -196,15 +119,14 @@ static qdq_status give_to_readers(giving *g, const qdq_plan_tensor *e, qdq_edges
             own.consumers.n = 0;
         if (format != 0)
             take_format(&own, &g->from->tensors.at[format - 1]);
-        if (!QDQ_PUSH(&g->p->arena, &g->p->tensors, own))
-            return qdq_nomem(g->err);
+        QDQ_NEED(QDQ_PUSH(&g->p->arena, &g->p->tensors, own), g->err);
     }
     return QDQ_OK;
 }
 
 static qdq_status give_to_tensor(giving *g, const qdq_plan *was, const qdq_plan_tensor *e)
 {
-    const size_t whole = e->all ? wanted(g, e->tensor, NULL, 0) : 0;
+    const size_t whole = e->all ? qdq_cover_tensor(&g->want, e->tensor, NULL, 0) : 0;
     qdq_plan_tensor own = *e;
     qdq_edges list;
     bool named;
@@ -250,7 +172,7 @@ static bool span_range(const qdq_plan_weight *w, const float *low, const float *
 
 /* *fits: has the constant such an axis, and such blocks? Scales that are not its own are taken out
  * of *w. */
-static qdq_status fit(giving *g, qdq_plan_weight *w, const qdq_value *v, bool *fits)
+static qdq_status fit_weight(giving *g, qdq_plan_weight *w, const qdq_value *v, bool *fits)
 {
     const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
     const float *floats;
@@ -262,8 +184,7 @@ static qdq_status fit(giving *g, qdq_plan_weight *w, const qdq_value *v, bool *f
         return QDQ_OK;
     const size_t n = qdq_scale_count(&grid);
     float *range = qdq_arena_array(&g->scratch, 2 * n + 1, sizeof *range);
-    if (range == NULL)
-        return qdq_nomem(g->err);
+    QDQ_NEED(range != NULL, g->err);
     QDQ_TRY(qdq_weight_floats(t, &g->scratch, &floats, g->err));
     QDQ_TRY(qdq_weight_ranges(floats, &grid, range, range + n, g->err));
     if (!span_range(w, range, range + n, n)) {
@@ -294,8 +215,7 @@ static qdq_status add_reader(giving *g, const qdq_plan_weight *w, qdq_edge reade
             e = &g->p->weights.at[i];
     own.consumers = (qdq_edges){0};
     if (e == NULL) {
-        if (!QDQ_PUSH(&g->p->arena, &g->p->weights, own))
-            return qdq_nomem(g->err);
+        QDQ_NEED(QDQ_PUSH(&g->p->arena, &g->p->weights, own), g->err);
         e = &g->p->weights.at[g->p->weights.n - 1];
     }
     return QDQ_PUSH(&g->p->arena, &e->consumers, reader) ? QDQ_OK : qdq_nomem(g->err);
@@ -306,14 +226,14 @@ static qdq_status add_reader(giving *g, const qdq_plan_weight *w, qdq_edge reade
 static qdq_status give_weight(giving *g, const qdq_node *n, qdq_edge reader, qdq_weight_store store,
                               bool *given)
 {
-    const qdq_map_value *at = qdq_map_get_int(&g->weight, key_of(n, reader.input));
+    const size_t at = qdq_cover_weight(&g->want, n, reader.input);
     const qdq_value *v = qdq_node_in(n, reader.input);
 
     *given = false;
-    if (at == NULL)
+    if (at == 0)
         return QDQ_OK;
-    qdq_plan_weight own = g->from->weights.at[at->num - 1];
-    QDQ_TRY(fit(g, &own, v, given));
+    qdq_plan_weight own = g->from->weights.at[at - 1];
+    QDQ_TRY(fit_weight(g, &own, v, given));
     if (!*given)
         return QDQ_OK;
     own.tensor = v->name;
@@ -329,15 +249,15 @@ static qdq_status give_to_weights(giving *g)
     memset(&g->p->weights, 0, sizeof g->p->weights);
     for (size_t i = 0; i < was.weights.n; i++) {
         const qdq_plan_weight *w = &was.weights.at[i];
-        const qdq_node *first = w->consumers.n > 0 ? node_of(g, w->consumers.at[0].node) : NULL;
+        const qdq_node *first =
+            w->consumers.n > 0 ? qdq_space_node(g->s, w->consumers.at[0].node) : NULL;
         if (first == NULL || w->store == QDQ_WEIGHT_AS_NBITS) {
-            if (!QDQ_PUSH(&g->p->arena, &g->p->weights, *w))
-                return qdq_nomem(g->err);
+            QDQ_NEED(QDQ_PUSH(&g->p->arena, &g->p->weights, *w), g->err);
             continue;
         }
         for (size_t k = 0; k < w->consumers.n; k++) {
             const qdq_edge reader = w->consumers.at[k];
-            const qdq_node *n = node_of(g, reader.node);
+            const qdq_node *n = qdq_space_node(g->s, reader.node);
             bool given = false;
             if (n != NULL)
                 QDQ_TRY(give_weight(g, n, reader, w->store, &given));
@@ -383,8 +303,7 @@ static qdq_status add_constants(giving *g)
         for (uint32_t i = 0; i < n->n_in && i < 32; i++) {
             const qdq_edge reader = {qdq_node_label(n, &g->p->arena), i};
             bool given = false;
-            if (reader.node == NULL)
-                return qdq_nomem(g->err);
+            QDQ_NEED(reader.node != NULL, g->err);
             if (qdq_cover_input(&g->have, n, i) == QDQ_COVERED_NOT &&
                 qdq_space_group_of(g->s, n, i) == QDQ_NO_GROUP)
                 QDQ_TRY(give_weight(g, n, reader, store, &given));
@@ -397,20 +316,24 @@ static qdq_status add_constants(giving *g)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static qdq_status give(const qdq_space *s, const qdq_plan *from, qdq_plan *p, qdq_error *err)
+static qdq_status give_formats(giving *g)
+{
+    QDQ_TRY(qdq_cover_open(&g->want, g->s, g->from, g->err));
+    QDQ_TRY(qdq_cover_open(&g->have, g->s, g->p, g->err));
+    QDQ_TRY(give_to_tensors(g));
+    QDQ_TRY(give_to_weights(g));
+    QDQ_TRY(add_constants(g));
+    return qdq_plan_finish(g->p) ? QDQ_OK : qdq_nomem(g->err);
+}
+
+static qdq_status give_format(const qdq_space *s, const qdq_plan *from, qdq_plan *p, qdq_error *err)
 {
     giving g = {.s = s, .from = from, .p = p, .scratch = QDQ_ARENA_INIT, .err = err};
-    qdq_status st = begin(&g);
+    qdq_status st = give_formats(&g);
 
-    if (st == QDQ_OK)
-        st = give_to_tensors(&g);
-    if (st == QDQ_OK)
-        st = give_to_weights(&g);
-    if (st == QDQ_OK)
-        st = add_constants(&g);
-    end(&g);
-    if (st == QDQ_OK && !qdq_plan_finish(p))
-        st = qdq_nomem(err);
+    qdq_cover_free(&g.want);
+    qdq_cover_free(&g.have);
+    qdq_arena_free(&g.scratch);
     return st;
 }
 
@@ -419,6 +342,6 @@ qdq_status qdq_space_give_formats(const qdq_space *s, const qdq_assign *a, qdq_p
 {
     for (size_t i = 0; i < s->n_formats && a->n == qdq_space_edge_bits(s); i++)
         if (qdq_assign_get(a, bit_of(s, i)))
-            QDQ_TRY(give(s, s->formats[i], p, err));
+            QDQ_TRY(give_format(s, s->formats[i], p, err));
     return QDQ_OK;
 }

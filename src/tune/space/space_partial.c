@@ -1,4 +1,4 @@
-/* space_partial.c - see the header. What a half looks like, its type, axis and rule, the plan of
+/* space_partial.c - halves of groups. What a half looks like, its type, axis and rule, the plan of
  * everything says; that one is placed once more, for a plan has no entries of what it leaves
  * out. */
 #include "tune/space/space_partial.h"
@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "target/target.h"
+#include "tune/space/space_cover.h"
 #include "tune/space/space_scales.h"
 
 /* --- assignments ------------------------------------------------------------------------------ */
@@ -64,71 +65,36 @@ static bool has_any_half(const qdq_space *s, const qdq_assign *a)
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
-/* Where the entries of a plan are, that more edges may be added to them. Numbers are 1 + index. */
-typedef struct entries {
-    qdq_arena arena;
-    /* type and tensor, or form and weight; of a tensor, if not all readers have it */
-    qdq_map by_form;
-    qdq_map all; /* tensors that all readers get as codes */
-} entries;
-
-static void free_entries(entries *x)
-{
-    qdq_map_free(&x->by_form);
-    qdq_map_free(&x->all);
-    qdq_arena_free(&x->arena);
-}
-
-/* NULL: out of memory. */
-static const char *tensor_key(const qdq_plan_tensor *t, qdq_arena *arena)
-{
-    return qdq_arena_printf(arena, "%d %s", (int)qdq_plan_asked(t), t->tensor);
-}
-
-static const char *weight_key(const qdq_plan_weight *w, qdq_arena *arena)
-{
-    return qdq_arena_printf(arena, "w %d %d %lld %d%d%d %d %s", (int)w->type, w->axis,
-                            (long long)w->block, w->asymmetric, w->reduced, w->pow2, (int)w->store,
-                            w->tensor);
-}
-
-/* 1 + index of the entry with this key, 0: there is none, and the next one of the list has it
- * now. */
-static qdq_status find_entry(entries *x, const char *key, size_t next, size_t *out, qdq_error *err)
-{
-    bool is_new;
-    qdq_map_value *v = key != NULL ? qdq_map_put(&x->by_form, key, &is_new) : NULL;
-
-    if (v == NULL)
-        return qdq_nomem(err);
-    *out = is_new ? 0 : (size_t)v->num;
-    if (is_new)
-        v->num = next + 1;
-    return QDQ_OK;
-}
-
 /* An entry is for nodes of one graph: those for nodes of bodies take no edges of this one. */
 static bool is_of_main_graph(const qdq_space *s, const qdq_edges *consumers)
 {
-    return consumers->n > 0 && qdq_map_get(&s->labels, consumers->at[0].node) != NULL;
+    return consumers->n > 0 && qdq_space_node(s, consumers->at[0].node) != NULL;
 }
 
-static qdq_status note_entries(const qdq_space *s, entries *x, const qdq_plan *p, qdq_error *err)
+/* The entry of p that lists readers of this tensor in this type; NULL: there is none. */
+static qdq_plan_tensor *find_tensor(const qdq_space *s, qdq_plan *p, const qdq_plan_tensor *like)
 {
-    size_t unused;
-
     for (size_t i = 0; i < p->tensors.n; i++) {
-        const qdq_plan_tensor *t = &p->tensors.at[i];
-
-        if (t->all && qdq_map_put(&x->all, t->tensor, NULL) == NULL)
-            return qdq_nomem(err);
-        if (!t->all && is_of_main_graph(s, &t->consumers))
-            QDQ_TRY(find_entry(x, tensor_key(t, &x->arena), i, &unused, err));
+        qdq_plan_tensor *t = &p->tensors.at[i];
+        if (!t->all && qdq_plan_asked(t) == qdq_plan_asked(like) &&
+            strcmp(t->tensor, like->tensor) == 0 && is_of_main_graph(s, &t->consumers))
+            return t;
     }
-    for (size_t i = 0; i < p->weights.n; i++)
-        if (is_of_main_graph(s, &p->weights.at[i].consumers))
-            QDQ_TRY(find_entry(x, weight_key(&p->weights.at[i], &x->arena), i, &unused, err));
-    return QDQ_OK;
+    return NULL;
+}
+
+/* The same of a constant in this form. */
+static qdq_plan_weight *find_weight(const qdq_space *s, qdq_plan *p, const qdq_plan_weight *like)
+{
+    for (size_t i = 0; i < p->weights.n; i++) {
+        qdq_plan_weight *w = &p->weights.at[i];
+        if (w->type == like->type && w->axis == like->axis && w->block == like->block &&
+            w->asymmetric == like->asymmetric && w->reduced == like->reduced &&
+            w->pow2 == like->pow2 && w->store == like->store &&
+            strcmp(w->tensor, like->tensor) == 0 && is_of_main_graph(s, &w->consumers))
+            return w;
+    }
+    return NULL;
 }
 
 static bool add_edges(qdq_plan *p, qdq_edges *to, const qdq_edges *from)
@@ -141,34 +107,31 @@ static bool add_edges(qdq_plan *p, qdq_edges *to, const qdq_edges *from)
 
 /* Edges of `t` get into p: into the entry that it has for them, or into a new one; *out, until the
  * next one is made. */
-static qdq_status add_tensor(entries *x, qdq_plan *p, const qdq_plan_tensor *t,
+static qdq_status add_tensor(const qdq_space *s, qdq_plan *p, const qdq_plan_tensor *t,
                              qdq_plan_tensor **out, qdq_error *err)
 {
-    size_t at = 0;
-
-    QDQ_TRY(find_entry(x, tensor_key(t, &x->arena), p->tensors.n, &at, err));
-    if (at == 0) {
+    *out = find_tensor(s, p, t);
+    if (*out == NULL) {
         qdq_plan_tensor own = *t;
 
         own.tensor = qdq_arena_strdup(&p->arena, t->tensor);
         own.rule = qdq_arena_strdup(&p->arena, t->rule);
         own.origin = qdq_arena_strdup(&p->arena, t->origin);
         own.consumers = (qdq_edges){0};
-        if (own.tensor == NULL || own.rule == NULL || own.origin == NULL ||
-            !QDQ_PUSH(&p->arena, &p->tensors, own))
-            return qdq_nomem(err);
-        at = p->tensors.n;
+        QDQ_NEED(own.tensor != NULL && own.rule != NULL && own.origin != NULL &&
+                     QDQ_PUSH(&p->arena, &p->tensors, own),
+                 err);
+        *out = &p->tensors.at[p->tensors.n - 1];
     }
-    *out = &p->tensors.at[at - 1];
     return add_edges(p, &(*out)->consumers, &t->consumers) ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status add_weight(entries *x, qdq_plan *p, const qdq_plan_weight *w, qdq_error *err)
+static qdq_status add_weight(const qdq_space *s, qdq_plan *p, const qdq_plan_weight *w,
+                             qdq_error *err)
 {
-    size_t at = 0;
+    qdq_plan_weight *at = find_weight(s, p, w);
 
-    QDQ_TRY(find_entry(x, weight_key(w, &x->arena), p->weights.n, &at, err));
-    if (at == 0) {
+    if (at == NULL) {
         qdq_plan_weight own = *w;
 
         own.tensor = qdq_arena_strdup(&p->arena, w->tensor);
@@ -176,12 +139,12 @@ static qdq_status add_weight(entries *x, qdq_plan *p, const qdq_plan_weight *w, 
         own.origin = qdq_arena_strdup(&p->arena, w->origin);
         own.clip = w->clip != NULL ? qdq_arena_strndup(&p->arena, w->clip, w->n_scales) : NULL;
         own.consumers = (qdq_edges){0};
-        if (own.tensor == NULL || own.rule == NULL || own.origin == NULL ||
-            (w->clip != NULL && own.clip == NULL) || !QDQ_PUSH(&p->arena, &p->weights, own))
-            return qdq_nomem(err);
-        at = p->weights.n;
+        QDQ_NEED(own.tensor != NULL && own.rule != NULL && own.origin != NULL &&
+                     (w->clip == NULL || own.clip != NULL) && QDQ_PUSH(&p->arena, &p->weights, own),
+                 err);
+        at = &p->weights.at[p->weights.n - 1];
     }
-    return add_edges(p, &p->weights.at[at - 1].consumers, &w->consumers) ? QDQ_OK : qdq_nomem(err);
+    return add_edges(p, &at->consumers, &w->consumers) ? QDQ_OK : qdq_nomem(err);
 }
 
 /* --- halves ----------------------------------------------------------------------------------- */
@@ -190,93 +153,53 @@ typedef struct halving {
     const qdq_space *s;
     const qdq_assign *a;
     qdq_plan *everything; /* without scales */
-    /* node id and input -> the entry of the plan of everything that names it */
-    qdq_map tensor, weight;
-    qdq_map all;      /* tensor -> its entry for all readers */
-    qdq_plan *halves; /* their entries */
-    qdq_map given;    /* tensors that have such an entry in p */
+    qdq_cover full;       /* of it */
+    qdq_plan *halves;     /* their entries */
+    qdq_map given;        /* tensors that have such an entry in p */
     qdq_plan *p;
-    entries in_p;
+    qdq_cover in_p; /* of p, before it gets them */
     qdq_error *err;
 } halving;
 
-static uint64_t edge_key(const qdq_node *n, uint32_t input)
+/* Does the plan without halves give all readers of the tensor codes? */
+static bool is_covered_whole(const halving *h, const char *tensor)
 {
-    return (uint64_t)n->id << 32 | input;
+    return qdq_cover_tensor(&h->in_p, tensor, NULL, 0) != 0;
 }
 
-static qdq_status note_edges(const halving *h, qdq_map *map, const qdq_edges *edges, void *entry)
+static qdq_status take_weight(halving *h, const qdq_node *n, uint32_t input)
 {
-    for (size_t i = 0; i < edges->n; i++) {
-        const qdq_map_value *n = qdq_map_get(&h->s->labels, edges->at[i].node);
-        qdq_map_value *v;
-
-        if (n == NULL)
-            continue;
-        v = qdq_map_put_int(map, edge_key(n->ptr, edges->at[i].input), NULL);
-        if (v == NULL)
-            return qdq_nomem(h->err);
-        v->ptr = entry;
-    }
-    return QDQ_OK;
-}
-
-static qdq_status place_everything(halving *h, const qdq_quantize_opts *opts)
-{
-    qdq_plan *p = h->everything;
-
-    QDQ_TRY(qdq_space_place_all(h->s, opts, p, h->err));
-    for (size_t i = 0; i < p->tensors.n; i++) {
-        qdq_plan_tensor *t = &p->tensors.at[i];
-        qdq_map_value *v = t->all ? qdq_map_put(&h->all, t->tensor, NULL) : NULL;
-
-        if (t->all && v == NULL)
-            return qdq_nomem(h->err);
-        if (t->all)
-            v->ptr = t;
-        QDQ_TRY(note_edges(h, &h->tensor, &t->consumers, t));
-    }
-    for (size_t i = 0; i < p->weights.n; i++)
-        QDQ_TRY(note_edges(h, &h->weight, &p->weights.at[i].consumers, &p->weights.at[i]));
-    return QDQ_OK;
-}
-
-static qdq_status take_weight(halving *h, entries *x, const qdq_node *n, uint32_t input)
-{
-    const qdq_map_value *v = qdq_map_get_int(&h->weight, edge_key(n, input));
+    const size_t at = qdq_cover_weight(&h->full, n, input);
     qdq_edge edge = {qdq_node_label(n, &h->halves->arena), input};
 
-    if (edge.node == NULL)
-        return qdq_nomem(h->err);
-    if (v == NULL)
+    QDQ_NEED(edge.node != NULL, h->err);
+    if (at == 0)
         return QDQ_OK;
-    qdq_plan_weight half = *(const qdq_plan_weight *)v->ptr;
+    qdq_plan_weight half = h->everything->weights.at[at - 1];
     half.consumers = (qdq_edges){.at = &edge, .n = 1};
-    return add_weight(x, h->halves, &half, h->err);
+    return add_weight(h->s, h->halves, &half, h->err);
 }
 
 /* On its own: with whom the tensor shares a scale when everything is quantized says nothing
  * here. */
-static qdq_status take_activation(halving *h, entries *x, const qdq_node *n, uint32_t input)
+static qdq_status take_activation(halving *h, const qdq_node *n, uint32_t input)
 {
     const char *name = qdq_node_in(n, input)->name;
-    const qdq_map_value *v = qdq_map_get_int(&h->tensor, edge_key(n, input));
+    const size_t at = qdq_cover_tensor(&h->full, name, n, input);
     qdq_plan_tensor *unused;
     qdq_edge edge = {qdq_node_label(n, &h->halves->arena), input};
 
-    if (edge.node == NULL)
-        return qdq_nomem(h->err);
-    v = v != NULL ? v : qdq_map_get(&h->all, name);
-    if (v == NULL || qdq_map_get(&h->in_p.all, name) != NULL)
+    QDQ_NEED(edge.node != NULL, h->err);
+    if (at == 0 || is_covered_whole(h, name))
         return QDQ_OK;
-    qdq_plan_tensor half = *(const qdq_plan_tensor *)v->ptr;
+    qdq_plan_tensor half = h->everything->tensors.at[at - 1];
     half.like = half.group = NULL;
     half.all = false;
     half.consumers = (qdq_edges){.at = &edge, .n = 1};
-    return add_tensor(x, h->halves, &half, &unused, h->err);
+    return add_tensor(h->s, h->halves, &half, &unused, h->err);
 }
 
-static qdq_status take_halves(halving *h, entries *x)
+static qdq_status take_halves(halving *h)
 {
     for (size_t i = 0; i < h->s->n_groups; i++) {
         const qdq_target_op *op = rule_of(h->s, i);
@@ -287,10 +210,10 @@ static qdq_status take_halves(halving *h, entries *x)
         case QDQ_PART_FULL:
             break;
         case QDQ_PART_WEIGHT:
-            QDQ_TRY(take_weight(h, x, n, op->weight));
+            QDQ_TRY(take_weight(h, n, op->weight));
             break;
         case QDQ_PART_ACTIVATION:
-            QDQ_TRY(take_activation(h, x, n, op->data));
+            QDQ_TRY(take_activation(h, n, op->data));
             break;
         }
     }
@@ -309,13 +232,12 @@ static qdq_status give_to_plan(halving *h)
     qdq_plan_tensor *t;
 
     for (size_t i = 0; i < h->halves->tensors.n; i++) {
-        QDQ_TRY(add_tensor(&h->in_p, h->p, &h->halves->tensors.at[i], &t, h->err));
+        QDQ_TRY(add_tensor(h->s, h->p, &h->halves->tensors.at[i], &t, h->err));
         t->all = are_all_readers(h, t); /* then a list of them says nothing */
-        if (qdq_map_put(&h->given, t->tensor, NULL) == NULL)
-            return qdq_nomem(h->err);
+        QDQ_NEED(qdq_map_put(&h->given, t->tensor, NULL) != NULL, h->err);
     }
     for (size_t i = 0; i < h->halves->weights.n; i++)
-        QDQ_TRY(add_weight(&h->in_p, h->p, &h->halves->weights.at[i], h->err));
+        QDQ_TRY(add_weight(h->s, h->p, &h->halves->weights.at[i], h->err));
     return QDQ_OK;
 }
 
@@ -336,7 +258,7 @@ static const char *reason_of(const halving *h, uint32_t group)
         return "only its weight is quantized";
     case QDQ_PART_ACTIVATION:
         data = qdq_node_in(n, rule_of(h->s, group)->data)->name;
-        return qdq_map_get(&h->in_p.all, data) != NULL || qdq_map_get(&h->given, data) != NULL
+        return is_covered_whole(h, data) || qdq_map_get(&h->given, data) != NULL
                    ? "only its activation is quantized"
                    : NULL;
     }
@@ -347,67 +269,43 @@ static void say_reasons(const halving *h)
 {
     for (size_t i = 0; i < h->p->left_float.n; i++) {
         qdq_plan_float *f = &h->p->left_float.at[i];
-        const qdq_map_value *n = qdq_map_get(&h->s->labels, f->node);
-        uint32_t group =
-            n != NULL ? h->s->first_group[((const qdq_node *)n->ptr)->id] : QDQ_NO_GROUP;
+        const qdq_node *n = qdq_space_node(h->s, f->node);
+        uint32_t group = n != NULL ? h->s->first_group[n->id] : QDQ_NO_GROUP;
         const char *reason = group != QDQ_NO_GROUP ? reason_of(h, group) : NULL;
 
         f->reason = reason != NULL ? reason : f->reason;
     }
 }
 
-/* As qdq_quantize_plan() has it. */
-static void say_where_from(halving *h, const qdq_data *data)
-{
-    if (data != NULL && !qdq_data_is_random(data))
-        return;
-    for (size_t i = 0; i < h->halves->tensors.n; i++)
-        h->p->placement_only |= !h->halves->tensors.at[i].known;
-}
-
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static qdq_status collect(halving *h, const qdq_quantize_opts *opts)
+static qdq_status add_halves(halving *h, const qdq_space_scaling *from)
 {
-    entries x = {.arena = QDQ_ARENA_INIT};
-    qdq_status st = note_entries(h->s, &h->in_p, h->p, h->err);
-
-    if (st == QDQ_OK)
-        st = place_everything(h, opts);
-    if (st == QDQ_OK)
-        st = take_halves(h, &x);
-    free_entries(&x);
-    return st;
-}
-
-static qdq_status add(halving *h, qdq_engine *e, qdq_data *data, const qdq_quantize_opts *opts,
-                      qdq_scales *known)
-{
-    QDQ_TRY(collect(h, opts));
-    QDQ_TRY(qdq_space_fill_scales(h->s, e, data, opts, known, h->halves, h->err));
-    QDQ_TRY(qdq_space_fill_clips(h->s, known, h->halves, h->err));
+    QDQ_TRY(qdq_cover_open(&h->in_p, h->s, h->p, h->err));
+    QDQ_TRY(qdq_space_place_all(h->s, from->opts, h->everything, h->err));
+    QDQ_TRY(qdq_cover_open(&h->full, h->s, h->everything, h->err));
+    QDQ_TRY(take_halves(h));
+    QDQ_TRY(qdq_space_fill_scales(h->s, from, h->halves, h->err));
+    QDQ_TRY(qdq_space_fill_clips(h->s, from->known, h->halves, h->err));
     QDQ_TRY(give_to_plan(h));
     say_reasons(h);
-    say_where_from(h, data);
+    qdq_space_note_random(h->p, h->halves, from->data);
     return qdq_plan_finish(h->p) ? QDQ_OK : qdq_nomem(h->err);
 }
 
-qdq_status qdq_space_add_halves(const qdq_space *s, const qdq_assign *a, qdq_engine *e,
-                                qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known,
-                                qdq_plan *p, qdq_error *err)
+qdq_status qdq_space_add_halves(const qdq_space *s, const qdq_assign *a,
+                                const qdq_space_scaling *from, qdq_plan *p, qdq_error *err)
 {
-    halving h = {.s = s, .a = a, .p = p, .in_p = {.arena = QDQ_ARENA_INIT}, .err = err};
+    halving h = {.s = s, .a = a, .p = p, .err = err};
 
     if (!has_any_half(s, a))
         return QDQ_OK;
     h.everything = qdq_plan_new();
     h.halves = qdq_plan_new();
     qdq_status st =
-        h.everything != NULL && h.halves != NULL ? add(&h, e, data, opts, known) : qdq_nomem(err);
-    free_entries(&h.in_p);
-    qdq_map_free(&h.tensor);
-    qdq_map_free(&h.weight);
-    qdq_map_free(&h.all);
+        h.everything != NULL && h.halves != NULL ? add_halves(&h, from) : qdq_nomem(err);
+    qdq_cover_free(&h.in_p);
+    qdq_cover_free(&h.full);
     qdq_map_free(&h.given);
     qdq_plan_free(h.everything);
     qdq_plan_free(h.halves);

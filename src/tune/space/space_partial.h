@@ -37,8 +37,7 @@ void qdq_space_set_part(const qdq_space *s, qdq_assign *a, size_t group, qdq_spa
  * calibration saw no value of it. No bias, no correction and no Q behind the operator: it computes
  * on floats, and is in left_float with that reason. Scales as in qdq_space_plan(), which calls
  * this. */
-qdq_status qdq_space_add_halves(const qdq_space *s, const qdq_assign *a, qdq_engine *e,
-                                qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known,
-                                qdq_plan *p, qdq_error *err);
+qdq_status qdq_space_add_halves(const qdq_space *s, const qdq_assign *a,
+                                const qdq_space_scaling *from, qdq_plan *p, qdq_error *err);
 
 #endif /* QDQ_SPACE_PARTIAL_H */

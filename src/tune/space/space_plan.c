@@ -49,37 +49,37 @@ static uint32_t stay_of(const qdq_space *s, const qdq_assign *a, const qdq_node 
     return first != QDQ_NO_GROUP && chosen == 0 ? UINT32_MAX : 0;
 }
 
-static qdq_status make(const qdq_space *s, const qdq_assign *a, const uint32_t *stay,
-                       const qdq_plan *head, qdq_engine *e, qdq_data *data,
-                       const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p,
-                       qdq_error *err)
+/* `stay`: by node id, inputs that stay float. */
+static qdq_status make_plan(const qdq_space *s, const qdq_assign *a, const uint32_t *stay,
+                            const qdq_space_scaling *from, qdq_plan *p, qdq_error *err)
 {
     qdq_job quiet;
-    const qdq_quantize_opts own = without_talk(opts, &quiet);
-    const qdq_quantizing q = {
-        .m = s->clean,
-        .target = s->target,
-        .engine = e,
-        .data = data,
-        .opts = &own,
-        .basis = {.known = known,
-                  .finite = s->finite,
-                  .stay = stay,
-                  .bodies = s->given,
-                  .rest = head->rest.type != QDQ_UNDEFINED ? &head->rest : NULL},
-        .plan = p};
+    qdq_space_scaling silent = *from;
+    const qdq_quantize_opts opts = without_talk(from->opts, &quiet);
+    const qdq_plan_rest *rest = &from->head->rest;
+    const qdq_quantizing q = {.m = s->clean,
+                              .target = s->target,
+                              .engine = from->engine,
+                              .data = from->data,
+                              .opts = &opts,
+                              .basis = {.known = from->known,
+                                        .finite = s->finite,
+                                        .stay = stay,
+                                        .bodies = s->given,
+                                        .rest = rest->type != QDQ_UNDEFINED ? rest : NULL},
+                              .plan = p};
 
-    QDQ_TRY(qdq_quantize_again(head, p, err));
+    silent.opts = &opts;
+    QDQ_TRY(qdq_quantize_again(from->head, p, err));
     QDQ_TRY(qdq_quantize_plan(&q, err));
-    QDQ_TRY(qdq_space_add_halves(s, a, e, data, &own, known, p, err));
-    QDQ_TRY(qdq_space_turn_edges(s, a, e, data, &own, known, p, err));
-    QDQ_TRY(qdq_space_retype(s, a, e, data, &own, known, p, err));
+    QDQ_TRY(qdq_space_add_halves(s, a, &silent, p, err));
+    QDQ_TRY(qdq_space_turn_edges(s, a, &silent, p, err));
+    QDQ_TRY(qdq_space_retype(s, a, &silent, p, err));
     return qdq_space_give_formats(s, a, p, err);
 }
 
-qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_plan *head,
-                          qdq_engine *e, qdq_data *data, const qdq_quantize_opts *opts,
-                          qdq_scales *known, qdq_plan **out, qdq_error *err)
+qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_space_scaling *from,
+                          qdq_plan **out, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     uint32_t *stay =
@@ -89,17 +89,14 @@ qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_pla
 
     assert(a->n == s->n_groups || a->n == qdq_space_scheme_bits(s) ||
            a->n == qdq_space_edge_bits(s));
-    *out = NULL;
     if (st == QDQ_OK) {
         QDQ_FOR_NODES (n, s->clean->graph)
             stay[n->id] = stay_of(s, a, n);
-        st = make(s, a, stay, head, e, data, opts, known, p, err);
+        st = make_plan(s, a, stay, from, p, err);
     }
     qdq_arena_free(&scratch);
-    if (st != QDQ_OK) {
+    if (st != QDQ_OK)
         qdq_plan_free(p);
-        return st;
-    }
-    *out = p;
-    return QDQ_OK;
+    *out = st == QDQ_OK ? p : NULL;
+    return st;
 }

@@ -1,4 +1,4 @@
-/* space_scales.c - see the header. */
+/* space_scales.c - scales of entries, and of everything that a plan of the space can have. */
 #include "tune/space/space_scales.h"
 
 #include <string.h>
@@ -36,20 +36,28 @@ static bool has_unknown(const qdq_plan *p)
     return false;
 }
 
-qdq_status qdq_space_fill_scales(const qdq_space *s, qdq_engine *e, qdq_data *data,
-                                 const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p,
+qdq_status qdq_space_fill_scales(const qdq_space *s, const qdq_space_scaling *from, qdq_plan *p,
                                  qdq_error *err)
 {
-    const qdq_quantizing q = {s->clean, s->target, e, data, .opts = opts, .plan = p};
+    const qdq_quantizing q = {s->clean,   s->target,          from->engine,
+                              from->data, .opts = from->opts, .plan = p};
     qdq_calib_names empty = {0};
 
-    QDQ_TRY(qdq_scales_give(known, p, err));
+    QDQ_TRY(qdq_scales_give(from->known, p, err));
     for (size_t before = SIZE_MAX; has_unknown(p) && empty.n != before;) {
         before = empty.n;
         QDQ_TRY(qdq_find_scales(&q, &empty, err));
         drop_empty(p, &empty);
     }
-    return qdq_scales_keep(known, p, err);
+    return qdq_scales_keep(from->known, p, err);
+}
+
+void qdq_space_note_random(qdq_plan *p, const qdq_plan *entries, const qdq_data *data)
+{
+    if (data != NULL && !qdq_data_is_random(data))
+        return;
+    for (size_t i = 0; i < entries->tensors.n; i++)
+        p->placement_only |= !entries->tensors.at[i].known;
 }
 
 qdq_status qdq_space_fill_clips(const qdq_space *s, qdq_scales *known, qdq_plan *p, qdq_error *err)
@@ -66,8 +74,8 @@ typedef struct calibrating {
     qdq_plan *p;     /* for its scales alone */
     qdq_map have;    /* "TYPE TENSOR" of entries that decide for themselves */
     qdq_map grouped; /* tensors whose range is pooled with that of others */
-    QDQ_VEC(qdq_plan_tensor)
-    later; /* such tensors on their own: calibration knows a tensor in one way at a time */
+    /* such tensors on their own: calibration knows a tensor in one way at a time */
+    QDQ_VEC(qdq_plan_tensor) later;
     QDQ_VEC(qdq_plan_tensor) groups; /* such tensors as they were, if there are other types */
     qdq_error *err;
 } calibrating;
@@ -79,8 +87,7 @@ static qdq_status add_single(calibrating *c, const char *tensor, qdq_elem type)
     const char *key = qdq_arena_printf(&c->p->arena, "%d %s", (int)type, tensor);
     bool is_new;
 
-    if (key == NULL || qdq_map_put(&c->have, key, &is_new) == NULL)
-        return qdq_nomem(c->err);
+    QDQ_NEED(key != NULL && qdq_map_put(&c->have, key, &is_new) != NULL, c->err);
     entry.qparam.type = type;
     if (!is_new)
         return QDQ_OK;
@@ -110,8 +117,7 @@ static qdq_status note_own(calibrating *c, size_t n)
         if (t->like != NULL || t->group != NULL)
             continue;
         const char *key = qdq_arena_printf(&c->p->arena, "%d %s", (int)t->qparam.type, t->tensor);
-        if (key == NULL || qdq_map_put(&c->have, key, NULL) == NULL)
-            return qdq_nomem(c->err);
+        QDQ_NEED(key != NULL && qdq_map_put(&c->have, key, NULL) != NULL, c->err);
     }
     return QDQ_OK;
 }
@@ -158,8 +164,7 @@ static qdq_status take_entries(calibrating *c, const qdq_plan_tensor *entry, siz
             e.qparam = (qdq_qparam){.type = type};
         e.asked = type;
         e.fold = NULL;
-        if (!QDQ_PUSH(&c->p->arena, &c->p->tensors, e))
-            return qdq_nomem(c->err);
+        QDQ_NEED(QDQ_PUSH(&c->p->arena, &c->p->tensors, e), c->err);
     }
     return QDQ_OK;
 }
@@ -214,30 +219,27 @@ static qdq_status add_singles(calibrating *c)
     return add_results(c);
 }
 
-static qdq_status calibrate(calibrating *c, const qdq_plan *head, qdq_engine *e, qdq_data *data,
-                            const qdq_quantize_opts *opts, qdq_scales *known)
+static qdq_status calibrate_all(calibrating *c, const qdq_space_scaling *from)
 {
-    QDQ_TRY(qdq_quantize_again(head, c->p, c->err));
-    QDQ_TRY(qdq_space_place_all(c->s, opts, c->p, c->err));
+    QDQ_TRY(qdq_quantize_again(from->head, c->p, c->err));
+    QDQ_TRY(qdq_space_place_all(c->s, from->opts, c->p, c->err));
     QDQ_TRY(add_singles(c));
     QDQ_TRY(note_groups(c));
-    QDQ_TRY(qdq_space_fill_scales(c->s, e, data, opts, known, c->p, c->err));
+    QDQ_TRY(qdq_space_fill_scales(c->s, from, c->p, c->err));
     QDQ_TRY(take_entries(c, c->later.at, c->later.n, QDQ_UNDEFINED));
-    QDQ_TRY(qdq_space_fill_scales(c->s, e, data, opts, known, c->p, c->err));
+    QDQ_TRY(qdq_space_fill_scales(c->s, from, c->p, c->err));
     for (size_t i = 0; i < c->s->target->others.n; i++) {
         const qdq_elem type = c->s->target->others.at[i].format.activation.type;
         QDQ_TRY(take_entries(c, c->groups.at, c->groups.n, type));
-        QDQ_TRY(qdq_space_fill_scales(c->s, e, data, opts, known, c->p, c->err));
+        QDQ_TRY(qdq_space_fill_scales(c->s, from, c->p, c->err));
     }
-    return qdq_space_fill_clips(c->s, known, c->p, c->err);
+    return qdq_space_fill_clips(c->s, from->known, c->p, c->err);
 }
 
-qdq_status qdq_space_calibrate(const qdq_space *s, const qdq_plan *head, qdq_engine *e,
-                               qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known,
-                               qdq_error *err)
+qdq_status qdq_space_calibrate(const qdq_space *s, const qdq_space_scaling *from, qdq_error *err)
 {
     calibrating c = {.s = s, .p = qdq_plan_new(), .have = QDQ_MAP_INIT, .err = err};
-    qdq_status st = c.p != NULL ? calibrate(&c, head, e, data, opts, known) : qdq_nomem(err);
+    qdq_status st = c.p != NULL ? calibrate_all(&c, from) : qdq_nomem(err);
 
     qdq_map_free(&c.have);
     qdq_map_free(&c.grouped);

@@ -1,5 +1,5 @@
-/* space_types.c - see the header. The plan of the rest is changed entry by entry, and calibration's
- * scales for the other type are filled in. */
+/* space_types.c - other types of activations. The plan of the rest is changed entry by entry, and
+ * calibration's scales for the other type are filled in. */
 #include "tune/space/space_types.h"
 
 #include <string.h>
@@ -17,8 +17,7 @@ qdq_status qdq_space_find_typed(qdq_space *s, qdq_error *err)
     const size_t n = s->clean->graph->values.n;
 
     s->typed = qdq_arena_array(&s->arena, n + 1, sizeof *s->typed);
-    if (s->typed == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s->typed != NULL, err);
     for (size_t i = 0; i < n; i++)
         s->typed[i] = QDQ_NOT_TYPED;
     for (size_t i = 0; i < s->n_edges && s->target->others.n > 0; i++) {
@@ -82,7 +81,7 @@ typedef struct retyping {
     qdq_error *err;
 } retyping;
 
-static qdq_status ask_groups(retyping *r)
+static qdq_status find_group_types(retyping *r)
 {
     for (size_t i = 0; i < r->p->tensors.n; i++) {
         const qdq_plan_tensor *e = &r->p->tensors.at[i];
@@ -91,8 +90,7 @@ static qdq_status ask_groups(retyping *r)
         if (e->group == NULL)
             continue;
         qdq_map_value *of = qdq_map_put(&r->group, e->group, &is_new);
-        if (of == NULL)
-            return qdq_nomem(r->err);
+        QDQ_NEED(of != NULL, r->err);
         if (is_new)
             of->num = 1;
         const size_t type =
@@ -106,13 +104,12 @@ static qdq_status ask_groups(retyping *r)
 }
 
 /* *any: some entries have another type. */
-static qdq_status ask(retyping *r, bool *any)
+static qdq_status find_types(retyping *r, bool *any)
 {
     *any = false;
     r->type = qdq_arena_array(&r->scratch, r->p->tensors.n + 1, sizeof *r->type);
-    if (r->type == NULL)
-        return qdq_nomem(r->err);
-    QDQ_TRY(ask_groups(r));
+    QDQ_NEED(r->type != NULL, r->err);
+    QDQ_TRY(find_group_types(r));
     for (size_t i = 0; i < r->p->tensors.n; i++) {
         const qdq_plan_tensor *e = &r->p->tensors.at[i];
         const qdq_value *v = qdq_space_type_decider(r->s, e);
@@ -128,8 +125,7 @@ static qdq_status ask(retyping *r, bool *any)
 
 /* Scales of the entries with another type, from a plan of these alone: what shares a scale is
  * together in it. */
-static qdq_status fill(retyping *r, qdq_engine *e, qdq_data *data, const qdq_quantize_opts *opts,
-                       qdq_scales *known)
+static qdq_status fill_types(retyping *r, const qdq_space_scaling *from)
 {
     qdq_plan all = *r->p;
     qdq_status st = QDQ_OK;
@@ -150,11 +146,11 @@ static qdq_status fill(retyping *r, qdq_engine *e, qdq_data *data, const qdq_qua
             st = qdq_nomem(r->err);
     }
     if (st == QDQ_OK)
-        st = qdq_space_fill_scales(r->s, e, data, opts, known, r->p, r->err);
+        st = qdq_space_fill_scales(r->s, from, r->p, r->err);
     const qdq_plan filled = *r->p;
     r->p->tensors = all.tensors;
-    for (size_t i = 0; i < all.tensors.n && st == QDQ_OK;
-         i++) /* what calibration saw no value of is not in it */
+    /* what calibration saw no value of is not in it */
+    for (size_t i = 0; i < all.tensors.n && st == QDQ_OK; i++)
         if (r->type[i] > 0 && at < filled.tensors.n &&
             filled.tensors.at[at].consumers.at == all.tensors.at[i].consumers.at &&
             strcmp(filled.tensors.at[at].tensor, all.tensors.at[i].tensor) == 0)
@@ -172,18 +168,17 @@ static bool says_types(const qdq_space *s, const qdq_assign *a)
     return false;
 }
 
-qdq_status qdq_space_retype(const qdq_space *s, const qdq_assign *a, qdq_engine *e, qdq_data *data,
-                            const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p,
-                            qdq_error *err)
+qdq_status qdq_space_retype(const qdq_space *s, const qdq_assign *a, const qdq_space_scaling *from,
+                            qdq_plan *p, qdq_error *err)
 {
     retyping r = {.s = s, .a = a, .p = p, .scratch = QDQ_ARENA_INIT, .err = err};
     bool any = false;
 
     if (!says_types(s, a))
         return QDQ_OK;
-    qdq_status st = ask(&r, &any);
+    qdq_status st = find_types(&r, &any);
     if (st == QDQ_OK && any)
-        st = fill(&r, e, data, opts, known);
+        st = fill_types(&r, from);
     if (st == QDQ_OK && any && !qdq_plan_finish(p))
         st = qdq_nomem(err);
     qdq_map_free(&r.group);

@@ -31,9 +31,8 @@ const qdq_value *qdq_space_type_decider(const qdq_space *s, const qdq_plan_tenso
 
 /* Gives entries of p, the finished plan of the rest of `a`, the types that it says. Scales as in
  * qdq_space_plan(), which calls this. */
-qdq_status qdq_space_retype(const qdq_space *s, const qdq_assign *a, qdq_engine *e, qdq_data *data,
-                            const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p,
-                            qdq_error *err);
+qdq_status qdq_space_retype(const qdq_space *s, const qdq_assign *a, const qdq_space_scaling *from,
+                            qdq_plan *p, qdq_error *err);
 
 /* Finds the tensors; space.c calls this once, after the edges. */
 qdq_status qdq_space_find_typed(qdq_space *s, qdq_error *err);

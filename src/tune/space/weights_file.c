@@ -1,4 +1,4 @@
-/* weights_file.c - see the header. */
+/* weights_file.c - files that are measured and thrown away: whole, but not synced. */
 #include "tune/space/weights_file.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static qdq_status write_at(int fd, const char *path, const unsigned char *data, 
     return QDQ_OK;
 }
 
-static int create(const char *path, int flags)
+static int create_file(const char *path, int flags)
 {
     int fd;
 
@@ -44,7 +44,7 @@ static int create(const char *path, int flags)
 qdq_status qdq_weights_file_open(qdq_weights_file *f, char *path, qdq_error *err)
 {
     unlink(path); /* others may have it mapped: it is not shortened */
-    *f = (qdq_weights_file){.path = path, .fd = create(path, O_EXCL)};
+    *f = (qdq_weights_file){.path = path, .fd = create_file(path, O_EXCL)};
     return f->fd >= 0 ? QDQ_OK : qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot create", path);
 }
 
@@ -55,29 +55,30 @@ void qdq_weights_file_close(qdq_weights_file *f)
     f->fd = -1;
 }
 
-static qdq_status append(const qdq_weights_file *f, const qdq_span *piece, size_t n, uint64_t *end,
-                         qdq_mapping **map, size_t *offset, qdq_error *err)
+static qdq_status append_pieces(const qdq_weights_file *f, const qdq_span *piece, size_t n,
+                                uint64_t *end, size_t *offset, qdq_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         offset[i] = (size_t)((*end + ALIGN - 1) / ALIGN * ALIGN);
         QDQ_TRY(write_at(f->fd, f->path, piece[i].data, piece[i].size, offset[i], err));
         *end = offset[i] + piece[i].size;
     }
-    return qdq_mapping_open(f->path, map, err);
+    return QDQ_OK;
 }
 
 qdq_status qdq_weights_file_append(qdq_weights_file *f, const qdq_span *piece, size_t n,
                                    qdq_mapping **map, size_t *offset, qdq_error *err)
 {
     uint64_t end = f->size;
-    qdq_status st = append(f, piece, n, &end, map, offset, err);
+    qdq_status st = append_pieces(f, piece, n, &end, offset, err);
 
+    if (st == QDQ_OK)
+        st = qdq_mapping_open(f->path, map, err);
     if (st == QDQ_OK)
         f->size = end;
     else
-        (void)!ftruncate(
-            /* what is behind the size is overwritten by the next piece anyway */
-            f->fd, (off_t)f->size);
+        /* what is behind the size is overwritten by the next piece anyway */
+        (void)!ftruncate(f->fd, (off_t)f->size);
     return st;
 }
 
@@ -87,7 +88,7 @@ qdq_status qdq_write_scratch_file(const char *path, const void *data, size_t siz
 
     if ((size_t)snprintf(temp, sizeof temp, "%s.part", path) >= sizeof temp)
         return qdq_fail_errno(err, QDQ_E_IO, ENAMETOOLONG, "%s: cannot write", path);
-    int fd = create(temp, O_TRUNC);
+    int fd = create_file(temp, O_TRUNC);
     if (fd < 0)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot write", path);
     qdq_status st = write_at(fd, path, data, size, 0, err);

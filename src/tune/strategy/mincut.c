@@ -7,14 +7,14 @@
 #include "tune/candidate/tune_names.h"
 #include "tune/candidate/tune_profile.h"
 #include "tune/mincut/mincut_search.h"
-#include "tune/mincut/profile_costs.h"
+#include "tune/mincut/hyperedges.h"
 #include "tune/problem/tune_problem.h"
 #include "tune/state/strategy.h"
 #include "tune/state/tune_presets.h"
 #include "tune/trial/tune_trials.h"
 
-static qdq_status profile(void *ctx, const qdq_assign *a, qdq_mincut_profile *out, bool *known,
-                          qdq_error *err)
+static qdq_status profile_placement(void *ctx, const qdq_assign *a, qdq_mincut_profile *out,
+                                    bool *known, qdq_error *err)
 {
     qdq_tune_state *t = ctx;
     qdq_tune_candidate *c;
@@ -33,7 +33,7 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_mincut_profile *ou
 
 /* Not where the baseline's profile is missing, or says too little: then the preset's bounds are
  * those of region mode, and the user is told. */
-static qdq_status fits(qdq_tune_state *t, bool *fits, qdq_error *err)
+static qdq_status mincut_fits(qdq_tune_state *t, bool *fits, qdq_error *err)
 {
     if (t->opts->mode != QDQ_TUNE_SUBGRAPH || t->task.space->n_groups == 0)
         return QDQ_OK;
@@ -69,7 +69,8 @@ static double excess_of(const qdq_tune_state *t, const qdq_tune_evaluation *h, b
     return holds || excess > 1 ? excess : NAN;
 }
 
-static qdq_status judge(void *ctx, const qdq_assign *a, qdq_mincut_verdict *out, qdq_error *err)
+static qdq_status judge_placement(void *ctx, const qdq_assign *a, qdq_mincut_verdict *out,
+                                  qdq_error *err)
 {
     qdq_tune_state *t = ctx;
     qdq_tune_candidate *c;
@@ -87,7 +88,7 @@ static qdq_status judge(void *ctx, const qdq_assign *a, qdq_mincut_verdict *out,
 
 /* From what is proposed on, candidates are judged before they are built, if it is known what
  * decisions do. */
-static qdq_status bound(qdq_tune_state *t, qdq_mincut_problem *p, qdq_error *err)
+static qdq_status bound_harm(qdq_tune_state *t, qdq_mincut_problem *p, qdq_error *err)
 {
     if (!qdq_tune_has_goal(t))
         return QDQ_OK;
@@ -101,7 +102,7 @@ static qdq_status bound(qdq_tune_state *t, qdq_mincut_problem *p, qdq_error *err
     }
     p->harm = t->parts.harm;
     p->most_harm = t->opts->goal->min_sqnr != 0 ? pow(10, -t->opts->goal->min_sqnr / 10) : INFINITY;
-    p->judge = judge;
+    p->judge = judge_placement;
     p->judge_ctx = t;
     return QDQ_OK;
 }
@@ -127,9 +128,9 @@ static qdq_status run_mincut(qdq_tune_state *t, qdq_error *err)
     QDQ_TRY(qdq_nets_find(t->task.space, &t->arena, &t->parts.nets, err));
     qdq_mincut_problem p = {.search = &t->parts.problem,
                             .graph = &t->parts.nets.graph,
-                            .profile = profile,
+                            .profile = profile_placement,
                             .profile_ctx = t};
-    QDQ_TRY(bound(t, &p, err));
+    QDQ_TRY(bound_harm(t, &p, err));
     QDQ_TRY(qdq_mincut_search_run(&p, &t->run.search_opts, &ops, &t->arena, &found, err));
     t->run.found = found.search;
     t->parts.costs = found.costs;
@@ -140,4 +141,4 @@ static qdq_status run_mincut(qdq_tune_state *t, qdq_error *err)
 }
 
 const qdq_strategy qdq_strategy_mincut = {
-    .name = "mincut", .by_costs = true, .fits = fits, .run = run_mincut};
+    .name = "mincut", .by_costs = true, .fits = mincut_fits, .run = run_mincut};
