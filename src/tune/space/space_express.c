@@ -31,29 +31,10 @@ static void set_parts(const qdq_space *s, const qdq_cover *want, const qdq_assig
     }
 }
 
-/* A placement that is wanted, and the one that there is. */
-typedef struct two_covers {
-    qdq_cover want, have;
-} two_covers;
-
-/* close_both() in every case. */
-static qdq_status open_both(two_covers *c, const qdq_space *s, const qdq_plan *want,
-                            const qdq_plan *have, qdq_error *err)
-{
-    *c = (two_covers){0};
-    QDQ_TRY(qdq_cover_open(&c->want, s, want, err));
-    return qdq_cover_open(&c->have, s, have, err);
-}
-
-static void close_both(two_covers *c)
-{
-    qdq_cover_free(&c->want);
-    qdq_cover_free(&c->have);
-}
-
 /* A group whose activation and weight have codes, where placement cannot put the group: its weight,
  * and an edge. Returns whether there was one. */
-static bool keep_weights(const qdq_space *s, const two_covers *c, qdq_assign *a)
+static bool keep_weights(const qdq_space *s, const qdq_cover *want, const qdq_cover *have,
+                         qdq_assign *a)
 {
     bool any = false;
 
@@ -61,7 +42,7 @@ static bool keep_weights(const qdq_space *s, const two_covers *c, qdq_assign *a)
         const qdq_node *n = s->group[i].node;
         const qdq_target_op *op = qdq_target_find(s->target, n->type);
         if (qdq_space_get_part(s, a, i) == QDQ_PART_FULL && qdq_space_has_halves(s, i) &&
-            is_covered(&c->want, n, op->weight) && !is_covered(&c->have, n, op->weight)) {
+            is_covered(want, n, op->weight) && !is_covered(have, n, op->weight)) {
             qdq_space_set_part(s, a, i, QDQ_PART_WEIGHT);
             any = true;
         }
@@ -69,30 +50,41 @@ static bool keep_weights(const qdq_space *s, const two_covers *c, qdq_assign *a)
     return any;
 }
 
-/* Turns edges on which the two plans differ, where they can be. */
-static void turn_what_differs(const qdq_space *s, const two_covers *c, qdq_assign *a)
+static bool is_output_covered(const qdq_cover *c, const qdq_space_edge *e)
+{
+    return qdq_cover_tensor(c, e->value->name, NULL, 0) > 0;
+}
+
+/* Turns edges on which the two plans differ, where they can be; outputs are the last ones. */
+static void turn_what_differs(const qdq_space *s, const qdq_cover *want, const qdq_cover *have,
+                              qdq_assign *a)
 {
     QDQ_FOR_NODES (n, s->clean->graph)
         for (uint32_t i = 0; i < n->n_in && i < 32; i++) {
             const size_t edge = qdq_space_edge_of(s, n, i);
-            if (is_covered(&c->want, n, i) != is_covered(&c->have, n, i) && edge != QDQ_NO_EDGE)
+            if (is_covered(want, n, i) != is_covered(have, n, i) && edge != QDQ_NO_EDGE)
                 qdq_space_flip(s, a, edge);
         }
+    for (size_t i = s->n_edges; i > 0 && s->edge[i - 1].node == NULL; i--)
+        if (is_output_covered(want, &s->edge[i - 1]) != is_output_covered(have, &s->edge[i - 1]))
+            qdq_space_flip(s, a, i - 1);
 }
 
-static qdq_status turn_outputs(const qdq_space *s, const qdq_plan *want, const qdq_plan *have,
-                               qdq_assign *a, qdq_error *err)
+/* *again: groups were taken out; else the edges are turned. */
+static qdq_status come_nearer(const qdq_space *s, const qdq_cover *want,
+                              const qdq_space_scaling *from, qdq_assign *a, bool *again,
+                              qdq_error *err)
 {
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    bool *there, *here;
-    qdq_status st = qdq_space_read_edges(s, want, &scratch, &there, err);
+    qdq_plan *p;
+    qdq_cover have;
 
-    if (st == QDQ_OK)
-        st = qdq_space_read_edges(s, have, &scratch, &here, err);
-    for (size_t i = s->n_edges; i > 0 && s->edge[i - 1].node == NULL && st == QDQ_OK; i--)
-        if (there[i - 1] != here[i - 1])
-            qdq_space_flip(s, a, i - 1);
-    qdq_arena_free(&scratch);
+    QDQ_TRY(qdq_space_plan(s, a, from, &p, err));
+    qdq_status st = qdq_cover_open(&have, s, p, err);
+    *again = st == QDQ_OK && keep_weights(s, want, &have, a);
+    if (st == QDQ_OK && !*again)
+        turn_what_differs(s, want, &have, a);
+    qdq_cover_free(&have);
+    qdq_plan_free(p);
     return st;
 }
 
@@ -101,30 +93,18 @@ qdq_status qdq_space_express(const qdq_space *s, const qdq_plan *want,
                              qdq_error *err)
 {
     qdq_assign groups;
-    qdq_plan *have = NULL;
-    two_covers both;
     qdq_cover c;
+    bool again = true;
 
     QDQ_TRY(qdq_space_from_plan(s, want, &groups, arena, err));
     QDQ_NEED(qdq_assign_new(a, qdq_space_edge_bits(s), arena), err);
     qdq_status st = qdq_cover_open(&c, s, want, err);
-    if (st == QDQ_OK)
+    if (st == QDQ_OK) {
         set_parts(s, &c, &groups, a);
-    qdq_cover_free(&c);
-    qdq_space_use_formats(s, a, want, true);
-    for (bool again = true; again && st == QDQ_OK;) { /* each time fewer groups are on */
-        qdq_plan_free(have);
-        st = qdq_space_plan(s, a, from, &have, err);
-        if (st != QDQ_OK)
-            return st;
-        st = open_both(&both, s, want, have, err);
-        again = st == QDQ_OK && keep_weights(s, &both, a);
-        if (st == QDQ_OK && !again)
-            turn_what_differs(s, &both, a);
-        close_both(&both);
+        qdq_space_use_formats(s, a, want, true);
     }
-    if (st == QDQ_OK)
-        st = turn_outputs(s, want, have, a, err);
-    qdq_plan_free(have);
+    while (again && st == QDQ_OK) /* each time fewer groups are on */
+        st = come_nearer(s, &c, from, a, &again, err);
+    qdq_cover_free(&c);
     return st;
 }
