@@ -1,0 +1,58 @@
+"""The examples of docs/python.md run, in their order."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import warnings
+
+import numpy as np
+import pytest
+
+import qdq
+from conftest import DIGITS, ROOT
+
+
+def test_the_examples_of_the_page_run(tmp_path, monkeypatch, quantized):
+    pytest.importorskip("onnx")
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(DIGITS / "digits_cnn.onnx", "model.onnx")
+    shutil.copy(DIGITS / "digits_test.npz", "calib.npz")
+    shutil.copy(quantized, "other.qdq.onnx")
+    images = {"x": np.load(DIGITS / "digits_calib.npz")["x"][:40]}
+
+    class Reader:
+        rest = iter(images["x"])
+
+        def get_next(self):
+            x = next(self.rest, None)
+            return None if x is None else {"x": x[None]}
+
+    names = {"images": images, "reader": Reader()}
+    page = (ROOT / "docs/python.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert len(blocks) >= 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", qdq.SpeedWarning)
+        for block in blocks:
+            exec(block, names)  # of our own page
+    assert (tmp_path / "model.qdq.onnx").exists() and (tmp_path / "model.q.onnx").exists()
+
+
+def test_the_page_names_what_the_package_has():
+    page = (ROOT / "docs/python.md").read_text()
+    for name in qdq.__all__:
+        if name not in ("Io", "Speed", "Error", "SpeedWarning"):
+            assert re.search(rf"\b{name}\b", page), f"docs/python.md lacks {name}"
+
+
+def test_everything_public_is_documented():
+    for name in qdq.__all__:
+        thing = getattr(qdq, name)
+        assert thing.__doc__ and "A result" not in thing.__doc__, name
+        if isinstance(thing, type) and thing.__module__.startswith("qdq"):
+            for member, value in vars(thing).items():
+                if not member.startswith("_") and (callable(value) or isinstance(value, property)):
+                    doc = value.fget.__doc__ if isinstance(value, property) else value.__doc__
+                    if member not in ("c", "model", "plan", "report", "write", "info", "to_kind"):
+                        assert doc, f"{name}.{member}"
