@@ -65,6 +65,8 @@ def open_data(
     argument: str = "calib",
 ) -> Data:
     """A source of whatever a user calls samples; see `qdq.quantize`."""
+    if hasattr(source, "__array__") or hasattr(source, "__dlpack__"):
+        source = {io.name: source for io in model.inputs[:1]}
     spool = None
     if isinstance(source, (str, os.PathLike)):
         spec = os.fspath(source)

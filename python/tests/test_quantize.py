@@ -94,6 +94,7 @@ def test_samples_in_any_form_give_the_same_model(cnn, images):
 
     forms = [
         {"x": images},
+        images,
         [{"x": x[None]} for x in images],
         ({"x": x[None]} for x in images),
         (list(images), lambda x: {"x": x[None].astype(np.float64)}),

@@ -4,8 +4,9 @@
 # there. QDQ_PYTEST_ARGS chooses another part: "" is all.
 set -euo pipefail
 cd "$1"
+source=$PWD
 build=$(realpath "$2")
-packages=$1/build/wheel/packages
+packages=$source/build/wheel/packages
 die() { echo "python: $*" >&2; exit 1; }
 
 if [ ! -e "$packages/complete" ]; then
@@ -28,10 +29,10 @@ install "$build"/dist/*.whl || die "the wheel cannot be installed"
 install pytest onnx onnx_ir mypy
 ort=$(ls "$build"/ort/libonnxruntime.so.1 2>/dev/null || true)
 export QDQ_ORT_LIBRARY=${QDQ_ORT_LIBRARY:-$ort}
-(cd "$work" && timeout 60 venv/bin/python -m mypy --strict --config-file "$1/pyproject.toml" \
+(cd "$work" && timeout 60 venv/bin/python -m mypy --strict --config-file "$source/pyproject.toml" \
     -p qdq) || die "mypy"
-(cd "$work" && venv/bin/python -m pytest -q -p no:cacheprovider -c "$1/pyproject.toml" \
-    "$1/python/tests" ${QDQ_PYTEST_ARGS--m "not slow"}) | tee "$work/log" || true
+(cd "$work" && venv/bin/python -m pytest -q -p no:cacheprovider -c "$source/pyproject.toml" \
+    "$source/python/tests" ${QDQ_PYTEST_ARGS--m "not slow"}) | tee "$work/log" || true
 line=$(tail -n 1 "$work/log")
 count() { grep -oE "[0-9]+ $1" <<<"$line" | cut -d ' ' -f 1 || true; }
 passed=$(count passed) failed=$(($(count failed) + $(count error) + 0)) skipped=$(count skipped)
