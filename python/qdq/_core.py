@@ -189,8 +189,9 @@ class Job:
             status = self.on_own_thread(lambda: function(*args, err))
         else:
             status = function(*args, err)
-        if self.progress is not None and hasattr(self.progress, "close"):
-            self.progress.close()
+        close = getattr(self.progress, "close", None)
+        if close is not None:
+            close()
         if self.error is not None:
             error, self.error = self.error, None
             if type(error) is KeyboardInterrupt:
