@@ -134,6 +134,9 @@ def enum_name(kind: Any, number: int) -> str:
 # --- callbacks ------------------------------------------------------------------------------------
 
 
+LOST = 0.05  # seconds after which a message may have been lost
+
+
 class Job:
     """What one long call uses of its caller: log, progress, cancellation, and its exceptions."""
 
@@ -162,11 +165,13 @@ class Job:
         answer: list[T | None] = [None]
 
         def request() -> None:
-            answer[0] = self.try_(function)
+            if self.error is None:
+                answer[0] = self.try_(function)
             done.set()
 
         self.requests.put(request)
-        done.wait()
+        while not done.wait(LOST) and self.error is None:
+            pass
         return answer[0]
 
     def try_(self, function: Callable[[], T]) -> T | None:
@@ -205,30 +210,50 @@ class Job:
         raise_for(status, err)
 
     def on_own_thread(self, function: Callable[[], int]) -> int:
+        """Waits for the call, and runs its callbacks meanwhile.
+
+        An exception of a signal's handler may come between any two steps, and what the queue had
+        just handed out is lost then: so no thread waits for a single message once there is an error.
+        """
         status: list[int] = []
+        may_begin, finished = threading.Event(), threading.Event()
 
         def work() -> None:
+            may_begin.wait()
             try:
-                status.append(function())
+                if self.error is None:
+                    status.append(function())
             except BaseException as e:
                 self.fail(e)
             finally:
+                finished.set()
                 self.requests.put(None)
 
-        thread = threading.Thread(target=work, name="qdq", daemon=True)
         self.away = True
-        thread.start()
+        try:
+            threading.Thread(target=work, name="qdq", daemon=True).start()
+        except BaseException as e:  # whether it runs or not: it will not make the call
+            self.fail(e)
+            finished.set()
         while True:
             try:
-                request = self.requests.get()
-                if request is None:
-                    break
-                request()
-            except BaseException as e:  # of a handler of signals
+                may_begin.set()
+                while not finished.is_set():
+                    self.serve(LOST if self.error is not None else None)
+                break
+            except BaseException as e:
                 self.fail(e)
-        thread.join()
         self.away = False
-        return status[0] if status else lib.QDQ_E_INTERRUPTED
+        return status[0] if status else int(lib.QDQ_E_INTERRUPTED)
+
+    def serve(self, timeout: float | None) -> None:
+        """Runs the next callback, if there is one in time."""
+        try:
+            request = self.requests.get(timeout=timeout)
+        except queue.Empty:
+            return
+        if request is not None:
+            request()
 
 
 def bar() -> Callable[[str, int, int], object]:

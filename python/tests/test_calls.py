@@ -92,6 +92,27 @@ def test_interrupt_stops_within_a_fifth_of_a_second():
     assert float(seconds) < 0.2
 
 
+@pytest.mark.slow
+def test_interrupts_at_any_moment_neither_hang_nor_crash():
+    code = f"""
+        import os, qdq, signal, sys
+        qdq.optimize({SLOW_MODEL!r})
+        print("ready", flush=True)
+        try:
+            while True:
+                qdq.optimize({SLOW_MODEL!r}, progress=lambda *_: None)
+        except KeyboardInterrupt:
+            print("stopped", flush=True)
+        """
+    for i in range(25):
+        process = run_python(code)
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.0037 * i)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        assert out == "stopped\n" and process.returncode == 0, err
+
+
 def test_a_handler_of_another_signal_runs_while_c_works():
     def handler(number, frame):
         raise TimeoutError("too long")
