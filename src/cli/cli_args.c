@@ -11,7 +11,7 @@
 #include "cli/cli_values.h"
 
 #define ARGS cli_common
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cli_common.def"
 
 /* --- parsing ---------------------------------------------------------------------------------- */

@@ -81,7 +81,7 @@ typedef struct cli_opt {
     const char *off;   /* "--no-name" */
 } cli_opt;
 
-/* A .def lists options, from which cli_members.h makes members of a struct and cli_tables.h tables:
+/* A .def lists options, from which cli_members.def makes members of a struct and cli_tables.def tables:
  *
  *     TABLE(name) ... END   a table of its file; SHARED(name): of others too
  *     OPT(KIND, letter, "name", member, "WHAT", "help", .init = ...)
@@ -153,7 +153,7 @@ typedef struct cli_command {
 
 /* What every command has; the first member of its args. */
 typedef struct cli_common {
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cli_common.def"
 } cli_common;
 

@@ -10,7 +10,7 @@ static const char *const layouts[] = {"auto", "nchw", "nhwc", NULL};
 static const char *const orders[] = {"auto", "rgb", "bgr", "gray", NULL};
 
 #define ARGS cli_data_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cli_data.def"
 
 static int copy_reals(const cli_reals *from, float *to)

@@ -7,7 +7,7 @@
 #include "qdq/data.h"
 
 typedef struct cli_data_args {
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cli_data.def"
 } cli_data_args;
 

@@ -10,7 +10,7 @@
 #include "base/fail.h"
 
 #define ARGS cli_engine_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cli_engine.def"
 
 static const char *from_environment(const char *name)

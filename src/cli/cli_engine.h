@@ -6,7 +6,7 @@
 #include "qdq/engine.h"
 
 typedef struct cli_engine_args {
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cli_engine.def"
     const char *worker; /* the program that runs engines; NULL: the usual one */
 } cli_engine_args;

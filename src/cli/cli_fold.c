@@ -10,7 +10,7 @@
 enum { MAX_TEXT = 1 << 20 };
 
 #define ARGS cli_fold_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cli_fold.def"
 
 const char *cli_fold_given(const cli_fold_args *a)

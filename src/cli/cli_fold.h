@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 
 typedef struct cli_fold_args {
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cli_fold.def"
 } cli_fold_args;
 

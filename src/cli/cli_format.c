@@ -19,7 +19,7 @@ static const char *const biases[] = {"target", "float", "int32", NULL};
 const char *const cli_cpus[] = {"auto", "avx2", "avx512", "vnni", "arm", NULL};
 
 #define ARGS cli_format_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cli_format.def"
 
 /* --- changes ---------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include "qdq/quant.h"
 
 typedef struct cli_format_args {
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cli_format.def"
 } cli_format_args;
 

@@ -84,7 +84,7 @@ const char *const cli_external_choices[] = {[QDQ_EXTERNAL_AUTO] = "auto",
                                             NULL};
 
 #define ARGS cli_output_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cli_model.def"
 
 /* Devices and pipes are refused: the file appears by rename, which would replace them. */

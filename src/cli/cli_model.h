@@ -14,7 +14,7 @@ qdq_status cli_model_load(cli *c, const char *path, qdq_model **out, qdq_error *
 /* --- output ----------------------------------------------------------------------------------- */
 
 typedef struct cli_output_args {
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cli_model.def"
 } cli_output_args;
 

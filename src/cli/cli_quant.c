@@ -16,7 +16,7 @@
 enum { FEW_SAMPLES = 64, LEAST_JUDGES = 16, FOLDS = 4 };
 
 #define ARGS cli_quant_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cli_quant.def"
 
 /* --- options ---------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@ typedef struct cli_quant_args {
     cli_shapes set_shape;
     cli_format_args format;
     cli_fold_args fold;
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cli_quant.def"
 } cli_quant_args;
 

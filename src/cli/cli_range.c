@@ -7,7 +7,7 @@
 #include "base/fail.h"
 
 #define ARGS cli_range_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cli_range.def"
 
 static const qdq_input_shape *find_shape(const cli_shapes *s, const char *name)

@@ -7,7 +7,7 @@
 #include "cli/cli_model.h"
 
 typedef struct cli_range_args {
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cli_range.def"
 } cli_range_args;
 

@@ -2,7 +2,7 @@
 #include "cli/cli_regions.h"
 
 #define ARGS cli_region_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cli_regions.def"
 
 void cli_regions_fill(const cli_region_args *a, qdq_region_opts *o)

@@ -7,7 +7,7 @@
 #include "qdq/parts.h"
 
 typedef struct cli_region_args {
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cli_regions.def"
 } cli_region_args;
 

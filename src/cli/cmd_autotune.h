@@ -12,7 +12,7 @@ struct autotune_args {
     cli_range_args range;
     cli_quant_args quant;
     cli_region_args regions;
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cmd_autotune.def"
 };
 

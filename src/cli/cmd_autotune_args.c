@@ -14,7 +14,7 @@ static const char *const modes[] = {"region", "subgraph", NULL}; /* by qdq_tune_
 static const char *const types[] = {"target", "int8", "uint8", "fp8", NULL};
 
 #define ARGS autotune_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cmd_autotune.def"
 
 const cli_group cmd_autotune_groups[] = {

@@ -8,7 +8,7 @@
 #include "base/fail.h"
 
 #define ARGS bench_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cmd_bench.def"
 
 static const cli_group groups[] = {

@@ -16,7 +16,7 @@ struct bench_args {
     cli_engine_args engine;
     cli_shape_args shape;
     cli_range_args range;
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cmd_bench.def"
 };
 

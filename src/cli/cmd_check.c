@@ -19,7 +19,7 @@ struct check_args {
     cli_data_args form;
     cli_engine_args engine;
     cli_shape_args shape;
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cmd_check.def"
 };
 
@@ -38,7 +38,7 @@ typedef struct checking {
 } checking;
 
 #define ARGS check_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cmd_check.def"
 
 static const cli_group groups[] = {

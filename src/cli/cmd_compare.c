@@ -15,12 +15,12 @@ struct compare_args {
     cli_engine_args engine;
     cli_shape_args shape;
     cli_data_args data;
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cmd_compare.def"
 };
 
 #define ARGS compare_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cmd_compare.def"
 
 static const cli_group groups[] = {

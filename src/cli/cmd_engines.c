@@ -9,12 +9,12 @@
 struct engines_args {
     cli_common common;
     cli_engine_args engine;
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cmd_engines.def"
 };
 
 #define ARGS engines_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cmd_engines.def"
 
 static const cli_group groups[] = {

@@ -16,12 +16,12 @@ struct extract_args {
     cli_engine_args engine;
     cli_shape_args shape;
     cli_range_args range;
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cmd_extract.def"
 };
 
 #define ARGS extract_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cmd_extract.def"
 
 static const cli_group groups[] = {

@@ -14,12 +14,12 @@
 struct import_args {
     cli_common common;
     struct cli_import_args import;
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cmd_import.def"
 };
 
 #define ARGS import_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cmd_import.def"
 
 static const cli_group groups[] = {

@@ -17,13 +17,13 @@ struct inspect_args {
     cli_region_args region;
     cli_quant_args quant; /* of --why and --regions, but for set_shape */
     cmd_inspect_groups_args groups;
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cmd_inspect.def"
 };
 
 /* --why and --regions. */
 #define ARGS inspect_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cmd_inspect.def"
 
 static const cli_group groups[] = {

@@ -11,7 +11,7 @@ typedef struct cmd_inspect_groups_args {
     cli_engine_args engine;
     cli_shape_args shape;
     cli_range_args range;
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cmd_inspect_groups.def"
 } cmd_inspect_groups_args;
 

@@ -11,7 +11,7 @@
 enum { RUNS = 20 };
 
 #define ARGS cmd_inspect_groups_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cmd_inspect_groups.def"
 
 const char *cmd_inspect_groups_given(const cmd_inspect_groups_args *a)

@@ -10,7 +10,7 @@
 #include "cli/cli_text.h"
 
 #define ARGS optimize_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cmd_optimize.def"
 
 static const cli_group groups[] = {

@@ -19,7 +19,7 @@ struct optimize_args {
     cli_shape_args shape;
     cli_shapes set_shape;
     cli_fold_args fold;
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cmd_optimize.def"
 };
 

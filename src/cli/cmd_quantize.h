@@ -17,7 +17,7 @@ struct quantize_args {
     cli_output_args out;
     cli_engine_args engine;
     cli_quant_args quant;
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cmd_quantize.def"
 };
 

@@ -4,7 +4,7 @@
 #include "cli/cmd_quantize.h"
 
 #define ARGS quantize_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cmd_quantize.def"
 
 const cli_group cmd_quantize_groups[] = {

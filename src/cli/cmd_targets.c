@@ -7,7 +7,7 @@
 #include "qdq/quant.h"
 
 #define ARGS targets_args
-#include "cli/cli_tables.h"
+#include "cli/cli_tables.def"
 #include "cli/cmd_targets.def"
 
 static const cli_group groups[] = {

@@ -8,7 +8,7 @@
 struct targets_args {
     cli_common common;
     cli_engine_args engine;
-#include "cli/cli_members.h"
+#include "cli/cli_members.def"
 #include "cli/cmd_targets.def"
 };
 

@@ -133,7 +133,8 @@ qdq_status test_tuned_run_on(const qdq_model *m, qdq_data *data, const char *typ
         st = qdq_target_set(target, "activation.type", type, err);
     if (st == QDQ_OK)
         st = qdq_autotune(m, target, data, folder, opts, &given, err);
-    *out = given != NULL ? *given : (qdq_tune_result){.mode = NULL};
+    if (out != NULL)
+        *out = given != NULL ? *given : (qdq_tune_result){.mode = NULL};
     test_keep(given);
     qdq_target_free(target);
     return st;
