@@ -81,7 +81,8 @@ typedef struct cli_opt {
     const char *off;   /* "--no-name" */
 } cli_opt;
 
-/* A .def lists options, from which cli_members.def makes members of a struct and cli_tables.def tables:
+/* A .def lists options, from which cli_members.def makes members of a struct and cli_tables.def
+ * tables:
  *
  *     TABLE(name) ... END   a table of its file; SHARED(name): of others too
  *     OPT(KIND, letter, "name", member, "WHAT", "help", .init = ...)
