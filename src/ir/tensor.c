@@ -338,17 +338,24 @@ static bool is_number(qdq_elem e)
     return qdq_elem_is_int(e) || qdq_elem_is_float(e);
 }
 
+/* Takes no memory: "no" means no. */
 bool qdq_tensor_scalar(const qdq_tensor *t, double *x)
 {
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_span bytes;
-    bool ok =
-        t->count == 1 && is_number(t->elem) && qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK;
+    unsigned char room[sizeof(double)] = {0};
+    qdq_span bytes = t->bytes;
+    size_t size;
 
-    if (ok)
+    if (t->count != 1 || !is_number(t->elem) || !qdq_elem_bytes(t->elem, 1, &size) ||
+        size > sizeof room)
+        return false;
+    if (t->storage == QDQ_STORE_WIRE) {
+        bytes = (qdq_span){room, size};
+        if (qdq_tensor_decode_wire(t, room, size, NULL) != QDQ_OK)
+            return false;
+    }
+    if (bytes.size == size)
         *x = qdq_elem_double(t->elem, bytes.data, 0);
-    qdq_arena_free(&scratch);
-    return ok;
+    return bytes.size == size;
 }
 
 bool qdq_tensor_all(const qdq_tensor *t, double x)

@@ -137,3 +137,25 @@ TEST(operations_on_a_model_survive_every_failure)
         assert_true(test_every_alloc_fails(attempts[i], m) >= 1);
     qdq_model_free(m);
 }
+
+static qdq_status read_scalar(void *ctx, qdq_error *err)
+{
+    double x = 0;
+
+    (void)err;
+    assert_true(qdq_tensor_scalar(ctx, &x) && x == 3);
+    return QDQ_OK;
+}
+
+/* Who asks takes "no" for an answer: lack of memory must not be one. */
+TEST(one_number_in_typed_fields_is_read_without_memory)
+{
+    static const unsigned char fields[] = {4 << 3 | 2, 4, 0, 0, 0x40, 0x40};
+    qdq_tensor t = {.name = "s",
+                    .elem = QDQ_FLOAT,
+                    .count = 1,
+                    .storage = QDQ_STORE_WIRE,
+                    .wire = {fields, sizeof fields}};
+
+    assert_int_equal(test_every_alloc_fails(read_scalar, &t), 0);
+}
