@@ -45,8 +45,7 @@ qdq_status qdq_json_parse(const char *text, size_t size, const char *name, json_
     *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &at);
     if (*out != NULL)
         return QDQ_OK;
-    if (!is_memory_left(size + (1 << 20)))
-        return qdq_nomem(err);
+    QDQ_NEED(is_memory_left(size + (1 << 20)), err);
     *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &at);
     return *out == NULL ? parse_failed(name, &at, err) : QDQ_OK;
 }

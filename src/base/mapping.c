@@ -326,8 +326,7 @@ static qdq_status read_all(int fd, const char *name, size_t max, qdq_buf *b, qdq
         if (direct) {
             place = qdq_buf_extend(b, CHUNK);
             room = CHUNK;
-            if (place == NULL)
-                return qdq_nomem(err);
+            QDQ_NEED(place != NULL, err);
             b->size -= CHUNK;
         }
         ssize_t n = read(fd, place, room);
@@ -344,8 +343,7 @@ static qdq_status read_all(int fd, const char *name, size_t max, qdq_buf *b, qdq
             b->size += (size_t)n;
         else
             qdq_buf_append(b, chunk, (size_t)n);
-        if (b->failed)
-            return qdq_nomem(err);
+        QDQ_NEED(!b->failed, err);
     }
 }
 
@@ -369,8 +367,7 @@ qdq_status qdq_read_file(const char *path, size_t max, char **data, size_t *size
     }
     size_t n = b.size;
     *data = qdq_buf_take(&b);
-    if (*data == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*data != NULL, err);
     *size = n;
     return QDQ_OK;
 }

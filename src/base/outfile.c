@@ -224,8 +224,7 @@ static qdq_status open_outfile(const char *path, bool named, bool allow_overwrit
 
     *out = NULL;
     qdq_outfile *f = new_outfile(path, allow_overwrite);
-    if (f == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(f != NULL, err);
     qdq_status st = open_folder(f, err);
     if (st == QDQ_OK && named)
         st = check_existing(f, &mode, err);
@@ -259,8 +258,7 @@ qdq_status qdq_outfile_name(qdq_outfile *f, const char *name, qdq_error *err)
     size_t folder = (size_t)(f->base - f->path), size = strlen(name) + 1;
     char *path = malloc(folder + size);
 
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL, err);
     memcpy(path, f->path, folder);
     memcpy(path + folder, name, size);
     free(f->path);

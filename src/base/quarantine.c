@@ -42,8 +42,7 @@ qdq_status qdq_set_aside(const char *path, const char *end, char **kept, qdq_err
         *kept = NULL;
     for (int i = 1; i <= MOST_KEPT && reason == EEXIST; i++) {
         char *name = name_kept(path, end, i);
-        if (name == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(name != NULL, err);
         reason = qdq_rename_new(AT_FDCWD, path, name) == 0 ? 0 : errno;
         if (reason == 0 && kept != NULL)
             *kept = name;

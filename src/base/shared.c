@@ -25,8 +25,7 @@ static qdq_status map_all(qdq_shared *s, size_t size, qdq_error *err)
 {
     qdq_shared_map *m = malloc(sizeof *m);
 
-    if (m == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(m != NULL, err);
     *m = (qdq_shared_map){.older = s->map, .size = size};
     m->data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
     if (m->data == MAP_FAILED) {

@@ -89,8 +89,7 @@ static qdq_status add_key(reader *r, level *l, const yaml_event_t *e, const char
 {
     bool is_new = false;
 
-    if (qdq_map_put(&l->keys, text, &is_new) == NULL)
-        return qdq_nomem(r->err);
+    QDQ_NEED(qdq_map_put(&l->keys, text, &is_new) != NULL, r->err);
     if (!is_new)
         return qdq_fail(r->err, QDQ_E_FORMAT, "%s:%zu:%zu: key '%s' comes twice", r->name,
                         e->start_mark.line + 1, e->start_mark.column + 1, text);
@@ -107,8 +106,7 @@ static qdq_status add_node(reader *r, const yaml_event_t *e, qdq_yaml_kind kind,
     level *l = r->depth > 0 ? &r->open[r->depth - 1] : NULL;
     qdq_yaml *n = qdq_arena_alloc(r->arena, sizeof *n);
 
-    if (n == NULL)
-        return qdq_nomem(r->err);
+    QDQ_NEED(n != NULL, r->err);
     *n = (qdq_yaml){.kind = kind,
                     .line = e->start_mark.line + 1,
                     .column = e->start_mark.column + 1,
@@ -148,8 +146,7 @@ static qdq_status add_scalar(reader *r, const yaml_event_t *e)
     if (memchr(value, '\0', e->data.scalar.length) != NULL)
         return refuse(r, &e->start_mark, "found a NUL inside a value");
     const char *text = qdq_arena_strndup(r->arena, value, e->data.scalar.length);
-    if (text == NULL)
-        return qdq_nomem(r->err);
+    QDQ_NEED(text != NULL, r->err);
     if (l != NULL && l->container->kind == QDQ_YAML_MAP && l->key == NULL)
         return add_key(r, l, e, text);
     return add_node(r, e, QDQ_YAML_SCALAR, text, e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE,
@@ -229,8 +226,7 @@ qdq_status qdq_yaml_parse(const char *text, size_t size, const char *name, qdq_a
     reader r = {.name = name, .arena = arena, .err = err};
 
     *out = NULL;
-    if (!yaml_parser_initialize(&r.parser))
-        return qdq_nomem(err);
+    QDQ_NEED(yaml_parser_initialize(&r.parser), err);
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, size);
     qdq_status st = read_all(&r);
     while (r.depth > 0)

@@ -523,8 +523,7 @@ static qdq_status clone(const qdq_model *m, const qdq_graph *root, qdq_model **o
     bool done;
 
     *out = NULL;
-    if (c.to == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(c.to != NULL, err);
     done = copy_header(&c) && copy_graphs(&c);
     qdq_arena_free(&c.scratch);
     if (!done) {

@@ -118,8 +118,7 @@ static qdq_status replace_outputs(extractor *x, const char *const *outputs, size
 
         if (v->n_output > 0)
             return qdq_fail(x->err, QDQ_E_USAGE, "extract: output '%s' is given twice", outputs[i]);
-        if (!qdq_graph_add_output(x->g, v))
-            return qdq_nomem(x->err);
+        QDQ_NEED(qdq_graph_add_output(x->g, v), x->err);
     }
     return QDQ_OK;
 }
@@ -131,8 +130,7 @@ static qdq_status replace_inputs(extractor *x, const char *const *inputs, size_t
     QDQ_VEC(qdq_value *) old = {NULL, 0, 0};
 
     for (size_t i = x->g->inputs.n; i-- > 0;) {
-        if (!QDQ_PUSH(&x->scratch, &old, x->g->inputs.at[i]))
-            return qdq_nomem(x->err);
+        QDQ_NEED(QDQ_PUSH(&x->scratch, &old, x->g->inputs.at[i]), x->err);
         qdq_graph_remove_input(x->g, x->g->inputs.at[i]);
     }
     for (size_t i = 0; i < n; i++) {
@@ -141,8 +139,7 @@ static qdq_status replace_inputs(extractor *x, const char *const *inputs, size_t
         qdq_value_detach(v);
         if ((v->init != NULL || v->sparse != NULL) && !qdq_value_set_init(v, NULL))
             return qdq_nomem(x->err);
-        if (!qdq_graph_make_input(x->g, v))
-            return qdq_nomem(x->err);
+        QDQ_NEED(qdq_graph_make_input(x->g, v), x->err);
     }
     for (size_t i = old.n; i-- > 0;)
         if ((old.at[i]->init != NULL || old.at[i]->sparse != NULL) &&
@@ -179,8 +176,7 @@ static qdq_status cut(extractor *x, const char *const *inputs, size_t n_in,
     x->is_cut = qdq_arena_array(&x->scratch, n_value, sizeof(bool));
     x->is_missed = qdq_arena_array(&x->scratch, n_value, sizeof(bool));
     x->is_needed = qdq_arena_array(&x->scratch, (size_t)x->g->next_node_id + 1, sizeof(bool));
-    if (x->is_cut == NULL || x->is_missed == NULL || x->is_needed == NULL)
-        return qdq_nomem(x->err);
+    QDQ_NEED(x->is_cut != NULL && x->is_missed != NULL && x->is_needed != NULL, x->err);
     QDQ_TRY(mark_inputs(x, inputs, n_in));
     QDQ_TRY(find_needed(x, outputs, n_out));
     QDQ_TRY(replace_outputs(x, outputs, n_out));

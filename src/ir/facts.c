@@ -34,8 +34,7 @@ static qdq_status find_facts(qdq_facts *f, qdq_model *m, qdq_error *err)
     QDQ_TRY(qdq_infer_open(&f->env, m, &f->opts, err));
     f->env.prove = true;
     f->graph = qdq_arena_array(&f->env.arena, m->graphs.n, sizeof *f->graph);
-    if (f->graph == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(f->graph != NULL, err);
     f->n_graph = m->graphs.n;
     QDQ_TRY(qdq_infer_run(&f->env, err));
     QDQ_FOR_GRAPHS (g, m) {
@@ -52,8 +51,7 @@ qdq_status qdq_facts_open(qdq_model *m, const qdq_job *job, qdq_facts **out, qdq
     qdq_status st;
 
     *out = NULL;
-    if (f == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(f != NULL, err);
     f->opts.job = job;
     st = find_facts(f, m, &local);
     if (st == QDQ_OK) {

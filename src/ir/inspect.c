@@ -323,8 +323,7 @@ static qdq_status print_view(inspector *x, qdq_view view, char **text, qdq_error
 {
     qdq_buf out = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
-    if (!take_census(x))
-        return qdq_nomem(err);
+    QDQ_NEED(take_census(x), err);
     switch (view) {
     case QDQ_VIEW_JSON:
         return print_json(x, text, err);

@@ -90,8 +90,7 @@ qdq_status qdq_model_set_opset_version(qdq_model *m, const char *domain, int64_t
 {
     qdq_opset set = {qdq_intern(m, domain), version, {NULL, 0}};
 
-    if (set.domain == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(set.domain != NULL, err);
     for (size_t i = 0; i < m->opsets.n; i++)
         if (m->opsets.at[i].domain == set.domain) {
             m->opsets.at[i].version = version;
@@ -134,8 +133,7 @@ qdq_status qdq_model_set_prop(qdq_model *m, const char *key, const char *value, 
 {
     qdq_prop prop = {qdq_intern(m, key), qdq_arena_strdup(&m->arena, value)};
 
-    if (prop.key == NULL || prop.value == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(prop.key != NULL && prop.value != NULL, err);
     m->edits++;
     for (size_t i = 0; i < m->props.n; i++)
         if (m->props.at[i].key == prop.key) {

@@ -71,8 +71,7 @@ static qdq_status read_zero(reading *r, const qdq_tensor *t, qdq_error *err)
         return QDQ_OK;
     }
     zero = qdq_arena_array(r->scratch, (size_t)t->count, sizeof *zero);
-    if (zero == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(zero != NULL, err);
     r->out->zero = zero;
     if (qdq_elem_is_float(t->elem) && qdq_elem_bits(t->elem) <= 8)
         return read_float_zero(r, t, err);

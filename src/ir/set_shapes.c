@@ -91,8 +91,7 @@ qdq_status qdq_infer_adapt(qdq_infer *c, const qdq_shape *in, const qdq_values *
     change.lead = lead / rows;
     out->dim[0] = qdq_dim_known(change.lead);
     place = qdq_map_put_int(&a->reshapes, key_of(c->node), &is_new);
-    if (place == NULL)
-        return qdq_nomem(c->err);
+    QDQ_NEED(place != NULL, c->err);
     if (!is_new) {
         a->changes.at[place->num].lead = change.lead;
         return QDQ_OK;
@@ -130,8 +129,7 @@ static qdq_status bind_symbol(qdq_adapt *a, const qdq_value *v, qdq_dim d, int64
     if (d.value >= 0 || d.param == NULL || d.param[0] == '\0')
         return QDQ_OK;
     place = qdq_map_put_int(&a->symbols, key_of(d.param), &is_new);
-    if (place == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(place != NULL, err);
     if (!is_new && place->num != (uint64_t)value)
         return qdq_fail(err, QDQ_E_USAGE,
                         "shape for '%s': dim '%s' is %" PRId64 " here and %" PRIu64 " elsewhere",
@@ -148,15 +146,13 @@ static qdq_status put_input(qdq_adapt *a, qdq_infer_env *env, const qdq_value *v
     qdq_map_value *place;
     bool is_new;
 
-    if (t == NULL || own == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(t != NULL && own != NULL, err);
     *own = *s;
     t->elem = elem;
     t->rank = own->rank;
     t->dim = own->dim;
     place = qdq_map_put_int(&a->inputs, key_of(v), &is_new);
-    if (place == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(place != NULL, err);
     if (!is_new)
         return qdq_fail(err, QDQ_E_USAGE, "shape for '%s': given twice", v->name);
     place->ptr = t;
@@ -235,8 +231,7 @@ static qdq_status make_shapes(qdq_adapt *a, qdq_infer_env *env, qdq_error *err)
         dim[0] = r->lead;
         t = qdq_tensor_of_ints(env->model, 1, &count, dim);
         r->shape = t == NULL || name == NULL ? NULL : qdq_graph_add_init(g, name, t);
-        if (r->shape == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(r->shape != NULL, err);
     }
     return QDQ_OK;
 }

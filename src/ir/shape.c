@@ -135,8 +135,7 @@ qdq_status qdq_infer_declared(qdq_infer_env *env, const qdq_value *v, const qdq_
         return QDQ_OK;
     own = qdq_arena_alloc(&env->arena, sizeof *own);
     dim = qdq_arena_array(&env->arena, no_shape ? 1 : (size_t)t->rank, sizeof *dim);
-    if (own == NULL || dim == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(own != NULL && dim != NULL, err);
     own->elem = t->elem;
     own->rank = no_shape ? -1 : t->rank;
     own->dim = dim;
@@ -163,8 +162,7 @@ static qdq_status settle_dims(qdq_infer_env *env, const qdq_value *v, const qdq_
     if (wrong)
         QDQ_TRY(declared_wrong(env, v, inferred, declared, err));
     own = qdq_arena_alloc(&env->arena, sizeof *own + (size_t)s.rank * sizeof *s.dim);
-    if (own == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(own != NULL, err);
     own->elem = inferred->elem != QDQ_UNDEFINED ? inferred->elem : declared->elem;
     own->rank = s.rank;
     own->dim = (qdq_dim *)(void *)(own + 1);
@@ -197,8 +195,7 @@ static qdq_status settle(qdq_infer_env *env, const qdq_value *v, const qdq_type 
         return settle_dims(env, v, inferred, declared, out, err);
     }
     own = qdq_arena_alloc(&env->arena, sizeof *own);
-    if (own == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(own != NULL, err);
     *own = inferred->rank >= 0 ? *inferred : *declared;
     own->elem = inferred->elem != QDQ_UNDEFINED ? inferred->elem : declared->elem;
     *out = own;
@@ -279,8 +276,7 @@ static qdq_status enter_graph(qdq_infer_env *env, qdq_graph *g, const qdq_fact *
     if (s->fact == NULL) {
         QDQ_TRY(qdq_graph_sorted(g, &env->arena, &s->order, &s->n_order, err));
         s->fact = qdq_arena_array(&env->arena, g->values.n + 1, sizeof *s->fact);
-        if (s->fact == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(s->fact != NULL, err);
     } else {
         memset(s->fact, 0, g->values.n * sizeof *s->fact);
     }

@@ -51,24 +51,21 @@ static qdq_status model_type(commit *k, const qdq_type *t, qdq_span rest, const 
 
     if (rest.size == 0) {
         key = qdq_arena_alloc(&k->env->arena, sizeof *key);
-        if (key == NULL)
-            return qdq_nomem(k->err);
+        QDQ_NEED(key != NULL, k->err);
         key->elem = t->elem;
         key->rank = t->rank;
         for (size_t i = 0; i < n; i++)
             key->dim[i] = t->dim[i];
         size = sizeof *key - (QDQ_INFER_RANK - n) * sizeof *key->dim;
         place = qdq_map_put_n(&k->types, (const char *)key, size, &is_new);
-        if (place == NULL)
-            return qdq_nomem(k->err);
+        QDQ_NEED(place != NULL, k->err);
     }
     if (place != NULL && !is_new) {
         *out = place->ptr;
         return QDQ_OK;
     }
     *out = make_type(k->env->model, t, rest);
-    if (*out == NULL)
-        return qdq_nomem(k->err);
+    QDQ_NEED(*out != NULL, k->err);
     if (place != NULL)
         place->ptr = (void *)*out;
     return QDQ_OK;

@@ -46,8 +46,7 @@ static qdq_status forget_shape(qdq_infer *c, const qdq_type **type)
     if (*type == NULL || (*type)->kind != QDQ_TYPE_TENSOR || (*type)->rank < 0)
         return QDQ_OK;
     t = qdq_arena_alloc(&c->env->arena, sizeof *t);
-    if (t == NULL)
-        return qdq_nomem(c->err);
+    QDQ_NEED(t != NULL, c->err);
     t->elem = (*type)->elem;
     t->rank = -1;
     *type = t->elem == QDQ_UNDEFINED ? NULL : t;
@@ -85,8 +84,7 @@ qdq_status qdq_infer_branch(qdq_infer *c)
         if (only >= 0 && only != k)
             continue;
         out[k] = new_facts(c, c->node->n_out);
-        if (out[k] == NULL)
-            return qdq_nomem(c->err);
+        QDQ_NEED(out[k] != NULL, c->err);
         QDQ_TRY(qdq_infer_body(c->env, g, NULL, 0, out[k], &done, c->err));
         if (!done)
             return QDQ_OK;
@@ -182,12 +180,10 @@ qdq_status qdq_infer_loop(qdq_infer *c)
                         g->inputs.n, g->outputs.n, (unsigned)c->node->n_out);
     in = new_facts(c, n_state + 2);
     out = new_facts(c, g->outputs.n);
-    if (in == NULL || out == NULL)
-        return qdq_nomem(c->err);
+    QDQ_NEED(in != NULL && out != NULL, c->err);
     in[0].type = counter_type(c, g->inputs.at[0], QDQ_INT64);
     in[1].type = counter_type(c, g->inputs.at[1], QDQ_BOOL);
-    if (in[0].type == NULL || in[1].type == NULL)
-        return qdq_nomem(c->err);
+    QDQ_NEED(in[0].type != NULL && in[1].type != NULL, c->err);
     for (size_t i = 0; i < n_state; i++)
         in[i + 2].type = qdq_infer_in(c, (uint32_t)i + 2);
     QDQ_TRY(run_rounds(c, g, in, n_state + 2, 2, n_state, out, 1, &done));
@@ -219,8 +215,7 @@ static qdq_status scan_slice(qdq_infer *c, uint32_t i, int64_t axis, qdq_dim *le
     qdq_shape s;
     int at;
 
-    if (t == NULL || dim == NULL)
-        return qdq_nomem(c->err);
+    QDQ_NEED(t != NULL && dim != NULL, c->err);
     *type = t;
     t->elem = qdq_infer_elem(c, i);
     t->rank = -1;
@@ -261,8 +256,7 @@ qdq_status qdq_infer_scan(qdq_infer *c)
     n_state = c->node->n_in - (size_t)n_scan;
     in = new_facts(c, c->node->n_in);
     out = new_facts(c, g->outputs.n);
-    if (in == NULL || out == NULL)
-        return qdq_nomem(c->err);
+    QDQ_NEED(in != NULL && out != NULL, c->err);
     for (uint32_t i = 0; i < c->node->n_in; i++)
         if (i < n_state)
             in[i].type = qdq_infer_in(c, i);
@@ -298,8 +292,7 @@ qdq_status qdq_infer_call_function(qdq_infer *c)
         return QDQ_OK;
     in = new_facts(c, c->node->n_in);
     out = new_facts(c, f->body->outputs.n);
-    if (in == NULL || out == NULL)
-        return qdq_nomem(c->err);
+    QDQ_NEED(in != NULL && out != NULL, c->err);
     for (uint32_t i = 0; i < c->node->n_in; i++) {
         in[i].type = qdq_infer_in(c, i);
         in[i].values = qdq_infer_known(c, i);

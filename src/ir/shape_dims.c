@@ -185,15 +185,13 @@ qdq_status qdq_type_common(qdq_infer_env *env, const qdq_type *a, const qdq_type
     if (a == NULL || b == NULL || a->kind != QDQ_TYPE_TENSOR || b->kind != QDQ_TYPE_TENSOR)
         return QDQ_OK;
     common = qdq_arena_alloc(&env->arena, sizeof *common);
-    if (common == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(common != NULL, err);
     common->kind = QDQ_TYPE_TENSOR;
     common->elem = a->elem == b->elem ? a->elem : QDQ_UNDEFINED;
     common->rank = a->rank == b->rank ? a->rank : -1;
     if (common->rank > 0) {
         dim = qdq_arena_array(&env->arena, (size_t)common->rank, sizeof *dim);
-        if (dim == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(dim != NULL, err);
         for (int i = 0; i < common->rank; i++)
             dim[i] = qdq_dim_same(a->dim[i], b->dim[i]) ? a->dim[i] : qdq_dim_unknown();
         common->dim = dim;

@@ -146,15 +146,13 @@ qdq_status qdq_infer_out(qdq_infer *c, uint32_t i, qdq_elem elem, const qdq_shap
     if (qdq_node_out(c->node, i) == NULL || (elem == QDQ_UNDEFINED && rank < 0))
         return QDQ_OK;
     type = qdq_arena_alloc(&c->env->arena, sizeof *type);
-    if (type == NULL)
-        return qdq_nomem(c->err);
+    QDQ_NEED(type != NULL, c->err);
     type->kind = QDQ_TYPE_TENSOR;
     type->elem = elem;
     type->rank = rank;
     if (rank > 0) {
         type->dim = qdq_arena_copy(&c->env->arena, s->dim, (size_t)rank, sizeof *s->dim);
-        if (type->dim == NULL)
-            return qdq_nomem(c->err);
+        QDQ_NEED(type->dim != NULL, c->err);
     }
     return qdq_infer_set(c, i, type);
 }

@@ -349,8 +349,7 @@ qdq_status qdq_infer_split(qdq_infer *c)
     }
     QDQ_TRY(qdq_infer_axis(c, qdq_infer_int(c, "axis", 0), s.rank, &axis));
     size = qdq_arena_array(&c->env->arena, (size_t)n + 1, sizeof *size);
-    if (size == NULL)
-        return qdq_nomem(c->err);
+    QDQ_NEED(size != NULL, c->err);
     QDQ_TRY(split_sizes(c, &given, size));
     whole = s.dim[axis];
     for (uint32_t i = 0; i < n; i++) {

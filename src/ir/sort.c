@@ -129,16 +129,14 @@ static qdq_status sorted(const qdq_graph *g, qdq_arena *scratch, qdq_node ***out
     sorter s;
 
     *out = NULL;
-    if (!make_sorter(g, scratch, &s))
-        return qdq_nomem(err);
+    QDQ_NEED(make_sorter(g, scratch, &s), err);
     *in_order = count_waits(&s);
     if (*in_order) {
         *out = s.by_pos;
         return QDQ_OK;
     }
     order = qdq_arena_array(scratch, (size_t)g->n_node + 1, sizeof *order);
-    if (order == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(order != NULL, err);
     for (uint32_t place = 0; place < g->n_node; place++)
         if (s.waits[place] == 0)
             heap_push(&s, place);

@@ -271,8 +271,7 @@ qdq_status qdq_tensor_data(const qdq_tensor *t, qdq_arena *scratch, qdq_span *da
                         " elements of %s",
                         t->name, t->wire.size, t->count, elem_text(t->elem));
     decoded = qdq_arena_alloc(scratch, size == 0 ? 1 : size);
-    if (decoded == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(decoded != NULL, err);
     QDQ_TRY(qdq_tensor_decode_wire(t, decoded, size, err));
     *data = (qdq_span){decoded, size};
     return QDQ_OK;
@@ -304,8 +303,7 @@ qdq_status qdq_tensor_floats(const qdq_tensor *t, qdq_arena *scratch, float **ou
                         t->name, elem_text(t->elem));
     QDQ_TRY(qdq_tensor_data(t, scratch, &data, err));
     *out = qdq_arena_array(scratch, t->count == 0 ? 1 : (size_t)t->count, sizeof **out);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     if (t->count > 0)
         to_floats(t->elem, data.data, t->count, *out);
     return QDQ_OK;
@@ -326,8 +324,7 @@ qdq_status qdq_tensor_ints(const qdq_tensor *t, qdq_arena *scratch, int64_t max,
                         t->name, t->count, max);
     QDQ_TRY(qdq_tensor_data(t, scratch, &data, err));
     *out = qdq_arena_array(scratch, t->count == 0 ? 1 : (size_t)t->count, sizeof **out);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     for (int64_t i = 0; i < t->count; i++)
         (*out)[i] = qdq_elem_int(t->elem, data.data, i);
     return QDQ_OK;

@@ -193,8 +193,7 @@ qdq_status qdq_lex_string(qdq_lex *l, qdq_span *s)
     *s = (qdq_span){(const unsigned char *)from, (size_t)(to - from)};
     if (has_escape) {
         copy = qdq_arena_alloc(l->arena, s->size);
-        if (copy == NULL)
-            return qdq_nomem(l->err);
+        QDQ_NEED(copy != NULL, l->err);
         while (from < to) {
             if (*from != '\\') {
                 copy[n++] = (unsigned char)*from++;

@@ -526,8 +526,7 @@ qdq_status qdq_text_parse(const char *text, size_t size, const char *name, qdq_m
     qdq_status st;
 
     *out = NULL;
-    if (p.m == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(p.m != NULL, err);
     p.lex.arena = &p.scratch;
     st = parse_model(&p);
     qdq_arena_free(&p.scratch);

@@ -71,8 +71,7 @@ static qdq_status read_input(qdq_reader *r, qdq_graph *g, qdq_span body, qdq_err
         return qdq_fail(err, QDQ_E_FORMAT,
                         "input '%s' is already defined, expected a name of its own", name);
     QDQ_TRY(read_info_type(r, &pb, name, &type, err));
-    if ((v = qdq_graph_add_input(g, name, type)) == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED((v = qdq_graph_add_input(g, name, type)) != NULL, err);
     v->rest = pb.head.rest;
     return QDQ_OK;
 }
@@ -300,8 +299,7 @@ static qdq_status read_opsets(qdq_reader *r, const qdq_wire_member_MSGS *from, q
 {
     qdq_opset *sets = qdq_read_array(r, from->n, sizeof *sets);
 
-    if (sets == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(sets != NULL, err);
     *n = 0;
     for (size_t i = 0; i < from->n; i++) {
         qdq_opset *set = &sets[*n];
@@ -334,16 +332,14 @@ static qdq_status read_function_io(qdq_reader *r, qdq_graph *g, const qdq_pb_fun
         if (name[0] == '\0' || qdq_graph_find(g, name) != NULL)
             return qdq_fail(err, QDQ_E_FORMAT, "input %zu '%s', expected a name of its own", i,
                             name);
-        if (qdq_graph_add_input(g, name, NULL) == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(qdq_graph_add_input(g, name, NULL) != NULL, err);
     }
     QDQ_TRY(qdq_read_nodes(r, g, &pb->node, depth, err));
     for (size_t i = 0; i < pb->output.n; i++) {
         QDQ_TRY(qdq_read_name(r, pb->output.at[i], "output name", &name, err));
         if ((v = qdq_graph_find(g, name)) == NULL)
             return qdq_fail(err, QDQ_E_FORMAT, "output '%s' is not defined in this function", name);
-        if (!qdq_graph_add_output(g, v))
-            return qdq_nomem(err);
+        QDQ_NEED(qdq_graph_add_output(g, v), err);
     }
     return read_value_infos(r, g, &pb->value_info, QDQ_PB_function_value_info, rest, err);
 }
@@ -355,19 +351,16 @@ static qdq_status fill_function(qdq_reader *r, qdq_function *f, const qdq_pb_fun
     for (size_t i = 0; i < pb->attribute.n; i++) {
         const char *name;
         QDQ_TRY(qdq_read_name(r, pb->attribute.at[i], "attribute name", &name, err));
-        if (!QDQ_PUSH(&r->m->arena, &f->attrs, name))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(&r->m->arena, &f->attrs, name), err);
     }
     for (size_t i = 0; i < pb->attribute_proto.n; i++) {
         qdq_attr *a;
         QDQ_TRY(qdq_read_attr(r, NULL, pb->attribute_proto.at[i], 0, &a, err));
-        if (!QDQ_PUSH(&r->m->arena, &f->attr_protos, a))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(&r->m->arena, &f->attr_protos, a), err);
     }
     QDQ_TRY(read_opsets(r, &pb->opset_import, &f->opsets.at, &f->opsets.n, err));
     f->opsets.cap = f->opsets.n;
-    if ((f->body = qdq_graph_new(r->m, NULL, f->name)) == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED((f->body = qdq_graph_new(r->m, NULL, f->name)) != NULL, err);
     f->body->function = f;
     return read_function_io(r, f->body, pb, 0, &f->rest, err);
 }
@@ -378,8 +371,7 @@ static qdq_status read_function(qdq_reader *r, qdq_graph *g, qdq_span body, qdq_
     qdq_pb_function pb;
     qdq_status st;
 
-    if (f == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(f != NULL, err);
     (void)g;
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_function_desc, body, &pb, err));
     QDQ_TRY(qdq_read_name(r, pb.name, "function name", &f->name, err));

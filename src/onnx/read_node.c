@@ -55,8 +55,7 @@ static qdq_status copy_list(qdq_reader *r, const void *from, size_t n, qdq_attr 
     size_t size = qdq_attr_type_get_info(a->type)->size;
     void *copy = qdq_arena_copy(&r->m->arena, from, n, size);
 
-    if (copy == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(copy != NULL, err);
     memcpy(&a->v, &copy, sizeof copy);
     a->count = n;
     return QDQ_OK;
@@ -169,8 +168,7 @@ qdq_status qdq_read_attr(qdq_reader *r, qdq_node *node, qdq_span body, int depth
     qdq_status st;
 
     *out = NULL;
-    if (a == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(a != NULL, err);
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_attr_desc, body, &pb, err));
     QDQ_TRY(qdq_read_name(r, pb.name, "attribute name", &a->name, err));
     st = fill_attr(r, node, &pb, body, depth, a, err);
@@ -197,8 +195,7 @@ static qdq_status add_outputs(qdq_reader *r, qdq_node *node, const qdq_wire_memb
         if (qdq_name_of(name)->n_value > 0 && qdq_graph_resolve(node->graph, name) != NULL)
             return qdq_fail(err, QDQ_E_FORMAT,
                             "output '%s' is already defined, expected a name of its own", name);
-        if ((v = qdq_graph_add_value(node->graph, name, NULL)) == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED((v = qdq_graph_add_value(node->graph, name, NULL)) != NULL, err);
         v->producer = node;
         v->out_index = (uint32_t)i;
         node->out[i] = v;
@@ -221,8 +218,7 @@ static qdq_status add_node(qdq_reader *r, qdq_graph *g, const qdq_pb_node *pb, q
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "more than 2^31 inputs or outputs");
     *out = qdq_graph_add_node(g, NULL, domain, type, name, (uint32_t)pb->input.n,
                               (uint32_t)pb->output.n, NULL);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     (*out)->overload = overload;
     (*out)->rest = pb->head.rest;
     return add_outputs(r, *out, &pb->output, err);
@@ -253,8 +249,7 @@ static qdq_status connect_node(qdq_reader *r, qdq_node *node, const qdq_pb_node 
     for (size_t i = 0; i < pb->attribute.n; i++) {
         qdq_attr *a;
         QDQ_TRY(qdq_read_attr(r, node, pb->attribute.at[i], depth, &a, err));
-        if (!qdq_node_append_attr(node, a))
-            return qdq_nomem(err);
+        QDQ_NEED(qdq_node_append_attr(node, a), err);
     }
     return QDQ_OK;
 }

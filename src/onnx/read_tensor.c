@@ -20,8 +20,7 @@ static qdq_status read_dims(qdq_reader *r, const qdq_wire_member_INTS *dims, int
     if (dims->n > QDQ_MAX_RANK)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "%zu dimensions, at most %d are supported", dims->n,
                         QDQ_MAX_RANK);
-    if ((copy = qdq_read_array(r, dims->n, sizeof *copy)) == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED((copy = qdq_read_array(r, dims->n, sizeof *copy)) != NULL, err);
     *count = 1;
     for (size_t i = 0; i < dims->n; i++) {
         int64_t d = dims->at[i];
@@ -105,8 +104,9 @@ static qdq_status open_external(qdq_reader *r, const char *location, qdq_mapping
             "external data in '%s', but the model comes from memory and no folder was given",
             location);
     QDQ_TRY(qdq_mapping_open_below(r->external_dir, location, &map, err));
-    if (!qdq_model_hold(r->m, map) || (place = qdq_map_put(&r->external, location, NULL)) == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_model_hold(r->m, map) &&
+                 (place = qdq_map_put(&r->external, location, NULL)) != NULL,
+             err);
     place->ptr = *out = map;
     return QDQ_OK;
 }
@@ -266,8 +266,7 @@ qdq_status qdq_read_tensor(qdq_reader *r, qdq_span body, qdq_tensor **out, qdq_e
     qdq_status st;
 
     *out = NULL;
-    if (t == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(t != NULL, err);
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_tensor_desc, body, &pb, err));
     QDQ_TRY(qdq_read_name(r, pb.name, "tensor name", &t->name, err));
     t->wire = body;
@@ -287,8 +286,7 @@ qdq_status qdq_read_sparse(qdq_reader *r, qdq_span body, qdq_sparse **out, qdq_e
     int64_t count;
 
     *out = NULL;
-    if (s == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s != NULL, err);
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_sparse_desc, body, &pb, err));
     if (pb.values.n == 0)
         return qdq_fail(err, QDQ_E_FORMAT, "a sparse tensor without values");

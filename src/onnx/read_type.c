@@ -38,8 +38,7 @@ static qdq_status read_shape(qdq_reader *r, qdq_span body, qdq_type *type, bool 
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "a shape of %zu dimensions, at most %d are supported", pb.dim.n,
                         QDQ_MAX_RANK);
-    if ((dim = qdq_read_array(r, pb.dim.n, sizeof *dim)) == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED((dim = qdq_read_array(r, pb.dim.n, sizeof *dim)) != NULL, err);
     for (size_t i = 0; i < pb.dim.n; i++)
         QDQ_TRY(read_dim(r, pb.dim.at[i], &dim[i], whole, err));
     type->rank = (int)pb.dim.n;
@@ -131,8 +130,7 @@ static qdq_status read_new(qdq_reader *r, qdq_span body, int depth, const qdq_ty
     bool whole;
 
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_type_desc, body, &pb, err));
-    if ((type = qdq_arena_alloc(&r->m->arena, sizeof *type)) == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED((type = qdq_arena_alloc(&r->m->arena, sizeof *type)) != NULL, err);
     QDQ_TRY(read_members(r, &pb, depth, type, &whole, err));
     type->rest = whole ? body : pb.head.rest;
     *out = type;

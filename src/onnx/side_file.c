@@ -220,8 +220,7 @@ qdq_status qdq_side_list(const char *path, qdq_old_sides *out, qdq_error *err)
     const char *former = qdq_arena_printf(out->arena, "%s.data", path);
     struct stat st;
 
-    if (folder == NULL || former == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(folder != NULL && former != NULL, err);
     if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) /* the target of a link is not replaced */
         return list_folder(path, folder, out, err);
     QDQ_TRY(list_folder(path, folder, out, err));

@@ -26,17 +26,14 @@ qdq_status qdq_upgrade_put(qdq_upgrade *u, qdq_node *n, uint32_t i, const char *
     const char *name = qdq_upgrade_name(u, n, suffix);
     qdq_value *v;
 
-    if (t == NULL || name == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(t != NULL && name != NULL, err);
     if (qdq_node_in(n, i) != NULL)
         return qdq_fail(err, QDQ_E_FORMAT, "has an input %u, expected attribute '%s' in its place",
                         (unsigned)i, suffix);
     while (n->n_in <= i)
-        if (!qdq_node_append_in(n, NULL))
-            return qdq_nomem(err);
+        QDQ_NEED(qdq_node_append_in(n, NULL), err);
     v = qdq_graph_add_constant(n->graph, n, name, t);
-    if (v == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(v != NULL, err);
     qdq_node_set_in(n, i, v);
     return QDQ_OK;
 }

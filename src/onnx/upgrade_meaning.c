@@ -48,8 +48,7 @@ static qdq_status put_shape_of(qdq_upgrade *u, qdq_value *x, qdq_node *reshape, 
     name = qdq_upgrade_name(u, reshape, "shape");
     shape =
         name != NULL ? qdq_graph_add_op(reshape->graph, reshape, "Shape", "", name, 1, &x) : NULL;
-    if (shape == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(shape != NULL, err);
     qdq_node_set_in(reshape, 1, shape->out[0]);
     return QDQ_OK;
 }
@@ -63,21 +62,19 @@ static qdq_status softmax_in_two_dims(qdq_upgrade *u, qdq_node *n, int64_t axis,
                *rows_name = qdq_upgrade_name(u, n, "rows");
     qdq_node *flatten, *softmax, *reshape;
 
-    if (flat_name == NULL || rows_name == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(flat_name != NULL && rows_name != NULL, err);
     flatten = qdq_graph_add_node(g, n, "", "Flatten", "", 1, 1, &flat_name);
     softmax = qdq_graph_add_node(g, n, "", n->type, n->name, 1, 1, &rows_name);
     reshape = qdq_graph_add_node(g, n, "", "Reshape", "", 2, 0, NULL);
-    if (flatten == NULL || softmax == NULL || reshape == NULL ||
-        !qdq_node_set_int(flatten, "axis", axis) || !qdq_node_set_int(softmax, "axis", -1))
-        return qdq_nomem(err);
+    QDQ_NEED(flatten != NULL && softmax != NULL && reshape != NULL &&
+                 qdq_node_set_int(flatten, "axis", axis) && qdq_node_set_int(softmax, "axis", -1),
+             err);
     softmax->rest = n->rest;
     qdq_node_set_in(flatten, 0, x);
     qdq_node_set_in(softmax, 0, flatten->out[0]);
     qdq_node_set_in(reshape, 0, softmax->out[0]);
     qdq_value_detach(y);
-    if (!qdq_node_append_out(reshape, y))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_node_append_out(reshape, y), err);
     qdq_node_remove(n);
     return put_shape_of(u, x, reshape, err);
 }
@@ -111,9 +108,9 @@ qdq_status qdq_upgrade_softmax_13(qdq_upgrade *u, qdq_node *n, qdq_error *err)
 
 qdq_status qdq_upgrade_upsample_10(qdq_upgrade *u, qdq_node *n, qdq_error *err)
 {
-    if (!qdq_node_set_type(n, "", "Resize") ||
-        qdq_map_put_int(&u->upsampled, (uint64_t)(uintptr_t)n, NULL) == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_node_set_type(n, "", "Resize") &&
+                 qdq_map_put_int(&u->upsampled, (uint64_t)(uintptr_t)n, NULL) != NULL,
+             err);
     return QDQ_OK;
 }
 
@@ -162,12 +159,11 @@ qdq_status qdq_upgrade_resize_11(qdq_upgrade *u, qdq_node *n, qdq_error *err)
                         (unsigned)n->n_in);
     if (qdq_node_string_is(n, "mode", "nearest", "nearest")) {
         QDQ_TRY(old_nearest_mode(u, n, scales, &mode, err));
-        if (!qdq_node_set_string(n, "nearest_mode", mode))
-            return qdq_nomem(err);
+        QDQ_NEED(qdq_node_set_string(n, "nearest_mode", mode), err);
     }
-    if (!qdq_node_set_string(n, "coordinate_transformation_mode", "asymmetric") ||
-        !qdq_node_append_in(n, scales))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_node_set_string(n, "coordinate_transformation_mode", "asymmetric") &&
+                 qdq_node_append_in(n, scales),
+             err);
     qdq_node_set_in(n, 1, NULL);
     return qdq_upgrade_put(u, n, 1, "roi", qdq_tensor_of_floats(n->graph->model, 1, &none, NULL),
                            err);

@@ -64,8 +64,7 @@ static qdq_status add_ints(const qdq_wire_in *in, const qdq_wire_item *item,
     for (const unsigned char *end = p + item->payload.size; p < end;) {
         if (!qdq_varint_read(&p, end, &v))
             return qdq_fail(err, QDQ_E_FORMAT, "bad varint in a packed list");
-        if (!QDQ_PUSH(in->scratch, m, (int64_t)v))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(in->scratch, m, (int64_t)v), err);
     }
     return QDQ_OK;
 }
@@ -83,8 +82,7 @@ static qdq_status add_floats(const qdq_wire_in *in, const qdq_wire_item *item,
         return qdq_fail(err, QDQ_E_FORMAT, "%zu bytes of packed floats, expected a multiple of 4",
                         item->payload.size);
     for (size_t i = 0; i < item->payload.size; i += 4)
-        if (!QDQ_PUSH(in->scratch, m, get_float(item->payload.data + i)))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(in->scratch, m, get_float(item->payload.data + i)), err);
     return QDQ_OK;
 }
 
@@ -252,8 +250,7 @@ qdq_status qdq_wire_gather(qdq_span body, uint32_t numbers, qdq_arena *keep, qdq
     if (scattered) {
         unsigned char *copy = qdq_arena_alloc(keep, size);
         size_t at = 0;
-        if (copy == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(copy != NULL, err);
         for (pos = 0; qdq_wire_next(body, &pos, &item);) {
             if (is_wanted(&item, numbers)) {
                 memcpy(copy + at, item.whole.data, item.whole.size);

@@ -229,8 +229,7 @@ static qdq_status walk_pieces(const qdq_wire_out *out, take_fn *take, void *ctx,
 {
     size_t pos = 0;
 
-    if (out->failed || out->bytes.failed)
-        return qdq_nomem(err);
+    QDQ_NEED(!out->failed && !out->bytes.failed, err);
     for (size_t i = 0; i < out->n_piece; i++) {
         const qdq_wire_piece *piece = &out->piece[i];
         if (piece->at > pos)
@@ -294,8 +293,7 @@ qdq_status qdq_wire_to_file(const qdq_wire_out *out, qdq_outfile *file, qdq_erro
     staging s = {file, malloc(STAGING), 0};
     qdq_status st;
 
-    if (s.data == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s.data != NULL, err);
     st = walk_pieces(out, take_into_file, &s, err);
     if (st == QDQ_OK && s.used > 0)
         st = qdq_outfile_write(file, s.data, s.used, err);

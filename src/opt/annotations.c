@@ -68,13 +68,11 @@ static qdq_status sweep(qdq_opt *o, qdq_graph *g, qdq_map *needed, qdq_buf *kept
         if (item.number != GRAPH_ANNOTATION || is_alive(g, item.payload, needed, &nomem) ||
             !take_annotation(o, item.payload))
             qdq_buf_append(kept, item.whole.data, item.whole.size);
-    if (nomem || kept->failed)
-        return qdq_nomem(err);
+    QDQ_NEED(!nomem && !kept->failed, err);
     if (kept->size == g->rest.size)
         return QDQ_OK;
     copy = qdq_arena_copy(&g->model->arena, kept->data, kept->size, 1);
-    if (copy == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(copy != NULL, err);
     qdq_graph_set_rest(g, (qdq_span){copy, kept->size});
     return QDQ_OK;
 }

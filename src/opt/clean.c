@@ -56,8 +56,7 @@ qdq_status qdq_pass_lift_constants(qdq_opt *o, qdq_graph *g, qdq_error *err)
         const qdq_type *type = qdq_type_fixed(g->model, t->elem, t->rank, t->dim);
         qdq_value_detach(v);
         qdq_node_remove(n);
-        if (type == NULL || !qdq_value_set_init(v, t))
-            return qdq_nomem(err);
+        QDQ_NEED(type != NULL && qdq_value_set_init(v, t), err);
         qdq_value_set_type(
             v, type); /* as of initializers that are read: inference gives types to outputs alone */
     }

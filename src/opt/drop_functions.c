@@ -42,8 +42,7 @@ qdq_status qdq_pass_drop_unused_functions(qdq_opt *o, qdq_error *err)
     ok = reached != NULL && qdq_functions_open(&functions, m, &o->scratch);
     ok = ok && find_reached(m, &functions, &o->scratch, reached);
     qdq_functions_close(&functions);
-    if (!ok)
-        return qdq_nomem(err);
+    QDQ_NEED(ok, err);
     for (size_t i = m->functions.n; i-- > 0;)
         if (!reached[i] && qdq_opt_take_named(o, m->functions.at[i]->name))
             qdq_model_remove_function(m, i);

@@ -209,8 +209,7 @@ static qdq_status sweep(sweeper *s, qdq_error *err)
 {
     const qdq_model *m = s->o->model;
 
-    if (!qdq_functions_open(&s->functions, m, &s->memory))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_functions_open(&s->functions, m, &s->memory), err);
     for (size_t i = m->graphs.n; i-- > 0;) {
         if (m->graphs.at[i]->dead)
             continue;

@@ -73,8 +73,7 @@ static qdq_status accept(qdq_folder *f, qdq_node *n, const qdq_const *out)
 {
     uint64_t bytes = 0;
 
-    if (!qdq_fold_keep_results(f, n, out, &bytes))
-        return qdq_nomem(f->err);
+    QDQ_NEED(qdq_fold_keep_results(f, n, out, &bytes), f->err);
     f->policy.grown += (int64_t)bytes;
     f->folded[n->id] = true;
     qdq_fold_release_inputs(f, n);
@@ -204,14 +203,12 @@ static qdq_status put_constant(qdq_folder *f, qdq_node *n, qdq_value *v)
 {
     qdq_tensor *t = qdq_const_to_tensor(f->g->model, &f->result[v->id].c);
 
-    if (t == NULL)
-        return qdq_nomem(f->err);
+    QDQ_NEED(t != NULL, f->err);
     qdq_value_detach(v);
     if (v->n_output > 0 || qdq_graph_in_function(f->g))
         return put_constant_node(f->g, n, v, t) ? QDQ_OK : qdq_nomem(f->err);
     const qdq_type *type = qdq_type_fixed(f->g->model, t->elem, t->rank, t->dim);
-    if (type == NULL || !qdq_value_set_init(v, t))
-        return qdq_nomem(f->err);
+    QDQ_NEED(type != NULL && qdq_value_set_init(v, t), f->err);
     qdq_value_set_type(v, type); /* inference gives types to outputs of nodes alone */
     return QDQ_OK;
 }
@@ -248,9 +245,9 @@ static qdq_status open_folder(qdq_folder *f, qdq_opt *o, qdq_graph *g)
     f->visits = qdq_arena_array(&f->memory, (size_t)g->next_node_id + 1, sizeof *f->visits);
     f->tainted = qdq_arena_array(&f->memory, g->values.n + 1, sizeof *f->tainted);
     f->folded = qdq_arena_array(&f->memory, (size_t)g->next_node_id + 1, sizeof *f->folded);
-    if (f->result == NULL || f->left == NULL || f->tainted == NULL || f->folded == NULL ||
-        f->last == NULL || f->visits == NULL)
-        return qdq_nomem(f->err);
+    QDQ_NEED(f->result != NULL && f->left != NULL && f->tainted != NULL && f->folded != NULL &&
+                 f->last != NULL && f->visits != NULL,
+             f->err);
     for (size_t i = 0; i < g->values.n; i++)
         f->left[i] = g->values.at[i]->n_use;
     qdq_fold_policy_open(&f->policy, o);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/union_find.h"
 #include "opt/fold_state.h"
 
 enum { FREE = 64 };
@@ -22,9 +23,9 @@ static const char too_large[] = "the file would become larger";
 
 typedef struct growth {
     qdq_folder *f;
-    uint32_t *at;   /* by node id: index in f->nodes + 1; 0: not computed */
-    size_t *group;  /* by index: parent in a forest; a root's own */
-    int64_t *grown; /* by index of a root: bytes */
+    uint32_t *at;    /* by node id: index in f->nodes + 1; 0: not computed */
+    uint32_t *group; /* by index: for qdq_part_of() */
+    int64_t *grown;  /* by index of a root: bytes */
     /* by value id: bytes of the cheapest form of a value that the file may do without */
     uint64_t *cheapest;
     bool *stays;         /* by index */
@@ -81,20 +82,6 @@ static uint64_t result_bytes(const growth *w, const qdq_node *n)
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-static size_t root(growth *w, size_t i)
-{
-    while (w->group[i] != i)
-        i = w->group[i] = w->group[w->group[i]];
-    return i;
-}
-
-static void join(growth *w, size_t a, size_t b)
-{
-    a = root(w, a);
-    b = root(w, b);
-    w->group[a > b ? a : b] = a > b ? b : a;
-}
-
 enum { FREED = 1, READ = 2 };
 
 /* A constant or result that goes away when the nodes do. Each value is looked at once: many nodes
@@ -119,16 +106,16 @@ static void join_readers(growth *w, size_t i)
         if (v == NULL || v->graph != w->f->g || v->id >= w->f->n_values)
             continue;
         if (v->producer != NULL && is_computed(w, v->producer))
-            join(w, i, w->at[v->producer->id] - 1);
+            qdq_part_join(w->group, (uint32_t)i, w->at[v->producer->id] - 1);
         else if (v->first->node != n && qdq_fold_bytes_of(w->f, v) > FREE && is_freed(w, v))
-            join(w, i, w->at[v->first->node->id] - 1);
+            qdq_part_join(w->group, (uint32_t)i, w->at[v->first->node->id] - 1);
     }
 }
 
 static void weigh(growth *w, size_t i)
 {
     const qdq_node *n = w->f->nodes.at[i];
-    int64_t *sum = &w->grown[root(w, i)];
+    int64_t *sum = &w->grown[qdq_part_of(w->group, (uint32_t)i)];
 
     *sum += (int64_t)result_bytes(w, n) - (int64_t)text_bytes(n);
     for (uint32_t k = 0; k < n->n_in; k++) {
@@ -190,7 +177,7 @@ static bool open_growth(growth *w, qdq_folder *f)
         return false;
     for (size_t i = 0; i < n; i++) {
         w->at[f->nodes.at[i]->id] = (uint32_t)i + 1;
-        w->group[i] = i;
+        w->group[i] = (uint32_t)i;
     }
     return true;
 }
@@ -210,7 +197,8 @@ static void choose(growth *w)
     for (size_t i = 0; i < n; i++)
         find_cheapest(w, i);
     for (size_t i = n; i-- > 0;) {
-        if (w->grown[root(w, i)] <= 0 || result_bytes(w, w->f->nodes.at[i]) <= node_bytes(w, i))
+        if (w->grown[qdq_part_of(w->group, (uint32_t)i)] <= 0 ||
+            result_bytes(w, w->f->nodes.at[i]) <= node_bytes(w, i))
             continue;
         w->stays[i] = true; /* its inputs are read from now on */
         qdq_opt_refuse(w->f->o, w->f->nodes.at[i], too_large);
@@ -231,14 +219,12 @@ static qdq_status compute_again(qdq_folder *f, const qdq_node *n)
     } else {
         qdq_tensor *t = qdq_facts_tensor(f->facts, n->out[0], &st);
 
-        if (t == NULL)
-            return qdq_nomem(f->err);
+        QDQ_NEED(t != NULL, f->err);
         QDQ_TRY(qdq_const_of_tensor(t, &f->work, &out[0], &why, f->err));
     }
     if (why != NULL)
         return qdq_fail(f->err, QDQ_E_BUG, "constant folding: what was computed is not: %s", why);
-    if (!qdq_fold_keep_results(f, n, out, &ignored))
-        return qdq_nomem(f->err);
+    QDQ_NEED(qdq_fold_keep_results(f, n, out, &ignored), f->err);
     qdq_arena_reset(&f->work, mark);
     return st;
 }
@@ -265,8 +251,7 @@ static qdq_status compute_needed(growth *w)
     qdq_folder *f = w->f;
     bool *needed = qdq_arena_array(&f->memory, f->nodes.n + 1, sizeof *needed);
 
-    if (needed == NULL)
-        return qdq_nomem(f->err);
+    QDQ_NEED(needed != NULL, f->err);
     for (size_t i = f->nodes.n; i-- > 0;)
         needed[i] = is_needed(w, i, needed);
     for (size_t i = 0; i < f->nodes.n; i++) {
@@ -306,8 +291,7 @@ qdq_status qdq_fold_settle(qdq_folder *f)
 
     if (f->nodes.n == 0)
         return QDQ_OK;
-    if (!open_growth(&w, f))
-        return qdq_nomem(f->err);
+    QDQ_NEED(open_growth(&w, f), f->err);
     choose(&w);
     for (size_t i = 0; i < f->nodes.n; i++) {
         w.stays[i] = w.stays[i] || !qdq_opt_take(f->o, f->nodes.at[i]);

@@ -144,8 +144,7 @@ static qdq_status compute_chain(qdq_folder *f, const chain *c, const char **why)
         QDQ_TRY(qdq_fold_evaluate(f, n, room, out, why));
         if (*why != NULL) /* the text lies behind the mark */
             return QDQ_OK;
-        if (!qdq_fold_keep_results(f, n, out, &bytes))
-            return qdq_nomem(f->err);
+        QDQ_NEED(qdq_fold_keep_results(f, n, out, &bytes), f->err);
         qdq_arena_reset(&f->work, mark);
         room += forget_transients(f, c, i) - bytes;
     }

@@ -136,8 +136,7 @@ static qdq_status find_twin(sharing *s, qdq_value *v, qdq_value **twin, qdq_erro
     QDQ_TRY(qdq_tensor_data(v->init, &s->scratch, &data, err));
     place = qdq_map_put_int(
         &s->contents, XXH3_64bits_withSeed(data.data, data.size, shape_hash(v->init)), &is_new);
-    if (place == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(place != NULL, err);
     for (size_t i = is_new ? NONE : place->num; i != NONE; i = s->kept.at[i].next) {
         qdq_value *k = s->kept.at[i].value;
 
@@ -158,8 +157,7 @@ static qdq_status find_twin(sharing *s, qdq_value *v, qdq_value **twin, qdq_erro
 
 static qdq_status share(sharing *s, qdq_opt *o, const qdq_graph *g, qdq_error *err)
 {
-    if (!collect(s, g))
-        return qdq_nomem(err);
+    QDQ_NEED(collect(s, g), err);
     for (size_t i = 0; i < s->candidates.n; i++) {
         qdq_value *v = s->candidates.at[i], *twin;
 

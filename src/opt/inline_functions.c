@@ -236,8 +236,7 @@ static qdq_status try_call(inliner *in, qdq_node *n, uint32_t i, bool *done, qdq
         c->is_reached = true;
         return QDQ_OK;
     }
-    if (!import(in, c) || !qdq_node_inline(n, in->o->model->functions.at[i]->body))
-        return qdq_nomem(err);
+    QDQ_NEED(import(in, c) && qdq_node_inline(n, in->o->model->functions.at[i]->body), err);
     qdq_opt_close_facts(in->o);
     in->total += c->own - 1;
     in->o->inlined_bytes += c->own_bytes;
@@ -274,11 +273,10 @@ static qdq_status walk_place(inliner *in, qdq_function *f, qdq_error *err)
     in->function = f;
     qdq_map_free(&in->imports);
     for (size_t i = 0; i < n; i++)
-        if (!qdq_map_set_num(&in->imports, qdq_plain_domain(opset[i].domain),
-                             (uint64_t)opset[i].version))
-            return qdq_nomem(err);
-    if (!QDQ_PUSH(&in->memory, &in->work, f != NULL ? f->body : m->graph))
-        return qdq_nomem(err);
+        QDQ_NEED(qdq_map_set_num(&in->imports, qdq_plain_domain(opset[i].domain),
+                                 (uint64_t)opset[i].version),
+                 err);
+    QDQ_NEED(QDQ_PUSH(&in->memory, &in->work, f != NULL ? f->body : m->graph), err);
     while (in->work.n > 0)
         QDQ_TRY(walk_graph(in, in->work.at[--in->work.n], err));
     return QDQ_OK;
@@ -309,8 +307,7 @@ static qdq_status inline_all(inliner *in, qdq_error *err)
     }
     if (in->o->inline_limit == 0) /* the first round's: what later ones find has grown */
         in->o->inline_limit = FREE_BYTES + GROWTH * bytes;
-    if (!study_all(in))
-        return qdq_nomem(err);
+    QDQ_NEED(study_all(in), err);
     QDQ_TRY(walk_place(in, NULL, err));
     for (size_t i = 0; i < in->reached.n; i++)
         QDQ_TRY(walk_function(in, in->reached.at[i], err));

@@ -45,8 +45,7 @@ qdq_status qdq_pass_inline_if(qdq_opt *o, qdq_graph *g, qdq_error *err)
         if (!qdq_opt_take_unless(o, n, why_not(n, branch_of(n, taken))))
             continue;
         qdq_node_remove_attr(n, taken ? "else_branch" : "then_branch"); /* its names are free now */
-        if (!qdq_node_inline(n, branch_of(n, taken)))
-            return qdq_nomem(err);
+        QDQ_NEED(qdq_node_inline(n, branch_of(n, taken)), err);
         qdq_opt_close_facts(o);
         next = before->next; /* what was put in may have an If, too */
     }

@@ -224,8 +224,7 @@ static qdq_status merge_graph(merger *m, qdq_graph *g, qdq_error *err)
         qdq_arena_mark mark = qdq_arena_get_loop_mark(&m->scratch);
         bool ok = find_twin(m, n, &twin) && !m->nomem;
         qdq_arena_reset(&m->scratch, mark);
-        if (!ok)
-            return qdq_nomem(err);
+        QDQ_NEED(ok, err);
         if (twin != NULL && fits(n, twin) && qdq_opt_take(m->o, n) && !merge(n, twin))
             return qdq_nomem(err);
     }
@@ -234,8 +233,7 @@ static qdq_status merge_graph(merger *m, qdq_graph *g, qdq_error *err)
 
 static qdq_status walk_all(merger *m, qdq_error *err)
 {
-    if (!qdq_functions_open(&m->functions, m->o->model, &m->memory))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_functions_open(&m->functions, m->o->model, &m->memory), err);
     QDQ_FOR_GRAPHS (g, m->o->model) {
         qdq_map_free(&m->by_hash);
         m->seen.n = 0;

@@ -108,8 +108,7 @@ static qdq_status count_lines(qdq_map *counts, const char *text, int step, qdq_e
     for (size_t n; *text != '\0'; text += n + (text[n] == '\n')) {
         n = strcspn(text, "\n");
         qdq_map_value *v = qdq_map_put_n(counts, text, n, NULL);
-        if (v == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(v != NULL, err);
         v->num += (uint64_t)step;
     }
     return QDQ_OK;

@@ -129,8 +129,7 @@ static qdq_status add_step(qdq_pipeline *p, const qdq_pass_info *pass, word w, q
     const char *arg =
         w.size > name ? qdq_arena_strndup(memory, w.text + name + 1, w.size - name - 1) : "";
 
-    if (arg == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(arg != NULL, err);
     QDQ_TRY(check_args(pass, arg, err));
     if (replace_arg(p, pass, arg))
         return QDQ_OK;

@@ -475,8 +475,7 @@ qdq_status qdq_eval_node(const qdq_node *n, int64_t opset, const qdq_const *cons
         return QDQ_OK;
     }
     memset(out, 0, n_out * sizeof *out);
-    if (c.nomem)
-        return qdq_nomem(err);
+    QDQ_NEED(!c.nomem, err);
     *why = c.why;
     return QDQ_OK;
 }

@@ -176,8 +176,7 @@ static qdq_status follow(folding *f, qdq_node *n, const qdq_value *y, qdq_error 
             qdq_opt_refuse(f->o, n, why);
         if (why != NULL || !done)
             return QDQ_OK;
-        if (!QDQ_PUSH(&f->o->scratch, &f->chain, n))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(&f->o->scratch, &f->chain, n), err);
         if (n->op == QDQ_OP_BATCHNORMALIZATION && f->bn == NULL)
             f->bn = n;
         y = n->out[0];
@@ -269,8 +268,7 @@ static qdq_status apply_folding(folding *f, qdq_weight_change *w, qdq_error *err
     qdq_node *n = f->l.node;
     qdq_value *b = add_bias(f);
 
-    if (b == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(b != NULL, err);
     if (w != NULL)
         QDQ_TRY(qdq_weight_apply(f->o, &f->l, w, err));
     QDQ_TRY(qdq_bias_set(&f->l, b, err));
@@ -349,8 +347,7 @@ qdq_status qdq_pass_fold_batchnorm(qdq_opt *o, qdq_node *n, qdq_error *err)
     }
     f.bias = f.old.value;
     f.factor = qdq_arena_array(&o->scratch, (size_t)f.l.channels, sizeof *f.factor);
-    if (f.factor == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(f.factor != NULL, err);
     for (int64_t c = 0; c < f.l.channels; c++)
         f.factor[c] = 1;
     QDQ_TRY(follow(&f, first, f.dq != NULL ? f.dq->out[0] : n->out[0], err));

@@ -144,8 +144,7 @@ static qdq_status scale_bias(scaling *s, qdq_error *err)
     for (int64_t c = 0; t != NULL && c < s->l.channels; c++)
         qdq_elem_put_float(b->elem, data, c, s->bias[c] * s->factor[c]);
     qdq_value *made = qdq_opt_constant(s->o, s->add, v->name, "_scaled", t);
-    if (made == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(made != NULL, err);
     qdq_node_set_in(s->add, s->bias_input, made);
     qdq_value_remove_if_unused(v);
     return QDQ_OK;

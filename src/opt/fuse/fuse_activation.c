@@ -192,13 +192,11 @@ static qdq_status build_activation(qdq_match *m, qdq_error *err)
     if (strcmp(f->form->becomes, "Mul") == 0) {
         qdq_node *factor = qdq_match_add(m, "HardSigmoid", 1, in, NULL);
 
-        if (factor == NULL || !make_sixth(factor))
-            return qdq_nomem(err);
+        QDQ_NEED(factor != NULL && make_sixth(factor), err);
         in[n_in++] = factor->out[0];
     }
     QDQ_TRY(qdq_match_recast(m, f->form->becomes, n_in, in, err));
-    if (!set_attributes(f))
-        return qdq_nomem(err);
+    QDQ_NEED(set_attributes(f), err);
     qdq_parts_remove_unread(&f->reader.parts);
     qdq_match_touch(m, f->last);
     return QDQ_OK;

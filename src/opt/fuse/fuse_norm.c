@@ -271,8 +271,7 @@ static qdq_status build_norm(qdq_match *m, const char *op, qdq_error *err)
     uint32_t n_in = 1;
 
     m->root = f->last;
-    if ((in[n_in++] = shaped(m, f, f->scale)) == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED((in[n_in++] = shaped(m, f, f->scale)) != NULL, err);
     if (f->bias != NULL && (in[n_in++] = shaped(m, f, f->bias)) == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_match_recast(m, op, n_in, in, err));

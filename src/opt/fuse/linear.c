@@ -48,8 +48,7 @@ static qdq_status read_doubles(qdq_opt *o, const qdq_tensor *t, double **out, qd
     if (st != QDQ_OK)
         return st == QDQ_E_NOMEM ? st : QDQ_OK;
     *out = qdq_arena_array(&o->scratch, (size_t)t->count + 1, sizeof **out);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     for (int64_t i = 0; i < t->count; i++)
         (*out)[i] = (double)x[i];
     return QDQ_OK;
@@ -114,8 +113,7 @@ qdq_status qdq_per_channel_at(qdq_opt *o, const qdq_value *v, int rank, int axis
         return QDQ_OK;
     }
     *out = qdq_arena_array(&o->scratch, (size_t)channels, sizeof **out);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     for (int64_t c = 0; c < channels; c++)
         (*out)[c] = x[0];
     return QDQ_OK;
@@ -285,8 +283,7 @@ qdq_status qdq_bias_read(qdq_opt *o, const qdq_linear *l, const qdq_value *v, qd
 
     *out = (qdq_bias){.value = qdq_arena_array(&o->scratch, (size_t)l->channels, sizeof(double))};
     *why = NULL;
-    if (out->value == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(out->value != NULL, err);
     if (v == NULL)
         return QDQ_OK;
     if (v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR) {

@@ -35,8 +35,7 @@ static qdq_status apply_floats(qdq_opt *o, const qdq_linear *l, const double *fa
     QDQ_TRY(qdq_linear_floats(o, t, &w, err));
     QDQ_TRY(qdq_channels_of(t, l->axis, &c, err));
     *out = qdq_tensor_new(o->model, t->elem, t->rank, t->dim, &data);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     run = c.inner > 1 ? 1 : c.channels; /* rows of a matrix at once */
     for (size_t i = 0; i < c.outer; i++)
         for (size_t k = 0; k < c.channels; k += run) {
@@ -68,8 +67,7 @@ static qdq_status new_codes(qdq_opt *o, const qdq_linear *l, qdq_weight_change *
     void *data;
 
     *out = qdq_tensor_new(o->model, l->params.codes, l->weight->rank, l->weight->dim, &data);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     if (!c->recodes) {
         memcpy(data, c->codes, (*out)->bytes.size);
         return QDQ_OK;
@@ -186,8 +184,7 @@ qdq_status qdq_weight_apply(qdq_opt *o, qdq_linear *l, qdq_weight_change *c, qdq
         return apply_quantized(o, l, c, err);
     QDQ_TRY(apply_floats(o, l, c->factor, &t, err));
     fresh = qdq_opt_constant(o, l->node, old->name, "_folded", t);
-    if (fresh == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(fresh != NULL, err);
     qdq_node_set_in(l->node, 1, fresh);
     qdq_linear_drop(old);
     return QDQ_OK;

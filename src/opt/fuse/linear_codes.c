@@ -67,8 +67,7 @@ qdq_status qdq_quantize_constant(const qdq_node *q, const qdq_tensor *x, qdq_are
     }
     *type = p.codes;
     *codes = qdq_arena_alloc(memory, size + 1);
-    if (*codes == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*codes != NULL, err);
     qdq_scale_grid g = qdq_scale_grid_of(x, p.axis, p.block);
     for (size_t o = 0; o < g.c.outer; o++)
         for (size_t k = 0; k < g.c.channels; k++)

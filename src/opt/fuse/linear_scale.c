@@ -309,8 +309,7 @@ static qdq_status scale_codes(qdq_opt *o, const qdq_linear *l, const double *fac
     if (*why != NULL)
         return QDQ_OK;
     bool *has_lowest = qdq_arena_array(&o->scratch, (size_t)n, sizeof *has_lowest);
-    if (!make_room(o, c, n, (size_t)n) || has_lowest == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(make_room(o, c, n, (size_t)n) && has_lowest != NULL, err);
     for (int64_t i = 0; i < n; i++)
         c->recode[i].zero = qdq_params_zero(p, p->count == 1 ? 0 : i);
     if (qdq_elem_code_limits(p->codes, &low, &high) && low < 0 && has_negative(by_scale, n))
@@ -354,8 +353,7 @@ qdq_status qdq_weight_raise(qdq_opt *o, const qdq_linear *l, double alpha, const
     QDQ_TRY(qdq_weight_codes_of(o, l, &out->codes, why, err));
     if (*why != NULL)
         return QDQ_OK;
-    if (!make_room(o, out, p->count, (size_t)p->count))
-        return qdq_nomem(err);
+    QDQ_NEED(make_room(o, out, p->count, (size_t)p->count), err);
     for (int64_t i = 0; i < p->count; i++) {
         double unit = (double)p->scale[i] * alpha;
         int32_t zero = qdq_params_zero(p, i);

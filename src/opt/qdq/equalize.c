@@ -141,8 +141,7 @@ static qdq_status find_factors(pair *p, bool *any, qdq_error *err)
 {
     p->exponent = qdq_arena_array(&p->o->scratch, p->first.channels, sizeof *p->exponent);
     *any = false;
-    if (p->exponent == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(p->exponent != NULL, err);
     for (size_t i = 0; i < p->first.channels; i++) {
         double r1 = range_of_output(&p->first, i), r2 = range_of_input(&p->second, i);
 
@@ -263,8 +262,7 @@ static qdq_status replace_constant(pair *p, qdq_node *n, uint32_t input, const q
     qdq_tensor *fresh = qdq_tensor_new(p->o->model, QDQ_FLOAT, t->rank, t->dim, &bytes);
     qdq_value *v = qdq_opt_constant(p->o, n, n->in[input].value->name, "_equalized", fresh);
 
-    if (v == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(v != NULL, err);
     qdq_node_set_in(n, input, v);
     *data = bytes;
     return QDQ_OK;

@@ -17,8 +17,7 @@ static qdq_status replace_by_codes(qdq_opt *o, qdq_node *q, const qdq_tensor *w,
     qdq_value *out = q->out[0];
     qdq_tensor *t = qdq_tensor_of(o->model, type, w->rank, w->dim, codes);
     qdq_value *c = qdq_opt_constant(o, q, q->in[0].value->name, "_quantized", t);
-    if (c == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(c != NULL, err);
     qdq_value_replace(out, c); /* no graph output, so it does */
     qdq_linear_drop(out);
     return QDQ_OK;

@@ -30,8 +30,7 @@ qdq_status qdq_qop_remember(qdq_qop *s, const qdq_value *v, qdq_codes codes)
     qdq_map_value *place = qdq_map_put_int(&s->codes, (uint64_t)(uintptr_t)v, NULL);
     qdq_codes *copy = qdq_arena_alloc(&s->o->scratch, sizeof *copy);
 
-    if (place == NULL || copy == NULL)
-        return qdq_nomem(s->err);
+    QDQ_NEED(place != NULL && copy != NULL, s->err);
     *copy = codes;
     place->ptr = copy;
     return QDQ_OK;
@@ -160,8 +159,7 @@ qdq_status qdq_qop_requantize(qdq_qop *s, qdq_node *n, uint32_t i, qdq_codes c)
     qdq_node *behind = n->next == &s->g->end ? NULL : n->next;
     qdq_node *q =
         base != NULL ? add_node(s, behind, "QuantizeLinear", base, NULL, c.scale, c.zero) : NULL;
-    if (q == NULL)
-        return qdq_nomem(s->err);
+    QDQ_NEED(q != NULL, s->err);
     qdq_value_set_type(q->out[0], with_elem(s, y->type, c.elem));
     qdq_value_replace(y, q->out[0]); /* q has a producer, so it can take a graph output's name */
     qdq_node_set_in(q, 0, y);
@@ -180,8 +178,7 @@ qdq_status qdq_qop_recast(qdq_qop *s, qdq_node *n, const char *op, uint32_t n_in
     uint32_t n_attr = n->n_attr;
     qdq_attr **attr = qdq_arena_array(&s->o->scratch, n_attr + 1u, sizeof(qdq_attr *));
 
-    if (attr == NULL)
-        return qdq_nomem(s->err);
+    QDQ_NEED(attr != NULL, s->err);
     for (uint32_t i = 0; i < n_attr; i++)
         attr[i] = n->attr[i];
     bool ok = qdq_opt_recast(n, op, n_in, in);
@@ -224,8 +221,7 @@ static qdq_status take_quantizer(qdq_qop *s, qdq_node *n, bool is_q)
     if (n->domain[0] != '\0') {
         if (!qdq_opt_take_unless(s->o, n, speaks_against_standard(s, n, elem)))
             return QDQ_OK;
-        if (!qdq_node_set_type(n, "", n->type))
-            return qdq_nomem(s->err);
+        QDQ_NEED(qdq_node_set_type(n, "", n->type), s->err);
     }
     if (!is_q || qdq_node_out(n, 0) == NULL || qdq_node_in(n, 1) == NULL ||
         count_of(n->in[1].value) != 1)

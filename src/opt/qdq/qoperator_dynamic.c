@@ -99,8 +99,7 @@ static qdq_status build_product(product *p)
     for (uint32_t k = 0; k < 2; k++) {
         in[k] = qdq_qop_dequantize(p->s, n, p->n->in[k].value, p->scale[k],
                                    qdq_node_in(p->n, 2 + k), k == 1 ? p->axis : -1);
-        if (in[k] == NULL)
-            return qdq_nomem(p->s->err);
+        QDQ_NEED(in[k] != NULL, p->s->err);
     }
     if (!qdq_node_set_attrs_of(n, p->n) ||
         (p->n->name[0] != '\0' && !qdq_node_set_name(n, p->n->name)))

@@ -69,8 +69,7 @@ static qdq_status dequantize_inputs(qdq_qop *s, qdq_node *n, moving how, const q
         if (!is_code || qdq_node_in(n, i) == NULL)
             continue;
         qdq_value *v = qdq_qop_dequantize(s, n, n->in[i].value, c->scale, c->zero, -1);
-        if (v == NULL)
-            return qdq_nomem(s->err);
+        QDQ_NEED(v != NULL, s->err);
         qdq_node_set_in(n, i, v);
     }
     return QDQ_OK;

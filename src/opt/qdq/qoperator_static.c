@@ -210,8 +210,7 @@ static qdq_status bias_scale(work *w, qdq_value **out)
     QDQ_TRY(qdq_tensor_floats(x, &w->s->o->scratch, &a, w->s->err));
     QDQ_TRY(qdq_tensor_floats(y, &w->s->o->scratch, &b, w->s->err));
     float *scale = qdq_arena_array(&w->s->o->scratch, (size_t)y->count + 1, sizeof *scale);
-    if (scale == NULL)
-        return qdq_nomem(w->s->err);
+    QDQ_NEED(scale != NULL, w->s->err);
     for (int64_t i = 0; i < y->count; i++)
         scale[i] = alpha * a[0] * b[i];
     qdq_tensor *t = qdq_tensor_of_floats(g->model, w->axis < 0 ? 0 : 1, &y->count, scale);
@@ -236,8 +235,7 @@ static qdq_status build_float(work *w)
     uint32_t n_operand = count_operands(w), n_in = 0;
     qdq_value **in = qdq_arena_array(&w->s->o->scratch, n_operand + 2, sizeof(qdq_value *));
 
-    if (in == NULL)
-        return qdq_nomem(w->s->err);
+    QDQ_NEED(in != NULL, w->s->err);
     if (w->l->plain >= 0)
         in[n_in++] = in_at(w, w->l->plain);
     for (uint32_t k = 0; k < n_operand; k++) {
@@ -245,8 +243,7 @@ static qdq_status build_float(work *w)
 
         in[n_in] = qdq_qop_dequantize(w->s, w->n, qdq_node_in(w->n, at), qdq_node_in(w->n, at + 1),
                                       qdq_node_in(w->n, at + 2), k == 1 ? w->axis : -1);
-        if (in[n_in++] == NULL)
-            return qdq_nomem(w->s->err);
+        QDQ_NEED(in[n_in++] != NULL, w->s->err);
     }
     if (in_at(w, w->l->bias) != NULL)
         QDQ_TRY(add_bias(w, in, &n_in));

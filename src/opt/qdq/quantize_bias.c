@@ -252,9 +252,9 @@ static qdq_status encode(quantizing *q, const char **why, qdq_error *err)
                             .least = qdq_arena_array(&q->o->scratch, n, sizeof(double)),
                             .scale = qdq_arena_array(&q->o->scratch, n, sizeof(float)),
                             .code = qdq_arena_array(&q->o->scratch, channels, sizeof(int32_t))};
-    if (weight == NULL || room == NULL || q->c.least == NULL || q->c.scale == NULL ||
-        q->c.code == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(weight != NULL && room != NULL && q->c.least != NULL && q->c.scale != NULL &&
+                 q->c.code != NULL,
+             err);
     for (size_t i = 0; i < n; i++)
         weight[i] = (double)(float)((double)w->scale[i] * q->alpha);
     QDQ_TRY(find_room(q, room, why, err));
@@ -345,8 +345,7 @@ static qdq_status apply_codes(quantizing *q, qdq_error *err)
         return qdq_nomem(err);
     QDQ_TRY(qdq_bias_set(&q->l, b, err));
     if (q->add != NULL) {
-        if (!qdq_opt_alias(q->add, n->out[0]))
-            return qdq_nomem(err);
+        QDQ_NEED(qdq_opt_alias(q->add, n->out[0]), err);
         qdq_linear_drop(q->b);
     }
     report(q);
@@ -445,8 +444,7 @@ static qdq_status to_float(qdq_opt *o, qdq_node *n, uint32_t i, qdq_error *err)
     QDQ_TRY(qdq_tensor_data(t, &o->scratch, &bytes, err));
     qdq_value *fresh =
         qdq_opt_constant(o, n, dq->in[0].value->name, "_float", dequantized(o, t, &p, bytes));
-    if (fresh == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(fresh != NULL, err);
     qdq_node_set_in(n, i, fresh);
     qdq_linear_drop(v);
     return QDQ_OK;

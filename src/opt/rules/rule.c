@@ -154,8 +154,7 @@ static qdq_status apply_rule(worklist *w, qdq_match *m, qdq_error *err)
     uint32_t nodes = w->g->n_node;
     qdq_node *root = m->root;
 
-    if (!note_inputs(w, root))
-        return qdq_nomem(err);
+    QDQ_NEED(note_inputs(w, root), err);
     QDQ_TRY(m->rule->build(m, err));
     if ((!root->dead && !push_around(w, root)) || !settle_lost(w))
         return qdq_nomem(err);
@@ -239,8 +238,7 @@ static qdq_status visit_node(worklist *w, qdq_node *n, qdq_error *err)
         QDQ_TRY(try_entry(w, e, n, &done, &why, err));
         if (done || (next != NO_ENTRY && w->entries.at[next].rule == e->rule))
             continue;
-        if (!remember(w, n, e->rule, why))
-            return qdq_nomem(err);
+        QDQ_NEED(remember(w, n, e->rule, why), err);
         why = NULL;
     }
     return QDQ_OK;
@@ -291,11 +289,9 @@ static bool index_rules(worklist *w)
 
 static qdq_status walk_graph(worklist *w, qdq_error *err)
 {
-    if (!index_rules(w))
-        return qdq_nomem(err);
+    QDQ_NEED(index_rules(w), err);
     QDQ_FOR_NODES (n, w->g)
-        if (!push(w, n))
-            return qdq_nomem(err);
+        QDQ_NEED(push(w, n), err);
     while (w->next < w->queue.n) {
         qdq_node *n = w->queue.at[w->next++];
 
@@ -303,8 +299,7 @@ static qdq_status walk_graph(worklist *w, qdq_error *err)
         w->visit.at[n->id].fuel--;
         if (!n->dead)
             QDQ_TRY(visit_node(w, n, err));
-        if (w->o->state->nomem)
-            return qdq_nomem(err);
+        QDQ_NEED(!w->o->state->nomem, err);
     }
     report_refusals(w);
     return QDQ_OK;
@@ -378,8 +373,8 @@ qdq_status qdq_match_become(qdq_match *m, qdq_value *v, qdq_error *err)
 {
     worklist *w = m->work;
 
-    if (!push_readers(w, m->root->out[0]) || !push_producer(w, v) || !qdq_opt_alias(m->root, v))
-        return qdq_nomem(err);
+    QDQ_NEED(push_readers(w, m->root->out[0]) && push_producer(w, v) && qdq_opt_alias(m->root, v),
+             err);
     return QDQ_OK;
 }
 

@@ -77,8 +77,7 @@ qdq_status qdq_rule_put_ints(qdq_match *m, qdq_node *n, const char *attribute, u
     if (m->opset < since)
         return qdq_node_set_ints(n, attribute, ints->at, (size_t)ints->n) ? QDQ_OK : qdq_nomem(err);
     v = qdq_match_add_ints(m, attribute, (size_t)ints->n, ints->at);
-    if (v == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(v != NULL, err);
     if (i < n->n_in)
         qdq_node_set_in(n, i, v);
     else if (!qdq_node_append_in(n, v))

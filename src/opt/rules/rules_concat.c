@@ -134,8 +134,7 @@ static qdq_status merge_build(qdq_match *m, qdq_error *err)
     for (uint32_t i = 0; i < n->n_in; i++)
         qdq_node_set_in(n, i, part[i]);
     for (uint32_t i = n->n_in; i < count; i++)
-        if (!qdq_node_append_in(n, part[i]))
-            return qdq_nomem(err);
+        QDQ_NEED(qdq_node_append_in(n, part[i]), err);
     return qdq_node_set_int(n, "axis", axis) ? QDQ_OK : qdq_nomem(err);
 }
 

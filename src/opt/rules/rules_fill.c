@@ -75,8 +75,7 @@ static qdq_status fill_build(qdq_match *m, qdq_error *err)
     if (cast_value(m, &memory, &value) == NULL)
         t = qdq_const_to_tensor(m->graph->model, &value);
     qdq_arena_free(&memory);
-    if (t == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(t != NULL, err);
     QDQ_TRY(
         qdq_match_recast(m, "ConstantOfShape", 1, (qdq_value *[]){qdq_match_value(m, "s")}, err));
     return qdq_node_set_tensor(m->root, "value", t) ? QDQ_OK : qdq_nomem(err);
@@ -129,8 +128,7 @@ static qdq_status dropout_build(qdq_match *m, qdq_error *err)
 
     if (mask != NULL && (mask->n_use > 0 || mask->n_output > 0)) {
         all = add_mask(m, x);
-        if (all == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(all != NULL, err);
         qdq_value_replace(mask, all); /* it may: the new one has a producer, and is no output yet */
         qdq_match_touch(m, all->producer);
     }

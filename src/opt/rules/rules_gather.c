@@ -36,9 +36,9 @@ static qdq_status keep_build(qdq_match *m, qdq_error *err)
     qdq_tensor *list = qdq_tensor_view(m->graph->model, i, i->elem, 1, &one);
     qdq_value *in[2] = {qdq_match_value(m, "x"), NULL};
 
-    if (list == NULL ||
-        (in[1] = qdq_match_add_const(m, qdq_match_value(m, "i")->name, list)) == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(list != NULL &&
+                 (in[1] = qdq_match_add_const(m, qdq_match_value(m, "i")->name, list)) != NULL,
+             err);
     QDQ_TRY(qdq_match_recast(m, "Gather", 2, in, err));
     return qdq_node_set_int(m->root, "axis", axis) ? QDQ_OK : qdq_nomem(err);
 }

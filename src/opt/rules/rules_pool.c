@@ -65,8 +65,7 @@ static qdq_status build_pool_relu(qdq_match *m, qdq_error *err)
     qdq_value *c = qdq_match_value(m, "c"), *pooled;
     qdq_node *relu = m->root, *pool = qdq_match_add(m, "MaxPool", 1, &c, relu->out[0]->type);
 
-    if (pool == NULL || !qdq_node_set_attrs_of(pool, relu))
-        return qdq_nomem(err);
+    QDQ_NEED(pool != NULL && qdq_node_set_attrs_of(pool, relu), err);
     pooled = pool->out[0];
     QDQ_TRY(qdq_match_recast(m, "Relu", 1, &pooled, err));
     qdq_match_touch(m, m->root);

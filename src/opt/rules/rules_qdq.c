@@ -234,8 +234,7 @@ static qdq_status become_dequantize(qdq_match *m, qdq_value *codes, int64_t axis
     qdq_value *in[3] = {codes, qdq_match_value(m, "s"), qdq_match_value(m, "z")};
 
     QDQ_TRY(qdq_match_recast(m, "DequantizeLinear", 3, in, err));
-    if (!qdq_node_set_attrs_of(m->root, d))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_node_set_attrs_of(m->root, d), err);
     if (axis < 0) /* it means nothing, and may be none of the new tensor's */
         qdq_node_remove_attr(m->root, "axis");
     else if (!qdq_node_set_int(m->root, "axis", axis))

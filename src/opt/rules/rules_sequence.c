@@ -84,8 +84,7 @@ static qdq_status concat_build(qdq_match *m, qdq_error *err)
 
     for (uint32_t i = 0; i < s->n_in; i++) {
         part[i] = new_axis ? change_dim(m, "Unsqueeze", s->in[i].value, axis, err) : s->in[i].value;
-        if (part[i] == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(part[i] != NULL, err);
     }
     QDQ_TRY(qdq_match_recast(m, "Concat", s->n_in, part, err));
     return qdq_node_set_int(m->root, "axis", axis) ? QDQ_OK : qdq_nomem(err);
@@ -227,13 +226,11 @@ static qdq_status split_build(qdq_match *m, qdq_error *err)
     qdq_node *split = add_split(m, p);
     qdq_value *part[MAX_PARTS];
 
-    if (split == NULL || !type_parts(m, split, p))
-        return qdq_nomem(err);
+    QDQ_NEED(split != NULL && type_parts(m, split, p), err);
     for (int i = 0; i < p->n; i++) {
         part[i] =
             p->squeeze ? change_dim(m, "Squeeze", split->out[i], p->axis, err) : split->out[i];
-        if (part[i] == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(part[i] != NULL, err);
     }
     return qdq_match_recast(m, "SequenceConstruct", (uint32_t)p->n, part, err);
 }

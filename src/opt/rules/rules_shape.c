@@ -101,8 +101,7 @@ static qdq_status put_shape(qdq_match *m, const char *name, qdq_error *err)
     if (s->n < 0)
         return QDQ_OK;
     shape = qdq_match_add_ints(m, qdq_match_value(m, name)->name, (size_t)s->n, s->at);
-    if (shape == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(shape != NULL, err);
     qdq_node_set_in(m->root, 1, shape);
     return QDQ_OK;
 }

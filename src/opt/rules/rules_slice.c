@@ -294,12 +294,10 @@ static qdq_status split_build(qdq_match *m, qdq_error *err)
     const parts *p = qdq_match_found(m, sizeof *p);
     qdq_node *split = add_split(m, qdq_match_value(m, "x"), p);
 
-    if (split == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(split != NULL, err);
     QDQ_TRY(qdq_rule_put_ints(m, split, "split", 1, 13, &p->size, err));
     for (int i = 0; i < p->n; i++)
-        if (!qdq_opt_alias(p->slice[i], split->out[i]))
-            return qdq_nomem(err);
+        QDQ_NEED(qdq_opt_alias(p->slice[i], split->out[i]), err);
     qdq_match_touch(m, split);
     return QDQ_OK;
 }

@@ -55,8 +55,7 @@ static qdq_status merge_build(qdq_match *m, qdq_error *err)
 
     if (is_identity(perm))
         return qdq_rule_become_x(m, err);
-    if (!qdq_node_set_ints(m->root, "perm", perm->at, (size_t)perm->n))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_node_set_ints(m->root, "perm", perm->at, (size_t)perm->n), err);
     return qdq_rule_read_x(m, err);
 }
 

@@ -124,8 +124,7 @@ static qdq_status parts_build(qdq_match *m, qdq_error *err)
             numbers[run++] = p->at[i].number;
         in[n_in] =
             run > 0 ? qdq_match_add_ints(m, m->root->out[0]->name, run, numbers) : p->at[i++].value;
-        if (in[n_in++] == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(in[n_in++] != NULL, err);
     }
     QDQ_TRY(qdq_match_recast(m, "Concat", n_in, in, err));
     return qdq_node_set_int(m->root, "axis", 0) ? QDQ_OK : qdq_nomem(err);
