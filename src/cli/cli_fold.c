@@ -1,4 +1,4 @@
-/* cli_fold.c - see the header. */
+/* cli_fold.c - writes the options of constant folding as a step of a pipeline. */
 #include "cli/cli_fold.h"
 
 #include <inttypes.h>

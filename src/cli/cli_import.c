@@ -1,4 +1,4 @@
-/* cli_import.c - see the header. */
+/* cli_import.c - the option --bounds, and what the library gets of it. */
 #include "cli/cli_import.h"
 
 const cli_opt cli_import_opts[] = {

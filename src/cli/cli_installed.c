@@ -1,4 +1,5 @@
-/* cli_installed.c - see the header. */
+/* cli_installed.c - finds the folder and the file of an installed target, by engine, version and
+ * processor. */
 #include "cli/cli_installed.h"
 
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* cli_range.c - see the header. */
+/* cli_range.c - reads the three shapes of an input from both places and checks their order. */
 #include "cli/cli_range.h"
 
 #include <inttypes.h>

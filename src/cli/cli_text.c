@@ -1,5 +1,5 @@
-/* cli_text.c - see the header. One decoder for single lines and for streams, which cut text
- * anywhere. */
+/* cli_text.c - cleans control characters and broken UTF-8 out of results. One decoder for single
+ * lines and for streams, which cut text anywhere. */
 #include "cli/cli_text.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* cli_verify.c - see the header. */
+/* cli_verify.c - runs the engine check with ONNX Runtime as reference, and prints its verdict.
+ * */
 #include "cli/cli_verify.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* cli_why.c - see the header. */
+/* cli_why.c - prints the rules of a --why as a table or as JSON. */
 #include "cli/cli_why.h"
 
 qdq_status cli_why_print(cli *c, const qdq_why *w, FILE *to, qdq_error *err)

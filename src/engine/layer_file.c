@@ -1,4 +1,4 @@
-/* layer_file.c - see the header. */
+/* layer_file.c - writes and reads files of layers. */
 #include "engine/layer_file.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* operator_libraries.c - see the header. */
+/* operator_libraries.c - absolute paths of libraries, and a text of them for fingerprints. */
 #include "engine/operator_libraries.h"
 
 #include <string.h>

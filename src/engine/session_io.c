@@ -1,4 +1,4 @@
-/* session_io.c - see the header. */
+/* session_io.c - fills a session's inputs and outputs from the model's graph. */
 #include "engine/session_io.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* tool_json.c - see the header. Texts end at a quote that is followed by what JSON wants to see
- * there; any other quote belongs to the text. */
+/* tool_json.c - a lenient reader of JSON. Texts end at a quote that is followed by what JSON
+ * wants to see there; any other quote belongs to the text. */
 #include "engine/tool_json.h"
 
 #include <ctype.h>

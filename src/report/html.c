@@ -1,4 +1,4 @@
-/* html.c - see the header. */
+/* html.c - escapes text for HTML. */
 #include "report/html.h"
 
 #include <string.h>

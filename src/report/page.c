@@ -1,4 +1,4 @@
-/* page.c - see the header. */
+/* page.c - writes the head, figures and tables of a page. */
 #include "report/page.h"
 
 #include <inttypes.h>

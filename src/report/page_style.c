@@ -1,5 +1,6 @@
-/* page_style.c - see the header. Colours are a blue for what runs on codes, a warm grey for floats,
- * a red for loss; all text has a contrast of 4.5 or more on its ground, in both schemes. */
+/* page_style.c - the style sheet and the script of a page. Colours are a blue for what runs on
+ * codes, a warm grey for floats, a red for loss; all text has a contrast of 4.5 or more on its
+ * ground, in both schemes. */
 #include "report/page_style.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* picture.c - see the header. Texts that repeat are in the data once, so that pages of thousands of
- * nodes stay small. */
+/* picture.c - writes the drawing's nodes and edges as JSON for its script. Texts that repeat are
+ * in the data once, so that pages of thousands of nodes stay small. */
 #include "report/picture.h"
 
 #include <math.h>

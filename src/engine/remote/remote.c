@@ -1,4 +1,4 @@
-/* remote.c - see the header.
+/* remote.c - the engine interface over a worker process.
  *
  * One conversation at a time: a lock is held from the question to the last answer. It may be taken
  * again by the thread that has it, since who is given an output may run another session; what that

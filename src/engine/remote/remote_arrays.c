@@ -1,4 +1,4 @@
-/* remote_arrays.c - see the header. */
+/* remote_arrays.c - writes arrays and inputs as rows over shared memory, and checks rows. */
 #include "engine/remote/remote_arrays.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* remote_client.c - see the header. */
+/* remote_client.c - starts workers for calls, and reads answers and failures. */
 #include "engine/remote/remote_client.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* remote_model.c - see the header. In the graph that is sent, the location of external data is the
- * number of a file in the list, or MEMORY. */
+/* remote_model.c - sends a model over shared memory and mapped files, and takes one. In the
+ * graph that is sent, the location of external data is the number of a file in the list, or MEMORY.
+ * */
 #include "engine/remote/remote_model.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* remote_process.c - see the header. The worker has a socket as its standard input, and one pipe
- * for all it prints. */
+/* remote_process.c - starts a worker, exchanges messages under a deadline, and ends it. The
+ * worker has a socket as its standard input, and one pipe for all it prints. */
 #include "engine/remote/remote_process.h"
 
 #include <ctype.h>

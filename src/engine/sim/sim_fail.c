@@ -1,6 +1,6 @@
-/* sim_fail.c - see the header. A crash here is one of the process itself, and not a pretended one:
- * what is tested with it is that somebody else survives. It happens to no one who does not write it
- * into a cost model. */
+/* sim_fail.c - crashes, hangs and exhausts memory on request. A crash here is one of the process
+ * itself, and not a pretended one: what is tested with it is that somebody else survives. It
+ * happens to no one who does not write it into a cost model. */
 #include "engine/sim/sim_fail.h"
 
 #include <errno.h>

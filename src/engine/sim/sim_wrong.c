@@ -1,4 +1,4 @@
-/* sim_wrong.c - see the header. */
+/* sim_wrong.c - marks values that are wrong on request, with their factor, and all that follows. */
 #include "engine/sim/sim_wrong.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* trt_args.c - see the header. The grammar of shapes is in trt_shapes.c. */
+/* trt_args.c - splits, checks and completes options of trtexec. The grammar of shapes is in
+ * trt_shapes.c. */
 #include "engine/trt/trt_args.h"
 
 #include <string.h>

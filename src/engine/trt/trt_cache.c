@@ -1,5 +1,5 @@
-/* trt_cache.c - see the header. The file itself is locked: whoever got the lock of a file that was
- * replaced meanwhile takes the new one. */
+/* trt_cache.c - copies, locks and replaces the timing cache. The file itself is locked: whoever
+ * got the lock of a file that was replaced meanwhile takes the new one. */
 #include "engine/trt/trt_cache.h"
 
 #include <errno.h>

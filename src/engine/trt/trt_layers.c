@@ -1,5 +1,5 @@
-/* trt_layers.c - see the header. Every key that a version lacks is just absent; nothing but
- * `Layers` is needed. */
+/* trt_layers.c - reads the layer information of all versions. Every key that a version lacks is
+ * just absent; nothing but `Layers` is needed. */
 #include "engine/trt/trt_layers.h"
 
 #include <ctype.h>

@@ -1,5 +1,6 @@
-/* trt_log.c - see the header. One line at a time; what a line means depends only on its words, but
- * for the summary of 7.x, whose headings stand on lines of their own. */
+/* trt_log.c - reads the output of trtexec and its exported times. One line at a time; what a
+ * line means depends only on its words, but for the summary of 7.x, whose headings stand on lines
+ * of their own. */
 #include "engine/trt/trt_log.h"
 
 #include <ctype.h>

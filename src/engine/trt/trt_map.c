@@ -1,5 +1,5 @@
-/* trt_map.c - see the header. Iterative throughout: models of a hundred thousand nodes have no use
- * for recursion. */
+/* trt_map.c - finds the nodes of each layer by three ways in turn. Iterative throughout: models
+ * of a hundred thousand nodes have no use for recursion. */
 #include "engine/trt/trt_map.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* trt_profile.c - see the header. A reader of its own: a name ends where the next key follows,
+/* trt_profile.c - reads a profile. A reader of its own: a name ends where the next key follows,
  * whatever is inside it. */
 #include "engine/trt/trt_profile.h"
 

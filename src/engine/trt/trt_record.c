@@ -1,4 +1,4 @@
-/* trt_record.c - see the header. */
+/* trt_record.c - names recorded files by model, masks places in logs, and copies them. */
 #include "engine/trt/trt_record.h"
 
 #include <errno.h>

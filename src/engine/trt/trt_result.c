@@ -1,4 +1,4 @@
-/* trt_result.c - see the header. */
+/* trt_result.c - makes layers with nodes and times of layer information and profiles. */
 #include "engine/trt/trt_result.h"
 
 #include <math.h>

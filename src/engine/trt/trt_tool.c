@@ -1,5 +1,6 @@
-/* trt_tool.c - see the header. Everything that can go wrong with a program goes wrong here: it is
- * not there, it hangs, it prints without end, it ends well and has done nothing. */
+/* trt_tool.c - runs trtexec, once more without options that it rejects. Everything that can go
+ * wrong with a program goes wrong here: it is not there, it hangs, it prints without end, it ends
+ * well and has done nothing. */
 #include "engine/trt/trt_tool.h"
 
 #include <errno.h>

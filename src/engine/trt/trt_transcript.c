@@ -1,4 +1,4 @@
-/* trt_transcript.c - see the header. */
+/* trt_transcript.c - logs a command and its output line by line. */
 #include "engine/trt/trt_transcript.h"
 
 #include <string.h>
