@@ -80,14 +80,3 @@ TEST(a_list_is_copied_with_the_texts_of_each_element)
     assert_non_null(copy);
     qdq_free(copy);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_is_copied_with_the_texts_of_each_element),
-        cmocka_unit_test(a_copy_shares_nothing_with_its_original),
-        cmocka_unit_test(lists_without_elements_stay),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
