@@ -11,7 +11,6 @@
 #include "ir/graph_check.h"
 #include "ir/shape.h"
 #include "qdq/pass.h"
-#include "quant/quantize_bodies.h"
 #include "quant/insert/insert.h"
 #include "quant/place/why.h"
 #include "quant/plan/fingerprint.h"
@@ -69,7 +68,7 @@ static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass
 }
 
 /* Passes that have work again where Q/DQ came: their constants may be equal. */
-static qdq_status tidy(qdq_model *m, const qdq_plan *p, qdq_error *err)
+static qdq_status tidy_constants(qdq_model *m, const qdq_plan *p, qdq_error *err)
 {
     QDQ_TRY(run_again(m, p->clean, "lift-subgraph-initializers", err));
     return run_again(m, p->clean, "share-initializers", err);
@@ -85,7 +84,7 @@ static qdq_status convert_rest(qdq_model *m, const qdq_plan *p, const qdq_map *k
         return QDQ_OK;
     QDQ_TRY(qdq_rest_round_scales(m, &p->rest, kept, err));
     QDQ_TRY(run_again(m, p->clean, "quantize-bias", err));
-    QDQ_TRY(tidy(m, p, err));
+    QDQ_TRY(tidy_constants(m, p, err));
     return qdq_rest_convert(m, &p->rest, kept, job, err);
 }
 
@@ -113,7 +112,7 @@ qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, qdq_insert_cache
 
         /* what gave a graph output was declared, and is inferred now */
         QDQ_TRY(qdq_model_infer(m, &so, err));
-        QDQ_TRY(tidy(m, p, err));
+        QDQ_TRY(tidy_constants(m, p, err));
     }
     if (p->placement_only)
         QDQ_TRY(
@@ -135,8 +134,8 @@ static qdq_status place_alone(const qdq_quantizing *q, qdq_error *err)
 
 /* Fits the target to model and processor, prepares the model, and makes its plan, or with `place`
  * only places. `opts` are q->opts. q->m is the model as it came; *prepared is the cleaned one. */
-static qdq_status make(qdq_quantizing *q, qdq_quantize_opts *opts, bool place, qdq_model **prepared,
-                       qdq_error *err)
+static qdq_status make_plan(qdq_quantizing *q, qdq_quantize_opts *opts, bool place,
+                            qdq_model **prepared, qdq_error *err)
 {
     qdq_target *own = NULL;
     qdq_status st = qdq_target_fit(q->m, q->target, opts->cpu, opts->job, &own, err);
@@ -166,7 +165,7 @@ qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, 
         *out = NULL;
     QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &own, sizeof own, opts, err));
     q.plan = qdq_plan_new();
-    qdq_status st = q.plan != NULL ? make(&q, &own, false, &prepared, err) : qdq_nomem(err);
+    qdq_status st = q.plan != NULL ? make_plan(&q, &own, false, &prepared, err) : qdq_nomem(err);
     if (st == QDQ_OK && out != NULL)
         st = qdq_quantize_finish(prepared, q.plan, NULL, q.opts->job, err);
     if (st != QDQ_OK || out == NULL)
@@ -195,7 +194,7 @@ qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quanti
 
     QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &own, sizeof own, opts, err));
     q.plan = qdq_plan_new();
-    qdq_status st = q.plan != NULL ? make(&q, &own, true, &prepared, err) : qdq_nomem(err);
+    qdq_status st = q.plan != NULL ? make_plan(&q, &own, true, &prepared, err) : qdq_nomem(err);
 
     qdq_model_free(prepared);
     qdq_plan_free(q.plan);

@@ -1,12 +1,11 @@
-/* quantize_bodies.c - see the header. */
-#include "quant/quantize_bodies.h"
+/* quantize_bodies.c - places and calibrates a model and the bodies of its control nodes. */
+#include "quant/quantize_steps.h"
 
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/shape.h"
 #include "quant/control_flow/bodies.h"
 #include "quant/calib/scales.h"
-#include "quant/quantize_place.h"
 #include "quant/insert/bias_correct.h"
 #include "quant/weights/bias_fit.h"
 #include "quant/weights/weight_mse.h"

@@ -1,6 +1,14 @@
-/* quantize_place.c - placement and calibration by turns, until a plan shows nothing that the next
- * one would have to leave out. */
-#include "quant/quantize_place.h"
+/* quantize_place.c - the loop of a plan: place, calibrate, look for what does not fit.
+ *
+ *   place      the rules choose nodes, but none that an earlier round found unfit
+ *   calibrate  samples give the scales, and show tensors that never hold a finite value
+ *   misfit     with scales, some biases do not fit into int32, and some joins put ranges under one
+ *              scale that are too far apart
+ *
+ * A round that finds nothing unfit is the last one: its plan is the result. Each other round makes
+ * the list of what is unfit longer (struct unfit), and what is listed is in no later plan, so there
+ * are at most as many rounds as tensors, nodes and joins. */
+#include "quant/quantize_steps.h"
 
 #include "base/fail.h"
 #include "quant/calib/scales.h"
@@ -10,14 +18,14 @@
 #include "quant/weights/awq.h"
 #include "quant/weights/bias_fit.h"
 
-/* What plans so far cannot have, and the next one leaves out. Lists only grow. */
-typedef struct findings {
-    qdq_calib_names empty;  /* tensors without a finite value, which have no scale */
-    qdq_calib_names misfit; /* labels of nodes whose bias int32 cannot hold */
-    qdq_aparts apart;       /* joins whose operands are too far apart for one scale */
-} findings;
+/* What no plan can have. Lists only grow. */
+typedef struct unfit {
+    qdq_calib_names empty; /* tensors without a finite value, which have no scale */
+    qdq_calib_names bias;  /* labels of nodes whose bias int32 cannot hold */
+    qdq_aparts apart;      /* joins whose operands are too far apart for one scale */
+} unfit;
 
-static qdq_status place(const qdq_quantizing *q, const findings *f, qdq_error *err)
+static qdq_status place_without(const qdq_quantizing *q, const unfit *u, qdq_error *err)
 {
     const qdq_quantize_opts *opts = q->opts;
     qdq_place_opts po = {.exclude = opts->exclude,
@@ -25,9 +33,9 @@ static qdq_status place(const qdq_quantizing *q, const findings *f, qdq_error *e
                          .op_types = opts->op_types,
                          .exclude_op_types = opts->exclude_op_types,
                          .wrong = opts->wrong,
-                         .no_range = f->empty.at,
-                         .no_room = f->misfit.at,
-                         .apart = &f->apart,
+                         .no_range = u->empty.at,
+                         .no_room = u->bias.at,
+                         .apart = &u->apart,
                          .stay = q->basis.stay,
                          .engine = q->engine != NULL ? qdq_engine_get_info(q->engine) : NULL,
                          .finite = q->basis.finite,
@@ -39,9 +47,9 @@ static qdq_status place(const qdq_quantizing *q, const findings *f, qdq_error *e
 
 qdq_status qdq_place_for(const qdq_quantizing *q, qdq_error *err)
 {
-    const findings none = {0};
+    const unfit none = {0};
 
-    return place(q, &none, err);
+    return place_without(q, &none, err);
 }
 
 static bool needs_samples(const qdq_plan *p)
@@ -85,21 +93,13 @@ qdq_status qdq_take_rest(const qdq_plan_rest *from, qdq_plan *p, qdq_error *err)
 {
     p->rest.type = from->type;
     p->rest.direct_io = from->direct_io;
-    for (size_t i = 0; i < from->keep.n; i++) {
-        const qdq_plan_float *f = &from->keep.at[i];
-        qdq_plan_float entry = {qdq_arena_strdup(&p->arena, f->node),
-                                qdq_arena_strdup(&p->arena, f->op),
-                                qdq_arena_strdup(&p->arena, f->reason)};
-
-        QDQ_TRY(qdq_allocated(entry.node != NULL && entry.op != NULL && entry.reason != NULL &&
-                                  QDQ_PUSH(&p->arena, &p->rest.keep, entry),
-                              err));
-    }
+    for (size_t i = 0; i < from->keep.n; i++)
+        QDQ_TRY(qdq_allocated(qdq_plan_add_rest_keep(p, from->keep.at[i]), err));
     return QDQ_OK;
 }
 
 /* Scales, and what of the rest stays float32: samples decide both. */
-static qdq_status calibrate(const qdq_quantizing *q, qdq_calib_names *empty, qdq_error *err)
+static qdq_status calibrate_plan(const qdq_quantizing *q, qdq_calib_names *empty, qdq_error *err)
 {
     const size_t before = empty->n;
 
@@ -112,39 +112,13 @@ static qdq_status calibrate(const qdq_quantizing *q, qdq_calib_names *empty, qdq
                                  : qdq_rest_choose(q, err);
 }
 
-/* Ends the list, which is not counted. */
-static qdq_status end_list(qdq_plan *p, qdq_calib_names *list, qdq_error *err)
-{
-    QDQ_TRY(qdq_allocated(QDQ_PUSH(&p->arena, list, NULL), err));
-    list->n--;
-    return QDQ_OK;
-}
-
-static size_t count_float(const findings *f)
-{
-    return f->empty.n + f->misfit.n;
-}
-
-static void report(const qdq_job *job, const findings *before, const findings *f)
-{
-    for (size_t i = before->empty.n; i < f->empty.n; i++)
-        qdq_job_log(job, QDQ_LOG_WARNING,
-                    "tensor '%s': no finite value in calibration, its nodes stay float",
-                    f->empty.at[i]);
-    for (size_t i = before->misfit.n; i < f->misfit.n; i++)
-        qdq_job_log(
-            job, QDQ_LOG_WARNING,
-            "node '%s' stays float: int32 cannot hold its bias beside one scale of its weight",
-            f->misfit.at[i]);
-}
-
 /* Places, and takes from earlier plans what they have. Joins of random numbers say nothing. */
-static qdq_status place_round(const qdq_quantizing *q, const findings *f, qdq_error *err)
+static qdq_status place_round(const qdq_quantizing *q, const unfit *u, qdq_error *err)
 {
     const qdq_plan_basis *basis = &q->basis;
 
     qdq_plan_clear(q->plan);
-    QDQ_TRY(place(q, f, err));
+    QDQ_TRY(place_without(q, u, err));
     if (q->data == NULL || qdq_data_is_random(q->data))
         q->plan->joins.n = 0;
     if (basis->known != NULL) {
@@ -156,50 +130,79 @@ static qdq_status place_round(const qdq_quantizing *q, const findings *f, qdq_er
     return basis->known != NULL ? qdq_scales_give_means(basis->known, q->plan, err) : QDQ_OK;
 }
 
-/* One plan, with scales as far as it goes; *f grows by what it shows. Cheap questions come first: a
- * join that earlier plans measured needs no samples, and a bias no answer while scales are
- * missing. */
-static qdq_status try_plan(const qdq_quantizing *q, findings *f, qdq_error *err)
+/* Calibrates the placed plan, as far as it goes; *u grows by what does not fit. Cheap questions
+ * come first: a join that earlier plans measured needs no samples, and no bias can be judged while
+ * scales are missing. */
+static qdq_status find_unfit(const qdq_quantizing *q, unfit *u, qdq_error *err)
 {
-    const findings before = *f;
+    const unfit before = *u;
 
-    QDQ_TRY(place_round(q, f, err));
-    QDQ_TRY(qdq_find_apart(q->target, q->plan, &f->apart, err));
-    if (f->apart.n > before.apart.n)
+    QDQ_TRY(qdq_find_apart(q->target, q->plan, &u->apart, err));
+    if (u->apart.n > before.apart.n)
         return QDQ_OK;
-    QDQ_TRY(calibrate(q, &f->empty, err));
+    QDQ_TRY(calibrate_plan(q, &u->empty, err));
     if (q->basis.known != NULL)
         QDQ_TRY(qdq_scales_keep_joins(q->basis.known, q->plan, err));
-    if (f->empty.n == before.empty.n)
-        QDQ_TRY(qdq_find_misfit_biases(q->m, q->plan, &f->misfit, err));
-    return qdq_find_apart(q->target, q->plan, &f->apart, err);
+    if (u->empty.n == before.empty.n)
+        QDQ_TRY(qdq_find_misfit_biases(q->m, q->plan, &u->bias, err));
+    return qdq_find_apart(q->target, q->plan, &u->apart, err);
 }
 
-/* The loop ends with the first plan that shows nothing new. Every other plan makes a list longer,
- * and what is listed is in no later plan: there are at most as many plans as joins, tensors and
- * nodes. Joins need no bound of their own. Tensors and biases come to light in one or two rounds,
- * since each round calibrates the whole plan, and only what lies behind operators that move data
- * shows in a later one: this many rounds are a defect, and an error instead of an hour of runs. */
+/* Ends the list, which is not counted. */
+static qdq_status end_list(qdq_plan *p, qdq_calib_names *list, qdq_error *err)
+{
+    QDQ_TRY(qdq_allocated(QDQ_PUSH(&p->arena, list, NULL), err));
+    list->n--;
+    return QDQ_OK;
+}
+
+/* Tells the job what is new, and readies the lists for placement. */
+static qdq_status close_round(const qdq_quantizing *q, const unfit *before, unfit *u,
+                              qdq_error *err)
+{
+    for (size_t i = before->empty.n; i < u->empty.n; i++)
+        qdq_job_log(q->opts->job, QDQ_LOG_WARNING,
+                    "tensor '%s': no finite value in calibration, its nodes stay float",
+                    u->empty.at[i]);
+    for (size_t i = before->bias.n; i < u->bias.n; i++)
+        qdq_job_log(
+            q->opts->job, QDQ_LOG_WARNING,
+            "node '%s' stays float: int32 cannot hold its bias beside one scale of its weight",
+            u->bias.at[i]);
+    QDQ_TRY(end_list(q->plan, &u->empty, err));
+    return end_list(q->plan, &u->bias, err);
+}
+
+static qdq_status fail_with_last(const unfit *u, qdq_error *err)
+{
+    const bool is_empty = u->empty.n > 0;
+
+    return qdq_fail(err, QDQ_E_FORMAT, "%s '%s': %s, as %zu others before it",
+                    is_empty ? "tensor" : "node",
+                    is_empty ? u->empty.at[u->empty.n - 1] : u->bias.at[u->bias.n - 1],
+                    is_empty ? "no finite value in calibration" : "int32 cannot hold its bias",
+                    u->empty.n + u->bias.n - 1);
+}
+
+/* Rounds that find joins alone need no bound: they calibrate little, and are as few as joins.
+ * Tensors and biases come to light in one or two rounds, since each calibrates the whole plan, and
+ * only what lies behind operators that move data shows in a later one. MAX_ROUNDS of those are a
+ * defect, and an error instead of an hour of runs. */
 qdq_status qdq_place_with_scales(const qdq_quantizing *q, qdq_error *err)
 {
     enum { MAX_ROUNDS = 16 };
-    findings f = {0};
+    unfit u = {0};
 
     for (int rounds = 0; rounds < MAX_ROUNDS;) {
-        const findings before = f;
+        const unfit before = u;
 
-        QDQ_TRY(try_plan(q, &f, err));
-        if (count_float(&f) == count_float(&before) && f.apart.n == before.apart.n)
+        QDQ_TRY(place_round(q, &u, err));
+        QDQ_TRY(find_unfit(q, &u, err));
+        const bool has_nodes = u.empty.n > before.empty.n || u.bias.n > before.bias.n;
+        if (!has_nodes && u.apart.n == before.apart.n) /* all of the plan fits */
             return q->basis.known != NULL ? qdq_scales_keep(q->basis.known, q->plan, err) : QDQ_OK;
-        report(q->opts->job, &before, &f);
-        QDQ_TRY(end_list(q->plan, &f.empty, err));
-        QDQ_TRY(end_list(q->plan, &f.misfit, err));
-        rounds += count_float(&f) > count_float(&before);
+        QDQ_TRY(close_round(q, &before, &u, err));
+        rounds += has_nodes;
     }
-    const bool is_empty = f.empty.n > 0;
-    return qdq_fail(err, QDQ_E_FORMAT, "%s '%s': %s, as %zu others before it",
-                    is_empty ? "tensor" : "node",
-                    is_empty ? f.empty.at[f.empty.n - 1] : f.misfit.at[f.misfit.n - 1],
-                    is_empty ? "no finite value in calibration" : "int32 cannot hold its bias",
-                    count_float(&f) - 1);
+    return fail_with_last(&u, err);
 }

@@ -70,7 +70,7 @@ static size_t count_refused(const qdq_optimize_report *r, const char *pass, cons
 }
 
 /* Runs a pipeline within QDQ_CLEAN_GROWTH, and counts. */
-static qdq_status clean(qdq_model *m, const char *passes, cleaned *out, qdq_error *err)
+static qdq_status clean_model(qdq_model *m, const char *passes, cleaned *out, qdq_error *err)
 {
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_optimize_report *report = NULL;
@@ -101,13 +101,13 @@ static qdq_status raise_opset(qdq_model *m, const char *passes, int opset, clean
         return QDQ_OK;
     QDQ_TRY(qdq_model_set_opset(m, opset, err));
     /* a newer opset has operators for more of what is there */
-    QDQ_TRY(clean(m, passes, &again, err));
+    QDQ_TRY(clean_model(m, passes, &again, err));
     done->n_spelled = again.n_spelled; /* a second time equalizes nothing */
     return QDQ_OK;
 }
 
-static qdq_status prepare(const qdq_plan *p, const qdq_model *m, const qdq_job *job, cleaned *done,
-                          qdq_model **out, qdq_error *err)
+static qdq_status prepare_model(const qdq_plan *p, const qdq_model *m, const qdq_job *job,
+                                cleaned *done, qdq_model **out, qdq_error *err)
 {
     qdq_shape_opts so = {.job = job};
     qdq_model *copy = NULL;
@@ -115,7 +115,7 @@ static qdq_status prepare(const qdq_plan *p, const qdq_model *m, const qdq_job *
         p->rest.widened ? qdq_model_widen(m, &copy, err) : qdq_model_clone(m, &copy, err);
 
     if (st == QDQ_OK)
-        st = clean(copy, p->clean, done, err);
+        st = clean_model(copy, p->clean, done, err);
     if (st == QDQ_OK)
         st = raise_opset(copy, p->clean, p->opset, done, err);
     if (st == QDQ_OK)
@@ -135,7 +135,7 @@ qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_j
 {
     cleaned done; /* the plan says it already */
 
-    return prepare(p, m, job, &done, out, err);
+    return prepare_model(p, m, job, &done, out, err);
 }
 
 /* --- an opset that has LayerNormalization ----------------------------------------------------- */
@@ -152,7 +152,7 @@ static qdq_status raise_for_layernorm(const qdq_model *m, const qdq_job *job, si
     cleaned done;
 
     p->opset = QDQ_LAYERNORM_OPSET;
-    qdq_status st = prepare(p, m, job, &done, &raised, &why);
+    qdq_status st = prepare_model(p, m, job, &done, &raised, &why);
     if (st == QDQ_E_UNSUPPORTED) {
         p->opset = opset;
         qdq_job_log(job, QDQ_LOG_WARNING,
@@ -190,8 +190,8 @@ static void say_fused(const qdq_plan *p, qdq_why *why, const qdq_model *prepared
 
 /* --- the head of a plan ----------------------------------------------------------------------- */
 
-static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
-                           const qdq_quantize_opts *opts, qdq_error *err)
+static qdq_status describe_plan(qdq_plan *p, const qdq_model *m, const qdq_target *t,
+                                const qdq_quantize_opts *opts, qdq_error *err)
 {
     const char *passes =
         qdq_arena_printf(&p->arena, "%s%s%s", opts->passes != NULL ? opts->passes : "quantize",
@@ -225,8 +225,8 @@ qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, qdq_quant
             err, QDQ_E_UNSUPPORTED,
             "target '%s' has no placement rules (key 'operators'): expected a target that has",
             t->name);
-    QDQ_TRY(describe(p, m, t, opts, err));
-    QDQ_TRY(prepare(p, m, opts->job, &done, prepared, err));
+    QDQ_TRY(describe_plan(p, m, t, opts, err));
+    QDQ_TRY(prepare_model(p, m, opts->job, &done, prepared, err));
     p->n_equalized = done.n_equalized;
     p->n_not_equalized = done.n_not_equalized;
     if (t->layernorm_input != QDQ_LAYERNORM_OFF && done.n_spelled > 0)

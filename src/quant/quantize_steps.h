@@ -1,10 +1,10 @@
-/* quantize_steps.h - the way of qdq_quantize() in its steps, for those who go the middle one many
- * times: one clean model, many plans for it, each applied to a copy. */
+/* quantize_steps.h - the way of qdq_quantize() in its steps, for callers that go the middle one
+ * many times: one clean model, many plans for it, each applied to a copy. */
 #ifndef QDQ_QUANTIZE_STEPS_H
 #define QDQ_QUANTIZE_STEPS_H
 
 #include "quant/insert/insert_cache.h"
-#include "quant/quantize_place.h"
+#include "quant/calib/calib.h"
 
 /* Fills the head of an empty plan, and *prepared: the model that plans speak of. Names of nodes in
  * `opts` that this fused become names of nodes in it (place_fused.h), in the plan's arena. */
@@ -25,5 +25,32 @@ qdq_status qdq_quantize_plan(const qdq_quantizing *q, qdq_error *err);
  * qdq_insert(). */
 qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, qdq_insert_cache *cache,
                                const qdq_job *job, qdq_error *err);
+
+/* --- quantize_place.c: placement and calibration depend on each other ------------------------- */
+
+/* Placement as q->opts want it, without scales. */
+qdq_status qdq_place_for(const qdq_quantizing *q, qdq_error *err);
+
+/* The same with scales. Nodes that turn out to have none stay float: tensors without a finite
+ * value, biases that int32 cannot hold. */
+qdq_status qdq_place_with_scales(const qdq_quantizing *q, qdq_error *err);
+
+/* Random input, which stands for data where there are none. */
+qdq_status qdq_quantize_random(const qdq_quantizing *q, qdq_data **out, qdq_error *err);
+
+/* Fills scales of a placed plan that are not there, as qdq_calibrate() does. */
+qdq_status qdq_find_scales(const qdq_quantizing *q, qdq_calib_names *empty, qdq_error *err);
+
+/* The precision of what is not quantized, and which nodes stay float32, as another plan for the
+ * model has it. */
+qdq_status qdq_take_rest(const qdq_plan_rest *from, qdq_plan *p, qdq_error *err);
+
+/* --- quantize_bodies.c: the same for the bodies of If, Loop and Scan -------------------------- */
+
+/* Fills q->plan, with scales, bodies included as far as samples reach them. */
+qdq_status qdq_place_all(const qdq_quantizing *q, qdq_error *err);
+
+/* Placement of what is inside bodies, without scales, joins the plan: to explain it. */
+qdq_status qdq_place_inside(const qdq_quantizing *q, qdq_error *err);
 
 #endif /* QDQ_QUANTIZE_STEPS_H */

@@ -25,7 +25,8 @@ static bool is_changed(const qdq_target *t, qdq_cpu cpu)
 }
 
 /* int8 activations have no kernels beside uint8 weights. */
-static qdq_status change(const qdq_target *t, const qdq_job *job, qdq_target **out, qdq_error *err)
+static qdq_status change_weights(const qdq_target *t, const qdq_job *job, qdq_target **out,
+                                 qdq_error *err)
 {
     const bool is_uint8 =
         t->without_vnni == QDQ_WITHOUT_VNNI_UINT8 && t->format.activation.type == QDQ_UINT8;
@@ -53,7 +54,7 @@ typedef qdq_status (*fit_step)(const qdq_target *t, qdq_cpu cpu, const qdq_job *
 static qdq_status fit_weights(const qdq_target *t, qdq_cpu cpu, const qdq_job *job,
                               qdq_target **out, qdq_error *err)
 {
-    return is_changed(t, cpu) ? change(t, job, out, err) : QDQ_OK;
+    return is_changed(t, cpu) ? change_weights(t, job, out, err) : QDQ_OK;
 }
 
 static qdq_status fit_rules(const qdq_target *t, qdq_cpu cpu, const qdq_job *job, qdq_target **out,

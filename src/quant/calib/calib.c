@@ -210,7 +210,7 @@ static bool all_known(const qdq_calibration *c)
     return true;
 }
 
-static qdq_status observe(qdq_calibration *c, qdq_error *err)
+static qdq_status observe_all(qdq_calibration *c, qdq_error *err)
 {
     QDQ_TRY(add_observers(c, err));
     QDQ_TRY(observe_constants(c, err));
@@ -249,7 +249,7 @@ qdq_status qdq_calibrate(const qdq_quantizing *q, qdq_calib_names *empty, qdq_er
     if (st == QDQ_OK)
         st = use_cache(&c, err);
     if (st == QDQ_OK)
-        st = observe(&c, err);
+        st = observe_all(&c, err);
     if (st == QDQ_OK)
         st = qdq_calib_close_folds(&c, err);
     if (st == QDQ_OK)

@@ -48,7 +48,7 @@ void qdq_calib_free_folds(const qdq_calibration *c, qdq_calib_slot *s)
     s->fold = NULL;
 }
 
-static bool add(qdq_observer *o, bool fits, const float *x, size_t n)
+static bool add_values(qdq_observer *o, bool fits, const float *x, size_t n)
 {
     return fits ? qdq_observer_add(o, x, n) : qdq_observer_add_held_back(o, x, n);
 }
@@ -60,13 +60,13 @@ bool qdq_calib_observe(const qdq_calibration *c, qdq_calib_slot *s, size_t sampl
     const unsigned own = qdq_calib_fold_of(c, sample);
 
     if (s->fold == NULL)
-        return add(s->observer, fits, x, n);
+        return add_values(s->observer, fits, x, n);
     if (adds_up(c))
-        return add(s->fold[own], fits, x, n);
+        return add_values(s->fold[own], fits, x, n);
     for (unsigned k = 0; k < c->n_folds; k++)
-        if (k != own && !add(s->fold[k], fits, x, n))
+        if (k != own && !add_values(s->fold[k], fits, x, n))
             return false;
-    return add(s->observer, fits, x, n);
+    return add_values(s->observer, fits, x, n);
 }
 
 /* What was counted for each fold becomes what was counted outside of it. */

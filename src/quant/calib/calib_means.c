@@ -89,7 +89,7 @@ static void add_run(const float *x, size_t n, double *to_sum, uint64_t *to_count
     *to_count += count;
 }
 
-static qdq_status add(qdq_plan_mean *m, unsigned fold, const qdq_array *a, qdq_error *err)
+static qdq_status add_sample(qdq_plan_mean *m, unsigned fold, const qdq_array *a, qdq_error *err)
 {
     const int axis = m->axis < 0 ? a->rank - 1 : m->axis;
     const size_t row = fold < m->rows ? fold : 0;
@@ -123,7 +123,7 @@ qdq_status qdq_means_add(qdq_plan *p, const qdq_map *index, const char *tensor, 
 
     for (size_t i = at != NULL ? at->num + 1 : 0; i != 0; i = p->means.at[i - 1].next)
         if (!p->means.at[i - 1].known)
-            QDQ_TRY(add(&p->means.at[i - 1], fold, a, err));
+            QDQ_TRY(add_sample(&p->means.at[i - 1], fold, a, err));
     return QDQ_OK;
 }
 

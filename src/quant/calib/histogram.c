@@ -36,7 +36,7 @@ uint64_t qdq_histogram_zeros(const qdq_histogram *h)
 }
 
 /* T becomes 2^exponent, if it is less. */
-static void grow(qdq_histogram *h, int exponent)
+static void grow_to(qdq_histogram *h, int exponent)
 {
     int shift = exponent - h->exponent;
 
@@ -63,13 +63,13 @@ static int exponent_above(float magnitude)
     return exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT;
 }
 
-static void widen(qdq_histogram *h, float low, float high)
+static void widen_bounds(qdq_histogram *h, float low, float high)
 {
     low += 0.0f; /* -0 becomes 0: which zero came first must not show */
     high += 0.0f;
     h->low = h->count == 0 || low < h->low ? low : h->low;
     h->high = h->count == 0 || high > h->high ? high : h->high;
-    grow(h, exponent_above(fmaxf(fabsf(low), fabsf(high))));
+    grow_to(h, exponent_above(fmaxf(fabsf(low), fabsf(high))));
 }
 
 /* Finite values alone. */
@@ -119,7 +119,7 @@ void qdq_histogram_add(qdq_histogram *h, const float *x, size_t n)
             size = keep_finite(piece, size, finite);
             piece = finite;
         }
-        widen(h, low, high);
+        widen_bounds(h, low, high);
         count_values(h, piece, size);
     }
     /* into the first: the split of the data must not show */
@@ -134,7 +134,7 @@ void qdq_histogram_merge(qdq_histogram *h, const qdq_histogram *other)
     h->n_nonfinite += other->n_nonfinite;
     if (other->count == 0)
         return;
-    widen(h, other->low, other->high);
+    widen_bounds(h, other->low, other->high);
     h->count += other->count;
     int shift = h->exponent - other->exponent;
     shift = shift < SIDE_BITS ? shift : SIDE_BITS;

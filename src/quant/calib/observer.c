@@ -209,8 +209,8 @@ static bool range_by(const qdq_observer *o, const qdq_histogram *h, qdq_method m
 
 /* What is held back judges ranges found without it: no run of the model is needed. The earliest of
  * equals is taken, and applied to all the data. */
-static bool choose(const qdq_observer *o, const qdq_qscheme *s, const qdq_histogram *all,
-                   qdq_range *out, qdq_method *used)
+static bool choose_range(const qdq_observer *o, const qdq_qscheme *s, const qdq_histogram *all,
+                         qdq_range *out, qdq_method *used)
 {
     static const qdq_method methods[] = {QDQ_METHOD_MAX, QDQ_METHOD_PERCENTILE, QDQ_METHOD_ENTROPY,
                                          QDQ_METHOD_MSE};
@@ -249,7 +249,7 @@ bool qdq_observer_range(const qdq_observer *o, const qdq_qscheme *s, qdq_range *
         return false;
     qdq_histogram_merge(all, o->histogram);
     qdq_histogram_merge(all, o->held_back);
-    bool ok = choose(o, s, all, out, used);
+    bool ok = choose_range(o, s, all, out, used);
     free(all);
     return ok;
 }

@@ -96,7 +96,8 @@ static qdq_status run_chunk(sweep *s, const char *const *expose, bool with_input
 }
 
 /* Names of the values, NULL after each chunk. Returns the number of chunks. */
-static size_t cut(const qdq_quantizing *q, const qdq_value *const *values, const char **names)
+static size_t cut_chunks(const qdq_quantizing *q, const qdq_value *const *values,
+                         const char **names)
 {
     uint64_t limit = qdq_sweep_memory(q), used = 0;
     size_t n_chunks = 0;
@@ -125,7 +126,7 @@ static qdq_status run_all(sweep *s, const qdq_value *const *values, qdq_arena *s
         n++;
     const char **chunk = qdq_arena_array(scratch, 2 * n + 1, sizeof *chunk);
     QDQ_TRY(qdq_allocated(chunk != NULL, err));
-    const size_t n_chunks = cut(s->q, values, chunk);
+    const size_t n_chunks = cut_chunks(s->q, values, chunk);
     s->total = (uint64_t)s->n_samples * (n_chunks > 0 ? n_chunks : 1);
     if (n_chunks == 0)
         return run_samples(s, NULL, true, err);

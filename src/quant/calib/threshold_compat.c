@@ -52,7 +52,7 @@ static float floor_divide(float a, float b)
 }
 
 /* Bins are added at both ends until `t` lies inside. */
-static bool widen(qdq_compat *c, float t)
+static bool widen_bins(qdq_compat *c, float t)
 {
     float stride = 2 * c->threshold / (float)c->n_bins;
     float added = floor_divide(t - c->threshold, stride) + 1;
@@ -98,7 +98,7 @@ bool qdq_compat_add(qdq_compat *c, const float *x, size_t n)
     c->high = fmaxf(c->high, high);
     if (t > c->threshold && c->threshold == 0)
         c->threshold = t; /* what was counted as zeros stays in the middle */
-    else if (t > c->threshold && !widen(c, t))
+    else if (t > c->threshold && !widen_bins(c, t))
         return false;
     if (!c->too_wide)
         count_values(c->bin, c->n_bins, c->threshold, x, n);

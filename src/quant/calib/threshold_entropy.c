@@ -182,7 +182,7 @@ static void search_both(const profile *p, window *w)
 }
 
 /* False: all of it. */
-static bool search(const profile *p, window *w)
+static bool search_window(const profile *p, window *w)
 {
     for (w->begin = 0; w->begin < p->zero && p->count[w->begin] == 0;)
         w->begin++;
@@ -244,7 +244,7 @@ bool qdq_threshold_entropy(const qdq_histogram *h, const qdq_qscheme *s, qdq_ran
         return true; /* more codes than bins to choose among */
     if (!profile_make(h, s->symmetric, (size_t)codes, &p))
         return false;
-    if (search(&p, &w)) {
+    if (search_window(&p, &w)) {
         double high = ((double)(w.end - p.zero) + 0.5) * width;
         double low = s->symmetric       ? -high
                      : w.begin < p.zero ? -((double)(p.zero - w.begin) + 0.5) * width

@@ -29,7 +29,7 @@ static bool id_in(const char *name, uint32_t *id)
     return false;
 }
 
-static qdq_status numbered(qdq_checking *c, qdq_model **out)
+static qdq_status clone_numbered(qdq_checking *c, qdq_model **out)
 {
     char name[32];
 
@@ -44,7 +44,7 @@ static qdq_status numbered(qdq_checking *c, qdq_model **out)
     return QDQ_OK;
 }
 
-static qdq_status take(qdq_checking *c, const qdq_group *layers, size_t n)
+static qdq_status take_layers(qdq_checking *c, const qdq_group *layers, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         uint32_t id;
@@ -65,7 +65,7 @@ static qdq_status take(qdq_checking *c, const qdq_group *layers, size_t n)
     return QDQ_OK;
 }
 
-static qdq_status profile(qdq_checking *c, const qdq_model *m)
+static qdq_status profile_model(qdq_checking *c, const qdq_model *m)
 {
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in = NULL;
@@ -83,7 +83,7 @@ static qdq_status profile(qdq_checking *c, const qdq_model *m)
     if (st == QDQ_OK)
         st = qdq_session_profile(s, in, n_in, RUNS, &layers, &n, c->err);
     if (st == QDQ_OK)
-        st = take(c, layers, n);
+        st = take_layers(c, layers, n);
     qdq_free(layers);
     qdq_free(in);
     qdq_session_close(s);
@@ -99,9 +99,9 @@ qdq_status qdq_check_engine(qdq_checking *c)
         return qdq_fail(c->err, QDQ_E_UNSUPPORTED,
                         "engine '%s' reports no kernels: expected one that does, as ort",
                         info->name);
-    qdq_status st = numbered(c, &copy);
+    qdq_status st = clone_numbered(c, &copy);
     if (st == QDQ_OK)
-        st = profile(c, copy);
+        st = profile_model(c, copy);
     qdq_model_free(copy);
     c->proven = st == QDQ_OK;
     return st;

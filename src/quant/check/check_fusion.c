@@ -62,7 +62,7 @@ static uint64_t cost_of(const qdq_checking *c, const qdq_node *n, const qdq_valu
     return elements;
 }
 
-static qdq_status quote(qdq_checking *c, const qdq_node *n, qdq_target_finding *f)
+static qdq_status quote_figures(qdq_checking *c, const qdq_node *n, qdq_target_finding *f)
 {
     const qdq_measured *m =
         n->domain[0] == '\0' ? qdq_target_figures(c->t, n->type, qdq_check_of(c, n)->reason) : NULL;
@@ -73,8 +73,8 @@ static qdq_status quote(qdq_checking *c, const qdq_node *n, qdq_target_finding *
     return qdq_allocated(f->measured != NULL, c->err);
 }
 
-static qdq_status add(qdq_checking *c, qdq_check_kind_id kind, const qdq_node *n,
-                      const qdq_value *result, const char *why)
+static qdq_status add_finding(qdq_checking *c, qdq_check_kind_id kind, const qdq_node *n,
+                              const qdq_value *result, const char *why)
 {
     double us;
     uint64_t elements = cost_of(c, n, result, &us);
@@ -82,7 +82,7 @@ static qdq_status add(qdq_checking *c, qdq_check_kind_id kind, const qdq_node *n
     QDQ_TRY(qdq_allocated(why != NULL, c->err));
     QDQ_TRY(qdq_check_add(c, kind, n, elements, "%s", why));
     c->found.at[c->found.n - 1].microseconds = us;
-    return quote(c, n, &c->found.at[c->found.n - 1]);
+    return quote_figures(c, n, &c->found.at[c->found.n - 1]);
 }
 
 /* --- Relu and Clip that the kernel has to do by itself ---------------------------------------- */
@@ -148,15 +148,16 @@ static qdq_status missing_output(qdq_checking *c, const qdq_node *n, const qdq_v
 {
     *any = true;
     if (!reads_q(result))
-        return add(c, QDQ_CHECK_NO_OUTPUT_Q, n, result,
-                   "no QuantizeLinear reads its result, and its 8-bit kernel gives codes: it runs "
-                   "in float");
+        return add_finding(
+            c, QDQ_CHECK_NO_OUTPUT_Q, n, result,
+            "no QuantizeLinear reads its result, and its 8-bit kernel gives codes: it runs "
+            "in float");
     if (result->n_output > 0)
-        return add(c, QDQ_CHECK_SHARED_RESULT, n, result,
-                   "its result is an output of the graph as well: it runs in float");
+        return add_finding(c, QDQ_CHECK_SHARED_RESULT, n, result,
+                           "its result is an output of the graph as well: it runs in float");
     if (reads_float(result))
-        return add(c, QDQ_CHECK_SHARED_RESULT, n, result,
-                   "its result is read in float as well: it runs in float");
+        return add_finding(c, QDQ_CHECK_SHARED_RESULT, n, result,
+                           "its result is read in float as well: it runs in float");
     *any = false;
     return QDQ_OK;
 }
@@ -170,18 +171,18 @@ static qdq_status missing_linear(qdq_checking *c, const qdq_node *n, const qdq_t
 
     *any = true;
     if (qdq_check_dq(c, weight) == NULL && weight != NULL && qdq_value_const(weight) != NULL)
-        return add(
+        return add_finding(
             c, QDQ_CHECK_FLOAT_WEIGHT, n, result,
             has_data && is_requantized(c, n) && reads_q(result)
                 ? "its weight is float: the engine quantizes it by itself, with one scale for the "
                   "whole tensor"
                 : "its weight is float: it runs in float");
     if (!has_data)
-        return add(c, QDQ_CHECK_FLOAT_DATA, n, result,
-                   "its data is not behind a DequantizeLinear: it runs in float");
+        return add_finding(c, QDQ_CHECK_FLOAT_DATA, n, result,
+                           "its data is not behind a DequantizeLinear: it runs in float");
     if (qdq_check_dq(c, weight) == NULL)
-        return add(c, QDQ_CHECK_FLOAT_DATA, n, result,
-                   "its second operand is not behind a DequantizeLinear: it runs in float");
+        return add_finding(c, QDQ_CHECK_FLOAT_DATA, n, result,
+                           "its second operand is not behind a DequantizeLinear: it runs in float");
     if (rule->quantize_output) {
         QDQ_TRY(missing_output(c, n, result, any));
         if (*any)
@@ -189,8 +190,8 @@ static qdq_status missing_linear(qdq_checking *c, const qdq_node *n, const qdq_t
     }
     *any = c->t->format.int32_bias && bias != NULL && qdq_value_const(bias) != NULL;
     if (*any)
-        return add(c, QDQ_CHECK_FLOAT_BIAS, n, result,
-                   "its bias is float, and its kernel adds int32 codes");
+        return add_finding(c, QDQ_CHECK_FLOAT_BIAS, n, result,
+                           "its bias is float, and its kernel adds int32 codes");
     return QDQ_OK;
 }
 
@@ -202,8 +203,8 @@ static qdq_status missing_operands(qdq_checking *c, const qdq_node *n, const qdq
         bool is_data = i < 32 ? (rule->inputs >> i & 1) != 0 : rule->inputs == QDQ_INPUTS_ALL;
 
         if (is_data && n->in[i].value != NULL && qdq_check_dq(c, n->in[i].value) == NULL)
-            return add(c, QDQ_CHECK_FLOAT_DATA, n, result,
-                       "one of its operands is float: it runs in float");
+            return add_finding(c, QDQ_CHECK_FLOAT_DATA, n, result,
+                               "one of its operands is float: it runs in float");
     }
     *any = false;
     return rule->quantize_output ? missing_output(c, n, result, any) : QDQ_OK;
@@ -229,8 +230,8 @@ static qdq_status report_missing(qdq_checking *c, const qdq_node *n, const qdq_t
     if (any)
         return QDQ_OK;
     return reads_q(n->out[0]) || rule->kind != QDQ_KIND_PASS
-               ? add(c, QDQ_CHECK_NOT_FUSED, n, result,
-                     "its Q/DQ are not complete: quantize adds what is missing")
+               ? add_finding(c, QDQ_CHECK_NOT_FUSED, n, result,
+                             "its Q/DQ are not complete: quantize adds what is missing")
                : QDQ_OK;
 }
 
@@ -319,29 +320,30 @@ static qdq_status report_float(qdq_checking *c, const qdq_node *n, const qdq_tar
     const qdq_check_node *s = qdq_check_of(c, n);
 
     if (rule->kind == QDQ_KIND_PASS && !is_tied(c, n, rule))
-        return add(c, QDQ_CHECK_TIED_SCALES, n, result,
-                   "it moves codes, and the scales on its sides differ: it runs in float");
+        return add_finding(c, QDQ_CHECK_TIED_SCALES, n, result,
+                           "it moves codes, and the scales on its sides differ: it runs in float");
     if (is_int8_shared(c, n, rule))
-        return add(
+        return add_finding(
             c, QDQ_CHECK_INT8_SHARED, n, result,
             "its data is int8 and has several readers: on x86-64 the engine cannot make it uint8");
     const qdq_node *bounds = rule->quantize_output ? bounds_between(c, n, result) : NULL;
     if (bounds != NULL)
-        return add(c, QDQ_CHECK_BOUNDS, n, result,
-                   qdq_arena_printf(&c->arena,
-                                    "codes behind %s '%s' reach further than it does, so it stays: "
-                                    "the node runs in float",
-                                    bounds->type, qdq_node_label(bounds, &c->arena)));
+        return add_finding(
+            c, QDQ_CHECK_BOUNDS, n, result,
+            qdq_arena_printf(&c->arena,
+                             "codes behind %s '%s' reach further than it does, so it stays: "
+                             "the node runs in float",
+                             bounds->type, qdq_node_label(bounds, &c->arena)));
     if (rule->kind == QDQ_KIND_JOINT && rule->quantize_if_read && !reads_q(result))
         return QDQ_OK; /* it reads floats that others read as codes, and gives floats */
     if (s->reason != NULL)
-        return add(c, QDQ_CHECK_NOT_FUSED, n, result, s->reason);
+        return add_finding(c, QDQ_CHECK_NOT_FUSED, n, result, s->reason);
     if (s->planned)
         return report_missing(c, n, rule, result);
     if (!s->fused)
         return QDQ_OK; /* a part of its neighbour's kernel */
-    return add(c, QDQ_CHECK_NOT_FUSED, n, result,
-               "nothing is missing by the rules, but the engine did not run it in 8 bits");
+    return add_finding(c, QDQ_CHECK_NOT_FUSED, n, result,
+                       "nothing is missing by the rules, but the engine did not run it in 8 bits");
 }
 
 /* Float weights that the engine quantizes run in 8 bits, to wrong numbers: the kernel is no
@@ -375,7 +377,7 @@ static qdq_status check_node(qdq_checking *c, const qdq_node *n)
         return QDQ_OK;
     if (rule == NULL)
         return has_constant_dq(c, n)
-                   ? add(c, QDQ_CHECK_CONSTANT, n, NULL, qdq_target_reason(c->t, n->type))
+                   ? add_finding(c, QDQ_CHECK_CONSTANT, n, NULL, qdq_target_reason(c->t, n->type))
                    : QDQ_OK;
     result = qdq_check_result(c, rule, n);
     if (!has_dq(c, n) && !reads_q(result))
@@ -390,9 +392,9 @@ static qdq_status check_node(qdq_checking *c, const qdq_node *n)
     c->n_fused += fused;
     if (fused && !is_rough(c, n, rule, result))
         return is_int8_shared(c, n, rule) && !c->proven
-                   ? add(c, QDQ_CHECK_INT8_SHARED, n, result,
-                         "its data is int8 and has several readers: on "
-                         "x86-64 the engine cannot make it uint8")
+                   ? add_finding(c, QDQ_CHECK_INT8_SHARED, n, result,
+                                 "its data is int8 and has several readers: on "
+                                 "x86-64 the engine cannot make it uint8")
                    : QDQ_OK;
     if (!has_dq(c, n)) /* a border: float in front, codes behind */
         return QDQ_OK;

@@ -62,8 +62,8 @@ static readers find_readers(const finder *f, const qdq_value *v, size_t group)
     return r;
 }
 
-static qdq_status add(finder *f, size_t group, const char *node, const char *tensor,
-                      const char *why, qdq_error *err)
+static qdq_status add_finding(finder *f, size_t group, const char *node, const char *tensor,
+                              const char *why, qdq_error *err)
 {
     qdq_group_finding found = {group, node, tensor, why};
 
@@ -90,7 +90,7 @@ static qdq_status check_value(finder *f, const qdq_group *g, size_t group, const
         why = qdq_arena_printf(
             &f->arena, "reads %s and gives %s: the QuantizeLinear behind '%s' is not taken in",
             g->in_type, g->out_type, v->name);
-    return add(f, group, qdq_node_label(v->producer, &f->arena), v->name, why, err);
+    return add_finding(f, group, qdq_node_label(v->producer, &f->arena), v->name, why, err);
 }
 
 static qdq_status check_group(finder *f, const qdq_group *g, size_t group, qdq_error *err)
@@ -104,10 +104,11 @@ static qdq_status check_group(finder *f, const qdq_group *g, size_t group, qdq_e
             f->in[n->id] = (uint32_t)group + 1;
     }
     if (known == 0)
-        return add(f, group, "", "",
-                   qdq_arena_printf(&f->arena, "reads %s and gives %s: unknown which tensor",
-                                    g->in_type, g->out_type),
-                   err);
+        return add_finding(f, group, "", "",
+                           qdq_arena_printf(&f->arena,
+                                            "reads %s and gives %s: unknown which tensor",
+                                            g->in_type, g->out_type),
+                           err);
     for (size_t k = 0; k < g->n_nodes; k++) {
         const qdq_node *n = find_node(f, g->node[k]);
         for (uint32_t i = 0; n != NULL && i < n->n_out; i++)
@@ -117,7 +118,7 @@ static qdq_status check_group(finder *f, const qdq_group *g, size_t group, qdq_e
     return QDQ_OK;
 }
 
-static qdq_status pack(const finder *f, qdq_group_finding **out, size_t *n, qdq_error *err)
+static qdq_status pack_findings(const finder *f, qdq_group_finding **out, size_t *n, qdq_error *err)
 {
     size_t size = (f->found.n + 1) * sizeof **out;
 
@@ -153,7 +154,7 @@ qdq_status qdq_groups_check(const qdq_model *m, const qdq_group *g, size_t n,
         if (is_mixed(&g[i]))
             st = check_group(&f, &g[i], i, err);
     if (st == QDQ_OK)
-        st = pack(&f, out, n_out, err);
+        st = pack_findings(&f, out, n_out, err);
     qdq_map_free(&f.labels);
     qdq_arena_free(&f.arena);
     return st;

@@ -142,7 +142,7 @@ static qdq_status take_placement(qdq_checking *c)
 /* --- result ----------------------------------------------------------------------------------- */
 
 /* One block: the result, its findings, their texts. */
-static qdq_target_check *pack(const qdq_checking *c)
+static qdq_target_check *pack_result(const qdq_checking *c)
 {
     size_t size = sizeof(qdq_target_check) + (c->found.n + 1) * sizeof(qdq_target_finding);
 
@@ -179,7 +179,7 @@ static qdq_target_check *pack(const qdq_checking *c)
 }
 
 /* Types, and what is known of Q and DQ by themselves. */
-static qdq_status begin(qdq_checking *c)
+static qdq_status begin_check(qdq_checking *c)
 {
     QDQ_TRY(qdq_model_infer(c->m, NULL, c->err));
     c->node = qdq_arena_array(&c->arena, (size_t)c->m->graph->next_node_id + 1, sizeof *c->node);
@@ -188,7 +188,7 @@ static qdq_status begin(qdq_checking *c)
 
 /* Findings and counts of a body join those of the model around it, which has looked at its Q and DQ
  * already. */
-static qdq_status join(qdq_checking *c, const qdq_checking *body, size_t first)
+static qdq_status join_findings(qdq_checking *c, const qdq_checking *body, size_t first)
 {
     for (size_t i = first; i < body->found.n; i++) {
         qdq_target_finding f = body->found.at[i];
@@ -216,14 +216,14 @@ static qdq_status check_body(qdq_checking *c, const qdq_graph *g)
     opts.engine = NULL; /* engines show no kernel inside a body */
     qdq_status st = qdq_graph_to_model(g, &body.m, c->err);
     if (st == QDQ_OK)
-        st = begin(&body);
+        st = begin_check(&body);
     params = body.found.n;
     if (st == QDQ_OK)
         st = take_placement(&body);
     if (st == QDQ_OK)
         st = qdq_check_fusion(&body);
     if (st == QDQ_OK)
-        st = join(c, &body, params);
+        st = join_findings(c, &body, params);
     qdq_arena_free(&body.arena);
     qdq_model_free(body.m);
     return st;
@@ -241,7 +241,7 @@ static qdq_status check_bodies(qdq_checking *c)
     return QDQ_OK;
 }
 
-static qdq_status check(qdq_checking *c, qdq_target_check **out)
+static qdq_status check_model(qdq_checking *c, qdq_target_check **out)
 {
     if (c->t->ops.n == 0)
         return qdq_fail(c->err, QDQ_E_UNSUPPORTED,
@@ -249,13 +249,13 @@ static qdq_status check(qdq_checking *c, qdq_target_check **out)
                         c->t->name);
     qdq_leftover left = {c->opts->job, 0};
     QDQ_TRY(qdq_strip_operators(c->m, &left, c->err));
-    QDQ_TRY(begin(c));
+    QDQ_TRY(begin_check(c));
     QDQ_TRY(take_placement(c));
     if (c->opts->engine != NULL)
         QDQ_TRY(qdq_check_engine(c));
     QDQ_TRY(qdq_check_fusion(c));
     QDQ_TRY(check_bodies(c));
-    *out = pack(c);
+    *out = pack_result(c);
     return qdq_allocated(*out != NULL, c->err);
 }
 
@@ -270,7 +270,7 @@ qdq_status qdq_model_check_target(const qdq_model *m, const qdq_target *t,
     QDQ_TRY(qdq_opts_read("qdq_check_opts", &own, sizeof own, opts, err));
     qdq_status st = qdq_model_clone(m, &c.m, err);
     if (st == QDQ_OK)
-        st = check(&c, out);
+        st = check_model(&c, out);
     qdq_arena_free(&c.arena);
     qdq_model_free(c.m);
     return st;

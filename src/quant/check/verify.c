@@ -108,7 +108,7 @@ static bool is_exact(qdq_elem e)
     return e == QDQ_BOOL || (qdq_elem_is_int(e) && qdq_elem_bits(e) > 8);
 }
 
-static qdq_verify_tensor *find(const qdq_verifying *v, const char *name, const qdq_array *a)
+static qdq_verify_tensor *find_output(const qdq_verifying *v, const char *name, const qdq_array *a)
 {
     if (!qdq_elem_is_float(a->elem) && !qdq_elem_is_int(a->elem) && a->elem != QDQ_BOOL)
         return NULL;
@@ -120,20 +120,20 @@ static qdq_verify_tensor *find(const qdq_verifying *v, const char *name, const q
 
 static qdq_status hold_original(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
-    qdq_verify_tensor *t = find(ctx, name, a);
+    qdq_verify_tensor *t = find_output(ctx, name, a);
 
     return t != NULL ? qdq_hold(&t->original, a, err) : QDQ_OK;
 }
 
 static qdq_status hold_reference(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
-    qdq_verify_tensor *t = find(ctx, name, a);
+    qdq_verify_tensor *t = find_output(ctx, name, a);
 
     return t != NULL ? qdq_hold(&t->reference, a, err) : QDQ_OK;
 }
 
-static qdq_status compare(qdq_verify_tensor *t, const qdq_array *a, size_t sample, int64_t batch,
-                          qdq_error *err)
+static qdq_status compare_output(qdq_verify_tensor *t, const qdq_array *a, size_t sample,
+                                 int64_t batch, qdq_error *err)
 {
     double db;
 
@@ -167,12 +167,13 @@ typedef struct matching {
     size_t sample;
 } matching;
 
-static qdq_status match(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+static qdq_status match_output(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
     const matching *k = ctx;
-    qdq_verify_tensor *t = find(k->v, name, a);
+    qdq_verify_tensor *t = find_output(k->v, name, a);
 
-    return t != NULL && t->reference.is_held ? compare(t, a, k->sample, k->v->batch, err) : QDQ_OK;
+    return t != NULL && t->reference.is_held ? compare_output(t, a, k->sample, k->v->batch, err)
+                                             : QDQ_OK;
 }
 
 /* --- runs ------------------------------------------------------------------------------------- */
@@ -247,7 +248,7 @@ static qdq_status run_sample(qdq_verifying *v, running *r, size_t i, bool *known
     }
     if (r->engine == NULL)
         QDQ_TRY(qdq_verify_open(v, &side, &r->engine, err));
-    QDQ_TRY(qdq_session_run(r->engine, in, n, match, &k, err));
+    QDQ_TRY(qdq_session_run(r->engine, in, n, match_output, &k, err));
     qdq_arena_reset(&v->arena, mark);
     v->out->samples++;
     return QDQ_OK;
@@ -273,7 +274,7 @@ static bool is_open(const qdq_verifying *v)
     return false;
 }
 
-static qdq_status prepare(qdq_verifying *v, size_t *end, qdq_error *err)
+static qdq_status prepare_outputs(qdq_verifying *v, size_t *end, qdq_error *err)
 {
     const qdq_compare_opts range = {.first = v->opts.first, .count = v->opts.count};
     size_t first;
@@ -317,7 +318,7 @@ static qdq_status confirm(qdq_verifying *v, running *r, size_t end, bool *known,
     return run_samples(v, r, end, end + more, known, err);
 }
 
-static qdq_status verify(qdq_verifying *v, qdq_error *err)
+static qdq_status verify_outputs(qdq_verifying *v, qdq_error *err)
 {
     running r = {0};
     qdq_status st = QDQ_OK;
@@ -332,7 +333,7 @@ static qdq_status verify(qdq_verifying *v, qdq_error *err)
     QDQ_TRY(choose_reference(v, &known, err));
     if (!known)
         return QDQ_OK;
-    QDQ_TRY(prepare(v, &end, err));
+    QDQ_TRY(prepare_outputs(v, &end, err));
     st = run_samples(v, &r, v->opts.first, end, &known, err);
     if (st == QDQ_OK && known)
         st = confirm(v, &r, end, &known, err);
@@ -364,7 +365,7 @@ qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine *e, qdq_data *data,
     *out = NULL;
     qdq_verify_begin(&v);
     QDQ_TRY(qdq_opts_read("qdq_verify_opts", &v.opts, sizeof v.opts, opts, err));
-    qdq_status st = verify(&v, err);
+    qdq_status st = verify_outputs(&v, err);
     for (size_t i = 0; i < v.n_outputs && v.output != NULL; i++) {
         qdq_held_free(&v.output[i].reference);
         qdq_held_free(&v.output[i].original);

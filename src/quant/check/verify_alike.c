@@ -64,7 +64,7 @@ static bool find_readers_of_codes(finding *f, const qdq_value *v)
 
 /* All that have the form of one that was found, and what makes a Q stand behind the node that was
  * named. */
-static bool widen(finding *f, const qdq_node *named)
+static bool widen_found(finding *f, const qdq_node *named)
 {
     const size_t n = f->found.n;
     char form[QDQ_VERIFY_FORM];
@@ -103,7 +103,7 @@ static bool find_before(finding *f, const qdq_node *of)
     return ok;
 }
 
-static qdq_status pack(finding *f, const char ***labels, size_t *n, qdq_error *err)
+static qdq_status pack_labels(finding *f, const char ***labels, size_t *n, qdq_error *err)
 {
     size_t size = (f->found.n + 1) * sizeof **labels;
 
@@ -135,8 +135,8 @@ qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r, bool
         bool ok =
             named == NULL || (qdq_verify_reads_codes(named) ? find_same_form(&f, r->op, r->form)
                                                             : find_before(&f, named));
-        ok = ok && (!wide || widen(&f, named));
-        st = ok ? pack(&f, labels, n, err) : qdq_nomem(err);
+        ok = ok && (!wide || widen_found(&f, named));
+        st = ok ? pack_labels(&f, labels, n, err) : qdq_nomem(err);
     }
     qdq_arena_free(&f.arena);
     qdq_model_free(copy);

@@ -41,7 +41,8 @@ static qdq_status take_input(evaluating *e, const qdq_named_array *in, qdq_error
 }
 
 /* NULL: it is left out, or nothing computed it. */
-static qdq_status get(evaluating *e, const qdq_value *v, const qdq_const **out, qdq_error *err)
+static qdq_status get_value(evaluating *e, const qdq_value *v, const qdq_const **out,
+                            qdq_error *err)
 {
     const char *why = NULL;
 
@@ -69,7 +70,7 @@ static qdq_status compute(evaluating *e, const qdq_node *n, qdq_error *err)
     if (n->n_in > QDQ_EVAL_INPUTS || n->n_out > QDQ_EVAL_OUTPUTS)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "%s with %u inputs", n->type, (unsigned)n->n_in);
     for (uint32_t i = 0; i < n->n_in; i++)
-        QDQ_TRY(get(e, qdq_node_in(n, i), &in[i], err));
+        QDQ_TRY(get_value(e, qdq_node_in(n, i), &in[i], err));
     if (qdq_verify_converts(n))
         QDQ_TRY(qdq_verify_convert(n, in, &e->memory, out, &why, err));
     else
@@ -82,13 +83,13 @@ static qdq_status compute(evaluating *e, const qdq_node *n, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status give(evaluating *e, const qdq_value *v, qdq_output_fn fn, void *ctx,
-                       qdq_error *err)
+static qdq_status give_output(evaluating *e, const qdq_value *v, qdq_output_fn fn, void *ctx,
+                              qdq_error *err)
 {
     const qdq_const *c;
     qdq_array a;
 
-    QDQ_TRY(get(e, v, &c, err));
+    QDQ_TRY(get_value(e, v, &c, err));
     if (c == NULL || c->rank > QDQ_MAX_RANK)
         return QDQ_OK;
     a = (qdq_array){
@@ -112,7 +113,7 @@ qdq_status qdq_verify_evaluate(const qdq_model *m, const qdq_named_array *in, si
          k = qdq_live_from(m->graph, k->next))
         st = compute(&e, k, err);
     for (size_t i = 0; st == QDQ_OK && i < m->graph->outputs.n; i++)
-        st = give(&e, m->graph->outputs.at[i], fn, ctx, err);
+        st = give_output(&e, m->graph->outputs.at[i], fn, ctx, err);
     qdq_arena_free(&e.memory);
     return st;
 }

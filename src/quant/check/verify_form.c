@@ -22,7 +22,7 @@ static qdq_elem read_as(const qdq_node *n, uint32_t i)
     return qdq_value_elem(v);
 }
 
-static void add(char *text, size_t size, const char *between, const char *what)
+static void append_text(char *text, size_t size, const char *between, const char *what)
 {
     const size_t used = strlen(text);
 
@@ -46,20 +46,20 @@ void qdq_verify_describe(const qdq_node *n, bool open, char *text, size_t size)
     for (uint32_t i = 0; i < n->n_in; i++)
         if (qdq_node_in(n, i) != NULL) {
             const char *name = qdq_elem_name(read_as(n, i));
-            add(types, sizeof types, ", ",
-                read_as(n, i) != QDQ_UNDEFINED && name != NULL ? name : "float");
+            append_text(types, sizeof types, ", ",
+                        read_as(n, i) != QDQ_UNDEFINED && name != NULL ? name : "float");
         }
     for (uint32_t i = 0; i < n->n_out; i++)
         for (const qdq_use *u = n->out[i] != NULL ? n->out[i]->first : NULL; u != NULL; u = u->next)
             if (!is_listed(readers, u->node->type))
-                add(readers, sizeof readers, ", ", u->node->type);
+                append_text(readers, sizeof readers, ", ", u->node->type);
     snprintf(text, size, "reads %s", types);
     if (readers[0] != '\0') {
-        add(text, size, "", ", read by ");
-        add(text, size, "", readers);
+        append_text(text, size, "", ", read by ");
+        append_text(text, size, "", readers);
     }
     if (open)
-        add(text, size, "", ", open dims");
+        append_text(text, size, "", ", open dims");
 }
 
 bool qdq_verify_reads_codes(const qdq_node *n)

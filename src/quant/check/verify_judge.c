@@ -152,7 +152,7 @@ static void list_not_compared(qdq_verifying *v, const qdq_verify_tensor *t, cons
 
 /* --- verdict ---------------------------------------------------------------------------------- */
 
-static void conclude(qdq_verifying *v, const qdq_verify_tensor *t, const finding *f)
+static void conclude_output(qdq_verifying *v, const qdq_verify_tensor *t, const finding *f)
 {
     qdq_verify_result *r = v->out;
 
@@ -184,7 +184,7 @@ void qdq_verify_judge(qdq_verifying *v)
         worst = f;
     }
     if (furthest != NULL)
-        conclude(v, furthest, &worst);
+        conclude_output(v, furthest, &worst);
     else
         snprintf(v->why, sizeof v->why, "no output can be compared: %s", v->out->not_compared);
 }

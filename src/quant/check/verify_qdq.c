@@ -50,8 +50,8 @@ static void biases(const qdq_qparam *p, const char *from, int64_t n, float *to)
             (float)((double)(qdq_elem_int(QDQ_INT32, from, i) - p->zero_point) * (double)p->scale);
 }
 
-static void convert(const layout *l, qdq_elem type, bool to_codes, const qdq_const *const *in,
-                    char *to)
+static void convert_runs(const layout *l, qdq_elem type, bool to_codes, const qdq_const *const *in,
+                         char *to)
 {
     const size_t from_size = to_codes            ? sizeof(float)
                              : type == QDQ_INT32 ? sizeof(int32_t)
@@ -103,6 +103,6 @@ qdq_status qdq_verify_convert(const qdq_node *n, const qdq_const *const *in, qdq
     out->elem = to_codes ? type : QDQ_FLOAT;
     out->data = data;
     out->bytes = bytes;
-    convert(&l, type, to_codes, in, data);
+    convert_runs(&l, type, to_codes, in, data);
     return QDQ_OK;
 }

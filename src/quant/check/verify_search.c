@@ -48,7 +48,7 @@ static size_t index_of(const searching *s, const char *name)
     return s->n_shown + 1;
 }
 
-static qdq_status hold(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+static qdq_status hold_reference(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
     searching *s = ctx;
     const size_t i = index_of(s, name);
@@ -56,7 +56,7 @@ static qdq_status hold(void *ctx, const char *name, const qdq_array *a, qdq_erro
     return i <= s->n_shown ? qdq_hold(&s->held[i], a, err) : QDQ_OK;
 }
 
-static qdq_status match(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+static qdq_status match_shown(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
     searching *s = ctx;
     const size_t i = index_of(s, name);
@@ -71,8 +71,8 @@ static qdq_status match(void *ctx, const char *name, const qdq_array *a, qdq_err
     return QDQ_OK;
 }
 
-static qdq_status run(const searching *s, const qdq_verify_side *side, qdq_output_fn fn,
-                      qdq_error *err)
+static qdq_status run_side(const searching *s, const qdq_verify_side *side, qdq_output_fn fn,
+                           qdq_error *err)
 {
     qdq_arena_mark mark = qdq_arena_get_mark(&s->v->arena);
     const qdq_named_array *in;
@@ -89,7 +89,7 @@ static qdq_status run(const searching *s, const qdq_verify_side *side, qdq_outpu
 }
 
 /* Runs both sides with s->shown. What cannot run so is not known: *ok. */
-static qdq_status probe(searching *s, bool *ok, qdq_error *err)
+static qdq_status run_probe(searching *s, bool *ok, qdq_error *err)
 {
     const char *names[MOST_SHOWN + 1] = {NULL};
     const qdq_verify_side reference = {s->v->reference, QDQ_LEVEL_NONE, names},
@@ -100,9 +100,9 @@ static qdq_status probe(searching *s, bool *ok, qdq_error *err)
         names[i] = s->shown[i]->name;
     for (size_t i = 0; i <= s->n_shown; i++)
         s->held[i].is_held = s->is_wrong[i] = false;
-    qdq_status st = run(s, &reference, hold, &own);
+    qdq_status st = run_side(s, &reference, hold_reference, &own);
     if (st == QDQ_OK)
-        st = run(s, &engine, match, &own);
+        st = run_side(s, &engine, match_shown, &own);
     *ok = st == QDQ_OK;
     return st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED ? qdq_fail(err, st, "%s", own.text)
                                                         : QDQ_OK;
@@ -147,7 +147,7 @@ static qdq_status rule_out(searching *s, const qdq_value *v, bool *needed, qdq_e
 }
 
 /* Some of what `wrong` needs and no one has looked at, spread evenly. */
-static qdq_status choose(searching *s, const qdq_value *wrong, bool *needed, qdq_error *err)
+static qdq_status choose_shown(searching *s, const qdq_value *wrong, bool *needed, qdq_error *err)
 {
     size_t left = 0, seen = 0;
 
@@ -171,7 +171,8 @@ static qdq_status choose(searching *s, const qdq_value *wrong, bool *needed, qdq
 /* --- the search ------------------------------------------------------------------------------- */
 
 /* A probe says something: *wrong moves forward, what is right is ruled out. */
-static qdq_status learn(searching *s, const qdq_value **wrong, bool *needed, qdq_error *err)
+static qdq_status learn_from_probe(searching *s, const qdq_value **wrong, bool *needed,
+                                   qdq_error *err)
 {
     const qdq_value *first = NULL;
 
@@ -185,19 +186,19 @@ static qdq_status learn(searching *s, const qdq_value **wrong, bool *needed, qdq
     return QDQ_OK;
 }
 
-static qdq_status search(searching *s, const qdq_value **wrong, bool *needed, qdq_error *err)
+static qdq_status search_tensor(searching *s, const qdq_value **wrong, bool *needed, qdq_error *err)
 {
     for (unsigned probes = 0; probes < MOST_PROBES; probes++) {
         bool ok;
 
         QDQ_TRY(qdq_job_poll(s->v->opts.job, err));
-        QDQ_TRY(choose(s, *wrong, needed, err));
+        QDQ_TRY(choose_shown(s, *wrong, needed, err));
         if (s->n_shown == 0)
             return QDQ_OK;
         qdq_job_progress(s->v->opts.job, "search", probes, MOST_PROBES);
-        QDQ_TRY(probe(s, &ok, err));
+        QDQ_TRY(run_probe(s, &ok, err));
         if (ok && s->is_wrong[s->n_shown])
-            QDQ_TRY(learn(s, wrong, needed, err));
+            QDQ_TRY(learn_from_probe(s, wrong, needed, err));
         else if (s->n_shown > 1)
             s->shown_most = s->n_shown / 2;
         else
@@ -249,7 +250,7 @@ static qdq_status find_node(searching *s, qdq_error *err)
     if (wrong == NULL)
         return QDQ_OK;
     s->limit = fmin(fmax(s->v->worst->worst_db + QDQ_VERIFY_LOSS_DB, QDQ_VERIFY_SAME_DB), 30);
-    QDQ_TRY(search(s, &wrong, needed, err));
+    QDQ_TRY(search_tensor(s, &wrong, needed, err));
     QDQ_TRY(find_needed(s, wrong, needed, err));
     const qdq_node *n = first_of(s, wrong, needed)->producer;
     if (n == NULL)

@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "base/map.h"
 #include "base/opts.h"
+#include "base/pack.h"
 #include "base/vec.h"
 #include "ir/ir.h"
 #include "quant/calib/array_copy.h"
@@ -151,7 +152,7 @@ static bool has_numbers(const qdq_array *a)
 }
 
 /* Keeps a copy of the first model's output. */
-static qdq_status hold(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+static qdq_status hold_output(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
     qdq_comparing *c = ctx;
     common *v = find_value(c, name);
@@ -186,7 +187,7 @@ static qdq_status labels_of(const qdq_comparing *c, const common *v, const int64
 }
 
 /* Compares the second model's output with what was held. */
-static qdq_status match(void *ctx, const char *name, const qdq_array *b, qdq_error *err)
+static qdq_status match_output(void *ctx, const char *name, const qdq_array *b, qdq_error *err)
 {
     qdq_comparing *c = ctx;
     common *v = find_value(c, name);
@@ -251,7 +252,7 @@ static qdq_status run_model(qdq_comparing *c, int k, bool is_last, const qdq_nam
     qdq_arena_mark mark = qdq_arena_get_mark(&c->arena);
     st = qdq_compare_feed(c->session[k].model, c->model[0], &in, n, &c->arena, err);
     if (st == QDQ_OK)
-        st = qdq_safe_run(&c->session[k], in, n, k == 0 ? hold : match, c, err);
+        st = qdq_safe_run(&c->session[k], in, n, k == 0 ? hold_output : match_output, c, err);
     qdq_arena_reset(&c->arena, mark);
     if (st != QDQ_OK)
         return qdq_within(err, st, "%s, sample %zu", model_name[k], c->sample);
@@ -290,7 +291,7 @@ static void take_kept(qdq_comparing *c)
     }
 }
 
-static qdq_status keep(qdq_comparing *c, qdq_error *err)
+static qdq_status keep_outputs(qdq_comparing *c, qdq_error *err)
 {
     const size_t at = (c->sample - c->first) * c->outputs.n;
 
@@ -307,7 +308,7 @@ static qdq_status run_first(qdq_comparing *c, const qdq_named_array *in, size_t 
         return QDQ_OK;
     }
     QDQ_TRY(run_model(c, 0, c->n_run + 1 == c->end - c->first, in, n, err));
-    return c->kept != NULL ? keep(c, err) : QDQ_OK;
+    return c->kept != NULL ? keep_outputs(c, err) : QDQ_OK;
 }
 
 static qdq_status run_sample(qdq_comparing *c, size_t i, bool is_last, qdq_error *err)
@@ -367,15 +368,13 @@ static qdq_status fill_result(const qdq_comparing *c, qdq_compare_result *r, cha
     for (size_t i = 0; i < c->outputs.n; i++) {
         const common *v = &c->outputs.at[i];
         qdq_compare_tensor *to = &r->outputs[r->n_outputs];
-        const size_t size = strlen(v->name) + 1;
 
         if (!is_result(c, v))
             continue;
         QDQ_TRY(qdq_compare_output_get(&v->sums, to, err));
         if (v->other_shape)
             qdq_compare_tensor_reshaped(to);
-        to->name = memcpy(text, v->name, size);
-        text += size;
+        to->name = qdq_pack_text(&text, v->name);
         r->n_outputs++;
     }
     find_worst(r);

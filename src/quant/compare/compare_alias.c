@@ -21,10 +21,8 @@ typedef struct alias {
 
 typedef struct aliasing {
     qdq_engine *engine;
-    const qdq_model *const *model;
-    qdq_model *plain; /* b without Q/DQ; NULL: b itself runs */
-    const qdq_named_array *const *in;
-    size_t n_in;
+    const qdq_alias_run *run; /* of a, of b */
+    qdq_model *plain;         /* b without Q/DQ; NULL: b itself runs */
     const qdq_compare_opts *opts;
     qdq_matching *m;
     qdq_arena arena;
@@ -106,7 +104,7 @@ static qdq_status take_a(void *ctx, const char *name, const qdq_array *x, qdq_er
 
 static qdq_status run_model(aliasing *l, int k, const char **expose, qdq_error *err)
 {
-    const qdq_model *m = k == 1 && l->plain != NULL ? l->plain : l->model[k];
+    const qdq_model *m = k == 1 && l->plain != NULL ? l->plain : l->run[k].m;
     const char *which = k == 0 ? "first model" : "second model";
     qdq_safe_session s = qdq_compare_session(l->engine, m, l->opts, which);
 
@@ -114,12 +112,12 @@ static qdq_status run_model(aliasing *l, int k, const char **expose, qdq_error *
     s.opts.only_exposed = true;
     qdq_status st = qdq_safe_open(&s, err);
     if (st == QDQ_OK)
-        st = qdq_safe_run(&s, l->in[k], l->n_in, k == 0 ? take_a : take_b, l, err);
+        st = qdq_safe_run(&s, l->run[k].in, l->run[k].n_in, k == 0 ? take_a : take_b, l, err);
     qdq_safe_close(&s);
     return st == QDQ_OK ? st : qdq_within(err, st, "%s", which);
 }
 
-static void choose(aliasing *l)
+static void choose_aliases(aliasing *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         alias *a = &l->at[i];
@@ -174,7 +172,7 @@ static qdq_status run_chunk(aliasing *l, qdq_error *err)
             expose[n++] = l->at[i].name[k];
     expose[n] = NULL;
     QDQ_TRY(run_model(l, 0, expose, err));
-    choose(l);
+    choose_aliases(l);
     return QDQ_OK;
 }
 
@@ -205,7 +203,7 @@ static qdq_status make_plain(aliasing *l, qdq_error *err)
         l->all.at[i].of_b = l->all.at[i].match->raw;
     if (l->all.n == 0)
         return QDQ_OK;
-    qdq_status st = qdq_model_strip(l->model[1], NULL, &l->plain, &n_left, &own);
+    qdq_status st = qdq_model_strip(l->run[1].m, NULL, &l->plain, &n_left, &own);
     if (st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED)
         return qdq_fail(err, st, "%s", own.text);
     for (size_t i = 0; i < l->all.n && l->plain != NULL; i++) {
@@ -237,11 +235,10 @@ static void correct_unmatched(const aliasing *l)
     }
 }
 
-qdq_status qdq_match_by_values(qdq_engine *e, const qdq_model *const model[2],
-                               const qdq_named_array *const in[2], size_t n,
-                               const qdq_compare_opts *opts, qdq_matching *m, qdq_error *err)
+qdq_status qdq_match_by_values(qdq_engine *e, const qdq_compare_opts *opts,
+                               const qdq_alias_run run[2], qdq_matching *m, qdq_error *err)
 {
-    aliasing l = {.engine = e, .model = model, .in = in, .n_in = n, .opts = opts, .m = m};
+    aliasing l = {.engine = e, .run = run, .opts = opts, .m = m};
 
     qdq_status st = find_candidates(&l, err);
     if (st == QDQ_OK)

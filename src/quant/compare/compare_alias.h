@@ -6,12 +6,18 @@
 
 #include "quant/compare/compare_match.h"
 
+/* A model and the sample that it runs on, in the types that it reads. */
+typedef struct qdq_alias_run {
+    const qdq_model *m;
+    const qdq_named_array *in;
+    size_t n_in;
+} qdq_alias_run;
+
 /* Where the only reader of a value of a has results that b does not have, it may have been folded:
  * then its result is a candidate for what b's value is, and so on along the chain. Both models run
- * on one sample, `in` in the types that each reads, b without its Q/DQ where it runs so, and the
- * candidate with the highest SQNR becomes of_a of the match. Without candidates nothing runs. */
-qdq_status qdq_match_by_values(qdq_engine *e, const qdq_model *const model[2],
-                               const qdq_named_array *const in[2], size_t n,
-                               const qdq_compare_opts *opts, qdq_matching *m, qdq_error *err);
+ * on one sample, b without its Q/DQ where it runs so, and the candidate with the highest SQNR
+ * becomes of_a of the match. Without candidates nothing runs. */
+qdq_status qdq_match_by_values(qdq_engine *e, const qdq_compare_opts *opts,
+                               const qdq_alias_run run[2], qdq_matching *m, qdq_error *err);
 
 #endif /* QDQ_COMPARE_ALIAS_H */

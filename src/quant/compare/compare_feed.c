@@ -100,19 +100,17 @@ static qdq_status from_codes(const qdq_qparam *p, qdq_array *a, qdq_elem elem, q
     return between_floats(a, elem, memory, err);
 }
 
-static qdq_status convert(const qdq_model *m, const qdq_model *of, const char *name, qdq_array *a,
-                          qdq_elem want, qdq_arena *memory, qdq_error *err)
+/* `coded`: the model whose input takes codes, if one of the types is a code. */
+static qdq_status convert_input(const qdq_model *coded, qdq_named_array *in, qdq_elem want,
+                                qdq_arena *memory, qdq_error *err)
 {
+    qdq_array *a = &in->array;
     qdq_qparam p;
 
     if (is_plain(want) && is_plain(a->elem))
         return between_floats(a, want, memory, err);
-    if (is_plain(a->elem)) {
-        QDQ_TRY(read_codes(m, name, a->elem, want, &p, err));
-        return to_codes(&p, a, memory, err);
-    }
-    QDQ_TRY(read_codes(of, name, a->elem, want, &p, err));
-    return from_codes(&p, a, want, memory, err);
+    QDQ_TRY(read_codes(coded, in->name, a->elem, want, &p, err));
+    return is_plain(a->elem) ? to_codes(&p, a, memory, err) : from_codes(&p, a, want, memory, err);
 }
 
 /* Other pairs of types are no conversions: the engine says what it expected. */
@@ -138,7 +136,7 @@ qdq_status qdq_compare_feed(const qdq_model *m, const qdq_model *of, const qdq_n
             memcpy(own, *in, n * sizeof *own);
             *in = own;
         }
-        QDQ_TRY(convert(m, of, name, &own[i].array, want, memory, err));
+        QDQ_TRY(convert_input(is_plain(have) ? m : of, &own[i], want, memory, err));
     }
     return QDQ_OK;
 }

@@ -2,8 +2,6 @@
  * name is compared in a run of both, and again as the second model's layer makes it of the first
  * model's values. Values come in chunks that fit a budget of memory, one pass over the data for
  * each. */
-#include "quant/compare/compare_layers.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +100,8 @@ static qdq_status extract_layers(pass *p, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status want(pass *p, qdq_match *match, const char *name, bool behind, qdq_error *err)
+static qdq_status want_output(pass *p, qdq_match *match, const char *name, bool behind,
+                              qdq_error *err)
 {
     qdq_map_value *v = qdq_map_put(&p->by_output, name, NULL);
     wanted w = {match, behind, v != NULL ? v->num : 0};
@@ -128,9 +127,9 @@ static qdq_status list_outputs(pass *p, qdq_error *err)
         qdq_match *v = &p->values[i];
 
         QDQ_TRY(want_of_a(p, v, err));
-        QDQ_TRY(want(p, v, v->raw, false, err));
+        QDQ_TRY(want_output(p, v, v->raw, false, err));
         if (v->read != NULL)
-            QDQ_TRY(want(p, v, v->read, true, err));
+            QDQ_TRY(want_output(p, v, v->read, true, err));
     }
     for (size_t i = 0; p->alone != NULL && i < p->alone->graph->inputs.n; i++) {
         qdq_match *v = qdq_map_get_ptr(&p->l->by_fed, p->alone->graph->inputs.at[i]->name);
@@ -211,8 +210,8 @@ static qdq_status take_alone(void *ctx, const char *name, const qdq_array *b, qd
 /* --- feeding the layers ----------------------------------------------------------------------- */
 
 /* A value of the first model in the type that the second one has there. */
-static qdq_status convert(const qdq_array *from, qdq_elem to, qdq_array *out, void **memory,
-                          qdq_error *err)
+static qdq_status convert_array(const qdq_array *from, qdq_elem to, qdq_array *out, void **memory,
+                                qdq_error *err)
 {
     int64_t n = qdq_array_count(from);
     size_t bytes;
@@ -241,7 +240,8 @@ static void drop_converted(pass *p)
 }
 
 /* False in *can: a value is missing. */
-static qdq_status feed(pass *p, const qdq_named_array *in, size_t n, bool *can, qdq_error *err)
+static qdq_status feed_layers(pass *p, const qdq_named_array *in, size_t n, bool *can,
+                              qdq_error *err)
 {
     const qdq_graph *g = p->alone->graph;
 
@@ -261,8 +261,8 @@ static qdq_status feed(pass *p, const qdq_named_array *in, size_t n, bool *can, 
         if (!*can)
             return QDQ_OK;
         const qdq_array *from = v != NULL ? &v->held.array : &in[k].array;
-        qdq_status st = convert(from, v != NULL ? v->elem : from->elem, &to->array,
-                                &p->converted[p->n_fed++], err);
+        qdq_status st = convert_array(from, v != NULL ? v->elem : from->elem, &to->array,
+                                      &p->converted[p->n_fed++], err);
         if (st != QDQ_OK)
             return qdq_within(err, st, "tensor '%s'", to->name);
     }
@@ -320,7 +320,7 @@ static qdq_status run_each(pass *p, size_t i, const qdq_named_array *in, size_t 
     QDQ_TRY(run_one(p, RUN_A, i, of_a, n, err));
     QDQ_TRY(run_one(p, RUN_B, i, of_b, n, err));
     if (p->alone != NULL)
-        QDQ_TRY(feed(p, of_b, n, &can, err));
+        QDQ_TRY(feed_layers(p, of_b, n, &can, err));
     return can ? run_one(p, RUN_ALONE, i, p->fed, p->n_fed, err) : QDQ_OK;
 }
 
@@ -399,7 +399,7 @@ static qdq_status run_passes(layering *l, qdq_error *err)
 /* A model that the engine refuses for its 16-bit floats is looked at as a copy in float32. That is
  * found out before values are matched: the copy has fewer of them, since what is a Cast in one is
  * nothing in the other. */
-static qdq_status widen(layering *l, int k, qdq_error *err)
+static qdq_status widen_model(layering *l, int k, qdq_error *err)
 {
     qdq_safe_session s = qdq_compare_session(l->engine, l->model[k], &l->opts, run_name[k]);
 
@@ -416,14 +416,14 @@ static qdq_status widen(layering *l, int k, qdq_error *err)
 
 static qdq_status match_by_values(layering *l, const qdq_named_array *in, size_t n, qdq_error *err)
 {
-    const qdq_named_array *fed[2] = {in, in};
+    qdq_alias_run run[2] = {{l->model[0], in, n}, {l->model[1], in, n}};
     qdq_arena memory = QDQ_ARENA_INIT;
     qdq_status st = QDQ_OK;
 
     for (int k = 0; k < 2 && st == QDQ_OK; k++)
-        st = qdq_compare_feed(l->model[k], l->of, &fed[k], n, &memory, err);
+        st = qdq_compare_feed(run[k].m, l->of, &run[k].in, n, &memory, err);
     if (st == QDQ_OK)
-        st = qdq_match_by_values(l->engine, l->model, fed, n, &l->opts, &l->m, err);
+        st = qdq_match_by_values(l->engine, &l->opts, run, &l->m, err);
     qdq_arena_free(&memory);
     return st;
 }
@@ -453,9 +453,9 @@ static qdq_status compare_layers(layering *l, qdq_compare_layers_result **out, q
     if ((info->capabilities & QDQ_CAN_EXPOSE) == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine %s cannot show inner tensors", info->name);
     QDQ_TRY(qdq_data_get(l->data, l->first, &in, &n, err));
-    QDQ_TRY(widen(l, RUN_A, err));
-    QDQ_TRY(widen(l, RUN_B, err));
-    QDQ_TRY(qdq_match_models(l->model[0], l->model[1], in, n, l->opts.job, &l->m, err));
+    QDQ_TRY(widen_model(l, RUN_A, err));
+    QDQ_TRY(widen_model(l, RUN_B, err));
+    QDQ_TRY(qdq_match_models(l->model, in, n, l->opts.job, &l->m, err));
     QDQ_TRY(match_by_values(l, in, n, err));
     QDQ_TRY(find_near(l, err));
     for (size_t i = 0; i < l->m.values.n; i++) {

@@ -1,21 +1,12 @@
 /* compare_layers_result.c - the sums of matched values as the result that users get, in one piece
  * of memory. */
 #include "base/fail.h"
-#include "quant/compare/compare_layers.h"
+#include "base/pack.h"
+#include "quant/compare/compare_match.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static char *put_text(char **text, const char *s)
-{
-    char *at = *text;
-    size_t size = strlen(s) + 1;
-
-    memcpy(at, s, size);
-    *text += size;
-    return at;
-}
 
 static double error_of(const qdq_compare_stat *s)
 {
@@ -48,11 +39,11 @@ static qdq_status write_layer(const qdq_match *v, qdq_compare_layer *to, char **
                               qdq_error *err)
 {
     qdq_compare_tensor behind;
-    char *name = put_text(text, v->name);
+    char *name = qdq_pack_text(text, v->name);
 
-    to->node = put_text(text, v->node);
-    to->op = put_text(text, v->op);
-    to->of_a = put_text(text, v->of_a);
+    to->node = qdq_pack_text(text, v->node);
+    to->op = qdq_pack_text(text, v->op);
+    to->of_a = qdq_pack_text(text, v->of_a);
     to->quantized = v->quantized;
     to->error = error_of(&v->own);
     qdq_compare_stat_result(&v->own, &to->introduced);
@@ -102,9 +93,9 @@ qdq_status qdq_compare_layers_write(const qdq_matching *m, size_t samples,
         }
     }
     for (size_t i = 0; i < m->only_a.n; i++)
-        r->unmatched_a[r->n_unmatched_a++] = put_text(&text, m->only_a.at[i]);
+        r->unmatched_a[r->n_unmatched_a++] = qdq_pack_text(&text, m->only_a.at[i]);
     for (size_t i = 0; i < m->only_b.n; i++)
-        r->unmatched_b[r->n_unmatched_b++] = put_text(&text, m->only_b.at[i]);
+        r->unmatched_b[r->n_unmatched_b++] = qdq_pack_text(&text, m->only_b.at[i]);
     if (r->n_layers > 1)
         qsort(r->layers, r->n_layers, sizeof *r->layers, by_error);
     r->samples = samples;

@@ -26,7 +26,7 @@ static qdq_status typed_copy(const qdq_model *m, const qdq_input_shape *shapes, 
     return st != QDQ_OK ? qdq_model_infer(*out, &infer, err) : QDQ_OK;
 }
 
-static qdq_status copy_both(qdq_matching *m, const qdq_model *a, const qdq_model *b,
+static qdq_status copy_both(qdq_matching *m, const qdq_model *const model[2],
                             const qdq_named_array *in, size_t n, const qdq_job *job, qdq_error *err)
 {
     qdq_input_shape *shapes = qdq_arena_array(&m->arena, n, sizeof *shapes);
@@ -36,8 +36,8 @@ static qdq_status copy_both(qdq_matching *m, const qdq_model *a, const qdq_model
         shapes[i] = (qdq_input_shape){.name = in[i].name, .rank = in[i].array.rank};
         memcpy(shapes[i].dim, in[i].array.dim, sizeof shapes[i].dim);
     }
-    QDQ_TRY(typed_copy(a, shapes, n, job, &m->a, err));
-    return typed_copy(b, shapes, n, job, &m->b, err);
+    QDQ_TRY(typed_copy(model[0], shapes, n, job, &m->a, err));
+    return typed_copy(model[1], shapes, n, job, &m->b, err);
 }
 
 /* --- what is the same ------------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ static bool shapes_differ(const qdq_value *x, const qdq_value *y)
 }
 
 /* The value of the first model that y is, or NULL. */
-static const qdq_value *partner(const qdq_matching *m, const qdq_value *y)
+static const qdq_value *find_partner(const qdq_matching *m, const qdq_value *y)
 {
     const qdq_value *x = qdq_graph_find(m->a->graph, y->name);
 
@@ -190,7 +190,7 @@ static qdq_status walk_b(qdq_matching *m, qdq_error *err)
         bool touched = is_touched(order[i], state);
 
         for (uint32_t k = 0; k < order[i]->n_out; k++) {
-            const qdq_value *y = order[i]->out[k], *x = y != NULL ? partner(m, y) : NULL;
+            const qdq_value *y = order[i]->out[k], *x = y != NULL ? find_partner(m, y) : NULL;
 
             if (x != NULL)
                 QDQ_TRY(add_match(m, x, y, touched, err));
@@ -258,11 +258,11 @@ static qdq_status cut_at(qdq_matching *m, qdq_match *v, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_match_models(const qdq_model *a, const qdq_model *b, const qdq_named_array *in,
-                            size_t n, const qdq_job *job, qdq_matching *out, qdq_error *err)
+qdq_status qdq_match_models(const qdq_model *const model[2], const qdq_named_array *in, size_t n,
+                            const qdq_job *job, qdq_matching *out, qdq_error *err)
 {
     *out = (qdq_matching){.arena = QDQ_ARENA_INIT};
-    QDQ_TRY(copy_both(out, a, b, in, n, job, err));
+    QDQ_TRY(copy_both(out, model, in, n, job, err));
     QDQ_TRY(walk_b(out, err));
     QDQ_TRY(find_unmatched(out, err));
     QDQ_TRY(qdq_model_clone(out->b, &out->cut, err));

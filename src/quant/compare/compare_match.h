@@ -42,10 +42,15 @@ typedef struct qdq_matching {
  * its own. The first one always may. */
 bool qdq_match_fits(const qdq_match *v, size_t n, size_t *bytes);
 
-/* Matches values of a and b by name, whose shapes are those of a sample `in`. *out goes to
+/* Matches values of two models by name, whose shapes are those of a sample `in`. *out goes to
  * qdq_matching_free(), also when this fails. */
-qdq_status qdq_match_models(const qdq_model *a, const qdq_model *b, const qdq_named_array *in,
-                            size_t n, const qdq_job *job, qdq_matching *out, qdq_error *err);
+qdq_status qdq_match_models(const qdq_model *const model[2], const qdq_named_array *in, size_t n,
+                            const qdq_job *job, qdq_matching *out, qdq_error *err);
 void qdq_matching_free(qdq_matching *m);
+
+/* compare_layers_result.c: the layers of `m` that were compared on `samples` samples, the largest
+ * error first. *out goes to qdq_free(). */
+qdq_status qdq_compare_layers_write(const qdq_matching *m, size_t samples,
+                                    qdq_compare_layers_result **out, qdq_error *err);
 
 #endif /* QDQ_COMPARE_MATCH_H */

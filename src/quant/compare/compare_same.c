@@ -121,50 +121,59 @@ typedef struct same_room {
     char why[400];
 } same_room;
 
+typedef struct sameness {
+    qdq_engine *engine;
+    const qdq_model *a, *b;
+    qdq_data *data;
+    qdq_compare_opts opts;
+    double tolerance;
+    bool quantized; /* one of the models has Q or DQ */
+    same_room *out;
+} sameness;
+
 /* The comparison failed. If the first model alone runs, that is the second one's doing. */
-static qdq_status blame(qdq_engine *e, const qdq_model *a, qdq_data *d,
-                        const qdq_compare_opts *opts, qdq_status st, qdq_error *found,
-                        same_room *out, qdq_error *err)
+static qdq_status blame_second(const sameness *s, qdq_status st, const qdq_error *found,
+                               qdq_error *err)
 {
     qdq_compare_result *alone = NULL;
     qdq_status own = QDQ_OK;
 
     if (st == QDQ_E_ENGINE || st == QDQ_E_FORMAT || st == QDQ_E_UNSUPPORTED)
-        own = qdq_compare(e, a, a, d, opts, &alone, err);
+        own = qdq_compare(s->engine, s->a, s->a, s->data, &s->opts, &alone, err);
     else
         own = qdq_fail(err, st, "%s", found->text);
     qdq_free(alone);
     if (own == QDQ_OK)
-        snprintf(out->why, sizeof out->why, "%s", found->text);
+        snprintf(s->out->why, sizeof s->out->why, "%.399s", found->text);
     return own;
 }
 
-static void judge(const qdq_compare_result *own, double tolerance, bool quantized, same_room *out)
+static void judge_outputs(const sameness *s, const qdq_compare_result *own)
 {
-    const qdq_compare_result *c = out->head.compared;
+    const qdq_compare_result *c = s->out->head.compared;
+    qdq_same_result *out = &s->out->head;
 
-    out->head.same = true;
-    out->head.proven = false;
-    out->why[0] = '\0';
+    out->same = true;
+    out->proven = false;
+    s->out->why[0] = '\0';
     for (size_t i = 0; i < c->n_outputs; i++)
-        out->head.proven |= !isnan(c->outputs[i].sqnr_db);
-    for (size_t i = 0; out->head.same && i < c->n_outputs; i++)
-        out->head.same =
-            is_same(&c->outputs[i], tolerance, quantized, own, out->why, sizeof out->why);
+        out->proven |= !isnan(c->outputs[i].sqnr_db);
+    for (size_t i = 0; out->same && i < c->n_outputs; i++)
+        out->same = is_same(&c->outputs[i], s->tolerance, s->quantized, own, s->out->why,
+                            sizeof s->out->why);
 }
 
 /* The model on the engine with and without optimizations. Where it does not run without, *own stays
  * NULL. */
-static qdq_status find_own(qdq_engine *e, const qdq_model *a, qdq_data *d,
-                           const qdq_compare_opts *opts, qdq_compare_result **own, qdq_error *err)
+static qdq_status find_own(const sameness *s, qdq_compare_result **own, qdq_error *err)
 {
     qdq_error found = QDQ_ERROR_INIT;
     qdq_comparing *c = NULL;
 
-    qdq_status st = qdq_comparing_begin(e, a, d, opts, NULL, &c, &found);
+    qdq_status st = qdq_comparing_begin(s->engine, s->a, s->data, &s->opts, NULL, &c, &found);
     if (st == QDQ_OK) {
         qdq_comparing_set_level(c, 1, QDQ_LEVEL_NONE);
-        st = qdq_comparing_add(c, a, 0, 0, &found);
+        st = qdq_comparing_add(c, s->a, 0, 0, &found);
     }
     if (st == QDQ_OK)
         st = qdq_comparing_get(c, own, &found);
@@ -173,24 +182,22 @@ static qdq_status find_own(qdq_engine *e, const qdq_model *a, qdq_data *d,
                                                         : QDQ_OK;
 }
 
-static qdq_status compare(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
-                          qdq_compare_opts *o, double tolerance, same_room *out, qdq_error *err)
+static qdq_status compare_both(const sameness *s, qdq_error *err)
 {
-    const bool quantized = has_qdq(a) || has_qdq(b);
     qdq_compare_result *own = NULL;
     qdq_error found = QDQ_ERROR_INIT;
 
-    o->fake_quant = quantized;
-    if (!outputs_are_same(a, b, out->why, sizeof out->why))
+    if (!outputs_are_same(s->a, s->b, s->out->why, sizeof s->out->why))
         return QDQ_OK;
-    qdq_status st = qdq_compare(e, a, b, d, o, &out->head.compared, &found);
+    qdq_status st =
+        qdq_compare(s->engine, s->a, s->b, s->data, &s->opts, &s->out->head.compared, &found);
     if (st != QDQ_OK)
-        return blame(e, a, d, o, st, &found, out, err);
-    judge(NULL, tolerance, quantized, out);
-    if (out->head.same || tolerance > 0)
+        return blame_second(s, st, &found, err);
+    judge_outputs(s, NULL);
+    if (s->out->head.same || s->tolerance > 0)
         return QDQ_OK;
-    QDQ_TRY(find_own(e, a, d, o, &own, err));
-    judge(own, tolerance, quantized, out);
+    QDQ_TRY(find_own(s, &own, err));
+    judge_outputs(s, own);
     qdq_free(own);
     return QDQ_OK;
 }
@@ -206,19 +213,24 @@ qdq_status qdq_compare_same(qdq_engine *e, const qdq_model *a, const qdq_model *
                             const qdq_compare_opts *opts, double tolerance, qdq_same_result **out,
                             qdq_error *err)
 {
-    qdq_compare_opts own = QDQ_COMPARE_OPTS_INIT;
-    same_room *room;
+    sameness s = {.engine = e,
+                  .a = a,
+                  .b = b,
+                  .data = d,
+                  .opts = QDQ_COMPARE_OPTS_INIT,
+                  .tolerance = tolerance,
+                  .quantized = has_qdq(a) || has_qdq(b)};
 
     *out = NULL;
-    QDQ_TRY(qdq_opts_read("qdq_compare_opts", &own, sizeof own, opts, err));
-    room = calloc(1, sizeof *room);
-    if (room == NULL)
-        return qdq_nomem(err);
-    room->head.why = room->why;
-    qdq_status st = compare(e, a, b, d, &own, tolerance, room, err);
+    QDQ_TRY(qdq_opts_read("qdq_compare_opts", &s.opts, sizeof s.opts, opts, err));
+    s.opts.fake_quant = s.quantized;
+    s.out = calloc(1, sizeof *s.out);
+    QDQ_TRY(qdq_allocated(s.out != NULL, err));
+    s.out->head.why = s.out->why;
+    qdq_status st = compare_both(&s, err);
     if (st == QDQ_OK)
-        *out = &room->head;
+        *out = &s.out->head;
     else
-        qdq_same_result_free(&room->head);
+        qdq_same_result_free(&s.out->head);
     return st;
 }

@@ -116,7 +116,7 @@ static qdq_status has_input(finding *f, const qdq_value *v, bool *found, qdq_err
 }
 
 /* A float value whose elements decide a shape: what was added up or cut to make it, if it was. */
-static qdq_status decide(finding *f, const qdq_value *v, bool *any, qdq_error *err)
+static qdq_status note_decider(finding *f, const qdq_value *v, bool *any, qdq_error *err)
 {
     bool real;
 
@@ -131,7 +131,7 @@ static qdq_status decide(finding *f, const qdq_value *v, bool *any, qdq_error *e
     return QDQ_OK;
 }
 
-static qdq_status ask(finding *f, const qdq_value *v, question about, qdq_error *err)
+static qdq_status ask_about(finding *f, const qdq_value *v, question about, qdq_error *err)
 {
     if (!is_computed(f, v) || (f->seen[v->id] & (1 << about)) != 0)
         return QDQ_OK;
@@ -139,13 +139,13 @@ static qdq_status ask(finding *f, const qdq_value *v, question about, qdq_error 
     return QDQ_PUSH(&f->arena, &f->open, ((asked){v, about})) ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status answer(finding *f, asked a, bool *any, qdq_error *err)
+static qdq_status answer_question(finding *f, asked a, bool *any, qdq_error *err)
 {
     const qdq_node *n = a.value->producer;
     const sink *s = find_sink(n->op);
 
     if (a.about == ELEMENTS && is_float(a.value))
-        return decide(f, a.value, any, err);
+        return note_decider(f, a.value, any, err);
     for (uint32_t i = 0; i < n->n_in; i++) {
         const uint32_t bit = i < 8 ? 1u << i : 1u << 7;
         bool elements = a.about == ELEMENTS, shape = a.about == SHAPE;
@@ -158,9 +158,9 @@ static qdq_status answer(finding *f, asked a, bool *any, qdq_error *err)
             shape = (s->shape & bit) != 0;
         }
         if (elements)
-            QDQ_TRY(ask(f, n->in[i].value, ELEMENTS, err));
+            QDQ_TRY(ask_about(f, n->in[i].value, ELEMENTS, err));
         if (shape)
-            QDQ_TRY(ask(f, n->in[i].value, SHAPE, err));
+            QDQ_TRY(ask_about(f, n->in[i].value, SHAPE, err));
     }
     return QDQ_OK;
 }
@@ -183,9 +183,9 @@ static qdq_status find_all(finding *f, bool *follows, qdq_error *err)
         memset(f->seen, 0, f->n_values);
         f->open.n = 0;
         if (!is_static(v))
-            QDQ_TRY(ask(f, v, SHAPE, err));
+            QDQ_TRY(ask_about(f, v, SHAPE, err));
         while (f->open.n > 0)
-            QDQ_TRY(answer(f, f->open.at[--f->open.n], &follows[i], err));
+            QDQ_TRY(answer_question(f, f->open.at[--f->open.n], &follows[i], err));
     }
     return QDQ_OK;
 }

@@ -72,15 +72,15 @@ static void charge_for(const charging *c, const qdq_node *n, const qdq_value *y,
     error[layer->id] += introduced;
 }
 
-static void charge(const charging *c, double *harm, double *error)
+static void charge_layers(const charging *c, double *harm, double *error)
 {
     QDQ_FOR_NODES (n, c->graph)
         for (uint32_t i = 0; i < n->n_out; i++)
             charge_for(c, n, n->out[i], harm, error);
 }
 
-static qdq_status run(charging *c, const qdq_compare_layers_result *found, double *harm,
-                      double *error, qdq_arena *scratch, qdq_error *err)
+static qdq_status charge_all(charging *c, const qdq_compare_layers_result *found, double *harm,
+                             double *error, qdq_arena *scratch, qdq_error *err)
 {
     const size_t n = c->graph->values.n + 1;
 
@@ -91,7 +91,7 @@ static qdq_status run(charging *c, const qdq_compare_layers_result *found, doubl
         c->noise.power != NULL && c->noise.total != NULL && c->noise.introduced != NULL, err));
     read_values(c, found);
     QDQ_TRY(qdq_influence(c->graph, &c->noise, scratch, &c->weight, err));
-    charge(c, harm, error);
+    charge_layers(c, harm, error);
     return QDQ_OK;
 }
 
@@ -101,7 +101,7 @@ qdq_status qdq_harm_of_layers(const qdq_graph *g, const qdq_compare_layers_resul
     charging c = {.graph = g, .is_layer = is_layer};
     qdq_arena scratch = QDQ_ARENA_INIT;
 
-    qdq_status st = run(&c, found, harm, error, &scratch, err);
+    qdq_status st = charge_all(&c, found, harm, error, &scratch, err);
     qdq_arena_free(&scratch);
     return st;
 }

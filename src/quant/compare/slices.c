@@ -30,7 +30,7 @@ static bool is_axis(const qdq_array *a, int axis, int64_t batch)
     return a->dim[axis] > 1 && a->dim[axis] <= QDQ_SLICES_MOST && (axis > 0 || a->dim[0] != batch);
 }
 
-static qdq_status begin(qdq_slices *s, int64_t batch, const qdq_array *a, qdq_error *err)
+static qdq_status begin_slices(qdq_slices *s, int64_t batch, const qdq_array *a, qdq_error *err)
 {
     s->rank = a->rank;
     s->axis[s->n_axes++] = (qdq_slice_axis){.axis = -1, .n = 1};
@@ -117,7 +117,7 @@ qdq_status qdq_slices_add(qdq_slices *s, size_t sample, int64_t batch, const qdq
     qdq_power_sums **block = &s->block[sample % QDQ_SLICES_BLOCKS];
 
     if (s->n_axes == 0)
-        QDQ_TRY(begin(s, batch, a, err));
+        QDQ_TRY(begin_slices(s, batch, a, err));
     drop_other_lengths(s, batch, a);
     if (*block == NULL && (*block = calloc(s->total, sizeof **block)) == NULL)
         return qdq_nomem(err);
@@ -225,6 +225,46 @@ static void even_out(const judging *j, qdq_power_sums *sums)
         sums[k].dd = most[j->group[k]];
 }
 
+/* --- jackknife: how far below an SQNR of few samples that of others may lie --------------------
+ */
+
+/* Student's t, one-sided 90 %. Beyond the table the first term of the expansion in 1 / df: right to
+ * 0.001. */
+static double student_90(size_t df)
+{
+    static const double table[] = {3.078, 1.886, 1.638, 1.533, 1.476, 1.440, 1.415,
+                                   1.397, 1.383, 1.372, 1.363, 1.356, 1.350, 1.345,
+                                   1.341, 1.337, 1.333, 1.330, 1.328, 1.325};
+    const double z = 1.281552;
+
+    return df <= sizeof table / sizeof *table ? table[df - 1]
+                                              : z + (z * z * z + z) / (4 * (double)df);
+}
+
+static double cut(double x, double all)
+{
+    return fmax(all - QDQ_JACKKNIFE_MOST_DB, fmin(x, all + QDQ_JACKKNIFE_MOST_DB));
+}
+
+double qdq_jackknife_bound(double all, const double *without, size_t n)
+{
+    double mean = 0, sum = 0;
+
+    if (n < 2)
+        return NAN;
+    if (!isfinite(all))
+        return all;
+    for (size_t i = 0; i < n; i++)
+        mean += cut(without[i], all) / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        const double d = cut(without[i], all) - mean;
+
+        sum += d * d;
+    }
+    const double corrected = (double)n * all - (double)(n - 1) * mean;
+    return fmin(all, corrected) - student_90(n - 1) * sqrt(2 * (double)(n - 1) / (double)n * sum);
+}
+
 /* --- judging ---------------------------------------------------------------------------------- */
 
 /* What samples may hide (hidden.h), but for those of a block; n_blocks: of all. */
@@ -288,8 +328,8 @@ static void leave_out(const judging *j, qdq_power_sums *behind, double *db)
 }
 
 /* all: what was measured; with_hidden: and what saturation may hide, as in left_out. */
-static void conclude(const judging *j, const double *all, const double *with_hidden,
-                     const double *left_out, qdq_slice_result *out)
+static void conclude_axis(const judging *j, const double *all, const double *with_hidden,
+                          const double *left_out, qdq_slice_result *out)
 {
     const size_t n = j->x->n;
     double without[QDQ_SLICES_BLOCKS];
@@ -343,7 +383,7 @@ static qdq_status judge_axis(const qdq_slices *s, const qdq_slice_axis *x, qdq_s
     const bool ok = behind != NULL && left_out != NULL;
     if (ok) {
         leave_out(&j, behind, left_out);
-        conclude(&j, all, with_hidden, left_out, out);
+        conclude_axis(&j, all, with_hidden, left_out, out);
     }
     free(behind);
     free(left_out);

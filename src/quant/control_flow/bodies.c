@@ -52,16 +52,6 @@ static bool computes_floats(const qdq_node *n)
            (out->type == NULL || out->type->elem == QDQ_FLOAT || out->type->elem == QDQ_FLOAT16);
 }
 
-static qdq_status leave_node(const qdq_node *n, const char *reason, qdq_plan *p, qdq_error *err)
-{
-    qdq_plan_float f = {qdq_node_label(n, &p->arena), qdq_arena_strdup(&p->arena, n->type), reason};
-
-    f.node = qdq_arena_strdup(&p->arena, f.node); /* the model goes before the plan does */
-    QDQ_TRY(qdq_allocated(f.node != NULL && f.op != NULL && QDQ_PUSH(&p->arena, &p->left_float, f),
-                          err));
-    return QDQ_OK;
-}
-
 /* All nodes of a body, and of bodies inside. */
 static qdq_status leave_body(const qdq_body *b, const qdq_node *control, const char *why,
                              qdq_plan *p, qdq_error *err)
@@ -70,9 +60,12 @@ static qdq_status leave_body(const qdq_body *b, const qdq_node *control, const c
 
     QDQ_TRY(qdq_allocated(reason != NULL, err));
     QDQ_FOR_GRAPHS (g, b->model)
-        QDQ_FOR_NODES (n, g)
+        QDQ_FOR_NODES (n, g) {
+            const qdq_plan_float entry = {qdq_node_label(n, &p->arena), n->type, reason};
+
             if (computes_floats(n))
-                QDQ_TRY(leave_node(n, reason, p, err));
+                QDQ_TRY(qdq_allocated(qdq_plan_add_left_float(p, entry), err));
+        }
     return QDQ_OK;
 }
 
@@ -116,8 +109,8 @@ static bool is_captured(const qdq_body *b, const char *tensor)
     return qdq_graph_find(b->graph, tensor) == NULL;
 }
 
-static qdq_status join(qdq_plan *p, size_t n_outside, qdq_plan *sub, const qdq_body *b,
-                       qdq_error *err)
+static qdq_status join_plan(qdq_plan *p, size_t n_outside, qdq_plan *sub, const qdq_body *b,
+                            qdq_error *err)
 {
     for (size_t i = 0; i < sub->tensors.n; i++) {
         qdq_plan_tensor *t = &sub->tensors.at[i];
@@ -155,7 +148,7 @@ static qdq_status plan_body(const planning *pl, const qdq_body *b, const qdq_nod
     QDQ_TRY(qdq_allocated(inner.plan != NULL, pl->err));
     qdq_status st = pl->plan(&inner, pl->depth + 1, pl->err);
     if (st == QDQ_OK)
-        st = join(pl->q->plan, pl->n_outside, inner.plan, b, pl->err);
+        st = join_plan(pl->q->plan, pl->n_outside, inner.plan, b, pl->err);
     qdq_plan_free(inner.plan);
     return st;
 }

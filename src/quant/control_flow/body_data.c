@@ -98,7 +98,7 @@ static bool is_fed(const qdq_value *v)
     return v->is_input && v->init == NULL;
 }
 
-static qdq_status expose(driver *d, const qdq_value *v)
+static qdq_status expose_value(driver *d, const qdq_value *v)
 {
     bool is_new;
 
@@ -119,17 +119,18 @@ static qdq_status expose(driver *d, const qdq_value *v)
 static qdq_status expose_all(driver *d)
 {
     for (uint32_t i = 0; i < d->control->n_in; i++)
-        QDQ_TRY(expose(d, d->control->in[i].value));
+        QDQ_TRY(expose_value(d, d->control->in[i].value));
     for (size_t k = 0; k < d->bodies->n; k++) {
         const qdq_body *b = &d->bodies->at[k];
 
         for (size_t i = b->graph->inputs.n; b->why == NULL && i < b->model->graph->inputs.n; i++)
-            QDQ_TRY(expose(d, qdq_graph_find(d->q->m->graph, b->model->graph->inputs.at[i]->name)));
+            QDQ_TRY(expose_value(
+                d, qdq_graph_find(d->q->m->graph, b->model->graph->inputs.at[i]->name)));
     }
     return qdq_allocated(QDQ_PUSH(&d->scratch, &d->expose, NULL), d->err);
 }
 
-static qdq_status show(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+static qdq_status hold_shown(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
     const driver *d = ctx;
     const qdq_map_value *v = qdq_map_get(&d->seen, name);
@@ -143,7 +144,7 @@ static qdq_status run_outer(driver *d)
         return QDQ_OK;
     if (d->outer == NULL)
         QDQ_TRY(qdq_sweep_open(d->q, d->expose.at, &d->outer, d->err));
-    return qdq_session_run(d->outer, d->in, d->n_in, show, d, d->err);
+    return qdq_session_run(d->outer, d->in, d->n_in, hold_shown, d, d->err);
 }
 
 /* An array over the bytes of a constant, or of an input that nothing overrides. */
@@ -367,7 +368,7 @@ static int64_t attr_at(const qdq_node *n, const char *name, size_t i)
 }
 
 /* Slice `index` of `count` along the axis, without it. */
-static qdq_status slice(driver *d, const scanned *s, int64_t index, qdq_array *out)
+static qdq_status slice_input(driver *d, const scanned *s, int64_t index, qdq_array *out)
 {
     size_t size = qdq_elem_bits(s->whole.elem) / 8, outer = 1, inner = size;
     int64_t length = s->whole.dim[s->axis], at = s->backward ? length - 1 - index : index;
@@ -427,7 +428,7 @@ static qdq_status drive_scan(driver *d)
     for (int64_t t = 0; t < length && t < MAX_TRIPS && has_room(d, b); t++) {
         QDQ_TRY(qdq_job_poll(d->q->opts->job, d->err));
         for (size_t i = 0; i < n; i++)
-            QDQ_TRY(slice(d, &list[i], t, &sample[n_state + i]));
+            QDQ_TRY(slice_input(d, &list[i], t, &sample[n_state + i]));
         QDQ_TRY(qdq_store_add(b->data, sample, d->err));
         QDQ_TRY(run_inner(d, sample));
         QDQ_TRY(next_states(d, 0, n_state, sample));
@@ -446,7 +447,7 @@ static bool inputs_are_there(const qdq_node *n, uint32_t from)
 }
 
 /* Why the control node cannot be driven; NULL: it can. */
-static const char *refuse(const driver *d)
+static const char *refuse_control(const driver *d)
 {
     const qdq_node *n = d->control;
     const qdq_body *b = d->bodies->n > 0 ? &d->bodies->at[0] : NULL;
@@ -482,7 +483,7 @@ static qdq_status drive_sample(driver *d)
     return d->control->op == QDQ_OP_LOOP ? drive_loop(d) : drive_scan(d);
 }
 
-static qdq_status drive(driver *d)
+static qdq_status drive_samples(driver *d)
 {
     const size_t n = qdq_sweep_count(d->q);
 
@@ -503,15 +504,15 @@ static qdq_status drive(driver *d)
 }
 
 /* A body that the engine does not run is no reason to give up the rest of the model. */
-static qdq_status record(driver *d)
+static qdq_status record_bodies(driver *d)
 {
     QDQ_TRY(add_bodies(d));
-    const char *why = refuse(d);
+    const char *why = refuse_control(d);
     if (why == NULL) {
         qdq_error own = QDQ_ERROR_INIT, *err = d->err;
 
         d->err = &own;
-        qdq_status st = drive(d);
+        qdq_status st = drive_samples(d);
         d->err = err;
         if (st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED) {
             if (err != NULL)
@@ -533,7 +534,7 @@ qdq_status qdq_bodies_record(const qdq_quantizing *q, const qdq_node *control, q
                              qdq_body_list *out, qdq_error *err)
 {
     driver d = {.q = q, .control = control, .memory = memory, .bodies = out, .err = err};
-    qdq_status st = record(&d);
+    qdq_status st = record_bodies(&d);
 
     qdq_session_close(d.outer);
     qdq_session_close(d.inner);

@@ -13,7 +13,7 @@ typedef struct store {
     size_t bytes;
 } store;
 
-static qdq_status get(qdq_data *d, size_t i, qdq_error *err)
+static qdq_status get_sample(qdq_data *d, size_t i, qdq_error *err)
 {
     const store *s = d->source;
 
@@ -62,7 +62,7 @@ qdq_status qdq_store_open(const qdq_model *m, qdq_data **out, qdq_error *err)
 
     *out = NULL;
     QDQ_TRY(qdq_allocated(d != NULL, err));
-    d->get = get;
+    d->get = get_sample;
     d->close = close_store;
     qdq_status st = copy_inputs(d, m, err);
     if (st != QDQ_OK) {

@@ -9,7 +9,7 @@
 #include "quant/compare/reference_outputs.h"
 #include "quant/goal/goal_search.h"
 #include "quant/plan/plan.h"
-#include "quant/quantize_place.h"
+#include "quant/quantize_steps.h"
 
 /* The result and its memory, so that the caller frees one thing. */
 typedef struct qdq_goal_room {

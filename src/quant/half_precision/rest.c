@@ -79,7 +79,8 @@ static wants count_wants(const qdq_rest_state *s, const qdq_value *v)
     return w;
 }
 
-static void redirect(const qdq_rest_state *s, qdq_value *v, qdq_rest_want want, qdq_value *to)
+static void redirect_readers(const qdq_rest_state *s, qdq_value *v, qdq_rest_want want,
+                             qdq_value *to)
 {
     QDQ_FOR_USES (u, v)
         if (qdq_rest_want_of(s, u->node, u->index) == want)
@@ -115,7 +116,7 @@ static qdq_status convert_constant(qdq_rest_state *s, qdq_value *v)
     const char *name = name_of(s, v, s->rest->type);
     qdq_value *low = name != NULL ? qdq_graph_add_init(v->graph, name, t) : NULL;
     QDQ_TRY(qdq_allocated(low != NULL, s->err));
-    redirect(s, v, QDQ_WANT_LOW, low);
+    redirect_readers(s, v, QDQ_WANT_LOW, low);
     if (producer != NULL && w.other == 0)
         qdq_node_remove(producer);
     return QDQ_OK;
@@ -239,7 +240,7 @@ static qdq_status convert_value(qdq_rest_state *s, qdq_value *v)
         } else {
             QDQ_TRY(make_low(s, v, form));
         }
-        redirect(s, v, other, *form);
+        redirect_readers(s, v, other, *form);
     }
     if (low)
         drop_casts(s, v);
@@ -249,7 +250,7 @@ static qdq_status convert_value(qdq_rest_state *s, qdq_value *v)
 }
 
 /* Only now: what readers want is asked by the types as they were. */
-static qdq_status retype(qdq_rest_state *s, qdq_value *v)
+static qdq_status retype_value(qdq_rest_state *s, qdq_value *v)
 {
     const qdq_type *type = with_elem(s, v->type, s->rest->type);
 
@@ -329,11 +330,11 @@ static qdq_status finish_graph(qdq_rest_state *s, qdq_graph *g)
     }
     for (size_t i = 0; i < n; i++)
         if (!g->values.at[i]->dead && qdq_rest_is_low(s, g->values.at[i]))
-            QDQ_TRY(retype(s, g->values.at[i]));
+            QDQ_TRY(retype_value(s, g->values.at[i]));
     return qdq_graph_sort(g, s->err);
 }
 
-static qdq_status convert(qdq_rest_state *s)
+static qdq_status convert_model(qdq_rest_state *s)
 {
     QDQ_TRY(qdq_allocated(qdq_functions_open(&s->functions, s->m, &s->scratch), s->err));
     QDQ_TRY(qdq_rest_judge(s));
@@ -353,7 +354,7 @@ qdq_status qdq_rest_convert(qdq_model *m, const qdq_plan_rest *rest, const qdq_m
 
     if (rest->type == QDQ_UNDEFINED || rest->type == QDQ_FLOAT)
         return QDQ_OK;
-    qdq_status st = convert(&s);
+    qdq_status st = convert_model(&s);
     qdq_functions_close(&s.functions);
     qdq_arena_free(&s.scratch);
     return st;

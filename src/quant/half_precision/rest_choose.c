@@ -95,15 +95,9 @@ static double limit_of(qdq_elem type)
 
 static qdq_status keep_node(chooser *c, const qdq_node *n, const char *reason)
 {
-    qdq_arena *a = &c->plan->arena;
-    const char *label = qdq_node_label(n, &c->scratch);
-    qdq_plan_float entry = {qdq_arena_strdup(a, label), qdq_arena_strdup(a, n->type),
-                            qdq_arena_strdup(a, reason)};
+    const qdq_plan_float entry = {qdq_node_label(n, &c->scratch), n->type, reason};
 
-    QDQ_TRY(qdq_allocated(entry.node != NULL && entry.op != NULL && entry.reason != NULL &&
-                              QDQ_PUSH(a, &c->plan->rest.keep, entry),
-                          c->err));
-    return QDQ_OK;
+    return qdq_allocated(qdq_plan_add_rest_keep(c->plan, entry), c->err);
 }
 
 /* --- by list ---------------------------------------------------------------------------------- */
@@ -114,7 +108,7 @@ typedef struct pattern {
     bool matched;
 } pattern;
 
-static qdq_status matches(chooser *c, pattern *p, const qdq_node *n, bool *yes)
+static qdq_status match_pattern(chooser *c, pattern *p, const qdq_node *n, bool *yes)
 {
     *yes = strcmp(p->text, n->type) == 0;
     if (!*yes)
@@ -123,7 +117,7 @@ static qdq_status matches(chooser *c, pattern *p, const qdq_node *n, bool *yes)
     return QDQ_OK;
 }
 
-static qdq_status compile(chooser *c, pattern *list, size_t *n)
+static qdq_status compile_patterns(chooser *c, pattern *list, size_t *n)
 {
     for (*n = 0; c->rest->keep != NULL && c->rest->keep[*n] != NULL; ++*n) {
         qdq_status st = qdq_regexp_open(c->rest->keep[*n], false, &list[*n].re, c->err);
@@ -177,7 +171,7 @@ static bool is_observable(const qdq_value *v)
 
 /* The largest magnitude of every float activation of the main graph, as scales of a plan that is
  * made for that alone: int8 without sign of its own has 127 steps on either side. */
-static qdq_status observe(chooser *c, const qdq_quantizing *q)
+static qdq_status observe_ranges(chooser *c, const qdq_quantizing *q)
 {
     qdq_quantize_opts opts = *q->opts;
     qdq_target symmetric = *q->target;
@@ -239,7 +233,7 @@ static qdq_status choose_node(chooser *c, const qdq_node *n, pattern *list, size
     for (size_t i = 0; i < n_list; i++) {
         bool yes;
 
-        QDQ_TRY(matches(c, &list[i], n, &yes));
+        QDQ_TRY(match_pattern(c, &list[i], n, &yes));
         if (yes)
             return keep_node(c, n, "asked for");
     }
@@ -272,7 +266,7 @@ static qdq_status choose_nodes(chooser *c, pattern *list, size_t n_list)
     return QDQ_OK;
 }
 
-static qdq_status choose(chooser *c)
+static qdq_status choose_kept(chooser *c)
 {
     size_t n_list = 0, n_pattern = 0;
 
@@ -284,7 +278,7 @@ static qdq_status choose(chooser *c)
             qdq_map_put(&c->was_float, c->plan->rest.was_float.at[i], NULL) != NULL, c->err));
     QDQ_TRY(qdq_allocated(
         list != NULL && qdq_functions_open(&c->judge.functions, c->m, &c->scratch), c->err));
-    qdq_status st = compile(c, list, &n_pattern);
+    qdq_status st = compile_patterns(c, list, &n_pattern);
     if (st == QDQ_OK)
         st = choose_nodes(c, list, n_list);
     for (size_t i = 0; i < n_pattern; i++)
@@ -308,9 +302,9 @@ qdq_status qdq_rest_choose(const qdq_quantizing *q, qdq_error *err)
     c.observed = qdq_plan_new();
     QDQ_TRY(qdq_allocated(c.observed != NULL, err));
     if (q->data != NULL && isfinite(limit_of(rest->type)))
-        st = observe(&c, q);
+        st = observe_ranges(&c, q);
     if (st == QDQ_OK)
-        st = choose(&c);
+        st = choose_kept(&c);
     qdq_plan_free(c.observed);
     qdq_map_free(&c.widest);
     qdq_map_free(&c.was_float);
@@ -331,7 +325,7 @@ qdq_status qdq_rest_recall(const qdq_model *m, qdq_elem type, qdq_plan *plan, qd
     c.observed = qdq_plan_new();
     qdq_status st = c.observed != NULL ? qdq_model_infer(copy, NULL, err) : qdq_nomem(err);
     if (st == QDQ_OK)
-        st = choose(&c);
+        st = choose_kept(&c);
     qdq_plan_free(c.observed);
     qdq_map_free(&c.was_float);
     qdq_arena_free(&c.scratch);

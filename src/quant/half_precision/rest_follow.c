@@ -7,7 +7,7 @@
 
 /* Results of operators by type. A Cast is a border, and Q and DQ have the type of their
  * neighbours. */
-static void count(const qdq_model *m, size_t *floats, size_t *halves, size_t *brains)
+static void count_results(const qdq_model *m, size_t *floats, size_t *halves, size_t *brains)
 {
     QDQ_FOR_GRAPHS (g, m)
         QDQ_FOR_NODES (n, g) {
@@ -23,11 +23,11 @@ static void count(const qdq_model *m, size_t *floats, size_t *halves, size_t *br
 
 /* The type that most results have, as targets name it; NULL: float32, or both 16-bit ones, of which
  * one would have to become the other. */
-static const char *most(const qdq_model *m)
+static const char *most_common_type(const qdq_model *m)
 {
     size_t floats = 0, halves = 0, brains = 0;
 
-    count(m, &floats, &halves, &brains);
+    count_results(m, &floats, &halves, &brains);
     if (halves > 0 && brains > 0)
         return NULL;
     return halves > floats ? "float16" : brains > floats ? "bfloat16" : NULL;
@@ -43,7 +43,7 @@ qdq_status qdq_rest_follow(const qdq_model *m, const qdq_target *t, const qdq_jo
         return QDQ_OK;
     QDQ_TRY(qdq_model_clone(m, &copy, err)); /* the file need not say the types */
     qdq_status st = qdq_model_infer(copy, NULL, err);
-    const char *type = st == QDQ_OK ? most(copy) : NULL;
+    const char *type = st == QDQ_OK ? most_common_type(copy) : NULL;
     qdq_model_free(copy);
     if (type == NULL)
         return st;

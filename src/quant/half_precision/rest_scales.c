@@ -17,7 +17,7 @@ static bool is_pair(const qdq_rest_state *s, const qdq_node *n)
 }
 
 /* *out is NULL if each of them is such a number already. */
-static qdq_status rounded(qdq_rest_state *s, const qdq_tensor *t, qdq_tensor **out)
+static qdq_status round_tensor(qdq_rest_state *s, const qdq_tensor *t, qdq_tensor **out)
 {
     bool same = true;
     float *x;
@@ -49,7 +49,7 @@ static qdq_status round_value(qdq_rest_state *s, qdq_value *v)
     }
     if (n_pair == 0)
         return QDQ_OK;
-    QDQ_TRY(rounded(s, t, &fresh));
+    QDQ_TRY(round_tensor(s, t, &fresh));
     if (fresh == NULL)
         return QDQ_OK;
     if (n_pair == n_use && v->n_output == 0 && !v->is_input && v->init != NULL)

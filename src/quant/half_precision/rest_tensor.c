@@ -6,8 +6,8 @@
 #include "quant/half_precision/rest_state.h"
 #include "quant/weights/half_numbers.h"
 
-static void convert(const char *from, uint16_t *to, int64_t count, qdq_elem elem,
-                    int64_t *n_clamped)
+static void convert_floats(const char *from, uint16_t *to, int64_t count, qdq_elem elem,
+                           int64_t *n_clamped)
 {
     int64_t n = 0;
 
@@ -39,7 +39,7 @@ qdq_tensor *qdq_rest_tensor(qdq_model *m, const qdq_tensor *t, qdq_elem elem, co
             *status = qdq_nomem(err);
     }
     if (out != NULL) {
-        convert((const char *)bytes.data, data, t->count, elem, &n_clamped);
+        convert_floats((const char *)bytes.data, data, t->count, elem, &n_clamped);
         if (n_clamped > 0)
             qdq_job_log(job, QDQ_LOG_WARNING,
                         "constant '%s': %lld values beyond the range of %s are clamped", t->name,

@@ -195,7 +195,7 @@ static qdq_status guard_output(qdq_graph *g, size_t i, qdq_elem elem)
 }
 
 /* The types that inputs and outputs of m, of which g is a copy, have. */
-static qdq_status guard(qdq_graph *g, const qdq_graph *original)
+static qdq_status guard_borders(qdq_graph *g, const qdq_graph *original)
 {
     qdq_status st = QDQ_OK;
 
@@ -228,14 +228,14 @@ static void drop_cast(qdq_node *n)
 
 /* --- public ----------------------------------------------------------------------------------- */
 
-static qdq_status widen(qdq_model *copy, const qdq_model *m, qdq_error *err)
+static qdq_status widen_copy(qdq_model *copy, const qdq_model *m, qdq_error *err)
 {
     QDQ_FOR_GRAPHS (g, copy)
         QDQ_TRY(widen_graph(g, err));
     QDQ_FOR_GRAPHS (g, copy)
         QDQ_FOR_NODES (n, g)
             drop_cast(n);
-    return qdq_allocated(guard(copy->graph, m->graph) == QDQ_OK, err);
+    return qdq_allocated(guard_borders(copy->graph, m->graph) == QDQ_OK, err);
 }
 
 qdq_status qdq_model_widen(const qdq_model *m, qdq_model **out, qdq_error *err)
@@ -244,7 +244,7 @@ qdq_status qdq_model_widen(const qdq_model *m, qdq_model **out, qdq_error *err)
 
     *out = NULL;
     QDQ_TRY(qdq_model_clone(m, &copy, err));
-    qdq_status st = widen(copy, m, err);
+    qdq_status st = widen_copy(copy, m, err);
     if (st != QDQ_OK) {
         qdq_model_free(copy);
         return st;

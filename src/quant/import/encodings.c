@@ -266,7 +266,7 @@ static bool is_version_read(const char *version)
     return false;
 }
 
-static qdq_status read(reading *r, json_t *root)
+static qdq_status read_root(reading *r, json_t *root)
 {
     if (!json_is_object(root))
         return qdq_fail(r->reader.err, QDQ_E_FORMAT, "found no object, expected encodings");
@@ -296,7 +296,7 @@ qdq_status qdq_encodings_read(const char *text, size_t size, const char *name, q
     *e = (qdq_encodings){.arena = QDQ_ARENA_INIT};
     QDQ_TRY(qdq_json_parse(text, size, name, &root, err));
     r.reader = (qdq_json_reader){.arena = &e->arena, .err = err, .text = text, .size = size};
-    qdq_status st = read(&r, root);
+    qdq_status st = read_root(&r, root);
     json_decref(root);
     return st == QDQ_OK ? QDQ_OK : qdq_within(err, st, "%s", name);
 }

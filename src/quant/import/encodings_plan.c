@@ -29,12 +29,12 @@ typedef struct planner {
     qdq_error *err;
 } planner;
 
-static bool remember(planner *pl, const char *tensor)
+static bool remember_quantized(planner *pl, const char *tensor)
 {
-    return tensor != NULL && qdq_map_put(&pl->quantized, tensor, NULL) != NULL;
+    return qdq_map_put(&pl->quantized, tensor, NULL) != NULL;
 }
 
-static const qdq_value *find(planner *pl, const qdq_encoding *e)
+static const qdq_value *find_tensor(planner *pl, const qdq_encoding *e)
 {
     const qdq_value *v = qdq_graph_find(pl->m->graph, e->tensor);
 
@@ -47,7 +47,7 @@ static const qdq_value *find(planner *pl, const qdq_encoding *e)
     return NULL;
 }
 
-static void skip(const planner *pl, const qdq_encoding *e, const char *why)
+static void skip_encoding(const planner *pl, const qdq_encoding *e, const char *why)
 {
     qdq_job_log(pl->job, QDQ_LOG_WARNING, "%s is not in the plan: %s", e->path, why);
 }
@@ -74,7 +74,7 @@ static bool is_float(const qdq_value *v)
 
 static qdq_status plan_activation(planner *pl, const qdq_encoding *e)
 {
-    const qdq_value *v = find(pl, e);
+    const qdq_value *v = find_tensor(pl, e);
 
     if (v == NULL || e->is_float)
         return QDQ_OK;
@@ -86,15 +86,15 @@ static qdq_status plan_activation(planner *pl, const qdq_encoding *e)
                           ? "its tensor is an input and an output at once"
                           : NULL;
     if (why != NULL) {
-        skip(pl, e, why);
+        skip_encoding(pl, e, why);
         return QDQ_OK;
     }
-    qdq_plan_tensor t = {.tensor = qdq_arena_strdup(&pl->p->arena, e->tensor),
+    qdq_plan_tensor t = {.tensor = e->tensor,
                          .all = true,
                          .qparam = {e->type, e->scale[0], e->zero[0]},
                          .rule = "imported",
                          .origin = "import"};
-    return qdq_allocated(remember(pl, t.tensor) && QDQ_PUSH(&pl->p->arena, &pl->p->tensors, t),
+    return qdq_allocated(remember_quantized(pl, e->tensor) && qdq_plan_add_tensor(pl->p, t),
                          pl->err);
 }
 
@@ -150,29 +150,22 @@ static qdq_status plan_weight(planner *pl, const qdq_encoding *e, const qdq_valu
     qdq_plan *p = pl->p;
 
     if (why != NULL) {
-        skip(pl, e, why);
+        skip_encoding(pl, e, why);
         return QDQ_OK;
     }
-    float *scales = qdq_arena_array(&p->arena, e->n, sizeof *scales);
-    int32_t *zeros = qdq_arena_array(&p->arena, e->n, sizeof *zeros);
-    QDQ_TRY(qdq_allocated(scales != NULL && zeros != NULL, pl->err));
-    memcpy(scales, e->scale, e->n * sizeof *scales);
-    memcpy(zeros, e->zero, e->n * sizeof *zeros);
-    qdq_plan_weight w = {.tensor = qdq_arena_strdup(&p->arena, e->tensor),
+    qdq_plan_weight w = {.tensor = e->tensor,
                          .axis = axis,
                          .type = e->type,
-                         .scales = scales,
+                         .scales = e->scale,
+                         .zero_points = e->zero,
                          .n_scales = e->n,
                          .rule = "imported",
                          .origin = "import"};
-    for (size_t i = 0; i < e->n; i++)
-        if (zeros[i] != 0)
-            w.zero_points = zeros;
     QDQ_FOR_USES (u, v)
         QDQ_TRY(qdq_allocated(
             qdq_plan_add_edge(p, &w.consumers, qdq_node_label(u->node, &p->arena), u->index),
             pl->err));
-    return qdq_allocated(remember(pl, w.tensor) && QDQ_PUSH(&p->arena, &p->weights, w), pl->err);
+    return qdq_allocated(remember_quantized(pl, e->tensor) && qdq_plan_add_weight(p, w), pl->err);
 }
 
 /* A bias has the scale of data times weight, whatever the file says: no kernel adds it in another
@@ -191,17 +184,14 @@ static bool is_bias(const planner *pl, const qdq_value *v)
 static qdq_status plan_bias(planner *pl, const qdq_value *v)
 {
     const qdq_node *n = v->first->node;
-    qdq_plan *p = pl->p;
-    qdq_plan_bias b = {.tensor = qdq_arena_strdup(&p->arena, v->name),
-                       .consumer = {qdq_arena_strdup(&p->arena, qdq_node_label(n, &p->arena)), 2},
-                       .activation = qdq_arena_strdup(&p->arena, n->in[0].value->name),
-                       .weight = qdq_arena_strdup(&p->arena, n->in[1].value->name),
-                       .rule = "imported",
-                       .origin = "import"};
+    const qdq_plan_bias b = {.tensor = v->name,
+                             .consumer = {qdq_node_label(n, &pl->p->arena), 2},
+                             .activation = n->in[0].value->name,
+                             .weight = n->in[1].value->name,
+                             .rule = "imported",
+                             .origin = "import"};
 
-    return qdq_allocated(b.tensor != NULL && b.consumer.node != NULL && b.activation != NULL &&
-                             b.weight != NULL && QDQ_PUSH(&p->arena, &p->biases, b),
-                         pl->err);
+    return qdq_allocated(qdq_plan_add_bias(pl->p, b), pl->err);
 }
 
 /* Weights first: biases ask for them. */
@@ -214,7 +204,7 @@ static qdq_status plan_params(planner *pl, const qdq_encodings *e)
 
             if (wide != (biases == 1))
                 continue;
-            const qdq_value *v = find(pl, param);
+            const qdq_value *v = find_tensor(pl, param);
             if (v == NULL || param->is_float)
                 continue;
             QDQ_TRY(wide && is_bias(pl, v) ? plan_bias(pl, v) : plan_weight(pl, param, v));

@@ -58,7 +58,7 @@ static bool is_weight(const qdq_node *q)
     return false;
 }
 
-static bool remember(qdq_map *map, const qdq_value *v, size_t index)
+static bool remember_index(qdq_map *map, const qdq_value *v, size_t index)
 {
     qdq_map_value *place = qdq_map_put_int(map, (uint64_t)(uintptr_t)v, NULL);
 
@@ -67,7 +67,7 @@ static bool remember(qdq_map *map, const qdq_value *v, size_t index)
     return place != NULL;
 }
 
-static size_t recall(const qdq_map *map, const qdq_value *v)
+static size_t recall_index(const qdq_map *map, const qdq_value *v)
 {
     qdq_map_value *place = v != NULL ? qdq_map_get_int(map, (uint64_t)(uintptr_t)v) : NULL;
 
@@ -85,7 +85,7 @@ static bool is_dequantized(const qdq_value *v)
 static qdq_value *captured(const qdq_importer *im, const qdq_node *q)
 {
     const qdq_value *v = q->in[0].value;
-    size_t outer = v->graph != q->graph ? recall(&im->activation_of, v) : 0;
+    size_t outer = v->graph != q->graph ? recall_index(&im->activation_of, v) : 0;
 
     return outer != 0 ? im->tensors.at[outer - 1].x : NULL;
 }
@@ -98,7 +98,7 @@ static bool is_tensor(qdq_importer *im, const qdq_node *q, qdq_qparam *out)
 
     if (q->op != QDQ_OP_QUANTIZELINEAR || qdq_node_in(q, 0) == NULL || codes == NULL ||
         codes->n_output > 0 || codes->n_use == 0 ||
-        (is_dequantized(q->in[0].value) && recall(&im->activation_of, q->in[0].value) == 0) ||
+        (is_dequantized(q->in[0].value) && recall_index(&im->activation_of, q->in[0].value) == 0) ||
         !read_params(im, q, NULL, &p) || p.count != 1 || p.block != 0 || is_weight(q))
         return false;
     *out = (qdq_qparam){p.codes, p.scale[0], qdq_params_zero(&p, 0)};
@@ -140,7 +140,7 @@ static bool add_uses(qdq_importer *im, const qdq_value *v, qdq_found_edges *edge
  * same tensor. Behind that of other entries, a plan cannot say it: false. */
 static bool on_top_of(const qdq_importer *im, qdq_found_tensor *t)
 {
-    size_t below = recall(&im->activation_of, t->x);
+    size_t below = recall_index(&im->activation_of, t->x);
 
     if (below == 0) /* it is no DQ's, or that of a graph around, which is dealt with */
         return true;
@@ -163,9 +163,10 @@ static qdq_status find_tensors(qdq_importer *im)
         if (!on_top_of(im, &t) || (!t.all && !is_listable(im, q)))
             continue;
         QDQ_FOR_USES (u, q->out[0])
-            QDQ_TRY(qdq_allocated(add_uses(im, u->node->out[0], &t.edges) &&
-                                      remember(&im->activation_of, u->node->out[0], im->tensors.n),
-                                  im->err));
+            QDQ_TRY(qdq_allocated(
+                add_uses(im, u->node->out[0], &t.edges) &&
+                    remember_index(&im->activation_of, u->node->out[0], im->tensors.n),
+                im->err));
         QDQ_TRY(qdq_allocated(QDQ_PUSH(&im->scratch, &im->tensors, t), im->err));
     }
     return QDQ_OK;
@@ -174,8 +175,8 @@ static qdq_status find_tensors(qdq_importer *im)
 /* --- constants -------------------------------------------------------------------------------- */
 
 /* The float initializer that codes stand for. */
-static qdq_status decode(qdq_importer *im, const qdq_node *dq, const qdq_tensor *codes,
-                         const qdq_scale_grid *g, qdq_found_weight *w)
+static qdq_status decode_weight(qdq_importer *im, const qdq_node *dq, const qdq_tensor *codes,
+                                const qdq_scale_grid *g, qdq_found_weight *w)
 {
     qdq_span bytes;
     void *data;
@@ -198,7 +199,7 @@ static int32_t zero_of(const qdq_found_weight *w, size_t i)
 /* A table that a product reads, too, is packed twice in the file, and once in a plan. */
 static qdq_found_weight *same_packed(qdq_importer *im, const qdq_found_weight *w)
 {
-    size_t at = w->store == QDQ_WEIGHT_AS_NBITS ? recall(&im->packed, w->w) : 0;
+    size_t at = w->store == QDQ_WEIGHT_AS_NBITS ? recall_index(&im->packed, w->w) : 0;
     qdq_found_weight *known = at != 0 ? &im->weights.at[at - 1] : NULL;
 
     if (known == NULL || known->axis != w->axis || known->block != w->block ||
@@ -216,14 +217,15 @@ static qdq_status keep_weight(qdq_importer *im, const qdq_node *dq, qdq_found_we
     bool ok = true;
 
     if (known == NULL) {
-        ok = (w->store != QDQ_WEIGHT_AS_NBITS || remember(&im->packed, w->w, im->weights.n)) &&
-             QDQ_PUSH(&im->scratch, &im->weights, *w);
+        ok =
+            (w->store != QDQ_WEIGHT_AS_NBITS || remember_index(&im->packed, w->w, im->weights.n)) &&
+            QDQ_PUSH(&im->scratch, &im->weights, *w);
         known = ok ? &im->weights.at[im->weights.n - 1] : NULL;
     } else if (known->accuracy_level == 0) { /* that of a table */
         known->accuracy_level = w->accuracy_level;
     }
     ok = ok && add_uses(im, dq->out[0], &known->edges) &&
-         remember(&im->weight_of, dq->out[0], (size_t)(known - im->weights.at));
+         remember_index(&im->weight_of, dq->out[0], (size_t)(known - im->weights.at));
     return qdq_allocated(ok, im->err);
 }
 
@@ -256,7 +258,7 @@ static qdq_status import_weight(qdq_importer *im, qdq_node *dq, const qdq_tensor
         qdq_import_find_scheme(im, floats, &grid, &w);
         w.w = in->producer->in[0].value;
     } else {
-        QDQ_TRY(decode(im, dq, constant, &grid, &w));
+        QDQ_TRY(decode_weight(im, dq, constant, &grid, &w));
     }
     return keep_weight(im, dq, &w);
 }
@@ -297,8 +299,8 @@ static qdq_status import_bias(qdq_importer *im, qdq_node *dq, const qdq_tensor *
         qdq_params_zero(&p, 0) != 0)
         return QDQ_OK;
     const qdq_node *linear = qdq_bias_linear(use->node, use->index);
-    size_t x = linear != NULL ? recall(&im->activation_of, qdq_node_in(linear, 0)) : 0;
-    size_t w = linear != NULL ? recall(&im->weight_of, qdq_node_in(linear, 1)) : 0;
+    size_t x = linear != NULL ? recall_index(&im->activation_of, qdq_node_in(linear, 0)) : 0;
+    size_t w = linear != NULL ? recall_index(&im->weight_of, qdq_node_in(linear, 1)) : 0;
     if (x == 0 || w == 0 || !is_bias_scale(im, &p, codes, x, w))
         return QDQ_OK;
     QDQ_TRY(qdq_tensor_data(codes, &im->scratch, &bytes, im->err));
@@ -337,7 +339,7 @@ static const qdq_tensor *floats_of(qdq_importer *im, const qdq_node *dq)
     qdq_params a, b;
 
     if (q == NULL || q->op != QDQ_OP_QUANTIZELINEAR || q->graph != im->g ||
-        qdq_node_in(q, 0) == NULL || recall(&im->activation_of, dq->out[0]) != 0 ||
+        qdq_node_in(q, 0) == NULL || recall_index(&im->activation_of, dq->out[0]) != 0 ||
         qdq_value_only_user(q->out[0]) != dq)
         return NULL;
     t = qdq_value_const(q->in[0].value);
@@ -378,11 +380,11 @@ static qdq_status find_biases(qdq_importer *im)
 /* --- taking it out ---------------------------------------------------------------------------- */
 
 /* The value that each imported DQ stands for is read directly again. */
-static qdq_status redirect(qdq_importer *im)
+static qdq_status redirect_imported(qdq_importer *im)
 {
     QDQ_FOR_NODES (dq, im->g) {
         qdq_value *v = dq->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_node_out(dq, 0) : NULL;
-        size_t x = recall(&im->activation_of, v), w = recall(&im->weight_of, v);
+        size_t x = recall_index(&im->activation_of, v), w = recall_index(&im->weight_of, v);
 
         if (x != 0)
             qdq_value_replace(v, im->tensors.at[x - 1].x);
@@ -422,7 +424,8 @@ static qdq_status report_unsaid(qdq_importer *im)
             const qdq_value *v = dq->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_node_out(dq, 0) : NULL;
             const char *why = "it stands inside a function";
 
-            if (v == NULL || recall(&im->activation_of, v) != 0 || recall(&im->weight_of, v) != 0 ||
+            if (v == NULL || recall_index(&im->activation_of, v) != 0 ||
+                recall_index(&im->weight_of, v) != 0 ||
                 qdq_map_get_int(&im->bias_of, (uint64_t)(uintptr_t)dq) != NULL ||
                 (v->n_use == 0 && v->n_output == 0))
                 continue;
@@ -448,7 +451,7 @@ static qdq_status in_each_graph(qdq_importer *im, qdq_status (*step)(qdq_importe
 }
 
 /* `p` NULL: not requested. */
-static qdq_status import(qdq_importer *im, qdq_plan *p)
+static qdq_status import_all(qdq_importer *im, qdq_plan *p)
 {
     im->left.job = im->opts->job;
     QDQ_TRY(qdq_strip_nbits(im->m, &im->nbits_of, &im->left, im->err));
@@ -459,7 +462,7 @@ static qdq_status import(qdq_importer *im, qdq_plan *p)
     QDQ_TRY(in_each_graph(im, find_biases));
     if (p != NULL)
         QDQ_TRY(report_unsaid(im));
-    QDQ_TRY(in_each_graph(im, redirect));
+    QDQ_TRY(in_each_graph(im, redirect_imported));
     QDQ_TRY(qdq_strip_all(im->m, &im->left, im->err));
     QDQ_TRY(in_each_graph(im, sort_graph));
     return p != NULL ? qdq_import_write(im, p) : QDQ_OK;
@@ -514,8 +517,8 @@ static qdq_status open_copy(qdq_importer *im, const qdq_model *m, bool want_plan
     return want_plan ? remember_float(im, m, err) : QDQ_OK;
 }
 
-static qdq_status run(const qdq_model *m, const qdq_import_opts *opts, qdq_plan *p,
-                      qdq_model **stripped, size_t *n_left, qdq_error *err)
+static qdq_status import_model(const qdq_model *m, const qdq_import_opts *opts, qdq_plan *p,
+                               qdq_model **stripped, size_t *n_left, qdq_error *err)
 {
     qdq_import_opts own = QDQ_IMPORT_OPTS_INIT;
     qdq_importer im = {.err = err, .opts = &own};
@@ -525,7 +528,7 @@ static qdq_status run(const qdq_model *m, const qdq_import_opts *opts, qdq_plan 
     if (st == QDQ_OK)
         st = qdq_bodies_name_apart(im.m, err); /* plans name values */
     if (st == QDQ_OK)
-        st = import(&im, p);
+        st = import_all(&im, p);
     qdq_map_free(&im.activation_of);
     qdq_map_free(&im.weight_of);
     qdq_map_free(&im.bias_of);
@@ -550,7 +553,7 @@ qdq_status qdq_plan_import(const qdq_model *m, const qdq_import_opts *opts, qdq_
     *out = NULL;
     if (stripped != NULL)
         *stripped = NULL;
-    qdq_status st = p == NULL ? qdq_nomem(err) : run(m, opts, p, stripped, NULL, err);
+    qdq_status st = p == NULL ? qdq_nomem(err) : import_model(m, opts, p, stripped, NULL, err);
     if (st != QDQ_OK)
         qdq_plan_free(p);
     else
@@ -562,5 +565,5 @@ qdq_status qdq_model_strip(const qdq_model *m, const qdq_import_opts *opts, qdq_
                            size_t *n_left, qdq_error *err)
 {
     *out = NULL;
-    return run(m, opts, NULL, out, n_left, err);
+    return import_model(m, opts, NULL, out, n_left, err);
 }

@@ -61,8 +61,8 @@ qdq_value *qdq_import_restore(qdq_importer *im, const qdq_node *dq, qdq_tensor *
 }
 
 /* Does this scheme give these scales for the weight? */
-static bool gives(qdq_importer *im, const qdq_qscheme *scheme, const float *w,
-                  const qdq_scale_grid *g, const qdq_found_weight *found)
+static bool gives_scales(qdq_importer *im, const qdq_qscheme *scheme, const float *w,
+                         const qdq_scale_grid *g, const qdq_found_weight *found)
 {
     size_t n = found->n_scales;
     float *low = qdq_arena_array(&im->scratch, 3 * n + 1, sizeof *low);
@@ -90,7 +90,7 @@ void qdq_import_find_scheme(qdq_importer *im, const float *w, const qdq_scale_gr
         if (reduced && !is_8_bit)
             continue;
         found->scheme = (qdq_qscheme){found->type, i % 2 == 0, reduced, im->storage, i >= 4};
-        found->follow = gives(im, &found->scheme, w, g, found);
+        found->follow = gives_scales(im, &found->scheme, w, g, found);
         qdq_arena_reset(&im->scratch, mark);
     }
 }

@@ -18,39 +18,22 @@ static bool write_edges(qdq_plan *p, const qdq_found_edges *from, qdq_edges *to)
 
 static bool write_tensor(qdq_plan *p, const qdq_found_tensor *t)
 {
-    qdq_plan_tensor out = {.tensor = qdq_arena_strdup(&p->arena, t->x->name),
+    qdq_plan_tensor out = {.tensor = t->x->name,
                            .all = t->all,
                            .qparam = t->qparam,
                            .rule = "imported",
                            .origin = "import"};
 
-    if (out.tensor == NULL || (!t->all && !write_edges(p, &t->edges, &out.consumers)))
+    if (!t->all && !write_edges(p, &t->edges, &out.consumers))
         return false;
     if (!t->all && out.consumers.n == 0)
         return true; /* its DQ is read by nothing */
-    return QDQ_PUSH(&p->arena, &p->tensors, out);
-}
-
-static bool write_scales(qdq_plan *p, const qdq_found_weight *w, qdq_plan_weight *out)
-{
-    float *scales = qdq_arena_array(&p->arena, w->n_scales, sizeof *scales);
-    int32_t *zeros = qdq_arena_array(&p->arena, w->n_scales, sizeof *zeros);
-    bool any = false;
-
-    if (scales == NULL || zeros == NULL)
-        return false;
-    memcpy(scales, w->scales, w->n_scales * sizeof *scales);
-    for (size_t i = 0; i < w->n_scales && w->zeros != NULL; i++)
-        any |= (zeros[i] = w->zeros[i]) != 0;
-    out->scales = scales;
-    out->zero_points = any ? zeros : NULL;
-    out->n_scales = w->n_scales;
-    return true;
+    return qdq_plan_add_tensor(p, out);
 }
 
 static bool write_weight(qdq_plan *p, const qdq_found_weight *w)
 {
-    qdq_plan_weight out = {.tensor = qdq_arena_strdup(&p->arena, w->w->name),
+    qdq_plan_weight out = {.tensor = w->w->name,
                            .axis = w->axis,
                            .block = w->block,
                            .type = w->type,
@@ -63,27 +46,26 @@ static bool write_weight(qdq_plan *p, const qdq_found_weight *w)
         out.asymmetric = !w->scheme.symmetric;
         out.reduced = w->scheme.reduced;
         out.pow2 = w->scheme.pow2;
-    } else if (!write_scales(p, w, &out)) {
-        return false;
+    } else {
+        out.scales = w->scales;
+        out.zero_points = w->zeros;
+        out.n_scales = w->n_scales;
     }
-    if (out.tensor == NULL || !write_edges(p, &w->edges, &out.consumers))
+    if (!write_edges(p, &w->edges, &out.consumers))
         return false;
-    return out.consumers.n == 0 || QDQ_PUSH(&p->arena, &p->weights, out); /* what read it is gone */
+    return out.consumers.n == 0 || qdq_plan_add_weight(p, out); /* what read it is gone */
 }
 
 static bool write_bias(qdq_plan *p, const qdq_found_bias *b)
 {
-    qdq_plan_bias out = {
-        .tensor = qdq_arena_strdup(&p->arena, b->b->name),
-        .consumer = {qdq_arena_strdup(&p->arena, qdq_node_label(b->edge.node, &p->arena)),
-                     b->edge.input},
-        .activation = qdq_arena_strdup(&p->arena, b->activation->name),
-        .weight = qdq_arena_strdup(&p->arena, b->weight->name),
-        .rule = "imported",
-        .origin = "import"};
+    const qdq_plan_bias out = {.tensor = b->b->name,
+                               .consumer = {qdq_node_label(b->edge.node, &p->arena), b->edge.input},
+                               .activation = b->activation->name,
+                               .weight = b->weight->name,
+                               .rule = "imported",
+                               .origin = "import"};
 
-    return out.tensor != NULL && out.consumer.node != NULL && out.activation != NULL &&
-           out.weight != NULL && QDQ_PUSH(&p->arena, &p->biases, out);
+    return qdq_plan_add_bias(p, out);
 }
 
 /* What was in 16 bits will be that again, and what was float32 stays it. */

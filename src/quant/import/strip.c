@@ -21,7 +21,7 @@
 
 /* --- what is left ----------------------------------------------------------------------------- */
 
-static void report(qdq_leftover *left, const qdq_node *n, const char *why)
+static void report_stays(qdq_leftover *left, const qdq_node *n, const char *why)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
 
@@ -105,7 +105,7 @@ qdq_status qdq_strip_operators(qdq_model *m, qdq_leftover *left, qdq_error *err)
 
 /* --- constants -------------------------------------------------------------------------------- */
 
-static void dequantize(const qdq_tensor *t, const qdq_params *p, const void *codes, void *out)
+static void dequantize_codes(const qdq_tensor *t, const qdq_params *p, const void *codes, void *out)
 {
     const qdq_scale_grid grid = qdq_scale_grid_of(t, p->axis, p->block);
     bool is_int = qdq_elem_is_int(t->elem);
@@ -125,8 +125,8 @@ static void dequantize(const qdq_tensor *t, const qdq_params *p, const void *cod
 }
 
 /* DQ of constant codes becomes a float constant. *why: it cannot be read. */
-static qdq_status restore(qdq_node *dq, const qdq_tensor *codes, qdq_arena *scratch,
-                          qdq_value **out, const char **why, qdq_error *err)
+static qdq_status restore_constant(qdq_node *dq, const qdq_tensor *codes, qdq_arena *scratch,
+                                   qdq_value **out, const char **why, qdq_error *err)
 {
     qdq_graph *g = dq->graph;
     qdq_params p;
@@ -141,7 +141,7 @@ static qdq_status restore(qdq_node *dq, const qdq_tensor *codes, qdq_arena *scra
     QDQ_TRY(qdq_tensor_data(codes, scratch, &bytes, err));
     qdq_tensor *t = qdq_tensor_new(g->model, p.scale_elem, codes->rank, codes->dim, &data);
     QDQ_TRY(qdq_allocated(t != NULL, err));
-    dequantize(codes, &p, bytes.data, data);
+    dequantize_codes(codes, &p, bytes.data, data);
     const char *from = qdq_node_in(dq, 0)->name, *suffix = strstr(from, "_quantized");
     const char *base = suffix != NULL && suffix != from
                            ? qdq_arena_strndup(scratch, from, (size_t)(suffix - from))
@@ -262,10 +262,10 @@ static qdq_status take_out(qdq_node *dq, qdq_leftover *left, qdq_error *err)
 
     if (qdq_node_out(dq, 0) == NULL || !qdq_node_is_read(dq))
         return QDQ_OK;
-    st = codes != NULL ? restore(dq, codes, &scratch, &x, &why, err)
+    st = codes != NULL ? restore_constant(dq, codes, &scratch, &x, &why, err)
                        : find_original(dq, &scratch, &x, &why, err);
     if (st == QDQ_OK && why != NULL)
-        report(left, dq, why);
+        report_stays(left, dq, why);
     else if (st == QDQ_OK)
         st = pass_by(dq, x, err);
     qdq_arena_free(&scratch);
@@ -328,11 +328,11 @@ static void report_rest(const qdq_model *m, qdq_leftover *left)
     QDQ_FOR_GRAPHS (g, m)
         QDQ_FOR_NODES (n, g) {
             if (is_on_codes(n))
-                report(left, n, "it computes on codes");
+                report_stays(left, n, "it computes on codes");
             else if (n->op == QDQ_OP_QUANTIZELINEAR && n->out[0] != NULL && n->out[0]->n_output > 0)
-                report(left, n, "its codes are an output");
+                report_stays(left, n, "its codes are an output");
             else if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DYNAMICQUANTIZELINEAR)
-                report(left, n, "something else than DequantizeLinear reads its codes");
+                report_stays(left, n, "something else than DequantizeLinear reads its codes");
         }
 }
 

@@ -45,7 +45,7 @@ static bool is_unbounded(const qdq_node *n)
     }
 }
 
-static qdq_value *scalar(qdq_graph *g, const char *base, float x)
+static qdq_value *add_scalar(qdq_graph *g, const char *base, float x)
 {
     const char *name = qdq_graph_unique_name(g, base);
     qdq_tensor *t = qdq_tensor_of_floats(g->model, 0, NULL, &x);
@@ -57,13 +57,14 @@ static bool give_bounds(qdq_node *clip, bool as_inputs)
 {
     if (!as_inputs)
         return qdq_node_set_float(clip, "min", 0) && qdq_node_set_float(clip, "max", 6);
-    qdq_value *low = scalar(clip->graph, "clip_min", 0), *high = scalar(clip->graph, "clip_max", 6);
+    qdq_value *low = add_scalar(clip->graph, "clip_min", 0),
+              *high = add_scalar(clip->graph, "clip_max", 6);
     return low != NULL && high != NULL && qdq_node_append_in(clip, low) &&
            qdq_node_append_in(clip, high);
 }
 
 /* q reads Relu(x), or Clip(x, 0, 6), instead of x. */
-static qdq_status bound(qdq_node *q, unsigned bounds, qdq_error *err)
+static qdq_status put_bound(qdq_node *q, unsigned bounds, qdq_error *err)
 {
     qdq_value *x = q->in[0].value;
     qdq_graph *g = q->graph;
@@ -100,7 +101,7 @@ static qdq_status look_at(qdq_node *q, size_t n[2], qdq_error *err)
     qdq_status st = qdq_found_read(q, &scratch, &found, err);
     unsigned bounds = st == QDQ_OK && qdq_found_qparam(&found, &p) ? bounds_of(&p) : 0;
     if (bounds != 0) {
-        st = bound(q, bounds, err);
+        st = put_bound(q, bounds, err);
         n[(bounds & TO_6) != 0]++;
     }
     qdq_arena_free(&scratch);

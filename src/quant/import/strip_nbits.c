@@ -103,53 +103,61 @@ static qdq_elem type_of_codes(const product *p)
     return p->zeros != NULL ? QDQ_UINT8 : QDQ_INT8;
 }
 
-/* A tensor of `rows` rows for each of N columns, or transposed; *step_row and *step_column are its
- * steps. */
-static qdq_tensor *new_matrix(apart *a, const product *p, qdq_elem elem, int64_t rows, bool columns,
-                              int64_t *step_row, int64_t *step_column, void **data)
+/* A tensor that is filled by row and column. */
+typedef struct matrix {
+    qdq_tensor *t;
+    int64_t step_row, step_column;
+    void *data;
+} matrix;
+
+/* Of `rows` rows for each of N columns, or transposed. */
+static qdq_status new_matrix(apart *a, const product *p, qdq_elem elem, int64_t rows, bool columns,
+                             matrix *out)
 {
     const int64_t dim[2] = {columns ? p->n : rows, columns ? rows : p->n};
 
-    *step_row = columns ? 1 : p->n;
-    *step_column = columns ? rows : 1;
-    return qdq_tensor_new(a->m, elem, 2, dim, data);
+    *out = (matrix){.step_row = columns ? 1 : p->n, .step_column = columns ? rows : 1};
+    out->t = qdq_tensor_new(a->m, elem, 2, dim, &out->data);
+    return qdq_allocated(out->t != NULL, a->err);
+}
+
+static void put_code(const matrix *m, int64_t row, int64_t column, int64_t code)
+{
+    qdq_elem_put_int(m->t->elem, m->data, row * m->step_row + column * m->step_column, code);
 }
 
 static qdq_status unpack_codes(apart *a, const product *p, bool columns, qdq_tensor **out)
 {
     const int64_t blob = p->codes->dim[2],
                   middle = p->zeros != NULL ? 0 : (int64_t)1 << (p->bits - 1);
-    int64_t step_k, step_n;
     qdq_span from;
-    void *to;
+    matrix to;
 
     QDQ_TRY(qdq_tensor_data(p->codes, &a->scratch, &from, a->err));
-    *out = new_matrix(a, p, type_of_codes(p), p->k, columns, &step_k, &step_n, &to);
-    QDQ_TRY(qdq_allocated(*out != NULL, a->err));
+    QDQ_TRY(new_matrix(a, p, type_of_codes(p), p->k, columns, &to));
     for (int64_t n = 0; n < p->n; n++)
         for (int64_t k = 0; k < p->k; k++) {
             const unsigned char *block = from.data + (n * p->n_block + k / p->block) * blob;
-            int64_t code = code_in(block, p->bits, k % p->block);
 
-            qdq_elem_put_int((*out)->elem, to, k * step_k + n * step_n, code - middle);
+            put_code(&to, k, n, code_in(block, p->bits, k % p->block) - middle);
         }
+    *out = to.t;
     return QDQ_OK;
 }
 
 static qdq_status unpack_scales(apart *a, const product *p, bool columns, qdq_tensor **out)
 {
     size_t size = qdq_elem_bits(p->scales->elem) / 8;
-    int64_t step_b, step_n;
     qdq_span from;
-    void *to;
+    matrix to;
 
     QDQ_TRY(qdq_tensor_data(p->scales, &a->scratch, &from, a->err));
-    *out = new_matrix(a, p, p->scales->elem, p->n_block, columns, &step_b, &step_n, &to);
-    QDQ_TRY(qdq_allocated(*out != NULL, a->err));
+    QDQ_TRY(new_matrix(a, p, p->scales->elem, p->n_block, columns, &to));
     for (int64_t n = 0; n < p->n; n++)
         for (int64_t b = 0; b < p->n_block; b++)
-            memcpy((char *)to + (size_t)(b * step_b + n * step_n) * size,
+            memcpy((char *)to.data + (size_t)(b * to.step_row + n * to.step_column) * size,
                    from.data + (size_t)(n * p->n_block + b) * size, size);
+    *out = to.t;
     return QDQ_OK;
 }
 
@@ -157,20 +165,18 @@ static qdq_status unpack_scales(apart *a, const product *p, bool columns, qdq_te
 static qdq_status unpack_zeros(apart *a, const product *p, bool columns, qdq_tensor **out)
 {
     const int64_t row = (p->n_block * p->bits + 7) / 8;
-    int64_t step_b, step_n;
     qdq_span from;
-    void *to;
+    matrix to;
 
     *out = NULL;
     if (p->zeros == NULL)
         return QDQ_OK;
     QDQ_TRY(qdq_tensor_data(p->zeros, &a->scratch, &from, a->err));
-    *out = new_matrix(a, p, type_of_codes(p), p->n_block, columns, &step_b, &step_n, &to);
-    QDQ_TRY(qdq_allocated(*out != NULL, a->err));
+    QDQ_TRY(new_matrix(a, p, type_of_codes(p), p->n_block, columns, &to));
     for (int64_t n = 0; n < p->n; n++)
         for (int64_t b = 0; b < p->n_block; b++)
-            qdq_elem_put_int((*out)->elem, to, b * step_b + n * step_n,
-                             code_in(from.data + n * row, p->bits, b));
+            put_code(&to, b, n, code_in(from.data + n * row, p->bits, b));
+    *out = to.t;
     return QDQ_OK;
 }
 
@@ -261,7 +267,7 @@ static const char *name_of_codes(apart *a, qdq_graph *g, const char *name)
     return name != NULL ? qdq_graph_unique_name(g, name) : NULL;
 }
 
-static qdq_value *add(apart *a, qdq_graph *g, const char *base, qdq_tensor *t)
+static qdq_value *add_weight_init(apart *a, qdq_graph *g, const char *base, qdq_tensor *t)
 {
     const char *name = t != NULL ? name_of_codes(a, g, base) : NULL;
 
@@ -325,7 +331,7 @@ static qdq_map_value *place_of(apart *a, const packed *key)
     return qdq_map_put_int(&a->by_codes, (uint64_t)(uintptr_t)key->codes + key->columns, NULL);
 }
 
-static bool remember(apart *a, packed *p)
+static bool remember_packed(apart *a, packed *p)
 {
     qdq_map_value *place = place_of(a, p), *level;
 
@@ -338,7 +344,7 @@ static bool remember(apart *a, packed *p)
 }
 
 /* key->dq becomes the DQ that stands for the same weight in this graph already, or NULL. */
-static bool recall(apart *a, packed *key, const qdq_graph *g)
+static bool recall_packed(apart *a, packed *key, const qdq_graph *g)
 {
     qdq_map_value *place = place_of(a, key);
 
@@ -349,19 +355,19 @@ static bool recall(apart *a, packed *key, const qdq_graph *g)
 
 /* What DQ reads: codes, scales, zero points or NULL. */
 static qdq_status new_dq(apart *a, qdq_node *n, packed *key, qdq_tensor *t[3], int64_t axis,
-                         int64_t block, const char **why)
+                         const char **why)
 {
     qdq_value *in[3] = {NULL};
     qdq_value *const names[3] = {key->codes, key->scales,
                                  key->zeros != NULL ? key->zeros : key->scales};
 
-    QDQ_TRY(make_positive(a, t, axis, block));
+    QDQ_TRY(make_positive(a, t, axis, key->block));
     for (size_t i = 0; i < 3; i++)
-        if (t[i] != NULL && (in[i] = add(a, n->graph, names[i]->name, t[i])) == NULL)
+        if (t[i] != NULL && (in[i] = add_weight_init(a, n->graph, names[i]->name, t[i])) == NULL)
             return qdq_nomem(a->err);
-    QDQ_TRY(add_dq(a, n, in, axis, block, &key->dq));
+    QDQ_TRY(add_dq(a, n, in, axis, key->block, &key->dq));
     QDQ_TRY(judge_dq(a, &key->dq, why));
-    return qdq_allocated(*why != NULL || remember(a, key), a->err);
+    return qdq_allocated(*why != NULL || remember_packed(a, key), a->err);
 }
 
 /* The weight of n as [K, N] or, `columns`, [N, K]. *why: it is none. */
@@ -369,13 +375,13 @@ static qdq_status weight_of(apart *a, qdq_node *n, const product *p, packed *key
 {
     qdq_tensor *t[3];
 
-    QDQ_TRY(qdq_allocated(recall(a, key, n->graph), a->err));
+    QDQ_TRY(qdq_allocated(recall_packed(a, key, n->graph), a->err));
     if (key->dq != NULL)
         return QDQ_OK;
     QDQ_TRY(unpack_codes(a, p, key->columns, &t[0]));
     QDQ_TRY(unpack_scales(a, p, key->columns, &t[1]));
     QDQ_TRY(unpack_zeros(a, p, key->columns, &t[2]));
-    return new_dq(a, n, key, t, key->columns ? 1 : 0, p->block, why);
+    return new_dq(a, n, key, t, key->columns ? 1 : 0, why);
 }
 
 /* The table of n. */
@@ -384,14 +390,14 @@ static qdq_status table_of(apart *a, qdq_node *n, packed *key, const char **why)
     const qdq_tensor *from[3] = {qdq_node_const(n, 0), qdq_node_const(n, 2), qdq_node_const(n, 3)};
     qdq_tensor *t[3] = {NULL};
 
-    QDQ_TRY(qdq_allocated(recall(a, key, n->graph), a->err));
+    QDQ_TRY(qdq_allocated(recall_packed(a, key, n->graph), a->err));
     if (key->dq != NULL)
         return QDQ_OK;
     for (size_t i = 0; i < 3; i++)
         if (from[i] != NULL && (t[i] = qdq_tensor_view(a->m, from[i], from[i]->elem, from[i]->rank,
                                                        from[i]->dim)) == NULL)
             return qdq_nomem(a->err);
-    return new_dq(a, n, key, t, key->k, key->block, why);
+    return new_dq(a, n, key, t, key->k, why);
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -410,7 +416,7 @@ static void drop_inputs(qdq_node *n, uint32_t first)
     qdq_node_trim_in(n);
 }
 
-static bool become(qdq_node *n, const char *type)
+static bool become_operator(qdq_node *n, const char *type)
 {
     static const char *const attrs[] = {"K",
                                         "N",
@@ -445,7 +451,8 @@ static qdq_status split_product(apart *a, qdq_node *n, const char **why)
         return QDQ_OK;
     qdq_node_set_in(n, 1, b.from.dq->out[0]);
     drop_inputs(n, 2);
-    bool ok = become(n, "MatMul") && (b.bias == NULL || QDQ_PUSH(&a->scratch, &a->biased, b));
+    bool ok =
+        become_operator(n, "MatMul") && (b.bias == NULL || QDQ_PUSH(&a->scratch, &a->biased, b));
     return qdq_allocated(ok, a->err);
 }
 
@@ -461,7 +468,7 @@ static qdq_status become_gemm(apart *a, const biased *b)
     if (why != NULL)
         return qdq_fail(a->err, QDQ_E_BUG, "%s, but not as rows", why);
     qdq_node_set_in(b->n, 1, columns.dq->out[0]);
-    return qdq_allocated(become(b->n, "Gemm") && qdq_node_append_in(b->n, b->bias) &&
+    return qdq_allocated(become_operator(b->n, "Gemm") && qdq_node_append_in(b->n, b->bias) &&
                              qdq_node_set_int(b->n, "transB", 1),
                          a->err);
 }
@@ -483,7 +490,7 @@ static qdq_status become_add(apart *a, const biased *b)
         qdq_node_set_in(matmul, i, b->n->in[i].value);
     qdq_node_set_in(b->n, 0, matmul->out[0]);
     qdq_node_set_in(b->n, 1, b->bias);
-    return qdq_allocated(become(b->n, "Add"), a->err);
+    return qdq_allocated(become_operator(b->n, "Add"), a->err);
 }
 
 static qdq_status add_biases(apart *a)
@@ -525,8 +532,8 @@ static qdq_status split_table(apart *a, qdq_node *n, const char **why)
         return QDQ_OK;
     qdq_node_set_in(n, 0, key.dq->out[0]);
     drop_inputs(n, 2);
-    return qdq_allocated(become(n, "Gather") && (axis == 0 || qdq_node_set_int(n, "axis", axis)),
-                         a->err);
+    return qdq_allocated(
+        become_operator(n, "Gather") && (axis == 0 || qdq_node_set_int(n, "axis", axis)), a->err);
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */

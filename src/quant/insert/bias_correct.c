@@ -168,18 +168,15 @@ static bool is_int32(const corrector *c, const product *p)
 
 static qdq_status add_bias(corrector *c, const product *p, const qdq_plan_correction *new)
 {
-    qdq_plan *plan = c->p;
-    const qdq_plan_weight *w = &plan->weights.at[p->weight];
-    qdq_plan_bias b = {.tensor = new->tensor,
-                       .consumer = new->consumer,
-                       .activation = qdq_arena_strdup(&plan->arena, p->n->in[0].value->name),
-                       .weight = w->tensor,
-                       .rule = w->rule,
-                       .origin = "rule"};
+    const qdq_plan_weight *w = &c->p->weights.at[p->weight];
+    const qdq_plan_bias b = {.tensor = new->tensor,
+                             .consumer = new->consumer,
+                             .activation = p->n->in[0].value->name,
+                             .weight = w->tensor,
+                             .rule = w->rule,
+                             .origin = "rule"};
 
-    if (!is_int32(c, p))
-        return QDQ_OK;
-    return qdq_allocated(b.activation != NULL && QDQ_PUSH(&plan->arena, &plan->biases, b), c->err);
+    return qdq_allocated(!is_int32(c, p) || qdq_plan_add_bias(c->p, b), c->err);
 }
 
 static bool name_is_taken(const corrector *c, const char *name)
@@ -235,8 +232,8 @@ static qdq_status add_correction(corrector *c, product *p, qdq_plan_correction *
 }
 
 /* Products of weight `index`, which comes back from its codes as `back`. */
-static qdq_status correct(void *ctx, size_t index, const float *w, const float *back,
-                          qdq_error *err)
+static qdq_status correct_products(void *ctx, size_t index, const float *w, const float *back,
+                                   qdq_error *err)
 {
     corrector *c = ctx;
 
@@ -257,7 +254,7 @@ static qdq_status correct(void *ctx, size_t index, const float *w, const float *
     return QDQ_OK;
 }
 
-static void tell(const corrector *c, const qdq_job *job)
+static void tell_skipped(const corrector *c, const qdq_job *job)
 {
     const product *first = NULL;
     size_t n = 0;
@@ -283,9 +280,9 @@ qdq_status qdq_bias_correct(const qdq_model *m, const qdq_target *t, const qdq_j
         return qdq_nomem(err);
     qdq_status st = list_products(&c);
     if (st == QDQ_OK)
-        st = qdq_insert_try_weights(m, p, correct, &c, err);
+        st = qdq_insert_try_weights(m, p, correct_products, &c, err);
     if (st == QDQ_OK)
-        tell(&c, job);
+        tell_skipped(&c, job);
     corrector_free(&c);
     return st;
 }

@@ -263,15 +263,15 @@ static qdq_status redirect_all(qdq_inserter *in, qdq_value *v, const qdq_node *q
     return QDQ_OK;
 }
 
-static qdq_status quantize(qdq_inserter *in, const qdq_plan_tensor *t, qdq_value *const inputs[3],
-                           qdq_node **q)
+static qdq_status insert_quantizer(qdq_inserter *in, const qdq_plan_tensor *t,
+                                   const qdq_quantizer *of, qdq_node **q)
 {
-    const qdq_type *type = inputs[0]->type;
+    const qdq_type *type = of->input[0]->type;
     const qdq_type *codes =
         type == NULL ? NULL : qdq_type_tensor(in->m, t->qparam.type, type->rank, type->dim);
-    const qdq_value *quantized = qdq_insert_node(
-        in, place_behind(in, inputs[0]), "QuantizeLinear", t->tensor, &qdq_one_scale,
-        qdq_insert_name(in, t->tensor, "_QuantizeLinear_Output"), inputs, codes);
+    const qdq_value *quantized =
+        qdq_insert_node(in, place_behind(in, of->input[0]), "QuantizeLinear", of,
+                        qdq_insert_name(in, t->tensor, "_QuantizeLinear_Output"), codes);
 
     QDQ_TRY(qdq_allocated(quantized != NULL, in->err));
     *q = quantized->producer;
@@ -295,15 +295,18 @@ static qdq_status quantize_and_back(qdq_inserter *in, const qdq_plan_tensor *t, 
     }
     const char *out_name =
         is_output ? t->tensor : qdq_insert_name(in, t->tensor, "_DequantizeLinear_Output");
-    qdq_value *inputs[3] = {v, qdq_insert_scales(in, t->tensor, &qdq_one_scale, &t->qparam.scale),
-                            qdq_insert_zero_points(in, t->tensor, &qdq_one_scale, t->qparam.type,
-                                                   &t->qparam.zero_point)};
-    QDQ_TRY(qdq_allocated(inputs[1] != NULL && inputs[2] != NULL && out_name != NULL, in->err));
+    qdq_quantizer of = {
+        .base = t->tensor,
+        .form = &qdq_one_scale,
+        .input = {v, qdq_insert_scales(in, t->tensor, &qdq_one_scale, &t->qparam.scale),
+                  qdq_insert_zero_points(in, t->tensor, &qdq_one_scale, t->qparam.type,
+                                         &t->qparam.zero_point)}};
+    QDQ_TRY(qdq_allocated(of.input[1] != NULL && of.input[2] != NULL && out_name != NULL, in->err));
     if (*q == NULL)
-        QDQ_TRY(quantize(in, t, inputs, q));
-    inputs[0] = (*q)->out[0];
-    *dequantized = qdq_insert_node(in, place_behind(in, inputs[0]), "DequantizeLinear", t->tensor,
-                                   &qdq_one_scale, out_name, inputs, v->type);
+        QDQ_TRY(insert_quantizer(in, t, &of, q));
+    of.input[0] = (*q)->out[0];
+    *dequantized = qdq_insert_node(in, place_behind(in, of.input[0]), "DequantizeLinear", &of,
+                                   out_name, v->type);
     return qdq_allocated(*dequantized != NULL, in->err);
 }
 
@@ -406,7 +409,7 @@ static qdq_status find_scales(qdq_inserter *in)
     return QDQ_OK;
 }
 
-static qdq_status insert(qdq_inserter *in)
+static qdq_status insert_all(qdq_inserter *in)
 {
     QDQ_TRY(check_opset(in));
     QDQ_TRY(sort_graphs(in));
@@ -440,7 +443,7 @@ qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cach
     /* what those do to weights is not in any key */
     if (plan->scalings.n == 0 && !qdq_plan_has_rest(plan))
         in.cache = cache;
-    qdq_status st = insert(&in);
+    qdq_status st = insert_all(&in);
 
     inserter_free(&in);
     return st;

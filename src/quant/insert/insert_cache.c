@@ -97,8 +97,8 @@ static qdq_status put_codes(qdq_insert_cache *c, const qdq_fresh_codes *f, qdq_m
         t != NULL && qdq_map_set_ptr(&c->codes, qdq_arena_strdup(&c->arena, f->key), t), err);
 }
 
-static qdq_status store(qdq_insert_cache *c, const qdq_fresh_codes *fresh, size_t n,
-                        qdq_arena *scratch, qdq_error *err)
+static qdq_status store_codes(qdq_insert_cache *c, const qdq_fresh_codes *fresh, size_t n,
+                              qdq_arena *scratch, qdq_error *err)
 {
     qdq_span *piece = qdq_arena_array(scratch, n, sizeof *piece);
     size_t *offset = qdq_arena_array(scratch, n, sizeof *offset);
@@ -121,7 +121,7 @@ qdq_status qdq_insert_cache_codes(qdq_insert_cache *c, const qdq_fresh_codes *fr
                                   qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_status st = n > 0 ? store(c, fresh, n, &scratch, err) : QDQ_OK;
+    qdq_status st = n > 0 ? store_codes(c, fresh, n, &scratch, err) : QDQ_OK;
 
     qdq_arena_free(&scratch);
     return st;

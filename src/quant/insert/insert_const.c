@@ -198,10 +198,12 @@ qdq_status qdq_insert_bias(qdq_inserter *in, size_t index)
     if (s.per_channel)
         form = (qdq_scale_form){0, 0, 1, {(int64_t)s.n}};
     const char *name = qdq_insert_name(in, b->tensor, "_quantized");
-    qdq_value *inputs[3] = {name != NULL ? qdq_graph_add_init(in->g, name, codes) : NULL,
-                            qdq_insert_scales(in, b->tensor, &form, scales), NULL};
-    QDQ_TRY(qdq_allocated(inputs[0] != NULL && inputs[1] != NULL, in->err));
-    QDQ_TRY(qdq_insert_back(in, b->tensor, reader, &form, inputs, codes, &dequantized));
+    const qdq_quantizer q = {.base = b->tensor,
+                             .form = &form,
+                             .input = {name != NULL ? qdq_graph_add_init(in->g, name, codes) : NULL,
+                                       qdq_insert_scales(in, b->tensor, &form, scales), NULL}};
+    QDQ_TRY(qdq_allocated(q.input[0] != NULL && q.input[1] != NULL, in->err));
+    QDQ_TRY(qdq_insert_back(in, reader, &q, codes, &dequantized));
     qdq_value *was = qdq_node_in(reader, b->consumer.input);
     qdq_node_set_in(reader, b->consumer.input, dequantized);
     if (was != qdq_insert_find_value(in, b->tensor))

@@ -1,11 +1,12 @@
-/* insert_nbits.c - see the header. Operators and layouts: ONNX Runtime, docs/ContribOperators.md.
+/* insert_nbits.c - weights inside operators that ONNX Runtime has for them: MatMulNBits and
+ * GatherBlockQuantized. Operators and layouts: ONNX Runtime, docs/ContribOperators.md.
  *
  * MatMulNBits computes A * dequantize(B)' with B [N, blocks of K, bytes of a block]: columns of the
  * weight one after the other, unsigned codes, 4-bit ones two in a byte, the first in the low bits.
  * What a last block has beyond K is the zero point. Without zero points that is the middle of the
  * codes: how signed ones are stored. GatherBlockQuantized keeps tables as ONNX does, in codes of 4
  * bits. */
-#include "quant/insert/insert_nbits.h"
+#include "quant/insert/insert_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +155,7 @@ static bool has_zero_points(const qdq_plan_weight *w, const qdq_weight_state *s)
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-static qdq_value *add(qdq_inserter *in, const char *base, const char *suffix, qdq_tensor *t)
+static qdq_value *add_packed(qdq_inserter *in, const char *base, const char *suffix, qdq_tensor *t)
 {
     const char *name = t != NULL ? qdq_insert_name(in, base, suffix) : NULL;
 
@@ -205,10 +206,10 @@ static qdq_status insert_product(qdq_inserter *in, const qdq_plan_weight *w,
                                  const qdq_weight_state *s, qdq_value *packed[3], columns *c)
 {
     *c = columns_of(w, s);
-    packed[0] = add(in, w->tensor, "_quantized", pack_columns(in, w, s, c));
-    packed[1] = add(in, w->tensor, "_scale", pack_scales(in, w, s, c));
+    packed[0] = add_packed(in, w->tensor, "_quantized", pack_columns(in, w, s, c));
+    packed[1] = add_packed(in, w->tensor, "_scale", pack_scales(in, w, s, c));
     if (has_zero_points(w, s))
-        packed[2] = add(in, w->tensor, "_zero_point", pack_zero_points(in, w, s, c));
+        packed[2] = add_packed(in, w->tensor, "_zero_point", pack_zero_points(in, w, s, c));
     return qdq_allocated(packed[0] != NULL && packed[1] != NULL &&
                              (packed[2] != NULL || !has_zero_points(w, s)),
                          in->err);
@@ -224,7 +225,7 @@ static qdq_status insert_table(qdq_inserter *in, const qdq_plan_weight *w,
     QDQ_TRY(qdq_allocated(
         t != NULL && qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes),
         in->err));
-    packed[0] = add(in, w->tensor, "_quantized", t);
+    packed[0] = add_packed(in, w->tensor, "_quantized", t);
     packed[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);
     packed[2] = qdq_insert_zero_points(in, w->tensor, &form, w->type, s->zeros);
     return qdq_allocated(packed[0] != NULL && packed[1] != NULL && packed[2] != NULL, in->err);

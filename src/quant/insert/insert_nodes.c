@@ -41,36 +41,33 @@ qdq_value *qdq_insert_zero_points(qdq_inserter *in, const char *base, const qdq_
     return add_constant(in, base, "_zero_point", t);
 }
 
-qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op, const char *base,
-                           const qdq_scale_form *form, const char *out_name,
-                           qdq_value *const inputs[3], const qdq_type *type)
+qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op,
+                           const qdq_quantizer *q, const char *out_name, const qdq_type *type)
 {
-    const char *names[1] = {out_name};
-    const char *wanted = qdq_arena_printf(&in->scratch, "%s_%s", base, op);
+    const char *wanted = qdq_arena_printf(&in->scratch, "%s_%s", q->base, op);
     const char *name = wanted != NULL ? qdq_graph_unique_node_name(in->m->graph, wanted) : NULL;
-    uint32_t n_in = inputs[2] != NULL ? 3 : 2;
+    uint32_t n_in = q->input[2] != NULL ? 3 : 2;
 
     if (name == NULL || out_name == NULL)
         return NULL;
-    qdq_node *n = qdq_graph_add_node(in->g, before, "", op, name, n_in, 1, names);
+    qdq_node *n = qdq_graph_add_node(in->g, before, "", op, name, n_in, 1, &out_name);
     if (n == NULL)
         return NULL;
     for (uint32_t i = 0; i < n_in; i++)
-        qdq_node_set_in(n, i, inputs[i]);
-    if ((form->axis >= 0 && !qdq_node_set_int(n, "axis", form->axis)) ||
-        (form->block > 0 && !qdq_node_set_int(n, "block_size", form->block)))
+        qdq_node_set_in(n, i, q->input[i]);
+    if ((q->form->axis >= 0 && !qdq_node_set_int(n, "axis", q->form->axis)) ||
+        (q->form->block > 0 && !qdq_node_set_int(n, "block_size", q->form->block)))
         return NULL;
     if (type != NULL)
         qdq_value_set_type(n->out[0], type);
     return n->out[0];
 }
 
-qdq_status qdq_insert_back(qdq_inserter *in, const char *base, qdq_node *before,
-                           const qdq_scale_form *form, qdq_value *const inputs[3],
+qdq_status qdq_insert_back(qdq_inserter *in, qdq_node *before, const qdq_quantizer *q,
                            const qdq_tensor *shape, qdq_value **out)
 {
-    *out = qdq_insert_node(in, before, "DequantizeLinear", base, form,
-                           qdq_insert_name(in, base, "_DequantizeLinear_Output"), inputs,
+    *out = qdq_insert_node(in, before, "DequantizeLinear", q,
+                           qdq_insert_name(in, q->base, "_DequantizeLinear_Output"),
                            qdq_type_fixed(in->m, QDQ_FLOAT, shape->rank, shape->dim));
     return qdq_allocated(*out != NULL, in->err);
 }

@@ -27,6 +27,13 @@ typedef struct qdq_scale_form {
 
 extern const qdq_scale_form qdq_one_scale;
 
+/* What a Q or DQ node reads. */
+typedef struct qdq_quantizer {
+    const char *base; /* of its names */
+    const qdq_scale_form *form;
+    qdq_value *input[3]; /* floats or codes, scales, zero points or NULL */
+} qdq_quantizer;
+
 typedef struct qdq_inserter {
     qdq_model *m;
     qdq_graph *g; /* where the entry at hand goes: that of the nodes that read it */
@@ -76,15 +83,12 @@ qdq_value *qdq_insert_scales(qdq_inserter *in, const char *base, const qdq_scale
 qdq_value *qdq_insert_zero_points(qdq_inserter *in, const char *base, const qdq_scale_form *form,
                                   qdq_elem type, const int32_t *zeros);
 
-/* A Q or DQ node before `before`: (x, scale, zero point) -> a new value. zero_point NULL: left
- * out. */
-qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op, const char *base,
-                           const qdq_scale_form *form, const char *out_name,
-                           qdq_value *const inputs[3], const qdq_type *type);
+/* A Q or DQ node before `before`: its inputs -> a new value. */
+qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op,
+                           const qdq_quantizer *q, const char *out_name, const qdq_type *type);
 
-/* The DQ that gives a constant back: inputs[0] are its codes. */
-qdq_status qdq_insert_back(qdq_inserter *in, const char *base, qdq_node *before,
-                           const qdq_scale_form *form, qdq_value *const inputs[3],
+/* The DQ that gives a constant back: its codes are q->input[0]. */
+qdq_status qdq_insert_back(qdq_inserter *in, qdq_node *before, const qdq_quantizer *q,
                            const qdq_tensor *shape, qdq_value **out);
 
 /* --- insert_scaling.c ------------------------------------------------------------------------- */
@@ -107,6 +111,12 @@ qdq_status qdq_insert_find_codes(qdq_inserter *in);
 qdq_status qdq_insert_weight(qdq_inserter *in, size_t i);
 /* The floats that a reader of entry i gets, in `scratch`. */
 qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t i, const float **out);
+
+/* --- insert_nbits.c: weights inside MatMulNBits and GatherBlockQuantized of ONNX Runtime -------
+ */
+
+/* Entry i of plan->weights, whose scales are there: its readers become such operators. */
+qdq_status qdq_insert_nbits(qdq_inserter *in, size_t i);
 
 /* --- insert_correction.c ---------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "quant/insert/insert_nbits.h"
+#include "quant/insert/insert_state.h"
 #include "quant/weights/half_numbers.h"
 
 /* --- scales ----------------------------------------------------------------------------------- */
@@ -209,25 +209,22 @@ qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t index, const float **
     return QDQ_OK;
 }
 
-/* Q of the float initializer, which stays. */
+/* Q of the float initializer, which stays; its codes become q->input[0]. */
 static qdq_status store_floats(qdq_inserter *in, const qdq_plan_weight *w,
-                               const qdq_weight_state *s, qdq_node *before,
-                               const qdq_scale_form *form, qdq_value *const params[3],
-                               qdq_value **out)
+                               const qdq_weight_state *s, qdq_node *before, qdq_quantizer *q)
 {
-    qdq_value *inputs[3] = {qdq_insert_find_value(in, w->tensor), params[1], params[2]};
-
+    q->input[0] = qdq_insert_find_value(in, w->tensor);
     if (s->is_scaled) {
         const char *name = qdq_insert_name(in, w->tensor, "_scaled");
         qdq_tensor *t = qdq_tensor_of_floats(in->m, s->tensor->rank, s->tensor->dim, s->floats);
 
-        inputs[0] = name != NULL && t != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
-        QDQ_TRY(qdq_allocated(inputs[0] != NULL, in->err));
+        q->input[0] = name != NULL && t != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
+        QDQ_TRY(qdq_allocated(q->input[0] != NULL, in->err));
     }
-    *out = qdq_insert_node(in, before, "QuantizeLinear", w->tensor, form,
-                           qdq_insert_name(in, w->tensor, "_QuantizeLinear_Output"), inputs,
-                           qdq_type_fixed(in->m, w->type, s->tensor->rank, s->tensor->dim));
-    return qdq_allocated(*out != NULL, in->err);
+    q->input[0] = qdq_insert_node(in, before, "QuantizeLinear", q,
+                                  qdq_insert_name(in, w->tensor, "_QuantizeLinear_Output"),
+                                  qdq_type_fixed(in->m, w->type, s->tensor->rank, s->tensor->dim));
+    return qdq_allocated(q->input[0] != NULL, in->err);
 }
 
 qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
@@ -236,7 +233,8 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
     const qdq_weight_state *s = &in->weight[index];
     qdq_node *before = qdq_insert_first_reader(in, &w->consumers);
     qdq_scale_form form = form_of(w, s);
-    qdq_value *inputs[3] = {NULL}, *dequantized;
+    qdq_quantizer q = {.base = w->tensor, .form = &form};
+    qdq_value *dequantized;
 
     if (before == NULL)
         return qdq_fail(in->err, QDQ_E_FORMAT,
@@ -247,13 +245,13 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
         return qdq_insert_nbits(in, index);
     }
     if (w->store == QDQ_WEIGHT_AS_CODES)
-        QDQ_TRY(store_codes(in, w, s, &inputs[0]));
-    inputs[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);
-    inputs[2] = qdq_insert_zero_points(in, w->tensor, &form, w->type, s->zeros);
-    QDQ_TRY(qdq_allocated(inputs[1] != NULL && inputs[2] != NULL, in->err));
+        QDQ_TRY(store_codes(in, w, s, &q.input[0]));
+    q.input[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);
+    q.input[2] = qdq_insert_zero_points(in, w->tensor, &form, w->type, s->zeros);
+    QDQ_TRY(qdq_allocated(q.input[1] != NULL && q.input[2] != NULL, in->err));
     if (w->store == QDQ_WEIGHT_AS_FLOAT)
-        QDQ_TRY(store_floats(in, w, s, before, &form, inputs, &inputs[0]));
-    QDQ_TRY(qdq_insert_back(in, w->tensor, before, &form, inputs, s->tensor, &dequantized));
+        QDQ_TRY(store_floats(in, w, s, before, &q));
+    QDQ_TRY(qdq_insert_back(in, before, &q, s->tensor, &dequantized));
     for (size_t i = 0; i < w->consumers.n; i++)
         qdq_node_set_in(qdq_insert_find_node(in, w->consumers.at[i].node), w->consumers.at[i].input,
                         dequantized);

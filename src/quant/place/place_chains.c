@@ -16,7 +16,7 @@
 
 /* --- forward ---------------------------------------------------------------------------------- */
 
-static void absorb(qdq_placing *p, const qdq_node *fused, const qdq_node *into)
+static void absorb_into(qdq_placing *p, const qdq_node *fused, const qdq_node *into)
 {
     qdq_state_of(p, fused)->absorber = into;
     if (qdq_place_listener(p) != NULL)
@@ -26,8 +26,8 @@ static void absorb(qdq_placing *p, const qdq_node *fused, const qdq_node *into)
 
 /* All readers of v get codes of `type`, with the scale of `like` or, if the model has one there, of
  * `source`. */
-static void carry(qdq_placing *p, const qdq_value *v, qdq_elem type, const qdq_value *like,
-                  const qdq_found *source, const char *rule)
+static void carry_codes(qdq_placing *p, const qdq_value *v, qdq_elem type, const qdq_value *like,
+                        const qdq_found *source, const char *rule)
 {
     qdq_value_state *s = &p->value[v->id];
 
@@ -49,7 +49,7 @@ static void carry_moved(qdq_placing *p, const qdq_node *n)
 
     for (uint32_t i = 0; i < n->n_out; i++)
         if (n->out[i] != NULL)
-            carry(p, n->out[i], type, like, source, s->rule->rule);
+            carry_codes(p, n->out[i], type, like, source, s->rule->rule);
     s->result = n->out[0];
 }
 
@@ -58,17 +58,17 @@ static void carry_result(qdq_placing *p, const qdq_node *n)
     qdq_node_state *s = qdq_state_of(p, n);
     qdq_elem type = qdq_place_codes_into(p, n);
 
-    s->result = qdq_place_epilogue(p, s->rule, n, absorb);
+    s->result = qdq_place_epilogue(p, s->rule, n, absorb_into);
     const qdq_found *source = p->value[s->result->id].source;
     if (source != NULL &&
         (qdq_place_type(p, source) != type || qdq_place_misfit(p, source, "its result") != NULL))
         source = NULL; /* of an operator behind it that stays float */
-    carry(p, s->result, type, s->result, source, s->rule->rule);
+    carry_codes(p, s->result, type, s->result, source, s->rule->rule);
 }
 
 /* There will be a Q behind the data of linear node n: a joint operator that reads the same value
  * may take the codes instead of staying float for the lack of them. */
-static void share(qdq_placing *p, const qdq_node *n)
+static void share_codes(qdq_placing *p, const qdq_node *n)
 {
     const qdq_value *data = qdq_node_in(n, qdq_state_of(p, n)->rule->data);
 
@@ -79,7 +79,7 @@ static void share(qdq_placing *p, const qdq_node *n)
 }
 
 /* Node n runs in 8 bits: which values carry Q/DQ because of it? */
-static void accept(qdq_placing *p, const qdq_node *n)
+static void accept_node(qdq_placing *p, const qdq_node *n)
 {
     qdq_node_state *s = qdq_state_of(p, n);
     uint32_t input;
@@ -90,13 +90,13 @@ static void accept(qdq_placing *p, const qdq_node *n)
     else if (s->rule->quantize_output || s->rule->quantize_if_read)
         carry_result(p, n);
     if (s->rule->kind == QDQ_KIND_LINEAR && !s->needs_reader)
-        share(p, n);
+        share_codes(p, n);
     const qdq_node *add = qdq_place_bias_add(p, n, &input);
     if (add != NULL)
-        absorb(p, add, n);
+        absorb_into(p, add, n);
 }
 
-static void forward(qdq_placing *p)
+static void walk_forward(qdq_placing *p)
 {
     QDQ_FOR_PLACED (n, p) {
         qdq_node_state *s = qdq_state_of(p, n);
@@ -112,7 +112,7 @@ static void forward(qdq_placing *p)
         if (s->reason == NULL || s->kept) /* what the model has, no exclusion takes out */
             s->reason = reason;
         if (s->reason == NULL)
-            accept(p, n);
+            accept_node(p, n);
     }
 }
 
@@ -175,7 +175,7 @@ static void leave_result(qdq_placing *p, const qdq_node *n)
                 "no 8-bit kernel reads its result: it is float");
 }
 
-static void backward(qdq_placing *p)
+static void walk_backward(qdq_placing *p)
 {
     for (size_t i = p->n_order; i-- > 0;) {
         const qdq_node *n = p->order[i];
@@ -202,8 +202,8 @@ static void backward(qdq_placing *p)
 qdq_status qdq_place_chains(qdq_placing *p, qdq_plan *plan, qdq_error *err)
 {
     qdq_place_leave_weights(p);
-    forward(p);
-    backward(p);
+    walk_forward(p);
+    walk_backward(p);
     QDQ_TRY(qdq_allocated(!p->no_memory, err));
     QDQ_TRY(qdq_place_emit(p, plan, err));
     return qdq_place_tie(p, plan, err);

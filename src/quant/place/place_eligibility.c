@@ -415,7 +415,7 @@ static bool gives_graph_output(const qdq_placing *p, const qdq_node *n, const qd
     return rule->quantize_output && qdq_place_epilogue(p, rule, n, NULL)->n_output > 0;
 }
 
-static const char *judge(qdq_placing *p, const qdq_node *n)
+static const char *judge_node(qdq_placing *p, const qdq_node *n)
 {
     qdq_node_state *s = qdq_state_of(p, n);
     const char *reason = NULL;
@@ -455,7 +455,7 @@ static const char *judge(qdq_placing *p, const qdq_node *n)
 
 const char *qdq_place_judge(qdq_placing *p, const qdq_node *n)
 {
-    const char *reason = judge(p, n);
+    const char *reason = judge_node(p, n);
     const qdq_target_op *rule = qdq_state_of(p, n)->rule;
 
     if (rule == NULL)

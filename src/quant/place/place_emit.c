@@ -5,15 +5,9 @@
 #include "quant/weights/linear_form.h"
 #include "quant/weights/weights.h"
 
-static const char *keep(qdq_emitter *e, const char *text)
+static const char *label_of(qdq_emitter *e, const qdq_node *n)
 {
-    return qdq_arena_strdup(&e->plan->arena, text);
-}
-
-/* A label in the plan's own memory: the model that is looked at goes away before the plan does. */
-static const char *keep_label(qdq_emitter *e, const qdq_node *n)
-{
-    return keep(e, qdq_node_label(n, &e->p->scratch));
+    return qdq_node_label(n, &e->p->scratch);
 }
 
 /* The link of an entry; fresh: there was none, and its index is the caller's to fill in. NULL: out
@@ -43,14 +37,14 @@ static qdq_plan_tensor *tensor_entry(qdq_emitter *e, const qdq_value *v, qdq_ele
     if (link == NULL)
         return NULL;
     if (fresh) {
-        qdq_plan_tensor t = {.tensor = keep(e, v->name), .rule = keep(e, rule), .origin = "rule"};
+        qdq_plan_tensor t = {.tensor = v->name, .rule = rule, .origin = "rule"};
 
         t.qparam.type = type;
         if (source != NULL && qdq_found_qparam(source, &t.qparam)) {
             t.origin = "import";
             t.known = true;
         }
-        if (t.tensor == NULL || t.rule == NULL || !QDQ_PUSH(&e->plan->arena, &e->plan->tensors, t))
+        if (!qdq_plan_add_tensor(e->plan, t))
             return NULL;
         link->index = (uint32_t)(e->plan->tensors.n - 1);
     }
@@ -69,7 +63,7 @@ static qdq_status emit_carrier(qdq_emitter *e, const qdq_value *v)
     QDQ_TRY(qdq_allocated(t != NULL, e->err));
     t->all = true;
     if (s->like != v && !t->known) {
-        t->like = keep(e, s->like->name);
+        t->like = qdq_arena_strdup(&e->plan->arena, s->like->name);
         QDQ_TRY(qdq_allocated(t->like != NULL, e->err));
     }
     return QDQ_OK;
@@ -86,9 +80,8 @@ qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, 
         return QDQ_OK;
     qdq_plan_tensor *t = tensor_entry(
         e, v, type, source != NULL && qdq_place_type(e->p, source) == type ? source : NULL, rule);
-    QDQ_TRY(qdq_allocated(t != NULL && qdq_plan_add_edge(e->plan, &t->consumers,
-                                                         qdq_node_label(n, &e->p->scratch), input),
-                          e->err));
+    QDQ_TRY(qdq_allocated(
+        t != NULL && qdq_plan_add_edge(e->plan, &t->consumers, label_of(e, n), input), e->err));
     /* all of them: then the list says nothing; but where all read other codes, these are made of
      * them */
     t->all = have == QDQ_UNDEFINED && t->consumers.n == v->n_use && v->n_output == 0;
@@ -122,7 +115,7 @@ static qdq_status new_weight(qdq_emitter *e, const qdq_value *w, const qdq_node 
 {
     const qdq_format *f = qdq_place_format(e->p, n);
     const qdq_tensor *t = qdq_value_const(w);
-    qdq_plan_weight entry = {.tensor = keep(e, w->name),
+    qdq_plan_weight entry = {.tensor = w->name,
                              .axis = axis,
                              .type = f->weight.type,
                              .asymmetric = !f->weight.symmetric,
@@ -131,15 +124,13 @@ static qdq_status new_weight(qdq_emitter *e, const qdq_value *w, const qdq_node 
                              .store = f->weight_store,
                              .method = f->weight_method,
                              .awq = f->awq,
-                             .rule = keep(e, rule),
+                             .rule = rule,
                              .origin = "rule"};
 
     set_blocks(n, t, f, &entry);
     if (f->weight_store == QDQ_WEIGHT_AS_NBITS && !qdq_nbits_takes(n, input, t, entry.type))
         entry.store = QDQ_WEIGHT_AS_CODES;
-    return qdq_allocated(entry.tensor != NULL && entry.rule != NULL &&
-                             QDQ_PUSH(&e->plan->arena, &e->plan->weights, entry),
-                         e->err);
+    return qdq_allocated(qdq_plan_add_weight(e->plan, entry), e->err);
 }
 
 qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input,
@@ -162,34 +153,26 @@ qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n
     if (nbits && n->op != QDQ_OP_GATHER) /* tables have none */
         entry->accuracy_level = f->accuracy_level;
     qdq_edges *edges = &entry->consumers;
-    return qdq_allocated(
-        qdq_plan_add_edge(e->plan, edges, qdq_node_label(n, &e->p->scratch), input), e->err);
+    return qdq_allocated(qdq_plan_add_edge(e->plan, edges, label_of(e, n), input), e->err);
 }
 
 static qdq_status emit_bias(qdq_emitter *e, const qdq_node *linear)
 {
     const qdq_target_op *op = qdq_state_of(e->p, linear)->rule;
-    const qdq_value *data = qdq_node_in(linear, op->data),
-                    *weight = qdq_node_in(linear, op->weight);
     uint32_t input;
     const qdq_node *reader = qdq_place_bias(e->p, linear, &input);
 
     if (reader == NULL)
         return QDQ_OK;
     qdq_plan_bias entry = {
-        .tensor = keep(e, qdq_node_in(reader, input)->name),
-        .consumer = {keep_label(e, reader), input},
-        .activation = keep(e, data->name),
-        .weight = keep(e, weight->name),
-        .rule = keep(e, op->rule),
+        .tensor = qdq_node_in(reader, input)->name,
+        .consumer = {label_of(e, reader), input},
+        .activation = qdq_node_in(linear, op->data)->name,
+        .weight = qdq_node_in(linear, op->weight)->name,
+        .rule = op->rule,
         .origin = "rule",
     };
-    QDQ_TRY(qdq_allocated(entry.tensor != NULL && entry.consumer.node != NULL &&
-                              entry.activation != NULL && entry.weight != NULL &&
-                              entry.rule != NULL &&
-                              QDQ_PUSH(&e->plan->arena, &e->plan->biases, entry),
-                          e->err));
-    return QDQ_OK;
+    return qdq_allocated(qdq_plan_add_bias(e->plan, entry), e->err);
 }
 
 static qdq_status emit_linear(qdq_emitter *e, const qdq_node *n)
@@ -227,11 +210,9 @@ static qdq_status emit_joint(qdq_emitter *e, const qdq_node *n)
 
 qdq_status qdq_emit_quantized(qdq_emitter *e, const qdq_node *n, bool kept)
 {
-    qdq_plan_node entry = {keep_label(e, n), keep(e, n->type), kept};
+    const qdq_plan_node entry = {label_of(e, n), n->type, kept};
 
-    return qdq_allocated(entry.node != NULL && entry.op != NULL &&
-                             QDQ_PUSH(&e->plan->arena, &e->plan->quantized, entry),
-                         e->err);
+    return qdq_allocated(qdq_plan_add_quantized(e->plan, entry), e->err);
 }
 
 static qdq_status emit_node(qdq_emitter *e, const qdq_node *n)
@@ -254,7 +235,6 @@ static qdq_status emit_node(qdq_emitter *e, const qdq_node *n)
 qdq_status qdq_emit_float(qdq_emitter *e, const qdq_node *n, const char *reason)
 {
     const qdq_value *out = qdq_node_out(n, 0);
-    qdq_plan_float entry;
 
     if (qdq_state_of(e->p, n)->found != NULL ||
         qdq_format_weight_only(qdq_place_format(e->p, n)) != e->weights_alone)
@@ -267,15 +247,11 @@ qdq_status qdq_emit_float(qdq_emitter *e, const qdq_node *n, const char *reason)
     if (out == NULL || (out->type != NULL && out->type->elem != QDQ_FLOAT &&
                         out->type->elem != QDQ_FLOAT16 && out->type->elem != QDQ_BFLOAT16))
         return QDQ_OK;
-    entry.node = keep_label(e, n);
-    entry.op = n->domain[0] == '\0'
-                   ? keep(e, n->type)
-                   : qdq_arena_printf(&e->plan->arena, "%s::%s", n->domain, n->type);
-    entry.reason = keep(e, reason);
-    QDQ_TRY(qdq_allocated(entry.node != NULL && entry.op != NULL && entry.reason != NULL &&
-                              QDQ_PUSH(&e->plan->arena, &e->plan->left_float, entry),
-                          e->err));
-    return QDQ_OK;
+    const char *op = n->domain[0] == '\0'
+                         ? n->type
+                         : qdq_arena_printf(&e->p->scratch, "%s::%s", n->domain, n->type);
+    const qdq_plan_float entry = {label_of(e, n), op, reason};
+    return qdq_allocated(qdq_plan_add_left_float(e->plan, entry), e->err);
 }
 
 qdq_status qdq_emit_start(qdq_emitter *e, qdq_placing *p, qdq_plan *plan, qdq_error *err)

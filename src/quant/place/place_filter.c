@@ -43,7 +43,8 @@ static void close_pattern(pattern *p)
         qdq_regexp_close(&p->re);
 }
 
-static qdq_status matches(pattern *p, const char *label, bool any_case, bool *yes, qdq_error *err)
+static qdq_status match_pattern(pattern *p, const char *label, bool any_case, bool *yes,
+                                qdq_error *err)
 {
     if (p->name == NULL)
         return qdq_regexp_match(&p->re, label, yes, err);
@@ -65,7 +66,7 @@ static const char *match_in_any_case(qdq_placing *p, const char *text)
         const char *label = qdq_node_label(p->order[i], &p->scratch);
         bool yes;
 
-        if (matches(&wanted, label, true, &yes, NULL) != QDQ_OK)
+        if (match_pattern(&wanted, label, true, &yes, NULL) != QDQ_OK)
             break; /* a hint is not worth an error */
         if (yes)
             found = label;
@@ -105,7 +106,7 @@ static qdq_status mark_matching(qdq_placing *p, const char *text, bool *hit, qdq
 
         st = qdq_job_poll(p->opts->job, err);
         if (st == QDQ_OK)
-            st = matches(&wanted, qdq_node_label(p->order[i], &p->scratch), false, &yes, err);
+            st = match_pattern(&wanted, qdq_node_label(p->order[i], &p->scratch), false, &yes, err);
         if (st == QDQ_OK && yes) {
             hit[i] = true;
             found++;

@@ -122,7 +122,7 @@ qdq_elem qdq_place_codes_of(const qdq_placing *p, const qdq_value *v)
     return f != NULL ? qdq_place_type(p, f) : QDQ_UNDEFINED;
 }
 
-static bool takes(const qdq_placing *p, const qdq_found *f)
+static bool takes_codes(const qdq_placing *p, const qdq_found *f)
 {
     const qdq_qscheme *s = &p->target->format.activation;
 
@@ -139,7 +139,7 @@ const qdq_found *qdq_place_source(const qdq_placing *p, const qdq_value *v)
     const qdq_found *f = p->value[v->id].quantizer;
     qdq_qparam param;
 
-    return f != NULL && takes(p, f) && qdq_found_qparam(f, &param) ? f : NULL;
+    return f != NULL && takes_codes(p, f) && qdq_found_qparam(f, &param) ? f : NULL;
 }
 
 qdq_elem qdq_place_codes_for(const qdq_placing *p, const qdq_value *v, const qdq_node *n)
@@ -202,7 +202,7 @@ bool qdq_place_is_read_in_float(const qdq_placing *p, const qdq_value *v)
 
 /* --- what does not fit ------------------------------------------------------------------------ */
 
-static const char *sentence(qdq_placing *p, const char *what, const char *is, const char *why)
+static const char *say_quantized(qdq_placing *p, const char *what, const char *is, const char *why)
 {
     const char *text = qdq_arena_printf(&p->scratch, "%s is quantized %s%s", what, is, why);
 
@@ -212,19 +212,19 @@ static const char *sentence(qdq_placing *p, const char *what, const char *is, co
 
 static const char *wrong_codes(qdq_placing *p, const qdq_found *f, const char *what)
 {
-    return sentence(p, what, "in a type that no 8-bit kernel takes: ",
-                    f->type != QDQ_UNDEFINED ? qdq_elem_name(f->type) : "not known");
+    return say_quantized(p, what, "in a type that no 8-bit kernel takes: ",
+                         f->type != QDQ_UNDEFINED ? qdq_elem_name(f->type) : "not known");
 }
 
 const char *qdq_place_misfit(qdq_placing *p, const qdq_found *f, const char *what)
 {
     if (f->blocked)
-        return sentence(p, what, "in blocks", "");
+        return say_quantized(p, what, "in blocks", "");
     if (f->axis >= 0)
-        return sentence(p, what, "with a scale for each channel", "");
+        return say_quantized(p, what, "with a scale for each channel", "");
     if (f->fault != NULL)
-        return sentence(p, what, "in a way that no 8-bit kernel takes: ", f->fault);
-    return takes(p, f) ? NULL : wrong_codes(p, f, what);
+        return say_quantized(p, what, "in a way that no 8-bit kernel takes: ", f->fault);
+    return takes_codes(p, f) ? NULL : wrong_codes(p, f, what);
 }
 
 static bool zero_points_are_equal(const qdq_found *f)
@@ -248,7 +248,7 @@ const char *qdq_place_weight_misfit(qdq_placing *p, const qdq_found *f, int axis
     if (f->axis >= 0 && f->axis != axis && !f->blocked)
         return "its weight has scales along a dimension that no 8-bit kernel takes";
     if (f->fault != NULL)
-        return sentence(p, "its weight", "in a way that no 8-bit kernel takes: ", f->fault);
+        return say_quantized(p, "its weight", "in a way that no 8-bit kernel takes: ", f->fault);
     if (!any_zero && !zero_points_are_equal(f))
         return "its weight has several zero points";
     return t->activation.symmetric && !any_zero && f->known &&

@@ -18,7 +18,7 @@ static bool has_many(uint32_t inputs)
 }
 
 /* Does n make one tensor, with one scale, of several? */
-static bool joins(const qdq_placing *p, const qdq_node *n)
+static bool joins_tensors(const qdq_placing *p, const qdq_node *n)
 {
     const qdq_target_op *rule = qdq_target_find(p->target, n->type);
 
@@ -30,7 +30,7 @@ static bool joins(const qdq_placing *p, const qdq_node *n)
 }
 
 /* Does n hand on all of what it reads? Then returns the input that it is; else UINT32_MAX. */
-static uint32_t moves(const qdq_placing *p, const qdq_node *n)
+static uint32_t moved_input(const qdq_placing *p, const qdq_node *n)
 {
     const qdq_target_op *rule = qdq_target_find(p->target, n->type);
 
@@ -72,7 +72,7 @@ static bool keep_out(qdq_placing *p, const qdq_node *n, const char *reason)
 static bool keep_reader(qdq_placing *p, const qdq_node *n)
 {
     const qdq_target_op *rule = qdq_target_find(p->target, n->type);
-    bool hands_on = joins(p, n) || moves(p, n) != UINT32_MAX;
+    bool hands_on = joins_tensors(p, n) || moved_input(p, n) != UINT32_MAX;
 
     if (n->domain[0] != '\0' || (rule == NULL && !hands_on))
         return true;
@@ -160,9 +160,9 @@ static bool look_behind(search *s, const qdq_value *v)
 
     if (n == NULL || n->graph != v->graph)
         return true;
-    if (moves(s->p, n) != UINT32_MAX)
-        look_at(s, qdq_node_in(n, moves(s->p, n)), v->graph);
-    if (!joins(s->p, n))
+    if (moved_input(s->p, n) != UINT32_MAX)
+        look_at(s, qdq_node_in(n, moved_input(s->p, n)), v->graph);
+    if (!joins_tensors(s->p, n))
         return true;
     for (uint32_t i = 0; i < n->n_in; i++)
         if (is_data(data_inputs(qdq_target_find(s->p->target, n->type)), i))

@@ -74,7 +74,7 @@ static bool is_product(const qdq_partition_state *t, const qdq_node *n)
 
 /* The length is that of the rows which Softmax sees, the head size what the product sums over: both
  * follow from what a MatMul is, whichever operand was transposed. */
-static const char *misfit(const qdq_partition_state *t, const qdq_node *n)
+static const char *attention_misfit(const qdq_partition_state *t, const qdq_node *n)
 {
     const qdq_attention_filter *f = &t->rules->attention;
     int64_t length = last_dim(qdq_node_out(n, 0)), head = last_dim(qdq_node_in(n, 0));
@@ -91,7 +91,7 @@ static const char *misfit(const qdq_partition_state *t, const qdq_node *n)
 
 static bool product_misfits(const qdq_partition_state *t, const qdq_node *n)
 {
-    return is_product(t, n) && misfit(t, n) != NULL;
+    return is_product(t, n) && attention_misfit(t, n) != NULL;
 }
 
 static void leave_float(const qdq_partition_state *t, const uint32_t *bits, const char *reason)
@@ -101,7 +101,7 @@ static void leave_float(const qdq_partition_state *t, const uint32_t *bits, cons
 
         if (!qdq_part_is(t, n, QDQ_PART_LINEAR) || (bits[n->id] & 5) == 0 || !is_product(t, n))
             continue;
-        const char *own = (bits[n->id] & 1) != 0 ? misfit(t, n) : NULL;
+        const char *own = (bits[n->id] & 1) != 0 ? attention_misfit(t, n) : NULL;
         if (s->reason == NULL)
             s->reason = own != NULL ? own : reason;
         QDQ_PART_SAY(t, n, t->rules->attention.rule, true, "%s: it stays float", s->reason);

@@ -163,7 +163,7 @@ static bool is_kept(const qdq_partition_state *t, const qdq_node *n)
            qdq_part_through_dq(t, qdq_node_in(n, rule->weight));
 }
 
-static const char *filter(const qdq_partition_state *t, const qdq_node *n, const char **rule)
+static const char *filter_node(const qdq_partition_state *t, const qdq_node *n, const char **rule)
 {
     const char *reason = judge_operands(t, n);
     const qdq_found *found;
@@ -192,7 +192,7 @@ qdq_status qdq_part_filter(const qdq_partition_state *t, qdq_error *err)
 
         if (s->reason != NULL || !qdq_part_is(t, n, QDQ_PART_LINEAR))
             continue;
-        s->reason = filter(t, n, &rule);
+        s->reason = filter_node(t, n, &rule);
         if (s->reason != NULL)
             QDQ_PART_SAY(t, n, rule, true, "%s: it stays float", s->reason);
         else

@@ -61,7 +61,7 @@ static bool may_join(const grower *g, const qdq_node *from, const qdq_node *n)
 /* --- growing ---------------------------------------------------------------------------------- */
 
 /* n joins, and its readers have one more input that is inside. */
-static bool join(grower *g, const qdq_node *n)
+static bool join_partition(grower *g, const qdq_node *n)
 {
     qdq_partition_state *t = g->t;
     qdq_part_node *s = qdq_part_of(t, n);
@@ -114,7 +114,7 @@ static qdq_status grow_from(grower *g, const qdq_node *root, qdq_error *err)
     t->n_parts++;
     qdq_part_of(t, root)->head = true;
     g->stack.n = 0;
-    QDQ_TRY(qdq_allocated(join(g, root), err));
+    QDQ_TRY(qdq_allocated(join_partition(g, root), err));
     while (g->stack.n > 0) {
         frame *f = &g->stack.at[g->stack.n - 1];
         const qdq_node *from = f->node, *reader = next_reader(t, f);
@@ -122,7 +122,7 @@ static qdq_status grow_from(grower *g, const qdq_node *root, qdq_error *err)
         if (reader == NULL) {
             g->stack.n--;
         } else if (may_join(g, from, reader)) {
-            QDQ_TRY(qdq_allocated(join(g, reader), err));
+            QDQ_TRY(qdq_allocated(join_partition(g, reader), err));
             QDQ_PART_SAY(t, reader, "epilogue", true, "the engine fuses it into the kernel of '%s'",
                          root->n_out > 0 && root->out[0] != NULL ? root->out[0]->name : root->type);
         }

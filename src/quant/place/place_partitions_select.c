@@ -39,8 +39,8 @@ static void mark_pairs(const qdq_partition_state *t, const qdq_node *n)
             t->value[n->in[i].value->id].paired = true;
 }
 
-static void leave(const qdq_partition_state *t, const qdq_node *n, const char *rule,
-                  const char *reason)
+static void leave_float(const qdq_partition_state *t, const qdq_node *n, const char *rule,
+                        const char *reason)
 {
     qdq_node_state *s = qdq_state_of(t->p, n);
 
@@ -70,11 +70,11 @@ static void select_node(const qdq_partition_state *t, const qdq_node *n, const c
     if (s->selected)
         mark_pairs(t, n);
     else
-        leave(t, n, "tuner", QDQ_PLACE_UNCHOSEN);
+        leave_float(t, n, "tuner", QDQ_PLACE_UNCHOSEN);
 }
 
 /* Why the target would not quantize n whatever its neighbours are, or NULL. */
-static const char *misfit(const qdq_partition_state *t, const qdq_node *n)
+static const char *node_misfit(const qdq_partition_state *t, const qdq_node *n)
 {
     const qdq_target_op *rule = t->rule_of[n->op];
     const qdq_value *out = qdq_node_out(n, 0);
@@ -132,7 +132,7 @@ static void select_in_partition(const qdq_partition_state *t, const qdq_node *n)
         else if (i < 32)
             s->raw |= (uint32_t)1 << i;
     }
-    if (!outside || misfit(t, n) != NULL)
+    if (!outside || node_misfit(t, n) != NULL)
         return;
     s->partial = s->raw != 0;
     if (s->partial)
@@ -166,13 +166,14 @@ static bool judge_edge(const qdq_partition_state *t, const qdq_node *head, uint3
 
 static void select_head(const qdq_partition_state *t, const qdq_node *n, bool mask_add)
 {
-    const char *reason = misfit(t, n);
+    const char *reason = node_misfit(t, n);
     qdq_part_node *s = qdq_part_of(t, n);
     bool worth = false;
 
     if (reason != NULL || has_constant_data(t, n)) {
-        leave(t, n, "pointwise",
-              reason != NULL ? reason : "a pointwise kernel with a constant operand gains nothing");
+        leave_float(t, n, "pointwise",
+                    reason != NULL ? reason
+                                   : "a pointwise kernel with a constant operand gains nothing");
         return;
     }
     for (uint32_t i = 0; i < n->n_in; i++)
@@ -180,9 +181,9 @@ static void select_head(const qdq_partition_state *t, const qdq_node *n, bool ma
             worth |= judge_edge(t, n, i, mask_add);
     if (!worth) {
         s->raw = 0;
-        leave(t, n, mask_add ? t->rules->mask_add.rule : "pointwise",
-              mask_add ? t->rules->mask_add.reason
-                       : "nothing that it reads comes from a kernel in 8 bits");
+        leave_float(t, n, mask_add ? t->rules->mask_add.rule : "pointwise",
+                    mask_add ? t->rules->mask_add.reason
+                             : "nothing that it reads comes from a kernel in 8 bits");
         return;
     }
     if (n->op != QDQ_OP_ADD)
@@ -229,12 +230,12 @@ static void select_layernorm(const qdq_partition_state *t, const qdq_node *n)
     static const char rule[] = "layernorm-input";
     const qdq_value *v = qdq_node_in(n, 0);
     const qdq_node *before = qdq_part_producer(t, v);
-    const char *reason = qdq_part_out(t, n) ? qdq_state_of(t->p, n)->reason : misfit(t, n);
+    const char *reason = qdq_part_out(t, n) ? qdq_state_of(t->p, n)->reason : node_misfit(t, n);
 
     if (reason == NULL && t->p->target->layernorm_input == QDQ_LAYERNORM_OFF)
         reason = "the target leaves the input of LayerNormalization float (layernorm-input)";
     if (reason != NULL) {
-        leave(t, n, rule, reason);
+        leave_float(t, n, rule, reason);
         return;
     }
     if (v != NULL && before != NULL && follows_kernel(t, before)) {
@@ -248,7 +249,7 @@ static void select_layernorm(const qdq_partition_state *t, const qdq_node *n)
                      "its data is no linear kernel's, but the target wants any (layernorm-input)");
         select_node(t, n, rule);
     } else if (before == NULL) {
-        leave(t, n, rule, "its data is a graph input");
+        leave_float(t, n, rule, "its data is a graph input");
     } else {
         const qdq_node *source = behind_copies(t, before);
 
@@ -256,7 +257,7 @@ static void select_layernorm(const qdq_partition_state *t, const qdq_node *n)
                      source->type,
                      source->n_out > 0 && source->out[0] != NULL ? source->out[0]->name
                                                                  : source->name);
-        leave(t, n, rule, "its data does not come from a linear kernel");
+        leave_float(t, n, rule, "its data does not come from a linear kernel");
     }
 }
 
@@ -272,12 +273,12 @@ static bool is_left_over(const qdq_partition_state *t, const qdq_node *n)
 
 static void select_left_over(const qdq_partition_state *t, const qdq_node *n)
 {
-    const char *reason = misfit(t, n);
+    const char *reason = node_misfit(t, n);
 
     if (reason == NULL && qdq_part_is(t, n, QDQ_PART_POINTWISE) && has_constant_data(t, n))
         reason = "a pointwise kernel with a constant operand gains nothing";
     if (reason != NULL) {
-        leave(t, n, t->rule_of[n->op]->rule, reason);
+        leave_float(t, n, t->rule_of[n->op]->rule, reason);
         return;
     }
     QDQ_PART_SAY(t, n, t->rule_of[n->op]->rule, true,
@@ -287,7 +288,7 @@ static void select_left_over(const qdq_partition_state *t, const qdq_node *n)
 
 static void select_pooling(const qdq_partition_state *t, const qdq_node *n)
 {
-    if (misfit(t, n) != NULL)
+    if (node_misfit(t, n) != NULL)
         return;
     QDQ_PART_SAY(t, n, t->rule_of[n->op]->rule, true,
                  "a neighbour runs in 8 bits: its data gets Q/DQ");
@@ -321,7 +322,7 @@ static bool reads_8_bits(const qdq_partition_state *t, const qdq_node *n, const 
     return false;
 }
 
-static bool waits(const qdq_partition_state *t, const qdq_node *n)
+static bool waits_for_neighbours(const qdq_partition_state *t, const qdq_node *n)
 {
     return is_left_over(t, n) && qdq_part_is(t, n, QDQ_PART_POOLING);
 }
@@ -339,17 +340,17 @@ static qdq_status select_poolings(const qdq_partition_state *t, qdq_error *err)
         const qdq_node *n = p->order[i];
 
         mark[n->id] = is_read_in_8_bits(t, n, mark);
-        if (mark[n->id] && waits(t, n))
+        if (mark[n->id] && waits_for_neighbours(t, n))
             select_pooling(t, n);
     }
     QDQ_FOR_PLACED (n, p) {
         bool passes = qdq_part_is(t, n, QDQ_PART_COPY) || n->op == QDQ_OP_CAST;
-        bool reads = (passes || waits(t, n)) && reads_8_bits(t, n, gives);
-        if (reads && waits(t, n))
+        bool reads = (passes || waits_for_neighbours(t, n)) && reads_8_bits(t, n, gives);
+        if (reads && waits_for_neighbours(t, n))
             select_pooling(t, n);
-        else if (waits(t, n))
-            leave(t, n, t->rule_of[n->op]->rule,
-                  "neither what it reads nor what reads it runs in 8 bits");
+        else if (waits_for_neighbours(t, n))
+            leave_float(t, n, t->rule_of[n->op]->rule,
+                        "neither what it reads nor what reads it runs in 8 bits");
         gives[n->id] = qdq_part_of(t, n)->selected || (passes && reads);
     }
     return QDQ_OK;
@@ -369,7 +370,7 @@ static void drop_outputs(const qdq_partition_state *t)
         if (!s->selected || !is_output || s->partial || qdq_part_is(t, n, QDQ_PART_KEPT_OUTPUT))
             continue;
         s->selected = false;
-        leave(t, n, "graph-output", "its result is a graph output");
+        leave_float(t, n, "graph-output", "its result is a graph output");
     }
     for (size_t i = 0; i < t->p->model->graph->values.n; i++)
         t->value[i].paired = false;
@@ -381,10 +382,10 @@ static void drop_outputs(const qdq_partition_state *t)
 static void select_listed(const qdq_partition_state *t)
 {
     QDQ_FOR_PLACED (n, t->p) {
-        const char *reason = qdq_part_out(t, n) ? NULL : misfit(t, n);
+        const char *reason = qdq_part_out(t, n) ? NULL : node_misfit(t, n);
 
         if (reason != NULL)
-            leave(t, n, "op-types", reason);
+            leave_float(t, n, "op-types", reason);
         else if (!qdq_part_out(t, n))
             select_node(t, n, t->rule_of[n->op]->rule);
     }

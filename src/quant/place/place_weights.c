@@ -34,7 +34,7 @@ static const char *judge_weight(qdq_placing *p, const qdq_node *n, const qdq_tar
     return NULL;
 }
 
-static const char *judge(qdq_placing *p, const qdq_node *n)
+static const char *judge_node(qdq_placing *p, const qdq_node *n)
 {
     qdq_node_state *s = qdq_state_of(p, n);
 
@@ -57,7 +57,7 @@ static const char *judge(qdq_placing *p, const qdq_node *n)
 static qdq_status place_node(qdq_emitter *e, const qdq_node *n)
 {
     qdq_placing *p = e->p;
-    const char *reason = judge(p, n);
+    const char *reason = judge_node(p, n);
     const qdq_target_op *rule = qdq_state_of(p, n)->rule;
 
     if (rule != NULL)

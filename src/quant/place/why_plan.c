@@ -202,7 +202,7 @@ static void conclude_edges(qdq_why *w, const qdq_plan *p, const qdq_node *n, con
                         p->biases.at[k].rule);
 }
 
-static void conclude(qdq_why *w, const qdq_plan *p, const qdq_node *n, qdq_arena *scratch)
+static void conclude_about(qdq_why *w, const qdq_plan *p, const qdq_node *n, qdq_arena *scratch)
 {
     const char *label = qdq_node_label(n, scratch);
 
@@ -224,7 +224,7 @@ qdq_status qdq_why_conclude(qdq_why *w, const qdq_model *cleaned, const qdq_plan
             continue;
         QDQ_FOR_NODES (n, cleaned->graphs.at[i])
             if (qdq_why_matches(w, n))
-                conclude(w, p, n, &scratch);
+                conclude_about(w, p, n, &scratch);
     }
     qdq_arena_free(&scratch);
     return w->no_memory ? qdq_nomem(err) : QDQ_OK;

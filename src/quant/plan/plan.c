@@ -87,6 +87,69 @@ void qdq_plan_swap_fold(qdq_plan *p, unsigned k)
     }
 }
 
+/* --- adding ----------------------------------------------------------------------------------- */
+
+/* A text becomes a copy in the plan's memory; NULL stays NULL. */
+static bool copy_text(qdq_plan *p, const char **text)
+{
+    if (*text != NULL)
+        *text = qdq_arena_strdup(&p->arena, *text);
+    return *text != NULL;
+}
+
+bool qdq_plan_add_tensor(qdq_plan *p, qdq_plan_tensor t)
+{
+    return copy_text(p, &t.tensor) && copy_text(p, &t.rule) && copy_text(p, &t.origin) &&
+           QDQ_PUSH(&p->arena, &p->tensors, t);
+}
+
+static bool copy_scales(qdq_plan *p, qdq_plan_weight *w)
+{
+    bool any = false;
+
+    if (w->scales == NULL)
+        return true;
+    for (size_t i = 0; i < w->n_scales && w->zero_points != NULL; i++)
+        any |= w->zero_points[i] != 0;
+    w->scales = qdq_arena_copy(&p->arena, w->scales, w->n_scales, sizeof *w->scales);
+    w->zero_points =
+        any ? qdq_arena_copy(&p->arena, w->zero_points, w->n_scales, sizeof *w->zero_points) : NULL;
+    return w->scales != NULL && (w->zero_points != NULL || !any);
+}
+
+bool qdq_plan_add_weight(qdq_plan *p, qdq_plan_weight w)
+{
+    return copy_text(p, &w.tensor) && copy_text(p, &w.rule) && copy_text(p, &w.origin) &&
+           copy_scales(p, &w) && QDQ_PUSH(&p->arena, &p->weights, w);
+}
+
+bool qdq_plan_add_bias(qdq_plan *p, qdq_plan_bias b)
+{
+    return copy_text(p, &b.tensor) && copy_text(p, &b.consumer.node) &&
+           copy_text(p, &b.activation) && copy_text(p, &b.weight) && copy_text(p, &b.rule) &&
+           copy_text(p, &b.origin) && QDQ_PUSH(&p->arena, &p->biases, b);
+}
+
+bool qdq_plan_add_quantized(qdq_plan *p, qdq_plan_node n)
+{
+    return copy_text(p, &n.node) && copy_text(p, &n.op) && QDQ_PUSH(&p->arena, &p->quantized, n);
+}
+
+static bool copy_float(qdq_plan *p, qdq_plan_float *f)
+{
+    return copy_text(p, &f->node) && copy_text(p, &f->op) && copy_text(p, &f->reason);
+}
+
+bool qdq_plan_add_left_float(qdq_plan *p, qdq_plan_float f)
+{
+    return copy_float(p, &f) && QDQ_PUSH(&p->arena, &p->left_float, f);
+}
+
+bool qdq_plan_add_rest_keep(qdq_plan *p, qdq_plan_float f)
+{
+    return copy_float(p, &f) && QDQ_PUSH(&p->arena, &p->rest.keep, f);
+}
+
 bool qdq_plan_add_edge(qdq_plan *p, qdq_edges *edges, const char *node, uint32_t input)
 {
     qdq_edge edge = {qdq_arena_strdup(&p->arena, node), input};
@@ -119,61 +182,35 @@ static int compare_edges(const qdq_edges *x, const qdq_edges *y)
     return compare_edge(x->at, y->at);
 }
 
-static int compare_tensor(const void *a, const void *b)
-{
-    const qdq_plan_tensor *x = a, *y = b;
-    int c = strcmp(x->tensor, y->tensor);
+/* Compares entries by tensor, and those of one tensor by `then`, an expression of x and y. */
+#define BY_TENSOR(name, type, then)                                                                \
+    static int name(const void *a, const void *b)                                                  \
+    {                                                                                              \
+        const type *x = a, *y = b;                                                                 \
+        int c = strcmp(x->tensor, y->tensor);                                                      \
+                                                                                                   \
+        return c != 0 ? c : (then);                                                                \
+    }
 
-    return c != 0 ? c : compare_edges(&x->consumers, &y->consumers);
+BY_TENSOR(compare_tensor, qdq_plan_tensor, compare_edges(&x->consumers, &y->consumers))
+BY_TENSOR(compare_weight, qdq_plan_weight, compare_edges(&x->consumers, &y->consumers))
+BY_TENSOR(compare_scaling, qdq_plan_scaling, compare_edges(&x->consumers, &y->consumers))
+BY_TENSOR(compare_bias, qdq_plan_bias, compare_edge(&x->consumer, &y->consumer))
+BY_TENSOR(compare_correction, qdq_plan_correction, compare_edge(&x->consumer, &y->consumer))
+
+/* Texts, or entries that begin with one. */
+static int compare_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int compare_weight(const void *a, const void *b)
-{
-    const qdq_plan_weight *x = a, *y = b;
-    int c = strcmp(x->tensor, y->tensor);
-
-    return c != 0 ? c : compare_edges(&x->consumers, &y->consumers);
-}
-
-static int compare_scaling(const void *a, const void *b)
-{
-    const qdq_plan_scaling *x = a, *y = b;
-    int c = strcmp(x->tensor, y->tensor);
-
-    return c != 0 ? c : compare_edges(&x->consumers, &y->consumers);
-}
-
-static int compare_bias(const void *a, const void *b)
-{
-    const qdq_plan_bias *x = a, *y = b;
-    int c = strcmp(x->tensor, y->tensor);
-
-    return c != 0 ? c : compare_edge(&x->consumer, &y->consumer);
-}
-
-static int compare_correction(const void *a, const void *b)
-{
-    const qdq_plan_correction *x = a, *y = b;
-    int c = strcmp(x->tensor, y->tensor);
-
-    return c != 0 ? c : compare_edge(&x->consumer, &y->consumer);
-}
-
-static int compare_quantized(const void *a, const void *b)
-{
-    return strcmp(((const qdq_plan_node *)a)->node, ((const qdq_plan_node *)b)->node);
-}
-
-static int compare_float(const void *a, const void *b)
-{
-    return strcmp(((const qdq_plan_float *)a)->node, ((const qdq_plan_float *)b)->node);
-}
-
-static void sort(void *at, size_t n, size_t size, int (*compare)(const void *, const void *))
+static void sort_list(void *at, size_t n, size_t size, int (*compare)(const void *, const void *))
 {
     if (n > 1)
         qsort(at, n, size, compare);
 }
+
+#define SORT(list, compare) sort_list((list).at, (list).n, sizeof *(list).at, (compare))
 
 /* A body's nodes are asked about with the graph around it, too. */
 static void drop_repeated(qdq_plan_rest *r)
@@ -189,31 +226,23 @@ static void drop_repeated(qdq_plan_rest *r)
 static void sort_all(qdq_plan *p)
 {
     for (size_t i = 0; i < p->tensors.n; i++)
-        sort(p->tensors.at[i].consumers.at, p->tensors.at[i].consumers.n, sizeof(qdq_edge),
-             compare_edge);
+        SORT(p->tensors.at[i].consumers, compare_edge);
     for (size_t i = 0; i < p->weights.n; i++)
-        sort(p->weights.at[i].consumers.at, p->weights.at[i].consumers.n, sizeof(qdq_edge),
-             compare_edge);
+        SORT(p->weights.at[i].consumers, compare_edge);
     for (size_t i = 0; i < p->scalings.n; i++)
-        sort(p->scalings.at[i].consumers.at, p->scalings.at[i].consumers.n, sizeof(qdq_edge),
-             compare_edge);
-    sort(p->scalings.at, p->scalings.n, sizeof *p->scalings.at, compare_scaling);
-    sort(p->tensors.at, p->tensors.n, sizeof *p->tensors.at, compare_tensor);
-    sort(p->weights.at, p->weights.n, sizeof *p->weights.at, compare_weight);
-    sort(p->biases.at, p->biases.n, sizeof *p->biases.at, compare_bias);
-    sort(p->corrections.at, p->corrections.n, sizeof *p->corrections.at, compare_correction);
-    sort(p->quantized.at, p->quantized.n, sizeof *p->quantized.at, compare_quantized);
-    sort(p->left_float.at, p->left_float.n, sizeof *p->left_float.at, compare_float);
-    sort(p->rest.keep.at, p->rest.keep.n, sizeof *p->rest.keep.at, compare_float);
+        SORT(p->scalings.at[i].consumers, compare_edge);
+    SORT(p->scalings, compare_scaling);
+    SORT(p->tensors, compare_tensor);
+    SORT(p->weights, compare_weight);
+    SORT(p->biases, compare_bias);
+    SORT(p->corrections, compare_correction);
+    SORT(p->quantized, compare_text);
+    SORT(p->left_float, compare_text);
+    SORT(p->rest.keep, compare_text);
     drop_repeated(&p->rest);
 }
 
 /* --- summary ---------------------------------------------------------------------------------- */
-
-static int compare_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 static int compare_count(const void *a, const void *b)
 {
@@ -233,13 +262,13 @@ static bool count_texts(qdq_plan *p, const char **text, size_t n, const qdq_plan
     if (counts == NULL)
         return false;
     *n_out = 0;
-    sort(text, n, sizeof *text, compare_text);
+    sort_list(text, n, sizeof *text, compare_text);
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || strcmp(text[i], text[i - 1]) != 0)
             counts[(*n_out)++].what = text[i];
         counts[*n_out - 1].n++;
     }
-    sort(counts, *n_out, sizeof *counts, compare_count);
+    sort_list(counts, *n_out, sizeof *counts, compare_count);
     *out = counts;
     return true;
 }
@@ -273,7 +302,7 @@ static bool count_reasons(qdq_plan *p, const qdq_plan_count **out, size_t *n_out
     return count_texts(p, left, p->left_float.n, out, n_out);
 }
 
-static bool summarize(qdq_plan *p)
+static bool summarize_plan(qdq_plan *p)
 {
     qdq_plan_summary *s = &p->summary;
 
@@ -296,7 +325,7 @@ static bool summarize(qdq_plan *p)
 bool qdq_plan_finish(qdq_plan *p)
 {
     sort_all(p);
-    return summarize(p);
+    return summarize_plan(p);
 }
 
 const qdq_plan_summary *qdq_plan_get_summary(const qdq_plan *p)

@@ -232,6 +232,15 @@ static inline qdq_elem qdq_plan_asked(const qdq_plan_tensor *t)
     return t->asked != QDQ_UNDEFINED ? t->asked : t->qparam.type;
 }
 
+/* Append an entry, with copies of its texts, scales and zero points; edges are taken as they are,
+ * in the arena of the plan. False: out of memory. */
+bool qdq_plan_add_tensor(qdq_plan *p, qdq_plan_tensor t);
+bool qdq_plan_add_weight(qdq_plan *p, qdq_plan_weight w); /* zero points that are all 0 go */
+bool qdq_plan_add_bias(qdq_plan *p, qdq_plan_bias b);
+bool qdq_plan_add_quantized(qdq_plan *p, qdq_plan_node n);
+bool qdq_plan_add_left_float(qdq_plan *p, qdq_plan_float f);
+bool qdq_plan_add_rest_keep(qdq_plan *p, qdq_plan_float f);
+
 bool qdq_plan_add_edge(qdq_plan *p, qdq_edges *edges, const char *node, uint32_t input);
 bool qdq_edges_have(const qdq_edges *e, const char *node, uint32_t input);
 

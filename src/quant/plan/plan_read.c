@@ -89,31 +89,31 @@ static bool to_float(const json_t *j, float *out)
     return json_is_number(j) && isfinite(*out);
 }
 
-/* At least one, each as `to` has it. */
-static void read_floats(const qdq_json_place *p, const char *key,
-                        bool (*to)(const json_t *, float *), const char *expected,
-                        const float **out, size_t *n_out)
+/* At least one, each as `to` has it; NULL: out of memory. */
+static const float *read_floats(const qdq_json_place *p, const char *key,
+                                bool (*to)(const json_t *, float *), const char *expected,
+                                size_t *n_out)
 {
     json_t *list = json_object_get(p->object, key);
     size_t n = json_array_size(list);
     float *numbers = qdq_arena_array(p->reader->arena, n + 1, sizeof *numbers);
 
+    *n_out = numbers != NULL ? n : 0;
     if (numbers == NULL) {
         qdq_json_nomem(p);
-        return;
+        return NULL;
     }
     if (n == 0)
         qdq_json_wrong(p, key, expected);
     for (size_t i = 0; i < n; i++)
         if (!to(json_array_get(list, i), &numbers[i]))
             qdq_json_wrong(p, key, expected);
-    *out = numbers;
-    *n_out = n;
+    return numbers;
 }
 
-static void read_scales(const qdq_json_place *p, const float **out, size_t *n_out)
+static const float *read_scales(const qdq_json_place *p, size_t *n_out)
 {
-    read_floats(p, "scales", to_scale, some_scales, out, n_out);
+    return read_floats(p, "scales", to_scale, some_scales, n_out);
 }
 
 static void read_zero_points(const qdq_json_place *p, qdq_plan_weight *w)
@@ -159,7 +159,7 @@ static void read_method(const qdq_json_place *p, qdq_plan_weight *w)
     int method = qdq_json_word(p, "method", qdq_plan_weight_methods, 0);
 
     if (method == 1)
-        read_scales(p, &w->scales, &w->n_scales);
+        w->scales = read_scales(p, &w->n_scales);
     else if (qdq_json_has(p, "scales") || qdq_json_has(p, "zero_points"))
         qdq_json_wrong(p, "method", "'given', as there are scales");
     if (method == 1 && qdq_json_has(p, "zero_points"))
@@ -208,7 +208,7 @@ static void read_scaling(qdq_plan *plan, const qdq_json_place *p)
     c.consumers = read_edges(p);
     if (qdq_json_has(p, "fold"))
         c.fold = qdq_json_text(p, "fold", "");
-    read_scales(p, &c.scales, &c.n_scales);
+    c.scales = read_scales(p, &c.n_scales);
     if (!QDQ_PUSH(&plan->arena, &plan->scalings, c))
         qdq_json_nomem(p);
 }
@@ -240,7 +240,7 @@ static void read_correction(qdq_plan *plan, const qdq_json_place *p)
     qdq_json_known(p, keys);
     c.tensor = qdq_json_text(p, "tensor", NULL);
     c.consumer = read_edge(p, "consumer", json_object_get(p->object, "consumer"), an_edge);
-    read_floats(p, "delta", to_float, some_numbers, &c.delta, &c.n_delta);
+    c.delta = read_floats(p, "delta", to_float, some_numbers, &c.n_delta);
     if (!QDQ_PUSH(&plan->arena, &plan->corrections, c))
         qdq_json_nomem(p);
 }

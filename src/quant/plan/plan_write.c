@@ -209,7 +209,7 @@ static const char *find_odd_name(const qdq_plan *p)
     return NULL;
 }
 
-static qdq_status explain(const qdq_plan *p, qdq_error *err)
+static qdq_status explain_failure(const qdq_plan *p, qdq_error *err)
 {
     const char *name = find_odd_name(p);
 
@@ -258,7 +258,7 @@ qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
     PUT_LIST(&b, "left_float", p->left_float, put_float);
     qdq_buf_puts(&b, "\n}\n");
     *text = qdq_buf_take(&b);
-    return *text != NULL ? QDQ_OK : explain(p, err);
+    return *text != NULL ? QDQ_OK : explain_failure(p, err);
 }
 
 qdq_status qdq_plan_save(const qdq_plan *p, const char *path, bool allow_overwrite, qdq_error *err)

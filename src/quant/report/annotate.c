@@ -22,7 +22,7 @@ typedef struct props {
     char text[3][MOST_TEXT];
 } props;
 
-static void add(props *p, const char *key, const char *value)
+static void add_prop(props *p, const char *key, const char *value)
 {
     if (value != NULL && value[0] != '\0')
         p->at[p->n++] = (qdq_prop){key, value};
@@ -41,20 +41,20 @@ static void add_times(props *p, const qdq_picture_node *n)
             snprintf(p->text[i], MOST_TEXT, "%.4g +- %.2g", us[i], n->price.doubt_us);
         else
             snprintf(p->text[i], MOST_TEXT, "%.4g", us[i]);
-        add(p, keys[i], p->text[i]);
+        add_prop(p, keys[i], p->text[i]);
     }
-    add(p, "qdq.measured", n->price.measured);
-    add(p, "qdq.overruled", n->price.rules);
+    add_prop(p, "qdq.measured", n->price.measured);
+    add_prop(p, "qdq.overruled", n->price.rules);
 }
 
 static qdq_status note_node(qdq_node *n, const qdq_picture_node *of, bool timed, qdq_error *err)
 {
     props p = {.n = 0};
 
-    add(&p, "qdq.format", qdq_elem_name(of->chosen));
+    add_prop(&p, "qdq.format", qdq_elem_name(of->chosen));
     if (of->weight != QDQ_UNDEFINED)
-        add(&p, "qdq.weight", qdq_elem_name(of->weight));
-    add(&p, "qdq.why", of->why);
+        add_prop(&p, "qdq.weight", qdq_elem_name(of->weight));
+    add_prop(&p, "qdq.why", of->why);
     if (timed)
         add_times(&p, of);
     return qdq_node_set_props(n, prefix, p.at, p.n, err);
@@ -66,7 +66,7 @@ static qdq_status note_quantizer(qdq_node *n, const qdq_map *rules, qdq_error *e
     const qdq_value *x = qdq_node_in(n, 0);
     props p = {.n = 0};
 
-    add(&p, "qdq.why", x != NULL ? qdq_map_get_ptr(rules, x->name) : NULL);
+    add_prop(&p, "qdq.why", x != NULL ? qdq_map_get_ptr(rules, x->name) : NULL);
     return qdq_node_set_props(n, prefix, p.at, p.n, err);
 }
 

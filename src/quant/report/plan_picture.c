@@ -29,7 +29,7 @@ typedef struct drawing {
 /* --- the plan, by names ----------------------------------------------------------------------- */
 
 /* Puts entry i in front of the list of its tensor. */
-static bool chain(qdq_map *first, size_t *next, const char *tensor, size_t i)
+static bool chain_entry(qdq_map *first, size_t *next, const char *tensor, size_t i)
 {
     qdq_map_value *v = qdq_map_put(first, tensor, NULL);
 
@@ -49,10 +49,10 @@ static bool index_entries(drawing *d)
     if (d->next == NULL || d->next_weight == NULL)
         return false;
     for (size_t i = p->tensors.n; i-- > 0;)
-        if (!chain(&d->tensor, d->next, p->tensors.at[i].tensor, i))
+        if (!chain_entry(&d->tensor, d->next, p->tensors.at[i].tensor, i))
             return false;
     for (size_t i = p->weights.n; i-- > 0;)
-        if (!chain(&d->weight, d->next_weight, p->weights.at[i].tensor, i))
+        if (!chain_entry(&d->weight, d->next_weight, p->weights.at[i].tensor, i))
             return false;
     return true;
 }
@@ -133,7 +133,7 @@ static void look_at_inputs(const drawing *d, const qdq_node *n, qdq_picture_node
     }
 }
 
-static qdq_picture_node describe(const drawing *d, const qdq_node *n, const char *label)
+static qdq_picture_node describe_node(const drawing *d, const qdq_node *n, const char *label)
 {
     const qdq_value *y = qdq_node_out(n, 0);
     const qdq_plan_node *q = NULL;
@@ -220,7 +220,7 @@ static bool draw_graph(drawing *d, const qdq_graph *g, uint32_t within, const ch
             continue;
         of[n->id] = (uint32_t)p->n_nodes;
         d->out->node[p->n_nodes] = n;
-        p->node[p->n_nodes] = describe(d, n, label[n->id]);
+        p->node[p->n_nodes] = describe_node(d, n, label[n->id]);
         p->node[p->n_nodes].within = within;
         p->node[p->n_nodes].body = body;
         p->n_nodes++;

@@ -23,7 +23,7 @@ typedef struct figures {
     size_t n;
 } figures;
 
-static void add(figures *f, qdq_page_tone tone, const char *unit, const char *label)
+static void add_figure(figures *f, qdq_page_tone tone, const char *unit, const char *label)
 {
     f->at[f->n] = (qdq_page_figure){f->text[f->n][0], unit, label, f->text[f->n][1], tone};
     f->n++;
@@ -38,11 +38,11 @@ static void speed_figure(const qdq_reporting *r, figures *f)
     snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.2f", q->speedup);
     snprintf(f->text[f->n][1], sizeof f->text[0][1], "95 %%: %.2f to %.2f, %d thread%s", q->ci_low,
              q->ci_high, r->opts.threads > 0 ? r->opts.threads : 1, r->opts.threads > 1 ? "s" : "");
-    add(f,
-        q->ci_low > 1    ? QDQ_TONE_GOOD
-        : q->ci_high < 1 ? QDQ_TONE_BAD
-                         : QDQ_TONE_PLAIN,
-        "\xc3\x97", "as fast as float");
+    add_figure(f,
+               q->ci_low > 1    ? QDQ_TONE_GOOD
+               : q->ci_high < 1 ? QDQ_TONE_BAD
+                                : QDQ_TONE_PLAIN,
+               "\xc3\x97", "as fast as float");
 }
 
 static void sqnr_figure(const qdq_reporting *r, figures *f)
@@ -63,7 +63,8 @@ static void sqnr_figure(const qdq_reporting *r, figures *f)
                                         : "not finite");
     snprintf(f->text[f->n][1], sizeof f->text[0][1], "output %.60s%s, %zu sample%s", least->name,
              qdq_compare_place(least, place, sizeof place), c->samples, c->samples == 1 ? "" : "s");
-    add(f, QDQ_TONE_PLAIN, isfinite(least->worst_db) ? "dB" : NULL, "SQNR of the worst slice");
+    add_figure(f, QDQ_TONE_PLAIN, isfinite(least->worst_db) ? "dB" : NULL,
+               "SQNR of the worst slice");
 }
 
 static void accuracy_figure(const qdq_reporting *r, figures *f)
@@ -76,13 +77,13 @@ static void accuracy_figure(const qdq_reporting *r, figures *f)
         snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.2f", c->accuracy_b * 100);
         snprintf(f->text[f->n][1], sizeof f->text[0][1], "float %.2f %%, %+.2f points",
                  c->accuracy_a * 100, (c->accuracy_b - c->accuracy_a) * 100);
-        add(f, c->accuracy_b < c->accuracy_a - 0.01 ? QDQ_TONE_BAD : QDQ_TONE_PLAIN, "%",
-            "accuracy");
+        add_figure(f, c->accuracy_b < c->accuracy_a - 0.01 ? QDQ_TONE_BAD : QDQ_TONE_PLAIN, "%",
+                   "accuracy");
     } else if (!isnan(c->outputs[0].top1)) {
         snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.2f", c->outputs[0].top1 * 100);
         snprintf(f->text[f->n][1], sizeof f->text[0][1], "the same class in %zu sample%s",
                  c->samples, c->samples == 1 ? "" : "s");
-        add(f, QDQ_TONE_PLAIN, "%", "top-1 agreement");
+        add_figure(f, QDQ_TONE_PLAIN, "%", "top-1 agreement");
     }
 }
 
@@ -100,7 +101,7 @@ static void coverage_figure(const qdq_reporting *r, figures *f)
     snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.0f", all > 0 ? eight / all * 100 : 0);
     snprintf(f->text[f->n][1], sizeof f->text[0][1], "%zu nodes quantized, %zu left float",
              p->quantized.n, p->left_float.n);
-    add(f, QDQ_TONE_PLAIN, "%", "of the multiplications quantized");
+    add_figure(f, QDQ_TONE_PLAIN, "%", "of the multiplications quantized");
 }
 
 static void show_figures(qdq_reporting *r)
@@ -241,7 +242,7 @@ static void show_goal(qdq_reporting *r)
     qdq_page_table_end(&r->page);
 }
 
-static qdq_status compose(qdq_reporting *r, qdq_error *err)
+static qdq_status compose_page(qdq_reporting *r, qdq_error *err)
 {
     const qdq_engine_info *info = r->engine != NULL ? qdq_engine_get_info(r->engine) : NULL;
     const qdq_plan *p = r->plan;
@@ -288,7 +289,7 @@ qdq_status qdq_report_write(const qdq_model *m, const qdq_model *quantized, cons
     r.page = (qdq_buf)QDQ_BUF_INIT(PAGE_BYTES);
     qdq_status st = qdq_report_measure(&r, path != NULL, err);
     if (st == QDQ_OK && path != NULL)
-        st = compose(&r, err);
+        st = compose_page(&r, err);
     if (st == QDQ_OK && path != NULL)
         st = qdq_write_file(path, allow_overwrite, r.page.data, r.page.size, err);
     if (st == QDQ_OK && r.opts.overlay != NULL)

@@ -28,7 +28,8 @@ static const char *label(qdq_reporting *r, const qdq_node *n)
     return qdq_node_label(n, &r->arena);
 }
 
-static bool look(qdq_reporting *r, const qdq_map *eight, const qdq_plan_tensor *t, border *out)
+static bool look_at_tensor(qdq_reporting *r, const qdq_map *eight, const qdq_plan_tensor *t,
+                           border *out)
 {
     const qdq_value *v = qdq_graph_find(r->clean->graph, t->tensor);
 
@@ -45,7 +46,7 @@ static bool look(qdq_reporting *r, const qdq_map *eight, const qdq_plan_tensor *
     return !out->eight_producer || out->float_reader;
 }
 
-static void show(qdq_reporting *r, const qdq_map *eight, const border *b)
+static void show_border(qdq_reporting *r, const qdq_map *eight, const border *b)
 {
     qdq_page_chip from = {.head = "graph input", .text = b->v->name}, to[MOST_READERS + 1];
     char between[120];
@@ -85,7 +86,7 @@ void qdq_report_borders(qdq_reporting *r)
         return;
     }
     for (size_t i = 0; i < r->plan->tensors.n; i++)
-        found += look(r, &eight, &r->plan->tensors.at[i], &b);
+        found += look_at_tensor(r, &eight, &r->plan->tensors.at[i], &b);
     snprintf(text, sizeof text,
              "%zu of %zu quantized tensors lie between a node that runs on codes (blue) and one "
              "that does "
@@ -95,8 +96,8 @@ void qdq_report_borders(qdq_reporting *r)
     qdq_page_section(&r->page, "borders", "Where floats become codes", text);
     qdq_page_flow_begin(&r->page);
     for (size_t i = 0; i < r->plan->tensors.n && n < MOST_BORDERS; i++)
-        if (look(r, &eight, &r->plan->tensors.at[i], &b)) {
-            show(r, &eight, &b);
+        if (look_at_tensor(r, &eight, &r->plan->tensors.at[i], &b)) {
+            show_border(r, &eight, &b);
             n++;
         }
     qdq_page_flow_end(&r->page);

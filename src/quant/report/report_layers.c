@@ -27,7 +27,7 @@ static const qdq_page_column columns[N_COLUMNS] = {
 
 static const qdq_page_table table = {"layers", columns, N_COLUMNS, false};
 
-static void measured(qdq_reporting *r, const char *label, bool quantized)
+static void put_measured(qdq_reporting *r, const char *label, bool quantized)
 {
     const qdq_compare_layer *l = qdq_report_layer(r, label);
     bool own = l != NULL && (quantized || l->quantized) && l->error > 0;
@@ -36,7 +36,7 @@ static void measured(qdq_reporting *r, const char *label, bool quantized)
     qdq_page_number(&r->page, &table, SQNR, l != NULL ? l->value.sqnr_db : (double)NAN, "%.1f");
 }
 
-static void macs(qdq_reporting *r, const char *label)
+static void put_macs(qdq_reporting *r, const char *label)
 {
     const qdq_node *n = qdq_report_node(r, label);
 
@@ -63,8 +63,8 @@ static void quantized_row(qdq_reporting *r, const qdq_plan_node *p)
     qdq_page_cell(&r->page, &table, TYPE, t != NULL ? qdq_elem_name(t->qparam.type) : "codes");
     qdq_page_number(&r->page, &table, SCALE, t != NULL ? (double)t->qparam.scale : (double)NAN,
                     "%.4g");
-    measured(r, p->node, true);
-    macs(r, p->node);
+    put_measured(r, p->node, true);
+    put_macs(r, p->node);
     qdq_page_cell(&r->page, &table, REASON,
                   p->kept ? "it was in 8 bits before" : rule_of(r, p->node, t));
     qdq_page_row_end(&r->page);
@@ -78,8 +78,8 @@ static void float_row(qdq_reporting *r, const qdq_plan_float *p)
     qdq_page_cell(&r->page, &table, TYPE,
                   qdq_plan_has_rest(r->plan) ? qdq_elem_name(r->plan->rest.type) : "float");
     qdq_page_number(&r->page, &table, SCALE, (double)NAN, "%g");
-    measured(r, p->node, false);
-    macs(r, p->node);
+    put_measured(r, p->node, false);
+    put_macs(r, p->node);
     qdq_page_cell(&r->page, &table, REASON, p->reason);
     qdq_page_row_end(&r->page);
 }

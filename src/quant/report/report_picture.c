@@ -16,8 +16,8 @@ typedef struct layers {
     double *us, all; /* by node id of the clean model, and of all layers: microseconds */
 } layers;
 
-static qdq_status profile(qdq_reporting *r, const qdq_model *m, bool eight, layers *l,
-                          qdq_error *err)
+static qdq_status profile_model(qdq_reporting *r, const qdq_model *m, bool eight, layers *l,
+                                qdq_error *err)
 {
     qdq_session_opts o = QDQ_SESSION_OPTS_INIT;
 
@@ -118,13 +118,14 @@ static void set_times(qdq_plan_picture *x, const layers l[2], const double facto
     }
 }
 
-static qdq_status measure(qdq_reporting *r, qdq_plan_picture *x, layers l[2], qdq_error *err)
+static qdq_status measure_profiles(qdq_reporting *r, qdq_plan_picture *x, layers l[2],
+                                   qdq_error *err)
 {
     const qdq_model *const models[2] = {r->clean, r->quantized};
     double factor[2];
 
     for (int i = 0; i < 2; i++) {
-        QDQ_TRY(profile(r, models[i], i == 1, &l[i], err));
+        QDQ_TRY(profile_model(r, models[i], i == 1, &l[i], err));
         factor[i] = r->has_time ? r->time[i].median_ms * 1000 / l[i].all : 1;
     }
     set_times(x, l, factor);
@@ -177,7 +178,7 @@ qdq_status qdq_report_draw(qdq_reporting *r, qdq_error *err)
     QDQ_TRY(qdq_plan_picture_make(r->clean, r->plan, &r->arena, &x, err));
     if (r->opts.named)
         qdq_plan_picture_name(&x);
-    qdq_status st = can_profile(r) ? measure(r, &x, l, &found) : QDQ_E_UNSUPPORTED;
+    qdq_status st = can_profile(r) ? measure_profiles(r, &x, l, &found) : QDQ_E_UNSUPPORTED;
     const bool timed = st == QDQ_OK;
     if (!timed && found.text[0] != '\0')
         st = qdq_report_note(r, st, &found, &why, err);

@@ -35,7 +35,7 @@ static bool is_chosen(const watching *w, const qdq_plan_tensor *t)
 }
 
 /* Layers come with the largest error first; each has what it reads as codes. */
-static void choose(watching *w)
+static void choose_tensors(watching *w)
 {
     const qdq_reporting *r = w->r;
 
@@ -57,7 +57,7 @@ static void choose(watching *w)
 
 /* --- watching --------------------------------------------------------------------------------- */
 
-static qdq_status watch(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+static qdq_status watch_array(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
     watching *w = ctx;
 
@@ -81,14 +81,14 @@ static qdq_status run_samples(watching *w, qdq_session *s, qdq_error *err)
         QDQ_TRY(qdq_job_poll(o->job, err));
         QDQ_TRY(qdq_data_get(o->data, o->first + i, &in, &n_in, err));
         for (size_t k = 0; k < n_in; k++)
-            QDQ_TRY(watch(w, in[k].name, &in[k].array, err));
+            QDQ_TRY(watch_array(w, in[k].name, &in[k].array, err));
         if (s != NULL)
-            QDQ_TRY(qdq_session_run(s, in, n_in, watch, w, err));
+            QDQ_TRY(qdq_session_run(s, in, n_in, watch_array, w, err));
     }
     return QDQ_OK;
 }
 
-static qdq_status observe(watching *w, qdq_error *err)
+static qdq_status observe_tensors(watching *w, qdq_error *err)
 {
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     const char *names[SHOWN + 1] = {NULL};
@@ -134,7 +134,8 @@ static void code_range(const qdq_qparam *p, double *low, double *high)
 }
 
 /* Counts on the axis of the plot; *cut is how many lie outside the range. */
-static void spread(const qdq_histogram *h, qdq_page_histogram *plot, double *count, double *cut)
+static void spread_counts(const qdq_histogram *h, qdq_page_histogram *plot, double *count,
+                          double *cut)
 {
     double width = qdq_histogram_width(h);
 
@@ -154,7 +155,7 @@ static void spread(const qdq_histogram *h, qdq_page_histogram *plot, double *cou
         count[(int)zero] += (double)qdq_histogram_zeros(h);
 }
 
-static void draw(watching *w, const observed *o)
+static void draw_histogram(watching *w, const observed *o)
 {
     const qdq_histogram *h = o->histogram;
     qdq_page_histogram plot = {.title = o->tensor->tensor, .n = BINS};
@@ -169,7 +170,7 @@ static void draw(watching *w, const observed *o)
     if (!(plot.high > plot.low))
         return;
     plot.count = count;
-    spread(h, &plot, count, &cut);
+    spread_counts(h, &plot, count, &cut);
     snprintf(
         caption, sizeof caption,
         "%s, scale %.4g, zero point %d. Values %.4g to %.4g, %.2g %% of them cut off. Its reader "
@@ -188,10 +189,10 @@ qdq_status qdq_report_histograms(qdq_reporting *r, qdq_error *err)
     qdq_error found = QDQ_ERROR_INIT;
     watching w = {.r = r};
 
-    choose(&w);
+    choose_tensors(&w);
     if (w.n == 0)
         return QDQ_OK;
-    qdq_status st = observe(&w, &found);
+    qdq_status st = observe_tensors(&w, &found);
     if (st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED)
         return qdq_fail(err, st, "%s", found.text);
     if (st != QDQ_OK) {
@@ -204,7 +205,7 @@ qdq_status qdq_report_histograms(qdq_reporting *r, qdq_error *err)
                      "is what codes can hold; what is red is cut off at its end.");
     qdq_page_grid_begin(&r->page);
     for (size_t i = 0; i < w.n; i++)
-        draw(&w, &w.at[i]);
+        draw_histogram(&w, &w.at[i]);
     qdq_page_grid_end(&r->page);
     return QDQ_OK;
 }

@@ -127,7 +127,7 @@ static qdq_status write_scaling(qdq_awq_state *a, const qdq_awq_group *g)
     return qdq_allocated(QDQ_PUSH(&p->arena, &p->scalings, c), a->err);
 }
 
-static qdq_status clip(qdq_awq_state *a, const qdq_awq_group *g, const qdq_awq_weight *w)
+static qdq_status clip_weights(qdq_awq_state *a, const qdq_awq_group *g, const qdq_awq_weight *w)
 {
     size_t n = w->n * w->n_block;
     char *letters = qdq_arena_array(&a->q->plan->arena, n + 1, 1);
@@ -141,7 +141,7 @@ static qdq_status clip(qdq_awq_state *a, const qdq_awq_group *g, const qdq_awq_w
     return QDQ_OK;
 }
 
-static qdq_status search(qdq_awq_state *a)
+static qdq_status search_groups(qdq_awq_state *a)
 {
     for (size_t i = 0; i < a->groups.n; i++) {
         qdq_awq_group *g = &a->groups.at[i];
@@ -153,7 +153,7 @@ static qdq_status search(qdq_awq_state *a)
             QDQ_TRY(write_scaling(a, g));
         for (size_t k = 0; k < g->weights.n; k++)
             if (g->weights.at[k].entry->method != QDQ_WEIGHT_AWQ_LITE)
-                QDQ_TRY(clip(a, g, &g->weights.at[k]));
+                QDQ_TRY(clip_weights(a, g, &g->weights.at[k]));
         qdq_job_progress(a->q->opts->job, "weights", i + 1, a->groups.n);
     }
     return QDQ_OK;
@@ -183,7 +183,7 @@ qdq_status qdq_awq(const qdq_quantizing *q, qdq_error *err)
     if (st == QDQ_OK && a.groups.n > 0)
         st = qdq_awq_collect(&a);
     if (st == QDQ_OK)
-        st = search(&a);
+        st = search_groups(&a);
     qdq_map_free(&a.by_value);
     qdq_arena_free(&a.scratch);
     return st;

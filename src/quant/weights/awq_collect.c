@@ -10,7 +10,7 @@
 #include "quant/weights/awq_state.h"
 
 /* Half of the rows go. */
-static void thin(qdq_awq_group *g)
+static void thin_rows(qdq_awq_group *g)
 {
     size_t n = 0;
 
@@ -24,7 +24,7 @@ static void thin(qdq_awq_group *g)
     g->n_kept = n;
 }
 
-static bool begin(qdq_awq_group *g, qdq_arena *arena)
+static bool begin_group(qdq_awq_group *g, qdq_arena *arena)
 {
     if (g->row != NULL)
         return true;
@@ -36,7 +36,7 @@ static bool begin(qdq_awq_group *g, qdq_arena *arena)
 
 bool qdq_awq_add_rows(qdq_awq_group *g, qdq_arena *arena, const float *x, size_t n_row)
 {
-    if (!begin(g, arena))
+    if (!begin_group(g, arena))
         return false;
     for (size_t i = 0; i < n_row; i++, g->n_row++) {
         const float *row = x + i * g->k;
@@ -44,7 +44,7 @@ bool qdq_awq_add_rows(qdq_awq_group *g, qdq_arena *arena, const float *x, size_t
         uint64_t lot = qdq_random_nth_seed(1, g->n_row);
 
         while (lot <= g->limit && g->n_kept == QDQ_AWQ_ROWS)
-            thin(g);
+            thin_rows(g);
         bool keep = lot <= g->limit;
         for (size_t k = 0; k < g->k; k++) {
             float v = isfinite(row[k]) ? row[k] : 0;
@@ -59,8 +59,8 @@ bool qdq_awq_add_rows(qdq_awq_group *g, qdq_arena *arena, const float *x, size_t
     return true;
 }
 
-static qdq_status observe(void *ctx, size_t sample, const char *name, const qdq_array *x,
-                          qdq_error *err)
+static qdq_status observe_rows(void *ctx, size_t sample, const char *name, const qdq_array *x,
+                               qdq_error *err)
 {
     qdq_awq_state *a = ctx;
     const qdq_map_value *at = qdq_map_get(&a->by_value, name);
@@ -84,6 +84,6 @@ qdq_status qdq_awq_collect(qdq_awq_state *a)
     for (size_t i = 0; i < a->groups.n && values != NULL; i++)
         if (a->groups.at[i].x->producer != NULL)
             values[n++] = a->groups.at[i].x;
-    return values != NULL ? qdq_sweep(a->q, "weights", values, observe, a, a->err)
+    return values != NULL ? qdq_sweep(a->q, "weights", values, observe_rows, a, a->err)
                           : qdq_nomem(a->err);
 }

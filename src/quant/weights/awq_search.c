@@ -54,8 +54,8 @@ static size_t rows_of(const qdq_awq_weight *w, size_t block)
 }
 
 /* Columns first .. first + n of a block, times s; columns that are missing are 0. */
-static void load(strip *t, const qdq_awq_weight *w, const float *s, size_t block, size_t first,
-                 size_t n)
+static void load_block(strip *t, const qdq_awq_weight *w, const float *s, size_t block,
+                       size_t first, size_t n)
 {
     size_t rows = rows_of(w, block);
 
@@ -157,7 +157,7 @@ static void sum_errors(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w
 
     memset(t->y, 0, sizeof t->y);
     for (size_t b = 0; b < w->n_block; b++) {
-        load(t, w, by->s, b, first, n);
+        load_block(t, w, by->s, b, first, n);
         add_error(t, g, w, by->s, b, 1);
     }
     for (size_t j = 0; j < n; j++)
@@ -276,33 +276,29 @@ static size_t scale_at(const qdq_awq_weight *w, size_t block, size_t column)
     return w->step_k == 1 ? column * w->n_block + block : block * w->n + column;
 }
 
-static void clip_block(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t block,
-                       size_t first, size_t n, char *letters)
+static void clip_strip(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t first,
+                       size_t n, void *ctx)
 {
     const qdq_awq_steps *steps = &w->entry->awq;
     const int last = (int)((1 - steps->clip_lowest) / steps->clip + SLACK);
+    char *letters = ctx;
     double least[STRIP];
 
-    load(t, w, g->s, block, first, n);
-    for (int c = 0; c <= last; c++) {
-        memset(t->y, 0, sizeof t->y);
-        add_error(t, g, w, g->s, block, (float)(1 - c * steps->clip));
-        for (size_t j = 0; j < n; j++) {
-            double error = error_of(t, g, j);
+    for (size_t b = 0; b < w->n_block; b++) {
+        load_block(t, w, g->s, b, first, n);
+        for (int c = 0; c <= last; c++) {
+            memset(t->y, 0, sizeof t->y);
+            add_error(t, g, w, g->s, b, (float)(1 - c * steps->clip));
+            for (size_t j = 0; j < n; j++) {
+                double error = error_of(t, g, j);
 
-            if (c > 0 && error >= least[j])
-                continue;
-            least[j] = error;
-            letters[scale_at(w, block, first + j)] = QDQ_CLIP_LETTERS[c];
+                if (c > 0 && error >= least[j])
+                    continue;
+                least[j] = error;
+                letters[scale_at(w, b, first + j)] = QDQ_CLIP_LETTERS[c];
+            }
         }
     }
-}
-
-static void clip_strip(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t first,
-                       size_t n, void *letters)
-{
-    for (size_t b = 0; b < w->n_block; b++)
-        clip_block(t, g, w, b, first, n, letters);
 }
 
 bool qdq_awq_search_clip(const qdq_awq_group *g, const qdq_awq_weight *w, char *letters)

@@ -61,7 +61,7 @@ static qdq_status fits(fitting *f, const qdq_plan_bias *b, float activation, boo
     return QDQ_OK;
 }
 
-static qdq_status drop(fitting *f, const qdq_job *job)
+static qdq_status drop_biases(fitting *f, const qdq_job *job)
 {
     qdq_plan *plan = f->plan;
     size_t n = 0;
@@ -116,7 +116,7 @@ qdq_status qdq_drop_misfit_biases(const qdq_model *m, const qdq_job *job, qdq_pl
     qdq_status st = map_tensors(&f);
 
     if (st == QDQ_OK)
-        st = drop(&f, job);
+        st = drop_biases(&f, job);
     fitting_free(&f);
     return st;
 }

@@ -87,7 +87,7 @@ static double error_of(const qdq_qscheme *s, double low, double high, const floa
 
 /* What is clipped only grows: from twice the least error on, no further step can win (as in
  * threshold_mse.c). */
-static char search(const qdq_qscheme *s, double low, double high, const float *x, size_t n)
+static char search_clip(const qdq_qscheme *s, double low, double high, const float *x, size_t n)
 {
     double least = INFINITY;
     int best = 0;
@@ -161,7 +161,7 @@ static void search_columns(const weight *m, size_t i, size_t n, float *x)
             x[k * pitch + r] = from[k];
     for (size_t k = 0; k < n; k++)
         m->letters[i + k] =
-            search(m->s, (double)m->low[i + k], (double)m->high[i + k], x + k * pitch, rows);
+            search_clip(m->s, (double)m->low[i + k], (double)m->high[i + k], x + k * pitch, rows);
 }
 
 /* Scale i: one run of elements, or one in each of `outer` matrices, which are put together in x. */
@@ -177,7 +177,7 @@ static void search_runs(const weight *m, size_t i, float *x)
         from = x;
         n *= c->outer;
     }
-    m->letters[i] = search(m->s, (double)m->low[i], (double)m->high[i], from, n);
+    m->letters[i] = search_clip(m->s, (double)m->low[i], (double)m->high[i], from, n);
 }
 
 /* The elements that a thread needs room for. */

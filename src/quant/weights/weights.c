@@ -89,7 +89,7 @@ static run run_at(const qdq_scale_grid *g, size_t i)
 /* --- ranges ----------------------------------------------------------------------------------- */
 
 /* Widens [*low, *high] to hold x[0..n). True: something is not finite. */
-static bool widen(const float *x, size_t n, float *low, float *high)
+static bool widen_range(const float *x, size_t n, float *low, float *high)
 {
     uint64_t bad = 0;
     float least, most;
@@ -122,7 +122,8 @@ static bool ranges_of_channels(const float *w, const qdq_scale_grid *g, float *l
 #pragma omp parallel for schedule(static) reduction(|| : bad) if (count_of(g) > PIECE)
     for (size_t k = 0; k < g->c.channels; k++)
         for (size_t o = 0; o < g->c.outer; o++)
-            bad = widen(w + (o * g->c.channels + k) * g->c.inner, g->c.inner, &low[k], &high[k]) ||
+            bad = widen_range(w + (o * g->c.channels + k) * g->c.inner, g->c.inner, &low[k],
+                              &high[k]) ||
                   bad;
     return bad;
 }
@@ -165,7 +166,7 @@ static bool ranges_of_rows(const float *w, const qdq_scale_grid *g, float *low, 
 #pragma omp parallel for schedule(static) reduction(|| : bad) if (count_of(g) > PIECE)
     for (size_t i = 0; i < run_count(g); i++) {
         run r = run_at(g, i);
-        bad = widen(w + r.at, r.n, &low[i], &high[i]) || bad;
+        bad = widen_range(w + r.at, r.n, &low[i], &high[i]) || bad;
     }
     return bad;
 }
