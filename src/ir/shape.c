@@ -400,6 +400,21 @@ qdq_status qdq_model_infer(qdq_model *m, const qdq_shape_opts *opts, qdq_error *
     return st;
 }
 
+qdq_status qdq_model_clone_typed(const qdq_model *m, const qdq_job *job, qdq_model **out,
+                                 qdq_error *err)
+{
+    const qdq_shape_opts opts = {.job = job};
+
+    *out = NULL;
+    QDQ_TRY(qdq_model_clone(m, out, err));
+    qdq_status st = qdq_model_infer(*out, &opts, err);
+    if (st != QDQ_OK) {
+        qdq_model_free(*out);
+        *out = NULL;
+    }
+    return st;
+}
+
 qdq_status qdq_model_infer_shapes(qdq_model *m, qdq_error *err)
 {
     return qdq_model_infer(m, NULL, err);

@@ -28,4 +28,8 @@ typedef struct qdq_shape_opts {
  * of the model; on any failure the model is as it was. */
 qdq_status qdq_model_infer(qdq_model *m, const qdq_shape_opts *opts, qdq_error *err);
 
+/* A copy with types, which a file need not say. NULL on failure. */
+qdq_status qdq_model_clone_typed(const qdq_model *m, const qdq_job *job, qdq_model **out,
+                                 qdq_error *err);
+
 #endif /* QDQ_SHAPE_H */

@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "base/pack.h"
+#include "ir/shape.h"
 #include "quant/check/verify_state.h"
 
 typedef QDQ_VEC(const qdq_node *) node_list;
@@ -123,21 +124,17 @@ qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r, bool
                             const char ***labels, size_t *n, qdq_error *err)
 {
     finding f = {.r = r, .arena = QDQ_ARENA_INIT};
-    qdq_model *copy = NULL;
+    qdq_model *copy;
 
     *labels = NULL;
     *n = 0;
-    QDQ_TRY(qdq_model_clone(m, &copy, err));
-    qdq_status st = qdq_model_infer_shapes(copy, err);
-    if (st == QDQ_OK) {
-        f.graph = copy->graph;
-        const qdq_node *named = find_node(&f);
-        bool ok =
-            named == NULL || (qdq_verify_reads_codes(named) ? find_same_form(&f, r->op, r->form)
-                                                            : find_before(&f, named));
-        ok = ok && (!wide || widen_found(&f, named));
-        st = ok ? pack_labels(&f, labels, n, err) : qdq_nomem(err);
-    }
+    QDQ_TRY(qdq_model_clone_typed(m, NULL, &copy, err));
+    f.graph = copy->graph;
+    const qdq_node *named = find_node(&f);
+    bool ok = named == NULL || (qdq_verify_reads_codes(named) ? find_same_form(&f, r->op, r->form)
+                                                              : find_before(&f, named));
+    ok = ok && (!wide || widen_found(&f, named));
+    qdq_status st = ok ? pack_labels(&f, labels, n, err) : qdq_nomem(err);
     qdq_arena_free(&f.arena);
     qdq_model_free(copy);
     return st;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "ir/shape.h"
 #include "quant/check/verify_state.h"
 
 enum { MOST_PROBES = 24, MOST_SHOWN = 8 };
@@ -270,10 +271,8 @@ qdq_status qdq_verify_search(qdq_verifying *v, qdq_error *err)
     if (v->reference == NULL ||
         (qdq_engine_get_info(v->engine)->capabilities & QDQ_CAN_EXPOSE) == 0)
         return QDQ_OK;
-    QDQ_TRY(qdq_model_clone(v->m, &s.copy, err));
-    qdq_status st = qdq_model_infer_shapes(s.copy, err);
-    if (st == QDQ_OK)
-        st = find_node(&s, err);
+    QDQ_TRY(qdq_model_clone_typed(v->m, NULL, &s.copy, err));
+    qdq_status st = find_node(&s, err);
     for (size_t i = 0; i <= MOST_SHOWN; i++)
         qdq_held_free(&s.held[i]);
     qdq_model_free(s.copy);

@@ -33,20 +33,6 @@ typedef struct aliasing {
 
 /* --- candidates ------------------------------------------------------------------------------- */
 
-static bool same_shape(const qdq_value *x, const qdq_value *y)
-{
-    const qdq_type *s = x->type, *t = y->type;
-
-    if (s == NULL || t == NULL || s->kind != QDQ_TYPE_TENSOR || t->kind != QDQ_TYPE_TENSOR)
-        return true; /* the numbers will tell */
-    if (s->rank >= 0 && t->rank >= 0 && s->rank != t->rank)
-        return false;
-    for (int i = 0; s->rank >= 0 && i < t->rank; i++)
-        if (s->dim[i].value >= 0 && t->dim[i].value >= 0 && s->dim[i].value != t->dim[i].value)
-            return false;
-    return true;
-}
-
 /* What x may have become, or NULL. */
 static const qdq_value *folded_into(const qdq_matching *m, const qdq_value *x)
 {
@@ -56,7 +42,7 @@ static const qdq_value *folded_into(const qdq_matching *m, const qdq_value *x)
     const qdq_value *y = reader->graph == x->graph ? qdq_node_out(reader, 0) : NULL;
     if (y == NULL || reader->n_out != 1 || qdq_graph_find(m->b->graph, y->name) != NULL)
         return NULL;
-    return same_shape(x, y) ? y : NULL;
+    return qdq_shapes_differ(x, y) ? NULL : y; /* else the numbers will tell */
 }
 
 static qdq_status find_candidates(aliasing *l, qdq_error *err)

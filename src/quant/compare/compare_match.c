@@ -67,7 +67,7 @@ static bool may_be_float(const qdq_value *v)
     return v->type == NULL || is_float(v) || (is_tensor(v) && v->type->elem == QDQ_UNDEFINED);
 }
 
-static bool shapes_differ(const qdq_value *x, const qdq_value *y)
+bool qdq_shapes_differ(const qdq_value *x, const qdq_value *y)
 {
     if (!is_tensor(x) || !is_tensor(y) || x->type->rank < 0 || y->type->rank < 0)
         return false;
@@ -89,7 +89,7 @@ static const qdq_value *find_partner(const qdq_matching *m, const qdq_value *y)
         qdq_value_const(y) != NULL)
         return NULL;
     if (!may_be_float(x) || !may_be_float(y) || !(is_float(x) || is_float(y)) ||
-        shapes_differ(x, y))
+        qdq_shapes_differ(x, y))
         return NULL;
     return x;
 }

@@ -42,6 +42,9 @@ typedef struct qdq_matching {
  * its own. The first one always may. */
 bool qdq_match_fits(const qdq_match *v, size_t n, size_t *bytes);
 
+/* Have two values ranks or dims that are known and not the same? */
+bool qdq_shapes_differ(const qdq_value *x, const qdq_value *y);
+
 /* Matches values of two models by name, whose shapes are those of a sample `in`. *out goes to
  * qdq_matching_free(), also when this fails. */
 qdq_status qdq_match_models(const qdq_model *const model[2], const qdq_named_array *in, size_t n,

@@ -136,7 +136,7 @@ static qdq_status ask_about(finding *f, const qdq_value *v, question about, qdq_
     if (!is_computed(f, v) || (f->seen[v->id] & (1 << about)) != 0)
         return QDQ_OK;
     f->seen[v->id] |= (unsigned char)(1 << about);
-    return QDQ_PUSH(&f->arena, &f->open, ((asked){v, about})) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(QDQ_PUSH(&f->arena, &f->open, ((asked){v, about})), err);
 }
 
 static qdq_status answer_question(finding *f, asked a, bool *any, qdq_error *err)
@@ -218,14 +218,11 @@ static qdq_status find_in(const qdq_model *m, qdq_deciders *out, qdq_error *err)
 qdq_status qdq_deciders_find(const qdq_model *m, const qdq_job *job, qdq_deciders *out,
                              qdq_error *err)
 {
-    qdq_shape_opts infer = {.job = job};
-    qdq_model *copy = NULL;
+    qdq_model *copy;
 
     *out = (qdq_deciders){.arena = QDQ_ARENA_INIT};
-    QDQ_TRY(qdq_model_clone(m, &copy, err));
-    qdq_status st = qdq_model_infer(copy, &infer, err);
-    if (st == QDQ_OK)
-        st = find_in(copy, out, err);
+    QDQ_TRY(qdq_model_clone_typed(m, job, &copy, err));
+    qdq_status st = find_in(copy, out, err);
     qdq_model_free(copy);
     return st;
 }

@@ -51,12 +51,10 @@ static qdq_status note_float(const qdq_model *m, qdq_arena *arena, qdq_rest_labe
 qdq_status qdq_rest_find_float(const qdq_model *m, qdq_arena *arena, qdq_rest_labels *out,
                                qdq_error *err)
 {
-    qdq_model *copy = NULL;
+    qdq_model *copy;
 
-    QDQ_TRY(qdq_model_clone(m, &copy, err)); /* the file need not say the types */
-    qdq_status st = qdq_model_infer(copy, NULL, err);
-    if (st == QDQ_OK)
-        st = note_float(copy, arena, out, err);
+    QDQ_TRY(qdq_model_clone_typed(m, NULL, &copy, err));
+    qdq_status st = note_float(copy, arena, out, err);
     qdq_model_free(copy);
     return st;
 }
@@ -315,17 +313,16 @@ qdq_status qdq_rest_choose(const qdq_quantizing *q, qdq_error *err)
 qdq_status qdq_rest_recall(const qdq_model *m, qdq_elem type, qdq_plan *plan, qdq_error *err)
 {
     const qdq_target_rest rest = {.type = type};
-    qdq_model *copy = NULL;
+    qdq_model *copy;
     chooser c = {.rest = &rest, .plan = plan, .err = err};
 
     plan->rest.type = type;
     c.judge = (qdq_rest_state){.rest = &plan->rest, .err = err};
-    QDQ_TRY(qdq_model_clone(m, &copy, err)); /* what is refused anyway is known by types */
+    /* what is refused anyway is known by types */
+    QDQ_TRY(qdq_model_clone_typed(m, NULL, &copy, err));
     c.m = copy;
     c.observed = qdq_plan_new();
-    qdq_status st = c.observed != NULL ? qdq_model_infer(copy, NULL, err) : qdq_nomem(err);
-    if (st == QDQ_OK)
-        st = choose_kept(&c);
+    qdq_status st = c.observed != NULL ? choose_kept(&c) : qdq_nomem(err);
     qdq_plan_free(c.observed);
     qdq_map_free(&c.was_float);
     qdq_arena_free(&c.scratch);

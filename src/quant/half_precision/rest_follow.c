@@ -36,17 +36,16 @@ static const char *most_common_type(const qdq_model *m)
 qdq_status qdq_rest_follow(const qdq_model *m, const qdq_target *t, const qdq_job *job,
                            qdq_target **out, qdq_error *err)
 {
-    qdq_model *copy = NULL;
+    qdq_model *copy;
 
     *out = NULL;
     if (!t->rest.follows || !qdq_model_has_half(m))
         return QDQ_OK;
-    QDQ_TRY(qdq_model_clone(m, &copy, err)); /* the file need not say the types */
-    qdq_status st = qdq_model_infer(copy, NULL, err);
-    const char *type = st == QDQ_OK ? most_common_type(copy) : NULL;
+    QDQ_TRY(qdq_model_clone_typed(m, NULL, &copy, err));
+    const char *type = most_common_type(copy);
     qdq_model_free(copy);
     if (type == NULL)
-        return st;
+        return QDQ_OK;
     qdq_job_log(job, QDQ_LOG_INFO, "the model is %s: what is not quantized stays that", type);
     return qdq_target_with(t, "rest.type", type, out, err);
 }

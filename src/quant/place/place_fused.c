@@ -17,7 +17,7 @@ typedef struct follower {
     const qdq_job *job;
 } follower;
 
-static const qdq_node *maker_of(const qdq_model *clean, const qdq_node *n)
+const qdq_node *qdq_place_maker(const qdq_model *clean, const qdq_node *n)
 {
     for (uint32_t i = 0; i < n->n_out; i++) {
         const qdq_value *v =
@@ -43,7 +43,7 @@ static const qdq_node *heir_of(const follower *f, const qdq_node *n)
     enum { LONGEST_CHAIN = 64 };
 
     for (int i = 0; i < LONGEST_CHAIN && n != NULL; i++) {
-        const qdq_node *heir = maker_of(f->clean, n);
+        const qdq_node *heir = qdq_place_maker(f->clean, n);
 
         if (heir != NULL)
             return heir;
@@ -57,8 +57,8 @@ static const qdq_node *heir_of(const follower *f, const qdq_node *n)
 
 /* --- one entry -------------------------------------------------------------------------------- */
 
-static qdq_status matches(const char *entry, qdq_regexp *re, const char *label, bool *yes,
-                          qdq_error *err)
+static qdq_status match_entry(const char *entry, qdq_regexp *re, const char *label, bool *yes,
+                              qdq_error *err)
 {
     if (entry[0] != '=')
         return qdq_regexp_match(re, label, yes, err);
@@ -66,7 +66,7 @@ static qdq_status matches(const char *entry, qdq_regexp *re, const char *label, 
     return QDQ_OK;
 }
 
-static bool add(const follower *f, names *out, const char *entry)
+static bool add_entry(const follower *f, names *out, const char *entry)
 {
     for (size_t i = 0; i < out->n; i++)
         if (strcmp(out->at[i], entry) == 0)
@@ -81,7 +81,7 @@ static bool add_heir(const follower *f, names *out, const char *label, const qdq
 
     qdq_job_log(f->job, QDQ_LOG_WARNING, "node '%s': cleaning fused it; '%s' is meant", label,
                 name);
-    return entry != NULL && add(f, out, entry);
+    return entry != NULL && add_entry(f, out, entry);
 }
 
 static qdq_status any_left(const follower *f, const char *entry, qdq_regexp *re, bool *any,
@@ -90,7 +90,7 @@ static qdq_status any_left(const follower *f, const char *entry, qdq_regexp *re,
     *any = false;
     QDQ_FOR_NODES (n, f->clean->graph) {
         qdq_arena_mark mark = qdq_arena_get_mark(f->arena);
-        QDQ_TRY(matches(entry, re, qdq_node_label(n, f->arena), any, err));
+        QDQ_TRY(match_entry(entry, re, qdq_node_label(n, f->arena), any, err));
         qdq_arena_reset(f->arena, mark);
         if (*any)
             return QDQ_OK;
@@ -111,18 +111,17 @@ static qdq_status follow_with(const follower *f, const char *entry, qdq_regexp *
         qdq_arena_mark mark = qdq_arena_get_mark(f->arena);
         const char *label = qdq_node_label(n, f->arena);
         bool hit;
-        QDQ_TRY(matches(entry, re, label, &hit, err));
+        QDQ_TRY(match_entry(entry, re, label, &hit, err));
         const qdq_node *heir = hit ? heir_of(f, n) : NULL;
-        if (heir != NULL && !add_heir(f, out, label, heir))
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(heir == NULL || add_heir(f, out, label, heir), err));
         if (heir == NULL)
             qdq_arena_reset(f->arena, mark);
         found += heir != NULL;
     }
-    return found > 0 || add(f, out, entry) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(found > 0 || add_entry(f, out, entry), err);
 }
 
-static qdq_status follow(const follower *f, const char *entry, names *out, qdq_error *err)
+static qdq_status follow_entry(const follower *f, const char *entry, names *out, qdq_error *err)
 {
     qdq_regexp re;
 
@@ -143,9 +142,8 @@ static qdq_status follow_list(const follower *f, const char *const **list, qdq_e
     if (*list == NULL)
         return QDQ_OK;
     for (size_t i = 0; (*list)[i] != NULL; i++)
-        QDQ_TRY(follow(f, (*list)[i], &out, err));
-    if (!QDQ_PUSH(f->arena, &out, NULL))
-        return qdq_nomem(err);
+        QDQ_TRY(follow_entry(f, (*list)[i], &out, err));
+    QDQ_TRY(qdq_allocated(QDQ_PUSH(f->arena, &out, NULL), err));
     *list = out.at;
     return QDQ_OK;
 }
@@ -157,7 +155,7 @@ qdq_status qdq_place_follow_names(const qdq_model *m, const qdq_model *clean, qd
 
     if (opts->exclude == NULL && opts->include == NULL)
         return QDQ_OK;
-    qdq_status st = qdq_graph_map_labels(clean->graph, arena, &f.left) ? QDQ_OK : qdq_nomem(err);
+    qdq_status st = qdq_allocated(qdq_graph_map_labels(clean->graph, arena, &f.left), err);
     if (st == QDQ_OK)
         st = follow_list(&f, &opts->exclude, err);
     if (st == QDQ_OK)

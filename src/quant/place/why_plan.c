@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "base/suggest.h"
+#include "quant/place/place_fused.h"
 #include "quant/place/why.h"
 #include "quant/plan/plan.h"
 
@@ -69,15 +70,10 @@ static const char *heir_of(const char *about, const qdq_model *m, const qdq_mode
         bool same = strcmp(qdq_node_label(n, scratch), about) == 0;
 
         qdq_arena_reset(scratch, mark);
-        for (uint32_t i = 0; same && i < n->n_out; i++) {
-            const qdq_value *v =
-                n->out[i] != NULL ? qdq_graph_find(cleaned->graph, n->out[i]->name) : NULL;
-
-            if (v != NULL && v->producer != NULL)
-                return qdq_node_label(v->producer, scratch);
-        }
-        if (same)
-            return NULL;
+        if (!same)
+            continue;
+        const qdq_node *heir = qdq_place_maker(cleaned, n);
+        return heir != NULL ? qdq_node_label(heir, scratch) : NULL;
     }
     return NULL;
 }
