@@ -24,7 +24,7 @@ static qdq_status compare_twice(void *ctx, qdq_error *err)
     for (int i = 0; i < 2 && st == QDQ_OK; i++) {
         qdq_compare_result *r = NULL;
 
-        st = qdq_compare_keeping(e, m, m, d, NULL, &kept, &r, err);
+        st = qdq_compare_keeping(&(qdq_comparison){e, m, d, NULL, &kept}, m, &r, err);
         assert_true((st == QDQ_OK) == (r != NULL));
         qdq_free(r);
     }

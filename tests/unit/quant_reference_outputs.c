@@ -76,7 +76,8 @@ static int compare_three_times(uint64_t limit, int n, qdq_kept *kept)
     for (bool ok = true; ok && done < 3; done += ok) {
         qdq_compare_result *r = NULL;
 
-        ok = qdq_compare_keeping(e, p.a, p.b, p.data, NULL, kept, &r, &err) == QDQ_OK;
+        ok = qdq_compare_keeping(&(qdq_comparison){e, p.a, p.data, NULL, kept}, p.b, &r, &err) ==
+             QDQ_OK;
         if (!ok) {
             assert_non_null(strstr(err.text, "out of luck"));
             continue;
@@ -130,7 +131,8 @@ TEST(what_is_kept_gives_the_numbers_of_a_plain_comparison)
 
     assert_ok(qdq_compare(e, p.a, p.b, p.data, NULL, &plain, &err));
     for (int i = 0; i < 2; i++) {
-        assert_ok(qdq_compare_keeping(e, p.a, p.b, p.data, NULL, &kept, &r, &err));
+        assert_ok(
+            qdq_compare_keeping(&(qdq_comparison){e, p.a, p.data, NULL, &kept}, p.b, &r, &err));
         assert_true(r->outputs[0].sqnr_db == plain->outputs[0].sqnr_db);
         assert_true(r->outputs[0].cosine == plain->outputs[0].cosine);
         assert_true(r->worst_db == plain->worst_db && r->bound_db == plain->bound_db);
@@ -151,11 +153,12 @@ TEST(another_number_of_samples_is_refused)
     qdq_kept kept = {.limit = BYTES};
     qdq_compare_result *r;
 
-    assert_ok(qdq_compare_keeping(e, p.a, p.b, p.data, NULL, &kept, &r, &err));
+    assert_ok(qdq_compare_keeping(&(qdq_comparison){e, p.a, p.data, NULL, &kept}, p.b, &r, &err));
     qdq_free(r);
     opts.count = 4;
-    assert_fails(QDQ_E_BUG, "outputs were kept, expected",
-                 qdq_compare_keeping(e, p.a, p.b, p.data, &opts, &kept, &r, &err));
+    assert_fails(
+        QDQ_E_BUG, "outputs were kept, expected",
+        qdq_compare_keeping(&(qdq_comparison){e, p.a, p.data, &opts, &kept}, p.b, &r, &err));
     qdq_kept_free(&kept);
     qdq_engine_close(e);
     close_pair(&p);
@@ -180,7 +183,7 @@ TEST(folds_of_one_model_add_up_to_one_comparison)
     for (int round = 0; round < 2; round++) {
         qdq_comparing *c;
 
-        assert_ok(qdq_comparing_begin(e, p.a, p.data, NULL, &kept, &c, &err));
+        assert_ok(qdq_comparing_begin(&(qdq_comparison){e, p.a, p.data, NULL, &kept}, &c, &err));
         for (size_t fold = 4; fold-- > 0;)
             assert_ok(qdq_comparing_add(c, p.b, 2 * fold, 2, &err));
         assert_ok(qdq_comparing_get(c, &r, &err));
@@ -214,7 +217,7 @@ TEST(folds_of_several_models_count_each_on_its_samples)
         noise += half->outputs[0].power * pow(10, -half->outputs[0].sqnr_db / 10);
         qdq_free(half);
     }
-    assert_ok(qdq_comparing_begin(e, p.a, p.data, NULL, NULL, &c, &err));
+    assert_ok(qdq_comparing_begin(&(qdq_comparison){e, p.a, p.data, NULL, NULL}, &c, &err));
     assert_ok(qdq_comparing_add(c, p.b, 0, 4, &err));
     assert_ok(qdq_comparing_add(c, other, 4, 4, &err));
     assert_ok(qdq_comparing_get(c, &r, &err));
@@ -233,7 +236,7 @@ TEST(a_fold_of_wrong_samples_or_outputs_is_refused)
     qdq_engine *e = engine_that_fails_in_run(1000);
     qdq_comparing *c;
 
-    assert_ok(qdq_comparing_begin(e, p.a, p.data, NULL, NULL, &c, &err));
+    assert_ok(qdq_comparing_begin(&(qdq_comparison){e, p.a, p.data, NULL, NULL}, &c, &err));
     assert_ok(qdq_comparing_add(c, p.b, 0, 2, &err));
     assert_fails(QDQ_E_BUG, "sample 1 is not one that this comparison waits for",
                  qdq_comparing_add(c, p.b, 1, 2, &err));

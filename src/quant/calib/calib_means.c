@@ -7,12 +7,18 @@
 
 #include "base/fail.h"
 
-const qdq_plan_mean *qdq_means_find(const qdq_plan *p, const qdq_map *index, const char *tensor,
-                                    int axis, size_t n)
+/* 1 + the index of the first one of the tensor; 0: none. */
+static size_t first_of(const qdq_map *index, const char *tensor)
 {
     const qdq_map_value *at = qdq_map_get(index, tensor);
 
-    for (size_t i = at != NULL ? at->num + 1 : 0; i != 0; i = p->means.at[i - 1].next)
+    return at != NULL ? at->num + 1 : 0;
+}
+
+const qdq_plan_mean *qdq_means_find(const qdq_plan *p, const qdq_map *index, const char *tensor,
+                                    int axis, size_t n)
+{
+    for (size_t i = first_of(index, tensor); i != 0; i = p->means.at[i - 1].next)
         if (p->means.at[i - 1].axis == axis && p->means.at[i - 1].n == n)
             return &p->means.at[i - 1];
     return NULL;
@@ -52,9 +58,7 @@ qdq_status qdq_means_index(qdq_plan *p, qdq_map *index, qdq_error *err)
 
 bool qdq_means_missing(const qdq_plan *p, const char *tensor, const qdq_map *index)
 {
-    const qdq_map_value *at = qdq_map_get(index, tensor);
-
-    for (size_t i = at != NULL ? at->num + 1 : 0; i != 0; i = p->means.at[i - 1].next)
+    for (size_t i = first_of(index, tensor); i != 0; i = p->means.at[i - 1].next)
         if (!p->means.at[i - 1].known)
             return true;
     return false;
@@ -119,9 +123,7 @@ static qdq_status add_sample(qdq_plan_mean *m, unsigned fold, const qdq_array *a
 qdq_status qdq_means_add(qdq_plan *p, const qdq_map *index, const char *tensor, unsigned fold,
                          const qdq_array *a, qdq_error *err)
 {
-    const qdq_map_value *at = qdq_map_get(index, tensor);
-
-    for (size_t i = at != NULL ? at->num + 1 : 0; i != 0; i = p->means.at[i - 1].next)
+    for (size_t i = first_of(index, tensor); i != 0; i = p->means.at[i - 1].next)
         if (!p->means.at[i - 1].known)
             QDQ_TRY(add_sample(&p->means.at[i - 1], fold, a, err));
     return QDQ_OK;

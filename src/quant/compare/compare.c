@@ -422,21 +422,21 @@ qdq_status qdq_compare_range(const qdq_data *d, const qdq_compare_opts *opts, si
     return QDQ_OK;
 }
 
-qdq_status qdq_comparing_begin(qdq_engine *e, const qdq_model *a, qdq_data *d,
-                               const qdq_compare_opts *opts, qdq_kept *kept, qdq_comparing **out,
-                               qdq_error *err)
+qdq_status qdq_comparing_begin(const qdq_comparison *of, qdq_comparing **out, qdq_error *err)
 {
     qdq_compare_opts own = QDQ_COMPARE_OPTS_INIT;
 
     *out = NULL;
-    QDQ_TRY(qdq_opts_read("qdq_compare_opts", &own, sizeof own, opts, err));
+    QDQ_TRY(qdq_opts_read("qdq_compare_opts", &own, sizeof own, of->opts, err));
     qdq_comparing *c = calloc(1, sizeof *c);
     QDQ_TRY(qdq_allocated(c != NULL, err));
-    *c = (qdq_comparing){
-        .engine = e, .model = {a, NULL}, .data = d, .arena = QDQ_ARENA_INIT, .kept = kept};
-    c->opts = own;
-    c->is_lent = kept != NULL && kept->is_complete;
-    qdq_status st = qdq_compare_range(d, &c->opts, &c->first, &c->end, err);
+    *c = (qdq_comparing){.engine = of->engine,
+                         .model = {of->a, NULL},
+                         .data = of->data,
+                         .opts = own,
+                         .kept = of->kept};
+    c->is_lent = of->kept != NULL && of->kept->is_complete;
+    qdq_status st = qdq_compare_range(of->data, &c->opts, &c->first, &c->end, err);
     if (st == QDQ_OK) {
         c->has_run = qdq_arena_array(&c->arena, c->end - c->first, sizeof *c->has_run);
         st = qdq_allocated(c->has_run != NULL, err);
@@ -496,14 +496,13 @@ void qdq_comparing_set_level(qdq_comparing *c, int model, qdq_opt_level level)
     c->level[model] = level;
 }
 
-qdq_status qdq_compare_keeping(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
-                               const qdq_compare_opts *opts, qdq_kept *kept,
+qdq_status qdq_compare_keeping(const qdq_comparison *of, const qdq_model *b,
                                qdq_compare_result **out, qdq_error *err)
 {
     qdq_comparing *c = NULL;
 
     *out = NULL;
-    qdq_status st = qdq_comparing_begin(e, a, d, opts, kept, &c, err);
+    qdq_status st = qdq_comparing_begin(of, &c, err);
     if (st == QDQ_OK)
         st = qdq_comparing_add(c, b, 0, 0, err);
     if (st == QDQ_OK)
@@ -515,5 +514,5 @@ qdq_status qdq_compare_keeping(qdq_engine *e, const qdq_model *a, const qdq_mode
 qdq_status qdq_compare(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
                        const qdq_compare_opts *opts, qdq_compare_result **out, qdq_error *err)
 {
-    return qdq_compare_keeping(e, a, b, d, opts, NULL, out, err);
+    return qdq_compare_keeping(&(qdq_comparison){e, a, d, opts, NULL}, b, out, err);
 }

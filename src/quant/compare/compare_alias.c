@@ -60,6 +60,15 @@ static qdq_status find_candidates(aliasing *l, qdq_error *err)
     return QDQ_OK;
 }
 
+/* b itself runs. */
+static void drop_plain(aliasing *l)
+{
+    qdq_model_free(l->plain);
+    l->plain = NULL;
+    for (size_t i = 0; i < l->all.n; i++)
+        l->all.at[i].of_b = l->all.at[i].match->raw;
+}
+
 /* --- runs ------------------------------------------------------------------------------------- */
 
 static qdq_status take_b(void *ctx, const char *name, const qdq_array *b, qdq_error *err)
@@ -137,10 +146,7 @@ static qdq_status run_b(aliasing *l, const char **expose, qdq_error *err)
         return qdq_fail(err, st, "%s", own.text);
     if (l->plain != NULL && st == QDQ_OK)
         return QDQ_OK;
-    qdq_model_free(l->plain);
-    l->plain = NULL;
-    for (size_t i = 0; i < l->all.n; i++)
-        l->all.at[i].of_b = l->all.at[i].match->raw;
+    drop_plain(l);
     for (size_t i = 0; i < l->n; i++)
         expose[i] = l->at[i].of_b;
     return run_model(l, 1, expose, err);
@@ -185,8 +191,7 @@ static qdq_status make_plain(aliasing *l, qdq_error *err)
     qdq_error own = QDQ_ERROR_INIT;
     size_t n_left;
 
-    for (size_t i = 0; i < l->all.n; i++)
-        l->all.at[i].of_b = l->all.at[i].match->raw;
+    drop_plain(l);
     if (l->all.n == 0)
         return QDQ_OK;
     qdq_status st = qdq_model_strip(l->run[1].m, NULL, &l->plain, &n_left, &own);
@@ -197,13 +202,9 @@ static qdq_status make_plain(aliasing *l, qdq_error *err)
 
         if (qdq_graph_find(l->plain->graph, a->of_b) == NULL)
             a->of_b = a->match->name; /* of an output, which keeps its name */
-        if (qdq_graph_find(l->plain->graph, a->of_b) == NULL) {
-            qdq_model_free(l->plain);
-            l->plain = NULL;
-        }
+        if (qdq_graph_find(l->plain->graph, a->of_b) == NULL)
+            drop_plain(l);
     }
-    for (size_t i = 0; i < l->all.n && l->plain == NULL; i++)
-        l->all.at[i].of_b = l->all.at[i].match->raw;
     return QDQ_OK;
 }
 

@@ -12,12 +12,9 @@ qdq_safe_session qdq_compare_session(qdq_engine *e, const qdq_model *m, const qd
 
 typedef struct qdq_comparing qdq_comparing;
 
-/* Begins a comparison of `a` on the samples that the options ask for; all arguments must outlive
- * it. `kept`: outputs of a from comparison to comparison, for the same a, samples and options each
- * time; NULL: it runs each time. *out goes to qdq_comparing_free(). */
-qdq_status qdq_comparing_begin(qdq_engine *e, const qdq_model *a, qdq_data *d,
-                               const qdq_compare_opts *opts, qdq_kept *kept, qdq_comparing **out,
-                               qdq_error *err);
+/* Begins a comparison of of->a on the samples that the options ask for; all that `of` points to but
+ * the options must outlive it. *out goes to qdq_comparing_free(). */
+qdq_status qdq_comparing_begin(const qdq_comparison *of, qdq_comparing **out, qdq_error *err);
 
 /* Runs a and b on samples [first, first + count), counted as in the data; count 0: all that the
  * comparison has. Outputs that are compared are those that a and the first b have in common: a

@@ -170,7 +170,8 @@ static qdq_status find_own(const sameness *s, qdq_compare_result **own, qdq_erro
     qdq_error found = QDQ_ERROR_INIT;
     qdq_comparing *c = NULL;
 
-    qdq_status st = qdq_comparing_begin(s->engine, s->a, s->data, &s->opts, NULL, &c, &found);
+    qdq_status st = qdq_comparing_begin(&(qdq_comparison){s->engine, s->a, s->data, &s->opts, NULL},
+                                        &c, &found);
     if (st == QDQ_OK) {
         qdq_comparing_set_level(c, 1, QDQ_LEVEL_NONE);
         st = qdq_comparing_add(c, s->a, 0, 0, &found);

@@ -21,10 +21,19 @@ qdq_status qdq_kept_begin(qdq_kept *k, size_t n, qdq_error *err);
 qdq_status qdq_keep(qdq_kept *k, size_t i, const qdq_array *a, qdq_error *err);
 void qdq_kept_free(qdq_kept *k);
 
-/* qdq_compare() for the same a, samples and options each time: outputs of a are those that were
- * kept. (compare.c) */
-qdq_status qdq_compare_keeping(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
-                               const qdq_compare_opts *opts, qdq_kept *kept,
+/* What models are compared with. */
+typedef struct qdq_comparison {
+    qdq_engine *engine;
+    const qdq_model *a;
+    qdq_data *data;
+    const qdq_compare_opts *opts; /* NULL: those of QDQ_COMPARE_OPTS_INIT */
+    /* outputs of a from comparison to comparison, for the same a, samples and options each time;
+     * NULL: it runs each time */
+    qdq_kept *kept;
+} qdq_comparison;
+
+/* qdq_compare() with b. (compare.c) */
+qdq_status qdq_compare_keeping(const qdq_comparison *of, const qdq_model *b,
                                qdq_compare_result **out, qdq_error *err);
 
 #endif /* QDQ_REFERENCE_OUTPUTS_H */

@@ -218,7 +218,8 @@ qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_com
     *out = NULL;
     o.first = g->goal.first;
     o.count = g->goal.count;
-    QDQ_TRY(qdq_comparing_begin(g->engine, g->m, qdq_goal_data(g), &o, &g->kept, &c, err));
+    QDQ_TRY(qdq_comparing_begin(&(qdq_comparison){g->engine, g->m, qdq_goal_data(g), &o, &g->kept},
+                                &c, err));
     qdq_status st =
         in_folds && p->n_folds > 0 ? add_folds(g, p, c, err) : add_model(g, p, c, 0, 0, err);
     if (st == QDQ_OK)

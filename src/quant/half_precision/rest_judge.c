@@ -275,7 +275,8 @@ static void judge_values(qdq_rest_state *s, const qdq_graph *g)
 qdq_status qdq_rest_judge(qdq_rest_state *s)
 {
     s->graph = qdq_arena_array(&s->scratch, s->m->graphs.n + 1, sizeof *s->graph);
-    QDQ_TRY(qdq_allocated(s->graph != NULL, s->err));
+    QDQ_TRY(qdq_allocated(s->graph != NULL && qdq_functions_open(&s->functions, s->m, &s->scratch),
+                          s->err));
     QDQ_FOR_GRAPHS (g, s->m)
         QDQ_TRY(judge_nodes(s, g));
     /* bodies stand behind the graphs around them, mostly */

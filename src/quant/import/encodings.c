@@ -158,7 +158,13 @@ static void read_old(reading *r, const qdq_json_place *p, json_t *list, qdq_enco
     }
 }
 
-static void read_object(reading *r, const char *key, json_t *object, bool params)
+static void keep_encoding(const qdq_json_place *p, qdq_encoding_vec *list, qdq_encoding e)
+{
+    if (p->reader->status == QDQ_OK && (e.tensor == NULL || !QDQ_PUSH(p->reader->arena, list, e)))
+        qdq_json_nomem(p);
+}
+
+static void read_object(reading *r, const char *key, json_t *object, qdq_encoding_vec *to)
 {
     const char *name;
     json_t *list;
@@ -175,10 +181,7 @@ static void read_object(reading *r, const char *key, json_t *object, bool params
             qdq_json_fail(&p, "found no list of encodings, expected one or more");
         else
             read_old(r, &p, list, &e);
-        if (r->reader.status == QDQ_OK &&
-            (e.tensor == NULL || !(params ? QDQ_PUSH(&r->e->arena, &r->e->params, e)
-                                          : QDQ_PUSH(&r->e->arena, &r->e->activations, e))))
-            qdq_json_nomem(&p);
+        keep_encoding(&p, to, e);
     }
 }
 
@@ -230,7 +233,7 @@ static void read_new(reading *r, const qdq_json_place *p, qdq_encoding *e)
     }
 }
 
-static void read_list(reading *r, const qdq_json_place *top, const char *key, bool params)
+static void read_list(reading *r, const qdq_json_place *top, const char *key, qdq_encoding_vec *to)
 {
     qdq_json_place p;
 
@@ -238,22 +241,20 @@ static void read_list(reading *r, const qdq_json_place *top, const char *key, bo
         qdq_encoding e = {.path = p.path};
 
         read_new(r, &p, &e);
-        if (r->reader.status == QDQ_OK && !(params ? QDQ_PUSH(&r->e->arena, &r->e->params, e)
-                                                   : QDQ_PUSH(&r->e->arena, &r->e->activations, e)))
-            qdq_json_nomem(&p);
+        keep_encoding(&p, to, e);
     }
 }
 
 /* --- file ------------------------------------------------------------------------------------- */
 
-static void read_group(reading *r, const qdq_json_place *top, const char *key, bool params)
+static void read_group(reading *r, const qdq_json_place *top, const char *key, qdq_encoding_vec *to)
 {
     json_t *group = json_object_get(top->object, key);
 
     if (json_is_object(group))
-        read_object(r, key, group, params);
+        read_object(r, key, group, to);
     else
-        read_list(r, top, key, params);
+        read_list(r, top, key, to);
 }
 
 static bool is_version_read(const char *version)
@@ -282,8 +283,8 @@ static qdq_status read_root(reading *r, json_t *root)
         return qdq_fail(
             r->reader.err, QDQ_E_FORMAT,
             "found neither 'activation_encodings' nor 'param_encodings', expected encodings");
-    read_group(r, &top, "activation_encodings", false);
-    read_group(r, &top, "param_encodings", true);
+    read_group(r, &top, "activation_encodings", &r->e->activations);
+    read_group(r, &top, "param_encodings", &r->e->params);
     return r->reader.status;
 }
 

@@ -19,10 +19,11 @@ typedef struct qdq_encoding {
     const int32_t *zero; /* as many */
 } qdq_encoding;
 
+typedef QDQ_VEC(qdq_encoding) qdq_encoding_vec;
+
 typedef struct qdq_encodings {
     qdq_arena arena;
-    QDQ_VEC(qdq_encoding) activations;
-    QDQ_VEC(qdq_encoding) params;
+    qdq_encoding_vec activations, params;
 } qdq_encodings;
 
 /* Mistakes are QDQ_E_FORMAT with file, entry and key; what is sound and cannot be said (blocks) is

@@ -329,9 +329,7 @@ static qdq_status insert_tensor(qdq_inserter *in, size_t index)
     QDQ_TRY(quantize_and_back(in, t, v, &q, &dequantized));
     if (t->all)
         QDQ_TRY(redirect_all(in, v, q, &t->qparam, dequantized));
-    for (size_t i = 0; i < t->consumers.n; i++)
-        qdq_node_set_in(qdq_insert_find_node(in, t->consumers.at[i].node), t->consumers.at[i].input,
-                        dequantized);
+    qdq_insert_feed(in, &t->consumers, dequantized);
     return QDQ_OK;
 }
 
@@ -355,19 +353,22 @@ static qdq_status insert_own(qdq_inserter *in, size_t i)
             return qdq_within(in->err, st, what " '%s'", in->plan->list.at[i].tensor);             \
     }
 
+static void drop_original(qdq_inserter *in, const char *tensor)
+{
+    qdq_value *v = qdq_insert_find_value(in, tensor);
+
+    if (v != NULL)
+        qdq_value_remove_if_unused(v);
+}
+
 static void drop_originals(qdq_inserter *in)
 {
-    qdq_value *v;
-
     for (size_t i = 0; i < in->plan->weights.n; i++)
-        if ((v = qdq_insert_find_value(in, in->plan->weights.at[i].tensor)) != NULL)
-            qdq_value_remove_if_unused(v);
+        drop_original(in, in->plan->weights.at[i].tensor);
     for (size_t i = 0; i < in->plan->biases.n; i++)
-        if ((v = qdq_insert_find_value(in, in->plan->biases.at[i].tensor)) != NULL)
-            qdq_value_remove_if_unused(v);
+        drop_original(in, in->plan->biases.at[i].tensor);
     for (size_t i = 0; i < in->plan->corrections.n; i++)
-        if ((v = qdq_insert_find_value(in, in->plan->corrections.at[i].tensor)) != NULL)
-            qdq_value_remove_if_unused(v);
+        drop_original(in, in->plan->corrections.at[i].tensor);
 }
 
 /* Q/DQ came with opset 10. */

@@ -197,11 +197,11 @@ qdq_status qdq_insert_bias(qdq_inserter *in, size_t index)
     qdq_scale_form form = qdq_one_scale;
     if (s.per_channel)
         form = (qdq_scale_form){0, 0, 1, {(int64_t)s.n}};
-    const char *name = qdq_insert_name(in, b->tensor, "_quantized");
-    const qdq_quantizer q = {.base = b->tensor,
-                             .form = &form,
-                             .input = {name != NULL ? qdq_graph_add_init(in->g, name, codes) : NULL,
-                                       qdq_insert_scales(in, b->tensor, &form, scales), NULL}};
+    const qdq_quantizer q = {
+        .base = b->tensor,
+        .form = &form,
+        .input = {qdq_insert_constant(in, in->g, b->tensor, "_quantized", codes),
+                  qdq_insert_scales(in, b->tensor, &form, scales), NULL}};
     QDQ_TRY(qdq_allocated(q.input[0] != NULL && q.input[1] != NULL, in->err));
     QDQ_TRY(qdq_insert_back(in, reader, &q, codes, &dequantized));
     qdq_value *was = qdq_node_in(reader, b->consumer.input);

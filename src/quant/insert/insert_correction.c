@@ -30,8 +30,7 @@ qdq_status qdq_insert_new_bias(qdq_inserter *in, size_t index)
         qdq_insert_find_value(in, c->tensor) != NULL || product_of(n, c) == NULL)
         return QDQ_OK; /* it is there, or the list of what is not there has it */
     qdq_tensor *t = qdq_tensor_new(in->m, QDQ_FLOAT, 1, &dim, &data);
-    const char *name = qdq_insert_name(in, c->tensor, "");
-    qdq_value *v = t != NULL && name != NULL ? qdq_graph_add_init(n->graph, name, t) : NULL;
+    qdq_value *v = qdq_insert_constant(in, n->graph, c->tensor, "", t);
     QDQ_TRY(qdq_allocated(v != NULL && qdq_map_set_ptr(&in->values, c->tensor, v), in->err));
     while (n->n_in < 3)
         QDQ_TRY(qdq_allocated(qdq_node_append_in(n, NULL), in->err));
@@ -92,8 +91,7 @@ qdq_status qdq_insert_correction(qdq_inserter *in, size_t index)
     }
     if (same_shape && is_own(v, reader))
         return qdq_allocated(qdq_value_set_init(v, fresh), in->err);
-    const char *name = qdq_insert_name(in, c->tensor, "_corrected");
-    qdq_value *copy = name != NULL ? qdq_graph_add_init(reader->graph, name, fresh) : NULL;
+    qdq_value *copy = qdq_insert_constant(in, reader->graph, c->tensor, "_corrected", fresh);
     QDQ_TRY(qdq_allocated(copy != NULL, in->err));
     qdq_node_set_in(reader, c->consumer.input, copy);
     return QDQ_OK;

@@ -155,13 +155,6 @@ static bool has_zero_points(const qdq_plan_weight *w, const qdq_weight_state *s)
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-static qdq_value *add_packed(qdq_inserter *in, const char *base, const char *suffix, qdq_tensor *t)
-{
-    const char *name = t != NULL ? qdq_insert_name(in, base, suffix) : NULL;
-
-    return name != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
-}
-
 /* n as MatMulNBits: (A, codes, scales, zero points, group index, bias) */
 static qdq_status become_product(qdq_inserter *in, qdq_node *n, const qdq_plan_weight *w,
                                  const columns *c, qdq_value *const packed[3])
@@ -206,10 +199,11 @@ static qdq_status insert_product(qdq_inserter *in, const qdq_plan_weight *w,
                                  const qdq_weight_state *s, qdq_value *packed[3], columns *c)
 {
     *c = columns_of(w, s);
-    packed[0] = add_packed(in, w->tensor, "_quantized", pack_columns(in, w, s, c));
-    packed[1] = add_packed(in, w->tensor, "_scale", pack_scales(in, w, s, c));
+    packed[0] = qdq_insert_constant(in, in->g, w->tensor, "_quantized", pack_columns(in, w, s, c));
+    packed[1] = qdq_insert_constant(in, in->g, w->tensor, "_scale", pack_scales(in, w, s, c));
     if (has_zero_points(w, s))
-        packed[2] = add_packed(in, w->tensor, "_zero_point", pack_zero_points(in, w, s, c));
+        packed[2] =
+            qdq_insert_constant(in, in->g, w->tensor, "_zero_point", pack_zero_points(in, w, s, c));
     return qdq_allocated(packed[0] != NULL && packed[1] != NULL &&
                              (packed[2] != NULL || !has_zero_points(w, s)),
                          in->err);
@@ -225,7 +219,7 @@ static qdq_status insert_table(qdq_inserter *in, const qdq_plan_weight *w,
     QDQ_TRY(qdq_allocated(
         t != NULL && qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes),
         in->err));
-    packed[0] = add_packed(in, w->tensor, "_quantized", t);
+    packed[0] = qdq_insert_constant(in, in->g, w->tensor, "_quantized", t);
     packed[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);
     packed[2] = qdq_insert_zero_points(in, w->tensor, &form, w->type, s->zeros);
     return qdq_allocated(packed[0] != NULL && packed[1] != NULL && packed[2] != NULL, in->err);

@@ -12,12 +12,18 @@ const char *qdq_insert_name(qdq_inserter *in, const char *base, const char *suff
     return wanted != NULL ? qdq_graph_unique_name(in->m->graph, wanted) : NULL;
 }
 
-static qdq_value *add_constant(qdq_inserter *in, const char *base, const char *suffix,
+qdq_value *qdq_insert_constant(qdq_inserter *in, qdq_graph *g, const char *base, const char *suffix,
                                qdq_tensor *t)
 {
     const char *name = t != NULL ? qdq_insert_name(in, base, suffix) : NULL;
 
-    return name != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
+    return name != NULL ? qdq_graph_add_init(g, name, t) : NULL;
+}
+
+void qdq_insert_feed(const qdq_inserter *in, const qdq_edges *edges, qdq_value *v)
+{
+    for (size_t i = 0; i < edges->n; i++)
+        qdq_node_set_in(qdq_insert_find_node(in, edges->at[i].node), edges->at[i].input, v);
 }
 
 const qdq_scale_form qdq_one_scale = {.axis = -1};
@@ -25,8 +31,8 @@ const qdq_scale_form qdq_one_scale = {.axis = -1};
 qdq_value *qdq_insert_scales(qdq_inserter *in, const char *base, const qdq_scale_form *form,
                              const float *scales)
 {
-    return add_constant(in, base, "_scale",
-                        qdq_tensor_of_floats(in->m, form->rank, form->dim, scales));
+    return qdq_insert_constant(in, in->g, base, "_scale",
+                               qdq_tensor_of_floats(in->m, form->rank, form->dim, scales));
 }
 
 qdq_value *qdq_insert_zero_points(qdq_inserter *in, const char *base, const qdq_scale_form *form,
@@ -38,7 +44,7 @@ qdq_value *qdq_insert_zero_points(qdq_inserter *in, const char *base, const qdq_
     for (int64_t i = 0; t != NULL && zeros != NULL && i < t->count; i++)
         if (zeros[i] != 0)
             (void)qdq_elem_put_int(type, data, i, zeros[i]);
-    return add_constant(in, base, "_zero_point", t);
+    return qdq_insert_constant(in, in->g, base, "_zero_point", t);
 }
 
 qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op,

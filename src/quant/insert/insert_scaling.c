@@ -100,7 +100,6 @@ static qdq_status divide_constant(qdq_inserter *in, const qdq_plan_scaling *c, q
 {
     const qdq_value *old = n->in[input].value;
     const qdq_tensor *t = qdq_value_const(old);
-    const char *name = qdq_insert_name(in, old->name, "_scaled");
     const float *floats;
     void *data;
 
@@ -108,7 +107,7 @@ static qdq_status divide_constant(qdq_inserter *in, const qdq_plan_scaling *c, q
     qdq_tensor *fresh = qdq_tensor_new(in->m, QDQ_FLOAT, t->rank, t->dim, &data);
     for (size_t i = 0; fresh != NULL && i < c->n_scales; i++)
         ((float *)data)[i] = floats[i] / c->scales[i];
-    qdq_value *v = name != NULL && fresh != NULL ? qdq_graph_add_init(in->g, name, fresh) : NULL;
+    qdq_value *v = qdq_insert_constant(in, in->g, old->name, "_scaled", fresh);
     QDQ_TRY(qdq_allocated(v != NULL, in->err));
     qdq_node_set_in(n, input, v);
     qdq_value_remove_if_unused((qdq_value *)old);
@@ -118,19 +117,18 @@ static qdq_status divide_constant(qdq_inserter *in, const qdq_plan_scaling *c, q
 static qdq_status insert_mul(qdq_inserter *in, const qdq_plan_scaling *c, qdq_value *x)
 {
     const int64_t dim = (int64_t)c->n_scales;
-    const char *names[1] = {qdq_insert_name(in, c->tensor, "_scaled")};
-    const char *factor = qdq_insert_name(in, c->tensor, "_scaled_by"), *wanted, *name;
+    const char *out_name = qdq_insert_name(in, c->tensor, "_scaled"), *wanted, *name;
     void *data;
     qdq_tensor *t = qdq_tensor_new(in->m, QDQ_FLOAT, 1, &dim, &data);
 
     for (size_t i = 0; t != NULL && i < c->n_scales; i++)
         ((float *)data)[i] = 1 / c->scales[i];
-    qdq_value *by = t != NULL && factor != NULL ? qdq_graph_add_init(in->g, factor, t) : NULL;
+    qdq_value *by = qdq_insert_constant(in, in->g, c->tensor, "_scaled_by", t);
     wanted = qdq_arena_printf(&in->scratch, "%s_Mul", c->tensor);
     name = wanted != NULL ? qdq_graph_unique_node_name(in->g, wanted) : NULL;
-    qdq_node *mul = by != NULL && names[0] != NULL && name != NULL
+    qdq_node *mul = by != NULL && out_name != NULL && name != NULL
                         ? qdq_graph_add_node(in->g, qdq_insert_first_reader(in, &c->consumers), "",
-                                             "Mul", name, 2, 1, names)
+                                             "Mul", name, 2, 1, &out_name)
                         : NULL;
     QDQ_TRY(qdq_allocated(mul != NULL, in->err));
     qdq_node_set_in(mul, 0, x);

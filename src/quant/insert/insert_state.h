@@ -75,6 +75,13 @@ qdq_node *qdq_insert_first_reader(const qdq_inserter *in, const qdq_edges *edges
 /* `base` followed by `suffix`, free in the graph; in the model's memory. */
 const char *qdq_insert_name(qdq_inserter *in, const char *base, const char *suffix);
 
+/* t as an initializer of g under such a name; t NULL: out of memory, too. */
+qdq_value *qdq_insert_constant(qdq_inserter *in, qdq_graph *g, const char *base, const char *suffix,
+                               qdq_tensor *t);
+
+/* Each of the edges reads v from now on. */
+void qdq_insert_feed(const qdq_inserter *in, const qdq_edges *edges, qdq_value *v);
+
 qdq_value *qdq_insert_scales(qdq_inserter *in, const char *base, const qdq_scale_form *form,
                              const float *scales);
 

@@ -187,8 +187,7 @@ static qdq_status store_codes(qdq_inserter *in, const qdq_plan_weight *w, const 
     if (t == NULL || (s->codes == NULL &&
                       !qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes)))
         return qdq_nomem(in->err);
-    const char *name = qdq_insert_name(in, w->tensor, "_quantized");
-    *out = name != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
+    *out = qdq_insert_constant(in, in->g, w->tensor, "_quantized", t);
     return qdq_allocated(*out != NULL, in->err);
 }
 
@@ -215,10 +214,9 @@ static qdq_status store_floats(qdq_inserter *in, const qdq_plan_weight *w,
 {
     q->input[0] = qdq_insert_find_value(in, w->tensor);
     if (s->is_scaled) {
-        const char *name = qdq_insert_name(in, w->tensor, "_scaled");
         qdq_tensor *t = qdq_tensor_of_floats(in->m, s->tensor->rank, s->tensor->dim, s->floats);
 
-        q->input[0] = name != NULL && t != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
+        q->input[0] = qdq_insert_constant(in, in->g, w->tensor, "_scaled", t);
         QDQ_TRY(qdq_allocated(q->input[0] != NULL, in->err));
     }
     q->input[0] = qdq_insert_node(in, before, "QuantizeLinear", q,
@@ -252,8 +250,6 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
     if (w->store == QDQ_WEIGHT_AS_FLOAT)
         QDQ_TRY(store_floats(in, w, s, before, &q));
     QDQ_TRY(qdq_insert_back(in, before, &q, s->tensor, &dequantized));
-    for (size_t i = 0; i < w->consumers.n; i++)
-        qdq_node_set_in(qdq_insert_find_node(in, w->consumers.at[i].node), w->consumers.at[i].input,
-                        dequantized);
+    qdq_insert_feed(in, &w->consumers, dequantized);
     return QDQ_OK;
 }

@@ -14,6 +14,12 @@ static const char an_edge[] = "[node, input number]",
                   some_scales[] = "a list of numbers above 0",
                   some_numbers[] = "a list of finite numbers";
 
+#define KEEP(p, list, entry)                                                                       \
+    do {                                                                                           \
+        if (!QDQ_PUSH((p)->reader->arena, (list), (entry)))                                        \
+            qdq_json_nomem(p);                                                                     \
+    } while (0)
+
 static bool to_scale(const json_t *j, float *out)
 {
     *out = (float)json_number_value(j); /* 0, if it is no number */
@@ -54,8 +60,7 @@ static qdq_edges read_edges(const qdq_json_place *p)
     for (size_t i = 0; i < json_array_size(list) && p->reader->status == QDQ_OK; i++) {
         qdq_edge edge = read_edge(p, "consumers", json_array_get(list, i), some_edges);
 
-        if (!QDQ_PUSH(p->reader->arena, &edges, edge))
-            qdq_json_nomem(p);
+        KEEP(p, &edges, edge);
     }
     return edges;
 }
@@ -79,8 +84,7 @@ static void read_tensor(qdq_plan *plan, const qdq_json_place *p)
     t.qparam.zero_point = (int32_t)qdq_json_int(p, "zero_point", low, high, 0);
     t.rule = qdq_json_text(p, "rule", "");
     t.origin = qdq_json_text(p, "origin", "user");
-    if (!QDQ_PUSH(&plan->arena, &plan->tensors, t))
-        qdq_json_nomem(p);
+    KEEP(p, &plan->tensors, t);
 }
 
 static bool to_float(const json_t *j, float *out)
@@ -194,8 +198,7 @@ static void read_weight(qdq_plan *plan, const qdq_json_place *p)
     read_method(p, &w);
     w.rule = qdq_json_text(p, "rule", "");
     w.origin = qdq_json_text(p, "origin", "user");
-    if (!QDQ_PUSH(&plan->arena, &plan->weights, w))
-        qdq_json_nomem(p);
+    KEEP(p, &plan->weights, w);
 }
 
 static void read_scaling(qdq_plan *plan, const qdq_json_place *p)
@@ -209,8 +212,7 @@ static void read_scaling(qdq_plan *plan, const qdq_json_place *p)
     if (qdq_json_has(p, "fold"))
         c.fold = qdq_json_text(p, "fold", "");
     c.scales = read_scales(p, &c.n_scales);
-    if (!QDQ_PUSH(&plan->arena, &plan->scalings, c))
-        qdq_json_nomem(p);
+    KEEP(p, &plan->scalings, c);
 }
 
 static void read_bias(qdq_plan *plan, const qdq_json_place *p)
@@ -228,8 +230,7 @@ static void read_bias(qdq_plan *plan, const qdq_json_place *p)
     b.weight = qdq_json_text(p, "weight", NULL);
     b.rule = qdq_json_text(p, "rule", "");
     b.origin = qdq_json_text(p, "origin", "user");
-    if (!QDQ_PUSH(&plan->arena, &plan->biases, b))
-        qdq_json_nomem(p);
+    KEEP(p, &plan->biases, b);
 }
 
 static void read_correction(qdq_plan *plan, const qdq_json_place *p)
@@ -241,8 +242,7 @@ static void read_correction(qdq_plan *plan, const qdq_json_place *p)
     c.tensor = qdq_json_text(p, "tensor", NULL);
     c.consumer = read_edge(p, "consumer", json_object_get(p->object, "consumer"), an_edge);
     c.delta = read_floats(p, "delta", to_float, some_numbers, &c.n_delta);
-    if (!QDQ_PUSH(&plan->arena, &plan->corrections, c))
-        qdq_json_nomem(p);
+    KEEP(p, &plan->corrections, c);
 }
 
 static void read_quantized(qdq_plan *plan, const qdq_json_place *p)
@@ -254,8 +254,7 @@ static void read_quantized(qdq_plan *plan, const qdq_json_place *p)
     n.node = qdq_json_text(p, "node", NULL);
     n.op = qdq_json_text(p, "op", "");
     n.kept = qdq_json_bool(p, "kept");
-    if (!QDQ_PUSH(&plan->arena, &plan->quantized, n))
-        qdq_json_nomem(p);
+    KEEP(p, &plan->quantized, n);
 }
 
 static qdq_plan_float read_float(const qdq_json_place *p)
@@ -283,8 +282,7 @@ static void read_rest(qdq_plan *plan, const qdq_json_place *top)
     plan->rest.direct_io = qdq_json_bool(&p, "direct_io");
     plan->rest.widened = qdq_json_bool(&p, "widened");
     for (size_t i = 0; qdq_json_item(&p, "keep", i, &item); i++)
-        if (!QDQ_PUSH(&plan->arena, &plan->rest.keep, read_float(&item)))
-            qdq_json_nomem(&item);
+        KEEP(&item, &plan->rest.keep, read_float(&item));
 }
 
 static void read_cpu(qdq_plan *plan, const qdq_json_place *top)
@@ -329,8 +327,7 @@ static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size
     for (size_t i = 0; qdq_json_item(&top, "quantized", i, &item); i++)
         read_quantized(plan, &item);
     for (size_t i = 0; qdq_json_item(&top, "left_float", i, &item); i++)
-        if (!QDQ_PUSH(&plan->arena, &plan->left_float, read_float(&item)))
-            qdq_json_nomem(&item);
+        KEEP(&item, &plan->left_float, read_float(&item));
     read_rest(plan, &top);
     qdq_plan_read_times(plan, &top);
     QDQ_TRY(reader.status);

@@ -168,7 +168,7 @@ static void put_key(qdq_buf *b, const char *key, json_t *value)
     qdq_buf_puts(b, ",\n");
 }
 
-#define PUT_LIST(b, key, list, put)                                                                \
+#define PUT_LIST(b, key, list, put, end)                                                           \
     do {                                                                                           \
         qdq_buf_printf((b), "  \"%s\": [", (key));                                                 \
         for (size_t i_ = 0; i_ < (list).n; i_++) {                                                 \
@@ -179,6 +179,7 @@ static void put_key(qdq_buf *b, const char *key, json_t *value)
             qdq_json_finish_line(&d_, (b));                                                        \
         }                                                                                          \
         qdq_buf_puts((b), (list).n > 0 ? "\n  ]" : "]");                                           \
+        qdq_buf_puts((b), (end));                                                                  \
     } while (0)
 
 /* Names in models are bytes, those in JSON are not. */
@@ -239,24 +240,15 @@ qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
         put_rest(&b, &p->rest);
     if (p->times.processor != NULL)
         qdq_plan_put_times(&b, &p->times);
-    PUT_LIST(&b, "tensors", p->tensors, put_tensor);
-    qdq_buf_puts(&b, ",\n");
-    PUT_LIST(&b, "weights", p->weights, put_weight);
-    qdq_buf_puts(&b, ",\n");
-    if (p->scalings.n > 0) {
-        PUT_LIST(&b, "scalings", p->scalings, put_scaling);
-        qdq_buf_puts(&b, ",\n");
-    }
-    PUT_LIST(&b, "biases", p->biases, put_bias);
-    qdq_buf_puts(&b, ",\n");
-    if (p->corrections.n > 0) {
-        PUT_LIST(&b, "corrections", p->corrections, put_correction);
-        qdq_buf_puts(&b, ",\n");
-    }
-    PUT_LIST(&b, "quantized", p->quantized, put_quantized);
-    qdq_buf_puts(&b, ",\n");
-    PUT_LIST(&b, "left_float", p->left_float, put_float);
-    qdq_buf_puts(&b, "\n}\n");
+    PUT_LIST(&b, "tensors", p->tensors, put_tensor, ",\n");
+    PUT_LIST(&b, "weights", p->weights, put_weight, ",\n");
+    if (p->scalings.n > 0)
+        PUT_LIST(&b, "scalings", p->scalings, put_scaling, ",\n");
+    PUT_LIST(&b, "biases", p->biases, put_bias, ",\n");
+    if (p->corrections.n > 0)
+        PUT_LIST(&b, "corrections", p->corrections, put_correction, ",\n");
+    PUT_LIST(&b, "quantized", p->quantized, put_quantized, ",\n");
+    PUT_LIST(&b, "left_float", p->left_float, put_float, "\n}\n");
     *text = qdq_buf_take(&b);
     return *text != NULL ? QDQ_OK : explain_failure(p, err);
 }

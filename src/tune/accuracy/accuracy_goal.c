@@ -62,7 +62,8 @@ static qdq_status compare(qdq_tune_state *t, const qdq_model *m, size_t count,
     }
     if (t->tools.kept.limit == 0)
         t->tools.kept.limit = t->task.quantize.memory != 0 ? t->task.quantize.memory : usual;
-    return qdq_compare_keeping(t->tools.engine, t->task.m, m, data, &o, &t->tools.kept, out, err);
+    return qdq_compare_keeping(
+        &(qdq_comparison){t->tools.engine, t->task.m, data, &o, &t->tools.kept}, m, out, err);
 }
 
 static qdq_status read_result(qdq_tune_state *t, const qdq_compare_result *r,
