@@ -3,7 +3,6 @@
  * schemes a little, the better half longer, the winner on samples of its own, since the best of
  * several is best by luck, too. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/fail.h"
 #include "tune/greedy/group_classes.h"
@@ -15,15 +14,13 @@ enum { FIRST_LOOK = 1, SECOND_LOOK = 4, FRESH_LEAST = 3, FRESH_MOST = 6 };
  * by chance. */
 static const double least_noise = 0.01;
 
-typedef struct list {
-    QDQ_VEC(qdq_tune_entry) of;
+typedef struct halving {
+    qdq_tune_state *t;
+    qdq_tune_kinds *all;
+    QDQ_VEC(qdq_tune_entry) of; /* that are looked at next, or were last */
     qdq_arena scratch;
-} list;
-
-static bool add(list *l, qdq_tune_kind *k, size_t scheme)
-{
-    return QDQ_PUSH(&l->scratch, &l->of, ((qdq_tune_entry){k, &k->scheme[scheme]}));
-}
+    qdq_error *err;
+} halving;
 
 /* --- what samples say ------------------------------------------------------------------------- */
 
@@ -46,58 +43,59 @@ static void rank(const qdq_tune_kind *k, size_t *order)
     }
 }
 
-/* --- halving ---------------------------------------------------------------------------------- */
-
-static qdq_status sit(qdq_tune_state *t, qdq_tune_kinds *all, list *l, unsigned amount,
-                      const char *label, qdq_error *err)
-{
-    qdq_tune_show(t, "groups apart");
-    return l->of.n > 0 ? qdq_tune_sit(t, all, l->of.at, l->of.n, amount, label, err) : QDQ_OK;
-}
-
 static bool is_measured(const qdq_tune_kind *k)
 {
     return k->why == NULL && !k->settled && k->n_schemes > 1;
 }
 
-static qdq_status first_look(qdq_tune_state *t, qdq_tune_kinds *all, list *l, qdq_error *err)
+/* --- halving ---------------------------------------------------------------------------------- */
+
+static qdq_status add(halving *h, qdq_tune_kind *k, size_t scheme)
 {
-    for (size_t i = 0; i < all->n; i++)
-        for (size_t s = 1; is_measured(&all->at[i]) && s < all->at[i].n_schemes; s++)
-            if (!add(l, &all->at[i], s))
-                return qdq_nomem(err);
-    return sit(t, all, l, FIRST_LOOK, "first look", err);
+    return QDQ_PUSH(&h->scratch, &h->of, ((qdq_tune_entry){k, &k->scheme[scheme]}))
+               ? QDQ_OK
+               : qdq_nomem(h->err);
+}
+
+static qdq_status look(halving *h, unsigned amount, const char *label)
+{
+    qdq_tune_show(h->t, "groups apart");
+    return h->of.n > 0 ? qdq_tune_sit(h->t, h->all, h->of.at, h->of.n, amount, label, h->err)
+                       : QDQ_OK;
 }
 
 /* What the engine takes with no scheme at all stays float, and says why. */
-static void leave_refused(const qdq_tune_state *t, qdq_tune_kinds *all)
+static void leave_refused(halving *h, qdq_tune_kind *k)
 {
-    for (size_t i = 0; i < all->n; i++) {
-        qdq_tune_kind *k = &all->at[i];
-        size_t s = 1;
-        while (s < k->n_schemes && k->scheme[s].failed != NULL)
-            s++;
-        if (!is_measured(k) || s < k->n_schemes)
-            continue;
-        k->why = k->scheme[1].failed;
-        all->n_skipped++;
-        qdq_job_log(t->job, QDQ_LOG_INFO, "group %u cannot be measured apart: %s",
-                    (unsigned)k->group, k->why);
-    }
+    size_t s = 1;
+
+    while (s < k->n_schemes && k->scheme[s].failed != NULL)
+        s++;
+    if (!is_measured(k) || s < k->n_schemes)
+        return;
+    k->why = k->scheme[1].failed;
+    h->all->n_skipped++;
+    qdq_job_log(h->t->job, QDQ_LOG_INFO, "group %u cannot be measured apart: %s",
+                (unsigned)k->group, k->why);
 }
 
-/* What the group takes without Q/DQ, though it may have no winner; and what the best saves, until
- * that is measured afresh. */
-static void remember_none(qdq_tune_kind *k)
+static qdq_status first_look(halving *h)
+{
+    for (size_t i = 0; i < h->all->n; i++)
+        for (size_t s = 1; is_measured(&h->all->at[i]) && s < h->all->at[i].n_schemes; s++)
+            QDQ_TRY(add(h, &h->all->at[i], s));
+    QDQ_TRY(look(h, FIRST_LOOK, "first look"));
+    for (size_t i = 0; i < h->all->n; i++)
+        leave_refused(h, &h->all->at[i]);
+    return QDQ_OK;
+}
+
+/* What the group takes without Q/DQ, though it may have no winner; what the best saves, until that
+ * is measured afresh; and full, which may be wanted for its neighbours' sake. */
+static void remember_first(qdq_tune_kind *k)
 {
     size_t best;
 
-    qdq_tune_kind_so_far(k, &best, &k->none_us, &k->saved.mean_us);
-}
-
-/* Of full, which may be wanted for its neighbours' sake. */
-static void remember_full(qdq_tune_kind *k)
-{
     k->full_us = NAN;
     for (size_t i = 1; i < k->n_schemes; i++) {
         const qdq_tune_scheme *s = &k->scheme[i];
@@ -107,58 +105,56 @@ static void remember_full(qdq_tune_kind *k)
         k->full_border_us = s->samples.at[0].border_us;
         k->full_none_us = s->samples.at[0].none_us;
     }
+    qdq_tune_kind_so_far(k, &best, &k->none_us, &k->saved.mean_us);
 }
 
 /* The better half, if there is something to choose from. */
-static qdq_status second_look(qdq_tune_state *t, qdq_tune_kinds *all, list *l, qdq_error *err)
+static qdq_status second_look(halving *h)
 {
-    for (size_t i = 0; i < all->n; i++) {
-        qdq_tune_kind *k = &all->at[i];
-        size_t *order = qdq_arena_array(&l->scratch, k->n_schemes + 1, sizeof *order);
+    h->of.n = 0;
+    for (size_t i = 0; i < h->all->n; i++) {
+        qdq_tune_kind *k = &h->all->at[i];
+        size_t *order = qdq_arena_array(&h->scratch, k->n_schemes + 1, sizeof *order);
         if (order == NULL)
-            return qdq_nomem(err);
+            return qdq_nomem(h->err);
         if (!is_measured(k))
             continue;
-        remember_full(k);
-        remember_none(k);
+        remember_first(k);
         rank(k, order);
         k->best = order[0];
         if (k->n_schemes <= 2)
             continue;
         forget(k);
         for (size_t s = 0; s < k->n_schemes / 2; s++)
-            if (!add(l, k, order[s]))
-                return qdq_nomem(err);
+            QDQ_TRY(add(h, k, order[s]));
     }
-    QDQ_TRY(sit(t, all, l, SECOND_LOOK, "second look", err));
-    for (size_t i = 0; i < l->of.n; i++) {
-        qdq_tune_kind *k = l->of.at[i].kind;
-        const size_t s = (size_t)(l->of.at[i].scheme - k->scheme);
-        if (qdq_tune_mean_saved(&k->scheme[s]) > qdq_tune_mean_saved(&k->scheme[k->best]))
-            k->best = s;
+    QDQ_TRY(look(h, SECOND_LOOK, "second look"));
+    for (size_t i = 0; i < h->of.n; i++) {
+        qdq_tune_kind *k = h->of.at[i].kind;
+        if (qdq_tune_mean_saved(h->of.at[i].scheme) > qdq_tune_mean_saved(&k->scheme[k->best]))
+            k->best = (size_t)(h->of.at[i].scheme - k->scheme);
     }
     return QDQ_OK;
 }
 
 /* --- the winner, afresh ----------------------------------------------------------------------- */
 
-static qdq_status sum_up(qdq_tune_kind *k, qdq_error *err)
+static qdq_status sum_up(halving *h, qdq_tune_kind *k)
 {
     const qdq_tune_scheme *s = &k->scheme[k->best];
-    double *us = malloc((s->samples.n + 1) * sizeof *us), border = 0, none = 0;
+    const double n = (double)s->samples.n;
+    double *us = qdq_arena_array(&h->scratch, s->samples.n + 1, sizeof *us);
 
     if (us == NULL)
-        return qdq_nomem(err);
+        return qdq_nomem(h->err);
+    k->none_us = k->border_us = 0;
     for (size_t i = 0; i < s->samples.n; i++) {
         us[i] = qdq_tune_saved_us(&s->samples.at[i]);
-        none += s->samples.at[i].none_us / (double)s->samples.n;
-        border += s->samples.at[i].border_us / (double)s->samples.n;
+        k->none_us += s->samples.at[i].none_us / n;
+        k->border_us += s->samples.at[i].border_us / n;
     }
     k->saved.groups = (double)k->n;
-    qdq_saving_of(us, s->samples.n, least_noise * none, &k->saved);
-    k->none_us = none;
-    k->border_us = border;
-    free(us);
+    qdq_saving_of(us, s->samples.n, least_noise * k->none_us, &k->saved);
     return QDQ_OK;
 }
 
@@ -167,24 +163,22 @@ static bool has_winner(const qdq_tune_kind *k)
     return k->best != 0 && !k->settled;
 }
 
-static qdq_status take_fresh(qdq_tune_state *t, qdq_tune_kinds *all, list *l, qdq_error *err)
+static qdq_status take_fresh(halving *h)
 {
     static const char *const label[FRESH_MOST] = {"fresh 1", "fresh 2", "fresh 3",
                                                   "fresh 4", "fresh 5", "fresh 6"};
-    const double model_us = t->parts.problem.base_ns * 1e-3;
+    const double model_us = h->t->parts.problem.base_ns * 1e-3;
 
     for (unsigned n = 0; n < FRESH_MOST; n++) {
-        l->of.n = 0;
-        for (size_t i = 0; i < all->n; i++) {
-            qdq_tune_kind *k = &all->at[i];
-            if (!has_winner(k) || (n >= FRESH_LEAST && qdq_saving_is_clear(&k->saved, model_us)))
-                continue;
-            if (!add(l, k, k->best))
-                return qdq_nomem(err);
+        h->of.n = 0;
+        for (size_t i = 0; i < h->all->n; i++) {
+            qdq_tune_kind *k = &h->all->at[i];
+            if (has_winner(k) && (n < FRESH_LEAST || !qdq_saving_is_clear(&k->saved, model_us)))
+                QDQ_TRY(add(h, k, k->best));
         }
-        QDQ_TRY(sit(t, all, l, SECOND_LOOK, label[n], err));
-        for (size_t i = 0; i < l->of.n; i++)
-            QDQ_TRY(sum_up(l->of.at[i].kind, err));
+        QDQ_TRY(look(h, SECOND_LOOK, label[n]));
+        for (size_t i = 0; i < h->of.n; i++)
+            QDQ_TRY(sum_up(h, h->of.at[i].kind));
     }
     return QDQ_OK;
 }
@@ -202,23 +196,22 @@ static void drop_losers(qdq_tune_kinds *all)
     }
 }
 
-static qdq_status qualify(const qdq_tune_state *t, qdq_tune_kinds *all, qdq_error *err)
+static qdq_status qualify(halving *h)
 {
-    qdq_saving *s = calloc(all->n + 1, sizeof *s);
+    qdq_saving *s = qdq_arena_array(&h->scratch, h->all->n + 1, sizeof *s);
     size_t n = 0;
 
     if (s == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < all->n; i++)
-        if (has_winner(&all->at[i]))
-            s[n++] = all->at[i].saved;
-    qdq_status st = qdq_savings_qualify(s, n, t->parts.problem.base_ns * 1e-3, err);
+        return qdq_nomem(h->err);
+    for (size_t i = 0; i < h->all->n; i++)
+        if (has_winner(&h->all->at[i]))
+            s[n++] = h->all->at[i].saved;
+    QDQ_TRY(qdq_savings_qualify(s, n, h->t->parts.problem.base_ns * 1e-3, h->err));
     n = 0;
-    for (size_t i = 0; i < all->n && st == QDQ_OK; i++)
-        if (has_winner(&all->at[i]))
-            all->at[i].saved = s[n++];
-    free(s);
-    return st;
+    for (size_t i = 0; i < h->all->n; i++)
+        if (has_winner(&h->all->at[i]))
+            h->all->at[i].saved = s[n++];
+    return QDQ_OK;
 }
 
 /* What does not pay alone may pay beside its neighbours. */
@@ -237,26 +230,24 @@ static void propose(qdq_tune_kind *k)
     k->none_us = k->full_none_us;
 }
 
-static qdq_status isolate(qdq_tune_state *t, qdq_tune_kinds *all, list *l, qdq_error *err)
+static qdq_status isolate(halving *h)
 {
-    QDQ_TRY(first_look(t, all, l, err));
-    leave_refused(t, all);
-    l->of.n = 0;
-    QDQ_TRY(second_look(t, all, l, err));
-    drop_losers(all);
-    QDQ_TRY(take_fresh(t, all, l, err));
-    QDQ_TRY(qualify(t, all, err));
-    for (size_t i = 0; i < all->n; i++)
-        propose(&all->at[i]);
-    all->measured = true;
+    QDQ_TRY(first_look(h));
+    QDQ_TRY(second_look(h));
+    drop_losers(h->all);
+    QDQ_TRY(take_fresh(h));
+    QDQ_TRY(qualify(h));
+    for (size_t i = 0; i < h->all->n; i++)
+        propose(&h->all->at[i]);
+    h->all->measured = true;
     return QDQ_OK;
 }
 
 qdq_status qdq_tune_isolate(qdq_tune_state *t, qdq_tune_kinds *all, qdq_error *err)
 {
-    list l = {.scratch = QDQ_ARENA_INIT};
-    qdq_status st = isolate(t, all, &l, err);
+    halving h = {.t = t, .all = all, .scratch = QDQ_ARENA_INIT, .err = err};
+    qdq_status st = isolate(&h);
 
-    qdq_arena_free(&l.scratch);
+    qdq_arena_free(&h.scratch);
     return st;
 }

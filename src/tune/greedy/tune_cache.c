@@ -56,18 +56,6 @@ static qdq_status list_tensors(exporting *x, const qdq_choices *c, size_t instan
     return QDQ_OK;
 }
 
-/* What the kernels of a group take in a model of this many ns; NAN: no profile says it. */
-static double kernels_ms(const qdq_fusion *f, const qdq_tune_times *times, double model_ns)
-{
-    double us = 0;
-
-    if (times == NULL || !times->is_known)
-        return NAN;
-    for (uint32_t i = 0; i < f->n; i++)
-        us += times->own[f->node[i]->id];
-    return us / times->sum * model_ns * 1e-6;
-}
-
 /* Of mincut: by profiles of the whole model. */
 static qdq_status fill_by_bits(exporting *x, uint32_t unit, uint32_t instance, qdq_cached_group *g,
                                qdq_error *err)
@@ -79,9 +67,10 @@ static qdq_status fill_by_bits(exporting *x, uint32_t unit, uint32_t instance, q
     QDQ_TRY(list_tensors(x, &x->t->parts.choices[unit], instance, x->incumbent, g, err));
     g->scheme = g->n_tensors > 0 ? "full" : "baseline";
     g->what = g->n_tensors > 0 ? "as minimum cuts placed it" : "without Q/DQ";
-    g->base_compute_ms = kernels_ms(f, x->t->run.base->times, x->t->parts.problem.base_ns);
-    g->best_compute_ms =
-        kernels_ms(f, best->times, x->t->parts.problem.base_ns * (1 - x->t->run.saved));
+    g->base_compute_ms =
+        qdq_tune_kernels_ms(x->t->run.base->times, f->node, f->n, x->t->parts.problem.base_ns);
+    g->best_compute_ms = qdq_tune_kernels_ms(best->times, f->node, f->n,
+                                             x->t->parts.problem.base_ns * (1 - x->t->run.saved));
     return QDQ_OK;
 }
 

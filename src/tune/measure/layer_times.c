@@ -236,3 +236,20 @@ qdq_status qdq_tune_attribute(const qdq_graph *g, const qdq_group *from, size_t 
     qdq_layer_index_free(&r.names);
     return st;
 }
+
+double qdq_tune_kernels_us(const qdq_tune_times *t, const qdq_node *const *node, size_t n)
+{
+    double us = 0;
+
+    if (t == NULL || !t->is_known)
+        return NAN;
+    for (size_t i = 0; i < n; i++)
+        us += t->own[node[i]->id];
+    return us;
+}
+
+double qdq_tune_kernels_ms(const qdq_tune_times *t, const qdq_node *const *node, size_t n,
+                           double model_ns)
+{
+    return t != NULL ? qdq_tune_kernels_us(t, node, n) / t->sum * model_ns * 1e-6 : NAN;
+}

@@ -23,4 +23,12 @@ typedef struct qdq_tune_times {
 qdq_status qdq_tune_attribute(const qdq_graph *g, const qdq_group *from, size_t n_layers,
                               qdq_arena *arena, qdq_tune_times *out, qdq_error *err);
 
+/* us that the kernels of n nodes take there; NAN: there is no profile (NULL), or it says too
+ * little. */
+double qdq_tune_kernels_us(const qdq_tune_times *t, const qdq_node *const *node, size_t n);
+
+/* The same in ms, where the whole model takes model_ns. */
+double qdq_tune_kernels_ms(const qdq_tune_times *t, const qdq_node *const *node, size_t n,
+                           double model_ns);
+
 #endif /* QDQ_TUNE_LAYER_TIMES_H */

@@ -383,14 +383,11 @@ static void show_trials(const qdq_tune_state *t, qdq_buf *b)
 /* What the kernels of a pattern take in a model that takes so long; NAN: no profile says it. */
 static double kernels_ms(const qdq_pattern *p, const qdq_tune_times *times, double model_ns)
 {
-    double us = 0;
+    double ms = 0;
 
-    if (times == NULL || !times->is_known)
-        return NAN;
     for (size_t i = 0; i < p->n_instances; i++)
-        for (size_t k = 0; k < p->n_nodes; k++)
-            us += times->own[p->instance[i].node[k]->id];
-    return us / times->sum * model_ns * 1e-6;
+        ms += qdq_tune_kernels_ms(times, p->instance[i].node, p->n_nodes, model_ns);
+    return ms;
 }
 
 void qdq_tune_show_patterns(const qdq_tune_state *t, const qdq_tune_candidate *best, qdq_buf *b)

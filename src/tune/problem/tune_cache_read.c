@@ -92,8 +92,7 @@ static qdq_status take_file(qdq_tune_state *t, const char *path, const char *key
     return set_aside(t, path, why.text, "old", err);
 }
 
-/* Samples of an earlier process, as if this store had them. */
-static qdq_status restore_samples(qdq_tune_state *t, const qdq_cached_samples *s, qdq_error *err)
+qdq_status qdq_tune_remember_samples(qdq_tune_state *t, const qdq_cached_samples *s, qdq_error *err)
 {
     qdq_json_doc d = {0};
     qdq_json_out list = qdq_json_list(&d), one = list;
@@ -112,7 +111,7 @@ static qdq_status use_cache(qdq_tune_state *t, qdq_error *err)
     qdq_job_log(t->job, QDQ_LOG_INFO, QDQ_AUTOTUNE_CACHE ": the run begins with %zu groups of %s",
                 t->parts.cached->groups.n, t->parts.cached_is_mine ? "its own" : "another one");
     for (size_t i = 0; t->parts.cached_is_mine && i < t->parts.cached->samples.n; i++)
-        QDQ_TRY(restore_samples(t, &t->parts.cached->samples.at[i], err));
+        QDQ_TRY(qdq_tune_remember_samples(t, &t->parts.cached->samples.at[i], err));
     return QDQ_OK;
 }
 
