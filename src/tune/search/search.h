@@ -136,6 +136,24 @@ typedef struct qdq_search_result {
     bool ended_early;   /* by the budget */
 } qdq_search_result;
 
+/* What became of a candidate. */
+typedef struct qdq_tried {
+    bool measured; /* now; else it was known, is the incumbent itself, or the budget is over */
+    bool failed;   /* it cannot be had, or the budget is over */
+    bool kept;     /* it is the incumbent now */
+    double time;   /* as a share of the baseline's; INFINITY: it failed; NAN: not known */
+    qdq_test_result result; /* where it was measured now */
+} qdq_tried;
+
+/* Measures e->candidate beside e->incumbent, whose time is *time as a share of the baseline's,
+ * counts the trial in *found and tells ops->event; all of that is one trial of a search, whatever
+ * proposes it. Where the candidate is kept, *time is its time; the caller makes it the incumbent.
+ * Where the budget is used up, nothing was measured, and found->ended_early. Fills in the rest of
+ * *e. */
+qdq_status qdq_search_measure(const qdq_search_ops *ops, const qdq_test_opts *test,
+                              qdq_search_event *e, double *time, qdq_search_result *found,
+                              qdq_tried *out, qdq_error *err);
+
 qdq_status qdq_search_run(const qdq_search_problem *p, const qdq_search_opts *opts,
                           const qdq_search_ops *ops, qdq_arena *arena, qdq_search_result *out,
                           qdq_error *err);

@@ -43,14 +43,6 @@ typedef struct qdq_search_state {
     bool rules_out; /* is `hope` that of this incumbent? */
 } qdq_search_state;
 
-/* What became of a candidate. */
-typedef struct qdq_tried {
-    bool measured; /* now; else it was known, is the incumbent itself, or the budget is over */
-    bool kept;     /* it is the incumbent now */
-    double time;   /* as a share of the baseline's; NAN: not known */
-    qdq_test_result result; /* where it was measured now */
-} qdq_tried;
-
 /* --- search_trial.c --------------------------------------------------------------------------- */
 
 /* Weighs bits and measures the starts. `s` has what qdq_search_run() was given. qdq_search_free()

@@ -65,56 +65,62 @@ bool qdq_search_budget_left(qdq_search_state *s)
     return !s->over;
 }
 
-static qdq_status tell_event(qdq_search_state *s, size_t unit, const qdq_test_result *r, bool kept,
-                             qdq_error *err)
+qdq_status qdq_search_measure(const qdq_search_ops *ops, const qdq_test_opts *test,
+                              qdq_search_event *e, double *time, qdq_search_result *found,
+                              qdq_tried *out, qdq_error *err)
 {
-    qdq_search_event e = {.phase = s->phase,
-                          .move = s->move,
-                          .unit = unit,
-                          .n_units = s->p->n_units,
-                          .incumbent = &s->incumbent,
-                          .candidate = &s->candidate,
-                          .result = r,
-                          .kept = kept,
-                          .saved = 1 - s->time};
+    *out = (qdq_tried){.time = NAN};
+    qdq_status st =
+        ops->measure(ops->ctx, e->incumbent, e->candidate, test, &out->result, &out->failed, err);
+    if (st == QDQ_E_GOAL) {
+        found->ended_early = out->failed = true;
+        return QDQ_OK;
+    }
+    QDQ_TRY(st);
+    found->trials++;
+    found->pairs += out->result.pairs;
+    out->measured = true;
+    out->time = out->failed ? INFINITY : *time * (1 - out->result.gain);
+    out->kept = !out->failed && out->result.verdict == QDQ_VERDICT_KEEP;
+    if (out->kept)
+        *time = out->time;
+    e->result = out->failed ? NULL : &out->result;
+    e->kept = out->kept;
+    e->saved = 1 - *time;
+    return ops->event != NULL ? ops->event(ops->ctx, e, err) : QDQ_OK;
+}
 
-    return s->ops->event != NULL ? s->ops->event(s->ops->ctx, &e, err) : QDQ_OK;
+static qdq_search_event event_of(const qdq_search_state *s, size_t unit)
+{
+    return (qdq_search_event){.phase = s->phase,
+                              .move = s->move,
+                              .unit = unit,
+                              .n_units = s->p->n_units,
+                              .incumbent = &s->incumbent,
+                              .candidate = &s->candidate,
+                              .saved = 1 - s->time};
 }
 
 /* mine, now: identities of the candidate and the incumbent. */
 static qdq_status measure_candidate(qdq_search_state *s, size_t unit, uint64_t mine, uint64_t now,
                                     qdq_tried *out, qdq_error *err)
 {
-    qdq_test_result r = {0};
-    bool failed = false;
-    qdq_status st = s->ops->measure(s->ops->ctx, &s->incumbent, &s->candidate, &s->opts->test, &r,
-                                    &failed, err);
+    qdq_search_event e = event_of(s, unit);
+    const double before = s->time;
 
-    if (st == QDQ_E_GOAL) {
-        s->over = true;
+    QDQ_TRY(qdq_search_measure(s->ops, &s->opts->test, &e, &s->time, s->out, out, err));
+    s->over = !out->measured;
+    if (s->over)
         return QDQ_OK;
-    }
-    QDQ_TRY(st);
-    s->out->trials++;
-    s->out->pairs += r.pairs;
-    out->measured = true;
-    out->result = r;
-    out->time = failed ? INFINITY : s->time * (1 - r.gain);
-    out->kept = !failed && r.verdict == QDQ_VERDICT_KEEP;
-    QDQ_TRY(remember_time(s, mine, now, out->time, err));
-    if (!failed)
-        s->noise = r.sd / sqrt(s->opts->test.max_pairs);
+    if (!out->failed)
+        s->noise = out->result.sd / sqrt(s->opts->test.max_pairs);
     if (out->kept) {
         if (unit != SIZE_MAX)
-            s->out->unit[unit].gain += s->time - out->time;
-        s->time = out->time;
-    }
-    QDQ_TRY(tell_event(s, unit, failed ? NULL : &r, out->kept, err));
-    if (out->kept) {
+            s->out->unit[unit].gain += before - out->time;
         qdq_assign_take(&s->incumbent, &s->candidate);
         s->is_profiled = false;
     }
-    return QDQ_OK;
+    return remember_time(s, mine, now, out->time, err);
 }
 
 qdq_status qdq_search_known_time(qdq_search_state *s, const qdq_assign *a, double *out,
@@ -278,7 +284,8 @@ qdq_status qdq_search_finish(qdq_search_state *s, qdq_error *err)
         QDQ_NEED(qdq_assign_new(&out->unit[u].best, s->p->unit[u].n_choices, s->arena), err);
         qdq_search_mask(s, &s->p->unit[u], SIZE_MAX, &out->unit[u].best);
     }
-    return tell_event(s, SIZE_MAX, NULL, false, err);
+    const qdq_search_event e = event_of(s, SIZE_MAX);
+    return s->ops->event != NULL ? s->ops->event(s->ops->ctx, &e, err) : QDQ_OK;
 }
 
 void qdq_search_free(qdq_search_state *s)

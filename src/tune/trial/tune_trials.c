@@ -311,29 +311,20 @@ qdq_status qdq_tune_try(qdq_tune_state *t, qdq_search_phase phase, const char *m
                         const qdq_assign *incumbent, const qdq_assign *candidate,
                         qdq_tune_tried *out, qdq_error *err)
 {
-    *out = (qdq_tune_tried){.failed = false};
+    const qdq_search_ops ops = qdq_tune_search_ops(t);
+    qdq_search_event e = {.phase = phase,
+                          .move = move,
+                          .unit = SIZE_MAX,
+                          .n_units = t->parts.problem.n_units,
+                          .incumbent = incumbent,
+                          .candidate = candidate};
+    double time = t->run.found.predicted_ns / t->parts.problem.base_ns;
+
     qdq_status st =
-        measure(t, incumbent, candidate, &t->run.search_opts.test, &out->result, &out->failed, err);
-    if (st == QDQ_E_GOAL) {
-        t->run.found.ended_early = out->failed = true;
-        return QDQ_OK;
-    }
-    QDQ_TRY(st);
-    t->run.found.trials++;
-    t->run.found.pairs += out->result.pairs;
-    out->kept = !out->failed && out->result.verdict == QDQ_VERDICT_KEEP;
-    if (out->kept)
+        qdq_search_measure(&ops, &t->run.search_opts.test, &e, &time, &t->run.found, out, err);
+    if (st == QDQ_OK && out->kept)
         t->run.found.predicted_ns *= 1 - out->result.gain;
-    const qdq_search_event e = {.phase = phase,
-                                .move = move,
-                                .unit = SIZE_MAX,
-                                .n_units = t->parts.problem.n_units,
-                                .incumbent = incumbent,
-                                .candidate = candidate,
-                                .result = out->failed ? NULL : &out->result,
-                                .kept = out->kept,
-                                .saved = 1 - t->run.found.predicted_ns / t->parts.problem.base_ns};
-    return event(t, &e, err);
+    return st;
 }
 
 qdq_status qdq_tune_try_for_best(qdq_tune_state *t, qdq_search_phase phase, const char *move,

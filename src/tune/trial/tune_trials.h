@@ -16,10 +16,7 @@ qdq_status qdq_tune_control(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error 
 /* The search's eyes. */
 qdq_search_ops qdq_tune_search_ops(qdq_tune_state *t);
 
-typedef struct qdq_tune_tried {
-    qdq_test_result result;
-    bool failed, kept; /* kept: it is faster by the test */
-} qdq_tune_tried;
+typedef qdq_tried qdq_tune_tried;
 
 /* One trial of a phase behind the search: measures `candidate` beside `incumbent`, counts and
  * reports it. t->run.found.predicted_ns follows what is kept, t->run.found.best is the caller's.
