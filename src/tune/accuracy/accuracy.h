@@ -23,6 +23,16 @@ qdq_status qdq_tune_hear_model(qdq_tune_state *t, const qdq_model *m, qdq_tune_e
 /* Does it hold, with this? */
 bool qdq_tune_holds(const qdq_tune_state *t, const qdq_tune_evaluation *h);
 
+/* Why it does not, in words that begin with `outputs` or `accuracy`. */
+void qdq_tune_miss_text(const qdq_tune_state *t, const qdq_tune_evaluation *h, const char *outputs,
+                        const char *accuracy, char *text, size_t size);
+
+/* Harm that was found, over what the goal in SQNR allows; NAN: there is none. */
+double qdq_tune_excess(const qdq_tune_state *t, const qdq_tune_evaluation *h);
+
+/* The candidate with all decisions on. */
+qdq_status qdq_tune_everything(qdq_tune_state *t, qdq_tune_candidate **out, qdq_error *err);
+
 /* Can accuracy be judged, if it is to be? Asked before anything that takes time. */
 qdq_status qdq_tune_check_goal(qdq_tune_state *t, qdq_error *err);
 

@@ -109,100 +109,62 @@ qdq_status qdq_tune_evaluate(qdq_tune_state *t, const qdq_plan *p, qdq_tune_eval
 
 /* --- what is shipped -------------------------------------------------------------------------- */
 
-/* An output that is zero everywhere has no SQNR, and misses it. */
-static bool has_sqnr(qdq_tune_state *t, const qdq_compare_result *r)
-{
-    const double least = t->opts->goal->min_sqnr;
-    const qdq_compare_tensor *worst = &r->outputs[r->worst];
-    char place[80];
-
-    if (least == 0 || r->worst_db >= least)
-        return true;
-    qdq_tune_tell_miss(
-        t, "output '%s'%s: SQNR %.2f dB on all samples that judge, expected at least %g dB",
-        worst->name, qdq_compare_place(worst, place, sizeof place), r->worst_db, least);
-    return false;
-}
-
 /* By so much two shares of samples that are equal may differ. */
 static const double rounding = 1e-9;
 
-static bool has_accuracy(qdq_tune_state *t, const qdq_compare_result *r)
+/* An output that is zero everywhere has no SQNR, and misses it. */
+static bool has_sqnr(const qdq_goal_opts *g, const qdq_tune_evaluation *h)
 {
-    const double most = t->opts->goal->max_drop, before = r->accuracy_a, after = r->accuracy_b;
-    const bool keeps = most < 0 || before - after <= most + rounding;
-
-    if (!keeps)
-        qdq_tune_tell_miss(
-            t, "accuracy %.4f, %.2f points below that of the given model, expected at most %g",
-            after, (before - after) * 100, most * 100);
-    return keeps;
-}
-
-/* model.onnx as it is on disk. */
-static qdq_status judge_file(qdq_tune_state *t, bool *keeps, qdq_error *err)
-{
-    const char *path = qdq_tune_path(t, "model.onnx");
-    qdq_compare_result *r = NULL;
-    qdq_model *m = NULL;
-
-    if (path == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(qdq_model_load(path, NULL, &m, err));
-    bool cut;
-    qdq_tune_begin_timed(t);
-    qdq_status st = qdq_tune_end_timed(t, compare(t, m, 0, &r, err), &cut);
-    if (cut) {
-        t->run.cut = true;
-        *keeps = false;
-    } else if (st == QDQ_OK) {
-        qdq_tune_evaluation h;
-
-        *keeps = has_sqnr(t, r) && has_accuracy(t, r);
-        st = read_result(t, r, &h, err);
-        t->outcome.shipped_db = h.sqnr_db;
-        if (*keeps)
-            t->out->written = h.more;
-    }
-    qdq_free(r);
-    qdq_model_free(m);
-    return st;
-}
-
-/* A plan, which may have been judged before. */
-static qdq_status judge_plan(qdq_tune_state *t, const qdq_plan *p, bool *keeps, qdq_error *err)
-{
-    qdq_tune_evaluation h;
-    bool known;
-
-    QDQ_TRY(qdq_tune_judge_plan(t, p, &h, &known, err));
-    t->run.cut = t->run.cut || !known;
-    *keeps = known && qdq_tune_holds(t, &h);
-    if (!known)
-        return QDQ_OK;
-    t->outcome.shipped_db = h.sqnr_db;
-    if (*keeps) {
-        t->out->written = h.more;
-        return QDQ_OK;
-    }
-    if (isnan(h.accuracy))
-        qdq_tune_tell_miss(
-            t, "the rules' plan: SQNR %.2f dB on all samples that judge, expected at least %g dB",
-            h.sqnr_db, t->opts->goal->min_sqnr);
-    else
-        qdq_tune_tell_miss(t,
-                           "the rules' plan: SQNR %.2f dB, accuracy %.4f, %.2f points below that "
-                           "of the given model",
-                           h.sqnr_db, h.accuracy, (h.given_accuracy - h.accuracy) * 100);
-    return QDQ_OK;
+    return g->min_sqnr == 0 || h->sqnr_db >= g->min_sqnr;
 }
 
 bool qdq_tune_holds(const qdq_tune_state *t, const qdq_tune_evaluation *h)
 {
     const qdq_goal_opts *g = t->opts->goal;
 
-    return (g->min_sqnr == 0 || h->sqnr_db >= g->min_sqnr) &&
+    return has_sqnr(g, h) &&
            (g->max_drop < 0 || h->given_accuracy - h->accuracy <= g->max_drop + rounding);
+}
+
+void qdq_tune_miss_text(const qdq_tune_state *t, const qdq_tune_evaluation *h, const char *outputs,
+                        const char *accuracy, char *text, size_t size)
+{
+    const qdq_goal_opts *g = t->opts->goal;
+
+    if (!has_sqnr(g, h) && h->sqnr_db == -(double)INFINITY)
+        snprintf(text, size, "%s: not finite, or of another shape", outputs);
+    else if (!has_sqnr(g, h))
+        snprintf(text, size, "%s: SQNR %.2f dB on all samples that judge, expected at least %g dB",
+                 outputs, h->sqnr_db, g->min_sqnr);
+    else
+        snprintf(text, size,
+                 "%s %.4f, %.2f points below that of the given model, expected at most %g",
+                 accuracy, h->accuracy, (h->given_accuracy - h->accuracy) * 100, g->max_drop * 100);
+}
+
+double qdq_tune_excess(const qdq_tune_state *t, const qdq_tune_evaluation *h)
+{
+    const double least = t->opts->goal->min_sqnr;
+
+    return least != 0 ? pow(10, (least - h->sqnr_db) / 10) : NAN;
+}
+
+/* model.onnx as it is on disk. */
+static qdq_status hear_file(qdq_tune_state *t, qdq_tune_evaluation *out, bool *known,
+                            qdq_error *err)
+{
+    const char *path = qdq_tune_path(t, "model.onnx");
+    qdq_model *m = NULL;
+    bool cut;
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_model_load(path, NULL, &m, err));
+    qdq_tune_begin_timed(t);
+    qdq_status st = qdq_tune_end_timed(t, qdq_tune_hear_model(t, m, out, err), &cut);
+    *known = !cut;
+    qdq_model_free(m);
+    return st;
 }
 
 /* Is there anything left to ask? Random samples were asked before. */
@@ -216,10 +178,26 @@ static bool is_open(const qdq_tune_state *t)
 qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, const qdq_plan *p, bool *keeps,
                                    qdq_error *err)
 {
+    qdq_tune_evaluation h;
+    char text[300];
+    bool known;
+
     *keeps = true;
     if (!is_open(t))
         return QDQ_OK;
-    return p != NULL ? judge_plan(t, p, keeps, err) : judge_file(t, keeps, err);
+    QDQ_TRY(p != NULL ? qdq_tune_judge_plan(t, p, &h, &known, err) : hear_file(t, &h, &known, err));
+    t->run.cut = t->run.cut || !known;
+    *keeps = known && qdq_tune_holds(t, &h);
+    if (!known)
+        return QDQ_OK;
+    t->outcome.shipped_db = h.sqnr_db;
+    if (*keeps) {
+        t->out->written = h.more;
+        return QDQ_OK;
+    }
+    qdq_tune_miss_text(t, &h, h.more.worst, "accuracy", text, sizeof text);
+    qdq_tune_tell_miss(t, "%s%s", p == t->task.rules ? "the rules' plan: " : "", text);
+    return QDQ_OK;
 }
 
 qdq_status qdq_tune_check_goal(qdq_tune_state *t, qdq_error *err)

@@ -86,7 +86,7 @@ static qdq_status judge_assignment(qdq_tune_state *t, const qdq_assign *a, qdq_g
     QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
     QDQ_TRY(qdq_tune_judge(t, c, &known, err));
     out->holds = known && qdq_tune_holds(t, &c->heard);
-    out->excess = known ? pow(10, (t->opts->goal->min_sqnr - c->heard.sqnr_db) / 10) : (double)NAN;
+    out->excess = known ? qdq_tune_excess(t, &c->heard) : NAN;
     return QDQ_OK;
 }
 
@@ -128,25 +128,11 @@ static qdq_status list_items(back *b, const qdq_tune_times *all, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status find_everything(qdq_tune_state *t, const qdq_tune_times **times, qdq_error *err)
-{
-    qdq_tune_candidate *all;
-    qdq_assign a;
-
-    if (!qdq_assign_new(&a, t->task.space->n_groups, &t->arena))
-        return qdq_nomem(err);
-    for (size_t i = 0; i < t->task.space->n_groups; i++)
-        qdq_assign_set(&a, i, true);
-    QDQ_TRY(qdq_tune_candidate_of(t, &a, &all, err));
-    *times = all->times;
-    return QDQ_OK;
-}
-
 qdq_status qdq_tune_find_goal_start(qdq_tune_state *t, const qdq_assign *rules, qdq_assign *out,
                                     bool *found, qdq_error *err)
 {
     const unsigned given = t->opts->goal->max_evaluations;
-    const qdq_tune_times *all = NULL;
+    qdq_tune_candidate *all;
     qdq_goal_search_result r;
     qdq_goal_trial first;
     back b = {.t = t};
@@ -162,8 +148,8 @@ qdq_status qdq_tune_find_goal_start(qdq_tune_state *t, const qdq_assign *rules, 
         return QDQ_OK;
     if (!qdq_assign_copy(&b.rules, rules, &t->arena))
         return qdq_nomem(err);
-    QDQ_TRY(find_everything(t, &all, err));
-    QDQ_TRY(list_items(&b, all, err));
+    QDQ_TRY(qdq_tune_everything(t, &all, err));
+    QDQ_TRY(list_items(&b, all->times, err));
     QDQ_TRY(qdq_goal_search(b.item, b.n, given > 0 ? given : MAX_EVALUATIONS, try_without, &b,
                             &t->arena, &r, err));
     *found = r.reached;

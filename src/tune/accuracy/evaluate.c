@@ -225,7 +225,6 @@ qdq_status qdq_tune_judge(qdq_tune_state *t, qdq_tune_candidate *c, bool *known,
 /* Why it is refused, if it is. */
 static void compare_with_goal(qdq_tune_state *t, qdq_tune_candidate *c, bool known)
 {
-    const qdq_goal_opts *goal = t->opts->goal;
     const qdq_tune_evaluation *h = &c->heard;
 
     if (known && qdq_tune_holds(t, h))
@@ -236,16 +235,8 @@ static void compare_with_goal(qdq_tune_state *t, qdq_tune_candidate *c, bool kno
     else if (!known)
         snprintf(c->why, sizeof c->why, "accuracy: not asked: %u evaluations are used up",
                  t->run.evaluations);
-    else if (goal->min_sqnr != 0 && h->sqnr_db == -(double)INFINITY)
-        snprintf(c->why, sizeof c->why, "outputs: not finite, or of another shape");
-    else if (goal->min_sqnr != 0 && !(h->sqnr_db >= goal->min_sqnr))
-        snprintf(c->why, sizeof c->why,
-                 "outputs: SQNR %.2f dB on all samples that judge, expected at least %g dB",
-                 h->sqnr_db, goal->min_sqnr);
     else
-        snprintf(c->why, sizeof c->why,
-                 "accuracy: %.4f, %.2f points below that of the given model, expected at most %g",
-                 h->accuracy, (h->given_accuracy - h->accuracy) * 100, goal->max_drop * 100);
+        qdq_tune_miss_text(t, h, "outputs", "accuracy:", c->why, sizeof c->why);
 }
 
 qdq_status qdq_tune_require_goal(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err)

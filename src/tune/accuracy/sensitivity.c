@@ -157,18 +157,26 @@ static qdq_status is_safe(qdq_tune_state *t, qdq_tune_candidate *all, bool *safe
     return QDQ_OK;
 }
 
+qdq_status qdq_tune_everything(qdq_tune_state *t, qdq_tune_candidate **out, qdq_error *err)
+{
+    qdq_assign a;
+
+    if (!qdq_assign_new(&a, t->task.space->n_groups, &t->arena))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < t->task.space->n_groups; i++)
+        qdq_assign_set(&a, i, true);
+    return qdq_tune_candidate_of(t, &a, out, err);
+}
+
 qdq_status qdq_tune_find_harm(qdq_tune_state *t, qdq_error *err)
 {
     double *harm = qdq_arena_array(&t->arena, t->task.space->n_groups + 1, sizeof *harm);
     qdq_tune_candidate *all;
-    qdq_assign a;
     bool known, safe, cut;
 
-    if (harm == NULL || !qdq_assign_new(&a, t->task.space->n_groups, &t->arena))
+    if (harm == NULL)
         return qdq_nomem(err);
-    for (size_t i = 0; i < t->task.space->n_groups; i++)
-        qdq_assign_set(&a, i, true);
-    QDQ_TRY(qdq_tune_candidate_of(t, &a, &all, err));
+    QDQ_TRY(qdq_tune_everything(t, &all, err));
     QDQ_TRY(is_safe(t, all, &safe, err));
     if (!safe)
         return QDQ_OK;

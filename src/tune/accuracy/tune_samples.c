@@ -56,24 +56,15 @@ static bool can_be_stacked(const qdq_named_array *in, size_t n)
     return true;
 }
 
-/* What judges, if it is said what that is: calibration has not seen it. */
-static qdq_data *judging_data(const qdq_tune_state *t, size_t *first, size_t *count)
-{
-    const qdq_goal_opts *goal = t->opts->goal;
-    qdq_data *data = goal != NULL && goal->eval != NULL ? goal->eval : t->task.data;
-    const size_t all = data != NULL ? qdq_data_count(data) : 0;
-
-    *first = goal != NULL && goal->first < all ? goal->first : 0;
-    *count =
-        goal != NULL && goal->count > 0 && goal->count < all - *first ? goal->count : all - *first;
-    return data;
-}
-
+/* Of what judges, if it is said what that is: calibration has not seen it. */
 static qdq_status gather(qdq_tune_state *t, stacked *s, qdq_error *err)
 {
-    size_t first, count;
-    qdq_data *data = judging_data(t, &first, &count);
+    qdq_compare_opts o;
+    qdq_data *data;
 
+    QDQ_TRY(qdq_tune_judging_data(t, &data, &o, err));
+    const size_t all = qdq_data_count(data), first = o.first < all ? o.first : 0,
+                 count = o.count > 0 && o.count < all - first ? o.count : all - first;
     for (size_t k = 0; k < SAMPLES && k < count; k++) {
         const qdq_named_array *in;
         size_t n;

@@ -63,8 +63,7 @@ static qdq_status mincut_fits(qdq_tune_state *t, bool *fits, qdq_error *err)
 /* An accuracy has no number that could be compared with harm. */
 static double excess_of(const qdq_tune_state *t, const qdq_tune_evaluation *h, bool holds)
 {
-    const double least = t->opts->goal->min_sqnr;
-    const double excess = least != 0 ? pow(10, (least - h->sqnr_db) / 10) : NAN;
+    const double excess = qdq_tune_excess(t, h);
 
     return holds || excess > 1 ? excess : NAN;
 }
