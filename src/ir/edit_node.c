@@ -166,8 +166,10 @@ bool qdq_graph_name_nodes(qdq_graph *g)
     bool good = label != NULL;
 
     QDQ_FOR_NODES (n, g)
-        if (good && !qdq_node_has_own_name(n))
+        if (good && !qdq_node_has_own_name(n)) {
             label[n->id] = qdq_node_label(n, &scratch);
+            good = !qdq_node_label_failed(label[n->id]);
+        }
     QDQ_FOR_NODES (n, g)
         if (good && label[n->id] != NULL)
             good = qdq_node_set_name(n, label[n->id]);

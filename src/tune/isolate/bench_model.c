@@ -4,11 +4,11 @@
 #include "tune/isolate/bench_model.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "tune/group/fusions_build.h"
+#include "tune/isolate/group_plan.h"
 
 typedef struct joiner {
     const qdq_fusions *f;
@@ -29,22 +29,12 @@ typedef struct source_node {
 
 /* --- what nodes are --------------------------------------------------------------------------- */
 
-static const qdq_node *source_of(const joiner *j, const qdq_node *n)
-{
-    for (uint32_t i = 0; i < n->n_out; i++)
-        if (n->out[i] != NULL) {
-            const qdq_value *v = qdq_graph_find(j->f->g.g, n->out[i]->name);
-            return v != NULL ? v->producer : NULL;
-        }
-    return NULL;
-}
-
 static bool note_source(joiner *j, const qdq_node *from, source_node s)
 {
     source_node *at = qdq_arena_alloc(&j->scratch, sizeof *at);
     const char *label = qdq_node_label(from, &j->scratch);
-    const bool good = at != NULL && (qdq_node_has_own_name(from) || strcmp(label, "?") != 0);
-    qdq_map_value *v = good ? qdq_map_put(&j->labels, label, NULL) : NULL;
+    qdq_map_value *v =
+        at != NULL && !qdq_node_label_failed(label) ? qdq_map_put(&j->labels, label, NULL) : NULL;
 
     if (v == NULL)
         return false;
@@ -57,7 +47,7 @@ static qdq_status note_sources(joiner *j, const qdq_group_model *g)
 {
     qdq_map_free(&j->labels);
     QDQ_FOR_NODES (n, g->model->graph) {
-        const qdq_node *from = source_of(j, n);
+        const qdq_node *from = qdq_group_plan_source(j->f, n);
         if (from != NULL && !note_source(j, from, (source_node){NULL, false}))
             return qdq_nomem(j->err);
     }

@@ -29,14 +29,6 @@ static const qdq_node *own_node(const cutter *c, const char *label)
     return v != NULL ? v->ptr : NULL;
 }
 
-/* NULL: out of memory. */
-static const char *label_of(const qdq_node *n, qdq_arena *arena)
-{
-    const char *label = qdq_node_label(n, arena);
-
-    return qdq_node_has_own_name(n) || strcmp(label, "?") != 0 ? label : NULL;
-}
-
 static bool is_own(const cutter *c, const qdq_node *n)
 {
     return n != NULL && n->graph == c->clean && c->is_own[n->id];
@@ -50,8 +42,8 @@ static qdq_status find_own(cutter *c)
     for (uint32_t i = 0; i < c->g->n_nodes; i++) {
         if (c->g->is_halo[i])
             continue;
-        const char *label = label_of(c->g->node[i], &c->scratch);
-        qdq_map_value *v = label != NULL ? qdq_map_put(&c->own, label, NULL) : NULL;
+        const char *label = qdq_node_label(c->g->node[i], &c->scratch);
+        qdq_map_value *v = !qdq_node_label_failed(label) ? qdq_map_put(&c->own, label, NULL) : NULL;
         if (v == NULL)
             return qdq_nomem(c->err);
         v->ptr = (void *)(uintptr_t)c->g->node[i];
@@ -97,13 +89,20 @@ static qdq_status list_readers(cutter *c, const qdq_plan_tensor *all, const qdq_
     QDQ_FOR_USES (u, v) {
         if (!is_own(c, u->node))
             continue;
-        const char *label = label_of(u->node, &c->part->arena);
-        if (label == NULL ||
+        const char *label = qdq_node_label(u->node, &c->part->arena);
+        if (qdq_node_label_failed(label) ||
             (!is_listed(c, all, label, u->index) && !push_edge(c, to, label, u->index)))
             return qdq_nomem(c->err);
     }
     return QDQ_OK;
 }
+
+#define HAS_ENTRY(list, name, found)                                                               \
+    do {                                                                                           \
+        (found) = false;                                                                           \
+        for (size_t i_ = 0; i_ < (list).n && !(found); i_++)                                       \
+            (found) = strcmp((list).at[i_].tensor, (name)) == 0;                                   \
+    } while (0)
 
 /* --- what the group gives --------------------------------------------------------------------- */
 
@@ -133,14 +132,6 @@ static const qdq_value *carried_by(const qdq_node *n)
                : NULL;
 }
 
-static bool is_quantized(const cutter *c, const qdq_value *v)
-{
-    for (size_t i = 0; i < c->whole->tensors.n; i++)
-        if (strcmp(c->whole->tensors.at[i].tensor, v->name) == 0)
-            return true;
-    return false;
-}
-
 /* Where a neighbour takes all that the group gives, and the plan has Q/DQ behind it and none
  * between them, they are one kernel in 8 bits, with an epilogue that is a group of its own because
  * the engine fuses it in float alone. */
@@ -153,7 +144,11 @@ static bool is_given(const cutter *c, const qdq_value *v)
     if (n == NULL || !is_halo(c, n))
         return false;
     const qdq_value *from = carried_by(n);
-    return from != NULL && is_own(c, from->producer) && !is_quantized(c, from);
+    bool is_quantized;
+    if (from == NULL || !is_own(c, from->producer))
+        return false;
+    HAS_ENTRY(c->whole->tensors, from->name, is_quantized);
+    return !is_quantized;
 }
 
 /* --- entries ---------------------------------------------------------------------------------- */
@@ -206,13 +201,6 @@ static bool comes_from_dq(const cutter *c, const char *tensor)
     return v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR;
 }
 
-#define HAS_ENTRY(list, name, found)                                                               \
-    do {                                                                                           \
-        (found) = false;                                                                           \
-        for (size_t i_ = 0; i_ < (list).n && !(found); i_++)                                       \
-            (found) = strcmp((list).at[i_].tensor, (name)) == 0;                                   \
-    } while (0)
-
 /* Its scale is that of a product that is computed here. */
 static bool has_scales(const cutter *c, const qdq_plan_bias *b)
 {
@@ -240,8 +228,8 @@ static qdq_status keep_rest(cutter *c)
 
     *to = (qdq_plan_rest){.type = from->type, .direct_io = true, .widened = from->widened};
     for (uint32_t i = 0; i < c->g->n_nodes && from->keep.n > 0 && good; i++) {
-        const char *label = label_of(c->g->node[i], &c->scratch);
-        good = label != NULL && qdq_map_put(&labels, label, NULL) != NULL;
+        const char *label = qdq_node_label(c->g->node[i], &c->scratch);
+        good = !qdq_node_label_failed(label) && qdq_map_put(&labels, label, NULL) != NULL;
     }
     for (size_t i = 0; i < from->keep.n && good; i++)
         if (qdq_map_get(&labels, from->keep.at[i].node) != NULL)
@@ -251,15 +239,6 @@ static qdq_status keep_rest(cutter *c)
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
-
-static void keep_head(cutter *c)
-{
-    c->part->model = c->whole->model;
-    c->part->target = c->whole->target;
-    c->part->created_by = c->whole->created_by;
-    c->part->clean = c->whole->clean;
-    c->part->opset = c->whole->opset;
-}
 
 static qdq_status keep_quantized(cutter *c)
 {
@@ -278,7 +257,11 @@ static qdq_status cut(cutter *c)
 {
     const qdq_plan *p = c->whole;
 
-    keep_head(c);
+    c->part->model = p->model;
+    c->part->target = p->target;
+    c->part->created_by = p->created_by;
+    c->part->clean = p->clean;
+    c->part->opset = p->opset;
     QDQ_TRY(find_own(c));
     QDQ_TRY(keep_quantized(c));
     for (size_t i = 0; i < p->tensors.n; i++)
@@ -299,74 +282,47 @@ static qdq_status cut(cutter *c)
     return qdq_plan_finish(c->part) ? QDQ_OK : qdq_nomem(c->err);
 }
 
-qdq_status qdq_group_plan_make(const qdq_fusions *f, const qdq_group_model *g,
-                               const qdq_plan *whole, qdq_plan **out, qdq_error *err)
-{
-    cutter c = {.clean = f->g.g, .g = g, .whole = whole, .part = qdq_plan_new(), .err = err};
-    qdq_status st = c.part != NULL ? cut(&c) : qdq_nomem(err);
-
-    qdq_map_free(&c.own);
-    qdq_arena_free(&c.scratch);
-    *out = st == QDQ_OK ? c.part : NULL;
-    if (st != QDQ_OK)
-        qdq_plan_free(c.part);
-    return st;
-}
-
 /* --- its model -------------------------------------------------------------------------------- */
 
-/* The node of the clean model that a node of the part is; they give the same tensor. */
-static const qdq_node *source_of(const qdq_graph *clean, const qdq_node *n)
+const qdq_node *qdq_group_plan_source(const qdq_fusions *f, const qdq_node *n)
 {
     for (uint32_t i = 0; i < n->n_out; i++)
         if (n->out[i] != NULL) {
-            const qdq_value *v = qdq_graph_find(clean, n->out[i]->name);
+            const qdq_value *v = qdq_graph_find(f->g.g, n->out[i]->name);
             return v != NULL ? v->producer : NULL;
         }
     return NULL;
 }
 
 /* A name that two nodes have is no label, but would be one where the other node is missing. */
-static qdq_status name_nodes(const qdq_graph *clean, qdq_model *m, qdq_error *err)
+static qdq_status name_nodes(const qdq_fusions *f, qdq_model *m, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     bool good = true;
 
     QDQ_FOR_NODES (n, m->graph) {
-        const qdq_node *from = source_of(clean, n);
+        const qdq_node *from = qdq_group_plan_source(f, n);
         if (from == NULL || qdq_node_has_own_name(from))
             continue;
-        const char *label = label_of(from, &scratch);
-        good = good && label != NULL && qdq_node_set_name(n, label);
+        const char *label = qdq_node_label(from, &scratch);
+        good = good && !qdq_node_label_failed(label) && qdq_node_set_name(n, label);
     }
     qdq_arena_free(&scratch);
     return good ? QDQ_OK : qdq_nomem(err);
 }
 
-/* What came with the plan. */
-static qdq_status name_rest(qdq_model *m, qdq_error *err)
+static qdq_status quantize_part(const qdq_fusions *f, const qdq_group_model *g,
+                                const qdq_plan *whole, qdq_insert_cache *cache, qdq_model *m,
+                                qdq_error *err)
 {
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    bool good = true;
+    cutter c = {.clean = f->g.g, .g = g, .whole = whole, .part = qdq_plan_new(), .err = err};
+    qdq_status st = c.part != NULL ? cut(&c) : qdq_nomem(err);
 
-    QDQ_FOR_NODES (n, m->graph) {
-        if (qdq_node_has_own_name(n))
-            continue;
-        const char *label = label_of(n, &scratch);
-        good = good && label != NULL && qdq_node_set_name(n, label);
-    }
-    qdq_arena_free(&scratch);
-    return good ? QDQ_OK : qdq_nomem(err);
-}
-
-static qdq_status quantize(const qdq_fusions *f, const qdq_group_model *g, const qdq_plan *whole,
-                           qdq_insert_cache *cache, qdq_model *m, qdq_error *err)
-{
-    qdq_plan *part;
-
-    QDQ_TRY(qdq_group_plan_make(f, g, whole, &part, err));
-    qdq_status st = qdq_quantize_finish(m, part, cache, NULL, err);
-    qdq_plan_free(part);
+    qdq_map_free(&c.own);
+    qdq_arena_free(&c.scratch);
+    if (st == QDQ_OK)
+        st = qdq_quantize_finish(m, c.part, cache, NULL, err);
+    qdq_plan_free(c.part);
     return st;
 }
 
@@ -375,11 +331,11 @@ qdq_status qdq_group_plan_apply(const qdq_fusions *f, const qdq_group_model *g,
                                 qdq_error *err)
 {
     QDQ_TRY(qdq_model_clone(g->model, out, err));
-    qdq_status st = name_nodes(f->g.g, *out, err);
+    qdq_status st = name_nodes(f, *out, err);
     if (st == QDQ_OK && whole != NULL)
-        st = quantize(f, g, whole, cache, *out, err);
-    if (st == QDQ_OK)
-        st = name_rest(*out, err);
+        st = quantize_part(f, g, whole, cache, *out, err);
+    if (st == QDQ_OK && !qdq_graph_name_nodes((*out)->graph)) /* what came with the plan */
+        st = qdq_nomem(err);
     if (st != QDQ_OK) {
         qdq_model_free(*out);
         *out = NULL;

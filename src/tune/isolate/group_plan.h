@@ -11,17 +11,16 @@
 #include "quant/insert/insert_cache.h"
 #include "tune/extract/group_model.h"
 
-/* `whole` is a plan for the clean model that `f` was found in, `g` a group of it that has a model.
- * *out goes to qdq_plan_free(); its texts are those of `whole` and of that model, which must
- * outlive it. */
-qdq_status qdq_group_plan_make(const qdq_fusions *f, const qdq_group_model *g,
-                               const qdq_plan *whole, qdq_plan **out, qdq_error *err);
-
-/* A copy of the group's model with the plan applied to it (`whole` NULL: without Q/DQ). Its nodes
- * are called as qdq_node_label() calls them in the clean model, and all of its main graph have a
- * name. `cache` is that of all plans for the clean model, or NULL. */
+/* A copy of the model of `g`, a group of `f` that has one, with that part of `whole` applied to it,
+ * a plan for the clean model that `f` was found in (NULL: without Q/DQ). Its nodes are called as
+ * qdq_node_label() calls them in the clean model, and all of its main graph have a name. `cache` is
+ * that of all plans for the clean model, or NULL. */
 qdq_status qdq_group_plan_apply(const qdq_fusions *f, const qdq_group_model *g,
                                 const qdq_plan *whole, qdq_insert_cache *cache, qdq_model **out,
                                 qdq_error *err);
+
+/* The node of the clean model that a node of a group's model is: it gives the same tensor; NULL:
+ * none. */
+const qdq_node *qdq_group_plan_source(const qdq_fusions *f, const qdq_node *n);
 
 #endif /* QDQ_GROUP_PLAN_H */
