@@ -48,8 +48,8 @@ bool qdq_tune_data_failed(const qdq_tune_state *t)
 }
 
 /* count: 0: all that judge */
-static qdq_status compare(qdq_tune_state *t, const qdq_model *m, size_t count,
-                          qdq_compare_result **out, qdq_error *err)
+static qdq_status compare_models(qdq_tune_state *t, const qdq_model *m, size_t count,
+                                 qdq_compare_result **out, qdq_error *err)
 {
     const uint64_t usual = (uint64_t)256 << 20; /* as of activations in calibration */
     qdq_compare_opts o;
@@ -90,7 +90,7 @@ qdq_status qdq_tune_hear_model(qdq_tune_state *t, const qdq_model *m, qdq_tune_e
 {
     qdq_compare_result *r = NULL;
 
-    QDQ_TRY(compare(t, m, 0, &r, err));
+    QDQ_TRY(compare_models(t, m, 0, &r, err));
     qdq_status st = read_result(t, r, out, err);
     qdq_free(r);
     return st;
@@ -209,7 +209,7 @@ qdq_status qdq_tune_check_goal(qdq_tune_state *t, qdq_error *err)
     if (t->task.data == NULL && t->opts->goal->eval == NULL)
         return qdq_fail(err, QDQ_E_USAGE,
                         "found a goal in accuracy without data, expected samples with labels");
-    QDQ_TRY(compare(t, t->task.m, 1, &r, err));
+    QDQ_TRY(compare_models(t, t->task.m, 1, &r, err));
     const bool labelled = !isnan(r->accuracy_a);
     qdq_free(r);
     if (!labelled)

@@ -103,7 +103,7 @@ static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_go
 
 /* What a node's kernel saves in 8 bits, by the profiles of nothing and of everything; without them
  * all count alike. */
-static double worth(const qdq_tune_state *t, const qdq_tune_times *all, size_t bit)
+static double worth_of_decision(const qdq_tune_state *t, const qdq_tune_times *all, size_t bit)
 {
     const size_t node = t->task.space->group[bit].node->id;
     const bool is_known =
@@ -122,7 +122,8 @@ static qdq_status list_items(back *b, const qdq_tune_times *all, qdq_error *err)
         return qdq_nomem(err);
     for (size_t i = 0; i < t->task.space->n_groups; i++)
         if (qdq_assign_get(&b->rules, i)) {
-            b->item[b->n] = (qdq_goal_item){.harm = t->parts.harm[i], .worth = worth(t, all, i)};
+            b->item[b->n] =
+                (qdq_goal_item){.harm = t->parts.harm[i], .worth = worth_of_decision(t, all, i)};
             b->bit[b->n++] = i;
         }
     return QDQ_OK;

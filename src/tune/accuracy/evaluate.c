@@ -80,12 +80,12 @@ qdq_status qdq_tune_name_data(qdq_tune_state *t, const char **out, qdq_error *er
 /* --- remembering ------------------------------------------------------------------------------ */
 
 /* As text, since there are infinite ones. */
-static bool put(json_t *j, const char *key, double x)
+static bool put_number(json_t *j, const char *key, double x)
 {
     return json_object_set_new(j, key, json_sprintf("%.17g", x)) == 0;
 }
 
-static bool get(const json_t *j, const char *key, double *x)
+static bool get_number(const json_t *j, const char *key, double *x)
 {
     const char *text = json_string_value(json_object_get(j, key));
     char *end = NULL;
@@ -100,19 +100,21 @@ static bool read_heard(const json_t *j, qdq_arena *arena, qdq_tune_evaluation *h
 
     h->more.samples = (size_t)json_integer_value(json_object_get(j, "samples"));
     h->more.worst = worst != NULL ? qdq_arena_strdup(arena, worst) : NULL;
-    return h->more.worst != NULL && get(j, "sqnr_db", &h->sqnr_db) &&
-           get(j, "accuracy", &h->accuracy) && get(j, "given_accuracy", &h->given_accuracy) &&
-           get(j, "bound_db", &h->more.bound_db) && get(j, "top1", &h->more.top1) &&
-           get(j, "half_agreement", &h->more.half_agreement);
+    return h->more.worst != NULL && get_number(j, "sqnr_db", &h->sqnr_db) &&
+           get_number(j, "accuracy", &h->accuracy) &&
+           get_number(j, "given_accuracy", &h->given_accuracy) &&
+           get_number(j, "bound_db", &h->more.bound_db) && get_number(j, "top1", &h->more.top1) &&
+           get_number(j, "half_agreement", &h->more.half_agreement);
 }
 
 static json_t *write_heard(const qdq_tune_evaluation *h)
 {
     json_t *j = json_object();
 
-    if (put(j, "sqnr_db", h->sqnr_db) && put(j, "accuracy", h->accuracy) &&
-        put(j, "given_accuracy", h->given_accuracy) && put(j, "bound_db", h->more.bound_db) &&
-        put(j, "top1", h->more.top1) && put(j, "half_agreement", h->more.half_agreement) &&
+    if (put_number(j, "sqnr_db", h->sqnr_db) && put_number(j, "accuracy", h->accuracy) &&
+        put_number(j, "given_accuracy", h->given_accuracy) &&
+        put_number(j, "bound_db", h->more.bound_db) && put_number(j, "top1", h->more.top1) &&
+        put_number(j, "half_agreement", h->more.half_agreement) &&
         json_object_set_new(j, "worst", json_string(h->more.worst)) == 0 &&
         json_object_set_new(j, "samples", json_integer((json_int_t)h->more.samples)) == 0)
         return j;
@@ -124,8 +126,9 @@ static json_t *write_heard(const qdq_tune_evaluation *h)
 
 /* What does not run is as far from the given model as can be. *known: false where there was no time
  * for it. */
-static qdq_status hear(qdq_tune_state *t, const qdq_plan *p, const qdq_model *m, const char *key,
-                       qdq_tune_evaluation *out, bool *known, qdq_error *err)
+static qdq_status evaluate_now(qdq_tune_state *t, const qdq_plan *p, const qdq_model *m,
+                               const char *key, qdq_tune_evaluation *out, bool *known,
+                               qdq_error *err)
 {
     const double start = qdq_clock_seconds();
     qdq_error why = QDQ_ERROR_INIT;
@@ -168,7 +171,7 @@ static qdq_status judge_named(qdq_tune_state *t, const qdq_plan *p, const qdq_mo
     const bool found = j != NULL && read_heard(j, &t->arena, out);
     json_decref(j);
     *known = found;
-    return found ? QDQ_OK : hear(t, p, m, key, out, known, err);
+    return found ? QDQ_OK : evaluate_now(t, p, m, key, out, known, err);
 }
 
 qdq_status qdq_tune_judge_plan(qdq_tune_state *t, const qdq_plan *p, qdq_tune_evaluation *out,
@@ -186,7 +189,7 @@ qdq_status qdq_tune_judge_model(qdq_tune_state *t, const qdq_model *m, const cha
     return judge_named(t, NULL, m, name, out, known, err);
 }
 
-static void tell(const qdq_tune_state *t, const qdq_tune_candidate *c)
+static void tell_evaluation(const qdq_tune_state *t, const qdq_tune_candidate *c)
 {
     const qdq_tune_evaluation *h = &c->heard;
 
@@ -218,7 +221,7 @@ qdq_status qdq_tune_judge(qdq_tune_state *t, qdq_tune_candidate *c, bool *known,
     if (c != t->run.base)
         /* NAN is no number to fmax() */
         t->run.least_noisy_db = fmax(t->run.least_noisy_db, c->heard.sqnr_db);
-    tell(t, c);
+    tell_evaluation(t, c);
     return QDQ_OK;
 }
 

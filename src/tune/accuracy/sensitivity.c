@@ -42,8 +42,8 @@ static qdq_status compare_layers(qdq_tune_state *t, qdq_tune_candidate *all,
 }
 
 /* Decisions of one node divide what it does. */
-static qdq_status divide(const qdq_tune_state *t, const qdq_compare_layers_result *found,
-                         double *harm, qdq_error *err)
+static qdq_status divide_harm(const qdq_tune_state *t, const qdq_compare_layers_result *found,
+                              double *harm, qdq_error *err)
 {
     const qdq_space *s = t->task.space;
     const size_t n = (size_t)s->clean->graph->next_node_id + 1;
@@ -64,8 +64,8 @@ static qdq_status divide(const qdq_tune_state *t, const qdq_compare_layers_resul
 }
 
 /* Without inner values all count as alike. */
-static qdq_status measure(qdq_tune_state *t, qdq_tune_candidate *all, double *harm, bool *cut,
-                          qdq_error *err)
+static qdq_status measure_harm(qdq_tune_state *t, qdq_tune_candidate *all, double *harm, bool *cut,
+                               qdq_error *err)
 {
     qdq_compare_layers_result *found = NULL;
     qdq_error why = QDQ_ERROR_INIT;
@@ -74,7 +74,7 @@ static qdq_status measure(qdq_tune_state *t, qdq_tune_candidate *all, double *ha
     qdq_tune_begin_timed(t);
     qdq_status st = qdq_tune_end_timed(t, compare_layers(t, all, &found, &why), cut);
     if (st == QDQ_OK && !*cut)
-        st = divide(t, found, harm, &why);
+        st = divide_harm(t, found, harm, &why);
     qdq_free(found);
     if (st != QDQ_E_UNSUPPORTED || qdq_tune_data_failed(t))
         return st == QDQ_OK ? QDQ_OK : qdq_fail(err, st, "%s", why.text);
@@ -110,7 +110,7 @@ static json_t *write_harm(const double *harm, size_t n)
 /* --- as much as was found at the outputs ------------------------------------------------------ */
 
 /* What has an error without bounds (floats that overflow) counts as the worst of all others. */
-static void scale(double *harm, size_t n, double whole)
+static void scale_harm(double *harm, size_t n, double whole)
 {
     double sum = 0, most = 0;
 
@@ -124,8 +124,8 @@ static void scale(double *harm, size_t n, double whole)
         harm[i] *= whole / sum;
 }
 
-static qdq_status find(qdq_tune_state *t, qdq_tune_candidate *all, double *harm, bool *cut,
-                       qdq_error *err)
+static qdq_status recall_or_measure_harm(qdq_tune_state *t, qdq_tune_candidate *all, double *harm,
+                                         bool *cut, qdq_error *err)
 {
     const double worst = 1e6; /* noise over signal: no number of any meaning is beyond */
     const size_t n = t->task.space->n_groups;
@@ -141,10 +141,10 @@ static qdq_status find(qdq_tune_state *t, qdq_tune_candidate *all, double *harm,
     if (found)
         return QDQ_OK;
     memset(harm, 0, n * sizeof *harm);
-    QDQ_TRY(measure(t, all, harm, cut, err));
+    QDQ_TRY(measure_harm(t, all, harm, cut, err));
     if (*cut)
         return QDQ_OK;
-    scale(harm, n, fmin(pow(10, -all->heard.sqnr_db / 10), worst));
+    scale_harm(harm, n, fmin(pow(10, -all->heard.sqnr_db / 10), worst));
     return qdq_tune_remember(t, key, write_harm(harm, n), err);
 }
 
@@ -183,7 +183,7 @@ qdq_status qdq_tune_find_harm(qdq_tune_state *t, qdq_error *err)
     QDQ_TRY(qdq_tune_judge(t, all, &known, err));
     if (!known || isnan(all->heard.sqnr_db)) /* zero everywhere: nothing can be measured there */
         return QDQ_OK;
-    QDQ_TRY(find(t, all, harm, &cut, err));
+    QDQ_TRY(recall_or_measure_harm(t, all, harm, &cut, err));
     if (!cut)
         t->parts.harm = harm;
     return QDQ_OK;

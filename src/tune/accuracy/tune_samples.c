@@ -23,7 +23,7 @@ static void stacked_free(stacked *s)
 }
 
 /* Puts a sample behind those that are there: along the first axis, where readers cut it again. */
-static qdq_status stack(stacked *s, const qdq_named_array *in, size_t n, qdq_error *err)
+static qdq_status stack_sample(stacked *s, const qdq_named_array *in, size_t n, qdq_error *err)
 {
     if (s->array == NULL) {
         s->array = calloc(n + 1, sizeof *s->array);
@@ -57,7 +57,7 @@ static bool can_be_stacked(const qdq_named_array *in, size_t n)
 }
 
 /* Of what judges, if it is said what that is: calibration has not seen it. */
-static qdq_status gather(qdq_tune_state *t, stacked *s, qdq_error *err)
+static qdq_status gather_samples(qdq_tune_state *t, stacked *s, qdq_error *err)
 {
     qdq_compare_opts o;
     qdq_data *data;
@@ -69,7 +69,7 @@ static qdq_status gather(qdq_tune_state *t, stacked *s, qdq_error *err)
         const qdq_named_array *in;
         size_t n;
         QDQ_TRY(qdq_data_get(data, first + k, &in, &n, err));
-        QDQ_TRY(stack(s, in, n, err));
+        QDQ_TRY(stack_sample(s, in, n, err));
         if (!can_be_stacked(in, n))
             break;
     }
@@ -85,7 +85,7 @@ qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, qdq_error *err
     if (t->task.data == NULL && (t->opts->goal == NULL || t->opts->goal->eval == NULL))
         return QDQ_OK;
     file = qdq_arena_printf(&t->arena, "%s/samples.npz", qdq_tempdir_path(t->tools.work));
-    qdq_status st = file != NULL ? gather(t, &s, err) : qdq_nomem(err);
+    qdq_status st = file != NULL ? gather_samples(t, &s, err) : qdq_nomem(err);
     if (st == QDQ_OK)
         st = qdq_npz_write(file, s.array, s.n, err);
     stacked_free(&s);

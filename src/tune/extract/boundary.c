@@ -15,7 +15,7 @@ static bool comes_from_outside(const qdq_region_graph *g, const bool *inside, co
            !is_inside(g, inside, v->producer);
 }
 
-static bool add(const qdq_value *v, bool *seen, qdq_arena *arena, qdq_region_values *out)
+static bool add_value(const qdq_value *v, bool *seen, qdq_arena *arena, qdq_region_values *out)
 {
     if (seen[v->id])
         return true;
@@ -37,13 +37,14 @@ qdq_status qdq_boundary_inputs(const qdq_region_graph *g, const bool *inside, qd
         reads.n = 0;
         QDQ_TRY(qdq_region_reads(g->node[p], arena, &reads, err));
         for (size_t i = 0; i < reads.n; i++)
-            if (comes_from_outside(g, inside, reads.at[i]) && !add(reads.at[i], seen, arena, out))
+            if (comes_from_outside(g, inside, reads.at[i]) &&
+                !add_value(reads.at[i], seen, arena, out))
                 return qdq_nomem(err);
     }
     return QDQ_OK;
 }
 
-/* What only asks for its shape does not count: no one needs the numbers. */
+/* What only asks for its shape does not count: it needs no numbers. */
 static bool is_read_outside(const qdq_region_graph *g, const bool *inside, const qdq_value *v)
 {
     if (v->n_output > 0)

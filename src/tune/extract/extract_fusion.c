@@ -61,8 +61,8 @@ static qdq_status tell_inputs(const qdq_group_model *g, part *out, qdq_error *er
     return out->in != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status take(qdq_fusions *f, uint32_t group, const qdq_group_model_opts *o, part *out,
-                       qdq_error *err)
+static qdq_status take_group(qdq_fusions *f, uint32_t group, const qdq_group_model_opts *o,
+                             part *out, qdq_error *err)
 {
     qdq_group_model *g;
 
@@ -81,9 +81,9 @@ static qdq_status take(qdq_fusions *f, uint32_t group, const qdq_group_model_opt
     return st;
 }
 
-static qdq_status extract(const qdq_model *typed, const qdq_group *layer, size_t n,
-                          const qdq_fusion_opts *opts, uint32_t group,
-                          const qdq_fusion_extract_opts *x, part *out, qdq_error *err)
+static qdq_status extract_group(const qdq_model *typed, const qdq_group *layer, size_t n,
+                                const qdq_fusion_opts *opts, uint32_t group,
+                                const qdq_fusion_extract_opts *x, part *out, qdq_error *err)
 {
     const qdq_shape_range_opts shapes = {{x->min, x->opt, x->max}, {x->n_min, x->n_opt, x->n_max}};
     qdq_shape_range *range = NULL;
@@ -93,7 +93,7 @@ static qdq_status extract(const qdq_model *typed, const qdq_group *layer, size_t
     qdq_status st = qdq_shape_range_open(typed, &shapes, &range, err);
     if (st == QDQ_OK) {
         const qdq_group_model_opts o = {.halo = x->halo, .range = range};
-        st = take(f, group, &o, out, err);
+        st = take_group(f, group, &o, out, err);
     }
     qdq_shape_range_close(range);
     qdq_fusions_free(f);
@@ -123,7 +123,7 @@ qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_group *layer, size_t
     if (st == QDQ_OK)
         st = qdq_model_infer(typed, NULL, err);
     if (st == QDQ_OK)
-        st = extract(typed, layer, n, &own, (uint32_t)group, &halo, &x, err);
+        st = extract_group(typed, layer, n, &own, (uint32_t)group, &halo, &x, err);
     qdq_model_free(typed);
     if (st == QDQ_OK)
         *out = x.model;

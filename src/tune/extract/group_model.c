@@ -1,6 +1,6 @@
-/* group_model.c - see the header. The cut itself is qdq_model_extract(): all that leads from the
- * boundary to the outputs comes along, chains of constants and small shape arithmetic with it. What
- * remains is to find the boundary. */
+/* group_model.c - a fusion group cut out of its model. The cut itself is qdq_model_extract(): all
+ * that leads from the boundary to the outputs comes along, chains of constants and small shape
+ * arithmetic with it. What remains is to find the boundary. */
 #include "tune/extract/group_model.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ typedef struct maker {
     qdq_error *err;
 } maker;
 
-static qdq_status refuse(maker *s, const char *why, const qdq_value *v)
+static qdq_status refuse_group(maker *s, const char *why, const qdq_value *v)
 {
     char text[400];
 
@@ -144,15 +144,15 @@ static qdq_status describe_inputs(maker *s)
         qdq_group_input *in = &out->input[out->n_inputs++];
 
         if (v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR)
-            return refuse(s, "an input is no tensor, or of a type that is not known", v);
+            return refuse_group(s, "an input is no tensor, or of a type that is not known", v);
         if (!qdq_shape_range_of(s->opts->range, v, &in->dims))
-            return refuse(s, "the shape of an input is not known before it runs", v);
+            return refuse_group(s, "the shape of an input is not known before it runs", v);
         in->name = qdq_arena_strdup(&out->arena, v->name);
         if (in->name == NULL)
             return qdq_nomem(s->err);
         for (int d = 0; d < in->dims.rank && s->opts->range->given; d++)
             if (in->dims.dim[QDQ_SHAPE_OPT][d] < 0)
-                return refuse(s, "the shape of an input is not known before it runs", v);
+                return refuse_group(s, "the shape of an input is not known before it runs", v);
     }
     return QDQ_OK;
 }
@@ -163,9 +163,9 @@ static qdq_status find_boundary(maker *s)
     QDQ_TRY(qdq_boundary_outputs(s->g, s->inside, &s->scratch, &s->outputs, s->err));
     QDQ_TRY(sort_crossing(s));
     if (s->inputs.n == 0)
-        return refuse(s, "it reads nothing but constants", NULL);
+        return refuse_group(s, "it reads nothing but constants", NULL);
     if (s->outputs.n == 0)
-        return refuse(s, "nothing reads what it gives", NULL);
+        return refuse_group(s, "nothing reads what it gives", NULL);
     return describe_inputs(s);
 }
 
@@ -206,7 +206,7 @@ static const char **names_of(maker *s, const qdq_region_values *a, const qdq_reg
 }
 
 /* What was cut off as an input becomes the constant that it is for the usual shapes. */
-static qdq_status freeze(maker *s, const qdq_value *v)
+static qdq_status freeze_shape(maker *s, const qdq_value *v)
 {
     qdq_value *at = qdq_graph_find(s->out->model->graph, v->name);
     qdq_status st;
@@ -215,7 +215,7 @@ static qdq_status freeze(maker *s, const qdq_value *v)
     if (st != QDQ_OK)
         return qdq_nomem(s->err);
     if (known == NULL)
-        return refuse(s, "a shape that it needs is not known before it runs", v);
+        return refuse_group(s, "a shape that it needs is not known before it runs", v);
     qdq_tensor *t = qdq_tensor_share(s->out->model, known);
     if (t == NULL)
         return qdq_nomem(s->err);
@@ -223,7 +223,7 @@ static qdq_status freeze(maker *s, const qdq_value *v)
     return qdq_value_set_init(at, t) ? QDQ_OK : qdq_nomem(s->err);
 }
 
-static qdq_status cut(maker *s)
+static qdq_status cut_group(maker *s)
 {
     qdq_group_model *out = s->out;
     const char **in = names_of(s, &s->inputs, &s->frozen), **to = names_of(s, &s->outputs, NULL);
@@ -235,7 +235,7 @@ static qdq_status cut(maker *s)
                               &out->model, s->err));
     for (size_t i = 0; i < s->frozen.n && out->why[0] == '\0'; i++) {
         out->frozen[out->n_frozen++] = s->frozen.at[i];
-        QDQ_TRY(freeze(s, s->frozen.at[i]));
+        QDQ_TRY(freeze_shape(s, s->frozen.at[i]));
     }
     if (out->why[0] != '\0') {
         qdq_model_free(out->model);
@@ -244,7 +244,7 @@ static qdq_status cut(maker *s)
     return QDQ_OK;
 }
 
-static qdq_status make(maker *s, uint32_t group)
+static qdq_status make_group(maker *s, uint32_t group)
 {
     const size_t n = (size_t)s->g->n + 1;
 
@@ -262,7 +262,7 @@ static qdq_status make(maker *s, uint32_t group)
         add_halo(s);
     QDQ_TRY(list_nodes(s));
     QDQ_TRY(find_boundary(s));
-    return s->out->why[0] == '\0' ? cut(s) : QDQ_OK;
+    return s->out->why[0] == '\0' ? cut_group(s) : QDQ_OK;
 }
 
 qdq_status qdq_group_model_make(const qdq_fusions *f, uint32_t group,
@@ -278,7 +278,7 @@ qdq_status qdq_group_model_make(const qdq_fusions *f, uint32_t group,
         return qdq_nomem(err);
     (*out)->why = "";
     maker s = {.f = f, .g = &f->g, .opts = opts, .out = *out, .err = err};
-    qdq_status st = make(&s, group);
+    qdq_status st = make_group(&s, group);
     qdq_arena_free(&s.scratch);
     if (st != QDQ_OK) {
         qdq_group_model_free(*out);

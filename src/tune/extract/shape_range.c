@@ -1,4 +1,5 @@
-/* shape_range.c - see the header: three concrete passes of shape inference. */
+/* shape_range.c - shapes for the least, the usual and the greatest inputs: three concrete passes of
+ * shape inference. */
 #include "tune/extract/shape_range.h"
 
 #include <stdlib.h>

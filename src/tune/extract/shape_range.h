@@ -15,8 +15,8 @@ typedef struct qdq_shape_range_opts {
 } qdq_shape_range_opts;
 
 /* The shapes of all inputs that are not fixed, as engines time a model: what is given, dims whose
- * symbol is fixed by that, and
- * 1. For `opt` where parts are to be timed and users gave no shapes, or not all. In the arena. */
+ * symbol is fixed by that, and 1. For `opt` where parts are to be timed and users gave no shapes,
+ * or not all. In the arena. */
 qdq_status qdq_usual_shapes(const qdq_model *m, const qdq_input_shape *given, size_t n,
                             qdq_arena *arena, qdq_input_shape **out, size_t *n_out, qdq_error *err);
 
@@ -42,8 +42,7 @@ typedef struct qdq_dims_range {
 bool qdq_shape_range_of(const qdq_shape_range *r, const qdq_value *v, qdq_dims_range *out);
 
 /* What v holds for the usual shapes, in the memory of that model; NULL: it is not known before it
- * runs, or out of memory
- * (*st). */
+ * runs, or out of memory (*st). */
 const qdq_tensor *qdq_shape_range_tensor(const qdq_shape_range *r, const qdq_value *v,
                                          qdq_status *st);
 

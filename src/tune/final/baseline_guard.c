@@ -94,8 +94,8 @@ static qdq_baseline *find_fastest(qdq_tune_state *t)
 
 /* In turns with what was chosen, which must be faster for sure to ship instead. Without time for
  * that, by what each saves. */
-static qdq_status wins(qdq_tune_state *t, const qdq_guard *g, const qdq_baseline *b, bool *out,
-                       qdq_error *err)
+static qdq_status wins_against_shipped(qdq_tune_state *t, const qdq_guard *g, const qdq_baseline *b,
+                                       bool *out, qdq_error *err)
 {
     qdq_test_result r;
     bool ok;
@@ -108,7 +108,8 @@ static qdq_status wins(qdq_tune_state *t, const qdq_guard *g, const qdq_baseline
     return QDQ_OK;
 }
 
-static qdq_status ship(qdq_tune_state *t, const qdq_guard *g, qdq_baseline *b, qdq_error *err)
+static qdq_status ship_baseline(qdq_tune_state *t, const qdq_guard *g, qdq_baseline *b,
+                                qdq_error *err)
 {
     qdq_tune_result *out = t->out;
 
@@ -132,13 +133,13 @@ static qdq_status try_to_ship(qdq_tune_state *t, const qdq_guard *g, qdq_baselin
     bool wins_it, keeps_up = true;
 
     *shipped = false;
-    QDQ_TRY(wins(t, g, b, &wins_it, err));
+    QDQ_TRY(wins_against_shipped(t, g, b, &wins_it, err));
     if (!wins_it)
         return QDQ_OK;
     QDQ_TRY(qdq_guard_keeps_up(t, g, b->candidate->name, b->candidate->file, &keeps_up, err));
     *shipped = keeps_up;
     if (keeps_up)
-        return ship(t, g, b, err);
+        return ship_baseline(t, g, b, err);
     snprintf(b->why, sizeof b->why,
              t->out->other_dims.measured
                  ? "with shapes %s it is slower than the model that was given"

@@ -19,7 +19,7 @@
 enum { GUARD_PAIRS = 24, MORE_PAIRS = 96, MOST_PAIRS = 240, LEAST_PAIRS = 6, GUARD_NTH = 2000 };
 
 /* As many of these pairs as there is still time for. */
-static unsigned timely(const qdq_tune_state *t, unsigned pairs)
+static unsigned pairs_in_time(const qdq_tune_state *t, unsigned pairs)
 {
     const double left = qdq_tune_left_s(t) - t->run.after_s,
                  pair = qdq_worker_client_pair_s(t->tools.lab);
@@ -37,7 +37,7 @@ static qdq_status measure_pairs(qdq_tune_state *t, qdq_tune_candidate *a, qdq_tu
     *r = (qdq_test_result){0};
     *ok = false;
     o.strict = true;
-    o.max_pairs = timely(t, pairs);
+    o.max_pairs = pairs_in_time(t, pairs);
     if (o.max_pairs < LEAST_PAIRS) {
         t->run.cut = true;
         return QDQ_OK;
@@ -51,14 +51,14 @@ static qdq_status measure_pairs(qdq_tune_state *t, qdq_tune_candidate *a, qdq_tu
     return st;
 }
 
-/* Pairs of these two for half the patience that a candidate gets; 0: no one can tell. */
+/* Pairs of these two for half the patience that a candidate gets; 0: unknown. */
 static double affordable(const qdq_tune_state *t, const qdq_test_result *r)
 {
     return t->run.test.patience_ns / 2 / (r->incumbent_ns + r->candidate_ns);
 }
 
 /* Does a moment say little here, and is there time for more than one? */
-static bool waits(const qdq_tune_state *t)
+static bool waits_for_noise(const qdq_tune_state *t)
 {
     return t->run.noisy && t->run.test.least_ns > 0;
 }
@@ -71,7 +71,7 @@ static bool is_vague(const qdq_tune_state *t, const qdq_test_result *r)
 
     if (r->gain > 0 && r->ci_low <= 0)
         return true;
-    return (waits(t) || r->ci_high - r->ci_low > width * (1 - r->gain)) &&
+    return (waits_for_noise(t) || r->ci_high - r->ci_low > width * (1 - r->gain)) &&
            affordable(t, r) > MORE_PAIRS;
 }
 
@@ -82,7 +82,7 @@ qdq_status qdq_guard_measure(qdq_tune_state *t, qdq_tune_candidate *a, qdq_tune_
     if (!*ok || !is_vague(t, r))
         return QDQ_OK;
     const double pairs =
-        waits(t) ? fmin(fmax(affordable(t, r), MORE_PAIRS), MOST_PAIRS) : MORE_PAIRS;
+        waits_for_noise(t) ? fmin(fmax(affordable(t, r), MORE_PAIRS), MOST_PAIRS) : MORE_PAIRS;
     const qdq_test_result first = *r;
     const bool was_cut = t->run.cut;
     QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH + 1, (unsigned)pairs, r, ok, err));

@@ -45,7 +45,7 @@ typedef struct front {
 
 /* --- which ones ------------------------------------------------------------------------------- */
 
-static qdq_status find(front *f, qdq_error *err)
+static qdq_status find_points(front *f, qdq_error *err)
 {
     qdq_tune_state *t = f->t;
     qdq_assign nothing;
@@ -71,7 +71,7 @@ static bool is_there(const front *f, const qdq_tune_candidate *c)
 
 /* `cost`: as a share of that of the model without Q/DQ. Assignments may mean the same model, or the
  * one that was given. */
-static qdq_status add(front *f, const qdq_assign *a, double cost, qdq_error *err)
+static qdq_status add_point(front *f, const qdq_assign *a, double cost, qdq_error *err)
 {
     qdq_tune_candidate *c;
 
@@ -121,7 +121,7 @@ static qdq_status take_edges(qdq_tune_state *t, const qdq_assign *a, qdq_assign 
 /* What the search found may have Q/DQ that costs of decisions know nothing of: on single edges, or
  * as another tool placed them. Then it takes the place of the cheapest one by these costs, where
  * there is no room for both. */
-static qdq_status list(front *f, qdq_error *err)
+static qdq_status list_points(front *f, qdq_error *err)
 {
     qdq_tune_state *t = f->t;
     size_t first = 0;
@@ -131,21 +131,22 @@ static qdq_status list(front *f, qdq_error *err)
     if (f->point == NULL)
         return qdq_nomem(err);
     if (t->run.found.best.n > t->task.space->n_groups) {
-        QDQ_TRY(
-            add(f, &t->run.found.best, t->run.found.predicted_ns / t->parts.problem.base_ns, err));
+        QDQ_TRY(add_point(f, &t->run.found.best,
+                          t->run.found.predicted_ns / t->parts.problem.base_ns, err));
         first = f->n_points > 0 && f->n > t->details->pareto ? 1 : 0;
     }
     for (size_t i = first; i < f->n; i++) {
         QDQ_TRY(take_edges(t, &f->at[i].assign, &with_edges, err));
-        QDQ_TRY(add(f, &with_edges, (t->parts.costs.rest + f->at[i].cost) / f->given_cost, err));
+        QDQ_TRY(
+            add_point(f, &with_edges, (t->parts.costs.rest + f->at[i].cost) / f->given_cost, err));
     }
     return QDQ_OK;
 }
 
 /* --- what they are worth ---------------------------------------------------------------------- */
 
-static qdq_status measure(const front *f, qdq_tune_candidate *input, qdq_tune_candidate *c,
-                          unsigned pairs, qdq_test_result *r, bool *ok, qdq_error *err)
+static qdq_status measure_point(const front *f, qdq_tune_candidate *input, qdq_tune_candidate *c,
+                                unsigned pairs, qdq_test_result *r, bool *ok, qdq_error *err)
 {
     qdq_test_opts o = f->t->run.test;
     bool failed;
@@ -162,13 +163,14 @@ static qdq_status compare_clean(front *f, qdq_tune_candidate *input, qdq_error *
     qdq_test_result r;
     bool ok;
 
-    QDQ_TRY(measure(f, input, f->t->run.base, PAIRS / 2, &r, &ok, err));
+    QDQ_TRY(measure_point(f, input, f->t->run.base, PAIRS / 2, &r, &ok, err));
     f->clean_share = ok ? 1 - r.gain : 1;
     return QDQ_OK;
 }
 
 /* *ok: false where the engine did not survive it. */
-static qdq_status fill(front *f, qdq_tune_candidate *input, point *p, bool *ok, qdq_error *err)
+static qdq_status fill_point(front *f, qdq_tune_candidate *input, point *p, bool *ok,
+                             qdq_error *err)
 {
     qdq_tune_state *t = f->t;
     qdq_tune_point *to = &p->told;
@@ -179,7 +181,7 @@ static qdq_status fill(front *f, qdq_tune_candidate *input, point *p, bool *ok, 
     p->c->failed =
         /* what misses the goal is a point of the front like any other */
         p->c->failed && !p->c->misses;
-    QDQ_TRY(measure(f, input, p->c, PAIRS, &r, ok, err));
+    QDQ_TRY(measure_point(f, input, p->c, PAIRS, &r, ok, err));
     qdq_tune_drop(t, p->c);
     if (!*ok)
         return QDQ_OK;
@@ -222,7 +224,7 @@ static qdq_status fill_all(front *f, qdq_tune_candidate *input, qdq_error *err)
                         all);
             break;
         }
-        qdq_status st = fill(f, input, &p, &ok, err);
+        qdq_status st = fill_point(f, input, &p, &ok, err);
         if (st != QDQ_OK || !ok)
             qdq_plan_free(p.plan);
         QDQ_TRY(st);
@@ -257,7 +259,7 @@ static bool is_dominated(const front *f, const qdq_tune_point *p)
     return p->ms >= f->t->out->baseline_ms;
 }
 
-static void rank(front *f)
+static void rank_points(front *f)
 {
     if (f->n_points > 1)
         qsort(f->point, f->n_points, sizeof *f->point, by_latency);
@@ -333,12 +335,12 @@ static qdq_status judge_others(qdq_tune_state *t, qdq_error *err)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static qdq_status make(front *f, qdq_error *err)
+static qdq_status make_front(front *f, qdq_error *err)
 {
     qdq_tune_state *t = f->t;
     qdq_tune_candidate *input;
 
-    QDQ_TRY(find(f, err));
+    QDQ_TRY(find_points(f, err));
     if (f->n == 0) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "no front: it is not known what decisions %s",
                     t->parts.harm == NULL ? "do to the outputs"
@@ -349,10 +351,10 @@ static qdq_status make(front *f, qdq_error *err)
     if (input->failed)
         return qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", input->why);
     QDQ_TRY(compare_clean(f, input, err));
-    QDQ_TRY(list(f, err));
+    QDQ_TRY(list_points(f, err));
     QDQ_TRY(fill_all(f, input, err));
     QDQ_TRY(judge_others(t, err));
-    rank(f);
+    rank_points(f);
     QDQ_TRY(write_all(f, err));
     t->out->pareto = qdq_arena_array(&t->arena, f->n_points + 1, sizeof *t->out->pareto);
     if (t->out->pareto == NULL)
@@ -370,7 +372,7 @@ qdq_status qdq_tune_find_front(qdq_tune_state *t, qdq_error *err)
     if (t->details->pareto == 0)
         return QDQ_OK;
     t->run.in_front = true;
-    qdq_status st = make(&f, err);
+    qdq_status st = make_front(&f, err);
     for (size_t i = 0; i < f.n_points; i++)
         qdq_plan_free(f.point[i].plan);
     return st;

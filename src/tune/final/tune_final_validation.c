@@ -146,8 +146,8 @@ static qdq_status keeps_up(qdq_tune_state *t, const qdq_guard *g, const qdq_plan
 
 /* Faster for sure than the input, not slower with the other dims, as accurate as the user wants,
  * and computed by the engine as it is written. */
-static qdq_status wins(qdq_tune_state *t, const qdq_guard *g, const qdq_test_result *r, bool ok,
-                       const qdq_plan *p, bool *out, qdq_error *err)
+static qdq_status may_ship(qdq_tune_state *t, const qdq_guard *g, const qdq_test_result *r, bool ok,
+                           const qdq_plan *p, bool *out, qdq_error *err)
 {
     *out = ok && r->ci_low > 0;
     t->run.after_s = 0;
@@ -176,7 +176,7 @@ static qdq_status try_reached(qdq_tune_state *t, const qdq_guard *g, qdq_test_re
     QDQ_TRY(qdq_tune_build(t, *out, NULL, err));
     QDQ_TRY(qdq_guard_measure(t, g->input, *out, r, &ok, err));
     QDQ_TRY(qdq_tune_plan_of(t, &t->parts.reached, &p, err));
-    qdq_status st = wins(t, g, r, ok, p, &wins_it, err);
+    qdq_status st = may_ship(t, g, r, ok, p, &wins_it, err);
     if (st == QDQ_OK && wins_it)
         st = qdq_tune_write_best(t, p, err);
     qdq_plan_free(p);
@@ -248,7 +248,7 @@ static qdq_status keep_float(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
 }
 
 /* The search's gains are those over the clean model, which may be faster than what was given. */
-static qdq_status predict(qdq_tune_state *t, const qdq_guard *g, qdq_error *err)
+static qdq_status predict_time(qdq_tune_state *t, const qdq_guard *g, qdq_error *err)
 {
     qdq_test_result of_clean = g->of_rules;
     bool ok = g->rules_ok;
@@ -263,7 +263,7 @@ static qdq_status predict(qdq_tune_state *t, const qdq_guard *g, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status decide(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
+static qdq_status decide_result(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
 {
     const qdq_test_result *of_rules = g->rules_ok ? &g->of_rules : NULL;
     bool written_wins = false, wins_both, rules_win = false;
@@ -272,7 +272,7 @@ static qdq_status decide(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
     if (g->rules != NULL && g->rules->failed)
         t->out->rules_why = g->rules->why;
     if (g->written != NULL)
-        QDQ_TRY(wins(t, g, &g->of_written, g->written_ok, NULL, &written_wins, err));
+        QDQ_TRY(may_ship(t, g, &g->of_written, g->written_ok, NULL, &written_wins, err));
     wins_both = written_wins;
     if (written_wins)
         QDQ_TRY(wins_duel(t, g, &wins_both, err));
@@ -280,7 +280,7 @@ static qdq_status decide(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
     const qdq_verify_result computed = t->outcome.computed;
     const double written_db = t->outcome.shipped_db;
     if (!wins_both && !g->same) /* what would not be shipped is not judged */
-        QDQ_TRY(wins(t, g, &g->of_rules, g->rules_ok, t->task.rules, &rules_win, err));
+        QDQ_TRY(may_ship(t, g, &g->of_rules, g->rules_ok, t->task.rules, &rules_win, err));
     if (!written_wins && !rules_win)
         return keep_float(t, g, err);
     if (!rules_win) { /* the rules' plan may have been asked, and lost */
@@ -298,7 +298,7 @@ static qdq_status decide(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
     g->of_shipped = rules_win ? g->of_rules : g->of_written;
     qdq_guard_tell_times(t, &g->of_shipped, of_rules);
     if (!rules_win)
-        QDQ_TRY(predict(t, g, err));
+        QDQ_TRY(predict_time(t, g, err));
     return rules_win ? qdq_tune_write_best(t, t->task.rules, err) : QDQ_OK;
 }
 
@@ -345,7 +345,7 @@ static qdq_status measure_raw(qdq_tune_state *t, const qdq_guard *g, qdq_error *
     return QDQ_OK;
 }
 
-static qdq_status finish(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
+static qdq_status finish_guard(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
 {
     QDQ_TRY(qdq_baselines_decide(t, g, err));
     return measure_raw(t, g, err);
@@ -370,7 +370,7 @@ qdq_status qdq_tune_guard(qdq_tune_state *t, qdq_error *err)
     }
     if (t->run.cut) {
         QDQ_TRY(keep_float(t, &g, err));
-        return finish(t, &g, err);
+        return finish_guard(t, &g, err);
     }
     if (g.input->failed)
         return qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", g.input->why);
@@ -383,6 +383,6 @@ qdq_status qdq_tune_guard(qdq_tune_state *t, qdq_error *err)
         g.rules_ok = g.written_ok;
     } else
         QDQ_TRY(measure_rules(t, &g, err));
-    QDQ_TRY(decide(t, &g, err));
-    return finish(t, &g, err);
+    QDQ_TRY(decide_result(t, &g, err));
+    return finish_guard(t, &g, err);
 }

@@ -34,11 +34,11 @@ typedef struct merging {
     uint32_t *of; /* by bit of the space: the proposal that decides about it; UINT32_MAX */
 } merging;
 
-#define NOBODY UINT32_MAX
+#define NO_PROPOSAL UINT32_MAX
 
 /* --- proposals -------------------------------------------------------------------------------- */
 
-static qdq_status propose(merging *m, qdq_error *err)
+static qdq_status list_proposals(merging *m, qdq_error *err)
 {
     const qdq_tune_kinds *all = &m->g->kinds;
     size_t n = 0;
@@ -73,9 +73,9 @@ static void count_tensors(const merging *m, unsigned *n)
 /* What a conversion at a tensor of this bit costs; 0 without a measurement. */
 static double conversion_us(const merging *m, uint32_t bit, const unsigned *tensors)
 {
-    const uint32_t i = bit != QDQ_CUT_FLOAT ? m->of[bit] : NOBODY;
+    const uint32_t i = bit != QDQ_CUT_FLOAT ? m->of[bit] : NO_PROPOSAL;
 
-    return i != NOBODY && tensors[bit] > 0 ? m->p[i].kind->border_us / tensors[bit] : 0;
+    return i != NO_PROPOSAL && tensors[bit] > 0 ? m->p[i].kind->border_us / tensors[bit] : 0;
 }
 
 /* A proposal in full costs what it does not save, once for all of its bits, which are on together.
@@ -132,7 +132,7 @@ static qdq_status price_tensors(merging *m, qdq_error *err)
 /* Which of the proposals are best together, by what was measured apart: a neighbour in 8 bits saves
  * conversions, so that one that loses a little by itself may be worth it, and one that wins a
  * little may not. */
-static qdq_status choose(merging *m, qdq_error *err)
+static qdq_status choose_proposals(merging *m, qdq_error *err)
 {
     if (!qdq_assign_new(&m->chosen, m->t->task.space->n_groups, &m->t->arena))
         return qdq_nomem(err);
@@ -141,7 +141,7 @@ static qdq_status choose(merging *m, qdq_error *err)
     QDQ_TRY(price_tensors(m, err));
     QDQ_TRY(qdq_energy_minimize(&m->energy, &m->chosen, err));
     for (size_t i = 0; i < m->t->task.space->n_groups; i++)
-        if (m->of[i] != NOBODY && qdq_assign_get(&m->chosen, i))
+        if (m->of[i] != NO_PROPOSAL && qdq_assign_get(&m->chosen, i))
             m->p[m->of[i]].on = true;
     return QDQ_OK;
 }
@@ -180,12 +180,12 @@ static qdq_status share_out(merging *m, qdq_error *err)
     return QDQ_OK;
 }
 
-/* The proposal that puts an end of a tensor into 8 bits; NOBODY: it stays float. */
+/* The proposal that puts an end of a tensor into 8 bits; NO_PROPOSAL: it stays float. */
 static uint32_t end_of(const merging *m, uint32_t bit)
 {
-    const uint32_t i = bit != QDQ_CUT_FLOAT ? m->of[bit] : NOBODY;
+    const uint32_t i = bit != QDQ_CUT_FLOAT ? m->of[bit] : NO_PROPOSAL;
 
-    return i != NOBODY && m->p[i].on ? i : NOBODY;
+    return i != NO_PROPOSAL && m->p[i].on ? i : NO_PROPOSAL;
 }
 
 /* --- items ------------------------------------------------------------------------------------ */
@@ -240,9 +240,9 @@ static qdq_status make_links(merging *m, const uint32_t *item_of, qdq_error *err
         uint32_t last = end_of(m, net->from);
         for (size_t k = 0; k < net->n_to; k++) {
             const uint32_t now = end_of(m, net->to[k]);
-            if (now == NOBODY)
+            if (now == NO_PROPOSAL)
                 continue;
-            if (last != NOBODY && last != now &&
+            if (last != NO_PROPOSAL && last != now &&
                 !QDQ_PUSH(&m->t->arena, &links, ((qdq_validate_link){item_of[last], item_of[now]})))
                 return qdq_nomem(err);
             last = now;
@@ -297,11 +297,11 @@ static qdq_status make_problem(merging *m, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status merge(merging *m, qdq_error *err)
+static qdq_status merge_kinds(merging *m, qdq_error *err)
 {
-    QDQ_TRY(propose(m, err));
+    QDQ_TRY(list_proposals(m, err));
     QDQ_TRY(qdq_nets_find(m->t->task.space, &m->t->arena, &m->nets, err));
-    QDQ_TRY(choose(m, err));
+    QDQ_TRY(choose_proposals(m, err));
     QDQ_TRY(share_out(m, err));
     uint32_t *item_of = qdq_arena_array(&m->t->arena, m->n + 1, sizeof *item_of);
     if (item_of == NULL)
@@ -313,7 +313,7 @@ static qdq_status merge(merging *m, qdq_error *err)
 
 /* --- the strategy ----------------------------------------------------------------------------- */
 
-static void tell(const qdq_tune_state *t, const qdq_tune_greedy *g)
+static void tell_kinds(const qdq_tune_state *t, const qdq_tune_greedy *g)
 {
     size_t qualified = 0;
 
@@ -326,7 +326,7 @@ static void tell(const qdq_tune_state *t, const qdq_tune_greedy *g)
         g->kinds.n_skipped, qualified, g->problem.n_items);
 }
 
-static qdq_status decided(void *ctx, const qdq_validate_result *so_far, qdq_error *err)
+static qdq_status note_decision(void *ctx, const qdq_validate_result *so_far, qdq_error *err)
 {
     qdq_tune_state *t = ctx;
 
@@ -334,7 +334,7 @@ static qdq_status decided(void *ctx, const qdq_validate_result *so_far, qdq_erro
     return qdq_tune_write_cache(t, &t->run.base->assign, false, err);
 }
 
-static qdq_status run(qdq_tune_state *t, qdq_tune_greedy *g, qdq_error *err)
+static qdq_status run_phases(qdq_tune_state *t, qdq_tune_greedy *g, qdq_error *err)
 {
     const qdq_search_ops ops = qdq_tune_search_ops(t);
     merging m = {.t = t, .g = g};
@@ -345,10 +345,10 @@ static qdq_status run(qdq_tune_state *t, qdq_tune_greedy *g, qdq_error *err)
         (qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_GROUP) != 0;
     qdq_tune_import_cache(t, &g->kinds);
     QDQ_TRY(qdq_tune_isolate(t, &g->kinds, err));
-    QDQ_TRY(merge(&m, err));
-    tell(t, g);
+    QDQ_TRY(merge_kinds(&m, err));
+    tell_kinds(t, g);
     g->merged = true;
-    g->problem.decided = decided;
+    g->problem.decided = note_decision;
     g->problem.decided_ctx = t;
     QDQ_TRY(qdq_tune_take_decisions(t, g, err));
     QDQ_TRY(qdq_tune_write_cache(t, &t->run.base->assign, false, err));
@@ -368,10 +368,10 @@ static qdq_status run_greedy(qdq_tune_state *t, qdq_error *err)
         return qdq_nomem(err);
     *t->run.greedy = (qdq_tune_greedy){0};
     t->run.proposed = &t->run.greedy->result.raw;
-    return run(t, t->run.greedy, err);
+    return run_phases(t, t->run.greedy, err);
 }
 
-static qdq_status fits(qdq_tune_state *t, bool *fits, qdq_error *err)
+static qdq_status greedy_fits(qdq_tune_state *t, bool *fits, qdq_error *err)
 {
     (void)err;
     *fits = qdq_tune_wants_greedy(t->opts) && t->task.space->n_groups > 0;
@@ -395,7 +395,7 @@ static void count_groups(qdq_tune_state *t)
 
 const qdq_strategy qdq_strategy_greedy = {.name = "greedy",
                                           .by_groups = true,
-                                          .fits = fits,
+                                          .fits = greedy_fits,
                                           .run = run_greedy,
                                           .count = count_groups,
                                           .show = qdq_tune_show_kinds};

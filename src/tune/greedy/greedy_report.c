@@ -52,7 +52,7 @@ void qdq_tune_put_greedy(const qdq_tune_state *t, qdq_json_out report)
 
 /* --- report.html ------------------------------------------------------------------------------ */
 
-static size_t count(const qdq_tune_greedy *g, size_t kind, qdq_validate_verdict verdict)
+static size_t count_groups(const qdq_tune_greedy *g, size_t kind, qdq_validate_verdict verdict)
 {
     size_t n = 0;
 
@@ -66,7 +66,7 @@ static void show_kind(const qdq_tune_state *t, size_t kind, const qdq_page_table
     const qdq_tune_greedy *g = t->run.greedy;
     const qdq_tune_kind *k = &g->kinds.at[kind];
     const bool saves = k->best != 0 || k->proposed != 0;
-    const size_t kept = count(g, kind, QDQ_VALIDATE_KEPT);
+    const size_t kept = count_groups(g, kind, QDQ_VALIDATE_KEPT);
 
     qdq_page_row_begin(b, kept > 0 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
     qdq_page_cell(b, table, 0, t->parts.patterns->pattern[k->unit].signature);
@@ -78,13 +78,14 @@ static void show_kind(const qdq_tune_state *t, size_t kind, const qdq_page_table
     qdq_page_number(b, table, 6, saves ? k->border_us : NAN, "%.3g");
     qdq_page_number(b, table, 7, (double)kept, "%.0f");
     qdq_page_cell(b, table, 8,
-                  k->why != NULL                            ? k->why
-                  : k->settled                              ? "known from autotune_cache.json"
-                  : count(g, kind, QDQ_VALIDATE_FAILED) > 0 ? "a model with it could not be built"
-                  : k->saved.qualifies                      ? ""
-                  : kept > 0                                ? "for its neighbours' sake"
-                  : saves                                   ? "saves nothing that counts"
-                                                            : "");
+                  k->why != NULL ? k->why
+                  : k->settled   ? "known from autotune_cache.json"
+                  : count_groups(g, kind, QDQ_VALIDATE_FAILED) > 0
+                      ? "a model with it could not be built"
+                  : k->saved.qualifies ? ""
+                  : kept > 0           ? "for its neighbours' sake"
+                  : saves              ? "saves nothing that counts"
+                                       : "");
     qdq_page_row_end(b);
 }
 

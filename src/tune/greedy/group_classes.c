@@ -158,7 +158,7 @@ static qdq_status fill_kind(finding *f, qdq_tune_kind *k, size_t *skipped, qdq_e
     return QDQ_OK;
 }
 
-static qdq_status find(finding *f, qdq_tune_kinds *out, qdq_error *err)
+static qdq_status find_kinds_and_models(finding *f, qdq_tune_kinds *out, qdq_error *err)
 {
     const qdq_tune_state *t = f->t;
 
@@ -184,7 +184,7 @@ qdq_status qdq_tune_find_kinds(qdq_tune_state *t, qdq_tune_kinds *out, qdq_error
 
     *out = (qdq_tune_kinds){0};
     QDQ_TRY(qdq_tune_open_range(t, &f.range, err));
-    qdq_status st = find(&f, out, err);
+    qdq_status st = find_kinds_and_models(&f, out, err);
     qdq_shape_range_close(f.range);
     return st;
 }

@@ -28,7 +28,8 @@ typedef struct sitting {
     qdq_error *err;
 } sitting;
 
-static qdq_status blame(const sitting *s, const qdq_tune_entry *e, const qdq_remote_fate *fate)
+static qdq_status blame_scheme(const sitting *s, const qdq_tune_entry *e,
+                               const qdq_remote_fate *fate)
 {
     const bool died = fate->end != QDQ_REMOTE_REFUSED;
 
@@ -377,7 +378,8 @@ static qdq_status measure_scheme(sitting *s, int none, const qdq_tune_entry *e)
     }
     if (with >= 0)
         qdq_worker_client_drop(s->lab, with);
-    return fate.end == QDQ_REMOTE_FINE ? take_samples(s, e, sample, s->amount) : blame(s, e, &fate);
+    return fate.end == QDQ_REMOTE_FINE ? take_samples(s, e, sample, s->amount)
+                                       : blame_scheme(s, e, &fate);
 }
 
 /* Schemes of one kind. What the engine does not survive is told here: *fate stays fine. */
@@ -392,7 +394,7 @@ static qdq_status sit_by_whole_times(sitting *s, const qdq_tune_entry *e, size_t
     for (size_t i = 0; i < n; i++) {
         QDQ_TRY(qdq_job_poll(s->t->job, s->err));
         if (of_none.end != QDQ_REMOTE_FINE)
-            QDQ_TRY(blame(s, &e[i], &of_none));
+            QDQ_TRY(blame_scheme(s, &e[i], &of_none));
         else if (qdq_tune_time_is_up(s->t))
             leave_out(&e[i], 1);
         else
@@ -426,7 +428,7 @@ static size_t middle_of(const qdq_tune_entry *e, size_t n)
 
 /* By whole times kind by kind; else all at once. What the engine does not survive is divided. What
  * is known is written down after each. */
-static qdq_status sit(sitting *s, const qdq_tune_entry *e, size_t n)
+static qdq_status sit_or_divide(sitting *s, const qdq_tune_entry *e, size_t n)
 {
     const bool fits = n > 0 && (s->kinds->by_layers || e[0].kind == e[n - 1].kind);
     qdq_remote_fate fate = {0};
@@ -441,12 +443,12 @@ static qdq_status sit(sitting *s, const qdq_tune_entry *e, size_t n)
     if (fits)
         QDQ_TRY(sit_in_lab(s, e, n, &fate));
     if (n == 1 && fate.end != QDQ_REMOTE_FINE)
-        QDQ_TRY(blame(s, e, &fate));
+        QDQ_TRY(blame_scheme(s, e, &fate));
     if (n == 1 || (fits && fate.end == QDQ_REMOTE_FINE))
         return qdq_tune_write_cache(s->t, &s->t->run.base->assign, false, s->err);
     const size_t middle = middle_of(e, n);
-    QDQ_TRY(sit(s, e, middle));
-    return sit(s, e + middle, n - middle);
+    QDQ_TRY(sit_or_divide(s, e, middle));
+    return sit_or_divide(s, e + middle, n - middle);
 }
 
 qdq_status qdq_tune_sit(qdq_tune_state *t, qdq_tune_kinds *k, const qdq_tune_entry *e, size_t n,
@@ -466,7 +468,7 @@ qdq_status qdq_tune_sit(qdq_tune_state *t, qdq_tune_kinds *k, const qdq_tune_ent
             left[n_left++] = e[i];
     }
     if (st == QDQ_OK)
-        st = sit(&s, left, n_left);
+        st = sit_or_divide(&s, left, n_left);
     qdq_arena_free(&scratch);
     return st;
 }

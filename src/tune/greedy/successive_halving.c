@@ -24,14 +24,14 @@ typedef struct halving {
 
 /* --- what samples say ------------------------------------------------------------------------- */
 
-static void forget(qdq_tune_kind *k)
+static void forget_samples(qdq_tune_kind *k)
 {
     for (size_t i = 0; i < k->n_schemes; i++)
         k->scheme[i].samples.n = 0;
 }
 
 /* Numbers of schemes, the best first; "none" is not among them. */
-static void rank(const qdq_tune_kind *k, size_t *order)
+static void rank_schemes(const qdq_tune_kind *k, size_t *order)
 {
     for (size_t i = 1; i < k->n_schemes; i++) {
         size_t at = i - 1;
@@ -50,14 +50,14 @@ static bool is_measured(const qdq_tune_kind *k)
 
 /* --- halving ---------------------------------------------------------------------------------- */
 
-static qdq_status add(halving *h, qdq_tune_kind *k, size_t scheme)
+static qdq_status add_entry(halving *h, qdq_tune_kind *k, size_t scheme)
 {
     return QDQ_PUSH(&h->scratch, &h->of, ((qdq_tune_entry){k, &k->scheme[scheme]}))
                ? QDQ_OK
                : qdq_nomem(h->err);
 }
 
-static qdq_status look(halving *h, unsigned amount, const char *label)
+static qdq_status take_looks(halving *h, unsigned amount, const char *label)
 {
     qdq_tune_show(h->t, "groups apart");
     return h->of.n > 0 ? qdq_tune_sit(h->t, h->all, h->of.at, h->of.n, amount, label, h->err)
@@ -83,8 +83,8 @@ static qdq_status first_look(halving *h)
 {
     for (size_t i = 0; i < h->all->n; i++)
         for (size_t s = 1; is_measured(&h->all->at[i]) && s < h->all->at[i].n_schemes; s++)
-            QDQ_TRY(add(h, &h->all->at[i], s));
-    QDQ_TRY(look(h, FIRST_LOOK, "first look"));
+            QDQ_TRY(add_entry(h, &h->all->at[i], s));
+    QDQ_TRY(take_looks(h, FIRST_LOOK, "first look"));
     for (size_t i = 0; i < h->all->n; i++)
         leave_refused(h, &h->all->at[i]);
     return QDQ_OK;
@@ -120,15 +120,15 @@ static qdq_status second_look(halving *h)
         if (!is_measured(k))
             continue;
         remember_first(k);
-        rank(k, order);
+        rank_schemes(k, order);
         k->best = order[0];
         if (k->n_schemes <= 2)
             continue;
-        forget(k);
+        forget_samples(k);
         for (size_t s = 0; s < k->n_schemes / 2; s++)
-            QDQ_TRY(add(h, k, order[s]));
+            QDQ_TRY(add_entry(h, k, order[s]));
     }
-    QDQ_TRY(look(h, SECOND_LOOK, "second look"));
+    QDQ_TRY(take_looks(h, SECOND_LOOK, "second look"));
     for (size_t i = 0; i < h->of.n; i++) {
         qdq_tune_kind *k = h->of.at[i].kind;
         if (qdq_tune_mean_saved(h->of.at[i].scheme) > qdq_tune_mean_saved(&k->scheme[k->best]))
@@ -174,9 +174,9 @@ static qdq_status take_fresh(halving *h)
         for (size_t i = 0; i < h->all->n; i++) {
             qdq_tune_kind *k = &h->all->at[i];
             if (has_winner(k) && (n < FRESH_LEAST || !qdq_saving_is_clear(&k->saved, model_us)))
-                QDQ_TRY(add(h, k, k->best));
+                QDQ_TRY(add_entry(h, k, k->best));
         }
-        QDQ_TRY(look(h, SECOND_LOOK, label[n]));
+        QDQ_TRY(take_looks(h, SECOND_LOOK, label[n]));
         for (size_t i = 0; i < h->of.n; i++)
             QDQ_TRY(sum_up(h, h->of.at[i].kind));
     }
@@ -192,11 +192,11 @@ static void drop_losers(qdq_tune_kinds *all)
             continue;
         if (k->best != 0 && !(qdq_tune_mean_saved(&k->scheme[k->best]) > 0))
             k->best = 0;
-        forget(k);
+        forget_samples(k);
     }
 }
 
-static qdq_status qualify(halving *h)
+static qdq_status qualify_winners(halving *h)
 {
     qdq_saving *s = qdq_arena_array(&h->scratch, h->all->n + 1, sizeof *s);
     size_t n = 0;
@@ -215,7 +215,7 @@ static qdq_status qualify(halving *h)
 }
 
 /* What does not pay alone may pay beside its neighbours. */
-static void propose(qdq_tune_kind *k)
+static void propose_scheme(qdq_tune_kind *k)
 {
     if (k->settled)
         return;
@@ -230,15 +230,15 @@ static void propose(qdq_tune_kind *k)
     k->none_us = k->full_none_us;
 }
 
-static qdq_status isolate(halving *h)
+static qdq_status halve_kinds(halving *h)
 {
     QDQ_TRY(first_look(h));
     QDQ_TRY(second_look(h));
     drop_losers(h->all);
     QDQ_TRY(take_fresh(h));
-    QDQ_TRY(qualify(h));
+    QDQ_TRY(qualify_winners(h));
     for (size_t i = 0; i < h->all->n; i++)
-        propose(&h->all->at[i]);
+        propose_scheme(&h->all->at[i]);
     h->all->measured = true;
     return QDQ_OK;
 }
@@ -246,7 +246,7 @@ static qdq_status isolate(halving *h)
 qdq_status qdq_tune_isolate(qdq_tune_state *t, qdq_tune_kinds *all, qdq_error *err)
 {
     halving h = {.t = t, .all = all, .scratch = QDQ_ARENA_INIT, .err = err};
-    qdq_status st = isolate(&h);
+    qdq_status st = halve_kinds(&h);
 
     qdq_arena_free(&h.scratch);
     return st;

@@ -115,7 +115,7 @@ static outcome outcome_of(const qdq_tune_state *t, const qdq_tune_kind *k, uint3
     return o;
 }
 
-static const char *say(const qdq_tune_kind *k, const outcome *o)
+static const char *words_of(const qdq_tune_kind *k, const outcome *o)
 {
     return k->why != NULL       ? k->why
            : o->in_progress     ? "is being measured"
@@ -138,7 +138,7 @@ static qdq_status fill_by_kind(exporting *x, const qdq_tune_kind *k, uint32_t in
         qdq_tune_apply_scheme(x->t, k, o.scheme, instance, &a);
     QDQ_TRY(list_tensors(x, &x->t->parts.choices[k->unit], instance, &a, g, err));
     g->scheme = o.scheme != 0 ? qdq_scheme_kind_names[k->scheme[o.scheme].what->kind] : "baseline";
-    g->what = say(k, &o);
+    g->what = words_of(k, &o);
     g->in_progress = o.in_progress;
     g->base_ms = none;
     g->best_ms = best + o.border_us * 1e-3;
@@ -227,7 +227,7 @@ static qdq_status add_samples(exporting *x, qdq_error *err)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static qdq_status fill(exporting *x, bool completed, qdq_error *err)
+static qdq_status fill_cache(exporting *x, bool completed, qdq_error *err)
 {
     const qdq_tune_state *t = x->t;
 
@@ -254,7 +254,7 @@ qdq_status qdq_tune_write_cache(qdq_tune_state *t, const qdq_assign *incumbent, 
     if (path == NULL)
         return qdq_nomem(err);
     qdq_autotune_cache_init(&x.c);
-    qdq_status st = fill(&x, completed, err);
+    qdq_status st = fill_cache(&x, completed, err);
     if (st == QDQ_OK)
         st = qdq_autotune_cache_write(&x.c, path, err);
     qdq_autotune_cache_free(&x.c);

@@ -1,6 +1,6 @@
-/* bench_model.c - see the header. What a node is to its part is found by names: those of the
- * group's model, which has no Q and DQ of the plan yet, are called as in the clean model; whatever
- * else there is came with the plan. */
+/* bench_model.c - isolated groups joined to one model. What a node is to its part is found by
+ * names: those of the group's model, which has no Q and DQ of the plan yet, are called as in the
+ * clean model; whatever else there is came with the plan. */
 #include "tune/isolate/bench_model.h"
 
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static qdq_status note_sources(joiner *j, const qdq_group_model *g)
 }
 
 /* NULL: it came with the plan. */
-static const source_node *known(const joiner *j, const qdq_node *n)
+static const source_node *source_named(const joiner *j, const qdq_node *n)
 {
     const qdq_map_value *v = qdq_map_get(&j->labels, n->name);
 
@@ -71,7 +71,7 @@ static const qdq_value *tensor_of(const joiner *j, const qdq_value *v)
 {
     while (v != NULL && v->producer != NULL) {
         const qdq_node *n = v->producer;
-        const source_node *s = known(j, n);
+        const source_node *s = source_named(j, n);
         if (s != NULL)
             return s->node != NULL ? qdq_node_out(s->node, v->out_index) : NULL;
         v = qdq_node_in(n, 0); /* Q, DQ, Cast */
@@ -96,9 +96,9 @@ static bool is_touched_by_others(const joiner *j, const qdq_value *v, uint32_t g
     return false;
 }
 
-static qdq_part_node describe(const joiner *j, uint32_t part, const qdq_node *n)
+static qdq_part_node describe_node(const joiner *j, uint32_t part, const qdq_node *n)
 {
-    const source_node *s = known(j, n);
+    const source_node *s = source_named(j, n);
     qdq_part_node out = {.part = part, .role = QDQ_ROLE_BESIDE};
 
     if (s != NULL && s->node != NULL) {
@@ -124,7 +124,7 @@ static qdq_status note_nodes(joiner *j, uint32_t part, const char *prefix)
             name != NULL && at != NULL ? qdq_map_put(&j->out->nodes, name, NULL) : NULL;
         if (v == NULL)
             return qdq_nomem(j->err);
-        *at = describe(j, part, n);
+        *at = describe_node(j, part, n);
         v->ptr = at;
     }
     return QDQ_OK;
@@ -174,7 +174,7 @@ static const char *prefix_of(joiner *j, uint32_t part)
                : qdq_arena_printf(&j->scratch, "g%u.%u/", (unsigned)j->part[part].group, before);
 }
 
-static qdq_status join(joiner *j)
+static qdq_status join_parts(joiner *j)
 {
     qdq_parts *out = j->out;
     uint32_t *group = qdq_arena_array(&out->arena, (size_t)out->n + 1, sizeof *group);
@@ -210,7 +210,7 @@ qdq_status qdq_parts_make(const qdq_fusions *f, const qdq_part *part, size_t n, 
     if (j.out == NULL)
         return qdq_nomem(err);
     j.out->n = (uint32_t)n;
-    qdq_status st = join(&j);
+    qdq_status st = join_parts(&j);
     qdq_map_free(&j.labels);
     qdq_arena_free(&j.scratch);
     if (st != QDQ_OK) {

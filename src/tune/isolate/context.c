@@ -1,4 +1,4 @@
-/* context.c - see the header. */
+/* context.c - what surrounds a fusion group, as text and as its hash. */
 #include "tune/isolate/context.h"
 
 #include <stdlib.h>

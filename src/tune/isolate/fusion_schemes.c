@@ -1,4 +1,4 @@
-/* fusion_schemes.c - see the header. */
+/* fusion_schemes.c - the ways to put Q/DQ into a fusion group, as bits of an assignment. */
 #include "tune/isolate/fusion_schemes.h"
 
 #include "base/fail.h"

@@ -1,5 +1,6 @@
-/* group_plan.c - see the header. Entries are kept, shortened or left out; none is made that the
- * whole plan does not have, but one for all readers becomes one for those that are the group's. */
+/* group_plan.c - the part of a plan that is about one group, applied to its model. Entries are
+ * kept, shortened or left out; none is made that the whole plan does not have, but one for all
+ * readers becomes one for those that are the group's. */
 #include "tune/isolate/group_plan.h"
 
 #include <string.h>
@@ -253,7 +254,7 @@ static qdq_status keep_quantized(cutter *c)
     return QDQ_OK;
 }
 
-static qdq_status cut(cutter *c)
+static qdq_status cut_plan(cutter *c)
 {
     const qdq_plan *p = c->whole;
 
@@ -316,7 +317,7 @@ static qdq_status quantize_part(const qdq_fusions *f, const qdq_group_model *g,
                                 qdq_error *err)
 {
     cutter c = {.clean = f->g.g, .g = g, .whole = whole, .part = qdq_plan_new(), .err = err};
-    qdq_status st = c.part != NULL ? cut(&c) : qdq_nomem(err);
+    qdq_status st = c.part != NULL ? cut_plan(&c) : qdq_nomem(err);
 
     qdq_map_free(&c.own);
     qdq_arena_free(&c.scratch);

@@ -1,5 +1,5 @@
-/* legal_inputs.c - see the header. An integer is followed through nodes that move it or compute
- * with it, to whoever takes it for an index or a shape. */
+/* legal_inputs.c - does a group run on random numbers? An integer is followed through nodes that
+ * move it or compute with it, to whoever takes it for an index or a shape. */
 #include "tune/isolate/legal_inputs.h"
 
 #include "base/fail.h"
@@ -21,7 +21,7 @@ typedef struct checker {
     qdq_error *err;
 } checker;
 
-static qdq_status refuse(checker *c, const char *input, const char *why, const qdq_node *n)
+static qdq_status refuse_input(checker *c, const char *input, const char *why, const qdq_node *n)
 {
     *c->why = n == NULL ? qdq_arena_printf(c->arena, "%s: '%s'", why, input)
                         : qdq_arena_printf(c->arena, "%s: '%s', for '%s'", why, input,
@@ -96,7 +96,7 @@ static bool is_integer(const qdq_value *v)
 
 /* --- where they go ---------------------------------------------------------------------------- */
 
-static bool follow(checker *c, const qdq_value *v, bool computed)
+static bool follow_value(checker *c, const qdq_value *v, bool computed)
 {
     if (!is_integer(v) || v->graph != c->graph || c->seen[2 * v->id + computed])
         return true;
@@ -116,7 +116,7 @@ static bool follow_outputs(checker *c, const qdq_node *n, bool computed)
     if (!calculates && !qdq_layer_is_movement(n) && !is_one_of(n->op, moves, QDQ_COUNT(moves)))
         return true;
     for (uint32_t i = 0; i < n->n_out; i++)
-        if (!follow(c, n->out[i], computed || calculates))
+        if (!follow_value(c, n->out[i], computed || calculates))
             return false;
     return true;
 }
@@ -126,17 +126,18 @@ static qdq_status check_use(checker *c, const char *input, const integers *x, co
     const qdq_node *n = u->node;
 
     if (n->graph != c->graph || n->op == QDQ_OP_UNKNOWN)
-        return refuse(c, input, "unknown which integers are legal", n);
+        return refuse_input(c, input, "unknown which integers are legal", n);
     if (u->index < 32 && (shape_inputs(n) >> u->index & 1) != 0)
-        return refuse(c, input, "0 and 1 are not the shape that an integer input stands for", n);
+        return refuse_input(c, input, "0 and 1 are not the shape that an integer input stands for",
+                            n);
     if (is_index(n, u->index) && (x->computed || !may_be_indexed(n)))
-        return refuse(c, input, "random indices may be outside", n);
+        return refuse_input(c, input, "random indices may be outside", n);
     return follow_outputs(c, n, x->computed) ? QDQ_OK : qdq_nomem(c->err);
 }
 
 static qdq_status check_integers(checker *c, const qdq_value *input)
 {
-    if (!follow(c, input, false))
+    if (!follow_value(c, input, false))
         return qdq_nomem(c->err);
     while (c->work.n > 0) {
         const integers x = c->work.at[--c->work.n];
@@ -159,16 +160,17 @@ static qdq_status check_input(checker *c, const qdq_group_input *in)
     const qdq_value *v = qdq_graph_find(c->graph, in->name);
 
     if (v == NULL || v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR)
-        return refuse(c, in->name, "an input is no tensor", NULL);
+        return refuse_input(c, in->name, "an input is no tensor", NULL);
     if (!has_random_numbers(v->type->elem))
-        return refuse(c, in->name, "there are no random numbers of the type of an input", NULL);
+        return refuse_input(c, in->name, "there are no random numbers of the type of an input",
+                            NULL);
     for (int d = 0; d < in->dims.rank; d++)
         if (in->dims.dim[QDQ_SHAPE_OPT][d] < 0)
-            return refuse(c, in->name, "the usual shape of an input is not known", NULL);
+            return refuse_input(c, in->name, "the usual shape of an input is not known", NULL);
     return check_integers(c, v);
 }
 
-static qdq_status check(checker *c, const qdq_group_model *g)
+static qdq_status check_inputs(checker *c, const qdq_group_model *g)
 {
     c->seen = qdq_arena_array(&c->scratch, 2 * c->graph->values.n + 2, sizeof *c->seen);
     if (c->seen == NULL)
@@ -184,7 +186,7 @@ qdq_status qdq_legal_inputs(const qdq_group_model *g, qdq_arena *arena, const ch
     checker c = {.graph = g->model->graph, .arena = arena, .why = why, .err = err};
 
     *why = "";
-    qdq_status st = check(&c, g);
+    qdq_status st = check_inputs(&c, g);
     qdq_arena_free(&c.scratch);
     return st;
 }

@@ -1,5 +1,6 @@
-/* part_context.c - see the header. Layers are read as those of parts are: nodes that only move
- * numbers, which are in the layers of all who read them, count where there are no others. */
+/* part_context.c - layers of isolated groups compared with those of the whole model. Layers are
+ * read as those of parts are: nodes that only move numbers, which are in the layers of all who read
+ * them, count where there are no others. */
 #include "tune/isolate/part_context.h"
 
 #include "base/fail.h"
@@ -48,7 +49,7 @@ static bool count_groups(const qdq_fusions *f, const qdq_map *labels, const qdq_
     return first != QDQ_NO_FUSION;
 }
 
-static void judge(const qdq_parts *p, const context *at, qdq_part_score *score)
+static void compare_parts(const qdq_parts *p, const context *at, qdq_part_score *score)
 {
     for (uint32_t i = 0; i < p->n; i++) {
         const context *there = &at[p->group[i]];
@@ -70,7 +71,7 @@ qdq_status qdq_parts_compare(const qdq_fusions *f, const qdq_parts *p, const qdq
         if (!whole[i].conversion && !count_groups(f, &labels, &whole[i], i, false, at))
             (void)count_groups(f, &labels, &whole[i], i, true, at);
     if (good)
-        judge(p, at, score);
+        compare_parts(p, at, score);
     qdq_map_free(&labels);
     qdq_arena_free(&scratch);
     return good ? QDQ_OK : qdq_nomem(err);

@@ -1,5 +1,5 @@
 /* part_context.h - are the kernels of an isolated group those that compute it in the whole model?
- * If not, its score is that of something else, and no one should trust it (4.8). */
+ * If not, its score is that of something else, and says nothing of the group. */
 #ifndef QDQ_PART_CONTEXT_H
 #define QDQ_PART_CONTEXT_H
 

@@ -1,4 +1,4 @@
-/* qualify.c - see the header. */
+/* qualify.c - which kinds of groups saved enough on their own, and not by chance. */
 #include "tune/isolate/qualify.h"
 
 #include <math.h>
@@ -37,12 +37,12 @@ bool qdq_saving_is_clear(const qdq_saving *s, double model_us)
 }
 
 /* How likely it would seem to save so much if it saved nothing. */
-static double chance(const qdq_saving *s)
+static double chance_of(const qdq_saving *s)
 {
     return s->se_us > 0 ? 0.5 * erfc(s->mean_us / s->se_us / sqrt(2)) : s->mean_us > 0 ? 0 : 1;
 }
 
-static int compare(const void *a, const void *b)
+static int by_chance(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
 
@@ -56,13 +56,13 @@ qdq_status qdq_savings_qualify(qdq_saving *s, size_t n, double model_us, qdq_err
     if (p == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < n; i++)
-        p[i] = chance(&s[i]);
-    qsort(p, n, sizeof *p, compare);
+        p[i] = chance_of(&s[i]);
+    qsort(p, n, sizeof *p, by_chance);
     for (size_t i = 0; i < n; i++)
         if (p[i] <= false_share * (double)(i + 1) / (double)n)
             most = p[i];
     for (size_t i = 0; i < n; i++)
-        s[i].qualifies = is_enough(&s[i], model_us) && chance(&s[i]) <= most;
+        s[i].qualifies = is_enough(&s[i], model_us) && chance_of(&s[i]) <= most;
     free(p);
     return QDQ_OK;
 }

@@ -1,6 +1,6 @@
-/* score.c - see the header. Each layer is looked at on its own first: whose it is, and what it does
- * there. A change of layout that says of no tensor which one it is of is told by what is executed
- * around it. */
+/* score.c - layers that an engine executed, told to isolated groups. Each layer is looked at on its
+ * own first: whose it is, and what it does there. A change of layout that says of no tensor which
+ * one it is of is told by what is executed around it. */
 #include "tune/isolate/score.h"
 
 #include <math.h>
@@ -77,7 +77,7 @@ static void count_node(const scorer *s, const char *name, members *m)
 
 /* Nodes that only move numbers are in the layers of all who read them: they say whose a layer is if
  * nothing else does. */
-static row judge(const members *m, bool conversion)
+static row judge_layer(const members *m, bool conversion)
 {
     row r = {.part = m->known > 0 ? m->part : NO_PART};
     const bool computes = m->own + m->halo > 0;
@@ -191,7 +191,7 @@ static qdq_status judge_all(scorer *s)
         members m = {.part = NO_PART};
         for (size_t k = 0; k < s->layer[i].n_nodes; k++)
             count_node(s, s->layer[i].node[k], &m);
-        s->row[i] = judge(&m, s->layer[i].conversion);
+        s->row[i] = judge_layer(&m, s->layer[i].conversion);
         if (s->row[i].kind == IS_OPEN)
             QDQ_TRY(judge_name(s, &s->layer[i], &s->row[i]));
         for (size_t k = 0; k < s->layer[i].n_nodes && m.mixed; k++) {
@@ -208,7 +208,7 @@ static qdq_status judge_all(scorer *s)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* What profiling adds to each row that took time (5.3). */
+/* What profiling adds to each row that took time. */
 static double launch_of(const scorer *s, double end_to_end_us)
 {
     double sum = 0;

@@ -24,7 +24,7 @@ static qdq_status map_floats(const qdq_plan *p, qdq_map *nodes, qdq_error *err)
 }
 
 /* One node more. `rule` is text of the target, or NULL: no rule speaks of it. */
-static bool add(qdq_tune_state *t, const char *rule, const char *op, bool quantized)
+static bool add_overruled(qdq_tune_state *t, const char *rule, const char *op, bool quantized)
 {
     size_t i = 0;
 
@@ -49,24 +49,25 @@ static bool is_decided(const char *reason)
            strcmp(reason, QDQ_SPACE_GETS_FLOATS) == 0;
 }
 
-static bool compare(qdq_tune_state *t, const qdq_map *by_rules, const qdq_map *written,
-                    const qdq_plan *p)
+static bool compare_plans(qdq_tune_state *t, const qdq_map *by_rules, const qdq_map *written,
+                          const qdq_plan *p)
 {
     bool ok = true;
 
     for (size_t i = 0; i < t->task.rules->left_float.n; i++) {
         const qdq_plan_float *f = &t->task.rules->left_float.at[i];
         if (qdq_map_get(written, f->node) == NULL)
-            ok &= add(t, qdq_place_rule_against(t->task.target, f->op, f->reason), f->op, true);
+            ok &= add_overruled(t, qdq_place_rule_against(t->task.target, f->op, f->reason), f->op,
+                                true);
     }
     for (size_t i = 0; i < p->left_float.n; i++) {
         const qdq_plan_float *f = &p->left_float.at[i];
         const qdq_target_op *op = qdq_target_find(t->task.target, f->op);
         const qdq_target_op *off = qdq_target_find_off(t->task.target, f->op);
         if (op != NULL && qdq_map_get(by_rules, f->node) == NULL && is_decided(f->reason))
-            ok &= add(t, op->rule, f->op, false);
+            ok &= add_overruled(t, op->rule, f->op, false);
         if (op == NULL && off != NULL && strcmp(f->reason, QDQ_SPACE_GETS_CODES) == 0)
-            ok &= add(t, off->rule, f->op, true);
+            ok &= add_overruled(t, off->rule, f->op, true);
     }
     return ok;
 }
@@ -86,7 +87,7 @@ qdq_status qdq_tune_find_overruled(qdq_tune_state *t, qdq_error *err)
     qdq_status st = map_floats(t->task.rules, &by_rules, err);
     if (st == QDQ_OK)
         st = map_floats(p, &written, err);
-    if (st == QDQ_OK && !compare(t, &by_rules, &written, p))
+    if (st == QDQ_OK && !compare_plans(t, &by_rules, &written, p))
         st = qdq_nomem(err);
     t->out->overruled = t->outcome.overruled.at;
     t->out->n_overruled = t->outcome.overruled.n;

@@ -132,7 +132,7 @@ static qdq_status find_edges(edging *x, bool *any, qdq_error *err)
 /* --- kinds ------------------------------------------------------------------------------------ */
 
 /* Which way it turns tells an edge apart, too. */
-static bool describe(const void *ctx, size_t edge, qdq_buf *text)
+static bool describe_edge(const void *ctx, size_t edge, qdq_buf *text)
 {
     const edging *x = ctx;
     const qdq_space_edge *e = &x->r.t->task.space->edge[edge];
@@ -145,14 +145,14 @@ static bool describe(const void *ctx, size_t edge, qdq_buf *text)
 
 static qdq_status find_kinds(edging *x, qdq_error *err)
 {
-    QDQ_TRY(qdq_refine_find_kinds(&x->r, describe, x, err));
+    QDQ_TRY(qdq_refine_find_kinds(&x->r, describe_edge, x, err));
     for (size_t i = 0; i < x->r.n; i++)
         x->r.kind[i] = x->may_pay[i] ? qdq_refine_kind_of(&x->r, x->r.t->task.space->edge[i].value)
                                      : QDQ_TUNE_NO_KIND;
     return QDQ_OK;
 }
 
-static void turn(const qdq_refining *x, size_t edge, qdq_assign *c)
+static void turn_edge(const qdq_refining *x, size_t edge, qdq_assign *c)
 {
     qdq_space_flip(x->t->task.space, c, edge);
 }
@@ -180,7 +180,7 @@ static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
         return qdq_nomem(err);
     for (size_t i = 0; i < x->r.n; i++)
         if (x->may_pay[i])
-            turn(&x->r, i, &c);
+            turn_edge(&x->r, i, &c);
     QDQ_TRY(qdq_refine_find_gains(&x->r, &c, &before, &known, err));
     const uint32_t best = qdq_refine_best_kind(&x->r, &n);
     if (!known || n == 0 || !has_budget(x->r.t))
@@ -216,7 +216,7 @@ qdq_status qdq_tune_try_edges(qdq_tune_state *t, qdq_error *err)
     edging x = {.r = {.t = t,
                       .arena = QDQ_ARENA_INIT,
                       .may_build = has_budget,
-                      .change = turn,
+                      .change = turn_edge,
                       .differs = is_turned}};
     bool again = true;
 

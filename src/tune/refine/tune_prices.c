@@ -141,7 +141,7 @@ static void add_kernel(const qdq_refining *k, double *time, const qdq_node *n,
 
 /* An epilogue that quantizes, a DQ that is read with the rest. Returns the time of the other
  * kernels. */
-static double price(const qdq_refining *k, const qdq_tune_times *times, double *time)
+static double price_tensors(const qdq_refining *k, const qdq_tune_times *times, double *time)
 {
     const qdq_nets *nets = &k->t->parts.nets;
     const qdq_graph *g = k->t->task.clean->graph;
@@ -177,7 +177,7 @@ static qdq_status price_placement(qdq_refining *x, const qdq_assign *a, qdq_tune
     out->known = c->times->is_known;
     out->sum = c->times->sum;
     if (out->known)
-        out->rest = price(x, c->times, out->time);
+        out->rest = price_tensors(x, c->times, out->time);
     return QDQ_OK;
 }
 

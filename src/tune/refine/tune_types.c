@@ -49,7 +49,7 @@ static uint32_t net_of(const typing *x, const qdq_value *v)
     return x->r.t->parts.nets.of[v->id];
 }
 
-static bool describe(const void *ctx, size_t edge, qdq_buf *text)
+static bool describe_edge(const void *ctx, size_t edge, qdq_buf *text)
 {
     const typing *x = ctx;
     const qdq_space_edge *e = &x->r.t->task.space->edge[edge];
@@ -60,7 +60,7 @@ static bool describe(const void *ctx, size_t edge, qdq_buf *text)
     return true;
 }
 
-static void unite(typing *x, uint32_t a, uint32_t b)
+static void unite_kinds(typing *x, uint32_t a, uint32_t b)
 {
     for (size_t i = 0; i < x->r.t->parts.nets.graph.n_nets && a != QDQ_TUNE_NO_KIND; i++)
         if (x->r.kind_of[i] == b)
@@ -82,7 +82,7 @@ static qdq_status unite_tied(typing *x, const qdq_plan *p, qdq_map *groups, qdq_
         if (is_new)
             first->num = net_of(x, v);
         else
-            unite(x, x->r.kind_of[first->num], x->r.kind_of[net_of(x, v)]);
+            unite_kinds(x, x->r.kind_of[first->num], x->r.kind_of[net_of(x, v)]);
     }
     return QDQ_OK;
 }
@@ -92,7 +92,7 @@ static qdq_status find_kinds(typing *x, const qdq_plan *p, qdq_error *err)
     const qdq_space *s = x->r.t->task.space;
     qdq_map groups = QDQ_MAP_INIT;
 
-    QDQ_TRY(qdq_refine_find_kinds(&x->r, describe, x, err));
+    QDQ_TRY(qdq_refine_find_kinds(&x->r, describe_edge, x, err));
     qdq_status st = unite_tied(x, p, &groups, err);
     qdq_map_free(&groups);
     memset(x->r.kind, 0xff, x->r.n * sizeof *x->r.kind);

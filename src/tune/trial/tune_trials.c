@@ -66,7 +66,7 @@ static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b
     return qdq_tune_store_pair_add(k->t->tools.store, &k->trial, pair, a_ns, b_ns, err);
 }
 
-static qdq_status take(void *ctx, unsigned pair, double *a_ns, double *b_ns, qdq_error *err)
+static qdq_status take_pair(void *ctx, unsigned pair, double *a_ns, double *b_ns, qdq_error *err)
 {
     taking *k = ctx;
 
@@ -76,16 +76,16 @@ static qdq_status take(void *ctx, unsigned pair, double *a_ns, double *b_ns, qdq
     return measure_pair(k, pair, a_ns, b_ns, err);
 }
 
-static void count(qdq_tune_state *t, qdq_tune_candidate *c)
+static void count_build(qdq_tune_state *t, qdq_tune_candidate *c)
 {
     t->run.builds += !c->counted;
     c->counted = true;
 }
 
-static qdq_status begin(qdq_tune_state *t, taking *k, unsigned nth, qdq_error *err)
+static qdq_status begin_trial(qdq_tune_state *t, taking *k, unsigned nth, qdq_error *err)
 {
-    count(t, k->a);
-    count(t, k->b);
+    count_build(t, k->a);
+    count_build(t, k->b);
     k->b->tried = true;
     return qdq_tune_store_trial_get(t->tools.store, &t->tools.run,
                                     &(qdq_tune_store_models){k->a->name, k->b->name, nth},
@@ -93,8 +93,8 @@ static qdq_status begin(qdq_tune_state *t, taking *k, unsigned nth, qdq_error *e
 }
 
 /* Of the store's answer, or of the test's: a trial that failed is no error of the run. */
-static qdq_status conclude(taking *k, qdq_status st, const qdq_test_result *r, bool *failed,
-                           qdq_error *err)
+static qdq_status conclude_trial(taking *k, qdq_status st, const qdq_test_result *r, bool *failed,
+                                 qdq_error *err)
 {
     if (k->failed && st == QDQ_E_GOAL) {
         *failed = true;
@@ -112,13 +112,13 @@ qdq_status qdq_tune_compare(qdq_tune_state *t, qdq_tune_candidate *a, qdq_tune_c
 
     *out = (qdq_test_result){0};
     *failed = false;
-    QDQ_TRY(begin(t, &k, nth, err));
+    QDQ_TRY(begin_trial(t, &k, nth, err));
     if (k.trial.failed) {
         qdq_tune_give_up(b, "before", k.trial.why);
         *failed = true;
         return QDQ_OK;
     }
-    return conclude(&k, qdq_test_run(test, take, &k, out, err), out, failed, err);
+    return conclude_trial(&k, qdq_test_run(test, take_pair, &k, out, err), out, failed, err);
 }
 
 /* Of a pair, on a machine that has neighbours: on one of its own it is half of that. */
@@ -128,8 +128,8 @@ qdq_status qdq_tune_control(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error 
 {
     taking k = {.t = t, .a = c, .b = c};
 
-    QDQ_TRY(begin(t, &k, 1000 + t->run.epochs++, err));
-    qdq_status st = qdq_aa_test_begin(&t->run.test, take, &k, &t->run.epoch, err);
+    QDQ_TRY(begin_trial(t, &k, 1000 + t->run.epochs++, err));
+    qdq_status st = qdq_aa_test_begin(&t->run.test, take_pair, &k, &t->run.epoch, err);
     if (st == QDQ_E_GOAL && k.failed)
         return qdq_fail(err, QDQ_E_ENGINE, "the model cannot be timed: %s", c->why);
     QDQ_TRY(st);
@@ -174,9 +174,9 @@ static qdq_status follow_drift(qdq_tune_state *t, qdq_tune_candidate *incumbent,
     return qdq_tune_control(t, incumbent, err);
 }
 
-static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
-                          const qdq_test_opts *test, qdq_test_result *out, bool *failed,
-                          qdq_error *err)
+static qdq_status measure_candidate(void *ctx, const qdq_assign *incumbent,
+                                    const qdq_assign *candidate, const qdq_test_opts *test,
+                                    qdq_test_result *out, bool *failed, qdq_error *err)
 {
     qdq_tune_state *t = ctx;
     qdq_test_opts own = *test;
@@ -212,7 +212,8 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
     return QDQ_OK;
 }
 
-static qdq_status identity(void *ctx, const qdq_assign *a, qdq_assign_hash *out, qdq_error *err)
+static qdq_status identify_candidate(void *ctx, const qdq_assign *a, qdq_assign_hash *out,
+                                     qdq_error *err)
 {
     qdq_tune_candidate *c;
 
@@ -223,13 +224,13 @@ static qdq_status identity(void *ctx, const qdq_assign *a, qdq_assign_hash *out,
 
 /* A run that goes on finds on its way what an earlier process found, and left in model.onnx, or
  * something better. So is a baseline that saves more. */
-static qdq_status kept(qdq_tune_state *t, const qdq_search_event *e, qdq_error *err)
+static qdq_status write_kept(qdq_tune_state *t, const qdq_search_event *e, qdq_error *err)
 {
     t->run.unwritten = (t->out->resumed && !t->run.measured) || t->run.lead > t->run.saved;
     return t->run.unwritten ? QDQ_OK : qdq_tune_write_assignment(t, e->candidate, err);
 }
 
-static qdq_status record(qdq_tune_state *t, const qdq_search_event *e, qdq_error *err)
+static qdq_status record_trial(qdq_tune_state *t, const qdq_search_event *e, qdq_error *err)
 {
     char text[400];
     qdq_tune_candidate *c;
@@ -259,7 +260,7 @@ static qdq_status record(qdq_tune_state *t, const qdq_search_event *e, qdq_error
     return qdq_tune_store_event(t->tools.store, &t->tools.run, "trial", text, err);
 }
 
-static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
+static qdq_status follow_event(void *ctx, const qdq_search_event *e, qdq_error *err)
 {
     qdq_tune_state *t = ctx;
 
@@ -269,27 +270,27 @@ static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
         /* no: merged groups, slower than the best start, that became better */
         e->saved >= t->run.saved;
     t->run.saved = fmax(t->run.saved, e->saved);
-    QDQ_TRY(record(t, e, err));
+    QDQ_TRY(record_trial(t, e, err));
     QDQ_TRY(t->units->learn(t, e, err));
     if (e->kept && is_best)
-        QDQ_TRY(kept(t, e, err));
+        QDQ_TRY(write_kept(t, e, err));
     qdq_tune_show(t,
                   e->phase == QDQ_PHASE_INTERACTIONS ? e->move : qdq_tune_phase_name(t, e->phase));
     return QDQ_OK;
 }
 
-static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known,
-                          qdq_error *err)
+static qdq_status profile_candidate(void *ctx, const qdq_assign *a, qdq_search_cost *cost,
+                                    bool *known, qdq_error *err)
 {
     return qdq_tune_profile_bits(ctx, a, cost, known, err);
 }
 
-static unsigned builds(void *ctx)
+static unsigned count_builds(void *ctx)
 {
     return ((qdq_tune_state *)ctx)->run.builds;
 }
 
-static qdq_status known_share(void *ctx, const qdq_assign *a, double *out, qdq_error *err)
+static qdq_status recall_share(void *ctx, const qdq_assign *a, double *out, qdq_error *err)
 {
     qdq_tune_state *t = ctx;
 
@@ -299,12 +300,12 @@ static qdq_status known_share(void *ctx, const qdq_assign *a, double *out, qdq_e
 qdq_search_ops qdq_tune_search_ops(qdq_tune_state *t)
 {
     return (qdq_search_ops){.ctx = t,
-                            .measure = measure,
-                            .identity = identity,
-                            .event = event,
-                            .builds = builds,
-                            .known_share = known_share,
-                            .profile = profile};
+                            .measure = measure_candidate,
+                            .identity = identify_candidate,
+                            .event = follow_event,
+                            .builds = count_builds,
+                            .known_share = recall_share,
+                            .profile = profile_candidate};
 }
 
 qdq_status qdq_tune_try(qdq_tune_state *t, qdq_search_phase phase, const char *move,

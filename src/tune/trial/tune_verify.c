@@ -25,7 +25,7 @@ static const char *key_of(qdq_tune_state *t, const char *name, bool shipped)
     return qdq_arena_printf(&t->arena, "computes %s%s", name, shipped ? ", shipped" : "");
 }
 
-static json_t *write(const qdq_verify_result *r)
+static json_t *write_answer(const qdq_verify_result *r)
 {
     return json_pack("{s:i, s:s, s:s, s:s, s:o, s:i}", "verdict", (int)r->verdict, "why", r->why,
                      "reference", r->reference, "output", r->output, "sqnr_db",
@@ -33,7 +33,7 @@ static json_t *write(const qdq_verify_result *r)
 }
 
 /* With texts that live as long as j. */
-static bool read(const json_t *j, qdq_verify_result *r)
+static bool read_answer(const json_t *j, qdq_verify_result *r)
 {
     const char *why, *reference, *output;
     int verdict, samples;
@@ -51,15 +51,15 @@ static bool read(const json_t *j, qdq_verify_result *r)
     return verdict >= QDQ_VERIFY_UNKNOWN && verdict <= QDQ_VERIFY_WRONG;
 }
 
-static qdq_status recall(qdq_tune_state *t, const char *key, qdq_verify_result *out, bool *found,
-                         qdq_error *err)
+static qdq_status recall_answer(qdq_tune_state *t, const char *key, qdq_verify_result *out,
+                                bool *found, qdq_error *err)
 {
     json_t *j = NULL;
 
     if (key == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_tune_recall(t, key, &j, err));
-    *found = read(j, out);
+    *found = read_answer(j, out);
     const bool ok = !*found || qdq_verify_hold(out, &t->arena);
     json_decref(j);
     return ok ? QDQ_OK : qdq_nomem(err);
@@ -75,7 +75,7 @@ static qdq_status conclude(qdq_verify_verdict verdict, const char *why, qdq_veri
 }
 
 /* ONNX Runtime, where it is not the engine itself; none: the verdicts say so. */
-static qdq_engine *reference(qdq_tune_state *t)
+static qdq_engine *open_reference(qdq_tune_state *t)
 {
     const char *name = qdq_engine_get_info(t->tools.engine)->name;
     qdq_engine_opts ort;
@@ -90,8 +90,9 @@ static qdq_engine *reference(qdq_tune_state *t)
     return t->tools.reference;
 }
 
-static qdq_status run(qdq_tune_state *t, const qdq_model *m, const qdq_input_shape *shapes,
-                      size_t n_shapes, size_t count, qdq_verify_result *out, qdq_error *err)
+static qdq_status verify_samples(qdq_tune_state *t, const qdq_model *m,
+                                 const qdq_input_shape *shapes, size_t n_shapes, size_t count,
+                                 qdq_verify_result *out, qdq_error *err)
 {
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
     qdq_verify_result *given = NULL;
@@ -102,7 +103,7 @@ static qdq_status run(qdq_tune_state *t, const qdq_model *m, const qdq_input_sha
     enum { CONFIRM = 6 };
 
     QDQ_TRY(qdq_tune_judging_data(t, &data, &judging, err));
-    o.reference = reference(t);
+    o.reference = open_reference(t);
     o.original = t->task.m;
     o.threads = t->task.quantize.threads;
     o.shapes = shapes;
@@ -136,15 +137,15 @@ static qdq_status fails_as_given(qdq_tune_state *t, const qdq_input_shape *shape
     *out = false;
     if (r->verdict != QDQ_VERIFY_WRONG || r->samples > 0)
         return QDQ_OK;
-    QDQ_TRY(run(t, t->task.m, shapes, n, 1, &given, err));
+    QDQ_TRY(verify_samples(t, t->task.m, shapes, n, 1, &given, err));
     *out = given.verdict == QDQ_VERIFY_WRONG && given.samples == 0;
     return QDQ_OK;
 }
 
 /* As it is written, and with the shapes that it is timed with. Of a candidate fewer samples, and no
  * more than one question once the time is up: what ships is asked in any case. */
-static qdq_status ask_all(qdq_tune_state *t, const qdq_model *m, bool shipped,
-                          qdq_verify_result *out, qdq_error *err)
+static qdq_status ask_all_shapes(qdq_tune_state *t, const qdq_model *m, bool shipped,
+                                 qdq_verify_result *out, qdq_error *err)
 {
     enum { SEARCHED = 2, SHIPPED = 4 };
     const qdq_input_shape *shapes = t->task.quantize.shapes;
@@ -157,12 +158,12 @@ static qdq_status ask_all(qdq_tune_state *t, const qdq_model *m, bool shipped,
                         qdq_arena_printf(&t->arena, "engine '%s' computes no outputs",
                                          qdq_worker_client_engine(t->tools.lab)->name),
                         out, err);
-    QDQ_TRY(run(t, m, NULL, 0, shipped ? SHIPPED : SEARCHED, out, err));
+    QDQ_TRY(verify_samples(t, m, NULL, 0, shipped ? SHIPPED : SEARCHED, out, err));
     if (!out->open || out->verdict == QDQ_VERIFY_WRONG || (!shipped && qdq_tune_time_is_up(t)))
         return QDQ_OK;
     if (n == 0)
         QDQ_TRY(qdq_tune_sample_shapes(t, &shapes, &n, err));
-    QDQ_TRY(run(t, m, shapes, n, SEARCHED, &fixed, err));
+    QDQ_TRY(verify_samples(t, m, shapes, n, SEARCHED, &fixed, err));
     QDQ_TRY(fails_as_given(t, shapes, n, &fixed, &fails, err));
     if (fixed.verdict == QDQ_VERIFY_WRONG && !fails)
         *out = fixed;
@@ -170,13 +171,13 @@ static qdq_status ask_all(qdq_tune_state *t, const qdq_model *m, bool shipped,
 }
 
 /* *cut: there was no time for an answer. */
-static qdq_status ask(qdq_tune_state *t, const qdq_model *m, bool shipped, qdq_verify_result *out,
-                      bool *cut, qdq_error *err)
+static qdq_status ask_engine(qdq_tune_state *t, const qdq_model *m, bool shipped,
+                             qdq_verify_result *out, bool *cut, qdq_error *err)
 {
     const double start = qdq_clock_seconds();
 
     qdq_tune_begin_timed(t);
-    qdq_status st = ask_all(t, m, shipped, out, err);
+    qdq_status st = ask_all_shapes(t, m, shipped, out, err);
     QDQ_TRY(qdq_tune_end_timed(t, st, cut));
     if (*cut)
         *out = qdq_verify_bare(QDQ_VERIFY_UNKNOWN, "the budget of time was used up");
@@ -194,7 +195,7 @@ static void tell_wrong(qdq_tune_state *t, const qdq_verify_result *r)
 
 /* --- candidates of the search ----------------------------------------------------------------- */
 
-static void refuse(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_verify_result *r)
+static void refuse_candidate(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_verify_result *r)
 {
     if (c->wrong)
         return;
@@ -210,9 +211,9 @@ qdq_status qdq_tune_recall_wrong(qdq_tune_state *t, qdq_tune_candidate *c, qdq_e
 
     if (c->failed || c == t->run.base)
         return QDQ_OK;
-    QDQ_TRY(recall(t, key_of(t, c->name, false), &r, &found, err));
+    QDQ_TRY(recall_answer(t, key_of(t, c->name, false), &r, &found, err));
     if (found && r.verdict == QDQ_VERIFY_WRONG)
-        refuse(t, c, &r);
+        refuse_candidate(t, c, &r);
     return QDQ_OK;
 }
 
@@ -226,20 +227,20 @@ qdq_status qdq_tune_verify(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *
 
     if (c == t->run.base || c->assign.word == NULL)
         return QDQ_OK;
-    QDQ_TRY(recall(t, key, &r, &found, err));
+    QDQ_TRY(recall_answer(t, key, &r, &found, err));
     if (!found) {
         QDQ_TRY(qdq_tune_plan_of(t, &c->assign, &p, err));
         qdq_status st = qdq_candidate_model(t->tools.files, p, &m, err);
         qdq_plan_free(p);
         if (st == QDQ_OK)
-            st = ask(t, m, false, &r, &cut, err);
+            st = ask_engine(t, m, false, &r, &cut, err);
         qdq_model_free(m);
         QDQ_TRY(st);
         if (!cut)
-            QDQ_TRY(qdq_tune_remember(t, key, write(&r), err));
+            QDQ_TRY(qdq_tune_remember(t, key, write_answer(&r), err));
     }
     if (r.verdict == QDQ_VERIFY_WRONG)
-        refuse(t, c, &r);
+        refuse_candidate(t, c, &r);
     return QDQ_OK;
 }
 
@@ -252,16 +253,17 @@ qdq_status qdq_tune_verify_model(qdq_tune_state *t, const qdq_model *m, const ch
     bool found;
 
     *cut = false;
-    QDQ_TRY(recall(t, key, r, &found, err));
+    QDQ_TRY(recall_answer(t, key, r, &found, err));
     if (found)
         return QDQ_OK;
-    QDQ_TRY(ask(t, m, true, r, cut, err));
-    return *cut ? QDQ_OK : qdq_tune_remember(t, key, write(r), err);
+    QDQ_TRY(ask_engine(t, m, true, r, cut, err));
+    return *cut ? QDQ_OK : qdq_tune_remember(t, key, write_answer(r), err);
 }
 
 /* The model of a plan, or a file of the folder. */
-static qdq_status answer(qdq_tune_state *t, const qdq_plan *p, const char *file, const char *name,
-                         qdq_verify_result *r, bool *cut, qdq_error *err)
+static qdq_status answer_for_model(qdq_tune_state *t, const qdq_plan *p, const char *file,
+                                   const char *name, qdq_verify_result *r, bool *cut,
+                                   qdq_error *err)
 {
     const char *key = key_of(t, name, true), *path = qdq_tune_path(t, file);
     qdq_model *m = NULL;
@@ -270,7 +272,7 @@ static qdq_status answer(qdq_tune_state *t, const qdq_plan *p, const char *file,
     *cut = false;
     if (path == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(recall(t, key, r, &found, err));
+    QDQ_TRY(recall_answer(t, key, r, &found, err));
     if (found)
         return QDQ_OK;
     qdq_status st = p != NULL ? qdq_candidate_model(t->tools.files, p, &m, err)
@@ -294,7 +296,7 @@ qdq_status qdq_tune_verify_shipped(qdq_tune_state *t, const qdq_plan *p, bool *r
     qdq_status st = qdq_tune_name_plan(p != NULL ? p : best, name, err);
     qdq_plan_free(best);
     if (st == QDQ_OK)
-        st = answer(t, p, "model.onnx", name, &r, &cut, err);
+        st = answer_for_model(t, p, "model.onnx", name, &r, &cut, err);
     QDQ_TRY(st);
     t->run.cut = t->run.cut || cut;
     *right = r.verdict != QDQ_VERIFY_WRONG && !cut;
@@ -312,7 +314,7 @@ qdq_status qdq_tune_verify_float(qdq_tune_state *t, qdq_error *err)
     qdq_verify_result *r = &t->outcome.computed;
     bool cut;
 
-    QDQ_TRY(answer(t, NULL, "baseline.onnx", "baseline", r, &cut, err));
+    QDQ_TRY(answer_for_model(t, NULL, "baseline.onnx", "baseline", r, &cut, err));
     if (r->verdict == QDQ_VERIFY_WRONG)
         qdq_job_log(t->job, QDQ_LOG_WARNING, "the model without Q/DQ: %s", r->why);
     return QDQ_OK;

@@ -34,7 +34,7 @@ static qdq_status check_item(const qdq_validate_problem *p, size_t i, qdq_assign
     return QDQ_OK;
 }
 
-static qdq_status check(qdq_validate_state *v, qdq_error *err)
+static qdq_status check_problem(qdq_validate_state *v, qdq_error *err)
 {
     const qdq_validate_problem *p = v->p;
     qdq_assign seen;
@@ -54,12 +54,12 @@ static qdq_status check(qdq_validate_state *v, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status prepare(qdq_validate_state *v, qdq_error *err)
+static qdq_status prepare_items(qdq_validate_state *v, qdq_error *err)
 {
     const size_t n = v->p->n_items;
     qdq_validate_result *out = v->out;
 
-    QDQ_TRY(check(v, err));
+    QDQ_TRY(check_problem(v, err));
     v->base = &v->p->search->start[v->p->base];
     v->mark = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->mark);
     out->item = qdq_arena_array(v->s.arena, n + 1, sizeof *out->item);
@@ -128,7 +128,7 @@ static qdq_status settle_open(qdq_validate_state *v, qdq_validate_set *open, qdq
     return QDQ_OK;
 }
 
-static qdq_status settle(qdq_validate_state *v, qdq_error *err)
+static qdq_status settle_items(qdq_validate_state *v, qdq_error *err)
 {
     qdq_validate_set open = {.item = v->order, .n = v->p->n_items};
 
@@ -161,8 +161,8 @@ static qdq_status go_to_base(qdq_validate_state *v, qdq_error *err)
 /* What was merged against the best start, unless it is known to be slower. What is added to the
  * base has won against it. Once the budget is over nothing is measured any more: then the faster
  * one by what is known of both. */
-static qdq_status choose(qdq_validate_state *v, const qdq_assign *start, double time,
-                         qdq_error *err)
+static qdq_status choose_best(qdq_validate_state *v, const qdq_assign *start, double time,
+                              qdq_error *err)
 {
     const bool has_won =
         qdq_assign_equal(start, v->base) || qdq_assign_equal(start, &v->s.incumbent);
@@ -199,7 +199,7 @@ static void count_items(qdq_validate_state *v)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static qdq_status merge(qdq_validate_state *v, qdq_error *err)
+static qdq_status merge_items(qdq_validate_state *v, qdq_error *err)
 {
     const double time = v->s.time;
     qdq_assign start;
@@ -209,17 +209,17 @@ static qdq_status merge(qdq_validate_state *v, qdq_error *err)
     QDQ_TRY(go_to_base(v, err));
     v->s.phase = QDQ_PHASE_INTERACTIONS;
     if (!isnan(v->s.time) && v->p->n_items > 0 && !v->s.over)
-        QDQ_TRY(settle(v, err));
+        QDQ_TRY(settle_items(v, err));
     QDQ_TRY(qdq_validate_tell(v, err));
     qdq_validate_merge(v, &v->out->merged);
-    return choose(v, &start, time, err);
+    return choose_best(v, &start, time, err);
 }
 
-static qdq_status validate(qdq_validate_state *v, qdq_error *err)
+static qdq_status run_validation(qdq_validate_state *v, qdq_error *err)
 {
-    QDQ_TRY(prepare(v, err));
+    QDQ_TRY(prepare_items(v, err));
     QDQ_TRY(qdq_search_begin(&v->s, err));
-    QDQ_TRY(merge(v, err));
+    QDQ_TRY(merge_items(v, err));
     count_items(v);
     return qdq_search_finish(&v->s, err);
 }
@@ -235,7 +235,7 @@ qdq_status qdq_validate_run(const qdq_validate_problem *p, const qdq_search_opts
     v.ops.profile = NULL;
     v.s = (qdq_search_state){
         .p = p->search, .opts = &v.opts, .ops = &v.ops, .arena = arena, .out = &out->search};
-    qdq_status st = validate(&v, err);
+    qdq_status st = run_validation(&v, err);
     qdq_search_free(&v.s);
     return st;
 }

@@ -55,7 +55,7 @@ typedef struct qdq_validate_problem {
      * it kept are measured together once more, and stay if they save time; then its other decisions
      * stand. If they do not, nothing of it counts. Not used without `incremental`. */
     const qdq_validate_verdict *known;
-    /* Called before each measurement after a decision, and at the end; NULL: no one listens. */
+    /* Called before each measurement after a decision, and at the end; NULL: never. */
     qdq_status (*decided)(void *ctx, const struct qdq_validate_result *so_far, qdq_error *err);
     void *decided_ctx;
 } qdq_validate_problem;

@@ -154,7 +154,8 @@ static bool matters(const qdq_validate_state *v, const qdq_validate_set *s)
 
 /* --- sets that wait --------------------------------------------------------------------------- */
 
-static qdq_status push(qdq_validate_state *v, qdq_validate_set s, double urgency, qdq_error *err)
+static qdq_status push_set(qdq_validate_state *v, qdq_validate_set s, double urgency,
+                           qdq_error *err)
 {
     s.urgency = urgency;
     return QDQ_PUSH(&v->s.scratch, &v->sets, s) ? QDQ_OK : qdq_nomem(err);
@@ -165,10 +166,11 @@ static qdq_status push_short(qdq_validate_state *v, const qdq_validate_set *s, q
 {
     const double saves = qdq_validate_promise(v, s);
 
-    return push(v, *s, isnan(s->saved) ? -INFINITY : (isnan(saves) ? 0 : saves) - s->saved, err);
+    return push_set(v, *s, isnan(s->saved) ? -INFINITY : (isnan(saves) ? 0 : saves) - s->saved,
+                    err);
 }
 
-static qdq_validate_set pop(qdq_validate_state *v)
+static qdq_validate_set pop_worst(qdq_validate_state *v)
 {
     size_t worst = 0;
 
@@ -182,7 +184,7 @@ static qdq_validate_set pop(qdq_validate_state *v)
 
 /* --- halves ----------------------------------------------------------------------------------- */
 
-static void keep(qdq_validate_state *v, const qdq_validate_set *s)
+static void keep_set(qdq_validate_state *v, const qdq_validate_set *s)
 {
     for (size_t i = 0; i < s->n; i++)
         v->mark[s->item[i]].hidden = doubt_of(v, s);
@@ -191,14 +193,14 @@ static void keep(qdq_validate_state *v, const qdq_validate_set *s)
 }
 
 /* What a trial of a set means for it: it is decided, or goes on. */
-static qdq_status conclude(qdq_validate_state *v, const qdq_validate_set *s, qdq_error *err)
+static qdq_status conclude_set(qdq_validate_state *v, const qdq_validate_set *s, qdq_error *err)
 {
     const bool is_on = qdq_validate_is_on(v, s);
 
     if (s->n > 1 && (!is_on || is_short(v, s)))
         return push_short(v, s, err);
     if (is_on) {
-        keep(v, s);
+        keep_set(v, s);
         return QDQ_OK;
     }
     v->mark[s->item[0]].alone = !s->failed;
@@ -208,7 +210,7 @@ static qdq_status conclude(qdq_validate_state *v, const qdq_validate_set *s, qdq
 }
 
 /* Tries a set, unless it is off and too small to be seen. */
-static qdq_status examine(qdq_validate_state *v, qdq_validate_set *s, qdq_error *err)
+static qdq_status examine_set(qdq_validate_state *v, qdq_validate_set *s, qdq_error *err)
 {
     const size_t whole = s->trial;
 
@@ -218,12 +220,12 @@ static qdq_status examine(qdq_validate_state *v, qdq_validate_set *s, qdq_error 
         return QDQ_OK;
     }
     QDQ_TRY(qdq_validate_try(v, s, move_of(v, s), (double)s->n, err));
-    return v->s.over ? QDQ_OK : conclude(v, s, err);
+    return v->s.over ? QDQ_OK : conclude_set(v, s, err);
 }
 
 /* What the other half saves is the rest, if both are known. A model that fails although its first
  * half can be built has the reason in the other one. */
-static qdq_status halve(qdq_validate_state *v, const qdq_validate_set *whole, qdq_error *err)
+static qdq_status halve_set(qdq_validate_state *v, const qdq_validate_set *whole, qdq_error *err)
 {
     enum { WORSE = 4 };
     qdq_validate_set first = *whole, rest = *whole;
@@ -231,7 +233,7 @@ static qdq_status halve(qdq_validate_state *v, const qdq_validate_set *whole, qd
     first.n = middle_of(v, whole);
     rest.item += first.n;
     rest.n -= first.n;
-    QDQ_TRY(examine(v, &first, err));
+    QDQ_TRY(examine_set(v, &first, err));
     if (v->s.over)
         return QDQ_OK;
     rest.saved = whole->saved - first.saved;
@@ -241,8 +243,8 @@ static qdq_status halve(qdq_validate_state *v, const qdq_validate_set *whole, qd
     if ((isnan(whole->saved) && !first.failed) || (!isnan(rest.saved) && is_short(v, &rest)))
         return push_short(v, &rest, err);
     if (!qdq_validate_is_on(v, &rest) || isnan(rest.saved))
-        return examine(v, &rest, err);
-    keep(v, &rest);
+        return examine_set(v, &rest, err);
+    keep_set(v, &rest);
     return QDQ_OK;
 }
 
@@ -266,19 +268,19 @@ static qdq_status go_one_by_one(qdq_validate_state *v, qdq_error *err)
             const qdq_validate_set one = {
                 .item = &sets.at[k].item[i], .n = 1, .saved = NAN, .trial = sets.at[k].trial};
             const double saves = qdq_validate_promise(v, &one);
-            QDQ_TRY(push(v, one, isnan(saves) ? 0 : saves, err));
+            QDQ_TRY(push_set(v, one, isnan(saves) ? 0 : saves, err));
         }
     return QDQ_OK;
 }
 
 qdq_status qdq_validate_halve(qdq_validate_state *v, const qdq_validate_set *s, qdq_error *err)
 {
-    QDQ_TRY(conclude(v, s, err));
+    QDQ_TRY(conclude_set(v, s, err));
     while (v->sets.n > 0 && !v->s.over) {
         if (!v->out->linear && is_hopeless(v))
             QDQ_TRY(go_one_by_one(v, err));
-        qdq_validate_set next = pop(v);
-        QDQ_TRY(next.n > 1 ? halve(v, &next, err) : examine(v, &next, err));
+        qdq_validate_set next = pop_worst(v);
+        QDQ_TRY(next.n > 1 ? halve_set(v, &next, err) : examine_set(v, &next, err));
     }
     return QDQ_OK;
 }
@@ -364,7 +366,7 @@ static qdq_status push_components(qdq_validate_state *v, qdq_error *err)
     for (size_t i = 1; i <= n; i++)
         if (i == n || v->mark[item[i]].component != v->mark[item[first]].component) {
             const qdq_validate_set s = {.item = &item[first], .n = i - first};
-            QDQ_TRY(push(v, s, harm_of(v, &s), err));
+            QDQ_TRY(push_set(v, s, harm_of(v, &s), err));
             first = i;
         }
     return QDQ_OK;
@@ -392,8 +394,8 @@ static qdq_status try_without(qdq_validate_state *v, qdq_validate_set *s, qdq_er
     } else if (s->n > 1) {
         const size_t m = s->n / 2;
         const double gain = sqrt(s->variance) - s->saved;
-        QDQ_TRY(push(v, (qdq_validate_set){.item = s->item, .n = m}, gain, err));
-        return push(v, (qdq_validate_set){.item = s->item + m, .n = s->n - m}, gain, err);
+        QDQ_TRY(push_set(v, (qdq_validate_set){.item = s->item, .n = m}, gain, err));
+        return push_set(v, (qdq_validate_set){.item = s->item + m, .n = s->n - m}, gain, err);
     }
     return QDQ_OK;
 }
@@ -402,7 +404,7 @@ qdq_status qdq_validate_backward(qdq_validate_state *v, qdq_error *err)
 {
     QDQ_TRY(push_components(v, err));
     while (v->sets.n > 0 && !v->s.over && has_builds_left(v)) {
-        qdq_validate_set s = pop(v);
+        qdq_validate_set s = pop_worst(v);
         if (!(s.urgency >= v->asked->test.enter * v->s.time)) /* it could not be seen */
             return QDQ_OK;
         QDQ_TRY(try_without(v, &s, err));

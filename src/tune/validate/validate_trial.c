@@ -43,7 +43,7 @@ double qdq_validate_promise(const qdq_validate_state *v, const qdq_validate_set 
 
 /* A start that was kept has been measured already: it is the incumbent again, if it is faster than
  * this one. */
-static qdq_status recall(qdq_validate_state *v, qdq_tried *t, qdq_error *err)
+static qdq_status recall_start(qdq_validate_state *v, qdq_tried *t, qdq_error *err)
 {
     bool was_kept;
 
@@ -74,8 +74,8 @@ static void set_test(qdq_validate_state *v, const qdq_validate_trial *t, double 
 }
 
 /* `before`: the time of the incumbent. What is known was measured about as well as the last. */
-static void fill(const qdq_validate_state *v, const qdq_tried *t, double before,
-                 qdq_validate_trial *trial, qdq_validate_set *s)
+static void fill_trial(const qdq_validate_state *v, const qdq_tried *t, double before,
+                       qdq_validate_trial *trial, qdq_validate_set *s)
 {
     const qdq_test_result *r = &t->result;
     const double sign = trial->without ? -1 : 1,
@@ -129,13 +129,13 @@ qdq_status qdq_validate_try(qdq_validate_state *v, qdq_validate_set *s, const ch
     qdq_validate_turn(v, s->item, s->n, !trial.without);
     qdq_validate_merge(v, &v->s.candidate);
     QDQ_TRY(qdq_search_try(&v->s, SIZE_MAX, &t, err));
-    QDQ_TRY(recall(v, &t, err));
+    QDQ_TRY(recall_start(v, &t, err));
     if (!t.kept)
         qdq_validate_turn(v, s->item, s->n, trial.without);
     v->measured += t.measured;
     if (isnan(t.time)) /* the budget is over */
         return QDQ_OK;
-    fill(v, &t, before, &trial, s);
+    fill_trial(v, &t, before, &trial, s);
     return add_trial(v, trial, err);
 }
 
