@@ -82,7 +82,7 @@ static qdq_status read_result(qdq_tune_state *t, const qdq_compare_result *r,
         out->more.top1 = fmin(out->more.top1, r->outputs[i].top1);
         out->more.half_agreement = fmin(out->more.half_agreement, r->outputs[i].half_agreement);
     }
-    return out->more.worst != NULL ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(out->more.worst != NULL, err);
 }
 
 qdq_status qdq_tune_hear_model(qdq_tune_state *t, const qdq_model *m, qdq_tune_evaluation *out,
@@ -157,8 +157,7 @@ static qdq_status hear_file(qdq_tune_state *t, qdq_tune_evaluation *out, bool *k
     qdq_model *m = NULL;
     bool cut;
 
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(path != NULL, err));
     QDQ_TRY(qdq_model_load(path, NULL, &m, err));
     qdq_tune_begin_timed(t);
     qdq_status st = qdq_tune_end_timed(t, qdq_tune_hear_model(t, m, out, err), &cut);

@@ -74,7 +74,7 @@ qdq_status qdq_tune_name_data(qdq_tune_state *t, const char **out, qdq_error *er
     if (eval != NULL && eval != t->task.data)
         QDQ_TRY(name_some(eval, 0, qdq_data_count(eval), MANY, judge, err));
     *out = qdq_arena_printf(&t->arena, "calibration=%s evaluation=%s", calibrate, judge);
-    return *out != NULL ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(*out != NULL, err);
 }
 
 /* --- remembering ------------------------------------------------------------------------------ */
@@ -165,8 +165,7 @@ static qdq_status judge_named(qdq_tune_state *t, const qdq_plan *p, const qdq_mo
 
     QDQ_TRY(name_samples(t, err));
     const char *key = qdq_arena_printf(&t->arena, "judged %s on %s", name, t->tools.judges);
-    if (key == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(key != NULL, err));
     QDQ_TRY(qdq_tune_recall(t, key, &j, err));
     const bool found = j != NULL && read_heard(j, &t->arena, out);
     json_decref(j);

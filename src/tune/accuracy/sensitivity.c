@@ -51,7 +51,7 @@ static qdq_status divide_harm(const qdq_tune_state *t, const qdq_compare_layers_
     double *of_node = qdq_arena_array(&scratch, n, sizeof *of_node),
            *error = qdq_arena_array(&scratch, n, sizeof *error);
     bool *is_layer = qdq_arena_array(&scratch, n, sizeof *is_layer);
-    qdq_status st = of_node != NULL && error != NULL && is_layer != NULL ? QDQ_OK : qdq_nomem(err);
+    qdq_status st = qdq_allocated(of_node != NULL && error != NULL && is_layer != NULL, err);
 
     for (size_t i = 0; i < s->n_groups && st == QDQ_OK; i++)
         is_layer[s->group[i].node->id] = true;
@@ -132,8 +132,7 @@ static qdq_status recall_or_measure_harm(qdq_tune_state *t, qdq_tune_candidate *
     const char *key = qdq_arena_printf(&t->arena, "harm %s on %s", all->name, t->tools.judges);
     json_t *list;
 
-    if (key == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(key != NULL, err));
     QDQ_TRY(qdq_tune_recall(t, key, &list, err));
     const bool found = list != NULL && read_harm(list, harm, n);
     json_decref(list);
@@ -161,8 +160,7 @@ qdq_status qdq_tune_everything(qdq_tune_state *t, qdq_tune_candidate **out, qdq_
 {
     qdq_assign a;
 
-    if (!qdq_assign_new(&a, t->task.space->n_groups, &t->arena))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(qdq_assign_new(&a, t->task.space->n_groups, &t->arena), err));
     for (size_t i = 0; i < t->task.space->n_groups; i++)
         qdq_assign_set(&a, i, true);
     return qdq_tune_candidate_of(t, &a, out, err);
@@ -174,8 +172,7 @@ qdq_status qdq_tune_find_harm(qdq_tune_state *t, qdq_error *err)
     qdq_tune_candidate *all;
     bool known, safe, cut;
 
-    if (harm == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(harm != NULL, err));
     QDQ_TRY(qdq_tune_everything(t, &all, err));
     QDQ_TRY(is_safe(t, all, &safe, err));
     if (!safe)

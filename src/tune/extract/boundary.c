@@ -29,8 +29,7 @@ qdq_status qdq_boundary_inputs(const qdq_region_graph *g, const bool *inside, qd
     bool *seen = qdq_arena_array(arena, g->g->values.n + 1, sizeof *seen);
     qdq_region_values reads = {0};
 
-    if (seen == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(seen != NULL, err));
     for (uint32_t p = 0; p < g->n; p++) {
         if (!inside[p])
             continue;

@@ -131,7 +131,7 @@ static qdq_status name_other(const char *model, const qdq_tune_shapes *s, char n
     const XXH128_hash_t h = XXH3_128bits(ok ? b.data : "", ok ? b.size : 0);
     qdq_buf_free(&b);
     qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, name);
-    return ok ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(ok, err);
 }
 
 static qdq_status build_other(qdq_tune_state *t, const qdq_guard *g, const char *model,
@@ -139,8 +139,7 @@ static qdq_status build_other(qdq_tune_state *t, const qdq_guard *g, const char 
 {
     char name[33];
 
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(path != NULL, err));
     QDQ_TRY(name_other(model, g->other, name, err));
     QDQ_TRY(qdq_tune_candidate_named(t, name, out, err));
     (*out)->shapes = g->other;
@@ -167,7 +166,7 @@ qdq_status qdq_guard_keeps_up(qdq_tune_state *t, const qdq_guard *g, const char 
     *out = input->failed;
     if (input->failed) {
         o->why = qdq_arena_printf(&t->arena, "the input: %s", input->why);
-        return o->why != NULL ? QDQ_OK : qdq_nomem(err);
+        return qdq_allocated(o->why != NULL, err);
     }
     QDQ_TRY(build_other(t, g, name, path, &mine, err));
     QDQ_TRY(qdq_guard_measure(t, input, mine, &r, &ok, err));

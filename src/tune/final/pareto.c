@@ -54,8 +54,7 @@ static qdq_status find_points(front *f, qdq_error *err)
         QDQ_TRY(qdq_tune_find_harm(t, err));
     if (t->parts.harm == NULL || !t->parts.has_costs)
         return QDQ_OK;
-    if (!qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena), err));
     f->given_cost = t->parts.costs.rest + qdq_energy_value(&t->parts.costs.energy, &nothing);
     return qdq_mincut_front(&t->parts.costs.energy, t->parts.harm, (size_t)t->details->pareto + 1,
                             &t->arena, &f->at, &f->n, err);
@@ -101,8 +100,7 @@ static qdq_status take_edges(qdq_tune_state *t, const qdq_assign *a, qdq_assign 
 {
     const qdq_space *s = t->task.space;
 
-    if (!qdq_assign_new(out, qdq_space_edge_bits(s), &t->arena))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(qdq_assign_new(out, qdq_space_edge_bits(s), &t->arena), err));
     for (size_t i = 0; i < s->n_groups; i++)
         qdq_assign_set(out, i, qdq_assign_get(a, i));
     for (size_t i = 0; i < s->n_edges; i++) {
@@ -128,8 +126,7 @@ static qdq_status list_points(front *f, qdq_error *err)
     qdq_assign with_edges;
 
     f->point = qdq_arena_array(&f->t->arena, f->n + 2, sizeof *f->point);
-    if (f->point == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(f->point != NULL, err));
     if (t->run.found.best.n > t->task.space->n_groups) {
         QDQ_TRY(add_point(f, &t->run.found.best,
                           t->run.found.predicted_ns / t->parts.problem.base_ns, err));
@@ -281,8 +278,7 @@ static qdq_status remove_others(qdq_tune_state *t, size_t n, qdq_error *err)
     for (unsigned k = (unsigned)n + 1; k <= QDQ_TUNE_MOST_POINTS; k++) {
         const char *model = qdq_arena_printf(&t->arena, "%s/pareto/model_%u.onnx", t->tools.dir, k);
         const char *plan = qdq_arena_printf(&t->arena, "%s/pareto/plan_%u.json", t->tools.dir, k);
-        if (model == NULL || plan == NULL)
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(model != NULL && plan != NULL, err));
         QDQ_TRY(qdq_model_remove(model, err));
         QDQ_TRY(remove_file(plan, err));
     }
@@ -294,8 +290,7 @@ static qdq_status write_all(front *f, qdq_error *err)
     qdq_tune_state *t = f->t;
     const char *folder = qdq_tune_path(t, "pareto");
 
-    if (folder == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(folder != NULL, err));
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s", folder);
     QDQ_TRY(remove_others(t, f->n_points, err));
@@ -303,8 +298,7 @@ static qdq_status write_all(front *f, qdq_error *err)
         qdq_tune_point *told = &f->point[k - 1].told;
         told->file = qdq_arena_printf(&t->arena, "pareto/model_%u.onnx", k);
         told->plan = qdq_arena_printf(&t->arena, "pareto/plan_%u.json", k);
-        if (told->file == NULL || told->plan == NULL)
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(told->file != NULL && told->plan != NULL, err));
         QDQ_TRY(qdq_tune_write_plan(t, f->point[k - 1].plan, told->file, told->plan, err));
     }
     return QDQ_OK;
@@ -357,8 +351,7 @@ static qdq_status make_front(front *f, qdq_error *err)
     rank_points(f);
     QDQ_TRY(write_all(f, err));
     t->out->pareto = qdq_arena_array(&t->arena, f->n_points + 1, sizeof *t->out->pareto);
-    if (t->out->pareto == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(t->out->pareto != NULL, err));
     t->out->n_pareto = f->n_points;
     for (size_t i = 0; i < f->n_points; i++)
         t->out->pareto[i] = f->point[i].told;

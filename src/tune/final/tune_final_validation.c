@@ -25,8 +25,7 @@ static qdq_status build_rules(qdq_tune_state *t, qdq_tune_candidate **out, qdq_e
         qdq_arena_printf(&t->arena, "%s/guard-rules.onnx", qdq_tempdir_path(t->tools.work));
 
     QDQ_TRY(qdq_tune_candidate_named(t, t->task.rules_name, out, err));
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(path != NULL, err));
     if ((*out)->handle >= 0 || (*out)->failed)
         return QDQ_OK;
     QDQ_TRY(qdq_candidate_write(t->tools.files, t->task.rules, "guard-rules.onnx", err));
@@ -50,7 +49,7 @@ static qdq_status write_found(qdq_tune_state *t, const char **name, bool *is_rul
     /* Where another run settled it, one session is enough: equal plans are built once. */
     *name = qdq_arena_printf(&t->arena, "%s%.*s", t->parts.settled != NULL ? "" : "written-",
                              t->parts.settled != NULL ? 32 : 24, digits);
-    return *name != NULL ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(*name != NULL, err);
 }
 
 static qdq_status measure_rules(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
@@ -116,8 +115,7 @@ static qdq_status find_other(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
     if (!open || range)
         return QDQ_OK;
     qdq_tune_shapes *s = qdq_arena_alloc(&t->arena, sizeof *s);
-    if (s == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(s != NULL, err));
     *s = (qdq_tune_shapes){NULL, 0};
     t->out->other_dims.dims = fixed ? QDQ_DIMS_OPEN : QDQ_DIMS_FIXED;
     if (!fixed)

@@ -52,9 +52,8 @@ static bool is_measured(const qdq_tune_kind *k)
 
 static qdq_status add_entry(halving *h, qdq_tune_kind *k, size_t scheme)
 {
-    return QDQ_PUSH(&h->scratch, &h->of, ((qdq_tune_entry){k, &k->scheme[scheme]}))
-               ? QDQ_OK
-               : qdq_nomem(h->err);
+    return qdq_allocated(QDQ_PUSH(&h->scratch, &h->of, ((qdq_tune_entry){k, &k->scheme[scheme]})),
+                         h->err);
 }
 
 static qdq_status take_looks(halving *h, unsigned amount, const char *label)
@@ -115,8 +114,7 @@ static qdq_status second_look(halving *h)
     for (size_t i = 0; i < h->all->n; i++) {
         qdq_tune_kind *k = &h->all->at[i];
         size_t *order = qdq_arena_array(&h->scratch, k->n_schemes + 1, sizeof *order);
-        if (order == NULL)
-            return qdq_nomem(h->err);
+        QDQ_TRY(qdq_allocated(order != NULL, h->err));
         if (!is_measured(k))
             continue;
         remember_first(k);
@@ -145,8 +143,7 @@ static qdq_status sum_up(halving *h, qdq_tune_kind *k)
     const double n = (double)s->samples.n;
     double *us = qdq_arena_array(&h->scratch, s->samples.n + 1, sizeof *us);
 
-    if (us == NULL)
-        return qdq_nomem(h->err);
+    QDQ_TRY(qdq_allocated(us != NULL, h->err));
     k->none_us = k->border_us = 0;
     for (size_t i = 0; i < s->samples.n; i++) {
         us[i] = qdq_tune_saved_us(&s->samples.at[i]);
@@ -201,8 +198,7 @@ static qdq_status qualify_winners(halving *h)
     qdq_saving *s = qdq_arena_array(&h->scratch, h->all->n + 1, sizeof *s);
     size_t n = 0;
 
-    if (s == NULL)
-        return qdq_nomem(h->err);
+    QDQ_TRY(qdq_allocated(s != NULL, h->err));
     for (size_t i = 0; i < h->all->n; i++)
         if (has_winner(&h->all->at[i]))
             s[n++] = h->all->at[i].saved;

@@ -35,8 +35,7 @@ static qdq_status list_tensors(exporting *x, const qdq_choices *c, size_t instan
     const qdq_space *s = x->t->task.space;
     const char **at = qdq_arena_array(&x->c.arena, 32 * c->n + 1, sizeof *at);
 
-    if (at == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(at != NULL, err));
     for (size_t k = 0; k < c->n; k++) {
         const uint32_t group = c->choice[k].group[instance];
         const qdq_space_part part =
@@ -132,8 +131,8 @@ static qdq_status fill_by_kind(exporting *x, const qdq_tune_kind *k, uint32_t in
     const double none = o.none_us * 1e-3, best = none - o.saved_us * 1e-3;
     qdq_assign a;
 
-    if (!qdq_assign_new(&a, qdq_space_scheme_bits(x->t->task.space), &x->c.arena))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(qdq_assign_new(&a, qdq_space_scheme_bits(x->t->task.space), &x->c.arena),
+                          err));
     if (k->n_schemes > 0)
         qdq_tune_apply_scheme(x->t, k, o.scheme, instance, &a);
     QDQ_TRY(list_tensors(x, &x->t->parts.choices[k->unit], instance, &a, g, err));
@@ -164,7 +163,7 @@ static qdq_status add_group(exporting *x, uint32_t unit, uint32_t instance, qdq_
 
     QDQ_TRY(k != NULL ? fill_by_kind(x, k, instance, &g, err)
                       : fill_by_bits(x, unit, instance, &g, err));
-    return QDQ_PUSH(&x->c.arena, &x->c.groups, g) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(QDQ_PUSH(&x->c.arena, &x->c.groups, g), err);
 }
 
 static qdq_status add_groups(exporting *x, qdq_error *err)
@@ -197,7 +196,7 @@ static qdq_status add_decision(exporting *x, size_t item, qdq_error *err)
                                    .reason = failed ? "a model with it could not be built" : NULL,
                                    .verdict = qdq_validate_verdict_name(of->verdict)};
 
-    return QDQ_PUSH(&x->c.arena, &x->c.decisions, d) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(QDQ_PUSH(&x->c.arena, &x->c.decisions, d), err);
 }
 
 static qdq_status add_decisions(exporting *x, qdq_error *err)
@@ -205,8 +204,7 @@ static qdq_status add_decisions(exporting *x, qdq_error *err)
     const qdq_tune_greedy *g = x->t->run.greedy;
 
     for (size_t i = 0; i < g->problem.n_items; i++) {
-        if (!QDQ_PUSH(&x->c.arena, &x->c.candidates, (int64_t)g->group[i]))
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(QDQ_PUSH(&x->c.arena, &x->c.candidates, (int64_t)g->group[i]), err));
         if (is_decided(&g->result, i))
             QDQ_TRY(add_decision(x, i, err));
         else if (x->c.next < 0)
@@ -220,8 +218,7 @@ static qdq_status add_samples(exporting *x, qdq_error *err)
     const qdq_tune_kinds *k = &x->t->run.greedy->kinds;
 
     for (size_t i = 0; i < k->samples.n; i++)
-        if (!QDQ_PUSH(&x->c.arena, &x->c.samples, k->samples.at[i]))
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(QDQ_PUSH(&x->c.arena, &x->c.samples, k->samples.at[i]), err));
     return QDQ_OK;
 }
 
@@ -251,8 +248,7 @@ qdq_status qdq_tune_write_cache(qdq_tune_state *t, const qdq_assign *incumbent, 
     exporting x = {.t = t, .incumbent = incumbent};
     const char *path = qdq_tune_path(t, QDQ_AUTOTUNE_CACHE);
 
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(path != NULL, err));
     qdq_autotune_cache_init(&x.c);
     qdq_status st = fill_cache(&x, completed, err);
     if (st == QDQ_OK)

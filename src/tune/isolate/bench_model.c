@@ -33,14 +33,11 @@ static bool note_source(joiner *j, const qdq_node *from, source_node s)
 {
     source_node *at = qdq_arena_alloc(&j->scratch, sizeof *at);
     const char *label = qdq_node_label(from, &j->scratch);
-    qdq_map_value *v =
-        at != NULL && !qdq_node_label_failed(label) ? qdq_map_put(&j->labels, label, NULL) : NULL;
 
-    if (v == NULL)
+    if (at == NULL || qdq_node_label_failed(label))
         return false;
     *at = s;
-    v->ptr = at;
-    return true;
+    return qdq_map_set_ptr(&j->labels, label, at);
 }
 
 static qdq_status note_sources(joiner *j, const qdq_group_model *g)
@@ -52,17 +49,15 @@ static qdq_status note_sources(joiner *j, const qdq_group_model *g)
             return qdq_nomem(j->err);
     }
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        if (!note_source(j, g->node[i], (source_node){g->node[i], g->is_halo[i]}))
-            return qdq_nomem(j->err);
+        QDQ_TRY(qdq_allocated(note_source(j, g->node[i], (source_node){g->node[i], g->is_halo[i]}),
+                              j->err));
     return QDQ_OK;
 }
 
 /* NULL: it came with the plan. */
 static const source_node *source_named(const joiner *j, const qdq_node *n)
 {
-    const qdq_map_value *v = qdq_map_get(&j->labels, n->name);
-
-    return v != NULL ? v->ptr : NULL;
+    return qdq_map_get_ptr(&j->labels, n->name);
 }
 
 /* The tensor of the clean model that a value of a part holds, as numbers or as codes. NULL: a
@@ -120,12 +115,8 @@ static qdq_status note_nodes(joiner *j, uint32_t part, const char *prefix)
     QDQ_FOR_NODES (n, j->part[part].model->graph) {
         const char *name = qdq_arena_printf(arena, "%s%s", prefix, n->name);
         qdq_part_node *at = qdq_arena_alloc(arena, sizeof *at);
-        qdq_map_value *v =
-            name != NULL && at != NULL ? qdq_map_put(&j->out->nodes, name, NULL) : NULL;
-        if (v == NULL)
-            return qdq_nomem(j->err);
+        QDQ_TRY(qdq_allocated(at != NULL && qdq_map_set_ptr(&j->out->nodes, name, at), j->err));
         *at = describe_node(j, part, n);
-        v->ptr = at;
     }
     return QDQ_OK;
 }
@@ -137,15 +128,14 @@ static qdq_status add_shape(joiner *j, const qdq_group_input *in, const char *pr
     qdq_input_shape shape = {.name = qdq_arena_printf(&j->out->arena, "%s%s", prefix, in->name),
                              .rank = in->dims.rank};
 
-    if (shape.name == NULL)
-        return qdq_nomem(j->err);
+    QDQ_TRY(qdq_allocated(shape.name != NULL, j->err));
     for (int d = 0; d < shape.rank; d++) {
         shape.dim[d] = in->dims.dim[QDQ_SHAPE_OPT][d];
         if (shape.dim[d] < 0)
             return qdq_fail(j->err, QDQ_E_USAGE, "the usual shape of input '%s' is not known",
                             in->name);
     }
-    return QDQ_PUSH(&j->out->arena, &j->shape, shape) ? QDQ_OK : qdq_nomem(j->err);
+    return qdq_allocated(QDQ_PUSH(&j->out->arena, &j->shape, shape), j->err);
 }
 
 static qdq_status add_shapes(joiner *j, const qdq_part *part, const char *prefix)
@@ -183,12 +173,10 @@ static qdq_status join_parts(joiner *j)
     out->group = group;
     out->layers = layers;
     out->model = qdq_model_new();
-    if (group == NULL || layers == NULL || out->model == NULL)
-        return qdq_nomem(j->err);
+    QDQ_TRY(qdq_allocated(group != NULL && layers != NULL && out->model != NULL, j->err));
     for (uint32_t i = 0; i < out->n; i++) {
         const char *prefix = prefix_of(j, i);
-        if (prefix == NULL)
-            return qdq_nomem(j->err);
+        QDQ_TRY(qdq_allocated(prefix != NULL, j->err));
         group[i] = j->part[i].group;
         layers[i] = j->f->at[group[i]].layers;
         QDQ_TRY(qdq_model_join(out->model, j->part[i].model, prefix, j->err));
@@ -207,8 +195,7 @@ qdq_status qdq_parts_make(const qdq_fusions *f, const qdq_part *part, size_t n, 
     joiner j = {.f = f, .part = part, .out = calloc(1, sizeof **out), .err = err};
 
     *out = NULL;
-    if (j.out == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(j.out != NULL, err));
     j.out->n = (uint32_t)n;
     qdq_status st = join_parts(&j);
     qdq_map_free(&j.labels);

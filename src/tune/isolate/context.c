@@ -41,8 +41,7 @@ static qdq_status put_giver(surroundings *s, const qdq_value *v)
 {
     const char *head = v->producer != NULL ? qdq_signature_head(v->producer, &s->scratch) : "input";
 
-    if (head == NULL)
-        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_allocated(head != NULL, s->err));
     qdq_buf_printf(&s->text, "<%s:", head);
     put_type(&s->text, v);
     return QDQ_OK;
@@ -66,8 +65,7 @@ static qdq_status put_readers(surroundings *s, const qdq_value *v)
         const char *text = head != NULL ? qdq_arena_printf(&s->scratch, ">%s.%u", head,
                                                            u->node == n ? u->index : 0)
                                         : NULL;
-        if (text == NULL || !QDQ_PUSH(&s->scratch, &readers, text))
-            return qdq_nomem(s->err);
+        QDQ_TRY(qdq_allocated(text != NULL && QDQ_PUSH(&s->scratch, &readers, text), s->err));
     }
     if (readers.n > 0)
         qsort(readers.at, readers.n, sizeof *readers.at, compare_texts);

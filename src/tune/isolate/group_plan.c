@@ -25,9 +25,7 @@ typedef struct cutter {
 
 static const qdq_node *own_node(const cutter *c, const char *label)
 {
-    const qdq_map_value *v = qdq_map_get(&c->own, label);
-
-    return v != NULL ? v->ptr : NULL;
+    return qdq_map_get_ptr(&c->own, label);
 }
 
 static bool is_own(const cutter *c, const qdq_node *n)
@@ -38,16 +36,14 @@ static bool is_own(const cutter *c, const qdq_node *n)
 static qdq_status find_own(cutter *c)
 {
     c->is_own = qdq_arena_array(&c->scratch, (size_t)c->clean->next_node_id + 1, sizeof *c->is_own);
-    if (c->is_own == NULL)
-        return qdq_nomem(c->err);
+    QDQ_TRY(qdq_allocated(c->is_own != NULL, c->err));
     for (uint32_t i = 0; i < c->g->n_nodes; i++) {
         if (c->g->is_halo[i])
             continue;
         const char *label = qdq_node_label(c->g->node[i], &c->scratch);
-        qdq_map_value *v = !qdq_node_label_failed(label) ? qdq_map_put(&c->own, label, NULL) : NULL;
-        if (v == NULL)
-            return qdq_nomem(c->err);
-        v->ptr = (void *)(uintptr_t)c->g->node[i];
+        QDQ_TRY(qdq_allocated(!qdq_node_label_failed(label) &&
+                                  qdq_map_set_ptr(&c->own, label, c->g->node[i]),
+                              c->err));
         c->is_own[c->g->node[i]->id] = true;
     }
     return QDQ_OK;
@@ -169,7 +165,7 @@ static qdq_status keep_tensor(cutter *c, const qdq_plan_tensor *from)
         QDQ_TRY(keep_edges(c, &from->consumers, &t.consumers));
     if (!t.all && t.consumers.n == 0)
         return QDQ_OK;
-    return QDQ_PUSH(&c->part->arena, &c->part->tensors, t) ? QDQ_OK : qdq_nomem(c->err);
+    return qdq_allocated(QDQ_PUSH(&c->part->arena, &c->part->tensors, t), c->err);
 }
 
 static qdq_status keep_weight(cutter *c, const qdq_plan_weight *from)
@@ -179,7 +175,7 @@ static qdq_status keep_weight(cutter *c, const qdq_plan_weight *from)
     QDQ_TRY(keep_edges(c, &from->consumers, &w.consumers));
     if (w.consumers.n == 0)
         return QDQ_OK;
-    return QDQ_PUSH(&c->part->arena, &c->part->weights, w) ? QDQ_OK : qdq_nomem(c->err);
+    return qdq_allocated(QDQ_PUSH(&c->part->arena, &c->part->weights, w), c->err);
 }
 
 /* What the operator before the group takes in divides nothing here: weights are then as they were,
@@ -192,7 +188,7 @@ static qdq_status keep_scaling(cutter *c, const qdq_plan_scaling *from)
     if (s.consumers.n == 0 ||
         (s.fold != NULL && (s.consumers.n < from->consumers.n || own_node(c, s.fold) == NULL)))
         return QDQ_OK;
-    return QDQ_PUSH(&c->part->arena, &c->part->scalings, s) ? QDQ_OK : qdq_nomem(c->err);
+    return qdq_allocated(QDQ_PUSH(&c->part->arena, &c->part->scalings, s), c->err);
 }
 
 static bool comes_from_dq(const cutter *c, const char *tensor)
@@ -236,7 +232,7 @@ static qdq_status keep_rest(cutter *c)
         if (qdq_map_get(&labels, from->keep.at[i].node) != NULL)
             good = QDQ_PUSH(&c->part->arena, &to->keep, from->keep.at[i]);
     qdq_map_free(&labels);
-    return good ? QDQ_OK : qdq_nomem(c->err);
+    return qdq_allocated(good, c->err);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -280,7 +276,7 @@ static qdq_status cut_plan(cutter *c)
             !QDQ_PUSH(&c->part->arena, &c->part->corrections, p->corrections.at[i]))
             return qdq_nomem(c->err);
     QDQ_TRY(keep_rest(c));
-    return qdq_plan_finish(c->part) ? QDQ_OK : qdq_nomem(c->err);
+    return qdq_allocated(qdq_plan_finish(c->part), c->err);
 }
 
 /* --- its model -------------------------------------------------------------------------------- */
@@ -309,7 +305,7 @@ static qdq_status name_nodes(const qdq_fusions *f, qdq_model *m, qdq_error *err)
         good = good && !qdq_node_label_failed(label) && qdq_node_set_name(n, label);
     }
     qdq_arena_free(&scratch);
-    return good ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(good, err);
 }
 
 static qdq_status quantize_part(const qdq_fusions *f, const qdq_group_model *g,

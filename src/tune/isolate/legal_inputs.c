@@ -26,7 +26,7 @@ static qdq_status refuse_input(checker *c, const char *input, const char *why, c
     *c->why = n == NULL ? qdq_arena_printf(c->arena, "%s: '%s'", why, input)
                         : qdq_arena_printf(c->arena, "%s: '%s', for '%s'", why, input,
                                            qdq_node_label(n, &c->scratch));
-    return *c->why != NULL ? QDQ_OK : qdq_nomem(c->err);
+    return qdq_allocated(*c->why != NULL, c->err);
 }
 
 /* --- what integers mean ----------------------------------------------------------------------- */
@@ -132,13 +132,12 @@ static qdq_status check_use(checker *c, const char *input, const integers *x, co
                             n);
     if (is_index(n, u->index) && (x->computed || !may_be_indexed(n)))
         return refuse_input(c, input, "random indices may be outside", n);
-    return follow_outputs(c, n, x->computed) ? QDQ_OK : qdq_nomem(c->err);
+    return qdq_allocated(follow_outputs(c, n, x->computed), c->err);
 }
 
 static qdq_status check_integers(checker *c, const qdq_value *input)
 {
-    if (!follow_value(c, input, false))
-        return qdq_nomem(c->err);
+    QDQ_TRY(qdq_allocated(follow_value(c, input, false), c->err));
     while (c->work.n > 0) {
         const integers x = c->work.at[--c->work.n];
         for (const qdq_use *u = x.value->first; u != NULL && (*c->why)[0] == '\0'; u = u->next)
@@ -173,8 +172,7 @@ static qdq_status check_input(checker *c, const qdq_group_input *in)
 static qdq_status check_inputs(checker *c, const qdq_group_model *g)
 {
     c->seen = qdq_arena_array(&c->scratch, 2 * c->graph->values.n + 2, sizeof *c->seen);
-    if (c->seen == NULL)
-        return qdq_nomem(c->err);
+    QDQ_TRY(qdq_allocated(c->seen != NULL, c->err));
     for (uint32_t i = 0; i < g->n_inputs && (*c->why)[0] == '\0'; i++)
         QDQ_TRY(check_input(c, &g->input[i]));
     return QDQ_OK;

@@ -12,13 +12,6 @@ typedef struct context {
     size_t last;     /* layer that was counted, plus one */
 } context;
 
-static const qdq_node *node_of(const qdq_map *labels, const char *label)
-{
-    const qdq_map_value *v = qdq_map_get(labels, label);
-
-    return v != NULL ? v->ptr : NULL;
-}
-
 static bool is_light(const qdq_node *n)
 {
     return qdq_fusion_is_light(n) || n->op == QDQ_OP_CAST;
@@ -32,7 +25,7 @@ static bool count_groups(const qdq_fusions *f, const qdq_map *labels, const qdq_
     bool shared = false;
 
     for (size_t k = 0; k < l->n_nodes; k++) {
-        const qdq_node *n = node_of(labels, l->node[k]);
+        const qdq_node *n = qdq_map_get_ptr(labels, l->node[k]);
         const uint32_t group = n != NULL && is_light(n) == light ? f->of[n->id] : QDQ_NO_FUSION;
         if (group == QDQ_NO_FUSION)
             continue;
@@ -42,7 +35,7 @@ static bool count_groups(const qdq_fusions *f, const qdq_map *labels, const qdq_
         at[group].last = i + 1;
     }
     for (size_t k = 0; k < l->n_nodes && shared; k++) {
-        const qdq_node *n = node_of(labels, l->node[k]);
+        const qdq_node *n = qdq_map_get_ptr(labels, l->node[k]);
         if (n != NULL && is_light(n) == light && f->of[n->id] != QDQ_NO_FUSION)
             at[f->of[n->id]].shared = true;
     }
@@ -74,5 +67,5 @@ qdq_status qdq_parts_compare(const qdq_fusions *f, const qdq_parts *p, const qdq
         compare_parts(p, at, score);
     qdq_map_free(&labels);
     qdq_arena_free(&scratch);
-    return good ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(good, err);
 }

@@ -53,8 +53,7 @@ qdq_status qdq_savings_qualify(qdq_saving *s, size_t n, double model_us, qdq_err
 {
     double *p = malloc((n + 1) * sizeof *p), most = -1;
 
-    if (p == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(p != NULL, err));
     for (size_t i = 0; i < n; i++)
         p[i] = chance_of(&s[i]);
     qsort(p, n, sizeof *p, by_chance);

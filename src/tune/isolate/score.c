@@ -47,8 +47,7 @@ typedef struct scorer {
 
 static void count_node(const scorer *s, const char *name, members *m)
 {
-    const qdq_map_value *v = qdq_map_get(&s->p->nodes, name);
-    const qdq_part_node *n = v != NULL ? v->ptr : NULL;
+    const qdq_part_node *n = qdq_map_get_ptr(&s->p->nodes, name);
 
     if (n == NULL)
         return;
@@ -104,10 +103,8 @@ static row judge_layer(const members *m, bool conversion)
 
 static const qdq_part_node *node_of(const scorer *s, const qdq_node *n)
 {
-    const qdq_map_value *v =
-        n != NULL && n->graph == s->p->model->graph ? qdq_map_get(&s->p->nodes, n->name) : NULL;
-
-    return v != NULL ? v->ptr : NULL;
+    return n != NULL && n->graph == s->p->model->graph ? qdq_map_get_ptr(&s->p->nodes, n->name)
+                                                       : NULL;
 }
 
 /* Does the group give the tensor, or take it as it is given? Through the Q and DQ of the plan. */
@@ -140,8 +137,7 @@ static qdq_status judge_name(scorer *s, const qdq_group *l, row *r)
 {
     char *name = qdq_arena_strdup(&s->scratch, l->layer);
 
-    if (name == NULL)
-        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_allocated(name != NULL, s->err));
     const qdq_layer_owner o = qdq_layer_find_ending(&s->names, name);
     const qdq_part_node *n = node_of(s, o.node != NULL    ? o.node
                                         : o.value != NULL ? o.value->producer
@@ -185,8 +181,7 @@ static void judge_place(scorer *s, size_t i)
 static qdq_status judge_all(scorer *s)
 {
     s->row = qdq_arena_array(&s->scratch, s->n + 1, sizeof *s->row);
-    if (s->row == NULL)
-        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_allocated(s->row != NULL, s->err));
     for (size_t i = 0; i < s->n; i++) {
         members m = {.part = NO_PART};
         for (size_t k = 0; k < s->layer[i].n_nodes; k++)
@@ -195,9 +190,9 @@ static qdq_status judge_all(scorer *s)
         if (s->row[i].kind == IS_OPEN)
             QDQ_TRY(judge_name(s, &s->layer[i], &s->row[i]));
         for (size_t k = 0; k < s->layer[i].n_nodes && m.mixed; k++) {
-            const qdq_map_value *v = qdq_map_get(&s->p->nodes, s->layer[i].node[k]);
-            if (v != NULL)
-                s->spoiled[((const qdq_part_node *)v->ptr)->part] = true;
+            const qdq_part_node *n = qdq_map_get_ptr(&s->p->nodes, s->layer[i].node[k]);
+            if (n != NULL)
+                s->spoiled[n->part] = true;
         }
     }
     for (size_t i = 0; i < s->n; i++)
@@ -272,7 +267,7 @@ qdq_status qdq_parts_score(const qdq_parts *p, const qdq_group *layer, size_t n,
 
     memset(out, 0, p->n * sizeof *out);
     s.spoiled = qdq_arena_array(&s.scratch, (size_t)p->n + 1, sizeof *s.spoiled);
-    qdq_status st = s.spoiled != NULL ? QDQ_OK : qdq_nomem(err);
+    qdq_status st = qdq_allocated(s.spoiled != NULL, err);
     if (st == QDQ_OK)
         st = qdq_layer_index_make(&s.names, p->model->graph, &s.scratch, err);
     if (st == QDQ_OK)

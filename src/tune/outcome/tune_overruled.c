@@ -14,13 +14,11 @@
 /* Node label -> why the plan leaves it float. What a plan quantizes is not in its file. */
 static qdq_status map_floats(const qdq_plan *p, qdq_map *nodes, qdq_error *err)
 {
-    for (size_t i = 0; i < p->left_float.n; i++) {
-        qdq_map_value *v = qdq_map_put(nodes, p->left_float.at[i].node, NULL);
-        if (v == NULL)
-            return qdq_nomem(err);
-        v->ptr = (void *)(uintptr_t)p->left_float.at[i].reason;
-    }
-    return QDQ_OK;
+    bool ok = true;
+
+    for (size_t i = 0; i < p->left_float.n && ok; i++)
+        ok = qdq_map_set_ptr(nodes, p->left_float.at[i].node, p->left_float.at[i].reason);
+    return qdq_allocated(ok, err);
 }
 
 /* One node more. `rule` is text of the target, or NULL: no rule speaks of it. */
@@ -81,8 +79,7 @@ qdq_status qdq_tune_find_overruled(qdq_tune_state *t, qdq_error *err)
     t->out->n_overruled = t->outcome.overruled.n = 0;
     if (t->out->verdict != QDQ_TUNED)
         return QDQ_OK;
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(path != NULL, err));
     QDQ_TRY(qdq_plan_load(path, &p, err));
     qdq_status st = map_floats(t->task.rules, &by_rules, err);
     if (st == QDQ_OK)

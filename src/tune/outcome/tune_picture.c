@@ -189,7 +189,7 @@ static qdq_status set_rules(pricing *x, qdq_picture_price *out, qdq_elem type, b
                                   why != NULL ? why
                                   : coded     ? "its neighbours are in 8 bits"
                                               : "no rule");
-    return out->rules != NULL ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(out->rules != NULL, err);
 }
 
 static qdq_status price_node(pricing *x, size_t i, qdq_error *err)
@@ -252,7 +252,7 @@ static qdq_status price_change(pricing *x, const qdq_tune_change *found, double 
     out->measured = found->tried
                         ? trial_text(x->t, tried, &found->result, found->kept)
                         : qdq_arena_printf(&x->t->arena, "two profiles, with %s", profiled);
-    return out->measured != NULL ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(out->measured != NULL, err);
 }
 
 static qdq_status price_found(pricing *x, const qdq_tune_change *found, qdq_picture_price *out,
@@ -354,7 +354,7 @@ static qdq_status find_otherwise(pricing *x, qdq_error *err)
         return QDQ_OK;
     x->otherwise = x->t->parts.has_costs ? qdq_arena_printf(&x->t->arena, "%s", text)
                                          : trial_text(x->t, text, &whole->result, whole->kept);
-    return x->otherwise != NULL ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(x->otherwise != NULL, err);
 }
 
 static qdq_status set_prices(qdq_tune_state *t, qdq_plan_picture *out, qdq_error *err)
@@ -363,8 +363,7 @@ static qdq_status set_prices(qdq_tune_state *t, qdq_plan_picture *out, qdq_error
 
     x.trial =
         qdq_arena_array(&t->arena, (size_t)t->task.clean->graph->next_node_id + 1, sizeof *x.trial);
-    if (x.trial == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(x.trial != NULL, err));
     QDQ_TRY(find_trials(t, x.trial, err));
     QDQ_TRY(qdq_plan_picture_make(t->task.clean, t->task.rules, &t->arena, &x.rules, err));
     QDQ_TRY(find_otherwise(&x, err));
@@ -398,11 +397,10 @@ static qdq_status set_blocks(qdq_tune_state *t, qdq_plan_picture *x, qdq_error *
 {
     for (size_t i = 0; i < x->picture.n_nodes; i++) {
         const char *block = qdq_plan_picture_is_main(x, i) ? block_of(t, x->node[i]) : "";
-        if (block == NULL)
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(block != NULL, err));
         x->picture.node[i].block = block[0] != '\0' ? block : NULL;
     }
-    return t->parts.fusions == NULL || qdq_plan_picture_fuse(x) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(t->parts.fusions == NULL || qdq_plan_picture_fuse(x), err);
 }
 
 qdq_status qdq_tune_draw(qdq_tune_state *t, const qdq_plan *p, qdq_plan_picture *out,
@@ -414,8 +412,7 @@ qdq_status qdq_tune_draw(qdq_tune_state *t, const qdq_plan *p, qdq_plan_picture 
     QDQ_TRY(shipped_times(t, &chosen, err));
     if (given != NULL && given->is_known) {
         set_times(t, out, given, chosen);
-        if (!qdq_plan_picture_divide(out, &t->arena))
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(qdq_plan_picture_divide(out, &t->arena), err));
     } else
         qdq_plan_picture_estimate(out);
     QDQ_TRY(set_prices(t, out, err));

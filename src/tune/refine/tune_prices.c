@@ -65,8 +65,7 @@ qdq_status qdq_refine_find_kinds(qdq_refining *x,
 
     x->kind_of = qdq_arena_array(&x->arena, n_nets + 1, sizeof *x->kind_of);
     x->gain.n = x->pays.n = 0;
-    if (text == NULL || x->kind_of == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(text != NULL && x->kind_of != NULL, err));
     for (size_t i = 0; i < n_nets; i++)
         text[i] = (qdq_buf)QDQ_BUF_INIT(1 << 20);
     qdq_status st = describe_all(x->t, describe, ctx, text, err);
@@ -168,8 +167,7 @@ static qdq_status price_placement(qdq_refining *x, const qdq_assign *a, qdq_tune
     qdq_tune_candidate *c;
 
     *out = (qdq_tune_prices){.time = qdq_arena_array(&x->arena, x->gain.n + 1, sizeof *out->time)};
-    if (out->time == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(out->time != NULL, err));
     QDQ_TRY(qdq_tune_candidate_of(x->t, a, &c, err));
     if (c->failed && !c->misses)
         return QDQ_OK;
@@ -284,8 +282,7 @@ qdq_status qdq_refine_try_kind(qdq_refining *x, const char *move, uint32_t only,
 {
     qdq_assign c;
 
-    if (!qdq_assign_copy(&c, &x->base, &x->arena))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(qdq_assign_copy(&c, &x->base, &x->arena), err));
     for (size_t i = 0; i < x->n; i++)
         if (x->kind[i] != QDQ_TUNE_NO_KIND && x->pays.at[x->kind[i]] &&
             (only == QDQ_TUNE_NO_KIND || only == x->kind[i]))
@@ -313,9 +310,10 @@ qdq_status qdq_refine_begin(qdq_refining *x, size_t n, qdq_error *err)
     x->n = n;
     x->kind = qdq_arena_array(&x->arena, n + 1, sizeof *x->kind);
     x->out = qdq_arena_array(&t->arena, n + 1, sizeof *x->out);
-    if (x->kind == NULL || x->out == NULL ||
-        !qdq_assign_new(&x->base, qdq_space_edge_bits(t->task.space), &x->arena))
-        return qdq_nomem(err);
+    QDQ_TRY(
+        qdq_allocated(x->kind != NULL && x->out != NULL &&
+                          qdq_assign_new(&x->base, qdq_space_edge_bits(t->task.space), &x->arena),
+                      err));
     for (size_t i = 0; i < n; i++)
         x->out[i].saved_us = NAN;
     for (size_t i = 0; i < t->run.found.best.n; i++)

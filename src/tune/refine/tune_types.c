@@ -77,8 +77,7 @@ static qdq_status unite_tied(typing *x, const qdq_plan *p, qdq_map *groups, qdq_
         if (e->group == NULL || v == NULL || net_of(x, v) == QDQ_NO_NET)
             continue;
         qdq_map_value *first = qdq_map_put(groups, e->group, &is_new);
-        if (first == NULL)
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(first != NULL, err));
         if (is_new)
             first->num = net_of(x, v);
         else
@@ -109,8 +108,7 @@ static qdq_status read_plan(typing *x, qdq_error *err)
 
     x->has_codes =
         qdq_arena_array(&x->r.arena, (size_t)x->r.t->task.space->n_typed + 1, sizeof *x->has_codes);
-    if (x->has_codes == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(x->has_codes != NULL, err));
     QDQ_TRY(qdq_tune_plan_of(x->r.t, &x->r.base, &p, err));
     for (size_t i = 0; i < p->tensors.n; i++) {
         const qdq_value *v = qdq_space_type_decider(x->r.t->task.space, &p->tensors.at[i]);
@@ -143,8 +141,7 @@ static bool is_retyped(const qdq_refining *r, size_t typed, const qdq_assign *c)
 /* *out: the best placement with the other type for all tensors. */
 static qdq_status make_all(typing *x, qdq_assign *out, qdq_error *err)
 {
-    if (!qdq_assign_copy(out, &x->r.base, &x->r.arena))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(qdq_assign_copy(out, &x->r.base, &x->r.arena), err));
     for (size_t i = 0; i < x->r.n; i++)
         if (x->has_codes[i] || x->r.kind[i] != QDQ_TUNE_NO_KIND)
             retype(&x->r, i, out);
@@ -226,8 +223,7 @@ static qdq_status try_type(typing *x, qdq_error *err)
     x->move = qdq_arena_printf(
         &x->r.t->arena, "%s activations",
         qdq_elem_name(x->r.t->task.space->target->others.at[x->type - 1].format.activation.type));
-    if (x->move == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(x->move != NULL, err));
     QDQ_TRY(read_plan(x, err));
     QDQ_TRY(make_all(x, &all, err));
     QDQ_TRY(qdq_tune_candidate_of(x->r.t, &x->r.base, &best, err));
@@ -287,18 +283,16 @@ static qdq_status list_typed(qdq_tune_state *t, const qdq_plan *p, qdq_error *er
         const uint32_t typed = v != NULL ? qdq_space_typed(t->task.space, v) : QDQ_NOT_TYPED;
         const size_t type = qdq_space_get_type(t->task.space, &t->run.found.best, typed);
         const char *name = qdq_arena_strdup(&t->arena, e->tensor);
-        if (name == NULL)
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(name != NULL, err));
         if (type == 0 || strcmp(e->origin, "tuned") != 0 || !t->outcome.types[typed].kept)
             continue;
         const qdq_elem elem = t->task.space->target->others.at[type - 1].format.activation.type;
         size_t row;
-        if (!find_row(t, &t->outcome.types[typed], elem, &row))
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(find_row(t, &t->outcome.types[typed], elem, &row), err));
         t->outcome.typed.at[row].tensors++;
-        if (!QDQ_PUSH(&t->arena, &t->outcome.typed_name, name) ||
-            !QDQ_PUSH(&t->arena, &t->outcome.typed_of, row))
-            return qdq_nomem(err);
+        QDQ_TRY(qdq_allocated(QDQ_PUSH(&t->arena, &t->outcome.typed_name, name) &&
+                                  QDQ_PUSH(&t->arena, &t->outcome.typed_of, row),
+                              err));
     }
     return QDQ_OK;
 }
@@ -312,8 +306,7 @@ qdq_status qdq_tune_find_typed(qdq_tune_state *t, qdq_error *err)
     t->outcome.typed_name.n = t->outcome.typed_of.n = 0;
     if (t->out->verdict != QDQ_TUNED || t->outcome.types == NULL)
         return QDQ_OK;
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(path != NULL, err));
     QDQ_TRY(qdq_plan_load(path, &p, err));
     qdq_status st = list_typed(t, p, err);
     qdq_plan_free(p);

@@ -246,8 +246,7 @@ static qdq_status record_trial(qdq_tune_state *t, const qdq_search_event *e, qdq
                                 .failed = e->result == NULL ? c->why : NULL,
                                 .kept = e->kept,
                                 .saved = t->run.saved};
-    if (!QDQ_PUSH(&t->arena, &t->run.steps, step))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(QDQ_PUSH(&t->arena, &t->run.steps, step), err));
     qdq_tune_tell(t, &step);
     snprintf(text, sizeof text,
              "{\"phase\": \"%s\", \"unit\": %lld, \"candidate\": \"%s\", \"failed\": %s, \"kept\": "
@@ -332,6 +331,6 @@ qdq_status qdq_tune_try_for_best(qdq_tune_state *t, qdq_search_phase phase, cons
                                  const qdq_assign *candidate, qdq_tune_tried *out, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_try(t, phase, move, &t->run.found.best, candidate, out, err));
-    return !out->kept || qdq_assign_copy(&t->run.found.best, candidate, &t->arena) ? QDQ_OK
-                                                                                   : qdq_nomem(err);
+    return qdq_allocated(!out->kept || qdq_assign_copy(&t->run.found.best, candidate, &t->arena),
+                         err);
 }

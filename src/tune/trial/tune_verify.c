@@ -56,13 +56,12 @@ static qdq_status recall_answer(qdq_tune_state *t, const char *key, qdq_verify_r
 {
     json_t *j = NULL;
 
-    if (key == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(key != NULL, err));
     QDQ_TRY(qdq_tune_recall(t, key, &j, err));
     *found = read_answer(j, out);
     const bool ok = !*found || qdq_verify_hold(out, &t->arena);
     json_decref(j);
-    return ok ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(ok, err);
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
@@ -71,7 +70,7 @@ static qdq_status conclude(qdq_verify_verdict verdict, const char *why, qdq_veri
                            qdq_error *err)
 {
     *out = qdq_verify_bare(verdict, why);
-    return why != NULL ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(why != NULL, err);
 }
 
 /* ONNX Runtime, where it is not the engine itself; none: the verdicts say so. */
@@ -124,7 +123,7 @@ static qdq_status verify_samples(qdq_tune_state *t, const qdq_model *m,
     *out = *given;
     const bool ok = qdq_verify_hold(out, &t->arena);
     qdq_free(given);
-    return ok ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(ok, err);
 }
 
 /* Does the engine fail on the input, too, if it fixes these shapes? Then they are none that anybody
@@ -270,8 +269,7 @@ static qdq_status answer_for_model(qdq_tune_state *t, const qdq_plan *p, const c
     bool found;
 
     *cut = false;
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(path != NULL, err));
     QDQ_TRY(recall_answer(t, key, r, &found, err));
     if (found)
         return QDQ_OK;

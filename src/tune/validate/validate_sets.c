@@ -67,8 +67,7 @@ qdq_status qdq_validate_arrange(qdq_validate_state *v, bool by_known, qdq_error 
     double *saves = qdq_arena_array(&v->s.scratch, n + 1, sizeof *saves);
 
     v->order = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->order);
-    if (at == NULL || saves == NULL || v->order == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(at != NULL && saves != NULL && v->order != NULL, err));
     find_components(v);
     for (size_t i = 0; i < n; i++)
         saves[v->mark[i].component] += isnan(v->p->item[i].saves) ? 0 : v->p->item[i].saves;
@@ -158,7 +157,7 @@ static qdq_status push_set(qdq_validate_state *v, qdq_validate_set s, double urg
                            qdq_error *err)
 {
     s.urgency = urgency;
-    return QDQ_PUSH(&v->s.scratch, &v->sets, s) ? QDQ_OK : qdq_nomem(err);
+    return qdq_allocated(QDQ_PUSH(&v->s.scratch, &v->sets, s), err);
 }
 
 /* Where nothing was promised by what was lost, and what is unknown comes last. */
@@ -301,8 +300,7 @@ static qdq_status rank_links(qdq_validate_state *v, qdq_search_ranked **out, siz
     size_t rejected = 0;
 
     *n = 0;
-    if (at == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(at != NULL, err));
     for (uint32_t i = 0; i < v->p->n_items; i++)
         rejected += was_rejected(v, i);
     for (size_t k = 0; k < v->p->n_links; k++) {
@@ -357,8 +355,7 @@ static qdq_status push_components(qdq_validate_state *v, qdq_error *err)
     uint32_t *item = qdq_arena_array(&v->s.scratch, v->p->n_items + 1, sizeof *item);
     size_t n = 0, first = 0;
 
-    if (item == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_allocated(item != NULL, err));
     QDQ_TRY(qdq_validate_arrange(v, false, err));
     for (size_t i = 0; i < v->p->n_items; i++)
         if (v->mark[v->order[i]].on)
