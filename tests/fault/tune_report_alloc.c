@@ -21,7 +21,7 @@ typedef struct ended {
     qdq_tune_greedy greedy;
     qdq_tune_kind kind;
     qdq_validate_item item;
-    uint32_t zero;
+    const qdq_tune_kind *kind_of_item;
     size_t typed_of;
     const char *typed_name;
     qdq_tune_step step;
@@ -44,7 +44,8 @@ static void fill(ended *e)
     e->details.pareto = 2;
     e->kind = (qdq_tune_kind){.saved = {.mean_us = 3, .se_us = NAN}};
     e->item = (qdq_validate_item){.name = "fc"};
-    e->greedy = (qdq_tune_greedy){.group = &e->zero, .kind = &e->zero};
+    e->kind_of_item = &e->kind;
+    e->greedy = (qdq_tune_greedy){.kind = &e->kind_of_item};
     e->greedy.kinds = (qdq_tune_kinds){.at = &e->kind, .n = 1};
     e->greedy.problem.item = &e->item;
     e->greedy.problem.n_items = 1;

@@ -65,7 +65,7 @@ qdq_status qdq_tune_take_decisions(qdq_tune_state *t, qdq_tune_greedy *g, qdq_er
     QDQ_TRY(qdq_allocated(known != NULL, err));
     for (size_t i = 0; i < g->problem.n_items; i++)
         for (size_t d = 0; d < c->decisions.n; d++)
-            if (c->decisions.at[d].group == g->group[i])
+            if (c->decisions.at[d].group == g->problem.item[i].place)
                 known[i] = verdict_of(&c->decisions.at[d]);
     g->problem.known = known;
     if (c->next >= 0)

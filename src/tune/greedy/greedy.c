@@ -17,7 +17,7 @@
 /* An instance of a kind with the scheme that it may have. */
 typedef struct proposal {
     qdq_tune_kind *kind;
-    uint32_t kind_number, instance;
+    uint32_t instance;
     double saves_us; /* of the whole model's time, where the others are as proposed */
     bool is_half;    /* nothing of it is on in full: it has no borders, and decides for itself */
     bool on;
@@ -51,8 +51,7 @@ static qdq_status list_proposals(merging *m, qdq_error *err)
     memset(m->of, 0xff, (m->t->task.space->n_groups + 1) * sizeof *m->of);
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; all->at[i].proposed != 0 && k < all->at[i].n; k++)
-            m->p[m->n++] = (proposal){
-                .kind = &all->at[i], .kind_number = (uint32_t)i, .instance = all->at[i].at[k]};
+            m->p[m->n++] = (proposal){.kind = &all->at[i], .instance = all->at[i].at[k]};
     return QDQ_OK;
 }
 
@@ -212,15 +211,13 @@ static qdq_status make_items(merging *m, uint32_t *item_of, qdq_error *err)
     qdq_validate_item *item = qdq_arena_array(&m->t->arena, m->n + 1, sizeof *item);
     size_t n = 0;
 
-    m->g->group = qdq_arena_array(&m->t->arena, m->n + 1, sizeof *m->g->group);
     m->g->kind = qdq_arena_array(&m->t->arena, m->n + 1, sizeof *m->g->kind);
-    QDQ_TRY(qdq_allocated(item != NULL && m->g->group != NULL && m->g->kind != NULL, err));
+    QDQ_TRY(qdq_allocated(item != NULL && m->g->kind != NULL, err));
     for (size_t i = 0; i < m->n; i++) {
         if (!m->p[i].on)
             continue;
         QDQ_TRY(fill_item(m, &m->p[i], &item[n], err));
-        m->g->group[n] = item[n].place;
-        m->g->kind[n] = m->p[i].kind_number;
+        m->g->kind[n] = m->p[i].kind;
         item_of[i] = (uint32_t)n++;
     }
     m->g->problem.item = item;
@@ -341,7 +338,6 @@ static qdq_status run_phases(qdq_tune_state *t, qdq_tune_greedy *g, qdq_error *e
     QDQ_TRY(qdq_tune_isolate(t, &g->kinds, err));
     QDQ_TRY(merge_kinds(&m, err));
     tell_kinds(t, g);
-    g->merged = true;
     g->problem.decided = note_decision;
     g->problem.decided_ctx = t;
     QDQ_TRY(qdq_tune_take_decisions(t, g, err));

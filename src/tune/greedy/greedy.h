@@ -9,9 +9,8 @@
 
 typedef struct qdq_tune_greedy {
     qdq_tune_kinds kinds;
-    uint32_t *group, *kind; /* by item of the validation: its fusion group, its kind */
-    bool merged;            /* items are known */
-    qdq_validate_problem problem;
+    qdq_validate_problem problem; /* the place of an item is its fusion group; NULL: no items yet */
+    const qdq_tune_kind **kind;   /* by item */
     qdq_validate_result result;
 } qdq_tune_greedy;
 

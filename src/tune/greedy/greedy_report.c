@@ -24,10 +24,10 @@ static const char *verdict_of(const qdq_tune_greedy *g, size_t item)
 
 static void put_decision(qdq_json_out list, const qdq_tune_greedy *g, size_t item)
 {
-    const qdq_tune_kind *k = &g->kinds.at[g->kind[item]];
+    const qdq_tune_kind *k = g->kind[item];
     qdq_json_out j = qdq_json_put_object(list, NULL);
 
-    qdq_json_put_int(j, "group", g->group[item]);
+    qdq_json_put_int(j, "group", g->problem.item[item].place);
     qdq_json_put_text(j, "node", g->problem.item[item].name);
     qdq_json_put_text(j, "scheme", scheme_of(k));
     qdq_json_put_real(j, "saves_us", k->saved.mean_us);
@@ -52,7 +52,8 @@ void qdq_tune_put_greedy(const qdq_tune_state *t, qdq_json_out report)
 
 /* --- report.html ------------------------------------------------------------------------------ */
 
-static size_t count_groups(const qdq_tune_greedy *g, size_t kind, qdq_validate_verdict verdict)
+static size_t count_groups(const qdq_tune_greedy *g, const qdq_tune_kind *kind,
+                           qdq_validate_verdict verdict)
 {
     size_t n = 0;
 
@@ -61,12 +62,12 @@ static size_t count_groups(const qdq_tune_greedy *g, size_t kind, qdq_validate_v
     return n;
 }
 
-static void show_kind(const qdq_tune_state *t, size_t kind, const qdq_page_table *table, qdq_buf *b)
+static void show_kind(const qdq_tune_state *t, const qdq_tune_kind *k, const qdq_page_table *table,
+                      qdq_buf *b)
 {
     const qdq_tune_greedy *g = t->run.greedy;
-    const qdq_tune_kind *k = &g->kinds.at[kind];
     const bool saves = k->best != 0 || k->proposed != 0;
-    const size_t kept = count_groups(g, kind, QDQ_VALIDATE_KEPT);
+    const size_t kept = count_groups(g, k, QDQ_VALIDATE_KEPT);
 
     qdq_page_row_begin(b, kept > 0 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
     qdq_page_cell(b, table, 0, t->parts.patterns->pattern[k->unit].signature);
@@ -80,7 +81,7 @@ static void show_kind(const qdq_tune_state *t, size_t kind, const qdq_page_table
     qdq_page_cell(b, table, 8,
                   k->why != NULL ? k->why
                   : k->settled   ? "known from autotune_cache.json"
-                  : count_groups(g, kind, QDQ_VALIDATE_FAILED) > 0
+                  : count_groups(g, k, QDQ_VALIDATE_FAILED) > 0
                       ? "a model with it could not be built"
                   : k->saved.qualifies ? ""
                   : kept > 0           ? "for its neighbours' sake"
@@ -118,6 +119,6 @@ void qdq_tune_show_kinds(const qdq_tune_state *t, qdq_buf *b)
     qdq_page_table_begin(b, &table);
     for (size_t i = 0; i < t->run.greedy->kinds.n; i++)
         if (t->run.greedy->kinds.at[i].n_schemes > 1)
-            show_kind(t, i, &table, b);
+            show_kind(t, &t->run.greedy->kinds.at[i], &table, b);
     qdq_page_table_end(b);
 }

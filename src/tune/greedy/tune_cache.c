@@ -97,10 +97,10 @@ static outcome outcome_of(const qdq_tune_state *t, const qdq_tune_kind *k, uint3
     const qdq_tune_greedy *g = t->run.greedy;
     outcome o = {.none_us = NAN,
                  .in_progress = !g->kinds.measured && !k->settled && k->why == NULL};
-    bool chosen = !g->merged;
+    bool chosen = g->problem.item == NULL;
 
     for (size_t i = 0; i < g->problem.n_items && !chosen; i++)
-        chosen = g->group[i] == group;
+        chosen = g->problem.item[i].place == group;
     if (k->n_schemes == 0 || k->why != NULL)
         return o;
     if (o.in_progress)
@@ -190,7 +190,7 @@ static qdq_status add_decision(exporting *x, size_t item, qdq_error *err)
     const double base_ms = x->t->parts.problem.base_ns * 1e-6,
                  time = of->trial < g->result.n_trials ? g->result.trial[of->trial].time : NAN;
     const bool failed = of->verdict == QDQ_VALIDATE_FAILED;
-    const qdq_cached_decision d = {.group = g->group[item],
+    const qdq_cached_decision d = {.group = g->problem.item[item].place,
                                    .kept = of->verdict == QDQ_VALIDATE_KEPT,
                                    .ms = failed ? NAN : time * base_ms,
                                    .reason = failed ? "a model with it could not be built" : NULL,
@@ -204,11 +204,12 @@ static qdq_status add_decisions(exporting *x, qdq_error *err)
     const qdq_tune_greedy *g = x->t->run.greedy;
 
     for (size_t i = 0; i < g->problem.n_items; i++) {
-        QDQ_TRY(qdq_allocated(QDQ_PUSH(&x->c.arena, &x->c.candidates, (int64_t)g->group[i]), err));
+        QDQ_TRY(qdq_allocated(
+            QDQ_PUSH(&x->c.arena, &x->c.candidates, (int64_t)g->problem.item[i].place), err));
         if (is_decided(&g->result, i))
             QDQ_TRY(add_decision(x, i, err));
         else if (x->c.next < 0)
-            x->c.next = g->group[i];
+            x->c.next = g->problem.item[i].place;
     }
     return QDQ_OK;
 }
