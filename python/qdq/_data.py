@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,34 +13,14 @@ from ._core import Job, Options, encode
 from ._model import Model
 from ._qdq import ffi, lib
 
-OPTIONS = {
-    "mean": "mean",
-    "std": "std",
-    "layout": "layout",
-    "channel_order": "channel_order",
-    "shape": "shapes",
-}
-TYPES = {
-    "float": np.float32,
-    "double": np.float64,
-    "float16": np.float16,
-    "uint8": np.uint8,
-    "int8": np.int8,
-    "uint16": np.uint16,
-    "int16": np.int16,
-    "int32": np.int32,
-    "int64": np.int64,
-    "uint32": np.uint32,
-    "uint64": np.uint64,
-    "bool": np.bool_,
-}
+LABELS = "labels"  # the name of labels that are an array
 
 
 class Data:
-    """An open source of samples. `close` removes what was spooled."""
+    """An open source of samples."""
 
-    def __init__(self, c: Any, spool: Any, options: Options, model: Model) -> None:
-        self.c, self.spool, self.keep = c, spool, (options, model)
+    def __init__(self, c: Any, *keep: Any) -> None:
+        self.c, self.keep = c, keep
 
     def __len__(self) -> int:
         return int(lib.qdq_data_count(self.c))
@@ -51,8 +31,6 @@ class Data:
 
     def close(self) -> None:
         ffi.release(self.c)
-        if self.spool is not None:
-            self.spool.cleanup()
 
 
 def open_data(
@@ -67,37 +45,30 @@ def open_data(
     """A source of whatever a user calls samples; see `qdq.quantize`."""
     if hasattr(source, "__array__") or hasattr(source, "__dlpack__"):
         source = {io.name: source for io in model.inputs[:1]}
-    spool = None
-    if isinstance(source, (str, os.PathLike)):
-        spec = os.fspath(source)
-    else:
-        import tempfile
-
-        spool = tempfile.TemporaryDirectory(prefix="qdq-samples-")
-        try:
-            spec = write_samples(source, model, spool.name, argument)
-            if labels is not None and not isinstance(labels, (str, os.PathLike)):
-                np.save(os.path.join(spool.name, "labels.npy"), np.asarray(labels, np.int64))
-                labels = os.path.join(spool.name, "labels.npy")
-        except BaseException:
-            spool.cleanup()
-            raise
-    if labels is not None and not isinstance(labels, (str, os.PathLike)):
-        raise TypeError(
-            f"labels: found {type(labels).__name__}, expected a key or a file for {spec}"
-        )
     options = Options("qdq_data_opts", job)
     set_image_options(options, values)
-    options.set("labels", labels)
     options.set("max_samples", max_samples)
+    options.set("temp_dir", os.environ.get("TMPDIR") or None)
+    is_path = isinstance(source, (str, os.PathLike))
+    if labels is not None and not isinstance(labels, (str, os.PathLike)):
+        if not isinstance(source, Mapping):
+            raise TypeError(
+                f"labels: found {type(labels).__name__}, expected a key or a file, or samples in "
+                "a dict of arrays"
+            )
+        source, labels = {**source, LABELS: labels}, LABELS
+    options.set("labels", labels)
     out = ffi.new("qdq_data **")
-    try:
-        job.run(lib.qdq_data_open, encode(spec), model.c, options.c, out)
-    except BaseException:
-        if spool is not None:
-            spool.cleanup()
-        raise
-    return Data(ffi.gc(out[0], lib.qdq_data_close), spool, options, model)
+    if is_path:
+        job.run(lib.qdq_data_open, encode(source), model.c, options.c, out)
+        return Data(ffi.gc(out[0], lib.qdq_data_close), options, model)
+    if isinstance(source, Mapping):
+        arrays = Arrays(source, argument)
+        job.run(lib.qdq_data_from_arrays, arrays.c, len(arrays.c), model.c, options.c, out)
+        return Data(ffi.gc(out[0], lib.qdq_data_close), options, model, arrays)
+    samples = Samples(source, job, argument)
+    job.run(lib.qdq_data_from, samples.c, model.c, options.c, out)
+    return Data(ffi.gc(out[0], lib.qdq_data_close), options, model, samples)
 
 
 def set_image_options(options: Options, values: Mapping[str, Any]) -> None:
@@ -118,31 +89,92 @@ def set_image_options(options: Options, values: Mapping[str, Any]) -> None:
     options.set("shapes", values.get("shape"), "shape")
 
 
-# --- objects of Python ----------------------------------------------------------------------------
+# --- arrays ---------------------------------------------------------------------------------------
 
 
-def write_samples(source: Any, model: Model, folder: str, argument: str) -> str:
-    """Samples as files, one at a time: what can be read once is there for every pass."""
-    inputs = {io.name: io for io in model.inputs}
-    if isinstance(source, Mapping):
-        arrays = {name: as_array(value) for name, value in source.items()}
-        path = os.path.join(folder, "samples.npz")
-        np.savez(path, **check_sample(arrays, inputs, argument))
-        return path
-    inner = os.path.join(folder, "samples")
-    os.mkdir(inner)
-    count = 0
-    for sample in iterate(source, argument):
-        arrays = check_sample(
-            named(sample, inputs, f"{argument}: sample {count}"),
-            inputs,
-            f"{argument}: sample {count}",
-        )
-        np.savez(os.path.join(inner, f"{count:09}.npz"), **arrays)
-        count += 1
-    if count == 0:
-        raise errors.FormatError(f"{argument}: found no samples, expected one or more")
-    return inner
+def as_array(value: Any) -> Any:
+    """An array of numpy of any tensor: by __array__, or by __dlpack__."""
+    if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
+        return np.asarray(value)
+    if hasattr(value, "__dlpack__"):
+        return np.from_dlpack(value)
+    return np.asarray(value)
+
+
+def element_type(array: Any, place: str) -> int:
+    """ONNX's number of a type of numpy or ml_dtypes."""
+    name = {"float32": "float", "float64": "double"}.get(array.dtype.name, array.dtype.name)
+    found = int(lib.qdq_elem_from_name(name.replace("_", "").encode()))
+    if found in (lib.QDQ_UNDEFINED, lib.QDQ_STRING):
+        raise errors.FormatError(f"{place}: found type {array.dtype}, expected numbers")
+    return found
+
+
+class Arrays:
+    """Named arrays in C, whose elements stay in numpy's memory."""
+
+    def __init__(self, arrays: Mapping[str | None, Any], place: str) -> None:
+        self.keep: list[Any] = []
+        self.c = ffi.new("qdq_named_array[]", len(arrays))
+        for c, (name, value) in zip(self.c, arrays.items()):
+            array = as_array(value)
+            where = f"{place}: '{name}'" if name is not None else place
+            c.array.elem = element_type(array, where)
+            if array.ndim > lib.QDQ_MAX_RANK:
+                raise errors.FormatError(
+                    f"{where}: found {array.ndim} dimensions, expected at most {lib.QDQ_MAX_RANK}"
+                )
+            c.array.rank = array.ndim
+            for i, dim in enumerate(array.shape):
+                c.array.dim[i] = dim
+            flat = np.ascontiguousarray(array).reshape(-1)
+            if flat.dtype.byteorder == ">":
+                flat = flat.astype(flat.dtype.newbyteorder("<"))
+            data = ffi.from_buffer(flat.view(np.uint8))
+            text = ffi.new("char[]", str(name).encode()) if name is not None else ffi.NULL
+            c.name, c.array.data, c.array.bytes = text, data, flat.nbytes
+            self.keep += [flat, data, text]
+
+
+# --- samples, one at a time -----------------------------------------------------------------------
+
+
+class Samples:
+    """Functions of the library's `qdq_data_source` over an iterable of Python."""
+
+    def __init__(self, source: Any, job: Job, argument: str) -> None:
+        self.source, self.job, self.argument = source, job, argument
+        self.rest = iterate(source, argument)
+        self.number = 0
+        self.arrays = Arrays({}, argument)  # of the present sample
+        self.handle = ffi.new_handle(self)
+        self.c = ffi.new("qdq_data_source *")
+        lib.qdq_data_source_python_init(self.c)
+        self.name = ffi.new("char[]", argument.encode())
+        self.c.name, self.c.ctx = self.name, self.handle
+        self.c.next = lib.qdq_data_source_next_python
+        if can_repeat(source):
+            self.c.rewind = lib.qdq_data_source_rewind_python
+            self.c.count = len(source) if hasattr(source, "__len__") else 0
+
+    def next(self) -> Arrays:
+        """The next sample; no arrays after the last one."""
+        try:
+            sample = next(self.rest)
+        except StopIteration:
+            return Arrays({}, self.argument)
+        arrays = sample if isinstance(sample, Mapping) else {None: sample}
+        if not arrays:
+            raise errors.FormatError(
+                f"{self.argument}: sample {self.number}: found no arrays, expected those of inputs"
+            )
+        self.arrays = Arrays(arrays, f"{self.argument}: sample {self.number}")
+        self.number += 1
+        return self.arrays
+
+    def rewind(self) -> bool:
+        self.rest, self.number = iterate(self.source, self.argument), 0
+        return True
 
 
 def iterate(source: Any, argument: str) -> Iterator[Any]:
@@ -161,53 +193,30 @@ def iterate(source: Any, argument: str) -> Iterator[Any]:
     )
 
 
-def named(sample: Any, inputs: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Arrays by input: of a dict, or of one array where the model has one input."""
-    if isinstance(sample, Mapping):
-        return {str(name): as_array(value) for name, value in sample.items()}
-    if len(inputs) != 1:
-        raise errors.FormatError(
-            f"{place}: found {type(sample).__name__}, expected a dict with "
-            + ", ".join(f"'{name}'" for name in inputs)
-        )
-    return {next(iter(inputs)): as_array(sample)}
+def can_repeat(source: Any) -> bool:
+    """A list can be read again; a generator, a reader and what transforms each item cannot."""
+    return isinstance(source, (list, tuple)) and not (len(source) == 2 and callable(source[1]))
 
 
-def as_array(value: Any) -> Any:
-    """An array of numpy of any tensor: by __array__, or by __dlpack__."""
-    if isinstance(value, np.ndarray):
-        return value
-    if hasattr(value, "__array__"):
-        return np.asarray(value)
-    if hasattr(value, "__dlpack__"):
-        return np.from_dlpack(value)
-    return np.asarray(value)
+def stopped(err: Any) -> int:
+    """The status of a callback whose exception the job keeps."""
+    if err != ffi.NULL:
+        err.code = lib.QDQ_E_INTERRUPTED
+        ffi.memmove(err.text, b"a callback raised an exception\0", 31)
+    return int(lib.QDQ_E_INTERRUPTED)
 
 
-def check_sample(arrays: dict[str, Any], inputs: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """The arrays with the types of the inputs. Wider floats are rounded, as of files."""
-    if len(inputs) == 1 and len(arrays) == 1:
-        arrays = {next(iter(inputs)): next(iter(arrays.values()))}
-    for what, names in (("no", set(inputs) - set(arrays)), ("surplus", set(arrays) - set(inputs))):
-        if names:
-            raise errors.FormatError(
-                f"{place}: found {what} array '{min(names)}', expected "
-                + ", ".join(f"'{name}'" for name in inputs)
-            )
-    out = {}
-    for name, array in arrays.items():
-        want = TYPES.get(inputs[name].type)
-        if want is not None and array.dtype != want and np.dtype(want).kind != "f":
-            raise errors.FormatError(
-                f"{place}: '{name}': found type {array.dtype}, expected {np.dtype(want)}"
-            )
-        if array.dtype.kind not in "fiub":
-            raise errors.FormatError(
-                f"{place}: '{name}': found type {array.dtype}, expected numbers"
-            )
-        out[name] = array
-    return out
+@ffi.def_extern(error=lib.QDQ_E_INTERRUPTED)  # type: ignore[untyped-decorator]
+def qdq_data_source_next_python(ctx: Any, out: Any, n: Any, err: Any) -> int:
+    samples: Samples = ffi.from_handle(ctx)
+    arrays = samples.job.ask(samples.next)
+    if arrays is None:
+        return stopped(err)
+    out[0], n[0] = arrays.c, len(arrays.c)
+    return int(lib.QDQ_OK)
 
 
-Samples = Any
-Transform = Callable[[Any], Any]
+@ffi.def_extern(error=lib.QDQ_E_INTERRUPTED)  # type: ignore[untyped-decorator]
+def qdq_data_source_rewind_python(ctx: Any, err: Any) -> int:
+    samples: Samples = ffi.from_handle(ctx)
+    return int(lib.QDQ_OK) if samples.job.ask(samples.rewind) else stopped(err)

@@ -762,7 +762,8 @@ def quantize(
         Layers return to float until the accuracy drops by no more: 0.005 is half a point. Needs
         `labels`.
     labels
-        Key of an array in the ``.npz`` of `calib`, or a file; an array where `calib` is no path.
+        Key of an array in `calib`: its ``.npz``, dict, or dicts; or a file; or an array where
+        `calib` is a dict of arrays.
     eval
         Samples to evaluate on, in a form of `calib`.
     threads
