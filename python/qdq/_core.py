@@ -213,8 +213,7 @@ class Job:
         """Waits for the call, and runs its callbacks meanwhile.
 
         An exception of a signal's handler may come between any two steps, and what the queue had
-        just handed out is lost then: so no thread waits for a single message once there is an
-        error.
+        just handed out is lost then: once there is an error, no thread waits for one message.
         """
         status: list[int] = []
         may_begin, finished = threading.Event(), threading.Event()
