@@ -1,0 +1,90 @@
+"""Samples that Python produces while the library works."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import qdq
+
+
+class Counting:
+    """A list of samples that counts how often it is read."""
+
+    def __init__(self, images):
+        self.images, self.made = images, 0
+
+    def __call__(self):
+        for x in self.images:
+            self.made += 1
+            yield {"x": x[None]}
+
+
+def test_a_generator_is_read_once(cnn, images):
+    source = Counting(images[:8])
+    qdq.quantize(cnn, calib=source(), bench=False)
+    assert source.made == 8
+
+
+def test_samples_are_produced_one_at_a_time_and_let_go(cnn, images):
+    alive: list[weakref.ref] = []
+    most = 0
+
+    def samples():
+        nonlocal most
+        for x in images[:64]:
+            array = x[None].copy()
+            alive.append(weakref.ref(array))
+            most = max(most, sum(r() is not None for r in alive))
+            yield {"x": array}
+            del array
+
+    qdq.quantize(cnn, calib=samples(), bench=False, min_sqnr=0)
+    gc.collect()
+    assert most <= 3 and not any(r() is not None for r in alive)
+
+
+def test_arrays_are_borrowed_not_copied(cnn, images):
+    large = np.repeat(images, 300, axis=0)  # 75 MiB
+
+    def peak():
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+    qdq.quantize(cnn, calib={"x": images[:8]}, bench=False, min_sqnr=0)
+    before = peak()
+    result = qdq.quantize(cnn, calib={"x": large}, samples=8, bench=False, min_sqnr=0)
+    assert result.compared.samples > 0
+    assert peak() - before < 0.6 * large.nbytes / 1024
+
+
+def test_a_source_that_fails_later_raises_its_own_exception(cnn, images):
+    mine = LookupError("mine")
+    passes = 0
+
+    class Items(list):
+        def __iter__(self):
+            nonlocal passes
+            passes += 1
+            for i, x in enumerate(list.__iter__(self)):
+                if passes > 1 and i == 2:
+                    raise mine
+                yield x
+
+    with pytest.raises(LookupError) as caught:
+        qdq.quantize(cnn, calib=Items({"x": x[None]} for x in images[:8]), bench=False)
+    assert caught.value is mine
+
+
+def test_types_of_other_packages_are_named(cnn, images):
+    with pytest.raises(qdq.FormatError, match="found type object, expected numbers"):
+        qdq.quantize(cnn, calib=[{"x": np.array([None])}])
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    small = images[:4].astype(ml_dtypes.bfloat16)
+    try:
+        qdq.quantize(cnn, calib={"x": small}, bench=False)
+    except qdq.FormatError as e:
+        assert "bfloat16" in str(e)
