@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -37,6 +39,29 @@ def test_the_examples_of_the_page_run(tmp_path, monkeypatch, quantized):
         for block in blocks:
             exec(block, names)  # of our own page
     assert (tmp_path / "model.qdq.onnx").exists() and (tmp_path / "model.q.onnx").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("quantize_classifier", "accuracy 0.99"),
+        ("keep_accuracy", "nearest: "),
+        ("tune_and_plot", "times as fast"),
+    ],
+)
+def test_the_example_scripts_run(script, said, tmp_path):
+    if script == "tune_and_plot":
+        pytest.importorskip("matplotlib")
+    run = subprocess.run(
+        [sys.executable, ROOT / f"examples/python/{script}.py", DIGITS, "tuned.png"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0 and said in run.stdout, run.stdout + run.stderr
+    assert script != "tune_and_plot" or (tmp_path / "tuned.png").stat().st_size > 1000
 
 
 def test_the_page_names_what_the_package_has():
