@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import pathlib
+import signal
 
 import numpy as np
 import pytest
 
 import qdq
+
+# Shells start what runs in the background with SIGINT ignored, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = pathlib.Path(__file__).parents[2]
 DIGITS = ROOT / "tests/models/digits"
