@@ -82,7 +82,8 @@ typedef struct qdq_data_source {
      * has an array of its name (of a single input it may be NULL), with a shape that one run of the
      * model takes; the axis of the batch may be left out where the batch is 1. The array of the
      * labels, if any, has an integer for each item of the batch. Anything but QDQ_OK ends the call
-     * that needed the sample: its result is this status and this error, unchanged. */
+     * that needed the sample: its result is this status and this error, unchanged (QDQ_E_GOAL
+     * becomes QDQ_E_USAGE). */
     qdq_status (*next)(void *ctx, const qdq_named_array **in, size_t *n, qdq_error *err);
     /* Goes back to the first sample: `next` then returns the same samples in the same order. NULL:
      * the source can be read only once. */

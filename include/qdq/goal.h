@@ -16,6 +16,54 @@ extern "C" {
  * the same argmax, or all but one where there are 20 rows or fewer. */
 #define QDQ_DEFAULT_AGREEMENT 0.95
 
+/* --- a metric of the caller ------------------------------------------------------------------- */
+
+/* A model that is measured; it lives for the call of the metric. */
+typedef struct qdq_metric_run qdq_metric_run;
+
+/* Runs the model once, on the engine, with the threads and the input shapes of the search. `in` is
+ * as for qdq_session_run(), in the types of the input model. *out are all *n_out outputs, in the
+ * order of the model; they are borrowed until the next run and are not to be freed. Errors: as
+ * qdq_session_open() and qdq_session_run(); QDQ_E_INTERRUPTED once the cancel flag is set. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_metric_run_arrays(qdq_metric_run *run,
+                                                      const qdq_named_array *in, size_t n_in,
+                                                      const qdq_named_array **out, size_t *n_out,
+                                                      qdq_error *err);
+
+/* The model itself, to inspect or save it. */
+QDQ_API const qdq_model *qdq_metric_run_model(const qdq_metric_run *run);
+
+/* Is it the input model, from whose metric max_drop counts? */
+QDQ_API bool qdq_metric_run_is_input(const qdq_metric_run *run);
+
+/* Set when the search must end: for a metric that waits for something. It is borrowed for the
+ * call. NULL: never set. */
+QDQ_API const qdq_cancel *qdq_metric_run_cancel(const qdq_metric_run *run);
+
+/* A number that the caller computes for a model; more is better. */
+typedef struct qdq_metric {
+    size_t size;
+    /* for messages and reports; NULL: "metric". What qdq_autotune() stored for a metric of this
+     * name counts for it in later runs with the same data. */
+    const char *name;
+    /* first argument of `measure` */
+    void *ctx;
+    /* Sets *value to the metric of a model. Called on the thread of the search: once for the input
+     * model, and once for each model that holds every other part of the goal. NaN and infinity: the
+     * model misses the goal; of the input model they are QDQ_E_FORMAT. Anything but QDQ_OK ends the
+     * search with this status and this error, unchanged (QDQ_E_GOAL becomes QDQ_E_USAGE); but the
+     * failure of a run on the engine that `measure` passes on says that this model misses the goal,
+     * unless it is the input. */
+    qdq_status (*measure)(void *ctx, qdq_metric_run *run, double *value, qdq_error *err);
+} qdq_metric;
+
+#define QDQ_METRIC_INIT                                                                            \
+    {                                                                                              \
+        .size = sizeof(qdq_metric)                                                                 \
+    }
+
+/* --- the goal --------------------------------------------------------------------------------- */
+
 typedef struct qdq_goal_opts {
     size_t size;
     /* dB that every output and every slice of it has at least, as the lower bound of
@@ -23,7 +71,8 @@ typedef struct qdq_goal_opts {
      * goal. */
     double min_sqnr;
     /* How much lower than the float model's the accuracy may be, as a share (0.005: half a point);
-     * below 0: no such goal. Needs labels. */
+     * below 0: no such goal. Needs labels. With a metric: how much lower the metric may be, in its
+     * own unit, and no labels are needed. */
     double max_drop;
     /* samples of the evaluation; NULL: the data of calibration */
     qdq_data *eval;
@@ -58,6 +107,11 @@ typedef struct qdq_goal_opts {
     const qdq_plan *times;
     /* for errors: where it came from; NULL: "times" */
     const char *times_name;
+    /* Needs min_metric or max_drop, and not by_default; NULL: none. */
+    const qdq_metric *metric;
+    /* Every model that holds the goal has a metric of at least min_metric. */
+    bool has_min_metric;
+    double min_metric;
 } qdq_goal_opts;
 
 #define QDQ_GOAL_OPTS_INIT                                                                         \
@@ -78,6 +132,8 @@ typedef struct qdq_goal_step {
     /* of the float model's time: qdq_goal_result.is_profiled */
     double time_share;
     bool holds;
+    /* NAN: not measured, or no finite number */
+    double metric;
 } qdq_goal_step;
 
 /* A layer that could go back. */
@@ -139,6 +195,10 @@ typedef struct qdq_goal_result {
     /* that limit ended the search before it was done */
     bool is_cut;
     qdq_goal_seconds seconds;
+    /* of the input model and of what is in *out; NAN: not measured. The name is the result's; ""
+     * without a metric. */
+    double float_metric, metric;
+    const char *metric_name;
 } qdq_goal_result;
 
 /* Quantizes as qdq_quantize() does. If that misses the goal, biases are corrected, where the
@@ -148,11 +208,12 @@ typedef struct qdq_goal_result {
  * they change their neighbours; what was calibrated is kept, and so are outputs of the float model,
  * as far as `memory` of the options allows. A plan whose outputs have another shape than the float
  * model's, or that the engine refuses, has missed the goal. A goal that only a float model would
- * reach is not reached: then *plan and *out are what came nearest; of a default goal see
- * qdq_goal_opts.by_default. Without a goal the first plan is evaluated and taken. Plans that a
- * clock had a part in have the key `times` (docs/plan.md). Errors: as qdq_quantize(); QDQ_E_USAGE
- * for labels that are missing; QDQ_E_FORMAT for `times` of another target. *result goes to
- * qdq_goal_result_free(). */
+ * reach is not reached: then *plan and *out are what came nearest (the one with the highest metric
+ * where there is one); where the input model's metric is below min_metric, nothing goes back to
+ * float. Of a default goal see qdq_goal_opts.by_default. Without a goal the first plan is evaluated
+ * and taken. Plans that a clock had a part in have the key `times` (docs/plan.md). Errors: as
+ * qdq_quantize(); QDQ_E_USAGE for labels that are missing; QDQ_E_FORMAT for `times` of another
+ * target. *result goes to qdq_goal_result_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t,
                                                   qdq_engine *e, qdq_data *data,
                                                   const qdq_quantize_opts *opts,

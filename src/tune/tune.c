@@ -379,16 +379,19 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     qdq_engine_opts engine = QDQ_ENGINE_OPTS_INIT;
     qdq_goal_opts asked = QDQ_GOAL_OPTS_INIT, goal;
     qdq_tune_result result;
+    qdq_metric metric;
     qdq_tune_state run = {.task.m = m,
                           .task.asked = t,
                           .task.data = data,
                           .task.quantize = QDQ_QUANTIZE_OPTS_INIT,
                           .tools.dir = dir,
+                          .tools.input_metric = NAN,
                           .opts = &known,
                           .details = &details,
                           .out = &result,
                           .run.least_noisy_db = NAN,
-                          .outcome.shipped_db = NAN};
+                          .outcome.shipped_db = NAN,
+                          .outcome.shipped_metric = NAN};
     qdq_target *followed = NULL;
     qdq_error own_err = QDQ_ERROR_INIT;
 
@@ -408,6 +411,7 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     QDQ_TRY(qdq_opts_read("qdq_goal_opts", &asked, sizeof asked, known.goal, err));
     details.regions = &regions;
     known.details = &details;
+    QDQ_TRY(qdq_metric_check(&asked, &metric, err));
     known.engine_opts = &engine;
     if (known.goal != NULL)
         known.goal = &asked;

@@ -368,8 +368,8 @@ static void assert_own_words(const feed *f, qdq_status st)
 
 TEST(an_error_of_the_function_comes_out_unchanged)
 {
-    static const qdq_status codes[] = {QDQ_E_USAGE,       QDQ_E_NOMEM,  QDQ_E_IO,  QDQ_E_FORMAT,
-                                       QDQ_E_UNSUPPORTED, QDQ_E_ENGINE, QDQ_E_GOAL};
+    static const qdq_status codes[] = {QDQ_E_USAGE,  QDQ_E_NOMEM,       QDQ_E_IO,
+                                       QDQ_E_FORMAT, QDQ_E_UNSUPPORTED, QDQ_E_ENGINE};
     for (size_t i = 0; i < QDQ_COUNT(codes) * 4; i++) {
         feed f = feed_of(SAMPLES, 2);
         qdq_data_source s = source_of(&f, i & 1);
@@ -409,6 +409,18 @@ TEST(a_rewind_that_fails_comes_out_unchanged)
     assert_sample(d, 4);
     assert_own_words(&f, qdq_data_get(d, 1, &in, &n, &err));
     qdq_data_close(d);
+}
+
+TEST(a_goal_that_a_function_misses_is_a_misuse)
+{
+    feed f = feed_of(SAMPLES, 2);
+    qdq_data_source s = source_of(&f, false);
+    qdq_data *d = NULL;
+
+    f.fail_at = 1;
+    f.status = QDQ_E_GOAL;
+    assert_fails(QDQ_E_USAGE, "the user's own words", try_from(two_inputs, &s, NULL, &d));
+    assert_int_equal(err.code, QDQ_E_USAGE);
 }
 
 TEST(a_function_that_fails_without_words_is_named)

@@ -129,10 +129,14 @@ static qdq_status take_sample(qdq_data *d, const qdq_named_array *in, size_t n, 
 
 /* --- the source in its order ------------------------------------------------------------------ */
 
-/* What the caller's function says is passed on as it is; that it says nothing is said here. */
+/* What the caller's function says is passed on as it is; that it says nothing is said here. With
+ * QDQ_E_GOAL searches end when their time is up: from a function it is a misuse. */
 static qdq_status call_failed(const qdq_data *d, const char *function, qdq_status st,
                               qdq_error *err)
 {
+    st = st == QDQ_E_GOAL ? QDQ_E_USAGE : st;
+    if (err != NULL)
+        err->code = st;
     if (err == NULL || err->text[0] != '\0')
         return st;
     return qdq_fail(err, st, "%s: the function `%s` failed", d->spec, function);

@@ -133,6 +133,21 @@ static qdq_goal_tried *best_tried(const qdq_goal_run *g, double most, double wit
     return best;
 }
 
+/* Of those with a layer in 8 bits, that with the highest metric; of equal ones the first. NULL:
+ * none was measured. */
+static qdq_goal_tried *best_measured(const qdq_goal_run *g)
+{
+    qdq_goal_tried *best = NULL;
+
+    for (size_t i = 0; i < g->tried.n; i++) {
+        qdq_goal_tried *t = &g->tried.at[i];
+
+        if (!t->is_float && !isnan(t->metric) && (best == NULL || t->metric > best->metric))
+            best = t;
+    }
+    return best;
+}
+
 /* The outputs of the plan that is taken: those of its trial, if it was judged. */
 static qdq_status take_compared(qdq_goal_run *g, const qdq_goal_tried *t, qdq_plan *p,
                                 qdq_error *err)
@@ -220,8 +235,10 @@ static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_m
                        qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
-    qdq_goal_tried *t = find_tried(g, gone), *nearest = best_tried(g, (double)INFINITY, 0);
+    qdq_goal_tried *t = find_tried(g, gone), *nearest = best_measured(g);
 
+    if (nearest == NULL)
+        nearest = best_tried(g, (double)INFINITY, 0);
     if (!r->reached && !g->goal.by_default && nearest != NULL) {
         t = nearest;
         snprintf(g->room->why, sizeof g->room->why, "%s", t->why);
@@ -241,6 +258,7 @@ static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_m
         gone = t != NULL ? t->gone : NULL;
     }
     r->is_float = *out == NULL;
+    r->metric = t != NULL ? t->metric : (double)NAN;
     for (size_t i = 0; i < g->n_layers; i++)
         g->layers[i].is_float = r->is_float || (gone != NULL && gone[i]);
     if (r->is_float) {
@@ -361,6 +379,8 @@ static bool can_search(const qdq_goal_run *g)
 
     if (g->goal.by_default && (g->first->tensors.n == 0 || has_kept(g->first)))
         return false; /* weights alone, or what the model brought: the user's choice */
+    if (qdq_goal_is_beyond_reach(g))
+        return false;
     return !g->first_trial.holds && !isnan(sqnr); /* zero everywhere: no plan changes that */
 }
 
@@ -387,6 +407,8 @@ static bool is_nearer(const qdq_goal_run *g, const qdq_goal_tried *a, const qdq_
 {
     if (a->holds != b->holds)
         return b->holds;
+    if (!isnan(a->metric) && !isnan(b->metric) && a->metric != b->metric)
+        return b->metric > a->metric;
     if (g->goal.max_drop >= 0 && a->compared != NULL && b->compared != NULL &&
         a->compared->accuracy_b != b->compared->accuracy_b)
         return b->compared->accuracy_b > a->compared->accuracy_b;
@@ -451,6 +473,7 @@ static qdq_status run(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_err
     qdq_goal_result *r = &g->room->head;
 
     QDQ_TRY(qdq_goal_check_times(g, err));
+    QDQ_TRY(qdq_goal_measure_input(g, err));
     QDQ_TRY(make_first(g, err));
     const bool missed = can_search(g);
     if (missed)
@@ -464,6 +487,7 @@ static qdq_status run(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_err
         *plan = g->first;
         g->first = NULL;
         r->compared = g->tried.at[0].compared;
+        r->metric = g->tried.at[0].metric;
     }
     if (r->reached)
         g->room->why[0] = '\0';
@@ -513,6 +537,7 @@ qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine
     *result_out = NULL;
     QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &g.opts, sizeof g.opts, opts, err));
     QDQ_TRY(qdq_opts_read("qdq_goal_opts", &g.goal, sizeof g.goal, how, err));
+    QDQ_TRY(qdq_metric_check(&g.goal, &g.metric, err));
     QDQ_TRY(check(data, &g.goal, err));
     if (g.goal.by_default)
         g.goal.min_sqnr = QDQ_DEFAULT_MIN_SQNR;

@@ -7,6 +7,7 @@
 #include "qdq/goal.h"
 #include "quant/calib/scales.h"
 #include "quant/compare/reference_outputs.h"
+#include "quant/goal/metric.h"
 #include "quant/goal/goal_search.h"
 #include "quant/plan/plan.h"
 #include "quant/quantize_steps.h"
@@ -28,6 +29,7 @@ typedef struct qdq_goal_tried {
     bool is_float; /* nothing is left in 8 bits: what stays is in 8 bits beside others alone */
     double sqnr_db, time_share;
     const char *why;              /* it missed */
+    double metric;                /* NAN: not measured, or none */
     qdq_compare_result *compared; /* NULL: its outputs cannot be compared */
 } qdq_goal_tried;
 
@@ -59,6 +61,7 @@ typedef struct qdq_goal_run {
     double longest_trial;
     char processor[300];
     qdq_plan_times times; /* as measured; in the arena */
+    qdq_metric metric;    /* what goal.metric points to */
     /* time of the first plan as a share of the float model's, if they are profiled */
     double eight_share;
 } qdq_goal_run;
@@ -93,6 +96,11 @@ size_t qdq_goal_fold_first(const qdq_goal_run *g, unsigned k);
 /* Of what is shipped without a trial: a comparison alone. */
 qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_compare_result **out,
                             qdq_error *err);
+
+/* Measures the input model, where there is a metric. */
+qdq_status qdq_goal_measure_input(qdq_goal_run *g, qdq_error *err);
+/* The input model misses min_metric itself: no layer that goes back changes that. */
+bool qdq_goal_is_beyond_reach(const qdq_goal_run *g);
 
 /* --- goal_layers.c ---------------------------------------------------------------------------- */
 

@@ -304,12 +304,14 @@ static qdq_status judge_accuracy(qdq_goal_run *g, const qdq_compare_result *r, q
 {
     const double drop = r->accuracy_a - r->accuracy_b;
 
-    if (g->goal.max_drop >= 0 && isnan(drop))
+    if (g->goal.metric != NULL || g->goal.max_drop < 0)
+        return QDQ_OK;
+    if (isnan(drop))
         return qdq_fail(err, QDQ_E_USAGE,
                         "output '%s': found no accuracy, expected labels for an output with two "
                         "classes or more",
                         r->outputs[0].name);
-    if (g->goal.max_drop >= 0 && drop > g->goal.max_drop + 1e-9) {
+    if (drop > g->goal.max_drop + 1e-9) {
         out->holds = false;
         snprintf(g->room->why, sizeof g->room->why,
                  "accuracy: found %.4f, %.2f points below float, expected at most %g",
@@ -405,11 +407,64 @@ static qdq_status judge_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step,
     return QDQ_OK;
 }
 
+/* --- the metric ------------------------------------------------------------------------------- */
+
+qdq_status qdq_goal_measure_input(qdq_goal_run *g, qdq_error *err)
+{
+    const qdq_compare_opts o = qdq_goal_compare_opts(g);
+    qdq_goal_result *to = &g->room->head;
+    qdq_metric_value m;
+
+    to->float_metric = to->metric = NAN;
+    to->metric_name = "";
+    if (g->goal.metric == NULL)
+        return QDQ_OK;
+    to->metric_name = qdq_arena_strdup(&g->room->arena, qdq_metric_name(g->goal.metric));
+    if (to->metric_name == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_metric_measure(g->goal.metric, g->engine, g->m, true, &o, &m, err));
+    to->float_metric = m.value;
+    if (qdq_goal_is_beyond_reach(g))
+        qdq_job_log(g->opts.job, QDQ_LOG_WARNING,
+                    "metric '%s' of the input model: found %g, expected at least %g; no layer goes "
+                    "back to float",
+                    to->metric_name, m.value, g->goal.min_metric);
+    return QDQ_OK;
+}
+
+bool qdq_goal_is_beyond_reach(const qdq_goal_run *g)
+{
+    return g->goal.has_min_metric && g->room->head.float_metric < g->goal.min_metric;
+}
+
+/* Of a plan that holds the rest of the goal: it takes longer than that. */
+static qdq_status judge_metric(qdq_goal_run *g, const qdq_plan *p, qdq_goal_step *step,
+                               qdq_goal_trial *out, qdq_error *err)
+{
+    const qdq_compare_opts o = qdq_goal_compare_opts(g);
+    qdq_goal_result *to = &g->room->head;
+    qdq_model *m = NULL;
+    qdq_metric_value found;
+
+    if (g->goal.metric == NULL || !out->holds)
+        return QDQ_OK;
+    QDQ_TRY(qdq_goal_apply(g, p, &m, err));
+    const qdq_status st = qdq_metric_measure(g->goal.metric, g->engine, m, false, &o, &found, err);
+    qdq_model_free(m);
+    QDQ_TRY(st);
+    step->metric = found.value;
+    if (!qdq_metric_holds(&g->goal, &found, to->float_metric, g->room->why, sizeof g->room->why))
+        *out = (qdq_goal_trial){.holds = false, .excess = NAN};
+    return QDQ_OK;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
 qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t n_gone,
                           qdq_goal_trial *out, qdq_error *err)
 {
     const double begun = qdq_clock_seconds();
-    qdq_goal_step step = {.n_float = n_gone};
+    qdq_goal_step step = {.n_float = n_gone, .metric = NAN};
     qdq_goal_tried t = {.n_gone = n_gone};
     bool *copy = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *copy);
 
@@ -422,8 +477,11 @@ qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t
     t.is_float = p->tensors.n == 0 && p->weights.n == 0;
     if (t.is_float && n_gone > 0)
         *out = (qdq_goal_trial){.is_float = true, .excess = NAN};
+    else if (st == QDQ_OK)
+        st = judge_metric(g, p, &step, out, err);
     step.holds = t.holds = out->holds;
     t.sqnr_db = step.sqnr_db;
+    t.metric = step.metric;
     t.why = qdq_arena_strdup(&g->arena, g->room->why);
     t.time_share = step.time_share;
     if (st == QDQ_OK && (t.why == NULL || !QDQ_PUSH(&g->room->arena, &g->room->steps, step) ||

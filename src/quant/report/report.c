@@ -67,10 +67,24 @@ static void sqnr_figure(const qdq_reporting *r, figures *f)
                "SQNR of the worst slice");
 }
 
+static bool measures_metric(const qdq_reporting *r)
+{
+    const qdq_goal_result *g = r->opts.goal;
+
+    return g != NULL && g->metric_name != NULL && g->metric_name[0] != '\0';
+}
+
 static void accuracy_figure(const qdq_reporting *r, figures *f)
 {
     const qdq_compare_result *c = r->opts.compared;
 
+    if (measures_metric(r)) {
+        snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.6g", r->opts.goal->metric);
+        snprintf(f->text[f->n][1], sizeof f->text[0][1], "of the input %.6g; %.100s",
+                 r->opts.goal->float_metric, r->opts.goal->metric_name);
+        add(f, QDQ_TONE_PLAIN, NULL, "metric");
+        return;
+    }
     if (c == NULL)
         return;
     if (!isnan(c->accuracy_a)) {
@@ -202,14 +216,16 @@ static void show_computed(qdq_reporting *r)
 
 static void show_goal(qdq_reporting *r)
 {
-    static const qdq_page_column columns[] = {{.head = "Trial", .is_number = true},
-                                              {.head = "Back to float", .is_number = true},
-                                              {.head = "SQNR dB", .is_number = true},
-                                              {.head = "Accuracy", .is_number = true},
-                                              {.head = "Time", .is_number = true, .bar = true},
-                                              {.head = "Goal"}};
-    static const qdq_page_table table = {"trials", columns, 6, true};
     const qdq_goal_result *g = r->opts.goal;
+    const bool has_metric = measures_metric(r);
+    const qdq_page_column columns[] = {
+        {.head = "Trial", .is_number = true},
+        {.head = "Back to float", .is_number = true},
+        {.head = "SQNR dB", .is_number = true},
+        {.head = has_metric ? "Metric" : "Accuracy", .is_number = true},
+        {.head = "Time", .is_number = true, .bar = true},
+        {.head = "Goal"}};
+    const qdq_page_table table = {"trials", columns, 6, true};
     char text[500];
     int used = 0;
 
@@ -234,7 +250,8 @@ static void show_goal(qdq_reporting *r)
         qdq_page_number(&r->page, &table, 0, (double)i + 1, "%.0f");
         qdq_page_number(&r->page, &table, 1, (double)g->steps[i].n_float, "%.0f");
         qdq_page_number(&r->page, &table, 2, g->steps[i].sqnr_db, "%.2f");
-        qdq_page_number(&r->page, &table, 3, g->steps[i].accuracy, "%.4f");
+        qdq_page_number(&r->page, &table, 3, has_metric ? g->steps[i].metric : g->steps[i].accuracy,
+                        has_metric ? "%.6g" : "%.4f");
         qdq_page_share(&r->page, &table, 4, g->steps[i].time_share);
         qdq_page_cell(&r->page, &table, 5, g->steps[i].holds ? "holds" : "missed");
         qdq_page_row_end(&r->page);

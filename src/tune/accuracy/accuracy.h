@@ -9,8 +9,9 @@
 qdq_status qdq_tune_judging_data(qdq_tune_state *t, qdq_data **out, qdq_compare_opts *o,
                                  qdq_error *err);
 
-/* Could a sample not be read? Then what failed with it is no verdict on a model or an engine. */
-bool qdq_tune_data_failed(const qdq_tune_state *t);
+/* Could a sample not be read, or did the metric fail? Then that is no verdict on a model or an
+ * engine. */
+bool qdq_tune_caller_failed(const qdq_tune_state *t);
 
 /* Runs a plan's model and the given one on them. */
 qdq_status qdq_tune_evaluate(qdq_tune_state *t, const qdq_plan *p, qdq_tune_evaluation *out,
@@ -65,6 +66,30 @@ qdq_status qdq_tune_judge_model(qdq_tune_state *t, const qdq_model *m, const cha
 
 /* With a goal: c->failed, if it misses it. */
 qdq_status qdq_tune_require_goal(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err);
+
+/* Why it is refused, if it is: c->failed and c->misses. `known`: it was judged. */
+void qdq_tune_compare_with_goal(qdq_tune_state *t, qdq_tune_candidate *c, bool known);
+
+/* --- tune_metric.c ---------------------------------------------------------------------------- */
+
+/* Of a goal with a metric: t->tools.input_metric. */
+qdq_status qdq_tune_measure_input(qdq_tune_state *t, qdq_error *err);
+
+/* h->metric of a model, unless there is no metric or the model misses the SQNR. */
+qdq_status qdq_tune_measure_metric(qdq_tune_state *t, const qdq_model *m, qdq_tune_evaluation *h,
+                                   qdq_error *err);
+/* Was it measured, or need it not be? */
+bool qdq_tune_knows_metric(const qdq_tune_state *t, const qdq_tune_evaluation *h);
+
+/* Yes without a metric; else `why` gets what was found and expected. */
+bool qdq_tune_metric_holds(const qdq_tune_state *t, const qdq_tune_evaluation *h, char *why,
+                           size_t size);
+
+/* As qdq_tune_require_goal(), of what won a trial, and only where there is a metric. */
+qdq_status qdq_tune_require_metric(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err);
+
+/* For the texts that tell runs apart: "" without a metric. In the arena; NULL: out of memory. */
+const char *qdq_tune_metric_text(qdq_tune_state *t);
 
 /* --- default_goal.c --------------------------------------------------------------------------- */
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/fail.h"
-#include "quant/data/data_source.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/candidate/tune_files.h"
 #include "tune/state/tune_budget.h"
@@ -38,13 +37,6 @@ qdq_status qdq_tune_judging_data(qdq_tune_state *t, qdq_data **out, qdq_compare_
         QDQ_TRY(qdq_data_open(spec, t->task.m, &random, &t->task.random, err));
     *out = t->task.random;
     return QDQ_OK;
-}
-
-bool qdq_tune_data_failed(const qdq_tune_state *t)
-{
-    const qdq_goal_opts *goal = t->opts->goal;
-
-    return qdq_data_has_failed(t->task.data) || (goal != NULL && qdq_data_has_failed(goal->eval));
 }
 
 /* count: 0: all that judge */
@@ -93,7 +85,7 @@ qdq_status qdq_tune_hear_model(qdq_tune_state *t, const qdq_model *m, qdq_tune_e
     QDQ_TRY(compare_models(t, m, 0, &r, err));
     qdq_status st = read_result(t, r, out, err);
     qdq_free(r);
-    return st;
+    return st == QDQ_OK ? qdq_tune_measure_metric(t, m, out, err) : st;
 }
 
 qdq_status qdq_tune_evaluate(qdq_tune_state *t, const qdq_plan *p, qdq_tune_evaluation *out,
@@ -123,7 +115,9 @@ bool qdq_tune_holds(const qdq_tune_state *t, const qdq_tune_evaluation *h)
     const qdq_goal_opts *g = t->opts->goal;
 
     return has_sqnr(g, h) &&
-           (g->max_drop < 0 || h->given_accuracy - h->accuracy <= g->max_drop + rounding);
+           (g->metric != NULL || g->max_drop < 0 ||
+            h->given_accuracy - h->accuracy <= g->max_drop + rounding) &&
+           qdq_tune_metric_holds(t, h, NULL, 0);
 }
 
 void qdq_tune_miss_text(const qdq_tune_state *t, const qdq_tune_evaluation *h, const char *outputs,
@@ -136,7 +130,7 @@ void qdq_tune_miss_text(const qdq_tune_state *t, const qdq_tune_evaluation *h, c
     else if (!has_sqnr(g, h))
         snprintf(text, size, "%s: SQNR %.2f dB on all samples that judge, expected at least %g dB",
                  outputs, h->sqnr_db, g->min_sqnr);
-    else
+    else if (qdq_tune_metric_holds(t, h, text, size))
         snprintf(text, size,
                  "%s %.4f, %.2f points below that of the given model, expected at most %g",
                  accuracy, h->accuracy, (h->given_accuracy - h->accuracy) * 100, g->max_drop * 100);
@@ -171,7 +165,8 @@ static bool is_open(const qdq_tune_state *t)
 {
     const qdq_goal_opts *g = t->opts->goal;
 
-    return qdq_tune_has_goal(t) && (g->max_drop >= 0 || t->task.data != NULL || g->eval != NULL);
+    return qdq_tune_has_goal(t) &&
+           (g->max_drop >= 0 || g->metric != NULL || t->task.data != NULL || g->eval != NULL);
 }
 
 qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, const qdq_plan *p, bool *keeps,
@@ -190,6 +185,7 @@ qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, const qdq_plan *p, bool *k
     if (!known)
         return QDQ_OK;
     t->outcome.shipped_db = h.sqnr_db;
+    t->outcome.shipped_metric = h.metric.value;
     if (*keeps) {
         t->out->written = h.more;
         return QDQ_OK;
@@ -203,6 +199,8 @@ qdq_status qdq_tune_check_goal(qdq_tune_state *t, qdq_error *err)
 {
     qdq_compare_result *r = NULL;
 
+    if (t->opts->goal != NULL && t->opts->goal->metric != NULL)
+        return qdq_tune_measure_input(t, err);
     if (t->opts->goal == NULL || t->opts->goal->max_drop < 0)
         return QDQ_OK;
     if (t->task.data == NULL && t->opts->goal->eval == NULL)

@@ -99,6 +99,9 @@ static bool read_heard(const json_t *j, qdq_arena *arena, qdq_tune_evaluation *h
     const char *worst = json_string_value(json_object_get(j, "worst"));
 
     h->more.samples = (size_t)json_integer_value(json_object_get(j, "samples"));
+    const char *why = json_string_value(json_object_get(j, "metric_why"));
+    snprintf(h->metric.why, sizeof h->metric.why, "%s", why != NULL ? why : "");
+    get_number(j, "metric", &h->metric.value); /* NAN where there was none */
     h->more.worst = worst != NULL ? qdq_arena_strdup(arena, worst) : NULL;
     return h->more.worst != NULL && get_number(j, "sqnr_db", &h->sqnr_db) &&
            get_number(j, "accuracy", &h->accuracy) &&
@@ -115,6 +118,8 @@ static json_t *write_heard(const qdq_tune_evaluation *h)
         put_number(j, "given_accuracy", h->given_accuracy) &&
         put_number(j, "bound_db", h->more.bound_db) && put_number(j, "top1", h->more.top1) &&
         put_number(j, "half_agreement", h->more.half_agreement) &&
+        put_number(j, "metric", h->metric.value) &&
+        json_object_set_new(j, "metric_why", json_string(h->metric.why)) == 0 &&
         json_object_set_new(j, "worst", json_string(h->more.worst)) == 0 &&
         json_object_set_new(j, "samples", json_integer((json_int_t)h->more.samples)) == 0)
         return j;
@@ -146,12 +151,13 @@ static qdq_status evaluate_now(qdq_tune_state *t, const qdq_plan *p, const qdq_m
         return QDQ_OK;
     }
     t->run.judge_s = fmax(t->run.judge_s, qdq_clock_seconds() - start);
-    if (st != QDQ_OK && (st != QDQ_E_ENGINE || qdq_tune_data_failed(t)))
+    if (st != QDQ_OK && (st != QDQ_E_ENGINE || qdq_tune_caller_failed(t)))
         return qdq_fail(err, st, "%s", why.text);
     if (st == QDQ_E_ENGINE) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is not judged, and refused: %s",
                     why.text);
-        *out = (qdq_tune_evaluation){-INFINITY, NAN, NAN, {"", 0, NAN, NAN, NAN}};
+        *out = (qdq_tune_evaluation){
+            -INFINITY, NAN, NAN, {"", 0, NAN, NAN, NAN}, {.value = NAN, .why = "not measured"}};
     }
     return qdq_tune_remember(t, key, write_heard(out), err);
 }
@@ -164,10 +170,13 @@ static qdq_status judge_named(qdq_tune_state *t, const qdq_plan *p, const qdq_mo
     json_t *j;
 
     QDQ_TRY(name_samples(t, err));
-    const char *key = qdq_arena_printf(&t->arena, "judged %s on %s", name, t->tools.judges);
+    const qdq_metric *metric = t->opts->goal != NULL ? t->opts->goal->metric : NULL;
+    const char *key = qdq_arena_printf(&t->arena, "judged %s on %s%s%s", name, t->tools.judges,
+                                       metric != NULL ? " by " : "",
+                                       metric != NULL ? qdq_metric_name(metric) : "");
     QDQ_TRY(qdq_allocated(key != NULL, err));
     QDQ_TRY(qdq_tune_recall(t, key, &j, err));
-    const bool found = j != NULL && read_heard(j, &t->arena, out);
+    const bool found = j != NULL && read_heard(j, &t->arena, out) && qdq_tune_knows_metric(t, out);
     json_decref(j);
     *known = found;
     return found ? QDQ_OK : evaluate_now(t, p, m, key, out, known, err);
@@ -194,7 +203,9 @@ static void tell_evaluation(const qdq_tune_state *t, const qdq_tune_candidate *c
 
     char accuracy[40] = "";
 
-    if (!isnan(h->accuracy))
+    if (!isnan(h->metric.value))
+        snprintf(accuracy, sizeof accuracy, ", metric %.6g", h->metric.value);
+    else if (!isnan(h->accuracy))
         snprintf(accuracy, sizeof accuracy, ", accuracy %.4f", h->accuracy);
     qdq_job_log(t->job, QDQ_LOG_INFO, "judged, %zu of %zu decisions in 8 bits: SQNR %.2f dB%s",
                 qdq_assign_count(&c->assign), t->task.space->n_groups, h->sqnr_db, accuracy);
@@ -224,8 +235,7 @@ qdq_status qdq_tune_judge(qdq_tune_state *t, qdq_tune_candidate *c, bool *known,
     return QDQ_OK;
 }
 
-/* Why it is refused, if it is. */
-static void compare_with_goal(qdq_tune_state *t, qdq_tune_candidate *c, bool known)
+void qdq_tune_compare_with_goal(qdq_tune_state *t, qdq_tune_candidate *c, bool known)
 {
     const qdq_tune_evaluation *h = &c->heard;
 
@@ -249,7 +259,7 @@ qdq_status qdq_tune_require_goal(qdq_tune_state *t, qdq_tune_candidate *c, qdq_e
         c->failed)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_judge(t, c, &known, err));
-    compare_with_goal(t, c, known);
+    qdq_tune_compare_with_goal(t, c, known);
     return QDQ_OK;
 }
 

@@ -76,7 +76,7 @@ static qdq_status measure_harm(qdq_tune_state *t, qdq_tune_candidate *all, doubl
     if (st == QDQ_OK && !*cut)
         st = divide_harm(t, found, harm, &why);
     qdq_free(found);
-    if (st != QDQ_E_UNSUPPORTED || qdq_tune_data_failed(t))
+    if (st != QDQ_E_UNSUPPORTED || qdq_tune_caller_failed(t))
         return st == QDQ_OK ? QDQ_OK : qdq_fail(err, st, "%s", why.text);
     qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: all decisions count alike for accuracy", why.text);
     for (size_t i = 0; i < t->task.space->n_groups; i++)

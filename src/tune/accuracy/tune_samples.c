@@ -87,7 +87,7 @@ qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, qdq_error *err
     if (st == QDQ_OK)
         st = qdq_npz_write(file, s.array, s.n, err);
     stacked_free(&s);
-    if (st == QDQ_E_UNSUPPORTED && !qdq_tune_data_failed(t)) {
+    if (st == QDQ_E_UNSUPPORTED && !qdq_tune_caller_failed(t)) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "measured on random input: %s",
                     err != NULL ? err->text : "");
         return QDQ_OK;

@@ -271,7 +271,7 @@ static qdq_status judge_baseline(qdq_tune_state *t, qdq_baseline *b, bool *cut, 
 {
     const qdq_goal_opts *goal = t->opts->goal;
     qdq_tune_evaluation *h = &b->heard;
-    char why[200];
+    char why[300];
     bool known;
 
     QDQ_TRY(qdq_tune_judge_model(t, b->model, b->candidate->name, h, &known, err));
@@ -287,7 +287,7 @@ static qdq_status judge_baseline(qdq_tune_state *t, qdq_baseline *b, bool *cut, 
     else if (goal->min_sqnr != 0 && !(h->sqnr_db >= goal->min_sqnr))
         snprintf(why, sizeof why, "SQNR %.2f dB on all samples that judge, expected at least %g dB",
                  h->sqnr_db, goal->min_sqnr);
-    else
+    else if (qdq_tune_metric_holds(t, h, why, sizeof why))
         snprintf(why, sizeof why,
                  "accuracy %.4f, %.2f points below that of the given model, expected at most %g",
                  h->accuracy, (h->given_accuracy - h->accuracy) * 100, goal->max_drop * 100);

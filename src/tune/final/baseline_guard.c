@@ -120,6 +120,7 @@ static qdq_status ship_baseline(qdq_tune_state *t, const qdq_guard *g, qdq_basel
     out->written = b->heard.more;
     out->sqnr_db = b->heard.sqnr_db;
     t->outcome.computed = b->computed;
+    t->outcome.shipped_metric = b->heard.metric.value;
     b->told->fate = QDQ_FATE_SHIPPED;
     qdq_guard_tell_times(t, result_of(b), g->rules_ok ? &g->of_rules : NULL);
     return qdq_tune_write_model(t, b->model, b->file, b->plan, err);

@@ -235,6 +235,7 @@ static qdq_status keep_float(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
         return QDQ_OK;
     }
     t->out->verdict = QDQ_TUNED_FLOAT;
+    t->outcome.shipped_metric = t->tools.input_metric;
     t->out->written = qdq_tune_no_accuracy;
     t->out->other_dims = (qdq_tune_other_dims){.dims = t->out->other_dims.dims, .why = ""};
     if (t->outcome.reason[0] == '\0')
@@ -276,7 +277,7 @@ static qdq_status decide_result(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
         QDQ_TRY(wins_duel(t, g, &wins_both, err));
     const qdq_tune_result of_written = *t->out;
     const qdq_verify_result computed = t->outcome.computed;
-    const double written_db = t->outcome.shipped_db;
+    const double written_db = t->outcome.shipped_db, written_metric = t->outcome.shipped_metric;
     if (!wins_both && !g->same) /* what would not be shipped is not judged */
         QDQ_TRY(may_ship(t, g, &g->of_rules, g->rules_ok, t->task.rules, &rules_win, err));
     if (!written_wins && !rules_win)
@@ -286,6 +287,7 @@ static qdq_status decide_result(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
         t->outcome.computed = computed;
         t->out->other_dims = of_written.other_dims;
         t->outcome.shipped_db = written_db;
+        t->outcome.shipped_metric = written_metric;
     }
     t->outcome.reason[0] = '\0';
     t->out->verdict = rules_win || g->same ? QDQ_TUNED_RULES : QDQ_TUNED;

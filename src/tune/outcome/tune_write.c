@@ -202,6 +202,22 @@ static void put_result(qdq_json_out j, const qdq_tune_state *t)
     t->units->put(t, j);
 }
 
+static void put_metric(qdq_json_out o, const qdq_tune_state *t)
+{
+    const qdq_goal_opts *goal = t->opts->goal;
+
+    if (goal == NULL || goal->metric == NULL)
+        return;
+    qdq_json_out j = qdq_json_put_object(o, "metric");
+    qdq_json_put_text(j, "name", qdq_metric_name(goal->metric));
+    qdq_json_put_real(j, "input", t->tools.input_metric);
+    qdq_json_put_real(j, "written", t->outcome.shipped_metric);
+    if (goal->has_min_metric)
+        qdq_json_put_real(j, "min", goal->min_metric);
+    if (goal->max_drop >= 0)
+        qdq_json_put_real(j, "max_drop", goal->max_drop);
+}
+
 qdq_status qdq_tune_report_text(const qdq_tune_state *t, char **text, qdq_error *err)
 {
     const qdq_tune_result *r = t->out;
@@ -216,6 +232,7 @@ qdq_status qdq_tune_report_text(const qdq_tune_state *t, char **text, qdq_error 
     qdq_json_put_real(j, "bound_db", r->written.bound_db);
     qdq_json_put_real(j, "top1", r->written.top1);
     qdq_json_put_real(j, "half_agreement", r->written.half_agreement);
+    put_metric(j, t);
     qdq_json_put_bool(j, "placement_only", r->placement_only);
     qdq_json_put_bool(j, "resumed", r->resumed);
     qdq_json_put_bool(j, "budget_used_up", r->ended_early);

@@ -86,7 +86,7 @@ void qdq_tune_begin_timed(qdq_tune_state *t)
 qdq_status qdq_tune_end_timed(qdq_tune_state *t, qdq_status st, bool *cut)
 {
     qdq_cancel_at(t->tools.stop, INFINITY);
-    *cut = st == QDQ_E_INTERRUPTED && !qdq_cancel_is_set(t->tools.stop);
+    *cut = st == QDQ_E_INTERRUPTED && !qdq_cancel_is_set(t->tools.stop) && !t->tools.metric_failed;
     return *cut ? QDQ_OK : st;
 }
 

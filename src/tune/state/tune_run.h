@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "quant/goal/metric.h"
 #include "tune/measure/layer_times.h"
 #include "tune/search/search.h"
 #include "tune/worker_client/worker_client.h"
@@ -15,6 +16,7 @@ typedef struct qdq_tune_evaluation {
     double sqnr_db;
     double accuracy, given_accuracy; /* NAN without labels */
     qdq_tune_accuracy more;
+    qdq_metric_value metric; /* neither value nor words: not measured */
 } qdq_tune_evaluation;
 
 /* What an assignment means on the engine: equal plans have equal names, and are built and measured

@@ -36,6 +36,8 @@ typedef struct qdq_tune_tools {
     qdq_kept kept;
     /* which samples judge, in a few digits; "": not asked yet */
     char judges[33];
+    double input_metric; /* where the goal has a metric */
+    bool metric_failed;  /* with an error of the caller's */
 } qdq_tune_tools;
 
 #endif /* QDQ_TUNE_TOOLS_H */

@@ -201,7 +201,9 @@ static qdq_status measure_candidate(void *ctx, const qdq_assign *incumbent,
         QDQ_TRY(follow_drift(t, a, out, err));
     if (!*failed && out->verdict == QDQ_VERDICT_KEEP)
         QDQ_TRY(qdq_tune_verify(t, b, err));
-    *failed = *failed || b->wrong;
+    if (!*failed && out->verdict == QDQ_VERDICT_KEEP && !b->wrong)
+        QDQ_TRY(qdq_tune_require_metric(t, b, err));
+    *failed = *failed || b->wrong || b->misses;
     bool kept = !*failed && out->verdict == QDQ_VERDICT_KEEP;
     if (a != t->run.marked) /* greedy goes back to what was better than nothing, but not the best */
         t->run.epoch.base_ns = out->incumbent_ns;

@@ -113,7 +113,7 @@ static qdq_status verify_samples(qdq_tune_state *t, const qdq_model *m,
     o.confirm = left - o.count < CONFIRM ? left - o.count : CONFIRM;
     o.job = &t->tools.timed;
     qdq_status st = qdq_verify_engine(m, t->tools.engine, data, &o, &given, &own);
-    if (st == QDQ_E_ENGINE && !qdq_tune_data_failed(t))
+    if (st == QDQ_E_ENGINE && !qdq_tune_caller_failed(t))
         return conclude(QDQ_VERIFY_WRONG,
                         qdq_arena_printf(&t->arena, "the engine fails on the model%s: %.700s",
                                          n_shapes == 0 ? " as it is written" : "", own.text),
