@@ -2,6 +2,7 @@
  * them. */
 #include "cli/cli_quant.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,11 +73,22 @@ qdq_status cli_quant_check(const cli_quant_args *a, qdq_error *err)
 
 const char *cli_quant_judging(const cli_quant_args *a)
 {
-    return a->max_drop != NULL      ? "--max-drop"
-           : a->min_sqnr.value != 0 ? "--min-sqnr"
-           : a->labels != NULL      ? "--labels"
-           : a->eval != NULL        ? "--eval"
-                                    : NULL;
+    return a->metric_command != NULL ? "--metric-command"
+           : a->max_drop != NULL     ? "--max-drop"
+           : a->min_sqnr.value != 0  ? "--min-sqnr"
+           : a->labels != NULL       ? "--labels"
+           : a->eval != NULL         ? "--eval"
+                                     : NULL;
+}
+
+bool cli_quant_has_goal(const cli_quant_args *a)
+{
+    return a->min_sqnr.value != 0 || a->max_drop != NULL || a->metric_command != NULL;
+}
+
+bool cli_quant_names_goal(const cli_quant_args *a)
+{
+    return a->min_sqnr.given || cli_quant_has_goal(a);
 }
 
 qdq_status cli_percent_read(const char *option, const char *text, double *share, qdq_error *err)
@@ -91,12 +103,42 @@ qdq_status cli_percent_read(const char *option, const char *text, double *share,
     return QDQ_OK;
 }
 
-qdq_status cli_quant_max_drop(const cli_quant_args *a, double *share, qdq_error *err)
+static qdq_status check_metric(const cli_quant_args *a, qdq_error *err)
 {
-    *share = -1;
+    const char *alone = a->min_metric.given       ? "--min-metric"
+                        : a->metric_timeout_s > 0 ? "--metric-timeout"
+                                                  : NULL;
+
+    if (a->metric_command == NULL && alone != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --metric-command", alone);
+    if (a->metric_command != NULL && !a->min_metric.given && a->max_drop == NULL)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found --metric-command without --min-metric or --max-drop");
+    return QDQ_OK;
+}
+
+/* In the unit of the metric, which has no percent. */
+static qdq_status read_metric_drop(const char *text, double *most, qdq_error *err)
+{
+    char *end;
+    const double x = strtod(text, &end);
+
+    if (end == text || *end != '\0' || !isfinite(x) || x < 0)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "--max-drop: found '%s', expected a number from 0, in the metric's unit",
+                        text);
+    *most = x;
+    return QDQ_OK;
+}
+
+qdq_status cli_quant_max_drop(const cli_quant_args *a, double *most, qdq_error *err)
+{
+    *most = -1;
+    QDQ_TRY(check_metric(a, err));
     if (a->max_drop != NULL)
-        QDQ_TRY(cli_percent_read("--max-drop", a->max_drop, share, err));
-    if (a->max_drop != NULL && a->labels == NULL)
+        QDQ_TRY(a->metric_command != NULL ? read_metric_drop(a->max_drop, most, err)
+                                          : cli_percent_read("--max-drop", a->max_drop, most, err));
+    if (a->max_drop != NULL && a->labels == NULL && a->metric_command == NULL)
         return qdq_fail(err, QDQ_E_USAGE,
                         "found --max-drop without --labels: expected the key of the labels");
     if (a->labels != NULL && a->calib == NULL && a->eval == NULL)

@@ -36,8 +36,13 @@ qdq_status cli_quant_check_clean(const cli_quant_args *a, qdq_error *err);
 /* An option that judges what was quantized, "--min-sqnr", if one is given; NULL: none. */
 const char *cli_quant_judging(const cli_quant_args *a);
 
-/* --max-drop as a share; below 0: not given. What it needs besides, and what --labels needs. */
-qdq_status cli_quant_max_drop(const cli_quant_args *a, double *share, qdq_error *err);
+/* Does the user name a goal? One of 0 dB is none, but named. */
+bool cli_quant_has_goal(const cli_quant_args *a);
+bool cli_quant_names_goal(const cli_quant_args *a);
+
+/* --max-drop as a share, with --metric-command in the unit of the metric; below 0: not given. What
+ * it needs besides, and what --labels and --metric-command need. */
+qdq_status cli_quant_max_drop(const cli_quant_args *a, double *most, qdq_error *err);
 
 /* "0.5%" or "0.5" as 0.005: `option` is named where `text` is none. */
 qdq_status cli_percent_read(const char *option, const char *text, double *share, qdq_error *err);

@@ -147,8 +147,9 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     quantize.threads = r->calibration_threads;
     quantize.job = &job;
     goal.min_sqnr = r->quant->min_sqnr.value;
-    goal.by_default = !r->quant->min_sqnr.given && r->max_drop < 0;
+    goal.by_default = !cli_quant_names_goal(r->quant);
     goal.max_drop = r->max_drop;
+    cli_metric_fill(r->metric, &goal);
     goal.eval = r->samples->eval;
     goal.first = r->samples->split.first;
     goal.count = r->samples->split.judge;

@@ -6,6 +6,7 @@
 #include "cli/cli_engine.h"
 #include "cli/cli_files.h"
 #include "cli/cli_json.h"
+#include "cli/cli_metric.h"
 #include "cli/cli_quant.h"
 #include "qdq/tune.h"
 
@@ -30,7 +31,8 @@ typedef struct cli_tune_request {
     const cli_samples *samples;
     const char *dir;
     int calibration_threads;
-    double max_drop; /* below 0: none */
+    double max_drop;          /* below 0: none */
+    const cli_metric *metric; /* of --metric-command; it may be none */
 } cli_tune_request;
 
 /* Runs the tuner: `o` has what is peculiar to it, the rest is made of the request. Ctrl-C: the

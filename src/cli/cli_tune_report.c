@@ -247,6 +247,15 @@ static void print_accuracy(json_t *report, FILE *to)
     fputc('\n', to);
 }
 
+static void print_metric(json_t *metric, FILE *to)
+{
+    const char *name = json_string_value(json_object_get(metric, "name"));
+
+    if (name != NULL && isfinite(number(metric, "written")))
+        fprintf(to, "metric '%s': %g, of the input %g\n", name, number(metric, "written"),
+                number(metric, "input"));
+}
+
 static void print_overruled(json_t *report, FILE *to)
 {
     const char *between = "overruled by measurement: ";
@@ -308,6 +317,7 @@ static void print_remarks(json_t *report, FILE *to)
     if (isfinite(sqnr))
         fprintf(to, "SQNR of the outputs: %.2f dB\n", sqnr);
     print_accuracy(report, to);
+    print_metric(json_object_get(report, "metric"), to);
     if (rules_why != NULL)
         fprintf(to, "the rules' plan was not timed: %s\n", rules_why);
     print_overruled(report, to);

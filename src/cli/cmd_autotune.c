@@ -18,6 +18,7 @@ typedef struct autotune {
     qdq_target *target;
     cli_samples samples;
     double max_drop;
+    cli_metric metric;
     cli_range range;
     cli_shapes usual; /* of inputs: --shape, and what is timed of a range */
 } autotune;
@@ -106,7 +107,8 @@ static qdq_status tune(autotune *t, qdq_error *err)
                                 .samples = &t->samples,
                                 .dir = a->output,
                                 .calibration_threads = cli_threads(a->calib_threads),
-                                .max_drop = t->max_drop};
+                                .max_drop = t->max_drop,
+                                .metric = &t->metric};
 
     QDQ_TRY(cmd_autotune_fill(a, &o, err));
     o.tune.qdq_baselines = (const qdq_model *const *)t->baselines;
@@ -277,9 +279,12 @@ static qdq_status run_autotune(cli *c, const void *args, qdq_error *err)
     QDQ_TRY(cli_range_apply(c, &t.range, &own.engine, &own.quant.shape.shapes, err));
     qdq_status st = load(&t, err);
     if (st == QDQ_OK)
+        st = cli_metric_open(c, &own.quant, &t.metric, err);
+    if (st == QDQ_OK)
         st = tune(&t, err);
     if (st == QDQ_OK)
         st = finish(&t, err);
+    cli_metric_close(&t.metric);
     cli_samples_close(&t.samples);
     qdq_target_free(t.target);
     for (size_t i = 0; i < own.qdq_baselines.n; i++)
@@ -337,6 +342,8 @@ const cli_command cmd_autotune = {
         "  \"half_agreement\", \"placement_only\", \"resumed\", \"budget_used_up\", \"failed\", "
         "\"reason\",\n"
         "  \"engine_check\", \"overruled\", \"types\" }\n"
+        "With --metric-command also \"metric\": { \"name\", \"input\", \"written\", \"min\", "
+        "\"max_drop\" }.\n"
         "With --set-shape also \"set_shape\", with --qdq-baseline \"qdq_baselines\", with "
         "--pareto\n"
         "\"pareto\". With --mode subgraph \"strategy\", \"groups\", \"keys\", \"raw_ms\", "

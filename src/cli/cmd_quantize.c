@@ -2,6 +2,7 @@
  * The options are in cmd_quantize_args.c, the summary is in cmd_quantize_summary.c. */
 #include "cli/cmd_quantize.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -111,14 +112,15 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
  * wants it, and otherwise no reason to keep the model back. */
 static bool is_asked_for_judgement(const struct quantize_args *a)
 {
-    return a->quant.min_sqnr.value != 0 || a->quant.max_drop != NULL || a->quant.labels != NULL ||
-           a->quant.eval != NULL || a->report != NULL;
+    return cli_quant_has_goal(&a->quant) || a->quant.labels != NULL || a->quant.eval != NULL ||
+           a->report != NULL;
 }
 
 static qdq_status compare_with_input(quantize *q, qdq_error *err)
 {
     qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
 
+    QDQ_TRY(cmd_quantize_measure_given(q, err));
     if (q->engine == NULL || q->samples.split.judge == 0)
         return QDQ_OK;
     if (!(qdq_engine_get_info(q->engine)->capabilities & QDQ_CAN_RUN)) {
@@ -226,7 +228,12 @@ static qdq_status print_plan(const quantize *q, qdq_error *err)
 
 static qdq_status run_quantize(cli *c, const void *args, qdq_error *err)
 {
-    quantize q = {.c = c, .a = args, .path = c->operand[0], .began = qdq_clock_seconds()};
+    quantize q = {.c = c,
+                  .a = args,
+                  .path = c->operand[0],
+                  .began = qdq_clock_seconds(),
+                  .metric_before = NAN,
+                  .metric_after = NAN};
 
     QDQ_TRY(cmd_quantize_check(q.a, err));
     QDQ_TRY(cmd_quantize_goal_check(q.a, &q.max_drop, err));
@@ -234,12 +241,15 @@ static qdq_status run_quantize(cli *c, const void *args, qdq_error *err)
     QDQ_TRY(cmd_quantize_times_load(&q, err));
     if (q.a->why != NULL && (q.why = qdq_why_new(q.a->why)) == NULL)
         return qdq_nomem(err);
-    qdq_status st = plan_and_apply(&q, err);
+    qdq_status st = cli_metric_open(c, &q.a->quant, &q.metric, err);
+    if (st == QDQ_OK)
+        st = plan_and_apply(&q, err);
     cli_ui_clear(&c->ui);
     if (st == QDQ_OK)
         st = is_dry(q.a) ? print_plan(&q, err) : finish(&q, err);
     if (st == QDQ_OK)
         st = cmd_quantize_goal_answer(&q, true, err);
+    cli_metric_close(&q.metric);
     json_decref(q.tuned);
     if (q.goal == NULL || q.goal->compared != q.compared)
         qdq_free(q.compared);
@@ -292,9 +302,11 @@ const cli_command cmd_quantize = {
         "slower, the optimized float model is written, with the warning \"nothing was "
         "quantized\".\n"
         "The exit code is 0. Plans for weights only, of --plan, and of models with Q/DQ are\n"
-        "evaluated, not changed. If only the float model reaches a goal of --min-sqnr or\n"
-        "--max-drop, nothing is written and the exit code is 6; --best-effort writes the nearest\n"
-        "model, with the same exit code.\n"
+        "evaluated, not changed. If only the float model reaches a goal of --min-sqnr,\n"
+        "--min-metric or --max-drop, nothing is written and the exit code is 6; --best-effort\n"
+        "writes the nearest model, with the same exit code.\n"
+        "\n"
+        "--metric-command is explained in docs/autotune.md, section Accuracy.\n"
         "\n"
         "With a goal and fewer than 64 samples the estimate is cross-validated in 4 folds: each\n"
         "sample is evaluated with ranges that did not see it; all samples calibrate the result.\n"
@@ -339,6 +351,7 @@ const cli_command cmd_quantize = {
         "  \"fused_layernorms\": count, where the opset was raised for them,\n"
         "  \"outputs\": [as compare --json has them],\n"
         "  \"weight_bytes\": {\"before\", \"after\"}, \"run_as\": [{\"input\", \"shape\"}],\n"
+        "  \"metric\": {\"command\", \"before\", \"after\"}, with --metric-command,\n"
         "  \"top1_agreement\", \"accuracy\": {\"before\", \"after\"}, \"files\": [{\"path\", "
         "\"bytes\"}],\n"
         "  \"speed\": {\"not_measured\", \"speedup\", \"ci_low\", \"ci_high\", \"before_ms\", "
@@ -352,7 +365,8 @@ const cli_command cmd_quantize = {
         "  \"goal\": {\"reached\", \"shapes\", \"seconds\", \"cut\", \"bias_correction\",\n"
         "  \"corrected_db\", \"uncorrected_db\" (of the worst output, where biases are corrected "
         "for it),\n"
-        "  \"evaluations\": [{\"float\", \"sqnr_db\", \"accuracy\", \"time_share\", \"holds\"}],\n"
+        "  \"evaluations\": [{\"float\", \"sqnr_db\", \"accuracy\", \"metric\", "
+        "\"time_share\", \"holds\"}],\n"
         "  \"layers\": [{\"node\", \"op\", \"error\", \"saved_share\", \"float\"}]}.\n"
         "With --calib, and the target's own engine, also \"engine_check\", as 'check --engine' has "
         "it.\n"

@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/cli_engine.h"
+#include "cli/cli_metric.h"
 #include "cli/cli_model.h"
 #include "cli/cli_outputs.h"
 #include "cli/cli_quant.h"
@@ -48,10 +49,14 @@ typedef struct quantize {
     cli_names wrong;              /* labels of nodes that the engine computes wrongly */
     qdq_verify_result *computed;  /* of what is written; NULL: not verified */
     qdq_plan *times;              /* of --times; or NULL */
-    double max_drop;              /* as a share; below 0: no such goal */
-    const char *tuned_in;         /* the folder of --autotune */
-    json_t *tuned;                /* its report; NULL: nothing was tuned */
-    double began;                 /* by qdq_clock_seconds() */
+    /* a share, or in the metric's unit; below 0: no such goal */
+    double max_drop;
+    cli_metric metric; /* of --metric-command */
+    /* of a plan that was given, or tuned; NAN: not measured */
+    double metric_before, metric_after;
+    const char *tuned_in; /* the folder of --autotune */
+    json_t *tuned;        /* its report; NULL: nothing was tuned */
+    double began;         /* by qdq_clock_seconds() */
     /* by qdq_clock_seconds(), of all searches for the goal together; 0: there was none with a limit
      */
     double search_ends;
@@ -82,6 +87,8 @@ qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq
  * says so: after, if
  * --best-effort wants the model all the same, else before. */
 qdq_status cmd_quantize_goal_answer(const quantize *q, bool written, qdq_error *err);
+/* Of --metric-command, where no search measured: the input and what was made of it. */
+qdq_status cmd_quantize_measure_given(quantize *q, qdq_error *err);
 void cmd_quantize_goal_json(const quantize *q, qdq_json_out root);
 qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err);
 

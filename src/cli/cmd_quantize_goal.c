@@ -13,7 +13,7 @@
 
 bool cmd_quantize_has_goal(const struct quantize_args *a)
 {
-    return a->quant.min_sqnr.value != 0 || a->quant.max_drop != NULL;
+    return cli_quant_has_goal(&a->quant);
 }
 
 qdq_status cmd_quantize_goal_check(const struct quantize_args *a, double *max_drop, qdq_error *err)
@@ -22,9 +22,8 @@ qdq_status cmd_quantize_goal_check(const struct quantize_args *a, double *max_dr
 
     if (option == NULL && a->best_effort)
         option = "--best-effort";
-    *max_drop = -1;
     if (option == NULL)
-        return QDQ_OK;
+        return cli_quant_max_drop(&a->quant, max_drop, err);
     if (!a->quant.sqnr || a->dry_run ||
         (a->plan != NULL && a->quant.calib == NULL && a->quant.eval == NULL))
         return qdq_fail(err, QDQ_E_USAGE, "found %s where nothing is measured: %s", option,
@@ -33,7 +32,8 @@ qdq_status cmd_quantize_goal_check(const struct quantize_args *a, double *max_dr
                                          : "--plan without --calib or --eval");
     QDQ_TRY(cli_quant_max_drop(&a->quant, max_drop, err));
     if (a->best_effort && !cmd_quantize_has_goal(a))
-        return qdq_fail(err, QDQ_E_USAGE, "found --best-effort without --min-sqnr or --max-drop");
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found --best-effort without --min-sqnr, --min-metric or --max-drop");
     return QDQ_OK;
 }
 
@@ -60,6 +60,7 @@ qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq
     goal.times = q->times;
     goal.times_name = q->a->times;
     goal.max_drop = q->max_drop;
+    cli_metric_fill(&q->metric, &goal);
     goal.eval = q->samples.eval;
     goal.first = q->samples.split.first;
     goal.count = q->samples.split.judge;
@@ -72,20 +73,53 @@ qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq
     return QDQ_OK;
 }
 
+qdq_status cmd_quantize_measure_given(quantize *q, qdq_error *err)
+{
+    if (q->a->quant.metric_command == NULL || q->goal != NULL)
+        return QDQ_OK;
+    QDQ_TRY(cli_metric_measure(&q->metric, q->model, true, q->c->cancel, &q->metric_before, err));
+    return cli_metric_measure(&q->metric, q->quantized, false, q->c->cancel, &q->metric_after, err);
+}
+
+static qdq_status check_metric(const quantize *q, qdq_error *err)
+{
+    const cli_quant_args *a = &q->a->quant;
+    const double drop = q->metric_before - q->metric_after;
+
+    if (isnan(q->metric_after))
+        return qdq_fail(err, QDQ_E_GOAL, "%s: metric '%s': found no number", q->path,
+                        a->metric_command);
+    if (a->min_metric.given && !(q->metric_after >= a->min_metric.value))
+        return qdq_fail(err, QDQ_E_GOAL, "%s: metric '%s': found %g, expected at least %g", q->path,
+                        a->metric_command, q->metric_after, a->min_metric.value);
+    if (q->max_drop >= 0 && !(drop <= q->max_drop + 1e-9 * fmax(1, fabs(q->metric_before))))
+        return qdq_fail(err, QDQ_E_GOAL,
+                        "%s: metric '%s': found %g, %g below that of the input model, expected at "
+                        "most %g",
+                        q->path, a->metric_command, q->metric_after, drop, q->max_drop);
+    return QDQ_OK;
+}
+
 /* Of a plan that was given, nothing is changed: it reaches the goal or it does not. */
 static qdq_status check_given(const quantize *q, qdq_error *err)
 {
+    const bool has_labels = q->max_drop >= 0 && q->a->quant.metric_command == NULL;
+
     const qdq_compare_result *r = q->compared;
     char text[60], place[80];
 
+    if (q->a->quant.metric_command != NULL)
+        QDQ_TRY(check_metric(q, err));
+    if (r == NULL && q->a->quant.metric_command != NULL && q->a->quant.min_sqnr.value == 0)
+        return QDQ_OK;
     if (r == NULL)
         return qdq_fail(err, QDQ_E_GOAL, "%s: nothing was measured, expected a goal", q->path);
-    if (q->max_drop >= 0 && isnan(r->accuracy_a))
+    if (has_labels && isnan(r->accuracy_a))
         return qdq_fail(
             err, QDQ_E_USAGE,
             "%s: found no accuracy, expected labels for an output with two classes or more",
             q->path);
-    if (q->max_drop >= 0 && r->accuracy_a - r->accuracy_b > q->max_drop + 1e-9)
+    if (has_labels && r->accuracy_a - r->accuracy_b > q->max_drop + 1e-9)
         return qdq_fail(err, QDQ_E_GOAL,
                         "%s: accuracy: found %.4f, %.2f points below float, expected at most %g",
                         q->path, r->accuracy_b, (r->accuracy_a - r->accuracy_b) * 100,
@@ -129,6 +163,8 @@ static void steps_json(qdq_json_out list, const quantize *q)
         qdq_json_put_int(o, "float", (int64_t)s->n_float);
         qdq_json_put_short(o, "sqnr_db", s->sqnr_db);
         qdq_json_put_short(o, "accuracy", s->accuracy);
+        if (q->a->quant.metric_command != NULL)
+            qdq_json_put_short(o, "metric", s->metric);
         qdq_json_put_short(o, "time_share", s->time_share);
         qdq_json_put_bool(o, "holds", s->holds);
     }
@@ -159,6 +195,16 @@ static void seconds_json(qdq_json_out o, const quantize *q)
     qdq_json_put_short(o, "trials", s->trials);
 }
 
+static double metric_before(const quantize *q)
+{
+    return q->goal != NULL ? q->goal->float_metric : q->metric_before;
+}
+
+static double metric_after(const quantize *q)
+{
+    return q->goal != NULL ? q->goal->metric : q->metric_after;
+}
+
 void cmd_quantize_goal_json(const quantize *q, qdq_json_out root)
 {
     const qdq_compare_result *r = q->compared;
@@ -167,6 +213,12 @@ void cmd_quantize_goal_json(const quantize *q, qdq_json_out root)
     qdq_json_out accuracy = qdq_json_put_object(root, "accuracy");
     qdq_json_put_short(accuracy, "before", r != NULL ? r->accuracy_a : (double)NAN);
     qdq_json_put_short(accuracy, "after", r != NULL ? r->accuracy_b : (double)NAN);
+    if (q->a->quant.metric_command != NULL) {
+        qdq_json_out metric = qdq_json_put_object(root, "metric");
+        qdq_json_put_text(metric, "command", q->a->quant.metric_command);
+        qdq_json_put_short(metric, "before", metric_before(q));
+        qdq_json_put_short(metric, "after", metric_after(q));
+    }
     if (q->goal == NULL)
         return;
     qdq_json_out goal = qdq_json_put_object(root, "goal");
@@ -194,7 +246,8 @@ static qdq_status print_steps(const quantize *q, FILE *to, qdq_error *err)
     cli_cell(&t, "trial");
     cli_cell(&t, "back to float");
     cli_cell(&t, "SQNR dB");
-    cli_cell(&t, "accuracy");
+    const bool has_metric = q->a->quant.metric_command != NULL;
+    cli_cell(&t, has_metric ? "metric" : "accuracy");
     cli_cell(&t, "time");
     cli_cell(&t, "goal");
     for (size_t i = 0; i < q->goal->n_steps; i++) {
@@ -203,8 +256,10 @@ static qdq_status print_steps(const quantize *q, FILE *to, qdq_error *err)
         cli_cell(&t, "%zu", i + 1);
         cli_cell(&t, "%zu", s->n_float);
         cli_cell(&t, "%s", cli_sqnr_text(s->sqnr_db, text, sizeof text));
-        if (isnan(s->accuracy))
+        if (isnan(has_metric ? s->metric : s->accuracy))
             cli_cell(&t, "-");
+        else if (has_metric)
+            cli_cell(&t, "%.6g", s->metric);
         else
             cli_cell(&t, "%.4f", s->accuracy);
         cli_cell(&t, "%.2f", s->time_share);
@@ -246,6 +301,8 @@ qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err)
 
     if (r != NULL && !isnan(r->accuracy_a))
         fprintf(to, "accuracy %.4f (float), %.4f (quantized)\n", r->accuracy_a, r->accuracy_b);
+    if (q->a->quant.metric_command != NULL)
+        fprintf(to, "metric %g (float), %g (quantized)\n", metric_before(q), metric_after(q));
     if (q->goal != NULL && q->goal->is_corrected)
         fprintf(to, "biases are corrected: SQNR in dB of the worst output %s, without %s\n",
                 cli_sqnr_text(q->goal->corrected_db, text[0], sizeof text[0]),

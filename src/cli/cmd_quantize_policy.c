@@ -21,8 +21,8 @@ bool cmd_quantize_is_default(const quantize *q)
 {
     const struct quantize_args *a = q->a;
 
-    return !a->quant.min_sqnr.given && a->quant.max_drop == NULL && is_real(a->quant.calib) &&
-           a->quant.sqnr && !a->dry_run && a->plan == NULL && a->autotune == 0;
+    return !cli_quant_names_goal(&a->quant) && is_real(a->quant.calib) && a->quant.sqnr &&
+           !a->dry_run && a->plan == NULL && a->autotune == 0;
 }
 
 bool cmd_quantize_seeks_goal(const quantize *q)
@@ -105,7 +105,7 @@ void cmd_quantize_warn_of_goal(const quantize *q)
     const qdq_goal_result *r = q->goal;
     const bool is_real_data = cmd_quantize_is_real(q->a);
 
-    if (q->a->quant.min_sqnr.given || q->a->quant.max_drop != NULL)
+    if (cli_quant_names_goal(&q->a->quant))
         return;
     if (r == NULL) {
         if (is_real_data && q->a->plan != NULL)

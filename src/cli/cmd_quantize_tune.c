@@ -70,7 +70,8 @@ qdq_status cmd_quantize_tune(quantize *q, qdq_error *err)
                                 .samples = &q->samples,
                                 .dir = q->tuned_in,
                                 .calibration_threads = cli_threads(a->threads),
-                                .max_drop = q->max_drop};
+                                .max_drop = q->max_drop,
+                                .metric = &q->metric};
     QDQ_TRY(cli_tune_run(q->c, &r, &o, err));
     return take_result(q, err);
 }

@@ -1,9 +1,5 @@
 /* data_callback.c - samples that functions of the caller produce: in any order, once only, wrong,
  * failing, cancelled. */
-#include <dirent.h>
-#include <unistd.h>
-
-#include "base/cancel.h"
 #include "support/disk.h"
 #include "support/goals.h"
 #include "support/npy_file.h"
@@ -124,11 +120,6 @@ static void assert_sample(qdq_data *d, size_t i)
     assert_int_equal(*(const int64_t *)sample(d, i, 1)->data, i);
 }
 
-static unsigned files_in(const char *folder)
-{
-    return test_count_files(folder);
-}
-
 /* --- order ------------------------------------------------------------------------------------ */
 
 TEST(samples_come_in_any_order_from_every_kind_of_source)
@@ -149,7 +140,7 @@ TEST(samples_come_in_any_order_from_every_kind_of_source)
         assert_false(qdq_data_is_random(d));
         for (size_t i = 0; i < QDQ_COUNT(order); i++) {
             assert_sample(d, order[i]);
-            assert_int_equal(files_in(test_dir()), 0);
+            assert_int_equal(test_count_files(test_dir()), 0);
             const int64_t *label = qdq_data_labels(d, order[i], &n);
             assert_int_equal(n, kind & 4 ? 1 : 0);
             if (label != NULL)
@@ -159,7 +150,7 @@ TEST(samples_come_in_any_order_from_every_kind_of_source)
         if (kind & 1)
             assert_true(f.calls <= SAMPLES + 1);
         qdq_data_close(d);
-        assert_int_equal(files_in(test_dir()), 0);
+        assert_int_equal(test_count_files(test_dir()), 0);
     }
 }
 
@@ -468,7 +459,7 @@ TEST(a_flag_set_in_the_middle_ends_reading)
             qdq_data_close(d);
         }
         assert_true(f.calls <= 4);
-        assert_int_equal(files_in(test_dir()), 0);
+        assert_int_equal(test_count_files(test_dir()), 0);
         qdq_cancel_free(f.cancel);
     }
 }
@@ -489,7 +480,7 @@ TEST(a_full_disk_is_named_and_leaves_nothing)
     snprintf(place, sizeof place, "%s: cannot write sample 1, which comes only once", test_dir());
     test_limit_files(400); /* the first sample fits */
     assert_fails(QDQ_E_IO, place, try_from(two_inputs, &s, &opts, &d));
-    assert_int_equal(files_in(test_dir()), 0);
+    assert_int_equal(test_count_files(test_dir()), 0);
     f = feed_of(SAMPLES, 2);
     s.count = SAMPLES;
     d = from(&s, &opts);
@@ -498,7 +489,7 @@ TEST(a_full_disk_is_named_and_leaves_nothing)
     assert_fails(QDQ_E_IO, place, qdq_data_get(d, 0, &in, &n, &err));
     qdq_data_close(d);
     test_limit_files(SIZE_MAX);
-    assert_int_equal(files_in(test_dir()), 0);
+    assert_int_equal(test_count_files(test_dir()), 0);
 }
 
 TEST(a_folder_that_cannot_be_written_to_is_named)
@@ -553,11 +544,14 @@ static test_goal goal_of(feed *f, bool once, const char *path)
     return g;
 }
 
-static char *plan_of(const test_goal *g)
+/* Runs and ends it. */
+static char *plan_of(test_goal *g)
 {
     char *text = NULL;
 
+    assert_ok(test_goal_run(g, &err));
     assert_ok(qdq_plan_to_text(g->plan, &text, &err));
+    test_goal_end(g);
     return text;
 }
 
@@ -567,19 +561,13 @@ TEST(quantization_is_the_same_from_a_file_and_from_functions)
     test_goal g = goal_of(&f, false, NULL); /* fills the rows */
     const char *path = test_npy_file("rows.npy", TEST_HEADER("<f4", "(32, 64)"), rows, sizeof rows);
 
-    assert_ok(test_goal_run(&g, &err));
     char *rewound = plan_of(&g);
     assert_true(f.rewinds > 1);
-    test_goal_end(&g);
     f = feed_of(QDQ_COUNT(rows), 1);
     g = goal_of(&f, true, NULL);
-    assert_ok(test_goal_run(&g, &err));
     char *spooled = plan_of(&g);
-    test_goal_end(&g);
     g = goal_of(&f, true, path);
-    assert_ok(test_goal_run(&g, &err));
     char *file = plan_of(&g);
-    test_goal_end(&g);
     assert_string_equal(rewound, file);
     assert_string_equal(spooled, file);
     qdq_free(rewound);

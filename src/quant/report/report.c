@@ -82,7 +82,7 @@ static void accuracy_figure(const qdq_reporting *r, figures *f)
         snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.6g", r->opts.goal->metric);
         snprintf(f->text[f->n][1], sizeof f->text[0][1], "of the input %.6g; %.100s",
                  r->opts.goal->float_metric, r->opts.goal->metric_name);
-        add(f, QDQ_TONE_PLAIN, NULL, "metric");
+        add_figure(f, QDQ_TONE_PLAIN, NULL, "metric");
         return;
     }
     if (c == NULL)
