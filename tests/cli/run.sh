@@ -118,7 +118,7 @@ run_case() {
     grep -q '^# measures$' "$script" && MEASURES=1
     rm -rf "$work/run"
     mkdir "$work/run"
-    (cd "$work/run" && timeout 120 bash "$script" >"$work/stdout" 2>"$work/stderr" </dev/null)
+    (cd "$work/run" && timeout 300 bash "$script" >"$work/stdout" 2>"$work/stderr" </dev/null)
     code=$?
     [ -f "$here/$folder/$name.exit" ] && want=$(cat "$here/$folder/$name.exit")
     if [ "${UPDATE:-}" = 1 ]; then
