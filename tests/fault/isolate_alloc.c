@@ -4,7 +4,7 @@
 #include "support/isolated.h"
 #include "support/test.h"
 #include "tune/isolate/legal_inputs.h"
-#include "tune/isolate/part_context.h"
+#include "tune/isolate/score.h"
 
 typedef struct setting {
     test_isolated s;

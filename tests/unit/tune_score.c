@@ -1,6 +1,6 @@
 /* tune_score.c - what isolated groups cost: layers as engines report them, whose they are, and what
  * is left out. */
-#include "tune/isolate/part_context.h"
+#include "tune/isolate/score.h"
 
 #include <math.h>
 #include <sys/stat.h>

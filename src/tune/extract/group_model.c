@@ -72,6 +72,63 @@ static void add_halo(maker *s)
     }
 }
 
+/* --- what crosses the boundary ---------------------------------------------------------------- */
+
+static bool is_inside(const maker *s, const qdq_node *n)
+{
+    return n != NULL && n->graph == s->g->g && s->g->place[n->id] != QDQ_NO_PLACE &&
+           s->inside[s->g->place[n->id]];
+}
+
+/* What nodes inside read and others make, in the order of first use, also in bodies. Constants that
+ * a caller may override count as constants; computed shapes that are made outside do not. */
+static qdq_status find_inputs(maker *s)
+{
+    bool *seen = qdq_arena_array(&s->scratch, s->g->g->values.n + 1, sizeof *seen);
+    qdq_region_values reads = {0};
+
+    QDQ_TRY(qdq_allocated(seen != NULL, s->err));
+    for (uint32_t p = 0; p < s->g->n; p++) {
+        reads.n = 0;
+        if (s->inside[p])
+            QDQ_TRY(qdq_region_reads(s->g->node[p], &s->scratch, &reads, s->err));
+        for (size_t i = 0; i < reads.n; i++) {
+            const qdq_value *v = reads.at[i];
+            if (v == NULL || qdq_region_is_const(v) || v->init != NULL ||
+                is_inside(s, v->producer) || seen[v->id])
+                continue;
+            seen[v->id] = true;
+            QDQ_TRY(qdq_allocated(QDQ_PUSH(&s->scratch, &s->crossing, v), s->err));
+        }
+    }
+    return QDQ_OK;
+}
+
+/* What only asks for its shape does not count: it needs no numbers. */
+static bool is_read_outside(const maker *s, const qdq_value *v)
+{
+    if (v->n_output > 0)
+        return true;
+    QDQ_FOR_USES (u, v) {
+        const qdq_node *n = qdq_region_reader(s->g->g, u);
+        if (n != NULL && s->g->place[n->id] != QDQ_NO_PLACE && !s->inside[s->g->place[n->id]])
+            return true;
+    }
+    return false;
+}
+
+/* What others read of the nodes inside, also in bodies, or the graph gives. */
+static qdq_status find_outputs(maker *s)
+{
+    for (uint32_t p = 0; p < s->g->n; p++)
+        for (uint32_t i = 0; s->inside[p] && i < s->g->node[p]->n_out; i++) {
+            const qdq_value *v = s->g->node[p]->out[i];
+            if (v != NULL && is_read_outside(s, v))
+                QDQ_TRY(qdq_allocated(QDQ_PUSH(&s->scratch, &s->outputs, v), s->err));
+        }
+    return QDQ_OK;
+}
+
 /* --- shapes that are computed ----------------------------------------------------------------- */
 
 /* What makes v, as long as it is constant or shape arithmetic; in *pulled whether all that it
@@ -154,8 +211,8 @@ static qdq_status describe_inputs(maker *s)
 
 static qdq_status find_boundary(maker *s)
 {
-    QDQ_TRY(qdq_boundary_inputs(s->g, s->inside, &s->scratch, &s->crossing, s->err));
-    QDQ_TRY(qdq_boundary_outputs(s->g, s->inside, &s->scratch, &s->outputs, s->err));
+    QDQ_TRY(find_inputs(s));
+    QDQ_TRY(find_outputs(s));
     QDQ_TRY(sort_crossing(s));
     if (s->inputs.n == 0)
         return refuse_group(s, "it reads nothing but constants", NULL);

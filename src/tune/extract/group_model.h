@@ -44,12 +44,4 @@ qdq_status qdq_group_model_make(const qdq_fusions *f, uint32_t group,
                                 qdq_error *err);
 void qdq_group_model_free(qdq_group_model *g); /* NULL is allowed */
 
-/* What a set of nodes reads and others make, without constants, and what others read of it or the
- * graph gives; both in the order of first use. `inside` by place. What bodies read counts, and so
- * do readers in bodies. Computed shapes that are made outside are inputs here. */
-qdq_status qdq_boundary_inputs(const qdq_region_graph *g, const bool *inside, qdq_arena *arena,
-                               qdq_region_values *out, qdq_error *err);
-qdq_status qdq_boundary_outputs(const qdq_region_graph *g, const bool *inside, qdq_arena *arena,
-                                qdq_region_values *out, qdq_error *err);
-
 #endif /* QDQ_GROUP_MODEL_H */

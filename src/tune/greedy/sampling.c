@@ -10,7 +10,7 @@
 #include "tune/greedy/greedy.h"
 #include "tune/isolate/bench_model.h"
 #include "tune/isolate/group_plan.h"
-#include "tune/isolate/part_context.h"
+#include "tune/isolate/score.h"
 #include "tune/problem/tune_cache_read.h"
 #include "tune/space/space_partial.h"
 #include "tune/state/tune_budget.h"
