@@ -151,6 +151,14 @@ static bool matters(const qdq_validate_state *v, const qdq_validate_set *s)
     return isnan(saves) || qdq_search_matters(&v->s, saves);
 }
 
+/* 0 where it is not known. */
+static double known_promise(const qdq_validate_state *v, const qdq_validate_set *s)
+{
+    const double saves = qdq_validate_promise(v, s);
+
+    return isnan(saves) ? 0 : saves;
+}
+
 /* --- sets that wait --------------------------------------------------------------------------- */
 
 static qdq_status push_set(qdq_validate_state *v, qdq_validate_set s, double urgency,
@@ -160,13 +168,16 @@ static qdq_status push_set(qdq_validate_state *v, qdq_validate_set s, double urg
     return qdq_allocated(QDQ_PUSH(&v->s.scratch, &v->sets, s), err);
 }
 
-/* Where nothing was promised by what was lost, and what is unknown comes last. */
+/* By what it promises beyond what it is known to save. Where nothing was promised by what was lost,
+ * and what is unknown comes last. */
 static qdq_status push_short(qdq_validate_state *v, const qdq_validate_set *s, qdq_error *err)
 {
-    const double saves = qdq_validate_promise(v, s);
+    return push_set(v, *s, isnan(s->saved) ? -INFINITY : known_promise(v, s) - s->saved, err);
+}
 
-    return push_set(v, *s, isnan(s->saved) ? -INFINITY : (isnan(saves) ? 0 : saves) - s->saved,
-                    err);
+static qdq_status push_promise(qdq_validate_state *v, qdq_validate_set s, qdq_error *err)
+{
+    return push_set(v, s, known_promise(v, &s), err);
 }
 
 static qdq_validate_set pop_worst(qdq_validate_state *v)
@@ -266,8 +277,7 @@ static qdq_status go_one_by_one(qdq_validate_state *v, qdq_error *err)
         for (size_t i = 0; i < sets.at[k].n; i++) {
             const qdq_validate_set one = {
                 .item = &sets.at[k].item[i], .n = 1, .saved = NAN, .trial = sets.at[k].trial};
-            const double saves = qdq_validate_promise(v, &one);
-            QDQ_TRY(push_set(v, one, isnan(saves) ? 0 : saves, err));
+            QDQ_TRY(push_promise(v, one, err));
         }
     return QDQ_OK;
 }
@@ -293,45 +303,32 @@ static bool was_rejected(const qdq_validate_state *v, uint32_t item)
 
 /* Links between two that were rejected, those first that promise most. At most as many as there are
  * such items: in a dense graph that would be half of their square. */
-static qdq_status rank_links(qdq_validate_state *v, qdq_search_ranked **out, size_t *n,
-                             qdq_error *err)
-{
-    qdq_search_ranked *at = qdq_arena_array(&v->s.scratch, v->p->n_links + 1, sizeof *at);
-    size_t rejected = 0;
-
-    *n = 0;
-    QDQ_TRY(qdq_allocated(at != NULL, err));
-    for (uint32_t i = 0; i < v->p->n_items; i++)
-        rejected += was_rejected(v, i);
-    for (size_t k = 0; k < v->p->n_links; k++) {
-        const uint32_t both[] = {v->p->link[k].a, v->p->link[k].b};
-        const qdq_validate_set s = {.item = both, .n = 2};
-        const double saves = qdq_validate_promise(v, &s);
-        if (both[0] != both[1] && was_rejected(v, both[0]) && was_rejected(v, both[1]) &&
-            matters(v, &s))
-            at[(*n)++] = (qdq_search_ranked){k, isnan(saves) ? 0 : saves};
-    }
-    qdq_search_rank(at, *n);
-    *n = *n < rejected ? *n : rejected;
-    *out = at;
-    return QDQ_OK;
-}
-
 qdq_status qdq_validate_pairs(qdq_validate_state *v, qdq_error *err)
 {
-    qdq_search_ranked *at;
-    size_t n;
+    uint32_t *both = qdq_arena_array(&v->s.scratch, 2 * v->p->n_links + 1, sizeof *both);
+    size_t n = 0;
 
-    QDQ_TRY(rank_links(v, &at, &n, err));
+    QDQ_TRY(qdq_allocated(both != NULL, err));
+    for (uint32_t i = 0; i < v->p->n_items; i++)
+        n += was_rejected(v, i);
+    for (size_t k = 0; k < v->p->n_links; k++, both += 2) {
+        const qdq_validate_set s = {.item = both, .n = 2};
+        both[0] = v->p->link[k].a;
+        both[1] = v->p->link[k].b;
+        if (both[0] != both[1] && was_rejected(v, both[0]) && was_rejected(v, both[1]) &&
+            matters(v, &s))
+            QDQ_TRY(push_promise(v, s, err));
+    }
+    n = n < v->sets.n ? n : v->sets.n;
     for (size_t i = 0; i < n && !v->s.over; i++) {
-        const uint32_t both[] = {v->p->link[at[i].index].a, v->p->link[at[i].index].b};
-        qdq_validate_set s = {.item = both, .n = 2};
-        if (v->mark[both[0]].on || v->mark[both[1]].on)
+        qdq_validate_set s = pop_worst(v);
+        if (v->mark[s.item[0]].on || v->mark[s.item[1]].on)
             continue; /* with another neighbour */
         QDQ_TRY(qdq_validate_try(v, &s, "two neighbours", 2 * (double)n, err));
         if (s.kept)
             qdq_validate_decide(v, &s, QDQ_VALIDATE_KEPT);
     }
+    v->sets.n = 0;
     return QDQ_OK;
 }
 
