@@ -175,9 +175,8 @@ static qdq_status fill_point(front *f, qdq_tune_candidate *input, point *p, bool
     qdq_test_result r;
     bool known;
 
-    p->c->failed =
-        /* what misses the goal is a point of the front like any other */
-        p->c->failed && !p->c->misses;
+    /* what misses the goal is a point of the front like any other */
+    p->c->failed = p->c->failed && !p->c->misses;
     QDQ_TRY(measure_point(f, input, p->c, PAIRS, &r, ok, err));
     qdq_tune_drop(t, p->c);
     if (!*ok)

@@ -8,8 +8,8 @@
 typedef struct qdq_guard {
     /* written NULL: the search ended with what was given */
     qdq_tune_candidate *input, *rules, *written;
-    const qdq_tune_shapes
-        *other; /* of inputs, where users may run the model in another way; NULL: there is none */
+    /* of inputs, where users may run the model in another way; NULL: there is none */
+    const qdq_tune_shapes *other;
     qdq_test_result of_rules, of_written; /* against the input */
     bool rules_ok, written_ok;
     bool same;                   /* is what was written the rules' plan? */

@@ -13,10 +13,9 @@
 /* The group without Q/DQ and with a scheme, beside each other. */
 typedef struct qdq_tune_apart {
     double none_us, scheme_us;
-    double
-        /* part of scheme_us: conversions that neighbours in 8 bits would share; 0 where only whole
-           times are known */
-        border_us;
+    /* part of scheme_us: conversions that neighbours in 8 bits would share; 0 where only whole
+     * times are known */
+    double border_us;
 } qdq_tune_apart;
 
 typedef struct qdq_tune_scheme {
@@ -42,10 +41,8 @@ typedef struct qdq_tune_kind {
     /* what it gets if it pays beside its neighbours: the best if that qualifies, else full; 0:
      * nothing */
     size_t proposed;
-    double full_us, full_border_us,
-        /* as `saved.mean_us`, `border_us` and `none_us`, of full after the first look; NAN: not
-           known */
-        full_none_us;
+    /* as `saved.mean_us`, `border_us` and `none_us`, of full after the first look; NAN: unknown */
+    double full_us, full_border_us, full_none_us;
     qdq_saving saved; /* by the best, with its neighbours in 8 bits */
     /* of the group without Q/DQ; what neighbours in float cost besides */
     double none_us, border_us;
@@ -53,11 +50,10 @@ typedef struct qdq_tune_kind {
 
 typedef struct qdq_tune_kinds {
     qdq_tune_kind *at;
-    size_t n,
-        /* n_skipped of them are no models, or none that the engine takes: they have no times */
-        n_skipped;
-    bool by_layers; /* else whole times of groups: the engine tells no others. Never mixed */
-    bool measured;  /* all of them, and it is known which save time */
+    size_t n;
+    size_t n_skipped; /* of them: no models, or none that the engine takes: they have no times */
+    bool by_layers;   /* else whole times of groups: the engine tells no others. Never mixed */
+    bool measured;    /* all of them, and it is known which save time */
     QDQ_VEC(qdq_cached_samples) samples; /* of this run, for autotune_cache.json */
     unsigned builds;
 } qdq_tune_kinds;

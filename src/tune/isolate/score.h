@@ -11,14 +11,12 @@ typedef struct qdq_part_score {
     bool known;    /* a layer computes the group, and the times of all its layers are known */
     double own_us; /* of layers that compute nodes of the group */
     double qdq_us; /* of Q and DQ that the plan put there and no layer took in */
-    double
-        /* part of qdq_us: at tensors that another group touches, which would share them in 8
-         * bits */
-        boundary_qdq_us;
+    /* part of qdq_us: at tensors that another group touches, which would share them in 8
+     * bits */
+    double boundary_qdq_us;
     double reformat_us; /* changes of layout or precision between nodes of the group */
-    double
-        /* of layers that compute neighbours alone: to be added where only one of two is `shared` */
-        halo_us;
+    /* of layers that compute neighbours alone: to be added where only one of two is `shared` */
+    double halo_us;
     uint32_t layers; /* that compute nodes of the group */
     bool shared;     /* some of them compute nodes of the halo, too */
     /* layers are more than in the whole model; qdq_parts_compare() knows it better */

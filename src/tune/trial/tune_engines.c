@@ -39,8 +39,8 @@ qdq_status qdq_tune_open_lab(qdq_tune_state *t, bool parts, qdq_worker_client **
         lo.shapes = t->task.quantize.shapes;
         lo.n_shapes = t->task.quantize.n_shapes;
         QDQ_TRY(qdq_tune_samples(t, &lo.samples, err));
-    } else if (engine.trtexec_args !=
-               NULL) { /* their shapes are those of the whole model's inputs */
+    } else if (engine.trtexec_args != NULL) {
+        /* their shapes are those of the whole model's inputs */
         QDQ_TRY(qdq_trt_without_shapes(engine.trtexec_args, &t->arena, &engine.trtexec_args, err));
     }
     QDQ_TRY(qdq_worker_client_open(&lo, out, err));

@@ -267,9 +267,8 @@ static qdq_status follow_event(void *ctx, const qdq_search_event *e, qdq_error *
 
     t->run.unit = e->unit != SIZE_MAX ? t->parts.problem.unit[e->unit].name : "";
     t->run.unit_number = e->unit != SIZE_MAX ? e->unit + 1 : 0;
-    const bool is_best =
-        /* no: merged groups, slower than the best start, that became better */
-        e->saved >= t->run.saved;
+    /* not so: merged groups, slower than the best start, that became better */
+    const bool is_best = e->saved >= t->run.saved;
     t->run.saved = fmax(t->run.saved, e->saved);
     QDQ_TRY(record_trial(t, e, err));
     QDQ_TRY(t->units->learn(t, e, err));
