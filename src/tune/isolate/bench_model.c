@@ -1,6 +1,6 @@
 /* bench_model.c - isolated groups joined to one model. What a node is to its part is found by
- * names: those of the group's model, which has no Q and DQ of the plan yet, are called as in the
- * clean model; whatever else there is came with the plan. */
+ * names: those of the group are called as in the clean model; what else there is came with the
+ * plan. */
 #include "tune/isolate/bench_model.h"
 
 #include <stdlib.h>
@@ -8,68 +8,50 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "tune/group/fusions_build.h"
-#include "tune/isolate/group_plan.h"
 
 typedef struct joiner {
     const qdq_fusions *f;
     const qdq_part *part;
     qdq_parts *out;
     qdq_arena scratch;
-    /* of the part at hand, as its model had them before it was quantized -> source_node */
-    qdq_map labels;
+    qdq_map labels; /* of the clean model -> node */
     QDQ_VEC(qdq_input_shape) shape;
     qdq_error *err;
 } joiner;
 
-/* The node of the clean model that one of a group's model is. */
-typedef struct source_node {
-    const qdq_node *node; /* NULL: beside the group and its halo */
-    bool is_halo;
-} source_node;
-
 /* --- what nodes are --------------------------------------------------------------------------- */
 
-static bool note_source(joiner *j, const qdq_node *from, source_node s)
+/* The node of the clean model that one of a part is; NULL: it came with the plan, be it called like
+ * a node that is not in the group's model. */
+static const qdq_node *source_of(const joiner *j, const qdq_group_model *g, const qdq_node *n)
 {
-    source_node *at = qdq_arena_alloc(&j->scratch, sizeof *at);
-    const char *label = qdq_node_label(from, &j->scratch);
+    const qdq_node *s = qdq_map_get_ptr(&j->labels, n->name);
 
-    if (at == NULL || qdq_node_label_failed(label))
-        return false;
-    *at = s;
-    return qdq_map_set_ptr(&j->labels, label, at);
+    for (uint32_t i = 0; s != NULL && i < s->n_out; i++)
+        if (s->out[i] != NULL) {
+            const qdq_value *v = qdq_graph_find(g->model->graph, s->out[i]->name);
+            return v != NULL && v->producer != NULL ? s : NULL;
+        }
+    return NULL;
 }
 
-static qdq_status note_sources(joiner *j, const qdq_group_model *g)
+static qdq_part_role role_of(const qdq_group_model *g, const qdq_node *source)
 {
-    qdq_map_free(&j->labels);
-    QDQ_FOR_NODES (n, g->model->graph) {
-        const qdq_node *from = qdq_group_plan_source(j->f, n);
-        if (from != NULL && !note_source(j, from, (source_node){NULL, false}))
-            return qdq_nomem(j->err);
-    }
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        QDQ_TRY(qdq_allocated(note_source(j, g->node[i], (source_node){g->node[i], g->is_halo[i]}),
-                              j->err));
-    return QDQ_OK;
-}
-
-/* NULL: it came with the plan. */
-static const source_node *source_named(const joiner *j, const qdq_node *n)
-{
-    return qdq_map_get_ptr(&j->labels, n->name);
+        if (g->node[i] == source)
+            return g->is_halo[i] ? QDQ_ROLE_HALO : QDQ_ROLE_OWN;
+    return QDQ_ROLE_BESIDE;
 }
 
 /* The tensor of the clean model that a value of a part holds, as numbers or as codes. NULL: a
  * constant. */
-static const qdq_value *tensor_of(const joiner *j, const qdq_value *v)
+static const qdq_value *tensor_of(const joiner *j, const qdq_group_model *g, const qdq_value *v)
 {
     while (v != NULL && v->producer != NULL) {
-        const qdq_node *n = v->producer;
-        const source_node *s = source_named(j, n);
+        const qdq_node *s = source_of(j, g, v->producer);
         if (s != NULL)
-            return s->node != NULL ? qdq_node_out(s->node, v->out_index) : NULL;
-        v = qdq_node_in(n, 0); /* Q, DQ, Cast */
+            return role_of(g, s) != QDQ_ROLE_BESIDE ? qdq_node_out(s, v->out_index) : NULL;
+        v = qdq_node_in(v->producer, 0); /* Q, DQ, Cast */
     }
     return v != NULL && v->init == NULL ? qdq_graph_find(j->f->g.g, v->name) : NULL;
 }
@@ -93,19 +75,18 @@ static bool is_touched_by_others(const joiner *j, const qdq_value *v, uint32_t g
 
 static qdq_part_node describe_node(const joiner *j, uint32_t part, const qdq_node *n)
 {
-    const source_node *s = source_named(j, n);
-    qdq_part_node out = {.part = part, .role = QDQ_ROLE_BESIDE};
+    const qdq_part *p = &j->part[part];
+    const qdq_node *s = source_of(j, p->in, n);
 
-    if (s != NULL && s->node != NULL) {
-        out.role = s->is_halo ? QDQ_ROLE_HALO : QDQ_ROLE_OWN;
-        out.light = qdq_fusion_is_light(s->node) || n->op == QDQ_OP_CAST;
-    }
     if (s != NULL)
-        return out;
-    out.role = n->op == QDQ_OP_CAST ? QDQ_ROLE_CAST : QDQ_ROLE_QDQ;
-    out.light = true;
-    out.boundary = is_touched_by_others(j, tensor_of(j, qdq_node_in(n, 0)), j->part[part].group);
-    return out;
+        return (qdq_part_node){.part = part,
+                               .role = role_of(p->in, s),
+                               .light = qdq_fusion_is_light(s) || n->op == QDQ_OP_CAST};
+    return (qdq_part_node){
+        .part = part,
+        .role = n->op == QDQ_OP_CAST ? QDQ_ROLE_CAST : QDQ_ROLE_QDQ,
+        .light = true,
+        .boundary = is_touched_by_others(j, tensor_of(j, p->in, qdq_node_in(n, 0)), p->group)};
 }
 
 static qdq_status note_nodes(joiner *j, uint32_t part, const char *prefix)
@@ -180,7 +161,6 @@ static qdq_status join_parts(joiner *j)
         group[i] = j->part[i].group;
         layers[i] = j->f->at[group[i]].layers;
         QDQ_TRY(qdq_model_join(out->model, j->part[i].model, prefix, j->err));
-        QDQ_TRY(note_sources(j, j->part[i].in));
         QDQ_TRY(note_nodes(j, i, prefix));
         QDQ_TRY(add_shapes(j, &j->part[i], prefix));
     }
@@ -197,7 +177,9 @@ qdq_status qdq_parts_make(const qdq_fusions *f, const qdq_part *part, size_t n, 
     *out = NULL;
     QDQ_TRY(qdq_allocated(j.out != NULL, err));
     j.out->n = (uint32_t)n;
-    qdq_status st = join_parts(&j);
+    qdq_status st = qdq_allocated(qdq_graph_map_labels(f->g.g, &j.scratch, &j.labels), err);
+    if (st == QDQ_OK)
+        st = join_parts(&j);
     qdq_map_free(&j.labels);
     qdq_arena_free(&j.scratch);
     if (st != QDQ_OK) {

@@ -281,11 +281,12 @@ static qdq_status cut_plan(cutter *c)
 
 /* --- its model -------------------------------------------------------------------------------- */
 
-const qdq_node *qdq_group_plan_source(const qdq_fusions *f, const qdq_node *n)
+/* The node of the clean model that a node of the part is: it gives the same tensor. */
+static const qdq_node *source_of(const qdq_graph *clean, const qdq_node *n)
 {
     for (uint32_t i = 0; i < n->n_out; i++)
         if (n->out[i] != NULL) {
-            const qdq_value *v = qdq_graph_find(f->g.g, n->out[i]->name);
+            const qdq_value *v = qdq_graph_find(clean, n->out[i]->name);
             return v != NULL ? v->producer : NULL;
         }
     return NULL;
@@ -298,7 +299,7 @@ static qdq_status name_nodes(const qdq_fusions *f, qdq_model *m, qdq_error *err)
     bool good = true;
 
     QDQ_FOR_NODES (n, m->graph) {
-        const qdq_node *from = qdq_group_plan_source(f, n);
+        const qdq_node *from = source_of(f->g.g, n);
         if (from == NULL || qdq_node_has_own_name(from))
             continue;
         const char *label = qdq_node_label(from, &scratch);

@@ -19,8 +19,4 @@ qdq_status qdq_group_plan_apply(const qdq_fusions *f, const qdq_group_model *g,
                                 const qdq_plan *whole, qdq_insert_cache *cache, qdq_model **out,
                                 qdq_error *err);
 
-/* The node of the clean model that a node of a group's model is: it gives the same tensor; NULL:
- * none. */
-const qdq_node *qdq_group_plan_source(const qdq_fusions *f, const qdq_node *n);
-
 #endif /* QDQ_GROUP_PLAN_H */
