@@ -130,9 +130,9 @@ static qdq_status find_edges(edging *x, bool *any, qdq_error *err)
 /* --- kinds ------------------------------------------------------------------------------------ */
 
 /* Which way it turns tells an edge apart, too. */
-static bool describe_edge(const void *ctx, size_t edge, qdq_buf *text)
+static bool describe_edge(const qdq_refining *r, size_t edge, qdq_buf *text)
 {
-    const edging *x = ctx;
+    const edging *x = (const edging *)(const void *)r; /* its first member */
     const qdq_space_edge *e = &x->r.t->task.space->edge[edge];
 
     if (x->may_pay[edge])
@@ -143,7 +143,7 @@ static bool describe_edge(const void *ctx, size_t edge, qdq_buf *text)
 
 static qdq_status find_kinds(edging *x, qdq_error *err)
 {
-    QDQ_TRY(qdq_refine_find_kinds(&x->r, describe_edge, x, err));
+    QDQ_TRY(qdq_refine_find_kinds(&x->r, err));
     for (size_t i = 0; i < x->r.n; i++)
         x->r.kind[i] = x->may_pay[i] ? qdq_refine_kind_of(&x->r, x->r.t->task.space->edge[i].value)
                                      : QDQ_TUNE_NO_KIND;
@@ -213,6 +213,7 @@ qdq_status qdq_tune_try_edges(qdq_tune_state *t, qdq_error *err)
     edging x = {.r = {.t = t,
                       .arena = QDQ_ARENA_INIT,
                       .may_build = has_budget,
+                      .describe = describe_edge,
                       .change = turn_edge,
                       .differs = is_turned}};
     bool again = true;

@@ -12,10 +12,9 @@
 /* --- kinds ------------------------------------------------------------------------------------ */
 
 /* By tensor of t->parts.nets; "": none of its edges has a part in it. */
-static qdq_status describe_all(const qdq_tune_state *t,
-                               bool (*describe)(const void *, size_t, qdq_buf *), const void *ctx,
-                               qdq_buf *text, qdq_error *err)
+static qdq_status describe_all(const qdq_refining *x, qdq_buf *text, qdq_error *err)
 {
+    const qdq_tune_state *t = x->t;
     const qdq_space *s = t->task.space;
     qdq_buf one = QDQ_BUF_INIT(1 << 20);
     bool failed = false;
@@ -24,7 +23,7 @@ static qdq_status describe_all(const qdq_tune_state *t,
         const uint32_t net = t->parts.nets.of[s->edge[i].value->id];
         const qdq_node *from = qdq_space_source(s, s->edge[i].value);
         one.size = 0;
-        if (net == QDQ_NO_NET || !describe(ctx, i, &one))
+        if (net == QDQ_NO_NET || !x->describe(x, i, &one))
             continue;
         if (text[net].size == 0)
             qdq_buf_printf(&text[net], "%.0f %s", t->parts.nets.graph.net[net].bytes,
@@ -55,9 +54,7 @@ static qdq_status number_kinds(const qdq_buf *text, size_t n_nets, uint32_t *of,
     return st;
 }
 
-qdq_status qdq_refine_find_kinds(qdq_refining *x,
-                                 bool (*describe)(const void *ctx, size_t edge, qdq_buf *text),
-                                 const void *ctx, qdq_error *err)
+qdq_status qdq_refine_find_kinds(qdq_refining *x, qdq_error *err)
 {
     const size_t n_nets = x->t->parts.nets.graph.n_nets;
     qdq_buf *text = qdq_arena_array(&x->arena, n_nets + 1, sizeof *text);
@@ -68,7 +65,7 @@ qdq_status qdq_refine_find_kinds(qdq_refining *x,
     QDQ_TRY(qdq_allocated(text != NULL && x->kind_of != NULL, err));
     for (size_t i = 0; i < n_nets; i++)
         text[i] = (qdq_buf)QDQ_BUF_INIT(1 << 20);
-    qdq_status st = describe_all(x->t, describe, ctx, text, err);
+    qdq_status st = describe_all(x, text, err);
     if (st == QDQ_OK)
         st = number_kinds(text, n_nets, x->kind_of, &n, err);
     for (size_t i = 0; i < n_nets; i++)

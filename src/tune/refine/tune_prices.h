@@ -18,6 +18,8 @@ struct qdq_refining {
     qdq_assign base; /* the best placement so far, with a bit for each edge */
     bool is_better;  /* than what came in */
     bool (*may_build)(const qdq_tune_state *t);
+    /* Appends what tells an edge of the space apart; false: it has no part in it. */
+    bool (*describe)(const qdq_refining *x, size_t edge, qdq_buf *text);
     /* Makes an item otherwise in `c`; is it otherwise there than in the base? */
     void (*change)(const qdq_refining *x, size_t item, qdq_assign *c);
     bool (*differs)(const qdq_refining *x, size_t item, const qdq_assign *c);
@@ -39,11 +41,8 @@ qdq_status qdq_refine_begin(qdq_refining *x, size_t n, qdq_error *err);
 qdq_status qdq_refine_end(qdq_refining *x, qdq_status st, qdq_error *err);
 
 /* Puts the tensors of t->parts.nets into kinds, which gain nothing yet: alike are those of one
- * size, from one operator, whose edges are described alike. `describe` appends what tells an edge
- * of the space apart; false: the edge has no part in it. */
-qdq_status qdq_refine_find_kinds(qdq_refining *x,
-                                 bool (*describe)(const void *ctx, size_t edge, qdq_buf *text),
-                                 const void *ctx, qdq_error *err);
+ * size, from one operator, whose edges are described alike. */
+qdq_status qdq_refine_find_kinds(qdq_refining *x, qdq_error *err);
 
 /* The kind of a value's tensor. */
 uint32_t qdq_refine_kind_of(const qdq_refining *x, const qdq_value *v);

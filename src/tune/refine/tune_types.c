@@ -49,9 +49,9 @@ static uint32_t net_of(const typing *x, const qdq_value *v)
     return x->r.t->parts.nets.of[v->id];
 }
 
-static bool describe_edge(const void *ctx, size_t edge, qdq_buf *text)
+static bool describe_edge(const qdq_refining *r, size_t edge, qdq_buf *text)
 {
-    const typing *x = ctx;
+    const typing *x = (const typing *)(const void *)r; /* its first member */
     const qdq_space_edge *e = &x->r.t->task.space->edge[edge];
 
     if (!x->has_codes[qdq_space_typed(x->r.t->task.space, e->value)])
@@ -91,7 +91,7 @@ static qdq_status find_kinds(typing *x, const qdq_plan *p, qdq_error *err)
     const qdq_space *s = x->r.t->task.space;
     qdq_map groups = QDQ_MAP_INIT;
 
-    QDQ_TRY(qdq_refine_find_kinds(&x->r, describe_edge, x, err));
+    QDQ_TRY(qdq_refine_find_kinds(&x->r, err));
     qdq_status st = unite_tied(x, p, &groups, err);
     qdq_map_free(&groups);
     memset(x->r.kind, 0xff, x->r.n * sizeof *x->r.kind);
@@ -124,7 +124,7 @@ static qdq_status read_plan(typing *x, qdq_error *err)
 
 static void retype(const qdq_refining *r, size_t typed, qdq_assign *c)
 {
-    const typing *x = (const typing *)(const void *)r; /* its first member */
+    const typing *x = (const typing *)(const void *)r;
 
     qdq_space_set_type(r->t->task.space, c, (uint32_t)typed, x->type);
 }
@@ -243,6 +243,7 @@ qdq_status qdq_tune_try_types(qdq_tune_state *t, qdq_error *err)
     typing x = {.r = {.t = t,
                       .arena = QDQ_ARENA_INIT,
                       .may_build = has_a_build,
+                      .describe = describe_edge,
                       .change = retype,
                       .differs = is_retyped,
                       .by_reader = true}};
