@@ -151,7 +151,7 @@ static qdq_status hear_file(qdq_tune_state *t, qdq_tune_evaluation *out, bool *k
     qdq_model *m = NULL;
     bool cut;
 
-    QDQ_TRY(qdq_allocated(path != NULL, err));
+    QDQ_NEED(path != NULL, err);
     QDQ_TRY(qdq_model_load(path, NULL, &m, err));
     qdq_tune_begin_timed(t);
     qdq_status st = qdq_tune_end_timed(t, qdq_tune_hear_model(t, m, out, err), &cut);

@@ -44,7 +44,7 @@ qdq_status qdq_tune_warn_of_accuracy(qdq_tune_state *t, qdq_error *err)
 
     if (!t->run.warns || t->out->verdict == QDQ_TUNED_FLOAT)
         return QDQ_OK;
-    QDQ_TRY(qdq_allocated(path != NULL, err));
+    QDQ_NEED(path != NULL, err);
     QDQ_TRY(qdq_model_load(path, NULL, &m, err));
     qdq_status st = qdq_tune_hear_model(t, m, &heard, err);
     qdq_model_free(m);
@@ -68,7 +68,7 @@ typedef struct back {
 
 static qdq_status assign_without(const back *b, const bool *gone, qdq_assign *out, qdq_error *err)
 {
-    QDQ_TRY(qdq_allocated(qdq_assign_copy(out, &b->rules, &b->t->arena), err));
+    QDQ_NEED(qdq_assign_copy(out, &b->rules, &b->t->arena), err);
     for (size_t i = 0; i < b->n; i++)
         if (gone[i])
             qdq_assign_set(out, b->bit[i], false);
@@ -116,7 +116,7 @@ static qdq_status list_items(back *b, const qdq_tune_times *all, qdq_error *err)
 
     b->item = qdq_arena_array(&t->arena, t->task.space->n_groups + 1, sizeof *b->item);
     b->bit = qdq_arena_array(&t->arena, t->task.space->n_groups + 1, sizeof *b->bit);
-    QDQ_TRY(qdq_allocated(b->item != NULL && b->bit != NULL, err));
+    QDQ_NEED(b->item != NULL && b->bit != NULL, err);
     for (size_t i = 0; i < t->task.space->n_groups; i++)
         if (qdq_assign_get(&b->rules, i)) {
             b->item[b->n] =
@@ -145,7 +145,7 @@ qdq_status qdq_tune_find_goal_start(qdq_tune_state *t, const qdq_assign *rules, 
     QDQ_TRY(qdq_tune_find_harm(t, err));
     if (t->parts.harm == NULL)
         return QDQ_OK;
-    QDQ_TRY(qdq_allocated(qdq_assign_copy(&b.rules, rules, &t->arena), err));
+    QDQ_NEED(qdq_assign_copy(&b.rules, rules, &t->arena), err);
     QDQ_TRY(qdq_tune_everything(t, &all, err));
     QDQ_TRY(list_items(&b, all->times, err));
     QDQ_TRY(qdq_goal_search(b.item, b.n, given > 0 ? given : MAX_EVALUATIONS, try_without, &b,

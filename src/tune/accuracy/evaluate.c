@@ -174,7 +174,7 @@ static qdq_status judge_named(qdq_tune_state *t, const qdq_plan *p, const qdq_mo
     const char *key = qdq_arena_printf(&t->arena, "judged %s on %s%s%s", name, t->tools.judges,
                                        metric != NULL ? " by " : "",
                                        metric != NULL ? qdq_metric_name(metric) : "");
-    QDQ_TRY(qdq_allocated(key != NULL, err));
+    QDQ_NEED(key != NULL, err);
     QDQ_TRY(qdq_tune_recall(t, key, &j, err));
     const bool found = j != NULL && read_heard(j, &t->arena, out) && qdq_tune_knows_metric(t, out);
     json_decref(j);

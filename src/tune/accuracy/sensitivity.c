@@ -132,7 +132,7 @@ static qdq_status recall_or_measure_harm(qdq_tune_state *t, qdq_tune_candidate *
     const char *key = qdq_arena_printf(&t->arena, "harm %s on %s", all->name, t->tools.judges);
     json_t *list;
 
-    QDQ_TRY(qdq_allocated(key != NULL, err));
+    QDQ_NEED(key != NULL, err);
     QDQ_TRY(qdq_tune_recall(t, key, &list, err));
     const bool found = list != NULL && read_harm(list, harm, n);
     json_decref(list);
@@ -160,7 +160,7 @@ qdq_status qdq_tune_everything(qdq_tune_state *t, qdq_tune_candidate **out, qdq_
 {
     qdq_assign a;
 
-    QDQ_TRY(qdq_allocated(qdq_assign_new(&a, t->task.space->n_groups, &t->arena), err));
+    QDQ_NEED(qdq_assign_new(&a, t->task.space->n_groups, &t->arena), err);
     for (size_t i = 0; i < t->task.space->n_groups; i++)
         qdq_assign_set(&a, i, true);
     return qdq_tune_candidate_of(t, &a, out, err);
@@ -172,7 +172,7 @@ qdq_status qdq_tune_find_harm(qdq_tune_state *t, qdq_error *err)
     qdq_tune_candidate *all;
     bool known, safe, cut;
 
-    QDQ_TRY(qdq_allocated(harm != NULL, err));
+    QDQ_NEED(harm != NULL, err);
     QDQ_TRY(qdq_tune_everything(t, &all, err));
     QDQ_TRY(is_safe(t, all, &safe, err));
     if (!safe)

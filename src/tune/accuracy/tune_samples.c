@@ -27,14 +27,14 @@ static qdq_status stack_sample(stacked *s, const qdq_named_array *in, size_t n, 
 {
     if (s->array == NULL) {
         s->array = calloc(n + 1, sizeof *s->array);
-        QDQ_TRY(qdq_allocated(s->array != NULL, err));
+        QDQ_NEED(s->array != NULL, err);
         s->n = n;
     }
     for (size_t i = 0; i < n; i++) {
         qdq_named_array *to = &s->array[i];
         size_t before = to->array.bytes;
         unsigned char *data = realloc(to->array.data, before + in[i].array.bytes + 1);
-        QDQ_TRY(qdq_allocated(data != NULL, err));
+        QDQ_NEED(data != NULL, err);
         memcpy(data + before, in[i].array.data, in[i].array.bytes);
         int64_t rows = before > 0 ? to->array.dim[0] : 0;
         *to = in[i];
@@ -108,11 +108,11 @@ qdq_status qdq_tune_sample_shapes(qdq_tune_state *t, const qdq_input_shape **out
     QDQ_TRY(qdq_tune_judging_data(t, &data, &judging, err));
     QDQ_TRY(qdq_data_get(data, judging.first, &in, &n, err));
     qdq_input_shape *s = qdq_arena_array(&t->arena, n + 1, sizeof *s);
-    QDQ_TRY(qdq_allocated(s != NULL, err));
+    QDQ_NEED(s != NULL, err);
     for (size_t i = 0; i < n; i++) {
         s[i] = (qdq_input_shape){.name = qdq_arena_strdup(&t->arena, in[i].name),
                                  .rank = in[i].array.rank};
-        QDQ_TRY(qdq_allocated(s[i].name != NULL, err));
+        QDQ_NEED(s[i].name != NULL, err);
         memcpy(s[i].dim, in[i].array.dim, sizeof s[i].dim);
     }
     *out = s;

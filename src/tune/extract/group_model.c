@@ -87,7 +87,7 @@ static qdq_status find_inputs(maker *s)
     bool *seen = qdq_arena_array(&s->scratch, s->g->g->values.n + 1, sizeof *seen);
     qdq_region_values reads = {0};
 
-    QDQ_TRY(qdq_allocated(seen != NULL, s->err));
+    QDQ_NEED(seen != NULL, s->err);
     for (uint32_t p = 0; p < s->g->n; p++) {
         reads.n = 0;
         if (s->inside[p])
@@ -98,7 +98,7 @@ static qdq_status find_inputs(maker *s)
                 is_inside(s, v->producer) || seen[v->id])
                 continue;
             seen[v->id] = true;
-            QDQ_TRY(qdq_allocated(QDQ_PUSH(&s->scratch, &s->crossing, v), s->err));
+            QDQ_NEED(QDQ_PUSH(&s->scratch, &s->crossing, v), s->err);
         }
     }
     return QDQ_OK;
@@ -124,7 +124,7 @@ static qdq_status find_outputs(maker *s)
         for (uint32_t i = 0; s->inside[p] && i < s->g->node[p]->n_out; i++) {
             const qdq_value *v = s->g->node[p]->out[i];
             if (v != NULL && is_read_outside(s, v))
-                QDQ_TRY(qdq_allocated(QDQ_PUSH(&s->scratch, &s->outputs, v), s->err));
+                QDQ_NEED(QDQ_PUSH(&s->scratch, &s->outputs, v), s->err);
         }
     return QDQ_OK;
 }
@@ -140,7 +140,7 @@ static qdq_status walk_cone(maker *s, const qdq_value *v, bool *pulled)
     s->cone.n = 0;
     s->n_cones++;
     *pulled = true;
-    QDQ_TRY(qdq_allocated(QDQ_PUSH(&s->scratch, &s->cone, v->producer), s->err));
+    QDQ_NEED(QDQ_PUSH(&s->scratch, &s->cone, v->producer), s->err);
     for (size_t i = 0; i < s->cone.n && *pulled; i++) {
         const qdq_node *n = s->cone.at[i];
         *pulled = s->cone.n <= most && may_be_halo(n);
@@ -155,7 +155,7 @@ static qdq_status walk_cone(maker *s, const qdq_value *v, bool *pulled)
                 *pulled = s->inside[s->g->place[from->id]];
             } else if (s->seen[from->id] != s->n_cones) {
                 s->seen[from->id] = s->n_cones;
-                QDQ_TRY(qdq_allocated(QDQ_PUSH(&s->scratch, &s->cone, from), s->err));
+                QDQ_NEED(QDQ_PUSH(&s->scratch, &s->cone, from), s->err);
             }
         }
     }
@@ -170,7 +170,7 @@ static qdq_status sort_crossing(maker *s)
         if (v->producer != NULL && s->g->place[v->producer->id] == QDQ_NO_PLACE)
             continue;
         s->is_input[v->id] = true;
-        QDQ_TRY(qdq_allocated(QDQ_PUSH(&s->scratch, &s->inputs, v), s->err));
+        QDQ_NEED(QDQ_PUSH(&s->scratch, &s->inputs, v), s->err);
     }
     for (size_t i = 0; i < s->crossing.n; i++) {
         const qdq_value *v = s->crossing.at[i];
@@ -191,7 +191,7 @@ static qdq_status describe_inputs(maker *s)
     qdq_group_model *out = s->out;
 
     out->input = qdq_arena_array(&out->arena, s->inputs.n + 1, sizeof *out->input);
-    QDQ_TRY(qdq_allocated(out->input != NULL, s->err));
+    QDQ_NEED(out->input != NULL, s->err);
     for (size_t i = 0; i < s->inputs.n; i++) {
         const qdq_value *v = s->inputs.at[i];
         qdq_group_input *in = &out->input[out->n_inputs++];
@@ -201,7 +201,7 @@ static qdq_status describe_inputs(maker *s)
         if (!qdq_shape_range_of(s->opts->range, v, &in->dims))
             return refuse_group(s, "the shape of an input is not known before it runs", v);
         in->name = qdq_arena_strdup(&out->arena, v->name);
-        QDQ_TRY(qdq_allocated(in->name != NULL, s->err));
+        QDQ_NEED(in->name != NULL, s->err);
         for (int d = 0; d < in->dims.rank && s->opts->range->given; d++)
             if (in->dims.dim[QDQ_SHAPE_OPT][d] < 0)
                 return refuse_group(s, "the shape of an input is not known before it runs", v);
@@ -231,7 +231,7 @@ static qdq_status list_nodes(maker *s)
     out->node = qdq_arena_array(&out->arena, (size_t)out->n_nodes + 1, sizeof *out->node);
     out->is_halo = is_halo =
         qdq_arena_array(&out->arena, (size_t)out->n_nodes + 1, sizeof *is_halo);
-    QDQ_TRY(qdq_allocated(out->node != NULL && is_halo != NULL, s->err));
+    QDQ_NEED(out->node != NULL && is_halo != NULL, s->err);
     out->n_nodes = 0;
     for (uint32_t p = 0; p < s->g->n; p++) {
         if (!s->inside[p])
@@ -268,7 +268,7 @@ static qdq_status freeze_shape(maker *s, const qdq_value *v)
     if (known == NULL)
         return refuse_group(s, "a shape that it needs is not known before it runs", v);
     qdq_tensor *t = qdq_tensor_share(s->out->model, known);
-    QDQ_TRY(qdq_allocated(t != NULL, s->err));
+    QDQ_NEED(t != NULL, s->err);
     qdq_graph_remove_input(s->out->model->graph, at);
     return qdq_allocated(qdq_value_set_init(at, t), s->err);
 }
@@ -279,7 +279,7 @@ static qdq_status cut_group(maker *s)
     const char **in = names_of(s, &s->inputs, &s->frozen), **to = names_of(s, &s->outputs, NULL);
 
     out->frozen = qdq_arena_array(&out->arena, s->frozen.n + 1, sizeof *out->frozen);
-    QDQ_TRY(qdq_allocated(in != NULL && to != NULL && out->frozen != NULL, s->err));
+    QDQ_NEED(in != NULL && to != NULL && out->frozen != NULL, s->err);
     QDQ_TRY(qdq_model_extract(s->g->g->model, in, s->inputs.n + s->frozen.n, to, s->outputs.n,
                               &out->model, s->err));
     for (size_t i = 0; i < s->frozen.n && out->why[0] == '\0'; i++) {
@@ -301,8 +301,7 @@ static qdq_status make_group(maker *s, uint32_t group)
     s->inside = qdq_arena_array(&s->scratch, n, sizeof *s->inside);
     s->is_input = qdq_arena_array(&s->scratch, s->g->g->values.n + 1, sizeof *s->is_input);
     s->seen = qdq_arena_array(&s->scratch, (size_t)s->g->g->next_node_id + 1, sizeof *s->seen);
-    QDQ_TRY(qdq_allocated(
-        s->own != NULL && s->inside != NULL && s->is_input != NULL && s->seen != NULL, s->err));
+    QDQ_NEED(s->own != NULL && s->inside != NULL && s->is_input != NULL && s->seen != NULL, s->err);
     for (uint32_t i = 0; i < s->f->at[group].n; i++) {
         uint32_t p = s->g->place[s->f->at[group].node[i]->id];
         s->own[p] = s->inside[p] = true;
@@ -323,7 +322,7 @@ qdq_status qdq_group_model_make(const qdq_fusions *f, uint32_t group,
         return qdq_fail(err, QDQ_E_USAGE, "found group %u, expected one below %u", (unsigned)group,
                         (unsigned)f->n);
     *out = calloc(1, sizeof **out);
-    QDQ_TRY(qdq_allocated(*out != NULL, err));
+    QDQ_NEED(*out != NULL, err);
     (*out)->why = "";
     maker s = {.f = f, .g = &f->g, .opts = opts, .out = *out, .err = err};
     qdq_status st = make_group(&s, group);

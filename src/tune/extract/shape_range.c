@@ -26,7 +26,7 @@ static qdq_status infer_end(const qdq_model *m, const qdq_shape_range_opts *o, i
     qdq_input_shape *all = calloc(n_usual + n_of + 1, sizeof *all);
     size_t n = 0;
 
-    QDQ_TRY(qdq_allocated(all != NULL, err));
+    QDQ_NEED(all != NULL, err);
     for (size_t i = 0; i < n_of; i++)
         all[n++] = of[i];
     for (size_t i = 0; i < n_usual; i++) {
@@ -61,7 +61,7 @@ qdq_status qdq_shape_range_open(const qdq_model *m, const qdq_shape_range_opts *
     static const qdq_shape_range_opts none = {0};
 
     *out = calloc(1, sizeof **out);
-    QDQ_TRY(qdq_allocated(*out != NULL, err));
+    QDQ_NEED(*out != NULL, err);
     qdq_status st = open_all(*out, m, opts != NULL ? opts : &none, err);
     if (st != QDQ_OK) {
         qdq_shape_range_close(*out);
@@ -111,7 +111,7 @@ qdq_status qdq_usual_shapes(const qdq_model *m, const qdq_input_shape *given, si
 
     *n_out = 0;
     *out = qdq_arena_array(arena, g->inputs.n + 1, sizeof **out);
-    QDQ_TRY(qdq_allocated(*out != NULL, err));
+    QDQ_NEED(*out != NULL, err);
     for (size_t i = 0; i < g->inputs.n; i++) {
         const qdq_value *v = g->inputs.at[i];
         const qdq_input_shape *known = shape_of(v->name, given, n);

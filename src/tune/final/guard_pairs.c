@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include <xxhash.h>
-
 #include "base/buf.h"
 #include "base/fail.h"
 #include "tune/candidate/tune_files.h"
@@ -127,11 +125,7 @@ static qdq_status name_other(const char *model, const qdq_tune_shapes *s, char n
         for (int d = 0; d < s->at[i].rank; d++)
             qdq_buf_printf(&b, "x%lld", (long long)s->at[i].dim[d]);
     }
-    const bool ok = !b.failed;
-    const XXH128_hash_t h = XXH3_128bits(ok ? b.data : "", ok ? b.size : 0);
-    qdq_buf_free(&b);
-    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, name);
-    return qdq_allocated(ok, err);
+    return qdq_allocated(qdq_digits_take(&b, name), err);
 }
 
 static qdq_status build_other(qdq_tune_state *t, const qdq_guard *g, const char *model,
@@ -139,7 +133,7 @@ static qdq_status build_other(qdq_tune_state *t, const qdq_guard *g, const char 
 {
     char name[33];
 
-    QDQ_TRY(qdq_allocated(path != NULL, err));
+    QDQ_NEED(path != NULL, err);
     QDQ_TRY(name_other(model, g->other, name, err));
     QDQ_TRY(qdq_tune_candidate_named(t, name, out, err));
     (*out)->shapes = g->other;

@@ -54,7 +54,7 @@ static qdq_status find_points(front *f, qdq_error *err)
         QDQ_TRY(qdq_tune_find_harm(t, err));
     if (t->parts.harm == NULL || !t->parts.has_costs)
         return QDQ_OK;
-    QDQ_TRY(qdq_allocated(qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena), err));
+    QDQ_NEED(qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena), err);
     f->given_cost = t->parts.costs.rest + qdq_energy_value(&t->parts.costs.energy, &nothing);
     return qdq_mincut_front(&t->parts.costs.energy, t->parts.harm, (size_t)t->details->pareto + 1,
                             &t->arena, &f->at, &f->n, err);
@@ -100,7 +100,7 @@ static qdq_status take_edges(qdq_tune_state *t, const qdq_assign *a, qdq_assign 
 {
     const qdq_space *s = t->task.space;
 
-    QDQ_TRY(qdq_allocated(qdq_assign_new(out, qdq_space_edge_bits(s), &t->arena), err));
+    QDQ_NEED(qdq_assign_new(out, qdq_space_edge_bits(s), &t->arena), err);
     for (size_t i = 0; i < s->n_groups; i++)
         qdq_assign_set(out, i, qdq_assign_get(a, i));
     for (size_t i = 0; i < s->n_edges; i++) {
@@ -126,7 +126,7 @@ static qdq_status list_points(front *f, qdq_error *err)
     qdq_assign with_edges;
 
     f->point = qdq_arena_array(&f->t->arena, f->n + 2, sizeof *f->point);
-    QDQ_TRY(qdq_allocated(f->point != NULL, err));
+    QDQ_NEED(f->point != NULL, err);
     if (t->run.found.best.n > t->task.space->n_groups) {
         QDQ_TRY(add_point(f, &t->run.found.best,
                           t->run.found.predicted_ns / t->parts.problem.base_ns, err));
@@ -277,7 +277,7 @@ static qdq_status remove_others(qdq_tune_state *t, size_t n, qdq_error *err)
     for (unsigned k = (unsigned)n + 1; k <= QDQ_TUNE_MOST_POINTS; k++) {
         const char *model = qdq_arena_printf(&t->arena, "%s/pareto/model_%u.onnx", t->tools.dir, k);
         const char *plan = qdq_arena_printf(&t->arena, "%s/pareto/plan_%u.json", t->tools.dir, k);
-        QDQ_TRY(qdq_allocated(model != NULL && plan != NULL, err));
+        QDQ_NEED(model != NULL && plan != NULL, err);
         QDQ_TRY(qdq_model_remove(model, err));
         QDQ_TRY(remove_file(plan, err));
     }
@@ -289,7 +289,7 @@ static qdq_status write_all(front *f, qdq_error *err)
     qdq_tune_state *t = f->t;
     const char *folder = qdq_tune_path(t, "pareto");
 
-    QDQ_TRY(qdq_allocated(folder != NULL, err));
+    QDQ_NEED(folder != NULL, err);
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s", folder);
     QDQ_TRY(remove_others(t, f->n_points, err));
@@ -297,7 +297,7 @@ static qdq_status write_all(front *f, qdq_error *err)
         qdq_tune_point *told = &f->point[k - 1].told;
         told->file = qdq_arena_printf(&t->arena, "pareto/model_%u.onnx", k);
         told->plan = qdq_arena_printf(&t->arena, "pareto/plan_%u.json", k);
-        QDQ_TRY(qdq_allocated(told->file != NULL && told->plan != NULL, err));
+        QDQ_NEED(told->file != NULL && told->plan != NULL, err);
         QDQ_TRY(qdq_tune_write_plan(t, f->point[k - 1].plan, told->file, told->plan, err));
     }
     return QDQ_OK;
@@ -350,7 +350,7 @@ static qdq_status make_front(front *f, qdq_error *err)
     rank_points(f);
     QDQ_TRY(write_all(f, err));
     t->out->pareto = qdq_arena_array(&t->arena, f->n_points + 1, sizeof *t->out->pareto);
-    QDQ_TRY(qdq_allocated(t->out->pareto != NULL, err));
+    QDQ_NEED(t->out->pareto != NULL, err);
     t->out->n_pareto = f->n_points;
     for (size_t i = 0; i < f->n_points; i++)
         t->out->pareto[i] = f->point[i].told;

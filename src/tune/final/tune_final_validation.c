@@ -25,7 +25,7 @@ static qdq_status build_rules(qdq_tune_state *t, qdq_tune_candidate **out, qdq_e
         qdq_arena_printf(&t->arena, "%s/guard-rules.onnx", qdq_tempdir_path(t->tools.work));
 
     QDQ_TRY(qdq_tune_candidate_named(t, t->task.rules_name, out, err));
-    QDQ_TRY(qdq_allocated(path != NULL, err));
+    QDQ_NEED(path != NULL, err);
     if ((*out)->handle >= 0 || (*out)->failed)
         return QDQ_OK;
     QDQ_TRY(qdq_candidate_write(t->tools.files, t->task.rules, "guard-rules.onnx", err));
@@ -115,7 +115,7 @@ static qdq_status find_other(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
     if (!open || range)
         return QDQ_OK;
     qdq_tune_shapes *s = qdq_arena_alloc(&t->arena, sizeof *s);
-    QDQ_TRY(qdq_allocated(s != NULL, err));
+    QDQ_NEED(s != NULL, err);
     *s = (qdq_tune_shapes){NULL, 0};
     t->out->other_dims.dims = fixed ? QDQ_DIMS_OPEN : QDQ_DIMS_FIXED;
     if (!fixed)

@@ -62,7 +62,7 @@ qdq_status qdq_tune_take_decisions(qdq_tune_state *t, qdq_tune_greedy *g, qdq_er
 
     if (c == NULL || !t->parts.cached_is_mine || c->decisions.n == 0)
         return QDQ_OK;
-    QDQ_TRY(qdq_allocated(known != NULL, err));
+    QDQ_NEED(known != NULL, err);
     for (size_t i = 0; i < g->problem.n_items; i++)
         for (size_t d = 0; d < c->decisions.n; d++)
             if (c->decisions.at[d].group == g->problem.item[i].place)

@@ -47,7 +47,7 @@ static qdq_status list_proposals(merging *m, qdq_error *err)
         n += all->at[i].n;
     m->p = qdq_arena_array(&m->t->arena, n + 1, sizeof *m->p);
     m->of = qdq_arena_array(&m->t->arena, m->t->task.space->n_groups + 1, sizeof *m->of);
-    QDQ_TRY(qdq_allocated(m->p != NULL && m->of != NULL, err));
+    QDQ_NEED(m->p != NULL && m->of != NULL, err);
     memset(m->of, 0xff, (m->t->task.space->n_groups + 1) * sizeof *m->of);
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; all->at[i].proposed != 0 && k < all->at[i].n; k++)
@@ -115,7 +115,7 @@ static qdq_status price_tensors(merging *m, qdq_error *err)
     unsigned *tensors =
         qdq_arena_array(&m->t->arena, m->t->task.space->n_groups + 1, sizeof *tensors);
 
-    QDQ_TRY(qdq_allocated(tensors != NULL, err));
+    QDQ_NEED(tensors != NULL, err);
     count_tensors(m, tensors);
     for (size_t i = 0; i < m->nets.graph.n_nets; i++) {
         const qdq_hyperedge *net = &m->nets.graph.net[i];
@@ -156,7 +156,7 @@ static qdq_status share_out(merging *m, qdq_error *err)
     qdq_assign without;
     double sum = 0;
 
-    QDQ_TRY(qdq_allocated(qdq_assign_new(&without, m->t->task.space->n_groups, &m->t->arena), err));
+    QDQ_NEED(qdq_assign_new(&without, m->t->task.space->n_groups, &m->t->arena), err);
     const double best = qdq_energy_value(&m->energy, &m->chosen);
     const double all = qdq_energy_value(&m->energy, &without) - best;
     qdq_assign_take(&without, &m->chosen);
@@ -197,10 +197,9 @@ static qdq_status fill_item(merging *m, const proposal *p, qdq_validate_item *it
         .saves = p->saves_us / model_us,
         .se = isfinite(p->kind->saved.se_us) ? p->kind->saved.se_us / model_us : NAN,
         .place = group};
-    QDQ_TRY(qdq_allocated(
-        item->name != NULL &&
-            qdq_assign_new(&item->bits, qdq_space_scheme_bits(m->t->task.space), &m->t->arena),
-        err));
+    QDQ_NEED(item->name != NULL &&
+                 qdq_assign_new(&item->bits, qdq_space_scheme_bits(m->t->task.space), &m->t->arena),
+             err);
     qdq_tune_apply_scheme(m->t, p->kind, p->kind->proposed, p->instance, &item->bits);
     return QDQ_OK;
 }
@@ -212,7 +211,7 @@ static qdq_status make_items(merging *m, uint32_t *item_of, qdq_error *err)
     size_t n = 0;
 
     m->g->kind = qdq_arena_array(&m->t->arena, m->n + 1, sizeof *m->g->kind);
-    QDQ_TRY(qdq_allocated(item != NULL && m->g->kind != NULL, err));
+    QDQ_NEED(item != NULL && m->g->kind != NULL, err);
     for (size_t i = 0; i < m->n; i++) {
         if (!m->p[i].on)
             continue;
@@ -258,13 +257,12 @@ static qdq_status widen_starts(merging *m, qdq_search_problem *p, qdq_error *err
     const char **name = qdq_arena_array(&t->arena, p->n_starts + 1, sizeof *name);
     size_t n = 0;
 
-    QDQ_TRY(qdq_allocated(start != NULL && name != NULL, err));
+    QDQ_NEED(start != NULL && name != NULL, err);
     for (size_t i = 0; i < t->parts.problem.n_starts; i++) {
         if (strcmp(t->parts.problem.start_name[i], "everything") == 0 ||
             strcmp(t->parts.problem.start_name[i], "linear") == 0)
             continue;
-        QDQ_TRY(qdq_allocated(
-            qdq_assign_new(&start[n], qdq_space_scheme_bits(t->task.space), &t->arena), err));
+        QDQ_NEED(qdq_assign_new(&start[n], qdq_space_scheme_bits(t->task.space), &t->arena), err);
         for (size_t bit = 0; bit < t->task.space->n_groups; bit++)
             qdq_assign_set(&start[n], bit, qdq_assign_get(&t->parts.problem.start[i], bit));
         name[n++] = t->parts.problem.start_name[i];
@@ -279,7 +277,7 @@ static qdq_status make_problem(merging *m, qdq_error *err)
 {
     qdq_search_problem *p = qdq_arena_alloc(&m->t->arena, sizeof *p);
 
-    QDQ_TRY(qdq_allocated(p != NULL, err));
+    QDQ_NEED(p != NULL, err);
     *p = m->t->parts.problem;
     p->n_bits = qdq_space_scheme_bits(m->t->task.space);
     p->allowed = NULL; /* schemes keep to it */
@@ -296,7 +294,7 @@ static qdq_status merge_kinds(merging *m, qdq_error *err)
     QDQ_TRY(choose_proposals(m, err));
     QDQ_TRY(share_out(m, err));
     uint32_t *item_of = qdq_arena_array(&m->t->arena, m->n + 1, sizeof *item_of);
-    QDQ_TRY(qdq_allocated(item_of != NULL, err));
+    QDQ_NEED(item_of != NULL, err);
     QDQ_TRY(make_items(m, item_of, err));
     QDQ_TRY(make_links(m, item_of, err));
     return make_problem(m, err);
@@ -354,7 +352,7 @@ static qdq_status run_phases(qdq_tune_state *t, qdq_tune_greedy *g, qdq_error *e
 static qdq_status run_greedy(qdq_tune_state *t, qdq_error *err)
 {
     t->run.greedy = qdq_arena_alloc(&t->arena, sizeof *t->run.greedy);
-    QDQ_TRY(qdq_allocated(t->run.greedy != NULL, err));
+    QDQ_NEED(t->run.greedy != NULL, err);
     *t->run.greedy = (qdq_tune_greedy){0};
     t->run.proposed = &t->run.greedy->result.raw;
     return run_phases(t, t->run.greedy, err);

@@ -86,7 +86,7 @@ static qdq_status add_instance(finding *f, uint32_t unit, uint32_t instance, siz
             .group = key->instance[instance].group,
             .name = name,
             .at = qdq_arena_array(&f->t->arena, key->n_instances, sizeof *k->at)};
-        QDQ_TRY(qdq_allocated(new.at != NULL &&QDQ_PUSH(&f->t->arena, &f->kinds, new), f->err));
+        QDQ_NEED(new.at != NULL &&QDQ_PUSH(&f->t->arena, &f->kinds, new), f->err);
         k = &f->kinds.at[f->kinds.n - 1];
     }
     k->at[k->n++] = instance;
@@ -131,11 +131,11 @@ static qdq_status list_schemes(finding *f, qdq_tune_kind *k, qdq_error *err)
 {
     qdq_fusion_schemes *list = qdq_arena_alloc(&f->t->arena, sizeof *list);
 
-    QDQ_TRY(qdq_allocated(list != NULL, err));
+    QDQ_NEED(list != NULL, err);
     QDQ_TRY(qdq_fusion_list_schemes(f->t->parts.fusions, k->group, f->t->task.space,
                                     f->t->parts.problem.allowed, &f->t->arena, list, err));
     k->scheme = qdq_arena_array(&f->t->arena, list->n, sizeof *k->scheme);
-    QDQ_TRY(qdq_allocated(k->scheme != NULL, err));
+    QDQ_NEED(k->scheme != NULL, err);
     for (size_t i = 0; i < list->n; i++)
         if (is_allowed(list, &list->at[i], f->t->details->schemes_per_region))
             k->scheme[k->n_schemes++].what = &list->at[i];

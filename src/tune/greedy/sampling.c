@@ -65,10 +65,10 @@ static qdq_status note_samples(const sitting *s, const qdq_tune_entry *e, const 
     double *us = qdq_arena_array(&s->t->arena, 3 * n + 1, sizeof *us);
     const qdq_cached_samples known = {.key = key, .us = us, .n = 3 * n};
 
-    QDQ_TRY(qdq_allocated(us != NULL && QDQ_PUSH(&s->t->arena, &s->kinds->samples, known), s->err));
+    QDQ_NEED(us != NULL && QDQ_PUSH(&s->t->arena, &s->kinds->samples, known), s->err);
     memcpy(us, a, n * sizeof *a);
     for (size_t i = 0; i < n; i++)
-        QDQ_TRY(qdq_allocated(QDQ_PUSH(&s->t->arena, &e->scheme->samples, a[i]), s->err));
+        QDQ_NEED(QDQ_PUSH(&s->t->arena, &e->scheme->samples, a[i]), s->err);
     return QDQ_OK;
 }
 
@@ -89,7 +89,7 @@ static qdq_status recall_samples(sitting *s, const qdq_tune_entry *e, bool *know
     json_t *list, *one;
     size_t i;
 
-    QDQ_TRY(qdq_allocated(key != NULL, s->err));
+    QDQ_NEED(key != NULL, s->err);
     QDQ_TRY(qdq_tune_recall_content(s->t, key, &list, s->err));
     json_array_foreach(list, i, one)
     {
@@ -108,7 +108,7 @@ static qdq_status take_samples(sitting *s, const qdq_tune_entry *e, const qdq_tu
     const char *key = key_of(s, e);
 
     s->t->run.apart_tried += e->scheme->samples.n == 0;
-    QDQ_TRY(qdq_allocated(key != NULL, s->err));
+    QDQ_NEED(key != NULL, s->err);
     QDQ_TRY(note_samples(s, e, key, a, n));
     return qdq_tune_remember_samples(s->t, &s->kinds->samples.at[s->kinds->samples.n - 1], s->err);
 }
@@ -140,8 +140,7 @@ static qdq_status plan_scheme(sitting *s, const qdq_tune_entry *e)
 
     if (e->scheme->plan != NULL)
         return QDQ_OK;
-    QDQ_TRY(qdq_allocated(qdq_assign_new(&a, qdq_space_scheme_bits(t->task.space), &s->t->arena),
-                          s->err));
+    QDQ_NEED(qdq_assign_new(&a, qdq_space_scheme_bits(t->task.space), &s->t->arena), s->err);
     for (size_t i = 0; i < t->task.space->n_groups; i++)
         qdq_assign_set(
             &a, i, t->parts.problem.allowed == NULL || qdq_assign_get(t->parts.problem.allowed, i));
@@ -195,7 +194,7 @@ static qdq_status write_bench(sitting *s, bench *b, const qdq_tune_entry *e, siz
 
     b->path = qdq_arena_printf(&s->t->arena, "%s/%s", qdq_tempdir_path(s->t->tools.work),
                                name != NULL ? name : "");
-    QDQ_TRY(qdq_allocated(name != NULL && b->path != NULL, s->err));
+    QDQ_NEED(name != NULL && b->path != NULL, s->err);
     QDQ_TRY(qdq_parts_make(s->t->parts.fusions, b->part.at, b->part.n, &b->parts, s->err));
     QDQ_TRY(qdq_model_set_shapes(b->parts->model, b->parts->shape, b->parts->n_shapes, s->err));
     return qdq_candidate_write_part(s->t->tools.files, b->parts->model, name, s->err);
@@ -277,7 +276,7 @@ static qdq_status score_layers(sitting *s, layered *x)
     x->of = qdq_arena_alloc(&x->b.scratch, size);
     x->plain = qdq_arena_alloc(&x->b.scratch, size);
     x->full = qdq_arena_alloc(&x->b.scratch, size);
-    QDQ_TRY(qdq_allocated(x->of != NULL && x->plain != NULL && x->full != NULL, s->err));
+    QDQ_NEED(x->of != NULL && x->plain != NULL && x->full != NULL, s->err);
     memset(x->of, 0, size);
     QDQ_TRY(qdq_parts_score(x->b.parts, x->layer, x->n_layers, x->us, x->of, s->err));
     memcpy(x->plain, x->of, size);
@@ -308,7 +307,7 @@ static qdq_status fill_bench(sitting *s, layered *x, const qdq_tune_entry *e, si
 {
     x->part_of = qdq_arena_array(&x->b.scratch, n + 1, sizeof *x->part_of);
     x->none_of = qdq_arena_array(&x->b.scratch, n + 1, sizeof *x->none_of);
-    QDQ_TRY(qdq_allocated(x->part_of != NULL && x->none_of != NULL, s->err));
+    QDQ_NEED(x->part_of != NULL && x->none_of != NULL, s->err);
     for (size_t i = 0; i < n; i++) {
         const bool is_first = i == 0 || e[i].kind != e[i - 1].kind;
         x->none_of[i] = is_first ? (uint32_t)x->b.part.n : x->none_of[i - 1];
@@ -361,7 +360,7 @@ static qdq_status measure_scheme(sitting *s, int none, const qdq_tune_entry *e)
     double none_ns, with_ns;
     int with = -1;
 
-    QDQ_TRY(qdq_allocated(sample != NULL, s->err));
+    QDQ_NEED(sample != NULL, s->err);
     QDQ_TRY(open_alone(s, *e, &with, &fate));
     for (unsigned i = 0; i < s->amount && fate.end == QDQ_REMOTE_FINE; i++) {
         QDQ_TRY(qdq_worker_client_pair(s->lab, none, with, i % 2 == 1, i, &none_ns, &with_ns, &fate,

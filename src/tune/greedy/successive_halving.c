@@ -114,7 +114,7 @@ static qdq_status second_look(halving *h)
     for (size_t i = 0; i < h->all->n; i++) {
         qdq_tune_kind *k = &h->all->at[i];
         size_t *order = qdq_arena_array(&h->scratch, k->n_schemes + 1, sizeof *order);
-        QDQ_TRY(qdq_allocated(order != NULL, h->err));
+        QDQ_NEED(order != NULL, h->err);
         if (!is_measured(k))
             continue;
         remember_first(k);
@@ -143,7 +143,7 @@ static qdq_status sum_up(halving *h, qdq_tune_kind *k)
     const double n = (double)s->samples.n;
     double *us = qdq_arena_array(&h->scratch, s->samples.n + 1, sizeof *us);
 
-    QDQ_TRY(qdq_allocated(us != NULL, h->err));
+    QDQ_NEED(us != NULL, h->err);
     k->none_us = k->border_us = 0;
     for (size_t i = 0; i < s->samples.n; i++) {
         us[i] = qdq_tune_saved_us(&s->samples.at[i]);
@@ -198,7 +198,7 @@ static qdq_status qualify_winners(halving *h)
     qdq_saving *s = qdq_arena_array(&h->scratch, h->all->n + 1, sizeof *s);
     size_t n = 0;
 
-    QDQ_TRY(qdq_allocated(s != NULL, h->err));
+    QDQ_NEED(s != NULL, h->err);
     for (size_t i = 0; i < h->all->n; i++)
         if (has_winner(&h->all->at[i]))
             s[n++] = h->all->at[i].saved;

@@ -35,7 +35,7 @@ static qdq_status list_tensors(exporting *x, const qdq_choices *c, size_t instan
     const qdq_space *s = x->t->task.space;
     const char **at = qdq_arena_array(&x->c.arena, 32 * c->n + 1, sizeof *at);
 
-    QDQ_TRY(qdq_allocated(at != NULL, err));
+    QDQ_NEED(at != NULL, err);
     for (size_t k = 0; k < c->n; k++) {
         const uint32_t group = c->choice[k].group[instance];
         const qdq_space_part part =
@@ -131,8 +131,7 @@ static qdq_status fill_by_kind(exporting *x, const qdq_tune_kind *k, uint32_t in
     const double none = o.none_us * 1e-3, best = none - o.saved_us * 1e-3;
     qdq_assign a;
 
-    QDQ_TRY(qdq_allocated(qdq_assign_new(&a, qdq_space_scheme_bits(x->t->task.space), &x->c.arena),
-                          err));
+    QDQ_NEED(qdq_assign_new(&a, qdq_space_scheme_bits(x->t->task.space), &x->c.arena), err);
     if (k->n_schemes > 0)
         qdq_tune_apply_scheme(x->t, k, o.scheme, instance, &a);
     QDQ_TRY(list_tensors(x, &x->t->parts.choices[k->unit], instance, &a, g, err));
@@ -204,8 +203,7 @@ static qdq_status add_decisions(exporting *x, qdq_error *err)
     const qdq_tune_greedy *g = x->t->run.greedy;
 
     for (size_t i = 0; i < g->problem.n_items; i++) {
-        QDQ_TRY(qdq_allocated(
-            QDQ_PUSH(&x->c.arena, &x->c.candidates, (int64_t)g->problem.item[i].place), err));
+        QDQ_NEED(QDQ_PUSH(&x->c.arena, &x->c.candidates, (int64_t)g->problem.item[i].place), err);
         if (is_decided(&g->result, i))
             QDQ_TRY(add_decision(x, i, err));
         else if (x->c.next < 0)
@@ -219,7 +217,7 @@ static qdq_status add_samples(exporting *x, qdq_error *err)
     const qdq_tune_kinds *k = &x->t->run.greedy->kinds;
 
     for (size_t i = 0; i < k->samples.n; i++)
-        QDQ_TRY(qdq_allocated(QDQ_PUSH(&x->c.arena, &x->c.samples, k->samples.at[i]), err));
+        QDQ_NEED(QDQ_PUSH(&x->c.arena, &x->c.samples, k->samples.at[i]), err);
     return QDQ_OK;
 }
 
@@ -249,7 +247,7 @@ qdq_status qdq_tune_write_cache(qdq_tune_state *t, const qdq_assign *incumbent, 
     exporting x = {.t = t, .incumbent = incumbent};
     const char *path = qdq_tune_path(t, QDQ_AUTOTUNE_CACHE);
 
-    QDQ_TRY(qdq_allocated(path != NULL, err));
+    QDQ_NEED(path != NULL, err);
     qdq_autotune_cache_init(&x.c);
     qdq_status st = fill_cache(&x, completed, err);
     if (st == QDQ_OK)

@@ -96,7 +96,7 @@ static qdq_status note_nodes(joiner *j, uint32_t part, const char *prefix)
     QDQ_FOR_NODES (n, j->part[part].model->graph) {
         const char *name = qdq_arena_printf(arena, "%s%s", prefix, n->name);
         qdq_part_node *at = qdq_arena_alloc(arena, sizeof *at);
-        QDQ_TRY(qdq_allocated(at != NULL && qdq_map_set_ptr(&j->out->nodes, name, at), j->err));
+        QDQ_NEED(at != NULL && qdq_map_set_ptr(&j->out->nodes, name, at), j->err);
         *at = describe_node(j, part, n);
     }
     return QDQ_OK;
@@ -109,7 +109,7 @@ static qdq_status add_shape(joiner *j, const qdq_group_input *in, const char *pr
     qdq_input_shape shape = {.name = qdq_arena_printf(&j->out->arena, "%s%s", prefix, in->name),
                              .rank = in->dims.rank};
 
-    QDQ_TRY(qdq_allocated(shape.name != NULL, j->err));
+    QDQ_NEED(shape.name != NULL, j->err);
     for (int d = 0; d < shape.rank; d++) {
         shape.dim[d] = in->dims.dim[QDQ_SHAPE_OPT][d];
         if (shape.dim[d] < 0)
@@ -154,10 +154,10 @@ static qdq_status join_parts(joiner *j)
     out->group = group;
     out->layers = layers;
     out->model = qdq_model_new();
-    QDQ_TRY(qdq_allocated(group != NULL && layers != NULL && out->model != NULL, j->err));
+    QDQ_NEED(group != NULL && layers != NULL && out->model != NULL, j->err);
     for (uint32_t i = 0; i < out->n; i++) {
         const char *prefix = prefix_of(j, i);
-        QDQ_TRY(qdq_allocated(prefix != NULL, j->err));
+        QDQ_NEED(prefix != NULL, j->err);
         group[i] = j->part[i].group;
         layers[i] = j->f->at[group[i]].layers;
         QDQ_TRY(qdq_model_join(out->model, j->part[i].model, prefix, j->err));
@@ -175,7 +175,7 @@ qdq_status qdq_parts_make(const qdq_fusions *f, const qdq_part *part, size_t n, 
     joiner j = {.f = f, .part = part, .out = calloc(1, sizeof **out), .err = err};
 
     *out = NULL;
-    QDQ_TRY(qdq_allocated(j.out != NULL, err));
+    QDQ_NEED(j.out != NULL, err);
     j.out->n = (uint32_t)n;
     qdq_status st = qdq_allocated(qdq_graph_map_labels(f->g.g, &j.scratch, &j.labels), err);
     if (st == QDQ_OK)

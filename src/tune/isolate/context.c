@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "base/fail.h"
 #include "base/vec.h"
 #include "tune/region/signature.h"
@@ -41,7 +39,7 @@ static qdq_status put_giver(surroundings *s, const qdq_value *v)
 {
     const char *head = v->producer != NULL ? qdq_signature_head(v->producer, &s->scratch) : "input";
 
-    QDQ_TRY(qdq_allocated(head != NULL, s->err));
+    QDQ_NEED(head != NULL, s->err);
     qdq_buf_printf(&s->text, "<%s:", head);
     put_type(&s->text, v);
     return QDQ_OK;
@@ -65,7 +63,7 @@ static qdq_status put_readers(surroundings *s, const qdq_value *v)
         const char *text = head != NULL ? qdq_arena_printf(&s->scratch, ">%s.%u", head,
                                                            u->node == n ? u->index : 0)
                                         : NULL;
-        QDQ_TRY(qdq_allocated(text != NULL && QDQ_PUSH(&s->scratch, &readers, text), s->err));
+        QDQ_NEED(text != NULL && QDQ_PUSH(&s->scratch, &readers, text), s->err);
     }
     if (readers.n > 0)
         qsort(readers.at, readers.n, sizeof *readers.at, compare_texts);
@@ -105,10 +103,8 @@ qdq_status qdq_group_context(const qdq_fusions *f, const qdq_key_instance *i, ui
 
     for (uint32_t k = 0; k < n_nodes && st == QDQ_OK; k++)
         st = put_node(&s, i->node[k], i->input[k]);
-    if (st == QDQ_OK) {
-        const XXH128_hash_t h = XXH3_128bits(s.text.data, s.text.size);
-        qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, text);
-    }
+    if (st == QDQ_OK)
+        qdq_digits_of(s.text.data, s.text.size, text);
     qdq_buf_free(&s.text);
     qdq_arena_free(&s.scratch);
     return st;

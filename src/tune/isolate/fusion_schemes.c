@@ -120,7 +120,7 @@ qdq_status qdq_fusion_list_schemes(const qdq_fusions *f, uint32_t group, const q
         qdq_fusion_scheme *next = &out->at[out->n];
 
         next->kind = (qdq_scheme_kind)kind;
-        QDQ_TRY(qdq_allocated(qdq_assign_new(&next->bits, qdq_space_scheme_bits(s), arena), err));
+        QDQ_NEED(qdq_assign_new(&next->bits, qdq_space_scheme_bits(s), arena), err);
         qdq_fusion_set_scheme(f, group, s, allowed, next->kind, &next->bits);
         out->n += !is_listed(out, &next->bits);
     }

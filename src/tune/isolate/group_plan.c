@@ -36,14 +36,13 @@ static bool is_own(const cutter *c, const qdq_node *n)
 static qdq_status find_own(cutter *c)
 {
     c->is_own = qdq_arena_array(&c->scratch, (size_t)c->clean->next_node_id + 1, sizeof *c->is_own);
-    QDQ_TRY(qdq_allocated(c->is_own != NULL, c->err));
+    QDQ_NEED(c->is_own != NULL, c->err);
     for (uint32_t i = 0; i < c->g->n_nodes; i++) {
         if (c->g->is_halo[i])
             continue;
         const char *label = qdq_node_label(c->g->node[i], &c->scratch);
-        QDQ_TRY(qdq_allocated(!qdq_node_label_failed(label) &&
-                                  qdq_map_set_ptr(&c->own, label, c->g->node[i]),
-                              c->err));
+        QDQ_NEED(!qdq_node_label_failed(label) && qdq_map_set_ptr(&c->own, label, c->g->node[i]),
+                 c->err);
         c->is_own[c->g->node[i]->id] = true;
     }
     return QDQ_OK;

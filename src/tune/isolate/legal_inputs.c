@@ -137,7 +137,7 @@ static qdq_status check_use(checker *c, const char *input, const integers *x, co
 
 static qdq_status check_integers(checker *c, const qdq_value *input)
 {
-    QDQ_TRY(qdq_allocated(follow_value(c, input, false), c->err));
+    QDQ_NEED(follow_value(c, input, false), c->err);
     while (c->work.n > 0) {
         const integers x = c->work.at[--c->work.n];
         for (const qdq_use *u = x.value->first; u != NULL && (*c->why)[0] == '\0'; u = u->next)
@@ -172,7 +172,7 @@ static qdq_status check_input(checker *c, const qdq_group_input *in)
 static qdq_status check_inputs(checker *c, const qdq_group_model *g)
 {
     c->seen = qdq_arena_array(&c->scratch, 2 * c->graph->values.n + 2, sizeof *c->seen);
-    QDQ_TRY(qdq_allocated(c->seen != NULL, c->err));
+    QDQ_NEED(c->seen != NULL, c->err);
     for (uint32_t i = 0; i < g->n_inputs && (*c->why)[0] == '\0'; i++)
         QDQ_TRY(check_input(c, &g->input[i]));
     return QDQ_OK;

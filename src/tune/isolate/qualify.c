@@ -53,7 +53,7 @@ qdq_status qdq_savings_qualify(qdq_saving *s, size_t n, double model_us, qdq_err
 {
     double *p = malloc((n + 1) * sizeof *p), most = -1;
 
-    QDQ_TRY(qdq_allocated(p != NULL, err));
+    QDQ_NEED(p != NULL, err);
     for (size_t i = 0; i < n; i++)
         p[i] = chance_of(&s[i]);
     qsort(p, n, sizeof *p, by_chance);

@@ -138,7 +138,7 @@ static qdq_status judge_name(scorer *s, const qdq_group *l, row *r)
 {
     char *name = qdq_arena_strdup(&s->scratch, l->layer);
 
-    QDQ_TRY(qdq_allocated(name != NULL, s->err));
+    QDQ_NEED(name != NULL, s->err);
     const qdq_layer_owner o = qdq_layer_find_ending(&s->names, name);
     const qdq_part_node *n = node_of(s, o.node != NULL    ? o.node
                                         : o.value != NULL ? o.value->producer
@@ -182,7 +182,7 @@ static void judge_place(scorer *s, size_t i)
 static qdq_status judge_all(scorer *s)
 {
     s->row = qdq_arena_array(&s->scratch, s->n + 1, sizeof *s->row);
-    QDQ_TRY(qdq_allocated(s->row != NULL, s->err));
+    QDQ_NEED(s->row != NULL, s->err);
     for (size_t i = 0; i < s->n; i++) {
         members m = {.part = NO_PART};
         for (size_t k = 0; k < s->layer[i].n_nodes; k++)

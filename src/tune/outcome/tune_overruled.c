@@ -79,7 +79,7 @@ qdq_status qdq_tune_find_overruled(qdq_tune_state *t, qdq_error *err)
     t->out->n_overruled = t->outcome.overruled.n = 0;
     if (t->out->verdict != QDQ_TUNED)
         return QDQ_OK;
-    QDQ_TRY(qdq_allocated(path != NULL, err));
+    QDQ_NEED(path != NULL, err);
     QDQ_TRY(qdq_plan_load(path, &p, err));
     qdq_status st = map_floats(t->task.rules, &by_rules, err);
     if (st == QDQ_OK)

@@ -363,7 +363,7 @@ static qdq_status set_prices(qdq_tune_state *t, qdq_plan_picture *out, qdq_error
 
     x.trial =
         qdq_arena_array(&t->arena, (size_t)t->task.clean->graph->next_node_id + 1, sizeof *x.trial);
-    QDQ_TRY(qdq_allocated(x.trial != NULL, err));
+    QDQ_NEED(x.trial != NULL, err);
     QDQ_TRY(find_trials(t, x.trial, err));
     QDQ_TRY(qdq_plan_picture_make(t->task.clean, t->task.rules, &t->arena, &x.rules, err));
     QDQ_TRY(find_otherwise(&x, err));
@@ -397,7 +397,7 @@ static qdq_status set_blocks(qdq_tune_state *t, qdq_plan_picture *x, qdq_error *
 {
     for (size_t i = 0; i < x->picture.n_nodes; i++) {
         const char *block = qdq_plan_picture_is_main(x, i) ? block_of(t, x->node[i]) : "";
-        QDQ_TRY(qdq_allocated(block != NULL, err));
+        QDQ_NEED(block != NULL, err);
         x->picture.node[i].block = block[0] != '\0' ? block : NULL;
     }
     return qdq_allocated(t->parts.fusions == NULL || qdq_plan_picture_fuse(x), err);
@@ -412,7 +412,7 @@ qdq_status qdq_tune_draw(qdq_tune_state *t, const qdq_plan *p, qdq_plan_picture 
     QDQ_TRY(shipped_times(t, &chosen, err));
     if (given != NULL && given->is_known) {
         set_times(t, out, given, chosen);
-        QDQ_TRY(qdq_allocated(qdq_plan_picture_divide(out, &t->arena), err));
+        QDQ_NEED(qdq_plan_picture_divide(out, &t->arena), err);
     } else
         qdq_plan_picture_estimate(out);
     QDQ_TRY(set_prices(t, out, err));

@@ -511,7 +511,7 @@ static qdq_status write_page(qdq_tune_state *t, const qdq_picture *picture, qdq_
     qdq_tune_candidate *best;
     char subtitle[MORE + TEXT], shapes[MORE];
 
-    QDQ_TRY(qdq_allocated(path != NULL, err));
+    QDQ_NEED(path != NULL, err);
     QDQ_TRY(qdq_tune_candidate_of(t, &t->run.found.best, &best, err));
     snprintf(subtitle, sizeof subtitle, "Target %s, engine %s, %zu %s of %zu %s.%s",
              t->task.target->name, t->out->engine, t->out->regions + t->out->groups,
@@ -543,7 +543,7 @@ qdq_status qdq_tune_write_page(qdq_tune_state *t, qdq_error *err)
     qdq_plan_picture x;
     qdq_plan *p = NULL;
 
-    QDQ_TRY(qdq_allocated(path != NULL, err));
+    QDQ_NEED(path != NULL, err);
     QDQ_TRY(qdq_plan_load(path, &p, err));
     qdq_status st = qdq_tune_draw(t, p, &x, err);
     const bool annotated = t->details->metadata && t->out->verdict != QDQ_TUNED_FLOAT;

@@ -253,7 +253,7 @@ qdq_status qdq_tune_write_results(qdq_tune_state *t, qdq_error *err)
     const char *path = qdq_tune_path(t, "report.json");
     char *text;
 
-    QDQ_TRY(qdq_allocated(path != NULL, err));
+    QDQ_NEED(path != NULL, err);
     QDQ_TRY(qdq_tune_report_text(t, &text, err));
     qdq_status st = qdq_write_file(path, true, text, strlen(text), err);
     if (st == QDQ_OK)

@@ -98,7 +98,7 @@ static qdq_status read_plan(edging *x, qdq_error *err)
     qdq_plan *p;
 
     x->runs = qdq_arena_array(&x->r.arena, n, sizeof *x->runs);
-    QDQ_TRY(qdq_allocated(x->runs != NULL, err));
+    QDQ_NEED(x->runs != NULL, err);
     QDQ_TRY(qdq_tune_plan_of(t, &x->r.base, &p, err));
     qdq_status st = qdq_space_read_edges(t->task.space, p, &x->r.arena, &x->has_codes, err);
     for (size_t i = 0; i < p->quantized.n && st == QDQ_OK; i++) {
@@ -115,7 +115,7 @@ static qdq_status find_edges(edging *x, bool *any, qdq_error *err)
 {
     *any = false;
     x->may_pay = qdq_arena_array(&x->r.arena, x->r.t->task.space->n_edges + 1, sizeof *x->may_pay);
-    QDQ_TRY(qdq_allocated(x->may_pay != NULL, err));
+    QDQ_NEED(x->may_pay != NULL, err);
     QDQ_TRY(read_plan(x, err));
     x->r.is_off = x->has_codes;
     for (bool more = true; more;) {
@@ -174,7 +174,7 @@ static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
     bool known;
 
     *kept = false;
-    QDQ_TRY(qdq_allocated(qdq_assign_copy(&c, &x->r.base, &x->r.arena), err));
+    QDQ_NEED(qdq_assign_copy(&c, &x->r.base, &x->r.arena), err);
     for (size_t i = 0; i < x->r.n; i++)
         if (x->may_pay[i])
             turn_edge(&x->r, i, &c);

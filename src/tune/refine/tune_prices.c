@@ -62,7 +62,7 @@ qdq_status qdq_refine_find_kinds(qdq_refining *x, qdq_error *err)
 
     x->kind_of = qdq_arena_array(&x->arena, n_nets + 1, sizeof *x->kind_of);
     x->gain.n = x->pays.n = 0;
-    QDQ_TRY(qdq_allocated(text != NULL && x->kind_of != NULL, err));
+    QDQ_NEED(text != NULL && x->kind_of != NULL, err);
     for (size_t i = 0; i < n_nets; i++)
         text[i] = (qdq_buf)QDQ_BUF_INIT(1 << 20);
     qdq_status st = describe_all(x, text, err);
@@ -164,7 +164,7 @@ static qdq_status price_placement(qdq_refining *x, const qdq_assign *a, qdq_tune
     qdq_tune_candidate *c;
 
     *out = (qdq_tune_prices){.time = qdq_arena_array(&x->arena, x->gain.n + 1, sizeof *out->time)};
-    QDQ_TRY(qdq_allocated(out->time != NULL, err));
+    QDQ_NEED(out->time != NULL, err);
     QDQ_TRY(qdq_tune_candidate_of(x->t, a, &c, err));
     if (c->failed && !c->misses)
         return QDQ_OK;
@@ -279,7 +279,7 @@ qdq_status qdq_refine_try_kind(qdq_refining *x, const char *move, uint32_t only,
 {
     qdq_assign c;
 
-    QDQ_TRY(qdq_allocated(qdq_assign_copy(&c, &x->base, &x->arena), err));
+    QDQ_NEED(qdq_assign_copy(&c, &x->base, &x->arena), err);
     for (size_t i = 0; i < x->n; i++)
         if (x->kind[i] != QDQ_TUNE_NO_KIND && x->pays.at[x->kind[i]] &&
             (only == QDQ_TUNE_NO_KIND || only == x->kind[i]))

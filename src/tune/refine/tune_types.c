@@ -77,7 +77,7 @@ static qdq_status unite_tied(typing *x, const qdq_plan *p, qdq_map *groups, qdq_
         if (e->group == NULL || v == NULL || net_of(x, v) == QDQ_NO_NET)
             continue;
         qdq_map_value *first = qdq_map_put(groups, e->group, &is_new);
-        QDQ_TRY(qdq_allocated(first != NULL, err));
+        QDQ_NEED(first != NULL, err);
         if (is_new)
             first->num = net_of(x, v);
         else
@@ -108,7 +108,7 @@ static qdq_status read_plan(typing *x, qdq_error *err)
 
     x->has_codes =
         qdq_arena_array(&x->r.arena, (size_t)x->r.t->task.space->n_typed + 1, sizeof *x->has_codes);
-    QDQ_TRY(qdq_allocated(x->has_codes != NULL, err));
+    QDQ_NEED(x->has_codes != NULL, err);
     QDQ_TRY(qdq_tune_plan_of(x->r.t, &x->r.base, &p, err));
     for (size_t i = 0; i < p->tensors.n; i++) {
         const qdq_value *v = qdq_space_type_decider(x->r.t->task.space, &p->tensors.at[i]);
@@ -141,7 +141,7 @@ static bool is_retyped(const qdq_refining *r, size_t typed, const qdq_assign *c)
 /* *out: the best placement with the other type for all tensors. */
 static qdq_status make_all(typing *x, qdq_assign *out, qdq_error *err)
 {
-    QDQ_TRY(qdq_allocated(qdq_assign_copy(out, &x->r.base, &x->r.arena), err));
+    QDQ_NEED(qdq_assign_copy(out, &x->r.base, &x->r.arena), err);
     for (size_t i = 0; i < x->r.n; i++)
         if (x->has_codes[i] || x->r.kind[i] != QDQ_TUNE_NO_KIND)
             retype(&x->r, i, out);
@@ -223,7 +223,7 @@ static qdq_status try_type(typing *x, qdq_error *err)
     x->move = qdq_arena_printf(
         &x->r.t->arena, "%s activations",
         qdq_elem_name(x->r.t->task.space->target->others.at[x->type - 1].format.activation.type));
-    QDQ_TRY(qdq_allocated(x->move != NULL, err));
+    QDQ_NEED(x->move != NULL, err);
     QDQ_TRY(read_plan(x, err));
     QDQ_TRY(make_all(x, &all, err));
     QDQ_TRY(qdq_tune_candidate_of(x->r.t, &x->r.base, &best, err));
@@ -284,16 +284,16 @@ static qdq_status list_typed(qdq_tune_state *t, const qdq_plan *p, qdq_error *er
         const uint32_t typed = v != NULL ? qdq_space_typed(t->task.space, v) : QDQ_NOT_TYPED;
         const size_t type = qdq_space_get_type(t->task.space, &t->run.found.best, typed);
         const char *name = qdq_arena_strdup(&t->arena, e->tensor);
-        QDQ_TRY(qdq_allocated(name != NULL, err));
+        QDQ_NEED(name != NULL, err);
         if (type == 0 || strcmp(e->origin, "tuned") != 0 || !t->outcome.types[typed].kept)
             continue;
         const qdq_elem elem = t->task.space->target->others.at[type - 1].format.activation.type;
         size_t row;
-        QDQ_TRY(qdq_allocated(find_row(t, &t->outcome.types[typed], elem, &row), err));
+        QDQ_NEED(find_row(t, &t->outcome.types[typed], elem, &row), err);
         t->outcome.typed.at[row].tensors++;
-        QDQ_TRY(qdq_allocated(QDQ_PUSH(&t->arena, &t->outcome.typed_name, name) &&
-                                  QDQ_PUSH(&t->arena, &t->outcome.typed_of, row),
-                              err));
+        QDQ_NEED(QDQ_PUSH(&t->arena, &t->outcome.typed_name, name) &&
+                     QDQ_PUSH(&t->arena, &t->outcome.typed_of, row),
+                 err);
     }
     return QDQ_OK;
 }
@@ -307,7 +307,7 @@ qdq_status qdq_tune_find_typed(qdq_tune_state *t, qdq_error *err)
     t->outcome.typed_name.n = t->outcome.typed_of.n = 0;
     if (t->out->verdict != QDQ_TUNED || t->outcome.types == NULL)
         return QDQ_OK;
-    QDQ_TRY(qdq_allocated(path != NULL, err));
+    QDQ_NEED(path != NULL, err);
     QDQ_TRY(qdq_plan_load(path, &p, err));
     qdq_status st = list_typed(t, p, err);
     qdq_plan_free(p);

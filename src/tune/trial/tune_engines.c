@@ -34,7 +34,7 @@ qdq_status qdq_tune_open_lab(qdq_tune_state *t, bool parts, qdq_worker_client **
     /* all builds of a run choose their kernels by the same times */
     if (engine.timing_cache == NULL)
         engine.timing_cache = qdq_tune_path(t, "timing.cache");
-    QDQ_TRY(qdq_allocated(lo.logs != NULL && engine.timing_cache != NULL, err));
+    QDQ_NEED(lo.logs != NULL && engine.timing_cache != NULL, err);
     if (!parts) {
         lo.shapes = t->task.quantize.shapes;
         lo.n_shapes = t->task.quantize.n_shapes;

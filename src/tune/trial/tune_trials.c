@@ -248,7 +248,7 @@ static qdq_status record_trial(qdq_tune_state *t, const qdq_search_event *e, qdq
                                 .failed = e->result == NULL ? c->why : NULL,
                                 .kept = e->kept,
                                 .saved = t->run.saved};
-    QDQ_TRY(qdq_allocated(QDQ_PUSH(&t->arena, &t->run.steps, step), err));
+    QDQ_NEED(QDQ_PUSH(&t->arena, &t->run.steps, step), err);
     qdq_tune_tell(t, &step);
     snprintf(text, sizeof text,
              "{\"phase\": \"%s\", \"unit\": %lld, \"candidate\": \"%s\", \"failed\": %s, \"kept\": "

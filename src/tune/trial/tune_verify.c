@@ -56,7 +56,7 @@ static qdq_status recall_answer(qdq_tune_state *t, const char *key, qdq_verify_r
 {
     json_t *j = NULL;
 
-    QDQ_TRY(qdq_allocated(key != NULL, err));
+    QDQ_NEED(key != NULL, err);
     QDQ_TRY(qdq_tune_recall(t, key, &j, err));
     *found = read_answer(j, out);
     const bool ok = !*found || qdq_verify_hold(out, &t->arena);
@@ -269,7 +269,7 @@ static qdq_status answer_for_model(qdq_tune_state *t, const qdq_plan *p, const c
     bool found;
 
     *cut = false;
-    QDQ_TRY(qdq_allocated(path != NULL, err));
+    QDQ_NEED(path != NULL, err);
     QDQ_TRY(recall_answer(t, key, r, &found, err));
     if (found)
         return QDQ_OK;

@@ -47,7 +47,7 @@ static qdq_status check_problem(qdq_validate_state *v, qdq_error *err)
             return qdq_fail(err, QDQ_E_USAGE,
                             "link %zu: between items %u and %u, expected less than %zu", i,
                             (unsigned)p->link[i].a, (unsigned)p->link[i].b, p->n_items);
-    QDQ_TRY(qdq_allocated(qdq_assign_new(&seen, p->search->n_bits, &v->s.scratch), err));
+    QDQ_NEED(qdq_assign_new(&seen, p->search->n_bits, &v->s.scratch), err);
     for (size_t i = 0; i < p->n_items; i++)
         QDQ_TRY(check_item(p, i, &seen, err));
     return QDQ_OK;
@@ -61,11 +61,12 @@ static qdq_status prepare_items(qdq_validate_state *v, qdq_error *err)
     QDQ_TRY(check_problem(v, err));
     v->base = &v->p->search->start[v->p->base];
     v->mark = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->mark);
+    v->component = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->component);
     out->item = qdq_arena_array(v->s.arena, n + 1, sizeof *out->item);
-    QDQ_TRY(qdq_allocated(v->mark != NULL && out->item != NULL &&
-                              qdq_assign_copy(&out->raw, v->base, v->s.arena) &&
-                              qdq_assign_copy(&out->merged, v->base, v->s.arena),
-                          err));
+    QDQ_NEED(v->mark != NULL && v->component != NULL && out->item != NULL &&
+                 qdq_assign_copy(&out->raw, v->base, v->s.arena) &&
+                 qdq_assign_copy(&out->merged, v->base, v->s.arena),
+             err);
     for (size_t i = 0; i < n; i++) {
         v->mark[i].hidden = NAN;
         out->item[i].trial = SIZE_MAX;
@@ -204,7 +205,7 @@ static qdq_status merge_items(qdq_validate_state *v, qdq_error *err)
     const double time = v->s.time;
     qdq_assign start;
 
-    QDQ_TRY(qdq_allocated(qdq_assign_copy(&start, &v->s.incumbent, &v->s.scratch), err));
+    QDQ_NEED(qdq_assign_copy(&start, &v->s.incumbent, &v->s.scratch), err);
     QDQ_TRY(go_to_base(v, err));
     v->s.phase = QDQ_PHASE_INTERACTIONS;
     if (!isnan(v->s.time) && v->p->n_items > 0 && !v->s.over)

@@ -7,29 +7,23 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "base/union_find.h"
 #include "tune/validate/validate_state.h"
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-static uint32_t root(qdq_validate_mark *mark, uint32_t i)
-{
-    while (mark[i].component != i)
-        i = mark[i].component = mark[mark[i].component].component;
-    return i;
-}
-
 static void find_components(qdq_validate_state *v)
 {
     for (uint32_t i = 0; i < v->p->n_items; i++) {
-        v->mark[i].component = i;
+        v->component[i] = i;
         v->mark[i].size = 0;
     }
-    for (size_t k = 0; k < v->p->n_links; k++) {
-        const uint32_t a = root(v->mark, v->p->link[k].a), b = root(v->mark, v->p->link[k].b);
-        v->mark[a > b ? a : b].component = a > b ? b : a;
+    for (size_t k = 0; k < v->p->n_links; k++)
+        qdq_part_join(v->component, v->p->link[k].a, v->p->link[k].b);
+    for (uint32_t i = 0; i < v->p->n_items; i++) {
+        v->component[i] = qdq_part_of(v->component, i);
+        v->mark[v->component[i]].size++;
     }
-    for (uint32_t i = 0; i < v->p->n_items; i++)
-        v->mark[v->mark[i].component = root(v->mark, i)].size++;
 }
 
 typedef struct placed {
@@ -67,13 +61,13 @@ qdq_status qdq_validate_arrange(qdq_validate_state *v, bool by_known, qdq_error 
     double *saves = qdq_arena_array(&v->s.scratch, n + 1, sizeof *saves);
 
     v->order = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->order);
-    QDQ_TRY(qdq_allocated(at != NULL && saves != NULL && v->order != NULL, err));
+    QDQ_NEED(at != NULL && saves != NULL && v->order != NULL, err);
     find_components(v);
     for (size_t i = 0; i < n; i++)
-        saves[v->mark[i].component] += isnan(v->p->item[i].saves) ? 0 : v->p->item[i].saves;
+        saves[v->component[i]] += isnan(v->p->item[i].saves) ? 0 : v->p->item[i].saves;
     for (uint32_t i = 0; i < n; i++)
-        at[i] = (placed){by_known ? rank_of_known(v, i) : 0, saves[v->mark[i].component],
-                         v->mark[i].component, v->p->item[i].place, i};
+        at[i] = (placed){by_known ? rank_of_known(v, i) : 0, saves[v->component[i]],
+                         v->component[i], v->p->item[i].place, i};
     qsort(at, n, sizeof *at, by_order);
     for (size_t i = 0; i < n; i++)
         v->order[i] = at[i].item;
@@ -88,8 +82,7 @@ static size_t middle_of(const qdq_validate_state *v, const qdq_validate_set *s)
     for (size_t d = 0; d <= middle; d++)
         for (int back = 1; back >= 0; back--) {
             const size_t at = back ? middle - d : middle + d;
-            if (at >= 1 && at < s->n &&
-                v->mark[s->item[at - 1]].component != v->mark[s->item[at]].component)
+            if (at >= 1 && at < s->n && v->component[s->item[at - 1]] != v->component[s->item[at]])
                 return at;
         }
     return middle;
@@ -101,8 +94,7 @@ static const char *move_of(const qdq_validate_state *v, const qdq_validate_set *
                                            {"several components", "without several components"},
                                            {"a component", "without a component"},
                                            {"half of a component", "without half of a component"}};
-    const uint32_t first = v->mark[s->item[0]].component,
-                   last = v->mark[s->item[s->n - 1]].component;
+    const uint32_t first = v->component[s->item[0]], last = v->component[s->item[s->n - 1]];
     const int kind = s->n == 1 ? 0 : first != last ? 1 : s->n == v->mark[first].size ? 2 : 3;
 
     return moves[kind][qdq_validate_is_on(v, s)];
@@ -308,7 +300,7 @@ qdq_status qdq_validate_pairs(qdq_validate_state *v, qdq_error *err)
     uint32_t *both = qdq_arena_array(&v->s.scratch, 2 * v->p->n_links + 1, sizeof *both);
     size_t n = 0;
 
-    QDQ_TRY(qdq_allocated(both != NULL, err));
+    QDQ_NEED(both != NULL, err);
     for (uint32_t i = 0; i < v->p->n_items; i++)
         n += was_rejected(v, i);
     for (size_t k = 0; k < v->p->n_links; k++, both += 2) {
@@ -352,13 +344,13 @@ static qdq_status push_components(qdq_validate_state *v, qdq_error *err)
     uint32_t *item = qdq_arena_array(&v->s.scratch, v->p->n_items + 1, sizeof *item);
     size_t n = 0, first = 0;
 
-    QDQ_TRY(qdq_allocated(item != NULL, err));
+    QDQ_NEED(item != NULL, err);
     QDQ_TRY(qdq_validate_arrange(v, false, err));
     for (size_t i = 0; i < v->p->n_items; i++)
         if (v->mark[v->order[i]].on)
             item[n++] = v->order[i];
     for (size_t i = 1; i <= n; i++)
-        if (i == n || v->mark[item[i]].component != v->mark[item[first]].component) {
+        if (i == n || v->component[item[i]] != v->component[item[first]]) {
             const qdq_validate_set s = {.item = &item[first], .n = i - first};
             QDQ_TRY(push_set(v, s, harm_of(v, &s), err));
             first = i;

@@ -24,10 +24,9 @@ typedef QDQ_VEC(qdq_validate_set) qdq_validate_sets;
 /* What is known of an item. */
 typedef struct qdq_validate_mark {
     bool on;
-    bool alone;         /* it was tried by itself, and rejected */
-    uint32_t component; /* an item that stands for all that links reach from it */
-    size_t size;        /* of that item: items of the component */
-    double hidden;      /* what the set that it was kept in may lack of its promise */
+    bool alone;    /* it was tried by itself, and rejected */
+    size_t size;   /* of one that stands for a component: its items */
+    double hidden; /* what the set that it was kept in may lack of its promise */
 } qdq_validate_mark;
 
 typedef struct qdq_validate_state {
@@ -41,6 +40,7 @@ typedef struct qdq_validate_state {
     const qdq_assign *base;
     uint32_t *order;         /* items by component, those first that save most, then by place */
     qdq_validate_mark *mark; /* by item */
+    uint32_t *component;     /* by item: the one that stands for all that links reach from it */
     size_t good, bad;        /* items that trials decided about so far */
     unsigned measured;       /* trials that took a build */
     bool news;               /* a decision that the caller was not told of */

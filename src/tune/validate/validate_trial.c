@@ -105,7 +105,7 @@ static qdq_status add_trial(qdq_validate_state *v, qdq_validate_trial t, qdq_err
     for (size_t i = 0; item != NULL && i < t.n_items; i++)
         item[i] = t.item[i];
     t.item = item;
-    QDQ_TRY(qdq_allocated(item != NULL && QDQ_PUSH(v->s.arena, &v->trials, t), err));
+    QDQ_NEED(item != NULL && QDQ_PUSH(v->s.arena, &v->trials, t), err);
     v->out->trial = v->trials.at;
     v->out->n_trials = v->trials.n;
     return QDQ_OK;
