@@ -1,5 +1,6 @@
 /* cli_run.c - the command table, and the only place that prints an error. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -148,10 +149,16 @@ static qdq_status dispatch(cli *c, int argc, char *const *argv, qdq_error *err)
     return run_command(c, cmd, argc - 2, argv + 2, err);
 }
 
-/* --- run ---------------------------------------------------------------------------------------
- */
+/* --- run -------------------------------------------------------------------------------------- */
 
-/* A full disk or a closed pipe is not a success. */
+static bool has_no_reader(int fd)
+{
+    struct pollfd p = {.fd = fd};
+
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0;
+}
+
+/* A full disk or a closed pipe is not a success. Why a write failed before is not known any more. */
 static qdq_status flush_stdout(qdq_error *err)
 {
     bool failed = ferror(stdout) != 0;
@@ -160,7 +167,10 @@ static qdq_status flush_stdout(qdq_error *err)
     failed = fflush(stdout) != 0 || failed;
     if (!failed)
         failed = close(STDOUT_FILENO) != 0;
-    return failed ? qdq_fail_errno(err, QDQ_E_IO, errno == 0 ? EIO : errno, "<stdout>") : QDQ_OK;
+    if (!failed)
+        return QDQ_OK;
+    const int before = has_no_reader(STDOUT_FILENO) ? EPIPE : EIO;
+    return qdq_fail_errno(err, QDQ_E_IO, errno == 0 ? before : errno, "<stdout>");
 }
 
 /* With --json a failure is a document too, unless the result has been printed. */

@@ -3,8 +3,7 @@
 #include "support/build.h"
 #include "support/test.h"
 
-/* --- pipelines ---------------------------------------------------------------------------------
- */
+/* --- pipelines -------------------------------------------------------------------------------- */
 
 TEST(every_pass_of_the_default_pipeline_is_listed_with_help)
 {
@@ -61,8 +60,7 @@ TEST(fold_weight_quantize_is_off_in_default_and_on_before_placement)
     qdq_free(text);
 }
 
-/* --- what a graph has beside its text ----------------------------------------------------------
- */
+/* --- what a graph has beside its text --------------------------------------------------------- */
 
 TEST(a_lifted_constant_has_its_type_before_shapes_are_inferred)
 {
@@ -78,8 +76,7 @@ TEST(a_lifted_constant_has_its_type_before_shapes_are_inferred)
     qdq_model_free(m);
 }
 
-/* --- large graphs ------------------------------------------------------------------------------
- */
+/* --- large graphs ----------------------------------------------------------------------------- */
 
 /* Two constants of 1 MiB and four bytes, and two of 1 MiB. */
 TEST(large_constants_are_left_unread)

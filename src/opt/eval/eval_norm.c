@@ -197,8 +197,7 @@ bool qdq_eval_layernorm(qdq_eval *c)
     return normalize(c, n, 1, n, epsilon, centre) && (!centre || put_moments(c, axis, n, epsilon));
 }
 
-/* --- of what lies along some axes ---------------------------------------------------------------
- */
+/* --- of what lies along some axes ------------------------------------------------------------- */
 
 /* Moments of the elements that are one but for the marked axes; number w->offset[1] is theirs. */
 static void pass_over(const qdq_const *x, qdq_walk w, int pass, double n, double *mean,

@@ -225,8 +225,7 @@ static void even_out(const judging *j, qdq_power_sums *sums)
         sums[k].dd = most[j->group[k]];
 }
 
-/* --- jackknife: how far below an SQNR of few samples that of others may lie --------------------
- */
+/* --- jackknife: how far below an SQNR of few samples that of others may lie ------------------- */
 
 /* Student's t, one-sided 90 %. Beyond the table the first term of the expansion in 1 / df: right to
  * 0.001. */

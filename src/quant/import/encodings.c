@@ -185,8 +185,7 @@ static void read_object(reading *r, const char *key, json_t *object, qdq_encodin
     }
 }
 
-/* --- version 1.0.0: [ {name, enc_type, dtype, bw, is_sym, scale: [...], offset: [...]}, ...] ---
- */
+/* --- version 1.0.0: [ {name, enc_type, dtype, bw, is_sym, scale: [...], offset: [...]}, ...] -- */
 
 static double number_at(const qdq_json_place *p, const char *key, size_t i)
 {

@@ -119,8 +119,7 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t i);
 /* The floats that a reader of entry i gets, in `scratch`. */
 qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t i, const float **out);
 
-/* --- insert_nbits.c: weights inside MatMulNBits and GatherBlockQuantized of ONNX Runtime -------
- */
+/* --- insert_nbits.c: weights inside MatMulNBits and GatherBlockQuantized of ONNX Runtime ------ */
 
 /* Entry i of plan->weights, whose scales are there: its readers become such operators. */
 qdq_status qdq_insert_nbits(qdq_inserter *in, size_t i);

@@ -100,8 +100,7 @@ typedef qdq_status qdq_place_way(qdq_placing *p, qdq_plan *plan, qdq_error *err)
 /* Takes the nodes out whose weights alone are to be quantized: they are place_weights.c's. */
 void qdq_place_leave_weights(qdq_placing *p);
 
-/* --- place_filter.c: which nodes the user allows, the same for every way -----------------------
- */
+/* --- place_filter.c: which nodes the user allows, the same for every way ---------------------- */
 
 /* state.reason says what the user does not want. A regular expression that does not compile is
  * QDQ_E_USAGE; what fits no node is a warning. */

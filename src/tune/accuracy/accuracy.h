@@ -42,8 +42,7 @@ qdq_status qdq_tune_check_goal(qdq_tune_state *t, qdq_error *err);
 qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, const qdq_plan *p, bool *keeps,
                                    qdq_error *err);
 
-/* --- evaluate.c ----------------------------------------------------------------------------------
- */
+/* --- evaluate.c ------------------------------------------------------------------------------- */
 
 /* Fills in c->heard, for the candidate of an assignment: each is run on all samples once, also of a
  * run that goes on. *known: false if as many were as the user allows. */

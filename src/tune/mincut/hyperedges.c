@@ -162,8 +162,7 @@ qdq_status qdq_nets_find(const qdq_space *s, qdq_arena *arena, qdq_nets *out, qd
     return QDQ_OK;
 }
 
-/* --- a profile, told to decisions and to the tensors between them ------------------------------
- */
+/* --- a profile, told to decisions and to the tensors between them ----------------------------- */
 
 static void add_time(qdq_mincut_time *to, double us, double rows)
 {
