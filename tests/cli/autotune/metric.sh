@@ -41,6 +41,9 @@ tune subgraph --mode subgraph --min-metric 25
 qdq autotune m.onnxtxt -o broken -e sim:sim.json --calib random:3 -q --max-drop 1 \
     --metric-command 'exit 3;'
 echo "$?"
+qdq autotune m.onnxtxt -o slow -e sim:sim.json --calib random:3 -q --max-drop 1 \
+    --metric-timeout 0.2 --metric-command 'sleep 60 #'
+echo "$?"
 qdq quantize m.onnxtxt -e sim:sim.json -o q.onnx -q --calib random:3 --autotune \
     --metric-command ./metric --min-metric 25 | sed -n '/^metric/s/, [0-9]* / N /p'
 ls tmp
