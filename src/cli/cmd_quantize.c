@@ -336,8 +336,10 @@ const cli_command cmd_quantize = {
         "\n"
         "At last the file is timed in turns with the input, on the first evaluation sample, for\n"
         "at most 2 s and at most as long as the rest took, if the engine is the target's own. Not\n"
-        "with --no-bench, --autotune, or a --plan without data. If it is slower or not faster\n"
-        "than float (the interval holds 1), a warning reports it; the exit code stays 0.",
+        "with --no-bench, --autotune, or a --plan without data. If it is slower than float, or "
+        "not\n"
+        "shown to be faster (the interval contains 1), a warning reports it; the exit code stays "
+        "0.",
     .json =
         "{ \"model\", \"output\", \"target\", \"installed_target\", \"cpu\", \"engine\", "
         "\"engine_version\", "

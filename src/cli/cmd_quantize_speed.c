@@ -278,21 +278,19 @@ void cmd_quantize_speed_warn(const quantize *q)
     if (q->speed.fixed_too && fixed->ci_high < 1 && r->ci_high >= 1)
         cli_warn(&q->c->ui,
                  "slower than %s once the engine fixes its shapes: %.2f times its speed (95 %% "
-                 "interval %.2f to "
-                 "%.2f); --set-shape fixes them in what is written",
+                 "interval %.2f to %.2f); --set-shape fixes them in what is written",
                  other_name(q), fixed->speedup, fixed->ci_low, fixed->ci_high);
     if (r->ci_low > 1 && q->speed.optimized_too && optimized->ci_high < 1)
         cli_warn(&q->c->ui,
                  "slower than with the same optimizations and without Q/DQ: %.2f times that speed "
-                 "(95 %% interval "
-                 "%.2f to %.2f); 'qdq autotune' measures which layers are faster in 8 bits",
+                 "(95 %% interval %.2f to %.2f); 'qdq autotune' measures which layers are faster "
+                 "in 8 bits",
                  optimized->speedup, optimized->ci_low, optimized->ci_high);
     if (r->ci_low > 1)
         return;
     cli_warn(&q->c->ui,
              "%s than %s: %.2f times its speed (95 %% interval %.2f to %.2f); 'qdq autotune' "
-             "measures which "
-             "layers are faster in 8 bits",
-             r->ci_high < 1 ? "slower" : "not faster", other_name(q), r->speedup, r->ci_low,
-             r->ci_high);
+             "measures which layers are faster in 8 bits",
+             r->ci_high < 1 ? "slower" : "not shown to be faster", other_name(q), r->speedup,
+             r->ci_low, r->ci_high);
 }
