@@ -158,7 +158,8 @@ static bool has_no_reader(int fd)
     return poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0;
 }
 
-/* A full disk or a closed pipe is not a success. Why a write failed before is not known any more. */
+/* A full disk or a closed pipe is not a success. Why a write failed before is not known any more.
+ */
 static qdq_status flush_stdout(qdq_error *err)
 {
     bool failed = ferror(stdout) != 0;
