@@ -207,8 +207,8 @@ static const char *const before[] = {
     "copy $F/qat.onnxtxt -o qat.onnx -f",
     "copy $F/untidy.onnxtxt -o untidy.onnx -f",
     "copy $F/linear.onnxtxt -o linear.onnx -f",
-    "quantize conv.onnx -o q.onnx --plan-out plan.json -e sim:sim.json --calib random:1 -f "
-    "--no-bench",
+    ("quantize conv.onnx -o q.onnx --plan-out plan.json -e sim:sim.json --calib random:1 -f "
+     "--no-bench"),
     "targets $F/probes.json --measure -o measured.json -e sim:cost.json -f",
 };
 

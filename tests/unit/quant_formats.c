@@ -85,8 +85,8 @@ TEST(weights_of_every_format_come_back)
         "\"axis\": null, \"type\": \"float8e4m3fn\"",
         "\"axis\": 0, \"type\": \"float8e4m3fn\", \"block\": 16",
         "\"axis\": null, \"type\": \"int4\", \"method\": \"given\", \"scales\": [0.3]",
-        "\"axis\": null, \"type\": \"uint4\", \"method\": \"given\", \"scales\": [2.3], "
-        "\"zero_points\": [3]",
+        ("\"axis\": null, \"type\": \"uint4\", \"method\": \"given\", \"scales\": [2.3], "
+         "\"zero_points\": [3]"),
     };
     static const char *const stores[] = {"", ", \"store\": \"float\""};
     char weights[1000];
