@@ -216,9 +216,10 @@ static bool try_one(qdq_op op)
             in[i] = shaped_input(&memory, s, i);
         else if (i > 0 && by_dims)
             in[i] = any_input(&memory, theme, any_dim_of(&memory, in[0]));
-        else
-            in[i] = any_input(&memory, i > 0 && below(2) == 0 ? QDQ_INT64 : theme,
-                              i > 0 && below(2) == 0 ? in[0] : NULL);
+        else {
+            const qdq_const *like = i > 0 && below(2) == 0 ? in[0] : NULL;
+            in[i] = any_input(&memory, i > 0 && below(2) == 0 ? QDQ_INT64 : theme, like);
+        }
     add_needed(n, in[0]);
     for (int64_t left = below(6); left > 0; left--)
         add_attribute(n);
