@@ -21,6 +21,9 @@ qdq_status qdq_tune_evaluate(qdq_tune_state *t, const qdq_plan *p, qdq_tune_eval
 qdq_status qdq_tune_hear_model(qdq_tune_state *t, const qdq_model *m, qdq_tune_evaluation *out,
                                qdq_error *err);
 
+/* Does it have the least SQNR of the goal? An output that is zero everywhere misses it. */
+bool qdq_tune_has_sqnr(const qdq_goal_opts *g, const qdq_tune_evaluation *h);
+
 /* Does it hold, with this? */
 bool qdq_tune_holds(const qdq_tune_state *t, const qdq_tune_evaluation *h);
 

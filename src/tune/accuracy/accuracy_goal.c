@@ -104,8 +104,7 @@ qdq_status qdq_tune_evaluate(qdq_tune_state *t, const qdq_plan *p, qdq_tune_eval
 /* By so much two shares of samples that are equal may differ. */
 static const double rounding = 1e-9;
 
-/* An output that is zero everywhere has no SQNR, and misses it. */
-static bool has_sqnr(const qdq_goal_opts *g, const qdq_tune_evaluation *h)
+bool qdq_tune_has_sqnr(const qdq_goal_opts *g, const qdq_tune_evaluation *h)
 {
     return g->min_sqnr == 0 || h->sqnr_db >= g->min_sqnr;
 }
@@ -114,7 +113,7 @@ bool qdq_tune_holds(const qdq_tune_state *t, const qdq_tune_evaluation *h)
 {
     const qdq_goal_opts *g = t->opts->goal;
 
-    return has_sqnr(g, h) &&
+    return qdq_tune_has_sqnr(g, h) &&
            (g->metric != NULL || g->max_drop < 0 ||
             h->given_accuracy - h->accuracy <= g->max_drop + rounding) &&
            qdq_tune_metric_holds(t, h, NULL, 0);
@@ -125,9 +124,9 @@ void qdq_tune_miss_text(const qdq_tune_state *t, const qdq_tune_evaluation *h, c
 {
     const qdq_goal_opts *g = t->opts->goal;
 
-    if (!has_sqnr(g, h) && h->sqnr_db == -(double)INFINITY)
+    if (!qdq_tune_has_sqnr(g, h) && h->sqnr_db == -(double)INFINITY)
         snprintf(text, size, "%s: not finite, or of another shape", outputs);
-    else if (!has_sqnr(g, h))
+    else if (!qdq_tune_has_sqnr(g, h))
         snprintf(text, size, "%s: SQNR %.2f dB on all samples that judge, expected at least %g dB",
                  outputs, h->sqnr_db, g->min_sqnr);
     else if (qdq_tune_metric_holds(t, h, text, size))

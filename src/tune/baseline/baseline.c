@@ -282,9 +282,9 @@ static qdq_status judge_baseline(qdq_tune_state *t, qdq_baseline *b, bool *cut, 
     b->told->accuracy = h->accuracy;
     if (!qdq_tune_has_goal(t) || qdq_tune_holds(t, h))
         return QDQ_OK;
-    if (goal->min_sqnr != 0 && h->sqnr_db == -(double)INFINITY)
+    if (!qdq_tune_has_sqnr(goal, h) && h->sqnr_db == -(double)INFINITY)
         snprintf(why, sizeof why, "its outputs are not finite, or of another shape");
-    else if (goal->min_sqnr != 0 && !(h->sqnr_db >= goal->min_sqnr))
+    else if (!qdq_tune_has_sqnr(goal, h))
         snprintf(why, sizeof why, "SQNR %.2f dB on all samples that judge, expected at least %g dB",
                  h->sqnr_db, goal->min_sqnr);
     else if (qdq_tune_metric_holds(t, h, why, sizeof why))
