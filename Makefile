@@ -13,7 +13,7 @@ CONFIGURE    := cmake -G Ninja -S . -Wno-dev
 WERROR       := $(if $(CI),ON,OFF)
 
 .PHONY: all demo check check-all asan coverage fuzz bench install wheel format tidy clean \
-        distclean help
+        distclean help check-gcc check-python check-abi check-clang
 
 all: ## build the tool, the library, examples and, where cmocka is, the tests
 	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING
@@ -63,17 +63,24 @@ fuzz: ## libFuzzer, FUZZ_SECONDS (60) for each target
 	@scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
 
 check-all: ## gcc and clang with warnings as errors, ABI, sanitizers, coverage, long and fuzz runs
+	@$(MAKE) --no-print-directory --keep-going check-gcc check-python check-abi check-clang \
+	    tidy asan coverage fuzz && echo "check-all: all passed"
+
+check-gcc:
 	@scripts/setup.sh --all
 	$(call other_build,gcc,-DCMAKE_C_COMPILER=gcc -DQDQ_WERROR=ON)
 	@scripts/test.sh $(BUILD)/gcc
+
+check-python:
 	@QDQ_PYTEST_ARGS= bash tests/tools/python.sh . $(BUILD)/gcc
+
+check-abi:
 	@scripts/abi.sh $(BUILD)/gcc
+
+check-clang:
+	@scripts/setup.sh --all
 	$(call other_build,clang,-DCMAKE_C_COMPILER=clang -DQDQ_WERROR=ON)
 	@scripts/test.sh $(BUILD)/clang -LE long
-	@$(MAKE) --no-print-directory tidy
-	@$(MAKE) --no-print-directory asan
-	@$(MAKE) --no-print-directory coverage
-	@$(MAKE) --no-print-directory fuzz
 
 bench: ## measure what docs/benchmarks.md says; peers go to a virtual environment below build/
 	@scripts/setup.sh
