@@ -76,7 +76,7 @@ static qdq_status open_session(void *engine, const void *model, size_t bytes,
     opts.level = o->level;
     opts.threads = o->threads;
     opts.fake_quant = o->fake_quant;
-    opts.groups = o->layers;
+    opts.layers = o->layers;
     qdq_status st = qdq_model_load_bytes(model, bytes, "<model>", NULL, &x->model, err);
     if (st == QDQ_OK)
         st = qdq_session_open(engine, x->model, &opts, &x->s, err);
@@ -156,12 +156,12 @@ static qdq_status layers(void *self, const qdq_array *const *in, unsigned runs,
                          qdq_plugin_layer_fn fn, void *ctx, qdq_error *err)
 {
     session *x = self;
-    qdq_group *g = NULL;
+    qdq_layer *g = NULL;
     size_t n = 0;
     qdq_status st = in != NULL ? bind(x, in, err) : QDQ_OK;
 
     if (st == QDQ_OK)
-        st = qdq_session_groups(x->s, x->bound, in != NULL ? x->n_in : 0, runs, &g, &n, err);
+        st = qdq_session_layers(x->s, x->bound, in != NULL ? x->n_in : 0, runs, &g, &n, err);
     for (size_t i = 0; st == QDQ_OK && i < n; i++) {
         const qdq_plugin_layer l = {.name = g[i].layer,
                                     .op = g[i].op,

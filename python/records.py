@@ -27,7 +27,7 @@ STRUCTS = {
     "qdq_goal_result": "GoalReport",
     "qdq_target_difference": "TargetDifference",
     "qdq_why_note": "WhyNote",
-    "qdq_tune_unsaid": "Unsaid",
+    "qdq_tune_not_expressed": "NotExpressed",
     "qdq_tune_baseline": "Baseline",
     "qdq_tune_overruled": "Overruled",
     "qdq_tune_typed": "TypeChange",

@@ -83,22 +83,22 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_model_check_target(const qdq_model *m, const
                                                        qdq_target_check **out, qdq_error *err);
 
 /* An executed layer that consumes 8 bits and produces a float tensor for other layers. */
-typedef struct qdq_group_finding {
-    /* index of the layer */
-    size_t group;
+typedef struct qdq_layer_finding {
+    /* its index */
+    size_t layer;
     /* label of the producer; "": unknown */
     const char *node;
     /* label of the node that lacks a QuantizeLinear after it; "": unknown */
     const char *tensor;
     /* a sentence without full stop */
     const char *why;
-} qdq_group_finding;
+} qdq_layer_finding;
 
-/* Looks through the layers of qdq_session_groups(), or of a layer information, for the model that
+/* Looks through the layers of qdq_session_layers(), or of a layer information, for the model that
  * they are of. What the model gives to its caller may be float. *out is freed with qdq_free() (one
  * block). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_groups_check(const qdq_model *m, const qdq_group *g, size_t n,
-                                                 qdq_group_finding **out, size_t *n_out,
+QDQ_API QDQ_MUST_USE qdq_status qdq_layers_check(const qdq_model *m, const qdq_layer *g, size_t n,
+                                                 qdq_layer_finding **out, size_t *n_out,
                                                  qdq_error *err);
 
 /* --- does the engine compute what the graph says? --------------------------------------------- */
@@ -192,9 +192,10 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine
  * and form of r->node, or where that one reads no quantized values, the nearest nodes before it
  * that do; `wide`: and all that have the form of one of these, and the consumers of r->node's
  * quantized result. *labels is freed with qdq_free() (one block). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r,
-                                                 bool wide, const char ***labels, size_t *n,
-                                                 qdq_error *err);
+QDQ_API QDQ_MUST_USE qdq_status qdq_verify_equivalent(const qdq_model *m,
+                                                      const qdq_verify_result *r, bool wide,
+                                                      const char ***labels, size_t *n,
+                                                      qdq_error *err);
 
 /* The verdict, what it rests on, and what was not compared, as one line without full stop.
  * `engine`: as "ort 1.31.1"; `data`: where the samples came from, or NULL. Returns `text`; 2,500

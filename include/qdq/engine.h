@@ -86,7 +86,7 @@ typedef enum qdq_capability {
     /* takes weights from the model's files without a copy */
     QDQ_CAN_MAP_WEIGHTS = 16,
     /* the nodes of each executed layer */
-    QDQ_CAN_GROUP = 32,
+    QDQ_CAN_LIST_LAYERS = 32,
     /* its names of layers are not those of nodes: ask for the nodes, too */
     QDQ_NAMES_LAYERS = 64
 } qdq_capability;
@@ -161,8 +161,8 @@ typedef struct qdq_session_opts {
     size_t n_shapes;
     /* Q/DQ in float, no 8-bit kernels: the accuracy reference */
     bool fake_quant;
-    /* needed for qdq_session_groups, with what that takes; slows runs down */
-    bool groups;
+    /* needed for qdq_session_layers, with what that takes; slows runs down */
+    bool layers;
 } qdq_session_opts;
 
 #define QDQ_SESSION_OPTS_INIT                                                                      \
@@ -240,19 +240,19 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_bench(qdq_session *const *sessions, size_t n
 /* --- profile ---------------------------------------------------------------------------------- */
 
 /* How the nodes of a layer were found. */
-typedef enum qdq_group_source {
+typedef enum qdq_layer_source {
     /* they were not */
-    QDQ_GROUP_NONE,
+    QDQ_LAYER_NONE,
     /* the nodes between the tensors that it consumes and produces */
-    QDQ_GROUP_SLICE,
+    QDQ_LAYER_SLICE,
     /* the engine names them */
-    QDQ_GROUP_EXACT
-} qdq_group_source;
+    QDQ_LAYER_EXACT
+} qdq_layer_source;
 
 /* One executed layer. qdq_session_profile() sets its name, kernel, time and runs;
- * qdq_session_groups() the rest, too, and not the runs: the nodes of the model that it computes. A
+ * qdq_session_layers() the rest, too, and not the runs: the nodes of the model that it computes. A
  * node may be in several layers. */
-typedef struct qdq_group {
+typedef struct qdq_layer {
     /* as the engine calls it; its kernel */
     const char *layer, *op;
     /* "u8", "i8", "f32", "f16", "bf16", "f8", "i32", ...; "": not known */
@@ -266,16 +266,16 @@ typedef struct qdq_group {
     /* n_nodes labels, name, or Op@output where it has none of its own */
     const char *const *node;
     size_t n_nodes;
-    qdq_group_source source;
+    qdq_layer_source source;
     /* of a conversion: the tensor of the model that it converts; "" or NULL: not known */
     const char *tensor;
-} qdq_group;
+} qdq_layer;
 
 /* Runs `runs` times and reports every executed layer in order of execution. *out is freed with
  * qdq_free() (one block). QDQ_E_UNSUPPORTED where the engine cannot; the session must have been
  * opened with `profile`, and is of no further use afterwards. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_session_profile(qdq_session *s, const qdq_named_array *in,
-                                                    size_t n_in, unsigned runs, qdq_group **out,
+                                                    size_t n_in, unsigned runs, qdq_layer **out,
                                                     size_t *n, qdq_error *err);
 
 /* --- groups ----------------------------------------------------------------------------------- */
@@ -284,34 +284,34 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_session_profile(qdq_session *s, const qdq_na
  * no inputs are needed. *out is freed with qdq_free() (one block). QDQ_E_UNSUPPORTED where the
  * engine cannot; the session must have been opened with `groups`, and is of no further use
  * afterwards. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_session_groups(qdq_session *s, const qdq_named_array *in,
-                                                   size_t n_in, unsigned runs, qdq_group **out,
+QDQ_API QDQ_MUST_USE qdq_status qdq_session_layers(qdq_session *s, const qdq_named_array *in,
+                                                   size_t n_in, unsigned runs, qdq_layer **out,
                                                    size_t *n, qdq_error *err);
 
 /* The same from files: what `trtexec --exportLayerInfo=F --profilingVerbosity=detailed` and
  * `--exportProfile=F` wrote for this model, wherever that was, `profile` may be NULL: no times; or
- * what qdq_groups_write() or `inspect --groups --json` wrote, which has times itself, and `profile`
+ * what qdq_layers_write() or `inspect --groups --json` wrote, which has times itself, and `profile`
  * is NULL. *out is freed with qdq_free(). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_groups_read(const qdq_model *m, const char *layers,
+QDQ_API QDQ_MUST_USE qdq_status qdq_layers_read(const qdq_model *m, const char *layers,
                                                 const char *profile, const qdq_job *job,
-                                                qdq_group **out, size_t *n, qdq_error *err);
+                                                qdq_layer **out, size_t *n, qdq_error *err);
 
-/* Writes layers to a file, over one that is there, for qdq_groups_read(): what was built once need
+/* Writes layers to a file, over one that is there, for qdq_layers_read(): what was built once need
  * not be built again. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_groups_write(const char *path, const qdq_group *g, size_t n,
+QDQ_API QDQ_MUST_USE qdq_status qdq_layers_write(const char *path, const qdq_layer *g, size_t n,
                                                  const qdq_engine_info *info, qdq_error *err);
 
 /* How much of the time is known to belong to which nodes. */
-typedef struct qdq_groups_sum {
+typedef struct qdq_layers_sum {
     /* of all layers with a time; NAN if none has one */
     double us, conversions_us;
     /* fraction of the time without conversions whose nodes are known, 0 to 1; NAN: no time */
     double attributed;
     size_t n_timed;
-} qdq_groups_sum;
+} qdq_layers_sum;
 
 /* Adds up n layers. */
-QDQ_API qdq_groups_sum qdq_groups_add(const qdq_group *g, size_t n);
+QDQ_API qdq_layers_sum qdq_layers_add(const qdq_layer *g, size_t n);
 
 /* Fills arrays for all inputs of a session from a seed: floats normal(0,1), integers 0 or 1, dims
  * that are not fixed 1. *out is freed with qdq_free() (one block). */

@@ -46,7 +46,7 @@ typedef struct qdq_plugin_session_opts {
 /* An executed layer, borrowed for the call that it is handed to. */
 typedef struct qdq_plugin_layer {
     const char *name, *op;
-    /* "u8", "f32", ... as in qdq_group; NULL: not known */
+    /* "u8", "f32", ... as in qdq_layer; NULL: not known */
     const char *in_type, *out_type;
     /* median of a run; NAN: not known */
     double us;

@@ -88,11 +88,11 @@ typedef struct qdq_goal_opts {
     /* Nobody asked for the goal, which is QDQ_DEFAULT_MIN_SQNR whatever min_sqnr is. Then outputs
      * that are zero everywhere prove nothing and are left out, rows of scores must agree
      * (QDQ_DEFAULT_AGREEMENT), and a goal that is missed ends with the best plan tried that saves
-     * `least_saving` of the float model's time or more, or with the float model. Plans of weights
+     * `min_saving` of the float model's time or more, or with the float model. Plans of weights
      * alone, and of models that have Q/DQ themselves, are evaluated and not changed. */
     bool by_default;
     /* share of the float model's time; 0: 0.1 */
-    double least_saving;
+    double min_saving;
     /* A search takes at most this multiple of the time of calibration and one evaluation on samples
      * that are held out; 0: no limit. The number of trials that fits is then recorded in the
      * plan. */
@@ -130,7 +130,7 @@ typedef struct qdq_goal_step {
     /* NAN without labels */
     double accuracy;
     /* of the float model's time: qdq_goal_result.is_profiled */
-    double time_share;
+    double time_fraction;
     bool holds;
     /* NAN: not measured, or no finite number */
     double metric;
@@ -142,7 +142,7 @@ typedef struct qdq_goal_layer {
     /* that it introduces: qdq_compare_layer */
     double error;
     /* Of the float model's time that 8 bits save in it: qdq_goal_result.is_profiled. */
-    double saved_share;
+    double saved_fraction;
     /* it went back */
     bool is_float;
 } qdq_goal_layer;
@@ -152,7 +152,7 @@ typedef struct qdq_goal_seconds {
     /* with placement */
     double calibration;
     /* the first plan */
-    double judging;
+    double evaluation;
     /* errors of all layers */
     double layers;
     /* of the float and of the quantized model */

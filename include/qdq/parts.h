@@ -75,9 +75,9 @@ typedef struct qdq_fusion_opts {
      * Einsum */
     const char *const *ops;
     /* of those in one group; a layer with more is cut where a single tensor passes; 0: 64 */
-    unsigned most;
+    unsigned max_ops;
     /* least fraction of the layers that must belong to this model; 0: 0.5 */
-    double least;
+    double min_matched;
 } qdq_fusion_opts;
 
 #define QDQ_FUSION_OPTS_INIT                                                                       \
@@ -95,14 +95,14 @@ typedef struct qdq_fusion_info {
     bool cut;
     /* the first layer that is in it; "": none is known */
     const char *layer;
-    /* of that layer, as in qdq_group */
+    /* of that layer, as in qdq_layer */
     const char *in_type, *out_type;
     /* in whole or in part */
     size_t n_layers;
     /* of one run: its layers; conversions called after its nodes; NAN: not known */
     double us, converts_us;
     /* groups with equal numbers compute the same function */
-    size_t alike;
+    size_t class_id;
     /* 64 hexadecimal digits, of that computation in any model */
     const char *key;
 } qdq_fusion_info;
@@ -120,11 +120,11 @@ typedef struct qdq_fusion_list {
 } qdq_fusion_list;
 
 /* The fusion groups of a model: every node of its main graph that is neither constant nor shape
- * arithmetic is in exactly one. `layer` is what qdq_session_groups() or qdq_groups_read() gave for
+ * arithmetic is in exactly one. `layer` is what qdq_session_layers() or qdq_layers_read() gave for
  * it; without layers, structure decides. Layers that share nodes are one group; no way leaves a
  * group and comes back. QDQ_E_UNSUPPORTED with the fraction that matched: the layers are of another
  * model. `opts` may be NULL. *out is freed with qdq_fusion_list_free(). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_fusions_list(const qdq_model *m, const qdq_group *layer,
+QDQ_API QDQ_MUST_USE qdq_status qdq_fusions_list(const qdq_model *m, const qdq_layer *layer,
                                                  size_t n, const qdq_fusion_opts *opts,
                                                  qdq_fusion_list **out, qdq_error *err);
 /* NULL is allowed */
@@ -165,7 +165,7 @@ typedef struct qdq_fusion_input {
  * they are. Weights are shared with m. QDQ_E_UNSUPPORTED: it cannot be one, and why. Both kinds of
  * options may be NULL. *in has n_in inputs in the order of the model's and is freed with qdq_free()
  * (one block); `in` may be NULL. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_group *layer,
+QDQ_API QDQ_MUST_USE qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_layer *layer,
                                                    size_t n, const qdq_fusion_opts *opts,
                                                    size_t group, const qdq_fusion_extract_opts *how,
                                                    qdq_model **out, qdq_fusion_input **in,

@@ -153,8 +153,8 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_model_run_passes(qdq_model *m, const char *p
 
 /* Gets a model after some of the changes and sets *bad, which is false on entry, if the model is
  * bad; `why` has room for one line about it. A status other than QDQ_OK ends the search. */
-typedef qdq_status (*qdq_judge_fn)(void *ctx, const qdq_model *m, bool *bad, char *why,
-                                   size_t why_size, qdq_error *err);
+typedef qdq_status (*qdq_bisect_fn)(void *ctx, const qdq_model *m, bool *bad, char *why,
+                                    size_t why_size, qdq_error *err);
 
 typedef struct qdq_bisect_result {
     /* false: with all changes made, the model is good */
@@ -176,7 +176,7 @@ typedef struct qdq_bisect_result {
  * itself is not changed; with opts->max_applications only this many changes are examined; on_change
  * and on_pass are not called. *out is freed with qdq_free() (one block). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_bisect(const qdq_model *m, const qdq_optimize_opts *opts,
-                                                 qdq_judge_fn judge, void *ctx,
+                                                 qdq_bisect_fn judge, void *ctx,
                                                  qdq_bisect_result **out, qdq_error *err);
 
 #ifdef __cplusplus

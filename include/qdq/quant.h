@@ -163,8 +163,8 @@ typedef struct qdq_quantize_opts {
     /* all other operators stay float */
     const char *const *op_types;
     const char *const *exclude_op_types;
-    /* Labels of nodes that the engine computes wrongly in 8 bits (qdq_verify_alike()): they stay
-     * float, and the plan says why. */
+    /* Labels of nodes that the engine computes wrongly in 8 bits (qdq_verify_equivalent()): they
+     * stay float, and the plan says why. */
     const char *const *wrong;
     /* records; may be NULL. A node or tensor that the model does not have is QDQ_E_USAGE */
     qdq_why *why;
@@ -201,7 +201,7 @@ typedef struct qdq_quantize_opts {
 #define QDQ_CLEAN_GROWTH (1 << 20)
 
 /* The least that placement and engines ask for: a model that is otherwise left as it is. */
-#define QDQ_PASSES_LEAST "lift-constants,drop-shared-names"
+#define QDQ_PASSES_MINIMAL "lift-constants,drop-shared-names"
 
 #define QDQ_QUANTIZE_OPTS_INIT                                                                     \
     {                                                                                              \
@@ -313,8 +313,8 @@ typedef struct qdq_plan_summary {
     const qdq_plan_count *quantized;
     size_t n_quantized;
     /* nodes by operator that the model had in 8 bits before */
-    const qdq_plan_count *kept;
-    size_t n_kept;
+    const qdq_plan_count *existing;
+    size_t n_existing;
     /* nodes by "Op: reason" */
     const qdq_plan_count *left_float;
     size_t n_left;

@@ -28,7 +28,7 @@ typedef struct qdq_report_opts {
     size_t n_shapes;
     const qdq_job *job;
     /* what `compared` rests on: "24 samples, cross-validated"; or NULL */
-    const char *judged;
+    const char *evaluated_on;
     /* does the engine compute what the graph says? NULL: not asked */
     const qdq_verify_result *computed;
     /* that m was given before it was quantized: they are named */

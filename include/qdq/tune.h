@@ -184,7 +184,7 @@ struct qdq_tune_live {
     unsigned trials, builds, pairs;
     double baseline_ms, incumbent_ms;
     /* of the baseline's time */
-    double saved_share;
+    double saved_fraction;
     /* left_s: NAN without a budget of time */
     double elapsed_s, left_s;
 };
@@ -204,28 +204,28 @@ typedef enum qdq_tune_verdict {
 QDQ_API const char *qdq_tune_verdict_name(qdq_tune_verdict v);
 
 /* The outcome of a Q/DQ baseline. */
-typedef enum qdq_tune_fate {
-    QDQ_FATE_SHIPPED,
+typedef enum qdq_baseline_outcome {
+    QDQ_BASELINE_SHIPPED,
     /* what was written is as fast, or faster */
-    QDQ_FATE_BEATEN,
+    QDQ_BASELINE_BEATEN,
     /* it misses the goal */
-    QDQ_FATE_MISSES,
+    QDQ_BASELINE_MISSES,
     /* the engine computes it wrongly */
-    QDQ_FATE_WRONG,
+    QDQ_BASELINE_WRONG,
     /* it was not built, or did not live */
-    QDQ_FATE_FAILED,
+    QDQ_BASELINE_FAILED,
     /* it is another model, by its weights, inputs or outputs: its placement alone was tried */
-    QDQ_FATE_PLACEMENT,
+    QDQ_BASELINE_PLACEMENT,
     /* the budget of time ended before it was measured, evaluated and verified: `why` says which */
-    QDQ_FATE_UNKNOWN
-} qdq_tune_fate;
+    QDQ_BASELINE_UNKNOWN
+} qdq_baseline_outcome;
 
 /* "shipped", "beaten", "misses the goal", "wrong", "failed", "placement", "unknown" */
-QDQ_API const char *qdq_tune_fate_name(qdq_tune_fate f);
+QDQ_API const char *qdq_baseline_outcome_name(qdq_baseline_outcome f);
 
 /* What a placement of this target on the cleaned model cannot express of a file's; 0 everywhere: it
  * expresses all. */
-typedef struct qdq_tune_unsaid {
+typedef struct qdq_tune_not_expressed {
     /* inputs of nodes that are quantized in one of both alone */
     unsigned edges;
     /* inputs with quantized values of another type */
@@ -239,7 +239,7 @@ typedef struct qdq_tune_unsaid {
     /* DequantizeLinear nodes that no plan can express: a scale for each channel of an activation,
      * ... */
     unsigned other;
-} qdq_tune_unsaid;
+} qdq_tune_not_expressed;
 
 /* A Q/DQ baseline. Times in ms, as in qdq_tune_result: in pairs with the input, or
  * where the final measurement had no time, of the search with the optimized input; NAN: not
@@ -247,7 +247,7 @@ typedef struct qdq_tune_unsaid {
 typedef struct qdq_tune_baseline {
     /* of its file; "baseline 1" if it has none */
     const char *name;
-    qdq_tune_fate fate;
+    qdq_baseline_outcome outcome;
     /* of MISSES, WRONG, FAILED, PLACEMENT, UNKNOWN; or that times are those of the search; "" */
     const char *why;
     double ms, speedup, ci_low, ci_high;
@@ -255,7 +255,7 @@ typedef struct qdq_tune_baseline {
     double sqnr_db, accuracy;
     /* of the engine with its reference: qdq_verify_result.sqnr_db; NAN: not known */
     double agreement_db;
-    qdq_tune_unsaid unsaid;
+    qdq_tune_not_expressed not_expressed;
 } qdq_tune_baseline;
 
 /* A rule of the target that the written plan contradicts, by a measurement. */
@@ -406,9 +406,9 @@ typedef struct qdq_tune_result {
      * rejected */
     unsigned kept, rejected, undecided;
     /* greedy: models of groups that were built */
-    unsigned apart_builds;
+    unsigned isolated_builds;
     /* greedy: kinds of groups that cannot be models, or that the engine does not take */
-    unsigned not_apart;
+    unsigned not_isolated;
 
     /* --- lists --- */
 

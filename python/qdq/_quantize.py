@@ -262,7 +262,7 @@ def pipeline_of(o: Mapping[str, Any]) -> str | None:
             raise errors.UsageError(
                 f"optimize=False: conflicts with {(given or ['passes'])[0]}; expected one of them"
             )
-        return _core.text(lib.QDQ_PASSES_LEAST)
+        return _core.text(lib.QDQ_PASSES_MINIMAL)
     passes = o["passes"] or "quantize"
     if not given:
         return str(passes)
@@ -538,7 +538,7 @@ class Quantizing:
 
     def find_alike(self, found: Any, wide: bool) -> list[str]:
         labels, n = ffi.new("char const ***"), ffi.new("size_t *")
-        _core.call(lib.qdq_verify_alike, self.result.quantized.c, found, wide, labels, n)
+        _core.call(lib.qdq_verify_equivalent, self.result.quantized.c, found, wide, labels, n)
         try:
             return [_core.text(labels[0][i]) for i in range(n[0])]
         finally:

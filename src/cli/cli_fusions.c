@@ -48,7 +48,7 @@ qdq_status cli_fusions_print(cli *c, const qdq_fusion_list *l, bool verbose, qdq
         put_us(&t, f->us);
         put_us(&t, f->converts_us);
         cli_cell(&t, "%s", qdq_fusion_source_name(f->source));
-        cli_cell(&t, "%zu", f->alike);
+        cli_cell(&t, "%zu", f->class_id);
         cli_cell(&t, "%zu", f->n_linear);
         cli_cell(&t, "%s",
                  cli_nodes_text(c, f->node, f->n_nodes, verbose ? SIZE_MAX - 1 : SHOWN_NODES));
@@ -64,7 +64,7 @@ static void group_json(qdq_json_out o, const qdq_fusion_info *f)
     qdq_json_put_short(o, "conversions_us", f->converts_us);
     qdq_json_put_text(o, "by", qdq_fusion_source_name(f->source));
     qdq_json_put_bool(o, "cut", f->cut);
-    qdq_json_put_int(o, "kind", (int64_t)f->alike);
+    qdq_json_put_int(o, "kind", (int64_t)f->class_id);
     qdq_json_put_text(o, "key", f->key);
     qdq_json_put_int(o, "linear", (int64_t)f->n_linear);
     qdq_json_put_int(o, "layers", (int64_t)f->n_layers);

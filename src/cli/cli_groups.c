@@ -14,7 +14,7 @@ enum { SHOWN_NODES = 3 };
 
 qdq_status cli_groups_check(const qdq_model *m, cli_groups *g, qdq_error *err)
 {
-    return qdq_groups_check(m, g->group, g->n, &g->finding, &g->n_findings, err);
+    return qdq_layers_check(m, g->group, g->n, &g->finding, &g->n_findings, err);
 }
 
 qdq_status cli_groups_from_check(const cli_groups_from *from, qdq_error *err)
@@ -43,7 +43,7 @@ static qdq_status list_layers(qdq_session *s, unsigned runs, cli_groups *g, qdq_
 
     if (runs > 0)
         QDQ_TRY(qdq_random_inputs(s, 1, &in, &n, err));
-    qdq_status st = qdq_session_groups(s, in, n, runs, &g->group, &g->n, err);
+    qdq_status st = qdq_session_layers(s, in, n, runs, &g->group, &g->n, err);
     qdq_free(in);
     return st;
 }
@@ -57,11 +57,11 @@ qdq_status cli_groups_get(cli *c, const cli_groups_from *from, const qdq_model *
 
     *e = NULL;
     if (from->layer_info != NULL)
-        return qdq_groups_read(m, from->layer_info, from->layer_profile, &c->job, &g->group, &g->n,
+        return qdq_layers_read(m, from->layer_info, from->layer_profile, &c->job, &g->group, &g->n,
                                err);
     if (engine.engine == NULL)
         engine.engine = "ort";
-    opts.groups = true;
+    opts.layers = true;
     opts.threads = from->threads;
     opts.shapes = from->shapes->at;
     opts.n_shapes = from->shapes->n;
@@ -95,14 +95,14 @@ const char *cli_nodes_text(cli *c, const char *const *node, size_t n, size_t mos
     return text != NULL ? text : "?";
 }
 
-static const char *source_text(const qdq_group *g)
+static const char *source_text(const qdq_layer *g)
 {
     switch (g->source) {
-    case QDQ_GROUP_NONE:
+    case QDQ_LAYER_NONE:
         return "-";
-    case QDQ_GROUP_SLICE:
+    case QDQ_LAYER_SLICE:
         return "slice";
-    case QDQ_GROUP_EXACT:
+    case QDQ_LAYER_EXACT:
         break;
     }
     return "exact";
@@ -111,7 +111,7 @@ static const char *source_text(const qdq_group *g)
 static void put_row(cli *c, cli_table *t, const cli_groups *all, size_t i, double total,
                     bool verbose)
 {
-    const qdq_group *g = &all->group[i];
+    const qdq_layer *g = &all->group[i];
 
     if (isnan(g->median_us)) {
         cli_cell(t, "-");
@@ -131,7 +131,7 @@ static void put_row(cli *c, cli_table *t, const cli_groups *all, size_t i, doubl
 }
 
 /* Names come from files: no control characters on a terminal. */
-static void print_finding(const qdq_group *g, const qdq_group_finding *f)
+static void print_finding(const qdq_layer *g, const qdq_layer_finding *f)
 {
     char text[2000];
 
@@ -144,7 +144,7 @@ static void print_finding(const qdq_group *g, const qdq_group_finding *f)
 
 static void print_sum(const cli_groups *g)
 {
-    const qdq_groups_sum s = qdq_groups_add(g->group, g->n);
+    const qdq_layers_sum s = qdq_layers_add(g->group, g->n);
     size_t nameless = 0;
 
     for (size_t i = 0; i < g->n; i++)
@@ -162,7 +162,7 @@ static void print_sum(const cli_groups *g)
 qdq_status cli_groups_print(cli *c, const cli_groups *g, bool verbose, qdq_error *err)
 {
     static const char *const heads[] = {"us", "%", "kernel", "in", "out", "by", "nodes"};
-    const qdq_groups_sum s = qdq_groups_add(g->group, g->n);
+    const qdq_layers_sum s = qdq_layers_add(g->group, g->n);
     cli_table t = {.arena = &c->arena, .columns = "rrlllll"};
 
     for (size_t i = 0; i < QDQ_COUNT(heads); i++)
@@ -171,14 +171,14 @@ qdq_status cli_groups_print(cli *c, const cli_groups *g, bool verbose, qdq_error
         put_row(c, &t, g, i, s.us, verbose);
     QDQ_TRY(cli_table_print(&t, stdout, err));
     for (size_t i = 0; i < g->n_findings; i++)
-        print_finding(&g->group[g->finding[i].group], &g->finding[i]);
+        print_finding(&g->group[g->finding[i].layer], &g->finding[i]);
     print_sum(g);
     return QDQ_OK;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static void layer_json(qdq_json_out entry, const qdq_group *g)
+static void layer_json(qdq_json_out entry, const qdq_layer *g)
 {
     qdq_json_put_text(entry, "layer", g->layer);
     qdq_json_put_text(entry, "kernel", g->op);
@@ -186,7 +186,7 @@ static void layer_json(qdq_json_out entry, const qdq_group *g)
     qdq_json_put_some(entry, "out", g->out_type);
     qdq_json_put_short(entry, "us", g->median_us);
     qdq_json_put_bool(entry, "conversion", g->conversion);
-    qdq_json_put_text(entry, "by", g->source != QDQ_GROUP_NONE ? source_text(g) : NULL);
+    qdq_json_put_text(entry, "by", g->source != QDQ_LAYER_NONE ? source_text(g) : NULL);
     qdq_json_put_texts(entry, "nodes", g->node, g->n_nodes);
     if (g->tensor != NULL && g->tensor[0] != '\0')
         qdq_json_put_text(entry, "tensor", g->tensor);
@@ -194,10 +194,10 @@ static void layer_json(qdq_json_out entry, const qdq_group *g)
 
 void cli_groups_json(qdq_json_out root, const cli_groups *g)
 {
-    const qdq_groups_sum s = qdq_groups_add(g->group, g->n);
+    const qdq_layers_sum s = qdq_layers_add(g->group, g->n);
 
     qdq_json_put_int(root, "qdq_layers",
-                     1); /* as qdq_groups_write() has it: it can be read again */
+                     1); /* as qdq_layers_write() has it: it can be read again */
     qdq_json_put_short(root, "us", s.us);
     qdq_json_put_short(root, "conversions_us", s.conversions_us);
     qdq_json_put_short(root, "attributed", s.attributed);
@@ -206,9 +206,9 @@ void cli_groups_json(qdq_json_out root, const cli_groups *g)
         layer_json(qdq_json_put_object(layers, NULL), &g->group[i]);
     qdq_json_out findings = qdq_json_put_list(root, "findings");
     for (size_t i = 0; i < g->n_findings; i++) {
-        const qdq_group_finding *f = &g->finding[i];
+        const qdq_layer_finding *f = &g->finding[i];
         qdq_json_out entry = qdq_json_put_object(findings, NULL);
-        qdq_json_put_text(entry, "layer", g->group[f->group].layer);
+        qdq_json_put_text(entry, "layer", g->group[f->layer].layer);
         qdq_json_put_some(entry, "node", f->node);
         qdq_json_put_some(entry, "tensor", f->tensor);
         qdq_json_put_text(entry, "why", f->why);

@@ -12,9 +12,9 @@
 
 /* The layers of one run, and what was found about them. */
 typedef struct cli_groups {
-    qdq_group *group;
+    qdq_layer *group;
     size_t n;
-    qdq_group_finding *finding;
+    qdq_layer_finding *finding;
     size_t n_findings;
 } cli_groups;
 

@@ -168,7 +168,7 @@ qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_op
     o->equalize = a->equalize;
     o->cpu = (qdq_cpu)a->format.cpu;
     if (!a->optimize) {
-        o->passes = QDQ_PASSES_LEAST;
+        o->passes = QDQ_PASSES_MINIMAL;
         return QDQ_OK;
     }
     return cli_fold_pipeline(c, a->passes != NULL ? a->passes : "quantize", &a->fold, &o->passes,

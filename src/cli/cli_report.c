@@ -21,7 +21,7 @@ qdq_status cli_report_write(cli *c, const cli_report_request *r, qdq_error *err)
     o.shapes = r->quant->shape.shapes.at;
     o.n_shapes = r->quant->shape.shapes.n;
     o.job = &c->job;
-    o.judged = r->judged;
+    o.evaluated_on = r->judged;
     o.computed = r->computed;
     o.set_shapes = r->quant->set_shape.at;
     o.n_set_shapes = r->quant->set_shape.n;

@@ -168,15 +168,15 @@ static void print_unsaid(json_t *report, FILE *to)
 
     json_array_foreach(json_object_get(report, "qdq_baselines"), i, b)
     {
-        json_t *unsaid = json_object_get(b, "not_expressed");
+        json_t *not_expressed = json_object_get(b, "not_expressed");
         const char *between = ": ";
         for (size_t k = 0; k < QDQ_COUNT(kinds); k++) {
-            if (!(number(unsaid, kinds[k]) > 0))
+            if (!(number(not_expressed, kinds[k]) > 0))
                 continue;
             if (*between == ':')
                 fprintf(to, "%s, not expressed by placements of this target",
                         json_string_value(json_object_get(b, "file")));
-            fprintf(to, "%s%.0f %s", between, number(unsaid, kinds[k]), words[k]);
+            fprintf(to, "%s%.0f %s", between, number(not_expressed, kinds[k]), words[k]);
             between = ", ";
         }
         if (*between == ',')

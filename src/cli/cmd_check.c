@@ -262,7 +262,7 @@ static qdq_status check_model(checking *k, qdq_error *err)
         QDQ_TRY(check_computed(k, err));
     if (a->layer_info == NULL)
         return QDQ_OK;
-    QDQ_TRY(qdq_groups_read(k->m, a->layer_info, a->layer_profile, &k->c->job, &k->layers.group,
+    QDQ_TRY(qdq_layers_read(k->m, a->layer_info, a->layer_profile, &k->c->job, &k->layers.group,
                             &k->layers.n, err));
     return cli_groups_check(k->m, &k->layers, err);
 }

@@ -35,7 +35,7 @@ static const struct {
     {QDQ_CAN_PROFILE, "profile"},
     {QDQ_CAN_EXPOSE, "expose"},
     {QDQ_CAN_MAP_WEIGHTS, "map-weights"},
-    {QDQ_CAN_GROUP, "groups"},
+    {QDQ_CAN_LIST_LAYERS, "groups"},
 };
 
 static void engine_json(qdq_json_out entry, const qdq_engine_info *info)
@@ -212,7 +212,7 @@ static qdq_status try_time(self_test *t, qdq_error *err)
 
 static qdq_status try_profile(self_test *t, qdq_error *err)
 {
-    qdq_group *l = NULL;
+    qdq_layer *l = NULL;
     size_t n;
     double us = 0;
 
@@ -227,14 +227,14 @@ static qdq_status try_profile(self_test *t, qdq_error *err)
 static qdq_status try_groups(self_test *t, qdq_error *err)
 {
     qdq_session_opts o = QDQ_SESSION_OPTS_INIT;
-    qdq_group *g = NULL;
+    qdq_layer *g = NULL;
     size_t n, named = 0;
 
-    o.groups = true;
+    o.layers = true;
     qdq_session_close(t->session);
     t->session = NULL;
     QDQ_TRY(qdq_session_open(t->engine, t->model, &o, &t->session, err));
-    QDQ_TRY(qdq_session_groups(t->session, t->in, t->n_in, 50, &g, &n, err));
+    QDQ_TRY(qdq_session_layers(t->session, t->in, t->n_in, 50, &g, &n, err));
     for (size_t i = 0; i < n; i++)
         named += g[i].n_nodes > 0;
     qdq_free(g);
@@ -253,7 +253,7 @@ static qdq_status try_all(self_test *t, qdq_error *err)
                  {QDQ_CAN_RUN, "run", try_run},
                  {QDQ_CAN_TIME, "time", try_time},
                  {QDQ_CAN_PROFILE, "profile", try_profile},
-                 {QDQ_CAN_GROUP, "groups", try_groups}};
+                 {QDQ_CAN_LIST_LAYERS, "groups", try_groups}};
     const unsigned can = qdq_engine_get_info(t->engine)->capabilities;
     unsigned failed = 0;
 
@@ -263,7 +263,7 @@ static qdq_status try_all(self_test *t, qdq_error *err)
         if ((can & steps[i].needs) != steps[i].needs)
             continue;
         t->found[0] = '\0';
-        qdq_status st = i > 0 && t->session == NULL && steps[i].needs != QDQ_CAN_GROUP
+        qdq_status st = i > 0 && t->session == NULL && steps[i].needs != QDQ_CAN_LIST_LAYERS
                             ? qdq_fail(&why, QDQ_E_ENGINE, "there is no session")
                             : steps[i].step(t, &why);
         if (st == QDQ_OK && i == 0)

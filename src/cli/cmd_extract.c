@@ -201,7 +201,8 @@ static qdq_status extract_group(cli *c, const struct extract_args *a, qdq_model 
     how.max = s.range.max.at;
     how.n_max = s.range.max.n;
     if (a->layer_info == NULL)
-        opts.least = 1e-9; /* what an engine says of the model that it was given is of this model */
+        opts.min_matched =
+            1e-9; /* what an engine says of the model that it was given is of this model */
     qdq_status st = cli_groups_get(c, &from, m, 0, &g, &e, err);
     if (st == QDQ_OK) {
         st = qdq_fusion_extract(m, g.group, g.n, &opts, group, &how, &part.model, &part.in,

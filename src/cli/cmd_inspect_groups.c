@@ -72,7 +72,7 @@ static qdq_status find_groups(const cmd_inspect_groups_args *a, const qdq_model 
     qdq_fusion_opts opts = QDQ_FUSION_OPTS_INIT;
 
     if (a->layer_info == NULL)
-        opts.least = 1e-9;
+        opts.min_matched = 1e-9;
     qdq_status st = qdq_fusions_list(m, g->group, g->n, &opts, l, err);
     return a->layer_info != NULL ? cli_at_file(a->layer_info, st, err) : st;
 }

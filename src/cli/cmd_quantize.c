@@ -172,7 +172,7 @@ static void warn_of_little(const quantize *q)
         return;
     if (sum->n_tensors + sum->n_weights + sum->n_biases == 0)
         cli_warn(&q->c->ui,
-                 sum->n_kept > 0
+                 sum->n_existing > 0
                      ? "nothing was left to quantize: what the model has in 8 bits is kept"
                      : "nothing was quantized: the reasons are listed with the result");
     else if (saves_little(q))

@@ -165,7 +165,7 @@ static void steps_json(qdq_json_out list, const quantize *q)
         qdq_json_put_short(o, "accuracy", s->accuracy);
         if (q->a->quant.metric_command != NULL)
             qdq_json_put_short(o, "metric", s->metric);
-        qdq_json_put_short(o, "time_share", s->time_share);
+        qdq_json_put_short(o, "time_share", s->time_fraction);
         qdq_json_put_bool(o, "holds", s->holds);
     }
 }
@@ -179,7 +179,7 @@ static void layers_json(qdq_json_out list, const quantize *q)
         qdq_json_put_text(o, "node", l->node);
         qdq_json_put_text(o, "op", l->op);
         qdq_json_put_short(o, "error", l->error);
-        qdq_json_put_short(o, "saved_share", l->saved_share);
+        qdq_json_put_short(o, "saved_share", l->saved_fraction);
         qdq_json_put_bool(o, "float", l->is_float);
     }
 }
@@ -189,7 +189,7 @@ static void seconds_json(qdq_json_out o, const quantize *q)
     const qdq_goal_seconds *s = &q->goal->seconds;
 
     qdq_json_put_short(o, "calibration", s->calibration);
-    qdq_json_put_short(o, "judging", s->judging);
+    qdq_json_put_short(o, "judging", s->evaluation);
     qdq_json_put_short(o, "layers", s->layers);
     qdq_json_put_short(o, "profile", s->profile);
     qdq_json_put_short(o, "trials", s->trials);
@@ -262,7 +262,7 @@ static qdq_status print_steps(const quantize *q, FILE *to, qdq_error *err)
             cli_cell(&t, "%.6g", s->metric);
         else
             cli_cell(&t, "%.4f", s->accuracy);
-        cli_cell(&t, "%.2f", s->time_share);
+        cli_cell(&t, "%.2f", s->time_fraction);
         cli_cell(&t, "%s", s->holds ? "holds" : "missed");
     }
     return cli_table_print(&t, to, err);
@@ -286,7 +286,7 @@ static qdq_status print_layers(const quantize *q, FILE *to, qdq_error *err)
         cli_cell(&t, "%s", l->node);
         cli_cell(&t, "%s", l->op);
         cli_cell(&t, "%.2f", l->error > 0 ? -10 * log10(l->error) : (double)INFINITY);
-        cli_cell(&t, "%.4f", l->saved_share);
+        cli_cell(&t, "%.4f", l->saved_fraction);
     }
     if (n == 0)
         return QDQ_OK;
@@ -315,7 +315,7 @@ qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err)
             "\ntime: calibration %.1f s, judging %.1f s, errors of layers %.1f s, profiles %.1f s, "
             "trials "
             "%.1f s%s\n",
-            q->goal->seconds.calibration, q->goal->seconds.judging, q->goal->seconds.layers,
+            q->goal->seconds.calibration, q->goal->seconds.evaluation, q->goal->seconds.layers,
             q->goal->seconds.profile, q->goal->seconds.trials,
             q->goal->is_cut ? "; the search stopped at its time limit" : "");
     return QDQ_OK;

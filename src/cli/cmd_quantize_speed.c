@@ -137,7 +137,7 @@ static qdq_status time_optimized(quantize *q, double ends, qdq_error *err)
     qdq_model *m;
 
     if (!has_codes(q) || !q->a->quant.optimize || q->target == NULL ||
-        qdq_plan_get_summary(q->plan)->n_kept > 0 ||
+        qdq_plan_get_summary(q->plan)->n_existing > 0 ||
         left_ms(ends) < ROUNDS * (to->before.median_ms + to->after.median_ms))
         return QDQ_OK;
     QDQ_TRY(make_optimized(q, &m, err));
@@ -200,7 +200,7 @@ qdq_status cmd_quantize_speed(quantize *q, qdq_error *err)
 /* What it is compared with: a model that brought Q/DQ is none in float. */
 static const char *other_name(const quantize *q)
 {
-    return qdq_plan_get_summary(q->plan)->n_kept > 0 ? "the input" : "float";
+    return qdq_plan_get_summary(q->plan)->n_existing > 0 ? "the input" : "float";
 }
 
 void cmd_quantize_speed_print(const quantize *q, FILE *to)

@@ -86,7 +86,7 @@ static qdq_status summary_json(const quantize *q, const char *but, qdq_json_doc 
     qdq_json_put_bool(root, "placement_only", s->placement_only);
     samples_json(qdq_json_put_object(root, "samples"), q);
     operators_json(qdq_json_put_object(root, "quantized"), s->quantized, s->n_quantized);
-    operators_json(qdq_json_put_object(root, "kept"), s->kept, s->n_kept);
+    operators_json(qdq_json_put_object(root, "kept"), s->existing, s->n_existing);
     left_json(qdq_json_put_list(root, "left_float"), s);
     counts_json(qdq_json_put_object(root, "plan"), s);
     if (q->a->quant.equalize)
@@ -153,8 +153,8 @@ static size_t count_kept(const qdq_plan_summary *s)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < s->n_kept; i++)
-        n += s->kept[i].n;
+    for (size_t i = 0; i < s->n_existing; i++)
+        n += s->existing[i].n;
     return n;
 }
 
@@ -171,9 +171,9 @@ static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, 
             cli_plural(s->n_tensors), s->n_weights, cli_plural(s->n_weights), s->n_biases,
             s->n_biases == 1 ? "" : "es");
     QDQ_TRY(print_counts(q, s->quantized, s->n_quantized, to, err));
-    if (s->n_kept > 0) {
+    if (s->n_existing > 0) {
         fprintf(to, "\nin 8 bits before: %zu node%s\n", count_kept(s), cli_plural(count_kept(s)));
-        QDQ_TRY(print_counts(q, s->kept, s->n_kept, to, err));
+        QDQ_TRY(print_counts(q, s->existing, s->n_existing, to, err));
     }
     if (s->n_left == 0)
         return QDQ_OK;

@@ -50,7 +50,7 @@ static qdq_status leave_out(quantize *q, bool wide, size_t *n, qdq_error *err)
 {
     const char **labels;
 
-    QDQ_TRY(qdq_verify_alike(q->quantized, q->computed, wide, &labels, n, err));
+    QDQ_TRY(qdq_verify_equivalent(q->quantized, q->computed, wide, &labels, n, err));
     qdq_status st = QDQ_OK;
     for (size_t i = 0; i < *n && st == QDQ_OK; i++) {
         const char *entry = qdq_arena_strdup(&q->c->arena, labels[i]);

@@ -187,7 +187,7 @@ static qdq_status open_session(qdq_session *s, const qdq_model *m, const qdq_ses
         return qdq_fail(err, QDQ_E_USAGE, "%d threads: expected at least 1", opts->threads);
     if (opts->profile && (info->capabilities & QDQ_CAN_PROFILE) == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "this engine has no profile per layer");
-    if (opts->groups && (info->capabilities & QDQ_CAN_GROUP) == 0)
+    if (opts->layers && (info->capabilities & QDQ_CAN_LIST_LAYERS) == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "this engine does not tell which nodes a layer computes");
     if (opts->expose != NULL && (info->capabilities & QDQ_CAN_EXPOSE) == 0)
@@ -196,9 +196,9 @@ static qdq_status open_session(qdq_session *s, const qdq_model *m, const qdq_ses
     QDQ_TRY(qdq_model_check_domains(m, err)); /* before an engine stumbles over it */
     QDQ_TRY(qdq_session_model(m, opts, &own, err));
     qdq_status st = QDQ_OK;
-    if (opts->groups && own == NULL)
+    if (opts->layers && own == NULL)
         st = qdq_model_clone(m, &own, err);
-    if (st == QDQ_OK && opts->groups)
+    if (st == QDQ_OK && opts->layers)
         s->source = own;
     if (st == QDQ_OK)
         st = s->engine->ops->session_open(s, own != NULL ? own : m, opts, err);
@@ -220,7 +220,7 @@ qdq_status qdq_session_open(qdq_engine *e, const qdq_model *m, const qdq_session
         return qdq_nomem(err);
     s->engine = e;
     s->can_profile = opts->profile;
-    s->can_group = opts->groups;
+    s->can_group = opts->layers;
     qdq_status st = open_session(s, m, opts, err);
     if (st != QDQ_OK) {
         qdq_session_close(s);
@@ -271,7 +271,7 @@ qdq_status qdq_session_run(qdq_session *s, const qdq_named_array *in, size_t n_i
 }
 
 qdq_status qdq_session_profile(qdq_session *s, const qdq_named_array *in, size_t n_in,
-                               unsigned runs, qdq_group **out, size_t *n, qdq_error *err)
+                               unsigned runs, qdq_layer **out, size_t *n, qdq_error *err)
 {
     const qdq_array **ordered = NULL;
 
@@ -293,14 +293,14 @@ qdq_status qdq_session_profile(qdq_session *s, const qdq_named_array *in, size_t
     return st;
 }
 
-qdq_status qdq_session_groups(qdq_session *s, const qdq_named_array *in, size_t n_in, unsigned runs,
-                              qdq_group **out, size_t *n, qdq_error *err)
+qdq_status qdq_session_layers(qdq_session *s, const qdq_named_array *in, size_t n_in, unsigned runs,
+                              qdq_layer **out, size_t *n, qdq_error *err)
 {
     const qdq_array **ordered = NULL;
 
     *out = NULL;
     *n = 0;
-    if ((s->engine->info.capabilities & QDQ_CAN_GROUP) == 0)
+    if ((s->engine->info.capabilities & QDQ_CAN_LIST_LAYERS) == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "engine '%s' does not tell which nodes a layer computes",
                         s->engine->info.name);

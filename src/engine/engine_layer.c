@@ -63,18 +63,18 @@ static qdq_status measure(packer *p, const qdq_engine_layer *l, size_t n, qdq_ar
 }
 
 qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena *scratch,
-                                  qdq_group **out, size_t *n_out, qdq_error *err)
+                                  qdq_layer **out, size_t *n_out, qdq_error *err)
 {
     packer p = {0};
 
     QDQ_TRY(measure(&p, l, n, scratch, err));
-    qdq_group *g = malloc((n + 1) * sizeof *g + (p.first[n] + 1) * sizeof(char *) + p.bytes);
+    qdq_layer *g = malloc((n + 1) * sizeof *g + (p.first[n] + 1) * sizeof(char *) + p.bytes);
     if (g == NULL)
         return qdq_nomem(err);
     const char **label = (const char **)(g + n + 1);
     char *text = (char *)(label + p.first[n] + 1);
     for (size_t i = 0; i < n; i++) {
-        g[i] = (qdq_group){.median_us = l[i].us,
+        g[i] = (qdq_layer){.median_us = l[i].us,
                            .conversion = l[i].conversion,
                            .node = label + p.first[i],
                            .n_nodes = p.first[i + 1] - p.first[i],
@@ -93,18 +93,18 @@ qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena
 }
 
 qdq_status qdq_engine_profile_pack(const qdq_engine_layer *from, size_t n, unsigned runs,
-                                   qdq_group **out, qdq_error *err)
+                                   qdq_layer **out, qdq_error *err)
 {
-    size_t size = (n + 1) * sizeof(qdq_group);
+    size_t size = (n + 1) * sizeof(qdq_layer);
 
     for (size_t i = 0; i < n; i++)
         size += strlen(from[i].name) + strlen(from[i].op) + 2;
-    qdq_group *l = malloc(size);
+    qdq_layer *l = malloc(size);
     if (l == NULL)
         return qdq_nomem(err);
     char *p = (char *)(l + n + 1);
     for (size_t i = 0; i < n; i++) {
-        l[i] = (qdq_group){.median_us = from[i].us, .runs = runs};
+        l[i] = (qdq_layer){.median_us = from[i].us, .runs = runs};
         l[i].layer = qdq_pack_text(&p, from[i].name);
         l[i].op = qdq_pack_text(&p, from[i].op);
     }

@@ -11,18 +11,18 @@ typedef struct qdq_engine_layer {
     const char *in_type, *out_type; /* NULL: not known */
     double us;                      /* NAN: not known */
     bool conversion;
-    qdq_group_source source;
+    qdq_layer_source source;
     const char *tensor;        /* NULL: not known */
     qdq_layer_node_list nodes; /* of the source model; one that is there twice is given once */
 } qdq_engine_layer;
 
-/* All of it in one block, as qdq_session_groups() gives it. `scratch` is for labels. */
+/* All of it in one block, as qdq_session_layers() gives it. `scratch` is for labels. */
 qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena *scratch,
-                                  qdq_group **out, size_t *n_out, qdq_error *err);
+                                  qdq_layer **out, size_t *n_out, qdq_error *err);
 
 /* Names, kernels and times alone, as qdq_session_profile() gives them. */
 qdq_status qdq_engine_profile_pack(const qdq_engine_layer *from, size_t n, unsigned runs,
-                                   qdq_group **out, qdq_error *err);
+                                   qdq_layer **out, qdq_error *err);
 
 /* "f32" for QDQ_FLOAT; "" for a type that no engine computes with. */
 const char *qdq_engine_type(qdq_elem e);

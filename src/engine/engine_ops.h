@@ -37,11 +37,12 @@ typedef struct qdq_engine_ops {
     void (*seek)(qdq_session *s, uint64_t number);
 
     qdq_status (*profile)(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                          qdq_group **out, size_t *n, qdq_error *err);
+                          qdq_layer **out, size_t *n, qdq_error *err);
 
     /* The nodes are those of s->source, which is there if the session was opened with `groups`.
-     * `in` is NULL if runs is 0. NULL: the engine cannot, and does not claim QDQ_CAN_GROUP. */
-    qdq_status (*groups)(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
+     * `in` is NULL if runs is 0. NULL: the engine cannot, and does not claim QDQ_CAN_LIST_LAYERS.
+     */
+    qdq_status (*groups)(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
                          size_t *n, qdq_error *err);
 
     /* For engines that are programs: their options of ours that they turned out to refuse, with

@@ -3,9 +3,9 @@
 
 #include "qdq/engine.h"
 
-qdq_groups_sum qdq_groups_add(const qdq_group *g, size_t n)
+qdq_layers_sum qdq_layers_add(const qdq_layer *g, size_t n)
 {
-    qdq_groups_sum s = {NAN, NAN, NAN, 0};
+    qdq_layers_sum s = {NAN, NAN, NAN, 0};
     double us = 0, conversions = 0, known = 0;
 
     for (size_t i = 0; i < n; i++) {

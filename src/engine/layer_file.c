@@ -25,10 +25,10 @@ bool qdq_layer_file_is(const char *text, size_t size)
     return memmem(text, size < NEAR ? size : NEAR, key, sizeof key - 1) != NULL;
 }
 
-static qdq_group read_layer(const qdq_json_place *p)
+static qdq_layer read_layer(const qdq_json_place *p)
 {
     static const char *const ways[] = {"slice", "exact", NULL};
-    qdq_group g = {.layer = qdq_json_text(p, "layer", NULL),
+    qdq_layer g = {.layer = qdq_json_text(p, "layer", NULL),
                    .op = qdq_json_text(p, "kernel", ""),
                    .in_type = qdq_json_text(p, "in", ""),
                    .out_type = qdq_json_text(p, "out", ""),
@@ -36,19 +36,19 @@ static qdq_group read_layer(const qdq_json_place *p)
                    .conversion = qdq_json_bool(p, "conversion"),
                    .node = qdq_json_texts(p, "nodes"),
                    .tensor = qdq_json_text(p, "tensor", ""),
-                   .source = QDQ_GROUP_NONE};
+                   .source = QDQ_LAYER_NONE};
 
     if (qdq_json_has(p, "us"))
         g.median_us = qdq_json_number(p, "us", 0, 1e15, 0);
     if (qdq_json_has(p, "by"))
-        g.source = qdq_json_word(p, "by", ways, 0) == 0 ? QDQ_GROUP_SLICE : QDQ_GROUP_EXACT;
+        g.source = qdq_json_word(p, "by", ways, 0) == 0 ? QDQ_LAYER_SLICE : QDQ_LAYER_EXACT;
     while (g.node != NULL && g.node[g.n_nodes] != NULL)
         g.n_nodes++;
     return g;
 }
 
 /* One block, as the engines give it. */
-static qdq_status pack(const qdq_group *from, size_t n, qdq_group **out, qdq_error *err)
+static qdq_status pack(const qdq_layer *from, size_t n, qdq_layer **out, qdq_error *err)
 {
     size_t labels = 0, bytes = 0;
 
@@ -59,7 +59,7 @@ static qdq_status pack(const qdq_group *from, size_t n, qdq_group **out, qdq_err
             bytes += strlen(from[i].node[k]) + 1;
         labels += from[i].n_nodes;
     }
-    qdq_group *g = malloc((n + 1) * sizeof *g + (labels + 1) * sizeof(char *) + bytes);
+    qdq_layer *g = malloc((n + 1) * sizeof *g + (labels + 1) * sizeof(char *) + bytes);
     if (g == NULL)
         return qdq_nomem(err);
     const char **label = (const char **)(void *)(g + n + 1);
@@ -79,11 +79,11 @@ static qdq_status pack(const qdq_group *from, size_t n, qdq_group **out, qdq_err
     return QDQ_OK;
 }
 
-static qdq_status read_layers(qdq_json_reader *r, json_t *root, qdq_group **out, size_t *n,
+static qdq_status read_layers(qdq_json_reader *r, json_t *root, qdq_layer **out, size_t *n,
                               qdq_error *err)
 {
     qdq_json_place top = qdq_json_top(r, root, format, 1), at;
-    QDQ_VEC(qdq_group) layers = {0};
+    QDQ_VEC(qdq_layer) layers = {0};
 
     for (size_t i = 0; qdq_json_item(&top, "layers", i, &at); i++)
         if (!QDQ_PUSH(r->arena, &layers, read_layer(&at)))
@@ -95,7 +95,7 @@ static qdq_status read_layers(qdq_json_reader *r, json_t *root, qdq_group **out,
     return QDQ_OK;
 }
 
-qdq_status qdq_layer_file_parse(const char *text, size_t size, const char *name, qdq_group **out,
+qdq_status qdq_layer_file_parse(const char *text, size_t size, const char *name, qdq_layer **out,
                                 size_t *n, qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -117,7 +117,7 @@ qdq_status qdq_layer_file_parse(const char *text, size_t size, const char *name,
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static void put_layer(qdq_json_out o, const qdq_group *g)
+static void put_layer(qdq_json_out o, const qdq_layer *g)
 {
     qdq_json_put_text(o, "layer", g->layer);
     qdq_json_put_text(o, "kernel", g->op);
@@ -126,15 +126,15 @@ static void put_layer(qdq_json_out o, const qdq_group *g)
     qdq_json_put_real(o, "us", g->median_us);
     qdq_json_put_bool(o, "conversion", g->conversion);
     qdq_json_put_text(o, "by",
-                      g->source == QDQ_GROUP_NONE    ? NULL
-                      : g->source == QDQ_GROUP_SLICE ? "slice"
+                      g->source == QDQ_LAYER_NONE    ? NULL
+                      : g->source == QDQ_LAYER_SLICE ? "slice"
                                                      : "exact");
     qdq_json_put_texts(o, "nodes", g->node, g->n_nodes);
     if (g->tensor != NULL && g->tensor[0] != '\0')
         qdq_json_put_text(o, "tensor", g->tensor);
 }
 
-qdq_status qdq_layer_file_write(const char *path, const qdq_group *g, size_t n,
+qdq_status qdq_layer_file_write(const char *path, const qdq_layer *g, size_t n,
                                 const qdq_engine_info *info, const char *fingerprint,
                                 qdq_error *err)
 {
@@ -152,7 +152,7 @@ qdq_status qdq_layer_file_write(const char *path, const qdq_group *g, size_t n,
     return qdq_json_write(&doc, path, true, err);
 }
 
-qdq_status qdq_groups_write(const char *path, const qdq_group *g, size_t n,
+qdq_status qdq_layers_write(const char *path, const qdq_layer *g, size_t n,
                             const qdq_engine_info *info, qdq_error *err)
 {
     return qdq_layer_file_write(path, g, n, info, NULL, err);

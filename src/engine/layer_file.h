@@ -15,11 +15,11 @@
 bool qdq_layer_file_is(const char *text, size_t size);
 
 /* `name` is for messages. *out is freed with qdq_free(). */
-qdq_status qdq_layer_file_parse(const char *text, size_t size, const char *name, qdq_group **out,
+qdq_status qdq_layer_file_parse(const char *text, size_t size, const char *name, qdq_layer **out,
                                 size_t *n, qdq_error *err);
 
-/* qdq_groups_write() with a fingerprint of all that the layers depend on; NULL: null. */
-qdq_status qdq_layer_file_write(const char *path, const qdq_group *g, size_t n,
+/* qdq_layers_write() with a fingerprint of all that the layers depend on; NULL: null. */
+qdq_status qdq_layer_file_write(const char *path, const qdq_layer *g, size_t n,
                                 const qdq_engine_info *info, const char *fingerprint,
                                 qdq_error *err);
 

@@ -119,7 +119,7 @@ static unsigned capabilities_of(const qdq_engine_plugin *t)
     if (t->bind != NULL && t->time_runs != NULL)
         can |= QDQ_CAN_TIME;
     if (t->layers != NULL)
-        can |= QDQ_CAN_PROFILE | QDQ_CAN_GROUP;
+        can |= QDQ_CAN_PROFILE | QDQ_CAN_LIST_LAYERS;
     return can;
 }
 
@@ -201,7 +201,7 @@ static qdq_status plugin_session_open(qdq_session *s, const qdq_model *m,
     const qdq_plugin_session_opts po = {.level = opts->level,
                                         .threads = opts->threads == 0 ? 1 : opts->threads,
                                         .fake_quant = opts->fake_quant,
-                                        .layers = opts->profile || opts->groups};
+                                        .layers = opts->profile || opts->layers};
     plugin_session *ps = calloc(1, sizeof *ps);
     void *bytes;
     size_t size;
@@ -267,7 +267,7 @@ static bool keep_nodes(collector *c, const qdq_plugin_layer *from, qdq_engine_la
         if (o.node != NULL && !QDQ_PUSH(&c->arena, &l->nodes, o.node))
             return false;
     }
-    l->source = l->nodes.n > 0 ? QDQ_GROUP_EXACT : QDQ_GROUP_NONE;
+    l->source = l->nodes.n > 0 ? QDQ_LAYER_EXACT : QDQ_LAYER_NONE;
     return true;
 }
 
@@ -313,13 +313,13 @@ static qdq_status find_slices(collector *c, qdq_error *err)
             QDQ_TRY(
                 qdq_layer_slice(&c->names, &next->value, 1, c->given, &c->arena, &l->nodes, err));
         if (c->n_gives.at[i] > 0 && l->nodes.n > 0)
-            l->source = QDQ_GROUP_SLICE;
+            l->source = QDQ_LAYER_SLICE;
     }
     return QDQ_OK;
 }
 
 static qdq_status plugin_groups(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                                qdq_group **out, size_t *n, qdq_error *err)
+                                qdq_layer **out, size_t *n, qdq_error *err)
 {
     const plugin_session *ps = s->self;
     const qdq_graph *g = s->source->graph;
@@ -340,7 +340,7 @@ static qdq_status plugin_groups(qdq_session *s, const qdq_array *const *in, unsi
 }
 
 static qdq_status plugin_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                                 qdq_group **out, size_t *n, qdq_error *err)
+                                 qdq_layer **out, size_t *n, qdq_error *err)
 {
     const plugin_session *ps = s->self;
     collector c = {0};

@@ -61,7 +61,7 @@ static qdq_status replay_open(qdq_engine *e, const char *arg, const qdq_engine_o
     const char *path = qdq_arena_printf(&e->arena, "%s/replay.json", arg);
     if (e->info.library == NULL || path == NULL)
         return qdq_nomem(err);
-    e->info.capabilities = QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_GROUP | QDQ_NAMES_LAYERS;
+    e->info.capabilities = QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_LIST_LAYERS | QDQ_NAMES_LAYERS;
     return stat(path, &st) == 0 ? read_info(e, path, err) : QDQ_OK;
 }
 
@@ -189,7 +189,7 @@ static void replay_seek(qdq_session *s, uint64_t number)
 }
 
 static qdq_status replay_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                                 qdq_group **out, size_t *n, qdq_error *err)
+                                 qdq_layer **out, size_t *n, qdq_error *err)
 {
     replay_session *rs = s->self;
     qdq_trt_layers l;
@@ -204,7 +204,7 @@ static qdq_status replay_profile(qdq_session *s, const qdq_array *const *in, uns
 }
 
 static qdq_status replay_groups(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                                qdq_group **out, size_t *n, qdq_error *err)
+                                qdq_layer **out, size_t *n, qdq_error *err)
 {
     replay_session *rs = s->self;
     qdq_trt_layers l;

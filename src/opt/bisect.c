@@ -19,7 +19,7 @@ typedef struct search {
     const qdq_model *model;
     const qdq_optimize_opts *opts; /* the caller's, or the defaults */
     qdq_job quiet;                 /* its job, but warnings of passes would come with every probe */
-    qdq_judge_fn judge;
+    qdq_bisect_fn judge;
     void *ctx;
     /* of the probe at hand: the last change that it made, and what was found */
     change last;
@@ -142,7 +142,7 @@ static void pack_texts(qdq_pack *p, void *to)
     r->why = qdq_pack_string(p, r->why);
 }
 
-qdq_status qdq_model_bisect(const qdq_model *m, const qdq_optimize_opts *opts, qdq_judge_fn judge,
+qdq_status qdq_model_bisect(const qdq_model *m, const qdq_optimize_opts *opts, qdq_bisect_fn judge,
                             void *ctx, qdq_bisect_result **out, qdq_error *err)
 {
     qdq_optimize_opts own = QDQ_OPTIMIZE_OPTS_INIT;

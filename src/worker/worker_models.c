@@ -145,7 +145,7 @@ qdq_status qdq_worker_open(qdq_worker *w, const char *path, const qdq_input_shap
     opts.shapes = shapes;
     opts.n_shapes = n_shapes;
     opts.profile = purpose == QDQ_WORKER_PROFILE;
-    opts.groups = purpose == QDQ_WORKER_GROUPS;
+    opts.layers = purpose == QDQ_WORKER_GROUPS;
     qdq_status st = qdq_model_load(path, NULL, &m->model, err);
     if (st == QDQ_OK)
         st = qdq_session_open(w->engine, m->model, &opts, &m->session, err);

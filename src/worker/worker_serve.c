@@ -245,14 +245,14 @@ static qdq_status put_layers_of(qdq_worker *w, const qdq_worker_model *m, unsign
 {
     qdq_arena memory = QDQ_ARENA_INIT;
     const qdq_named_array *in = NULL;
-    qdq_group *layers = NULL;
+    qdq_layer *layers = NULL;
     size_t n_in = 0, count, n = 0;
     qdq_status st = QDQ_OK;
 
     if (runs > 0)
         st = qdq_worker_sample(w, m->model, 0, &memory, &in, &n_in, &count, err);
     if (st == QDQ_OK)
-        st = (nodes ? qdq_session_groups : qdq_session_profile)(m->session, in, n_in, runs, &layers,
+        st = (nodes ? qdq_session_layers : qdq_session_profile)(m->session, in, n_in, runs, &layers,
                                                                 &n, err);
     if (st == QDQ_OK)
         qdq_json_put(answer, "layers", qdq_remote_groups_json(layers, n));

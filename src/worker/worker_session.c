@@ -22,7 +22,7 @@ static qdq_status read_opts(const qdq_json_place *q, qdq_session_opts *opts, qdq
     opts->threads = (int)qdq_json_int(q, "threads", 0, INT32_MAX, -1);
     opts->profile = qdq_json_bool(q, "profile");
     opts->fake_quant = qdq_json_bool(q, "fake_quant");
-    opts->groups = qdq_json_bool(q, "groups");
+    opts->layers = qdq_json_bool(q, "groups");
     QDQ_TRY(qdq_remote_shapes_read(q, &opts->shapes, &opts->n_shapes, err));
     return q->reader->status;
 }
@@ -203,7 +203,7 @@ static qdq_status put_layers(qdq_worker *w, const qdq_json_place *q, bool nodes,
     const qdq_worker_model *m = find_model(w, q, err);
     unsigned runs = (unsigned)qdq_json_int(q, "runs", nodes ? 0 : 1, UINT32_MAX, -1);
     const qdq_array **in = NULL;
-    qdq_group *layers;
+    qdq_layer *layers;
     size_t n;
 
     if (m == NULL)

@@ -31,7 +31,7 @@ static qdq_status use_session(qdq_session *s, qdq_error *err)
 {
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
     qdq_named_array *in = NULL;
-    qdq_group *layers = NULL;
+    qdq_layer *layers = NULL;
     qdq_bench_model timed;
     size_t n_in, n;
 

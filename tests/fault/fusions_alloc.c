@@ -54,8 +54,8 @@ TEST(finding_groups_survives_every_allocation_failure)
 
     test_residual_blocks(&b, 0);
     f.m = test_built(&b);
-    f.opts.most = 3;
-    f.opts.least = 0.1;
+    f.opts.max_ops = 3;
+    f.opts.min_matched = 0.1;
     f.layers =
         TEST_LAYERS("Myelin stem+s+a1+b1+c1+d1+e1+a2 9", "Conv a2+c2+e2 3", "Conv b3 2", "wait -");
     f.quantized = TEST_LAYERS("Conv a1+b1 2", "Conv a2+b2", "Conv c2", "Conv a3+b3+x_q");
@@ -68,7 +68,7 @@ TEST(finding_groups_survives_every_allocation_failure)
 static qdq_status read_file(void *ctx, qdq_error *err)
 {
     const char *text = ctx;
-    qdq_group *g;
+    qdq_layer *g;
     size_t n;
     qdq_status st = qdq_layer_file_parse(text, strlen(text), "a.json", &g, &n, err);
 
@@ -92,7 +92,7 @@ static qdq_status write_and_read(void *ctx, qdq_error *err)
     static const qdq_engine_info info = {
         .name = "sim", .version = "1", .device = "cpu", .fingerprint = "sim 1 cpu"};
     static const char *const nodes[] = {"a", "b"};
-    static const qdq_group layer = {.layer = "k",
+    static const qdq_layer layer = {.layer = "k",
                                     .op = "Conv",
                                     .in_type = "",
                                     .out_type = "",
@@ -105,7 +105,7 @@ static qdq_status write_and_read(void *ctx, qdq_error *err)
                               .info = &info,
                               .model = ctx,
                               .fingerprint = "0123"};
-    qdq_group *g = NULL;
+    qdq_layer *g = NULL;
     size_t n;
 
     QDQ_TRY(qdq_graph_file_write(&f, &layer, 1, err));

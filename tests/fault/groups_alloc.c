@@ -46,7 +46,7 @@ typedef struct models {
     const qdq_model *source, *optimized;
 } models;
 
-static qdq_status read_profile(const models *m, qdq_arena *arena, qdq_group **g, size_t *n,
+static qdq_status read_profile(const models *m, qdq_arena *arena, qdq_layer **g, size_t *n,
                                qdq_error *err)
 {
     char *text = qdq_arena_strdup(arena, profile);
@@ -60,14 +60,14 @@ static qdq_status read_profile(const models *m, qdq_arena *arena, qdq_group **g,
     return qdq_engine_layers_pack(l, *n, arena, g, n, err);
 }
 
-static qdq_status show(const qdq_model *m, const qdq_group *g, size_t n, qdq_error *err)
+static qdq_status show(const qdq_model *m, const qdq_layer *g, size_t n, qdq_error *err)
 {
-    qdq_group_finding *finding = NULL;
+    qdq_layer_finding *finding = NULL;
     size_t n_finding;
     qdq_fusion_list *list = NULL;
     char *dot = NULL;
 
-    qdq_status st = qdq_groups_check(m, g, n, &finding, &n_finding, err);
+    qdq_status st = qdq_layers_check(m, g, n, &finding, &n_finding, err);
     if (st == QDQ_OK)
         st = qdq_fusions_list(m, g, n, NULL, &list, err);
     if (st == QDQ_OK)
@@ -82,7 +82,7 @@ static qdq_status read_and_show(void *ctx, qdq_error *err)
 {
     const models *m = ctx;
     qdq_arena arena = QDQ_ARENA_INIT;
-    qdq_group *g = NULL;
+    qdq_layer *g = NULL;
     size_t n;
 
     qdq_status st = read_profile(m, &arena, &g, &n, err);
@@ -148,7 +148,7 @@ static qdq_status use_session(const tried *t, qdq_session *s, qdq_error *err)
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
     qdq_named_array *in = NULL;
     qdq_bench_model timed;
-    qdq_group *g = NULL;
+    qdq_layer *g = NULL;
     size_t n_in, n;
 
     QDQ_TRY(qdq_random_inputs(s, 1, &in, &n_in, err));
@@ -158,7 +158,7 @@ static qdq_status use_session(const tried *t, qdq_session *s, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_bench(&s, 1, &opts, &timed, err);
     if (st == QDQ_OK)
-        st = qdq_session_groups(s, in, n_in, 2, &g, &n, err);
+        st = qdq_session_layers(s, in, n_in, 2, &g, &n, err);
     if (st == QDQ_OK)
         st = show(t->model, g, n, err);
     qdq_free(g);
@@ -169,7 +169,7 @@ static qdq_status use_session(const tried *t, qdq_session *s, qdq_error *err)
 static qdq_status profile_session(qdq_session *s, qdq_error *err)
 {
     qdq_named_array *in = NULL;
-    qdq_group *l = NULL;
+    qdq_layer *l = NULL;
     size_t n_in, n;
 
     QDQ_TRY(qdq_random_inputs(s, 1, &in, &n_in, err));
@@ -188,7 +188,7 @@ static qdq_status use_engine(void *ctx, qdq_error *err)
 
     for (int i = 0; st == QDQ_OK && i < 2; i++) {
         qdq_session *s = NULL;
-        opts.groups = i == 0;
+        opts.layers = i == 0;
         opts.profile = i == 1;
         st = qdq_session_open(e, t->model, &opts, &s, err);
         if (st == QDQ_OK)

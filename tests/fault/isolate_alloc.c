@@ -105,7 +105,7 @@ TEST(joining_parts_survives_every_allocation_failure)
 typedef struct scoring {
     const qdq_fusions *f;
     qdq_parts *p;
-    qdq_group *layer;
+    qdq_layer *layer;
     size_t n;
 } scoring;
 
@@ -126,9 +126,9 @@ TEST(scoring_survives_every_allocation_failure)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_session *session;
 
-    opts.groups = true;
+    opts.layers = true;
     assert_ok(qdq_session_open(x->s.engine, s.p->model, &opts, &session, &err));
-    assert_ok(qdq_session_groups(session, NULL, 0, 0, &s.layer, &s.n, &err));
+    assert_ok(qdq_session_layers(session, NULL, 0, 0, &s.layer, &s.n, &err));
     qdq_session_close(session);
     assert_true(test_every_alloc_fails(score, &s) >= 3);
     qdq_free(s.layer);

@@ -23,7 +23,7 @@ static qdq_status use_session(qdq_session *s, qdq_error *err)
     qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
     qdq_bench_model time;
     qdq_named_array *in;
-    qdq_group *l = NULL;
+    qdq_layer *l = NULL;
     size_t n, k;
 
     bo.rounds = 1;
@@ -47,7 +47,7 @@ static qdq_status use_engine(void *ctx, qdq_error *err)
     const qdq_input_shape shape = {"x", 4, {2, 1, 4, 4}};
     qdq_engine *e;
     qdq_session *s = NULL;
-    qdq_group *g = NULL;
+    qdq_layer *g = NULL;
     size_t n;
 
     o.worker = QDQ_BUILD_DIR "/qdq-worker";
@@ -55,7 +55,7 @@ static qdq_status use_engine(void *ctx, qdq_error *err)
     o.temp_dir = test_dir();
     so.shapes = &shape;
     so.n_shapes = 1;
-    so.profile = so.groups = true;
+    so.profile = so.layers = true;
     QDQ_TRY(qdq_engine_open(t->spec, &o, &e, err));
     qdq_status st = qdq_session_open(e, t->model, &so, &s, err);
     if (st == QDQ_OK)
@@ -65,7 +65,7 @@ static qdq_status use_engine(void *ctx, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_session_open(e, t->model, &so, &s, err);
     if (st == QDQ_OK)
-        st = qdq_session_groups(s, NULL, 0, 0, &g, &n, err);
+        st = qdq_session_layers(s, NULL, 0, 0, &g, &n, err);
     qdq_free(g);
     qdq_session_close(s);
     qdq_engine_close(e);

@@ -138,7 +138,7 @@ TEST(pairs_survive_every_allocation_failure)
 
 typedef struct reading {
     const qdq_model *m;
-    const qdq_group *layer;
+    const qdq_layer *layer;
     size_t n;
 } reading;
 
@@ -157,7 +157,7 @@ static qdq_status attribute(void *ctx, qdq_error *err)
 
 TEST(reading_a_profile_survives_every_allocation_failure)
 {
-    static const qdq_group layers[] = {
+    static const qdq_layer layers[] = {
         {.layer = "add_token_3", .op = "QLinearAdd", .median_us = 9},
         {.layer = "y_QuantizeLinear", .op = "QuantizeLinear", .median_us = 1},
         {.layer = "relu", .op = "Relu", .median_us = 2}};

@@ -18,7 +18,7 @@ static const char profile[] =
     "[{\"count\":9},{\"name\":\"k\",\"averageMs\":1},{\"name\":\"z\",\"averageMs\":1}]";
 static const char times[] = "[{\"computeMs\":1},{\"computeMs\":2}]";
 
-static qdq_status read_all(const qdq_model *m, qdq_arena *arena, qdq_group **l, qdq_group **g,
+static qdq_status read_all(const qdq_model *m, qdq_arena *arena, qdq_layer **l, qdq_layer **g,
                            qdq_error *err)
 {
     qdq_trt_layers info;
@@ -42,8 +42,8 @@ static qdq_status read_all(const qdq_model *m, qdq_arena *arena, qdq_group **l, 
 static qdq_status attempt(void *ctx, qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
-    qdq_group *l = NULL;
-    qdq_group *g = NULL;
+    qdq_layer *l = NULL;
+    qdq_layer *g = NULL;
     qdq_status st = read_all(ctx, &arena, &l, &g, err);
 
     qdq_free(l);

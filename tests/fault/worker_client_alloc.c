@@ -14,8 +14,8 @@ typedef struct tried {
 
 static qdq_status use_models(qdq_worker_client *lab, const tried *t, int a, int b, qdq_error *err)
 {
-    qdq_group *layers = NULL;
-    qdq_group *groups = NULL;
+    qdq_layer *layers = NULL;
+    qdq_layer *groups = NULL;
     qdq_worker_client_accuracy acc;
     qdq_remote_fate fate;
     double x, y;

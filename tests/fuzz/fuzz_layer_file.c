@@ -15,9 +15,9 @@ static const char model[] =
     "Softmax(r) [f] y "
     "= Mul(s, u) }";
 
-static void group(const qdq_model *m, const qdq_group *layer, size_t n)
+static void group(const qdq_model *m, const qdq_layer *layer, size_t n)
 {
-    qdq_fusion_opts opts = {.size = sizeof opts, .most = 1, .least = 1e-9};
+    qdq_fusion_opts opts = {.size = sizeof opts, .max_ops = 1, .min_matched = 1e-9};
     qdq_error err = QDQ_ERROR_INIT;
     qdq_fusion_keys *keys;
     qdq_fusions *f;
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = NULL;
-    qdq_group *layer;
+    qdq_layer *layer;
     size_t n;
 
     if (qdq_model_from_text(model, "fuzz", &m, &err) != QDQ_OK ||

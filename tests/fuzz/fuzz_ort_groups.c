@@ -33,7 +33,7 @@ static void check_nodes(const qdq_model *m, const qdq_model *optimized, qdq_aren
         abort();
     for (size_t i = 0; i < n; i++) {
         if (o[i].node->graph != optimized->graph ||
-            (o[i].source == QDQ_GROUP_NONE) != (o[i].nodes.n == 0))
+            (o[i].source == QDQ_LAYER_NONE) != (o[i].nodes.n == 0))
             abort();
         check_list(&o[i].nodes, m);
     }
@@ -43,7 +43,7 @@ static void check_layers(const qdq_model *m, const qdq_model *optimized, char *p
                          qdq_arena *arena)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_group *g = NULL;
+    qdq_layer *g = NULL;
     qdq_engine_layer *l;
     unsigned runs;
     size_t n, n_all;

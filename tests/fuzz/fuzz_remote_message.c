@@ -43,7 +43,7 @@ static void read_members(json_t *message)
 static void read_layers(const json_t *list)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_group *g, *again;
+    qdq_layer *g, *again;
     size_t n, n_again;
 
     if (qdq_remote_groups_read(list, &g, &n, &err) != QDQ_OK)

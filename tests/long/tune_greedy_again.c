@@ -112,11 +112,11 @@ TEST(a_finished_run_measures_nothing_again)
     const uint64_t samples = test_tuned_samples(folder);
     char *plan = test_tuned_file(folder, "plan.json"), *again;
 
-    assert_true(first.kept == 4 && first.rejected == 1 && first.apart_builds > 0);
+    assert_true(first.kept == 4 && first.rejected == 1 && first.isolated_builds > 0);
     qdq_tune_result second = run(&before, folder);
     again = test_tuned_file(folder, "plan.json");
     assert_string_equal(again, plan);
-    assert_true(second.resumed && second.apart_builds == 0);
+    assert_true(second.resumed && second.isolated_builds == 0);
     assert_int_equal(test_tuned_samples(folder), samples);
     assert_true(second.kept == first.kept && second.rejected == first.rejected &&
                 second.builds == first.builds && second.raw_ms == first.raw_ms &&
@@ -169,7 +169,7 @@ TEST(a_cancelled_run_goes_on_to_the_same_end)
         second = run(&s, folder);
         assert_same_end(folder, whole);
         if (stop.apart)
-            assert_int_equal(first.apart_builds + second.apart_builds, want.apart_builds);
+            assert_int_equal(first.isolated_builds + second.isolated_builds, want.isolated_builds);
         assert_true(second.builds == want.builds && second.raw_ms == want.raw_ms);
         qdq_cancel_free(stop.cancel);
         free(folder);
@@ -194,10 +194,10 @@ static changed change(const char *name, const setting *was, const setting *after
 
     assert_false(second.resumed);
     assert_same_end(folder, alone);
-    assert_true(first.apart_builds > 0 && fresh.apart_builds > 0);
+    assert_true(first.isolated_builds > 0 && fresh.isolated_builds > 0);
     free(folder);
     free(alone);
-    return (changed){first.apart_builds, fresh.apart_builds, second.apart_builds};
+    return (changed){first.isolated_builds, fresh.isolated_builds, second.isolated_builds};
 }
 
 TEST(a_changed_weight_keeps_times_of_groups)
@@ -287,13 +287,13 @@ TEST(schemes_of_a_cache_are_not_measured_apart)
 
     assert_non_null(strstr(cache, "\"completed\": true"));
     const qdq_tune_result r = run(&before, folder);
-    assert_int_equal(r.apart_builds, 0);
+    assert_int_equal(r.isolated_builds, 0);
     assert_true(r.kept == want.kept && r.rejected == want.rejected && r.verdict == want.verdict);
     test_tuned_same(folder, first, "plan.json");
     char *page = test_tuned_file(folder, "report.html"); /* nor is anything decided again */
     assert_true(strstr(page, ">known groups<") != NULL && strstr(page, ">all groups<") == NULL);
     qdq_free(page);
-    assert_int_equal(run(&before, folder).apart_builds,
+    assert_int_equal(run(&before, folder).isolated_builds,
                      0); /* so it remains, though the file is another one now */
     free(folder);
     qdq_free(cache);
@@ -321,7 +321,7 @@ TEST(what_a_cache_says_of_others_is_ignored)
         snprintf(name, sizeof name, "foreign%zu", i);
         char *folder = folder_with(name, text, strlen(text));
         const qdq_tune_result r = run(&before, folder);
-        assert_true(0 < r.apart_builds && r.apart_builds <= want.apart_builds);
+        assert_true(0 < r.isolated_builds && r.isolated_builds <= want.isolated_builds);
         assert_true(r.kept == want.kept && r.rejected == want.rejected);
         test_tuned_same(folder, first, "plan.json");
         free(folder);
@@ -420,7 +420,7 @@ TEST(a_torn_cache_is_set_aside)
     char *cache = test_tuned_file(first, "autotune_cache.json");
     char *folder = folder_with("torn", cache, strlen(cache) / 2);
 
-    assert_int_equal(run(&before, folder).apart_builds, want.apart_builds);
+    assert_int_equal(run(&before, folder).isolated_builds, want.isolated_builds);
     assert_true(exists(folder, "autotune_cache.json.bad") && exists(folder, "autotune_cache.json"));
     assert_same_end(folder, first);
     free(folder);

@@ -109,7 +109,7 @@ static qdq_session *open_session(const subject *s, bool profile, bool groups)
     qdq_session *session;
 
     o.profile = profile;
-    o.groups = groups;
+    o.layers = groups;
     assert_ok(qdq_session_open(s->e, s->m, &o, &session, &err));
     return session;
 }
@@ -198,7 +198,7 @@ static void it_takes_time(const subject *s)
 
 static void it_profiles_once(const subject *s)
 {
-    qdq_group *l;
+    qdq_layer *l;
     size_t n;
 
     if (!can(s, QDQ_CAN_PROFILE))
@@ -224,20 +224,20 @@ static void it_tells_the_nodes_of_its_layers(const subject *s, unsigned runs)
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_map labels = QDQ_MAP_INIT;
     size_t n, found = 0;
-    qdq_group *g;
+    qdq_layer *g;
 
-    if (!can(s, QDQ_CAN_GROUP))
+    if (!can(s, QDQ_CAN_LIST_LAYERS))
         return;
     qdq_session *session = open_session(s, false, true);
     assert_true(qdq_graph_map_labels(s->m->graph, &arena, &labels));
-    assert_ok(qdq_session_groups(session, runs > 0 ? s->in : NULL, runs > 0 ? s->n_in : 0, runs, &g,
+    assert_ok(qdq_session_layers(session, runs > 0 ? s->in : NULL, runs > 0 ? s->n_in : 0, runs, &g,
                                  &n, &err));
     assert_true(n > 0);
     for (size_t i = 0; i < n; i++) {
         assert_true(g[i].layer != NULL && g[i].op != NULL && g[i].in_type != NULL &&
                     g[i].out_type != NULL);
         assert_true(isnan(g[i].median_us) || g[i].median_us >= 0);
-        assert_true((g[i].n_nodes > 0) == (g[i].source != QDQ_GROUP_NONE));
+        assert_true((g[i].n_nodes > 0) == (g[i].source != QDQ_LAYER_NONE));
         for (size_t k = 0; k < g[i].n_nodes; k++) {
             qdq_map_value *at = qdq_map_get(&labels, g[i].node[k]);
             assert_non_null(at);
@@ -248,7 +248,7 @@ static void it_tells_the_nodes_of_its_layers(const subject *s, unsigned runs)
     assert_int_equal(found, 3);
     qdq_free(g);
     assert_fails(QDQ_E_USAGE, "not yet asked",
-                 qdq_session_groups(session, s->in, s->n_in, 3, &g, &n, &err));
+                 qdq_session_layers(session, s->in, s->n_in, 3, &g, &n, &err));
     assert_true(g == NULL && n == 0);
     qdq_map_free(&labels);
     qdq_arena_free(&arena);

@@ -399,7 +399,7 @@ static bool profile_has(qdq_engine *e, const qdq_model *m, const qdq_session_opt
     const qdq_named_array in = {"x", {QDQ_FLOAT, 2, {3, 4}, x, sizeof x}};
     bool found = false;
     qdq_session *s;
-    qdq_group *l;
+    qdq_layer *l;
     size_t n;
 
     assert_ok(qdq_session_open(e, m, opts, &s, &err));
@@ -480,7 +480,7 @@ TEST(the_profile_lists_executed_layers)
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in;
     qdq_session *s;
-    qdq_group *l;
+    qdq_layer *l;
     size_t n_in, n;
 
     opts.profile = true;
@@ -502,7 +502,7 @@ TEST(the_profile_lists_executed_layers)
     qdq_model_free(m);
 }
 
-static const qdq_group *group_of(const qdq_group *g, size_t n, const char *node)
+static const qdq_layer *group_of(const qdq_layer *g, size_t n, const char *node)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < g[i].n_nodes; k++)
@@ -517,18 +517,18 @@ TEST(layers_are_told_with_the_nodes_that_they_compute)
     qdq_engine *e = need_openvino();
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in;
-    qdq_group *g;
+    qdq_layer *g;
     qdq_session *s;
     size_t n_in, n;
     double us = 0, known = 0;
 
-    if ((qdq_engine_get_info(e)->capabilities & QDQ_CAN_GROUP) == 0)
+    if ((qdq_engine_get_info(e)->capabilities & QDQ_CAN_LIST_LAYERS) == 0)
         test_missing("qdq-openvino.so");
     qdq_model *m = need_model("digits/digits_qat_bn.onnx");
-    opts.groups = true;
+    opts.layers = true;
     assert_ok(qdq_session_open(e, m, &opts, &s, &err));
     assert_ok(qdq_random_inputs(s, 1, &in, &n_in, &err));
-    assert_ok(qdq_session_groups(s, in, n_in, 20, &g, &n, &err));
+    assert_ok(qdq_session_layers(s, in, n_in, 20, &g, &n, &err));
     assert_true(n > 5);
     for (size_t i = 0; i < n; i++) {
         assert_true(g[i].median_us >= 0 && g[i].in_type[0] != '\0');
@@ -540,21 +540,21 @@ TEST(layers_are_told_with_the_nodes_that_they_compute)
     assert_true(known >= 0.98 * us);
     /* The convolution has lost its name to a pass; BatchNormalization and Relu behind it have
      * not. */
-    const qdq_group *conv = group_of(g, n, "/Relu");
+    const qdq_layer *conv = group_of(g, n, "/Relu");
     assert_non_null(strstr(conv->op, "Convolution/"));
     assert_string_equal(conv->in_type, "u8");
     assert_string_equal(conv->out_type, "f32");
     assert_ptr_equal(conv, group_of(g, n, "/b/BatchNormalization"));
     assert_ptr_equal(conv, group_of(g, n, "/c/wq/DequantizeLinear"));
-    assert_int_equal(conv->source, QDQ_GROUP_SLICE);
+    assert_int_equal(conv->source, QDQ_LAYER_SLICE);
     qdq_free(g);
-    assert_fails(QDQ_E_USAGE, "not yet asked", qdq_session_groups(s, in, n_in, 5, &g, &n, &err));
+    assert_fails(QDQ_E_USAGE, "not yet asked", qdq_session_layers(s, in, n_in, 5, &g, &n, &err));
     qdq_free(in);
     qdq_session_close(s);
     opts.shapes = &(qdq_input_shape){"x", 4, {1, 1, 16, 16}};
     opts.n_shapes = 1;
     assert_ok(qdq_session_open(e, m, &opts, &s, &err)); /* without a run there are no times */
-    assert_ok(qdq_session_groups(s, NULL, 0, 0, &g, &n, &err));
+    assert_ok(qdq_session_layers(s, NULL, 0, 0, &g, &n, &err));
     assert_true(n > 5 && isnan(g[0].median_us));
     assert_non_null(strstr(group_of(g, n, "/Relu")->op, "Convolution/"));
     qdq_free(g);

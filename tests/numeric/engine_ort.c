@@ -364,7 +364,7 @@ TEST(the_profile_lists_kernels_under_their_nodes_names)
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in;
     qdq_session *s;
-    qdq_group *l;
+    qdq_layer *l;
     size_t n_in, n;
 
     /* ONNX Runtime does not escape names in the file. */

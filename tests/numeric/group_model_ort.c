@@ -115,12 +115,12 @@ static qdq_fusions *fusions_of(qdq_engine *e, const qdq_model *m)
     qdq_session_opts o = QDQ_SESSION_OPTS_INIT;
     qdq_fusions *f;
     qdq_session *s;
-    qdq_group *g;
+    qdq_layer *g;
     size_t n;
 
-    o.groups = true;
+    o.layers = true;
     assert_ok(qdq_session_open(e, m, &o, &s, &err));
-    assert_ok(qdq_session_groups(s, NULL, 0, 0, &g, &n, &err));
+    assert_ok(qdq_session_layers(s, NULL, 0, 0, &g, &n, &err));
     assert_ok(qdq_fusions_find(m, g, n, NULL, &f, &err));
     assert_true(f->matched > 0.9 && f->covered == 1);
     qdq_free(g);

@@ -6,7 +6,7 @@
 static qdq_error err;
 
 typedef struct asked {
-    qdq_group *g;
+    qdq_layer *g;
     size_t n;
 } asked;
 
@@ -18,14 +18,14 @@ static asked ask(qdq_engine *e, const qdq_model *m, qdq_opt_level level, unsigne
     asked a = {0};
     size_t n_in = 0;
 
-    opts.groups = true;
+    opts.layers = true;
     opts.level = level;
     assert_ok(qdq_session_open(e, m, &opts, &s, &err));
     if (runs > 0)
         assert_ok(qdq_random_inputs(s, 1, &in, &n_in, &err));
-    assert_ok(qdq_session_groups(s, in, n_in, runs, &a.g, &a.n, &err));
+    assert_ok(qdq_session_layers(s, in, n_in, runs, &a.g, &a.n, &err));
     assert_fails(QDQ_E_USAGE, "not yet asked",
-                 qdq_session_groups(s, in, n_in, runs, &(qdq_group *){0}, &n_in, &err));
+                 qdq_session_layers(s, in, n_in, runs, &(qdq_layer *){0}, &n_in, &err));
     qdq_free(in);
     qdq_session_close(s);
     return a;
@@ -112,7 +112,7 @@ static void kernels_on_codes_have_their_q_and_dq(void **state)
             assert_string_equal(a.g[i].in_type, "u8");
             assert_string_equal(a.g[i].out_type, "u8");
             assert_false(a.g[i].conversion);
-            assert_int_equal(a.g[i].source, QDQ_GROUP_SLICE);
+            assert_int_equal(a.g[i].source, QDQ_LAYER_SLICE);
         }
     assert_true(found);
     const char *nodes = layer_of(&a, "conv");
@@ -134,7 +134,7 @@ static void nearly_all_time_of_a_network_has_its_nodes(void **state)
     for (size_t i = 0; i < 2; i++) {
         qdq_model *m = test_skeleton(names[i]);
         asked a = ask(e, m, QDQ_LEVEL_ALL, 2);
-        assert_true(qdq_groups_add(a.g, a.n).attributed >= 0.98);
+        assert_true(qdq_layers_add(a.g, a.n).attributed >= 0.98);
         qdq_free(a.g);
         qdq_model_free(m);
     }
@@ -159,7 +159,7 @@ static void where_the_graph_cannot_be_written_names_tell_the_nodes(void **state)
     qdq_job job = QDQ_JOB_INIT;
     qdq_model *m = test_model(conv);
     qdq_session *s;
-    qdq_group *g;
+    qdq_layer *g;
     size_t n;
 
     (void)state;
@@ -176,10 +176,10 @@ static void where_the_graph_cannot_be_written_names_tell_the_nodes(void **state)
     assert_string_equal(layer_of(&a, "act"), "act"); /* the kernel is called after what it gives */
     assert_string_equal(layer_of(&a, "third"), "nobody");
     qdq_free(a.g);
-    opts.groups = true;
+    opts.layers = true;
     assert_ok(qdq_session_open(e, m, &opts, &s, &err));
     assert_fails(QDQ_E_UNSUPPORTED, "its layers are known from a timed run alone",
-                 qdq_session_groups(s, NULL, 0, 0, &g, &n, &err));
+                 qdq_session_layers(s, NULL, 0, 0, &g, &n, &err));
     qdq_session_close(s);
     qdq_engine_close(e);
     qdq_model_free(m);

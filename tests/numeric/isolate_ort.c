@@ -14,15 +14,15 @@ static void score(qdq_engine *e, test_isolated *s, const qdq_plan *plan, qdq_par
     qdq_parts *p = test_isolated_parts(s, plan, NULL);
     qdq_named_array *in;
     qdq_session *session;
-    qdq_group *layer;
+    qdq_layer *layer;
     size_t n_in, n;
 
-    opts.groups = true;
+    opts.layers = true;
     opts.shapes = p->shape;
     opts.n_shapes = p->n_shapes;
     assert_ok(qdq_session_open(e, p->model, &opts, &session, &err));
     assert_ok(qdq_random_inputs(session, 1, &in, &n_in, &err));
-    assert_ok(qdq_session_groups(session, in, n_in, 20, &layer, &n, &err));
+    assert_ok(qdq_session_layers(session, in, n_in, 20, &layer, &n, &err));
     assert_ok(qdq_parts_score(p, layer, n, NAN, out, &err));
     qdq_free(layer);
     qdq_free(in);

@@ -64,7 +64,7 @@ TEST(an_operator_of_a_library_runs_is_timed_and_profiled)
     qdq_session *s = NULL;
     qdq_bench_opts bench = QDQ_BENCH_OPTS_INIT;
     qdq_bench_model times;
-    qdq_group *l = NULL;
+    qdq_layer *l = NULL;
     size_t n;
     bool ran = false;
 

@@ -100,7 +100,7 @@ static inline size_t count_kernels(qdq_engine *e, const qdq_model *m, const char
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     qdq_session *s = NULL;
     qdq_named_array *in = NULL;
-    qdq_group *layers = NULL;
+    qdq_layer *layers = NULL;
     size_t n_in, n, count = 0;
 
     so.profile = true;

@@ -470,7 +470,7 @@ static qdq_model *trap_model(const trap *t)
     return m;
 }
 
-static bool was_executed(const qdq_group *l, size_t n, const char *op, size_t size)
+static bool was_executed(const qdq_layer *l, size_t n, const char *op, size_t size)
 {
     for (size_t i = 0; i < n; i++)
         if (strlen(l[i].op) == size && memcmp(l[i].op, op, size) == 0)
@@ -478,7 +478,7 @@ static bool was_executed(const qdq_group *l, size_t n, const char *op, size_t si
     return false;
 }
 
-static void check_kernels(const trap *t, const char *ops, bool want, const qdq_group *l, size_t n)
+static void check_kernels(const trap *t, const char *ops, bool want, const qdq_layer *l, size_t n)
 {
     for (const char *op = ops; op != NULL && *op != '\0';) {
         size_t size = strcspn(op, " ");
@@ -500,7 +500,7 @@ static void prove(void **state)
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in;
     qdq_session *s;
-    qdq_group *l;
+    qdq_layer *l;
     size_t n_in, n;
     unsigned minor = ort_minor(e);
 

@@ -50,18 +50,18 @@ static void expect_8_bits(const char *model, size_t least)
 {
     qdq_engine *e = need_openvino();
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
-    qdq_group *g = NULL;
+    qdq_layer *g = NULL;
     qdq_session *s = NULL;
     size_t n, found = 0;
 
-    if ((qdq_engine_get_info(e)->capabilities & QDQ_CAN_GROUP) == 0)
+    if ((qdq_engine_get_info(e)->capabilities & QDQ_CAN_LIST_LAYERS) == 0)
         test_missing("qdq-openvino.so");
     quantized q = quantize(e, model);
-    opts.groups = true;
+    opts.layers = true;
     opts.shapes = &(qdq_input_shape){"x", 4, {1, 1, 16, 16}};
     opts.n_shapes = 1;
     assert_ok(qdq_session_open(e, q.after, &opts, &s, &err));
-    assert_ok(qdq_session_groups(s, NULL, 0, 0, &g, &n, &err));
+    assert_ok(qdq_session_layers(s, NULL, 0, 0, &g, &n, &err));
     for (size_t i = 0; i < n; i++) {
         if (strstr(g[i].op, "Convolution/") == NULL && strstr(g[i].op, "FullyConnected/") == NULL)
             continue;

@@ -54,8 +54,8 @@ TEST(models_are_timed_compared_and_profiled)
     int a = test_lab_build(lab, conv_model(false)), b = test_lab_build(lab, conv_model(true));
     qdq_worker_client_accuracy acc;
     qdq_remote_fate fate;
-    qdq_group *layers;
-    qdq_group *groups;
+    qdq_layer *layers;
+    qdq_layer *groups;
     double x, y, sum = 0;
     size_t n;
 
@@ -75,7 +75,7 @@ TEST(models_are_timed_compared_and_profiled)
     qdq_free(layers);
     assert_ok(qdq_worker_client_groups(lab, test_path("float.onnx"), 3, &groups, &n, &fate, &err));
     assert_int_equal(fate.end, QDQ_REMOTE_FINE);
-    assert_true(n >= 3 && qdq_groups_add(groups, n).attributed > 0.5);
+    assert_true(n >= 3 && qdq_layers_add(groups, n).attributed > 0.5);
     qdq_free(groups);
     qdq_worker_client_close(lab);
 }

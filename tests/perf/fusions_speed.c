@@ -19,10 +19,10 @@ static double cpu_seconds(void)
 
 /* Layers of `size` nodes that follow each other; every other one shares its first node with the one
  * before. */
-static qdq_group *layers_of(const qdq_model *m, size_t size, qdq_arena *arena, size_t *n)
+static qdq_layer *layers_of(const qdq_model *m, size_t size, qdq_arena *arena, size_t *n)
 {
     const char **label = qdq_arena_array(arena, (size_t)m->graph->n_node + 1, sizeof *label);
-    qdq_group *g = qdq_arena_array(arena, (size_t)m->graph->n_node + 1, sizeof *g);
+    qdq_layer *g = qdq_arena_array(arena, (size_t)m->graph->n_node + 1, sizeof *g);
     size_t labels = 0;
 
     assert_true(label != NULL && g != NULL);
@@ -32,9 +32,9 @@ static qdq_group *layers_of(const qdq_model *m, size_t size, qdq_arena *arena, s
     for (size_t i = 0; i < labels; i += size) {
         size_t shared = i > 0 && size > 1 && *n % 2 == 1,
                end = i + size < labels ? i + size : labels;
-        g[(*n)++] = (qdq_group){
+        g[(*n)++] = (qdq_layer){
             "layer",          "Fused",         "f32", "f32", 1, 0, false, label + i - shared,
-            end - i + shared, QDQ_GROUP_EXACT, NULL};
+            end - i + shared, QDQ_LAYER_EXACT, NULL};
     }
     return g;
 }
@@ -43,7 +43,7 @@ static void assert_found_in(const qdq_model *m, size_t layer_size, double limit,
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     size_t n;
-    const qdq_group *g = layers_of(m, layer_size, &arena, &n);
+    const qdq_layer *g = layers_of(m, layer_size, &arena, &n);
     static const char *const ops[] = {"Add", NULL}; /* the graphs have no operators of weight */
     qdq_fusion_opts opts = QDQ_FUSION_OPTS_INIT;
     double least = 1e9;
@@ -97,7 +97,7 @@ TEST(layers_that_interleave_are_split_in_no_time)
     static const char *label[LAYERS][NODES / LAYERS];
     static char name[NODES][16];
     test_builder b = test_build(17);
-    qdq_group g[LAYERS];
+    qdq_layer g[LAYERS];
     const char *from = "x";
     qdq_fusions *f;
 
@@ -109,8 +109,8 @@ TEST(layers_that_interleave_are_split_in_no_time)
     }
     test_output(&b, from);
     for (int k = 0; k < LAYERS; k++)
-        g[k] = (qdq_group){"layer",        "Fused",         "",  "", NAN, 0, false, label[k],
-                           NODES / LAYERS, QDQ_GROUP_SLICE, NULL};
+        g[k] = (qdq_layer){"layer",        "Fused",         "",  "", NAN, 0, false, label[k],
+                           NODES / LAYERS, QDQ_LAYER_SLICE, NULL};
     double start = cpu_seconds();
     assert_ok(qdq_fusions_find(b.m, g, LAYERS, NULL, &f, &err));
     start = cpu_seconds() - start;

@@ -86,12 +86,12 @@ static void find_groups(test_isolated *s)
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_session *session;
-    qdq_group *layer;
+    qdq_layer *layer;
     size_t n;
 
-    opts.groups = true;
+    opts.layers = true;
     assert_ok(qdq_session_open(s->engine, s->clean, &opts, &session, &err));
-    assert_ok(qdq_session_groups(session, NULL, 0, 0, &layer, &n, &err));
+    assert_ok(qdq_session_layers(session, NULL, 0, 0, &layer, &n, &err));
     qdq_session_close(session);
     assert_ok(qdq_fusions_find(s->clean, layer, n, NULL, &s->f, &err));
     qdq_free(layer);

@@ -23,23 +23,23 @@ test_layers test_layers_of(const char *const *lines)
 
     for (; lines[l.n] != NULL; l.n++) {
         assert_true(l.n < TEST_MAX_LAYERS);
-        qdq_group *g = &l.at[l.n];
+        qdq_layer *g = &l.at[l.n];
         char *save = NULL, *text = qdq_arena_strdup(&l.arena, lines[l.n]);
-        *g = (qdq_group){.op = strtok_r(text, " ", &save),
+        *g = (qdq_layer){.op = strtok_r(text, " ", &save),
                          .layer = "?",
                          .in_type = "f32",
                          .out_type = "f32",
                          .median_us = NAN,
-                         .source = QDQ_GROUP_NONE};
+                         .source = QDQ_LAYER_NONE};
         char *nodes = strtok_r(NULL, " ", &save);
         if (nodes != NULL && strcmp(nodes, "-") != 0) {
             g->node = split_nodes(&l.arena, nodes, &g->n_nodes);
             g->layer = g->node[0];
-            g->source = QDQ_GROUP_EXACT;
+            g->source = QDQ_LAYER_EXACT;
         }
         for (char *w = strtok_r(NULL, " ", &save); w != NULL; w = strtok_r(NULL, " ", &save)) {
             if (strcmp(w, "slice") == 0)
-                g->source = QDQ_GROUP_SLICE;
+                g->source = QDQ_LAYER_SLICE;
             else if (strcmp(w, "conversion") == 0)
                 g->conversion = true;
             else

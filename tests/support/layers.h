@@ -8,7 +8,7 @@
 enum { TEST_MAX_LAYERS = 64 };
 
 typedef struct test_layers {
-    qdq_group at[TEST_MAX_LAYERS];
+    qdq_layer at[TEST_MAX_LAYERS];
     size_t n;
     qdq_arena arena;
 } test_layers;

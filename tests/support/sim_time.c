@@ -6,7 +6,7 @@ double test_sim_time(qdq_engine *e, const qdq_model *m)
     qdq_session_opts o = QDQ_SESSION_OPTS_INIT;
     qdq_session *s;
     qdq_named_array *in;
-    qdq_group *l;
+    qdq_layer *l;
     qdq_error err = QDQ_ERROR_INIT;
     double sum = 0;
     size_t n, n_in;

@@ -54,13 +54,13 @@ TEST(both_levels_agree_through_output_tensors)
     assert_ok(qdq_optimized_nodes(m->graph, two->graph, &arena, &o, &n, &err));
     assert_int_equal(n, 3);
     assert_string_equal(nodes_of(&o[0].nodes, &arena), "conv + Add@u + relu");
-    assert_int_equal(o[0].source, QDQ_GROUP_SLICE);
+    assert_int_equal(o[0].source, QDQ_LAYER_SLICE);
     assert_string_equal(nodes_of(&o[1].nodes, &arena), "MaxPool@p");
-    assert_int_equal(o[1].source, QDQ_GROUP_EXACT);
+    assert_int_equal(o[1].source, QDQ_LAYER_EXACT);
 
     assert_ok(qdq_optimized_nodes(m->graph, all->graph, &arena, &o, &n, &err));
     assert_int_equal(n, 5);
-    assert_true(o[0].conversion && o[0].nodes.n == 0 && o[0].source == QDQ_GROUP_NONE);
+    assert_true(o[0].conversion && o[0].nodes.n == 0 && o[0].source == QDQ_LAYER_NONE);
     assert_string_equal(nodes_of(&o[1].nodes, &arena), "conv + Add@u + relu");
     assert_string_equal(nodes_of(&o[2].nodes, &arena), "MaxPool@p");
     assert_true(o[3].conversion &&
@@ -217,12 +217,12 @@ TEST(what_is_compiled_has_the_nodes_that_no_other_layer_has)
     qdq_engine_layer *l = join_by_name(one, m, &arena, &n);
     assert_int_equal(n, 3);
     assert_true(l[0].conversion && l[0].nodes.n == 0);
-    assert_int_equal(l[1].source, QDQ_GROUP_SLICE);
+    assert_int_equal(l[1].source, QDQ_LAYER_SLICE);
     assert_int_equal(l[1].nodes.n, 4); /* on both sides of the other layer */
     assert_non_null(strstr(nodes_of(&l[1].nodes, &arena), "conv + Add@u + relu"));
     assert_non_null(strstr(nodes_of(&l[1].nodes, &arena), "MaxPool@y"));
     assert_string_equal(nodes_of(&l[2].nodes, &arena), "MaxPool@p");
-    assert_int_equal(l[2].source, QDQ_GROUP_EXACT);
+    assert_int_equal(l[2].source, QDQ_LAYER_EXACT);
 
     l = join_by_name(two, m, &arena, &n);
     assert_int_equal(n, 3);
@@ -240,12 +240,12 @@ static const char quantized[] =
          "{ xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"
          "  [mm] a = MatMul(xd, w)\n [erf] b = Erf(a)\n [last] y = MatMul(b, w) }\n";
 
-static qdq_group_finding *findings(const char *text, const qdq_group *g, size_t n, size_t *n_out)
+static qdq_layer_finding *findings(const char *text, const qdq_layer *g, size_t n, size_t *n_out)
 {
     qdq_model *m = test_model(text);
-    qdq_group_finding *f;
+    qdq_layer_finding *f;
 
-    assert_ok(qdq_groups_check(m, g, n, &f, n_out, &err));
+    assert_ok(qdq_layers_check(m, g, n, &f, n_out, &err));
     qdq_model_free(m);
     return f;
 }
@@ -254,18 +254,18 @@ TEST(codes_in_and_float_out_names_the_tensor_without_a_q)
 {
     static const char *const mm[] = {"DequantizeLinear@xd", "mm"}, *const last[] = {"last"},
                              *const strange[] = {"strange"};
-    const qdq_group g[] = {
-        {"mm", "MatMulIntegerToFloat", "u8", "f32", 1, 0, false, mm, 2, QDQ_GROUP_SLICE, NULL},
-        {"last", "QGemm", "i8", "f32", 1, 0, false, last, 1, QDQ_GROUP_EXACT, NULL},
-        {"dq", "DequantizeLinear", "u8", "f32", 1, 0, true, mm, 1, QDQ_GROUP_EXACT, NULL},
-        {"k", "Kernel", "u8", "f16", 1, 0, false, strange, 1, QDQ_GROUP_EXACT, NULL},
-        {"f", "Erf", "f32", "f32", 1, 0, false, strange, 0, QDQ_GROUP_NONE, NULL}};
+    const qdq_layer g[] = {
+        {"mm", "MatMulIntegerToFloat", "u8", "f32", 1, 0, false, mm, 2, QDQ_LAYER_SLICE, NULL},
+        {"last", "QGemm", "i8", "f32", 1, 0, false, last, 1, QDQ_LAYER_EXACT, NULL},
+        {"dq", "DequantizeLinear", "u8", "f32", 1, 0, true, mm, 1, QDQ_LAYER_EXACT, NULL},
+        {"k", "Kernel", "u8", "f16", 1, 0, false, strange, 1, QDQ_LAYER_EXACT, NULL},
+        {"f", "Erf", "f32", "f32", 1, 0, false, strange, 0, QDQ_LAYER_NONE, NULL}};
     size_t n;
 
-    qdq_group_finding *f = findings(quantized, g, 5, &n);
+    qdq_layer_finding *f = findings(quantized, g, 5, &n);
     /* what the model gives its caller may be float, and a conversion is what it is */
     assert_int_equal(n, 2);
-    assert_int_equal(f[0].group, 0);
+    assert_int_equal(f[0].layer, 0);
     assert_string_equal(f[0].node, "mm");
     assert_string_equal(f[0].tensor, "a");
     assert_string_equal(f[0].why, "reads u8 and gives f32: no QuantizeLinear behind 'a'");
@@ -284,11 +284,11 @@ TEST(a_q_that_is_there_but_not_taken_in_is_told_apart)
         "{ [r] a = Relu(x)\n q = QuantizeLinear(a, s, z)\n y = DequantizeLinear(q, s, z)\n [g] h = "
         "Erf(a) }\n";
     static const char *const r[] = {"r"};
-    const qdq_group g = {"r", "QLinearRelu",   "u8", "f32", NAN, 0, false, r,
-                         1,   QDQ_GROUP_EXACT, NULL};
+    const qdq_layer g = {"r", "QLinearRelu",   "u8", "f32", NAN, 0, false, r,
+                         1,   QDQ_LAYER_EXACT, NULL};
     size_t n;
 
-    qdq_group_finding *f = findings(text, &g, 1, &n);
+    qdq_layer_finding *f = findings(text, &g, 1, &n);
     assert_int_equal(n, 1);
     assert_string_equal(f[0].why,
                         "reads u8 and gives f32: the QuantizeLinear behind 'a' is not taken in");
@@ -303,13 +303,13 @@ TEST(a_q_that_is_there_but_not_taken_in_is_told_apart)
 TEST(sums_leave_out_what_has_no_time)
 {
     static const char *const r[] = {"r"};
-    const qdq_group g[] = {{"a", "A", "", "", 6, 0, false, r, 1, QDQ_GROUP_EXACT, NULL},
-                           {"b", "B", "", "", 2, 0, false, r, 0, QDQ_GROUP_NONE, NULL},
-                           {"c", "C", "", "", 4, 0, true, r, 0, QDQ_GROUP_NONE, NULL},
-                           {"d", "D", "", "", NAN, 0, false, r, 0, QDQ_GROUP_NONE, NULL}};
-    qdq_groups_sum s = qdq_groups_add(g, 4);
+    const qdq_layer g[] = {{"a", "A", "", "", 6, 0, false, r, 1, QDQ_LAYER_EXACT, NULL},
+                           {"b", "B", "", "", 2, 0, false, r, 0, QDQ_LAYER_NONE, NULL},
+                           {"c", "C", "", "", 4, 0, true, r, 0, QDQ_LAYER_NONE, NULL},
+                           {"d", "D", "", "", NAN, 0, false, r, 0, QDQ_LAYER_NONE, NULL}};
+    qdq_layers_sum s = qdq_layers_add(g, 4);
 
     assert_true(s.us == 12 && s.conversions_us == 4 && s.attributed == 0.75 && s.n_timed == 3);
-    s = qdq_groups_add(g + 3, 1);
+    s = qdq_layers_add(g + 3, 1);
     assert_true(isnan(s.us) && isnan(s.attributed) && s.n_timed == 0);
 }

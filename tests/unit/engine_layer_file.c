@@ -18,13 +18,13 @@ static const qdq_engine_info info = {
     .name = "sim", .version = "1", .library = "", .device = "cpu", .fingerprint = "sim 1"};
 
 static const char *const nodes[] = {"a", "b"};
-static const qdq_group layers[] = {
-    {"a + b", "Fused", "u8", "f32", 12.5, 0, false, nodes, 2, QDQ_GROUP_EXACT, ""},
-    {"\"odd\"", "Reorder", "", "", NAN, 0, true, nodes, 0, QDQ_GROUP_NONE, "t"},
-    {"b", "Abs", "f32", "f32", 0, 0, false, nodes + 1, 1, QDQ_GROUP_SLICE, NULL},
+static const qdq_layer layers[] = {
+    {"a + b", "Fused", "u8", "f32", 12.5, 0, false, nodes, 2, QDQ_LAYER_EXACT, ""},
+    {"\"odd\"", "Reorder", "", "", NAN, 0, true, nodes, 0, QDQ_LAYER_NONE, "t"},
+    {"b", "Abs", "f32", "f32", 0, 0, false, nodes + 1, 1, QDQ_LAYER_SLICE, NULL},
 };
 
-static void assert_same(const qdq_group *g, size_t n)
+static void assert_same(const qdq_layer *g, size_t n)
 {
     assert_int_equal(n, QDQ_COUNT(layers));
     for (size_t i = 0; i < n; i++) {
@@ -47,19 +47,19 @@ TEST(what_is_written_is_read_again)
 {
     qdq_model *m = test_model(text);
     const char *path = test_path("a.json");
-    qdq_group *g;
+    qdq_layer *g;
     size_t n;
 
     for (int i = 0; i < 2; i++) { /* over the older one */
-        assert_ok(qdq_groups_write(path, layers, QDQ_COUNT(layers), &info, &err));
-        assert_ok(qdq_groups_read(m, path, NULL, NULL, &g, &n, &err));
+        assert_ok(qdq_layers_write(path, layers, QDQ_COUNT(layers), &info, &err));
+        assert_ok(qdq_layers_read(m, path, NULL, NULL, &g, &n, &err));
         assert_same(g, n);
         qdq_free(g);
     }
     assert_fails(QDQ_E_USAGE, "has times itself",
-                 qdq_groups_read(m, path, path, NULL, &g, &n, &err));
+                 qdq_layers_read(m, path, path, NULL, &g, &n, &err));
     assert_fails(QDQ_E_IO, "nowhere",
-                 qdq_groups_read(m, test_path("nowhere"), NULL, NULL, &g, &n, &err));
+                 qdq_layers_read(m, test_path("nowhere"), NULL, NULL, &g, &n, &err));
     qdq_model_free(m);
 }
 
@@ -76,7 +76,7 @@ TEST(mistakes_have_their_place)
         {"{\"qdq_layers\": 1, \"layers\": 7}", "layers"},
         {"{\"qdq_layers\": 1", "a.json"},
     };
-    qdq_group *g;
+    qdq_layer *g;
     size_t n;
 
     for (size_t i = 0; i < QDQ_COUNT(wrong); i++) {
@@ -96,7 +96,7 @@ TEST(the_folder_of_a_run_has_layers_and_a_log)
     qdq_model *m = test_model(text);
     qdq_graph_file f = {
         .dir = test_dir(), .name = "net", .precision = "fp32", .info = &info, .model = m};
-    qdq_group *g;
+    qdq_layer *g;
     size_t n, size;
     char *log;
 
@@ -118,7 +118,7 @@ TEST(layers_of_another_fingerprint_are_not_read)
     qdq_graph_file f = {
         .dir = test_dir(), .name = "of", .precision = "fp32", .info = &info, .model = m};
     const char *graph = test_path("of.fp32.graph.json");
-    qdq_group *g;
+    qdq_layer *g;
     size_t n;
     bool is;
 
@@ -133,7 +133,7 @@ TEST(layers_of_another_fingerprint_are_not_read)
                  qdq_graph_file_read(&f, NULL, &g, &n, &err));
     assert_null(g);
     /* of nobody knows what */
-    assert_ok(qdq_groups_write(graph, layers, QDQ_COUNT(layers), &info, &err));
+    assert_ok(qdq_layers_write(graph, layers, QDQ_COUNT(layers), &info, &err));
     assert_fails(QDQ_E_UNSUPPORTED, "graph.json", qdq_graph_file_read(&f, NULL, &g, &n, &err));
     f.fingerprint = NULL;
     assert_ok(qdq_graph_file_read(&f, NULL, &g, &n, &err));

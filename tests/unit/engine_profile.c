@@ -25,7 +25,7 @@ static void count_log(void *ctx, qdq_log_level level, const char *text)
     "{\"cat\" : \"Session\",\"pid\" :1,\"tid\" :1,\"dur\" :9,\"ts\" :1,\"ph\" : \"X\",\"name\" "   \
     ":\"model_run\",\"args\" : {}},\n"
 
-static qdq_status parse(const char *body, qdq_group **l, size_t *n)
+static qdq_status parse(const char *body, qdq_layer **l, size_t *n)
 {
     qdq_job job = QDQ_JOB_INIT;
     char text[8000];
@@ -40,7 +40,7 @@ static qdq_status parse(const char *body, qdq_group **l, size_t *n)
 
 TEST(the_first_run_and_an_unfinished_one_do_not_count)
 {
-    qdq_group *l;
+    qdq_layer *l;
     size_t n;
 
     /* warm-up */
@@ -62,7 +62,7 @@ TEST(the_first_run_and_an_unfinished_one_do_not_count)
 
 TEST(nodes_of_one_name_are_kept_apart_by_kernel_and_number)
 {
-    qdq_group *l;
+    qdq_layer *l;
     size_t n;
 
     assert_ok(parse(RUN NODE("", "1", "Conv", "0") NODE("", "2", "Conv", "1")
@@ -74,7 +74,7 @@ TEST(nodes_of_one_name_are_kept_apart_by_kernel_and_number)
 
 TEST(other_events_are_passed_over)
 {
-    qdq_group *l;
+    qdq_layer *l;
     size_t n;
 
     assert_ok(parse(
@@ -90,7 +90,7 @@ TEST(other_events_are_passed_over)
 /* Names are not escaped. */
 TEST(names_that_break_json_are_repaired)
 {
-    qdq_group *l;
+    qdq_layer *l;
     size_t n;
 
     assert_ok(parse(RUN NODE("say \"hi\" \\ there", "4", "Conv", "0")
@@ -107,7 +107,7 @@ TEST(names_that_break_json_are_repaired)
 /* Files hold them as bytes, and so do models. */
 TEST(names_that_are_no_utf8_arrive_byte_for_byte)
 {
-    qdq_group *l;
+    qdq_layer *l;
     size_t n;
 
     assert_ok(parse(RUN NODE("\xff\xc3(, a]b", "4", "Conv", "0")
@@ -124,7 +124,7 @@ TEST(events_without_a_time_that_counts_are_told)
 {
     static const char *const times[] = {"NaN", "nan", "-5", "1e308", "Infinity", "\"7\"", "null"};
     char text[2000];
-    qdq_group *l;
+    qdq_layer *l;
     size_t n;
 
     for (size_t i = 0; i < QDQ_COUNT(times); i++) {
@@ -145,7 +145,7 @@ TEST(events_without_a_time_that_counts_are_told)
 
 TEST(events_that_cannot_be_read_are_told)
 {
-    qdq_group *l;
+    qdq_layer *l;
     size_t n;
 
     assert_ok(parse(RUN "{\"cat\" : nonsense},\n" NODE("a", "4", "Conv", "0") RUN, &l, &n));
@@ -156,7 +156,7 @@ TEST(events_that_cannot_be_read_are_told)
 
 TEST(a_profile_without_runs_is_an_error)
 {
-    qdq_group *l;
+    qdq_layer *l;
     size_t n;
 
     assert_fails(QDQ_E_ENGINE, "found 0 runs and 0 layers", parse("", &l, &n));

@@ -113,8 +113,8 @@ static void describe(qdq_engine *e, const qdq_model *m, outputs *o)
     const qdq_input_shape shape = {"x", 2, {3, 4}};
     const char *const expose[] = {"a", NULL};
     qdq_named_array *in;
-    qdq_group *l;
-    qdq_group *g;
+    qdq_layer *l;
+    qdq_layer *g;
     qdq_bench_model time;
     qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
     size_t n_in, n;
@@ -132,7 +132,7 @@ static void describe(qdq_engine *e, const qdq_model *m, outputs *o)
     snprintf(text + strlen(text), 200, " %.17g %.17g", time.median_ms, time.p90_ms);
     qdq_session_close(s);
     so.expose = NULL;
-    so.profile = so.groups = true;
+    so.profile = so.layers = true;
     s = open_session(e, m, &so);
     assert_ok(qdq_session_profile(s, in, n_in, 3, &l, &n, &err));
     for (size_t i = 0; i < n; i++)
@@ -141,7 +141,7 @@ static void describe(qdq_engine *e, const qdq_model *m, outputs *o)
     qdq_free(l);
     qdq_session_close(s);
     s = open_session(e, m, &so);
-    assert_ok(qdq_session_groups(s, in, n_in, 3, &g, &n, &err));
+    assert_ok(qdq_session_layers(s, in, n_in, 3, &g, &n, &err));
     for (size_t i = 0; i < n; i++)
         snprintf(text + strlen(text), 200, " [%s %s %zu %s]", g[i].layer, g[i].op, g[i].n_nodes,
                  g[i].n_nodes > 0 ? g[i].node[0] : "");
@@ -286,11 +286,11 @@ static qdq_status use(qdq_engine *e, const qdq_model *m)
     qdq_session *s;
     qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
     qdq_bench_model time;
-    qdq_group *l = NULL;
-    qdq_group *g = NULL;
+    qdq_layer *l = NULL;
+    qdq_layer *g = NULL;
     size_t n, k;
 
-    so.profile = so.groups = true;
+    so.profile = so.layers = true;
     bo.rounds = 2;
     qdq_status st = qdq_session_open(e, m, &so, &s, &err);
     if (st == QDQ_OK)
@@ -306,7 +306,7 @@ static qdq_status use(qdq_engine *e, const qdq_model *m)
     if (st == QDQ_OK) {
         st = qdq_session_open(e, m, &so, &s, &err);
         if (st == QDQ_OK)
-            st = qdq_session_groups(s, NULL, 0, 0, &g, &k, &err);
+            st = qdq_session_layers(s, NULL, 0, 0, &g, &k, &err);
         qdq_free(g);
         qdq_session_close(s);
     }

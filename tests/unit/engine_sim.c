@@ -105,7 +105,7 @@ TEST(the_profile_lists_what_is_executed)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in;
-    qdq_group *l;
+    qdq_layer *l;
     size_t n_in, n;
 
     opts.profile = true;
@@ -129,7 +129,7 @@ TEST(the_profile_lists_what_is_executed)
 
 TEST(a_session_opened_without_profile_has_none)
 {
-    qdq_group *l;
+    qdq_layer *l;
     size_t n;
 
     opened o = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
@@ -142,7 +142,7 @@ TEST(a_session_opened_without_profile_has_none)
 /* --- groups ----------------------------------------------------------------------------------- */
 
 /* "a + b" */
-static const char *nodes_of(const qdq_group *g)
+static const char *nodes_of(const qdq_layer *g)
 {
     static char text[200];
 
@@ -157,14 +157,14 @@ TEST(groups_name_the_nodes_of_every_kernel)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in;
-    qdq_group *g;
+    qdq_layer *g;
     size_t n_in, n;
 
-    opts.groups = true;
+    opts.layers = true;
     opened o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_int8, &opts);
-    assert_true((qdq_engine_get_info(o.e)->capabilities & QDQ_CAN_GROUP) != 0);
+    assert_true((qdq_engine_get_info(o.e)->capabilities & QDQ_CAN_LIST_LAYERS) != 0);
     assert_ok(qdq_random_inputs(o.s, 1, &in, &n_in, &err));
-    assert_ok(qdq_session_groups(o.s, in, n_in, 3, &g, &n, &err));
+    assert_ok(qdq_session_layers(o.s, in, n_in, 3, &g, &n, &err));
     assert_int_equal(n, 3);
     assert_string_equal(g[0].layer, "QuantizeLinear@xq");
     assert_string_equal(nodes_of(&g[0]), "QuantizeLinear@xq");
@@ -177,10 +177,10 @@ TEST(groups_name_the_nodes_of_every_kernel)
         "DequantizeLinear@xd + DequantizeLinear@wd + conv + relu + QuantizeLinear@rq");
     assert_string_equal(g[1].in_type, "u8");
     assert_string_equal(g[1].out_type, "u8");
-    assert_int_equal(g[1].source, QDQ_GROUP_EXACT);
+    assert_int_equal(g[1].source, QDQ_LAYER_EXACT);
     assert_near(g[1].median_us, 30, 1e-9);
     qdq_free(g);
-    assert_fails(QDQ_E_USAGE, "not yet asked", qdq_session_groups(o.s, in, n_in, 3, &g, &n, &err));
+    assert_fails(QDQ_E_USAGE, "not yet asked", qdq_session_layers(o.s, in, n_in, 3, &g, &n, &err));
     assert_true(g == NULL && n == 0);
     qdq_free(in);
     close_all(&o);
@@ -189,12 +189,12 @@ TEST(groups_name_the_nodes_of_every_kernel)
 TEST(groups_without_runs_have_no_times)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
-    qdq_group *g;
+    qdq_layer *g;
     size_t n;
 
-    opts.groups = true;
+    opts.layers = true;
     opened o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_float, &opts);
-    assert_ok(qdq_session_groups(o.s, NULL, 0, 0, &g, &n, &err));
+    assert_ok(qdq_session_layers(o.s, NULL, 0, 0, &g, &n, &err));
     assert_int_equal(n, 1);
     assert_string_equal(nodes_of(&g[0]), "conv + relu");
     assert_string_equal(g[0].in_type, "f32");
@@ -203,7 +203,7 @@ TEST(groups_without_runs_have_no_times)
     close_all(&o);
     o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_float, NULL);
     assert_fails(QDQ_E_USAGE, "opened with `groups`",
-                 qdq_session_groups(o.s, NULL, 0, 0, &g, &n, &err));
+                 qdq_session_layers(o.s, NULL, 0, 0, &g, &n, &err));
     close_all(&o);
 }
 

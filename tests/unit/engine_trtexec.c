@@ -52,7 +52,7 @@ static qdq_status open_session(const char *text, bool layers)
 {
     qdq_session_opts o = QDQ_SESSION_OPTS_INIT;
 
-    o.profile = o.groups = layers;
+    o.profile = o.layers = layers;
     model = test_model(text);
     return qdq_session_open(engine, model, &o, &session, &err);
 }
@@ -75,7 +75,7 @@ TEST(it_times_by_the_median_of_exported_times)
     const qdq_engine_info *info = qdq_engine_get_info(engine);
     assert_string_equal(info->version, "10.16.1");
     assert_int_equal(info->capabilities,
-                     QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_GROUP | QDQ_NAMES_LAYERS);
+                     QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_LIST_LAYERS | QDQ_NAMES_LAYERS);
     assert_ok(open_session(TEXT, false));
     o.rounds = 3;
     o.warmup = 1;
@@ -148,20 +148,20 @@ TEST(profile_and_groups_come_from_its_layers)
 
     for (size_t i = 0; i < QDQ_COUNT(versions); i++) {
         qdq_named_array *in = NULL;
-        qdq_group *g = NULL;
-        qdq_group *l = NULL;
+        qdq_layer *g = NULL;
+        qdq_layer *l = NULL;
         size_t n_in, n;
 
         setenv("FAKE_TRTEXEC_VERSION", versions[i], 1);
         open_engine("trtexec", NULL, NULL);
         assert_ok(open_session(TEXT, true));
         assert_ok(qdq_random_inputs(session, 1, &in, &n_in, &err));
-        assert_ok(qdq_session_groups(session, in, n_in, 10, &g, &n, &err));
+        assert_ok(qdq_session_layers(session, in, n_in, 10, &g, &n, &err));
         assert_int_equal(n, 2);
         assert_string_equal(g[0].layer, "/l0/MatMul + /l0/Relu");
         assert_int_equal(g[0].n_nodes, 2);
         assert_string_equal(g[0].node[1], "/l0/Relu");
-        assert_int_equal(g[0].source, QDQ_GROUP_EXACT);
+        assert_int_equal(g[0].source, QDQ_LAYER_EXACT);
         assert_string_equal(g[0].in_type, "f32");
         assert_true(fabs(g[0].median_us - 100) < 1e-6);
         assert_string_equal(g[1].node[0], "Neg@y");
@@ -179,14 +179,14 @@ TEST(profile_and_groups_come_from_its_layers)
 
 TEST(layers_without_detail_are_no_groups)
 {
-    qdq_group *g = NULL;
+    qdq_layer *g = NULL;
     size_t n;
 
     setenv("FAKE_TRTEXEC", "names_only", 1);
     open_engine("trtexec", NULL, NULL);
     assert_ok(open_session(TEXT, true));
     assert_fails(QDQ_E_UNSUPPORTED, "--profilingVerbosity=detailed",
-                 qdq_session_groups(session, NULL, 0, 0, &g, &n, &err));
+                 qdq_session_layers(session, NULL, 0, 0, &g, &n, &err));
 }
 
 static qdq_status time_once(double *ms)
@@ -295,8 +295,8 @@ TEST(what_was_recorded_can_be_replayed)
     const char *dir = test_path("record");
     char spec[4096];
     qdq_named_array *in = NULL;
-    qdq_group *g = NULL;
-    qdq_group *l = NULL;
+    qdq_layer *g = NULL;
+    qdq_layer *l = NULL;
     size_t n_in, n;
     double ms;
 
@@ -314,7 +314,7 @@ TEST(what_was_recorded_can_be_replayed)
     assert_ok(open_session(TEXT, true));
     assert_ok(time_once(&ms));
     assert_true(fabs(ms - 0.115) < 0.001);
-    assert_ok(qdq_session_groups(session, in, n_in, 10, &g, &n, &err));
+    assert_ok(qdq_session_layers(session, in, n_in, 10, &g, &n, &err));
     assert_int_equal(n, 2);
     assert_string_equal(g[0].node[0], "/l0/MatMul");
     assert_true(fabs(g[0].median_us - 100) < 1e-6);

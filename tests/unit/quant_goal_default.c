@@ -38,7 +38,7 @@ a_default_goal_that_only_float_reaches_keeps_the_best_plan_that_saves_a_tenth(vo
     assert_true(s.r->is_best_kept && !s.r->is_float);
     assert_true(s.r->n_steps > 1);
     for (size_t i = 0; i < s.r->n_steps; i++)
-        if (s.r->steps[i].time_share <= 0.9)
+        if (s.r->steps[i].time_fraction <= 0.9)
             best = fmax(best, s.r->steps[i].sqnr_db);
     assert_true(best > s.r->steps[0].sqnr_db);
     assert_true(fmin(s.r->compared->worst_db, s.r->compared->bound_db) == best);
@@ -57,11 +57,11 @@ a_default_goal_that_is_missed_tries_as_many_layers_back_as_still_save_a_tenth(vo
     (void)state;
     assert_ok(test_goal_run(&s, &err));
     for (size_t i = 0; i < s.r->n_layers; i++)
-        most_saved = fmax(most_saved, s.r->layers[i].saved_share);
+        most_saved = fmax(most_saved, s.r->layers[i].saved_fraction);
     const qdq_goal_step *last = &s.r->steps[s.r->n_steps - 1];
-    assert_true(last->time_share <= 0.88 + 1e-9 && last->time_share + most_saved > 0.88);
+    assert_true(last->time_fraction <= 0.88 + 1e-9 && last->time_fraction + most_saved > 0.88);
     for (size_t i = 0; i < s.r->n_steps; i++) /* of what is alike, fewer layers in 8 bits */
-        if (s.r->steps[i].time_share <= 0.9)
+        if (s.r->steps[i].time_fraction <= 0.9)
             most_gone = fmax(most_gone, (double)s.r->steps[i].n_float);
     gone = (double)test_goal_gone(s.r);
     assert_true(gone == most_gone);
@@ -72,7 +72,7 @@ TEST(a_default_goal_that_no_saving_plan_reaches_ends_with_the_float_model)
 {
     test_goal s = set_up_noisy();
 
-    s.goal.least_saving = 0.99;
+    s.goal.min_saving = 0.99;
     assert_ok(test_goal_run(&s, &err));
     assert_false(s.r->reached);
     assert_true(s.r->is_float && !s.r->is_best_kept);
@@ -126,7 +126,7 @@ what_no_layer_saves_by_itself_is_shared_so_that_float_takes_the_time_of_float(vo
     assert_true(s.r->reached && s.r->is_profiled);
     assert_true(s.r->n_steps > 1);
     for (size_t i = 0; i < s.r->n_steps; i++)
-        assert_true(fabs(s.r->steps[i].time_share -
+        assert_true(fabs(s.r->steps[i].time_fraction -
                          (0.8 + 0.2 * (double)s.r->steps[i].n_float / TEST_GOAL_LAYERS)) < 1e-9);
     test_goal_end(&s);
     qdq_plan_free(times);

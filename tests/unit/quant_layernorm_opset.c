@@ -211,7 +211,7 @@ TEST(targets_without_qdq_there_leave_the_opset)
 
 TEST(without_the_pass_the_opset_stays)
 {
-    assert_stays(begin(spelled(13), "tensorrt", NULL, QDQ_PASSES_LEAST), 13);
+    assert_stays(begin(spelled(13), "tensorrt", NULL, QDQ_PASSES_MINIMAL), 13);
 }
 
 TEST(a_model_without_a_norm_keeps_its_opset)

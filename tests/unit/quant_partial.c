@@ -62,7 +62,7 @@ TEST(the_add_reads_through_the_q_that_is_there_with_its_scale)
     assert_true(test_is_kept(p.plan, "c1") && test_is_kept(p.plan, "c3"));
     assert_false(test_is_kept(p.plan, "c0") || test_is_kept(p.plan, "c2") ||
                  test_is_kept(p.plan, "a"));
-    assert_int_equal(qdq_plan_get_summary(p.plan)->n_kept, 1); /* one operator: Conv */
+    assert_int_equal(qdq_plan_get_summary(p.plan)->n_existing, 1); /* one operator: Conv */
     test_placed_free(p);
 }
 

@@ -248,21 +248,21 @@ TEST(what_goes_back_to_float_is_the_form_or_the_nearest_codes_before_it)
     const char **labels;
     size_t n;
 
-    assert_ok(qdq_verify_alike(m, &of_relu, false, &labels, &n, &err));
+    assert_ok(qdq_verify_equivalent(m, &of_relu, false, &labels, &n, &err));
     assert_int_equal(n, 1);
     assert_string_equal(labels[0], "two");
     qdq_free(labels);
-    assert_ok(qdq_verify_alike(m, &of_relu, true, &labels, &n, &err));
+    assert_ok(qdq_verify_equivalent(m, &of_relu, true, &labels, &n, &err));
     assert_int_equal(n, 2);
     assert_string_equal(labels[1], "one");
     qdq_free(labels);
     /* a Q stands behind it for `two` */
-    assert_ok(qdq_verify_alike(m, &of_first, true, &labels, &n, &err));
+    assert_ok(qdq_verify_equivalent(m, &of_first, true, &labels, &n, &err));
     assert_int_equal(n, 2);
     assert_string_equal(labels[0], "one");
     assert_string_equal(labels[1], "two");
     qdq_free(labels);
-    assert_ok(qdq_verify_alike(m, &of_conv, false, &labels, &n, &err));
+    assert_ok(qdq_verify_equivalent(m, &of_conv, false, &labels, &n, &err));
     assert_int_equal(n, 2);
     assert_string_equal(labels[0], "one");
     qdq_free(labels);

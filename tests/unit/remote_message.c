@@ -48,7 +48,7 @@ TEST(a_message_comes_back_as_it_went)
 TEST(layers_come_back_as_they_went)
 {
     static const char *const nodes[] = {"conv\xff\xc3", "relu", "Add@t"};
-    const qdq_group two[] = {{.layer = "a\xe4",
+    const qdq_layer two[] = {{.layer = "a\xe4",
                               .op = "QLinearConv",
                               .in_type = "u8",
                               .out_type = "",
@@ -56,7 +56,7 @@ TEST(layers_come_back_as_they_went)
                               .node = nodes,
                               .n_nodes = 3,
                               .runs = 7,
-                              .source = QDQ_GROUP_SLICE},
+                              .source = QDQ_LAYER_SLICE},
                              {.layer = "",
                               .op = "Reorder",
                               .in_type = "f32",
@@ -65,7 +65,7 @@ TEST(layers_come_back_as_they_went)
                               .conversion = true,
                               .tensor = "t\xff"}};
     json_t *list = qdq_remote_groups_json(two, 2);
-    qdq_group *back;
+    qdq_layer *back;
     size_t n;
 
     assert_non_null(list);
@@ -108,7 +108,7 @@ TEST(layers_of_another_kind_are_refused)
     };
 
     for (size_t i = 0; i < QDQ_COUNT(wrong); i++) {
-        qdq_group *g;
+        qdq_layer *g;
         json_t *list;
         size_t n;
         assert_ok(qdq_json_parse(wrong[i], strlen(wrong[i]), "layers", &list, &err));

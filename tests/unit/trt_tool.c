@@ -151,7 +151,7 @@ TEST(options_that_are_known_to_be_refused_are_not_tried)
 
     setenv("FAKE_TRTEXEC", "refuse:--exportLayerInfo", 1);
     open_tool(NULL);
-    assert_true((qdq_trt_tool_capabilities(&tool) & QDQ_CAN_GROUP) != 0);
+    assert_true((qdq_trt_tool_capabilities(&tool) & QDQ_CAN_LIST_LAYERS) != 0);
     assert_string_equal(qdq_trt_tool_refused(&tool), "");
     assert_ok(run_with(useful, 60, &log));
     assert_string_equal(qdq_trt_tool_refused(&tool), "--exportLayerInfo");

@@ -101,7 +101,7 @@ TEST(a_baseline_that_nothing_beats_is_written_as_it_is)
         assert_true(r.speedup > 3 && r.ci_low > 2.9 && r.final_ms < r.rules_ms);
         assert_true(modes[i] == QDQ_TUNE_REGION || r.builds <= 14);
         assert_int_equal(r.n_baselines, 1);
-        assert_int_equal(r.baselines[0].fate, QDQ_FATE_SHIPPED);
+        assert_int_equal(r.baselines[0].outcome, QDQ_BASELINE_SHIPPED);
         assert_true(r.baselines[0].speedup == r.speedup);
         assert_int_equal(r.computed->verdict, QDQ_VERIFY_RIGHT);
         assert_true(is_file(folder, "model.onnx", test_path("fast.onnx")));
@@ -122,7 +122,7 @@ TEST(a_baseline_that_is_slower_is_not_written)
     const qdq_tune_result r = run(folder, TANH("1900"), NULL, b);
 
     assert_int_equal(r.verdict, QDQ_TUNED);
-    assert_int_equal(r.baselines[0].fate, QDQ_FATE_BEATEN);
+    assert_int_equal(r.baselines[0].outcome, QDQ_BASELINE_BEATEN);
     assert_true(r.baselines[0].speedup > 1 && r.baselines[0].speedup < r.speedup);
     assert_true(test_tuned_has(folder, "report.json", "\"result\": \"beaten\""));
     assert_false(is_file(folder, "model.onnx", test_path("slow.onnx")));
@@ -144,7 +144,7 @@ TEST(a_baseline_that_misses_the_goal_is_told_with_its_figures_and_ruled_out)
     o.goal = &goal;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED);
-    assert_int_equal(r.baselines[0].fate, QDQ_FATE_MISSES);
+    assert_int_equal(r.baselines[0].outcome, QDQ_BASELINE_MISSES);
     assert_non_null(strstr(r.baselines[0].why, "expected at least 10 dB"));
     assert_true(r.baselines[0].sqnr_db < 10 && r.baselines[0].speedup > 3);
     assert_true(test_tuned_has(folder, "report.json", "\"result\": \"misses the goal\""));
@@ -159,7 +159,7 @@ TEST(a_baseline_that_the_engine_computes_wrongly_is_ruled_out)
         run(folder, TANH("100"), "\"wrong\": [{\"op\": \"Tanh\", \"times\": 0.0001}]", b);
 
     assert_int_equal(r.verdict, QDQ_TUNED);
-    assert_int_equal(r.baselines[0].fate, QDQ_FATE_WRONG);
+    assert_int_equal(r.baselines[0].outcome, QDQ_BASELINE_WRONG);
     assert_non_null(strstr(r.baselines[0].why, "Tanh"));
     assert_true(r.baselines[0].agreement_db < 20 && r.baselines[0].speedup > 3);
     qdq_model_free(b);
@@ -173,7 +173,7 @@ TEST(a_baseline_that_does_not_live_is_told_with_its_reason)
             "\"fail\": [{\"at\": \"time\", \"node\": \"Tanh@y\", \"crash\": \"SIGILL\"}]", b);
 
     assert_int_equal(r.verdict, QDQ_TUNED);
-    assert_int_equal(r.baselines[0].fate, QDQ_FATE_FAILED);
+    assert_int_equal(r.baselines[0].outcome, QDQ_BASELINE_FAILED);
     assert_non_null(strstr(r.baselines[0].why, "SIGILL"));
     assert_true(isnan(r.baselines[0].ms));
     qdq_model_free(b);
@@ -200,7 +200,7 @@ TEST(a_baseline_with_other_weights_is_a_placement_only)
     o.qdq_baselines = baselines;
     assert_ok(test_tuned_run(test_tuned, test_path("other"), &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED);
-    assert_int_equal(r.baselines[0].fate, QDQ_FATE_PLACEMENT);
+    assert_int_equal(r.baselines[0].outcome, QDQ_BASELINE_PLACEMENT);
     assert_non_null(strstr(r.baselines[0].why, "is none of the model's, within a step"));
     assert_true(test_tuned_has(test_path("other"), "report.json", "\"result\": \"placement\""));
     assert_true(test_tuned_has(test_path("other"), "report.html", "imported, edge by edge"));
@@ -244,8 +244,8 @@ TEST(the_faster_of_two_baselines_is_written)
 
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED_BASELINE);
-    assert_int_equal(r.baselines[0].fate, QDQ_FATE_BEATEN);
-    assert_int_equal(r.baselines[1].fate, QDQ_FATE_SHIPPED);
+    assert_int_equal(r.baselines[0].outcome, QDQ_BASELINE_BEATEN);
+    assert_int_equal(r.baselines[1].outcome, QDQ_BASELINE_SHIPPED);
     assert_true(is_file(folder, "model.onnx", test_path("two_fast.onnx")));
     qdq_model_free(fast);
     qdq_model_free(slow);
@@ -414,7 +414,7 @@ TEST(without_time_for_the_guard_a_proven_baseline_is_written)
     const qdq_tune_result r = run_out_of_time(folder, "guard", 12, b);
 
     assert_int_equal(r.verdict, QDQ_TUNED_BASELINE);
-    assert_int_equal(r.baselines[0].fate, QDQ_FATE_SHIPPED);
+    assert_int_equal(r.baselines[0].outcome, QDQ_BASELINE_SHIPPED);
     assert_true(r.baselines[0].speedup > 3 && r.ci_low > 2.9);
     assert_string_equal(r.baselines[0].why,
                         "no time was left to measure it again: times are those of the search");
@@ -429,7 +429,7 @@ TEST(a_baseline_that_there_was_no_time_for_says_so)
     const char *folder = test_path("late");
     const qdq_tune_result r = run_out_of_time(folder, "baseline", 2, b);
 
-    assert_int_equal(r.baselines[0].fate, QDQ_FATE_UNKNOWN);
+    assert_int_equal(r.baselines[0].outcome, QDQ_BASELINE_UNKNOWN);
     assert_non_null(strstr(r.baselines[0].why, "no time was left to ")); /* measure or judge it */
     assert_true(test_tuned_has(folder, "report.json", r.baselines[0].why));
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);

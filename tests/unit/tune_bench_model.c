@@ -66,16 +66,16 @@ TEST(all_groups_are_one_model_that_runs)
     for (int with = 0; with < 2; with++) {
         qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
         qdq_session *session;
-        qdq_group *layer;
+        qdq_layer *layer;
         size_t n;
         made x = {.p = test_isolated_parts(&s, with != 0 ? all : NULL, NULL)};
         assert_ok(qdq_model_verify(x.p->model, &err));
         assert_int_equal(x.p->n_shapes, 0);
         QDQ_FOR_NODES (node, x.p->model->graph)
             assert_non_null(find(&x, node->name));
-        opts.groups = true;
+        opts.layers = true;
         assert_ok(qdq_session_open(s.engine, x.p->model, &opts, &session, &err));
-        assert_ok(qdq_session_groups(session, NULL, 0, 0, &layer, &n, &err));
+        assert_ok(qdq_session_layers(session, NULL, 0, 0, &layer, &n, &err));
         for (size_t i = 0; i < n; i++)
             for (size_t k = 0; k < layer[i].n_nodes; k++)
                 assert_non_null(find(&x, layer[i].node[k]));

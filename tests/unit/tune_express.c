@@ -29,7 +29,7 @@ static qdq_plan *import(const qdq_model *file, const qdq_model *clean, qdq_plan 
     return placed;
 }
 
-static void expect_said(const char *what, const qdq_tune_unsaid *found)
+static void expect_said(const char *what, const qdq_tune_not_expressed *found)
 {
     if (found->edges + found->types + found->scales + found->weights > 0)
         fail_msg("%s: %u edges, %u types, %u shared scales, %u scales of weights", what,
@@ -84,9 +84,9 @@ static size_t count_other_scales(const qdq_plan *one, const qdq_plan *other, boo
 typedef struct round_trip {
     size_t tensors, weights; /* entries of the imported plan */
     size_t gone, scales;     /* entries with other scales than the file has */
-    qdq_tune_unsaid unsaid;
+    qdq_tune_not_expressed not_expressed;
     /* in what the applied plan, imported again, differs from the first one */
-    qdq_tune_unsaid again;
+    qdq_tune_not_expressed again;
     size_t scales_again;
 } round_trip;
 
@@ -108,7 +108,7 @@ static round_trip go(qdq_model *given, const qdq_model *file, const char *target
                                 &(qdq_space_scaling){t.head, t.engine, NULL, &t.opts, &t.known},
                                 &t.arena, &a, &err));
     said = test_space_plan(&t, &a);
-    assert_ok(qdq_plans_differ(t.s, placed, said, &r.unsaid, &err));
+    assert_ok(qdq_plans_differ(t.s, placed, said, &r.not_expressed, &err));
     r.scales = count_other_scales(placed, said, true);
     applied = test_space_applied(&t, said);
     again = import(applied, t.clean, &memory2, &gone);
@@ -128,7 +128,7 @@ static void go_round(const char *what, qdq_model *given, const qdq_model *file, 
 {
     const round_trip r = go(given, file, target);
 
-    expect_said(what, &r.unsaid);
+    expect_said(what, &r.not_expressed);
     expect_said("applied and imported again", &r.again);
     if (r.scales + r.scales_again > 0)
         fail_msg("%s: %zu other scales, %zu when applied", what, r.scales, r.scales_again);
@@ -448,8 +448,8 @@ static int measure(char **name)
         "%zu activations, %zu constants, %zu edges gone: %u edges, %u types, %u shared scales, %zu "
         "scales, %u constants; "
         "applied: %u\n",
-        r.tensors, r.weights, r.gone, r.unsaid.edges, r.unsaid.types, r.unsaid.scales, r.scales,
-        r.unsaid.weights,
+        r.tensors, r.weights, r.gone, r.not_expressed.edges, r.not_expressed.types,
+        r.not_expressed.scales, r.scales, r.not_expressed.weights,
         r.again.edges + r.again.types + r.again.scales + r.again.weights +
             (unsigned)r.scales_again);
     return 0;

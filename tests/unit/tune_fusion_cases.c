@@ -29,11 +29,11 @@ static void assert_exported(qdq_model *m, const char *json, const char *want, co
     const char *path = test_path("layers.json");
     char found[100] = "";
     qdq_fusions *f;
-    qdq_group *g;
+    qdq_layer *g;
     size_t n;
 
     assert_ok(qdq_write_file(path, true, json, strlen(json), &err));
-    assert_ok(qdq_groups_read(m, path, NULL, NULL, &g, &n, &err));
+    assert_ok(qdq_layers_read(m, path, NULL, NULL, &g, &n, &err));
     assert_ok(qdq_fusions_find(m, g, n, NULL, &f, &err));
     assert_string_equal(test_fusions_text(f), want);
     for (uint32_t i = 0; i < f->n; i++)
@@ -127,13 +127,13 @@ TEST(both_levels_give_one_group)
         qdq_fusions *f;
         size_t n;
         assert_ok(qdq_optimized_nodes(m->graph, dump->graph, &arena, &o, &n, &err));
-        qdq_group *g = qdq_arena_array(&arena, n + 1, sizeof *g);
+        qdq_layer *g = qdq_arena_array(&arena, n + 1, sizeof *g);
         assert_non_null(g);
         for (size_t i = 0; i < n; i++) {
             const char **label = qdq_arena_array(&arena, o[i].nodes.n + 1, sizeof *label);
             for (size_t k = 0; k < o[i].nodes.n; k++)
                 label[k] = qdq_node_label(o[i].nodes.at[k], &arena);
-            g[i] = (qdq_group){"layer",         "kernel", "",           "",          1,   0,
+            g[i] = (qdq_layer){"layer",         "kernel", "",           "",          1,   0,
                                o[i].conversion, label,    o[i].nodes.n, o[i].source, NULL};
         }
         assert_ok(qdq_fusions_find(m, g, n, NULL, &f, &err));

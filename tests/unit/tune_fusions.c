@@ -279,7 +279,7 @@ TEST(a_large_layer_is_cut_where_one_tensor_passes)
     assert_int_equal(f->at[0].source, QDQ_FUSION_SLICE);
     qdq_fusions_free(f);
 
-    o.most = 2;
+    o.max_ops = 2;
     assert_ok(qdq_fusions_find(m, l.at, l.n, &o, &f, &err));
     assert_string_equal(test_fusions_text(f),
                         "stem s | a1 b1 c1 d1 e1 | a2 b2 c2 d2 e2 | a3 b3 c3 d3 e3");
@@ -337,7 +337,7 @@ TEST(layers_of_another_model_are_refused)
     assert_fails(QDQ_E_UNSUPPORTED,
                  "they compute 0 of 2 (0 %) of its operators that can be quantized",
                  qdq_fusions_find(m, few.at, few.n, NULL, &f, &err));
-    o.least = 0.2;
+    o.min_matched = 0.2;
     assert_ok(qdq_fusions_find(m, l.at, l.n, &o, &f, &err));
     assert_us(f->matched, 0.25);
     qdq_fusions_free(f);
@@ -431,9 +431,10 @@ TEST(any_layers_give_a_sound_partition)
         qdq_random random = qdq_random_new(i, "layers");
         char *text = test_random_graph(i, (test_random_opts){4 + i % 60, i % 3 == 0});
         qdq_model *m = test_model(text);
-        qdq_fusion_opts o = {.size = sizeof o, .most = 1 + (unsigned)(i % 3), .least = 1e-9};
+        qdq_fusion_opts o = {
+            .size = sizeof o, .max_ops = 1 + (unsigned)(i % 3), .min_matched = 1e-9};
         qdq_arena scratch = QDQ_ARENA_INIT;
-        qdq_group layer[LAYERS];
+        qdq_layer layer[LAYERS];
         const char *label[LAYERS][8];
         qdq_fusions *f, *g, *both;
 
@@ -448,7 +449,7 @@ TEST(any_layers_give_a_sound_partition)
                 label[k][j] =
                     qdq_node_label(all[(from + qdq_random_u64(&random) % 6) % n], &scratch);
             layer[k] =
-                (qdq_group){"l", "Fused", "", "", 1, 0, false, label[k], of, QDQ_GROUP_SLICE, NULL};
+                (qdq_layer){"l", "Fused", "", "", 1, 0, false, label[k], of, QDQ_LAYER_SLICE, NULL};
         }
         qdq_status st = qdq_fusions_find(m, layer, LAYERS, &o, &f, &err);
         if (st == QDQ_E_UNSUPPORTED) /* none of its operators that can be quantized was drawn */

@@ -114,7 +114,7 @@ TEST(what_pays_is_kept_and_what_does_not_stays_float)
                 test_tuned_quantizes(folder, "MatMul", "h4"));
     assert_false(test_tuned_quantizes(
         folder, "MatMul", "h3")); /* it would pay in the whole model, but nobody proposed it */
-    assert_true(r.kept == 3 && r.rejected == 0 && r.undecided == 0 && r.not_apart == 0);
+    assert_true(r.kept == 3 && r.rejected == 0 && r.undecided == 0 && r.not_isolated == 0);
     assert_string_equal(decision(folder, "MatMul@h1", "scheme"), "full");
     assert_string_equal(decision(folder, "MatMul@h1", "verdict"), "kept");
     assert_string_equal(decision(folder, "MatMul@h4", "verdict"), "kept");
@@ -214,8 +214,9 @@ TEST(schemes_of_a_group_are_no_more_than_users_allow)
         assert_string_equal(decision(folder, "MatMul@h1", "scheme"), "full");
         assert_int_equal(r[i].verdict, QDQ_TUNED);
     }
-    assert_true(0 < r[1].apart_builds && r[1].apart_builds < r[2].apart_builds);
-    assert_true(r[2].apart_builds < r[0].apart_builds && r[0].apart_builds == r[3].apart_builds);
+    assert_true(0 < r[1].isolated_builds && r[1].isolated_builds < r[2].isolated_builds);
+    assert_true(r[2].isolated_builds < r[0].isolated_builds &&
+                r[0].isolated_builds == r[3].isolated_builds);
 }
 
 TEST(without_times_of_layers_groups_are_timed_whole)
@@ -277,7 +278,7 @@ TEST(groups_that_the_engine_never_takes_are_counted)
     qdq_tune_result r;
 
     assert_ok(test_tuned_run(m, folder, &o, &r, &err));
-    assert_true(r.kept == 2 && r.rejected == 0 && r.not_apart == 1);
+    assert_true(r.kept == 2 && r.rejected == 0 && r.not_isolated == 1);
     assert_int_equal(count_text(folder, "autotune_cache.json", "no kernel"), 1);
     assert_false(test_tuned_quantizes(folder, "MatMul", "h"));
     qdq_model_free(m);
@@ -318,7 +319,7 @@ TEST(groups_that_cannot_be_measured_apart_are_counted)
     job.log = hear;
     o.job = &job;
     assert_ok(test_tuned_run(m, folder, &o, &r, &err));
-    assert_true(r.not_apart == 1 && r.kept == 2);
+    assert_true(r.not_isolated == 1 && r.kept == 2);
     assert_non_null(strstr(lines, "cannot be measured apart: random indices may be outside: 'i'"));
     assert_int_equal(count_text(folder, "report.json", "\"not_apart\": 1"), 1);
     assert_int_equal(count_text(folder, "autotune_cache.json", "random indices may be outside"), 1);

@@ -14,7 +14,7 @@ typedef struct attributed {
     qdq_tune_times times;
 } attributed;
 
-static attributed attribute(const qdq_group *layer, size_t n)
+static attributed attribute(const qdq_layer *layer, size_t n)
 {
     attributed a = {.arena = QDQ_ARENA_INIT};
     char zeros[200] = "0", text[1000];
@@ -30,8 +30,8 @@ static attributed attribute(const qdq_group *layer, size_t n)
 
 /* Layers in order of execution. */
 #define ATTRIBUTE(...)                                                                             \
-    attribute((const qdq_group[]){__VA_ARGS__},                                                    \
-              sizeof((const qdq_group[]){__VA_ARGS__}) / sizeof(qdq_group))
+    attribute((const qdq_layer[]){__VA_ARGS__},                                                    \
+              sizeof((const qdq_layer[]){__VA_ARGS__}) / sizeof(qdq_layer))
 
 static void done(attributed *a)
 {

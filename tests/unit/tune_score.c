@@ -256,7 +256,7 @@ static double table_row(const char *name, double compute, double qdq, size_t n_q
     const size_t n = N_COMPUTE + n_qdq + 1;
     setting s = set_up();
     qdq_part_score out[2];
-    qdq_group *layer;
+    qdq_layer *layer;
     size_t n_layers;
 
     snprintf(layers_path, sizeof layers_path, "%s", test_path("%s.layers.json", name));
@@ -285,7 +285,7 @@ static double table_row(const char *name, double compute, double qdq, size_t n_q
     fprintf(layers, "], \"Bindings\": []}");
     fprintf(times, "]");
     assert_true(fclose(layers) == 0 && fclose(times) == 0);
-    assert_ok(qdq_groups_read(s.p->model, layers_path, times_path, NULL, &layer, &n_layers, &err));
+    assert_ok(qdq_layers_read(s.p->model, layers_path, times_path, NULL, &layer, &n_layers, &err));
     assert_int_equal(n_layers, n);
     assert_ok(qdq_parts_score(s.p, layer, n_layers, end_to_end, out, &err));
     qdq_free(layer);
@@ -315,7 +315,7 @@ static void score_on_sim(test_isolated *s, bool with, qdq_part_score *out)
     qdq_candidates *c;
     qdq_worker_client *lab;
     qdq_remote_fate fate;
-    qdq_group *layer;
+    qdq_layer *layer;
     qdq_parts *p;
     char path[700];
     size_t n;

@@ -252,7 +252,7 @@ TEST(any_assignment_is_a_valid_model_and_is_found_again_in_it)
             qdq_model *m = test_space_applied(&t, p);
             bool *want, *have;
             qdq_assign found;
-            qdq_tune_unsaid unsaid;
+            qdq_tune_not_expressed not_expressed;
 
             assert_ok(qdq_model_verify(m, &err));
             assert_ok(qdq_plan_import(m, NULL, &there, NULL, &err));
@@ -262,8 +262,8 @@ TEST(any_assignment_is_a_valid_model_and_is_found_again_in_it)
             again = test_space_plan(&t, &found);
             assert_ok(qdq_space_read_edges(t.s, p, &t.arena, &want, &err));
             assert_ok(qdq_space_read_edges(t.s, again, &t.arena, &have, &err));
-            assert_ok(qdq_plans_differ(t.s, there, again, &unsaid, &err));
-            assert_int_equal(unsaid.edges, 0);
+            assert_ok(qdq_plans_differ(t.s, there, again, &not_expressed, &err));
+            assert_int_equal(not_expressed.edges, 0);
             for (size_t e = 0; e < t.s->n_edges; e++)
                 assert_int_equal(have[e], want[e]);
             qdq_plan_free(again);

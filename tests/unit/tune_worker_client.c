@@ -139,7 +139,7 @@ TEST(samples_of_a_file_are_used)
 TEST(a_profile_has_the_layers)
 {
     qdq_worker_client *lab = open_lab("", (qdq_worker_client_opts){0});
-    qdq_group *layers;
+    qdq_layer *layers;
     qdq_remote_fate fate;
     size_t n;
 
@@ -157,7 +157,7 @@ TEST(a_profile_has_the_layers)
 TEST(layers_come_with_their_nodes)
 {
     qdq_worker_client *lab = open_lab("", (qdq_worker_client_opts){0});
-    qdq_group *g;
+    qdq_layer *g;
     qdq_remote_fate fate;
     size_t n;
 
@@ -169,7 +169,7 @@ TEST(layers_come_with_their_nodes)
     assert_string_equal(g[1].op, "QLinearConv");
     assert_string_equal(g[1].in_type, "u8");
     assert_string_equal(g[1].out_type, "u8");
-    assert_true(g[1].median_us == 30 && g[1].source == QDQ_GROUP_EXACT);
+    assert_true(g[1].median_us == 30 && g[1].source == QDQ_LAYER_EXACT);
     assert_true(g[1].n_nodes >= 2);
     bool has_relu = false;
     for (size_t i = 0; i < g[1].n_nodes; i++)
@@ -189,7 +189,7 @@ TEST(layers_come_with_their_nodes)
 TEST(names_that_are_no_text_travel_unchanged)
 {
     qdq_worker_client *lab = open_lab("", (qdq_worker_client_opts){0});
-    qdq_group *layers;
+    qdq_layer *layers;
     qdq_remote_fate fate;
     size_t n;
 

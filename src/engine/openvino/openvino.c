@@ -65,7 +65,7 @@ static qdq_status ov_open(qdq_engine *e, const char *arg, const qdq_engine_opts 
     e->info.capabilities = QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_EXPOSE;
     qdq_ov_load_helper(o, opts);
     if (o->layers != NULL)
-        e->info.capabilities |= QDQ_CAN_GROUP;
+        e->info.capabilities |= QDQ_CAN_LIST_LAYERS;
     return QDQ_OK;
 }
 
@@ -328,7 +328,7 @@ static qdq_status ov_session_open(qdq_session *s, const qdq_model *m, const qdq_
     os->ov = o;
     os->level = opts->level;
     os->threads = opts->threads == 0 ? 1 : opts->threads;
-    os->profile = opts->profile || opts->groups;
+    os->profile = opts->profile || opts->layers;
     os->fake_quant = opts->fake_quant;
     QDQ_TRY(check_depth(m, err));
     QDQ_TRY(read_model(s, m, err));

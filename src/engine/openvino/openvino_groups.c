@@ -309,7 +309,7 @@ static bool is_conversion(const layer *l)
     return l->out.nodes.n > 0 ? moved == l->out.nodes.n : is_one_of(l->type, types);
 }
 
-static qdq_status pack(finder *f, const reader *first, unsigned runs, qdq_group **out, size_t *n,
+static qdq_status pack(finder *f, const reader *first, unsigned runs, qdq_layer **out, size_t *n,
                        qdq_error *err)
 {
     qdq_engine_layer *l = qdq_arena_array(f->arena, f->n + 1, sizeof *l);
@@ -327,7 +327,7 @@ static qdq_status pack(finder *f, const reader *first, unsigned runs, qdq_group 
         from->out.conversion = is_conversion(from);
         if (from->out.nodes.n > 0)
             from->out.source =
-                from->out.nodes.n == from->named.n ? QDQ_GROUP_EXACT : QDQ_GROUP_SLICE;
+                from->out.nodes.n == from->named.n ? QDQ_LAYER_EXACT : QDQ_LAYER_SLICE;
         l[kept++] = from->out;
     }
     return qdq_engine_layers_pack(l, kept, f->arena, out, n, err);
@@ -362,7 +362,7 @@ static qdq_status read_runs(qdq_session *s, const qdq_array *const *in, unsigned
     return QDQ_OK;
 }
 
-qdq_status qdq_ov_groups(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
+qdq_status qdq_ov_groups(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
                          size_t *n, qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;

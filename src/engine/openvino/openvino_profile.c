@@ -60,16 +60,16 @@ static const char *pack_op(char **place, const ov_profiling_info *p)
 }
 
 static qdq_status pack(const ov_profiling_list *first, const ov_profiling_list *all, unsigned warm,
-                       unsigned runs, qdq_group **out, size_t *n, qdq_error *err)
+                       unsigned runs, qdq_layer **out, size_t *n, qdq_error *err)
 {
-    size_t size = sizeof(qdq_group), layers = 0;
+    size_t size = sizeof(qdq_layer), layers = 0;
 
     for (size_t i = 0; i < all->n; i++)
         if (ran(&all->at[i])) {
-            size += sizeof(qdq_group) + strlen(all->at[i].name) + 1 + op_size(&all->at[i]);
+            size += sizeof(qdq_layer) + strlen(all->at[i].name) + 1 + op_size(&all->at[i]);
             layers++;
         }
-    qdq_group *l = malloc(size);
+    qdq_layer *l = malloc(size);
     if (l == NULL)
         return qdq_nomem(err);
     char *p = (char *)(l + layers + 1);
@@ -79,7 +79,7 @@ static qdq_status pack(const ov_profiling_list *first, const ov_profiling_list *
         if (!ran(&all->at[i]))
             continue;
         *l =
-            (qdq_group){.median_us = mean_us(&first->at[i], &all->at[i], warm, runs), .runs = runs};
+            (qdq_layer){.median_us = mean_us(&first->at[i], &all->at[i], warm, runs), .runs = runs};
         l->layer = qdq_pack_text(&p, all->at[i].name);
         l->op = pack_op(&p, &all->at[i]);
         l++;
@@ -88,7 +88,7 @@ static qdq_status pack(const ov_profiling_list *first, const ov_profiling_list *
 }
 
 qdq_status qdq_ov_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                          qdq_group **out, size_t *n, qdq_error *err)
+                          qdq_layer **out, size_t *n, qdq_error *err)
 {
     const qdq_ov_session *os = s->self;
     const qdq_ov_api *api = &os->ov->api;

@@ -51,11 +51,11 @@ void qdq_ov_unbind(qdq_session *s);
 
 /* openvino_profile.c */
 qdq_status qdq_ov_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                          qdq_group **out, size_t *n, qdq_error *err);
+                          qdq_layer **out, size_t *n, qdq_error *err);
 
 /* openvino_groups.c */
 void qdq_ov_load_helper(qdq_ov *o, const qdq_engine_opts *opts);
-qdq_status qdq_ov_groups(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
+qdq_status qdq_ov_groups(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
                          size_t *n, qdq_error *err);
 
 /* openvino_probe.c: proves that 8-bit models will not kill the process; QDQ_E_ENGINE says what must

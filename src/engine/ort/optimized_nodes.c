@@ -190,7 +190,7 @@ static qdq_status find_by_name(const matcher *m, qdq_optimized_node *o, qdq_erro
 
     if (good && n != NULL && qdq_layer_is_core(o->node->type, n)) {
         good = QDQ_PUSH(m->arena, &o->nodes, n);
-        o->source = QDQ_GROUP_EXACT;
+        o->source = QDQ_LAYER_EXACT;
     }
     return good ? QDQ_OK : qdq_nomem(err);
 }
@@ -212,7 +212,7 @@ static qdq_status find_nodes(matcher *m, qdq_optimized_node *o, qdq_error *err)
     if (o->nodes.n == 0)
         return o->conversion ? QDQ_OK : find_by_name(m, o, err);
     o->source =
-        o->nodes.n == 1 && o->nodes.at[0] == same_node(m, n) ? QDQ_GROUP_EXACT : QDQ_GROUP_SLICE;
+        o->nodes.n == 1 && o->nodes.at[0] == same_node(m, n) ? QDQ_LAYER_EXACT : QDQ_LAYER_SLICE;
     return QDQ_OK;
 }
 

@@ -9,7 +9,7 @@
 typedef struct qdq_optimized_node {
     const qdq_node *node; /* of the optimized graph */
     qdq_layer_node_list nodes;
-    qdq_group_source source;
+    qdq_layer_source source;
     bool conversion;
 } qdq_optimized_node;
 

@@ -94,7 +94,7 @@ static qdq_status ort_open(qdq_engine *e, const char *arg, const qdq_engine_opts
     e->info.version = o->api.version;
     e->info.library = o->api.path;
     e->info.capabilities =
-        QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_EXPOSE | QDQ_CAN_GROUP;
+        QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_EXPOSE | QDQ_CAN_LIST_LAYERS;
     if (qdq_ort_has(&o->api, 21))
         e->info.capabilities |= QDQ_CAN_MAP_WEIGHTS;
     qdq_ort_limits(o->api.minor, &e->info.max_opset, &e->info.max_ir);
@@ -181,7 +181,7 @@ static qdq_status set_options(qdq_session *s, const qdq_session_opts *opts, bool
         QDQ_TRY(qdq_ort_check(
             api, QDQ_ORT(api, SetUserLoggingFunction)(o, qdq_ort_log_receive, &os->log), "logger",
             err));
-    if (opts->profile || opts->groups)
+    if (opts->profile || opts->layers)
         QDQ_TRY(set_profile(s, o, err));
     if (write_graph)
         QDQ_TRY(qdq_ort_ask_optimized(s, o, err));
@@ -344,11 +344,11 @@ static qdq_status create_session(qdq_session *s, const qdq_session_opts *opts,
 {
     qdq_ort_session *os = s->self;
     qdq_error why = QDQ_ERROR_INIT;
-    qdq_status st = try_session(s, opts, opts->groups, model, &why);
+    qdq_status st = try_session(s, opts, opts->layers, model, &why);
 
     if (st == QDQ_OK)
         return st;
-    if (!opts->groups || strstr(why.text, "compiled nodes") == NULL) {
+    if (!opts->layers || strstr(why.text, "compiled nodes") == NULL) {
         if (err != NULL)
             *err = why;
         return st;
@@ -379,7 +379,7 @@ static qdq_status ort_session_open(qdq_session *s, const qdq_model *m, const qdq
     qdq_free(model.bytes);
     if (st == QDQ_OK)
         st = read_ios(s, m, err);
-    if (st == QDQ_OK && opts->groups)
+    if (st == QDQ_OK && opts->layers)
         st = qdq_ort_read_optimized(s, err);
     return st;
 }

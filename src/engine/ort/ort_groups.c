@@ -195,7 +195,7 @@ static qdq_status name_layers(const qdq_layer_index *names, qdq_engine_layer *l,
         l[i].conversion = qdq_layer_is_conversion(l[i].op, node);
         if (node == NULL || l[i].conversion)
             continue;
-        l[i].source = QDQ_GROUP_EXACT;
+        l[i].source = QDQ_LAYER_EXACT;
         if (!QDQ_PUSH(arena, &l[i].nodes, node))
             return qdq_nomem(err);
     }
@@ -260,7 +260,7 @@ static qdq_status give_rest(qdq_layer_index *names, qdq_engine_layer *opaque,
         return qdq_nomem(err);
     size_t n_to = list_ends(g, l, n, given, to);
     QDQ_TRY(qdq_layer_slice(names, to, n_to, given, arena, &opaque->nodes, err));
-    opaque->source = opaque->nodes.n > 0 ? QDQ_GROUP_SLICE : QDQ_GROUP_NONE;
+    opaque->source = opaque->nodes.n > 0 ? QDQ_LAYER_SLICE : QDQ_LAYER_NONE;
     return QDQ_OK;
 }
 
@@ -322,7 +322,7 @@ static qdq_status list_nodes(qdq_session *s, qdq_arena *arena, qdq_engine_layer 
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static qdq_status find_groups(qdq_session *s, char *profile, qdq_arena *arena, qdq_group **out,
+static qdq_status find_groups(qdq_session *s, char *profile, qdq_arena *arena, qdq_layer **out,
                               size_t *n, qdq_error *err)
 {
     qdq_ort_session *os = s->self;
@@ -343,7 +343,7 @@ static qdq_status find_groups(qdq_session *s, char *profile, qdq_arena *arena, q
 }
 
 qdq_status qdq_ort_groups(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                          qdq_group **out, size_t *n, qdq_error *err)
+                          qdq_layer **out, size_t *n, qdq_error *err)
 {
     const qdq_ort_session *os = s->self;
     qdq_arena arena = QDQ_ARENA_INIT;

@@ -273,7 +273,7 @@ qdq_status qdq_ort_profile_rows(char *text, const qdq_job *job, qdq_arena *arena
     return st;
 }
 
-qdq_status qdq_ort_profile_parse(char *text, const qdq_job *job, qdq_group **out, size_t *n,
+qdq_status qdq_ort_profile_parse(char *text, const qdq_job *job, qdq_layer **out, size_t *n,
                                  qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -320,7 +320,7 @@ qdq_status qdq_ort_profile_text(qdq_session *s, const qdq_array *const *in, unsi
 }
 
 qdq_status qdq_ort_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                           qdq_group **out, size_t *n, qdq_error *err)
+                           qdq_layer **out, size_t *n, qdq_error *err)
 {
     char *text;
 

@@ -47,7 +47,7 @@ void qdq_ort_unbind(qdq_session *s);
 
 /* ort_profile.c */
 qdq_status qdq_ort_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                           qdq_group **out, size_t *n, qdq_error *err);
+                           qdq_layer **out, size_t *n, qdq_error *err);
 /* The same as text, as ONNX Runtime writes it; qdq_free() it. */
 qdq_status qdq_ort_profile_text(qdq_session *s, const qdq_array *const *in, unsigned runs,
                                 char **text, qdq_error *err);
@@ -55,12 +55,12 @@ qdq_status qdq_ort_profile_text(qdq_session *s, const qdq_array *const *in, unsi
  * order of execution with name, kernel, types and time, in the arena. */
 qdq_status qdq_ort_profile_rows(char *text, const qdq_job *job, qdq_arena *arena,
                                 qdq_engine_layer **out, size_t *n, unsigned *runs, qdq_error *err);
-qdq_status qdq_ort_profile_parse(char *text, const qdq_job *job, qdq_group **out, size_t *n,
+qdq_status qdq_ort_profile_parse(char *text, const qdq_job *job, qdq_layer **out, size_t *n,
                                  qdq_error *err);
 
 /* ort_groups.c */
 qdq_status qdq_ort_groups(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                          qdq_group **out, size_t *n, qdq_error *err);
+                          qdq_layer **out, size_t *n, qdq_error *err);
 /* Has the session write the model that it will run, once optimized, and reads that. */
 qdq_status qdq_ort_ask_optimized(qdq_session *s, ort_session_options *o, qdq_error *err);
 qdq_status qdq_ort_read_optimized(qdq_session *s, qdq_error *err);

@@ -155,7 +155,7 @@ static qdq_status describe(remote_session *rs, const qdq_model *m, const qdq_ses
     qdq_json_put_int(q, "threads", opts->threads);
     qdq_json_put_bool(q, "profile", opts->profile);
     qdq_json_put_bool(q, "fake_quant", opts->fake_quant);
-    qdq_json_put_bool(q, "groups", opts->groups);
+    qdq_json_put_bool(q, "groups", opts->layers);
     qdq_json_put(q, "shapes", qdq_remote_shapes_json(opts->shapes, opts->n_shapes));
     qdq_status st = qdq_remote_model_put(m, q, &rs->memory, err);
     rs->question = qdq_json_take(&doc);
@@ -462,7 +462,7 @@ static qdq_status remote_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq
 
 /* --- layers ----------------------------------------------------------------------------------- */
 
-static qdq_status ask_layers(qdq_session *s, const call *c, qdq_group **out, size_t *n,
+static qdq_status ask_layers(qdq_session *s, const call *c, qdq_layer **out, size_t *n,
                              qdq_error *err)
 {
     remote *r = ((const remote_session *)s->self)->remote;
@@ -480,13 +480,13 @@ static qdq_status ask_layers(qdq_session *s, const call *c, qdq_group **out, siz
 }
 
 static qdq_status remote_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                                 qdq_group **out, size_t *n, qdq_error *err)
+                                 qdq_layer **out, size_t *n, qdq_error *err)
 {
     return ask_layers(s, &(call){"layers", "while it profiled the model", in, runs}, out, n, err);
 }
 
 static qdq_status remote_groups(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                                qdq_group **out, size_t *n, qdq_error *err)
+                                qdq_layer **out, size_t *n, qdq_error *err)
 {
     const call c = {"nodes", "while it listed the layers of the model", runs > 0 ? in : NULL, runs};
 

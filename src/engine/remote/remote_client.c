@@ -36,7 +36,7 @@ qdq_status qdq_remote_answer_check(qdq_remote_client *c, const qdq_remote_answer
 }
 
 qdq_status qdq_remote_answer_layers(qdq_remote_client *c, const qdq_remote_answer *answer,
-                                    qdq_group **out, size_t *n, qdq_error *err)
+                                    qdq_layer **out, size_t *n, qdq_error *err)
 {
     qdq_status st = qdq_remote_groups_read(json_object_get(answer->json, "layers"), out, n, err);
 

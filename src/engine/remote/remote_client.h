@@ -70,8 +70,8 @@ qdq_status qdq_remote_answer_check(qdq_remote_client *c, const qdq_remote_answer
 qdq_status qdq_remote_not_as_agreed(qdq_remote_client *c, qdq_error *err);
 void qdq_remote_answer_free(qdq_remote_answer *answer);
 
-/* The key `layers` of an answer, as qdq_session_profile() and qdq_session_groups() give them. */
+/* The key `layers` of an answer, as qdq_session_profile() and qdq_session_layers() give them. */
 qdq_status qdq_remote_answer_layers(qdq_remote_client *c, const qdq_remote_answer *answer,
-                                    qdq_group **out, size_t *n, qdq_error *err);
+                                    qdq_layer **out, size_t *n, qdq_error *err);
 
 #endif /* QDQ_REMOTE_CLIENT_H */

@@ -31,7 +31,7 @@ static const char *some(const char *text)
     return text != NULL ? text : "";
 }
 
-static void put_row(qdq_json_out row, const qdq_group *g)
+static void put_row(qdq_json_out row, const qdq_layer *g)
 {
     qdq_remote_put_text(row, NULL, g->layer);
     qdq_remote_put_text(row, NULL, g->op);
@@ -47,7 +47,7 @@ static void put_row(qdq_json_out row, const qdq_group *g)
     qdq_json_put_int(row, NULL, g->runs);
 }
 
-json_t *qdq_remote_groups_json(const qdq_group *g, size_t n)
+json_t *qdq_remote_groups_json(const qdq_layer *g, size_t n)
 {
     qdq_json_doc doc = {0};
     qdq_json_out list = qdq_json_list(&doc);
@@ -88,8 +88,8 @@ static bool is_row(const json_t *row)
     return json_array_size(row) <= ROW && (runs == NULL || is_count(runs)) &&
            (tensor == NULL || json_is_string(tensor)) && are_texts(row, TEXTS) && is_time(us) &&
            json_is_boolean(json_array_get(row, CONVERSION)) && json_is_integer(source) &&
-           json_integer_value(source) >= QDQ_GROUP_NONE &&
-           json_integer_value(source) <= QDQ_GROUP_EXACT && json_is_array(nodes) &&
+           json_integer_value(source) >= QDQ_LAYER_NONE &&
+           json_integer_value(source) <= QDQ_LAYER_EXACT && json_is_array(nodes) &&
            are_texts(nodes, json_array_size(nodes));
 }
 
@@ -117,13 +117,13 @@ static const char *pack(packing *p, const json_t *text)
     return qdq_pack_text(&p->text, bytes != NULL ? bytes : "");
 }
 
-static qdq_group read_row(packing *p, const json_t *row, const char **node)
+static qdq_layer read_row(packing *p, const json_t *row, const char **node)
 {
     const json_t *us = json_array_get(row, US), *nodes = json_array_get(row, NODES);
-    qdq_group g = {.median_us = json_is_null(us) ? NAN : json_number_value(us),
+    qdq_layer g = {.median_us = json_is_null(us) ? NAN : json_number_value(us),
                    .runs = (unsigned)json_integer_value(json_array_get(row, RUNS)),
                    .conversion = json_is_true(json_array_get(row, CONVERSION)),
-                   .source = (qdq_group_source)json_integer_value(json_array_get(row, SOURCE)),
+                   .source = (qdq_layer_source)json_integer_value(json_array_get(row, SOURCE)),
                    .node = node,
                    .n_nodes = json_array_size(nodes)};
 
@@ -157,7 +157,7 @@ static qdq_status check_groups(const json_t *list, size_t *n_nodes, size_t *byte
     return QDQ_OK;
 }
 
-qdq_status qdq_remote_groups_read(const json_t *list, qdq_group **out, size_t *n, qdq_error *err)
+qdq_status qdq_remote_groups_read(const json_t *list, qdq_layer **out, size_t *n, qdq_error *err)
 {
     const size_t count = json_array_size(list);
     size_t n_nodes = 0, bytes = 0;
@@ -166,7 +166,7 @@ qdq_status qdq_remote_groups_read(const json_t *list, qdq_group **out, size_t *n
     *out = NULL;
     *n = 0;
     QDQ_TRY(check_groups(list, &n_nodes, &bytes, err));
-    qdq_group *g = malloc((count + 1) * sizeof *g + (n_nodes + 1) * sizeof(char *) + bytes);
+    qdq_layer *g = malloc((count + 1) * sizeof *g + (n_nodes + 1) * sizeof(char *) + bytes);
     if (g == NULL)
         return qdq_nomem(err);
     const char **node = (const char **)(g + count + 1);

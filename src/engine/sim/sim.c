@@ -52,7 +52,7 @@ static qdq_status sim_open(qdq_engine *e, const char *arg, const qdq_engine_opts
     e->info.library = qdq_arena_strdup(&e->arena, arg);
     if (e->info.library == NULL)
         return qdq_nomem(err);
-    e->info.capabilities = QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_EXPOSE | QDQ_CAN_GROUP;
+    e->info.capabilities = QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_EXPOSE | QDQ_CAN_LIST_LAYERS;
     if (!sim->no_profile)
         e->info.capabilities |= QDQ_CAN_PROFILE;
     return QDQ_OK;
@@ -344,7 +344,7 @@ static void sim_seek(qdq_session *s, uint64_t number)
 }
 
 static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                              qdq_group **out, size_t *n, qdq_error *err)
+                              qdq_layer **out, size_t *n, qdq_error *err)
 {
     sim_session *ss = s->self;
     QDQ_TRY(adopt_shapes(s, in, err));
@@ -369,7 +369,7 @@ static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsign
 }
 
 static qdq_status sim_groups(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                             qdq_group **out, size_t *n, qdq_error *err)
+                             qdq_layer **out, size_t *n, qdq_error *err)
 {
     sim_session *ss = s->self;
 

@@ -52,13 +52,13 @@ static qdq_status make_layer(const qdq_sim *sim, const qdq_sim_estimate *e,
     l->us = timed && !sim->no_profile ? from->us : NAN;
     l->conversion =
         n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR || n->op == QDQ_OP_CAST;
-    l->source = QDQ_GROUP_EXACT;
+    l->source = QDQ_LAYER_EXACT;
     l->nodes = nodes;
     return QDQ_OK;
 }
 
 qdq_status qdq_sim_groups(const qdq_sim *sim, const qdq_sim_estimate *e, bool timed,
-                          qdq_arena *scratch, qdq_group **out, size_t *n, qdq_error *err)
+                          qdq_arena *scratch, qdq_layer **out, size_t *n, qdq_error *err)
 {
     qdq_engine_layer *l = qdq_arena_array(scratch, e->layers.n + 1, sizeof *l);
 

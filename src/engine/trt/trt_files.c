@@ -11,7 +11,7 @@ enum { MAX_FILE = 1 << 30 };
 
 static qdq_status read_exported(const qdq_model *m, const char *text, size_t size,
                                 const char *profile, const qdq_job *job, qdq_arena *arena,
-                                qdq_group **out, size_t *n, qdq_error *err)
+                                qdq_layer **out, size_t *n, qdq_error *err)
 {
     qdq_trt_layers l = {0};
     qdq_trt_profile p = {0};
@@ -25,8 +25,8 @@ static qdq_status read_exported(const qdq_model *m, const char *text, size_t siz
     return qdq_trt_make_groups(&l, profile != NULL ? &p : NULL, m->graph, job, out, n, err);
 }
 
-qdq_status qdq_groups_read(const qdq_model *m, const char *layers, const char *profile,
-                           const qdq_job *job, qdq_group **out, size_t *n, qdq_error *err)
+qdq_status qdq_layers_read(const qdq_model *m, const char *layers, const char *profile,
+                           const qdq_job *job, qdq_layer **out, size_t *n, qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_status st;

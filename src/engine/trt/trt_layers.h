@@ -12,7 +12,7 @@ typedef struct qdq_trt_tensor {
     const char *name;
     /* as written: "Thirty-two wide channel vectorized row major Int8 format"; "" */
     const char *format;
-    const char *type;       /* "i8", "f32", ... as in qdq_group; "": not known */
+    const char *type;       /* "i8", "f32", ... as in qdq_layer; "": not known */
     const char *dimensions; /* "1x3x?x224": ? where no size was fixed; "" where it does not say */
 } qdq_trt_tensor;
 

@@ -35,5 +35,5 @@ unsigned qdq_trt_tool_capabilities(const qdq_trt_tool *t)
 {
     return QDQ_CAN_TIME | QDQ_NAMES_LAYERS |
            (qdq_trt_tool_has(t, "--exportProfile") ? QDQ_CAN_PROFILE : 0) |
-           (qdq_trt_tool_has(t, "--exportLayerInfo") ? QDQ_CAN_GROUP : 0);
+           (qdq_trt_tool_has(t, "--exportLayerInfo") ? QDQ_CAN_LIST_LAYERS : 0);
 }

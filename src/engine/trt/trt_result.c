@@ -12,7 +12,7 @@
 
 /* --- profile ---------------------------------------------------------------------------------- */
 
-qdq_status qdq_trt_make_profile(const qdq_trt_layers *l, const qdq_trt_profile *p, qdq_group **out,
+qdq_status qdq_trt_make_profile(const qdq_trt_layers *l, const qdq_trt_profile *p, qdq_layer **out,
                                 size_t *n, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
@@ -40,18 +40,18 @@ qdq_status qdq_trt_make_profile(const qdq_trt_layers *l, const qdq_trt_profile *
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-static qdq_group_source source_of(const qdq_trt_nodes *n)
+static qdq_layer_source source_of(const qdq_trt_nodes *n)
 {
     switch (n->source) {
     case QDQ_TRT_NO_SOURCE:
         break;
     case QDQ_TRT_SLICE:
-        return QDQ_GROUP_SLICE;
+        return QDQ_LAYER_SLICE;
     case QDQ_TRT_NAME:
     case QDQ_TRT_METADATA:
-        return QDQ_GROUP_EXACT;
+        return QDQ_LAYER_EXACT;
     }
-    return QDQ_GROUP_NONE;
+    return QDQ_LAYER_NONE;
 }
 
 /* What a layer moves for others has their name, but is not what computes them. */
@@ -96,7 +96,7 @@ static qdq_status set_times(const qdq_trt_layers *l, const qdq_trt_profile *p, c
 }
 
 static qdq_status make_groups(const qdq_trt_layers *l, const qdq_trt_profile *p, const qdq_graph *g,
-                              const qdq_job *job, qdq_arena *scratch, qdq_group **out, size_t *n,
+                              const qdq_job *job, qdq_arena *scratch, qdq_layer **out, size_t *n,
                               qdq_error *err)
 {
     qdq_engine_layer *layer = qdq_arena_array(scratch, l->n + 1, sizeof *layer);
@@ -114,7 +114,7 @@ static qdq_status make_groups(const qdq_trt_layers *l, const qdq_trt_profile *p,
 }
 
 qdq_status qdq_trt_make_groups(const qdq_trt_layers *l, const qdq_trt_profile *p,
-                               const qdq_graph *g, const qdq_job *job, qdq_group **out, size_t *n,
+                               const qdq_graph *g, const qdq_job *job, qdq_layer **out, size_t *n,
                                qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;

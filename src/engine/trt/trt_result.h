@@ -8,13 +8,13 @@
 #include "qdq/engine.h"
 
 /* `l` may have no layers: then there is no kernel's name. One block, qdq_free(). */
-qdq_status qdq_trt_make_profile(const qdq_trt_layers *l, const qdq_trt_profile *p, qdq_group **out,
+qdq_status qdq_trt_make_profile(const qdq_trt_layers *l, const qdq_trt_profile *p, qdq_layer **out,
                                 size_t *n, qdq_error *err);
 
 /* `p` may be NULL: no times. QDQ_E_UNSUPPORTED: the layer information is not detailed. One block,
  * qdq_free(). */
 qdq_status qdq_trt_make_groups(const qdq_trt_layers *l, const qdq_trt_profile *p,
-                               const qdq_graph *g, const qdq_job *job, qdq_group **out, size_t *n,
+                               const qdq_graph *g, const qdq_job *job, qdq_layer **out, size_t *n,
                                qdq_error *err);
 
 /* Files that trtexec exported, at most 256 MiB. Errors name no path. */

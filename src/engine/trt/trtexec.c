@@ -291,7 +291,7 @@ static qdq_status trt_session_open(qdq_session *s, const qdq_model *m, const qdq
         return qdq_nomem(err);
     s->self = ts;
     ts->e = s->engine->self;
-    if (opts->profile || opts->groups)
+    if (opts->profile || opts->layers)
         QDQ_TRY(check_local(&ts->e->tool, "profiles nothing", err));
     if (ts->e->record != NULL)
         QDQ_TRY(qdq_trt_record_key(m, &s->arena, &ts->key, err));
@@ -302,7 +302,7 @@ static qdq_status trt_session_open(qdq_session *s, const qdq_model *m, const qdq
     if (path == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_model_save(m, path, &save, err));
-    return build(s, opts->profile || opts->groups, err);
+    return build(s, opts->profile || opts->layers, err);
 }
 
 static void trt_session_close(qdq_session *s)
@@ -519,7 +519,7 @@ static qdq_status run_profile(qdq_session *s, unsigned runs, qdq_trt_profile *p,
 }
 
 static qdq_status trt_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                              qdq_group **out, size_t *n, qdq_error *err)
+                              qdq_layer **out, size_t *n, qdq_error *err)
 {
     trt_session *ts = s->self;
     qdq_trt_layers l = {0};
@@ -539,7 +539,7 @@ static qdq_status trt_profile(qdq_session *s, const qdq_array *const *in, unsign
 }
 
 static qdq_status trt_groups(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                             qdq_group **out, size_t *n, qdq_error *err)
+                             qdq_layer **out, size_t *n, qdq_error *err)
 {
     trt_session *ts = s->self;
     qdq_trt_profile p;

@@ -44,7 +44,7 @@ static qdq_status clone_numbered(qdq_checking *c, qdq_model **out)
     return QDQ_OK;
 }
 
-static qdq_status take_layers(qdq_checking *c, const qdq_group *layers, size_t n)
+static qdq_status take_layers(qdq_checking *c, const qdq_layer *layers, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         uint32_t id;
@@ -70,7 +70,7 @@ static qdq_status profile_model(qdq_checking *c, const qdq_model *m)
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in = NULL;
     qdq_session *s = NULL;
-    qdq_group *layers = NULL;
+    qdq_layer *layers = NULL;
     size_t n_in = 0, n = 0;
 
     so.profile = true;

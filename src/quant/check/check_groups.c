@@ -16,7 +16,7 @@ typedef struct finder {
     qdq_map labels; /* -> node */
     /* by node id: the layer that is being looked at has it, if this is its number plus one */
     uint32_t *in;
-    QDQ_VEC(qdq_group_finding) found;
+    QDQ_VEC(qdq_layer_finding) found;
 } finder;
 
 static bool is_one_of(const char *type, const char *const *list)
@@ -27,7 +27,7 @@ static bool is_one_of(const char *type, const char *const *list)
     return false;
 }
 
-static bool is_mixed(const qdq_group *g)
+static bool is_mixed(const qdq_layer *g)
 {
     static const char *const codes[] = {"u8", "i8", "f8", NULL};
     static const char *const floats[] = {"f32", "f16", "bf16", "f64", NULL};
@@ -65,12 +65,12 @@ static readers find_readers(const finder *f, const qdq_value *v, size_t group)
 static qdq_status add_finding(finder *f, size_t group, const char *node, const char *tensor,
                               const char *why, qdq_error *err)
 {
-    qdq_group_finding found = {group, node, tensor, why};
+    qdq_layer_finding found = {group, node, tensor, why};
 
     return qdq_allocated(why != NULL && QDQ_PUSH(&f->arena, &f->found, found), err);
 }
 
-static qdq_status check_value(finder *f, const qdq_group *g, size_t group, const qdq_value *v,
+static qdq_status check_value(finder *f, const qdq_layer *g, size_t group, const qdq_value *v,
                               qdq_error *err)
 {
     const readers r = find_readers(f, v, group);
@@ -93,7 +93,7 @@ static qdq_status check_value(finder *f, const qdq_group *g, size_t group, const
     return add_finding(f, group, qdq_node_label(v->producer, &f->arena), v->name, why, err);
 }
 
-static qdq_status check_group(finder *f, const qdq_group *g, size_t group, qdq_error *err)
+static qdq_status check_group(finder *f, const qdq_layer *g, size_t group, qdq_error *err)
 {
     size_t known = 0;
 
@@ -118,18 +118,18 @@ static qdq_status check_group(finder *f, const qdq_group *g, size_t group, qdq_e
     return QDQ_OK;
 }
 
-static qdq_status pack_findings(const finder *f, qdq_group_finding **out, size_t *n, qdq_error *err)
+static qdq_status pack_findings(const finder *f, qdq_layer_finding **out, size_t *n, qdq_error *err)
 {
     size_t size = (f->found.n + 1) * sizeof **out;
 
     for (size_t i = 0; i < f->found.n; i++)
         size += strlen(f->found.at[i].node) + strlen(f->found.at[i].tensor) +
                 strlen(f->found.at[i].why) + 3;
-    qdq_group_finding *to = malloc(size);
+    qdq_layer_finding *to = malloc(size);
     QDQ_TRY(qdq_allocated(to != NULL, err));
     char *text = (char *)(to + f->found.n + 1);
     for (size_t i = 0; i < f->found.n; i++) {
-        to[i].group = f->found.at[i].group;
+        to[i].layer = f->found.at[i].layer;
         to[i].node = qdq_pack_text(&text, f->found.at[i].node);
         to[i].tensor = qdq_pack_text(&text, f->found.at[i].tensor);
         to[i].why = qdq_pack_text(&text, f->found.at[i].why);
@@ -139,8 +139,8 @@ static qdq_status pack_findings(const finder *f, qdq_group_finding **out, size_t
     return QDQ_OK;
 }
 
-qdq_status qdq_groups_check(const qdq_model *m, const qdq_group *g, size_t n,
-                            qdq_group_finding **out, size_t *n_out, qdq_error *err)
+qdq_status qdq_layers_check(const qdq_model *m, const qdq_layer *g, size_t n,
+                            qdq_layer_finding **out, size_t *n_out, qdq_error *err)
 {
     finder f = {.graph = m->graph};
     qdq_status st = QDQ_OK;

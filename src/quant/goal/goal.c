@@ -27,7 +27,7 @@
  * only makes it faster. */
 enum { MAX_EVALUATIONS = 16, LEAST_TRIALS = 8, MOST_TIMED = 3 };
 
-static const double least_saving = 0.1;
+static const double min_saving = 0.1;
 static const double same_db = 1; /* bounds of few samples do not tell plans apart that are closer */
 
 /* --- trials ----------------------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ static unsigned most_trials(const qdq_goal_run *g)
 
 static double saving(const qdq_goal_run *g)
 {
-    return g->goal.least_saving > 0 ? g->goal.least_saving : least_saving;
+    return g->goal.min_saving > 0 ? g->goal.min_saving : min_saving;
 }
 
 /* Of those with a layer in 8 bits that take at most this share of float's time; of those within
@@ -123,7 +123,7 @@ static qdq_goal_tried *best_tried(const qdq_goal_run *g, double most, double wit
         for (size_t i = 0; i < g->tried.n; i++) {
             qdq_goal_tried *t = &g->tried.at[i];
 
-            if (t->is_float || t->time_share > most || !(t->sqnr_db > -INFINITY))
+            if (t->is_float || t->time_fraction > most || !(t->sqnr_db > -INFINITY))
                 continue;
             if (pass == 0)
                 db = fmax(db, t->sqnr_db);
@@ -172,7 +172,7 @@ static qdq_status take_compared(qdq_goal_run *g, const qdq_goal_tried *t, qdq_pl
 static qdq_status make(qdq_goal_run *g, const qdq_goal_tried *t, const bool *gone,
                        double *least_share, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
-    *least_share = t != NULL ? t->time_share : 0;
+    *least_share = t != NULL ? t->time_fraction : 0;
     if (gone != NULL)
         QDQ_TRY(qdq_goal_make_plan(g, gone, plan, err));
     QDQ_TRY(qdq_goal_apply(g, gone != NULL ? *plan : g->first, out, err));
@@ -192,7 +192,7 @@ static qdq_status take_if(qdq_goal_run *g, const qdq_goal_tried *t, const bool *
     const qdq_status st = make(g, t, gone, &share, plan, out, err);
 
     if (for_sure)
-        share = t->time_share;
+        share = t->time_fraction;
     if (st == QDQ_OK && share <= most) {
         if (gone == NULL) {
             *plan = g->first;
@@ -227,7 +227,7 @@ static void tell_no_gain(qdq_goal_run *g, const qdq_goal_tried *t)
     r->reached = false;
     r->is_slower = true;
     snprintf(g->room->why, sizeof g->room->why,
-             "what reaches it takes %.2f of the time of the float model", t->time_share);
+             "what reaches it takes %.2f of the time of the float model", t->time_fraction);
 }
 
 /* Makes the plan that the search ended with; *gone is what is gone in it. */
@@ -276,7 +276,7 @@ static qdq_status try_what_saves_enough(qdq_goal_run *g, qdq_error *err)
     /* times of layers are off by more than that, but not of most together */
     const double margin = 0.02;
     bool *gone = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *gone);
-    double share = g->tried.at[0].time_share;
+    double share = g->tried.at[0].time_fraction;
     qdq_goal_trial t;
     size_t n = 0;
 
@@ -289,9 +289,9 @@ static qdq_status try_what_saves_enough(qdq_goal_run *g, qdq_error *err)
             if (!gone[i] && (worst == g->n_layers || g->items[i].harm * g->items[worst].worth >
                                                          g->items[worst].harm * g->items[i].worth))
                 worst = i;
-        if (share + g->layers[worst].saved_share > 1 - saving(g) - margin)
+        if (share + g->layers[worst].saved_fraction > 1 - saving(g) - margin)
             break;
-        share += g->layers[worst].saved_share;
+        share += g->layers[worst].saved_fraction;
         gone[worst] = true;
     }
     return n > 0 ? try_without(g, gone, n, &t, err) : QDQ_OK;
@@ -308,8 +308,9 @@ static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model *
     qdq_status st = qdq_goal_rank(g, quantized, err);
     qdq_model_free(quantized);
     QDQ_TRY(st);
-    QDQ_TRY(qdq_goal_time_share(g, g->first, NULL, &g->tried.at[0].time_share, err));
-    g->room->steps.at[0].time_share = g->tried.at[0].time_share; /* a profile may be there now */
+    QDQ_TRY(qdq_goal_time_share(g, g->first, NULL, &g->tried.at[0].time_fraction, err));
+    g->room->steps.at[0].time_fraction =
+        g->tried.at[0].time_fraction; /* a profile may be there now */
     QDQ_TRY(make_room(g, err));
     const double begun = qdq_clock_seconds();
     QDQ_TRY(qdq_goal_search(g->items, g->n_layers, most_trials(g), try_without, g, &g->arena,
@@ -341,7 +342,7 @@ static void set_limit(qdq_goal_run *g)
     if (g->goal.limit_s != 0)
         g->until = g->begun + fmax(g->goal.limit_s, 0);
     else if (g->goal.max_slowdown > 0)
-        g->until = g->begun + g->goal.max_slowdown * (s->calibration + share * s->judging);
+        g->until = g->begun + g->goal.max_slowdown * (s->calibration + share * s->evaluation);
     g->room->head.limit_s = g->until > 0 ? g->until - g->begun : 0;
 }
 
@@ -359,7 +360,7 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
     const double planned = qdq_clock_seconds();
     to->calibration = planned - g->begun;
     QDQ_TRY(qdq_goal_judge(g, g->first, NULL, 0, &g->first_trial, err));
-    to->judging = qdq_clock_seconds() - planned;
+    to->evaluation = qdq_clock_seconds() - planned;
     g->room->head.is_cross_validated = g->first->n_folds > 0;
     set_limit(g);
     return QDQ_OK;

@@ -45,7 +45,7 @@ static qdq_status add_layer(ranking *k, const qdq_plan_node *p, const qdq_node *
 
     to->node = qdq_arena_strdup(&g->room->arena, p->node);
     to->op = qdq_arena_strdup(&g->room->arena, p->op);
-    to->saved_share = float_time > 0 ? saved / float_time : 0;
+    to->saved_fraction = float_time > 0 ? saved / float_time : 0;
     if (to->node == NULL || to->op == NULL)
         return qdq_nomem(err);
     g->n_layers++;
@@ -173,7 +173,7 @@ qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error 
         st = qdq_goal_take_times(g, quantized, &by_label, err);
     to->profile = qdq_clock_seconds() - measured;
     for (size_t i = 0; i < g->n_layers && st == QDQ_OK; i++)
-        g->items[i].worth = fmax(g->layers[i].saved_share, least_worth);
+        g->items[i].worth = fmax(g->layers[i].saved_fraction, least_worth);
     qdq_map_free(&by_label);
     return st;
 }
@@ -190,15 +190,15 @@ qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const b
     }
     *share = g->eight_share;
     for (size_t i = 0; i < g->n_layers && gone != NULL; i++)
-        *share += gone[i] ? g->layers[i].saved_share : 0;
+        *share += gone[i] ? g->layers[i].saved_fraction : 0;
     return QDQ_OK;
 }
 
 static int by_rank(const void *a, const void *b)
 {
     const qdq_goal_layer *x = a, *y = b;
-    double rx = x->error / fmax(x->saved_share, least_worth),
-           ry = y->error / fmax(y->saved_share, least_worth);
+    double rx = x->error / fmax(x->saved_fraction, least_worth),
+           ry = y->error / fmax(y->saved_fraction, least_worth);
 
     return rx != ry ? (rx < ry ? 1 : -1) : strcmp(x->node, y->node);
 }

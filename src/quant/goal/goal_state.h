@@ -27,7 +27,7 @@ typedef struct qdq_goal_tried {
     bool is_judged; /* in folds where there are any; false: it missed before that */
     bool holds;
     bool is_float; /* nothing is left in 8 bits: what stays is in 8 bits beside others alone */
-    double sqnr_db, time_share;
+    double sqnr_db, time_fraction;
     const char *why;              /* it missed */
     double metric;                /* NAN: not measured, or none */
     qdq_compare_result *compared; /* NULL: its outputs cannot be compared */

@@ -28,7 +28,7 @@ static double hundredths(double us)
 static bool can_profile(const qdq_goal_run *g)
 {
     const qdq_engine_info *info = qdq_engine_get_info(g->engine);
-    const unsigned needed = QDQ_CAN_PROFILE | QDQ_CAN_GROUP;
+    const unsigned needed = QDQ_CAN_PROFILE | QDQ_CAN_LIST_LAYERS;
 
     return (info->capabilities & needed) == needed && strcmp(g->target->engine, info->name) == 0;
 }
@@ -47,7 +47,7 @@ static qdq_status measure_model(qdq_goal_run *g, const qdq_model *m, const qdq_m
                                 bool eight, double **us, double *all, qdq_error *err)
 {
     const qdq_session_opts o = session_opts(g);
-    qdq_group *group = NULL;
+    qdq_layer *group = NULL;
     size_t n = 0;
 
     *us = qdq_arena_array(&g->arena, (size_t)g->clean->graph->next_node_id + 1, sizeof **us);
@@ -151,7 +151,8 @@ static void share_time(qdq_goal_run *g, const qdq_plan_times *t, const qdq_layer
         const double own = of[i]->float_us + of[i]->eight_us,
                      part = whole > 0 ? own / whole : 1 / (double)g->n_layers;
 
-        g->layers[i].saved_share = (of[i]->float_us - of[i]->eight_us + rest * part) / t->float_us;
+        g->layers[i].saved_fraction =
+            (of[i]->float_us - of[i]->eight_us + rest * part) / t->float_us;
     }
     g->eight_share = t->eight_us / t->float_us;
 }
@@ -194,7 +195,7 @@ qdq_status qdq_goal_take_times(qdq_goal_run *g, const qdq_model *quantized, cons
 static void use_time(qdq_goal_run *g, const qdq_plan_times *t, const qdq_trial_time *of,
                      double *least_share)
 {
-    g->tried.at[of->trial - 1].time_share = g->room->steps.at[of->trial - 1].time_share =
+    g->tried.at[of->trial - 1].time_fraction = g->room->steps.at[of->trial - 1].time_fraction =
         of->us / t->float_us;
     *least_share = of->least_us / t->float_us;
 }

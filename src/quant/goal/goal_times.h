@@ -6,16 +6,16 @@
 #include "base/map.h"
 #include "quant/goal/goal_state.h"
 
-/* Sets saved_share of each layer, eight_share, and is_profiled. Where the engine has no profile, or
- * is not that of the target, estimates from shapes stay. `quantized`: the first plan, applied;
+/* Sets saved_fraction of each layer, eight_share, and is_profiled. Where the engine has no profile,
+ * or is not that of the target, estimates from shapes stay. `quantized`: the first plan, applied;
  * by_label: nodes of the clean model. */
 qdq_status qdq_goal_take_times(qdq_goal_run *g, const qdq_model *quantized, const qdq_map *by_label,
                                qdq_error *err);
 
 /* Times a plan that was tried, whole runs of it beside the float model: what layers save by
- * themselves does not add up where kernels meet. `trial`: its index in g->tried, whose time_share
- * is set. *least_share: what the 95 % interval allows at least. Where recorded times are used and
- * do not have the trial, both stay what they are. */
+ * themselves does not add up where kernels meet. `trial`: its index in g->tried, whose
+ * time_fraction is set. *least_share: what the 95 % interval allows at least. Where recorded times
+ * are used and do not have the trial, both stay what they are. */
 qdq_status qdq_goal_time_plan(qdq_goal_run *g, size_t trial, const qdq_model *quantized,
                               double *least_share, qdq_error *err);
 

@@ -472,7 +472,7 @@ qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t
         return qdq_nomem(err);
     if (gone != NULL)
         t.gone = memcpy(copy, gone, g->n_layers * sizeof *copy);
-    QDQ_TRY(qdq_goal_time_share(g, p, gone, &step.time_share, err));
+    QDQ_TRY(qdq_goal_time_share(g, p, gone, &step.time_fraction, err));
     qdq_status st = judge_twice(g, p, &step, &t, out, err);
     t.is_float = p->tensors.n == 0 && p->weights.n == 0;
     if (t.is_float && n_gone > 0)
@@ -483,7 +483,7 @@ qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t
     t.sqnr_db = step.sqnr_db;
     t.metric = step.metric;
     t.why = qdq_arena_strdup(&g->arena, g->room->why);
-    t.time_share = step.time_share;
+    t.time_fraction = step.time_fraction;
     if (st == QDQ_OK && (t.why == NULL || !QDQ_PUSH(&g->room->arena, &g->room->steps, step) ||
                          !QDQ_PUSH(&g->arena, &g->tried, t)))
         st = qdq_nomem(err);

@@ -11,7 +11,7 @@
 enum { RUNS = 7 };
 
 qdq_status qdq_profile_layers(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts,
-                              qdq_data *data, size_t sample, qdq_group **out, size_t *n,
+                              qdq_data *data, size_t sample, qdq_layer **out, size_t *n,
                               qdq_error *err)
 {
     qdq_session_opts o = *opts;
@@ -20,26 +20,26 @@ qdq_status qdq_profile_layers(qdq_engine *e, const qdq_model *m, const qdq_sessi
     qdq_model *named = NULL;
     size_t n_in;
 
-    o.groups = true;
+    o.layers = true;
     QDQ_TRY(qdq_data_get(data, sample, &in, &n_in, err));
     QDQ_TRY(qdq_model_clone(m, &named, err));
     qdq_status st = qdq_graph_name_nodes(named->graph) ? QDQ_OK : qdq_nomem(err);
     if (st == QDQ_OK)
         st = qdq_session_open(e, named, &o, &s, err);
     if (st == QDQ_OK)
-        st = qdq_session_groups(s, in, n_in, RUNS, out, n, err);
+        st = qdq_session_layers(s, in, n_in, RUNS, out, n, err);
     qdq_session_close(s);
     qdq_model_free(named);
     return st;
 }
 
-double qdq_profile_nodes(const qdq_group *layer, size_t n, const qdq_map *by_label, bool eight,
+double qdq_profile_nodes(const qdq_layer *layer, size_t n, const qdq_map *by_label, bool eight,
                          double *us)
 {
     double all = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const qdq_group *g = &layer[i];
+        const qdq_layer *g = &layer[i];
         double whole = 0;
 
         if (isnan(g->median_us))

@@ -318,7 +318,7 @@ static bool summarize_plan(qdq_plan *p)
     s->target = p->target;
     s->cpu = p->cpu != NULL ? p->cpu : "";
     return count_operators(p, false, &s->quantized, &s->n_quantized) &&
-           count_operators(p, true, &s->kept, &s->n_kept) &&
+           count_operators(p, true, &s->existing, &s->n_existing) &&
            count_reasons(p, &s->left_float, &s->n_left);
 }
 

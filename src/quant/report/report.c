@@ -180,7 +180,7 @@ static void show_outputs(qdq_reporting *r)
     if (c == NULL)
         return;
     snprintf(text, sizeof text, "Against the model as it came on %.200s.",
-             r->opts.judged != NULL ? r->opts.judged : "the samples that judged");
+             r->opts.evaluated_on != NULL ? r->opts.evaluated_on : "the samples that judged");
     qdq_page_section(&r->page, "accuracy", "Outputs", text);
     qdq_page_table_begin(&r->page, &table);
     for (size_t i = 0; i < c->n_outputs; i++) {
@@ -252,7 +252,7 @@ static void show_goal(qdq_reporting *r)
         qdq_page_number(&r->page, &table, 2, g->steps[i].sqnr_db, "%.2f");
         qdq_page_number(&r->page, &table, 3, has_metric ? g->steps[i].metric : g->steps[i].accuracy,
                         has_metric ? "%.6g" : "%.4f");
-        qdq_page_share(&r->page, &table, 4, g->steps[i].time_share);
+        qdq_page_share(&r->page, &table, 4, g->steps[i].time_fraction);
         qdq_page_cell(&r->page, &table, 5, g->steps[i].holds ? "holds" : "missed");
         qdq_page_row_end(&r->page);
     }

@@ -11,7 +11,7 @@
 #include "report/page.h"
 
 typedef struct layers {
-    qdq_group *at;
+    qdq_layer *at;
     size_t n;
     double *us, all; /* by node id of the clean model, and of all layers: microseconds */
 } layers;
@@ -54,7 +54,7 @@ static bool add_conversions(qdq_reporting *r, const layers *l, double factor, qd
     bool ok = qdq_graph_map_labels(r->quantized->graph, &r->arena, &labels);
 
     for (size_t i = 0; i < l->n && ok; i++) {
-        const qdq_group *g = &l->at[i];
+        const qdq_layer *g = &l->at[i];
         const qdq_map_value *v = g->n_nodes > 0 ? qdq_map_get(&labels, g->node[0]) : NULL;
         const char *tensor =
             v != NULL && !isnan(g->median_us) && qdq_map_get(&r->node, g->node[0]) == NULL
@@ -140,7 +140,7 @@ static qdq_status measure_profiles(qdq_reporting *r, qdq_plan_picture *x, layers
 
 static bool can_profile(const qdq_reporting *r)
 {
-    const unsigned needed = QDQ_CAN_PROFILE | QDQ_CAN_GROUP;
+    const unsigned needed = QDQ_CAN_PROFILE | QDQ_CAN_LIST_LAYERS;
 
     return r->engine != NULL && r->opts.data != NULL &&
            (qdq_engine_get_info(r->engine)->capabilities & needed) == needed;

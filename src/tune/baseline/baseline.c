@@ -129,7 +129,7 @@ static qdq_status find_file(const qdq_model *m, const char *content, const qdq_m
 static void count_unsaid(void *ctx, qdq_log_level level, const char *text)
 {
     (void)text;
-    ((qdq_baseline *)ctx)->told->unsaid.other += level == QDQ_LOG_WARNING;
+    ((qdq_baseline *)ctx)->told->not_expressed.other += level == QDQ_LOG_WARNING;
 }
 
 static qdq_status import_baseline(qdq_tune_state *t, qdq_baseline *b, qdq_model **stripped,
@@ -145,7 +145,7 @@ static qdq_status import_baseline(qdq_tune_state *t, qdq_baseline *b, qdq_model 
     QDQ_TRY(qdq_plan_import(b->model, &o, &b->plan, stripped, err));
     qdq_status st = qdq_baseline_rename(b->plan, *stripped, t->task.clean, &b->placed, &gone, err);
     if (st == QDQ_OK)
-        b->told->unsaid.gone = (unsigned)gone;
+        b->told->not_expressed.gone = (unsigned)gone;
     if (st == QDQ_OK)
         st = qdq_space_add_formats(t->task.space, b->placed, err);
     if (st == QDQ_OK)
@@ -178,7 +178,7 @@ static qdq_status read_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
     qdq_status st = find_difference(t, b, stripped, why, err);
     qdq_model_free(stripped);
     QDQ_TRY(st);
-    if (b->plan->tensors.n + b->plan->weights.n + b->told->unsaid.other == 0)
+    if (b->plan->tensors.n + b->plan->weights.n + b->told->not_expressed.other == 0)
         return qdq_fail(err, QDQ_E_FORMAT, "found no Q/DQ in it");
     if (why[0] != '\0' && qdq_assign_count(&b->placement) == 0)
         return qdq_fail(err, QDQ_E_FORMAT,
@@ -189,7 +189,7 @@ static qdq_status read_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
     b->may_ship = why[0] == '\0';
     if (b->may_ship)
         return QDQ_OK;
-    b->told->fate = QDQ_FATE_PLACEMENT;
+    b->told->outcome = QDQ_BASELINE_PLACEMENT;
     snprintf(b->why, sizeof b->why, "%s", why);
     qdq_job_log(t->job, QDQ_LOG_WARNING, "%s is used as a placement only: %s", b->told->name, why);
     return QDQ_OK;
@@ -211,7 +211,7 @@ qdq_status qdq_baselines_read(qdq_tune_state *t, qdq_error *err)
 
         *b = (qdq_baseline){.model = given[i], .told = told};
         *told = (qdq_tune_baseline){.name = given[i]->path,
-                                    .fate = QDQ_FATE_UNKNOWN,
+                                    .outcome = QDQ_BASELINE_UNKNOWN,
                                     .why = b->why,
                                     .ms = NAN,
                                     .speedup = NAN,
@@ -258,10 +258,10 @@ const char *qdq_baselines_text(qdq_tune_state *t)
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-static void rule_out(qdq_tune_state *t, qdq_baseline *b, qdq_tune_fate fate, const char *why)
+static void rule_out(qdq_tune_state *t, qdq_baseline *b, qdq_baseline_outcome fate, const char *why)
 {
     b->may_ship = false;
-    b->told->fate = fate;
+    b->told->outcome = fate;
     snprintf(b->why, sizeof b->why, "%.290s", why);
     qdq_job_log(t->job, QDQ_LOG_WARNING, "%s is ruled out: %s", b->told->name, b->why);
 }
@@ -291,7 +291,7 @@ static qdq_status judge_baseline(qdq_tune_state *t, qdq_baseline *b, bool *cut, 
         snprintf(why, sizeof why,
                  "accuracy %.4f, %.2f points below that of the given model, expected at most %g",
                  h->accuracy, (h->given_accuracy - h->accuracy) * 100, goal->max_drop * 100);
-    rule_out(t, b, QDQ_FATE_MISSES, why);
+    rule_out(t, b, QDQ_BASELINE_MISSES, why);
     return QDQ_OK;
 }
 
@@ -300,7 +300,7 @@ static qdq_status verify_baseline(qdq_tune_state *t, qdq_baseline *b, bool *cut,
     QDQ_TRY(qdq_tune_verify_model(t, b->model, b->candidate->name, &b->computed, cut, err));
     b->told->agreement_db = *cut ? (double)NAN : b->computed.sqnr_db;
     if (!*cut && b->computed.verdict == QDQ_VERIFY_WRONG)
-        rule_out(t, b, QDQ_FATE_WRONG, b->computed.why);
+        rule_out(t, b, QDQ_BASELINE_WRONG, b->computed.why);
     return QDQ_OK;
 }
 
@@ -321,7 +321,7 @@ static qdq_status time_it(qdq_tune_state *t, qdq_baseline *b, qdq_test_result *r
         return QDQ_OK;
     QDQ_TRY(st);
     if (failed)
-        rule_out(t, b, QDQ_FATE_FAILED, b->candidate->why);
+        rule_out(t, b, QDQ_BASELINE_FAILED, b->candidate->why);
     else
         qdq_job_log(t->job, QDQ_LOG_INFO, "%s: gain %.2f %% (%.2f to %.2f, %u pairs)",
                     b->told->name, r->gain * 100, r->ci_low * 100, r->ci_high * 100, r->pairs);
@@ -356,7 +356,7 @@ static qdq_status take_lead(qdq_tune_state *t, const qdq_baseline *b, qdq_error 
 static void leave_unknown(qdq_baseline *b, const char *what)
 {
     b->may_ship = false;
-    if (b->told->fate == QDQ_FATE_UNKNOWN)
+    if (b->told->outcome == QDQ_BASELINE_UNKNOWN)
         snprintf(b->why, sizeof b->why, "no time was left to %s it", what);
 }
 
@@ -391,16 +391,16 @@ static qdq_status try_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
 /* The placement edge by edge, and what is not in it. */
 static qdq_status find_exact(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
 {
-    const qdq_tune_unsaid known = b->told->unsaid;
+    const qdq_tune_not_expressed known = b->told->not_expressed;
     const qdq_space_scaling from = qdq_tune_scaling(t);
     qdq_plan *said;
 
     QDQ_TRY(qdq_space_express(t->task.space, b->placed, &from, &t->arena, &b->exact, err));
     QDQ_TRY(qdq_tune_plan_of(t, &b->exact, &said, err));
-    qdq_status st = qdq_plans_differ(t->task.space, b->placed, said, &b->told->unsaid, err);
+    qdq_status st = qdq_plans_differ(t->task.space, b->placed, said, &b->told->not_expressed, err);
     qdq_plan_free(said);
-    b->told->unsaid.gone = known.gone;
-    b->told->unsaid.other = known.other;
+    b->told->not_expressed.gone = known.gone;
+    b->told->not_expressed.other = known.other;
     return st;
 }
 

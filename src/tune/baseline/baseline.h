@@ -63,6 +63,6 @@ qdq_status qdq_baseline_rename(const qdq_plan *p, const qdq_model *of, const qdq
 /* baseline_unsaid.c: in what two plans for the clean model differ: the first as it was imported,
  * the second as the space has it. */
 qdq_status qdq_plans_differ(const qdq_space *s, const qdq_plan *imported, const qdq_plan *said,
-                            qdq_tune_unsaid *out, qdq_error *err);
+                            qdq_tune_not_expressed *out, qdq_error *err);
 
 #endif /* QDQ_TUNE_BASELINE_H */

@@ -38,7 +38,7 @@ static qdq_elem type_of(edge e)
     return e.tensor != NULL ? e.tensor->qparam.type : e.weight->type;
 }
 
-static void compare_edge(edge a, edge b, qdq_tune_unsaid *out)
+static void compare_edge(edge a, edge b, qdq_tune_not_expressed *out)
 {
     if (has_codes(a) != has_codes(b) || (a.tensor == NULL) != (b.tensor == NULL)) {
         out->edges++;
@@ -58,7 +58,7 @@ static bool is_shared(edge a, edge b)
 }
 
 /* Of two tensors of an operator, if both plans give both codes. */
-static void compare_pair(const edge a[2], const edge b[2], qdq_tune_unsaid *out)
+static void compare_pair(const edge a[2], const edge b[2], qdq_tune_not_expressed *out)
 {
     if (a[0].tensor != NULL && a[1].tensor != NULL && b[0].tensor != NULL && b[1].tensor != NULL)
         out->scales += is_shared(a[0], a[1]) != is_shared(b[0], b[1]);
@@ -77,7 +77,8 @@ static const qdq_use *find_reader(const side *a, const side *b, const qdq_node *
     return NULL;
 }
 
-static void compare_node(const side *a, const side *b, const qdq_node *n, qdq_tune_unsaid *out)
+static void compare_node(const side *a, const side *b, const qdq_node *n,
+                         qdq_tune_not_expressed *out)
 {
     const qdq_use *reader = find_reader(a, b, n);
     edge of_a[2] = {{0}}, of_b[2] = {{0}}; /* of the first activation; of what it goes with */
@@ -103,12 +104,12 @@ static void compare_node(const side *a, const side *b, const qdq_node *n, qdq_tu
 }
 
 qdq_status qdq_plans_differ(const qdq_space *s, const qdq_plan *imported, const qdq_plan *said,
-                            qdq_tune_unsaid *out, qdq_error *err)
+                            qdq_tune_not_expressed *out, qdq_error *err)
 {
     side a = {.p = imported}, b = {.p = said};
     qdq_status st = qdq_cover_open(&a.cover, s, imported, err);
 
-    *out = (qdq_tune_unsaid){0};
+    *out = (qdq_tune_not_expressed){0};
     if (st == QDQ_OK)
         st = qdq_cover_open(&b.cover, s, said, err);
     out->edges = st == QDQ_OK ? (unsigned)(a.cover.unknown + b.cover.unknown) : 0;

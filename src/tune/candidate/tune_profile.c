@@ -42,7 +42,7 @@ qdq_status qdq_tune_recall_layers(qdq_tune_state *t, const char *key, qdq_tune_l
     return QDQ_OK;
 }
 
-static bool are_timed(const qdq_group *g, size_t n)
+static bool are_timed(const qdq_layer *g, size_t n)
 {
     bool timed = n > 0;
 
@@ -108,7 +108,7 @@ static qdq_status get_layers(qdq_tune_state *t, qdq_tune_candidate *c, qdq_tune_
 
 /* --- times of nodes --------------------------------------------------------------------------- */
 
-static qdq_status take_layers(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_group *g,
+static qdq_status take_layers(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_layer *g,
                               size_t n, qdq_error *err)
 {
     const double much = 0.05;
@@ -143,16 +143,16 @@ qdq_status qdq_tune_profile(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error 
     if (c->times != NULL)
         return QDQ_OK;
     t->run.by_nodes =
-        t->run.by_nodes || (engine_can(t, QDQ_NAMES_LAYERS) && engine_can(t, QDQ_CAN_GROUP));
+        t->run.by_nodes || (engine_can(t, QDQ_NAMES_LAYERS) && engine_can(t, QDQ_CAN_LIST_LAYERS));
     QDQ_TRY(take_profile(t, c, err));
     if (t->run.by_nodes || c->times->is_known || c->times->sum <= 0 ||
-        !engine_can(t, QDQ_CAN_GROUP))
+        !engine_can(t, QDQ_CAN_LIST_LAYERS))
         return QDQ_OK;
     t->run.by_nodes = true;
     return take_profile(t, c, err);
 }
 
-qdq_status qdq_tune_profile_from(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_group *g,
+qdq_status qdq_tune_profile_from(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_layer *g,
                                  size_t n, qdq_error *err)
 {
     return are_timed(g, n) && c->times == NULL ? take_layers(t, c, g, n, err) : QDQ_OK;

@@ -8,7 +8,7 @@
 qdq_status qdq_tune_profile(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err);
 
 /* The same from layers that were asked for their nodes, if they have times. */
-qdq_status qdq_tune_profile_from(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_group *g,
+qdq_status qdq_tune_profile_from(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_layer *g,
                                  size_t n, qdq_error *err);
 
 /* Layers that the store has under a key: qdq_free(out->at). *known: false if it has none, or none

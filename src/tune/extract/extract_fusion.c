@@ -81,7 +81,7 @@ static qdq_status take_group(qdq_fusions *f, uint32_t group, const qdq_group_mod
     return st;
 }
 
-static qdq_status extract_group(const qdq_model *typed, const qdq_group *layer, size_t n,
+static qdq_status extract_group(const qdq_model *typed, const qdq_layer *layer, size_t n,
                                 const qdq_fusion_opts *opts, uint32_t group,
                                 const qdq_fusion_extract_opts *x, part *out, qdq_error *err)
 {
@@ -100,7 +100,7 @@ static qdq_status extract_group(const qdq_model *typed, const qdq_group *layer, 
     return st;
 }
 
-qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_group *layer, size_t n,
+qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_layer *layer, size_t n,
                               const qdq_fusion_opts *opts, size_t group,
                               const qdq_fusion_extract_opts *how, qdq_model **out,
                               qdq_fusion_input **in, size_t *n_in, qdq_error *err)

@@ -12,7 +12,7 @@
  * model. */
 static bool is_timed(const qdq_baseline *b)
 {
-    return b->told->fate != QDQ_FATE_PLACEMENT && b->told->fate != QDQ_FATE_FAILED &&
+    return b->told->outcome != QDQ_BASELINE_PLACEMENT && b->told->outcome != QDQ_BASELINE_FAILED &&
            b->candidate->file != NULL;
 }
 
@@ -49,7 +49,7 @@ static qdq_status measure_one(qdq_tune_state *t, const qdq_guard *g, qdq_baselin
         tell_times(b);
     else if (b->candidate->failed) {
         b->may_ship = b->searched = false;
-        b->told->fate = QDQ_FATE_FAILED;
+        b->told->outcome = QDQ_BASELINE_FAILED;
         snprintf(b->why, sizeof b->why, "%.290s", b->candidate->why);
     }
     return QDQ_OK;
@@ -121,7 +121,7 @@ static qdq_status ship_baseline(qdq_tune_state *t, const qdq_guard *g, qdq_basel
     out->sqnr_db = b->heard.sqnr_db;
     t->outcome.computed = b->computed;
     t->outcome.shipped_metric = b->heard.metric.value;
-    b->told->fate = QDQ_FATE_SHIPPED;
+    b->told->outcome = QDQ_BASELINE_SHIPPED;
     qdq_guard_tell_times(t, result_of(b), g->rules_ok ? &g->of_rules : NULL);
     return qdq_tune_write_model(t, b->model, b->file, b->plan, err);
 }
@@ -160,10 +160,10 @@ qdq_status qdq_baselines_decide(qdq_tune_state *t, const qdq_guard *g, qdq_error
         QDQ_TRY(try_to_ship(t, g, b, &shipped, err));
         b->may_ship = false;
         if (!shipped)
-            b->told->fate = QDQ_FATE_BEATEN;
+            b->told->outcome = QDQ_BASELINE_BEATEN;
     }
     for (size_t i = 0; i < t->parts.n_baselines; i++)
         if (t->parts.baselines[i].may_ship && result_of(&t->parts.baselines[i]) != NULL)
-            t->parts.baselines[i].told->fate = QDQ_FATE_BEATEN;
+            t->parts.baselines[i].told->outcome = QDQ_BASELINE_BEATEN;
     return QDQ_OK;
 }

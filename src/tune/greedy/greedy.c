@@ -331,7 +331,7 @@ static qdq_status run_phases(qdq_tune_state *t, qdq_tune_greedy *g, qdq_error *e
     QDQ_TRY(qdq_tune_find_kinds(t, &g->kinds, err));
     g->kinds.by_layers =
         t->run.base->times != NULL && t->run.base->times->is_known &&
-        (qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_GROUP) != 0;
+        (qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_LIST_LAYERS) != 0;
     qdq_tune_import_cache(t, &g->kinds);
     QDQ_TRY(qdq_tune_isolate(t, &g->kinds, err));
     QDQ_TRY(merge_kinds(&m, err));
@@ -373,8 +373,8 @@ static void count_groups(qdq_tune_state *t)
     if (t->run.greedy == NULL) /* there was no memory for it */
         return;
     const qdq_validate_result *r = &t->run.greedy->result;
-    out->apart_builds = t->run.greedy->kinds.builds;
-    out->not_apart = (unsigned)t->run.greedy->kinds.n_skipped;
+    out->isolated_builds = t->run.greedy->kinds.builds;
+    out->not_isolated = (unsigned)t->run.greedy->kinds.n_skipped;
     out->kept = (unsigned)r->kept;
     out->rejected = (unsigned)(r->rejected + r->failed);
     out->undecided = (unsigned)r->undecided;

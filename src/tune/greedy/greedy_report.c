@@ -39,8 +39,8 @@ void qdq_tune_put_greedy(const qdq_tune_state *t, qdq_json_out report)
 {
     const qdq_tune_greedy *g = t->run.greedy;
 
-    qdq_json_put_int(report, "apart_builds", t->out->apart_builds);
-    qdq_json_put_int(report, "not_apart", t->out->not_apart);
+    qdq_json_put_int(report, "apart_builds", t->out->isolated_builds);
+    qdq_json_put_int(report, "not_apart", t->out->not_isolated);
     qdq_json_put_text(report, "apart_by",
                       g == NULL            ? NULL
                       : g->kinds.by_layers ? "layers"

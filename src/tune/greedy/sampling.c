@@ -208,7 +208,7 @@ typedef struct layered {
     bench b;
     uint32_t *part_of; /* by entry: its part of the model, */
     uint32_t *none_of; /* and that of its kind without Q/DQ */
-    qdq_group *layer;  /* of the model */
+    qdq_layer *layer;  /* of the model */
     size_t n_layers;
     double us; /* of a run of it without a profile */
     /* by part: its score; whether its kernels are those of the whole model without Q/DQ and with

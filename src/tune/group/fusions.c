@@ -58,7 +58,7 @@ qdq_status qdq_fb_finish(qdq_fb *b, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status find_groups(qdq_fb *b, const qdq_group *layer, size_t n, qdq_error *err)
+static qdq_status find_groups(qdq_fb *b, const qdq_layer *layer, size_t n, qdq_error *err)
 {
     QDQ_TRY(qdq_fb_read_layers(b, layer, n, err));
     QDQ_TRY(qdq_fb_join_layers(b, err));
@@ -92,7 +92,7 @@ static qdq_status end_groups(qdq_fb *b, qdq_fusions **out, qdq_status st)
     return st;
 }
 
-qdq_status qdq_fusions_find(const qdq_model *m, const qdq_group *layer, size_t n,
+qdq_status qdq_fusions_find(const qdq_model *m, const qdq_layer *layer, size_t n,
                             const qdq_fusion_opts *opts, qdq_fusions **out, qdq_error *err)
 {
     qdq_fb b = {0};

@@ -21,7 +21,7 @@ typedef struct qdq_fusion {
     uint32_t linear; /* nodes with an operator that can be quantized; 0: nothing to decide here */
     qdq_fusion_source source;
     bool cut;                       /* a part of a layer that holds more */
-    const char *in_type, *out_type; /* of the first layer, as in qdq_group; "" */
+    const char *in_type, *out_type; /* of the first layer, as in qdq_layer; "" */
     /* the first layer that is in it, as the engine calls it; "": none */
     const char *layer;
     uint32_t layers; /* layers that are in it, in whole or in part */
@@ -45,10 +45,10 @@ typedef struct qdq_fusions {
     double us;           /* of all layers; the same */
 } qdq_fusions;
 
-/* `layer`: what qdq_session_groups() or qdq_groups_read() gave for this model, or for the same with
+/* `layer`: what qdq_session_layers() or qdq_layers_read() gave for this model, or for the same with
  * Q/DQ, whose Q/DQ are passed over; none: structure alone. `m` has inferred types and must outlive
  * the result. QDQ_E_UNSUPPORTED, with the share that matched: the layers are of another model. */
-qdq_status qdq_fusions_find(const qdq_model *m, const qdq_group *layer, size_t n,
+qdq_status qdq_fusions_find(const qdq_model *m, const qdq_layer *layer, size_t n,
                             const qdq_fusion_opts *opts, qdq_fusions **out, qdq_error *err);
 
 /* The common refinement: nodes stay together that are together in both. Both of the same graph: of

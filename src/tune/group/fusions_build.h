@@ -8,7 +8,7 @@
 
 /* One layer, as far as it is in this graph. */
 typedef struct qdq_fusion_layer {
-    const qdq_group *from;
+    const qdq_layer *from;
     uint32_t *place; /* of the nodes that it computes, each once */
     uint32_t n;
 } qdq_fusion_layer;
@@ -44,7 +44,7 @@ qdq_status qdq_fb_open(qdq_fb *b, qdq_fusions *f, const qdq_model *m, const qdq_
                        qdq_error *err);
 
 /* The steps, in this order. */
-qdq_status qdq_fb_read_layers(qdq_fb *b, const qdq_group *layer, size_t n, qdq_error *err);
+qdq_status qdq_fb_read_layers(qdq_fb *b, const qdq_layer *layer, size_t n, qdq_error *err);
 qdq_status qdq_fb_join_layers(qdq_fb *b, qdq_error *err);
 qdq_status qdq_fb_cut_large(qdq_fb *b, qdq_error *err);
 void qdq_fb_attach(qdq_fb *b); /* kernels without a layer, and what belongs to a group beside it */

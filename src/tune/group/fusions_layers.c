@@ -42,7 +42,7 @@ static uint32_t place_of(const qdq_fb *b, const qdq_map *labels, const char *lab
 
 /* What stands between two forms of the same numbers, and what only steers: no group is made from
  * it. */
-static bool computes(const qdq_group *g)
+static bool computes(const qdq_layer *g)
 {
     static const char *const ops[] = {
         "QuantizeLinear", "DequantizeLinear", "NoOp",       "Constant", "signal",    "wait",
@@ -73,7 +73,7 @@ static qdq_status read_layer(qdq_fb *b, const qdq_map *labels, qdq_fusion_layer 
 static qdq_status check_fit(const qdq_fb *b, size_t matched, size_t computing, size_t covered,
                             size_t linear, qdq_error *err)
 {
-    const double least = b->opts->least > 0 ? b->opts->least : least_matched;
+    const double least = b->opts->min_matched > 0 ? b->opts->min_matched : least_matched;
 
     if (computing > 0 && (double)matched < least * (double)computing)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
@@ -114,7 +114,7 @@ static qdq_status read_all(qdq_fb *b, const qdq_map *labels, qdq_error *err)
     return check_fit(b, matched, computing, covered, linear, err);
 }
 
-qdq_status qdq_fb_read_layers(qdq_fb *b, const qdq_group *layer, size_t n, qdq_error *err)
+qdq_status qdq_fb_read_layers(qdq_fb *b, const qdq_layer *layer, size_t n, qdq_error *err)
 {
     qdq_map labels = QDQ_MAP_INIT;
 
@@ -239,7 +239,7 @@ static void cut_group(sweep *s)
 
 qdq_status qdq_fb_cut_large(qdq_fb *b, qdq_error *err)
 {
-    const uint32_t most = b->opts->most > 0 ? b->opts->most : MOST;
+    const uint32_t most = b->opts->max_ops > 0 ? b->opts->max_ops : MOST;
     qdq_fusion_members all;
     sweep s = {.b = b};
 
@@ -263,9 +263,9 @@ qdq_status qdq_fb_cut_large(qdq_fb *b, qdq_error *err)
 
 /* --- times and sources ------------------------------------------------------------------------ */
 
-static qdq_fusion_source source_of(const qdq_group *g)
+static qdq_fusion_source source_of(const qdq_layer *g)
 {
-    return g->source == QDQ_GROUP_EXACT ? QDQ_FUSION_EXACT : QDQ_FUSION_SLICE;
+    return g->source == QDQ_LAYER_EXACT ? QDQ_FUSION_EXACT : QDQ_FUSION_SLICE;
 }
 
 bool qdq_fusion_keep_texts(qdq_fusion *f, qdq_arena *arena, const char *layer, const char *in,

@@ -46,7 +46,7 @@ static qdq_status copy_all(held_list *h, const qdq_fusions *f, const qdq_fusion_
     QDQ_NEED(at != NULL, err);
     for (uint32_t i = 0; i < f->n; i++) {
         QDQ_TRY(copy_group(&f->at[i], &h->arena, &at[i], err));
-        at[i].alike = k->of[i];
+        at[i].class_id = k->of[i];
         at[i].key = qdq_arena_strdup(&h->arena, k->at[k->of[i]].hash);
         QDQ_NEED(at[i].key != NULL, err);
     }
@@ -62,7 +62,7 @@ static qdq_status copy_all(held_list *h, const qdq_fusions *f, const qdq_fusion_
 }
 
 /* Of a model with types. */
-static qdq_status list_groups(const qdq_model *m, const qdq_group *layer, size_t n,
+static qdq_status list_groups(const qdq_model *m, const qdq_layer *layer, size_t n,
                               const qdq_fusion_opts *opts, held_list *h, qdq_error *err)
 {
     qdq_fusion_keys *k = NULL;
@@ -77,7 +77,7 @@ static qdq_status list_groups(const qdq_model *m, const qdq_group *layer, size_t
     return st;
 }
 
-qdq_status qdq_fusions_list(const qdq_model *m, const qdq_group *layer, size_t n,
+qdq_status qdq_fusions_list(const qdq_model *m, const qdq_layer *layer, size_t n,
                             const qdq_fusion_opts *opts, qdq_fusion_list **out, qdq_error *err)
 {
     qdq_fusion_opts own = QDQ_FUSION_OPTS_INIT;

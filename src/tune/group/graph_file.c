@@ -43,10 +43,10 @@ static qdq_status copy_record(const char *path, const char *to, bool *copied, qd
     return st;
 }
 
-static qdq_status write_log(const qdq_graph_file *f, const qdq_group *g, size_t n, const char *path,
+static qdq_status write_log(const qdq_graph_file *f, const qdq_layer *g, size_t n, const char *path,
                             qdq_error *err)
 {
-    const qdq_groups_sum s = qdq_groups_add(g, n);
+    const qdq_layers_sum s = qdq_layers_add(g, n);
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
     qdq_buf_printf(&b, "%s %s on %s, one build, %zu layers\n", f->info->name, f->info->version,
@@ -60,7 +60,7 @@ static qdq_status write_log(const qdq_graph_file *f, const qdq_group *g, size_t 
     return st;
 }
 
-static qdq_status write_all(const qdq_graph_file *f, const qdq_group *g, size_t n, qdq_arena *arena,
+static qdq_status write_all(const qdq_graph_file *f, const qdq_layer *g, size_t n, qdq_arena *arena,
                             qdq_error *err)
 {
     const char *graph = path_of(f, "graph.json", arena), *log = path_of(f, "build.log", arena),
@@ -85,7 +85,7 @@ static qdq_status write_all(const qdq_graph_file *f, const qdq_group *g, size_t 
     return has_log || is_same ? QDQ_OK : write_log(f, g, n, log, err);
 }
 
-qdq_status qdq_graph_file_write(const qdq_graph_file *f, const qdq_group *g, size_t n,
+qdq_status qdq_graph_file_write(const qdq_graph_file *f, const qdq_layer *g, size_t n,
                                 qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -110,7 +110,7 @@ static qdq_status check_fingerprint(const qdq_graph_file *f, const char *graph, 
                       graph, f->fingerprint);
 }
 
-qdq_status qdq_graph_file_read(const qdq_graph_file *f, const qdq_job *job, qdq_group **out,
+qdq_status qdq_graph_file_read(const qdq_graph_file *f, const qdq_job *job, qdq_layer **out,
                                size_t *n, qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -122,7 +122,7 @@ qdq_status qdq_graph_file_read(const qdq_graph_file *f, const qdq_job *job, qdq_
     qdq_status st =
         graph == NULL || profile == NULL ? qdq_nomem(err) : check_fingerprint(f, graph, err);
     if (st == QDQ_OK)
-        st = qdq_groups_read(f->model, graph, access(profile, R_OK) == 0 ? profile : NULL, job, out,
+        st = qdq_layers_read(f->model, graph, access(profile, R_OK) == 0 ? profile : NULL, job, out,
                              n, err);
     qdq_arena_free(&arena);
     return st;

@@ -35,7 +35,7 @@ typedef struct members {
 
 typedef struct scorer {
     const qdq_parts *p;
-    const qdq_group *layer;
+    const qdq_layer *layer;
     size_t n;
     row *row;
     bool *spoiled; /* by part */
@@ -134,7 +134,7 @@ static bool is_qdq_kernel(const char *op)
     return strcmp(op, "QuantizeLinear") == 0 || strcmp(op, "DequantizeLinear") == 0;
 }
 
-static qdq_status judge_name(scorer *s, const qdq_group *l, row *r)
+static qdq_status judge_name(scorer *s, const qdq_layer *l, row *r)
 {
     char *name = qdq_arena_strdup(&s->scratch, l->layer);
 
@@ -261,7 +261,7 @@ static void add_all(scorer *s, double end_to_end_us, qdq_part_score *out)
     }
 }
 
-qdq_status qdq_parts_score(const qdq_parts *p, const qdq_group *layer, size_t n,
+qdq_status qdq_parts_score(const qdq_parts *p, const qdq_layer *layer, size_t n,
                            double end_to_end_us, qdq_part_score *out, qdq_error *err)
 {
     scorer s = {.p = p, .layer = layer, .n = n, .err = err};
@@ -296,7 +296,7 @@ static bool is_light(const qdq_node *n)
 }
 
 /* Groups of the nodes of layer i, light ones or the others. False: it has none of them. */
-static bool count_groups(const qdq_fusions *f, const qdq_map *labels, const qdq_group *l, size_t i,
+static bool count_groups(const qdq_fusions *f, const qdq_map *labels, const qdq_layer *l, size_t i,
                          bool light, context *at)
 {
     uint32_t first = QDQ_NO_FUSION;
@@ -330,7 +330,7 @@ static void compare_parts(const qdq_parts *p, const context *at, qdq_part_score 
     }
 }
 
-qdq_status qdq_parts_compare(const qdq_fusions *f, const qdq_parts *p, const qdq_group *whole,
+qdq_status qdq_parts_compare(const qdq_fusions *f, const qdq_parts *p, const qdq_layer *whole,
                              size_t n, qdq_part_score *score, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;

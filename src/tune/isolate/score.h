@@ -26,14 +26,14 @@ typedef struct qdq_part_score {
 /* `layer`: what an engine says of p->model, in order of execution. `end_to_end_us`: the time of a
  * run without a profile, by which what profiling adds to each layer is taken off; NAN: not known.
  * `out` has p->n places; times of what is not known are NAN. */
-qdq_status qdq_parts_score(const qdq_parts *p, const qdq_group *layer, size_t n,
+qdq_status qdq_parts_score(const qdq_parts *p, const qdq_layer *layer, size_t n,
                            double end_to_end_us, qdq_part_score *out, qdq_error *err);
 
 /* `whole`: layers of the whole model, with Q/DQ as the parts have them, or without. Sets
  * context_mismatch of the scores of p by them, and not by the layers that groups were found from: a
  * group is in more layers than there, or in one with nodes of its halo and there it is in none with
  * nodes of other groups. That of a group that no layer computes there stays. */
-qdq_status qdq_parts_compare(const qdq_fusions *f, const qdq_parts *p, const qdq_group *whole,
+qdq_status qdq_parts_compare(const qdq_fusions *f, const qdq_parts *p, const qdq_layer *whole,
                              size_t n, qdq_part_score *score, qdq_error *err);
 
 /* With all neighbours in float; with all of them in 8 bits it is shorter by boundary_qdq_us. */

@@ -141,7 +141,7 @@ static void add_told(layer *l, const qdq_node *n)
 
 /* Where its own name says nothing: by the nodes that it computes, of which Q and DQ are called
  * after their tensor. A conversion of floats that a kernel gives is that of its result. */
-static qdq_status find_by_nodes(reading *r, const qdq_group *g, qdq_arena *arena, layer *l,
+static qdq_status find_by_nodes(reading *r, const qdq_layer *g, qdq_arena *arena, layer *l,
                                 qdq_error *err)
 {
     l->told = qdq_arena_array(arena, g->n_nodes + 1, sizeof *l->told);
@@ -176,7 +176,7 @@ static qdq_status find_converted(reading *r, const char *tensor, qdq_arena *aren
 }
 
 /* By its name, else by what the engine tells beside it. */
-static qdq_status find_owner(reading *r, const qdq_group *g, qdq_arena *arena, layer *l,
+static qdq_status find_owner(reading *r, const qdq_layer *g, qdq_arena *arena, layer *l,
                              qdq_error *err)
 {
     QDQ_TRY(find_converted(r, g->tensor, arena, l, err));
@@ -194,7 +194,7 @@ static qdq_status find_owner(reading *r, const qdq_group *g, qdq_arena *arena, l
     return QDQ_OK;
 }
 
-static qdq_status read_layers(reading *r, const qdq_group *g, size_t n, qdq_arena *arena,
+static qdq_status read_layers(reading *r, const qdq_layer *g, size_t n, qdq_arena *arena,
                               qdq_error *err)
 {
     for (size_t i = 0; i < n; i++) {
@@ -207,7 +207,7 @@ static qdq_status read_layers(reading *r, const qdq_group *g, size_t n, qdq_aren
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_attribute(const qdq_graph *g, const qdq_group *from, size_t n_layers,
+qdq_status qdq_tune_attribute(const qdq_graph *g, const qdq_layer *from, size_t n_layers,
                               qdq_arena *arena, qdq_tune_times *out, qdq_error *err)
 {
     const size_t n = (size_t)g->next_node_id + 1, values = g->values.n + 1;

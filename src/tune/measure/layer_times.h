@@ -20,7 +20,7 @@ typedef struct qdq_tune_times {
 
 /* Times of a graph's nodes from layers in order of execution, with their nodes or without. Arrays
  * in the arena. */
-qdq_status qdq_tune_attribute(const qdq_graph *g, const qdq_group *from, size_t n_layers,
+qdq_status qdq_tune_attribute(const qdq_graph *g, const qdq_layer *from, size_t n_layers,
                               qdq_arena *arena, qdq_tune_times *out, qdq_error *err);
 
 /* us that the kernels of n nodes take there; NAN: there is no profile (NULL), or it says too

@@ -154,7 +154,7 @@ static void show_latency(const qdq_tune_state *t, qdq_buf *b)
 }
 
 /* Of edges and scales, what is not 0. */
-static void unsaid_text(const qdq_tune_unsaid *u, char *text, size_t size)
+static void unsaid_text(const qdq_tune_not_expressed *u, char *text, size_t size)
 {
     const struct {
         unsigned n;
@@ -192,7 +192,7 @@ static void show_baselines(const qdq_tune_state *t, qdq_buf *b)
         {.head = "Why"}};
     static const qdq_page_table table = {
         .id = "baselines", .column = columns, .n_columns = QDQ_COUNT(columns)};
-    char unsaid[TEXT];
+    char not_expressed[TEXT];
 
     if (t->out->n_baselines == 0)
         return;
@@ -201,19 +201,19 @@ static void show_baselines(const qdq_tune_state *t, qdq_buf *b)
     qdq_page_table_begin(b, &table);
     for (size_t i = 0; i < t->out->n_baselines; i++) {
         const qdq_tune_baseline *g = &t->out->baselines[i];
-        qdq_page_row_begin(b, g->fate == QDQ_FATE_SHIPPED  ? QDQ_TONE_GOOD
-                              : g->fate == QDQ_FATE_BEATEN ? QDQ_TONE_PLAIN
-                                                           : QDQ_TONE_BAD);
-        unsaid_text(&g->unsaid, unsaid, sizeof unsaid);
+        qdq_page_row_begin(b, g->outcome == QDQ_BASELINE_SHIPPED  ? QDQ_TONE_GOOD
+                              : g->outcome == QDQ_BASELINE_BEATEN ? QDQ_TONE_PLAIN
+                                                                  : QDQ_TONE_BAD);
+        unsaid_text(&g->not_expressed, not_expressed, sizeof not_expressed);
         qdq_page_cell(b, &table, 0, g->name);
-        qdq_page_cell(b, &table, 1, qdq_tune_fate_name(g->fate));
+        qdq_page_cell(b, &table, 1, qdq_baseline_outcome_name(g->outcome));
         qdq_page_number(b, &table, 2, g->ms, "%.4g");
         qdq_page_number(b, &table, 3, g->speedup, "%.3f");
         qdq_page_number(b, &table, 4, g->ci_low, "%.3f");
         qdq_page_number(b, &table, 5, g->ci_high, "%.3f");
         qdq_page_number(b, &table, 6, g->sqnr_db, "%.2f");
         qdq_page_number(b, &table, 7, g->accuracy, "%.4f");
-        qdq_page_cell(b, &table, 8, unsaid);
+        qdq_page_cell(b, &table, 8, not_expressed);
         qdq_page_cell(b, &table, 9, g->why);
         qdq_page_row_end(b);
     }

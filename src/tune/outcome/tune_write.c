@@ -103,7 +103,7 @@ static void put_baselines(qdq_json_out o, const qdq_tune_result *r)
         const qdq_tune_baseline *b = &r->baselines[i];
         qdq_json_out j = qdq_json_put_object(list, NULL), u;
         qdq_json_put_text(j, "file", b->name);
-        qdq_json_put_text(j, "result", qdq_tune_fate_name(b->fate));
+        qdq_json_put_text(j, "result", qdq_baseline_outcome_name(b->outcome));
         qdq_json_put_some(j, "why", b->why);
         qdq_json_put_real(j, "ms", b->ms);
         qdq_json_put_real(j, "speedup", b->speedup);
@@ -113,12 +113,12 @@ static void put_baselines(qdq_json_out o, const qdq_tune_result *r)
         qdq_json_put_real(j, "accuracy", b->accuracy);
         qdq_json_put_real(j, "agreement_db", b->agreement_db);
         u = qdq_json_put_object(j, "not_expressed");
-        qdq_json_put_size(u, "edges", b->unsaid.edges);
-        qdq_json_put_size(u, "types", b->unsaid.types);
-        qdq_json_put_size(u, "scales", b->unsaid.scales);
-        qdq_json_put_size(u, "weights", b->unsaid.weights);
-        qdq_json_put_size(u, "gone", b->unsaid.gone);
-        qdq_json_put_size(u, "other", b->unsaid.other);
+        qdq_json_put_size(u, "edges", b->not_expressed.edges);
+        qdq_json_put_size(u, "types", b->not_expressed.types);
+        qdq_json_put_size(u, "scales", b->not_expressed.scales);
+        qdq_json_put_size(u, "weights", b->not_expressed.weights);
+        qdq_json_put_size(u, "gone", b->not_expressed.gone);
+        qdq_json_put_size(u, "other", b->not_expressed.other);
     }
 }
 

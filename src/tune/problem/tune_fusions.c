@@ -153,7 +153,7 @@ static qdq_status ask_for_layers(qdq_tune_state *t, qdq_tune_candidate *c, qdq_t
     bool known;
 
     QDQ_NEED(key != NULL, err);
-    if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_GROUP) == 0 ||
+    if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_LIST_LAYERS) == 0 ||
         !may_build(t))
         return QDQ_OK;
     t->run.builds++;
@@ -203,7 +203,7 @@ static qdq_status find_by_file(qdq_tune_state *t, qdq_fusions **out, qdq_error *
     const char *path = t->details->layer_info;
     qdq_tune_layers l = {0};
 
-    QDQ_TRY(qdq_groups_read(t->task.clean, path, NULL, t->job, &l.at, &l.n, err));
+    QDQ_TRY(qdq_layers_read(t->task.clean, path, NULL, t->job, &l.at, &l.n, err));
     qdq_status st = qdq_fusions_find(t->task.clean, l.at, l.n, NULL, out, err);
     qdq_free(l.at);
     return st == QDQ_E_UNSUPPORTED ? qdq_within(err, st, "%s", path) : st;

@@ -14,7 +14,7 @@
 
 /* Executed layers: qdq_free(). */
 typedef struct qdq_tune_layers {
-    qdq_group *at;
+    qdq_layer *at;
     size_t n;
 } qdq_tune_layers;
 

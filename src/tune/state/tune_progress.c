@@ -18,7 +18,7 @@ const char *qdq_tune_verdict_name(qdq_tune_verdict v)
     return names[v];
 }
 
-const char *qdq_tune_fate_name(qdq_tune_fate f)
+const char *qdq_baseline_outcome_name(qdq_baseline_outcome f)
 {
     static const char *const names[] = {"shipped", "beaten",    "misses the goal", "wrong",
                                         "failed",  "placement", "unknown"};
@@ -43,7 +43,7 @@ void qdq_tune_show(qdq_tune_state *t, const char *phase)
                          .pairs = t->run.pairs,
                          .baseline_ms = t->parts.problem.base_ns * 1e-6,
                          .incumbent_ms = t->parts.problem.base_ns * (1 - t->run.saved) * 1e-6,
-                         .saved_share = t->run.saved,
+                         .saved_fraction = t->run.saved,
                          .elapsed_s = elapsed,
                          .left_s = t->opts->time_s > 0 ? fmax(qdq_tune_left_s(t), 0) : NAN};
 

@@ -32,9 +32,9 @@ qdq_status qdq_tune_recall_refused(qdq_tune_state *t, qdq_error *err)
 /* What users miss for it. */
 static const char *lost(unsigned can)
 {
-    return (can & QDQ_CAN_GROUP) == 0     ? ": which nodes a layer computes is not known"
-           : (can & QDQ_CAN_PROFILE) == 0 ? ": how long layers take is not known"
-                                          : "";
+    return (can & QDQ_CAN_LIST_LAYERS) == 0 ? ": which nodes a layer computes is not known"
+           : (can & QDQ_CAN_PROFILE) == 0   ? ": how long layers take is not known"
+                                            : "";
 }
 
 qdq_status qdq_tune_note_refused(qdq_tune_state *t, const qdq_worker_client *lab, qdq_error *err)

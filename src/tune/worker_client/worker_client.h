@@ -107,13 +107,13 @@ qdq_status qdq_worker_client_compare(qdq_worker_client *lab, int a, int b,
 
 /* Time per executed layer, from a session of its own. *out goes to qdq_free(). */
 qdq_status qdq_worker_client_profile(qdq_worker_client *lab, const char *path, unsigned runs,
-                                     qdq_group **out, size_t *n, qdq_remote_fate *fate,
+                                     qdq_layer **out, size_t *n, qdq_remote_fate *fate,
                                      qdq_error *err);
 
-/* Executed layers with their nodes, from a session of its own: qdq_session_groups(). Their nodes
+/* Executed layers with their nodes, from a session of its own: qdq_session_layers(). Their nodes
  * are those of the file, whose names all nodes must have. *out goes to qdq_free(). */
 qdq_status qdq_worker_client_groups(qdq_worker_client *lab, const char *path, unsigned runs,
-                                    qdq_group **out, size_t *n, qdq_remote_fate *fate,
+                                    qdq_layer **out, size_t *n, qdq_remote_fate *fate,
                                     qdq_error *err);
 
 #endif /* QDQ_WORKER_CLIENT_H */

@@ -122,7 +122,7 @@ qdq_status qdq_worker_client_compare(qdq_worker_client *lab, int a, int b,
 /* What is asked of a session of its own; `what` is for the log. */
 typedef struct layer_question {
     const char *question, *what;
-    qdq_status (*read)(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_group **out,
+    qdq_status (*read)(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_layer **out,
                        size_t *n, qdq_error *err);
     const char *path;
     unsigned runs;
@@ -150,7 +150,7 @@ static qdq_status ask_worker(qdq_worker_client *lab, const layer_question *l,
     return st;
 }
 
-static qdq_status ask_layers(qdq_worker_client *lab, const layer_question *l, qdq_group **out,
+static qdq_status ask_layers(qdq_worker_client *lab, const layer_question *l, qdq_layer **out,
                              size_t *n, qdq_remote_fate *fate, qdq_error *err)
 {
     qdq_remote_answer answer;
@@ -167,7 +167,7 @@ static qdq_status ask_layers(qdq_worker_client *lab, const layer_question *l, qd
 }
 
 qdq_status qdq_worker_client_profile(qdq_worker_client *lab, const char *path, unsigned runs,
-                                     qdq_group **out, size_t *n, qdq_remote_fate *fate,
+                                     qdq_layer **out, size_t *n, qdq_remote_fate *fate,
                                      qdq_error *err)
 {
     const layer_question profile = {"profile", "profile", qdq_remote_answer_layers, path, runs};
@@ -176,7 +176,7 @@ qdq_status qdq_worker_client_profile(qdq_worker_client *lab, const char *path, u
 }
 
 qdq_status qdq_worker_client_groups(qdq_worker_client *lab, const char *path, unsigned runs,
-                                    qdq_group **out, size_t *n, qdq_remote_fate *fate,
+                                    qdq_layer **out, size_t *n, qdq_remote_fate *fate,
                                     qdq_error *err)
 {
     const layer_question groups = {"groups", "find the nodes of its layers in",

@@ -1,4 +1,4 @@
-/* verify_alike.c - which nodes go back to float where an engine computes one of them wrongly. */
+/* verify_equivalent.c - which nodes go back to float where an engine computes one of them wrongly. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,8 +120,8 @@ static qdq_status pack_labels(finding *f, const char ***labels, size_t *n, qdq_e
     return QDQ_OK;
 }
 
-qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r, bool wide,
-                            const char ***labels, size_t *n, qdq_error *err)
+qdq_status qdq_verify_equivalent(const qdq_model *m, const qdq_verify_result *r, bool wide,
+                                 const char ***labels, size_t *n, qdq_error *err)
 {
     finding f = {.r = r, .arena = QDQ_ARENA_INIT};
     qdq_model *copy;
