@@ -73,7 +73,12 @@ build_libraries() {
 }
 
 [ -e "$build/CMakeCache.txt" ] || die "$build is not configured: run make first"
-quietly cmake --build "$build" --target qdq_static
+# what GCC compiled is linked as it is; libomp, which Clang would want, is not in a wheel
+compiled=
+if grep -q 'CMAKE_C_COMPILER_ID "GNU"' "$build"/CMakeFiles/*/CMakeCCompiler.cmake; then
+    quietly cmake --build "$build" --target qdq_static
+    compiled=-Ccmake.define.QDQ_LIBRARY=$build/libqdq.a
+fi
 [ -e "$prefix/complete" ] || build_libraries
 
 # --- licences: of all that is inside --------------------------------------------------------------
@@ -106,8 +111,8 @@ rm -rf "$root/raw" "$build/dist"
 say "building"
 PKG_CONFIG_PATH=$prefix/lib/pkgconfig quietly "$python" -m build --wheel --no-isolation \
     --outdir "$root/raw" "-Cbuild-dir=$root/build" \
-    -Ccmake.define.QDQ_STATIC_LIBRARIES=ON "-Ccmake.define.QDQ_LIBRARY=$build/libqdq.a" \
-    "-Ccmake.define.QDQ_LICENCES=$root/licences" .
+    -Ccmake.define.CMAKE_C_COMPILER=gcc -Ccmake.define.QDQ_STATIC_LIBRARIES=ON \
+    "-Ccmake.define.QDQ_LICENCES=$root/licences" ${compiled:+"$compiled"} .
 PATH=$root/venv/bin:$PATH quietly "$python" -m auditwheel repair --plat "manylinux_2_34_$(uname -m)" \
     --wheel-dir "$build/dist" "$root"/raw/*.whl
 wheel=$(ls "$build"/dist/*.whl)
