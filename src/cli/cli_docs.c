@@ -115,8 +115,8 @@ static void put_line(filler *f, const char *line, const char *end)
         end_line(f);
     if (line == end)
         qdq_buf_putc(f->out, '\n');
-    for (const char *p = line + indent, *word = line; p < end; word = p) {
-        word = p + strspn(p, " ");
+    for (const char *p = line + indent; p < end;) {
+        const char *word = p + strspn(p, " ");
         const size_t n = strcspn(word, " \n");
         const size_t blanks = p == line + indent ? 1 : (size_t)(word - p);
         put_word(f, word, n, alone ? indent : 0, alone ? blanks : 1);

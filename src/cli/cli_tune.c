@@ -151,6 +151,7 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     goal.max_drop = r->max_drop;
     cli_metric_fill(r->metric, &goal);
     goal.eval = r->samples->eval;
+    goal.folds = r->samples->split.folds;
     goal.first = r->samples->split.first;
     goal.count = r->samples->split.judge;
     o->quantize = &quantize;

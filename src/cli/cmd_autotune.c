@@ -58,7 +58,10 @@ static qdq_status open_samples(autotune *t, qdq_error *err)
     cli_quant_args q = t->a->quant;
 
     q.shape.shapes = t->usual;
-    return cli_samples_open(t->c, &q, t->model, true, q.sqnr, &t->samples, err);
+    QDQ_TRY(cli_samples_open(t->c, &q, t->model, true, q.sqnr, &t->samples, err));
+    if (cli_quant_has_goal(&q) || !cli_quant_names_goal(&q))
+        cli_samples_for_goal(&q, &t->samples);
+    return QDQ_OK;
 }
 
 static qdq_status load_baselines(autotune *t, qdq_error *err)

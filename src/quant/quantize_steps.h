@@ -13,7 +13,7 @@ qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, qdq_quant
 
 /* The same model again, from a plan that is there. */
 qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job,
-                              qdq_model **clean, qdq_error *err);
+                              qdq_model **out, qdq_error *err);
 
 /* The head of another plan for the same model. */
 qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err);

@@ -11,6 +11,7 @@
 #include "base/opts.h"
 #include "base/processor.h"
 #include "quant/check/verify_texts.h"
+#include "quant/goal/goal_outputs.h"
 #include "quant/target_fit.h"
 #include "target/target.h"
 #include "tune/accuracy/accuracy.h"
@@ -412,6 +413,7 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     details.regions = &regions;
     known.details = &details;
     QDQ_TRY(qdq_metric_check(&asked, &metric, err));
+    QDQ_TRY(qdq_goal_check_folds(data, &asked, err));
     known.engine_opts = &engine;
     if (known.goal != NULL)
         known.goal = &asked;

@@ -81,7 +81,7 @@ static qdq_status make_plans(const setting *s, const qdq_space *space, qdq_scale
         for (size_t k = 0; k < space->n_groups && i == 2; k++)
             qdq_space_set_part(space, &a, k, (qdq_space_part)(k % 4));
         st = qdq_space_plan(space, &a,
-                            &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, known},
+                            &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, known, 0},
                             &plans[i], err);
     }
     if (st == QDQ_OK)
@@ -105,7 +105,7 @@ static qdq_status plan(void *ctx, qdq_error *err)
     qdq_arena_free(&arena);
     if (st == QDQ_OK)
         st = qdq_space_calibrate(
-            space, &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, &known}, err);
+            space, &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, &known, 0}, err);
     if (st == QDQ_OK)
         st = make_plans(s, space, &known, plans, err);
     qdq_plan_free(plans[0]);

@@ -79,7 +79,8 @@ TEST(trial_of_resnet50_is_ready_in_milliseconds)
     assert_true(qdq_assign_new(&a, s->n_groups, &arena));
     for (size_t i = 0; i < a.n; i++)
         qdq_assign_set(&a, i, true);
-    assert_ok(qdq_space_plan(s, &a, &(qdq_space_scaling){head, e, NULL, &opts, &known}, &p, &err));
+    assert_ok(
+        qdq_space_plan(s, &a, &(qdq_space_scaling){head, e, NULL, &opts, &known, 0}, &p, &err));
     start = cpu_ms();
     assert_ok(qdq_candidates_open(folder, clean, NULL, &c, &err));
     printf("folder: %.1f ms\n", cpu_ms() - start);
@@ -94,7 +95,7 @@ TEST(trial_of_resnet50_is_ready_in_milliseconds)
             qdq_assign_set(&a, k, (qdq_random_u64(&random) & 1) != 0);
         start = cpu_ms();
         assert_ok(
-            qdq_space_plan(s, &a, &(qdq_space_scaling){head, e, NULL, &opts, &known}, &p, &err));
+            qdq_space_plan(s, &a, &(qdq_space_scaling){head, e, NULL, &opts, &known, 0}, &p, &err));
         double planned = cpu_ms();
         assert_ok(qdq_candidate_write(c, p, "trial.onnx", &err));
         double written = cpu_ms() - planned;

@@ -113,7 +113,7 @@ test_isolated test_isolate(qdq_model *m, qdq_engine *e)
     assert_ok(qdq_quantize_begin(m, s.target, &s.opts, s.head, &s.clean, &err));
     assert_ok(qdq_space_new(s.clean, s.target, &s.opts, &s.space, &err));
     assert_ok(qdq_space_calibrate(
-        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
+        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known, 0}, &err));
     find_groups(&s);
     assert_ok(qdq_shape_range_open(s.clean, is_free ? &shapes : NULL, &s.range, &err));
     return s;
@@ -145,7 +145,7 @@ static qdq_plan *plan(test_isolated *s, uint32_t only)
         qdq_assign_set(&a, i,
                        only == QDQ_NO_FUSION || s->f->of[s->space->group[i].node->id] == only);
     assert_ok(qdq_space_plan(s->space, &a,
-                             &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, &s->known},
+                             &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, &s->known, 0},
                              &p, &err));
     return p;
 }

@@ -116,7 +116,7 @@ static inline qdq_plan *plan_of(setting *s, const qdq_assign *a)
     qdq_plan *p;
 
     assert_ok(qdq_space_plan(s->space, a,
-                             &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, &s->known},
+                             &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, &s->known, 0},
                              &p, &err));
     return p;
 }

@@ -22,7 +22,7 @@ test_space test_space_open_with(qdq_model *m, const char *target, const char *co
     assert_ok(qdq_quantize_begin(m, t.target, &t.opts, t.head, &t.clean, &err));
     assert_ok(qdq_space_new(t.clean, t.target, &t.opts, &t.s, &err));
     assert_ok(qdq_space_calibrate(
-        t.s, &(qdq_space_scaling){t.head, t.engine, NULL, &t.opts, &t.known}, &err));
+        t.s, &(qdq_space_scaling){t.head, t.engine, NULL, &t.opts, &t.known, 0}, &err));
     return t;
 }
 
@@ -99,7 +99,7 @@ qdq_plan *test_space_plan(test_space *t, const qdq_assign *a)
     qdq_plan *p;
 
     assert_ok(qdq_space_plan(
-        t->s, a, &(qdq_space_scaling){t->head, t->engine, NULL, &t->opts, &t->known}, &p, &err));
+        t->s, a, &(qdq_space_scaling){t->head, t->engine, NULL, &t->opts, &t->known, 0}, &p, &err));
     return p;
 }
 

@@ -66,16 +66,16 @@ static setting set_up_in(const char *folder, qdq_model *m)
     assert_ok(qdq_quantize_begin(s.m, s.target, &s.opts, s.head, &s.clean, &err));
     assert_ok(qdq_space_new(s.clean, s.target, &s.opts, &s.space, &err));
     assert_ok(qdq_space_calibrate(
-        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
+        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known, 0}, &err));
     assert_true(qdq_assign_new(&a, s.space->n_groups, &s.arena));
     for (size_t i = 0; i < a.n; i++)
         qdq_assign_set(&a, i, i != 1);
     assert_ok(qdq_space_plan(s.space, &a,
-                             &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known},
+                             &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known, 0},
                              &s.rules, &err));
     qdq_assign_set(&a, 1, true);
     assert_ok(qdq_space_plan(s.space, &a,
-                             &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known},
+                             &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known, 0},
                              &s.all, &err));
     return s;
 }

@@ -4,16 +4,17 @@
 
 static qdq_error err;
 
-/* Eight samples that are not random:SEED. */
-static qdq_data *samples(void)
+/* Eight or 64 samples that are not random:SEED. */
+static qdq_data *samples(size_t n)
 {
-    float x[8][8];
+    float x[64][8];
     qdq_data *d;
 
-    for (int i = 0; i < 64; i++)
-        x[i / 8][i % 8] = (float)((i * 29) % 64 - 20) / 16;
-    assert_ok(qdq_data_open(test_npy_file("samples.npy", TEST_HEADER("<f4", "(8, 8)"), x, sizeof x),
-                            test_tuned, NULL, &d, &err));
+    for (int i = 0; i < 512; i++)
+        x[i / 8][i % 8] = (float)((i * 29) % 64 - 20 - i / 64) / 16;
+    const char *header = n == 8 ? TEST_HEADER("<f4", "(8, 8)") : TEST_HEADER("<f4", "(64, 8)");
+    assert_ok(qdq_data_open(test_npy_file("samples.npy", header, x, n * sizeof x[0]), test_tuned,
+                            NULL, &d, &err));
     return d;
 }
 
@@ -22,7 +23,7 @@ static qdq_tune_result run(const char *folder, const char *more, bool real,
                            const qdq_goal_opts *goal)
 {
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, more));
-    qdq_data *data = real ? samples() : NULL;
+    qdq_data *data = real ? samples(8) : NULL;
     qdq_tune_result r;
 
     o.goal = goal;
@@ -32,6 +33,7 @@ static qdq_tune_result run(const char *folder, const char *more, bool real,
 }
 
 #define NOISY       "\"error\": 10"
+#define SLIGHT      "\"error\": 0.03"
 #define WRONG(node) "\"fail\": [{\"at\": \"run\", \"node\": \"" node "\", \"outputs\": \"wrong\"}]"
 
 TEST(a_useless_model_is_not_shipped_for_its_speed)
@@ -65,6 +67,90 @@ TEST(one_bad_layer_does_not_cost_the_others_their_speed)
     assert_string_equal(r.reason, "");
 }
 
+TEST(a_goal_is_asked_of_the_lower_bound)
+{
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+
+    goal.min_sqnr = 1;
+    const qdq_tune_result easy = run(test_path("easy"), SLIGHT, true, &goal);
+    assert_int_equal(easy.verdict, QDQ_TUNED);
+    const double bound = easy.written.bound_db;
+    assert_true(bound < easy.sqnr_db - 0.1);
+
+    goal.min_sqnr = (bound + easy.sqnr_db) / 2;
+    const qdq_tune_result between = run(test_path("between"), SLIGHT, true, &goal);
+    assert_true(between.verdict == QDQ_TUNED_FLOAT || between.written.bound_db >= goal.min_sqnr);
+    assert_true(test_tuned_has(test_path("between"), "report.json", "(lower bound)"));
+}
+
+TEST(samples_are_judged_in_folds)
+{
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+
+    goal.min_sqnr = 15;
+    goal.folds = 4;
+    const qdq_tune_result r = run(test_path("folds"), SLIGHT, true, &goal);
+    assert_int_equal(r.verdict, QDQ_TUNED);
+    assert_int_equal(r.written.samples, 8);
+    assert_true(r.written.bound_db >= 15);
+}
+
+TEST(folds_need_samples_that_calibrate)
+{
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
+    qdq_tune_result r;
+
+    goal.min_sqnr = 20;
+    goal.folds = 4;
+    o.goal = &goal;
+    assert_int_equal(test_tuned_run_on(test_tuned, NULL, NULL, test_path("none"), &o, &r, &err),
+                     QDQ_E_USAGE);
+    assert_non_null(strstr(err.text, "cross-validation"));
+}
+
+/* Tunes a network in text form on n samples, with the default goal. */
+static qdq_tune_result run_text(const char *folder, const char *text, size_t n, const char *more)
+{
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, more));
+    qdq_model *m = test_model(text);
+    qdq_data *data = samples(n);
+    qdq_tune_result r;
+
+    assert_ok(test_tuned_run_on(m, data, NULL, folder, &o, &r, &err));
+    qdq_data_close(data);
+    qdq_model_free(m);
+    return r;
+}
+
+TEST(an_output_that_is_zero_everywhere_does_not_keep_a_model_in_float)
+{
+    char text[4000];
+
+    snprintf(text, sizeof text,
+             "g (float[1,8] x) => (float[1,8] y, float[1,8] nothing) <float[8,8] a = {%s}> {"
+             " y = MatMul(x, a) z = Abs(y) n = Neg(z) nothing = Relu(n) }",
+             test_tuned_weights());
+    const qdq_tune_result r = run_text(test_path("zero"), text, 8, NULL);
+    assert_string_equal(r.reason, "");
+    assert_int_equal(r.verdict, QDQ_TUNED);
+}
+
+/* 200 classes, whose best two are often near each other. */
+TEST(scores_whose_argmax_changes_are_not_shipped_by_default)
+{
+    static char text[40000];
+    size_t at = (size_t)snprintf(text, sizeof text,
+                                 "g (float[1,8] x) => (float[1,200] y) <float[8,200] a = {0");
+
+    for (int i = 1; i < 1600; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, ", %d", i % 7);
+    snprintf(text + at, sizeof text - at, "}> { y = MatMul(x, a) }");
+    const qdq_tune_result r = run_text(test_path("scores"), text, 64, "\"error\": 0.06");
+    assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
+    assert_non_null(strstr(r.reason, "of its rows have the argmax of the given model"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -72,6 +158,11 @@ int main(void)
         cmocka_unit_test(a_goal_of_zero_switches_the_default_off),
         cmocka_unit_test(random_data_have_no_default_goal),
         cmocka_unit_test(one_bad_layer_does_not_cost_the_others_their_speed),
+        cmocka_unit_test(a_goal_is_asked_of_the_lower_bound),
+        cmocka_unit_test(samples_are_judged_in_folds),
+        cmocka_unit_test(folds_need_samples_that_calibrate),
+        cmocka_unit_test(an_output_that_is_zero_everywhere_does_not_keep_a_model_in_float),
+        cmocka_unit_test(scores_whose_argmax_changes_are_not_shipped_by_default),
     };
 
     return cmocka_run_group_tests(tests, test_tuned_make, test_tuned_drop);

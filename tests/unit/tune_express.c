@@ -105,7 +105,7 @@ static round_trip go(qdq_model *given, const qdq_model *file, const char *target
     r.weights = placed->weights.n;
     assert_ok(qdq_space_add_formats(t.s, placed, &err));
     assert_ok(qdq_space_express(t.s, placed,
-                                &(qdq_space_scaling){t.head, t.engine, NULL, &t.opts, &t.known},
+                                &(qdq_space_scaling){t.head, t.engine, NULL, &t.opts, &t.known, 0},
                                 &t.arena, &a, &err));
     said = test_space_plan(&t, &a);
     assert_ok(qdq_plans_differ(t.s, placed, said, &r.not_expressed, &err));

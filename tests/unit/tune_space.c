@@ -59,7 +59,7 @@ TEST(the_plan_of_the_rules_is_that_of_quantize)
 
         make_space(&s);
         assert_ok(qdq_space_calibrate(
-            s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
+            s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known, 0}, &err));
         qdq_plan *p = plan_of(&s, &s.space->rules);
         assert_ok(qdq_quantize(s.m, s.target, s.engine, NULL, &s.opts, &rules, &want, &err));
         assert_int_equal(p->placement_only, rules->placement_only);
@@ -69,6 +69,48 @@ TEST(the_plan_of_the_rules_is_that_of_quantize)
         qdq_model_free(want);
         put_away(&s);
     }
+}
+
+/* Eight samples, of which the first is a hundred times as large as the others. */
+static qdq_data *samples_with_an_outlier(const qdq_model *m)
+{
+    static float x[8][3 * 16 * 16];
+    const qdq_named_array in = {"x", {QDQ_FLOAT, 4, {8, 3, 16, 16}, x, sizeof x}};
+    qdq_data *d;
+
+    for (size_t i = 0; i < sizeof x / sizeof **x; i++)
+        (&x[0][0])[i] = (float)((int)(i % 41) - 20) / (i < 3 * 16 * 16 ? 1 : 100);
+    assert_ok(qdq_data_from_arrays(&in, 1, m, NULL, &d, &err));
+    return d;
+}
+
+TEST(folds_have_scales_that_did_not_see_their_samples)
+{
+    setting s = open_setting(residual(), "ort-cpu");
+    size_t found = 0;
+    qdq_plan *p;
+
+    make_space(&s);
+    qdq_data *data = samples_with_an_outlier(s.m);
+    const qdq_space_scaling from = {s.head, s.engine, data, &s.opts, &s.known, 4};
+    assert_ok(qdq_space_calibrate(s.space, &from, &err));
+    const qdq_assign all = assignment(&s, 127);
+    assert_ok(qdq_space_plan(s.space, &all, &from, &p, &err));
+    assert_int_equal(p->n_folds, 4);
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        const qdq_plan_tensor *t = &p->tensors.at[i];
+
+        if (strcmp(t->tensor, "x") != 0)
+            continue;
+        found++;
+        assert_non_null(t->fold);
+        assert_true(t->fold[0].scale < t->qparam.scale / 90);
+        assert_true(t->fold[3].scale > t->qparam.scale / 1.1F);
+    }
+    assert_int_equal(found, 1);
+    qdq_plan_free(p);
+    qdq_data_close(data);
+    put_away(&s);
 }
 
 /* All of them: each is what quantize makes with these exclusions; none needs another calibration;
@@ -83,7 +125,7 @@ TEST(every_plan_is_one_that_quantize_makes)
     assert_ok(qdq_target_load("ort-cpu", &bare, &err));
     assert_ok(qdq_target_set(bare, "stay_float", "[]", &err));
     assert_ok(qdq_space_calibrate(
-        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
+        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known, 0}, &err));
     const size_t known = s.known.by_use.n_live;
     for (uint64_t bits = 0; bits < 128; bits++) {
         const char *exclude[8] = {NULL};
@@ -121,7 +163,7 @@ TEST(every_edge_of_a_target_of_partitions_can_be_left_out)
 
     make_space(&s);
     assert_ok(qdq_space_calibrate(
-        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
+        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known, 0}, &err));
     const size_t known = s.known.by_use.n_live;
     for (uint64_t bits = 0; bits < 256; bits++) {
         qdq_assign a = assignment(&s, bits), own;
@@ -159,14 +201,14 @@ tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_when_it_comes(
 
     make_space(&s);
     assert_ok(qdq_space_calibrate(
-        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
+        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known, 0}, &err));
     for (uint64_t bits = 0; bits < (uint64_t)1 << s.space->n_groups; bits++) {
         qdq_assign a = assignment(&s, bits);
         qdq_scales fresh = {0};
         qdq_plan *p = plan_of(&s, &a), *alone;
 
         assert_ok(qdq_space_plan(s.space, &a,
-                                 &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &fresh},
+                                 &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &fresh, 0},
                                  &alone, &err));
         assert_same_bytes(applied(&s, p), applied(&s, alone));
         qdq_plan_free(p);
@@ -227,7 +269,7 @@ TEST(edges_of_one_tensor_are_merged_or_stay_private)
 
     make_space(&s);
     assert_ok(qdq_space_calibrate(
-        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
+        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known, 0}, &err));
     qdq_plan *both = PLAN_WITH(&s, "c1:0", "c2:0", "a:1");
     assert_string_equal(readers_of(both, "r0"), "all"); /* one pair, both readers */
     qdq_plan *conv = PLAN_WITH(&s, "c1:0", "c2:0");
@@ -334,7 +376,7 @@ static void expect_float8(setting *s, bool half)
 
     make_space(s);
     assert_ok(qdq_space_calibrate(
-        s->space, &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, &s->known}, &err));
+        s->space, &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, &s->known, 0}, &err));
     qdq_assign all = assignment(s, UINT64_MAX);
     qdq_plan *plan = plan_of(s, &all);
     qdq_model *m;
@@ -412,7 +454,7 @@ TEST(one_slot_of_a_square_is_chosen_alone)
     make_space(&s);
     assert_string_equal(groups_text(&s), "*a:3 p:1 m:1 m:2 *y:3");
     assert_ok(qdq_space_calibrate(
-        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
+        s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known, 0}, &err));
     qdq_plan *second = PLAN_WITH(&s, "a:0", "m:1", "y:0"),
              *both = PLAN_WITH(&s, "a:0", "m:0", "m:1", "y:0");
     assert_string_equal(readers_of(second, "p"), "m:1");
@@ -433,7 +475,7 @@ TEST(a_linear_operator_has_codes_for_both_operands_or_none)
 
         make_space(&s);
         assert_ok(qdq_space_calibrate(
-            s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known}, &err));
+            s.space, &(qdq_space_scaling){s.head, s.engine, NULL, &s.opts, &s.known, 0}, &err));
         for (uint64_t bits = 0; bits < (uint64_t)1 << s.space->n_groups; bits++) {
             qdq_assign a = assignment(&s, bits);
             qdq_plan *p = plan_of(&s, &a);
@@ -490,6 +532,7 @@ int main(void)
         cmocka_unit_test(what_the_user_excludes_has_no_group),
         cmocka_unit_test(a_target_of_partitions_has_a_group_for_each_edge),
         cmocka_unit_test(the_plan_of_the_rules_is_that_of_quantize),
+        cmocka_unit_test(folds_have_scales_that_did_not_see_their_samples),
         cmocka_unit_test(every_plan_is_one_that_quantize_makes),
         cmocka_unit_test(every_edge_of_a_target_of_partitions_can_be_left_out),
         cmocka_unit_test(

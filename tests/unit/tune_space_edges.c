@@ -257,7 +257,7 @@ TEST(any_assignment_is_a_valid_model_and_is_found_again_in_it)
             assert_ok(qdq_model_verify(m, &err));
             assert_ok(qdq_plan_import(m, NULL, &there, NULL, &err));
             assert_ok(qdq_space_express(
-                t.s, there, &(qdq_space_scaling){t.head, t.engine, NULL, &t.opts, &t.known},
+                t.s, there, &(qdq_space_scaling){t.head, t.engine, NULL, &t.opts, &t.known, 0},
                 &t.arena, &found, &err));
             again = test_space_plan(&t, &found);
             assert_ok(qdq_space_read_edges(t.s, p, &t.arena, &want, &err));

@@ -325,8 +325,8 @@ TEST(scales_that_nobody_found_before_are_found)
     qdq_scales none = {0};
     char *text, *want;
 
-    assert_ok(qdq_space_plan(t.s, &a, &(qdq_space_scaling){t.head, t.engine, NULL, &t.opts, &none},
-                             &alone, &err));
+    assert_ok(qdq_space_plan(
+        t.s, &a, &(qdq_space_scaling){t.head, t.engine, NULL, &t.opts, &none, 0}, &alone, &err));
     assert_ok(qdq_plan_to_text(alone, &text, &err));
     assert_ok(qdq_plan_to_text(p, &want, &err));
     assert_string_equal(text, want);

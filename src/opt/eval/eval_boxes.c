@@ -276,8 +276,9 @@ static double pool_box(qdq_eval *c, const align *a, const side *s, int64_t chann
     double sum = 0, largest = n > 0 ? -INFINITY : 0;
 
     for (int64_t k = 0; k < n; k++) {
-        double y = s[0].start + s[0].step * ((double)row + ((double)(k / s[1].samples) + 0.5) /
-                                                               (double)s[0].samples);
+        const int64_t in_row = k / s[1].samples;
+        double y =
+            s[0].start + s[0].step * ((double)row + ((double)in_row + 0.5) / (double)s[0].samples);
         double x = s[1].start + s[1].step * ((double)column + ((double)(k % s[1].samples) + 0.5) /
                                                                   (double)s[1].samples);
         double value = sample(c, a, channel, y, x);

@@ -248,8 +248,9 @@ bool qdq_eval_meanvariance(qdq_eval *c)
     double *variance = out != NULL ? qdq_eval_scratch(c, n, sizeof *variance) : NULL;
     if (mean == NULL || variance == NULL)
         return false;
+    const int64_t n_each = x->count / n;
     for (int pass = 0; pass < 3; pass++)
-        pass_over(x, w, pass, (double)(x->count / n), mean, variance, out);
+        pass_over(x, w, pass, (double)n_each, mean, variance, out);
     return true;
 }
 

@@ -76,9 +76,10 @@ typedef struct mel {
 static int64_t edge(const mel *m, int64_t i)
 {
     double step = (m->high - m->low) / (double)(m->bins + 2), x = (double)i * step + m->low;
+    const int64_t half = m->length / 2;
     double row = (double)(m->length + 1) * (700 * (pow(10, x / 2595) - 1)) / (double)m->rate;
 
-    if (!(row >= 0 && row <= (double)(m->length / 2)) || floor(row * (1 - 1e-6)) != floor(row) ||
+    if (!(row >= 0 && row <= (double)half) || floor(row * (1 - 1e-6)) != floor(row) ||
         floor(row * (1 + 1e-6)) != floor(row))
         return row == 0 ? 0 : -1;
     return (int64_t)row;
@@ -154,8 +155,9 @@ static bool begin_dft(qdq_eval *c, dft *d, int64_t lines)
         double angle = 2 * pi * (double)k / (double)d->n;
         bool is_quarter = 4 * k % d->n == 0; /* pi is rounded, and its sine is not 0 */
 
-        table[k] = is_quarter ? quarter[4 * k / d->n] : cos(angle);
-        table[d->n + k] = is_quarter ? quarter[4 * k / d->n + 1] : -sin(angle);
+        const int *q = &quarter[is_quarter ? 4 * k / d->n : 0];
+        table[k] = is_quarter ? q[0] : cos(angle);
+        table[d->n + k] = is_quarter ? q[1] : -sin(angle);
         table[d->n + k] *= d->inverse ? -1 : 1;
     }
     return true;

@@ -13,6 +13,7 @@
 #include "base/opts.h"
 #include "base/processor.h"
 #include "ir/ir.h"
+#include "quant/goal/goal_outputs.h"
 #include "quant/goal/goal_state.h"
 #include "quant/goal/goal_times.h"
 #include "quant/place/why.h"
@@ -503,10 +504,7 @@ static qdq_status check(const qdq_data *data, const qdq_goal_opts *how, qdq_erro
 {
     if (data == NULL && how->eval == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "a goal without data: found nothing to judge on");
-    if (how->folds > 0 && (how->eval != NULL || data == NULL || qdq_data_is_random(data)))
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "cross-validation: expected samples that calibrate, found others");
-    return QDQ_OK;
+    return qdq_goal_check_folds(data, how, err);
 }
 
 static void put_away(qdq_goal_run *g)

@@ -7,10 +7,10 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "ir/ir.h"
 #include "quant/calib/calib_folds.h"
 #include "quant/compare/compare_run.h"
 #include "quant/data/data_source.h"
+#include "quant/goal/goal_outputs.h"
 #include "quant/goal/goal_state.h"
 #include "quant/quantize_steps.h"
 #include "target/target.h"
@@ -138,13 +138,17 @@ qdq_status qdq_goal_apply(const qdq_goal_run *g, const qdq_plan *p, qdq_model **
 
 /* --- its outputs ------------------------------------------------------------------------------ */
 
-static qdq_status add_model(qdq_goal_run *g, const qdq_plan *p, qdq_comparing *c, size_t first,
-                            size_t count, qdq_error *err)
+static qdq_status make_model(void *ctx, const qdq_plan *p, qdq_model **out, qdq_error *err)
+{
+    return qdq_goal_apply(ctx, p, out, err);
+}
+
+static qdq_status add_model(qdq_goal_run *g, const qdq_plan *p, qdq_comparing *c, qdq_error *err)
 {
     qdq_model *m = NULL;
 
     QDQ_TRY(qdq_goal_apply(g, p, &m, err));
-    qdq_status st = qdq_comparing_add(c, m, first, count, err);
+    qdq_status st = qdq_comparing_add(c, m, 0, 0, err);
     qdq_model_free(m);
     return st;
 }
@@ -160,37 +164,36 @@ static qdq_status noise_so_far(const qdq_comparing *c, double *noise, qdq_error 
     return QDQ_OK;
 }
 
+static size_t samples_that_calibrate(const qdq_goal_run *g)
+{
+    const size_t have = qdq_data_count(g->data);
+
+    return g->opts.samples > 0 && g->opts.samples < have ? g->opts.samples : have;
+}
+
 size_t qdq_goal_fold_first(const qdq_goal_run *g, unsigned k)
 {
-    const size_t have = qdq_data_count(g->data),
-                 n = g->opts.samples > 0 && g->opts.samples < have ? g->opts.samples : have;
-
-    return qdq_fold_first(k, g->first->n_folds, n);
+    return qdq_fold_first(k, g->first->n_folds, samples_that_calibrate(g));
 }
 
 /* Each fold by ranges that did not see it. */
 static qdq_status add_folds(qdq_goal_run *g, qdq_plan *p, qdq_comparing *c, qdq_error *err)
 {
     double noise = 0, before = 0, most = 0;
-    qdq_status st = QDQ_OK;
 
-    for (unsigned k = 0; k < p->n_folds && st == QDQ_OK; k++) {
-        const size_t first = qdq_goal_fold_first(g, k);
-
-        qdq_plan_swap_fold(p, k);
-        st = add_model(g, p, c, first, qdq_goal_fold_first(g, k + 1) - first, err);
-        qdq_plan_swap_fold(p, k);
-        if (st != QDQ_OK || p != g->first)
+    for (unsigned k = 0; k < p->n_folds; k++) {
+        QDQ_TRY(qdq_goal_add_fold(c, p, k, samples_that_calibrate(g), make_model, g, err));
+        if (p != g->first)
             continue;
-        st = noise_so_far(c, &noise, err);
+        QDQ_TRY(noise_so_far(c, &noise, err));
         /* what this fold added to the mean */
-        if (st == QDQ_OK && (k + 1) * noise - k * before > most) {
+        if ((k + 1) * noise - k * before > most) {
             most = (k + 1) * noise - k * before;
             g->worst_fold = k;
         }
         before = noise;
     }
-    return st;
+    return QDQ_OK;
 }
 
 qdq_compare_opts qdq_goal_compare_opts(const qdq_goal_run *g)
@@ -220,8 +223,7 @@ qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_com
     o.count = g->goal.count;
     QDQ_TRY(qdq_comparing_begin(&(qdq_comparison){g->engine, g->m, qdq_goal_data(g), &o, &g->kept},
                                 &c, err));
-    qdq_status st =
-        in_folds && p->n_folds > 0 ? add_folds(g, p, c, err) : add_model(g, p, c, 0, 0, err);
+    qdq_status st = in_folds && p->n_folds > 0 ? add_folds(g, p, c, err) : add_model(g, p, c, err);
     if (st == QDQ_OK)
         st = qdq_comparing_get(c, out, err);
     qdq_comparing_free(c);
@@ -230,72 +232,22 @@ qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_com
 
 /* --- is it enough? ---------------------------------------------------------------------------- */
 
-/* Where one sample gives no bound, what was measured. */
-static double bound_of(const qdq_compare_tensor *t)
+static void tell_output(const qdq_goal_run *g, const qdq_goal_outputs *o, char *to, size_t room)
 {
-    return isnan(t->bound_db) ? t->worst_db : t->bound_db;
-}
-
-/* NULL: there is none. */
-static const qdq_compare_tensor *worst_output(const qdq_goal_run *g, const qdq_compare_result *r)
-{
-    const qdq_compare_tensor *worst = NULL;
-
-    for (size_t i = 0; i < r->n_outputs; i++) {
-        const qdq_compare_tensor *t = &r->outputs[i];
-
-        if (isnan(t->sqnr_db) && g->goal.by_default)
-            continue;
-        if (worst == NULL || isnan(t->sqnr_db) || bound_of(t) < bound_of(worst))
-            worst = t;
-        if (isnan(t->sqnr_db))
-            break;
-    }
-    return worst;
-}
-
-static double classes_of(const qdq_model *m, const char *output)
-{
-    const qdq_value *v = qdq_graph_find(m->graph, output);
-    const int rank =
-        v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->rank : 0;
-
-    return rank > 0 ? (double)v->type->dim[rank - 1].value : 0;
-}
-
-/* Rows of scores of a long class axis, which has no slices. NULL: enough of them agree. */
-static const qdq_compare_tensor *disagreeing(const qdq_goal_run *g, const qdq_compare_result *r)
-{
-    enum { LONG_AXIS = 128, FEW_ROWS = 20 };
-
-    for (size_t i = 0; i < r->n_outputs && g->goal.by_default; i++) {
-        const qdq_compare_tensor *t = &r->outputs[i];
-        const double classes = classes_of(g->clean, t->name);
-
-        if (isnan(t->top1) || classes <= LONG_AXIS)
-            continue;
-        const double rows = (double)t->elements / classes, missed = rows * (1 - t->top1);
-        if (rows <= FEW_ROWS ? missed > 1.5 : t->top1 < QDQ_DEFAULT_AGREEMENT)
-            return t;
-    }
-    return NULL;
-}
-
-static void tell_output(const qdq_goal_run *g, const qdq_compare_tensor *t, char *to, size_t room)
-{
+    const qdq_compare_tensor *t = o->worst;
     char place[80];
 
     if (t->other_shape)
         snprintf(to, room, "output '%s': its shape depends on data, and is not that of float",
                  t->name);
-    else if (isnan(t->sqnr_db))
+    else if (isnan(o->db))
         snprintf(
             to, room,
             "output '%s': zero everywhere or not finite, it has no SQNR, expected at least %g dB",
             t->name, g->goal.min_sqnr);
     else
         snprintf(to, room, "output '%s'%s: found SQNR %.2f dB%s, expected at least %g dB", t->name,
-                 qdq_compare_place(t, place, sizeof place), bound_of(t),
+                 qdq_compare_place(t, place, sizeof place), o->db,
                  isnan(t->bound_db) ? "" : " (lower bound)", g->goal.min_sqnr);
 }
 
@@ -325,29 +277,27 @@ static qdq_status judge(qdq_goal_run *g, const qdq_compare_result *r, qdq_goal_s
                         qdq_goal_trial *out, qdq_error *err)
 {
     qdq_goal_result *to = &g->room->head;
-    const qdq_compare_tensor *worst = worst_output(g, r), *other = disagreeing(g, r);
+    const qdq_goal_outputs o = qdq_goal_read_outputs(g->clean, r, g->goal.by_default);
 
-    step->sqnr_db = worst == NULL           ? (double)INFINITY
-                    : isnan(worst->sqnr_db) ? (double)NAN
-                                            : bound_of(worst);
+    step->sqnr_db = o.db;
     step->accuracy = r->accuracy_b;
     to->float_accuracy = r->accuracy_a;
     *out = (qdq_goal_trial){.holds = true, .excess = NAN};
     QDQ_TRY(judge_accuracy(g, r, out, err));
-    if (other != NULL) {
+    if (o.disagreeing != NULL) {
         out->holds = false;
         snprintf(g->room->why, sizeof g->room->why,
                  "output '%s': %.4f of its rows have float's argmax, expected at least %g",
-                 other->name, other->top1, QDQ_DEFAULT_AGREEMENT);
+                 o.disagreeing->name, o.disagreeing->top1, QDQ_DEFAULT_AGREEMENT);
     }
-    if (g->goal.min_sqnr == 0 || worst == NULL || step->sqnr_db >= g->goal.min_sqnr)
+    if (g->goal.min_sqnr == 0 || o.db >= g->goal.min_sqnr)
         return QDQ_OK;
     if (out->holds)
-        out->excess = pow(10, (g->goal.min_sqnr - step->sqnr_db) / 10);
+        out->excess = pow(10, (g->goal.min_sqnr - o.db) / 10);
     if (!isfinite(out->excess))
         out->excess = NAN;
     out->holds = false;
-    tell_output(g, worst, g->room->why, sizeof g->room->why);
+    tell_output(g, &o, g->room->why, sizeof g->room->why);
     return QDQ_OK;
 }
 

@@ -13,16 +13,16 @@ qdq_status qdq_tune_judging_data(qdq_tune_state *t, qdq_data **out, qdq_compare_
  * engine. */
 bool qdq_tune_caller_failed(const qdq_tune_state *t);
 
-/* Runs a plan's model and the given one on them. */
-qdq_status qdq_tune_evaluate(qdq_tune_state *t, const qdq_plan *p, qdq_tune_evaluation *out,
+/* Runs a plan's model and the given one on them; where there are folds, one model for each. */
+qdq_status qdq_tune_evaluate(qdq_tune_state *t, qdq_plan *p, qdq_tune_evaluation *out,
                              qdq_error *err);
 
 /* The same of a model. */
 qdq_status qdq_tune_hear_model(qdq_tune_state *t, const qdq_model *m, qdq_tune_evaluation *out,
                                qdq_error *err);
 
-/* Does it have the least SQNR of the goal? An output that is zero everywhere misses it. */
-bool qdq_tune_has_sqnr(const qdq_goal_opts *g, const qdq_tune_evaluation *h);
+/* Do the outputs have what the goal asks, SQNR and by default agreement? */
+bool qdq_tune_outputs_hold(const qdq_goal_opts *g, const qdq_tune_evaluation *h);
 
 /* Does it hold, with this? */
 bool qdq_tune_holds(const qdq_tune_state *t, const qdq_tune_evaluation *h);
@@ -42,8 +42,7 @@ qdq_status qdq_tune_check_goal(qdq_tune_state *t, qdq_error *err);
 
 /* Is the accuracy of a plan (NULL: of model.onnx) as near to the given model's as the goal wants?
  * Yes without such a goal. */
-qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, const qdq_plan *p, bool *keeps,
-                                   qdq_error *err);
+qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, qdq_plan *p, bool *keeps, qdq_error *err);
 
 /* --- evaluate.c ------------------------------------------------------------------------------- */
 
@@ -59,7 +58,7 @@ qdq_status qdq_tune_find_followers(qdq_tune_state *t, qdq_error *err);
 qdq_status qdq_tune_name_data(qdq_tune_state *t, const char **out, qdq_error *err);
 
 /* The same of a plan. *known: false where no time was left; then the SQNR is NAN. */
-qdq_status qdq_tune_judge_plan(qdq_tune_state *t, const qdq_plan *p, qdq_tune_evaluation *out,
+qdq_status qdq_tune_judge_plan(qdq_tune_state *t, qdq_plan *p, qdq_tune_evaluation *out,
                                bool *known, qdq_error *err);
 
 /* And of any model, under a name that belongs to its content. */

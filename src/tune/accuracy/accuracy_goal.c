@@ -6,8 +6,11 @@
 #include <stdio.h>
 
 #include "base/fail.h"
+#include "quant/calib/sweep.h"
+#include "quant/goal/goal_outputs.h"
 #include "tune/accuracy/accuracy.h"
-#include "tune/candidate/tune_files.h"
+#include "tune/candidate/tune_models.h"
+#include "tune/candidate/tune_plans.h"
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_presets.h"
 #include "tune/state/tune_progress.h"
@@ -39,62 +42,119 @@ qdq_status qdq_tune_judging_data(qdq_tune_state *t, qdq_data **out, qdq_compare_
     return QDQ_OK;
 }
 
-/* count: 0: all that judge */
-static qdq_status compare_models(qdq_tune_state *t, const qdq_model *m, size_t count,
-                                 qdq_compare_result **out, qdq_error *err)
+/* One sample tells whether there is an accuracy. */
+static qdq_status compare_first_sample(qdq_tune_state *t, qdq_compare_result **out, qdq_error *err)
 {
-    const uint64_t usual = (uint64_t)256 << 20; /* as of activations in calibration */
     qdq_compare_opts o;
     qdq_data *data;
 
     QDQ_TRY(qdq_tune_judging_data(t, &data, &o, err));
-    if (count > 0) {
-        o.count = count;
-        return qdq_compare(t->tools.engine, t->task.m, m, data, &o, out, err);
-    }
+    o.count = 1;
+    return qdq_compare(t->tools.engine, t->task.m, t->task.m, data, &o, out, err);
+}
+
+static qdq_status make_candidate(void *files, const qdq_plan *p, qdq_model **out, qdq_error *err)
+{
+    return qdq_candidate_model(files, p, out, err);
+}
+
+/* Each fold by scales that did not see it. */
+static qdq_status add_folds(qdq_tune_state *t, qdq_plan *p, qdq_comparing *c, qdq_error *err)
+{
+    const size_t n =
+        qdq_sweep_count(&(qdq_quantizing){.data = t->task.data, .opts = &t->task.quantize});
+
+    for (unsigned k = 0; k < p->n_folds; k++)
+        QDQ_TRY(qdq_goal_add_fold(c, p, k, n, make_candidate, t->tools.files, err));
+    return QDQ_OK;
+}
+
+/* With the given one, on all samples that judge: a model, or that of a plan. */
+static qdq_status compare_models(qdq_tune_state *t, const qdq_model *m, qdq_plan *p,
+                                 qdq_compare_result **out, qdq_error *err)
+{
+    const uint64_t usual = (uint64_t)256 << 20; /* as of activations in calibration */
+    qdq_comparing *c = NULL;
+    qdq_compare_opts o;
+    qdq_data *data;
+
+    QDQ_TRY(qdq_tune_judging_data(t, &data, &o, err));
     if (t->tools.kept.limit == 0)
         t->tools.kept.limit = t->task.quantize.memory != 0 ? t->task.quantize.memory : usual;
-    return qdq_compare_keeping(
-        &(qdq_comparison){t->tools.engine, t->task.m, data, &o, &t->tools.kept}, m, out, err);
+    const qdq_comparison of = {t->tools.engine, t->task.m, data, &o, &t->tools.kept};
+    if (m != NULL)
+        return qdq_compare_keeping(&of, m, out, err);
+    QDQ_TRY(qdq_comparing_begin(&of, &c, err));
+    qdq_status st = add_folds(t, p, c, err);
+    if (st == QDQ_OK)
+        st = qdq_comparing_get(c, out, err);
+    qdq_comparing_free(c);
+    return st;
 }
 
 static qdq_status read_result(qdq_tune_state *t, const qdq_compare_result *r,
                               qdq_tune_evaluation *out, qdq_error *err)
 {
-    const qdq_compare_tensor *worst = &r->outputs[r->worst];
+    const bool by_default = t->opts->goal->by_default;
+    const qdq_goal_outputs o = qdq_goal_read_outputs(t->task.clean, r, by_default);
+    const qdq_compare_tensor *worst = o.worst != NULL ? o.worst : &r->outputs[r->worst];
     char place[80];
 
-    *out = (qdq_tune_evaluation){
-        .sqnr_db = r->worst_db, .accuracy = r->accuracy_b, .given_accuracy = r->accuracy_a};
-    out->more = (qdq_tune_accuracy){
-        .samples = r->samples, .bound_db = r->bound_db, .top1 = NAN, .half_agreement = NAN};
+    *out = (qdq_tune_evaluation){.goal_db = o.db,
+                                 .sqnr_db = o.measured_db,
+                                 .disagreeing = "",
+                                 .agreement = NAN,
+                                 .accuracy = r->accuracy_b,
+                                 .given_accuracy = r->accuracy_a,
+                                 .more = {.samples = r->samples,
+                                          .bound_db = r->bound_db,
+                                          .top1 = NAN,
+                                          .half_agreement = NAN},
+                                 .metric = {.value = NAN}};
     out->more.worst = qdq_arena_printf(&t->arena, "output '%.60s'%s", worst->name,
                                        qdq_compare_place(worst, place, sizeof place));
     for (size_t i = 0; i < r->n_outputs; i++) {
         out->more.top1 = fmin(out->more.top1, r->outputs[i].top1);
         out->more.half_agreement = fmin(out->more.half_agreement, r->outputs[i].half_agreement);
     }
-    return qdq_allocated(out->more.worst != NULL, err);
+    if (o.disagreeing != NULL) {
+        out->disagreeing = qdq_arena_strdup(&t->arena, o.disagreeing->name);
+        out->agreement = o.disagreeing->top1;
+    }
+    return qdq_allocated(out->more.worst != NULL && out->disagreeing != NULL, err);
+}
+
+static qdq_status measure_outputs(qdq_tune_state *t, const qdq_model *m, qdq_plan *p,
+                                  qdq_tune_evaluation *out, qdq_error *err)
+{
+    qdq_compare_result *r = NULL;
+
+    QDQ_TRY(compare_models(t, m, p, &r, err));
+    qdq_status st = read_result(t, r, out, err);
+    qdq_free(r);
+    return st;
 }
 
 qdq_status qdq_tune_hear_model(qdq_tune_state *t, const qdq_model *m, qdq_tune_evaluation *out,
                                qdq_error *err)
 {
-    qdq_compare_result *r = NULL;
-
-    QDQ_TRY(compare_models(t, m, 0, &r, err));
-    qdq_status st = read_result(t, r, out, err);
-    qdq_free(r);
-    return st == QDQ_OK ? qdq_tune_measure_metric(t, m, out, err) : st;
+    QDQ_TRY(measure_outputs(t, m, NULL, out, err));
+    return qdq_tune_measure_metric(t, m, out, err);
 }
 
-qdq_status qdq_tune_evaluate(qdq_tune_state *t, const qdq_plan *p, qdq_tune_evaluation *out,
+qdq_status qdq_tune_evaluate(qdq_tune_state *t, qdq_plan *p, qdq_tune_evaluation *out,
                              qdq_error *err)
 {
+    const bool in_folds = p->n_folds > 0;
     qdq_model *m = NULL;
 
+    if (in_folds)
+        QDQ_TRY(measure_outputs(t, NULL, p, out, err));
+    if (in_folds && t->opts->goal->metric == NULL)
+        return QDQ_OK;
     QDQ_TRY(qdq_candidate_model(t->tools.files, p, &m, err));
-    qdq_status st = qdq_tune_hear_model(t, m, out, err);
+    qdq_status st =
+        in_folds ? qdq_tune_measure_metric(t, m, out, err) : qdq_tune_hear_model(t, m, out, err);
     qdq_model_free(m);
     return st;
 }
@@ -104,16 +164,16 @@ qdq_status qdq_tune_evaluate(qdq_tune_state *t, const qdq_plan *p, qdq_tune_eval
 /* By so much two shares of samples that are equal may differ. */
 static const double rounding = 1e-9;
 
-bool qdq_tune_has_sqnr(const qdq_goal_opts *g, const qdq_tune_evaluation *h)
+bool qdq_tune_outputs_hold(const qdq_goal_opts *g, const qdq_tune_evaluation *h)
 {
-    return g->min_sqnr == 0 || h->sqnr_db >= g->min_sqnr;
+    return g->min_sqnr == 0 || (h->goal_db >= g->min_sqnr && h->disagreeing[0] == '\0');
 }
 
 bool qdq_tune_holds(const qdq_tune_state *t, const qdq_tune_evaluation *h)
 {
     const qdq_goal_opts *g = t->opts->goal;
 
-    return qdq_tune_has_sqnr(g, h) &&
+    return qdq_tune_outputs_hold(g, h) &&
            (g->metric != NULL || g->max_drop < 0 ||
             h->given_accuracy - h->accuracy <= g->max_drop + rounding) &&
            qdq_tune_metric_holds(t, h, NULL, 0);
@@ -124,11 +184,17 @@ void qdq_tune_miss_text(const qdq_tune_state *t, const qdq_tune_evaluation *h, c
 {
     const qdq_goal_opts *g = t->opts->goal;
 
-    if (!qdq_tune_has_sqnr(g, h) && h->sqnr_db == -(double)INFINITY)
+    if (!qdq_tune_outputs_hold(g, h) && h->goal_db == -(double)INFINITY)
         snprintf(text, size, "%s: not finite, or of another shape", outputs);
-    else if (!qdq_tune_has_sqnr(g, h))
-        snprintf(text, size, "%s: SQNR %.2f dB on all samples that judge, expected at least %g dB",
-                 outputs, h->sqnr_db, g->min_sqnr);
+    else if (!qdq_tune_outputs_hold(g, h) && h->goal_db >= g->min_sqnr)
+        snprintf(text, size,
+                 "output '%.60s': %.4f of its rows have the argmax of the given model, expected at "
+                 "least %g",
+                 h->disagreeing, h->agreement, QDQ_DEFAULT_AGREEMENT);
+    else if (!qdq_tune_outputs_hold(g, h))
+        snprintf(text, size,
+                 "%s: SQNR %.2f dB%s on all samples that judge, expected at least %g dB", outputs,
+                 h->goal_db, isnan(h->more.bound_db) ? "" : " (lower bound)", g->min_sqnr);
     else if (qdq_tune_metric_holds(t, h, text, size))
         snprintf(text, size,
                  "%s %.4f, %.2f points below that of the given model, expected at most %g",
@@ -139,23 +205,18 @@ double qdq_tune_excess(const qdq_tune_state *t, const qdq_tune_evaluation *h)
 {
     const double least = t->opts->goal->min_sqnr;
 
-    return least != 0 ? pow(10, (least - h->sqnr_db) / 10) : NAN;
+    return least != 0 ? pow(10, (least - h->goal_db) / 10) : NAN;
 }
 
-/* model.onnx as it is on disk. */
-static qdq_status hear_file(qdq_tune_state *t, qdq_tune_evaluation *out, bool *known,
-                            qdq_error *err)
+/* Of model.onnx, which the search ended with. */
+static qdq_status judge_found(qdq_tune_state *t, qdq_tune_evaluation *out, bool *known,
+                              qdq_error *err)
 {
-    const char *path = qdq_tune_path(t, "model.onnx");
-    qdq_model *m = NULL;
-    bool cut;
+    qdq_plan *p;
 
-    QDQ_NEED(path != NULL, err);
-    QDQ_TRY(qdq_model_load(path, NULL, &m, err));
-    qdq_tune_begin_timed(t);
-    qdq_status st = qdq_tune_end_timed(t, qdq_tune_hear_model(t, m, out, err), &cut);
-    *known = !cut;
-    qdq_model_free(m);
+    QDQ_TRY(qdq_tune_plan_of(t, &t->run.found.best, &p, err));
+    qdq_status st = qdq_tune_judge_plan(t, p, out, known, err);
+    qdq_plan_free(p);
     return st;
 }
 
@@ -168,8 +229,7 @@ static bool is_open(const qdq_tune_state *t)
            (g->max_drop >= 0 || g->metric != NULL || t->task.data != NULL || g->eval != NULL);
 }
 
-qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, const qdq_plan *p, bool *keeps,
-                                   qdq_error *err)
+qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, qdq_plan *p, bool *keeps, qdq_error *err)
 {
     qdq_tune_evaluation h;
     char text[300];
@@ -178,7 +238,8 @@ qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, const qdq_plan *p, bool *k
     *keeps = true;
     if (!is_open(t))
         return QDQ_OK;
-    QDQ_TRY(p != NULL ? qdq_tune_judge_plan(t, p, &h, &known, err) : hear_file(t, &h, &known, err));
+    QDQ_TRY(p != NULL ? qdq_tune_judge_plan(t, p, &h, &known, err)
+                      : judge_found(t, &h, &known, err));
     t->run.cut = t->run.cut || !known;
     *keeps = known && qdq_tune_holds(t, &h);
     if (!known)
@@ -205,7 +266,7 @@ qdq_status qdq_tune_check_goal(qdq_tune_state *t, qdq_error *err)
     if (t->task.data == NULL && t->opts->goal->eval == NULL)
         return qdq_fail(err, QDQ_E_USAGE,
                         "found a goal in accuracy without data, expected samples with labels");
-    QDQ_TRY(compare_models(t, t->task.m, 1, &r, err));
+    QDQ_TRY(compare_first_sample(t, &r, err));
     const bool labelled = !isnan(r->accuracy_a);
     qdq_free(r);
     if (!labelled)

@@ -48,11 +48,12 @@ qdq_status qdq_tune_warn_of_accuracy(qdq_tune_state *t, qdq_error *err)
     QDQ_TRY(qdq_model_load(path, NULL, &m, err));
     qdq_status st = qdq_tune_hear_model(t, m, &heard, err);
     qdq_model_free(m);
-    if (st == QDQ_OK && !(heard.sqnr_db >= QDQ_DEFAULT_MIN_SQNR))
+    if (st == QDQ_OK && !(heard.goal_db >= QDQ_DEFAULT_MIN_SQNR))
         qdq_job_log(
             t->job, QDQ_LOG_WARNING,
-            "accuracy is low: SQNR %.2f dB, %g is the goal of models without Q/DQ of their own",
-            heard.sqnr_db, QDQ_DEFAULT_MIN_SQNR);
+            "accuracy is low: SQNR %.2f dB%s, %g is the goal of models without Q/DQ of their own",
+            heard.goal_db, isnan(heard.more.bound_db) ? "" : " (lower bound)",
+            QDQ_DEFAULT_MIN_SQNR);
     return st;
 }
 

@@ -35,12 +35,12 @@ static qdq_status hash_sample(qdq_data *d, size_t i, XXH128_hash_t *h, qdq_error
     return QDQ_OK;
 }
 
-/* n samples from `first` on, in a few digits; of many, this many of them: to read all images takes
- * its time. */
-static qdq_status name_some(qdq_data *d, size_t first, size_t n, size_t some, char name[33],
-                            qdq_error *err)
+/* n samples from `first` on, and `how` they are used, in a few digits; of many, this many of them:
+ * to read all images takes its time. */
+static qdq_status name_some(qdq_data *d, size_t first, size_t n, size_t some, unsigned how,
+                            char name[33], qdq_error *err)
 {
-    const uint64_t range[] = {qdq_data_count(d), first, n};
+    const uint64_t range[] = {qdq_data_count(d), first, n, how};
     XXH128_hash_t h = XXH3_128bits(range, sizeof range);
 
     for (size_t i = 0; i < some && i < n; i++)
@@ -59,7 +59,8 @@ static qdq_status name_samples(qdq_tune_state *t, qdq_error *err)
     if (t->tools.judges[0] != '\0')
         return QDQ_OK;
     QDQ_TRY(qdq_tune_judging_data(t, &d, &o, err));
-    return name_some(d, o.first, o.count > 0 ? o.count : qdq_data_count(d) - o.first, SOME,
+    const unsigned how = 2 * t->opts->goal->folds + t->opts->goal->by_default;
+    return name_some(d, o.first, o.count > 0 ? o.count : qdq_data_count(d) - o.first, SOME, how,
                      t->tools.judges, err);
 }
 
@@ -70,9 +71,10 @@ qdq_status qdq_tune_name_data(qdq_tune_state *t, const char **out, qdq_error *er
     qdq_data *eval = t->opts->goal->eval;
 
     if (t->task.data != NULL && !qdq_data_is_random(t->task.data))
-        QDQ_TRY(name_some(t->task.data, 0, qdq_data_count(t->task.data), MANY, calibrate, err));
+        QDQ_TRY(name_some(t->task.data, 0, qdq_data_count(t->task.data), MANY, t->opts->goal->folds,
+                          calibrate, err));
     if (eval != NULL && eval != t->task.data)
-        QDQ_TRY(name_some(eval, 0, qdq_data_count(eval), MANY, judge, err));
+        QDQ_TRY(name_some(eval, 0, qdq_data_count(eval), MANY, 0, judge, err));
     *out = qdq_arena_printf(&t->arena, "calibration=%s evaluation=%s", calibrate, judge);
     return qdq_allocated(*out != NULL, err);
 }
@@ -96,15 +98,18 @@ static bool get_number(const json_t *j, const char *key, double *x)
 
 static bool read_heard(const json_t *j, qdq_arena *arena, qdq_tune_evaluation *h)
 {
-    const char *worst = json_string_value(json_object_get(j, "worst"));
+    const char *worst = json_string_value(json_object_get(j, "worst")),
+               *disagreeing = json_string_value(json_object_get(j, "disagreeing"));
 
     h->more.samples = (size_t)json_integer_value(json_object_get(j, "samples"));
     const char *why = json_string_value(json_object_get(j, "metric_why"));
     snprintf(h->metric.why, sizeof h->metric.why, "%s", why != NULL ? why : "");
     get_number(j, "metric", &h->metric.value); /* NAN where there was none */
     h->more.worst = worst != NULL ? qdq_arena_strdup(arena, worst) : NULL;
-    return h->more.worst != NULL && get_number(j, "sqnr_db", &h->sqnr_db) &&
-           get_number(j, "accuracy", &h->accuracy) &&
+    h->disagreeing = disagreeing != NULL ? qdq_arena_strdup(arena, disagreeing) : NULL;
+    return h->more.worst != NULL && h->disagreeing != NULL &&
+           get_number(j, "goal_db", &h->goal_db) && get_number(j, "sqnr_db", &h->sqnr_db) &&
+           get_number(j, "agreement", &h->agreement) && get_number(j, "accuracy", &h->accuracy) &&
            get_number(j, "given_accuracy", &h->given_accuracy) &&
            get_number(j, "bound_db", &h->more.bound_db) && get_number(j, "top1", &h->more.top1) &&
            get_number(j, "half_agreement", &h->more.half_agreement);
@@ -114,7 +119,9 @@ static json_t *write_heard(const qdq_tune_evaluation *h)
 {
     json_t *j = json_object();
 
-    if (put_number(j, "sqnr_db", h->sqnr_db) && put_number(j, "accuracy", h->accuracy) &&
+    if (put_number(j, "goal_db", h->goal_db) && put_number(j, "sqnr_db", h->sqnr_db) &&
+        json_object_set_new(j, "disagreeing", json_string(h->disagreeing)) == 0 &&
+        put_number(j, "agreement", h->agreement) && put_number(j, "accuracy", h->accuracy) &&
         put_number(j, "given_accuracy", h->given_accuracy) &&
         put_number(j, "bound_db", h->more.bound_db) && put_number(j, "top1", h->more.top1) &&
         put_number(j, "half_agreement", h->more.half_agreement) &&
@@ -131,9 +138,8 @@ static json_t *write_heard(const qdq_tune_evaluation *h)
 
 /* What does not run is as far from the given model as can be. *known: false where there was no time
  * for it. */
-static qdq_status evaluate_now(qdq_tune_state *t, const qdq_plan *p, const qdq_model *m,
-                               const char *key, qdq_tune_evaluation *out, bool *known,
-                               qdq_error *err)
+static qdq_status evaluate_now(qdq_tune_state *t, qdq_plan *p, const qdq_model *m, const char *key,
+                               qdq_tune_evaluation *out, bool *known, qdq_error *err)
 {
     const double start = qdq_clock_seconds();
     qdq_error why = QDQ_ERROR_INIT;
@@ -147,7 +153,7 @@ static qdq_status evaluate_now(qdq_tune_state *t, const qdq_plan *p, const qdq_m
     st = qdq_tune_end_timed(t, st, &cut);
     *known = !cut;
     if (cut) {
-        *out = (qdq_tune_evaluation){.sqnr_db = NAN};
+        *out = (qdq_tune_evaluation){.goal_db = NAN, .sqnr_db = NAN, .disagreeing = ""};
         return QDQ_OK;
     }
     t->run.judge_s = fmax(t->run.judge_s, qdq_clock_seconds() - start);
@@ -156,16 +162,21 @@ static qdq_status evaluate_now(qdq_tune_state *t, const qdq_plan *p, const qdq_m
     if (st == QDQ_E_ENGINE) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is not judged, and refused: %s",
                     why.text);
-        *out = (qdq_tune_evaluation){
-            -INFINITY, NAN, NAN, {"", 0, NAN, NAN, NAN}, {.value = NAN, .why = "not measured"}};
+        *out = (qdq_tune_evaluation){.goal_db = -INFINITY,
+                                     .sqnr_db = -INFINITY,
+                                     .disagreeing = "",
+                                     .agreement = NAN,
+                                     .accuracy = NAN,
+                                     .given_accuracy = NAN,
+                                     .more = {"", 0, NAN, NAN, NAN},
+                                     .metric = {.value = NAN, .why = "not measured"}};
     }
     return qdq_tune_remember(t, key, write_heard(out), err);
 }
 
 /* Of a plan, or of a model. */
-static qdq_status judge_named(qdq_tune_state *t, const qdq_plan *p, const qdq_model *m,
-                              const char *name, qdq_tune_evaluation *out, bool *known,
-                              qdq_error *err)
+static qdq_status judge_named(qdq_tune_state *t, qdq_plan *p, const qdq_model *m, const char *name,
+                              qdq_tune_evaluation *out, bool *known, qdq_error *err)
 {
     json_t *j;
 
@@ -182,7 +193,7 @@ static qdq_status judge_named(qdq_tune_state *t, const qdq_plan *p, const qdq_mo
     return found ? QDQ_OK : evaluate_now(t, p, m, key, out, known, err);
 }
 
-qdq_status qdq_tune_judge_plan(qdq_tune_state *t, const qdq_plan *p, qdq_tune_evaluation *out,
+qdq_status qdq_tune_judge_plan(qdq_tune_state *t, qdq_plan *p, qdq_tune_evaluation *out,
                                bool *known, qdq_error *err)
 {
     char name[33];
@@ -201,14 +212,16 @@ static void tell_evaluation(const qdq_tune_state *t, const qdq_tune_candidate *c
 {
     const qdq_tune_evaluation *h = &c->heard;
 
-    char accuracy[40] = "";
+    char accuracy[40] = "", bound[40] = "";
 
     if (!isnan(h->metric.value))
         snprintf(accuracy, sizeof accuracy, ", metric %.6g", h->metric.value);
     else if (!isnan(h->accuracy))
         snprintf(accuracy, sizeof accuracy, ", accuracy %.4f", h->accuracy);
-    qdq_job_log(t->job, QDQ_LOG_INFO, "judged, %zu of %zu decisions in 8 bits: SQNR %.2f dB%s",
-                qdq_assign_count(&c->assign), t->task.space->n_groups, h->sqnr_db, accuracy);
+    if (!isnan(h->more.bound_db))
+        snprintf(bound, sizeof bound, " (lower bound %.2f)", h->goal_db);
+    qdq_job_log(t->job, QDQ_LOG_INFO, "judged, %zu of %zu decisions in 8 bits: SQNR %.2f dB%s%s",
+                qdq_assign_count(&c->assign), t->task.space->n_groups, h->sqnr_db, bound, accuracy);
 }
 
 qdq_status qdq_tune_judge(qdq_tune_state *t, qdq_tune_candidate *c, bool *known, qdq_error *err)
@@ -230,7 +243,7 @@ qdq_status qdq_tune_judge(qdq_tune_state *t, qdq_tune_candidate *c, bool *known,
         return QDQ_OK;
     if (c != t->run.base)
         /* NAN is no number to fmax() */
-        t->run.least_noisy_db = fmax(t->run.least_noisy_db, c->heard.sqnr_db);
+        t->run.least_noisy_db = fmax(t->run.least_noisy_db, c->heard.goal_db);
     tell_evaluation(t, c);
     return QDQ_OK;
 }

@@ -143,7 +143,7 @@ static qdq_status recall_or_measure_harm(qdq_tune_state *t, qdq_tune_candidate *
     QDQ_TRY(measure_harm(t, all, harm, cut, err));
     if (*cut)
         return QDQ_OK;
-    scale_harm(harm, n, fmin(pow(10, -all->heard.sqnr_db / 10), worst));
+    scale_harm(harm, n, fmin(pow(10, -all->heard.goal_db / 10), worst));
     return qdq_tune_remember(t, key, write_harm(harm, n), err);
 }
 
@@ -178,7 +178,7 @@ qdq_status qdq_tune_find_harm(qdq_tune_state *t, qdq_error *err)
     if (!safe)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_judge(t, all, &known, err));
-    if (!known || isnan(all->heard.sqnr_db)) /* zero everywhere: nothing can be measured there */
+    if (!known || isnan(all->heard.goal_db)) /* zero everywhere: nothing can be measured there */
         return QDQ_OK;
     QDQ_TRY(recall_or_measure_harm(t, all, harm, &cut, err));
     if (!cut)

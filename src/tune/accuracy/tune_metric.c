@@ -50,7 +50,7 @@ qdq_status qdq_tune_measure_metric(qdq_tune_state *t, const qdq_model *m, qdq_tu
     const qdq_goal_opts *goal = t->opts->goal;
 
     h->metric = (qdq_metric_value){.value = NAN};
-    if (goal == NULL || goal->metric == NULL || !qdq_tune_has_sqnr(goal, h))
+    if (goal == NULL || goal->metric == NULL || !qdq_tune_outputs_hold(goal, h))
         return QDQ_OK;
     return measure(t, m, false, &h->metric, err);
 }
@@ -60,7 +60,7 @@ bool qdq_tune_knows_metric(const qdq_tune_state *t, const qdq_tune_evaluation *h
     const qdq_goal_opts *goal = t->opts->goal;
 
     return goal == NULL || goal->metric == NULL || !isnan(h->metric.value) ||
-           h->metric.why[0] != '\0' || !qdq_tune_has_sqnr(goal, h);
+           h->metric.why[0] != '\0' || !qdq_tune_outputs_hold(goal, h);
 }
 
 bool qdq_tune_metric_holds(const qdq_tune_state *t, const qdq_tune_evaluation *h, char *why,

@@ -269,7 +269,6 @@ static void rule_out(qdq_tune_state *t, qdq_baseline *b, qdq_baseline_outcome fa
 /* The figures are told in any case; only a goal rules out. */
 static qdq_status judge_baseline(qdq_tune_state *t, qdq_baseline *b, bool *cut, qdq_error *err)
 {
-    const qdq_goal_opts *goal = t->opts->goal;
     qdq_tune_evaluation *h = &b->heard;
     char why[300];
     bool known;
@@ -282,15 +281,7 @@ static qdq_status judge_baseline(qdq_tune_state *t, qdq_baseline *b, bool *cut, 
     b->told->accuracy = h->accuracy;
     if (!qdq_tune_has_goal(t) || qdq_tune_holds(t, h))
         return QDQ_OK;
-    if (!qdq_tune_has_sqnr(goal, h) && h->sqnr_db == -(double)INFINITY)
-        snprintf(why, sizeof why, "its outputs are not finite, or of another shape");
-    else if (!qdq_tune_has_sqnr(goal, h))
-        snprintf(why, sizeof why, "SQNR %.2f dB on all samples that judge, expected at least %g dB",
-                 h->sqnr_db, goal->min_sqnr);
-    else if (qdq_tune_metric_holds(t, h, why, sizeof why))
-        snprintf(why, sizeof why,
-                 "accuracy %.4f, %.2f points below that of the given model, expected at most %g",
-                 h->accuracy, (h->given_accuracy - h->accuracy) * 100, goal->max_drop * 100);
+    qdq_tune_miss_text(t, h, "outputs", "accuracy", why, sizeof why);
     rule_out(t, b, QDQ_BASELINE_MISSES, why);
     return QDQ_OK;
 }

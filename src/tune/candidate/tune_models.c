@@ -129,7 +129,7 @@ static qdq_status check_outputs(qdq_tune_state *t, qdq_tune_candidate *c, qdq_er
     QDQ_TRY(qdq_worker_client_compare(t->tools.lab, reference->handle, c->handle, &a, &fate, err));
     c->sqnr_db = a.sqnr_db;
     /* of all samples that judge, where it was asked */
-    sqnr_db = c->judged ? c->heard.sqnr_db : a.sqnr_db;
+    sqnr_db = c->judged ? c->heard.goal_db : a.sqnr_db;
     if (fate.end != QDQ_REMOTE_FINE)
         qdq_tune_give_up_by_fate(c, &fate);
     else if (!a.finite)

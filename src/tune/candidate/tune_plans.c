@@ -92,6 +92,7 @@ static qdq_status plan_by_rules(qdq_tune_state *t, qdq_error *err)
         .data = t->task.data,
         .opts = &t->task.quantize,
         .basis = {.known = &t->task.scales,
+                  .folds = t->opts->goal->folds,
                   .rest = wants_rest(t->task.target) ? &t->task.head->rest : NULL},
         .plan = t->task.rules};
     QDQ_NEED(t->task.rules != NULL, err);
@@ -106,7 +107,8 @@ qdq_space_scaling qdq_tune_scaling(qdq_tune_state *t)
                                .engine = t->tools.engine,
                                .data = t->task.data,
                                .opts = &t->task.quantize,
-                               .known = &t->task.scales};
+                               .known = &t->task.scales,
+                               .folds = t->opts->goal->folds};
 }
 
 qdq_status qdq_tune_calibrate(qdq_tune_state *t, qdq_error *err)

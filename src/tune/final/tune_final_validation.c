@@ -145,7 +145,7 @@ static qdq_status keeps_up(qdq_tune_state *t, const qdq_guard *g, const qdq_plan
 /* Faster for sure than the input, not slower with the other dims, as accurate as the user wants,
  * and computed by the engine as it is written. */
 static qdq_status may_ship(qdq_tune_state *t, const qdq_guard *g, const qdq_test_result *r, bool ok,
-                           const qdq_plan *p, bool *out, qdq_error *err)
+                           qdq_plan *p, bool *out, qdq_error *err)
 {
     *out = ok && r->ci_low > 0;
     t->run.after_s = 0;

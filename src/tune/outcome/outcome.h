@@ -7,12 +7,12 @@
 #include "tune/state/tune_state.h"
 
 /* Of units, for state/units.h: into report.json, and what won where into report.html. */
-void qdq_tune_put_regions(const qdq_tune_state *t, qdq_json_out report);
-void qdq_tune_put_groups(const qdq_tune_state *t, qdq_json_out report);
-void qdq_tune_show_patterns(const qdq_tune_state *t, const qdq_tune_candidate *best, qdq_buf *page);
-void qdq_tune_show_groups(const qdq_tune_state *t, const qdq_tune_candidate *best, qdq_buf *page);
+void qdq_tune_put_regions(const qdq_tune_state *t, qdq_json_out j);
+void qdq_tune_put_groups(const qdq_tune_state *t, qdq_json_out j);
+void qdq_tune_show_patterns(const qdq_tune_state *t, const qdq_tune_candidate *best, qdq_buf *b);
+void qdq_tune_show_groups(const qdq_tune_state *t, const qdq_tune_candidate *best, qdq_buf *b);
 
-void qdq_tune_show_front(const qdq_tune_state *t, qdq_buf *page); /* nothing without --pareto */
+void qdq_tune_show_front(const qdq_tune_state *t, qdq_buf *b); /* nothing without --pareto */
 
 /* report.json as text: qdq_free(). Out of memory, there is none. */
 qdq_status qdq_tune_report_text(const qdq_tune_state *t, char **text, qdq_error *err);

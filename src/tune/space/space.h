@@ -77,6 +77,7 @@ typedef struct qdq_space_scaling {
     qdq_data *data;
     const qdq_quantize_opts *opts;
     qdq_scales *known; /* scales that are found are added */
+    unsigned folds;    /* as in qdq_plan_basis */
 } qdq_space_scaling;
 
 /* The plan of an assignment, of n_groups bits or of those that space_partial.h or space_edges.h

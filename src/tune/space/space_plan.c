@@ -66,6 +66,7 @@ static qdq_status make_plan(const qdq_space *s, const qdq_assign *a, const uint3
                                         .finite = s->finite,
                                         .stay = stay,
                                         .bodies = s->given,
+                                        .folds = from->folds,
                                         .rest = rest->type != QDQ_UNDEFINED ? rest : NULL},
                               .plan = p};
 

@@ -39,8 +39,13 @@ static bool has_unknown(const qdq_plan *p)
 qdq_status qdq_space_fill_scales(const qdq_space *s, const qdq_space_scaling *from, qdq_plan *p,
                                  qdq_error *err)
 {
-    const qdq_quantizing q = {s->clean,   s->target,          from->engine,
-                              from->data, .opts = from->opts, .plan = p};
+    const qdq_quantizing q = {.m = s->clean,
+                              .target = s->target,
+                              .engine = from->engine,
+                              .data = from->data,
+                              .opts = from->opts,
+                              .basis = {.folds = from->folds},
+                              .plan = p};
     qdq_calib_names empty = {0};
 
     QDQ_TRY(qdq_scales_give(from->known, p, err));

@@ -12,8 +12,12 @@
 
 /* How near a model comes to the given one, on all samples that judge. */
 typedef struct qdq_tune_evaluation {
-    /* of the slice that has least; NAN: an output is zero everywhere */
-    double sqnr_db;
+    /* Of the worst slice: what the goal is asked of, and as measured. As in qdq_goal_outputs. */
+    double goal_db, sqnr_db;
+    /* an output whose rows of scores disagree with those of the given model, and the share that
+     * agrees; "": there is none */
+    const char *disagreeing;
+    double agreement;
     double accuracy, given_accuracy; /* NAN without labels */
     qdq_tune_accuracy more;
     qdq_metric_value metric; /* neither value nor words: not measured */

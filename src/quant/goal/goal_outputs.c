@@ -1,0 +1,103 @@
+/* goal_outputs.c - see the header. */
+#include "quant/goal/goal_outputs.h"
+
+#include <math.h>
+
+#include "base/fail.h"
+#include "ir/ir.h"
+#include "quant/calib/calib_folds.h"
+
+/* --- the worst output ------------------------------------------------------------------------- */
+
+static double bound_of(const qdq_compare_tensor *t)
+{
+    return isnan(t->bound_db) ? t->worst_db : t->bound_db;
+}
+
+static const qdq_compare_tensor *worst_output(const qdq_compare_result *r, bool by_default)
+{
+    const qdq_compare_tensor *worst = NULL;
+
+    for (size_t i = 0; i < r->n_outputs; i++) {
+        const qdq_compare_tensor *t = &r->outputs[i];
+
+        if (isnan(t->sqnr_db) && by_default)
+            continue;
+        if (worst == NULL || isnan(t->sqnr_db) || bound_of(t) < bound_of(worst))
+            worst = t;
+        if (isnan(t->sqnr_db))
+            break;
+    }
+    return worst;
+}
+
+/* --- rows of scores --------------------------------------------------------------------------- */
+
+static double classes_of(const qdq_model *m, const char *output)
+{
+    const qdq_value *v = qdq_graph_find(m->graph, output);
+    const int rank =
+        v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->rank : 0;
+
+    return rank > 0 ? (double)v->type->dim[rank - 1].value : 0;
+}
+
+/* Only those of a long class axis, which has no slices. */
+static const qdq_compare_tensor *disagreeing_output(const qdq_model *m, const qdq_compare_result *r)
+{
+    enum { LONG_AXIS = 128, FEW_ROWS = 20 };
+
+    for (size_t i = 0; i < r->n_outputs; i++) {
+        const qdq_compare_tensor *t = &r->outputs[i];
+        const double classes = classes_of(m, t->name);
+
+        if (isnan(t->top1) || classes <= LONG_AXIS)
+            continue;
+        const double rows = (double)t->elements / classes, missed = rows * (1 - t->top1);
+        if (rows <= FEW_ROWS ? missed > 1.5 : t->top1 < QDQ_DEFAULT_AGREEMENT)
+            return t;
+    }
+    return NULL;
+}
+
+qdq_goal_outputs qdq_goal_read_outputs(const qdq_model *m, const qdq_compare_result *r,
+                                       bool by_default)
+{
+    const qdq_compare_tensor *worst = worst_output(r, by_default);
+    qdq_goal_outputs o = {worst, INFINITY, NAN, by_default ? disagreeing_output(m, r) : NULL};
+
+    if (worst == NULL)
+        return o;
+    o.db = o.measured_db = NAN;
+    if (isnan(worst->sqnr_db))
+        return o;
+    o.db = bound_of(worst);
+    o.measured_db = worst->worst_db;
+    return o;
+}
+
+/* --- folds ------------------------------------------------------------------------------------ */
+
+qdq_status qdq_goal_check_folds(const qdq_data *data, const qdq_goal_opts *goal, qdq_error *err)
+{
+    if (goal->folds > 0 && (goal->eval != NULL || data == NULL || qdq_data_is_random(data)))
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "cross-validation: expected samples that calibrate, found others");
+    return QDQ_OK;
+}
+
+qdq_status qdq_goal_add_fold(qdq_comparing *c, qdq_plan *p, unsigned k, size_t n_samples,
+                             qdq_goal_model_fn *make, void *ctx, qdq_error *err)
+{
+    const size_t first = qdq_fold_first(k, p->n_folds, n_samples),
+                 end = qdq_fold_first(k + 1, p->n_folds, n_samples);
+    qdq_model *m = NULL;
+
+    qdq_plan_swap_fold(p, k);
+    qdq_status st = make(ctx, p, &m, err);
+    qdq_plan_swap_fold(p, k);
+    QDQ_TRY(st);
+    st = qdq_comparing_add(c, m, first, end - first, err);
+    qdq_model_free(m);
+    return st;
+}

@@ -1,0 +1,39 @@
+/* goal_outputs.h - what a goal asks of outputs that were compared, and the folds in which few
+ * samples are compared. */
+#ifndef QDQ_GOAL_OUTPUTS_H
+#define QDQ_GOAL_OUTPUTS_H
+
+#include "quant/compare/compare_run.h"
+#include "quant/plan/plan.h"
+#include "qdq/goal.h"
+
+typedef struct qdq_goal_outputs {
+    /* Of the outputs that count: all, but by default not those that are zero everywhere, which
+     * prove nothing. NULL: none counts. */
+    const qdq_compare_tensor *worst;
+    /* What qdq_goal_opts.min_sqnr is compared with: the lower bound of the worst slice, as measured
+     * where one sample gives no bound. NAN: zero everywhere or not finite; -INFINITY: another
+     * shape; INFINITY: no output counts. */
+    double db;
+    /* the same as measured; NAN: no output counts */
+    double measured_db;
+    /* Rows of scores that QDQ_DEFAULT_AGREEMENT misses; NULL: none, or the goal was asked for. */
+    const qdq_compare_tensor *disagreeing;
+} qdq_goal_outputs;
+
+/* `m`: the model that was compared, with shapes. */
+qdq_goal_outputs qdq_goal_read_outputs(const qdq_model *m, const qdq_compare_result *r,
+                                       bool by_default);
+
+/* Cross-validation needs samples that calibrate. */
+qdq_status qdq_goal_check_folds(const qdq_data *data, const qdq_goal_opts *goal, qdq_error *err);
+
+/* The model of a plan; *out goes to qdq_model_free(). */
+typedef qdq_status qdq_goal_model_fn(void *ctx, const qdq_plan *p, qdq_model **out, qdq_error *err);
+
+/* Adds fold k of p->n_folds to a comparison, with the model whose scales did not see it. n_samples
+ * are those that calibrate. */
+qdq_status qdq_goal_add_fold(qdq_comparing *c, qdq_plan *p, unsigned k, size_t n_samples,
+                             qdq_goal_model_fn *make, void *ctx, qdq_error *err);
+
+#endif /* QDQ_GOAL_OUTPUTS_H */
