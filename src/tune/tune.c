@@ -37,7 +37,7 @@
 
 /* --- what is tuned ---------------------------------------------------------------------------- */
 
-/* What calibrates and judges: the engine itself, or ONNX Runtime where that one only tells
+/* What calibrates and evaluates: the engine itself, or ONNX Runtime where that one only tells
  * times. */
 static qdq_status open_engine(qdq_tune_state *t, qdq_error *err)
 {
@@ -61,8 +61,9 @@ static qdq_status open_engine(qdq_tune_state *t, qdq_error *err)
                             name);
 }
 
-/* Without outputs of its own, candidates are judged in the end and on ort, which takes samples. */
-static qdq_status check_judge(const qdq_tune_state *t, qdq_error *err)
+/* Without outputs of its own, candidates are evaluated in the end and on ort, which takes samples.
+ */
+static qdq_status check_evaluation(const qdq_tune_state *t, qdq_error *err)
 {
     const qdq_goal_opts *goal = t->opts->goal;
 
@@ -318,7 +319,7 @@ static qdq_status tune_model(qdq_tune_state *t, qdq_error *err)
     t->run.budget_from = qdq_clock_seconds();
     QDQ_TRY(open_lab(t, err));
     qdq_tune_settings(t);
-    QDQ_TRY(check_judge(t, err));
+    QDQ_TRY(check_evaluation(t, err));
     QDQ_TRY(open_store(t, err));
     QDQ_TRY(qdq_candidates_open(qdq_tempdir_path(t->tools.work), t->task.clean, t->job,
                                 &t->tools.files, err));

@@ -182,7 +182,7 @@ static qdq_status search(void *ctx, qdq_error *err)
                                     .profile_ctx = w,
                                     .harm = w->is_bounded ? alike : NULL,
                                     .most_harm = GROUPS,
-                                    .judge = w->is_bounded ? judge : NULL};
+                                    .evaluate = w->is_bounded ? judge : NULL};
     const qdq_search_opts o = {.test = QDQ_TEST_OPTS_INIT};
     const qdq_search_ops ops = {.ctx = w, .measure = measure};
     qdq_status st = qdq_assign_new(&start, GROUPS, &arena) ? QDQ_OK : qdq_nomem(err);

@@ -126,8 +126,8 @@ static double search(world *w)
                                     .profile_ctx = w,
                                     .harm = w->believed,
                                     .most_harm = w->has_number ? w->allowed : INFINITY,
-                                    .judge = judge,
-                                    .judge_ctx = w};
+                                    .evaluate = judge,
+                                    .evaluate_ctx = w};
     assert_ok(qdq_mincut_search_run(&cut, &o, &ops, &w->arena, &out, &err));
     assert_ok(qdq_mincut_minimize_within(&w->truth, w->harm, w->allowed, &best, &fits, &err));
     assert_true(harm_of(w, &out.search.best) <= w->allowed && w->judged <= w->most_judged);

@@ -82,10 +82,10 @@ TEST(a_goal_is_met_by_those_that_save_most)
     const qdq_tune_result free = run(test_path("free"), engine, 0, &said);
 
     assert_int_equal(quantized(test_path("free")), 4);
-    assert_null(strstr(said.text, "judged"));
+    assert_null(strstr(said.text, "evaluated"));
     const qdq_tune_result bound = run(test_path("bound"), engine, 31, &said);
     assert_non_null(
-        strstr(said.text, "everything: outputs: SQNR 28.72 dB on all samples that judge"));
+        strstr(said.text, "everything: outputs: SQNR 28.72 dB on all evaluation samples"));
     assert_int_equal(bound.verdict, QDQ_TUNED);
     assert_int_equal(quantized(test_path("bound")), 3);
     assert_true(bound.sqnr_db > 29); /* of a single sample */
@@ -99,7 +99,7 @@ TEST(a_goal_that_is_missed_narrowly_is_met_by_fewer)
     heard said;
     const qdq_tune_result r = run(test_path("fewer"), world(), 35.5, &said);
 
-    assert_non_null(strstr(said.text, "judged, 2 of 4 decisions in 8 bits: SQNR 35.36 dB"));
+    assert_non_null(strstr(said.text, "evaluated, 2 of 4 decisions in 8 bits: SQNR 35.36 dB"));
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_int_equal(quantized(test_path("fewer")), 1);
     assert_true(r.speedup > 1.2);
@@ -120,8 +120,8 @@ TEST(a_goal_that_nothing_meets_is_told)
     const qdq_tune_result r = run(test_path("never"), world(), 80, &said);
 
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
-    assert_non_null(
-        strstr(said.text, "no placement that is faster keeps the goal: the best that was judged"));
+    assert_non_null(strstr(
+        said.text, "no placement that is faster keeps the goal: the best that was evaluated"));
 }
 
 TEST(a_run_that_goes_on_judges_nothing_again)

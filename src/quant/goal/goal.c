@@ -79,7 +79,7 @@ static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_go
         return QDQ_OK;
     }
     QDQ_TRY(qdq_goal_make_plan(g, gone, &p, err));
-    qdq_status st = qdq_goal_judge(g, p, gone, n_gone, out, err);
+    qdq_status st = qdq_goal_evaluate(g, p, gone, n_gone, out, err);
     out->is_last = is_over(g);
     qdq_plan_free(p);
     return st;
@@ -149,18 +149,18 @@ static qdq_goal_tried *best_measured(const qdq_goal_run *g)
     return best;
 }
 
-/* The outputs of the plan that is taken: those of its trial, if it was judged. */
+/* The outputs of the plan that is taken: those of its trial, if it was evaluated. */
 static qdq_status take_compared(qdq_goal_run *g, const qdq_goal_tried *t, qdq_plan *p,
                                 qdq_error *err)
 {
     qdq_compare_result *r = NULL;
 
-    if (t != NULL && t->is_judged) {
+    if (t != NULL && t->is_evaluated) {
         g->room->head.compared = t->compared;
         return QDQ_OK;
     }
     QDQ_TRY(qdq_goal_compare(g, p, true, &r, err));
-    const qdq_goal_tried own = {.is_judged = true, .compared = r};
+    const qdq_goal_tried own = {.is_evaluated = true, .compared = r};
     if (!QDQ_PUSH(&g->arena, &g->tried, own)) {
         qdq_free(r);
         return qdq_nomem(err);
@@ -332,7 +332,7 @@ static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model *
 
 /* --- the first plan --------------------------------------------------------------------------- */
 
-/* A search is compared with calibration and a judgement on one sample in eight. */
+/* A search is compared with calibration and a evaluation on one sample in eight. */
 static void set_limit(qdq_goal_run *g)
 {
     const qdq_goal_seconds *s = &g->room->head.seconds;
@@ -360,7 +360,7 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
     QDQ_TRY(qdq_quantize_plan(&q, err));
     const double planned = qdq_clock_seconds();
     to->calibration = planned - g->begun;
-    QDQ_TRY(qdq_goal_judge(g, g->first, NULL, 0, &g->first_trial, err));
+    QDQ_TRY(qdq_goal_evaluate(g, g->first, NULL, 0, &g->first_trial, err));
     to->evaluation = qdq_clock_seconds() - planned;
     g->room->head.is_cross_validated = g->first->n_folds > 0;
     set_limit(g);
@@ -427,16 +427,16 @@ static void keep_one(qdq_goal_run *g, bool second)
     snprintf(g->room->why, sizeof g->room->why, "%s", g->tried.at[0].why);
 }
 
-/* Judges the whole plan with corrected biases beside that without; which of them is g->first
+/* Evaluates the whole plan with corrected biases beside that without; which of them is g->first
  * then? */
-static qdq_status judge_corrected(qdq_goal_run *g, qdq_plan *corrected, qdq_error *err)
+static qdq_status evaluate_corrected(qdq_goal_run *g, qdq_plan *corrected, qdq_error *err)
 {
     qdq_plan *first = g->first;
     const unsigned worst_fold = g->worst_fold;
     qdq_goal_trial trial;
 
     g->first = corrected;
-    qdq_status st = qdq_goal_judge(g, corrected, NULL, 0, &trial, err);
+    qdq_status st = qdq_goal_evaluate(g, corrected, NULL, 0, &trial, err);
     const bool better = st == QDQ_OK && is_nearer(g, &g->tried.at[0], &g->tried.at[1]);
     if (better) {
         g->room->head.is_corrected = true;
@@ -464,7 +464,7 @@ static qdq_status try_corrected(qdq_goal_run *g, qdq_error *err)
     g->opts.bias_correction = QDQ_BIAS_CORRECTION_ON;
     QDQ_TRY(qdq_goal_make_plan(g, NULL, &p, err));
     if (p->corrections.n > 0)
-        return judge_corrected(g, p, err);
+        return evaluate_corrected(g, p, err);
     qdq_plan_free(p);
     g->opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
     return QDQ_OK;
@@ -503,7 +503,7 @@ static qdq_status run(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_err
 static qdq_status check(const qdq_data *data, const qdq_goal_opts *how, qdq_error *err)
 {
     if (data == NULL && how->eval == NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "a goal without data: found nothing to judge on");
+        return qdq_fail(err, QDQ_E_USAGE, "a goal without data: found nothing to evaluate on");
     return qdq_goal_check_folds(data, how, err);
 }
 

@@ -12,7 +12,7 @@ typedef struct qdq_goal_item {
 
 typedef struct qdq_goal_trial {
     bool holds;
-    /* nothing is left to judge: what stays comes only with others. It does not hold; fewer may
+    /* nothing is left to evaluate: what stays comes only with others. It does not hold; fewer may
      * go. */
     bool is_float;
     /* What remains of the harm over what the goal allows: above 1 it fails. NAN: not known; then

@@ -1,5 +1,5 @@
 /* goal_state.h - what quantization under a goal knows while it runs: goal.c has the policy,
- * goal_trial.c makes and judges plans, goal_layers.c ranks layers. */
+ * goal_trial.c makes and evaluates plans, goal_layers.c ranks layers. */
 #ifndef QDQ_GOAL_STATE_H
 #define QDQ_GOAL_STATE_H
 
@@ -24,7 +24,7 @@ typedef struct qdq_goal_room {
 typedef struct qdq_goal_tried {
     const bool *gone; /* by layer; NULL: none */
     size_t n_gone;
-    bool is_judged; /* in folds where there are any; false: it missed before that */
+    bool is_evaluated; /* in folds where there are any; false: it missed before that */
     bool holds;
     bool is_float; /* nothing is left in 8 bits: what stays is in 8 bits beside others alone */
     double sqnr_db, time_fraction;
@@ -83,12 +83,12 @@ qdq_status qdq_goal_apply(const qdq_goal_run *g, const qdq_plan *p, qdq_model **
 /* What every comparison of this run has: threads, shapes, job. */
 qdq_compare_opts qdq_goal_compare_opts(const qdq_goal_run *g);
 
-/* The data that judge. */
+/* The evaluation data. */
 qdq_data *qdq_goal_data(const qdq_goal_run *g);
 
-/* Judges a plan; the result is appended to g->tried. */
-qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t n_gone,
-                          qdq_goal_trial *out, qdq_error *err);
+/* Evaluates a plan; the result is appended to g->tried. */
+qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t n_gone,
+                             qdq_goal_trial *out, qdq_error *err);
 
 /* The first sample of a fold of the first plan; of the number of folds: behind the last. */
 size_t qdq_goal_fold_first(const qdq_goal_run *g, unsigned k);

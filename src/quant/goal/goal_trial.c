@@ -52,10 +52,11 @@ static qdq_status list_exclusions(qdq_goal_run *g, const bool *gone, qdq_map *la
 
 qdq_quantizing qdq_goal_quantizing(qdq_goal_run *g, const qdq_quantize_opts *opts, qdq_plan *p)
 {
-    const bool is_judged_alone = g->goal.by_default && qdq_format_weight_only(&g->target->format);
+    const bool is_evaluated_alone =
+        g->goal.by_default && qdq_format_weight_only(&g->target->format);
     /* A cache takes the place of the runs that would bring means. */
     const bool means = g->opts.bias_correction == QDQ_BIAS_CORRECTION_AUTO &&
-                       g->opts.cache == NULL && !is_judged_alone && g->data != NULL &&
+                       g->opts.cache == NULL && !is_evaluated_alone && g->data != NULL &&
                        !qdq_data_is_random(g->data);
 
     return (qdq_quantizing){.m = g->clean,
@@ -251,8 +252,8 @@ static void tell_output(const qdq_goal_run *g, const qdq_goal_outputs *o, char *
                  isnan(t->bound_db) ? "" : " (lower bound)", g->goal.min_sqnr);
 }
 
-static qdq_status judge_accuracy(qdq_goal_run *g, const qdq_compare_result *r, qdq_goal_trial *out,
-                                 qdq_error *err)
+static qdq_status evaluate_accuracy(qdq_goal_run *g, const qdq_compare_result *r,
+                                    qdq_goal_trial *out, qdq_error *err)
 {
     const double drop = r->accuracy_a - r->accuracy_b;
 
@@ -273,8 +274,8 @@ static qdq_status judge_accuracy(qdq_goal_run *g, const qdq_compare_result *r, q
 }
 
 /* How far the result is from the goal, and in words what is missing. */
-static qdq_status judge(qdq_goal_run *g, const qdq_compare_result *r, qdq_goal_step *step,
-                        qdq_goal_trial *out, qdq_error *err)
+static qdq_status evaluate_outputs(qdq_goal_run *g, const qdq_compare_result *r,
+                                   qdq_goal_step *step, qdq_goal_trial *out, qdq_error *err)
 {
     qdq_goal_result *to = &g->room->head;
     const qdq_goal_outputs o = qdq_goal_read_outputs(g->clean, r, g->goal.by_default);
@@ -283,7 +284,7 @@ static qdq_status judge(qdq_goal_run *g, const qdq_compare_result *r, qdq_goal_s
     step->accuracy = r->accuracy_b;
     to->float_accuracy = r->accuracy_a;
     *out = (qdq_goal_trial){.holds = true, .excess = NAN};
-    QDQ_TRY(judge_accuracy(g, r, out, err));
+    QDQ_TRY(evaluate_accuracy(g, r, out, err));
     if (o.disagreeing != NULL) {
         out->holds = false;
         snprintf(g->room->why, sizeof g->room->why,
@@ -319,15 +320,15 @@ static void note_refusal(qdq_goal_run *g, qdq_goal_step *step, qdq_goal_trial *o
     *err = (qdq_error)QDQ_ERROR_INIT;
 }
 
-/* In folds where t->is_judged says so. */
-static qdq_status judge_once(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step, qdq_goal_tried *t,
-                             qdq_goal_trial *out, qdq_error *err)
+/* In folds where t->is_evaluated says so. */
+static qdq_status evaluate_once(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step,
+                                qdq_goal_tried *t, qdq_goal_trial *out, qdq_error *err)
 {
     qdq_free(t->compared);
-    qdq_status st = qdq_goal_compare(g, p, t->is_judged, &t->compared, err);
+    qdq_status st = qdq_goal_compare(g, p, t->is_evaluated, &t->compared, err);
 
     if (st == QDQ_OK)
-        return judge(g, t->compared, step, out, err);
+        return evaluate_outputs(g, t->compared, step, out, err);
     if (!is_refused(g, st) || !g->kept.is_complete) /* else the float model may be at fault */
         return st;
     note_refusal(g, step, out, err);
@@ -336,12 +337,12 @@ static qdq_status judge_once(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step, 
 
 /* Ranges that saw the samples first, where they were found to look better by so much: one model
  * instead of one for each fold, and few that miss by them hold by the others. */
-static qdq_status judge_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step, qdq_goal_tried *t,
-                              qdq_goal_trial *out, qdq_error *err)
+static qdq_status evaluate_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step,
+                                 qdq_goal_tried *t, qdq_goal_trial *out, qdq_error *err)
 {
-    t->is_judged = p->n_folds == 0 || p == g->first;
-    QDQ_TRY(judge_once(g, p, step, t, out, err));
-    if (t->is_judged)
+    t->is_evaluated = p->n_folds == 0 || p == g->first;
+    QDQ_TRY(evaluate_once(g, p, step, t, out, err));
+    if (t->is_evaluated)
         return QDQ_OK;
     if (!out->holds || step->sqnr_db - g->optimism_db < g->goal.min_sqnr - 1) {
         if (out->holds)
@@ -350,8 +351,8 @@ static qdq_status judge_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step,
         return QDQ_OK;
     }
     const double seen = step->sqnr_db;
-    t->is_judged = true;
-    QDQ_TRY(judge_once(g, p, step, t, out, err));
+    t->is_evaluated = true;
+    QDQ_TRY(evaluate_once(g, p, step, t, out, err));
     if (isfinite(seen) && isfinite(step->sqnr_db))
         g->optimism_db = fmax(0, seen - step->sqnr_db);
     return QDQ_OK;
@@ -388,8 +389,8 @@ bool qdq_goal_is_beyond_reach(const qdq_goal_run *g)
 }
 
 /* Of a plan that holds the rest of the goal: it takes longer than that. */
-static qdq_status judge_metric(qdq_goal_run *g, const qdq_plan *p, qdq_goal_step *step,
-                               qdq_goal_trial *out, qdq_error *err)
+static qdq_status evaluate_metric(qdq_goal_run *g, const qdq_plan *p, qdq_goal_step *step,
+                                  qdq_goal_trial *out, qdq_error *err)
 {
     const qdq_compare_opts o = qdq_goal_compare_opts(g);
     qdq_goal_result *to = &g->room->head;
@@ -410,8 +411,8 @@ static qdq_status judge_metric(qdq_goal_run *g, const qdq_plan *p, qdq_goal_step
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t n_gone,
-                          qdq_goal_trial *out, qdq_error *err)
+qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t n_gone,
+                             qdq_goal_trial *out, qdq_error *err)
 {
     const double begun = qdq_clock_seconds();
     qdq_goal_step step = {.n_float = n_gone, .metric = NAN};
@@ -423,12 +424,12 @@ qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t
     if (gone != NULL)
         t.gone = memcpy(copy, gone, g->n_layers * sizeof *copy);
     QDQ_TRY(qdq_goal_time_share(g, p, gone, &step.time_fraction, err));
-    qdq_status st = judge_twice(g, p, &step, &t, out, err);
+    qdq_status st = evaluate_twice(g, p, &step, &t, out, err);
     t.is_float = p->tensors.n == 0 && p->weights.n == 0;
     if (t.is_float && n_gone > 0)
         *out = (qdq_goal_trial){.is_float = true, .excess = NAN};
     else if (st == QDQ_OK)
-        st = judge_metric(g, p, &step, out, err);
+        st = evaluate_metric(g, p, &step, out, err);
     step.holds = t.holds = out->holds;
     t.sqnr_db = step.sqnr_db;
     t.metric = step.metric;

@@ -1,25 +1,25 @@
-/* accuracy.h - goals in accuracy: what candidates do to the outputs, on the samples that judge;
+/* accuracy.h - goals in accuracy: what candidates do to the outputs, on the evaluation samples;
  * and what each decision does. */
 #ifndef QDQ_TUNE_ACCURACY_H
 #define QDQ_TUNE_ACCURACY_H
 
 #include "tune/state/tune_state.h"
 
-/* The samples that judge, random ones where no others were given, and which of them. */
-qdq_status qdq_tune_judging_data(qdq_tune_state *t, qdq_data **out, qdq_compare_opts *o,
-                                 qdq_error *err);
+/* The evaluation samples, random ones where no others were given, and which of them. */
+qdq_status qdq_tune_evaluation_data(qdq_tune_state *t, qdq_data **out, qdq_compare_opts *o,
+                                    qdq_error *err);
 
 /* Could a sample not be read, or did the metric fail? Then that is no verdict on a model or an
  * engine. */
 bool qdq_tune_caller_failed(const qdq_tune_state *t);
 
 /* Runs a plan's model and the given one on them; where there are folds, one model for each. */
-qdq_status qdq_tune_evaluate(qdq_tune_state *t, qdq_plan *p, qdq_tune_evaluation *out,
-                             qdq_error *err);
+qdq_status qdq_tune_compare_plan(qdq_tune_state *t, qdq_plan *p, qdq_tune_evaluation *out,
+                                 qdq_error *err);
 
 /* The same of a model. */
-qdq_status qdq_tune_hear_model(qdq_tune_state *t, const qdq_model *m, qdq_tune_evaluation *out,
-                               qdq_error *err);
+qdq_status qdq_tune_compare_model(qdq_tune_state *t, const qdq_model *m, qdq_tune_evaluation *out,
+                                  qdq_error *err);
 
 /* Do the outputs have what the goal asks, SQNR and by default agreement? */
 bool qdq_tune_outputs_hold(const qdq_goal_opts *g, const qdq_tune_evaluation *h);
@@ -37,7 +37,7 @@ double qdq_tune_excess(const qdq_tune_state *t, const qdq_tune_evaluation *h);
 /* The candidate with all decisions on. */
 qdq_status qdq_tune_everything(qdq_tune_state *t, qdq_tune_candidate **out, qdq_error *err);
 
-/* Can accuracy be judged, if it is to be? Asked before anything that takes time. */
+/* Can accuracy be evaluated, if it is to be? Asked before anything that takes time. */
 qdq_status qdq_tune_check_goal(qdq_tune_state *t, qdq_error *err);
 
 /* Is the accuracy of a plan (NULL: of model.onnx) as near to the given model's as the goal wants?
@@ -46,9 +46,10 @@ qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, qdq_plan *p, bool *keeps, 
 
 /* --- evaluate.c ------------------------------------------------------------------------------- */
 
-/* Fills in c->heard, for the candidate of an assignment: each is run on all samples once, also of a
- * run that goes on. *known: false if as many were as the user allows. */
-qdq_status qdq_tune_judge(qdq_tune_state *t, qdq_tune_candidate *c, bool *known, qdq_error *err);
+/* Fills in c->evaluation, for the candidate of an assignment: each is run on all samples once, also
+ * of a run that goes on. *known: false if as many were as the user allows. */
+qdq_status qdq_tune_evaluate_candidate(qdq_tune_state *t, qdq_tune_candidate *c, bool *known,
+                                       qdq_error *err);
 
 /* Sets t->run.follows. */
 qdq_status qdq_tune_find_followers(qdq_tune_state *t, qdq_error *err);
@@ -58,17 +59,17 @@ qdq_status qdq_tune_find_followers(qdq_tune_state *t, qdq_error *err);
 qdq_status qdq_tune_name_data(qdq_tune_state *t, const char **out, qdq_error *err);
 
 /* The same of a plan. *known: false where no time was left; then the SQNR is NAN. */
-qdq_status qdq_tune_judge_plan(qdq_tune_state *t, qdq_plan *p, qdq_tune_evaluation *out,
-                               bool *known, qdq_error *err);
+qdq_status qdq_tune_evaluate_plan(qdq_tune_state *t, qdq_plan *p, qdq_tune_evaluation *out,
+                                  bool *known, qdq_error *err);
 
 /* And of any model, under a name that belongs to its content. */
-qdq_status qdq_tune_judge_model(qdq_tune_state *t, const qdq_model *m, const char *name,
-                                qdq_tune_evaluation *out, bool *known, qdq_error *err);
+qdq_status qdq_tune_evaluate_model(qdq_tune_state *t, const qdq_model *m, const char *name,
+                                   qdq_tune_evaluation *out, bool *known, qdq_error *err);
 
 /* With a goal: c->failed, if it misses it. */
 qdq_status qdq_tune_require_goal(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err);
 
-/* Why it is refused, if it is: c->failed and c->misses. `known`: it was judged. */
+/* Why it is refused, if it is: c->failed and c->misses. `known`: it was evaluated. */
 void qdq_tune_compare_with_goal(qdq_tune_state *t, qdq_tune_candidate *c, bool known);
 
 /* --- tune_metric.c ---------------------------------------------------------------------------- */
@@ -118,7 +119,7 @@ qdq_status qdq_tune_find_harm(qdq_tune_state *t, qdq_error *err);
 /* Some of the data as a file; NULL: there are none, or none that a file can hold. */
 qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, qdq_error *err);
 
-/* The shapes of the first sample that judges, of all inputs; in the arena. */
+/* The shapes of the first evaluation sample, of all inputs; in the arena. */
 qdq_status qdq_tune_sample_shapes(qdq_tune_state *t, const qdq_input_shape **out, size_t *n_out,
                                   qdq_error *err);
 

@@ -1,7 +1,7 @@
 /* accuracy_goal.c - a goal in accuracy: what is shipped may be no more points below the given model
  * than the user allows, and no output may have less SQNR. Where candidates were asked on a few
- * samples only, what would be shipped is asked on all that judge. What minimum cuts propose under a
- * goal was asked on all before: evaluate.c. */
+ * samples only, what would be shipped is asked on all evaluation samples. What minimum cuts propose
+ * under a goal was asked on all before: evaluate.c. */
 #include <math.h>
 #include <stdio.h>
 
@@ -15,10 +15,10 @@
 #include "tune/state/tune_presets.h"
 #include "tune/state/tune_progress.h"
 
-/* --- samples that judge ----------------------------------------------------------------------- */
+/* --- evaluation samples ----------------------------------------------------------------------- */
 
-qdq_status qdq_tune_judging_data(qdq_tune_state *t, qdq_data **out, qdq_compare_opts *o,
-                                 qdq_error *err)
+qdq_status qdq_tune_evaluation_data(qdq_tune_state *t, qdq_data **out, qdq_compare_opts *o,
+                                    qdq_error *err)
 {
     const qdq_goal_opts *goal = t->opts->goal;
     qdq_data_opts random = QDQ_DATA_OPTS_INIT;
@@ -48,7 +48,7 @@ static qdq_status compare_first_sample(qdq_tune_state *t, qdq_compare_result **o
     qdq_compare_opts o;
     qdq_data *data;
 
-    QDQ_TRY(qdq_tune_judging_data(t, &data, &o, err));
+    QDQ_TRY(qdq_tune_evaluation_data(t, &data, &o, err));
     o.count = 1;
     return qdq_compare(t->tools.engine, t->task.m, t->task.m, data, &o, out, err);
 }
@@ -69,7 +69,7 @@ static qdq_status add_folds(qdq_tune_state *t, qdq_plan *p, qdq_comparing *c, qd
     return QDQ_OK;
 }
 
-/* With the given one, on all samples that judge: a model, or that of a plan. */
+/* With the given one, on all evaluation samples: a model, or that of a plan. */
 static qdq_status compare_models(qdq_tune_state *t, const qdq_model *m, qdq_plan *p,
                                  qdq_compare_result **out, qdq_error *err)
 {
@@ -78,7 +78,7 @@ static qdq_status compare_models(qdq_tune_state *t, const qdq_model *m, qdq_plan
     qdq_compare_opts o;
     qdq_data *data;
 
-    QDQ_TRY(qdq_tune_judging_data(t, &data, &o, err));
+    QDQ_TRY(qdq_tune_evaluation_data(t, &data, &o, err));
     if (t->tools.kept.limit == 0)
         t->tools.kept.limit = t->task.quantize.memory != 0 ? t->task.quantize.memory : usual;
     const qdq_comparison of = {t->tools.engine, t->task.m, data, &o, &t->tools.kept};
@@ -135,15 +135,15 @@ static qdq_status measure_outputs(qdq_tune_state *t, const qdq_model *m, qdq_pla
     return st;
 }
 
-qdq_status qdq_tune_hear_model(qdq_tune_state *t, const qdq_model *m, qdq_tune_evaluation *out,
-                               qdq_error *err)
+qdq_status qdq_tune_compare_model(qdq_tune_state *t, const qdq_model *m, qdq_tune_evaluation *out,
+                                  qdq_error *err)
 {
     QDQ_TRY(measure_outputs(t, m, NULL, out, err));
     return qdq_tune_measure_metric(t, m, out, err);
 }
 
-qdq_status qdq_tune_evaluate(qdq_tune_state *t, qdq_plan *p, qdq_tune_evaluation *out,
-                             qdq_error *err)
+qdq_status qdq_tune_compare_plan(qdq_tune_state *t, qdq_plan *p, qdq_tune_evaluation *out,
+                                 qdq_error *err)
 {
     const bool in_folds = p->n_folds > 0;
     qdq_model *m = NULL;
@@ -154,7 +154,7 @@ qdq_status qdq_tune_evaluate(qdq_tune_state *t, qdq_plan *p, qdq_tune_evaluation
         return QDQ_OK;
     QDQ_TRY(qdq_candidate_model(t->tools.files, p, &m, err));
     qdq_status st =
-        in_folds ? qdq_tune_measure_metric(t, m, out, err) : qdq_tune_hear_model(t, m, out, err);
+        in_folds ? qdq_tune_measure_metric(t, m, out, err) : qdq_tune_compare_model(t, m, out, err);
     qdq_model_free(m);
     return st;
 }
@@ -193,7 +193,7 @@ void qdq_tune_miss_text(const qdq_tune_state *t, const qdq_tune_evaluation *h, c
                  h->disagreeing, h->agreement, QDQ_DEFAULT_AGREEMENT);
     else if (!qdq_tune_outputs_hold(g, h))
         snprintf(text, size,
-                 "%s: SQNR %.2f dB%s on all samples that judge, expected at least %g dB", outputs,
+                 "%s: SQNR %.2f dB%s on all evaluation samples, expected at least %g dB", outputs,
                  h->goal_db, isnan(h->more.bound_db) ? "" : " (lower bound)", g->min_sqnr);
     else if (qdq_tune_metric_holds(t, h, text, size))
         snprintf(text, size,
@@ -209,13 +209,13 @@ double qdq_tune_excess(const qdq_tune_state *t, const qdq_tune_evaluation *h)
 }
 
 /* Of model.onnx, which the search ended with. */
-static qdq_status judge_found(qdq_tune_state *t, qdq_tune_evaluation *out, bool *known,
-                              qdq_error *err)
+static qdq_status evaluate_found(qdq_tune_state *t, qdq_tune_evaluation *out, bool *known,
+                                 qdq_error *err)
 {
     qdq_plan *p;
 
     QDQ_TRY(qdq_tune_plan_of(t, &t->run.found.best, &p, err));
-    qdq_status st = qdq_tune_judge_plan(t, p, out, known, err);
+    qdq_status st = qdq_tune_evaluate_plan(t, p, out, known, err);
     qdq_plan_free(p);
     return st;
 }
@@ -238,8 +238,8 @@ qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, qdq_plan *p, bool *keeps, 
     *keeps = true;
     if (!is_open(t))
         return QDQ_OK;
-    QDQ_TRY(p != NULL ? qdq_tune_judge_plan(t, p, &h, &known, err)
-                      : judge_found(t, &h, &known, err));
+    QDQ_TRY(p != NULL ? qdq_tune_evaluate_plan(t, p, &h, &known, err)
+                      : evaluate_found(t, &h, &known, err));
     t->run.cut = t->run.cut || !known;
     *keeps = known && qdq_tune_holds(t, &h);
     if (!known)

@@ -13,7 +13,7 @@ enum { MAX_EVALUATIONS = 16 };
 
 /* --- which goal holds ------------------------------------------------------------------------- */
 
-static bool is_judged_by_real_data(const qdq_data *calibration, const qdq_goal_opts *goal)
+static bool has_real_samples(const qdq_data *calibration, const qdq_goal_opts *goal)
 {
     const qdq_data *d = goal->eval != NULL ? goal->eval : calibration;
 
@@ -29,9 +29,9 @@ void qdq_tune_set_goal(qdq_tune_state *t, qdq_goal_opts *goal)
     goal->by_default = asked == NULL || asked->by_default;
     if (!goal->by_default)
         return;
-    t->run.warns = is_judged_by_real_data(t->task.data, goal) && qdq_model_has_qdq(t->task.m);
+    t->run.warns = has_real_samples(t->task.data, goal) && qdq_model_has_qdq(t->task.m);
     goal->min_sqnr =
-        is_judged_by_real_data(t->task.data, goal) && !t->run.warns ? QDQ_DEFAULT_MIN_SQNR : 0;
+        has_real_samples(t->task.data, goal) && !t->run.warns ? QDQ_DEFAULT_MIN_SQNR : 0;
 }
 
 /* --- what came with Q/DQ ---------------------------------------------------------------------- */
@@ -39,20 +39,20 @@ void qdq_tune_set_goal(qdq_tune_state *t, qdq_goal_opts *goal)
 qdq_status qdq_tune_warn_of_accuracy(qdq_tune_state *t, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "model.onnx");
-    qdq_tune_evaluation heard;
+    qdq_tune_evaluation evaluation;
     qdq_model *m = NULL;
 
     if (!t->run.warns || t->out->verdict == QDQ_TUNED_FLOAT)
         return QDQ_OK;
     QDQ_NEED(path != NULL, err);
     QDQ_TRY(qdq_model_load(path, NULL, &m, err));
-    qdq_status st = qdq_tune_hear_model(t, m, &heard, err);
+    qdq_status st = qdq_tune_compare_model(t, m, &evaluation, err);
     qdq_model_free(m);
-    if (st == QDQ_OK && !(heard.goal_db >= QDQ_DEFAULT_MIN_SQNR))
+    if (st == QDQ_OK && !(evaluation.goal_db >= QDQ_DEFAULT_MIN_SQNR))
         qdq_job_log(
             t->job, QDQ_LOG_WARNING,
             "accuracy is low: SQNR %.2f dB%s, %g is the goal of models without Q/DQ of their own",
-            heard.goal_db, isnan(heard.more.bound_db) ? "" : " (lower bound)",
+            evaluation.goal_db, isnan(evaluation.more.bound_db) ? "" : " (lower bound)",
             QDQ_DEFAULT_MIN_SQNR);
     return st;
 }
@@ -76,16 +76,16 @@ static qdq_status assign_without(const back *b, const bool *gone, qdq_assign *ou
     return QDQ_OK;
 }
 
-static qdq_status judge_assignment(qdq_tune_state *t, const qdq_assign *a, qdq_goal_trial *out,
-                                   qdq_error *err)
+static qdq_status evaluate_assignment(qdq_tune_state *t, const qdq_assign *a, qdq_goal_trial *out,
+                                      qdq_error *err)
 {
     qdq_tune_candidate *c;
     bool known;
 
     QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
-    QDQ_TRY(qdq_tune_judge(t, c, &known, err));
-    out->holds = known && qdq_tune_holds(t, &c->heard);
-    out->excess = known ? qdq_tune_excess(t, &c->heard) : NAN;
+    QDQ_TRY(qdq_tune_evaluate_candidate(t, c, &known, err));
+    out->holds = known && qdq_tune_holds(t, &c->evaluation);
+    out->excess = known ? qdq_tune_excess(t, &c->evaluation) : NAN;
     return QDQ_OK;
 }
 
@@ -97,7 +97,7 @@ static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_go
 
     (void)n_gone;
     QDQ_TRY(assign_without(b, gone, &a, err));
-    return judge_assignment(b->t, &a, out, err);
+    return evaluate_assignment(b->t, &a, out, err);
 }
 
 /* What a node's kernel saves in 8 bits, by the profiles of nothing and of everything; without them
@@ -140,7 +140,7 @@ qdq_status qdq_tune_find_goal_start(qdq_tune_state *t, const qdq_assign *rules, 
     if ((t->opts->goal->min_sqnr == 0 && t->opts->goal->metric == NULL) ||
         qdq_assign_count(rules) == 0)
         return QDQ_OK;
-    QDQ_TRY(judge_assignment(t, rules, &first, err));
+    QDQ_TRY(evaluate_assignment(t, rules, &first, err));
     if (first.holds)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_find_harm(t, err));

@@ -1,4 +1,4 @@
-/* evaluate.c - what candidates do to the outputs, on all samples that judge: asked before anything
+/* evaluate.c - what candidates do to the outputs, on all evaluation samples: asked before anything
  * is built, once for each, and remembered in the store. */
 #include <math.h>
 #include <stdio.h>
@@ -56,26 +56,26 @@ static qdq_status name_samples(qdq_tune_state *t, qdq_error *err)
     qdq_compare_opts o;
     qdq_data *d;
 
-    if (t->tools.judges[0] != '\0')
+    if (t->tools.samples_name[0] != '\0')
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_judging_data(t, &d, &o, err));
+    QDQ_TRY(qdq_tune_evaluation_data(t, &d, &o, err));
     const unsigned how = 2 * t->opts->goal->folds + t->opts->goal->by_default;
     return name_some(d, o.first, o.count > 0 ? o.count : qdq_data_count(d) - o.first, SOME, how,
-                     t->tools.judges, err);
+                     t->tools.samples_name, err);
 }
 
 qdq_status qdq_tune_name_data(qdq_tune_state *t, const char **out, qdq_error *err)
 {
     enum { MANY = 256 };
-    char calibrate[33] = "random", judge[33] = "the same";
+    char calibrate[33] = "random", evaluated[33] = "the same";
     qdq_data *eval = t->opts->goal->eval;
 
     if (t->task.data != NULL && !qdq_data_is_random(t->task.data))
         QDQ_TRY(name_some(t->task.data, 0, qdq_data_count(t->task.data), MANY, t->opts->goal->folds,
                           calibrate, err));
     if (eval != NULL && eval != t->task.data)
-        QDQ_TRY(name_some(eval, 0, qdq_data_count(eval), MANY, 0, judge, err));
-    *out = qdq_arena_printf(&t->arena, "calibration=%s evaluation=%s", calibrate, judge);
+        QDQ_TRY(name_some(eval, 0, qdq_data_count(eval), MANY, 0, evaluated, err));
+    *out = qdq_arena_printf(&t->arena, "calibration=%s evaluation=%s", calibrate, evaluated);
     return qdq_allocated(*out != NULL, err);
 }
 
@@ -96,7 +96,7 @@ static bool get_number(const json_t *j, const char *key, double *x)
     return text != NULL && end != text && *end == '\0';
 }
 
-static bool read_heard(const json_t *j, qdq_arena *arena, qdq_tune_evaluation *h)
+static bool read_evaluation(const json_t *j, qdq_arena *arena, qdq_tune_evaluation *h)
 {
     const char *worst = json_string_value(json_object_get(j, "worst")),
                *disagreeing = json_string_value(json_object_get(j, "disagreeing"));
@@ -115,7 +115,7 @@ static bool read_heard(const json_t *j, qdq_arena *arena, qdq_tune_evaluation *h
            get_number(j, "half_agreement", &h->more.half_agreement);
 }
 
-static json_t *write_heard(const qdq_tune_evaluation *h)
+static json_t *write_evaluation(const qdq_tune_evaluation *h)
 {
     json_t *j = json_object();
 
@@ -134,7 +134,8 @@ static json_t *write_heard(const qdq_tune_evaluation *h)
     return NULL;
 }
 
-/* --- judging ---------------------------------------------------------------------------------- */
+/* --- evaluating ----------------------------------------------------------------------------------
+ */
 
 /* What does not run is as far from the given model as can be. *known: false where there was no time
  * for it. */
@@ -145,22 +146,22 @@ static qdq_status evaluate_now(qdq_tune_state *t, qdq_plan *p, const qdq_model *
     qdq_error why = QDQ_ERROR_INIT;
     bool cut;
 
-    qdq_tune_show(t, "judging");
+    qdq_tune_show(t, "evaluating");
     QDQ_TRY(qdq_job_poll(t->job, err));
     qdq_tune_begin_timed(t);
-    qdq_status st =
-        p != NULL ? qdq_tune_evaluate(t, p, out, &why) : qdq_tune_hear_model(t, m, out, &why);
+    qdq_status st = p != NULL ? qdq_tune_compare_plan(t, p, out, &why)
+                              : qdq_tune_compare_model(t, m, out, &why);
     st = qdq_tune_end_timed(t, st, &cut);
     *known = !cut;
     if (cut) {
         *out = (qdq_tune_evaluation){.goal_db = NAN, .sqnr_db = NAN, .disagreeing = ""};
         return QDQ_OK;
     }
-    t->run.judge_s = fmax(t->run.judge_s, qdq_clock_seconds() - start);
+    t->run.evaluation_s = fmax(t->run.evaluation_s, qdq_clock_seconds() - start);
     if (st != QDQ_OK && (st != QDQ_E_ENGINE || qdq_tune_caller_failed(t)))
         return qdq_fail(err, st, "%s", why.text);
     if (st == QDQ_E_ENGINE) {
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is not judged, and refused: %s",
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is not evaluated, and refused: %s",
                     why.text);
         *out = (qdq_tune_evaluation){.goal_db = -INFINITY,
                                      .sqnr_db = -INFINITY,
@@ -171,46 +172,48 @@ static qdq_status evaluate_now(qdq_tune_state *t, qdq_plan *p, const qdq_model *
                                      .more = {"", 0, NAN, NAN, NAN},
                                      .metric = {.value = NAN, .why = "not measured"}};
     }
-    return qdq_tune_remember(t, key, write_heard(out), err);
+    return qdq_tune_remember(t, key, write_evaluation(out), err);
 }
 
 /* Of a plan, or of a model. */
-static qdq_status judge_named(qdq_tune_state *t, qdq_plan *p, const qdq_model *m, const char *name,
-                              qdq_tune_evaluation *out, bool *known, qdq_error *err)
+static qdq_status evaluate_named(qdq_tune_state *t, qdq_plan *p, const qdq_model *m,
+                                 const char *name, qdq_tune_evaluation *out, bool *known,
+                                 qdq_error *err)
 {
     json_t *j;
 
     QDQ_TRY(name_samples(t, err));
     const qdq_metric *metric = t->opts->goal != NULL ? t->opts->goal->metric : NULL;
-    const char *key = qdq_arena_printf(&t->arena, "judged %s on %s%s%s", name, t->tools.judges,
-                                       metric != NULL ? " by " : "",
+    const char *key = qdq_arena_printf(&t->arena, "evaluated %s on %s%s%s", name,
+                                       t->tools.samples_name, metric != NULL ? " by " : "",
                                        metric != NULL ? qdq_metric_name(metric) : "");
     QDQ_NEED(key != NULL, err);
     QDQ_TRY(qdq_tune_recall(t, key, &j, err));
-    const bool found = j != NULL && read_heard(j, &t->arena, out) && qdq_tune_knows_metric(t, out);
+    const bool found =
+        j != NULL && read_evaluation(j, &t->arena, out) && qdq_tune_knows_metric(t, out);
     json_decref(j);
     *known = found;
     return found ? QDQ_OK : evaluate_now(t, p, m, key, out, known, err);
 }
 
-qdq_status qdq_tune_judge_plan(qdq_tune_state *t, qdq_plan *p, qdq_tune_evaluation *out,
-                               bool *known, qdq_error *err)
+qdq_status qdq_tune_evaluate_plan(qdq_tune_state *t, qdq_plan *p, qdq_tune_evaluation *out,
+                                  bool *known, qdq_error *err)
 {
     char name[33];
 
     QDQ_TRY(qdq_tune_name_plan(p, name, err));
-    return judge_named(t, p, NULL, name, out, known, err);
+    return evaluate_named(t, p, NULL, name, out, known, err);
 }
 
-qdq_status qdq_tune_judge_model(qdq_tune_state *t, const qdq_model *m, const char *name,
-                                qdq_tune_evaluation *out, bool *known, qdq_error *err)
+qdq_status qdq_tune_evaluate_model(qdq_tune_state *t, const qdq_model *m, const char *name,
+                                   qdq_tune_evaluation *out, bool *known, qdq_error *err)
 {
-    return judge_named(t, NULL, m, name, out, known, err);
+    return evaluate_named(t, NULL, m, name, out, known, err);
 }
 
 static void tell_evaluation(const qdq_tune_state *t, const qdq_tune_candidate *c)
 {
-    const qdq_tune_evaluation *h = &c->heard;
+    const qdq_tune_evaluation *h = &c->evaluation;
 
     char accuracy[40] = "", bound[40] = "";
 
@@ -220,37 +223,38 @@ static void tell_evaluation(const qdq_tune_state *t, const qdq_tune_candidate *c
         snprintf(accuracy, sizeof accuracy, ", accuracy %.4f", h->accuracy);
     if (!isnan(h->more.bound_db))
         snprintf(bound, sizeof bound, " (lower bound %.2f)", h->goal_db);
-    qdq_job_log(t->job, QDQ_LOG_INFO, "judged, %zu of %zu decisions in 8 bits: SQNR %.2f dB%s%s",
+    qdq_job_log(t->job, QDQ_LOG_INFO, "evaluated, %zu of %zu decisions in 8 bits: SQNR %.2f dB%s%s",
                 qdq_assign_count(&c->assign), t->task.space->n_groups, h->sqnr_db, bound, accuracy);
 }
 
-qdq_status qdq_tune_judge(qdq_tune_state *t, qdq_tune_candidate *c, bool *known, qdq_error *err)
+qdq_status qdq_tune_evaluate_candidate(qdq_tune_state *t, qdq_tune_candidate *c, bool *known,
+                                       qdq_error *err)
 {
     const unsigned given = t->opts->goal != NULL ? t->opts->goal->max_evaluations : 0;
     qdq_plan *p;
 
-    *known = c->judged;
-    if (c->judged ||
+    *known = c->evaluated;
+    if (c->evaluated ||
         (t->run.bounded && t->run.evaluations >= (given > 0 ? given : MAX_EVALUATIONS)))
         return QDQ_OK;
     t->run.evaluations++;
     QDQ_TRY(qdq_tune_plan_of(t, &c->assign, &p, err));
-    qdq_status st = qdq_tune_judge_plan(t, p, &c->heard, known, err);
+    qdq_status st = qdq_tune_evaluate_plan(t, p, &c->evaluation, known, err);
     qdq_plan_free(p);
     QDQ_TRY(st);
-    c->judged = *known;
+    c->evaluated = *known;
     if (!*known)
         return QDQ_OK;
     if (c != t->run.base)
         /* NAN is no number to fmax() */
-        t->run.least_noisy_db = fmax(t->run.least_noisy_db, c->heard.goal_db);
+        t->run.least_noisy_db = fmax(t->run.least_noisy_db, c->evaluation.goal_db);
     tell_evaluation(t, c);
     return QDQ_OK;
 }
 
 void qdq_tune_compare_with_goal(qdq_tune_state *t, qdq_tune_candidate *c, bool known)
 {
-    const qdq_tune_evaluation *h = &c->heard;
+    const qdq_tune_evaluation *h = &c->evaluation;
 
     if (known && qdq_tune_holds(t, h))
         return;
@@ -271,7 +275,7 @@ qdq_status qdq_tune_require_goal(qdq_tune_state *t, qdq_tune_candidate *c, qdq_e
     if (!(t->run.bounded || (t->run.follows && qdq_tune_has_goal(t))) || c == t->run.base ||
         c->failed)
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_judge(t, c, &known, err));
+    QDQ_TRY(qdq_tune_evaluate_candidate(t, c, &known, err));
     qdq_tune_compare_with_goal(t, c, known);
     return QDQ_OK;
 }

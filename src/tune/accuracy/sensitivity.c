@@ -28,7 +28,7 @@ static qdq_status compare_layers(qdq_tune_state *t, qdq_tune_candidate *all,
     qdq_model *m = NULL;
     qdq_plan *p;
 
-    QDQ_TRY(qdq_tune_judging_data(t, &data, &o, err));
+    QDQ_TRY(qdq_tune_evaluation_data(t, &data, &o, err));
     const size_t have = qdq_data_count(data) - o.first;
     if (o.count == 0 || o.count > SAMPLES)
         o.count = have < SAMPLES ? have : SAMPLES;
@@ -129,7 +129,8 @@ static qdq_status recall_or_measure_harm(qdq_tune_state *t, qdq_tune_candidate *
 {
     const double worst = 1e6; /* noise over signal: no number of any meaning is beyond */
     const size_t n = t->task.space->n_groups;
-    const char *key = qdq_arena_printf(&t->arena, "harm %s on %s", all->name, t->tools.judges);
+    const char *key =
+        qdq_arena_printf(&t->arena, "harm %s on %s", all->name, t->tools.samples_name);
     json_t *list;
 
     QDQ_NEED(key != NULL, err);
@@ -143,12 +144,12 @@ static qdq_status recall_or_measure_harm(qdq_tune_state *t, qdq_tune_candidate *
     QDQ_TRY(measure_harm(t, all, harm, cut, err));
     if (*cut)
         return QDQ_OK;
-    scale_harm(harm, n, fmin(pow(10, -all->heard.goal_db / 10), worst));
+    scale_harm(harm, n, fmin(pow(10, -all->evaluation.goal_db / 10), worst));
     return qdq_tune_remember(t, key, write_harm(harm, n), err);
 }
 
 /* Does the engine live with everything on? A profile of that was taken in a process of its own;
- * what is judged runs in this one. */
+ * what is evaluated runs in this one. */
 static qdq_status is_safe(qdq_tune_state *t, qdq_tune_candidate *all, bool *safe, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_profile(t, all, err));
@@ -177,8 +178,9 @@ qdq_status qdq_tune_find_harm(qdq_tune_state *t, qdq_error *err)
     QDQ_TRY(is_safe(t, all, &safe, err));
     if (!safe)
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_judge(t, all, &known, err));
-    if (!known || isnan(all->heard.goal_db)) /* zero everywhere: nothing can be measured there */
+    QDQ_TRY(qdq_tune_evaluate_candidate(t, all, &known, err));
+    if (!known ||
+        isnan(all->evaluation.goal_db)) /* zero everywhere: nothing can be measured there */
         return QDQ_OK;
     QDQ_TRY(recall_or_measure_harm(t, all, harm, &cut, err));
     if (!cut)

@@ -1,5 +1,5 @@
 /* tune_metric.c - the caller's metric in a run: asked of the input model before anything else, of
- * what judges candidates, and of each candidate that won a trial. */
+ * what evaluates candidates, and of each candidate that won a trial. */
 #include <math.h>
 #include <stdio.h>
 
@@ -21,7 +21,7 @@ static qdq_status measure(qdq_tune_state *t, const qdq_model *m, bool is_input,
     qdq_compare_opts o;
     qdq_data *data;
 
-    QDQ_TRY(qdq_tune_judging_data(t, &data, &o, err));
+    QDQ_TRY(qdq_tune_evaluation_data(t, &data, &o, err));
     const qdq_status st =
         qdq_metric_measure(t->opts->goal->metric, t->tools.engine, m, is_input, &o, out, err);
     /* that its time is up is no failure of the metric */
@@ -78,7 +78,7 @@ qdq_status qdq_tune_require_metric(qdq_tune_state *t, qdq_tune_candidate *c, qdq
 
     if (t->opts->goal == NULL || t->opts->goal->metric == NULL || c == t->run.base || c->failed)
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_judge(t, c, &known, err));
+    QDQ_TRY(qdq_tune_evaluate_candidate(t, c, &known, err));
     qdq_tune_compare_with_goal(t, c, known);
     return QDQ_OK;
 }

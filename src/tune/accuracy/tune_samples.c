@@ -54,13 +54,13 @@ static bool can_be_stacked(const qdq_named_array *in, size_t n)
     return true;
 }
 
-/* Of what judges, if it is said what that is: calibration has not seen it. */
+/* Of the evaluation samples, if there are any of their own: calibration has not seen it. */
 static qdq_status gather_samples(qdq_tune_state *t, stacked *s, qdq_error *err)
 {
     qdq_compare_opts o;
     qdq_data *data;
 
-    QDQ_TRY(qdq_tune_judging_data(t, &data, &o, err));
+    QDQ_TRY(qdq_tune_evaluation_data(t, &data, &o, err));
     const size_t all = qdq_data_count(data), first = o.first < all ? o.first : 0,
                  count = o.count > 0 && o.count < all - first ? o.count : all - first;
     for (size_t k = 0; k < SAMPLES && k < count; k++) {
@@ -100,13 +100,13 @@ qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, qdq_error *err
 qdq_status qdq_tune_sample_shapes(qdq_tune_state *t, const qdq_input_shape **out, size_t *n_out,
                                   qdq_error *err)
 {
-    qdq_compare_opts judging;
+    qdq_compare_opts evaluating;
     const qdq_named_array *in;
     qdq_data *data;
     size_t n;
 
-    QDQ_TRY(qdq_tune_judging_data(t, &data, &judging, err));
-    QDQ_TRY(qdq_data_get(data, judging.first, &in, &n, err));
+    QDQ_TRY(qdq_tune_evaluation_data(t, &data, &evaluating, err));
+    QDQ_TRY(qdq_data_get(data, evaluating.first, &in, &n, err));
     qdq_input_shape *s = qdq_arena_array(&t->arena, n + 1, sizeof *s);
     QDQ_NEED(s != NULL, err);
     for (size_t i = 0; i < n; i++) {

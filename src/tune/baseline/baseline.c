@@ -267,13 +267,13 @@ static void rule_out(qdq_tune_state *t, qdq_baseline *b, qdq_baseline_outcome fa
 }
 
 /* The figures are told in any case; only a goal rules out. */
-static qdq_status judge_baseline(qdq_tune_state *t, qdq_baseline *b, bool *cut, qdq_error *err)
+static qdq_status evaluate_baseline(qdq_tune_state *t, qdq_baseline *b, bool *cut, qdq_error *err)
 {
-    qdq_tune_evaluation *h = &b->heard;
+    qdq_tune_evaluation *h = &b->evaluation;
     char why[300];
     bool known;
 
-    QDQ_TRY(qdq_tune_judge_model(t, b->model, b->candidate->name, h, &known, err));
+    QDQ_TRY(qdq_tune_evaluate_model(t, b->model, b->candidate->name, h, &known, err));
     *cut = !known;
     if (!known)
         return QDQ_OK;
@@ -367,8 +367,8 @@ static qdq_status try_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
         cut = !b->searched;
     }
     if (!cut) {
-        step = "judge";
-        QDQ_TRY(judge_baseline(t, b, &cut, err));
+        step = "evaluate";
+        QDQ_TRY(evaluate_baseline(t, b, &cut, err));
     }
     if (!cut) {
         step = "verify";

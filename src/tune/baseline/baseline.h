@@ -16,7 +16,7 @@ typedef struct qdq_baseline {
     /* what the whole space has of it, with a bit for each edge; word NULL: not asked yet */
     qdq_assign exact;
     qdq_tune_candidate *candidate;
-    qdq_tune_evaluation heard;
+    qdq_tune_evaluation evaluation;
     qdq_verify_result computed;
     /* it holds the goal, and the engine computes what its graph says, as far as is known */
     bool may_ship;
@@ -36,7 +36,7 @@ void qdq_baselines_free(qdq_tune_state *t);
  * memory. */
 const char *qdq_baselines_text(qdq_tune_state *t);
 
-/* Once nothing was timed: builds, judges and verifies each, and times it in pairs with the model
+/* Once nothing was timed: builds, evaluates and verifies each, and times it in pairs with the model
  * without Q/DQ. The best of those that may ship becomes model.onnx. */
 qdq_status qdq_baselines_try(qdq_tune_state *t, qdq_error *err);
 

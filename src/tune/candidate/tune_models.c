@@ -123,13 +123,13 @@ static qdq_status check_outputs(qdq_tune_state *t, qdq_tune_candidate *c, qdq_er
     if (c->checked || (c == t->run.base && !has_own_reference(t)))
         return QDQ_OK;
     if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) == 0)
-        return QDQ_OK; /* the guard judges what is to be shipped, on an engine that can */
+        return QDQ_OK; /* the guard evaluates what is to be shipped, on an engine that can */
     c->checked = true;
     QDQ_TRY(build_reference(t, &reference, err));
     QDQ_TRY(qdq_worker_client_compare(t->tools.lab, reference->handle, c->handle, &a, &fate, err));
     c->sqnr_db = a.sqnr_db;
-    /* of all samples that judge, where it was asked */
-    sqnr_db = c->judged ? c->heard.goal_db : a.sqnr_db;
+    /* of all evaluation samples, where it was asked */
+    sqnr_db = c->evaluated ? c->evaluation.goal_db : a.sqnr_db;
     if (fate.end != QDQ_REMOTE_FINE)
         qdq_tune_give_up_by_fate(c, &fate);
     else if (!a.finite)

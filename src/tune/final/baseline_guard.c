@@ -41,7 +41,7 @@ static qdq_status measure_one(qdq_tune_state *t, const qdq_guard *g, qdq_baselin
         t->run.cut = true;
         return QDQ_OK;
     }
-    t->run.in_front = true; /* it was judged */
+    t->run.in_front = true; /* it was evaluated */
     qdq_status st = qdq_guard_measure(t, g->input, b->candidate, &b->of_it, &b->timed, err);
     t->run.in_front = false;
     QDQ_TRY(st);
@@ -117,10 +117,10 @@ static qdq_status ship_baseline(qdq_tune_state *t, const qdq_guard *g, qdq_basel
     out->why = NULL;
     t->outcome.reason[0] = '\0';
     out->placement_only = false; /* the scales are its own */
-    out->written = b->heard.more;
-    out->sqnr_db = b->heard.sqnr_db;
+    out->written = b->evaluation.more;
+    out->sqnr_db = b->evaluation.sqnr_db;
     t->outcome.computed = b->computed;
-    t->outcome.shipped_metric = b->heard.metric.value;
+    t->outcome.shipped_metric = b->evaluation.metric.value;
     b->told->outcome = QDQ_BASELINE_SHIPPED;
     qdq_guard_tell_times(t, result_of(b), g->rules_ok ? &g->of_rules : NULL);
     return qdq_tune_write_model(t, b->model, b->file, b->plan, err);

@@ -1,6 +1,6 @@
 /* pareto.c - the front between latency and accuracy: placements of which none is better than
  * another in both, by the costs that minimum cuts ended with and by what decisions do to the
- * outputs; each built, measured against the model that was given, and judged. */
+ * outputs; each built, measured against the model that was given, and evaluated. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -171,7 +171,7 @@ static qdq_status fill_point(front *f, qdq_tune_candidate *input, point *p, bool
 {
     qdq_tune_state *t = f->t;
     qdq_tune_point *to = &p->told;
-    qdq_tune_evaluation heard;
+    qdq_tune_evaluation evaluation;
     qdq_test_result r;
     bool known;
 
@@ -186,17 +186,17 @@ static qdq_status fill_point(front *f, qdq_tune_candidate *input, point *p, bool
     *ok = !p->c->wrong;
     if (!*ok)
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_judge_plan(t, p->plan, &heard, &known, err));
+    QDQ_TRY(qdq_tune_evaluate_plan(t, p->plan, &evaluation, &known, err));
     *ok = known;
     if (!known) {
-        snprintf(p->c->why, sizeof p->c->why, "no time was left to judge it");
+        snprintf(p->c->why, sizeof p->c->why, "no time was left to evaluate it");
         return QDQ_OK;
     }
     to->ms = t->out->baseline_ms * (1 - r.gain);
     to->ms_low = t->out->baseline_ms * (1 - r.ci_high);
     to->ms_high = t->out->baseline_ms * (1 - r.ci_low);
-    to->sqnr_db = heard.sqnr_db;
-    to->accuracy = heard.accuracy;
+    to->sqnr_db = evaluation.sqnr_db;
+    to->accuracy = evaluation.accuracy;
     to->nodes = (unsigned)p->plan->quantized.n;
     return QDQ_OK;
 }
@@ -305,24 +305,24 @@ static qdq_status write_all(front *f, qdq_error *err)
 
 /* --- what it is shown beside ------------------------------------------------------------------ */
 
-static qdq_status judge_others(qdq_tune_state *t, qdq_error *err)
+static qdq_status evaluate_others(qdq_tune_state *t, qdq_error *err)
 {
-    qdq_tune_evaluation heard = {.sqnr_db = NAN};
+    qdq_tune_evaluation evaluation = {.sqnr_db = NAN};
     qdq_plan *p;
     bool known;
 
     if (isfinite(t->out->rules_ms))
-        QDQ_TRY(qdq_tune_judge_plan(t, t->task.rules, &heard, &known, err));
-    t->outcome.rules_db = heard.sqnr_db;
+        QDQ_TRY(qdq_tune_evaluate_plan(t, t->task.rules, &evaluation, &known, err));
+    t->outcome.rules_db = evaluation.sqnr_db;
     t->outcome.final_db = NAN;
     if (t->out->verdict == QDQ_TUNED_RULES)
         t->outcome.final_db = t->outcome.rules_db;
     if (t->out->verdict != QDQ_TUNED)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_plan_of(t, &t->run.found.best, &p, err));
-    qdq_status st = qdq_tune_judge_plan(t, p, &heard, &known, err);
+    qdq_status st = qdq_tune_evaluate_plan(t, p, &evaluation, &known, err);
     qdq_plan_free(p);
-    t->outcome.final_db = heard.sqnr_db;
+    t->outcome.final_db = evaluation.sqnr_db;
     return st;
 }
 
@@ -346,7 +346,7 @@ static qdq_status make_front(front *f, qdq_error *err)
     QDQ_TRY(compare_clean(f, input, err));
     QDQ_TRY(list_points(f, err));
     QDQ_TRY(fill_all(f, input, err));
-    QDQ_TRY(judge_others(t, err));
+    QDQ_TRY(evaluate_others(t, err));
     rank_points(f);
     QDQ_TRY(write_all(f, err));
     t->out->pareto = qdq_arena_array(&t->arena, f->n_points + 1, sizeof *t->out->pareto);

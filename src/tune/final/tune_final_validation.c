@@ -278,7 +278,7 @@ static qdq_status decide_result(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
     const qdq_tune_result of_written = *t->out;
     const qdq_verify_result computed = t->outcome.computed;
     const double written_db = t->outcome.shipped_db, written_metric = t->outcome.shipped_metric;
-    if (!wins_both && !g->same) /* what would not be shipped is not judged */
+    if (!wins_both && !g->same) /* what would not be shipped is not evaluated */
         QDQ_TRY(may_ship(t, g, &g->of_rules, g->rules_ok, t->task.rules, &rules_win, err));
     if (!written_wins && !rules_win)
         return keep_float(t, g, err);

@@ -77,7 +77,7 @@ static void count_node(const scorer *s, const char *name, members *m)
 
 /* Nodes that only move numbers are in the layers of all who read them: they say whose a layer is if
  * nothing else does. */
-static row judge_layer(const members *m, bool conversion)
+static row evaluate_layer(const members *m, bool conversion)
 {
     row r = {.part = m->known > 0 ? m->part : NO_PART};
     const bool computes = m->own + m->halo > 0;
@@ -115,7 +115,7 @@ static bool is_own_or_plan(const qdq_part_node *n)
 }
 
 /* Between nodes of the group is what one of them gives and another one reads. */
-static void judge_tensor(const scorer *s, const qdq_value *v, row *r)
+static void evaluate_tensor(const scorer *s, const qdq_value *v, row *r)
 {
     const qdq_part_node *from = node_of(s, v->producer);
     bool read = false;
@@ -134,7 +134,7 @@ static bool is_qdq_kernel(const char *op)
     return strcmp(op, "QuantizeLinear") == 0 || strcmp(op, "DequantizeLinear") == 0;
 }
 
-static qdq_status judge_name(scorer *s, const qdq_layer *l, row *r)
+static qdq_status evaluate_name(scorer *s, const qdq_layer *l, row *r)
 {
     char *name = qdq_arena_strdup(&s->scratch, l->layer);
 
@@ -148,7 +148,7 @@ static qdq_status judge_name(scorer *s, const qdq_layer *l, row *r)
         r->boundary = n != NULL && n->role == QDQ_ROLE_QDQ && n->boundary;
         r->part = n != NULL ? n->part : NO_PART;
     } else if (o.value != NULL && r->part == NO_PART) {
-        judge_tensor(s, o.value, r);
+        evaluate_tensor(s, o.value, r);
     }
     return QDQ_OK;
 }
@@ -165,7 +165,7 @@ static const row *next_computing(const scorer *s, size_t i, bool forward)
     return NULL;
 }
 
-static void judge_place(scorer *s, size_t i)
+static void evaluate_place(scorer *s, size_t i)
 {
     const row *before = next_computing(s, i, false), *behind = next_computing(s, i, true);
     row *r = &s->row[i];
@@ -179,7 +179,7 @@ static void judge_place(scorer *s, size_t i)
     r->kind = is_qdq_kernel(s->layer[i].op) ? IS_QDQ : IS_REFORMAT;
 }
 
-static qdq_status judge_all(scorer *s)
+static qdq_status evaluate_all(scorer *s)
 {
     s->row = qdq_arena_array(&s->scratch, s->n + 1, sizeof *s->row);
     QDQ_NEED(s->row != NULL, s->err);
@@ -187,9 +187,9 @@ static qdq_status judge_all(scorer *s)
         members m = {.part = NO_PART};
         for (size_t k = 0; k < s->layer[i].n_nodes; k++)
             count_node(s, s->layer[i].node[k], &m);
-        s->row[i] = judge_layer(&m, s->layer[i].conversion);
+        s->row[i] = evaluate_layer(&m, s->layer[i].conversion);
         if (s->row[i].kind == IS_OPEN)
-            QDQ_TRY(judge_name(s, &s->layer[i], &s->row[i]));
+            QDQ_TRY(evaluate_name(s, &s->layer[i], &s->row[i]));
         for (size_t k = 0; k < s->layer[i].n_nodes && m.mixed; k++) {
             const qdq_part_node *n = qdq_map_get_ptr(&s->p->nodes, s->layer[i].node[k]);
             if (n != NULL)
@@ -198,7 +198,7 @@ static qdq_status judge_all(scorer *s)
     }
     for (size_t i = 0; i < s->n; i++)
         if (s->row[i].kind == IS_OPEN)
-            judge_place(s, i);
+            evaluate_place(s, i);
     return QDQ_OK;
 }
 
@@ -272,7 +272,7 @@ qdq_status qdq_parts_score(const qdq_parts *p, const qdq_layer *layer, size_t n,
     if (st == QDQ_OK)
         st = qdq_layer_index_make(&s.names, p->model->graph, &s.scratch, err);
     if (st == QDQ_OK)
-        st = judge_all(&s);
+        st = evaluate_all(&s);
     if (st == QDQ_OK)
         add_all(&s, end_to_end_us, out);
     qdq_layer_index_free(&s.names);

@@ -270,7 +270,7 @@ static bool move_bound(cutting *c, const qdq_mincut_verdict *v)
 
 /* The best that holds becomes the candidate: bounds are tried until the interval between what holds
  * and what does not is small. */
-static qdq_status minimize_judged(cutting *c, leaning to, bool *worth, qdq_error *err)
+static qdq_status minimize_evaluated(cutting *c, leaning to, bool *worth, qdq_error *err)
 {
     enum { STEPS = 24 };
     qdq_assign last, best;
@@ -285,7 +285,7 @@ static qdq_status minimize_judged(cutting *c, leaning to, bool *worth, qdq_error
         QDQ_TRY(minimize_costs(c, to, &more, err));
         more = more && (i == 0 || !qdq_assign_equal(&c->s.candidate, &last));
         if (more)
-            QDQ_TRY(c->p->judge(c->p->judge_ctx, &c->s.candidate, &v, err));
+            QDQ_TRY(c->p->evaluate(c->p->evaluate_ctx, &c->s.candidate, &v, err));
         if (!more || !v.known)
             break;
         qdq_assign_take(&last, &c->s.candidate);
@@ -308,8 +308,8 @@ static qdq_status minimize_judged(cutting *c, leaning to, bool *worth, qdq_error
 static qdq_status propose_placement(cutting *c, leaning to, bool *worth, qdq_error *err)
 {
     lean_costs(c, to);
-    return c->p->judge != NULL ? minimize_judged(c, to, worth, err)
-                               : minimize_costs(c, to, worth, err);
+    return c->p->evaluate != NULL ? minimize_evaluated(c, to, worth, err)
+                                  : minimize_costs(c, to, worth, err);
 }
 
 /* --- rounds ----------------------------------------------------------------------------------- */

@@ -20,8 +20,8 @@ typedef struct qdq_mincut_verdict {
     double excess; /* harm that was found, over what may be; NAN: it has no number */
 } qdq_mincut_verdict;
 
-typedef qdq_status (*qdq_mincut_judge_fn)(void *ctx, const qdq_assign *a, qdq_mincut_verdict *out,
-                                          qdq_error *err);
+typedef qdq_status (*qdq_mincut_evaluate_fn)(void *ctx, const qdq_assign *a,
+                                             qdq_mincut_verdict *out, qdq_error *err);
 
 typedef struct qdq_mincut_problem {
     const qdq_search_problem *search; /* borders are not asked; units get their results */
@@ -33,8 +33,8 @@ typedef struct qdq_mincut_problem {
     double most_harm;
     /* NULL: harm is what it is said to be. Else nothing is proposed that does not hold: the bound
      * follows what is found, up and down */
-    qdq_mincut_judge_fn judge;
-    void *judge_ctx;
+    qdq_mincut_evaluate_fn evaluate;
+    void *evaluate_ctx;
 } qdq_mincut_problem;
 
 typedef struct qdq_mincut_result {

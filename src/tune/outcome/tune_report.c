@@ -185,7 +185,7 @@ static void show_baselines(const qdq_tune_state *t, qdq_buf *b)
         {.head = "to", .is_number = true},
         {.head = "SQNR, dB",
          .is_number = true,
-         .hint = "of the worst output, on all samples that judge"},
+         .hint = "of the worst output, on all evaluation samples"},
         {.head = "Accuracy", .is_number = true, .hint = "on labels"},
         {.head = "Not in our space",
          .hint = "of its placement, what this target's placements cannot say"},

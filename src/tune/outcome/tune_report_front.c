@@ -47,7 +47,7 @@ void qdq_tune_show_front(const qdq_tune_state *t, qdq_buf *b)
          .hint = "by the costs that the search ended with"},
         {.head = "SQNR, dB",
          .is_number = true,
-         .hint = "of the worst output, on all samples that judge"},
+         .hint = "of the worst output, on all evaluation samples"},
         {.head = "Accuracy", .is_number = true, .hint = "on labels"},
         {.head = "Nodes", .is_number = true, .hint = "in 8 bits"},
         {.head = "Note"}};
@@ -59,7 +59,7 @@ void qdq_tune_show_front(const qdq_tune_state *t, qdq_buf *b)
     qdq_page_section(b, "front", "Latency against accuracy",
                      "Placements of which none is better than another in both, by the costs of the "
                      "search and by what each decision does to the outputs; then measured and "
-                     "judged. A goal does not bound them.");
+                     "evaluated. A goal does not bound them.");
     draw_front(t, b);
     qdq_page_table_begin(b, &table);
     for (size_t i = 0; i < t->out->n_pareto; i++) {

@@ -135,8 +135,8 @@ static bool is_closed(const qdq_probe_timer *t, const qdq_probe_time *r)
     return away >= (r->high - r->low) / 2 || (r->low > 1 - t->margin && r->high < 1 + t->margin);
 }
 
-static qdq_status judge_samples(const qdq_probe_timer *t, qdq_probe_samples *s, qdq_probe_time *out,
-                                qdq_error *err)
+static qdq_status evaluate_samples(const qdq_probe_timer *t, qdq_probe_samples *s,
+                                   qdq_probe_time *out, qdq_error *err)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
     qdq_test_result r;
@@ -173,7 +173,7 @@ qdq_status qdq_probe_compare(qdq_probe_timer *t, const char *const path[2], unsi
         snprintf(out->failed, sizeof out->failed, "%.*s", (int)sizeof out->failed - 1, err->text);
         return QDQ_OK;
     }
-    return st == QDQ_OK ? judge_samples(t, s, out, err) : st;
+    return st == QDQ_OK ? evaluate_samples(t, s, out, err) : st;
 }
 
 qdq_status qdq_probe_control(qdq_probe_timer *t, const char *file, qdq_probe_time *out,

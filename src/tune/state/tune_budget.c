@@ -14,16 +14,16 @@ double qdq_tune_left_s(const qdq_tune_state *t)
                                : INFINITY;
 }
 
-/* How long it takes to judge a placement. Before the first one was judged: both models on all
- * samples that judge. */
-static double judge_s(const qdq_tune_state *t)
+/* How long it takes to evaluate a placement. Before the first one was evaluated: both models on all
+ * evaluation samples. */
+static double evaluation_s(const qdq_tune_state *t)
 {
     const qdq_goal_opts *goal = t->opts->goal;
 
     if (!qdq_tune_has_goal(t) || t->task.data == NULL)
         return 0;
     const double n = (double)(goal->count > 0 ? goal->count : qdq_data_count(t->task.data));
-    return t->run.judge_s > 0 ? t->run.judge_s : 2 * n * t->parts.problem.base_ns * 1e-9;
+    return t->run.evaluation_s > 0 ? t->run.evaluation_s : 2 * n * t->parts.problem.base_ns * 1e-9;
 }
 
 /* Of a test: the least is 6, and what is usual where there is time is twice as many. */
@@ -38,10 +38,10 @@ double qdq_tune_after_pairs_s(const qdq_tune_state *t)
                                    RESERVED_PAIRS * qdq_worker_client_pair_s(t->tools.lab)
                              : 0;
 
-    return judge_s(t) + verify + other;
+    return evaluation_s(t) + verify + other;
 }
 
-/* The guard builds three models and times them in pairs; one of them is judged, verified, timed
+/* The guard builds three models and times them in pairs; one of them is evaluated, verified, timed
  * with other dims, and written. */
 static double reserve_s(const qdq_tune_state *t)
 {

@@ -11,7 +11,7 @@ bool qdq_tune_time_is_up(const qdq_tune_state *t);
 /* Seconds of the budget that are left, below 0 after its end; INFINITY: there is none. */
 double qdq_tune_left_s(const qdq_tune_state *t);
 
-/* How long the guard takes, once pairs have shown that something is faster: to judge, to verify,
+/* How long the guard takes, once pairs have shown that something is faster: to evaluate, to verify,
  * and with other dims. */
 double qdq_tune_after_pairs_s(const qdq_tune_state *t);
 

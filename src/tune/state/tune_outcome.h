@@ -25,9 +25,9 @@ typedef struct qdq_tune_outcome {
     qdq_verify_result computed;
     QDQ_VEC(qdq_tune_overruled) overruled;
     QDQ_VEC(qdq_tune_typed) typed;
-    bool slower;               /* with the other dims: what the guard asked last */
-    double shipped_db;         /* SQNR of what the guard judged last; NAN: it judged nothing */
-    double shipped_metric;     /* the same of the metric */
+    bool slower;           /* with the other dims: what the guard asked last */
+    double shipped_db;     /* SQNR of what the guard evaluated last; NAN: it evaluated nothing */
+    double shipped_metric; /* the same of the metric */
     double final_db, rules_db; /* SQNR beside the front; NAN: not known, or float */
     /* by edge of the space, as tune_edges.c found them; NULL: it was not asked */
     qdq_tune_change *edges;

@@ -25,7 +25,7 @@ unsigned qdq_tune_max_builds_with_edges(const qdq_tune_state *t);
 /* and with those of other types of activations after these. */
 unsigned qdq_tune_max_builds_with_types(const qdq_tune_state *t);
 
-/* Is there a goal that can be judged? */
+/* Is there a goal that can be evaluated? */
 bool qdq_tune_has_goal(const qdq_tune_state *t);
 
 #endif /* QDQ_TUNE_PRESETS_H */

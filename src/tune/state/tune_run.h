@@ -10,7 +10,7 @@
 #include "tune/worker_client/worker_client.h"
 #include "qdq/tune.h"
 
-/* How near a model comes to the given one, on all samples that judge. */
+/* How near a model comes to the given one, on all evaluation samples. */
 typedef struct qdq_tune_evaluation {
     /* Of the worst slice: what the goal is asked of, and as measured. As in qdq_goal_outputs. */
     double goal_db, sqnr_db;
@@ -38,8 +38,8 @@ typedef struct qdq_tune_candidate {
     bool tried;  /* in a trial, against another one */
     char why[400];
     double sqnr_db;
-    bool judged; /* `heard` is what was found */
-    qdq_tune_evaluation heard;
+    bool evaluated; /* `evaluation` is what was found */
+    qdq_tune_evaluation evaluation;
     const qdq_tune_times *times;   /* NULL: not profiled */
     const qdq_tune_shapes *shapes; /* built with these; NULL: with those of the search */
     /* its model, which no plan makes; NULL: the plan of `assign` does */
@@ -65,8 +65,8 @@ typedef struct qdq_tune_run {
     bool guarded;       /* the guard has begun: what is left is its own */
     bool cut;           /* the budget ended before all was measured afresh */
     double after_s;     /* of the guard: what comes after the pairs at hand takes so long */
-    /* what it took to judge a placement, and to verify one that ships; 0: none was */
-    double judge_s, verify_s;
+    /* what it took to evaluate a placement, and to verify one that ships; 0: none was */
+    double evaluation_s, verify_s;
     QDQ_VEC(qdq_tune_candidate *) candidates;
     qdq_map by_name;   /* name -> candidate */
     qdq_map by_assign; /* hash of an assignment -> candidate */
@@ -76,14 +76,14 @@ typedef struct qdq_tune_run {
     qdq_search_result found;
     /* profiles: names of layers say too little, the engine is asked for their nodes, too */
     bool by_nodes;
-    /* by costs under a goal: each candidate is judged before it is built */
+    /* by costs under a goal: each candidate is evaluated before it is built */
     bool bounded;
-    /* the shape of an output depends on data: what decides it is judged, of each candidate */
+    /* the shape of an output depends on data: what decides it is evaluated, of each candidate */
     bool follows;
-    unsigned evaluations;  /* of candidates on all samples that judge */
+    unsigned evaluations;  /* of candidates on all evaluation samples */
     bool warns;            /* of a result below the default goal: the model came with Q/DQ */
     bool in_front;         /* what misses the goal is built, too */
-    double least_noisy_db; /* SQNR of the best that was judged; NAN: none was */
+    double least_noisy_db; /* SQNR of the best that was evaluated; NAN: none was */
     struct qdq_tune_greedy *greedy; /* by schemes apart; NULL: not so */
     /* what greedy proposed before anything of it was rejected; NULL, or without words: nothing */
     const qdq_assign *proposed;

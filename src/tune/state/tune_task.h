@@ -28,7 +28,7 @@ typedef struct qdq_tune_task {
     qdq_plan *rules; /* the plan of the target's rules */
     char rules_name[33];
     qdq_space *space;
-    /* samples that judge, where users gave none */
+    /* evaluation samples, where users gave none */
     qdq_data *random;
 } qdq_tune_task;
 

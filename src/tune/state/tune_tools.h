@@ -15,7 +15,7 @@
 /* All are opened once, and closed with the run. */
 typedef struct qdq_tune_tools {
     const char *dir;
-    qdq_job timed; /* the run's job for what judges: it is ended when its time is up */
+    qdq_job timed; /* the run's job for evaluation: it is ended when its time is up */
     qdq_cancel *stop;
     struct stat *stamps;   /* of the model's mapped files, when the run began */
     qdq_engine *engine;    /* of calibration, in this process */
@@ -32,10 +32,10 @@ typedef struct qdq_tune_tools {
     qdq_tune_store_run run;
     /* options that the engine's program refuses, with spaces between; NULL: none is known */
     const char *refused;
-    /* outputs of the given model on the samples that judge */
+    /* outputs of the given model on the evaluation samples */
     qdq_kept kept;
-    /* which samples judge, in a few digits; "": not asked yet */
-    char judges[33];
+    /* which samples evaluate, in a few digits; "": not asked yet */
+    char samples_name[33];
     double input_metric; /* where the goal has a metric */
     bool metric_failed;  /* with an error of the caller's */
 } qdq_tune_tools;

@@ -68,8 +68,8 @@ static double excess_of(const qdq_tune_state *t, const qdq_tune_evaluation *h, b
     return holds || excess > 1 ? excess : NAN;
 }
 
-static qdq_status judge_placement(void *ctx, const qdq_assign *a, qdq_mincut_verdict *out,
-                                  qdq_error *err)
+static qdq_status evaluate_placement(void *ctx, const qdq_assign *a, qdq_mincut_verdict *out,
+                                     qdq_error *err)
 {
     qdq_tune_state *t = ctx;
     qdq_tune_candidate *c;
@@ -79,13 +79,13 @@ static qdq_status judge_placement(void *ctx, const qdq_assign *a, qdq_mincut_ver
         *out = (qdq_mincut_verdict){.known = true, .holds = true};
         return QDQ_OK;
     }
-    QDQ_TRY(qdq_tune_judge(t, c, &out->known, err));
-    out->holds = out->known && qdq_tune_holds(t, &c->heard);
-    out->excess = out->known ? excess_of(t, &c->heard, out->holds) : NAN;
+    QDQ_TRY(qdq_tune_evaluate_candidate(t, c, &out->known, err));
+    out->holds = out->known && qdq_tune_holds(t, &c->evaluation);
+    out->excess = out->known ? excess_of(t, &c->evaluation, out->holds) : NAN;
     return QDQ_OK;
 }
 
-/* From what is proposed on, candidates are judged before they are built, if it is known what
+/* From what is proposed on, candidates are evaluated before they are built, if it is known what
  * decisions do. */
 static qdq_status bound_harm(qdq_tune_state *t, qdq_mincut_problem *p, qdq_error *err)
 {
@@ -101,8 +101,8 @@ static qdq_status bound_harm(qdq_tune_state *t, qdq_mincut_problem *p, qdq_error
     }
     p->harm = t->parts.harm;
     p->most_harm = t->opts->goal->min_sqnr != 0 ? pow(10, -t->opts->goal->min_sqnr / 10) : INFINITY;
-    p->judge = judge_placement;
-    p->judge_ctx = t;
+    p->evaluate = evaluate_placement;
+    p->evaluate_ctx = t;
     return QDQ_OK;
 }
 
@@ -111,10 +111,11 @@ static void say_what_came_out(const qdq_tune_state *t)
 {
     if (!t->run.bounded || qdq_assign_count(&t->run.found.best) > 0 || isnan(t->run.least_noisy_db))
         return;
-    qdq_job_log(t->job, QDQ_LOG_WARNING,
-                "no placement that is faster keeps the goal: the best that was judged, of %u, has "
-                "SQNR %.2f dB",
-                t->run.evaluations, t->run.least_noisy_db);
+    qdq_job_log(
+        t->job, QDQ_LOG_WARNING,
+        "no placement that is faster keeps the goal: the best that was evaluated, of %u, has "
+        "SQNR %.2f dB",
+        t->run.evaluations, t->run.least_noisy_db);
 }
 
 /* --- the search ------------------------------------------------------------------------------- */

@@ -96,18 +96,18 @@ static qdq_status verify_samples(qdq_tune_state *t, const qdq_model *m,
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
     qdq_verify_result *given = NULL;
     qdq_error own = QDQ_ERROR_INIT;
-    qdq_compare_opts judging;
+    qdq_compare_opts evaluating;
     qdq_data *data;
 
     enum { CONFIRM = 6 };
 
-    QDQ_TRY(qdq_tune_judging_data(t, &data, &judging, err));
+    QDQ_TRY(qdq_tune_evaluation_data(t, &data, &evaluating, err));
     o.reference = open_reference(t);
     o.original = t->task.m;
     o.threads = t->task.quantize.threads;
     o.shapes = shapes;
     o.n_shapes = n_shapes;
-    o.first = judging.first;
+    o.first = evaluating.first;
     const size_t all = qdq_data_count(data), left = all > o.first ? all - o.first : 0;
     o.count = count < left ? count : left;
     o.confirm = left - o.count < CONFIRM ? left - o.count : CONFIRM;

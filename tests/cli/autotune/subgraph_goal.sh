@@ -15,7 +15,7 @@ tune() { # tune DIR MODEL OPTION...
 at_least() { [ "$(printf '%s\n' "$1" "$2" | sort -g | head -n 1)" = "$1" ] &&
     echo "$1 dB at least"; }
 tune free m.onnxtxt -e sim:sim.json --calib random:3 --no-sqnr
-grep -c judged free.log
+grep -c evaluated free.log
 tune some m.onnxtxt -e sim:sim.json --calib random:3 --min-sqnr 8
 at_least 8 "$(value some sqnr_db)"
 grep -q 'everything: outputs: SQNR' some.log && echo "everything misses it"
