@@ -109,12 +109,12 @@ TEST(so_does_one_by_groups_apart)
     survive(QDQ_TUNE_SUBGRAPH, QDQ_TUNE_GREEDY, NULL, NULL, "apart");
 }
 
-/* All in 8 bits are some 33 dB. */
+/* Two in 8 bits have a lower bound of 27 dB, all of them 20. */
 TEST(so_does_one_under_a_goal_with_a_front)
 {
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
 
-    goal.min_sqnr = 35.5;
+    goal.min_sqnr = 25;
     survive(QDQ_TUNE_SUBGRAPH, QDQ_TUNE_AUTO, &goal, NULL, "by_goal");
 }
 

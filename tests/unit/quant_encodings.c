@@ -134,6 +134,8 @@ TEST(mistakes_are_reported_with_their_place)
                    ACTIVATION("[{\"bitwidth\": 8, \"offset\": 3, \"scale\": 1}]"));
     assert_mistake(QDQ_E_FORMAT, "key 'offset'",
                    ACTIVATION("[{\"bitwidth\": 8, \"offset\": -1.5, \"scale\": 1}]"));
+    assert_mistake(QDQ_E_FORMAT, "key 'offset'",
+                   ACTIVATION("[{\"bitwidth\": 8, \"offset\": -256, \"scale\": 1}]"));
     assert_mistake(QDQ_E_FORMAT, "codes of 5 bits",
                    ACTIVATION("[{\"bitwidth\": 5, \"offset\": 0, \"scale\": 1}]"));
     assert_mistake(QDQ_E_FORMAT, "another type than that of the channels before it",

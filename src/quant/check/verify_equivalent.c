@@ -1,4 +1,5 @@
-/* verify_equivalent.c - which nodes go back to float where an engine computes one of them wrongly. */
+/* verify_equivalent.c - which nodes go back to float where an engine computes one of them wrongly.
+ */
 #include <stdlib.h>
 #include <string.h>
 

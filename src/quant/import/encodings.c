@@ -83,7 +83,7 @@ static void take_channel(const qdq_json_place *p, scheme *s, qdq_encoding *e, si
 
     if (!(scale > 0) || !(scale <= (double)FLT_MAX) || !((float)scale > 0))
         qdq_json_wrong(p, "scale", "a finite number above 0");
-    else if (offset != rint(offset) || !(offset <= 0) || offset < lowest - 1)
+    else if (offset != rint(offset) || !(offset <= 0) || offset < lowest)
         qdq_json_wrong(p, "offset", "a whole number from the lowest code, negative, to 0");
     else if (s->known && s->is_signed != is_signed)
         qdq_json_fail(p, "channels with and without sign, expected one type for all");
