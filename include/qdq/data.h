@@ -13,27 +13,27 @@ typedef struct qdq_data qdq_data;
 
 typedef struct qdq_data_opts {
     size_t size;
-    /* 0: as the model's input says */
+    /* size in pixels that images are scaled to; 0: the size of the model's input */
     int image_height, image_width;
-    /* pixel units, 0 to 255; n_mean, n_std of them are used */
+    /* subtracted mean and divisor of each channel, in pixel units (0 to 255) */
     float mean[4], std[4];
-    /* 0: mean 0, std 1; 1: for all channels */
+    /* number of values used in mean and in std; 0: mean 0, std 1; 1: one value for all channels */
     int n_mean, n_std;
-    /* "nchw", "nhwc"; NULL: as the input's shape suggests */
+    /* "nchw" or "nhwc"; NULL: the layout that the input's shape suggests */
     const char *layout;
     /* "rgb" (default), "bgr", "gray" */
     const char *channel_order;
-    /* fixes symbolic dims */
+    /* n_shapes shapes that fix symbolic dims of inputs */
     const qdq_input_shape *shapes;
     size_t n_shapes;
-    /* key of the labels inside the .npz, or name of their array; or a file, x.npy or x.npz:KEY;
-     * NULL: none */
+    /* source of the labels: the key of an array in the .npz, the name of an array, or a file, x.npy
+     * or x.npz:KEY; NULL: no labels */
     const char *labels;
-    /* 0: all; random: 8 */
+    /* most samples to use; 0: all, and 8 of random data */
     size_t max_samples;
-    /* log: what was skipped, and why; must outlive the data */
+    /* its log reports skipped files and the reason; must outlive the data; may be NULL */
     const qdq_job *job;
-    /* folder for samples of a source that can be read only once; NULL: /tmp */
+    /* folder for samples of a source that qdq can read only once; NULL: /tmp */
     const char *temp_dir;
 } qdq_data_opts;
 
@@ -42,51 +42,57 @@ typedef struct qdq_data_opts {
         .size = sizeof(qdq_data_opts)                                                              \
     }
 
-/* Opens a source for the inputs of `m`. Spec: a file "x.npz" (arrays named as the inputs; a single
- * array fits a single input whatever its name), "x.npy", a folder of those (one file a sample or
- * batch), an image, a folder of images, a folder with ONNX's test data (test_data_set_N, or
- * input_K.pb: one TensorProto for each input, one run of the model), "x.pb", "random:SEED". The
- * first axis of an array counts samples; arrays are cut into pieces of the model's batch (symbolic:
- * 1), a remainder is dropped with a warning. Types must match the inputs (wider floats are rounded,
- * with a note; for an input of codes of 8 or 16 bits they are quantized with the one scale that
- * follows it in the model); NaN and infinity are QDQ_E_FORMAT. Files are read sample by sample, not
- * held. */
+/* Opens a source of samples for the inputs of `m`. `spec` is one of:
+ *
+ *     x.npz          arrays named as the inputs; a single array fits a single input of any name
+ *     x.npy          one array for a single input
+ *     x.png, ...     an image for a single input
+ *     FOLDER         of .npz or .npy files (each is a sample or a batch), or of images
+ *     FOLDER         with ONNX's test data: test_data_set_N, or input_K.pb (a TensorProto for each
+ *                    input, one run of the model)
+ *     x.pb           one TensorProto
+ *     random:SEED    seeded random values
+ *
+ * The first axis of an array counts samples. Arrays are split into batches of the model's batch
+ * size (symbolic: 1); a remainder is dropped with a warning. Element types must match the inputs,
+ * with two exceptions: wider floats are rounded, with a note in the log; and an input of 8- or
+ * 16-bit quantized values is quantized with the single scale that follows it in the model. NaN and
+ * infinity are QDQ_E_FORMAT. Files are read one sample at a time. *out is freed with
+ * qdq_data_close(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_data_open(const char *spec, const qdq_model *m,
                                               const qdq_data_opts *opts, qdq_data **out,
                                               qdq_error *err);
 
-/* The same for arrays in memory, with the rules of a .npz: `arrays` are named as the inputs, a
- * single array fits a single input whatever its name (NULL: no name), and their first axis counts
- * samples. Each array must be the labels (qdq_data_opts.labels) or an input. The elements are
- * borrowed until qdq_data_close(), and are not changed; names and shapes are copied. Errors:
- * QDQ_E_FORMAT for an array that is missing, surplus, or does not fit; QDQ_E_USAGE for an array
- * whose rank, dims and bytes contradict each other; QDQ_E_UNSUPPORTED for elements of less than a
- * byte. */
+/* The same for arrays in memory, with the rules of a .npz: `arrays` are named as the inputs, and
+ * their first axis counts samples. A single array fits a single input of any name (NULL: no name).
+ * Each array must be an input or the labels (qdq_data_opts.labels). The elements are borrowed until
+ * qdq_data_close() and never changed; names and shapes are copied. Errors: QDQ_E_FORMAT for an
+ * array that is missing, surplus or does not fit; QDQ_E_USAGE for an array whose rank, dims and
+ * bytes contradict each other; QDQ_E_UNSUPPORTED for elements of less than a byte. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_data_from_arrays(const qdq_named_array *arrays, size_t n,
                                                      const qdq_model *m, const qdq_data_opts *opts,
                                                      qdq_data **out, qdq_error *err);
 
-/* Samples that the caller's functions produce, one run of the model at a time. The functions are
- * called from qdq_data_from() and from every function that is given the qdq_data, on the thread of
- * that call. */
+/* Functions of the caller that produce samples, one run of the model at a time. qdq calls them in
+ * qdq_data_from() and in every function that takes the qdq_data, on the thread of that call. */
 typedef struct qdq_data_source {
     size_t size;
-    /* stands for the source in messages; NULL: "samples" */
+    /* name of the source in messages; NULL: "samples" */
     const char *name;
     /* first argument of the functions */
     void *ctx;
-    /* samples that `next` returns; 0: unknown */
+    /* number of samples that `next` returns; 0: unknown */
     size_t count;
-    /* Sets *in to the arrays of the next sample, *n of them, which stay unchanged until the next
-     * call of a function of this source; *n = 0: there are no more samples. Each input of the model
-     * has an array of its name (of a single input it may be NULL), with a shape that one run of the
-     * model takes; the axis of the batch may be left out where the batch is 1. The array of the
-     * labels, if any, has an integer for each item of the batch. Anything but QDQ_OK ends the call
-     * that needed the sample: its result is this status and this error, unchanged (QDQ_E_GOAL
-     * becomes QDQ_E_USAGE). */
+    /* Sets *in to the *n arrays of the next sample; *n = 0: the source has no more samples. The
+     * arrays must stay unchanged until the next call of a function of this source. Each input of
+     * the model needs an array of its name (NULL is allowed for a single input), with a shape that
+     * one run of the model accepts; the batch axis may be absent if the batch is 1. The array of
+     * the labels, if any, has one integer for each item of the batch. Any status but QDQ_OK ends
+     * the call that needed the sample, which returns this status and this error, unchanged
+     * (QDQ_E_GOAL becomes QDQ_E_USAGE). */
     qdq_status (*next)(void *ctx, const qdq_named_array **in, size_t *n, qdq_error *err);
-    /* Goes back to the first sample: `next` then returns the same samples in the same order. NULL:
-     * the source can be read only once. */
+    /* Returns to the first sample; `next` must then return the same samples in the same order.
+     * NULL: qdq can read the source only once. */
     qdq_status (*rewind)(void *ctx, qdq_error *err);
 } qdq_data_source;
 
@@ -95,37 +101,41 @@ typedef struct qdq_data_source {
         .size = sizeof(qdq_data_source)                                                            \
     }
 
-/* Opens such a source for the inputs of `m`. Elements are converted as those of files are. At least
- * one sample is read at once. All are read at once where `count` is unknown or labels are wanted;
- * then `next` must come to an end, unless max_samples ends it. A source with `rewind` is rewound
- * for each pass, and samples that a pass leaves out are read and dropped. Of a source without one,
- * samples go to a file in qdq_data_opts.temp_dir, before the second one is read; the file has no
- * name, and the system removes it with the process at the latest. *source is copied, what it points
- * to must outlive the data; NULL members of opts are as with qdq_data_open(), options of images
- * have no effect. After a function of the source has failed, each use of the data fails with the
- * same error. Errors: those of the functions; QDQ_E_FORMAT for an array that is missing, surplus,
- * or does not fit, and for a source with fewer samples than `count` or than in its first pass;
- * QDQ_E_USAGE for an array whose rank, dims and bytes contradict each other; QDQ_E_IO where the
- * file cannot be written; QDQ_E_INTERRUPTED once the cancel flag of opts->job is set. */
+/* Opens such a source for the inputs of `m`. Elements are converted as those of files are. *source
+ * is copied; what it points to must outlive the data. `opts` is as for qdq_data_open(); options of
+ * images have no effect.
+ *
+ * The call reads at least one sample, and all of them if `count` is 0 or labels are wanted; `next`
+ * must then come to an end, unless max_samples ends it. A source with `rewind` is rewound for each
+ * pass; samples that a pass does not need are read and dropped. Samples of a source without
+ * `rewind` go to a file in opts->temp_dir before the second one is read. This file has no name, and
+ * the system removes it with the process at the latest.
+ *
+ * Errors: those of the functions, which every later use of the data repeats; QDQ_E_FORMAT for an
+ * array that is missing, surplus or does not fit, and for a source with fewer samples than `count`
+ * or than in its first pass; QDQ_E_USAGE for an array whose rank, dims and bytes contradict each
+ * other; QDQ_E_IO if the file cannot be written; QDQ_E_INTERRUPTED once the cancel flag of
+ * opts->job is set. *out is freed with qdq_data_close(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_data_from(const qdq_data_source *source, const qdq_model *m,
                                               const qdq_data_opts *opts, qdq_data **out,
                                               qdq_error *err);
 
-/* NULL is allowed */
+/* Frees the data; NULL is allowed. */
 QDQ_API void qdq_data_close(qdq_data *d);
 
-/* Samples: runs of the model that the data is enough for. At least 1. */
+/* Number of samples, that is, of runs of the model. At least 1. */
 QDQ_API size_t qdq_data_count(const qdq_data *d);
 
-/* All inputs of sample i, in the order of the model's inputs. The arrays are borrowed until the
- * next call. */
+/* The arrays of sample i, one for each input, in the order of the model's inputs. *in is borrowed
+ * until the next call with this data. One thread at a time may use a qdq_data. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_data_get(qdq_data *d, size_t i, const qdq_named_array **in,
                                              size_t *n, qdq_error *err);
 
-/* Labels of sample i: as many as its batch. NULL and 0 where there are none. */
+/* The *n labels of sample i, one for each item of its batch; borrowed as long as the data. NULL and
+ * 0 if there are none. */
 QDQ_API const int64_t *qdq_data_labels(const qdq_data *d, size_t i, size_t *n);
 
-/* True for random:SEED: scales from it are no calibration. */
+/* Whether the source is random:SEED; scales from random data are no calibration. */
 QDQ_API bool qdq_data_is_random(const qdq_data *d);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-/* qdq/engine.h - run, time and profile models on an inference engine.
+/* qdq/engine.h - runs, times and profiles models on an inference engine.
  *
  * A spec names an engine: "ort", "ort:/path/to/libonnxruntime.so.1", "openvino", "trtexec",
  * "sim:cost.json". The library reads no environment variables: pass what you find there in
- * qdq_engine_opts. One engine may be used by many threads; one session by one thread at a time. */
+ * qdq_engine_opts. Several threads may use one engine; one thread at a time may use a session. */
 #ifndef QDQ_ENGINE_H
 #define QDQ_ENGINE_H
 
@@ -17,39 +17,41 @@ typedef struct qdq_session qdq_session;
 
 typedef struct qdq_engine_opts {
     size_t size;
-    /* file; NULL: search_dirs, then next to libqdq.so (lib/qdq), then the loader's path */
+    /* path of ONNX Runtime's library; NULL: looked up in search_dirs, next to libqdq.so (lib/qdq),
+     * then in the loader's path */
     const char *ort_library;
-    /* folders to look for engine libraries in, ends with NULL; or NULL */
+    /* folders with engine libraries, ends with NULL; or NULL */
     const char *const *search_dirs;
     /* parent of private folders; NULL: /tmp */
     const char *temp_dir;
-    /* log: the engine's own warnings arrive here */
+    /* its log has the engine's own warnings; may be NULL */
     const qdq_job *job;
     /* program of the engine trtexec; NULL: "trtexec", looked up in PATH */
     const char *trtexec;
-    /* options for each of its commands, taken apart without a shell; or NULL */
+    /* options for each of its commands, split without a shell; or NULL */
     const char *trtexec_args;
-    /* file for what its builds time; NULL: a private one, of tuning DIR's */
+    /* file with the timings of its builds; NULL: a private file, or in autotune, one in its
+     * folder */
     const char *timing_cache;
-    /* libraries with operators, ends with NULL; or NULL: static plugins of trtexec, custom
-     * operators of ort, extensions of openvino */
+    /* libraries with operators, ends with NULL; or NULL. They are static plugins of trtexec, custom
+     * operators of ort, or extensions of openvino */
     const char *const *plugins;
-    /* folder in which trtexec leaves what `replay` can read; NULL: none */
+    /* folder in which trtexec records runs for the engine `replay`; NULL: none */
     const char *record;
-    /* file; NULL: as ort_library */
+    /* path of OpenVINO's library; NULL: looked up as ort_library */
     const char *openvino_library;
     /* execution providers of ort, tried in this order before the processor, ends with NULL: "CUDA",
      * "TensorRT:device_id=0,trt_fp16_enable=1"; or NULL */
     const char *const *providers;
-    /* the program qdq-worker, in which is tried out what might kill a process; NULL: next to the
-     * running program, else in PATH; without one nothing is tried out */
+    /* program qdq-worker, which makes the trials that may end a process; NULL: next to the running
+     * program, else in PATH; without it there are no such trials */
     const char *worker;
-    /* run the engine in a process of its own, the program `worker`: one that crashes, hangs or runs
-     * out of memory is QDQ_E_ENGINE of the call at hand, and the next call starts another process.
-     * Runs on one engine then wait for each other */
+    /* Run the engine in another process, the program `worker`. If that process crashes, hangs or
+     * runs out of memory, the call returns QDQ_E_ENGINE, and the next call starts another process.
+     * Runs on one engine then wait for each other. */
     bool in_worker;
-    /* with in_worker, and in the tuner: seconds that one call may take (a build, a run, a timed
-     * block, a profile) before the process is ended; 0: 600 */
+    /* with in_worker, and in autotune: time limit in seconds for one call (a build, a run, a timed
+     * block, a profile), after which the process is ended; 0: 600 */
     double deadline_s;
 } qdq_engine_opts;
 
@@ -58,36 +60,36 @@ typedef struct qdq_engine_opts {
         .size = sizeof(qdq_engine_opts)                                                            \
     }
 
-/* The shapes in a text of options for trtexec (qdq_engine_opts.trtexec_args), for engines that take
- * no such text: those of --minShapes, --optShapes and --maxShapes; --shapes counts for inputs
- * without --optShapes. Where there are neither, the largest or else the least stands for them, as
- * with trtexec. */
+/* Shapes from a text of options for trtexec (qdq_engine_opts.trtexec_args), for engines that do not
+ * read such a text: those of --minShapes, --optShapes and --maxShapes; --shapes counts for inputs
+ * without --optShapes. An input without either has its max shape, or else its min shape, as in
+ * trtexec. */
 typedef struct qdq_trtexec_shapes {
     const qdq_input_shape *min, *opt, *max;
     size_t n_min, n_opt, n_max;
-    /* the first option that says something else; NULL: none does */
+    /* the first option that is not about shapes; NULL: none */
     const char *other;
 } qdq_trtexec_shapes;
 
-/* QDQ_E_USAGE: it is no such text. *out is freed with qdq_free() (one block). */
+/* Reads such a text. QDQ_E_USAGE: it is malformed. *out is freed with qdq_free() (one block). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_trtexec_shapes_read(const char *args, qdq_trtexec_shapes **out,
                                                         qdq_error *err);
 
-/* What an engine can do: bits of qdq_engine_info.capabilities. */
+/* Abilities of an engine: bits of qdq_engine_info.capabilities. */
 typedef enum qdq_capability {
-    /* real outputs */
+    /* computes outputs */
     QDQ_CAN_RUN = 1,
-    /* latency */
+    /* measures latency */
     QDQ_CAN_TIME = 2,
-    /* time per executed layer */
+    /* measures the time of each executed layer */
     QDQ_CAN_PROFILE = 4,
-    /* intermediate tensors as outputs */
+    /* returns inner values as outputs */
     QDQ_CAN_EXPOSE = 8,
-    /* takes weights from the model's files without a copy */
+    /* reads weights from the model's files without a copy */
     QDQ_CAN_MAP_WEIGHTS = 16,
-    /* the nodes of each executed layer */
+    /* lists the nodes of each executed layer */
     QDQ_CAN_LIST_LAYERS = 32,
-    /* its names of layers are not those of nodes: ask for the nodes, too */
+    /* names its layers differently from nodes: list their nodes, too */
     QDQ_NAMES_LAYERS = 64
 } qdq_capability;
 
@@ -96,49 +98,51 @@ typedef struct qdq_engine_info {
     const char *name;
     /* "1.31.1"; "" if unknown */
     const char *version;
-    /* file it was loaded from; "" if none */
+    /* path of its library; "": none */
     const char *library;
     /* "cpu" */
     const char *device;
-    /* QDQ_CAN_... */
+    /* bits of qdq_capability */
     unsigned capabilities;
-    /* highest opset of the default domain it loads; 0: unknown */
+    /* highest opset of the default domain that it accepts; 0: unknown */
     int max_opset;
-    /* highest IR version it loads; 0: unknown */
+    /* highest IR version that it accepts; 0: unknown */
     int max_ir;
-    /* what times depend on, as text: name, version, device, options of the engine */
+    /* text with all that times depend on: name, version, device, options of the engine */
     const char *fingerprint;
 } qdq_engine_info;
 
-/* QDQ_E_USAGE for an unknown name, QDQ_E_ENGINE if the engine is unavailable: the text says how
- * to get it. The engine keeps what it needs of opts, but job must outlive it. */
+/* Opens an engine. QDQ_E_USAGE: the name is unknown. QDQ_E_ENGINE: the engine is unavailable; the
+ * message says how to install it. The engine copies what it needs of opts; opts->job must outlive
+ * it. `opts` may be NULL. *out is freed with qdq_engine_close(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts,
                                                 qdq_engine **out, qdq_error *err);
-/* What must be in the environment before this engine is opened, "NAME=VALUE", or NULL; the library
- * itself changes no environment. The text is static. Today: some machines announce instructions
- * that end a process that uses them, and "openvino" runs without them; its qdq_engine_open() fails
- * there until it is set. */
+/* The environment variable that this engine needs before it is opened, "NAME=VALUE", or NULL. The
+ * library itself changes no environment. The text is static. It is for machines that announce
+ * instructions which end a process that uses them: there qdq_engine_open() of "openvino" fails
+ * until the variable is set. */
 QDQ_API const char *qdq_engine_environment(const char *spec, const qdq_engine_opts *opts);
-/* after its sessions; NULL is allowed */
+/* Closes an engine after all its sessions; NULL is allowed. */
 QDQ_API void qdq_engine_close(qdq_engine *e);
 QDQ_API const qdq_engine_info *qdq_engine_get_info(const qdq_engine *e);
 
-/* How often a process of this engine has died or was ended for its deadline; 0 without
+/* Number of processes of this engine that crashed or exceeded their time limit; 0 without
  * in_worker. */
 QDQ_API unsigned qdq_engine_crashes(const qdq_engine *e);
 
-/* The list of engines that this build knows: name and one line of help; NULL past the end. */
+/* The i-th engine that this build knows: its name and one line of help. NULL past the end. */
 QDQ_API const char *qdq_engine_name(size_t i, const char **help);
 
-/* Takes a list of specs apart: "ort,openvino,sim:cost.json". A comma separates only before a name
- * of qdq_engine_name() that ends there, at ':' or at ','; all others belong to the argument of an
- * engine ("sim:a,b.json", "./my.so:x,y"). A backslash keeps one from separating ("sim:a\,ort").
- * *specs ends with NULL and is freed with qdq_free() (one block). */
+/* Splits a list of specs: "ort,openvino,sim:cost.json". A comma separates only before a name of
+ * qdq_engine_name() that ends there, at ':' or at ','; every other comma belongs to the argument of
+ * an engine ("sim:a,b.json", "./my.so:x,y"). A backslash before a comma keeps it from separating
+ * ("sim:a\,ort"). *specs has *n entries, ends with NULL, and is freed with qdq_free() (one
+ * block). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_engine_split(const char *list, char ***specs, size_t *n,
                                                  qdq_error *err);
 
 typedef enum qdq_opt_level {
-    /* what users deploy */
+    /* all optimizations, as users run models */
     QDQ_LEVEL_ALL = 0,
     QDQ_LEVEL_EXTENDED,
     QDQ_LEVEL_BASIC,
@@ -148,20 +152,21 @@ typedef enum qdq_opt_level {
 typedef struct qdq_session_opts {
     size_t size;
     qdq_opt_level level;
-    /* 0: 1 */
+    /* threads of a run; 0: 1 */
     int threads;
-    /* needed for qdq_session_profile; slows runs down */
+    /* for qdq_session_profile(); slows runs down */
     bool profile;
-    /* values to make outputs besides the model's own, ends with NULL; or NULL */
+    /* names of inner values to return as outputs too, ends with NULL; or NULL */
     const char *const *expose;
-    /* leave the model's own outputs out */
+    /* leave out the model's own outputs */
     bool only_exposed;
-    /* fixes symbolic dims of inputs; the others count as 1 when timing */
+    /* n_shapes shapes that fix symbolic dims of inputs; all other symbolic dims count as 1 in
+     * timing */
     const qdq_input_shape *shapes;
     size_t n_shapes;
-    /* Q/DQ in float, no 8-bit kernels: the accuracy reference */
+    /* compute Q/DQ in float, without 8-bit kernels: the reference of accuracy */
     bool fake_quant;
-    /* needed for qdq_session_layers, with what that takes; slows runs down */
+    /* for qdq_session_layers(); slows runs down */
     bool layers;
 } qdq_session_opts;
 
@@ -170,26 +175,27 @@ typedef struct qdq_session_opts {
         .size = sizeof(qdq_session_opts)                                                           \
     }
 
-/* Makes a model ready to run. The model is only read during this call, but its weights must stay
- * mapped: keep it until the session is closed. */
+/* Prepares a model to run. The model is only read during this call, but its weights must stay
+ * mapped: keep it until the session is closed. `opts` may be NULL. *out is freed with
+ * qdq_session_close(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_session_open(qdq_engine *e, const qdq_model *m,
                                                  const qdq_session_opts *opts, qdq_session **out,
                                                  qdq_error *err);
-/* NULL is allowed */
+/* Closes a session; NULL is allowed. */
 QDQ_API void qdq_session_close(qdq_session *s);
 
-/* Inputs and outputs as the engine reports them after its own shape inference. The strings live as
- * long as the session. False past the end. */
+/* The i-th input or output as the engine reports it after its own shape inference; false past the
+ * end. The strings are borrowed as long as the session. */
 QDQ_API bool qdq_session_input(const qdq_session *s, size_t i, qdq_io *out);
 QDQ_API bool qdq_session_output(const qdq_session *s, size_t i, qdq_io *out);
 
-/* Receives one output. The data is borrowed for the call. Anything but QDQ_OK stops the run and is
- * its result. */
+/* Receives one output. The data is borrowed for the call. Any status but QDQ_OK stops the run,
+ * which returns it. */
 typedef qdq_status (*qdq_output_fn)(void *ctx, const char *name, const qdq_array *a,
                                     qdq_error *err);
 
-/* Runs once. Every input is required, by name, with the model's element type and a fitting shape.
- * Outputs arrive in the order of qdq_session_output(). */
+/* Runs the model once. `in` has an array for every input, by name, with the model's element type
+ * and a matching shape. `fn` receives the outputs in the order of qdq_session_output(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_session_run(qdq_session *s, const qdq_named_array *in,
                                                 size_t n_in, qdq_output_fn fn, void *ctx,
                                                 qdq_error *err);
@@ -198,19 +204,20 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_session_run(qdq_session *s, const qdq_named_
 
 typedef struct qdq_bench_opts {
     size_t size;
-    /* 0: as many as 2 s allow, at least 20, at most 1000 */
+    /* number of rounds; 0: as many as 2 s allow, from 20 to 1000 */
     unsigned rounds;
-    /* runs of each model first; 0: 3 */
+    /* runs of each model before the first round; 0: 3 */
     unsigned warmup;
-    /* a sample of a round repeats runs until this long; 0: 5 */
+    /* least duration of a sample, in ms, which repeats runs; 0: 5 */
     double min_leg_ms;
-    /* for every model; NULL: random:SEED */
+    /* n_inputs arrays for every model; NULL: random values from `seed` */
     const qdq_named_array *inputs;
     size_t n_inputs;
     uint64_t seed;
     const qdq_job *job;
-    /* By the clock, with a shorter warm-up, and half of it where that does for 20 rounds; 0: no
-     * limit. QDQ_E_UNSUPPORTED if it is over before the 6 rounds that an interval needs. */
+    /* Time limit in ms of the clock. The warm-up becomes shorter, and only half of the time is used
+     * if it is enough for 20 rounds. QDQ_E_UNSUPPORTED: the limit ends before 6 rounds, which an
+     * interval needs. 0: no limit. */
     double max_ms;
 } qdq_bench_opts;
 
@@ -220,19 +227,19 @@ typedef struct qdq_bench_opts {
     }
 
 typedef struct qdq_bench_model {
-    /* of one run */
+    /* latency of one run, in ms */
     double median_ms, p10_ms, p90_ms;
-    /* timed runs, warm-up left out */
+    /* number of timed runs, without warm-up */
     unsigned runs;
-    /* time of the first / time of this one: median of paired rounds */
+    /* latency of the first model / latency of this one: median of paired rounds */
     double speedup;
-    /* 95 % interval of speedup: order statistics of the paired ratios; with fewer than 6 rounds all
-     * of them, which is less than 95 % */
+    /* 95 % interval of speedup: order statistics of the paired ratios; with fewer than 6 rounds,
+     * their smallest and largest, whose level is below 95 % */
     double ci_low, ci_high;
 } qdq_bench_model;
 
-/* Times sessions in interleaved rounds (first, second, ..., first, second, ... with the order
- * rotated from round to round), so that latency drift affects all of them. `out` has n places. */
+/* Times n sessions in interleaved rounds (first, second, ..., first, second, ... with the order
+ * rotated from round to round), so that latency drift affects all of them. `out` has n elements. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_bench(qdq_session *const *sessions, size_t n,
                                           const qdq_bench_opts *opts, qdq_bench_model *out,
                                           qdq_error *err);
@@ -241,80 +248,82 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_bench(qdq_session *const *sessions, size_t n
 
 /* How the nodes of a layer were found. */
 typedef enum qdq_layer_source {
-    /* they were not */
+    /* not found */
     QDQ_LAYER_NONE,
-    /* the nodes between the tensors that it consumes and produces */
+    /* nodes between the tensors that it consumes and produces */
     QDQ_LAYER_SLICE,
-    /* the engine names them */
+    /* nodes that the engine names */
     QDQ_LAYER_EXACT
 } qdq_layer_source;
 
-/* One executed layer. qdq_session_profile() sets its name, kernel, time and runs;
- * qdq_session_layers() the rest, too, and not the runs: the nodes of the model that it computes. A
- * node may be in several layers. */
+/* An executed layer. qdq_session_profile() sets name, kernel, time and runs. qdq_session_layers()
+ * sets all but the runs: also the nodes of the model that the layer computes. A node may be in
+ * several layers. */
 typedef struct qdq_layer {
-    /* as the engine calls it; its kernel */
+    /* the engine's name of the layer, and its kernel */
     const char *layer, *op;
-    /* "u8", "i8", "f32", "f16", "bf16", "f8", "i32", ...; "": not known */
+    /* types that it consumes and produces: "u8", "i8", "f32", "f16", "bf16", "f8", "i32", ...; "":
+     * unknown */
     const char *in_type, *out_type;
-    /* median over the runs; NAN: the engine does not say */
+    /* median over the runs, in microseconds; NAN: unknown */
     double median_us;
-    /* 0: not known */
+    /* number of profiled runs; 0: unknown */
     unsigned runs;
-    /* moves numbers from one form into another: reorder, Q, DQ, cast */
+    /* converts values between formats: reorder, Q, DQ, cast */
     bool conversion;
-    /* n_nodes labels, name, or Op@output where it has none of its own */
+    /* n_nodes labels: a node's name, or Op@output for a node without a name */
     const char *const *node;
     size_t n_nodes;
     qdq_layer_source source;
-    /* of a conversion: the tensor of the model that it converts; "" or NULL: not known */
+    /* of a conversion: name of the model's tensor that it converts; "" or NULL: unknown */
     const char *tensor;
 } qdq_layer;
 
-/* Runs `runs` times and reports every executed layer in order of execution. *out is freed with
- * qdq_free() (one block). QDQ_E_UNSUPPORTED where the engine cannot; the session must have been
- * opened with `profile`, and is of no further use afterwards. */
+/* Makes `runs` runs and reports every executed layer in order of execution. *out has *n layers and
+ * is freed with qdq_free() (one block). QDQ_E_UNSUPPORTED: the engine has no profile. The session
+ * must have been opened with `profile`, and cannot be used afterwards, only closed. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_session_profile(qdq_session *s, const qdq_named_array *in,
                                                     size_t n_in, unsigned runs, qdq_layer **out,
                                                     size_t *n, qdq_error *err);
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-/* Layers in order of execution with their source nodes; `runs` profiled runs, or 0: no times, and
- * no inputs are needed. *out is freed with qdq_free() (one block). QDQ_E_UNSUPPORTED where the
- * engine cannot; the session must have been opened with `groups`, and is of no further use
- * afterwards. */
+/* Reports executed layers with their nodes, in order of execution, with times of `runs` profiled
+ * runs. `runs` 0: without times, and inputs are not needed. *out has *n layers and is freed with
+ * qdq_free() (one block). QDQ_E_UNSUPPORTED: the engine does not list layers. The session must have
+ * been opened with `layers`, and cannot be used afterwards, only closed. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_session_layers(qdq_session *s, const qdq_named_array *in,
                                                    size_t n_in, unsigned runs, qdq_layer **out,
                                                    size_t *n, qdq_error *err);
 
-/* The same from files: what `trtexec --exportLayerInfo=F --profilingVerbosity=detailed` and
- * `--exportProfile=F` wrote for this model, wherever that was, `profile` may be NULL: no times; or
- * what qdq_layers_write() or `inspect --groups --json` wrote, which has times itself, and `profile`
- * is NULL. *out is freed with qdq_free(). */
+/* Reads layers of this model from files. Either `trtexec --exportLayerInfo=F
+ * --profilingVerbosity=detailed` wrote `layers` and `--exportProfile=F` wrote `profile`, on any
+ * machine (`profile` NULL: no times); or qdq_layers_write() or `inspect --groups --json` wrote
+ * `layers`, with times, and `profile` is NULL. *out has *n layers and is freed with qdq_free() (one
+ * block). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_layers_read(const qdq_model *m, const char *layers,
                                                 const char *profile, const qdq_job *job,
                                                 qdq_layer **out, size_t *n, qdq_error *err);
 
-/* Writes layers to a file, over one that is there, for qdq_layers_read(): what was built once need
- * not be built again. */
+/* Writes n layers to a file for qdq_layers_read(), over an existing one, so that the model need not
+ * be built again. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_layers_write(const char *path, const qdq_layer *g, size_t n,
                                                  const qdq_engine_info *info, qdq_error *err);
 
-/* How much of the time is known to belong to which nodes. */
+/* The time of all layers, and how much of it belongs to known nodes. */
 typedef struct qdq_layers_sum {
-    /* of all layers with a time; NAN if none has one */
+    /* time of all layers, and of conversions, in microseconds; NAN: no layer has a time */
     double us, conversions_us;
-    /* fraction of the time without conversions whose nodes are known, 0 to 1; NAN: no time */
+    /* fraction of the time without conversions that belongs to known nodes, 0 to 1; NAN: no time */
     double attributed;
     size_t n_timed;
 } qdq_layers_sum;
 
-/* Adds up n layers. */
+/* Sums up n layers. */
 QDQ_API qdq_layers_sum qdq_layers_add(const qdq_layer *g, size_t n);
 
-/* Fills arrays for all inputs of a session from a seed: floats normal(0,1), integers 0 or 1, dims
- * that are not fixed 1. *out is freed with qdq_free() (one block). */
+/* Makes an array for each input of a session from a seed: floats normal(0,1), integers 0 or 1; a
+ * dim that is not fixed is 1. *out has *n arrays and is freed with qdq_free() (one block). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_random_inputs(const qdq_session *s, uint64_t seed,
                                                   qdq_named_array **out, size_t *n, qdq_error *err);
 

@@ -2,10 +2,9 @@
  *
  * `--engine ./my.so` or `--engine ./my.so:ARG` loads the library, calls qdq_engine_plugin_get() and
  * uses the table that it returns. The library includes this header and needs nothing else of qdq,
- * though it may link libqdq. It stays loaded. Functions return QDQ_OK, or another status with a
- * text in *err: where, what was found, what was expected. No exception may pass through them. qdq
- * checks inputs: they arrive in the order of input(), with types and shapes that
- * fit. */
+ * but may link libqdq. It stays loaded. Functions return QDQ_OK, or another status with a message
+ * in *err: where, what was found, what was expected. No exception may pass through them. qdq checks
+ * inputs: they arrive in the order of input(), with matching types and shapes. */
 #ifndef QDQ_ENGINE_PLUGIN_H
 #define QDQ_ENGINE_PLUGIN_H
 
@@ -15,19 +14,18 @@
 extern "C" {
 #endif
 
-/* Of the table below. A member is never moved, and new ones are added at its end: `size` says how
- * many there are. qdq uses those that both know. The other structs here change with the version
- * only. */
+/* Version of the table below. Its members never move; new ones are added at its end, and `size`
+ * says how many the library knows. qdq uses the members that both know. The other structs here
+ * change only with the version. */
 #define QDQ_ENGINE_PLUGIN_VERSION 1
 
-/* What an engine says of itself when it is opened. The texts are borrowed as long as the engine is
- * open. */
+/* Properties of an opened engine. The texts are borrowed as long as the engine is open. */
 typedef struct qdq_plugin_info {
     /* NULL: unknown */
     const char *version;
     /* NULL: "cpu" */
     const char *device;
-    /* what times depend on; NULL: name, version and device */
+    /* text with all that times depend on; NULL: name, version and device */
     const char *fingerprint;
     /* 0: unknown */
     int max_opset, max_ir;
@@ -37,29 +35,27 @@ typedef struct qdq_plugin_session_opts {
     qdq_opt_level level;
     /* 1 or more */
     int threads;
-    /* Q/DQ in float, no 8-bit kernels */
+    /* compute Q/DQ in float, without 8-bit kernels */
     bool fake_quant;
-    /* layers() will be called: it may slow runs down */
+    /* layers() will be called: the session may run more slowly */
     bool layers;
 } qdq_plugin_session_opts;
 
-/* An executed layer, borrowed for the call that it is handed to. */
+/* An executed layer, borrowed for the call that receives it. */
 typedef struct qdq_plugin_layer {
     const char *name, *op;
-    /* "u8", "f32", ... as in qdq_layer; NULL: not known */
+    /* types that it consumes and produces: "u8", "f32", ... as in qdq_layer; NULL: unknown */
     const char *in_type, *out_type;
-    /* median of a run; NAN: not known */
+    /* median time of a run, in microseconds; NAN: unknown */
     double us;
-    /* reorder, Q, DQ, cast */
+    /* converts values between formats: reorder, Q, DQ, cast */
     bool conversion;
-    /* n_nodes of them: nodes of the model that it computes, by name or by output tensor, */
+    /* n_nodes nodes of the model that it computes, by name or by output tensor; 0: unknown */
     const char *const *nodes;
-    /* if the engine knows; */
     size_t n_nodes;
-    /* else n_tensors tensors that it produces, by their names in the model: qdq looks which nodes
-     */
+    /* if the nodes are unknown: n_tensors tensors that it produces, by their names in the model;
+     * qdq finds the nodes between them and the tensors of other layers */
     const char *const *tensors;
-    /* lie between them and the tensors of other layers */
     size_t n_tensors;
 } qdq_plugin_layer;
 
@@ -70,44 +66,44 @@ typedef struct qdq_engine_plugin {
     unsigned version;
     /* sizeof this table */
     size_t size;
-    /* a word: "trt" */
+    /* the engine's name, one word: "trt" */
     const char *name;
 
-    /* `arg` is the text after "FILE:", or NULL; `temp_dir` may be NULL. */
+    /* Opens the engine. `arg` is the text after "FILE:", or NULL; `temp_dir` may be NULL. */
     qdq_status (*open)(const char *arg, const char *temp_dir, void **engine, qdq_plugin_info *info,
                        qdq_error *err);
     void (*close)(void *engine);
 
-    /* The model as an ONNX file in memory, weights inside; borrowed for the call. */
+    /* Prepares a model, an ONNX file in memory with its weights; borrowed for the call. */
     qdq_status (*session_open)(void *engine, const void *model, size_t bytes,
                                const qdq_plugin_session_opts *opts, void **session, qdq_error *err);
     void (*session_close)(void *session);
 
-    /* As qdq_session_input() and qdq_session_output(): texts live as long as the session, false
-     * past the end. */
+    /* The i-th input or output, as qdq_session_input() and qdq_session_output(); false past the
+     * end. Texts are borrowed as long as the session. */
     bool (*input)(void *session, size_t i, qdq_io *out);
     bool (*output)(void *session, size_t i, qdq_io *out);
 
-    /* Each of the others may be NULL: then the engine cannot. */
+    /* Each member from here may be NULL: the engine then lacks this ability. */
 
-    /* Runs once; hands each output to `fn` (NULL: outputs are not wanted) in the order of output().
-     * Stops where fn fails. */
+    /* Runs once and passes each output to `fn`, in the order of output(); NULL: outputs are not
+     * needed. Stops with the status of `fn` if it fails. */
     qdq_status (*run)(void *session, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
                       qdq_error *err);
 
-    /* The arrays stay as they are until the next bind or the end of the session; time_runs runs n
-     * times on them. */
+    /* bind() sets the inputs, which stay unchanged until the next bind or the end of the session;
+     * time_runs() then runs n times on them and sets *ns to the duration in nanoseconds. */
     qdq_status (*bind)(void *session, const qdq_array *const *in, qdq_error *err);
     qdq_status (*time_runs)(void *session, unsigned n, uint64_t *ns, qdq_error *err);
 
-    /* The layers of `runs` profiled runs in order of execution; runs 0: no times, and `in` is NULL.
-     * Called once. */
+    /* Reports the layers of `runs` profiled runs in order of execution; runs 0: no times, and `in`
+     * is NULL. Called once in a session. */
     qdq_status (*layers)(void *session, const qdq_array *const *in, unsigned runs,
                          qdq_plugin_layer_fn fn, void *ctx, qdq_error *err);
 } qdq_engine_plugin;
 
-/* What the library exports under this name: its table for `version`, in static storage; NULL: it
- * has none for that. */
+/* The function that the library exports under this name. It returns its table for `version`, in
+ * static storage, or NULL if it has none. */
 typedef const qdq_engine_plugin *(*qdq_engine_plugin_get_fn)(unsigned version);
 QDQ_API const qdq_engine_plugin *qdq_engine_plugin_get(unsigned version);
 

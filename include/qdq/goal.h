@@ -1,4 +1,5 @@
-/* qdq/goal.h - quantization with an accuracy goal: layers return to float until it holds. */
+/* qdq/goal.h - quantization with an accuracy goal: layers return to float until the model reaches
+ * it. */
 #ifndef QDQ_GOAL_H
 #define QDQ_GOAL_H
 
@@ -9,51 +10,51 @@
 extern "C" {
 #endif
 
-/* The goal of `qdq quantize` where the user names none, in dB. */
+/* The goal of `qdq quantize` if the user names none, in dB. */
 #define QDQ_DEFAULT_MIN_SQNR 20.0
 
-/* What a default goal asks of rows that are scores of more than 128 classes: this share of them has
- * the same argmax, or all but one where there are 20 rows or fewer. */
+/* Part of the default goal, for outputs that score more than 128 classes: this fraction of their
+ * rows has the same argmax as in the float model. With 20 rows or fewer, one row may differ. */
 #define QDQ_DEFAULT_AGREEMENT 0.95
 
 /* --- a metric of the caller ------------------------------------------------------------------- */
 
-/* A model that is measured; it lives for the call of the metric. */
+/* A model under evaluation. It lives for one call of the metric. */
 typedef struct qdq_metric_run qdq_metric_run;
 
 /* Runs the model once, on the engine, with the threads and the input shapes of the search. `in` is
- * as for qdq_session_run(), in the types of the input model. *out are all *n_out outputs, in the
- * order of the model; they are borrowed until the next run and are not to be freed. Errors: as
+ * as for qdq_session_run(), in the types of the input model. *out has all *n_out outputs, in the
+ * order of the model; they are borrowed until the next run: do not free them. Errors: those of
  * qdq_session_open() and qdq_session_run(); QDQ_E_INTERRUPTED once the cancel flag is set. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_metric_run_arrays(qdq_metric_run *run,
                                                       const qdq_named_array *in, size_t n_in,
                                                       const qdq_named_array **out, size_t *n_out,
                                                       qdq_error *err);
 
-/* The model itself, to inspect or save it. */
+/* The model itself, to inspect or save it. Borrowed for the call of the metric. */
 QDQ_API const qdq_model *qdq_metric_run_model(const qdq_metric_run *run);
 
-/* Is it the input model, from whose metric max_drop counts? */
+/* Whether this is the input model. max_drop counts from its metric. */
 QDQ_API bool qdq_metric_run_is_input(const qdq_metric_run *run);
 
-/* Set when the search must end: for a metric that waits for something. It is borrowed for the
- * call. NULL: never set. */
+/* A flag that is set when the search must end, for a metric that waits for something. Borrowed for
+ * the call of the metric. NULL: the flag is never set. */
 QDQ_API const qdq_cancel *qdq_metric_run_cancel(const qdq_metric_run *run);
 
-/* A number that the caller computes for a model; more is better. */
+/* A number that the caller computes for a model; higher is better. */
 typedef struct qdq_metric {
     size_t size;
-    /* for messages and reports; NULL: "metric". What qdq_autotune() stored for a metric of this
-     * name counts for it in later runs with the same data. */
+    /* name in messages and reports; NULL: "metric". Later runs of qdq_autotune() with the same data
+     * reuse values that were stored under this name. */
     const char *name;
     /* first argument of `measure` */
     void *ctx;
-    /* Sets *value to the metric of a model. Called on the thread of the search: once for the input
-     * model, and once for each model that holds every other part of the goal. NaN and infinity: the
-     * model misses the goal; of the input model they are QDQ_E_FORMAT. Anything but QDQ_OK ends the
-     * search with this status and this error, unchanged (QDQ_E_GOAL becomes QDQ_E_USAGE); but the
-     * failure of a run on the engine that `measure` passes on says that this model misses the goal,
-     * unless it is the input. */
+    /* Sets *value to the metric of a model. qdq calls it on the thread of the search: once for the
+     * input model, and once for each model that reaches all other parts of the goal. NaN or
+     * infinity: the model misses the goal; for the input model it is QDQ_E_FORMAT. Any status but
+     * QDQ_OK ends the search with this status and this error, unchanged (QDQ_E_GOAL becomes
+     * QDQ_E_USAGE). Exception: if `measure` passes on the failure of a run on the engine, this
+     * model misses the goal, unless it is the input. */
     qdq_status (*measure)(void *ctx, qdq_metric_run *run, double *value, qdq_error *err);
 } qdq_metric;
 
@@ -66,50 +67,50 @@ typedef struct qdq_metric {
 
 typedef struct qdq_goal_opts {
     size_t size;
-    /* dB that every output and every slice of it has at least, as the lower bound of
-     * qdq_compare_tensor.bound_db, or as measured where one sample gives no bound; 0: no such
-     * goal. */
+    /* Least SQNR of every output and of every slice of it, in dB. The lower bound
+     * qdq_compare_tensor.bound_db must reach it, or the measured SQNR where a single sample gives
+     * no bound. 0: no such goal. */
     double min_sqnr;
-    /* How much lower than the float model's the accuracy may be, as a share (0.005: half a point);
-     * below 0: no such goal. Needs labels. With a metric: how much lower the metric may be, in its
-     * own unit, and no labels are needed. */
+    /* Largest loss of accuracy against the float model, as a fraction (0.005: half a percentage
+     * point); needs labels. With `metric`: largest loss of the metric, in its unit, without labels.
+     * Below 0: no such goal. */
     double max_drop;
-    /* samples of the evaluation; NULL: the data of calibration */
+    /* samples that evaluate; borrowed; NULL: the calibration data */
     qdq_data *eval;
-    /* of its samples; count 0: to the end */
+    /* range of these samples: the first one, and how many; count 0: to the end */
     size_t first, count;
-    /* 0: 16 */
+    /* most plans to evaluate; 0: 16 */
     unsigned max_evaluations;
-    /* Cross-validation: samples that calibrate are cut into this number of folds, and each is
-     * evaluated with ranges that did not see it (more folds than samples: one for each). 0: samples
-     * [first, first + count) are evaluated with the ranges of all. Neither with `eval` nor with
-     * random data. */
+    /* Cross-validation: the calibration samples are split into this number of folds, and each fold
+     * is evaluated with ranges from the other folds (more folds than samples: one fold for each
+     * sample). 0: samples [first, first + count) are evaluated with ranges from all samples. Cannot
+     * be combined with `eval` or random data. */
     unsigned folds;
-    /* Nobody asked for the goal, which is QDQ_DEFAULT_MIN_SQNR whatever min_sqnr is. Then outputs
-     * that are zero everywhere prove nothing and are left out, rows of scores must agree
-     * (QDQ_DEFAULT_AGREEMENT), and a goal that is missed ends with the best plan tried that saves
-     * `min_saving` of the float model's time or more, or with the float model. Plans of weights
-     * alone, and of models that have Q/DQ themselves, are evaluated and not changed. */
+    /* The user asked for no goal: min_sqnr is ignored, and the goal is QDQ_DEFAULT_MIN_SQNR.
+     * Outputs that are zero everywhere are left out, and rows of scores must agree
+     * (QDQ_DEFAULT_AGREEMENT). If the goal is missed, the result is the best plan tried that saves
+     * at least `min_saving` of the float model's time, or else the float model. Weight-only plans,
+     * and plans of models with existing Q/DQ, are evaluated and not changed. */
     bool by_default;
-    /* share of the float model's time; 0: 0.1 */
+    /* least saving, as a fraction of the float model's time; 0: 0.1 */
     double min_saving;
-    /* A search takes at most this multiple of the time of calibration and one evaluation on samples
-     * that are held out; 0: no limit. The number of trials that fits is then recorded in the
-     * plan. */
+    /* Time limit of the search, as a multiple of the time of calibration and of one evaluation on
+     * held-out samples; 0: no limit. The plan then records how many trials the limit allowed. */
     double max_slowdown;
-    /* Seconds from the call, instead of max_slowdown: what is left of the limit of an earlier
-     * search (qdq_goal_result.limit_s), where one follows the other for the same file. Below 0:
-     * nothing is left. 0: max_slowdown counts. Either way a search that found nothing yet has 8
-     * trials. */
+    /* Time limit in seconds from the call; overrides max_slowdown. It is for the second of two
+     * searches for one file, and is then the unused part of the first one's limit
+     * (qdq_goal_result.limit_s). Below 0: no time is left. 0: max_slowdown counts. With either
+     * limit, a search that has found no plan yet may make 8 trials. */
     double limit_s;
-    /* A plan with the key `times` (docs/plan.md): used instead of a clock; NULL: the clock is
-     * asked. */
+    /* Plan with the key `times` (docs/plan.md), which replaces the clock; borrowed; NULL: use the
+     * clock. */
     const qdq_plan *times;
-    /* for errors: where it came from; NULL: "times" */
+    /* origin of `times` in errors; NULL: "times" */
     const char *times_name;
-    /* Needs min_metric or max_drop, and not by_default; NULL: none. */
+    /* The caller's metric; borrowed; NULL: none. It needs has_min_metric or max_drop, and excludes
+     * by_default. */
     const qdq_metric *metric;
-    /* Every model that holds the goal has a metric of at least min_metric. */
+    /* Every model that reaches the goal has a metric of at least min_metric. */
     bool has_min_metric;
     double min_metric;
 } qdq_goal_opts;
@@ -119,108 +120,121 @@ typedef struct qdq_goal_opts {
         .size = sizeof(qdq_goal_opts), .max_drop = -1                                              \
     }
 
-/* One evaluation: a plan was made, applied, and run on the samples. */
+/* One evaluation: qdq made a plan, applied it, and ran the model on the samples. */
 typedef struct qdq_goal_step {
-    /* layers that were taken back in it */
+    /* number of layers that this plan returns to float */
     size_t n_float;
-    /* What the goal is compared with: the bound of the worst slice of all outputs, or its SQNR
-     * where there is no bound; NAN: an output is zero everywhere; -INFINITY: outputs have another
-     * shape, or the engine refuses the model. */
+    /* The value that is compared with min_sqnr, in dB: the lower bound of the worst slice of all
+     * outputs, or its SQNR where there is no bound. NAN: an output is zero everywhere. -INFINITY:
+     * an output has another shape, or the engine rejects the model. */
     double sqnr_db;
-    /* NAN without labels */
+    /* fraction of samples that match their label; NAN: no labels */
     double accuracy;
-    /* of the float model's time: qdq_goal_result.is_profiled */
+    /* time as a fraction of the float model's; qdq_goal_result.is_profiled says where it comes
+     * from */
     double time_fraction;
     bool holds;
-    /* NAN: not measured, or no finite number */
+    /* value of the metric; NAN: not measured, or not finite */
     double metric;
 } qdq_goal_step;
 
-/* A layer that could go back. */
+/* A layer that can return to float. */
 typedef struct qdq_goal_layer {
     const char *node, *op;
-    /* that it introduces: qdq_compare_layer */
+    /* error that the layer introduces: qdq_compare_layer.error */
     double error;
-    /* Of the float model's time that 8 bits save in it: qdq_goal_result.is_profiled. */
+    /* Time that 8 bits save in this layer, as a fraction of the float model's time;
+     * qdq_goal_result.is_profiled says where it comes from. */
     double saved_fraction;
-    /* it went back */
+    /* the layer returned to float */
     bool is_float;
 } qdq_goal_layer;
 
-/* Where the time went. */
+/* Duration of each phase, in seconds. */
 typedef struct qdq_goal_seconds {
-    /* with placement */
+    /* calibration and placement */
     double calibration;
-    /* the first plan */
+    /* evaluation of the first plan */
     double evaluation;
     /* errors of all layers */
     double layers;
-    /* of the float and of the quantized model */
+    /* profiles of the float and of the quantized model */
     double profile;
-    /* all other plans */
+    /* all plans after the first */
     double trials;
 } qdq_goal_seconds;
 
 typedef struct qdq_goal_result {
     bool reached;
-    /* if not: what was found, what was expected; "" */
+    /* if the goal was missed: what was found, what was expected; else "" */
     const char *why;
-    /* NAN without labels */
+    /* accuracy of the float model; NAN: no labels */
     double float_accuracy;
-    /* in the order of the evaluations */
+    /* n_steps evaluations, in their order */
     qdq_goal_step *steps;
     size_t n_steps;
-    /* worst ratio of error to saved time first; none if all could stay */
+    /* n_layers layers, the largest ratio of error to saved time first; 0 if all layers could stay
+     * in 8 bits */
     qdq_goal_layer *layers;
     size_t n_layers;
-    /* Of what is in *out, on samples that its ranges did not see if there are any; NULL: its
-     * outputs cannot be compared. Owned by the result. */
+    /* Outputs of *out against the input model, on samples that its ranges did not see, if there are
+     * any. NULL: the outputs cannot be compared. Owned by the result. */
     qdq_compare_result *compared;
     bool is_cross_validated;
-    /* times come from profiles of the engine, or from `times`; else they are estimated from
-     * shapes */
+    /* times come from profiles of the engine or from `times`; false: estimated from shapes */
     bool is_profiled;
-    /* a default goal was missed: *out is the best plan tried that saves enough */
+    /* a default goal was missed: *out is the best plan tried that saves enough time */
     bool is_best_kept;
-    /* it was missed, and there is no such plan: *out is the float model, optimized */
+    /* a default goal was missed, and no plan saves enough: *out is the float model, optimized */
     bool is_float;
-    /* is_float: a plan reaches the goal, and takes longer than the float model */
+    /* with is_float: a plan reaches the goal, but is slower than the float model */
     bool is_slower;
-    /* Biases are corrected, as qdq_quantize_opts.bias_correction allowed. SQNR of the worst output
-     * with it and without, with every layer in 8 bits. */
+    /* Biases are corrected, as qdq_quantize_opts.bias_correction allowed. corrected_db and
+     * uncorrected_db are the SQNR of the worst output with and without correction, with every layer
+     * in 8 bits. */
     bool is_corrected;
     double corrected_db, uncorrected_db;
-    /* seconds from the call that the search had at most; 0: there was no limit */
+    /* time limit of the search, in seconds from the call; 0: no limit */
     double limit_s;
-    /* that limit ended the search before it was done */
+    /* the limit ended the search early */
     bool is_cut;
     qdq_goal_seconds seconds;
-    /* of the input model and of what is in *out; NAN: not measured. The name is the result's; ""
-     * without a metric. */
+    /* metric of the input model, and of *out; NAN: not measured. metric_name is owned by the
+     * result; "" without a metric. */
     double float_metric, metric;
     const char *metric_name;
 } qdq_goal_result;
 
-/* Quantizes as qdq_quantize() does. If that misses the goal, biases are corrected, where the
- * options leave that open and it brings the goal nearer. Then layers go back to float, those first
- * whose error is largest for the time that they save: in steps that double, then by bisection; then
- * groups come back as far as the goal allows. Each time everything is placed again around them, for
- * they change their neighbours; what was calibrated is kept, and so are outputs of the float model,
- * as far as `memory` of the options allows. A plan whose outputs have another shape than the float
- * model's, or that the engine refuses, has missed the goal. A goal that only a float model would
- * reach is not reached: then *plan and *out are what came nearest (the one with the highest metric
- * where there is one); where the input model's metric is below min_metric, nothing goes back to
- * float. Of a default goal see qdq_goal_opts.by_default. Without a goal the first plan is evaluated
- * and taken. Plans that a clock had a part in have the key `times` (docs/plan.md). Errors: as
- * qdq_quantize(); QDQ_E_USAGE for labels that are missing; QDQ_E_FORMAT for `times` of another
- * target. *result goes to qdq_goal_result_free(). */
+/* Quantizes as qdq_quantize() does. If the result misses the goal, the search proceeds as follows:
+ *
+ * 1. It corrects biases, if the options allow it and the correction reduces the gap to the goal.
+ *
+ * 2. Layers return to float, those with the largest ratio of error to saved time first. Their
+ * number doubles at each step; a bisection follows.
+ *
+ * 3. Groups of layers return to 8 bits as far as the goal allows.
+ *
+ * Each step places Q/DQ again, because neighbours of a float layer change too. Calibrated ranges
+ * are reused, and so are outputs of the float model, as far as opts->memory allows. A plan misses
+ * the goal if its outputs have another shape than the float model's, or if the engine rejects its
+ * model.
+ *
+ * If only a float model would reach the goal, the goal is missed: *plan and *out are then the
+ * nearest plan (with a metric: the plan with the highest one). If the input model's metric is below
+ * min_metric, no layer returns to float. qdq_goal_opts.by_default describes the default goal.
+ * Without any goal, the first plan is evaluated and accepted. A plan that depends on measured times
+ * records them under `times` (docs/plan.md).
+ *
+ * `goal` is borrowed for the call. *plan, *out and *result are the caller's: free them with
+ * qdq_plan_free(), qdq_model_free() and qdq_goal_result_free(). Errors: those of qdq_quantize();
+ * QDQ_E_USAGE for missing labels; QDQ_E_FORMAT for `times` of another target. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t,
                                                   qdq_engine *e, qdq_data *data,
                                                   const qdq_quantize_opts *opts,
                                                   const qdq_goal_opts *goal, qdq_plan **plan,
                                                   qdq_model **out, qdq_goal_result **result,
                                                   qdq_error *err);
-/* NULL is allowed */
+/* Frees a result; NULL is allowed. */
 QDQ_API void qdq_goal_result_free(qdq_goal_result *r);
 
 #ifdef __cplusplus

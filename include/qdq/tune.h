@@ -13,18 +13,19 @@ extern "C" {
 
 typedef enum qdq_tune_mode {
     QDQ_TUNE_REGION = 0,
-    /* what an engine computes in one layer is decided together: few builds, for large models */
+    /* nodes that an engine computes in one layer are decided together: few builds, for large
+     * models */
     QDQ_TUNE_SUBGRAPH
 } qdq_tune_mode;
 
-/* How the placement is found in subgraph mode. */
+/* The method that finds the placement in subgraph mode. */
 typedef enum qdq_tune_strategy {
-    /* mincut where the engine reports times of layers; else kinds of groups are tried one by one on
+    /* mincut if the engine reports times of layers; else classes of groups are tried one by one on
      * the whole model, as patterns are in region mode */
     QDQ_TUNE_AUTO = 0,
-    /* costs from a few profiles of the whole model, one minimum cut for all decisions */
+    /* costs from a few profiles of the whole model, then one minimum cut for all decisions */
     QDQ_TUNE_MINCUT,
-    /* each kind of group in isolation, with each of a few schemes; what saves time is merged, and
+    /* each class of groups in isolation with a few schemes; those that save time are merged, and
      * validated on the whole model part by part */
     QDQ_TUNE_GREEDY
 } qdq_tune_strategy;
@@ -40,8 +41,8 @@ typedef struct qdq_tune_live qdq_tune_live;
 #define QDQ_TUNE_MOST_POINTS    16
 #define QDQ_TUNE_MOST_BASELINES 8
 
-/* Details that few callers set: a run without them behaves as docs/autotune.md describes. Zero
- * stands for the default, unless a member says otherwise. */
+/* Details that few callers set; docs/autotune.md describes a run without them. Zero stands for the
+ * default, unless a member's comment has another rule. Pointers are borrowed for the call. */
 typedef struct qdq_tune_details {
     size_t size;
 
@@ -49,65 +50,68 @@ typedef struct qdq_tune_details {
 
     /* region mode; NULL: the defaults of QDQ_REGION_OPTS_INIT */
     const qdq_region_opts *regions;
-    /* file: only regions or groups with a node whose name matches one of its wildcards; or NULL */
+    /* file with wildcards, one a line: only regions or groups with a node whose name matches one of
+     * them are tuned; NULL: all */
     const char *node_filter;
 
     /* --- how it is searched --- */
 
-    /* most candidates of a pattern; in subgraph mode most schemes of a kind of group; 0: the
+    /* most candidates of a pattern; in subgraph mode, most schemes of a class of groups; 0: the
      * preset's */
     unsigned schemes_per_region;
     /* most decisions of a pattern that one mutation changes; 0: 3 */
     unsigned max_mutations;
-    /* most mutations that are drawn for a pattern; 0: 100 */
+    /* most mutations to draw for a pattern; 0: 100 */
     unsigned max_attempts;
     /* every trial takes all its pairs */
     bool strict;
 
     /* --- subgraph mode --- */
 
-    /* greedy accepts or rejects all that it merges as one; by itself it means greedy */
+    /* greedy accepts or rejects all merged groups at once; without a strategy, this selects
+     * greedy */
     bool validate_whole;
-    /* models along the Pareto front of latency and accuracy, in DIR/pareto, by minimum cuts; each
-     * takes one build beyond max_builds; 2 to QDQ_TUNE_MOST_POINTS, 0: none */
+    /* number of models along the Pareto front of latency and accuracy, in DIR/pareto, by minimum
+     * cuts; each takes one build beyond max_builds; 2 to QDQ_TUNE_MOST_POINTS; 0: none */
     unsigned pareto;
-    /* file with the layers of the model without Q/DQ, by trtexec or an earlier run, instead of a
-     * build; or NULL */
+    /* file with the layers of the model without Q/DQ, from trtexec or an earlier run, which
+     * replaces a build; or NULL */
     const char *layer_info;
 
     /* --- how it is timed --- */
 
     /* runs before the first sample of a model; 0: 2 */
     unsigned warmup_runs;
-    /* least runs of a sample; 0: 1; a sample takes 5 ms in any case */
+    /* least runs of a sample, which takes at least 5 ms; 0: 1 */
     unsigned timing_runs;
 
     /* --- pattern caches --- */
 
-    /* fraction of the cached schemes of a pattern to try, the fastest first; 0: 0.1 */
+    /* fraction of the cached schemes of a pattern to try, fastest first; 0: 0.1 */
     double pool_share;
-    /* try at least this many, if available; 0: 10 */
+    /* least number of cached schemes to try, if available; 0: 10 */
     unsigned pool_least;
-    /* points by which two schemes of a pattern differ at least, of those that are tried and of
-     * those in caches and in patterns.yaml; counts as it is, QDQ_TUNE_DETAILS_INIT: 4 */
+    /* least number of points in which two schemes of a pattern differ, among those tried and those
+     * in caches and in patterns.yaml; 0 is no default here: QDQ_TUNE_DETAILS_INIT has 4 */
     unsigned pattern_cache_distance;
-    /* most schemes of a pattern in caches and in patterns.yaml; counts as it is, 0: no bound,
-     * QDQ_TUNE_DETAILS_INIT: 32 */
+    /* most schemes of a pattern in caches and in patterns.yaml; 0: no limit; QDQ_TUNE_DETAILS_INIT
+     * has 32 */
     unsigned pattern_cache_entries;
 
     /* --- the folder --- */
 
-    /* every candidate in DIR/region_models, every fusion group in DIR/subgraphs */
+    /* keep every candidate in DIR/region_models, every fusion group in DIR/subgraphs */
     bool keep_models;
-    /* QDQ_E_IO where the finished result in DIR is of another model, data, engine or options */
+    /* QDQ_E_IO if the finished result in DIR is of another model, data, engine or options */
     bool keep_finished;
-    /* formats, times and reasons in the metadata of the nodes of model.onnx (qdq/report.h) */
+    /* write formats, times and reasons into the metadata of the nodes of model.onnx
+     * (qdq/report.h) */
     bool metadata;
     /* file of all measurements, which runs may share; NULL: DIR/tune.db */
     const char *store;
-    /* file of node data for Model Explorer, over one that is there; NULL: none */
+    /* file of node data for Model Explorer to write, over an existing one; NULL: none */
     const char *overlay;
-    /* n_set_shapes shapes that the input model was given before, for the report */
+    /* n_set_shapes shapes that were fixed in the input model before, for the report */
     const qdq_input_shape *set_shapes;
     size_t n_set_shapes;
 } qdq_tune_details;
@@ -117,53 +121,57 @@ typedef struct qdq_tune_details {
         .size = sizeof(qdq_tune_details), .pattern_cache_distance = 4, .pattern_cache_entries = 32 \
     }
 
-/* Zero stands for "as the preset has it" (docs/autotune.md). */
+/* Options of qdq_autotune(). Zero stands for the preset's value (docs/autotune.md). Pointers are
+ * borrowed for the call. */
 typedef struct qdq_tune_opts {
     size_t size;
     qdq_tune_mode mode;
-    /* subgraph mode */
+    /* for subgraph mode */
     qdq_tune_strategy strategy;
     qdq_tune_preset preset;
-    /* where the weights of model.onnx and baseline.onnx go */
+    /* file of the weights of model.onnx and baseline.onnx */
     qdq_external external;
 
-    /* calibration and what users exclude; NULL: defaults */
+    /* options of calibration, and nodes to exclude; NULL: defaults */
     const qdq_quantize_opts *quantize;
-    /* min_sqnr: no candidate below it is accepted; max_drop: none that misses it is shipped.
-     * Minimum cuts are evaluated before they are built, max_evaluations times at most. NULL: the
-     * default goal */
+    /* Accuracy goal; NULL: the default goal. min_sqnr: a candidate below it is rejected. max_drop:
+     * a model that misses it is not written. At most max_evaluations minimum cuts are evaluated
+     * before they are built. */
     const qdq_goal_opts *goal;
-    /* spec; NULL: "ort" */
+    /* spec of the engine; NULL: "ort" */
     const char *engine;
-    /* `worker` runs the engine, with `deadline_s` for each of its calls; NULL: defaults */
+    /* options of the engine, which runs in the program `worker` with `deadline_s` for each call;
+     * NULL: defaults */
     const qdq_engine_opts *engine_opts;
-    /* the same network with Q/DQ, by others or from before: each is measured as it is, and ships if
-     * nothing that reaches the goal is faster (qdq_tune_baseline); its placement is a start. One
-     * that was loaded from a file, and not edited since, ships with the bytes of that file, unless
-     * there are external data. At most QDQ_TUNE_MOST_BASELINES; ends with NULL; or NULL */
+    /* Up to QDQ_TUNE_MOST_BASELINES models of the same network with Q/DQ, by other tools or from
+     * earlier runs; ends with NULL; or NULL. Each is measured unchanged, and is written if no model
+     * that reaches the goal is faster (qdq_tune_baseline); its placement is a start of the search.
+     * A model that was loaded from a file and not edited is written with the bytes of that file,
+     * unless it has external data. */
     const qdq_model *const *qdq_baselines;
-    /* region mode: files with schemes to try, the first preferred; ends with NULL; or NULL */
+    /* for region mode: files with schemes to try, the preferred one first; ends with NULL; or
+     * NULL */
     const char *const *pattern_caches;
 
-    /* seconds of the search; 0: no limit */
+    /* time limit of the search, in seconds; 0: no limit */
     double time_s;
-    /* a candidate that saves less is rejected; fraction of the time, 0: 0.003 */
+    /* a candidate that saves a smaller fraction of the time is rejected; 0: 0.003 */
     double min_gain;
     uint64_t seed;
     /* most comparisons of the search; 0: no limit */
     unsigned trials;
-    /* most builds of whole models; 0: the preset's. In subgraph mode the final validation's three
-     * are among them, so at least 7 */
+    /* most builds of whole models; 0: the preset's. In subgraph mode it includes the three builds
+     * of the final validation, and is at least 7 */
     unsigned max_builds;
     /* threads of the engine while a model is timed; 0: 1 */
     int threads;
     /* ignore the measurements of an earlier run in the folder */
     bool restart;
 
-    /* NULL: defaults */
+    /* NULL: QDQ_TUNE_DETAILS_INIT */
     const qdq_tune_details *details;
     const qdq_job *job;
-    /* reports the state of the run, on the thread of the call, with ctx of the job; may be NULL */
+    /* receives the state of the run, on the thread of the call, with ctx of the job; may be NULL */
     void (*live)(void *ctx, const qdq_tune_live *now);
 } qdq_tune_opts;
 
@@ -174,25 +182,25 @@ typedef struct qdq_tune_opts {
 
 /* The state of a run. Borrowed for the call. */
 struct qdq_tune_live {
-    /* "calibrating", "control", "baseline", "start", "regions", "groups", "exceptions", "guard",
-     * "done", or what is tried: "minimum cut", ... */
+    /* "calibrating", "control", "baseline", "start", "regions", "groups", "interactions",
+     * "exceptions", "guard", "done", or the method: "minimum cut", ... */
     const char *phase;
-    /* signature of the pattern at hand; "" */
+    /* signature of the current pattern; "" */
     const char *unit;
     size_t unit_number, n_units;
-    /* pairs: of samples, on disk */
+    /* number of comparisons; of models built; of pairs of samples on disk */
     unsigned trials, builds, pairs;
     double baseline_ms, incumbent_ms;
-    /* of the baseline's time */
+    /* time saved, as a fraction of the baseline's time */
     double saved_fraction;
-    /* left_s: NAN without a budget of time */
+    /* seconds since the start, and seconds left; left_s: NAN without a time limit */
     double elapsed_s, left_s;
 };
 
 typedef enum qdq_tune_verdict {
-    /* the search found the best */
+    /* the search found the fastest model */
     QDQ_TUNED,
-    /* nothing beat the rules' plan */
+    /* the rules' plan is fastest */
     QDQ_TUNED_RULES,
     /* the input is fastest */
     QDQ_TUNED_FLOAT,
@@ -200,141 +208,146 @@ typedef enum qdq_tune_verdict {
     QDQ_TUNED_BASELINE
 } qdq_tune_verdict;
 
-/* "tuned", "rules", "float", "baseline" */
+/* The name of a verdict: "tuned", "rules", "float", "baseline". */
 QDQ_API const char *qdq_tune_verdict_name(qdq_tune_verdict v);
 
 /* The outcome of a Q/DQ baseline. */
 typedef enum qdq_baseline_outcome {
     QDQ_BASELINE_SHIPPED,
-    /* what was written is as fast, or faster */
+    /* the written model is as fast, or faster */
     QDQ_BASELINE_BEATEN,
     /* it misses the goal */
     QDQ_BASELINE_MISSES,
     /* the engine computes it wrongly */
     QDQ_BASELINE_WRONG,
-    /* it was not built, or did not live */
+    /* it was not built, or the engine's process died */
     QDQ_BASELINE_FAILED,
-    /* it is another model, by its weights, inputs or outputs: its placement alone was tried */
+    /* it is another model, by its weights, inputs or outputs: only its placement was tried */
     QDQ_BASELINE_PLACEMENT,
-    /* the budget of time ended before it was measured, evaluated and verified: `why` says which */
+    /* the time limit ended the search before it was measured, evaluated and verified: `why` has the
+     * missing step */
     QDQ_BASELINE_UNKNOWN
 } qdq_baseline_outcome;
 
-/* "shipped", "beaten", "misses the goal", "wrong", "failed", "placement", "unknown" */
+/* The name of an outcome: "shipped", "beaten", "misses the goal", "wrong", "failed", "placement",
+ * "unknown". */
 QDQ_API const char *qdq_baseline_outcome_name(qdq_baseline_outcome f);
 
-/* What a placement of this target on the cleaned model cannot express of a file's; 0 everywhere: it
- * expresses all. */
+/* Numbers of Q/DQ in a baseline's file that a placement of this target on the cleaned model cannot
+ * express; all 0: it expresses the file completely. */
 typedef struct qdq_tune_not_expressed {
-    /* inputs of nodes that are quantized in one of both alone */
+    /* inputs of nodes that only one of the two quantizes */
     unsigned edges;
-    /* inputs with quantized values of another type */
+    /* inputs whose quantized values have another type */
     unsigned types;
-    /* pairs of an operator's tensors that share a scale in one of both alone */
+    /* pairs of an operator's tensors that share a scale in only one of the two */
     unsigned scales;
-    /* inputs whose constants have scales along another axis, or of other blocks */
+    /* inputs whose constants have scales along another axis, or for other blocks */
     unsigned weights;
-    /* quantized inputs of nodes that cleaning folds, fuses or drops: none of the above */
+    /* quantized inputs of nodes that cleaning folds, fuses or removes; not in the counts above */
     unsigned gone;
-    /* DequantizeLinear nodes that no plan can express: a scale for each channel of an activation,
-     * ... */
+    /* DequantizeLinear nodes that no plan can express, such as those with a scale for each channel
+     * of an activation */
     unsigned other;
 } qdq_tune_not_expressed;
 
-/* A Q/DQ baseline. Times in ms, as in qdq_tune_result: in pairs with the input, or
- * where the final measurement had no time, of the search with the optimized input; NAN: not
+/* A Q/DQ baseline. Times are in ms, as in qdq_tune_result: from pairs with the input, or if the
+ * final measurement had no time, from the search, in pairs with the optimized input. NAN: not
  * measured. */
 typedef struct qdq_tune_baseline {
-    /* of its file; "baseline 1" if it has none */
+    /* name of its file; "baseline 1" if it has none */
     const char *name;
     qdq_baseline_outcome outcome;
-    /* of MISSES, WRONG, FAILED, PLACEMENT, UNKNOWN; or that times are those of the search; "" */
+    /* reason of MISSES, WRONG, FAILED, PLACEMENT and UNKNOWN; or a note that the times are those of
+     * the search; else "" */
     const char *why;
     double ms, speedup, ci_low, ci_high;
-    /* on all evaluation samples; NAN: not evaluated; accuracy: NAN without labels */
+    /* on all samples that evaluate; NAN: not evaluated; accuracy: NAN without labels */
     double sqnr_db, accuracy;
-    /* of the engine with its reference: qdq_verify_result.sqnr_db; NAN: not known */
+    /* SQNR of the engine's results against its reference: qdq_verify_result.sqnr_db; NAN:
+     * unknown */
     double agreement_db;
     qdq_tune_not_expressed not_expressed;
 } qdq_tune_baseline;
 
-/* A rule of the target that the written plan contradicts, by a measurement. */
+/* A rule of the target that the written plan contradicts, based on a measurement. */
 typedef struct qdq_tune_overruled {
     const char *rule, *op;
-    /* true: these nodes run in 8 bits, the rule leaves them float. false: the other way round */
+    /* true: these nodes run in 8 bits, and the rule leaves them in float; false: the reverse */
     bool quantized;
     unsigned nodes;
 } qdq_tune_overruled;
 
-/* Tensors whose quantized values have another type than the target's (`other_activations`), by one
- * measurement. */
+/* Tensors whose quantized values have another type than the target's (`other_activations`), based
+ * on one measurement. */
 typedef struct qdq_tune_typed {
-    /* names of element types; static */
+    /* names of the element type and of the target's; static */
     const char *type, *instead_of;
     unsigned tensors;
-    /* its number in the report */
+    /* number of the trial in the report */
     unsigned trial;
-    /* of that trial */
+    /* fraction of the time that this trial saved */
     double gain;
 } qdq_tune_typed;
 
-/* A model of the Pareto front, in the folder. */
+/* A model of the Pareto front, in the run's folder. */
 typedef struct qdq_tune_point {
-    /* "pareto/model_1.onnx", "pareto/plan_1.json" */
+    /* paths in the folder: "pareto/model_1.onnx", "pareto/plan_1.json" */
     const char *file, *plan;
-    /* in pairs with the input; 95 % */
+    /* latency in ms, in pairs with the input, and its 95 % interval */
     double ms, ms_low, ms_high;
-    /* by the costs that the search ended with */
+    /* predicted latency in ms, by the costs at the end of the search */
     double predicted_ms;
-    /* on all evaluation samples; accuracy: NAN without labels */
+    /* on all samples that evaluate; accuracy: NAN without labels */
     double sqnr_db, accuracy;
-    /* in 8 bits */
+    /* number of nodes in 8 bits */
     unsigned nodes;
-    /* another one, or the input, is as fast and as accurate, and better in one of both */
+    /* another model of the front, or the input, is at least as fast and as accurate, and better in
+     * one of these */
     bool dominated;
 } qdq_tune_point;
 
-/* The distance of a model to the input, on all evaluation samples. */
+/* The difference between a model and the input, on all samples that evaluate. */
 typedef struct qdq_tune_accuracy {
-    /* the slice with the least SQNR: "output 'y', axis 1, index 4"; "": not measured */
+    /* slice with the least SQNR: "output 'y', axis 1, index 4"; "": not measured */
     const char *worst;
-    /* of the evaluation */
+    /* number of samples that evaluate */
     size_t samples;
-    /* qdq_compare_tensor: the least of all outputs; NAN: fewer than two samples */
+    /* least qdq_compare_tensor.bound_db of all outputs; NAN: fewer than two samples */
     double bound_db;
-    /* least of the outputs; NAN: none has rows that are scores */
+    /* least top1 of all outputs; NAN: no output has rows that are scores */
     double top1;
-    /* least of the outputs; NAN: none lies in [0, 1] */
+    /* least half_agreement of all outputs; NAN: no output lies in [0, 1] */
     double half_agreement;
 } qdq_tune_accuracy;
 
-/* Whether input dims are open for the engine while a model is timed. */
+/* Whether input dims are open for the engine during timing. */
 typedef enum qdq_tune_dims {
-    /* by the model, by --shape, or by the shapes of the samples */
+    /* fixed by the model, by --shape, or by the shapes of the samples */
     QDQ_DIMS_FIXED,
     QDQ_DIMS_OPEN
 } qdq_tune_dims;
 
-/* "fixed", "open" */
+/* The name of a state of dims: "fixed", "open". */
 QDQ_API const char *qdq_tune_dims_name(qdq_tune_dims d);
 
-/* What ships against the input, with dims the other way than in the search. Times in ms, as in
- * qdq_tune_result. */
+/* The written model against the input, with dims in the other state than in the search. Times are
+ * in ms, as in qdq_tune_result. */
 typedef struct qdq_tune_other_dims {
     bool measured;
     qdq_tune_dims dims;
     double baseline_ms, final_ms, speedup, ci_low, ci_high;
-    /* why it was not measured; "": the input has no open dims, or it was */
+    /* why it was not measured; "": it was, or the input has no open dims */
     const char *why;
 } qdq_tune_other_dims;
 
-/* Members that do not apply are 0, NAN or "". Times of models are those of one run, in ms, from the
- * final validation; intervals are of 95 %. */
+/* The result of a run. Members that do not apply are 0, NAN or "". Times of models are the latency
+ * of one run in ms, from the final validation; intervals are of 95 %. */
 typedef struct qdq_tune_result {
-    /* "region", "subgraph"; static */
+    /* "region" or "subgraph"; static */
     const char *mode;
-    /* that was followed in subgraph mode: "mincut", "greedy"; "trials": kinds of groups one by one
-     * on the whole model; static */
+    /* strategy of subgraph mode: "mincut", "greedy", or "trials" (classes of groups one by one on
+     * the whole model); static */
     const char *strategy;
     /* "ort 1.31.1" */
     const char *engine;
@@ -342,112 +355,112 @@ typedef struct qdq_tune_result {
     /* --- what was written --- */
 
     qdq_tune_verdict verdict;
-    /* of a float verdict, in words; NULL: it is another one; static */
+    /* for QDQ_TUNED_FLOAT: the reason; else NULL; static */
     const char *why;
-    /* why something faster was not written: the goal that it misses, or slower with the other dims;
-     * "": nothing was faster */
+    /* why a faster model was not written: the goal that it misses, or that it is slower with dims
+     * in the other state; "": no model was faster */
     const char *reason;
-    /* no data: the scales mean nothing */
+    /* no data was given: the scales are meaningless */
     bool placement_only;
     /* an earlier run in the folder was resumed */
     bool resumed;
-    /* the budget was used up */
+    /* the search ended early, because a limit was reached */
     bool ended_early;
-    /* of what was written, against the input: of the slice that has least; NAN: float */
+    /* SQNR of the worst slice of the written model against the input; NAN: float */
     double sqnr_db;
-    /* of what was written, where a goal asked for it */
+    /* accuracy of the written model, if a goal needs it */
     qdq_tune_accuracy written;
-    /* does the engine compute what was written as its graph says? Never NULL */
+    /* verification of the engine's results for the written model; never NULL */
     qdq_verify_result *computed;
 
     /* --- times --- */
 
-    /* of the input, of the rules' plan, of what was written */
+    /* latency of the input, of the rules' plan, and of the written model */
     double baseline_ms, rules_ms, final_ms;
     /* why rules_ms is NAN: the rules' plan failed, or misses the goal; "": it was timed */
     const char *rules_why;
-    /* of what was written, by the gains on the way */
+    /* latency of the written model as predicted from the gains of the search */
     double predicted_ms;
-    /* of model_raw.onnx, the first placement that the strategy proposed (subgraph mode), in the
-     * scale of final_ms; NAN: it failed, or no time or build was left for it */
+    /* latency of model_raw.onnx, the first placement that the strategy proposed (subgraph mode), on
+     * the scale of final_ms; NAN: it failed, or no time or build was left */
     double raw_ms;
     /* baseline_ms / final_ms, and its interval */
     double speedup, ci_low, ci_high;
     /* minimum detectable effect */
     double mde;
-    /* in the search, and of the times above */
+    /* state of the dims in the search, and for the times above */
     qdq_tune_dims dims;
-    /* the other way: what is slower than the input there is not written */
+    /* the other state; a model that is slower than the input there is not written */
     qdq_tune_other_dims other_dims;
 
     /* --- the search --- */
 
-    /* of all; of these, before the budget of time began */
+    /* duration of the run, and of the part before the time limit began */
     double seconds, calibration_s;
-    /* of whole models */
+    /* number of whole models built */
     unsigned builds;
-    /* pairs */
+    /* number of timed pairs */
     unsigned timings;
-    /* candidates that profiles ruled out, and that were not built */
+    /* candidates that profiles ruled out before they were built */
     unsigned ruled_out;
-    /* candidates that were timed against another */
+    /* candidates that were timed against another model */
     unsigned tried;
-    /* of these, those in which the engine crashed, hung or ran out of memory */
+    /* of the candidates tried, those in which the engine crashed, hung or ran out of memory */
     unsigned crashed;
-    /* candidates that were rejected because the engine computes them wrongly; why the first one
-     * was */
+    /* candidates that were rejected because the engine computes them wrongly, and the reason for
+     * the first one */
     unsigned n_wrong;
     const char *wrong;
-    /* region mode: regions, and equivalence classes of them */
+    /* for region mode: number of regions, and of their equivalence classes */
     size_t regions, patterns;
-    /* subgraph mode: fusion groups, and equivalence classes of them */
+    /* for subgraph mode: number of fusion groups, and of their equivalence classes */
     size_t groups, keys;
-    /* greedy: groups that were proposed. mincut: placements that were measured; one that failed is
+    /* greedy: proposed groups, by outcome. mincut: measured placements; one that failed counts as
      * rejected */
     unsigned kept, rejected, undecided;
-    /* greedy: models of groups that were built */
+    /* greedy: number of isolated groups that were built as models */
     unsigned isolated_builds;
-    /* greedy: kinds of groups that cannot be models, or that the engine does not take */
+    /* greedy: classes of groups that cannot be models, or that the engine does not accept */
     unsigned not_isolated;
 
     /* --- lists --- */
 
-    /* in the order of the options */
+    /* n_baselines baselines, in the order of the options */
     qdq_tune_baseline *baselines;
     size_t n_baselines;
-    /* of verdict `tuned` */
+    /* n_overruled rules; only for QDQ_TUNED */
     qdq_tune_overruled *overruled;
     size_t n_overruled;
-    /* of verdict `tuned` */
+    /* n_typed types; only for QDQ_TUNED */
     qdq_tune_typed *typed;
     size_t n_typed;
-    /* the fastest first */
+    /* n_pareto models, the fastest first */
     qdq_tune_point *pareto;
     size_t n_pareto;
 } qdq_tune_result;
 
-/* Tunes m into the folder `dir`, which is made: model.onnx, plan.json, report.json, report.html,
- * patterns.yaml, baseline.onnx, tune.db, logs/ (no patterns.yaml in subgraph mode). model.onnx is
- * the best so far at every moment. `data` NULL: seeded random input, so that the scales mean
- * nothing. `opts` may be NULL. An unfinished run of the same kind in the folder is resumed.
+/* Tunes m into the folder `dir`, which is created: model.onnx, plan.json, report.json, report.html,
+ * baseline.onnx, tune.db, logs/, and in region mode patterns.yaml. At every moment, model.onnx is
+ * the best model so far. `data` NULL: seeded random input, so that the scales are meaningless.
+ * `opts` may be NULL. An unfinished run of the same kind in the folder is resumed.
  *
- * *out (`out` may be NULL) is freed with qdq_free() (one block). It is filled as far as the run
- * came, also on failure; NULL: the options were rejected, or out of memory. Different threads may
+ * *out is freed with qdq_free() (one block); `out` may be NULL. It is filled as far as the run
+ * came, also on failure. NULL: the options were rejected, or out of memory. Different threads may
  * tune into different folders.
  *
- * QDQ_E_IO: another run is at work in the folder. QDQ_E_UNSUPPORTED: the engine has no kernels for
- * the target's types; the target quantizes weights alone, so that there is nothing to tune; mincut
- * is asked for, and the engine reports no times of layers; or layer_info is of another model.
- * QDQ_E_GOAL: the target's half precision alone misses min_sqnr, and model.onnx is the converted
- * model. QDQ_E_INTERRUPTED: the cancel flag of the job was set. */
+ * QDQ_E_IO: another run uses the folder. QDQ_E_UNSUPPORTED: the engine has no kernels for the
+ * target's types; the target is weight-only, so that there is nothing to tune; mincut is selected,
+ * and the engine reports no times of layers; or layer_info belongs to another model. QDQ_E_GOAL:
+ * the target's half precision alone misses min_sqnr, and model.onnx is the converted model.
+ * QDQ_E_INTERRUPTED: the cancel flag of the job was set. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t,
                                              qdq_data *data, const char *dir,
                                              const qdq_tune_opts *opts, qdq_tune_result **out,
                                              qdq_error *err);
 
-/* What a folder says of its newest run, be it ended or under way in another process: as JSON, the
- * keys of report.json and "state": "running", "interrupted", "failed" (and "error") or "finished".
- * Writes nothing, and finds a store that is elsewhere. *text is freed with qdq_free(). */
+/* Reports the newest run in a folder, finished or running in another process. *text is JSON with
+ * the keys of report.json and "state": "running", "interrupted", "failed" (and "error") or
+ * "finished"; freed with qdq_free(). Writes nothing, and finds a store outside of the folder. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_tune_status(const char *dir, char **text, qdq_error *err);
 
 #ifdef __cplusplus
