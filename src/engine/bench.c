@@ -150,8 +150,9 @@ static qdq_status allocate(bench *b, qdq_error *err)
     b->scratch = calloc(b->max_rounds, sizeof *b->scratch);
     if (b->n <= SIZE_MAX / sizeof(double) / b->max_rounds)
         b->sample = calloc(b->n * b->max_rounds, sizeof *b->sample);
-    if (b->runs_per_leg == NULL || b->random == NULL || b->scratch == NULL || b->sample == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(b->runs_per_leg != NULL && b->random != NULL && b->scratch != NULL &&
+                 b->sample != NULL,
+             err);
     return QDQ_OK;
 }
 

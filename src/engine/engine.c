@@ -133,8 +133,7 @@ qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts, qdq_en
         return qdq_fail(err, QDQ_E_USAGE, "engine '%s': empty argument; expected NAME:ARG", spec);
 
     qdq_engine *e = calloc(1, sizeof *e);
-    if (e == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(e != NULL, err);
     e->remote = opts->in_worker;
     e->ops = e->remote ? &qdq_engine_remote_ops : f.ops;
     e->job = opts->job;
@@ -216,8 +215,7 @@ qdq_status qdq_session_open(qdq_engine *e, const qdq_model *m, const qdq_session
     QDQ_TRY(qdq_opts_read("qdq_session_opts", &own, sizeof own, opts, err));
     opts = &own;
     qdq_session *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s != NULL, err);
     s->engine = e;
     s->can_profile = opts->profile;
     s->can_group = opts->layers;

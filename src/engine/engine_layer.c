@@ -43,8 +43,7 @@ static qdq_status measure(packer *p, const qdq_engine_layer *l, size_t n, qdq_ar
         n_labels += l[i].nodes.n;
     p->first = qdq_arena_array(scratch, n + 1, sizeof *p->first);
     p->label = qdq_arena_array(scratch, n_labels + 1, sizeof *p->label);
-    if (p->first == NULL || p->label == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(p->first != NULL && p->label != NULL, err);
     n_labels = 0;
     for (size_t i = 0; i < n; i++) {
         p->first[i] = n_labels;
@@ -69,8 +68,7 @@ qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena
 
     QDQ_TRY(measure(&p, l, n, scratch, err));
     qdq_layer *g = malloc((n + 1) * sizeof *g + (p.first[n] + 1) * sizeof(char *) + p.bytes);
-    if (g == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(g != NULL, err);
     const char **label = (const char **)(g + n + 1);
     char *text = (char *)(label + p.first[n] + 1);
     for (size_t i = 0; i < n; i++) {
@@ -100,8 +98,7 @@ qdq_status qdq_engine_profile_pack(const qdq_engine_layer *from, size_t n, unsig
     for (size_t i = 0; i < n; i++)
         size += strlen(from[i].name) + strlen(from[i].op) + 2;
     qdq_layer *l = malloc(size);
-    if (l == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(l != NULL, err);
     char *p = (char *)(l + n + 1);
     for (size_t i = 0; i < n; i++) {
         l[i] = (qdq_layer){.median_us = from[i].us, .runs = runs};

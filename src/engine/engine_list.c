@@ -50,8 +50,7 @@ qdq_status qdq_engine_split(const char *list, char ***out, size_t *n, qdq_error 
 
     *n = 0;
     *out = malloc(head + strlen(list) + 1);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     char *to = (char *)*out + head;
     (*out)[used++] = to;
     for (const char *p = list; *p != '\0'; p++) {

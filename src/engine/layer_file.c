@@ -60,8 +60,7 @@ static qdq_status pack(const qdq_layer *from, size_t n, qdq_layer **out, qdq_err
         labels += from[i].n_nodes;
     }
     qdq_layer *g = malloc((n + 1) * sizeof *g + (labels + 1) * sizeof(char *) + bytes);
-    if (g == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(g != NULL, err);
     const char **label = (const char **)(void *)(g + n + 1);
     char *text = (char *)(label + labels + 1);
     for (size_t i = 0; i < n; i++) {
@@ -86,8 +85,7 @@ static qdq_status read_layers(qdq_json_reader *r, json_t *root, qdq_layer **out,
     QDQ_VEC(qdq_layer) layers = {0};
 
     for (size_t i = 0; qdq_json_item(&top, "layers", i, &at); i++)
-        if (!QDQ_PUSH(r->arena, &layers, read_layer(&at)))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(r->arena, &layers, read_layer(&at)), err);
     if (r->status != QDQ_OK)
         return r->status;
     QDQ_TRY(pack(layers.at, layers.n, out, err));

@@ -14,8 +14,7 @@ qdq_status qdq_layer_index_make(qdq_layer_index *x, const qdq_graph *g, qdq_aren
 {
     *x = (qdq_layer_index){.graph = g, .labels = QDQ_MAP_INIT};
     x->seen = qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *x->seen);
-    if (x->seen == NULL || !qdq_graph_map_labels(g, arena, &x->labels))
-        return qdq_nomem(err);
+    QDQ_NEED(x->seen != NULL && qdq_graph_map_labels(g, arena, &x->labels), err);
     for (size_t i = 0; i < x->labels.n_entry; i++)
         if (x->labels.entry[i].key_size > x->longest)
             x->longest = x->labels.entry[i].key_size;
@@ -281,8 +280,7 @@ qdq_status qdq_layer_slice(qdq_layer_index *x, const qdq_value *const *to, size_
 
     x->slices++;
     for (size_t i = 0; i < n_to; i++)
-        if (!push(x, to[i], arena, out))
-            return qdq_nomem(err);
+        QDQ_NEED(push(x, to[i], arena, out), err);
     /* what is appended is looked at in its turn */
     for (size_t next = first; next < out->n; next++) {
         const qdq_node *n = out->at[next];

@@ -23,8 +23,7 @@ static qdq_status read_one(const char *file, qdq_arena *arena, const char **path
     qdq_sha256_end(&hash, name);
     *path = qdq_arena_strdup(arena, qdq_mapping_path(bytes));
     qdq_mapping_unref(bytes);
-    if (*path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*path != NULL, err);
     qdq_buf_printf(text, "; %s %.12s", strrchr(*path, '/') + 1, name);
     return QDQ_OK;
 }
@@ -39,8 +38,7 @@ qdq_status qdq_operator_libraries_read(const char *const *files, qdq_arena *aren
     while (files != NULL && files[n] != NULL)
         n++;
     const char **all = qdq_arena_array(arena, n + 1, sizeof *all);
-    if (all == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(all != NULL, err);
     for (size_t i = 0; i < n && st == QDQ_OK; i++)
         st = read_one(files[i], arena, &all[i], &b, err);
     *text = b.failed ? NULL : qdq_arena_strndup(arena, b.size > 0 ? b.data : "", b.size);

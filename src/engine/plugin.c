@@ -185,8 +185,7 @@ static qdq_status read_ios(qdq_session *s, io_fn io, qdq_io **out, size_t *n, qd
         if (one.name == NULL || one.rank > QDQ_MAX_RANK)
             return qdq_fail(err, QDQ_E_ENGINE, "input or output %zu has no name, or rank %d",
                             list.n, one.rank);
-        if (!QDQ_PUSH(&s->arena, &list, one))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(&s->arena, &list, one), err);
         one = (qdq_io){.rank = -1};
     }
     *out = list.at;
@@ -206,8 +205,7 @@ static qdq_status plugin_session_open(qdq_session *s, const qdq_model *m,
     void *bytes;
     size_t size;
 
-    if (ps == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(ps != NULL, err);
     s->self = ps;
     ps->table = &p->table;
     QDQ_TRY(qdq_model_to_bytes(m, &bytes, &size, err));

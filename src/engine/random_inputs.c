@@ -60,8 +60,7 @@ qdq_status qdq_random_inputs(const qdq_session *s, uint64_t seed, qdq_named_arra
     *n = 0;
     QDQ_TRY(measure(s, &total, err));
     char *block = calloc(1, total + ALIGN);
-    if (block == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(block != NULL, err);
     qdq_named_array *in = (qdq_named_array *)(void *)block;
     /* The block itself goes to free(), so it is the data that gets aligned. */
     char *p = block + aligned((uintptr_t)block + (s->n_in + 1) * sizeof *in) - (uintptr_t)block;

@@ -59,8 +59,7 @@ static qdq_status replay_open(qdq_engine *e, const char *arg, const qdq_engine_o
     e->info.device = "replay";
     e->info.library = qdq_arena_strdup(&e->arena, arg);
     const char *path = qdq_arena_printf(&e->arena, "%s/replay.json", arg);
-    if (e->info.library == NULL || path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(e->info.library != NULL && path != NULL, err);
     e->info.capabilities = QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_LIST_LAYERS | QDQ_NAMES_LAYERS;
     return stat(path, &st) == 0 ? read_info(e, path, err) : QDQ_OK;
 }
@@ -76,8 +75,7 @@ static qdq_status find_file(const qdq_session *s, const char *what, qdq_arena *a
 
     for (size_t i = 0; i < QDQ_COUNT(keys); i++) {
         *path = qdq_arena_printf(arena, "%s/%s.%s", dir, keys[i], what);
-        if (*path == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(*path != NULL, err);
         if (stat(*path, &st) == 0)
             return QDQ_OK;
     }
@@ -136,8 +134,7 @@ static qdq_status replay_session_open(qdq_session *s, const qdq_model *m,
     qdq_model *copy = NULL;
 
     (void)opts;
-    if (rs == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(rs != NULL, err);
     s->self = rs;
     QDQ_TRY(qdq_trt_record_key(m, &s->arena, &rs->key, err));
     QDQ_TRY(qdq_model_clone(m, &copy, err));

@@ -131,8 +131,7 @@ qdq_status qdq_session_order_inputs(const qdq_session *s, const qdq_named_array 
     const qdq_array **ordered = calloc(s->n_in + 1, sizeof *ordered);
 
     *out = NULL;
-    if (ordered == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(ordered != NULL, err);
     qdq_status st = order(s, in, n_in, ordered, err);
     if (st != QDQ_OK) {
         free(ordered);

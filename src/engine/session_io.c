@@ -10,8 +10,7 @@ static qdq_status describe(qdq_session *s, const qdq_value *v, qdq_io *io, qdq_e
     const qdq_type *t = v->type;
 
     *io = (qdq_io){.name = qdq_arena_strdup(&s->arena, v->name), .rank = -1};
-    if (io->name == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(io->name != NULL, err);
     if (t == NULL || t->kind != QDQ_TYPE_TENSOR)
         return QDQ_OK;
     io->elem = t->elem;
@@ -24,8 +23,7 @@ static qdq_status describe(qdq_session *s, const qdq_value *v, qdq_io *io, qdq_e
         if (t->dim[a].value >= 0 || t->dim[a].param == NULL)
             continue;
         io->param[a] = qdq_arena_strdup(&s->arena, t->dim[a].param);
-        if (io->param[a] == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(io->param[a] != NULL, err);
     }
     return QDQ_OK;
 }
@@ -34,8 +32,7 @@ qdq_status qdq_session_describe(qdq_session *s, const qdq_graph *g, qdq_error *e
 {
     s->in = qdq_arena_array(&s->arena, g->inputs.n + 1, sizeof *s->in);
     s->out = qdq_arena_array(&s->arena, g->outputs.n + 1, sizeof *s->out);
-    if (s->in == NULL || s->out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s->in != NULL && s->out != NULL, err);
     for (size_t i = 0; i < g->inputs.n; i++)
         if (g->inputs.at[i]->init == NULL)
             QDQ_TRY(describe(s, g->inputs.at[i], &s->in[s->n_in++], err));

@@ -120,8 +120,7 @@ static qdq_status fix_input(qdq_model *own, qdq_value *v, const qdq_graph *origi
     if (rank < 0)
         return QDQ_OK;
     const qdq_type *fixed = qdq_type_tensor(own, t->elem, rank, dim);
-    if (fixed == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(fixed != NULL, err);
     qdq_value_set_type(v, fixed);
     return QDQ_OK;
 }
@@ -168,8 +167,7 @@ static qdq_status expose(qdq_model *own, const qdq_session_opts *opts, qdq_error
                             opts->expose[i]);
         if (v->n_output > 0)
             continue;
-        if (!qdq_graph_add_output(g, v))
-            return qdq_nomem(err);
+        QDQ_NEED(qdq_graph_add_output(g, v), err);
         /* A wrong declared type is an error to engines, no type at all is inferred. Operators of
          * other domains keep theirs: no one can infer it. */
         if (v->producer != NULL && v->producer->domain[0] == '\0')

@@ -304,8 +304,7 @@ static qdq_status read_value(parser *s, place where, int depth, qdq_tool_json **
     size_t n;
 
     *out = v;
-    if (v == NULL)
-        return qdq_nomem(s->err);
+    QDQ_NEED(v != NULL, s->err);
     if (s->p >= s->end)
         return wrong(s, "a value");
     if (*s->p == '{' || *s->p == '[') {

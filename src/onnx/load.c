@@ -26,8 +26,7 @@ static qdq_status give_parts(qdq_reader *r, const qdq_onnx_part *parts, size_t n
     for (size_t i = 0; i < n; i++) {
         qdq_map_value *place = qdq_map_put(&r->external, parts[i].location, NULL);
 
-        if (place == NULL || !qdq_model_hold(r->m, qdq_mapping_ref(parts[i].map)))
-            return qdq_nomem(err);
+        QDQ_NEED(place != NULL && qdq_model_hold(r->m, qdq_mapping_ref(parts[i].map)), err);
         place->ptr = parts[i].map;
     }
     return QDQ_OK;
@@ -52,11 +51,10 @@ static qdq_status give_blocks(qdq_reader *r, const qdq_load_opts *opts, qdq_erro
         qdq_map_value *place;
         bool is_new;
 
-        if ((map = qdq_mapping_borrow(b->data, b->bytes)) == NULL)
-            return qdq_nomem(err);
-        if (!qdq_model_hold(r->m, map) ||
-            (place = qdq_map_put(&r->external, b->location, &is_new)) == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED((map = qdq_mapping_borrow(b->data, b->bytes)) != NULL, err);
+        QDQ_NEED(qdq_model_hold(r->m, map) &&
+                     (place = qdq_map_put(&r->external, b->location, &is_new)) != NULL,
+                 err);
         if (!is_new)
             return qdq_fail(err, QDQ_E_USAGE, "two blocks '%s', expected one", b->location);
         place->ptr = map;
@@ -150,8 +148,7 @@ qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name
     QDQ_TRY(qdq_opts_read("qdq_load_opts", &own, sizeof own, opts, err));
     QDQ_TRY(check_size(bytes, name, &own, err));
     file = own.borrow ? qdq_mapping_borrow(data, bytes) : qdq_mapping_new_heap(bytes);
-    if (file == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(file != NULL, err);
     if (!own.borrow)
         memcpy(qdq_mapping_heap_data(file), data, bytes);
     return load_mapping(&(load_from){file, 0, bytes, NULL, 0}, name, &own, out, err);
@@ -215,8 +212,7 @@ qdq_status qdq_onnx_read_tensor_bytes(const void *data, size_t bytes, const char
 
     *holder = NULL;
     *out = NULL;
-    if (file == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(file != NULL, err);
     if (bytes > 0)
         memcpy(qdq_mapping_heap_data(file), data, bytes);
     return read_tensor_file(file, name, holder, out, err);

@@ -202,8 +202,7 @@ static qdq_status save(saving *s, qdq_error *err)
     /* the name has the length that it will have, so that the size is right */
     s->plan.location = qdq_arena_printf(&s->arena, "%s" QDQ_SIDE_SUFFIX, qdq_base_name(s->path),
                                         "0123456789abcdef");
-    if (s->plan.location == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s->plan.location != NULL, err);
     QDQ_TRY(qdq_model_verify(s->m, err));
     qdq_status st = encode(s->m, s->external, &s->plan, &s->out, err);
     if (st != QDQ_OK)

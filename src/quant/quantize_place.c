@@ -94,7 +94,7 @@ qdq_status qdq_take_rest(const qdq_plan_rest *from, qdq_plan *p, qdq_error *err)
     p->rest.type = from->type;
     p->rest.direct_io = from->direct_io;
     for (size_t i = 0; i < from->keep.n; i++)
-        QDQ_TRY(qdq_allocated(qdq_plan_add_rest_keep(p, from->keep.at[i]), err));
+        QDQ_NEED(qdq_plan_add_rest_keep(p, from->keep.at[i]), err);
     return QDQ_OK;
 }
 
@@ -151,7 +151,7 @@ static qdq_status find_unfit(const qdq_quantizing *q, unfit *u, qdq_error *err)
 /* Ends the list, which is not counted. */
 static qdq_status end_list(qdq_plan *p, qdq_calib_names *list, qdq_error *err)
 {
-    QDQ_TRY(qdq_allocated(QDQ_PUSH(&p->arena, list, NULL), err));
+    QDQ_NEED(QDQ_PUSH(&p->arena, list, NULL), err);
     list->n--;
     return QDQ_OK;
 }

@@ -198,7 +198,7 @@ static qdq_status describe_plan(qdq_plan *p, const qdq_model *m, const qdq_targe
                          opts->equalize ? "," : "", opts->equalize ? equalize_pass(t) : "");
     char *text;
 
-    QDQ_TRY(qdq_allocated(passes != NULL, err));
+    QDQ_NEED(passes != NULL, err);
     QDQ_TRY(qdq_pass_pipeline(passes, t, &text, err));
     p->clean = qdq_arena_strdup(&p->arena, text);
     qdq_free(text);
@@ -257,9 +257,9 @@ qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err
     p->n_layernorms = first->n_layernorms;
     p->rest.widened = first->rest.widened;
     for (size_t i = 0; i < first->rest.was_float.n; i++)
-        QDQ_TRY(qdq_allocated(QDQ_PUSH(&p->arena, &p->rest.was_float,
-                                       qdq_arena_strdup(&p->arena, first->rest.was_float.at[i])) &&
-                                  p->rest.was_float.at[i] != NULL,
-                              err));
+        QDQ_NEED(QDQ_PUSH(&p->arena, &p->rest.was_float,
+                          qdq_arena_strdup(&p->arena, first->rest.was_float.at[i])) &&
+                     p->rest.was_float.at[i] != NULL,
+                 err);
     return qdq_allocated(p->model != NULL && p->target != NULL && p->clean != NULL, err);
 }

@@ -97,8 +97,7 @@ static qdq_status run_model(qdq_worker *w, qdq_worker_model *m, size_t sample, q
     size_t n;
 
     c.at = qdq_arena_array(memory, c.room + 1, sizeof *c.at);
-    if (c.at == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(c.at != NULL, err);
     qdq_status st = qdq_worker_sample(w, m->model, sample, &converted, &in, &n, samples, err);
     if (w->sums != NULL)
         w->sums->batch = qdq_slices_batch(in, n);
@@ -159,8 +158,7 @@ static qdq_status begin(qdq_worker *w, const qdq_worker_model *a, int64_t b, qdq
 
     free_sums(w->sums);
     w->sums = s;
-    if (s == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s != NULL, err);
     s->a = a->handle;
     s->b = b;
     s->n = outputs;

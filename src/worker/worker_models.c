@@ -32,8 +32,7 @@ static qdq_status add_usual_shapes(const qdq_worker *w, const qdq_trtexec_shapes
     qdq_input_shape *all = qdq_arena_array(arena, w->n_shapes + x->n_opt + 1, sizeof *all);
     size_t n = 0;
 
-    if (all == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(all != NULL, err);
     for (size_t i = 0; i < w->n_shapes; i++)
         all[n++] = w->shapes[i];
     for (size_t i = 0; i < x->n_opt; i++)
@@ -139,8 +138,7 @@ qdq_status qdq_worker_open(qdq_worker *w, const char *path, const qdq_input_shap
     qdq_worker_model *m = calloc(1, sizeof *m);
 
     *out = NULL;
-    if (m == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(m != NULL, err);
     opts.threads = w->threads;
     opts.shapes = shapes;
     opts.n_shapes = n_shapes;
@@ -174,13 +172,11 @@ static qdq_status copy_inputs(qdq_worker_model *m, const qdq_named_array *in, si
                               qdq_named_array **out, qdq_error *err)
 {
     *out = qdq_arena_array(&m->inputs, n + 1, sizeof **out);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     for (size_t i = 0; i < n; i++) {
         char *data = qdq_arena_alloc(&m->inputs, in[i].array.bytes + ALIGNMENT);
 
-        if (data == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(data != NULL, err);
         data += ALIGNMENT - (uintptr_t)data % ALIGNMENT;
         (*out)[i] = in[i];
         (*out)[i].array.data = data;

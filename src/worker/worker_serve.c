@@ -89,8 +89,7 @@ static qdq_status read_texts(qdq_worker *w, const qdq_json_place *q, const char 
     size_t n = json_array_size(list);
     const char **texts = qdq_arena_array(&w->arena, n + 1, sizeof *texts);
 
-    if (texts == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(texts != NULL, err);
     for (size_t i = 0; i < n; i++) {
         const char *text = json_string_value(json_array_get(list, i));
 
@@ -165,8 +164,7 @@ static qdq_status open_model(qdq_worker *w, const qdq_json_place *q, qdq_json_ou
         return q->reader->status;
     if (qdq_worker_find(w, handle, NULL) != NULL)
         return qdq_fail(err, QDQ_E_BUG, "handle %lld is taken", (long long)handle);
-    if (!QDQ_RESERVE(&w->arena, &w->models))
-        return qdq_nomem(err);
+    QDQ_NEED(QDQ_RESERVE(&w->arena, &w->models), err);
     QDQ_TRY(qdq_worker_open(w, path, shapes, n_shapes, QDQ_WORKER_PLAIN, &m, err));
     m->handle = handle;
     w->models.at[w->models.n++] = m;

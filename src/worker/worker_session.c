@@ -79,8 +79,7 @@ static qdq_status read_inputs(qdq_worker *w, const qdq_json_place *q, const qdq_
     const qdq_array **ordered = qdq_arena_array(q->reader->arena, n + 1, sizeof *ordered);
 
     *in = ordered;
-    if (arrays == NULL || ordered == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(arrays != NULL && ordered != NULL, err);
     if (n != s->n_in)
         return qdq_fail(err, QDQ_E_BUG, "%zu inputs, expected %zu", n, s->n_in);
     for (size_t i = 0; i < n; i++) {
@@ -154,8 +153,7 @@ static qdq_status keep_inputs(qdq_worker_model *m, const qdq_array **in, size_t 
         qdq_array *own = qdq_arena_alloc(&m->inputs, sizeof *own);
         char *data = qdq_arena_alloc(&m->inputs, in[i]->bytes + ALIGNMENT);
 
-        if (own == NULL || data == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(own != NULL && data != NULL, err);
         *own = *in[i];
         own->data = data + (ALIGNMENT - (uintptr_t)data % ALIGNMENT);
         if (own->bytes > 0)

@@ -46,8 +46,7 @@ static qdq_status ov_open(qdq_engine *e, const char *arg, const qdq_engine_opts 
 {
     qdq_ov *o = calloc(1, sizeof *o);
 
-    if (o == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(o != NULL, err);
     e->self = o;
     QDQ_TRY(qdq_ov_api_load(&o->api, arg, opts, err));
     QDQ_TRY(qdq_ov_probe(opts, err));
@@ -278,9 +277,9 @@ static qdq_status read_ios(qdq_session *s, const qdq_model *m, qdq_error *err)
     os->in_index = qdq_arena_array(&s->arena, g->inputs.n + 1, sizeof *os->in_index);
     os->bound = qdq_arena_array(&s->arena, g->inputs.n + 1, sizeof(ov_tensor *));
     os->fitted = qdq_arena_array(&s->arena, g->inputs.n + 1, sizeof *os->fitted);
-    if (s->in == NULL || s->out == NULL || os->in_index == NULL || os->bound == NULL ||
-        os->fitted == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s->in != NULL && s->out != NULL && os->in_index != NULL && os->bound != NULL &&
+                 os->fitted != NULL,
+             err);
     for (size_t i = 0; i < g->inputs.n; i++)
         os->fitted[i].rank = -1;
     for (size_t i = 0; i < g->inputs.n; i++) {
@@ -322,8 +321,7 @@ static qdq_status ov_session_open(qdq_session *s, const qdq_model *m, const qdq_
     const qdq_ov *o = s->engine->self;
     qdq_ov_session *os = calloc(1, sizeof *os);
 
-    if (os == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(os != NULL, err);
     s->self = os;
     os->ov = o;
     os->level = opts->level;

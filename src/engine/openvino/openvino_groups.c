@@ -144,8 +144,7 @@ static qdq_status name_by_beginning(finder *f, layer *l, qdq_error *err)
     char *name = qdq_arena_strdup(f->arena, l->out.name);
     qdq_layer_owner o = {NULL, NULL};
 
-    if (name == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(name != NULL, err);
     for (char *slash; o.node == NULL && o.value == NULL && (slash = strrchr(name, '/')) != NULL &&
                       slash != name;) {
         *slash = '\0';
@@ -163,8 +162,7 @@ static qdq_status name_nodes(finder *f, layer *l, qdq_error *err)
         return QDQ_OK;
     QDQ_TRY(qdq_layer_split(&f->names, l->originals, separators, f->arena, &names, err));
     for (size_t i = 0; i < names.known.n; i++)
-        if (!add_owner(f, l, names.known.at[i]))
-            return qdq_nomem(err);
+        QDQ_NEED(add_owner(f, l, names.known.at[i]), err);
     return l->named.n == 0 || names.n_unknown > 0 ? name_by_beginning(f, l, err) : QDQ_OK;
 }
 
@@ -280,8 +278,7 @@ static qdq_status find_nodes(finder *f, qdq_error *err)
         layer *l = &f->at[i];
         if (l->is_data || l->named.n > 0)
             continue;
-        if (!take_from_readers(f, i))
-            return qdq_nomem(err);
+        QDQ_NEED(take_from_readers(f, i), err);
         if (l->named.n > 0)
             QDQ_TRY(slice_all(f, err));
     }
@@ -315,8 +312,7 @@ static qdq_status pack(finder *f, const reader *first, unsigned runs, qdq_layer 
     qdq_engine_layer *l = qdq_arena_array(f->arena, f->n + 1, sizeof *l);
     size_t kept = 0;
 
-    if (l == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(l != NULL, err);
     for (size_t i = 0; i < f->n; i++) {
         layer *from = &f->at[i];
         if (from->is_data || (runs > 0 && !isfinite(from->us)))

@@ -70,8 +70,7 @@ static qdq_status pack(const ov_profiling_list *first, const ov_profiling_list *
             layers++;
         }
     qdq_layer *l = malloc(size);
-    if (l == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(l != NULL, err);
     char *p = (char *)(l + layers + 1);
     *out = l;
     *n = layers;

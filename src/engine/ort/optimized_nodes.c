@@ -155,12 +155,10 @@ static qdq_status match_tensors(matcher *m, qdq_error *err)
             m->holds[v->id] = qdq_graph_find(m->source, v->name);
     }
     QDQ_FOR_NODES (n, m->optimized)
-        if (!match_by_name(m, n))
-            return qdq_nomem(err);
+        QDQ_NEED(match_by_name(m, n), err);
     match_backward(m);
     QDQ_FOR_NODES (n, m->optimized)
-        if (!match_by_node(m, n))
-            return qdq_nomem(err);
+        QDQ_NEED(match_by_node(m, n), err);
     match_backward(m);
     QDQ_FOR_NODES (n, m->optimized)
         match_through(m, n, true);
@@ -201,8 +199,7 @@ static qdq_status find_nodes(matcher *m, qdq_optimized_node *o, qdq_error *err)
     const qdq_value **to = qdq_arena_array(m->arena, (size_t)n->n_out + 1, sizeof(qdq_value *));
     size_t n_to = 0;
 
-    if (to == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(to != NULL, err);
     for (uint32_t i = 0; i < n->n_out; i++) {
         const qdq_value *v = held(m, n->out[i]);
         if (v != NULL && v->producer != NULL && !reads(m, n, v))
@@ -239,8 +236,7 @@ qdq_status qdq_optimized_nodes(const qdq_graph *source, const qdq_graph *optimiz
     *out = qdq_arena_array(arena, *n + 1, sizeof **out);
     m.holds = qdq_arena_array(arena, optimized->values.n + 1, sizeof(qdq_value *));
     m.given = qdq_arena_array(arena, source->values.n + 1, sizeof *m.given);
-    if (*out == NULL || m.holds == NULL || m.given == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL && m.holds != NULL && m.given != NULL, err);
     qdq_status st = qdq_layer_index_make(&m.names, source, arena, err);
     if (st == QDQ_OK)
         st = find_all(&m, *out, err);

@@ -74,8 +74,7 @@ static qdq_status ort_open(qdq_engine *e, const char *arg, const qdq_engine_opts
 {
     qdq_ort *o = calloc(1, sizeof *o);
 
-    if (o == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(o != NULL, err);
     e->self = o;
     QDQ_TRY(qdq_ort_api_load(&o->api, arg, opts, err));
     /* One environment serves the whole process: who comes second gets the first one's logger. So
@@ -231,8 +230,7 @@ static qdq_status read_tensor_info(qdq_session *s, const ort_tensor_info *info,
         io->dim[a] = -1;
         if (param[a] != NULL && param[a][0] != '\0') {
             io->param[a] = qdq_arena_strdup(&s->arena, param[a]);
-            if (io->param[a] == NULL)
-                return qdq_nomem(err);
+            QDQ_NEED(io->param[a] != NULL, err);
         }
     }
     return QDQ_OK;
@@ -256,8 +254,7 @@ static qdq_status read_io(qdq_session *s, const qdq_model *m, bool is_input, siz
     io->rank = -1;
     io->name = qdq_arena_strdup(&s->arena, name);
     QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, AllocatorFree)(o->allocator, name), "memory", err));
-    if (io->name == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(io->name != NULL, err);
 
     status = is_input ? QDQ_ORT(api, SessionGetInputTypeInfo)(os->session, i, &type)
                       : QDQ_ORT(api, SessionGetOutputTypeInfo)(os->session, i, &type);
@@ -286,9 +283,9 @@ static qdq_status read_ios(qdq_session *s, const qdq_model *m, qdq_error *err)
     os->out_names = qdq_arena_array(&s->arena, n_out + 1, sizeof *os->out_names);
     os->bound_in = qdq_arena_array(&s->arena, n_in + 1, sizeof(ort_value *));
     os->bound_out = qdq_arena_array(&s->arena, n_out + 1, sizeof(ort_value *));
-    if (s->in == NULL || s->out == NULL || os->in_names == NULL || os->out_names == NULL ||
-        os->bound_in == NULL || os->bound_out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s->in != NULL && s->out != NULL && os->in_names != NULL && os->out_names != NULL &&
+                 os->bound_in != NULL && os->bound_out != NULL,
+             err);
     for (size_t i = 0; i < n_in; i++) {
         QDQ_TRY(read_io(s, m, true, i, &s->in[i], err));
         os->in_names[i] = s->in[i].name;
@@ -369,8 +366,7 @@ static qdq_status ort_session_open(qdq_session *s, const qdq_model *m, const qdq
     qdq_ort_session *os = calloc(1, sizeof *os);
     qdq_ort_model model = {0};
 
-    if (os == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(os != NULL, err);
     s->self = os;
     os->ort = o;
     qdq_ort_log_init(&os->log);

@@ -157,8 +157,7 @@ static qdq_status join_all(joiner *j, qdq_engine_layer *l, size_t *n, qdq_error 
             give(&l[i], from);
         else if (good)
             l[i].conversion = qdq_layer_is_conversion(l[i].op, NULL);
-        if (!good)
-            return qdq_nomem(err);
+        QDQ_NEED(good, err);
         l[kept++] = l[i];
     }
     *n = kept;
@@ -189,15 +188,13 @@ static qdq_status name_layers(const qdq_layer_index *names, qdq_engine_layer *l,
 {
     for (size_t i = 0; i < n; i++) {
         char *own = qdq_arena_strdup(arena, l[i].name);
-        if (own == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(own != NULL, err);
         const qdq_node *node = qdq_layer_find_ending(names, own).node;
         l[i].conversion = qdq_layer_is_conversion(l[i].op, node);
         if (node == NULL || l[i].conversion)
             continue;
         l[i].source = QDQ_LAYER_EXACT;
-        if (!QDQ_PUSH(arena, &l[i].nodes, node))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(arena, &l[i].nodes, node), err);
     }
     return QDQ_OK;
 }
@@ -245,8 +242,7 @@ static qdq_status give_rest(qdq_layer_index *names, qdq_engine_layer *opaque,
     bool *given = qdq_arena_array(arena, g->values.n + 1, sizeof *given);
     size_t room = g->outputs.n + 1;
 
-    if (given == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(given != NULL, err);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < l[i].nodes.n; k++) {
             const qdq_node *node = l[i].nodes.at[k];
@@ -256,8 +252,7 @@ static qdq_status give_rest(qdq_layer_index *names, qdq_engine_layer *opaque,
                     given[node->out[o]->id] = true;
         }
     const qdq_value **to = qdq_arena_array(arena, room, sizeof(qdq_value *));
-    if (to == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(to != NULL, err);
     size_t n_to = list_ends(g, l, n, given, to);
     QDQ_TRY(qdq_layer_slice(names, to, n_to, given, arena, &opaque->nodes, err));
     opaque->source = opaque->nodes.n > 0 ? QDQ_LAYER_SLICE : QDQ_LAYER_NONE;
@@ -310,8 +305,7 @@ static qdq_status list_nodes(qdq_session *s, qdq_arena *arena, qdq_engine_layer 
     QDQ_TRY(infer(s->source, err));
     *n = g->n_node;
     *out = qdq_arena_array(arena, *n + 1, sizeof **out);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     QDQ_FOR_NODES (node, g) {
         (*out)[i] = (qdq_engine_layer){.name = node->name, .op = node->type, .us = NAN};
         (*out)[i].in_type = type_of(s->source->graph, qdq_node_in(node, 0));

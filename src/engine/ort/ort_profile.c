@@ -164,8 +164,7 @@ static qdq_status add_event(reader *r, const json *event, qdq_error *err)
         return QDQ_OK;
     }
     layer *l = find_layer(r, name, n - (sizeof suffix - 1), qdq_tool_json_get(event, "args"));
-    if (l == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(l != NULL, err);
     l->pending_us += us;
     return QDQ_OK;
 }
@@ -240,8 +239,7 @@ static qdq_status list_rows(const reader *r, qdq_engine_layer **out, size_t *n, 
 {
     qdq_engine_layer *l = qdq_arena_array(r->arena, r->layers.n + 1, sizeof *l);
 
-    if (l == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(l != NULL, err);
     for (size_t i = 0; i < r->layers.n; i++) {
         layer *from = &r->layers.at[i];
         l[i] = (qdq_engine_layer){

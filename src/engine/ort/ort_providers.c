@@ -59,8 +59,7 @@ static qdq_status read_pairs(const char *spec, char *text, qdq_ort_provider *p, 
         room += *c == ',';
     p->keys = qdq_arena_array(arena, room, sizeof *p->keys);
     p->values = qdq_arena_array(arena, room, sizeof *p->values);
-    if (p->keys == NULL || p->values == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(p->keys != NULL && p->values != NULL, err);
     for (char *pair = text, *end; pair != NULL; pair = end) {
         size_t n = key_size(pair);
         if (!is_pair(pair))
@@ -86,8 +85,7 @@ qdq_status qdq_ort_provider_parse(const char *spec, qdq_arena *arena, qdq_ort_pr
     char *text = qdq_arena_strdup(arena, spec);
 
     *out = (qdq_ort_provider){0};
-    if (text == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(text != NULL, err);
     size_t n = strcspn(text, ":");
     bool has_pairs = text[n] == ':';
     text[n] = '\0';
@@ -139,8 +137,7 @@ qdq_status qdq_ort_providers_read(const qdq_ort_api *api, const char *const *spe
     while (specs[*n] != NULL)
         ++*n;
     *out = qdq_arena_array(arena, *n + 1, sizeof **out);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     for (size_t i = 0; i < *n; i++) {
         QDQ_TRY(qdq_ort_provider_parse(specs[i], arena, &(*out)[i], err));
         QDQ_TRY(check_there(api, &(*out)[i], err));

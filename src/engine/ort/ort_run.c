@@ -107,8 +107,7 @@ qdq_status qdq_ort_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn
     ort_value **values = calloc(s->n_in + s->n_out + 1, sizeof(ort_value *));
     qdq_status st;
 
-    if (values == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(values != NULL, err);
     ort_value **out = values + s->n_in;
     st = wrap_inputs(s, in, values, err);
     if (st == QDQ_OK)

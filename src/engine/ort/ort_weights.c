@@ -65,8 +65,7 @@ static qdq_status add_files(referrer *r, const qdq_model *m, const qdq_job *job,
         }
         if (!widen_folder(r, path))
             continue;
-        if (qdq_map_put_int(&r->files, (uint64_t)(uintptr_t)map, NULL) == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(qdq_map_put_int(&r->files, (uint64_t)(uintptr_t)map, NULL) != NULL, err);
     }
     return QDQ_OK;
 }

@@ -115,13 +115,11 @@ static qdq_status remote_open(qdq_engine *e, const char *spec, const qdq_engine_
 {
     remote *r = calloc(1, sizeof *r);
 
-    if (r == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(r != NULL, err);
     e->self = r;
     r->exchange = (qdq_shared)QDQ_SHARED_INIT;
     r->deadline_s = opts->deadline_s > 0 ? opts->deadline_s : default_deadline_s;
-    if (!make_lock(r))
-        return qdq_nomem(err);
+    QDQ_NEED(make_lock(r), err);
     QDQ_TRY(start(r, spec, opts, err));
     e->info = r->client.info; /* which is as long as the engine */
     return QDQ_OK;
@@ -207,14 +205,12 @@ static qdq_status remote_session_open(qdq_session *s, const qdq_model *m,
     remote *r = s->engine->self;
     remote_session *rs = calloc(1, sizeof *rs);
 
-    if (rs == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(rs != NULL, err);
     s->self = rs;
     rs->remote = r;
     rs->memory = -1;
     rs->model = qdq_arena_strdup(&s->arena, m->path != NULL ? m->path : "");
-    if (rs->model == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(rs->model != NULL, err);
     pthread_mutex_lock(&r->lock);
     rs->handle = r->next++;
     qdq_status st = describe(rs, m, opts, err);
@@ -420,8 +416,7 @@ static qdq_status remote_bind(qdq_session *s, const qdq_array *const *in, qdq_er
     remote_session *rs = s->self;
     const qdq_array **bound = calloc(s->n_in + 1, sizeof *bound);
 
-    if (bound == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(bound != NULL, err);
     if (s->n_in > 0)
         memcpy(bound, in, s->n_in * sizeof *bound);
     pthread_mutex_lock(&rs->remote->lock);

@@ -80,8 +80,7 @@ qdq_status qdq_remote_array_get(qdq_shared *s, const json_t *row, qdq_arena *are
         return qdq_fail(err, QDQ_E_FORMAT, "an array of %zu bytes, which its shape does not need",
                         out->array.bytes);
     out->name = qdq_remote_bytes(arena, json_string_value(name));
-    if (out->name == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(out->name != NULL, err);
     size_t at = (size_t)json_integer_value(offset);
     QDQ_TRY(qdq_shared_see(s, out->array.bytes > 0 ? at + out->array.bytes : 0, err));
     out->array.data = out->array.bytes > 0 ? (void *)(qdq_shared_data(s) + at) : out;
@@ -131,8 +130,7 @@ static qdq_status read_io(const json_t *row, size_t index, qdq_arena *arena, qdq
         return no_io(index, err);
     *io =
         (qdq_io){.elem = (qdq_elem)json_integer_value(elem), .rank = (int)json_integer_value(rank)};
-    if ((io->name = qdq_remote_bytes(arena, json_string_value(name))) == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED((io->name = qdq_remote_bytes(arena, json_string_value(name))) != NULL, err);
     for (int i = 0; i < io->rank; i++) {
         const json_t *dim = json_array_get(dims, (size_t)i),
                      *param = json_array_get(params, (size_t)i);
@@ -154,8 +152,7 @@ qdq_status qdq_remote_ios_read(const json_t *list, qdq_arena *arena, qdq_io **ou
 
     *out = qdq_arena_array(arena, count + 1, sizeof **out);
     *n = 0;
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     if (!json_is_array(list))
         return qdq_fail(err, QDQ_E_FORMAT, "expected a list of inputs or outputs");
     for (size_t i = 0; i < count; i++)
@@ -189,8 +186,7 @@ qdq_status qdq_remote_shapes_read(const qdq_json_place *p, const qdq_input_shape
 
     *out = shapes;
     *n = 0;
-    if (shapes == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(shapes != NULL, err);
     while (*n < count && qdq_json_item(p, "shapes", *n, &one)) {
         qdq_input_shape *s = &shapes[(*n)++];
         const json_t *dims = json_object_get(one.object, "dims");

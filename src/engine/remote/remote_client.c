@@ -162,8 +162,7 @@ static qdq_status read_info(qdq_remote_client *c, qdq_remote_answer *answer, qdq
 
     for (size_t k = 0; k < QDQ_COUNT(keys); k++) {
         *members[k] = qdq_arena_strdup(&c->arena, qdq_remote_get_text(p, keys[k], NULL));
-        if (*members[k] == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(*members[k] != NULL, err);
     }
     i->capabilities = (unsigned)qdq_json_int(p, "capabilities", 0, UINT32_MAX, 0);
     i->max_opset = (int)qdq_json_int(p, "max_opset", 0, INT32_MAX, 0);
@@ -238,8 +237,7 @@ qdq_status qdq_remote_start(qdq_remote_client *c, const char *spec, qdq_json_doc
     c->name = qdq_arena_strndup(&c->arena, spec, strcspn(spec, ":"));
     c->program = program != NULL ? qdq_arena_strdup(&c->arena, program)
                                  : qdq_find_program(&c->arena, WORKER);
-    if (hello->failed || c->name == NULL || c->program == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(!hello->failed && c->name != NULL && c->program != NULL, err);
     qdq_status st = qdq_remote_need_worker(c, err);
     if (st == QDQ_E_ENGINE && c->process == NULL && c->worker == 0 &&
         strcmp(c->program, WORKER) == 0)

@@ -167,8 +167,7 @@ qdq_status qdq_remote_groups_read(const json_t *list, qdq_layer **out, size_t *n
     *n = 0;
     QDQ_TRY(check_groups(list, &n_nodes, &bytes, err));
     qdq_layer *g = malloc((count + 1) * sizeof *g + (n_nodes + 1) * sizeof(char *) + bytes);
-    if (g == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(g != NULL, err);
     const char **node = (const char **)(g + count + 1);
     p.text = (char *)(node + n_nodes + 1);
     for (size_t i = 0; i < count; i++) {

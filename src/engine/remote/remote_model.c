@@ -49,8 +49,7 @@ static qdq_status add_file(sender *s, const qdq_mapping *map, qdq_error *err)
         return QDQ_OK; /* its weights are copied */
     char *number = qdq_arena_printf(&s->arena, "%zu", s->n_files);
     qdq_map_value *place = qdq_map_put_int(&s->files, (uint64_t)(uintptr_t)map, NULL);
-    if (number == NULL || place == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(number != NULL && place != NULL, err);
     place->ptr = number;
     qdq_json_out file = qdq_json_put_object(qdq_json_root(&s->list), NULL);
     qdq_remote_put_text(file, "path", qdq_mapping_path(map));
@@ -202,16 +201,14 @@ static qdq_status open_parts(const qdq_json_place *q, qdq_mapping *memory, parts
     qdq_json_place file;
 
     p->at = qdq_arena_array(arena, n + 1, sizeof *p->at);
-    if (p->at == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(p->at != NULL, err);
     p->at[p->n++] = (qdq_onnx_part){MEMORY, qdq_mapping_ref(memory)};
     for (size_t i = 0; qdq_json_item(q, "files", i, &file); i++) {
         qdq_onnx_part *part = &p->at[p->n];
 
         QDQ_TRY(open_file(&file, &part->map, err));
         p->n++;
-        if ((part->location = qdq_arena_printf(arena, "%zu", i)) == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED((part->location = qdq_arena_printf(arena, "%zu", i)) != NULL, err);
     }
     return QDQ_OK;
 }

@@ -50,8 +50,7 @@ static qdq_status sim_open(qdq_engine *e, const char *arg, const qdq_engine_opts
     e->info.version = "1";
     e->info.device = sim->device;
     e->info.library = qdq_arena_strdup(&e->arena, arg);
-    if (e->info.library == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(e->info.library != NULL, err);
     e->info.capabilities = QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_EXPOSE | QDQ_CAN_LIST_LAYERS;
     if (!sim->no_profile)
         e->info.capabilities |= QDQ_CAN_PROFILE;
@@ -127,8 +126,7 @@ static qdq_status adopt_shapes(qdq_session *s, const qdq_array *const *in, qdq_e
             memcmp(dim, in[i]->dim, (size_t)rank * sizeof dim[0]) == 0)
             continue;
         const qdq_type *t = qdq_type_fixed(ss->model, in[i]->elem, in[i]->rank, in[i]->dim);
-        if (t == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(t != NULL, err);
         qdq_value_set_type(v, t);
         changed = true;
     }
@@ -147,8 +145,7 @@ static qdq_status sim_session_open(qdq_session *s, const qdq_model *m, const qdq
     sim_session *ss = calloc(1, sizeof *ss);
     qdq_shape_opts infer = {.forget_declared = opts->n_shapes > 0};
 
-    if (ss == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(ss != NULL, err);
     s->self = ss;
     ss->sim = s->engine->self;
     QDQ_TRY(qdq_model_clone(m, &ss->model, err));
@@ -230,8 +227,7 @@ static qdq_status make_output(const sim_session *ss, const qdq_value *v, uint64_
     if (!qdq_elem_bytes(a->elem, qdq_array_count(a), &a->bytes))
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is of strings or too large", v->name);
     a->data = malloc(a->bytes + 1);
-    if (a->data == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(a->data != NULL, err);
     if (ss->effect.spoil == QDQ_SIM_WRONG)
         seed = ~seed;
     if (!qdq_random_fill(a, seed, v->name)) {
@@ -352,8 +348,7 @@ static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsign
 
     const qdq_sim_estimate *e = &ss->estimate;
     qdq_engine_layer *l = qdq_arena_array(&ss->scratch, e->layers.n + 1, sizeof *l);
-    if (l == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(l != NULL, err);
     for (size_t i = 0; i < e->layers.n; i++) {
         const qdq_sim_layer *from = &e->layers.at[i];
         l[i] = (qdq_engine_layer){.name = qdq_node_label(from->node, &ss->scratch),
@@ -361,8 +356,7 @@ static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsign
                                                          from->is_int8 ? "QLinear" : "",
                                                          from->node->type),
                                   .us = from->us};
-        if (l[i].name == NULL || l[i].op == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(l[i].name != NULL && l[i].op != NULL, err);
     }
     *n = e->layers.n;
     return qdq_engine_profile_pack(l, *n, runs, out, err);

@@ -187,8 +187,7 @@ static qdq_status add_layer(const estimator *e, const qdq_node *n, qdq_sim_estim
                        : cost->float_us + k * cost->float_us_per_k;
     if (is_int8)
         layer.us *= type_factor(cost, n);
-    if (!QDQ_PUSH(e->arena, &out->layers, layer))
-        return qdq_nomem(err);
+    QDQ_NEED(QDQ_PUSH(e->arena, &out->layers, layer), err);
     out->total_us += layer.us;
     out->n_int8 += is_int8;
     return QDQ_OK;
@@ -202,8 +201,7 @@ qdq_status qdq_sim_estimate_graph(const qdq_sim *sim, const qdq_graph *g, qdq_ar
     *out = (qdq_sim_estimate){.total_us = sim->overhead_us};
     e.is_int8 = qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *e.is_int8);
     e.is_taken = qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *e.is_taken);
-    if (e.is_int8 == NULL || e.is_taken == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(e.is_int8 != NULL && e.is_taken != NULL, err);
     out->is_taken = e.is_taken;
     QDQ_FOR_NODES (n, g)
         e.is_int8[n->id] = !is_q(n) && !is_dq(n) && runs_in_int8(find_cost(&e, n), n);

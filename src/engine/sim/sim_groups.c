@@ -41,11 +41,9 @@ static qdq_status make_layer(const qdq_sim *sim, const qdq_sim_estimate *e,
     const qdq_node *n = from->node;
     qdq_layer_node_list nodes = {0};
 
-    if (!qdq_sim_layer_nodes(sim, e, from, scratch, &nodes))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_sim_layer_nodes(sim, e, from, scratch, &nodes), err);
     *l = (qdq_engine_layer){.name = qdq_node_label(n, scratch), .op = op_of(from, scratch)};
-    if (l->op == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(l->op != NULL, err);
     const qdq_node *last = nodes.at[nodes.n - 1];
     l->in_type = qdq_engine_type(type_read(e, from));
     l->out_type = qdq_engine_type(elem_of(qdq_node_out(last, 0)));
@@ -62,8 +60,7 @@ qdq_status qdq_sim_groups(const qdq_sim *sim, const qdq_sim_estimate *e, bool ti
 {
     qdq_engine_layer *l = qdq_arena_array(scratch, e->layers.n + 1, sizeof *l);
 
-    if (l == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(l != NULL, err);
     for (size_t i = 0; i < e->layers.n; i++)
         QDQ_TRY(make_layer(sim, e, &e->layers.at[i], timed, scratch, &l[i], err));
     return qdq_engine_layers_pack(l, e->layers.n, scratch, out, n, err);

@@ -55,12 +55,10 @@ qdq_status qdq_trt_split(const char *text, qdq_arena *arena, const char ***out, 
         if (*p == '\0')
             break;
         QDQ_TRY(read_word(&p, text, arena, &word, err));
-        if (!QDQ_PUSH(arena, &argv, word))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(arena, &argv, word), err);
     }
     *n = argv.n;
-    if (!QDQ_PUSH(arena, &argv, NULL))
-        return qdq_nomem(err);
+    QDQ_NEED(QDQ_PUSH(arena, &argv, NULL), err);
     *out = argv.at;
     return QDQ_OK;
 }

@@ -201,8 +201,7 @@ static qdq_status read_io(const qdq_tool_json *root, qdq_arena *arena, qdq_trt_l
     if (list == NULL || list->kind != QDQ_TOOL_LIST)
         return QDQ_OK;
     out->io = qdq_arena_array(arena, list->n + 1, sizeof *out->io);
-    if (out->io == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(out->io != NULL, err);
     for (const qdq_tool_json *t = list->first; t != NULL; t = t->next)
         out->io[out->n_io++] = t->kind == QDQ_TOOL_TEXT ? t->text : qdq_tool_json_text(t, "Name");
     return QDQ_OK;
@@ -222,8 +221,7 @@ qdq_status qdq_trt_layers_parse(const char *text, size_t size, unsigned profile,
         return qdq_fail(err, QDQ_E_FORMAT,
                         "layer information: expected an object with a list 'Layers'");
     out->at = qdq_arena_array(arena, list->n + 1, sizeof *out->at);
-    if (out->at == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(out->at != NULL, err);
     for (const qdq_tool_json *j = list->first; j != NULL; j = j->next) {
         if (j->kind != QDQ_TOOL_OBJECT && j->kind != QDQ_TOOL_TEXT)
             return qdq_fail(err, QDQ_E_FORMAT,
@@ -232,8 +230,7 @@ qdq_status qdq_trt_layers_parse(const char *text, size_t size, unsigned profile,
             out->detail = QDQ_TRT_DETAILED;
         else if (out->detail == QDQ_TRT_NOTHING)
             out->detail = QDQ_TRT_NAMES_ONLY;
-        if (!read_layer(j, arena, &out->at[out->n++]))
-            return qdq_nomem(err);
+        QDQ_NEED(read_layer(j, arena, &out->at[out->n++]), err);
     }
     QDQ_TRY(read_io(root, arena, out, err));
     return keep_profile(out, profile, err);

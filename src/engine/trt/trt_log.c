@@ -355,8 +355,7 @@ qdq_status qdq_trt_times_parse(const char *text, size_t size, int major, int min
     if (root->kind != QDQ_TOOL_LIST)
         return qdq_fail(err, QDQ_E_FORMAT, "exported times: expected a list");
     *out = qdq_arena_array(arena, root->n + 1, sizeof **out);
-    if (*out == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(*out != NULL, err);
     for (const qdq_tool_json *q = root->first; q != NULL; q = q->next) {
         double ms = qdq_tool_json_number(q, "computeMs");
         double start = qdq_tool_json_number(q, "startComputeMs");

@@ -197,8 +197,7 @@ static qdq_status join_layers(mapper *m, qdq_trt_nodes *out)
 {
     size_t *first = qdq_arena_array(&m->scratch, m->graph->next_node_id + 1, sizeof *first);
 
-    if (first == NULL)
-        return qdq_nomem(m->err);
+    QDQ_NEED(first != NULL, m->err);
     for (size_t i = 0; i < m->layers->n; i++)
         out[i].set = i;
     for (size_t i = 0; i < m->layers->n; i++)
@@ -222,12 +221,10 @@ static qdq_status map_all(mapper *m, qdq_trt_nodes *out)
 {
     QDQ_TRY(qdq_trt_names_make(m->graph, &m->scratch, &m->names, m->err));
     m->mark = qdq_arena_array(&m->scratch, m->graph->next_node_id + 1, sizeof *m->mark);
-    if (m->mark == NULL || !note_aliases(m))
-        return qdq_nomem(m->err);
+    QDQ_NEED(m->mark != NULL && note_aliases(m), m->err);
     for (size_t i = 0; i < m->layers->n; i++) {
         out[i] = (qdq_trt_nodes){0};
-        if (!map_layer(m, &m->layers->at[i], &out[i]))
-            return qdq_nomem(m->err);
+        QDQ_NEED(map_layer(m, &m->layers->at[i], &out[i]), m->err);
         out[i].tensor = find_converted(m, &m->layers->at[i]);
     }
     return join_layers(m, out);

@@ -85,12 +85,10 @@ qdq_status qdq_trt_names_make(const qdq_graph *g, qdq_arena *arena, qdq_trt_name
     *out = (qdq_trt_names){.graph = g};
     for (size_t i = 0; i < g->inputs.n; i++) {
         const qdq_value *v = g->inputs.at[i];
-        if (!add_both(out, arena, v->name, NULL, v))
-            return qdq_nomem(err);
+        QDQ_NEED(add_both(out, arena, v->name, NULL, v), err);
     }
     QDQ_FOR_NODES (n, g) {
-        if (!add_node(out, arena, n))
-            return qdq_nomem(err);
+        QDQ_NEED(add_node(out, arena, n), err);
         for (uint32_t i = 0; i < n->n_out; i++)
             if (n->out[i] != NULL && !add_both(out, arena, n->out[i]->name, n, n->out[i]))
                 return qdq_nomem(err);

@@ -88,8 +88,7 @@ static qdq_status read_name(reader *r, const char **name)
         return wrong(r, "the end of a name");
     }
     char *copy = qdq_arena_strndup(r->arena, r->p + 1, (size_t)(p - r->p - 1));
-    if (copy == NULL)
-        return qdq_nomem(r->err);
+    QDQ_NEED(copy != NULL, r->err);
     for (size_t i = 0, n = (size_t)(p - r->p - 1); i < n; i++)
         if (copy[i] == '\0')
             copy[i] = '?';

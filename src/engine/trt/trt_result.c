@@ -81,8 +81,7 @@ static qdq_status set_times(const qdq_trt_layers *l, const qdq_trt_profile *p, c
     size_t *row = qdq_arena_array(scratch, l->n + 1, sizeof *row);
     bool positional;
 
-    if (row == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(row != NULL, err);
     QDQ_TRY(qdq_trt_profile_join(p, l, row, &positional, err));
     if (!positional)
         qdq_job_log(
@@ -102,12 +101,10 @@ static qdq_status make_groups(const qdq_trt_layers *l, const qdq_trt_profile *p,
     qdq_engine_layer *layer = qdq_arena_array(scratch, l->n + 1, sizeof *layer);
     qdq_trt_nodes *nodes = qdq_arena_array(scratch, l->n + 1, sizeof *nodes);
 
-    if (layer == NULL || nodes == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(layer != NULL && nodes != NULL, err);
     QDQ_TRY(qdq_trt_map(l, g, scratch, nodes, err));
     for (size_t i = 0; i < l->n; i++)
-        if (!make_layer(&l->at[i], &nodes[i], scratch, &layer[i]))
-            return qdq_nomem(err);
+        QDQ_NEED(make_layer(&l->at[i], &nodes[i], scratch, &layer[i]), err);
     if (p != NULL)
         QDQ_TRY(set_times(l, p, job, scratch, layer, err));
     return qdq_engine_layers_pack(layer, l->n, scratch, out, n, err);

@@ -55,8 +55,7 @@ static qdq_status usual_shapes(const qdq_trt_user *u, qdq_arena *arena, qdq_trt_
 {
     *out = (qdq_trt_shapes){0};
     for (size_t i = 0; i < u->opt.n; i++)
-        if (!QDQ_PUSH(arena, out, u->opt.at[i]))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(arena, out, u->opt.at[i]), err);
     for (size_t i = 0; i < u->shapes.n; i++)
         if (qdq_trt_shape_find(&u->opt, u->shapes.at[i].name) == NULL &&
             !QDQ_PUSH(arena, out, u->shapes.at[i]))
@@ -76,8 +75,7 @@ static qdq_status read_ranges(const char *args, qdq_arena *arena, qdq_trtexec_sh
     const char *other = u.args.n > 0 ? u.args.at[0] : NULL;
     qdq_trtexec_shapes *x = calloc(1, head + text_of(&u.min) + text_of(&opt) + text_of(&u.max) +
                                           (other != NULL ? strlen(other) + 1 : 0));
-    if (x == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(x != NULL, err);
     block b = {(qdq_input_shape *)(x + 1), (char *)x + head};
     *x = (qdq_trtexec_shapes){.n_min = u.min.n, .n_opt = opt.n, .n_max = u.max.n};
     x->min = put_list(&b, &u.min);

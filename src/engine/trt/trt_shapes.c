@@ -56,8 +56,7 @@ static qdq_status read_entry(const char *entry, size_t size, qdq_arena *arena, q
         n -= 2;
     }
     s.name = qdq_arena_strndup(arena, name, n);
-    if (s.name == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s.name != NULL, err);
     if (qdq_trt_shape_find(out, s.name) != NULL)
         return wrong(entry, size, "each name once", err);
     QDQ_TRY(read_dims(entry, size, colon + 1, &s, err));

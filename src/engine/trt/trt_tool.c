@@ -97,8 +97,7 @@ qdq_status qdq_trt_tool_open(qdq_trt_tool *t, const char *program, const char *u
 {
     t->program = qdq_arena_strdup(&t->arena, program);
     t->major = t->minor = t->patch = -1;
-    if (t->program == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(t->program != NULL, err);
     if (user_args != NULL) {
         qdq_status st = qdq_trt_user_parse(user_args, &t->arena, &t->user, err);
         if (st != QDQ_OK)
@@ -216,8 +215,7 @@ static qdq_status note_refused(qdq_trt_tool *t, const qdq_trt_call *call, const 
                             "TensorRT %d.%d refuses %s, without which nothing can be done",
                             t->major, t->minor, option);
         const char *copy = qdq_arena_strdup(&t->arena, option);
-        if (copy == NULL || !QDQ_PUSH(&t->arena, &t->refused, copy))
-            return qdq_nomem(err);
+        QDQ_NEED(copy != NULL && QDQ_PUSH(&t->arena, &t->refused, copy), err);
         qdq_job_log(t->job, QDQ_LOG_INFO, "%s has no %s: it is left out from now on", t->program,
                     option);
         *again = true;
@@ -304,8 +302,7 @@ static qdq_status run_once(qdq_trt_tool *t, const qdq_trt_call *call, qdq_arena 
 
     *again = false;
     *out = (qdq_trt_log)QDQ_TRT_LOG_INIT;
-    if (argv == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(argv != NULL, err);
     for (size_t i = 0; call->files != NULL && call->files[i] != NULL; i++)
         unlink(call->files[i]); /* of the run before: it would be taken for this one's */
     QDQ_TRY(start(t, call, argv, &r, err));

@@ -73,12 +73,10 @@ static qdq_status describe_engine(qdq_engine *e, const qdq_engine_opts *opts, co
     e->info.library = t->program;
     e->info.device = "gpu";
     e->info.capabilities = qdq_trt_tool_capabilities(t);
-    if (e->info.version == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(e->info.version != NULL, err);
     const char *args =
         qdq_trt_mask(opts->trtexec_args != NULL ? opts->trtexec_args : "", &e->arena);
-    if (args == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(args != NULL, err);
     e->info.fingerprint =
         qdq_arena_printf(&e->arena, "trtexec %s on gpu; %s%s", e->info.version, args, plugins);
     return e->info.fingerprint != NULL ? QDQ_OK : qdq_nomem(err);
@@ -93,8 +91,7 @@ static qdq_status trt_open(qdq_engine *e, const char *arg, const qdq_engine_opts
                                                   : "trtexec",
                *plugins;
 
-    if (te == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(te != NULL, err);
     e->self = te;
     te->tool.job = e->job;
     QDQ_TRY(qdq_trt_tool_open(&te->tool, program, opts->trtexec_args, err));
@@ -102,8 +99,7 @@ static qdq_status trt_open(qdq_engine *e, const char *arg, const qdq_engine_opts
     te->cache = opts->timing_cache != NULL ? qdq_arena_strdup(&te->tool.arena, opts->timing_cache)
                                            : qdq_arena_printf(&te->tool.arena, "%s/timing.cache",
                                                               qdq_tempdir_path(te->dir));
-    if (te->cache == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(te->cache != NULL, err);
     if (opts->record != NULL &&
         (te->record = qdq_arena_strdup(&te->tool.arena, opts->record)) == NULL)
         return qdq_nomem(err);
@@ -144,8 +140,7 @@ static qdq_status add_profile_shapes(trt_session *ts, qdq_trt_argv *to, qdq_erro
 
     for (size_t i = 0; i < QDQ_COUNT(sets) && ts->opt.n > 0; i++) {
         QDQ_TRY(qdq_trt_shapes_print(sets[i].shapes, &ts->scratch, &text, err));
-        if (!add_option(ts, to, sets[i].key, text))
-            return qdq_nomem(err);
+        QDQ_NEED(add_option(ts, to, sets[i].key, text), err);
     }
     return QDQ_OK;
 }
@@ -165,8 +160,7 @@ static qdq_status run_build(qdq_session *s, const qdq_trt_call *call, qdq_error 
     qdq_trt_cache cache = {.fd = -1};
     qdq_trt_log log;
 
-    if (copy == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(copy != NULL, err);
     if (qdq_trt_tool_has(t, "--timingCacheFile") &&
         !qdq_trt_user_has(&t->user, "--timingCacheFile"))
         QDQ_TRY(qdq_trt_cache_take(&cache, ts->e->cache, copy, job, err));
@@ -199,8 +193,7 @@ static qdq_status build(qdq_session *s, bool with_layers, qdq_error *err)
         files[1] = in_folder(ts, "layers.json");
         good = files[1] != NULL && add_option(ts, &call.useful, "--exportLayerInfo=", files[1]);
     }
-    if (!good || files[0] == NULL || call.log == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(good && files[0] != NULL && call.log != NULL, err);
     QDQ_TRY(add_profile_shapes(ts, &call.needed, err));
     qdq_status st = run_build(s, &call, err);
     qdq_trt_record_file(ts->e->record, ts->key, "log", call.log);
@@ -287,8 +280,7 @@ static qdq_status trt_session_open(qdq_session *s, const qdq_model *m, const qdq
     trt_session *ts = calloc(1, sizeof *ts);
     qdq_save_opts save = QDQ_SAVE_OPTS_INIT;
 
-    if (ts == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(ts != NULL, err);
     s->self = ts;
     ts->e = s->engine->self;
     if (opts->profile || opts->layers)
@@ -299,8 +291,7 @@ static qdq_status trt_session_open(qdq_session *s, const qdq_model *m, const qdq
     QDQ_TRY(choose_shapes(s, err));
     QDQ_TRY(qdq_tempdir_new(s->engine->temp_dir, &ts->dir, err));
     const char *path = in_folder(ts, "model.onnx");
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL, err);
     QDQ_TRY(qdq_model_save(m, path, &save, err));
     return build(s, opts->profile || opts->layers, err);
 }
@@ -328,8 +319,7 @@ static qdq_status write_input(const trt_session *ts, const char *path, const qdq
         return qdq_write_file(path, true, a->data, a->bytes, err);
     size_t n = a->bytes / sizeof(int64_t);
     int32_t *small = calloc(n + 1, sizeof *small);
-    if (small == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(small != NULL, err);
     for (size_t i = 0; i < n; i++) {
         int64_t x;
         memcpy(&x, (const char *)a->data + i * sizeof x, sizeof x);
@@ -416,9 +406,9 @@ static qdq_status measure(trt_session *ts, unsigned runs, double *ms, qdq_error 
     qdq_trt_log log;
 
     QDQ_TRY(use_engine(ts, &call, runs, err));
-    if (times == NULL || !add_flag(ts, &call.useful, "--useCudaGraph") ||
-        !add_option(ts, &call.useful, "--exportTimes=", times))
-        return qdq_nomem(err);
+    QDQ_NEED(times != NULL && add_flag(ts, &call.useful, "--useCudaGraph") &&
+                 add_option(ts, &call.useful, "--exportTimes=", times),
+             err);
     remove(times); /* of the run before: they would be taken for this one's */
     qdq_status st = qdq_trt_tool_run(&ts->e->tool, &call, &log, err);
     qdq_trt_record_file(ts->e->record, ts->key, "log", call.log);
@@ -460,8 +450,7 @@ static qdq_status read_layers(trt_session *ts, qdq_trt_layers *l, qdq_error *err
     const char *path = in_folder(ts, "layers.json");
 
     *l = (qdq_trt_layers){0};
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL, err);
     if (!qdq_trt_tool_has(&ts->e->tool, "--exportLayerInfo"))
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "TensorRT %d.%d has no --exportLayerInfo: it does not tell which nodes a "
@@ -493,16 +482,14 @@ static qdq_status run_profile(qdq_session *s, unsigned runs, qdq_trt_profile *p,
     *p = (qdq_trt_profile){0};
     if (!qdq_trt_tool_has(&ts->e->tool, call.purpose))
         return QDQ_OK;
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL, err);
     QDQ_TRY(use_engine(ts, &call, runs, err));
     bool good = add_option(ts, &call.useful, "--exportProfile=", path) &&
                 add_flag(ts, &call.useful, "--separateProfileRun") &&
                 add_flag(ts, &call.useful, "--profilingVerbosity=detailed");
     if (good && qdq_trt_tool_is(&ts->e->tool, 11, 0) && ts->e->tool.major > 0)
         good = add_flag(ts, &call.useful, "--noCudaGraph");
-    if (!good)
-        return qdq_nomem(err);
+    QDQ_NEED(good, err);
     qdq_status ran = qdq_trt_tool_run(&ts->e->tool, &call, &log, err);
     qdq_trt_record_file(ts->e->record, ts->key, "log", call.log);
     QDQ_TRY(ran);

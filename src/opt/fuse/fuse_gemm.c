@@ -53,8 +53,7 @@ static qdq_status build_gemm(qdq_match *m, qdq_error *err)
     if (c->rank == 2) /* 8-bit kernels want a vector */
         in[2] = qdq_match_add_const(m, in[2]->name,
                                     qdq_tensor_view(m->graph->model, c, c->elem, 1, &c->count));
-    if (in[2] == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(in[2] != NULL, err);
     QDQ_TRY(qdq_match_recast(m, "Gemm", QDQ_COUNT(in), in, err));
     qdq_match_touch(m, m->root);
     return QDQ_OK;

@@ -13,7 +13,7 @@ qdq_status qdq_hold(qdq_held *h, const qdq_array *a, qdq_error *err)
     if (a->bytes > h->room || h->array.data == NULL) {
         void *data = malloc(a->bytes > 0 ? a->bytes : 1);
 
-        QDQ_TRY(qdq_allocated(data != NULL, err));
+        QDQ_NEED(data != NULL, err);
         free(h->array.data);
         h->array.data = data;
         h->room = a->bytes;

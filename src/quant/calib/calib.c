@@ -48,7 +48,7 @@ static qdq_status add_entry(qdq_calibration *c, qdq_map *groups, const qdq_plan_
     if (t->group == NULL || t->like != NULL)
         return QDQ_OK;
     const uint64_t slot = qdq_map_get(&c->by_name, name)->num;
-    QDQ_TRY(qdq_allocated(qdq_map_set_first(groups, t->group, slot), err));
+    QDQ_NEED(qdq_map_set_first(groups, t->group, slot), err);
     c->slots.at[slot].leader = qdq_map_get(groups, t->group)->num;
     return QDQ_OK;
 }
@@ -119,8 +119,7 @@ static qdq_status add_observers(qdq_calibration *c, qdq_error *err)
         if (c->slots.at[i].cached)
             continue;
         c->slots.at[i].observer = qdq_observer_new(c->method, c->percentile);
-        QDQ_TRY(qdq_allocated(
-            c->slots.at[i].observer != NULL && qdq_calib_begin_folds(c, &c->slots.at[i]), err));
+        QDQ_NEED(c->slots.at[i].observer != NULL && qdq_calib_begin_folds(c, &c->slots.at[i]), err);
     }
     return QDQ_OK;
 }
@@ -141,7 +140,7 @@ static qdq_status observe_constants(qdq_calibration *c, qdq_error *err)
             continue;
         qdq_calib_free_folds(c, s);
         QDQ_TRY(qdq_tensor_floats(t, &c->scratch, &x, err));
-        QDQ_TRY(qdq_allocated(qdq_observer_add(s->observer, x, (size_t)t->count), err));
+        QDQ_NEED(qdq_observer_add(s->observer, x, (size_t)t->count), err);
         qdq_arena_reset(&c->scratch, mark);
     }
     return QDQ_OK;

@@ -139,7 +139,7 @@ static qdq_status check_twice(const qdq_cache *c, qdq_map *seen, qdq_error *err)
     for (size_t i = 0; i < c->ranges.n; i++) {
         const qdq_cached_range *r = &c->ranges.at[i], *first = qdq_map_get_ptr(seen, r->tensor);
 
-        QDQ_TRY(qdq_allocated(first != NULL || qdq_map_set_ptr(seen, r->tensor, r), err));
+        QDQ_NEED(first != NULL || qdq_map_set_ptr(seen, r->tensor, r), err);
         first = first != NULL ? first : r;
         if (first->range.low != r->range.low || first->range.high != r->range.high)
             return qdq_fail(err, QDQ_E_FORMAT,

@@ -52,7 +52,7 @@ bool qdq_means_want(qdq_plan *p, qdq_map *index, const char *tensor, int axis, s
 qdq_status qdq_means_index(qdq_plan *p, qdq_map *index, qdq_error *err)
 {
     for (size_t i = 0; i < p->means.n; i++)
-        QDQ_TRY(qdq_allocated(qdq_map_set_first(index, p->means.at[i].tensor, i), err));
+        QDQ_NEED(qdq_map_set_first(index, p->means.at[i].tensor, i), err);
     return QDQ_OK;
 }
 

@@ -150,9 +150,9 @@ static qdq_status pool_groups(qdq_calibration *c, qdq_error *err)
             continue;
         if (leader->observer == NULL)
             leader->observer = qdq_observer_new(c->method, c->percentile);
-        QDQ_TRY(qdq_allocated(leader->observer != NULL && pool_folds(c, leader, s) &&
-                                  qdq_observer_pool(leader->observer, s->observer),
-                              err));
+        QDQ_NEED(leader->observer != NULL && pool_folds(c, leader, s) &&
+                     qdq_observer_pool(leader->observer, s->observer),
+                 err);
     }
     return QDQ_OK;
 }
@@ -226,7 +226,7 @@ static qdq_status range_for(const qdq_calib_slot *leader, qdq_elem asked, const 
     *r = leader->range;
     if (asked == leader->type || leader->observer == NULL || qdq_observer_empty(leader->observer))
         return QDQ_OK;
-    QDQ_TRY(qdq_allocated(qdq_observer_range(leader->observer, scheme, r, NULL), err));
+    QDQ_NEED(qdq_observer_range(leader->observer, scheme, r, NULL), err);
     if (leader->cached)
         *r = both(leader->range, *r);
     return QDQ_OK;
@@ -377,7 +377,7 @@ qdq_status qdq_calib_scales(qdq_calibration *c, qdq_calib_names *empty, qdq_erro
     QDQ_TRY(pool_groups(c, err));
     join_cached(c);
     qdq_calib_slot *before = qdq_arena_array(&c->scratch, c->slots.n + 1, sizeof *before);
-    QDQ_TRY(qdq_allocated(before != NULL, err));
+    QDQ_NEED(before != NULL, err);
     if (c->slots.n > 0)
         memcpy(before, c->slots.at, c->slots.n * sizeof *before);
     note_signs(c);

@@ -19,7 +19,7 @@ static qdq_status add_member(keys *k, const qdq_plan_tensor *t, qdq_error *err)
 {
     qdq_map_value *v = qdq_map_put(&k->groups, t->group, NULL);
 
-    QDQ_TRY(qdq_allocated(v != NULL, err));
+    QDQ_NEED(v != NULL, err);
     v->num = XXH3_64bits_withSeed(t->tensor, strlen(t->tensor) + 1, v->num + 1);
     return QDQ_OK;
 }
@@ -74,7 +74,7 @@ static qdq_status give_scales(const qdq_scales *s, keys *k, qdq_plan *plan, qdq_
         if (t->known)
             continue;
         const char *key = key_of(k, t, &k->scratch);
-        QDQ_TRY(qdq_allocated(key != NULL, err));
+        QDQ_NEED(key != NULL, err);
         const scale *kept = qdq_map_get_ptr(&s->by_use, key);
         if (kept == NULL)
             continue;
@@ -156,7 +156,7 @@ static qdq_status keep_mean(qdq_scales *s, const qdq_plan_mean *m, qdq_error *er
     const size_t n = m->rows * m->n;
     qdq_plan_mean *kept = qdq_arena_copy(&s->arena, m, 1, sizeof *m);
 
-    QDQ_TRY(qdq_allocated(kept != NULL, err));
+    QDQ_NEED(kept != NULL, err);
     kept->sum = qdq_arena_copy(&s->arena, m->sum, n, sizeof *m->sum);
     kept->count = qdq_arena_copy(&s->arena, m->count, n, sizeof *m->count);
     return qdq_allocated(
@@ -220,8 +220,7 @@ static qdq_status keep_scale(qdq_scales *s, const keys *k, qdq_plan_tensor *t, q
     if (t->known)
         return QDQ_OK;
     scale *kept = qdq_arena_alloc(&s->arena, sizeof *kept);
-    QDQ_TRY(qdq_allocated(
-        kept != NULL && qdq_map_set_ptr(&s->by_use, key_of(k, t, &s->arena), kept), err));
+    QDQ_NEED(kept != NULL && qdq_map_set_ptr(&s->by_use, key_of(k, t, &s->arena), kept), err);
     kept->qparam = t->qparam;
     if (t->fold != NULL)
         kept->fold = qdq_arena_copy(&s->arena, t->fold, s->n_folds, sizeof *kept->fold);
@@ -269,12 +268,12 @@ qdq_status qdq_scales_give_clips(const qdq_scales *s, qdq_plan *plan, qdq_error 
         if (!is_searched(w) || w->clip != NULL)
             continue;
         const char *key = weight_key(w, &plan->arena);
-        QDQ_TRY(qdq_allocated(key != NULL, err));
+        QDQ_NEED(key != NULL, err);
         const clip *c = qdq_map_get_ptr(&s->by_weight, key);
         if (c == NULL)
             continue;
         w->clip = qdq_arena_strndup(&plan->arena, c->letters, c->n);
-        QDQ_TRY(qdq_allocated(w->clip != NULL, err));
+        QDQ_NEED(w->clip != NULL, err);
         w->n_scales = c->n;
         w->clip_step = c->step;
     }

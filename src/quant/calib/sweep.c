@@ -125,7 +125,7 @@ static qdq_status run_all(sweep *s, const qdq_value *const *values, qdq_arena *s
     while (values[n] != NULL)
         n++;
     const char **chunk = qdq_arena_array(scratch, 2 * n + 1, sizeof *chunk);
-    QDQ_TRY(qdq_allocated(chunk != NULL, err));
+    QDQ_NEED(chunk != NULL, err);
     const size_t n_chunks = cut_chunks(s->q, values, chunk);
     s->total = (uint64_t)s->n_samples * (n_chunks > 0 ? n_chunks : 1);
     if (n_chunks == 0)

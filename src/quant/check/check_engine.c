@@ -38,7 +38,7 @@ static qdq_status clone_numbered(qdq_checking *c, qdq_model **out)
     qdq_node *copy = qdq_live_from((*out)->graph, (*out)->graph->end.next);
     QDQ_FOR_NODES (n, c->m->graph) {
         snprintf(name, sizeof name, "@%u@", (unsigned)n->id);
-        QDQ_TRY(qdq_allocated(qdq_node_set_name(copy, name), c->err));
+        QDQ_NEED(qdq_node_set_name(copy, name), c->err);
         copy = qdq_live_from((*out)->graph, copy->next);
     }
     return QDQ_OK;
@@ -60,7 +60,7 @@ static qdq_status take_layers(qdq_checking *c, const qdq_layer *layers, size_t n
             continue;
         }
         s->kernel = qdq_arena_strdup(&c->arena, layers[i].op);
-        QDQ_TRY(qdq_allocated(s->kernel != NULL, c->err));
+        QDQ_NEED(s->kernel != NULL, c->err);
     }
     return QDQ_OK;
 }

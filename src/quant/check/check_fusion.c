@@ -79,7 +79,7 @@ static qdq_status add_finding(qdq_checking *c, qdq_check_kind_id kind, const qdq
     double us;
     uint64_t elements = cost_of(c, n, result, &us);
 
-    QDQ_TRY(qdq_allocated(why != NULL, c->err));
+    QDQ_NEED(why != NULL, c->err);
     QDQ_TRY(qdq_check_add(c, kind, n, elements, "%s", why));
     c->found.at[c->found.n - 1].microseconds = us;
     return quote_figures(c, n, &c->found.at[c->found.n - 1]);

@@ -126,7 +126,7 @@ static qdq_status pack_findings(const finder *f, qdq_layer_finding **out, size_t
         size += strlen(f->found.at[i].node) + strlen(f->found.at[i].tensor) +
                 strlen(f->found.at[i].why) + 3;
     qdq_layer_finding *to = malloc(size);
-    QDQ_TRY(qdq_allocated(to != NULL, err));
+    QDQ_NEED(to != NULL, err);
     char *text = (char *)(to + f->found.n + 1);
     for (size_t i = 0; i < f->found.n; i++) {
         to[i].layer = f->found.at[i].layer;

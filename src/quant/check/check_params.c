@@ -132,7 +132,7 @@ static qdq_status check_node(qdq_checking *c, const qdq_node *n)
 {
     qdq_found *f = qdq_arena_alloc(&c->arena, sizeof *f);
 
-    QDQ_TRY(qdq_allocated(f != NULL, c->err));
+    QDQ_NEED(f != NULL, c->err);
     c->n_quantizers++;
     if (qdq_node_in(n, 0) == NULL || qdq_node_in(n, 1) == NULL || qdq_node_out(n, 0) == NULL)
         return QDQ_OK; /* not sound: the verifier says so */

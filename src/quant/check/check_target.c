@@ -113,7 +113,7 @@ static qdq_status take_verdicts(qdq_checking *c, const qdq_plan *p, const qdq_ma
         const qdq_node *n = qdq_map_get_ptr(nodes, p->left_float.at[i].node);
         const char *reason = qdq_arena_strdup(&c->arena, p->left_float.at[i].reason);
 
-        QDQ_TRY(qdq_allocated(reason != NULL, c->err));
+        QDQ_NEED(reason != NULL, c->err);
         if (n != NULL)
             qdq_check_of(c, n)->reason = reason;
     }
@@ -197,9 +197,9 @@ static qdq_status join_findings(qdq_checking *c, const qdq_checking *body, size_
         f.node = qdq_arena_strdup(&c->arena, f.node);
         f.why = qdq_arena_strdup(&c->arena, f.why);
         f.measured = qdq_arena_strdup(&c->arena, f.measured);
-        QDQ_TRY(qdq_allocated(f.op != NULL && f.node != NULL && f.why != NULL &&
-                                  f.measured != NULL && QDQ_PUSH(&c->arena, &c->found, f),
-                              c->err));
+        QDQ_NEED(f.op != NULL && f.node != NULL && f.why != NULL && f.measured != NULL &&
+                     QDQ_PUSH(&c->arena, &c->found, f),
+                 c->err);
     }
     c->n_fused += body->n_fused;
     c->n_unfused += body->n_unfused;

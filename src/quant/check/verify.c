@@ -285,7 +285,7 @@ static qdq_status prepare_outputs(qdq_verifying *v, size_t *end, qdq_error *err)
         *end = first + MOST_SAMPLES;
     v->n_outputs = qdq_model_output_count(v->m);
     v->output = qdq_arena_array(&v->arena, v->n_outputs + 1, sizeof *v->output);
-    QDQ_TRY(qdq_allocated(v->output != NULL, err));
+    QDQ_NEED(v->output != NULL, err);
     for (size_t i = 0; i < v->n_outputs && qdq_model_output(v->m, i, &io); i++) {
         v->output[i].name = io.name;
         v->output[i].worst_db = INFINITY;

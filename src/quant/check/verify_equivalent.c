@@ -1,5 +1,4 @@
-/* verify_equivalent.c - which nodes go back to float where an engine computes one of them wrongly.
- */
+/* verify_equivalent.c - lists the nodes to leave in float if an engine miscomputes one of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,7 +111,7 @@ static qdq_status pack_labels(finding *f, const char ***labels, size_t *n, qdq_e
     for (size_t i = 0; i < f->found.n; i++)
         size += strlen(qdq_node_label(f->found.at[i], &f->arena)) + 1;
     *labels = malloc(size);
-    QDQ_TRY(qdq_allocated(*labels != NULL, err));
+    QDQ_NEED(*labels != NULL, err);
     char *p = (char *)(*labels + f->found.n + 1);
     for (size_t i = 0; i < f->found.n; i++)
         (*labels)[i] = qdq_pack_text(&p, qdq_node_label(f->found.at[i], &f->arena));

@@ -29,7 +29,7 @@ static qdq_status take_input(evaluating *e, const qdq_named_array *in, qdq_error
 
     if (v == NULL)
         return QDQ_OK;
-    QDQ_TRY(qdq_allocated(c != NULL, err));
+    QDQ_NEED(c != NULL, err);
     *c = (qdq_const){.elem = in->array.elem,
                      .rank = in->array.rank,
                      .dim = in->array.dim,
@@ -51,7 +51,7 @@ static qdq_status get_value(evaluating *e, const qdq_value *v, const qdq_const *
     if (t == NULL)
         return QDQ_OK;
     qdq_const *c = qdq_arena_alloc(&e->memory, sizeof *c);
-    QDQ_TRY(qdq_allocated(c != NULL, err));
+    QDQ_NEED(c != NULL, err);
     QDQ_TRY(qdq_const_of_tensor(t, &e->memory, c, &why, err));
     if (why != NULL)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "'%s': %s", v->name, why);
@@ -66,7 +66,7 @@ static qdq_status compute(evaluating *e, const qdq_node *n, qdq_error *err)
     qdq_const *out = qdq_arena_array(&e->memory, (size_t)n->n_out + 1, sizeof *out);
     const char *why = NULL;
 
-    QDQ_TRY(qdq_allocated(out != NULL, err));
+    QDQ_NEED(out != NULL, err);
     if (n->n_in > QDQ_EVAL_INPUTS || n->n_out > QDQ_EVAL_OUTPUTS)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "%s with %u inputs", n->type, (unsigned)n->n_in);
     for (uint32_t i = 0; i < n->n_in; i++)

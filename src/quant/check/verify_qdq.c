@@ -98,7 +98,7 @@ qdq_status qdq_verify_convert(const qdq_node *n, const qdq_const *const *in, qdq
     }
     const size_t bytes = (size_t)in[0]->count * (to_codes ? qdq_code_size(type) : sizeof(float));
     char *data = qdq_arena_alloc(memory, bytes + 1);
-    QDQ_TRY(qdq_allocated(data != NULL, err));
+    QDQ_NEED(data != NULL, err);
     *out = *in[0];
     out->elem = to_codes ? type : QDQ_FLOAT;
     out->data = data;

@@ -231,7 +231,7 @@ static qdq_status list_values(searching *s, qdq_error *err)
 
     s->value = qdq_arena_array(&s->v->arena, g->values.n + 1, sizeof(qdq_value *));
     s->known = qdq_arena_array(&s->v->arena, g->values.n + 1, sizeof *s->known);
-    QDQ_TRY(qdq_allocated(s->value != NULL && s->known != NULL, err));
+    QDQ_NEED(s->value != NULL && s->known != NULL, err);
     QDQ_FOR_NODES (n, g)
         for (uint32_t i = 0; i < n->n_out; i++)
             if (can_be_shown(n->out[i]))
@@ -247,7 +247,7 @@ static qdq_status find_node(searching *s, qdq_error *err)
 
     QDQ_TRY(list_values(s, err));
     bool *needed = qdq_arena_array(&s->v->arena, s->copy->graph->values.n + 1, sizeof *needed);
-    QDQ_TRY(qdq_allocated(needed != NULL, err));
+    QDQ_NEED(needed != NULL, err);
     if (wrong == NULL)
         return QDQ_OK;
     s->limit = fmin(fmax(s->v->worst->worst_db + QDQ_VERIFY_LOSS_DB, QDQ_VERIFY_SAME_DB), 30);

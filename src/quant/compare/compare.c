@@ -79,9 +79,9 @@ static qdq_status add_inner(qdq_comparing *c, const qdq_deciders *d, qdq_error *
             has_output(c->model[0], d->names.at[i]))
             continue;
         v.name = qdq_arena_strdup(&c->arena, d->names.at[i]);
-        QDQ_TRY(qdq_allocated(v.name != NULL && QDQ_PUSH(&c->arena, &c->outputs, v) &&
-                                  QDQ_PUSH(&c->arena, &c->expose, v.name),
-                              err));
+        QDQ_NEED(v.name != NULL && QDQ_PUSH(&c->arena, &c->outputs, v) &&
+                     QDQ_PUSH(&c->arena, &c->expose, v.name),
+                 err);
         qdq_job_log(c->opts.job, QDQ_LOG_INFO,
                     "'%s' decides the shape of an output, and is compared", v.name);
     }
@@ -120,8 +120,7 @@ static qdq_status find_outputs(qdq_comparing *c, qdq_error *err)
         return qdq_fail(err, QDQ_E_FORMAT, "the two models have no output in common");
     QDQ_TRY(find_inner(c, err));
     for (size_t k = 0; k < c->outputs.n; k++)
-        QDQ_TRY(qdq_allocated(
-            qdq_map_set_ptr(&c->by_name, c->outputs.at[k].name, &c->outputs.at[k]), err));
+        QDQ_NEED(qdq_map_set_ptr(&c->by_name, c->outputs.at[k].name, &c->outputs.at[k]), err);
     return c->kept != NULL ? qdq_kept_begin(c->kept, (c->end - c->first) * c->outputs.n, err)
                            : QDQ_OK;
 }
@@ -398,7 +397,7 @@ qdq_status qdq_comparing_get(const qdq_comparing *c, qdq_compare_result **out, q
     if (n == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "no output of the two models can be compared");
     qdq_compare_result *r = calloc(1, sizeof *r + n * sizeof *r->outputs + text_size);
-    QDQ_TRY(qdq_allocated(r != NULL, err));
+    QDQ_NEED(r != NULL, err);
     r->outputs = (qdq_compare_tensor *)(void *)(r + 1);
     qdq_status st = fill_result(c, r, (char *)(r->outputs + n), err);
     if (st != QDQ_OK) {
@@ -429,7 +428,7 @@ qdq_status qdq_comparing_begin(const qdq_comparison *of, qdq_comparing **out, qd
     *out = NULL;
     QDQ_TRY(qdq_opts_read("qdq_compare_opts", &own, sizeof own, of->opts, err));
     qdq_comparing *c = calloc(1, sizeof *c);
-    QDQ_TRY(qdq_allocated(c != NULL, err));
+    QDQ_NEED(c != NULL, err);
     *c = (qdq_comparing){.engine = of->engine,
                          .model = {of->a, NULL},
                          .data = of->data,

@@ -157,7 +157,7 @@ static qdq_status run_chunk(aliasing *l, qdq_error *err)
     const char **expose = qdq_arena_array(&l->arena, l->n * MOST + 1, sizeof *expose);
     size_t n = 0;
 
-    QDQ_TRY(qdq_allocated(expose != NULL, err));
+    QDQ_NEED(expose != NULL, err);
     QDQ_TRY(run_b(l, expose, err));
     for (size_t i = 0; i < l->n; i++)
         for (size_t k = 0; k < l->at[i].n; k++)

@@ -44,7 +44,7 @@ static qdq_status between_floats(qdq_array *a, qdq_elem elem, qdq_arena *memory,
         return QDQ_OK;
     char *to = qdq_arena_alloc(memory, n * size + 1);
 
-    QDQ_TRY(qdq_allocated(to != NULL, err));
+    QDQ_NEED(to != NULL, err);
     for (size_t i = 0; i < n; i++) {
         const float f = number_at(a, i);
         const uint16_t bits = elem == QDQ_FLOAT16 ? qdq_float16_of_double((double)f)
@@ -78,7 +78,7 @@ static qdq_status to_codes(const qdq_qparam *p, qdq_array *a, qdq_arena *memory,
     const size_t n = (size_t)qdq_array_count(a), size = qdq_code_size(p->type);
     void *to = qdq_arena_alloc(memory, n * size + 1);
 
-    QDQ_TRY(qdq_allocated(to != NULL, err));
+    QDQ_NEED(to != NULL, err);
     qdq_quantize_floats(p, a->data, n, to);
     a->elem = p->type;
     a->data = to;
@@ -92,7 +92,7 @@ static qdq_status from_codes(const qdq_qparam *p, qdq_array *a, qdq_elem elem, q
     const size_t n = (size_t)qdq_array_count(a);
     float *to = qdq_arena_alloc(memory, n * sizeof *to + 1);
 
-    QDQ_TRY(qdq_allocated(to != NULL, err));
+    QDQ_NEED(to != NULL, err);
     qdq_dequantize_floats(p, a->data, n, to);
     a->elem = QDQ_FLOAT;
     a->data = to;
@@ -132,7 +132,7 @@ qdq_status qdq_compare_feed(const qdq_model *m, const qdq_model *of, const qdq_n
         if (!is_converted(have, want))
             continue;
         if (own == NULL) {
-            QDQ_TRY(qdq_allocated((own = qdq_arena_alloc(memory, n * sizeof *own)) != NULL, err));
+            QDQ_NEED((own = qdq_arena_alloc(memory, n * sizeof *own)) != NULL, err);
             memcpy(own, *in, n * sizeof *own);
             *in = own;
         }

@@ -86,7 +86,7 @@ static qdq_status extract_layers(pass *p, qdq_error *err)
     const char **out = qdq_arena_array(&p->scratch, p->n + 1, sizeof *out);
     size_t n_in = 0, n_out = 0;
 
-    QDQ_TRY(qdq_allocated(in != NULL && out != NULL, err));
+    QDQ_NEED(in != NULL && out != NULL, err);
     for (size_t i = 0; i < g->inputs.n; i++)
         if (g->inputs.at[i]->init == NULL && g->inputs.at[i]->sparse == NULL)
             in[n_in++] = g->inputs.at[i]->name;
@@ -106,9 +106,9 @@ static qdq_status want_output(pass *p, qdq_match *match, const char *name, bool 
     qdq_map_value *v = qdq_map_put(&p->by_output, name, NULL);
     wanted w = {match, behind, v != NULL ? v->num : 0};
 
-    QDQ_TRY(qdq_allocated(v != NULL && QDQ_PUSH(&p->scratch, &p->wanted, w) &&
-                              QDQ_PUSH(&p->scratch, &p->expose[RUN_B], name),
-                          err));
+    QDQ_NEED(v != NULL && QDQ_PUSH(&p->scratch, &p->wanted, w) &&
+                 QDQ_PUSH(&p->scratch, &p->expose[RUN_B], name),
+             err);
     v->num = p->wanted.n;
     return QDQ_OK;
 }
@@ -138,7 +138,7 @@ static qdq_status list_outputs(pass *p, qdq_error *err)
             QDQ_TRY(want_of_a(p, v, err));
     }
     for (int k = RUN_A; k <= RUN_B; k++)
-        QDQ_TRY(qdq_allocated(QDQ_PUSH(&p->scratch, &p->expose[k], NULL), err));
+        QDQ_NEED(QDQ_PUSH(&p->scratch, &p->expose[k], NULL), err);
     return QDQ_OK;
 }
 
@@ -219,8 +219,7 @@ static qdq_status convert_array(const qdq_array *from, qdq_elem to, qdq_array *o
     *out = *from;
     if (from->elem == to)
         return QDQ_OK;
-    QDQ_TRY(qdq_allocated(qdq_elem_bytes(to, n, &bytes) && (*memory = calloc(bytes + 1, 1)) != NULL,
-                          err));
+    QDQ_NEED(qdq_elem_bytes(to, n, &bytes) && (*memory = calloc(bytes + 1, 1)) != NULL, err);
     for (int64_t i = 0; i < n; i++)
         if (!qdq_elem_put_float(to, *memory, i, (double)qdq_elem_float(from->elem, from->data, i)))
             return qdq_fail(err, QDQ_E_UNSUPPORTED, "found %g, expected a value that %s can hold",
@@ -350,7 +349,7 @@ static qdq_status run_samples(pass *p, qdq_error *err)
     size_t room = p->alone != NULL ? p->alone->graph->inputs.n + 1 : 1;
     p->fed = qdq_arena_array(&p->scratch, room, sizeof *p->fed);
     p->converted = qdq_arena_array(&p->scratch, room, sizeof *p->converted);
-    QDQ_TRY(qdq_allocated(p->fed != NULL && p->converted != NULL, err));
+    QDQ_NEED(p->fed != NULL && p->converted != NULL, err);
     for (size_t i = p->l->first; i < p->l->end; i++)
         QDQ_TRY(run_sample(p, i, err));
     return QDQ_OK;
@@ -461,10 +460,10 @@ static qdq_status compare_layers(layering *l, qdq_compare_layers_result **out, q
     for (size_t i = 0; i < l->m.values.n; i++) {
         qdq_match *v = &l->m.values.at[i];
 
-        QDQ_TRY(qdq_allocated(qdq_map_set_ptr(&l->by_a, v->of_a, v) &&
-                                  qdq_map_set_ptr(&l->by_name, v->name, v) &&
-                                  qdq_map_set_ptr(&l->by_fed, v->fed, v),
-                              err));
+        QDQ_NEED(qdq_map_set_ptr(&l->by_a, v->of_a, v) &&
+                     qdq_map_set_ptr(&l->by_name, v->name, v) &&
+                     qdq_map_set_ptr(&l->by_fed, v->fed, v),
+                 err);
     }
     QDQ_TRY(run_passes(l, err));
     if (l->n_left_out > MOST_WARNINGS)

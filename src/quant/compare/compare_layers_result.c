@@ -76,7 +76,7 @@ qdq_status qdq_compare_layers_write(const qdq_matching *m, size_t samples,
         calloc(1, sizeof *r + m->values.n * sizeof *r->layers +
                       (m->only_a.n + m->only_b.n) * sizeof(char *) + text_size(m));
 
-    QDQ_TRY(qdq_allocated(r != NULL, err));
+    QDQ_NEED(r != NULL, err);
     r->layers = (qdq_compare_layer *)(void *)(r + 1);
     r->unmatched_a = (const char **)(void *)(r->layers + m->values.n);
     r->unmatched_b = r->unmatched_a + m->only_a.n;

@@ -31,7 +31,7 @@ static qdq_status copy_both(qdq_matching *m, const qdq_model *const model[2],
 {
     qdq_input_shape *shapes = qdq_arena_array(&m->arena, n, sizeof *shapes);
 
-    QDQ_TRY(qdq_allocated(shapes != NULL, err));
+    QDQ_NEED(shapes != NULL, err);
     for (size_t i = 0; i < n; i++) {
         shapes[i] = (qdq_input_shape){.name = in[i].name, .rank = in[i].array.rank};
         memcpy(shapes[i].dim, in[i].array.dim, sizeof shapes[i].dim);
@@ -184,7 +184,7 @@ static qdq_status walk_b(qdq_matching *m, qdq_error *err)
     qdq_node **order;
     size_t n;
 
-    QDQ_TRY(qdq_allocated(state != NULL, err));
+    QDQ_NEED(state != NULL, err);
     QDQ_TRY(qdq_graph_sorted(g, &m->arena, &order, &n, err));
     for (size_t i = 0; i < n; i++) {
         bool touched = is_touched(order[i], state);
@@ -214,7 +214,7 @@ static qdq_status list_unmatched(qdq_matching *m, const qdq_model *of, const qdq
             if (v == NULL || !is_float(v) || qdq_value_const(v) != NULL ||
                 qdq_map_get(known, v->name) != NULL)
                 continue;
-            QDQ_TRY(qdq_allocated(QDQ_PUSH(&m->arena, list, v->name), err));
+            QDQ_NEED(QDQ_PUSH(&m->arena, list, v->name), err);
         }
     }
     return QDQ_OK;
@@ -251,7 +251,7 @@ static qdq_status cut_at(qdq_matching *m, qdq_match *v, qdq_error *err)
     const qdq_type *type = qdq_type_tensor(m->cut, v->elem, rank, dim);
     const char *name = qdq_graph_unique_name(g, v->name);
     qdq_value *in = type != NULL && name != NULL ? qdq_graph_add_input(g, name, type) : NULL;
-    QDQ_TRY(qdq_allocated(in != NULL, err));
+    QDQ_NEED(in != NULL, err);
     QDQ_FOR_USES (u, y)
         qdq_node_set_in(u->node, u->index, in);
     v->fed = in->name;

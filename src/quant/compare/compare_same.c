@@ -226,7 +226,7 @@ qdq_status qdq_compare_same(qdq_engine *e, const qdq_model *a, const qdq_model *
     QDQ_TRY(qdq_opts_read("qdq_compare_opts", &s.opts, sizeof s.opts, opts, err));
     s.opts.fake_quant = s.quantized;
     s.out = calloc(1, sizeof *s.out);
-    QDQ_TRY(qdq_allocated(s.out != NULL, err));
+    QDQ_NEED(s.out != NULL, err);
     s.out->head.why = s.out->why;
     qdq_status st = compare_both(&s, err);
     if (st == QDQ_OK)

@@ -95,7 +95,7 @@ static qdq_status has_input(finding *f, const qdq_value *v, bool *found, qdq_err
     memset(f->visited, 0, f->n_values * sizeof *f->visited);
     f->stack.n = 0;
     *found = false;
-    QDQ_TRY(qdq_allocated(QDQ_PUSH(&f->arena, &f->stack, v), err));
+    QDQ_NEED(QDQ_PUSH(&f->arena, &f->stack, v), err);
     while (f->stack.n > 0 && !*found) {
         const qdq_node *n = f->stack.at[--f->stack.n]->producer;
 

@@ -70,7 +70,7 @@ qdq_status qdq_near_outputs(const qdq_graph *g, qdq_arena *arena, bool **near, q
     size_t n;
 
     *near = qdq_arena_array(arena, g->values.n + 1, sizeof **near);
-    QDQ_TRY(qdq_allocated(*near != NULL, err));
+    QDQ_NEED(*near != NULL, err);
     QDQ_TRY(qdq_graph_sorted(g, arena, &order, &n, err));
     for (size_t i = 0; i < g->outputs.n; i++)
         (*near)[g->outputs.at[i]->id] = true;
@@ -147,7 +147,7 @@ qdq_status qdq_influence(const qdq_graph *g, const qdq_noise *noise, qdq_arena *
     if (noise->total != NULL)
         QDQ_TRY(qdq_near_outputs(g, arena, &near, err));
     *weight = qdq_arena_array(arena, g->values.n + 1, sizeof **weight);
-    QDQ_TRY(qdq_allocated(*weight != NULL, err));
+    QDQ_NEED(*weight != NULL, err);
     QDQ_TRY(qdq_graph_sorted(g, arena, &order, &n, err));
     for (size_t i = 0; i < g->outputs.n; i++)
         (*weight)[g->outputs.at[i]->id] += 1 / (double)g->outputs.n;

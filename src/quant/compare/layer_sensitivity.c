@@ -87,8 +87,7 @@ static qdq_status charge_all(charging *c, const qdq_compare_layers_result *found
     c->noise.power = qdq_arena_array(scratch, n, sizeof(double));
     c->noise.total = qdq_arena_array(scratch, n, sizeof(double));
     c->noise.introduced = qdq_arena_array(scratch, n, sizeof(double));
-    QDQ_TRY(qdq_allocated(
-        c->noise.power != NULL && c->noise.total != NULL && c->noise.introduced != NULL, err));
+    QDQ_NEED(c->noise.power != NULL && c->noise.total != NULL && c->noise.introduced != NULL, err);
     read_values(c, found);
     QDQ_TRY(qdq_influence(c->graph, &c->noise, scratch, &c->weight, err));
     charge_layers(c, harm, error);

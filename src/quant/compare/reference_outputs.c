@@ -18,7 +18,7 @@ qdq_status qdq_kept_begin(qdq_kept *k, size_t n, qdq_error *err)
         return k->n == n ? QDQ_OK
                          : qdq_fail(err, QDQ_E_BUG, "%zu outputs were kept, expected %zu", k->n, n);
     k->at = calloc(n + 1, sizeof *k->at);
-    QDQ_TRY(qdq_allocated(k->at != NULL, err));
+    QDQ_NEED(k->at != NULL, err);
     k->n = n;
     return QDQ_OK;
 }

@@ -43,7 +43,7 @@ static qdq_status begin_slices(qdq_slices *s, int64_t batch, const qdq_array *a,
         s->total += (size_t)a->dim[k];
     }
     s->low = calloc(2 * s->total, sizeof *s->low);
-    QDQ_TRY(qdq_allocated(s->low != NULL, err));
+    QDQ_NEED(s->low != NULL, err);
     s->high = s->low + s->total;
     return QDQ_OK;
 }

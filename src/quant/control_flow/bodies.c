@@ -18,13 +18,13 @@ static qdq_status name_apart(qdq_graph *g, qdq_map *names, qdq_error *err)
 
         if (v->dead)
             continue;
-        QDQ_TRY(qdq_allocated(qdq_map_put(names, v->name, &is_new) != NULL, err));
+        QDQ_NEED(qdq_map_put(names, v->name, &is_new) != NULL, err);
         if (is_new)
             continue;
         const char *name = qdq_graph_unique_name(g->model->graph, v->name);
-        QDQ_TRY(qdq_allocated(name != NULL && qdq_map_put(names, name, NULL) != NULL &&
-                                  qdq_value_rename(v, name),
-                              err));
+        QDQ_NEED(name != NULL && qdq_map_put(names, name, NULL) != NULL &&
+                     qdq_value_rename(v, name),
+                 err);
     }
     return QDQ_OK;
 }
@@ -58,13 +58,13 @@ static qdq_status leave_body(const qdq_body *b, const qdq_node *control, const c
 {
     const char *reason = qdq_arena_printf(&p->arena, "inside %s: %s", control->type, why);
 
-    QDQ_TRY(qdq_allocated(reason != NULL, err));
+    QDQ_NEED(reason != NULL, err);
     QDQ_FOR_GRAPHS (g, b->model)
         QDQ_FOR_NODES (n, g) {
             const qdq_plan_float entry = {qdq_node_label(n, &p->arena), n->type, reason};
 
             if (computes_floats(n))
-                QDQ_TRY(qdq_allocated(qdq_plan_add_left_float(p, entry), err));
+                QDQ_NEED(qdq_plan_add_left_float(p, entry), err);
         }
     return QDQ_OK;
 }
@@ -145,7 +145,7 @@ static qdq_status plan_body(const planning *pl, const qdq_body *b, const qdq_nod
     inner.m = b->model;
     inner.data = b->data;
     inner.plan = qdq_plan_new();
-    QDQ_TRY(qdq_allocated(inner.plan != NULL, pl->err));
+    QDQ_NEED(inner.plan != NULL, pl->err);
     qdq_status st = pl->plan(&inner, pl->depth + 1, pl->err);
     if (st == QDQ_OK)
         st = join_plan(pl->q->plan, pl->n_outside, inner.plan, b, pl->err);

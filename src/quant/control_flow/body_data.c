@@ -78,7 +78,7 @@ static qdq_status add_bodies(driver *d)
 {
     qdq_graph_list graphs = {0};
 
-    QDQ_TRY(qdq_allocated(qdq_node_push_graphs(d->control, &d->scratch, &graphs), d->err));
+    QDQ_NEED(qdq_node_push_graphs(d->control, &d->scratch, &graphs), d->err);
     for (size_t i = 0; i < graphs.n && i < MAX_BODIES; i++)
         QDQ_TRY(add_body(d, graphs.at[i]));
     return QDQ_OK;
@@ -105,7 +105,7 @@ static qdq_status expose_value(driver *d, const qdq_value *v)
     if (v == NULL || v->producer == NULL || qdq_value_const(v) != NULL)
         return QDQ_OK;
     qdq_map_value *place = qdq_map_put(&d->seen, v->name, &is_new);
-    QDQ_TRY(qdq_allocated(place != NULL, d->err));
+    QDQ_NEED(place != NULL, d->err);
     if (!is_new)
         return QDQ_OK;
     place->ptr = qdq_arena_alloc(&d->scratch, sizeof(qdq_held));
@@ -198,7 +198,7 @@ static qdq_status begin_sample(driver *d, const qdq_body *b, qdq_array **out)
     qdq_array given;
 
     *out = qdq_arena_array(&d->scratch, g->inputs.n + 1, sizeof **out);
-    QDQ_TRY(qdq_allocated(*out != NULL, d->err));
+    QDQ_NEED(*out != NULL, d->err);
     for (size_t i = b->graph->inputs.n; i < g->inputs.n; i++) {
         const qdq_value *v = qdq_graph_find(d->q->m->graph, g->inputs.at[i]->name);
 
@@ -260,7 +260,7 @@ static qdq_status run_inner(driver *d, const qdq_array *sample)
     qdq_named_array *in = qdq_arena_array(&d->scratch, g->inputs.n + 1, sizeof *in);
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
 
-    QDQ_TRY(qdq_allocated(in != NULL, d->err));
+    QDQ_NEED(in != NULL, d->err);
     for (size_t i = 0; i < g->inputs.n; i++)
         in[i] = (qdq_named_array){g->inputs.at[i]->name, sample[i]};
     so.level = QDQ_LEVEL_NONE;
@@ -384,7 +384,7 @@ static qdq_status slice_input(driver *d, const scanned *s, int64_t index, qdq_ar
     }
     a.bytes = outer * inner;
     a.data = qdq_arena_alloc(&d->scratch, a.bytes + 1);
-    QDQ_TRY(qdq_allocated(a.data != NULL, d->err));
+    QDQ_NEED(a.data != NULL, d->err);
     for (size_t i = 0; i < outer; i++)
         memcpy((char *)a.data + i * inner,
                (const char *)s->whole.data + (i * (size_t)length + (size_t)at) * inner, inner);
@@ -421,7 +421,7 @@ static qdq_status drive_scan(driver *d)
     qdq_array *sample;
     int64_t length;
 
-    QDQ_TRY(qdq_allocated(list != NULL, d->err));
+    QDQ_NEED(list != NULL, d->err);
     QDQ_TRY(open_scanned(d, n_state, n, list, &length));
     QDQ_TRY(begin_sample(d, b, &sample));
     QDQ_TRY(start_states(d, 0, n_state, sample));
@@ -490,7 +490,7 @@ static qdq_status drive_samples(driver *d)
     QDQ_TRY(expose_all(d));
     size_t n_out = d->bodies->n > 0 ? d->bodies->at[0].graph->outputs.n : 0;
     d->result = qdq_arena_array(&d->scratch, n_out + 1, sizeof *d->result);
-    QDQ_TRY(qdq_allocated(d->result != NULL, d->err));
+    QDQ_NEED(d->result != NULL, d->err);
     d->n_result = n_out;
     for (size_t i = 0; i < n; i++) {
         qdq_arena_mark mark = qdq_arena_get_mark(&d->scratch);

@@ -39,8 +39,7 @@ static qdq_status copy_inputs(qdq_data *d, const qdq_model *m, qdq_error *err)
     d->room = qdq_arena_array(&d->arena, n + 1, sizeof *d->room);
     d->source = qdq_arena_alloc(&d->arena, sizeof(store));
     d->spec = "";
-    QDQ_TRY(qdq_allocated(
-        d->inputs != NULL && d->arrays != NULL && d->room != NULL && d->source != NULL, err));
+    QDQ_NEED(d->inputs != NULL && d->arrays != NULL && d->room != NULL && d->source != NULL, err);
     *(store *)d->source = (store){{NULL, 0, 0}, 0};
     for (; d->n_inputs < n; d->n_inputs++) {
         qdq_io *io = &d->inputs[d->n_inputs];
@@ -48,7 +47,7 @@ static qdq_status copy_inputs(qdq_data *d, const qdq_model *m, qdq_error *err)
         if (!qdq_model_input(m, d->n_inputs, io))
             return qdq_fail(err, QDQ_E_BUG, "input %zu of %zu is not there", d->n_inputs, n);
         io->name = qdq_arena_strdup(&d->arena, io->name);
-        QDQ_TRY(qdq_allocated(io->name != NULL, err));
+        QDQ_NEED(io->name != NULL, err);
         for (int i = 0; i < io->rank; i++)
             io->param[i] = NULL;
         d->arrays[d->n_inputs].name = io->name;
@@ -61,7 +60,7 @@ qdq_status qdq_store_open(const qdq_model *m, qdq_data **out, qdq_error *err)
     qdq_data *d = calloc(1, sizeof *d);
 
     *out = NULL;
-    QDQ_TRY(qdq_allocated(d != NULL, err));
+    QDQ_NEED(d != NULL, err);
     d->get = get_sample;
     d->close = close_store;
     qdq_status st = copy_inputs(d, m, err);
@@ -79,7 +78,7 @@ qdq_status qdq_store_keep(qdq_data *d, const qdq_array *a, qdq_array *out, qdq_e
 
     *out = *a;
     out->data = qdq_arena_alloc(&d->arena, a->bytes + 1);
-    QDQ_TRY(qdq_allocated(out->data != NULL, err));
+    QDQ_NEED(out->data != NULL, err);
     if (a->bytes > 0)
         memcpy(out->data, a->data, a->bytes);
     s->bytes += a->bytes;
@@ -91,9 +90,9 @@ qdq_status qdq_store_add(qdq_data *d, const qdq_array *arrays, qdq_error *err)
     store *s = d->source;
     qdq_array *sample = qdq_arena_array(&d->arena, d->n_inputs + 1, sizeof *sample);
 
-    QDQ_TRY(qdq_allocated(sample != NULL, err));
+    QDQ_NEED(sample != NULL, err);
     memcpy(sample, arrays, d->n_inputs * sizeof *sample);
-    QDQ_TRY(qdq_allocated(QDQ_PUSH(&d->arena, &s->samples, sample), err));
+    QDQ_NEED(QDQ_PUSH(&d->arena, &s->samples, sample), err);
     d->count = s->samples.n;
     return QDQ_OK;
 }

@@ -109,13 +109,13 @@ static qdq_status convert_constant(qdq_rest_state *s, qdq_value *v)
     if (w.other == 0 && producer == NULL) {
         if (v->is_input)
             qdq_graph_remove_input(v->graph, v);
-        QDQ_TRY(qdq_allocated(qdq_value_set_init(v, t), s->err));
+        QDQ_NEED(qdq_value_set_init(v, t), s->err);
         qdq_value_set_type(v, qdq_type_fixed(s->m, s->rest->type, t->rank, t->dim));
         return qdq_allocated(v->type != NULL, s->err);
     }
     const char *name = name_of(s, v, s->rest->type);
     qdq_value *low = name != NULL ? qdq_graph_add_init(v->graph, name, t) : NULL;
-    QDQ_TRY(qdq_allocated(low != NULL, s->err));
+    QDQ_NEED(low != NULL, s->err);
     redirect_readers(s, v, QDQ_WANT_LOW, low);
     if (producer != NULL && w.other == 0)
         qdq_node_remove(producer);
@@ -187,7 +187,7 @@ static qdq_status make_float(qdq_rest_state *s, qdq_value *v, qdq_value **out)
 
     if (is_output) {
         const char *inner = name_of(s, v, s->rest->type);
-        QDQ_TRY(qdq_allocated(inner != NULL && qdq_value_rename(v, inner), s->err));
+        QDQ_NEED(inner != NULL && qdq_value_rename(v, inner), s->err);
     }
     *out = add_cast(s, v, name, QDQ_FLOAT);
     return qdq_allocated(*out != NULL, s->err);
@@ -254,7 +254,7 @@ static qdq_status retype_value(qdq_rest_state *s, qdq_value *v)
 {
     const qdq_type *type = with_elem(s, v->type, s->rest->type);
 
-    QDQ_TRY(qdq_allocated(type != NULL, s->err));
+    QDQ_NEED(type != NULL, s->err);
     qdq_value_set_type(v, type);
     return QDQ_OK;
 }
@@ -298,7 +298,7 @@ static qdq_status set_fill(qdq_rest_state *s, qdq_node *n)
         from != NULL ? qdq_rest_tensor(s->m, from, s->rest->type, s->job, &st, s->err) : NULL;
     if (st != QDQ_OK)
         return st;
-    QDQ_TRY(qdq_allocated(t != NULL, s->err));
+    QDQ_NEED(t != NULL, s->err);
     t->name = "";
     return qdq_allocated(qdq_node_set_tensor(n, "value", t), s->err);
 }

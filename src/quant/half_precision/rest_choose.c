@@ -43,7 +43,7 @@ static qdq_status note_float(const qdq_model *m, qdq_arena *arena, qdq_rest_labe
             if (!computes_float(n))
                 continue;
             const char *label = qdq_arena_strdup(arena, qdq_node_label(n, arena));
-            QDQ_TRY(qdq_allocated(label != NULL && QDQ_PUSH(arena, out, label), err));
+            QDQ_NEED(label != NULL && QDQ_PUSH(arena, out, label), err);
         }
     return QDQ_OK;
 }
@@ -68,7 +68,7 @@ qdq_status qdq_rest_begin(const qdq_model *m, const qdq_target *t, qdq_plan *pla
     plan->rest.widened = true;
     QDQ_TRY(qdq_rest_find_float(m, &plan->arena, &labels, err));
     for (size_t i = 0; i < labels.n; i++)
-        QDQ_TRY(qdq_allocated(QDQ_PUSH(&plan->arena, &plan->rest.was_float, labels.at[i]), err));
+        QDQ_NEED(QDQ_PUSH(&plan->arena, &plan->rest.was_float, labels.at[i]), err);
     return QDQ_OK;
 }
 
@@ -183,9 +183,8 @@ static qdq_status observe_ranges(chooser *c, const qdq_quantizing *q)
         entry.qparam.type = QDQ_INT8;
         if (!is_observable(g->values.at[i]))
             continue;
-        QDQ_TRY(qdq_allocated(QDQ_PUSH(&c->observed->arena, &c->observed->tensors, entry), c->err));
-        QDQ_TRY(qdq_allocated(qdq_map_set_num(&c->widest, entry.tensor, c->observed->tensors.n - 1),
-                              c->err));
+        QDQ_NEED(QDQ_PUSH(&c->observed->arena, &c->observed->tensors, entry), c->err);
+        QDQ_NEED(qdq_map_set_num(&c->widest, entry.tensor, c->observed->tensors.n - 1), c->err);
     }
     symmetric.format.activation = (qdq_qscheme){QDQ_INT8, true, false, QDQ_FLOAT, false};
     opts.method = QDQ_METHOD_MAX;
@@ -272,10 +271,8 @@ static qdq_status choose_kept(chooser *c)
         n_list++;
     pattern *list = qdq_arena_array(&c->scratch, n_list + 1, sizeof *list);
     for (size_t i = 0; i < c->plan->rest.was_float.n; i++)
-        QDQ_TRY(qdq_allocated(
-            qdq_map_put(&c->was_float, c->plan->rest.was_float.at[i], NULL) != NULL, c->err));
-    QDQ_TRY(qdq_allocated(
-        list != NULL && qdq_functions_open(&c->judge.functions, c->m, &c->scratch), c->err));
+        QDQ_NEED(qdq_map_put(&c->was_float, c->plan->rest.was_float.at[i], NULL) != NULL, c->err);
+    QDQ_NEED(list != NULL && qdq_functions_open(&c->judge.functions, c->m, &c->scratch), c->err);
     qdq_status st = compile_patterns(c, list, &n_pattern);
     if (st == QDQ_OK)
         st = choose_nodes(c, list, n_list);
@@ -298,7 +295,7 @@ qdq_status qdq_rest_choose(const qdq_quantizing *q, qdq_error *err)
         return QDQ_OK;
     c.judge = (qdq_rest_state){.rest = &plan->rest, .err = err};
     c.observed = qdq_plan_new();
-    QDQ_TRY(qdq_allocated(c.observed != NULL, err));
+    QDQ_NEED(c.observed != NULL, err);
     if (q->data != NULL && isfinite(limit_of(rest->type)))
         st = observe_ranges(&c, q);
     if (st == QDQ_OK)

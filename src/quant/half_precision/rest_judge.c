@@ -124,9 +124,9 @@ static qdq_status judge_nodes(qdq_rest_state *s, const qdq_graph *g)
     state->may = qdq_arena_array(&s->scratch, (size_t)g->next_node_id + 1, sizeof *state->may);
     state->low = qdq_arena_array(&s->scratch, g->values.n + 1, sizeof *state->low);
     state->other = qdq_arena_array(&s->scratch, g->values.n + 1, sizeof(qdq_value *));
-    QDQ_TRY(qdq_allocated(state->mode != NULL && state->may != NULL && state->low != NULL &&
-                              state->other != NULL,
-                          s->err));
+    QDQ_NEED(state->mode != NULL && state->may != NULL && state->low != NULL &&
+                 state->other != NULL,
+             s->err);
     QDQ_FOR_NODES (n, g) {
         qdq_rest_mode mode = QDQ_REST_FLOAT;
 
@@ -275,8 +275,7 @@ static void judge_values(qdq_rest_state *s, const qdq_graph *g)
 qdq_status qdq_rest_judge(qdq_rest_state *s)
 {
     s->graph = qdq_arena_array(&s->scratch, s->m->graphs.n + 1, sizeof *s->graph);
-    QDQ_TRY(qdq_allocated(s->graph != NULL && qdq_functions_open(&s->functions, s->m, &s->scratch),
-                          s->err));
+    QDQ_NEED(s->graph != NULL && qdq_functions_open(&s->functions, s->m, &s->scratch), s->err);
     QDQ_FOR_GRAPHS (g, s->m)
         QDQ_TRY(judge_nodes(s, g));
     /* bodies stand behind the graphs around them, mostly */

@@ -56,7 +56,7 @@ static qdq_status round_value(qdq_rest_state *s, qdq_value *v)
         return qdq_allocated(qdq_value_set_init(v, fresh), s->err);
     const char *name = qdq_graph_unique_name(v->graph, v->name);
     qdq_value *own = name != NULL ? qdq_graph_add_init(v->graph, name, fresh) : NULL;
-    QDQ_TRY(qdq_allocated(own != NULL, s->err));
+    QDQ_NEED(own != NULL, s->err);
     QDQ_FOR_USES (u, v)
         if (u->index == 1 && is_pair(s, u->node))
             qdq_node_set_in(u->node, 1, own);

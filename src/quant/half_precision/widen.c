@@ -106,7 +106,7 @@ static qdq_status widen_value(qdq_model *m, qdq_value *v, qdq_error *err)
 
         if (t == NULL)
             return qdq_within(err, st, "constant '%s'", v->name);
-        QDQ_TRY(qdq_allocated(qdq_value_set_init(v, t), err));
+        QDQ_NEED(qdq_value_set_init(v, t), err);
     }
     return qdq_allocated(set_type(v) == QDQ_OK, err);
 }
@@ -123,7 +123,7 @@ static qdq_status widen_attr(qdq_model *m, qdq_node *n, const qdq_attr *a, qdq_e
     qdq_attr *fresh = qdq_arena_alloc(&m->arena, sizeof *fresh);
     if (st != QDQ_OK)
         return st;
-    QDQ_TRY(qdq_allocated(t != NULL && fresh != NULL, err));
+    QDQ_NEED(t != NULL && fresh != NULL, err);
     *fresh = *a;
     t->name = a->v.t->name;
     fresh->v.t = t;

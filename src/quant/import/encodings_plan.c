@@ -162,9 +162,8 @@ static qdq_status plan_weight(planner *pl, const qdq_encoding *e, const qdq_valu
                          .rule = "imported",
                          .origin = "import"};
     QDQ_FOR_USES (u, v)
-        QDQ_TRY(qdq_allocated(
-            qdq_plan_add_edge(p, &w.consumers, qdq_node_label(u->node, &p->arena), u->index),
-            pl->err));
+        QDQ_NEED(qdq_plan_add_edge(p, &w.consumers, qdq_node_label(u->node, &p->arena), u->index),
+                 pl->err);
     return qdq_allocated(remember_quantized(pl, e->tensor) && qdq_plan_add_weight(p, w), pl->err);
 }
 
@@ -245,7 +244,7 @@ static qdq_status plan_all(planner *pl, const qdq_encodings *e, const char *name
     for (size_t i = 0; i < e->activations.n; i++)
         QDQ_TRY(plan_activation(pl, &e->activations.at[i]));
     QDQ_TRY(plan_params(pl, e));
-    QDQ_TRY(qdq_allocated(!pl->unknown.failed, pl->err));
+    QDQ_NEED(!pl->unknown.failed, pl->err);
     QDQ_TRY(report_unknown(pl, name));
     int need = needed_opset(pl->p);
     pl->p->opset = qdq_model_opset(pl->m) < need ? need : 0;

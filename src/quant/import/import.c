@@ -163,11 +163,10 @@ static qdq_status find_tensors(qdq_importer *im)
         if (!on_top_of(im, &t) || (!t.all && !is_listable(im, q)))
             continue;
         QDQ_FOR_USES (u, q->out[0])
-            QDQ_TRY(qdq_allocated(
-                add_uses(im, u->node->out[0], &t.edges) &&
-                    remember_index(&im->activation_of, u->node->out[0], im->tensors.n),
-                im->err));
-        QDQ_TRY(qdq_allocated(QDQ_PUSH(&im->scratch, &im->tensors, t), im->err));
+            QDQ_NEED(add_uses(im, u->node->out[0], &t.edges) &&
+                         remember_index(&im->activation_of, u->node->out[0], im->tensors.n),
+                     im->err);
+        QDQ_NEED(QDQ_PUSH(&im->scratch, &im->tensors, t), im->err);
     }
     return QDQ_OK;
 }
@@ -183,9 +182,8 @@ static qdq_status decode_weight(qdq_importer *im, const qdq_node *dq, const qdq_
 
     QDQ_TRY(qdq_tensor_data(codes, &im->scratch, &bytes, im->err));
     qdq_tensor *t = qdq_tensor_new(im->m, QDQ_FLOAT, codes->rank, codes->dim, &data);
-    QDQ_TRY(qdq_allocated(t != NULL &&
-                              qdq_weight_decode(bytes.data, g, w->type, w->scales, w->zeros, data),
-                          im->err));
+    QDQ_NEED(t != NULL && qdq_weight_decode(bytes.data, g, w->type, w->scales, w->zeros, data),
+             im->err);
     qdq_import_find_scheme(im, data, g, w);
     w->w = qdq_import_restore(im, dq, t, w->scales, w->n_scales);
     return qdq_allocated(w->w != NULL, im->err);
@@ -305,7 +303,7 @@ static qdq_status import_bias(qdq_importer *im, qdq_node *dq, const qdq_tensor *
         return QDQ_OK;
     QDQ_TRY(qdq_tensor_data(codes, &im->scratch, &bytes, im->err));
     qdq_tensor *t = qdq_tensor_new(im->m, QDQ_FLOAT, codes->rank, codes->dim, &data);
-    QDQ_TRY(qdq_allocated(t != NULL, im->err));
+    QDQ_NEED(t != NULL, im->err);
     for (int64_t i = 0; i < codes->count; i++) {
         int32_t code;
         memcpy(&code, bytes.data + i * (int64_t)sizeof code, sizeof code);
@@ -316,9 +314,9 @@ static qdq_status import_bias(qdq_importer *im, qdq_node *dq, const qdq_tensor *
                         {use->node, use->index},
                         im->tensors.at[x - 1].x,
                         im->weights.at[w - 1].w};
-    QDQ_TRY(qdq_allocated(b.b != NULL && QDQ_PUSH(&im->scratch, &im->biases, b) &&
-                              qdq_map_put_int(&im->bias_of, (uint64_t)(uintptr_t)dq, NULL) != NULL,
-                          im->err));
+    QDQ_NEED(b.b != NULL && QDQ_PUSH(&im->scratch, &im->biases, b) &&
+                 qdq_map_put_int(&im->bias_of, (uint64_t)(uintptr_t)dq, NULL) != NULL,
+             im->err);
     qdq_value_replace(dq->out[0], b.b);
     return QDQ_OK;
 }

@@ -140,7 +140,7 @@ static qdq_status restore_constant(qdq_node *dq, const qdq_tensor *codes, qdq_ar
         return QDQ_OK;
     QDQ_TRY(qdq_tensor_data(codes, scratch, &bytes, err));
     qdq_tensor *t = qdq_tensor_new(g->model, p.scale_elem, codes->rank, codes->dim, &data);
-    QDQ_TRY(qdq_allocated(t != NULL, err));
+    QDQ_NEED(t != NULL, err);
     dequantize_codes(codes, &p, bytes.data, data);
     const char *from = qdq_node_in(dq, 0)->name, *suffix = strstr(from, "_quantized");
     const char *base = suffix != NULL && suffix != from

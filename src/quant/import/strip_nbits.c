@@ -202,10 +202,9 @@ static qdq_status count_from_above(apart *a, qdq_tensor *t[3], const float *scal
     if (t[2] != NULL)
         QDQ_TRY(qdq_tensor_data(t[2], &a->scratch, &zero, a->err));
     for (size_t k = 0; k < 3; k++)
-        QDQ_TRY(qdq_allocated(
-            (out[k] = qdq_tensor_new(a->m, k == 1 ? t[1]->elem : elem, t[k == 0 ? 0 : 1]->rank,
-                                     t[k == 0 ? 0 : 1]->dim, &to[k])) != NULL,
-            a->err));
+        QDQ_NEED((out[k] = qdq_tensor_new(a->m, k == 1 ? t[1]->elem : elem, t[k == 0 ? 0 : 1]->rank,
+                                          t[k == 0 ? 0 : 1]->dim, &to[k])) != NULL,
+                 a->err);
     for (size_t o = 0; o < g->c.outer; o++)
         for (size_t k = 0; k < g->c.channels; k++)
             for (size_t j = 0; j < g->c.inner; j++, i++) {
@@ -283,7 +282,7 @@ static qdq_status add_dq(apart *a, qdq_node *n, qdq_value *const in[3], int64_t 
 
     *out = name != NULL ? qdq_graph_add_node(n->graph, n, "", "DequantizeLinear", "", 3, 1, &name)
                         : NULL;
-    QDQ_TRY(qdq_allocated(*out != NULL, a->err));
+    QDQ_NEED(*out != NULL, a->err);
     for (uint32_t i = 0; i < 3; i++)
         qdq_node_set_in(*out, i, in[i]);
     qdq_node_trim_in(*out);
@@ -375,7 +374,7 @@ static qdq_status weight_of(apart *a, qdq_node *n, const product *p, packed *key
 {
     qdq_tensor *t[3];
 
-    QDQ_TRY(qdq_allocated(recall_packed(a, key, n->graph), a->err));
+    QDQ_NEED(recall_packed(a, key, n->graph), a->err);
     if (key->dq != NULL)
         return QDQ_OK;
     QDQ_TRY(unpack_codes(a, p, key->columns, &t[0]));
@@ -390,7 +389,7 @@ static qdq_status table_of(apart *a, qdq_node *n, packed *key, const char **why)
     const qdq_tensor *from[3] = {qdq_node_const(n, 0), qdq_node_const(n, 2), qdq_node_const(n, 3)};
     qdq_tensor *t[3] = {NULL};
 
-    QDQ_TRY(qdq_allocated(recall_packed(a, key, n->graph), a->err));
+    QDQ_NEED(recall_packed(a, key, n->graph), a->err);
     if (key->dq != NULL)
         return QDQ_OK;
     for (size_t i = 0; i < 3; i++)
@@ -484,7 +483,7 @@ static qdq_status become_add(apart *a, const biased *b)
     qdq_node *matmul = out != NULL && name != NULL
                            ? qdq_graph_add_node(g, b->n, "", "MatMul", name, 2, 1, &out)
                            : NULL;
-    QDQ_TRY(qdq_allocated(matmul != NULL, a->err));
+    QDQ_NEED(matmul != NULL, a->err);
     qdq_value_set_type(matmul->out[0], b->n->out[0]->type);
     for (uint32_t i = 0; i < 2; i++)
         qdq_node_set_in(matmul, i, b->n->in[i].value);

@@ -76,19 +76,18 @@ static qdq_status list_weight(corrector *c, size_t index)
         if (p.n == NULL || !is_product(p.n))
             continue;
         p.why = edges->at[i].input == 1 ? look_at(c, &p) : "its weight is its first input";
-        QDQ_TRY(qdq_allocated(QDQ_PUSH(&c->scratch, &c->products, p), c->err));
+        QDQ_NEED(QDQ_PUSH(&c->scratch, &c->products, p), c->err);
     }
     return QDQ_OK;
 }
 
 static qdq_status list_products(corrector *c)
 {
-    QDQ_TRY(qdq_allocated(qdq_graph_map_labels(c->m->graph, &c->scratch, &c->nodes), c->err));
+    QDQ_NEED(qdq_graph_map_labels(c->m->graph, &c->scratch, &c->nodes), c->err);
     for (size_t i = 0; i < c->p->tensors.n; i++)
-        QDQ_TRY(qdq_allocated(qdq_map_set_num(&c->tensors, c->p->tensors.at[i].tensor, i), c->err));
+        QDQ_NEED(qdq_map_set_num(&c->tensors, c->p->tensors.at[i].tensor, i), c->err);
     for (size_t i = 0; i < c->p->scalings.n; i++)
-        QDQ_TRY(qdq_allocated(qdq_map_put(&c->scaled, c->p->scalings.at[i].tensor, NULL) != NULL,
-                              c->err));
+        QDQ_NEED(qdq_map_put(&c->scaled, c->p->scalings.at[i].tensor, NULL) != NULL, c->err);
     QDQ_TRY(qdq_means_index(c->p, &c->means, c->err));
     for (size_t i = 0; i < c->p->weights.n; i++)
         QDQ_TRY(list_weight(c, i));
@@ -204,13 +203,12 @@ static qdq_status find_deltas(corrector *c, product *p, const float *w, const fl
 
     to->n_delta = p->form.out;
     to->delta = delta_of(c, p, m, SIZE_MAX, w, back);
-    QDQ_TRY(qdq_allocated(to->delta != NULL, c->err));
+    QDQ_NEED(to->delta != NULL, c->err);
     if (m == NULL || m->rows < 2 || is_zero(to))
         return QDQ_OK;
     to->fold = qdq_arena_array(&c->p->arena, m->rows, sizeof *to->fold);
     for (size_t k = 0; k < m->rows; k++)
-        QDQ_TRY(qdq_allocated(
-            to->fold != NULL && (to->fold[k] = delta_of(c, p, m, k, w, back)) != NULL, c->err));
+        QDQ_NEED(to->fold != NULL && (to->fold[k] = delta_of(c, p, m, k, w, back)) != NULL, c->err);
     return QDQ_OK;
 }
 
@@ -222,12 +220,12 @@ static qdq_status add_correction(corrector *c, product *p, qdq_plan_correction *
                                     : qdq_arena_printf(arena, "%s_bias", p->n->out[0]->name);
     entry->consumer =
         (qdq_edge){qdq_arena_strdup(arena, qdq_node_label(p->reader, &c->scratch)), p->input};
-    QDQ_TRY(qdq_allocated(entry->tensor != NULL && entry->consumer.node != NULL, c->err));
+    QDQ_NEED(entry->tensor != NULL && entry->consumer.node != NULL, c->err);
     if (p->bias == NULL && name_is_taken(c, entry->tensor))
         p->why = "the name of its bias is taken";
     if (p->why != NULL || is_zero(entry))
         return QDQ_OK;
-    QDQ_TRY(qdq_allocated(QDQ_PUSH(arena, &c->p->corrections, *entry), c->err));
+    QDQ_NEED(QDQ_PUSH(arena, &c->p->corrections, *entry), c->err);
     return p->bias == NULL ? add_bias(c, p, entry) : QDQ_OK;
 }
 

@@ -175,7 +175,7 @@ static qdq_status resolve(qdq_inserter *in)
     uint32_t place = 0;
 
     in->place = qdq_arena_array(&in->scratch, in->m->graphs.n + 1, sizeof *in->place);
-    QDQ_TRY(qdq_allocated(in->place != NULL, in->err));
+    QDQ_NEED(in->place != NULL, in->err);
     QDQ_FOR_GRAPHS (g, in->m)
         if (!qdq_graph_in_function(g) && !resolve_graph(in, g, &place))
             return qdq_nomem(in->err);
@@ -188,7 +188,7 @@ static qdq_status resolve(qdq_inserter *in)
     in->weight = qdq_arena_array(&in->scratch, p->weights.n + 1, sizeof *in->weight);
     in->scaled_readers =
         qdq_arena_array(&in->scratch, p->scalings.n + 1, sizeof *in->scaled_readers);
-    QDQ_TRY(qdq_allocated(in->weight != NULL && in->scaled_readers != NULL, in->err));
+    QDQ_NEED(in->weight != NULL && in->scaled_readers != NULL, in->err);
     for (size_t i = 0; i < p->corrections.n; i++)
         QDQ_TRY(qdq_insert_new_bias(in, i));
     return check_names(in);
@@ -273,7 +273,7 @@ static qdq_status insert_quantizer(qdq_inserter *in, const qdq_plan_tensor *t,
         qdq_insert_node(in, place_behind(in, of->input[0]), "QuantizeLinear", of,
                         qdq_insert_name(in, t->tensor, "_QuantizeLinear_Output"), codes);
 
-    QDQ_TRY(qdq_allocated(quantized != NULL, in->err));
+    QDQ_NEED(quantized != NULL, in->err);
     *q = quantized->producer;
     return QDQ_OK;
 }
@@ -301,7 +301,7 @@ static qdq_status quantize_and_back(qdq_inserter *in, const qdq_plan_tensor *t, 
         .input = {v, qdq_insert_scales(in, t->tensor, &qdq_one_scale, &t->qparam.scale),
                   qdq_insert_zero_points(in, t->tensor, &qdq_one_scale, t->qparam.type,
                                          &t->qparam.zero_point)}};
-    QDQ_TRY(qdq_allocated(of.input[1] != NULL && of.input[2] != NULL && out_name != NULL, in->err));
+    QDQ_NEED(of.input[1] != NULL && of.input[2] != NULL && out_name != NULL, in->err);
     if (*q == NULL)
         QDQ_TRY(insert_quantizer(in, t, &of, q));
     of.input[0] = (*q)->out[0];

@@ -104,7 +104,7 @@ static qdq_status store_codes(qdq_insert_cache *c, const qdq_fresh_codes *fresh,
     size_t *offset = qdq_arena_array(scratch, n, sizeof *offset);
     qdq_mapping *map;
 
-    QDQ_TRY(qdq_allocated(piece != NULL && offset != NULL, err));
+    QDQ_NEED(piece != NULL && offset != NULL, err);
     for (size_t i = 0; i < n; i++)
         piece[i] = fresh[i].data;
     QDQ_TRY(c->store(c->ctx, piece, n, &map, offset, err));

@@ -187,7 +187,7 @@ qdq_status qdq_insert_bias(qdq_inserter *in, size_t index)
     QDQ_TRY(bias_floats(in, b, &s, &t, &bias));
     float *scales = qdq_arena_array(&in->scratch, s.n, sizeof *scales);
     qdq_tensor *codes = qdq_tensor_new(in->m, QDQ_INT32, t->rank, t->dim, &data);
-    QDQ_TRY(qdq_allocated(scales != NULL && codes != NULL, in->err));
+    QDQ_NEED(scales != NULL && codes != NULL, in->err);
     for (size_t i = 0; i < s.n; i++)
         scales[i] = s.activation * s.weight[i];
     for (int64_t i = 0; i < t->count; i++) {
@@ -202,7 +202,7 @@ qdq_status qdq_insert_bias(qdq_inserter *in, size_t index)
         .form = &form,
         .input = {qdq_insert_constant(in, in->g, b->tensor, "_quantized", codes),
                   qdq_insert_scales(in, b->tensor, &form, scales), NULL}};
-    QDQ_TRY(qdq_allocated(q.input[0] != NULL && q.input[1] != NULL, in->err));
+    QDQ_NEED(q.input[0] != NULL && q.input[1] != NULL, in->err);
     QDQ_TRY(qdq_insert_back(in, reader, &q, codes, &dequantized));
     qdq_value *was = qdq_node_in(reader, b->consumer.input);
     qdq_node_set_in(reader, b->consumer.input, dequantized);

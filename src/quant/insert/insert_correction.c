@@ -31,9 +31,9 @@ qdq_status qdq_insert_new_bias(qdq_inserter *in, size_t index)
         return QDQ_OK; /* it is there, or the list of what is not there has it */
     qdq_tensor *t = qdq_tensor_new(in->m, QDQ_FLOAT, 1, &dim, &data);
     qdq_value *v = qdq_insert_constant(in, n->graph, c->tensor, "", t);
-    QDQ_TRY(qdq_allocated(v != NULL && qdq_map_set_ptr(&in->values, c->tensor, v), in->err));
+    QDQ_NEED(v != NULL && qdq_map_set_ptr(&in->values, c->tensor, v), in->err);
     while (n->n_in < 3)
-        QDQ_TRY(qdq_allocated(qdq_node_append_in(n, NULL), in->err));
+        QDQ_NEED(qdq_node_append_in(n, NULL), in->err);
     qdq_node_set_in(n, 2, v);
     return QDQ_OK;
 }
@@ -80,7 +80,7 @@ qdq_status qdq_insert_correction(qdq_inserter *in, size_t index)
     QDQ_TRY(qdq_weight_floats(t, &in->scratch, &bias, in->err));
     qdq_tensor *fresh = qdq_tensor_new(in->m, QDQ_FLOAT, same_shape ? t->rank : 1,
                                        same_shape ? t->dim : &channels, &data);
-    QDQ_TRY(qdq_allocated(fresh != NULL, in->err));
+    QDQ_NEED(fresh != NULL, in->err);
     for (size_t i = 0; i < c->n_delta; i++) {
         float sum = bias[same_shape ? i : 0] + c->delta[i];
 
@@ -92,7 +92,7 @@ qdq_status qdq_insert_correction(qdq_inserter *in, size_t index)
     if (same_shape && is_own(v, reader))
         return qdq_allocated(qdq_value_set_init(v, fresh), in->err);
     qdq_value *copy = qdq_insert_constant(in, reader->graph, c->tensor, "_corrected", fresh);
-    QDQ_TRY(qdq_allocated(copy != NULL, in->err));
+    QDQ_NEED(copy != NULL, in->err);
     qdq_node_set_in(reader, c->consumer.input, copy);
     return QDQ_OK;
 }

@@ -164,7 +164,7 @@ static qdq_status become_product(qdq_inserter *in, qdq_node *n, const qdq_plan_w
 
     while (ok && n->n_in < (bias != NULL ? 6U : 4U))
         ok = qdq_node_append_in(n, NULL);
-    QDQ_TRY(qdq_allocated(ok, in->err));
+    QDQ_NEED(ok, in->err);
     for (uint32_t i = 0; i < 3; i++)
         qdq_node_set_in(n, i + 1, packed[i]);
     if (bias != NULL)
@@ -216,9 +216,9 @@ static qdq_status insert_table(qdq_inserter *in, const qdq_plan_weight *w,
     void *codes;
     qdq_tensor *t = qdq_tensor_new(in->m, w->type, 2, s->tensor->dim, &codes);
 
-    QDQ_TRY(qdq_allocated(
-        t != NULL && qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes),
-        in->err));
+    QDQ_NEED(t != NULL &&
+                 qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes),
+             in->err);
     packed[0] = qdq_insert_constant(in, in->g, w->tensor, "_quantized", t);
     packed[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);
     packed[2] = qdq_insert_zero_points(in, w->tensor, &form, w->type, s->zeros);

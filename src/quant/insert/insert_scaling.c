@@ -42,7 +42,7 @@ qdq_status qdq_insert_check_scaling(qdq_inserter *in, size_t index, qdq_buf *lis
             qdq_buf_printf(list, " product '%s' of '%s' and a matrix with %zu input channels;",
                            e->node, c->tensor, c->n_scales);
         qdq_map_value *place = qdq_map_put_int(&in->scaling_of, qdq_insert_place(in, n), &is_new);
-        QDQ_TRY(qdq_allocated(place != NULL, in->err));
+        QDQ_NEED(place != NULL, in->err);
         if (!is_new)
             qdq_buf_printf(list, " room for two scalings of node '%s';", e->node);
         place->num = index;
@@ -83,7 +83,7 @@ qdq_status qdq_insert_scaled(qdq_inserter *in, const qdq_plan_weight *w, qdq_wei
     const qdq_node *n = qdq_insert_find_node(in, w->consumers.at[0].node);
     bool transposed = qdq_node_int(n, "transB", 0) != 0;
     float *scaled = qdq_arena_array(&in->scratch, rows * width + 1, sizeof *scaled);
-    QDQ_TRY(qdq_allocated(scaled != NULL, in->err));
+    QDQ_NEED(scaled != NULL, in->err);
     for (size_t i = 0; i < rows; i++)
         for (size_t k = 0; k < width; k++)
             scaled[i * width + k] = s->floats[i * width + k] * c->scales[transposed ? k : i];
@@ -108,7 +108,7 @@ static qdq_status divide_constant(qdq_inserter *in, const qdq_plan_scaling *c, q
     for (size_t i = 0; fresh != NULL && i < c->n_scales; i++)
         ((float *)data)[i] = floats[i] / c->scales[i];
     qdq_value *v = qdq_insert_constant(in, in->g, old->name, "_scaled", fresh);
-    QDQ_TRY(qdq_allocated(v != NULL, in->err));
+    QDQ_NEED(v != NULL, in->err);
     qdq_node_set_in(n, input, v);
     qdq_value_remove_if_unused((qdq_value *)old);
     return QDQ_OK;
@@ -130,7 +130,7 @@ static qdq_status insert_mul(qdq_inserter *in, const qdq_plan_scaling *c, qdq_va
                         ? qdq_graph_add_node(in->g, qdq_insert_first_reader(in, &c->consumers), "",
                                              "Mul", name, 2, 1, &out_name)
                         : NULL;
-    QDQ_TRY(qdq_allocated(mul != NULL, in->err));
+    QDQ_NEED(mul != NULL, in->err);
     qdq_node_set_in(mul, 0, x);
     qdq_node_set_in(mul, 1, by);
     if (x->type != NULL)

@@ -99,7 +99,7 @@ qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
                         w->block != 0 ? "blocks" : "channels");
     s->scales = qdq_arena_array(&in->scratch, n + 1, sizeof *s->scales);
     s->zeros = qdq_arena_array(&in->scratch, n + 1, sizeof *s->zeros);
-    QDQ_TRY(qdq_allocated(s->scales != NULL && s->zeros != NULL, in->err));
+    QDQ_NEED(s->scales != NULL && s->zeros != NULL, in->err);
     if (in->cache != NULL)
         return cached_scales(in, w, s, n);
     QDQ_TRY(find_floats(in, s));
@@ -121,9 +121,9 @@ static qdq_status make_codes(qdq_inserter *in, const qdq_plan_weight *w, qdq_wei
     QDQ_TRY(find_floats(in, s));
     if (qdq_elem_bytes(w->type, s->tensor->count, &size))
         codes = qdq_arena_alloc(&in->scratch, size + 1);
-    QDQ_TRY(qdq_allocated(
-        codes != NULL && qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes),
-        in->err));
+    QDQ_NEED(codes != NULL &&
+                 qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes),
+             in->err);
     fresh->like = s->tensor;
     fresh->type = w->type;
     fresh->data = (qdq_span){codes, size};
@@ -136,7 +136,7 @@ qdq_status qdq_insert_find_codes(qdq_inserter *in)
     qdq_fresh_codes *fresh = qdq_arena_array(&in->scratch, count + 1, sizeof *fresh);
     const char **key = qdq_arena_array(&in->scratch, count + 1, sizeof *key);
 
-    QDQ_TRY(qdq_allocated(fresh != NULL && key != NULL, in->err));
+    QDQ_NEED(fresh != NULL && key != NULL, in->err);
     for (size_t i = 0; i < count; i++) {
         const qdq_plan_weight *w = &in->plan->weights.at[i];
         qdq_weight_state *s = &in->weight[i];
@@ -145,7 +145,7 @@ qdq_status qdq_insert_find_codes(qdq_inserter *in)
             continue;
         key[i] =
             qdq_insert_codes_key(w, s->scales, s->zeros, qdq_scale_count(&s->grid), &in->scratch);
-        QDQ_TRY(qdq_allocated(key[i] != NULL, in->err));
+        QDQ_NEED(key[i] != NULL, in->err);
         if (qdq_insert_cached_codes(in->cache, key[i]) != NULL)
             continue;
         fresh[n].key = key[i];
@@ -199,11 +199,10 @@ qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t index, const float **
     float *back = qdq_arena_array(&in->scratch, n + 1, sizeof *back);
     void *codes = qdq_arena_array(&in->scratch, n + 1, qdq_code_size(w->type));
 
-    QDQ_TRY(qdq_allocated(
-        back != NULL && codes != NULL &&
-            qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes) &&
-            qdq_weight_decode(codes, &s->grid, w->type, s->scales, s->zeros, back),
-        in->err));
+    QDQ_NEED(back != NULL && codes != NULL &&
+                 qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes) &&
+                 qdq_weight_decode(codes, &s->grid, w->type, s->scales, s->zeros, back),
+             in->err);
     *out = back;
     return QDQ_OK;
 }
@@ -217,7 +216,7 @@ static qdq_status store_floats(qdq_inserter *in, const qdq_plan_weight *w,
         qdq_tensor *t = qdq_tensor_of_floats(in->m, s->tensor->rank, s->tensor->dim, s->floats);
 
         q->input[0] = qdq_insert_constant(in, in->g, w->tensor, "_scaled", t);
-        QDQ_TRY(qdq_allocated(q->input[0] != NULL, in->err));
+        QDQ_NEED(q->input[0] != NULL, in->err);
     }
     q->input[0] = qdq_insert_node(in, before, "QuantizeLinear", q,
                                   qdq_insert_name(in, w->tensor, "_QuantizeLinear_Output"),
@@ -246,7 +245,7 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
         QDQ_TRY(store_codes(in, w, s, &q.input[0]));
     q.input[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);
     q.input[2] = qdq_insert_zero_points(in, w->tensor, &form, w->type, s->zeros);
-    QDQ_TRY(qdq_allocated(q.input[1] != NULL && q.input[2] != NULL, in->err));
+    QDQ_NEED(q.input[1] != NULL && q.input[2] != NULL, in->err);
     if (w->store == QDQ_WEIGHT_AS_FLOAT)
         QDQ_TRY(store_floats(in, w, s, before, &q));
     QDQ_TRY(qdq_insert_back(in, before, &q, s->tensor, &dequantized));

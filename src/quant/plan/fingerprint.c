@@ -42,7 +42,7 @@ qdq_status qdq_model_fingerprint(const qdq_model *m, qdq_arena *arena, const cha
     qdq_buf graph = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
     *out = NULL;
-    QDQ_TRY(qdq_allocated(h.weights != NULL, err));
+    QDQ_NEED(h.weights != NULL, err);
     XXH3_128bits_reset(h.weights);
     qdq_status st = qdq_onnx_write_to_buf(m, &opts, &graph, err);
     if (h.status != QDQ_OK)

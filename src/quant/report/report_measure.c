@@ -20,11 +20,11 @@ qdq_status qdq_report_note(qdq_reporting *r, qdq_status st, const qdq_error *fou
 
 static qdq_status index_plan(qdq_reporting *r, qdq_error *err)
 {
-    QDQ_TRY(qdq_allocated(qdq_graph_map_labels(r->clean->graph, &r->arena, &r->node), err));
+    QDQ_NEED(qdq_graph_map_labels(r->clean->graph, &r->arena, &r->node), err);
     for (size_t i = r->plan->tensors.n; i-- > 0;) /* the first entry stays */
-        QDQ_TRY(qdq_allocated(
+        QDQ_NEED(
             qdq_map_set_ptr(&r->tensor, r->plan->tensors.at[i].tensor, &r->plan->tensors.at[i]),
-            err));
+            err);
     return QDQ_OK;
 }
 
@@ -51,8 +51,7 @@ static qdq_status measure_layers(qdq_reporting *r, qdq_error *err)
     if (st != QDQ_OK)
         return qdq_report_note(r, st, &found, &r->no_layers, err);
     for (size_t i = r->layers->n_layers; i-- > 0;) /* of two that make one value, the worse stays */
-        QDQ_TRY(qdq_allocated(
-            qdq_map_set_ptr(&r->layer, r->layers->layers[i].of_a, &r->layers->layers[i]), err));
+        QDQ_NEED(qdq_map_set_ptr(&r->layer, r->layers->layers[i].of_a, &r->layers->layers[i]), err);
     return QDQ_OK;
 }
 

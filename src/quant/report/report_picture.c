@@ -25,7 +25,7 @@ static qdq_status profile_model(qdq_reporting *r, const qdq_model *m, bool eight
     o.shapes = r->opts.shapes;
     o.n_shapes = r->opts.n_shapes;
     l->us = qdq_arena_array(&r->arena, (size_t)r->clean->graph->next_node_id + 1, sizeof *l->us);
-    QDQ_TRY(qdq_allocated(l->us != NULL, err));
+    QDQ_NEED(l->us != NULL, err);
     QDQ_TRY(qdq_profile_layers(r->engine, m, &o, r->opts.data, r->opts.first, &l->at, &l->n, err));
     l->all = qdq_profile_nodes(l->at, l->n, &r->node, eight, l->us);
     if (!(l->all > 0))
@@ -163,7 +163,7 @@ static qdq_status set_errors(qdq_reporting *r, qdq_plan_picture *x, qdq_error *e
             continue;
         n->price.measured =
             qdq_arena_printf(&r->arena, "introduces %.1f dB by itself", -10 * log10(l->error));
-        QDQ_TRY(qdq_allocated(n->price.measured != NULL, err));
+        QDQ_NEED(n->price.measured != NULL, err);
     }
     return QDQ_OK;
 }

@@ -99,7 +99,7 @@ static qdq_status observe_tensors(watching *w, qdq_error *err)
         const qdq_value *v = qdq_graph_find(w->r->clean->graph, w->at[i].tensor->tensor);
 
         w->at[i].histogram = qdq_arena_alloc(&w->r->arena, sizeof *w->at[i].histogram);
-        QDQ_TRY(qdq_allocated(w->at[i].histogram != NULL, err));
+        QDQ_NEED(w->at[i].histogram != NULL, err);
         qdq_histogram_init(w->at[i].histogram);
         if (v != NULL && v->producer != NULL)
             names[n++] = v->name;

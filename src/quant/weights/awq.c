@@ -121,7 +121,7 @@ static qdq_status write_scaling(qdq_awq_state *a, const qdq_awq_group *g)
     const qdq_node *fold = fold_into(g, c.consumers.n);
     if (ok && fold != NULL)
         ok = (c.fold = qdq_arena_strdup(&p->arena, qdq_node_label(fold, &a->scratch))) != NULL;
-    QDQ_TRY(qdq_allocated(ok, a->err));
+    QDQ_NEED(ok, a->err);
     memcpy(scales, g->s, g->k * sizeof *scales);
     c.scales = scales;
     return qdq_allocated(QDQ_PUSH(&p->arena, &p->scalings, c), a->err);
@@ -132,7 +132,7 @@ static qdq_status clip_weights(qdq_awq_state *a, const qdq_awq_group *g, const q
     size_t n = w->n * w->n_block;
     char *letters = qdq_arena_array(&a->q->plan->arena, n + 1, 1);
 
-    QDQ_TRY(qdq_allocated(letters != NULL && qdq_awq_search_clip(g, w, letters), a->err));
+    QDQ_NEED(letters != NULL && qdq_awq_search_clip(g, w, letters), a->err);
     if (strspn(letters, "A") == n) /* all of every range */
         return QDQ_OK;
     w->entry->clip = letters;

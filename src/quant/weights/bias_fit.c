@@ -95,7 +95,7 @@ static qdq_status map_tensors(fitting *f)
         bool is_new;
         qdq_map_value *v = qdq_map_put(&f->tensors, plan->tensors.at[i].tensor, &is_new);
 
-        QDQ_TRY(qdq_allocated(v != NULL, f->err));
+        QDQ_NEED(v != NULL, f->err);
         if (is_new || plan->tensors.at[i].qparam.scale < plan->tensors.at[v->num].qparam.scale)
             v->num = i;
     }
@@ -130,7 +130,7 @@ static qdq_status map_weights(fitting *f)
 
         if (w->axis >= 0 || w->block != 0 || w->scales != NULL)
             continue;
-        QDQ_TRY(qdq_allocated(qdq_map_set_num(&f->weights, w->tensor, i + 1), f->err));
+        QDQ_NEED(qdq_map_set_num(&f->weights, w->tensor, i + 1), f->err);
     }
     return QDQ_OK;
 }
@@ -196,7 +196,7 @@ static qdq_status find_misfits(fitting *f, qdq_map *nodes, qdq_calib_names *labe
         if (nodes->n_live == 0 && !qdq_graph_map_labels(f->m->graph, &plan->arena, nodes))
             return qdq_nomem(f->err);
         const char *label = label_of(nodes, b, &plan->arena);
-        QDQ_TRY(qdq_allocated(label != NULL && QDQ_PUSH(&plan->arena, labels, label), f->err));
+        QDQ_NEED(label != NULL && QDQ_PUSH(&plan->arena, labels, label), f->err);
     }
     return QDQ_OK;
 }

@@ -245,9 +245,9 @@ static qdq_status search_weight(const qdq_model *m, qdq_plan *p, qdq_plan_weight
     float *low = qdq_arena_array(scratch, n + 1, sizeof *low);
     float *high = qdq_arena_array(scratch, n + 1, sizeof *high);
     char *letters = qdq_arena_array(&p->arena, n + 1, 1);
-    QDQ_TRY(qdq_allocated(low != NULL && high != NULL && letters != NULL, err));
+    QDQ_NEED(low != NULL && high != NULL && letters != NULL, err);
     QDQ_TRY(qdq_weight_ranges(floats, &grid, low, high, err));
-    QDQ_TRY(qdq_allocated(qdq_weight_mse_letters(floats, &grid, &scheme, low, high, letters), err));
+    QDQ_NEED(qdq_weight_mse_letters(floats, &grid, &scheme, low, high, letters), err);
     w->clip = letters;
     w->clip_step = QDQ_WEIGHT_MSE_STEP;
     w->n_scales = n;

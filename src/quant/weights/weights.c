@@ -26,7 +26,7 @@ qdq_status qdq_weight_floats(const qdq_tensor *t, qdq_arena *scratch, const floa
         return QDQ_OK;
     }
     float *copy = qdq_arena_alloc(scratch, bytes.size + sizeof *copy);
-    QDQ_TRY(qdq_allocated(copy != NULL, err));
+    QDQ_NEED(copy != NULL, err);
     memcpy(copy, bytes.data, bytes.size);
     *out = copy;
     return QDQ_OK;

@@ -222,8 +222,7 @@ qdq_status qdq_baselines_read(qdq_tune_state *t, qdq_error *err)
                                     .agreement_db = NAN};
         if (given[i]->path[0] == '\0')
             told->name = qdq_arena_printf(&t->arena, "baseline %zu", i + 1);
-        if (told->name == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(told->name != NULL, err);
         t->parts.n_baselines = t->out->n_baselines = i + 1;
         qdq_status st = read_one(t, b, err);
         if (st != QDQ_OK)

@@ -43,8 +43,7 @@ static qdq_status tell_inputs(const qdq_group_model *g, part *out, qdq_error *er
 {
     qdq_fusion_input *in = calloc((size_t)g->n_inputs + 1, sizeof *in);
 
-    if (in == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(in != NULL, err);
     for (uint32_t i = 0; i < g->n_inputs; i++) {
         const qdq_dims_range *d = &g->input[i].dims;
 
