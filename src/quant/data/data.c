@@ -90,7 +90,7 @@ int64_t qdq_io_batch(const qdq_io *io)
     return io->rank > 0 && io->dim[0] > 0 ? io->dim[0] : 1;
 }
 
-static qdq_status apply_shape(qdq_data *d, const qdq_input_shape *shape, qdq_error *err)
+static qdq_status apply_input_shape(qdq_data *d, const qdq_input_shape *shape, qdq_error *err)
 {
     qdq_io *io = NULL;
 
@@ -123,8 +123,8 @@ static qdq_status apply_shape(qdq_data *d, const qdq_input_shape *shape, qdq_err
 }
 
 /* Copies: the model may be edited or freed while the data are in use. */
-static qdq_status copy_inputs(qdq_data *d, const qdq_model *m, const qdq_data_opts *opts,
-                              qdq_error *err)
+static qdq_status copy_model_inputs(qdq_data *d, const qdq_model *m, const qdq_data_opts *opts,
+                                    qdq_error *err)
 {
     d->n_inputs = qdq_model_input_count(m);
     if (d->n_inputs == 0)
@@ -144,19 +144,17 @@ static qdq_status copy_inputs(qdq_data *d, const qdq_model *m, const qdq_data_op
             return qdq_fail(err, QDQ_E_BUG, "input %zu of %zu is not there", k, d->n_inputs);
         QDQ_TRY(qdq_input_codes(m, io->name, &d->codes[k], err));
         io->name = qdq_arena_strdup(&d->arena, io->name);
-        if (io->name == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(io->name != NULL, err);
         for (int i = 0; i < io->rank; i++) {
             if (io->dim[i] >= 0 || io->param[i] == NULL)
                 continue;
             io->param[i] = qdq_arena_strdup(&d->arena, io->param[i]);
-            if (io->param[i] == NULL)
-                return qdq_nomem(err);
+            QDQ_NEED(io->param[i] != NULL, err);
         }
         d->arrays[k].name = io->name;
     }
     for (size_t s = 0; s < opts->n_shapes; s++)
-        QDQ_TRY(apply_shape(d, &opts->shapes[s], err));
+        QDQ_TRY(apply_input_shape(d, &opts->shapes[s], err));
     return QDQ_OK;
 }
 
@@ -171,8 +169,7 @@ qdq_status qdq_data_reserve(qdq_data *d, size_t k, size_t bytes, qdq_error *err)
     if (bytes <= d->room[k] && d->room[k] > 0)
         return QDQ_OK;
     void *data = malloc(bytes > 0 ? bytes : 1);
-    if (data == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(data != NULL, err);
     free(d->arrays[k].array.data);
     d->arrays[k].array.data = data;
     d->room[k] = bytes > 0 ? bytes : 1;
@@ -215,13 +212,13 @@ static bool is_image_file(const char *name)
            has_suffix(name, ".bmp");
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* Names in the folder, sorted: the order of a directory differs from machine to machine. */
-static qdq_status list_folder(qdq_data *d, path_vec *names, qdq_error *err)
+static qdq_status list_data_folder(qdq_data *d, path_vec *names, qdq_error *err)
 {
     DIR *dir = opendir(d->spec);
     qdq_status st = QDQ_OK;
@@ -242,7 +239,7 @@ static qdq_status list_folder(qdq_data *d, path_vec *names, qdq_error *err)
         st = qdq_fail_errno(err, QDQ_E_IO, errno, "%s", d->spec);
     closedir(dir);
     if (st == QDQ_OK && names->n > 1)
-        qsort(names->at, names->n, sizeof *names->at, by_name);
+        qsort(names->at, names->n, sizeof *names->at, compare_names);
     return st;
 }
 
@@ -252,7 +249,7 @@ typedef enum kind { KIND_ARRAYS, KIND_IMAGES, KIND_PROTOS, KIND_SETS, KIND_OTHER
 static const char *const kind_names[KIND_OTHER] = {"arrays", "images", "input_K.pb",
                                                    "test_data_set_N"};
 
-static kind kind_of(const char *name)
+static kind kind_of_file(const char *name)
 {
     if (is_array_file(name))
         return KIND_ARRAYS;
@@ -264,7 +261,7 @@ static kind kind_of(const char *name)
 }
 
 /* What ONNX puts beside its test data is no mistake. */
-static bool is_expected(const char *name)
+static bool is_test_data_output(const char *name)
 {
     return strncmp(name, "output_", 7) == 0 && has_suffix(name, ".pb");
 }
@@ -281,23 +278,21 @@ static bool is_of_kind(const char *path, kind k)
 
 /* Sorts the folder's entries into kinds, names what is none of them; *found is the one kind that is
  * there. */
-static qdq_status sort_folder(qdq_data *d, path_vec *lists, kind *found, qdq_error *err)
+static qdq_status sort_folder_entries(qdq_data *d, path_vec *lists, kind *found, qdq_error *err)
 {
     path_vec names = {0};
     size_t skipped = 0;
 
     *found = KIND_OTHER;
-    QDQ_TRY(list_folder(d, &names, err));
+    QDQ_TRY(list_data_folder(d, &names, err));
     for (size_t i = 0; i < names.n; i++) {
         const char *path = qdq_arena_printf(&d->arena, "%s/%s", d->spec, names.at[i]);
-        kind k = kind_of(names.at[i]);
+        kind k = kind_of_file(names.at[i]);
 
-        if (path == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(path != NULL, err);
         if (k != KIND_OTHER && is_of_kind(path, k)) {
-            if (!QDQ_PUSH(&d->arena, &lists[k], path))
-                return qdq_nomem(err);
-        } else if (!is_expected(names.at[i]) && skipped++ < MAX_NAMED_SKIPS) {
+            QDQ_NEED(QDQ_PUSH(&d->arena, &lists[k], path), err);
+        } else if (!is_test_data_output(names.at[i]) && skipped++ < MAX_NAMED_SKIPS) {
             qdq_job_log(d->job, QDQ_LOG_WARNING, "%s: skipped: %s", path,
                         k == KIND_OTHER  ? EXPECTED_FILES
                         : k == KIND_SETS ? "not a folder"
@@ -320,7 +315,7 @@ static qdq_status sort_folder(qdq_data *d, path_vec *lists, kind *found, qdq_err
     return QDQ_OK;
 }
 
-static void tell_ignored(const qdq_data *d, const qdq_data_opts *opts)
+static void log_ignored_options(const qdq_data *d, const qdq_data_opts *opts)
 {
     if (opts->image_height != 0 || opts->image_width != 0 || opts->n_mean != 0 ||
         opts->n_std != 0 || opts->layout != NULL || opts->channel_order != NULL)
@@ -331,43 +326,43 @@ static void tell_ignored(const qdq_data *d, const qdq_data_opts *opts)
 }
 
 /* test_data_set_2 comes before test_data_set_10. */
-static int by_number(const void *a, const void *b)
+static int compare_numbered_names(const void *a, const void *b)
 {
     size_t n = strlen(*(const char *const *)a), m = strlen(*(const char *const *)b);
 
-    return n != m ? (n > m) - (n < m) : by_name(a, b);
+    return n != m ? (n > m) - (n < m) : compare_names(a, b);
 }
 
-static qdq_status open_folder(qdq_data *d, const qdq_data_opts *opts, qdq_error *err)
+static qdq_status open_data_folder(qdq_data *d, const qdq_data_opts *opts, qdq_error *err)
 {
     path_vec lists[KIND_OTHER] = {{0}};
     kind found;
 
-    QDQ_TRY(sort_folder(d, lists, &found, err));
+    QDQ_TRY(sort_folder_entries(d, lists, &found, err));
     const path_vec *list = &lists[found];
     if (found == KIND_IMAGES)
         return qdq_data_open_images(d, list->at, list->n, opts, err);
-    tell_ignored(d, opts);
+    log_ignored_options(d, opts);
     if (found == KIND_ARRAYS)
         return qdq_data_open_arrays(d, list->at, list->n, true, err);
     if (found == KIND_PROTOS)
         return qdq_data_open_protos(d, &d->spec, 1, true, err);
-    qsort(list->at, list->n, sizeof *list->at, by_number);
+    qsort(list->at, list->n, sizeof *list->at, compare_numbered_names);
     return qdq_data_open_protos(d, list->at, list->n, true, err);
 }
 
-static qdq_status open_spec(qdq_data *d, const qdq_data_opts *opts, qdq_error *err)
+static qdq_status open_data_spec(qdq_data *d, const qdq_data_opts *opts, qdq_error *err)
 {
     struct stat s;
 
     if (strncmp(d->spec, "random:", 7) == 0 || strcmp(d->spec, "random") == 0) {
-        tell_ignored(d, opts);
+        log_ignored_options(d, opts);
         return qdq_data_open_random(d, d->spec[6] == ':' ? d->spec + 7 : "", err);
     }
     if (stat(d->spec, &s) != 0)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s", d->spec);
     if (S_ISDIR(s.st_mode))
-        return open_folder(d, opts, err);
+        return open_data_folder(d, opts, err);
     if (is_image_file(d->spec))
         return qdq_data_open_images(d, &d->spec, 1, opts, err);
     if (!is_array_file(d->spec) && !has_suffix(d->spec, ".pb"))
@@ -375,7 +370,7 @@ static qdq_status open_spec(qdq_data *d, const qdq_data_opts *opts, qdq_error *e
             err, QDQ_E_USAGE,
             "%s: data are a .npz, .npy, .pb or image file, a folder of those, or random:SEED",
             d->spec);
-    tell_ignored(d, opts);
+    log_ignored_options(d, opts);
     if (has_suffix(d->spec, ".pb"))
         return qdq_data_open_protos(d, &d->spec, 1, false, err);
     return qdq_data_open_arrays(d, &d->spec, 1, false, err);
@@ -390,12 +385,12 @@ typedef struct origin {
     size_t n_arrays;
 } origin;
 
-static qdq_status open_origin(qdq_data *d, const origin *from, const qdq_data_opts *opts,
-                              qdq_error *err)
+static qdq_status open_data_origin(qdq_data *d, const origin *from, const qdq_data_opts *opts,
+                                   qdq_error *err)
 {
     if (from->source == NULL && from->arrays == NULL)
-        return open_spec(d, opts, err);
-    tell_ignored(d, opts);
+        return open_data_spec(d, opts, err);
+    log_ignored_options(d, opts);
     return from->source != NULL ? qdq_data_open_source(d, from->source, opts->temp_dir, err)
                                 : qdq_data_open_memory(d, from->arrays, from->n_arrays, err);
 }
@@ -404,15 +399,13 @@ static qdq_status open_data(qdq_data *d, const char *spec, const origin *from, c
                             const qdq_data_opts *opts, qdq_error *err)
 {
     d->spec = qdq_arena_strdup(&d->arena, spec);
-    if (d->spec == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(d->spec != NULL, err);
     if (opts->labels != NULL && !qdq_data_labels_are_apart(opts->labels)) {
         d->labels_key = qdq_arena_strdup(&d->arena, opts->labels);
-        if (d->labels_key == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(d->labels_key != NULL, err);
     }
-    QDQ_TRY(copy_inputs(d, m, opts, err));
-    QDQ_TRY(open_origin(d, from, opts, err));
+    QDQ_TRY(copy_model_inputs(d, m, opts, err));
+    QDQ_TRY(open_data_origin(d, from, opts, err));
     if (opts->labels != NULL && d->labels_key == NULL)
         QDQ_TRY(qdq_data_open_labels(d, opts->labels, err));
     if (d->labels_key != NULL && d->labels == NULL)
@@ -423,8 +416,8 @@ static qdq_status open_data(qdq_data *d, const char *spec, const origin *from, c
     return QDQ_OK;
 }
 
-static qdq_status open_any(const char *spec, const origin *from, const qdq_model *m,
-                           const qdq_data_opts *opts, qdq_data **out, qdq_error *err)
+static qdq_status open_any_data(const char *spec, const origin *from, const qdq_model *m,
+                                const qdq_data_opts *opts, qdq_data **out, qdq_error *err)
 {
     qdq_data_opts own = QDQ_DATA_OPTS_INIT;
 
@@ -432,8 +425,7 @@ static qdq_status open_any(const char *spec, const origin *from, const qdq_model
     QDQ_TRY(qdq_opts_read("qdq_data_opts", &own, sizeof own, opts, err));
     opts = &own;
     qdq_data *d = calloc(1, sizeof *d);
-    if (d == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(d != NULL, err);
     d->arena = (qdq_arena)QDQ_ARENA_INIT;
     d->job = opts->job;
     d->max_samples = opts->max_samples;
@@ -449,7 +441,7 @@ static qdq_status open_any(const char *spec, const origin *from, const qdq_model
 qdq_status qdq_data_open(const char *spec, const qdq_model *m, const qdq_data_opts *opts,
                          qdq_data **out, qdq_error *err)
 {
-    return open_any(spec, &(origin){.source = NULL}, m, opts, out, err);
+    return open_any_data(spec, &(origin){.source = NULL}, m, opts, out, err);
 }
 
 qdq_status qdq_data_from_arrays(const qdq_named_array *arrays, size_t n, const qdq_model *m,
@@ -458,7 +450,7 @@ qdq_status qdq_data_from_arrays(const qdq_named_array *arrays, size_t n, const q
     static const qdq_named_array none;
     const origin from = {.arrays = n > 0 ? arrays : &none, .n_arrays = n};
 
-    return open_any("arrays", &from, m, opts, out, err);
+    return open_any_data("arrays", &from, m, opts, out, err);
 }
 
 qdq_status qdq_data_from(const qdq_data_source *source, const qdq_model *m,
@@ -470,8 +462,8 @@ qdq_status qdq_data_from(const qdq_data_source *source, const qdq_model *m,
     QDQ_TRY(qdq_opts_read("qdq_data_source", &own, sizeof own, source, err));
     if (own.next == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "qdq_data_source: found no function `next`");
-    return open_any(own.name != NULL ? own.name : "samples", &(origin){.source = &own}, m, opts,
-                    out, err);
+    return open_any_data(own.name != NULL ? own.name : "samples", &(origin){.source = &own}, m,
+                         opts, out, err);
 }
 
 void qdq_data_close(qdq_data *d)

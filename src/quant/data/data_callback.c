@@ -26,7 +26,7 @@ typedef struct callback_source {
 /* --- one sample ------------------------------------------------------------------------------- */
 
 /* The place of an array: an input, or n_inputs for labels. */
-static qdq_status find_place(qdq_data *d, const char *name, size_t *k, qdq_error *err)
+static qdq_status find_input_or_labels(qdq_data *d, const char *name, size_t *k, qdq_error *err)
 {
     if (d->labels_key != NULL && name != NULL && strcmp(name, d->labels_key) == 0) {
         *k = d->n_inputs;
@@ -43,7 +43,7 @@ static qdq_status find_place(qdq_data *d, const char *name, size_t *k, qdq_error
 }
 
 /* One array for each input, and for the labels. */
-static qdq_status assign(qdq_data *d, const qdq_named_array *in, size_t n, qdq_error *err)
+static qdq_status assign_arrays(qdq_data *d, const qdq_named_array *in, size_t n, qdq_error *err)
 {
     callback_source *s = d->source;
 
@@ -51,7 +51,7 @@ static qdq_status assign(qdq_data *d, const qdq_named_array *in, size_t n, qdq_e
     for (size_t i = 0; i < n; i++) {
         size_t k = 0;
 
-        QDQ_TRY(find_place(d, in[i].name, &k, err));
+        QDQ_TRY(find_input_or_labels(d, in[i].name, &k, err));
         if (s->by[k] != 0)
             return qdq_fail(err, QDQ_E_FORMAT, "two arrays are named '%s'",
                             in[i].name != NULL ? in[i].name : "");
@@ -69,7 +69,7 @@ static qdq_status assign(qdq_data *d, const qdq_named_array *in, size_t n, qdq_e
 }
 
 /* A sample of a batch of 1 may come without the batch. */
-static qdq_array with_batch(const qdq_data *d, size_t k, const qdq_array *a)
+static qdq_array add_batch_axis(const qdq_data *d, size_t k, const qdq_array *a)
 {
     const qdq_io *io = &d->inputs[k];
     qdq_array out = *a;
@@ -83,8 +83,8 @@ static qdq_array with_batch(const qdq_data *d, size_t k, const qdq_array *a)
 }
 
 /* Labels of a sample whose batch is the first dim of its first input. */
-static qdq_status add_labels(qdq_data *d, const qdq_array *labels, const qdq_array *first,
-                             qdq_error *err)
+static qdq_status append_callback_labels(qdq_data *d, const qdq_array *labels,
+                                         const qdq_array *first, qdq_error *err)
 {
     callback_source *s = d->source;
     const int64_t items = first->rank > 0 ? first->dim[0] : 1;
@@ -104,15 +104,15 @@ static qdq_status add_labels(qdq_data *d, const qdq_array *labels, const qdq_arr
 }
 
 /* `copy`: into the buffers; else only looked at. */
-static qdq_status take_sample(qdq_data *d, const qdq_named_array *in, size_t n, bool copy,
-                              qdq_error *err)
+static qdq_status accept_sample(qdq_data *d, const qdq_named_array *in, size_t n, bool copy,
+                                qdq_error *err)
 {
     callback_source *s = d->source;
     qdq_array first = {.rank = 0};
 
-    QDQ_TRY(assign(d, in, n, err));
+    QDQ_TRY(assign_arrays(d, in, n, err));
     for (size_t k = 0; k < d->n_inputs; k++) {
-        const qdq_array a = with_batch(d, k, &in[s->by[k] - 1].array);
+        const qdq_array a = add_batch_axis(d, k, &in[s->by[k] - 1].array);
 
         QDQ_TRY(qdq_data_check_fit(d, k, &a, err));
         const qdq_status st = copy ? qdq_data_copy(d, k, &a, err) : QDQ_OK;
@@ -123,7 +123,7 @@ static qdq_status take_sample(qdq_data *d, const qdq_named_array *in, size_t n, 
     }
     /* later passes have the same labels */
     if (d->labels_key != NULL && s->n_labels == s->next * d->labels_per_sample)
-        return add_labels(d, &in[s->by[d->n_inputs] - 1].array, &first, err);
+        return append_callback_labels(d, &in[s->by[d->n_inputs] - 1].array, &first, err);
     return QDQ_OK;
 }
 
@@ -131,8 +131,8 @@ static qdq_status take_sample(qdq_data *d, const qdq_named_array *in, size_t n, 
 
 /* What the caller's function says is passed on as it is; that it says nothing is said here. With
  * QDQ_E_GOAL searches end when their time is up: from a function it is a misuse. */
-static qdq_status call_failed(const qdq_data *d, const char *function, qdq_status st,
-                              qdq_error *err)
+static qdq_status callback_failed(const qdq_data *d, const char *function, qdq_status st,
+                                  qdq_error *err)
 {
     st = st == QDQ_E_GOAL ? QDQ_E_USAGE : st;
     if (err != NULL)
@@ -143,7 +143,7 @@ static qdq_status call_failed(const qdq_data *d, const char *function, qdq_statu
 }
 
 /* Before the buffers get another sample; a source of one sample needs no file. */
-static qdq_status spool_current(qdq_data *d, qdq_error *err)
+static qdq_status spool_current_sample(qdq_data *d, qdq_error *err)
 {
     callback_source *s = d->source;
 
@@ -156,25 +156,25 @@ static qdq_status spool_current(qdq_data *d, qdq_error *err)
 }
 
 /* The next sample; *ended: there is none. */
-static qdq_status pull(qdq_data *d, bool copy, bool *ended, qdq_error *err)
+static qdq_status pull_next_sample(qdq_data *d, bool copy, bool *ended, qdq_error *err)
 {
     callback_source *s = d->source;
     const qdq_named_array *in = NULL;
     size_t n = 0;
 
     QDQ_TRY(qdq_job_poll(d->job, err));
-    QDQ_TRY(spool_current(d, err));
+    QDQ_TRY(spool_current_sample(d, err));
     if (copy)
         s->current = NO_SAMPLE;
     if (err != NULL)
         *err = (qdq_error)QDQ_ERROR_INIT;
     qdq_status st = s->from.next(s->from.ctx, &in, &n, err);
     if (st != QDQ_OK)
-        return call_failed(d, "next", st, err);
+        return callback_failed(d, "next", st, err);
     *ended = in == NULL || n == 0;
     if (*ended)
         return QDQ_OK;
-    st = take_sample(d, in, n, copy, err);
+    st = accept_sample(d, in, n, copy, err);
     if (st != QDQ_OK)
         return qdq_within(err, st, "%s: sample %zu", d->spec, s->next);
     if (copy)
@@ -183,7 +183,7 @@ static qdq_status pull(qdq_data *d, bool copy, bool *ended, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status go_back(qdq_data *d, qdq_error *err)
+static qdq_status rewind_source(qdq_data *d, qdq_error *err)
 {
     callback_source *s = d->source;
 
@@ -191,16 +191,16 @@ static qdq_status go_back(qdq_data *d, qdq_error *err)
         *err = (qdq_error)QDQ_ERROR_INIT;
     const qdq_status st = s->from.rewind(s->from.ctx, err);
     if (st != QDQ_OK)
-        return call_failed(d, "rewind", st, err);
+        return callback_failed(d, "rewind", st, err);
     s->next = 0;
     return QDQ_OK;
 }
 
-static qdq_status read_back(qdq_data *d, size_t i, qdq_error *err)
+static qdq_status read_spooled_sample(qdq_data *d, size_t i, qdq_error *err)
 {
     callback_source *s = d->source;
 
-    QDQ_TRY(spool_current(d, err));
+    QDQ_TRY(spool_current_sample(d, err));
     s->current = NO_SAMPLE;
     QDQ_TRY(qdq_spool_begin(s->spool, i, s->shapes, err));
     for (size_t k = 0; k < d->n_inputs; k++) {
@@ -215,37 +215,37 @@ static qdq_status read_back(qdq_data *d, size_t i, qdq_error *err)
 
 /* --- any sample ------------------------------------------------------------------------------- */
 
-static qdq_status find_sample(qdq_data *d, size_t i, qdq_error *err)
+static qdq_status seek_sample(qdq_data *d, size_t i, qdq_error *err)
 {
     callback_source *s = d->source;
     bool ended = false;
 
     if (i < s->next && s->from.rewind == NULL)
-        return read_back(d, i, err);
+        return read_spooled_sample(d, i, err);
     if (i < s->next)
-        QDQ_TRY(go_back(d, err));
+        QDQ_TRY(rewind_source(d, err));
     while (s->next <= i && !ended)
-        QDQ_TRY(pull(d, s->next == i || s->from.rewind == NULL, &ended, err));
+        QDQ_TRY(pull_next_sample(d, s->next == i || s->from.rewind == NULL, &ended, err));
     return ended ? qdq_fail(err, QDQ_E_FORMAT, "%s: ended after %zu samples, expected %zu", d->spec,
                             s->next, d->count)
                  : QDQ_OK;
 }
 
 /* After a failure the source may be anywhere: its error stays. */
-static qdq_status get(qdq_data *d, size_t i, qdq_error *err)
+static qdq_status get_callback_sample(qdq_data *d, size_t i, qdq_error *err)
 {
     callback_source *s = d->source;
 
     if (s->failure == QDQ_OK && i == s->current)
         return QDQ_OK;
     if (s->failure == QDQ_OK)
-        s->failure = find_sample(d, i, &s->why);
+        s->failure = seek_sample(d, i, &s->why);
     if (s->failure != QDQ_OK && err != NULL)
         *err = s->why;
     return s->failure;
 }
 
-static void close_source(qdq_data *d)
+static void close_callback_source(qdq_data *d)
 {
     qdq_spool_close(((callback_source *)d->source)->spool);
 }
@@ -253,14 +253,14 @@ static void close_source(qdq_data *d)
 /* --- opening ---------------------------------------------------------------------------------- */
 
 /* The first pass, where nothing is known of the source, or labels are wanted. */
-static qdq_status read_all(qdq_data *d, qdq_error *err)
+static qdq_status read_first_pass(qdq_data *d, qdq_error *err)
 {
     callback_source *s = d->source;
     const size_t most = d->max_samples > 0 ? d->max_samples : SIZE_MAX;
     bool ended = false;
 
     while (!ended && s->next < most) {
-        QDQ_TRY(pull(d, s->from.rewind == NULL || s->next == 0, &ended, err));
+        QDQ_TRY(pull_next_sample(d, s->from.rewind == NULL || s->next == 0, &ended, err));
         qdq_job_progress(d->job, "samples", s->next, d->count);
     }
     d->count = s->next;
@@ -272,12 +272,11 @@ qdq_status qdq_data_open_source(qdq_data *d, const qdq_data_source *source, cons
 {
     callback_source *s = qdq_arena_alloc(&d->arena, sizeof *s);
 
-    if (s == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s != NULL, err);
     *s = (callback_source){.from = *source, .current = NO_SAMPLE, .failure = QDQ_OK};
     d->source = s;
-    d->get = get;
-    d->close = close_source;
+    d->get = get_callback_sample;
+    d->close = close_callback_source;
     s->shapes = qdq_arena_array(&d->arena, d->n_inputs, sizeof *s->shapes);
     s->by = qdq_arena_array(&d->arena, d->n_inputs + 1, sizeof *s->by);
     if (temp_dir != NULL)
@@ -289,9 +288,9 @@ qdq_status qdq_data_open_source(qdq_data *d, const qdq_data_source *source, cons
         d->count = d->max_samples;
     const size_t expected = d->count;
     if (expected == 0 || d->labels_key != NULL)
-        QDQ_TRY(read_all(d, err));
+        QDQ_TRY(read_first_pass(d, err));
     else
-        QDQ_TRY(find_sample(d, 0, err));
+        QDQ_TRY(seek_sample(d, 0, err));
     if (d->count == 0)
         return qdq_fail(err, QDQ_E_FORMAT, "%s: no samples, expected at least one", d->spec);
     if (d->count < expected)

@@ -122,7 +122,8 @@ static qdq_status find_scale(image_source *s, const qdq_data_opts *opts, qdq_err
     return QDQ_OK;
 }
 
-static qdq_status find_form(qdq_data *d, image_source *s, const qdq_data_opts *opts, qdq_error *err)
+static qdq_status find_image_form(qdq_data *d, image_source *s, const qdq_data_opts *opts,
+                                  qdq_error *err)
 {
     const qdq_io *io = &d->inputs[0];
 
@@ -157,7 +158,7 @@ static qdq_status find_form(qdq_data *d, image_source *s, const qdq_data_opts *o
 /* --- samples ---------------------------------------------------------------------------------- */
 
 /* Puts the resized image at `at` (an element offset) of the sample. */
-static void store(const image_source *s, qdq_array *a, size_t at)
+static void store_resized_image(const image_source *s, qdq_array *a, size_t at)
 {
     size_t plane = (size_t)s->height * (size_t)s->width, channels = (size_t)s->channels;
 
@@ -178,7 +179,7 @@ static void store(const image_source *s, qdq_array *a, size_t at)
     }
 }
 
-static qdq_status load(image_source *s, const char *path, qdq_error *err)
+static qdq_status load_image(image_source *s, const char *path, qdq_error *err)
 {
     qdq_image image;
     char *file;
@@ -195,15 +196,15 @@ static qdq_status load(image_source *s, const char *path, qdq_error *err)
     return st;
 }
 
-static qdq_status get(qdq_data *d, size_t i, qdq_error *err)
+static qdq_status get_image_sample(qdq_data *d, size_t i, qdq_error *err)
 {
     image_source *s = d->source;
     size_t size = (size_t)s->height * (size_t)s->width * (size_t)s->channels;
 
     QDQ_TRY(qdq_data_shape(d, 0, d->inputs[0].elem, s->rank, s->dim, err));
     for (size_t b = 0; b < (size_t)s->batch; b++) {
-        QDQ_TRY(load(s, s->paths[i * (size_t)s->batch + b], err));
-        store(s, &d->arrays[0].array, b * size);
+        QDQ_TRY(load_image(s, s->paths[i * (size_t)s->batch + b], err));
+        store_resized_image(s, &d->arrays[0].array, b * size);
     }
     return QDQ_OK;
 }
@@ -218,13 +219,12 @@ qdq_status qdq_data_open_images(qdq_data *d, const char *const *paths, size_t n_
 {
     image_source *s = qdq_arena_alloc(&d->arena, sizeof *s);
 
-    if (s == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s != NULL, err);
     d->source = s;
-    d->get = get;
+    d->get = get_image_sample;
     d->close = close_images;
     s->paths = paths;
-    QDQ_TRY(find_form(d, s, opts, err));
+    QDQ_TRY(find_image_form(d, s, opts, err));
     if ((uint64_t)s->batch > n_paths)
         return qdq_fail(err, QDQ_E_FORMAT, "%s: %zu images, the model's batch is %lld", d->spec,
                         n_paths, (long long)s->batch);

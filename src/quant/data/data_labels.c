@@ -8,7 +8,7 @@
 
 enum { MAX_LABELS = 1 << 27 };
 
-static bool to_label(qdq_elem elem, const unsigned char *data, size_t i, int64_t *label)
+static bool read_label(qdq_elem elem, const unsigned char *data, size_t i, int64_t *label)
 {
     switch ((int)elem) {
 #define CASE(enumerator, type)                                                                     \
@@ -36,16 +36,15 @@ bool qdq_data_is_label(qdq_elem elem)
 {
     int64_t unused;
 
-    return to_label(elem, (const unsigned char[8]){0}, 0, &unused);
+    return read_label(elem, (const unsigned char[8]){0}, 0, &unused);
 }
 
-static qdq_status make_room(qdq_data *d, size_t have, size_t n, qdq_error *err)
+static qdq_status reserve_labels(qdq_data *d, size_t have, size_t n, qdq_error *err)
 {
     if (n > MAX_LABELS - have)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "more than %d labels", MAX_LABELS);
     int64_t *grown = realloc(d->labels, (have + n) * sizeof *grown);
-    if (grown == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(grown != NULL, err);
     d->labels = grown;
     return QDQ_OK;
 }
@@ -53,9 +52,9 @@ static qdq_status make_room(qdq_data *d, size_t have, size_t n, qdq_error *err)
 qdq_status qdq_data_copy_labels(qdq_data *d, qdq_elem elem, const void *data, size_t have, size_t n,
                                 qdq_error *err)
 {
-    QDQ_TRY(make_room(d, have, n, err));
+    QDQ_TRY(reserve_labels(d, have, n, err));
     for (size_t i = 0; i < n; i++)
-        to_label(elem, data, i, &d->labels[have + i]);
+        read_label(elem, data, i, &d->labels[have + i]);
     return QDQ_OK;
 }
 
@@ -66,7 +65,7 @@ qdq_status qdq_data_add_labels(qdq_data *d, qdq_npz *z, size_t array, size_t hav
     const qdq_npy *a;
 
     QDQ_TRY(qdq_npz_header(z, array, &a, err));
-    QDQ_TRY(make_room(d, have, n, err));
+    QDQ_TRY(reserve_labels(d, have, n, err));
     for (size_t done = 0; done < n;) {
         size_t now = sizeof piece / a->elem_size;
 
@@ -74,7 +73,7 @@ qdq_status qdq_data_add_labels(qdq_data *d, qdq_npz *z, size_t array, size_t hav
             now = n - done;
         QDQ_TRY(qdq_npz_read(z, array, done * a->elem_size, piece, now * a->elem_size, err));
         for (size_t i = 0; i < now; i++)
-            to_label(a->elem, piece, i, &d->labels[have + done + i]);
+            read_label(a->elem, piece, i, &d->labels[have + done + i]);
         done += now;
     }
     return QDQ_OK;
@@ -84,7 +83,7 @@ qdq_status qdq_data_add_labels(qdq_data *d, qdq_npz *z, size_t array, size_t hav
 
 /* Splits "FILE.npz:KEY"; *key is NULL for a .npy. False: it is the key of an array beside the
  * samples. */
-static bool split(const char *spec, size_t *file, const char **key)
+static bool split_labels_spec(const char *spec, size_t *file, const char **key)
 {
     const char *npz = strstr(spec, ".npz:");
     size_t n = strlen(spec);
@@ -99,11 +98,11 @@ bool qdq_data_labels_are_apart(const char *spec)
     const char *key;
     size_t file;
 
-    return split(spec, &file, &key);
+    return split_labels_spec(spec, &file, &key);
 }
 
 /* As many as the samples; those of a batch that is not full are left out, as it is. */
-static qdq_status read_labels(qdq_data *d, qdq_npz *z, const char *key, qdq_error *err)
+static qdq_status read_labels_array(qdq_data *d, qdq_npz *z, const char *key, qdq_error *err)
 {
     size_t batch = (size_t)qdq_io_batch(&d->inputs[0]), array = 0;
     size_t want = d->count * batch;
@@ -130,12 +129,11 @@ qdq_status qdq_data_open_labels(qdq_data *d, const char *spec, qdq_error *err)
     size_t size;
     qdq_npz *z = NULL;
 
-    split(spec, &size, &key);
+    split_labels_spec(spec, &size, &key);
     const char *path = qdq_arena_strndup(&d->arena, spec, size);
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL, err);
     QDQ_TRY(qdq_npz_open(path, &z, err)); /* names the file itself */
-    qdq_status st = read_labels(d, z, key, err);
+    qdq_status st = read_labels_array(d, z, key, err);
     qdq_npz_close(z);
     return st == QDQ_OK ? st : qdq_within(err, st, "%s", path);
 }

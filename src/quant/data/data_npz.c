@@ -63,7 +63,7 @@ static const char *names_text(qdq_data *d, const qdq_npz *z)
     return text != NULL ? text : "?";
 }
 
-static bool find_name(const qdq_npz *z, const char *name, size_t *array)
+static bool find_array_by_name(const qdq_npz *z, const char *name, size_t *array)
 {
     for (*array = 0; *array < qdq_npz_count(z); ++*array)
         if (strcmp(qdq_npz_name(z, *array), name) == 0)
@@ -72,11 +72,12 @@ static bool find_name(const qdq_npz *z, const char *name, size_t *array)
 }
 
 /* By name; where there is one input and one array that is no label, they belong together. */
-static qdq_status find_array(qdq_data *d, const qdq_npz *z, size_t k, size_t *array, qdq_error *err)
+static qdq_status find_input_array(qdq_data *d, const qdq_npz *z, size_t k, size_t *array,
+                                   qdq_error *err)
 {
     size_t others = 0, other = 0;
 
-    if (find_name(z, d->inputs[k].name, array))
+    if (find_array_by_name(z, d->inputs[k].name, array))
         return QDQ_OK;
     for (size_t i = 0; i < qdq_npz_count(z); i++) {
         if (d->labels_key == NULL || strcmp(qdq_npz_name(z, i), d->labels_key) != 0) {
@@ -100,7 +101,7 @@ static qdq_status find_array(qdq_data *d, const qdq_npz *z, size_t k, size_t *ar
 }
 
 /* A file may be for several models; who puts arrays together means all of them. */
-static qdq_status check_unused(qdq_data *d, const array_source *s, qdq_error *err)
+static qdq_status check_unused_arrays(qdq_data *d, const array_source *s, qdq_error *err)
 {
     for (size_t i = 0; i < qdq_npz_count(s->npz); i++) {
         const char *name = qdq_npz_name(s->npz, i);
@@ -117,15 +118,16 @@ static qdq_status check_unused(qdq_data *d, const array_source *s, qdq_error *er
     return QDQ_OK;
 }
 
-static qdq_status misfit(qdq_data *d, size_t k, const qdq_npy *a, const char *why, qdq_error *err)
+static qdq_status fail_misfit(qdq_data *d, size_t k, const qdq_npy *a, const char *why,
+                              qdq_error *err)
 {
     return qdq_data_misfit(d, k, header_text(d, a), why, err);
 }
 
 /* Fits the array to the input: *samples is how many the file has, *rest how many batch items are
  * left over. */
-static qdq_status fit(qdq_data *d, size_t k, const qdq_npy *a, binding *b, size_t *samples,
-                      size_t *rest, qdq_error *err)
+static qdq_status fit_array(qdq_data *d, size_t k, const qdq_npy *a, binding *b, size_t *samples,
+                            size_t *rest, qdq_error *err)
 {
     const array_source *s = d->source;
     const qdq_io *io = &d->inputs[k];
@@ -140,17 +142,17 @@ static qdq_status fit(qdq_data *d, size_t k, const qdq_npy *a, binding *b, size_
     if (s->folder && io->rank > 0 && a->rank == io->rank - 1 && b->batch == 1)
         axis = 0; /* one file, one sample, saved without the batch */
     else if (!b->constant && a->rank != (io->rank > 0 ? io->rank : io->rank == 0 ? 1 : a->rank))
-        return misfit(d, k, a, "wrong number of dimensions", err);
+        return fail_misfit(d, k, a, "wrong number of dimensions", err);
     else if (!b->constant && a->rank == 0)
-        return misfit(d, k, a, "no dimension that counts samples", err);
+        return fail_misfit(d, k, a, "no dimension that counts samples", err);
     if (a->count == 0)
-        return misfit(d, k, a, "empty array", err);
+        return fail_misfit(d, k, a, "empty array", err);
     b->rank = 0;
     if (io->rank != 0)
         b->dim[b->rank++] = b->batch;
     for (int i = axis; i < a->rank; i++) {
         if (io->rank >= 0 && io->dim[b->rank] >= 0 && io->dim[b->rank] != a->dim[i])
-            return misfit(d, k, a, "wrong shape", err);
+            return fail_misfit(d, k, a, "wrong shape", err);
         b->dim[b->rank++] = a->dim[i];
     }
     if (b->constant || axis == 0) {
@@ -159,7 +161,7 @@ static qdq_status fit(qdq_data *d, size_t k, const qdq_npy *a, binding *b, size_
         return QDQ_OK;
     }
     if (a->dim[0] < b->batch)
-        return misfit(d, k, a, "less than one batch", err);
+        return fail_misfit(d, k, a, "less than one batch", err);
     *samples = (size_t)(a->dim[0] / b->batch);
     *rest = (size_t)(a->dim[0] % b->batch);
     b->sample_bytes = a->bytes / (size_t)a->dim[0] * (size_t)b->batch;
@@ -172,9 +174,9 @@ static qdq_status bind_input(qdq_data *d, size_t k, size_t *samples, size_t *res
     binding *b = &s->bindings[k];
     const qdq_npy *a;
 
-    QDQ_TRY(find_array(d, s->npz, k, &b->array, err));
+    QDQ_TRY(find_input_array(d, s->npz, k, &b->array, err));
     QDQ_TRY(qdq_npz_header(s->npz, b->array, &a, err));
-    qdq_status st = fit(d, k, a, b, samples, rest, err);
+    qdq_status st = fit_array(d, k, a, b, samples, rest, err);
     const char *name = qdq_npz_name(s->npz, b->array);
     if (st != QDQ_OK)
         return name[0] == '\0' ? st : qdq_within(err, st, "array '%s'", name);
@@ -223,7 +225,7 @@ static qdq_status bind_inputs(qdq_data *d, size_t *samples, qdq_error *err)
 /* --- labels ----------------------------------------------------------------------------------- */
 
 /* Labels of the open file, behind those of the files before. */
-static qdq_status append_labels(qdq_data *d, size_t samples, qdq_error *err)
+static qdq_status append_file_labels(qdq_data *d, size_t samples, qdq_error *err)
 {
     array_source *s = d->source;
     const binding *b = &s->bindings[0];
@@ -233,7 +235,7 @@ static qdq_status append_labels(qdq_data *d, size_t samples, qdq_error *err)
     if (!s->in_memory && qdq_npz_count(s->npz) == 1 && qdq_npz_name(s->npz, 0)[0] == '\0')
         return qdq_fail(err, QDQ_E_USAGE, "labels '%s' can only come from .npz files",
                         d->labels_key);
-    if (!find_name(s->npz, d->labels_key, &array))
+    if (!find_array_by_name(s->npz, d->labels_key, &array))
         return qdq_fail(err, QDQ_E_FORMAT, "no labels '%s'; %s: %s", d->labels_key,
                         s->in_memory ? "there are" : "arrays in the file", names_text(d, s->npz));
     QDQ_TRY(qdq_npz_header(s->npz, array, &a, err));
@@ -258,9 +260,9 @@ static qdq_status bind_file(qdq_data *d, size_t f, size_t *samples, qdq_error *e
 
     qdq_status st = bind_inputs(d, samples, err);
     if (st == QDQ_OK && s->opening && d->labels_key != NULL)
-        st = append_labels(d, *samples, err);
+        st = append_file_labels(d, *samples, err);
     if (st == QDQ_OK && s->opening)
-        st = check_unused(d, s, err);
+        st = check_unused_arrays(d, s, err);
     qdq_arena_reset(&d->arena, mark);
     if (st == QDQ_OK)
         return st;
@@ -269,7 +271,7 @@ static qdq_status bind_file(qdq_data *d, size_t f, size_t *samples, qdq_error *e
     return qdq_within(err, st, "%s", s->files[f].path);
 }
 
-static qdq_status open_file(qdq_data *d, size_t f, size_t *samples, qdq_error *err)
+static qdq_status open_array_file(qdq_data *d, size_t f, size_t *samples, qdq_error *err)
 {
     array_source *s = d->source;
 
@@ -282,7 +284,7 @@ static qdq_status open_file(qdq_data *d, size_t f, size_t *samples, qdq_error *e
 }
 
 /* The file that has sample i. */
-static size_t file_of(const array_source *s, size_t i)
+static size_t find_file_of_sample(const array_source *s, size_t i)
 {
     size_t low = 0, high = s->n_files;
 
@@ -299,7 +301,7 @@ static size_t file_of(const array_source *s, size_t i)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static qdq_status read_array(qdq_data *d, size_t k, size_t index, qdq_error *err)
+static qdq_status read_input_slice(qdq_data *d, size_t k, size_t index, qdq_error *err)
 {
     array_source *s = d->source;
     const binding *b = &s->bindings[k];
@@ -312,15 +314,15 @@ static qdq_status read_array(qdq_data *d, size_t k, size_t index, qdq_error *err
     return qdq_data_finish(d, k, b->elem, err);
 }
 
-static qdq_status get(qdq_data *d, size_t i, qdq_error *err)
+static qdq_status get_array_sample(qdq_data *d, size_t i, qdq_error *err)
 {
     array_source *s = d->source;
-    size_t f = file_of(s, i), samples = 0;
+    size_t f = find_file_of_sample(s, i), samples = 0;
 
     if (s->npz == NULL || s->current != f)
-        QDQ_TRY(open_file(d, f, &samples, err));
+        QDQ_TRY(open_array_file(d, f, &samples, err));
     for (size_t k = 0; k < d->n_inputs; k++) {
-        qdq_status st = read_array(d, k, i - s->files[f].first, err);
+        qdq_status st = read_input_slice(d, k, i - s->files[f].first, err);
 
         if (st != QDQ_OK)
             return qdq_within(err, st, "%s: input '%s', sample %zu", s->files[f].path,
@@ -334,15 +336,15 @@ static void close_arrays(qdq_data *d)
     qdq_npz_close(((array_source *)d->source)->npz);
 }
 
-static qdq_status begin(qdq_data *d, size_t n_files, array_source **out, qdq_error *err)
+static qdq_status begin_array_source(qdq_data *d, size_t n_files, array_source **out,
+                                     qdq_error *err)
 {
     array_source *s = qdq_arena_alloc(&d->arena, sizeof *s);
 
-    if (s == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s != NULL, err);
     *s = (array_source){.n_files = n_files, .opening = true};
     d->source = s;
-    d->get = get;
+    d->get = get_array_sample;
     d->close = close_arrays;
     s->files = qdq_arena_array(&d->arena, n_files, sizeof *s->files);
     s->bindings = qdq_arena_array(&d->arena, d->n_inputs, sizeof *s->bindings);
@@ -355,13 +357,13 @@ qdq_status qdq_data_open_arrays(qdq_data *d, const char *const *paths, size_t n_
 {
     array_source *s;
 
-    QDQ_TRY(begin(d, n_paths, &s, err));
+    QDQ_TRY(begin_array_source(d, n_paths, &s, err));
     s->folder = folder;
     for (size_t f = 0; f < n_paths; f++) {
         QDQ_TRY(qdq_job_poll(d->job, err));
         s->files[f].path = paths[f];
         s->files[f].first = d->count;
-        QDQ_TRY(open_file(d, f, &s->files[f].count, err));
+        QDQ_TRY(open_array_file(d, f, &s->files[f].count, err));
         d->count += s->files[f].count;
     }
     s->opening = false;
@@ -373,7 +375,7 @@ qdq_status qdq_data_open_memory(qdq_data *d, const qdq_named_array *arrays, size
 {
     array_source *s;
 
-    QDQ_TRY(begin(d, 1, &s, err));
+    QDQ_TRY(begin_array_source(d, 1, &s, err));
     s->in_memory = true;
     s->files[0].path = d->spec;
     for (size_t i = 0; i < n; i++) {

@@ -11,7 +11,7 @@
 
 enum { DEFAULT_SAMPLES = 8 };
 
-static qdq_status get(qdq_data *d, size_t i, qdq_error *err)
+static qdq_status get_random_sample(qdq_data *d, size_t i, qdq_error *err)
 {
     uint64_t seed = qdq_random_nth_seed(*(uint64_t *)d->source, i);
 
@@ -31,7 +31,7 @@ static qdq_status get(qdq_data *d, size_t i, qdq_error *err)
 
 /* Users should know that a symbol became 1: latency and scales hang on it. A batch of 1 is what
  * most expect; height, width or length of 1 are not, and some models do not run with them. */
-static void tell_dims(const qdq_data *d)
+static void log_open_dims(const qdq_data *d)
 {
     for (size_t k = 0; k < d->n_inputs; k++)
         for (int r = 0; r < d->inputs[k].rank; r++)
@@ -53,13 +53,12 @@ qdq_status qdq_data_open_random(qdq_data *d, const char *seed, qdq_error *err)
         return qdq_fail(err, QDQ_E_USAGE,
                         "%s: expected random:SEED with a number from 0 to 2^64 - 1", d->spec);
     uint64_t *kept = qdq_arena_alloc(&d->arena, sizeof *kept);
-    if (kept == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(kept != NULL, err);
     *kept = number;
     d->source = kept;
     d->is_random = true;
     d->count = d->max_samples > 0 ? d->max_samples : DEFAULT_SAMPLES;
-    d->get = get;
-    tell_dims(d);
-    return get(d, 0, err); /* what cannot be made is refused now */
+    d->get = get_random_sample;
+    log_open_dims(d);
+    return get_random_sample(d, 0, err); /* what cannot be made is refused now */
 }

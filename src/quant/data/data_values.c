@@ -65,7 +65,7 @@ qdq_status qdq_data_copy(qdq_data *d, size_t k, const qdq_array *from, qdq_error
 }
 
 /* Number i of doubles or floats. */
-static double wide_at(qdq_elem elem, const unsigned char *data, size_t i)
+static double float_at(qdq_elem elem, const unsigned char *data, size_t i)
 {
     double d;
     float f;
@@ -79,13 +79,13 @@ static double wide_at(qdq_elem elem, const unsigned char *data, size_t i)
 }
 
 /* In place: what is narrower takes less room and is written behind where the wide ones are read. */
-static qdq_status narrow(qdq_array *a, qdq_elem from, qdq_error *err)
+static qdq_status narrow_floats(qdq_array *a, qdq_elem from, qdq_error *err)
 {
     unsigned char *p = a->data;
     size_t n = (size_t)qdq_array_count(a);
 
     for (size_t i = 0; i < n; i++) {
-        double x = wide_at(from, p, i);
+        double x = float_at(from, p, i);
         float f = (float)x;
         uint16_t bits = 0;
 
@@ -106,13 +106,14 @@ static qdq_status narrow(qdq_array *a, qdq_elem from, qdq_error *err)
 
 /* In place, too. A sample may be all over the range: what the codes cannot hold saturates, as it
  * does in a Q. */
-static qdq_status quantize(const qdq_qparam *codes, qdq_array *a, qdq_elem from, qdq_error *err)
+static qdq_status quantize_sample(const qdq_qparam *codes, qdq_array *a, qdq_elem from,
+                                  qdq_error *err)
 {
     unsigned char *p = a->data;
     const size_t n = (size_t)qdq_array_count(a), size = qdq_code_size(codes->type);
 
     for (size_t i = 0; i < n; i++) {
-        const float x = (float)wide_at(from, p, i);
+        const float x = (float)float_at(from, p, i);
 
         if (!isfinite(x))
             return qdq_fail(err, QDQ_E_FORMAT,
@@ -122,7 +123,7 @@ static qdq_status quantize(const qdq_qparam *codes, qdq_array *a, qdq_elem from,
     return QDQ_OK;
 }
 
-static qdq_status check_finite(const qdq_array *a, qdq_error *err)
+static qdq_status check_values_finite(const qdq_array *a, qdq_error *err)
 {
     int64_t n = qdq_array_count(a), i = 0;
 
@@ -152,8 +153,8 @@ qdq_status qdq_data_finish(qdq_data *d, size_t k, qdq_elem from, qdq_error *err)
     qdq_array *a = &d->arrays[k].array;
 
     if (from != a->elem && d->codes[k].type != QDQ_UNDEFINED)
-        return quantize(&d->codes[k], a, from, err);
+        return quantize_sample(&d->codes[k], a, from, err);
     if (from != a->elem)
-        QDQ_TRY(narrow(a, from, err));
-    return check_finite(a, err);
+        QDQ_TRY(narrow_floats(a, from, err));
+    return check_values_finite(a, err);
 }

@@ -20,23 +20,23 @@ typedef struct bmp {
     size_t n_palette, entry; /* entries, and the bytes of one */
 } bmp;
 
-static uint32_t u16(const unsigned char *p)
+static uint32_t read_u16(const unsigned char *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8;
 }
 
-static uint32_t u32(const unsigned char *p)
+static uint32_t read_u32(const unsigned char *p)
 {
-    return u16(p) | u16(p + 2) << 16;
+    return read_u16(p) | read_u16(p + 2) << 16;
 }
 
-static qdq_status damaged(const bmp *b, const char *what, qdq_error *err)
+static qdq_status fail_bmp(const bmp *b, const char *what, qdq_error *err)
 {
     return qdq_fail(err, QDQ_E_FORMAT, "a damaged BMP image of %lld x %lld pixels: %s",
                     (long long)b->width, (long long)(b->height < 0 ? -b->height : b->height), what);
 }
 
-static qdq_status read_masks(bmp *b, uint32_t compression, qdq_error *err)
+static qdq_status read_bmp_masks(bmp *b, uint32_t compression, qdq_error *err)
 {
     static const uint32_t usual[2][4] = {{0x7c00, 0x3e0, 0x1f, 0},
                                          {0xff0000, 0xff00, 0xff, 0xff000000}};
@@ -46,13 +46,13 @@ static qdq_status read_masks(bmp *b, uint32_t compression, qdq_error *err)
     if (compression == BI_RGB)
         return QDQ_OK;
     if (b->size < FILE_HEADER + 40 + n * 4)
-        return damaged(b, "found no masks", err);
+        return fail_bmp(b, "found no masks", err);
     for (size_t i = 0; i < 4; i++)
-        b->mask[i] = i < n ? u32(b->data + FILE_HEADER + 40 + i * 4) : 0;
+        b->mask[i] = i < n ? read_u32(b->data + FILE_HEADER + 40 + i * 4) : 0;
     return QDQ_OK;
 }
 
-static qdq_status read_layout(bmp *b, uint32_t compression, qdq_error *err)
+static qdq_status read_bmp_layout(bmp *b, uint32_t compression, qdq_error *err)
 {
     size_t behind = FILE_HEADER + (size_t)b->header;
 
@@ -66,20 +66,20 @@ static qdq_status read_layout(bmp *b, uint32_t compression, qdq_error *err)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "a BMP image of compression %u, expected none",
                         (unsigned)compression);
     if (b->bits == 16 || b->bits == 32)
-        return read_masks(b, compression, err);
+        return read_bmp_masks(b, compression, err);
     if (b->bits == 24)
         return QDQ_OK;
     b->entry = b->header == 12 ? 3 : 4;
     b->n_palette = (size_t)1 << b->bits;
     if (b->offset < behind || b->offset > b->size)
-        return damaged(b, "its pixels are outside of the file", err);
+        return fail_bmp(b, "its pixels are outside of the file", err);
     if (b->n_palette > (b->offset - behind) / b->entry)
         b->n_palette = (b->offset - behind) / b->entry;
     b->palette = b->data + behind;
     return QDQ_OK;
 }
 
-static qdq_status read_header(bmp *b, qdq_error *err)
+static qdq_status read_bmp_header(bmp *b, qdq_error *err)
 {
     const unsigned char *h = b->data + FILE_HEADER;
     uint32_t compression = BI_RGB;
@@ -87,27 +87,27 @@ static qdq_status read_header(bmp *b, qdq_error *err)
     if (b->size < FILE_HEADER + 12)
         return qdq_fail(err, QDQ_E_FORMAT,
                         "a BMP image of %zu bytes, expected headers of 26 at least", b->size);
-    b->offset = u32(b->data + 10);
-    b->header = u32(h);
+    b->offset = read_u32(b->data + 10);
+    b->header = read_u32(h);
     if (b->header == 12) {
-        b->width = u16(h + 4);
-        b->height = u16(h + 6);
-        b->bits = u16(h + 10);
-        return read_layout(b, compression, err);
+        b->width = read_u16(h + 4);
+        b->height = read_u16(h + 6);
+        b->bits = read_u16(h + 10);
+        return read_bmp_layout(b, compression, err);
     }
     if (b->header < 40 || b->header > 124 || b->size < FILE_HEADER + (size_t)b->header)
         return qdq_fail(err, QDQ_E_FORMAT,
                         "a BMP image with a header of %u bytes, expected 12 or 40 to 124",
                         (unsigned)b->header);
-    b->width = (int32_t)u32(h + 4);
-    b->height = (int32_t)u32(h + 8);
-    b->bits = u16(h + 14);
-    compression = u32(h + 16);
-    return read_layout(b, compression, err);
+    b->width = (int32_t)read_u32(h + 4);
+    b->height = (int32_t)read_u32(h + 8);
+    b->bits = read_u16(h + 14);
+    compression = read_u32(h + 16);
+    return read_bmp_layout(b, compression, err);
 }
 
 /* The bits of the mask as 0 to 255; no mask: `none`. */
-static unsigned char masked(uint32_t pixel, uint32_t mask, unsigned char none)
+static unsigned char apply_mask(uint32_t pixel, uint32_t mask, unsigned char none)
 {
     unsigned low = 0, n = 0;
 
@@ -121,7 +121,7 @@ static unsigned char masked(uint32_t pixel, uint32_t mask, unsigned char none)
     return (unsigned char)((((uint64_t)(pixel & mask) >> low & top) * 255 + top / 2) / top);
 }
 
-static void pixel_at(const bmp *b, const unsigned char *row, int64_t x, unsigned char rgba[4])
+static void bmp_pixel_at(const bmp *b, const unsigned char *row, int64_t x, unsigned char rgba[4])
 {
     uint32_t pixel;
     size_t index;
@@ -133,9 +133,9 @@ static void pixel_at(const bmp *b, const unsigned char *row, int64_t x, unsigned
         return;
     case 16:
     case 32:
-        pixel = b->bits == 16 ? u16(row + x * 2) : u32(row + x * 4);
+        pixel = b->bits == 16 ? read_u16(row + x * 2) : read_u32(row + x * 4);
         for (int i = 0; i < 4; i++)
-            rgba[i] = masked(pixel, b->mask[i], i == 3 ? 255 : 0);
+            rgba[i] = apply_mask(pixel, b->mask[i], i == 3 ? 255 : 0);
         return;
     default:
         index = (size_t)(row[x * b->bits / 8] >> (8 - b->bits - (unsigned)x * b->bits % 8)) &
@@ -151,14 +151,14 @@ qdq_status qdq_image_bmp(const unsigned char *data, size_t size, int channels, q
     bmp b = {.data = data, .size = size};
     bool any_alpha = false;
 
-    QDQ_TRY(read_header(&b, err));
+    QDQ_TRY(read_bmp_header(&b, err));
     const int64_t height = b.height < 0 ? -b.height : b.height;
     QDQ_TRY(qdq_image_size(b.width, height, err));
     const size_t stride = ((size_t)b.width * b.bits + 31) / 32 * 4;
     const size_t last = ((size_t)b.width * b.bits + 7) / 8; /* the last row need not be padded */
     if (b.offset < FILE_HEADER + b.header || b.offset > size || size - b.offset < last ||
         (size - b.offset - last) / stride + 1 < (size_t)height)
-        return damaged(&b, "pixels are missing", err);
+        return fail_bmp(&b, "pixels are missing", err);
     QDQ_TRY(qdq_image_new(b.width, height, channels, out, err));
     unsigned char *to = out->pixels;
     for (int64_t y = 0; y < height; y++) {
@@ -168,7 +168,7 @@ qdq_status qdq_image_bmp(const unsigned char *data, size_t size, int channels, q
         for (int64_t x = 0; x < b.width; x++, to += channels) {
             unsigned char rgba[4];
 
-            pixel_at(&b, row, x, rgba);
+            bmp_pixel_at(&b, row, x, rgba);
             any_alpha |= rgba[3] != 0;
             qdq_image_put(rgba, channels, to);
         }

@@ -27,7 +27,7 @@ typedef struct reader {
     int channels;
 } reader;
 
-static void on_error(j_common_ptr j)
+static void on_jpeg_error(j_common_ptr j)
 {
     reader *r = (reader *)j->client_data;
 
@@ -38,7 +38,7 @@ static void on_error(j_common_ptr j)
 
 /* Missing data is filled up with gray by the library: here it is an error, as all that is no
  * picture. */
-static void on_message(j_common_ptr j, int level)
+static void on_jpeg_message(j_common_ptr j, int level)
 {
     reader *r = (reader *)j->client_data;
 
@@ -46,16 +46,16 @@ static void on_message(j_common_ptr j, int level)
         j->err->num_warnings++;
     if (level < 0 && (j->err->msg_code == JWRN_JPEG_EOF || j->err->msg_code == JWRN_HIT_MARKER)) {
         r->is_cut = true;
-        on_error(j);
+        on_jpeg_error(j);
     }
 }
 
-static void on_output(j_common_ptr j)
+static void on_jpeg_output(j_common_ptr j)
 {
     (void)j;
 }
 
-static void on_progress(j_common_ptr j)
+static void on_jpeg_progress(j_common_ptr j)
 {
     reader *r = (reader *)j->client_data;
 
@@ -82,7 +82,7 @@ static void put_cmyk_row(const reader *r, unsigned char *to)
     }
 }
 
-static qdq_status read_rows(reader *r, qdq_error *err)
+static qdq_status read_jpeg_rows(reader *r, qdq_error *err)
 {
     struct jpeg_decompress_struct *j = &r->jpeg;
     const bool is_cmyk = j->jpeg_color_space == JCS_CMYK || j->jpeg_color_space == JCS_YCCK;
@@ -93,7 +93,7 @@ static qdq_status read_rows(reader *r, qdq_error *err)
                                             : JCS_EXT_RGBA;
     j->mem->max_memory_to_use = MAX_MEMORY;
     j->progress = &r->progress;
-    r->progress.progress_monitor = on_progress;
+    r->progress.progress_monitor = on_jpeg_progress;
     QDQ_TRY(qdq_image_size(j->image_width, j->image_height, err));
     QDQ_TRY(qdq_image_new(j->image_width, j->image_height, r->channels, r->out, err));
     if (is_cmyk && (r->row = malloc((size_t)j->image_width * 4)) == NULL)
@@ -112,7 +112,7 @@ static qdq_status read_rows(reader *r, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status failed(const reader *r, qdq_error *err)
+static qdq_status jpeg_failed(const reader *r, qdq_error *err)
 {
     if (r->nomem)
         return qdq_nomem(err);
@@ -127,22 +127,21 @@ qdq_status qdq_image_jpeg(const unsigned char *data, size_t size, int channels, 
     reader *r = calloc(1, sizeof *r);
     qdq_status st;
 
-    if (r == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(r != NULL, err);
     r->out = out;
     r->channels = channels;
     r->jpeg.err = jpeg_std_error(&r->errors);
     r->jpeg.client_data = r;
-    r->errors.error_exit = on_error;
-    r->errors.emit_message = on_message;
-    r->errors.output_message = on_output;
+    r->errors.error_exit = on_jpeg_error;
+    r->errors.emit_message = on_jpeg_message;
+    r->errors.output_message = on_jpeg_output;
     if (setjmp(r->back) == 0) {
         jpeg_create_decompress(&r->jpeg);
         jpeg_mem_src(&r->jpeg, data, (unsigned long)size);
         jpeg_read_header(&r->jpeg, TRUE);
-        st = read_rows(r, err);
+        st = read_jpeg_rows(r, err);
     } else {
-        st = failed(r, err);
+        st = jpeg_failed(r, err);
     }
     jpeg_destroy_decompress(&r->jpeg);
     free(r->row);

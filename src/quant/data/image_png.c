@@ -8,7 +8,7 @@
 
 enum { MAX_CHUNK = 16 << 20, MAX_CHUNKS = 64 << 20 }; /* of what is no pixels */
 
-static qdq_status failed(int code, const struct spng_ihdr *header, qdq_error *err)
+static qdq_status png_failed(int code, const struct spng_ihdr *header, qdq_error *err)
 {
     if (code == SPNG_EMEM)
         return qdq_nomem(err);
@@ -17,8 +17,8 @@ static qdq_status failed(int code, const struct spng_ihdr *header, qdq_error *er
 }
 
 /* Gray is made of colours here: the library does it for gray pictures alone. */
-static qdq_status decode_gray(spng_ctx *png, const struct spng_ihdr *header, qdq_image *out,
-                              qdq_error *err)
+static qdq_status decode_gray_png(spng_ctx *png, const struct spng_ihdr *header, qdq_image *out,
+                                  qdq_error *err)
 {
     qdq_image colours = {0};
 
@@ -33,11 +33,11 @@ static qdq_status decode_gray(spng_ctx *png, const struct spng_ihdr *header, qdq
         qdq_image_put(rgba, 1, out->pixels + i);
     }
     qdq_image_free(&colours);
-    return code == 0 ? QDQ_OK : failed(code, header, err);
+    return code == 0 ? QDQ_OK : png_failed(code, header, err);
 }
 
-static qdq_status decode(spng_ctx *png, const unsigned char *data, size_t size, int channels,
-                         qdq_image *out, qdq_error *err)
+static qdq_status decode_png(spng_ctx *png, const unsigned char *data, size_t size, int channels,
+                             qdq_image *out, qdq_error *err)
 {
     struct spng_ihdr header = {0};
     int code = spng_set_chunk_limits(png, MAX_CHUNK, MAX_CHUNKS);
@@ -47,15 +47,15 @@ static qdq_status decode(spng_ctx *png, const unsigned char *data, size_t size, 
     if (code == 0)
         code = spng_get_ihdr(png, &header);
     if (code != 0)
-        return failed(code, &header, err);
+        return png_failed(code, &header, err);
     QDQ_TRY(qdq_image_size(header.width, header.height, err));
     QDQ_TRY(qdq_image_new(header.width, header.height, channels, out, err));
     if (channels == 1)
-        return decode_gray(png, &header, out, err);
+        return decode_gray_png(png, &header, out, err);
     code = spng_decode_image(
         png, out->pixels, (size_t)header.width * header.height * (size_t)channels,
         channels == 3 ? SPNG_FMT_RGB8 : SPNG_FMT_RGBA8, channels == 3 ? 0 : SPNG_DECODE_TRNS);
-    return code == 0 ? QDQ_OK : failed(code, &header, err);
+    return code == 0 ? QDQ_OK : png_failed(code, &header, err);
 }
 
 qdq_status qdq_image_png(const unsigned char *data, size_t size, int channels, qdq_image *out,
@@ -63,9 +63,8 @@ qdq_status qdq_image_png(const unsigned char *data, size_t size, int channels, q
 {
     spng_ctx *png = spng_ctx_new(0);
 
-    if (png == NULL)
-        return qdq_nomem(err);
-    qdq_status st = decode(png, data, size, channels, out, err);
+    QDQ_NEED(png != NULL, err);
+    qdq_status st = decode_png(png, data, size, channels, out, err);
     spng_ctx_free(png);
     return st;
 }

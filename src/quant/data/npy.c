@@ -47,7 +47,7 @@ static void skip_space(cursor *c)
         c->at++;
 }
 
-static bool take(cursor *c, char wanted)
+static bool take_char(cursor *c, char wanted)
 {
     skip_space(c);
     if (c->at == c->end || *c->at != wanted)
@@ -85,7 +85,7 @@ static bool take_string(cursor *c, char *text, size_t room)
         text[n++] = *c->at++;
     }
     text[n] = '\0';
-    return take(c, quote);
+    return take_char(c, quote);
 }
 
 static bool take_dim(cursor *c, int64_t *dim)
@@ -107,7 +107,7 @@ static bool take_dim(cursor *c, int64_t *dim)
 
 /* --- the three entries ------------------------------------------------------------------------ */
 
-static qdq_status read_type(cursor *c, qdq_npy *out, qdq_error *err)
+static qdq_status read_npy_type(cursor *c, qdq_npy *out, qdq_error *err)
 {
     char text[32];
 
@@ -138,14 +138,14 @@ static qdq_status read_type(cursor *c, qdq_npy *out, qdq_error *err)
         text);
 }
 
-static qdq_status read_shape(cursor *c, qdq_npy *out, qdq_error *err)
+static qdq_status read_npy_shape(cursor *c, qdq_npy *out, qdq_error *err)
 {
     bool comma = true;
 
-    if (!take(c, '('))
+    if (!take_char(c, '('))
         return qdq_fail(err, QDQ_E_FORMAT, "header: 'shape' is no tuple");
     out->count = 1;
-    while (!take(c, ')')) {
+    while (!take_char(c, ')')) {
         int64_t dim;
 
         if (!comma || !take_dim(c, &dim))
@@ -157,25 +157,25 @@ static qdq_status read_shape(cursor *c, qdq_npy *out, qdq_error *err)
             return qdq_fail(err, QDQ_E_FORMAT,
                             "header: 'shape' has more elements than fit 63 bits");
         out->dim[out->rank++] = dim;
-        comma = take(c, ',');
+        comma = take_char(c, ',');
     }
     if (out->rank == 1 && !comma) /* "(3)" is a number in Python */
         return qdq_fail(err, QDQ_E_FORMAT, "header: 'shape' is no tuple");
     return QDQ_OK;
 }
 
-static qdq_status read_header(cursor *c, qdq_npy *out, bool *fortran, qdq_error *err)
+static qdq_status read_npy_header(cursor *c, qdq_npy *out, bool *fortran, qdq_error *err)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
     bool seen[3] = {false, false, false}, comma = true;
 
-    if (!take(c, '{'))
+    if (!take_char(c, '{'))
         return qdq_fail(err, QDQ_E_FORMAT, "header: expected '{'");
-    while (!take(c, '}')) {
+    while (!take_char(c, '}')) {
         char key[32];
         size_t k = 0;
 
-        if (!comma || !take_string(c, key, sizeof key) || !take(c, ':'))
+        if (!comma || !take_string(c, key, sizeof key) || !take_char(c, ':'))
             return qdq_fail(err, QDQ_E_FORMAT, "header: expected 'key': value");
         while (k < QDQ_COUNT(keys) && strcmp(key, keys[k]) != 0)
             k++;
@@ -185,12 +185,12 @@ static qdq_status read_header(cursor *c, qdq_npy *out, bool *fortran, qdq_error 
             return qdq_fail(err, QDQ_E_FORMAT, "header: '%s' twice", key);
         seen[k] = true;
         if (k == 0)
-            QDQ_TRY(read_type(c, out, err));
+            QDQ_TRY(read_npy_type(c, out, err));
         else if (k == 2)
-            QDQ_TRY(read_shape(c, out, err));
+            QDQ_TRY(read_npy_shape(c, out, err));
         else if (!(*fortran = take_word(c, "True")) && !take_word(c, "False"))
             return qdq_fail(err, QDQ_E_FORMAT, "header: 'fortran_order' is neither True nor False");
-        comma = take(c, ',');
+        comma = take_char(c, ',');
     }
     for (size_t k = 0; k < QDQ_COUNT(keys); k++)
         if (!seen[k])
@@ -214,7 +214,7 @@ qdq_status qdq_npy_parse(const unsigned char *file, size_t size, qdq_npy *out, q
                 (const char *)file + a.offset};
     if (c.at > c.end) /* version 1 with a header of less than two bytes */
         return qdq_fail(err, QDQ_E_FORMAT, "header: expected '{'");
-    QDQ_TRY(read_header(&c, &a, &fortran, err));
+    QDQ_TRY(read_npy_header(&c, &a, &fortran, err));
     if ((uint64_t)a.count > (uint64_t)PTRDIFF_MAX / a.elem_size)
         return qdq_fail(err, QDQ_E_FORMAT,
                         "header: 'shape' has more bytes than memory has addresses");

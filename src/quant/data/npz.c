@@ -36,15 +36,14 @@ struct qdq_npz {
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static qdq_status add_name(qdq_npz *z, const char *name, size_t length, qdq_map *names,
-                           qdq_error *err)
+static qdq_status add_array_name(qdq_npz *z, const char *name, size_t length, qdq_map *names,
+                                 qdq_error *err)
 {
     member *m = &z->members[z->n_member++];
     bool is_new;
 
     m->name = qdq_arena_strndup(&z->arena, name, length);
-    if (m->name == NULL || qdq_map_put(names, m->name, &is_new) == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(m->name != NULL && qdq_map_put(names, m->name, &is_new) != NULL, err);
     return is_new ? QDQ_OK : qdq_fail(err, QDQ_E_FORMAT, "two arrays are named '%s'", m->name);
 }
 
@@ -56,8 +55,7 @@ static qdq_status index_members(qdq_npz *z, qdq_map *names, qdq_error *err)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "%lld members, expected at most %d", (long long)n,
                         MAX_ARRAYS);
     z->members = qdq_arena_array(&z->arena, n > 0 ? (size_t)n : 1, sizeof *z->members);
-    if (z->members == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(z->members != NULL, err);
     for (zip_int64_t i = 0; i < n; i++) {
         const char *file = zip_get_name(z->zip, (zip_uint64_t)i, 0);
         size_t length = file != NULL ? strlen(file) : 0;
@@ -65,12 +63,12 @@ static qdq_status index_members(qdq_npz *z, qdq_map *names, qdq_error *err)
         if (length < 4 || strcmp(file + length - 4, ".npy") != 0)
             continue;
         z->members[z->n_member].index = (zip_uint64_t)i;
-        QDQ_TRY(add_name(z, file, length - 4, names, err));
+        QDQ_TRY(add_array_name(z, file, length - 4, names, err));
     }
     return QDQ_OK;
 }
 
-static qdq_status open_zip(qdq_npz *z, qdq_error *err)
+static qdq_status open_zip_file(qdq_npz *z, qdq_error *err)
 {
     qdq_map names = QDQ_MAP_INIT;
     zip_error_t why;
@@ -95,12 +93,11 @@ static qdq_status open_zip(qdq_npz *z, qdq_error *err)
     return st;
 }
 
-static qdq_status open_single(qdq_npz *z, qdq_error *err)
+static qdq_status open_single_npy(qdq_npz *z, qdq_error *err)
 {
     member *m = z->members = qdq_arena_alloc(&z->arena, sizeof *z->members);
 
-    if (m == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(m != NULL, err);
     z->n_member = 1;
     m->name = "";
     QDQ_TRY(qdq_npy_parse(z->data, z->size, &m->header, err));
@@ -112,8 +109,8 @@ static qdq_status open_single(qdq_npz *z, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status open_mapped(qdq_mapping *map, const void *data, size_t size, qdq_npz **out,
-                              qdq_error *err)
+static qdq_status open_mapped_file(qdq_mapping *map, const void *data, size_t size, qdq_npz **out,
+                                   qdq_error *err)
 {
     qdq_npz *z = calloc(1, sizeof *z);
 
@@ -129,8 +126,8 @@ static qdq_status open_mapped(qdq_mapping *map, const void *data, size_t size, q
     bool single = size >= 6 && memcmp(z->data, "\x93NUMPY", 6) == 0;
     qdq_status st = size == 0
                         ? qdq_fail(err, QDQ_E_FORMAT, "empty file, expected a .npz or .npy file")
-                    : single ? open_single(z, err)
-                             : open_zip(z, err);
+                    : single ? open_single_npy(z, err)
+                             : open_zip_file(z, err);
     if (st != QDQ_OK) {
         qdq_npz_close(z);
         return st;
@@ -145,21 +142,22 @@ qdq_status qdq_npz_open(const char *path, qdq_npz **out, qdq_error *err)
 
     *out = NULL;
     QDQ_TRY(qdq_mapping_open(path, &map, err));
-    qdq_status st = open_mapped(map, qdq_mapping_data(map), qdq_mapping_size(map), out, err);
+    qdq_status st = open_mapped_file(map, qdq_mapping_data(map), qdq_mapping_size(map), out, err);
     return st == QDQ_OK ? st : qdq_within(err, st, "%s", path);
 }
 
 qdq_status qdq_npz_open_bytes(const void *data, size_t size, qdq_npz **out, qdq_error *err)
 {
-    return open_mapped(NULL, data, size, out, err);
+    return open_mapped_file(NULL, data, size, out, err);
 }
 
-static qdq_status add_array(qdq_npz *z, const qdq_named_array *a, qdq_map *names, qdq_error *err)
+static qdq_status add_memory_array(qdq_npz *z, const qdq_named_array *a, qdq_map *names,
+                                   qdq_error *err)
 {
     const char *name = a->name != NULL ? a->name : "";
     member *m = &z->members[z->n_member];
 
-    QDQ_TRY(add_name(z, name, strlen(name), names, err));
+    QDQ_TRY(add_array_name(z, name, strlen(name), names, err));
     if (qdq_elem_bits(a->array.elem) % 8 != 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "array '%s' is of %s, expected elements of whole bytes", name,
@@ -183,14 +181,13 @@ qdq_status qdq_npz_open_arrays(const qdq_named_array *arrays, size_t n, qdq_npz 
     qdq_status st = QDQ_OK;
 
     *out = NULL;
-    if (z == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(z != NULL, err);
     z->arena = (qdq_arena)QDQ_ARENA_INIT;
     z->members = qdq_arena_array(&z->arena, n > 0 ? n : 1, sizeof *z->members);
     if (z->members == NULL)
         st = qdq_nomem(err);
     for (size_t i = 0; i < n && st == QDQ_OK; i++)
-        st = add_array(z, &arrays[i], &names, err);
+        st = add_memory_array(z, &arrays[i], &names, err);
     qdq_map_free(&names);
     if (st != QDQ_OK) {
         qdq_npz_close(z);
@@ -226,7 +223,7 @@ const char *qdq_npz_name(const qdq_npz *z, size_t i)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static qdq_status open_stream(qdq_npz *z, member *m, qdq_error *err)
+static qdq_status open_member_stream(qdq_npz *z, member *m, qdq_error *err)
 {
     if (m->stream != NULL)
         zip_fclose(m->stream);
@@ -256,14 +253,14 @@ static qdq_status read_exactly(member *m, void *data, size_t size, qdq_error *er
 }
 
 /* Positions the stream: stored members can seek, packed ones are unpacked up to there. */
-static qdq_status go_to(qdq_npz *z, member *m, size_t at, qdq_error *err)
+static qdq_status seek_member(qdq_npz *z, member *m, size_t at, qdq_error *err)
 {
     unsigned char skipped[16 * 1024];
 
     if (m->stream != NULL && m->at == at)
         return QDQ_OK;
     if (m->stream == NULL || m->at > at)
-        QDQ_TRY(open_stream(z, m, err));
+        QDQ_TRY(open_member_stream(z, m, err));
     if (m->at < at && m->stored) { /* a packed stream is spoilt by the attempt */
         if (zip_fseek(m->stream, (zip_int64_t)at, SEEK_SET) != 0)
             return qdq_fail(err, QDQ_E_FORMAT, "%s", zip_file_strerror(m->stream));
@@ -275,7 +272,7 @@ static qdq_status go_to(qdq_npz *z, member *m, size_t at, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status check_size(qdq_npz *z, member *m, zip_uint64_t *size, qdq_error *err)
+static qdq_status check_member_size(qdq_npz *z, member *m, zip_uint64_t *size, qdq_error *err)
 {
     zip_stat_t stat;
 
@@ -294,25 +291,24 @@ static qdq_status check_size(qdq_npz *z, member *m, zip_uint64_t *size, qdq_erro
     return QDQ_OK;
 }
 
-static qdq_status read_header(qdq_npz *z, member *m, qdq_error *err)
+static qdq_status read_member_header(qdq_npz *z, member *m, qdq_error *err)
 {
     unsigned char start[QDQ_NPY_START];
     zip_uint64_t size = 0;
     size_t offset;
     qdq_status st;
 
-    QDQ_TRY(check_size(z, m, &size, err));
+    QDQ_TRY(check_member_size(z, m, &size, err));
     if (size < sizeof start)
         return qdq_fail(err, QDQ_E_FORMAT, "not a .npy file: %llu bytes", (unsigned long long)size);
-    QDQ_TRY(open_stream(z, m, err));
+    QDQ_TRY(open_member_stream(z, m, err));
     QDQ_TRY(read_exactly(m, start, sizeof start, err));
     QDQ_TRY(qdq_npy_data_offset(start, sizeof start, &offset, err));
     if (offset > size || offset < sizeof start)
         return qdq_fail(err, QDQ_E_FORMAT, "%llu bytes, the header alone takes %zu",
                         (unsigned long long)size, offset);
     unsigned char *header = malloc(offset);
-    if (header == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(header != NULL, err);
     memcpy(header, start, sizeof start);
     st = read_exactly(m, header + sizeof start, offset - sizeof start, err);
     if (st == QDQ_OK)
@@ -332,7 +328,7 @@ qdq_status qdq_npz_header(qdq_npz *z, size_t i, const qdq_npy **out, qdq_error *
 
     *out = NULL;
     if (!m->has_header) {
-        qdq_status st = read_header(z, m, err);
+        qdq_status st = read_member_header(z, m, err);
 
         if (st != QDQ_OK)
             return qdq_within(err, st, "array '%s'", m->name);
@@ -342,7 +338,7 @@ qdq_status qdq_npz_header(qdq_npz *z, size_t i, const qdq_npy **out, qdq_error *
 }
 
 /* At the end libzip compares the checksum, but only when asked for more. */
-static qdq_status check_end(member *m, qdq_error *err)
+static qdq_status check_member_end(member *m, qdq_error *err)
 {
     unsigned char more;
     zip_int64_t n = zip_fread(m->stream, &more, 1);
@@ -367,10 +363,10 @@ static qdq_status read_member(qdq_npz *z, member *m, size_t offset, void *data, 
     if (m->data != NULL) {
         memcpy(data, m->data + offset, size);
     } else {
-        QDQ_TRY(go_to(z, m, a->offset + offset, err));
+        QDQ_TRY(seek_member(z, m, a->offset + offset, err));
         QDQ_TRY(read_exactly(m, data, size, err));
         if (offset + size == a->bytes)
-            QDQ_TRY(check_end(m, err));
+            QDQ_TRY(check_member_end(m, err));
     }
     qdq_npy_to_native(a, data, size);
     return QDQ_OK;

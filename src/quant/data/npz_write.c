@@ -12,7 +12,7 @@
 #include "base/fail.h"
 
 /* Version 1.0: the data begin at a multiple of 64 bytes. */
-static void put_header(qdq_buf *b, const qdq_array *a)
+static void put_npy_header(qdq_buf *b, const qdq_array *a)
 {
     qdq_buf text = QDQ_BUF_INIT(1 << 16);
 
@@ -33,7 +33,7 @@ static void put_header(qdq_buf *b, const qdq_array *a)
     qdq_buf_free(&text);
 }
 
-static qdq_status add(zip_t *zip, const qdq_named_array *a, qdq_error *err)
+static qdq_status add_npz_member(zip_t *zip, const qdq_named_array *a, qdq_error *err)
 {
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     char name[1024];
@@ -42,12 +42,11 @@ static qdq_status add(zip_t *zip, const qdq_named_array *a, qdq_error *err)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s': NumPy's files have no such type",
                         a->name);
     snprintf(name, sizeof name, "%s.npy", a->name);
-    put_header(&b, &a->array);
+    put_npy_header(&b, &a->array);
     qdq_buf_append(&b, a->array.data, a->array.bytes);
     size_t size = b.size;
     void *data = qdq_buf_take(&b);
-    if (data == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(data != NULL, err);
     zip_source_t *source = zip_source_buffer(zip, data, size, 1); /* frees the data */
     if (source == NULL) {
         free(data);
@@ -71,7 +70,7 @@ qdq_status qdq_npz_write(const char *path, const qdq_named_array *arrays, size_t
     if (zip == NULL)
         return qdq_fail(err, QDQ_E_IO, "%s: cannot be written (libzip %d)", path, code);
     for (size_t i = 0; i < n && st == QDQ_OK; i++)
-        st = add(zip, &arrays[i], err);
+        st = add_npz_member(zip, &arrays[i], err);
     if (st == QDQ_OK && zip_close(zip) == 0)
         return QDQ_OK;
     if (st == QDQ_OK)

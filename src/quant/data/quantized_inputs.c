@@ -4,14 +4,14 @@
 #include "base/fail.h"
 #include "target/existing_qdq.h"
 
-static bool takes_codes(const qdq_value *v)
+static bool takes_quantized_values(const qdq_value *v)
 {
     return v != NULL && v->is_input && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR &&
            qdq_elem_is_code(v->type->elem) && qdq_elem_bits(v->type->elem) >= 8;
 }
 
-static qdq_status read_use(const qdq_use *u, qdq_elem type, qdq_arena *scratch, qdq_qparam *out,
-                           qdq_error *err)
+static qdq_status read_quantized_use(const qdq_use *u, qdq_elem type, qdq_arena *scratch,
+                                     qdq_qparam *out, qdq_error *err)
 {
     qdq_found f = {.type = QDQ_UNDEFINED};
 
@@ -24,13 +24,14 @@ static qdq_status read_use(const qdq_use *u, qdq_elem type, qdq_arena *scratch, 
     return QDQ_OK;
 }
 
-static qdq_status read_uses(const qdq_value *v, qdq_arena *scratch, qdq_qparam *out, qdq_error *err)
+static qdq_status read_quantized_uses(const qdq_value *v, qdq_arena *scratch, qdq_qparam *out,
+                                      qdq_error *err)
 {
     qdq_qparam one;
     bool first = true;
 
     QDQ_FOR_USES (u, v) {
-        QDQ_TRY(read_use(u, v->type->elem, scratch, &one, err));
+        QDQ_TRY(read_quantized_use(u, v->type->elem, scratch, &one, err));
         if (!first && (one.scale != out->scale || one.zero_point != out->zero_point))
             one.type = QDQ_UNDEFINED;
         *out = one;
@@ -48,8 +49,8 @@ qdq_status qdq_input_codes(const qdq_model *m, const char *name, qdq_qparam *out
     qdq_status st = QDQ_OK;
 
     *out = (qdq_qparam){.type = QDQ_UNDEFINED};
-    if (takes_codes(v))
-        st = read_uses(v, &scratch, out, err);
+    if (takes_quantized_values(v))
+        st = read_quantized_uses(v, &scratch, out, err);
     qdq_arena_free(&scratch);
     return st;
 }

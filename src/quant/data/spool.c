@@ -26,13 +26,12 @@ struct qdq_spool {
     qdq_array *shapes;     /* of the sample that is written */
 };
 
-static qdq_status open_file(qdq_spool *s, const char *folder, qdq_error *err)
+static qdq_status open_spool_file(qdq_spool *s, const char *folder, qdq_error *err)
 {
     s->folder = qdq_arena_strdup(&s->arena, folder);
     s->shapes = qdq_arena_array(&s->arena, s->n_arrays, sizeof *s->shapes);
     char *path = qdq_arena_printf(&s->arena, "%s/qdq-samples-XXXXXX", folder);
-    if (path == NULL || s->folder == NULL || s->shapes == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL && s->folder != NULL && s->shapes != NULL, err);
     s->fd = qdq_fd_above_standard(mkostemp(path, O_CLOEXEC));
     if (s->fd < 0)
         return qdq_fail_errno(err, QDQ_E_IO, errno,
@@ -47,12 +46,11 @@ qdq_status qdq_spool_open(const char *folder, size_t n_arrays, qdq_spool **out, 
     qdq_spool *s = calloc(1, sizeof *s);
 
     *out = NULL;
-    if (s == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s != NULL, err);
     s->arena = (qdq_arena)QDQ_ARENA_INIT;
     s->fd = -1;
     s->n_arrays = n_arrays;
-    qdq_status st = open_file(s, folder != NULL ? folder : "/tmp", err);
+    qdq_status st = open_spool_file(s, folder != NULL ? folder : "/tmp", err);
     if (st != QDQ_OK) {
         qdq_spool_close(s);
         return st;
@@ -75,7 +73,7 @@ size_t qdq_spool_count(const qdq_spool *s)
     return s->starts.n;
 }
 
-static qdq_status put(qdq_spool *s, const void *data, size_t size, qdq_error *err)
+static qdq_status write_spool(qdq_spool *s, const void *data, size_t size, qdq_error *err)
 {
     const char *p = data;
 
@@ -104,9 +102,9 @@ qdq_status qdq_spool_add(qdq_spool *s, const qdq_named_array *arrays, qdq_error 
         s->shapes[k] = arrays[k].array;
         s->shapes[k].data = NULL;
     }
-    QDQ_TRY(put(s, s->shapes, s->n_arrays * sizeof *s->shapes, err));
+    QDQ_TRY(write_spool(s, s->shapes, s->n_arrays * sizeof *s->shapes, err));
     for (size_t k = 0; k < s->n_arrays; k++)
-        QDQ_TRY(put(s, arrays[k].array.data, arrays[k].array.bytes, err));
+        QDQ_TRY(write_spool(s, arrays[k].array.data, arrays[k].array.bytes, err));
     return QDQ_PUSH(&s->arena, &s->starts, start) ? QDQ_OK : qdq_nomem(err);
 }
 
