@@ -11,15 +11,15 @@
 #include "engine/session_inputs.h"
 
 enum { DEFAULT_WARMUP = 3, MIN_ROUNDS = 20, MAX_ROUNDS = 1000, INTERVAL_ROUNDS = 6 };
-static const double default_leg_ms = 5, default_budget_ns = 2e9;
+static const double default_sample_ms = 5, default_budget_ns = 2e9;
 
 typedef struct bench {
     qdq_session *const *session;
     size_t n;
     const qdq_bench_opts *opts;
-    unsigned *runs_per_leg;   /* by session */
-    qdq_named_array **random; /* by session; NULL where the caller's inputs are used */
-    double *sample;           /* sample[i * MAX + round]: ns of one run of session i */
+    unsigned *runs_per_sample; /* by session */
+    qdq_named_array **random;  /* by session; NULL where the caller's inputs are used */
+    double *sample;            /* sample[i * MAX + round]: ns of one run of session i */
     double *scratch;
     unsigned max_rounds, rounds;
     double ends; /* by the clock of qdq_clock_seconds(); 0: no limit */
@@ -56,9 +56,9 @@ static qdq_status bind_inputs(bench *b, size_t i, qdq_error *err)
 }
 
 /* How long a leg is. Where time is limited, it is left for the rounds that there are to be. */
-static double leg_ns(const bench *b)
+static double sample_ns(const bench *b)
 {
-    double ns = (b->opts->min_leg_ms > 0 ? b->opts->min_leg_ms : default_leg_ms) * 1e6;
+    double ns = (b->opts->min_leg_ms > 0 ? b->opts->min_leg_ms : default_sample_ms) * 1e6;
     double share = b->opts->max_ms * 1e6 / 2 / ((double)b->n * (MIN_ROUNDS + DEFAULT_WARMUP));
 
     return b->ends > 0 && share < ns ? share : ns;
@@ -80,7 +80,7 @@ static qdq_status warm_up(bench *b, size_t i, qdq_error *err)
         if (ns < best)
             best = ns;
     }
-    b->runs_per_leg[i] = qdq_stats_leg_runs(leg_ns(b), best, 1);
+    b->runs_per_sample[i] = qdq_stats_sample_runs(sample_ns(b), best, 1);
     return QDQ_OK;
 }
 
@@ -92,8 +92,10 @@ static qdq_status run_round(bench *b, double *total_ns, qdq_error *err)
         size_t i = (k + b->rounds) % b->n;
         uint64_t ns;
         QDQ_TRY(qdq_job_poll(b->opts->job, err));
-        QDQ_TRY(b->session[i]->engine->ops->time_runs(b->session[i], b->runs_per_leg[i], &ns, err));
-        b->sample[i * b->max_rounds + b->rounds] = (double)(ns > 0 ? ns : 1) / b->runs_per_leg[i];
+        QDQ_TRY(
+            b->session[i]->engine->ops->time_runs(b->session[i], b->runs_per_sample[i], &ns, err));
+        b->sample[i * b->max_rounds + b->rounds] =
+            (double)(ns > 0 ? ns : 1) / b->runs_per_sample[i];
         *total_ns += (double)ns;
     }
     b->rounds++;
@@ -130,7 +132,7 @@ static void summarize(bench *b, size_t i, qdq_bench_model *out)
     out->median_ms = qdq_stats_quantile(b->scratch, n, 0.5) * 1e-6;
     out->p10_ms = qdq_stats_quantile(b->scratch, n, 0.1) * 1e-6;
     out->p90_ms = qdq_stats_quantile(b->scratch, n, 0.9) * 1e-6;
-    double runs = (double)b->rounds * b->runs_per_leg[i];
+    double runs = (double)b->rounds * b->runs_per_sample[i];
     out->runs = runs < 4e9 ? (unsigned)runs : 4000000000u;
 
     for (size_t r = 0; r < n; r++)
@@ -145,12 +147,12 @@ static void summarize(bench *b, size_t i, qdq_bench_model *out)
 static qdq_status allocate(bench *b, qdq_error *err)
 {
     b->max_rounds = b->opts->rounds > 0 ? b->opts->rounds : MAX_ROUNDS;
-    b->runs_per_leg = calloc(b->n, sizeof *b->runs_per_leg);
+    b->runs_per_sample = calloc(b->n, sizeof *b->runs_per_sample);
     b->random = calloc(b->n, sizeof *b->random);
     b->scratch = calloc(b->max_rounds, sizeof *b->scratch);
     if (b->n <= SIZE_MAX / sizeof(double) / b->max_rounds)
         b->sample = calloc(b->n * b->max_rounds, sizeof *b->sample);
-    QDQ_NEED(b->runs_per_leg != NULL && b->random != NULL && b->scratch != NULL &&
+    QDQ_NEED(b->runs_per_sample != NULL && b->random != NULL && b->scratch != NULL &&
                  b->sample != NULL,
              err);
     return QDQ_OK;
@@ -189,7 +191,7 @@ qdq_status qdq_bench(qdq_session *const *sessions, size_t n, const qdq_bench_opt
     qdq_status st = measure(&b, out, err);
     for (size_t i = 0; b.random != NULL && i < n; i++)
         qdq_free(b.random[i]);
-    free(b.runs_per_leg);
+    free(b.runs_per_sample);
     free(b.random);
     free(b.sample);
     free(b.scratch);

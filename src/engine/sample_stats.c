@@ -60,9 +60,9 @@ void qdq_stats_median_interval(const double *sorted, size_t n, double *low, doub
     *high = sorted[n - k];
 }
 
-unsigned qdq_stats_leg_runs(double leg_ns, uint64_t best_ns, unsigned least)
+unsigned qdq_stats_sample_runs(double sample_ns, uint64_t best_ns, unsigned least)
 {
-    const double most = 1e6, runs = ceil(leg_ns / (double)(best_ns > 0 ? best_ns : 1));
+    const double most = 1e6, runs = ceil(sample_ns / (double)(best_ns > 0 ? best_ns : 1));
 
     return runs > most ? (unsigned)most : runs < least ? least : (unsigned)runs;
 }

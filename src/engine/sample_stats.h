@@ -18,6 +18,6 @@ void qdq_stats_median_interval(const double *sorted, size_t n, double *low, doub
 
 /* How many runs make a leg of this many ns, if the fastest takes best_ns: at least `least`, at most
  * a million. */
-unsigned qdq_stats_leg_runs(double leg_ns, uint64_t best_ns, unsigned least);
+unsigned qdq_stats_sample_runs(double sample_ns, uint64_t best_ns, unsigned least);
 
 #endif /* QDQ_SAMPLE_STATS_H */

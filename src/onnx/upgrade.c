@@ -208,25 +208,25 @@ static qdq_status set_versions(qdq_model *m, int to, qdq_error *err)
 
 /* --- types, borrowed for the conversion ------------------------------------------------------ */
 
-typedef struct lent_type {
+typedef struct borrowed_type {
     qdq_value *value;
     const qdq_type *before;
-} lent_type;
+} borrowed_type;
 
-typedef struct lent_types {
-    QDQ_VEC(lent_type) list;
-} lent_types;
+typedef struct borrowed_types {
+    QDQ_VEC(borrowed_type) list;
+} borrowed_types;
 
 /* Adapters ask for element types and ranks. What inference finds is taken back afterwards: raising
  * the opset is no reason to write types into the file that were not in it. */
-static qdq_status lend_types(qdq_model *m, qdq_arena *a, lent_types *borrowed, qdq_error *err)
+static qdq_status lend_types(qdq_model *m, qdq_arena *a, borrowed_types *borrowed, qdq_error *err)
 {
     qdq_shape_opts opts = {false, false, NULL};
     qdq_status st;
 
     QDQ_FOR_GRAPHS (g, m)
         for (size_t i = 0; i < g->values.n; i++) {
-            lent_type t = {g->values.at[i], g->values.at[i]->type};
+            borrowed_type t = {g->values.at[i], g->values.at[i]->type};
 
             if (!t.value->dead && !QDQ_PUSH(a, &borrowed->list, t))
                 return qdq_nomem(err);
@@ -237,7 +237,7 @@ static qdq_status lend_types(qdq_model *m, qdq_arena *a, lent_types *borrowed, q
     return st == QDQ_E_NOMEM ? st : QDQ_OK;
 }
 
-static void take_types_back(const lent_types *borrowed)
+static void take_types_back(const borrowed_types *borrowed)
 {
     for (size_t i = 0; i < borrowed->list.n; i++)
         if (!borrowed->list.at[i].value->dead)
@@ -267,7 +267,7 @@ static qdq_status convert_model(qdq_model *m, int to, qdq_error *err)
 {
     qdq_upgrade u = {QDQ_ARENA_INIT, QDQ_MAP_INIT};
     qdq_arena types = QDQ_ARENA_INIT;
-    lent_types borrowed = {0};
+    borrowed_types borrowed = {0};
     qdq_status st = lend_types(m, &types, &borrowed, err);
 
     if (st == QDQ_OK)

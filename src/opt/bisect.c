@@ -45,7 +45,7 @@ static qdq_fold ask_caller(void *ctx, const qdq_fold_node *n)
     return s->opts->should_fold(s->opts->ctx, n);
 }
 
-static qdq_status ask_judge(search *s, const qdq_model *m, bool *bad, qdq_error *err)
+static qdq_status evaluate_model(search *s, const qdq_model *m, bool *bad, qdq_error *err)
 {
     *bad = false;
     s->last.why[0] = '\0';
@@ -85,7 +85,7 @@ static qdq_status probe(search *s, uint64_t most, bool *bad, qdq_error *err)
     QDQ_TRY(qdq_model_clone(s->model, &copy, err));
     qdq_status st = optimize(s, copy, most, bad, err);
     if (st == QDQ_OK && !*bad)
-        st = ask_judge(s, copy, bad, err);
+        st = evaluate_model(s, copy, bad, err);
     qdq_model_free(copy);
     return st;
 }
@@ -122,7 +122,7 @@ static qdq_status find_change(search *s, change *out, qdq_bisect_result *result,
         for (uint64_t n = changes; n > 0; n /= 2)
             s->expected++;
         memset(&s->last, 0, sizeof s->last);
-        QDQ_TRY(ask_judge(s, s->model, &bad, err));
+        QDQ_TRY(evaluate_model(s, s->model, &bad, err));
         *out = bad ? s->last : all;
         if (!bad)
             QDQ_TRY(halve(s, 0, out, err));

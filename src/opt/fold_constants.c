@@ -118,7 +118,7 @@ static qdq_status fold_known(qdq_folder *f, qdq_node *n)
     qdq_fold_cost cost = cost_of(f, n);
     qdq_const out[QDQ_EVAL_OUTPUTS];
     uint64_t max_bytes;
-    const char *why = qdq_fold_judge(&f->policy, &cost, &max_bytes);
+    const char *why = qdq_fold_decide(&f->policy, &cost, &max_bytes);
 
     if (why == NULL && is_dequantize(f, n))
         why = "stored integers that are dequantized by hand";
@@ -153,7 +153,7 @@ static qdq_status fold_fact(qdq_folder *f, qdq_node *n)
     QDQ_TRY(qdq_const_of_tensor(t, &f->work, &c, &why, f->err));
     if (why == NULL) {
         cost.out_bytes = c.bytes;
-        why = qdq_fold_judge(&f->policy, &cost, &max_bytes);
+        why = qdq_fold_decide(&f->policy, &cost, &max_bytes);
     }
     if (why != NULL)
         refuse(f, n, why);

@@ -132,7 +132,7 @@ static uint64_t growth_limit(const qdq_fold_policy *p)
     return p->growth_bytes != 0 ? p->growth_bytes : (uint64_t)1 << 20;
 }
 
-const char *qdq_fold_judge(qdq_fold_policy *p, const qdq_fold_cost *c, uint64_t *max_bytes)
+const char *qdq_fold_decide(qdq_fold_policy *p, const qdq_fold_cost *c, uint64_t *max_bytes)
 {
     qdq_fold answer;
 

@@ -31,7 +31,7 @@ bool qdq_fold_knows_arg(const char *text, size_t size);
 void qdq_fold_policy_open(qdq_fold_policy *p, qdq_opt *o);
 
 /* NULL: go ahead, with outputs of at most *max_bytes. Else why not. */
-const char *qdq_fold_judge(qdq_fold_policy *p, const qdq_fold_cost *c, uint64_t *max_bytes);
+const char *qdq_fold_decide(qdq_fold_policy *p, const qdq_fold_cost *c, uint64_t *max_bytes);
 
 /* Cast or CastLike of `count` stored integers whose readers only move them (Transpose, Reshape and
  * their like), subtract a zero point, multiply by a scale or divide by one is how some exporters

@@ -142,7 +142,7 @@ qdq_status qdq_opt_text(const qdq_model *m, char **text, qdq_error *err)
     return st;
 }
 
-qdq_status qdq_opt_tell_lines(qdq_opt *o, const char *pass, const char *before, qdq_error *err)
+qdq_status qdq_opt_report_lines(qdq_opt *o, const char *pass, const char *before, qdq_error *err)
 {
     qdq_buf lines = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     qdq_map counts = QDQ_MAP_INIT;

@@ -59,6 +59,6 @@ qdq_status qdq_opt_report(qdq_opt *o, bool settled, int rounds, qdq_optimize_rep
 qdq_status qdq_opt_text(const qdq_model *m, char **text, qdq_error *err);
 
 /* Calls on_pass with the lines of the text form that differ from `before`. */
-qdq_status qdq_opt_tell_lines(qdq_opt *o, const char *pass, const char *before, qdq_error *err);
+qdq_status qdq_opt_report_lines(qdq_opt *o, const char *pass, const char *before, qdq_error *err);
 
 #endif /* QDQ_OPT_STATE_H */

@@ -88,7 +88,8 @@ static qdq_status run_step(qdq_opt *o, size_t first, size_t n, qdq_error *err)
 }
 
 /* What the caller wants to know of a pass that changed something. */
-static qdq_status judge_step(qdq_opt *o, size_t first, size_t n, const char *before, qdq_error *err)
+static qdq_status verify_and_report(qdq_opt *o, size_t first, size_t n, const char *before,
+                                    qdq_error *err)
 {
     const char *name = n == 1 ? o->state->pipeline.step[first].pass->name : "rules";
 
@@ -98,10 +99,10 @@ static qdq_status judge_step(qdq_opt *o, size_t first, size_t n, const char *bef
             return qdq_within(err, QDQ_E_BUG, "after pass '%s'", name);
         QDQ_TRY(st);
     }
-    return o->opts->on_pass != NULL ? qdq_opt_tell_lines(o, name, before, err) : QDQ_OK;
+    return o->opts->on_pass != NULL ? qdq_opt_report_lines(o, name, before, err) : QDQ_OK;
 }
 
-static qdq_status run_and_judge(qdq_opt *o, size_t first, size_t n, qdq_error *err)
+static qdq_status run_and_verify(qdq_opt *o, size_t first, size_t n, qdq_error *err)
 {
     uint64_t before = count_edits(o->model);
     char *text = NULL;
@@ -113,7 +114,7 @@ static qdq_status run_and_judge(qdq_opt *o, size_t first, size_t n, qdq_error *e
     st = run_step(o, first, n, err);
     qdq_opt_end_record(o, first, n, qdq_clock_seconds() - start);
     if (st == QDQ_OK && count_edits(o->model) != before)
-        st = judge_step(o, first, n, text, err);
+        st = verify_and_report(o, first, n, text, err);
     qdq_free(text);
     return st;
 }
@@ -131,7 +132,7 @@ static qdq_status run_round(qdq_opt *o, uint64_t *seen, qdq_error *err)
         uint64_t before = count_edits(o->model);
         if (seen[i] == before + 1)
             continue;
-        QDQ_TRY(run_and_judge(o, i, n, err));
+        QDQ_TRY(run_and_verify(o, i, n, err));
         seen[i] = count_edits(o->model) == before ? before + 1 : 0;
     }
     return QDQ_OK;

@@ -78,7 +78,7 @@ static qdq_status check_evaluation(const qdq_tune_state *t, qdq_error *err)
 /* --- where it is measured --------------------------------------------------------------------- */
 
 /* What another run came to stays, unless it may be replaced. */
-static qdq_status guard_result(qdq_tune_state *t, const char *search, qdq_error *err)
+static qdq_status validate_result(qdq_tune_state *t, const char *search, qdq_error *err)
 {
     const char *store, *best = qdq_tune_path(t, "model.onnx"), *own = qdq_tune_path(t, "tune.db");
     const int64_t run = qdq_tune_folder_run_before(t->tools.folder, &store);
@@ -124,7 +124,7 @@ static qdq_status open_store(qdq_tune_state *t, qdq_error *err)
                                  .options = options,
                                  .quant = quant};
     t->tools.search_text = search;
-    QDQ_TRY(guard_result(t, search, err));
+    QDQ_TRY(validate_result(t, search, err));
     QDQ_TRY(qdq_tune_store_open(path, &t->tools.store, err));
     QDQ_TRY(qdq_tune_store_begin(t->tools.store, &t->tools.context, search, t->opts->restart,
                                  &t->tools.run, err));
@@ -326,7 +326,7 @@ static qdq_status tune_model(qdq_tune_state *t, qdq_error *err)
     QDQ_TRY(write_baseline(t, err));
     QDQ_TRY(search_placement(t, err));
     QDQ_TRY(check_files(t, err));
-    QDQ_TRY(qdq_tune_guard(t, err));
+    QDQ_TRY(qdq_tune_validate_final(t, err));
     QDQ_TRY(qdq_tune_warn_of_accuracy(t, err));
     QDQ_TRY(qdq_tune_find_front(t, err));
     summarize(t);

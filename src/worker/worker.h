@@ -49,8 +49,8 @@ typedef struct qdq_worker {
     const qdq_input_shape *shapes;
     size_t n_shapes;
     int threads;
-    unsigned warmup, leg_runs;
-    double leg_ms;
+    unsigned warmup, sample_runs;
+    double sample_ms;
     uint64_t seed;
     const char *samples; /* NULL: random */
     qdq_data *data;      /* NULL: not opened yet */

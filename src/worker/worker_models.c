@@ -222,7 +222,7 @@ qdq_status qdq_worker_warm_up(qdq_worker *w, qdq_worker_model *m, qdq_error *err
         QDQ_TRY(w->engine->ops->time_runs(m->session, 1, &ns, err));
         best = ns < best ? ns : best;
     }
-    m->runs = qdq_stats_leg_runs(w->leg_ms * 1e6, best, w->leg_runs);
+    m->runs = qdq_stats_sample_runs(w->sample_ms * 1e6, best, w->sample_runs);
     return QDQ_OK;
 }
 

@@ -61,8 +61,8 @@ static qdq_status read_hello(qdq_worker *w, const qdq_json_place *q, qdq_error *
 
     w->threads = (int)qdq_json_int(q, "threads", 1, INT32_MAX, 1);
     w->warmup = (unsigned)qdq_json_int(q, "warmup", 1, UINT32_MAX, 1);
-    w->leg_runs = (unsigned)qdq_json_int(q, "leg_runs", 1, UINT32_MAX, 1);
-    w->leg_ms = qdq_json_number(q, "leg_ms", 0, INFINITY, 5);
+    w->sample_runs = (unsigned)qdq_json_int(q, "leg_runs", 1, UINT32_MAX, 1);
+    w->sample_ms = qdq_json_number(q, "leg_ms", 0, INFINITY, 5);
     w->seed = (uint64_t)qdq_json_int(q, "seed", INT64_MIN, INT64_MAX, 0);
     if (qdq_json_has(q, "samples"))
         w->samples = qdq_remote_get_text(q, "samples", NULL);

@@ -100,7 +100,7 @@ static qdq_status choose(void *ctx, qdq_error *err)
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_choices c = {0};
     qdq_assign bits, back;
-    qdq_boundary boundary;
+    qdq_boundary_points boundary;
     qdq_scheme scheme;
     qdq_status st = qdq_choices_find(g->p, g->s, &arena, &c, err);
 
@@ -148,8 +148,8 @@ static qdq_status find_borders(void *ctx, qdq_error *err)
 {
     const test_regioned *s = ctx;
     qdq_arena arena = QDQ_ARENA_INIT;
-    qdq_borders b;
-    qdq_status st = qdq_borders_find(s->patterns, s->space, &arena, &b, err);
+    qdq_boundaries b;
+    qdq_status st = qdq_boundaries_find(s->patterns, s->space, &arena, &b, err);
 
     if (st == QDQ_OK)
         assert_int_equal(b.n, 4);

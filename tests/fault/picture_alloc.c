@@ -171,7 +171,7 @@ static void open_tuned(tuned *x)
     assert_in_range(x->s.m->graph->values.n, 1, 64);
     for (size_t i = 0; i < 8; i++)
         x->edges[i] =
-            (qdq_tune_change){.saved_us = 1, .alike = 1, .tried = i % 2 == 0, .turned = 1};
+            (qdq_tune_change){.saved_us = 1, .n_equal = 1, .tried = i % 2 == 0, .turned = 1};
     x->times = (qdq_tune_times){
         .own = zeros, .converted = zeros, .conversions = zeros, .sum = 1, .is_known = true};
     x->step = (qdq_tune_step){

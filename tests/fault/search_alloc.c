@@ -67,12 +67,12 @@ static qdq_status search(void *ctx, qdq_error *err)
     const qdq_search_unit unit[] = {
         {.name = "a", .choice = choice, .n_choices = 2, .n_instances = 1},
         {.name = "b", .choice = choice + 2, .n_choices = 4, .n_instances = 1}};
-    const qdq_search_border borders[] = {{border, 2}};
+    const qdq_search_boundary boundaries[] = {{border, 2}};
     const qdq_search_problem p = {.n_bits = BITS,
                                   .unit = unit,
                                   .n_units = 2,
-                                  .border = borders,
-                                  .n_borders = 1,
+                                  .boundary = boundaries,
+                                  .n_boundaries = 1,
                                   .start = start,
                                   .start_name = names,
                                   .n_starts = 2,

@@ -17,19 +17,19 @@ static qdq_status use_models(qdq_worker_client *lab, const tried *t, int a, int 
     qdq_layer *layers = NULL;
     qdq_layer *groups = NULL;
     qdq_worker_client_accuracy acc;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     double x, y;
     size_t n;
 
-    QDQ_TRY(qdq_worker_client_pair(lab, a, b, false, 1, &x, &y, &fate, err));
-    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
-    QDQ_TRY(qdq_worker_client_compare(lab, a, b, &acc, &fate, err));
-    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
-    QDQ_TRY(qdq_worker_client_profile(lab, t->model, 2, &layers, &n, &fate, err));
-    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    QDQ_TRY(qdq_worker_client_pair(lab, a, b, false, 1, &x, &y, &outcome, err));
+    assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
+    QDQ_TRY(qdq_worker_client_compare(lab, a, b, &acc, &outcome, err));
+    assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
+    QDQ_TRY(qdq_worker_client_profile(lab, t->model, 2, &layers, &n, &outcome, err));
+    assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
     qdq_free(layers);
-    QDQ_TRY(qdq_worker_client_groups(lab, t->model, 2, &groups, &n, &fate, err));
-    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    QDQ_TRY(qdq_worker_client_groups(lab, t->model, 2, &groups, &n, &outcome, err));
+    assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
     qdq_free(groups);
     qdq_worker_client_drop(lab, b);
     return QDQ_OK;
@@ -47,15 +47,15 @@ static qdq_status use_lab(void *ctx, qdq_error *err)
                                    .shapes = &shape,
                                    .n_shapes = 1,
                                    .engine_opts = &engine_opts,
-                                   .leg_ms = 0.001};
+                                   .sample_ms = 0.001};
     qdq_worker_client *lab;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     int a, b = -1;
 
     QDQ_TRY(qdq_worker_client_open(&opts, &lab, err));
-    qdq_status st = qdq_worker_client_build(lab, t->model, &a, &fate, err);
+    qdq_status st = qdq_worker_client_build(lab, t->model, &a, &outcome, err);
     if (st == QDQ_OK)
-        st = qdq_worker_client_build(lab, t->other, &b, &fate, err);
+        st = qdq_worker_client_build(lab, t->other, &b, &outcome, err);
     if (st == QDQ_OK)
         st = use_models(lab, t, a, b, err);
     qdq_worker_client_close(lab);
@@ -69,16 +69,16 @@ static qdq_status lose_workers(void *ctx, qdq_error *err)
     qdq_worker_client_opts opts = {
         .engine = t->spec, .worker = QDQ_BUILD_DIR "/qdq-worker", .logs = t->logs};
     qdq_worker_client *lab;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     qdq_status st;
     int a;
 
     QDQ_TRY(qdq_worker_client_open(&opts, &lab, err));
     for (int i = 0; i < 2; i++) {
-        st = qdq_worker_client_build(lab, t->model, &a, &fate, err);
+        st = qdq_worker_client_build(lab, t->model, &a, &outcome, err);
         if (st != QDQ_OK)
             break;
-        assert_int_equal(fate.end, QDQ_REMOTE_CRASHED);
+        assert_int_equal(outcome.end, QDQ_REMOTE_CRASHED);
     }
     qdq_worker_client_close(lab);
     return st;

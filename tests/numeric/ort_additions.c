@@ -174,15 +174,15 @@ TEST(the_worker_of_the_tuner_has_them_as_well)
     const char *path = test_path("twice.onnx");
     qdq_save_opts save = QDQ_SAVE_OPTS_INIT;
     qdq_model *m = test_model(TWICE);
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     qdq_worker_client *lab;
     int a;
 
     assert_ok(qdq_model_save(m, path, &save, &err));
     assert_ok(qdq_worker_client_open(&opts, &lab, &err));
     assert_non_null(strstr(qdq_worker_client_engine(lab)->fingerprint, "; twice_ort.so "));
-    assert_ok(qdq_worker_client_build(lab, path, &a, &fate, &err));
-    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    assert_ok(qdq_worker_client_build(lab, path, &a, &outcome, &err));
+    assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
     qdq_worker_client_close(lab);
     qdq_model_free(m);
 }

@@ -53,28 +53,30 @@ TEST(models_are_timed_compared_and_profiled)
     qdq_worker_client *lab = open_lab((qdq_worker_client_opts){.seed = 2});
     int a = test_lab_build(lab, conv_model(false)), b = test_lab_build(lab, conv_model(true));
     qdq_worker_client_accuracy acc;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     qdq_layer *layers;
     qdq_layer *groups;
     double x, y, sum = 0;
     size_t n;
 
     assert_string_equal(qdq_worker_client_engine(lab)->name, "ort");
-    assert_ok(qdq_worker_client_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
-    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    assert_ok(qdq_worker_client_pair(lab, a, b, false, 0, &x, &y, &outcome, &err));
+    assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
     assert_true(x > 1e3 && x < 1e9 && y > 1e3 && y < 1e9);
-    assert_ok(qdq_worker_client_compare(lab, a, b, &acc, &fate, &err));
-    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    assert_ok(qdq_worker_client_compare(lab, a, b, &acc, &outcome, &err));
+    assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
     assert_true(acc.finite && acc.sqnr_db > 10 && acc.sqnr_db < 80);
-    assert_ok(qdq_worker_client_profile(lab, test_path("float.onnx"), 3, &layers, &n, &fate, &err));
-    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    assert_ok(
+        qdq_worker_client_profile(lab, test_path("float.onnx"), 3, &layers, &n, &outcome, &err));
+    assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
     assert_true(n >= 3);
     for (size_t i = 0; i < n; i++)
         sum += layers[i].median_us;
     assert_true(sum > 1 && sum < 1e6);
     qdq_free(layers);
-    assert_ok(qdq_worker_client_groups(lab, test_path("float.onnx"), 3, &groups, &n, &fate, &err));
-    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    assert_ok(
+        qdq_worker_client_groups(lab, test_path("float.onnx"), 3, &groups, &n, &outcome, &err));
+    assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
     assert_true(n >= 3 && qdq_layers_add(groups, n).attributed > 0.5);
     qdq_free(groups);
     qdq_worker_client_close(lab);
@@ -85,15 +87,15 @@ TEST(what_onnx_runtime_refuses_is_a_fate_with_its_words)
     qdq_worker_client *lab = open_lab((qdq_worker_client_opts){0});
     qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"nobody\" : 1]>\n"
                               "g (float[1] x) => (float[1] y) { y = nobody.Magic(x) }");
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     int handle;
 
     assert_ok(qdq_model_save(m, test_path("magic.onnx"), NULL, &err));
     qdq_model_free(m);
-    assert_ok(qdq_worker_client_build(lab, test_path("magic.onnx"), &handle, &fate, &err));
-    assert_int_equal(fate.end, QDQ_REMOTE_REFUSED);
-    assert_non_null(strstr(fate.text, "Magic"));
-    assert_null(strchr(fate.text, '\n'));
+    assert_ok(qdq_worker_client_build(lab, test_path("magic.onnx"), &handle, &outcome, &err));
+    assert_int_equal(outcome.end, QDQ_REMOTE_REFUSED);
+    assert_non_null(strstr(outcome.text, "Magic"));
+    assert_null(strchr(outcome.text, '\n'));
     qdq_worker_client_close(lab);
 }
 
@@ -107,7 +109,7 @@ static void a_model_beyond_the_memory_is_told_from_a_bad_one(void **state)
     test_builder b = test_build(17);
     qdq_worker_client *lab = open_lab((qdq_worker_client_opts){.max_memory = (uint64_t)1 << 30});
     qdq_worker_client_accuracy acc;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
 
     (void)state;
     TEST_INPUT(&b, "x", 1, 1, 64, 64);
@@ -118,9 +120,9 @@ static void a_model_beyond_the_memory_is_told_from_a_bad_one(void **state)
     assert_ok(qdq_model_save(m, test_path("big.onnx"), NULL, &err));
     qdq_model_free(m);
     int a = test_lab_build(lab, test_path("big.onnx"));
-    assert_ok(qdq_worker_client_compare(lab, a, a, &acc, &fate, &err));
-    if (fate.end != QDQ_REMOTE_MEMORY)
-        fail_msg("%s: %s", qdq_remote_end_name(fate.end), fate.text);
+    assert_ok(qdq_worker_client_compare(lab, a, a, &acc, &outcome, &err));
+    if (outcome.end != QDQ_REMOTE_MEMORY)
+        fail_msg("%s: %s", qdq_remote_end_name(outcome.end), outcome.text);
     qdq_worker_client_close(lab);
 #endif
 }

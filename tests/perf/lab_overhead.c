@@ -42,7 +42,7 @@ TEST(a_pair_takes_little_longer_than_its_runs)
 {
     test_builder b = test_build(17);
     qdq_worker_client *lab = open_lab();
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     double share[PAIRS], a_ns = 0, b_ns = 0;
     int handle;
 
@@ -54,15 +54,15 @@ TEST(a_pair_takes_little_longer_than_its_runs)
     qdq_model *m = test_built(&b);
     assert_ok(qdq_model_save(m, test_path("m.onnx"), NULL, &err));
     qdq_model_free(m);
-    assert_ok(qdq_worker_client_build(lab, test_path("m.onnx"), &handle, &fate, &err));
-    assert_ok(qdq_worker_client_pair(lab, handle, handle, false, 0, &a_ns, &b_ns, &fate, &err));
+    assert_ok(qdq_worker_client_build(lab, test_path("m.onnx"), &handle, &outcome, &err));
+    assert_ok(qdq_worker_client_pair(lab, handle, handle, false, 0, &a_ns, &b_ns, &outcome, &err));
     double runs = ceil(5e6 / a_ns) > ceil(5e6 / b_ns) ? ceil(5e6 / a_ns) : ceil(5e6 / b_ns);
     for (int i = 0; i < PAIRS; i++) {
         double start = qdq_clock_seconds();
 
         assert_ok(qdq_worker_client_pair(lab, handle, handle, i % 2 == 1, (uint64_t)i, &a_ns, &b_ns,
-                                         &fate, &err));
-        assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+                                         &outcome, &err));
+        assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
         double seconds = qdq_clock_seconds() - start, engine = (a_ns + b_ns) * 1e-9 * runs;
         share[i] = seconds / engine - 1;
     }

@@ -40,13 +40,13 @@ static double find_once(const qdq_model *m, qdq_region_opts opts, size_t nodes)
 {
     qdq_regions *r;
     qdq_patterns *p;
-    qdq_borders borders;
+    qdq_boundaries boundaries;
     qdq_space space = open_space(m);
     double start = cpu_seconds();
 
     assert_ok(qdq_regions_find(m, &opts, &r, &err));
     assert_ok(qdq_patterns_find(r, &p, &err));
-    assert_ok(qdq_borders_find(p, &space, &space.arena, &borders, &err));
+    assert_ok(qdq_boundaries_find(p, &space, &space.arena, &boundaries, &err));
     start = cpu_seconds() - start;
     assert_int_equal(r->n_covered, nodes);
     qdq_patterns_free(p);

@@ -97,11 +97,12 @@ static inline void close_lab(qdq_worker_client *lab)
     assert_int_equal(warnings, 0);
 }
 
-static inline void assert_fate(const qdq_remote_fate *fate, qdq_remote_end end, const char *part)
+static inline void assert_fate(const qdq_remote_outcome *outcome, qdq_remote_end end,
+                               const char *part)
 {
-    if (fate->end != end || strstr(fate->text, part) == NULL)
+    if (outcome->end != end || strstr(outcome->text, part) == NULL)
         fail_msg("want %s with '%s', got %s: %s", qdq_remote_end_name(end), part,
-                 qdq_remote_end_name(fate->end), fate->text);
+                 qdq_remote_end_name(outcome->end), outcome->text);
 }
 
 static inline bool is_sanitized(void)
@@ -119,11 +120,11 @@ static inline bool is_sanitized(void)
 /* Where the 8-bit Conv runs, this happens; the float model goes on. */
 static inline void assert_pair_is_fine(qdq_worker_client *lab, int a)
 {
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     double a_ns, b_ns;
 
-    assert_ok(qdq_worker_client_pair(lab, a, a, false, 0, &a_ns, &b_ns, &fate, &err));
-    assert_fate(&fate, QDQ_REMOTE_FINE, "");
+    assert_ok(qdq_worker_client_pair(lab, a, a, false, 0, &a_ns, &b_ns, &outcome, &err));
+    assert_fate(&outcome, QDQ_REMOTE_FINE, "");
     assert_true(a_ns > 0 && b_ns > 0);
 }
 

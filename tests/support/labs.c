@@ -6,11 +6,11 @@
 int test_lab_build(qdq_worker_client *lab, const char *path)
 {
     qdq_error err;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     int handle;
 
-    assert_ok(qdq_worker_client_build(lab, path, &handle, &fate, &err));
-    if (fate.end != QDQ_REMOTE_FINE)
-        fail_msg("%s: %s", qdq_remote_end_name(fate.end), fate.text);
+    assert_ok(qdq_worker_client_build(lab, path, &handle, &outcome, &err));
+    if (outcome.end != QDQ_REMOTE_FINE)
+        fail_msg("%s: %s", qdq_remote_end_name(outcome.end), outcome.text);
     return handle;
 }

@@ -52,7 +52,7 @@ static qdq_verify_result judge_all(qdq_verify_tensor *t, size_t n)
 
     v = (qdq_verifying){.output = t, .n_outputs = n, .out = &r};
     qdq_verify_begin(&v);
-    qdq_verify_judge(&v);
+    qdq_verify_decide(&v);
     for (size_t i = 0; i < n; i++) {
         qdq_slices_free(&t[i].same);
         qdq_slices_free(&t[i].of_reference);

@@ -20,7 +20,7 @@ static test_regioned open_blocks(const char *target, unsigned swapped)
 }
 
 /* "value: reader/slots reader/slots; ..." */
-static const char *text_of(const test_regioned *s, const qdq_borders *b)
+static const char *text_of(const test_regioned *s, const qdq_boundaries *b)
 {
     static char text[4000];
     size_t n = 0;
@@ -41,9 +41,9 @@ static const char *text_of(const test_regioned *s, const qdq_borders *b)
 static void assert_borders(const char *target, unsigned swapped, const char *want)
 {
     test_regioned s = open_blocks(target, swapped);
-    qdq_borders b;
+    qdq_boundaries b;
 
-    assert_ok(qdq_borders_find(s.patterns, s.space, &s.arena, &b, &err));
+    assert_ok(qdq_boundaries_find(s.patterns, s.space, &s.arena, &b, &err));
     assert_string_equal(text_of(&s, &b), want);
     for (size_t i = 0; i < b.n; i++) {
         double sum = 0;
@@ -75,13 +75,13 @@ TEST(borders_are_in_the_same_place_of_swapped_instances)
 TEST(leaves_on_top_are_parts_of_the_whole)
 {
     test_builder b = test_build_planes();
-    qdq_borders borders;
+    qdq_boundaries boundaries;
 
     test_residual_blocks(&b, 0);
     test_output(&b, "e3");
     test_regioned s = test_regioned_open(test_built(&b), "ort-cpu", NULL);
-    assert_ok(qdq_borders_find(s.patterns, s.space, &s.arena, &borders, &err));
-    assert_string_equal(text_of(&s, &borders), "x: stem/3; s: a1/3 d1/3 a2/3 d2/3 a3/3 d3/3");
+    assert_ok(qdq_boundaries_find(s.patterns, s.space, &s.arena, &boundaries, &err));
+    assert_string_equal(text_of(&s, &boundaries), "x: stem/3; s: a1/3 d1/3 a2/3 d2/3 a3/3 d3/3");
     test_regioned_free(&s);
 }
 
@@ -92,7 +92,7 @@ TEST(what_too_many_read_is_none)
 
     for (int n = 64; n <= 65; n++) {
         test_builder b = test_build(17);
-        qdq_borders borders;
+        qdq_boundaries boundaries;
         TEST_INPUT(&b, "x", 1, 8);
         for (int i = 0; i < n; i++) {
             snprintf(name[i], sizeof name[i], "m%d", i);
@@ -102,8 +102,8 @@ TEST(what_too_many_read_is_none)
             test_output(&b, name[i]);
         }
         test_regioned s = test_regioned_open(test_built(&b), "ort-cpu", NULL);
-        assert_ok(qdq_borders_find(s.patterns, s.space, &s.arena, &borders, &err));
-        assert_true(borders.n == (n == 64));
+        assert_ok(qdq_boundaries_find(s.patterns, s.space, &s.arena, &boundaries, &err));
+        assert_true(boundaries.n == (n == 64));
         test_regioned_free(&s);
     }
 }

@@ -338,15 +338,15 @@ static qdq_point child_point(setting *s, const qdq_pattern *p, const char *value
     return found;
 }
 
-static qdq_boundary boundary_of(setting *s, const qdq_pattern *p, const qdq_scheme *scheme)
+static qdq_boundary_points boundary_of(setting *s, const qdq_pattern *p, const qdq_scheme *scheme)
 {
-    qdq_boundary b;
+    qdq_boundary_points b;
 
     assert_ok(qdq_scheme_boundary(scheme, p, s->space, &s->arena, &b, &err));
     return b;
 }
 
-static void turn_on(const qdq_boundary *b, qdq_assign *a)
+static void turn_on(const qdq_boundary_points *b, qdq_assign *a)
 {
     for (size_t i = 0; i < b->n_groups; i++)
         qdq_assign_set(a, b->group[i], true);
@@ -360,8 +360,8 @@ TEST(leaf_full_then_composite_inherits)
     const qdq_pattern *block = composite_of(&s, "b1"), *last = pattern_of(&s, "c1");
     const qdq_scheme empty = {0},
                      middle = {.child_inputs = POINTS(child_point(&s, block, "b1", false))};
-    const qdq_boundary none = boundary_of(&s, block, &empty),
-                       some = boundary_of(&s, block, &middle);
+    const qdq_boundary_points none = boundary_of(&s, block, &empty),
+                              some = boundary_of(&s, block, &middle);
     qdq_assign a = bits(&s, s.space->n_groups, 0), full, only = bits(&s, s.space->n_groups, 0);
 
     for (size_t i = 0; i < s.patterns->n; i++) {
@@ -417,7 +417,7 @@ TEST(child_inputs_and_outputs_are_all_readers_of_the_tensor)
     };
 
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
-        const qdq_boundary b = boundary_of(&s, cases[i].p, &cases[i].scheme);
+        const qdq_boundary_points b = boundary_of(&s, cases[i].p, &cases[i].scheme);
         qdq_assign a = bits(&s, s.space->n_groups, 0);
         turn_on(&b, &a);
         assert_string_equal(names_of(&s, &a), cases[i].want);

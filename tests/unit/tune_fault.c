@@ -33,7 +33,7 @@ TEST(words_of_a_failure_tell_who_was_at_fault)
 
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         assert_string_equal(qdq_tune_fault_name(cases[i].why), cases[i].fault);
-        assert_int_equal(qdq_tune_tells_death(cases[i].why), cases[i].died);
+        assert_int_equal(qdq_tune_is_death(cases[i].why), cases[i].died);
     }
 }
 

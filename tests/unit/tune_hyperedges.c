@@ -214,7 +214,7 @@ TEST(each_row_of_a_profile_counts_once)
         qdq_mincut_profile p;
         double rows = 0;
         assert_ok(qdq_mincut_profile_new(&p, &s.nets.graph, &s.arena, &err));
-        qdq_tune_tell_costs(s.space, &s.nets, &times, &p);
+        qdq_tune_sum_costs(s.space, &s.nets, &times, &p);
         const double us = sum_of(p.own, s.nets.graph.n_bits, &rows) +
                           sum_of(p.net, s.nets.graph.n_nets, &rows) + p.rest.us;
         rows += p.rest.rows;
@@ -233,7 +233,7 @@ TEST(rows_go_to_whose_they_are)
     qdq_mincut_profile p;
 
     assert_ok(qdq_mincut_profile_new(&p, &s.nets.graph, &s.arena, &err));
-    qdq_tune_tell_costs(s.space, &s.nets, &times, &p);
+    qdq_tune_sum_costs(s.space, &s.nets, &times, &p);
     assert_true(p.own[s.space->first_group[v->producer->id]].us == 3);
     const qdq_mincut_time *net = &p.net[s.nets.of[v->id]];
     /* its Relu, were that a layer, and the conversion */

@@ -47,11 +47,11 @@ static double own(const attributed *a, const char *node)
     return -1;
 }
 
-static double border(const attributed *a, const char *node)
+static double boundary(const attributed *a, const char *node)
 {
     QDQ_FOR_NODES (n, a->m->graph)
         if (strcmp(n->name, node) == 0)
-            return a->times.border[n->id];
+            return a->times.boundary[n->id];
     return -1;
 }
 
@@ -85,8 +85,9 @@ TEST(kernels_on_codes_keep_the_name_of_the_node)
         {.layer = "add", .op = "QLinearAdd", .median_us = 3});
 
     assert_true(own(&a, "conv1") == 5 && own(&a, "add") == 3);
-    assert_true(border(&a, "conv1") == 1); /* who reads x */
-    assert_true(border(&a, "relu1") == 2 && border(&a, "conv2") == 2 && border(&a, "side") == 2);
+    assert_true(boundary(&a, "conv1") == 1); /* who reads x */
+    assert_true(boundary(&a, "relu1") == 2 && boundary(&a, "conv2") == 2 &&
+                boundary(&a, "side") == 2);
     assert_true(converted(&a, "x", 1) == 1 && converted(&a, "r", 1) == 2 &&
                 converted(&a, "a", 0) == 0);
     assert_true(a.times.n_rows == 4);
@@ -103,8 +104,8 @@ TEST(a_conversion_without_a_name_belongs_to_the_kernels_around_it)
                   {.layer = "Transpose", .op = "Transpose", .median_us = 4},
                   {.layer = "conv2", .op = "Conv", .median_us = 5});
 
-    assert_true(border(&a, "conv1") == 2 && border(&a, "relu1") == 2);
-    assert_true(border(&a, "conv2") == 4);
+    assert_true(boundary(&a, "conv1") == 2 && boundary(&a, "relu1") == 2);
+    assert_true(boundary(&a, "conv2") == 4);
     assert_true(converted(&a, "a", 1) == 2 && converted(&a, "r", 0) == 0);
     done(&a);
 }
@@ -132,7 +133,7 @@ TEST(a_layer_that_is_called_after_several_nodes_belongs_to_its_products)
     assert_true(own(&a, "conv1") == 5 && own(&a, "relu1") == 0);
     assert_true(own(&a, "conv2") == 4 && own(&a, "side") == 4); /* as fusion groups share it */
     assert_true(own(&a, "add") == 3 && own(&a, "relu2") == 0);
-    assert_true(a.times.told == 16 && a.times.known == 16 && a.times.n_rows == 3);
+    assert_true(a.times.reported == 16 && a.times.known == 16 && a.times.n_rows == 3);
     done(&a);
 }
 
@@ -158,8 +159,9 @@ TEST(a_reformat_belongs_to_the_tensor_that_the_engine_tells)
     assert_true(converted(&a, "r", 2) == 6 && converted(&a, "s", 0) == 0);
     /* no tensor of this model: that of the kernel before */
     assert_true(converted(&a, "b", 1) == 1);
-    assert_true(border(&a, "relu1") == 6 && border(&a, "conv2") == 7 && border(&a, "conv1") == 0);
-    assert_true(a.times.told == 2 && a.times.sum == 22);
+    assert_true(boundary(&a, "relu1") == 6 && boundary(&a, "conv2") == 7 &&
+                boundary(&a, "conv1") == 0);
+    assert_true(a.times.reported == 2 && a.times.sum == 22);
     done(&a);
 }
 

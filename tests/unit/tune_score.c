@@ -314,7 +314,7 @@ static void score_on_sim(test_isolated *s, bool with, qdq_part_score *out)
     qdq_plan *all = test_isolated_plan(s);
     qdq_candidates *c;
     qdq_worker_client *lab;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     qdq_layer *layer;
     qdq_parts *p;
     char path[700];
@@ -326,8 +326,8 @@ static void score_on_sim(test_isolated *s, bool with, qdq_part_score *out)
     assert_ok(qdq_candidate_write_part(c, p->model, "parts.onnx", &err));
     snprintf(path, sizeof path, "%s/parts.onnx", folder);
     assert_ok(qdq_worker_client_open(&opts, &lab, &err));
-    assert_ok(qdq_worker_client_groups(lab, path, 3, &layer, &n, &fate, &err));
-    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    assert_ok(qdq_worker_client_groups(lab, path, 3, &layer, &n, &outcome, &err));
+    assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
     assert_ok(qdq_parts_score(p, layer, n, NAN, out, &err));
     qdq_free(layer);
     qdq_worker_client_close(lab);

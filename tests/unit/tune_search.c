@@ -21,7 +21,7 @@ typedef struct world {
 
     size_t n_units;
     qdq_search_unit unit[MAX_UNITS];
-    qdq_search_border border;
+    qdq_search_boundary boundary;
     qdq_search_choice choice[MAX_BITS];
     uint32_t bit[MAX_BITS];
 
@@ -187,9 +187,9 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost,
             (to >= 0 && qdq_assign_get(a, (size_t)to)))
             continue;
         if (from >= 0)
-            cost[from].border += w->edge[e].cost / all;
+            cost[from].boundary += w->edge[e].cost / all;
         if (to >= 0)
-            cost[to].border += w->edge[e].cost / all;
+            cost[to].boundary += w->edge[e].cost / all;
     }
     return QDQ_OK;
 }
@@ -229,8 +229,8 @@ static qdq_search_result run_with(world *w, const qdq_search_opts *o, bool profi
     const qdq_search_problem p = {.n_bits = w->n,
                                   .unit = w->unit,
                                   .n_units = w->n_units,
-                                  .border = &w->border,
-                                  .n_borders = w->border.n_bits > 0,
+                                  .boundary = &w->boundary,
+                                  .n_boundaries = w->boundary.n_bits > 0,
                                   .start = starts,
                                   .start_name = names,
                                   .n_starts = 2,
@@ -482,7 +482,7 @@ static void build_readers(world *w)
     static const uint32_t bit[4] = {0, 1, 2, 3}, readers[2] = {0, 3};
     static const uint32_t *const of[4] = {bit, bit + 1, bit + 3, bit + 2};
 
-    *w = (world){.n = 4, .n_units = 2, .rest = 50e3, .border = {readers, 2}};
+    *w = (world){.n = 4, .n_units = 2, .rest = 50e3, .boundary = {readers, 2}};
     for (size_t i = 0; i < 4; i++) {
         w->time[0][i] = 100e3;
         w->time[1][i] = i == 0 || i == 3 ? 80e3 : 300e3;
@@ -502,7 +502,7 @@ TEST(readers_of_one_tensor_in_two_units_are_tried_together)
     world w;
 
     build_readers(&w);
-    w.border.n_bits = 0;
+    w.boundary.n_bits = 0;
     qdq_search_result alone = run(&w, &o, &arena);
     assert_int_equal(qdq_assign_count(&alone.best), 0);
     build_readers(&w);
@@ -524,12 +524,12 @@ TEST(a_border_within_a_unit_is_not_tried_again)
         build_readers(&w);
         w.n = 5;
         w.time[0][4] = w.time[1][4] = 1e3;
-        w.border.n_bits = 0;
+        w.boundary.n_bits = 0;
         qdq_search_result without = run(&w, &o, &arena);
         build_readers(&w);
         w.n = 5;
         w.time[0][4] = w.time[1][4] = 1e3;
-        w.border.bit = of[i];
+        w.boundary.bit = of[i];
         qdq_search_result with = run(&w, &o, &arena);
         assert_int_equal(with.trials, without.trials);
         assert_false(qdq_assign_get(&with.best, 4));

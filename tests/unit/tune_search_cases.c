@@ -37,7 +37,7 @@ static void add_unit(bench *b, const char *name, size_t choices, size_t instance
     for (size_t c = 0; c < choices; c++) {
         for (size_t i = 0; i < instances; i++)
             b->bit[u][c][i] = (uint32_t)(b->n_bits + c * instances + i);
-        b->choice[u][c] = (qdq_search_choice){.bit = b->bit[u][c], .worth_ns = 1e5};
+        b->choice[u][c] = (qdq_search_choice){.bit = b->bit[u][c], .float_ns = 1e5};
     }
     b->n_bits += choices * instances;
     b->unit[u] = (qdq_search_unit){
@@ -324,7 +324,7 @@ TEST(the_budget_of_changes_follows_the_weight)
     add_unit(&b, "light", MAX_CHOICES, 1);
     add_unit(&b, "heavy", MAX_CHOICES, 1);
     for (size_t c = 0; c < MAX_CHOICES; c++)
-        b.choice[0][c].worth_ns = 2e4; /* a fifth of the other's */
+        b.choice[0][c].float_ns = 2e4; /* a fifth of the other's */
     for (size_t i = 0; i < b.n_bits; i++)
         b.cost[i] = 0.01;
     const qdq_search_result r = run(&b, &o, 0, &arena);
@@ -347,7 +347,7 @@ TEST(instances_add_to_the_weight)
     add_unit(&b, "three", MAX_CHOICES, 3);
     add_unit(&b, "one", MAX_CHOICES, 1);
     for (size_t c = 0; c < MAX_CHOICES; c++)
-        b.choice[1][c].worth_ns = 1e5 / 3; /* what an instance of the other has */
+        b.choice[1][c].float_ns = 1e5 / 3; /* what an instance of the other has */
     for (size_t i = 0; i < b.n_bits; i++)
         b.cost[i] = 0.01;
     const qdq_search_result r = run(&b, &o, 0, &arena);

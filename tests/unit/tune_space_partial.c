@@ -113,7 +113,7 @@ TEST(linear_operators_with_a_constant_weight_have_halves)
             const char *name = t.s->group[k].node->out[0]->name;
             bool linear = strchr("cpy", name[0]) != NULL;
 
-            assert_int_equal(qdq_space_has_halves(t.s, k), linear);
+            assert_int_equal(qdq_space_has_partial(t.s, k), linear);
         }
         test_space_close(&t);
     }
@@ -125,7 +125,7 @@ TEST(where_activations_stay_float_the_weight_is_the_whole)
 
     assert_true(t.s->n_groups > 0);
     for (size_t i = 0; i < t.s->n_groups; i++)
-        assert_false(qdq_space_has_halves(t.s, i));
+        assert_false(qdq_space_has_partial(t.s, i));
     test_space_close(&t);
 }
 
@@ -146,7 +146,7 @@ TEST(what_the_model_has_in_codes_already_is_no_half)
     test_space t = test_space_open(test_built(&b), "ort-cpu");
     assert_true(t.s->n_groups >= 2);
     for (size_t i = 0; i < t.s->n_groups; i++)
-        assert_int_equal(qdq_space_has_halves(t.s, i),
+        assert_int_equal(qdq_space_has_partial(t.s, i),
                          strcmp(t.s->group[i].node->out[0]->name, "e") == 0);
     test_space_close(&t);
 }

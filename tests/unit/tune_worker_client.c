@@ -20,11 +20,11 @@ TEST(a_pair_has_the_time_of_each_model)
 {
     qdq_worker_client *lab = open_lab("", (qdq_worker_client_opts){0});
     int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     double a_ns, b_ns;
 
-    assert_ok(qdq_worker_client_pair(lab, a, b, false, 3, &a_ns, &b_ns, &fate, &err));
-    assert_fate(&fate, QDQ_REMOTE_FINE, "");
+    assert_ok(qdq_worker_client_pair(lab, a, b, false, 3, &a_ns, &b_ns, &outcome, &err));
+    assert_fate(&outcome, QDQ_REMOTE_FINE, "");
     assert_true(fabs(a_ns - 110e3) < 1 && fabs(b_ns - 50e3) < 1);
     assert_int_equal(qdq_worker_client_builds(lab), 2);
     close_lab(lab);
@@ -33,7 +33,7 @@ TEST(a_pair_has_the_time_of_each_model)
 TEST(the_noise_of_a_pair_is_that_of_its_number_in_any_order_and_process)
 {
     double first[2], again[2], other[2];
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
 
     for (int round = 0; round < 2; round++) {
         qdq_worker_client *lab =
@@ -43,9 +43,11 @@ TEST(the_noise_of_a_pair_is_that_of_its_number_in_any_order_and_process)
 
         if (round == 1)
             assert_ok(
-                qdq_worker_client_pair(lab, b, a, false, 4, &other[0], &other[1], &fate, &err));
-        assert_ok(qdq_worker_client_pair(lab, a, b, round == 1, 7, &now[0], &now[1], &fate, &err));
-        assert_ok(qdq_worker_client_pair(lab, a, b, false, 8, &other[0], &other[1], &fate, &err));
+                qdq_worker_client_pair(lab, b, a, false, 4, &other[0], &other[1], &outcome, &err));
+        assert_ok(
+            qdq_worker_client_pair(lab, a, b, round == 1, 7, &now[0], &now[1], &outcome, &err));
+        assert_ok(
+            qdq_worker_client_pair(lab, a, b, false, 8, &other[0], &other[1], &outcome, &err));
         assert_true(other[0] != now[0] && other[1] != now[1]);
         close_lab(lab);
     }
@@ -56,10 +58,10 @@ TEST(a_model_beside_itself_is_not_measured_twice_with_one_noise)
 {
     qdq_worker_client *lab = open_lab(", \"noise\": 0.1", (qdq_worker_client_opts){0});
     int a = test_lab_build(lab, float_model());
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     double x, y;
 
-    assert_ok(qdq_worker_client_pair(lab, a, a, false, 0, &x, &y, &fate, &err));
+    assert_ok(qdq_worker_client_pair(lab, a, a, false, 0, &x, &y, &outcome, &err));
     assert_true(x != y);
     close_lab(lab);
 }
@@ -69,16 +71,16 @@ TEST(a_dropped_model_is_no_handle_any_more)
     qdq_worker_client *lab = open_lab("", (qdq_worker_client_opts){0});
     int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
     qdq_worker_client_accuracy acc;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     double x, y;
 
     qdq_worker_client_drop(lab, b);
     qdq_worker_client_drop(lab, b);
     qdq_worker_client_drop(lab, 99);
     assert_fails(QDQ_E_USAGE, "1 is no handle",
-                 qdq_worker_client_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
+                 qdq_worker_client_pair(lab, a, b, false, 0, &x, &y, &outcome, &err));
     assert_fails(QDQ_E_USAGE, "-1 is no handle",
-                 qdq_worker_client_compare(lab, -1, a, &acc, &fate, &err));
+                 qdq_worker_client_compare(lab, -1, a, &acc, &outcome, &err));
     assert_pair_is_fine(lab, a);
     close_lab(lab);
 }
@@ -88,15 +90,15 @@ TEST(outputs_are_compared_on_samples)
     qdq_worker_client *lab = open_lab("", (qdq_worker_client_opts){.seed = 3});
     int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
     qdq_worker_client_accuracy same, other, again;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
 
-    assert_ok(qdq_worker_client_compare(lab, a, a, &same, &fate, &err));
+    assert_ok(qdq_worker_client_compare(lab, a, a, &same, &outcome, &err));
     assert_true(same.finite && isinf(same.sqnr_db) && same.sqnr_db > 0);
-    assert_ok(qdq_worker_client_compare(lab, a, b, &other, &fate, &err));
+    assert_ok(qdq_worker_client_compare(lab, a, b, &other, &outcome, &err));
     /* A Relu's output has a mean square of 1/2, the kernel in 8 bits adds a deviation of 0.01 */
     assert_true(other.finite && fabs(other.sqnr_db - 10 * log10(0.5 / 1e-4)) < 2);
-    assert_ok(
-        qdq_worker_client_compare(lab, a, b, &again, &fate, &err)); /* from the kept outputs of a */
+    assert_ok(qdq_worker_client_compare(lab, a, b, &again, &outcome,
+                                        &err)); /* from the kept outputs of a */
     assert_true(again.sqnr_db == other.sqnr_db);
     close_lab(lab);
 }
@@ -110,7 +112,7 @@ TEST(samples_of_a_file_are_used)
     char file[128 + 2 * 16 * 4];
     const float big = 1e6f;
     qdq_worker_client_accuracy acc;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
 
     memset(file, ' ', 128);
     memcpy(file, head, sizeof head - 1);
@@ -124,15 +126,15 @@ TEST(samples_of_a_file_are_used)
         lab, save("echo.onnx", "<ir_version: 9, opset_import: [\"\" : 17]>\n"
                                "g (float[N,1,4,4] x) => (float[N,1,4,4] x, float[N,1,4,4] y)\n"
                                "{ y = Relu(x) }\n"));
-    assert_ok(qdq_worker_client_compare(lab, a, a, &acc, &fate, &err));
-    assert_fate(&fate, QDQ_REMOTE_FINE, "");
+    assert_ok(qdq_worker_client_compare(lab, a, a, &acc, &outcome, &err));
+    assert_fate(&outcome, QDQ_REMOTE_FINE, "");
     assert_true(acc.finite && isinf(acc.sqnr_db));
     close_lab(lab);
 
     opts.samples = test_path("none.npz");
     lab = open_lab("", opts);
     a = test_lab_build(lab, float_model());
-    assert_fails(QDQ_E_IO, "none.npz", qdq_worker_client_compare(lab, a, a, &acc, &fate, &err));
+    assert_fails(QDQ_E_IO, "none.npz", qdq_worker_client_compare(lab, a, a, &acc, &outcome, &err));
     close_lab(lab);
 }
 
@@ -140,11 +142,11 @@ TEST(a_profile_has_the_layers)
 {
     qdq_worker_client *lab = open_lab("", (qdq_worker_client_opts){0});
     qdq_layer *layers;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     size_t n;
 
-    assert_ok(qdq_worker_client_profile(lab, int8_model(), 3, &layers, &n, &fate, &err));
-    assert_fate(&fate, QDQ_REMOTE_FINE, "");
+    assert_ok(qdq_worker_client_profile(lab, int8_model(), 3, &layers, &n, &outcome, &err));
+    assert_fate(&outcome, QDQ_REMOTE_FINE, "");
     assert_int_equal(n, 3);
     assert_string_equal(layers[1].layer, "conv");
     assert_string_equal(layers[1].op, "QLinearConv");
@@ -158,11 +160,11 @@ TEST(layers_come_with_their_nodes)
 {
     qdq_worker_client *lab = open_lab("", (qdq_worker_client_opts){0});
     qdq_layer *g;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     size_t n;
 
-    assert_ok(qdq_worker_client_groups(lab, int8_model(), 3, &g, &n, &fate, &err));
-    assert_fate(&fate, QDQ_REMOTE_FINE, "");
+    assert_ok(qdq_worker_client_groups(lab, int8_model(), 3, &g, &n, &outcome, &err));
+    assert_fate(&outcome, QDQ_REMOTE_FINE, "");
     assert_int_equal(n, 3);
     assert_true(g[0].conversion && g[2].conversion && !g[1].conversion);
     assert_string_equal(g[1].layer, "conv");
@@ -177,12 +179,12 @@ TEST(layers_come_with_their_nodes)
     assert_true(has_relu);
     qdq_free(g);
     /* no times without runs */
-    assert_ok(qdq_worker_client_groups(lab, int8_model(), 0, &g, &n, &fate, &err));
+    assert_ok(qdq_worker_client_groups(lab, int8_model(), 0, &g, &n, &outcome, &err));
     assert_true(n == 3 && isnan(g[1].median_us));
     qdq_free(g);
     assert_int_equal(qdq_worker_client_builds(lab), 2);
     assert_fails(QDQ_E_IO, "nowhere",
-                 qdq_worker_client_groups(lab, "/nowhere/at-all.onnx", 1, &g, &n, &fate, &err));
+                 qdq_worker_client_groups(lab, "/nowhere/at-all.onnx", 1, &g, &n, &outcome, &err));
     close_lab(lab);
 }
 
@@ -190,11 +192,11 @@ TEST(names_that_are_no_text_travel_unchanged)
 {
     qdq_worker_client *lab = open_lab("", (qdq_worker_client_opts){0});
     qdq_layer *layers;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     size_t n;
 
     const char *path = save("name-\xff\xc3.onnx", float_text);
-    assert_ok(qdq_worker_client_profile(lab, path, 1, &layers, &n, &fate, &err));
+    assert_ok(qdq_worker_client_profile(lab, path, 1, &layers, &n, &outcome, &err));
     assert_int_equal(n, 1);
     qdq_free(layers);
     close_lab(lab);
@@ -206,13 +208,13 @@ static qdq_worker_client_accuracy accuracy_with(const char *outputs)
 {
     char more[300];
     qdq_worker_client_accuracy acc;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
 
     snprintf(more, sizeof more, ", \"fail\": [{\"node\": \"conv\", \"outputs\": \"%s\"}]", outputs);
     qdq_worker_client *lab = open_lab(more, (qdq_worker_client_opts){0});
     int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
-    assert_ok(qdq_worker_client_compare(lab, a, b, &acc, &fate, &err));
-    assert_fate(&fate, QDQ_REMOTE_FINE, "");
+    assert_ok(qdq_worker_client_compare(lab, a, b, &acc, &outcome, &err));
+    assert_fate(&outcome, QDQ_REMOTE_FINE, "");
     close_lab(lab);
     return acc;
 }
@@ -231,17 +233,17 @@ TEST(outputs_that_are_no_numbers_or_others_are_seen)
 TEST(what_is_wrong_with_the_call_is_no_fate)
 {
     qdq_input_shape shape = {"nobody", 1, {3}};
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     int handle;
 
     qdq_worker_client *lab = open_lab("", (qdq_worker_client_opts){0});
     assert_fails(QDQ_E_IO, "missing.onnx",
-                 qdq_worker_client_build(lab, test_path("missing.onnx"), &handle, &fate, &err));
+                 qdq_worker_client_build(lab, test_path("missing.onnx"), &handle, &outcome, &err));
     assert_int_equal(handle, -1);
     close_lab(lab);
     lab = open_lab("", (qdq_worker_client_opts){.shapes = &shape, .n_shapes = 1});
     assert_fails(QDQ_E_USAGE, "'nobody'",
-                 qdq_worker_client_build(lab, float_model(), &handle, &fate, &err));
+                 qdq_worker_client_build(lab, float_model(), &handle, &outcome, &err));
     close_lab(lab);
 }
 
@@ -321,7 +323,7 @@ TEST(every_build_leaves_a_log)
 {
     char logs[300];
     qdq_worker_client_opts opts = {.logs = logs};
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     double x, y;
     int b;
 
@@ -332,11 +334,11 @@ TEST(every_build_leaves_a_log)
                  opts);
     int a = test_lab_build(lab, float_model());
     b = test_lab_build(lab, int8_model());
-    assert_ok(qdq_worker_client_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
-    assert_fate(&fate, QDQ_REMOTE_CRASHED, "SIGABRT: farewell");
+    assert_ok(qdq_worker_client_pair(lab, a, b, false, 0, &x, &y, &outcome, &err));
+    assert_fate(&outcome, QDQ_REMOTE_CRASHED, "SIGABRT: farewell");
     assert_pair_is_fine(lab, a);
     assert_fails(QDQ_E_IO, "",
-                 qdq_worker_client_build(lab, test_path("missing.onnx"), &b, &fate, &err));
+                 qdq_worker_client_build(lab, test_path("missing.onnx"), &b, &outcome, &err));
     close_lab(lab);
     assert_log_has("float.log", "float.onnx");
     assert_log_has("float.log", "engine: sim 1, threads 1, worker 1");
@@ -397,7 +399,7 @@ static int count_children(pid_t parent)
 
 TEST(no_process_is_left_behind)
 {
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     int handle;
 
     assert_int_equal(count_children(getpid()), 0);
@@ -405,7 +407,7 @@ TEST(no_process_is_left_behind)
         open_lab(", \"fail\": [{\"at\": \"open\", \"node\": \"conv\", \"crash\": \"SIGABRT\"}]",
                  (qdq_worker_client_opts){0});
     assert_int_equal(count_children(getpid()), 1);
-    assert_ok(qdq_worker_client_build(lab, int8_model(), &handle, &fate, &err));
+    assert_ok(qdq_worker_client_build(lab, int8_model(), &handle, &outcome, &err));
     assert_int_equal(count_children(getpid()), 0);
     test_lab_build(lab, float_model());
     assert_int_equal(count_children(getpid()), 1);

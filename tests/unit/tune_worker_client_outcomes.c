@@ -10,7 +10,7 @@ static void build_ends(const char *failure, qdq_worker_client_opts opts, qdq_rem
                        const char *part)
 {
     char more[300];
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     int handle;
 
     snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"open\", \"node\": \"conv\", %s}]",
@@ -18,8 +18,8 @@ static void build_ends(const char *failure, qdq_worker_client_opts opts, qdq_rem
     qdq_worker_client *lab = open_lab(more, opts);
     int a = test_lab_build(lab, float_model());
     assert_pair_is_fine(lab, a);
-    assert_ok(qdq_worker_client_build(lab, int8_model(), &handle, &fate, &err));
-    assert_fate(&fate, end, part);
+    assert_ok(qdq_worker_client_build(lab, int8_model(), &handle, &outcome, &err));
+    assert_fate(&outcome, end, part);
     assert_int_equal(handle, -1);
     assert_pair_is_fine(lab, a);
     close_lab(lab);
@@ -85,12 +85,12 @@ TEST(a_model_is_not_to_blame_for_the_memory_of_its_neighbours)
     qdq_worker_client *lab = open_lab(", \"fail\": [{\"at\": \"open\", \"memory\": 1200}]", opts);
     int a = test_lab_build(lab, float_model());
     int b = test_lab_build(lab, int8_model()); /* does not fit beside a; alone it does */
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     double x, y;
 
     assert_true(a >= 0 && b >= 0);
-    assert_ok(qdq_worker_client_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
-    assert_fate(&fate, QDQ_REMOTE_MEMORY, "memory");
+    assert_ok(qdq_worker_client_pair(lab, a, b, false, 0, &x, &y, &outcome, &err));
+    assert_fate(&outcome, QDQ_REMOTE_MEMORY, "memory");
     assert_pair_is_fine(lab, a);
     close_lab(lab);
 }
@@ -99,7 +99,7 @@ static void run_ends(const char *at, const char *failure, qdq_remote_end end, co
 {
     char more[300];
     qdq_worker_client_accuracy acc;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     double x, y;
 
     snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"%s\", \"node\": \"conv\", %s}]", at,
@@ -107,10 +107,10 @@ static void run_ends(const char *at, const char *failure, qdq_remote_end end, co
     qdq_worker_client *lab = open_lab(more, (qdq_worker_client_opts){.run_deadline_s = 0.3});
     int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
     if (strcmp(at, "time") == 0)
-        assert_ok(qdq_worker_client_pair(lab, a, b, true, 0, &x, &y, &fate, &err));
+        assert_ok(qdq_worker_client_pair(lab, a, b, true, 0, &x, &y, &outcome, &err));
     else
-        assert_ok(qdq_worker_client_compare(lab, a, b, &acc, &fate, &err));
-    assert_fate(&fate, end, part);
+        assert_ok(qdq_worker_client_compare(lab, a, b, &acc, &outcome, &err));
+    assert_fate(&outcome, end, part);
     assert_pair_is_fine(lab, a);
     qdq_worker_client_drop(lab, b);
     close_lab(lab);
@@ -143,7 +143,7 @@ TEST(an_interrupt_ends_a_build_that_hangs)
     qdq_job mine = QDQ_JOB_INIT;
     qdq_cancel *cancel = qdq_cancel_new();
     pthread_t thread;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
     int handle;
 
     mine.cancel = cancel;
@@ -152,11 +152,11 @@ TEST(an_interrupt_ends_a_build_that_hangs)
     double start = qdq_clock_seconds();
     assert_int_equal(pthread_create(&thread, NULL, set_soon, cancel), 0);
     assert_fails(QDQ_E_INTERRUPTED, "interrupted",
-                 qdq_worker_client_build(lab, float_model(), &handle, &fate, &err));
+                 qdq_worker_client_build(lab, float_model(), &handle, &outcome, &err));
     assert_true(qdq_clock_seconds() - start < 20);
     pthread_join(thread, NULL);
     assert_fails(QDQ_E_INTERRUPTED, "interrupted",
-                 qdq_worker_client_build(lab, float_model(), &handle, &fate, &err));
+                 qdq_worker_client_build(lab, float_model(), &handle, &outcome, &err));
     qdq_worker_client_close(lab);
     qdq_cancel_free(cancel);
 }

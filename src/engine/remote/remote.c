@@ -49,16 +49,16 @@ typedef struct remote_session {
 /* --- errors ----------------------------------------------------------------------------------- */
 
 /* Where nothing takes the error, what ended the process is logged. */
-static qdq_status fail(remote *r, const char *model, const qdq_remote_fate *fate, const char *doing,
-                       qdq_error *err)
+static qdq_status fail(remote *r, const char *model, const qdq_remote_outcome *outcome,
+                       const char *doing, qdq_error *err)
 {
     qdq_error own = QDQ_ERROR_INIT;
     char where[500];
 
     snprintf(where, sizeof where, "%s%.400s%s%s", model[0] != '\0' ? "in " : "", model,
              model[0] != '\0' ? ", " : "", doing);
-    qdq_status st = qdq_remote_fail(&r->client, fate, where, err != NULL ? err : &own);
-    if (fate->end == QDQ_REMOTE_FINE || fate->end == QDQ_REMOTE_REFUSED)
+    qdq_status st = qdq_remote_fail(&r->client, outcome, where, err != NULL ? err : &own);
+    if (outcome->end == QDQ_REMOTE_FINE || outcome->end == QDQ_REMOTE_REFUSED)
         return st;
     r->crashes++;
     if (err == NULL)
@@ -182,15 +182,16 @@ static qdq_status need_session(qdq_session *s, qdq_error *err)
     remote_session *rs = s->self;
     remote *r = rs->remote;
     qdq_remote_answer answer;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
 
     QDQ_TRY(qdq_remote_need_worker(&r->client, err));
     if (rs->open_in == r->client.worker)
         return QDQ_OK;
     qdq_json_doc q = {.root = json_incref(rs->question)};
-    qdq_status st = qdq_remote_ask(&r->client, &q, rs->memory, r->deadline_s, &answer, &fate, err);
+    qdq_status st =
+        qdq_remote_ask(&r->client, &q, rs->memory, r->deadline_s, &answer, &outcome, err);
     if (st == QDQ_OK)
-        st = fail(r, rs->model, &fate, "while it built the model", err);
+        st = fail(r, rs->model, &outcome, "while it built the model", err);
     if (st == QDQ_OK)
         st = read_ios(s, &answer, err);
     if (st == QDQ_OK)
@@ -224,14 +225,14 @@ static void drop(remote_session *rs)
 {
     remote *r = rs->remote;
     qdq_remote_answer answer;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
 
     if (rs->open_in != r->client.worker || !qdq_remote_process_is_alive(r->client.process))
         return;
     qdq_json_doc q = {0};
     ask_for(&q, rs, "drop");
     /* A worker that cannot even let go is replaced when the next session is needed. */
-    if (qdq_remote_ask(&r->client, &q, -1, r->deadline_s, &answer, &fate, NULL) != QDQ_OK)
+    if (qdq_remote_ask(&r->client, &q, -1, r->deadline_s, &answer, &outcome, NULL) != QDQ_OK)
         qdq_remote_process_kill(r->client.process);
     qdq_remote_answer_free(&answer);
 }
@@ -281,7 +282,7 @@ static qdq_status ask(qdq_session *s, const call *c, qdq_remote_answer *answer, 
     qdq_json_doc doc = {0};
     qdq_json_out q = ask_for(&doc, rs, c->question);
     size_t end = r->borrowed;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
 
     *answer = (qdq_remote_answer){.arena = QDQ_ARENA_INIT};
     qdq_json_put_int(q, "runs", c->runs);
@@ -291,8 +292,8 @@ static qdq_status ask(qdq_session *s, const call *c, qdq_remote_answer *answer, 
         return st;
     }
     qdq_json_put_int(q, "at", (int64_t)end);
-    st = qdq_remote_ask(&r->client, &doc, -1, r->deadline_s, answer, &fate, err);
-    return st == QDQ_OK ? fail(r, rs->model, &fate, c->doing, err) : st;
+    st = qdq_remote_ask(&r->client, &doc, -1, r->deadline_s, answer, &outcome, err);
+    return st == QDQ_OK ? fail(r, rs->model, &outcome, c->doing, err) : st;
 }
 
 /* --- run -------------------------------------------------------------------------------------- */
@@ -332,12 +333,12 @@ static void stop(remote *r)
     qdq_json_doc doc = {0};
     qdq_json_out q = qdq_json_object(&doc);
     qdq_remote_answer answer;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
 
     if (!qdq_remote_process_is_alive(r->client.process))
         return;
     qdq_remote_put_text(q, "do", "stop");
-    if (qdq_remote_ask(&r->client, &doc, -1, r->deadline_s, &answer, &fate, NULL) == QDQ_E_NOMEM)
+    if (qdq_remote_ask(&r->client, &doc, -1, r->deadline_s, &answer, &outcome, NULL) == QDQ_E_NOMEM)
         qdq_remote_process_kill(r->client.process);
     qdq_remote_answer_free(&answer);
 }
@@ -346,12 +347,12 @@ static qdq_status ask_next(const remote_session *rs, qdq_remote_answer *answer, 
 {
     qdq_json_doc doc = {0};
     qdq_json_out q = qdq_json_object(&doc);
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
 
     qdq_remote_put_text(q, "do", "next");
-    qdq_status st =
-        qdq_remote_ask(&rs->remote->client, &doc, -1, rs->remote->deadline_s, answer, &fate, err);
-    return st == QDQ_OK ? fail(rs->remote, rs->model, &fate, "while it ran the model", err) : st;
+    qdq_status st = qdq_remote_ask(&rs->remote->client, &doc, -1, rs->remote->deadline_s, answer,
+                                   &outcome, err);
+    return st == QDQ_OK ? fail(rs->remote, rs->model, &outcome, "while it ran the model", err) : st;
 }
 
 static qdq_status run_once(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx,

@@ -82,8 +82,8 @@ static void note_refused(qdq_remote_client *c, const qdq_remote_answer *answer)
 }
 
 /* What stands in every answer. */
-static qdq_status read_end(qdq_remote_client *c, qdq_remote_answer *answer, qdq_remote_fate *fate,
-                           qdq_error *err)
+static qdq_status read_end(qdq_remote_client *c, qdq_remote_answer *answer,
+                           qdq_remote_outcome *outcome, qdq_error *err)
 {
     static const char *const ends[] = {"fine",   "refused", "crashed", "hung",
                                        "memory", "error",   NULL};
@@ -99,55 +99,55 @@ static qdq_status read_end(qdq_remote_client *c, qdq_remote_answer *answer, qdq_
     QDQ_TRY(qdq_remote_answer_check(c, answer, err));
     if (end == FAILED_CALL)
         return qdq_fail(err, status_of(code), "%s", text);
-    *fate = (qdq_remote_fate){.end = (qdq_remote_end)end, .code = status_of(code)};
-    snprintf(fate->text, sizeof fate->text, "%s", text);
-    if (fate->end == QDQ_REMOTE_MEMORY) /* what is left of it is no good place for others */
+    *outcome = (qdq_remote_outcome){.end = (qdq_remote_end)end, .code = status_of(code)};
+    snprintf(outcome->text, sizeof outcome->text, "%s", text);
+    if (outcome->end == QDQ_REMOTE_MEMORY) /* what is left of it is no good place for others */
         qdq_remote_process_kill(c->process);
     return QDQ_OK;
 }
 
 qdq_status qdq_remote_ask(qdq_remote_client *c, qdq_json_doc *question, int fd, double deadline_s,
-                          qdq_remote_answer *answer, qdq_remote_fate *fate, qdq_error *err)
+                          qdq_remote_answer *answer, qdq_remote_outcome *outcome, qdq_error *err)
 {
     const qdq_cancel *cancel = qdq_job_cancel(c->job);
     qdq_status st = QDQ_E_NOMEM;
 
     *answer = (qdq_remote_answer){.arena = QDQ_ARENA_INIT};
-    *fate = (qdq_remote_fate){0};
+    *outcome = (qdq_remote_outcome){0};
     if (question->failed)
         qdq_nomem(err);
     else
         st = qdq_remote_process_ask(c->process, question->root, fd, deadline_s, cancel,
-                                    &answer->json, fate, err);
+                                    &answer->json, outcome, err);
     json_decref(question->root);
     if (st != QDQ_OK || answer->json == NULL)
         return st;
     answer->reader = (qdq_json_reader){.arena = &answer->arena, .err = err};
     answer->top = (qdq_json_place){&answer->reader, answer->json, ""};
-    return read_end(c, answer, fate, err);
+    return read_end(c, answer, outcome, err);
 }
 
-qdq_status qdq_remote_fail(const qdq_remote_client *c, const qdq_remote_fate *fate,
+qdq_status qdq_remote_fail(const qdq_remote_client *c, const qdq_remote_outcome *outcome,
                            const char *doing, qdq_error *err)
 {
-    const char *words = fate->text + fate->n_cause;
+    const char *words = outcome->text + outcome->n_cause;
 
-    switch (fate->end) {
+    switch (outcome->end) {
     case QDQ_REMOTE_FINE:
         return QDQ_OK;
     case QDQ_REMOTE_REFUSED:
-        return qdq_fail(err, fate->code, "%s", fate->text);
+        return qdq_fail(err, outcome->code, "%s", outcome->text);
     case QDQ_REMOTE_HUNG:
         return qdq_fail(err, QDQ_E_ENGINE, "engine '%s' was ended %s: %s", c->name, doing,
-                        fate->text);
+                        outcome->text);
     case QDQ_REMOTE_MEMORY:
         return qdq_fail(err, QDQ_E_ENGINE, "engine '%s' ran out of memory %s: %s", c->name, doing,
-                        fate->text);
+                        outcome->text);
     case QDQ_REMOTE_CRASHED:
         break;
     }
     return qdq_fail(err, QDQ_E_ENGINE, "engine '%s' crashed (%.*s) %s%s", c->name,
-                    (int)fate->n_cause, fate->text, doing, words);
+                    (int)outcome->n_cause, outcome->text, doing, words);
 }
 
 /* --- a worker --------------------------------------------------------------------------------- */
@@ -175,12 +175,12 @@ static qdq_status greet(qdq_remote_client *c, qdq_error *err)
 {
     qdq_json_doc hello = {.root = json_incref(c->hello)};
     qdq_remote_answer answer;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
 
     qdq_status st =
-        qdq_remote_ask(c, &hello, c->hello_fd, c->start_deadline_s, &answer, &fate, err);
-    if (st == QDQ_OK && fate.end != QDQ_REMOTE_FINE)
-        st = qdq_remote_fail(c, &fate, "while it was loaded", err);
+        qdq_remote_ask(c, &hello, c->hello_fd, c->start_deadline_s, &answer, &outcome, err);
+    if (st == QDQ_OK && outcome.end != QDQ_REMOTE_FINE)
+        st = qdq_remote_fail(c, &outcome, "while it was loaded", err);
     else if (st == QDQ_OK && c->info.name == NULL)
         st = read_info(c, &answer, err);
     qdq_remote_answer_free(&answer);
@@ -250,11 +250,11 @@ qdq_status qdq_remote_refuse(qdq_remote_client *c, const char *options, qdq_erro
     qdq_json_doc doc = {0};
     qdq_json_out q = qdq_json_object(&doc);
     qdq_remote_answer answer;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
 
     qdq_remote_put_text(q, "do", "refuse");
     qdq_remote_put_text(q, "options", options);
-    qdq_status st = qdq_remote_ask(c, &doc, -1, c->start_deadline_s, &answer, &fate, err);
+    qdq_status st = qdq_remote_ask(c, &doc, -1, c->start_deadline_s, &answer, &outcome, err);
     qdq_remote_answer_free(&answer);
     return st;
 }

@@ -242,7 +242,7 @@ bool qdq_remote_process_is_alive(const qdq_remote_process *p)
 }
 
 /* It hung up: how did it end? */
-static void explain_end(qdq_remote_process *p, qdq_remote_fate *fate)
+static void explain_end(qdq_remote_process *p, qdq_remote_outcome *outcome)
 {
     char words[200];
     int status = 0;
@@ -254,31 +254,31 @@ static void explain_end(qdq_remote_process *p, qdq_remote_fate *fate)
     last_words(p, words, sizeof words);
     const char *colon = words[0] != '\0' ? ": " : "";
     int n = 0;
-    *fate = (qdq_remote_fate){.end = qdq_remote_means_memory(p->tail) ? QDQ_REMOTE_MEMORY
-                                                                      : QDQ_REMOTE_CRASHED};
+    *outcome = (qdq_remote_outcome){.end = qdq_remote_means_memory(p->tail) ? QDQ_REMOTE_MEMORY
+                                                                            : QDQ_REMOTE_CRASHED};
     if (!known) {
-        n = snprintf(fate->text, sizeof fate->text, "the worker ended for an unknown reason");
+        n = snprintf(outcome->text, sizeof outcome->text, "the worker ended for an unknown reason");
     } else if (!WIFSIGNALED(status)) {
-        n = snprintf(fate->text, sizeof fate->text, "the worker exited with code %d",
+        n = snprintf(outcome->text, sizeof outcome->text, "the worker exited with code %d",
                      WEXITSTATUS(status));
     } else {
         const char *name = sigabbrev_np(WTERMSIG(status));
         const char *by = WTERMSIG(status) == SIGKILL
                              ? " from outside, as by a system that is out of memory"
                              : "";
-        n = snprintf(fate->text, sizeof fate->text, "SIG%s%s", name != NULL ? name : "?", by);
+        n = snprintf(outcome->text, sizeof outcome->text, "SIG%s%s", name != NULL ? name : "?", by);
     }
-    fate->n_cause = (size_t)n;
-    snprintf(fate->text + n, sizeof fate->text - (size_t)n, "%s%s", colon, words);
+    outcome->n_cause = (size_t)n;
+    snprintf(outcome->text + n, sizeof outcome->text - (size_t)n, "%s%s", colon, words);
 }
 
-static void end_hung(qdq_remote_process *p, double deadline_s, qdq_remote_fate *fate)
+static void end_hung(qdq_remote_process *p, double deadline_s, qdq_remote_outcome *outcome)
 {
     int status;
 
     bury(p, &status);
-    *fate = (qdq_remote_fate){.end = QDQ_REMOTE_HUNG};
-    snprintf(fate->text, sizeof fate->text, "no answer within %g s", deadline_s);
+    *outcome = (qdq_remote_outcome){.end = QDQ_REMOTE_HUNG};
+    snprintf(outcome->text, sizeof outcome->text, "no answer within %g s", deadline_s);
 }
 
 bool qdq_remote_process_end(qdq_remote_process *p)
@@ -385,7 +385,7 @@ static void wait_for_news(const qdq_remote_process *p, bool sending)
 }
 
 static qdq_status converse(qdq_remote_process *p, const qdq_buf *text, int fd, double deadline_s,
-                           const qdq_cancel *cancel, json_t **answer, qdq_remote_fate *fate,
+                           const qdq_cancel *cancel, json_t **answer, qdq_remote_outcome *outcome,
                            qdq_error *err)
 {
     double until = qdq_clock_seconds() + deadline_s;
@@ -403,13 +403,13 @@ static qdq_status converse(qdq_remote_process *p, const qdq_buf *text, int fd, d
         if (*answer != NULL)
             return QDQ_OK;
         if (now == TALK_HUNG_UP) {
-            explain_end(p, fate);
+            explain_end(p, outcome);
             return QDQ_OK;
         }
         if (qdq_cancel_is_set(cancel))
             return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted");
         if (qdq_clock_seconds() >= until) {
-            end_hung(p, deadline_s, fate);
+            end_hung(p, deadline_s, outcome);
             return QDQ_OK;
         }
     }
@@ -417,18 +417,18 @@ static qdq_status converse(qdq_remote_process *p, const qdq_buf *text, int fd, d
 
 qdq_status qdq_remote_process_ask(qdq_remote_process *p, const json_t *question, int fd,
                                   double deadline_s, const qdq_cancel *cancel, json_t **answer,
-                                  qdq_remote_fate *fate, qdq_error *err)
+                                  qdq_remote_outcome *outcome, qdq_error *err)
 {
     qdq_buf text = QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX + QDQ_REMOTE_HEAD);
 
     *answer = NULL;
-    *fate = (qdq_remote_fate){0};
+    *outcome = (qdq_remote_outcome){0};
     forget_output(p);
     qdq_buf_free(&p->in);
     p->in = (qdq_buf)QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX + QDQ_REMOTE_HEAD);
     qdq_remote_message_put(&text, question);
     qdq_status st = text.failed ? qdq_nomem(err)
-                                : converse(p, &text, fd, deadline_s, cancel, answer, fate, err);
+                                : converse(p, &text, fd, deadline_s, cancel, answer, outcome, err);
     qdq_buf_free(&text);
     if (*answer != NULL)
         read_rest(p); /* what it printed before it answered is there by now */

@@ -17,13 +17,13 @@ typedef enum qdq_remote_end {
     QDQ_REMOTE_MEMORY   /* out of memory */
 } qdq_remote_end;
 
-typedef struct qdq_remote_fate {
+typedef struct qdq_remote_outcome {
     qdq_remote_end end;
     qdq_status code; /* of a refusal, and of memory that ran out while the worker lived */
     /* of a process that has ended: so much of the text says of what; last words follow */
     size_t n_cause;
     char text[400];
-} qdq_remote_fate;
+} qdq_remote_outcome;
 
 /* "fine", "refused", "crashed", "hung", "memory" */
 const char *qdq_remote_end_name(qdq_remote_end e);
@@ -38,7 +38,7 @@ qdq_status qdq_remote_process_start(const char *program, qdq_remote_process **ou
  * fate says of what. QDQ_E_ENGINE: what it sent was no answer, so that it was killed. */
 qdq_status qdq_remote_process_ask(qdq_remote_process *p, const json_t *question, int fd,
                                   double deadline_s, const qdq_cancel *cancel, json_t **answer,
-                                  qdq_remote_fate *fate, qdq_error *err);
+                                  qdq_remote_outcome *outcome, qdq_error *err);
 
 bool qdq_remote_process_is_alive(const qdq_remote_process *p); /* NULL: no */
 

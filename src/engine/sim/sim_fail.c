@@ -19,16 +19,16 @@ static const char *const signal_names[] = {"SIGABRT", "SIGBUS",  "SIGFPE", "SIGI
 static const int signals[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGKILL, SIGSEGV};
 _Static_assert(QDQ_COUNT(signals) + 1 == QDQ_COUNT(signal_names), "each has its name");
 
-static void read_harm(const qdq_json_place *p, qdq_sim_failure *f)
+static void read_fault(const qdq_json_place *p, qdq_sim_failure *f)
 {
-    static const char *const harms[] = {"crash", "hang", "memory", "outputs", "slow"};
+    static const char *const faults[] = {"crash", "hang", "memory", "outputs", "slow"};
     static const char *const outputs[] = {"nan", "inf", "zero", "wrong", NULL};
     int n = 0;
 
-    for (int i = 0; i < (int)QDQ_COUNT(harms); i++) {
-        if (!qdq_json_has(p, harms[i]))
+    for (int i = 0; i < (int)QDQ_COUNT(faults); i++) {
+        if (!qdq_json_has(p, faults[i]))
             continue;
-        f->harm = (qdq_sim_harm)(QDQ_SIM_CRASH + i);
+        f->fault = (qdq_sim_fault)(QDQ_SIM_CRASH + i);
         n++;
     }
     if (n > 1)
@@ -38,9 +38,9 @@ static void read_harm(const qdq_json_place *p, qdq_sim_failure *f)
     f->bytes = (uint64_t)qdq_json_int(p, "memory", 1, 1 << 24, 1) << 20;
     f->spoil = (qdq_sim_spoil)(QDQ_SIM_NAN + qdq_json_word(p, "outputs", outputs, 0));
     f->slow = qdq_json_number(p, "slow", 0, 1e6, 1);
-    if (f->harm == QDQ_SIM_OUTPUTS && strcmp(f->at, "run") != 0)
+    if (f->fault == QDQ_SIM_OUTPUTS && strcmp(f->at, "run") != 0)
         qdq_json_fail(p, "'outputs' are spoilt at \"run\" only");
-    if (f->harm == QDQ_SIM_SLOW && strcmp(f->at, "time") != 0)
+    if (f->fault == QDQ_SIM_SLOW && strcmp(f->at, "time") != 0)
         qdq_json_fail(p, "'slow' is felt at \"time\" only");
 }
 
@@ -56,7 +56,7 @@ void qdq_sim_failure_read(const qdq_json_place *p, qdq_sim_failure *f)
     if (qdq_json_has(p, "node"))
         f->node = qdq_json_text(p, "node", NULL);
     f->message = qdq_json_text(p, "message", "a failure that was asked for");
-    read_harm(p, f);
+    read_fault(p, f);
 }
 
 /* --- happen ----------------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ bool qdq_sim_failure_is_due(qdq_sim_failure *f)
 {
     uint64_t seen = atomic_fetch_add(&f->seen, 1) + 1;
 
-    return f->nth == 0 || f->nth == seen || (f->harm == QDQ_SIM_SLOW && f->nth < seen);
+    return f->nth == 0 || f->nth == seen || (f->fault == QDQ_SIM_SLOW && f->nth < seen);
 }
 
 /* Last words as engines have them: on the standard error, past all buffers. */
@@ -89,7 +89,7 @@ static void hang(double seconds)
 qdq_status qdq_sim_failure_happen(const qdq_sim_failure *f, qdq_arena *arena,
                                   qdq_sim_effect *effect, qdq_error *err)
 {
-    switch (f->harm) {
+    switch (f->fault) {
     case QDQ_SIM_ERROR:
         break;
     case QDQ_SIM_CRASH:

@@ -7,14 +7,14 @@
 
 #include "base/json_read.h"
 
-typedef enum qdq_sim_harm {
+typedef enum qdq_sim_fault {
     QDQ_SIM_ERROR,   /* a status */
     QDQ_SIM_CRASH,   /* the process dies of a signal */
     QDQ_SIM_HANG,    /* nothing happens for a while */
     QDQ_SIM_MEMORY,  /* memory is taken, until the session is closed */
     QDQ_SIM_OUTPUTS, /* they are not what they should be */
     QDQ_SIM_SLOW     /* from then on all takes longer */
-} qdq_sim_harm;
+} qdq_sim_fault;
 
 typedef enum qdq_sim_spoil {
     QDQ_SIM_SOUND,
@@ -35,7 +35,7 @@ typedef struct qdq_sim_failure {
     uint64_t nth;     /* the n-th time that it could happen; 0: every time */
     const char *node; /* only where this node runs in 8 bits; NULL: anywhere */
     const char *message;
-    qdq_sim_harm harm;
+    qdq_sim_fault fault;
     int signal;
     double seconds;
     uint64_t bytes;

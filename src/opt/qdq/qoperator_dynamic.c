@@ -72,7 +72,7 @@ static const char *find_scales(product *p)
     return qdq_qop_scale(p->s, p->scale[1], qdq_node_in(p->n, 3), &p->axis);
 }
 
-static const char *judge_product(product *p)
+static const char *check_product(product *p)
 {
     p->cast = (qdq_node *)only_reader(p->n, "Cast");
     if (p->cast == NULL || qdq_node_int(p->cast, "to", 0) != QDQ_FLOAT)
@@ -119,5 +119,5 @@ qdq_status qdq_qop_integer(qdq_qop *s, qdq_node *n, bool *done)
     *done = n->op == QDQ_OP_CONVINTEGER || n->op == QDQ_OP_MATMULINTEGER;
     if (!*done)
         return QDQ_OK;
-    return qdq_opt_take_unless(s->o, n, judge_product(&p)) ? build_product(&p) : QDQ_OK;
+    return qdq_opt_take_unless(s->o, n, check_product(&p)) ? build_product(&p) : QDQ_OK;
 }

@@ -47,7 +47,7 @@ static bool same_codes(const qdq_codes *a, const qdq_codes *b)
 }
 
 /* Why the node is not the same on floats, or NULL. */
-static const char *judge_mover(const qdq_qop *s, const qdq_node *n, moving how, const qdq_codes *c)
+static const char *check_mover(const qdq_qop *s, const qdq_node *n, moving how, const qdq_codes *c)
 {
     for (uint32_t i = 1; how == JOINS && i < n->n_in; i++)
         if (qdq_node_in(n, i) == NULL || !same_codes(c, qdq_qop_codes(s, n->in[i].value)))
@@ -84,7 +84,7 @@ qdq_status qdq_qop_move(qdq_qop *s, qdq_node *n, bool *done)
     *done = c != NULL && is_mover(n, &how);
     if (!*done)
         return QDQ_OK;
-    if (!qdq_opt_take_unless(s->o, n, judge_mover(s, n, how, c)))
+    if (!qdq_opt_take_unless(s->o, n, check_mover(s, n, how, c)))
         return QDQ_OK;
     bool all = strcmp(n->type, "Split") == 0; /* the second result of MaxPool is an index */
     QDQ_TRY(dequantize_inputs(s, n, how, c));

@@ -99,7 +99,7 @@ static uint32_t operand_at(const work *w, uint32_t k)
 
 /* --- what speaks against it ------------------------------------------------------------------- */
 
-static const char *judge_inputs(work *w)
+static const char *check_inputs(work *w)
 {
     const qdq_node *n = w->n;
 
@@ -126,7 +126,7 @@ static const char *judge_inputs(work *w)
     return NULL;
 }
 
-static const char *judge_result(work *w)
+static const char *check_result(work *w)
 {
     qdq_value *scale = in_at(w, w->l->out), *zero = in_at(w, w->l->out + 1);
     uint32_t first = operand_at(w, 0);
@@ -146,7 +146,7 @@ static const char *judge_result(work *w)
 }
 
 /* Softmax of opset 13 is another one than that of opset 11, unless it is over the last axis. */
-static const char *judge_softmax(const work *w)
+static const char *check_softmax(const work *w)
 {
     bool is_old = qdq_node_int(w->n, "opset", 13) < 13,
          model_is_old = qdq_graph_opset(w->s->g) < 13;
@@ -156,7 +156,7 @@ static const char *judge_softmax(const work *w)
                : "it is a Softmax of another opset";
 }
 
-static const char *judge_bias(const work *w)
+static const char *check_bias(const work *w)
 {
     const qdq_value *v = in_at(w, w->l->bias), *xs = in_at(w, w->l->operand[0] + 1);
     const qdq_value *ws = in_at(w, w->l->operand[1] + 1);
@@ -174,19 +174,19 @@ static const char *judge_bias(const work *w)
                : NULL;
 }
 
-static const char *judge_node(work *w)
+static const char *check_node(work *w)
 {
-    const char *why = judge_inputs(w);
+    const char *why = check_inputs(w);
 
     if (why == NULL)
-        why = judge_result(w);
+        why = check_result(w);
     if (why == NULL && qdq_node_int(w->n, "channels_last", 0) != 0)
         why = "its data has channels last";
     if (why == NULL && strcmp(w->l->to, "Softmax") == 0)
-        why = judge_softmax(w);
+        why = check_softmax(w);
     if (why == NULL && qdq_graph_opset(w->s->g) < 10)
         why = "Q/DQ need opset 10";
-    return why != NULL ? why : judge_bias(w);
+    return why != NULL ? why : check_bias(w);
 }
 
 /* --- bias ------------------------------------------------------------------------------------- */
@@ -262,5 +262,5 @@ qdq_status qdq_qop_static(qdq_qop *s, qdq_node *n, bool *done)
     *done = w.l != NULL;
     if (w.l == NULL)
         return QDQ_OK;
-    return qdq_opt_take_unless(s->o, n, judge_node(&w)) ? build_float(&w) : QDQ_OK;
+    return qdq_opt_take_unless(s->o, n, check_node(&w)) ? build_float(&w) : QDQ_OK;
 }

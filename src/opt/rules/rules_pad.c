@@ -184,7 +184,7 @@ static bool is_lowest(const qdq_match *m, double value)
 }
 
 /* Every window of a pool must see something of x, and no one must ask where the greatest was. */
-static const char *pool_pads_alike(const qdq_match *m, const window *w)
+static const char *pool_pads_equal(const qdq_match *m, const window *w)
 {
     const qdq_value *places = qdq_node_out(m->root, 1);
 
@@ -200,11 +200,11 @@ static const char *pool_pads_alike(const qdq_match *m, const window *w)
 }
 
 /* NULL: the layer pads with the same. */
-static const char *pads_alike(const qdq_match *m, const window *w)
+static const char *pads_equal(const qdq_match *m, const window *w)
 {
     const qdq_node *n = m->root;
     double value, zero;
-    bool alike;
+    bool equal;
 
     if (!qdq_node_string_is(qdq_match_node(m, "t"), "mode", "constant", "constant"))
         return "the Pad does not pad with a constant";
@@ -212,11 +212,11 @@ static const char *pads_alike(const qdq_match *m, const window *w)
         return "what the Pad puts in is not known";
     if (n->op == QDQ_OP_CONVINTEGER && !zero_point(m, &zero))
         return "the zero point is not known";
-    alike = n->op == QDQ_OP_MAXPOOL ? is_lowest(m, value)
+    equal = n->op == QDQ_OP_MAXPOOL ? is_lowest(m, value)
                                     : value == (n->op == QDQ_OP_CONVINTEGER ? zero : 0);
-    if (!alike)
+    if (!equal)
         return "the Pad puts in something else than the layer does";
-    return n->op == QDQ_OP_MAXPOOL || n->op == QDQ_OP_AVERAGEPOOL ? pool_pads_alike(m, w) : NULL;
+    return n->op == QDQ_OP_MAXPOOL || n->op == QDQ_OP_AVERAGEPOOL ? pool_pads_equal(m, w) : NULL;
 }
 
 /* Begins and ends of all axes. */
@@ -263,7 +263,7 @@ static const char *merge_check(const qdq_match *m)
         return "the layer pads by itself";
     if (qdq_node_int(m->root, "ceil_mode", 0) != 0)
         return "a pool that rounds up counts otherwise with more padding";
-    why = pads_alike(m, w);
+    why = pads_equal(m, w);
     if (why == NULL)
         why = read_pads(m, w->n + 2, begin, end);
     if (why != NULL)

@@ -118,14 +118,14 @@ static qdq_verify_tensor *find_output(const qdq_verifying *v, const char *name, 
     return NULL;
 }
 
-static qdq_status hold_original(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+static qdq_status copy_original(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
     qdq_verify_tensor *t = find_output(ctx, name, a);
 
     return t != NULL ? qdq_hold(&t->original, a, err) : QDQ_OK;
 }
 
-static qdq_status hold_reference(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+static qdq_status copy_reference(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
     qdq_verify_tensor *t = find_output(ctx, name, a);
 
@@ -206,7 +206,7 @@ static qdq_status run_original(qdq_verifying *v, running *r, size_t i, qdq_error
         return QDQ_OK;
     QDQ_TRY(qdq_data_get(v->data, i, &in, &n, err));
     QDQ_TRY(qdq_compare_feed(r->original.model, v->opts.original, &in, n, &v->arena, err));
-    r->without_original = qdq_safe_run(&r->original, in, n, hold_original, v, &own) != QDQ_OK;
+    r->without_original = qdq_safe_run(&r->original, in, n, copy_original, v, &own) != QDQ_OK;
     return QDQ_OK;
 }
 
@@ -217,10 +217,10 @@ static qdq_status run_reference(qdq_verifying *v, running *r, const qdq_named_ar
     const qdq_verify_side side = {v->reference, QDQ_LEVEL_NONE, NULL};
 
     if (v->reference == NULL)
-        return qdq_verify_evaluate(v->m, in, n, hold_reference, v, why);
+        return qdq_verify_evaluate(v->m, in, n, copy_reference, v, why);
     if (r->reference == NULL)
         QDQ_TRY(qdq_verify_open(v, &side, &r->reference, why));
-    return qdq_session_run(r->reference, in, n, hold_reference, v, why);
+    return qdq_session_run(r->reference, in, n, copy_reference, v, why);
 }
 
 static qdq_status run_sample(qdq_verifying *v, running *r, size_t i, bool *known, qdq_error *err)
@@ -302,7 +302,7 @@ static qdq_status run_samples(qdq_verifying *v, running *r, size_t first, size_t
     for (size_t i = first; *known && i < end; i++)
         QDQ_TRY(run_sample(v, r, i, known, err));
     if (*known)
-        qdq_verify_judge(v);
+        qdq_verify_decide(v);
     return QDQ_OK;
 }
 

@@ -49,7 +49,7 @@ static size_t index_of(const searching *s, const char *name)
     return s->n_shown + 1;
 }
 
-static qdq_status hold_reference(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+static qdq_status copy_reference(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
     searching *s = ctx;
     const size_t i = index_of(s, name);
@@ -101,7 +101,7 @@ static qdq_status run_probe(searching *s, bool *ok, qdq_error *err)
         names[i] = s->shown[i]->name;
     for (size_t i = 0; i <= s->n_shown; i++)
         s->held[i].is_held = s->is_wrong[i] = false;
-    qdq_status st = run_side(s, &reference, hold_reference, &own);
+    qdq_status st = run_side(s, &reference, copy_reference, &own);
     if (st == QDQ_OK)
         st = run_side(s, &engine, match_shown, &own);
     *ok = st == QDQ_OK;

@@ -63,9 +63,9 @@ qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, in
 qdq_status qdq_verify_sample(qdq_verifying *v, size_t i, const qdq_named_array **in, size_t *n,
                              qdq_error *err);
 
-/* verify_judge.c: the verdict, what was not compared, and for an unknown verdict why; then the
+/* verify_decide.c: the verdict, what was not compared, and for an unknown verdict why; then the
  * sentence for a wrong one. */
-void qdq_verify_judge(qdq_verifying *v);
+void qdq_verify_decide(qdq_verifying *v);
 void qdq_verify_explain(qdq_verifying *v);
 
 /* verify_search.c: fills in op, node and form of v->out for the output v->worst. */

@@ -24,7 +24,7 @@ void qdq_verify_pack(qdq_pack *p, qdq_verify_result *r)
         *t.at[i] = qdq_pack_string(p, *t.at[i]);
 }
 
-bool qdq_verify_hold(qdq_verify_result *r, qdq_arena *arena)
+bool qdq_verify_copy_texts(qdq_verify_result *r, qdq_arena *arena)
 {
     const texts t = texts_of(r);
     bool ok = true;

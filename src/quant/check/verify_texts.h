@@ -10,7 +10,7 @@
 void qdq_verify_pack(qdq_pack *p, qdq_verify_result *r);
 
 /* Copies the texts of *r into the arena; false: out of memory. */
-bool qdq_verify_hold(qdq_verify_result *r, qdq_arena *arena);
+bool qdq_verify_copy_texts(qdq_verify_result *r, qdq_arena *arena);
 
 /* A result without numbers: the verdict, and why. */
 qdq_verify_result qdq_verify_bare(qdq_verify_verdict verdict, const char *why);

@@ -50,7 +50,7 @@ struct qdq_comparing {
     qdq_opt_level level[2];
     /* outputs of the first model, from comparison to comparison; NULL: they are not kept */
     qdq_kept *kept;
-    bool is_lent;          /* all of them were there when this comparison began */
+    bool is_borrowed;      /* all of them were there when this comparison began */
     size_t sample;         /* that runs */
     const int64_t *labels; /* its */
     size_t n_labels;
@@ -151,7 +151,7 @@ static bool has_numbers(const qdq_array *a)
 }
 
 /* Keeps a copy of the first model's output. */
-static qdq_status hold_output(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+static qdq_status copy_output(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
     qdq_comparing *c = ctx;
     common *v = find_value(c, name);
@@ -251,7 +251,7 @@ static qdq_status run_model(qdq_comparing *c, int k, bool is_last, const qdq_nam
     qdq_arena_mark mark = qdq_arena_get_mark(&c->arena);
     st = qdq_compare_feed(c->session[k].model, c->model[0], &in, n, &c->arena, err);
     if (st == QDQ_OK)
-        st = qdq_safe_run(&c->session[k], in, n, k == 0 ? hold_output : match_output, c, err);
+        st = qdq_safe_run(&c->session[k], in, n, k == 0 ? copy_output : match_output, c, err);
     qdq_arena_reset(&c->arena, mark);
     if (st != QDQ_OK)
         return qdq_within(err, st, "%s, sample %zu", model_name[k], c->sample);
@@ -302,7 +302,7 @@ static qdq_status keep_outputs(qdq_comparing *c, qdq_error *err)
 
 static qdq_status run_first(qdq_comparing *c, const qdq_named_array *in, size_t n, qdq_error *err)
 {
-    if (c->is_lent) {
+    if (c->is_borrowed) {
         take_kept(c);
         return QDQ_OK;
     }
@@ -434,7 +434,7 @@ qdq_status qdq_comparing_begin(const qdq_comparison *of, qdq_comparing **out, qd
                          .data = of->data,
                          .opts = own,
                          .kept = of->kept};
-    c->is_lent = of->kept != NULL && of->kept->is_complete;
+    c->is_borrowed = of->kept != NULL && of->kept->is_complete;
     qdq_status st = qdq_compare_range(of->data, &c->opts, &c->first, &c->end, err);
     if (st == QDQ_OK) {
         c->has_run = qdq_arena_array(&c->arena, c->end - c->first, sizeof *c->has_run);
@@ -482,7 +482,7 @@ void qdq_comparing_free(qdq_comparing *c)
         qdq_safe_close(&c->session[k]);
     for (size_t k = 0; k < c->outputs.n; k++) {
         qdq_compare_output_free(&c->outputs.at[k].sums);
-        if (!c->is_lent)
+        if (!c->is_borrowed)
             qdq_held_free(&c->outputs.at[k].held);
     }
     qdq_map_free(&c->by_name);

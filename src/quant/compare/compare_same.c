@@ -148,7 +148,7 @@ static qdq_status blame_second(const sameness *s, qdq_status st, const qdq_error
     return own;
 }
 
-static void judge_outputs(const sameness *s, const qdq_compare_result *own)
+static void check_outputs(const sameness *s, const qdq_compare_result *own)
 {
     const qdq_compare_result *c = s->out->head.compared;
     qdq_same_result *out = &s->out->head;
@@ -194,11 +194,11 @@ static qdq_status compare_both(const sameness *s, qdq_error *err)
         qdq_compare(s->engine, s->a, s->b, s->data, &s->opts, &s->out->head.compared, &found);
     if (st != QDQ_OK)
         return blame_second(s, st, &found, err);
-    judge_outputs(s, NULL);
+    check_outputs(s, NULL);
     if (s->out->head.same || s->tolerance > 0)
         return QDQ_OK;
     QDQ_TRY(find_own(s, &own, err));
-    judge_outputs(s, own);
+    check_outputs(s, own);
     qdq_free(own);
     return QDQ_OK;
 }

@@ -369,8 +369,8 @@ static bool begin_axis(judging *j, bool even, size_t without, double *db, double
     return true;
 }
 
-static qdq_status judge_axis(const qdq_slices *s, const qdq_slice_axis *x, qdq_slice_result *out,
-                             qdq_error *err)
+static qdq_status compare_axis(const qdq_slices *s, const qdq_slice_axis *x, qdq_slice_result *out,
+                               qdq_error *err)
 {
     judging j = {.s = s, .x = x};
     double all[QDQ_SLICES_MOST], with_hidden[QDQ_SLICES_MOST];
@@ -406,8 +406,8 @@ qdq_status qdq_slices_get(const qdq_slices *s, qdq_slice_result *out, qdq_error 
 
     *out = (qdq_slice_result){.worst_db = NAN, .axis = -1, .bound_db = NAN};
     if (s->n_axes > 0)
-        QDQ_TRY(judge_axis(s, &s->axis[0], out, err));
-    return best != NULL ? judge_axis(s, best, out, err) : QDQ_OK;
+        QDQ_TRY(compare_axis(s, &s->axis[0], out, err));
+    return best != NULL ? compare_axis(s, best, out, err) : QDQ_OK;
 }
 
 void qdq_slices_list(const qdq_slices *s, bool whole, bool even, size_t without,

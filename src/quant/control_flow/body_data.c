@@ -130,7 +130,7 @@ static qdq_status expose_all(driver *d)
     return qdq_allocated(QDQ_PUSH(&d->scratch, &d->expose, NULL), d->err);
 }
 
-static qdq_status hold_shown(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+static qdq_status copy_shown(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
     const driver *d = ctx;
     const qdq_map_value *v = qdq_map_get(&d->seen, name);
@@ -144,7 +144,7 @@ static qdq_status run_outer(driver *d)
         return QDQ_OK;
     if (d->outer == NULL)
         QDQ_TRY(qdq_sweep_open(d->q, d->expose.at, &d->outer, d->err));
-    return qdq_session_run(d->outer, d->in, d->n_in, hold_shown, d, d->err);
+    return qdq_session_run(d->outer, d->in, d->n_in, copy_shown, d, d->err);
 }
 
 /* An array over the bytes of a constant, or of an input that nothing overrides. */

@@ -1,4 +1,4 @@
-/* rest.c - see the header. First all is judged, on the graph as it is (rest_judge.c); then, value
+/* rest.c - see the header. First all is judged, on the graph as it is (rest_decide.c); then, value
  * by value:
  *
  *   constants  in the type that their readers want, in both where they want both
@@ -336,7 +336,7 @@ static qdq_status finish_graph(qdq_rest_state *s, qdq_graph *g)
 
 static qdq_status convert_model(qdq_rest_state *s)
 {
-    QDQ_TRY(qdq_rest_judge(s));
+    QDQ_TRY(qdq_rest_decide(s));
     QDQ_FOR_GRAPHS (g, s->m)
         if (!qdq_graph_in_function(g))
             QDQ_TRY(convert_values(s, g));

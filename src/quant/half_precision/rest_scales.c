@@ -82,7 +82,7 @@ static qdq_status round_graph(qdq_rest_state *s, qdq_graph *g)
 
 static qdq_status round_all(qdq_rest_state *s)
 {
-    QDQ_TRY(qdq_rest_judge(s));
+    QDQ_TRY(qdq_rest_decide(s));
     QDQ_FOR_GRAPHS (g, s->m)
         if (!qdq_graph_in_function(g))
             QDQ_TRY(round_graph(s, g));

@@ -70,10 +70,10 @@ static inline bool qdq_rest_keeps_outputs(const qdq_rest_state *s, const qdq_gra
     return g != s->m->graph || !s->rest->direct_io;
 }
 
-/* --- rest_judge.c: decides, changes nothing --------------------------------------------------- */
+/* --- rest_decide.c: decides, changes nothing -------------------------------------------------- */
 
 /* Fills s->graph: the mode of every node, and which values have 16 bits. */
-qdq_status qdq_rest_judge(qdq_rest_state *s);
+qdq_status qdq_rest_decide(qdq_rest_state *s);
 
 /* What slot `input` of n, which reads the float value v, wants. Asked when all has been judged. */
 qdq_rest_want qdq_rest_want_of(const qdq_rest_state *s, const qdq_node *n, uint32_t input);

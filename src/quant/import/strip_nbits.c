@@ -302,7 +302,7 @@ static void take_input(qdq_node *n, uint32_t i)
 }
 
 /* Scales that are no numbers for DQ: it goes again, and *why says so. */
-static qdq_status judge_dq(apart *a, qdq_node **dq, const char **why)
+static qdq_status check_dq(apart *a, qdq_node **dq, const char **why)
 {
     qdq_arena_mark mark = qdq_arena_get_mark(&a->scratch);
     qdq_params p;
@@ -365,7 +365,7 @@ static qdq_status new_dq(apart *a, qdq_node *n, packed *key, qdq_tensor *t[3], i
         if (t[i] != NULL && (in[i] = add_weight_init(a, n->graph, names[i]->name, t[i])) == NULL)
             return qdq_nomem(a->err);
     QDQ_TRY(add_dq(a, n, in, axis, key->block, &key->dq));
-    QDQ_TRY(judge_dq(a, &key->dq, why));
+    QDQ_TRY(check_dq(a, &key->dq, why));
     return qdq_allocated(*why != NULL || remember_packed(a, key), a->err);
 }
 

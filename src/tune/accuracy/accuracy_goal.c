@@ -251,7 +251,7 @@ qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, qdq_plan *p, bool *keeps, 
         return QDQ_OK;
     }
     qdq_tune_miss_text(t, &h, h.more.worst, "accuracy", text, sizeof text);
-    qdq_tune_tell_miss(t, "%s%s", p == t->task.rules ? "the rules' plan: " : "", text);
+    qdq_tune_log_miss(t, "%s%s", p == t->task.rules ? "the rules' plan: " : "", text);
     return QDQ_OK;
 }
 

@@ -1,6 +1,6 @@
 /* baseline.c - models with Q/DQ that were given: what of them is the same network, their files, and
  * what they are measured to be before the search. What the guard makes of them is in
- * baseline_guard.c. */
+ * final_baseline.c. */
 #include "tune/baseline/baseline.h"
 
 #include <math.h>
@@ -129,7 +129,7 @@ static qdq_status find_file(const qdq_model *m, const char *content, const qdq_m
 static void count_unsaid(void *ctx, qdq_log_level level, const char *text)
 {
     (void)text;
-    ((qdq_baseline *)ctx)->told->not_expressed.other += level == QDQ_LOG_WARNING;
+    ((qdq_baseline *)ctx)->result->not_expressed.other += level == QDQ_LOG_WARNING;
 }
 
 static qdq_status import_baseline(qdq_tune_state *t, qdq_baseline *b, qdq_model **stripped,
@@ -145,7 +145,7 @@ static qdq_status import_baseline(qdq_tune_state *t, qdq_baseline *b, qdq_model 
     QDQ_TRY(qdq_plan_import(b->model, &o, &b->plan, stripped, err));
     qdq_status st = qdq_baseline_rename(b->plan, *stripped, t->task.clean, &b->placed, &gone, err);
     if (st == QDQ_OK)
-        b->told->not_expressed.gone = (unsigned)gone;
+        b->result->not_expressed.gone = (unsigned)gone;
     if (st == QDQ_OK)
         st = qdq_space_add_formats(t->task.space, b->placed, err);
     if (st == QDQ_OK)
@@ -178,7 +178,7 @@ static qdq_status read_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
     qdq_status st = find_difference(t, b, stripped, why, err);
     qdq_model_free(stripped);
     QDQ_TRY(st);
-    if (b->plan->tensors.n + b->plan->weights.n + b->told->not_expressed.other == 0)
+    if (b->plan->tensors.n + b->plan->weights.n + b->result->not_expressed.other == 0)
         return qdq_fail(err, QDQ_E_FORMAT, "found no Q/DQ in it");
     if (why[0] != '\0' && qdq_assign_count(&b->placement) == 0)
         return qdq_fail(err, QDQ_E_FORMAT,
@@ -189,9 +189,10 @@ static qdq_status read_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
     b->may_ship = why[0] == '\0';
     if (b->may_ship)
         return QDQ_OK;
-    b->told->outcome = QDQ_BASELINE_PLACEMENT;
+    b->result->outcome = QDQ_BASELINE_PLACEMENT;
     snprintf(b->why, sizeof b->why, "%s", why);
-    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s is used as a placement only: %s", b->told->name, why);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s is used as a placement only: %s", b->result->name,
+                why);
     return QDQ_OK;
 }
 
@@ -207,27 +208,27 @@ qdq_status qdq_baselines_read(qdq_tune_state *t, qdq_error *err)
     QDQ_NEED(t->parts.baselines != NULL && t->out->baselines != NULL, err);
     for (size_t i = 0; i < n; i++) {
         qdq_baseline *b = &t->parts.baselines[i];
-        qdq_tune_baseline *told = &t->out->baselines[i];
+        qdq_tune_baseline *result = &t->out->baselines[i];
 
-        *b = (qdq_baseline){.model = given[i], .told = told};
-        *told = (qdq_tune_baseline){.name = given[i]->path,
-                                    .outcome = QDQ_BASELINE_UNKNOWN,
-                                    .why = b->why,
-                                    .ms = NAN,
-                                    .speedup = NAN,
-                                    .ci_low = NAN,
-                                    .ci_high = NAN,
-                                    .sqnr_db = NAN,
-                                    .accuracy = NAN,
-                                    .agreement_db = NAN};
+        *b = (qdq_baseline){.model = given[i], .result = result};
+        *result = (qdq_tune_baseline){.name = given[i]->path,
+                                      .outcome = QDQ_BASELINE_UNKNOWN,
+                                      .why = b->why,
+                                      .ms = NAN,
+                                      .speedup = NAN,
+                                      .ci_low = NAN,
+                                      .ci_high = NAN,
+                                      .sqnr_db = NAN,
+                                      .accuracy = NAN,
+                                      .agreement_db = NAN};
         if (given[i]->path[0] == '\0')
-            told->name = qdq_arena_printf(&t->arena, "baseline %zu", i + 1);
-        QDQ_NEED(told->name != NULL, err);
+            result->name = qdq_arena_printf(&t->arena, "baseline %zu", i + 1);
+        QDQ_NEED(result->name != NULL, err);
         t->parts.n_baselines = t->out->n_baselines = i + 1;
         qdq_status st = read_one(t, b, err);
         if (st != QDQ_OK)
             return qdq_within(err, st, "Q/DQ %s%s", given[i]->path[0] != '\0' ? "baseline " : "",
-                              told->name);
+                              result->name);
     }
     return QDQ_OK;
 }
@@ -257,12 +258,13 @@ const char *qdq_baselines_text(qdq_tune_state *t)
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-static void rule_out(qdq_tune_state *t, qdq_baseline *b, qdq_baseline_outcome fate, const char *why)
+static void rule_out(qdq_tune_state *t, qdq_baseline *b, qdq_baseline_outcome outcome,
+                     const char *why)
 {
     b->may_ship = false;
-    b->told->outcome = fate;
+    b->result->outcome = outcome;
     snprintf(b->why, sizeof b->why, "%.290s", why);
-    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s is ruled out: %s", b->told->name, b->why);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s is ruled out: %s", b->result->name, b->why);
 }
 
 /* The figures are told in any case; only a goal rules out. */
@@ -276,8 +278,8 @@ static qdq_status evaluate_baseline(qdq_tune_state *t, qdq_baseline *b, bool *cu
     *cut = !known;
     if (!known)
         return QDQ_OK;
-    b->told->sqnr_db = h->sqnr_db;
-    b->told->accuracy = h->accuracy;
+    b->result->sqnr_db = h->sqnr_db;
+    b->result->accuracy = h->accuracy;
     if (!qdq_tune_has_goal(t) || qdq_tune_holds(t, h))
         return QDQ_OK;
     qdq_tune_miss_text(t, h, "outputs", "accuracy", why, sizeof why);
@@ -288,7 +290,7 @@ static qdq_status evaluate_baseline(qdq_tune_state *t, qdq_baseline *b, bool *cu
 static qdq_status verify_baseline(qdq_tune_state *t, qdq_baseline *b, bool *cut, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_verify_model(t, b->model, b->candidate->name, &b->computed, cut, err));
-    b->told->agreement_db = *cut ? (double)NAN : b->computed.sqnr_db;
+    b->result->agreement_db = *cut ? (double)NAN : b->computed.sqnr_db;
     if (!*cut && b->computed.verdict == QDQ_VERIFY_WRONG)
         rule_out(t, b, QDQ_BASELINE_WRONG, b->computed.why);
     return QDQ_OK;
@@ -314,7 +316,7 @@ static qdq_status time_it(qdq_tune_state *t, qdq_baseline *b, qdq_test_result *r
         rule_out(t, b, QDQ_BASELINE_FAILED, b->candidate->why);
     else
         qdq_job_log(t->job, QDQ_LOG_INFO, "%s: gain %.2f %% (%.2f to %.2f, %u pairs)",
-                    b->told->name, r->gain * 100, r->ci_low * 100, r->ci_high * 100, r->pairs);
+                    b->result->name, r->gain * 100, r->ci_low * 100, r->ci_high * 100, r->pairs);
     return QDQ_OK;
 }
 
@@ -346,7 +348,7 @@ static qdq_status take_lead(qdq_tune_state *t, const qdq_baseline *b, qdq_error 
 static void leave_unknown(qdq_baseline *b, const char *what)
 {
     b->may_ship = false;
-    if (b->told->outcome == QDQ_BASELINE_UNKNOWN)
+    if (b->result->outcome == QDQ_BASELINE_UNKNOWN)
         snprintf(b->why, sizeof b->why, "no time was left to %s it", what);
 }
 
@@ -381,16 +383,17 @@ static qdq_status try_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
 /* The placement edge by edge, and what is not in it. */
 static qdq_status find_exact(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
 {
-    const qdq_tune_not_expressed known = b->told->not_expressed;
+    const qdq_tune_not_expressed known = b->result->not_expressed;
     const qdq_space_scaling from = qdq_tune_scaling(t);
-    qdq_plan *said;
+    qdq_plan *expressed;
 
     QDQ_TRY(qdq_space_express(t->task.space, b->placed, &from, &t->arena, &b->exact, err));
-    QDQ_TRY(qdq_tune_plan_of(t, &b->exact, &said, err));
-    qdq_status st = qdq_plans_differ(t->task.space, b->placed, said, &b->told->not_expressed, err);
-    qdq_plan_free(said);
-    b->told->not_expressed.gone = known.gone;
-    b->told->not_expressed.other = known.other;
+    QDQ_TRY(qdq_tune_plan_of(t, &b->exact, &expressed, err));
+    qdq_status st =
+        qdq_plans_differ(t->task.space, b->placed, expressed, &b->result->not_expressed, err);
+    qdq_plan_free(expressed);
+    b->result->not_expressed.gone = known.gone;
+    b->result->not_expressed.other = known.other;
     return st;
 }
 

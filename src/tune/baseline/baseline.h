@@ -23,7 +23,7 @@ typedef struct qdq_baseline {
     /* before the search: `of_search`, with the clean model; in the guard: `of_it` */
     bool searched, timed;
     qdq_test_result of_search, of_it;
-    qdq_tune_baseline *told;
+    qdq_tune_baseline *result;
     char why[300]; /* of `told` */
 } qdq_baseline;
 
@@ -62,7 +62,7 @@ qdq_status qdq_baseline_rename(const qdq_plan *p, const qdq_model *of, const qdq
 
 /* baseline_unsaid.c: in what two plans for the clean model differ: the first as it was imported,
  * the second as the space has it. */
-qdq_status qdq_plans_differ(const qdq_space *s, const qdq_plan *imported, const qdq_plan *said,
+qdq_status qdq_plans_differ(const qdq_space *s, const qdq_plan *imported, const qdq_plan *expressed,
                             qdq_tune_not_expressed *out, qdq_error *err);
 
 #endif /* QDQ_TUNE_BASELINE_H */

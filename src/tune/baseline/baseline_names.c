@@ -14,7 +14,7 @@ typedef struct renaming {
     const qdq_node **node;          /* by id of a node of `from`: that of `to`; NULL: none */
     const qdq_value **value;        /* the same */
     bool *taken;                    /* by id of a node of `to` */
-    size_t *gone;
+    size_t *removed;
     qdq_plan *out;
 } renaming;
 
@@ -61,7 +61,7 @@ static bool is_one_of(const qdq_node *n, qdq_op one, qdq_op other)
 
 /* Of one kind; import puts a Relu back where a tool took a Clip out, whose upper end codes do not
  * tell, and tools make a MatMul and an Add a Gemm. */
-static bool is_alike(const qdq_node *n, const qdq_node *other)
+static bool is_equivalent(const qdq_node *n, const qdq_node *other)
 {
     const bool clip = is_one_of(n, QDQ_OP_RELU, QDQ_OP_CLIP) &&
                       is_one_of(other, QDQ_OP_RELU, QDQ_OP_CLIP),
@@ -80,7 +80,7 @@ static const qdq_node *by_inputs(const renaming *r, const qdq_node *n)
         if (mine == NULL || qdq_value_const(mine) != NULL)
             continue;
         QDQ_FOR_USES (u, mine)
-            if (u->node->graph == r->to && u->index == i && is_alike(n, u->node) &&
+            if (u->node->graph == r->to && u->index == i && is_equivalent(n, u->node) &&
                 !r->taken[u->node->id] && reads_the_same(r, n, u->node))
                 return u->node;
         return NULL;
@@ -192,7 +192,7 @@ static bool add_place(renaming *r, places *all, const qdq_node *n, uint32_t inpu
 
     if (at.value != NULL && is_const(at.value) == is_const(qdq_node_in(n, input)))
         return QDQ_PUSH(&r->arena, all, at);
-    ++*r->gone;
+    ++*r->removed;
     return true;
 }
 
@@ -326,12 +326,13 @@ static bool begin_renaming(renaming *r)
 }
 
 qdq_status qdq_baseline_rename(const qdq_plan *p, const qdq_model *of, const qdq_model *clean,
-                               qdq_plan **out, size_t *gone, qdq_error *err)
+                               qdq_plan **out, size_t *removed, qdq_error *err)
 {
-    renaming r = {.from = of->graph, .to = clean->graph, .arena = QDQ_ARENA_INIT, .gone = gone};
+    renaming r = {
+        .from = of->graph, .to = clean->graph, .arena = QDQ_ARENA_INIT, .removed = removed};
     bool ok = begin_renaming(&r);
 
-    *gone = 0;
+    *removed = 0;
     if (ok) {
         match_all(&r);
         ok = add_entries(&r, p);

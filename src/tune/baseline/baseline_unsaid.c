@@ -103,15 +103,15 @@ static void compare_node(const side *a, const side *b, const qdq_node *n,
     compare_pair(of_a, of_b, out);
 }
 
-qdq_status qdq_plans_differ(const qdq_space *s, const qdq_plan *imported, const qdq_plan *said,
+qdq_status qdq_plans_differ(const qdq_space *s, const qdq_plan *imported, const qdq_plan *expressed,
                             qdq_tune_not_expressed *out, qdq_error *err)
 {
-    side a = {.p = imported}, b = {.p = said};
+    side a = {.p = imported}, b = {.p = expressed};
     qdq_status st = qdq_cover_open(&a.cover, s, imported, err);
 
     *out = (qdq_tune_not_expressed){0};
     if (st == QDQ_OK)
-        st = qdq_cover_open(&b.cover, s, said, err);
+        st = qdq_cover_open(&b.cover, s, expressed, err);
     out->edges = st == QDQ_OK ? (unsigned)(a.cover.unknown + b.cover.unknown) : 0;
     QDQ_FOR_NODES (n, s->clean->graph)
         if (st == QDQ_OK)

@@ -18,21 +18,22 @@ void qdq_tune_give_up(qdq_tune_candidate *c, const char *what, const char *why)
 {
     c->failed = true;
     snprintf(c->why, sizeof c->why, "%s: %.300s", what, why);
-    c->died = qdq_tune_tells_death(c->why);
+    c->died = qdq_tune_is_death(c->why);
 }
 
-void qdq_tune_give_up_by_fate(qdq_tune_candidate *c, const qdq_remote_fate *fate)
+void qdq_tune_give_up_by_outcome(qdq_tune_candidate *c, const qdq_remote_outcome *outcome)
 {
-    const bool system =
-        fate->end == QDQ_REMOTE_REFUSED && (fate->code == QDQ_E_IO || fate->code == QDQ_E_NOMEM);
+    const bool system = outcome->end == QDQ_REMOTE_REFUSED &&
+                        (outcome->code == QDQ_E_IO || outcome->code == QDQ_E_NOMEM);
 
-    qdq_tune_give_up(c, system ? QDQ_TUNE_SYSTEM : qdq_remote_end_name(fate->end), fate->text);
+    qdq_tune_give_up(c, system ? QDQ_TUNE_SYSTEM : qdq_remote_end_name(outcome->end),
+                     outcome->text);
 }
 
 void qdq_tune_count_deaths(const qdq_tune_state *t, unsigned *died, unsigned *tried)
 {
-    *died = t->run.apart_died;
-    *tried = t->run.apart_tried;
+    *died = t->run.isolated_died;
+    *tried = t->run.isolated_tried;
     for (size_t i = 0; i < t->run.candidates.n; i++) {
         const qdq_tune_candidate *c = t->run.candidates.at[i];
 
@@ -79,7 +80,7 @@ static bool has_own_reference(const qdq_tune_state *t)
 static qdq_status build_reference(qdq_tune_state *t, const qdq_tune_candidate **out, qdq_error *err)
 {
     qdq_tune_candidate *c = t->run.base;
-    qdq_remote_fate fate = {0};
+    qdq_remote_outcome outcome = {0};
 
     if (has_own_reference(t))
         QDQ_TRY(qdq_tune_candidate_named(t, "given", &c, err));
@@ -91,9 +92,9 @@ static qdq_status build_reference(qdq_tune_state *t, const qdq_tune_candidate **
             qdq_arena_printf(&t->arena, "%s/given.onnx", qdq_tempdir_path(t->tools.work));
         QDQ_NEED(path != NULL, err);
         QDQ_TRY(qdq_model_save(t->task.m, path, NULL, err));
-        QDQ_TRY(qdq_worker_client_build(t->tools.lab, path, &c->handle, &fate, err));
-        if (fate.end != QDQ_REMOTE_FINE)
-            qdq_tune_give_up_by_fate(c, &fate);
+        QDQ_TRY(qdq_worker_client_build(t->tools.lab, path, &c->handle, &outcome, err));
+        if (outcome.end != QDQ_REMOTE_FINE)
+            qdq_tune_give_up_by_outcome(c, &outcome);
     }
     return c->failed ? qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", c->why) : QDQ_OK;
 }
@@ -116,7 +117,7 @@ static qdq_status check_outputs(qdq_tune_state *t, qdq_tune_candidate *c, qdq_er
     const double least = t->opts->goal != NULL && !t->run.in_front ? t->opts->goal->min_sqnr : 0;
     const qdq_tune_candidate *reference;
     qdq_worker_client_accuracy a;
-    qdq_remote_fate fate = {0};
+    qdq_remote_outcome outcome = {0};
     char text[64];
     double sqnr_db;
 
@@ -126,12 +127,13 @@ static qdq_status check_outputs(qdq_tune_state *t, qdq_tune_candidate *c, qdq_er
         return QDQ_OK; /* the guard evaluates what is to be shipped, on an engine that can */
     c->checked = true;
     QDQ_TRY(build_reference(t, &reference, err));
-    QDQ_TRY(qdq_worker_client_compare(t->tools.lab, reference->handle, c->handle, &a, &fate, err));
+    QDQ_TRY(
+        qdq_worker_client_compare(t->tools.lab, reference->handle, c->handle, &a, &outcome, err));
     c->sqnr_db = a.sqnr_db;
     /* of all evaluation samples, where it was asked */
     sqnr_db = c->evaluated ? c->evaluation.goal_db : a.sqnr_db;
-    if (fate.end != QDQ_REMOTE_FINE)
-        qdq_tune_give_up_by_fate(c, &fate);
+    if (outcome.end != QDQ_REMOTE_FINE)
+        qdq_tune_give_up_by_outcome(c, &outcome);
     else if (!a.finite)
         qdq_tune_give_up(c, "outputs", "not finite");
     else if (c == t->run.base)
@@ -162,17 +164,18 @@ qdq_status qdq_tune_model_file(qdq_tune_state *t, qdq_tune_candidate *c, const c
 qdq_status qdq_tune_build(qdq_tune_state *t, qdq_tune_candidate *c, const char *path,
                           qdq_error *err)
 {
-    qdq_remote_fate fate = {0};
+    qdq_remote_outcome outcome = {0};
 
     if (c->failed || c->handle >= 0)
         return QDQ_OK;
     if (path == NULL)
         QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
-    QDQ_TRY(qdq_worker_client_build_shaped(t->tools.lab, path, c->shapes, &c->handle, &fate, err));
+    QDQ_TRY(
+        qdq_worker_client_build_shaped(t->tools.lab, path, c->shapes, &c->handle, &outcome, err));
     QDQ_TRY(qdq_tune_note_refused(t, t->tools.lab, err));
-    if (fate.end != QDQ_REMOTE_FINE) {
+    if (outcome.end != QDQ_REMOTE_FINE) {
         c->handle = -1;
-        qdq_tune_give_up_by_fate(c, &fate);
+        qdq_tune_give_up_by_outcome(c, &outcome);
         return QDQ_OK;
     }
     return c->shapes != NULL ? QDQ_OK : check_outputs(t, c, err);

@@ -30,6 +30,6 @@ qdq_status qdq_tune_build_input(qdq_tune_state *t, qdq_tune_candidate **input, q
 
 /* It is failed from now on: by what, and in which words. */
 void qdq_tune_give_up(qdq_tune_candidate *c, const char *what, const char *why);
-void qdq_tune_give_up_by_fate(qdq_tune_candidate *c, const qdq_remote_fate *fate);
+void qdq_tune_give_up_by_outcome(qdq_tune_candidate *c, const qdq_remote_outcome *outcome);
 
 #endif /* QDQ_TUNE_MODELS_H */

@@ -53,16 +53,16 @@ static bool are_timed(const qdq_layer *g, size_t n)
 
 /* With their nodes, where the engine names layers after other things: layers that are all timed. */
 static qdq_status ask_engine(qdq_tune_state *t, const char *path, qdq_tune_layers *out,
-                             qdq_remote_fate *fate, qdq_error *err)
+                             qdq_remote_outcome *outcome, qdq_error *err)
 {
     if (t->run.by_nodes) {
-        QDQ_TRY(qdq_worker_client_groups(t->tools.lab, path, PROFILE_RUNS, &out->at, &out->n, fate,
-                                         err));
+        QDQ_TRY(qdq_worker_client_groups(t->tools.lab, path, PROFILE_RUNS, &out->at, &out->n,
+                                         outcome, err));
         out->n = are_timed(out->at, out->n) ? out->n : 0;
         return QDQ_OK;
     }
-    QDQ_TRY(
-        qdq_worker_client_profile(t->tools.lab, path, PROFILE_RUNS, &out->at, &out->n, fate, err));
+    QDQ_TRY(qdq_worker_client_profile(t->tools.lab, path, PROFILE_RUNS, &out->at, &out->n, outcome,
+                                      err));
     for (size_t i = 0; i < out->n; i++) { /* by their names alone */
         out->at[i].conversion = false;
         out->at[i].n_nodes = 0;
@@ -77,18 +77,18 @@ static qdq_status measure_profile(qdq_tune_state *t, qdq_tune_candidate *c, cons
                                   qdq_tune_layers *out, qdq_error *err)
 {
     const char *path;
-    qdq_remote_fate fate = {0};
+    qdq_remote_outcome outcome = {0};
 
     if (c != t->run.base && qdq_tune_time_is_up(t))
         return QDQ_OK;
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
     qdq_tune_set_deadline(t, t->tools.lab);
-    QDQ_TRY(ask_engine(t, path, out, &fate, err));
+    QDQ_TRY(ask_engine(t, path, out, &outcome, err));
     QDQ_TRY(qdq_tune_note_refused(t, t->tools.lab, err));
-    if (fate.end == QDQ_REMOTE_FINE)
+    if (outcome.end == QDQ_REMOTE_FINE)
         return qdq_tune_keep_layers(t, key, out, err);
     qdq_job_log(t->job, QDQ_LOG_WARNING, "no profile of %s (%s: %s)", path,
-                qdq_remote_end_name(fate.end), fate.text);
+                qdq_remote_end_name(outcome.end), outcome.text);
     return QDQ_OK;
 }
 
@@ -117,7 +117,7 @@ static qdq_status take_layers(qdq_tune_state *t, qdq_tune_candidate *c, const qd
     QDQ_NEED(times != NULL, err);
     c->times = times;
     QDQ_TRY(qdq_tune_attribute(t->task.clean->graph, g, n, &t->arena, times, err));
-    t->run.by_nodes = t->run.by_nodes || times->told > much * times->sum;
+    t->run.by_nodes = t->run.by_nodes || times->reported > much * times->sum;
     return QDQ_OK;
 }
 
@@ -173,7 +173,7 @@ qdq_status qdq_tune_profile_bits(qdq_tune_state *t, const qdq_assign *a, qdq_sea
     for (size_t i = 0; i < t->task.space->n_groups && *known; i++) {
         const double share = 1.0 / ((double)qdq_space_groups_beside(t->task.space, i) * times->sum);
         cost[i] = (qdq_search_cost){.own = times->own[g[i].node->id] * share,
-                                    .border = times->border[g[i].node->id] / times->sum};
+                                    .boundary = times->boundary[g[i].node->id] / times->sum};
     }
     return QDQ_OK;
 }

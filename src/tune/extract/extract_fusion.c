@@ -39,7 +39,7 @@ static void pack_input(qdq_pack *p, void *to)
     in->max = pack_dims(p, in->max, in->rank);
 }
 
-static qdq_status tell_inputs(const qdq_group_model *g, part *out, qdq_error *err)
+static qdq_status list_inputs(const qdq_group_model *g, part *out, qdq_error *err)
 {
     qdq_fusion_input *in = calloc((size_t)g->n_inputs + 1, sizeof *in);
 
@@ -71,7 +71,7 @@ static qdq_status take_group(qdq_fusions *f, uint32_t group, const qdq_group_mod
         st = qdq_fail(err, QDQ_E_UNSUPPORTED, "group %u cannot be a model of its own: %s",
                       (unsigned)group, g->why);
     else
-        st = tell_inputs(g, out, err);
+        st = list_inputs(g, out, err);
     if (st == QDQ_OK) {
         out->model = g->model;
         g->model = NULL;

@@ -30,7 +30,7 @@ enum { PAIRS = 24, OF_FRONT = 3000 }; /* OF_FRONT: which of the tests between tw
 typedef struct point {
     qdq_tune_candidate *c;
     qdq_plan *plan; /* as it ships */
-    qdq_tune_point told;
+    qdq_tune_point result;
 } point;
 
 typedef struct front {
@@ -77,13 +77,13 @@ static qdq_status add_point(front *f, const qdq_assign *a, double cost, qdq_erro
     QDQ_TRY(qdq_tune_candidate_of(f->t, a, &c, err));
     if (!is_there(f, c) && f->n_points < f->t->details->pareto)
         f->point[f->n_points++] = (point){
-            .c = c, .told = {.predicted_ms = f->t->out->baseline_ms * f->clean_share * cost}};
+            .c = c, .result = {.predicted_ms = f->t->out->baseline_ms * f->clean_share * cost}};
     return QDQ_OK;
 }
 
 /* Are the decisions about this node the same in both? */
-static bool is_alike(const qdq_space *s, const qdq_node *n, const qdq_assign *a,
-                     const qdq_assign *b)
+static bool is_decided_equally(const qdq_space *s, const qdq_node *n, const qdq_assign *a,
+                               const qdq_assign *b)
 {
     if (n == NULL)
         return true;
@@ -106,8 +106,8 @@ static qdq_status take_edges(qdq_tune_state *t, const qdq_assign *a, qdq_assign 
     for (size_t i = 0; i < s->n_edges; i++) {
         const qdq_space_edge *e = &s->edge[i];
         if (qdq_space_is_flipped(s, &t->run.found.best, i) &&
-            is_alike(s, e->node, a, &t->run.found.best) &&
-            is_alike(s, qdq_space_source(s, e->value), a, &t->run.found.best))
+            is_decided_equally(s, e->node, a, &t->run.found.best) &&
+            is_decided_equally(s, qdq_space_source(s, e->value), a, &t->run.found.best))
             qdq_space_flip(s, out, i);
         const uint32_t typed = qdq_space_typed(s, e->value);
         if (typed != QDQ_NOT_TYPED)
@@ -170,7 +170,7 @@ static qdq_status fill_point(front *f, qdq_tune_candidate *input, point *p, bool
                              qdq_error *err)
 {
     qdq_tune_state *t = f->t;
-    qdq_tune_point *to = &p->told;
+    qdq_tune_point *to = &p->result;
     qdq_tune_evaluation evaluation;
     qdq_test_result r;
     bool known;
@@ -236,7 +236,7 @@ static qdq_status fill_all(front *f, qdq_tune_candidate *input, qdq_error *err)
 
 static int by_latency(const void *a, const void *b)
 {
-    const qdq_tune_point *x = &((const point *)a)->told, *y = &((const point *)b)->told;
+    const qdq_tune_point *x = &((const point *)a)->result, *y = &((const point *)b)->result;
 
     return x->ms != y->ms ? (x->ms < y->ms ? -1 : 1)
                           : strcmp(((const point *)a)->c->name, ((const point *)b)->c->name);
@@ -247,7 +247,7 @@ static int by_latency(const void *a, const void *b)
 static bool is_dominated(const front *f, const qdq_tune_point *p)
 {
     for (size_t i = 0; i < f->n_points; i++) {
-        const qdq_tune_point *other = &f->point[i].told;
+        const qdq_tune_point *other = &f->point[i].result;
         if (other->ms <= p->ms && other->sqnr_db >= p->sqnr_db &&
             (other->ms < p->ms || other->sqnr_db > p->sqnr_db))
             return true;
@@ -260,7 +260,7 @@ static void rank_points(front *f)
     if (f->n_points > 1)
         qsort(f->point, f->n_points, sizeof *f->point, by_latency);
     for (size_t i = 0; i < f->n_points; i++)
-        f->point[i].told.dominated = is_dominated(f, &f->point[i].told);
+        f->point[i].result.dominated = is_dominated(f, &f->point[i].result);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -294,11 +294,11 @@ static qdq_status write_all(front *f, qdq_error *err)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s", folder);
     QDQ_TRY(remove_others(t, f->n_points, err));
     for (unsigned k = 1; k <= f->n_points; k++) {
-        qdq_tune_point *told = &f->point[k - 1].told;
-        told->file = qdq_arena_printf(&t->arena, "pareto/model_%u.onnx", k);
-        told->plan = qdq_arena_printf(&t->arena, "pareto/plan_%u.json", k);
-        QDQ_NEED(told->file != NULL && told->plan != NULL, err);
-        QDQ_TRY(qdq_tune_write_plan(t, f->point[k - 1].plan, told->file, told->plan, err));
+        qdq_tune_point *result = &f->point[k - 1].result;
+        result->file = qdq_arena_printf(&t->arena, "pareto/model_%u.onnx", k);
+        result->plan = qdq_arena_printf(&t->arena, "pareto/plan_%u.json", k);
+        QDQ_NEED(result->file != NULL && result->plan != NULL, err);
+        QDQ_TRY(qdq_tune_write_plan(t, f->point[k - 1].plan, result->file, result->plan, err));
     }
     return QDQ_OK;
 }
@@ -353,7 +353,7 @@ static qdq_status make_front(front *f, qdq_error *err)
     QDQ_NEED(t->out->pareto != NULL, err);
     t->out->n_pareto = f->n_points;
     for (size_t i = 0; i < f->n_points; i++)
-        t->out->pareto[i] = f->point[i].told;
+        t->out->pareto[i] = f->point[i].result;
     return QDQ_OK;
 }
 

@@ -52,27 +52,28 @@ static qdq_status write_found(qdq_tune_state *t, const char **name, bool *is_rul
     return qdq_allocated(*name != NULL, err);
 }
 
-static qdq_status measure_rules(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
+static qdq_status measure_rules(qdq_tune_state *t, qdq_final_validation *g, qdq_error *err)
 {
     if (qdq_tune_left_s(t) <= 0) {
         t->run.cut = true;
         return QDQ_OK;
     }
     QDQ_TRY(build_rules(t, &g->rules, err));
-    return qdq_guard_measure(t, g->input, g->rules, &g->of_rules, &g->rules_ok, err);
+    return qdq_final_measure(t, g->input, g->rules, &g->of_rules, &g->rules_ok, err);
 }
 
-static qdq_status measure_written(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
+static qdq_status measure_written(qdq_tune_state *t, qdq_final_validation *g, qdq_error *err)
 {
     const char *name;
 
     QDQ_TRY(write_found(t, &name, &g->same, err));
     QDQ_TRY(qdq_tune_build_written(t, name, "model.onnx", &g->written, err));
-    return qdq_guard_measure(t, g->input, g->written, &g->of_written, &g->written_ok, err);
+    return qdq_final_measure(t, g->input, g->written, &g->of_written, &g->written_ok, err);
 }
 
 /* Is what was written the faster one, in turns with the rules' model? */
-static qdq_status wins_duel(qdq_tune_state *t, const qdq_guard *g, bool *out, qdq_error *err)
+static qdq_status wins_duel(qdq_tune_state *t, const qdq_final_validation *g, bool *out,
+                            qdq_error *err)
 {
     qdq_test_result r;
     bool ok;
@@ -81,7 +82,7 @@ static qdq_status wins_duel(qdq_tune_state *t, const qdq_guard *g, bool *out, qd
     if (g->same || !g->rules_ok)
         return QDQ_OK;
     const bool was_cut = t->run.cut;
-    QDQ_TRY(qdq_guard_measure(t, g->rules, g->written, &r, &ok, err));
+    QDQ_TRY(qdq_final_measure(t, g->rules, g->written, &r, &ok, err));
     *out = ok ? r.gain >= 0 : t->run.cut && !was_cut; /* without time for it: it is proven */
     return QDQ_OK;
 }
@@ -105,7 +106,7 @@ static qdq_status has_range(const qdq_tune_state *t, bool *out, qdq_error *err)
 }
 
 /* Users may fix the dims that were open in the search, or open those that it had fixed. */
-static qdq_status find_other(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
+static qdq_status find_other(qdq_tune_state *t, qdq_final_validation *g, qdq_error *err)
 {
     const bool fixed = t->task.quantize.n_shapes > 0, open = qdq_model_is_open(t->task.m);
     bool range;
@@ -125,18 +126,18 @@ static qdq_status find_other(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
 }
 
 /* The same of model.onnx, or where p is not NULL of the model of that plan. */
-static qdq_status keeps_up(qdq_tune_state *t, const qdq_guard *g, const qdq_plan *p, bool *out,
-                           qdq_error *err)
+static qdq_status keeps_up(qdq_tune_state *t, const qdq_final_validation *g, const qdq_plan *p,
+                           bool *out, qdq_error *err)
 {
     char name[33];
 
     if (p == NULL)
-        return qdq_guard_keeps_up(t, g, g->written->name, qdq_tune_path(t, "model.onnx"), out, err);
+        return qdq_final_keeps_up(t, g, g->written->name, qdq_tune_path(t, "model.onnx"), out, err);
     if (g->other == NULL)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_name_plan(p, name, err));
     QDQ_TRY(qdq_candidate_write(t->tools.files, p, "guard-other.onnx", err));
-    return qdq_guard_keeps_up(
+    return qdq_final_keeps_up(
         t, g, name,
         qdq_arena_printf(&t->arena, "%s/guard-other.onnx", qdq_tempdir_path(t->tools.work)), out,
         err);
@@ -144,8 +145,9 @@ static qdq_status keeps_up(qdq_tune_state *t, const qdq_guard *g, const qdq_plan
 
 /* Faster for sure than the input, not slower with the other dims, as accurate as the user wants,
  * and computed by the engine as it is written. */
-static qdq_status may_ship(qdq_tune_state *t, const qdq_guard *g, const qdq_test_result *r, bool ok,
-                           qdq_plan *p, bool *out, qdq_error *err)
+static qdq_status may_ship(qdq_tune_state *t, const qdq_final_validation *g,
+                           const qdq_test_result *r, bool ok, qdq_plan *p, bool *out,
+                           qdq_error *err)
 {
     *out = ok && r->ci_low > 0;
     t->run.after_s = 0;
@@ -160,7 +162,7 @@ static qdq_status may_ship(qdq_tune_state *t, const qdq_guard *g, const qdq_test
 
 /* Where neither what the search found nor the rules' plan can ship: the start that was made for the
  * goal. */
-static qdq_status try_reached(qdq_tune_state *t, const qdq_guard *g, qdq_test_result *r,
+static qdq_status try_reached(qdq_tune_state *t, const qdq_final_validation *g, qdq_test_result *r,
                               qdq_tune_candidate **out, qdq_error *err)
 {
     bool ok, wins_it = false;
@@ -172,7 +174,7 @@ static qdq_status try_reached(qdq_tune_state *t, const qdq_guard *g, qdq_test_re
     t->run.after_s = qdq_tune_after_pairs_s(t);
     QDQ_TRY(qdq_tune_candidate_of(t, &t->parts.reached, out, err));
     QDQ_TRY(qdq_tune_build(t, *out, NULL, err));
-    QDQ_TRY(qdq_guard_measure(t, g->input, *out, r, &ok, err));
+    QDQ_TRY(qdq_final_measure(t, g->input, *out, r, &ok, err));
     QDQ_TRY(qdq_tune_plan_of(t, &t->parts.reached, &p, err));
     qdq_status st = may_ship(t, g, r, ok, p, &wins_it, err);
     if (st == QDQ_OK && wins_it)
@@ -184,7 +186,7 @@ static qdq_status try_reached(qdq_tune_state *t, const qdq_guard *g, qdq_test_re
 }
 
 /* Placements that missed the goal were not timed: one of them may have been faster. */
-static void tell_misses(qdq_tune_state *t)
+static void log_misses(qdq_tune_state *t)
 {
     const qdq_tune_candidate *first = NULL;
     size_t n = 0;
@@ -218,7 +220,7 @@ static const char *why_float(const qdq_tune_state *t)
 }
 
 /* Nothing of what was measured is faster and keeps the goal. */
-static qdq_status keep_float(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
+static qdq_status keep_float(qdq_tune_state *t, qdq_final_validation *g, qdq_error *err)
 {
     const qdq_test_result *of_rules = g->rules_ok ? &g->of_rules : NULL;
     qdq_tune_candidate *reached;
@@ -229,7 +231,7 @@ static qdq_status keep_float(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
         t->out->verdict = QDQ_TUNED;
         t->outcome.reason[0] = '\0';
         t->out->sqnr_db = !isnan(t->outcome.shipped_db) ? t->outcome.shipped_db : reached->sqnr_db;
-        qdq_guard_tell_times(t, &of_reached, of_rules);
+        qdq_final_set_times(t, &of_reached, of_rules);
         g->shipped = reached;
         g->of_shipped = of_reached;
         return QDQ_OK;
@@ -239,15 +241,15 @@ static qdq_status keep_float(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
     t->out->written = qdq_tune_no_accuracy;
     t->out->other_dims = (qdq_tune_other_dims){.dims = t->out->other_dims.dims, .why = ""};
     if (t->outcome.reason[0] == '\0')
-        tell_misses(t);
+        log_misses(t);
     t->out->why = why_float(t);
-    qdq_guard_tell_times(t, NULL, of_rules);
+    qdq_final_set_times(t, NULL, of_rules);
     QDQ_TRY(qdq_tune_write_best(t, NULL, err));
     return qdq_tune_verify_float(t, err);
 }
 
 /* The search's gains are those over the clean model, which may be faster than what was given. */
-static qdq_status predict_time(qdq_tune_state *t, const qdq_guard *g, qdq_error *err)
+static qdq_status predict_time(qdq_tune_state *t, const qdq_final_validation *g, qdq_error *err)
 {
     qdq_test_result of_clean = g->of_rules;
     bool ok = g->rules_ok;
@@ -255,14 +257,14 @@ static qdq_status predict_time(qdq_tune_state *t, const qdq_guard *g, qdq_error 
     if (qdq_tune_left_s(t) <= 0)
         return QDQ_OK;
     if (g->rules != t->run.base) /* rules that quantize nothing */
-        QDQ_TRY(qdq_guard_measure(t, g->input, t->run.base, &of_clean, &ok, err));
+        QDQ_TRY(qdq_final_measure(t, g->input, t->run.base, &of_clean, &ok, err));
     if (ok)
         t->out->predicted_ms = t->out->baseline_ms * (1 - of_clean.gain) *
                                t->run.found.predicted_ns / t->parts.problem.base_ns;
     return QDQ_OK;
 }
 
-static qdq_status decide_result(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
+static qdq_status decide_result(qdq_tune_state *t, qdq_final_validation *g, qdq_error *err)
 {
     const qdq_test_result *of_rules = g->rules_ok ? &g->of_rules : NULL;
     bool written_wins = false, wins_both, rules_win = false;
@@ -296,7 +298,7 @@ static qdq_status decide_result(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
                                                     : g->written->sqnr_db;
     g->shipped = rules_win ? g->rules : g->written;
     g->of_shipped = rules_win ? g->of_rules : g->of_written;
-    qdq_guard_tell_times(t, &g->of_shipped, of_rules);
+    qdq_final_set_times(t, &g->of_shipped, of_rules);
     if (!rules_win)
         QDQ_TRY(predict_time(t, g, err));
     return rules_win ? qdq_tune_write_best(t, t->task.rules, err) : QDQ_OK;
@@ -304,7 +306,7 @@ static qdq_status decide_result(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
 
 /* A test of model_raw.onnx against the input; NULL: it failed, or there is neither time nor a build
  * left for it. */
-static qdq_status test_raw(qdq_tune_state *t, const qdq_guard *g, qdq_test_result *own,
+static qdq_status test_raw(qdq_tune_state *t, const qdq_final_validation *g, qdq_test_result *own,
                            const qdq_test_result **out, qdq_error *err)
 {
     const bool was_cut = t->run.cut, has_build = t->run.raw->counted || t->opts->max_builds == 0 ||
@@ -317,7 +319,7 @@ static qdq_status test_raw(qdq_tune_state *t, const qdq_guard *g, qdq_test_resul
     else if (g->rules != NULL && strcmp(t->run.raw->name, t->task.rules_name) == 0)
         *out = g->rules_ok ? &g->of_rules : NULL;
     else if (g->input != NULL && !t->run.raw->failed && has_build && qdq_tune_left_s(t) > 0)
-        QDQ_TRY(qdq_guard_measure(t, g->input, t->run.raw, own, &ok, err));
+        QDQ_TRY(qdq_final_measure(t, g->input, t->run.raw, own, &ok, err));
     if (ok)
         *out = own;
     t->run.cut = was_cut; /* nothing that ships depends on it */
@@ -325,7 +327,7 @@ static qdq_status test_raw(qdq_tune_state *t, const qdq_guard *g, qdq_test_resul
 }
 
 /* The last of the final measurement: model_raw.onnx, in the same scale as what ships. */
-static qdq_status measure_raw(qdq_tune_state *t, const qdq_guard *g, qdq_error *err)
+static qdq_status measure_raw(qdq_tune_state *t, const qdq_final_validation *g, qdq_error *err)
 {
     qdq_tune_candidate *raw = t->run.raw;
     const qdq_test_result *r;
@@ -345,15 +347,15 @@ static qdq_status measure_raw(qdq_tune_state *t, const qdq_guard *g, qdq_error *
     return QDQ_OK;
 }
 
-static qdq_status finish_guard(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
+static qdq_status finish_validation(qdq_tune_state *t, qdq_final_validation *g, qdq_error *err)
 {
     QDQ_TRY(qdq_baselines_decide(t, g, err));
     return measure_raw(t, g, err);
 }
 
-qdq_status qdq_tune_guard(qdq_tune_state *t, qdq_error *err)
+qdq_status qdq_tune_validate_final(qdq_tune_state *t, qdq_error *err)
 {
-    qdq_guard g = {0};
+    qdq_final_validation g = {0};
 
     qdq_tune_show(t, "guard");
     t->run.guarded = true;
@@ -370,7 +372,7 @@ qdq_status qdq_tune_guard(qdq_tune_state *t, qdq_error *err)
     }
     if (t->run.cut) {
         QDQ_TRY(keep_float(t, &g, err));
-        return finish_guard(t, &g, err);
+        return finish_validation(t, &g, err);
     }
     if (g.input->failed)
         return qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", g.input->why);
@@ -384,5 +386,5 @@ qdq_status qdq_tune_guard(qdq_tune_state *t, qdq_error *err)
     } else
         QDQ_TRY(measure_rules(t, &g, err));
     QDQ_TRY(decide_result(t, &g, err));
-    return finish_guard(t, &g, err);
+    return finish_validation(t, &g, err);
 }

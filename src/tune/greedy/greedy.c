@@ -73,7 +73,7 @@ static double conversion_us(const merging *m, uint32_t bit, const unsigned *tens
 {
     const uint32_t i = bit != QDQ_CUT_FLOAT ? m->of[bit] : NO_PROPOSAL;
 
-    return i != NO_PROPOSAL && tensors[bit] > 0 ? m->p[i].kind->border_us / tensors[bit] : 0;
+    return i != NO_PROPOSAL && tensors[bit] > 0 ? m->p[i].kind->boundary_us / tensors[bit] : 0;
 }
 
 /* A proposal in full costs what it does not save, once for all of its bits, which are on together.
@@ -302,7 +302,7 @@ static qdq_status merge_kinds(merging *m, qdq_error *err)
 
 /* --- the strategy ----------------------------------------------------------------------------- */
 
-static void tell_kinds(const qdq_tune_state *t, const qdq_tune_greedy *g)
+static void log_group_classes(const qdq_tune_state *t, const qdq_tune_greedy *g)
 {
     size_t qualified = 0;
 
@@ -335,7 +335,7 @@ static qdq_status run_phases(qdq_tune_state *t, qdq_tune_greedy *g, qdq_error *e
     qdq_tune_import_cache(t, &g->kinds);
     QDQ_TRY(qdq_tune_isolate(t, &g->kinds, err));
     QDQ_TRY(merge_kinds(&m, err));
-    tell_kinds(t, g);
+    log_group_classes(t, g);
     g->problem.decided = note_decision;
     g->problem.decided_ctx = t;
     QDQ_TRY(qdq_tune_take_decisions(t, g, err));

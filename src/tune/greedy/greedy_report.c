@@ -76,7 +76,7 @@ static void show_kind(const qdq_tune_state *t, const qdq_tune_kind *k, const qdq
     qdq_page_number(b, table, 3, saves ? k->none_us : NAN, "%.3g");
     qdq_page_number(b, table, 4, saves ? k->saved.mean_us : NAN, "%.3g");
     qdq_page_number(b, table, 5, saves ? k->saved.se_us : NAN, "%.2g");
-    qdq_page_number(b, table, 6, saves ? k->border_us : NAN, "%.3g");
+    qdq_page_number(b, table, 6, saves ? k->boundary_us : NAN, "%.3g");
     qdq_page_number(b, table, 7, (double)kept, "%.0f");
     qdq_page_cell(b, table, 8,
                   k->why != NULL ? k->why

@@ -209,9 +209,9 @@ void qdq_tune_apply_scheme(const qdq_tune_state *t, const qdq_tune_kind *k, size
     }
 }
 
-double qdq_tune_saved_us(const qdq_tune_apart *a)
+double qdq_tune_saved_us(const qdq_tune_isolated *a)
 {
-    return a->none_us - (a->scheme_us - a->border_us);
+    return a->none_us - (a->scheme_us - a->boundary_us);
 }
 
 double qdq_tune_mean_saved(const qdq_tune_scheme *s)

@@ -11,17 +11,17 @@
 #include "tune/state/tune_state.h"
 
 /* The group without Q/DQ and with a scheme, beside each other. */
-typedef struct qdq_tune_apart {
+typedef struct qdq_tune_isolated {
     double none_us, scheme_us;
     /* part of scheme_us: conversions that neighbours in 8 bits would share; 0 where only whole
      * times are known */
-    double border_us;
-} qdq_tune_apart;
+    double boundary_us;
+} qdq_tune_isolated;
 
 typedef struct qdq_tune_scheme {
     const qdq_fusion_scheme *what; /* in the first group of the kind */
     qdq_plan *plan;                /* of the whole model with it; NULL: not requested yet */
-    QDQ_VEC(qdq_tune_apart) samples;
+    QDQ_VEC(qdq_tune_isolated) samples;
     const char *failed; /* why it cannot be had */
 } qdq_tune_scheme;
 
@@ -42,10 +42,10 @@ typedef struct qdq_tune_kind {
      * nothing */
     size_t proposed;
     /* as `saved.mean_us`, `border_us` and `none_us`, of full after the first look; NAN: unknown */
-    double full_us, full_border_us, full_none_us;
+    double full_us, full_boundary_us, full_none_us;
     qdq_saving saved; /* by the best, with its neighbours in 8 bits */
     /* of the group without Q/DQ; what neighbours in float cost besides */
-    double none_us, border_us;
+    double none_us, boundary_us;
 } qdq_tune_kind;
 
 typedef struct qdq_tune_kinds {
@@ -81,7 +81,7 @@ void qdq_tune_apply_scheme(const qdq_tune_state *t, const qdq_tune_kind *k, size
 
 /* What a sample, and all samples of a scheme so far, say that the scheme saves with its neighbours
  * in 8 bits: whether they are is another question. -INFINITY: nothing, or it failed. */
-double qdq_tune_saved_us(const qdq_tune_apart *a);
+double qdq_tune_saved_us(const qdq_tune_isolated *a);
 double qdq_tune_mean_saved(const qdq_tune_scheme *s);
 
 /* Takes what the autotune_cache.json that the run began with has of them: samples of its own,

@@ -29,14 +29,14 @@ typedef struct sitting {
 } sitting;
 
 static qdq_status blame_scheme(const sitting *s, const qdq_tune_entry *e,
-                               const qdq_remote_fate *fate)
+                               const qdq_remote_outcome *outcome)
 {
-    const bool died = fate->end != QDQ_REMOTE_REFUSED;
+    const bool died = outcome->end != QDQ_REMOTE_REFUSED;
 
-    s->t->run.apart_died += died;
-    s->t->run.apart_tried += died && e->scheme->samples.n == 0;
-    e->scheme->failed =
-        qdq_arena_printf(&s->t->arena, "%s: %.300s", qdq_remote_end_name(fate->end), fate->text);
+    s->t->run.isolated_died += died;
+    s->t->run.isolated_tried += died && e->scheme->samples.n == 0;
+    e->scheme->failed = qdq_arena_printf(&s->t->arena, "%s: %.300s",
+                                         qdq_remote_end_name(outcome->end), outcome->text);
     return qdq_allocated(e->scheme->failed != NULL, s->err);
 }
 
@@ -56,11 +56,11 @@ static const char *key_of(const sitting *s, const qdq_tune_entry *e)
                             qdq_scheme_kind_names[e->scheme->what->kind], e->kind->name);
 }
 
-_Static_assert(sizeof(qdq_tune_apart) == 3 * sizeof(double), "a sample is three numbers");
+_Static_assert(sizeof(qdq_tune_isolated) == 3 * sizeof(double), "a sample is three numbers");
 
 /* For the scheme, and for autotune_cache.json. */
 static qdq_status note_samples(const sitting *s, const qdq_tune_entry *e, const char *key,
-                               const qdq_tune_apart *a, size_t n)
+                               const qdq_tune_isolated *a, size_t n)
 {
     double *us = qdq_arena_array(&s->t->arena, 3 * n + 1, sizeof *us);
     const qdq_cached_samples known = {.key = key, .us = us, .n = 3 * n};
@@ -72,20 +72,20 @@ static qdq_status note_samples(const sitting *s, const qdq_tune_entry *e, const 
     return QDQ_OK;
 }
 
-static bool read_sample(const json_t *one, qdq_tune_apart *out)
+static bool read_sample(const json_t *one, qdq_tune_isolated *out)
 {
-    *out = (qdq_tune_apart){json_number_value(json_array_get(one, 0)),
-                            json_number_value(json_array_get(one, 1)),
-                            json_number_value(json_array_get(one, 2))};
-    return out->none_us > 0 && out->scheme_us > 0 && out->border_us >= 0;
+    *out = (qdq_tune_isolated){json_number_value(json_array_get(one, 0)),
+                               json_number_value(json_array_get(one, 1)),
+                               json_number_value(json_array_get(one, 2))};
+    return out->none_us > 0 && out->scheme_us > 0 && out->boundary_us >= 0;
 }
 
 static qdq_status recall_samples(sitting *s, const qdq_tune_entry *e, bool *known)
 {
     const char *key = key_of(s, e);
-    QDQ_VEC(qdq_tune_apart) found = {0};
+    QDQ_VEC(qdq_tune_isolated) found = {0};
     qdq_status st = QDQ_OK;
-    qdq_tune_apart sample;
+    qdq_tune_isolated sample;
     json_t *list, *one;
     size_t i;
 
@@ -102,12 +102,12 @@ static qdq_status recall_samples(sitting *s, const qdq_tune_entry *e, bool *know
 }
 
 /* Stored at once: then they count in a run that is cut off right after. */
-static qdq_status take_samples(sitting *s, const qdq_tune_entry *e, const qdq_tune_apart *a,
+static qdq_status take_samples(sitting *s, const qdq_tune_entry *e, const qdq_tune_isolated *a,
                                size_t n)
 {
     const char *key = key_of(s, e);
 
-    s->t->run.apart_tried += e->scheme->samples.n == 0;
+    s->t->run.isolated_tried += e->scheme->samples.n == 0;
     QDQ_NEED(key != NULL, s->err);
     QDQ_TRY(note_samples(s, e, key, a, n));
     return qdq_tune_remember_samples(s->t, &s->kinds->samples.at[s->kinds->samples.n - 1], s->err);
@@ -168,7 +168,7 @@ static qdq_status add_part(sitting *s, bench *b, qdq_tune_entry e)
 
 /* "group_3_scheme_1_2-group_5_scheme_2.onnx": what is measured together; scheme 0 is without Q/DQ.
  * NULL: no memory. */
-static const char *apart_name(sitting *s, const qdq_tune_entry *e, size_t n)
+static const char *isolated_name(sitting *s, const qdq_tune_entry *e, size_t n)
 {
     enum { NAME_MAX_BYTES = 90 }; /* logs are named alike */
     char text[NAME_MAX_BYTES + 60] = "";
@@ -190,7 +190,7 @@ static const char *apart_name(sitting *s, const qdq_tune_entry *e, size_t n)
  * candidates. */
 static qdq_status write_bench(sitting *s, bench *b, const qdq_tune_entry *e, size_t n)
 {
-    const char *name = apart_name(s, e, n);
+    const char *name = isolated_name(s, e, n);
 
     b->path = qdq_arena_printf(&s->t->arena, "%s/%s", qdq_tempdir_path(s->t->tools.work),
                                name != NULL ? name : "");
@@ -216,18 +216,18 @@ typedef struct layered {
     qdq_part_score *of, *plain, *full;
 } layered;
 
-static qdq_status time_layers(sitting *s, layered *x, qdq_remote_fate *fate)
+static qdq_status time_layers(sitting *s, layered *x, qdq_remote_outcome *outcome)
 {
     int handle = -1;
     double a, b, sum = 0;
 
     s->kinds->builds += 2;
     QDQ_TRY(qdq_worker_client_groups(s->lab, x->b.path, RUNS * s->amount, &x->layer, &x->n_layers,
-                                     fate, s->err));
-    if (fate->end == QDQ_REMOTE_FINE)
-        QDQ_TRY(qdq_worker_client_build(s->lab, x->b.path, &handle, fate, s->err));
-    for (unsigned i = 0; i < PROFILE_PAIRS && fate->end == QDQ_REMOTE_FINE; i++) {
-        QDQ_TRY(qdq_worker_client_pair(s->lab, handle, handle, false, i, &a, &b, fate, s->err));
+                                     outcome, s->err));
+    if (outcome->end == QDQ_REMOTE_FINE)
+        QDQ_TRY(qdq_worker_client_build(s->lab, x->b.path, &handle, outcome, s->err));
+    for (unsigned i = 0; i < PROFILE_PAIRS && outcome->end == QDQ_REMOTE_FINE; i++) {
+        QDQ_TRY(qdq_worker_client_pair(s->lab, handle, handle, false, i, &a, &b, outcome, s->err));
         sum += (a + b) / 2;
     }
     x->us = sum / PROFILE_PAIRS * 1e-3;
@@ -235,19 +235,19 @@ static qdq_status time_layers(sitting *s, layered *x, qdq_remote_fate *fate)
 }
 
 /* What the group's kernels take in the whole model, without Q/DQ and with all. */
-static bool in_whole_model(const qdq_tune_state *t, const qdq_tune_kind *k, qdq_tune_apart *out)
+static bool in_whole_model(const qdq_tune_state *t, const qdq_tune_kind *k, qdq_tune_isolated *out)
 {
     const qdq_fusion *f = &t->parts.fusions->at[k->group];
 
-    *out = (qdq_tune_apart){qdq_tune_kernels_us(t->run.base->times, f->node, f->n),
-                            qdq_tune_kernels_us(t->parts.full_times, f->node, f->n), 0};
+    *out = (qdq_tune_isolated){qdq_tune_kernels_us(t->run.base->times, f->node, f->n),
+                               qdq_tune_kernels_us(t->parts.full_times, f->node, f->n), 0};
     return out->none_us > 0 && out->scheme_us > 0;
 }
 
 /* A part with other kernels than the whole model has says nothing of it: then the whole model's own
  * times count, where there are any. */
 static const char *read_scores(const sitting *s, const qdq_tune_entry *e, const layered *x,
-                               uint32_t with, uint32_t without, qdq_tune_apart *out)
+                               uint32_t with, uint32_t without, qdq_tune_isolated *out)
 {
     const qdq_part_score *a = &x->of[without], *b = &x->of[with];
     const bool is_full = e->scheme->what->kind == QDQ_SCHEME_FULL;
@@ -260,10 +260,11 @@ static const char *read_scores(const sitting *s, const qdq_tune_entry *e, const 
         if (!is_full || !in_whole_model(s->t, e->kind, out))
             return "apart, other kernels compute it than in the whole model";
         out->scheme_us += b->boundary_qdq_us;
-        out->border_us = b->boundary_qdq_us;
+        out->boundary_us = b->boundary_qdq_us;
         return NULL;
     }
-    *out = (qdq_tune_apart){qdq_part_cold_us(a) + (differs ? a->halo_us : 0),
+    *out =
+        (qdq_tune_isolated){qdq_part_cold_us(a) + (differs ? a->halo_us : 0),
                             qdq_part_cold_us(b) + (differs ? b->halo_us : 0), b->boundary_qdq_us};
     return out->none_us > 0 && out->scheme_us > 0 ? NULL : "no time was seen to pass in it";
 }
@@ -294,7 +295,7 @@ static qdq_status take_scores(sitting *s, layered *x, const qdq_tune_entry *e, s
 {
     QDQ_TRY(score_layers(s, x));
     for (size_t i = 0; i < n; i++) {
-        qdq_tune_apart sample;
+        qdq_tune_isolated sample;
         e[i].scheme->failed = read_scores(s, &e[i], x, x->part_of[i], x->none_of[i], &sample);
         if (e[i].scheme->failed == NULL)
             QDQ_TRY(take_samples(s, &e[i], &sample, 1));
@@ -322,14 +323,14 @@ static qdq_status fill_bench(sitting *s, layered *x, const qdq_tune_entry *e, si
 /* Samples of all entries, by the layers of one model; or the fate that the engine met with it, and
  * none. */
 static qdq_status sit_by_layers(sitting *s, const qdq_tune_entry *e, size_t n,
-                                qdq_remote_fate *fate)
+                                qdq_remote_outcome *outcome)
 {
     layered x = {.n_layers = 0};
     qdq_status st = fill_bench(s, &x, e, n);
 
     if (st == QDQ_OK)
-        st = time_layers(s, &x, fate);
-    if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
+        st = time_layers(s, &x, outcome);
+    if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE)
         st = take_scores(s, &x, e, n);
     qdq_free(x.layer);
     free_bench(&x.b);
@@ -339,7 +340,7 @@ static qdq_status sit_by_layers(sitting *s, const qdq_tune_entry *e, size_t n,
 /* --- by whole times --------------------------------------------------------------------------- */
 
 /* A model of the group alone, open in the lab. */
-static qdq_status open_alone(sitting *s, qdq_tune_entry e, int *handle, qdq_remote_fate *fate)
+static qdq_status open_alone(sitting *s, qdq_tune_entry e, int *handle, qdq_remote_outcome *outcome)
 {
     bench b = {.path = NULL};
     qdq_status st = add_part(s, &b, e);
@@ -349,38 +350,38 @@ static qdq_status open_alone(sitting *s, qdq_tune_entry e, int *handle, qdq_remo
     free_bench(&b);
     QDQ_TRY(st);
     s->kinds->builds++;
-    return qdq_worker_client_build(s->lab, b.path, handle, fate, s->err);
+    return qdq_worker_client_build(s->lab, b.path, handle, outcome, s->err);
 }
 
 /* `none`: handle of the group without Q/DQ. */
 static qdq_status measure_scheme(sitting *s, int none, const qdq_tune_entry *e)
 {
-    qdq_tune_apart *sample = qdq_arena_array(&s->t->arena, s->amount + 1, sizeof *sample);
-    qdq_remote_fate fate = {0};
+    qdq_tune_isolated *sample = qdq_arena_array(&s->t->arena, s->amount + 1, sizeof *sample);
+    qdq_remote_outcome outcome = {0};
     double none_ns, with_ns;
     int with = -1;
 
     QDQ_NEED(sample != NULL, s->err);
-    QDQ_TRY(open_alone(s, *e, &with, &fate));
-    for (unsigned i = 0; i < s->amount && fate.end == QDQ_REMOTE_FINE; i++) {
-        QDQ_TRY(qdq_worker_client_pair(s->lab, none, with, i % 2 == 1, i, &none_ns, &with_ns, &fate,
-                                       s->err));
-        sample[i] = (qdq_tune_apart){none_ns * 1e-3, with_ns * 1e-3, 0};
+    QDQ_TRY(open_alone(s, *e, &with, &outcome));
+    for (unsigned i = 0; i < s->amount && outcome.end == QDQ_REMOTE_FINE; i++) {
+        QDQ_TRY(qdq_worker_client_pair(s->lab, none, with, i % 2 == 1, i, &none_ns, &with_ns,
+                                       &outcome, s->err));
+        sample[i] = (qdq_tune_isolated){none_ns * 1e-3, with_ns * 1e-3, 0};
     }
     if (with >= 0)
         qdq_worker_client_drop(s->lab, with);
-    return fate.end == QDQ_REMOTE_FINE ? take_samples(s, e, sample, s->amount)
-                                       : blame_scheme(s, e, &fate);
+    return outcome.end == QDQ_REMOTE_FINE ? take_samples(s, e, sample, s->amount)
+                                          : blame_scheme(s, e, &outcome);
 }
 
 /* Schemes of one kind. What the engine does not survive is told here: *fate stays fine. */
 static qdq_status sit_by_whole_times(sitting *s, const qdq_tune_entry *e, size_t n,
-                                     qdq_remote_fate *fate)
+                                     qdq_remote_outcome *outcome)
 {
-    qdq_remote_fate of_none = {0};
+    qdq_remote_outcome of_none = {0};
     int none = -1;
 
-    (void)fate;
+    (void)outcome;
     QDQ_TRY(open_alone(s, (qdq_tune_entry){e->kind, e->kind->scheme}, &none, &of_none));
     for (size_t i = 0; i < n; i++) {
         QDQ_TRY(qdq_job_poll(s->t->job, s->err));
@@ -397,10 +398,11 @@ static qdq_status sit_by_whole_times(sitting *s, const qdq_tune_entry *e, size_t
 /* --- all of a sitting ------------------------------------------------------------------------- */
 
 /* In a process of its own, which goes with its sessions. */
-static qdq_status sit_in_lab(sitting *s, const qdq_tune_entry *e, size_t n, qdq_remote_fate *fate)
+static qdq_status sit_in_lab(sitting *s, const qdq_tune_entry *e, size_t n,
+                             qdq_remote_outcome *outcome)
 {
     QDQ_TRY(qdq_tune_open_lab(s->t, true, &s->lab, s->err));
-    qdq_status st = (s->kinds->by_layers ? sit_by_layers : sit_by_whole_times)(s, e, n, fate);
+    qdq_status st = (s->kinds->by_layers ? sit_by_layers : sit_by_whole_times)(s, e, n, outcome);
     if (st == QDQ_OK)
         st = qdq_tune_note_refused(s->t, s->lab, s->err);
     qdq_worker_client_close(s->lab);
@@ -422,7 +424,7 @@ static size_t middle_of(const qdq_tune_entry *e, size_t n)
 static qdq_status sit_or_divide(sitting *s, const qdq_tune_entry *e, size_t n)
 {
     const bool fits = n > 0 && (s->kinds->by_layers || e[0].kind == e[n - 1].kind);
-    qdq_remote_fate fate = {0};
+    qdq_remote_outcome outcome = {0};
 
     QDQ_TRY(qdq_job_poll(s->t->job, s->err));
     if (n == 0)
@@ -432,10 +434,10 @@ static qdq_status sit_or_divide(sitting *s, const qdq_tune_entry *e, size_t n)
         return QDQ_OK;
     }
     if (fits)
-        QDQ_TRY(sit_in_lab(s, e, n, &fate));
-    if (n == 1 && fate.end != QDQ_REMOTE_FINE)
-        QDQ_TRY(blame_scheme(s, e, &fate));
-    if (n == 1 || (fits && fate.end == QDQ_REMOTE_FINE))
+        QDQ_TRY(sit_in_lab(s, e, n, &outcome));
+    if (n == 1 && outcome.end != QDQ_REMOTE_FINE)
+        QDQ_TRY(blame_scheme(s, e, &outcome));
+    if (n == 1 || (fits && outcome.end == QDQ_REMOTE_FINE))
         return qdq_tune_write_cache(s->t, &s->t->run.base->assign, false, s->err);
     const size_t middle = middle_of(e, n);
     QDQ_TRY(sit_or_divide(s, e, middle));

@@ -101,7 +101,7 @@ static void remember_first(qdq_tune_kind *k)
         if (s->what->kind != QDQ_SCHEME_FULL || s->failed != NULL || s->samples.n == 0)
             continue;
         k->full_us = qdq_tune_mean_saved(s);
-        k->full_border_us = s->samples.at[0].border_us;
+        k->full_boundary_us = s->samples.at[0].boundary_us;
         k->full_none_us = s->samples.at[0].none_us;
     }
     qdq_tune_kind_so_far(k, &best, &k->none_us, &k->saved.mean_us);
@@ -144,11 +144,11 @@ static qdq_status sum_up(halving *h, qdq_tune_kind *k)
     double *us = qdq_arena_array(&h->scratch, s->samples.n + 1, sizeof *us);
 
     QDQ_NEED(us != NULL, h->err);
-    k->none_us = k->border_us = 0;
+    k->none_us = k->boundary_us = 0;
     for (size_t i = 0; i < s->samples.n; i++) {
         us[i] = qdq_tune_saved_us(&s->samples.at[i]);
         k->none_us += s->samples.at[i].none_us / n;
-        k->border_us += s->samples.at[i].border_us / n;
+        k->boundary_us += s->samples.at[i].boundary_us / n;
     }
     k->saved.groups = (double)k->n;
     qdq_saving_of(us, s->samples.n, least_noise * k->none_us, &k->saved);
@@ -222,7 +222,7 @@ static void propose_scheme(qdq_tune_kind *k)
         if (k->scheme[i].what->kind == QDQ_SCHEME_FULL)
             k->proposed = i;
     k->saved = (qdq_saving){.mean_us = k->full_us, .se_us = INFINITY, .groups = (double)k->n};
-    k->border_us = k->full_border_us;
+    k->boundary_us = k->full_boundary_us;
     k->none_us = k->full_none_us;
 }
 

@@ -88,7 +88,7 @@ static const qdq_tune_kind *kind_of(const qdq_tune_state *t, uint32_t unit, uint
  * stays float. */
 typedef struct outcome {
     size_t scheme;
-    double none_us, saved_us, border_us;
+    double none_us, saved_us, boundary_us;
     bool in_progress;
 } outcome;
 
@@ -109,7 +109,7 @@ static outcome outcome_of(const qdq_tune_state *t, const qdq_tune_kind *k, uint3
         o.none_us = k->none_us > 0 ? k->none_us : NAN;
         o.scheme = chosen ? k->proposed : 0;
         o.saved_us = o.scheme != 0 ? k->saved.mean_us : 0;
-        o.border_us = o.scheme != 0 ? k->border_us : 0;
+        o.boundary_us = o.scheme != 0 ? k->boundary_us : 0;
     }
     return o;
 }
@@ -139,7 +139,7 @@ static qdq_status fill_by_kind(exporting *x, const qdq_tune_kind *k, uint32_t in
     g->what = words_of(k, &o);
     g->in_progress = o.in_progress;
     g->base_ms = none;
-    g->best_ms = best + o.border_us * 1e-3;
+    g->best_ms = best + o.boundary_us * 1e-3;
     if (x->t->run.greedy->kinds.by_layers) {
         g->base_compute_ms = none;
         g->best_compute_ms = best;

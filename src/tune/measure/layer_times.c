@@ -12,8 +12,8 @@ typedef struct layer {
     double us;
     const qdq_node *node; /* whose kernel it is; NULL: unknown */
     /* all those nodes, where the engine told them: as good as one another; NULL: it did not */
-    const qdq_node **told;
-    size_t n_told;
+    const qdq_node **reported;
+    size_t n_reported;
     const qdq_value *value; /* the tensor that it gives, if that is what it is called after */
     bool converts;          /* says the engine */
 } layer;
@@ -25,8 +25,8 @@ typedef struct reading {
     bool *is_named;        /* by node: is a layer called after it? */
     /* the node of the kernel before; NULL: there was none, or no one knows */
     const qdq_node *last;
-    double waiting; /* of conversions behind it, for the kernel that comes */
-    double told;    /* of kernels whose names say nothing, and whose nodes the engine told */
+    double waiting;  /* of conversions behind it, for the kernel that comes */
+    double reported; /* of kernels whose names say nothing, and whose nodes the engine told */
     qdq_tune_times *times;
 } reading;
 
@@ -42,7 +42,7 @@ static void find_cores(reading *r)
             r->is_named[r->layers.at[i].node->id] = true;
     for (size_t i = 0; i < r->layers.n; i++) {
         layer *l = &r->layers.at[i];
-        const qdq_node *core = l->node != NULL && l->n_told == 0 && !is_conversion(l)
+        const qdq_node *core = l->node != NULL && l->n_reported == 0 && !is_conversion(l)
                                    ? qdq_layer_core(l->op, l->node, r->is_named)
                                    : NULL;
         if (core == NULL)
@@ -52,10 +52,10 @@ static void find_cores(reading *r)
     }
 }
 
-static void add_border(reading *r, const qdq_node *n, double us)
+static void add_boundary(reading *r, const qdq_node *n, double us)
 {
     if (n != NULL)
-        r->times->border[n->id] += us;
+        r->times->boundary[n->id] += us;
 }
 
 static void add_converted(reading *r, const qdq_value *v, double us)
@@ -72,25 +72,25 @@ static void add_conversion(reading *r, const layer *l)
 {
     if (l->value == NULL) {
         add_converted(r, r->last != NULL ? qdq_node_out(r->last, 0) : NULL, l->us);
-        add_border(r, r->last, l->us);
+        add_boundary(r, r->last, l->us);
         r->waiting += l->us;
         return;
     }
     add_converted(r, l->value, l->us);
-    add_border(r, l->value->producer, l->us);
+    add_boundary(r, l->value->producer, l->us);
     for (const qdq_use *u = l->value->first; u != NULL; u = u->next)
         if (u->node->graph == r->graph)
-            add_border(r, u->node, l->us);
+            add_boundary(r, u->node, l->us);
 }
 
 /* Products of one kernel have an equal part of it each, as in groups. */
 static void add_kernel(reading *r, const layer *l)
 {
-    const size_t n = l->n_told > 0 ? l->n_told : 1;
+    const size_t n = l->n_reported > 0 ? l->n_reported : 1;
 
     for (size_t i = 0; i < n && l->node != NULL; i++) {
-        const qdq_node *node = l->n_told > 0 ? l->told[i] : l->node;
-        add_border(r, node, r->waiting);
+        const qdq_node *node = l->n_reported > 0 ? l->reported[i] : l->node;
+        add_boundary(r, node, r->waiting);
         r->times->own[node->id] += l->us / (double)n;
         r->times->rows[node->id] += 1.0 / (double)n;
     }
@@ -128,15 +128,15 @@ static int rank_of(const layer *l, const qdq_node *n)
 }
 
 /* Of nodes that rank alike, all products count, and of others the first one. */
-static void add_told(layer *l, const qdq_node *n)
+static void add_reported(layer *l, const qdq_node *n)
 {
-    const int now = rank_of(l, n), best = l->n_told > 0 ? rank_of(l, l->told[0]) : now;
+    const int now = rank_of(l, n), best = l->n_reported > 0 ? rank_of(l, l->reported[0]) : now;
 
-    if (now < best || (now == 0 && l->n_told > 0))
+    if (now < best || (now == 0 && l->n_reported > 0))
         return;
-    l->n_told = now > best ? 0 : l->n_told;
-    l->told[l->n_told++] = n;
-    l->node = l->told[0];
+    l->n_reported = now > best ? 0 : l->n_reported;
+    l->reported[l->n_reported++] = n;
+    l->node = l->reported[0];
 }
 
 /* Where its own name says nothing: by the nodes that it computes, of which Q and DQ are called
@@ -144,8 +144,8 @@ static void add_told(layer *l, const qdq_node *n)
 static qdq_status find_by_nodes(reading *r, const qdq_layer *g, qdq_arena *arena, layer *l,
                                 qdq_error *err)
 {
-    l->told = qdq_arena_array(arena, g->n_nodes + 1, sizeof *l->told);
-    QDQ_NEED(l->told != NULL, err);
+    l->reported = qdq_arena_array(arena, g->n_nodes + 1, sizeof *l->reported);
+    QDQ_NEED(l->reported != NULL, err);
     for (size_t i = 0; i < g->n_nodes; i++) {
         char *name = qdq_arena_strdup(arena, g->node[i]);
         QDQ_NEED(name != NULL, err);
@@ -153,7 +153,7 @@ static qdq_status find_by_nodes(reading *r, const qdq_layer *g, qdq_arena *arena
                               owner = qdq_layer_find_ending(&r->names, name);
         if (exact.node != NULL && exact.value == NULL) {
             if (!l->converts)
-                add_told(l, exact.node);
+                add_reported(l, exact.node);
         } else if (l->converts && l->value == NULL && owner.value != NULL) {
             l->value = owner.value;
         }
@@ -190,7 +190,7 @@ static qdq_status find_owner(reading *r, const qdq_layer *g, qdq_arena *arena, l
             return QDQ_OK;
         QDQ_TRY(find_by_nodes(r, g, arena, l, err));
     }
-    r->told += l->node != NULL || l->value != NULL ? l->us : 0;
+    r->reported += l->node != NULL || l->value != NULL ? l->us : 0;
     return QDQ_OK;
 }
 
@@ -216,12 +216,12 @@ qdq_status qdq_tune_attribute(const qdq_graph *g, const qdq_layer *from, size_t 
 
     *out =
         (qdq_tune_times){.own = qdq_arena_array(arena, n, sizeof *out->own),
-                         .border = qdq_arena_array(arena, n, sizeof *out->border),
+                         .boundary = qdq_arena_array(arena, n, sizeof *out->boundary),
                          .rows = qdq_arena_array(arena, n, sizeof *out->rows),
                          .converted = qdq_arena_array(arena, values, sizeof *out->converted),
                          .conversions = qdq_arena_array(arena, values, sizeof *out->conversions)};
     r.is_named = qdq_arena_array(arena, n, sizeof *r.is_named);
-    QDQ_NEED(out->own != NULL && out->border != NULL && out->rows != NULL &&
+    QDQ_NEED(out->own != NULL && out->boundary != NULL && out->rows != NULL &&
                  out->converted != NULL && out->conversions != NULL && r.is_named != NULL,
              err);
     qdq_status st = qdq_layer_index_make(&r.names, g, arena, err);
@@ -230,7 +230,7 @@ qdq_status qdq_tune_attribute(const qdq_graph *g, const qdq_layer *from, size_t 
     if (st == QDQ_OK) {
         find_cores(&r);
         add_up(&r);
-        out->told = r.told;
+        out->reported = r.reported;
         out->is_known = out->sum > 0 && out->known >= enough * out->sum;
     }
     qdq_layer_index_free(&r.names);

@@ -8,14 +8,14 @@
 /* Where the time of a model goes, by ids of the clean model's nodes. */
 typedef struct qdq_tune_times {
     double *own, *rows; /* us of the node's kernel, and layers that were it */
-    double *border;     /* of conversions beside it; one between two nodes counts for both */
+    double *boundary;   /* of conversions beside it; one between two nodes counts for both */
     /* us and layers of conversions of a value, by its id; of one without a name: of what the kernel
      * before it gives */
     double *converted, *conversions;
     double n_rows; /* layers */
     double sum, known;
-    double told;   /* of `known`: whose names say nothing, but whose nodes the engine tells */
-    bool is_known; /* does the profile say of most of the time where it goes? */
+    double reported; /* of `known`: whose names say nothing, but whose nodes the engine tells */
+    bool is_known;   /* does the profile say of most of the time where it goes? */
 } qdq_tune_times;
 
 /* Times of a graph's nodes from layers in order of execution, with their nodes or without. Arrays

@@ -171,8 +171,8 @@ static void add_time(qdq_mincut_time *to, double us, double rows)
 }
 
 /* Kernels to their decisions, copies and epilogues that are layers of their own to their tensor. */
-static void tell_nodes(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
-                       qdq_mincut_profile *out)
+static void add_node_times(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
+                           qdq_mincut_profile *out)
 {
     QDQ_FOR_NODES (n, s->clean->graph) {
         const uint32_t first = s->first_group[n->id];
@@ -188,10 +188,10 @@ static void tell_nodes(const qdq_space *s, const qdq_nets *nets, const qdq_tune_
 }
 
 /* What is left belongs to nothing: nodes that stay float, layers without a name. */
-void qdq_tune_tell_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
-                         qdq_mincut_profile *out)
+void qdq_tune_sum_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
+                        qdq_mincut_profile *out)
 {
-    tell_nodes(s, nets, times, out);
+    add_node_times(s, nets, times, out);
     for (size_t i = 0; i < s->clean->graph->values.n; i++)
         if (nets->of[i] != QDQ_NO_NET)
             add_time(&out->net[nets->of[i]], times->converted[i], times->conversions[i]);

@@ -22,7 +22,7 @@ qdq_status qdq_nets_find(const qdq_space *s, qdq_arena *arena, qdq_nets *out, qd
 
 /* A profile as costs, each of its rows once: of a decision, of a tensor between decisions, or of
  * the rest. */
-void qdq_tune_tell_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
-                         qdq_mincut_profile *out);
+void qdq_tune_sum_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
+                        qdq_mincut_profile *out);
 
 #endif /* QDQ_HYPEREDGES_H */

@@ -263,8 +263,8 @@ static qdq_status price_found(pricing *x, const qdq_tune_change *found, qdq_pict
     snprintf(tried, sizeof tried,
              found->turned > 1 ? "%u edges, this one among them," : "this edge", found->turned);
     snprintf(profiled, sizeof profiled,
-             found->alike > 1 ? "this edge turned and %u like it" : "this edge turned",
-             found->alike - 1);
+             found->n_equal > 1 ? "this edge turned and %u like it" : "this edge turned",
+             found->n_equal - 1);
     return price_change(x, found, found->saved_us, tried, profiled, out, err);
 }
 

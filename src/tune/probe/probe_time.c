@@ -22,7 +22,7 @@ typedef struct comparing {
     qdq_probe_timer *t;
     const char *const *path; /* without, with */
     int handle[2];           /* -1: not built */
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
 } comparing;
 
 static void drop_both(comparing *c)
@@ -62,11 +62,12 @@ static qdq_status renew_lab(qdq_probe_timer *t, qdq_error *err)
 /* Who is built first alternates, too. */
 static qdq_status build_both(comparing *c, unsigned first, qdq_error *err)
 {
-    for (unsigned i = 0; i < 2 && c->fate.end == QDQ_REMOTE_FINE; i++) {
+    for (unsigned i = 0; i < 2 && c->outcome.end == QDQ_REMOTE_FINE; i++) {
         const unsigned side = (i + first) % 2;
 
-        QDQ_TRY(qdq_worker_client_build(c->t->lab, c->path[side], &c->handle[side], &c->fate, err));
-        if (c->fate.end != QDQ_REMOTE_FINE)
+        QDQ_TRY(
+            qdq_worker_client_build(c->t->lab, c->path[side], &c->handle[side], &c->outcome, err));
+        if (c->outcome.end != QDQ_REMOTE_FINE)
             c->handle[side] = -1;
     }
     return QDQ_OK;
@@ -76,14 +77,14 @@ static qdq_status time_pairs(comparing *c, double *ratio, qdq_error *err)
 {
     double all[PAIRS], without_ns, with_ns;
 
-    for (unsigned i = 0; i < PAIRS && c->fate.end == QDQ_REMOTE_FINE; i++) {
+    for (unsigned i = 0; i < PAIRS && c->outcome.end == QDQ_REMOTE_FINE; i++) {
         QDQ_TRY(qdq_job_poll(c->t->opts.job, err));
         QDQ_TRY(qdq_worker_client_pair(c->t->lab, c->handle[0], c->handle[1], i % 2 == 1,
-                                       (c->t->trial << 12) + i, &without_ns, &with_ns, &c->fate,
+                                       (c->t->trial << 12) + i, &without_ns, &with_ns, &c->outcome,
                                        err));
         all[i] = with_ns / without_ns;
     }
-    if (c->fate.end != QDQ_REMOTE_FINE)
+    if (c->outcome.end != QDQ_REMOTE_FINE)
         return QDQ_OK;
     qdq_stats_sort(all, PAIRS);
     *ratio = qdq_stats_quantile(all, PAIRS, 0.5);
@@ -100,13 +101,13 @@ static qdq_status take_sample(comparing *c, qdq_probe_samples *s, qdq_error *err
     c->t->samples++;
     c->t->trial++;
     qdq_status st = build_both(c, s->n % 2, err);
-    if (st == QDQ_OK && c->fate.end == QDQ_REMOTE_FINE)
+    if (st == QDQ_OK && c->outcome.end == QDQ_REMOTE_FINE)
         st = time_pairs(c, &s->ratio[s->n], err);
     drop_both(c);
     QDQ_TRY(st);
-    if (c->fate.end != QDQ_REMOTE_FINE)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s: %s", qdq_remote_end_name(c->fate.end),
-                        c->fate.text);
+    if (c->outcome.end != QDQ_REMOTE_FINE)
+        return qdq_fail(err, QDQ_E_ENGINE, "%s: %s", qdq_remote_end_name(c->outcome.end),
+                        c->outcome.text);
     s->n++;
     s->pairs += PAIRS;
     s->seconds = fmax(s->seconds, qdq_clock_seconds() - start);
@@ -169,7 +170,7 @@ qdq_status qdq_probe_compare(qdq_probe_timer *t, const char *const path[2], unsi
     while (s->n < most && st == QDQ_OK && qdq_clock_seconds() + s->seconds < t->until)
         st = take_sample(&c, s, err);
     if (st == QDQ_E_ENGINE &&
-        c.fate.end != QDQ_REMOTE_FINE) { /* told beside the models; all else ends the run */
+        c.outcome.end != QDQ_REMOTE_FINE) { /* told beside the models; all else ends the run */
         snprintf(out->failed, sizeof out->failed, "%.*s", (int)sizeof out->failed - 1, err->text);
         return QDQ_OK;
     }

@@ -119,20 +119,20 @@ static qdq_status measure_layers(qdq_tune_state *t, qdq_tune_candidate *c, const
                                  qdq_tune_layers *out, qdq_error *err)
 {
     const char *path;
-    qdq_remote_fate fate = {0};
+    qdq_remote_outcome outcome = {0};
 
     if (c != t->run.base && qdq_tune_time_is_up(t))
         return QDQ_OK;
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
     qdq_tune_set_deadline(t, t->tools.lab);
     QDQ_TRY(
-        qdq_worker_client_groups(t->tools.lab, path, GROUP_RUNS, &out->at, &out->n, &fate, err));
+        qdq_worker_client_groups(t->tools.lab, path, GROUP_RUNS, &out->at, &out->n, &outcome, err));
     if (c == t->run.base)
         QDQ_TRY(keep_output(t, err));
     QDQ_TRY(qdq_tune_note_refused(t, t->tools.lab, err));
-    if (fate.end != QDQ_REMOTE_FINE) {
+    if (outcome.end != QDQ_REMOTE_FINE) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "no layers of %s (%s: %s)", path,
-                    qdq_remote_end_name(fate.end), fate.text);
+                    qdq_remote_end_name(outcome.end), outcome.text);
         return QDQ_OK;
     }
     return qdq_tune_keep_layers(t, key, out, err);

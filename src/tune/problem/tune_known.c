@@ -314,7 +314,7 @@ static qdq_status try_plain(qdq_tune_state *t, bool *faster, qdq_error *err)
 }
 
 /* What a search would say of each pattern. */
-static qdq_status tell_units(qdq_tune_state *t, qdq_error *err)
+static qdq_status report_units(qdq_tune_state *t, qdq_error *err)
 {
     t->run.found.unit =
         qdq_arena_array(&t->arena, t->parts.problem.n_units + 1, sizeof *t->run.found.unit);
@@ -339,7 +339,7 @@ qdq_status qdq_tune_follow_known(qdq_tune_state *t, bool *done, qdq_error *err)
         QDQ_TRY(try_plain(t, &faster, err));
     *done = holds && !faster;
     if (*done)
-        return tell_units(t, err);
+        return report_units(t, err);
     qdq_job_log(t->job, QDQ_LOG_WARNING,
                 "what pattern caches say of this model does not hold: it is searched");
     t->parts.settled = NULL;

@@ -100,7 +100,7 @@ static qdq_status see_candidate(qdq_tune_state *t, const qdq_tune_candidate *c, 
     for (size_t i = 0; i < t->task.space->n_groups && i < c->assign.n; i++)
         qdq_assign_set(&out->assign, i, qdq_assign_get(&c->assign, i));
     QDQ_TRY(qdq_mincut_profile_new(&out->profile, &t->parts.nets.graph, scratch, err));
-    qdq_tune_tell_costs(t->task.space, &t->parts.nets, c->times, &out->profile);
+    qdq_tune_sum_costs(t->task.space, &t->parts.nets, c->times, &out->profile);
     return QDQ_OK;
 }
 

@@ -106,7 +106,7 @@ static qdq_status make_unit(qdq_tune_state *t, size_t index, qdq_search_unit *u,
     QDQ_NEED(choice != NULL, err);
     for (size_t k = 0; k < c->n; k++)
         choice[k] = (qdq_search_choice){.bit = c->choice[k].group,
-                                        .worth_ns = c->choice[k].cost_ns,
+                                        .float_ns = c->choice[k].cost_ns,
                                         .linear = c->choice[k].linear};
     *u = (qdq_search_unit){
         .name = p->signature, .choice = choice, .n_choices = c->n, .n_instances = p->n_instances};
@@ -132,21 +132,21 @@ static qdq_status make_units(qdq_tune_state *t, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- borders ---------------------------------------------------------------------------------- */
+/* --- boundaries ------------------------------------------------------------------------------- */
 
 /* What composites decide, beyond what is in their parts. */
-static qdq_status make_borders(qdq_tune_state *t, qdq_error *err)
+static qdq_status make_boundaries(qdq_tune_state *t, qdq_error *err)
 {
-    qdq_borders found;
-    qdq_search_border *border;
+    qdq_boundaries found;
+    qdq_search_boundary *boundary;
 
-    QDQ_TRY(qdq_borders_find(t->parts.patterns, t->task.space, &t->arena, &found, err));
-    border = qdq_arena_array(&t->arena, found.n + 1, sizeof *border);
-    QDQ_NEED(border != NULL, err);
+    QDQ_TRY(qdq_boundaries_find(t->parts.patterns, t->task.space, &t->arena, &found, err));
+    boundary = qdq_arena_array(&t->arena, found.n + 1, sizeof *boundary);
+    QDQ_NEED(boundary != NULL, err);
     for (size_t i = 0; i < found.n; i++)
-        border[i] = (qdq_search_border){found.at[i].group, found.at[i].n_groups};
-    t->parts.problem.border = border;
-    t->parts.problem.n_borders = found.n;
+        boundary[i] = (qdq_search_boundary){found.at[i].group, found.at[i].n_groups};
+    t->parts.problem.boundary = boundary;
+    t->parts.problem.n_boundaries = found.n;
     return QDQ_OK;
 }
 
@@ -206,11 +206,11 @@ static qdq_status add_cached_starts(qdq_tune_state *t, starts *s, qdq_error *err
 
 /* Adds the boundary points of the best scheme that the caches know of a pattern. */
 static qdq_status apply_boundary(qdq_tune_state *t, size_t pattern, qdq_assign *a,
-                                 qdq_boundary *sum, qdq_error *err)
+                                 qdq_boundary_points *sum, qdq_error *err)
 {
     const qdq_pattern_schemes *known = qdq_tune_best_entry(t, pattern);
     const qdq_pattern *p = &t->parts.patterns->pattern[pattern];
-    qdq_boundary b;
+    qdq_boundary_points b;
 
     if (known == NULL || !is_wanted(t, p))
         return QDQ_OK;
@@ -227,7 +227,7 @@ static qdq_status apply_boundary(qdq_tune_state *t, size_t pattern, qdq_assign *
  * behind what the parts chose. */
 static qdq_status add_boundary_start(qdq_tune_state *t, starts *s, qdq_error *err)
 {
-    qdq_boundary sum = {0};
+    qdq_boundary_points sum = {0};
 
     if (t->parts.regions == NULL || t->parts.known.patterns.n == 0)
         return QDQ_OK;
@@ -383,7 +383,7 @@ qdq_status qdq_tune_build_problem(qdq_tune_state *t, qdq_error *err)
     t->parts.problem.n_bits = t->task.space->n_groups;
     QDQ_TRY(make_units(t, err));
     if (t->parts.regions != NULL)
-        QDQ_TRY(make_borders(t, err));
+        QDQ_TRY(make_boundaries(t, err));
     QDQ_TRY(make_starts(t, err));
     return t->parts.settled != NULL ? QDQ_OK : qdq_tune_find_others(t, err);
 }

@@ -103,8 +103,8 @@ const char *qdq_tune_options_text(qdq_tune_state *t)
     qdq_buf b = QDQ_BUF_INIT(1 << 20);
 
     qdq_buf_printf(&b, "threads=%d warmup=%u runs=%u codes=%s/%s", o->threads > 0 ? o->threads : 1,
-                   t->details->warmup_runs > 0 ? t->details->warmup_runs : 2, qdq_tune_leg_runs(o),
-                   qdq_elem_name(t->task.target->format.activation.type),
+                   t->details->warmup_runs > 0 ? t->details->warmup_runs : 2,
+                   qdq_tune_sample_runs(o), qdq_elem_name(t->task.target->format.activation.type),
                    qdq_elem_name(t->task.target->format.weight.type));
     for (size_t i = 0; i < t->task.quantize.n_shapes; i++)
         put_shape(&b, &t->task.quantize.shapes[i]);

@@ -42,7 +42,7 @@ static bool is_halved(const edging *x, const qdq_space_edge *e)
 {
     const uint32_t g = qdq_space_group_of(x->r.t->task.space, e->node, e->input);
 
-    return g != QDQ_NO_GROUP && qdq_space_has_halves(x->r.t->task.space, g);
+    return g != QDQ_NO_GROUP && qdq_space_has_partial(x->r.t->task.space, g);
 }
 
 /* Does anything take codes of what n gives? */

@@ -191,14 +191,14 @@ static double pace_between(const qdq_tune_prices *before, const qdq_tune_prices 
 static void note_prices(const qdq_refining *x)
 {
     for (size_t i = 0; i < x->n; i++) {
-        unsigned alike = 0;
+        unsigned n_equal = 0;
         if (x->kind[i] == QDQ_TUNE_NO_KIND || x->out[i].tried) /* of that trial it has its price */
             continue;
         for (size_t k = 0; k < x->n; k++)
-            alike += x->kind[k] == x->kind[i];
-        const double gain = x->gain.at[x->kind[i]] / alike;
+            n_equal += x->kind[k] == x->kind[i];
+        const double gain = x->gain.at[x->kind[i]] / n_equal;
         x->out[i].saved_us = x->is_off != NULL && x->is_off[i] ? -gain : gain;
-        x->out[i].alike = alike;
+        x->out[i].n_equal = n_equal;
     }
 }
 

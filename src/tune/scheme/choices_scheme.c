@@ -77,7 +77,7 @@ typedef struct gathering {
     qdq_readers_set all, one; /* of all points; of the one at hand */
     qdq_arena *arena;         /* of `all` */
     qdq_arena scratch;
-    qdq_boundary *out;
+    qdq_boundary_points *out;
 } gathering;
 
 /* Adds what reads a point's tensor in all instances. */
@@ -113,11 +113,11 @@ static bool gather_points(gathering *g, const qdq_scheme *scheme, const qdq_spac
 }
 
 qdq_status qdq_scheme_boundary(const qdq_scheme *scheme, const qdq_pattern *p, const qdq_space *s,
-                               qdq_arena *arena, qdq_boundary *out, qdq_error *err)
+                               qdq_arena *arena, qdq_boundary_points *out, qdq_error *err)
 {
     gathering g = {.p = p, .arena = arena, .out = out};
 
-    *out = (qdq_boundary){0};
+    *out = (qdq_boundary_points){0};
     const bool ok = gather_points(&g, scheme, s);
     out->group = g.all.group.at;
     out->n_groups = g.all.group.n;

@@ -1,4 +1,4 @@
-/* readers.h - the slot groups that read tensors. Shared by borders.c and choices_scheme.c. */
+/* readers.h - the slot groups that read tensors. Shared by boundaries.c and choices_scheme.c. */
 #ifndef QDQ_READERS_H
 #define QDQ_READERS_H
 

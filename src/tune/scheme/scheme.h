@@ -101,38 +101,38 @@ qdq_status qdq_choices_from_scheme(const qdq_choices *c, const qdq_pattern *p, c
 /* Child inputs and outputs of a scheme, resolved: slot groups of the space that read these tensors
  * in any instance, each once, whichever region they belong to. n_lost of the n_points have no such
  * reader. */
-typedef struct qdq_boundary {
+typedef struct qdq_boundary_points {
     uint32_t *group;
     size_t n_groups;
     size_t n_points, n_lost;
-} qdq_boundary;
+} qdq_boundary_points;
 
 /* A composite's scheme is a delta: these groups get codes, all others stay as their regions chose
  * them. */
 qdq_status qdq_scheme_boundary(const qdq_scheme *scheme, const qdq_pattern *p, const qdq_space *s,
-                               qdq_arena *arena, qdq_boundary *out, qdq_error *err);
+                               qdq_arena *arena, qdq_boundary_points *out, qdq_error *err);
 
 /* --- composites ------------------------------------------------------------------------------- */
 
-/* What a composite decides beyond its children: a tensor at a border of theirs, which goes from one
- * of them to another, into the composite or out of it. Its scheme is a delta: the slots of all
- * readers of the tensor in all instances get or lose codes together; what is at other borders, and
- * all that the children chose, is inherited. */
-typedef struct qdq_border {
+/* What a composite decides beyond its children: a tensor at a boundary of theirs, which goes from
+ * one of them to another, into the composite or out of it. Its scheme is a delta: the slots of all
+ * readers of the tensor in all instances get or lose codes together; what is at other boundaries,
+ * and all that the children chose, is inherited. */
+typedef struct qdq_boundary {
     const qdq_value *value; /* in the first instance */
     uint32_t *group;        /* of the space: what reads the tensor, in all instances, each once */
     size_t n_groups;
     double cost_ns; /* of their nodes in float */
-} qdq_border;
+} qdq_boundary;
 
-typedef QDQ_VEC(qdq_border) qdq_borders;
+typedef QDQ_VEC(qdq_boundary) qdq_boundaries;
 
 /* Of all patterns of composites, and, as the whole model is one, of leaves on top, whose inputs
  * they are. In the order of the patterns; of one pattern by (first reader's canonical place,
  * input), then those that go out by their producer's. A tensor that nothing reads in 8 bits is
  * none, nor one with more than 64 readers. */
-qdq_status qdq_borders_find(const qdq_patterns *p, const qdq_space *s, qdq_arena *arena,
-                            qdq_borders *out, qdq_error *err);
+qdq_status qdq_boundaries_find(const qdq_patterns *p, const qdq_space *s, qdq_arena *arena,
+                               qdq_boundaries *out, qdq_error *err);
 
 /* --- skip table ------------------------------------------------------------------------------- */
 

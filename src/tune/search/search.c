@@ -21,16 +21,16 @@ static bool has_choices(const qdq_search_problem *p)
 
 static qdq_status start_by_profile(qdq_search_state *s, qdq_error *err)
 {
-    static const double borders[] = {
+    static const double boundaries[] = {
         2, 0}; /* a way into codes and one out; none, where neighbours are not neighbours */
     bool known = false;
 
     s->move = "by profile";
     if (!s->over && has_choices(s->p))
         QDQ_TRY(qdq_search_profile_ends(s, &known, err));
-    for (size_t i = 0; i < QDQ_COUNT(borders) && known && !s->over; i++) {
+    for (size_t i = 0; i < QDQ_COUNT(boundaries) && known && !s->over; i++) {
         qdq_tried ignored;
-        QDQ_NEED(qdq_search_by_profile(s, borders[i]), err);
+        QDQ_NEED(qdq_search_by_profile(s, boundaries[i]), err);
         QDQ_TRY(qdq_search_try(s, SIZE_MAX, &ignored, err));
     }
     return QDQ_OK;
@@ -57,7 +57,7 @@ static qdq_status sweep_moves(qdq_search_state *s, bool first, qdq_error *err)
     s->phase = QDQ_PHASE_UNITS;
     s->move = "a pattern";
     if (!s->over && has_choices(s->p))
-        QDQ_TRY(qdq_search_hope_update(s, err));
+        QDQ_TRY(qdq_search_bounds_update(s, err));
     if (!s->over)
         QDQ_TRY(qdq_search_units(s, err));
     s->phase = QDQ_PHASE_INTERACTIONS;
@@ -66,7 +66,7 @@ static qdq_status sweep_moves(qdq_search_state *s, bool first, qdq_error *err)
         QDQ_TRY(qdq_search_pairs(s, err));
     s->move = "all that reads a tensor";
     if (!s->over)
-        QDQ_TRY(qdq_search_borders(s, err));
+        QDQ_TRY(qdq_search_boundaries(s, err));
     s->phase = QDQ_PHASE_EXCEPTIONS;
     s->move = "one instance";
     return s->over ? QDQ_OK : qdq_search_exceptions(s, err);

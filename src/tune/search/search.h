@@ -12,7 +12,7 @@
 typedef struct qdq_search_choice {
     const uint32_t *bit; /* by instance; UINT32_MAX: this instance does not have it */
     /* of what can be saved at most, over all instances: float time of the nodes */
-    double worth_ns;
+    double float_ns;
     bool linear; /* an operator with a weight */
 } qdq_search_choice;
 
@@ -27,19 +27,19 @@ typedef struct qdq_search_unit {
     size_t n_cached; /* the first of them: of caches */
 } qdq_search_unit;
 
-/* Bits of several units that meet at a border, as the readers of one tensor: worth being changed
+/* Bits of several units that meet at a boundary, as the readers of one tensor: worth being changed
  * together. */
-typedef struct qdq_search_border {
+typedef struct qdq_search_boundary {
     const uint32_t *bit;
     size_t n_bits;
-} qdq_search_border;
+} qdq_search_boundary;
 
 typedef struct qdq_search_problem {
     size_t n_bits;
     const qdq_search_unit *unit;
     size_t n_units;
-    const qdq_search_border *border; /* may be NULL */
-    size_t n_borders;
+    const qdq_search_boundary *boundary; /* may be NULL */
+    size_t n_boundaries;
     /* whole assignments to begin with, the best becomes the incumbent: nothing, everything, rules,
      * imported, ... The first is the baseline ("nothing") */
     const qdq_assign *start;
@@ -82,7 +82,7 @@ typedef struct qdq_search_cost {
     double own; /* of the kernel that the bit is about */
     /* of conversions (Q, DQ, layouts) right in front of it and behind it: at most so much goes with
      * it */
-    double border;
+    double boundary;
 } qdq_search_cost;
 
 /* Something happened, for the live view and the report. */

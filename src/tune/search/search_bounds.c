@@ -13,22 +13,22 @@
 static const double doubt = 0.1;
 
 /* Without better knowledge: all that the kernel takes in float. */
-static void hope_for_float_time(qdq_search_state *s)
+static void bound_by_float_time(qdq_search_state *s)
 {
     for (size_t i = 0; i < s->p->n_bits; i++)
-        s->hope[i] = s->p->base_ns > 0 ? s->worth[i] / s->p->base_ns : 0;
+        s->bound[i] = s->p->base_ns > 0 ? s->float_ns[i] / s->p->base_ns : 0;
 }
 
-qdq_status qdq_search_hope_init(qdq_search_state *s, qdq_error *err)
+qdq_status qdq_search_bounds_init(qdq_search_state *s, qdq_error *err)
 {
     const size_t n = s->p->n_bits;
 
-    s->hope = qdq_arena_array(&s->scratch, n + 1, sizeof *s->hope);
+    s->bound = qdq_arena_array(&s->scratch, n + 1, sizeof *s->bound);
     s->off = qdq_arena_array(&s->scratch, n + 1, sizeof *s->off);
     s->on = qdq_arena_array(&s->scratch, n + 1, sizeof *s->on);
     s->now = qdq_arena_array(&s->scratch, n + 1, sizeof *s->now);
-    QDQ_NEED(s->hope != NULL && s->off != NULL && s->on != NULL && s->now != NULL, err);
-    hope_for_float_time(s);
+    QDQ_NEED(s->bound != NULL && s->off != NULL && s->on != NULL && s->now != NULL, err);
+    bound_by_float_time(s);
     s->is_profiled = s->ops->profile == NULL;
     return QDQ_OK;
 }
@@ -44,7 +44,7 @@ static qdq_status profile_assignment(qdq_search_state *s, const qdq_assign *a, d
     QDQ_TRY(s->ops->profile(s->ops->ctx, a, cost, known, err));
     for (size_t i = 0; i < s->p->n_bits && *known; i++) {
         cost[i].own *= time;
-        cost[i].border *= time;
+        cost[i].boundary *= time;
     }
     return QDQ_OK;
 }
@@ -61,23 +61,23 @@ qdq_status qdq_search_profile_ends(qdq_search_state *s, bool *known, qdq_error *
     return s->has_on ? profile_assignment(s, &s->p->start[0], 1, s->off, known, err) : QDQ_OK;
 }
 
-/* What a border costs where there is one, on average. */
-static double typical_border(const qdq_search_state *s)
+/* What a boundary costs where there is one, on average. */
+static double typical_boundary(const qdq_search_state *s)
 {
     double sum = 0;
     size_t n = 0;
 
     for (size_t i = 0; i < s->p->n_bits; i++) {
-        sum += s->on[i].border + s->off[i].border;
-        n += (s->on[i].border > 0) + (s->off[i].border > 0);
+        sum += s->on[i].boundary + s->off[i].boundary;
+        n += (s->on[i].boundary > 0) + (s->off[i].boundary > 0);
     }
     return n > 0 ? sum / (double)n : 0;
 }
 
-bool qdq_search_by_profile(qdq_search_state *s, double borders)
+bool qdq_search_by_profile(qdq_search_state *s, double boundaries)
 {
     const size_t n = s->p->n_bits;
-    const double change = borders * typical_border(s);
+    const double change = boundaries * typical_boundary(s);
     bool *from_on[2]; /* by state and bit: is the bit before on in the cheapest way here? */
     double least[2] = {0, 0};
 
@@ -107,7 +107,7 @@ static double other_own(const qdq_search_state *s, size_t bit)
     return s->has_on ? s->on[bit].own : 0;
 }
 
-qdq_status qdq_search_hope_update(qdq_search_state *s, qdq_error *err)
+qdq_status qdq_search_bounds_update(qdq_search_state *s, qdq_error *err)
 {
     bool known, base_known;
 
@@ -118,10 +118,10 @@ qdq_status qdq_search_hope_update(qdq_search_state *s, qdq_error *err)
     QDQ_TRY(profile_assignment(s, &s->incumbent, s->time, s->now, &known, err));
     s->rules_out = known && base_known;
     if (!s->rules_out)
-        hope_for_float_time(s);
+        bound_by_float_time(s);
     for (size_t i = 0; i < s->p->n_bits && s->rules_out; i++) {
         const double own = s->now[i].own, other = other_own(s, i);
-        s->hope[i] = own + s->now[i].border - other + doubt * fmax(own, other);
+        s->bound[i] = own + s->now[i].boundary - other + doubt * fmax(own, other);
     }
     return QDQ_OK;
 }
@@ -134,32 +134,32 @@ bool qdq_search_is_hopeful(const qdq_search_state *s)
         return true;
     for (size_t i = 0; i < s->p->n_bits; i++)
         if (qdq_assign_get(&s->candidate, i) != qdq_assign_get(&s->incumbent, i))
-            sum += s->hope[i];
+            sum += s->bound[i];
     return qdq_search_matters(s, sum);
 }
 
-double qdq_search_choice_hope(const qdq_search_state *s, const qdq_search_unit *u, size_t choice)
+double qdq_search_choice_bound(const qdq_search_state *s, const qdq_search_unit *u, size_t choice)
 {
     double sum = 0;
 
     for (size_t i = 0; i < u->n_instances; i++)
         if (u->choice[choice].bit[i] != UINT32_MAX)
-            sum += fmax(s->hope[u->choice[choice].bit[i]], 0);
+            sum += fmax(s->bound[u->choice[choice].bit[i]], 0);
     return sum;
 }
 
 /* --- what is tried first ---------------------------------------------------------------------- */
 
-static int by_hope(const void *a, const void *b)
+static int by_bound(const void *a, const void *b)
 {
     const qdq_search_ranked *x = a, *y = b;
 
-    if (x->hope != y->hope)
-        return x->hope > y->hope ? -1 : 1;
+    if (x->bound != y->bound)
+        return x->bound > y->bound ? -1 : 1;
     return x->index < y->index ? -1 : 1;
 }
 
 void qdq_search_rank(qdq_search_ranked *at, size_t n)
 {
-    qsort(at, n, sizeof *at, by_hope);
+    qsort(at, n, sizeof *at, by_bound);
 }

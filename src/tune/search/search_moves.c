@@ -23,8 +23,8 @@ static size_t at_share(const cutting *c, double share)
     double sum = 0;
 
     for (size_t k = 0; k < n; k++) {
-        sum += s->worth[c->back ? n - 1 - k : k];
-        if (sum >= share * s->total_worth)
+        sum += s->float_ns[c->back ? n - 1 - k : k];
+        if (sum >= share * s->total_float_ns)
             return k + 1;
     }
     return n;
@@ -123,15 +123,15 @@ static void flip_unit(qdq_search_state *s, size_t unit, uint32_t *bit)
 
 typedef struct neighbours {
     uint32_t a, b;
-    double hope;
+    double bound;
 } neighbours;
 
-static int by_pair_hope(const void *x, const void *y)
+static int by_pair_bound(const void *x, const void *y)
 {
     const neighbours *p = x, *q = y;
 
-    if (p->hope != q->hope)
-        return p->hope > q->hope ? -1 : 1;
+    if (p->bound != q->bound)
+        return p->bound > q->bound ? -1 : 1;
     return p->a != q->a ? (p->a < q->a ? -1 : 1) : p->b < q->b ? -1 : 1;
 }
 
@@ -146,9 +146,9 @@ static size_t find_pairs(const qdq_search_state *s, neighbours *out)
         for (size_t k = 0; k < n && !known; k++)
             known = (out[k].a == a && out[k].b == b) || (out[k].a == b && out[k].b == a);
         if (!known)
-            out[n++] = (neighbours){a, b, fmax(s->hope[i - 1], 0) + fmax(s->hope[i], 0)};
+            out[n++] = (neighbours){a, b, fmax(s->bound[i - 1], 0) + fmax(s->bound[i], 0)};
     }
-    qsort(out, n, sizeof *out, by_pair_hope);
+    qsort(out, n, sizeof *out, by_pair_bound);
     return n;
 }
 
@@ -162,7 +162,7 @@ qdq_status qdq_search_pairs(qdq_search_state *s, qdq_error *err)
 
     for (size_t i = 0; i < n && st == QDQ_OK && !s->over && stale < s->opts->stale; i++) {
         qdq_tried t;
-        if (!qdq_search_matters(s, pair[i].hope))
+        if (!qdq_search_matters(s, pair[i].bound))
             break;
         qdq_search_reset(s);
         flip_unit(s, pair[i].a, bit);
@@ -208,7 +208,7 @@ qdq_status qdq_search_exceptions(qdq_search_state *s, qdq_error *err)
     for (size_t u = 0; u < s->p->n_units && !s->over; u++) {
         const qdq_search_unit *unit = &s->p->unit[u];
         if (unit->n_instances > 1 &&
-            qdq_search_matters(s, qdq_search_unit_hope(s, unit) / (double)unit->n_instances))
+            qdq_search_matters(s, qdq_search_unit_bound(s, unit) / (double)unit->n_instances))
             QDQ_TRY(except_instances(s, u, err));
     }
     return QDQ_OK;

@@ -29,13 +29,13 @@ typedef struct qdq_search_state {
     unsigned of_seeds;             /* builds that seeds of caches took, beyond the budget */
     double noise;                  /* of the last test: what cannot be seen is not tried */
 
-    double *worth;     /* by bit: ns of float time */
+    double *float_ns;  /* by bit: ns of float time */
     uint32_t *unit_of; /* by bit: index of the unit; UINT32_MAX: of none */
-    double total_worth;
+    double total_float_ns;
 
     /* by bit: what flipping it in the incumbent may save at most, as a share of the baseline's
      * time */
-    double *hope;
+    double *bound;
     /* by bit: profiles of nothing, of everything, of the incumbent */
     qdq_search_cost *off, *on, *now;
     /* is `on` filled in; is there nothing to be learnt by a profile now? */
@@ -84,23 +84,23 @@ qdq_status qdq_search_known_time(qdq_search_state *s, const qdq_assign *a, doubl
 /* --- search_bounds.c -------------------------------------------------------------------------- */
 
 /* Makes room for `hope`: float times, as long as nothing is profiled. */
-qdq_status qdq_search_hope_init(qdq_search_state *s, qdq_error *err);
+qdq_status qdq_search_bounds_init(qdq_search_state *s, qdq_error *err);
 
 /* Profiles of nothing and of everything. *known: there are both. */
 qdq_status qdq_search_profile_ends(qdq_search_state *s, bool *known, qdq_error *err);
 
 /* What is fastest by these profiles, if each change between on and off from one bit to the next in
- * the graph's order costs this many typical borders; by dynamic programming. Into the candidate.
+ * the graph's order costs this many typical boundaries; by dynamic programming. Into the candidate.
  * False: out of memory. */
-bool qdq_search_by_profile(qdq_search_state *s, double borders);
+bool qdq_search_by_profile(qdq_search_state *s, double boundaries);
 
 /* Profiles the incumbent, if that was not done, and finds what may be hoped for. */
-qdq_status qdq_search_hope_update(qdq_search_state *s, qdq_error *err);
+qdq_status qdq_search_bounds_update(qdq_search_state *s, qdq_error *err);
 
-/* Numbers of units or borders, those first that promise most. */
+/* Numbers of units or boundaries, those first that promise most. */
 typedef struct qdq_search_ranked {
     size_t index;
-    double hope;
+    double bound;
 } qdq_search_ranked;
 
 void qdq_search_rank(qdq_search_ranked *at, size_t n);
@@ -109,7 +109,7 @@ void qdq_search_rank(qdq_search_ranked *at, size_t n);
 bool qdq_search_is_hopeful(const qdq_search_state *s);
 
 /* What flipping all bits of a choice may save at most. */
-double qdq_search_choice_hope(const qdq_search_state *s, const qdq_search_unit *u, size_t choice);
+double qdq_search_choice_bound(const qdq_search_state *s, const qdq_search_unit *u, size_t choice);
 
 /* --- search_units.c --------------------------------------------------------------------------- */
 
@@ -117,7 +117,7 @@ double qdq_search_choice_hope(const qdq_search_state *s, const qdq_search_unit *
 qdq_status qdq_search_units(qdq_search_state *s, qdq_error *err);
 
 /* What a unit may save at most, by whatever is changed in it. */
-double qdq_search_unit_hope(const qdq_search_state *s, const qdq_search_unit *u);
+double qdq_search_unit_bound(const qdq_search_state *s, const qdq_search_unit *u);
 
 /* Sets the choices of one instance (SIZE_MAX: of all) in the candidate as the bits of `mask`
  * say. */
@@ -137,12 +137,12 @@ void qdq_search_flip(qdq_search_state *s, const uint32_t *bit, size_t n);
 /* Everything but the first or last part of the graph: where 8 bits pay from some layer on. */
 qdq_status qdq_search_cuts(qdq_search_state *s, qdq_error *err);
 
-/* Neighbouring units together: alone, each would pay for the borders between them. */
+/* Neighbouring units together: alone, each would pay for the boundaries between them. */
 qdq_status qdq_search_pairs(qdq_search_state *s, qdq_error *err);
 
-/* Borders between units: all that reads there on, or off. All else stays as the units chose it.
- * search_borders.c */
-qdq_status qdq_search_borders(qdq_search_state *s, qdq_error *err);
+/* Boundaries between units: all that reads there on, or off. All else stays as the units chose it.
+ * search_boundaries.c */
+qdq_status qdq_search_boundaries(qdq_search_state *s, qdq_error *err);
 
 /* Single instances otherwise than the others of their unit. */
 qdq_status qdq_search_exceptions(qdq_search_state *s, qdq_error *err);

@@ -135,22 +135,22 @@ qdq_status qdq_search_known_time(qdq_search_state *s, const qdq_assign *a, doubl
 }
 
 /* Starts are measured whatever they promise; what comes later builds on profiles. */
-static qdq_status is_worth_it(qdq_search_state *s, bool *worth, qdq_error *err)
+static qdq_status may_save(qdq_search_state *s, bool *may_gain, qdq_error *err)
 {
-    *worth = qdq_search_budget_left(s);
-    if (s->phase == QDQ_PHASE_START || !*worth)
+    *may_gain = qdq_search_budget_left(s);
+    if (s->phase == QDQ_PHASE_START || !*may_gain)
         return QDQ_OK;
-    QDQ_TRY(qdq_search_hope_update(s, err));
-    *worth = qdq_search_is_hopeful(s);
-    s->out->ruled_out += !*worth;
-    *worth = *worth && qdq_search_budget_left(s); /* the profile was a build, too */
+    QDQ_TRY(qdq_search_bounds_update(s, err));
+    *may_gain = qdq_search_is_hopeful(s);
+    s->out->ruled_out += !*may_gain;
+    *may_gain = *may_gain && qdq_search_budget_left(s); /* the profile was a build, too */
     return QDQ_OK;
 }
 
 qdq_status qdq_search_try(qdq_search_state *s, size_t unit, qdq_tried *out, qdq_error *err)
 {
     uint64_t mine, now;
-    bool worth;
+    bool may_gain;
 
     *out = (qdq_tried){.time = NAN};
     QDQ_TRY(identify(s, &s->candidate, &mine, err));
@@ -165,8 +165,8 @@ qdq_status qdq_search_try(qdq_search_state *s, size_t unit, qdq_tried *out, qdq_
         if (s->against.at[known->num] == now || !(out->time < s->time * (1 - s->opts->test.enter)))
             return QDQ_OK;
     }
-    QDQ_TRY(is_worth_it(s, &worth, err));
-    return worth ? measure_candidate(s, unit, mine, now, out, err) : QDQ_OK;
+    QDQ_TRY(may_save(s, &may_gain, err));
+    return may_gain ? measure_candidate(s, unit, mine, now, out, err) : QDQ_OK;
 }
 
 /* --- begin and end ---------------------------------------------------------------------------- */
@@ -176,10 +176,10 @@ static qdq_status weigh_bits(qdq_search_state *s, qdq_error *err)
 {
     const qdq_search_problem *p = s->p;
 
-    s->worth = qdq_arena_array(&s->scratch, p->n_bits + 1, sizeof *s->worth);
+    s->float_ns = qdq_arena_array(&s->scratch, p->n_bits + 1, sizeof *s->float_ns);
     s->unit_of = qdq_arena_array(&s->scratch, p->n_bits + 1, sizeof *s->unit_of);
     s->out->unit = qdq_arena_array(s->arena, p->n_units + 1, sizeof *s->out->unit);
-    QDQ_NEED(s->worth != NULL && s->unit_of != NULL && s->out->unit != NULL, err);
+    QDQ_NEED(s->float_ns != NULL && s->unit_of != NULL && s->out->unit != NULL, err);
     memset(s->unit_of, 0xff, (p->n_bits + 1) * sizeof *s->unit_of);
     for (size_t u = 0; u < p->n_units; u++) {
         const qdq_search_unit *unit = &p->unit[u];
@@ -188,12 +188,12 @@ static qdq_status weigh_bits(qdq_search_state *s, qdq_error *err)
                 uint32_t bit = unit->choice[c].bit[i];
                 if (bit == UINT32_MAX)
                     continue;
-                s->worth[bit] = unit->choice[c].worth_ns / (double)unit->n_instances;
+                s->float_ns[bit] = unit->choice[c].float_ns / (double)unit->n_instances;
                 s->unit_of[bit] = (uint32_t)u;
-                s->total_worth += s->worth[bit];
+                s->total_float_ns += s->float_ns[bit];
             }
     }
-    return qdq_search_hope_init(s, err);
+    return qdq_search_bounds_init(s, err);
 }
 
 /* Did an earlier run find the candidate slower than the incumbent is now? */

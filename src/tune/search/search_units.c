@@ -148,11 +148,11 @@ static qdq_status try_single(unit_search *x, qdq_error *err)
     for (size_t k = 0; k < u->n_choices && st == QDQ_OK && !has_enough_changes(x); k++) {
         size_t best = SIZE_MAX;
         for (size_t c = 0; c < u->n_choices; c++)
-            if (!done[c] && (best == SIZE_MAX || qdq_search_choice_hope(x->s, u, c) >
-                                                     qdq_search_choice_hope(x->s, u, best)))
+            if (!done[c] && (best == SIZE_MAX || qdq_search_choice_bound(x->s, u, c) >
+                                                     qdq_search_choice_bound(x->s, u, best)))
                 best = c;
         done[best] = true;
-        if (!qdq_search_matters(x->s, qdq_search_choice_hope(x->s, u, best)))
+        if (!qdq_search_matters(x->s, qdq_search_choice_bound(x->s, u, best)))
             break;
         qdq_assign_take(&x->mask, &x->now);
         qdq_assign_set(&x->mask, best, !qdq_assign_get(&x->mask, best));
@@ -197,20 +197,20 @@ static qdq_status explore_unit(unit_search *x, qdq_error *err)
     return x->found || x->u->n_choices > many ? try_mutations(x, err) : QDQ_OK;
 }
 
-double qdq_search_unit_hope(const qdq_search_state *s, const qdq_search_unit *u)
+double qdq_search_unit_bound(const qdq_search_state *s, const qdq_search_unit *u)
 {
     double sum = 0;
 
     for (size_t c = 0; c < u->n_choices; c++)
-        sum += qdq_search_choice_hope(s, u, c);
+        sum += qdq_search_choice_bound(s, u, c);
     return sum;
 }
 
 /* The unit that may save most has as many changes as a unit may have candidates, any other in
  * proportion. */
-static unsigned allotment(const qdq_search_state *s, double hope, double most)
+static unsigned allotment(const qdq_search_state *s, double bound, double most)
 {
-    return (unsigned)fmax(ceil(s->opts->schemes_per_unit * hope / most), 1);
+    return (unsigned)fmax(ceil(s->opts->schemes_per_unit * bound / most), 1);
 }
 
 /* `most`: what the unit may save that may save most. */
@@ -221,12 +221,12 @@ static qdq_status search_unit(qdq_search_state *s, size_t index, double most, qd
 
     if (x.u->n_choices == 0)
         return QDQ_OK;
-    const double hope = qdq_search_unit_hope(s, x.u);
-    if (!qdq_search_matters(s, hope)) {
+    const double bound = qdq_search_unit_bound(s, x.u);
+    if (!qdq_search_matters(s, bound)) {
         out->skipped = out->tried == 0;
         return QDQ_OK;
     }
-    x.allotted = allotment(s, hope, fmax(hope, most));
+    x.allotted = allotment(s, bound, fmax(bound, most));
     QDQ_NEED(qdq_assign_new(&x.mask, x.u->n_choices, &s->scratch) &&
                  qdq_assign_new(&x.now, x.u->n_choices, &s->scratch),
              err);
@@ -245,11 +245,11 @@ qdq_status qdq_search_units(qdq_search_state *s, qdq_error *err)
     qdq_status st = order != NULL ? QDQ_OK : qdq_nomem(err);
 
     for (size_t i = 0; i < n && st == QDQ_OK; i++)
-        order[i] = (qdq_search_ranked){i, qdq_search_unit_hope(s, &s->p->unit[i])};
+        order[i] = (qdq_search_ranked){i, qdq_search_unit_bound(s, &s->p->unit[i])};
     if (st == QDQ_OK)
         qdq_search_rank(order, n);
     for (size_t i = 0; i < n && st == QDQ_OK && !s->over; i++)
-        st = search_unit(s, order[i].index, order[0].hope, err);
+        st = search_unit(s, order[i].index, order[0].bound, err);
     free(order);
     return st;
 }

@@ -365,7 +365,7 @@ static bool is_copy(const turning *t, const qdq_node *n)
 
 /* What was left float, and reads codes now: a copy operator moves them, another one has no kernel
  * for them. */
-static qdq_status say_of_float(turning *t)
+static qdq_status set_float_reasons(turning *t)
 {
     qdq_plan *p = t->p;
     size_t had, n = 0;
@@ -387,13 +387,13 @@ static qdq_status say_of_float(turning *t)
     return QDQ_OK;
 }
 
-static qdq_status say_of_nodes(turning *t)
+static qdq_status set_node_reasons(turning *t)
 {
     qdq_plan *p = t->p;
     const size_t were_quantized = p->quantized.n;
     size_t had, n = 0;
 
-    QDQ_TRY(say_of_float(t));
+    QDQ_TRY(set_float_reasons(t));
     for (size_t i = 0; i < p->quantized.n; i++) {
         const qdq_plan_node q = p->quantized.at[i];
         const qdq_node *node = qdq_space_node(t->s, q.node);
@@ -430,7 +430,7 @@ static qdq_status turn_and_tidy(turning *t, const qdq_space_scaling *from)
     QDQ_TRY(qdq_space_fill_scales(t->s, from, t->fresh, t->err));
     QDQ_TRY(take_fresh(t));
     tidy_entries(t);
-    QDQ_TRY(say_of_nodes(t));
+    QDQ_TRY(set_node_reasons(t));
     return qdq_plan_finish(t->p) ? QDQ_OK : qdq_nomem(t->err);
 }
 

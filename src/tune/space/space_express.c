@@ -18,7 +18,7 @@ static void set_parts(const qdq_space *s, const qdq_cover *want, const qdq_assig
     for (size_t i = 0; i < s->n_groups; i++) {
         const qdq_node *n = s->group[i].node;
         const qdq_target_op *op = qdq_target_find(s->target, n->type);
-        const bool halves = qdq_space_has_halves(s, i),
+        const bool halves = qdq_space_has_partial(s, i),
                    weight = halves && is_covered(want, n, op->weight),
                    data = halves && is_covered(want, n, op->data),
                    whole = halves ? weight && data : qdq_assign_get(groups, i);
@@ -41,7 +41,7 @@ static bool keep_weights(const qdq_space *s, const qdq_cover *want, const qdq_co
     for (size_t i = 0; i < s->n_groups; i++) {
         const qdq_node *n = s->group[i].node;
         const qdq_target_op *op = qdq_target_find(s->target, n->type);
-        if (qdq_space_get_part(s, a, i) == QDQ_PART_FULL && qdq_space_has_halves(s, i) &&
+        if (qdq_space_get_part(s, a, i) == QDQ_PART_FULL && qdq_space_has_partial(s, i) &&
             is_covered(want, n, op->weight) && !is_covered(have, n, op->weight)) {
             qdq_space_set_part(s, a, i, QDQ_PART_WEIGHT);
             any = true;

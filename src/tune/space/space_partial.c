@@ -22,7 +22,7 @@ static const qdq_target_op *rule_of(const qdq_space *s, size_t group)
     return qdq_target_find(s->target, s->group[group].node->type);
 }
 
-bool qdq_space_has_halves(const qdq_space *s, size_t group)
+bool qdq_space_has_partial(const qdq_space *s, size_t group)
 {
     const qdq_decision *g = &s->group[group];
     const qdq_target_op *op = rule_of(s, group);
@@ -37,7 +37,7 @@ qdq_space_part qdq_space_get_part(const qdq_space *s, const qdq_assign *a, size_
 {
     if (qdq_assign_get(a, group))
         return QDQ_PART_FULL;
-    if (a->n < qdq_space_scheme_bits(s) || !qdq_space_has_halves(s, group))
+    if (a->n < qdq_space_scheme_bits(s) || !qdq_space_has_partial(s, group))
         return QDQ_PART_NONE;
     if (qdq_assign_get(a, s->n_groups + group))
         return QDQ_PART_WEIGHT;
@@ -46,7 +46,7 @@ qdq_space_part qdq_space_get_part(const qdq_space *s, const qdq_assign *a, size_
 
 void qdq_space_set_part(const qdq_space *s, qdq_assign *a, size_t group, qdq_space_part part)
 {
-    bool halves = qdq_space_has_halves(s, group);
+    bool halves = qdq_space_has_partial(s, group);
 
     qdq_assign_set(a, group, part == QDQ_PART_FULL);
     if (a->n < qdq_space_scheme_bits(s))
@@ -149,7 +149,7 @@ static qdq_status add_weight(const qdq_space *s, qdq_plan *p, const qdq_plan_wei
 
 /* --- halves ----------------------------------------------------------------------------------- */
 
-typedef struct halving {
+typedef struct partial {
     const qdq_space *s;
     const qdq_assign *a;
     qdq_plan *everything; /* without scales */
@@ -159,15 +159,15 @@ typedef struct halving {
     qdq_plan *p;
     qdq_cover in_p; /* of p, before it gets them */
     qdq_error *err;
-} halving;
+} partial;
 
 /* Does the plan without halves give all readers of the tensor codes? */
-static bool is_covered_whole(const halving *h, const char *tensor)
+static bool is_covered_whole(const partial *h, const char *tensor)
 {
     return qdq_cover_tensor(&h->in_p, tensor, NULL, 0) != 0;
 }
 
-static qdq_status take_weight(halving *h, const qdq_node *n, uint32_t input)
+static qdq_status take_weight(partial *h, const qdq_node *n, uint32_t input)
 {
     const size_t at = qdq_cover_weight(&h->full, n, input);
     qdq_edge edge = {qdq_node_label(n, &h->halves->arena), input};
@@ -182,7 +182,7 @@ static qdq_status take_weight(halving *h, const qdq_node *n, uint32_t input)
 
 /* On its own: with whom the tensor shares a scale when everything is quantized says nothing
  * here. */
-static qdq_status take_activation(halving *h, const qdq_node *n, uint32_t input)
+static qdq_status take_activation(partial *h, const qdq_node *n, uint32_t input)
 {
     const char *name = qdq_node_in(n, input)->name;
     const size_t at = qdq_cover_tensor(&h->full, name, n, input);
@@ -199,7 +199,7 @@ static qdq_status take_activation(halving *h, const qdq_node *n, uint32_t input)
     return add_tensor(h->s, h->halves, &half, &unused, h->err);
 }
 
-static qdq_status take_halves(halving *h)
+static qdq_status take_partial(partial *h)
 {
     for (size_t i = 0; i < h->s->n_groups; i++) {
         const qdq_target_op *op = rule_of(h->s, i);
@@ -220,14 +220,14 @@ static qdq_status take_halves(halving *h)
     return QDQ_OK;
 }
 
-static bool are_all_readers(const halving *h, const qdq_plan_tensor *t)
+static bool are_all_readers(const partial *h, const qdq_plan_tensor *t)
 {
     const qdq_value *v = qdq_graph_find(h->s->clean->graph, t->tensor);
 
     return v->n_output == 0 && t->consumers.n == v->n_use;
 }
 
-static qdq_status give_to_plan(halving *h)
+static qdq_status give_to_plan(partial *h)
 {
     qdq_plan_tensor *t;
 
@@ -245,7 +245,7 @@ static qdq_status give_to_plan(halving *h)
 
 /* NULL: what placement said holds, for it has no half, or calibration saw no value of its
  * activation. */
-static const char *reason_of(const halving *h, uint32_t group)
+static const char *reason_of(const partial *h, uint32_t group)
 {
     const qdq_node *n = h->s->group[group].node;
     const char *data = NULL;
@@ -265,7 +265,7 @@ static const char *reason_of(const halving *h, uint32_t group)
     return NULL;
 }
 
-static void say_reasons(const halving *h)
+static void set_reasons(const partial *h)
 {
     for (size_t i = 0; i < h->p->left_float.n; i++) {
         qdq_plan_float *f = &h->p->left_float.at[i];
@@ -279,31 +279,31 @@ static void say_reasons(const halving *h)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static qdq_status add_halves(halving *h, const qdq_space_scaling *from)
+static qdq_status add_partial(partial *h, const qdq_space_scaling *from)
 {
     QDQ_TRY(qdq_cover_open(&h->in_p, h->s, h->p, h->err));
     QDQ_TRY(qdq_space_place_all(h->s, from->opts, h->everything, h->err));
     QDQ_TRY(qdq_cover_open(&h->full, h->s, h->everything, h->err));
-    QDQ_TRY(take_halves(h));
+    QDQ_TRY(take_partial(h));
     QDQ_TRY(qdq_space_fill_scales(h->s, from, h->halves, h->err));
     QDQ_TRY(qdq_space_fill_clips(h->s, from->known, h->halves, h->err));
     QDQ_TRY(give_to_plan(h));
-    say_reasons(h);
+    set_reasons(h);
     qdq_space_note_random(h->p, h->halves, from->data);
     return qdq_plan_finish(h->p) ? QDQ_OK : qdq_nomem(h->err);
 }
 
-qdq_status qdq_space_add_halves(const qdq_space *s, const qdq_assign *a,
-                                const qdq_space_scaling *from, qdq_plan *p, qdq_error *err)
+qdq_status qdq_space_add_partial(const qdq_space *s, const qdq_assign *a,
+                                 const qdq_space_scaling *from, qdq_plan *p, qdq_error *err)
 {
-    halving h = {.s = s, .a = a, .p = p, .err = err};
+    partial h = {.s = s, .a = a, .p = p, .err = err};
 
     if (!has_any_half(s, a))
         return QDQ_OK;
     h.everything = qdq_plan_new();
     h.halves = qdq_plan_new();
     qdq_status st =
-        h.everything != NULL && h.halves != NULL ? add_halves(&h, from) : qdq_nomem(err);
+        h.everything != NULL && h.halves != NULL ? add_partial(&h, from) : qdq_nomem(err);
     qdq_cover_free(&h.in_p);
     qdq_cover_free(&h.full);
     qdq_map_free(&h.given);

@@ -22,7 +22,7 @@ typedef enum qdq_space_part {
 size_t qdq_space_scheme_bits(const qdq_space *s);
 
 /* Does the group consist of an activation and a constant weight, which can be taken apart? */
-bool qdq_space_has_halves(const qdq_space *s, size_t group);
+bool qdq_space_has_partial(const qdq_space *s, size_t group);
 
 /* What `a`, of n_groups bits or of qdq_space_scheme_bits(), says of a group. */
 qdq_space_part qdq_space_get_part(const qdq_space *s, const qdq_assign *a, size_t group);
@@ -37,7 +37,7 @@ void qdq_space_set_part(const qdq_space *s, qdq_assign *a, size_t group, qdq_spa
  * calibration saw no value of it. No bias, no correction and no Q behind the operator: it computes
  * on floats, and is in left_float with that reason. Scales as in qdq_space_plan(), which calls
  * this. */
-qdq_status qdq_space_add_halves(const qdq_space *s, const qdq_assign *a,
-                                const qdq_space_scaling *from, qdq_plan *p, qdq_error *err);
+qdq_status qdq_space_add_partial(const qdq_space *s, const qdq_assign *a,
+                                 const qdq_space_scaling *from, qdq_plan *p, qdq_error *err);
 
 #endif /* QDQ_SPACE_PARTIAL_H */

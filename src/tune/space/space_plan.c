@@ -73,7 +73,7 @@ static qdq_status make_plan(const qdq_space *s, const qdq_assign *a, const uint3
     silent.opts = &opts;
     QDQ_TRY(qdq_quantize_again(from->head, p, err));
     QDQ_TRY(qdq_quantize_plan(&q, err));
-    QDQ_TRY(qdq_space_add_halves(s, a, &silent, p, err));
+    QDQ_TRY(qdq_space_add_partial(s, a, &silent, p, err));
     QDQ_TRY(qdq_space_turn_edges(s, a, &silent, p, err));
     QDQ_TRY(qdq_space_retype(s, a, &silent, p, err));
     return qdq_space_give_formats(s, a, p, err);

@@ -158,7 +158,7 @@ static qdq_status fill_types(retyping *r, const qdq_space_scaling *from)
     return st;
 }
 
-static bool says_types(const qdq_space *s, const qdq_assign *a)
+static bool chooses_types(const qdq_space *s, const qdq_assign *a)
 {
     const size_t first = qdq_space_scheme_bits(s) + s->n_edges, n = qdq_space_type_bits(s);
 
@@ -174,7 +174,7 @@ qdq_status qdq_space_retype(const qdq_space *s, const qdq_assign *a, const qdq_s
     retyping r = {.s = s, .a = a, .p = p, .scratch = QDQ_ARENA_INIT, .err = err};
     bool any = false;
 
-    if (!says_types(s, a))
+    if (!chooses_types(s, a))
         return QDQ_OK;
     qdq_status st = find_types(&r, &any);
     if (st == QDQ_OK && any)

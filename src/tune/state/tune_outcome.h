@@ -11,7 +11,7 @@ typedef struct qdq_tune_change {
     /* what Q/DQ there, or the other type, saves by two profiles: its part of what all like it save;
      * NAN: unknown */
     double saved_us;
-    unsigned alike;         /* that were priced with it, itself included */
+    unsigned n_equal;       /* that were priced with it, itself included */
     bool tried, kept;       /* in a trial, */
     unsigned turned;        /* edges or tensors that were changed in that trial */
     size_t trial;           /* its number in the report */

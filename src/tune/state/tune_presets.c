@@ -196,7 +196,7 @@ unsigned qdq_tune_max_builds_with_types(const qdq_tune_state *t)
     return t->opts->max_builds > 0 || most == 0 ? most : most + of_types(t);
 }
 
-unsigned qdq_tune_leg_runs(const qdq_tune_opts *o)
+unsigned qdq_tune_sample_runs(const qdq_tune_opts *o)
 {
     return o->details->timing_runs > 0 ? o->details->timing_runs : 1;
 }
@@ -207,7 +207,7 @@ static double in_pairs(const qdq_tune_state *t, double seconds)
 {
     const bool tells = (qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) != 0;
 
-    return tells ? seconds * 1e9 / qdq_tune_leg_runs(t->opts) : 0;
+    return tells ? seconds * 1e9 / qdq_tune_sample_runs(t->opts) : 0;
 }
 
 void qdq_tune_settings(qdq_tune_state *t)

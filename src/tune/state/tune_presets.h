@@ -13,7 +13,7 @@ bool qdq_tune_wants_greedy(const qdq_tune_opts *o);
 const char *qdq_tune_preset_name(qdq_tune_preset p);
 
 /* Runs that are timed as one. */
-unsigned qdq_tune_leg_runs(const qdq_tune_opts *o);
+unsigned qdq_tune_sample_runs(const qdq_tune_opts *o);
 
 /* Fills test and search_opts from the preset, what users set besides, and what the lab's engine
  * is. */

@@ -59,7 +59,7 @@ const char *qdq_tune_phase_name(const qdq_tune_state *t, qdq_search_phase phase)
     return phase == QDQ_PHASE_UNITS ? t->units->phase : name[phase];
 }
 
-void qdq_tune_tell(const qdq_tune_state *t, const qdq_tune_step *s)
+void qdq_tune_report_step(const qdq_tune_state *t, const qdq_tune_step *s)
 {
     const char *unit = s->unit != SIZE_MAX ? t->parts.problem.unit[s->unit].name : s->move;
 
@@ -74,7 +74,7 @@ void qdq_tune_tell(const qdq_tune_state *t, const qdq_tune_step *s)
                     s->result.pairs, s->kept ? "kept" : "not kept");
 }
 
-void qdq_tune_tell_miss(qdq_tune_state *t, const char *fmt, ...)
+void qdq_tune_log_miss(qdq_tune_state *t, const char *fmt, ...)
 {
     va_list args;
 

@@ -11,7 +11,7 @@
 
 static const char key[] = "options that the engine's program refuses";
 
-qdq_status qdq_tune_tell_refused(const qdq_tune_state *t, qdq_worker_client *lab, qdq_error *err)
+qdq_status qdq_tune_send_refused(const qdq_tune_state *t, qdq_worker_client *lab, qdq_error *err)
 {
     return t->tools.refused != NULL ? qdq_worker_client_refuse(lab, t->tools.refused, err) : QDQ_OK;
 }
@@ -26,7 +26,7 @@ qdq_status qdq_tune_recall_refused(qdq_tune_state *t, qdq_error *err)
         t->tools.refused = qdq_remote_bytes(&t->arena, text);
     const bool failed = text != NULL && t->tools.refused == NULL;
     json_decref(j);
-    return failed ? qdq_nomem(err) : qdq_tune_tell_refused(t, t->tools.lab, err);
+    return failed ? qdq_nomem(err) : qdq_tune_send_refused(t, t->tools.lab, err);
 }
 
 /* What users miss for it. */

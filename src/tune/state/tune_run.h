@@ -88,7 +88,7 @@ typedef struct qdq_tune_run {
     /* what greedy proposed before anything of it was rejected; NULL, or without words: nothing */
     const qdq_assign *proposed;
     /* schemes apart that were measured in this process, and those that ended the engine's */
-    unsigned apart_tried, apart_died;
+    unsigned isolated_tried, isolated_died;
     /* What model_raw.onnx has, once that is there: its session stays open for the guard. NULL:
      * nothing yet. */
     qdq_tune_candidate *raw;

@@ -30,7 +30,7 @@ static size_t common_end(const char *a, const char *b)
 }
 
 /* The words that differ, and not those around them, which would hide them. */
-static void say_difference(char *out, const char *what, const char *there, const char *here)
+static void write_difference(char *out, const char *what, const char *there, const char *here)
 {
     const size_t room = QDQ_TUNE_STORE_DIFFERENCE, used = strlen(out);
 
@@ -61,7 +61,7 @@ qdq_status qdq_tune_store_differ(qdq_tune_store *s, int64_t run, const qdq_tune_
     out[0] = '\0';
     qdq_status status = qdq_sql_step(&st, &row, err);
     for (int i = 0; status == QDQ_OK && row && i < 5; i++)
-        say_difference(out, what[i], (const char *)sqlite3_column_text(st.at, i), mine[i]);
+        write_difference(out, what[i], (const char *)sqlite3_column_text(st.at, i), mine[i]);
     qdq_sql_end(&st);
     return status;
 }

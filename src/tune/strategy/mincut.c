@@ -25,7 +25,7 @@ static qdq_status profile_placement(void *ctx, const qdq_assign *a, qdq_mincut_p
     QDQ_TRY(qdq_tune_profile(t, c, err));
     *known = c->times->is_known;
     if (*known)
-        qdq_tune_tell_costs(t->task.space, &t->parts.nets, c->times, out);
+        qdq_tune_sum_costs(t->task.space, &t->parts.nets, c->times, out);
     return QDQ_OK;
 }
 
@@ -107,7 +107,7 @@ static qdq_status bound_harm(qdq_tune_state *t, qdq_mincut_problem *p, qdq_error
 }
 
 /* Nothing is what holds any goal, and not what users hoped for. */
-static void say_what_came_out(const qdq_tune_state *t)
+static void log_result(const qdq_tune_state *t)
 {
     if (!t->run.bounded || qdq_assign_count(&t->run.found.best) > 0 || isnan(t->run.least_noisy_db))
         return;
@@ -136,7 +136,7 @@ static qdq_status run_mincut(qdq_tune_state *t, qdq_error *err)
     t->parts.costs = found.costs;
     t->parts.has_costs = found.known;
     QDQ_TRY(qdq_tune_try_others(t, err));
-    say_what_came_out(t);
+    log_result(t);
     return QDQ_OK;
 }
 

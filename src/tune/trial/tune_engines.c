@@ -27,7 +27,7 @@ qdq_status qdq_tune_open_lab(qdq_tune_state *t, bool parts, qdq_worker_client **
                                  .build_deadline_s = engine.deadline_s,
                                  .run_deadline_s = engine.deadline_s,
                                  .warmup = t->details->warmup_runs,
-                                 .leg_runs = t->details->timing_runs,
+                                 .sample_runs = t->details->timing_runs,
                                  .seed = o->seed,
                                  .job = t->job};
 
@@ -45,7 +45,7 @@ qdq_status qdq_tune_open_lab(qdq_tune_state *t, bool parts, qdq_worker_client **
     }
     QDQ_TRY(qdq_worker_client_open(&lo, out, err));
     qdq_tune_set_deadline(t, *out);
-    qdq_status st = qdq_tune_tell_refused(t, *out, err);
+    qdq_status st = qdq_tune_send_refused(t, *out, err);
     if (st != QDQ_OK) {
         qdq_worker_client_close(*out);
         *out = NULL;

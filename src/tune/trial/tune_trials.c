@@ -42,7 +42,7 @@ static qdq_status fail_trial(taking *k, const char *why, qdq_error *err)
 
 static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b_ns, qdq_error *err)
 {
-    qdq_remote_fate fate = {0};
+    qdq_remote_outcome outcome = {0};
 
     QDQ_TRY(qdq_job_poll(k->t->job, err));
     k->t->run.measured = true;
@@ -54,10 +54,10 @@ static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b
     if (k->a->failed || k->b->failed)
         return fail_trial(k, k->a->failed ? k->a->why : k->b->why, err);
     QDQ_TRY(qdq_worker_client_pair(k->t->tools.lab, k->a->handle, k->b->handle, pair % 2 == 1,
-                                   number_of(k, pair), a_ns, b_ns, &fate, err));
+                                   number_of(k, pair), a_ns, b_ns, &outcome, err));
     QDQ_TRY(qdq_tune_note_refused(k->t, k->t->tools.lab, err));
-    if (fate.end != QDQ_REMOTE_FINE) {
-        qdq_tune_give_up_by_fate(k->b, &fate);
+    if (outcome.end != QDQ_REMOTE_FINE) {
+        qdq_tune_give_up_by_outcome(k->b, &outcome);
         k->b->handle = -1;
         if (qdq_tune_was_cut(k->t, k->b))
             return qdq_fail(err, QDQ_E_GOAL, "the budget of time is used up");
@@ -249,7 +249,7 @@ static qdq_status record_trial(qdq_tune_state *t, const qdq_search_event *e, qdq
                                 .kept = e->kept,
                                 .saved = t->run.saved};
     QDQ_NEED(QDQ_PUSH(&t->arena, &t->run.steps, step), err);
-    qdq_tune_tell(t, &step);
+    qdq_tune_report_step(t, &step);
     snprintf(text, sizeof text,
              "{\"phase\": \"%s\", \"unit\": %lld, \"candidate\": \"%s\", \"failed\": %s, \"kept\": "
              "%s, \"gain\": %.6g, \"low\": %.6g, \"high\": %.6g, \"pairs\": %u, \"saved\": %.6g}",

@@ -59,7 +59,7 @@ static qdq_status recall_answer(qdq_tune_state *t, const char *key, qdq_verify_r
     QDQ_NEED(key != NULL, err);
     QDQ_TRY(qdq_tune_recall(t, key, &j, err));
     *found = read_answer(j, out);
-    const bool ok = !*found || qdq_verify_hold(out, &t->arena);
+    const bool ok = !*found || qdq_verify_copy_texts(out, &t->arena);
     json_decref(j);
     return qdq_allocated(ok, err);
 }
@@ -121,7 +121,7 @@ static qdq_status verify_samples(qdq_tune_state *t, const qdq_model *m,
     if (st != QDQ_OK)
         return qdq_fail(err, st, "%s", own.text);
     *out = *given;
-    const bool ok = qdq_verify_hold(out, &t->arena);
+    const bool ok = qdq_verify_copy_texts(out, &t->arena);
     qdq_free(given);
     return qdq_allocated(ok, err);
 }
@@ -185,7 +185,7 @@ static qdq_status ask_engine(qdq_tune_state *t, const qdq_model *m, bool shipped
     return QDQ_OK;
 }
 
-static void tell_wrong(qdq_tune_state *t, const qdq_verify_result *r)
+static void log_wrong(qdq_tune_state *t, const qdq_verify_result *r)
 {
     if (t->out->n_wrong++ == 0)
         t->out->wrong = r->why;
@@ -194,13 +194,13 @@ static void tell_wrong(qdq_tune_state *t, const qdq_verify_result *r)
 
 /* --- candidates of the search ----------------------------------------------------------------- */
 
-static void refuse_candidate(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_verify_result *r)
+static void reject_candidate(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_verify_result *r)
 {
     if (c->wrong)
         return;
     c->failed = c->wrong = true;
     snprintf(c->why, sizeof c->why, "engine check: %.380s", r->why);
-    tell_wrong(t, r);
+    log_wrong(t, r);
 }
 
 qdq_status qdq_tune_recall_wrong(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err)
@@ -212,7 +212,7 @@ qdq_status qdq_tune_recall_wrong(qdq_tune_state *t, qdq_tune_candidate *c, qdq_e
         return QDQ_OK;
     QDQ_TRY(recall_answer(t, key_of(t, c->name, false), &r, &found, err));
     if (found && r.verdict == QDQ_VERIFY_WRONG)
-        refuse_candidate(t, c, &r);
+        reject_candidate(t, c, &r);
     return QDQ_OK;
 }
 
@@ -239,7 +239,7 @@ qdq_status qdq_tune_verify(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *
             QDQ_TRY(qdq_tune_remember(t, key, write_answer(&r), err));
     }
     if (r.verdict == QDQ_VERIFY_WRONG)
-        refuse_candidate(t, c, &r);
+        reject_candidate(t, c, &r);
     return QDQ_OK;
 }
 
@@ -303,7 +303,7 @@ qdq_status qdq_tune_verify_shipped(qdq_tune_state *t, const qdq_plan *p, bool *r
     if (*right)
         t->outcome.computed = r;
     else
-        tell_wrong(t, &r);
+        log_wrong(t, &r);
     return QDQ_OK;
 }
 

@@ -210,7 +210,7 @@ static qdq_status merge_items(qdq_validate_state *v, qdq_error *err)
     v->s.phase = QDQ_PHASE_INTERACTIONS;
     if (!isnan(v->s.time) && v->p->n_items > 0 && !v->s.over)
         QDQ_TRY(settle_items(v, err));
-    QDQ_TRY(qdq_validate_tell(v, err));
+    QDQ_TRY(qdq_validate_report(v, err));
     qdq_validate_merge(v, &v->out->merged);
     return choose_best(v, &start, time, err);
 }

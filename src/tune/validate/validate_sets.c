@@ -118,7 +118,7 @@ static double error_of(const qdq_validate_state *v, const qdq_validate_set *s)
  * promised. */
 static double doubt_of(const qdq_validate_state *v, const qdq_validate_set *s)
 {
-    return qdq_validate_promise(v, s) - s->saved + error_of(v, s);
+    return qdq_validate_expected_saving(v, s) - s->saved + error_of(v, s);
 }
 
 /* Does the set fall short of its promise, and by enough that one of the items may do harm that can
@@ -131,22 +131,22 @@ static bool is_short(const qdq_validate_state *v, const qdq_validate_set *s)
 
     for (size_t i = 0; i < s->n; i++)
         least = fmin(least, v->p->item[s->item[i]].saves);
-    return qdq_validate_promise(v, s) - s->saved > 3 * error_of(v, s) &&
+    return qdq_validate_expected_saving(v, s) - s->saved > 3 * error_of(v, s) &&
            doubt_of(v, s) > least + v->asked->test.enter * v->s.time;
 }
 
 /* Could it be told from noise if the items kept their promise? */
 static bool matters(const qdq_validate_state *v, const qdq_validate_set *s)
 {
-    const double saves = qdq_validate_promise(v, s);
+    const double saves = qdq_validate_expected_saving(v, s);
 
     return isnan(saves) || qdq_search_matters(&v->s, saves);
 }
 
 /* 0 where it is not known. */
-static double known_promise(const qdq_validate_state *v, const qdq_validate_set *s)
+static double known_saving(const qdq_validate_state *v, const qdq_validate_set *s)
 {
-    const double saves = qdq_validate_promise(v, s);
+    const double saves = qdq_validate_expected_saving(v, s);
 
     return isnan(saves) ? 0 : saves;
 }
@@ -164,12 +164,12 @@ static qdq_status push_set(qdq_validate_state *v, qdq_validate_set s, double urg
  * and what is unknown comes last. */
 static qdq_status push_short(qdq_validate_state *v, const qdq_validate_set *s, qdq_error *err)
 {
-    return push_set(v, *s, isnan(s->saved) ? -INFINITY : known_promise(v, s) - s->saved, err);
+    return push_set(v, *s, isnan(s->saved) ? -INFINITY : known_saving(v, s) - s->saved, err);
 }
 
-static qdq_status push_promise(qdq_validate_state *v, qdq_validate_set s, qdq_error *err)
+static qdq_status push_expected_saving(qdq_validate_state *v, qdq_validate_set s, qdq_error *err)
 {
-    return push_set(v, s, known_promise(v, &s), err);
+    return push_set(v, s, known_saving(v, &s), err);
 }
 
 static qdq_validate_set pop_worst(qdq_validate_state *v)
@@ -269,7 +269,7 @@ static qdq_status go_one_by_one(qdq_validate_state *v, qdq_error *err)
         for (size_t i = 0; i < sets.at[k].n; i++) {
             const qdq_validate_set one = {
                 .item = &sets.at[k].item[i], .n = 1, .saved = NAN, .trial = sets.at[k].trial};
-            QDQ_TRY(push_promise(v, one, err));
+            QDQ_TRY(push_expected_saving(v, one, err));
         }
     return QDQ_OK;
 }
@@ -309,7 +309,7 @@ qdq_status qdq_validate_pairs(qdq_validate_state *v, qdq_error *err)
         both[1] = v->p->link[k].b;
         if (both[0] != both[1] && was_rejected(v, both[0]) && was_rejected(v, both[1]) &&
             matters(v, &s))
-            QDQ_TRY(push_promise(v, s, err));
+            QDQ_TRY(push_expected_saving(v, s, err));
     }
     n = n < v->sets.n ? n : v->sets.n;
     for (size_t i = 0; i < n && !v->s.over; i++) {
@@ -328,13 +328,13 @@ qdq_status qdq_validate_pairs(qdq_validate_state *v, qdq_error *err)
 
 /* What a set may do harm by is what the set that it was kept in may lack, and more than it promised
  * itself. Without a promise anything is possible. */
-static double harm_of(const qdq_validate_state *v, const qdq_validate_set *s)
+static double possible_loss(const qdq_validate_state *v, const qdq_validate_set *s)
 {
     double hidden = 0;
 
     for (size_t i = 0; i < s->n; i++)
         hidden = fmax(hidden, v->mark[s->item[i]].hidden);
-    const double harm = hidden - qdq_validate_promise(v, s);
+    const double harm = hidden - qdq_validate_expected_saving(v, s);
     return isnan(harm) ? INFINITY : harm;
 }
 
@@ -352,7 +352,7 @@ static qdq_status push_components(qdq_validate_state *v, qdq_error *err)
     for (size_t i = 1; i <= n; i++)
         if (i == n || v->component[item[i]] != v->component[item[first]]) {
             const qdq_validate_set s = {.item = &item[first], .n = i - first};
-            QDQ_TRY(push_set(v, s, harm_of(v, &s), err));
+            QDQ_TRY(push_set(v, s, possible_loss(v, &s), err));
             first = i;
         }
     return QDQ_OK;

@@ -68,10 +68,10 @@ qdq_status qdq_validate_try(qdq_validate_state *v, qdq_validate_set *s, const ch
                             double split, qdq_error *err);
 
 /* Sum of what the items promise; NAN: of one it is not known. */
-double qdq_validate_promise(const qdq_validate_state *v, const qdq_validate_set *s);
+double qdq_validate_expected_saving(const qdq_validate_state *v, const qdq_validate_set *s);
 
 /* Tells the caller, if there is anything new. */
-qdq_status qdq_validate_tell(qdq_validate_state *v, qdq_error *err);
+qdq_status qdq_validate_report(qdq_validate_state *v, qdq_error *err);
 
 /* By s->trial. */
 void qdq_validate_decide(qdq_validate_state *v, const qdq_validate_set *s,

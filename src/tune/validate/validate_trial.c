@@ -30,7 +30,7 @@ void qdq_validate_turn(qdq_validate_state *v, const uint32_t *item, size_t n, bo
 
 /* --- promises --------------------------------------------------------------------------------- */
 
-double qdq_validate_promise(const qdq_validate_state *v, const qdq_validate_set *s)
+double qdq_validate_expected_saving(const qdq_validate_state *v, const qdq_validate_set *s)
 {
     double saves = 0;
 
@@ -118,11 +118,11 @@ qdq_status qdq_validate_try(qdq_validate_state *v, qdq_validate_set *s, const ch
                                 .item = s->item,
                                 .n_items = s->n,
                                 .without = qdq_validate_is_on(v, s),
-                                .promised = qdq_validate_promise(v, s)};
+                                .promised = qdq_validate_expected_saving(v, s)};
     const double before = v->s.time;
     qdq_tried t;
 
-    QDQ_TRY(qdq_validate_tell(v, err));
+    QDQ_TRY(qdq_validate_report(v, err));
     v->s.move = move;
     set_test(v, &trial, split);
     qdq_validate_turn(v, s->item, s->n, !trial.without);
@@ -140,7 +140,7 @@ qdq_status qdq_validate_try(qdq_validate_state *v, qdq_validate_set *s, const ch
 
 /* --- decisions -------------------------------------------------------------------------------- */
 
-qdq_status qdq_validate_tell(qdq_validate_state *v, qdq_error *err)
+qdq_status qdq_validate_report(qdq_validate_state *v, qdq_error *err)
 {
     const qdq_validate_problem *p = v->p;
     const bool news = v->news;

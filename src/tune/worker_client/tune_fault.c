@@ -27,7 +27,7 @@ static const char *without_earlier(const char *why)
     return why;
 }
 
-bool qdq_tune_tells_death(const char *why)
+bool qdq_tune_is_death(const char *why)
 {
     static const qdq_remote_end ends[] = {QDQ_REMOTE_CRASHED, QDQ_REMOTE_HUNG, QDQ_REMOTE_MEMORY};
 

@@ -9,7 +9,7 @@
 
 /* Do these words of a failed candidate (its `why`) tell that the engine crashed, hung or ran out of
  * memory? */
-bool qdq_tune_tells_death(const char *why);
+bool qdq_tune_is_death(const char *why);
 
 /* Who was at fault by these words: "model", which fails again, or "machine", on which it may work
  * another time. */

@@ -23,27 +23,28 @@ static bool is_open(const qdq_worker_client *lab, size_t i)
 }
 
 void qdq_worker_client_note(qdq_worker_client *lab, int handle, const char *what,
-                            const qdq_remote_fate *fate, double seconds)
+                            const qdq_remote_outcome *outcome, double seconds)
 {
     const char *log = lab->models.at[handle].log;
     size_t size = 0;
     const char *output = qdq_remote_process_output(lab->client.process, &size);
 
-    if (fate->end == QDQ_REMOTE_FINE && size == 0)
+    if (outcome->end == QDQ_REMOTE_FINE && size == 0)
         return;
     qdq_worker_client_log_asked(&lab->logs, log, what);
-    qdq_worker_client_log_ended(&lab->logs, log, output, size, fate, seconds);
+    qdq_worker_client_log_ended(&lab->logs, log, output, size, outcome, seconds);
 }
 
 void qdq_worker_client_note_build(qdq_worker_client *lab, const char *log, qdq_status st,
-                                  const qdq_remote_fate *fate, const qdq_error *err, double seconds)
+                                  const qdq_remote_outcome *outcome, const qdq_error *err,
+                                  double seconds)
 {
-    qdq_remote_fate told = *fate;
+    qdq_remote_outcome told = *outcome;
     size_t size;
     const char *output = qdq_remote_process_output(lab->client.process, &size);
 
     if (st != QDQ_OK)
-        told = (qdq_remote_fate){.end = QDQ_REMOTE_REFUSED};
+        told = (qdq_remote_outcome){.end = QDQ_REMOTE_REFUSED};
     if (st != QDQ_OK && err != NULL)
         snprintf(told.text, sizeof told.text, "%.*s", (int)sizeof told.text - 1, err->text);
     qdq_worker_client_log_ended(&lab->logs, log, output, size, &told, seconds);
@@ -80,7 +81,7 @@ double qdq_worker_client_pair_s(const qdq_worker_client *lab)
     return lab->pair_s;
 }
 
-static qdq_status open_model(qdq_worker_client *lab, int handle, qdq_remote_fate *fate,
+static qdq_status open_model(qdq_worker_client *lab, int handle, qdq_remote_outcome *outcome,
                              qdq_error *err)
 {
     qdq_worker_client_model *m = &lab->models.at[handle];
@@ -101,16 +102,17 @@ static qdq_status open_model(qdq_worker_client *lab, int handle, qdq_remote_fate
         lab->client.info.name, lab->client.info.version, lab->opts.threads, lab->client.worker);
     qdq_worker_client_log_asked(&lab->logs, m->log, what != NULL ? what : m->path);
     qdq_status st = qdq_remote_ask(&lab->client, &doc, -1, qdq_worker_client_build_deadline(lab),
-                                   &answer, fate, err);
+                                   &answer, outcome, err);
     lab->build_s = fmax(lab->build_s, qdq_clock_seconds() - start);
-    qdq_worker_client_note_build(lab, m->log, st, fate, err, qdq_clock_seconds() - start);
+    qdq_worker_client_note_build(lab, m->log, st, outcome, err, qdq_clock_seconds() - start);
     qdq_remote_answer_free(&answer);
-    if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
+    if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE)
         m->open_in = lab->client.worker;
     return st;
 }
 
-static qdq_status warm_up(qdq_worker_client *lab, int handle, qdq_remote_fate *fate, qdq_error *err)
+static qdq_status warm_up(qdq_worker_client *lab, int handle, qdq_remote_outcome *outcome,
+                          qdq_error *err)
 {
     qdq_worker_client_model *m = &lab->models.at[handle];
     qdq_json_doc doc = {0};
@@ -123,26 +125,26 @@ static qdq_status warm_up(qdq_worker_client *lab, int handle, qdq_remote_fate *f
     qdq_status st = qdq_remote_ask(
         &lab->client, &doc, -1,
         qdq_worker_client_run_deadline(lab, lab->opts.run_deadline_s * lab->opts.warmup), &answer,
-        fate, err);
+        outcome, err);
     if (st == QDQ_OK)
-        qdq_worker_client_note(lab, handle, "runs until it is warm", fate,
+        qdq_worker_client_note(lab, handle, "runs until it is warm", outcome,
                                qdq_clock_seconds() - start);
-    if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
+    if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE)
         m->warm_in = lab->client.worker;
     qdq_remote_answer_free(&answer);
     return st;
 }
 
-static qdq_status ready_one(qdq_worker_client *lab, int handle, bool warm, qdq_remote_fate *fate,
-                            qdq_error *err)
+static qdq_status ready_one(qdq_worker_client *lab, int handle, bool warm,
+                            qdq_remote_outcome *outcome, qdq_error *err)
 {
     const qdq_worker_client_model *m = &lab->models.at[handle];
 
     QDQ_TRY(qdq_remote_need_worker(&lab->client, err));
     if (!is_open(lab, (size_t)handle))
-        QDQ_TRY(open_model(lab, handle, fate, err));
-    if (fate->end == QDQ_REMOTE_FINE && warm && m->warm_in != lab->client.worker)
-        QDQ_TRY(warm_up(lab, handle, fate, err));
+        QDQ_TRY(open_model(lab, handle, outcome, err));
+    if (outcome->end == QDQ_REMOTE_FINE && warm && m->warm_in != lab->client.worker)
+        QDQ_TRY(warm_up(lab, handle, outcome, err));
     return QDQ_OK;
 }
 
@@ -155,17 +157,17 @@ static bool others_are_open(const qdq_worker_client *lab, int a, int b)
 }
 
 qdq_status qdq_worker_client_ready(qdq_worker_client *lab, int a, int b, bool warm,
-                                   qdq_remote_fate *fate, qdq_error *err)
+                                   qdq_remote_outcome *outcome, qdq_error *err)
 {
     bool others;
 
     do {
-        *fate = (qdq_remote_fate){0};
+        *outcome = (qdq_remote_outcome){0};
         others = others_are_open(lab, a, b);
-        QDQ_TRY(ready_one(lab, a, warm, fate, err));
-        if (fate->end == QDQ_REMOTE_FINE && b != a)
-            QDQ_TRY(ready_one(lab, b, warm, fate, err));
-    } while (fate->end == QDQ_REMOTE_MEMORY && others);
+        QDQ_TRY(ready_one(lab, a, warm, outcome, err));
+        if (outcome->end == QDQ_REMOTE_FINE && b != a)
+            QDQ_TRY(ready_one(lab, b, warm, outcome, err));
+    } while (outcome->end == QDQ_REMOTE_MEMORY && others);
     return QDQ_OK;
 }
 
@@ -178,17 +180,17 @@ qdq_status qdq_worker_client_check_handle(const qdq_worker_client *lab, int hand
 
 qdq_status qdq_worker_client_build_shaped(qdq_worker_client *lab, const char *path,
                                           const qdq_tune_shapes *shapes, int *handle,
-                                          qdq_remote_fate *fate, qdq_error *err)
+                                          qdq_remote_outcome *outcome, qdq_error *err)
 {
     const qdq_worker_client_model m = {.path = qdq_arena_strdup(&lab->arena, path),
                                        .shapes = shapes};
     const int new = (int)lab->models.n;
 
     *handle = -1;
-    *fate = (qdq_remote_fate){0};
+    *outcome = (qdq_remote_outcome){0};
     QDQ_NEED(m.path != NULL && QDQ_PUSH(&lab->arena, &lab->models, m), err);
-    qdq_status st = qdq_worker_client_ready(lab, new, new, false, fate, err);
-    if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
+    qdq_status st = qdq_worker_client_ready(lab, new, new, false, outcome, err);
+    if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE)
         *handle = new;
     else
         lab->models.at[new].dropped = true;
@@ -196,16 +198,16 @@ qdq_status qdq_worker_client_build_shaped(qdq_worker_client *lab, const char *pa
 }
 
 qdq_status qdq_worker_client_build(qdq_worker_client *lab, const char *path, int *handle,
-                                   qdq_remote_fate *fate, qdq_error *err)
+                                   qdq_remote_outcome *outcome, qdq_error *err)
 {
-    return qdq_worker_client_build_shaped(lab, path, NULL, handle, fate, err);
+    return qdq_worker_client_build_shaped(lab, path, NULL, handle, outcome, err);
 }
 
 void qdq_worker_client_drop(qdq_worker_client *lab, int handle)
 {
     qdq_json_doc doc = {0};
     qdq_remote_answer answer;
-    qdq_remote_fate fate;
+    qdq_remote_outcome outcome;
 
     if (qdq_worker_client_check_handle(lab, handle, NULL) != QDQ_OK)
         return;
@@ -217,7 +219,7 @@ void qdq_worker_client_drop(qdq_worker_client *lab, int handle)
     qdq_remote_put_text(q, "do", "drop");
     qdq_json_put_int(q, "handle", handle);
     /* A worker that cannot even let go is replaced when the next model is needed. */
-    if (qdq_remote_ask(&lab->client, &doc, -1, lab->opts.run_deadline_s, &answer, &fate, NULL) !=
+    if (qdq_remote_ask(&lab->client, &doc, -1, lab->opts.run_deadline_s, &answer, &outcome, NULL) !=
         QDQ_OK)
         qdq_remote_process_kill(lab->client.process);
     qdq_remote_answer_free(&answer);
@@ -233,8 +235,8 @@ static void write_hello(qdq_json_doc *doc, const qdq_worker_client_opts *o)
     qdq_json_put_int(h, "threads", o->threads);
     qdq_json_put_int(h, "max_memory", (int64_t)o->max_memory);
     qdq_json_put_int(h, "warmup", o->warmup);
-    qdq_json_put_int(h, "leg_runs", o->leg_runs);
-    qdq_json_put_real(h, "leg_ms", o->leg_ms);
+    qdq_json_put_int(h, "leg_runs", o->sample_runs);
+    qdq_json_put_real(h, "leg_ms", o->sample_ms);
     qdq_json_put_int(h, "seed", (int64_t)o->seed);
     qdq_remote_put_text(h, "samples", o->samples);
     qdq_remote_put_text(h, "work", o->work);
@@ -246,8 +248,8 @@ static void use_defaults(qdq_worker_client_opts *o)
     o->build_deadline_s = o->build_deadline_s > 0 ? o->build_deadline_s : 600;
     o->run_deadline_s = o->run_deadline_s > 0 ? o->run_deadline_s : 60;
     o->warmup = o->warmup > 0 ? o->warmup : 2;
-    o->leg_runs = o->leg_runs > 0 ? o->leg_runs : 1;
-    o->leg_ms = o->leg_ms > 0 ? o->leg_ms : 5;
+    o->sample_runs = o->sample_runs > 0 ? o->sample_runs : 1;
+    o->sample_ms = o->sample_ms > 0 ? o->sample_ms : 5;
 }
 
 static qdq_status set_up(qdq_worker_client *lab, const qdq_worker_client_opts *opts, qdq_error *err)

@@ -31,8 +31,8 @@ typedef struct qdq_worker_client_opts {
     double run_deadline_s;   /* of one leg or run; 0: 60 */
     uint64_t max_memory;     /* address space of the worker; 0: no limit */
     unsigned warmup;         /* runs before the first timed leg of a model; 0: 2 */
-    unsigned leg_runs;       /* runs of a leg at least; 0: 1 */
-    double leg_ms;           /* a leg is repeated until it is so long; 0: 5 */
+    unsigned sample_runs;    /* runs of a leg at least; 0: 1 */
+    double sample_ms;        /* a leg is repeated until it is so long; 0: 5 */
     uint64_t seed;           /* of random inputs */
     /* .npz with the inputs to time with (the first sample) and to compare on; NULL: random */
     const char *samples;
@@ -71,7 +71,7 @@ unsigned qdq_worker_client_builds(const qdq_worker_client *lab);
 
 /* Builds a session for a model file. *handle is only valid if the fate is fine. */
 qdq_status qdq_worker_client_build(qdq_worker_client *lab, const char *path, int *handle,
-                                   qdq_remote_fate *fate, qdq_error *err);
+                                   qdq_remote_outcome *outcome, qdq_error *err);
 /* Shapes of inputs that the engine fixes; n 0: open dims stay open. */
 typedef struct qdq_tune_shapes {
     const qdq_input_shape *at;
@@ -82,7 +82,7 @@ typedef struct qdq_tune_shapes {
  * as the lab. */
 qdq_status qdq_worker_client_build_shaped(qdq_worker_client *lab, const char *path,
                                           const qdq_tune_shapes *shapes, int *handle,
-                                          qdq_remote_fate *fate, qdq_error *err);
+                                          qdq_remote_outcome *outcome, qdq_error *err);
 void qdq_worker_client_drop(qdq_worker_client *lab, int handle);
 
 /* One leg of a, then one of b (`b_first`: the other way round): mean time of a run in each.
@@ -90,7 +90,7 @@ void qdq_worker_client_drop(qdq_worker_client *lab, int handle);
  * it, so that a replayed trial sees the same. */
 qdq_status qdq_worker_client_pair(qdq_worker_client *lab, int a, int b, bool b_first,
                                   uint64_t number, double *a_ns, double *b_ns,
-                                  qdq_remote_fate *fate, qdq_error *err);
+                                  qdq_remote_outcome *outcome, qdq_error *err);
 
 typedef struct qdq_worker_client_accuracy {
     /* no NaN, no infinity in any output that the other model does not have in the same place */
@@ -102,18 +102,18 @@ typedef struct qdq_worker_client_accuracy {
 
 /* Runs both on the samples, and compares b's outputs with a's. */
 qdq_status qdq_worker_client_compare(qdq_worker_client *lab, int a, int b,
-                                     qdq_worker_client_accuracy *out, qdq_remote_fate *fate,
+                                     qdq_worker_client_accuracy *out, qdq_remote_outcome *outcome,
                                      qdq_error *err);
 
 /* Time per executed layer, from a session of its own. *out goes to qdq_free(). */
 qdq_status qdq_worker_client_profile(qdq_worker_client *lab, const char *path, unsigned runs,
-                                     qdq_layer **out, size_t *n, qdq_remote_fate *fate,
+                                     qdq_layer **out, size_t *n, qdq_remote_outcome *outcome,
                                      qdq_error *err);
 
 /* Executed layers with their nodes, from a session of its own: qdq_session_layers(). Their nodes
  * are those of the file, whose names all nodes must have. *out goes to qdq_free(). */
 qdq_status qdq_worker_client_groups(qdq_worker_client *lab, const char *path, unsigned runs,
-                                    qdq_layer **out, size_t *n, qdq_remote_fate *fate,
+                                    qdq_layer **out, size_t *n, qdq_remote_outcome *outcome,
                                     qdq_error *err);
 
 #endif /* QDQ_WORKER_CLIENT_H */

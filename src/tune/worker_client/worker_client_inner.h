@@ -36,19 +36,19 @@ double qdq_worker_client_build_deadline(const qdq_worker_client *lab);
  * memory runs out while others are open, these two are tried without them: a model is not to blame
  * for its neighbours. */
 qdq_status qdq_worker_client_ready(qdq_worker_client *lab, int a, int b, bool warm,
-                                   qdq_remote_fate *fate, qdq_error *err);
+                                   qdq_remote_outcome *outcome, qdq_error *err);
 
 /* QDQ_E_USAGE for a handle that is none. */
 qdq_status qdq_worker_client_check_handle(const qdq_worker_client *lab, int handle, qdq_error *err);
 
 /* Into a log: how the call ended that built a session, as st, fate and err say. */
 void qdq_worker_client_note_build(qdq_worker_client *lab, const char *log, qdq_status st,
-                                  const qdq_remote_fate *fate, const qdq_error *err,
+                                  const qdq_remote_outcome *outcome, const qdq_error *err,
                                   double seconds);
 
 /* Into the log of a model: how something ended that was no build; nothing is said of what went well
  * in silence. */
 void qdq_worker_client_note(qdq_worker_client *lab, int handle, const char *what,
-                            const qdq_remote_fate *fate, double seconds);
+                            const qdq_remote_outcome *outcome, double seconds);
 
 #endif /* QDQ_WORKER_CLIENT_INNER_H */

@@ -99,7 +99,7 @@ void qdq_worker_client_log_asked(qdq_worker_client_logs *logs, const char *path,
 }
 
 void qdq_worker_client_log_ended(qdq_worker_client_logs *logs, const char *path, const char *output,
-                                 size_t size, const qdq_remote_fate *fate, double seconds)
+                                 size_t size, const qdq_remote_outcome *outcome, double seconds)
 {
     qdq_buf text = QDQ_BUF_INIT(ENTRY_MAX);
 
@@ -108,8 +108,8 @@ void qdq_worker_client_log_ended(qdq_worker_client_logs *logs, const char *path,
     qdq_buf_append(&text, output, size);
     if (size > 0 && output[size - 1] != '\n')
         qdq_buf_putc(&text, '\n');
-    qdq_buf_printf(&text, "ended: %s%s%s after %.3f s\n", qdq_remote_end_name(fate->end),
-                   fate->text[0] != '\0' ? ": " : "", fate->text, seconds);
+    qdq_buf_printf(&text, "ended: %s%s%s after %.3f s\n", qdq_remote_end_name(outcome->end),
+                   outcome->text[0] != '\0' ? ": " : "", outcome->text, seconds);
     append_entry(logs, path, &text);
     qdq_buf_free(&text);
 }

@@ -24,6 +24,6 @@ const char *qdq_worker_client_log_new(qdq_worker_client_logs *logs, const char *
 
 void qdq_worker_client_log_asked(qdq_worker_client_logs *logs, const char *path, const char *what);
 void qdq_worker_client_log_ended(qdq_worker_client_logs *logs, const char *path, const char *output,
-                                 size_t size, const qdq_remote_fate *fate, double seconds);
+                                 size_t size, const qdq_remote_outcome *outcome, double seconds);
 
 #endif /* QDQ_WORKER_CLIENT_LOG_H */

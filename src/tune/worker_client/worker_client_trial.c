@@ -10,8 +10,8 @@
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-static qdq_status time_leg(qdq_worker_client *lab, int handle, uint64_t number, double *ns,
-                           qdq_remote_fate *fate, qdq_error *err)
+static qdq_status time_sample(qdq_worker_client *lab, int handle, uint64_t number, double *ns,
+                              qdq_remote_outcome *outcome, qdq_error *err)
 {
     qdq_json_doc doc = {0};
     qdq_json_out q = qdq_json_object(&doc);
@@ -23,13 +23,13 @@ static qdq_status time_leg(qdq_worker_client *lab, int handle, uint64_t number, 
     qdq_json_put_int(q, "number", (int64_t)number);
     qdq_status st = qdq_remote_ask(&lab->client, &doc, -1,
                                    qdq_worker_client_run_deadline(lab, lab->opts.run_deadline_s),
-                                   &answer, fate, err);
-    if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE) {
+                                   &answer, outcome, err);
+    if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE) {
         *ns = qdq_json_number(&answer.top, "ns", 0, INFINITY, -1);
         st = qdq_remote_answer_check(&lab->client, &answer, err);
     }
     if (st == QDQ_OK)
-        qdq_worker_client_note(lab, handle, "run for a time", fate, qdq_clock_seconds() - start);
+        qdq_worker_client_note(lab, handle, "run for a time", outcome, qdq_clock_seconds() - start);
     qdq_remote_answer_free(&answer);
     return st;
 }
@@ -38,22 +38,22 @@ static qdq_status time_leg(qdq_worker_client *lab, int handle, uint64_t number, 
  * side, and a model beside itself (the A/A control) is not measured twice with one noise. */
 qdq_status qdq_worker_client_pair(qdq_worker_client *lab, int a, int b, bool b_first,
                                   uint64_t number, double *a_ns, double *b_ns,
-                                  qdq_remote_fate *fate, qdq_error *err)
+                                  qdq_remote_outcome *outcome, qdq_error *err)
 {
     *a_ns = *b_ns = 0;
-    *fate = (qdq_remote_fate){0};
+    *outcome = (qdq_remote_outcome){0};
     QDQ_TRY(qdq_worker_client_check_handle(lab, a, err));
     QDQ_TRY(qdq_worker_client_check_handle(lab, b, err));
-    QDQ_TRY(qdq_worker_client_ready(lab, a, b, true, fate, err));
+    QDQ_TRY(qdq_worker_client_ready(lab, a, b, true, outcome, err));
     const double start = qdq_clock_seconds();
-    for (int i = 0; i < 2 && fate->end == QDQ_REMOTE_FINE; i++) {
+    for (int i = 0; i < 2 && outcome->end == QDQ_REMOTE_FINE; i++) {
         if ((i == 0) == b_first)
-            QDQ_TRY(time_leg(lab, b, 2 * number + 1, b_ns, fate, err));
+            QDQ_TRY(time_sample(lab, b, 2 * number + 1, b_ns, outcome, err));
         else
-            QDQ_TRY(time_leg(lab, a, 2 * number, a_ns, fate, err));
+            QDQ_TRY(time_sample(lab, a, 2 * number, a_ns, outcome, err));
     }
     lab->pair_s = fmax(lab->pair_s, qdq_clock_seconds() - start);
-    if (fate->end != QDQ_REMOTE_FINE)
+    if (outcome->end != QDQ_REMOTE_FINE)
         *a_ns = *b_ns = 0;
     return QDQ_OK;
 }
@@ -67,7 +67,7 @@ typedef struct comparing {
 } comparing;
 
 static qdq_status compare_sample(qdq_worker_client *lab, comparing *c, size_t sample,
-                                 qdq_remote_fate *fate, qdq_error *err)
+                                 qdq_remote_outcome *outcome, qdq_error *err)
 {
     static const char *const words[] = {"number", "equal", "zero", "broken", NULL};
     const double special[] = {0, INFINITY, NAN, -INFINITY};
@@ -82,8 +82,8 @@ static qdq_status compare_sample(qdq_worker_client *lab, comparing *c, size_t sa
     qdq_json_put_int(q, "sample", (int64_t)sample);
     qdq_status st = qdq_remote_ask(
         &lab->client, &doc, -1, qdq_worker_client_run_deadline(lab, 2 * lab->opts.run_deadline_s),
-        &answer, fate, err);
-    if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE) {
+        &answer, outcome, err);
+    if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE) {
         c->n_samples = (size_t)qdq_json_int(&answer.top, "samples", 1, INT64_MAX, 1);
         c->out->finite = qdq_json_bool(&answer.top, "finite");
         int word = qdq_json_word(&answer.top, "sqnr_is", words, -1);
@@ -93,26 +93,26 @@ static qdq_status compare_sample(qdq_worker_client *lab, comparing *c, size_t sa
         st = qdq_remote_answer_check(&lab->client, &answer, err);
     }
     if (st == QDQ_OK)
-        qdq_worker_client_note(lab, c->b, "run to compare its outputs", fate,
+        qdq_worker_client_note(lab, c->b, "run to compare its outputs", outcome,
                                qdq_clock_seconds() - start);
     qdq_remote_answer_free(&answer);
     return st;
 }
 
 qdq_status qdq_worker_client_compare(qdq_worker_client *lab, int a, int b,
-                                     qdq_worker_client_accuracy *out, qdq_remote_fate *fate,
+                                     qdq_worker_client_accuracy *out, qdq_remote_outcome *outcome,
                                      qdq_error *err)
 {
     comparing c = {a, b, 1, out};
 
     *out = (qdq_worker_client_accuracy){.sqnr_db = NAN};
-    *fate = (qdq_remote_fate){0};
+    *outcome = (qdq_remote_outcome){0};
     QDQ_TRY(qdq_worker_client_check_handle(lab, a, err));
     QDQ_TRY(qdq_worker_client_check_handle(lab, b, err));
-    QDQ_TRY(qdq_worker_client_ready(lab, a, b, false, fate, err));
-    for (size_t i = 0; i < c.n_samples && fate->end == QDQ_REMOTE_FINE; i++)
-        QDQ_TRY(compare_sample(lab, &c, i, fate, err));
-    if (fate->end != QDQ_REMOTE_FINE)
+    QDQ_TRY(qdq_worker_client_ready(lab, a, b, false, outcome, err));
+    for (size_t i = 0; i < c.n_samples && outcome->end == QDQ_REMOTE_FINE; i++)
+        QDQ_TRY(compare_sample(lab, &c, i, outcome, err));
+    if (outcome->end != QDQ_REMOTE_FINE)
         *out = (qdq_worker_client_accuracy){.sqnr_db = NAN};
     return QDQ_OK;
 }
@@ -129,7 +129,7 @@ typedef struct layer_question {
 } layer_question;
 
 static qdq_status ask_worker(qdq_worker_client *lab, const layer_question *l,
-                             qdq_remote_answer *answer, qdq_remote_fate *fate, qdq_error *err)
+                             qdq_remote_answer *answer, qdq_remote_outcome *outcome, qdq_error *err)
 {
     qdq_json_doc doc = {0};
     qdq_json_out q = qdq_json_object(&doc);
@@ -145,42 +145,42 @@ static qdq_status ask_worker(qdq_worker_client *lab, const layer_question *l,
     double start = qdq_clock_seconds();
     const double build = qdq_worker_client_build_deadline(lab);
     double deadline = isinf(lab->until) ? build + l->runs * lab->opts.run_deadline_s : build;
-    qdq_status st = qdq_remote_ask(&lab->client, &doc, -1, deadline, answer, fate, err);
-    qdq_worker_client_note_build(lab, log, st, fate, err, qdq_clock_seconds() - start);
+    qdq_status st = qdq_remote_ask(&lab->client, &doc, -1, deadline, answer, outcome, err);
+    qdq_worker_client_note_build(lab, log, st, outcome, err, qdq_clock_seconds() - start);
     return st;
 }
 
 static qdq_status ask_layers(qdq_worker_client *lab, const layer_question *l, qdq_layer **out,
-                             size_t *n, qdq_remote_fate *fate, qdq_error *err)
+                             size_t *n, qdq_remote_outcome *outcome, qdq_error *err)
 {
     qdq_remote_answer answer;
 
     *out = NULL;
     *n = 0;
-    *fate = (qdq_remote_fate){0};
+    *outcome = (qdq_remote_outcome){0};
     QDQ_TRY(qdq_remote_need_worker(&lab->client, err));
-    qdq_status st = ask_worker(lab, l, &answer, fate, err);
-    if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
+    qdq_status st = ask_worker(lab, l, &answer, outcome, err);
+    if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE)
         st = l->read(&lab->client, &answer, out, n, err);
     qdq_remote_answer_free(&answer);
     return st;
 }
 
 qdq_status qdq_worker_client_profile(qdq_worker_client *lab, const char *path, unsigned runs,
-                                     qdq_layer **out, size_t *n, qdq_remote_fate *fate,
+                                     qdq_layer **out, size_t *n, qdq_remote_outcome *outcome,
                                      qdq_error *err)
 {
     const layer_question profile = {"profile", "profile", qdq_remote_answer_layers, path, runs};
 
-    return ask_layers(lab, &profile, out, n, fate, err);
+    return ask_layers(lab, &profile, out, n, outcome, err);
 }
 
 qdq_status qdq_worker_client_groups(qdq_worker_client *lab, const char *path, unsigned runs,
-                                    qdq_layer **out, size_t *n, qdq_remote_fate *fate,
+                                    qdq_layer **out, size_t *n, qdq_remote_outcome *outcome,
                                     qdq_error *err)
 {
     const layer_question groups = {"groups", "find the nodes of its layers in",
                                    qdq_remote_answer_layers, path, runs};
 
-    return ask_layers(lab, &groups, out, n, fate, err);
+    return ask_layers(lab, &groups, out, n, outcome, err);
 }

@@ -1,4 +1,4 @@
-/* guard_pairs.c - fresh pairs of the final measurement: enough of them, with the dims of the search
+/* final_pairs.c - fresh pairs of the final measurement: enough of them, with the dims of the search
  * and the other way, and what they say of times. */
 #include "tune/final/tune_final_validation.h"
 
@@ -73,7 +73,7 @@ static bool is_vague(const qdq_tune_state *t, const qdq_test_result *r)
            affordable(t, r) > MORE_PAIRS;
 }
 
-qdq_status qdq_guard_measure(qdq_tune_state *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
+qdq_status qdq_final_measure(qdq_tune_state *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
                              qdq_test_result *r, bool *ok, qdq_error *err)
 {
     QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH, GUARD_PAIRS, r, ok, err));
@@ -91,8 +91,8 @@ qdq_status qdq_guard_measure(qdq_tune_state *t, qdq_tune_candidate *a, qdq_tune_
     return QDQ_OK;
 }
 
-void qdq_guard_tell_times(qdq_tune_state *t, const qdq_test_result *of_shipped,
-                          const qdq_test_result *of_rules)
+void qdq_final_set_times(qdq_tune_state *t, const qdq_test_result *of_shipped,
+                         const qdq_test_result *of_rules)
 {
     qdq_tune_result *out = t->out;
     const qdq_test_result *of_any = of_shipped != NULL ? of_shipped : of_rules;
@@ -128,7 +128,7 @@ static qdq_status name_other(const char *model, const qdq_tune_shapes *s, char n
     return qdq_allocated(qdq_digits_take(&b, name), err);
 }
 
-static qdq_status build_other(qdq_tune_state *t, const qdq_guard *g, const char *model,
+static qdq_status build_other(qdq_tune_state *t, const qdq_final_validation *g, const char *model,
                               const char *path, qdq_tune_candidate **out, qdq_error *err)
 {
     char name[33];
@@ -140,7 +140,7 @@ static qdq_status build_other(qdq_tune_state *t, const qdq_guard *g, const char 
     return qdq_tune_build(t, *out, path, err);
 }
 
-qdq_status qdq_guard_keeps_up(qdq_tune_state *t, const qdq_guard *g, const char *name,
+qdq_status qdq_final_keeps_up(qdq_tune_state *t, const qdq_final_validation *g, const char *name,
                               const char *path, bool *out, qdq_error *err)
 {
     qdq_tune_other_dims *o = &t->out->other_dims;
@@ -163,11 +163,11 @@ qdq_status qdq_guard_keeps_up(qdq_tune_state *t, const qdq_guard *g, const char 
         return qdq_allocated(o->why != NULL, err);
     }
     QDQ_TRY(build_other(t, g, name, path, &mine, err));
-    QDQ_TRY(qdq_guard_measure(t, input, mine, &r, &ok, err));
+    QDQ_TRY(qdq_final_measure(t, input, mine, &r, &ok, err));
     qdq_tune_drop(t, mine);
     if (!ok) {
         if (mine->failed)
-            qdq_tune_tell_miss(t, "with shapes %s: %.250s", qdq_tune_dims_name(o->dims), mine->why);
+            qdq_tune_log_miss(t, "with shapes %s: %.250s", qdq_tune_dims_name(o->dims), mine->why);
         return QDQ_OK;
     }
     o->measured = true;
@@ -179,7 +179,7 @@ qdq_status qdq_guard_keeps_up(qdq_tune_state *t, const qdq_guard *g, const char 
     *out = r.ci_high >= 0;
     t->outcome.slower = !*out;
     if (!*out)
-        qdq_tune_tell_miss(
+        qdq_tune_log_miss(
             t, "with shapes %s: %.2f times as fast as the input (95 %% interval %.2f to %.2f)",
             qdq_tune_dims_name(o->dims), o->speedup, o->ci_low, o->ci_high);
     return QDQ_OK;

@@ -1,5 +1,5 @@
-/* verify_judge.c - the verdict of qdq_verify_engine(): slice by slice, by the two rules of check.h,
- * and in words. */
+/* verify_decide.c - the verdict of qdq_verify_engine(): slice by slice, by the two rules of
+ * check.h, and in words. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -166,7 +166,7 @@ static void conclude_output(qdq_verifying *v, const qdq_verify_tensor *t, const 
     r->reference_db = f->reference_db;
 }
 
-void qdq_verify_judge(qdq_verifying *v)
+void qdq_verify_decide(qdq_verifying *v)
 {
     const qdq_verify_tensor *furthest = NULL;
     finding worst = {.excess_db = -INFINITY};

@@ -1,4 +1,4 @@
-/* rest_judge.c - which nodes compute in 16 bits, and which values have them. Four loops:
+/* rest_decide.c - which nodes compute in 16 bits, and which values have them. Four loops:
  *
  *   modes    what each node can do, by its operator, its types and the plan
  *   index    readers first: small tensors that only become indices and sizes stay float32, where
@@ -91,7 +91,7 @@ const char *qdq_rest_refusal(const qdq_rest_state *s, const qdq_node *n)
     return NULL;
 }
 
-static qdq_status judge_node(qdq_rest_state *s, const qdq_node *n, qdq_rest_mode *mode)
+static qdq_status decide_node(qdq_rest_state *s, const qdq_node *n, qdq_rest_mode *mode)
 {
     qdq_float_slots may = qdq_float_slots_of(n, s->rest->type);
     floats f = count_floats(n, may);
@@ -113,7 +113,7 @@ static qdq_status judge_node(qdq_rest_state *s, const qdq_node *n, qdq_rest_mode
     return QDQ_OK;
 }
 
-static qdq_status judge_nodes(qdq_rest_state *s, const qdq_graph *g)
+static qdq_status decide_nodes(qdq_rest_state *s, const qdq_graph *g)
 {
     qdq_rest_graph *state = &s->graph[g->index];
     bool in_function = qdq_graph_in_function(g); /* types differ from call to call */
@@ -131,7 +131,7 @@ static qdq_status judge_nodes(qdq_rest_state *s, const qdq_graph *g)
         qdq_rest_mode mode = QDQ_REST_FLOAT;
 
         if (!in_function)
-            QDQ_TRY(judge_node(s, n, &mode));
+            QDQ_TRY(decide_node(s, n, &mode));
         state->mode[n->id] = (uint8_t)mode;
     }
     return QDQ_OK;
@@ -210,7 +210,7 @@ static bool is_index(const qdq_rest_state *s, const qdq_value *v)
     return true;
 }
 
-static qdq_status judge_index(qdq_rest_state *s, const qdq_graph *g)
+static qdq_status decide_index(qdq_rest_state *s, const qdq_graph *g)
 {
     qdq_node **order;
     size_t n;
@@ -262,7 +262,7 @@ static bool is_given_low(const qdq_rest_state *s, const qdq_value *v)
     return false;
 }
 
-static void judge_values(qdq_rest_state *s, const qdq_graph *g)
+static void decide_values(qdq_rest_state *s, const qdq_graph *g)
 {
     for (size_t i = 0; i < g->values.n; i++) {
         const qdq_value *v = g->values.at[i];
@@ -272,17 +272,17 @@ static void judge_values(qdq_rest_state *s, const qdq_graph *g)
     }
 }
 
-qdq_status qdq_rest_judge(qdq_rest_state *s)
+qdq_status qdq_rest_decide(qdq_rest_state *s)
 {
     s->graph = qdq_arena_array(&s->scratch, s->m->graphs.n + 1, sizeof *s->graph);
     QDQ_NEED(s->graph != NULL && qdq_functions_open(&s->functions, s->m, &s->scratch), s->err);
     QDQ_FOR_GRAPHS (g, s->m)
-        QDQ_TRY(judge_nodes(s, g));
+        QDQ_TRY(decide_nodes(s, g));
     /* bodies stand behind the graphs around them, mostly */
     for (size_t i = s->m->graphs.n; i-- > 0;)
         if (!s->m->graphs.at[i]->dead)
-            QDQ_TRY(judge_index(s, s->m->graphs.at[i]));
+            QDQ_TRY(decide_index(s, s->m->graphs.at[i]));
     QDQ_FOR_GRAPHS (g, s->m)
-        judge_values(s, g);
+        decide_values(s, g);
     return QDQ_OK;
 }

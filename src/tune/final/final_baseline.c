@@ -1,4 +1,4 @@
-/* baseline_guard.c - models with Q/DQ that were given, in the guard: fresh pairs as for its own,
+/* final_baseline.c - models with Q/DQ that were given, in the guard: fresh pairs as for its own,
  * and the last word. */
 #include <stdio.h>
 
@@ -12,8 +12,8 @@
  * model. */
 static bool is_timed(const qdq_baseline *b)
 {
-    return b->told->outcome != QDQ_BASELINE_PLACEMENT && b->told->outcome != QDQ_BASELINE_FAILED &&
-           b->candidate->file != NULL;
+    return b->result->outcome != QDQ_BASELINE_PLACEMENT &&
+           b->result->outcome != QDQ_BASELINE_FAILED && b->candidate->file != NULL;
 }
 
 /* Of the guard, or where there was no time for that, of the search; NULL: of neither. */
@@ -22,17 +22,17 @@ static const qdq_test_result *result_of(const qdq_baseline *b)
     return b->timed ? &b->of_it : b->searched ? &b->of_search : NULL;
 }
 
-static void tell_times(qdq_baseline *b)
+static void set_baseline_times(qdq_baseline *b)
 {
     const qdq_test_result *r = result_of(b);
 
-    b->told->ms = r->incumbent_ns * (1 - r->gain) * 1e-6;
-    b->told->speedup = 1 / (1 - r->gain);
-    b->told->ci_low = 1 / (1 - r->ci_low);
-    b->told->ci_high = 1 / (1 - r->ci_high);
+    b->result->ms = r->incumbent_ns * (1 - r->gain) * 1e-6;
+    b->result->speedup = 1 / (1 - r->gain);
+    b->result->ci_low = 1 / (1 - r->ci_low);
+    b->result->ci_high = 1 / (1 - r->ci_high);
 }
 
-static qdq_status measure_one(qdq_tune_state *t, const qdq_guard *g, qdq_baseline *b,
+static qdq_status measure_one(qdq_tune_state *t, const qdq_final_validation *g, qdq_baseline *b,
                               qdq_error *err)
 {
     if (!is_timed(b))
@@ -42,33 +42,33 @@ static qdq_status measure_one(qdq_tune_state *t, const qdq_guard *g, qdq_baselin
         return QDQ_OK;
     }
     t->run.in_front = true; /* it was evaluated */
-    qdq_status st = qdq_guard_measure(t, g->input, b->candidate, &b->of_it, &b->timed, err);
+    qdq_status st = qdq_final_measure(t, g->input, b->candidate, &b->of_it, &b->timed, err);
     t->run.in_front = false;
     QDQ_TRY(st);
     if (b->timed)
-        tell_times(b);
+        set_baseline_times(b);
     else if (b->candidate->failed) {
         b->may_ship = b->searched = false;
-        b->told->outcome = QDQ_BASELINE_FAILED;
+        b->result->outcome = QDQ_BASELINE_FAILED;
         snprintf(b->why, sizeof b->why, "%.290s", b->candidate->why);
     }
     return QDQ_OK;
 }
 
 /* What the search measured counts where the guard's time was over; the report says so. */
-static void tell_untimed(qdq_tune_state *t, qdq_baseline *b)
+static void report_untimed(qdq_tune_state *t, qdq_baseline *b)
 {
     if (b->timed || !b->searched || !is_timed(b))
         return;
-    tell_times(b);
+    set_baseline_times(b);
     if (b->why[0] != '\0')
         return;
     snprintf(b->why, sizeof b->why,
              "no time was left to measure it again: times are those of the search");
-    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: %s", b->told->name, b->why);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: %s", b->result->name, b->why);
 }
 
-qdq_status qdq_baselines_measure(qdq_tune_state *t, const qdq_guard *g, qdq_error *err)
+qdq_status qdq_baselines_measure(qdq_tune_state *t, const qdq_final_validation *g, qdq_error *err)
 {
     for (size_t i = 0; i < t->parts.n_baselines; i++)
         QDQ_TRY(measure_one(t, g, &t->parts.baselines[i], err));
@@ -94,8 +94,8 @@ static qdq_baseline *find_fastest(qdq_tune_state *t)
 
 /* In turns with what was chosen, which must be faster for sure to ship instead. Without time for
  * that, by what each saves. */
-static qdq_status wins_against_shipped(qdq_tune_state *t, const qdq_guard *g, const qdq_baseline *b,
-                                       bool *out, qdq_error *err)
+static qdq_status wins_against_shipped(qdq_tune_state *t, const qdq_final_validation *g,
+                                       const qdq_baseline *b, bool *out, qdq_error *err)
 {
     qdq_test_result r;
     bool ok;
@@ -103,12 +103,12 @@ static qdq_status wins_against_shipped(qdq_tune_state *t, const qdq_guard *g, co
     *out = true;
     if (g->shipped == NULL)
         return QDQ_OK;
-    QDQ_TRY(qdq_guard_measure(t, g->shipped, b->candidate, &r, &ok, err));
+    QDQ_TRY(qdq_final_measure(t, g->shipped, b->candidate, &r, &ok, err));
     *out = ok ? r.ci_high >= 0 : result_of(b)->gain > g->of_shipped.gain;
     return QDQ_OK;
 }
 
-static qdq_status ship_baseline(qdq_tune_state *t, const qdq_guard *g, qdq_baseline *b,
+static qdq_status ship_baseline(qdq_tune_state *t, const qdq_final_validation *g, qdq_baseline *b,
                                 qdq_error *err)
 {
     qdq_tune_result *out = t->out;
@@ -121,14 +121,14 @@ static qdq_status ship_baseline(qdq_tune_state *t, const qdq_guard *g, qdq_basel
     out->sqnr_db = b->evaluation.sqnr_db;
     t->outcome.computed = b->computed;
     t->outcome.shipped_metric = b->evaluation.metric.value;
-    b->told->outcome = QDQ_BASELINE_SHIPPED;
-    qdq_guard_tell_times(t, result_of(b), g->rules_ok ? &g->of_rules : NULL);
+    b->result->outcome = QDQ_BASELINE_SHIPPED;
+    qdq_final_set_times(t, result_of(b), g->rules_ok ? &g->of_rules : NULL);
     return qdq_tune_write_model(t, b->model, b->file, b->plan, err);
 }
 
 /* One that is slower than the input with the other dims does not ship, as nothing does. */
-static qdq_status try_to_ship(qdq_tune_state *t, const qdq_guard *g, qdq_baseline *b, bool *shipped,
-                              qdq_error *err)
+static qdq_status try_to_ship(qdq_tune_state *t, const qdq_final_validation *g, qdq_baseline *b,
+                              bool *shipped, qdq_error *err)
 {
     const qdq_tune_other_dims before = t->out->other_dims;
     bool wins_it, keeps_up = true;
@@ -137,7 +137,7 @@ static qdq_status try_to_ship(qdq_tune_state *t, const qdq_guard *g, qdq_baselin
     QDQ_TRY(wins_against_shipped(t, g, b, &wins_it, err));
     if (!wins_it)
         return QDQ_OK;
-    QDQ_TRY(qdq_guard_keeps_up(t, g, b->candidate->name, b->candidate->file, &keeps_up, err));
+    QDQ_TRY(qdq_final_keeps_up(t, g, b->candidate->name, b->candidate->file, &keeps_up, err));
     *shipped = keeps_up;
     if (keeps_up)
         return ship_baseline(t, g, b, err);
@@ -150,20 +150,20 @@ static qdq_status try_to_ship(qdq_tune_state *t, const qdq_guard *g, qdq_baselin
     return QDQ_OK;
 }
 
-qdq_status qdq_baselines_decide(qdq_tune_state *t, const qdq_guard *g, qdq_error *err)
+qdq_status qdq_baselines_decide(qdq_tune_state *t, const qdq_final_validation *g, qdq_error *err)
 {
     bool shipped = false;
 
     for (size_t i = 0; i < t->parts.n_baselines; i++)
-        tell_untimed(t, &t->parts.baselines[i]);
+        report_untimed(t, &t->parts.baselines[i]);
     for (qdq_baseline *b = find_fastest(t); b != NULL && !shipped; b = find_fastest(t)) {
         QDQ_TRY(try_to_ship(t, g, b, &shipped, err));
         b->may_ship = false;
         if (!shipped)
-            b->told->outcome = QDQ_BASELINE_BEATEN;
+            b->result->outcome = QDQ_BASELINE_BEATEN;
     }
     for (size_t i = 0; i < t->parts.n_baselines; i++)
         if (t->parts.baselines[i].may_ship && result_of(&t->parts.baselines[i]) != NULL)
-            t->parts.baselines[i].told->outcome = QDQ_BASELINE_BEATEN;
+            t->parts.baselines[i].result->outcome = QDQ_BASELINE_BEATEN;
     return QDQ_OK;
 }

@@ -1,6 +1,6 @@
-/* borders.c - see scheme.h: what composites can decide. A border is found in the first instance of
- * a pattern; in the others it is where the node in the same canonical place reads at the same
- * canonical input. */
+/* boundaries.c - see scheme.h: what composites can decide. A boundary is found in the first
+ * instance of a pattern; in the others it is where the node in the same canonical place reads at
+ * the same canonical input. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -8,13 +8,13 @@
 #include "tune/scheme/readers.h"
 #include "tune/scheme/scheme.h"
 
-enum { MAX_READERS = 64 }; /* what more nodes read than that, a mask, is no border between two */
+enum { MAX_READERS = 64 }; /* what more nodes read than that, a mask, is no boundary between two */
 
 typedef struct finder {
     const qdq_space *s;
     qdq_arena *arena;
     qdq_arena scratch;
-    qdq_borders *out;
+    qdq_boundaries *out;
 
     const qdq_pattern *p; /* at hand */
     qdq_map child;        /* id of a node of its first instance -> number of the child with it */
@@ -23,7 +23,7 @@ typedef struct finder {
     qdq_error *err;
 } finder;
 
-/* Where a border is: input or output `slot` of node `place`, both canonical; an output's slot is
+/* Where a boundary is: input or output `slot` of node `place`, both canonical; an output's slot is
  * the node's own. */
 typedef struct spot {
     size_t place;
@@ -40,7 +40,7 @@ static const qdq_value *value_at(const qdq_instance *in, const spot *at)
     return at->slot < n->n_in ? qdq_node_in(n, in->inner_input[at->place][at->slot]) : NULL;
 }
 
-/* --- one border ------------------------------------------------------------------------------- */
+/* --- one boundary ----------------------------------------------------------------------------- */
 
 static bool has_too_many_readers(const qdq_value *v)
 {
@@ -51,9 +51,9 @@ static bool has_too_many_readers(const qdq_value *v)
     return n > MAX_READERS;
 }
 
-static qdq_status add_border(finder *f, const spot *at)
+static qdq_status add_boundary(finder *f, const spot *at)
 {
-    qdq_border b = {.value = value_at(&f->p->instance[0], at)};
+    qdq_boundary b = {.value = value_at(&f->p->instance[0], at)};
     const qdq_readers_set *r = &f->readers;
 
     qdq_readers_begin(&f->readers);
@@ -152,10 +152,10 @@ static qdq_status look_at_spot(finder *f, const spot *at)
     if (v == NULL || !(at->is_output ? goes_out(f, v) : comes_in(f, n, v)))
         return QDQ_OK;
     QDQ_NEED(qdq_map_put_int(&f->seen, v->id, &is_new) != NULL, f->err);
-    return is_new ? add_border(f, at) : QDQ_OK;
+    return is_new ? add_boundary(f, at) : QDQ_OK;
 }
 
-static qdq_status find_borders_in(finder *f)
+static qdq_status find_boundaries_in(finder *f)
 {
     const qdq_instance *first = &f->p->instance[0];
 
@@ -170,7 +170,7 @@ static qdq_status find_borders_in(finder *f)
 }
 
 /* Composites, and the parts of the whole: what comes into a leaf that is on top. */
-static bool has_borders(const qdq_pattern *p)
+static bool has_boundaries(const qdq_pattern *p)
 {
     if (p->instance[0].region->children.n > 0)
         return true;
@@ -180,20 +180,20 @@ static bool has_borders(const qdq_pattern *p)
     return false;
 }
 
-qdq_status qdq_borders_find(const qdq_patterns *p, const qdq_space *s, qdq_arena *arena,
-                            qdq_borders *out, qdq_error *err)
+qdq_status qdq_boundaries_find(const qdq_patterns *p, const qdq_space *s, qdq_arena *arena,
+                               qdq_boundaries *out, qdq_error *err)
 {
     finder f = {.s = s, .arena = arena, .out = out, .err = err};
     qdq_status st = QDQ_OK;
 
-    *out = (qdq_borders){0};
+    *out = (qdq_boundaries){0};
     if (!qdq_readers_open(&f.readers, s, &f.scratch))
         st = qdq_nomem(err);
     for (size_t i = 0; i < p->n && st == QDQ_OK; i++) {
         f.p = &p->pattern[i];
-        if (!has_borders(f.p))
+        if (!has_boundaries(f.p))
             continue;
-        st = find_borders_in(&f);
+        st = find_boundaries_in(&f);
         qdq_map_free(&f.child);
         qdq_map_free(&f.seen);
         f.child = f.seen = (qdq_map)QDQ_MAP_INIT;

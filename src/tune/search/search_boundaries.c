@@ -1,5 +1,5 @@
-/* search_borders.c - deltas at the borders of composites. Units decide about the nodes in them; a
- * tensor that several of them read is worth codes only if all take them. */
+/* search_boundaries.c - deltas at the boundaries of composites. Units decide about the nodes in
+ * them; a tensor that several of them read is worth codes only if all take them. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "tune/search/search_state.h"
 
 /* What one unit has there, it has tried itself. */
-static bool is_open(const qdq_search_state *s, const qdq_search_border *b)
+static bool is_open(const qdq_search_state *s, const qdq_search_boundary *b)
 {
     uint32_t first = UINT32_MAX;
     bool several = false;
@@ -22,37 +22,37 @@ static bool is_open(const qdq_search_state *s, const qdq_search_border *b)
     return several;
 }
 
-static double hope_of(const qdq_search_state *s, const qdq_search_border *b)
+static double bound_of(const qdq_search_state *s, const qdq_search_boundary *b)
 {
     double sum = 0;
 
     for (size_t i = 0; i < b->n_bits; i++)
-        sum += fmax(s->hope[b->bit[i]], 0);
+        sum += fmax(s->bound[b->bit[i]], 0);
     return sum;
 }
 
-static size_t rank_borders(const qdq_search_state *s, qdq_search_ranked *out)
+static size_t rank_boundaries(const qdq_search_state *s, qdq_search_ranked *out)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < s->p->n_borders; i++) {
-        double hope = hope_of(s, &s->p->border[i]);
-        if (qdq_search_matters(s, hope) && is_open(s, &s->p->border[i]))
-            out[n++] = (qdq_search_ranked){i, hope};
+    for (size_t i = 0; i < s->p->n_boundaries; i++) {
+        double bound = bound_of(s, &s->p->boundary[i]);
+        if (qdq_search_matters(s, bound) && is_open(s, &s->p->boundary[i]))
+            out[n++] = (qdq_search_ranked){i, bound};
     }
     qdq_search_rank(out, n);
     return n;
 }
 
-qdq_status qdq_search_borders(qdq_search_state *s, qdq_error *err)
+qdq_status qdq_search_boundaries(qdq_search_state *s, qdq_error *err)
 {
-    qdq_search_ranked *order = calloc(s->p->n_borders + 1, sizeof *order);
+    qdq_search_ranked *order = calloc(s->p->n_boundaries + 1, sizeof *order);
     qdq_status st = order != NULL ? QDQ_OK : qdq_nomem(err);
-    size_t n = st == QDQ_OK ? rank_borders(s, order) : 0;
+    size_t n = st == QDQ_OK ? rank_boundaries(s, order) : 0;
     unsigned stale = 0;
 
     for (size_t i = 0; i < n && st == QDQ_OK && !s->over && stale < s->opts->stale; i++) {
-        const qdq_search_border *b = &s->p->border[order[i].index];
+        const qdq_search_boundary *b = &s->p->boundary[order[i].index];
         qdq_tried t;
         qdq_search_reset(s);
         qdq_search_flip(s, b->bit, b->n_bits);
