@@ -37,6 +37,8 @@ typedef struct qdq_load_opts {
     /* qdq_model_load_bytes() does not copy `data`: the caller keeps it unchanged as long as
      * blocks */
     bool borrow;
+    /* must be 0: members of later releases may begin here */
+    uint8_t reserved[7];
 } qdq_load_opts;
 
 #define QDQ_LOAD_OPTS_INIT                                                                         \
@@ -190,6 +192,9 @@ QDQ_API size_t qdq_model_input_count(const qdq_model *m);
 QDQ_API size_t qdq_model_output_count(const qdq_model *m);
 QDQ_API bool qdq_model_input(const qdq_model *m, size_t i, qdq_io *out);
 QDQ_API bool qdq_model_output(const qdq_model *m, size_t i, qdq_io *out);
+
+/* Bytes of all constants, subgraphs of If, Loop and Scan included. */
+QDQ_API uint64_t qdq_model_weight_bytes(const qdq_model *m);
 
 /* Whether a dim is not fixed, or the rank is unknown. */
 QDQ_API bool qdq_io_is_open(const qdq_io *io);

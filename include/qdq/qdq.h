@@ -35,6 +35,7 @@
 #include "parts.h"
 #include "pass.h"
 #include "probe.h"
+#include "ptq.h"
 #include "quant.h"
 #include "report.h"
 #include "status.h"

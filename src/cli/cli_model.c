@@ -184,21 +184,6 @@ FILE *cli_result_stream(const cli_output_args *a)
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-qdq_status cli_weight_bytes(const qdq_model *m, int64_t *bytes, qdq_error *err)
-{
-    char *text = NULL;
-
-    QDQ_TRY(qdq_model_inspect(m, QDQ_VIEW_JSON, &text, err));
-    json_t *view = json_loads(text, 0, NULL);
-    bool parsed = view != NULL;
-    *bytes = json_integer_value(json_object_get(view, "weight_bytes"));
-    *bytes +=
-        json_integer_value(json_object_get(json_object_get(view, "subgraphs"), "weight_bytes"));
-    json_decref(view);
-    qdq_free(text);
-    return parsed ? QDQ_OK : qdq_nomem(err);
-}
-
 void cli_json_written(qdq_json_out root, const cli *c, const char *output, const qdq_model *m)
 {
     qdq_json_put_text(root, "model", c->operand[0]);

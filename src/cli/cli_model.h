@@ -43,9 +43,6 @@ FILE *cli_result_stream(const cli_output_args *a);
 void cli_json_written(qdq_json_out root, const cli *c, const char *output, const qdq_model *m);
 qdq_status cli_print_written(cli *c, const char *output, const qdq_model *m, qdq_error *err);
 
-/* Bytes of all initializers and Constant nodes, wherever they are stored. */
-qdq_status cli_weight_bytes(const qdq_model *m, int64_t *bytes, qdq_error *err);
-
 /* --- shapes ----------------------------------------------------------------------------------- */
 
 typedef struct cli_shape_args {

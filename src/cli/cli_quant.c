@@ -9,13 +9,6 @@
 #include "base/fail.h"
 #include "cli/cli_values.h"
 
-#define DEFAULT_RANDOM_SAMPLES 8
-#define MAX_JUDGES             64
-
-/* For a goal: fewer samples than these are cross-validated; of more, at least this number is held
- * back. */
-enum { FEW_SAMPLES = 64, LEAST_JUDGES = 16, FOLDS = 4 };
-
 #define ARGS cli_quant_args
 #include "cli/cli_tables.def"
 #include "cli/cli_quant.def"
@@ -177,32 +170,9 @@ qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_op
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* An eighth judges, at least one sample and at most as many as a good mean needs. */
-static cli_split split_samples(size_t have, size_t want, bool judge, bool calibrate)
+static unsigned uses_of(bool calibrate, bool judge)
 {
-    cli_split s = {0};
-
-    if (want == 0 || want > have)
-        want = have;
-    if (!calibrate) {
-        s.judge = judge ? want : 0;
-        return s;
-    }
-    s.calibrate = want;
-    if (!judge)
-        return s;
-    s.judge = want / 8 > MAX_JUDGES ? MAX_JUDGES : want / 8 > 0 ? want / 8 : 1;
-    if (have < 2) {
-        s.judge = have;
-        return s;
-    }
-    if (s.judge > have - want && want < have)
-        s.judge = have - want;
-    if (want == have)
-        s.calibrate = have - s.judge;
-    s.first = s.calibrate;
-    s.held_back = true;
-    return s;
+    return (calibrate ? QDQ_SPLIT_CALIBRATE : 0) | (judge ? QDQ_SPLIT_EVALUATE : 0);
 }
 
 /* Labels are in the data that judge. */
@@ -211,11 +181,7 @@ static qdq_status open_eval(cli *c, const cli_quant_args *a, const qdq_model *m,
 {
     cli_data_request request = {a->eval, &a->data, &a->shape.shapes, a->labels, 0};
 
-    QDQ_TRY(cli_data_open(c, &request, m, &out->eval, err));
-    out->split.first = 0;
-    out->split.judge = qdq_data_count(out->eval);
-    out->split.held_back = true;
-    return QDQ_OK;
+    return cli_data_open(c, &request, m, &out->eval, err);
 }
 
 qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m, bool calibrate,
@@ -226,43 +192,22 @@ qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m,
     size_t want = (size_t)a->samples;
     cli_data_request request = {spec, &a->data, &a->shape.shapes, hold_back ? a->labels : NULL, 0};
 
-    if (strncmp(spec, "random:", 7) == 0) { /* as many as are asked for, and those that judge */
-        want = want > 0 ? want : DEFAULT_RANDOM_SAMPLES;
-        request.max_samples = hold_back ? want + (want / 8 > 0 ? want / 8 : 1) : want;
-    }
+    if (strncmp(spec, "random:", 7) == 0)
+        request.max_samples = qdq_split_random(want, uses_of(calibrate, hold_back));
     QDQ_TRY(cli_data_open(c, &request, m, &out->data, err));
     if (want > qdq_data_count(out->data))
         cli_warn(&c->ui, "--samples %zu: %s has %zu", want, spec, qdq_data_count(out->data));
-    out->split = split_samples(qdq_data_count(out->data), want, hold_back, calibrate);
-    return judge && a->eval != NULL ? open_eval(c, a, m, out, err) : QDQ_OK;
+    if (judge && a->eval != NULL)
+        QDQ_TRY(open_eval(c, a, m, out, err));
+    out->split = qdq_split_samples(out->data, out->eval, want, uses_of(calibrate, judge));
+    return QDQ_OK;
 }
 
 void cli_samples_for_goal(const cli_quant_args *a, cli_samples *s)
 {
-    const size_t have = qdq_data_count(s->data),
-                 want = a->samples > 0 && (size_t)a->samples < have ? (size_t)a->samples : have,
-                 rest = have - want;
-    cli_split *to = &s->split;
-
-    if (s->eval != NULL || have < 2 || to->judge == 0 || qdq_data_is_random(s->data))
-        return;
-    if (rest >= LEAST_JUDGES / 2 ||
-        want >= FEW_SAMPLES) { /* those behind the ones that calibrate, if there are enough */
-        to->judge = to->judge > LEAST_JUDGES ? to->judge : LEAST_JUDGES;
-        if (rest >= LEAST_JUDGES / 2 && rest < to->judge)
-            to->judge = rest;
-        to->calibrate = rest >= to->judge ? want : have - to->judge;
-        to->first = to->calibrate;
-    } else if (want >= 2)
-        *to = (cli_split){.calibrate = want, .judge = want, .held_back = true, .folds = FOLDS};
-}
-
-void cli_samples_without_goal(cli_samples *s)
-{
-    const size_t n = s->split.calibrate;
-
-    if (s->split.folds > 0)
-        s->split = split_samples(n, n, true, true);
+    if (s->split.evaluate > 0)
+        s->split = qdq_split_samples(s->data, s->eval, (size_t)a->samples,
+                                     uses_of(true, true) | QDQ_SPLIT_GOAL);
 }
 
 void cli_samples_close(cli_samples *s)

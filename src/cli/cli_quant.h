@@ -9,7 +9,7 @@
 #include "cli/cli_fold.h"
 #include "cli/cli_format.h"
 #include "cli/cli_model.h"
-#include "qdq/quant.h"
+#include "qdq/ptq.h"
 
 typedef struct cli_quant_args {
     cli_data_args data;
@@ -54,19 +54,10 @@ qdq_status cli_quant_fill(cli *c, const cli_quant_args *a, qdq_quantize_opts *o,
 qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_opts *o,
                                 qdq_error *err);
 
-/* Which samples calibrate and which judge. */
-typedef struct cli_split {
-    size_t calibrate;    /* this many from the first; 0: none */
-    size_t first, judge; /* a range; judge 0: none */
-    bool held_back;      /* the two do not overlap, or only across folds */
-    /* of cross-validation, as in qdq_goal_opts: then all samples calibrate and judge; 0: none */
-    unsigned folds;
-} cli_split;
-
 typedef struct cli_samples {
     qdq_data *data;
     qdq_data *eval; /* what judges instead of samples that are held back; NULL: those */
-    cli_split split;
+    qdq_split split;
 } cli_samples;
 
 /* Opens --calib (without it: random:0) and --eval. On an error, too, the caller closes both. */
@@ -77,8 +68,6 @@ qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m,
  * After cli_samples_open(). */
 void cli_samples_for_goal(const cli_quant_args *a, cli_samples *s);
 
-/* Back to one sample in eight, where folds cannot be judged. */
-void cli_samples_without_goal(cli_samples *s);
 void cli_samples_close(cli_samples *s);
 
 /* The data that judges. */

@@ -9,12 +9,12 @@ qdq_status cli_report_write(cli *c, const cli_report_request *r, qdq_error *err)
 {
     qdq_report_opts o = QDQ_REPORT_OPTS_INIT;
     const char *slash = strrchr(r->path, '/');
-    const bool judges = r->samples->split.judge > 0;
+    const bool judges = r->samples->split.evaluate > 0;
 
     o.name = slash != NULL ? slash + 1 : r->path;
     o.data = judges ? cli_samples_judge(r->samples) : r->samples->data;
     o.first = judges ? r->samples->split.first : 0;
-    o.count = r->samples->split.judge;
+    o.count = r->samples->split.evaluate;
     o.compared = r->compared;
     o.goal = r->goal;
     o.threads = r->threads;

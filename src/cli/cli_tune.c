@@ -153,7 +153,7 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     goal.eval = r->samples->eval;
     goal.folds = r->samples->split.folds;
     goal.first = r->samples->split.first;
-    goal.count = r->samples->split.judge;
+    goal.count = r->samples->split.evaluate;
     o->quantize = &quantize;
     o->goal = &goal;
     o->engine = r->engine->engine;

@@ -7,8 +7,7 @@
 
 #include "cli/cli_ui.h"
 
-/* Where there is none, the verdict says so. */
-static qdq_engine *open_reference(cli *c, const cli_engine_args *a, const qdq_engine *e)
+qdq_engine *cli_verify_reference(cli *c, const cli_engine_args *a, const qdq_engine *e)
 {
     const char *name = qdq_engine_get_info(e)->name;
     const cli_engine_args ort = {.engine = "ort", .ort_library = a->ort_library};
@@ -24,7 +23,7 @@ qdq_status cli_verify(cli *c, const cli_engine_args *a, qdq_engine *e, const qdq
                       qdq_error *err)
 {
     qdq_verify_opts own = *o;
-    qdq_engine *reference = open_reference(c, a, e);
+    qdq_engine *reference = cli_verify_reference(c, a, e);
 
     own.reference = reference;
     qdq_status st = qdq_verify_engine(m, e, d, &own, out, err);

@@ -6,6 +6,10 @@
 #include "cli/cli_json.h"
 #include "qdq/check.h"
 
+/* ONNX Runtime, where e is another engine. NULL: not needed, or there is none; then the verdict
+ * says so. */
+qdq_engine *cli_verify_reference(cli *c, const cli_engine_args *a, const qdq_engine *e);
+
 /* qdq_verify_engine() with ONNX Runtime as the reference, if there is one; o->reference is not
  * read. */
 qdq_status cli_verify(cli *c, const cli_engine_args *a, qdq_engine *e, const qdq_model *m,

@@ -1,5 +1,6 @@
-/* cmd_quantize.c - place, calibrate, apply, judge, write: the order in which the library is called.
- * The options are in cmd_quantize_args.c, the summary is in cmd_quantize_summary.c. */
+/* cmd_quantize.c - opens what the options name, calls the library, writes and prints. The options
+ * are in cmd_quantize_args.c, the call in cmd_quantize_make.c, the summary in
+ * cmd_quantize_summary.c. */
 #include "cli/cmd_quantize.h"
 
 #include <math.h>
@@ -12,201 +13,102 @@
 #include "cli/cli_why.h"
 #include "qdq/report.h"
 
-/* --dry-run, or --why without --output: nothing is written. */
-static bool is_dry(const struct quantize_args *a)
-{
-    return a->dry_run || (a->why != NULL && a->out.output == NULL);
-}
-
 /* --- before the work -------------------------------------------------------------------------- */
 
 static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error *err)
 {
-    if (is_dry(a))
+    if (cmd_quantize_is_dry(a))
         return QDQ_OK;
     QDQ_TRY(cli_output_check(c, &a->out, err));
     return cli_files_check(c, a->out.force, err);
+}
+
+static qdq_status load_times(quantize *q, qdq_error *err)
+{
+    if (q->a->times == NULL)
+        return QDQ_OK;
+    if (!cmd_quantize_seeks_goal(q->a))
+        return qdq_fail(err, QDQ_E_USAGE, "found --times where no goal is searched for");
+    return qdq_plan_load(q->a->times, &q->times, err);
 }
 
 /* --- the work --------------------------------------------------------------------------------- */
 
 static bool needs_engine(const struct quantize_args *a)
 {
-    return a->plan == NULL ||
-           ((a->quant.calib != NULL || a->quant.eval != NULL) && a->quant.sqnr && !is_dry(a));
-}
-
-static qdq_status open_data(quantize *q, qdq_error *err)
-{
-    QDQ_TRY(cli_samples_open(q->c, &q->a->quant, q->model, q->a->plan == NULL,
-                             q->a->quant.sqnr && !is_dry(q->a), &q->samples, err));
-    if (cmd_quantize_seeks_goal(q))
-        cli_samples_for_goal(&q->a->quant, &q->samples);
-    return QDQ_OK;
-}
-
-/* The plan, and unless it is to be printed alone, the model. */
-static qdq_status quantize_model(quantize *q, qdq_error *err)
-{
-    const struct quantize_args *a = q->a;
-    qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
-
-    QDQ_TRY(cli_quant_fill(q->c, &a->quant, &o, err));
-    o.samples = q->samples.split.calibrate;
-    o.threads = cli_threads(a->threads);
-    o.job = &q->c->job;
-    o.why = q->why;
-    QDQ_TRY(cmd_quantize_verify_opts(q, &o, err));
-    if (cmd_quantize_seeks_goal(q)) {
-        qdq_status st = cmd_quantize_goal_run(q, &o, err);
-
-        if (!cmd_quantize_gives_up(q, st))
-            return cli_at_file(q->path, st, err);
-        cli_samples_without_goal(&q->samples);
-        o.samples = q->samples.split.calibrate;
-    }
-    return cli_at_file(q->path,
-                       qdq_quantize(q->model, q->target, q->engine, q->samples.data, &o, &q->plan,
-                                    is_dry(a) ? NULL : &q->quantized, err),
-                       err);
+    return a->plan == NULL || ((a->quant.calib != NULL || a->quant.eval != NULL) && a->quant.sqnr &&
+                               !cmd_quantize_is_dry(a));
 }
 
 static qdq_status apply_plan(quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
 
-    if (is_dry(a))
+    q->plan = q->given_plan;
+    if (cmd_quantize_is_dry(a))
         return QDQ_OK;
-    return cli_at_file(a->plan,
-                       qdq_plan_apply(q->plan, q->model, a->force_plan, &q->quantized, err), err);
+    return cli_at_file(a->plan, qdq_plan_apply(q->plan, q->model, a->force_plan, &q->given, err),
+                       err);
 }
 
-static qdq_status plan_and_apply(quantize *q, qdq_error *err)
+static qdq_status open_model(quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
     cli_shapes fitting;
 
     QDQ_TRY(cli_model_load(q->c, q->path, &q->model, err));
     QDQ_TRY(cli_shapes_set(&a->quant.set_shape, q->model, err));
-    if (!is_dry(a)) /* nothing is written over external data, with -f either */
+    if (!cmd_quantize_is_dry(a)) /* nothing is written over external data, with -f either */
         QDQ_TRY(cli_files_guard(q->c, q->model, err));
     QDQ_TRY(cli_shapes_check(&a->quant.shape.shapes, &q->model, 1, err));
-    QDQ_TRY(cli_shapes_pick(q->c, &a->quant.shape.shapes, q->model, &fitting, err));
+    return cli_shapes_pick(q->c, &a->quant.shape.shapes, q->model, &fitting, err);
+}
+
+static qdq_status open_all(quantize *q, qdq_error *err)
+{
+    const struct quantize_args *a = q->a;
+
+    QDQ_TRY(open_model(q, err));
     if (a->plan != NULL)
-        QDQ_TRY(qdq_plan_load(a->plan, &q->plan, err));
+        QDQ_TRY(qdq_plan_load(a->plan, &q->given_plan, err));
     else
         QDQ_TRY(
             cli_target_open(q->c, a->quant.target, &a->quant.format, &a->engine, &q->target, err));
     if (needs_engine(a))
-        QDQ_TRY(open_data(q, err));
+        QDQ_TRY(cli_samples_open(q->c, &a->quant, q->model, a->plan == NULL,
+                                 a->quant.sqnr && !cmd_quantize_is_dry(a), &q->samples, err));
     if (a->autotune != 0)
         QDQ_TRY(cmd_quantize_tune(q, err));
     if (needs_engine(a))
         QDQ_TRY(cli_engine_open(q->c, &a->engine, &q->engine, err));
-    if (a->autotune != 0)
-        return QDQ_OK;
-    return cmd_quantize_verified(q, a->plan != NULL ? apply_plan : quantize_model, err);
+    return a->plan != NULL ? apply_plan(q, err) : QDQ_OK;
 }
 
-/* Outputs that have no SQNR (strings, shapes that follow the data) are an error where the user
- * wants it, and otherwise no reason to keep the model back. */
-static bool is_asked_for_judgement(const struct quantize_args *a)
-{
-    return cli_quant_has_goal(&a->quant) || a->quant.labels != NULL || a->quant.eval != NULL ||
-           a->report != NULL;
-}
+/* --- the result ------------------------------------------------------------------------------- */
 
-static qdq_status compare_with_input(quantize *q, qdq_error *err)
-{
-    qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
-
-    QDQ_TRY(cmd_quantize_measure_given(q, err));
-    if (q->engine == NULL || q->samples.split.judge == 0)
-        return QDQ_OK;
-    if (!(qdq_engine_get_info(q->engine)->capabilities & QDQ_CAN_RUN)) {
-        cli_warn(&q->c->ui, "engine %s gives no outputs: no SQNR",
-                 qdq_engine_get_info(q->engine)->name);
-        return QDQ_OK;
-    }
-    if (q->a->plan == NULL && !q->samples.split.held_back)
-        cli_warn(&q->c->ui,
-                 "one sample: SQNR is measured on the sample that calibrated, not held out");
-    if (q->goal != NULL) {
-        q->compared = q->goal->compared;
-        return QDQ_OK;
-    }
-    o.threads = cli_threads(q->a->threads);
-    o.shapes = q->a->quant.shape.shapes.at;
-    o.n_shapes = q->a->quant.shape.shapes.n;
-    o.first = q->samples.split.first;
-    o.count = q->samples.split.judge;
-    o.job = &q->c->job;
-    qdq_status st = qdq_compare(q->engine, q->model, q->quantized, cli_samples_judge(&q->samples),
-                                &o, &q->compared, err);
-    if (st == QDQ_E_UNSUPPORTED && !is_asked_for_judgement(q->a)) {
-        cli_warn(&q->c->ui, "no SQNR, the outputs cannot be compared: %s", err->text);
-        return QDQ_OK;
-    }
-    return cli_at_file(q->path, st, err);
-}
-
-/* A target for weights alone, which left nearly all of them as they are. */
-static bool saves_little(const quantize *q)
-{
-    const qdq_plan_summary *sum = qdq_plan_get_summary(q->plan);
-    int64_t before = 0, after = 0;
-    qdq_error ignored = QDQ_ERROR_INIT;
-
-    return sum->n_tensors == 0 && strncmp(sum->target, "int4", 4) == 0 &&
-           cli_weight_bytes(q->model, &before, &ignored) == QDQ_OK &&
-           cli_weight_bytes(q->quantized, &after, &ignored) == QDQ_OK &&
-           (double)after > 0.95 * (double)before;
-}
-
-static void warn_of_little(const quantize *q)
-{
-    const qdq_plan_summary *sum = qdq_plan_get_summary(q->plan);
-
-    cmd_quantize_warn_of_goal(q);
-    if (q->goal != NULL && q->goal->is_float)
-        return;
-    if (sum->n_tensors + sum->n_weights + sum->n_biases == 0)
-        cli_warn(&q->c->ui,
-                 sum->n_existing > 0
-                     ? "nothing was left to quantize: what the model has in 8 bits is kept"
-                     : "nothing was quantized: the reasons are listed with the result");
-    else if (saves_little(q))
-        cli_warn(
-            &q->c->ui,
-            "weights: less than 5 %% saved; target %s quantizes only weights of MatMul, Gemm and "
-            "Gather, --format int4 those of Conv too",
-            sum->target);
-    else if (sum->placement_only)
-        cli_warn(&q->c->ui,
-                 "placement only: scales come from random data, --calib DATA gives real ones");
-}
-
-/* Judged before it is written: a model that the engine refuses is not handed over. */
-static qdq_status finish(quantize *q, qdq_error *err)
+/* Evaluated before it is written: a model that the engine refuses is not handed over. */
+static qdq_status save(quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
+    qdq_model *made = q->given != NULL ? q->given : q->r->model;
 
-    QDQ_TRY(compare_with_input(q, err));
     cli_ui_clear(&q->c->ui);
-    QDQ_TRY(cmd_quantize_goal_answer(q, false, err));
     if (a->metadata)
-        QDQ_TRY(qdq_plan_annotate(q->plan, q->model, &q->c->job, q->quantized, err));
-    QDQ_TRY(cli_model_save(q->c, q->quantized, &a->out, err));
+        QDQ_TRY(qdq_plan_annotate(q->plan, q->model, &q->c->job, made, err));
+    QDQ_TRY(cli_model_save(q->c, made, &a->out, err));
     if (a->plan_out != NULL)
         QDQ_TRY(qdq_plan_save(q->plan, a->plan_out, a->out.force, err));
-    if (a->quant.cache_out != NULL)
-        QDQ_TRY(qdq_plan_save_ranges(q->plan, a->quant.cache_out, a->out.force, err));
-    QDQ_TRY(cmd_quantize_speed(q, err));
+    return a->quant.cache_out != NULL
+               ? qdq_plan_save_ranges(q->plan, a->quant.cache_out, a->out.force, err)
+               : QDQ_OK;
+}
+
+static qdq_status finish(const quantize *q, qdq_error *err)
+{
     QDQ_TRY(cmd_quantize_report(q, err));
     QDQ_TRY(q->c->json ? cmd_quantize_print_json(q, err)
-                       : cmd_quantize_print_text(q, cli_result_stream(&a->out), err));
-    warn_of_little(q);
-    cmd_quantize_speed_warn(q);
+                       : cmd_quantize_print_text(q, cli_result_stream(&q->a->out), err));
+    cmd_quantize_warn(q);
     return QDQ_OK;
 }
 
@@ -226,42 +128,52 @@ static qdq_status print_plan(const quantize *q, qdq_error *err)
     return QDQ_OK;
 }
 
+/* The goal is missed, and --best-effort wanted the model all the same. */
+static qdq_status answer(const quantize *q, qdq_error *err)
+{
+    return q->r != NULL && q->r->verdict == QDQ_PTQ_MISSED && cmd_quantize_has_goal(q->a)
+               ? qdq_fail(err, QDQ_E_GOAL, "%s: %s", q->path, q->r->missed)
+               : QDQ_OK;
+}
+
+static qdq_status work(quantize *q, qdq_ptq_result **made, qdq_error *err)
+{
+    const bool is_dry = cmd_quantize_is_dry(q->a);
+
+    QDQ_TRY(open_all(q, err));
+    if (q->a->plan == NULL || !is_dry)
+        QDQ_TRY(cmd_quantize_make(q, is_dry ? NULL : save, made, err));
+    cli_ui_clear(&q->c->ui);
+    QDQ_TRY(is_dry ? print_plan(q, err) : finish(q, err));
+    return answer(q, err);
+}
+
 static qdq_status run_quantize(cli *c, const void *args, qdq_error *err)
 {
-    quantize q = {.c = c,
-                  .a = args,
-                  .path = c->operand[0],
-                  .began = qdq_clock_seconds(),
-                  .metric_before = NAN,
-                  .metric_after = NAN};
+    quantize q = {.c = c, .a = args, .path = c->operand[0], .began = qdq_clock_seconds()};
+    qdq_ptq_result *made = NULL;
 
     QDQ_TRY(cmd_quantize_check(q.a, err));
     QDQ_TRY(cmd_quantize_goal_check(q.a, &q.max_drop, err));
     QDQ_TRY(check_outputs(c, q.a, err));
-    QDQ_TRY(cmd_quantize_times_load(&q, err));
+    QDQ_TRY(load_times(&q, err));
     if (q.a->why != NULL && (q.why = qdq_why_new(q.a->why)) == NULL)
         return qdq_nomem(err);
     qdq_status st = cli_metric_open(c, &q.a->quant, &q.metric, err);
     if (st == QDQ_OK)
-        st = plan_and_apply(&q, err);
+        st = work(&q, &made, err);
     cli_ui_clear(&c->ui);
-    if (st == QDQ_OK)
-        st = is_dry(q.a) ? print_plan(&q, err) : finish(&q, err);
-    if (st == QDQ_OK)
-        st = cmd_quantize_goal_answer(&q, true, err);
     cli_metric_close(&q.metric);
     json_decref(q.tuned);
-    if (q.goal == NULL || q.goal->compared != q.compared)
-        qdq_free(q.compared);
-    qdq_free(q.computed);
-    qdq_goal_result_free(q.goal);
+    qdq_ptq_result_free(made);
+    qdq_model_free(q.given);
+    qdq_plan_free(q.given_plan);
     qdq_plan_free(q.times);
-    qdq_plan_free(q.plan);
     qdq_why_free(q.why);
     cli_samples_close(&q.samples);
+    qdq_engine_close(q.reference);
     qdq_engine_close(q.engine);
     qdq_target_free(q.target);
-    qdq_model_free(q.quantized);
     qdq_model_free(q.model);
     return st;
 }

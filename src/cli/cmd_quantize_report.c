@@ -9,10 +9,16 @@
 qdq_status cmd_quantize_report(const quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
-    qdq_bench_model times[2] = {q->speed.before, q->speed.after};
+    const qdq_ptq_speed *speed = q->r->speed;
+    qdq_bench_model times[2] = {{0}};
     const bool is_json = a->report != NULL && cli_has_suffix(a->report, ".json"),
-               timed =
-                   q->tuned != NULL ? cli_tune_report_times(q->tuned, times) : q->speed.measured;
+               timed = q->tuned != NULL ? cli_tune_report_times(q->tuned, times)
+                                        : speed != NULL && speed->measured;
+
+    if (timed && q->tuned == NULL) {
+        times[0] = speed->before;
+        times[1] = speed->after;
+    }
     const cli_report_request r = {.path = q->path,
                                   .model = q->model,
                                   .quantized = q->quantized,
@@ -21,12 +27,14 @@ qdq_status cmd_quantize_report(const quantize *q, qdq_error *err)
                                   .engine = q->engine,
                                   .quant = &a->quant,
                                   .samples = &q->samples,
-                                  .compared = q->compared,
-                                  .goal = q->goal,
+                                  .compared = q->r->compared,
+                                  .goal = q->r->goal,
                                   .judged = cmd_quantize_judged(q),
-                                  .computed = q->computed,
+                                  .computed = q->r->engine_check,
                                   .times = timed ? times : NULL,
-                                  .no_times = a->bench ? q->speed.why_not : "--no-bench",
+                                  .no_times = !a->bench                 ? "--no-bench"
+                                              : speed != NULL && !timed ? speed->why_not
+                                                                        : NULL,
                                   .threads = cli_threads(a->threads),
                                   .file = is_json ? NULL : a->report,
                                   .overlay = a->overlay,

@@ -7,6 +7,7 @@
 #include "cli/cli_installed.h"
 #include "cli/cli_outputs.h"
 #include "cli/cli_tune.h"
+#include "cli/cli_verify.h"
 #include "cli/cli_why.h"
 #include "cli/cmd_quantize.h"
 
@@ -27,15 +28,15 @@ static void equalized_json(qdq_json_out o, const qdq_plan_summary *s)
 
 static void samples_json(qdq_json_out o, const quantize *q)
 {
-    bool compared = q->compared != NULL;
+    bool compared = q->r->compared != NULL;
 
     qdq_json_put_int(o, "calibration", (int64_t)q->samples.split.calibrate);
-    qdq_json_put_int(o, "sqnr", compared ? (int64_t)q->compared->samples : 0);
+    qdq_json_put_int(o, "sqnr", compared ? (int64_t)q->r->compared->samples : 0);
     qdq_json_put_text(o, "shapes", compared ? cmd_quantize_shapes(q) : NULL);
     if (compared && q->samples.split.folds > 0)
         qdq_json_put_bool(o, "cross_validated", true);
     if (compared && q->a->plan == NULL)
-        qdq_json_put_bool(o, "held_back", q->samples.split.held_back);
+        qdq_json_put_bool(o, "held_back", q->samples.split.held_out);
     else /* a plan does not record what it was calibrated on */
         qdq_json_put_null(o, "held_back");
 }
@@ -55,15 +56,10 @@ static void left_json(qdq_json_out list, const qdq_plan_summary *s)
     }
 }
 
-static qdq_status weights_json(qdq_json_out to, const quantize *q, qdq_error *err)
+static void weights_json(qdq_json_out to, const quantize *q)
 {
-    int64_t before = 0, after = 0;
-
-    QDQ_TRY(cli_weight_bytes(q->model, &before, err));
-    QDQ_TRY(cli_weight_bytes(q->quantized, &after, err));
-    qdq_json_put_int(to, "before", before);
-    qdq_json_put_int(to, "after", after);
-    return QDQ_OK;
+    qdq_json_put_int(to, "before", (int64_t)qdq_model_weight_bytes(q->model));
+    qdq_json_put_int(to, "after", (int64_t)qdq_model_weight_bytes(q->quantized));
 }
 
 /* `but`: as for cli_files_json(). */
@@ -93,20 +89,21 @@ static qdq_status summary_json(const quantize *q, const char *but, qdq_json_doc 
         equalized_json(qdq_json_put_object(root, "equalized"), s);
     if (s->n_layernorms > 0)
         qdq_json_put_int(root, "fused_layernorms", (int64_t)s->n_layernorms);
-    if (q->compared != NULL)
-        cli_outputs_json(qdq_json_put_list(root, "outputs"), q->compared->outputs,
-                         q->compared->n_outputs);
+    if (q->r->compared != NULL)
+        cli_outputs_json(qdq_json_put_list(root, "outputs"), q->r->compared->outputs,
+                         q->r->compared->n_outputs);
     else
         qdq_json_put_null(root, "outputs");
-    qdq_status st = weights_json(qdq_json_put_object(root, "weight_bytes"), q, err);
+    weights_json(qdq_json_put_object(root, "weight_bytes"), q);
     cmd_quantize_goal_json(q, root);
     cmd_quantize_speed_json(q, root);
-    if (q->computed != NULL)
-        cli_verify_json(qdq_json_put_object(root, "engine_check"), q->computed,
+    if (q->r->engine_check != NULL)
+        cli_verify_json(qdq_json_put_object(root, "engine_check"), q->r->engine_check,
                         qdq_engine_get_info(q->engine),
                         q->a->quant.eval != NULL ? q->a->quant.eval : q->a->quant.calib);
     qdq_json_out shapes = qdq_json_put_list(root, "run_as");
-    if (st == QDQ_OK && q->samples.data != NULL)
+    qdq_status st = QDQ_OK;
+    if (q->samples.data != NULL)
         st =
             cli_data_json_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, shapes, err);
     if (q->why != NULL)
@@ -196,7 +193,7 @@ const char *cmd_quantize_shapes(const quantize *q)
 
 const char *cmd_quantize_judged(const quantize *q)
 {
-    const qdq_compare_result *r = q->compared;
+    const qdq_compare_result *r = q->r->compared;
 
     return r == NULL ? NULL
                      : qdq_arena_printf(&q->c->arena, "%zu %ssample%s%s, shapes %s", r->samples,
@@ -204,7 +201,7 @@ const char *cmd_quantize_judged(const quantize *q)
                                         cli_plural(r->samples),
                                         q->samples.eval != NULL      ? " of --eval"
                                         : q->samples.split.folds > 0 ? ", cross-validated"
-                                        : q->samples.split.held_back ? " held out"
+                                        : q->samples.split.held_out  ? " held out"
                                         : q->a->plan == NULL         ? ", not held out"
                                                                      : "",
                                         cmd_quantize_shapes(q));
@@ -213,7 +210,7 @@ const char *cmd_quantize_judged(const quantize *q)
 /* 20 dB is the default goal; the error has then a tenth of the signal's size. */
 static void print_judgement(const quantize *q, FILE *to)
 {
-    const qdq_compare_result *r = q->compared;
+    const qdq_compare_result *r = q->r->compared;
     const qdq_compare_tensor *low =
                                  cli_outputs_below(r->outputs, r->n_outputs, QDQ_DEFAULT_MIN_SQNR),
                              *fair = cli_outputs_below(r->outputs, r->n_outputs, 30);
@@ -232,7 +229,7 @@ static void print_judgement(const quantize *q, FILE *to)
 
 static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
 {
-    const qdq_compare_result *r = q->compared;
+    const qdq_compare_result *r = q->r->compared;
 
     if (r == NULL)
         return QDQ_OK;
@@ -247,11 +244,10 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
 
 static qdq_status print_sizes(const quantize *q, FILE *to, qdq_error *err)
 {
-    int64_t before = 0, after = 0;
+    const uint64_t before = qdq_model_weight_bytes(q->model),
+                   after = qdq_model_weight_bytes(q->quantized);
 
-    QDQ_TRY(cli_weight_bytes(q->model, &before, err));
-    QDQ_TRY(cli_weight_bytes(q->quantized, &after, err));
-    fprintf(to, "\nweights: %" PRId64 " bytes, were %" PRId64, after, before);
+    fprintf(to, "\nweights: %" PRIu64 " bytes, were %" PRIu64, after, before);
     if (before > 0)
         fprintf(to, ", %.2f of that", (double)after / (double)before);
     fputc('\n', to);
@@ -288,7 +284,7 @@ qdq_status cmd_quantize_print_plan(const quantize *q, qdq_error *err)
 /* What to do with the result: --per-tensor names the layer that costs accuracy. */
 static void print_next(const quantize *q, FILE *to)
 {
-    const qdq_compare_result *r = q->compared;
+    const qdq_compare_result *r = q->r->compared;
     const char *data = q->a->quant.eval != NULL ? q->a->quant.eval : q->a->quant.calib;
 
     if (cli_is_stdout(q->a->out.output) || q->tuned != NULL)

@@ -48,8 +48,8 @@ static qdq_status take_result(quantize *q, qdq_error *err)
     if (plan == NULL || model == NULL)
         return qdq_nomem(err);
     QDQ_TRY(cli_tune_report_load(q->tuned_in, &q->tuned, err));
-    QDQ_TRY(qdq_plan_load(plan, &q->plan, err));
-    return qdq_model_load(model, NULL, &q->quantized, err);
+    QDQ_TRY(qdq_plan_load(plan, &q->given_plan, err));
+    return qdq_model_load(model, NULL, &q->given, err);
 }
 
 qdq_status cmd_quantize_tune(quantize *q, qdq_error *err)

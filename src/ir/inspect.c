@@ -62,6 +62,34 @@ static bool count_op(inspector *x, census *c, const qdq_node *n)
     return true;
 }
 
+/* Of a graph: in initializers, and in Constant nodes. */
+static void add_weights(const qdq_graph *g, uint64_t *initializers, uint64_t *constants)
+{
+    QDQ_FOR_INITS(v, g)
+    {
+        *initializers += v->init != NULL
+                             ? tensor_bytes(v->init)
+                             : tensor_bytes(v->sparse->values) + tensor_bytes(v->sparse->indices);
+    }
+    QDQ_FOR_NODES (n, g) {
+        const qdq_tensor *constant =
+            n->op == QDQ_OP_CONSTANT && n->n_out > 0 ? qdq_value_const(n->out[0]) : NULL;
+
+        if (constant != NULL)
+            *constants += tensor_bytes(constant);
+    }
+}
+
+uint64_t qdq_model_weight_bytes(const qdq_model *m)
+{
+    uint64_t bytes = 0;
+
+    QDQ_FOR_GRAPHS (g, m)
+        if (qdq_graph_function(g) == NULL)
+            add_weights(g, &bytes, &bytes);
+    return bytes;
+}
+
 static bool count_graph(inspector *x, census *c, const qdq_graph *g)
 {
     c->n_graph++;
@@ -69,19 +97,11 @@ static bool count_graph(inspector *x, census *c, const qdq_graph *g)
     QDQ_FOR_INITS(v, g)
     {
         c->n_init++;
-        if (v->init != NULL)
-            c->weight_bytes += tensor_bytes(v->init);
-        else
-            c->weight_bytes += tensor_bytes(v->sparse->values) + tensor_bytes(v->sparse->indices);
     }
-    QDQ_FOR_NODES (n, g) {
+    add_weights(g, &c->weight_bytes, &c->constant_bytes);
+    QDQ_FOR_NODES (n, g)
         if (!count_op(x, c, n))
             return false;
-        const qdq_tensor *constant =
-            n->op == QDQ_OP_CONSTANT && n->n_out > 0 ? qdq_value_const(n->out[0]) : NULL;
-        if (constant != NULL)
-            c->constant_bytes += tensor_bytes(constant);
-    }
     return true;
 }
 

@@ -119,6 +119,16 @@ static qdq_status check_size(uint64_t size, const char *name, const qdq_load_opt
     return QDQ_OK;
 }
 
+static qdq_status read_opts(qdq_load_opts *to, const qdq_load_opts *from, qdq_error *err)
+{
+    QDQ_TRY(qdq_opts_read("qdq_load_opts", to, sizeof *to, from, err));
+    for (size_t i = 0; i < sizeof to->reserved; i++)
+        if (to->reserved[i] != 0)
+            return qdq_fail(err, QDQ_E_USAGE, "qdq_load_opts.reserved: found %d, expected 0",
+                            to->reserved[i]);
+    return QDQ_OK;
+}
+
 qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts, qdq_model **out,
                           qdq_error *err)
 {
@@ -127,7 +137,7 @@ qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts, qdq_model
     qdq_status st;
 
     *out = NULL;
-    QDQ_TRY(qdq_opts_read("qdq_load_opts", &own, sizeof own, opts, err));
+    QDQ_TRY(read_opts(&own, opts, err));
     QDQ_TRY(qdq_mapping_open(path, &file, err));
     st = check_size(qdq_mapping_size(file), path, &own, err);
     if (st != QDQ_OK) {
@@ -145,7 +155,7 @@ qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name
     qdq_mapping *file;
 
     *out = NULL;
-    QDQ_TRY(qdq_opts_read("qdq_load_opts", &own, sizeof own, opts, err));
+    QDQ_TRY(read_opts(&own, opts, err));
     QDQ_TRY(check_size(bytes, name, &own, err));
     file = own.borrow ? qdq_mapping_borrow(data, bytes) : qdq_mapping_new_heap(bytes);
     QDQ_NEED(file != NULL, err);

@@ -9,7 +9,7 @@ cd "$1"
 
 order=(base ir onnx target opt engine report quant tune worker cli)
 declare -A rooms # "." are the files at the top of the folder
-rooms[quant]="data plan calib weights place insert half_precision control_flow . compare goal import check report"
+rooms[quant]="data plan calib weights place insert half_precision control_flow . compare goal import check report ptq"
 rooms[tune]="measure store worker_client probe region space search mincut validate scheme group extract isolate cache
     state candidate accuracy trial baseline problem greedy strategy refine final outcome ."
 bad=0

@@ -70,6 +70,18 @@ void qdq_why_clear(qdq_why *w)
     qdq_arena_free(&w->arena);
 }
 
+bool qdq_why_restart(qdq_why *w)
+{
+    qdq_why fresh = {.arena = QDQ_ARENA_INIT};
+
+    fresh.about = qdq_arena_strdup(&fresh.arena, w->about);
+    if (fresh.about == NULL)
+        return false;
+    qdq_why_clear(w);
+    *w = fresh;
+    return true;
+}
+
 /* --- public ----------------------------------------------------------------------------------- */
 
 qdq_why *qdq_why_new(const char *about)

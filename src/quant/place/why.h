@@ -31,6 +31,9 @@ void qdq_why_say(qdq_why *w, const qdq_node *n, const char *rule, bool holds, co
 /* Frees the notes, not `w` itself. */
 void qdq_why_clear(qdq_why *w);
 
+/* Forgets all that was said, for another plan. False: out of memory. */
+bool qdq_why_restart(qdq_why *w);
+
 /* --- why_plan.c: before the rules speak, and behind them -------------------------------------- */
 
 /* Is what is asked about in the cleaned model? QDQ_E_USAGE: no, and what is near, or what became of
