@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from . import _core as _core
 from ._engines import Engine
+from ._metric import MetricRun
 from ._model import Io, Model
 from ._plan import Plan, Target
 from ._qdq import lib as _lib
@@ -77,6 +78,7 @@ __all__ = [
     "GoalNotReached",
     "InternalError",
     "Io",
+    "MetricRun",
     "Model",
     "OptimizeResult",
     "OutOfMemory",

@@ -67,6 +67,15 @@ def raise_for(status: int, err: Any) -> None:
     raise kind(said)
 
 
+def set_error(err: Any, status: int, said: str) -> int:
+    """The status of a callback that failed, with its text in err."""
+    if err != ffi.NULL:
+        data = said.encode()[: ffi.sizeof(err.text) - 1] + b"\0"
+        err.code = status
+        ffi.memmove(err.text, data, len(data))
+    return status
+
+
 def call(function: Callable[..., int], *args: Any) -> None:
     """A short call: function(*args, err)."""
     err = ffi.new("qdq_error *")
@@ -229,7 +238,7 @@ class Job:
                 finished.set()
                 self.requests.put(None)
 
-        self.away = True
+        before, self.away = self.away, True
         try:
             threading.Thread(target=work, name="qdq", daemon=True).start()
         except BaseException as e:  # whether it runs or not: it will not make the call
@@ -243,7 +252,7 @@ class Job:
                 break
             except BaseException as e:
                 self.fail(e)
-        self.away = False
+        self.away = before
         return status[0] if status else int(lib.QDQ_E_INTERRUPTED)
 
     def serve(self, timeout: float | None) -> None:

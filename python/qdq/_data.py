@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import errors
+from . import _core, errors
 from ._core import Job, Options, encode
 from ._model import Model
 from ._qdq import ffi, lib
@@ -110,6 +110,29 @@ def element_type(array: Any, place: str) -> int:
     return found
 
 
+def numpy_type(elem: int, place: str) -> Any:
+    """numpy's type of an element; of ml_dtypes for those that numpy lacks."""
+    name = _core.text(lib.qdq_elem_name(elem))
+    name = {"float": "float32", "double": "float64"}.get(name, name)
+    try:
+        return np.dtype(name)
+    except TypeError:
+        pass
+    try:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, name))
+    except (ImportError, AttributeError):
+        raise errors.UnsupportedError(f"{place}: numpy has no type {name}") from None
+
+
+def copy_array(c: Any, place: str) -> Any:
+    """An array of numpy with a copy of the elements."""
+    shape = tuple(int(c.dim[i]) for i in range(c.rank))
+    data = bytes(ffi.buffer(c.data, c.bytes)) if c.bytes else b""
+    return np.frombuffer(data, numpy_type(c.elem, place)).reshape(shape)
+
+
 class Arrays:
     """Named arrays in C, whose elements stay in numpy's memory."""
 
@@ -200,10 +223,7 @@ def can_repeat(source: Any) -> bool:
 
 def stopped(err: Any) -> int:
     """The status of a callback whose exception the job keeps."""
-    if err != ffi.NULL:
-        err.code = lib.QDQ_E_INTERRUPTED
-        ffi.memmove(err.text, b"a callback raised an exception\0", 31)
-    return int(lib.QDQ_E_INTERRUPTED)
+    return _core.set_error(err, int(lib.QDQ_E_INTERRUPTED), "a callback raised an exception")
 
 
 @ffi.def_extern(error=lib.QDQ_E_INTERRUPTED)  # type: ignore[untyped-decorator]

@@ -1,9 +1,10 @@
-"""quantize(): place, calibrate, reach the goal, verify, time; order and numbers of the tool."""
+"""quantize(): options and result of the library's qdq_ptq()."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -11,13 +12,22 @@ from typing import Any
 
 from . import _core, errors
 from ._core import Job, Options, Path, Progress, Shapes, read
-from ._data import Data, open_data
+from ._data import Data, open_data, stopped
 from ._engines import OPTIONS as ENGINE_OPTIONS
-from ._engines import Engine, Session, split, threads_of
-from ._model import Model, open_model
-from ._plan import Plan, Target, hand_over
+from ._engines import Engine, split, threads_of
+from ._metric import Metric, MetricRun
+from ._model import Model, kind_of, open_model
+from ._plan import Plan, Target
 from ._qdq import ffi, lib
-from ._records import CompareReport, EngineCheck, GoalReport, Record, Times
+from ._records import (
+    CompareReport,
+    EngineCheck,
+    GoalReport,
+    QuantizeWarning,
+    Record,
+    Split,
+    Times,
+)
 
 # The keyword of each member of qdq_quantize_opts.
 OPTIONS = {
@@ -74,10 +84,16 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 TARGET_OF_ENGINE = {"openvino": "openvino", "trtexec": "tensorrt"}
-# As on the command line: samples that a goal is judged on, and how long its search may take.
-FEW_SAMPLES, LEAST_JUDGES, MOST_JUDGES, FOLDS, MAX_SLOWDOWN = 64, 16, 64, 4, 3.5
-RANDOM_SAMPLES = 8
-TRIES = 4
+# What the library finds and what helps: Python's words for it.
+NEXT_STEP = {
+    "goal-missed": "; next: more samples, compare(per_layer=True) and exclude, or min_sqnr",
+    "goal-float": "; next: more samples, compare(per_layer=True) and exclude, or min_sqnr",
+    "goal-slower": "; next: autotune() measures which layers are faster in 8 bits",
+    "slower-fixed": "; set_shape fixes them in the result",
+    "slower-optimized": "; autotune() measures which layers are faster in 8 bits",
+    "slower": "; autotune() measures which layers are faster in 8 bits",
+    "not-faster": "; autotune() measures which layers are faster in 8 bits",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,17 +106,6 @@ class Speed:
     after: Times
     #: the same with the shapes of a sample fixed by the engine; None: shapes are fixed, or no time
     fixed: Times | None = None
-
-
-@dataclasses.dataclass
-class Split:
-    """Which samples calibrate, and which evaluate: [first, first + judge)."""
-
-    calibrate: int = 0
-    judge: int = 0
-    first: int = 0
-    held_back: bool = False
-    folds: int = 0
 
 
 class QuantizeResult:
@@ -123,6 +128,13 @@ class QuantizeResult:
         Whether the engine computes what the model defines.
     speed : Speed or None
         Latency against the model that was given.
+    verdict : str
+        ``"reached"``, ``"missed"``, ``"float"`` (only the float model reaches the default goal) or
+        ``"unknown"`` (no goal, or nothing was measured).
+    split : Split
+        Which samples calibrated, and which evaluated.
+    metric : float
+        Of `model`, where `metric=` was given; NAN: not measured.
     report : dict
         All of the above as plain objects, for JSON.
     """
@@ -137,15 +149,21 @@ class QuantizeResult:
         self.goal: GoalReport | None = None
         self.engine_check: EngineCheck | None = None
         self.speed: Speed | None = None
+        self.verdict: str
+        self.split: Split
+        self.metric = math.nan
+        self.warnings: tuple[QuantizeWarning, ...] = ()
         self._model: Any = None
 
-    def write(self) -> None:
-        self._model = hand_over(self.quantized, self.source, self.output)
+    def written(self) -> None:
+        """The model is at `output`."""
+        if kind_of(self.source) == "path":
+            self._model = os.fspath(self.output or "")
 
     @property
     def model(self) -> Any:
         if self._model is None:
-            self.write()
+            self._model = self.quantized.to_kind(kind_of(self.source))
         return self._model
 
     @property
@@ -275,88 +293,70 @@ def pipeline_of(o: Mapping[str, Any]) -> str | None:
 # --- samples --------------------------------------------------------------------------------------
 
 
-def split_samples(have: int, want: int, judge: bool) -> Split:
-    """An eighth evaluates, at least one sample and at most as many as a good mean needs."""
-    want = min(want, have) if want > 0 else have
-    s = Split(calibrate=want)
-    if not judge:
-        return s
-    s.judge = min(max(want // 8, 1), MOST_JUDGES)
-    if have < 2:
-        s.judge = have
-        return s
-    if s.judge > have - want and want < have:
-        s.judge = have - want
-    if want == have:
-        s.calibrate = have - s.judge
-    s.first, s.held_back = s.calibrate, True
-    return s
-
-
 class Samples:
     """What calibrates and what evaluates."""
 
     def __init__(self, model: Model, job: Job, o: Mapping[str, Any]) -> None:
         self.eval: Data | None = None
-        judge = bool(o["sqnr"])
-        hold_back = judge and o["eval"] is None
+        self.evaluates = bool(o["sqnr"])
+        hold_out = self.evaluates and o["eval"] is None
         calib = o["calib"] if o["calib"] is not None else "random:0"
-        self.want, at_most = int(o["samples"]), 0
+        self.most, at_most = int(o["samples"]), 0
         if isinstance(calib, str) and calib.startswith("random:"):
-            self.want = self.want or RANDOM_SAMPLES
-            at_most = self.want + max(self.want // 8, 1) if hold_back else self.want
+            at_most = lib.qdq_split_random(self.most, uses_of(hold_out))
         labels = o["labels"]
-        self.data = open_data(calib, model, job, o, labels if hold_back else None, at_most)
-        have = len(self.data)
-        if self.want > have:
-            _core.logger.warning("samples: found %d, expected %d", have, self.want)
-        self.split = split_samples(have, self.want, hold_back)
-        self.is_real = o["calib"] is not None and not self.data.is_random
-        if judge and o["eval"] is not None:
+        self.data = open_data(calib, model, job, o, labels if hold_out else None, at_most)
+        if self.most > len(self.data):
+            _core.logger.warning("samples: found %d, expected %d", len(self.data), self.most)
+        if self.evaluates and o["eval"] is not None:
             try:
                 self.eval = open_data(o["eval"], model, job, o, labels, argument="eval")
             except BaseException:
                 self.data.close()
                 raise
-            self.split.first, self.split.judge = 0, len(self.eval)
-            self.split.held_back = True
+
+    def split(self, for_goal: bool) -> Split:
+        """Which of them calibrate, and which evaluate."""
+        uses = uses_of(self.evaluates, for_goal)
+        found: Split = read(lib.qdq_split_samples(self.data.c, self.eval_c, self.most, uses))
+        return found
 
     @property
-    def judges(self) -> Data:
-        """The samples that evaluate."""
-        return self.eval if self.eval is not None else self.data
-
-    @property
-    def timed(self) -> Data:
-        """Those of which the first is timed, and with which the engine is verified."""
-        return self.judges if self.split.judge > 0 else self.data
-
-    def split_for_goal(self) -> None:
-        """Few samples are cross-validated; of more, at least LEAST_JUDGES are held out."""
-        s, have = self.split, len(self.data)
-        want = min(self.want, have) if self.want > 0 else have
-        rest = have - want
-        if self.eval is not None or have < 2 or s.judge == 0 or self.data.is_random:
-            return
-        if rest >= LEAST_JUDGES // 2 or want >= FEW_SAMPLES:
-            s.judge = max(s.judge, LEAST_JUDGES)
-            if LEAST_JUDGES // 2 <= rest < s.judge:
-                s.judge = rest
-            s.calibrate = want if rest >= s.judge else have - s.judge
-            s.first = s.calibrate
-        elif want >= 2:
-            self.split = Split(calibrate=want, judge=want, held_back=True, folds=FOLDS)
-
-    def split_without_goal(self) -> None:
-        """Undoes the folds."""
-        if self.split.folds:
-            n = self.split.calibrate
-            self.split = split_samples(n, n, True)
+    def eval_c(self) -> Any:
+        return self.eval.c if self.eval is not None else ffi.NULL
 
     def close(self) -> None:
         for data in (self.data, self.eval):
             if data is not None:
                 data.close()
+
+
+def uses_of(evaluates: bool, for_goal: bool = False) -> int:
+    return int(
+        lib.QDQ_SPLIT_CALIBRATE
+        | (lib.QDQ_SPLIT_EVALUATE if evaluates else 0)
+        | (lib.QDQ_SPLIT_GOAL if evaluates and for_goal else 0)
+    )
+
+
+def names_goal(o: Mapping[str, Any]) -> bool:
+    return any(o[name] is not None for name in ("min_sqnr", "max_drop", "metric"))
+
+
+def goal_options(o: Mapping[str, Any], job: Job) -> Options:
+    """The goal of the user, or the default one."""
+    goal = Options("qdq_goal_opts")
+    goal.set("by_default", not names_goal(o))
+    goal.set("min_sqnr", float(o["min_sqnr"] or 0))
+    goal.set("max_drop", -1.0 if o["max_drop"] is None else float(o["max_drop"]))
+    if o["metric"] is not None:
+        metric = Metric(o["metric"], job)
+        goal.keep.append(metric)
+        goal.set("metric", metric.c)
+    if o["min_metric"] is not None:
+        goal.set("has_min_metric", True)
+        goal.set("min_metric", float(o["min_metric"]))
+    return goal
 
 
 # --- the work -------------------------------------------------------------------------------------
@@ -369,291 +369,129 @@ class Quantizing:
         self.o = o
         self.began = time.monotonic()
         self.job = Job(o["progress"])
-        self.threads = threads_of(o["threads"])
         self.result = QuantizeResult()
         self.result.source, self.result.output = source, o["output"]
         self.model = open_model(source)
         if o["set_shape"]:
             self.model = self.model.set_shapes(o["set_shape"])
-        self.wrong: list[str] = []
-        self.search_ends = 0.0
         self.samples: Samples
         self.engine: Engine
-        self.own_engine = False
-        self.target: Target
+        self.reference: Engine | None = None
 
     def open(self) -> None:
         o = self.o
         spec = o["engine"]
-        self.target = open_target(o["target"], split(spec), o)
+        self.result.target = open_target(o["target"], split(spec), o)
         self.samples = Samples(self.model, self.job, o)
         if isinstance(spec, Engine):
             self.engine = spec
         else:
             given = {name: o[name] for name in ENGINE_OPTIONS if o[name] is not None}
             self.engine = Engine(spec, job=self.job, **given)
-        self.own_engine = self.target.engine == self.engine.name
-        if self.seeks_goal:
-            self.samples.split_for_goal()
-
-    @property
-    def split(self) -> Split:
-        return self.samples.split
-
-    @property
-    def has_goal(self) -> bool:
-        return bool(self.o["min_sqnr"]) or self.o["max_drop"] is not None
-
-    @property
-    def by_default(self) -> bool:
-        o = self.o
-        return (
-            o["min_sqnr"] is None
-            and o["max_drop"] is None
-            and self.samples.is_real
-            and bool(o["sqnr"])
-        )
-
-    @property
-    def seeks_goal(self) -> bool:
-        return self.engine.runs if self.by_default else self.has_goal
+        if self.engine.name not in ("ort", "sim") and not self.samples.data.is_random:
+            try:
+                self.reference = Engine("ort", job=self.job)
+            except errors.EngineError:
+                pass  # the engine check says what it rests on
 
     def options(self) -> Options:
-        options = Options("qdq_quantize_opts", self.job)
-        options.fill(OPTIONS, self.o)
-        options.set("passes", pipeline_of(self.o))
-        options.set("samples", self.split.calibrate)
-        options.set("threads", self.threads)
-        options.set("wrong", self.wrong or None)
-        return options
-
-    def make(self) -> None:
-        """Plan and model; with a goal, as near to it as it goes."""
-        plan, out = ffi.new("qdq_plan **"), ffi.new("qdq_model **")
-        args = (self.model.c, self.target.c, self.engine.c, self.samples.data.c)
-        made = self.seeks_goal and self.make_for_goal(args, plan, out)
-        if not made:
-            self.job.run(lib.qdq_quantize, *args, self.options().c, plan, out)
-        self.result.plan = Plan._of(plan[0])
-        self.result.quantized = Model._of(out[0], self.model)
-
-    def make_for_goal(self, args: Sequence[Any], plan: Any, out: Any) -> bool:
-        """False: the outputs cannot be compared, and no goal was given."""
         o = self.o
-        if not self.engine.runs:
-            raise errors.UnsupportedError(
-                f"engine {self.engine.name} gives no outputs: no goal can be measured"
-            )
-        goal = Options("qdq_goal_opts")
-        goal.set("by_default", self.by_default)
-        goal.set("min_sqnr", float(o["min_sqnr"] or 0))
-        goal.set("max_drop", -1.0 if o["max_drop"] is None else float(o["max_drop"]))
-        goal.set("folds", self.split.folds)
-        goal.set("first", self.split.first)
-        goal.set("count", self.split.judge)
-        goal.set("max_slowdown", MAX_SLOWDOWN)
-        goal.set("eval", self.samples.eval.c if self.samples.eval is not None else None)
+        plan = Options("qdq_quantize_opts", self.job)
+        plan.fill(OPTIONS, o)
+        plan.set("passes", pipeline_of(o))
+        plan.set("samples", int(o["samples"]))
+        plan.set("threads", threads_of(o["threads"]))
+        goal = goal_options(o, self.job)
         if o["times"] is not None:
             times = Plan(o["times"])
             goal.keep.append(times)
             goal.set("times", times.c)
             goal.set("times_name", "times")
-        now = time.monotonic()
-        if self.search_ends:
-            goal.set("limit_s", max(self.search_ends - now, 0) or -1.0)
-        found = ffi.new("qdq_goal_result **")
+        options = Options("qdq_ptq_opts", self.job)
+        options.set("quantize", plan)
+        options.set("goal", goal)
+        options.set("eval", self.samples.eval_c)
+        options.set("reference", self.reference.c if self.reference is not None else None)
+        options.set("no_sqnr", not o["sqnr"])
+        options.set("no_speed", not o["bench"])
+        options.set("must_compare", o["labels"] is not None)
+        options.set("best_effort", bool(o["best_effort"]))
+        options.set("spent_s", time.monotonic() - self.began)
+        if o["output"] is not None:
+            options.c.ctx = options.hold(ffi.new_handle(self))
+            options.c.ready = lib.qdq_ptq_opts_ready_python
+        return options
+
+    def run(self) -> None:
+        out = ffi.new("qdq_ptq_result **")
+        parts = (self.model.c, self.result.target.c, self.engine.c, self.samples.data.c)
         options = self.options()
-        status, err = self.job.status(
-            lib.qdq_quantize_goal, *args, options.c, goal.c, plan, out, found
-        )
-        if status == lib.QDQ_E_UNSUPPORTED and self.by_default and not (o["labels"] or o["eval"]):
-            self.samples.split_without_goal()
-            return False
-        _core.raise_for(status, err)
+        status, err = self.job.status(lib.qdq_ptq, *parts, options.c, out)
+        if out[0] == ffi.NULL:
+            _core.raise_for(status, err)
         try:
-            goal_report: GoalReport = read(found[0])
-            self.result.goal, self.result.compared = goal_report, goal_report.compared
-            if not self.search_ends and found[0].limit_s > 0:
-                self.search_ends = now + float(found[0].limit_s)
+            self.take(out[0])
         finally:
-            lib.qdq_goal_result_free(found[0])
-        return True
-
-    def verified(self) -> None:
-        """Nodes that the engine computes wrongly go back to float."""
-        for i in range(TRIES):
-            self.make()
-            if not (self.samples.is_real and self.o["sqnr"] and self.own_engine):
-                return
-            found = self.ask()
-            if found is None:
-                return
-            checked: EngineCheck = read(found)
-            self.result.engine_check = checked
-            if checked.verdict == "unknown":
-                _core.logger.warning(
-                    "unknown whether the engine computes the model correctly: %s", checked.why
-                )
-            if checked.verdict != "wrong":
-                return
-            alike = self.find_alike(found, i > 0) if i + 1 < TRIES else []
-            if not alike:
-                raise errors.EngineError(checked.why)
-            self.wrong += alike
-            _core.logger.warning("%d nodes of that form stay float: %s", len(alike), checked.why)
-            self.result.goal = self.result.compared = None
-
-    def ask(self) -> Any:
-        """Does the engine compute the model as the graph says? None: it does not run there."""
-        options = Options("qdq_verify_opts", self.job)
-        judge = self.split.judge
-        count = 1 if judge == 0 else min(judge, 2)
-        reference = None
-        if self.engine.name not in ("ort", "sim"):
-            try:
-                reference = Engine("ort", job=self.job)
-            except errors.EngineError:
-                pass
-        options.set("reference", reference.c if reference is not None else None)
-        options.set("original", self.model.c)
-        options.set("threads", self.threads)
-        options.set("first", self.split.first if judge > 0 else 0)
-        options.set("count", count)
-        options.set("confirm", min(judge - count, 6) if judge > count else 0)
-        out = ffi.new("qdq_verify_result **")
-        status, err = self.job.status(
-            lib.qdq_verify_engine,
-            self.result.quantized.c,
-            self.engine.c,
-            self.samples.timed.c,
-            options.c,
-            out,
-        )
-        if reference is not None:
-            reference.close()
-        if status in (lib.QDQ_E_ENGINE, lib.QDQ_E_UNSUPPORTED):
-            return None  # a model that does not run is reported where outputs are compared
-        _core.raise_for(status, err)
-        return ffi.gc(out[0], lib.qdq_free)
-
-    def find_alike(self, found: Any, wide: bool) -> list[str]:
-        labels, n = ffi.new("char const ***"), ffi.new("size_t *")
-        _core.call(lib.qdq_verify_equivalent, self.result.quantized.c, found, wide, labels, n)
-        try:
-            return [_core.text(labels[0][i]) for i in range(n[0])]
-        finally:
-            lib.qdq_free(labels[0])
-
-    def judge(self) -> None:
-        if self.split.judge == 0 or self.result.compared is not None:
-            return
-        if not self.engine.runs:
-            _core.logger.warning("engine %s gives no outputs: no SQNR", self.engine.name)
-            return
-        options = Options("qdq_compare_opts", self.job)
-        options.set("threads", self.threads)
-        options.set("shapes", self.o["shape"])
-        options.set("first", self.split.first)
-        options.set("count", self.split.judge)
-        out = ffi.new("qdq_compare_result **")
-        status, err = self.job.status(
-            lib.qdq_compare,
-            self.engine.c,
-            self.model.c,
-            self.result.quantized.c,
-            self.samples.judges.c,
-            options.c,
-            out,
-        )
-        asked = self.has_goal or self.o["labels"] is not None or self.o["eval"] is not None
-        if status == lib.QDQ_E_UNSUPPORTED and not asked:
-            _core.logger.warning(
-                "no SQNR, the outputs cannot be compared: %s", _core.text(err.text)
-            )
-            return
-        _core.raise_for(status, err)
-        try:
-            self.result.compared = read(out[0])
-        finally:
-            lib.qdq_free(out[0])
-
-    def answer(self) -> None:
-        """The goal that was given is reached; what the default one misses is a warning."""
-        goal = self.result.goal
-        if goal is None or goal.reached:
-            return
-        if self.has_goal and not self.o["best_effort"]:
+            lib.qdq_ptq_result_free(out[0])
+        if status == lib.QDQ_E_GOAL:
             raise errors.GoalNotReached(
-                "the goal is not reached by any model with a layer in 8 bits; "
-                f"{goal.why} (best_effort=True returns what came nearest)",
-                self.result,
+                f"{_core.text(err.text)} (best_effort=True returns what came nearest)", self.result
             )
-        if self.by_default:
-            goal_db = f"{lib.QDQ_DEFAULT_MIN_SQNR:g} dB"
-            if goal.is_slower:
-                said = f"nothing was quantized: {goal_db} can be reached, but {goal.why}"
-            elif goal.is_float:
-                said = (
-                    "nothing was quantized: no plan that saves a tenth of the time reaches "
-                    f"{goal_db}; {goal.why}"
-                )
-            else:
-                said = f"the goal of {goal_db} is missed: {goal.why}"
-            warnings.warn(said, errors.AccuracyWarning, stacklevel=4)
+        _core.raise_for(status, err)
 
-    def bench(self) -> None:
-        """In turns with the given model, for at most 2 s and at most as long as the rest took."""
-        if not self.o["bench"] or not self.own_engine or not self.engine.times:
-            return
-        all_s = min(2.0, max(0.05, time.monotonic() - self.began))
-        ends = time.monotonic() + all_s
-        try:
-            times = self.time_both(False, ends)
-            fixed = None
-            if self.result.quantized.is_open:
-                fixed = self.time_both(True, ends - 0.2 * all_s)[1]
-        except (errors.EngineError, errors.UnsupportedError) as e:
-            _core.logger.warning("speed not measured: %s", e)
-            return
-        self.result.speed = Speed(times[0], times[1], fixed)
-        after, s = times[1], self.result.plan.summary
-        if s.n_tensors + s.n_weights + s.n_biases > 0 and after.ci_low <= 1:
-            warnings.warn(
-                f"{'slower' if after.ci_high < 1 else 'not faster'} than the model that was given: "
-                f"{after.speedup:.2f} times its speed (95 % interval {after.ci_low:.2f} to "
-                f"{after.ci_high:.2f}); autotune() measures which layers are faster in 8 bits",
-                errors.SpeedWarning,
-                stacklevel=4,
-            )
+    def take(self, c: Any) -> None:
+        """Plan, model and all that was measured."""
+        to, found = self.result, read(c)
+        if c.plan != ffi.NULL:
+            to.plan = Plan._of(c.plan)
+            c.plan = ffi.NULL
+        if c.model != ffi.NULL:
+            to.quantized = Model._of(c.model, self.model)
+            c.model = ffi.NULL
+        to.goal, to.compared, to.engine_check = found.goal, found.compared, found.engine_check
+        to.verdict, to.split, to.metric = found.verdict, found.split, found.metric_after
+        to.warnings = found.warnings
+        timed = found.speed
+        if timed is not None and timed.measured:
+            fixed = timed.fixed_after if timed.fixed_too else None
+            to.speed = Speed(timed.before, timed.after, fixed)
+        elif timed is not None:
+            _core.logger.info("speed not measured: %s", timed.why_not)
 
-    def time_both(self, fixed: bool, ends: float) -> tuple[Times, Times]:
-        options = Options("qdq_bench_opts", self.job)
-        inputs, n = ffi.new("qdq_named_array const **"), ffi.new("size_t *")
-        first = self.split.first if self.split.judge > 0 else 0
-        self.job.run(lib.qdq_data_get, self.samples.timed.c, first, inputs, n)
-        options.c.inputs, options.c.n_inputs = inputs[0], n[0]
-        options.set("max_ms", max((ends - time.monotonic()) * 1e3, 1.0))
-        shapes: Shapes | None = None
-        if fixed:
-            shapes = {
-                _core.text(a.name): [a.array.dim[k] for k in range(a.array.rank)]
-                for a in (inputs[0][i] for i in range(n[0]))
-            }
-        out = ffi.new("qdq_bench_model[2]")
-        with (
-            Session(self.engine, self.model, self.job, self.threads, shapes) as a,
-            Session(self.engine, self.result.quantized, self.job, self.threads, shapes) as b,
-        ):
-            both = ffi.new("qdq_session *[2]", [a.c, b.c])
-            self.job.run(lib.qdq_bench, both, 2, options.c, out)
-        return read(out[0]), read(out[1])
+    def save(self, c: Any) -> bool:
+        """Writes the model before its speed is measured."""
+        made = Model.__new__(Model)
+        made._keep, made._c = (), c
+        made.save(self.o["output"])
+        return True
 
     def close(self) -> None:
         if hasattr(self, "samples"):
             self.samples.close()
         engine = getattr(self, "engine", None)
-        if engine is not None and engine is not self.o["engine"]:
-            engine.close()
+        for opened in (engine, self.reference):
+            if opened is not None and opened is not self.o["engine"]:
+                opened.close()
+
+
+@ffi.def_extern(error=lib.QDQ_E_INTERRUPTED)  # type: ignore[untyped-decorator]
+def qdq_ptq_opts_ready_python(ctx: Any, result: Any, err: Any) -> int:
+    q: Quantizing = ffi.from_handle(ctx)
+    return int(lib.QDQ_OK) if q.job.ask(lambda: q.save(result.model)) else stopped(err)
+
+
+def warn(result: QuantizeResult) -> None:
+    """What the library warns of, as warnings of Python; what was logged is known."""
+    for w in result.warnings:
+        said = w.text + NEXT_STEP.get(w.fact, "")
+        if w.logged:
+            continue
+        if w.fact.startswith(("slower", "not-faster")):
+            warnings.warn(said, errors.SpeedWarning, stacklevel=3)
+        elif w.fact.startswith(("goal", "plan")):
+            warnings.warn(said, errors.AccuracyWarning, stacklevel=3)
+        else:
+            _core.logger.warning("%s", said)
 
 
 def quantize(
@@ -705,6 +543,8 @@ def quantize(
     sqnr: bool = True,
     min_sqnr: float | None = None,
     max_drop: float | None = None,
+    metric: Callable[[MetricRun], float] | None = None,
+    min_metric: float | None = None,
     labels: Any = None,
     eval: Any = None,
     times: Plan | Path | None = None,
@@ -760,7 +600,12 @@ def quantize(
         Layers return to float until every output has it. 0: no goal. None: 20 dB with real samples.
     max_drop : float, share
         Layers return to float until the accuracy drops by no more: 0.005 is half a point. Needs
-        `labels`.
+        `labels`. With `metric`, in its unit.
+    metric
+        A function that returns a number for a model, of which more is better. It gets a
+        `MetricRun`, which runs the model on a dict of arrays.
+    min_metric
+        Layers return to float until the metric is at least that.
     labels
         Key of an array in `calib`: its ``.npz``, dict, or dicts; or a file; or an array where
         `calib` is a dict of arrays.
@@ -802,32 +647,29 @@ def quantize(
     q = Quantizing(model, o)
     try:
         q.open()
-        q.verified()
-        q.judge()
-        q.answer()
-        if output is not None:
-            q.result.write()
-        q.bench()
+        q.run()
     finally:
         q.close()
-    q.result.target = q.target
+    warn(q.result)
+    if output is not None:
+        q.result.written()
     return q.result
 
 
 def check_options(o: Mapping[str, Any]) -> None:
     judging = next(
-        (n for n in ("max_drop", "min_sqnr", "labels", "eval") if o[n] is not None), None
+        (n for n in ("metric", "max_drop", "min_sqnr", "labels", "eval") if o[n] is not None), None
     )
     if judging is not None and not o["sqnr"]:
         raise errors.UsageError(f"found {judging} where nothing is measured: sqnr=False")
-    if o["max_drop"] is not None and o["labels"] is None:
+    if o["max_drop"] is not None and o["labels"] is None and o["metric"] is None:
         raise errors.UsageError("found max_drop without labels")
-    if o["max_drop"] is not None and not 0 <= o["max_drop"] <= 1:
+    if o["max_drop"] is not None and o["metric"] is None and not 0 <= o["max_drop"] <= 1:
         raise errors.UsageError(f"max_drop: found {o['max_drop']!r}, expected a share from 0 to 1")
     if o["labels"] is not None and o["calib"] is None and o["eval"] is None:
         raise errors.UsageError("found labels without calib or eval")
-    if o["best_effort"] and not o["min_sqnr"] and o["max_drop"] is None:
-        raise errors.UsageError("found best_effort without min_sqnr or max_drop")
+    if o["best_effort"] and not o["min_sqnr"] and o["max_drop"] is None and o["metric"] is None:
+        raise errors.UsageError("found best_effort without min_sqnr, max_drop or metric")
     if o["percentile"] is not None and not 50 < o["percentile"] <= 100:
         raise errors.UsageError(
             f"percentile: found {o['percentile']!r}, expected more than 50 and at most 100"

@@ -9,13 +9,24 @@ from typing import Any
 
 from . import _core, _engines, errors
 from ._core import Job, Options, Path, Progress, Shapes, read
-from ._engines import split, threads_of
+from ._engines import split as name_of
+from ._engines import threads_of
+from ._metric import MetricRun
 from ._model import Model, open_model
 from ._plan import Plan, Target, hand_over
 from ._qdq import ffi, lib
 from ._quantize import OPTIONS as QUANTIZE
-from ._quantize import Samples, check_options, html_table, open_target, pipeline_of, plot_bars
-from ._records import TuneProgress, TuneReport
+from ._quantize import (
+    Samples,
+    check_options,
+    goal_options,
+    html_table,
+    names_goal,
+    open_target,
+    pipeline_of,
+    plot_bars,
+)
+from ._records import Split, TuneProgress, TuneReport
 
 # The member of qdq_tune_opts for each keyword.
 OPTIONS = {
@@ -209,6 +220,8 @@ def autotune(
     sqnr: bool = True,
     min_sqnr: float | None = None,
     max_drop: float | None = None,
+    metric: Callable[[MetricRun], float] | None = None,
+    min_metric: float | None = None,
     labels: Any = None,
     eval: Any = None,
     # data
@@ -244,7 +257,7 @@ def autotune(
     folder
         Where the run leaves its results, and resumes: Ctrl-C keeps what was measured. None: a
         temporary folder that ends with the result.
-    calib, eval, labels, min_sqnr, max_drop
+    calib, eval, labels, min_sqnr, max_drop, metric, min_metric
         As of `quantize`. Without `calib` the scales mean nothing.
     mode
         ``"region"`` or ``"subgraph"``.
@@ -287,7 +300,7 @@ def autotune(
     own = open_model(model)
     if set_shape:
         own = own.set_shapes(set_shape)
-    rules = open_target(target, split(engine), given)
+    rules = open_target(target, name_of(engine), given)
     result = TuneResult(model, output, os.fspath(folder), keep)
     samples_of = Samples(own, job, given)
     found = ffi.new("qdq_tune_result **")
@@ -332,17 +345,17 @@ def options_of(given: Mapping[str, Any], job: TuneJob, samples: Samples) -> Opti
     if job.live is not None:
         options.c.live = lib.qdq_tune_opts_live_python
     options.set("details", details_of(given["details"] or {}, given["set_shape"]))
-    options.set("quantize", quantize_options(given, job, samples))
+    has_goal = bool(given["min_sqnr"]) or given["max_drop"] is not None
+    split = samples.split(has_goal or given["metric"] is not None or not names_goal(given))
+    options.set("quantize", quantize_options(given, job, split))
     engine = Options("qdq_engine_opts", job)
     _engines.fill(engine, given["engine"], dict(given))
     options.set("engine_opts", engine)
-    goal = Options("qdq_goal_opts")
-    goal.set("by_default", given["min_sqnr"] is None and given["max_drop"] is None)
-    goal.set("min_sqnr", float(given["min_sqnr"] or 0))
-    goal.set("max_drop", -1.0 if given["max_drop"] is None else float(given["max_drop"]))
-    goal.set("eval", samples.eval.c if samples.eval is not None else None)
-    goal.set("first", samples.split.first)
-    goal.set("count", samples.split.judge)
+    goal = goal_options(given, job)
+    goal.set("eval", samples.eval_c)
+    goal.set("folds", split.folds)
+    goal.set("first", split.first)
+    goal.set("count", split.evaluate)
     options.set("goal", goal)
     return options
 
@@ -360,10 +373,10 @@ def details_of(details: Mapping[str, Any], set_shape: Shapes | None) -> Options:
     return options
 
 
-def quantize_options(given: Mapping[str, Any], job: TuneJob, samples: Samples) -> Options:
+def quantize_options(given: Mapping[str, Any], job: TuneJob, split: Split) -> Options:
     options = Options("qdq_quantize_opts", job)
     options.fill(QUANTIZE, given)
     options.set("passes", pipeline_of(given))
-    options.set("samples", samples.split.calibrate)
+    options.set("samples", split.calibrate)
     options.set("threads", threads_of(given["calib_threads"]))
     return options

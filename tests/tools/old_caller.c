@@ -210,6 +210,31 @@ static qdq_status goal_quantize(const void *o, qdq_error *err)
     return quantize_with(o, NULL, err);
 }
 
+static qdq_status ptq(const void *o, qdq_error *err)
+{
+    qdq_ptq_result *r = NULL;
+    qdq_status st = qdq_ptq(model, target, engine, data, o, &r, err);
+
+    qdq_ptq_result_free(r);
+    return st;
+}
+
+static qdq_status ptq_quantize(const void *o, qdq_error *err)
+{
+    qdq_ptq_opts p = QDQ_PTQ_OPTS_INIT;
+
+    p.quantize = o;
+    return ptq(&p, err);
+}
+
+static qdq_status ptq_goal(const void *o, qdq_error *err)
+{
+    qdq_ptq_opts p = QDQ_PTQ_OPTS_INIT;
+
+    p.goal = o;
+    return ptq(&p, err);
+}
+
 static qdq_status strip(const void *o, qdq_error *err)
 {
     qdq_model *m = NULL;
@@ -382,6 +407,7 @@ static const qdq_check_opts of_check = QDQ_CHECK_OPTS_INIT;
 static const qdq_verify_opts of_verify = QDQ_VERIFY_OPTS_INIT;
 static const qdq_quantize_opts of_quantize = QDQ_QUANTIZE_OPTS_INIT;
 static const qdq_goal_opts of_goal = QDQ_GOAL_OPTS_INIT;
+static const qdq_ptq_opts of_ptq = QDQ_PTQ_OPTS_INIT;
 static const qdq_import_opts of_import = QDQ_IMPORT_OPTS_INIT;
 static const qdq_report_opts of_report = QDQ_REPORT_OPTS_INIT;
 static const qdq_region_opts of_region = QDQ_REGION_OPTS_INIT;
@@ -425,6 +451,9 @@ static const struct {
     {WITH(quantize_opts, of_quantize), tune_quantize},
     {WITH(goal_opts, of_goal), quantize_goal},
     {WITH(goal_opts, of_goal), tune_goal},
+    {WITH(ptq_opts, of_ptq), ptq},
+    {WITH(quantize_opts, of_quantize), ptq_quantize},
+    {WITH(goal_opts, of_goal), ptq_goal},
     {WITH(import_opts, of_import), strip},
     {WITH(import_opts, of_import), encodings},
     {WITH(report_opts, of_report), report},
