@@ -54,7 +54,8 @@ class MetricRun:
             goal; of the input model, it ends the call.
         """
         arrays = Arrays(inputs, "metric")
-        out, n, err = ffi.new("qdq_named_array const **"), ffi.new("size_t *"), ffi.new("qdq_error *")
+        out, n = ffi.new("qdq_named_array const **"), ffi.new("size_t *")
+        err = ffi.new("qdq_error *")
         c = self._live()
 
         def work() -> int:

@@ -8,8 +8,8 @@
 #include "base/fail.h"
 #include "ir/ir.h"
 
-static qdq_status add(qdq_ptq_run *r, qdq_error *err, bool logged, qdq_ptq_fact fact,
-                      const char *fmt, va_list args)
+static QDQ_PRINTF(5, 0) qdq_status add(qdq_ptq_run *r, qdq_error *err, bool logged,
+                                       qdq_ptq_fact fact, const char *fmt, va_list args)
 {
     qdq_arena *arena = &r->room->arena;
     const qdq_ptq_warning w = {
