@@ -1,6 +1,6 @@
-/* costs.c - costs fitted to profiles. Profiles are corrected for what profiling adds; then own
- * times, then conversions, then what no one has seen. Means over what there is, no solver: with
- * three to eight profiles each cost has one to four sightings. */
+/* costs.c - costs fitted to profiles. First profiles are corrected for what profiling adds; then
+ * own times are fitted, then conversions, then what no profile shows. Each step takes means,
+ * without a solver: with three to eight profiles, a cost appears in one to four of them. */
 #include "tune/mincut/costs.h"
 
 #include <math.h>
@@ -8,14 +8,14 @@
 
 #include "base/fail.h"
 
-/* A share of a kernel's time: noise where nothing was seen twice; doubt about a state that was
- * never seen. */
+/* Noise as a fraction of a kernel's time: if nothing appeared twice; for a state that never
+ * appeared. */
 static const double usual_noise = 0.02, blind_doubt = 0.3;
-/* Of a conversion that was never seen. */
+/* The same of a conversion that never appeared. */
 static const double guess_doubt = 0.5;
-/* What profilers were seen to add to a row is less. */
+/* Limit in us; known profilers add less to a row. */
 static const double most_overhead_us = 10;
-/* A sighting beside a conversion counts so much less than one without. */
+/* Weight of a time next to a conversion, against one without. */
 static const double cut_weight = 20;
 
 typedef struct fitting {
@@ -23,11 +23,16 @@ typedef struct fitting {
     const qdq_mincut_seen *seen;
     size_t n_seen;
     qdq_mincut_costs *out;
-    double **own, **net;   /* by sighting, by bit or net: ns, corrected; NAN: unknown */
-    uint32_t **cuts;       /* by sighting and bit: conversions that it takes part in */
-    double *cost[2];       /* by state and bit; NAN: never seen */
-    double *variance[2];   /* of these, as a multiple of the noise's */
-    double *conversion[2]; /* by kind (Q, DQ) and net: what it adds; NAN: never seen */
+    /* by profile, by bit or hyperedge: corrected ns; NAN: unknown */
+    double **own, **net;
+    /* by profile and bit: conversions that it takes part in */
+    uint32_t **cuts;
+    /* by state and bit; NAN: never seen */
+    double *cost[2];
+    /* variances of these, as a multiple of the noise's */
+    double *variance[2];
+    /* by kind (Q, DQ) and hyperedge: the additional time; NAN: never seen */
+    double *conversion[2];
 } fitting;
 
 qdq_status qdq_mincut_profile_new(qdq_mincut_profile *p, const qdq_mincut_graph *g,
@@ -69,9 +74,9 @@ static bool is_timed(const qdq_mincut_seen *s)
     return s->time_ns > 0 && isfinite(s->time_ns);
 }
 
-/* What a row has too much: all rows together against the model's time. Within bounds, for where it
- * is more than that something else is wrong (several threads, a busy machine), and a factor does
- * less harm: it keeps what rows are to each other. */
+/* The excess time of a row: all rows together against the model's time. It is bounded: beyond it
+ * the cause is another one (several threads, a busy machine), and a factor, which keeps the ratios
+ * of rows, is safer. */
 static double overhead_of(const qdq_mincut_graph *g, const qdq_mincut_seen *s)
 {
     const total t = total_of(g, &s->profile);
@@ -85,7 +90,7 @@ static double corrected(qdq_mincut_time t, double overhead)
     return t.us > 0 ? fmax(t.us - overhead * t.rows, 0) : t.us;
 }
 
-/* Of all rows, in us. */
+/* Sum of all rows, in us. */
 static double sum_corrected(const qdq_mincut_graph *g, const qdq_mincut_profile *p, double overhead)
 {
     double sum = 0;
@@ -97,7 +102,7 @@ static double sum_corrected(const qdq_mincut_graph *g, const qdq_mincut_profile 
     return sum + (isnan(p->rest.us) ? 0 : corrected(p->rest, overhead));
 }
 
-/* The mean of what the timed models say holds for the others. */
+/* The mean of the timed models, which is used for the others. */
 static void find_overhead(fitting *f)
 {
     double sum = 0;
@@ -111,7 +116,7 @@ static void find_overhead(fitting *f)
     f->out->overhead_us = n > 0 ? sum / (double)n : 0;
 }
 
-/* ns of a corrected us: what is left between the rows and the time of the model. */
+/* ns of a corrected us: the ratio that is left between the rows and the model's time. */
 static double scale_of(const fitting *f, const qdq_mincut_seen *s, double overhead)
 {
     const double sum = sum_corrected(f->g, &s->profile, overhead);
@@ -153,8 +158,8 @@ static void correct_profiles(fitting *f)
 
 /* --- kernels ---------------------------------------------------------------------------------- */
 
-/* Does this end of a tensor have to do with its conversion? Its producer does; of its readers those
- * that are not as the producer is. */
+/* Whether this end of a tensor takes part in its conversion. Its producer does, and so do consumers
+ * in another state than the producer. */
 static bool takes_part(const qdq_hyperedge *t, uint32_t bit, const qdq_assign *a)
 {
     if (bit == QDQ_CUT_FLOAT || bit == t->from)
@@ -184,7 +189,8 @@ static void count_cuts(fitting *f)
         }
 }
 
-/* Means over the sightings in a state, above all those without a conversion beside them. */
+/* Means over the profiles with this state; those without a conversion next to it have more
+ * weight. */
 static void average_own(fitting *f)
 {
     for (size_t i = 0; i < f->g->n_bits; i++)
@@ -210,8 +216,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* From what was seen twice in one state: the median of the differences, since some have a
- * reason. */
+/* Noise, from kernels that appeared twice in one state: the median of their differences, because
+ * some differ for another reason. */
 static bool find_noise(fitting *f, qdq_arena *arena)
 {
     double *share = qdq_arena_array(arena, f->g->n_bits * f->n_seen + 1, sizeof *share);
@@ -256,7 +262,7 @@ static void set_bits(fitting *f, const qdq_assign *allowed)
 
 /* --- conversions ------------------------------------------------------------------------------ */
 
-/* Means of what a tensor takes, by state; NAN: never seen. */
+/* Means of a tensor's conversions, by state; NAN: never seen. */
 static void average_net(const fitting *f, size_t t, double mean[4])
 {
     size_t n[4] = {0};
@@ -274,8 +280,8 @@ static void average_net(const fitting *f, size_t t, double mean[4])
         mean[s] = n[s] > 0 ? mean[s] / (double)n[s] : NAN;
 }
 
-/* What one end takes longer in this sighting than it does elsewhere, for each of the conversions
- * beside it: an epilogue that quantizes. Noise is nothing. */
+/* The additional time of one end in this profile, divided among its conversions: an epilogue that
+ * quantizes. Differences within the noise count as 0. */
 static double longer(const fitting *f, size_t k, uint32_t bit)
 {
     const double own = f->own[k][bit],
@@ -308,14 +314,15 @@ static double mean_hidden(const fitting *f, size_t t, qdq_net_state state)
     return n > 0 ? sum / (double)n : 0;
 }
 
-/* A conversion that costs less than none at all (a copy behind it runs on codes) costs nothing: the
- * cut knows no less. */
+/* A conversion with a negative cost (a copy after it runs on quantized values) costs 0: the cut
+ * needs costs of at least 0. */
 static double added(double mean, double without, double hidden)
 {
     return isnan(mean) ? NAN : fmax(mean - without + hidden, 0);
 }
 
-/* Copies on the way run in float or on codes; only what a conversion adds is its own. */
+/* Copies of the tensor run on floats or on quantized values; only the additional time belongs to
+ * the conversion. */
 static void set_net(fitting *f, size_t t)
 {
     const uint32_t from = f->g->net[t].from;
@@ -336,14 +343,14 @@ static void set_net(fitting *f, size_t t)
     }
 }
 
-/* ns of a conversion: `fixed` and something for each byte. */
+/* Time of a conversion in ns: `fixed`, plus a time for each byte. */
 typedef struct line {
     double fixed, per_byte;
     bool known;
 } line;
 
-/* Least squares; where that gives less for more, the better of a constant and a line through
- * nothing. */
+/* Least squares. If they give less for larger tensors, the better one of a constant and a line
+ * through 0. */
 static line fit_line(const double *y, const qdq_hyperedge *net, size_t n)
 {
     double count = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;

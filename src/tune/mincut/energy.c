@@ -1,7 +1,6 @@
 /* energy.c - the energy as a flow network. On is the source's side of the cut, so that ties go to
- * float. Costs become integers of equal steps, 2 to the 59th of which are all costs together: the
- * cut is exact in these, and what a cost loses by it is less than a double of that sum could tell.
- */
+ * float. Costs become integers: the sum of all costs is below 2^59 equal steps. The cut is exact in
+ * these; the rounding of a cost is smaller than the precision of a double of that sum. */
 #include "tune/mincut/energy.h"
 
 #include <math.h>
@@ -96,10 +95,13 @@ static qdq_status check_nets(const qdq_energy *e, qdq_error *err)
 typedef struct cutting {
     const qdq_energy *e;
     qdq_flow flow;
-    uint32_t *node;   /* by bit: tied bits share one, the lowest of them */
+    /* by bit: tied bits share a node, that of the lowest one */
+    uint32_t *node;
     double *off, *on; /* by node */
-    uint32_t n_nodes; /* bits, and ORs and ANDs behind them */
-    int exponent;     /* a cost times two to this are steps */
+    /* bits, then auxiliary nodes for OR and AND */
+    uint32_t n_nodes;
+    /* a cost times two to this exponent is a number of steps */
+    int exponent;
 } cutting;
 
 static int64_t steps_of(const cutting *c, double cost)
@@ -119,7 +121,7 @@ static void tie_bits(cutting *c)
         c->node[i] = qdq_part_of(c->node, (uint32_t)i);
 }
 
-/* Only the difference between on and off matters, and sums are smaller without the rest. */
+/* Only the difference between on and off matters; without the common part, sums are smaller. */
 static qdq_status sum_costs(cutting *c, qdq_error *err)
 {
     const qdq_energy *e = c->e;
@@ -152,7 +154,8 @@ static void find_exponent(cutting *c)
         sum += payable(c->off[i]) + payable(c->on[i]);
     for (size_t t = 0; t < e->graph->n_nets; t++)
         sum += e->q[t] + e->dq[t];
-    frexp(sum, &exponent); /* sum < 2 to the exponent; one more for what rounding adds */
+    /* sum < 2^exponent; one more for rounding */
+    frexp(sum, &exponent);
     c->exponent = sum > 0 ? 58 - exponent : 0;
 }
 
@@ -163,10 +166,11 @@ static void add_bits(cutting *c)
             qdq_flow_add_terminal(&c->flow, i, steps_of(c, c->off[i]), steps_of(c, c->on[i]));
 }
 
-/* A tensor's readers, without its producer and with each counted as what it is tied to. */
+/* A tensor's consumers without its producer; tied ones are replaced by their node. */
 typedef struct readers {
     size_t n;
-    uint32_t one; /* of them; all, if n is 1 */
+    /* the only consumer, if n is 1 */
+    uint32_t one;
     bool any_float;
 } readers;
 
@@ -191,8 +195,8 @@ static readers readers_of(const cutting *c, const qdq_hyperedge *t)
     return r;
 }
 
-/* Arcs that forbid readers and `middle` to be on different sides: on readers need an OR, an AND
- * needs all of them. */
+/* Arcs that keep consumers and `middle` on one side: OR is on if a consumer is on, AND needs all of
+ * them. */
 static void bind_readers(cutting *c, const qdq_hyperedge *t, uint32_t middle, bool is_or)
 {
     const uint32_t from = node_of(c, t->from);
@@ -205,7 +209,7 @@ static void bind_readers(cutting *c, const qdq_hyperedge *t, uint32_t middle, bo
     }
 }
 
-/* A Q where one reader is on and the producer is not. */
+/* A Q: a consumer is on, and the producer is not. */
 static void add_q(cutting *c, const qdq_hyperedge *t, readers r, int64_t cost)
 {
     const uint32_t from = node_of(c, t->from);
@@ -223,7 +227,7 @@ static void add_q(cutting *c, const qdq_hyperedge *t, readers r, int64_t cost)
         qdq_flow_add_arc(&c->flow, any, from, cost, 0);
 }
 
-/* A DQ where the producer is on and one reader is not. */
+/* A DQ: the producer is on, and a consumer is not. */
 static void add_dq(cutting *c, const qdq_hyperedge *t, readers r, int64_t cost)
 {
     const uint32_t from = node_of(c, t->from);

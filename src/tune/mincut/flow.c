@@ -9,25 +9,32 @@
 
 #define NOBODY 0xffffffffu
 
-/* Instead of a parent's arc. */
+/* Values in place of a parent's arc. */
 #define FREE     0xffffffffu /* in no tree */
 #define TERMINAL 0xfffffffeu /* source or sink itself */
 #define ORPHAN   0xfffffffdu
 #define LAST_ARC 0xfffffffcu
 
 struct qdq_flow_arc {
-    uint32_t head, next; /* node that it leads to; next arc of the same node */
-    int64_t left;        /* of its capacity */
+    /* node at its end; next arc of the same node */
+    uint32_t head, next;
+    /* capacity that is left */
+    int64_t left;
 };
 
 struct qdq_flow_node {
-    uint32_t first;                    /* arc */
-    uint32_t parent;                   /* arc towards it */
-    uint32_t next_active, next_orphan; /* in the lists; itself: at the end */
-    /* when it was known to hang on its terminal, and how far from it */
+    /* first arc of the node */
+    uint32_t first;
+    /* arc to the parent */
+    uint32_t parent;
+    /* in the lists; the last node points to itself */
+    uint32_t next_active, next_orphan;
+    /* round in which the distance to its terminal was known, and that distance */
     uint32_t seen, distance;
-    bool at_sink; /* which tree it is in */
-    int64_t left; /* from the source; negative: to the sink */
+    /* it is in the sink's tree */
+    bool at_sink;
+    /* capacity left from the source; negative: to the sink */
+    int64_t left;
 };
 
 qdq_status qdq_flow_init(qdq_flow *f, size_t n_nodes, size_t n_arcs, qdq_arena *arena,
@@ -57,7 +64,8 @@ void qdq_flow_add_terminal(qdq_flow *f, uint32_t v, int64_t from_source, int64_t
     const int64_t left = f->node[v].left;
     const int64_t from = from_source + (left > 0 ? left : 0), to = to_sink - (left < 0 ? left : 0);
 
-    f->value += from < to ? from : to; /* flows through the node, whatever else does */
+    /* flow through the node alone */
+    f->value += from < to ? from : to;
     f->node[v].left = from - to;
 }
 
@@ -88,7 +96,7 @@ static void activate(qdq_flow *f, uint32_t v)
     f->last_active = v;
 }
 
-/* The next one that is still in a tree. */
+/* The next active node that is still in a tree. */
 static uint32_t take_active(qdq_flow *f)
 {
     while (f->first_active != NOBODY) {
@@ -129,15 +137,15 @@ static uint32_t take_orphan(qdq_flow *f)
 
 /* --- growing ---------------------------------------------------------------------------------- */
 
-/* What can still flow along the arc, away from the source: an arc of a node in the sink's tree
- * counts backwards. */
+/* The capacity left along the arc, away from the source: for a node in the sink's tree, that of the
+ * reverse arc. */
 static int64_t left_outwards(const qdq_flow *f, uint32_t arc, bool at_sink)
 {
     return f->arc[at_sink ? arc ^ 1 : arc].left;
 }
 
-/* Lets the tree of `v` grow from it. The arc, from the source's tree to the sink's, by which it
- * touches the other one; NOBODY: it does not, and `v` is done. */
+/* Lets the tree of `v` grow. Returns the arc from the source's tree to the sink's where the trees
+ * touch; NOBODY: they do not, and `v` is done. */
 static uint32_t grow(qdq_flow *f, uint32_t v)
 {
     const qdq_flow_node *from = &f->node[v];
@@ -156,7 +164,8 @@ static uint32_t grow(qdq_flow *f, uint32_t v)
         } else if (to->at_sink != from->at_sink) {
             return from->at_sink ? a ^ 1 : a;
         } else if (to->seen <= from->seen && to->distance > from->distance) {
-            to->parent = a ^ 1; /* a shorter way */
+            /* a shorter path */
+            to->parent = a ^ 1;
             to->seen = from->seen;
             to->distance = from->distance + 1;
         }
@@ -166,7 +175,7 @@ static uint32_t grow(qdq_flow *f, uint32_t v)
 
 /* --- augmenting ------------------------------------------------------------------------------- */
 
-/* How much one side of the path, from `v` to its terminal, can take, if not less than `most`. */
+/* The capacity of the path from `v` to its terminal, at most `most`. */
 static int64_t narrow(const qdq_flow *f, uint32_t v, int64_t most)
 {
     const bool at_sink = f->node[v].at_sink;
@@ -212,8 +221,8 @@ static void augment(qdq_flow *f, uint32_t middle)
 
 /* --- adopting --------------------------------------------------------------------------------- */
 
-/* How far is `v` from its terminal? NOBODY: it hangs on an orphan. Remembers the answer on the way
- * for this round. */
+/* Distance of `v` to its terminal; NOBODY: it belongs to an orphan's subtree. Stores the result on
+ * the path for this round. */
 static uint32_t distance_of(qdq_flow *f, uint32_t v)
 {
     uint32_t steps = 0, at = v;
@@ -267,7 +276,7 @@ static uint32_t find_parent(qdq_flow *f, uint32_t v, uint32_t *distance)
     return best;
 }
 
-/* Its children are orphans, and who could reach it may do so again. */
+/* Its children become orphans, and its neighbours active again. */
 static void set_free(qdq_flow *f, uint32_t v)
 {
     const bool at_sink = f->node[v].at_sink;

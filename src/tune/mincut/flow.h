@@ -16,8 +16,7 @@
 
 #include "base/arena.h"
 
-/* The most that the sum of all finite capacities may be, and what stands for one that no cut can
- * pay. */
+/* Largest sum of all finite capacities, and the value of an infinite one. */
 #define QDQ_FLOW_MOST    (INT64_C(1) << 59)
 #define QDQ_FLOW_FOREVER (INT64_C(1) << 60)
 
@@ -26,27 +25,29 @@ typedef struct qdq_flow_arc qdq_flow_arc;
 
 typedef struct qdq_flow {
     qdq_flow_node *node;
-    qdq_flow_arc *arc; /* an arc and its way back stand beside each other */
+    /* an arc and its reverse are neighbours */
+    qdq_flow_arc *arc;
     uint32_t n_nodes, n_arcs, room;
     int64_t value;
-    uint32_t first_active, last_active, first_orphan, last_orphan; /* lists of nodes */
+    /* lists of nodes */
+    uint32_t first_active, last_active, first_orphan, last_orphan;
     uint32_t clock;
 } qdq_flow;
 
-/* Room for this many nodes and arcs, the latter with their ways back. */
+/* Allocates this many nodes, and arcs with their reverses. */
 qdq_status qdq_flow_init(qdq_flow *f, size_t n_nodes, size_t n_arcs, qdq_arena *arena,
                          qdq_error *err);
 
-/* Capacities from the source to `v`, and from `v` to the sink; added to what is there. */
+/* Adds capacities from the source to `v`, and from `v` to the sink. */
 void qdq_flow_add_terminal(qdq_flow *f, uint32_t v, int64_t from_source, int64_t to_sink);
 
-/* Capacities from `a` to `b` and back. */
+/* Adds an arc with its capacities from `a` to `b` and back. */
 void qdq_flow_add_arc(qdq_flow *f, uint32_t a, uint32_t b, int64_t there, int64_t back);
 
-/* The maximum flow. Once. */
+/* Computes the maximum flow. Call it once. */
 int64_t qdq_flow_run(qdq_flow *f);
 
-/* After the run: which side of the cut is `v` on? */
+/* After the run: whether `v` is on the source's side of the cut. */
 bool qdq_flow_is_source(const qdq_flow *f, uint32_t v);
 
 #endif /* QDQ_FLOW_H */

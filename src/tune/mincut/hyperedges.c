@@ -1,4 +1,4 @@
-/* hyperedges.c - the tensors between decisions: who gives each, who reads it. */
+/* hyperedges.c - the tensors between decisions, with their producers and consumers. */
 #include "tune/mincut/hyperedges.h"
 
 #include <math.h>
@@ -12,11 +12,12 @@ typedef struct finder {
     qdq_arena *arena;
     qdq_nets *out;
     QDQ_VEC(qdq_hyperedge) nets;
-    QDQ_VEC(uint32_t) readers; /* of the tensor at hand */
+    /* consumers of the current tensor */
+    QDQ_VEC(uint32_t) readers;
     qdq_error *err;
 } finder;
 
-/* Does it move what it reads there, in float or in codes? */
+/* Whether the node copies this input, in float or quantized. */
 static bool copies(const qdq_space *s, const qdq_node *n, uint32_t input)
 {
     const qdq_target_op *op = qdq_target_find(s->target, n->type);
@@ -32,8 +33,8 @@ static bool others_are_constant(const qdq_node *n, uint32_t input)
     return true;
 }
 
-/* Does the kernel of `root` do it, too? An activation, or a bias behind a product; on targets with
- * partitions any pointwise operator, whatever else it reads. */
+/* Whether the kernel of `root` computes this node too: an activation, or a bias after a product; on
+ * targets with partitions any pointwise operator, whatever else it reads. */
 static bool is_epilogue(const qdq_space *s, const qdq_node *root, const qdq_node *n, uint32_t input)
 {
     const qdq_target_op *op = root != NULL ? qdq_target_find(s->target, root->type) : NULL;
@@ -51,7 +52,7 @@ static bool is_epilogue(const qdq_space *s, const qdq_node *root, const qdq_node
             (op->bias == QDQ_BIAS_ADD_IF_STATIC && n->op == QDQ_OP_ADD));
 }
 
-/* Float32 elements; 0: unknown. */
+/* Number of float32 elements; 0: unknown. */
 static double bytes_of(const qdq_value *v)
 {
     double n = v->type != NULL && v->type->rank >= 0 ? 4 : 0;
@@ -76,7 +77,7 @@ static uint32_t bit_of(uint32_t group)
 
 typedef QDQ_VEC(const qdq_value *) value_list;
 
-/* What the node gives is of the same tensor. */
+/* The output of the node belongs to the same tensor. */
 static bool go_through(finder *f, const qdq_node *n, uint32_t net, value_list *todo)
 {
     f->out->within[n->id] = net;
@@ -87,7 +88,7 @@ static bool go_through(finder *f, const qdq_node *n, uint32_t net, value_list *t
     return true;
 }
 
-/* All that reads a value, also behind what goes with it. */
+/* Adds all consumers of a value, also those after copies and epilogues of it. */
 static bool add_readers(finder *f, const qdq_value *first, uint32_t net)
 {
     value_list todo = {0};
@@ -114,8 +115,8 @@ static bool add_readers(finder *f, const qdq_value *first, uint32_t net)
     return true;
 }
 
-/* Whose codes it may be. Some kernels give floats whatever they read: then codes are made by a Q
- * behind them, and no DQ is needed where floats are read. */
+/* The decision whose quantized values it may be. Some kernels produce floats in any case: then a Q
+ * after them makes quantized values, and consumers of floats need no DQ. */
 static uint32_t giver_of(const finder *f, const qdq_node *n)
 {
     const qdq_target_op *op = n != NULL ? qdq_target_find(f->s->target, n->type) : NULL;
@@ -162,7 +163,7 @@ qdq_status qdq_nets_find(const qdq_space *s, qdq_arena *arena, qdq_nets *out, qd
     return QDQ_OK;
 }
 
-/* --- a profile, told to decisions and to the tensors between them ----------------------------- */
+/* --- a profile, attributed to decisions and to the tensors between them ----------------------- */
 
 static void add_time(qdq_mincut_time *to, double us, double rows)
 {
@@ -170,7 +171,8 @@ static void add_time(qdq_mincut_time *to, double us, double rows)
     to->rows += rows;
 }
 
-/* Kernels to their decisions, copies and epilogues that are layers of their own to their tensor. */
+/* Adds kernels to their decisions, and copies and epilogues with layers of their own to their
+ * tensor. */
 static void add_node_times(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
                            qdq_mincut_profile *out)
 {
@@ -187,7 +189,7 @@ static void add_node_times(const qdq_space *s, const qdq_nets *nets, const qdq_t
     }
 }
 
-/* What is left belongs to nothing: nodes that stay float, layers without a name. */
+/* The remainder belongs to no decision: nodes that stay float, and layers without a name. */
 void qdq_tune_sum_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
                         qdq_mincut_profile *out)
 {

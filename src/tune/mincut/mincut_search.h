@@ -1,15 +1,16 @@
-/* mincut_search.h - the strategy `mincut`: profiles of a few whole models say what every decision
- * and every conversion costs, one cut finds what is best by that, and it is built and measured
- * against the incumbent. Then its own profile corrects the costs, at most three times. The
- * incumbent changes by a measurement alone. Deterministic, as qdq_search_run() is. */
+/* mincut_search.h - the strategy `mincut`. Profiles of a few whole models give the costs of
+ * decisions and conversions. One cut finds the best placement by these costs, which is built and
+ * measured against the incumbent. Its own profile then corrects the costs, at most three times.
+ * Only a measurement can change the incumbent. The search is deterministic, as qdq_search_run()
+ * is. */
 #ifndef QDQ_MINCUT_SEARCH_H
 #define QDQ_MINCUT_SEARCH_H
 
 #include "tune/mincut/costs.h"
 #include "tune/search/search.h"
 
-/* Fills *out, of zeros, from a profile of an assignment. A build. *known: false if there is none,
- * or it does not say enough. */
+/* Fills *out, which is zero, from a profile of an assignment. Takes a build. *known false: there is
+ * no profile, or it has too little information. */
 typedef qdq_status (*qdq_mincut_profile_fn)(void *ctx, const qdq_assign *a, qdq_mincut_profile *out,
                                             bool *known, qdq_error *err);
 

@@ -1,6 +1,5 @@
-/* pareto_front.c - prices on harm. What one price finds lies on the lower convex hull of cost over
- * harm; with a bound between two corners of it, the room that the one within leaves is filled bit
- * by bit. */
+/* pareto_front.c - prices on harm. Cuts at a price lie on the lower convex hull of cost over harm.
+ * If a limit lies between two corners, the corner within it is extended part by part. */
 #include "tune/mincut/pareto_front.h"
 
 #include <math.h>
@@ -12,7 +11,8 @@
 typedef struct pricing {
     const qdq_energy *e;
     const double *harm;
-    qdq_energy priced; /* e's, but for `on` */
+    /* the energy with a price, different only in `on` */
+    qdq_energy priced;
     qdq_arena *arena;
 } pricing;
 
@@ -29,7 +29,7 @@ static qdq_status begin_pricing(pricing *p, qdq_error *err)
     return p->priced.on != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* The best at a price. */
+/* The best assignment at a price. */
 static qdq_status at_price(pricing *p, double price, qdq_mincut_point *out, qdq_error *err)
 {
     for (size_t i = 0; i < p->e->graph->n_bits; i++)
@@ -41,7 +41,7 @@ static qdq_status at_price(pricing *p, double price, qdq_mincut_point *out, qdq_
     return QDQ_OK;
 }
 
-/* So much that the least harm costs more than all else together. */
+/* A price so high that the least harm costs more than everything else together. */
 static double highest_price(const pricing *p)
 {
     const qdq_mincut_graph *g = p->e->graph;
@@ -57,7 +57,8 @@ static double highest_price(const pricing *p)
     return isinf(least) ? 0 : 2 * sum / least;
 }
 
-/* The corner between two points of the hull at which a price meets it; *found: there is one. */
+/* The corner of the hull between two of its points, at the price of their line; *found: there is
+ * one. */
 static qdq_status corner_between(pricing *p, const qdq_mincut_point *cheap,
                                  const qdq_mincut_point *mild, qdq_mincut_point *out, bool *found,
                                  qdq_error *err)
@@ -77,7 +78,7 @@ static qdq_status corner_between(pricing *p, const qdq_mincut_point *cheap,
 
 /* --- within a bound --------------------------------------------------------------------------- */
 
-/* Parts of what differs that have nothing to do with each other: by bit the lowest bit of its
+/* Independent parts of the difference between two assignments: by bit, the lowest bit of its
  * part. */
 static void find_parts(const qdq_mincut_graph *g, const qdq_assign *a, const qdq_assign *b,
                        uint32_t *part)
@@ -100,7 +101,7 @@ static void find_parts(const qdq_mincut_graph *g, const qdq_assign *a, const qdq
         qdq_part_join(part, g->tie[i].a, g->tie[i].b);
 }
 
-/* Takes from `cheap` the parts that fit in beside what `mild` does, if they pay. */
+/* Adds parts of `cheap` to `mild`, within the limit, if they reduce the cost. */
 static qdq_status fill_bound(pricing *p, const qdq_mincut_point *cheap, qdq_mincut_point *mild,
                              double most, qdq_error *err)
 {
@@ -172,13 +173,16 @@ qdq_status qdq_mincut_minimize_within(const qdq_energy *e, const double *harm, d
 /* --- the front -------------------------------------------------------------------------------- */
 
 typedef struct corners {
-    qdq_mincut_point *at; /* from the cheapest */
-    bool *done;           /* by corner: there is none between it and the next */
+    /* from the cheapest */
+    qdq_mincut_point *at;
+    /* by corner: none lies between it and the next */
+    bool *done;
     size_t n;
-    double cost, harm; /* between the first and the last */
+    /* ranges between the first and the last */
+    double cost, harm;
 } corners;
 
-/* The pair that leaves the largest triangle where nothing is known; n: there is none. */
+/* The pair of corners that spans the largest unexplored triangle; n: none. */
 static size_t widest(const corners *c)
 {
     double most = 0;

@@ -1,5 +1,6 @@
-/* strategy.h - how a run finds its best placement, as a table of functions. To add one: a file or
- * folder that defines qdq_strategy_NAME, and its line in strategy/strategies.def. */
+/* strategy.h - the method by which a run finds its best placement, as a table of functions. To add
+ * one, write a file or folder that defines qdq_strategy_NAME, and its line in
+ * strategy/strategies.def. */
 #ifndef QDQ_TUNE_STRATEGY_H
 #define QDQ_TUNE_STRATEGY_H
 
@@ -7,18 +8,21 @@
 #include "tune/state/tune_state.h"
 
 struct qdq_strategy {
-    const char *name; /* as in reports */
-    /* It prices all placements by profiles: it needs few builds, and few starts. */
+    /* name in reports */
+    const char *name;
+    /* It estimates all placements from profiles, so that it needs few builds and few starts. */
     bool by_costs;
-    /* It decides group by group, also about those of an autotune_cache.json. */
+    /* It decides group by group, and also accepts decisions from an autotune_cache.json. */
     bool by_groups;
-    /* Can it do what the options ask for, on this engine? An error: nothing else will do. */
+    /* Whether the strategy supports these options on this engine. An error: no other strategy
+     * does. */
     qdq_status (*fits)(qdq_tune_state *t, bool *fits, qdq_error *err);
-    /* From t->parts.problem to t->run.found. */
+    /* Searches: reads t->parts.problem and fills t->run.found. */
     qdq_status (*run)(qdq_tune_state *t, qdq_error *err);
-    /* NULL where all trials count alike: what was kept, rejected and undecided, into t->out. */
+    /* Sets the numbers of accepted, rejected and undecided proposals in t->out. NULL: every trial
+     * counts as one proposal. */
     void (*count)(qdq_tune_state *t);
-    /* NULL: nothing more in report.html. */
+    /* Adds its section to report.html. NULL: it has none. */
     void (*show)(const qdq_tune_state *t, qdq_buf *page);
 };
 

@@ -1,4 +1,4 @@
-/* tune_budget.c - time that is left for the search, and for what comes after it. */
+/* tune_budget.c - the time that is left for the search, and for the steps after it. */
 #include "tune/state/tune_budget.h"
 
 #include <math.h>
@@ -14,8 +14,8 @@ double qdq_tune_left_s(const qdq_tune_state *t)
                                : INFINITY;
 }
 
-/* How long it takes to evaluate a placement. Before the first one was evaluated: both models on all
- * evaluation samples. */
+/* Duration of evaluating a placement. Before the first evaluation it is estimated: both models on
+ * all samples that evaluate. */
 static double evaluation_s(const qdq_tune_state *t)
 {
     const qdq_goal_opts *goal = t->opts->goal;
@@ -26,7 +26,7 @@ static double evaluation_s(const qdq_tune_state *t)
     return t->run.evaluation_s > 0 ? t->run.evaluation_s : 2 * n * t->parts.problem.base_ns * 1e-9;
 }
 
-/* Of a test: the least is 6, and what is usual where there is time is twice as many. */
+/* Pairs of one test: twice the minimum of 6, which is usual if there is time. */
 enum { RESERVED_PAIRS = 12 };
 
 double qdq_tune_after_pairs_s(const qdq_tune_state *t)
@@ -41,8 +41,8 @@ double qdq_tune_after_pairs_s(const qdq_tune_state *t)
     return evaluation_s(t) + verify + other;
 }
 
-/* The guard builds three models and times them in pairs; one of them is evaluated, verified, timed
- * with other dims, and written. */
+/* Time of the final validation: it builds three models and times them in pairs; it evaluates,
+ * verifies, times with the other dims, and writes one of them. */
 static double reserve_s(const qdq_tune_state *t)
 {
     const double build = t->tools.lab != NULL ? qdq_worker_client_build_s(t->tools.lab) : 0,
@@ -50,7 +50,7 @@ static double reserve_s(const qdq_tune_state *t)
 
     if (build <= 0)
         return 0;
-    /* each is built and timed, too, and the best once more */
+    /* each baseline is built and timed too, and the best one once more */
     const double n = (double)t->parts.n_baselines;
     const double raw = t->units->raw;
     return fmin((3 + n) * build +
@@ -65,7 +65,7 @@ bool qdq_tune_time_is_up(const qdq_tune_state *t)
     return t->opts->time_s > 0 && qdq_tune_left_s(t) <= reserve_s(t);
 }
 
-/* By the clock: when the search must be over, or in the guard all. */
+/* The clock at the end of the search, or in the final validation of the whole budget. */
 static double time_ends(const qdq_tune_state *t)
 {
     const double left = qdq_tune_left_s(t) - (t->run.guarded ? 0 : reserve_s(t));

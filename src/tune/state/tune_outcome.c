@@ -24,7 +24,7 @@ void qdq_tune_begin_result(qdq_tune_result *r)
                            .written = qdq_tune_no_accuracy};
 }
 
-/* Texts of `mode` and `strategy`, of types and of `why` of a float verdict are static. */
+/* `mode`, `strategy`, names of types, and `why` of a float verdict are static texts. */
 static void fill(qdq_pack *p, void *to)
 {
     qdq_tune_result *r = to;

@@ -1,4 +1,4 @@
-/* tune_outcome.h - what came out beside qdq_tune_result: for the reports. */
+/* tune_outcome.h - results of a run for its reports, in addition to qdq_tune_result. */
 #ifndef QDQ_TUNE_OUTCOME_H
 #define QDQ_TUNE_OUTCOME_H
 
@@ -6,44 +6,55 @@
 #include "qdq/tune.h"
 #include "tune/measure/measure.h"
 
-/* What is known of Q/DQ on a single edge, or of another type of a tensor's quantized values. */
+/* The result of changing a single edge, or the type of one tensor's quantized values. */
 typedef struct qdq_tune_change {
-    /* what Q/DQ there, or the other type, saves by two profiles: its part of what all like it save;
-     * NAN: unknown */
+    /* estimated saving from two profiles, in microseconds: this one's part of the saving of all
+     * equal ones; NAN: unknown */
     double saved_us;
-    unsigned n_equal;       /* that were priced with it, itself included */
-    bool tried, kept;       /* in a trial, */
-    unsigned turned;        /* edges or tensors that were changed in that trial */
-    size_t trial;           /* its number in the report */
-    qdq_test_result result; /* then */
+    /* number of changes that were estimated together, including this one */
+    unsigned n_equal;
+    /* the change was tried, and accepted, in a trial */
+    bool tried, kept;
+    /* number of edges or tensors that this trial changed */
+    unsigned turned;
+    /* number of that trial in the report */
+    size_t trial;
+    /* result of that trial */
+    qdq_test_result result;
 } qdq_tune_change;
 
-/* Facts that the reports and the picture show, and the memory of what qdq_tune_result points to. */
+/* Facts for the reports and the drawing, and the memory that qdq_tune_result points to. */
 typedef struct qdq_tune_outcome {
-    /* of t->out */
+    /* memory of t->out */
     char reason[300];
     qdq_verify_result computed;
     QDQ_VEC(qdq_tune_overruled) overruled;
     QDQ_VEC(qdq_tune_typed) typed;
-    bool slower;           /* with the other dims: what the guard asked last */
-    double shipped_db;     /* SQNR of what the guard evaluated last; NAN: it evaluated nothing */
-    double shipped_metric; /* the same of the metric */
-    double final_db, rules_db; /* SQNR beside the front; NAN: not known, or float */
-    /* by edge of the space, as tune_edges.c found them; NULL: it was not asked */
+    /* the final validation's last model was slower with the other dims */
+    bool slower;
+    /* SQNR of the model that the final validation evaluated last; NAN: none */
+    double shipped_db;
+    /* metric of the same model */
+    double shipped_metric;
+    /* SQNR of the written model and of the rules' plan, next to the Pareto front; NAN: unknown, or
+     * float */
+    double final_db, rules_db;
+    /* by edge of the space (tune_edges.c); NULL: not searched */
     qdq_tune_change *edges;
     qdq_tune_change
-        *types; /* by number of a typed tensor (space_types.h); NULL: it was not asked */
-    /* Names of the tensors of t->out->typed, and which of these each is one of. */
+        /* by number of a typed tensor (space_types.h); NULL: not searched */
+        *types;
+    /* Names of the tensors of t->out->typed, and for each the index of its entry there. */
     QDQ_VEC(const char *) typed_name;
     QDQ_VEC(size_t) typed_of;
 } qdq_tune_outcome;
 
-/* Nothing was compared. */
+/* The accuracy of a model that was not compared. */
 extern const qdq_tune_accuracy qdq_tune_no_accuracy;
 
-/* A result of a run that has not begun. */
+/* Fills in the result of a run before it begins. */
 void qdq_tune_begin_result(qdq_tune_result *r);
-/* In one block, for qdq_free(); NULL: out of memory. */
+/* A copy in one block, freed with qdq_free(); NULL: out of memory. */
 qdq_tune_result *qdq_tune_copy_result(qdq_tune_result *r);
 
 #endif /* QDQ_TUNE_OUTCOME_H */

@@ -1,4 +1,4 @@
-/* tune_parts.h - what is decided together, and what is known of it beforehand. */
+/* tune_parts.h - the units of decision, and what is known of them before the search. */
 #ifndef QDQ_TUNE_PARTS_H
 #define QDQ_TUNE_PARTS_H
 
@@ -12,49 +12,66 @@
 #include "tune/scheme/scheme.h"
 #include "tune/search/search.h"
 
-/* Executed layers: qdq_free(). */
+/* Executed layers; `at` is freed with qdq_free(). */
 typedef struct qdq_tune_layers {
     qdq_layer *at;
     size_t n;
 } qdq_tune_layers;
 
-/* Patterns of regions or of fusion groups, as the search's problem. */
+/* Patterns of regions or of fusion groups, and the search problem made from them. */
 typedef struct qdq_tune_parts {
-    qdq_regions *regions; /* of region mode */
-    qdq_fusions *fusions; /* of subgraph mode, like the next two */
+    /* region mode */
+    qdq_regions *regions;
+    /* subgraph mode, also the next two */
+    qdq_fusions *fusions;
     qdq_fusion_keys *keys;
-    /* of the model without Q/DQ, and with all, as the engine told them; may be none */
+    /* layers that the engine reports for the model without Q/DQ, and with all Q/DQ; may be empty */
     qdq_tune_layers layers, full_layers;
-    /* of the model with all Q/DQ; NULL: not known */
+    /* times of the model with all Q/DQ; NULL: unknown */
     const qdq_tune_times *full_times;
-    /* what the engine printed with `layers`; NULL: nothing */
+    /* output of the engine for `layers`; NULL: none */
     const char *base_log;
-    char layers_name[33];   /* of the file that users handed in; "" */
-    qdq_patterns *patterns; /* of regions, or of fusion groups */
-    /* wildcards on names of nodes: a region must have one that fits; none: any will do */
+    /* hash of the file of layers from the user; "": none */
+    char layers_name[33];
+    /* patterns of regions, or of fusion groups */
+    qdq_patterns *patterns;
+    /* wildcards on names of nodes: a region needs a node that matches one; empty: no filter */
     QDQ_VEC(const char *) filter;
-    qdq_choices *choices;           /* by pattern */
-    struct qdq_baseline *baselines; /* models with Q/DQ that were given: baseline/baseline.h */
+    /* by pattern */
+    qdq_choices *choices;
+    /* models with Q/DQ from the user: baseline/baseline.h */
+    struct qdq_baseline *baselines;
     size_t n_baselines;
-    qdq_pattern_cache known;  /* all of the files that users gave, */
-    qdq_pattern_cache thin;   /* and what is tried of it */
-    qdq_pattern_cache learnt; /* what this run measured so far */
-    qdq_pattern_cache before; /* patterns.yaml of the process that a resumed run goes on after */
-    char (*canon)[33];        /* digits of the canonical form of each pattern, */
-    char whole[33];           /* and of the model with all that there is to decide */
-    const char *effort;       /* what the length of the search depends on, as text */
-    /* What another run found out about this model here, to its end; NULL: nothing. While it is not
-     * NULL, nothing is explored. */
+    /* all schemes in the user's files */
+    qdq_pattern_cache known;
+    /* those of them that are tried */
+    qdq_pattern_cache thin;
+    /* schemes that this run has measured */
+    qdq_pattern_cache learnt;
+    /* patterns.yaml of the process whose run is resumed */
+    qdq_pattern_cache before;
+    /* by pattern: hash of its canonical form */
+    char (*canon)[33];
+    /* hash of the model with all its decisions */
+    char whole[33];
+    /* the options that determine the length of the search, as text */
+    const char *effort;
+    /* The complete result of another run for this model on this machine; NULL: none. If it is set,
+     * the search explores nothing. */
     const qdq_pattern_schemes *settled;
-    struct qdq_autotune_cache *cached; /* that the run began with; NULL: none */
-    bool cached_is_mine;               /* it has the run's fingerprint */
+    /* cache at the beginning of the run; NULL: none */
+    struct qdq_autotune_cache *cached;
+    /* the cache has the run's fingerprint */
+    bool cached_is_mine;
     qdq_search_problem problem;
-    const double *harm; /* by decision: noise over signal at the outputs; NULL: not known */
-    /* of minimum cuts: tensors between decisions, and what all cost in the end */
+    /* by decision: noise over signal at the outputs; NULL: unknown */
+    const double *harm;
+    /* of minimum cuts: tensors between decisions, and the final costs */
     qdq_nets nets;
     qdq_mincut_costs costs;
     bool has_costs;
-    qdq_assign reached; /* a start that holds the goal, where the rules' plan misses it */
+    /* a start that reaches the goal, if the rules' plan misses it */
+    qdq_assign reached;
     bool has_reached;
 } qdq_tune_parts;
 

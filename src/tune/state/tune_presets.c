@@ -24,10 +24,10 @@ const char *qdq_tune_preset_name(qdq_tune_preset p)
     return presets[p].name;
 }
 
-/* The guard builds what was given, the rules' model and what was written, and where dims are open
- * the first and the last with the other dims, too; a search in subgraph mode the model without
- * Q/DQ, its layers, those with all Q/DQ, and a candidate. Each model with Q/DQ that was given is
- * built by both. */
+/* Least builds in subgraph mode. The final validation builds the input, the rules' model and the
+ * written one; with open dims also the first and the last with the other dims. The search builds
+ * the model without Q/DQ, its layers, the model with all Q/DQ, and a candidate. Both build each
+ * baseline. */
 enum { OF_GUARD = 3, OF_OTHER_DIMS = 2, LEAST_BUILDS = OF_GUARD + 4, OF_BASELINE = 2 };
 
 static unsigned count_baselines(const qdq_tune_opts *o)
@@ -39,7 +39,7 @@ static unsigned count_baselines(const qdq_tune_opts *o)
     return n;
 }
 
-/* NAN is in no range. */
+/* Excludes NaN. */
 static qdq_status check_range(const char *name, double x, double end, qdq_error *err)
 {
     return x >= 0 && x < end
@@ -48,7 +48,7 @@ static qdq_status check_range(const char *name, double x, double end, qdq_error 
                           name, x, end);
 }
 
-/* What no measurement could find out. */
+/* Rejects what cannot be measured. */
 static qdq_status check_formats(const char *engine, const qdq_target *t, qdq_error *err)
 {
     const bool is_ort =
@@ -77,7 +77,7 @@ bool qdq_tune_wants_greedy(const qdq_tune_opts *o)
 {
     return o->mode == QDQ_TUNE_SUBGRAPH &&
            (o->strategy == QDQ_TUNE_GREEDY ||
-            /* which means nothing else */
+            /* the only meaning that validate_whole can have */
             (o->strategy == QDQ_TUNE_AUTO && o->details->validate_whole));
 }
 
@@ -128,7 +128,8 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
 qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error *err)
 {
     const qdq_tune_details *d = o->details;
-    const double ever = 1e12; /* s: what the store's clock can hold, and then some */
+    /* seconds, below what the store's clock can hold */
+    const double ever = 1e12;
 
     QDQ_TRY(check_formats(o->engine, t, err));
     QDQ_TRY(check_mode(o, err));
@@ -148,7 +149,7 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error
     return check_range("time_s", o->time_s, ever, err);
 }
 
-/* What is left for the search, and where that is too little for one, for the least one. */
+/* Builds left for the search, at least those of the shortest one. */
 static unsigned builds_of_search(unsigned all, unsigned of_guard, unsigned of_other_dims)
 {
     const unsigned least = LEAST_BUILDS - OF_GUARD, left = all > of_guard ? all - of_guard : 1;
@@ -160,7 +161,7 @@ static unsigned builds_of_search(unsigned all, unsigned of_guard, unsigned of_ot
 
 enum { OF_CUTS = 12, OF_TYPES = 2 };
 
-/* Of presets: other types of activations take builds of the search. */
+/* Share of other types of activations in the builds of a search, by preset. */
 static unsigned of_types(const qdq_tune_state *t)
 {
     return t->task.target->others.n > 0 ? OF_TYPES : 0;
@@ -171,11 +172,12 @@ unsigned qdq_tune_max_builds(const qdq_tune_state *t, bool cuts)
     const qdq_tune_opts *o = t->opts;
     const unsigned n = count_baselines(o), of_preset = presets[o->preset].max_builds;
     const unsigned beyond =
-        cuts && n > 0 ? n - 1 : n; /* starts make way for the first one (tune_problem.c) */
+        /* the first cut takes the build of a start (tune_problem.c) */
+        cuts && n > 0 ? n - 1 : n;
     const unsigned usual =
         of_preset > 0 ? (cuts ? OF_CUTS : of_preset) - of_types(t) + OF_BASELINE * beyond : 0;
 
-    /* presets count builds with the dims of the search; what users allow is all there is */
+    /* presets count builds with the dims of the search; the user's limit counts all builds */
     return o->max_builds > 0 ? builds_of_search(o->max_builds, OF_GUARD + n,
                                                 qdq_model_is_open(t->task.m) ? OF_OTHER_DIMS : 0)
                              : builds_of_search(usual, OF_GUARD + n, 0);
@@ -201,8 +203,8 @@ unsigned qdq_tune_sample_runs(const qdq_tune_opts *o)
     return o->details->timing_runs > 0 ? o->details->timing_runs : 1;
 }
 
-/* Pairs are told as times of one run. Of an engine that is a program, which a time starts again,
- * they take far longer than they tell: none. */
+/* A duration in the unit of pairs, ns of one run. 0 for an engine that is a program: it starts
+ * again for each time, which takes far longer than the times that it reports. */
 static double in_pairs(const qdq_tune_state *t, double seconds)
 {
     const bool tells = (qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) != 0;

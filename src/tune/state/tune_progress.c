@@ -1,4 +1,4 @@
-/* tune_progress.c - tells who watches a run how it goes. */
+/* tune_progress.c - reports the progress of a run to its callbacks. */
 #include "tune/state/tune_progress.h"
 
 #include <math.h>

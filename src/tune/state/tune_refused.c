@@ -1,5 +1,5 @@
-/* tune_refused.c - options that the engine's program turned out to refuse: found out once, and kept
- * in tune.db, so that no worker and no later run on this engine tries them again. */
+/* tune_refused.c - options that the engine's program rejects. They are detected once and stored in
+ * tune.db, so that no worker and no later run on this engine tries them again. */
 #include "tune/state/tune_refused.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ qdq_status qdq_tune_recall_refused(qdq_tune_state *t, qdq_error *err)
     return failed ? qdq_nomem(err) : qdq_tune_send_refused(t, t->tools.lab, err);
 }
 
-/* What users miss for it. */
+/* The feature that a rejected option provides. */
 static const char *lost(unsigned can)
 {
     return (can & QDQ_CAN_LIST_LAYERS) == 0 ? ": which nodes a layer computes is not known"
@@ -45,7 +45,8 @@ qdq_status qdq_tune_note_refused(qdq_tune_state *t, const qdq_worker_client *lab
     if (now[0] == '\0' || (t->tools.refused != NULL && strcmp(t->tools.refused, now) == 0))
         return QDQ_OK;
     const size_t known =
-        t->tools.refused != NULL ? strlen(t->tools.refused) : 0; /* options are only added */
+        /* options are only added */
+        t->tools.refused != NULL ? strlen(t->tools.refused) : 0;
     const char *more =
         known > 0 && strncmp(now, t->tools.refused, known) == 0 ? now + known + 1 : now;
     t->tools.refused = qdq_arena_strdup(&t->arena, now);

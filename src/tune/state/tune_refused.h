@@ -1,15 +1,14 @@
-/* tune_refused.h - options that the engine's program refuses. */
+/* tune_refused.h - options that the engine's program rejects. */
 #ifndef QDQ_TUNE_REFUSED_H
 #define QDQ_TUNE_REFUSED_H
 
 #include "tune/state/tune_state.h"
 
-/* What the store knows of options that the engine's program refuses; the run's lab is told. */
+/* Reads rejected options from the store, and sends them to the run's worker client. */
 qdq_status qdq_tune_recall_refused(qdq_tune_state *t, qdq_error *err);
-/* Tells another lab. */
+/* Sends them to another worker client. */
 qdq_status qdq_tune_send_refused(const qdq_tune_state *t, qdq_worker_client *lab, qdq_error *err);
-/* After a lab was asked something: what its engine has refused since is kept in the store, and told
- * users once. */
+/* After a call of `lab`: stores options that its engine has rejected since, and logs them once. */
 qdq_status qdq_tune_note_refused(qdq_tune_state *t, const qdq_worker_client *lab, qdq_error *err);
 
 #endif /* QDQ_TUNE_REFUSED_H */

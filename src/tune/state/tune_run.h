@@ -1,4 +1,4 @@
-/* tune_run.h - what was measured so far, and what is best. */
+/* tune_run.h - the measurements of a run, and its best candidate. */
 #ifndef QDQ_TUNE_RUN_H
 #define QDQ_TUNE_RUN_H
 
@@ -10,103 +10,131 @@
 #include "tune/worker_client/worker_client.h"
 #include "qdq/tune.h"
 
-/* How near a model comes to the given one, on all evaluation samples. */
+/* The difference between a model and the input, on all samples that evaluate. */
 typedef struct qdq_tune_evaluation {
-    /* Of the worst slice: what the goal is asked of, and as measured. As in qdq_goal_outputs. */
+    /* SQNR of the worst slice: the value compared with the goal, and as measured. As in
+     * qdq_goal_outputs. */
     double goal_db, sqnr_db;
-    /* an output whose rows of scores disagree with those of the given model, and the share that
-     * agrees; "": there is none */
+    /* first output whose rows of scores disagree with the input's, and the fraction of rows that
+     * agree; "": all agree */
     const char *disagreeing;
     double agreement;
-    double accuracy, given_accuracy; /* NAN without labels */
+    /* NAN without labels */
+    double accuracy, given_accuracy;
     qdq_tune_accuracy more;
-    qdq_metric_value metric; /* neither value nor words: not measured */
+    /* neither value nor words: not measured */
+    qdq_metric_value metric;
 } qdq_tune_evaluation;
 
-/* What an assignment means on the engine: equal plans have equal names, and are built and measured
- * once. */
+/* An assignment on the engine. Equal plans have equal names, and are built and measured once. */
 typedef struct qdq_tune_candidate {
     char name[33];
     qdq_assign assign;
-    int handle;   /* in the lab; -1: not built in this process */
-    bool counted; /* among the builds, while it is open; also of the process that was cut off */
-    bool checked; /* its outputs were compared with the float model's */
+    /* session of the worker client; -1: not built in this process */
+    int handle;
+    /* it counts as one build while it is open; also a build of an interrupted process */
+    bool counted;
+    /* its outputs were compared with the float model's */
+    bool checked;
     bool failed;
-    bool misses; /* then: it runs, and misses the goal */
-    bool wrong;  /* then: the engine computes it wrongly */
-    bool died;   /* then: the engine crashed, or was ended, or had no memory */
-    bool tried;  /* in a trial, against another one */
+    /* reason of `failed`: it runs, and misses the goal */
+    bool misses;
+    /* reason of `failed`: the engine computes it wrongly */
+    bool wrong;
+    /* reason of `failed`: the engine crashed, was ended, or ran out of memory */
+    bool died;
+    /* it was timed against another candidate */
+    bool tried;
     char why[400];
     double sqnr_db;
-    bool evaluated; /* `evaluation` is what was found */
+    /* `evaluation` is set */
+    bool evaluated;
     qdq_tune_evaluation evaluation;
-    const qdq_tune_times *times;   /* NULL: not profiled */
-    const qdq_tune_shapes *shapes; /* built with these; NULL: with those of the search */
-    /* its model, which no plan makes; NULL: the plan of `assign` does */
+    const qdq_tune_times *times; /* NULL: not profiled */
+    /* shapes that it was built with; NULL: those of the search */
+    const qdq_tune_shapes *shapes;
+    /* file of its model, if no plan makes it; NULL: the plan of `assign` does */
     const char *file;
 } qdq_tune_candidate;
 
 /* A trial of the search, for the report. */
 typedef struct qdq_tune_step {
     qdq_search_phase phase;
-    size_t unit; /* SIZE_MAX: of the whole */
+    /* SIZE_MAX: the whole model */
+    size_t unit;
     const char *move;
     const char *candidate;
     qdq_test_result result;
-    const char *failed; /* why; NULL: it was measured */
+    /* reason; NULL: it was measured */
+    const char *failed;
     bool kept;
-    double saved; /* with it, if it was kept */
+    /* saving with this step, if it was accepted */
+    double saved;
 } qdq_tune_step;
 
-/* From the first candidate to the last pair. */
+/* The state of a run, from the first candidate to the last pair. */
 typedef struct qdq_tune_run {
     double started;
-    double budget_from; /* when the budget of time began: after the calibration */
-    bool guarded;       /* the guard has begun: what is left is its own */
-    bool cut;           /* the budget ended before all was measured afresh */
-    double after_s;     /* of the guard: what comes after the pairs at hand takes so long */
-    /* what it took to evaluate a placement, and to verify one that ships; 0: none was */
+    /* start of the time limit: after calibration */
+    double budget_from;
+    /* the final validation has begun, and may use all the time that is left */
+    bool guarded;
+    /* the time ended before the final validation had measured everything */
+    bool cut;
+    /* duration of the final validation's steps after its current pairs */
+    double after_s;
+    /* duration of evaluating a placement, and of verifying one; 0: none yet */
     double evaluation_s, verify_s;
     QDQ_VEC(qdq_tune_candidate *) candidates;
-    qdq_map by_name;   /* name -> candidate */
-    qdq_map by_assign; /* hash of an assignment -> candidate */
+    /* name to candidate */
+    qdq_map by_name;
+    /* hash of an assignment to candidate */
+    qdq_map by_assign;
     qdq_tune_candidate *base;
     qdq_test_opts test;
     qdq_search_opts search_opts;
     qdq_search_result found;
-    /* profiles: names of layers say too little, the engine is asked for their nodes, too */
+    /* profiles: names of layers are not enough, so that the engine also lists their nodes */
     bool by_nodes;
-    /* by costs under a goal: each candidate is evaluated before it is built */
+    /* search by costs with a goal: each candidate is evaluated before it is built */
     bool bounded;
-    /* the shape of an output depends on data: what decides it is evaluated, of each candidate */
+    /* the shape of an output depends on data, so that the values that decide it are evaluated */
     bool follows;
-    unsigned evaluations;  /* of candidates on all evaluation samples */
-    bool warns;            /* of a result below the default goal: the model came with Q/DQ */
-    bool in_front;         /* what misses the goal is built, too */
-    double least_noisy_db; /* SQNR of the best that was evaluated; NAN: none was */
-    struct qdq_tune_greedy *greedy; /* by schemes apart; NULL: not so */
-    /* what greedy proposed before anything of it was rejected; NULL, or without words: nothing */
+    /* number of candidates evaluated on all samples */
+    unsigned evaluations;
+    /* warn of a result below the default goal, because the model came with Q/DQ */
+    bool warns;
+    /* candidates that miss the goal are built too */
+    bool in_front;
+    /* SQNR of the best candidate evaluated; NAN: none */
+    double least_noisy_db;
+    /* state of greedy; NULL: another strategy */
+    struct qdq_tune_greedy *greedy;
+    /* greedy's proposal before any rejection; NULL or empty: none */
     const qdq_assign *proposed;
-    /* schemes apart that were measured in this process, and those that ended the engine's */
+    /* schemes in isolation that this process measured, and those that crashed the engine */
     unsigned isolated_tried, isolated_died;
-    /* What model_raw.onnx has, once that is there: its session stays open for the guard. NULL:
-     * nothing yet. */
+    /* The candidate of model_raw.onnx, whose session stays open for the final validation. NULL:
+     * none yet. */
     qdq_tune_candidate *raw;
-    /* lost the last trial of the search: its session goes before the next one */
+    /* loser of the last trial; its session is closed before the next one */
     qdq_tune_candidate *idle;
     qdq_aa_test epoch;
-    const qdq_tune_candidate *marked; /* whose time epoch.base_ns is */
+    /* the candidate whose time is epoch.base_ns */
+    const qdq_tune_candidate *marked;
     unsigned epochs, calm_trials;
-    bool noisy; /* a control said so, be it long ago */
+    /* an A/A test has shown noise */
+    bool noisy;
     unsigned builds, pairs;
-    bool measured;  /* something, in this process: before, a run that goes on hears what it knew */
+    /* this process has measured something; false: a resumed run still replays stored results */
+    bool measured;
     bool unwritten; /* the incumbent is not in model.onnx */
     QDQ_VEC(qdq_tune_step) steps;
     const char *phase, *unit;
     size_t unit_number;
     double saved;
-    /* what the baseline that is in model.onnx saves, as a share: what saves less is not written
-     * there; 0: none is */
+    /* saving of the baseline in model.onnx, as a fraction: candidates that save less are not
+     * written there; 0: none */
     double lead;
 } qdq_tune_run;
 

@@ -1,4 +1,4 @@
-/* tune_state.h - what a run of the tuner knows: for the rooms from state/ on. */
+/* tune_state.h - the state of a run of the tuner, for the folders from state/ on. */
 #ifndef QDQ_TUNE_STATE_H
 #define QDQ_TUNE_STATE_H
 

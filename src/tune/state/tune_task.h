@@ -1,4 +1,5 @@
-/* tune_task.h - what is tuned: the model, the target, the samples, and the space of placements. */
+/* tune_task.h - the task of a run: the model, the target, the samples, and the space of
+ * placements. */
 #ifndef QDQ_TUNE_TASK_H
 #define QDQ_TUNE_TASK_H
 
@@ -7,28 +8,29 @@
 #include "qdq/tune.h"
 #include "tune/space/space.h"
 
-/* A model on a target, and all that follows from both before an engine is asked. */
+/* A model on a target, and what follows from both before an engine is used. */
 typedef struct qdq_tune_task {
     const qdq_model *m;
-    /* as it was given; with the precision that the model has */
+    /* the caller's target, and the same with the model's precision */
     const qdq_target *asked, *target;
     qdq_data *data;
     qdq_quantize_opts quantize;
-    /* biases are corrected, once it is known what is shipped */
+    /* correct biases of the written model */
     bool correct;
-    /* empty: what all plans of the clean model begin with */
+    /* a plan without entries, which all plans of the clean model copy */
     qdq_plan *head;
-    /* the plan without Q/DQ, in the precision that ships */
+    /* the plan without Q/DQ, in the final precision */
     qdq_plan *nothing;
     char nothing_name[33];
-    /* to that precision: the baseline is not the model as it was given */
+    /* the baseline was converted to that precision, and differs from the input */
     bool converted;
     qdq_model *clean;
     qdq_scales scales;
-    qdq_plan *rules; /* the plan of the target's rules */
+    /* plan of the target's rules */
+    qdq_plan *rules;
     char rules_name[33];
     qdq_space *space;
-    /* evaluation samples, where users gave none */
+    /* random samples that evaluate, if the user gave none */
     qdq_data *random;
 } qdq_tune_task;
 

@@ -1,4 +1,4 @@
-/* tune_tools.h - what a run measures with: engines, the folder and the store. */
+/* tune_tools.h - the tools of a run: engines, the folder and the store. */
 #ifndef QDQ_TUNE_TOOLS_H
 #define QDQ_TUNE_TOOLS_H
 
@@ -12,32 +12,41 @@
 #include "tune/store/store.h"
 #include "tune/store/tune_folder.h"
 
-/* All are opened once, and closed with the run. */
+/* Each is opened once, and closed with the run. */
 typedef struct qdq_tune_tools {
     const char *dir;
-    qdq_job timed; /* the run's job for evaluation: it is ended when its time is up */
+    /* the run's job for evaluation, which ends with its time */
+    qdq_job timed;
     qdq_cancel *stop;
-    struct stat *stamps;   /* of the model's mapped files, when the run began */
-    qdq_engine *engine;    /* of calibration, in this process */
-    qdq_engine *reference; /* ort, for the engine check; NULL: not needed, or not there */
+    /* state of the model's mapped files at the beginning */
+    struct stat *stamps;
+    /* engine of calibration, in this process */
+    qdq_engine *engine;
+    /* ort, to verify the engine; NULL: not needed, or unavailable */
+    qdq_engine *reference;
     bool sought_reference;
     qdq_tune_folder *folder;
-    qdq_tempdir *work; /* the folder's */
+    /* owned by the folder */
+    qdq_tempdir *work;
     qdq_candidates *files;
     qdq_worker_client *lab;
     qdq_tune_store *store;
-    qdq_tune_store_context context; /* what all that it holds was measured of and on */
-    const char *search_text;        /* qdq_tune_search_text() */
-    char fingerprint[33];           /* of the context and of that text: equal ones are one run */
+    /* identifies the model, engine and machine of the measurements */
+    qdq_tune_store_context context;
+    const char *search_text; /* qdq_tune_search_text() */
+    /* hash of the context and of search_text: equal ones are the same run */
+    char fingerprint[33];
     qdq_tune_store_run run;
-    /* options that the engine's program refuses, with spaces between; NULL: none is known */
+    /* options that the engine's program rejects, separated by spaces; NULL: none known */
     const char *refused;
-    /* outputs of the given model on the evaluation samples */
+    /* outputs of the input model on the samples that evaluate */
     qdq_kept kept;
-    /* which samples evaluate, in a few digits; "": not asked yet */
+    /* hash of the samples that evaluate; "": not yet computed */
     char samples_name[33];
-    double input_metric; /* where the goal has a metric */
-    bool metric_failed;  /* with an error of the caller's */
+    /* metric of the input model, if the goal has a metric */
+    double input_metric;
+    /* the metric failed with an error of the caller */
+    bool metric_failed;
 } qdq_tune_tools;
 
 #endif /* QDQ_TUNE_TOOLS_H */

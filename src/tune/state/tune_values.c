@@ -1,5 +1,5 @@
-/* tune_values.c - JSON in the store, by key: of this model, or of content that other models share.
- */
+/* tune_values.c - JSON values in the store, by key: of this model, or of content that models
+ * share. */
 #include "tune/state/tune_values.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "base/json.h"
 
-/* Takes j; NULL: there was no memory for it. */
+/* Releases j; j NULL: out of memory. */
 static qdq_status print_value(json_t *j, char **text, qdq_error *err)
 {
     qdq_status st = j != NULL ? qdq_json_dump(j, text, err) : qdq_nomem(err);
@@ -16,8 +16,8 @@ static qdq_status print_value(json_t *j, char **text, qdq_error *err)
     return st;
 }
 
-/* Takes a value that qdq_tune_store_value_get() or _content_get() gave. What cannot be read is
- * measured once more. */
+/* Takes a value of qdq_tune_store_value_get() or _content_get(). An unreadable value counts as
+ * missing, and is measured again. */
 static qdq_status parse_value(const qdq_tune_state *t, char *text, const char *key, json_t **out,
                               qdq_error *err)
 {
@@ -36,7 +36,7 @@ static qdq_status parse_value(const qdq_tune_state *t, char *text, const char *k
     return QDQ_OK;
 }
 
-/* Where a value is: of this model, or of content. */
+/* Where a value is stored: for this model, or by content. */
 typedef qdq_status get_fn(qdq_tune_store *s, const qdq_tune_store_run *r, const char *key,
                           char **value, qdq_error *err);
 typedef qdq_status put_fn(qdq_tune_store *s, const qdq_tune_store_run *r, const char *key,

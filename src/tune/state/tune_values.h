@@ -1,18 +1,18 @@
-/* tune_values.h - JSON in the store. */
+/* tune_values.h - JSON values in the store. */
 #ifndef QDQ_TUNE_VALUES_H
 #define QDQ_TUNE_VALUES_H
 
 #include "base/json.h"
 #include "tune/state/tune_state.h"
 
-/* JSON that the store has under a key: json_decref(). *out NULL: nothing, or nothing that can be
- * read. */
+/* Reads the JSON of a key. *out is released with json_decref(); NULL: there is none, or it cannot
+ * be read. */
 qdq_status qdq_tune_recall(qdq_tune_state *t, const char *key, json_t **out, qdq_error *err);
 
-/* Puts it there, and takes it; NULL: there was no memory for it. */
+/* Stores JSON under a key, and releases j. j NULL: out of memory. */
 qdq_status qdq_tune_remember(qdq_tune_state *t, const char *key, json_t *j, qdq_error *err);
 
-/* The same by content: also for other models. */
+/* The same for keys by content, which other models share. */
 qdq_status qdq_tune_recall_content(qdq_tune_state *t, const char *key, json_t **out,
                                    qdq_error *err);
 qdq_status qdq_tune_remember_content(qdq_tune_state *t, const char *key, json_t *j, qdq_error *err);
