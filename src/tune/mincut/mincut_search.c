@@ -1,4 +1,5 @@
-/* mincut_search.c - the way of the strategy: starts, anchors, rounds, and what is in doubt. */
+/* mincut_search.c - the course of the strategy: starts, anchors, rounds, and uncertain
+ * decisions. */
 #include "tune/mincut/mincut_search.h"
 
 #include <math.h>
@@ -9,8 +10,8 @@
 
 enum { ROUNDS = 3 };
 
-/* Deviations: what is changed must pay by this many, after a measurement that refused it by more,
- * and what is in doubt may be better by this many. */
+/* Numbers of standard deviations: by which a change must pay, by which it must pay after a
+ * measurement that rejected a proposal, and by which an uncertain decision may be better. */
 static const double caution = 1, distrust = 3, boldness = 2;
 
 typedef struct cutting {
@@ -18,11 +19,14 @@ typedef struct cutting {
     qdq_search_state s;
     QDQ_VEC(qdq_mincut_seen) seen;
     qdq_mincut_result *out;
-    qdq_energy leaning; /* the costs, with a prejudice */
-    /* the last proposal, by a measurement: costs are worth less than they claim */
+    /* the costs with a bias for or against the incumbent */
+    qdq_energy leaning;
+    /* the last proposal was rejected by a measurement: its costs were too optimistic */
     bool refused;
-    double most_harm;    /* of what is proposed now */
-    double holds, fails; /* the most that held, and the least that did not, as harm is added up */
+    /* limit of harm for the current proposal */
+    double most_harm;
+    /* largest sum of harm that reached the goal, and smallest that missed it */
+    double holds, fails;
 } cutting;
 
 static unsigned builds_left(const cutting *c)
@@ -57,8 +61,8 @@ static qdq_status look_at(cutting *c, const qdq_assign *a, bool *known, qdq_erro
     return QDQ_OK;
 }
 
-/* Of two numbers one, and of two such pairs the other one first (Thue and Morse): what recurs in a
- * model is not always alike. */
+/* 0 or 1 for the n-th number: the Thue-Morse sequence, which avoids the periods of a model's
+ * repeated blocks. */
 static bool is_odd(unsigned n)
 {
     bool odd = false;
@@ -68,9 +72,9 @@ static bool is_odd(unsigned n)
     return odd;
 }
 
-/* Every second one on the way through the graph, so that most tensors need a conversion; and of
- * those that read what is float in any case every second one, so that there are such and such in
- * one profile: into the candidate. */
+/* Fills the candidate with alternating decisions along the graph, so that most tensors need a
+ * conversion. Consumers of tensors that are float in any case alternate too, so that one profile
+ * has both states. */
 static qdq_status alternate_bits(cutting *c, qdq_error *err)
 {
     const qdq_mincut_graph *g = c->p->graph;
@@ -97,7 +101,7 @@ static qdq_status alternate_bits(cutting *c, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Keeps to what may be on, and to ties: all that are tied are as the last one of them. */
+/* Turns off bits that are not allowed, and all bits of a tie if one of them is off. */
 static void make_legal(cutting *c)
 {
     const qdq_mincut_graph *g = c->p->graph;
@@ -107,7 +111,8 @@ static void make_legal(cutting *c)
     for (size_t i = 0; i < g->n_bits; i++)
         if (!qdq_search_allows(&c->s, i))
             qdq_assign_set(a, i, false);
-    while (changed) { /* bits only go off */
+    /* bits only turn off */
+    while (changed) {
         changed = false;
         for (size_t i = 0; i < g->n_ties; i++) {
             const bool both = qdq_assign_get(a, g->tie[i].a) && qdq_assign_get(a, g->tie[i].b);
@@ -130,9 +135,9 @@ static void flip_candidate(cutting *c)
         qdq_assign_set(&c->s.candidate, i, !qdq_assign_get(&c->s.candidate, i));
 }
 
-/* Nothing, everything, and alternating; the other way round, too, and the incumbent, where builds
- * are left for them beside two rounds. Without a profile of nothing, or of nothing else, there are
- * no costs. */
+/* Profiles of the all-float plan, the all-quantized plan, and alternating decisions; the reverse
+ * alternation and the incumbent too, if two rounds of builds remain. Without a profile of the
+ * all-float plan and of another one, there are no costs. */
 static qdq_status look_at_anchors(cutting *c, qdq_error *err)
 {
     enum { TWO_ROUNDS = 5 };
@@ -163,7 +168,7 @@ static qdq_status look_at_anchors(cutting *c, qdq_error *err)
 
 /* --- proposals -------------------------------------------------------------------------------- */
 
-/* Whom doubt favours: the incumbent, or the incumbent more than that, or others. */
+/* What uncertainty favours: the incumbent, the incumbent strongly, or other decisions. */
 typedef enum leaning {
     LEAN_TO_INCUMBENT,
     LEAN_TO_INCUMBENT_MORE,
@@ -172,7 +177,7 @@ typedef enum leaning {
     LEAN_TO_CONVERSIONS
 } leaning;
 
-/* By how many deviations a bit's cost is raised where it is on. */
+/* By how many deviations the cost of a bit that is on increases. */
 static double lean_of(leaning to, bool is_on)
 {
     switch (to) {
@@ -214,9 +219,9 @@ static void lean_costs(cutting *c, leaning to)
     }
 }
 
-/* The best with such a prejudice, within the bound, becomes the candidate. *worth: it may save, in
- * doubt at most, what can be seen, and was not measured before: pairs that did not decide would not
- * do so the second time. */
+/* Makes the best assignment with this bias, within the limit, the candidate. *worth: its saving may
+ * be detectable within the uncertainty, and it was not measured before; repeated pairs would be
+ * undecided again. */
 static qdq_status minimize_costs(cutting *c, leaning to, bool *worth, qdq_error *err)
 {
     const qdq_energy *e = &c->out->costs.energy;
@@ -239,8 +244,7 @@ static qdq_status minimize_costs(cutting *c, leaning to, bool *worth, qdq_error 
 
 /* --- the bound on harm ------------------------------------------------------------------------ */
 
-/* Where something was found to hold, or not, that contradicts what was found before, the newer
- * counts. */
+/* Records a result. If it contradicts an earlier one, the newer one counts. */
 static void narrow_bound(cutting *c, double harm, bool holds)
 {
     if (holds) {
@@ -252,7 +256,8 @@ static void narrow_bound(cutting *c, double harm, bool holds)
     }
 }
 
-/* Follows what was found of the candidate. False: the bound is near enough to what holds. */
+/* Moves the limit by the result of the candidate. False: the limit is close enough to the largest
+ * harm that reaches the goal. */
 static bool move_bound(cutting *c, const qdq_mincut_verdict *v)
 {
     const double near = 1.06, margin = 0.98, step = 4;
@@ -262,14 +267,15 @@ static bool move_bound(cutting *c, const qdq_mincut_verdict *v)
     narrow_bound(c, harm, v->holds);
     if (c->fails <= near * c->holds || (v->holds && v->excess * near >= 1))
         return false;
-    if (!(next > c->holds && next < c->fails)) /* no number, or one that cannot be */
+    /* unknown, or outside of the interval */
+    if (!(next > c->holds && next < c->fails))
         next = c->holds <= 0 ? harm / step : sqrt(c->holds) * sqrt(c->fails);
     c->most_harm = next;
     return harm > 0;
 }
 
-/* The best that holds becomes the candidate: bounds are tried until the interval between what holds
- * and what does not is small. */
+/* Makes the best assignment that reaches the goal the candidate: tries limits until the interval
+ * between success and failure is small. */
 static qdq_status minimize_evaluated(cutting *c, leaning to, bool *worth, qdq_error *err)
 {
     enum { STEPS = 24 };
@@ -314,8 +320,8 @@ static qdq_status propose_placement(cutting *c, leaning to, bool *worth, qdq_err
 
 /* --- rounds ----------------------------------------------------------------------------------- */
 
-/* Measures the candidate; then its profile corrects the costs, if another round may follow. *again:
- * it may. */
+/* Measures the candidate. If another round may follow, its profile corrects the costs. *again:
+ * another round may follow. */
 static qdq_status go_round(cutting *c, const char *move, bool *again, qdq_error *err)
 {
     qdq_tried t;
@@ -343,7 +349,8 @@ static qdq_status go_rounds(cutting *c, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Measures the best with such a prejudice, if it is worth it, and goes on from there. */
+/* Measures the best assignment with this bias, if its saving may be detectable, and starts from
+ * it. */
 static qdq_status try_leaning(cutting *c, leaning to, const char *move, qdq_error *err)
 {
     const double before = c->s.time;
@@ -357,8 +364,8 @@ static qdq_status try_leaning(cutting *c, leaning to, const char *move, qdq_erro
     return c->s.time < before ? go_rounds(c, err) : QDQ_OK;
 }
 
-/* After what was believed has proved wrong, only what is sure; else decisions with the least
- * certain margin, all that lean one way together. */
+/* After a rejected proposal: only certain changes. Else the least certain decisions, all biased in
+ * the same direction. */
 static qdq_status try_doubts(cutting *c, qdq_error *err)
 {
     if (c->refused)
@@ -390,7 +397,7 @@ qdq_status qdq_mincut_search_run(const qdq_mincut_problem *p, const qdq_search_o
                                  const qdq_search_ops *ops, qdq_arena *arena,
                                  qdq_mincut_result *out, qdq_error *err)
 {
-    /* costs say what is worth a measurement, not what region mode hopes for */
+    /* costs decide what to measure, without the upper bounds of region mode */
     qdq_search_ops own = *ops;
     cutting c = {
         .p = p,

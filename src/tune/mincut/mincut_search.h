@@ -14,41 +14,49 @@
 typedef qdq_status (*qdq_mincut_profile_fn)(void *ctx, const qdq_assign *a, qdq_mincut_profile *out,
                                             bool *known, qdq_error *err);
 
-/* What was found of an assignment that is bounded. */
+/* The result of evaluating an assignment against the limit of harm. */
 typedef struct qdq_mincut_verdict {
-    bool known; /* false: no one may ask any more, and it is not proposed */
+    /* false: no more evaluations are possible, and the assignment is not proposed */
+    bool known;
     bool holds;
-    double excess; /* harm that was found, over what may be; NAN: it has no number */
+    /* measured harm over allowed harm; NAN: unknown */
+    double excess;
 } qdq_mincut_verdict;
 
 typedef qdq_status (*qdq_mincut_evaluate_fn)(void *ctx, const qdq_assign *a,
                                              qdq_mincut_verdict *out, qdq_error *err);
 
 typedef struct qdq_mincut_problem {
-    const qdq_search_problem *search; /* borders are not asked; units get their results */
-    const qdq_mincut_graph *graph;    /* tensors in the graph's order */
+    /* its boundaries are not used; its units get their results */
+    const qdq_search_problem *search;
+    /* tensors in the graph's order */
+    const qdq_mincut_graph *graph;
     qdq_mincut_profile_fn profile;
     void *profile_ctx;
-    const double *harm; /* by bit; NULL: no bound on it */
-    /* of what is proposed; starts are measured as they are. INFINITY: it is to be found */
+    /* by bit; NULL: harm has no limit */
+    const double *harm;
+    /* limit of the harm of proposals; starts are measured in any case. INFINITY: to be found */
     double most_harm;
-    /* NULL: harm is what it is said to be. Else nothing is proposed that does not hold: the bound
-     * follows what is found, up and down */
+    /* NULL: harm is known exactly. Else only evaluated assignments that reach the goal are
+     * proposed, and the limit moves up and down with the results */
     qdq_mincut_evaluate_fn evaluate;
     void *evaluate_ctx;
 } qdq_mincut_problem;
 
 typedef struct qdq_mincut_result {
     qdq_search_result search;
-    bool known;             /* false: there are no profiles; nothing but the starts was measured */
-    qdq_mincut_costs costs; /* as they were in the end, for qdq_mincut_front(); if known */
-    double best_ns;         /* of the best, by these costs */
+    /* false: there are no profiles, and only the starts were measured */
+    bool known;
+    /* the final costs, for qdq_mincut_front(); only if known */
+    qdq_mincut_costs costs;
+    /* time of the best assignment, by these costs */
+    double best_ns;
     unsigned rounds, profiles;
 } qdq_mincut_result;
 
-/* Of `opts` only test, max_trials and max_builds count; ops->profile is not asked. A measurement
- * takes one build, a profile another: 9 builds do for nothing, everything, one start more, three
- * profiles, and two rounds. */
+/* Runs the strategy. Of `opts`, only test, max_trials and max_builds count; ops->profile is not
+ * used. A measurement takes one build, and a profile another: 9 builds are enough for the all-float
+ * plan, the all-quantized plan, one more start, three profiles, and two rounds. */
 qdq_status qdq_mincut_search_run(const qdq_mincut_problem *p, const qdq_search_opts *opts,
                                  const qdq_search_ops *ops, qdq_arena *arena,
                                  qdq_mincut_result *out, qdq_error *err);
