@@ -8,14 +8,14 @@
 
 #include "base/fail.h"
 
-/* Noise as a fraction of a kernel's time: if nothing appeared twice; for a state that never
- * appeared. */
+/* Deviations as a fraction of a kernel's time: of noise, if nothing appeared twice; of a state that
+ * never appeared. */
 static const double usual_noise = 0.02, blind_doubt = 0.3;
 /* The same of a conversion that never appeared. */
 static const double guess_doubt = 0.5;
 /* Limit in us; known profilers add less to a row. */
 static const double most_overhead_us = 10;
-/* Weight of a time next to a conversion, against one without. */
+/* A time next to a conversion counts less by this factor. */
 static const double cut_weight = 20;
 
 typedef struct fitting {
