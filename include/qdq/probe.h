@@ -16,15 +16,15 @@ extern "C" {
 
 typedef struct qdq_probe_opts {
     size_t size;
-    /* spec, as for qdq_engine_open(); NULL: the target's own */
+    /* spec of the engine; NULL: the target's */
     const char *engine;
-    /* NULL: the defaults */
+    /* options of the engine; NULL: defaults */
     const qdq_engine_opts *engine_opts;
-    /* of the engine; 0: 1 */
+    /* threads of the engine; 0: 1 */
     int threads;
-    /* limit for all probes; 0: 180 */
+    /* time limit for all probes, in seconds; 0: 180 */
     double time_s;
-    /* of weights and inputs */
+    /* seed of weights and inputs */
     uint64_t seed;
     /* progress counts probes; its cancel flag ends the run */
     const qdq_job *job;
@@ -35,48 +35,49 @@ typedef struct qdq_probe_opts {
         .size = sizeof(qdq_probe_opts)                                                             \
     }
 
-/* What came of one probe. */
+/* The result of one probe. */
 typedef struct qdq_probe_outcome {
-    /* operator and rule; name of the probe, "" if it has none */
+    /* operator, rule, and name of the probe ("" if it has none) */
     const char *op, *rule, *probe;
-    /* what it decides: "off", or another key of the rule */
+    /* what the probe decides: "off", or another key of the rule */
     const char *key;
     /* "pays", "harms", "undecided"; "": not measured, `why` has the reason */
     const char *verdict;
-    /* time with / time without, and its 95 % interval; of a threshold: at `at` */
+    /* time with the rule / time without it, and its 95 % interval; of a threshold: at size `at` */
     double factor, low, high;
-    /* size next to the threshold; 0: there is no threshold */
+    /* size next to the threshold; 0: no threshold */
     int64_t at;
-    /* value of the key: "on", "off", "32", "any", ... */
+    /* value of the key before and after: "on", "off", "32", "any", ... */
     const char *before, *after;
-    /* of all sizes */
+    /* number of pairs, of all sizes */
     unsigned pairs;
-    /* "" if it was measured */
+    /* reason why it was not measured; "": it was */
     const char *why;
 } qdq_probe_outcome;
 
 typedef struct qdq_probe_report {
     const qdq_probe_outcome *outcomes;
     size_t n;
-    /* outcomes by verdict */
+    /* numbers of outcomes by verdict */
     size_t n_pays, n_harms, n_undecided, n_not_measured;
-    /* with another value after than before */
+    /* number of outcomes whose value changed */
     size_t n_changed;
     const char *engine, *version, *processor;
-    /* 95 % interval of a model's time / its own time: the noise of the machine */
+    /* noise of the machine: 95 % interval of a model's time / its own time */
     double aa_low, aa_high;
     double seconds;
-    /* sessions */
+    /* number of sessions */
     unsigned builds;
 } qdq_probe_report;
 
-/* Measures the probes of `t`. *out is t with rules as they hold on this machine, each with its
- * figures, and with the key `measured_on`; freed with qdq_target_free(). Undecided rules stay as
- * they were. *report is freed with qdq_free() (one block). QDQ_E_INTERRUPTED, and the probes that
- * were measured before in *out and *report (NULL: there were none): the job was cancelled.
- * QDQ_E_USAGE: the engine does not run this target (sim runs every one). QDQ_E_UNSUPPORTED: t has
- * no probes. QDQ_E_ENGINE: the engine is unavailable, or the machine is busy: times of equal models
- * differ by more than 3 %. */
+/* Measures the probes of `t`. *out is a copy of t with rules as they apply on this machine, each
+ * with its figures, and with the key `measured_on`; freed with qdq_target_free(). Undecided rules
+ * stay unchanged. *report is freed with qdq_free() (one block).
+ *
+ * QDQ_E_INTERRUPTED: the job was cancelled; *out and *report have the probes measured before (NULL:
+ * none). QDQ_E_USAGE: the engine does not run this target (sim runs every target).
+ * QDQ_E_UNSUPPORTED: t has no probes. QDQ_E_ENGINE: the engine is unavailable, or the machine is
+ * busy: times of equal models differ by more than 3 %. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_target_measure(const qdq_target *t, const qdq_probe_opts *opts,
                                                    qdq_target **out, qdq_probe_report **report,
                                                    qdq_error *err);

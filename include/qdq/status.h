@@ -40,15 +40,15 @@ extern "C" {
 
 typedef enum qdq_status {
     QDQ_OK = 0,
-    /* the call or the options make no sense together */
+    /* the call or its options are invalid */
     QDQ_E_USAGE,
     /* out of memory */
     QDQ_E_NOMEM,
-    /* a file or the system refused */
+    /* a file or system call failed */
     QDQ_E_IO,
     /* the input is malformed */
     QDQ_E_FORMAT,
-    /* the input is sound, but this is not implemented */
+    /* the input is valid, but qdq does not implement it */
     QDQ_E_UNSUPPORTED,
     /* the inference engine failed or is missing */
     QDQ_E_ENGINE,
@@ -60,7 +60,7 @@ typedef enum qdq_status {
     QDQ_E_BUG
 } qdq_status;
 
-/* Fixed storage, so that reporting "out of memory" needs no memory. */
+/* An error. Its storage is fixed, so that "out of memory" needs no memory. */
 typedef struct qdq_error {
     qdq_status code;
     char text[1000];
@@ -74,19 +74,20 @@ typedef struct qdq_error {
 /* The name of a code, for example "format". Never NULL. */
 QDQ_API const char *qdq_status_name(qdq_status code);
 
-/* "0.1.0": static storage. */
+/* The version: "0.1.0". Static. */
 QDQ_API const char *qdq_version(void);
 
-/* Frees memory that a qdq function gave to the caller as plain text or bytes. NULL is allowed. */
+/* Frees memory that a function's comment says is freed with qdq_free(). NULL is allowed. */
 QDQ_API void qdq_free(void *p);
 
-/* A flag that one thread or a signal handler sets and long calls look at. qdq_cancel_set() is
- * async-signal-safe. Returns NULL when out of memory. */
+/* A flag that one thread or a signal handler sets, and that long calls read. qdq_cancel_set() is
+ * async-signal-safe. qdq_cancel_new() returns NULL if out of memory; the flag is freed with
+ * qdq_cancel_free(). */
 typedef struct qdq_cancel qdq_cancel;
 
 QDQ_API qdq_cancel *qdq_cancel_new(void);
 QDQ_API void qdq_cancel_set(qdq_cancel *c);
-/* NULL: never set */
+/* c NULL: false. */
 QDQ_API bool qdq_cancel_is_set(const qdq_cancel *c);
 QDQ_API void qdq_cancel_free(qdq_cancel *c);
 
@@ -97,16 +98,15 @@ typedef enum qdq_log_level {
     QDQ_LOG_DEBUG
 } qdq_log_level;
 
-/* What a long-running call may use of its caller. Every member may be zero. The callbacks are
- * called on the thread that made the call. */
+/* Callbacks for a long-running call, on the thread of the call. Every member may be zero. */
 typedef struct qdq_job {
-    /* sizeof this struct: lets it grow later */
+    /* sizeof this struct */
     size_t size;
     /* first argument of the callbacks */
     void *ctx;
-    /* one line, no newline */
+    /* Receives one line, without newline. */
     void (*log)(void *ctx, qdq_log_level level, const char *text);
-    /* total 0: unknown */
+    /* Reports progress; total 0: unknown. */
     void (*progress)(void *ctx, const char *stage, uint64_t done, uint64_t total);
     const qdq_cancel *cancel;
 } qdq_job;

@@ -40,24 +40,24 @@ typedef enum qdq_elem {
     QDQ_ELEM_COUNT
 } qdq_elem;
 
-/* The name in ONNX's text form, "float" or "uint8"; "undefined" for 0, NULL for a number that is no
- * type. */
+/* The name of a type in ONNX's text form: "float", "uint8", ...; "undefined" for 0; NULL for an
+ * invalid number. */
 QDQ_API const char *qdq_elem_name(qdq_elem e);
 
-/* The inverse; QDQ_UNDEFINED when there is no such name. */
+/* The type of a name; QDQ_UNDEFINED: there is no such name. */
 QDQ_API qdq_elem qdq_elem_from_name(const char *name);
 
-/* Bits of one element: 32 for float, 4 for int4; 0 for strings and for what is no type. */
+/* Bits of one element: 32 for float, 4 for int4; 0 for strings and invalid types. */
 QDQ_API unsigned qdq_elem_bits(qdq_elem e);
 
-/* Bytes that `count` elements take, packed as ONNX packs 2 and 4 bit types. False on overflow, on a
- * negative count, or for strings. */
+/* Computes the bytes of `count` elements, packed as ONNX packs 2 and 4 bit types. False: overflow,
+ * a negative count, or strings. */
 QDQ_API bool qdq_elem_bytes(qdq_elem e, int64_t count, size_t *bytes);
 
-/* Part of the binary interface: it does not change. */
+/* Part of the binary interface: it never changes. */
 #define QDQ_MAX_RANK 12
 
-/* A dense row-major array. Who owns `data` is said where an array is handed over. */
+/* A dense row-major array. The owner of `data` is stated at each function that passes an array. */
 typedef struct qdq_array {
     qdq_elem elem;
     int rank;
@@ -66,16 +66,16 @@ typedef struct qdq_array {
     size_t bytes;
 } qdq_array;
 
-/* Number of elements; 1 for rank 0. */
+/* Number of elements of an array; 1 for rank 0. */
 QDQ_API int64_t qdq_array_count(const qdq_array *a);
 
-/* An array with the name of the graph input or output that it belongs to. */
+/* An array with the name of its graph input or output. */
 typedef struct qdq_named_array {
     const char *name;
     qdq_array array;
 } qdq_named_array;
 
-/* A shape that the user fixes for a graph input: --shape in=1x3x224x224. */
+/* A shape to fix for a graph input: --shape in=1x3x224x224. */
 typedef struct qdq_input_shape {
     const char *name;
     int rank;

@@ -19,7 +19,7 @@ typedef struct search {
     const qdq_model *model;
     const qdq_optimize_opts *opts; /* the caller's, or the defaults */
     qdq_job quiet;                 /* its job, but warnings of passes would come with every probe */
-    qdq_bisect_fn judge;
+    qdq_bisect_fn evaluate;
     void *ctx;
     /* of the probe at hand: the last change that it made, and what was found */
     change last;
@@ -49,7 +49,7 @@ static qdq_status evaluate_model(search *s, const qdq_model *m, bool *bad, qdq_e
 {
     *bad = false;
     s->last.why[0] = '\0';
-    return s->judge(s->ctx, m, bad, s->last.why, sizeof s->last.why, err);
+    return s->evaluate(s->ctx, m, bad, s->last.why, sizeof s->last.why, err);
 }
 
 /* Runs the pipeline up to change number `most` (0: to the end). */
@@ -142,11 +142,12 @@ static void pack_texts(qdq_pack *p, void *to)
     r->why = qdq_pack_string(p, r->why);
 }
 
-qdq_status qdq_model_bisect(const qdq_model *m, const qdq_optimize_opts *opts, qdq_bisect_fn judge,
-                            void *ctx, qdq_bisect_result **out, qdq_error *err)
+qdq_status qdq_model_bisect(const qdq_model *m, const qdq_optimize_opts *opts,
+                            qdq_bisect_fn evaluate, void *ctx, qdq_bisect_result **out,
+                            qdq_error *err)
 {
     qdq_optimize_opts own = QDQ_OPTIMIZE_OPTS_INIT;
-    search s = {.model = m, .opts = &own, .judge = judge, .ctx = ctx, .expected = 1};
+    search s = {.model = m, .opts = &own, .evaluate = evaluate, .ctx = ctx, .expected = 1};
     change found = {.number = 0};
     qdq_bisect_result r = {.pass = found.pass, .where = found.where, .why = found.why};
 
