@@ -5,26 +5,31 @@
 #include "ir/ir.h"
 #include "qdq/engine.h"
 
-/* Where the time of a model goes, by ids of the clean model's nodes. */
+/* The distribution of a model's time over the clean model's nodes, by node id. */
 typedef struct qdq_tune_times {
-    double *own, *rows; /* us of the node's kernel, and layers that were it */
-    double *boundary;   /* of conversions beside it; one between two nodes counts for both */
-    /* us and layers of conversions of a value, by its id; of one without a name: of what the kernel
-     * before it gives */
+    /* us of the node's kernel, and number of its layers */
+    double *own, *rows;
+    /* us of conversions next to it; one between two nodes counts for both */
+    double *boundary;
+    /* by value id: us and number of its conversions; one without a name counts for the output of
+     * the kernel before it */
     double *converted, *conversions;
-    double n_rows; /* layers */
+    /* number of layers */
+    double n_rows;
+    /* us of all layers, and of layers whose nodes are known */
     double sum, known;
-    double reported; /* of `known`: whose names say nothing, but whose nodes the engine tells */
-    bool is_known;   /* does the profile say of most of the time where it goes? */
+    /* part of `known` whose nodes the engine reports, because the names are not enough */
+    double reported;
+    /* the nodes of most of the time are known */
+    bool is_known;
 } qdq_tune_times;
 
-/* Times of a graph's nodes from layers in order of execution, with their nodes or without. Arrays
- * in the arena. */
+/* Computes times of a graph's nodes from layers in order of execution, with or without their nodes.
+ * Arrays are in the arena. */
 qdq_status qdq_tune_attribute(const qdq_graph *g, const qdq_layer *from, size_t n_layers,
                               qdq_arena *arena, qdq_tune_times *out, qdq_error *err);
 
-/* us that the kernels of n nodes take there; NAN: there is no profile (NULL), or it says too
- * little. */
+/* Time of the kernels of n nodes in us; NAN: t is NULL, or the nodes are not known well enough. */
 double qdq_tune_kernels_us(const qdq_tune_times *t, const qdq_node *const *node, size_t n);
 
 /* The same in ms, where the whole model takes model_ns. */

@@ -1,7 +1,7 @@
-/* measure.h - is the candidate faster than the incumbent? A sequential test over interleaved pairs,
- * which ends as soon as the answer is clear and says what it could not have seen. Pure: the caller
- * takes the pairs, wherever they come from; equal pairs give equal verdicts, so that a search can
- * be replayed from its samples.
+/* measure.h - decides whether the candidate is faster than the incumbent: a sequential test over
+ * interleaved pairs. It ends as soon as the answer is clear, and reports its minimum detectable
+ * effect. It is pure: the caller provides the pairs, and equal pairs give equal verdicts, so that a
+ * search can be replayed from its samples.
  *
  * Wald's sequential probability ratio test on the relative gain of pairs (A. Wald, Sequential
  * Analysis, 1947). */
@@ -11,25 +11,29 @@
 #include "qdq/status.h"
 
 typedef struct qdq_test_opts {
-    /* that is to be told from none, as a share of the incumbent's time: 0.006 */
+    /* gain to distinguish from 0, as a fraction of the incumbent's time: 0.006 */
     double gain;
-    double enter;       /* a candidate is kept only if its estimated gain is at least this: 0.003 */
-    double alpha, beta; /* errors: keeping what brings nothing, refusing what brings `gain` */
-    unsigned pilot;     /* pairs before the first look, from which the noise is estimated */
-    /* Then the verdict is undecided, which keeps the incumbent; three times as many where a gain is
-     * likelier than none: then a gain whose interval lies above `enter` is kept. */
+    /* least estimated gain of an accepted candidate: 0.003 */
+    double enter;
+    /* error rates: accepting no gain, rejecting a gain of `gain` */
+    double alpha, beta;
+    /* pairs before the first decision, which estimate the noise */
+    unsigned pilot;
+    /* Most pairs; the verdict is then undecided, and the incumbent stays. Three times as many if a
+     * gain is likelier than none; a gain whose interval is above `enter` is then accepted. */
     unsigned max_pairs;
-    /* what is kept is measured until its time is known to this share, or to max_pairs; 0: it is
-     * not */
+    /* an accepted candidate is measured until its time is known to this fraction, or to max_pairs;
+     * 0: no further pairs */
     double precision;
-    /* Both ends are further away, up to ten times max_pairs, as long as pairs take less than this
-     * altogether. */
+    /* Both limits grow, up to ten times max_pairs, while all pairs together take less than this
+     * time. */
     double patience_ns;
-    /* Nor is a gain or loss below 20 % believed before they took so long: noise comes in phases. 0
-     * where there is none. */
+    /* Least time before a gain or loss below 20 % counts, because noise comes in phases; 0:
+     * none. */
     double least_ns;
-    double floor_sd; /* the noise is taken for at least this; of the A/A control of the epoch */
-    /* no early end: max_pairs, and the interval of the gain must lie above `enter` */
+    /* least assumed noise: that of the last A/A test */
+    double floor_sd;
+    /* no early end: max_pairs pairs, and the interval of the gain must be above `enter` */
     bool strict;
 } qdq_test_opts;
 
@@ -44,46 +48,53 @@ typedef enum qdq_verdict {
     QDQ_VERDICT_REJECT
 } qdq_verdict;
 
-/* "undecided", "keep", "reject" */
+/* The name of a verdict: "undecided", "keep", "reject". */
 const char *qdq_verdict_name(qdq_verdict v);
 
 typedef struct qdq_test_result {
     qdq_verdict verdict;
-    double gain;            /* 1 - candidate / incumbent: Hodges-Lehmann estimate of the pairs */
-    double ci_low, ci_high; /* 95 % interval of it */
-    /* of one pair's gain: 1.4826 times the median absolute deviation; at least floor_sd */
+    double gain; /* 1 - candidate / incumbent: Hodges-Lehmann estimate of the pairs */
+    /* its 95 % interval */
+    double ci_low, ci_high;
+    /* standard deviation of one pair's gain: 1.4826 times the median absolute deviation; at least
+     * floor_sd */
     double sd;
-    double seen_sd; /* the same without floor_sd */
-    /* the least gain that this many pairs would have shown: (z_alpha + z_beta) sd / sqrt(n) */
+    /* the same without floor_sd */
+    double seen_sd;
+    /* minimum detectable effect of this number of pairs: (z_alpha + z_beta) sd / sqrt(n) */
     double mde;
     unsigned pairs;
-    double incumbent_ns, candidate_ns; /* medians */
+    /* median times */
+    double incumbent_ns, candidate_ns;
 } qdq_test_result;
 
-/* Takes pair number `pair`, from 0: the incumbent's and the candidate's time of one run. Whoever
- * stands first alternates in the caller's hands. Anything but QDQ_OK ends the test and is its
- * result. */
+/* Measures pair number `pair`, from 0: times of one run of the incumbent and of the candidate. The
+ * caller alternates which one runs first. Any status but QDQ_OK ends the test, which returns it. */
 typedef qdq_status (*qdq_pair_fn)(void *ctx, unsigned pair, double *incumbent_ns,
                                   double *candidate_ns, qdq_error *err);
 
 qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx,
                         qdq_test_result *out, qdq_error *err);
 
-/* --- an epoch: is the machine fit to measure on? ---------------------------------------------- */
+/* --- A/A test: is the machine quiet enough? --------------------------------------------------- */
 
 typedef struct qdq_aa_test {
-    double aa_sd;   /* of the pairs of a model with itself: floor_sd of the tests that follow */
-    double aa_gain; /* should be 0 */
-    double base_ns; /* median time of the model when the epoch began: the drift monitor's mark */
-    bool noisy;     /* the control saw a gain where there is none */
+    /* noise of pairs of a model with itself: floor_sd of the following tests */
+    double aa_sd;
+    /* should be 0 */
+    double aa_gain;
+    /* median time of the model at the test, the reference for latency drift */
+    double base_ns;
+    /* the test found a gain where there is none */
+    bool noisy;
 } qdq_aa_test;
 
-/* The A/A control: `take` measures the incumbent against itself. */
+/* Runs an A/A test: `take` measures the incumbent against itself. */
 qdq_status qdq_aa_test_begin(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx,
                              qdq_aa_test *out, qdq_error *err);
 
-/* The incumbent took so long just now: has the machine drifted by more than `limit` (0.1) from the
- * mark, so that a new epoch must begin? */
+/* Whether the incumbent's time now differs by more than `limit` (0.1) from that at the A/A test, so
+ * that a new test is needed. */
 bool qdq_aa_test_drifted(const qdq_aa_test *e, double incumbent_ns, double limit);
 
 #endif /* QDQ_MEASURE_H */

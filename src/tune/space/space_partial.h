@@ -1,11 +1,11 @@
-/* space_partial.h - linear operators whose weight alone or activation alone has codes: what an
- * engine may gain from (a large weight is read in a quarter of the time), and what no rule of a
- * target places.
+/* space_partial.h - linear operators that are weight-only or activation-only. An engine may gain
+ * from these (reading a large weight takes a quarter of the time), and no rule of a target places
+ * them.
  *
- * An assignment that may say so has three bits for each group: bit i, group i in full, as in any
- * assignment; bit n + i, its weight alone; bit 2n + i, its activation alone. The first of the three
- * that is on counts; of a group without halves the first bit alone. One of n bits means the same as
- * with the others off. */
+ * An assignment with partial decisions has three bits for each of n groups: bit i is group i in
+ * full, as in any assignment; bit n + i its weight alone; bit 2n + i its activation alone. The
+ * first of the three that is on counts; for other groups only the first bit does. An assignment of
+ * n bits is equal to one whose other bits are off. */
 #ifndef QDQ_SPACE_PARTIAL_H
 #define QDQ_SPACE_PARTIAL_H
 
@@ -18,25 +18,25 @@ typedef enum qdq_space_part {
     QDQ_PART_ACTIVATION
 } qdq_space_part;
 
-/* Bits of an assignment with halves. */
+/* Number of bits of an assignment with partial decisions. */
 size_t qdq_space_scheme_bits(const qdq_space *s);
 
-/* Does the group consist of an activation and a constant weight, which can be taken apart? */
+/* Whether the group has an activation and a constant weight, which can be quantized separately. */
 bool qdq_space_has_partial(const qdq_space *s, size_t group);
 
-/* What `a`, of n_groups bits or of qdq_space_scheme_bits(), says of a group. */
+/* The part of a group that `a` quantizes; `a` has n_groups bits or qdq_space_scheme_bits(). */
 qdq_space_part qdq_space_get_part(const qdq_space *s, const qdq_assign *a, size_t group);
 
-/* Exactly this, of the three. A half of a group that has none, or in an assignment of n_groups
- * bits, is nothing. */
+/* Sets exactly this one of the three bits. A part that the group does not have, or that `a` of
+ * n_groups bits cannot have, turns all off. */
 void qdq_space_set_part(const qdq_space *s, qdq_assign *a, size_t group, qdq_space_part part);
 
-/* Adds the halves that `a` has to p, the finished plan of its first n_groups bits: for a weight an
- * entry with that edge, in the form that it has when everything is quantized; for an activation the
- * edge, with a scale of its own, unless the plan quantizes that tensor for all readers, or
- * calibration saw no value of it. No bias, no correction and no Q behind the operator: it computes
- * on floats, and is in left_float with that reason. Scales as in qdq_space_plan(), which calls
- * this. */
+/* Adds the partial decisions of `a` to p, the complete plan of its first n_groups bits. A weight
+ * gets an entry with its edge, in the form of the all-quantized plan. An activation gets its edge
+ * with a scale of its own, unless the plan quantizes that tensor for all consumers, or calibration
+ * saw no value of it. The operator computes in float: it gets no quantized bias, no correction and
+ * no Q after it, and is in left_float with this reason. Scales are as in qdq_space_plan(), which
+ * calls this function. */
 qdq_status qdq_space_add_partial(const qdq_space *s, const qdq_assign *a,
                                  const qdq_space_scaling *from, qdq_plan *p, qdq_error *err);
 

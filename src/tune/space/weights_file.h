@@ -1,5 +1,5 @@
-/* weights_file.h - a file that only grows, and where pieces of data lie in it. What was mapped of
- * it stays as it was. */
+/* weights_file.h - a file that only grows, with the offsets of its data. Mappings of it stay
+ * valid. */
 #ifndef QDQ_WEIGHTS_FILE_H
 #define QDQ_WEIGHTS_FILE_H
 
@@ -7,22 +7,24 @@
 #include "base/span.h"
 
 typedef struct qdq_weights_file {
-    char *path; /* the caller's, as long as the file */
-    int fd;     /* -1: not open */
+    /* borrowed from the caller as long as the file is open */
+    char *path;
+    /* -1: not open */
+    int fd;
     uint64_t size;
 } qdq_weights_file;
 
-/* An empty file at `path`; what a run that was cut off left there is gone. */
+/* Opens an empty file at `path`; the file of an interrupted run is replaced. */
 qdq_status qdq_weights_file_open(qdq_weights_file *f, char *path, qdq_error *err);
 void qdq_weights_file_close(qdq_weights_file *f);
 
-/* Appends the pieces, each aligned, piece i at offset[i]; *map is a reference of the file as it is
- * then. On failure the file is as before. */
+/* Appends n pieces, each aligned, and sets offset[i] for piece i. *map is a new reference to the
+ * file as it is now. On failure the file is unchanged. */
 qdq_status qdq_weights_file_append(qdq_weights_file *f, const qdq_span *piece, size_t n,
                                    qdq_mapping **map, size_t *offset, qdq_error *err);
 
-/* A new file with this data, not synced: what is measured and thrown away need not survive. `path`
- * gets it whole or not at all. */
+/* Writes a new file with this data, whole or not at all. It is not synced, because measured files
+ * need not survive a crash of the system. */
 qdq_status qdq_write_scratch_file(const char *path, const void *data, size_t size, qdq_error *err);
 
 #endif /* QDQ_WEIGHTS_FILE_H */
