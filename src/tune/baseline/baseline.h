@@ -24,7 +24,7 @@ typedef struct qdq_baseline {
     bool searched, timed;
     qdq_test_result of_search, of_it;
     qdq_tune_baseline *result;
-    char why[300]; /* of `told` */
+    char why[300]; /* of `result` */
 } qdq_baseline;
 
 /* Imports all, and finds which of them are another model. QDQ_E_FORMAT: one has no Q/DQ, is of

@@ -1,5 +1,5 @@
-/* search_state.h - what a search knows while it works; shared by the strategies only: the search*.c
- * files, and the cut's. */
+/* search_state.h - the state of a search; shared by the strategies: the search*.c files and
+ * mincut. */
 #ifndef QDQ_SEARCH_STATE_H
 #define QDQ_SEARCH_STATE_H
 
@@ -12,92 +12,106 @@ typedef struct qdq_search_state {
     const qdq_search_problem *p;
     const qdq_search_opts *opts;
     const qdq_search_ops *ops;
-    qdq_arena *arena;  /* of the caller: results */
-    qdq_arena scratch; /* of the search: dies with it */
+    /* the caller's, for results */
+    qdq_arena *arena;
+    /* freed with the search */
+    qdq_arena scratch;
     qdq_search_result *out;
     qdq_search_phase phase;
-    const char *move; /* of candidates that are tried now */
+    /* kind of the current candidates */
+    const char *move;
 
-    qdq_assign incumbent, candidate; /* candidate: where moves are put together */
-    double time;                     /* of the incumbent, as a share of the baseline's */
-    qdq_map measured;                /* identity -> index into `times` */
-    QDQ_VEC(double) times;           /* shares of the baseline's; INFINITY: failed */
-    /* the same: the identity of the incumbent that it ran beside */
+    /* `candidate`: where moves are composed */
+    qdq_assign incumbent, candidate;
+    /* time of the incumbent, as a fraction of the baseline's */
+    double time;
+    /* identity to index in `times` */
+    qdq_map measured;
+    /* fractions of the baseline's time; INFINITY: failed */
+    QDQ_VEC(double) times;
+    /* by the same index: identity of the incumbent in that measurement */
     QDQ_VEC(uint64_t) against;
-    QDQ_VEC(uint64_t) kept_starts; /* identities of starts that were the incumbent */
-    bool over;                     /* the budget is used up */
-    unsigned of_seeds;             /* builds that seeds of caches took, beyond the budget */
-    double noise;                  /* of the last test: what cannot be seen is not tried */
+    /* identities of starts that were the incumbent */
+    QDQ_VEC(uint64_t) kept_starts;
+    /* the budget is used up */
+    bool over;
+    /* number of builds for seeds from caches, which do not count for the budget */
+    unsigned of_seeds;
+    /* noise of the last test: smaller savings are not tried */
+    double noise;
 
-    double *float_ns;  /* by bit: ns of float time */
-    uint32_t *unit_of; /* by bit: index of the unit; UINT32_MAX: of none */
+    /* by bit: time of its nodes in float */
+    double *float_ns;
+    /* by bit: index of the unit; UINT32_MAX: none */
+    uint32_t *unit_of;
     double total_float_ns;
 
-    /* by bit: what flipping it in the incumbent may save at most, as a share of the baseline's
+    /* by bit: largest saving of flipping it in the incumbent, as a fraction of the baseline's
      * time */
     double *bound;
-    /* by bit: profiles of nothing, of everything, of the incumbent */
+    /* by bit: profiles of the all-float plan, the all-quantized plan, and the incumbent */
     qdq_search_cost *off, *on, *now;
-    /* is `on` filled in; is there nothing to be learnt by a profile now? */
+    /* `on` is set; no profile can add information now */
     bool has_on, is_profiled;
-    bool rules_out; /* is `hope` that of this incumbent? */
+    /* `bound` belongs to this incumbent */
+    bool rules_out;
 } qdq_search_state;
 
 /* --- search_trial.c --------------------------------------------------------------------------- */
 
-/* Weighs bits and measures the starts. `s` has what qdq_search_run() was given. qdq_search_free()
- * in any case. */
+/* Initializes times of bits, and measures the starts. `s` has the arguments of qdq_search_run().
+ * Call qdq_search_free() in every case. */
 qdq_status qdq_search_begin(qdq_search_state *s, qdq_error *err);
 
-/* Fills in what was found. */
+/* Completes s->out. */
 qdq_status qdq_search_finish(qdq_search_state *s, qdq_error *err);
 
 void qdq_search_free(qdq_search_state *s);
 
-/* Measures s->candidate against the incumbent, unless it is known to be no better. `unit`: SIZE_MAX
- * for none. */
+/* Measures s->candidate against the incumbent, unless it is known to be no better. `unit` SIZE_MAX:
+ * none. */
 qdq_status qdq_search_try(qdq_search_state *s, size_t unit, qdq_tried *out, qdq_error *err);
 
-/* Is the candidate one of the starts that were the incumbent? */
+/* Whether the candidate is a start that was the incumbent. */
 qdq_status qdq_search_is_kept_start(qdq_search_state *s, bool *yes, qdq_error *err);
 
 /* Copies the incumbent into the candidate. */
 void qdq_search_reset(qdq_search_state *s);
 
-/* May the bit be on? */
+/* Whether the bit may be on. */
 bool qdq_search_allows(const qdq_search_state *s, size_t bit);
 
-/* Models that were built so far; 0: the caller does not count them. */
+/* Number of models built so far; 0: the caller does not count them. */
 unsigned qdq_search_builds(const qdq_search_state *s);
 
-/* May one more model be built? No: the search is over. */
+/* Whether one more model may be built. False ends the search. */
 bool qdq_search_budget_left(qdq_search_state *s);
 
-/* Could a saving of such a share of the baseline's time be told from noise? */
+/* Whether a saving of this fraction of the baseline's time can be detected. */
 bool qdq_search_matters(const qdq_search_state *s, double share);
 
-/* The time of an assignment that was measured, as a share of the baseline's; NAN: it was not, or
+/* The measured time of an assignment, as a fraction of the baseline's; NAN: not measured, or
  * failed. */
 qdq_status qdq_search_known_time(qdq_search_state *s, const qdq_assign *a, double *out,
                                  qdq_error *err);
 
 /* --- search_bounds.c -------------------------------------------------------------------------- */
 
-/* Makes room for `hope`: float times, as long as nothing is profiled. */
+/* Allocates `bound`, and fills it with float times until there is a profile. */
 qdq_status qdq_search_bounds_init(qdq_search_state *s, qdq_error *err);
 
-/* Profiles of nothing and of everything. *known: there are both. */
+/* Profiles the all-float and the all-quantized plan. *known: both profiles exist. */
 qdq_status qdq_search_profile_ends(qdq_search_state *s, bool *known, qdq_error *err);
 
-/* What is fastest by these profiles, if each change between on and off from one bit to the next in
- * the graph's order costs this many typical boundaries; by dynamic programming. Into the candidate.
- * False: out of memory. */
+/* Sets the candidate to the fastest assignment by these profiles, if each change between on and off
+ * from one bit to the next in the graph's order costs this many typical boundaries; by dynamic
+ * programming. False: out of memory. */
 bool qdq_search_by_profile(qdq_search_state *s, double boundaries);
 
-/* Profiles the incumbent, if that was not done, and finds what may be hoped for. */
+/* Profiles the incumbent, unless it was profiled, and updates the bounds. */
 qdq_status qdq_search_bounds_update(qdq_search_state *s, qdq_error *err);
 
-/* Numbers of units or boundaries, those first that promise most. */
+/* Indices of units or boundaries, the largest bound first. */
 typedef struct qdq_search_ranked {
     size_t index;
     double bound;
@@ -105,18 +119,18 @@ typedef struct qdq_search_ranked {
 
 void qdq_search_rank(qdq_search_ranked *at, size_t n);
 
-/* May the candidate be faster than the incumbent by more than noise? */
+/* Whether the candidate may be faster than the incumbent by a detectable amount. */
 bool qdq_search_is_hopeful(const qdq_search_state *s);
 
-/* What flipping all bits of a choice may save at most. */
+/* Upper bound of the saving of flipping all bits of a choice. */
 double qdq_search_choice_bound(const qdq_search_state *s, const qdq_search_unit *u, size_t choice);
 
 /* --- search_units.c --------------------------------------------------------------------------- */
 
-/* Schemes of every unit, those first that may bring most. */
+/* Tries schemes of every unit, the largest bound first. */
 qdq_status qdq_search_units(qdq_search_state *s, qdq_error *err);
 
-/* What a unit may save at most, by whatever is changed in it. */
+/* Upper bound of the saving of a unit, for any change in it. */
 double qdq_search_unit_bound(const qdq_search_state *s, const qdq_search_unit *u);
 
 /* Sets the choices of one instance (SIZE_MAX: of all) in the candidate as the bits of `mask`
