@@ -246,8 +246,7 @@ TEST(what_profiling_adds_is_taken_off_each_layer)
     }
 }
 
-/* A model of section 5.2 as trtexec leaves it, layers and profile, through what reads such files
- * and what scores them. */
+/* Scores a group's model from the layers and the profile that trtexec writes for it. */
 static double table_row(const char *name, double compute, double qdq, size_t n_qdq, double reformat,
                         double end_to_end)
 {
@@ -293,7 +292,7 @@ static double table_row(const char *name, double compute, double qdq, size_t n_q
     return qdq_part_cold_us(&out[1]);
 }
 
-/* The table of section 5.2 with its reformats inside. */
+/* Residuals in float: Q/DQ and reformats cost more than 8-bit kernels save. */
 TEST(residuals_in_float_make_int8_slower)
 {
     const double f16 = table_row("f16", 928.8, 0, 0, 88.1, 862.2),

@@ -218,7 +218,7 @@ tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_when_it_comes(
     put_away(&s);
 }
 
-/* --- region-autotune.md, section 9 ------------------------------------------------------------ */
+/* --- plans of assignments --------------------------------------------------------------------- */
 
 /* What the plan has for tensor `name`: "all", or its readers as "Conv c1.0 ...", entries one behind
  * the other. */

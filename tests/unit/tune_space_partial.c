@@ -206,8 +206,7 @@ TEST(without_halves_the_plan_is_that_of_the_full_bits)
     test_space_close(&t);
 }
 
-/* Axes as subgraph-autotune.md has them in 4.2: Conv 0, MatMul the last one, Gemm 0 if it is
- * transposed. */
+/* Axes of weights: Conv 0, MatMul the last one, Gemm 0 if it is transposed. */
 TEST(a_weight_alone_is_one_entry_and_no_bias)
 {
     test_space t = test_space_open(network(), "ort-cpu");
@@ -464,7 +463,7 @@ TEST(what_is_left_in_float16_gets_scales_in_float16)
     test_space_close(&t);
 }
 
-/* --- subgraph-autotune.md, section 8 ---------------------------------------------------------- */
+/* --- several consumers of one tensor ---------------------------------------------------------- */
 
 /* Two products and a Softmax read one tensor: the input of a model that consists of them, or the
  * result of others. */
@@ -490,7 +489,7 @@ static qdq_model *shared(bool isolated)
     return test_built(&b);
 }
 
-static void expect_case_18(test_space *t, const char *parts, bool weight, bool activation)
+static void expect_shared_tensor(test_space *t, const char *parts, bool weight, bool activation)
 {
     qdq_assign a = test_space_parts(t, parts);
     qdq_plan *p = test_space_plan(t, &a);
@@ -530,9 +529,9 @@ TEST(a_shared_tensor_is_quantized_once_for_those_who_take_codes)
     for (size_t i = 0; i < 2 * QDQ_COUNT(targets); i++) {
         test_space t = test_space_open(shared(i % 2 == 1), targets[i / 2]);
 
-        expect_case_18(&t, "p:full q:full", true, true);
-        expect_case_18(&t, "p:weight q:weight", true, false);
-        expect_case_18(&t, "p:activation q:activation", false, true);
+        expect_shared_tensor(&t, "p:full q:full", true, true);
+        expect_shared_tensor(&t, "p:weight q:weight", true, false);
+        expect_shared_tensor(&t, "p:activation q:activation", false, true);
         test_space_close(&t);
     }
 }
