@@ -144,6 +144,23 @@ def test_a_generator_that_raises_in_the_middle_raises_its_own_exception(cnn, ima
     assert caught.value is mine
 
 
+def test_the_split_and_the_verdict_are_those_of_the_tool(cnn, images):
+    result = qdq.quantize(cnn, calib=images[:16], bench=False)
+    assert result.verdict == "reached" and result.split.folds == 4 and result.split.held_out
+    result = qdq.quantize(cnn, calib=images[:16], bench=False, min_sqnr=0)
+    assert result.verdict == "unknown"
+    assert (result.split.calibrate, result.split.evaluate, result.split.folds) == (14, 2, 0)
+
+
+def test_a_default_goal_that_is_missed_is_a_warning_that_names_the_output(cnn, images, tmp_path):
+    op = {"float_us": 100, "int8_us": 30, "inputs": 2}
+    costs = {"qdq_sim": 1, "error": 0.5, "ops": {"Conv": op, "Gemm": op, "MatMul": op}}
+    (tmp_path / "noisy.json").write_text(json.dumps(costs))
+    with pytest.warns(qdq.AccuracyWarning, match="output '.*next: more samples"):
+        result = qdq.quantize(cnn, calib=images[:16], engine=f"sim:{tmp_path}/noisy.json")
+    assert result.verdict in ("missed", "float") and not result.goal.reached
+
+
 def test_without_samples_only_the_placement_means_something(cnn):
     result = qdq.quantize(cnn, bench=False)
     assert result.plan.summary.placement_only
