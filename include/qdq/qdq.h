@@ -1,21 +1,21 @@
 /* qdq/qdq.h - all of the public interface, and a one-page tour.
  *
- *     qdq_model  *model = NULL, *quantized = NULL;
+ *     qdq_model  *model = NULL;
  *     qdq_engine *engine = NULL;
  *     qdq_target *target = NULL;
  *     qdq_data   *data = NULL;
- *     qdq_plan   *plan = NULL;
+ *     qdq_ptq_result *result = NULL;
  *     qdq_error   err = QDQ_ERROR_INIT;
  *
  *     if (qdq_model_load("model.onnx", NULL, &model, &err) != QDQ_OK ||           model.h
  *         qdq_engine_open("ort", NULL, &engine, &err) != QDQ_OK ||                engine.h
  *         qdq_target_load("ort-cpu", &target, &err) != QDQ_OK ||                  quant.h
  *         qdq_data_open("calib.npz", model, NULL, &data, &err) != QDQ_OK ||       data.h
- *         qdq_quantize(model, target, engine, data, NULL, &plan, &quantized, &err) != QDQ_OK ||
- *         qdq_model_save(quantized, "model.qdq.onnx", NULL, &err) != QDQ_OK)
+ *         qdq_ptq(model, target, engine, data, NULL, &result, &err) != QDQ_OK ||      ptq.h
+ *         qdq_model_save(result->model, "model.qdq.onnx", NULL, &err) != QDQ_OK)
  *         fprintf(stderr, "%s\n", err.text);
  *
- * Where Q/DQ make it faster is found by measuring, in place of qdq_quantize(), and left in a
+ * Where Q/DQ make it faster is found by measuring, in place of qdq_ptq(), and left in a
  * folder:
  *
  *     qdq_autotune(model, target, data, "tuned", NULL, NULL, &err)                 tune.h

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -119,9 +120,8 @@ def numpy_type(elem: int, place: str) -> Any:
     except TypeError:
         pass
     try:
-        import ml_dtypes
-
-        return np.dtype(getattr(ml_dtypes, name))
+        types = importlib.import_module("ml_dtypes")
+        return np.dtype(getattr(types, name.replace("float8e", "float8_e")))
     except (ImportError, AttributeError):
         raise errors.UnsupportedError(f"{place}: numpy has no type {name}") from None
 
@@ -136,7 +136,7 @@ def copy_array(c: Any, place: str) -> Any:
 class Arrays:
     """Named arrays in C, whose elements stay in numpy's memory."""
 
-    def __init__(self, arrays: Mapping[str | None, Any], place: str) -> None:
+    def __init__(self, arrays: Mapping[Any, Any], place: str) -> None:
         self.keep: list[Any] = []
         self.c = ffi.new("qdq_named_array[]", len(arrays))
         for c, (name, value) in zip(self.c, arrays.items()):
