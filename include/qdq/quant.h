@@ -173,7 +173,8 @@ typedef struct qdq_quantize_opts {
     size_t n_shapes;
     /* most calibration samples; 0: all */
     size_t samples;
-    /* Memory limit in bytes: for the activations observed at once, and, with a goal, for the float
+    /* Memory limit in bytes: for the activations observed at once; for the matrices of GPTQ
+     * (weights that need more get the nearest quantized values); and, with a goal, for the float
      * model's outputs that are kept between trials (if they do not fit, the float model runs again
      * in each trial). 0: 256 MiB. */
     uint64_t memory;
@@ -316,6 +317,18 @@ typedef struct qdq_plan_count {
     size_t n;
 } qdq_plan_count;
 
+/* What GPTQ did to a weight. */
+typedef struct qdq_plan_rounding {
+    const char *weight;
+    /* the plan has codes for it; else it has the nearest ones */
+    bool accepted;
+    /* by how many dB the squared error of its products on held-out rows is below that of the
+     * nearest codes; 0: there was nothing to measure it on */
+    double gain_db;
+    /* why it was not accepted; "" */
+    const char *reason;
+} qdq_plan_rounding;
+
 typedef struct qdq_plan_summary {
     size_t n_tensors, n_weights, n_biases, n_left_float;
     /* nodes that the plan puts into 8 bits, by operator */
@@ -339,6 +352,9 @@ typedef struct qdq_plan_summary {
     /* LayerNormalization that is spelled in single nodes, and for which the opset was raised to
      * fuse it */
     size_t n_layernorms;
+    /* Of a plan made with weights of method `gptq`, sorted by name. */
+    const qdq_plan_rounding *rounded;
+    size_t n_rounded;
 } qdq_plan_summary;
 
 /* The summary of a plan. Borrowed as long as the plan. */

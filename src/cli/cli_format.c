@@ -10,8 +10,8 @@
 
 static const char *const presets[] = {"target", "int8", "uint8", "int16",
                                       "fp8",    "int4", "uint4", NULL};
-static const char *const methods[] = {"target",   "absmax",   "mse", "awq-lite",
-                                      "awq-clip", "awq-full", NULL};
+static const char *const methods[] = {"target",   "absmax", "mse",      "awq-lite", "awq-clip",
+                                      "awq-full", "gptq",   "gptq-mse", NULL};
 static const char *const stores[] = {"target", "codes", "float", "nbits", NULL};
 static const char *const biases[] = {"target", "float", "int32", NULL};
 

@@ -62,6 +62,19 @@ static void weights_json(qdq_json_out to, const quantize *q)
     qdq_json_put_int(to, "after", (int64_t)qdq_model_weight_bytes(q->quantized));
 }
 
+static void rounded_json(qdq_json_out to, const qdq_plan_summary *s)
+{
+    for (size_t i = 0; i < s->n_rounded; i++) {
+        const qdq_plan_rounding *r = &s->rounded[i];
+        const qdq_json_out o = qdq_json_put_object(to, NULL);
+
+        qdq_json_put_text(o, "weight", r->weight);
+        qdq_json_put_bool(o, "accepted", r->accepted);
+        qdq_json_put_real(o, "gain_db", r->gain_db);
+        qdq_json_put_some(o, "reason", r->reason);
+    }
+}
+
 /* `but`: as for cli_files_json(). */
 static qdq_status summary_json(const quantize *q, const char *but, qdq_json_doc *d, qdq_error *err)
 {
@@ -89,6 +102,8 @@ static qdq_status summary_json(const quantize *q, const char *but, qdq_json_doc 
         equalized_json(qdq_json_put_object(root, "equalized"), s);
     if (s->n_layernorms > 0)
         qdq_json_put_int(root, "fused_layernorms", (int64_t)s->n_layernorms);
+    if (s->n_rounded > 0)
+        rounded_json(qdq_json_put_list(root, "gptq"), s);
     if (q->r->compared != NULL)
         cli_outputs_json(qdq_json_put_list(root, "outputs"), q->r->compared->outputs,
                          q->r->compared->n_outputs);
@@ -155,6 +170,26 @@ static size_t count_kept(const qdq_plan_summary *s)
     return n;
 }
 
+static void print_rounded(const qdq_plan_summary *s, FILE *to)
+{
+    double least = 0, most = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n_rounded; i++) {
+        const double gain = s->rounded[i].gain_db;
+
+        if (!s->rounded[i].accepted)
+            continue;
+        least = n == 0 || gain < least ? gain : least;
+        most = n == 0 || gain > most ? gain : most;
+        n++;
+    }
+    fprintf(to, "gptq: %zu of %zu weight%s", n, s->n_rounded, cli_plural(s->n_rounded));
+    if (n > 0)
+        fprintf(to, "; held-out rows lose %.1f to %.1f dB less", least, most);
+    fprintf(to, "\n");
+}
+
 static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, FILE *to,
                                   qdq_error *err)
 {
@@ -168,6 +203,8 @@ static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, 
             cli_plural(s->n_tensors), s->n_weights, cli_plural(s->n_weights), s->n_biases,
             s->n_biases == 1 ? "" : "es");
     QDQ_TRY(print_counts(q, s->quantized, s->n_quantized, to, err));
+    if (s->n_rounded > 0)
+        print_rounded(s, to);
     if (s->n_existing > 0) {
         fprintf(to, "\nin 8 bits before: %zu node%s\n", count_kept(s), cli_plural(count_kept(s)));
         QDQ_TRY(print_counts(q, s->existing, s->n_existing, to, err));

@@ -17,6 +17,7 @@
 #include "quant/place/place_joins.h"
 #include "quant/weights/awq.h"
 #include "quant/weights/bias_fit.h"
+#include "quant/weights/gptq.h"
 
 /* What no plan can have. Lists only grow. */
 typedef struct unfit {
@@ -98,6 +99,17 @@ qdq_status qdq_take_rest(const qdq_plan_rest *from, qdq_plan *p, qdq_error *err)
     return QDQ_OK;
 }
 
+/* What an earlier plan rounded is not rounded again. */
+static qdq_status round_weights(const qdq_quantizing *q, qdq_error *err)
+{
+    qdq_scales *known = q->basis.known;
+
+    if (known != NULL)
+        QDQ_TRY(qdq_scales_give_codes(known, q->plan, err));
+    QDQ_TRY(qdq_gptq(q, err));
+    return known != NULL ? qdq_scales_keep_codes(known, q->plan, err) : QDQ_OK;
+}
+
 /* Scales, and what of the rest stays float32: samples decide both. */
 static qdq_status calibrate_plan(const qdq_quantizing *q, qdq_calib_names *empty, qdq_error *err)
 {
@@ -108,6 +120,7 @@ static qdq_status calibrate_plan(const qdq_quantizing *q, qdq_calib_names *empty
     if (empty->n > before) /* there will be another plan */
         return QDQ_OK;
     QDQ_TRY(qdq_awq(q, err));
+    QDQ_TRY(round_weights(q, err));
     return q->basis.rest != NULL ? qdq_take_rest(q->basis.rest, q->plan, err)
                                  : qdq_rest_choose(q, err);
 }

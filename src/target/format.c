@@ -135,7 +135,7 @@ bool qdq_format_has_kernels(const qdq_format *f)
 /* What no engine multiplies, or no operator of ONNX says. */
 static void check_weight(const qdq_json_place *p, const qdq_format *f)
 {
-    bool float8 = is_float8(&f->weight), awq = f->weight_method >= QDQ_WEIGHT_AWQ_LITE;
+    bool float8 = is_float8(&f->weight), awq = qdq_weight_method_is_awq(f->weight_method);
 
     if (!qdq_format_weight_only(f) && float8 != is_float8(&f->activation))
         qdq_json_wrong(
@@ -149,6 +149,8 @@ static void check_weight(const qdq_json_place *p, const qdq_format *f)
         qdq_json_wrong(
             p, "method",
             "'absmax' or 'mse': awq is for integer weights and activations of type 'float'");
+    if (float8 && qdq_weight_method_is_gptq(f->weight_method))
+        qdq_json_wrong(p, "method", "'absmax' or 'mse': gptq is for integer weights");
     if (f->weight_store == QDQ_WEIGHT_AS_NBITS)
         check_nbits(p, f);
 }
@@ -165,10 +167,19 @@ static void read_awq(const qdq_json_place *p, qdq_awq_steps *s)
         qdq_json_wrong(p, "clip_step", "at most 51 steps from 1 down to 'clip_min'");
 }
 
+/* The paper's damping. */
+static void read_gptq(const qdq_json_place *p, qdq_gptq_opts *o)
+{
+    if (o->damping == 0)
+        o->damping = 0.01;
+    o->damping = qdq_json_number(p, "damping", 1e-6, 1, o->damping);
+    o->act_order = flag(p, "act_order", o->act_order);
+}
+
 static void read_weight(const qdq_json_place *top, qdq_format *f)
 {
-    static const char *const methods[] = {"absmax",   "mse",      "awq-lite",
-                                          "awq-clip", "awq-full", NULL};
+    static const char *const methods[] = {"absmax",   "mse",  "awq-lite", "awq-clip",
+                                          "awq-full", "gptq", "gptq-mse", NULL};
     qdq_json_place p;
 
     if (!qdq_json_member(top, "weight", &p)) {
@@ -179,7 +190,8 @@ static void read_weight(const qdq_json_place *top, qdq_format *f)
         return;
     }
     QDQ_JSON_KNOWN(&p, "type", "symmetric", "reduced", "pow2", "method", "per_channel", "block",
-                   "store", "tables", "accuracy_level", "alpha_step", "clip_step", "clip_min");
+                   "store", "tables", "accuracy_level", "alpha_step", "clip_step", "clip_min",
+                   "damping", "act_order");
     read_scheme(&p, qdq_code_type_names, &f->weight);
     f->weight_method =
         (qdq_weight_method)qdq_json_word(&p, "method", methods, (int)f->weight_method);
@@ -190,6 +202,7 @@ static void read_weight(const qdq_json_place *top, qdq_format *f)
     f->weight_block = qdq_json_int(&p, "block", -1, BLOCK_MAX, f->weight_block);
     f->accuracy_level = (int)qdq_json_int(&p, "accuracy_level", 0, 4, f->accuracy_level);
     read_awq(&p, &f->awq);
+    read_gptq(&p, &f->gptq);
     if (f->weight_block < 0) { /* one block is a whole column */
         f->weight_block = 0;
         f->weight_per_channel = true;

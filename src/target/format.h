@@ -18,8 +18,27 @@ typedef enum qdq_weight_method {
     QDQ_WEIGHT_MSE,      /* the part of it with the least error of the weights */
     QDQ_WEIGHT_AWQ_LITE, /* input channels scaled by what activations hold */
     QDQ_WEIGHT_AWQ_CLIP, /* the part of the range with the least error of the products */
-    QDQ_WEIGHT_AWQ_FULL  /* both */
+    QDQ_WEIGHT_AWQ_FULL, /* both */
+    /* what rounding a row loses is made up for by the rows after it (gptq.h), */
+    QDQ_WEIGHT_GPTQ,
+    QDQ_WEIGHT_GPTQ_MSE /* with parts of the range as of QDQ_WEIGHT_MSE */
 } qdq_weight_method;
+
+static inline bool qdq_weight_method_is_awq(qdq_weight_method m)
+{
+    return m >= QDQ_WEIGHT_AWQ_LITE && m <= QDQ_WEIGHT_AWQ_FULL;
+}
+
+static inline bool qdq_weight_method_is_gptq(qdq_weight_method m)
+{
+    return m == QDQ_WEIGHT_GPTQ || m == QDQ_WEIGHT_GPTQ_MSE;
+}
+
+/* Are ranges searched by the squared error of the weights, where nothing better is found? */
+static inline bool qdq_weight_method_is_mse(qdq_weight_method m)
+{
+    return m == QDQ_WEIGHT_MSE || m == QDQ_WEIGHT_GPTQ_MSE;
+}
 
 /* What AWQ tries: exponents of what activations hold from 0 to 1, and parts of the range from 1
  * down. */
@@ -27,6 +46,12 @@ typedef struct qdq_awq_steps {
     double alpha;             /* from one exponent to the next */
     double clip, clip_lowest; /* from one part to the next, and the smallest one */
 } qdq_awq_steps;
+
+/* How GPTQ rounds. */
+typedef struct qdq_gptq_opts {
+    double damping; /* added to the diagonal of the Hessian, as a share of its mean */
+    bool act_order; /* channels with most input first, not one after the other */
+} qdq_gptq_opts;
 
 typedef struct qdq_format {
     uint32_t id; /* 0: the target's; else that of override id - 1 */
@@ -41,6 +66,7 @@ typedef struct qdq_format {
     qdq_weight_store weight_store;
     qdq_weight_method weight_method;
     qdq_awq_steps awq;
+    qdq_gptq_opts gptq;
     bool weight_tables; /* tables of embeddings, too */
     int accuracy_level; /* of MatMulNBits: what activations are rounded to; 0: left to the engine */
     bool int32_bias;

@@ -9,6 +9,7 @@
 #include "quant/insert/insert.h"
 #include "quant/place/place.h"
 #include "quant/weights/awq_state.h"
+#include "quant/weights/gptq_state.h"
 #include "support/build.h"
 
 static const char overrides[] =
@@ -137,15 +138,15 @@ static qdq_status search(void *ctx, qdq_error *err)
     static float x[ROWS * K], w[K * N];
     qdq_plan_weight entry = {.awq = {0.1, 0.05, 0.5}};
     qdq_awq_group g = {.k = K, .alpha_step = 0.1};
-    qdq_awq_weight weight = {.entry = &entry,
-                             .w = w,
-                             .k = K,
-                             .n = N,
-                             .step_k = N,
-                             .step_n = 1,
-                             .block = K,
-                             .n_block = 1,
-                             .scheme = {QDQ_INT4, true, false, QDQ_FLOAT, false}};
+    qdq_weight_columns weight = {.entry = &entry,
+                                 .w = w,
+                                 .k = K,
+                                 .n = N,
+                                 .step_k = N,
+                                 .step_n = 1,
+                                 .block = K,
+                                 .n_block = 1,
+                                 .scheme = {QDQ_INT4, true, false, QDQ_FLOAT, false}};
     qdq_arena arena = QDQ_ARENA_INIT;
     char letters[N + 1] = {0};
 
@@ -158,6 +159,57 @@ static qdq_status search(void *ctx, qdq_error *err)
               qdq_awq_search_scales(&g, &arena) && qdq_awq_search_clip(&g, &weight, letters);
     qdq_arena_free(&arena);
     return ok ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status round_codes(void *ctx, qdq_error *err)
+{
+    enum { K = 40, N = 70, ROWS = 60 };
+    static float x[ROWS * K], w[K * N];
+    qdq_plan_weight entry = {.method = QDQ_WEIGHT_GPTQ_MSE,
+                             .type = QDQ_INT4,
+                             .block = 16,
+                             .gptq = {0.01, *(const bool *)ctx}};
+    const qdq_weight_columns columns = {.entry = &entry,
+                                        .w = w,
+                                        .k = K,
+                                        .n = N,
+                                        .step_k = N,
+                                        .step_n = 1,
+                                        .block = 16,
+                                        .n_block = 3,
+                                        .scheme = {QDQ_INT4, true, false, QDQ_FLOAT, false},
+                                        .grid = {{1, K, N}, 16, 3}};
+    qdq_gptq_group g = {.k = K};
+    qdq_gptq_factor f = {0};
+    qdq_gptq_result r = {0};
+    const char *why = NULL;
+
+    for (size_t i = 0; i < QDQ_COUNT(x); i++)
+        x[i] = (float)(i * 7919 % 101) / 50 - 1;
+    for (size_t i = 0; i < QDQ_COUNT(w); i++)
+        w[i] = (float)(i * 104729 % 103) / 50 - 1;
+    if (!qdq_gptq_begin_group(&g))
+        return qdq_nomem(err);
+    qdq_gptq_add_rows(&g, QDQ_GPTQ_FIT, x, ROWS - 10);
+    qdq_gptq_add_rows(&g, QDQ_GPTQ_HELD, x, 10);
+    qdq_gptq_flush(&g);
+    qdq_status st = qdq_gptq_factorize(&g, &entry.gptq, &f, &why) ? QDQ_OK : qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = why != NULL ? qdq_fail(err, QDQ_E_BUG, "%s", why)
+                         : qdq_gptq_round(&g, &f, &columns, &r, err);
+    qdq_gptq_result_free(&r);
+    qdq_gptq_factor_free(&f);
+    qdq_gptq_end_group(&g);
+    return st;
+}
+
+TEST(rounding_by_second_order)
+{
+    bool act_order = false;
+
+    assert_true(test_every_alloc_fails(round_codes, &act_order) > 10);
+    act_order = true;
+    assert_true(test_every_alloc_fails(round_codes, &act_order) > 10);
 }
 
 TEST(mixing_formats)

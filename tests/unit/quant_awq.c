@@ -13,7 +13,7 @@ typedef struct fixture {
     float x[ROWS * K], w[K * N];
     qdq_plan_weight entry;
     qdq_awq_group group;
-    qdq_awq_weight weight;
+    qdq_weight_columns weight;
     qdq_arena arena;
 } fixture;
 
@@ -31,7 +31,7 @@ static void make(fixture *f, float outlier)
     f->group.k = K;
     f->group.alpha_step = 0.1;
     f->entry.awq = (qdq_awq_steps){0.1, 0.05, 0.5};
-    f->weight = (qdq_awq_weight){.entry = &f->entry,
+    f->weight = (qdq_weight_columns){.entry = &f->entry,
                                  .w = f->w,
                                  .k = K,
                                  .n = N,
@@ -213,7 +213,7 @@ TEST(transposed_weights_are_searched_alike)
     for (size_t k = 0; k < K; k++)
         for (size_t j = 0; j < N; j++)
             v[j * K + k] = f.w[k * N + j];
-    qdq_awq_weight t = f.weight;
+    qdq_weight_columns t = f.weight;
     t.w = v;
     t.step_k = 1;
     t.step_n = K;

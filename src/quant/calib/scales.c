@@ -251,7 +251,7 @@ static const char *weight_key(const qdq_plan_weight *w, qdq_arena *arena)
 
 static bool is_searched(const qdq_plan_weight *w)
 {
-    return w->method == QDQ_WEIGHT_MSE && w->scales == NULL;
+    return qdq_weight_method_is_mse(w->method) && w->scales == NULL;
 }
 
 typedef struct clip {
@@ -304,8 +304,83 @@ qdq_status qdq_scales_keep_clips(qdq_scales *s, const qdq_plan *plan, qdq_error 
     return QDQ_OK;
 }
 
+/* What GPTQ made of a weight. */
+typedef struct rounded {
+    qdq_plan_weight entry; /* scales NULL: nothing */
+    qdq_plan_rounding said;
+} rounded;
+
+static const qdq_plan_rounding *find_said(const qdq_plan *plan, const char *weight)
+{
+    for (size_t i = 0; i < plan->rounded.n; i++)
+        if (strcmp(plan->rounded.at[i].weight, weight) == 0)
+            return &plan->rounded.at[i];
+    return NULL;
+}
+
+qdq_status qdq_scales_give_codes(const qdq_scales *s, qdq_plan *plan, qdq_error *err)
+{
+    for (size_t i = 0; i < plan->weights.n; i++) {
+        qdq_plan_weight *w = &plan->weights.at[i];
+
+        if (!qdq_weight_method_is_gptq(w->method) || w->scales != NULL)
+            continue;
+        const char *key = weight_key(w, &plan->arena);
+        QDQ_NEED(key != NULL, err);
+        const rounded *r = qdq_map_get_ptr(&s->by_rounded, key);
+        if (r == NULL)
+            continue;
+        w->is_rounded = true;
+        w->scales = r->entry.scales;
+        w->zero_points = r->entry.zero_points;
+        w->n_scales = r->entry.n_scales;
+        w->codes = r->entry.codes;
+        w->codes_size = r->entry.codes_size;
+        QDQ_NEED(qdq_plan_own_weight(plan, w) && QDQ_PUSH(&plan->arena, &plan->rounded, r->said),
+                 err);
+        plan->rounded.at[plan->rounded.n - 1].weight = w->tensor;
+    }
+    return QDQ_OK;
+}
+
+static qdq_status keep_codes(qdq_scales *s, const qdq_plan_weight *w, const qdq_plan_rounding *said,
+                             qdq_error *err)
+{
+    const char *key = weight_key(w, &s->arena);
+    rounded *r = qdq_arena_alloc(&s->arena, sizeof *r);
+
+    QDQ_NEED(key != NULL && r != NULL, err);
+    r->said = *said;
+    r->entry = *w;
+    r->entry.tensor = r->said.weight = "";
+    if (w->scales != NULL) {
+        r->entry.scales = qdq_arena_copy(&s->arena, w->scales, w->n_scales, sizeof *w->scales);
+        r->entry.codes = qdq_arena_copy(&s->arena, w->codes, w->codes_size, 1);
+        QDQ_NEED(r->entry.scales != NULL && r->entry.codes != NULL, err);
+    }
+    if (w->scales != NULL && w->zero_points != NULL) {
+        r->entry.zero_points =
+            qdq_arena_copy(&s->arena, w->zero_points, w->n_scales, sizeof *w->zero_points);
+        QDQ_NEED(r->entry.zero_points != NULL, err);
+    }
+    return qdq_allocated(qdq_map_set_ptr(&s->by_rounded, key, r), err);
+}
+
+qdq_status qdq_scales_keep_codes(qdq_scales *s, const qdq_plan *plan, qdq_error *err)
+{
+    for (size_t i = 0; i < plan->weights.n; i++) {
+        const qdq_plan_weight *w = &plan->weights.at[i];
+        const qdq_plan_rounding *said = find_said(plan, w->tensor);
+
+        if (qdq_weight_method_is_gptq(w->method) && !w->is_rounded && said != NULL)
+            QDQ_TRY(keep_codes(s, w, said, err));
+    }
+    return QDQ_OK;
+}
+
 void qdq_scales_free(qdq_scales *s)
 {
+    qdq_map_free(&s->by_rounded);
     qdq_map_free(&s->by_use);
     qdq_map_free(&s->by_weight);
     qdq_map_free(&s->means);

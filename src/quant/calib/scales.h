@@ -10,10 +10,11 @@ typedef struct qdq_scales {
     qdq_arena arena;
     /* type, and whose range decides, with those that share it -> qdq_qparam, with its folds */
     qdq_map by_use;
-    unsigned n_folds;  /* of each; 0: none */
-    qdq_map by_weight; /* weight and form -> its `clip` */
-    qdq_map means;     /* tensor, axis, channels -> qdq_plan_mean */
-    qdq_map joins;     /* result -> qdq_plan_join */
+    unsigned n_folds;   /* of each; 0: none */
+    qdq_map by_weight;  /* weight and form -> its `clip` */
+    qdq_map by_rounded; /* weight and form -> what GPTQ made of it */
+    qdq_map means;      /* tensor, axis, channels -> qdq_plan_mean */
+    qdq_map joins;      /* result -> qdq_plan_join */
 } qdq_scales;
 
 /* Fills the scales of `plan` that are there; calibration leaves them alone then. Tensors that share
@@ -35,6 +36,10 @@ qdq_status qdq_scales_keep(qdq_scales *s, qdq_plan *plan, qdq_error *err);
 /* The same for the clips of weights that are searched by the squared error. */
 qdq_status qdq_scales_give_clips(const qdq_scales *s, qdq_plan *plan, qdq_error *err);
 qdq_status qdq_scales_keep_clips(qdq_scales *s, const qdq_plan *plan, qdq_error *err);
+
+/* The same for the codes of GPTQ, also where it found none; before and after it runs. */
+qdq_status qdq_scales_give_codes(const qdq_scales *s, qdq_plan *plan, qdq_error *err);
+qdq_status qdq_scales_keep_codes(qdq_scales *s, const qdq_plan *plan, qdq_error *err);
 
 void qdq_scales_free(qdq_scales *s);
 

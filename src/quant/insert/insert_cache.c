@@ -57,9 +57,11 @@ const char *qdq_insert_codes_key(const qdq_plan_weight *w, const float *scales,
 {
     XXH128_hash_t s = XXH3_128bits(scales, n * sizeof *scales),
                   z = XXH3_128bits(zeros, n * sizeof *zeros);
+    uint64_t codes = w->codes != NULL ? XXH3_64bits(w->codes, w->codes_size) : 0;
 
-    return qdq_arena_printf(scratch, "%d %d %" PRId64 " %" PRIx64 "%" PRIx64 " %" PRIx64 " %s",
-                            (int)w->type, w->axis, w->block, s.high64, s.low64, z.low64, w->tensor);
+    return qdq_arena_printf(
+        scratch, "%d %d %" PRId64 " %" PRIx64 "%" PRIx64 " %" PRIx64 " %" PRIx64 " %s",
+        (int)w->type, w->axis, w->block, s.high64, s.low64, z.low64, codes, w->tensor);
 }
 
 const qdq_tensor *qdq_insert_cached_codes(const qdq_insert_cache *c, const char *key)

@@ -74,6 +74,19 @@ static int32_t middle_of(qdq_elem type)
     return type == QDQ_INT4 ? 8 : type == QDQ_INT8 ? 128 : 0;
 }
 
+/* Element i of codes that a plan gives. */
+static int32_t given_code(const qdq_plan_weight *w, size_t i)
+{
+    const uint8_t *codes = w->codes;
+
+    if (w->type == QDQ_INT8)
+        return codes[i] < 128 ? codes[i] : codes[i] - 256;
+    if (w->type == QDQ_UINT8)
+        return codes[i];
+    int32_t nibble = codes[i / 2] >> (i % 2 * 4) & 15;
+    return w->type == QDQ_INT4 && nibble > 7 ? nibble - 16 : nibble;
+}
+
 static void put_code(uint8_t *out, unsigned bits, size_t i, int32_t code)
 {
     if (bits == 8)
@@ -90,10 +103,10 @@ static void pack_column(const qdq_plan_weight *w, const qdq_weight_state *s, con
         qdq_qparam p = {w->type, s->scales[at], s->zeros[at]};
 
         for (size_t i = 0; i < c->block; i++) {
-            size_t k = b * c->block + i;
-            int32_t code = k < c->k
-                               ? qdq_quantize_value(&p, s->floats[k * c->step_k + n * c->step_n])
-                               : p.zero_point;
+            size_t k = b * c->block + i, from = k * c->step_k + n * c->step_n;
+            int32_t code = k >= c->k          ? p.zero_point
+                           : w->codes != NULL ? given_code(w, from)
+                                              : qdq_quantize_value(&p, s->floats[from]);
             put_code(out + b * c->block * c->bits / 8, c->bits, i, code + middle_of(w->type));
         }
     }
@@ -216,9 +229,7 @@ static qdq_status insert_table(qdq_inserter *in, const qdq_plan_weight *w,
     void *codes;
     qdq_tensor *t = qdq_tensor_new(in->m, w->type, 2, s->tensor->dim, &codes);
 
-    QDQ_NEED(t != NULL &&
-                 qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes),
-             in->err);
+    QDQ_NEED(t != NULL && qdq_insert_weight_codes(w, s, codes), in->err);
     packed[0] = qdq_insert_constant(in, in->g, w->tensor, "_quantized", t);
     packed[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);
     packed[2] = qdq_insert_zero_points(in, w->tensor, &form, w->type, s->zeros);

@@ -116,6 +116,9 @@ qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t i);
 /* The codes of all, from the cache or for it. */
 qdq_status qdq_insert_find_codes(qdq_inserter *in);
 qdq_status qdq_insert_weight(qdq_inserter *in, size_t i);
+/* The codes of an entry as a tensor stores them: given, or the nearest ones; its floats are known
+ * then. False: out of memory. */
+bool qdq_insert_weight_codes(const qdq_plan_weight *w, const qdq_weight_state *s, void *packed);
 /* The floats that a reader of entry i gets, in `scratch`. */
 qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t i, const float **out);
 

@@ -19,8 +19,7 @@ static float *clip_factors(qdq_inserter *in, const qdq_plan_weight *w)
     float *factor = qdq_arena_array(&in->scratch, w->n_scales + 1, sizeof *factor);
 
     for (size_t i = 0; factor != NULL && i < w->n_scales; i++)
-        factor[i] = (float)(1 - w->clip_step * (double)(strchr(QDQ_CLIP_LETTERS, w->clip[i]) -
-                                                        QDQ_CLIP_LETTERS));
+        factor[i] = qdq_clip_factor(w->clip[i], w->clip_step);
     return factor;
 }
 
@@ -81,6 +80,32 @@ static qdq_status cached_scales(qdq_inserter *in, const qdq_plan_weight *w, qdq_
     return QDQ_OK;
 }
 
+/* --- codes ------------------------------------------------------------------------------------ */
+
+static qdq_status check_codes(const qdq_inserter *in, const qdq_plan_weight *w,
+                              const qdq_weight_state *s)
+{
+    size_t size = 0;
+
+    if (w->codes == NULL)
+        return QDQ_OK;
+    if (!qdq_elem_bytes(w->type, s->tensor->count, &size) || w->codes_size != size)
+        return qdq_fail(in->err, QDQ_E_FORMAT, "%zu bytes of 'codes', expected %zu", w->codes_size,
+                        size);
+    if (s->is_scaled)
+        return qdq_fail(in->err, QDQ_E_FORMAT,
+                        "it has 'codes', but its readers have their data scaled");
+    return QDQ_OK;
+}
+
+bool qdq_insert_weight_codes(const qdq_plan_weight *w, const qdq_weight_state *s, void *packed)
+{
+    if (w->codes == NULL)
+        return qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, packed);
+    memcpy(packed, w->codes, w->codes_size);
+    return true;
+}
+
 qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
 {
     const qdq_plan_weight *w = &in->plan->weights.at[index];
@@ -100,10 +125,13 @@ qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
     s->scales = qdq_arena_array(&in->scratch, n + 1, sizeof *s->scales);
     s->zeros = qdq_arena_array(&in->scratch, n + 1, sizeof *s->zeros);
     QDQ_NEED(s->scales != NULL && s->zeros != NULL, in->err);
-    if (in->cache != NULL)
+    if (in->cache != NULL) {
+        QDQ_TRY(check_codes(in, w, s));
         return cached_scales(in, w, s, n);
+    }
     QDQ_TRY(find_floats(in, s));
     QDQ_TRY(qdq_insert_scaled(in, w, s));
+    QDQ_TRY(check_codes(in, w, s));
     if (w->scales == NULL)
         return scales_of_weight(in, w, s);
     given_scales(in, w, s);
@@ -121,9 +149,7 @@ static qdq_status make_codes(qdq_inserter *in, const qdq_plan_weight *w, qdq_wei
     QDQ_TRY(find_floats(in, s));
     if (qdq_elem_bytes(w->type, s->tensor->count, &size))
         codes = qdq_arena_alloc(&in->scratch, size + 1);
-    QDQ_NEED(codes != NULL &&
-                 qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes),
-             in->err);
+    QDQ_NEED(codes != NULL && qdq_insert_weight_codes(w, s, codes), in->err);
     fresh->like = s->tensor;
     fresh->type = w->type;
     fresh->data = (qdq_span){codes, size};
@@ -184,8 +210,7 @@ static qdq_status store_codes(qdq_inserter *in, const qdq_plan_weight *w, const 
                         ? qdq_tensor_share(in->m, s->codes)
                         : qdq_tensor_new(in->m, w->type, s->tensor->rank, s->tensor->dim, &codes);
 
-    if (t == NULL || (s->codes == NULL &&
-                      !qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes)))
+    if (t == NULL || (s->codes == NULL && !qdq_insert_weight_codes(w, s, codes)))
         return qdq_nomem(in->err);
     *out = qdq_insert_constant(in, in->g, w->tensor, "_quantized", t);
     return qdq_allocated(*out != NULL, in->err);
@@ -199,23 +224,39 @@ qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t index, const float **
     float *back = qdq_arena_array(&in->scratch, n + 1, sizeof *back);
     void *codes = qdq_arena_array(&in->scratch, n + 1, qdq_code_size(w->type));
 
-    QDQ_NEED(back != NULL && codes != NULL &&
-                 qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes) &&
-                 qdq_weight_decode(codes, &s->grid, w->type, s->scales, s->zeros, back),
-             in->err);
+    QDQ_TRY(
+        qdq_allocated(back != NULL && codes != NULL && qdq_insert_weight_codes(w, s, codes) &&
+                          qdq_weight_decode(codes, &s->grid, w->type, s->scales, s->zeros, back),
+                      in->err));
     *out = back;
     return QDQ_OK;
 }
 
-/* Q of the float initializer, which stays; its codes become q->input[0]. */
-static qdq_status store_floats(qdq_inserter *in, const qdq_plan_weight *w,
-                               const qdq_weight_state *s, qdq_node *before, qdq_quantizer *q)
+/* The floats that Q is to make the codes of, where these are not those of the tensor; *out NULL:
+ * they are. */
+static qdq_status other_floats(qdq_inserter *in, size_t index, const float **out)
 {
-    q->input[0] = qdq_insert_find_value(in, w->tensor);
-    if (s->is_scaled) {
-        qdq_tensor *t = qdq_tensor_of_floats(in->m, s->tensor->rank, s->tensor->dim, s->floats);
+    const qdq_weight_state *s = &in->weight[index];
 
-        q->input[0] = qdq_insert_constant(in, in->g, w->tensor, "_scaled", t);
+    *out = s->is_scaled ? s->floats : NULL;
+    return in->plan->weights.at[index].codes != NULL ? qdq_insert_weight_back(in, index, out)
+                                                     : QDQ_OK;
+}
+
+/* Q of the float initializer, which stays; its codes become q->input[0]. */
+static qdq_status store_floats(qdq_inserter *in, size_t index, qdq_node *before, qdq_quantizer *q)
+{
+    const qdq_plan_weight *w = &in->plan->weights.at[index];
+    const qdq_weight_state *s = &in->weight[index];
+    const float *floats;
+
+    q->input[0] = qdq_insert_find_value(in, w->tensor);
+    QDQ_TRY(other_floats(in, index, &floats));
+    if (floats != NULL) {
+        qdq_tensor *t = qdq_tensor_of_floats(in->m, s->tensor->rank, s->tensor->dim, floats);
+
+        q->input[0] =
+            qdq_insert_constant(in, in->g, w->tensor, w->codes != NULL ? "_rounded" : "_scaled", t);
         QDQ_NEED(q->input[0] != NULL, in->err);
     }
     q->input[0] = qdq_insert_node(in, before, "QuantizeLinear", q,
@@ -247,7 +288,7 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
     q.input[2] = qdq_insert_zero_points(in, w->tensor, &form, w->type, s->zeros);
     QDQ_NEED(q.input[1] != NULL && q.input[2] != NULL, in->err);
     if (w->store == QDQ_WEIGHT_AS_FLOAT)
-        QDQ_TRY(store_floats(in, w, s, before, &q));
+        QDQ_TRY(store_floats(in, index, before, &q));
     QDQ_TRY(qdq_insert_back(in, before, &q, s->tensor, &dequantized));
     qdq_insert_feed(in, &w->consumers, dequantized);
     return QDQ_OK;

@@ -124,6 +124,7 @@ static qdq_status new_weight(qdq_emitter *e, const qdq_value *w, const qdq_node 
                              .store = f->weight_store,
                              .method = f->weight_method,
                              .awq = f->awq,
+                             .gptq = f->gptq,
                              .rule = rule,
                              .origin = "rule"};
 

@@ -45,6 +45,7 @@ bool qdq_plan_absorb(qdq_plan *p, qdq_plan *from)
     ABSORB(p, shell, weights);
     ABSORB(p, shell, biases);
     ABSORB(p, shell, corrections);
+    ABSORB(p, shell, rounded);
     ABSORB(p, shell, quantized);
     ABSORB(p, shell, left_float);
     ABSORB(p, shell, rest.keep);
@@ -60,6 +61,7 @@ void qdq_plan_clear(qdq_plan *p)
     p->corrections.n = 0;
     p->means.n = 0;
     p->joins.n = 0;
+    p->rounded.n = 0;
     p->quantized.n = 0;
     p->left_float.n = 0;
     p->rest.keep.n = 0;
@@ -117,10 +119,22 @@ static bool copy_scales(qdq_plan *p, qdq_plan_weight *w)
     return w->scales != NULL && (w->zero_points != NULL || !any);
 }
 
+static bool copy_codes(qdq_plan *p, qdq_plan_weight *w)
+{
+    if (w->codes != NULL)
+        w->codes = qdq_arena_copy(&p->arena, w->codes, w->codes_size, 1);
+    return w->codes != NULL || w->codes_size == 0;
+}
+
+bool qdq_plan_own_weight(qdq_plan *p, qdq_plan_weight *w)
+{
+    return copy_scales(p, w) && copy_codes(p, w);
+}
+
 bool qdq_plan_add_weight(qdq_plan *p, qdq_plan_weight w)
 {
     return copy_text(p, &w.tensor) && copy_text(p, &w.rule) && copy_text(p, &w.origin) &&
-           copy_scales(p, &w) && QDQ_PUSH(&p->arena, &p->weights, w);
+           qdq_plan_own_weight(p, &w) && QDQ_PUSH(&p->arena, &p->weights, w);
 }
 
 bool qdq_plan_add_bias(qdq_plan *p, qdq_plan_bias b)
@@ -236,6 +250,7 @@ static void sort_all(qdq_plan *p)
     SORT(p->weights, compare_weight);
     SORT(p->biases, compare_bias);
     SORT(p->corrections, compare_correction);
+    SORT(p->rounded, compare_text);
     SORT(p->quantized, compare_text);
     SORT(p->left_float, compare_text);
     SORT(p->rest.keep, compare_text);
@@ -310,6 +325,8 @@ static bool summarize_plan(qdq_plan *p)
     s->n_not_equalized = p->n_not_equalized;
     s->opset = p->opset;
     s->n_layernorms = p->n_layernorms;
+    s->rounded = p->rounded.at;
+    s->n_rounded = p->rounded.n;
     s->n_tensors = p->tensors.n;
     s->n_weights = p->weights.n;
     s->n_biases = p->biases.n;

@@ -55,12 +55,18 @@ typedef struct qdq_plan_weight {
     const float *scales;        /* given ones, in the order of the scale tensor; NULL: none */
     const int32_t *zero_points; /* beside given scales; NULL: all 0 */
     size_t n_scales;
+    /* the codes as a tensor stores them, which no rule gives (gptq.h); beside given scales; NULL:
+     * the nearest */
+    const void *codes;
+    size_t codes_size; /* bytes */
     /* the part of the range that codes span, for each scale: a letter of QDQ_CLIP_LETTERS, each one
      * step less than the whole; NULL: the whole of all */
     const char *clip;
     double clip_step;
     qdq_weight_method method; /* while a plan is made: what is still to be searched, */
-    qdq_awq_steps awq;        /* and how finely */
+    qdq_awq_steps awq;        /* and how finely, */
+    qdq_gptq_opts gptq;       /* or how; */
+    bool is_rounded;          /* the same: by GPTQ, for a plan before this one (scales.h) */
     const char *rule, *origin;
 } qdq_plan_weight;
 
@@ -189,7 +195,8 @@ struct qdq_plan {
     QDQ_VEC(qdq_plan_correction) corrections;
     QDQ_VEC(qdq_plan_mean) means;
     QDQ_VEC(qdq_plan_join) joins;
-    QDQ_VEC(qdq_plan_node) quantized; /* nodes that run in 8 bits */
+    QDQ_VEC(qdq_plan_rounding) rounded; /* while a plan is made: what came of GPTQ */
+    QDQ_VEC(qdq_plan_node) quantized;   /* nodes that run in 8 bits */
     QDQ_VEC(qdq_plan_float) left_float;
     qdq_plan_rest rest;
     qdq_plan_times times;
@@ -236,6 +243,8 @@ static inline qdq_elem qdq_plan_asked(const qdq_plan_tensor *t)
  * in the arena of the plan. False: out of memory. */
 bool qdq_plan_add_tensor(qdq_plan *p, qdq_plan_tensor t);
 bool qdq_plan_add_weight(qdq_plan *p, qdq_plan_weight w); /* zero points that are all 0 go */
+/* Makes scales, zero points and codes of an entry of p copies in its memory. */
+bool qdq_plan_own_weight(qdq_plan *p, qdq_plan_weight *w);
 bool qdq_plan_add_bias(qdq_plan *p, qdq_plan_bias b);
 bool qdq_plan_add_quantized(qdq_plan *p, qdq_plan_node n);
 bool qdq_plan_add_left_float(qdq_plan *p, qdq_plan_float f);

@@ -2,6 +2,7 @@
 #include "quant/plan/plan.h"
 
 #include <math.h>
+#include <nettle/base64.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -157,6 +158,26 @@ static void read_clip(const qdq_json_place *p, qdq_plan_weight *w)
     }
 }
 
+/* Their number is known where the weight is. */
+static void read_codes(const qdq_json_place *p, qdq_plan_weight *w)
+{
+    const char *text = qdq_json_text(p, "codes", "");
+    const size_t length = strlen(text);
+    uint8_t *codes = qdq_arena_alloc(p->reader->arena, BASE64_DECODE_LENGTH(length) + 1);
+    struct base64_decode_ctx decode;
+
+    if (codes == NULL) {
+        qdq_json_nomem(p);
+        return;
+    }
+    w->codes = codes;
+    w->codes_size = BASE64_DECODE_LENGTH(length);
+    base64_decode_init(&decode);
+    if (length == 0 || !base64_decode_update(&decode, &w->codes_size, codes, length, text) ||
+        !base64_decode_final(&decode))
+        qdq_json_wrong(p, "codes", "bytes in base64");
+}
+
 /* The keys that only one way to get scales has. */
 static void read_method(const qdq_json_place *p, qdq_plan_weight *w)
 {
@@ -168,6 +189,10 @@ static void read_method(const qdq_json_place *p, qdq_plan_weight *w)
         qdq_json_wrong(p, "method", "'given', as there are scales");
     if (method == 1 && qdq_json_has(p, "zero_points"))
         read_zero_points(p, w);
+    if (method == 1 && qdq_json_has(p, "codes"))
+        read_codes(p, w);
+    else if (qdq_json_has(p, "codes"))
+        qdq_json_wrong(p, "method", "'given', as there are codes");
     if (method == 2)
         read_clip(p, w);
     else if (qdq_json_has(p, "clip"))
@@ -177,9 +202,9 @@ static void read_method(const qdq_json_place *p, qdq_plan_weight *w)
 static void read_weight(qdq_plan *plan, const qdq_json_place *p)
 {
     static const char *const keys[] = {
-        "tensor",      "consumers", "axis",           "type",   "symmetric", "reduced",
-        "pow2",        "store",     "accuracy_level", "method", "block",     "scales",
-        "zero_points", "clip_step", "clip",           "rule",   "origin",    NULL};
+        "tensor", "consumers",      "axis",   "type",   "symmetric", "reduced",     "pow2",
+        "store",  "accuracy_level", "method", "block",  "scales",    "zero_points", "clip_step",
+        "clip",   "codes",          "rule",   "origin", NULL};
     qdq_plan_weight w = {0};
 
     qdq_json_known(p, keys);

@@ -1,6 +1,8 @@
 /* plan_write.c - plans as text (docs/plan.md). One entry a line, sorted: plans can be diffed. */
 #include "quant/plan/plan.h"
 
+#include <nettle/base64.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -72,6 +74,20 @@ static void put_format(qdq_json_out o, const qdq_plan_weight *w)
         qdq_json_put_int(o, "accuracy_level", w->accuracy_level);
 }
 
+/* In base64 (RFC 4648). */
+static void put_codes(qdq_json_out o, const qdq_plan_weight *w)
+{
+    const size_t size = BASE64_ENCODE_RAW_LENGTH(w->codes_size);
+    char *text = malloc(size + 1);
+
+    if (text != NULL) {
+        base64_encode_raw(text, w->codes_size, w->codes);
+        text[size] = '\0';
+    }
+    qdq_json_put(o, "codes", text != NULL ? json_stringn_nocheck(text, size) : NULL);
+    free(text);
+}
+
 static void put_scales(qdq_json_out o, const qdq_plan_weight *w)
 {
     if (w->clip != NULL) {
@@ -99,6 +115,8 @@ static void put_weight(qdq_json_out o, const qdq_plan_weight *w)
     put_name(o, "method", qdq_plan_weight_methods[method]);
     qdq_json_put_known(o, "block", w->block != 0, w->block);
     put_scales(o, w);
+    if (w->codes != NULL)
+        put_codes(o, w);
     put_origin(o, w->rule, w->origin);
 }
 

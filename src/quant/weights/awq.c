@@ -8,32 +8,8 @@
 #include "base/fail.h"
 #include "quant/weights/awq_state.h"
 #include "quant/weights/scaling.h"
-#include "quant/weights/weights.h"
 
 /* --- groups ----------------------------------------------------------------------------------- */
-
-/* The one activation that all readers of the weight multiply it with; NULL: there is none. */
-static const qdq_value *activation_of(const qdq_map *nodes, const qdq_plan_weight *w,
-                                      const qdq_tensor *t)
-{
-    const qdq_value *x = NULL;
-    int axis = w->axis;
-
-    if (t == NULL || t->elem != QDQ_FLOAT || t->rank != 2 || axis < 0)
-        return NULL;
-    axis = w->block != 0 ? axis : 1 - axis; /* of the input channels */
-    for (size_t i = 0; i < w->consumers.n; i++) {
-        const qdq_map_value *at = qdq_map_get(nodes, w->consumers.at[i].node);
-        const qdq_node *n = at != NULL ? at->ptr : NULL;
-
-        if (n == NULL || w->consumers.at[i].input != 1 || !qdq_scaling_reader(n, t->dim[axis]) ||
-            (qdq_node_int(n, "transB", 0) != 0) != (axis == 1) ||
-            (x != NULL && n->in[0].value != x))
-            return NULL;
-        x = n->in[0].value;
-    }
-    return x != NULL && qdq_value_const(x) == NULL && x->type != NULL ? x : NULL;
-}
 
 static qdq_status new_group(qdq_awq_state *a, const qdq_value *x, size_t k, qdq_awq_group **out)
 {
@@ -52,17 +28,10 @@ static qdq_status new_group(qdq_awq_state *a, const qdq_value *x, size_t k, qdq_
 static qdq_status add_weight(qdq_awq_state *a, qdq_plan_weight *w, const qdq_value *x,
                              const qdq_tensor *t)
 {
-    int axis = w->block != 0 ? w->axis : 1 - w->axis;
-    qdq_awq_weight weight = {.entry = w, .scheme = qdq_plan_scheme(w)};
+    qdq_weight_columns weight;
     qdq_awq_group *g = NULL;
 
-    weight.k = (size_t)t->dim[axis];
-    weight.n = (size_t)t->dim[1 - axis];
-    weight.step_k = axis == 0 ? weight.n : 1;
-    weight.step_n = axis == 0 ? 1 : weight.k;
-    weight.block = w->block != 0 && (size_t)w->block < weight.k ? (size_t)w->block : weight.k;
-    weight.n_block = (weight.k + weight.block - 1) / weight.block;
-    QDQ_TRY(qdq_weight_floats(t, &a->scratch, &weight.w, a->err));
+    QDQ_TRY(qdq_weight_columns_of(w, t, &a->scratch, &weight, a->err));
     QDQ_TRY(new_group(a, x, weight.k, &g));
     if (w->method != QDQ_WEIGHT_AWQ_CLIP)
         g->alpha_step = g->alpha_step == 0 ? w->awq.alpha : fmin(g->alpha_step, w->awq.alpha);
@@ -80,9 +49,9 @@ static qdq_status find_groups(qdq_awq_state *a)
         const qdq_value *v = qdq_graph_find(a->q->m->graph, w->tensor), *x;
         const qdq_tensor *t = qdq_value_const(v);
 
-        if (w->method < QDQ_WEIGHT_AWQ_LITE || w->scales != NULL || w->clip != NULL)
+        if (!qdq_weight_method_is_awq(w->method) || w->scales != NULL || w->clip != NULL)
             continue;
-        x = t != NULL && t->count > 0 ? activation_of(&nodes, w, t) : NULL;
+        x = qdq_weight_activation(&nodes, w, t);
         if (x != NULL)
             st = add_weight(a, w, x, t);
     }
@@ -127,7 +96,8 @@ static qdq_status write_scaling(qdq_awq_state *a, const qdq_awq_group *g)
     return qdq_allocated(QDQ_PUSH(&p->arena, &p->scalings, c), a->err);
 }
 
-static qdq_status clip_weights(qdq_awq_state *a, const qdq_awq_group *g, const qdq_awq_weight *w)
+static qdq_status clip_weights(qdq_awq_state *a, const qdq_awq_group *g,
+                               const qdq_weight_columns *w)
 {
     size_t n = w->n * w->n_block;
     char *letters = qdq_arena_array(&a->q->plan->arena, n + 1, 1);
@@ -162,7 +132,7 @@ static qdq_status search_groups(qdq_awq_state *a)
 static bool has_awq(const qdq_plan *p)
 {
     for (size_t i = 0; i < p->weights.n; i++)
-        if (p->weights.at[i].method >= QDQ_WEIGHT_AWQ_LITE)
+        if (qdq_weight_method_is_awq(p->weights.at[i].method))
             return true;
     return false;
 }

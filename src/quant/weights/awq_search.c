@@ -28,7 +28,7 @@ typedef struct strip {
     float y[QDQ_AWQ_ROWS * STRIP]; /* error of each kept row */
 } strip;
 
-static strip *new_strip(const qdq_awq_weight *w)
+static strip *new_strip(const qdq_weight_columns *w)
 {
     size_t n = w->block * STRIP;
     strip *t = calloc(1, sizeof *t + n * (2 * sizeof(float) + sizeof(uint16_t)));
@@ -41,23 +41,16 @@ static strip *new_strip(const qdq_awq_weight *w)
     return t;
 }
 
-static size_t strip_count(const qdq_awq_weight *w)
+static size_t strip_count(const qdq_weight_columns *w)
 {
     return (w->n + STRIP - 1) / STRIP;
 }
 
-static size_t rows_of(const qdq_awq_weight *w, size_t block)
-{
-    size_t left = w->k - block * w->block;
-
-    return left < w->block ? left : w->block;
-}
-
 /* Columns first .. first + n of a block, times s; columns that are missing are 0. */
-static void load_block(strip *t, const qdq_awq_weight *w, const float *s, size_t block,
+static void load_block(strip *t, const qdq_weight_columns *w, const float *s, size_t block,
                        size_t first, size_t n)
 {
-    size_t rows = rows_of(w, block);
+    size_t rows = qdq_weight_block_rows(w, block);
 
     for (size_t j = 0; j < STRIP; j++)
         t->low[j] = t->high[j] = 0;
@@ -76,10 +69,10 @@ static void load_block(strip *t, const qdq_awq_weight *w, const float *s, size_t
 }
 
 /* Adds the error of a block to t->y, with `part` of the range. */
-static void add_error(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, const float *s,
+static void add_error(strip *t, const qdq_awq_group *g, const qdq_weight_columns *w, const float *s,
                       size_t block, float part)
 {
-    size_t rows = rows_of(w, block), first = block * w->block;
+    size_t rows = qdq_weight_block_rows(w, block), first = block * w->block;
     float parts[STRIP];
 
     for (size_t j = 0; j < STRIP; j++)
@@ -116,11 +109,11 @@ static double error_of(const strip *t, const qdq_awq_group *g, size_t j)
 
 /* What is done with the columns first .. first + n, a strip. Strips go in parallel: what it writes
  * is its own. */
-typedef void visit_strip(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t first,
-                         size_t n, void *ctx);
+typedef void visit_strip(strip *t, const qdq_awq_group *g, const qdq_weight_columns *w,
+                         size_t first, size_t n, void *ctx);
 
 /* False: out of memory. */
-static bool each_strip(const qdq_awq_group *g, const qdq_awq_weight *w, visit_strip *visit,
+static bool each_strip(const qdq_awq_group *g, const qdq_weight_columns *w, visit_strip *visit,
                        void *ctx)
 {
     size_t strips = strip_count(w);
@@ -150,7 +143,7 @@ typedef struct scaled {
     double *sums;   /* of each strip, to be added in order whatever thread was first */
 } scaled;
 
-static void sum_errors(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t first,
+static void sum_errors(strip *t, const qdq_awq_group *g, const qdq_weight_columns *w, size_t first,
                        size_t n, void *ctx)
 {
     const scaled *by = ctx;
@@ -164,7 +157,7 @@ static void sum_errors(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w
         by->sums[first / STRIP] += error_of(t, g, j);
 }
 
-double qdq_awq_error(const qdq_awq_group *g, const qdq_awq_weight *w, const float *s)
+double qdq_awq_error(const qdq_awq_group *g, const qdq_weight_columns *w, const float *s)
 {
     size_t strips = strip_count(w);
     scaled by = {s, calloc(strips + 1, sizeof *by.sums)};
@@ -178,14 +171,14 @@ double qdq_awq_error(const qdq_awq_group *g, const qdq_awq_weight *w, const floa
 }
 
 /* Adds the mean over columns of |w| / (largest of its block), for each channel. */
-static bool add_weight_scale(const qdq_awq_weight *w, double *scale)
+static bool add_weight_scale(const qdq_weight_columns *w, double *scale)
 {
     float *most = calloc(w->n + 1, sizeof *most);
 
     if (most == NULL)
         return false;
     for (size_t b = 0; b < w->n_block; b++) {
-        size_t first = b * w->block, end = first + rows_of(w, b);
+        size_t first = b * w->block, end = first + qdq_weight_block_rows(w, b);
 
         memset(most, 0, w->n * sizeof *most);
         for (size_t k = first; k < end; k++)
@@ -270,13 +263,7 @@ bool qdq_awq_search_scales(qdq_awq_group *g, qdq_arena *arena)
 
 /* --- parts of the range ----------------------------------------------------------------------- */
 
-/* Where the scale of a block and a column is in the order of the scale tensor. */
-static size_t scale_at(const qdq_awq_weight *w, size_t block, size_t column)
-{
-    return w->step_k == 1 ? column * w->n_block + block : block * w->n + column;
-}
-
-static void clip_strip(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t first,
+static void clip_strip(strip *t, const qdq_awq_group *g, const qdq_weight_columns *w, size_t first,
                        size_t n, void *ctx)
 {
     const qdq_awq_steps *steps = &w->entry->awq;
@@ -295,13 +282,13 @@ static void clip_strip(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w
                 if (c > 0 && error >= least[j])
                     continue;
                 least[j] = error;
-                letters[scale_at(w, b, first + j)] = QDQ_CLIP_LETTERS[c];
+                letters[qdq_weight_scale_at(w, b, first + j)] = QDQ_CLIP_LETTERS[c];
             }
         }
     }
 }
 
-bool qdq_awq_search_clip(const qdq_awq_group *g, const qdq_awq_weight *w, char *letters)
+bool qdq_awq_search_clip(const qdq_awq_group *g, const qdq_weight_columns *w, char *letters)
 {
     return each_strip(g, w, clip_strip, letters);
 }

@@ -5,23 +5,15 @@
 
 #include "base/map.h"
 #include "quant/weights/awq.h"
+#include "quant/weights/weight_columns.h"
 
 /* At most this many rows of an activation are kept, and about half as many at least. */
 enum { QDQ_AWQ_ROWS = 128 };
 
-/* A weight as columns of K elements. */
-typedef struct qdq_awq_weight {
-    qdq_plan_weight *entry;
-    const float *w;
-    size_t k, n, step_k, step_n; /* elements from one to the next */
-    size_t block, n_block;
-    qdq_qscheme scheme;
-} qdq_awq_weight;
-
 /* An activation, and the weights that read it. */
 typedef struct qdq_awq_group {
     const qdq_value *x;
-    QDQ_VEC(qdq_awq_weight) weights;
+    QDQ_VEC(qdq_weight_columns) weights;
     size_t k;
     double *sum;                       /* of |x|, for each channel */
     uint64_t n_row;                    /* rows that `sum` is of */
@@ -54,10 +46,10 @@ bool qdq_awq_add_rows(qdq_awq_group *g, qdq_arena *arena, const float *x, size_t
 bool qdq_awq_search_scales(qdq_awq_group *g, qdq_arena *arena);
 
 /* Finds the part of the range for each scale of the weight, beside g->s; letters as in plan.h. */
-bool qdq_awq_search_clip(const qdq_awq_group *g, const qdq_awq_weight *w, char *letters);
+bool qdq_awq_search_clip(const qdq_awq_group *g, const qdq_weight_columns *w, char *letters);
 
 /* Squared error of the products of all kept rows, with g->s = s (NULL: 1) and the whole range;
  * below 0: out of memory. */
-double qdq_awq_error(const qdq_awq_group *g, const qdq_awq_weight *w, const float *s);
+double qdq_awq_error(const qdq_awq_group *g, const qdq_weight_columns *w, const float *s);
 
 #endif /* QDQ_AWQ_STATE_H */

@@ -262,7 +262,7 @@ qdq_status qdq_weight_mse_search(const qdq_model *m, qdq_plan *p, qdq_error *err
         qdq_plan_weight *w = &p->weights.at[i];
         qdq_arena scratch = QDQ_ARENA_INIT;
 
-        if (w->method != QDQ_WEIGHT_MSE || w->scales != NULL || w->clip != NULL)
+        if (!qdq_weight_method_is_mse(w->method) || w->scales != NULL || w->clip != NULL)
             continue;
         st = search_weight(m, p, w, &scratch, err);
         if (st != QDQ_OK)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "quant/plan/plan.h"
 
 enum { PIECE = 1 << 16 }; /* elements: below, threads cost more than they bring */
 
@@ -212,6 +213,11 @@ qdq_status qdq_weight_scales(const qdq_qscheme *s, const float *low, const float
     return fits ? QDQ_OK
                 : qdq_fail(err, QDQ_E_UNSUPPORTED, "no codes for weights of type %s",
                            qdq_elem_name(s->type));
+}
+
+float qdq_clip_factor(char letter, double step)
+{
+    return (float)(1 - step * (double)(strchr(QDQ_CLIP_LETTERS, letter) - QDQ_CLIP_LETTERS));
 }
 
 /* --- codes ------------------------------------------------------------------------------------ */

@@ -32,4 +32,7 @@ bool qdq_weight_codes(const float *w, const qdq_scale_grid *g, qdq_elem type, co
 bool qdq_weight_decode(const void *packed, const qdq_scale_grid *g, qdq_elem type,
                        const float *scales, const int32_t *zeros, float *w);
 
+/* The part of the range that a letter of QDQ_CLIP_LETTERS stands for. */
+float qdq_clip_factor(char letter, double step);
+
 #endif /* QDQ_WEIGHTS_H */

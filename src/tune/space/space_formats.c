@@ -193,6 +193,10 @@ static qdq_status fit_weight(giving *g, qdq_plan_weight *w, const qdq_value *v, 
         w->zero_points = NULL;
         w->n_scales = 0;
     }
+    if (w->scales == NULL || strcmp(w->tensor, v->name) != 0) {
+        w->codes = NULL;
+        w->codes_size = 0;
+    }
     return QDQ_OK;
 }
 
@@ -201,7 +205,7 @@ static bool are_alike(const qdq_plan_weight *a, const qdq_plan_weight *b)
     return strcmp(a->tensor, b->tensor) == 0 && a->axis == b->axis && a->block == b->block &&
            a->type == b->type && a->store == b->store && a->asymmetric == b->asymmetric &&
            a->reduced == b->reduced && a->pow2 == b->pow2 && a->scales == b->scales &&
-           a->clip == b->clip;
+           a->clip == b->clip && a->codes == b->codes;
 }
 
 /* One entry for all that read a constant in the same way. */

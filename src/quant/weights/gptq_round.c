@@ -1,0 +1,357 @@
+/* gptq_round.c - see gptq_state.h. Columns of a weight do not know of each other: threads take
+ * strips of them, all channels of a strip in the order of positions, the last one first. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/weights/gptq_state.h"
+#include "quant/weights/matrix_product.h"
+#include "quant/weights/weight_mse.h"
+#include "quant/weights/weights.h"
+
+enum {
+    STRIP = 64,  /* columns */
+    BATCH = 128, /* channels whose updates of all others are put off (the paper's B) */
+    CODE_MAX = 2 /* bytes of one code that is not packed */
+};
+
+/* What all strips share. */
+typedef struct rounding {
+    const qdq_gptq_group *g;
+    const qdq_gptq_factor *f;
+    const qdq_weight_columns *w;
+    /* of the nearest codes; those of GPTQ, too, unless each block's follow from its weights as they
+     * are when it is reached */
+    const float *scales;
+    const int32_t *zeros;
+    bool is_static, is_mse;
+    qdq_gptq_result *out;
+    double *error, *nearest; /* of each strip, added in order whatever thread was first */
+} rounding;
+
+/* Of one thread; rows have STRIP floats, columns that are missing are 0. */
+typedef struct strip {
+    size_t first, n;
+    float *w;     /* [position]: not rounded yet */
+    float *d;     /* [channel]: weights less what comes back from their codes */
+    float *y;     /* [channel]: of the held-out X'X times d */
+    float *error; /* [BATCH]: the paper's E */
+    float *room;
+    float scales[STRIP], low[STRIP], high[STRIP], factor[STRIP], back[STRIP];
+    int32_t zeros[STRIP];
+    char letters[STRIP];
+    uint16_t codes[STRIP];
+} strip;
+
+static strip *new_strip(size_t k)
+{
+    size_t rows = k * STRIP;
+    strip *t =
+        malloc(sizeof *t + (3 * rows + (size_t)BATCH * STRIP + qdq_product_room()) * sizeof(float));
+
+    if (t == NULL)
+        return NULL;
+    t->w = (float *)(void *)(t + 1);
+    t->d = t->w + rows;
+    t->y = t->d + rows;
+    t->error = t->y + rows;
+    t->room = t->error + (size_t)BATCH * STRIP;
+    return t;
+}
+
+/* The weight's numbers, by channel. */
+static void load_strip(const rounding *r, strip *t)
+{
+    const qdq_weight_columns *w = r->w;
+
+    for (size_t j = 0; j < STRIP; j++)
+        for (size_t c = 0; c < w->k && j >= t->n; c++)
+            t->d[c * STRIP + j] = 0;
+    if (w->step_n == 1)
+        for (size_t c = 0; c < w->k; c++)
+            memcpy(t->d + c * STRIP, w->w + c * w->step_k + t->first, t->n * sizeof(float));
+    else
+        for (size_t j = 0; j < t->n; j++)
+            for (size_t c = 0; c < w->k; c++)
+                t->d[c * STRIP + j] = w->w[c * w->step_k + (t->first + j) * w->step_n];
+}
+
+/* The scales of a block, from all of those. */
+static void take_scales(const qdq_weight_columns *w, const float *scales, const int32_t *zeros,
+                        size_t block, strip *t)
+{
+    for (size_t j = 0; j < STRIP; j++) {
+        size_t at = qdq_weight_scale_at(w, block, t->first + (j < t->n ? j : 0));
+
+        t->scales[j] = scales[at];
+        t->zeros[j] = zeros[at];
+    }
+}
+
+/* Row x as codes, and back; d less that. */
+static void round_row(const rounding *r, strip *t, const float *x, float *d)
+{
+    qdq_elem type = r->w->scheme.type;
+
+    qdq_quantize_row(type, t->scales, t->zeros, x, STRIP, t->codes);
+    qdq_dequantize_row(type, t->scales, t->zeros, t->codes, STRIP, t->back);
+    for (size_t j = 0; j < STRIP; j++)
+        d[j] -= t->back[j];
+}
+
+/* --- the error of products -------------------------------------------------------------------- */
+
+/* Sum over columns of d' (X'X) d: the squared error (1) of the held-out rows. */
+static double held_error(const rounding *r, strip *t)
+{
+    const qdq_gptq_group *g = r->g;
+    double sum = 0;
+
+    memset(t->y, 0, g->k * STRIP * sizeof *t->y);
+    for (size_t first = 0; first < g->k; first += BATCH) {
+        size_t end = first + BATCH < g->k ? first + BATCH : g->k;
+
+        qdq_product_add(&(qdq_product){g->h + first * g->ld, t->d + first * STRIP, t->y, g->ld,
+                                       STRIP, STRIP, first, STRIP, end - first, 1},
+                        t->room);
+        for (size_t p = first; p < end; p++)
+            for (size_t q = first; q < p; q++)
+                for (size_t j = 0; j < STRIP; j++)
+                    t->y[q * STRIP + j] += g->h[p * g->ld + q] * t->d[p * STRIP + j];
+    }
+    for (size_t q = 0; q < g->k; q++)
+        for (size_t j = 0; j < t->n; j++) {
+            double d = (double)t->d[q * STRIP + j];
+
+            sum += d * (2 * (double)t->y[q * STRIP + j] + (double)g->held_diagonal[q] * d);
+        }
+    return sum;
+}
+
+static void round_nearest(const rounding *r, strip *t)
+{
+    load_strip(r, t);
+    for (size_t c = 0; c < r->w->k; c++) {
+        if (c % r->w->block == 0)
+            take_scales(r->w, r->scales, r->zeros, c / r->w->block, t);
+        memcpy(t->w, t->d + c * STRIP, STRIP * sizeof *t->w);
+        round_row(r, t, t->w, t->d + c * STRIP);
+    }
+    r->nearest[t->first / STRIP] = held_error(r, t);
+}
+
+/* --- GPTQ ------------------------------------------------------------------------------------- */
+
+/* Scales of a block whose first channel is next. */
+static bool scales_of_block(const rounding *r, strip *t, size_t block)
+{
+    const qdq_weight_columns *w = r->w;
+    size_t rows = qdq_weight_block_rows(w, block);
+    const float *x = t->w + (w->k - block * w->block - rows) * STRIP;
+    const qdq_scale_grid grid = {{1, rows, STRIP}, rows, 1};
+    const float *factor = NULL;
+
+    if (qdq_weight_ranges(x, &grid, t->low, t->high, NULL) != QDQ_OK) /* no number any more */
+        return true;
+    if (r->is_mse) {
+        if (!qdq_weight_mse_letters(x, &grid, &w->scheme, t->low, t->high, t->letters))
+            return false;
+        for (size_t j = 0; j < STRIP; j++)
+            t->factor[j] = qdq_clip_factor(t->letters[j], QDQ_WEIGHT_MSE_STEP);
+        factor = t->factor;
+    }
+    (void)qdq_weight_scales(&w->scheme, t->low, t->high, factor, STRIP, t->scales, t->zeros, NULL);
+    for (size_t j = 0; j < t->n; j++) {
+        size_t at = qdq_weight_scale_at(w, block, t->first + j);
+
+        r->out->scales[at] = t->scales[j];
+        r->out->zeros[at] = t->zeros[j];
+    }
+    return true;
+}
+
+static void put_codes(const rounding *r, const strip *t, size_t channel)
+{
+    const qdq_weight_columns *w = r->w;
+    const size_t size = qdq_code_size(w->scheme.type);
+    const char *codes = (const char *)t->codes;
+
+    for (size_t j = 0; j < t->n; j++)
+        memcpy(r->out->codes + (channel * w->step_k + (t->first + j) * w->step_n) * size,
+               codes + j * size, size);
+}
+
+/* Position p is rounded; positions [end, p) make up for it: (2), with the factor's row. */
+static void round_position(const rounding *r, strip *t, size_t p, size_t end, float *error)
+{
+    const size_t channel = r->f->channel[p];
+    const float *v = r->f->v + p * r->f->ld, *x = t->w + p * STRIP;
+    const float by = 1 / r->f->diagonal[p];
+
+    if (r->is_static)
+        take_scales(r->w, r->scales, r->zeros, channel / r->w->block, t);
+    round_row(r, t, x, t->d + channel * STRIP);
+    put_codes(r, t, channel);
+    for (size_t j = 0; j < STRIP; j++)
+        error[j] = (x[j] - t->back[j]) * by;
+    for (size_t q = end; q < p; q++)
+        for (size_t j = 0; j < STRIP; j++)
+            t->w[q * STRIP + j] -= v[q] * error[j];
+}
+
+/* Channels that are rounded before their updates reach the positions below: whole blocks, or part
+ * of one. */
+static size_t batch_at(const rounding *r, size_t done)
+{
+    const size_t block = r->w->block, left = r->w->k - done;
+    size_t n = BATCH;
+
+    if (!r->is_static && block <= BATCH)
+        n = BATCH / block * block;
+    else if (!r->is_static && block - done % block < BATCH)
+        n = block - done % block;
+    return n < left ? n : left;
+}
+
+/* False: out of memory. */
+static bool round_strip(const rounding *r, strip *t)
+{
+    const size_t k = r->w->k;
+
+    load_strip(r, t);
+    for (size_t p = 0; p < k; p++)
+        memcpy(t->w + p * STRIP, t->d + r->f->channel[p] * STRIP, STRIP * sizeof *t->w);
+    for (size_t done = 0, n; done < k; done += n) {
+        n = batch_at(r, done);
+        size_t end = k - done - n;
+
+        for (size_t i = 0; i < n; i++) {
+            size_t c = done + i, p = k - 1 - c;
+
+            if (!r->is_static && c % r->w->block == 0 && !scales_of_block(r, t, c / r->w->block))
+                return false;
+            round_position(r, t, p, end, t->error + (p - end) * STRIP);
+        }
+        /* (4), for all that are left */
+        qdq_product_add(&(qdq_product){r->f->v + end * r->f->ld, t->error, t->w, r->f->ld, STRIP,
+                                       STRIP, end, STRIP, n, -1},
+                        t->room);
+    }
+    r->error[t->first / STRIP] = held_error(r, t);
+    return true;
+}
+
+static bool round_strips(const rounding *r)
+{
+    const size_t strips = (r->w->n + STRIP - 1) / STRIP;
+    bool ok = true;
+
+#pragma omp parallel reduction(&& : ok) if (strips > 1)
+    {
+        strip *t = new_strip(r->w->k);
+
+        ok = t != NULL;
+#pragma omp for schedule(dynamic)
+        for (size_t i = 0; i < strips; i++) {
+            if (t == NULL)
+                continue;
+            t->first = i * STRIP;
+            t->n = r->w->n - t->first < STRIP ? r->w->n - t->first : STRIP;
+            round_nearest(r, t);
+            ok = round_strip(r, t) && ok;
+        }
+        free(t);
+    }
+    return ok;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+/* Scales of the weight as it is. */
+static qdq_status nearest_scales(const qdq_weight_columns *w, bool is_mse, float *scales,
+                                 int32_t *zeros, qdq_arena *scratch, qdq_error *err)
+{
+    const size_t n = w->n * w->n_block;
+    float *low = qdq_arena_array(scratch, n + 1, sizeof *low), *factor = NULL;
+    float *high = qdq_arena_array(scratch, n + 1, sizeof *high);
+    char *letters = qdq_arena_array(scratch, n + 1, 1);
+
+    QDQ_NEED(low != NULL && high != NULL && letters != NULL, err);
+    QDQ_TRY(qdq_weight_ranges(w->w, &w->grid, low, high, err));
+    if (is_mse) {
+        factor = qdq_arena_array(scratch, n + 1, sizeof *factor);
+        QDQ_NEED(factor != NULL &&
+                     qdq_weight_mse_letters(w->w, &w->grid, &w->scheme, low, high, letters),
+                 err);
+        for (size_t i = 0; i < n; i++)
+            factor[i] = qdq_clip_factor(letters[i], QDQ_WEIGHT_MSE_STEP);
+    }
+    return qdq_weight_scales(&w->scheme, low, high, factor, n, scales, zeros, err);
+}
+
+static double sum_of(const double *x, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += x[i];
+    return sum;
+}
+
+static bool new_result(const qdq_weight_columns *w, qdq_gptq_result *out)
+{
+    const size_t n = w->n * w->n_block;
+
+    *out = (qdq_gptq_result){.scales = malloc((n + 1) * sizeof *out->scales),
+                             .zeros = malloc((n + 1) * sizeof *out->zeros),
+                             .codes = malloc(w->k * w->n * CODE_MAX + 1)};
+    return out->scales != NULL && out->zeros != NULL && out->codes != NULL;
+}
+
+static qdq_status round_weight(rounding *r, qdq_arena *scratch, qdq_error *err)
+{
+    const size_t strips = (r->w->n + STRIP - 1) / STRIP, n = r->w->n * r->w->n_block;
+    float *scales = qdq_arena_array(scratch, n + 1, sizeof *scales);
+    int32_t *zeros = qdq_arena_array(scratch, n + 1, sizeof *zeros);
+
+    r->error = qdq_arena_array(scratch, strips + 1, sizeof *r->error);
+    r->nearest = qdq_arena_array(scratch, strips + 1, sizeof *r->nearest);
+    QDQ_NEED(scales != NULL && zeros != NULL && r->error != NULL && r->nearest != NULL &&
+                 new_result(r->w, r->out),
+             err);
+    QDQ_TRY(nearest_scales(r->w, r->is_mse, scales, zeros, scratch, err));
+    memcpy(r->out->scales, scales, n * sizeof *scales);
+    memcpy(r->out->zeros, zeros, n * sizeof *zeros);
+    r->scales = scales;
+    r->zeros = zeros;
+    QDQ_NEED(round_strips(r), err);
+    r->out->error = sum_of(r->error, strips);
+    r->out->nearest = sum_of(r->nearest, strips);
+    return QDQ_OK;
+}
+
+qdq_status qdq_gptq_round(const qdq_gptq_group *g, const qdq_gptq_factor *f,
+                          const qdq_weight_columns *w, qdq_gptq_result *out, qdq_error *err)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    rounding r = {.g = g,
+                  .f = f,
+                  .w = w,
+                  .is_static = w->n_block == 1 || w->entry->gptq.act_order,
+                  .is_mse = qdq_weight_method_is_mse(w->entry->method),
+                  .out = out};
+
+    *out = (qdq_gptq_result){0};
+    qdq_status st = round_weight(&r, &scratch, err);
+    qdq_arena_free(&scratch);
+    return st;
+}
+
+void qdq_gptq_result_free(qdq_gptq_result *r)
+{
+    free(r->scales);
+    free(r->zeros);
+    free(r->codes);
+    *r = (qdq_gptq_result){0};
+}

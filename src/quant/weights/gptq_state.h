@@ -1,0 +1,72 @@
+/* gptq_state.h - what GPTQ knows while it runs; shared by the gptq*.c files only. */
+#ifndef QDQ_GPTQ_STATE_H
+#define QDQ_GPTQ_STATE_H
+
+#include "base/vec.h"
+#include "quant/weights/gptq.h"
+#include "quant/weights/weight_columns.h"
+
+/* Rows that the Hessian is made of, and rows that decide. */
+enum { QDQ_GPTQ_FIT, QDQ_GPTQ_HELD, QDQ_GPTQ_PARTS };
+
+/* An activation, and the weights that read it. */
+typedef struct qdq_gptq_group {
+    const qdq_value *x;
+    QDQ_VEC(qdq_weight_columns) weights;
+    size_t k, ld; /* channels; floats from one row of `h` to the next */
+    /* X'X: of the first part in the upper triangle and on the diagonal, of the second part in the
+     * lower triangle and in held_diagonal. NULL: the group is not in this pass */
+    float *h, *held_diagonal;
+    float *panels[QDQ_GPTQ_PARTS]; /* rows that are not in h yet, */
+    size_t filled[QDQ_GPTQ_PARTS]; /* so many */
+    uint64_t rows[QDQ_GPTQ_PARTS];
+} qdq_gptq_group;
+
+/* --- gptq_collect.c: X'X ---------------------------------------------------------------------- */
+
+/* The bytes of a group in a pass; UINT64_MAX: more than there are. */
+uint64_t qdq_gptq_group_bytes(size_t k);
+/* False: out of memory. */
+bool qdq_gptq_begin_group(qdq_gptq_group *g);
+void qdq_gptq_end_group(qdq_gptq_group *g);
+
+/* n rows of k numbers; those that are not finite count as 0. */
+void qdq_gptq_add_rows(qdq_gptq_group *g, int part, const float *x, size_t n);
+/* Before `h` is read. */
+void qdq_gptq_flush(qdq_gptq_group *g);
+
+/* --- gptq_factor.c ---------------------------------------------------------------------------- */
+
+/* The Cholesky factor of the inverse Hessian. Channels are processed from the last position to the
+ * first: row p of `v` left of its diagonal, and diagonal[p], are the row of the paper's upper
+ * factor that belongs to channel[p], in the order of positions. */
+typedef struct qdq_gptq_factor {
+    size_t k, ld;
+    float *v, *diagonal;
+    size_t *channel;
+} qdq_gptq_factor;
+
+uint64_t qdq_gptq_factor_bytes(size_t k);
+/* Channels that were always 0 get no updates and give none. *why: there is none; free it all the
+ * same. False: out of memory. */
+bool qdq_gptq_factorize(const qdq_gptq_group *g, const qdq_gptq_opts *opts, qdq_gptq_factor *out,
+                        const char **why);
+void qdq_gptq_factor_free(qdq_gptq_factor *f);
+
+/* --- gptq_round.c ----------------------------------------------------------------------------- */
+
+/* What becomes of a weight: in the order of the scale tensor and of the weight. */
+typedef struct qdq_gptq_result {
+    float *scales;
+    int32_t *zeros;
+    unsigned char *codes; /* not packed */
+    /* squared errors of the held-out products: with these codes, and with the nearest ones */
+    double error, nearest;
+} qdq_gptq_result;
+
+/* Free the result all the same where it fails. */
+qdq_status qdq_gptq_round(const qdq_gptq_group *g, const qdq_gptq_factor *f,
+                          const qdq_weight_columns *w, qdq_gptq_result *out, qdq_error *err);
+void qdq_gptq_result_free(qdq_gptq_result *r);
+
+#endif /* QDQ_GPTQ_STATE_H */

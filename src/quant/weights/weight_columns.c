@@ -1,0 +1,49 @@
+/* weight_columns.c - see the header. */
+#include "quant/weights/weight_columns.h"
+
+#include "base/fail.h"
+#include "quant/weights/scaling.h"
+#include "quant/weights/weights.h"
+
+/* The dim of the input channels. */
+static int axis_of(const qdq_plan_weight *w)
+{
+    return w->block != 0 ? w->axis : 1 - w->axis;
+}
+
+const qdq_value *qdq_weight_activation(const qdq_map *nodes, const qdq_plan_weight *w,
+                                       const qdq_tensor *t)
+{
+    const qdq_value *x = NULL;
+
+    if (t == NULL || t->elem != QDQ_FLOAT || t->rank != 2 || t->count == 0 || w->axis < 0)
+        return NULL;
+    int axis = axis_of(w);
+    for (size_t i = 0; i < w->consumers.n; i++) {
+        const qdq_map_value *at = qdq_map_get(nodes, w->consumers.at[i].node);
+        const qdq_node *n = at != NULL ? at->ptr : NULL;
+
+        if (n == NULL || w->consumers.at[i].input != 1 || !qdq_scaling_reader(n, t->dim[axis]) ||
+            (qdq_node_int(n, "transB", 0) != 0) != (axis == 1) ||
+            (x != NULL && n->in[0].value != x))
+            return NULL;
+        x = n->in[0].value;
+    }
+    return x != NULL && qdq_value_const(x) == NULL && x->type != NULL ? x : NULL;
+}
+
+qdq_status qdq_weight_columns_of(qdq_plan_weight *w, const qdq_tensor *t, qdq_arena *scratch,
+                                 qdq_weight_columns *out, qdq_error *err)
+{
+    int axis = axis_of(w);
+
+    *out = (qdq_weight_columns){.entry = w, .scheme = qdq_plan_scheme(w)};
+    out->k = (size_t)t->dim[axis];
+    out->n = (size_t)t->dim[1 - axis];
+    out->step_k = axis == 0 ? out->n : 1;
+    out->step_n = axis == 0 ? 1 : out->k;
+    out->block = w->block != 0 && (size_t)w->block < out->k ? (size_t)w->block : out->k;
+    out->n_block = (out->k + out->block - 1) / out->block;
+    QDQ_TRY(qdq_weight_grid(t, w->axis, w->block, &out->grid, err));
+    return qdq_weight_floats(t, scratch, &out->w, err);
+}
