@@ -263,6 +263,8 @@ const cli_command cmd_quantize = {
         "{\"tensors\", "
         "\"weights\", \"biases\"},\n"
         "  \"fused_layernorms\": count, where the opset was raised for them,\n"
+        "  \"gptq\": [{\"weight\": name, \"accepted\": bool, \"gain_db\": less error on held-out\n"
+        "    rows, \"reason\": why not or null}], where the method of weights is gptq,\n"
         "  \"outputs\": [as compare --json has them],\n"
         "  \"weight_bytes\": {\"before\", \"after\"}, \"run_as\": [{\"input\", \"shape\"}],\n"
         "  \"metric\": {\"command\", \"before\", \"after\"}, with --metric-command,\n"

@@ -2,11 +2,12 @@
 # Every method for weights gives another model; the ones that look at the outputs give better ones.
 # (Without a goal there is one SQNR in the answer.)
 cp "$MODELS"/digits/digits_{vit.onnx,calib.npz} .
-for method in absmax mse awq-lite awq-clip awq-full; do
+for method in absmax mse awq-lite awq-clip awq-full gptq gptq-mse; do
     qdq quantize digits_vit.onnx -o $method.onnx -q --target ort-cpu-int4 --calib digits_calib.npz \
         --weight-method $method --min-sqnr 0 --json |
         sed -n 's/.*"sqnr_db": \([0-9.]*\),/\1 '$method'/p'
 done >sqnr
 rm digits_vit.onnx
 md5sum ./*.onnx | cut -d ' ' -f 1 | sort -u | wc -l
-awk '{ db[$2] = $1 } END { print (db["awq-clip"] > db["absmax"] + 1), (db["awq-full"] > db["absmax"] + 1) }' sqnr
+awk '{ db[$2] = $1 } END { print (db["awq-clip"] > db["absmax"] + 1), (db["awq-full"] > db["absmax"] + 1),
+    (db["gptq"] > db["absmax"] + 5), (db["gptq-mse"] > db["mse"] + 5) }' sqnr
