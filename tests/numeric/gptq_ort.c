@@ -139,7 +139,7 @@ static double sqnr(const qdq_model *m, const qdq_model *q)
     assert_ok(qdq_compare(need_ort(), m, q, d, &opts, &r, &err));
     for (size_t i = 0; i < r->n_outputs; i++)
         least = fmin(least, r->outputs[i].sqnr_db);
-    qdq_compare_free(r);
+    qdq_free(r);
     qdq_data_close(d);
     return least;
 }
