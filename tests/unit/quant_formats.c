@@ -212,6 +212,41 @@ TEST(scales_must_be_as_many_as_the_format_says)
     assert_refused(NODE("w", "y", "\"axis\": 2, \"type\": \"int4\""), "axis 2, but its rank is 2");
 }
 
+TEST(codes_must_be_as_many_bytes_as_the_weight_has)
+{
+    assert_refused(NODE("w", "y",
+                        "\"axis\": 1, \"type\": \"int4\", \"method\": \"given\", \"scales\": "
+                        "[1, 1, 1, 1, 1, 1], \"codes\": \"AAAA\""),
+                   "weight 'w': 3 bytes of 'codes', expected 210");
+}
+
+/* Codes are those of the weight as it is, not of one that is multiplied. */
+TEST(codes_do_not_go_with_scaled_data)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = two_products();
+    qdq_plan *p = NULL;
+    char text[2048], *to = text;
+
+    to +=
+        sprintf(to, "{\"qdq_plan\": 1, \"scalings\": [{\"tensor\": \"x\", \"consumers\": [[\"y\", "
+                    "0]], \"scales\": [1");
+    for (int i = 1; i < 70; i++)
+        to += sprintf(to, ", 1");
+    to += sprintf(
+        to, "]}], \"weights\": [{\"tensor\": \"w\", \"consumers\": [[\"y\", 1]], \"axis\": 1, "
+            "\"type\": \"int4\", \"method\": \"given\", \"scales\": [1, 1, 1, 1, 1, 1], "
+            "\"codes\": \"");
+    for (int i = 0; i < 280; i++)
+        *to++ = 'A';
+    sprintf(to, "\"}]}");
+    assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
+    assert_fails(QDQ_E_FORMAT, "weight 'w': it has 'codes', but its readers have their data scaled",
+                 qdq_insert(m, p, NULL, &err));
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
 TEST(a_model_of_an_older_opset_is_not_stamped)
 {
     static const struct {

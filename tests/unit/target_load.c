@@ -241,6 +241,10 @@ TEST(mistakes_are_named_with_their_place)
          "activations of "
          "type "
          "'float'"},
+        {HEAD FORMAT("float", "\"type\": \"float8e4m3fn\", \"method\": \"gptq\""),
+         "weight, key 'method': expected 'absmax' or 'mse': gptq is for integer weights"},
+        {HEAD FORMAT("float", "\"type\": \"int4\", \"method\": \"gptq\", \"damping\": 0"),
+         "weight, key 'damping': expected a number from 1e-06 to 1"},
         {HEAD FORMAT("uint8", "\"type\": \"int4\", \"store\": \"nbits\""),
          "weight, key 'store': expected 'codes' or 'float': 'nbits' is for activations of type "
          "'float'"},
