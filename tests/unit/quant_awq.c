@@ -32,14 +32,14 @@ static void make(fixture *f, float outlier)
     f->group.alpha_step = 0.1;
     f->entry.awq = (qdq_awq_steps){0.1, 0.05, 0.5};
     f->weight = (qdq_weight_columns){.entry = &f->entry,
-                                 .w = f->w,
-                                 .k = K,
-                                 .n = N,
-                                 .step_k = N,
-                                 .step_n = 1,
-                                 .block = 32,
-                                 .n_block = 2,
-                                 .scheme = {QDQ_INT4, true, false, QDQ_FLOAT, false}};
+                                     .w = f->w,
+                                     .k = K,
+                                     .n = N,
+                                     .step_k = N,
+                                     .step_n = 1,
+                                     .block = 32,
+                                     .n_block = 2,
+                                     .scheme = {QDQ_INT4, true, false, QDQ_FLOAT, false}};
     assert_true(QDQ_PUSH(&f->arena, &f->group.weights, f->weight));
 }
 
