@@ -1,4 +1,4 @@
-/* greedy.h - what the strategy greedy found out, for the report and for autotune_cache.json. */
+/* greedy.h - the results of the strategy greedy, for the report and for autotune_cache.json. */
 #ifndef QDQ_TUNE_GREEDY_H
 #define QDQ_TUNE_GREEDY_H
 
@@ -9,24 +9,27 @@
 
 typedef struct qdq_tune_greedy {
     qdq_tune_kinds kinds;
-    qdq_validate_problem problem; /* the place of an item is its fusion group; NULL: no items yet */
-    const qdq_tune_kind **kind;   /* by item */
+    /* `place` of an item is its fusion group; NULL: no items yet */
+    qdq_validate_problem problem;
+    /* by item */
+    const qdq_tune_kind **kind;
     qdq_validate_result result;
 } qdq_tune_greedy;
 
-/* The strategy (state/strategy.h) puts schemes of groups apart, merged and validated, into
- * t->run.found and t->run.greedy. */
+/* The strategy (state/strategy.h) measures schemes of groups in isolation, merges and validates
+ * them, and sets t->run.found and t->run.greedy. This function frees t->run.greedy. */
 void qdq_tune_greedy_free(qdq_tune_state *t);
 
-/* Decisions of this run's autotune_cache.json, where its tune.db is gone, into g->problem.
- * cache_import.c */
+/* Reads decisions from this run's autotune_cache.json into g->problem, if its tune.db is missing.
+ * Defined in cache_import.c. */
 qdq_status qdq_tune_take_decisions(qdq_tune_state *t, qdq_tune_greedy *g, qdq_error *err);
 
-/* It as things stand. */
+/* Writes autotune_cache.json with the current state. */
 qdq_status qdq_tune_write_cache(qdq_tune_state *t, const qdq_assign *incumbent, bool completed,
                                 qdq_error *err);
 
-/* Into report.json and report.html; the latter only if that was the strategy. greedy_report.c */
+/* Write sections of report.json and report.html; the latter only for this strategy. Defined in
+ * greedy_report.c. */
 void qdq_tune_put_greedy(const qdq_tune_state *t, qdq_json_out report);
 void qdq_tune_show_kinds(const qdq_tune_state *t, qdq_buf *b);
 

@@ -1,5 +1,5 @@
-/* group_classes.h - groups that are measured apart, once for all that are alike: those of one
- * content key with equal surroundings, of which the rules want the same. Shared by greedy/ and
+/* group_classes.h - equivalence classes of groups, which are measured in isolation once: groups of
+ * one content key with equal surroundings and equal decisions of the rules. Shared by greedy/ and
  * tune_cache.c. */
 #ifndef QDQ_TUNE_KINDS_H
 #define QDQ_TUNE_KINDS_H
@@ -10,65 +10,81 @@
 #include "tune/isolate/qualify.h"
 #include "tune/state/tune_state.h"
 
-/* The group without Q/DQ and with a scheme, beside each other. */
+/* A sample: times of the group without Q/DQ and with a scheme, measured together. */
 typedef struct qdq_tune_isolated {
     double none_us, scheme_us;
-    /* part of scheme_us: conversions that neighbours in 8 bits would share; 0 where only whole
-     * times are known */
+    /* part of scheme_us: conversions that 8-bit neighbours would share; 0 if only end-to-end
+     * latency is known */
     double boundary_us;
 } qdq_tune_isolated;
 
 typedef struct qdq_tune_scheme {
-    const qdq_fusion_scheme *what; /* in the first group of the kind */
-    qdq_plan *plan;                /* of the whole model with it; NULL: not requested yet */
+    /* in the first group of the class */
+    const qdq_fusion_scheme *what;
+    /* plan of the whole model with this scheme; NULL: not made yet */
+    qdq_plan *plan;
     QDQ_VEC(qdq_tune_isolated) samples;
-    const char *failed; /* why it cannot be had */
+    /* why it cannot be measured */
+    const char *failed;
 } qdq_tune_scheme;
 
 typedef struct qdq_tune_kind {
-    uint32_t unit; /* number of its pattern */
-    uint32_t *at;  /* n of that pattern's instances */
+    /* number of its pattern */
+    uint32_t unit;
+    /* n instances of that pattern */
+    uint32_t *at;
     size_t n;
-    uint32_t group; /* of the first of them */
-    /* content key, surroundings, and what the rules want: names values in the store */
+    /* group of the first instance */
+    uint32_t group;
+    /* content key, surroundings, and decisions of the rules: the name of values in the store */
     const char *name;
-    const char *why; /* it is not measured apart; NULL: it is */
-    bool settled;    /* its best scheme is known from a file: it is not measured, either */
+    /* why it is not measured in isolation; NULL: it is */
+    const char *why;
+    /* its best scheme comes from a file, so that it is not measured */
+    bool settled;
     qdq_group_model *model;
-    qdq_tune_scheme *scheme; /* the first is "none" */
+    /* the first one is "none" */
+    qdq_tune_scheme *scheme;
     size_t n_schemes;
-    size_t best; /* 0: none */
-    /* what it gets if it pays beside its neighbours: the best if that qualifies, else full; 0:
-     * nothing */
+    /* 0: none */
+    size_t best;
+    /* scheme to propose: the best one if it qualifies, else full; 0: none */
     size_t proposed;
-    /* as `saved.mean_us`, `border_us` and `none_us`, of full after the first look; NAN: unknown */
+    /* `saved.mean_us`, `boundary_us` and `none_us` of scheme full after its first samples; NAN:
+     * unknown */
     double full_us, full_boundary_us, full_none_us;
-    qdq_saving saved; /* by the best, with its neighbours in 8 bits */
-    /* of the group without Q/DQ; what neighbours in float cost besides */
+    /* saving of the best scheme, with 8-bit neighbours */
+    qdq_saving saved;
+    /* time of the group without Q/DQ, and additional time with float neighbours */
     double none_us, boundary_us;
 } qdq_tune_kind;
 
 typedef struct qdq_tune_kinds {
     qdq_tune_kind *at;
     size_t n;
-    size_t n_skipped; /* of them: no models, or none that the engine takes: they have no times */
-    bool by_layers;   /* else whole times of groups: the engine tells no others. Never mixed */
-    bool measured;    /* all of them, and it is known which save time */
-    QDQ_VEC(qdq_cached_samples) samples; /* of this run, for autotune_cache.json */
+    /* number of those without times: they cannot be models, or the engine does not accept them */
+    size_t n_skipped;
+    /* times of layers; false: end-to-end latency, because the engine reports no layers. The two are
+     * never mixed */
+    bool by_layers;
+    /* all classes were measured, and qualified */
+    bool measured;
+    /* samples of this run, for autotune_cache.json */
+    QDQ_VEC(qdq_cached_samples) samples;
     unsigned builds;
 } qdq_tune_kinds;
 
-/* Is there anything to decide in an instance of a pattern? */
+/* Whether an instance of a pattern has a decision. */
 bool qdq_tune_has_decision(const qdq_tune_state *t, uint32_t unit, uint32_t instance);
 
-/* All kinds with a decision in them, in the order of their first groups; qdq_tune_kinds_free() in
- * any case. */
+/* Finds all classes with a decision, in the order of their first groups. Call qdq_tune_kinds_free()
+ * in every case. */
 qdq_status qdq_tune_find_kinds(qdq_tune_state *t, qdq_tune_kinds *out, qdq_error *err);
 void qdq_tune_kinds_free(qdq_tune_kinds *k);
 
-/* Measures schemes apart, those that promise most longer, and finds the best of each kind and what
- * it saves. What an earlier run measured, of this model or another one, is not measured again.
- * successive_halving.c */
+/* Measures schemes in isolation, the most promising ones longer, and finds the best one of each
+ * class and its saving. Results of earlier runs, also of other models, are reused. Defined in
+ * successive_halving.c. */
 qdq_status qdq_tune_isolate(qdq_tune_state *t, qdq_tune_kinds *all, qdq_error *err);
 
 /* The best scheme by the samples so far (0: none saves time), what the group takes without Q/DQ,

@@ -1,29 +1,31 @@
-/* qualify.h - which kinds of groups are worth a trial on the whole model, by what they saved on
- * their own. Knows no models. */
+/* qualify.h - decides which classes of groups to try on the whole model, by their savings in
+ * isolation. It knows no models. */
 #ifndef QDQ_QUALIFY_H
 #define QDQ_QUALIFY_H
 
 #include "qdq/status.h"
 
-/* What one kind saved, by fresh pairs of the scheme that was best before: the best of several is
- * best by luck, too. */
+/* The saving of one class, from new pairs of its best scheme: the pairs that selected the best of
+ * several schemes overestimate it. */
 typedef struct qdq_saving {
-    double mean_us, se_us; /* of one group and one run */
-    double groups;         /* of this kind */
-    bool qualifies;        /* the answer */
+    /* of one group in one run */
+    double mean_us, se_us;
+    /* number of groups in the class */
+    double groups;
+    /* result of qdq_savings_qualify() */
+    bool qualifies;
 } qdq_saving;
 
-/* Mean and its standard error from n samples, which is never below `floor_us` / sqrt(n): few
- * samples may agree by chance. */
+/* Computes mean and standard error of n samples. The error is at least `floor_us` / sqrt(n),
+ * because few samples may agree by chance. */
 void qdq_saving_of(const double *us, size_t n, double floor_us, qdq_saving *out);
 
-/* Is it clear already, above or below the least that counts? */
+/* Whether the saving is clearly above or below the least one that qualifies. */
 bool qdq_saving_is_clear(const qdq_saving *s, double model_us);
 
-/* Qualified is what saves more than 0.05 % of the whole model's time in all its groups together, by
- * the lower bound of a one-sided 90 % interval, and stands up to Benjamini and Hochberg
- * (Controlling the False Discovery Rate, 1995) at a share of 0.1 false ones: of many kinds that
- * save nothing some seem to. */
+/* Qualifies classes that save more than 0.05 % of the model's time in all their groups together, by
+ * the lower bound of a one-sided 90 % interval. Benjamini and Hochberg's procedure (Controlling the
+ * False Discovery Rate, 1995) limits the fraction of false ones to 0.1. */
 qdq_status qdq_savings_qualify(qdq_saving *s, size_t n, double model_us, qdq_error *err);
 
 #endif /* QDQ_QUALIFY_H */

@@ -1,108 +1,127 @@
-/* validate.h - which of many proposals stay, measured on the whole model: all of them together, and
- * where that brings less than they promise, parts of them, until what does harm is alone. Knows no
- * models: works on the operations of search.h, and the incumbent changes by a measurement alone.
- * Deterministic: equal answers give equal decisions.
+/* validate.h - decides by measurements on the whole model which of many proposals to accept. It
+ * measures all of them together; if they save less than expected, it measures parts of them, until
+ * harmful ones are isolated. It knows no models: it uses the operations of search.h, and only a
+ * measurement changes the incumbent. It is deterministic: equal measurements give equal decisions.
  *
- * A set of items brings less than it promises if its measured saving is below the sum of theirs by
- * more than three standard errors, of the measurement and of the promises: saved < sum(saves) - 3
- * sqrt(se(saved)^2 + sum(se^2)), as shares of the baseline's time. Where an item promises nothing
- * (NAN), the verdict of the measurement alone counts. Then sets are halved, which takes about
- * log2(n) builds for each item that does harm; where more than a fifth of what was decided is bad,
- * items are tried one by one. */
+ * A set of items saves less than expected if its measured saving is below the sum of the expected
+ * ones by more than three standard errors, of the measurement and of the expectations: saved <
+ * sum(saves) - 3 sqrt(se(saved)^2 + sum(se^2)), as fractions of the baseline's time. If an item's
+ * saving is unknown (NAN), only the verdict of the measurement counts. Such sets are halved, which
+ * takes about log2(n) builds for each harmful item. If more than a fifth of the decided items is
+ * harmful, items are tried one by one. */
 #ifndef QDQ_VALIDATE_H
 #define QDQ_VALIDATE_H
 
 #include "tune/search/search.h"
 
-/* Bits that are on if it is accepted; those of two items are not the same. */
+/* A proposal: bits that are on if it is accepted. Two items have no bit in common. */
 typedef struct qdq_validate_item {
     const char *name;
     qdq_assign bits;
-    double saves;   /* expected, as a share of the baseline's time; NAN: unknown */
-    double se;      /* of that; NAN counts as 0 */
-    uint32_t place; /* in the graph's order: sets are halved by it */
+    /* expected saving, as a fraction of the baseline's time; NAN: unknown */
+    double saves;
+    /* standard error of `saves`; NAN counts as 0 */
+    double se;
+    /* topological index, by which sets are halved */
+    uint32_t place;
 } qdq_validate_item;
 
-/* Two items that share a tensor: they are tried together before each is tried alone. */
+/* Two items that share a tensor. They are tried together before each is tried alone. */
 typedef struct qdq_validate_link {
     uint32_t a, b;
 } qdq_validate_link;
 
 typedef enum qdq_validate_verdict {
-    /* not on: seen to be neither better nor worse, or the budget did not suffice */
+    /* off: neither better nor worse was detected, or the budget was used up */
     QDQ_VALIDATE_UNDECIDED,
-    QDQ_VALIDATE_KEPT, /* on in `merged` */
+    /* on in `merged` */
+    QDQ_VALIDATE_KEPT,
     QDQ_VALIDATE_REJECTED,
-    QDQ_VALIDATE_FAILED /* a model with it could not be built */
+    /* a model with it cannot be built */
+    QDQ_VALIDATE_FAILED
 } qdq_validate_verdict;
 
-/* "undecided", "kept", "rejected", "failed" */
+/* The name of a verdict: "undecided", "kept", "rejected", "failed". */
 const char *qdq_validate_verdict_name(qdq_validate_verdict v);
 
 struct qdq_validate_result;
 
 typedef struct qdq_validate_problem {
-    /* starts are measured first; units and borders are not asked */
+    /* its starts are measured first; its units and boundaries are not used */
     const qdq_search_problem *search;
-    /* number of the start that items are added to; 0: the baseline */
+    /* index of the start that items are added to; 0: the baseline */
     size_t base;
     const qdq_validate_item *item;
     size_t n_items;
     const qdq_validate_link *link;
     size_t n_links;
-    bool incremental; /* false: all together or nothing */
-    /* By item: what an earlier run decided, UNDECIDED for the others; NULL: nothing. The items that
-     * it kept are measured together once more, and stay if they save time; then its other decisions
-     * stand. If they do not, nothing of it counts. Not used without `incremental`. */
+    /* false: accepts all items or none */
+    bool incremental;
+    /* By item: the decisions of an earlier run, UNDECIDED for others; NULL: none. The items that it
+     * accepted are measured together again. If they save time, its other decisions count too; if
+     * not, none does. Not used without `incremental`. */
     const qdq_validate_verdict *known;
-    /* Called before each measurement after a decision, and at the end; NULL: never. */
+    /* Called before each measurement that follows a decision, and at the end; may be NULL. */
     qdq_status (*decided)(void *ctx, const struct qdq_validate_result *so_far, qdq_error *err);
     void *decided_ctx;
 } qdq_validate_problem;
 
-/* A model that was measured, or known. */
+/* A trial: a model that was measured, or known. */
 typedef struct qdq_validate_trial {
     /* "all groups", "several components", "a component", "half of a component", "a group", "known
-     * groups", "two neighbours"; "without ..." the same */
+     * groups", "two neighbours", or "without ..." one of these */
     const char *move;
-    const uint32_t *item; /* that were added, or taken away */
+    /* items that were added or removed */
+    const uint32_t *item;
     size_t n_items;
-    bool without;    /* taken away */
-    bool kept;       /* the change */
-    bool failed;     /* it cannot be built: nothing below counts */
-    double promised; /* sum of the items' `saves`; NAN: not known */
-    /* What the items save, as a share of the baseline's time, and the 95 % interval of it; where
-     * they were taken away, what was lost by that. NAN: the interval of what was known before is
-     * not. */
+    /* removed */
+    bool without;
+    /* the change was accepted */
+    bool kept;
+    /* the model cannot be built: the members below do not apply */
+    bool failed;
+    /* sum of the items' `saves`; NAN: unknown */
+    double promised;
+    /* Saving of the items, as a fraction of the baseline's time, and its 95 % interval; of removed
+     * items, the loss. NAN: a known model has no interval. */
     double saved, low, high;
-    double time; /* of the model, as a share of the baseline's */
+    /* time of the model, as a fraction of the baseline's */
+    double time;
     unsigned pairs;
 } qdq_validate_trial;
 
 typedef struct qdq_validate_decision {
     qdq_validate_verdict verdict;
-    size_t trial; /* that decided, for this item alone or for a set that it is in; SIZE_MAX: none */
-    bool known;   /* decided by an earlier run */
+    /* trial that decided the item, alone or in a set; SIZE_MAX: none */
+    size_t trial;
+    /* decided by an earlier run */
+    bool known;
 } qdq_validate_decision;
 
-/* Arrays in the arena. */
+/* The result; arrays are in the arena. */
 typedef struct qdq_validate_result {
-    qdq_search_result search;    /* best: `merged`, or a start that is faster */
-    qdq_assign raw, merged;      /* the base with all items, and with those that are kept */
-    qdq_validate_decision *item; /* by item */
-    qdq_validate_trial *trial;   /* in order; starts are not among them */
+    /* best: `merged`, or a faster start */
+    qdq_search_result search;
+    /* the base with all items, and with accepted ones */
+    qdq_assign raw, merged;
+    /* by item */
+    qdq_validate_decision *item;
+    /* in order, without starts */
+    qdq_validate_trial *trial;
     size_t n_trials;
-    size_t kept, rejected, failed, undecided; /* items */
-    /* of whole models, by ops->builds; 0: it is not there */
+    /* numbers of items */
+    size_t kept, rejected, failed, undecided;
+    /* builds of whole models, by ops->builds; 0: not available */
     unsigned builds;
-    bool linear; /* items were tried one by one in the end */
+    /* the last items were tried one by one */
+    bool linear;
 } qdq_validate_result;
 
-/* Of `opts` only test, max_trials and max_builds count; ops->profile is not asked. While it works,
- * the incumbent is the base and what was added to it; in the end that is measured against the best
- * start, if this is another one. A set of n items is tested with an n-th of opts->test.alpha,
- * because as many would be kept by mistake. Without a bound of the options it takes at most 4 + 2
- * log2(n) (d + 1) builds beside the starts' where predictions hold but for d items. */
+/* Validates the items. Of `opts`, only test, max_trials and max_builds count; ops->profile is not
+ * used. During the validation, the incumbent is the base with accepted items; at the end it is
+ * measured against the best other start. A set of n items is tested with opts->test.alpha / n,
+ * because an error accepts n items. Without limits, it takes at most 4 + 2 log2(n) (d + 1) builds
+ * and those of the starts, if d items save less than expected. */
 qdq_status qdq_validate_run(const qdq_validate_problem *p, const qdq_search_opts *opts,
                             const qdq_search_ops *ops, qdq_arena *arena, qdq_validate_result *out,
                             qdq_error *err);

@@ -1,50 +1,64 @@
-/* validate_state.h - what a validation knows while it works; shared by the validate*.c files
- * only. */
+/* validate_state.h - the state of a validation; shared by the validate*.c files only. */
 #ifndef QDQ_VALIDATE_STATE_H
 #define QDQ_VALIDATE_STATE_H
 
 #include "tune/search/search_state.h"
 #include "tune/validate/validate.h"
 
-/* Items that are tried together: all of them on, or all off. */
+/* Items that are tried together: all of them are on, or all off. */
 typedef struct qdq_validate_set {
-    const uint32_t *item; /* in a row of the order by component and place */
+    /* consecutive in the order by component and topological index */
+    const uint32_t *item;
     size_t n;
-    /* of the items, as shares of the baseline's time, as measured, or as what the rest of a larger
-     * set leaves; NAN: unknown */
+    /* saving of the items and its variance, as fractions of the baseline's time: measured, or the
+     * remainder of a larger set; NAN: unknown */
     double saved, variance;
-    double urgency; /* among sets that wait: the highest first */
-    size_t trial;   /* the last one of it, or of a set that it is in; SIZE_MAX: none */
-    /* by its own trial; unclear: the pairs decided neither way */
+    /* waiting sets with the highest value are first */
+    double urgency;
+    /* last trial of the set, or of a set that contains it; SIZE_MAX: none */
+    size_t trial;
+    /* result of its own trial; unclear: the pairs were undecided */
     bool kept, failed, unclear;
 } qdq_validate_set;
 
 typedef QDQ_VEC(qdq_validate_set) qdq_validate_sets;
 
-/* What is known of an item. */
+/* State of an item. */
 typedef struct qdq_validate_mark {
     bool on;
-    bool alone;    /* it was tried by itself, and rejected */
-    size_t size;   /* of one that stands for a component: its items */
-    double hidden; /* what the set that it was kept in may lack of its promise */
+    /* it was tried alone, and rejected */
+    bool alone;
+    /* of the representative of a component: number of its items */
+    size_t size;
+    /* possible shortfall that its accepted set hides */
+    double hidden;
 } qdq_validate_mark;
 
 typedef struct qdq_validate_state {
     const qdq_validate_problem *p;
     const qdq_search_opts *asked;
     qdq_validate_result *out;
-    qdq_search_opts opts; /* with the errors that a trial may make */
-    qdq_search_ops ops;   /* the caller's, without what other runs and profiles know */
+    /* options with the error rates of a trial */
+    qdq_search_opts opts;
+    /* the caller's, without known times and profiles */
+    qdq_search_ops ops;
     qdq_search_state s;
 
     const qdq_assign *base;
-    uint32_t *order;         /* items by component, those first that save most, then by place */
-    qdq_validate_mark *mark; /* by item */
-    uint32_t *component;     /* by item: the one that stands for all that links reach from it */
-    size_t good, bad;        /* items that trials decided about so far */
-    unsigned measured;       /* trials that took a build */
-    bool news;               /* a decision that the caller was not told of */
-    qdq_validate_sets sets;  /* that wait for a trial */
+    /* items by component, the largest saving first, then by topological index */
+    uint32_t *order;
+    /* by item */
+    qdq_validate_mark *mark;
+    /* by item: representative of its component, which links connect */
+    uint32_t *component;
+    /* numbers of items that trials accepted and rejected */
+    size_t good, bad;
+    /* number of trials that took a build */
+    unsigned measured;
+    /* a decision was not reported yet */
+    bool news;
+    /* waiting for a trial */
+    qdq_validate_sets sets;
     QDQ_VEC(qdq_validate_trial) trials;
 } qdq_validate_state;
 
@@ -58,44 +72,43 @@ static inline bool qdq_validate_is_on(const qdq_validate_state *v, const qdq_val
 /* Turns the items on or off, without a trial. */
 void qdq_validate_turn(qdq_validate_state *v, const uint32_t *item, size_t n, bool on);
 
-/* The base with all items that are on, into `a`. */
+/* Sets `a` to the base with all items that are on. */
 void qdq_validate_merge(const qdq_validate_state *v, qdq_assign *a);
 
-/* Measures the incumbent with the items, or without them if they are on; a kept change is made.
- * `split`: this many such trials share the error of keeping what brings nothing. Where the budget
- * is over (v->s.over), nothing was measured, and *s stays as it was. */
+/* Measures the incumbent with the items, or without them if they are on, and makes the change if it
+ * is accepted. `split`: number of such trials that share the error rate of false acceptance. If the
+ * budget is used up (v->s.over), nothing is measured, and *s is unchanged. */
 qdq_status qdq_validate_try(qdq_validate_state *v, qdq_validate_set *s, const char *move,
                             double split, qdq_error *err);
 
-/* Sum of what the items promise; NAN: of one it is not known. */
+/* Sum of the items' expected savings; NAN: one is unknown. */
 double qdq_validate_expected_saving(const qdq_validate_state *v, const qdq_validate_set *s);
 
-/* Tells the caller, if there is anything new. */
+/* Reports new decisions to the caller. */
 qdq_status qdq_validate_report(qdq_validate_state *v, qdq_error *err);
 
-/* By s->trial. */
+/* Records the verdict of a set's items, with s->trial. */
 void qdq_validate_decide(qdq_validate_state *v, const qdq_validate_set *s,
                          qdq_validate_verdict verdict);
 
-/* What the trial of a set says of its items. */
+/* The verdict that the trial of a set gives its items. */
 qdq_validate_verdict qdq_validate_verdict_of(const qdq_validate_state *v,
                                              const qdq_validate_set *s);
 
 /* --- validate_sets.c -------------------------------------------------------------------------- */
 
-/* Finds components and the order of items; with `by_known` those that an earlier run kept first,
- * then those that are open. */
+/* Finds components and the order of items. `by_known`: first those that an earlier run accepted,
+ * then undecided ones. */
 qdq_status qdq_validate_arrange(qdq_validate_state *v, bool by_known, qdq_error *err);
 
-/* Follows the trial of a set: on if that was kept, off if not. What falls short is halved until it
- * is settled, or the budget is over. */
+/* Continues after the trial of a set, which is on if it was accepted. A set with a shortfall is
+ * halved until it is decided, or the budget is used up. */
 qdq_status qdq_validate_halve(qdq_validate_state *v, const qdq_validate_set *s, qdq_error *err);
 
-/* Neighbours that were rejected alone, together. */
+/* Tries neighbours together that were rejected alone. */
 qdq_status qdq_validate_pairs(qdq_validate_state *v, qdq_error *err);
 
-/* What was kept, taken away again where it may do harm: as long as there are builds left by the
- * bound. */
+/* Removes accepted sets that may be harmful, while builds are left. */
 qdq_status qdq_validate_backward(qdq_validate_state *v, qdq_error *err);
 
 #endif /* QDQ_VALIDATE_STATE_H */
