@@ -255,7 +255,7 @@ static qdq_status search_placement(qdq_tune_state *t, qdq_error *err)
     QDQ_NEED(qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena), err);
     QDQ_TRY(qdq_tune_candidate_of(t, &nothing, &t->run.base, err));
     QDQ_TRY(qdq_tune_control(t, t->run.base, err));
-    t->parts.problem.base_ns = t->run.epoch.base_ns;
+    t->parts.problem.base_ns = t->run.aa_test.base_ns;
     QDQ_TRY(qdq_baselines_try(t, err));
     QDQ_TRY(t->units->find(t, err));
     QDQ_TRY(follow_known(t, err));

@@ -53,11 +53,11 @@ static unsigned keeps_of(qdq_test_opts o, bench like, unsigned runs, double *pai
     *pairs = 0;
     for (unsigned seed = 0; seed < runs; seed++) {
         bench aa = bench_new(seed + 100000, 0, like.noise), b = like;
-        qdq_aa_test epoch;
+        qdq_aa_test aa_test;
         qdq_test_result r;
         b.random = bench_new(seed, 0, 0).random;
-        assert_int_equal(qdq_aa_test_begin(&o, take, &aa, &epoch, NULL), QDQ_OK);
-        o.floor_sd = epoch.aa_sd;
+        assert_int_equal(qdq_aa_test_begin(&o, take, &aa, &aa_test, NULL), QDQ_OK);
+        o.floor_sd = aa_test.aa_sd;
         assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
         kept += r.verdict == QDQ_VERDICT_KEEP;
         *pairs += (double)r.pairs / runs;

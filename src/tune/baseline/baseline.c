@@ -303,7 +303,7 @@ static qdq_status time_it(qdq_tune_state *t, qdq_baseline *b, qdq_test_result *r
     qdq_test_opts test = t->run.test;
     bool failed;
 
-    test.floor_sd = t->run.epoch.aa_sd;
+    test.floor_sd = t->run.aa_test.aa_sd;
     test.least_ns = t->run.noisy ? test.least_ns : 0;
     t->run.in_front = true;
     qdq_status st = qdq_tune_compare(t, t->run.base, b->candidate, 0, &test, r, &failed, err);

@@ -320,7 +320,7 @@ qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx,
     return st;
 }
 
-/* --- epochs ----------------------------------------------------------------------------------- */
+/* --- A/A tests -------------------------------------------------------------------------------- */
 
 qdq_status qdq_aa_test_begin(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx,
                              qdq_aa_test *out, qdq_error *err)

@@ -119,10 +119,10 @@ typedef struct qdq_tune_run {
     qdq_tune_candidate *raw;
     /* loser of the last trial; its session is closed before the next one */
     qdq_tune_candidate *idle;
-    qdq_aa_test epoch;
-    /* the candidate whose time is epoch.base_ns */
+    qdq_aa_test aa_test;
+    /* the candidate whose time is aa_test.base_ns */
     const qdq_tune_candidate *marked;
-    unsigned epochs, calm_trials;
+    unsigned aa_tests, calm_trials;
     /* an A/A test has shown noise */
     bool noisy;
     unsigned builds, pairs;

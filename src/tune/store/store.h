@@ -58,8 +58,8 @@ qdq_status qdq_tune_store_differ(qdq_tune_store *s, int64_t run, const qdq_tune_
 qdq_status qdq_tune_store_finish(qdq_tune_store *s, const qdq_tune_store_run *r,
                                  const char *report_json, qdq_error *err);
 
-/* What a trial compares: hashes of assignments, or names ("float", "rules"); `nth` tells repeats
- * apart that are meant as fresh measurements (guard, epochs). */
+/* The models of a trial: hashes of assignments, or names ("float", "rules"). `nth` separates trials
+ * of the same models that must be measured again (final validation, A/A tests). */
 typedef struct qdq_tune_store_models {
     const char *incumbent, *candidate;
     unsigned nth;

@@ -128,19 +128,19 @@ qdq_status qdq_tune_control(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error 
 {
     taking k = {.t = t, .a = c, .b = c};
 
-    QDQ_TRY(begin_trial(t, &k, 1000 + t->run.epochs++, err));
-    qdq_status st = qdq_aa_test_begin(&t->run.test, take_pair, &k, &t->run.epoch, err);
+    QDQ_TRY(begin_trial(t, &k, 1000 + t->run.aa_tests++, err));
+    qdq_status st = qdq_aa_test_begin(&t->run.test, take_pair, &k, &t->run.aa_test, err);
     if (st == QDQ_E_GOAL && k.failed)
         return qdq_fail(err, QDQ_E_ENGINE, "the model cannot be timed: %s", c->why);
     QDQ_TRY(st);
     t->run.marked = c;
-    if (t->run.epoch.noisy)
+    if (t->run.aa_test.noisy)
         qdq_job_log(t->job, QDQ_LOG_WARNING,
                     "this machine is noisy: a model compared with itself seems to be %.2f %% "
                     "faster; gains of that size mean nothing",
-                    fabs(t->run.epoch.aa_gain) * 100);
-    t->run.test.floor_sd = t->run.epoch.aa_sd;
-    t->run.noisy = t->run.noisy || t->run.epoch.aa_sd > noisy_sd;
+                    fabs(t->run.aa_test.aa_gain) * 100);
+    t->run.test.floor_sd = t->run.aa_test.aa_sd;
+    t->run.noisy = t->run.noisy || t->run.aa_test.aa_sd > noisy_sd;
     return QDQ_OK;
 }
 
@@ -152,7 +152,7 @@ static bool is_calmer(qdq_tune_state *t, const qdq_test_result *r)
 {
     enum { TRIALS = 3 };
 
-    t->run.calm_trials = 2 * r->seen_sd < t->run.epoch.aa_sd ? t->run.calm_trials + 1 : 0;
+    t->run.calm_trials = 2 * r->seen_sd < t->run.aa_test.aa_sd ? t->run.calm_trials + 1 : 0;
     return t->run.calm_trials >= TRIALS;
 }
 
@@ -161,13 +161,13 @@ static qdq_status follow_drift(qdq_tune_state *t, qdq_tune_candidate *incumbent,
                                const qdq_test_result *r, qdq_error *err)
 {
     /* of a noisy machine, single medians differ */
-    const double limit = fmax(0.1, 3 * t->run.epoch.aa_sd);
+    const double limit = fmax(0.1, 3 * t->run.aa_test.aa_sd);
     const bool drifted =
-        incumbent == t->run.marked && qdq_aa_test_drifted(&t->run.epoch, r->incumbent_ns, limit);
+        incumbent == t->run.marked && qdq_aa_test_drifted(&t->run.aa_test, r->incumbent_ns, limit);
 
     if (drifted)
         qdq_job_log(t->job, QDQ_LOG_WARNING, "latency drifted by %.0f %%: noise is measured again",
-                    (r->incumbent_ns / t->run.epoch.base_ns - 1) * 100);
+                    (r->incumbent_ns / t->run.aa_test.base_ns - 1) * 100);
     if (!is_calmer(t, r) && !drifted)
         return QDQ_OK;
     t->run.calm_trials = 0;
@@ -194,7 +194,7 @@ static qdq_status measure_candidate(void *ctx, const qdq_assign *incumbent,
         *failed = true;
         return QDQ_OK;
     }
-    own.floor_sd = t->run.epoch.aa_sd;
+    own.floor_sd = t->run.aa_test.aa_sd;
     own.least_ns = t->run.noisy ? test->least_ns : 0;
     QDQ_TRY(qdq_tune_compare(t, a, b, 0, &own, out, failed, err));
     if (!*failed)
@@ -206,9 +206,9 @@ static qdq_status measure_candidate(void *ctx, const qdq_assign *incumbent,
     *failed = *failed || b->wrong || b->misses;
     bool kept = !*failed && out->verdict == QDQ_VERDICT_KEEP;
     if (a != t->run.marked) /* greedy goes back to what was better than nothing, but not the best */
-        t->run.epoch.base_ns = out->incumbent_ns;
+        t->run.aa_test.base_ns = out->incumbent_ns;
     if (kept)
-        t->run.epoch.base_ns *= 1 - out->gain;
+        t->run.aa_test.base_ns *= 1 - out->gain;
     t->run.marked = kept ? b : a;
     t->run.idle = kept ? a : b; /* not dropped yet: it may be what the event names as raw */
     return QDQ_OK;

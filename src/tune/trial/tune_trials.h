@@ -10,7 +10,7 @@ qdq_status qdq_tune_compare(qdq_tune_state *t, qdq_tune_candidate *a, qdq_tune_c
                             unsigned nth, const qdq_test_opts *test, qdq_test_result *out,
                             bool *failed, qdq_error *err);
 
-/* The A/A control of a new epoch. */
+/* Runs a new A/A test. */
 qdq_status qdq_tune_control(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err);
 
 /* The search's eyes. */
