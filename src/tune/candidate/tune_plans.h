@@ -4,22 +4,22 @@
 
 #include "tune/state/tune_state.h"
 
-/* The clean model, and the precision that ships. */
+/* Makes the clean model, and chooses the final precision. */
 qdq_status qdq_tune_prepare(qdq_tune_state *t, qdq_error *err);
 
-/* The space, all scales, and the rules' plan. */
+/* Makes the space, all scales, and the rules' plan. */
 qdq_status qdq_tune_calibrate(qdq_tune_state *t, qdq_error *err);
 
-/* From now on plans have corrected biases, if users want them; so has the rules' plan. */
+/* From now on, plans have corrected biases if the options ask for it; the rules' plan too. */
 qdq_status qdq_tune_correct(qdq_tune_state *t, qdq_error *err);
 
-/* What plans of the space are made with. */
+/* What plans of the space need in addition to an assignment. */
 qdq_space_scaling qdq_tune_scaling(qdq_tune_state *t);
 
-/* The plan of an assignment: qdq_plan_free(). */
+/* The plan of an assignment; *out is freed with qdq_plan_free(). */
 qdq_status qdq_tune_plan_of(qdq_tune_state *t, const qdq_assign *a, qdq_plan **out, qdq_error *err);
 
-/* 32 digits of a plan's text. */
+/* Hash of a plan's text, 32 digits. */
 qdq_status qdq_tune_name_plan(const qdq_plan *p, char name[33], qdq_error *err);
 
 #endif /* QDQ_TUNE_PLANS_H */

@@ -1,4 +1,4 @@
-/* tune_cache_read.h - the autotune_cache.json that a run finds. */
+/* tune_cache_read.h - the autotune_cache.json at the beginning of a run. */
 #ifndef QDQ_TUNE_CACHE_READ_H
 #define QDQ_TUNE_CACHE_READ_H
 
@@ -8,21 +8,21 @@
 
 #define QDQ_AUTOTUNE_CACHE "autotune_cache.json"
 
-/* In subgraph mode, before anything is measured: reads the file that is in the folder, into
- * t->parts.cached, and sets it aside if it is not this run's. A run that goes on sees what it saw
- * when it began. qdq_tune_close_cache() in any case. */
+/* In subgraph mode, before any measurement: reads the file in the folder into t->parts.cached, and
+ * moves it away if it belongs to another run. A resumed run sees the same file as at its beginning.
+ * Call qdq_tune_close_cache() in every case. */
 qdq_status qdq_tune_open_cache(qdq_tune_state *t, qdq_error *err);
 void qdq_tune_close_cache(qdq_tune_state *t);
 
-/* What that file places: groups by their schemes, without those that it rejected. False: it has no
- * group of this model with Q/DQ. */
+/* The placement of that file: groups with their schemes, without rejected ones. False: it has no
+ * quantized group of this model. */
 bool qdq_tune_cached_start(const qdq_tune_state *t, qdq_assign *a);
 
-/* Do these name a scheme, and a group, of the file that the run began with? */
+/* Whether these identify a scheme, and a group, of that file. */
 bool qdq_tune_names_scheme(const char *name, qdq_scheme_kind kind);
 bool qdq_tune_is_cached_group(const qdq_tune_state *t, const qdq_cached_group *g, uint32_t group);
 
-/* Stores samples of a scheme by their key, for this run and others: times in threes. */
+/* Stores samples of a scheme by their key, for this run and others: three times each. */
 qdq_status qdq_tune_remember_samples(qdq_tune_state *t, const qdq_cached_samples *s,
                                      qdq_error *err);
 

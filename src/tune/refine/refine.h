@@ -1,20 +1,20 @@
-/* refine.h - what is tried behind the search. */
+/* refine.h - the steps after the search: single edges, and other types of activations. */
 #ifndef QDQ_TUNE_REFINE_H
 #define QDQ_TUNE_REFINE_H
 
 #include "tune/state/tune_state.h"
 
-/* Looks for what single edges bring beyond t->run.found.best, which may have a bit for each edge
- * then (space_edges.h). At most four builds; none without an engine that profiles. Fills
+/* Tries changes of single edges against t->run.found.best, which then may have a bit for each edge
+ * (space_edges.h). Takes at most four builds, and none on an engine without profiles. Fills
  * t->outcome.edges. */
 qdq_status qdq_tune_try_edges(qdq_tune_state *t, qdq_error *err);
 
-/* Looks for what other types of activations bring beyond t->run.found.best, which may have a bit
- * for each edge then. Two builds, three where the best has no profile, and where builds are left
- * one more. Fills t->outcome.types. */
+/* Tries other types of activations against t->run.found.best, which then may have a bit for each
+ * edge. Takes two builds, three if the best has no profile, and one more if builds are left. Fills
+ * t->outcome.types. */
 qdq_status qdq_tune_try_types(qdq_tune_state *t, qdq_error *err);
 
-/* Fills t->out->typed from plan.json, once the verdict is known, and t->outcome.typed_of. */
+/* Sets t->out->typed from plan.json, after the verdict, and t->outcome.typed_of. */
 qdq_status qdq_tune_find_typed(qdq_tune_state *t, qdq_error *err);
 
 #endif /* QDQ_TUNE_REFINE_H */

@@ -1,4 +1,4 @@
-/* tune_engines.h - the engine in a worker. */
+/* tune_engines.h - opens the engine in a worker. */
 #ifndef QDQ_TUNE_ENGINES_H
 #define QDQ_TUNE_ENGINES_H
 
@@ -7,8 +7,8 @@
 /* Options of an engine in this run, with the job t->tools.timed. */
 void qdq_tune_engine_opts(qdq_tune_state *t, qdq_engine_opts *out);
 
-/* The engine in a worker: for the whole model on samples, or (parts) for models whose inputs have
- * fixed shapes and other names, on random numbers. */
+/* Opens the engine in a worker: for the whole model on samples; or (parts) for models with fixed
+ * shapes and other inputs, on random numbers. */
 qdq_status qdq_tune_open_lab(qdq_tune_state *t, bool parts, qdq_worker_client **out,
                              qdq_error *err);
 
