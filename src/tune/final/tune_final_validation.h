@@ -40,8 +40,7 @@ void qdq_final_set_times(qdq_tune_state *t, const qdq_test_result *of_shipped,
  * becomes model.onnx. */
 qdq_status qdq_tune_validate_final(qdq_tune_state *t, qdq_error *err);
 
-/* --- final_baseline.c: baselines with Q/DQ
- * ------------------------------------------------------ */
+/* --- final_baseline.c: baselines with Q/DQ ---------------------------------------------------- */
 
 /* During the final validation: measures baselines in pairs with the input. */
 qdq_status qdq_baselines_measure(qdq_tune_state *t, const qdq_final_validation *g, qdq_error *err);

@@ -22,7 +22,7 @@ bool qdq_tune_cached_start(const qdq_tune_state *t, qdq_assign *a);
 bool qdq_tune_names_scheme(const char *name, qdq_scheme_kind kind);
 bool qdq_tune_is_cached_group(const qdq_tune_state *t, const qdq_cached_group *g, uint32_t group);
 
-/* Stores samples of a scheme by their key, for this run and others: three times each. */
+/* Stores samples of a scheme by their key, for this run and others, as triples of times. */
 qdq_status qdq_tune_remember_samples(qdq_tune_state *t, const qdq_cached_samples *s,
                                      qdq_error *err);
 
