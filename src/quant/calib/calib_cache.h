@@ -1,10 +1,10 @@
-/* calib_cache.h - ranges of tensors in a file, so that what was calibrated once need not be again.
+/* calib_cache.h - ranges of tensors in a file, so that they need not be calibrated again.
  *
- * TensorRT's form: a line "TRT-...", then "tensor: 3d4ccccd" each, the bits of the float scale for
- * int8 (the largest magnitude / 127) in hexadecimal, the highest first. The last ": " of a line
- * ends the name, which may hold others.
+ * TensorRT's form: a line "TRT-...", then lines "tensor: 3d4ccccd" with the bits of the float scale
+ * for int8 (the largest magnitude / 127) in hexadecimal, the highest first. The last ": " of a line
+ * ends the name, which may contain others.
  *
- * Ours: {"qdq_ranges": 1, "tensors": [{"tensor": "x", "low": -1, "high": 2.5}, ...]}. */
+ * The form of qdq: {"qdq_ranges": 1, "tensors": [{"tensor": "x", "low": -1, "high": 2.5}, ...]}. */
 #ifndef QDQ_CALIB_CACHE_H
 #define QDQ_CALIB_CACHE_H
 
@@ -23,8 +23,8 @@ typedef struct qdq_cache {
     QDQ_VEC(qdq_cached_range) ranges;
 } qdq_cache;
 
-/* Mistakes are QDQ_E_FORMAT with the line, or the entry and the key; so are two different ranges
- * for a tensor. Freed with qdq_cache_free() either way. */
+/* Reads a cache. QDQ_E_FORMAT: an error, with the line, or the entry and the key; or two different
+ * ranges of a tensor. Call qdq_cache_free() in every case. */
 qdq_status qdq_cache_read(const char *path, qdq_cache *out, qdq_error *err);
 qdq_status qdq_cache_parse(const char *text, size_t size, const char *name, qdq_cache *out,
                            qdq_error *err);

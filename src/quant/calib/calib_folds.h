@@ -1,8 +1,8 @@
-/* calib_folds.h - ranges that did not see some of the samples: for cross-validation, from the same
- * pass over the data.
+/* calib_folds.h - ranges without some of the samples, for cross-validation, from the same pass over
+ * the data.
  *
- * Fold k of n holds the samples from k * count / n to (k + 1) * count / n: neighbours, which are
- * often alike, stay together. */
+ * Fold k of n has the samples from k * count / n to (k + 1) * count / n, so that neighbours, which
+ * are often similar, stay together. */
 #ifndef QDQ_CALIB_FOLDS_H
 #define QDQ_CALIB_FOLDS_H
 
@@ -14,14 +14,14 @@ size_t qdq_fold_first(size_t fold, size_t n_folds, size_t n_samples);
 /* The fold of a sample; 0 without folds. */
 unsigned qdq_calib_fold_of(const qdq_calibration *c, size_t sample);
 
-/* Observers for each fold of a slot. False: out of memory. */
+/* Makes observers for each fold of a slot. False: out of memory. */
 bool qdq_calib_begin_folds(const qdq_calibration *c, qdq_calib_slot *s);
 
-/* Values of one sample. False: out of memory. */
+/* Adds values of one sample. False: out of memory. */
 bool qdq_calib_observe(const qdq_calibration *c, qdq_calib_slot *s, size_t sample, const float *x,
                        size_t n);
 
-/* After the last sample: the observer of fold k becomes that of all samples outside of it. */
+/* After the last sample: the observer of fold k becomes that of all samples outside of the fold. */
 qdq_status qdq_calib_close_folds(qdq_calibration *c, qdq_error *err);
 
 void qdq_calib_free_folds(const qdq_calibration *c, qdq_calib_slot *s);

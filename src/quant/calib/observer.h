@@ -1,5 +1,5 @@
-/* observer.h - streaming statistics of one tensor: values come in pieces of any size, a range comes
- * out. Memory does not grow with the data. */
+/* observer.h - streaming statistics of one tensor: reads values in pieces of any size, and finds a
+ * range. Memory does not grow with the data. */
 #ifndef QDQ_OBSERVER_H
 #define QDQ_OBSERVER_H
 
@@ -8,27 +8,30 @@
 
 typedef struct qdq_observer qdq_observer;
 
-/* `percentile` is for the methods that ask for it. NULL: out of memory. */
+/* `percentile` is for the methods that use it. NULL: out of memory. */
 qdq_observer *qdq_observer_new(qdq_method method, double percentile);
 void qdq_observer_free(qdq_observer *o);
 
-/* One sample. Values that are not finite are counted and left out. False: out of memory. */
+/* Adds one sample. Values that are not finite are counted and left out. False: out of memory. */
 bool qdq_observer_add(qdq_observer *o, const float *x, size_t n);
-/* The same with a sample that QDQ_METHOD_AUTO chooses by; others take it like any other. */
+/* The same for a held-out sample, by which QDQ_METHOD_AUTO chooses; other methods treat it as any
+ * other. */
 bool qdq_observer_add_held_back(qdq_observer *o, const float *x, size_t n);
 
-/* From now on the range is that of both together: `other` has the same method. False: out of
- * memory. */
+/* Merges `other`, of the same method, so that the range is that of both. False: out of memory. */
 bool qdq_observer_pool(qdq_observer *o, const qdq_observer *other);
 
 uint64_t qdq_observer_nonfinite(const qdq_observer *o);
-bool qdq_observer_empty(const qdq_observer *o); /* no finite value was seen: there is no range */
-double qdq_observer_low(const qdq_observer *o); /* of one that is not empty: the smallest value */
+/* No finite value was added, so that there is no range. */
+bool qdq_observer_empty(const qdq_observer *o);
+/* The smallest value of an observer that is not empty. */
+double qdq_observer_low(const qdq_observer *o);
 /* Why there is no range although there are values; NULL: there is one. */
 const char *qdq_observer_refusal(const qdq_observer *o);
 
-/* The range for codes of `s`. False: out of memory. Several observers may be asked at once. `used`
- * (may be NULL) is the method that it was found with: what QDQ_METHOD_AUTO chose. */
+/* The range for quantized values of scheme `s`. False: out of memory. May be called for several
+ * observers at once. `used` (may be NULL) is set to the method that found it, which QDQ_METHOD_AUTO
+ * chose. */
 bool qdq_observer_range(const qdq_observer *o, const qdq_qscheme *s, qdq_range *out,
                         qdq_method *used);
 

@@ -1,61 +1,70 @@
-/* compare_stat.h - running sums over pairs of arrays: how far two outputs are apart. Knows no
- * models. */
+/* compare_stat.h - sums over pairs of arrays: the difference of two outputs. Knows no models. */
 #ifndef QDQ_COMPARE_STAT_H
 #define QDQ_COMPARE_STAT_H
 
 #include "qdq/compare.h"
 
 typedef struct qdq_compare_stat {
-    double aa, bb, ab, dd; /* sums of a a, b b, a b, (a - b) (a - b) */
+    /* sums of a a, b b, a b, (a - b) (a - b) */
+    double aa, bb, ab, dd;
     double max_abs;
-    double low, high; /* of a, and 0 */
+    /* range of a and 0 */
+    double low, high;
     uint64_t elements, unequal;
-    uint64_t same_half; /* both above 0.5, or neither */
-    bool a_not_finite;  /* an element of a */
-    qdq_elem elem;      /* of a */
+    /* elements with both values above 0.5, or neither */
+    uint64_t same_half;
+    /* a has an element that is not finite */
+    bool a_not_finite;
+    /* type of a */
+    qdq_elem elem;
 } qdq_compare_stat;
 
-/* Element i of an array of any type with numbers. */
+/* Element i of an array of any numeric type. */
 double qdq_array_number(const qdq_array *a, int64_t i);
 
-/* Both arrays have the same number of elements, of any types with numbers. Pairs that are equal but
- * not finite (masks of minus infinity) count as equal and add nothing to the sums; a pair of which
- * one is not finite makes the difference infinite. */
+/* Adds arrays with the same number of elements, of any numeric types. Pairs that are equal and not
+ * finite (masks of minus infinity) count as equal, and add nothing to the sums. A pair with one
+ * finite element makes the difference infinite. */
 void qdq_compare_stat_add(qdq_compare_stat *s, const qdq_array *a, const qdq_array *b);
 
-/* Fills all of *t but the name; the whole is its worst slice, without a bound, and it has no
- * rows. */
+/* Fills all of *t except the name. The worst slice is the whole; there is no bound, and there are
+ * no rows. */
 void qdq_compare_stat_result(const qdq_compare_stat *s, qdq_compare_tensor *t);
 
-/* Rows along the last axis: which element is the largest? And are they scores of classes? The
- * numbers of the first array say so: qdq_top1_is_choice(). */
+/* Rows along the last axis: the largest element of each, and whether the values of the first array
+ * are scores of classes: qdq_top1_is_choice(). */
 typedef struct qdq_top1 {
-    uint64_t rows, same;                 /* of both */
-    uint64_t labelled, right_a, right_b; /* rows that had a label */
-    bool has_begun, has_numbers;         /* a row without NaN was there */
-    bool is_share, is_log_share;         /* every row adds up to 1; its exponentials do */
-    bool is_flat;                        /* float, of rank 1 or 2 */
+    /* number of rows, and of rows with the same largest element in both arrays */
+    uint64_t rows, same;
+    /* number of rows with a label, and of correct ones */
+    uint64_t labelled, right_a, right_b;
+    /* a row without NaN was added */
+    bool has_begun, has_numbers;
+    /* each row adds up to 1; or its exponentials do */
+    bool is_share, is_log_share;
+    /* float of rank 1 or 2 */
+    bool is_flat;
     bool has_negative, has_positive;
-    int64_t columns; /* least number of them */
+    /* least number of columns */
+    int64_t columns;
 } qdq_top1;
 
-/* Rows of an array: 0 where the last axis is no choice (shorter than two) or the type has no
- * order. */
+/* Number of rows of an array; 0 if the last axis is shorter than two, or the type has no order. */
 int64_t qdq_top1_rows(const qdq_array *a);
 
-/* Arrays of one shape; `labels` is NULL or has a label per row. Of equal elements the first wins; a
- * row with NaN agrees with nothing. */
+/* Adds arrays of one shape; `labels` has one for each row, or is NULL. Of equal elements, the first
+ * one counts; a row with NaN never agrees. */
 void qdq_top1_add(qdq_top1 *t, const qdq_array *a, const qdq_array *b, const int64_t *labels);
 
-/* Does the largest element of a row mean something? It does with labels; where all rows are shares
- * of 1 (what Softmax gives) or their logarithms; and, for what comes before a Softmax, with
- * QDQ_LOGITS_LEAST columns or more of both signs in an array of rank 1 or 2. Boxes, points and
- * opinion scores are none of these; embeddings cannot be told from logits. */
+/* Whether the largest element of a row is a choice. It is if there are labels; if all rows are
+ * fractions of 1 (the output of Softmax) or their logarithms; and, for the input of a Softmax, if
+ * arrays of rank 1 or 2 have QDQ_LOGITS_LEAST or more columns with both signs. Boxes, points and
+ * opinion scores are no choices; embeddings cannot be distinguished from logits. */
 enum { QDQ_LOGITS_LEAST = 10 };
 bool qdq_top1_is_choice(const qdq_top1 *t);
 
-/* The samples that the options ask for: [*first, *end). QDQ_E_USAGE if the data have fewer.
- * (compare.c) */
+/* The samples of the options: [*first, *end). QDQ_E_USAGE: the data has fewer. Defined in
+ * compare.c. */
 qdq_status qdq_compare_range(const qdq_data *d, const qdq_compare_opts *opts, size_t *first,
                              size_t *end, qdq_error *err);
 

@@ -1,30 +1,33 @@
-/* influence.h - how much of a model's outputs hangs on a value: an estimate from the graph and the
- * power of its values, good enough to tell an early layer from a side branch. */
+/* influence.h - the influence of a value on a model's outputs: an estimate from the graph and the
+ * power of its values, which can distinguish an early layer from a side branch. */
 #ifndef QDQ_INFLUENCE_H
 #define QDQ_INFLUENCE_H
 
 #include "ir/ir.h"
 
-/* Of values, by id; what is not known is 0. */
+/* Noise of values, by id; 0: unknown. */
 typedef struct qdq_noise {
-    double *power; /* mean square */
-    /* of all that is off in a run of the quantized model: noise over signal; NULL: not known */
+    /* mean square */
+    double *power;
+    /* noise over signal of each value in a run of the quantized model; NULL: unknown */
     double *total;
-    double *introduced; /* what of it the node that makes the value added */
+    /* part of it that the value's producer introduced */
+    double *introduced;
 } qdq_noise;
 
-/* weight[value id] for the main graph. All outputs together have 1, and it flows back: an Add hands
- * it to its operands by their power, all else in equal parts to the float inputs that are no
- * constants; a value has what its readers hand back. So a chain has 1 throughout, and noise
- * relative to a value counts with its weight at the outputs. Where `total` is known, a node hands
- * back as much more or less as it passes on of the noise in front of it: a Sigmoid makes much of
- * what is off in a score far below 0, and nothing of what is off far above it. *weight is in
+/* Sets weight[value id] for the main graph. All outputs together have weight 1, which flows back.
+ * An Add distributes it to its operands by their power; other nodes distribute it equally to their
+ * float inputs that are not constants. The weight of a value is the sum from its consumers. So a
+ * chain has 1 throughout, and relative noise of a value counts with its weight at the outputs. If
+ * `total` is known, a node also scales the weight by the ratio at which it passes noise on: a
+ * Sigmoid amplifies errors of scores far below 0, and suppresses those far above 0. *weight is in
  * `arena`. */
 qdq_status qdq_influence(const qdq_graph *g, const qdq_noise *noise, qdq_arena *arena,
                          double **weight, qdq_error *err);
 
-/* near[value id]: what is off in one slice of the value is off in a slice of an output, for between
- * them elements are only moved, added and scaled; nothing is summed up. *near is in `arena`. */
+/* Sets near[value id]: an error in one slice of the value is an error in one slice of an output,
+ * because elements between them are only moved, added and scaled, and not summed up. *near is in
+ * `arena`. */
 qdq_status qdq_near_outputs(const qdq_graph *g, qdq_arena *arena, bool **near, qdq_error *err);
 
 #endif /* QDQ_INFLUENCE_H */

@@ -1,17 +1,17 @@
-/* layer_sensitivity.h - what quantized layers do to a model's outputs, one by one, from one
- * comparison of all of them: the error that each introduces, times its influence. Adds up, as noise
- * power does. */
+/* layer_sensitivity.h - the effect of each quantized layer on a model's outputs, from one
+ * comparison of all layers: the error that it introduces times its influence. Effects add up, as
+ * noise power does. */
 #ifndef QDQ_LAYER_SENSITIVITY_H
 #define QDQ_LAYER_SENSITIVITY_H
 
 #include "ir/ir.h"
 #include "qdq/compare.h"
 
-/* `found` compares g's model with a quantized copy of it. is_layer[node id]: those that can be
- * charged; where Q/DQ stand in front of a node that is none (it moves data, or is float and reads
- * what the layer before it gave as codes), that layer is. Near outputs the error of its worst slice
- * counts: all scores of a detector may be lost beside its boxes. Adds to harm[node id], noise over
- * signal at the outputs, and to error[node id], the same before it counts by influence. */
+/* `found` compares g's model with a quantized copy of it. is_layer[node id]: nodes that can be
+ * charged. If Q/DQ lie before another node (one that moves data, or a float one that reads a
+ * quantized result), the layer before it is charged. Near outputs, the error of the worst slice
+ * counts: the scores of a detector may all be lost next to its boxes. Adds noise over signal at the
+ * outputs to harm[node id], and the same before influence to error[node id]. */
 qdq_status qdq_harm_of_layers(const qdq_graph *g, const qdq_compare_layers_result *found,
                               const bool *is_layer, double *harm, double *error, qdq_error *err);
 

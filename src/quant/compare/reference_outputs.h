@@ -1,5 +1,5 @@
-/* reference_outputs.h - outputs of a model that is compared with many others on the same samples:
- * it runs for the first one only. */
+/* reference_outputs.h - outputs of a model that is compared with several others on the same
+ * samples: it runs only for the first comparison. */
 #ifndef QDQ_REFERENCE_OUTPUTS_H
 #define QDQ_REFERENCE_OUTPUTS_H
 
@@ -7,32 +7,36 @@
 #include "quant/calib/array_copy.h"
 
 typedef struct qdq_kept {
-    uint64_t limit; /* bytes; what is more is not kept, and the model runs each time */
+    /* in bytes; if the outputs need more, none is kept, and the model runs each time */
+    uint64_t limit;
     uint64_t bytes;
-    qdq_held *at; /* outputs that are compared, sample by sample */
+    /* compared outputs, sample by sample */
+    qdq_held *at;
     size_t n;
-    bool is_complete, is_over; /* all of them are there; they are more than the limit */
+    /* all outputs are here; they exceed the limit */
+    bool is_complete, is_over;
 } qdq_kept;
 
-/* Room for n outputs, if there is none. */
+/* Allocates n outputs, unless this was done. */
 qdq_status qdq_kept_begin(qdq_kept *k, size_t n, qdq_error *err);
 
-/* A copy of one; beyond the limit all go, and is_over says so. */
+/* Copies an output. Beyond the limit all copies are freed, and is_over is set. */
 qdq_status qdq_keep(qdq_kept *k, size_t i, const qdq_array *a, qdq_error *err);
 void qdq_kept_free(qdq_kept *k);
 
-/* What models are compared with. */
+/* The fixed part of comparisons with one model. */
 typedef struct qdq_comparison {
     qdq_engine *engine;
     const qdq_model *a;
     qdq_data *data;
-    const qdq_compare_opts *opts; /* NULL: those of QDQ_COMPARE_OPTS_INIT */
-    /* outputs of a from comparison to comparison, for the same a, samples and options each time;
-     * NULL: it runs each time */
+    /* NULL: QDQ_COMPARE_OPTS_INIT */
+    const qdq_compare_opts *opts;
+    /* outputs of a, kept between comparisons with the same a, samples and options; NULL: it runs
+     * each time */
     qdq_kept *kept;
 } qdq_comparison;
 
-/* qdq_compare() with b. (compare.c) */
+/* qdq_compare() with b. Defined in compare.c. */
 qdq_status qdq_compare_keeping(const qdq_comparison *of, const qdq_model *b,
                                qdq_compare_result **out, qdq_error *err);
 
