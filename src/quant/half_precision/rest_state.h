@@ -1,5 +1,4 @@
-/* rest_state.h - what the conversion to 16-bit floats knows while it works; shared by the rest*.c
- * files only. */
+/* rest_state.h - the state of the conversion to 16-bit floats; shared by the rest*.c files only. */
 #ifndef QDQ_REST_STATE_H
 #define QDQ_REST_STATE_H
 
@@ -8,25 +7,35 @@
 #include "quant/half_precision/rest.h"
 
 typedef enum qdq_rest_mode {
-    QDQ_REST_FLOAT, /* stays float32 */
-    QDQ_REST_LOW,   /* computes in 16 bits, in the slots that may */
-    /* one float input of either type, and no float output: Shape, ArgMax, Cast to int64 */
+    /* stays float32 */
+    QDQ_REST_FLOAT,
+    /* computes in 16 bits, in the slots that may have them */
+    QDQ_REST_LOW,
+    /* reads one float input of either type, and produces no float: Shape, ArgMax, Cast to int64 */
     QDQ_REST_READS,
-    QDQ_REST_CASTS,      /* a Cast to float of what is no float32 */
-    QDQ_REST_QUANTIZE,   /* a Q: takes the type of what it reads */
-    QDQ_REST_DEQUANTIZE, /* a DQ: gives the type that is wanted */
+    /* a Cast to float from a type other than float32 */
+    QDQ_REST_CASTS,
+    /* a Q: has the type of its input */
+    QDQ_REST_QUANTIZE,
+    /* a DQ: produces the type that consumers need */
+    QDQ_REST_DEQUANTIZE,
 } qdq_rest_mode;
 
-/* What a reader wants a float value to be. */
+/* The type that a consumer needs for a float value. */
 typedef enum qdq_rest_want { QDQ_WANT_ANY, QDQ_WANT_FLOAT, QDQ_WANT_LOW } qdq_rest_want;
 
 typedef struct qdq_rest_graph {
-    uint32_t n_node; /* ids from here on are nodes that the conversion made */
+    /* larger ids are nodes that the conversion made */
+    uint32_t n_node;
     size_t n_value;
-    uint8_t *mode;        /* qdq_rest_mode by node id */
-    bool *low;            /* by value id: what defines the value gives 16 bits */
-    qdq_value **other;    /* by value id: the value in the other type, once there is one */
-    qdq_float_slots *may; /* by node id: slots that may have 16 bits */
+    /* qdq_rest_mode by node id */
+    uint8_t *mode;
+    /* by value id: its producer produces 16 bits */
+    bool *low;
+    /* by value id: the value in the other type; NULL: not made yet */
+    qdq_value **other;
+    /* by node id: slots that may have 16 bits */
+    qdq_float_slots *may;
 } qdq_rest_graph;
 
 typedef struct qdq_rest_state {
@@ -36,11 +45,12 @@ typedef struct qdq_rest_state {
     const qdq_job *job;
     qdq_arena scratch;
     qdq_functions functions;
-    qdq_rest_graph *graph; /* by graph index */
+    /* by graph index */
+    qdq_rest_graph *graph;
     qdq_error *err;
 } qdq_rest_state;
 
-/* QDQ_UNDEFINED: not known, or no tensor. Initializers need no type. */
+/* The type of a value; QDQ_UNDEFINED: unknown, or not a tensor. */
 static inline qdq_elem qdq_rest_elem(const qdq_value *v)
 {
     if (v->init != NULL)
@@ -58,13 +68,13 @@ static inline qdq_rest_mode qdq_rest_mode_of(const qdq_rest_state *s, const qdq_
     return (qdq_rest_mode)s->graph[n->graph->index].mode[n->id];
 }
 
-/* Of a value that was there before the conversion. */
+/* Whether an original value has 16 bits. */
 static inline bool qdq_rest_is_low(const qdq_rest_state *s, const qdq_value *v)
 {
     return s->graph[v->graph->index].low[v->id];
 }
 
-/* Do outputs of this graph keep their type? */
+/* Whether outputs of this graph keep their type. */
 static inline bool qdq_rest_keeps_outputs(const qdq_rest_state *s, const qdq_graph *g)
 {
     return g != s->m->graph || !s->rest->direct_io;
@@ -75,19 +85,19 @@ static inline bool qdq_rest_keeps_outputs(const qdq_rest_state *s, const qdq_gra
 /* Fills s->graph: the mode of every node, and which values have 16 bits. */
 qdq_status qdq_rest_decide(qdq_rest_state *s);
 
-/* What slot `input` of n, which reads the float value v, wants. Asked when all has been judged. */
+/* The type that slot `input` of n needs for its float value. Call it after qdq_rest_decide(). */
 qdq_rest_want qdq_rest_want_of(const qdq_rest_state *s, const qdq_node *n, uint32_t input);
 
-/* What a Cast to float, whose output v is, was made of, if that has the 16-bit type: v in the other
- * type. Else NULL. */
+/* If v is the output of a Cast to float, and the Cast's input has the 16-bit type: that input. Else
+ * NULL. */
 const qdq_value *qdq_rest_known_low(const qdq_rest_state *s, const qdq_value *v);
 
-/* Why node n of the model stays float32 whatever the plan says; NULL: it can have 16 bits. */
+/* Why node n of the model stays float32 in any plan; NULL: it can have 16 bits. */
 const char *qdq_rest_refusal(const qdq_rest_state *s, const qdq_node *n);
 
 /* --- rest_tensor.c ---------------------------------------------------------------------------- */
 
-/* A float tensor in `elem`: beyond its range clamped, with a warning; what is not 0 does not become
+/* A float tensor in `elem`: clamped to its range, with a warning; values other than 0 do not become
  * 0. NULL: out of memory, or (with *status set) unreadable. */
 qdq_tensor *qdq_rest_tensor(qdq_model *m, const qdq_tensor *t, qdq_elem elem, const qdq_job *job,
                             qdq_status *status, qdq_error *err);

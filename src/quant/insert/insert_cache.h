@@ -1,23 +1,25 @@
-/* insert_cache.h - what insertion made of weights, for who applies many plans to copies of one
- * clean model: scales of a weight are looked for once, and the codes that they give are computed
- * and stored once. */
+/* insert_cache.h - quantized weights of earlier insertions, for several plans on copies of one
+ * clean model: scales of a weight are searched once, and its quantized values are computed and
+ * stored once. */
 #ifndef QDQ_INSERT_CACHE_H
 #define QDQ_INSERT_CACHE_H
 
 #include "ir/ir.h"
 #include "quant/plan/plan.h"
 
-/* Keeps `n` pieces of data: *map is a new reference of what they lie in now, piece i at
- * offset[i]. */
+/* Stores n pieces of data. *map is a new reference to their mapping, with piece i at offset[i]. */
 typedef qdq_status qdq_insert_store_fn(void *ctx, const qdq_span *piece, size_t n,
                                        qdq_mapping **map, size_t *offset, qdq_error *err);
 
 typedef struct qdq_insert_cache {
     qdq_arena arena;
-    /* weight and how scales follow -> qdq_cached_scales, before room is made for biases */
+    /* weight and the method of its scales to qdq_cached_scales, before they are widened for
+     * biases */
     qdq_map scales;
-    qdq_map codes;                   /* weight, form, scales, zero points -> const qdq_tensor * */
-    QDQ_VEC(qdq_mapping *) mappings; /* one reference each: what the codes lie in */
+    /* weight, form, scales, zero points to const qdq_tensor * */
+    qdq_map codes;
+    /* one reference each to the mappings of quantized values */
+    QDQ_VEC(qdq_mapping *) mappings;
     qdq_insert_store_fn *store;
     void *ctx;
 } qdq_insert_cache;
@@ -30,19 +32,20 @@ typedef struct qdq_cached_scales {
 
 void qdq_insert_cache_free(qdq_insert_cache *c);
 
-/* What is there for the weight, or NULL. */
+/* The scales of the weight, or NULL. */
 const qdq_cached_scales *qdq_insert_cached_scales(const qdq_insert_cache *c,
                                                   const qdq_plan_weight *w, qdq_arena *scratch);
 qdq_status qdq_insert_cache_scales(qdq_insert_cache *c, const qdq_plan_weight *w,
                                    const float *scales, const int32_t *zeros, size_t n,
                                    qdq_error *err);
 
-/* The key of the codes of a weight with these scales, in `scratch`; NULL: out of memory. */
+/* The key of the quantized values of a weight with these scales, in `scratch`; NULL: out of
+ * memory. */
 const char *qdq_insert_codes_key(const qdq_plan_weight *w, const float *scales,
                                  const int32_t *zeros, size_t n, qdq_arena *scratch);
 const qdq_tensor *qdq_insert_cached_codes(const qdq_insert_cache *c, const char *key);
 
-/* Codes to be kept, of elements `type` in the shape of `like`. */
+/* Quantized values to store, of type `type` in the shape of `like`. */
 typedef struct qdq_fresh_codes {
     const char *key;
     const qdq_tensor *like;
@@ -50,7 +53,7 @@ typedef struct qdq_fresh_codes {
     qdq_span data;
 } qdq_fresh_codes;
 
-/* All or none. */
+/* Stores all n, or none. */
 qdq_status qdq_insert_cache_codes(qdq_insert_cache *c, const qdq_fresh_codes *fresh, size_t n,
                                   qdq_error *err);
 
