@@ -1,5 +1,4 @@
-/* array_copy.h - a copy of an array that an engine lends for a callback, in memory that is
- * reused. */
+/* array_copy.h - a copy of an array that is borrowed for a callback, in memory that is reused. */
 #ifndef QDQ_ARRAY_COPY_H
 #define QDQ_ARRAY_COPY_H
 

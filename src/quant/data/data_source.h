@@ -13,7 +13,7 @@ struct qdq_data {
     qdq_io *inputs;   /* of the model, with the caller's shapes put in */
     /* of inputs that take codes: how floats become those; type QDQ_UNDEFINED: they do not */
     qdq_qparam *codes;
-    qdq_named_array *arrays; /* what qdq_data_get() lends, one per input */
+    qdq_named_array *arrays; /* result of qdq_data_get(), one per input */
     size_t *room;            /* bytes allocated for each of them */
     size_t n_inputs;
     size_t count;           /* samples */
