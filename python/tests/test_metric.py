@@ -44,7 +44,11 @@ def test_a_metric_runs_models_on_dicts_of_arrays(cnn, images):
 
 def test_outputs_are_those_of_the_model(cnn, images):
     found = []
-    quantize(cnn, images, metric=lambda run: found.append(run({"x": images[:1]})) or 1, min_metric=0)
+    def metric(run):
+        found.append(run({"x": images[:1]}))
+        return 1
+
+    quantize(cnn, images, metric=metric, min_metric=0)
     names = [io.name for io in qdq.Model(cnn).outputs]
     assert list(found[0]) == names
     assert all(a.dtype == np.float32 and np.isfinite(a).all() for a in found[0].values())
@@ -123,7 +127,8 @@ def test_interrupt_ends_a_metric_and_its_runs():
                 run({{"x": np.zeros((1, 1, 16, 16), np.float32)}})
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            qdq.quantize({str(DIGITS / "digits_cnn.onnx")!r}, calib={str(DIGITS / "digits_calib.npz")!r},
+            qdq.quantize({str(DIGITS / "digits_cnn.onnx")!r},
+                         calib={str(DIGITS / "digits_calib.npz")!r},
                          samples=8, metric=metric, min_metric=1, bench=False)
         except KeyboardInterrupt as e:
             print(type(e).__name__)
