@@ -8,11 +8,11 @@
 #include "base/vec.h"
 #include "cli/cli_installed.h"
 
-static const char *const presets[] = {"target", "int8", "uint8", "int16",
-                                      "fp8",    "int4", "uint4", NULL};
+static const char *const presets[] = {"target", "int8",  "uint8",   "int16", "fp8",
+                                      "int4",   "uint4", "dynamic", NULL};
 static const char *const methods[] = {"target",   "absmax", "mse",      "awq-lite", "awq-clip",
                                       "awq-full", "gptq",   "gptq-mse", NULL};
-static const char *const stores[] = {"target", "codes", "float", "nbits", NULL};
+static const char *const stores[] = {"target", "codes", "float", "nbits", "dynamic", NULL};
 static const char *const biases[] = {"target", "float", "int32", NULL};
 
 /* In the order of qdq_cpu. */
@@ -61,6 +61,11 @@ static void apply_preset(change_list *l, const char *preset)
     } else if (strcmp(preset, "int4") == 0 || strcmp(preset, "uint4") == 0) {
         change_formats(l, "float", "false", preset, preset[0] == 'u' ? "false" : "true");
         change(l, "weight.block", "32");
+        change(l, "bias.type", "float");
+    } else if (strcmp(preset, "dynamic") == 0) {
+        change_formats(l, "float", "false", "int8", "true");
+        change(l, "weight.store", "dynamic");
+        change(l, "weight.block", "0");
         change(l, "bias.type", "float");
     }
 }

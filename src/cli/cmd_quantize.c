@@ -261,7 +261,7 @@ const cli_command cmd_quantize = {
         "  \"quantized\": {\"Conv\": 20},\n"
         "  \"kept\": {\"Conv\": 3}, \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": "
         "{\"tensors\", "
-        "\"weights\", \"biases\"},\n"
+        "\"weights\", \"biases\", \"dynamic\"},\n"
         "  \"fused_layernorms\": count, where the opset was raised for them,\n"
         "  \"gptq\": [{\"weight\": name, \"accepted\": bool, \"gain_db\": less error on held-out\n"
         "    rows, \"reason\": why not or null}], where the method of weights is gptq,\n"

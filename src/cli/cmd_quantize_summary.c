@@ -18,6 +18,7 @@ static void counts_json(qdq_json_out o, const qdq_plan_summary *s)
     qdq_json_put_int(o, "tensors", (int64_t)s->n_tensors);
     qdq_json_put_int(o, "weights", (int64_t)s->n_weights);
     qdq_json_put_int(o, "biases", (int64_t)s->n_biases);
+    qdq_json_put_int(o, "dynamic", (int64_t)s->n_dynamic);
 }
 
 static void equalized_json(qdq_json_out o, const qdq_plan_summary *s)
@@ -202,6 +203,9 @@ static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, 
     fprintf(to, "\nquantized: %zu tensor%s, %zu weight%s, %zu bias%s\n", s->n_tensors,
             cli_plural(s->n_tensors), s->n_weights, cli_plural(s->n_weights), s->n_biases,
             s->n_biases == 1 ? "" : "es");
+    if (s->n_dynamic > 0)
+        fprintf(to, "at run time: the data of %zu product%s\n", s->n_dynamic,
+                cli_plural(s->n_dynamic));
     QDQ_TRY(print_counts(q, s->quantized, s->n_quantized, to, err));
     if (s->n_rounded > 0)
         print_rounded(s, to);

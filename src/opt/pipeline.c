@@ -40,6 +40,7 @@ static const struct {
     {"equalize", "per-channel+weights", NULL},
     {"quantize-bias", "int32+float+symmetric+saturate+skip+zero-bias", NULL},
     {"share-initializers", "weights+all", NULL},
+    {"qoperator-to-qdq", "static", NULL},
 };
 
 _Static_assert(QDQ_COUNT(passes) < QDQ_MAX_STEPS, "the default pipeline has room");

@@ -67,11 +67,21 @@ static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass
     return st;
 }
 
-/* Passes that have work again where Q/DQ came: their constants may be equal. */
+static bool has_dynamic(const qdq_plan *p)
+{
+    for (size_t i = 0; i < p->weights.n; i++)
+        if (p->weights.at[i].store == QDQ_WEIGHT_AS_DYNAMIC)
+            return true;
+    return false;
+}
+
+/* Passes that have work again where Q/DQ came: their constants may be equal, and so may be products
+ * that went apart with their biases. */
 static qdq_status tidy_constants(qdq_model *m, const qdq_plan *p, qdq_error *err)
 {
     QDQ_TRY(run_again(m, p->clean, "lift-subgraph-initializers", err));
-    return run_again(m, p->clean, "share-initializers", err);
+    QDQ_TRY(run_again(m, p->clean, "share-initializers", err));
+    return has_dynamic(p) ? run_again(m, p->clean, "merge-equal", err) : QDQ_OK;
 }
 
 /* Where the rest has another type the result is tidied before, too: what is one constant in the

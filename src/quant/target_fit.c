@@ -20,8 +20,9 @@ static bool is_changed(const qdq_target *t, qdq_cpu cpu)
     const qdq_format *f = &t->format;
 
     return t->without_vnni > QDQ_WITHOUT_VNNI_AS_IT_IS && qdq_cpu_saturates(cpu) &&
-           f->weight.type == QDQ_INT8 && !f->weight.reduced && f->activation.type != QDQ_FLOAT &&
-           qdq_elem_bits(f->activation.type) == 8;
+           f->weight.type == QDQ_INT8 && !f->weight.reduced &&
+           (qdq_format_dynamic(f) ||
+            (f->activation.type != QDQ_FLOAT && qdq_elem_bits(f->activation.type) == 8));
 }
 
 /* int8 activations have no kernels beside uint8 weights. */
@@ -29,7 +30,8 @@ static qdq_status change_weights(const qdq_target *t, const qdq_job *job, qdq_ta
                                  qdq_error *err)
 {
     const bool is_uint8 =
-        t->without_vnni == QDQ_WITHOUT_VNNI_UINT8 && t->format.activation.type == QDQ_UINT8;
+        t->without_vnni == QDQ_WITHOUT_VNNI_UINT8 &&
+        (t->format.activation.type == QDQ_UINT8 || qdq_format_dynamic(&t->format));
 
     qdq_job_log(job, QDQ_LOG_INFO, "without VNNI products of int8 weights saturate: weights are %s",
                 is_uint8 ? "uint8" : "int8 with one bit less");

@@ -7,7 +7,7 @@
 
 const char *const qdq_code_type_names[] = {"int8", "uint8", "int16",        "uint16",
                                            "int4", "uint4", "float8e4m3fn", NULL};
-const char *const qdq_weight_store_names[] = {"codes", "float", "nbits", NULL};
+const char *const qdq_weight_store_names[] = {"codes", "float", "nbits", "dynamic", NULL};
 
 enum { BLOCK_MAX = 1 << 20, NBITS_BLOCK_MIN = 16, CLIP_STEPS_MAX = 51 };
 
@@ -116,6 +116,19 @@ static void check_nbits(const qdq_json_place *p, const qdq_format *f)
         qdq_json_wrong(p, "block", "a power of two from 16 on, as 'store' is 'nbits'");
 }
 
+/* MatMulInteger multiplies 8-bit integers, and has a scale for each column at most. */
+static void check_dynamic(const qdq_json_place *p, const qdq_format *f)
+{
+    if (!qdq_format_weight_only(f))
+        qdq_json_wrong(p, "store",
+                       "'codes' or 'float': 'dynamic' is for activations of type 'float', which "
+                       "the model quantizes while it runs");
+    else if (f->weight.type != QDQ_INT8 && f->weight.type != QDQ_UINT8)
+        qdq_json_wrong(p, "type", "'int8' or 'uint8', as 'store' is 'dynamic'");
+    else if (f->weight_block != 0)
+        qdq_json_wrong(p, "block", "0, as 'store' is 'dynamic'");
+}
+
 static bool is_float8(const qdq_qscheme *s)
 {
     return s->type == QDQ_FLOAT8E4M3FN;
@@ -153,6 +166,8 @@ static void check_weight(const qdq_json_place *p, const qdq_format *f)
         qdq_json_wrong(p, "method", "'absmax' or 'mse': gptq is for integer weights");
     if (f->weight_store == QDQ_WEIGHT_AS_NBITS)
         check_nbits(p, f);
+    if (f->weight_store == QDQ_WEIGHT_AS_DYNAMIC)
+        check_dynamic(p, f);
 }
 
 /* Model-Optimizer's defaults. A plan has a letter for each part of the range. */

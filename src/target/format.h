@@ -10,7 +10,9 @@
 typedef enum qdq_weight_store {
     QDQ_WEIGHT_AS_CODES, /* codes -> DQ */
     QDQ_WEIGHT_AS_FLOAT, /* float -> Q -> DQ: engines that read scales off Q and fold both */
-    QDQ_WEIGHT_AS_NBITS  /* inside ONNX Runtime's MatMulNBits and GatherBlockQuantized */
+    QDQ_WEIGHT_AS_NBITS, /* inside ONNX Runtime's MatMulNBits and GatherBlockQuantized */
+    /* inside MatMulInteger, behind a DynamicQuantizeLinear of its data */
+    QDQ_WEIGHT_AS_DYNAMIC
 } qdq_weight_store;
 
 typedef enum qdq_weight_method {
@@ -112,6 +114,18 @@ bool qdq_format_takes(const qdq_format *f, qdq_elem type, int32_t zero_point);
 static inline bool qdq_format_weight_only(const qdq_format *f)
 {
     return f->activation.type == QDQ_FLOAT;
+}
+
+/* Do codes lie inside of operators, so that each that reads them has them in its own way? */
+static inline bool qdq_store_is_inside(qdq_weight_store store)
+{
+    return store == QDQ_WEIGHT_AS_NBITS || store == QDQ_WEIGHT_AS_DYNAMIC;
+}
+
+/* Is the data of an operator quantized while the model runs, by the range of that run? */
+static inline bool qdq_format_dynamic(const qdq_format *f)
+{
+    return f->weight_store == QDQ_WEIGHT_AS_DYNAMIC;
 }
 
 /* Are biases int32 codes? Only beside integers, 8-bit weights with one scale per channel. */

@@ -367,6 +367,16 @@ const char *qdq_target_reason(const qdq_target *t, const char *op)
     return "no 8-bit kernel on this target";
 }
 
+const char *qdq_target_no_dynamic(const qdq_target *t, const char *op, const qdq_target_op *rule)
+{
+    for (size_t i = 0; i < t->no_dynamic.n; i++)
+        if (strcmp(t->no_dynamic.at[i].op, op) == 0)
+            return t->no_dynamic.at[i].reason;
+    return rule != NULL && rule->kind == QDQ_KIND_LINEAR
+               ? "this target has no dynamic form of this operator"
+               : "only products with constant weights are quantized";
+}
+
 const qdq_measured *qdq_target_figures(const qdq_target *t, const char *op, const char *reason)
 {
     const qdq_target_op *rule = qdq_target_find(t, op);

@@ -53,6 +53,7 @@ typedef struct qdq_target_op {
     bool quantize_output; /* the kernel needs a Q behind it */
     /* it gives floats as well as codes: a Q where an 8-bit kernel reads them */
     bool quantize_if_read;
+    bool dynamic;                /* linear: it has a form for weights with `store` 'dynamic' */
     bool only_between;           /* pays only with an 8-bit reader */
     bool tied;                   /* copies codes if operands and result have one scale */
     const char *const *epilogue; /* operators that the engine fuses behind it; ends with NULL */
@@ -79,6 +80,7 @@ typedef struct qdq_stay_float {
     int64_t weight_max; /* numbers in its weight */
     int64_t work_max;   /* multiplications in one matrix product of two activations */
     bool depthwise;
+    bool dynamic;     /* about nodes whose data the model quantizes; other rules about the rest */
     bool activations; /* it multiplies two activations; other rules are about constant weights */
     bool alone;       /* neither what it reads nor what reads it is in 8 bits */
     bool one_reader;  /* its result, epilogue included, is read once */
@@ -165,8 +167,9 @@ struct qdq_target {
     QDQ_VEC(qdq_target_op) off;  /* rules of operators that are off, or for other processors */
     QDQ_VEC(qdq_stay_float) stay;
     QDQ_VEC(qdq_no_kernel) none;
-    QDQ_VEC(qdq_probe) probes; /* of all rules, those that are off included */
-    bool has_cpu;              /* a rule has the condition `cpu` */
+    QDQ_VEC(qdq_no_kernel) no_dynamic; /* operators whose dynamic form is missing or slower */
+    QDQ_VEC(qdq_probe) probes;         /* of all rules, those that are off included */
+    bool has_cpu;                      /* a rule has the condition `cpu` */
     const char *cpu_kind,
         *cpu_name; /* rules for other processors are left out (qdq_target_for_cpu); or NULL */
     /* of the file that it was read from, whatever was changed since; NULL: there is none */
@@ -194,6 +197,8 @@ const qdq_target_op *qdq_target_find_off(const qdq_target *t, const char *op);
 int qdq_target_opset(const qdq_target *t);
 /* why `op` has no rule; never NULL */
 const char *qdq_target_reason(const qdq_target *t, const char *op);
+/* why `op`, whose rule is `rule` or NULL, has no dynamic form; never NULL */
+const char *qdq_target_no_dynamic(const qdq_target *t, const char *op, const qdq_target_op *rule);
 
 /* The newest figures of the rule that wants `op` in 8 bits, or, with the reason that a plan gives
  * for it, leaves it float. NULL: there are none. */

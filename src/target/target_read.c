@@ -155,7 +155,7 @@ static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
     read_facts(t, p,
                QDQ_JSON_KEYS("op", "kind", "rule", "data", "weight", "axis", "bias", "output",
                              "off", "epilogue", "require", "cpu", "probe", "only_between", "tied",
-                             "measured"),
+                             "dynamic", "measured"),
                "operators", index, &op.facts);
     op.op = qdq_json_text(p, "op", NULL);
     op.rule = qdq_json_text(p, "rule", NULL);
@@ -167,6 +167,7 @@ static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
     int output = qdq_json_word(p, "output", outputs, 0);
     op.quantize_output = output == 1;
     op.quantize_if_read = output == 2;
+    op.dynamic = qdq_json_bool(p, "dynamic");
     op.only_between = qdq_json_bool(p, "only_between");
     op.tied = qdq_json_bool(p, "tied");
     op.epilogue = qdq_json_texts(p, "epilogue");
@@ -185,6 +186,8 @@ static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
             "operator '%s': key 'tied': of no meaning but for joint operators with quantized "
             "output, without 'partitions'",
             op.op);
+    if (op.dynamic && op.kind != QDQ_KIND_LINEAR)
+        qdq_json_wrong(p, "dynamic", "false, as 'kind' is not 'linear'");
     if (op.facts.off) {
         leave_out(t, p, &op);
         return;
@@ -205,13 +208,14 @@ static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index
                              "out_channels_max", "group_channels_max", "sum_max", "weight_max",
                              "work_max", "depthwise", "activations", "alone", "one_reader",
                              "linear_reader", "reads", "not_before", "engine", "open", "no_bias",
-                             "float_reader", "off", "cpu", "measured", "probe"),
+                             "float_reader", "dynamic", "off", "cpu", "measured", "probe"),
                "stay_float", index, &s.facts);
     s.op = qdq_json_text(p, "op", NULL);
     s.rule = qdq_json_text(p, "rule", NULL);
     s.reason = qdq_json_text(p, "reason", NULL);
     s.data_is = (qdq_data_is)qdq_json_word(p, "data_is", origins, 0);
     s.depthwise = qdq_json_bool(p, "depthwise");
+    s.dynamic = qdq_json_bool(p, "dynamic");
     s.activations = qdq_json_bool(p, "activations");
     s.alone = qdq_json_bool(p, "alone");
     s.one_reader = qdq_json_bool(p, "one_reader");
@@ -270,15 +274,35 @@ static void read_other(qdq_target *t, const qdq_json_place *p)
         qdq_json_nomem(p);
 }
 
-static void read_no_kernel(qdq_target *t, const qdq_json_place *p)
+/* of "no_kernel", or of "no_dynamic" */
+static void read_no_kernel(qdq_target *t, const qdq_json_place *p, bool is_dynamic)
 {
     qdq_no_kernel n = {0};
 
     QDQ_JSON_KNOWN(p, "op", "reason");
     n.op = qdq_json_text(p, "op", NULL);
     n.reason = qdq_json_text(p, "reason", NULL);
-    if (!QDQ_PUSH(&t->arena, &t->none, n))
+    if (!is_dynamic && !QDQ_PUSH(&t->arena, &t->none, n))
         qdq_json_nomem(p);
+    if (is_dynamic && !QDQ_PUSH(&t->arena, &t->no_dynamic, n))
+        qdq_json_nomem(p);
+}
+
+/* Weights with `store` 'dynamic' need an operator that has such a form. */
+static void check_dynamic(const qdq_json_place *top, const qdq_target *t)
+{
+    bool asked = qdq_format_dynamic(&t->format), has = false;
+
+    for (size_t i = 0; i < t->overrides.n; i++)
+        asked = asked || qdq_format_dynamic(&t->overrides.at[i].format);
+    for (size_t i = 0; i < t->ops.n; i++)
+        has = has || t->ops.at[i].dynamic;
+    for (size_t i = 0; i < t->off.n; i++)
+        has = has || t->off.at[i].dynamic;
+    if (asked && !has)
+        qdq_json_wrong(top, "weight",
+                       "a 'store' other than 'dynamic': no operator of this target has "
+                       "'dynamic': true");
 }
 
 static void read_measured_on(qdq_target *t, const qdq_json_place *top)
@@ -310,7 +334,7 @@ qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *e
                    "activation", "other_activations", "graph_output", "weight", "operators",
                    "stay_float", "requantizes", "no_kernel", "passes", "overrides", "rest",
                    "partitions", "layernorm-input", "disable_mha_qdq", "int8_readers",
-                   "join_factor_max", "without_vnni", "measured_on");
+                   "join_factor_max", "without_vnni", "measured_on", "no_dynamic");
     t->name = qdq_json_text(&top, "name", NULL);
     t->help = qdq_json_text(&top, "help", "");
     t->engine = qdq_json_text(&top, "engine", "");
@@ -338,6 +362,9 @@ qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *e
     for (size_t i = 0; qdq_json_item(&top, "stay_float", i, &item); i++)
         read_stay_float(t, &item, i);
     for (size_t i = 0; qdq_json_item(&top, "no_kernel", i, &item); i++)
-        read_no_kernel(t, &item);
+        read_no_kernel(t, &item, false);
+    for (size_t i = 0; qdq_json_item(&top, "no_dynamic", i, &item); i++)
+        read_no_kernel(t, &item, true);
+    check_dynamic(&top, t);
     return reader.status;
 }

@@ -101,9 +101,11 @@ static void forget(json_t *root)
     size_t i;
 
     json_array_foreach(json_object_get(root, "stay_float"), i,
-                       rule) if (json_object_get(rule, "probe") != NULL)
+                       rule) if (json_object_get(rule, "probe") != NULL ||
+                                 json_object_get(rule, "dynamic") != NULL)
         json_object_set_new(rule, "off", json_true());
     json_object_del(root, "no_kernel");
+    json_object_del(root, "no_dynamic");
     json_array_foreach(json_object_get(root, "operators"), i, rule)
         json_object_del(rule, "only_between");
 }

@@ -242,7 +242,7 @@ static qdq_status take_node(qdq_qop *s, qdq_node *n)
     if (is_q || strcmp(n->type, "DequantizeLinear") == 0)
         return take_quantizer(s, n, is_q);
     QDQ_TRY(qdq_qop_static(s, n, &done));
-    if (!done)
+    if (!done && !qdq_opt_has_arg(s->o, "static"))
         QDQ_TRY(qdq_qop_integer(s, n, &done));
     if (!done)
         QDQ_TRY(qdq_qop_move(s, n, &done));

@@ -368,6 +368,20 @@ static bool is_done_by_weight(const qdq_checking *c, const qdq_node *n, const qd
     return dq != NULL && qdq_found_constant(dq) != NULL && qdq_format_weight_only(c->format[n->id]);
 }
 
+/* A product of codes runs in 8 bits, whether or not the engine takes what scales it into its
+ * kernel. */
+static qdq_status check_integer(qdq_checking *c, const qdq_node *n)
+{
+    const qdq_check_node *s = qdq_check_of(c, n);
+
+    c->n_fused++;
+    return c->proven && s->kernel != NULL && strcmp(s->kernel, "MatMulInteger") == 0
+               ? add_finding(c, QDQ_CHECK_NOT_FUSED, n, NULL,
+                             "the engine does not fuse the Cast and the Mul behind it: scales "
+                             "are multiplied as Mul(scale of data, scale of weight)")
+               : QDQ_OK;
+}
+
 static qdq_status check_node(qdq_checking *c, const qdq_node *n)
 {
     const qdq_target_op *rule = n->domain[0] == '\0' ? qdq_target_find(c->t, n->type) : NULL;
@@ -375,6 +389,8 @@ static qdq_status check_node(qdq_checking *c, const qdq_node *n)
 
     if (result == NULL)
         return QDQ_OK;
+    if (n->op == QDQ_OP_MATMULINTEGER || n->op == QDQ_OP_CONVINTEGER)
+        return check_integer(c, n);
     if (rule == NULL)
         return has_constant_dq(c, n)
                    ? add_finding(c, QDQ_CHECK_CONSTANT, n, NULL, qdq_target_reason(c->t, n->type))

@@ -100,6 +100,8 @@ static qdq_status check_group(finder *f, const qdq_layer *g, size_t group, qdq_e
     for (size_t k = 0; k < g->n_nodes; k++) {
         const qdq_node *n = find_node(f, g->node[k]);
         known += n != NULL;
+        if (n != NULL && n->op == QDQ_OP_MATMULINTEGER)
+            return QDQ_OK; /* its data is quantized at run time: floats are what it gives */
         if (n != NULL)
             f->in[n->id] = (uint32_t)group + 1;
     }

@@ -248,7 +248,8 @@ static qdq_status check_model(qdq_checking *c, qdq_target_check **out)
                         "target '%s' has no rules (key 'operators'): expected a target that has",
                         c->t->name);
     qdq_leftover left = {c->opts->job, 0};
-    QDQ_TRY(qdq_strip_operators(c->m, &left, c->err));
+    /* engines fuse dynamic products in their own form alone */
+    QDQ_TRY(qdq_strip_operators(c->m, false, &left, c->err));
     QDQ_TRY(begin_check(c));
     QDQ_TRY(take_placement(c));
     if (c->opts->engine != NULL)

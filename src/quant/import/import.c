@@ -5,6 +5,7 @@
  *   float constant -> Q -> DQ -> ...   a weight that is stored as floats, if it has several scales,
  *                                      or if a linear operator reads it where its weight is
  *   MatMulNBits, GatherBlockQuantized  a weight
+ *   DynamicQuantizeLinear -> product   the weight of the product
  *   int32 constant -> DQ -> reader     a bias, if its scale is that of activation times weight
  *
  * Of anything else (scales that are computed, codes as graph inputs) the plan says nothing, and the
@@ -194,13 +195,15 @@ static int32_t zero_of(const qdq_found_weight *w, size_t i)
     return w->zeros != NULL ? w->zeros[i] : 0;
 }
 
-/* A table that a product reads, too, is packed twice in the file, and once in a plan. */
+/* A table that a product reads, too, is packed twice in the file, and once in a plan; so is what
+ * several products of a graph read. */
 static qdq_found_weight *same_packed(qdq_importer *im, const qdq_found_weight *w)
 {
-    size_t at = w->store == QDQ_WEIGHT_AS_NBITS ? recall_index(&im->packed, w->w) : 0;
+    size_t at = qdq_store_is_inside(w->store) ? recall_index(&im->packed, w->w) : 0;
     qdq_found_weight *known = at != 0 ? &im->weights.at[at - 1] : NULL;
 
     if (known == NULL || known->axis != w->axis || known->block != w->block ||
+        known->store != w->store || known->edges.at[0].node->graph != im->g ||
         known->type != w->type || known->n_scales != w->n_scales)
         return NULL;
     for (size_t i = 0; i < w->n_scales; i++)
@@ -215,9 +218,8 @@ static qdq_status keep_weight(qdq_importer *im, const qdq_node *dq, qdq_found_we
     bool ok = true;
 
     if (known == NULL) {
-        ok =
-            (w->store != QDQ_WEIGHT_AS_NBITS || remember_index(&im->packed, w->w, im->weights.n)) &&
-            QDQ_PUSH(&im->scratch, &im->weights, *w);
+        ok = (!qdq_store_is_inside(w->store) || remember_index(&im->packed, w->w, im->weights.n)) &&
+             QDQ_PUSH(&im->scratch, &im->weights, *w);
         known = ok ? &im->weights.at[im->weights.n - 1] : NULL;
     } else if (known->accuracy_level == 0) { /* that of a table */
         known->accuracy_level = w->accuracy_level;
@@ -250,6 +252,8 @@ static qdq_status import_weight(qdq_importer *im, qdq_node *dq, const qdq_tensor
     w.scales = p.scale;
     w.zeros = p.zero;
     w.n_scales = (size_t)p.count;
+    if (w.store == QDQ_WEIGHT_AS_CODES && qdq_import_reads_dynamic(dq, constant, &w))
+        w.store = QDQ_WEIGHT_AS_DYNAMIC;
     QDQ_TRY(qdq_weight_grid(constant, w.axis, w.block, &grid, im->err));
     if (as_float) {
         QDQ_TRY(qdq_weight_floats(constant, &im->scratch, &floats, im->err));
@@ -415,6 +419,20 @@ static qdq_status reason_of(qdq_importer *im, const qdq_node *dq, const char **w
     return QDQ_OK;
 }
 
+/* Do weights in the plan say of all that reads v that it quantizes its data while it runs? */
+static bool is_said_by_weights(const qdq_importer *im, const qdq_value *v)
+{
+    if (!qdq_import_is_dynamic(v) || v->n_output > 0)
+        return false;
+    QDQ_FOR_USES (u, v) {
+        size_t w = u->index == 0 ? recall_index(&im->weight_of, qdq_node_in(u->node, 1)) : 0;
+
+        if (w == 0 || im->weights.at[w - 1].store != QDQ_WEIGHT_AS_DYNAMIC)
+            return false;
+    }
+    return true;
+}
+
 static qdq_status report_unsaid(qdq_importer *im)
 {
     QDQ_FOR_GRAPHS (g, im->m)
@@ -425,7 +443,7 @@ static qdq_status report_unsaid(qdq_importer *im)
             if (v == NULL || recall_index(&im->activation_of, v) != 0 ||
                 recall_index(&im->weight_of, v) != 0 ||
                 qdq_map_get_int(&im->bias_of, (uint64_t)(uintptr_t)dq) != NULL ||
-                (v->n_use == 0 && v->n_output == 0))
+                (v->n_use == 0 && v->n_output == 0) || is_said_by_weights(im, v))
                 continue;
             if (!qdq_graph_in_function(g))
                 QDQ_TRY(reason_of(im, dq, &why));
@@ -453,7 +471,7 @@ static qdq_status import_all(qdq_importer *im, qdq_plan *p)
 {
     im->left.job = im->opts->job;
     QDQ_TRY(qdq_strip_nbits(im->m, &im->nbits_of, &im->left, im->err));
-    QDQ_TRY(qdq_strip_operators(im->m, &im->left, im->err));
+    QDQ_TRY(qdq_strip_operators(im->m, true, &im->left, im->err));
     QDQ_TRY(qdq_strip_bounds(im->m, im->opts->bounds, im->opts->job, im->err));
     QDQ_TRY(in_each_graph(im, find_tensors));
     QDQ_TRY(in_each_graph(im, find_weights));

@@ -78,6 +78,15 @@ qdq_value *qdq_import_restore(qdq_importer *im, const qdq_node *dq, qdq_tensor *
 void qdq_import_find_scheme(qdq_importer *im, const float *w, const qdq_scale_grid *g,
                             qdq_found_weight *found);
 
+/* --- import_dynamic.c ------------------------------------------------------------------------- */
+
+/* Is v what a DequantizeLinear makes of the codes of a DynamicQuantizeLinear? */
+bool qdq_import_is_dynamic(const qdq_value *v);
+
+/* Do all that read the weight dq multiply it with such data, in a form that a plan can ask for? */
+bool qdq_import_reads_dynamic(const qdq_node *dq, const qdq_tensor *codes,
+                              const qdq_found_weight *w);
+
 /* --- import_write.c --------------------------------------------------------------------------- */
 
 /* Writes all that was found into the plan, once the graph has its final names. */

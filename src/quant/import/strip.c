@@ -89,14 +89,14 @@ static void report_refusals(const qdq_optimize_report *r, const qdq_job *job)
         }
 }
 
-qdq_status qdq_strip_operators(qdq_model *m, qdq_leftover *left, qdq_error *err)
+qdq_status qdq_strip_operators(qdq_model *m, bool dynamic, qdq_leftover *left, qdq_error *err)
 {
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_optimize_report *r = NULL;
 
     if (!has_operators(m))
         return QDQ_OK;
-    opts.passes = "qoperator-to-qdq";
+    opts.passes = dynamic ? "qoperator-to-qdq" : "qoperator-to-qdq:static";
     QDQ_TRY(qdq_model_optimize(m, &opts, &r, err));
     report_refusals(r, left->job);
     qdq_optimize_report_free(r);

@@ -13,8 +13,9 @@ typedef struct qdq_leftover {
     size_t n;
 } qdq_leftover;
 
-/* Operators that compute on codes become float ones between Q/DQ, where the model has some. */
-qdq_status qdq_strip_operators(qdq_model *m, qdq_leftover *left, qdq_error *err);
+/* Operators that compute on codes become float ones between Q/DQ, where the model has some; with
+ * `dynamic` MatMulInteger and ConvInteger, too. */
+qdq_status qdq_strip_operators(qdq_model *m, bool dynamic, qdq_leftover *left, qdq_error *err);
 
 /* ONNX Runtime's operators with weights of 4 and 8 bits become MatMul, Gemm and Gather behind
  * DequantizeLinear. `levels`: address of each of these DQ -> the operator's accuracy level + 1. */

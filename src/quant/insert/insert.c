@@ -7,6 +7,8 @@
  *   - scalings: x -> x / s for the products of scaled weights
  *   - biases: float initializer -> int32 initializer with scale activation * weight, DQ
  *   - tensors: x -> Q -> DQ -> its readers
+ *   - products whose data is quantized while the model runs: after all else, as they become other
+ *     nodes
  *
  * Q and DQ of the model that do what the plan says are used, not doubled. */
 #include "quant/insert/insert.h"
@@ -196,9 +198,7 @@ static qdq_status resolve(qdq_inserter *in)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Q and DQ go right behind the producer; for inputs, constants and captures, before the first
- * node. */
-static qdq_node *place_behind(const qdq_inserter *in, const qdq_value *v)
+qdq_node *qdq_insert_behind(const qdq_inserter *in, const qdq_value *v)
 {
     qdq_node *next = v->producer != NULL && v->graph == in->g ? v->producer->next : in->g->end.next;
 
@@ -270,7 +270,7 @@ static qdq_status insert_quantizer(qdq_inserter *in, const qdq_plan_tensor *t,
     const qdq_type *codes =
         type == NULL ? NULL : qdq_type_tensor(in->m, t->qparam.type, type->rank, type->dim);
     const qdq_value *quantized =
-        qdq_insert_node(in, place_behind(in, of->input[0]), "QuantizeLinear", of,
+        qdq_insert_node(in, qdq_insert_behind(in, of->input[0]), "QuantizeLinear", of,
                         qdq_insert_name(in, t->tensor, "_QuantizeLinear_Output"), codes);
 
     QDQ_NEED(quantized != NULL, in->err);
@@ -305,7 +305,7 @@ static qdq_status quantize_and_back(qdq_inserter *in, const qdq_plan_tensor *t, 
     if (*q == NULL)
         QDQ_TRY(insert_quantizer(in, t, &of, q));
     of.input[0] = (*q)->out[0];
-    *dequantized = qdq_insert_node(in, place_behind(in, of.input[0]), "DequantizeLinear", &of,
+    *dequantized = qdq_insert_node(in, qdq_insert_behind(in, of.input[0]), "DequantizeLinear", &of,
                                    out_name, v->type);
     return qdq_allocated(*dequantized != NULL, in->err);
 }
@@ -422,6 +422,7 @@ static qdq_status insert_all(qdq_inserter *in)
     FOR_EACH(biases, qdq_insert_bias, "bias")
     FOR_EACH(tensors, insert_on_top, "tensor")
     FOR_EACH(tensors, insert_own, "tensor")
+    FOR_EACH(weights, qdq_insert_dynamic, "weight")
     drop_originals(in);
     return in->unsorted ? sort_graphs(in) : QDQ_OK;
 }

@@ -79,6 +79,10 @@ const char *qdq_insert_name(qdq_inserter *in, const char *base, const char *suff
 qdq_value *qdq_insert_constant(qdq_inserter *in, qdq_graph *g, const char *base, const char *suffix,
                                qdq_tensor *t);
 
+/* Where Q and DQ go: right behind the producer; for inputs, constants and captures, before the
+ * first node. NULL: at the end. */
+qdq_node *qdq_insert_behind(const qdq_inserter *in, const qdq_value *v);
+
 /* Each of the edges reads v from now on. */
 void qdq_insert_feed(const qdq_inserter *in, const qdq_edges *edges, qdq_value *v);
 
@@ -119,6 +123,11 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t i);
 /* The codes of an entry as a tensor stores them: given, or the nearest ones; its floats are known
  * then. False: out of memory. */
 bool qdq_insert_weight_codes(const qdq_plan_weight *w, const qdq_weight_state *s, void *packed);
+/* The same entry, if its `store` is 'dynamic': after all other edits. */
+qdq_status qdq_insert_dynamic(qdq_inserter *in, size_t i);
+/* The codes of w in its shape. */
+qdq_status qdq_insert_codes(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
+                            qdq_tensor **out);
 /* The floats that a reader of entry i gets, in `scratch`. */
 qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t i, const float **out);
 
@@ -126,6 +135,12 @@ qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t i, const float **out)
 
 /* Entry i of plan->weights, whose scales are there: its readers become such operators. */
 qdq_status qdq_insert_nbits(qdq_inserter *in, size_t i);
+
+/* --- insert_dynamic.c: weights inside MatMulInteger ------------------------------------------- */
+
+/* The readers of w become such operators, behind a DynamicQuantizeLinear of their data. */
+qdq_status qdq_insert_integer(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
+                              const qdq_scale_form *form);
 
 /* --- insert_correction.c ---------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
  *   codes   float initializer -> initializer of codes, scales, zero points, DQ
  *   float   the float initializer -> Q -> DQ
  *   nbits   inside the operators that read it (insert_nbits.c)
+ *   dynamic the same, when all else is there (insert_dynamic.c)
  *
  * Scales are given, or follow from the weight. */
 #include <string.h>
@@ -167,7 +168,7 @@ qdq_status qdq_insert_find_codes(qdq_inserter *in)
         const qdq_plan_weight *w = &in->plan->weights.at[i];
         qdq_weight_state *s = &in->weight[i];
 
-        if (w->store != QDQ_WEIGHT_AS_CODES)
+        if (w->store != QDQ_WEIGHT_AS_CODES && w->store != QDQ_WEIGHT_AS_DYNAMIC)
             continue;
         key[i] =
             qdq_insert_codes_key(w, s->scales, s->zeros, qdq_scale_count(&s->grid), &in->scratch);
@@ -201,17 +202,34 @@ static qdq_scale_form form_of(const qdq_plan_weight *w, const qdq_weight_state *
     return form;
 }
 
+qdq_status qdq_insert_dynamic(qdq_inserter *in, size_t index)
+{
+    const qdq_plan_weight *w = &in->plan->weights.at[index];
+    const qdq_weight_state *s = &in->weight[index];
+    const qdq_scale_form form = form_of(w, s);
+
+    return w->store == QDQ_WEIGHT_AS_DYNAMIC ? qdq_insert_integer(in, w, s, &form) : QDQ_OK;
+}
+
+qdq_status qdq_insert_codes(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
+                            qdq_tensor **out)
+{
+    void *codes;
+
+    *out = s->codes != NULL
+               ? qdq_tensor_share(in->m, s->codes)
+               : qdq_tensor_new(in->m, w->type, s->tensor->rank, s->tensor->dim, &codes);
+    return qdq_allocated(*out != NULL && (s->codes != NULL || qdq_insert_weight_codes(w, s, codes)),
+                         in->err);
+}
+
 /* The initializer of codes. */
 static qdq_status store_codes(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
                               qdq_value **out)
 {
-    void *codes;
-    qdq_tensor *t = s->codes != NULL
-                        ? qdq_tensor_share(in->m, s->codes)
-                        : qdq_tensor_new(in->m, w->type, s->tensor->rank, s->tensor->dim, &codes);
+    qdq_tensor *t = NULL;
 
-    if (t == NULL || (s->codes == NULL && !qdq_insert_weight_codes(w, s, codes)))
-        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_insert_codes(in, w, s, &t));
     *out = qdq_insert_constant(in, in->g, w->tensor, "_quantized", t);
     return qdq_allocated(*out != NULL, in->err);
 }
@@ -278,6 +296,8 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
         return qdq_fail(in->err, QDQ_E_FORMAT,
                         "nothing reads it, expected at least one of 'consumers'");
     in->g = before->graph;
+    if (w->store == QDQ_WEIGHT_AS_DYNAMIC)
+        return QDQ_OK;
     if (w->store == QDQ_WEIGHT_AS_NBITS) {
         QDQ_TRY(find_floats(in, &in->weight[index]));
         return qdq_insert_nbits(in, index);

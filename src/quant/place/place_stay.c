@@ -277,12 +277,14 @@ static bool is_asked_for(const qdq_placing *p)
 
 const char *qdq_place_stay(qdq_placing *p, const qdq_node *n, const qdq_tensor *w)
 {
+    const bool is_dynamic = qdq_format_dynamic(qdq_place_format(p, n));
     qdq_node_state *state = qdq_state_of(p, n);
 
     for (size_t i = 0; i < p->target->stay.n; i++) {
         const qdq_stay_float *s = &p->target->stay.at[i];
 
-        if (strcmp(s->op, n->type) != 0 || (is_asked_for(p) && s->engine == NULL))
+        if (strcmp(s->op, n->type) != 0 || s->dynamic != is_dynamic ||
+            (is_asked_for(p) && s->engine == NULL))
             continue;
         const char *missing = missing_condition(p, n, w, s);
         if (missing != NULL) {

@@ -1,11 +1,31 @@
-/* place_weights.c - placement where activations stay float: each constant weight of an operator
- * that the target lists becomes codes on its own; no node looks at its neighbours. */
+/* place_weights.c - placement where no activation gets a scale: each constant weight of an operator
+ * that the target lists becomes codes on its own; no node looks at its neighbours. Activations stay
+ * float, or the model quantizes them while it runs. */
 #include <string.h>
 
 #include "base/fail.h"
 #include "quant/weights/linear_form.h"
 #include "quant/place/place_emit.h"
 #include "quant/place/place_state.h"
+
+/* The same for products whose data is quantized while the model runs: rules about shapes count, as
+ * such a product is to be faster. */
+static const char *judge_dynamic(qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
+                                 const qdq_tensor *weight)
+{
+    const qdq_value *data = qdq_node_in(n, rule->data);
+    const char *why = qdq_dynamic_lacks(n, rule->weight, weight);
+
+    if (why != NULL)
+        return why;
+    if (data == NULL)
+        return "its data is missing";
+    if (qdq_place_found(p, data) != NULL)
+        return "the model has its data quantized already";
+    if (!qdq_place_is_float(data))
+        return qdq_place_no_float(data);
+    return qdq_place_stay(p, n, weight);
+}
 
 /* Why the weight of node n, which a rule names, stays float; NULL: it does not. */
 static const char *judge_weight(qdq_placing *p, const qdq_node *n, const qdq_target_op *rule)
@@ -31,11 +51,12 @@ static const char *judge_weight(qdq_placing *p, const qdq_node *n, const qdq_tar
     if (f->weight_store == QDQ_WEIGHT_AS_NBITS && n->op == QDQ_OP_GATHER &&
         !qdq_nbits_takes(n, rule->weight, t, f->weight.type))
         return "GatherBlockQuantized takes tables of rank 2, rows by axis 0, in 4 bits";
-    return NULL;
+    return qdq_format_dynamic(f) ? judge_dynamic(p, n, rule, t) : NULL;
 }
 
 static const char *judge_node(qdq_placing *p, const qdq_node *n)
 {
+    const bool is_dynamic = qdq_format_dynamic(qdq_place_format(p, n));
     qdq_node_state *s = qdq_state_of(p, n);
 
     s->rule = qdq_target_find(p->target, n->type);
@@ -43,6 +64,8 @@ static const char *judge_node(qdq_placing *p, const qdq_node *n)
         return s->reason;
     if (n->op == QDQ_OP_UNKNOWN)
         return "unknown operator";
+    if (is_dynamic && (s->rule == NULL || !s->rule->dynamic))
+        return qdq_target_no_dynamic(p->target, n->type, s->rule);
     if (s->rule == NULL || (s->rule->kind != QDQ_KIND_LINEAR && s->rule->kind != QDQ_KIND_TABLE))
         return n->op == QDQ_OP_CONV || n->op == QDQ_OP_CONVTRANSPOSE
                    ? "this target does not quantize weights of this operator"

@@ -330,6 +330,10 @@ static bool summarize_plan(qdq_plan *p)
     s->n_tensors = p->tensors.n;
     s->n_weights = p->weights.n;
     s->n_biases = p->biases.n;
+    s->n_dynamic = 0;
+    for (size_t i = 0; i < p->weights.n; i++)
+        if (p->weights.at[i].store == QDQ_WEIGHT_AS_DYNAMIC)
+            s->n_dynamic += p->weights.at[i].consumers.n;
     s->n_left_float = p->left_float.n;
     s->placement_only = p->placement_only;
     s->target = p->target;

@@ -158,3 +158,19 @@ bool qdq_nbits_takes(const qdq_node *n, uint32_t input, const qdq_tensor *w, qdq
             (c->type != NULL && c->type->kind == QDQ_TYPE_TENSOR && c->type->rank == 1 &&
              c->type->dim[0].value == w->dim[transposed ? 0 : 1]));
 }
+
+const char *qdq_dynamic_lacks(const qdq_node *n, uint32_t input, const qdq_tensor *w)
+{
+    if (input != 1 || (n->op != QDQ_OP_MATMUL && n->op != QDQ_OP_GEMM))
+        return "it has no dynamic form as a MatMulInteger";
+    if (w->rank < 2 || (n->op == QDQ_OP_GEMM && w->rank != 2))
+        return "its weight is no matrix";
+    if (n->op == QDQ_OP_MATMUL)
+        return NULL;
+    if (qdq_node_int(n, "transA", 0) != 0)
+        return "its data is transposed, and MatMulInteger transposes nothing";
+    if (qdq_node_float(n, "alpha", 1) != 1 ||
+        (qdq_node_in(n, 2) != NULL && qdq_node_float(n, "beta", 1) != 1))
+        return "its product or its bias is scaled";
+    return NULL;
+}

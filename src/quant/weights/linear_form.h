@@ -35,4 +35,8 @@ bool qdq_linear_bias_fits(const qdq_tensor *t, size_t n);
  * input `input` is the constant w in codes of `type`? */
 bool qdq_nbits_takes(const qdq_node *n, uint32_t input, const qdq_tensor *w, qdq_elem type);
 
+/* Why node n, whose input `input` is the constant w, cannot become a MatMulInteger
+ * (insert_dynamic.c); NULL: it can. */
+const char *qdq_dynamic_lacks(const qdq_node *n, uint32_t input, const qdq_tensor *w);
+
 #endif /* QDQ_LINEAR_FORM_H */

@@ -178,7 +178,7 @@ static qdq_status fit_weight(giving *g, qdq_plan_weight *w, const qdq_value *v, 
     const float *floats;
     qdq_scale_grid grid;
 
-    *fits = t != NULL && t->elem == QDQ_FLOAT && w->store != QDQ_WEIGHT_AS_NBITS &&
+    *fits = t != NULL && t->elem == QDQ_FLOAT && !qdq_store_is_inside(w->store) &&
             qdq_weight_grid(t, w->axis, w->block, &grid, NULL) == QDQ_OK;
     if (!*fits || w->scales == NULL)
         return QDQ_OK;
@@ -255,7 +255,7 @@ static qdq_status give_to_weights(giving *g)
         const qdq_plan_weight *w = &was.weights.at[i];
         const qdq_node *first =
             w->consumers.n > 0 ? qdq_space_node(g->s, w->consumers.at[0].node) : NULL;
-        if (first == NULL || w->store == QDQ_WEIGHT_AS_NBITS) {
+        if (first == NULL || qdq_store_is_inside(w->store)) {
             QDQ_NEED(QDQ_PUSH(&g->p->arena, &g->p->weights, *w), g->err);
             continue;
         }

@@ -57,8 +57,12 @@ static qdq_status check_formats(const char *engine, const qdq_target *t, qdq_err
 
     if (qdq_format_weight_only(&t->format))
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "found a target that quantizes weights alone, expected one with a type of "
-                        "activations: there is no placement to tune");
+                        qdq_format_dynamic(&t->format)
+                            ? "found a target that quantizes activations while the model runs, "
+                              "expected one with a type of activations: there is no placement to "
+                              "tune"
+                            : "found a target that quantizes weights alone, expected one with a "
+                              "type of activations: there is no placement to tune");
     if (is_ort && strncmp(type, "float8", 6) == 0)
         return qdq_fail(
             err, QDQ_E_UNSUPPORTED,
