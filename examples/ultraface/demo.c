@@ -1,6 +1,6 @@
-/* demo.c - what `make demo` shows: a float model and the tuned one, measured side by side.
+/* demo.c - what `make demo` shows: a float model and a quantized one, measured side by side.
  *
- *     ultraface_demo MODEL TUNED PHOTOS PICTURE OUT.png
+ *     ultraface_demo MODEL QUANTIZED PHOTOS PICTURE OUT.png
  *
  * Latencies are of one thread, in interleaved rounds. SQNR and cosine are of all photographs
  * together. Exit status: 0, 1 (no face, or not the same one), 2 (usage), 3 (anything that failed),
@@ -170,7 +170,7 @@ static void print_table(const demo *d)
     char interval[60];
 
     printf("UltraFace on %s %s, %s, one thread\n\n", info->name, info->version, info->device);
-    print_line("", "float", "tuned");
+    print_line("", "float", "quantized");
     print_numbers("latency, median, ms", 2, d->times[0].median_ms, d->times[1].median_ms);
     print_numbers("speed-up", 2, d->times[0].speedup, d->times[1].speedup);
     snprintf(interval, sizeof interval, "%.2f to %.2f", d->times[1].ci_low, d->times[1].ci_high);
@@ -200,7 +200,7 @@ int main(int argc, char **argv)
     int status = 3;
 
     if (argc != 6) {
-        fprintf(stderr, "usage: ultraface_demo MODEL TUNED PHOTOS PICTURE OUT.png\n");
+        fprintf(stderr, "usage: ultraface_demo MODEL QUANTIZED PHOTOS PICTURE OUT.png\n");
         return 2;
     }
     d.path[0] = argv[1];
@@ -218,7 +218,7 @@ int main(int argc, char **argv)
         status = conclude(&d);
         printf("\n  SQNR and cosine are of all %zu photographs in %s, on which the model was "
                "calibrated too.\n"
-               "  tuned model: %s\n  boxes, red (float) and green (tuned): %s\n",
+               "  quantized model: %s\n  boxes, red (float) and green (quantized): %s\n",
                d.difference->samples, d.photos, d.path[1], d.out);
     }
     if (err.text[0] != '\0')

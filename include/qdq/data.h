@@ -138,6 +138,15 @@ QDQ_API const int64_t *qdq_data_labels(const qdq_data *d, size_t i, size_t *n);
 /* Whether the source is random:SEED; scales from random data are no calibration. */
 QDQ_API bool qdq_data_is_random(const qdq_data *d);
 
+/* Do the samples differ enough to show anything of a model? Scales and accuracy from samples that
+ * do not are worth nothing for others. *why is borrowed until qdq_data_close(): "all 8 samples are
+ * equal", "input 'x' has one value in all samples" (an input of floats with more than one element a
+ * sample), "every input has one value in all samples"; NULL: they do, or are random. Samples are
+ * read until this is ruled out, most often two; a second call reads none. Errors: those of
+ * qdq_data_get(); QDQ_E_INTERRUPTED once the cancel flag of qdq_data_opts.job is set. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_data_find_sameness(qdq_data *d, const char **why,
+                                                       qdq_error *err);
+
 #ifdef __cplusplus
 }
 #endif

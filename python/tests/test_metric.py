@@ -44,6 +44,7 @@ def test_a_metric_runs_models_on_dicts_of_arrays(cnn, images):
 
 def test_outputs_are_those_of_the_model(cnn, images):
     found = []
+
     def metric(run):
         found.append(run({"x": images[:1]}))
         return 1

@@ -1,6 +1,7 @@
 /* suggest.c - see the header. */
 #include "base/suggest.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
@@ -31,6 +32,12 @@ static size_t edit_distance(const char *a, size_t na, const char *b, size_t nb)
     return row[na % 3][nb];
 }
 
+/* "tensor" is rather tensorrt than tensorrt-fp8. */
+static bool is_nearer_end(const char *word, const char *name, const char *found)
+{
+    return found != NULL && strncmp(word, name, strlen(word)) == 0 && strlen(name) < strlen(found);
+}
+
 /* At least `limit`, if they are not nearer. */
 static size_t distance(const char *word, size_t length, const char *name, size_t limit)
 {
@@ -55,7 +62,7 @@ const char *qdq_suggest(const char *word, const char *const *names, size_t n)
     for (size_t i = 0; i < n && length > 0; i++) {
         size_t d = distance(word, length, names[i], best);
 
-        if (d < best) {
+        if (d < best || (d == best && is_nearer_end(word, names[i], found))) {
             best = d;
             found = names[i];
         }

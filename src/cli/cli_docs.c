@@ -15,7 +15,8 @@ const cli_docs_part cli_docs_parts[] = {
      "\n"
      "A MODEL is a file, '-' for stdin, or a name that ends in .onnxtxt: ONNX's textual\n"
      "syntax. qdq writes to a temporary name, syncs and renames: an interrupted run leaves no\n"
-     "partial file. An existing file is an error without -f.\n"
+     "partial file. An existing file is an error without -f. With -f the output may be MODEL\n"
+     "itself; quantize warns that its float weights are lost then.\n"
      "\n"
      "External data goes to MODEL.HASH.data next to the model; HASH is 16 hexadecimal digits\n"
      "of the SHA-256 of its content. It is in place before the model that names it, so an\n"
@@ -323,6 +324,31 @@ static void put_roff_exit_codes(qdq_buf *out)
     }
 }
 
+static void put_roff_list(qdq_buf *out)
+{
+    qdq_buf_puts(out, ".SH COMMANDS\n");
+    for (size_t i = 0; cli_commands[i] != NULL; i++) {
+        if (cli_commands[i]->hidden)
+            continue;
+        qdq_buf_printf(out, ".TP\n.B %s\n", cli_commands[i]->name);
+        put_roff_lines(out, cli_commands[i]->summary, false);
+    }
+    qdq_buf_puts(out, ".TP\n.B help COMMAND\nexplain a command\n.TP\n.B \\-\\-version\ntell the "
+                      "version\n");
+}
+
+static void put_roff_parts(qdq_buf *out)
+{
+    for (const cli_docs_part *p = cli_docs_parts; p->heading != NULL; p++) {
+        qdq_buf_puts(out, ".SH ");
+        for (const char *h = p->heading; *h != '\0'; h++)
+            qdq_buf_putc(out, (char)toupper((unsigned char)*h));
+        qdq_buf_putc(out, '\n');
+        put_roff_paragraphs(out, p->text);
+    }
+}
+
+/* What is looked up most comes first: the options of all commands are a thousand lines. */
 void cli_docs_man(qdq_buf *out)
 {
     const cli_group common = {"every command", cli_common_opts, 0};
@@ -335,18 +361,13 @@ void cli_docs_man(qdq_buf *out)
         "Puts QuantizeLinear and DequantizeLinear nodes into ONNX models, calibrated on data, and\n"
         "measures latency and accuracy of the result.\n",
         qdq_version());
-    for (const cli_docs_part *p = cli_docs_parts; p->heading != NULL; p++) {
-        qdq_buf_puts(out, ".SH ");
-        for (const char *h = p->heading; *h != '\0'; h++)
-            qdq_buf_putc(out, (char)toupper((unsigned char)*h));
-        qdq_buf_putc(out, '\n');
-        put_roff_paragraphs(out, p->text);
-    }
+    put_roff_list(out);
+    put_roff_exit_codes(out);
     qdq_buf_puts(out, ".SH OPTIONS OF EVERY COMMAND\n");
     put_roff_options(&common, out);
-    qdq_buf_puts(out, ".SH COMMANDS\n");
+    put_roff_parts(out);
+    qdq_buf_puts(out, ".SH COMMANDS IN DETAIL\n");
     for (size_t i = 0; cli_commands[i] != NULL; i++)
         if (!cli_commands[i]->hidden)
             put_roff_command(cli_commands[i], out);
-    put_roff_exit_codes(out);
 }

@@ -109,6 +109,37 @@ qdq_status cli_files_check(cli *c, bool force, qdq_error *err)
     return QDQ_OK;
 }
 
+qdq_status cli_files_none(const cli *c, const char *why, qdq_error *err)
+{
+    for (size_t i = 0; i < c->files.n; i++)
+        if (c->files.at[i].use == CLI_WRITES)
+            return qdq_fail(err, QDQ_E_USAGE, "%s: conflicts with %s; nothing is written", why,
+                            c->files.at[i].option);
+    return QDQ_OK;
+}
+
+/* Of a link to a model, the link is replaced. */
+static bool is_link(const char *path)
+{
+    struct stat s;
+
+    return lstat(path, &s) == 0 && S_ISLNK(s.st_mode);
+}
+
+void cli_files_warn_of_replacing(cli *c)
+{
+    const cli_file *f = c->files.at;
+
+    for (size_t i = 0; i < c->files.n; i++)
+        for (size_t k = 0; k < c->files.n; k++)
+            if (f[i].use == CLI_WRITES_MODEL && f[k].use == CLI_READS_MODEL &&
+                !is_link(f[i].path) && is_same(f[i].path, f[k].path))
+                cli_warn(&c->ui,
+                         "%s: the float model is replaced: only a copy of it could be quantized "
+                         "in another way",
+                         f[i].path);
+}
+
 qdq_status cli_files_guard(const cli *c, const qdq_model *m, qdq_error *err)
 {
     for (size_t i = 0; i < c->files.n; i++)

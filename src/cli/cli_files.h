@@ -27,4 +27,11 @@ void cli_files_json(qdq_json_out list, const cli *c, const char *but);
 /* The same as a table, behind `paths`. */
 qdq_status cli_files_print(cli *c, const char *const *paths, size_t n, FILE *to, qdq_error *err);
 
+/* Of a command line that writes nothing, for `why`: files that it would lack are an error. -o is
+ * none, it is what the command would write. */
+qdq_status cli_files_none(const cli *c, const char *why, qdq_error *err);
+
+/* Warns where a model that is written replaces the one that is read: its weights are lost. */
+void cli_files_warn_of_replacing(cli *c);
+
 #endif /* QDQ_CLI_FILES_H */

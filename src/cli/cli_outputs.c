@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/fail.h"
+#include "qdq/goal.h"
 
 void cli_outputs_json(qdq_json_out list, const qdq_compare_tensor *t, size_t n)
 {
@@ -164,4 +165,40 @@ const char *cli_outputs_unproven(cli *c, const qdq_compare_tensor *t, size_t n)
                     : qdq_arena_printf(&c->arena, "no signal in %s%s: nothing is proven there",
                                        names, silent > SHOWN ? ", ..." : "");
     return text != NULL ? text : "";
+}
+
+/* 20 dB is the default goal; the error has then a tenth of the signal's size. */
+enum { FAIR_DB = 30 };
+
+qdq_status cli_outputs_judge(cli *c, const qdq_compare_tensor *t, size_t n, const cli_evidence *on,
+                             FILE *to, qdq_error *err)
+{
+    const qdq_compare_tensor *low = cli_outputs_below(t, n, QDQ_DEFAULT_MIN_SQNR),
+                             *fair = cli_outputs_below(t, n, FAIR_DB);
+    const char *sameness;
+    char text[60];
+
+    QDQ_TRY(qdq_data_find_sameness(on->data, &sameness, err));
+    if (n == 0 || cli_outputs_unproven(c, t, n)[0] != '\0' || (on->is_random && low == NULL))
+        return QDQ_OK;
+    if (sameness != NULL)
+        fprintf(to, "accuracy is not proven: %s\n", sameness);
+    else if (on->is_random)
+        fprintf(to,
+                "accuracy on random input is low: output '%s' has %s; --calib DATA tells more\n",
+                low->name, cli_worst_text(low, text, sizeof text));
+    else if (fair == NULL)
+        fprintf(to, "accuracy is good: every output has at least %d dB\n", FAIR_DB);
+    else
+        fprintf(to, "accuracy is %s: output '%s' has %s; %d dB is usually fine\n",
+                low != NULL ? "low" : "fair", (low != NULL ? low : fair)->name,
+                cli_worst_text(low != NULL ? low : fair, text, sizeof text), FAIR_DB);
+    return QDQ_OK;
+}
+
+void cli_outputs_explain_bound(const qdq_compare_tensor *t, size_t n, double goal_db, FILE *to)
+{
+    if (goal_db != 0 && find_columns(t, n).bound)
+        fprintf(to, "goal: %g dB for 'bound', what other samples reach with 90 %% confidence\n",
+                goal_db);
 }

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/cli_json.h"
 #include "qdq/compare.h"
+#include "qdq/data.h"
 
 /* [{"name","sqnr_db","worst_db",...}], the members of qdq_compare_tensor: null where undefined;
  * equal tensors have sqnr_db null and "equal": true. */
@@ -28,5 +29,19 @@ const char *cli_sqnr_text(double sqnr_db, char *text, size_t size);
 /* What outputs without signal prove, as a sentence: they are zero everywhere, not finite, or empty.
  * "": all have a signal. In the arena of c. */
 const char *cli_outputs_unproven(cli *c, const qdq_compare_tensor *t, size_t n);
+
+/* What was compared on. */
+typedef struct cli_evidence {
+    qdq_data *data;
+    bool is_random; /* no data of the user */
+} cli_evidence;
+
+/* Is the accuracy good? A line; none where outputs have no signal, and for random input only where
+ * it is low. */
+qdq_status cli_outputs_judge(cli *c, const qdq_compare_tensor *t, size_t n, const cli_evidence *on,
+                             FILE *to, qdq_error *err);
+
+/* That the goal of so many dB is for the column 'bound': a line; none without a bound or a goal. */
+void cli_outputs_explain_bound(const qdq_compare_tensor *t, size_t n, double goal_db, FILE *to);
 
 #endif /* QDQ_CLI_OUTPUTS_H */

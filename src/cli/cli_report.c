@@ -3,7 +3,20 @@
 
 #include <string.h>
 
+#include "base/fail.h"
 #include "qdq/report.h"
+
+qdq_status cli_report_check(const char *path, qdq_error *err)
+{
+    static const char *const known[] = {".html", ".htm", ".json"};
+
+    for (size_t i = 0; path != NULL && i < QDQ_COUNT(known); i++)
+        if (cli_has_suffix(path, known[i]))
+            return QDQ_OK;
+    return path == NULL ? QDQ_OK
+                        : qdq_fail(err, QDQ_E_USAGE,
+                                   "--report: found '%s'; expected NAME.html or NAME.json", path);
+}
 
 qdq_status cli_report_write(cli *c, const cli_report_request *r, qdq_error *err)
 {

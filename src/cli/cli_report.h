@@ -29,6 +29,9 @@ typedef struct cli_report_request {
     bool force;
 } cli_report_request;
 
+/* The name of --report says what is written. */
+qdq_status cli_report_check(const char *path, qdq_error *err);
+
 qdq_status cli_report_write(cli *c, const cli_report_request *r, qdq_error *err);
 
 #endif /* QDQ_CLI_REPORT_H */

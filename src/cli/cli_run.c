@@ -118,7 +118,7 @@ static qdq_status run_command(cli *c, const cli_command *cmd, int argc, char *co
     c->n_operands = parsed.n_operands;
     c->json = common->json;
     QDQ_TRY(cli_files_collect(c, cmd, parsed.args, err));
-    cli_text_set_mode(c->json ? CLI_TEXT_JSON : common->quiet > 1 ? CLI_TEXT_NONE : CLI_TEXT_PLAIN);
+    cli_text_set_mode(c->json ? CLI_TEXT_JSON : common->quiet > 0 ? CLI_TEXT_NONE : CLI_TEXT_PLAIN);
     qdq_status st = cmd->run(c, parsed.args, err);
     size_t size = strlen(cmd->name);
     if (st != QDQ_E_USAGE || (strncmp(err->text, cmd->name, size) == 0 && err->text[size] == ':'))

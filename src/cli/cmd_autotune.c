@@ -264,7 +264,8 @@ static qdq_status check_outputs(autotune *t, qdq_error *err)
         QDQ_TRY(cli_tune_check_folder(a->output, a->qdq_baselines.at[i], "a Q/DQ baseline",
                                       a->force, err));
     QDQ_TRY(cli_tune_add_files(t->c, a->output, err));
-    return cli_files_check(t->c, a->force, err);
+    QDQ_TRY(cli_files_check(t->c, a->force, err));
+    return cli_report_check(a->report, err);
 }
 
 static qdq_status run_autotune(cli *c, const void *args, qdq_error *err)

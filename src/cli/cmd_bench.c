@@ -281,6 +281,27 @@ static void warn_of_ones(const bench *b)
                 }
 }
 
+/* Times that differ this much are the machine's doing: on an idle one p90 is within a tenth or two
+ * of p10. Few rounds have no tenths. */
+#define NOISY      1.5
+#define FEW_ROUNDS 20
+
+static void warn_of_noise(const bench *b)
+{
+    if (b->a->rounds > 0 && b->a->rounds < FEW_ROUNDS)
+        return;
+    for (size_t i = 0; i < b->n_engines; i++)
+        for (size_t k = 0; b->engines[i].engine != NULL && k < b->n_models; k++) {
+            const qdq_bench_model *t = &b->engines[i].entry[k].time;
+
+            if (t->p90_ms > NOISY * t->p10_ms)
+                cli_warn(&b->c->ui,
+                         "%s: times vary, p90 is %.1f times p10: other programs use the processor; "
+                         "the interval shows what is certain all the same",
+                         b->c->operand[k], t->p90_ms / t->p10_ms);
+        }
+}
+
 /* Inputs that --shape leaves open get the shape of the first sample. */
 static qdq_status take_data_shapes(bench *b, qdq_error *err)
 {
@@ -336,6 +357,7 @@ static qdq_status measure(bench *b, qdq_error *err)
     cli_ui_clear(&b->c->ui);
     if (b->n_measured > 0 || b->n_failed > 1) /* a single failure is the error and no more */
         QDQ_TRY(cmd_bench_print(b, err));
+    warn_of_noise(b);
     if (b->n_failed > 0)
         *err = b->first;
     return b->first.code;
@@ -377,7 +399,7 @@ const cli_command cmd_bench = {
         "paired rounds, with a 95 % interval. Input is random. Dimensions that neither the model\n"
         "nor --shape nor --data fixes are open for the engine and 1 in the input, as the output\n"
         "reports. A model that the engine runs only without its optimizations is measured that\n"
-        "way, with the reason.\n"
+        "way, with the reason. Where the times of a model vary by half, a warning reports it.\n"
         "\n"
         "With several engines (--engine ort,openvino) each measures all models, one engine after\n"
         "the other, and ratios are to the first model on the same engine. A comma separates\n"

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "cli/cli_files.h"
+#include "cli/cli_report.h"
 #include "cli/cli_text.h"
 #include "cli/cli_why.h"
 #include "qdq/report.h"
@@ -18,9 +19,12 @@
 static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error *err)
 {
     if (cmd_quantize_is_dry(a))
-        return QDQ_OK;
+        return cli_files_none(c, a->dry_run ? "--dry-run" : "--why without --output", err);
     QDQ_TRY(cli_output_check(c, &a->out, err));
-    return cli_files_check(c, a->out.force, err);
+    QDQ_TRY(cli_files_check(c, a->out.force, err));
+    QDQ_TRY(cli_report_check(a->report, err));
+    cli_files_warn_of_replacing(c);
+    return QDQ_OK;
 }
 
 static qdq_status load_times(quantize *q, qdq_error *err)
@@ -95,12 +99,11 @@ static qdq_status save(quantize *q, qdq_error *err)
     cli_ui_clear(&q->c->ui);
     if (a->metadata)
         QDQ_TRY(qdq_plan_annotate(q->plan, q->model, &q->c->job, made, err));
-    QDQ_TRY(cli_model_save(q->c, made, &a->out, err));
     if (a->plan_out != NULL)
         QDQ_TRY(qdq_plan_save(q->plan, a->plan_out, a->out.force, err));
-    return a->quant.cache_out != NULL
-               ? qdq_plan_save_ranges(q->plan, a->quant.cache_out, a->out.force, err)
-               : QDQ_OK;
+    if (a->quant.cache_out != NULL)
+        QDQ_TRY(qdq_plan_save_ranges(q->plan, a->quant.cache_out, a->out.force, err));
+    return cli_model_save(q->c, made, &a->out, err); /* last: it may replace the input */
 }
 
 static qdq_status finish(const quantize *q, qdq_error *err)

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "cli/cli_files.h"
 #include "cli/cli_installed.h"
+#include "cli/cli_next.h"
 #include "cli/cli_outputs.h"
 #include "cli/cli_tune.h"
 #include "cli/cli_verify.h"
@@ -248,26 +249,6 @@ const char *cmd_quantize_judged(const quantize *q)
                                         cmd_quantize_shapes(q));
 }
 
-/* 20 dB is the default goal; the error has then a tenth of the signal's size. */
-static void print_judgement(const quantize *q, FILE *to)
-{
-    const qdq_compare_result *r = q->r->compared;
-    const qdq_compare_tensor *low =
-                                 cli_outputs_below(r->outputs, r->n_outputs, QDQ_DEFAULT_MIN_SQNR),
-                             *fair = cli_outputs_below(r->outputs, r->n_outputs, 30);
-    char text[60];
-
-    if (r->n_outputs == 0 || !cmd_quantize_is_real(q->a) ||
-        cli_outputs_unproven(q->c, r->outputs, r->n_outputs)[0] != '\0')
-        return;
-    if (fair == NULL)
-        fputs("accuracy is good: every output has at least 30 dB\n", to);
-    else
-        fprintf(to, "accuracy is %s: output '%s' has %s; 30 dB is usually fine\n",
-                low != NULL ? "low" : "fair", (low != NULL ? low : fair)->name,
-                cli_worst_text(low != NULL ? low : fair, text, sizeof text));
-}
-
 static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
 {
     const qdq_compare_result *r = q->r->compared;
@@ -279,7 +260,13 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
         return qdq_nomem(err);
     fprintf(to, "\naccuracy against the input model on %s\n", judged);
     QDQ_TRY(cli_outputs_print(q->c, "output", r->outputs, r->n_outputs, to, err));
-    print_judgement(q, to);
+    const cli_evidence on = {cli_samples_judge(&q->samples), !cmd_quantize_is_real(q->a)};
+    QDQ_TRY(cli_outputs_judge(q->c, r->outputs, r->n_outputs, &on, to, err));
+    if (q->r->goal != NULL)
+        cli_outputs_explain_bound(r->outputs, r->n_outputs,
+                                  cli_quant_names_goal(&q->a->quant) ? q->a->quant.min_sqnr.value
+                                                                     : QDQ_DEFAULT_MIN_SQNR,
+                                  to);
     return cmd_quantize_goal_print(q, to, err);
 }
 
@@ -322,20 +309,24 @@ qdq_status cmd_quantize_print_plan(const quantize *q, qdq_error *err)
     return QDQ_OK;
 }
 
-/* What to do with the result: --per-tensor names the layer that costs accuracy. */
+/* What to do with the result. */
 static void print_next(const quantize *q, FILE *to)
 {
     const qdq_compare_result *r = q->r->compared;
     const char *data = q->a->quant.eval != NULL ? q->a->quant.eval : q->a->quant.calib;
+    const cli_next next = {.before = q->path,
+                           .after = q->a->out.output,
+                           .target = q->target,
+                           .engine = q->a->engine.engine,
+                           .threads = q->a->threads};
 
     if (cli_is_stdout(q->a->out.output) || q->tuned != NULL)
         return;
     if (r != NULL && data != NULL &&
         cli_outputs_below(r->outputs, r->n_outputs, QDQ_DEFAULT_MIN_SQNR) != NULL)
-        fprintf(to, "next: qdq compare %s %s --data %s --per-tensor\n", q->path, q->a->out.output,
-                data);
+        cli_next_compare(&next, data, to);
     else
-        fprintf(to, "next: qdq bench %s %s\n", q->path, q->a->out.output);
+        cli_next_bench(&next, to);
 }
 
 qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)

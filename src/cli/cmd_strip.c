@@ -19,13 +19,16 @@ static const cli_group groups[] = {
     {NULL, NULL, 0},
 };
 
-static qdq_status print_text(cli *c, const struct strip_args *a, qdq_error *err)
+/* Quantized values that became float have another size; floats before QuantizeLinear stay. */
+static qdq_status print_text(cli *c, const struct strip_args *a, const qdq_model *before,
+                             const qdq_model *after, qdq_error *err)
 {
     FILE *to = cli_result_stream(&a->out);
 
-    fputs(
-        "weights keep the rounding of their quantized values; your float file has the exact ones\n",
-        to);
+    if (qdq_model_weight_bytes(before) != qdq_model_weight_bytes(after))
+        fputs("weights keep the rounding of their quantized values; your float file has the exact "
+              "ones\n",
+              to);
     return cli_files_print(c, NULL, 0, to, err);
 }
 
@@ -46,7 +49,7 @@ static qdq_status run_strip(cli *c, const void *args, qdq_error *err)
     if (st == QDQ_OK && c->json)
         st = cli_print_written(c, a->out.output, stripped, err);
     else if (st == QDQ_OK)
-        st = print_text(c, a, err);
+        st = print_text(c, a, m, stripped, err);
     qdq_model_free(stripped);
     qdq_model_free(m);
     return st;

@@ -21,7 +21,8 @@ static qdq_status read_all(qdq_data *d, qdq_error *err)
 
         QDQ_TRY(qdq_data_get(d, i, &in, &n, err));
     }
-    return QDQ_OK;
+    const char *why;
+    return qdq_data_find_sameness(d, &why, err);
 }
 
 static qdq_status use_data(void *ctx, qdq_error *err)
@@ -67,6 +68,14 @@ TEST(arrays_survive_lack_of_memory)
     test_npz_file("folder/1.npz", true, arrays, 2);
     test_npz_file("folder/2.npz", true, arrays, 2);
     try_all(flat, test_path("folder"), "label", NULL);
+}
+
+TEST(the_name_of_what_is_equal_survives_lack_of_memory)
+{
+    static const float twice[] = {1, 2, 1, 2, 1, 2};
+    const test_array equal = {"x", TEST_HEADER("<f4", "(3, 2)"), twice, 24};
+
+    try_all(flat, test_npz_file("equal.npz", true, &equal, 1), NULL, NULL);
 }
 
 /* For an input of codes: the scale is looked up, and floats are quantized. */

@@ -44,3 +44,11 @@ TEST(long_words_are_compared_by_capitals_and_beginning_alone)
     same[5] = 'y';
     assert_null(qdq_suggest(word, names, 1));
 }
+
+TEST(of_names_that_begin_so_the_shortest_is_meant)
+{
+    static const char *const names[] = {"openvino", "tensorrt-fp8", "tensorrt", "tensorrt-int8"};
+
+    assert_string_equal(qdq_suggest("tensor", names, QDQ_COUNT(names)), "tensorrt");
+    assert_string_equal(qdq_suggest("tensorrt-", names, QDQ_COUNT(names)), "tensorrt-fp8");
+}

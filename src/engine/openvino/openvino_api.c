@@ -144,10 +144,8 @@ qdq_status qdq_ov_api_load(qdq_ov_api *api, const char *arg, const qdq_engine_op
         .stem = "libopenvino_c.so",
         .plain = plain,
         .engine = "OpenVINO",
-        .advice = "install it with scripts/setup.sh --with-openvino, or name the libopenvino_c.so "
-                  "of a release "
-                  "or of the Python package openvino (openvino/libs/) with --openvino-library "
-                  "(qdq_engine_opts.openvino_library)",
+        .advice = "'pip install openvino' brings one; name its openvino/libs/libopenvino_c.so.*, "
+                  "or that of a release, with --openvino-library",
         .load = load_file,
         .api = api};
 

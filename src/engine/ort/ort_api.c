@@ -107,11 +107,9 @@ qdq_status qdq_ort_api_load(qdq_ort_api *api, const char *arg, const qdq_engine_
         .stem = "libonnxruntime.so",
         .plain = plain,
         .engine = "ONNX Runtime",
-        .advice =
-            "install it with scripts/setup.sh, or name the libonnxruntime.so of a release or of "
-            "the "
-            "Python package onnxruntime (1.19 or newer: onnxruntime/capi/) with --ort-library "
-            "(qdq_engine_opts.ort_library)",
+        .advice = "'pip install onnxruntime' brings one; name its "
+                  "onnxruntime/capi/libonnxruntime.so.*, or that of a release from 1.19 on, with "
+                  "--ort-library",
         .load = load_file,
         .api = api};
 

@@ -260,10 +260,11 @@ static kind kind_of_file(const char *name)
     return strncmp(name, "test_data_set_", 14) == 0 ? KIND_SETS : KIND_OTHER;
 }
 
-/* What ONNX puts beside its test data is no mistake. */
-static bool is_test_data_output(const char *name)
+/* What ONNX puts beside its test data is no mistake, nor is a note on where the data are from. */
+static bool is_expected(const char *name)
 {
-    return strncmp(name, "output_", 7) == 0 && has_suffix(name, ".pb");
+    return (strncmp(name, "output_", 7) == 0 && has_suffix(name, ".pb")) ||
+           strncasecmp(name, "README", 6) == 0 || strncasecmp(name, "LICENSE", 7) == 0;
 }
 
 /* A path that is not there fails by name later. */
@@ -292,7 +293,7 @@ static qdq_status sort_folder_entries(qdq_data *d, path_vec *lists, kind *found,
         QDQ_NEED(path != NULL, err);
         if (k != KIND_OTHER && is_of_kind(path, k)) {
             QDQ_NEED(QDQ_PUSH(&d->arena, &lists[k], path), err);
-        } else if (!is_test_data_output(names.at[i]) && skipped++ < MAX_NAMED_SKIPS) {
+        } else if (!is_expected(names.at[i]) && skipped++ < MAX_NAMED_SKIPS) {
             qdq_job_log(d->job, QDQ_LOG_WARNING, "%s: skipped: %s", path,
                         k == KIND_OTHER  ? EXPECTED_FILES
                         : k == KIND_SETS ? "not a folder"

@@ -22,6 +22,8 @@ struct qdq_data {
     int64_t *labels;        /* of all samples, in order; NULL: none */
     size_t labels_per_sample;
     bool is_random;
+    bool is_looked_through; /* for samples that show nothing; then: */
+    const char *sameness;   /* of qdq_data_find_sameness() */
     bool has_failed; /* qdq_data_get() did once: what failed then says nothing of a model */
     const qdq_job *job;
     void *source;

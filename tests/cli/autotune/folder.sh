@@ -2,13 +2,13 @@
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 tune() {
-    qdq autotune conv.onnx -o tuned -f -e sim:sim.json -q "$@" >out.txt
+    qdq autotune conv.onnx -o tuned -f -e sim:sim.json --progress never "$@" >out.txt
     echo "$* -> $?, $(grep -c 'earlier run' out.txt) times an earlier run"
 }
 tune
 ls tuned
 cmp conv.onnx tuned/baseline.onnx && echo "the baseline is the model"
-qdq check tuned/model.onnx -q && echo valid
+qdq check tuned/model.onnx --progress never && echo valid
 qdq quantize conv.onnx --plan tuned/plan.json -o applied.onnx -q >/dev/null
 cmp applied.onnx tuned/model.onnx && echo "the plan makes the model"
 tune

@@ -8,7 +8,7 @@ mkdir photos
 cp "$MODELS"/real/photos/astronaut_[12].jpg photos
 try() {
     rm -rf tuned
-    qdq autotune rgb.onnxtxt -o tuned -e sim:sim.json -q --calib photos "$@" | tail -1 |
+    qdq autotune rgb.onnxtxt -o tuned -e sim:sim.json --progress never --calib photos "$@" | tail -1 |
         sed 's/, [0-9.]*x (.*)/, measured/'
     echo "$* -> ${PIPESTATUS[0]}"
 }

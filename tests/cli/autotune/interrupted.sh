@@ -37,7 +37,7 @@ interrupt() { # interrupt DIR SIGNAL...
 interrupt once INT
 interrupt twice INT TERM
 for dir in once twice; do
-    qdq autotune m.onnxtxt -o $dir -e sim:sim.json --preset extensive -q | grep "earlier run"
+    qdq autotune m.onnxtxt -o $dir -e sim:sim.json --preset extensive --progress never | grep "earlier run"
     cmp $dir/plan.json whole/plan.json && cmp $dir/model.onnx whole/model.onnx &&
         echo "$dir: the same plan and model"
 done

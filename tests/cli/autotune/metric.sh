@@ -15,7 +15,7 @@ value() { sed -n "s/^ *\"$2\": \([^,]*\),\{0,1\}/\1/p" "$1/report.json"; }
 tune() { # tune DIR OPTION...
     local dir=$1
     shift
-    qdq autotune m.onnxtxt -o "$dir" -e sim:sim.json --calib random:3 -q \
+    qdq autotune m.onnxtxt -o "$dir" -e sim:sim.json --calib random:3 --progress never \
         --metric-command ./metric "$@" >"$dir.txt"
     echo "$dir $* -> $?: $(value "$dir" verdict)"
 }
@@ -38,12 +38,12 @@ echo "again"
 rm calls
 tune subgraph --mode subgraph --min-metric 25
 [ "$(wc -l <calls)" -le 3 ] && echo "the input and what ships"
-qdq autotune m.onnxtxt -o broken -e sim:sim.json --calib random:3 -q --max-drop 1 \
+qdq autotune m.onnxtxt -o broken -e sim:sim.json --calib random:3 --progress never --max-drop 1 \
     --metric-command 'exit 3;'
 echo "$?"
-qdq autotune m.onnxtxt -o slow -e sim:sim.json --calib random:3 -q --max-drop 1 \
+qdq autotune m.onnxtxt -o slow -e sim:sim.json --calib random:3 --progress never --max-drop 1 \
     --metric-timeout 0.2 --metric-command 'sleep 60 #'
 echo "$?"
-qdq quantize m.onnxtxt -e sim:sim.json -o q.onnx -q --calib random:3 --autotune \
+qdq quantize m.onnxtxt -e sim:sim.json -o q.onnx --progress never --calib random:3 --autotune \
     --metric-command ./metric --min-metric 25 | sed -n '/^metric/s/, [0-9]* / N /p'
 ls tmp

@@ -6,7 +6,7 @@ sed 's/"seed"/"int8_fixed_times": 20, "seed"/' sim.json >slow.json
 value() { grep -o "\"$2\": [^,]*" "$1/report.json" | head -1; }
 try() { # try DIR SIM OPTION...
     echo "$*"
-    qdq autotune conv.onnxtxt -o "$1" -e "sim:$2" -q "${@:3}" >out.txt
+    qdq autotune conv.onnxtxt -o "$1" -e "sim:$2" --progress never "${@:3}" >out.txt
     grep -E "^shapes|^not kept" out.txt
     tail -1 out.txt | cut -d, -f1-2
     value "$1" shapes

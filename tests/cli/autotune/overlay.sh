@@ -2,7 +2,7 @@
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES"/{sim.json,nine.npy} .
 tune() {
-    qdq autotune conv.onnx -o tuned -e sim:sim.json -q "$@" >out.txt
+    qdq autotune conv.onnx -o tuned -e sim:sim.json --progress never "$@" >out.txt
     echo "$* -> $?"
 }
 tune --overlay no/where.json

@@ -3,7 +3,7 @@
 chain 12 >m.onnxtxt
 sed 's/"error": 0.001/"error": 0.01/' "$FIXTURES/sim.json" >sim.json
 sed 's/"qdq_sim": 1,/"qdq_sim": 1, "no_profile": true,/' sim.json >blind.json
-qdq autotune m.onnxtxt -o tuned -e sim:sim.json --calib random:3 --mode subgraph --pareto 3 -q \
+qdq autotune m.onnxtxt -o tuned -e sim:sim.json --calib random:3 --mode subgraph --pareto 3 --progress never \
     >printed
 echo "$?"
 grep -c '^pareto/model_' printed
@@ -21,4 +21,4 @@ echo "where there is none"
 qdq autotune m.onnxtxt -o no -e sim:sim.json --pareto 3
 qdq autotune m.onnxtxt -o no -e sim:sim.json --mode subgraph --pareto 1
 qdq autotune m.onnxtxt -o no -e sim:sim.json --mode subgraph --pareto 17
-qdq autotune m.onnxtxt -o no -e sim:blind.json --mode subgraph --pareto 3 -q
+qdq autotune m.onnxtxt -o no -e sim:blind.json --mode subgraph --pareto 3 --progress never

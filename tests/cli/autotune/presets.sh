@@ -7,7 +7,7 @@ same() { # same PRESET OPTION...: as the preset alone?
     shift
     rm -rf tuned
     qdq autotune conv.onnx -o tuned -e sim:sim.json -q --preset $preset >/dev/null
-    qdq autotune conv.onnx -o tuned -f -e sim:sim.json -q --preset $preset "$@" >out.txt
+    qdq autotune conv.onnx -o tuned -f -e sim:sim.json --progress never --preset $preset "$@" >out.txt
     echo "$preset $* -> $?, $(grep -q 'earlier run' out.txt && echo the same || echo another)"
 }
 same quick
@@ -22,7 +22,7 @@ same extensive --timing-runs 1
 same extensive --timing-runs 2
 same default --min-gain 0.3%
 same default --min-gain 0.4%
-qdq autotune conv.onnx -o tuned -e sim:sim.json -q --preset slow
+qdq autotune conv.onnx -o tuned -e sim:sim.json --progress never --preset slow
 echo "unknown preset -> $?"
-qdq autotune missing.onnx -o tuned -e sim:sim.json -q
+qdq autotune missing.onnx -o tuned -e sim:sim.json --progress never
 echo "missing model -> $?"

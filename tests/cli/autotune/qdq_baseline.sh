@@ -7,7 +7,7 @@ qdq copy m.onnxtxt -o m.onnx
 tune() { # tune DIR OPTION...
     local dir=$1
     shift
-    qdq autotune m.onnx -o "$dir" -e sim:sim.json -q "$@" >out.txt 2>err.txt
+    qdq autotune m.onnx -o "$dir" -e sim:sim.json --progress never "$@" >out.txt 2>err.txt
     echo "$* -> $?"
     sed 's/qdq-baselines=[^,)]*/qdq-baselines=X/g; s/[0-9][0-9.]*/N/g' err.txt
 }

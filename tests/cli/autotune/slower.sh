@@ -4,7 +4,7 @@ cp "$FIXTURES/conv.onnxtxt" .
 sed 's/"int8_us": [0-9]*/"int8_us": 500/g' "$FIXTURES/sim.json" >slow.json
 qdq copy conv.onnxtxt -o conv.onnx
 for mode in region subgraph; do
-    qdq autotune conv.onnx -o $mode -e sim:slow.json --mode $mode -q >out.txt
+    qdq autotune conv.onnx -o $mode -e sim:slow.json --mode $mode --progress never >out.txt
     echo "$mode -> $?"
     tail -1 out.txt
     cmp $mode/model.onnx $mode/baseline.onnx && ! grep -q QuantizeLinear $mode/model.onnx &&

@@ -7,7 +7,7 @@ mixed 3 >m.onnxtxt
 tune() { # tune DIR OPTION...
     local dir=$1
     shift
-    qdq autotune m.onnxtxt --target tensorrt -e "trtexec:$fake" --calib random:3 -o "$dir" -q "$@" \
+    qdq autotune m.onnxtxt --target tensorrt -e "trtexec:$fake" --calib random:3 -o "$dir" --progress never "$@" \
         >"$dir.txt"
     echo "$dir: exit code $?"
     awk '/^final/ { print $1, $2, "ms" }' "$dir.txt"

@@ -10,4 +10,4 @@ g (float[1,4] x) => (float[1,4] y)
 END
 qdq inspect m.onnxtxt | grep initializers
 qdq inspect m.onnxtxt --json | grep -m 1 weight_bytes
-qdq quantize m.onnxtxt -e sim:sim.json -o q.onnx -q | grep weights:
+qdq quantize m.onnxtxt -e sim:sim.json -o q.onnx | grep weights:

@@ -2,7 +2,7 @@
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES"/{sim.json,nine.npy} .
 tune() {
-    qdq quantize conv.onnx -e sim:sim.json --calib nine.npy -q "$@" >out.txt
+    qdq quantize conv.onnx -e sim:sim.json --calib nine.npy --progress never "$@" >out.txt
     echo "$* -> $?"
     grep -e '^tuned in' -e 'earlier run' out.txt
     tail -1 out.txt | sed 's/[0-9][0-9.]*/N/g'
@@ -18,7 +18,7 @@ ls ranges.json b.html
 tune -o c.onnx --autotune=off
 cmp a.onnx c.onnx >/dev/null || echo "another model without tuning"
 tune -o d.onnx --autotune --min-sqnr 200
-qdq quantize conv.onnx -e sim:sim.json --autotune -q -o e.onnx --json |
+qdq quantize conv.onnx -e sim:sim.json --autotune --progress never -o e.onnx --json |
     grep -c -e '"verdict": "tuned"' -e '"mode": "region"'
 echo "autotune: extensive" >a.yaml
 tune -o f.onnx --config a.yaml

@@ -13,7 +13,7 @@ M
 printf '\223NUMPY\1\0\166\0%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 2), }" \
     >x.npy
 printf '\0\0\100\100%.0s' 1 2 3 4 5 6 7 8 >>x.npy # 3.0
-q() { qdq quantize coarse.onnxtxt --target int4 --calib x.npy -q "$@"; }
+q() { qdq quantize coarse.onnxtxt --target int4 --calib x.npy "$@"; }
 q -o plain.onnx >/dev/null
 q -o a.onnx --plan-out a.json --bias-correction >/dev/null
 grep delta a.json
@@ -25,7 +25,7 @@ qdq copy a.onnx -o a.onnxtxt && grep -o ' b = [^>]*' a.onnxtxt
 echo "mistakes"
 bad() {
     sed "$1" a.json >bad.json
-    qdq quantize coarse.onnxtxt --plan bad.json -q -f -o c.onnx
+    qdq quantize coarse.onnxtxt --plan bad.json -f -o c.onnx
 }
 bad 's/"delta": \[/&1, /'
 bad 's/"delta": \[[^,]*/"delta": [1e39/'

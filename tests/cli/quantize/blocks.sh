@@ -6,6 +6,6 @@ cp "$MODELS/digits/digits_vit.onnx" vit.onnx
 cp "$MODELS/digits/digits_calib.npz" calib.npz
 qdq quantize vit.onnx -o q.onnx --calib calib.npz --samples 16 --block-size 32 --min-sqnr 0 |
     grep -A 1 '^output'
-qdq compare vit.onnx q.onnx --data calib.npz --samples 3 -q | grep -A 1 '^output'
+qdq compare vit.onnx q.onnx --data calib.npz --samples 3 | grep -A 1 '^output'
 qdq bench q.onnx --rounds 3 | grep '^q.onnx'
 qdq bench q.onnx --rounds 3 --json | grep unoptimized

@@ -21,10 +21,10 @@ q -o loss.onnx --engine sim:loss.json
 echo "exit $?"
 ls loss.onnx
 echo "- the plan, --why, the goal and the outputs are those of what is written"
-q -o why.onnx --engine sim:conv.json --plan-out why.json --why conv1 -q | sed -n '/^why/,/^$/p'
+q -o why.onnx --engine sim:conv.json --plan-out why.json --why conv1 | sed -n '/^why/,/^$/p'
 grep -o '"reason": "engine check[^"]*"' why.json
 qdq quantize conv.onnxtxt --calib nine.npy -f --set engine=sim -o goal.onnx --engine sim:conv.json \
-    --json -q |
+    --json |
     grep -A1 '"reached"\|"name"\|"result"'
 echo "- another engine than the target's is not asked"
 qdq quantize conv.onnxtxt --calib nine.npy -o other.onnx --engine sim:conv.json --min-sqnr 0 \

@@ -9,9 +9,9 @@ h (float[1,2,4,4] x) => (float[1,2,4,4] y)
 }
 M
 cp "$FIXTURES/sim.json" .
-qdq quantize spread.onnxtxt -e sim:sim.json -q -o a.onnx --plan-out a.json --equalize |
+qdq quantize spread.onnxtxt -e sim:sim.json -o a.onnx --plan-out a.json --equalize |
     grep equalized
-qdq quantize spread.onnxtxt -e sim:sim.json -q -o j.onnx --json --equalize | grep -A3 equalized
+qdq quantize spread.onnxtxt -e sim:sim.json -o j.onnx --json --equalize | grep -A3 equalized
 grep clean a.json | grep -o 'equalize[^,"]*'
 qdq quantize spread.onnxtxt --plan a.json -q -o b.onnx >/dev/null && cmp a.onnx b.onnx
 qdq optimize spread.onnxtxt -o c.onnx -q --passes equalize >/dev/null

@@ -2,7 +2,7 @@
 cp "$MODELS/digits/digits_cnn.onnx" "$MODELS/digits/digits_calib.npz" \
     "$MODELS/digits/digits_test.npz" .
 try() {
-    qdq quantize digits_cnn.onnx -o q.onnx -f -q -t 1 -n 8 --calib digits_calib.npz "$@" |
+    qdq quantize digits_cnn.onnx -o q.onnx -f -t 1 -n 8 --calib digits_calib.npz "$@" |
         grep -e ^top -e ^accuracy
     echo "${PIPESTATUS[0]}"
 }

@@ -9,7 +9,7 @@ npy() { # LABELS FILE: so many bytes, all labels are 0
     head -c "$1" /dev/zero >>"$2"
 }
 try() {
-    qdq quantize digits_cnn.onnx -o q.onnx -f -q -t 1 -n 8 --calib digits_calib.npz "$@" |
+    qdq quantize digits_cnn.onnx -o q.onnx -f -t 1 -n 8 --calib digits_calib.npz "$@" |
         grep ^accuracy
     echo "${PIPESTATUS[0]}"
 }

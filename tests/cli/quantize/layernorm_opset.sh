@@ -17,15 +17,15 @@ numbers=$(seq -s , 1 4096 | sed 's/\([0-9]\)\b/\1.5/g')
 spelled 'y = MatMul(ln, w2)' >spelled.onnxtxt
 spelled 'z = MatMul(ln, w2) y = Strange(z)' >strange.onnxtxt
 quantize() { qdq quantize "$@" -e sim:sim.json --no-sqnr -f -o q.onnx; }
-quantize spelled.onnxtxt -T tensorrt -q | sed -n '/^opset/,/^$/p'
+quantize spelled.onnxtxt -T tensorrt | sed -n '/^opset/,/^$/p'
 qdq inspect q.onnx | grep -E 'opset|LayerNorm'
-quantize spelled.onnxtxt -T tensorrt -q --json | grep -E '"fused_layernorms"|"LayerNormalization"'
+quantize spelled.onnxtxt -T tensorrt --json | grep -E '"fused_layernorms"|"LayerNormalization"'
 quantize spelled.onnxtxt -T tensorrt -q --plan-out plan.json >/dev/null
 grep '"opset"' plan.json
-qdq quantize spelled.onnxtxt -T tensorrt --dry-run -q --why ln | grep fuse
+qdq quantize spelled.onnxtxt -T tensorrt --dry-run --why ln | grep fuse
 quantize spelled.onnxtxt -T tensorrt -v 2>&1 | grep raised
 quantize strange.onnxtxt -T tensorrt 2>&1 | grep "cannot be raised"
 for target in ort-cpu "tensorrt --set layernorm-input=off"; do
-    quantize spelled.onnxtxt -T $target -q | grep -c '^opset'
+    quantize spelled.onnxtxt -T $target | grep -c '^opset'
     qdq inspect q.onnx | grep opset
 done

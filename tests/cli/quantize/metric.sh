@@ -15,7 +15,7 @@ END
 chmod +x metric
 small=(--set 'stay_float=[]') # the matrices are small
 quantize() {                  # quantize OPTION...
-    qdq quantize m.onnxtxt -e sim:sim.json -o q.onnx -f -q --calib random:3 \
+    qdq quantize m.onnxtxt -e sim:sim.json -o q.onnx -f --calib random:3 \
         --metric-command './metric --base 40' "$@"
     echo "-> $?"
 }

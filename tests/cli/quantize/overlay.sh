@@ -2,7 +2,7 @@
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 make() {
-    qdq quantize conv.onnx -q "$@" >out.txt
+    qdq quantize conv.onnx "$@" >out.txt
     echo "$* -> $?"
 }
 times() { sed 's/"value": [0-9.e-]*/"value": N/' "$1"; }

@@ -11,7 +11,7 @@ cat >halves.json <<EOF
   ]
 }
 EOF
-qdq quantize conv.onnx --plan halves.json --force-plan -q -o halves.onnx
+qdq quantize conv.onnx --plan halves.json --force-plan -o halves.onnx
 qdq copy halves.onnx -o halves.onnxtxt
 grep -e Linear -e Conv -e Gemm halves.onnxtxt
 qdq import halves.onnx -o again.json >/dev/null

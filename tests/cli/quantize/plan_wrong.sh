@@ -20,10 +20,10 @@ q --calib nine.npy -e sim:wrong.json -o wrong.onnx --json
 echo "exit $?"
 echo "- what was there stays"
 cp right.onnx wrong.onnx
-q --calib nine.npy -e sim:wrong.json -o wrong.onnx -f -q
+q --calib nine.npy -e sim:wrong.json -o wrong.onnx -f
 echo "exit $?"
 cmp right.onnx wrong.onnx && rm wrong.onnx
 echo "- without data, or with --no-sqnr, nothing is asked"
-q -o plain.onnx -q | grep bytes$
-q --calib nine.npy -e sim:wrong.json --no-sqnr -o unasked.onnx -q | grep bytes$
+q -o plain.onnx | grep bytes$
+q --calib nine.npy -e sim:wrong.json --no-sqnr -o unasked.onnx | grep bytes$
 ls

@@ -8,5 +8,5 @@ sed \
 echo again
 qdq quantize q.onnx -e sim:sim.json -o again.onnx --calib random:3
 cmp q.onnx again.onnx && echo the same bytes
-qdq quantize q.onnx -e sim:sim.json -q -f -o again.onnx --json |
+qdq quantize q.onnx -e sim:sim.json -f -o again.onnx --json |
     sed -n -e '/"placement_only"/p' -e '/"quantized"/,/"left_float"/p'

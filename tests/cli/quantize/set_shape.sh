@@ -5,7 +5,7 @@ cp "$FIXTURES/open.onnxtxt" "$FIXTURES/sim.json" .
 sed -i 's/"noise": 0.01/"noise": 0/' sim.json
 qdq targets ort-cpu | sed 's/"engine": "ort"/"engine": "sim"/' >mine.json
 q() {
-    qdq quantize "$@" -e sim:sim.json --target mine.json -t 1 -q --set 'stay_float=[]'
+    qdq quantize "$@" -e sim:sim.json --target mine.json -t 1 --set 'stay_float=[]'
 }
 q open.onnxtxt -o a.onnx --set-shape x=3x2x2 --plan-out plan.json | grep -e input -e speed
 qdq inspect a.onnx --json | tr -d '\n ' | grep -o '"inputs":.*"outputs"'

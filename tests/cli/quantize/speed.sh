@@ -46,15 +46,15 @@ echo "== as JSON"
 for args in '-e sim:fast.json --target mine.json' '-e sim:fast.json' \
     '-e sim:fast.json --no-bench'; do
     # shellcheck disable=SC2086
-    qdq quantize conv.onnx -f -o q.onnx $args -t 1 --json -q | tr -d '\n ' |
+    qdq quantize conv.onnx -f -o q.onnx $args -t 1 --json | tr -d '\n ' |
         grep -o '"speed":\({[^}]*}\|null\)'
 done
 
 echo "== open dimensions, and none"
-qdq quantize "$FIXTURES/open.onnxtxt" -f -o q.onnx -e sim:fast.json --target mine.json -t 1 -q |
+qdq quantize "$FIXTURES/open.onnxtxt" -f -o q.onnx -e sim:fast.json --target mine.json -t 1 |
     grep '^speed'
 qdq copy "$FIXTURES/open.onnxtxt" -o fixed.onnx --set-shape x=3x2x2
-qdq quantize fixed.onnx -f -o q.onnx -e sim:fast.json --target mine.json -t 1 -q | grep '^speed'
+qdq quantize fixed.onnx -f -o q.onnx -e sim:fast.json --target mine.json -t 1 | grep '^speed'
 
 echo "== faster than float, and slower than what the optimizations alone make of it"
 # an Identity goes; without it float is faster than 8 bits

@@ -1,10 +1,10 @@
 # The rules' verdicts and what the plan has, scale and range included; a dry run writes nothing.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
-qdq quantize conv.onnx -e sim:sim.json -q --no-sqnr -o q.onnx --why image | sed -n '/^why/,/^$/p'
-qdq quantize conv.onnx -e sim:sim.json -q --dry-run --why gemm --exclude gemm
-qdq quantize conv.onnx -e sim:sim.json -q --dry-run --why gemm --op-types Gemm --json | head -12
-qdq quantize conv.onnx -e sim:sim.json -q -f --no-sqnr -o q.onnx --why conv1 --json |
+qdq quantize conv.onnx -e sim:sim.json --no-sqnr -o q.onnx --why image | sed -n '/^why/,/^$/p'
+qdq quantize conv.onnx -e sim:sim.json --dry-run --why gemm --exclude gemm
+qdq quantize conv.onnx -e sim:sim.json --dry-run --why gemm --op-types Gemm --json | head -12
+qdq quantize conv.onnx -e sim:sim.json -f --no-sqnr -o q.onnx --why conv1 --json |
     grep -c verdict
 qdq quantize conv.onnx -e sim:sim.json --dry-run --why gema
 echo "unknown: $?"

@@ -27,7 +27,7 @@ q zero.onnxtxt --calib folder
 q zero.onnxtxt --calib folder/a.npy --eval empty.npy
 q zero.onnxtxt --shape x=0x4
 sed 's/\[N,/[0,/g' zero.onnxtxt >declared.onnxtxt
-q declared.onnxtxt -q | grep -A4 -E '^(left|output|exit)'
+q declared.onnxtxt | grep -A4 -E '^(left|output|exit)'
 entries
 
 cat >select.onnxtxt <<'M'
