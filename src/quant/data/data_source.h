@@ -24,7 +24,7 @@ struct qdq_data {
     bool is_random;
     bool is_looked_through; /* for samples that show nothing; then: */
     const char *sameness;   /* of qdq_data_find_sameness() */
-    bool has_failed; /* qdq_data_get() did once: what failed then says nothing of a model */
+    bool has_failed;        /* qdq_data_get() did once: what failed then says nothing of a model */
     const qdq_job *job;
     void *source;
     qdq_status (*get)(qdq_data *d, size_t i, qdq_error *err); /* fills all arrays */

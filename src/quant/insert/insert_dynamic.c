@@ -185,7 +185,7 @@ static qdq_status add_product(qdq_inserter *in, qdq_node *n, integer_weight *w, 
 {
     const char *y = n->out[0]->name;
     qdq_node *q, *cast, *scales;
-    qdq_value *codes;
+    qdq_value *codes = NULL;
 
     QDQ_TRY(codes_for(in, w, is_transposed(n), &codes));
     QDQ_TRY(quantize_data(in, n->in[0].value, &q));
