@@ -58,7 +58,7 @@ qdq_status qdq_baseline_compare_weights(const qdq_model *given, const qdq_model 
  * its nodes are in both. *gone: edges of other nodes, which cleaning folds, fuses or drops. *out
  * needs the memory of p, and goes to qdq_plan_free(). */
 qdq_status qdq_baseline_rename(const qdq_plan *p, const qdq_model *of, const qdq_model *clean,
-                               qdq_plan **out, size_t *gone, qdq_error *err);
+                               qdq_plan **out, size_t *removed, qdq_error *err);
 
 /* baseline_unsaid.c: in what two plans for the clean model differ: the first as it was imported,
  * the second as the space has it. */
