@@ -1,4 +1,4 @@
-/* worker_client_inner.h - what the files of this room share. */
+/* worker_client_inner.h - the state that the files of this folder share. */
 #ifndef QDQ_WORKER_CLIENT_INNER_H
 #define QDQ_WORKER_CLIENT_INNER_H
 
@@ -9,45 +9,51 @@
 
 typedef struct qdq_worker_client_model {
     const char *path;
-    const char *log;               /* of its newest session; NULL: none */
-    const qdq_tune_shapes *shapes; /* of its own; NULL: as the options have them */
-    unsigned open_in;              /* the worker that has a session of it, by number; 0: none */
-    unsigned warm_in;              /* and that has run it until it was warm */
+    /* log of its newest session; NULL: none */
+    const char *log;
+    /* shapes of its own; NULL: those of the options */
+    const qdq_tune_shapes *shapes;
+    /* number of the worker with a session of it; 0: none */
+    unsigned open_in;
+    /* number of the worker that has run it until it was warm */
+    unsigned warm_in;
     bool dropped;
 } qdq_worker_client_model;
 
 struct qdq_worker_client {
     qdq_arena arena;
-    /* with the defaults put in; of the texts only those of the logs may be used */
+    /* with defaults filled in; only the texts of logs stay valid */
     qdq_worker_client_opts opts;
     qdq_remote_client client;
-    QDQ_VEC(qdq_worker_client_model) models; /* by handle */
+    /* by handle */
+    QDQ_VEC(qdq_worker_client_model) models;
     qdq_worker_client_logs logs;
     unsigned builds;
-    double until;           /* for what runs */
-    double build_s, pair_s; /* the longest so far */
+    /* end of runs */
+    double until;
+    /* longest ones so far */
+    double build_s, pair_s;
 };
 
-/* Of a call that runs a model: `usual`, or what is left. */
+/* Time limit of a call that runs a model: `usual`, or the time that is left. */
 double qdq_worker_client_run_deadline(const qdq_worker_client *lab, double usual);
 double qdq_worker_client_build_deadline(const qdq_worker_client *lab);
 
-/* Both models have sessions afterwards (they may be the same), and are warm if that is wanted. If
- * memory runs out while others are open, these two are tried without them: a model is not to blame
+/* Opens sessions of both models (which may be the same), and warms them up if `warm`. If memory
+ * runs out while others are open, it closes these and tries again, because a model must not fail
  * for its neighbours. */
 qdq_status qdq_worker_client_ready(qdq_worker_client *lab, int a, int b, bool warm,
                                    qdq_remote_outcome *outcome, qdq_error *err);
 
-/* QDQ_E_USAGE for a handle that is none. */
+/* QDQ_E_USAGE: the handle is invalid. */
 qdq_status qdq_worker_client_check_handle(const qdq_worker_client *lab, int handle, qdq_error *err);
 
-/* Into a log: how the call ended that built a session, as st, fate and err say. */
+/* Writes the outcome of a call that built a session to a log, by st, outcome and err. */
 void qdq_worker_client_note_build(qdq_worker_client *lab, const char *log, qdq_status st,
                                   const qdq_remote_outcome *outcome, const qdq_error *err,
                                   double seconds);
 
-/* Into the log of a model: how something ended that was no build; nothing is said of what went well
- * in silence. */
+/* Writes the outcome of another call to a model's log; nothing for a success without output. */
 void qdq_worker_client_note(qdq_worker_client *lab, int handle, const char *what,
                             const qdq_remote_outcome *outcome, double seconds);
 
