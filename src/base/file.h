@@ -41,6 +41,8 @@ const char *qdq_mapping_path(const qdq_mapping *m); /* absolute and without link
 /* Gives the memory of a mapped file back until it is read again, which costs next to nothing while
  * the system has the file in its cache. The heap stays. */
 void qdq_mapping_rest(const qdq_mapping *m);
+/* The same for the pages that lie wholly in these bytes of it. */
+void qdq_mapping_rest_part(const qdq_mapping *m, const void *data, size_t size);
 int qdq_mapping_fd(const qdq_mapping *m); /* -1 for memory; kept open for copy_file_range */
 
 /* --- write, sync, rename ---------------------------------------------------------------------- */

@@ -304,6 +304,16 @@ void qdq_mapping_rest(const qdq_mapping *m)
         (void)madvise(m->data, m->size, MADV_DONTNEED); /* advice: nothing depends on it */
 }
 
+void qdq_mapping_rest_part(const qdq_mapping *m, const void *data, size_t size)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE),
+                 first = (size_t)((const unsigned char *)data - (const unsigned char *)m->data),
+                 begin = (first + page - 1) / page * page, end = (first + size) / page * page;
+
+    if (m->fd >= 0 && begin < end)
+        (void)madvise((unsigned char *)m->data + begin, end - begin, MADV_DONTNEED);
+}
+
 int qdq_mapping_fd(const qdq_mapping *m)
 {
     return m->fd;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "ir/pages.h"
 #include "quant/insert/insert_state.h"
 #include "quant/weights/half_numbers.h"
 
@@ -40,6 +41,7 @@ static qdq_status scales_of_weight(qdq_inserter *in, const qdq_plan_weight *w, q
         return qdq_nomem(in->err);
     QDQ_TRY(qdq_weight_ranges(s->floats, &s->grid, low, high, in->err));
     QDQ_TRY(qdq_weight_scales(&scheme, low, high, factor, n, s->scales, s->zeros, in->err));
+    qdq_tensor_rest(s->tensor);
     qdq_arena_reset(&in->scratch, mark);
     return QDQ_OK;
 }
@@ -151,6 +153,7 @@ static qdq_status make_codes(qdq_inserter *in, const qdq_plan_weight *w, qdq_wei
     if (qdq_elem_bytes(w->type, s->tensor->count, &size))
         codes = qdq_arena_alloc(&in->scratch, size + 1);
     QDQ_NEED(codes != NULL && qdq_insert_weight_codes(w, s, codes), in->err);
+    qdq_tensor_rest(s->tensor);
     fresh->like = s->tensor;
     fresh->type = w->type;
     fresh->data = (qdq_span){codes, size};
@@ -230,6 +233,7 @@ static qdq_status store_codes(qdq_inserter *in, const qdq_plan_weight *w, const 
     qdq_tensor *t = NULL;
 
     QDQ_TRY(qdq_insert_codes(in, w, s, &t));
+    qdq_tensor_rest(s->tensor);
     *out = qdq_insert_constant(in, in->g, w->tensor, "_quantized", t);
     return qdq_allocated(*out != NULL, in->err);
 }

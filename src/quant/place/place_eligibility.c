@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/pages.h"
 #include "quant/place/place_state.h"
 #include "quant/weights/weights.h"
 
@@ -45,6 +46,7 @@ bool qdq_place_is_finite(qdq_placing *p, const qdq_tensor *t)
     qdq_status st = t->count > 0 ? qdq_weight_floats(t, &p->scratch, &floats, NULL) : QDQ_E_FORMAT;
     bool finite = st == QDQ_OK && qdq_absmax(floats, (size_t)t->count) >= 0;
 
+    qdq_tensor_rest(t);
     qdq_arena_reset(&p->scratch, mark);
     p->no_memory |= st == QDQ_E_NOMEM; /* says nothing of the tensor */
     if (known != NULL && st != QDQ_E_NOMEM)

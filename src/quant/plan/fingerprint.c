@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "base/fail.h"
+#include "ir/pages.h"
 #include "onnx/onnx_io.h"
 
 enum { INLINE_MAX = 1024 };
@@ -29,6 +30,7 @@ static bool hash_tensor(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_r
     h->status = qdq_tensor_data(t, &scratch, &bytes, h->err);
     if (h->status == QDQ_OK)
         XXH3_128bits_update(h->weights, bytes.data, bytes.size);
+    qdq_tensor_rest(t);
     qdq_arena_free(&scratch);
     *ref = (qdq_onnx_ref){"weights", 0, size};
     return h->status == QDQ_OK;
