@@ -53,7 +53,8 @@ head -2 far/patterns.yaml two/patterns.yaml
 
 # what differs in these is another run
 same() {
-    qdq autotune m.onnxtxt -o plain -f -e sim:sim.json --progress never --min-refine-size 100 --preset extensive \
+    qdq autotune m.onnxtxt -o plain -f -e sim:sim.json --progress never --min-refine-size 100 \
+        --preset extensive \
         --keep-models "$@" |
         grep 'earlier run' || echo "$*: another run"
 }

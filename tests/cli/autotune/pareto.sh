@@ -3,8 +3,8 @@
 chain 12 >m.onnxtxt
 sed 's/"error": 0.001/"error": 0.01/' "$FIXTURES/sim.json" >sim.json
 sed 's/"qdq_sim": 1,/"qdq_sim": 1, "no_profile": true,/' sim.json >blind.json
-qdq autotune m.onnxtxt -o tuned -e sim:sim.json --calib random:3 --mode subgraph --pareto 3 --progress never \
-    >printed
+qdq autotune m.onnxtxt -o tuned -e sim:sim.json --calib random:3 --mode subgraph --pareto 3 \
+    --progress never >printed
 echo "$?"
 grep -c '^pareto/model_' printed
 ls tuned/pareto

@@ -7,7 +7,8 @@ qdq autotune conv.onnx -o tuned -e sim:sim.json --json --progress never >out.jso
 cmp out.json tuned/report.json && echo "--json is report.json"
 qdq autotune --status tuned | shape
 qdq autotune --status tuned --json | grep -c -e '"state": "finished"' -e '"verdict": "tuned"'
-qdq autotune conv.onnx -o with_data -e sim:sim.json --calib nine.npy --progress never | tail -1 | shape
+qdq autotune conv.onnx -o with_data -e sim:sim.json --calib nine.npy --progress never |
+    tail -1 | shape
 qdq autotune conv.onnx -o live -e sim:sim.json --progress always 2>live.txt >/dev/null
 # more than once where it takes long
 tr '\r' '\n' <live.txt | grep -q '^calibrating *$' && echo 'what is going on is shown'

@@ -1,6 +1,6 @@
 # needs: ort
-# samples that are all equal, or one value everywhere, prove nothing: a warning, and no accuracy that
-# is called good; compare and autotune warn, too
+# samples that are all equal, or one value everywhere, prove nothing: a warning, and no accuracy
+# that is called good; compare and autotune warn, too
 npy() { # FILE SAMPLES: what stdin has becomes the numbers
     printf '\223NUMPY\001\000\166\000%-117s\n' \
         "{'descr': '<f4', 'fortran_order': False, 'shape': ($2, 1, 16, 16), }" >"$1"

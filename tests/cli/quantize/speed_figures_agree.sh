@@ -1,5 +1,5 @@
 # measures
-# On a noisy machine, too, the two times of the line on speed have the ratio that stands before them.
+# On a noisy machine, too, the two times of the line on speed have the ratio before them.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 sed 's/"noise": 0.01/"noise": 0.9/' "$FIXTURES/sim.json" >noisy.json
 qdq targets ort-cpu | sed 's/"engine": "ort"/"engine": "sim"/' >mine.json
