@@ -226,6 +226,28 @@ TEST(each_way_to_store_them_keeps_the_codes)
     qdq_model_free(m);
 }
 
+TEST(weights_next_to_quantized_activations_are_rounded_too)
+{
+    static const qdq_target_change changes[] = {{"stay_float", "[]"}, {"weight.method", "gptq"}};
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = network();
+    qdq_data *d = open_data(m, SAMPLES, 1);
+    qdq_target *t = NULL;
+    made a;
+
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_target_set_all(t, changes, QDQ_COUNT(changes), &err));
+    assert_ok(qdq_quantize(m, t, need_ort(), d, NULL, &a.p, &a.q, &err));
+    assert_true(qdq_plan_get_summary(a.p)->n_tensors > 0);
+    assert_rounded(a.p, "w", 2);
+    assert_rounded(a.p, "v", 2);
+    test_assert_plan_replays(a.p, m, a.q);
+    made_free(&a);
+    qdq_target_free(t);
+    qdq_data_close(d);
+    qdq_model_free(m);
+}
+
 /* In passes of one activation each, the codes are the same; where none fits, none are there. */
 TEST(memory_bounds_the_matrices)
 {
