@@ -7,6 +7,10 @@ for method in absmax mse awq-lite awq-clip awq-full gptq gptq-mse; do
         --weight-method $method --min-sqnr 0 --json |
         sed -n 's/.*"sqnr_db": \([0-9.]*\),/\1 '$method'/p'
 done >sqnr
+mkdir told
+qdq quantize digits_vit.onnx -o told/a.onnx --target int4 --calib digits_calib.npz --min-sqnr 0 \
+    --weight-method gptq --no-bench --report told/a.json | sed -n '/^gptq/s/[0-9.]* to [0-9.]*/N to N/p'
+grep -c '"accepted": true' told/a.json
 rm digits_vit.onnx
 md5sum ./*.onnx | cut -d ' ' -f 1 | sort -u | wc -l
 awk '{ db[$2] = $1 } END { print (db["awq-clip"] > db["absmax"] + 1), (db["awq-full"] > db["absmax"] + 1),
