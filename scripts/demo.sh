@@ -21,7 +21,7 @@ run() {
 }
 run "$build/qdq" quantize "$float" -o "$rules" -f --calib "$example/photos" --mean 127 --std 128
 echo
-# Anew each time, so that there is a search to be seen.
+# From the start each time, so that there is a search to be seen.
 run "$build/qdq" autotune "$float" -o "$out/tuned" --restart --preset extensive --time 60s \
     --calib "$example/photos" --mean 127 --std 128
 echo

@@ -41,7 +41,7 @@ typedef struct cli_evidence {
 qdq_status cli_outputs_judge(cli *c, const qdq_compare_tensor *t, size_t n, const cli_evidence *on,
                              FILE *to, qdq_error *err);
 
-/* That the goal of so many dB is for the column 'bound': a line; none without a bound or a goal. */
+/* A line: the goal of goal_db is for the column "bound". None without a bound or a goal. */
 void cli_outputs_explain_bound(const qdq_compare_tensor *t, size_t n, double goal_db, FILE *to);
 
 #endif /* QDQ_CLI_OUTPUTS_H */

@@ -16,6 +16,7 @@ for data in zeros equal; do
         --eval $data.npy --min-sqnr 0 | grep ^accuracy
     qdq compare cnn.onnx q.onnx --data $data.npy >/dev/null
 done
-qdq autotune cnn.onnx -o tuned --calib equal.npy --time 1s --preset quick --threads 1 >/dev/null
+qdq autotune cnn.onnx -o tuned -e "sim:$FIXTURES/sim.json" --calib equal.npy --preset quick \
+    --progress never >/dev/null
 echo "exit code $?"
 qdq bench cnn.onnx --data zeros.npy --rounds 1 | grep -c median # only its shapes count

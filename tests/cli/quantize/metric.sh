@@ -30,7 +30,7 @@ show
 quantize "${small[@]}" --min-metric 28 |
     awk '/^metric/ || /^->/; !held && /missed$|holds$/ {print $4, $6; held = $6 == "holds"}'
 count "what may have 28"
-quantize "${small[@]}" --min-metric 40 # the float model alone reaches it
+quantize "${small[@]}" --min-metric 40 -q # the float model alone reaches it
 quantize "${small[@]}" --min-metric 40 --best-effort >/dev/null
 count "what came nearest"
 quantize "${small[@]}" --min-metric 41 -v 2>&1 | grep -o 'warning: metric.*'

@@ -11,6 +11,6 @@ next -T openvino -t 3
 next -T tensorrt -t 1
 qdq targets ort-cpu | sed 's/"engine": "ort"/"engine": "sim"/' >mine.json
 next -T mine.json -t 1
-sed '/^  "engine": "sim"/d' mine.json >nobodys.json # no engine: nothing is timed
-next -T nobodys.json | grep -o '^next'
+sed '/^  "engine": "sim"/d' mine.json >ownerless.json # no engine: nothing is timed
+next -T ownerless.json | grep -o '^next'
 true
