@@ -111,7 +111,6 @@ TEST(onnx_runtime_has_one_kernel_for_each_product_and_quantizes_shared_data_once
         qdq_model_free(q);
     }
     qdq_model_free(m);
-    qdq_engine_close(e);
 }
 
 /* 8 bits of data and weights: 1 % of noise at most; fused or not. */
@@ -137,7 +136,6 @@ TEST(results_are_those_of_the_float_model_up_to_rounding)
         qdq_model_free(q);
     }
     qdq_model_free(m);
-    qdq_engine_close(e);
 }
 
 TEST(empty_batches_and_data_of_one_value_are_no_special_case)
@@ -155,5 +153,4 @@ TEST(empty_batches_and_data_of_one_value_are_no_special_case)
     }
     qdq_model_free(m);
     qdq_model_free(q);
-    qdq_engine_close(e);
 }
