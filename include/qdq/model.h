@@ -159,7 +159,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_model_infer_shapes(qdq_model *m, qdq_error *
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_set_shapes(qdq_model *m, const qdq_input_shape *shapes,
                                                      size_t n, qdq_error *err);
 
-/* Raises the default domain's opset to `opset` (7 to 22) and rewrites the operators whose meaning
+/* Raises the default domain's opset to `opset` (7 to 26) and rewrites the operators whose meaning
  * changed. An operator whose change is not implemented is an error that names it and the step; the
  * model is then unchanged. Out of memory alone may leave the model half raised, and then it can
  * only be freed. Bodies of functions are raised too; other domains stay. The IR version rises to

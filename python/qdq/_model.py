@@ -159,7 +159,7 @@ class Model:
         return copy
 
     def set_opset(self, opset: int) -> Model:
-        """A copy at a higher opset (at most 22)."""
+        """A copy at a higher opset (at most 26)."""
         copy = Model(self)
         call(lib.qdq_model_set_opset, copy.c, opset)
         return copy

@@ -13,7 +13,7 @@ struct copy_args {
 
 static const cli_opt options[] = {
     CLI_ENTRY(copy_args, WHOLE, 0, "opset", opset, "N",
-              "raise the opset of the default domain, 7 to 22", .min = 7, .max = 22),
+              "raise the opset of the default domain, 7 to 26", .min = 7, .max = 26),
     CLI_END,
 };
 

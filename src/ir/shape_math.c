@@ -2,6 +2,8 @@
  * products, and of those that only change the element type. */
 #include "ir/shape_infer.h"
 
+#include <inttypes.h>
+
 /* The element type that inputs [from, to) share: that of the first one whose type is known. */
 static qdq_elem common_elem(const qdq_infer *c, uint32_t from, uint32_t to)
 {
@@ -157,6 +159,30 @@ qdq_status qdq_infer_multinomial(qdq_infer *c)
         s.dim[1] = samples >= 0 ? qdq_dim_known(samples) : qdq_dim_unknown();
     }
     return qdq_infer_out(c, 0, elem == QDQ_UNDEFINED ? QDQ_INT32 : elem, &s);
+}
+
+/* Each row gets as many columns as the largest of the indexes says. */
+qdq_status qdq_infer_tfidf(qdq_infer *c)
+{
+    const int64_t *column;
+    int64_t largest = -1;
+    size_t count = 0;
+    qdq_shape s;
+
+    if (!qdq_infer_ints(c, "ngram_indexes", &column, &count))
+        return qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'ngram_indexes' is missing");
+    for (size_t i = 0; i < count; i++)
+        largest = column[i] > largest ? column[i] : largest;
+    if (largest < 0 || largest >= INT32_MAX)
+        return qdq_fail(c->err, QDQ_E_FORMAT,
+                        "attribute 'ngram_indexes' ends at %" PRId64 ", want 0 to 2^31 - 2",
+                        largest);
+    if (qdq_infer_shape_of(c, 0, &s)) {
+        if (s.rank < 1 || s.rank > 2)
+            return qdq_fail(c->err, QDQ_E_FORMAT, "input 0 has rank %d, want 1 or 2", s.rank);
+        s.dim[s.rank - 1] = qdq_dim_known(largest + 1);
+    }
+    return qdq_infer_out(c, 0, QDQ_FLOAT, &s);
 }
 
 /* --- along axes ------------------------------------------------------------------------------- */

@@ -476,3 +476,31 @@ qdq_status qdq_infer_spacetodepth(qdq_infer *c)
     }
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &s);
 }
+
+/* [batch, channels * block, places] becomes [batch, channels, image...]. */
+qdq_status qdq_infer_col2im(qdq_infer *c)
+{
+    int64_t image[QDQ_VALUES_MAX], block[QDQ_VALUES_MAX], size = 1;
+    bool has_image, has_block;
+    qdq_shape x, out;
+    int n, n_block;
+
+    if (qdq_infer_shape_of(c, 0, &x) && x.rank != 3)
+        return qdq_fail(c->err, QDQ_E_FORMAT, "input 0 has rank %d, want 3", x.rank);
+    has_image = qdq_infer_ints_in(c, 1, image, &n);
+    has_block = qdq_infer_ints_in(c, 2, block, &n_block);
+    out.rank = -1;
+    if (has_image && n <= QDQ_INFER_RANK - 2) {
+        qdq_shape_fill(&out, n + 2);
+        out.dim[0] = x.rank == 3 ? x.dim[0] : qdq_dim_unknown();
+        for (int i = 0; i < n; i++)
+            out.dim[2 + i] = image[i] >= 0 ? qdq_dim_known(image[i]) : qdq_dim_unknown();
+        for (int i = 0; has_block && i < n_block; i++)
+            has_block = block[i] > 0 && qdq_mul_int64(size, block[i], &size);
+        if (has_block && x.rank == 3) {
+            out.dim[1] = x.dim[1];
+            QDQ_TRY(divide_dim(c, &out.dim[1], size));
+        }
+    }
+    return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &out);
+}

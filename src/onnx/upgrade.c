@@ -13,7 +13,7 @@
 #include "ir/edit.h"
 #include "ir/shape.h"
 
-enum { LOWEST = 7, HIGHEST = 22, MAX_STEPS = 8 };
+enum { LOWEST = 7, HIGHEST = 26, MAX_STEPS = 12 };
 
 typedef struct step {
     int version;           /* 0: no more steps */

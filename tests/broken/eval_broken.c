@@ -86,8 +86,15 @@ static const struct shaped {
     uint32_t ints; /* bit i: input i has integers, the others floats */
 } shaped[] = {
     {QDQ_OP_AFFINEGRID, 2, {3, 1}, {{1, 2, 3}, {4}}, 2},
+    {QDQ_OP_ATTENTION,
+     5,
+     {4, 4, 4, 1, 4},
+     {{1, 2, 2, 1}, {1, 1, 2, 1}, {1, 1, 2, 1}, {2}, {1, 1, 1, 1}},
+     0},
+    {QDQ_OP_COL2IM, 3, {3, 1, 1}, {{1, 2, 2}, {2}, {2}}, 6},
     {QDQ_OP_CONV, 2, {3, 3}, {{1, 1, 3}, {1, 1, 2}}, 0},
     {QDQ_OP_CONVTRANSPOSE, 2, {3, 3}, {{1, 1, 2}, {1, 1, 2}}, 0},
+    {QDQ_OP_DEFORMCONV, 3, {4, 4, 4}, {{1, 1, 2, 2}, {1, 1, 1, 1}, {1, 2, 2, 2}}, 0},
     {QDQ_OP_GRU, 3, {3, 3, 3}, {{2, 1, 1}, {1, 3, 1}, {1, 3, 1}}, 0},
     {QDQ_OP_LSTM, 3, {3, 3, 3}, {{2, 1, 1}, {1, 4, 1}, {1, 4, 1}}, 0},
     {QDQ_OP_MAXUNPOOL, 3, {3, 3, 1}, {{1, 1, 2}, {1, 1, 2}, {3}}, 6},
@@ -95,7 +102,10 @@ static const struct shaped {
     {QDQ_OP_NONMAXSUPPRESSION, 4, {3, 3, 0, 0}, {{1, 3, 4}, {1, 2, 3}}, 4},
     {QDQ_OP_RNN, 3, {3, 3, 3}, {{2, 1, 1}, {1, 1, 1}, {1, 1, 1}}, 0},
     {QDQ_OP_ROIALIGN, 3, {4, 2, 1}, {{1, 1, 3, 2}, {1, 4}, {1}}, 4},
+    {QDQ_OP_ROTARYEMBEDDING, 4, {4, 2, 2, 2}, {{1, 1, 2, 2}, {2, 1}, {2, 1}, {1, 2}}, 8},
     {QDQ_OP_STFT, 3, {3, 0, 1}, {{1, 3, 1}, {0}, {2}}, 2},
+    {QDQ_OP_TENSORSCATTER, 3, {3, 3, 1}, {{1, 3, 1}, {1, 2, 1}, {1}}, 4},
+    {QDQ_OP_TFIDFVECTORIZER, 1, {1}, {{3}}, 1},
 };
 
 static const struct shaped *shaped_of(qdq_op op)
@@ -134,10 +144,14 @@ static const qdq_const *any_dim_of(qdq_arena *memory, const qdq_const *x)
 static void add_attribute(qdq_node *n)
 {
     static const char *const ints[] = {
-        "axis",  "keepdims",   "to",     "k",         "largest",     "blocksize",
-        "fmod",  "upper",      "transA", "transB",    "exclusive",   "saturate",
-        "start", "batch_dims", "end",    "dtype",     "num_outputs", "allowzero",
-        "size",  "p",          "group",  "num_groups"};
+        "axis",        "keepdims",     "to",          "k",
+        "largest",     "blocksize",    "fmod",        "upper",
+        "transA",      "transB",       "exclusive",   "saturate",
+        "start",       "batch_dims",   "end",         "dtype",
+        "num_outputs", "allowzero",    "size",        "p",
+        "group",       "num_groups",   "is_causal",   "num_heads",
+        "q_num_heads", "kv_num_heads", "interleaved", "left_window_size",
+        "antialias"};
     static const char *const lists[] = {"axes",      "perm",           "pads",        "split",
                                         "starts",    "ends",           "value_ints",  "strides",
                                         "dilations", "output_padding", "output_shape"};
@@ -161,6 +175,22 @@ static void add_attribute(qdq_node *n)
         assert_true(qdq_node_set_int(n, name, number()));
 }
 
+/* Three n-grams, of one and of two numbers; or less. */
+static void add_pool(qdq_node *n)
+{
+    const int64_t start[2] = {0, below(6) > 0 ? 1 : number()};
+    const int64_t column[3] = {0, below(6) > 0 ? 2 : number(), 1};
+    const int64_t item[5] = {1, number(), below(3), 1, 2};
+
+    assert_true(qdq_node_set_string(n, "mode", below(8) > 0 ? "TF" : "IDF"));
+    assert_true(qdq_node_set_int(n, "min_gram_length", 1 + below(2)));
+    assert_true(qdq_node_set_int(n, "max_gram_length", 1 + below(2)));
+    assert_true(qdq_node_set_int(n, "max_skip_count", below(6) > 0 ? below(3) : number()));
+    assert_true(qdq_node_set_ints(n, "ngram_counts", start, below(8) > 0 ? 2 : 1));
+    assert_true(qdq_node_set_ints(n, "ngram_indexes", column, below(8) > 0 ? 3 : 1));
+    assert_true(qdq_node_set_ints(n, "pool_int64s", item, below(8) > 0 ? 5 : (size_t)below(5)));
+}
+
 /* What some operators are of no use without: often as it should be, at times not. */
 static void add_needed(qdq_node *n, const qdq_const *x)
 {
@@ -172,6 +202,8 @@ static void add_needed(qdq_node *n, const qdq_const *x)
         assert_true(qdq_node_set_ints(n, "kernel_shape", list, count < 6 ? count : 6));
     if ((n->op == QDQ_OP_GROUPNORMALIZATION || n->op == QDQ_OP_LRN) && below(4) > 0)
         assert_true(qdq_node_set_int(n, n->op == QDQ_OP_LRN ? "size" : "num_groups", 1 + below(2)));
+    if (n->op == QDQ_OP_TFIDFVECTORIZER)
+        add_pool(n);
 }
 
 /* What every result promises. */
@@ -223,7 +255,7 @@ static bool try_one(qdq_op op)
     add_needed(n, in[0]);
     for (int64_t left = below(6); left > 0; left--)
         add_attribute(n);
-    assert_ok(qdq_eval_node(n, 7 + below(15), in, MAX_BYTES, &memory, out, &why, &err));
+    assert_ok(qdq_eval_node(n, 7 + below(20), in, MAX_BYTES, &memory, out, &why, &err));
     if (why == NULL)
         check_results(n, out);
     else

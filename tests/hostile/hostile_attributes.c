@@ -54,6 +54,14 @@ static const struct {
     {"Einsum", "f4,4", "equation"},
     {"HannWindow", "i1", "output_datatype periodic"},
     {"Col2Im", "f1,8,6 i2 i2", "dilations* pads* strides*"},
+    {"Attention", "f1,2,4,4 f1,2,4,4 f1,2,4,4",
+     "is_causal qk_matmul_output_mode softmax_precision left_window_size right_window_size"},
+    {"Attention", "f1,4,8 w1,4,8 w1,4,8", "q_num_heads kv_num_heads is_causal"},
+    {"RotaryEmbedding", "f1,4,8 w4,2 w4,2 i1,4", "num_heads rotary_embedding_dim interleaved"},
+    {"TensorScatter", "f1,4,4 f1,2,4 i1", "axis"},
+    {"DeformConv", "f1,2,4,4 w2,2,1,1 f1,2,4,4", "group offset_group pads* strides* dilations*"},
+    {"TfIdfVectorizer", "i4",
+     "max_gram_length min_gram_length max_skip_count ngram_counts* ngram_indexes* pool_int64s*"},
 };
 
 static int parse_dims(const char *text, int64_t *dim)

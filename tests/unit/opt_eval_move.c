@@ -292,12 +292,32 @@ TEST(casts_keep_what_fits)
     refuses(13, "float x = {9223372036854775808}", "y = Cast <to = 7> (x)",
             "no certain value as int64");
     refuses(13, "float x = {nan}", "y = Cast <to = 7> (x)", "no certain value as int64");
-    refuses(21, "int64 x = {8}", "y = Cast <to = 22> (x)", "no certain value as int4");
-    refuses(21, "uint64 x = {18446744073709551615}", "y = Cast <to = 22> (x)",
-            "no certain value as int4");
+    gives(21, "int64[2] x = {8, -9}", "y = Cast <to = 22> (x)", "int4[2] y = {-8, 7}");
+    gives(21, "uint64 x = {18446744073709551615}", "y = Cast <to = 22> (x)", "int4 y = {-1}");
+    gives(25, "float[3] x = {3, -3, 2}", "y = Cast <to = 26> (x)", "int2[3] y = {-1, 1, -2}");
+    refuses(21, "float x = {128}", "y = Cast <to = 22> (x)", "no certain value as int4");
     refuses(21, "float x = {0.5}", "y = Cast <to = 22> (x)", "no certain value as int4");
-    refuses(19, "float x = {inf}", "y = Cast <to = 17> (x)", "no certain value as float8e4m3fn");
-    refuses(19, "float x = {1000}", "y = Cast <to = 17, saturate = 0> (x)", "no certain value");
+    gives(19, "float x = {inf}", "y = Cast <to = 17> (x)", "float8e4m3fn y = {448.0}");
+    gives(19, "float[2] x = {1000, -inf}", "y = Cast <to = 17, saturate = 0> (x)",
+          "float8e4m3fn[2] y = {nan, nan}");
+    gives(19, "float x = {-100000}", "y = Cast <to = 19, saturate = 0> (x)",
+          "float8e5m2 y = {-inf}");
+    refuses(19, "float x = {inf}", "y = Cast <to = 18> (x)", "no certain value as float8e4m3fnuz");
+    gives(24, "float x = {-inf}", "y = Cast <to = 18> (x)", "float8e4m3fnuz y = {-240.0}");
+    gives(23, "float[3] x = {9, -inf, 0.3}", "y = Cast <to = 23> (x)",
+          "float4e2m1[3] y = {6.0, -6.0, 0.5}");
+    gives(23, "float x = {nan}", "y = Cast <to = 23> (x)", "float4e2m1 y = {-0.0}");
+    gives(24, "float[4] x = {0, 1.1, 2, 3}", "y = Cast <to = 24> (x)",
+          "float8e8m0[4] y = {5.877471754111438e-39, 2.0, 2.0, 4.0}");
+    gives(24, "float[3] x = {1.9, 3, 1e-45}", "y = Cast <to = 24, round_mode = \"down\"> (x)",
+          "float8e8m0[3] y = {1.0, 2.0, 5.877471754111438e-39}");
+    gives(24, "float[4] x = {1.4, 1.5, nan, 3.4e38}",
+          "y = Cast <to = 24, round_mode = \"nearest\", saturate = 0> (x)",
+          "float8e8m0[4] y = {1.0, 2.0, nan, nan}");
+    refuses(24, "float x = {-1}", "y = Cast <to = 24> (x)", "no certain value as float8e8m0");
+    refuses(24, "float x = {inf}", "y = Cast <to = 24> (x)", "no certain value as float8e8m0");
+    refuses(24, "float x = {0}", "y = Cast <to = 24, saturate = 0> (x)", "no certain value");
+    refuses(24, "float x = {1}", "y = Cast <to = 24, round_mode = \"odd\"> (x)", "'round_mode'");
     refuses(13, "float x = {1}", "y = Cast <to = 8> (x)", "a cast to a type");
     refuses(13, "float x = {1}", "y = Cast <to = 99> (x)", "a cast to a type");
     refuses(13, "float x = {1}", "y = Cast(x)", "a cast to a type");

@@ -91,7 +91,7 @@ TEST(resizes_that_are_not_computed_are_refused)
     refuses(13, X2 ", float[1] s = {1.2}",
             RESIZE "coordinate_transformation_mode = \"align_corners\"> (x, \"\", s)",
             "no whole length");
-    refuses(18, X2 TWICE, RESIZE "antialias = 1> (x, \"\", s)", "antialias");
+    refuses(18, X2 TWICE, RESIZE "antialias = 2> (x, \"\", s)", "antialias");
     refuses(18, X2 TWICE, RESIZE "axes = [1]> (x, \"\", s)", "axis 1");
     refuses(18, X2 TWICE, RESIZE "axes = [0, 0]> (x, \"\", s)", "listed twice");
     refuses(18, "float[1,2] x = {1, 2}, float[2] s = {2.0, 2.0}",

@@ -1,6 +1,7 @@
 /* eval_cast.c - Cast and CastLike: every type but strings and complex numbers to every other, by
- * way of the widest type of its kind. What ONNX leaves open (float beyond the range of an integer
- * type, anything that does not fit 4 or 2 bits, infinity as float8) is refused: engines differ. */
+ * way of the widest type of its kind, as ONNX's specification of opset 25 defines it. What it
+ * leaves open is refused: a float beyond the range of an integer type of 8 bits or more, floats
+ * with a fraction as 4 or 2 bits, what is not positive as float8e8m0. */
 #include "opt/eval/eval_kernel.h"
 
 #include <math.h>
@@ -78,29 +79,73 @@ static void load(const qdq_const *x, int64_t from, int n, chunk *to)
         return true;                                                                               \
     }
 
-/* Integers that do not fit 2 or 4 bits are false; in the other types they wrap. */
+/* Integers that do not fit 2 or 4 bits wrap, as in the other types. */
 static bool store_small_int(const int64_t *x, int n, qdq_elem e, void *out, int64_t to)
 {
-    for (int k = 0; k < n; k++)
-        if (!qdq_elem_put_int(e, out, to + k, x[k]))
+    int64_t half = (int64_t)1 << (qdq_elem_bits(e) - 1), all = 2 * half;
+
+    for (int k = 0; k < n; k++) {
+        int64_t low = (int64_t)((uint64_t)x[k] & (uint64_t)(all - 1));
+
+        if (qdq_elem_get_info(e)->kind == QDQ_ELEM_INT && low >= half)
+            low -= all;
+        if (!qdq_elem_put_int(e, out, to + k, low))
             return false;
+    }
     return true;
 }
 
-/* float8 and float4: what is too large becomes the largest, as ONNX wants by default. */
-static bool store_small_float(double x, qdq_elem e, void *out, int64_t i, bool saturate)
+/* How a float becomes a small one. */
+typedef enum round_mode { UP, DOWN, NEAREST } round_mode;
+
+typedef struct rounding {
+    bool saturate;   /* what is too large becomes the largest, as ONNX wants by default */
+    bool is_old;     /* below opset 24, whose table had other words for infinity */
+    round_mode mode; /* of float8e8m0 */
+} rounding;
+
+/* Powers of two: the table of opset 24 leaves open what is below 0, and its words on 0 and infinity
+ * are not those of its tests, but for 0 that saturates. */
+static bool store_power(double x, void *out, int64_t i, const rounding *r)
+{
+    int exponent;
+    double part;
+
+    if (isnan(x))
+        return qdq_elem_put_float(QDQ_FLOAT8E8M0, out, i, x);
+    if (isinf(x) || signbit(x) || (x == 0 && !(r->saturate && r->mode == UP)))
+        return false;
+    if (x <= 0x1p-127 && (x == 0x1p-127 || r->saturate))
+        return qdq_elem_put_float(QDQ_FLOAT8E8M0, out, i, 0x1p-127);
+    if (x < 0x1p-127 || (x > 0x1p127 && !r->saturate))
+        return qdq_elem_put_float(QDQ_FLOAT8E8M0, out, i, (double)NAN);
+    if (x >= 0x1p127)
+        return qdq_elem_put_float(QDQ_FLOAT8E8M0, out, i, 0x1p127);
+    part = frexp(x, &exponent); /* from 1/2 to 1 */
+    if (r->mode == UP ? part > 0.5 : r->mode == NEAREST && part >= 0.75)
+        exponent++;
+    return qdq_elem_put_float(QDQ_FLOAT8E8M0, out, i, ldexp(1, exponent - 1));
+}
+
+static bool store_small_float(double x, qdq_elem e, void *out, int64_t i, const rounding *r)
 {
     double largest = e == QDQ_FLOAT8E4M3FN     ? 448
                      : e == QDQ_FLOAT8E4M3FNUZ ? 240
                      : e == QDQ_FLOAT4E2M1     ? 6
                                                : 57344;
+    bool is_fnuz = e == QDQ_FLOAT8E4M3FNUZ || e == QDQ_FLOAT8E5M2FNUZ;
 
-    if (isinf(x))
+    if (e == QDQ_FLOAT8E8M0)
+        return store_power(x, out, i, r);
+    if (isinf(x) && is_fnuz && r->is_old && r->saturate)
         return false;
-    if (qdq_elem_put_float(e, out, i, x))
+    if (!(isinf(x) && r->saturate) && qdq_elem_put_float(e, out, i, x))
         return true;
-    return saturate && e != QDQ_FLOAT8E8M0 && !isnan(x) &&
-           qdq_elem_put_float(e, out, i, copysign(largest, x));
+    if (isnan(x)) /* float4e2m1, which has none: what ONNX's tests have */
+        return qdq_elem_put_float(e, out, i, -0.0);
+    if (r->saturate || e == QDQ_FLOAT4E2M1)
+        return qdq_elem_put_float(e, out, i, copysign(largest, x));
+    return qdq_elem_put_float(e, out, i, e == QDQ_FLOAT8E5M2 ? copysign(INFINITY, x) : (double)NAN);
 }
 
 /* The nearest double is not enough on the way to a smaller type: that would round twice. What does
@@ -128,7 +173,7 @@ static bool store_int(const chunk *x, int n, qdq_elem e, void *out, int64_t to)
     return store_small_int(x->i, n, e, out, to);
 }
 
-static bool store_float(const chunk *x, int n, qdq_elem e, void *out, int64_t to, bool saturate)
+static bool store_float(const chunk *x, int n, qdq_elem e, void *out, int64_t to, const rounding *r)
 {
     STORE(FLOAT, float, x->f[k])
     STORE(DOUBLE, double, x->f[k])
@@ -143,42 +188,39 @@ static bool store_float(const chunk *x, int n, qdq_elem e, void *out, int64_t to
     STORE_TRUNCATED(INT32, int32_t, -0x1p31, 0x1p31)
     STORE_TRUNCATED(UINT64, uint64_t, 0, 0x1p64)
     STORE_TRUNCATED(INT64, int64_t, -0x1p63, 0x1p63)
-    if (qdq_elem_is_int(e)) { /* 2 and 4 bits: rounded, unlike all others, or so some say */
+    if (qdq_elem_is_int(e)) { /* 2 and 4 bits: whole numbers wrap in ONNX's tests and in engines */
         int64_t whole[CHUNK];
 
         for (int k = 0; k < n; k++) {
-            if (!(fabs(x->f[k]) <= 16) || x->f[k] != trunc(x->f[k]))
+            if (!(fabs(x->f[k]) < 128) || x->f[k] != trunc(x->f[k]))
                 return false;
             whole[k] = (int64_t)x->f[k];
         }
         return store_small_int(whole, n, e, out, to);
     }
     for (int k = 0; k < n; k++)
-        if (!store_small_float(x->f[k], e, out, to + k, saturate))
+        if (!store_small_float(x->f[k], e, out, to + k, r))
             return false;
     return true;
 }
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-static bool store(chunk *x, way by, int n, qdq_elem e, void *out, int64_t to, bool saturate)
+static bool store(chunk *x, way by, int n, qdq_elem e, void *out, int64_t to, const rounding *r)
 {
     if (by == FLOATING)
-        return store_float(x, n, e, out, to, saturate);
+        return store_float(x, n, e, out, to, r);
     if (!qdq_elem_is_int(e) && !qdq_eval_is_float(e)) {
         for (int k = 0; k < n; k++) {
             bool negative = by == SIGNED && x->i[k] < 0;
 
             x->f[k] = sticky(negative ? UINT64_C(0) - x->u[k] : x->u[k], negative);
         }
-        return store_float(x, n, e, out, to, saturate);
+        return store_float(x, n, e, out, to, r);
     }
     if (by == UNSIGNED64) {
         STORE(FLOAT, float, x->u[k])
         STORE(DOUBLE, double, x->u[k])
-        for (int k = 0; k < n && qdq_elem_bits(e) < 8; k++)
-            if (x->u[k] > 15)
-                return false;
     }
     return store_int(x, n, e, out, to);
 }
@@ -201,13 +243,18 @@ static bool wanted_type(qdq_eval *c, qdq_elem *to)
 bool qdq_eval_cast(qdq_eval *c)
 {
     const qdq_const *x = c->in[0];
-    bool saturate = qdq_eval_flag(c, "saturate", true);
+    rounding r = {qdq_eval_flag(c, "saturate", true), c->opset < 24, UP};
     way by = way_of(x->elem);
     chunk part;
     qdq_elem to;
 
     if (!wanted_type(c, &to))
         return false;
+    r.mode = qdq_eval_string_is(c, "round_mode", "down", "up")      ? DOWN
+             : qdq_eval_string_is(c, "round_mode", "nearest", "up") ? NEAREST
+                                                                    : UP;
+    if (r.mode == UP && !qdq_eval_string_is(c, "round_mode", "up", "up"))
+        return QDQ_REFUSE(c, "attribute 'round_mode' has none of its values");
     if (to == x->elem)
         return qdq_eval_view(c, 0, x, x->rank, x->dim);
     if (!qdq_elem_is_int(x->elem) && !qdq_elem_is_float(x->elem))
@@ -219,7 +266,7 @@ bool qdq_eval_cast(qdq_eval *c)
         int n = x->count - i < CHUNK ? (int)(x->count - i) : CHUNK;
 
         load(x, i, n, &part);
-        if (!store(&part, by, n, to, out, i, saturate))
+        if (!store(&part, by, n, to, out, i, &r))
             return QDQ_REFUSE(c, "a number that has no certain value as %s", qdq_elem_name(to));
     }
     return true;

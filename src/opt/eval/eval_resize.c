@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TAPS = 4, MAX_WORK = 1 << 26 };
+enum { MAX_STRETCH = 1 << 16, MAX_WORK = 1 << 26 };
 
 typedef enum transform {
     HALF_PIXEL,
@@ -39,6 +39,7 @@ typedef struct resize {
     mode mode;
     rounding rounding;
     bool excludes_outside;
+    bool antialias; /* a smaller result takes all that lies under its elements */
     double cubic_a, extrapolation;
     int rank;
     line line[QDQ_EVAL_RANK];
@@ -81,8 +82,7 @@ static bool read_modes(qdq_eval *c, resize *r)
     r->excludes_outside = qdq_eval_flag(c, "exclude_outside", false);
     r->cubic_a = (double)qdq_eval_float(c, "cubic_coeff_a", -0.75f);
     r->extrapolation = (double)qdq_eval_float(c, "extrapolation_value", 0);
-    if (qdq_eval_flag(c, "antialias", false))
-        return QDQ_REFUSE(c, "a resize with antialias");
+    r->antialias = c->opset >= 18 && qdq_eval_flag(c, "antialias", false);
     if (found < 0 || of_mode < 0 || of_rounding < 0 || c->why != NULL)
         return false;
     r->how = (transform)found;
@@ -264,30 +264,51 @@ double qdq_eval_cubic(double a, double d)
     return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
 }
 
+/* By how much the weights are stretched: antialias of a smaller result alone. */
+static double stretch_of(const resize *r, const line *l)
+{
+    return r->antialias && l->scale < 1 ? 1 / l->scale : 1;
+}
+
+/* Half of the taps of a place. */
+static int64_t reach_of(const resize *r, const line *l)
+{
+    return (int64_t)ceil(stretch_of(r, l) * (r->mode == CUBIC ? 2 : 1));
+}
+
+static double weight_of(const resize *r, double d)
+{
+    d = fabs(d);
+    if (d >= (r->mode == CUBIC ? 2 : 1))
+        return 0;
+    return r->mode == CUBIC ? qdq_eval_cubic(r->cubic_a, d) : 1 - d;
+}
+
 /* The taps of place i. */
 static void fill_taps(const resize *r, line *l, int64_t i, double x)
 {
-    double below = floor(x), sum = 0;
-    int first = r->mode == CUBIC ? -1 : 0;
+    double first = floor(x) + 1 - l->n / 2, stretch = stretch_of(r, l), sum = 0;
 
     for (int k = 0; k < l->n; k++) {
-        double at = below + first + k;
-        double weight = r->mode == CUBIC ? qdq_eval_cubic(r->cubic_a, x - at) : 1 - fabs(x - at);
+        double at = first + k, weight = weight_of(r, (x - at) / stretch);
 
-        if (r->mode == CUBIC && r->excludes_outside && (at < 0 || at > (double)(l->in - 1)))
+        if ((r->mode == CUBIC || r->antialias) && r->excludes_outside &&
+            (at < 0 || at > (double)(l->in - 1)))
             weight = 0;
         l->at[i * l->n + k] = clamp(at, l->in);
         l->weight[i * l->n + k] = weight;
         sum += weight;
     }
-    for (int k = 0; r->excludes_outside && k < l->n; k++)
+    for (int k = 0; (r->excludes_outside || stretch > 1) && k < l->n; k++)
         l->weight[i * l->n + k] /= sum;
 }
 
 static bool fill_line(qdq_eval *c, const resize *r, line *l)
 {
     l->is_same = l->in == l->out && l->scale == 1 && r->how != CROP;
-    l->n = l->is_same || r->mode == NEAREST ? 1 : r->mode == LINEAR ? 2 : TAPS;
+    if (stretch_of(r, l) > MAX_STRETCH)
+        return QDQ_REFUSE(c, "a scale below 1 / %d", MAX_STRETCH);
+    l->n = l->is_same || r->mode == NEAREST ? 1 : (int)(2 * reach_of(r, l));
     l->at = qdq_eval_scratch(c, l->out * l->n, sizeof *l->at);
     l->weight = qdq_eval_scratch(c, l->out * l->n, sizeof *l->weight);
     l->outside = qdq_eval_scratch(c, l->out, sizeof *l->outside);

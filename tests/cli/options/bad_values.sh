@@ -5,7 +5,7 @@ try() {
 try copy m --opset
 try copy m --opset=
 try copy m --opset 6
-try copy m --opset 23
+try copy m --opset 27
 try copy m --opset 1x
 try copy m --opset -1
 try copy m --opset 99999999999999999999
