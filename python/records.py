@@ -20,6 +20,7 @@ STRUCTS = {
     "qdq_pass_report": "PassReport",
     "qdq_optimize_report": "OptimizeReport",
     "qdq_plan_count": "PlanCount",
+    "qdq_plan_rounding": "PlanRounding",
     "qdq_plan_summary": "PlanSummary",
     "qdq_goal_step": "GoalStep",
     "qdq_goal_layer": "GoalLayer",

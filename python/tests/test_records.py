@@ -13,4 +13,5 @@ def test_a_record_has_all_members(struct):
     have = {name.rstrip("_") for name in _records.CLASSES[struct].__annotations__}
     lengths = {_records.LENGTHS.get(name, f"n_{name}") for name in have}
     members = {name for name, _ in ffi.typeof(struct).fields}
-    assert members - have - lengths - {"size", "ctx"} == set()
+    objects = {"plan", "model"} if struct == "qdq_ptq_result" else set()  # of classes of their own
+    assert members - have - lengths - {"size", "ctx"} - objects == set()
