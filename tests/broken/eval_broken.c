@@ -86,12 +86,8 @@ static const struct shaped {
     uint32_t ints; /* bit i: input i has integers, the others floats */
 } shaped[] = {
     {QDQ_OP_AFFINEGRID, 2, {3, 1}, {{1, 2, 3}, {4}}, 2},
-    {QDQ_OP_ATTENTION,
-     5,
-     {4, 4, 4, 1, 4},
-     {{1, 2, 2, 1}, {1, 1, 2, 1}, {1, 1, 2, 1}, {2}, {1, 1, 1, 1}},
-     0},
-    {QDQ_OP_COL2IM, 3, {3, 1, 1}, {{1, 2, 2}, {2}, {2}}, 6},
+    {QDQ_OP_ATTENTION, 4, {4, 4, 4, 1}, {{1, 2, 2, 1}, {1, 1, 2, 1}, {1, 1, 2, 1}, {2}}, 0},
+    {QDQ_OP_COL2IM, 3, {3, 1, 1}, {{1, 2, 2}, {1}, {1}}, 6},
     {QDQ_OP_CONV, 2, {3, 3}, {{1, 1, 3}, {1, 1, 2}}, 0},
     {QDQ_OP_CONVTRANSPOSE, 2, {3, 3}, {{1, 1, 2}, {1, 1, 2}}, 0},
     {QDQ_OP_DEFORMCONV, 3, {4, 4, 4}, {{1, 1, 2, 2}, {1, 1, 1, 1}, {1, 2, 2, 2}}, 0},
@@ -102,7 +98,7 @@ static const struct shaped {
     {QDQ_OP_NONMAXSUPPRESSION, 4, {3, 3, 0, 0}, {{1, 3, 4}, {1, 2, 3}}, 4},
     {QDQ_OP_RNN, 3, {3, 3, 3}, {{2, 1, 1}, {1, 1, 1}, {1, 1, 1}}, 0},
     {QDQ_OP_ROIALIGN, 3, {4, 2, 1}, {{1, 1, 3, 2}, {1, 4}, {1}}, 4},
-    {QDQ_OP_ROTARYEMBEDDING, 4, {4, 2, 2, 2}, {{1, 1, 2, 2}, {2, 1}, {2, 1}, {1, 2}}, 8},
+    {QDQ_OP_ROTARYEMBEDDING, 3, {4, 3, 3}, {{1, 1, 2, 2}, {1, 2, 1}, {1, 2, 1}}, 0},
     {QDQ_OP_STFT, 3, {3, 0, 1}, {{1, 3, 1}, {0}, {2}}, 2},
     {QDQ_OP_TENSORSCATTER, 3, {3, 3, 1}, {{1, 3, 1}, {1, 2, 1}, {1}}, 4},
     {QDQ_OP_TFIDFVECTORIZER, 1, {1}, {{3}}, 1},
