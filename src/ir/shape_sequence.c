@@ -39,7 +39,8 @@ static qdq_status read_heads(qdq_infer *c, uint32_t i, const char *name, heads *
     if (s.dim[2].value >= 0 && s.dim[2].value % n != 0)
         return qdq_fail(c->err, QDQ_E_FORMAT, "a dim of %" PRId64 " does not divide by %" PRId64,
                         s.dim[2].value, n);
-    h->size = qdq_dim_combine(c->env, '/', s.dim[2], h->heads);
+    h->size = s.dim[2].value >= 0 ? qdq_dim_known(s.dim[2].value / n)
+                                  : qdq_dim_combine(c->env, '/', s.dim[2], h->heads);
     return QDQ_OK;
 }
 
