@@ -205,7 +205,9 @@ qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m,
 
 void cli_samples_for_goal(const cli_quant_args *a, cli_samples *s)
 {
-    if (s->split.evaluate > 0)
+    const bool has_goal = cli_quant_has_goal(a) || !cli_quant_names_goal(a);
+
+    if (s->split.evaluate > 0 && has_goal)
         s->split = qdq_split_samples(s->data, s->eval, (size_t)a->samples,
                                      uses_of(true, true) | QDQ_SPLIT_GOAL);
 }

@@ -64,7 +64,7 @@ typedef struct cli_samples {
 qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m, bool calibrate,
                             bool judge, cli_samples *out, qdq_error *err);
 
-/* For a goal: few samples are cross-validated, and of more enough are held back for a lower bound.
+/* With a goal few samples are cross-validated, and of more enough are held out for a lower bound.
  * After cli_samples_open(). */
 void cli_samples_for_goal(const cli_quant_args *a, cli_samples *s);
 

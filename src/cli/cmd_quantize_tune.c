@@ -72,7 +72,12 @@ qdq_status cmd_quantize_tune(quantize *q, qdq_error *err)
                                 .calibration_threads = cli_threads(a->threads),
                                 .max_drop = q->max_drop,
                                 .metric = &q->metric};
+    cli_samples_for_goal(&a->quant, &q->samples);
     QDQ_TRY(cli_tune_run(q->c, &r, &o, err));
+    if (q->samples.split.folds > 0) { /* the result is calibrated on all of them */
+        q->samples.split.folds = 0;
+        q->samples.split.held_out = false;
+    }
     return take_result(q, err);
 }
 

@@ -37,7 +37,7 @@ net (float[n,96] x, float[2,3,96] x3, float[96,96] u, float[1,8,9,9] image, bool
                     else_branch = e () => (float[n,96] q) { q = Tanh(x) }> (c)
 }
 M
-qdq quantize net.onnxtxt --format dynamic -o q.onnx --plan-out p.json -f -q |
+qdq quantize net.onnxtxt --format dynamic -o q.onnx --plan-out p.json -f 2>/dev/null |
     sed -n '/^quantized/,/^accuracy/p' | grep -v ^accuracy
 qdq inspect q.onnx | grep -E 'MatMulInteger|DynamicQuantize'
 qdq compare net.onnxtxt q.onnx --data random:5 --json | grep -oE '"sqnr_db": ([0-9]+|null)' |
@@ -52,7 +52,8 @@ qdq inspect f.onnx | grep -cE 'MatMulInteger|DynamicQuantize'
 qdq quantize f.onnx --plan i.json -o back.onnx -f -q -q --no-sqnr >/dev/null
 qdq compare q.onnx back.onnx --data random:2 --json | grep -c '"equal": true'
 echo "== fewer nodes, other weights"
-qdq quantize net.onnxtxt --format dynamic --exclude '^gemm$' --op-types Gemm,MatMul -o q.onnx -f -q |
+qdq quantize net.onnxtxt --format dynamic --exclude '^gemm$' --op-types Gemm,MatMul -o q.onnx -f \
+    2>/dev/null |
     sed -n '/^quantized/,/^$/p'
 qdq quantize net.onnxtxt --format dynamic --include '^product$' --per-tensor --cpu avx2 -o q.onnx \
     --plan-out p.json -f -q -q >/dev/null
