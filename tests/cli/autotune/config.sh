@@ -30,7 +30,8 @@ calib-threads: 1
 keep-models: true
 restart: false
 exclude: ["^gemm"]
-quiet: 1
+quiet: 0
+progress: never
 END
 qdq autotune conv.onnx --config tune.yaml | tail -1 | sed 's/, [0-9.]*x (.*)/, measured/'
 ls tuned
