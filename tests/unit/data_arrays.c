@@ -134,7 +134,7 @@ TEST(a_folder_is_read_file_by_file_in_order_of_name)
     /* one sample, without its batch */
     test_npy_file("many/a.NPY", TEST_HEADER("<f4", "(2,)"), ramp, 8);
     test_npy_file("many/aa.npy", TEST_HEADER("<f4", "(1, 2)"), ramp + 2, 8);
-    assert_ok(qdq_write_file(test_path("many/README.txt"), true, "", 0, &err));
+    assert_ok(qdq_write_file(test_path("many/notes.txt"), true, "", 0, &err));
     qdq_data_opts opts = listen();
     qdq_data *d = opened(one_input, test_path("many"), &opts);
 
@@ -142,7 +142,7 @@ TEST(a_folder_is_read_file_by_file_in_order_of_name)
     static const size_t order[] = {0, 4, 1, 3, 2};
     for (size_t i = 0; i < 5; i++)
         assert_floats(sample(d, order[i], 0), ramp + 2 * order[i], 2);
-    assert_heard("many/README.txt: skipped: no .npz");
+    assert_heard("many/notes.txt: skipped: no .npz");
     qdq_data_close(d);
 }
 

@@ -139,7 +139,7 @@ TEST(mistakes_are_named_with_entry_and_key)
         {QDQ_E_FORMAT, WEIGHT("\"int8\", \"axis\": 0, \"block\": 0"),
          "weights[0], key 'block': expected a whole number from 1 to"},
         {QDQ_E_FORMAT, WEIGHT("\"int8\", \"store\": \"stone\""),
-         "weights[0], key 'store': expected 'codes', 'float' or 'nbits'"},
+         "weights[0], key 'store': expected 'codes', 'float', 'nbits' or 'dynamic'"},
         {QDQ_E_FORMAT, WEIGHT("\"int8\", \"codes\": \"AAAA\""),
          "weights[0], key 'method': expected 'given', as there are codes"},
         {QDQ_E_FORMAT,
