@@ -392,7 +392,7 @@ qdq_status qdq_calib_scales(qdq_calibration *c, qdq_calib_names *empty, qdq_erro
     }
     if (complete)
         QDQ_TRY(set_scales(c, err));
-    if (complete && c->n_folds > 0)
+    if (complete && c->n_folds > 0 && c->slots.n > 0)
         QDQ_TRY(set_folds(c, before, err));
     say_what_was_chosen(c);
     if (complete && c->q->target->format.min_range == 0)
