@@ -172,7 +172,8 @@ static double between(const qdq_const *x, int64_t from, int64_t height, int64_t 
     if (!(y > -1 && y < (double)height && at > -1 && at < (double)width))
         return 0;
     for (int k = 0; k < 4; k++) {
-        double row = top + k / 2, column = left + k % 2;
+        const int down = k / 2, right = k % 2;
+        double row = top + down, column = left + right;
         double weight = (1 - fabs(y - row)) * (1 - fabs(at - column));
 
         if (row >= 0 && row < (double)height && column >= 0 && column < (double)width)
@@ -196,9 +197,9 @@ static double deform_sum(const qdq_eval *c, const deform *d, int64_t sample, int
 
         for (int64_t k = 0; k < kernel; k++) {
             int64_t tap = (sample * d->offset_group + group) * kernel + k;
-            double y =
-                (double)(place[0] * w->stride[0] - w->pad[0] + k / w->kernel[1] * w->dilation[0]) +
-                qdq_eval_number(c->in[OFFSET], 2 * tap * places + at);
+            const int64_t row = k / w->kernel[1];
+            double y = (double)(place[0] * w->stride[0] - w->pad[0] + row * w->dilation[0]) +
+                       qdq_eval_number(c->in[OFFSET], 2 * tap * places + at);
             double z =
                 (double)(place[1] * w->stride[1] - w->pad[1] + k % w->kernel[1] * w->dilation[1]) +
                 qdq_eval_number(c->in[OFFSET], (2 * tap + 1) * places + at);

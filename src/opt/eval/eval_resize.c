@@ -287,7 +287,8 @@ static double weight_of(const resize *r, double d)
 /* The taps of place i. */
 static void fill_taps(const resize *r, line *l, int64_t i, double x)
 {
-    double first = floor(x) + 1 - l->n / 2, stretch = stretch_of(r, l), sum = 0;
+    const int before = l->n / 2;
+    double first = floor(x) + 1 - before, stretch = stretch_of(r, l), sum = 0;
 
     for (int k = 0; k < l->n; k++) {
         double at = first + k, weight = weight_of(r, (x - at) / stretch);

@@ -139,8 +139,8 @@ qdq_status qdq_insert_nbits(qdq_inserter *in, size_t i);
 /* --- insert_dynamic.c: weights inside MatMulInteger ------------------------------------------- */
 
 /* The readers of w become such operators, behind a DynamicQuantizeLinear of their data. */
-qdq_status qdq_insert_integer(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
-                              const qdq_scale_form *form);
+qdq_status qdq_insert_integer(qdq_inserter *in, const qdq_plan_weight *plan,
+                              const qdq_weight_state *s, const qdq_scale_form *form);
 
 /* --- insert_correction.c ---------------------------------------------------------------------- */
 

@@ -181,7 +181,7 @@ static void invert_one(const work *w, size_t i, size_t j, float *sum, float *roo
 
 static bool invert(const work *w)
 {
-    const size_t room_size = qdq_product_room() + BLOCK * BLOCK;
+    const size_t square = (size_t)BLOCK * BLOCK, room_size = qdq_product_room() + square;
     bool ok = true;
 
     for (size_t i = BLOCK; i < w->f->k && ok; i += BLOCK) {
@@ -193,7 +193,7 @@ static bool invert(const work *w)
 #pragma omp for schedule(dynamic)
             for (size_t j = 0; j < i; j += BLOCK)
                 if (room != NULL)
-                    invert_one(w, i, j, room, room + BLOCK * BLOCK);
+                    invert_one(w, i, j, room, room + square);
             free(room);
         }
     }
@@ -292,11 +292,12 @@ static bool factorize_damped(const qdq_gptq_group *g, double damping, work *w, c
     bool done = false;
 
     *why = not_definite;
-    for (int i = 0; i < TRIES && isfinite(mean) && mean > 0 && !done; i++, damping *= 10) {
+    for (int i = 0; i < TRIES && isfinite(mean) && mean > 0 && !done; i++) {
         load(g, mean, damping, w->f);
         done = factorize(w);
         if (!w->ok)
             return false;
+        damping *= 10;
     }
     if (!done)
         return true;
