@@ -67,7 +67,7 @@ static qdq_status check_evaluation(const qdq_tune_state *t, qdq_error *err)
 {
     const qdq_goal_opts *goal = t->opts->goal;
 
-    if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) != 0 || goal == NULL ||
+    if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) != 0 ||
         goal->min_sqnr == 0 || t->task.data != NULL || goal->eval != NULL)
         return QDQ_OK;
     return qdq_fail(err, QDQ_E_USAGE,

@@ -28,10 +28,10 @@ qdq_status qdq_tune_evaluation_data(qdq_tune_state *t, qdq_data **out, qdq_compa
     o->threads = t->task.quantize.threads;
     o->shapes = random.shapes = t->task.quantize.shapes;
     o->n_shapes = random.n_shapes = t->task.quantize.n_shapes;
-    o->first = goal != NULL ? goal->first : 0;
-    o->count = goal != NULL ? goal->count : 0;
+    o->first = goal->first;
+    o->count = goal->count;
     o->job = &t->tools.timed;
-    *out = goal != NULL && goal->eval != NULL ? goal->eval : t->task.data;
+    *out = goal->eval != NULL ? goal->eval : t->task.data;
     if (*out != NULL)
         return QDQ_OK;
     o->first = o->count = 0;
@@ -259,9 +259,9 @@ qdq_status qdq_tune_check_goal(qdq_tune_state *t, qdq_error *err)
 {
     qdq_compare_result *r = NULL;
 
-    if (t->opts->goal != NULL && t->opts->goal->metric != NULL)
+    if (t->opts->goal->metric != NULL)
         return qdq_tune_measure_input(t, err);
-    if (t->opts->goal == NULL || t->opts->goal->max_drop < 0)
+    if (t->opts->goal->max_drop < 0)
         return QDQ_OK;
     if (t->task.data == NULL && t->opts->goal->eval == NULL)
         return qdq_fail(err, QDQ_E_USAGE,

@@ -183,7 +183,7 @@ static qdq_status evaluate_named(qdq_tune_state *t, qdq_plan *p, const qdq_model
     json_t *j;
 
     QDQ_TRY(name_samples(t, err));
-    const qdq_metric *metric = t->opts->goal != NULL ? t->opts->goal->metric : NULL;
+    const qdq_metric *metric = t->opts->goal->metric;
     const char *key = qdq_arena_printf(&t->arena, "evaluated %s on %s%s%s", name,
                                        t->tools.samples_name, metric != NULL ? " by " : "",
                                        metric != NULL ? qdq_metric_name(metric) : "");
@@ -230,7 +230,7 @@ static void tell_evaluation(const qdq_tune_state *t, const qdq_tune_candidate *c
 qdq_status qdq_tune_evaluate_candidate(qdq_tune_state *t, qdq_tune_candidate *c, bool *known,
                                        qdq_error *err)
 {
-    const unsigned given = t->opts->goal != NULL ? t->opts->goal->max_evaluations : 0;
+    const unsigned given = t->opts->goal->max_evaluations;
     qdq_plan *p;
 
     *known = c->evaluated;

@@ -9,10 +9,8 @@
 
 bool qdq_tune_caller_failed(const qdq_tune_state *t)
 {
-    const qdq_goal_opts *goal = t->opts->goal;
-
     return t->tools.metric_failed || qdq_data_has_failed(t->task.data) ||
-           (goal != NULL && qdq_data_has_failed(goal->eval));
+           qdq_data_has_failed(t->opts->goal->eval);
 }
 
 static qdq_status measure(qdq_tune_state *t, const qdq_model *m, bool is_input,
@@ -50,7 +48,7 @@ qdq_status qdq_tune_measure_metric(qdq_tune_state *t, const qdq_model *m, qdq_tu
     const qdq_goal_opts *goal = t->opts->goal;
 
     h->metric = (qdq_metric_value){.value = NAN};
-    if (goal == NULL || goal->metric == NULL || !qdq_tune_outputs_hold(goal, h))
+    if (goal->metric == NULL || !qdq_tune_outputs_hold(goal, h))
         return QDQ_OK;
     return measure(t, m, false, &h->metric, err);
 }
@@ -59,8 +57,8 @@ bool qdq_tune_knows_metric(const qdq_tune_state *t, const qdq_tune_evaluation *h
 {
     const qdq_goal_opts *goal = t->opts->goal;
 
-    return goal == NULL || goal->metric == NULL || !isnan(h->metric.value) ||
-           h->metric.why[0] != '\0' || !qdq_tune_outputs_hold(goal, h);
+    return goal->metric == NULL || !isnan(h->metric.value) || h->metric.why[0] != '\0' ||
+           !qdq_tune_outputs_hold(goal, h);
 }
 
 bool qdq_tune_metric_holds(const qdq_tune_state *t, const qdq_tune_evaluation *h, char *why,
@@ -68,7 +66,7 @@ bool qdq_tune_metric_holds(const qdq_tune_state *t, const qdq_tune_evaluation *h
 {
     const qdq_goal_opts *goal = t->opts->goal;
 
-    return goal == NULL || goal->metric == NULL ||
+    return goal->metric == NULL ||
            qdq_metric_holds(goal, &h->metric, t->tools.input_metric, why, size);
 }
 
@@ -76,7 +74,7 @@ qdq_status qdq_tune_require_metric(qdq_tune_state *t, qdq_tune_candidate *c, qdq
 {
     bool known;
 
-    if (t->opts->goal == NULL || t->opts->goal->metric == NULL || c == t->run.base || c->failed)
+    if (t->opts->goal->metric == NULL || c == t->run.base || c->failed)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_evaluate_candidate(t, c, &known, err));
     qdq_tune_compare_with_goal(t, c, known);
@@ -87,7 +85,7 @@ const char *qdq_tune_metric_text(qdq_tune_state *t)
 {
     const qdq_goal_opts *goal = t->opts->goal;
 
-    if (goal == NULL || goal->metric == NULL)
+    if (goal->metric == NULL)
         return "";
     return qdq_arena_printf(&t->arena, " metric=%s min=%.17g/%d drop=%.17g",
                             qdq_metric_name(goal->metric), goal->min_metric, goal->has_min_metric,

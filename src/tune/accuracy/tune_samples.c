@@ -80,7 +80,7 @@ qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, qdq_error *err
     char *file;
 
     *path = NULL;
-    if (t->task.data == NULL && (t->opts->goal == NULL || t->opts->goal->eval == NULL))
+    if (t->task.data == NULL && t->opts->goal->eval == NULL)
         return QDQ_OK;
     file = qdq_arena_printf(&t->arena, "%s/samples.npz", qdq_tempdir_path(t->tools.work));
     qdq_status st = file != NULL ? gather_samples(t, &s, err) : qdq_nomem(err);

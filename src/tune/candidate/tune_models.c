@@ -114,7 +114,7 @@ static qdq_status check_precision(const qdq_tune_candidate *base, double least, 
  * that is built. */
 static qdq_status check_outputs(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err)
 {
-    const double least = t->opts->goal != NULL && !t->run.in_front ? t->opts->goal->min_sqnr : 0;
+    const double least = !t->run.in_front ? t->opts->goal->min_sqnr : 0;
     const qdq_tune_candidate *reference;
     qdq_worker_client_accuracy a;
     qdq_remote_outcome outcome = {0};

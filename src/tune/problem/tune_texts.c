@@ -44,8 +44,7 @@ static const char *mode_text(qdq_tune_state *t)
                : qdq_arena_printf(&t->arena,
                                   "subgraph strategy=%d/%d layers=%s max_drop=%.17g evaluations=%u",
                                   (int)t->opts->strategy, t->details->validate_whole,
-                                  t->parts.layers_name, goal != NULL ? goal->max_drop : -1.0,
-                                  goal != NULL ? goal->max_evaluations : 0);
+                                  t->parts.layers_name, goal->max_drop, goal->max_evaluations);
 }
 
 const char *qdq_tune_search_text(qdq_tune_state *t, const char *data)
@@ -65,10 +64,10 @@ const char *qdq_tune_search_text(qdq_tune_state *t, const char *data)
         mode, qdq_tune_preset_name(t->opts->preset), o->schemes_per_unit, o->exhaustive, o->stale,
         o->test.max_pairs, o->test.strict, o->test.enter, (unsigned long long)o->seed,
         (int)t->details->regions->builder, t->details->regions->max_region_size,
-        t->details->regions->min_refine_size, t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0.0,
-        t->task.target->name, t->task.rules_name, t->task.correct, o->mutations, o->attempts,
-        t->details->pool_share, t->details->pool_least, known, data, metric,
-        baselines[0] != '\0' ? " qdq-baselines=" : "", baselines);
+        t->details->regions->min_refine_size, t->opts->goal->min_sqnr, t->task.target->name,
+        t->task.rules_name, t->task.correct, o->mutations, o->attempts, t->details->pool_share,
+        t->details->pool_least, known, data, metric, baselines[0] != '\0' ? " qdq-baselines=" : "",
+        baselines);
 }
 
 const char *qdq_tune_effort_text(qdq_tune_state *t)
@@ -77,17 +76,16 @@ const char *qdq_tune_effort_text(qdq_tune_state *t)
     const qdq_goal_opts *goal = t->opts->goal;
     const char *metric = qdq_tune_metric_text(t);
 
-    return metric == NULL
-               ? NULL
-               : qdq_arena_printf(
-                     &t->arena,
-                     "schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g "
-                     "mutations=%u/%u "
-                     "trials=%u builds=%u time=%.17g min_sqnr=%.17g max_drop=%.17g%s %s",
-                     o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs,
-                     o->test.strict, o->test.enter, o->mutations, o->attempts, o->max_trials,
-                     o->max_builds, t->opts->time_s, goal != NULL ? goal->min_sqnr : 0,
-                     goal != NULL ? goal->max_drop : -1, metric, t->tools.context.quant);
+    return metric == NULL ? NULL
+                          : qdq_arena_printf(
+                                &t->arena,
+                                "schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g "
+                                "mutations=%u/%u "
+                                "trials=%u builds=%u time=%.17g min_sqnr=%.17g max_drop=%.17g%s %s",
+                                o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs,
+                                o->test.strict, o->test.enter, o->mutations, o->attempts,
+                                o->max_trials, o->max_builds, t->opts->time_s, goal->min_sqnr,
+                                goal->max_drop, metric, t->tools.context.quant);
 }
 
 static void put_shape(qdq_buf *b, const qdq_input_shape *s)
