@@ -21,7 +21,6 @@ typedef struct work {
     qdq_gptq_factor *f;
     float *inverse; /* of each block of L on the diagonal: [BLOCK][BLOCK], lower, */
     float *across;  /* and across */
-    float *row;     /* BLOCK rows of the matrix */
     bool ok;        /* memory was there */
 } work;
 
@@ -87,57 +86,56 @@ static void invert_block(const work *w, size_t first, size_t n, const double *l)
     }
 }
 
-/* --- R ---------------------------------------------------------------------------------------- */
+/* --- rows of blocks --------------------------------------------------------------------------- */
 
-/* Row of blocks `first`, right of the diagonal: L^-1 of the block times it. */
-static bool solve_row(const work *w, size_t first, size_t n)
+/* Block `j` of a row of blocks. `sum`: BLOCK x BLOCK numbers of the thread; `room`: of its
+ * products. */
+typedef void block_fn(const work *w, size_t row, size_t j, float *sum, float *room);
+
+/* Blocks [first, end) of row `row`, in threads. False: out of memory. */
+static bool for_blocks(const work *w, size_t row, size_t first, size_t end, block_fn *each)
 {
-    const size_t k = w->f->k, ld = w->f->ld;
+    const size_t square = (size_t)BLOCK * BLOCK, room_size = qdq_product_room() + square;
     bool ok = true;
 
 #pragma omp parallel reduction(&& : ok)
     {
-        float *room = malloc(qdq_product_room() * sizeof *room);
+        float *sum = malloc(room_size * sizeof *sum);
 
-        ok = room != NULL;
+        ok = sum != NULL;
 #pragma omp for schedule(dynamic)
-        for (size_t j = first + n; j < k; j += BLOCK) {
-            size_t wide = size_at(w, j);
-
-            for (size_t i = 0; i < n; i++)
-                memset(w->row + i * ld + j, 0, wide * sizeof(float));
-            if (room != NULL)
-                qdq_product_add(&(qdq_product){across_at(w, first), at(w, first, j), w->row + j,
-                                               BLOCK, ld, ld, n, wide, n, 1},
-                                room);
-            for (size_t i = 0; i < n; i++)
-                memcpy(at(w, first + i, j), w->row + i * ld + j, wide * sizeof(float));
-        }
-        free(room);
+        for (size_t j = first; j < end; j += BLOCK)
+            if (sum != NULL)
+                each(w, row, j, sum, sum + square);
+        free(sum);
     }
     return ok;
 }
 
-/* The triangle right below: less R'R of the row of blocks. */
-static bool update_rest(const work *w, size_t first, size_t n)
+/* --- R ---------------------------------------------------------------------------------------- */
+
+/* Right of the diagonal: L^-1 of the diagonal's block times it. */
+static void solve_block(const work *w, size_t row, size_t j, float *sum, float *room)
 {
-    const size_t k = w->f->k, ld = w->f->ld;
-    bool ok = true;
+    const size_t n = size_at(w, row), wide = size_at(w, j);
 
-#pragma omp parallel reduction(&& : ok)
-    {
-        float *room = malloc(qdq_product_room() * sizeof *room);
+    memset(sum, 0, sizeof *sum * BLOCK * BLOCK);
+    qdq_product_add(&(qdq_product){across_at(w, row), at(w, row, j), sum, BLOCK, w->f->ld, BLOCK, n,
+                                   wide, n, 1},
+                    room);
+    for (size_t i = 0; i < n; i++)
+        memcpy(at(w, row + i, j), sum + i * BLOCK, wide * sizeof(float));
+}
 
-        ok = room != NULL;
-#pragma omp for schedule(dynamic)
-        for (size_t i = first + n; i < k; i += BLOCK)
-            if (room != NULL)
-                qdq_product_add(&(qdq_product){at(w, first, i), at(w, first, i), at(w, i, i), ld,
-                                               ld, ld, size_at(w, i), k - i, n, -1},
-                                room);
-        free(room);
-    }
-    return ok;
+/* Row i of the triangle right below: less R'R of row `row`. */
+static void update_block(const work *w, size_t row, size_t i, float *sum, float *room)
+{
+    const size_t ld = w->f->ld;
+
+    (void)sum;
+    qdq_product_add(&(qdq_product){at(w, row, i), at(w, row, i), at(w, i, i), ld, ld, ld,
+                                   size_at(w, i), w->f->k - i, size_at(w, row), -1},
+                    room);
 }
 
 /* False: not positive definite, or w->ok is false. */
@@ -153,7 +151,8 @@ static bool factorize(work *w)
         if (!ok)
             break;
         invert_block(w, first, n, l);
-        ok = w->ok = solve_row(w, first, n) && update_rest(w, first, n);
+        ok = w->ok = for_blocks(w, first, first + n, w->f->k, solve_block) &&
+                     for_blocks(w, first, first + n, w->f->k, update_block);
     }
     free(l);
     return ok;
@@ -181,22 +180,10 @@ static void invert_one(const work *w, size_t i, size_t j, float *sum, float *roo
 
 static bool invert(const work *w)
 {
-    const size_t square = (size_t)BLOCK * BLOCK, room_size = qdq_product_room() + square;
     bool ok = true;
 
-    for (size_t i = BLOCK; i < w->f->k && ok; i += BLOCK) {
-#pragma omp parallel reduction(&& : ok)
-        {
-            float *room = malloc(room_size * sizeof *room);
-
-            ok = room != NULL;
-#pragma omp for schedule(dynamic)
-            for (size_t j = 0; j < i; j += BLOCK)
-                if (room != NULL)
-                    invert_one(w, i, j, room, room + square);
-            free(room);
-        }
-    }
+    for (size_t i = BLOCK; i < w->f->k && ok; i += BLOCK)
+        ok = for_blocks(w, i, 0, i, invert_one);
     for (size_t first = 0; first < w->f->k; first += BLOCK)
         for (size_t i = 1; i < size_at(w, first); i++)
             memcpy(at(w, first + i, first), inverse_at(w, first) + i * BLOCK, i * sizeof(float));
@@ -314,13 +301,11 @@ bool qdq_gptq_factorize(const qdq_gptq_group *g, const qdq_gptq_opts *opts, qdq_
 
     w.inverse = calloc(blocks * BLOCK * BLOCK + 1, sizeof *w.inverse);
     w.across = calloc(blocks * BLOCK * BLOCK + 1, sizeof *w.across);
-    w.row = malloc((BLOCK * g->ld + 1) * sizeof *w.row);
-    ok = ok && w.inverse != NULL && w.across != NULL && w.row != NULL &&
+    ok = ok && w.inverse != NULL && w.across != NULL &&
          order_channels(g, opts->act_order, out->channel) &&
          factorize_damped(g, opts->damping, &w, why);
     free(w.inverse);
     free(w.across);
-    free(w.row);
     return ok;
 }
 

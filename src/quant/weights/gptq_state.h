@@ -18,7 +18,7 @@ typedef struct qdq_gptq_group {
      * lower triangle and in held_diagonal. NULL: the group is not in this pass */
     float *h, *held_diagonal;
     float *panels[QDQ_GPTQ_PARTS]; /* rows that are not in h yet, */
-    size_t filled[QDQ_GPTQ_PARTS]; /* so many */
+    size_t filled[QDQ_GPTQ_PARTS]; /* and their number */
     uint64_t rows[QDQ_GPTQ_PARTS];
 } qdq_gptq_group;
 

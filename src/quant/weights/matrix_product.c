@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-    DOWN = 8,            /* rows of a tile: so many columns of A */
+    DOWN = 8,            /* rows of a tile, each from a column of A */
     ACROSS = 512,        /* columns of B that are packed at once, */
     DOWN_AT_ONCE = 128,  /* and of A */
     SQUARE_COLUMNS = 128 /* of X'X, of one unit of work */
