@@ -9,7 +9,7 @@
 
 /* --- the worst output ------------------------------------------------------------------------- */
 
-static double bound_of(const qdq_compare_tensor *t)
+double qdq_goal_db(const qdq_compare_tensor *t)
 {
     return isnan(t->bound_db) ? t->worst_db : t->bound_db;
 }
@@ -23,7 +23,7 @@ static const qdq_compare_tensor *worst_output(const qdq_compare_result *r, bool 
 
         if (isnan(t->sqnr_db) && by_default)
             continue;
-        if (worst == NULL || isnan(t->sqnr_db) || bound_of(t) < bound_of(worst))
+        if (worst == NULL || isnan(t->sqnr_db) || qdq_goal_db(t) < qdq_goal_db(worst))
             worst = t;
         if (isnan(t->sqnr_db))
             break;
@@ -71,7 +71,7 @@ qdq_goal_outputs qdq_goal_read_outputs(const qdq_model *m, const qdq_compare_res
     o.db = o.measured_db = NAN;
     if (isnan(worst->sqnr_db))
         return o;
-    o.db = bound_of(worst);
+    o.db = qdq_goal_db(worst);
     o.measured_db = worst->worst_db;
     return o;
 }

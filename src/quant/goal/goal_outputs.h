@@ -7,13 +7,16 @@
 #include "quant/plan/plan.h"
 #include "qdq/goal.h"
 
+/* What a goal in SQNR is compared with: the lower bound of an output's worst slice; as measured
+ * where one sample gives no bound. */
+double qdq_goal_db(const qdq_compare_tensor *t);
+
 typedef struct qdq_goal_outputs {
     /* Of the outputs that count: all, but by default not those that are zero everywhere, which
      * prove nothing. NULL: none counts. */
     const qdq_compare_tensor *worst;
-    /* What qdq_goal_opts.min_sqnr is compared with: the lower bound of the worst slice, as measured
-     * where one sample gives no bound. NAN: zero everywhere or not finite; -INFINITY: another
-     * shape; INFINITY: no output counts. */
+    /* qdq_goal_db() of it. NAN: zero everywhere or not finite; -INFINITY: another shape; INFINITY:
+     * no output counts. */
     double db;
     /* the same as measured; NAN: no output counts */
     double measured_db;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/fail.h"
+#include "quant/goal/goal_outputs.h"
 #include "quant/goal/metric.h"
 
 /* --- measuring -------------------------------------------------------------------------------- */
@@ -152,18 +153,12 @@ static qdq_status measure_metric(qdq_ptq_run *r, qdq_metric_value *after, qdq_er
     return QDQ_OK;
 }
 
-double qdq_ptq_least_db(const qdq_compare_tensor *t)
-{
-    return isnan(t->bound_db) ? t->worst_db : t->bound_db;
-}
-
 const qdq_compare_tensor *qdq_ptq_find_low(const qdq_ptq_run *r)
 {
     const qdq_compare_result *c = r->room->head.compared;
 
     for (size_t i = 0; c != NULL && i < c->n_outputs; i++)
-        if (!isnan(c->outputs[i].worst_db) &&
-            qdq_ptq_least_db(&c->outputs[i]) < QDQ_DEFAULT_MIN_SQNR)
+        if (!isnan(c->outputs[i].worst_db) && qdq_goal_db(&c->outputs[i]) < QDQ_DEFAULT_MIN_SQNR)
             return &c->outputs[i];
     return NULL;
 }
@@ -213,5 +208,5 @@ qdq_status qdq_ptq_evaluate(qdq_ptq_run *r, qdq_error *err)
     head->verdict = QDQ_PTQ_REACHED;
     return low == NULL ? QDQ_OK
                        : miss(r, err, "output '%s': SQNR %.2f dB, less than %g dB", low->name,
-                              qdq_ptq_least_db(low), QDQ_DEFAULT_MIN_SQNR);
+                              qdq_goal_db(low), QDQ_DEFAULT_MIN_SQNR);
 }

@@ -30,7 +30,7 @@ typedef struct qdq_ptq_run {
     bool runs;                   /* the engine gives outputs */
     bool is_given;               /* plan and model are the caller's */
     bool names_goal;             /* the caller says what the goal is, be it none */
-    bool by_default;             /* nobody does, and there is one */
+    bool by_default;             /* the caller says nothing, and there is one */
     double began, search_ends;   /* by qdq_clock_seconds(); 0: no search with a limit yet */
 } qdq_ptq_run;
 
@@ -83,8 +83,6 @@ qdq_status qdq_ptq_evaluate(qdq_ptq_run *r, qdq_error *err);
 
 /* The first output below the default goal; NULL: none, or nothing was compared. */
 const qdq_compare_tensor *qdq_ptq_find_low(const qdq_ptq_run *r);
-/* Its bound; where one sample gives none, what was measured. */
-double qdq_ptq_least_db(const qdq_compare_tensor *t);
 
 /* --- ptq_speed.c ------------------------------------------------------------------------------ */
 

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "ir/ir.h"
+#include "quant/goal/goal_outputs.h"
 
 static QDQ_PRINTF(5, 0) qdq_status add(qdq_ptq_run *r, qdq_error *err, bool logged,
                                        qdq_ptq_fact fact, const char *fmt, va_list args)
@@ -85,7 +86,7 @@ static qdq_status warn_of_plan(qdq_ptq_run *r, qdq_error *err)
                        : warn(r, err, QDQ_PTQ_PLAN_BELOW,
                               "output '%s': SQNR %.2f dB, less than %g dB; the plan was not "
                               "changed for that",
-                              low->name, qdq_ptq_least_db(low), QDQ_DEFAULT_MIN_SQNR);
+                              low->name, qdq_goal_db(low), QDQ_DEFAULT_MIN_SQNR);
 }
 
 static qdq_status warn_of_goal(qdq_ptq_run *r, qdq_error *err)
