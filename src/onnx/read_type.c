@@ -8,8 +8,14 @@
 
 #include <string.h>
 
-/* Dims of -1, which some exporters write for "unknown", and symbols of "" are not what we would
- * write. */
+/* Paddle's exporter calls every dim that it does not know "?": such dims are not equal. */
+static bool is_symbol(qdq_span param)
+{
+    return param.size > 0 && !qdq_span_is(param, "?");
+}
+
+/* Dims of -1, which some exporters write for "unknown", and symbols of "" and "?" are not what we
+ * would write. */
 static qdq_status read_dim(qdq_reader *r, qdq_span body, qdq_dim *dim, bool *whole, qdq_error *err)
 {
     qdq_pb_dim pb;
@@ -18,9 +24,9 @@ static qdq_status read_dim(qdq_reader *r, qdq_span body, qdq_dim *dim, bool *who
     dim->value = pb.dim_value.has && pb.dim_value.v >= 0 ? pb.dim_value.v : -1;
     dim->param = NULL;
     if (pb.head.rest.size > 0 || (pb.dim_value.has && pb.dim_value.v < 0) ||
-        (pb.dim_param.data != NULL && (pb.dim_value.has || pb.dim_param.size == 0)))
+        (pb.dim_param.data != NULL && (pb.dim_value.has || !is_symbol(pb.dim_param))))
         *whole = true;
-    if (dim->value < 0 && pb.dim_param.size > 0)
+    if (dim->value < 0 && is_symbol(pb.dim_param))
         QDQ_TRY(qdq_read_name(r, pb.dim_param, "symbol of a dimension", &dim->param, err));
     return QDQ_OK;
 }

@@ -155,7 +155,7 @@ static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
     read_facts(t, p,
                QDQ_JSON_KEYS("op", "kind", "rule", "data", "weight", "axis", "bias", "output",
                              "off", "epilogue", "require", "cpu", "probe", "only_between", "tied",
-                             "dynamic", "measured"),
+                             "dynamic", "accuracy", "measured"),
                "operators", index, &op.facts);
     op.op = qdq_json_text(p, "op", NULL);
     op.rule = qdq_json_text(p, "rule", NULL);
@@ -208,7 +208,8 @@ static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index
                              "out_channels_max", "group_channels_max", "sum_max", "weight_max",
                              "work_max", "depthwise", "activations", "alone", "one_reader",
                              "linear_reader", "reads", "not_before", "engine", "open", "no_bias",
-                             "float_reader", "dynamic", "off", "cpu", "measured", "probe"),
+                             "float_reader", "dynamic", "off", "cpu", "accuracy", "measured",
+                             "probe"),
                "stay_float", index, &s.facts);
     s.op = qdq_json_text(p, "op", NULL);
     s.rule = qdq_json_text(p, "rule", NULL);

@@ -231,6 +231,7 @@ bool qdq_probe_read(const qdq_json_place *p, const char *list, size_t index, siz
     if (!qdq_json_item(p, "probe", i, &item))
         return false;
     *out = (qdq_probe){.list = list, .index = index, .number = i};
+    out->for_accuracy = qdq_json_bool(p, "accuracy");
     read_probe(&item, keys, out);
     return p->reader->status == QDQ_OK;
 }

@@ -44,6 +44,7 @@ typedef struct qdq_probe {
     const char *graph;         /* text form; "$n" stands for the parameter n */
     const char *threshold;     /* the key that the sizes decide; NULL: none */
     const char *const *beside; /* names of rules of stay_float that hold in it, too; or NULL */
+    bool for_accuracy;         /* the rule keeps accuracy: times do not switch it off */
     /* rising by the threshold; one empty size where there is no parameter */
     const qdq_probe_size *size;
     size_t n_sizes;

@@ -156,6 +156,37 @@ TEST(metadata_that_is_more_than_two_texts_is_kept)
     assert_unchanged(&model);
 }
 
+/* Paddle calls each dim that it does not know "?": a picture of 48 x 192 has two of them. */
+TEST(dims_called_question_mark_are_not_equal_and_survive)
+{
+    qdq_buf graph = PB_NEW, node = pb_node("Relu", "r", "x", NULL, "y"), shape = PB_NEW,
+            tensor = PB_NEW, type = PB_NEW, info = PB_NEW;
+    const int64_t none = 0;
+
+    for (size_t i = 0; i < 2; i++) {
+        qdq_buf dim = PB_NEW;
+        pb_text(&dim, 2, "?");
+        pb_message(&shape, 1, &dim);
+    }
+    pb_int(&tensor, 1, 1);
+    pb_message(&tensor, 2, &shape);
+    pb_message(&type, 1, &tensor);
+    pb_text(&info, 1, "x");
+    pb_message(&info, 2, &type);
+    pb_message(&graph, 1, &node);
+    pb_text(&graph, 2, "g");
+    pb_message(&graph, 11, &info);
+    pb_value(&graph, 12, "y", 0, &none);
+    qdq_buf model = pb_model(&graph);
+    qdq_model *m = load(&model);
+    const qdq_type *t = m->graph->inputs.at[0]->type;
+    assert_int_equal(t->rank, 2);
+    assert_true(t->dim[0].value < 0 && t->dim[0].param == NULL);
+    assert_true(t->dim[1].value < 0 && t->dim[1].param == NULL);
+    qdq_model_free(m);
+    assert_unchanged(&model);
+}
+
 TEST(value_infos_without_value_are_kept)
 {
     qdq_buf graph = relu_graph(), model;

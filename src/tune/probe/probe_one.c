@@ -151,7 +151,7 @@ static qdq_status apply_threshold(qdq_probe_run *r, const qdq_probe_one *o, qdq_
 static qdq_status apply_verdict(qdq_probe_run *r, const qdq_probe_one *o, qdq_rule_verdict verdict,
                                 qdq_error *err)
 {
-    if (verdict == QDQ_RULE_UNDECIDED)
+    if (verdict == QDQ_RULE_UNDECIDED || (verdict == QDQ_RULE_HARMS && o->p->for_accuracy))
         return QDQ_OK;
     return o->p->threshold != NULL ? apply_threshold(r, o, err)
                                    : qdq_probe_apply(r->root, o->p, verdict == QDQ_RULE_PAYS, err);

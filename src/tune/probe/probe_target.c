@@ -150,7 +150,7 @@ const char *qdq_probe_value_now(const json_t *root, const qdq_probe *p, const ch
     if (json_is_true(json_object_get(rule, "off")))
         return "off";
     if (strcmp(key, "off") == 0)
-        return "on";
+        return p->for_accuracy ? "on, for accuracy" : "on";
     if (value == NULL)
         return p->threshold != NULL ? "any" : "-";
     if (json_is_string(value))
