@@ -70,6 +70,9 @@ static bool needs_q(const qdq_target *t, const qdq_probe *p)
 {
     const qdq_target_op *op = qdq_target_find(t, p->op);
 
+    for (size_t i = 0; op == NULL && i < t->off.n; i++)
+        if (strcmp(t->off.at[i].op, p->op) == 0)
+            op = &t->off.at[i];
     if (strcmp(p->name, "output") == 0)
         return true;
     return (op->kind == QDQ_KIND_JOINT && op->quantize_output) || op->kind == QDQ_KIND_PASS;

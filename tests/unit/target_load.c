@@ -107,7 +107,11 @@ static void forget(json_t *root)
     json_object_del(root, "no_kernel");
     json_object_del(root, "no_dynamic");
     json_array_foreach(json_object_get(root, "operators"), i, rule)
+    {
         json_object_del(rule, "only_between");
+        json_object_del(rule, "off");
+        json_object_del(rule, "measured");
+    }
 }
 
 /* What the search without knowledge is measured with (make bench), and `qdq targets --measure`: all
