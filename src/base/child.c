@@ -160,9 +160,9 @@ static bool watch(child *c, qdq_status *code)
         struct pollfd fds[2] = {{c->out.fd, POLLIN, 0}, {c->err.fd, POLLIN, 0}};
 
         poll(fds, 2, slice); /* a negative descriptor is passed over */
-        bool heard = drain(c, &c->out);
-        heard = drain(c, &c->err) || heard;
-        slice = heard ? SLICE_MIN_MS : slice * 2 > SLICE_MAX_MS ? SLICE_MAX_MS : slice * 2;
+        bool got_some = drain(c, &c->out);
+        got_some = drain(c, &c->err) || got_some;
+        slice = got_some ? SLICE_MIN_MS : slice * 2 > SLICE_MAX_MS ? SLICE_MAX_MS : slice * 2;
         if (*code == QDQ_OK && (c->out.text.failed || c->err.text.failed))
             *code = QDQ_E_NOMEM;
         else if (*code == QDQ_OK && qdq_cancel_is_set(c->opts->cancel))

@@ -170,12 +170,12 @@ qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_op
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static unsigned uses_of(bool calibrate, bool judge)
+static unsigned uses_of(bool calibrate, bool evaluate)
 {
-    return (calibrate ? QDQ_SPLIT_CALIBRATE : 0) | (judge ? QDQ_SPLIT_EVALUATE : 0);
+    return (calibrate ? QDQ_SPLIT_CALIBRATE : 0) | (evaluate ? QDQ_SPLIT_EVALUATE : 0);
 }
 
-/* Labels are in the data that judge. */
+/* Labels are in the data for evaluation. */
 static qdq_status open_eval(cli *c, const cli_quant_args *a, const qdq_model *m, cli_samples *out,
                             qdq_error *err)
 {
@@ -185,10 +185,10 @@ static qdq_status open_eval(cli *c, const cli_quant_args *a, const qdq_model *m,
 }
 
 qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m, bool calibrate,
-                            bool judge, cli_samples *out, qdq_error *err)
+                            bool evaluate, cli_samples *out, qdq_error *err)
 {
     const char *spec = a->calib != NULL ? a->calib : "random:0";
-    bool hold_back = judge && a->eval == NULL;
+    bool hold_back = evaluate && a->eval == NULL;
     size_t want = (size_t)a->samples;
     cli_data_request request = {spec, &a->data, &a->shape.shapes, hold_back ? a->labels : NULL, 0};
 
@@ -197,9 +197,9 @@ qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m,
     QDQ_TRY(cli_data_open(c, &request, m, &out->data, err));
     if (want > qdq_data_count(out->data))
         cli_warn(&c->ui, "--samples %zu: %s has %zu", want, spec, qdq_data_count(out->data));
-    if (judge && a->eval != NULL)
+    if (evaluate && a->eval != NULL)
         QDQ_TRY(open_eval(c, a, m, out, err));
-    out->split = qdq_split_samples(out->data, out->eval, want, uses_of(calibrate, judge));
+    out->split = qdq_split_samples(out->data, out->eval, want, uses_of(calibrate, evaluate));
     return QDQ_OK;
 }
 
@@ -218,7 +218,7 @@ void cli_samples_close(cli_samples *s)
     qdq_data_close(s->data);
 }
 
-qdq_data *cli_samples_judge(const cli_samples *s)
+qdq_data *cli_samples_eval(const cli_samples *s)
 {
     return s->eval != NULL ? s->eval : s->data;
 }

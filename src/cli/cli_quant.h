@@ -1,5 +1,5 @@
 /* cli_quant.h - how a model is to be quantized: which nodes, in which formats, calibrated and
- * judged on which data. The option tables that quantize and autotune share, and what the library
+ * evaluated on which data. The option tables that quantize and autotune share, and what the library
  * wants to have made of them. */
 #ifndef QDQ_CLI_QUANT_H
 #define QDQ_CLI_QUANT_H
@@ -29,11 +29,11 @@ extern const cli_opt cli_quant_what_opts[], cli_quant_clean_opts[], cli_quant_ca
 /* An option that says how a plan is to be made, "--target", if one is given; NULL: none. */
 const char *cli_quant_choice(const cli_quant_args *a);
 
-/* Values that no table can judge alone; and those that only clean the model. */
+/* Values that no table can check alone; and those that only clean the model. */
 qdq_status cli_quant_check(const cli_quant_args *a, qdq_error *err);
 qdq_status cli_quant_check_clean(const cli_quant_args *a, qdq_error *err);
 
-/* An option that judges what was quantized, "--min-sqnr", if one is given; NULL: none. */
+/* An option that evaluates what was quantized, "--min-sqnr", if one is given; NULL: none. */
 const char *cli_quant_judging(const cli_quant_args *a);
 
 /* Does the user name a goal? One of 0 dB is none, but named. */
@@ -56,13 +56,13 @@ qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_op
 
 typedef struct cli_samples {
     qdq_data *data;
-    qdq_data *eval; /* what judges instead of samples that are held back; NULL: those */
+    qdq_data *eval; /* evaluation data; NULL: samples that are held out */
     qdq_split split;
 } cli_samples;
 
 /* Opens --calib (without it: random:0) and --eval. On an error, too, the caller closes both. */
 qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m, bool calibrate,
-                            bool judge, cli_samples *out, qdq_error *err);
+                            bool evaluate, cli_samples *out, qdq_error *err);
 
 /* With a goal few samples are cross-validated, and of more enough are held out for a lower bound.
  * After cli_samples_open(). */
@@ -70,7 +70,7 @@ void cli_samples_for_goal(const cli_quant_args *a, cli_samples *s);
 
 void cli_samples_close(cli_samples *s);
 
-/* The data that judges. */
-qdq_data *cli_samples_judge(const cli_samples *s);
+/* The data for evaluation. */
+qdq_data *cli_samples_eval(const cli_samples *s);
 
 #endif /* QDQ_CLI_QUANT_H */

@@ -22,11 +22,11 @@ qdq_status cli_report_write(cli *c, const cli_report_request *r, qdq_error *err)
 {
     qdq_report_opts o = QDQ_REPORT_OPTS_INIT;
     const char *slash = strrchr(r->path, '/');
-    const bool judges = r->samples->split.evaluate > 0;
+    const bool evaluates = r->samples->split.evaluate > 0;
 
     o.name = slash != NULL ? slash + 1 : r->path;
-    o.data = judges ? cli_samples_judge(r->samples) : r->samples->data;
-    o.first = judges ? r->samples->split.first : 0;
+    o.data = evaluates ? cli_samples_eval(r->samples) : r->samples->data;
+    o.first = evaluates ? r->samples->split.first : 0;
     o.count = r->samples->split.evaluate;
     o.compared = r->compared;
     o.goal = r->goal;
@@ -34,7 +34,7 @@ qdq_status cli_report_write(cli *c, const cli_report_request *r, qdq_error *err)
     o.shapes = r->quant->shape.shapes.at;
     o.n_shapes = r->quant->shape.shapes.n;
     o.job = &c->job;
-    o.evaluated_on = r->judged;
+    o.evaluated_on = r->evaluated_on;
     o.computed = r->computed;
     o.set_shapes = r->quant->set_shape.at;
     o.n_set_shapes = r->quant->set_shape.n;

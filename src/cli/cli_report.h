@@ -18,7 +18,7 @@ typedef struct cli_report_request {
     const cli_samples *samples;
     const qdq_compare_result *compared; /* NULL: not measured before */
     const qdq_goal_result *goal;        /* NULL: there was none */
-    const char *judged;                 /* what `compared` rests on; or NULL */
+    const char *evaluated_on;           /* what `compared` rests on; or NULL */
     const qdq_verify_result *computed;  /* the engine check; NULL: not asked */
     const qdq_bench_model *times;       /* of both, measured before; NULL */
     const char *no_times;               /* why there are none; NULL: to be measured */

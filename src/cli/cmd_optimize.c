@@ -28,7 +28,7 @@ static const cli_group groups[] = {
     {NULL, NULL, 0},
 };
 
-/* --- what is heard while passes run ----------------------------------------------------------- */
+/* --- what passes report while they run-------------------------------------------------------- */
 
 static void tell_change(void *ctx, uint64_t number, const char *pass, const char *where)
 {

@@ -85,7 +85,7 @@ qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err);
 const char *cmd_quantize_shapes(const quantize *q);
 /* The samples and shapes of the comparison with the input: "24 samples, cross-validated, shapes
  * open"; NULL: there was none, or no memory. */
-const char *cmd_quantize_judged(const quantize *q);
+const char *cmd_quantize_evaluated_on(const quantize *q);
 qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err);
 /* The same to the file of --report. */
 qdq_status cmd_quantize_write_json(const quantize *q, qdq_error *err);

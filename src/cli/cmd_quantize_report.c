@@ -29,7 +29,7 @@ qdq_status cmd_quantize_report(const quantize *q, qdq_error *err)
                                   .samples = &q->samples,
                                   .compared = q->r->compared,
                                   .goal = q->r->goal,
-                                  .judged = cmd_quantize_judged(q),
+                                  .evaluated_on = cmd_quantize_evaluated_on(q),
                                   .computed = q->r->engine_check,
                                   .times = timed ? times : NULL,
                                   .no_times = !a->bench                 ? "--no-bench"

@@ -233,7 +233,7 @@ const char *cmd_quantize_shapes(const quantize *q)
     return cli_shapes_leave_open(&q->a->quant.shape.shapes, q->model) ? "open" : "fixed";
 }
 
-const char *cmd_quantize_judged(const quantize *q)
+const char *cmd_quantize_evaluated_on(const quantize *q)
 {
     const qdq_compare_result *r = q->r->compared;
 
@@ -255,12 +255,12 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
 
     if (r == NULL)
         return QDQ_OK;
-    const char *judged = cmd_quantize_judged(q);
-    if (judged == NULL)
+    const char *evaluated_on = cmd_quantize_evaluated_on(q);
+    if (evaluated_on == NULL)
         return qdq_nomem(err);
-    fprintf(to, "\naccuracy against the input model on %s\n", judged);
+    fprintf(to, "\naccuracy against the input model on %s\n", evaluated_on);
     QDQ_TRY(cli_outputs_print(q->c, "output", r->outputs, r->n_outputs, to, err));
-    const cli_evidence on = {cli_samples_judge(&q->samples), !cmd_quantize_is_real(q->a)};
+    const cli_evidence on = {cli_samples_eval(&q->samples), !cmd_quantize_is_real(q->a)};
     QDQ_TRY(cli_outputs_judge(q->c, r->outputs, r->n_outputs, &on, to, err));
     if (q->r->goal != NULL)
         cli_outputs_explain_bound(r->outputs, r->n_outputs,

@@ -1,6 +1,6 @@
 /* cmd_quantize_tune.c - quantize --autotune: calibration, rules and tuning in one go. What the
- * tuner leaves in its folder becomes plan and model of the command, which are judged and written as
- * if the rules had made them. */
+ * tuner leaves in its folder becomes plan and model of the command, which are evaluated and written
+ * as if the rules had made them. */
 #include "cli/cli_tune.h"
 #include "cli/cmd_quantize.h"
 

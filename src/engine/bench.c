@@ -1,6 +1,6 @@
 /* bench.c - interleaved timing: a round times every session once, in an order that rotates, and
  * only times of one round are compared with each other. Machines drift by more than what is to be
- * measured; what hits one round hits all of its legs. */
+ * measured; what slows one round slows all of its samples. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -55,7 +55,7 @@ static qdq_status bind_inputs(bench *b, size_t i, qdq_error *err)
     return st;
 }
 
-/* How long a leg is. Where time is limited, it is left for the rounds that there are to be. */
+/* How long a sample is. Limited time is kept for the rounds that are asked for. */
 static double sample_ns(const bench *b)
 {
     double ns = (b->opts->min_leg_ms > 0 ? b->opts->min_leg_ms : default_sample_ms) * 1e6;
@@ -64,7 +64,7 @@ static double sample_ns(const bench *b)
     return b->ends > 0 && share < ns ? share : ns;
 }
 
-/* Runs until warm, and takes the fastest of these runs as a guess at how many make a leg. */
+/* Runs until warm, and takes the fastest of these runs as an estimate of how many make a sample. */
 static qdq_status warm_up(bench *b, size_t i, qdq_error *err)
 {
     unsigned warmup = b->opts->warmup > 0 ? b->opts->warmup : DEFAULT_WARMUP;
@@ -105,7 +105,8 @@ static qdq_status run_round(bench *b, double *total_ns, qdq_error *err)
 static qdq_status run_rounds(bench *b, qdq_error *err)
 {
     bool fixed = b->opts->rounds > 0;
-    double total_ns = 0; /* of the legs, not of the clock: an engine's time may be a virtual one */
+    double total_ns =
+        0; /* of the samples, not of the clock: an engine's time may be a virtual one */
 
     while (b->rounds < b->max_rounds &&
            (fixed || b->rounds < MIN_ROUNDS || total_ns < default_budget_ns)) {

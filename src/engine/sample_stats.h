@@ -16,8 +16,8 @@ double qdq_stats_quantile(const double *sorted, size_t n, double q);
  * extremes (for 5: 93.75 %). */
 void qdq_stats_median_interval(const double *sorted, size_t n, double *low, double *high);
 
-/* How many runs make a leg of this many ns, if the fastest takes best_ns: at least `least`, at most
- * a million. */
+/* How many runs make a sample of this many ns, if the fastest takes best_ns: at least `least`, at
+ * most a million. */
 unsigned qdq_stats_sample_runs(double sample_ns, uint64_t best_ns, unsigned least);
 
 #endif /* QDQ_SAMPLE_STATS_H */

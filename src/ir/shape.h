@@ -18,7 +18,7 @@ typedef struct qdq_shape_opts {
     bool forget_declared;
     /* A contradiction (declared 5, inferred 6; inputs of a node that do not fit) is QDQ_E_FORMAT,
      * and the model is unchanged; else the inferred type wins, a node that cannot be right gives
-     * nothing, and `log` hears. */
+     * nothing, and `log` gets it. */
     bool strict;
     const qdq_job *job;
 } qdq_shape_opts;

@@ -28,9 +28,9 @@ typedef struct growth {
     int64_t *grown;  /* by index of a root: bytes */
     /* by value id: bytes of the cheapest form of a value that the file may do without */
     uint64_t *cheapest;
-    bool *stays;         /* by index */
-    unsigned char *fate; /* by value id, while nothing stays: 0 not asked for yet */
-    bool *counted;       /* by value id */
+    bool *stays;          /* by index */
+    unsigned char *state; /* by value id, while nothing stays: 0 not asked for yet */
+    bool *counted;        /* by value id */
 } growth;
 
 /* --- sizes ------------------------------------------------------------------------------------ */
@@ -90,9 +90,9 @@ static bool is_freed(growth *w, const qdq_value *v)
 {
     if (!qdq_fold_may_free(w->f, v) || v->id >= w->f->n_values)
         return false;
-    if (w->fate[v->id] == 0)
-        w->fate[v->id] = is_read(w, v) ? READ : FREED;
-    return w->fate[v->id] == FREED;
+    if (w->state[v->id] == 0)
+        w->state[v->id] = is_read(w, v) ? READ : FREED;
+    return w->state[v->id] == FREED;
 }
 
 /* Small constants, which many nodes share, join no groups. */
@@ -170,10 +170,10 @@ static bool open_growth(growth *w, qdq_folder *f)
     w->grown = qdq_arena_array(&f->memory, n + 1, sizeof *w->grown);
     w->stays = qdq_arena_array(&f->memory, n + 1, sizeof *w->stays);
     w->cheapest = qdq_arena_array(&f->memory, f->n_values + 1, sizeof *w->cheapest);
-    w->fate = qdq_arena_array(&f->memory, f->n_values + 1, sizeof *w->fate);
+    w->state = qdq_arena_array(&f->memory, f->n_values + 1, sizeof *w->state);
     w->counted = qdq_arena_array(&f->memory, f->n_values + 1, sizeof *w->counted);
     if (w->at == NULL || w->group == NULL || w->grown == NULL || w->stays == NULL ||
-        w->cheapest == NULL || w->fate == NULL || w->counted == NULL)
+        w->cheapest == NULL || w->state == NULL || w->counted == NULL)
         return false;
     for (size_t i = 0; i < n; i++) {
         w->at[f->nodes.at[i]->id] = (uint32_t)i + 1;

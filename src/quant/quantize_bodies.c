@@ -61,7 +61,7 @@ static qdq_status place_body(const qdq_graph *g, const qdq_quantizing *around, q
 
     q.m = body;
     q.plan = qdq_plan_new();
-    opts.job = NULL; /* has heard already what the user's lists fit */
+    opts.job = NULL; /* has got already what the user's lists fit */
     q.opts = &opts;
     if (st == QDQ_OK && q.plan == NULL)
         st = qdq_nomem(err);

@@ -144,7 +144,7 @@ static qdq_status place_round(const qdq_quantizing *q, const unfit *u, qdq_error
 }
 
 /* Calibrates the placed plan, as far as it goes; *u grows by what does not fit. Cheap questions
- * come first: a join that earlier plans measured needs no samples, and no bias can be judged while
+ * come first: a join that earlier plans measured needs no samples, and no bias can be checked while
  * scales are missing. */
 static qdq_status find_unfit(const qdq_quantizing *q, unfit *u, qdq_error *err)
 {

@@ -17,7 +17,7 @@ typedef struct qdq_worker_model {
     qdq_model *model; /* its weights must stay mapped */
     qdq_session *session;
     qdq_arena inputs; /* what is bound */
-    unsigned runs;    /* of a leg; 0: not warm yet */
+    unsigned runs;    /* of a sample; 0: not warm yet */
 } qdq_worker_model;
 
 /* Outputs of the model that others are compared with, from the last comparison: it is nearly always

@@ -207,8 +207,8 @@ static void seek(qdq_session *s, uint64_t number)
         s->engine->ops->seek(s, number);
 }
 
-/* How many runs make a leg is found out once, from the fastest run: with the same number each time,
- * times of two legs can be compared. */
+/* How many runs make a sample is found once, from the fastest run: with the same number each time,
+ * times of two samples can be compared. */
 qdq_status qdq_worker_warm_up(qdq_worker *w, qdq_worker_model *m, qdq_error *err)
 {
     uint64_t best = UINT64_MAX, ns = 0;

@@ -202,7 +202,8 @@ static qdq_status warm(qdq_worker *w, const qdq_json_place *q, qdq_json_out answ
     return QDQ_OK;
 }
 
-static qdq_status leg(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer, qdq_error *err)
+static qdq_status time_sample(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
+                              qdq_error *err)
 {
     qdq_worker_model *m = qdq_worker_find(w, qdq_json_int(q, "handle", 0, INT64_MAX, -1), err);
     uint64_t number = (uint64_t)qdq_json_int(q, "number", INT64_MIN, INT64_MAX, 0);
@@ -300,7 +301,7 @@ static const struct {
     {"open", open_model},
     {"drop", drop_model},
     {"warm", warm},
-    {"leg", leg},
+    {"sample", time_sample},
     {"compare", compare},
     {"profile", profile},
     {"groups", groups},

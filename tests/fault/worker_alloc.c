@@ -76,7 +76,7 @@ static void ask_as_lab(talk *t, const char *model)
     for (int i = 0; i < 2; i++) {
         ask_for(t, "open", i, model);
         ask_for(t, "warm", i, "");
-        ask_for(t, "leg", i, "");
+        ask_for(t, "sample", i, "");
     }
     for (int i = 0; i < 2; i++) /* the second time outputs are known */
         ask(t, "{\"do\": \"compare\", \"a\": 0, \"b\": 1, \"sample\": 0}");

@@ -78,7 +78,7 @@ static qdq_status ort_open(qdq_engine *e, const char *arg, const qdq_engine_opts
     e->self = o;
     QDQ_TRY(qdq_ort_api_load(&o->api, arg, opts, err));
     /* One environment serves the whole process: who comes second gets the first one's logger. So
-     * this one drops what it hears, and every session brings its own. */
+     * this one drops what it gets, and every session brings its own. */
     QDQ_TRY(qdq_ort_check(&o->api,
                           QDQ_ORT(&o->api, CreateEnvWithCustomLogger)(qdq_ort_log_receive, NULL,
                                                                       ORT_WARNING, "qdq", &o->env),

@@ -53,12 +53,12 @@ bool qdq_remote_close(qdq_remote_client *c);
 qdq_status qdq_remote_need_worker(qdq_remote_client *c, qdq_error *err);
 
 /* Asks the worker, which is there, and takes the question; `fd` goes with it (-1: none). An answer
- * that is no fine one is a fate or a failed call. The answer goes to qdq_remote_answer_free() in
+ * that is not fine is an outcome or a failed call. The answer goes to qdq_remote_answer_free() in
  * every case. */
 qdq_status qdq_remote_ask(qdq_remote_client *c, qdq_json_doc *question, int fd, double deadline_s,
                           qdq_remote_answer *answer, qdq_remote_outcome *outcome, qdq_error *err);
 
-/* A fate as an error: "engine 'ort' crashed (SIGSEGV) while it was loaded: LAST WORDS".
+/* An outcome as an error: "engine 'ort' crashed (SIGSEGV) while it was loaded: LAST WORDS".
  * QDQ_E_ENGINE, or the status of a refusal; QDQ_OK: it is fine. */
 qdq_status qdq_remote_fail(const qdq_remote_client *c, const qdq_remote_outcome *outcome,
                            const char *doing, qdq_error *err);

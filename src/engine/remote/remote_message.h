@@ -28,15 +28,15 @@
  * of the tuner's worker client:
  *   open     handle, path
  *   drop     handle
- *   warm     handle: binds inputs, runs until warm      runs: of a leg
- *   leg      handle, number                             ns: of one run
+ *   warm     handle: binds inputs, runs until warm      runs: of a sample
+ *   sample   handle, number                             ns: of one run
  *   compare  a, b, sample                               samples, finite, sqnr: up to here
  *   profile  path, runs                                 layers
  *   groups   path, runs                                 layers
  *
- * `end` is the name of a fate, or "error" for what is wrong with the call: then `code` and `text`
- * say what. `log` has what the engine logged meanwhile: [{level, text}, ...]; `refused` the options
- * that its program turned out to refuse, and `can` what the engine can do without them. */
+ * `end` is the name of an outcome, or "error" for what is wrong with the call: then `code` and
+ * `text` say what. `log` has what the engine logged meanwhile: [{level, text}, ...]; `refused` the
+ * options that its program turned out to refuse, and `can` what the engine can do without them. */
 #ifndef QDQ_REMOTE_MESSAGE_H
 #define QDQ_REMOTE_MESSAGE_H
 

@@ -1,7 +1,7 @@
 /* remote_process.h - the process of a worker as who asks it sees it: started, asked, ended. Knows
  * no models and no engines.
  *
- * Whatever way it ends while it is asked something, that is a fate. Its output is kept. */
+ * Whatever way it ends during a request, that is an outcome. Its output is kept. */
 #ifndef QDQ_REMOTE_PROCESS_H
 #define QDQ_REMOTE_PROCESS_H
 
@@ -35,7 +35,7 @@ qdq_status qdq_remote_process_start(const char *program, qdq_remote_process **ou
 
 /* Sends a question, with a descriptor that the worker gets a copy of (-1: none), and waits for the
  * answer, which goes to json_decref(). If there is none (*answer NULL), the worker is dead, and the
- * fate says of what. QDQ_E_ENGINE: what it sent was no answer, so that it was killed. */
+ * outcome says of what. QDQ_E_ENGINE: what it sent was no answer, so that it was killed. */
 qdq_status qdq_remote_process_ask(qdq_remote_process *p, const json_t *question, int fd,
                                   double deadline_s, const qdq_cancel *cancel, json_t **answer,
                                   qdq_remote_outcome *outcome, qdq_error *err);

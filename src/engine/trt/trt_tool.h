@@ -47,7 +47,7 @@ typedef struct qdq_trt_call {
     const char *const *files;
     const char *purpose; /* one of `useful` without which it need not run again; NULL: it need */
     const char *log;     /* file for all it prints; NULL: none */
-    size_t transcript;   /* bytes of each stream that the job hears of; 0: 64 KiB */
+    size_t transcript;   /* bytes of each stream that the job logs; 0: 64 KiB */
     double deadline_s;
 } qdq_trt_call;
 

@@ -207,22 +207,23 @@ static bool range_by(const qdq_observer *o, const qdq_histogram *h, qdq_method m
     return true;
 }
 
-/* What is held back judges ranges found without it: no run of the model is needed. The earliest of
- * equals is taken, and applied to all the data. */
+/* Held-out values evaluate ranges found without them: no run of the model is needed. The earliest
+ * of equals is taken, and applied to all the data. */
 static bool choose_range(const qdq_observer *o, const qdq_qscheme *s, const qdq_histogram *all,
                          qdq_range *out, qdq_method *used)
 {
     static const qdq_method methods[] = {QDQ_METHOD_MAX, QDQ_METHOD_PERCENTILE, QDQ_METHOD_ENTROPY,
                                          QDQ_METHOD_MSE};
     const qdq_histogram *found = o->histogram->count > 0 ? o->histogram : all;
-    const qdq_histogram *judge = o->held_back->count > 0 ? o->held_back : all;
+    const qdq_histogram *held_out = o->held_back->count > 0 ? o->held_back : all;
     double least = INFINITY;
 
     *used = QDQ_METHOD_MAX;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         double error;
 
-        if (!range_by(o, found, methods[i], s, out) || !qdq_threshold_error(judge, s, *out, &error))
+        if (!range_by(o, found, methods[i], s, out) ||
+            !qdq_threshold_error(held_out, s, *out, &error))
             return false;
         if (error < least) {
             least = error;

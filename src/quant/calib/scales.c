@@ -53,7 +53,7 @@ typedef struct scale {
     qdq_qparam *fold; /* as in qdq_plan_tensor */
 } scale;
 
-/* Folds are copied: their numbers change places while a plan is judged. */
+/* Folds are copied: their numbers change places while a plan is evaluated. */
 static qdq_status take_scale(const qdq_scales *s, const scale *from, qdq_plan *plan,
                              qdq_plan_tensor *t, qdq_error *err)
 {

@@ -61,7 +61,7 @@ static bool is_symmetric(const qdq_found *f)
     return true;
 }
 
-/* Activations: one type, or, where zero points are free, its other sign, too. Weights are judged
+/* Activations: one type, or, where zero points are free, its other sign, too. Weights are checked
  * with their operator. */
 static qdq_status check_activation(qdq_checking *c, const qdq_node *n, const qdq_found *f)
 {

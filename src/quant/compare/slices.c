@@ -138,7 +138,7 @@ void qdq_slices_free(qdq_slices *s)
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-/* An axis that is judged; arrays have an entry for each of its slices. */
+/* An axis that is evaluated; arrays have an entry for each of its slices. */
 typedef struct judging {
     const qdq_slices *s;
     const qdq_slice_axis *x;

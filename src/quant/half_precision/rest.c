@@ -1,4 +1,4 @@
-/* rest.c - see the header. First all is judged, on the graph as it is (rest_decide.c); then, value
+/* rest.c - see the header. First all is decided, on the graph as it is (rest_decide.c); then, value
  * by value:
  *
  *   constants  in the type that their readers want, in both where they want both

@@ -77,7 +77,7 @@ typedef struct chooser {
     const qdq_target_rest *rest;
     qdq_plan *plan;
     const qdq_job *job;
-    qdq_rest_state judge; /* for what is refused anyway */
+    qdq_rest_state rules; /* for what is refused anyway */
     qdq_arena scratch;
     qdq_map was_float; /* labels */
     qdq_map widest;    /* tensor name -> index into observed->tensors */
@@ -225,7 +225,7 @@ static qdq_status choose_node(chooser *c, const qdq_node *n, pattern *list, size
 
     if (qdq_node_is_qdq(n))
         return QDQ_OK; /* what the model has follows what is around it */
-    if (qdq_rest_refusal(&c->judge, n) != NULL)
+    if (qdq_rest_refusal(&c->rules, n) != NULL)
         return QDQ_OK;
     for (size_t i = 0; i < n_list; i++) {
         bool yes;
@@ -272,13 +272,13 @@ static qdq_status choose_kept(chooser *c)
     pattern *list = qdq_arena_array(&c->scratch, n_list + 1, sizeof *list);
     for (size_t i = 0; i < c->plan->rest.was_float.n; i++)
         QDQ_NEED(qdq_map_put(&c->was_float, c->plan->rest.was_float.at[i], NULL) != NULL, c->err);
-    QDQ_NEED(list != NULL && qdq_functions_open(&c->judge.functions, c->m, &c->scratch), c->err);
+    QDQ_NEED(list != NULL && qdq_functions_open(&c->rules.functions, c->m, &c->scratch), c->err);
     qdq_status st = compile_patterns(c, list, &n_pattern);
     if (st == QDQ_OK)
         st = choose_nodes(c, list, n_list);
     for (size_t i = 0; i < n_pattern; i++)
         qdq_regexp_close(&list[i].re);
-    qdq_functions_close(&c->judge.functions);
+    qdq_functions_close(&c->rules.functions);
     return st;
 }
 
@@ -293,7 +293,7 @@ qdq_status qdq_rest_choose(const qdq_quantizing *q, qdq_error *err)
     plan->rest.direct_io = rest->direct_io;
     if (!qdq_plan_has_rest(plan))
         return QDQ_OK;
-    c.judge = (qdq_rest_state){.rest = &plan->rest, .err = err};
+    c.rules = (qdq_rest_state){.rest = &plan->rest, .err = err};
     c.observed = qdq_plan_new();
     QDQ_NEED(c.observed != NULL, err);
     if (q->data != NULL && isfinite(limit_of(rest->type)))
@@ -314,7 +314,7 @@ qdq_status qdq_rest_recall(const qdq_model *m, qdq_elem type, qdq_plan *plan, qd
     chooser c = {.rest = &rest, .plan = plan, .err = err};
 
     plan->rest.type = type;
-    c.judge = (qdq_rest_state){.rest = &plan->rest, .err = err};
+    c.rules = (qdq_rest_state){.rest = &plan->rest, .err = err};
     /* what is refused anyway is known by types */
     QDQ_TRY(qdq_model_clone_typed(m, NULL, &copy, err));
     c.m = copy;

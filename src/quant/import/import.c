@@ -9,8 +9,8 @@
  *   int32 constant -> DQ -> reader     a bias, if its scale is that of activation times weight
  *
  * Of anything else (scales that are computed, codes as graph inputs) the plan says nothing, and the
- * caller hears of it. All of it is taken out on the way, so that the result is the model that the
- * plan is for. */
+ * caller gets a message. All of it is taken out on the way, so that the result is the model that
+ * the plan is for. */
 #include <string.h>
 
 #include "base/fail.h"

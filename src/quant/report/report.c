@@ -180,7 +180,7 @@ static void show_outputs(qdq_reporting *r)
     if (c == NULL)
         return;
     snprintf(text, sizeof text, "Against the model as it came on %.200s.",
-             r->opts.evaluated_on != NULL ? r->opts.evaluated_on : "the samples that judged");
+             r->opts.evaluated_on != NULL ? r->opts.evaluated_on : "the held-out samples");
     qdq_page_section(&r->page, "accuracy", "Outputs", text);
     qdq_page_table_begin(&r->page, &table);
     for (size_t i = 0; i < c->n_outputs; i++) {

@@ -25,7 +25,7 @@ static qdq_status settle_rest(qdq_tune_state *t, qdq_error *err)
 
     own.exclude = every_node;
     own.include = own.op_types = own.exclude_op_types =
-        NULL; /* the rules' plan hears of these, and says what it thinks */
+        NULL; /* the rules' plan gets these, and logs what it does with them */
     own.why = NULL;
     QDQ_TRY(qdq_quantize_plan(&q, err));
     t->task.nothing->left_float.n = 0;

@@ -320,7 +320,7 @@ static qdq_status fill_bench(sitting *s, layered *x, const qdq_tune_entry *e, si
     return write_bench(s, &x->b, e, n);
 }
 
-/* Samples of all entries, by the layers of one model; or the fate that the engine met with it, and
+/* Samples of all entries, by the layers of one model; or the outcome of the engine with it, and
  * none. */
 static qdq_status sit_by_layers(sitting *s, const qdq_tune_entry *e, size_t n,
                                 qdq_remote_outcome *outcome)
@@ -374,7 +374,7 @@ static qdq_status measure_scheme(sitting *s, int none, const qdq_tune_entry *e)
                                           : blame_scheme(s, e, &outcome);
 }
 
-/* Schemes of one kind. What the engine does not survive is told here: *fate stays fine. */
+/* Schemes of one kind. Crashes of the engine are reported here: *outcome stays fine. */
 static qdq_status sit_by_whole_times(sitting *s, const qdq_tune_entry *e, size_t n,
                                      qdq_remote_outcome *outcome)
 {

@@ -27,7 +27,8 @@ typedef struct qdq_tune_store_context {
     const char *model;  /* fingerprint of graph and weights */
     const char *engine; /* "ort 1.31.1 cpu": its fingerprint */
     const char *device; /* processor, its features, its number of cores */
-    /* canonical text of all that a time depends on: shapes, threads, level, leg, warm-up */
+    /* canonical text of all that a time depends on: shapes, threads, level, runs per sample,
+     * warm-up */
     const char *options;
     /* what values by content depend on besides: types of codes, the target; NULL: nothing */
     const char *quant;

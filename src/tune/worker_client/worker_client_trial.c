@@ -18,7 +18,7 @@ static qdq_status time_sample(qdq_worker_client *lab, int handle, uint64_t numbe
     qdq_remote_answer answer;
     double start = qdq_clock_seconds();
 
-    qdq_remote_put_text(q, "do", "leg");
+    qdq_remote_put_text(q, "do", "sample");
     qdq_json_put_int(q, "handle", handle);
     qdq_json_put_int(q, "number", (int64_t)number);
     qdq_status st = qdq_remote_ask(&lab->client, &doc, -1,
@@ -34,7 +34,7 @@ static qdq_status time_sample(qdq_worker_client *lab, int handle, uint64_t numbe
     return st;
 }
 
-/* Legs are numbered by who runs, not by who runs first: so a model is measured alike from either
+/* Samples are numbered by model, not by order: so a model is measured equally from either
  * side, and a model beside itself (the A/A control) is not measured twice with one noise. */
 qdq_status qdq_worker_client_pair(qdq_worker_client *lab, int a, int b, bool b_first,
                                   uint64_t number, double *a_ns, double *b_ns,
