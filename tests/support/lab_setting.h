@@ -97,8 +97,8 @@ static inline void close_lab(qdq_worker_client *lab)
     assert_int_equal(warnings, 0);
 }
 
-static inline void assert_fate(const qdq_remote_outcome *outcome, qdq_remote_end end,
-                               const char *part)
+static inline void assert_outcome(const qdq_remote_outcome *outcome, qdq_remote_end end,
+                                  const char *part)
 {
     if (outcome->end != end || strstr(outcome->text, part) == NULL)
         fail_msg("want %s with '%s', got %s: %s", qdq_remote_end_name(end), part,
@@ -124,7 +124,7 @@ static inline void assert_pair_is_fine(qdq_worker_client *lab, int a)
     double a_ns, b_ns;
 
     assert_ok(qdq_worker_client_pair(lab, a, a, false, 0, &a_ns, &b_ns, &outcome, &err));
-    assert_fate(&outcome, QDQ_REMOTE_FINE, "");
+    assert_outcome(&outcome, QDQ_REMOTE_FINE, "");
     assert_true(a_ns > 0 && b_ns > 0);
 }
 

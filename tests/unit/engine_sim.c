@@ -245,7 +245,7 @@ TEST(bench_finds_the_true_ratio_within_its_interval)
     assert_near(r[1].speedup, 110.0 / 50, 0.05);
     assert_true(r[1].ci_low < 2.2 && 2.2 < r[1].ci_high && r[1].ci_high - r[1].ci_low < 0.1);
     assert_true(r[1].p10_ms < r[1].median_ms && r[1].median_ms < r[1].p90_ms);
-    /* 5 ms a leg: 46 runs of 110 us, 100 of 50 us, give or take the noise */
+    /* 5 ms a sample: 46 runs of 110 us, 100 of 50 us, give or take the noise */
     assert_in_range(r[0].runs / 200, 44, 49);
     assert_in_range(r[1].runs / 200, 95, 106);
     qdq_session_close(s[1]);

@@ -250,7 +250,7 @@ TEST(a_worker_that_hears_garbage_exits)
         "{}",
         "{\"do\": 7}",
         "{\"do\": \"dance\"}",
-        "{\"do\": \"leg\", \"handle\": 0}", /* before hello */
+        "{\"do\": \"sample\", \"handle\": 0}", /* before hello */
         "{\"do\": \"hello\"}",
         "{\"do\": \"hello\", \"version\": \"0.1.0\", \"threads\": 0}",
         "{\"do\": \"hello\", \"version\": \"0.1.0\", \"engine\": [1]}",
@@ -358,15 +358,15 @@ TEST(questions_out_of_turn_are_answered_with_the_mistake)
              qdq_version(), test_path("costs.json"));
     assert_answers(&p, question, "\"sim\"");
     assert_answers(&p, question, "the worker has been greeted before");
-    assert_answers(&p, "{\"do\": \"leg\", \"handle\": 3, \"number\": 0}", "3");
+    assert_answers(&p, "{\"do\": \"sample\", \"handle\": 3, \"number\": 0}", "3");
     snprintf(question, sizeof question, "{\"do\": \"open\", \"handle\": 0, \"path\": \"%s\"}",
              test_path("a.onnx"));
     assert_answers(&p, question, "\"end\"");
     assert_answers(&p, question, "handle 0 is taken");
-    assert_answers(&p, "{\"do\": \"leg\", \"handle\": 0, \"number\": 0}",
+    assert_answers(&p, "{\"do\": \"sample\", \"handle\": 0, \"number\": 0}",
                    "has not been run before it is timed");
     assert_answers(&p, "{\"do\": \"warm\", \"handle\": 0}", "\"runs\"");
-    assert_answers(&p, "{\"do\": \"leg\", \"handle\": 0, \"number\": 1}", "\"ns\"");
+    assert_answers(&p, "{\"do\": \"sample\", \"handle\": 0, \"number\": 1}", "\"ns\"");
     snprintf(question, sizeof question, "{\"do\": \"open\", \"handle\": 1, \"path\": \"%s\"}",
              test_path("b.onnx"));
     assert_answers(&p, question, "\"end\"");

@@ -9,7 +9,7 @@
 
 typedef struct bench {
     qdq_random random;
-    double gain, noise; /* true gain of the candidate; deviation of one leg */
+    double gain, noise; /* true gain of the candidate; deviation of one sample */
     double slow_from;   /* pairs from this one on take twice as long */
     unsigned lucky;     /* so many pairs show 15 % more, whatever the true one is */
     unsigned outlier_every;

@@ -24,7 +24,7 @@ TEST(a_pair_has_the_time_of_each_model)
     double a_ns, b_ns;
 
     assert_ok(qdq_worker_client_pair(lab, a, b, false, 3, &a_ns, &b_ns, &outcome, &err));
-    assert_fate(&outcome, QDQ_REMOTE_FINE, "");
+    assert_outcome(&outcome, QDQ_REMOTE_FINE, "");
     assert_true(fabs(a_ns - 110e3) < 1 && fabs(b_ns - 50e3) < 1);
     assert_int_equal(qdq_worker_client_builds(lab), 2);
     close_lab(lab);
@@ -127,7 +127,7 @@ TEST(samples_of_a_file_are_used)
                                "g (float[N,1,4,4] x) => (float[N,1,4,4] x, float[N,1,4,4] y)\n"
                                "{ y = Relu(x) }\n"));
     assert_ok(qdq_worker_client_compare(lab, a, a, &acc, &outcome, &err));
-    assert_fate(&outcome, QDQ_REMOTE_FINE, "");
+    assert_outcome(&outcome, QDQ_REMOTE_FINE, "");
     assert_true(acc.finite && isinf(acc.sqnr_db));
     close_lab(lab);
 
@@ -146,7 +146,7 @@ TEST(a_profile_has_the_layers)
     size_t n;
 
     assert_ok(qdq_worker_client_profile(lab, int8_model(), 3, &layers, &n, &outcome, &err));
-    assert_fate(&outcome, QDQ_REMOTE_FINE, "");
+    assert_outcome(&outcome, QDQ_REMOTE_FINE, "");
     assert_int_equal(n, 3);
     assert_string_equal(layers[1].layer, "conv");
     assert_string_equal(layers[1].op, "QLinearConv");
@@ -164,7 +164,7 @@ TEST(layers_come_with_their_nodes)
     size_t n;
 
     assert_ok(qdq_worker_client_groups(lab, int8_model(), 3, &g, &n, &outcome, &err));
-    assert_fate(&outcome, QDQ_REMOTE_FINE, "");
+    assert_outcome(&outcome, QDQ_REMOTE_FINE, "");
     assert_int_equal(n, 3);
     assert_true(g[0].conversion && g[2].conversion && !g[1].conversion);
     assert_string_equal(g[1].layer, "conv");
@@ -202,7 +202,7 @@ TEST(names_that_are_no_text_travel_unchanged)
     close_lab(lab);
 }
 
-/* --- fates ------------------------------------------------------------------------------------ */
+/* --- outcomes --------------------------------------------------------------------------------- */
 
 static qdq_worker_client_accuracy accuracy_with(const char *outputs)
 {
@@ -214,7 +214,7 @@ static qdq_worker_client_accuracy accuracy_with(const char *outputs)
     qdq_worker_client *lab = open_lab(more, (qdq_worker_client_opts){0});
     int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
     assert_ok(qdq_worker_client_compare(lab, a, b, &acc, &outcome, &err));
-    assert_fate(&outcome, QDQ_REMOTE_FINE, "");
+    assert_outcome(&outcome, QDQ_REMOTE_FINE, "");
     close_lab(lab);
     return acc;
 }
@@ -230,7 +230,7 @@ TEST(outputs_that_are_no_numbers_or_others_are_seen)
 
 /* --- errors of the call ----------------------------------------------------------------------- */
 
-TEST(what_is_wrong_with_the_call_is_no_fate)
+TEST(what_is_wrong_with_the_call_is_no_outcome)
 {
     qdq_input_shape shape = {"nobody", 1, {3}};
     qdq_remote_outcome outcome;
@@ -335,7 +335,7 @@ TEST(every_build_leaves_a_log)
     int a = test_lab_build(lab, float_model());
     b = test_lab_build(lab, int8_model());
     assert_ok(qdq_worker_client_pair(lab, a, b, false, 0, &x, &y, &outcome, &err));
-    assert_fate(&outcome, QDQ_REMOTE_CRASHED, "SIGABRT: farewell");
+    assert_outcome(&outcome, QDQ_REMOTE_CRASHED, "SIGABRT: farewell");
     assert_pair_is_fine(lab, a);
     assert_fails(QDQ_E_IO, "",
                  qdq_worker_client_build(lab, test_path("missing.onnx"), &b, &outcome, &err));

@@ -2,7 +2,7 @@
  * memory, interrupted. */
 #include "support/lab_setting.h"
 
-/* --- fates ------------------------------------------------------------------------------------ */
+/* --- outcomes --------------------------------------------------------------------------------- */
 
 /* The float model is open when the 8-bit one ends the worker; afterwards it is open again, in
  * another worker. */
@@ -19,7 +19,7 @@ static void build_ends(const char *failure, qdq_worker_client_opts opts, qdq_rem
     int a = test_lab_build(lab, float_model());
     assert_pair_is_fine(lab, a);
     assert_ok(qdq_worker_client_build(lab, int8_model(), &handle, &outcome, &err));
-    assert_fate(&outcome, end, part);
+    assert_outcome(&outcome, end, part);
     assert_int_equal(handle, -1);
     assert_pair_is_fine(lab, a);
     close_lab(lab);
@@ -90,7 +90,7 @@ TEST(a_model_is_not_to_blame_for_the_memory_of_its_neighbours)
 
     assert_true(a >= 0 && b >= 0);
     assert_ok(qdq_worker_client_pair(lab, a, b, false, 0, &x, &y, &outcome, &err));
-    assert_fate(&outcome, QDQ_REMOTE_MEMORY, "memory");
+    assert_outcome(&outcome, QDQ_REMOTE_MEMORY, "memory");
     assert_pair_is_fine(lab, a);
     close_lab(lab);
 }
@@ -110,7 +110,7 @@ static void run_ends(const char *at, const char *failure, qdq_remote_end end, co
         assert_ok(qdq_worker_client_pair(lab, a, b, true, 0, &x, &y, &outcome, &err));
     else
         assert_ok(qdq_worker_client_compare(lab, a, b, &acc, &outcome, &err));
-    assert_fate(&outcome, end, part);
+    assert_outcome(&outcome, end, part);
     assert_pair_is_fine(lab, a);
     qdq_worker_client_drop(lab, b);
     close_lab(lab);
