@@ -67,7 +67,7 @@ static qdq_status read_input(qdq_reader *r, qdq_graph *g, qdq_span body, qdq_err
     qdq_value *v;
 
     QDQ_TRY(decode_value_info(r, body, &pb, &name, err));
-    if (qdq_graph_resolve(g, name) != NULL)
+    if (qdq_graph_find(g, name) != NULL)
         return qdq_fail(err, QDQ_E_FORMAT,
                         "input '%s' is already defined, expected a name of its own", name);
     QDQ_TRY(read_info_type(r, &pb, name, &type, err));
@@ -419,6 +419,22 @@ static qdq_status read_prop(qdq_reader *r, qdq_graph *g, qdq_span body, bool *ta
     return QDQ_PUSH(&r->m->arena, &r->m->props, prop) ? QDQ_OK : qdq_nomem(err);
 }
 
+/* Values of bodies that are called as one around them, which exporters write for what a Loop takes
+ * along, get names of their own: passes move nodes between graphs. */
+static qdq_status rename_shadowing(qdq_graph *g, qdq_error *err)
+{
+    for (size_t i = 0; i < g->values.n && g->owner != NULL; i++) {
+        qdq_value *v = g->values.at[i];
+
+        if (qdq_name_of(v->name)->n_value < 2 ||
+            qdq_graph_resolve(g->owner->graph, v->name) == NULL)
+            continue;
+        const char *name = qdq_graph_unique_name(g, v->name);
+        QDQ_NEED(name != NULL && qdq_value_rename(v, name), err);
+    }
+    return QDQ_OK;
+}
+
 qdq_status qdq_read_model(qdq_reader *r, qdq_span bytes, qdq_error *err)
 {
     qdq_model *m = r->m;
@@ -440,5 +456,8 @@ qdq_status qdq_read_model(qdq_reader *r, qdq_span bytes, qdq_error *err)
                       err));
     QDQ_TRY(read_each(r, NULL, &pb.functions, read_function, err));
     QDQ_TRY(check_functions(r, err));
-    return qdq_read_graph(r, NULL, pb.graph.at[0], 0, &m->graph, err);
+    QDQ_TRY(qdq_read_graph(r, NULL, pb.graph.at[0], 0, &m->graph, err));
+    for (size_t i = 0; i < m->graphs.n; i++)
+        QDQ_TRY(rename_shadowing(m->graphs.at[i], err));
+    return QDQ_OK;
 }

@@ -29,6 +29,37 @@ TEST(nodes_in_any_order_are_read_and_written_sorted)
     qdq_buf_free(&model);
 }
 
+/* Paddle's exporter gives what a Loop takes along the name that it has outside; ONNX Runtime reads
+ * the inner value. */
+TEST(inputs_of_bodies_with_a_name_from_outside_get_one_of_their_own)
+{
+    qdq_buf graph = PB_NEW, inner = PB_NEW, attr = PB_NEW, model;
+    qdq_buf add = pb_node("Add", "add", "x", "x", "t"),
+            loop = pb_node("Custom", "n", "x", NULL, "z");
+    int64_t dims[] = {1, 3};
+
+    pb_message(&inner, 1, &add);
+    pb_text(&inner, 2, "body");
+    pb_value(&inner, 11, "x", 2, dims);
+    pb_value(&inner, 12, "t", 2, dims);
+    pb_text(&attr, 1, "body");
+    pb_message(&attr, 6, &inner);
+    pb_int(&attr, 20, QDQ_ATTR_GRAPH);
+    pb_message(&loop, 5, &attr);
+    pb_message(&graph, 1, &loop);
+    pb_text(&graph, 2, "g");
+    pb_value(&graph, 11, "x", 2, dims);
+    pb_value(&graph, 12, "z", 2, dims);
+    model = pb_model(&graph);
+    qdq_model *m = load(&model);
+    const qdq_graph *body = m->graphs.at[1];
+    assert_string_equal(body->inputs.at[0]->name, "x_1");
+    assert_ptr_equal(body->end.next->in[0].value, body->inputs.at[0]);
+    assert_ptr_equal(m->graph->end.next->in[0].value, m->graph->inputs.at[0]);
+    qdq_model_free(m);
+    qdq_buf_free(&model);
+}
+
 TEST(left_out_operands_stay_left_out)
 {
     qdq_buf graph = PB_NEW, node = PB_NEW, model;
