@@ -8,7 +8,7 @@
 #include "quant/insert/insert.h"
 #include "support/test.h"
 
-static char *describe(const qdq_model *m, const qdq_plan *p)
+char *test_describe_placement(const qdq_model *m, const qdq_plan *p)
 {
     qdq_buf out = QDQ_BUF_INIT(1 << 20);
 
@@ -51,7 +51,7 @@ test_placed test_place_on(test_builder *b, const char *target, const qdq_place_o
     assert_ok(qdq_place(p.m, t, opts, p.plan, &err));
     assert_true(qdq_plan_finish(p.plan));
     qdq_target_free(t);
-    p.text = describe(p.m, p.plan);
+    p.text = test_describe_placement(p.m, p.plan);
     return p;
 }
 
@@ -78,32 +78,6 @@ void test_assert_placed(test_builder *b, const char *want)
 
     assert_string_equal(p.text, want);
     test_placed_free(p);
-}
-
-void test_assert_placed_on(test_builder *b, const char *target, const qdq_place_opts *opts,
-                           const char *want)
-{
-    test_placed p = test_place_on(b, target, opts);
-
-    assert_string_equal(p.text, want);
-    test_placed_free(p);
-}
-
-test_placed test_assert_lines(test_builder *b, const char *target, const qdq_place_opts *opts,
-                              const char *const *lines)
-{
-    test_placed p = test_place_on(b, target, opts);
-
-    for (size_t i = 0; lines[i] != NULL; i++) {
-        size_t size = strlen(lines[i]);
-        const char *at = p.text;
-
-        while (at != NULL && (strncmp(at, lines[i], size) != 0 || at[size] != '\n'))
-            at = (at = strchr(at, '\n')) != NULL && at[1] != '\0' ? at + 1 : NULL;
-        if (at == NULL)
-            fail_msg("no line '%s' in:\n%s", lines[i], p.text);
-    }
-    return p;
 }
 
 const char *test_reason(const qdq_plan *p, const char *node)

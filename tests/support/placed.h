@@ -13,6 +13,9 @@ typedef struct test_placed {
     char *text;
 } test_placed;
 
+/* The lines; qdq_free(). */
+char *test_describe_placement(const qdq_model *m, const qdq_plan *p);
+
 /* Takes the model over. */
 test_placed test_place_on(test_builder *b, const char *target, const qdq_place_opts *opts);
 /* The same on ort-cpu. */
@@ -21,14 +24,6 @@ test_placed test_place(test_builder *b);
 void test_placed_free(test_placed p);
 
 void test_assert_placed(test_builder *b, const char *want);
-void test_assert_placed_on(test_builder *b, const char *target, const qdq_place_opts *opts,
-                           const char *want);
-/* Each of the lines, which end with NULL, is there. Gives the placement back. */
-test_placed test_assert_lines(test_builder *b, const char *target, const qdq_place_opts *opts,
-                              const char *const *lines);
-#define TEST_ASSERT_LINES(b, target, opts, ...)                                                    \
-    test_placed_free(                                                                              \
-        test_assert_lines((b), (target), (opts), (const char *const[]){__VA_ARGS__, NULL}))
 
 /* Why the plan leaves a node float. */
 const char *test_reason(const qdq_plan *p, const char *node);

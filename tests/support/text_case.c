@@ -15,6 +15,8 @@ static const struct {
     [TEXT_ERROR] = {"error", false},     [TEXT_UNSUPPORTED] = {"unsupported", false},
     [TEXT_USAGE] = {"usage", false},     [TEXT_WARNING] = {"warning", false},
     [TEXT_TYPE] = {"type of", true},     [TEXT_ELEMENTS] = {"elements of", true},
+    [TEXT_PLACED] = {"placed", false},   [TEXT_REASON] = {"reason of", true},
+    [TEXT_FORMAT] = {"format of", true}, [TEXT_QUANTIZED] = {"quantized", false},
 };
 
 typedef struct reader {
@@ -23,7 +25,8 @@ typedef struct reader {
     int line;
     const char *run, *arg, *opset, *frame; /* settings, until the next */
     char *before;                          /* lines of a graph so far, or NULL */
-    char *after;                           /* lines behind "becomes:" so far, or NULL */
+    char *after;                           /* lines behind "becomes:", "placed:" so far, or NULL */
+    const char *last_before;               /* the graph above, as it stands there */
     const char *last_after;                /* what became of the graph before, as it stands there */
     bool in_frame;                         /* the lines below may go on with the frame */
     text_case *now;                        /* whose wanted lines are being read */
@@ -235,7 +238,7 @@ static bool wanted(reader *r, const char *line, size_t n, text_wanted *w)
     return false;
 }
 
-/* The graph behind "becomes:" is complete. */
+/* What is behind "becomes:" or "placed:" is complete. */
 static void end_after(reader *r)
 {
     text_wanted *w = r->after != NULL ? &r->now->wanted[r->now->n_wanted - 1] : NULL;
@@ -245,7 +248,10 @@ static void end_after(reader *r)
             r->last_after = r->after;
         else if (r->last_after == NULL)
             bad(r, "there is nothing that this is the same as");
+        w->written = r->last_after;
         w->text = whole(r, r->last_after, r->now->before);
+    } else if (w != NULL) {
+        w->text = r->after;
     }
     r->after = NULL;
 }
@@ -264,7 +270,11 @@ static text_case *new_case(reader *r)
     memset(r->now, 0, sizeof *r->now);
     r->now->run = r->run;
     r->now->arg = r->arg;
-    r->now->before = whole(r, r->before, NULL);
+    if (strcmp(r->before, "the same") != 0)
+        r->last_before = r->before;
+    else if (r->last_before == NULL)
+        bad(r, "there is no graph that this is the same as");
+    r->now->before = whole(r, r->last_before, NULL);
     r->before = NULL;
     return r->now;
 }
@@ -280,7 +290,7 @@ static void read_wanted(reader *r, const char *line, size_t n, const text_wanted
     end_after(r);
     r->now->wanted[r->now->n_wanted++] = *w;
     r->now->to = (size_t)(line - r->f->text) + n;
-    if (w->kind == TEXT_BECOMES)
+    if (w->kind == TEXT_BECOMES || w->kind == TEXT_PLACED)
         r->after = w->text;
 }
 
@@ -423,4 +433,38 @@ char *text_shorten(const char *before, const char *after)
     for (n = strlen(s); n > 0 && s[n - 1] == '\n';)
         s[--n] = '\0';
     return lay_out(s);
+}
+
+char *text_join_lines(const char *lines)
+{
+    size_t column = strlen("placed: ");
+    char *out = malloc(2 * strlen(lines) + 2), *to = out;
+
+    assert_non_null(out);
+    strcpy(out, "-");
+    while (*lines != '\0') {
+        size_t n = strcspn(lines, "\n"), last = lines[n + 1] == '\0' ? 0 : 2;
+
+        if (to > out && column + 1 + n + last > 100) {
+            to += sprintf(to, "\n    ");
+            column = 4;
+        } else if (to > out) {
+            *to++ = ' ';
+            column++;
+        }
+        to += sprintf(to, "%.*s%s", (int)n, lines, last > 0 ? " |" : "");
+        column += n + last;
+        lines += n + 1;
+    }
+    return out;
+}
+
+bool text_same_words(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        if (isspace((unsigned char)*a) && isspace((unsigned char)*b))
+            a = skip_spaces(a), b = skip_spaces(b);
+        if (*a != *b || *a == '\0')
+            return *a == *b;
+    }
 }

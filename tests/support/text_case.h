@@ -19,12 +19,17 @@ typedef enum text_kind {
     TEXT_WARNING,     /* warning: MESSAGE */
     TEXT_TYPE,        /* type of VALUE: TYPE */
     TEXT_ELEMENTS,    /* elements of VALUE: ELEMENTS */
+    TEXT_PLACED,      /* placed: NODE: OPERANDS, one or many, apart by '|' */
+    TEXT_REASON,      /* reason of NODE: REASON */
+    TEXT_FORMAT,      /* format of TENSOR: FORMAT */
+    TEXT_QUANTIZED,   /* quantized: NODES */
 } text_kind;
 
 typedef struct text_wanted {
     text_kind kind;
-    char *name; /* of the value, or NULL */
-    char *text; /* TEXT_BECOMES: a whole graph */
+    char *name;          /* of the value or node, or NULL */
+    char *text;          /* TEXT_BECOMES: a whole graph */
+    const char *written; /* the same as the file has it */
 } text_wanted;
 
 typedef struct text_case {
@@ -57,5 +62,10 @@ const char *text_kind_name(text_kind kind); /* "type of" */
 /* The shortest text that makes `after` of `before`, two graphs as the library prints them, for
  * "becomes: ". malloc(). */
 char *text_shorten(const char *before, const char *after);
+
+/* Lines as one text for "placed: ", apart by '|', in lines of 100 columns. malloc(). */
+char *text_join_lines(const char *lines);
+/* The same text but for spaces and line ends. */
+bool text_same_words(const char *a, const char *b);
 
 #endif /* QDQ_TEST_TEXT_CASE_H */

@@ -7,15 +7,18 @@
 #include "ir/facts.h"
 #include "ir/graph_check.h"
 #include "ir/shape.h"
+#include "ir/text.h"
 #include "support/facts.h"
 #include "support/test.h"
 #include "support/text_case.h"
 #include "text/text_numbers.h"
+#include "text/text_place.h"
 
 /* What came out of a case. Lists of lines that hold reasons or findings, each behind a newline. */
 typedef struct outcome {
     qdq_model *m;
     qdq_facts *facts; /* NULL: types are those that are written in the model */
+    text_placement placed;
     qdq_status status;
     qdq_error err;
     char *before, *after; /* the model as text, without its header */
@@ -150,21 +153,36 @@ static void run_check(const place *p, outcome *o)
     qdq_free(f);
 }
 
+static void run_place(const place *p, outcome *o)
+{
+    o->status = text_place(o->m, p->c->arg, false, &o->placed, &o->err);
+}
+
+static void run_quantize(const place *p, outcome *o)
+{
+    o->status = text_place(o->m, p->c->arg, true, &o->placed, &o->err);
+}
+
 static const struct {
     const char *name;
     void (*run)(const place *p, outcome *o);
 } runs[] = {
     {"optimize", run_optimize}, {"raise", run_raise}, {"infer", run_infer},
-    {"facts", run_facts},       {"check", run_check},
+    {"facts", run_facts},       {"check", run_check}, {"place", run_place},
+    {"quantize", run_quantize},
 };
 
 /* --- what came out ---------------------------------------------------------------------------- */
 
 static char *text_of(const place *p, outcome *o)
 {
-    char *text = NULL, *s;
+    const qdq_text_opts opts = {.max_elements = strcmp(p->c->run, "quantize") == 0 ? 8 : -1};
+    qdq_buf out = QDQ_BUF_INIT((size_t)1 << 30);
+    char *text, *s;
 
-    must(p, o, qdq_model_to_text(o->m, &text, &o->err), "printed");
+    must(p, o, qdq_text_print(o->m, &opts, &out, &o->err), "printed");
+    text = qdq_buf_take(&out);
+    assert_non_null(text);
     s = *text == '<' && strchr(text, '>') != NULL ? strchr(text, '>') + 2 : text;
     memmove(text, s, strlen(s) + 1);
     return text;
@@ -176,6 +194,8 @@ static void do_case(const place *p, outcome *o)
     o->status = qdq_model_from_text(p->c->before, "test", &o->m, &o->err);
     if (o->status != QDQ_OK)
         COMPLAIN(p, "%s", o->err.text);
+    if (strcmp(p->c->run, "place") == 0 || strcmp(p->c->run, "quantize") == 0)
+        text_complete(o->m);
     o->before = text_of(p, o);
     for (size_t i = 0; i < QDQ_COUNT(runs); i++)
         if (strcmp(runs[i].name, p->c->run) == 0) {
@@ -189,6 +209,7 @@ static void do_case(const place *p, outcome *o)
 static void end_case(outcome *o)
 {
     qdq_facts_close(o->facts);
+    text_placement_free(&o->placed);
     qdq_model_free(o->m);
     qdq_free(o->before);
     qdq_free(o->after);
@@ -236,7 +257,18 @@ static char *said(const place *p, outcome *o, const text_wanted *w)
         s = line_with(o->reasons, w->text);
         break;
     case TEXT_WARNING:
-        s = line_with(o->warnings, w->text);
+        s = line_with(o->placed.plan != NULL ? o->placed.warnings : o->warnings, w->text);
+        break;
+    case TEXT_PLACED:
+        return text_join_lines(o->placed.lines != NULL ? o->placed.lines : "");
+    case TEXT_REASON:
+        s = o->placed.plan != NULL ? text_reason(o->placed.plan, w->name) : "";
+        break;
+    case TEXT_QUANTIZED:
+        s = o->placed.plan != NULL ? text_quantized(o->placed.plan) : "";
+        break;
+    case TEXT_FORMAT:
+        s = o->placed.plan != NULL ? text_format(o->placed.plan, w->name) : "";
         break;
     case TEXT_ERROR:
     case TEXT_UNSUPPORTED:
@@ -262,7 +294,8 @@ static int n_computed;
 static bool has_same_numbers(const place *p, outcome *o)
 {
     qdq_model *before = test_model(p->c->before);
-    const char *other = text_other_numbers(before, o->m, &n_computed);
+    const char *other =
+        o->placed.plan != NULL ? NULL : text_other_numbers(before, o->m, &n_computed);
 
     if (other != NULL)
         print_error("output '%s' has other numbers than before\n", other);
@@ -282,6 +315,20 @@ static char *printed(const place *p, const char *text)
     return s;
 }
 
+/* Each warning of placement is in the file. */
+static bool has_all_warnings(const place *p, const outcome *o)
+{
+    size_t n = 0, wanted = 0;
+
+    for (const char *s = o->placed.warnings; (s = strchr(s, '\n')) != NULL; s++)
+        n++;
+    for (size_t i = 0; i < p->c->n_wanted; i++)
+        wanted += p->c->wanted[i].kind == TEXT_WARNING;
+    if (n != wanted)
+        print_error("%zu warnings:%s\n", n, o->placed.warnings);
+    return n == wanted;
+}
+
 static bool is_wanted(const place *p, outcome *o, const text_wanted *w, const char *got)
 {
     static const qdq_status status[] = {[TEXT_ERROR] = QDQ_E_FORMAT,
@@ -290,6 +337,8 @@ static bool is_wanted(const place *p, outcome *o, const text_wanted *w, const ch
     bool same;
     char *want;
 
+    if (w->kind == TEXT_BECOMES && strcmp(p->c->run, "quantize") == 0)
+        return o->status == QDQ_OK && text_same_words(w->written, got);
     switch (w->kind) {
     case TEXT_BECOMES:
         want = printed(p, w->text);
@@ -313,6 +362,12 @@ static bool is_wanted(const place *p, outcome *o, const text_wanted *w, const ch
         /* inference keeps the types that it found inside of bodies */
         return o->status == status[w->kind] && strstr(got, w->text) != NULL &&
                (strcmp(p->c->run, "infer") == 0 || strcmp(o->before, o->after) == 0);
+    case TEXT_PLACED:
+        return o->status == QDQ_OK && has_all_warnings(p, o) && text_same_words(got, w->text);
+    case TEXT_REASON:
+    case TEXT_QUANTIZED:
+    case TEXT_FORMAT:
+        return o->status == QDQ_OK && strcmp(got, w->text) == 0;
     case TEXT_TYPE:
     case TEXT_ELEMENTS:
         return strcmp(got, w->text) == 0;

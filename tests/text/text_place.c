@@ -1,0 +1,307 @@
+/* text_place.c - see the header. */
+#include "text/text_place.h"
+
+#include "base/buf.h"
+#include "base/random.h"
+#include "ir/edit.h"
+#include "ir/graph_check.h"
+#include "ir/shape.h"
+#include "quant/insert/insert.h"
+#include "quant/place/place.h"
+#include "support/placed.h"
+#include "support/test.h"
+
+enum { MAX_WORDS = 16, MAX_LIST = 8 };
+
+/* The words behind "run: place", taken apart in place. */
+typedef struct wishes {
+    char words[1024];
+    qdq_target *target;
+    const char *passes;
+    double low, high; /* of all tensors */
+    char *put;        /* "w:nan": the last element of a constant */
+    qdq_engine_info engine;
+    qdq_place_opts opts;
+    const char *lists[MAX_WORDS][MAX_LIST + 1];
+} wishes;
+
+/* "a,b" as a list that ends with NULL. */
+static const char *const *list(char *value, const char **into)
+{
+    char *rest = NULL;
+    size_t n = 0;
+
+    for (char *s = strtok_r(value, ",", &rest); s != NULL; s = strtok_r(NULL, ",", &rest)) {
+        assert_true(n < MAX_LIST);
+        into[n++] = s;
+    }
+    return into;
+}
+
+/* One word KEY=VALUE: an option of placement, else a key of the target. */
+static qdq_status take(wishes *w, size_t i, char *key, char *value, qdq_error *err)
+{
+    const struct {
+        const char *key;
+        const char *const **at;
+    } lists[] = {{"include", &w->opts.include},
+                 {"exclude", &w->opts.exclude},
+                 {"op-types", &w->opts.op_types},
+                 {"exclude-op-types", &w->opts.exclude_op_types}};
+
+    for (size_t k = 0; k < QDQ_COUNT(lists); k++)
+        if (strcmp(lists[k].key, key) == 0) {
+            *lists[k].at = list(value, w->lists[i]);
+            return QDQ_OK;
+        }
+    if (strcmp(key, "passes") == 0) {
+        w->passes = value;
+    } else if (strcmp(key, "range") == 0) {
+        assert_int_equal(sscanf(value, "%lf..%lf", &w->low, &w->high), 2);
+    } else if (strcmp(key, "put") == 0) {
+        w->put = value;
+    } else if (strcmp(key, "engine") == 0) {
+        w->engine.name = strtok_r(value, "/", &value);
+        w->engine.version = value;
+        w->opts.engine = &w->engine;
+    } else {
+        for (char *space = value; (space = strchr(space, '+')) != NULL;)
+            *space = ' ';
+        return qdq_target_set(w->target, key, value, err);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status take_all(wishes *w, const char *arg, qdq_error *err)
+{
+    char *rest = NULL, *word;
+    size_t n = 0;
+
+    assert_true(strlen(arg) < sizeof w->words);
+    strcpy(w->words, arg);
+    word = strtok_r(w->words, " ", &rest);
+    QDQ_TRY(qdq_target_load(word != NULL ? word : "", &w->target, err));
+    while ((word = strtok_r(NULL, " ", &rest)) != NULL) {
+        char *value = strchr(word, '=');
+
+        if (value == NULL || n == MAX_WORDS)
+            fail_msg("'%s': expected at most %d words KEY=VALUE", word, MAX_WORDS);
+        *value = '\0';
+        QDQ_TRY(take(w, n++, word, value + 1, err));
+    }
+    return QDQ_OK;
+}
+
+/* Numbers in -1..1, or in -100..100 where they are whole. */
+static qdq_tensor *random_tensor(qdq_model *m, const qdq_type *type, uint64_t seed)
+{
+    qdq_random random = qdq_random_new(seed, NULL);
+    int64_t dims[QDQ_MAX_RANK];
+    void *data;
+
+    for (int k = 0; k < type->rank; k++)
+        dims[k] = type->dim[k].value;
+    qdq_tensor *t = qdq_tensor_new(m, type->elem, type->rank, dims, &data);
+    assert_non_null(t);
+    for (int64_t k = 0; k < t->count; k++) {
+        double x = 2 * qdq_random_uniform(&random) - 1;
+
+        assert_true(qdq_elem_is_int(type->elem)
+                        ? qdq_elem_put_int(type->elem, data, k, (int64_t)(100 * x))
+                        : qdq_elem_put_float(type->elem, data, k, x));
+    }
+    return t;
+}
+
+/* Names nodes after their first results, and gives data to what nothing produces. */
+void text_complete(qdq_model *m)
+{
+    qdq_graph *g = m->graph;
+    uint64_t seed = 1;
+
+    QDQ_FOR_NODES (n, g)
+        if (n->name[0] == '\0' && n->n_out > 0 && n->out[0] != NULL)
+            assert_true(qdq_node_set_name(n, n->out[0]->name));
+    for (size_t i = 0; i < g->values.n; i++) {
+        qdq_value *v = g->values.at[i];
+
+        if (!v->dead && !v->is_input && v->producer == NULL && v->init == NULL && v->type != NULL &&
+            v->type->kind == QDQ_TYPE_TENSOR)
+            assert_true(qdq_value_set_init(v, random_tensor(m, v->type, seed++)));
+    }
+}
+
+static void put(const qdq_model *m, char *where)
+{
+    char *colon = strchr(where, ':');
+
+    assert_non_null(colon);
+    *colon = '\0';
+    qdq_tensor *t = qdq_graph_find(m->graph, where)->init;
+    ((float *)(uintptr_t)t->bytes.data)[t->count - 1] = strtof(colon + 1, NULL);
+}
+
+/* Those that read quantized values. */
+static char *quantized_lines(const qdq_model *m, const qdq_plan *p)
+{
+    char *all = test_describe_placement(m, p), *to = all;
+
+    for (char *line = all, *next; *line != '\0'; line = next) {
+        size_t n = strcspn(line, "\n") + 1;
+
+        next = line + n;
+        if (memchr(line, '(', n) != NULL) {
+            memmove(to, line, n);
+            to += n;
+        }
+    }
+    *to = '\0';
+    return all;
+}
+
+static void log_warning(void *ctx, qdq_log_level level, const char *text)
+{
+    text_placement *p = ctx;
+    size_t n = strlen(p->warnings);
+
+    if (level == QDQ_LOG_WARNING)
+        snprintf(p->warnings + n, sizeof p->warnings - n, "\n%s", text);
+}
+
+static qdq_status insert(qdq_model *m, const wishes *w, qdq_plan *p, qdq_error *err)
+{
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        qdq_plan_tensor *t = &p->tensors.at[i];
+        const qdq_qscheme scheme = {.type = t->qparam.type,
+                                    .symmetric = t->qparam.type == QDQ_INT8};
+
+        if (!t->known)
+            assert_true(qdq_qparam_from_range(&scheme, w->low, w->high, &t->qparam));
+    }
+    QDQ_TRY(qdq_insert(m, p, NULL, err));
+    return qdq_model_verify(m, err);
+}
+
+/* Placed once more, a model that was placed is left as it is. */
+static qdq_status expect_nothing_to_add(qdq_model *m, const wishes *w, qdq_error *err)
+{
+    qdq_plan *again = qdq_plan_new();
+
+    QDQ_TRY(qdq_model_infer(m, NULL, err));
+    QDQ_TRY(qdq_place(m, w->target, &w->opts, again, err));
+    if (again->tensors.n + again->weights.n > 0)
+        fail_msg("the second time, '%s' is quantized",
+                 again->tensors.n > 0 ? again->tensors.at[0].tensor : again->weights.at[0].tensor);
+    qdq_plan_free(again);
+    return QDQ_OK;
+}
+
+static qdq_status place(qdq_model *m, wishes *w, bool with_insert, text_placement *out,
+                        qdq_error *err)
+{
+    if (w->put != NULL)
+        put(m, w->put);
+    if (w->passes != NULL)
+        QDQ_TRY(qdq_model_run_passes(m, w->passes, err));
+    QDQ_TRY(qdq_model_infer(m, NULL, err));
+    QDQ_TRY(qdq_place(m, w->target, &w->opts, out->plan, err));
+    assert_true(qdq_plan_finish(out->plan));
+    out->lines = quantized_lines(m, out->plan);
+    if (!with_insert)
+        return QDQ_OK;
+    QDQ_TRY(insert(m, w, out->plan, err));
+    return expect_nothing_to_add(m, w, err);
+}
+
+qdq_status text_place(qdq_model *m, const char *arg, bool with_insert, text_placement *out,
+                      qdq_error *err)
+{
+    wishes w = {.low = -1, .high = 1};
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_status st;
+
+    job.ctx = out;
+    job.log = log_warning;
+    w.opts.job = &job;
+    out->plan = qdq_plan_new();
+    assert_non_null(out->plan);
+    st = take_all(&w, arg, err);
+    if (st == QDQ_OK)
+        st = place(m, &w, with_insert, out, err);
+    qdq_target_free(w.target);
+    return st;
+}
+
+void text_placement_free(text_placement *p)
+{
+    qdq_plan_free(p->plan);
+    qdq_free(p->lines);
+}
+
+const char *text_reason(const qdq_plan *p, const char *node)
+{
+    for (size_t i = 0; i < p->left_float.n; i++)
+        if (strcmp(p->left_float.at[i].node, node) == 0)
+            return p->left_float.at[i].reason;
+    return "-";
+}
+
+typedef struct printed {
+    char text[512];
+    size_t n;
+} printed;
+
+QDQ_PRINTF(2, 3)
+static void add(printed *to, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    to->n += (size_t)vsnprintf(to->text + to->n, sizeof to->text - to->n, fmt, ap);
+    va_end(ap);
+    assert_true(to->n < sizeof to->text);
+}
+
+const char *text_format(const qdq_plan *p, const char *tensor)
+{
+    static printed out;
+
+    out = (printed){.text = "-"};
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        const qdq_plan_tensor *t = &p->tensors.at[i];
+
+        if (strcmp(t->tensor, tensor) != 0)
+            continue;
+        add(&out, "%s%s", out.n > 0 ? "; " : "", qdq_elem_name(t->qparam.type));
+        if (t->known)
+            add(&out, ", scale %g", t->qparam.scale);
+        if (t->like != NULL)
+            add(&out, ", as %s", t->like);
+        if (t->group != NULL)
+            add(&out, ", group %s", t->group);
+        add(&out, t->all ? ", for all" : "");
+    }
+    for (size_t i = 0; i < p->weights.n; i++) {
+        const qdq_plan_weight *w = &p->weights.at[i];
+
+        if (strcmp(w->tensor, tensor) != 0)
+            continue;
+        add(&out, "%s%s", out.n > 0 ? "; " : "", qdq_elem_name(w->type));
+        add(&out, w->axis < 0 ? ", one scale" : ", axis %d", w->axis);
+        if (w->block > 0)
+            add(&out, ", blocks of %d", (int)w->block);
+        add(&out, w->store == QDQ_WEIGHT_AS_NBITS ? ", nbits" : "");
+    }
+    return out.text;
+}
+
+const char *text_quantized(const qdq_plan *p)
+{
+    static printed out;
+
+    out = (printed){.text = "-"};
+    for (size_t i = 0; i < p->quantized.n; i++)
+        add(&out, "%s%s%s", i > 0 ? " " : "", p->quantized.at[i].node,
+            p->quantized.at[i].kept ? " (preserved)" : "");
+    return out.text;
+}

@@ -1,0 +1,30 @@
+/* text_place.h - placement and quantization of a graph of tests/text, and what the plan has. */
+#ifndef QDQ_TEST_TEXT_PLACE_H
+#define QDQ_TEST_TEXT_PLACE_H
+
+#include "ir/ir.h"
+#include "quant/plan/plan.h"
+
+typedef struct text_placement {
+    qdq_plan *plan; /* NULL: nothing was placed */
+    char *lines;    /* "c0: QDQ(x) QW(w) QB(b)\n" for each node that reads quantized values */
+    char warnings[1 << 12]; /* each after a newline */
+} text_placement;
+
+/* Names nodes after their first results. Values that have a type but nothing that produces them
+ * become constants of random numbers. */
+void text_complete(qdq_model *m);
+
+/* Places on the first word of `arg`; the other words are options (tests/README.md). With `insert`,
+ * the tensors get a range and m the Q/DQ, and a second placement must add nothing. */
+qdq_status text_place(qdq_model *m, const char *arg, bool insert, text_placement *out,
+                      qdq_error *err);
+void text_placement_free(text_placement *p);
+
+/* Why a node stays float, and how a tensor is quantized: "uint8, as r", "int8, axis 0"; "-": it is
+ * not. The nodes that run in 8 bits, in the order of the graph. Valid until the next call. */
+const char *text_reason(const qdq_plan *p, const char *node);
+const char *text_format(const qdq_plan *p, const char *tensor);
+const char *text_quantized(const qdq_plan *p);
+
+#endif /* QDQ_TEST_TEXT_PLACE_H */
