@@ -123,7 +123,7 @@ typedef struct qdq_compare_layer {
     const char *node, *op;
     /* Name of the value in a. It is value.name, unless passes gave the layer in b the name of an
      * earlier value, as for a Conv with a folded BatchNormalization. */
-    const char *of_a;
+    const char *name_in_a;
     /* the layer has Q or DQ; false: it introduces no error */
     bool quantized;
     /* the introduced error; INFINITY: the value is zero everywhere in a and not in b */

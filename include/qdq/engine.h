@@ -209,7 +209,7 @@ typedef struct qdq_bench_opts {
     /* runs of each model before the first round; 0: 3 */
     unsigned warmup;
     /* least duration of a sample, in ms, which repeats runs; 0: 5 */
-    double min_leg_ms;
+    double min_sample_ms;
     /* n_inputs arrays for every model; NULL: random values from `seed` */
     const qdq_named_array *inputs;
     size_t n_inputs;

@@ -184,7 +184,7 @@ typedef struct qdq_goal_result {
     /* times come from profiles of the engine or from `times`; false: estimated from shapes */
     bool is_profiled;
     /* a default goal was missed: *out is the best plan tried that saves enough time */
-    bool is_best_kept;
+    bool is_best_accepted;
     /* a default goal was missed, and no plan saves enough: *out is the float model, optimized */
     bool is_float;
     /* with is_float: a plan reaches the goal, but is slower than the float model */
@@ -197,7 +197,7 @@ typedef struct qdq_goal_result {
     /* time limit of the search, in seconds from the call; 0: no limit */
     double limit_s;
     /* the limit ended the search early */
-    bool is_cut;
+    bool is_timed_out;
     qdq_goal_seconds seconds;
     /* metric of the input model, and of *out; NAN: not measured. metric_name is owned by the
      * result; "" without a metric. */

@@ -94,7 +94,7 @@ typedef struct qdq_fusion_info {
     size_t n_nodes, n_linear;
     qdq_fusion_source source;
     /* the group is a part of a layer that is too large for one decision */
-    bool cut;
+    bool is_part;
     /* name of the group's first layer; "": unknown */
     const char *layer;
     /* types of that layer, as in qdq_layer */

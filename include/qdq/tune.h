@@ -88,9 +88,9 @@ typedef struct qdq_tune_details {
     /* --- pattern caches --- */
 
     /* fraction of the cached schemes of a pattern to try, fastest first; 0: 0.1 */
-    double pool_share;
+    double pool_fraction;
     /* least number of cached schemes to try, if available; 0: 10 */
-    unsigned pool_least;
+    unsigned pool_min;
     /* least number of points in which two schemes of a pattern differ, among those tried and those
      * in caches and in patterns.yaml; 0 is no default here: QDQ_TUNE_DETAILS_INIT has 4 */
     unsigned pattern_cache_distance;
@@ -245,7 +245,7 @@ typedef struct qdq_tune_not_expressed {
     /* inputs whose constants have scales along another axis, or for other blocks */
     unsigned weights;
     /* quantized inputs of nodes that cleaning folds, fuses or removes; not in the counts above */
-    unsigned gone;
+    unsigned removed;
     /* DequantizeLinear nodes that no plan can express, such as those with a scale for each channel
      * of an activation */
     unsigned other;
@@ -417,7 +417,7 @@ typedef struct qdq_tune_result {
     size_t groups, keys;
     /* greedy: proposed groups, by outcome. mincut: measured placements; one that failed counts as
      * rejected */
-    unsigned kept, rejected, undecided;
+    unsigned accepted, rejected, undecided;
     /* greedy: number of isolated groups that were built as models */
     unsigned isolated_builds;
     /* greedy: classes of groups that cannot be models, or that the engine does not accept */

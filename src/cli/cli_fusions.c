@@ -63,7 +63,7 @@ static void group_json(qdq_json_out o, const qdq_fusion_info *f)
     qdq_json_put_short(o, "us", f->us);
     qdq_json_put_short(o, "conversions_us", f->converts_us);
     qdq_json_put_text(o, "by", qdq_fusion_source_name(f->source));
-    qdq_json_put_bool(o, "cut", f->cut);
+    qdq_json_put_bool(o, "cut", f->is_part);
     qdq_json_put_int(o, "kind", (int64_t)f->class_id);
     qdq_json_put_text(o, "key", f->key);
     qdq_json_put_int(o, "linear", (int64_t)f->n_linear);

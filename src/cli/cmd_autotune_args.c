@@ -148,7 +148,7 @@ qdq_status cmd_autotune_format(const struct autotune_args *a, cli_format_args *o
 
 static qdq_status fill_shares(const struct autotune_args *a, autotune_opts *to, qdq_error *err)
 {
-    double *share = &to->details.pool_share, *gain = &to->tune.min_gain;
+    double *share = &to->details.pool_fraction, *gain = &to->tune.min_gain;
 
     if (a->pool_share != NULL) {
         QDQ_TRY(cli_percent_read("--pool-share", a->pool_share, share, err));
@@ -178,7 +178,7 @@ static void fill_details(const struct autotune_args *a, qdq_tune_details *d)
     d->layer_info = a->layer_info;
     d->warmup_runs = (unsigned)a->warmup_runs;
     d->timing_runs = (unsigned)a->timing_runs;
-    d->pool_least = (unsigned)a->pool_least;
+    d->pool_min = (unsigned)a->pool_least;
     d->pattern_cache_distance = (unsigned)a->cache_distance;
     d->pattern_cache_entries = (unsigned)a->cache_entries;
     d->keep_models = a->keep_models;

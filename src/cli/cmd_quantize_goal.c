@@ -99,7 +99,7 @@ void cmd_quantize_goal_json(const quantize *q, qdq_json_out root)
         qdq_json_put_short(goal, "corrected_db", q->r->goal->corrected_db);
         qdq_json_put_short(goal, "uncorrected_db", q->r->goal->uncorrected_db);
     }
-    qdq_json_put_bool(goal, "cut", q->r->goal->is_cut);
+    qdq_json_put_bool(goal, "cut", q->r->goal->is_timed_out);
     steps_json(qdq_json_put_list(goal, "evaluations"), q);
     layers_json(qdq_json_put_list(goal, "layers"), q);
 }
@@ -186,6 +186,6 @@ qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err)
             "%.1f s%s\n",
             q->r->goal->seconds.calibration, q->r->goal->seconds.evaluation,
             q->r->goal->seconds.layers, q->r->goal->seconds.profile, q->r->goal->seconds.trials,
-            q->r->goal->is_cut ? "; the search stopped at its time limit" : "");
+            q->r->goal->is_timed_out ? "; the search stopped at its time limit" : "");
     return QDQ_OK;
 }

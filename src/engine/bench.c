@@ -58,7 +58,7 @@ static qdq_status bind_inputs(bench *b, size_t i, qdq_error *err)
 /* How long a sample is. Limited time is kept for the rounds that are asked for. */
 static double sample_ns(const bench *b)
 {
-    double ns = (b->opts->min_leg_ms > 0 ? b->opts->min_leg_ms : default_sample_ms) * 1e6;
+    double ns = (b->opts->min_sample_ms > 0 ? b->opts->min_sample_ms : default_sample_ms) * 1e6;
     double share = b->opts->max_ms * 1e6 / 2 / ((double)b->n * (MIN_ROUNDS + DEFAULT_WARMUP));
 
     return b->ends > 0 && share < ns ? share : ns;

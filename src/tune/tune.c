@@ -271,11 +271,11 @@ static void count_placements(qdq_tune_state *t)
 {
     qdq_tune_result *out = t->out;
 
-    out->kept = out->rejected = out->undecided = 0;
+    out->accepted = out->rejected = out->undecided = 0;
     for (size_t i = 0; i < t->run.steps.n; i++) {
         const qdq_tune_step *s = &t->run.steps.at[i];
         if (s->kept)
-            out->kept++;
+            out->accepted++;
         else if (s->failed != NULL || s->result.verdict == QDQ_VERDICT_REJECT)
             out->rejected++;
         else

@@ -153,7 +153,7 @@ static qdq_status use_session(const tried *t, qdq_session *s, qdq_error *err)
 
     QDQ_TRY(qdq_random_inputs(s, 1, &in, &n_in, err));
     opts.rounds = 2;
-    opts.min_leg_ms = 0.001;
+    opts.min_sample_ms = 0.001;
     qdq_status st = t->runs ? qdq_session_run(s, in, n_in, look, NULL, err) : QDQ_OK;
     if (st == QDQ_OK)
         st = qdq_bench(&s, 1, &opts, &timed, err);

@@ -112,13 +112,13 @@ TEST(a_finished_run_measures_nothing_again)
     const uint64_t samples = test_tuned_samples(folder);
     char *plan = test_tuned_file(folder, "plan.json"), *again;
 
-    assert_true(first.kept == 4 && first.rejected == 1 && first.isolated_builds > 0);
+    assert_true(first.accepted == 4 && first.rejected == 1 && first.isolated_builds > 0);
     qdq_tune_result second = run(&before, folder);
     again = test_tuned_file(folder, "plan.json");
     assert_string_equal(again, plan);
     assert_true(second.resumed && second.isolated_builds == 0);
     assert_int_equal(test_tuned_samples(folder), samples);
-    assert_true(second.kept == first.kept && second.rejected == first.rejected &&
+    assert_true(second.accepted == first.accepted && second.rejected == first.rejected &&
                 second.builds == first.builds && second.raw_ms == first.raw_ms &&
                 second.speedup == first.speedup);
     qdq_free(plan);
@@ -288,7 +288,8 @@ TEST(schemes_of_a_cache_are_not_measured_apart)
     assert_non_null(strstr(cache, "\"completed\": true"));
     const qdq_tune_result r = run(&before, folder);
     assert_int_equal(r.isolated_builds, 0);
-    assert_true(r.kept == want.kept && r.rejected == want.rejected && r.verdict == want.verdict);
+    assert_true(r.accepted == want.accepted && r.rejected == want.rejected &&
+                r.verdict == want.verdict);
     test_tuned_same(folder, first, "plan.json");
     char *page = test_tuned_file(folder, "report.html"); /* nor is anything decided again */
     assert_true(strstr(page, ">known groups<") != NULL && strstr(page, ">all groups<") == NULL);
@@ -322,7 +323,7 @@ TEST(what_a_cache_says_of_others_is_ignored)
         char *folder = folder_with(name, text, strlen(text));
         const qdq_tune_result r = run(&before, folder);
         assert_true(0 < r.isolated_builds && r.isolated_builds <= want.isolated_builds);
-        assert_true(r.kept == want.kept && r.rejected == want.rejected);
+        assert_true(r.accepted == want.accepted && r.rejected == want.rejected);
         test_tuned_same(folder, first, "plan.json");
         free(folder);
         free(text);

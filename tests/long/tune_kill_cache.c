@@ -128,9 +128,9 @@ static void assert_same_end(const char *folder, const char *whole, const qdq_tun
     assert_int_equal(r->verdict, want->verdict);
     if (!same_trials)
         return;
-    if (r->kept != want->kept || r->rejected != want->rejected)
+    if (r->accepted != want->accepted || r->rejected != want->rejected)
         fail_msg("%s: behind write %u: kept %u, rejected %u: expected %u, %u", folder, last,
-                 r->kept, r->rejected, want->kept, want->rejected);
+                 r->accepted, r->rejected, want->accepted, want->rejected);
 }
 
 /* *partly: how many of the files had groups that were still measured. */

@@ -148,8 +148,8 @@ static void kill_behind_writes(const char *name, const char *engine, qdq_tune_st
         assert_same_file(folder, whole, "plan.json", last);
         assert_same_file(folder, whole, "model.onnx", last);
         assert_int_equal(test_tuned_samples(folder), samples);
-        assert_true(r.builds == want.builds && r.groups == want.groups && r.kept == want.kept &&
-                    r.rejected == want.rejected);
+        assert_true(r.builds == want.builds && r.groups == want.groups &&
+                    r.accepted == want.accepted && r.rejected == want.rejected);
         assert_true(r.speedup == want.speedup && r.predicted_ms == want.predicted_ms);
         free(folder);
     }

@@ -90,7 +90,7 @@ TEST(what_was_folded_is_told_as_unmatched)
     found = false;
     for (size_t i = 0; i < r->n_layers; i++)
         if (strcmp(r->layers[i].value.name, "c") == 0) {
-            assert_string_equal(r->layers[i].of_a, "n");
+            assert_string_equal(r->layers[i].name_in_a, "n");
             found = true;
         }
     assert_true(found);
@@ -118,7 +118,7 @@ TEST(a_coarse_model_is_matched_by_what_it_computes_without_codes)
 
     for (size_t i = 0; i < r->n_layers; i++)
         if (strcmp(r->layers[i].value.name, "c") == 0)
-            assert_string_equal(r->layers[i].of_a, "n");
+            assert_string_equal(r->layers[i].name_in_a, "n");
     assert_int_equal(r->n_layers, 3);
     qdq_free(r);
     qdq_model_free(q);

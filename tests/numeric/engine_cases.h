@@ -51,7 +51,7 @@ static inline void check_timed_in_rounds(qdq_engine *e)
     for (int i = 0; i < 2; i++)
         assert_ok(qdq_session_open(e, m[i], NULL, &s[i], &err));
     opts.rounds = 20;
-    opts.min_leg_ms = 1;
+    opts.min_sample_ms = 1;
     assert_ok(qdq_bench(s, 2, &opts, r, &err));
     assert_true(r[0].median_ms > 0 && r[0].median_ms < r[1].median_ms);
     assert_true(r[1].speedup < 0.5 && r[1].ci_low <= r[1].speedup && r[1].speedup <= r[1].ci_high);

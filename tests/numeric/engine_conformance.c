@@ -187,7 +187,7 @@ static void it_takes_time(const subject *s)
 
     o.rounds = 3;
     o.warmup = 1;
-    o.min_leg_ms = 0.01;
+    o.min_sample_ms = 0.01;
     if (can(s, QDQ_CAN_TIME)) {
         assert_ok(qdq_bench(&session, 1, &o, &out, &err));
         assert_true(out.median_ms > 0 && out.p10_ms <= out.median_ms &&

@@ -380,7 +380,7 @@ TEST(open_dims_may_differ_from_run_to_run_and_from_what_is_timed)
         bench.inputs = in;
         bench.n_inputs = 2;
         bench.rounds = 2;
-        bench.min_leg_ms = 0.01;
+        bench.min_sample_ms = 0.01;
         assert_ok(qdq_bench(&s, 1, &bench, &timed, &err));
         assert_true(timed.median_ms > 0);
         memset(&k, 0, sizeof k);

@@ -193,7 +193,7 @@ TEST(strings_and_sequences_are_refused_by_name)
     qdq_bench_model timed; /* but it can be timed */
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
     opts.rounds = 2;
-    opts.min_leg_ms = 0.01;
+    opts.min_sample_ms = 0.01;
     assert_ok(qdq_bench(&s, 1, &opts, &timed, &err));
     assert_true(timed.median_ms > 0);
     qdq_free(random);
@@ -215,7 +215,7 @@ TEST(a_model_that_declares_an_output_with_the_wrong_rank_can_be_timed)
     qdq_session *s;
 
     opts.rounds = 2;
-    opts.min_leg_ms = 0.01;
+    opts.min_sample_ms = 0.01;
     opts.inputs = in;
     opts.n_inputs = 2;
     assert_ok(qdq_session_open(e, m, NULL, &s, &err));

@@ -46,7 +46,7 @@ TEST(a_search_without_time_ends_with_the_first_set_that_holds)
         s.goal.limit_s = limit_s[i];
         assert_ok(test_goal_run(&s, &err));
         assert_true(s.r->reached);
-        assert_true(s.r->is_cut == (limit_s[i] < 0));
+        assert_true(s.r->is_timed_out == (limit_s[i] < 0));
         assert_true(s.r->steps[s.r->n_steps - 1].holds || limit_s[i] >= 0);
         assert_true(limit_s[i] < 0 ? s.r->limit_s == 0 : s.r->limit_s > 0);
         steps[i] = s.r->n_steps;

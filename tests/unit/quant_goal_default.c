@@ -35,7 +35,7 @@ a_default_goal_that_only_float_reaches_keeps_the_best_plan_that_saves_a_tenth(vo
     (void)state;
     assert_ok(test_goal_run(&s, &err));
     assert_false(s.r->reached);
-    assert_true(s.r->is_best_kept && !s.r->is_float);
+    assert_true(s.r->is_best_accepted && !s.r->is_float);
     assert_true(s.r->n_steps > 1);
     for (size_t i = 0; i < s.r->n_steps; i++)
         if (s.r->steps[i].time_fraction <= 0.9)
@@ -75,7 +75,7 @@ TEST(a_default_goal_that_no_saving_plan_reaches_ends_with_the_float_model)
     s.goal.min_saving = 0.99;
     assert_ok(test_goal_run(&s, &err));
     assert_false(s.r->reached);
-    assert_true(s.r->is_float && !s.r->is_best_kept);
+    assert_true(s.r->is_float && !s.r->is_best_accepted);
     assert_int_equal(qdq_plan_get_summary(s.plan)->n_weights, 0);
     assert_int_equal(qdq_plan_get_summary(s.plan)->n_tensors, 0);
     assert_true(isinf(s.r->compared->worst_db)); /* equal */

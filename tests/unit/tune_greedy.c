@@ -114,7 +114,7 @@ TEST(what_pays_is_kept_and_what_does_not_stays_float)
                 test_tuned_quantizes(folder, "MatMul", "h4"));
     assert_false(test_tuned_quantizes(
         folder, "MatMul", "h3")); /* it would pay in the whole model, but nobody proposed it */
-    assert_true(r.kept == 3 && r.rejected == 0 && r.undecided == 0 && r.not_isolated == 0);
+    assert_true(r.accepted == 3 && r.rejected == 0 && r.undecided == 0 && r.not_isolated == 0);
     assert_string_equal(decision(folder, "MatMul@h1", "scheme"), "full");
     assert_string_equal(decision(folder, "MatMul@h1", "verdict"), "kept");
     assert_string_equal(decision(folder, "MatMul@h4", "verdict"), "kept");
@@ -130,7 +130,7 @@ TEST(where_nothing_pays_the_given_model_is_written)
         run(folder, test_tuned_costs("\"MatMul\": {\"float_us\": 100, \"int8_us\": 110}", NULL));
 
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
-    assert_true(r.kept == 0 && r.raw_ms == r.baseline_ms);
+    assert_true(r.accepted == 0 && r.raw_ms == r.baseline_ms);
     assert_true(test_tuned_exists(folder, "model_raw.onnx") &&
                 count_q(folder, "model_raw.onnx") == 0);
 }
@@ -142,7 +142,7 @@ TEST(what_does_harm_in_the_whole_is_rejected)
     qdq_tune_result r = run(folder, test_tuned_costs(OPS, SLOW_TOGETHER));
 
     assert_int_equal(r.verdict, QDQ_TUNED);
-    assert_true(r.kept == 3 && r.rejected == 1);
+    assert_true(r.accepted == 3 && r.rejected == 1);
     assert_string_equal(decision(folder, "MatMul@h4", "verdict"), "rejected");
     assert_true(test_tuned_quantizes(folder, "MatMul", "h1") &&
                 test_tuned_quantizes(folder, "MatMul", "h2") &&
@@ -178,14 +178,14 @@ TEST(without_incremental_validation_all_stay_or_go_as_one)
     test_tuned_details(&o)->validate_whole = true;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_string_equal(r.strategy, "greedy");
-    assert_true(r.kept == 4 && r.rejected == 0 && test_tuned_quantizes(folder, "MatMul", "h4"));
+    assert_true(r.accepted == 4 && r.rejected == 0 && test_tuned_quantizes(folder, "MatMul", "h4"));
     assert_true(r.builds < parts.builds && r.final_ms > parts.final_ms);
 
     o.engine =
         test_tuned_costs(OPS, "\"nodes\": {\"MatMul@h4\": {\"float_us\": 100, \"int8_us\": 900}}");
     assert_ok(test_tuned_run(test_tuned, bad, &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
-    assert_true(r.kept == 0 && r.rejected == 4);
+    assert_true(r.accepted == 0 && r.rejected == 4);
     assert_true(test_tuned_exists(bad, "model_raw.onnx"));
 }
 
@@ -257,7 +257,7 @@ TEST(a_group_that_kills_the_engine_apart_is_left_alone)
                  i < 2 ? "g5.1" : "g5", harm[i % 2], also[i / 2]);
         qdq_tune_result r = run(folder, test_tuned_costs(OPS, more));
         assert_int_equal(r.verdict, QDQ_TUNED);
-        assert_true(r.kept == 3 && r.rejected == 0);
+        assert_true(r.accepted == 3 && r.rejected == 0);
         assert_string_equal(decision(folder, "MatMul@h3", "verdict"), "");
         assert_string_equal(decision(folder, "MatMul@h4", "verdict"), "kept");
         assert_false(test_tuned_quantizes(folder, "MatMul", "h3"));
@@ -278,7 +278,7 @@ TEST(groups_that_the_engine_never_takes_are_counted)
     qdq_tune_result r;
 
     assert_ok(test_tuned_run(m, folder, &o, &r, &err));
-    assert_true(r.kept == 2 && r.rejected == 0 && r.not_isolated == 1);
+    assert_true(r.accepted == 2 && r.rejected == 0 && r.not_isolated == 1);
     assert_int_equal(count_text(folder, "autotune_cache.json", "no kernel"), 1);
     assert_false(test_tuned_quantizes(folder, "MatMul", "h"));
     qdq_model_free(m);
@@ -293,7 +293,7 @@ TEST(a_group_that_kills_the_engine_in_the_whole_is_left_out)
                               "\"SIGSEGV\"}]"));
 
     assert_int_equal(r.verdict, QDQ_TUNED);
-    assert_true(r.kept == 3 && r.rejected == 1);
+    assert_true(r.accepted == 3 && r.rejected == 1);
     assert_string_equal(decision(folder, "MatMul@h3", "verdict"), "failed");
     assert_true(test_tuned_quantizes(folder, "MatMul", "h1") &&
                 test_tuned_quantizes(folder, "MatMul", "h2") &&
@@ -319,7 +319,7 @@ TEST(groups_that_cannot_be_measured_apart_are_counted)
     job.log = hear;
     o.job = &job;
     assert_ok(test_tuned_run(m, folder, &o, &r, &err));
-    assert_true(r.not_isolated == 1 && r.kept == 2);
+    assert_true(r.not_isolated == 1 && r.accepted == 2);
     assert_non_null(strstr(lines, "cannot be measured apart: random indices may be outside: 'i'"));
     assert_int_equal(count_text(folder, "report.json", "\"not_apart\": 1"), 1);
     assert_int_equal(count_text(folder, "autotune_cache.json", "random indices may be outside"), 1);
@@ -353,7 +353,7 @@ TEST(the_filter_holds)
             snprintf(text, sizeof text, "{\"node\": \"%s\", \"op\": \"MatMul\"}", names[k]);
             assert_int_equal(count_text(folder, "plan.json", text), on[i][k]);
         }
-        assert_int_equal(r.kept, i == 0 ? 2 : 1);
+        assert_int_equal(r.accepted, i == 0 ? 2 : 1);
     }
     qdq_model_free(m);
     free(filter);
@@ -369,7 +369,7 @@ TEST(no_bound_on_builds_is_passed)
         assert_ok(test_tuned_run(test_tuned, test_path("most%u", most), &o, &r, &err));
         if (r.builds > most)
             fail_msg("%u builds, at most %u were allowed", r.builds, most);
-        assert_int_equal(r.kept + r.rejected + r.undecided, 4);
+        assert_int_equal(r.accepted + r.rejected + r.undecided, 4);
     }
 }
 

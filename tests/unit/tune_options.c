@@ -370,9 +370,9 @@ TEST(options_out_of_range_are_refused_before_anything_is_made)
     EXPECT(min_gain, (double)NAN, "found min_gain nan, expected 0 or more and less than 0.5");
     EXPECT(min_gain, -0.1, "found min_gain -0.1");
     EXPECT(min_gain, 0.5, "found min_gain 0.5");
-    EXPECT_DETAIL(pool_share, (double)NAN, "found pool_share nan");
-    EXPECT_DETAIL(pool_share, 1.5, "found pool_share 1.5");
-    EXPECT_DETAIL(pool_share, -1, "found pool_share -1");
+    EXPECT_DETAIL(pool_fraction, (double)NAN, "found pool_fraction nan");
+    EXPECT_DETAIL(pool_fraction, 1.5, "found pool_fraction 1.5");
+    EXPECT_DETAIL(pool_fraction, -1, "found pool_fraction -1");
     EXPECT(time_s, (double)NAN, "found time_s nan");
     EXPECT(time_s, (double)INFINITY, "found time_s inf");
     EXPECT(time_s, -1, "found time_s -1");

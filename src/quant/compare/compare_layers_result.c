@@ -43,7 +43,7 @@ static qdq_status write_layer(const qdq_match *v, qdq_compare_layer *to, char **
 
     to->node = qdq_pack_text(text, v->node);
     to->op = qdq_pack_text(text, v->op);
-    to->of_a = qdq_pack_text(text, v->of_a);
+    to->name_in_a = qdq_pack_text(text, v->of_a);
     to->quantized = v->quantized;
     to->error = error_of(&v->own);
     qdq_compare_stat_result(&v->own, &to->introduced);

@@ -26,7 +26,7 @@ static void read_values(charging *c, const qdq_compare_layers_result *found)
 {
     for (size_t i = 0; i < found->n_layers; i++) {
         const qdq_compare_layer *l = &found->layers[i];
-        const qdq_value *v = qdq_graph_find(c->graph, l->of_a);
+        const qdq_value *v = qdq_graph_find(c->graph, l->name_in_a);
 
         if (v == NULL)
             continue;

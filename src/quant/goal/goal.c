@@ -253,7 +253,7 @@ static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_m
             tell_no_gain(g, t);
     } else {
         QDQ_TRY(take_best(g, &t, plan, out, err));
-        r->is_best_kept = t != NULL;
+        r->is_best_accepted = t != NULL;
         if (t != NULL)
             snprintf(g->room->why, sizeof g->room->why, "%s", t->why);
         gone = t != NULL ? t->gone : NULL;
@@ -320,7 +320,7 @@ static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model *
         QDQ_TRY(try_what_saves_enough(g, err));
     r->seconds.trials = qdq_clock_seconds() - begun;
     r->reached = found.reached;
-    r->is_cut = found.cut;
+    r->is_timed_out = found.cut;
     r->layers = g->layers;
     r->n_layers = g->n_layers;
     QDQ_TRY(take(g, found.gone, plan, out, err));

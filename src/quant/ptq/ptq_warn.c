@@ -98,7 +98,7 @@ static qdq_status warn_of_goal(qdq_ptq_run *r, qdq_error *err)
         return warn_of_plan(r, err);
     if (g == NULL || g->reached)
         return QDQ_OK;
-    if (!g->is_float && !g->is_best_kept) /* nothing was searched for */
+    if (!g->is_float && !g->is_best_accepted) /* nothing was searched for */
         return warn_of_plan(r, err);
     if (g->is_slower)
         return warn(r, err, QDQ_PTQ_GOAL_SLOWER,

@@ -242,7 +242,7 @@ static void show_goal(qdq_reporting *r)
              "groups of "
              "them come back. Time is a share of the float model's, %s.%s",
              g->is_profiled ? "from its profile" : "estimated from shapes",
-             g->is_cut ? " The search stopped at its time limit." : "");
+             g->is_timed_out ? " The search stopped at its time limit." : "");
     qdq_page_section(&r->page, "goal", "The way to the goal", text);
     qdq_page_table_begin(&r->page, &table);
     for (size_t i = 0; i < g->n_steps; i++) {

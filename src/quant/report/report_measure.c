@@ -51,7 +51,8 @@ static qdq_status measure_layers(qdq_reporting *r, qdq_error *err)
     if (st != QDQ_OK)
         return qdq_report_note(r, st, &found, &r->no_layers, err);
     for (size_t i = r->layers->n_layers; i-- > 0;) /* of two that make one value, the worse stays */
-        QDQ_NEED(qdq_map_set_ptr(&r->layer, r->layers->layers[i].of_a, &r->layers->layers[i]), err);
+        QDQ_NEED(qdq_map_set_ptr(&r->layer, r->layers->layers[i].name_in_a, &r->layers->layers[i]),
+                 err);
     return QDQ_OK;
 }
 

@@ -41,7 +41,7 @@ static void choose_tensors(watching *w)
 
     for (size_t i = 0; r->layers != NULL && i < r->layers->n_layers && w->n < SHOWN; i++) {
         const qdq_compare_layer *l = &r->layers->layers[i];
-        const qdq_value *y = qdq_graph_find(r->clean->graph, l->of_a);
+        const qdq_value *y = qdq_graph_find(r->clean->graph, l->name_in_a);
         const qdq_node *n = y != NULL ? y->producer : NULL;
 
         for (uint32_t k = 0; l->error > 0 && n != NULL && k < n->n_in && w->n < SHOWN; k++) {

@@ -145,7 +145,7 @@ static qdq_status import_baseline(qdq_tune_state *t, qdq_baseline *b, qdq_model 
     QDQ_TRY(qdq_plan_import(b->model, &o, &b->plan, stripped, err));
     qdq_status st = qdq_baseline_rename(b->plan, *stripped, t->task.clean, &b->placed, &gone, err);
     if (st == QDQ_OK)
-        b->result->not_expressed.gone = (unsigned)gone;
+        b->result->not_expressed.removed = (unsigned)gone;
     if (st == QDQ_OK)
         st = qdq_space_add_formats(t->task.space, b->placed, err);
     if (st == QDQ_OK)
@@ -392,7 +392,7 @@ static qdq_status find_exact(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
     qdq_status st =
         qdq_plans_differ(t->task.space, b->placed, expressed, &b->result->not_expressed, err);
     qdq_plan_free(expressed);
-    b->result->not_expressed.gone = known.gone;
+    b->result->not_expressed.removed = known.removed;
     b->result->not_expressed.other = known.other;
     return st;
 }

@@ -27,7 +27,7 @@ static qdq_status copy_group(const qdq_fusion *f, qdq_arena *arena, qdq_fusion_i
                              .us = f->us,
                              .converts_us = f->converts_us,
                              .source = f->source,
-                             .cut = f->cut};
+                             .is_part = f->cut};
     QDQ_NEED(node != NULL && out->layer != NULL && out->in_type != NULL && out->out_type != NULL,
              err);
     for (uint32_t i = 0; i < f->n; i++) {

@@ -163,7 +163,7 @@ static void unsaid_text(const qdq_tune_not_expressed *u, char *text, size_t size
                 {u->types, "types"},
                 {u->scales, "shared scales"},
                 {u->weights, "scales of weights"},
-                {u->gone, "edges of nodes that cleaning removes"},
+                {u->removed, "edges of nodes that cleaning removes"},
                 {u->other, "other Q/DQ"}};
     size_t n = 0;
 

@@ -25,7 +25,7 @@ void qdq_tune_put_groups(const qdq_tune_state *t, qdq_json_out j)
     qdq_json_put_size(j, "groups", r->groups);
     qdq_json_put_size(j, "keys", r->keys);
     qdq_json_put_real(j, "raw_ms", r->raw_ms);
-    qdq_json_put_int(j, "kept", r->kept);
+    qdq_json_put_int(j, "kept", r->accepted);
     qdq_json_put_int(j, "rejected", r->rejected);
     qdq_json_put_int(j, "undecided", r->undecided);
     qdq_tune_put_greedy(t, j);
@@ -117,7 +117,7 @@ static void put_baselines(qdq_json_out o, const qdq_tune_result *r)
         qdq_json_put_size(u, "types", b->not_expressed.types);
         qdq_json_put_size(u, "scales", b->not_expressed.scales);
         qdq_json_put_size(u, "weights", b->not_expressed.weights);
-        qdq_json_put_size(u, "gone", b->not_expressed.gone);
+        qdq_json_put_size(u, "gone", b->not_expressed.removed);
         qdq_json_put_size(u, "other", b->not_expressed.other);
     }
 }

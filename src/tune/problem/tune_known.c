@@ -133,8 +133,8 @@ static qdq_status add_seed(qdq_tune_state *t, size_t pattern, const qdq_scheme *
 qdq_status qdq_tune_find_seeds(qdq_tune_state *t, size_t pattern, qdq_assign **out, size_t *n,
                                qdq_error *err)
 {
-    const double share = t->details->pool_share > 0 ? t->details->pool_share : 0.1;
-    const size_t least = t->details->pool_least > 0 ? t->details->pool_least : 10;
+    const double share = t->details->pool_fraction > 0 ? t->details->pool_fraction : 0.1;
+    const size_t least = t->details->pool_min > 0 ? t->details->pool_min : 10;
     seeds s = {0};
 
     for (size_t i = 0; i < t->parts.thin.patterns.n; i++)

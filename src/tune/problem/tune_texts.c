@@ -65,8 +65,8 @@ const char *qdq_tune_search_text(qdq_tune_state *t, const char *data)
         o->test.max_pairs, o->test.strict, o->test.enter, (unsigned long long)o->seed,
         (int)t->details->regions->builder, t->details->regions->max_region_size,
         t->details->regions->min_refine_size, t->opts->goal->min_sqnr, t->task.target->name,
-        t->task.rules_name, t->task.correct, o->mutations, o->attempts, t->details->pool_share,
-        t->details->pool_least, known, data, metric, baselines[0] != '\0' ? " qdq-baselines=" : "",
+        t->task.rules_name, t->task.correct, o->mutations, o->attempts, t->details->pool_fraction,
+        t->details->pool_min, known, data, metric, baselines[0] != '\0' ? " qdq-baselines=" : "",
         baselines);
 }
 

@@ -149,7 +149,7 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error
     if (o->threads < 0)
         return qdq_fail(err, QDQ_E_USAGE, "found %d threads, expected 0 or more", o->threads);
     QDQ_TRY(check_range("min_gain", o->min_gain, 0.5, err));
-    QDQ_TRY(check_range("pool_share", d->pool_share, 1 + 1e-9, err));
+    QDQ_TRY(check_range("pool_fraction", d->pool_fraction, 1 + 1e-9, err));
     return check_range("time_s", o->time_s, ever, err);
 }
 
