@@ -114,20 +114,16 @@ static void put_row(cli *c, cli_table *t, const cli_groups *all, size_t i, doubl
     const qdq_layer *g = &all->group[i];
 
     if (isnan(g->median_us)) {
-        cli_cell(t, "-");
-        cli_cell(t, "-");
+        CLI_CELLS(t, "-", "-");
     } else {
         cli_cell(t, "%.1f", g->median_us);
         cli_cell(t, "%.1f", total > 0 ? 100 * g->median_us / total : 0);
     }
-    cli_cell(t, "%s", g->op);
-    cli_cell(t, "%s", g->in_type[0] != '\0' ? g->in_type : "?");
-    cli_cell(t, "%s", g->out_type[0] != '\0' ? g->out_type : "?");
-    cli_cell(t, "%s", source_text(g));
-    cli_cell(t, "%s",
-             g->n_nodes == 0
-                 ? g->layer
-                 : cli_nodes_text(c, g->node, g->n_nodes, verbose ? SIZE_MAX - 1 : SHOWN_NODES));
+    CLI_CELLS(t, g->op, g->in_type[0] != '\0' ? g->in_type : "?",
+              g->out_type[0] != '\0' ? g->out_type : "?", source_text(g),
+              g->n_nodes == 0
+                  ? g->layer
+                  : cli_nodes_text(c, g->node, g->n_nodes, verbose ? SIZE_MAX - 1 : SHOWN_NODES));
 }
 
 /* Names come from files: no control characters on a terminal. */

@@ -62,21 +62,14 @@ qdq_status cli_layers_print(cli *c, const qdq_compare_layers_result *r, size_t t
     char text[40];
 
     fputc('\n', to);
-    cli_cell(&table, "layer");
-    cli_cell(&table, "op");
-    cli_cell(&table, "tensor");
-    cli_cell(&table, "own error, dB");
-    cli_cell(&table, "accumulated");
-    cli_cell(&table, "after Q/DQ");
+    CLI_CELLS(&table, "layer", "op", "tensor", "own error, dB", "accumulated", "after Q/DQ");
     for (size_t i = 0; i < r->n_layers; i++) {
         const qdq_compare_layer *l = &r->layers[i];
 
         if (!l->quantized || (n_quantized++ >= top && top > 0))
             continue;
         worst = worst == NULL ? l->node : worst;
-        cli_cell(&table, "%s", l->node);
-        cli_cell(&table, "%s", l->op);
-        cli_cell(&table, "%s", l->value.name);
+        CLI_CELLS(&table, l->node, l->op, l->value.name);
         cli_cell(&table, "%s", cli_sqnr_text(l->introduced.sqnr_db, text, sizeof text));
         cli_cell(&table, "%s", cli_sqnr_text(l->value.sqnr_db, text, sizeof text));
         cli_cell(&table, "%s",

@@ -72,16 +72,12 @@ static columns find_columns(const qdq_compare_tensor *t, size_t n)
 
 static void print_heads(cli_table *table, const char *what, const columns *c)
 {
-    cli_cell(table, "%s", what);
-    cli_cell(table, "SQNR dB");
-    if (c->slices) {
-        cli_cell(table, "worst slice");
-        cli_cell(table, "axis, index");
-    }
+    CLI_CELLS(table, what, "SQNR dB");
+    if (c->slices)
+        CLI_CELLS(table, "worst slice", "axis, index");
     if (c->bound)
         cli_cell(table, "bound");
-    cli_cell(table, "cosine");
-    cli_cell(table, "max error");
+    CLI_CELLS(table, "cosine", "max error");
     if (c->scores)
         cli_cell(table, "top-1");
     if (c->half)
@@ -100,15 +96,13 @@ static void print_row(cli_table *table, const qdq_compare_tensor *t, const colum
 {
     char text[40];
 
-    cli_cell(table, "%s", t->name);
-    cli_cell(table, "%s",
-             t->other_shape ? "other shape" : cli_sqnr_text(t->sqnr_db, text, sizeof text));
+    CLI_CELLS(table, t->name,
+              t->other_shape ? "other shape" : cli_sqnr_text(t->sqnr_db, text, sizeof text));
     if (c->slices && t->axis >= 0) {
         cli_cell(table, "%s", cli_sqnr_text(t->worst_db, text, sizeof text));
         cli_cell(table, "%d, %zu", t->axis, t->index);
     } else if (c->slices) {
-        cli_cell(table, "-");
-        cli_cell(table, "-");
+        CLI_CELLS(table, "-", "-");
     }
     if (c->bound)
         cli_cell(table, "%s",

@@ -66,9 +66,7 @@ static qdq_status print_times(cli *c, json_t *report, FILE *to, qdq_error *err)
 
     if (!isfinite(base))
         return QDQ_OK;
-    cli_cell(&t, "model");
-    cli_cell(&t, "ms");
-    cli_cell(&t, "speed-up");
+    CLI_CELLS(&t, "model", "ms", "speed-up");
     add_time(&t, "input", base, 1);
     if (isfinite(rules))
         add_time(&t, "rules' plan", rules, base / rules);
@@ -108,11 +106,7 @@ static qdq_status print_front(cli *c, json_t *report, FILE *to, qdq_error *err)
 
     if (json_array_size(list) == 0)
         return QDQ_OK;
-    cli_cell(&t, "front");
-    cli_cell(&t, "ms");
-    cli_cell(&t, "SQNR");
-    cli_cell(&t, "nodes");
-    cli_cell(&t, "%s", "");
+    CLI_CELLS(&t, "front", "ms", "SQNR", "nodes", "");
     json_array_foreach(list, i, p)
     {
         const char *file = json_string_value(json_object_get(p, "file"));
@@ -136,11 +130,7 @@ static qdq_status print_baselines(cli *c, json_t *report, FILE *to, qdq_error *e
 
     if (json_array_size(list) == 0)
         return QDQ_OK;
-    cli_cell(&t, "Q/DQ baseline");
-    cli_cell(&t, "ms");
-    cli_cell(&t, "speed-up");
-    cli_cell(&t, "SQNR");
-    cli_cell(&t, "result");
+    CLI_CELLS(&t, "Q/DQ baseline", "ms", "speed-up", "SQNR", "result");
     json_array_foreach(list, i, b)
     {
         const char *why = json_string_value(json_object_get(b, "why"));

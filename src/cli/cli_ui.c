@@ -315,6 +315,12 @@ void cli_cell(cli_table *t, const char *fmt, ...)
         t->failed = true;
 }
 
+void cli_cells(cli_table *t, const char *const *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        cli_cell(t, "%s", text[i]);
+}
+
 /* Columns on the screen: UTF-8 continuation bytes take none. */
 static size_t width_of(const char *s)
 {

@@ -60,6 +60,11 @@ typedef struct cli_table {
 } cli_table;
 
 void cli_cell(cli_table *t, const char *fmt, ...) QDQ_PRINTF(2, 3);
+/* Texts, each a cell: no two may share a buffer. */
+void cli_cells(cli_table *t, const char *const *text, size_t n);
+#define CLI_CELLS(t, ...)                                                                          \
+    cli_cells((t), (const char *const[]){__VA_ARGS__},                                             \
+              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 qdq_status cli_table_print(const cli_table *t, FILE *to, qdq_error *err);
 
 #endif /* QDQ_CLI_UI_H */

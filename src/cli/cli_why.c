@@ -7,12 +7,9 @@ qdq_status cli_why_print(cli *c, const qdq_why *w, FILE *to, qdq_error *err)
     size_t n;
     const qdq_why_note *note = qdq_why_notes(w, &n);
 
-    for (size_t i = 0; i < n; i++) {
-        cli_cell(&table, "%s", note[i].node);
-        cli_cell(&table, "%s", note[i].rule);
-        cli_cell(&table, "%s", note[i].holds ? "yes" : "no");
-        cli_cell(&table, "%s", note[i].verdict);
-    }
+    for (size_t i = 0; i < n; i++)
+        CLI_CELLS(&table, note[i].node, note[i].rule, note[i].holds ? "yes" : "no",
+                  note[i].verdict);
     return cli_table_print(&table, to, err);
 }
 

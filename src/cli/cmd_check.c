@@ -134,10 +134,7 @@ static qdq_status print_target(const checking *k, qdq_error *err)
     cli_table table = {.arena = &c->arena, .columns = t->proven ? "lllrrl" : "lllrl"};
 
     if (t->n > 0) {
-        cli_cell(&table, "level");
-        cli_cell(&table, "kind");
-        cli_cell(&table, "node");
-        cli_cell(&table, "converted");
+        CLI_CELLS(&table, "level", "kind", "node", "converted");
         if (t->proven)
             cli_cell(&table, "us");
         cli_cell(&table, "why");
@@ -145,8 +142,7 @@ static qdq_status print_target(const checking *k, qdq_error *err)
     for (size_t i = 0; i < t->n; i++) {
         const qdq_target_finding *f = &t->findings[i];
 
-        cli_cell(&table, "%s", f->is_error ? "error" : "warning");
-        cli_cell(&table, "%s", f->kind);
+        CLI_CELLS(&table, f->is_error ? "error" : "warning", f->kind);
         cli_cell(&table, "%s '%s'", f->op, f->node);
         cli_cell(&table, "%s", amount(c, f->converted));
         if (t->proven && f->microseconds > 0)

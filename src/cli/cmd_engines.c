@@ -72,10 +72,8 @@ static void engine_rows(cli_table *t, const qdq_engine_info *info)
         cli_cell(t, "%s", "");
         cli_cell(t, "opset up to %d, IR version up to %d", info->max_opset, info->max_ir);
     }
-    if (*info->library != '\0') {
-        cli_cell(t, "%s", "");
-        cli_cell(t, "%s", info->library);
-    }
+    if (*info->library != '\0')
+        CLI_CELLS(t, "", info->library);
 }
 
 /* One that was asked for must be there. */
@@ -108,9 +106,7 @@ static void add_missing(qdq_json_out root, cli_table *t, const char *name, const
     qdq_json_put_bool(entry, "available", false);
     qdq_json_put_text(entry, "help", help);
     qdq_json_put_text(entry, "reason", why->text);
-    cli_cell(t, "%s", name);
-    cli_cell(t, "%s", help);
-    cli_cell(t, "%s", "");
+    CLI_CELLS(t, name, help, "");
     cli_cell(t, "%s: %s", why->code == QDQ_E_USAGE ? "needs an argument" : "not available",
              why->text);
 }

@@ -50,9 +50,7 @@ static qdq_status print_list(cli *c, const lists *l, qdq_error *err)
         qdq_json_put_text(entry, "name", name);
         qdq_json_put_some(entry, "group", group);
         qdq_json_put_text(entry, "help", help);
-        cli_cell(&table, "%s", name);
-        cli_cell(&table, "%s", group[0] != '\0' ? group : "-");
-        cli_cell(&table, "%s", help);
+        CLI_CELLS(&table, name, group[0] != '\0' ? group : "-", help);
     }
     if (c->json)
         return cli_json_print(&d, err);

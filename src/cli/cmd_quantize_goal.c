@@ -112,13 +112,10 @@ static qdq_status print_steps(const quantize *q, FILE *to, qdq_error *err)
     fprintf(to, "\nto reach the goal (time: of the float model's, %s; shapes %s)\n",
             q->r->goal->is_profiled ? "from its profile" : "estimated from shapes",
             cmd_quantize_shapes(q));
-    cli_cell(&t, "trial");
-    cli_cell(&t, "back to float");
-    cli_cell(&t, "SQNR dB");
+    CLI_CELLS(&t, "trial", "back to float", "SQNR dB");
     const bool has_metric = q->a->quant.metric_command != NULL;
     cli_cell(&t, has_metric ? "metric" : "accuracy");
-    cli_cell(&t, "time");
-    cli_cell(&t, "goal");
+    CLI_CELLS(&t, "time", "goal");
     for (size_t i = 0; i < q->r->goal->n_steps; i++) {
         const qdq_goal_step *s = &q->r->goal->steps[i];
 
@@ -142,18 +139,14 @@ static qdq_status print_layers(const quantize *q, FILE *to, qdq_error *err)
     cli_table t = {.arena = &q->c->arena, .columns = "llrr"};
     size_t n = 0;
 
-    cli_cell(&t, "back to float");
-    cli_cell(&t, "op");
-    cli_cell(&t, "own error, dB");
-    cli_cell(&t, "time saved in 8 bits");
+    CLI_CELLS(&t, "back to float", "op", "own error, dB", "time saved in 8 bits");
     for (size_t i = 0; i < q->r->goal->n_layers; i++) {
         const qdq_goal_layer *l = &q->r->goal->layers[i];
 
         if (!l->is_float)
             continue;
         n++;
-        cli_cell(&t, "%s", l->node);
-        cli_cell(&t, "%s", l->op);
+        CLI_CELLS(&t, l->node, l->op);
         cli_cell(&t, "%.2f", l->error > 0 ? -10 * log10(l->error) : (double)INFINITY);
         cli_cell(&t, "%.4f", l->saved_fraction);
     }

@@ -30,8 +30,7 @@ static qdq_status list_targets(cli *c, qdq_error *err)
         qdq_json_out entry = qdq_json_put_object(root, NULL);
         qdq_json_put_text(entry, "name", name);
         qdq_json_put_text(entry, "help", help);
-        cli_cell(&table, "%s", name);
-        cli_cell(&table, "%s", help);
+        CLI_CELLS(&table, name, help);
     }
     if (c->json)
         return cli_json_print(&d, err);

@@ -57,16 +57,12 @@ static qdq_status print_json(cli *c, const qdq_probe_report *r, const char *path
 
 static void put_row(cli_table *t, const qdq_probe_outcome *o)
 {
-    cli_cell(t, "%s", o->op);
-    cli_cell(t, "%s", o->rule);
-    cli_cell(t, "%s", o->key);
-    cli_cell(t, "%s", o->verdict[0] != '\0' ? o->verdict : "-");
+    CLI_CELLS(t, o->op, o->rule, o->key, o->verdict[0] != '\0' ? o->verdict : "-");
     if (o->verdict[0] != '\0') {
         cli_cell(t, "%.3f", o->factor);
         cli_cell(t, "%.3f to %.3f", o->low, o->high);
     } else {
-        cli_cell(t, "-");
-        cli_cell(t, "-");
+        CLI_CELLS(t, "-", "-");
     }
     if (o->why[0] != '\0')
         cli_cell(t, "%s", o->why);
