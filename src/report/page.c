@@ -159,12 +159,10 @@ static void number_begin(qdq_buf *b, double x)
                        isinf(x) ? 1e300 : x);
 }
 
-void qdq_page_number(qdq_buf *b, const qdq_page_table *t, size_t column, double x, const char *fmt)
+void qdq_page_number(qdq_buf *b, double x, const char *fmt)
 {
     char text[64];
 
-    (void)t;
-    (void)column;
     number_begin(b, x);
     if (isnan(x))
         qdq_buf_puts(b, "\xe2\x80\x93");
@@ -195,10 +193,8 @@ void qdq_page_share(qdq_buf *b, const qdq_page_table *t, size_t column, double s
     qdq_buf_puts(b, "</td>");
 }
 
-void qdq_page_many(qdq_buf *b, const qdq_page_table *t, size_t column, double n)
+void qdq_page_many(qdq_buf *b, double n)
 {
-    (void)t;
-    (void)column;
     number_begin(b, n > 0 ? n : (double)NAN);
     if (n > 0)
         qdq_html_count(b, n);

@@ -42,11 +42,11 @@ void qdq_page_table_begin(qdq_buf *b, const qdq_page_table *t);
 void qdq_page_row_begin(qdq_buf *b, qdq_page_tone tone);
 void qdq_page_cell(qdq_buf *b, const qdq_page_table *t, size_t column, const char *text);
 /* `fmt` for one double; NaN is shown as a dash, and sorts last. */
-void qdq_page_number(qdq_buf *b, const qdq_page_table *t, size_t column, double x, const char *fmt);
+void qdq_page_number(qdq_buf *b, double x, const char *fmt);
 /* 0.123 as 12.3 % */
 void qdq_page_share(qdq_buf *b, const qdq_page_table *t, size_t column, double share);
 /* 1234567 as 1.23 M */
-void qdq_page_many(qdq_buf *b, const qdq_page_table *t, size_t column, double n);
+void qdq_page_many(qdq_buf *b, double n);
 void qdq_page_row_end(qdq_buf *b);
 void qdq_page_table_end(qdq_buf *b);
 

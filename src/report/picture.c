@@ -231,9 +231,9 @@ static void put_row(qdq_buf *b, const qdq_page_table *t, const qdq_picture_node 
     qdq_page_cell(b, t, 0, n->name);
     qdq_page_cell(b, t, 1, n->op);
     qdq_page_cell(b, t, 2, qdq_elem_name(n->chosen));
-    qdq_page_number(b, t, 3, n->given_us / per_unit, "%.4g");
-    qdq_page_number(b, t, 4, n->chosen_us / per_unit, "%.4g");
-    qdq_page_number(b, t, 5, n->price.saved_us / per_unit, "%.3g");
+    qdq_page_number(b, n->given_us / per_unit, "%.4g");
+    qdq_page_number(b, n->chosen_us / per_unit, "%.4g");
+    qdq_page_number(b, n->price.saved_us / per_unit, "%.3g");
     qdq_page_cell(b, t, 6, n->why);
     qdq_page_cell(b, t, 7, n->price.rules);
     qdq_page_row_end(b);

@@ -70,11 +70,11 @@ TEST(numbers_that_are_none_sort_last_and_are_dashes)
     qdq_page_table_begin(&b, &table);
     qdq_page_row_begin(&b, QDQ_TONE_GOOD);
     qdq_page_cell(&b, &table, 0, "<i>");
-    qdq_page_number(&b, &table, 1, (double)NAN, "%g");
-    qdq_page_number(&b, &table, 1, -(double)INFINITY, "%g");
+    qdq_page_number(&b, (double)NAN, "%g");
+    qdq_page_number(&b, -(double)INFINITY, "%g");
     qdq_page_share(&b, &table, 1, 7.5);
     qdq_page_share(&b, &table, 1, (double)NAN);
-    qdq_page_many(&b, &table, 1, 0);
+    qdq_page_many(&b, 0);
     qdq_page_row_end(&b);
     qdq_page_table_end(&b);
     assert_false(b.failed);

@@ -189,14 +189,14 @@ static void show_outputs(qdq_reporting *r)
         snprintf(place, sizeof place, "%d, %zu", t->axis, t->index);
         qdq_page_row_begin(&r->page, QDQ_TONE_PLAIN);
         qdq_page_cell(&r->page, &table, NAME, t->name);
-        qdq_page_number(&r->page, &table, SQNR, t->sqnr_db, "%.2f");
-        qdq_page_number(&r->page, &table, WORST, t->worst_db, "%.2f");
+        qdq_page_number(&r->page, t->sqnr_db, "%.2f");
+        qdq_page_number(&r->page, t->worst_db, "%.2f");
         qdq_page_cell(&r->page, &table, PLACE, t->axis >= 0 ? place : "");
-        qdq_page_number(&r->page, &table, BOUND, t->bound_db, "%.2f");
-        qdq_page_number(&r->page, &table, COSINE, t->cosine, "%.6f");
-        qdq_page_number(&r->page, &table, LARGEST, t->max_abs, "%.4g");
-        qdq_page_number(&r->page, &table, TOP1, t->top1, "%.4f");
-        qdq_page_number(&r->page, &table, HALF, t->half_agreement, "%.4f");
+        qdq_page_number(&r->page, t->bound_db, "%.2f");
+        qdq_page_number(&r->page, t->cosine, "%.6f");
+        qdq_page_number(&r->page, t->max_abs, "%.4g");
+        qdq_page_number(&r->page, t->top1, "%.4f");
+        qdq_page_number(&r->page, t->half_agreement, "%.4f");
         qdq_page_row_end(&r->page);
     }
     qdq_page_table_end(&r->page);
@@ -247,10 +247,10 @@ static void show_goal(qdq_reporting *r)
     qdq_page_table_begin(&r->page, &table);
     for (size_t i = 0; i < g->n_steps; i++) {
         qdq_page_row_begin(&r->page, g->steps[i].holds ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
-        qdq_page_number(&r->page, &table, 0, (double)i + 1, "%.0f");
-        qdq_page_number(&r->page, &table, 1, (double)g->steps[i].n_float, "%.0f");
-        qdq_page_number(&r->page, &table, 2, g->steps[i].sqnr_db, "%.2f");
-        qdq_page_number(&r->page, &table, 3, has_metric ? g->steps[i].metric : g->steps[i].accuracy,
+        qdq_page_number(&r->page, (double)i + 1, "%.0f");
+        qdq_page_number(&r->page, (double)g->steps[i].n_float, "%.0f");
+        qdq_page_number(&r->page, g->steps[i].sqnr_db, "%.2f");
+        qdq_page_number(&r->page, has_metric ? g->steps[i].metric : g->steps[i].accuracy,
                         has_metric ? "%.6g" : "%.4f");
         qdq_page_share(&r->page, &table, 4, g->steps[i].time_fraction);
         qdq_page_cell(&r->page, &table, 5, g->steps[i].holds ? "holds" : "missed");

@@ -32,15 +32,15 @@ static void put_measured(qdq_reporting *r, const char *label, bool quantized)
     const qdq_compare_layer *l = qdq_report_layer(r, label);
     bool own = l != NULL && (quantized || l->quantized) && l->error > 0;
 
-    qdq_page_number(&r->page, &table, ERROR, own ? -10 * log10(l->error) : (double)NAN, "%.1f");
-    qdq_page_number(&r->page, &table, SQNR, l != NULL ? l->value.sqnr_db : (double)NAN, "%.1f");
+    qdq_page_number(&r->page, own ? -10 * log10(l->error) : (double)NAN, "%.1f");
+    qdq_page_number(&r->page, l != NULL ? l->value.sqnr_db : (double)NAN, "%.1f");
 }
 
 static void put_macs(qdq_reporting *r, const char *label)
 {
     const qdq_node *n = qdq_report_node(r, label);
 
-    qdq_page_many(&r->page, &table, MACS, n != NULL ? qdq_node_macs(n) : 0);
+    qdq_page_many(&r->page, n != NULL ? qdq_node_macs(n) : 0);
 }
 
 /* The rule that decided about the node, as the drawing has it: the entry of its input may have that
@@ -61,8 +61,7 @@ static void quantized_row(qdq_reporting *r, const qdq_plan_node *p)
     qdq_page_cell(&r->page, &table, NODE, p->node);
     qdq_page_cell(&r->page, &table, OP, p->op);
     qdq_page_cell(&r->page, &table, TYPE, t != NULL ? qdq_elem_name(t->qparam.type) : "codes");
-    qdq_page_number(&r->page, &table, SCALE, t != NULL ? (double)t->qparam.scale : (double)NAN,
-                    "%.4g");
+    qdq_page_number(&r->page, t != NULL ? (double)t->qparam.scale : (double)NAN, "%.4g");
     put_measured(r, p->node, true);
     put_macs(r, p->node);
     qdq_page_cell(&r->page, &table, REASON,
@@ -77,7 +76,7 @@ static void float_row(qdq_reporting *r, const qdq_plan_float *p)
     qdq_page_cell(&r->page, &table, OP, p->op);
     qdq_page_cell(&r->page, &table, TYPE,
                   qdq_plan_has_rest(r->plan) ? qdq_elem_name(r->plan->rest.type) : "float");
-    qdq_page_number(&r->page, &table, SCALE, (double)NAN, "%g");
+    qdq_page_number(&r->page, (double)NAN, "%g");
     put_measured(r, p->node, false);
     put_macs(r, p->node);
     qdq_page_cell(&r->page, &table, REASON, p->reason);

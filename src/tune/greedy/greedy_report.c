@@ -71,13 +71,13 @@ static void show_kind(const qdq_tune_state *t, const qdq_tune_kind *k, const qdq
 
     qdq_page_row_begin(b, kept > 0 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
     qdq_page_cell(b, table, 0, t->parts.patterns->pattern[k->unit].signature);
-    qdq_page_number(b, table, 1, (double)k->n, "%.0f");
+    qdq_page_number(b, (double)k->n, "%.0f");
     qdq_page_cell(b, table, 2, scheme_of(k));
-    qdq_page_number(b, table, 3, saves ? k->none_us : NAN, "%.3g");
-    qdq_page_number(b, table, 4, saves ? k->saved.mean_us : NAN, "%.3g");
-    qdq_page_number(b, table, 5, saves ? k->saved.se_us : NAN, "%.2g");
-    qdq_page_number(b, table, 6, saves ? k->boundary_us : NAN, "%.3g");
-    qdq_page_number(b, table, 7, (double)kept, "%.0f");
+    qdq_page_number(b, saves ? k->none_us : NAN, "%.3g");
+    qdq_page_number(b, saves ? k->saved.mean_us : NAN, "%.3g");
+    qdq_page_number(b, saves ? k->saved.se_us : NAN, "%.2g");
+    qdq_page_number(b, saves ? k->boundary_us : NAN, "%.3g");
+    qdq_page_number(b, (double)kept, "%.0f");
     qdq_page_cell(b, table, 8,
                   k->why != NULL ? k->why
                   : k->settled   ? "known from autotune_cache.json"

@@ -207,12 +207,12 @@ static void show_baselines(const qdq_tune_state *t, qdq_buf *b)
         unsaid_text(&g->not_expressed, not_expressed, sizeof not_expressed);
         qdq_page_cell(b, &table, 0, g->name);
         qdq_page_cell(b, &table, 1, qdq_baseline_outcome_name(g->outcome));
-        qdq_page_number(b, &table, 2, g->ms, "%.4g");
-        qdq_page_number(b, &table, 3, g->speedup, "%.3f");
-        qdq_page_number(b, &table, 4, g->ci_low, "%.3f");
-        qdq_page_number(b, &table, 5, g->ci_high, "%.3f");
-        qdq_page_number(b, &table, 6, g->sqnr_db, "%.2f");
-        qdq_page_number(b, &table, 7, g->accuracy, "%.4f");
+        qdq_page_number(b, g->ms, "%.4g");
+        qdq_page_number(b, g->speedup, "%.3f");
+        qdq_page_number(b, g->ci_low, "%.3f");
+        qdq_page_number(b, g->ci_high, "%.3f");
+        qdq_page_number(b, g->sqnr_db, "%.2f");
+        qdq_page_number(b, g->accuracy, "%.4f");
         qdq_page_cell(b, &table, 8, not_expressed);
         qdq_page_cell(b, &table, 9, g->why);
         qdq_page_row_end(b);
@@ -257,7 +257,7 @@ static void show_overruled(const qdq_tune_state *t, qdq_buf *b)
         qdq_page_cell(b, &table, 0, o->rule);
         qdq_page_cell(b, &table, 1, o->op);
         qdq_page_cell(b, &table, 2, o->quantized ? "8 bits" : "float");
-        qdq_page_number(b, &table, 3, o->nodes, "%.0f");
+        qdq_page_number(b, o->nodes, "%.0f");
         qdq_page_row_end(b);
     }
     qdq_page_table_end(b);
@@ -284,8 +284,8 @@ static void show_typed(const qdq_tune_state *t, qdq_buf *b)
         qdq_page_cell(b, &table, 0, t->outcome.typed_name.at[i]);
         qdq_page_cell(b, &table, 1, o->type);
         qdq_page_cell(b, &table, 2, o->instead_of);
-        qdq_page_number(b, &table, 3, o->trial, "%.0f");
-        qdq_page_number(b, &table, 4, o->gain * 100, "%.2f");
+        qdq_page_number(b, o->trial, "%.0f");
+        qdq_page_number(b, o->gain * 100, "%.2f");
         qdq_page_row_end(b);
     }
     qdq_page_table_end(b);
@@ -369,14 +369,14 @@ static void show_trials(const qdq_tune_state *t, qdq_buf *b)
         const qdq_tune_step *s = &t->run.steps.at[i];
         bool measured = s->failed == NULL;
         qdq_page_row_begin(b, s->kept ? QDQ_TONE_GOOD : measured ? QDQ_TONE_PLAIN : QDQ_TONE_BAD);
-        qdq_page_number(b, &table, 0, (double)i + 1, "%.0f");
+        qdq_page_number(b, (double)i + 1, "%.0f");
         if (s->unit != SIZE_MAX)
             unit_text(t, s->unit, what, sizeof what);
         qdq_page_cell(b, &table, 1, s->unit != SIZE_MAX ? what : s->move);
         qdq_page_share(b, &table, 2, measured ? s->result.gain : NAN);
         qdq_page_share(b, &table, 3, measured ? s->result.ci_low : NAN);
         qdq_page_share(b, &table, 4, measured ? s->result.ci_high : NAN);
-        qdq_page_number(b, &table, 5, s->result.pairs, "%.0f");
+        qdq_page_number(b, s->result.pairs, "%.0f");
         show_verdict(b, &table, s);
         qdq_page_row_end(b);
     }
@@ -428,14 +428,12 @@ void qdq_tune_show_patterns(const qdq_tune_state *t, const qdq_tune_candidate *b
         qdq_page_row_begin(b, r->gain > 0 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
         unit_text(t, u, text, sizeof text);
         qdq_page_cell(b, &table, 0, text);
-        qdq_page_number(b, &table, 1, (double)unit->n_instances, "%.0f");
+        qdq_page_number(b, (double)unit->n_instances, "%.0f");
         snprintf(text, sizeof text, "%zu of %zu", qdq_assign_count(&r->best), unit->n_choices);
         qdq_page_cell(b, &table, 2, text);
-        qdq_page_number(b, &table, 3, kernels_ms(p, t->run.base->times, t->parts.problem.base_ns),
-                        "%.3g");
-        qdq_page_number(b, &table, 4, kernels_ms(p, best->times, t->run.found.predicted_ns),
-                        "%.3g");
-        qdq_page_number(b, &table, 5, r->tried, "%.0f");
+        qdq_page_number(b, kernels_ms(p, t->run.base->times, t->parts.problem.base_ns), "%.3g");
+        qdq_page_number(b, kernels_ms(p, best->times, t->run.found.predicted_ns), "%.3g");
+        qdq_page_number(b, r->tried, "%.0f");
         qdq_page_share(b, &table, 6, r->gain);
         qdq_page_cell(b, &table, 7,
                       t->parts.settled != NULL ? "known from a cache"
@@ -490,13 +488,11 @@ void qdq_tune_show_groups(const qdq_tune_state *t, const qdq_tune_candidate *bes
             continue;
         qdq_page_row_begin(b, on > 0 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
         qdq_page_cell(b, &table, 0, p->signature);
-        qdq_page_number(b, &table, 1, (double)p->n_instances, "%.0f");
+        qdq_page_number(b, (double)p->n_instances, "%.0f");
         snprintf(text, sizeof text, "%zu of %zu", on, all);
         qdq_page_cell(b, &table, 2, text);
-        qdq_page_number(b, &table, 3, kernels_ms(p, t->run.base->times, t->parts.problem.base_ns),
-                        "%.3g");
-        qdq_page_number(b, &table, 4, kernels_ms(p, best->times, t->run.found.predicted_ns),
-                        "%.3g");
+        qdq_page_number(b, kernels_ms(p, t->run.base->times, t->parts.problem.base_ns), "%.3g");
+        qdq_page_number(b, kernels_ms(p, best->times, t->run.found.predicted_ns), "%.3g");
         qdq_page_row_end(b);
     }
     qdq_page_table_end(b);

@@ -66,13 +66,13 @@ void qdq_tune_show_front(const qdq_tune_state *t, qdq_buf *b)
         const qdq_tune_point *p = &t->out->pareto[i];
         qdq_page_row_begin(b, p->dominated ? QDQ_TONE_BAD : QDQ_TONE_GOOD);
         qdq_page_cell(b, &table, 0, p->file);
-        qdq_page_number(b, &table, 1, p->ms, "%.4g");
-        qdq_page_number(b, &table, 2, p->ms_low, "%.4g");
-        qdq_page_number(b, &table, 3, p->ms_high, "%.4g");
-        qdq_page_number(b, &table, 4, p->predicted_ms, "%.4g");
-        qdq_page_number(b, &table, 5, p->sqnr_db, "%.2f");
-        qdq_page_number(b, &table, 6, p->accuracy, "%.4f");
-        qdq_page_number(b, &table, 7, p->nodes, "%.0f");
+        qdq_page_number(b, p->ms, "%.4g");
+        qdq_page_number(b, p->ms_low, "%.4g");
+        qdq_page_number(b, p->ms_high, "%.4g");
+        qdq_page_number(b, p->predicted_ms, "%.4g");
+        qdq_page_number(b, p->sqnr_db, "%.2f");
+        qdq_page_number(b, p->accuracy, "%.4f");
+        qdq_page_number(b, p->nodes, "%.0f");
         qdq_page_cell(b, &table, 8, p->dominated ? "another one is as fast and as accurate" : "");
         qdq_page_row_end(b);
     }
