@@ -143,7 +143,10 @@ QDQ_API bool qdq_data_is_random(const qdq_data *d);
  * equal", "input 'x' has one value in all samples" (an input of floats with more than one element a
  * sample), "every input has one value in all samples"; NULL: they do, or are random. Samples are
  * read until this is ruled out, most often two; a second call reads none. Errors: those of
- * qdq_data_get(); QDQ_E_INTERRUPTED once the cancel flag of qdq_data_opts.job is set. */
+ * qdq_data_get(); QDQ_E_INTERRUPTED once the cancel flag of qdq_data_opts.job is set.
+ *
+ * What calibrates, compares or tunes asks this by itself, and logs a warning to its own job, one
+ * for each source. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_data_find_sameness(qdq_data *d, const char **why,
                                                        qdq_error *err);
 

@@ -20,16 +20,6 @@ static int copy_reals(const cli_reals *from, float *to)
     return from->n;
 }
 
-static qdq_status warn_of_sameness(cli *c, const cli_data_request *r, qdq_data *d, qdq_error *err)
-{
-    const char *why;
-
-    QDQ_TRY(qdq_data_find_sameness(d, &why, err));
-    if (why != NULL)
-        cli_warn(&c->ui, "%s: %s; they prove neither scales nor accuracy", r->spec, why);
-    return QDQ_OK;
-}
-
 qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, qdq_data **out,
                          qdq_error *err)
 {
@@ -52,13 +42,7 @@ qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, 
     opts.labels = r->labels;
     opts.max_samples = r->max_samples;
     opts.job = &c->job;
-    QDQ_TRY(qdq_data_open(r->spec, m, &opts, out, err));
-    const qdq_status st = r->max_samples == 1 ? QDQ_OK : warn_of_sameness(c, r, *out, err);
-    if (st != QDQ_OK) {
-        qdq_data_close(*out);
-        *out = NULL;
-    }
-    return st;
+    return qdq_data_open(r->spec, m, &opts, out, err);
 }
 
 static void print_shape(const qdq_io *io, const qdq_array *a, FILE *to)

@@ -11,6 +11,7 @@
 #include "ir/graph_check.h"
 #include "ir/shape.h"
 #include "qdq/pass.h"
+#include "quant/data/data_source.h"
 #include "quant/insert/insert.h"
 #include "quant/place/why.h"
 #include "quant/plan/fingerprint.h"
@@ -174,6 +175,7 @@ qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, 
     if (out != NULL)
         *out = NULL;
     QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &own, sizeof own, opts, err));
+    QDQ_TRY(qdq_data_warn_of_sameness(data, own.job, err));
     q.plan = qdq_plan_new();
     qdq_status st = q.plan != NULL ? make_plan(&q, &own, false, &prepared, err) : qdq_nomem(err);
     if (st == QDQ_OK && out != NULL)

@@ -11,6 +11,7 @@
 #include "base/opts.h"
 #include "base/processor.h"
 #include "quant/check/verify_texts.h"
+#include "quant/data/data_source.h"
 #include "quant/goal/goal_outputs.h"
 #include "quant/target_fit.h"
 #include "target/target.h"
@@ -306,6 +307,8 @@ static void summarize(qdq_tune_state *t)
 
 static qdq_status tune_model(qdq_tune_state *t, qdq_error *err)
 {
+    QDQ_TRY(qdq_data_warn_of_sameness(t->task.data, t->job, err));
+    QDQ_TRY(qdq_data_warn_of_sameness(t->opts->goal->eval, t->job, err));
     QDQ_TRY(remember_files(t, err));
     QDQ_TRY(qdq_tune_folder_open(t->tools.dir, t->details->keep_models, t->details->store,
                                  &t->tools.folder, err));

@@ -183,6 +183,78 @@ static void keep_line(void *ctx, qdq_log_level level, const char *text)
         snprintf(ctx, 300, "%s", text);
 }
 
+static void keep_warning(void *ctx, qdq_log_level level, const char *text)
+{
+    char *at = ctx;
+
+    if (level == QDQ_LOG_WARNING && strstr(text, "prove neither") != NULL)
+        snprintf(at + strlen(at), 300 - strlen(at), "%s\n", text);
+}
+
+static qdq_data *equal_samples(const qdq_model *m, size_t n)
+{
+    static const float zeros[MOST * BATCH * WIDTH];
+    const qdq_named_array x = {.name = "x",
+                               .array = {.elem = QDQ_FLOAT,
+                                         .rank = 2,
+                                         .dim = {(int64_t)n * BATCH, WIDTH},
+                                         .data = (void *)(uintptr_t)zeros,
+                                         .bytes = n * BATCH * WIDTH * sizeof *zeros}};
+    qdq_data *d;
+
+    assert_ok(qdq_data_from_arrays(&x, 1, m, NULL, &d, &err));
+    return d;
+}
+
+#define EQUAL                                                                                      \
+    "arrays: input 'x' has one value in all samples; they prove neither scales nor accuracy\n"
+
+TEST(samples_without_information_are_warned_of_once_for_each_source)
+{
+    char said[300] = "";
+    const qdq_job job = {.size = sizeof job, .log = keep_warning, .ctx = said};
+    test_goal s = begin(NO_NOISE, 0);
+    qdq_ptq_opts o = QDQ_PTQ_OPTS_INIT;
+
+    o.job = &job;
+    o.no_speed = true;
+    s.data = equal_samples(s.m, 8);
+    for (int twice = 0; twice < 2; twice++) {
+        qdq_ptq_result_free(run(&s, &o));
+        assert_string_equal(said, EQUAL);
+    }
+    qdq_data_close(s.data);
+    s.data = samples(s.m, 8);
+    o.eval = equal_samples(s.m, 4);
+    qdq_ptq_result_free(run(&s, &o));
+    assert_string_equal(said, EQUAL EQUAL);
+    qdq_data_close(o.eval);
+    test_goal_end(&s);
+}
+
+TEST(comparisons_and_plans_warn_of_samples_without_information)
+{
+    char said[300] = "";
+    const qdq_job job = {.size = sizeof job, .log = keep_warning, .ctx = said};
+    test_goal s = begin(NO_NOISE, 0);
+    qdq_compare_opts compare = QDQ_COMPARE_OPTS_INIT;
+    qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_compare_result *compared;
+
+    s.data = equal_samples(s.m, 8);
+    assert_ok(qdq_compare(s.engine, s.m, s.m, s.data, &compare, &compared, &err));
+    qdq_free(compared);
+    compare.job = quantize.job = &job; /* the first one had none */
+    assert_ok(qdq_compare(s.engine, s.m, s.m, s.data, &compare, &compared, &err));
+    qdq_free(compared);
+    assert_string_equal(said, EQUAL);
+    qdq_data_close(s.data);
+    s.data = equal_samples(s.m, 8);
+    assert_ok(qdq_plan_make(s.m, s.target, s.engine, s.data, &quantize, &s.plan, &err));
+    assert_string_equal(said, EQUAL EQUAL);
+    test_goal_end(&s);
+}
+
 TEST(nodes_that_the_engine_computes_wrongly_stay_float)
 {
     test_goal s = begin(WRONG, 8);

@@ -11,6 +11,7 @@
 #include "quant/check/verify_texts.h"
 #include "quant/compare/compare_feed.h"
 #include "quant/compare/compare_stat.h"
+#include "quant/data/data_source.h"
 #include "quant/half_precision/safe_session.h"
 
 enum { MOST_SAMPLES = 4 };
@@ -281,6 +282,7 @@ static qdq_status prepare_outputs(qdq_verifying *v, size_t *end, qdq_error *err)
     qdq_io io;
 
     QDQ_TRY(qdq_compare_range(v->data, &range, &first, end, err));
+    QDQ_TRY(qdq_data_warn_of_sameness(v->data, v->opts.job, err));
     if (v->opts.count == 0 && *end - first > MOST_SAMPLES)
         *end = first + MOST_SAMPLES;
     v->n_outputs = qdq_model_output_count(v->m);

@@ -19,6 +19,7 @@
 #include "quant/compare/compare_output.h"
 #include "quant/compare/compare_run.h"
 #include "quant/compare/deciders.h"
+#include "quant/data/data_source.h"
 
 static const char *const model_name[2] = {"first model", "second model"};
 
@@ -436,6 +437,8 @@ qdq_status qdq_comparing_begin(const qdq_comparison *of, qdq_comparing **out, qd
                          .kept = of->kept};
     c->is_borrowed = of->kept != NULL && of->kept->is_complete;
     qdq_status st = qdq_compare_range(of->data, &c->opts, &c->first, &c->end, err);
+    if (st == QDQ_OK)
+        st = qdq_data_warn_of_sameness(of->data, c->opts.job, err);
     if (st == QDQ_OK) {
         c->has_run = qdq_arena_array(&c->arena, c->end - c->first, sizeof *c->has_run);
         st = qdq_allocated(c->has_run != NULL, err);

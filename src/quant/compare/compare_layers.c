@@ -12,6 +12,7 @@
 #include "quant/compare/compare_feed.h"
 #include "quant/compare/compare_run.h"
 #include "quant/compare/influence.h"
+#include "quant/data/data_source.h"
 #include "quant/half_precision/widen.h"
 
 enum { CHUNK_VALUES = 512, MOST_WARNINGS = 3 };
@@ -449,6 +450,7 @@ static qdq_status compare_layers(layering *l, qdq_compare_layers_result **out, q
     size_t n;
 
     QDQ_TRY(qdq_compare_range(l->data, &l->opts, &l->first, &l->end, err));
+    QDQ_TRY(qdq_data_warn_of_sameness(l->data, l->opts.job, err));
     if ((info->capabilities & QDQ_CAN_EXPOSE) == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine %s cannot show inner tensors", info->name);
     QDQ_TRY(qdq_data_get(l->data, l->first, &in, &n, err));

@@ -127,3 +127,18 @@ qdq_status qdq_data_find_sameness(qdq_data *d, const char **why, qdq_error *err)
     *why = d->sameness;
     return QDQ_OK;
 }
+
+qdq_status qdq_data_warn_of_sameness(qdq_data *d, const qdq_job *job, qdq_error *err)
+{
+    const char *why;
+
+    if (d == NULL || d->is_warned_of)
+        return QDQ_OK;
+    QDQ_TRY(qdq_data_find_sameness(d, &why, err));
+    if (why == NULL || job == NULL || job->log == NULL)
+        return QDQ_OK;
+    d->is_warned_of = true;
+    qdq_job_log(job, QDQ_LOG_WARNING, "%s: %s; they prove neither scales nor accuracy", d->spec,
+                why);
+    return QDQ_OK;
+}

@@ -24,6 +24,7 @@ struct qdq_data {
     bool is_random;
     bool is_looked_through; /* for samples that show nothing; then: */
     const char *sameness;   /* of qdq_data_find_sameness() */
+    bool is_warned_of;      /* ... has been logged */
     bool has_failed;        /* qdq_data_get() did once: what failed then says nothing of a model */
     const qdq_job *job;
     void *source;
@@ -64,6 +65,12 @@ bool qdq_data_labels_are_apart(const char *spec);
 
 /* Labels of that file, when the samples have been counted. */
 qdq_status qdq_data_open_labels(qdq_data *d, const char *spec, qdq_error *err);
+
+/* --- data_sameness.c -------------------------------------------------------------------------- */
+
+/* What calibrates or compares calls it first: the job's log gets a warning if the samples show
+ * nothing of a model, once for each source. NULL: no data. */
+qdq_status qdq_data_warn_of_sameness(qdq_data *d, const qdq_job *job, qdq_error *err);
 
 /* --- data.c ----------------------------------------------------------------------------------- */
 

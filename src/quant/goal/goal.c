@@ -13,6 +13,7 @@
 #include "base/opts.h"
 #include "base/processor.h"
 #include "ir/ir.h"
+#include "quant/data/data_source.h"
 #include "quant/goal/goal_outputs.h"
 #include "quant/goal/goal_state.h"
 #include "quant/goal/goal_times.h"
@@ -538,6 +539,8 @@ qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine
     QDQ_TRY(qdq_opts_read("qdq_goal_opts", &g.goal, sizeof g.goal, how, err));
     QDQ_TRY(qdq_metric_check(&g.goal, &g.metric, err));
     QDQ_TRY(check(data, &g.goal, err));
+    QDQ_TRY(qdq_data_warn_of_sameness(data, g.opts.job, err));
+    QDQ_TRY(qdq_data_warn_of_sameness(g.goal.eval, g.opts.job, err));
     if (g.goal.by_default)
         g.goal.min_sqnr = QDQ_DEFAULT_MIN_SQNR;
     g.kept.limit = g.opts.memory != 0 ? g.opts.memory : KEPT_BYTES;
