@@ -28,6 +28,7 @@ from ._records import (
     Split,
     Times,
 )
+from ._show import decibels, html_table, plot_bars
 
 # The keyword of each member of qdq_quantize_opts.
 OPTIONS = {
@@ -80,6 +81,12 @@ PRESETS: dict[str, dict[str, Any]] = {
     "uint4": {
         **dict(zip(TYPES, ("float", False, "uint4", False))),
         "weight.block": "32",
+        "bias.type": "float",
+    },
+    "dynamic": {
+        **dict(zip(TYPES, ("float", False, "int8", True))),
+        "weight.store": "dynamic",
+        "weight.block": "0",
         "bias.type": "float",
     },
 }
@@ -204,33 +211,19 @@ class QuantizeResult:
             rows.append(("speedup", f"{a.speedup:.2f} ({a.ci_low:.2f} to {a.ci_high:.2f})"))
         return html_table(rows)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draws the SQNR of each output with matplotlib, and returns the axes."""
+    def plot(self, ax: Any = None, *, most: int = 30) -> Any:
+        """Draws SQNR with matplotlib, and returns the axes.
+
+        It is that of the layers that lose most, if layers went back to float for the goal; else
+        that of each output. ``compare(per_layer=True)`` measures the layers of any model.
+        """
         if self.compared is None:
             raise errors.UsageError("plot: nothing was measured, expected samples")
-        return plot_bars(
-            {o.name: o.sqnr_db for o in self.compared.outputs if math.isfinite(o.sqnr_db)},
-            "SQNR, dB",
-            ax,
-        )
-
-
-def html_table(rows: Sequence[tuple[str, str]]) -> str:
-    import html
-
-    cells = "".join(f"<tr><td>{html.escape(a)}</td><td>{html.escape(b)}</td></tr>" for a, b in rows)
-    return f"<table>{cells}</table>"
-
-
-def plot_bars(values: Mapping[str, float], label: str, ax: Any) -> Any:
-    if ax is None:
-        import matplotlib.pyplot
-
-        ax = matplotlib.pyplot.subplots()[1]
-    ax.barh(list(values), list(values.values()))
-    ax.set_xlabel(label)
-    ax.invert_yaxis()
-    return ax
+        if self.goal is not None and self.goal.layers:
+            worst = sorted(self.goal.layers, key=lambda e: -e.error)[:most]
+            layers = {e.node + (" (float)" if e.is_float else ""): decibels(e.error) for e in worst}
+            return plot_bars(layers, "SQNR of the layer, dB", ax)
+        return plot_bars({o.name: o.sqnr_db for o in self.compared.outputs}, "SQNR, dB", ax)
 
 
 def plain(value: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,18 +14,18 @@ from ._engines import Engine, Session, threads_of
 from ._model import Model, open_model
 from ._plan import Plan, Target, hand_over
 from ._qdq import ffi, lib
-from ._quantize import TARGET_OF_ENGINE, html_table, plain, plot_bars
+from ._quantize import TARGET_OF_ENGINE, plain
 from ._records import (
     CompareReport,
     EngineCheck,
     Finding,
-    LayerError,
     LayerReport,
     OptimizeReport,
     OutputDifference,
     TargetCheck,
     Times,
 )
+from ._show import html_table, plot_bars
 
 OPTIMIZE = {
     "passes": "passes",
@@ -381,12 +380,12 @@ class CompareResult:
         return html_table([(o.name, f"{o.sqnr_db:.2f} dB") for o in self.outputs])
 
     def plot(self, ax: Any = None, *, most: int = 30) -> Any:
-        """Draws the errors of layers, or the SQNR of outputs, with matplotlib."""
+        """Draws SQNR with matplotlib: of the layers in 8 bits that lose most, or of the outputs."""
         if self.layers is not None:
-            worst: Sequence[LayerError] = self.layers.layers[:most]
-            return plot_bars({e.node: e.error for e in worst}, "relative error", ax)
-        finite = {o.name: o.sqnr_db for o in self.outputs if math.isfinite(o.sqnr_db)}
-        return plot_bars(finite, "SQNR, dB", ax)
+            worst = [e for e in self.layers.layers if e.quantized][:most]
+            layers = {e.node: e.introduced.sqnr_db for e in worst}
+            return plot_bars(layers, "SQNR of the layer, dB", ax)
+        return plot_bars({o.name: o.sqnr_db for o in self.outputs}, "SQNR, dB", ax)
 
 
 def compare(

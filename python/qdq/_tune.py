@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -20,13 +21,12 @@ from ._quantize import (
     Samples,
     check_options,
     goal_options,
-    html_table,
     names_goal,
     open_target,
     pipeline_of,
-    plot_bars,
 )
 from ._records import Split, TuneProgress, TuneReport
+from ._show import axes, html_table, plot_bars
 
 # The member of qdq_tune_opts for each keyword.
 OPTIONS = {
@@ -77,6 +77,9 @@ class TuneResult:
         Its placement; None: the input is the fastest.
     report : TuneReport
         All numbers: ``report.speedup``, ``report.verdict``, ...
+    history : tuple of TuneProgress
+        The states of the run at which a trial ended or the best latency changed; empty if the
+        folder had a finished run.
     folder : str
         Where the run left all that it made (docs/autotune.md); a temporary one ends with the
         result.
@@ -85,6 +88,7 @@ class TuneResult:
     def __init__(self, source: Any, output: Path | None, folder: str, keep: Any) -> None:
         self.source, self.output, self.folder, self._folder = source, output, folder, keep
         self.report: TuneReport
+        self.history: tuple[TuneProgress, ...] = ()
         self._model: Any = None
 
     def write(self) -> None:
@@ -134,10 +138,27 @@ class TuneResult:
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws the latencies of input, rules and result with matplotlib."""
+        """Draws with matplotlib the best latency over the time of the search, next to those of
+        input, rules and result; without `history` these three alone."""
         r = self.report
         times = {"input": r.baseline_ms, "rules": r.rules_ms, "result": r.final_ms}
-        return plot_bars(times, "ms", ax)
+        best = [s for s in self.history if s.incumbent_ms > 0]
+        if not best:
+            return plot_bars(times, "ms", ax)
+        ax = axes(ax)
+        ax.step(
+            [s.elapsed_s for s in best],
+            [s.incumbent_ms for s in best],
+            where="post",
+            label="best so far",
+        )
+        for color, (name, ms) in enumerate(times.items(), 1):
+            if math.isfinite(ms):
+                ax.axhline(ms, linestyle="--", color=f"C{color}", label=name)
+        ax.set_xlabel("s")
+        ax.set_ylabel("ms")
+        ax.legend()
+        return ax
 
 
 class TuneJob(Job):
@@ -146,12 +167,20 @@ class TuneJob(Job):
     def __init__(self, progress: Progress, live: Callable[[TuneProgress], object] | None) -> None:
         super().__init__(progress)
         self.live = live
+        self.history: list[TuneProgress] = []
+
+    def remember(self, state: TuneProgress) -> None:
+        last = self.history[-1] if self.history else None
+        now = (state.trials, state.incumbent_ms)
+        if last is None or (last.trials, last.incumbent_ms) != now:
+            self.history.append(state)
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 def qdq_tune_opts_live_python(ctx: Any, now: Any) -> None:
     job: TuneJob = ffi.from_handle(ctx)
     state, live = read(now), job.live
+    job.remember(state)
     if live is not None:
         job.ask(lambda: live(state))
 
@@ -321,6 +350,7 @@ def autotune(
             options.c,
             found,
         )
+        result.history = tuple(job.history)
         if found[0] != ffi.NULL:
             result.report = read(found[0])
         if status == lib.QDQ_E_GOAL:
@@ -342,8 +372,7 @@ def options_of(given: Mapping[str, Any], job: TuneJob, samples: Samples) -> Opti
     options.fill(OPTIONS, given)
     options.set("threads", threads_of(given["threads"]))
     options.set("engine", given["engine"])
-    if job.live is not None:
-        options.c.live = lib.qdq_tune_opts_live_python
+    options.c.live = lib.qdq_tune_opts_live_python
     options.set("details", details_of(given["details"] or {}, given["set_shape"]))
     has_goal = bool(given["min_sqnr"]) or given["max_drop"] is not None
     split = samples.split(has_goal or given["metric"] is not None or not names_goal(given))

@@ -1,7 +1,8 @@
 """Functions with the signatures of other tools, so that a script changes one import.
 
-`quantize_static` is ONNX Runtime's (``onnxruntime.quantization``), `simplify` that of onnxsim. Each
-argument maps to an option of this package, or is an `UnsupportedError` that says why not.
+`quantize_static`, `quantize_dynamic` and `quant_pre_process` are ONNX Runtime's
+(``onnxruntime.quantization``), `simplify` is onnxsim's. Each argument maps to an option of this
+package, or is an `UnsupportedError` that says why not.
 """
 
 from __future__ import annotations
@@ -102,7 +103,18 @@ EXTRA: dict[str, Callable[[Any], dict[str, Any]]] = {
     "CalibMovingAverage": lambda v: {"method": "moving-average"} if v else {},
     "MinimumRealRange": lambda v: {"set": {"activation.min_range": float(v)}} if v else {},
     "CalibMaxIntermediateOutputs": ignore,  # values are folded into statistics as they come
+    "CalibStridedMinMax": ignore,  # the same
+    "BlockSize": lambda v: {"block_size": int(v)} if v else {},
     "EnableSubgraph": ignore,  # always
+    "DefaultTensorType": ignore,  # every type is inferred
+    "QDQKeepRemovableActivations": ignore,  # always: engines fuse them
+    "QDQDisableWeightAdjustForInt32Bias": ignore,  # always: what int32 cannot hold stays float
+    "SmoothQuantAlpha": ignore,  # of SmoothQuant, below
+    "SmoothQuantFolding": ignore,
+    "ActivationRestrictedAsymmetric": refuse(
+        "ActivationRestrictedAsymmetric: ActivationSymmetric, or asymmetric with any zero point"
+    ),
+    "extra.Sigmoid.nnapi": refuse("extra.Sigmoid.nnapi: there is no target for NNAPI"),
     "CalibMovingAverageConstant": refuse("CalibMovingAverageConstant: the constant is 0.01"),
     "SmoothQuant": refuse(
         "SmoothQuant: not for activations in 8 bits; equalize=True of quantize()"
@@ -125,6 +137,32 @@ EXTRA: dict[str, Callable[[Any], dict[str, Any]]] = {
 }
 
 
+# Of those, what `quantize_dynamic` takes, and otherwise.
+DYNAMIC: dict[str, Callable[[Any], dict[str, Any]]] = {
+    **{
+        name: EXTRA[name]
+        for name in (
+            "WeightSymmetric",
+            "EnableSubgraph",
+            "DefaultTensorType",
+            "ActivationRestrictedAsymmetric",
+            "extra.Sigmoid.nnapi",
+        )
+    },
+    "ActivationSymmetric": refuse(
+        "ActivationSymmetric: DynamicQuantizeLinear chooses the zero point from the data"
+    ),
+    "ForceQuantizeNoInputCheck": ignore,  # only products are quantized
+    "MatMulConstBOnly": lambda v: {} if v else only_constant(),
+}
+
+
+def only_constant() -> dict[str, Any]:
+    raise errors.UnsupportedError(
+        "MatMulConstBOnly: found False, expected True: a product of two activations stays float"
+    )
+
+
 def name_of(value: Any) -> str:
     """The name of a member of our enumeration, or of ONNX Runtime's."""
     return str(getattr(value, "name", value))
@@ -142,6 +180,25 @@ def map_name(argument: str, value: Any, names: Mapping[str, str]) -> str | None:
 
 def exactly(names: Sequence[str] | None) -> list[str] | None:
     return [f"={name}" for name in names] if names else None
+
+
+def fill_extra(
+    options: dict[str, Any],
+    given: Mapping[str, Any] | None,
+    known: Mapping[str, Callable[[Any], dict[str, Any]]],
+) -> None:
+    """The options of `extra_options`."""
+    for option, value in (given or {}).items():
+        if option not in known:
+            raise errors.UnsupportedError(f"extra_options: found '{option}', which is not known")
+        options.update(known[option](value))
+
+
+def write(result: QuantizeResult, output: Path, external: bool) -> QuantizeResult:
+    """`result` with its model at `output`."""
+    result.output = output
+    result.quantized.save(output, external="always" if external else "auto")
+    return result
 
 
 def quantize_static(
@@ -204,10 +261,7 @@ def quantize_static(
         ]
         or None,
     }
-    for option, value in (extra_options or {}).items():
-        if option not in EXTRA:
-            raise errors.UnsupportedError(f"extra_options: found '{option}', which is not known")
-        options.update(EXTRA[option](value))
+    fill_extra(options, extra_options, EXTRA)
     cache = calibration_cache_path
     if cache is not None and os.path.exists(cache):
         options["cache"] = cache
@@ -216,9 +270,112 @@ def quantize_static(
     result = quantize(model_input, calib=calibration_data_reader, bench=False, **options)
     if cache is not None and "cache" not in options:
         result.plan.save_ranges(cache)
-    result.output = model_output
-    result.quantized.save(model_output, external="always" if use_external_data_format else "auto")
-    return result
+    return write(result, model_output, use_external_data_format)
+
+
+def quantize_dynamic(
+    model_input: Any,
+    model_output: Path,
+    op_types_to_quantize: Sequence[str] | None = None,
+    per_channel: bool | None = None,
+    reduce_range: bool = False,
+    weight_type: Any = None,
+    nodes_to_quantize: Sequence[str] | None = None,
+    nodes_to_exclude: Sequence[str] | None = None,
+    use_external_data_format: bool = False,
+    extra_options: Mapping[str, Any] | None = None,
+) -> QuantizeResult:
+    """ONNX Runtime's ``quantize_dynamic``: products whose data are quantized while the model runs.
+
+    MatMul and Gemm with a constant weight become DynamicQuantizeLinear and MatMulInteger, for which
+    no samples are needed. What is slower in that form on ONNX Runtime stays float: Conv, LSTM, and
+    small products (docs/targets.md).
+
+    Parameters
+    ----------
+    extra_options
+        See ``qdq.compat.DYNAMIC`` for what each becomes.
+
+    Raises
+    ------
+    UnsupportedError
+        An argument has no counterpart: the text says why.
+
+    Examples
+    --------
+    >>> from qdq.compat import quantize_dynamic
+    >>> quantize_dynamic("model.onnx", "model.q.onnx")
+    """
+    types = {name: TYPES[name] for name in ("QInt8", "QUInt8")}
+    options: dict[str, Any] = {
+        "op_types": list(op_types_to_quantize) if op_types_to_quantize else None,
+        "include": exactly(nodes_to_quantize),
+        "exclude": exactly(nodes_to_exclude),
+        "per_channel": per_channel,
+        "reduce_range": reduce_range or None,
+        "weight_type": map_name("weight_type", weight_type, types),
+    }
+    fill_extra(options, extra_options, DYNAMIC)
+    result = quantize(model_input, format="dynamic", sqnr=False, bench=False, **options)
+    return write(result, model_output, use_external_data_format)
+
+
+def quant_pre_process(
+    input_model: Any = None,
+    output_model_path: Path | None = None,
+    skip_optimization: bool = False,
+    skip_onnx_shape: bool = False,
+    skip_symbolic_shape: bool = False,
+    auto_merge: bool = False,
+    int_max: int = 2**31 - 1,
+    guess_output_rank: bool = False,
+    verbose: int = 0,
+    save_as_external_data: bool = False,
+    all_tensors_to_one_file: bool = False,
+    external_data_location: str | None = None,
+    external_data_size_threshold: int = 1024,
+    input_model_path: Any = None,
+) -> None:
+    """ONNX Runtime's ``quant_pre_process``: writes the optimized model to `output_model_path`.
+
+    `quantize_static` and `quantize_dynamic` need no such step; a script that has it may keep it.
+    Shapes are inferred whenever they are needed, symbolic dims included: the arguments about shape
+    inference change nothing.
+
+    Parameters
+    ----------
+    skip_optimization
+        Change nothing that is not needed: the model is only read, checked and written.
+    save_as_external_data
+        Initializers of 1 KiB and more go to one file next to the model, which is named after it.
+
+    Raises
+    ------
+    UnsupportedError
+        An argument has no counterpart: the text says why.
+
+    Examples
+    --------
+    >>> from qdq.compat import quant_pre_process
+    >>> quant_pre_process("model.onnx", "model.pre.onnx")
+    """
+    source = input_model if input_model is not None else input_model_path
+    for name, value in (("input_model", source), ("output_model_path", output_model_path)):
+        if value is None:
+            raise errors.UsageError(f"{name}: found None, expected a model or a path")
+    if external_data_location is not None:
+        raise errors.UnsupportedError(
+            "external_data_location: the file of external data is named after the model"
+        )
+    if external_data_size_threshold != 1024:
+        raise errors.UnsupportedError(
+            f"external_data_size_threshold: found {external_data_size_threshold}, expected 1024"
+        )
+    made = Model(source)
+    if not skip_optimization:
+        made = optimize(made).model
+    assert output_model_path is not None
+    made.save(output_model_path, external="always" if save_as_external_data else "auto")
 
 
 def simplify(

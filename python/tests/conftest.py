@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import hashlib
 import pathlib
 import signal
@@ -44,6 +46,20 @@ def quantized(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="session")
 def ort() -> qdq.Engine:
     return qdq.Engine("ort")
+
+
+# AddressSanitizer's library, if it is in this process (tests/tools/python.sh).
+SANITIZER = ctypes.CDLL(None)
+IS_SANITIZED = hasattr(SANITIZER, "__lsan_do_recoverable_leak_check")
+measures_memory = pytest.mark.skipif(IS_SANITIZED, reason="AddressSanitizer keeps what is freed")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """Is memory lost? Asked while the interpreter still holds all that is not."""
+    gc.collect()
+    if IS_SANITIZED and SANITIZER.__lsan_do_recoverable_leak_check():
+        print("python: memory was lost, see above")
 
 
 def hash_of(data: bytes) -> str:

@@ -32,8 +32,22 @@ def test_a_run_leaves_model_plan_and_report(cnn, calib, tmp_path):
     assert result.report.builds > 1 and result.report.verdict in ("tuned", "rules", "float")
     assert result.speedup > 0 and result.report.wrong == ""
     assert "done" in phases
+    best = [s.incumbent_ms for s in result.history if s.incumbent_ms > 0]
+    assert len(best) > 1 and best == sorted(best, reverse=True)
     assert "times as fast" in repr(result) and "speedup" in result._repr_html_()
     assert result.plan is None or result.plan.summary.target == "ort-cpu"
+
+
+def test_the_search_is_drawn_over_its_time(cnn):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    result = tune(cnn, samples=2, min_sqnr=0, details={"max_attempts": 3})
+    axes = result.plot()
+    names = [line.get_label() for line in axes.lines]
+    assert names[:2] == ["best so far", "input"] and axes.get_ylabel() == "ms"
+    result.history = ()  # as of a run that had ended before
+    assert [t.get_text() for t in result.plot().get_yticklabels()] == ["input", "rules", "result"]
+    matplotlib.pyplot.close("all")
 
 
 def test_without_a_folder_the_model_outlives_the_run(cnn):

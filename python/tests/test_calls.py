@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import qdq
+from conftest import measures_memory
 
 SLOW_MODEL = str(
     os.path.join(os.path.dirname(__file__), "../../tests/models/digits/digits_vit.onnx")
@@ -202,6 +203,7 @@ def test_a_fork_may_use_the_library_again(cnn):
     assert os.waitpid(pid, 0)[1] == 0
 
 
+@measures_memory
 def test_no_memory_is_lost_by_repeated_calls(cnn):
     import resource
 

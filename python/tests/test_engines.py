@@ -56,7 +56,7 @@ def test_packages_are_found_and_not_imported(tmp_path):
     (tmp_path / "onnxruntime/capi/libonnxruntime.so.1.99.0").write_text("")
     code = "from qdq import _engines as e; print(e.package_folders()[0]); print(e.environment())"
     env = {k: v for k, v in os.environ.items() if not k.startswith("QDQ_")}
-    env["PYTHONPATH"] = str(tmp_path)
+    env["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
     )

@@ -7,6 +7,7 @@ import logging
 import pathlib
 import pickle
 import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -31,6 +32,7 @@ def tool(*args: object) -> None:
         {"per_channel": False, "method": "percentile", "percentile": 99.9},
         {"exclude": ["r1"], "samples": 100, "equalize": True},
         {"format": "int16", "min_sqnr": 0, "symmetric": True},
+        {"format": "dynamic", "samples": 8},
     ],
 )
 def test_the_same_options_give_the_bytes_of_the_tool(cnn, calib, tmp_path, options):
@@ -289,7 +291,28 @@ def test_optimize_checks_its_result(cnn, calib):
         qdq.optimize(cnn, passes="no-such-pass")
 
 
-def test_plots(cnn, quantized):
+def test_plots_show_layers_outputs_and_the_search(cnn, quantized, images):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    assert qdq.compare(cnn, quantized, samples=4, per_layer=True).plot().get_xlabel()
+    layers = qdq.compare(cnn, quantized, samples=4, per_layer=True).plot(most=3)
+    assert layers.get_xlabel() == "SQNR of the layer, dB" and len(layers.patches) == 3
+    assert [p.get_width() for p in layers.patches] == sorted(p.get_width() for p in layers.patches)
+    outputs = qdq.compare(cnn, quantized, samples=4).plot()
+    assert [t.get_text() for t in outputs.get_yticklabels()] == ["logits"]
+    assert qdq.compare(cnn, quantized, samples=4).plot(outputs) is outputs
+    assert len(qdq.quantize(cnn, calib=images[:16], bench=False).plot().patches) == 1
+    nearest = qdq.quantize(
+        cnn, calib=images[:16], bench=False, min_sqnr=200, best_effort=True
+    ).plot()
+    assert "(float)" in nearest.get_yticklabels()[0].get_text()
+    assert qdq.bench(cnn, cnn, max_ms=200).plot().get_xlabel() == "ms"
+    with pytest.raises(qdq.UsageError, match="nothing was measured"):
+        qdq.quantize(cnn, bench=False, sqnr=False).plot()
+    matplotlib.pyplot.close("all")
+
+
+def test_a_plot_without_matplotlib_says_how_to_get_it(cnn, monkeypatch):
+    compared = qdq.compare(cnn, cnn, samples=2)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match="plot.. needs matplotlib: pip install matplotlib"):
+        compared.plot()

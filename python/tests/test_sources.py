@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import qdq
+from conftest import ROOT, measures_memory
 
 
 class Counting:
@@ -47,6 +48,7 @@ def test_samples_are_produced_one_at_a_time_and_let_go(cnn, images):
     assert most <= 3 and not any(r() is not None for r in alive)
 
 
+@measures_memory
 def test_arrays_are_borrowed_not_copied(cnn, images):
     large = np.repeat(images, 300, axis=0)  # 75 MiB
 
@@ -88,3 +90,36 @@ def test_types_of_other_packages_are_named(cnn, images):
         qdq.quantize(cnn, calib={"x": small}, bench=False)
     except qdq.FormatError as e:
         assert "bfloat16" in str(e)
+
+
+def warned(caplog):
+    return [r.getMessage() for r in caplog.records if "prove neither" in r.getMessage()]
+
+
+CONSTANT = np.ones((6, 1, 16, 16), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("samples", "said"),
+    [
+        (lambda x: {"x": CONSTANT}, "arrays: input 'x' has one value in all samples"),
+        (lambda x: ({"x": x[:1]} for _ in range(4)), "calib: all 4 samples are equal"),
+        (lambda x: {"x": x[:6]}, None),
+        (lambda x: "random:1", None),
+    ],
+)
+def test_samples_that_show_nothing_are_warned_of_once(cnn, images, caplog, samples, said):
+    qdq.quantize(cnn, calib=samples(images), bench=False, min_sqnr=0)
+    want = [f"{said}; they prove neither scales nor accuracy"] if said else []
+    assert warned(caplog) == want
+    assert all(r.name == "qdq" and r.levelname == "WARNING" for r in caplog.records)
+
+
+def test_comparing_and_tuning_warn_of_samples_that_show_nothing(cnn, caplog):
+    qdq.compare(cnn, cnn, data={"x": CONSTANT}, per_layer=True)
+    assert len(warned(caplog)) == 1
+    caplog.clear()
+    costs = f"sim:{ROOT}/tests/data/sim_basic.json"
+    tune = {"preset": "quick", "target": "ort-cpu", "engine": costs, "details": {"max_attempts": 3}}
+    qdq.autotune(cnn, calib={"x": CONSTANT}, min_sqnr=0, **tune)
+    assert len(warned(caplog)) == 1
