@@ -13,7 +13,7 @@ CONFIGURE    := cmake -G Ninja -S . -Wno-dev
 WERROR       := $(if $(CI),ON,OFF)
 
 .PHONY: all demo check check-all asan coverage fuzz bench install wheel format tidy clean \
-        distclean help check-gcc check-python check-abi check-clang
+        distclean help check-gcc check-python check-python-asan check-abi check-clang
 
 all: ## build the tool, the library, examples and, where cmocka is, the tests
 	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING
@@ -64,7 +64,7 @@ fuzz: ## libFuzzer, FUZZ_SECONDS (60) for each target
 
 check-all: ## gcc and clang with warnings as errors, ABI, sanitizers, coverage, long and fuzz runs
 	@$(MAKE) --no-print-directory --keep-going check-gcc check-python check-abi check-clang \
-	    tidy asan coverage fuzz && echo "check-all: all passed"
+	    tidy asan check-python-asan coverage fuzz && echo "check-all: all passed"
 
 check-gcc:
 	@scripts/setup.sh --all
@@ -73,6 +73,11 @@ check-gcc:
 
 check-python:
 	@QDQ_PYTEST_ARGS= bash tests/tools/python.sh . $(BUILD)/gcc
+
+check-python-asan: ## the tests of the Python package under AddressSanitizer
+	@scripts/setup.sh --tests
+	$(call other_build,asan,-DQDQ_SANITIZE=ON -DQDQ_WERROR=$(WERROR))
+	@QDQ_PYTEST_ARGS= bash tests/tools/python.sh . $(BUILD)/asan
 
 check-abi:
 	@scripts/abi.sh $(BUILD)/gcc

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -193,6 +194,94 @@ def test_the_interpreter_may_end_while_c_works():
     process = run_python(code)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
+
+
+def test_the_interpreter_may_end_while_callbacks_are_called():
+    code = f"""
+        import qdq, threading, time
+        def samples():
+            import numpy as np
+            while True:
+                yield {{"x": np.random.rand(1, 1, 16, 16).astype(np.float32)}}
+        def work():
+            qdq.quantize({SLOW_MODEL!r}, calib=samples(), progress=lambda *_: None)
+        for _ in range(2):
+            threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.7)
+        """
+    process = run_python(code)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+
+
+def test_a_fork_in_the_middle_of_a_call_of_another_thread(cnn):
+    ended = threading.Event()
+    others = threading.Thread(
+        target=lambda: [qdq.optimize(SLOW_MODEL) for _ in iter(ended.is_set, True)]
+    )
+    others.start()
+    try:
+        for _ in range(5):
+            pid = os.fork()
+            if pid == 0:
+                qdq.Model(cnn).check()
+                os._exit(0 if qdq.inspect(cnn)["nodes"] else 1)
+            assert os.waitpid(pid, 0)[1] == 0
+    finally:
+        ended.set()
+        others.join()
+
+
+def test_calls_keep_no_reference_to_what_they_were_given(cnn, images):
+    class Mine(Exception):
+        pass
+
+    def progress(stage, done, total):
+        pass
+
+    def metric(run):
+        run({"x": images[:1]})
+        if not run.is_input:
+            raise Mine
+        return 1.0
+
+    given = [images[:8].copy(), progress, metric, qdq.Model(cnn), qdq.Target("ort-cpu")]
+    array, _, _, model, target = given
+
+    def calls():
+        common = {"bench": False, "progress": progress, "target": target}
+        qdq.quantize(model, calib={"x": array}, **common)
+        qdq.quantize(model, calib=({"x": x[None]} for x in array), min_sqnr=0, **common)
+        with pytest.raises(Mine):
+            qdq.quantize(model, calib=array, metric=metric, min_metric=0, **common)
+        qdq.compare(model, model, data=array)
+
+    calls()
+    gc.collect()
+    before = [sys.getrefcount(thing) for thing in given]
+    calls()
+    gc.collect()
+    assert [sys.getrefcount(thing) for thing in given] == before
+
+
+def test_what_is_used_after_close_is_an_error_in_every_call(cnn, images, tmp_path):
+    model, engine = qdq.Model(cnn), qdq.Engine("ort")
+    plan = qdq.quantize(model, calib=images[:8], bench=False, min_sqnr=0).plan
+    model.close()
+    engine.close()
+    for call in (
+        lambda: qdq.quantize(model, calib=images[:8]),
+        lambda: qdq.compare(cnn, model),
+        lambda: qdq.check(model),
+        lambda: plan.apply(model),
+        lambda: qdq.strip(model),
+        lambda: model.save(tmp_path / "never.onnx"),
+        lambda: qdq.quantize(cnn, calib=images[:8], engine=engine),
+        lambda: qdq.compare(cnn, cnn, engine=engine),
+        lambda: qdq.check(cnn, engine=engine),
+    ):
+        with pytest.raises(qdq.UsageError, match="closed"):
+            call()
 
 
 def test_a_fork_may_use_the_library_again(cnn):
