@@ -104,7 +104,8 @@ def as_array(value: Any) -> Any:
 
 def element_type(array: Any, place: str) -> int:
     """ONNX's number of a type of numpy or ml_dtypes."""
-    name = {"float32": "float", "float64": "double"}.get(array.dtype.name, array.dtype.name)
+    name: str = array.dtype.name
+    name = {"float32": "float", "float64": "double"}.get(name, name)
     found = int(lib.qdq_elem_from_name(name.replace("_", "").encode()))
     if found in (lib.QDQ_UNDEFINED, lib.QDQ_STRING):
         raise errors.FormatError(f"{place}: found type {array.dtype}, expected numbers")

@@ -40,6 +40,18 @@ install_wheel() {
         --config-file "$source/pyproject.toml" -p qdq) || die "mypy"
 }
 
+# What a build of the sources needs is in their archive, which has no git and no tests.
+check_sdist() {
+    "$build/wheel/venv/bin/python" -m build --sdist --no-isolation --outdir "$work/sdist" . \
+        >"$work/log" 2>&1 || { cat "$work/log"; die "the archive of sources was not made"; }
+    tar tzf "$work"/sdist/qdq-*.tar.gz | sed 's#^[^/]*/##' | sort >"$work/have"
+    find CMakeLists.txt LICENSE pyproject.toml docs/python.md src include cmake python/*.* \
+        python/qdq -type f ! -path '*/__pycache__/*' | sort >"$work/want"
+    lacks=$(comm -13 "$work/have" "$work/want")
+    [ -z "$lacks" ] || die "the archive of sources lacks" $lacks
+    ! grep '^python/tests/\|^tests/' "$work/have" || die "the archive of sources has tests"
+}
+
 install_sanitized() {
     venv=$build/python/venv
     python3 -m venv --clear "$venv"
@@ -61,7 +73,12 @@ install_sanitized() {
 }
 
 preload=
-if is_on QDQ_SANITIZE; then install_sanitized; else install_wheel; fi
+if is_on QDQ_SANITIZE; then
+    install_sanitized
+else
+    install_wheel
+    check_sdist
+fi
 ort=$(ls "$build"/ort/libonnxruntime.so.1 2>/dev/null || true)
 export QDQ_ORT_LIBRARY=${QDQ_ORT_LIBRARY:-$ort}
 (cd "$work" && env ${preload:+"LD_PRELOAD=$preload"} "$venv/bin/python" -m pytest -q \
