@@ -163,9 +163,10 @@ class QuantizeResult:
         self._model: Any = None
 
     def written(self) -> None:
-        """The model is at `output`."""
+        """The model is at `output`, and no longer in memory."""
         if kind_of(self.source) == "path":
             self._model = os.fspath(self.output or "")
+            self.quantized = Model(self._model)
 
     @property
     def model(self) -> Any:

@@ -174,7 +174,7 @@ def test_the_result_has_what_was_measured(cnn, calib, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", qdq.SpeedWarning)
         result = qdq.quantize(cnn, calib=calib, output=out)
-    assert result.model == str(out) and out.exists()
+    assert result.model == str(out) and result.quantized.to_bytes() == out.read_bytes()
     assert result.goal.reached and result.sqnr_db > 20
     assert result.engine_check.verdict == "right"
     if result.speed is not None:  # there may have been no time for it
@@ -275,7 +275,7 @@ def test_models_are_compared_and_timed(cnn, quantized):
     assert result.report.accuracy_b > 0.9
     assert result.layers.layers[0].error > 0
     assert qdq.compare(cnn, cnn, samples=4).sqnr_db == float("inf")
-    times = qdq.bench(cnn, quantized, max_ms=300)
+    times = qdq.bench(cnn, quantized, rounds=5)
     assert len(times.models) == 2 and times.speedup > 0 and times.median_ms[0] > 0
 
 
