@@ -26,7 +26,7 @@ result = qdq.autotune(
 )
 print(result)
 
-# %% Latency of the input, of the target's rules, and of the result
+# %% The best latency over the time of the search, next to input, rules and result
 axes = result.plot()
 axes.figure.savefig(picture)
 print(f"{picture}; everything else is in {run}")
