@@ -355,7 +355,8 @@ typedef struct qdq_plan_summary {
     /* Of a plan made with weights of method `gptq`, sorted by name. */
     const qdq_plan_rounding *rounded;
     size_t n_rounded;
-    /* products whose data the model quantizes while it runs (weights with `store` 'dynamic') */
+    /* products whose data the model quantizes while it runs (weights with `store` 'dynamic'); an
+     * LSTM has two */
     size_t n_dynamic;
 } qdq_plan_summary;
 

@@ -245,6 +245,11 @@ const qdq_node *qdq_bias_linear(const qdq_node *reader, uint32_t input)
     return other != NULL ? other->producer : NULL;
 }
 
+bool qdq_node_is_contrib(const qdq_node *n, const char *type)
+{
+    return strcmp(n->domain, "com.microsoft") == 0 && strcmp(n->type, type) == 0;
+}
+
 bool qdq_model_has_qdq(const qdq_model *m)
 {
     QDQ_FOR_GRAPHS (g, m)

@@ -68,6 +68,9 @@ static inline size_t qdq_scale_count(const qdq_scale_grid *g)
  * nothing does. */
 const qdq_node *qdq_bias_linear(const qdq_node *reader, uint32_t input);
 
+/* Is n this operator of com.microsoft, ONNX Runtime's own domain? */
+bool qdq_node_is_contrib(const qdq_node *n, const char *type);
+
 /* Is there a QuantizeLinear or DequantizeLinear in any graph of the model? */
 bool qdq_model_has_qdq(const qdq_model *m);
 

@@ -14,6 +14,9 @@ typedef enum qdq_op_kind {
     QDQ_KIND_LINEAR, /* activation and constant weight: the reason to quantize at all */
     /* hands out rows of a constant table, whose rows can be quantized on their own */
     QDQ_KIND_TABLE,
+    /* LSTM: two constant weights, multiplied in a loop inside of it; in 8 bits it is another
+     * operator, whose data is quantized while it runs */
+    QDQ_KIND_RECURRENT,
     QDQ_KIND_JOINT, /* 8-bit kernel when every data input is 8-bit already */
     QDQ_KIND_PASS   /* moves 8-bit data; output has the input's scale */
 } qdq_op_kind;
@@ -46,14 +49,15 @@ typedef struct qdq_target_op {
     /* the data input of linear and pass operators, the first if there are several */
     uint32_t data;
     uint32_t inputs; /* all data inputs, bit by bit, or QDQ_INPUTS_ALL */
-    uint32_t weight;
+    uint32_t weight; /* of recurrent operators the first of two */
     qdq_axis_rule axis;
     qdq_bias_rule bias;
     uint32_t bias_input;
     bool quantize_output; /* the kernel needs a Q behind it */
     /* it gives floats as well as codes: a Q where an 8-bit kernel reads them */
     bool quantize_if_read;
-    bool dynamic;                /* linear: it has a form for weights with `store` 'dynamic' */
+    /* linear and recurrent: it has a form for weights with `store` 'dynamic' */
+    bool dynamic;
     bool only_between;           /* pays only with an 8-bit reader */
     bool tied;                   /* copies codes if operands and result have one scale */
     const char *const *epilogue; /* operators that the engine fuses behind it; ends with NULL */
@@ -61,6 +65,12 @@ typedef struct qdq_target_op {
     size_t n_require;
     qdq_rule_facts facts;
 } qdq_target_op;
+
+/* Its weights, bit by bit. */
+static inline uint32_t qdq_target_weights(const qdq_target_op *op)
+{
+    return (op->kind == QDQ_KIND_RECURRENT ? 3U : 1U) << op->weight;
+}
 
 typedef enum qdq_data_is {
     QDQ_DATA_ANY,

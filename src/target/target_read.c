@@ -147,7 +147,7 @@ static void leave_out(qdq_target *t, const qdq_json_place *p, const qdq_target_o
 
 static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
 {
-    static const char *const kinds[] = {"linear", "table", "joint", "pass", NULL};
+    static const char *const kinds[] = {"linear", "table", "recurrent", "joint", "pass", NULL};
     static const char *const axes[] = {"tensor", "0", "1", "last", "gemm", NULL};
     static const char *const outputs[] = {"float", "quantized", "if-read", NULL};
     qdq_target_op op = {0};
@@ -186,8 +186,12 @@ static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
             "operator '%s': key 'tied': of no meaning but for joint operators with quantized "
             "output, without 'partitions'",
             op.op);
-    if (op.dynamic && op.kind != QDQ_KIND_LINEAR)
-        qdq_json_wrong(p, "dynamic", "false, as 'kind' is not 'linear'");
+    if (op.dynamic && op.kind != QDQ_KIND_LINEAR && op.kind != QDQ_KIND_RECURRENT)
+        qdq_json_wrong(p, "dynamic", "false, as 'kind' is not 'linear' or 'recurrent'");
+    if (op.kind == QDQ_KIND_RECURRENT && !op.dynamic)
+        qdq_json_wrong(p, "dynamic", "true, as 'kind' is 'recurrent'");
+    if (op.kind == QDQ_KIND_RECURRENT && t->partitions != NULL)
+        qdq_json_wrong(p, "kind", "another one, as there are 'partitions'");
     if (op.facts.off) {
         leave_out(t, p, &op);
         return;

@@ -208,13 +208,14 @@ static void check_side(const qdq_json_place *p, const char *side, const char *co
 
 static void read_probe(const qdq_json_place *p, const char *const *keys, qdq_probe *out)
 {
-    static const char *const known[] = {"name",   "graph", "sizes",   "threshold",
+    static const char *const known[] = {"name",   "graph", "sizes",   "threshold", "dynamic",
                                         "beside", "with",  "without", NULL};
 
     qdq_json_known(p, known);
     out->name = qdq_json_text(p, "name", "");
     out->graph = read_graph(p);
     out->threshold = qdq_json_has(p, "threshold") ? qdq_json_text(p, "threshold", "") : NULL;
+    out->dynamic = qdq_json_bool(p, "dynamic");
     out->beside = qdq_json_texts(p, "beside");
     read_sizes(p, keys, out);
     check_side(p, "with", keys);

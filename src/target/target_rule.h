@@ -43,6 +43,7 @@ typedef struct qdq_probe {
     const char *op, *rule, *name;
     const char *graph;         /* text form; "$n" stands for the parameter n */
     const char *threshold;     /* the key that the sizes decide; NULL: none */
+    bool dynamic;              /* both sides have weights with `store` 'dynamic' */
     const char *const *beside; /* names of rules of stay_float that hold in it, too; or NULL */
     bool for_accuracy;         /* the rule keeps accuracy: times do not switch it off */
     /* rising by the threshold; one empty size where there is no parameter */

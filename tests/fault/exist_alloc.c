@@ -54,6 +54,20 @@ static const char nbits_text[] =
     "  t = com.microsoft.GatherBlockQuantized <block_size = 16> (t_Q4, i, ts)\n"
     "}\n";
 
+/* Two directions, with scales for rows and for directions; and one that stays. */
+static const char lstm_text[] =
+    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\n"
+    "g (float[3,2,1] x, int8[1,1,4] v) => (y, z) <\n"
+    "  int8[2,1,4] w_quantized = {1, 2, 3, 4, 5, 6, 7, 8}, float[2,4] ws = {1, 2, 3, 4, 5, 6, 7, "
+    "8}, int8[2,4] wz = {0, 0, 0, 0, 0, 0, 0, 0}, float[2] rs = {1, 2}, int8[2] rz = {0, 0}, "
+    "float[1] s = {1}, int8[1] n = {0}> {\n"
+    "  [\"a_quant\"] y = com.microsoft.DynamicQuantizeLSTM <hidden_size = 1, direction = "
+    "\"bidirectional\"> (x, w_quantized, w_quantized, \"\", \"\", \"\", \"\", \"\", ws, wz, rs, "
+    "rz)\n"
+    "  z = com.microsoft.DynamicQuantizeLSTM <hidden_size = 1> (x, v, v, \"\", \"\", \"\", \"\", "
+    "\"\", s, n, s, n)\n"
+    "}\n";
+
 static qdq_status strip(void *ctx, qdq_error *err)
 {
     qdq_model *m = NULL, *out = NULL;
@@ -156,12 +170,14 @@ TEST(strip_survives_every_allocation_failure)
 {
     assert_true(test_every_alloc_fails(strip, (void *)(uintptr_t)model_text) > 1);
     assert_true(test_every_alloc_fails(strip, (void *)(uintptr_t)nbits_text) > 1);
+    assert_true(test_every_alloc_fails(strip, (void *)(uintptr_t)lstm_text) > 1);
 }
 
 TEST(import_survives_every_allocation_failure)
 {
     assert_true(test_every_alloc_fails(import, (void *)(uintptr_t)model_text) > 1);
     assert_true(test_every_alloc_fails(import, (void *)(uintptr_t)nbits_text) > 1);
+    assert_true(test_every_alloc_fails(import, (void *)(uintptr_t)lstm_text) > 1);
 }
 
 TEST(check_survives_every_allocation_failure)

@@ -17,6 +17,8 @@ static const char overrides[] =
     " {\"node\": \"^y$\", \"activation\": {\"type\": \"float\"}, \"weight\": "
     "{\"type\": \"int4\", \"block\": 16, "
     "\"store\": \"nbits\"}},"
+    " {\"op\": \"LSTM\", \"activation\": {\"type\": \"float\"}, \"weight\": {\"store\": "
+    "\"dynamic\"}},"
     " {\"op\": \"Gather\", \"activation\": {\"type\": \"float\"}, \"weight\": "
     "{\"type\": \"uint4\", \"block\": 16, "
     "\"symmetric\": false, \"store\": \"nbits\", \"tables\": true}}]";
@@ -48,8 +50,14 @@ static qdq_model *mixed_model(void)
     TEST_NODE(&b, "MatMul", "y", "f", "w");
     TEST_RANDOM(&b, "table", 10, 32);
     TEST_NODE(&b, "Gather", "t", "table", "ids");
+    TEST_INPUT(&b, "steps", 3, 2, 40);
+    TEST_RANDOM(&b, "lw", 2, 160, 40);
+    qdq_node *lstm = TEST_NODE(&b, "LSTM", "l", "steps", "lw", "lw");
+    assert_true(qdq_node_set_int(lstm, "hidden_size", 40) &&
+                qdq_node_set_string(lstm, "direction", "bidirectional"));
     test_output(&b, "y");
     test_output(&b, "t");
+    test_output(&b, "l");
     return test_built(&b);
 }
 
@@ -99,6 +107,8 @@ static qdq_status mix(void *ctx, qdq_error *err)
             "\"0\", "
             "\"bias\": 2, \"output\": \"quantized\", \"rule\": \"conv\"},"
             "{\"op\": \"MatMul\", \"kind\": \"linear\", \"axis\": \"last\", \"rule\": \"matmul\"},"
+            "{\"op\": \"LSTM\", \"kind\": \"recurrent\", \"axis\": \"1\", \"dynamic\": true, "
+            "\"rule\": \"lstm\"},"
             "{\"op\": \"Gather\", \"kind\": \"table\", \"data\": [1], \"weight\": 0, \"axis\": "
             "\"0\", "
             "\"rule\": \"table\"}]",

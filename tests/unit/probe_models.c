@@ -99,16 +99,7 @@ static bool has_probe(const qdq_target *t, const char *list, size_t index)
     return false;
 }
 
-/* Those with the key `engine` are of correctness. What stays float in the format `dynamic`, which
- * users choose, no probe measures. */
-static bool needs_probe(const char *list, const json_t *rule)
-{
-    const bool is_dynamic =
-        strcmp(list, "stay_float") == 0 && json_object_get(rule, "dynamic") != NULL;
-
-    return json_object_get(rule, "engine") == NULL && !is_dynamic;
-}
-
+/* Those with the key `engine` are of correctness. */
 static void expect_probes(const qdq_target *t, const char *list)
 {
     json_t *root = NULL, *rule;
@@ -116,7 +107,7 @@ static void expect_probes(const qdq_target *t, const char *list)
 
     assert_ok(qdq_json_parse(t->text, strlen(t->text), t->name, &root, &err));
     json_array_foreach(json_object_get(root, list), i,
-                       rule) if (needs_probe(list, rule) && !has_probe(t, list, i))
+                       rule) if (json_object_get(rule, "engine") == NULL && !has_probe(t, list, i))
         fail_msg("%s: %s[%zu], rule %s of %s, has no probe", t->name, list, i,
                  json_string_value(json_object_get(rule, "rule")),
                  json_string_value(json_object_get(rule, "op")));

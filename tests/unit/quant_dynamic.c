@@ -2,53 +2,17 @@
  * their form, and the way back. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "ir/graph_check.h"
-#include "quant/insert/insert.h"
-#include "support/build.h"
-#include "support/placed.h"
-#include "support/test.h"
-
-/* ort-cpu as --format dynamic has it. */
-static qdq_target *dynamic_target(void)
-{
-    static const qdq_target_change changes[] = {
-        {"activation.type", "float"}, {"weight.store", "dynamic"}, {"bias.type", "float"}};
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_target *t = NULL;
-
-    assert_ok(qdq_target_load("ort-cpu", &t, &err));
-    assert_ok(qdq_target_set_all(t, changes, QDQ_COUNT(changes), &err));
-    return t;
-}
+#include "support/dynamic.h"
 
 static qdq_plan *placed(const qdq_model *m, const qdq_place_opts *opts)
 {
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_target *t = dynamic_target();
-    qdq_plan *p = qdq_plan_new();
-
-    assert_ok(qdq_place(m, t, opts, p, &err));
-    assert_true(qdq_plan_finish(p));
-    qdq_target_free(t);
-    return p;
+    return test_dynamic_plan(m, opts, "weight.type", "int8");
 }
 
-/* Rules of speed leave alone what is asked for, so that graphs can be small. */
-static const qdq_place_opts any_size = {.include = (const char *const[]){".", NULL}};
-
-/* The model with all products that have the form. */
 static qdq_model *dynamic(const char *text)
 {
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(text);
-    qdq_plan *p = placed(m, &any_size);
-
-    assert_ok(qdq_insert(m, p, NULL, &err));
-    assert_ok(qdq_model_verify(m, &err));
-    qdq_plan_free(p);
-    return m;
+    return test_dynamic_model(text, "weight.type", "int8");
 }
 
 static void assert_becomes(const char *before, const char *after)
@@ -107,16 +71,6 @@ TEST(a_gemm_is_transposed_and_its_bias_added)
         "}\n");
 }
 
-static size_t count(const qdq_model *m, const char *type)
-{
-    size_t n = 0;
-
-    QDQ_FOR_GRAPHS (g, m)
-        QDQ_FOR_NODES (node, g)
-            n += strcmp(node->type, type) == 0;
-    return n;
-}
-
 TEST(readers_of_a_tensor_share_one_quantizer_and_readers_of_a_weight_its_codes)
 {
     qdq_model *m = dynamic(
@@ -127,8 +81,8 @@ TEST(readers_of_a_tensor_share_one_quantizer_and_readers_of_a_weight_its_codes)
         "  u = MatMul(z, w)\n"
         "}\n");
 
-    assert_int_equal(count(m, "DynamicQuantizeLinear"), 2); /* of x and z */
-    assert_int_equal(count(m, "MatMulInteger"), 3);
+    assert_int_equal(test_count(m, "DynamicQuantizeLinear"), 2); /* of x and z */
+    assert_int_equal(test_count(m, "MatMulInteger"), 3);
     assert_int_equal(qdq_graph_find(m->graph, "w_quantized")->n_use, 2);
     assert_null(qdq_graph_find(m->graph, "w"));
     assert_null(qdq_graph_find(m->graph, "w_quantized_1"));
@@ -151,7 +105,7 @@ TEST(a_weight_that_products_read_both_ways_is_stored_both_ways)
     assert_ok(qdq_plan_parse(plan, sizeof plan - 1, "plan", &p, &err));
     assert_ok(qdq_insert(m, p, NULL, &err));
     assert_ok(qdq_model_verify(m, &err));
-    assert_int_equal(count(m, "DynamicQuantizeLinear"), 1);
+    assert_int_equal(test_count(m, "DynamicQuantizeLinear"), 1);
     assert_non_null(qdq_graph_find(m->graph, "w_quantized"));
     assert_non_null(qdq_graph_find(m->graph, "w_quantized_1"));
     qdq_plan_free(p);
@@ -166,7 +120,7 @@ TEST(a_quantizer_that_the_model_has_is_used)
                            "  q, s, z = DynamicQuantizeLinear(x)\n"
                            "}\n");
 
-    assert_int_equal(count(m, "DynamicQuantizeLinear"), 1);
+    assert_int_equal(test_count(m, "DynamicQuantizeLinear"), 1);
     qdq_model_free(m);
 }
 
@@ -188,8 +142,8 @@ TEST(products_in_branches_quantize_what_they_capture)
     assert_ok(qdq_model_verify(m, &err));
     QDQ_FOR_NODES (n, m->graph)
         assert_string_equal(n->type, "If");
-    assert_int_equal(count(m, "MatMulInteger"), 1);
-    assert_int_equal(count(m, "DynamicQuantizeLinear"), 1);
+    assert_int_equal(test_count(m, "MatMulInteger"), 1);
+    assert_int_equal(test_count(m, "DynamicQuantizeLinear"), 1);
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -392,8 +346,8 @@ TEST(import_gives_the_plan_back_and_strip_the_float_model)
     assert_string_equal(have, want);
     assert_ok(qdq_model_strip(q, NULL, &stripped, &n_left, &err));
     assert_int_equal(n_left, 0);
-    assert_int_equal(count(stripped, "MatMul"), 4);
-    assert_int_equal(count(stripped, "DynamicQuantizeLinear"), 0);
+    assert_int_equal(test_count(stripped, "MatMul"), 4);
+    assert_int_equal(test_count(stripped, "DynamicQuantizeLinear"), 0);
     qdq_free(want);
     qdq_free(have);
     qdq_plan_free(p);

@@ -101,8 +101,7 @@ static void forget(json_t *root)
     size_t i;
 
     json_array_foreach(json_object_get(root, "stay_float"), i,
-                       rule) if (json_object_get(rule, "probe") != NULL ||
-                                 json_object_get(rule, "dynamic") != NULL)
+                       rule) if (json_object_get(rule, "probe") != NULL)
         json_object_set_new(rule, "off", json_true());
     json_object_del(root, "no_kernel");
     json_object_del(root, "no_dynamic");
@@ -338,7 +337,7 @@ TEST(mistakes_are_named_with_their_place)
         {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\", \"rule\": \"c\"}]}",
          "operators[0], key 'kind'"},
         {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\", \"rule\": \"c\", \"kind\": \"round\"}]}",
-         "operators[0], key 'kind': expected 'linear', 'table', 'joint' or 'pass'"},
+         "operators[0], key 'kind': expected 'linear', 'table', 'recurrent', 'joint' or 'pass'"},
         {HEAD TYPES
          ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\", \"data\": 1}]}",
          "operators[0], key 'data': expected a list"},

@@ -225,6 +225,7 @@ static qdq_status report_missing(qdq_checking *c, const qdq_node *n, const qdq_t
         QDQ_TRY(missing_operands(c, n, rule, result, &any));
         break;
     case QDQ_KIND_TABLE: /* its result is float: nothing belongs behind it */
+    case QDQ_KIND_RECURRENT:
         break;
     }
     if (any)
@@ -389,7 +390,8 @@ static qdq_status check_node(qdq_checking *c, const qdq_node *n)
 
     if (result == NULL)
         return QDQ_OK;
-    if (n->op == QDQ_OP_MATMULINTEGER || n->op == QDQ_OP_CONVINTEGER)
+    if (n->op == QDQ_OP_MATMULINTEGER || n->op == QDQ_OP_CONVINTEGER ||
+        qdq_node_is_contrib(n, "DynamicQuantizeLSTM"))
         return check_integer(c, n);
     if (rule == NULL)
         return has_constant_dq(c, n)

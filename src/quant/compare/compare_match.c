@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/graph_check.h"
+#include "ir/qdq_node.h"
 #include "ir/shape.h"
 
 /* A copy whose values have types, with the shapes of the data where that is possible. */
@@ -165,7 +166,8 @@ enum { MATCHED = 1, TOUCHED = 2 };
  * at all. */
 static bool is_touched(const qdq_node *n, const unsigned char *state)
 {
-    if (is_q(n) || is_dq(n) || n->op == QDQ_OP_DYNAMICQUANTIZELINEAR)
+    if (is_q(n) || is_dq(n) || n->op == QDQ_OP_DYNAMICQUANTIZELINEAR ||
+        qdq_node_is_contrib(n, "DynamicQuantizeLSTM"))
         return true;
     for (uint32_t i = 0; i < n->n_attr; i++)
         if (n->attr[i]->type == QDQ_ATTR_GRAPH || n->attr[i]->type == QDQ_ATTR_GRAPHS)

@@ -6,6 +6,7 @@
  *                                      or if a linear operator reads it where its weight is
  *   MatMulNBits, GatherBlockQuantized  a weight
  *   DynamicQuantizeLinear -> product   the weight of the product
+ *   DynamicQuantizeLSTM                two weights
  *   int32 constant -> DQ -> reader     a bias, if its scale is that of activation times weight
  *
  * Of anything else (scales that are computed, codes as graph inputs) the plan says nothing, and the
@@ -252,7 +253,7 @@ static qdq_status import_weight(qdq_importer *im, qdq_node *dq, const qdq_tensor
     w.scales = p.scale;
     w.zeros = p.zero;
     w.n_scales = (size_t)p.count;
-    if (w.store == QDQ_WEIGHT_AS_CODES && qdq_import_reads_dynamic(dq, constant, &w))
+    if (w.store == QDQ_WEIGHT_AS_CODES && qdq_import_reads_dynamic(im, dq, constant, &w))
         w.store = QDQ_WEIGHT_AS_DYNAMIC;
     QDQ_TRY(qdq_weight_grid(constant, w.axis, w.block, &grid, im->err));
     if (as_float) {
@@ -471,6 +472,7 @@ static qdq_status import_all(qdq_importer *im, qdq_plan *p)
 {
     im->left.job = im->opts->job;
     QDQ_TRY(qdq_strip_nbits(im->m, &im->nbits_of, &im->left, im->err));
+    QDQ_TRY(qdq_strip_lstm(im->m, &im->lstm_of, &im->left, im->err));
     QDQ_TRY(qdq_strip_operators(im->m, true, &im->left, im->err));
     QDQ_TRY(qdq_strip_bounds(im->m, im->opts->bounds, im->opts->job, im->err));
     QDQ_TRY(in_each_graph(im, find_tensors));
@@ -486,8 +488,7 @@ static qdq_status import_all(qdq_importer *im, qdq_plan *p)
 
 static bool is_packed(const qdq_node *n)
 {
-    return strcmp(n->domain, "com.microsoft") == 0 &&
-           (strcmp(n->type, "MatMulNBits") == 0 || strcmp(n->type, "GatherBlockQuantized") == 0);
+    return qdq_node_is_contrib(n, "MatMulNBits") || qdq_node_is_contrib(n, "GatherBlockQuantized");
 }
 
 /* The 16-bit type of scales, or QDQ_FLOAT. */
@@ -549,6 +550,7 @@ static qdq_status import_model(const qdq_model *m, const qdq_import_opts *opts, 
     qdq_map_free(&im.weight_of);
     qdq_map_free(&im.bias_of);
     qdq_map_free(&im.nbits_of);
+    qdq_map_free(&im.lstm_of);
     qdq_map_free(&im.packed);
     qdq_map_free(&im.was_float);
     qdq_arena_free(&im.scratch);

@@ -1,5 +1,5 @@
 /* import_dynamic.c - products whose data is quantized while the model runs, once they are spelt in
- * Q/DQ (pass qoperator-to-qdq): their weights say all that a plan has to. */
+ * Q/DQ (pass qoperator-to-qdq, strip_lstm.c): their weights say all that a plan has to. */
 #include "quant/import/import_state.h"
 #include "quant/weights/linear_form.h"
 
@@ -13,9 +13,11 @@ bool qdq_import_is_dynamic(const qdq_value *v)
            codes->producer->op == QDQ_OP_DYNAMICQUANTIZELINEAR;
 }
 
-bool qdq_import_reads_dynamic(const qdq_node *dq, const qdq_tensor *codes,
+bool qdq_import_reads_dynamic(const qdq_importer *im, const qdq_node *dq, const qdq_tensor *codes,
                               const qdq_found_weight *w)
 {
+    if (qdq_map_get_int(&im->lstm_of, (uint64_t)(uintptr_t)dq) != NULL)
+        return true;
     QDQ_FOR_USES (u, dq->out[0])
         if (u->node->op != QDQ_OP_MATMUL || !qdq_import_is_dynamic(qdq_node_in(u->node, 0)) ||
             qdq_dynamic_lacks(u->node, u->index, codes) != NULL)

@@ -57,6 +57,7 @@ typedef struct qdq_importer {
     qdq_map bias_of;       /* DQ nodes of biases */
     /* DQ nodes of weights that were inside of operators -> accuracy level + 1 */
     qdq_map nbits_of;
+    qdq_map lstm_of; /* DQ nodes of weights that were inside of a DynamicQuantizeLSTM */
     /* address of a float initializer -> 1 + index of the weight that was inside of one */
     qdq_map packed;
     qdq_map was_float; /* addresses of nodes that were float32 in a model that was widened */
@@ -84,7 +85,7 @@ void qdq_import_find_scheme(qdq_importer *im, const float *w, const qdq_scale_gr
 bool qdq_import_is_dynamic(const qdq_value *v);
 
 /* Do all that read the weight dq multiply it with such data, in a form that a plan can ask for? */
-bool qdq_import_reads_dynamic(const qdq_node *dq, const qdq_tensor *codes,
+bool qdq_import_reads_dynamic(const qdq_importer *im, const qdq_node *dq, const qdq_tensor *codes,
                               const qdq_found_weight *w);
 
 /* --- import_write.c --------------------------------------------------------------------------- */

@@ -21,6 +21,14 @@ qdq_status qdq_strip_operators(qdq_model *m, bool dynamic, qdq_leftover *left, q
  * DequantizeLinear. `levels`: address of each of these DQ -> the operator's accuracy level + 1. */
 qdq_status qdq_strip_nbits(qdq_model *m, qdq_map *levels, qdq_leftover *left, qdq_error *err);
 
+/* "w_quantized" and a number if need be, for what is called "w_quantized_1", or "w_Q4" by another
+ * tool: who restores weights cuts that off again. NULL: out of memory. */
+const char *qdq_strip_name_of_codes(qdq_graph *g, const char *name, qdq_arena *scratch);
+
+/* DynamicQuantizeLSTM becomes an LSTM behind DequantizeLinear, whose addresses go into `weights`.
+ */
+qdq_status qdq_strip_lstm(qdq_model *m, qdq_map *weights, const qdq_leftover *left, qdq_error *err);
+
 /* Puts back the Relu and Clip that a quantizer took out because the codes end there: without Q,
  * nothing else would clip. */
 qdq_status qdq_strip_bounds(qdq_model *m, qdq_bounds bounds, const qdq_job *job, qdq_error *err);

@@ -47,11 +47,6 @@ typedef struct apart {
     qdq_error *err;
 } apart;
 
-static bool is_of(const qdq_node *n, const char *type)
-{
-    return strcmp(n->domain, "com.microsoft") == 0 && strcmp(n->type, type) == 0;
-}
-
 /* --- MatMulNBits ------------------------------------------------------------------------------ */
 
 /* What keeps the node from being read; NULL: nothing. */
@@ -244,9 +239,7 @@ static qdq_status make_positive(apart *a, qdq_tensor *t[3], int64_t axis, int64_
 
 /* --- DequantizeLinear ------------------------------------------------------------------------- */
 
-/* "w_quantized" and a number if need be, for what is called "w_quantized_1", or "w_Q4" by another
- * tool: who restores weights cuts that off again. */
-static const char *name_of_codes(apart *a, qdq_graph *g, const char *name)
+const char *qdq_strip_name_of_codes(qdq_graph *g, const char *name, qdq_arena *scratch)
 {
     static const char *const suffixes[] = {"_quantized", "_Q4", "_Q8"};
     size_t size = strlen(name), end = size;
@@ -260,7 +253,7 @@ static const char *name_of_codes(apart *a, qdq_graph *g, const char *name)
 
         if (size <= n || strncmp(name + size - n, suffixes[i], n) != 0)
             continue;
-        name = qdq_arena_printf(&a->scratch, "%.*s_quantized", (int)(size - n), name);
+        name = qdq_arena_printf(scratch, "%.*s_quantized", (int)(size - n), name);
         break;
     }
     return name != NULL ? qdq_graph_unique_name(g, name) : NULL;
@@ -268,7 +261,7 @@ static const char *name_of_codes(apart *a, qdq_graph *g, const char *name)
 
 static qdq_value *add_weight_init(apart *a, qdq_graph *g, const char *base, qdq_tensor *t)
 {
-    const char *name = t != NULL ? name_of_codes(a, g, base) : NULL;
+    const char *name = t != NULL ? qdq_strip_name_of_codes(g, base, &a->scratch) : NULL;
 
     return name != NULL ? qdq_graph_add_init(g, name, t) : NULL;
 }
@@ -545,9 +538,9 @@ static qdq_status split_all(apart *a)
         QDQ_FOR_NODES (n, g) {
             const char *why = NULL;
 
-            if (is_of(n, "MatMulNBits"))
+            if (qdq_node_is_contrib(n, "MatMulNBits"))
                 QDQ_TRY(split_product(a, n, &why));
-            else if (is_of(n, "GatherBlockQuantized"))
+            else if (qdq_node_is_contrib(n, "GatherBlockQuantized"))
                 QDQ_TRY(split_table(a, n, &why));
             if (why != NULL)
                 qdq_job_log(a->left->job, QDQ_LOG_WARNING, "%s '%s': not taken apart: %s", n->type,

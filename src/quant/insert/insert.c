@@ -33,11 +33,14 @@ qdq_value *qdq_insert_find_value(const qdq_inserter *in, const char *name)
     return qdq_map_get_ptr(&in->values, name);
 }
 
-/* Appends what is wrong with the edge to `list`. */
-static void check_edge(qdq_inserter *in, const char *tensor, const qdq_edge *e, qdq_buf *list)
+/* Appends what is wrong with the edge to `list`. `weight`: 1 + index of the weight that it is for,
+ * or 0. */
+static void check_edge(qdq_inserter *in, const char *tensor, const qdq_edge *e, size_t weight,
+                       qdq_buf *list)
 {
     const qdq_node *n = qdq_insert_find_node(in, e->node);
     const qdq_value *v = qdq_insert_find_value(in, tensor);
+    qdq_map_value *entry;
     bool is_new;
 
     if (v == NULL)
@@ -46,10 +49,12 @@ static void check_edge(qdq_inserter *in, const char *tensor, const qdq_edge *e, 
         qdq_buf_printf(list, " node '%s';", e->node);
     else if (qdq_node_in(n, e->input) != v)
         qdq_buf_printf(list, " edge '%s' -> '%s' input %u;", tensor, e->node, (unsigned)e->input);
-    else if (qdq_map_put_int(&in->edges, (uint64_t)qdq_insert_place(in, n) << 32 | e->input,
-                             &is_new) == NULL)
+    else if ((entry = qdq_map_put_int(&in->edges, qdq_insert_edge(in, n, e->input), &is_new)) ==
+             NULL)
         list->failed = true;
-    else if (!is_new)
+    else if (is_new)
+        entry->num = weight;
+    else
         qdq_buf_printf(list, " room for two entries of edge '%s' -> '%s' input %u;", tensor,
                        e->node, (unsigned)e->input);
 }
@@ -89,12 +94,13 @@ static bool is_on_top(const qdq_inserter *in, const qdq_plan_tensor *t)
     return is_capture(in, t) || (first != t && first->all && !t->all);
 }
 
-static void check_edges(qdq_inserter *in, const char *tensor, const qdq_edges *edges, qdq_buf *list)
+static void check_edges(qdq_inserter *in, const char *tensor, const qdq_edges *edges, size_t weight,
+                        qdq_buf *list)
 {
     for (size_t i = 0; i < edges->n; i++) {
         const qdq_node *n = qdq_insert_find_node(in, edges->at[i].node);
 
-        check_edge(in, tensor, &edges->at[i], list);
+        check_edge(in, tensor, &edges->at[i], weight, list);
         if (n != NULL && n->graph != graph_of(in, tensor, edges))
             qdq_buf_printf(list, " room for one entry of tensor '%s' in two graphs;", tensor);
     }
@@ -121,11 +127,11 @@ static qdq_status check_names(qdq_inserter *in)
     for (size_t i = 0; i < p->tensors.n; i++) {
         check_tensor(in, p->tensors.at[i].tensor, false, &list);
         check_room(in, &p->tensors.at[i], &list);
-        check_edges(in, p->tensors.at[i].tensor, &p->tensors.at[i].consumers, &list);
+        check_edges(in, p->tensors.at[i].tensor, &p->tensors.at[i].consumers, 0, &list);
     }
     for (size_t i = 0; i < p->weights.n; i++) {
         check_tensor(in, p->weights.at[i].tensor, true, &list);
-        check_edges(in, p->weights.at[i].tensor, &p->weights.at[i].consumers, &list);
+        check_edges(in, p->weights.at[i].tensor, &p->weights.at[i].consumers, i + 1, &list);
     }
     for (size_t i = 0; i < p->scalings.n && st == QDQ_OK; i++) {
         check_tensor(in, p->scalings.at[i].tensor, false, &list);
@@ -135,7 +141,7 @@ static qdq_status check_names(qdq_inserter *in)
         const qdq_plan_bias *b = &p->biases.at[i];
 
         check_tensor(in, b->tensor, true, &list);
-        check_edge(in, b->tensor, &b->consumer, &list);
+        check_edge(in, b->tensor, &b->consumer, 0, &list);
         if (st == QDQ_OK)
             st = qdq_insert_check_bias(in, i, &list);
     }
@@ -383,7 +389,10 @@ static qdq_status check_opset(const qdq_inserter *in)
         need = least > need ? least : need;
     }
     for (size_t i = 0; i < p->weights.n; i++) {
-        int least = qdq_codes_opset(p->weights.at[i].type, p->weights.at[i].block != 0);
+        const qdq_plan_weight *w = &p->weights.at[i];
+        /* blocks are in no DequantizeLinear there */
+        bool blocks = w->block != 0 && w->store != QDQ_WEIGHT_AS_DYNAMIC;
+        int least = qdq_codes_opset(w->type, blocks);
         need = least > need ? least : need;
     }
     return have >= need

@@ -46,7 +46,8 @@ typedef struct qdq_inserter {
     qdq_map values;
     qdq_map tensors; /* name -> index into plan->tensors, for the scales of biases */
     qdq_map weights; /* name -> index into plan->weights */
-    /* place and input of every edge that the plan lists: each only once */
+    /* place and input of every edge that the plan lists, each only once -> 1 + index into
+     * plan->weights, or 0 */
     qdq_map edges;
     qdq_weight_state *weight; /* one for each of plan->weights */
     size_t *scaled_readers;   /* for each of plan->scalings: readers whose weight is multiplied */
@@ -61,6 +62,12 @@ typedef struct qdq_inserter {
 static inline uint32_t qdq_insert_place(const qdq_inserter *in, const qdq_node *n)
 {
     return in->place[n->graph->index][n->id];
+}
+
+/* The key of in->edges. */
+static inline uint64_t qdq_insert_edge(const qdq_inserter *in, const qdq_node *n, uint32_t input)
+{
+    return (uint64_t)qdq_insert_place(in, n) << 32 | input;
 }
 
 qdq_node *qdq_insert_find_node(const qdq_inserter *in, const char *label);
@@ -136,9 +143,10 @@ qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t i, const float **out)
 /* Entry i of plan->weights, whose scales are there: its readers become such operators. */
 qdq_status qdq_insert_nbits(qdq_inserter *in, size_t i);
 
-/* --- insert_dynamic.c: weights inside MatMulInteger ------------------------------------------- */
+/* --- insert_dynamic.c: weights inside MatMulInteger and DynamicQuantizeLSTM ------------------- */
 
-/* The readers of w become such operators, behind a DynamicQuantizeLinear of their data. */
+/* The readers of w become such operators: products behind a DynamicQuantizeLinear of their data, an
+ * LSTM as soon as both of its weights are there. */
 qdq_status qdq_insert_integer(qdq_inserter *in, const qdq_plan_weight *plan,
                               const qdq_weight_state *s, const qdq_scale_form *form);
 

@@ -446,6 +446,9 @@ static const char *judge_node(qdq_placing *p, const qdq_node *n)
     case QDQ_KIND_TABLE:
         reason = "a table: its rows are quantized where activations stay float";
         break;
+    case QDQ_KIND_RECURRENT:
+        reason = qdq_target_reason(p->target, n->type);
+        break;
     case QDQ_KIND_PASS:
         reason = judge_pass(p, n);
         break;

@@ -104,6 +104,8 @@ qdq_status qdq_emit_result(qdq_emitter *e, const qdq_value *v, qdq_elem type, co
 static void set_blocks(const qdq_node *n, const qdq_tensor *t, const qdq_format *f,
                        qdq_plan_weight *w)
 {
+    if (n->op == QDQ_OP_LSTM)
+        qdq_lstm_scales(t, &w->axis, &w->block);
     if (f->weight_block == 0 || t->rank < 2 || (w->axis < 0 && n->op != QDQ_OP_MATMUL))
         return;
     w->block = f->weight_block;
@@ -140,7 +142,7 @@ qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n
     const qdq_format *f = qdq_place_format(e->p, n);
     bool nbits = f->weight_store == QDQ_WEIGHT_AS_NBITS &&
                  qdq_nbits_takes(n, input, qdq_value_const(w), f->weight.type);
-    uint64_t format = f->id;
+    uint64_t format = (uint64_t)f->id << 1 | (n->op == QDQ_OP_LSTM);
     bool fresh;
     qdq_emit_link *link = find_link(
         e, &e->weight_of[w->id], format << 9 | (uint64_t)nbits << 8 | (uint64_t)(axis + 1), &fresh);
@@ -227,6 +229,7 @@ static qdq_status emit_node(qdq_emitter *e, const qdq_node *n)
     case QDQ_KIND_JOINT:
         return emit_joint(e, n);
     case QDQ_KIND_TABLE:
+    case QDQ_KIND_RECURRENT:
     case QDQ_KIND_PASS:
         return QDQ_OK;
     }

@@ -301,6 +301,7 @@ bool qdq_place_is_whole(const qdq_placing *p, const qdq_node *n)
                 return false;
         return true;
     case QDQ_KIND_TABLE:
+    case QDQ_KIND_RECURRENT:
         return false;
     case QDQ_KIND_PASS:
         for (uint32_t i = 0; i < n->n_out; i++)

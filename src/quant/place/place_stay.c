@@ -10,7 +10,7 @@ typedef struct qdq_linear_size {
     int64_t in_channels, out_channels;
     int64_t group, group_channels; /* input channels in each group */
     int64_t sum;                   /* products that are added up for one number of the result */
-    int64_t weight;
+    int64_t weight; /* numbers; of a recurrent operator both weights of one direction */
 } qdq_linear_size;
 
 /* A Conv has its weight as [out, in / groups, ...], a ConvTranspose as [in, out / groups, ...]. */
@@ -49,6 +49,20 @@ static qdq_linear_size matrix_size(const qdq_node *n, const qdq_tensor *w)
     return s;
 }
 
+/* Both weights of one direction. */
+static qdq_linear_size recurrent_size(const qdq_node *n, const qdq_tensor *w)
+{
+    const qdq_tensor *r = qdq_node_const(n, 2);
+    qdq_linear_size s = {.group = 1, .weight = w->count};
+
+    if (r == NULL || w->rank != 3 || w->dim[0] <= 0 || r->count > INT64_MAX - w->count)
+        return s;
+    s.weight = (w->count + r->count) / w->dim[0];
+    s.out_channels = w->dim[1];
+    s.in_channels = s.group_channels = s.sum = w->dim[2];
+    return s;
+}
+
 static bool above(int64_t have, int64_t max)
 {
     return max != 0 && have > max;
@@ -58,7 +72,9 @@ static bool above(int64_t have, int64_t max)
 static const char *missing_size(const qdq_node *n, const qdq_tensor *w, const qdq_stay_float *s)
 {
     bool conv = n->op == QDQ_OP_CONV || n->op == QDQ_OP_CONVTRANSPOSE;
-    qdq_linear_size size = conv ? conv_size(n, w) : matrix_size(n, w);
+    qdq_linear_size size = conv                   ? conv_size(n, w)
+                           : n->op == QDQ_OP_LSTM ? recurrent_size(n, w)
+                                                  : matrix_size(n, w);
     bool depthwise = size.group > 1 && size.group == size.in_channels;
 
     if (above(size.in_channels, s->in_channels_max))

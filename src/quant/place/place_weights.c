@@ -10,14 +10,14 @@
 
 /* The same for products whose data is quantized while the model runs: rules about shapes count, as
  * such a product is to be faster. */
-static const char *judge_dynamic(qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
-                                 const qdq_tensor *weight)
+static const char *judge_dynamic(qdq_placing *p, const qdq_node *n, const qdq_target_op *rule)
 {
+    const qdq_format *f = qdq_place_format(p, n);
     const qdq_value *data = qdq_node_in(n, rule->data);
-    const char *why = qdq_dynamic_lacks(n, rule->weight, weight);
+    const qdq_tensor *weight = qdq_node_const(n, rule->weight);
 
-    if (why != NULL)
-        return why;
+    if (rule->kind == QDQ_KIND_RECURRENT && f->weight_per_channel && !f->weight.symmetric)
+        return "ONNX Runtime multiplies weights with a zero point for each channel in no LSTM";
     if (data == NULL)
         return "its data is missing";
     if (qdq_place_found(p, data) != NULL)
@@ -28,10 +28,11 @@ static const char *judge_dynamic(qdq_placing *p, const qdq_node *n, const qdq_ta
 }
 
 /* Why the weight of node n, which a rule names, stays float; NULL: it does not. */
-static const char *judge_weight(qdq_placing *p, const qdq_node *n, const qdq_target_op *rule)
+static const char *judge_weight(qdq_placing *p, const qdq_node *n, uint32_t input)
 {
     const qdq_format *f = qdq_place_format(p, n);
-    const qdq_value *data = qdq_node_in(n, rule->data), *weight = qdq_node_in(n, rule->weight);
+    const qdq_value *data = qdq_node_in(n, qdq_state_of(p, n)->rule->data),
+                    *weight = qdq_node_in(n, input);
     const qdq_tensor *t = qdq_value_const(weight);
 
     if (t == NULL)
@@ -49,9 +50,22 @@ static const char *judge_weight(qdq_placing *p, const qdq_node *n, const qdq_tar
     if (!qdq_place_is_finite(p, t))
         return "its weight holds NaN or infinity";
     if (f->weight_store == QDQ_WEIGHT_AS_NBITS && n->op == QDQ_OP_GATHER &&
-        !qdq_nbits_takes(n, rule->weight, t, f->weight.type))
+        !qdq_nbits_takes(n, input, t, f->weight.type))
         return "GatherBlockQuantized takes tables of rank 2, rows by axis 0, in 4 bits";
-    return qdq_format_dynamic(f) ? judge_dynamic(p, n, rule, t) : NULL;
+    return qdq_format_dynamic(f) ? qdq_dynamic_lacks(n, input, t) : NULL;
+}
+
+/* The same for all its weights, and what the node itself lacks. */
+static const char *judge_weights(qdq_placing *p, const qdq_node *n)
+{
+    const qdq_target_op *rule = qdq_state_of(p, n)->rule;
+    const char *why = NULL;
+
+    for (uint32_t i = 0; i < 32 && why == NULL; i++)
+        if ((qdq_target_weights(rule) >> i & 1) != 0)
+            why = judge_weight(p, n, i);
+    return why == NULL && qdq_format_dynamic(qdq_place_format(p, n)) ? judge_dynamic(p, n, rule)
+                                                                     : why;
 }
 
 static const char *judge_node(qdq_placing *p, const qdq_node *n)
@@ -66,7 +80,10 @@ static const char *judge_node(qdq_placing *p, const qdq_node *n)
         return "unknown operator";
     if (is_dynamic && (s->rule == NULL || !s->rule->dynamic))
         return qdq_target_no_dynamic(p->target, n->type, s->rule);
-    if (s->rule == NULL || (s->rule->kind != QDQ_KIND_LINEAR && s->rule->kind != QDQ_KIND_TABLE))
+    if (!is_dynamic && s->rule != NULL && s->rule->kind == QDQ_KIND_RECURRENT)
+        return qdq_target_reason(p->target, n->type);
+    if (s->rule == NULL || (s->rule->kind != QDQ_KIND_LINEAR && s->rule->kind != QDQ_KIND_TABLE &&
+                            s->rule->kind != QDQ_KIND_RECURRENT))
         return n->op == QDQ_OP_CONV || n->op == QDQ_OP_CONVTRANSPOSE
                    ? "this target does not quantize weights of this operator"
                    : "only weights are quantized";
@@ -74,7 +91,7 @@ static const char *judge_node(qdq_placing *p, const qdq_node *n)
         return "tables stay float (key 'weight.tables' of the target)";
     if (!qdq_place_attributes_fit(s->rule, n))
         return "its attributes have no kernel for quantized weights";
-    return judge_weight(p, n, s->rule);
+    return judge_weights(p, n);
 }
 
 static qdq_status place_node(qdq_emitter *e, const qdq_node *n)
@@ -88,9 +105,13 @@ static qdq_status place_node(qdq_emitter *e, const qdq_node *n)
                     reason != NULL ? reason : "its weight is quantized");
     if (reason != NULL)
         return qdq_emit_float(e, n, reason);
-    const qdq_value *w = qdq_node_in(n, rule->weight);
-    QDQ_TRY(qdq_emit_weight(e, w, n, rule->weight, qdq_place_weight_axis(p, n, qdq_value_const(w)),
-                            rule->rule));
+    for (uint32_t i = 0; i < n->n_in && i < 32; i++) {
+        const qdq_value *w = qdq_node_in(n, i);
+
+        if ((qdq_target_weights(rule) >> i & 1) != 0)
+            QDQ_TRY(qdq_emit_weight(e, w, n, i, qdq_place_weight_axis(p, n, qdq_value_const(w)),
+                                    rule->rule));
+    }
     return qdq_emit_quantized(e, n, false);
 }
 

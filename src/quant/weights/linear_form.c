@@ -159,8 +159,35 @@ bool qdq_nbits_takes(const qdq_node *n, uint32_t input, const qdq_tensor *w, qdq
              c->type->dim[0].value == w->dim[transposed ? 0 : 1]));
 }
 
+/* W [directions, 4 * hidden, input], R [directions, 4 * hidden, hidden] */
+static const char *lstm_lacks(const qdq_node *n, uint32_t input, const qdq_tensor *w)
+{
+    const int64_t directions =
+        qdq_node_string_is(n, "direction", "bidirectional", "forward") ? 2 : 1;
+
+    if (input != 1 && input != 2)
+        return "only W and R of an LSTM have a dynamic form";
+    if (qdq_node_int(n, "layout", 0) != 0)
+        return "ONNX Runtime's LSTM has no form with batches first (attribute layout)";
+    if (w->rank != 3 || w->dim[0] != directions || w->dim[1] % 4 != 0 ||
+        (input == 2 && w->dim[1] / 4 != w->dim[2]) ||
+        qdq_node_int(n, "hidden_size", w->dim[1] / 4) != w->dim[1] / 4)
+        return "its weight does not have the shape that its attributes say";
+    return NULL;
+}
+
+void qdq_lstm_scales(const qdq_tensor *w, int *axis, int64_t *block)
+{
+    if (w->rank != 3 || w->dim[0] == 1)
+        return;
+    *block = *axis < 0 ? 0 : w->dim[2];
+    *axis = *axis < 0 ? 0 : 2;
+}
+
 const char *qdq_dynamic_lacks(const qdq_node *n, uint32_t input, const qdq_tensor *w)
 {
+    if (n->op == QDQ_OP_LSTM)
+        return lstm_lacks(n, input, w);
     if (input != 1 || (n->op != QDQ_OP_MATMUL && n->op != QDQ_OP_GEMM))
         return "it has no dynamic form as a MatMulInteger";
     if (w->rank < 2 || (n->op == QDQ_OP_GEMM && w->rank != 2))

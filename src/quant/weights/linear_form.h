@@ -35,8 +35,12 @@ bool qdq_linear_bias_fits(const qdq_tensor *t, size_t n);
  * input `input` is the constant w in codes of `type`? */
 bool qdq_nbits_takes(const qdq_node *n, uint32_t input, const qdq_tensor *w, qdq_elem type);
 
-/* Why node n, whose input `input` is the constant w, cannot become a MatMulInteger
- * (insert_dynamic.c); NULL: it can. */
+/* Where the scales of an LSTM's weight w lie that has one for each row (*axis 1), or one (*axis
+ * -1): each of two directions has its own, for its rows as blocks of whole rows. */
+void qdq_lstm_scales(const qdq_tensor *w, int *axis, int64_t *block);
+
+/* Why node n, whose input `input` is the constant w, cannot become a MatMulInteger or a
+ * DynamicQuantizeLSTM (insert_dynamic.c); NULL: it can. */
 const char *qdq_dynamic_lacks(const qdq_node *n, uint32_t input, const qdq_tensor *w);
 
 #endif /* QDQ_LINEAR_FORM_H */

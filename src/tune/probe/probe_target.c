@@ -101,6 +101,10 @@ static qdq_status make_side(json_t *root, const qdq_probe *p, bool with, qdq_err
     return QDQ_OK;
 }
 
+/* The model quantizes its data while it runs. */
+static const qdq_target_change run_time_data[] = {
+    {"activation.type", "float"}, {"weight.store", "dynamic"}, {"bias.type", "float"}};
+
 qdq_status qdq_probe_side(const qdq_target *t, const qdq_probe *p, bool with, qdq_target **out,
                           qdq_error *err)
 {
@@ -116,6 +120,12 @@ qdq_status qdq_probe_side(const qdq_target *t, const qdq_probe *p, bool with, qd
     if (st == QDQ_OK)
         st = qdq_target_parse(text, strlen(text), t->name, out, err);
     qdq_free(text);
+    if (st == QDQ_OK && p->dynamic)
+        st = qdq_target_set_all(*out, run_time_data, QDQ_COUNT(run_time_data), err);
+    if (st != QDQ_OK) {
+        qdq_target_free(*out);
+        *out = NULL;
+    }
     return st;
 }
 

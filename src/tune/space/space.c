@@ -97,7 +97,7 @@ static qdq_status add_groups(qdq_space *s, groups *all, const qdq_cover *full, c
     uint32_t inputs = covered_inputs(full, n);
 
     if (linear)
-        inputs &= (uint32_t)1 << op->data | (uint32_t)1 << op->weight;
+        inputs &= (uint32_t)1 << op->data | qdq_target_weights(op);
     if (inputs == 0)
         return QDQ_OK;
     if (linear || s->target->partitions == NULL)
