@@ -183,6 +183,26 @@ TEST(other_rules_with_probes_are_off_unless_they_are_listed)
     qdq_target_free(t);
 }
 
+/* Rules about nodes whose data the model quantizes: the target's own format has calibrated scales.
+ */
+TEST(both_sides_of_a_dynamic_probe_quantize_data_at_run_time)
+{
+    qdq_target *t = NULL, *side = NULL;
+    size_t n = 0;
+
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    for (size_t i = 0; i < t->probes.n; i++)
+        for (int with = 0; t->probes.at[i].dynamic && with < 2; with++, n++) {
+            assert_ok(qdq_probe_side(t, &t->probes.at[i], with == 1, &side, &err));
+            assert_true(qdq_format_dynamic(&side->format));
+            assert_true(holds(side, "small-dynamic-lstm") ==
+                        (with == 1 && strcmp(t->probes.at[i].rule, "small-dynamic-lstm") == 0));
+            qdq_target_free(side);
+        }
+    assert_int_equal(n, 8); /* lstm, small-dynamic-lstm, small-dynamic-matrix of two operators */
+    qdq_target_free(t);
+}
+
 TEST(what_a_probe_is_about_is_told_as_it_is_now)
 {
     qdq_target *t = NULL;
