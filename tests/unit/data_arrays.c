@@ -282,6 +282,24 @@ TEST(arrays_that_do_not_fit_are_refused_with_both_shapes)
     qdq_data_close(d);
 }
 
+TEST(the_cache_before_the_first_token_has_no_elements)
+{
+    static const char cached[] = "g (float[N,2] x, float[N,4,past,3] cache) => (float[N,2] y) { "
+                                 "y = Relu(x) }";
+    const test_array arrays[] = {{"x", TEST_HEADER("<f4", "(2, 2)"), ramp, 16},
+                                 {"cache", TEST_HEADER("<f4", "(2, 4, 0, 3)"), ramp, 0}};
+    qdq_data *d = opened(cached, test_npz_file("first.npz", true, arrays, 2), NULL);
+
+    assert_int_equal(qdq_data_count(d), 2);
+    assert_floats(sample(d, 1, 0), ramp + 2, 2);
+    const qdq_array *a = sample(d, 1, 1);
+    assert_int_equal(a->rank, 4);
+    assert_int_equal(a->dim[0], 1);
+    assert_int_equal(a->dim[2], 0);
+    assert_int_equal(a->bytes, 0);
+    qdq_data_close(d);
+}
+
 TEST(inputs_must_agree_on_the_number_of_samples)
 {
     static const int64_t b[] = {7, 8};

@@ -145,7 +145,7 @@ static qdq_status fit_array(qdq_data *d, size_t k, const qdq_npy *a, binding *b,
         return fail_misfit(d, k, a, "wrong number of dimensions", err);
     else if (!b->constant && a->rank == 0)
         return fail_misfit(d, k, a, "no dimension that counts samples", err);
-    if (a->count == 0)
+    if (a->count == 0 && (io->rank < 0 || (axis == 1 && a->dim[0] == 0)))
         return fail_misfit(d, k, a, "empty array", err);
     b->rank = 0;
     if (io->rank != 0)

@@ -38,8 +38,9 @@ qdq_status qdq_data_check_array(const qdq_array *a, qdq_error *err)
 qdq_status qdq_data_check_fit(qdq_data *d, size_t k, const qdq_array *a, qdq_error *err)
 {
     const qdq_io *io = &d->inputs[k];
+    const bool is_empty = qdq_array_count(a) == 0 && (io->rank < 0 || a->dim[0] == 0);
     const char *why = io->rank >= 0 && a->rank != io->rank ? "wrong number of dimensions"
-                      : qdq_array_count(a) == 0            ? "empty tensor"
+                      : is_empty                           ? "empty tensor"
                                                            : NULL;
 
     for (int i = 0; i < io->rank && why == NULL; i++)
