@@ -57,6 +57,8 @@ FORMATS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "block_size": lambda v: {"weight.block": str(v)},
     "weight_method": lambda v: {"weight.method": v},
     "weights": lambda v: {"weight.store": v},
+    "accuracy_level": lambda v: {"weight.accuracy_level": str(v)},
+    "tables": lambda v: {"weight.tables": bool(v)},
     "bias": lambda v: {"bias.type": v},
     "rest": lambda v: {
         "rest.type": {"fp32": "float", "fp16": "float16", "bf16": "bfloat16"}.get(v, v)
@@ -518,6 +520,8 @@ def quantize(
     block_size: int | None = None,
     weight_method: str | None = None,
     weights: str | None = None,
+    accuracy_level: int | None = None,
+    tables: bool | None = None,
     bias: str | None = None,
     rest: str | None = None,
     rest_keep: Sequence[str] | None = None,

@@ -230,6 +230,8 @@ def autotune(
     block_size: int | None = None,
     weight_method: str | None = None,
     weights: str | None = None,
+    accuracy_level: int | None = None,
+    tables: bool | None = None,
     bias: str | None = None,
     rest: str | None = None,
     rest_keep: Sequence[str] | None = None,

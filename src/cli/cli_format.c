@@ -13,6 +13,8 @@ static const char *const presets[] = {"target", "int8",  "uint8",   "int16", "fp
 static const char *const methods[] = {"target",   "absmax", "mse",      "awq-lite", "awq-clip",
                                       "awq-full", "gptq",   "gptq-mse", NULL};
 static const char *const stores[] = {"target", "codes", "float", "nbits", "dynamic", NULL};
+/* float16 and bfloat16, 2 and 3, are computed like float by processors. */
+static const char *const levels[] = {"target", "0", "1", "2", "3", "4", NULL};
 static const char *const biases[] = {"target", "float", "int32", NULL};
 
 /* In the order of qdq_cpu. */
@@ -94,6 +96,10 @@ static void apply_options(change_list *l, const cli_format_args *a)
         change(l, "weight.method", methods[a->weight_method]);
     if (a->weights != 0)
         change(l, "weight.store", stores[a->weights]);
+    if (a->accuracy_level != 0)
+        change(l, "weight.accuracy_level", levels[a->accuracy_level]);
+    if (a->tables)
+        change(l, "weight.tables", "true");
     if (a->bias != 0)
         change(l, "bias.type", biases[a->bias]);
 }

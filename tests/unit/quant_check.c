@@ -400,6 +400,45 @@ TEST(a_weight_in_codes_is_all_that_a_target_of_weights_alone_wants)
     assert_string_equal(findings(text, "ort-cpu"), "not-fused m;not-fused e;");
 }
 
+/* What `quantize -T ort-cpu-int4` writes: no node next to them is to be fused, and the product of
+ * two blocks counts once. Another target knows no such operators. */
+TEST(weights_inside_matmulnbits_are_what_ort_cpu_int4_wants)
+{
+    static const char text[] =
+        "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1]>\n"
+        "g (float[3,4] x, int64[2] i, bool k) => (float[3,2] y, float[2,2] z, float[3,2] v) <"
+        "uint8[2,1,8] w = {121, 138, 0, 0, 0, 0, 0, 0, 187, 240, 0, 0, 0, 0, 0, 0}, "
+        "float[2] s = {1, 0.5}, float[2] b = {5, 6}, int4[2,2] t = {1, -8, 7, 0}, "
+        "float[2,1] ts = {1, 1}> {\n"
+        "  [m] y = com.microsoft.MatMulNBits <K = 4, N = 2, block_size = 16> "
+        "(x, w, s, \"\", \"\", b)\n"
+        "  [e] z = com.microsoft.GatherBlockQuantized <block_size = 16> (t, i, ts)\n"
+        "  v = If <then_branch = p () => (float[3,2] a) {\n"
+        "    a = com.microsoft.MatMulNBits <K = 4, N = 2, block_size = 16> (x, w, s)\n"
+        "  }, else_branch = q () => (float[3,2] c) { c = Neg(y) }> (k)\n"
+        "}\n";
+    static const struct {
+        const char *target;
+        size_t n_weights;
+    } of[] = {{"ort-cpu-int4", 3}, {"int4", 0}, {"ort-cpu", 0}};
+
+    for (size_t i = 0; i < QDQ_COUNT(of); i++) {
+        qdq_error err = QDQ_ERROR_INIT;
+        qdq_model *m = test_model(text);
+        qdq_target *t = NULL;
+        qdq_target_check *r = NULL;
+
+        assert_string_equal(findings(text, of[i].target), "");
+        assert_ok(qdq_target_load(of[i].target, &t, &err));
+        assert_ok(qdq_model_check_target(m, t, NULL, &r, &err));
+        assert_int_equal(r->n_weights, of[i].n_weights);
+        assert_int_equal(r->n_quantizers, 0);
+        qdq_free(r);
+        qdq_target_free(t);
+        qdq_model_free(m);
+    }
+}
+
 /* ... of data it wants none, and a constant that no rule names is no weight. */
 TEST(quantized_data_is_found_where_weights_alone_are_to_be)
 {

@@ -241,8 +241,42 @@ static qdq_status check_bodies(qdq_checking *c)
     return QDQ_OK;
 }
 
+static bool writes_nbits(const qdq_target *t)
+{
+    bool any = t->format.weight_store == QDQ_WEIGHT_AS_NBITS;
+
+    for (size_t i = 0; i < t->overrides.n; i++)
+        any |= t->overrides.at[i].format.weight_store == QDQ_WEIGHT_AS_NBITS;
+    return any;
+}
+
+static size_t count_quantizers(const qdq_model *m)
+{
+    size_t count = 0;
+
+    QDQ_FOR_GRAPHS (g, m)
+        QDQ_FOR_NODES (n, g)
+            count += qdq_check_is_quantizer(n);
+    return count;
+}
+
+/* MatMulNBits and GatherBlockQuantized as the products and tables behind DequantizeLinear that they
+ * are, for targets that write them. *n: how many of these are no node of the model. */
+static qdq_status unfold_nbits(qdq_checking *c, qdq_leftover *left, size_t *n)
+{
+    const size_t before = count_quantizers(c->m);
+    qdq_map levels = QDQ_MAP_INIT;
+    qdq_status st = writes_nbits(c->t) ? qdq_strip_nbits(c->m, &levels, left, c->err) : QDQ_OK;
+
+    *n = count_quantizers(c->m) - before;
+    qdq_map_free(&levels);
+    return st;
+}
+
 static qdq_status check_model(qdq_checking *c, qdq_target_check **out)
 {
+    size_t n_unfolded;
+
     if (c->t->ops.n == 0)
         return qdq_fail(c->err, QDQ_E_UNSUPPORTED,
                         "target '%s' has no rules (key 'operators'): expected a target that has",
@@ -250,7 +284,9 @@ static qdq_status check_model(qdq_checking *c, qdq_target_check **out)
     qdq_leftover left = {c->opts->job, 0};
     /* engines fuse dynamic products in their own form alone */
     QDQ_TRY(qdq_strip_operators(c->m, false, &left, c->err));
+    QDQ_TRY(unfold_nbits(c, &left, &n_unfolded));
     QDQ_TRY(begin_check(c));
+    c->n_quantizers -= n_unfolded;
     QDQ_TRY(take_placement(c));
     if (c->opts->engine != NULL)
         QDQ_TRY(qdq_check_engine(c));
