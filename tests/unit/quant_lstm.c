@@ -232,7 +232,7 @@ TEST(lstms_without_a_dynamic_form_stay_float_and_say_why)
     b = lstm(48);
     add_lstm(&b, 48, "w", "r");
     assert_stays(&b, "weight.symmetric", "false",
-                 "ONNX Runtime multiplies weights with a zero point for each channel in no LSTM");
+                 "ONNX Runtime's 8-bit LSTM needs symmetric weights where each row has a scale");
     b = lstm(48);
     add_lstm(&b, 48, "w", "r");
     ((float *)(uintptr_t)qdq_graph_find(b.g, "r")->init->bytes.data)[3] = NAN;

@@ -17,7 +17,7 @@ static const char *judge_dynamic(qdq_placing *p, const qdq_node *n, const qdq_ta
     const qdq_tensor *weight = qdq_node_const(n, rule->weight);
 
     if (rule->kind == QDQ_KIND_RECURRENT && f->weight_per_channel && !f->weight.symmetric)
-        return "ONNX Runtime multiplies weights with a zero point for each channel in no LSTM";
+        return "ONNX Runtime's 8-bit LSTM needs symmetric weights where each row has a scale";
     if (data == NULL)
         return "its data is missing";
     if (qdq_place_found(p, data) != NULL)
