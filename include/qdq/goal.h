@@ -203,11 +203,17 @@ typedef struct qdq_goal_result {
      * result; "" without a metric. */
     double float_metric, metric;
     const char *metric_name;
+    /* Some channels are in float, as qdq_quantize_opts.float_channels allowed. float_channels_db
+     * and all_channels_db are the SQNR of the worst output with them and with all channels in 8
+     * bits, with every layer in 8 bits. */
+    bool has_float_channels;
+    double float_channels_db, all_channels_db;
 } qdq_goal_result;
 
 /* Quantizes as qdq_quantize() does. If the result misses the goal, the search proceeds as follows:
  *
- * 1. It corrects biases, if the options allow it and the correction reduces the gap to the goal.
+ * 1. It computes few channels of products in float, and then, if the goal is still missed, corrects
+ * biases: each if the options allow it, and it reduces the gap to the goal.
  *
  * 2. Layers return to float, those with the largest ratio of error to saved time first. Their
  * number doubles at each step; a bisection follows.

@@ -150,6 +150,17 @@ typedef enum qdq_bias_correction {
     QDQ_BIAS_CORRECTION_OFF
 } qdq_bias_correction;
 
+/* Whether MatMul and Gemm compute few channels of their data in float whose values are far larger
+ * than all others (massive activations), so that the others get finer steps: Dettmers et al.,
+ * "LLM.int8()", 2022, with channels chosen once, from the samples. Data and weight must have 8
+ * bits, and a weight no searched rounding. Random data shows no such channels. */
+typedef enum qdq_float_channels {
+    /* where a goal is missed otherwise, and they reduce the gap to it (qdq_quantize_goal()) */
+    QDQ_FLOAT_CHANNELS_AUTO,
+    QDQ_FLOAT_CHANNELS_ON,
+    QDQ_FLOAT_CHANNELS_OFF
+} qdq_float_channels;
+
 typedef struct qdq_quantize_opts {
     size_t size;
     /* Which nodes may run in 8 bits. Each list ends with NULL; NULL: no restriction. A node is
@@ -196,6 +207,7 @@ typedef struct qdq_quantize_opts {
     qdq_bias_correction bias_correction;
     /* for targets whose kernels depend on the processor; the plan records it */
     qdq_cpu cpu;
+    qdq_float_channels float_channels;
 } qdq_quantize_opts;
 
 /* Default limit of the bytes by which constants of that copy may grow; `passes` can set another. A

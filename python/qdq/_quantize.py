@@ -43,6 +43,7 @@ OPTIONS = {
     "cache": "cache",
     "equalize": "equalize",
     "bias_correction": "bias_correction",
+    "float_channels": "float_channels",
     "cpu": "cpu",
 }
 # Keys of the target that an option of its own sets, and how.
@@ -534,6 +535,7 @@ def quantize(
     percentile: float | None = None,
     equalize: bool = False,
     bias_correction: str | bool | None = None,
+    float_channels: str | bool | None = None,
     cache: Path | None = None,
     memory: int | None = None,
     threads: int = 0,
@@ -592,7 +594,7 @@ def quantize(
         Names of nodes, as regular expressions or ``"=NAME"``.
     set
         Keys of the target: ``{"activation.type": "int8"}``.
-    bias_correction
+    bias_correction, float_channels
         ``"auto"``, ``"on"``, ``"off"``, or a bool.
     min_sqnr : float, dB
         Layers return to float until every output has it. 0: no goal. None: 20 dB with real samples.
@@ -639,8 +641,9 @@ def quantize(
     """
     o = dict(locals())
     o.pop("model")
-    if isinstance(bias_correction, bool):
-        o["bias_correction"] = "on" if bias_correction else "off"
+    for key in ("bias_correction", "float_channels"):
+        if isinstance(o[key], bool):
+            o[key] = "on" if o[key] else "off"
     check_options(o)
     q = Quantizing(model, o)
     try:

@@ -17,6 +17,7 @@ const cli_group cmd_quantize_groups[] = {
     {"", cli_fold_growth_opts, CLI_AT(quantize_args, quant.fold)},
     {"formats", cli_format_opts, CLI_AT(quantize_args, quant.format)},
     {"calibration", cli_quant_calibration_opts, CLI_AT(quantize_args, quant)},
+    {"", channel_opts, 0},
     {"", threads_opts, 0},
     {"accuracy", cli_quant_accuracy_opts, CLI_AT(quantize_args, quant)},
     {"", goal_opts, 0},
@@ -33,6 +34,8 @@ qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err)
 {
     const char *clash = cli_quant_choice(&a->quant);
 
+    if (clash == NULL && a->float_channels != QDQ_FLOAT_CHANNELS_AUTO)
+        clash = "--float-channels";
     if (clash == NULL && a->why != NULL)
         clash = "--why";
     if (a->plan != NULL && clash != NULL)

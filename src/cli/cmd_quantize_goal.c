@@ -99,6 +99,11 @@ void cmd_quantize_goal_json(const quantize *q, qdq_json_out root)
         qdq_json_put_short(goal, "corrected_db", q->r->goal->corrected_db);
         qdq_json_put_short(goal, "uncorrected_db", q->r->goal->uncorrected_db);
     }
+    qdq_json_put_bool(goal, "float_channels", q->r->goal->has_float_channels);
+    if (q->r->goal->has_float_channels) {
+        qdq_json_put_short(goal, "float_channels_db", q->r->goal->float_channels_db);
+        qdq_json_put_short(goal, "all_channels_db", q->r->goal->all_channels_db);
+    }
     qdq_json_put_bool(goal, "cut", q->r->goal->is_timed_out);
     steps_json(qdq_json_put_list(goal, "evaluations"), q);
     layers_json(qdq_json_put_list(goal, "layers"), q);
@@ -165,6 +170,10 @@ qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err)
         fprintf(to, "accuracy %.4f (float), %.4f (quantized)\n", r->accuracy_a, r->accuracy_b);
     if (q->a->quant.metric_command != NULL)
         fprintf(to, "metric %g (float), %g (quantized)\n", q->r->metric_before, q->r->metric_after);
+    if (q->r->goal != NULL && q->r->goal->has_float_channels)
+        fprintf(to, "channels in float: SQNR in dB of the worst output %s, without %s\n",
+                cli_sqnr_text(q->r->goal->float_channels_db, text[0], sizeof text[0]),
+                cli_sqnr_text(q->r->goal->all_channels_db, text[1], sizeof text[1]));
     if (q->r->goal != NULL && q->r->goal->is_corrected)
         fprintf(to, "biases are corrected: SQNR in dB of the worst output %s, without %s\n",
                 cli_sqnr_text(q->r->goal->corrected_db, text[0], sizeof text[0]),

@@ -120,6 +120,7 @@ qdq_status cmd_quantize_make(quantize *q, qdq_status (*save)(quantize *, qdq_err
     if (q->engine != NULL && cmd_quantize_is_real(q->a) && q->a->quant.sqnr && q->tuned == NULL)
         q->reference = cli_verify_reference(q->c, &q->a->engine, q->engine);
     QDQ_TRY(cli_quant_fill(q->c, &q->a->quant, &quant, err));
+    quant.float_channels = (qdq_float_channels)q->a->float_channels;
     quant.samples = (size_t)q->a->quant.samples;
     quant.threads = cli_threads(q->a->threads);
     quant.why = q->why;

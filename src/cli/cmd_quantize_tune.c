@@ -10,10 +10,11 @@
 
 qdq_status cmd_quantize_tune_check(const struct quantize_args *a, qdq_error *err)
 {
-    const char *clash = a->plan != NULL  ? "--plan"
-                        : a->dry_run     ? "--dry-run"
-                        : a->why != NULL ? "--why"
-                                         : NULL;
+    const char *clash = a->plan != NULL                              ? "--plan"
+                        : a->dry_run                                 ? "--dry-run"
+                        : a->why != NULL                             ? "--why"
+                        : a->float_channels == QDQ_FLOAT_CHANNELS_ON ? "--float-channels"
+                                                                     : NULL;
 
     if (a->autotune == 0)
         return a->autotune_dir == NULL

@@ -105,6 +105,12 @@ qdq_status qdq_place_all(const qdq_quantizing *q, qdq_error *err)
                     "biases are not corrected: random input has no means that count");
         opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
     }
+    if (opts.float_channels == QDQ_FLOAT_CHANNELS_ON &&
+        (q->data == NULL || qdq_data_is_random(q->data))) {
+        qdq_job_log(opts.job, QDQ_LOG_WARNING,
+                    "all channels are in 8 bits: random input shows none that stand out");
+        opts.float_channels = QDQ_FLOAT_CHANNELS_OFF;
+    }
     if (q->data == NULL && has_bodies(q->m)) {
         QDQ_TRY(qdq_quantize_random(q, &random, err));
         own.data = random;

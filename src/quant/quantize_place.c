@@ -2,6 +2,8 @@
  *
  *   place      the rules choose nodes, but none that an earlier round found unfit
  *   calibrate  samples give the scales, and show tensors that never hold a finite value
+ *   outliers   with --float-channels, samples show tensors whose range few channels decide, which
+ *              leave it
  *   misfit     with scales, some biases do not fit into int32, and some joins put ranges under one
  *              scale that are too far apart
  *
@@ -17,13 +19,15 @@
 #include "quant/place/place_joins.h"
 #include "quant/weights/awq.h"
 #include "quant/weights/bias_fit.h"
+#include "quant/weights/float_channels.h"
 #include "quant/weights/gptq.h"
 
-/* What no plan can have. Lists only grow. */
+/* What no plan can have, and what it must have. Lists only grow. */
 typedef struct unfit {
-    qdq_calib_names empty; /* tensors without a finite value, which have no scale */
-    qdq_calib_names bias;  /* labels of nodes whose bias int32 cannot hold */
-    qdq_aparts apart;      /* joins whose operands are too far apart for one scale */
+    qdq_calib_names empty;     /* tensors without a finite value, which have no scale */
+    qdq_calib_names bias;      /* labels of nodes whose bias int32 cannot hold */
+    qdq_aparts apart;          /* joins whose operands are too far apart for one scale */
+    qdq_outlier_list outliers; /* tensors with float channels */
 } unfit;
 
 static qdq_status place_without(const qdq_quantizing *q, const unfit *u, qdq_error *err)
@@ -111,13 +115,15 @@ static qdq_status round_weights(const qdq_quantizing *q, qdq_error *err)
 }
 
 /* Scales, and what of the rest stays float32: samples decide both. */
-static qdq_status calibrate_plan(const qdq_quantizing *q, qdq_calib_names *empty, qdq_error *err)
+static qdq_status calibrate_plan(const qdq_quantizing *q, unfit *u, qdq_error *err)
 {
-    const size_t before = empty->n;
+    const size_t n_empty = u->empty.n, n_outliers = u->outliers.n;
 
     if (q->basis.known == NULL || needs_samples(q->plan))
-        QDQ_TRY(qdq_find_scales(q, empty, err));
-    if (empty->n > before) /* there will be another plan */
+        QDQ_TRY(qdq_find_scales(q, &u->empty, err));
+    if (q->opts->float_channels == QDQ_FLOAT_CHANNELS_ON)
+        QDQ_TRY(qdq_float_channels_find(q, &u->outliers, err));
+    if (u->empty.n > n_empty || u->outliers.n > n_outliers) /* there will be another plan */
         return QDQ_OK;
     QDQ_TRY(qdq_awq(q, err));
     QDQ_TRY(round_weights(q, err));
@@ -134,12 +140,15 @@ static qdq_status place_round(const qdq_quantizing *q, const unfit *u, qdq_error
     QDQ_TRY(place_without(q, u, err));
     if (q->data == NULL || qdq_data_is_random(q->data))
         q->plan->joins.n = 0;
+    QDQ_TRY(qdq_float_channels_place(q, &u->outliers, err));
     if (basis->known != NULL) {
         QDQ_TRY(qdq_scales_give(basis->known, q->plan, err));
         qdq_scales_give_joins(basis->known, q->plan);
     }
     if (q->opts->bias_correction == QDQ_BIAS_CORRECTION_ON || basis->means)
         QDQ_TRY(qdq_bias_correct_means(q->m, basis->folds, q->plan, err));
+    if (q->opts->float_channels == QDQ_FLOAT_CHANNELS_ON)
+        QDQ_TRY(qdq_float_channels_want(q, err));
     return basis->known != NULL ? qdq_scales_give_means(basis->known, q->plan, err) : QDQ_OK;
 }
 
@@ -153,10 +162,10 @@ static qdq_status find_unfit(const qdq_quantizing *q, unfit *u, qdq_error *err)
     QDQ_TRY(qdq_find_apart(q->target, q->plan, &u->apart, err));
     if (u->apart.n > before.apart.n)
         return QDQ_OK;
-    QDQ_TRY(calibrate_plan(q, &u->empty, err));
+    QDQ_TRY(calibrate_plan(q, u, err));
     if (q->basis.known != NULL)
         QDQ_TRY(qdq_scales_keep_joins(q->basis.known, q->plan, err));
-    if (u->empty.n == before.empty.n)
+    if (u->empty.n == before.empty.n && u->outliers.n == before.outliers.n)
         QDQ_TRY(qdq_find_misfit_biases(q->m, q->plan, &u->bias, err));
     return qdq_find_apart(q->target, q->plan, &u->apart, err);
 }
@@ -212,7 +221,8 @@ qdq_status qdq_place_with_scales(const qdq_quantizing *q, qdq_error *err)
         QDQ_TRY(place_round(q, &u, err));
         QDQ_TRY(find_unfit(q, &u, err));
         const bool has_nodes = u.empty.n > before.empty.n || u.bias.n > before.bias.n;
-        if (!has_nodes && u.apart.n == before.apart.n) /* all of the plan fits */
+        if (!has_nodes && u.apart.n == before.apart.n &&
+            u.outliers.n == before.outliers.n) /* all of the plan fits */
             return q->basis.known != NULL ? qdq_scales_keep(q->basis.known, q->plan, err) : QDQ_OK;
         QDQ_TRY(close_round(q, &before, &u, err));
         rounds += has_nodes;

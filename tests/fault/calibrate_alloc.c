@@ -49,6 +49,7 @@ static qdq_status quantize(void *ctx, qdq_error *err)
     opts.method = j->method;
     opts.equalize = true;
     opts.bias_correction = QDQ_BIAS_CORRECTION_ON;
+    opts.float_channels = QDQ_FLOAT_CHANNELS_ON;
     if (st == QDQ_OK)
         st = qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &e, err);
     if (st == QDQ_OK)

@@ -45,6 +45,12 @@ static qdq_status add_entry(qdq_calibration *c, qdq_map *groups, const qdq_plan_
     const char *name = t->like != NULL ? t->like : t->tensor;
 
     QDQ_TRY(add_slot(c, name, qdq_plan_asked(t), false, err));
+    if (t->n_without > 0) { /* such a tensor has one entry, and its own range */
+        qdq_calib_slot *s = qdq_calib_find(c, name);
+
+        s->without = t->without;
+        s->n_without = t->n_without;
+    }
     if (t->group == NULL || t->like != NULL)
         return QDQ_OK;
     const uint64_t slot = qdq_map_get(&c->by_name, name)->num;
@@ -148,6 +154,30 @@ static qdq_status observe_constants(qdq_calibration *c, qdq_error *err)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
+/* *x becomes a copy of the *n values of a, without the channels that are not observed. */
+static qdq_status drop_channels(qdq_calibration *c, const qdq_calib_slot *s, const qdq_array *a,
+                                const float **x, size_t *n, qdq_error *err)
+{
+    const size_t row = a->rank > 0 ? (size_t)a->dim[a->rank - 1] : 0;
+    float *kept = qdq_arena_array(&c->scratch, *n + 1, sizeof *kept);
+    size_t n_kept = 0;
+
+    QDQ_NEED(kept != NULL, err);
+    if (*n > 0 && row <= (size_t)s->without[s->n_without - 1])
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "tensor '%s': %zu channels in a sample, expected one with number %lld",
+                        s->name, row, (long long)s->without[s->n_without - 1]);
+    for (size_t at = 0; at < *n; at += row)
+        for (size_t k = 0, next = 0; k < row; k++)
+            if (next < s->n_without && (size_t)s->without[next] == k)
+                next++;
+            else
+                kept[n_kept++] = (*x)[at + k];
+    *x = kept;
+    *n = n_kept;
+    return QDQ_OK;
+}
+
 static qdq_status observe_array(void *ctx, size_t sample, const char *name, const qdq_array *a,
                                 qdq_error *err)
 {
@@ -161,7 +191,14 @@ static qdq_status observe_array(void *ctx, size_t sample, const char *name, cons
     if (a->elem != QDQ_FLOAT)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': %s, expected float", name,
                         qdq_elem_name(a->elem));
-    return qdq_allocated(qdq_calib_observe(c, s, sample, a->data, n), err);
+    const qdq_arena_mark mark = qdq_arena_get_mark(&c->scratch);
+    const float *x = a->data;
+
+    if (s->n_without > 0)
+        QDQ_TRY(drop_channels(c, s, a, &x, &n, err));
+    QDQ_TRY(qdq_allocated(qdq_calib_observe(c, s, sample, x, n), err));
+    qdq_arena_reset(&c->scratch, mark);
+    return QDQ_OK;
 }
 
 /* First those whose range is asked for, then those whose mean alone is; NULL: nothing is asked of

@@ -35,8 +35,9 @@ bool qdq_means_want(qdq_plan *p, qdq_map *index, const char *tensor, int axis, s
     mean.tensor = qdq_arena_strdup(&p->arena, tensor);
     mean.sum = qdq_arena_array(&p->arena, mean.rows * n + 1, sizeof *mean.sum);
     mean.count = qdq_arena_array(&p->arena, mean.rows * n + 1, sizeof *mean.count);
+    mean.most = qdq_arena_array(&p->arena, mean.rows * n + 1, sizeof *mean.most);
     qdq_map_value *at = mean.tensor != NULL ? qdq_map_put(index, mean.tensor, &is_new) : NULL;
-    if (at == NULL || mean.sum == NULL || mean.count == NULL)
+    if (at == NULL || mean.sum == NULL || mean.count == NULL || mean.most == NULL)
         return false;
     if (is_new)
         at->num = p->means.n;
@@ -67,27 +68,31 @@ bool qdq_means_missing(const qdq_plan *p, const char *tensor, const qdq_map *ind
 /* --- adding ----------------------------------------------------------------------------------- */
 
 /* Channels side by side: a row is added to the sums of all. */
-static void add_row(const float *x, size_t n, double *sum, uint64_t *count)
+static void add_row(const float *x, size_t n, double *sum, uint64_t *count, float *most)
 {
     for (size_t c = 0; c < n; c++) {
-        bool finite = isfinite(x[c]);
+        const bool finite = isfinite(x[c]);
+        const float value = finite ? x[c] : 0;
 
-        sum[c] += finite ? (double)x[c] : 0;
+        sum[c] += (double)value;
         count[c] += finite;
+        most[c] = fabsf(value) > most[c] ? fabsf(value) : most[c];
     }
 }
 
 /* One channel. Four sums that do not wait for each other. */
-static void add_run(const float *x, size_t n, double *to_sum, uint64_t *to_count)
+static void add_run(const float *x, size_t n, double *to_sum, uint64_t *to_count, float *most)
 {
     double sum[4] = {0};
     uint64_t count = 0;
 
     for (size_t i = 0; i < n; i++) {
-        bool finite = isfinite(x[i]);
+        const bool finite = isfinite(x[i]);
+        const float value = finite ? x[i] : 0;
 
-        sum[i % 4] += finite ? (double)x[i] : 0;
+        sum[i % 4] += (double)value;
         count += finite;
+        *most = fabsf(value) > *most ? fabsf(value) : *most;
     }
     *to_sum += (sum[0] + sum[1]) + (sum[2] + sum[3]);
     *to_count += count;
@@ -99,6 +104,7 @@ static qdq_status add_sample(qdq_plan_mean *m, unsigned fold, const qdq_array *a
     const size_t row = fold < m->rows ? fold : 0;
     double *sum = m->sum + row * m->n;
     uint64_t *count = m->count + row * m->n;
+    float *most = m->most + row * m->n;
     size_t outer = 1, inner = 1;
     const float *x = a->data;
 
@@ -113,9 +119,9 @@ static qdq_status add_sample(qdq_plan_mean *m, unsigned fold, const qdq_array *a
         const float *part = x + o * m->n * inner;
 
         if (inner == 1)
-            add_row(part, m->n, sum, count);
+            add_row(part, m->n, sum, count, most);
         for (size_t c = 0; c < m->n && inner > 1; c++)
-            add_run(part + c * inner, inner, &sum[c], &count[c]);
+            add_run(part + c * inner, inner, &sum[c], &count[c], &most[c]);
     }
     return QDQ_OK;
 }

@@ -12,6 +12,9 @@ typedef struct qdq_calib_slot {
     const char *name;
     /* type of its quantized values */
     qdq_elem type;
+    /* channels of the last dimension that are not observed; ascending */
+    const int64_t *without;
+    size_t n_without;
     /* slot with the range of its group; itself if it is in no group */
     size_t leader;
     /* NULL: the cache has its range, and for a leader also those of the observed members */

@@ -43,9 +43,11 @@ static const char *key_of(const keys *k, const qdq_plan_tensor *t, qdq_arena *ar
 {
     const char *decides = t->like != NULL ? t->like : t->tensor;
     const qdq_map_value *group = t->group != NULL ? qdq_map_get(&k->groups, t->group) : NULL;
+    const uint64_t without =
+        t->n_without > 0 ? XXH3_64bits(t->without, t->n_without * sizeof *t->without) : 0;
 
-    return qdq_arena_printf(arena, "%d %" PRIx64 " %s", (int)qdq_plan_asked(t),
-                            group != NULL ? group->num : 0, decides);
+    return qdq_arena_printf(arena, "%d %" PRIx64 " %" PRIx64 " %s", (int)qdq_plan_asked(t),
+                            group != NULL ? group->num : 0, without, decides);
 }
 
 typedef struct scale {
@@ -144,6 +146,7 @@ qdq_status qdq_scales_give_means(const qdq_scales *s, qdq_plan *plan, qdq_error 
             continue;
         memcpy(m->sum, kept->sum, m->rows * m->n * sizeof *m->sum);
         memcpy(m->count, kept->count, m->rows * m->n * sizeof *m->count);
+        memcpy(m->most, kept->most, m->rows * m->n * sizeof *m->most);
         m->known = true;
     }
     qdq_arena_free(&scratch);
@@ -159,8 +162,10 @@ static qdq_status keep_mean(qdq_scales *s, const qdq_plan_mean *m, qdq_error *er
     QDQ_NEED(kept != NULL, err);
     kept->sum = qdq_arena_copy(&s->arena, m->sum, n, sizeof *m->sum);
     kept->count = qdq_arena_copy(&s->arena, m->count, n, sizeof *m->count);
-    return qdq_allocated(
-        kept->sum != NULL && kept->count != NULL && qdq_map_set_ptr(&s->means, key, kept), err);
+    kept->most = qdq_arena_copy(&s->arena, m->most, n, sizeof *m->most);
+    return qdq_allocated(kept->sum != NULL && kept->count != NULL && kept->most != NULL &&
+                             qdq_map_set_ptr(&s->means, key, kept),
+                         err);
 }
 
 static qdq_status keep_means(qdq_scales *s, const qdq_plan *plan, qdq_error *err)

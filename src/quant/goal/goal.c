@@ -265,7 +265,7 @@ static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_m
         g->layers[i].is_float = r->is_float || (gone != NULL && gone[i]);
     if (r->is_float) {
         t = NULL;
-        r->is_corrected = false;
+        r->is_corrected = r->has_float_channels = false;
         QDQ_TRY(qdq_goal_make_float(g, plan, err));
         QDQ_TRY(qdq_goal_apply(g, *plan, out, err));
     }
@@ -387,89 +387,7 @@ static bool can_search(const qdq_goal_run *g)
     return !g->first_trial.holds && !isnan(sqnr); /* zero everywhere: no plan changes that */
 }
 
-/* --- biases ----------------------------------------------------------------------------------- */
-
-/* Of the worst output as a whole: bounds of slices that are far below the goal say little.
- * -INFINITY: it has none. */
-static double least_db(const qdq_compare_result *r)
-{
-    double least = r != NULL ? INFINITY : -INFINITY;
-
-    for (size_t i = 0; r != NULL && i < r->n_outputs; i++)
-        if (!isnan(r->outputs[i].sqnr_db))
-            least = fmin(least, r->outputs[i].sqnr_db);
-    return least;
-}
-
-/* Less gain than this on the samples at hand may be harm on others: dnsmos has 0.01 dB more there
- * with corrected biases, and 1.5 dB less on unseen data. */
-static const double LEAST_GAIN_DB = 0.5;
-
-/* Of two trials without a layer gone: is b, with corrected biases, nearer to the goal? */
-static bool is_nearer(const qdq_goal_run *g, const qdq_goal_tried *a, const qdq_goal_tried *b)
-{
-    if (a->holds != b->holds)
-        return b->holds;
-    if (!isnan(a->metric) && !isnan(b->metric) && a->metric != b->metric)
-        return b->metric > a->metric;
-    if (g->goal.max_drop >= 0 && a->compared != NULL && b->compared != NULL &&
-        a->compared->accuracy_b != b->compared->accuracy_b)
-        return b->compared->accuracy_b > a->compared->accuracy_b;
-    return least_db(b->compared) > least_db(a->compared) + LEAST_GAIN_DB;
-}
-
-/* Of the two trials that there are one goes: no other one was to be compared. */
-static void keep_one(qdq_goal_run *g, bool second)
-{
-    qdq_free(g->tried.at[!second].compared);
-    g->tried.at[0] = g->tried.at[second];
-    g->room->steps.at[0] = g->room->steps.at[second];
-    g->tried.n = g->room->steps.n = 1;
-    snprintf(g->room->why, sizeof g->room->why, "%s", g->tried.at[0].why);
-}
-
-/* Evaluates the whole plan with corrected biases beside that without; which of them is g->first
- * then? */
-static qdq_status evaluate_corrected(qdq_goal_run *g, qdq_plan *corrected, qdq_error *err)
-{
-    qdq_plan *first = g->first;
-    const unsigned worst_fold = g->worst_fold;
-    qdq_goal_trial trial;
-
-    g->first = corrected;
-    qdq_status st = qdq_goal_evaluate(g, corrected, NULL, 0, &trial, err);
-    const bool better = st == QDQ_OK && is_nearer(g, &g->tried.at[0], &g->tried.at[1]);
-    if (better) {
-        g->room->head.is_corrected = true;
-        g->room->head.corrected_db = least_db(g->tried.at[1].compared);
-        g->room->head.uncorrected_db = least_db(g->tried.at[0].compared);
-        g->first_trial = trial;
-    } else {
-        g->first = first;
-        g->worst_fold = worst_fold;
-        g->opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
-    }
-    if (st == QDQ_OK)
-        keep_one(g, better);
-    qdq_plan_free(better ? first : corrected);
-    return st;
-}
-
-/* Before any layer goes: a corrected bias costs no time. */
-static qdq_status try_corrected(qdq_goal_run *g, qdq_error *err)
-{
-    qdq_plan *p;
-
-    if (!qdq_goal_quantizing(g, &g->opts, NULL).basis.means)
-        return QDQ_OK;
-    g->opts.bias_correction = QDQ_BIAS_CORRECTION_ON;
-    QDQ_TRY(qdq_goal_make_plan(g, NULL, &p, err));
-    if (p->corrections.n > 0)
-        return evaluate_corrected(g, p, err);
-    qdq_plan_free(p);
-    g->opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
-    return QDQ_OK;
-}
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static qdq_status run(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
@@ -480,7 +398,7 @@ static qdq_status run(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_err
     QDQ_TRY(make_first(g, err));
     const bool missed = can_search(g);
     if (missed)
-        QDQ_TRY(try_corrected(g, err));
+        QDQ_TRY(qdq_goal_try_variants(g, err));
     r->reached = g->first_trial.holds;
     /* what reaches a default goal must be faster, too */
     if (missed && (!r->reached || g->goal.by_default))

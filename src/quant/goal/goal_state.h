@@ -102,6 +102,12 @@ qdq_status qdq_goal_measure_input(qdq_goal_run *g, qdq_error *err);
 /* The input model misses min_metric itself: no layer that goes back changes that. */
 bool qdq_goal_is_beyond_reach(const qdq_goal_run *g);
 
+/* --- goal_variants.c -------------------------------------------------------------------------- */
+
+/* The first plan misses: tries it with float channels and with corrected biases, as the options
+ * allow, and keeps what comes nearer. */
+qdq_status qdq_goal_try_variants(qdq_goal_run *g, qdq_error *err);
+
 /* --- goal_layers.c ---------------------------------------------------------------------------- */
 
 /* Lists and ranks the layers that can go. `quantized`: the first plan, applied. */

@@ -55,9 +55,10 @@ qdq_quantizing qdq_goal_quantizing(qdq_goal_run *g, const qdq_quantize_opts *opt
     const bool is_evaluated_alone =
         g->goal.by_default && qdq_format_weight_only(&g->target->format);
     /* A cache takes the place of the runs that would bring means. */
-    const bool means = g->opts.bias_correction == QDQ_BIAS_CORRECTION_AUTO &&
-                       g->opts.cache == NULL && !is_evaluated_alone && g->data != NULL &&
-                       !qdq_data_is_random(g->data);
+    const bool is_wanted = g->opts.bias_correction == QDQ_BIAS_CORRECTION_AUTO ||
+                           g->opts.float_channels == QDQ_FLOAT_CHANNELS_AUTO;
+    const bool means = is_wanted && g->opts.cache == NULL && !is_evaluated_alone &&
+                       g->data != NULL && !qdq_data_is_random(g->data);
 
     return (qdq_quantizing){.m = g->clean,
                             .target = g->target,

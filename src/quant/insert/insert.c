@@ -5,6 +5,7 @@
  *   - corrections: biases get what their plan adds to them, and are made where there was none
  *   - weights: float initializer -> int8 initializer, scale, zero point, DQ
  *   - scalings: x -> x / s for the products of scaled weights
+ *   - float channels: x -> Gather -> MatMul -> Add for products whose weights have rows of zeros
  *   - biases: float initializer -> int32 initializer with scale activation * weight, DQ
  *   - tensors: x -> Q -> DQ -> its readers
  *   - products whose data is quantized while the model runs: after all else, as they become other
@@ -136,6 +137,10 @@ static qdq_status check_names(qdq_inserter *in)
     for (size_t i = 0; i < p->scalings.n && st == QDQ_OK; i++) {
         check_tensor(in, p->scalings.at[i].tensor, false, &list);
         st = qdq_insert_check_scaling(in, i, &list);
+    }
+    for (size_t i = 0; i < p->float_channels.n && st == QDQ_OK; i++) {
+        check_tensor(in, p->float_channels.at[i].tensor, false, &list);
+        st = qdq_insert_check_channels(in, i, &list);
     }
     for (size_t i = 0; i < p->biases.n; i++) {
         const qdq_plan_bias *b = &p->biases.at[i];
@@ -431,6 +436,7 @@ static qdq_status insert_all(qdq_inserter *in)
     FOR_EACH(biases, qdq_insert_bias, "bias")
     FOR_EACH(tensors, insert_on_top, "tensor")
     FOR_EACH(tensors, insert_own, "tensor")
+    FOR_EACH(float_channels, qdq_insert_channels, "float channels of")
     FOR_EACH(weights, qdq_insert_dynamic, "weight")
     drop_originals(in);
     return in->unsorted ? sort_graphs(in) : QDQ_OK;
@@ -443,6 +449,8 @@ static void inserter_free(qdq_inserter *in)
     qdq_map_free(&in->weights);
     qdq_map_free(&in->edges);
     qdq_map_free(&in->scaling_of);
+    qdq_map_free(&in->channels_of);
+    qdq_map_free(&in->zeroed);
     qdq_map_free(&in->values);
     qdq_arena_free(&in->scratch);
 }

@@ -88,7 +88,7 @@ qdq_status qdq_insert_scaled(qdq_inserter *in, const qdq_plan_weight *w, qdq_wei
         for (size_t k = 0; k < width; k++)
             scaled[i * width + k] = s->floats[i * width + k] * c->scales[transposed ? k : i];
     s->floats = scaled;
-    s->is_scaled = true;
+    s->is_changed = true;
     in->scaled_readers[c - in->plan->scalings.at] += w->consumers.n;
     return QDQ_OK;
 }

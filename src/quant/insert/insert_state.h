@@ -14,7 +14,8 @@ typedef struct qdq_weight_state {
     qdq_scale_grid grid;
     float *scales;
     int32_t *zeros;
-    bool is_scaled; /* the floats are not those of the tensor */
+    bool is_changed;    /* the floats are not those of the tensor */
+    const float *whole; /* those of the tensor, where rows of the floats are 0; else NULL */
 } qdq_weight_state;
 
 /* How scales lie beside what they are of. */
@@ -53,6 +54,9 @@ typedef struct qdq_inserter {
     size_t *scaled_readers;   /* for each of plan->scalings: readers whose weight is multiplied */
     /* place of a node whose data is scaled -> index into plan->scalings */
     qdq_map scaling_of;
+    /* place of a node with float channels -> index into plan->float_channels, and the index of its
+     * weight in plan->weights, once that has rows of zeros */
+    qdq_map channels_of, zeroed;
     /* by graph index and node id: position in the sorted lists of all graphs */
     uint32_t **place;
     bool unsorted; /* some node reads what stands behind it */
@@ -120,8 +124,20 @@ qdq_status qdq_insert_scaled(qdq_inserter *in, const qdq_plan_weight *w, qdq_wei
 /* Divides the activation of entry i. */
 qdq_status qdq_insert_scaling(qdq_inserter *in, size_t i);
 
+/* --- insert_channels.c ------------------------------------------------------------------------ */
+
+/* The same for entry i of plan->float_channels. */
+qdq_status qdq_insert_check_channels(qdq_inserter *in, size_t i, qdq_buf *list);
+
+/* Makes rows of weight i 0 whose products are computed in float. */
+qdq_status qdq_insert_zeroed(qdq_inserter *in, size_t i);
+
+/* Adds the products of entry i. */
+qdq_status qdq_insert_channels(qdq_inserter *in, size_t i);
+
 /* --- insert_weight.c -------------------------------------------------------------------------- */
 
+qdq_status qdq_insert_find_floats(qdq_inserter *in, qdq_weight_state *s);
 /* Entry i of plan->weights: first the scales of all, then room for biases, then the nodes. */
 qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t i);
 /* The codes of all, from the cache or for it. */

@@ -57,7 +57,7 @@ static void given_scales(const qdq_inserter *in, const qdq_plan_weight *w, qdq_w
         memcpy(s->zeros, w->zero_points, w->n_scales * sizeof *s->zeros);
 }
 
-static qdq_status find_floats(qdq_inserter *in, qdq_weight_state *s)
+qdq_status qdq_insert_find_floats(qdq_inserter *in, qdq_weight_state *s)
 {
     return s->floats != NULL ? QDQ_OK
                              : qdq_weight_floats(s->tensor, &in->scratch, &s->floats, in->err);
@@ -74,7 +74,7 @@ static qdq_status cached_scales(qdq_inserter *in, const qdq_plan_weight *w, qdq_
     }
     known = qdq_insert_cached_scales(in->cache, w, &in->scratch);
     if (known == NULL) {
-        QDQ_TRY(find_floats(in, s));
+        QDQ_TRY(qdq_insert_find_floats(in, s));
         QDQ_TRY(scales_of_weight(in, w, s));
         return qdq_insert_cache_scales(in->cache, w, s->scales, s->zeros, n, in->err);
     }
@@ -95,9 +95,9 @@ static qdq_status check_codes(const qdq_inserter *in, const qdq_plan_weight *w,
     if (!qdq_elem_bytes(w->type, s->tensor->count, &size) || w->codes_size != size)
         return qdq_fail(in->err, QDQ_E_FORMAT, "%zu bytes of 'codes', expected %zu", w->codes_size,
                         size);
-    if (s->is_scaled)
-        return qdq_fail(in->err, QDQ_E_FORMAT,
-                        "it has 'codes', but its readers have their data scaled");
+    if (s->is_changed)
+        return qdq_fail(in->err, QDQ_E_FORMAT, "it has 'codes', but its readers have their data %s",
+                        s->whole != NULL ? "partly in float" : "scaled");
     return QDQ_OK;
 }
 
@@ -128,11 +128,12 @@ qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
     s->scales = qdq_arena_array(&in->scratch, n + 1, sizeof *s->scales);
     s->zeros = qdq_arena_array(&in->scratch, n + 1, sizeof *s->zeros);
     QDQ_NEED(s->scales != NULL && s->zeros != NULL, in->err);
-    if (in->cache != NULL) {
+    QDQ_TRY(qdq_insert_zeroed(in, index));
+    if (in->cache != NULL && !s->is_changed) {
         QDQ_TRY(check_codes(in, w, s));
         return cached_scales(in, w, s, n);
     }
-    QDQ_TRY(find_floats(in, s));
+    QDQ_TRY(qdq_insert_find_floats(in, s));
     QDQ_TRY(qdq_insert_scaled(in, w, s));
     QDQ_TRY(check_codes(in, w, s));
     if (w->scales == NULL)
@@ -149,7 +150,7 @@ static qdq_status make_codes(qdq_inserter *in, const qdq_plan_weight *w, qdq_wei
     size_t size;
     void *codes = NULL;
 
-    QDQ_TRY(find_floats(in, s));
+    QDQ_TRY(qdq_insert_find_floats(in, s));
     if (qdq_elem_bytes(w->type, s->tensor->count, &size))
         codes = qdq_arena_alloc(&in->scratch, size + 1);
     QDQ_NEED(codes != NULL && qdq_insert_weight_codes(w, s, codes), in->err);
@@ -171,7 +172,7 @@ qdq_status qdq_insert_find_codes(qdq_inserter *in)
         const qdq_plan_weight *w = &in->plan->weights.at[i];
         qdq_weight_state *s = &in->weight[i];
 
-        if (w->store != QDQ_WEIGHT_AS_CODES && w->store != QDQ_WEIGHT_AS_DYNAMIC)
+        if ((w->store != QDQ_WEIGHT_AS_CODES && w->store != QDQ_WEIGHT_AS_DYNAMIC) || s->is_changed)
             continue;
         key[i] =
             qdq_insert_codes_key(w, s->scales, s->zeros, qdq_scale_count(&s->grid), &in->scratch);
@@ -260,7 +261,7 @@ static qdq_status other_floats(qdq_inserter *in, size_t index, const float **out
 {
     const qdq_weight_state *s = &in->weight[index];
 
-    *out = s->is_scaled ? s->floats : NULL;
+    *out = s->is_changed ? s->floats : NULL;
     return in->plan->weights.at[index].codes != NULL ? qdq_insert_weight_back(in, index, out)
                                                      : QDQ_OK;
 }
@@ -270,6 +271,7 @@ static qdq_status store_floats(qdq_inserter *in, size_t index, qdq_node *before,
 {
     const qdq_plan_weight *w = &in->plan->weights.at[index];
     const qdq_weight_state *s = &in->weight[index];
+    const char *suffix = w->codes != NULL ? "_rounded" : s->whole != NULL ? "_zeroed" : "_scaled";
     const float *floats;
 
     q->input[0] = qdq_insert_find_value(in, w->tensor);
@@ -277,8 +279,7 @@ static qdq_status store_floats(qdq_inserter *in, size_t index, qdq_node *before,
     if (floats != NULL) {
         qdq_tensor *t = qdq_tensor_of_floats(in->m, s->tensor->rank, s->tensor->dim, floats);
 
-        q->input[0] =
-            qdq_insert_constant(in, in->g, w->tensor, w->codes != NULL ? "_rounded" : "_scaled", t);
+        q->input[0] = qdq_insert_constant(in, in->g, w->tensor, suffix, t);
         QDQ_NEED(q->input[0] != NULL, in->err);
     }
     q->input[0] = qdq_insert_node(in, before, "QuantizeLinear", q,
@@ -303,7 +304,7 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
     if (w->store == QDQ_WEIGHT_AS_DYNAMIC)
         return QDQ_OK;
     if (w->store == QDQ_WEIGHT_AS_NBITS) {
-        QDQ_TRY(find_floats(in, &in->weight[index]));
+        QDQ_TRY(qdq_insert_find_floats(in, &in->weight[index]));
         return qdq_insert_nbits(in, index);
     }
     if (w->store == QDQ_WEIGHT_AS_CODES)

@@ -271,6 +271,23 @@ static const char *judge_product(qdq_placing *p, const qdq_node *n, const qdq_va
     return reason;
 }
 
+/* Does n compute channels in float that a product of the same data leaves out in 8 bits? As
+ * insertion writes them: a Gather in the last dimension of what goes into a Q, too. */
+static bool has_float_channels(const qdq_value *data)
+{
+    const qdq_node *gather = data->producer;
+    const qdq_tensor *channels = gather != NULL ? qdq_node_const(gather, 1) : NULL;
+    const qdq_value *x = gather != NULL ? qdq_node_in(gather, 0) : NULL;
+
+    if (channels == NULL || x == NULL || gather->op != QDQ_OP_GATHER || channels->rank != 1 ||
+        qdq_node_int(gather, "axis", 0) != -1)
+        return false;
+    for (const qdq_use *u = x->first; u != NULL; u = u->next)
+        if (u->node->op == QDQ_OP_QUANTIZELINEAR && u->index == 0)
+            return true;
+    return false;
+}
+
 static const char *judge_linear(qdq_placing *p, const qdq_node *n)
 {
     const qdq_target_op *rule = qdq_state_of(p, n)->rule;
@@ -289,6 +306,8 @@ static const char *judge_linear(qdq_placing *p, const qdq_node *n)
 
         return no != NULL || trained ? no : qdq_place_stay(p, n, NULL);
     }
+    if (has_float_channels(data))
+        return "its channels are in float, as other products leave them out in 8 bits";
     const char *reason = qdq_place_judge_data(p, n, data, "its data", &type);
     if (reason == NULL)
         reason = qdq_place_judge_weight(p, n, w, found, type);

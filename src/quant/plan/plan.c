@@ -43,6 +43,7 @@ bool qdq_plan_absorb(qdq_plan *p, qdq_plan *from)
     *last = shell;
     ABSORB(p, shell, tensors);
     ABSORB(p, shell, weights);
+    ABSORB(p, shell, float_channels);
     ABSORB(p, shell, biases);
     ABSORB(p, shell, corrections);
     ABSORB(p, shell, rounded);
@@ -57,6 +58,7 @@ void qdq_plan_clear(qdq_plan *p)
     p->tensors.n = 0;
     p->weights.n = 0;
     p->scalings.n = 0;
+    p->float_channels.n = 0;
     p->biases.n = 0;
     p->corrections.n = 0;
     p->means.n = 0;
@@ -209,6 +211,7 @@ static int compare_edges(const qdq_edges *x, const qdq_edges *y)
 BY_TENSOR(compare_tensor, qdq_plan_tensor, compare_edges(&x->consumers, &y->consumers))
 BY_TENSOR(compare_weight, qdq_plan_weight, compare_edges(&x->consumers, &y->consumers))
 BY_TENSOR(compare_scaling, qdq_plan_scaling, compare_edges(&x->consumers, &y->consumers))
+BY_TENSOR(compare_channels, qdq_plan_channels, compare_edges(&x->consumers, &y->consumers))
 BY_TENSOR(compare_bias, qdq_plan_bias, compare_edge(&x->consumer, &y->consumer))
 BY_TENSOR(compare_correction, qdq_plan_correction, compare_edge(&x->consumer, &y->consumer))
 
@@ -245,7 +248,10 @@ static void sort_all(qdq_plan *p)
         SORT(p->weights.at[i].consumers, compare_edge);
     for (size_t i = 0; i < p->scalings.n; i++)
         SORT(p->scalings.at[i].consumers, compare_edge);
+    for (size_t i = 0; i < p->float_channels.n; i++)
+        SORT(p->float_channels.at[i].consumers, compare_edge);
     SORT(p->scalings, compare_scaling);
+    SORT(p->float_channels, compare_channels);
     SORT(p->tensors, compare_tensor);
     SORT(p->weights, compare_weight);
     SORT(p->biases, compare_bias);

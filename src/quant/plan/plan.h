@@ -39,6 +39,10 @@ typedef struct qdq_plan_tensor {
     qdq_elem asked; /* the same: the type that placement gave it; see qdq_plan_asked */
     bool known;     /* the same: the scale is there already, found in the model */
     bool given;     /* the same: known from an earlier plan (scales.h) */
+    /* the same: channels of the last dimension that the range leaves out, as an entry of
+     * float_channels computes them; ascending */
+    const int64_t *without;
+    size_t n_without;
     const char *rule, *origin;
 } qdq_plan_tensor;
 
@@ -84,6 +88,16 @@ typedef struct qdq_plan_scaling {
     const char *fold;
 } qdq_plan_scaling;
 
+/* Channels of an activation that products of matrices compute in float: their rows of the quantized
+ * weights are 0, and a product of these channels and rows is added (LLM.int8(), Dettmers et al.,
+ * 2022). */
+typedef struct qdq_plan_channels {
+    const char *tensor;
+    qdq_edges consumers;     /* of the activation; all their weights are entries of the plan */
+    const int64_t *channels; /* of its last dimension, ascending */
+    size_t n_channels;
+} qdq_plan_channels;
+
 /* A constant bias, stored as int32 with the scale of activation times weight. */
 typedef struct qdq_plan_bias {
     const char *tensor;
@@ -104,8 +118,8 @@ typedef struct qdq_plan_correction {
     const float **fold;
 } qdq_plan_correction;
 
-/* While a plan is made: the mean of each channel of a tensor, which corrections ask for and
- * calibration measures. */
+/* While a plan is made: the mean of each channel of a tensor and its largest magnitude, which
+ * corrections and float channels ask for and calibration measures. */
 typedef struct qdq_plan_mean {
     const char *tensor;
     int axis;    /* -1: the last */
@@ -113,6 +127,7 @@ typedef struct qdq_plan_mean {
     size_t rows; /* one for each fold, or one */
     double *sum; /* [rows, n] */
     uint64_t *count;
+    float *most; /* the same */
     bool known;  /* from a plan before this one */
     size_t next; /* 1 + the index of another one of the same tensor; 0: none */
 } qdq_plan_mean;
@@ -191,6 +206,7 @@ struct qdq_plan {
     QDQ_VEC(qdq_plan_tensor) tensors;
     QDQ_VEC(qdq_plan_weight) weights;
     QDQ_VEC(qdq_plan_scaling) scalings;
+    QDQ_VEC(qdq_plan_channels) float_channels;
     QDQ_VEC(qdq_plan_bias) biases;
     QDQ_VEC(qdq_plan_correction) corrections;
     QDQ_VEC(qdq_plan_mean) means;

@@ -240,6 +240,35 @@ static void read_scaling(qdq_plan *plan, const qdq_json_place *p)
     KEEP(p, &plan->scalings, c);
 }
 
+static void read_channels(qdq_plan *plan, const qdq_json_place *p)
+{
+    static const char *const keys[] = {"tensor", "consumers", "channels", NULL};
+    static const char numbers[] = "a list of ascending channels";
+    const json_t *list = json_object_get(p->object, "channels");
+    qdq_plan_channels c = {.n_channels = json_array_size(list)};
+    int64_t *channels = qdq_arena_array(p->reader->arena, c.n_channels + 1, sizeof *channels);
+
+    qdq_json_known(p, keys);
+    c.tensor = qdq_json_text(p, "tensor", NULL);
+    c.consumers = read_edges(p);
+    if (channels == NULL) {
+        qdq_json_nomem(p);
+        return;
+    }
+    if (c.n_channels == 0 || c.consumers.n == 0)
+        qdq_json_wrong(p, c.n_channels == 0 ? "channels" : "consumers",
+                       c.n_channels == 0 ? numbers : an_edge);
+    for (size_t i = 0; i < c.n_channels && p->reader->status == QDQ_OK; i++) {
+        const json_t *j = json_array_get(list, i);
+
+        channels[i] = json_is_integer(j) ? json_integer_value(j) : -1;
+        if (channels[i] < 0 || (i > 0 && channels[i] <= channels[i - 1]))
+            qdq_json_wrong(p, "channels", numbers);
+    }
+    c.channels = channels;
+    KEEP(p, &plan->float_channels, c);
+}
+
 static void read_bias(qdq_plan *plan, const qdq_json_place *p)
 {
     static const char *const keys[] = {"tensor", "consumer", "type",   "activation",
@@ -321,11 +350,11 @@ static void read_cpu(qdq_plan *plan, const qdq_json_place *top)
 static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size_t size,
                             qdq_error *err)
 {
-    static const char *const keys[] = {"qdq_plan", "model",          "target",      "created_by",
-                                       "clean",    "opset",          "tensors",     "weights",
-                                       "biases",   "placement_only", "quantized",   "left_float",
-                                       "rest",     "scalings",       "corrections", "times",
-                                       "cpu",      "target_sha256",  NULL};
+    static const char *const keys[] = {"qdq_plan", "model",          "target",         "created_by",
+                                       "clean",    "opset",          "tensors",        "weights",
+                                       "biases",   "placement_only", "quantized",      "left_float",
+                                       "rest",     "scalings",       "corrections",    "times",
+                                       "cpu",      "target_sha256",  "float_channels", NULL};
     qdq_json_reader reader = {.arena = &plan->arena, .err = err, .text = text, .size = size};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_plan", QDQ_PLAN_VERSION), item;
 
@@ -345,6 +374,8 @@ static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size
         read_weight(plan, &item);
     for (size_t i = 0; qdq_json_item(&top, "scalings", i, &item); i++)
         read_scaling(plan, &item);
+    for (size_t i = 0; qdq_json_item(&top, "float_channels", i, &item); i++)
+        read_channels(plan, &item);
     for (size_t i = 0; qdq_json_item(&top, "biases", i, &item); i++)
         read_bias(plan, &item);
     for (size_t i = 0; qdq_json_item(&top, "corrections", i, &item); i++)

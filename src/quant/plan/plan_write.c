@@ -129,6 +129,15 @@ static void put_scaling(qdq_json_out o, const qdq_plan_scaling *c)
     put_floats(o, "scales", c->scales, c->n_scales);
 }
 
+static void put_channels(qdq_json_out o, const qdq_plan_channels *c)
+{
+    put_name(o, "tensor", c->tensor);
+    put_consumers(o, &c->consumers);
+    const qdq_json_out list = qdq_json_put_list(o, "channels");
+    for (size_t i = 0; i < c->n_channels; i++)
+        qdq_json_put_int(list, NULL, c->channels[i]);
+}
+
 static void put_bias(qdq_json_out o, const qdq_plan_bias *b)
 {
     put_name(o, "tensor", b->tensor);
@@ -262,6 +271,8 @@ qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
     PUT_LIST(&b, "weights", p->weights, put_weight, ",\n");
     if (p->scalings.n > 0)
         PUT_LIST(&b, "scalings", p->scalings, put_scaling, ",\n");
+    if (p->float_channels.n > 0)
+        PUT_LIST(&b, "float_channels", p->float_channels, put_channels, ",\n");
     PUT_LIST(&b, "biases", p->biases, put_bias, ",\n");
     if (p->corrections.n > 0)
         PUT_LIST(&b, "corrections", p->corrections, put_correction, ",\n");

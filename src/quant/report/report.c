@@ -226,17 +226,22 @@ static void show_goal(qdq_reporting *r)
         {.head = "Time", .is_number = true, .bar = true},
         {.head = "Goal"}};
     const qdq_page_table table = {"trials", columns, 6, true};
-    char text[500];
+    char text[700];
     int used = 0;
 
-    if (g == NULL || (g->n_steps < 2 && !g->is_corrected))
+    if (g == NULL || (g->n_steps < 2 && !g->is_corrected && !g->has_float_channels))
         return;
-    if (g->is_corrected)
+    if (g->has_float_channels)
         used = snprintf(text, sizeof text,
-                        "Biases are corrected: with every layer in 8 bits the SQNR of the worst "
-                        "output is %.2f dB, "
-                        "without %.2f dB. ",
-                        g->corrected_db, g->uncorrected_db);
+                        "Few channels are in float: with every layer in 8 bits the SQNR of the "
+                        "worst output is %.2f dB, without %.2f dB. ",
+                        g->float_channels_db, g->all_channels_db);
+    if (g->is_corrected)
+        used += snprintf(text + used, sizeof text - (size_t)used,
+                         "Biases are corrected: with every layer in 8 bits the SQNR of the worst "
+                         "output is %.2f dB, "
+                         "without %.2f dB. ",
+                         g->corrected_db, g->uncorrected_db);
     snprintf(text + used, sizeof text - (size_t)used,
              "Layers go back to float, those first that lose most for the time they save; then "
              "groups of "

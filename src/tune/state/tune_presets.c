@@ -146,6 +146,10 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error
     if (count_baselines(o) > QDQ_TUNE_MOST_BASELINES)
         return qdq_fail(err, QDQ_E_USAGE, "found more than %d models with Q/DQ beside the model",
                         QDQ_TUNE_MOST_BASELINES);
+    if (o->quantize != NULL && o->quantize->float_channels == QDQ_FLOAT_CHANNELS_ON)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found float_channels on, expected auto or off: placements are tuned with "
+                        "all channels in 8 bits");
     if (o->threads < 0)
         return qdq_fail(err, QDQ_E_USAGE, "found %d threads, expected 0 or more", o->threads);
     QDQ_TRY(check_range("min_gain", o->min_gain, 0.5, err));

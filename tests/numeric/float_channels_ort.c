@@ -1,0 +1,172 @@
+/* float_channels_ort.c - data with few channels that are far larger than all others, on ONNX
+ * Runtime: a goal that one range for all of them misses is reached with these channels in float. */
+#include <math.h>
+
+#include "base/random.h"
+#include "numeric/ort_help.h"
+#include "qdq/compare.h"
+#include "qdq/goal.h"
+#include "quant/plan/plan.h"
+#include "support/build.h"
+#include "support/npy_file.h"
+
+enum { SAMPLES = 8, ROWS = 16, IN = 64, OUT = 48 };
+
+static qdq_error err;
+
+typedef struct setting {
+    qdq_engine *engine;
+    qdq_model *m;
+    qdq_target *target;
+    qdq_data *data;
+    qdq_quantize_opts opts;
+    qdq_plan *plan;
+    qdq_model *out;
+} setting;
+
+/* Two products of the same data, whose channels 5 and 40 are `large`. */
+static setting set_up(float large, bool other_reader)
+{
+    static float x[SAMPLES][ROWS][IN];
+    setting s = {.engine = need_ort(), .opts = QDQ_QUANTIZE_OPTS_INIT};
+    test_builder b = test_build(21);
+    qdq_random r = qdq_random_new(7, NULL);
+
+    for (size_t i = 0; i < (size_t)SAMPLES * ROWS * IN; i++)
+        (&x[0][0][0])[i] = (i % IN == 5 || i % IN == 40 ? large : 1) * qdq_random_normal(&r);
+    TEST_INPUT(&b, "x", 1, ROWS, IN);
+    TEST_RANDOM(&b, "w", IN, OUT);
+    TEST_RANDOM(&b, "v", IN, OUT);
+    TEST_RANDOM(&b, "b", OUT);
+    TEST_NODE(&b, "Neg", "n", "x");
+    TEST_NODE(&b, "MatMul", "p", "n", "w");
+    TEST_NODE(&b, "Add", "y", "p", "b");
+    TEST_NODE(&b, "MatMul", "z", "n", "v");
+    if (other_reader) {
+        TEST_NODE(&b, "Relu", "r", "n");
+        test_output(&b, "r");
+    }
+    test_output(&b, "y");
+    test_output(&b, "z");
+    s.m = test_built(&b);
+    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 16, 64)"), x, sizeof x),
+                            s.m, NULL, &s.data, &err));
+    assert_ok(qdq_target_load("ort-cpu", &s.target, &err));
+    assert_ok(qdq_target_set(s.target, "stay_float", "[]", &err));
+    s.opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
+    return s;
+}
+
+static void put_away_result(setting *s)
+{
+    qdq_plan_free(s->plan);
+    qdq_model_free(s->out);
+}
+
+static void put_away(setting *s)
+{
+    put_away_result(s);
+    qdq_data_close(s->data);
+    qdq_target_free(s->target);
+    qdq_model_free(s->m);
+}
+
+/* Of the worst output, with this setting of the option. */
+static double db_with(setting *s, qdq_float_channels when)
+{
+    qdq_compare_result *r = NULL;
+
+    s->opts.float_channels = when;
+    assert_ok(qdq_quantize(s->m, s->target, s->engine, s->data, &s->opts, &s->plan, &s->out, &err));
+    assert_ok(qdq_compare(s->engine, s->m, s->out, s->data, NULL, &r, &err));
+    const double db = fmin(r->outputs[0].sqnr_db, r->outputs[1].sqnr_db);
+    qdq_free(r);
+    return db;
+}
+
+TEST(channels_in_float_leave_finer_steps_to_the_others)
+{
+    setting s = set_up(40, false);
+    const double without = db_with(&s, QDQ_FLOAT_CHANNELS_OFF);
+    qdq_model *again = NULL;
+
+    assert_int_equal(s.plan->float_channels.n, 0);
+    put_away_result(&s);
+    assert_true(db_with(&s, QDQ_FLOAT_CHANNELS_ON) > without + 20);
+    assert_int_equal(s.plan->float_channels.n, 1);
+    assert_int_equal(s.plan->float_channels.at[0].consumers.n, 2);
+    assert_int_equal(s.plan->float_channels.at[0].n_channels, 2);
+    assert_int_equal(s.plan->float_channels.at[0].channels[1], 40);
+    assert_true(s.plan->tensors.at[0].qparam.scale < 0.1f);
+    assert_ok(qdq_plan_apply(s.plan, s.m, false, &again, &err));
+    qdq_model_free(again);
+    put_away(&s);
+}
+
+TEST(quantizing_again_adds_nothing_to_float_channels)
+{
+    setting s = set_up(40, false);
+    qdq_plan *p = NULL;
+
+    (void)db_with(&s, QDQ_FLOAT_CHANNELS_ON);
+    assert_ok(qdq_quantize(s.out, s.target, s.engine, s.data, &s.opts, &p, NULL, &err));
+    assert_int_equal(p->tensors.n + p->weights.n + p->float_channels.n, 0);
+    qdq_plan_free(p);
+    put_away(&s);
+}
+
+TEST(a_goal_is_reached_by_channels_in_float_before_layers_go_back)
+{
+    setting s = set_up(40, false);
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+    qdq_goal_result *r = NULL;
+
+    goal.folds = 4;
+    goal.min_sqnr = 28;
+    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &s.opts, &goal, &s.plan, &s.out,
+                                &r, &err));
+    assert_true(r->reached && r->has_float_channels);
+    assert_int_equal(r->n_steps, 1);
+    assert_true(r->float_channels_db > r->all_channels_db + 15);
+    assert_int_equal(s.plan->float_channels.n, 1);
+    qdq_goal_result_free(r);
+    put_away_result(&s);
+    s.opts.float_channels = QDQ_FLOAT_CHANNELS_OFF;
+    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &s.opts, &goal, &s.plan, &s.out,
+                                &r, &err));
+    assert_false(r->has_float_channels);
+    assert_int_equal(s.plan->float_channels.n, 0);
+    qdq_goal_result_free(r);
+    put_away(&s);
+}
+
+TEST(data_without_such_channels_stays_in_8_bits)
+{
+    setting s = set_up(1, false);
+
+    (void)db_with(&s, QDQ_FLOAT_CHANNELS_ON);
+    assert_int_equal(s.plan->float_channels.n, 0);
+    put_away(&s);
+}
+
+/* The Relu reads the float tensor: what the products leave out is theirs alone. */
+TEST(other_readers_keep_all_channels)
+{
+    setting s = set_up(40, true);
+
+    assert_true(db_with(&s, QDQ_FLOAT_CHANNELS_ON) > 30);
+    assert_int_equal(s.plan->float_channels.n, 1);
+    put_away(&s);
+}
+
+TEST(random_input_shows_no_channels)
+{
+    setting s = set_up(40, false);
+
+    qdq_data_close(s.data);
+    s.data = NULL;
+    s.opts.float_channels = QDQ_FLOAT_CHANNELS_ON;
+    assert_ok(qdq_quantize(s.m, s.target, s.engine, NULL, &s.opts, &s.plan, &s.out, &err));
+    assert_int_equal(s.plan->float_channels.n, 0);
+    put_away(&s);
+}
