@@ -100,8 +100,10 @@ typedef struct qdq_compare_opts {
         .size = sizeof(qdq_compare_opts)                                                           \
     }
 
-/* Runs both models on the data. *out is freed with qdq_free() (one block). QDQ_E_FORMAT: outputs
- * have different shapes, or no output is common. */
+/* Runs both models on the data. With states (qdq_data_opts.states) the steps of a sample run one
+ * after the other, each model on its own states, and a whole sequence counts as one sample. *out is
+ * freed with qdq_free() (one block). QDQ_E_FORMAT: outputs have different shapes, no output is
+ * common, or the second model lacks the output of a state. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_compare(qdq_engine *e, const qdq_model *a, const qdq_model *b,
                                             qdq_data *d, const qdq_compare_opts *opts,
                                             qdq_compare_result **out, qdq_error *err);

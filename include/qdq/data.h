@@ -11,6 +11,14 @@ extern "C" {
 
 typedef struct qdq_data qdq_data;
 
+/* An output of a model that becomes an input at the next step of a sequence: the state of an LSTM,
+ * a cache of keys and values. */
+typedef struct qdq_state {
+    /* name of the output, and of the input that it becomes: of one type and shape, except for dims
+     * that are open in the model */
+    const char *output, *input;
+} qdq_state;
+
 typedef struct qdq_data_opts {
     size_t size;
     /* size in pixels that images are scaled to; 0: the size of the model's input */
@@ -35,6 +43,13 @@ typedef struct qdq_data_opts {
     const qdq_job *job;
     /* folder for samples of a source that qdq can read only once; NULL: /tmp */
     const char *temp_dir;
+    /* n_states states, copied. With them each sample is a sequence, whose steps are runs of the
+     * model: qdq_data_get_step() */
+    const qdq_state *states;
+    size_t n_states;
+    /* with states: number of consecutive samples of the source that are the steps of one sequence;
+     * 0: arrays have a time axis */
+    size_t steps;
 } qdq_data_opts;
 
 #define QDQ_DATA_OPTS_INIT                                                                         \
@@ -58,7 +73,18 @@ typedef struct qdq_data_opts {
  * with two exceptions: wider floats are rounded, with a note in the log; and an input of 8- or
  * 16-bit quantized values is quantized with the single scale that follows it in the model. NaN and
  * infinity are QDQ_E_FORMAT. Files are read one sample at a time. *out is freed with
- * qdq_data_close(). */
+ * qdq_data_close().
+ *
+ * With states, samples are sequences. With `steps`, each sample of the source is one step, and a
+ * remainder is dropped with a warning. Without, arrays of a .npz or .npy have a time axis:
+ * [sequences, steps, shape of one run], where a batch of 1 may be left out; all of them have one
+ * number of steps. Arrays without that axis have one value for each sequence, which is the same at
+ * each step. An input that is a state may be absent, or has its value at the first step: with
+ * `steps` that of the sequence's first sample, else that of the sequence. Where it is absent, it is
+ * zero: an open dim is that of the same name in another input, else 0 if its name begins with
+ * "past" (a cache), else 1. QDQ_E_USAGE: a state whose names are unknown or used twice, or whose
+ * types or shapes differ; `steps` without states. QDQ_E_FORMAT: no time axis and no `steps`, both,
+ * or a state with a time axis. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_data_open(const char *spec, const qdq_model *m,
                                               const qdq_data_opts *opts, qdq_data **out,
                                               qdq_error *err);
@@ -126,13 +152,26 @@ QDQ_API void qdq_data_close(qdq_data *d);
 /* Number of samples, that is, of runs of the model. At least 1. */
 QDQ_API size_t qdq_data_count(const qdq_data *d);
 
+/* Number of steps of each sample; 1 without states. */
+QDQ_API size_t qdq_data_steps(const qdq_data *d);
+
+/* The states, borrowed until qdq_data_close(). */
+QDQ_API const qdq_state *qdq_data_states(const qdq_data *d, size_t *n);
+
 /* The arrays of sample i, one for each input, in the order of the model's inputs. *in is borrowed
  * until the next call with this data. One thread at a time may use a qdq_data. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_data_get(qdq_data *d, size_t i, const qdq_named_array **in,
                                              size_t *n, qdq_error *err);
 
-/* The *n labels of sample i, one for each item of its batch; borrowed as long as the data. NULL and
- * 0 if there are none. */
+/* The same for one step of sample i; qdq_data_get() is step 0. Inputs that are states have the
+ * value of the first step, or what the source has in their place: after it, they are for the caller
+ * to replace. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_data_get_step(qdq_data *d, size_t i, size_t step,
+                                                  const qdq_named_array **in, size_t *n,
+                                                  qdq_error *err);
+
+/* The *n labels of sample i, one for each item of its batch, step after step; borrowed as long as
+ * the data. NULL and 0 if there are none. */
 QDQ_API const int64_t *qdq_data_labels(const qdq_data *d, size_t i, size_t *n);
 
 /* Whether the source is random:SEED; scales from random data are no calibration. */

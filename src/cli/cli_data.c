@@ -13,11 +13,39 @@ static const char *const orders[] = {"auto", "rgb", "bgr", "gray", NULL};
 #include "cli/cli_tables.def"
 #include "cli/cli_data.def"
 
+#undef ARGS
+#define ARGS cli_state_args
+#include "cli/cli_tables.def"
+#include "cli/cli_state.def"
+
 static int copy_reals(const cli_reals *from, float *to)
 {
     for (int i = 0; i < from->n; i++)
         to[i] = (float)from->at[i];
     return from->n;
+}
+
+static qdq_status read_states(cli *c, const cli_state_args *a, qdq_data_opts *opts, qdq_error *err)
+{
+    const size_t n = a != NULL ? a->states.n : 0;
+    qdq_state *states = qdq_arena_array(&c->arena, n + 1, sizeof *states);
+
+    QDQ_NEED(states != NULL, err);
+    for (size_t i = 0; i < n; i++) {
+        const char *text = a->states.at[i], *equals = strchr(text, '=');
+
+        if (equals == NULL || equals == text || equals[1] == '\0')
+            return qdq_fail(err, QDQ_E_USAGE, "--state: found '%s', expected OUT=IN", text);
+        states[i] =
+            (qdq_state){qdq_arena_strndup(&c->arena, text, (size_t)(equals - text)), equals + 1};
+        QDQ_NEED(states[i].output != NULL, err);
+    }
+    if (n == 0 && a != NULL && a->steps > 0)
+        return qdq_fail(err, QDQ_E_USAGE, "found --steps without --state");
+    opts->states = states;
+    opts->n_states = n;
+    opts->steps = n > 0 ? (size_t)a->steps : 0;
+    return QDQ_OK;
 }
 
 qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, qdq_data **out,
@@ -42,6 +70,7 @@ qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, 
     opts.labels = r->labels;
     opts.max_samples = r->max_samples;
     opts.job = &c->job;
+    QDQ_TRY(read_states(c, r->states, &opts, err));
     return qdq_data_open(r->spec, m, &opts, out, err);
 }
 

@@ -11,14 +11,20 @@ typedef struct cli_data_args {
 #include "cli/cli_data.def"
 } cli_data_args;
 
-extern const cli_opt cli_data_opts[];
+typedef struct cli_state_args {
+#include "cli/cli_members.def"
+#include "cli/cli_state.def"
+} cli_state_args;
+
+extern const cli_opt cli_data_opts[], cli_state_opts[];
 
 typedef struct cli_data_request {
     const char *spec;
     const cli_data_args *args;
     const cli_shapes *shapes;
-    const char *labels; /* NULL: none */
-    size_t max_samples; /* 0: all */
+    const char *labels;           /* NULL: none */
+    size_t max_samples;           /* 0: all */
+    const cli_state_args *states; /* NULL: the command has none */
 } cli_data_request;
 
 qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, qdq_data **out,

@@ -179,7 +179,7 @@ static unsigned uses_of(bool calibrate, bool evaluate)
 static qdq_status open_eval(cli *c, const cli_quant_args *a, const qdq_model *m, cli_samples *out,
                             qdq_error *err)
 {
-    cli_data_request request = {a->eval, &a->data, &a->shape.shapes, a->labels, 0};
+    cli_data_request request = {a->eval, &a->data, &a->shape.shapes, a->labels, 0, &a->state};
 
     return cli_data_open(c, &request, m, &out->eval, err);
 }
@@ -190,7 +190,8 @@ qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m,
     const char *spec = a->calib != NULL ? a->calib : "random:0";
     bool hold_back = evaluate && a->eval == NULL;
     size_t want = (size_t)a->samples;
-    cli_data_request request = {spec, &a->data, &a->shape.shapes, hold_back ? a->labels : NULL, 0};
+    cli_data_request request = {spec, &a->data, &a->shape.shapes, hold_back ? a->labels : NULL,
+                                0,    &a->state};
 
     if (strncmp(spec, "random:", 7) == 0)
         request.max_samples = qdq_split_random(want, uses_of(calibrate, hold_back));

@@ -13,6 +13,7 @@
 
 typedef struct cli_quant_args {
     cli_data_args data;
+    cli_state_args state; /* of quantize alone */
     cli_shape_args shape;
     cli_shapes set_shape;
     cli_format_args format;
@@ -21,8 +22,8 @@ typedef struct cli_quant_args {
 #include "cli/cli_quant.def"
 } cli_quant_args;
 
-/* Offsets are in cli_quant_args; cli_fold_opts, cli_format_opts, cli_data_opts and cli_shape_opts
- * belong to its members. */
+/* Offsets are in cli_quant_args; cli_fold_opts, cli_format_opts, cli_data_opts, cli_state_opts and
+ * cli_shape_opts belong to its members. */
 extern const cli_opt cli_quant_what_opts[], cli_quant_clean_opts[], cli_quant_calibration_opts[],
     cli_quant_accuracy_opts[];
 

@@ -15,6 +15,7 @@ struct compare_args {
     cli_engine_args engine;
     cli_shape_args shape;
     cli_data_args data;
+    cli_state_args state;
 #include "cli/cli_members.def"
 #include "cli/cmd_compare.def"
 };
@@ -26,6 +27,7 @@ struct compare_args {
 static const cli_group groups[] = {
     {"compare", options, 0},
     {"data", cli_data_opts, CLI_AT(compare_args, data)},
+    {"", cli_state_opts, CLI_AT(compare_args, state)},
     {"shapes", cli_shape_opts, CLI_AT(compare_args, shape)},
     {"engine", cli_engine_opts, CLI_AT(compare_args, engine)},
     {"options", cli_common_opts, 0},
@@ -56,6 +58,8 @@ static qdq_status print_json(const comparison *p, qdq_error *err)
     if (p->layers != NULL)
         cli_layers_json(root, p->layers);
     qdq_json_put_int(root, "samples", (int64_t)r->samples);
+    if (p->a->state.states.n > 0)
+        qdq_json_put_int(root, "steps", (int64_t)qdq_data_steps(p->data));
     qdq_json_out assumed = qdq_json_put_list(root, "run_as");
     qdq_status st = cli_data_json_shapes(p->data, p->model_a, &p->a->shape.shapes, assumed, err);
     if (st != QDQ_OK) {
@@ -69,8 +73,11 @@ static qdq_status print_text(const comparison *p, qdq_error *err)
 {
     const qdq_compare_result *r = p->result;
 
-    printf("%s against %s, %zu sample%s\n", p->c->operand[1], p->c->operand[0], r->samples,
+    printf("%s against %s, %zu sample%s", p->c->operand[1], p->c->operand[0], r->samples,
            cli_plural(r->samples));
+    if (p->a->state.states.n > 0)
+        printf(" of %zu steps", qdq_data_steps(p->data));
+    putchar('\n');
     qdq_status st = cli_data_print_shapes(p->data, p->model_a, &p->a->shape.shapes, stdout, err);
     if (st == QDQ_OK)
         st = cli_outputs_print(p->c, "output", r->outputs, r->n_outputs, stdout, err);
@@ -104,8 +111,8 @@ static qdq_status compare(comparison *p, qdq_error *err)
 {
     const struct compare_args *a = p->a;
     cli *c = p->c;
-    const cli_data_request request = {a->spec, &a->data, &a->shape.shapes, a->labels,
-                                      (size_t)a->samples};
+    const cli_data_request request = {a->spec,   &a->data,           &a->shape.shapes,
+                                      a->labels, (size_t)a->samples, &a->state};
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
     cli_shapes mine;
 
@@ -180,13 +187,19 @@ const cli_command cmd_compare = {
         "alone, on the values that A has before it: 'own error' is the distance of its result y',\n"
         "10 log10 of sum y^2 / sum (y-y')^2, without errors of earlier layers. 'accumulated' is\n"
         "the SQNR of the tensor when all of B runs, 'after Q/DQ' that of what its consumers read.\n"
-        "Low is bad; the layer with the largest own error comes first.",
+        "Low is bad; the layer with the largest own error comes first.\n"
+        "\n"
+        "--state OUT=IN runs sequences: output OUT of a step is input IN of the next one, of each\n"
+        "model its own. A sequence is one sample, and errors that add up in it count. The first\n"
+        "step reads the data's IN, or zeros. Data have a time axis, [sequences, steps, ...], or\n"
+        "--steps cuts samples into sequences.",
     .json =
         "{ \"outputs\": [{\"name\", \"sqnr_db\", \"worst_db\", \"axis\", \"index\", \"bound_db\", "
         "\"cosine\",\n"
         "  \"max_abs\", \"top1\", \"half_agreement\", \"no_signal\"}], \"top1_agreement\",\n"
         "  \"accuracy\": {\"a\", \"b\"}, \"samples\", \"run_as\": [{\"input\", \"shape\"}] }, with "
-        "--per-tensor\n"
+        "--state\n"
+        "also \"steps\" of each sample; with --per-tensor\n"
         "also \"layers\": [{\"node\", \"op\", \"quantized\", \"error\", \"introduced_sqnr_db\", "
         "\"tensor\",\n"
         "  \"sqnr_db\", \"cosine\", \"max_abs\", \"read_sqnr_db\"}] and \"unmatched\": {\"a\", "

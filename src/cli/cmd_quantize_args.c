@@ -22,6 +22,7 @@ const cli_group cmd_quantize_groups[] = {
     {"accuracy", cli_quant_accuracy_opts, CLI_AT(quantize_args, quant)},
     {"", goal_opts, 0},
     {"data", cli_data_opts, CLI_AT(quantize_args, quant.data)},
+    {"", cli_state_opts, CLI_AT(quantize_args, quant.state)},
     {"shapes", cli_shape_opts, CLI_AT(quantize_args, quant.shape)},
     {"", cli_set_shape_opts, CLI_AT(quantize_args, quant.set_shape)},
     {"engine", cli_engine_opts, CLI_AT(quantize_args, engine)},

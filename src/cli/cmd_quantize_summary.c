@@ -236,17 +236,22 @@ const char *cmd_quantize_shapes(const quantize *q)
 const char *cmd_quantize_evaluated_on(const quantize *q)
 {
     const qdq_compare_result *r = q->r->compared;
+    const char *steps = "";
 
-    return r == NULL ? NULL
-                     : qdq_arena_printf(&q->c->arena, "%zu %ssample%s%s, shapes %s", r->samples,
-                                        cmd_quantize_is_real(q->a) ? "" : "random ",
-                                        cli_plural(r->samples),
-                                        q->samples.eval != NULL      ? " of --eval"
-                                        : q->samples.split.folds > 0 ? ", cross-validated"
-                                        : q->samples.split.held_out  ? " held out"
-                                        : q->a->plan == NULL         ? ", not held out"
-                                                                     : "",
-                                        cmd_quantize_shapes(q));
+    if (q->a->quant.state.states.n > 0)
+        steps = qdq_arena_printf(&q->c->arena, " of %zu steps",
+                                 qdq_data_steps(cli_samples_eval(&q->samples)));
+    return r == NULL || steps == NULL
+               ? NULL
+               : qdq_arena_printf(&q->c->arena, "%zu %ssample%s%s%s, shapes %s", r->samples,
+                                  cmd_quantize_is_real(q->a) ? "" : "random ",
+                                  cli_plural(r->samples), steps,
+                                  q->samples.eval != NULL      ? " of --eval"
+                                  : q->samples.split.folds > 0 ? ", cross-validated"
+                                  : q->samples.split.held_out  ? " held out"
+                                  : q->a->plan == NULL         ? ", not held out"
+                                                               : "",
+                                  cmd_quantize_shapes(q));
 }
 
 static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)

@@ -3,6 +3,7 @@
 #include "quant/calib/sweep.h"
 
 #include "base/fail.h"
+#include "quant/calib/feedback.h"
 
 #define DEFAULT_MEMORY   ((uint64_t)256 << 20)
 #define UNKNOWN_ELEMENTS ((uint64_t)1 << 20)
@@ -12,8 +13,9 @@ typedef struct sweep {
     const char *stage;
     qdq_sweep_fn show;
     void *ctx;
+    qdq_feedback states;
     size_t n_samples, sample; /* `sample`: the one that runs */
-    uint64_t done, total;     /* runs */
+    uint64_t done, total;     /* samples of all chunks */
 } sweep;
 
 size_t qdq_sweep_count(const qdq_quantizing *q)
@@ -65,32 +67,46 @@ static qdq_status show_output(void *ctx, const char *name, const qdq_array *a, q
 }
 
 /* `session` NULL: inputs alone. */
-static qdq_status run_samples(sweep *s, qdq_session *session, bool with_inputs, qdq_error *err)
+static qdq_status run_step(sweep *s, qdq_session *session, bool with_inputs, size_t step,
+                           qdq_arena *memory, qdq_error *err)
+{
+    const qdq_named_array *in;
+    size_t n_in;
+
+    QDQ_TRY(qdq_job_poll(s->q->opts->job, err));
+    QDQ_TRY(qdq_data_get_step(s->q->data, s->sample, step, &in, &n_in, err));
+    QDQ_TRY(qdq_feedback_put(&s->states, step, &in, n_in, memory, err));
+    for (size_t i = 0; i < n_in && with_inputs; i++)
+        QDQ_TRY(s->show(s->ctx, s->sample, in[i].name, &in[i].array, err));
+    if (session == NULL)
+        return QDQ_OK;
+    qdq_status st = qdq_session_run(session, in, n_in, qdq_feedback_take, &s->states, err);
+    return st == QDQ_OK ? st : qdq_within(err, st, "sample %zu", s->sample);
+}
+
+static qdq_status run_samples(sweep *s, qdq_session *session, bool with_inputs, qdq_arena *memory,
+                              qdq_error *err)
 {
     for (s->sample = 0; s->sample < s->n_samples; s->sample++) {
-        const qdq_named_array *in;
-        size_t n_in;
+        for (size_t step = 0; step < qdq_data_steps(s->q->data); step++) {
+            const qdq_arena_mark mark = qdq_arena_get_mark(memory);
 
-        QDQ_TRY(qdq_job_poll(s->q->opts->job, err));
-        QDQ_TRY(qdq_data_get(s->q->data, s->sample, &in, &n_in, err));
-        for (size_t i = 0; i < n_in && with_inputs; i++)
-            QDQ_TRY(s->show(s->ctx, s->sample, in[i].name, &in[i].array, err));
-        if (session != NULL) {
-            qdq_status st = qdq_session_run(session, in, n_in, show_output, s, err);
-            if (st != QDQ_OK)
-                return qdq_within(err, st, "sample %zu", s->sample);
+            QDQ_TRY(run_step(s, session, with_inputs, step, memory, err));
+            qdq_arena_reset(memory, mark);
         }
         qdq_job_progress(s->q->opts->job, s->stage, ++s->done, s->total);
     }
     return QDQ_OK;
 }
 
-static qdq_status run_chunk(sweep *s, const char *const *expose, bool with_inputs, qdq_error *err)
+static qdq_status run_chunk(sweep *s, const char *const *expose, bool with_inputs,
+                            qdq_arena *memory, qdq_error *err)
 {
     qdq_session *session = NULL;
 
+    QDQ_TRY(qdq_feedback_expose(&s->states, expose, memory, &expose, err));
     QDQ_TRY(qdq_sweep_open(s->q, expose, &session, err));
-    qdq_status st = run_samples(s, session, with_inputs, err);
+    qdq_status st = run_samples(s, session, with_inputs, memory, err);
     qdq_session_close(session);
     return st;
 }
@@ -117,6 +133,7 @@ static size_t cut_chunks(const qdq_quantizing *q, const qdq_value *const *values
     return n_chunks + (used > 0);
 }
 
+/* States are seen in runs alone, also where nothing else is asked for. */
 static qdq_status run_all(sweep *s, const qdq_value *const *values, qdq_arena *scratch,
                           qdq_error *err)
 {
@@ -126,12 +143,14 @@ static qdq_status run_all(sweep *s, const qdq_value *const *values, qdq_arena *s
         n++;
     const char **chunk = qdq_arena_array(scratch, 2 * n + 1, sizeof *chunk);
     QDQ_NEED(chunk != NULL, err);
-    const size_t n_chunks = cut_chunks(s->q, values, chunk);
+    size_t n_chunks = cut_chunks(s->q, values, chunk);
     s->total = (uint64_t)s->n_samples * (n_chunks > 0 ? n_chunks : 1);
+    if (n_chunks == 0 && s->states.n > 0)
+        n_chunks = 1;
     if (n_chunks == 0)
-        return run_samples(s, NULL, true, err);
+        return run_samples(s, NULL, true, scratch, err);
     for (size_t i = 0; i < n_chunks; i++) {
-        QDQ_TRY(run_chunk(s, chunk, i == 0, err));
+        QDQ_TRY(run_chunk(s, chunk, i == 0, scratch, err));
         while (*chunk++ != NULL)
             ;
     }
@@ -143,8 +162,12 @@ qdq_status qdq_sweep(const qdq_quantizing *q, const char *stage, const qdq_value
 {
     sweep s = {.q = q, .stage = stage, .show = show, .ctx = ctx, .n_samples = qdq_sweep_count(q)};
     qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_status st = run_all(&s, values, &scratch, err);
 
+    QDQ_TRY(qdq_feedback_begin(&s.states, q->data, err));
+    s.states.fn = show_output;
+    s.states.ctx = &s;
+    qdq_status st = run_all(&s, values, &scratch, err);
+    qdq_feedback_free(&s.states);
     qdq_arena_free(&scratch);
     return st;
 }

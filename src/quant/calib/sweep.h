@@ -19,8 +19,8 @@ qdq_status qdq_sweep_open(const qdq_quantizing *q, const char *const *expose, qd
 typedef qdq_status (*qdq_sweep_fn)(void *ctx, size_t sample, const char *name, const qdq_array *a,
                                    qdq_error *err);
 
-/* Calls `show` once for each sample: for every value of `values`, which ends with NULL and has
- * results of nodes only, and for all graph inputs. `stage` is for progress. */
+/* Calls `show` once for each step of each sample: for every value of `values`, which ends with NULL
+ * and has results of nodes only, and for all graph inputs. `stage` is for progress. */
 qdq_status qdq_sweep(const qdq_quantizing *q, const char *stage, const qdq_value *const *values,
                      qdq_sweep_fn show, void *ctx, qdq_error *err);
 

@@ -14,7 +14,7 @@
 #include "base/pack.h"
 #include "base/vec.h"
 #include "ir/ir.h"
-#include "quant/calib/array_copy.h"
+#include "quant/calib/feedback.h"
 #include "quant/compare/compare_feed.h"
 #include "quant/compare/compare_output.h"
 #include "quant/compare/compare_run.h"
@@ -51,9 +51,10 @@ struct qdq_comparing {
     qdq_opt_level level[2];
     /* outputs of the first model, from comparison to comparison; NULL: they are not kept */
     qdq_kept *kept;
-    bool is_borrowed;      /* all of them were there when this comparison began */
-    size_t sample;         /* that runs */
-    const int64_t *labels; /* its */
+    bool is_borrowed;       /* all of them were there when this comparison began */
+    qdq_feedback states[2]; /* of the two models */
+    size_t sample, step;    /* that runs */
+    const int64_t *labels;  /* its */
     size_t n_labels;
     int64_t batch; /* the same: qdq_slices_batch() */
 };
@@ -122,8 +123,18 @@ static qdq_status find_outputs(qdq_comparing *c, qdq_error *err)
     QDQ_TRY(find_inner(c, err));
     for (size_t k = 0; k < c->outputs.n; k++)
         QDQ_NEED(qdq_map_set_ptr(&c->by_name, c->outputs.at[k].name, &c->outputs.at[k]), err);
-    return c->kept != NULL ? qdq_kept_begin(c->kept, (c->end - c->first) * c->outputs.n, err)
-                           : QDQ_OK;
+    const size_t runs = (c->end - c->first) * qdq_data_steps(c->data);
+    return c->kept != NULL ? qdq_kept_begin(c->kept, runs * c->outputs.n, err) : QDQ_OK;
+}
+
+static qdq_status need_states(const qdq_comparing *c, const qdq_model *b, qdq_error *err)
+{
+    for (size_t i = 0; i < c->states[1].n; i++)
+        if (!has_output(b, c->states[1].states[i].output))
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "second model: found no output '%s', expected the state of input '%s'",
+                            c->states[1].states[i].output, c->states[1].states[i].input);
+    return QDQ_OK;
 }
 
 static qdq_status need_outputs(const qdq_comparing *c, const qdq_model *b, qdq_error *err)
@@ -240,6 +251,13 @@ static qdq_status open_session(qdq_comparing *c, int k, qdq_error *err)
     return qdq_safe_open(s, err);
 }
 
+static qdq_status at_run(const qdq_comparing *c, int k, qdq_status st, qdq_error *err)
+{
+    if (qdq_data_steps(c->data) == 1)
+        return qdq_within(err, st, "%s, sample %zu", model_name[k], c->sample);
+    return qdq_within(err, st, "%s, sample %zu, step %zu", model_name[k], c->sample, c->step);
+}
+
 /* A session is opened when it is needed, and closed after its last sample: with one sample, as
  * quantize holds back, the weights of the two models are never in memory at the same time. */
 static qdq_status run_model(qdq_comparing *c, int k, bool is_last, const qdq_named_array *in,
@@ -250,12 +268,14 @@ static qdq_status run_model(qdq_comparing *c, int k, bool is_last, const qdq_nam
     if (st != QDQ_OK)
         return qdq_within(err, st, "%s", model_name[k]);
     qdq_arena_mark mark = qdq_arena_get_mark(&c->arena);
-    st = qdq_compare_feed(c->session[k].model, c->model[0], &in, n, &c->arena, err);
+    st = qdq_feedback_put(&c->states[k], c->step, &in, n, &c->arena, err);
     if (st == QDQ_OK)
-        st = qdq_safe_run(&c->session[k], in, n, k == 0 ? copy_output : match_output, c, err);
+        st = qdq_compare_feed(c->session[k].model, c->model[0], &in, n, &c->arena, err);
+    if (st == QDQ_OK)
+        st = qdq_safe_run(&c->session[k], in, n, qdq_feedback_take, &c->states[k], err);
     qdq_arena_reset(&c->arena, mark);
     if (st != QDQ_OK)
-        return qdq_within(err, st, "%s, sample %zu", model_name[k], c->sample);
+        return at_run(c, k, st, err);
     if (is_last)
         qdq_safe_close(&c->session[k]);
     return QDQ_OK;
@@ -280,20 +300,26 @@ static qdq_status check_labels(const qdq_comparing *c, size_t sample, qdq_error 
     return QDQ_OK;
 }
 
+/* Where outputs of the run at hand are kept. */
+static size_t kept_place(const qdq_comparing *c)
+{
+    return ((c->sample - c->first) * qdq_data_steps(c->data) + c->step) * c->outputs.n;
+}
+
 /* Copies that a comparison before this one made: borrowed, never freed here. */
 static void take_kept(qdq_comparing *c)
 {
     for (size_t k = 0; k < c->outputs.n; k++) {
         common *v = &c->outputs.at[k];
 
-        v->held = c->kept->at[(c->sample - c->first) * c->outputs.n + k];
+        v->held = c->kept->at[kept_place(c) + k];
         v->left_out = !v->held.is_held;
     }
 }
 
 static qdq_status keep_outputs(qdq_comparing *c, qdq_error *err)
 {
-    const size_t at = (c->sample - c->first) * c->outputs.n;
+    const size_t at = kept_place(c);
 
     for (size_t k = 0; k < c->outputs.n && !c->kept->is_over; k++)
         if (c->outputs.at[k].held.is_held)
@@ -307,19 +333,23 @@ static qdq_status run_first(qdq_comparing *c, const qdq_named_array *in, size_t 
         take_kept(c);
         return QDQ_OK;
     }
-    QDQ_TRY(run_model(c, 0, c->n_run + 1 == c->end - c->first, in, n, err));
+    const bool is_last =
+        c->n_run + 1 == c->end - c->first && c->step + 1 == qdq_data_steps(c->data);
+    QDQ_TRY(run_model(c, 0, is_last, in, n, err));
     return c->kept != NULL ? keep_outputs(c, err) : QDQ_OK;
 }
 
-static qdq_status run_sample(qdq_comparing *c, size_t i, bool is_last, qdq_error *err)
+static qdq_status run_step(qdq_comparing *c, bool is_last, qdq_error *err)
 {
+    const size_t i = c->sample;
     const qdq_named_array *in;
     size_t n;
 
     QDQ_TRY(qdq_job_poll(c->opts.job, err));
-    QDQ_TRY(qdq_data_get(c->data, i, &in, &n, err));
-    c->sample = i;
+    QDQ_TRY(qdq_data_get_step(c->data, i, c->step, &in, &n, err));
     c->labels = qdq_data_labels(c->data, i, &c->n_labels);
+    c->n_labels /= qdq_data_steps(c->data);
+    c->labels += c->labels != NULL ? c->step * c->n_labels : 0;
     c->batch = qdq_slices_batch(in, n);
     for (size_t k = 0; k < c->outputs.n; k++)
         c->outputs.at[k].held.is_held = c->outputs.at[k].is_done = false;
@@ -330,6 +360,17 @@ static qdq_status run_sample(qdq_comparing *c, size_t i, bool is_last, qdq_error
         if (c->outputs.at[k].held.is_held && !c->outputs.at[k].is_done)
             return qdq_fail(err, QDQ_E_ENGINE, "second model, sample %zu: the engine gave no '%s'",
                             i, c->outputs.at[k].name);
+    return QDQ_OK;
+}
+
+/* A sequence is one sample: the sums of its steps are added up. */
+static qdq_status run_sample(qdq_comparing *c, size_t i, bool is_last, qdq_error *err)
+{
+    const size_t steps = qdq_data_steps(c->data);
+
+    c->sample = i;
+    for (c->step = 0; c->step < steps; c->step++)
+        QDQ_TRY(run_step(c, is_last && c->step + 1 == steps, err));
     c->has_run[i - c->first] = true;
     c->n_run++;
     qdq_job_progress(c->opts.job, "compare", c->n_run, c->end - c->first);
@@ -443,6 +484,11 @@ qdq_status qdq_comparing_begin(const qdq_comparison *of, qdq_comparing **out, qd
         c->has_run = qdq_arena_array(&c->arena, c->end - c->first, sizeof *c->has_run);
         st = qdq_allocated(c->has_run != NULL, err);
     }
+    for (int k = 0; k < 2 && st == QDQ_OK; k++) {
+        st = qdq_feedback_begin(&c->states[k], of->data, err);
+        c->states[k].fn = k == 0 ? copy_output : match_output;
+        c->states[k].ctx = c;
+    }
     if (st == QDQ_OK)
         *out = c;
     else
@@ -468,6 +514,7 @@ qdq_status qdq_comparing_add(qdq_comparing *c, const qdq_model *b, size_t first,
 
     c->model[1] = b;
     QDQ_TRY(is_first ? find_outputs(c, err) : need_outputs(c, b, err));
+    QDQ_TRY(need_states(c, b, err));
     qdq_status st =
         run_samples(c, count > 0 ? first : c->first, count > 0 ? first + count : c->end, err);
     qdq_safe_close(&c->session[1]);
@@ -481,8 +528,10 @@ void qdq_comparing_free(qdq_comparing *c)
 {
     if (c == NULL)
         return;
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 2; k++) {
         qdq_safe_close(&c->session[k]);
+        qdq_feedback_free(&c->states[k]);
+    }
     for (size_t k = 0; k < c->outputs.n; k++) {
         qdq_compare_output_free(&c->outputs.at[k].sums);
         if (!c->is_borrowed)

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "base/opts.h"
 #include "ir/edit.h"
+#include "quant/calib/feedback.h"
 #include "quant/compare/compare_alias.h"
 #include "quant/compare/compare_feed.h"
 #include "quant/compare/compare_run.h"
@@ -35,7 +36,7 @@ typedef struct layering {
     qdq_map by_a, by_name, by_fed; /* of_a, name, fed -> entry of m.values */
     uint64_t done, total;          /* samples run, over all passes: for progress */
     size_t n_left_out;             /* values of other types or shapes */
-    size_t sample;                 /* that runs */
+    size_t sample, step;           /* that runs */
     int64_t batch;                 /* qdq_slices_batch() of it */
 } layering;
 
@@ -60,6 +61,7 @@ typedef struct pass {
     void **converted; /* what of them is a copy in another type */
     size_t n_fed;
     qdq_safe_session session[N_RUN];
+    qdq_feedback states[2]; /* of a and b; layers alone read those of a */
 } pass;
 
 /* --- preparing a pass ------------------------------------------------------------------------- */
@@ -284,47 +286,55 @@ static qdq_status open_session(pass *p, int k, qdq_error *err)
     }
     *s = qdq_compare_session(p->l->engine, k == RUN_ALONE ? p->alone : p->l->model[k], &own,
                              run_name[k]);
-    s->opts.expose = k == RUN_ALONE ? NULL : p->expose[k].at;
+    if (k != RUN_ALONE)
+        QDQ_TRY(
+            qdq_feedback_expose(&p->states[k], p->expose[k].at, &p->scratch, &s->opts.expose, err));
     s->opts.only_exposed = k != RUN_ALONE;
     return qdq_safe_open(s, err);
 }
 
 /* Opened when it is needed, and closed after the last sample: with one sample, no two are there at
  * a time. */
-static qdq_status run_one(pass *p, int k, size_t i, const qdq_named_array *in, size_t n,
-                          qdq_error *err)
+static qdq_status run_one(pass *p, int k, const qdq_named_array *in, size_t n, qdq_error *err)
 {
-    static const qdq_output_fn take[N_RUN] = {take_a, take_b, take_alone};
+    const size_t i = p->l->sample;
     qdq_status st = p->session[k].session == NULL ? open_session(p, k, err) : QDQ_OK;
 
-    if (st == QDQ_OK)
-        st = qdq_safe_run(&p->session[k], in, n, take[k], p, err);
+    if (st == QDQ_OK && k == RUN_ALONE)
+        st = qdq_safe_run(&p->session[k], in, n, take_alone, p, err);
+    else if (st == QDQ_OK)
+        st = qdq_safe_run(&p->session[k], in, n, qdq_feedback_take, &p->states[k], err);
     if (st != QDQ_OK)
         return qdq_within(err, st, "%s, sample %zu", run_name[k], i);
-    if (i + 1 == p->l->end)
+    if (i + 1 == p->l->end && p->l->step + 1 == qdq_data_steps(p->l->data))
         qdq_safe_close(&p->session[k]);
     return QDQ_OK;
 }
 
-static qdq_status run_each(pass *p, size_t i, const qdq_named_array *in, size_t n,
-                           qdq_arena *memory, qdq_error *err)
+/* The layers alone run with the states of a, in the types of b. */
+static qdq_status run_each(pass *p, const qdq_named_array *in, size_t n, qdq_arena *memory,
+                           qdq_error *err)
 {
     layering *l = p->l;
     const qdq_named_array *of_a = in, *of_b = in;
     bool can = false;
 
+    QDQ_TRY(qdq_feedback_put(&p->states[RUN_A], l->step, &of_a, n, memory, err));
+    QDQ_TRY(qdq_feedback_put(&p->states[RUN_B], l->step, &of_b, n, memory, err));
+    const qdq_named_array *alone = of_a;
     QDQ_TRY(qdq_compare_feed(l->model[0], l->of, &of_a, n, memory, err));
     QDQ_TRY(qdq_compare_feed(l->model[1], l->of, &of_b, n, memory, err));
+    QDQ_TRY(qdq_compare_feed(l->model[1], l->of, &alone, n, memory, err));
     for (size_t k = 0; k < p->of_a.n; k++)
         p->of_a.at[k]->held.is_held = false;
-    QDQ_TRY(run_one(p, RUN_A, i, of_a, n, err));
-    QDQ_TRY(run_one(p, RUN_B, i, of_b, n, err));
+    QDQ_TRY(run_one(p, RUN_A, of_a, n, err));
+    QDQ_TRY(run_one(p, RUN_B, of_b, n, err));
     if (p->alone != NULL)
-        QDQ_TRY(feed_layers(p, of_b, n, &can, err));
-    return can ? run_one(p, RUN_ALONE, i, p->fed, p->n_fed, err) : QDQ_OK;
+        QDQ_TRY(feed_layers(p, alone, n, &can, err));
+    return can ? run_one(p, RUN_ALONE, p->fed, p->n_fed, err) : QDQ_OK;
 }
 
-static qdq_status run_sample(pass *p, size_t i, qdq_error *err)
+static qdq_status run_step(pass *p, qdq_error *err)
 {
     layering *l = p->l;
     qdq_arena memory = QDQ_ARENA_INIT;
@@ -332,19 +342,32 @@ static qdq_status run_sample(pass *p, size_t i, qdq_error *err)
     size_t n;
 
     QDQ_TRY(qdq_job_poll(l->opts.job, err));
-    QDQ_TRY(qdq_data_get(l->data, i, &in, &n, err));
-    l->sample = i;
+    QDQ_TRY(qdq_data_get_step(l->data, l->sample, l->step, &in, &n, err));
     l->batch = qdq_slices_batch(in, n);
-    qdq_status st = run_each(p, i, in, n, &memory, err);
+    qdq_status st = run_each(p, in, n, &memory, err);
     drop_converted(p);
     qdq_arena_free(&memory);
-    QDQ_TRY(st);
+    return st;
+}
+
+static qdq_status run_sample(pass *p, size_t i, qdq_error *err)
+{
+    layering *l = p->l;
+
+    l->sample = i;
+    for (l->step = 0; l->step < qdq_data_steps(l->data); l->step++)
+        QDQ_TRY(run_step(p, err));
     qdq_job_progress(l->opts.job, "compare layers", ++l->done, l->total);
     return QDQ_OK;
 }
 
 static qdq_status run_samples(pass *p, qdq_error *err)
 {
+    for (int k = RUN_A; k <= RUN_B; k++) {
+        QDQ_TRY(qdq_feedback_begin(&p->states[k], p->l->data, err));
+        p->states[k].fn = k == RUN_A ? take_a : take_b;
+        p->states[k].ctx = p;
+    }
     QDQ_TRY(extract_layers(p, err));
     QDQ_TRY(list_outputs(p, err));
     size_t room = p->alone != NULL ? p->alone->graph->inputs.n + 1 : 1;
@@ -362,6 +385,8 @@ static qdq_status run_pass(layering *l, qdq_match *values, size_t n, qdq_error *
     qdq_status st = run_samples(&p, err);
 
     drop_converted(&p);
+    for (int k = RUN_A; k <= RUN_B; k++)
+        qdq_feedback_free(&p.states[k]);
     for (int k = 0; k < N_RUN; k++)
         qdq_safe_close(&p.session[k]);
     for (size_t k = 0; k < p.of_a.n; k++)

@@ -9,7 +9,7 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/shape.h"
-#include "quant/calib/array_copy.h"
+#include "quant/calib/feedback.h"
 #include "quant/calib/sweep.h"
 
 enum { MAX_BODIES = 16, MAX_TRIPS = 64, MAX_SAMPLES = 4096 };
@@ -22,6 +22,7 @@ typedef struct driver {
     qdq_body_list *bodies;
     QDQ_VEC(const char *) expose; /* ends with NULL when it is used */
     qdq_map seen;                 /* name -> qdq_held: what the run of a sample showed */
+    qdq_feedback states;          /* of the graph around */
     qdq_session *outer, *inner;   /* inner: of the body of Loop or Scan */
     const qdq_named_array *in;    /* of the sample that runs */
     size_t n_in;
@@ -138,13 +139,22 @@ static qdq_status copy_shown(void *ctx, const char *name, const qdq_array *a, qd
     return v != NULL ? qdq_hold(v->ptr, a, err) : QDQ_OK;
 }
 
+static qdq_status open_outer(driver *d)
+{
+    const char *const *expose;
+
+    QDQ_TRY(qdq_feedback_begin(&d->states, d->q->data, d->err));
+    d->states.fn = copy_shown;
+    d->states.ctx = d;
+    QDQ_TRY(qdq_feedback_expose(&d->states, d->expose.at, &d->scratch, &expose, d->err));
+    return expose[0] != NULL ? qdq_sweep_open(d->q, expose, &d->outer, d->err) : QDQ_OK;
+}
+
 static qdq_status run_outer(driver *d)
 {
-    if (d->expose.n == 1) /* all are inputs or constants */
+    if (d->expose.n == 1 && d->states.n == 0) /* all are inputs or constants */
         return QDQ_OK;
-    if (d->outer == NULL)
-        QDQ_TRY(qdq_sweep_open(d->q, d->expose.at, &d->outer, d->err));
-    return qdq_session_run(d->outer, d->in, d->n_in, copy_shown, d, d->err);
+    return qdq_session_run(d->outer, d->in, d->n_in, qdq_feedback_take, &d->states, d->err);
 }
 
 /* An array over the bytes of a constant, or of an input that nothing overrides. */
@@ -473,7 +483,7 @@ static const char *refuse_control(const driver *d)
     return "bodies of this operator are not driven";
 }
 
-static qdq_status drive_sample(driver *d)
+static qdq_status drive_step(driver *d)
 {
     QDQ_TRY(run_outer(d));
     if (d->control->op == QDQ_OP_IF)
@@ -492,14 +502,17 @@ static qdq_status drive_samples(driver *d)
     d->result = qdq_arena_array(&d->scratch, n_out + 1, sizeof *d->result);
     QDQ_NEED(d->result != NULL, d->err);
     d->n_result = n_out;
-    for (size_t i = 0; i < n; i++) {
-        qdq_arena_mark mark = qdq_arena_get_mark(&d->scratch);
+    QDQ_TRY(open_outer(d));
+    for (size_t i = 0; i < n; i++)
+        for (size_t step = 0; step < qdq_data_steps(d->q->data); step++) {
+            const qdq_arena_mark mark = qdq_arena_get_mark(&d->scratch);
 
-        QDQ_TRY(qdq_job_poll(d->q->opts->job, d->err));
-        QDQ_TRY(qdq_data_get(d->q->data, i, &d->in, &d->n_in, d->err));
-        QDQ_TRY(drive_sample(d));
-        qdq_arena_reset(&d->scratch, mark);
-    }
+            QDQ_TRY(qdq_job_poll(d->q->opts->job, d->err));
+            QDQ_TRY(qdq_data_get_step(d->q->data, i, step, &d->in, &d->n_in, d->err));
+            QDQ_TRY(qdq_feedback_put(&d->states, step, &d->in, d->n_in, &d->scratch, d->err));
+            QDQ_TRY(drive_step(d));
+            qdq_arena_reset(&d->scratch, mark);
+        }
     return QDQ_OK;
 }
 
@@ -536,6 +549,7 @@ qdq_status qdq_bodies_record(const qdq_quantizing *q, const qdq_node *control, q
     driver d = {.q = q, .control = control, .memory = memory, .bodies = out, .err = err};
     qdq_status st = record_bodies(&d);
 
+    qdq_feedback_free(&d.states);
     qdq_session_close(d.outer);
     qdq_session_close(d.inner);
     for (size_t i = 0; i < d.seen.n_entry; i++)

@@ -61,6 +61,7 @@ qdq_status qdq_store_open(const qdq_model *m, qdq_data **out, qdq_error *err)
 
     *out = NULL;
     QDQ_NEED(d != NULL, err);
+    d->steps = 1;
     d->get = get_sample;
     d->close = close_store;
     qdq_status st = copy_inputs(d, m, err);

@@ -406,14 +406,18 @@ static qdq_status open_data(qdq_data *d, const char *spec, const origin *from, c
         QDQ_NEED(d->labels_key != NULL, err);
     }
     QDQ_TRY(copy_model_inputs(d, m, opts, err));
+    QDQ_TRY(qdq_data_add_states(d, m, opts, err));
+    if (d->steps > 0 && opts->max_samples <= SIZE_MAX / d->steps)
+        d->max_samples = opts->max_samples * d->steps;
     QDQ_TRY(open_data_origin(d, from, opts, err));
     if (opts->labels != NULL && d->labels_key == NULL)
         QDQ_TRY(qdq_data_open_labels(d, opts->labels, err));
     if (d->labels_key != NULL && d->labels == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "%s: labels '%s' can only come from .npz files", spec,
                         d->labels_key);
-    if (d->max_samples > 0 && d->count > d->max_samples)
-        d->count = d->max_samples;
+    QDQ_TRY(qdq_data_count_sequences(d, err));
+    if (opts->max_samples > 0 && d->count > opts->max_samples)
+        d->count = opts->max_samples;
     return QDQ_OK;
 }
 
@@ -429,7 +433,6 @@ static qdq_status open_any_data(const char *spec, const origin *from, const qdq_
     QDQ_NEED(d != NULL, err);
     d->arena = (qdq_arena)QDQ_ARENA_INIT;
     d->job = opts->job;
-    d->max_samples = opts->max_samples;
     qdq_status st = open_data(d, spec, from, m, opts, err);
     if (st != QDQ_OK) {
         qdq_data_close(d);
@@ -488,11 +491,19 @@ size_t qdq_data_count(const qdq_data *d)
 qdq_status qdq_data_get(qdq_data *d, size_t i, const qdq_named_array **in, size_t *n,
                         qdq_error *err)
 {
+    return qdq_data_get_step(d, i, 0, in, n, err);
+}
+
+qdq_status qdq_data_get_step(qdq_data *d, size_t i, size_t step, const qdq_named_array **in,
+                             size_t *n, qdq_error *err)
+{
     *in = NULL;
     *n = 0;
     if (i >= d->count)
         return qdq_fail(err, QDQ_E_USAGE, "%s: sample %zu, there are %zu", d->spec, i, d->count);
-    const qdq_status st = d->get(d, i, err);
+    if (step >= d->steps)
+        return qdq_fail(err, QDQ_E_USAGE, "%s: step %zu, there are %zu", d->spec, step, d->steps);
+    const qdq_status st = d->get(d, i * d->steps + step, err);
     if (st != QDQ_OK) {
         d->has_failed = true;
         return st;
@@ -512,8 +523,8 @@ const int64_t *qdq_data_labels(const qdq_data *d, size_t i, size_t *n)
     *n = 0;
     if (d->labels == NULL || i >= d->count)
         return NULL;
-    *n = d->labels_per_sample;
-    return d->labels + i * d->labels_per_sample;
+    *n = d->labels_per_sample * d->steps;
+    return d->labels + i * *n;
 }
 
 bool qdq_data_is_random(const qdq_data *d)

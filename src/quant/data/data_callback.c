@@ -60,9 +60,11 @@ static qdq_status assign_arrays(qdq_data *d, const qdq_named_array *in, size_t n
         if (st != QDQ_OK)
             return qdq_within(err, st, "array '%s'", in[i].name != NULL ? in[i].name : "");
     }
-    for (size_t k = 0; k < d->n_inputs; k++)
-        if (s->by[k] == 0)
+    for (size_t k = 0; k < d->n_inputs; k++) {
+        d->is_missing[k] = s->by[k] == 0;
+        if (d->is_missing[k] && !d->is_state[k])
             return qdq_fail(err, QDQ_E_FORMAT, "no array for input '%s'", d->inputs[k].name);
+    }
     if (d->labels_key != NULL && s->by[d->n_inputs] == 0)
         return qdq_fail(err, QDQ_E_FORMAT, "no labels '%s'", d->labels_key);
     return QDQ_OK;
@@ -109,18 +111,24 @@ static qdq_status accept_sample(qdq_data *d, const qdq_named_array *in, size_t n
 {
     callback_source *s = d->source;
     qdq_array first = {.rank = 0};
+    bool has_first = false;
 
     QDQ_TRY(assign_arrays(d, in, n, err));
     for (size_t k = 0; k < d->n_inputs; k++) {
+        if (d->is_missing[k])
+            continue;
         const qdq_array a = add_batch_axis(d, k, &in[s->by[k] - 1].array);
 
         QDQ_TRY(qdq_data_check_fit(d, k, &a, err));
         const qdq_status st = copy ? qdq_data_copy(d, k, &a, err) : QDQ_OK;
         if (st != QDQ_OK)
             return qdq_within(err, st, "input '%s'", d->inputs[k].name);
-        if (k == 0)
+        if (!has_first && !d->is_state[k])
             first = a;
+        has_first |= !d->is_state[k];
     }
+    if (copy)
+        QDQ_TRY(qdq_data_fill_missing(d, err));
     /* later passes have the same labels */
     if (d->labels_key != NULL && s->n_labels == s->next * d->labels_per_sample)
         return append_callback_labels(d, &in[s->by[d->n_inputs] - 1].array, &first, err);

@@ -104,10 +104,13 @@ bool qdq_data_labels_are_apart(const char *spec)
 /* As many as the samples; those of a batch that is not full are left out, as it is. */
 static qdq_status read_labels_array(qdq_data *d, qdq_npz *z, const char *key, qdq_error *err)
 {
-    size_t batch = (size_t)qdq_io_batch(&d->inputs[0]), array = 0;
-    size_t want = d->count * batch;
+    size_t batch, array = 0, first = 0;
     const qdq_npy *a;
 
+    while (first + 1 < d->n_inputs && d->is_state[first])
+        first++;
+    batch = (size_t)qdq_io_batch(&d->inputs[first]);
+    const size_t want = d->count * batch;
     while (key != NULL && array < qdq_npz_count(z) && strcmp(qdq_npz_name(z, array), key) != 0)
         array++;
     if (array >= qdq_npz_count(z) || (key == NULL && qdq_npz_count(z) != 1))

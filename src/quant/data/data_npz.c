@@ -18,6 +18,8 @@ typedef struct binding {
     qdq_elem elem;       /* in the file: the input's, or a wider one */
     size_t sample_bytes; /* in the file */
     bool constant;       /* an array for an input without dimensions: every sample is the same */
+    bool has_time;       /* [sequences, steps, ...]: a sample is a step */
+    size_t steps;        /* then: of a sequence */
     int64_t batch;
     int rank; /* of a sample */
     int64_t dim[QDQ_MAX_RANK];
@@ -33,6 +35,7 @@ typedef struct array_source {
     size_t n_files;
     bool folder;
     bool in_memory; /* then npz is open for good, as the only file */
+    bool has_time;  /* in bindings; other arrays have one value for each sequence */
     bool opening;   /* notes and warnings are given once, not each time a file is opened again */
     bool told_wide;
     size_t current; /* the file that is open */
@@ -71,13 +74,15 @@ static bool find_array_by_name(const qdq_npz *z, const char *name, size_t *array
     return false;
 }
 
-/* By name; where there is one input and one array that is no label, they belong together. */
+/* By name; where there is one input and one array that is no label, they belong together. A state
+ * that has none is missing. */
 static qdq_status find_input_array(qdq_data *d, const qdq_npz *z, size_t k, size_t *array,
                                    qdq_error *err)
 {
     size_t others = 0, other = 0;
 
-    if (find_array_by_name(z, d->inputs[k].name, array))
+    d->is_missing[k] = !find_array_by_name(z, d->inputs[k].name, array) && d->is_state[k];
+    if (d->is_missing[k] || *array < qdq_npz_count(z))
         return QDQ_OK;
     for (size_t i = 0; i < qdq_npz_count(z); i++) {
         if (d->labels_key == NULL || strcmp(qdq_npz_name(z, i), d->labels_key) != 0) {
@@ -86,7 +91,7 @@ static qdq_status find_input_array(qdq_data *d, const qdq_npz *z, size_t k, size
         }
     }
     *array = other;
-    if (d->n_inputs == 1 && others == 1)
+    if (d->n_inputs - d->n_states == 1 && others == 1)
         return QDQ_OK;
     if (((const array_source *)d->source)->in_memory)
         return qdq_fail(err, QDQ_E_FORMAT, "no array for input '%s'; there are: %s",
@@ -108,7 +113,7 @@ static qdq_status check_unused_arrays(qdq_data *d, const array_source *s, qdq_er
         bool used = d->labels_key != NULL && strcmp(name, d->labels_key) == 0;
 
         for (size_t k = 0; k < d->n_inputs; k++)
-            used |= s->bindings[k].array == i;
+            used |= !d->is_missing[k] && s->bindings[k].array == i;
         if (!used && s->in_memory)
             return qdq_data_surplus(d, name, err);
         if (!used)
@@ -124,8 +129,50 @@ static qdq_status fail_misfit(qdq_data *d, size_t k, const qdq_npy *a, const cha
     return qdq_data_misfit(d, k, header_text(d, a), why, err);
 }
 
-/* Fits the array to the input: *samples is how many the file has, *rest how many batch items are
- * left over. */
+/* The shape of a sample: dims of the array from `axis` on, behind a batch if it has none. */
+static qdq_status fit_shape(qdq_data *d, size_t k, const qdq_npy *a, int axis, binding *b,
+                            qdq_error *err)
+{
+    const qdq_io *io = &d->inputs[k];
+
+    b->rank = 0;
+    if (io->rank != 0 && a->rank - axis != io->rank)
+        b->dim[b->rank++] = b->batch;
+    for (int i = axis; i < a->rank; i++) {
+        if (io->rank >= 0 && io->dim[b->rank] >= 0 && io->dim[b->rank] != a->dim[i])
+            return fail_misfit(d, k, a, "wrong shape", err);
+        b->dim[b->rank++] = a->dim[i];
+    }
+    return QDQ_OK;
+}
+
+/* [sequences, steps, shape of a run], where a batch of 1 may be left out. */
+static bool has_time_axis(const qdq_data *d, size_t k, const qdq_npy *a, int64_t batch)
+{
+    const int rank = d->inputs[k].rank;
+
+    return d->n_states > 0 && rank >= 0 &&
+           (a->rank == rank + 2 || (rank > 0 && batch == 1 && a->rank == rank + 1));
+}
+
+static qdq_status fit_sequences(qdq_data *d, size_t k, const qdq_npy *a, binding *b,
+                                size_t *samples, qdq_error *err)
+{
+    const array_source *s = d->source;
+
+    if (d->is_state[k])
+        return fail_misfit(d, k, a, "a state with a time axis", err);
+    if (d->steps > 0 && !s->has_time)
+        return fail_misfit(d, k, a, "a time axis and a number of steps", err);
+    b->has_time = true;
+    b->steps = (size_t)a->dim[1];
+    b->sample_bytes = a->bytes / (size_t)a->dim[0] / b->steps;
+    *samples = (size_t)a->dim[0];
+    return fit_shape(d, k, a, 2, b, err);
+}
+
+/* Fits the array to the input: *samples is how many the file has, with a time axis how many
+ * sequences, *rest how many batch items are left over. */
 static qdq_status fit_array(qdq_data *d, size_t k, const qdq_npy *a, binding *b, size_t *samples,
                             size_t *rest, qdq_error *err)
 {
@@ -136,9 +183,12 @@ static qdq_status fit_array(qdq_data *d, size_t k, const qdq_npy *a, binding *b,
     *rest = 0;
     b->elem = a->elem;
     b->batch = qdq_io_batch(io);
+    b->has_time = false;
     if (!qdq_data_elem_fits(d, k, a->elem))
         return qdq_data_misfit_elem(d, k, a->elem, header_text(d, a), err);
     b->constant = io->rank == 0 && a->rank == 0;
+    if (has_time_axis(d, k, a, b->batch) && a->count > 0)
+        return fit_sequences(d, k, a, b, samples, err);
     if (s->folder && io->rank > 0 && a->rank == io->rank - 1 && b->batch == 1)
         axis = 0; /* one file, one sample, saved without the batch */
     else if (!b->constant && a->rank != (io->rank > 0 ? io->rank : io->rank == 0 ? 1 : a->rank))
@@ -147,14 +197,7 @@ static qdq_status fit_array(qdq_data *d, size_t k, const qdq_npy *a, binding *b,
         return fail_misfit(d, k, a, "no dimension that counts samples", err);
     if (a->count == 0 && (io->rank < 0 || (axis == 1 && a->dim[0] == 0)))
         return fail_misfit(d, k, a, "empty array", err);
-    b->rank = 0;
-    if (io->rank != 0)
-        b->dim[b->rank++] = b->batch;
-    for (int i = axis; i < a->rank; i++) {
-        if (io->rank >= 0 && io->dim[b->rank] >= 0 && io->dim[b->rank] != a->dim[i])
-            return fail_misfit(d, k, a, "wrong shape", err);
-        b->dim[b->rank++] = a->dim[i];
-    }
+    QDQ_TRY(fit_shape(d, k, a, axis, b, err));
     if (b->constant || axis == 0) {
         *samples = b->constant ? SIZE_MAX : 1;
         b->sample_bytes = a->bytes;
@@ -175,6 +218,10 @@ static qdq_status bind_input(qdq_data *d, size_t k, size_t *samples, size_t *res
     const qdq_npy *a;
 
     QDQ_TRY(find_input_array(d, s->npz, k, &b->array, err));
+    if (d->is_missing[k]) {
+        *samples = SIZE_MAX;
+        return QDQ_OK;
+    }
     QDQ_TRY(qdq_npz_header(s->npz, b->array, &a, err));
     qdq_status st = fit_array(d, k, a, b, samples, rest, err);
     const char *name = qdq_npz_name(s->npz, b->array);
@@ -187,6 +234,33 @@ static qdq_status bind_input(qdq_data *d, size_t k, size_t *samples, size_t *res
                     d->codes[k].type != QDQ_UNDEFINED ? "quantized" : "rounded",
                     qdq_elem_name(d->inputs[k].elem), d->inputs[k].name);
     }
+    return QDQ_OK;
+}
+
+/* All arrays with a time axis have one number of steps, in all files; *samples, so far sequences,
+ * becomes runs. */
+static qdq_status agree_on_steps(qdq_data *d, size_t *samples, qdq_error *err)
+{
+    array_source *s = d->source;
+    bool has_time = false;
+
+    for (size_t k = 0; k < d->n_inputs; k++) {
+        const binding *b = &s->bindings[k];
+
+        if (d->is_missing[k] || !b->has_time)
+            continue;
+        d->steps = d->steps == 0 ? b->steps : d->steps;
+        if (b->steps != d->steps)
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "%zu steps for input '%s', expected %zu as in the arrays before",
+                            b->steps, d->inputs[k].name, d->steps);
+        has_time = true;
+    }
+    if (s->current > 0 && has_time != s->has_time)
+        return qdq_fail(err, QDQ_E_FORMAT, "found %s time axis, expected %s as in the files before",
+                        has_time ? "a" : "no", has_time ? "none" : "one");
+    s->has_time = has_time;
+    *samples *= has_time ? d->steps : 1;
     return QDQ_OK;
 }
 
@@ -219,16 +293,28 @@ static qdq_status bind_inputs(qdq_data *d, size_t *samples, qdq_error *err)
         qdq_job_log(d->job, QDQ_LOG_WARNING,
                     "%s: the last %zu do not fill a batch of %lld, left out",
                     s->files[s->current].path, left, (long long)s->bindings[decided_by].batch);
-    return QDQ_OK;
+    return d->n_states > 0 ? agree_on_steps(d, samples, err) : QDQ_OK;
 }
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* Labels of the open file, behind those of the files before. */
+/* The first input that is no state: labels are for its rows. */
+static const binding *labelled(const qdq_data *d)
+{
+    const array_source *s = d->source;
+    size_t k = 0;
+
+    while (k + 1 < d->n_inputs && d->is_state[k])
+        k++;
+    return &s->bindings[k];
+}
+
+/* Labels of the open file, behind those of the files before. With a time axis there is one for each
+ * step. */
 static qdq_status append_file_labels(qdq_data *d, size_t samples, qdq_error *err)
 {
     array_source *s = d->source;
-    const binding *b = &s->bindings[0];
+    const binding *b = labelled(d);
     const qdq_npy *a, *x;
     size_t array;
 
@@ -241,7 +327,10 @@ static qdq_status append_file_labels(qdq_data *d, size_t samples, qdq_error *err
     QDQ_TRY(qdq_npz_header(s->npz, array, &a, err));
     QDQ_TRY(qdq_npz_header(s->npz, b->array, &x, err));
     int64_t items = b->constant || x->rank == b->rank - 1 ? 1 : x->dim[0];
-    if (!qdq_data_is_label(a->elem) || a->rank < 1 || a->count != a->dim[0] || a->dim[0] != items)
+    if (s->has_time)
+        items = (int64_t)samples * b->batch;
+    if (!qdq_data_is_label(a->elem) || a->rank < 1 || a->count != items ||
+        (!s->has_time && a->count != a->dim[0]))
         return qdq_fail(err, QDQ_E_FORMAT, "labels '%s' are %s, expected integers [%lld]",
                         d->labels_key, header_text(d, a), (long long)items);
     QDQ_TRY(qdq_data_add_labels(d, s->npz, array, s->n_label, samples * (size_t)b->batch, err));
@@ -307,6 +396,8 @@ static qdq_status read_input_slice(qdq_data *d, size_t k, size_t index, qdq_erro
     const binding *b = &s->bindings[k];
     qdq_array *a = &d->arrays[k].array;
 
+    if (s->has_time && !b->has_time)
+        index /= d->steps;
     QDQ_TRY(qdq_data_reserve(d, k, b->sample_bytes, err));
     QDQ_TRY(qdq_data_shape(d, k, d->inputs[k].elem, b->rank, b->dim, err));
     QDQ_TRY(qdq_npz_read(s->npz, b->array, b->constant ? 0 : index * b->sample_bytes, a->data,
@@ -322,13 +413,14 @@ static qdq_status get_array_sample(qdq_data *d, size_t i, qdq_error *err)
     if (s->npz == NULL || s->current != f)
         QDQ_TRY(open_array_file(d, f, &samples, err));
     for (size_t k = 0; k < d->n_inputs; k++) {
-        qdq_status st = read_input_slice(d, k, i - s->files[f].first, err);
+        qdq_status st =
+            d->is_missing[k] ? QDQ_OK : read_input_slice(d, k, i - s->files[f].first, err);
 
         if (st != QDQ_OK)
             return qdq_within(err, st, "%s: input '%s', sample %zu", s->files[f].path,
                               d->inputs[k].name, i);
     }
-    return QDQ_OK;
+    return qdq_data_fill_missing(d, err);
 }
 
 static void close_arrays(qdq_data *d)

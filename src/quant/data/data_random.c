@@ -19,6 +19,7 @@ static qdq_status get_random_sample(qdq_data *d, size_t i, qdq_error *err)
         const qdq_io *io = &d->inputs[k];
         int64_t dim[QDQ_MAX_RANK];
 
+        d->is_missing[k] = d->is_state[k];
         for (int r = 0; r < io->rank; r++)
             dim[r] = io->dim[r] >= 0 ? io->dim[r] : 1;
         QDQ_TRY(qdq_data_shape(d, k, io->elem, io->rank > 0 ? io->rank : 0, dim, err));
@@ -26,7 +27,7 @@ static qdq_status get_random_sample(qdq_data *d, size_t i, qdq_error *err)
             return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s': no random data can be made for %s",
                             io->name, qdq_io_text(io, &d->arena));
     }
-    return QDQ_OK;
+    return qdq_data_fill_missing(d, err);
 }
 
 /* Users should know that a symbol became 1: latency and scales hang on it. A batch of 1 is what
@@ -57,7 +58,7 @@ qdq_status qdq_data_open_random(qdq_data *d, const char *seed, qdq_error *err)
     *kept = number;
     d->source = kept;
     d->is_random = true;
-    d->count = d->max_samples > 0 ? d->max_samples : DEFAULT_SAMPLES;
+    d->count = d->max_samples > 0 ? d->max_samples : DEFAULT_SAMPLES * d->steps;
     d->get = get_random_sample;
     log_open_dims(d);
     return get_random_sample(d, 0, err); /* what cannot be made is refused now */

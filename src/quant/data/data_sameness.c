@@ -50,7 +50,7 @@ static bool see_sample(qdq_data *d, size_t i, seen_input *seen)
 /* One number for each sample is no tensor that scales are made for: a rate, a flag. */
 static bool is_flat(const qdq_data *d, size_t k, const seen_input *seen)
 {
-    return seen[k].has_one_value && qdq_elem_is_float(d->inputs[k].elem) &&
+    return seen[k].has_one_value && !d->is_state[k] && qdq_elem_is_float(d->inputs[k].elem) &&
            qdq_array_count(&d->arrays[k].array) > 1;
 }
 
@@ -63,13 +63,19 @@ static size_t find_flat(const qdq_data *d, const seen_input *seen)
     return k;
 }
 
+/* Inputs that have one value, and states: what those have is seen in runs alone. */
 static size_t count_values(const qdq_data *d, const seen_input *seen)
 {
     size_t n = 0;
 
     for (size_t k = 0; k < d->n_inputs; k++)
-        n += seen[k].has_one_value;
+        n += seen[k].has_one_value || d->is_state[k];
     return n;
+}
+
+static size_t count_runs(const qdq_data *d)
+{
+    return d->count * d->steps;
 }
 
 /* One number in all is too little to be blamed. */
@@ -79,7 +85,7 @@ static bool is_flat_everywhere(const qdq_data *d, const seen_input *seen)
 
     for (size_t k = 0; k < d->n_inputs; k++)
         elements += qdq_array_count(&d->arrays[k].array);
-    return count_values(d, seen) == d->n_inputs && (elements > 1 || d->count > 1);
+    return count_values(d, seen) == d->n_inputs && (elements > 1 || count_runs(d) > 1);
 }
 
 static qdq_status name_sameness(qdq_data *d, bool are_equal, const seen_input *seen, qdq_error *err)
@@ -91,8 +97,8 @@ static qdq_status name_sameness(qdq_data *d, bool are_equal, const seen_input *s
     else if (flat < d->n_inputs)
         d->sameness = qdq_arena_printf(&d->arena, "input '%s' has one value in all samples",
                                        d->inputs[flat].name);
-    else if (are_equal && d->count > 1)
-        d->sameness = qdq_arena_printf(&d->arena, "all %zu samples are equal", d->count);
+    else if (are_equal && count_runs(d) > 1)
+        d->sameness = qdq_arena_printf(&d->arena, "all %zu samples are equal", count_runs(d));
     else
         return QDQ_OK;
     return qdq_allocated(d->sameness != NULL, err);
@@ -102,12 +108,12 @@ static qdq_status look_for_sameness(qdq_data *d, seen_input *seen, qdq_error *er
 {
     bool are_equal = true;
 
-    for (size_t i = 0; i < d->count; i++) {
+    for (size_t i = 0; i < count_runs(d); i++) {
         const qdq_named_array *in;
         size_t n;
 
         QDQ_TRY(qdq_job_poll(d->job, err));
-        QDQ_TRY(qdq_data_get(d, i, &in, &n, err));
+        QDQ_TRY(qdq_data_get_step(d, i / d->steps, i % d->steps, &in, &n, err));
         are_equal = see_sample(d, i, seen) && are_equal;
         if (!are_equal && find_flat(d, seen) == d->n_inputs && count_values(d, seen) < d->n_inputs)
             return QDQ_OK;

@@ -16,7 +16,12 @@ struct qdq_data {
     qdq_named_array *arrays; /* result of qdq_data_get(), one per input */
     size_t *room;            /* bytes allocated for each of them */
     size_t n_inputs;
-    size_t count;           /* samples */
+    size_t count; /* samples; while a source is opened, runs of the model */
+    size_t steps; /* runs of a sample; 1 without states, 0: not known yet */
+    qdq_state *states;
+    size_t n_states;
+    bool *is_state;         /* of each input: an output becomes it */
+    bool *is_missing;       /* of each such input: the sample has no array for it */
     size_t max_samples;     /* 0: all */
     const char *labels_key; /* NULL: none wanted */
     int64_t *labels;        /* of all samples, in order; NULL: none */
@@ -28,8 +33,8 @@ struct qdq_data {
     bool has_failed;        /* qdq_data_get() did once: what failed then says nothing of a model */
     const qdq_job *job;
     void *source;
-    qdq_status (*get)(qdq_data *d, size_t i, qdq_error *err); /* fills all arrays */
-    void (*close)(qdq_data *d);                               /* NULL: nothing to do */
+    qdq_status (*get)(qdq_data *d, size_t run, qdq_error *err); /* fills all arrays */
+    void (*close)(qdq_data *d);                                 /* NULL: nothing to do */
 };
 
 /* The kinds. Each sets count, source, get and close; on failure close is called all the same if it
@@ -71,6 +76,19 @@ qdq_status qdq_data_open_labels(qdq_data *d, const char *spec, qdq_error *err);
 /* What calibrates or compares calls it first: the job's log gets a warning if the samples show
  * nothing of a model, once for each source. NULL: no data. */
 qdq_status qdq_data_warn_of_sameness(qdq_data *d, const qdq_job *job, qdq_error *err);
+
+/* --- data_states.c ---------------------------------------------------------------------------- */
+
+/* The states of the options, each with a type and shape that fit. */
+qdq_status qdq_data_add_states(qdq_data *d, const qdq_model *m, const qdq_data_opts *opts,
+                               qdq_error *err);
+/* Zeros for the inputs in d->is_missing. Open dims of names that other inputs have are theirs, so
+ * that these are filled first. */
+qdq_status qdq_data_fill_missing(qdq_data *d, qdq_error *err);
+/* From runs to samples, once the source is open. */
+qdq_status qdq_data_count_sequences(qdq_data *d, qdq_error *err);
+/* QDQ_E_UNSUPPORTED, named by `what`, for data with states. `d` may be NULL. */
+qdq_status qdq_data_need_single_runs(const qdq_data *d, const char *what, qdq_error *err);
 
 /* --- data.c ----------------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "quant/calib/feedback.h"
 #include "quant/calib/histogram.h"
 #include "quant/report/report_state.h"
 #include "report/page.h"
@@ -68,27 +69,38 @@ static qdq_status watch_array(void *ctx, const char *name, const qdq_array *a, q
     return QDQ_OK;
 }
 
-static qdq_status run_samples(watching *w, qdq_session *s, qdq_error *err)
+static qdq_status run_step(watching *w, qdq_session *s, size_t sample, size_t step,
+                           qdq_feedback *states, qdq_error *err)
+{
+    const qdq_report_opts *o = &w->r->opts;
+    const qdq_named_array *in;
+    size_t n_in;
+
+    QDQ_TRY(qdq_job_poll(o->job, err));
+    QDQ_TRY(qdq_data_get_step(o->data, sample, step, &in, &n_in, err));
+    QDQ_TRY(qdq_feedback_put(states, step, &in, n_in, &w->r->arena, err));
+    for (size_t k = 0; k < n_in; k++)
+        QDQ_TRY(watch_array(w, in[k].name, &in[k].array, err));
+    return s != NULL ? qdq_session_run(s, in, n_in, qdq_feedback_take, states, err) : QDQ_OK;
+}
+
+static qdq_status run_samples(watching *w, qdq_session *s, qdq_feedback *states, qdq_error *err)
 {
     const qdq_report_opts *o = &w->r->opts;
     size_t n = qdq_data_count(o->data) - o->first;
 
     n = o->count > 0 && o->count < n ? o->count : n;
-    for (size_t i = 0; i < n && i < SAMPLES; i++) {
-        const qdq_named_array *in;
-        size_t n_in;
+    for (size_t i = 0; i < n && i < SAMPLES; i++)
+        for (size_t step = 0; step < qdq_data_steps(o->data); step++) {
+            const qdq_arena_mark mark = qdq_arena_get_mark(&w->r->arena);
 
-        QDQ_TRY(qdq_job_poll(o->job, err));
-        QDQ_TRY(qdq_data_get(o->data, o->first + i, &in, &n_in, err));
-        for (size_t k = 0; k < n_in; k++)
-            QDQ_TRY(watch_array(w, in[k].name, &in[k].array, err));
-        if (s != NULL)
-            QDQ_TRY(qdq_session_run(s, in, n_in, watch_array, w, err));
-    }
+            QDQ_TRY(run_step(w, s, o->first + i, step, states, err));
+            qdq_arena_reset(&w->r->arena, mark);
+        }
     return QDQ_OK;
 }
 
-static qdq_status observe_tensors(watching *w, qdq_error *err)
+static qdq_status observe_tensors(watching *w, qdq_feedback *states, qdq_error *err)
 {
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     const char *names[SHOWN + 1] = {NULL};
@@ -109,12 +121,24 @@ static qdq_status observe_tensors(watching *w, qdq_error *err)
     so.threads = w->r->opts.threads;
     so.shapes = w->r->opts.shapes;
     so.n_shapes = w->r->opts.n_shapes;
-    so.expose = names;
+    QDQ_TRY(qdq_feedback_expose(states, names, &w->r->arena, &so.expose, err));
     so.only_exposed = true;
-    if (n > 0)
+    if (so.expose[0] != NULL)
         QDQ_TRY(qdq_session_open(w->r->engine, w->r->clean, &so, &s, err));
-    qdq_status st = run_samples(w, s, err);
+    qdq_status st = run_samples(w, s, states, err);
     qdq_session_close(s);
+    return st;
+}
+
+static qdq_status observe(watching *w, qdq_error *err)
+{
+    qdq_feedback states;
+
+    QDQ_TRY(qdq_feedback_begin(&states, w->r->opts.data, err));
+    states.fn = watch_array;
+    states.ctx = w;
+    const qdq_status st = observe_tensors(w, &states, err);
+    qdq_feedback_free(&states);
     return st;
 }
 
@@ -192,7 +216,7 @@ qdq_status qdq_report_histograms(qdq_reporting *r, qdq_error *err)
     choose_tensors(&w);
     if (w.n == 0)
         return QDQ_OK;
-    qdq_status st = observe_tensors(&w, &found);
+    qdq_status st = observe(&w, &found);
     if (st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED)
         return qdq_fail(err, st, "%s", found.text);
     if (st != QDQ_OK) {
