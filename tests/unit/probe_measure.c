@@ -121,7 +121,8 @@ static void assert_each_is_found(const measured *m, const qdq_target *t, size_t 
 
         const bool wrong = is_wrong(i, first), stays = strcmp(o->before, o->after) == 0;
 
-        if (differs_by_scales_alone(t, &t->probes.at[i]))
+        /* the engine has one price for an operator, whatever quantizes its data at run time */
+        if (t->probes.at[i].dynamic || differs_by_scales_alone(t, &t->probes.at[i]))
             continue;
         if (strcmp(o->verdict, wrong ? "harms" : "pays") != 0 ||
             /* off by another probe of the rule */
