@@ -47,8 +47,8 @@ typedef struct qdq_data_opts {
      * model: qdq_data_get_step() */
     const qdq_state *states;
     size_t n_states;
-    /* with states: number of consecutive samples of the source that are the steps of one sequence;
-     * 0: arrays have a time axis */
+    /* with states: number of consecutive samples of the source that are the steps of one sequence,
+     * or 0 for arrays with a time axis */
     size_t steps;
 } qdq_data_opts;
 

@@ -24,3 +24,5 @@ tune --weights float --weight-method mse
 tune --rest fp16 --rest-keep Softmax --direct-io
 tune --set activation.type=int8 --set activation.symmetric=true
 tune --block-size 0
+tune --accuracy-level 4
+tune --tables

@@ -17,3 +17,4 @@ why --format int4 --weight-method mse
 why --format int4 --weights nbits
 why --bias float
 why --rest fp16 --rest-keep Softmax --direct-io
+why --format int4 --weights nbits --accuracy-level 1 --tables

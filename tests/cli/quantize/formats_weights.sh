@@ -27,5 +27,9 @@ look --format int4 --weights nbits
 look --format uint4 --weights nbits --block-size 16
 look --weights nbits
 look --format int4 --weights nbits --block-size 17
+look --format int4 --weights nbits --accuracy-level 4
+look --accuracy-level 4
+look --format int4 --tables
+look --tables
 look --format fp8 --weight-type int8
 look --format fp8 --reduce-range
