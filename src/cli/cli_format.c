@@ -7,7 +7,6 @@
 #include "base/fail.h"
 #include "base/vec.h"
 #include "cli/cli_installed.h"
-#include "target/target.h"
 
 static const char *const presets[] = {"target", "int8",  "uint8",   "int16", "fp8",
                                       "int4",   "uint4", "dynamic", NULL};
@@ -199,20 +198,6 @@ static bool names_weights(const cli_format_args *a)
     return a->weight_type != NULL;
 }
 
-/* An option about weights alone does nothing beside quantized data. */
-static qdq_status check_weights_alone(const cli_format_args *a, const qdq_target *t, qdq_error *err)
-{
-    if (a->accuracy_level != 0 && t->format.weight_store != QDQ_WEIGHT_AS_NBITS)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "--accuracy-level: found weights outside of MatMulNBits, expected "
-                        "--weights nbits");
-    if (a->tables && !qdq_format_weight_only(&t->format))
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "--tables: found a format with quantized data, expected weights alone "
-                        "(--format int4)");
-    return QDQ_OK;
-}
-
 static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a, bool is_file,
                                 qdq_error *err)
 {
@@ -228,8 +213,6 @@ static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a,
     if (l.failed)
         return qdq_nomem(err);
     qdq_status st = l.all.n > 0 ? qdq_target_set_all(t, l.all.at, l.all.n, err) : QDQ_OK;
-    if (st == QDQ_OK)
-        return check_weights_alone(a, t, err);
     /* what a file must not have is a mistake on the command line here */
     return st == QDQ_E_FORMAT ? qdq_within(err, QDQ_E_USAGE, "formats") : st;
 }

@@ -214,12 +214,33 @@ qdq_status qdq_target_for_cpu(const qdq_target *t, const char *kind, const char 
     return finish(keep_processor(*out, kind, name), out, err);
 }
 
+/* A key that is set where nothing uses it; in a file it waits for another format. */
+static qdq_status check_use(const qdq_format *f, const qdq_target_change *c, qdq_error *err)
+{
+    if (strcmp(c->key, "weight.accuracy_level") == 0 && f->weight_store != QDQ_WEIGHT_AS_NBITS)
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "weight.accuracy_level: found store '%s', expected 'nbits'",
+                        qdq_weight_store_names[f->weight_store]);
+    if (strcmp(c->key, "weight.tables") == 0 && f->weight_tables && !qdq_format_weight_only(f))
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "weight.tables: found quantized activations, expected type 'float'");
+    return QDQ_OK;
+}
+
 qdq_status qdq_target_set_all(qdq_target *t, const qdq_target_change *changes, size_t n,
                               qdq_error *err)
 {
     qdq_target *changed;
 
     QDQ_TRY(change(t, changes, n, &changed, err));
+    for (size_t i = 0; i < n; i++) {
+        const qdq_status st = check_use(&changed->format, &changes[i], err);
+
+        if (st != QDQ_OK) {
+            qdq_target_free(changed);
+            return st;
+        }
+    }
     qdq_arena_free(&t->arena);
     *t = *changed;
     free(changed);

@@ -420,6 +420,7 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const bool *gone, siz
     qdq_goal_tried t = {.n_gone = n_gone};
     bool *copy = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *copy);
 
+    *out = (qdq_goal_trial){.excess = NAN};
     if (copy == NULL)
         return qdq_nomem(err);
     if (gone != NULL)
