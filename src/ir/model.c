@@ -70,18 +70,17 @@ bool qdq_model_hold(qdq_model *m, qdq_mapping *map)
 {
     bool is_new;
 
-    if (qdq_map_put_int(&m->held, (uint64_t)(uintptr_t)map, &is_new) == NULL) {
+    /* Space first: a mapping that is freed must not stay known by its address, which the next one
+     * may have. */
+    if (!QDQ_RESERVE(&m->arena, &m->mappings) ||
+        qdq_map_put_int(&m->held, (uint64_t)(uintptr_t)map, &is_new) == NULL) {
         qdq_mapping_unref(map);
         return false;
     }
-    if (!is_new) {
+    if (is_new)
+        m->mappings.at[m->mappings.n++] = map;
+    else
         qdq_mapping_unref(map);
-        return true;
-    }
-    if (!QDQ_PUSH(&m->arena, &m->mappings, map)) {
-        qdq_mapping_unref(map);
-        return false;
-    }
     return true;
 }
 

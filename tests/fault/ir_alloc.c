@@ -159,3 +159,24 @@ TEST(one_number_in_typed_fields_is_read_without_memory)
 
     assert_int_equal(test_every_alloc_fails(read_scalar, &t), 0);
 }
+
+/* The next mapping may have its address, and would be freed as one that is held already. */
+TEST(a_mapping_that_cannot_be_held_is_not_known_by_its_address)
+{
+    qdq_model *m = test_model(text);
+    size_t failed = 0;
+
+    for (unsigned long i = 0; i < 4000; i++) {
+        test_fail_alloc_at(3 + i % 4); /* behind those of the mapping itself */
+        qdq_mapping *map = qdq_mapping_new_heap(1);
+        assert_non_null(map);
+        const uint64_t address = (uint64_t)(uintptr_t)map;
+        if (!qdq_model_hold(m, map)) {
+            failed++;
+            assert_null(qdq_map_get_int(&m->held, address));
+        }
+        test_fail_alloc_at(0);
+    }
+    assert_true(failed > 2);
+    qdq_model_free(m);
+}
