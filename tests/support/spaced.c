@@ -1,6 +1,8 @@
 /* spaced.c - see the header. */
 #include "support/spaced.h"
 
+#include <malloc.h>
+
 #include "quant/quantize_steps.h"
 
 test_space test_space_open_with(qdq_model *m, const char *target, const char *const *set,
@@ -101,6 +103,34 @@ qdq_plan *test_space_plan(test_space *t, const qdq_assign *a)
     assert_ok(qdq_space_plan(
         t->s, a, &(qdq_space_scaling){t->head, t->engine, NULL, &t->opts, &t->known, 0}, &p, &err));
     return p;
+}
+
+void test_space_expect_folds(test_space *t, const qdq_assign *a)
+{
+    qdq_data_opts samples = QDQ_DATA_OPTS_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_data *data;
+    qdq_plan *p;
+
+    samples.max_samples = 4;
+    assert_ok(qdq_data_open("random:7", t->clean, &samples, &data, &err));
+    qdq_scales known = {0};
+    mallopt(M_PERTURB, 0xA5); /* memory that is freed has no scales any more */
+    assert_ok(qdq_space_plan(
+        t->s, a, &(qdq_space_scaling){t->head, t->engine, data, &t->opts, &known, 2}, &p, &err));
+    mallopt(M_PERTURB, 0);
+    assert_int_equal(p->n_folds, 2);
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        const qdq_plan_tensor *tensor = &p->tensors.at[i];
+
+        for (unsigned k = 0; k < 2 && tensor->fold != NULL; k++) {
+            assert_int_equal(tensor->fold[k].type, tensor->qparam.type);
+            assert_true(tensor->fold[k].scale > 0 && tensor->fold[k].scale < 100);
+        }
+    }
+    qdq_plan_free(p);
+    qdq_scales_free(&known);
+    qdq_data_close(data);
 }
 
 qdq_model *test_space_applied(const test_space *t, const qdq_plan *p)

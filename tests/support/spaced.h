@@ -37,6 +37,9 @@ const char *test_space_text(const test_space *t, const qdq_assign *a);
 
 qdq_plan *test_space_plan(test_space *t, const qdq_assign *a);
 
+/* Plans of this assignment, in 2 folds of random samples, have scales of their own in each fold. */
+void test_space_expect_folds(test_space *t, const qdq_assign *a);
+
 /* The clean model with the plan in it. */
 qdq_model *test_space_applied(const test_space *t, const qdq_plan *p);
 

@@ -224,6 +224,18 @@ TEST(one_of_several_readers_does_and_then_all)
     test_space_close(&t);
 }
 
+/* Seen: autotune in folds ended with "out of memory" or a crash. */
+TEST(an_edge_that_is_turned_has_scales_in_each_fold)
+{
+    test_space t = open_space();
+    qdq_assign a = with_rules(&t);
+
+    qdq_space_flip(t.s, &a, edge_into(&t, "ln", 0));
+    qdq_space_flip(t.s, &a, edge_into(&t, "y", 1));
+    test_space_expect_folds(&t, &a);
+    test_space_close(&t);
+}
+
 /* --- any assignment --------------------------------------------------------------------------- */
 
 static qdq_assign random_assign(test_space *t, qdq_random *r)

@@ -247,6 +247,15 @@ TEST(an_activation_alone_is_one_edge_and_no_result)
     test_space_close(&t);
 }
 
+TEST(an_activation_alone_has_scales_in_each_fold)
+{
+    test_space t = test_space_open(network(), "ort-cpu");
+    const qdq_assign a = test_space_parts(&t, "c1:activation p:activation");
+
+    test_space_expect_folds(&t, &a);
+    test_space_close(&t);
+}
+
 TEST(an_activation_that_all_read_as_codes_needs_nothing)
 {
     test_space t = test_space_open(network(), "ort-cpu");

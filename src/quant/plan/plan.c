@@ -107,6 +107,15 @@ bool qdq_plan_add_tensor(qdq_plan *p, qdq_plan_tensor t)
            QDQ_PUSH(&p->arena, &p->tensors, t);
 }
 
+bool qdq_plan_take_folds(qdq_plan *p, const qdq_plan *from, qdq_plan_tensor *t)
+{
+    if (t->fold == NULL)
+        return true;
+    p->n_folds = from->n_folds;
+    t->fold = qdq_arena_copy(&p->arena, t->fold, from->n_folds, sizeof *t->fold);
+    return t->fold != NULL;
+}
+
 static bool copy_scales(qdq_plan *p, qdq_plan_weight *w)
 {
     bool any = false;

@@ -258,6 +258,9 @@ static inline qdq_elem qdq_plan_asked(const qdq_plan_tensor *t)
 /* Append an entry, with copies of its texts, scales and zero points; edges are taken as they are,
  * in the arena of the plan. False: out of memory. */
 bool qdq_plan_add_tensor(qdq_plan *p, qdq_plan_tensor t);
+/* Makes the scales of folds of an entry of `from`, which goes into p, copies in the memory of p.
+ * Also where both plans live as long: qdq_plan_swap_fold() writes to them. */
+bool qdq_plan_take_folds(qdq_plan *p, const qdq_plan *from, qdq_plan_tensor *t);
 bool qdq_plan_add_weight(qdq_plan *p, qdq_plan_weight w); /* zero points that are all 0 go */
 /* Makes scales, zero points and codes of an entry of p copies in its memory. */
 bool qdq_plan_own_weight(qdq_plan *p, qdq_plan_weight *w);

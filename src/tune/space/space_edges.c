@@ -332,7 +332,9 @@ static qdq_status take_fresh(turning *t)
     for (size_t i = 0; i < t->fresh->tensors.n; i++) {
         qdq_plan_tensor e = t->fresh->tensors.at[i];
         e.like = e.group = NULL;
-        QDQ_NEED(QDQ_PUSH(&t->p->arena, &t->p->tensors, e), t->err);
+        QDQ_NEED(qdq_plan_take_folds(t->p, t->fresh, &e) &&
+                     QDQ_PUSH(&t->p->arena, &t->p->tensors, e),
+                 t->err);
     }
     return QDQ_OK;
 }

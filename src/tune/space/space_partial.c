@@ -105,10 +105,10 @@ static bool add_edges(qdq_plan *p, qdq_edges *to, const qdq_edges *from)
     return true;
 }
 
-/* Edges of `t` get into p: into the entry that it has for them, or into a new one; *out, until the
- * next one is made. */
-static qdq_status add_tensor(const qdq_space *s, qdq_plan *p, const qdq_plan_tensor *t,
-                             qdq_plan_tensor **out, qdq_error *err)
+/* Edges of `t`, an entry of `from`, get into p: into the entry that it has for them, or into a new
+ * one; *out, until the next one is made. */
+static qdq_status add_tensor(const qdq_space *s, qdq_plan *p, const qdq_plan *from,
+                             const qdq_plan_tensor *t, qdq_plan_tensor **out, qdq_error *err)
 {
     *out = find_tensor(s, p, t);
     if (*out == NULL) {
@@ -119,7 +119,7 @@ static qdq_status add_tensor(const qdq_space *s, qdq_plan *p, const qdq_plan_ten
         own.origin = qdq_arena_strdup(&p->arena, t->origin);
         own.consumers = (qdq_edges){0};
         QDQ_NEED(own.tensor != NULL && own.rule != NULL && own.origin != NULL &&
-                     QDQ_PUSH(&p->arena, &p->tensors, own),
+                     qdq_plan_take_folds(p, from, &own) && QDQ_PUSH(&p->arena, &p->tensors, own),
                  err);
         *out = &p->tensors.at[p->tensors.n - 1];
     }
@@ -196,7 +196,7 @@ static qdq_status take_activation(partial *h, const qdq_node *n, uint32_t input)
     half.like = half.group = NULL;
     half.all = false;
     half.consumers = (qdq_edges){.at = &edge, .n = 1};
-    return add_tensor(h->s, h->halves, &half, &unused, h->err);
+    return add_tensor(h->s, h->halves, h->everything, &half, &unused, h->err);
 }
 
 static qdq_status take_partial(partial *h)
@@ -232,7 +232,7 @@ static qdq_status give_to_plan(partial *h)
     qdq_plan_tensor *t;
 
     for (size_t i = 0; i < h->halves->tensors.n; i++) {
-        QDQ_TRY(add_tensor(h->s, h->p, &h->halves->tensors.at[i], &t, h->err));
+        QDQ_TRY(add_tensor(h->s, h->p, h->halves, &h->halves->tensors.at[i], &t, h->err));
         t->all = are_all_readers(h, t); /* then a list of them says nothing */
         QDQ_NEED(qdq_map_put(&h->given, t->tensor, NULL) != NULL, h->err);
     }
