@@ -13,6 +13,7 @@
 #include "cli/cli_text.h"
 #include "cli/cli_why.h"
 #include "qdq/report.h"
+#include "qdq/statistics.h"
 
 /* --- before the work -------------------------------------------------------------------------- */
 
@@ -78,8 +79,10 @@ static qdq_status open_all(quantize *q, qdq_error *err)
     else
         QDQ_TRY(
             cli_target_open(q->c, a->quant.target, &a->quant.format, &a->engine, &q->target, err));
+    if (a->quant.cache != NULL)
+        QDQ_TRY(qdq_statistics_is_file(a->quant.cache, &q->has_statistics, err));
     if (needs_engine(a))
-        QDQ_TRY(cli_samples_open(q->c, &a->quant, q->model, a->plan == NULL,
+        QDQ_TRY(cli_samples_open(q->c, &a->quant, q->model, a->plan == NULL && !q->has_statistics,
                                  a->quant.sqnr && !cmd_quantize_is_dry(a), &q->samples, err));
     if (a->autotune != 0)
         QDQ_TRY(cmd_quantize_tune(q, err));
