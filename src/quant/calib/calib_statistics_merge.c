@@ -87,6 +87,7 @@ static qdq_status unite_samples(qdq_arena *arena, const qdq_sample_ranges *a,
                                 const qdq_sample_ranges *b, qdq_sample_ranges *out, qdq_error *err)
 {
     const qdq_sample_range *before = NULL;
+    bool was_from_a = false;
 
     for (size_t i = 0, k = 0; i < a->n || k < b->n;) {
         const bool from_a = k == b->n || (i < a->n && a->at[i].first < b->at[k].first);
@@ -95,9 +96,11 @@ static qdq_status unite_samples(qdq_arena *arena, const qdq_sample_ranges *a,
         if (before != NULL && r->first <= before->last)
             return qdq_fail(err, QDQ_E_USAGE,
                             "%s: sample %" PRIu64 " is in %s, too; expected parts that share none",
-                            file_of(r), r->first, file_of(before));
+                            file_of(was_from_a ? r : before), r->first,
+                            file_of(was_from_a ? before : r));
         QDQ_NEED(append_range(arena, out, r), err);
         before = r;
+        was_from_a = from_a;
     }
     return QDQ_OK;
 }

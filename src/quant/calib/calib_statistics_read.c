@@ -40,7 +40,7 @@ static bool take_number(const char **at, unsigned base, uint64_t most, uint64_t 
     for (; **at != '\0' && (found = memchr(digits, **at, base)) != NULL; (*at)++) {
         const uint64_t digit = (uint64_t)(found - digits);
 
-        if (x > (most - digit) / base)
+        if (digit > most || x > (most - digit) / base)
             return false;
         x = x * base + digit;
     }
