@@ -39,9 +39,9 @@ static void samples_json(qdq_json_out o, const quantize *q)
     qdq_json_put_text(o, "shapes", compared ? cmd_quantize_shapes(q) : NULL);
     if (compared && q->samples.split.folds > 0)
         qdq_json_put_bool(o, "cross_validated", true);
-    if (compared && q->a->plan == NULL)
+    if (compared && q->a->plan == NULL && !q->has_statistics)
         qdq_json_put_bool(o, "held_back", q->samples.split.held_out);
-    else /* a plan does not record what it was calibrated on */
+    else /* neither a plan nor statistics record what they were calibrated on */
         qdq_json_put_null(o, "held_back");
 }
 

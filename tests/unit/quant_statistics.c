@@ -21,7 +21,8 @@ static qdq_model *conv_model(int64_t channels)
     TEST_INPUT(&b, "x", 1, 4, 4, 4);
     test_conv(&b, "c", "x", channels, 4, 3, 1);
     TEST_NODE(&b, "Relu", "r", "c");
-    test_conv(&b, "d", "r", channels, channels, 3, 1);
+    TEST_NODE(&b, "Identity", "i", "r"); /* goes in cleaning */
+    test_conv(&b, "d", "i", channels, channels, 3, 1);
     TEST_NODE(&b, "Add", "a", "d", "r");
     test_output(&b, "a");
     return test_built(&b);

@@ -7,7 +7,7 @@ c() {
     echo "$?"
 }
 d="conv.onnx -e sim:sim.json --calib nine.npy -o out.json"
-for part in 0/3 4/3 x 1 1/ /2 1/2/3 1/99 -1/2 1/18446744073709551617 " 1/2"; do
+for part in 0/3 4/3 x 1 1/ /2 1/2/3 10/99 -1/2 1/18446744073709551617 " 1/2"; do
     c $d "--part=$part"
 done
 c conv.onnx -e sim:sim.json -o out.json
@@ -23,8 +23,9 @@ c conv.onnx --merge a.json --calib nine.npy -o out.json
 c conv.onnx --merge a.json --method mse -o out.json
 c conv.onnx --merge a.json --rest fp16 -o out.json
 c conv.onnx --merge missing.json -o out.json
-qdq calibrate conv.onnx -e sim:sim.json --calib nine.npy --part 1/2 -q -o a.json >/dev/null
-qdq calibrate conv.onnx -e sim:sim.json --calib nine.npy --part 1/2 --method mse -q -o mse.json \
+qdq calibrate conv.onnx -e sim:sim.json --calib nine.npy --part 1/2 --method max -q -o a.json \
+    >/dev/null
+qdq calibrate conv.onnx -e sim:sim.json --calib nine.npy --part 2/2 --method mse -q -o mse.json \
     >/dev/null
 c conv.onnx --merge a.json a.json -o out.json
 c conv.onnx --merge a.json mse.json -o out.json
@@ -36,7 +37,7 @@ sed 's/"qdq_statistics": 1/"qdq_statistics": 9/' a.json >bad.json
 c conv.onnx --merge bad.json -o out.json
 ls out.json 2>/dev/null
 q() {
-    qdq quantize "$@" -e sim:sim.json --no-sqnr -o q.onnx
+    qdq quantize "$@" -e sim:sim.json --no-sqnr --method max -o q.onnx
     echo "$?"
 }
 q conv.onnx --cache mse.json
