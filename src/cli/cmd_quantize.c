@@ -269,7 +269,7 @@ const cli_command cmd_quantize = {
         "\"engine_version\", "
         "\"placement_only\",\n"
         "  \"samples\": {\"calibration\", \"sqnr\", \"shapes\": \"open\" or \"fixed\", "
-        "\"held_back\"}, with statistics also their file,\n"
+        "\"held_back\"; \"statistics\": file},\n"
         "  \"quantized\": {\"Conv\": 20},\n"
         "  \"kept\": {\"Conv\": 3}, \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": "
         "{\"tensors\", "
