@@ -60,7 +60,8 @@ static int exponent_above(float magnitude)
     int exponent;
 
     frexp((double)magnitude, &exponent);
-    return exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT;
+    /* of 0 it is 0, and pieces of zeros must not widen the bins of others */
+    return magnitude > 0 && exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT;
 }
 
 int qdq_histogram_exponent(float low, float high)
