@@ -80,8 +80,8 @@ static qdq_status open_all(quantize *q, qdq_error *err)
         QDQ_TRY(
             cli_target_open(q->c, a->quant.target, &a->quant.format, &a->engine, &q->target, err));
     if (a->quant.cache != NULL)
-        QDQ_TRY(cli_at_file(
-            q->path, qdq_statistics_is_file(a->quant.cache, &q->has_statistics, err), err));
+        QDQ_TRY(cli_at_file(q->path,
+                            qdq_statistics_is_file(a->quant.cache, &q->has_statistics, err), err));
     if (needs_engine(a))
         QDQ_TRY(cli_samples_open(q->c, &a->quant, q->model, a->plan == NULL && !q->has_statistics,
                                  a->quant.sqnr && !cmd_quantize_is_dry(a), &q->samples, err));
@@ -235,10 +235,6 @@ const cli_command cmd_quantize = {
         "Without a goal one in eight, 1 to 64, is held out. The output reports whether shapes\n"
         "were open or fixed (--shape). --no-sqnr calibrates on all samples and measures nothing.\n"
         "--eval DATA evaluates on other data, and calibration uses all of its own.\n"
-        "\n"
-        "--cache FILE takes ranges, or statistics of 'qdq calibrate', which replace samples: then\n"
-        "--calib only evaluates. The correction of biases, float channels, AWQ and GPTQ need\n"
-        "samples: an option that asks for one of them is an error, and a goal goes without.\n"
         "\n"
         "If the first plan reaches the goal, no measured time enters the files. A search uses\n"
         "measured times of layers and plans. The plan of --plan-out records them (key \"times\",\n"
