@@ -464,6 +464,49 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_autotune(const qdq_model *m, const qdq_targe
  * "finished"; freed with qdq_free(). Writes nothing, and finds a store outside of the folder. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_tune_status(const char *dir, char **text, qdq_error *err);
 
+/* --- stores of several runs ------------------------------------------------------------------- */
+
+/* A store whose times contradict those of an earlier one from an equal device. */
+typedef struct qdq_tune_quarantined {
+    /* file, and what it shares with the other store */
+    const char *store, *engine, *device;
+    /* which times differ, and by how much, as a sentence without full stop */
+    const char *why;
+} qdq_tune_quarantined;
+
+typedef struct qdq_tune_merge_result {
+    /* numbers of contexts (model, engine, device, options) that were merged, of pairs of samples
+     * and of values (profiles, times of groups) that are new in the store */
+    size_t n_contexts, n_pairs, n_values;
+    /* pairs that the store had already */
+    size_t n_known_pairs;
+    /* what was not merged, in the order of merging */
+    const qdq_tune_quarantined *quarantined;
+    size_t n_quarantined;
+} qdq_tune_merge_result;
+
+/* Merges the samples and values of n stores (tune.db) into the store `into`, which is created or
+ * added to: a run with --store INTO takes them instead of measuring. They stay apart by model,
+ * engine, device and options of measurement. Of each context only what was measured since its
+ * newest restart is merged. A pair that both have stays as it is in `into`. Failures, runs and
+ * their events are not merged.
+ *
+ * Stores are merged in the order in which their first runs began. If a store and what was merged
+ * before it have samples of the same trial from an equal device, at least 3 pairs each, medians
+ * must agree: times of a model within 10 % or 3 times the noise of the A/A tests of both, if that
+ * is more, and gains within 1 % or 3 times that noise. Otherwise all that this store has of the
+ * engine and device is left out, and the log of `job` (may be NULL) has a warning.
+ *
+ * On an error `into` is as before. QDQ_E_USAGE: `into` is one of the stores, or n is 0.
+ * QDQ_E_FORMAT: no store of qdq, of another version, or damaged. QDQ_E_IO: not found, or locked.
+ * QDQ_E_INTERRUPTED: the cancel flag of the job was set. *out is freed with
+ * qdq_tune_merge_result_free(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_tune_merge(const char *const *from, size_t n, const char *into,
+                                               const qdq_job *job, qdq_tune_merge_result **out,
+                                               qdq_error *err);
+/* Frees the result; NULL is allowed. */
+QDQ_API void qdq_tune_merge_result_free(qdq_tune_merge_result *r);
+
 #ifdef __cplusplus
 }
 #endif

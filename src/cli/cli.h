@@ -31,9 +31,9 @@ struct cli {
 /* What main prints its list from and hands to the documentation; ends with NULL. */
 extern const cli_command *const cli_commands[];
 
-extern const cli_command cmd_autotune, cmd_bench, cmd_bug, cmd_check, cmd_compare, cmd_copy,
-    cmd_docs, cmd_engines, cmd_extract, cmd_import, cmd_inspect, cmd_optimize, cmd_passes,
-    cmd_quantize, cmd_strip, cmd_targets;
+extern const cli_command cmd_autotune, cmd_bench, cmd_bug, cmd_calibrate, cmd_check, cmd_compare,
+    cmd_copy, cmd_docs, cmd_engines, cmd_extract, cmd_import, cmd_inspect, cmd_optimize, cmd_passes,
+    cmd_quantize, cmd_stores, cmd_strip, cmd_targets;
 
 /* Runs the command line, prints the error if there is one, closes the standard output, and returns
  * the exit code. Once in a process, but for tests, which open descriptor 1 again. */

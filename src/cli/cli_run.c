@@ -15,9 +15,10 @@
 #include "cli/cli_text.h"
 
 const cli_command *const cli_commands[] = {
-    &cmd_quantize, &cmd_autotune, &cmd_optimize, &cmd_bench,  &cmd_compare, &cmd_inspect,
-    &cmd_check,    &cmd_copy,     &cmd_extract,  &cmd_import, &cmd_strip,   &cmd_targets,
-    &cmd_engines,  &cmd_passes,   &cmd_docs,     &cmd_bug,    NULL,
+    &cmd_quantize, &cmd_autotune, &cmd_calibrate, &cmd_optimize, &cmd_bench,
+    &cmd_compare,  &cmd_inspect,  &cmd_check,     &cmd_copy,     &cmd_extract,
+    &cmd_import,   &cmd_strip,    &cmd_targets,   &cmd_engines,  &cmd_passes,
+    &cmd_stores,   &cmd_docs,     &cmd_bug,       NULL,
 };
 
 /* --- overview --------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "cli/cli_text.h"
 #include "cli/cli_why.h"
 #include "qdq/report.h"
+#include "qdq/statistics.h"
 
 /* --- before the work -------------------------------------------------------------------------- */
 
@@ -78,8 +79,11 @@ static qdq_status open_all(quantize *q, qdq_error *err)
     else
         QDQ_TRY(
             cli_target_open(q->c, a->quant.target, &a->quant.format, &a->engine, &q->target, err));
+    if (a->quant.cache != NULL)
+        QDQ_TRY(cli_at_file(q->path,
+                            qdq_statistics_is_file(a->quant.cache, &q->has_statistics, err), err));
     if (needs_engine(a))
-        QDQ_TRY(cli_samples_open(q->c, &a->quant, q->model, a->plan == NULL,
+        QDQ_TRY(cli_samples_open(q->c, &a->quant, q->model, a->plan == NULL && !q->has_statistics,
                                  a->quant.sqnr && !cmd_quantize_is_dry(a), &q->samples, err));
     if (a->autotune != 0)
         QDQ_TRY(cmd_quantize_tune(q, err));
@@ -261,7 +265,7 @@ const cli_command cmd_quantize = {
         "\"engine_version\", "
         "\"placement_only\",\n"
         "  \"samples\": {\"calibration\", \"sqnr\", \"shapes\": \"open\" or \"fixed\", "
-        "\"held_back\"},\n"
+        "\"held_back\"; \"statistics\": file},\n"
         "  \"quantized\": {\"Conv\": 20},\n"
         "  \"kept\": {\"Conv\": 3}, \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": "
         "{\"tensors\", "

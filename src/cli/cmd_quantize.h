@@ -28,6 +28,7 @@ typedef struct quantize {
     qdq_engine *engine;    /* NULL: a plan was applied and nothing had to be run */
     qdq_engine *reference; /* ONNX Runtime, for the engine check of another engine; or NULL */
     cli_samples samples;   /* closed: nothing had to be run */
+    bool has_statistics;   /* --cache has them, in place of samples that calibrate */
     qdq_why *why;          /* NULL: not asked */
     qdq_plan *given_plan;  /* of --plan and --autotune, with the model that it made; or NULL */
     qdq_model *given;

@@ -33,13 +33,15 @@ static void samples_json(qdq_json_out o, const quantize *q)
     bool compared = q->r->compared != NULL;
 
     qdq_json_put_int(o, "calibration", (int64_t)q->samples.split.calibrate);
+    if (q->has_statistics)
+        qdq_json_put_text(o, "statistics", q->a->quant.cache);
     qdq_json_put_int(o, "sqnr", compared ? (int64_t)q->r->compared->samples : 0);
     qdq_json_put_text(o, "shapes", compared ? cmd_quantize_shapes(q) : NULL);
     if (compared && q->samples.split.folds > 0)
         qdq_json_put_bool(o, "cross_validated", true);
-    if (compared && q->a->plan == NULL)
+    if (compared && q->a->plan == NULL && !q->has_statistics)
         qdq_json_put_bool(o, "held_back", q->samples.split.held_out);
-    else /* a plan does not record what it was calibrated on */
+    else /* neither a plan nor statistics record what they were calibrated on */
         qdq_json_put_null(o, "held_back");
 }
 
@@ -294,6 +296,8 @@ static qdq_status print_head(const quantize *q, const qdq_plan_summary *s, FILE 
     fprintf(to, "%s: target %s", q->path, s->target);
     if (info != NULL)
         fprintf(to, ", engine %s %s", info->name, info->version);
+    if (q->has_statistics && s->n_tensors > 0)
+        fprintf(to, ", ranges from the statistics in %s", q->a->quant.cache);
     if (q->samples.split.calibrate > 0 && s->n_tensors > 0)
         fprintf(to, ", calibrated on %zu sample%s", q->samples.split.calibrate,
                 cli_plural(q->samples.split.calibrate));

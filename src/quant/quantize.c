@@ -41,7 +41,7 @@ qdq_status qdq_quantize_plan(const qdq_quantizing *q, qdq_error *err)
                     "target '%s' is for engine %s: the ranges are those of engine %s",
                     q->target->name, engine, qdq_engine_get_info(q->engine)->name);
     QDQ_TRY(qdq_place_all(q, err));
-    p->placement_only = (q->data == NULL || qdq_data_is_random(q->data)) && is_calibrated(p);
+    p->placement_only = !qdq_has_samples(q) && is_calibrated(p);
     return qdq_allocated(qdq_plan_finish(p), err);
 }
 
@@ -148,6 +148,8 @@ static qdq_status place_alone(const qdq_quantizing *q, qdq_error *err)
 static qdq_status make_plan(qdq_quantizing *q, qdq_quantize_opts *opts, bool place,
                             qdq_model **prepared, qdq_error *err)
 {
+    const qdq_target *given = q->target;
+    qdq_statistics *statistics = NULL;
     qdq_target *own = NULL;
     qdq_status st = qdq_target_fit(q->m, q->target, opts->cpu, opts->job, &own, err);
 
@@ -155,10 +157,14 @@ static qdq_status make_plan(qdq_quantizing *q, qdq_quantize_opts *opts, bool pla
     if (st == QDQ_OK)
         st = qdq_quantize_begin(q->m, q->target, opts, q->plan, prepared, err);
     q->m = *prepared;
+    if (st == QDQ_OK && !place)
+        st = qdq_statistics_open(q, given, &statistics, err);
     if (st == QDQ_OK)
         st = place ? place_alone(q, err) : qdq_quantize_plan(q, err);
     if (st == QDQ_OK)
         st = qdq_why_conclude(opts->why, *prepared, q->plan, err);
+    qdq_statistics_free(statistics);
+    q->statistics = NULL;
     qdq_target_free(own);
     return st;
 }

@@ -31,7 +31,8 @@ static qdq_status plan_model(const qdq_quantizing *q, int depth, qdq_error *err)
     QDQ_TRY(qdq_drop_misfit_biases(q->m, q->opts->job, q->plan, err));
     if (q->opts->bias_correction == QDQ_BIAS_CORRECTION_ON)
         QDQ_TRY(qdq_bias_correct(q->m, q->target, q->opts->job, q->plan, err));
-    return qdq_bodies_plan(q, plan_body, depth, err);
+    return q->statistics != NULL ? qdq_bodies_leave(q, "statistics have no samples of it", err)
+                                 : qdq_bodies_plan(q, plan_body, depth, err);
 }
 
 /* Its inputs are no inputs of the model, and each sample counts. */
@@ -111,7 +112,7 @@ qdq_status qdq_place_all(const qdq_quantizing *q, qdq_error *err)
                     "all channels are in 8 bits: random input shows none that stand out");
         opts.float_channels = QDQ_FLOAT_CHANNELS_OFF;
     }
-    if (q->data == NULL && has_bodies(q->m)) {
+    if (q->data == NULL && q->statistics == NULL && has_bodies(q->m)) {
         QDQ_TRY(qdq_quantize_random(q, &random, err));
         own.data = random;
     }

@@ -57,6 +57,11 @@ qdq_status qdq_place_for(const qdq_quantizing *q, qdq_error *err)
     return place_without(q, &none, err);
 }
 
+bool qdq_has_samples(const qdq_quantizing *q)
+{
+    return q->statistics != NULL || (q->data != NULL && !qdq_data_is_random(q->data));
+}
+
 static bool needs_samples(const qdq_plan *p)
 {
     for (size_t i = 0; i < p->tensors.n; i++)
@@ -85,7 +90,7 @@ qdq_status qdq_find_scales(const qdq_quantizing *q, qdq_calib_names *empty, qdq_
     qdq_quantizing own = *q;
     qdq_data *random = NULL;
 
-    if (q->data == NULL) {
+    if (q->data == NULL && q->statistics == NULL) {
         QDQ_TRY(qdq_quantize_random(q, &random, err));
         own.data = random;
     }
@@ -138,7 +143,7 @@ static qdq_status place_round(const qdq_quantizing *q, const unfit *u, qdq_error
 
     qdq_plan_clear(q->plan);
     QDQ_TRY(place_without(q, u, err));
-    if (q->data == NULL || qdq_data_is_random(q->data))
+    if (!qdq_has_samples(q))
         q->plan->joins.n = 0;
     QDQ_TRY(qdq_float_channels_place(q, &u->outliers, err));
     if (basis->known != NULL) {

@@ -35,6 +35,9 @@ qdq_status qdq_place_for(const qdq_quantizing *q, qdq_error *err);
  * value, biases that int32 cannot hold. */
 qdq_status qdq_place_with_scales(const qdq_quantizing *q, qdq_error *err);
 
+/* Ranges come from samples, or from statistics of some, and not from random numbers. */
+bool qdq_has_samples(const qdq_quantizing *q);
+
 /* Random input, which stands for data where there are none. */
 qdq_status qdq_quantize_random(const qdq_quantizing *q, qdq_data **out, qdq_error *err);
 
@@ -52,5 +55,14 @@ qdq_status qdq_place_all(const qdq_quantizing *q, qdq_error *err);
 
 /* Placement of what is inside bodies, without scales, joins the plan: to explain it. */
 qdq_status qdq_place_inside(const qdq_quantizing *q, qdq_error *err);
+
+/* --- quantize_statistics.c: statistics in place of samples ------------------------------------ */
+
+/* Sets q->statistics and *out to what q->opts->cache has, if the file has statistics; else to NULL.
+ * They are those of the model, the cleaning, the target as the caller has it (`given`) and the
+ * method, or an error names both. What they cannot serve is an error or a warning. *out is freed
+ * with qdq_statistics_free(). */
+qdq_status qdq_statistics_open(qdq_quantizing *q, const qdq_target *given, qdq_statistics **out,
+                               qdq_error *err);
 
 #endif /* QDQ_QUANTIZE_STEPS_H */

@@ -210,6 +210,9 @@ static const char *const before[] = {
     ("quantize conv.onnx -o q.onnx --plan-out plan.json -e sim:sim.json --calib random:1 -f "
      "--no-bench"),
     "targets $F/probes.json --measure -o measured.json -e sim:cost.json -f",
+    "calibrate conv.onnx --calib $F/nine.npy --part 1/2 -o p1.json -e sim:sim.json -f",
+    "calibrate conv.onnx --calib $F/nine.npy --part 2/2 -o p2.json -e sim:sim.json -f",
+    "calibrate conv.onnx --merge p1.json p2.json -o all.json -f",
 };
 
 #define SIM      " -e sim:sim.json "
@@ -256,6 +259,12 @@ static const job jobs[] = {
     {"quantize conv.onnx --plan plan.json -o a.onnx --no-bench", 0, "a.onnx", false},
     {"quantize conv.onnx --why c --dry-run --json" SIM, 0, NULL, false},
     {"quantize conv.onnx --config c.yaml", 0, "a.onnx", false},
+    {"calibrate conv.onnx --calib $F/nine.npy --part 2/3 --method auto -o a.json" SIM, 0, "a.json",
+     false},
+    {"calibrate conv.onnx --calib $F/nine.npy --method moving-average -o a.json --json" SIM, 0,
+     "a.json", false},
+    {"calibrate conv.onnx --merge p2.json p1.json -o a.json --json", 0, "a.json", false},
+    {"quantize conv.onnx -o a.onnx --no-bench --no-sqnr --cache all.json" SIM, 0, "a.onnx", false},
     {"compare conv.onnx q.onnx --data random:1 --per-tensor" SIM, 0, NULL, false},
     {"compare conv.onnx q.onnx --data random:1 --per-tensor --json" SIM, 0, NULL, false},
     {"compare $F/sum.onnxtxt $F/sum.onnxtxt --data random:1 -n 2 --state t=s --steps 2" SIM, 0,
@@ -271,6 +280,7 @@ static const job jobs[] = {
     {"autotune m.onnx -o tuned -e sim:sim.json --trials 3", 0, "tuned", true},
     {"autotune m.onnx -o tuned -e sim:sim.json --trials 3", 0, NULL, true},
     {"autotune --status tuned", 0, NULL, true},
+    {"stores tuned/tune.db -o a.db --json", 0, "a.db a.db-wal a.db-shm", true},
     {"autotune m.onnx -o again -e sim:sim.json --pattern-cache tuned/patterns.yaml", 0, "again",
      true},
     {"autotune m.onnx -o cut -e sim:sim.json --mode subgraph --pareto 2 --calib random:1", 0, "cut",

@@ -69,6 +69,19 @@ TEST(any_split_and_any_order_give_the_same_bytes)
     free(x);
 }
 
+/* A sample in which a tensor is 0 everywhere took resolution from all others below 1. */
+TEST(pieces_of_zeros_do_not_widen_the_bins_of_others)
+{
+    static const float zeros[2] = {0, -0.0F}, x[4] = {0, -0.0F, 0.45F, -0.2F};
+    qdq_histogram *apart = histogram_of(zeros, 2), *whole = histogram_of(x, 4);
+
+    qdq_histogram_add(apart, x + 2, 2);
+    assert_memory_equal(apart, whole, sizeof *whole);
+    assert_int_equal(whole->exponent, -1);
+    free(apart);
+    free(whole);
+}
+
 TEST(a_value_lies_in_the_bin_that_its_edges_say)
 {
     const float x[] = {0.75f, -0.75f, 0x1p-12f, -0x1p-12f, 0.99999994f, -0.99999994f, 1e-30f};

@@ -11,6 +11,7 @@
 #include "quant/calib/calib_folds.h"
 #include "quant/calib/calib_means.h"
 #include "quant/calib/calib_state.h"
+#include "quant/calib/calib_statistics.h"
 #include "quant/calib/sweep.h"
 
 #define DEFAULT_PERCENTILE 99.999
@@ -99,7 +100,7 @@ static qdq_status use_cache(qdq_calibration *c, qdq_error *err)
     qdq_cache cache = {0};
     size_t found = 0;
 
-    if (c->q->opts->cache == NULL)
+    if (c->q->opts->cache == NULL || c->q->statistics != NULL)
         return QDQ_OK;
     qdq_status st = qdq_cache_read(c->q->opts->cache, &cache, err);
     for (size_t i = 0; i < cache.ranges.n && st == QDQ_OK; i++) {
@@ -148,6 +149,25 @@ static qdq_status observe_constants(qdq_calibration *c, qdq_error *err)
         QDQ_TRY(qdq_tensor_floats(t, &c->scratch, &x, err));
         QDQ_NEED(qdq_observer_add(s->observer, x, (size_t)t->count), err);
         qdq_arena_reset(&c->scratch, mark);
+    }
+    return QDQ_OK;
+}
+
+/* Statistics take the place of runs, for all tensors that a run would show. */
+static qdq_status restore_observers(qdq_calibration *c, qdq_error *err)
+{
+    const qdq_statistics *from = c->q->statistics;
+
+    for (size_t i = 0; i < c->slots.n; i++) {
+        qdq_calib_slot *s = &c->slots.at[i];
+        const qdq_seen_tensor *seen = qdq_statistics_find(from, s->name);
+
+        if (s->observer == NULL || qdq_value_const(qdq_graph_find(c->q->m->graph, s->name)) != NULL)
+            continue;
+        if (seen == NULL)
+            return qdq_fail(err, QDQ_E_FORMAT, "%s: no statistics of tensor '%s'", from->name,
+                            s->name);
+        qdq_statistics_restore(from, seen, c->method, s->observer);
     }
     return QDQ_OK;
 }
@@ -252,9 +272,18 @@ static qdq_status observe_all(qdq_calibration *c, qdq_error *err)
     QDQ_TRY(observe_constants(c, err));
     if (all_known(c)) /* all that is asked for is there */
         return QDQ_OK;
+    if (c->q->statistics != NULL)
+        return restore_observers(c, err);
     const qdq_value **values = values_to_observe(c);
     return values != NULL ? qdq_sweep(c->q, "calibrate", values, observe_array, c, err)
                           : qdq_nomem(err);
+}
+
+size_t qdq_calib_fit_count(qdq_method method, size_t n)
+{
+    if (method != QDQ_METHOD_AUTO || n < 2)
+        return n;
+    return n - (n > HOLD_BACK ? n / HOLD_BACK : 1);
 }
 
 static void choose_method(qdq_calibration *c)
@@ -264,14 +293,13 @@ static void choose_method(qdq_calibration *c)
 
     c->method = o->method != QDQ_METHOD_DEFAULT ? o->method : c->q->target->method;
     c->percentile = o->percentile > 0 ? o->percentile : DEFAULT_PERCENTILE;
-    c->n_samples = qdq_sweep_count(c->q);
-    c->n_folds = folds < 2 || c->n_samples < 2 ? 0 : folds;
+    c->n_samples =
+        c->q->statistics != NULL ? c->q->statistics->summary.n_samples : qdq_sweep_count(c->q);
+    c->n_folds = folds < 2 || c->n_samples < 2 || c->q->statistics != NULL ? 0 : folds;
     if (c->n_folds > c->n_samples)
         c->n_folds = (unsigned)c->n_samples;
     c->q->plan->n_folds = c->n_folds;
-    c->n_fit = c->n_samples;
-    if (c->method == QDQ_METHOD_AUTO && c->n_samples > 1)
-        c->n_fit -= c->n_samples > HOLD_BACK ? c->n_samples / HOLD_BACK : 1;
+    c->n_fit = qdq_calib_fit_count(c->method, c->n_samples);
 }
 
 qdq_status qdq_calibrate(const qdq_quantizing *q, qdq_calib_names *empty, qdq_error *err)

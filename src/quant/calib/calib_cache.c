@@ -122,6 +122,13 @@ static qdq_status read_ours(qdq_cache *c, const char *text, size_t size, const c
     json_t *root = NULL;
 
     QDQ_TRY(qdq_json_parse(text, size, name, &root, err));
+    if (json_object_get(root, "qdq_statistics") != NULL) {
+        json_decref(root);
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "%s: statistics of 'qdq calibrate', which 'qdq quantize' alone takes; "
+                        "expected ranges (its --cache-out)",
+                        name);
+    }
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_ranges", 1), item;
     qdq_json_known(&top, keys);
     for (size_t i = 0; qdq_json_item(&top, "tensors", i, &item); i++)

@@ -51,6 +51,9 @@ typedef struct qdq_calibration {
     unsigned n_folds;
 } qdq_calibration;
 
+/* Number of the first of n samples that are held out, by which a method is chosen; n: none. */
+size_t qdq_calib_fit_count(qdq_method method, size_t n);
+
 /* The slot of a tensor, or NULL. */
 qdq_calib_slot *qdq_calib_find(const qdq_calibration *c, const char *tensor);
 

@@ -60,7 +60,20 @@ static int exponent_above(float magnitude)
     int exponent;
 
     frexp((double)magnitude, &exponent);
-    return exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT;
+    /* of 0 it is 0, and pieces of zeros must not widen the bins of others */
+    return magnitude > 0 && exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT;
+}
+
+int qdq_histogram_exponent(float low, float high)
+{
+    return exponent_above(fmaxf(fabsf(low), fabsf(high)));
+}
+
+size_t qdq_histogram_bin(int exponent, float x)
+{
+    const size_t k = (size_t)ldexp(fabs((double)x), SIDE_BITS - exponent);
+
+    return x < 0 ? QDQ_HISTOGRAM_SIDE - 1 - k : QDQ_HISTOGRAM_SIDE + k;
 }
 
 static void widen_bounds(qdq_histogram *h, float low, float high)
@@ -69,7 +82,7 @@ static void widen_bounds(qdq_histogram *h, float low, float high)
     high += 0.0f;
     h->low = h->count == 0 || low < h->low ? low : h->low;
     h->high = h->count == 0 || high > h->high ? high : h->high;
-    grow_to(h, exponent_above(fmaxf(fabsf(low), fabsf(high))));
+    grow_to(h, qdq_histogram_exponent(low, high));
 }
 
 /* Finite values alone. */

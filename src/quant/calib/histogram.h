@@ -34,6 +34,10 @@ void qdq_histogram_init(qdq_histogram *h);
 /* Values that are not finite are counted and left out. */
 void qdq_histogram_add(qdq_histogram *h, const float *x, size_t n);
 
+/* The exponent that values from low to high need, and the bin of one that is not 0. */
+int qdq_histogram_exponent(float low, float high);
+size_t qdq_histogram_bin(int exponent, float x);
+
 /* As if what `other` got had been added to h, too. */
 void qdq_histogram_merge(qdq_histogram *h, const qdq_histogram *other);
 

@@ -70,7 +70,7 @@ void qdq_observer_free(qdq_observer *o)
 
 /* --- adding ----------------------------------------------------------------------------------- */
 
-static void add_bounds(qdq_observer *o, double low, double high)
+void qdq_observer_add_bounds(qdq_observer *o, double low, double high)
 {
     if (!o->any) {
         o->bounds = (qdq_range){low, high};
@@ -82,6 +82,16 @@ static void add_bounds(qdq_observer *o, double low, double high)
         o->bounds.high = fmax(o->bounds.high, high);
     }
     o->any = true;
+}
+
+void qdq_observer_add_nonfinite(qdq_observer *o, uint64_t n)
+{
+    o->n_nonfinite += n;
+}
+
+qdq_histogram *qdq_observer_histogram(qdq_observer *o, bool held_out)
+{
+    return held_out ? o->held_back : o->histogram;
 }
 
 /* Values that are not finite would be bins of their own to NumPy; here they are left out. */
@@ -115,7 +125,8 @@ bool qdq_observer_add(qdq_observer *o, const float *x, size_t n)
     o->n_nonfinite += bad;
     if (!finite)
         return true;
-    add_bounds(o, (double)low, (double)high);
+    /* -0 becomes 0: which zero came first must not show */
+    qdq_observer_add_bounds(o, (double)(low + 0.0F), (double)(high + 0.0F));
     return o->method != QDQ_METHOD_ENTROPY_COMPAT || add_compat(o, x, n, bad);
 }
 
@@ -159,7 +170,7 @@ bool qdq_observer_pool(qdq_observer *o, const qdq_observer *other)
         return false;
     o->pooled = true;
     o->compat.too_wide = o->compat.too_wide || other->compat.too_wide;
-    add_bounds(o, r.low, r.high);
+    qdq_observer_add_bounds(o, r.low, r.high);
     return true;
 }
 

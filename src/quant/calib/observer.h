@@ -18,6 +18,14 @@ bool qdq_observer_add(qdq_observer *o, const float *x, size_t n);
  * other. */
 bool qdq_observer_add_held_back(qdq_observer *o, const float *x, size_t n);
 
+/* The state of an observer that saw the values elsewhere (calib_statistics.h), is
+ * restored by these: */
+/* the bounds of one sample, in the order of the samples */
+void qdq_observer_add_bounds(qdq_observer *o, double low, double high);
+void qdq_observer_add_nonfinite(qdq_observer *o, uint64_t n);
+/* the histogram of its samples, or of held-out ones; NULL: the method has none */
+qdq_histogram *qdq_observer_histogram(qdq_observer *o, bool held_out);
+
 /* Merges `other`, of the same method, so that the range is that of both. False: out of memory. */
 bool qdq_observer_pool(qdq_observer *o, const qdq_observer *other);
 

@@ -87,7 +87,9 @@ static qdq_status run_step(sweep *s, qdq_session *session, bool with_inputs, siz
 static qdq_status run_samples(sweep *s, qdq_session *session, bool with_inputs, qdq_arena *memory,
                               qdq_error *err)
 {
-    for (s->sample = 0; s->sample < s->n_samples; s->sample++) {
+    const size_t stride = s->q->stride > 0 ? s->q->stride : 1;
+
+    for (s->sample = s->q->first; s->sample < s->n_samples; s->sample += stride) {
         for (size_t step = 0; step < qdq_data_steps(s->q->data); step++) {
             const qdq_arena_mark mark = qdq_arena_get_mark(memory);
 
@@ -133,6 +135,14 @@ static size_t cut_chunks(const qdq_quantizing *q, const qdq_value *const *values
     return n_chunks + (used > 0);
 }
 
+/* The samples that run. */
+static size_t count_taken(const sweep *s)
+{
+    const size_t stride = s->q->stride > 0 ? s->q->stride : 1;
+
+    return s->q->first < s->n_samples ? (s->n_samples - s->q->first - 1) / stride + 1 : 0;
+}
+
 /* States are seen in runs alone, also where nothing else is asked for. */
 static qdq_status run_all(sweep *s, const qdq_value *const *values, qdq_arena *scratch,
                           qdq_error *err)
@@ -144,7 +154,7 @@ static qdq_status run_all(sweep *s, const qdq_value *const *values, qdq_arena *s
     const char **chunk = qdq_arena_array(scratch, 2 * n + 1, sizeof *chunk);
     QDQ_NEED(chunk != NULL, err);
     size_t n_chunks = cut_chunks(s->q, values, chunk);
-    s->total = (uint64_t)s->n_samples * (n_chunks > 0 ? n_chunks : 1);
+    s->total = (uint64_t)count_taken(s) * (n_chunks > 0 ? n_chunks : 1);
     if (n_chunks == 0 && s->states.n > 0)
         n_chunks = 1;
     if (n_chunks == 0)

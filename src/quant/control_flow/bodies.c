@@ -52,6 +52,17 @@ static bool computes_floats(const qdq_node *n)
            (out->type == NULL || out->type->elem == QDQ_FLOAT || out->type->elem == QDQ_FLOAT16);
 }
 
+static qdq_status leave_graph(const qdq_graph *g, const char *reason, qdq_plan *p, qdq_error *err)
+{
+    QDQ_FOR_NODES (n, g) {
+        const qdq_plan_float entry = {qdq_node_label(n, &p->arena), n->type, reason};
+
+        if (computes_floats(n))
+            QDQ_NEED(qdq_plan_add_left_float(p, entry), err);
+    }
+    return QDQ_OK;
+}
+
 /* All nodes of a body, and of bodies inside. */
 static qdq_status leave_body(const qdq_body *b, const qdq_node *control, const char *why,
                              qdq_plan *p, qdq_error *err)
@@ -60,12 +71,21 @@ static qdq_status leave_body(const qdq_body *b, const qdq_node *control, const c
 
     QDQ_NEED(reason != NULL, err);
     QDQ_FOR_GRAPHS (g, b->model)
-        QDQ_FOR_NODES (n, g) {
-            const qdq_plan_float entry = {qdq_node_label(n, &p->arena), n->type, reason};
+        QDQ_TRY(leave_graph(g, reason, p, err));
+    return QDQ_OK;
+}
 
-            if (computes_floats(n))
-                QDQ_NEED(qdq_plan_add_left_float(p, entry), err);
-        }
+qdq_status qdq_bodies_leave(const qdq_quantizing *q, const char *why, qdq_error *err)
+{
+    QDQ_FOR_GRAPHS (g, q->m) {
+        if (g->owner == NULL || qdq_graph_in_function(g))
+            continue;
+        const char *reason =
+            qdq_arena_printf(&q->plan->arena, "inside %s: %s", g->owner->type, why);
+
+        QDQ_NEED(reason != NULL, err);
+        QDQ_TRY(leave_graph(g, reason, q->plan, err));
+    }
     return QDQ_OK;
 }
 

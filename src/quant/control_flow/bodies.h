@@ -18,4 +18,7 @@ typedef qdq_status (*qdq_plan_fn)(const qdq_quantizing *body, int depth, qdq_err
  * sample reached, are reported as left float. */
 qdq_status qdq_bodies_plan(const qdq_quantizing *q, qdq_plan_fn plan, int depth, qdq_error *err);
 
+/* Reports the nodes of all bodies as left float, for the reason. */
+qdq_status qdq_bodies_leave(const qdq_quantizing *q, const char *why, qdq_error *err);
+
 #endif /* QDQ_BODIES_H */

@@ -348,6 +348,18 @@ static void set_limit(qdq_goal_run *g)
     g->room->head.limit_s = g->until > 0 ? g->until - g->begun : 0;
 }
 
+/* What a goal would try with samples. */
+static void warn_of_statistics(const qdq_goal_run *g)
+{
+    const bool corrects = g->opts.bias_correction == QDQ_BIAS_CORRECTION_AUTO ||
+                          g->opts.float_channels == QDQ_FLOAT_CHANNELS_AUTO;
+
+    if (g->statistics != NULL)
+        qdq_job_log(g->opts.job, QDQ_LOG_WARNING,
+                    "%s: statistics without samples: no cross-validation%s", g->opts.cache,
+                    corrects ? ", no correction of biases and no float channels" : "");
+}
+
 static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
 {
     qdq_goal_seconds *to = &g->room->head.seconds;
@@ -357,7 +369,9 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
     if (g->first == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_quantize_begin(g->m, g->target, &g->opts, g->first, &g->clean, err));
-    const qdq_quantizing q = qdq_goal_quantizing(g, &g->opts, g->first);
+    qdq_quantizing q = qdq_goal_quantizing(g, &g->opts, g->first);
+    QDQ_TRY(qdq_statistics_open(&q, g->given, &g->statistics, err));
+    warn_of_statistics(g);
     QDQ_TRY(qdq_quantize_plan(&q, err));
     const double planned = qdq_clock_seconds();
     to->calibration = planned - g->begun;
@@ -433,6 +447,7 @@ static void put_away(qdq_goal_run *g)
             qdq_free(g->tried.at[i].compared);
     qdq_plan_free(g->first);
     qdq_model_free(g->clean);
+    qdq_statistics_free(g->statistics);
     qdq_scales_free(&g->scales);
     qdq_kept_free(&g->kept);
     qdq_arena_free(&g->arena);
@@ -444,6 +459,7 @@ qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine
                              qdq_error *err)
 {
     qdq_goal_run g = {.m = m,
+                      .given = t,
                       .engine = e,
                       .data = data,
                       .opts = QDQ_QUANTIZE_OPTS_INIT,

@@ -35,7 +35,8 @@ typedef struct qdq_goal_tried {
 
 typedef struct qdq_goal_run {
     const qdq_model *m;
-    const qdq_target *target;
+    /* the caller's, and that fitted to model and processor */
+    const qdq_target *given, *target;
     qdq_engine *engine;
     qdq_data *data;
     qdq_quantize_opts opts;
@@ -43,6 +44,8 @@ typedef struct qdq_goal_run {
     qdq_goal_room *room;
     qdq_arena arena;
     qdq_model *clean;
+    /* of opts.cache, if that has them; NULL: none */
+    qdq_statistics *statistics;
     qdq_plan *first;   /* with everything in 8 bits that the rules allow */
     qdq_scales scales; /* of all plans so far */
     qdq_kept kept;     /* outputs of the float model, from the first trial on */

@@ -66,7 +66,8 @@ qdq_quantizing qdq_goal_quantizing(qdq_goal_run *g, const qdq_quantize_opts *opt
                             .data = g->data,
                             .opts = opts,
                             .basis = {.known = &g->scales, .folds = g->goal.folds, .means = means},
-                            .plan = p};
+                            .plan = p,
+                            .statistics = g->statistics};
 }
 
 static qdq_status fill_plan(qdq_goal_run *g, const char *const *exclude, qdq_plan *p,

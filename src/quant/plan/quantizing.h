@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "ir/ir.h"
+#include "qdq/statistics.h"
 #include "quant/plan/plan.h"
 #include "target/target.h"
 
@@ -34,6 +35,10 @@ typedef struct qdq_quantizing {
     const qdq_quantize_opts *opts;
     qdq_plan_basis basis;
     qdq_plan *plan; /* which is filled */
+    /* statistics that take the place of samples in calibration (calib_statistics.h); NULL: none */
+    const qdq_statistics *statistics;
+    /* of the samples only number `first` and each `stride`-th after it run; 0: all */
+    size_t first, stride;
 } qdq_quantizing;
 
 #endif /* QDQ_QUANTIZING_H */

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/opts.h"
+#include "qdq/statistics.h"
 #include "quant/goal/metric.h"
 
 /* Of a whole `quantize` at most 4, its report included. */
@@ -64,6 +65,8 @@ static qdq_status read_options(qdq_ptq_run *r, const qdq_ptq_opts *opts, qdq_err
     if (!r->is_given && (r->t == NULL || r->e == NULL))
         return qdq_fail(err, QDQ_E_USAGE, "qdq_ptq: found no %s",
                         r->t == NULL ? "target" : "engine");
+    if (r->quant.cache != NULL && !r->is_given)
+        QDQ_TRY(qdq_statistics_is_file(r->quant.cache, &r->has_statistics, err));
     r->runs = r->e != NULL && (qdq_engine_get_info(r->e)->capabilities & QDQ_CAN_RUN) != 0;
     r->names_goal = r->o.goal != NULL && !r->goal.by_default;
     r->by_default = !r->names_goal && !r->is_given && !r->o.no_sqnr && !r->o.plan_only &&
@@ -74,7 +77,7 @@ static qdq_status read_options(qdq_ptq_run *r, const qdq_ptq_opts *opts, qdq_err
 static void split(qdq_ptq_run *r)
 {
     const bool evaluates = !r->o.no_sqnr && (!r->o.plan_only || qdq_ptq_has_goal(r));
-    const unsigned uses = (r->is_given ? 0 : QDQ_SPLIT_CALIBRATE) |
+    const unsigned uses = (r->is_given || r->has_statistics ? 0 : QDQ_SPLIT_CALIBRATE) |
                           (evaluates ? QDQ_SPLIT_EVALUATE : 0) |
                           (qdq_ptq_seeks(r) ? QDQ_SPLIT_GOAL : 0);
 

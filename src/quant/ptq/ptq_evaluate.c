@@ -56,7 +56,7 @@ static qdq_status measure_outputs(qdq_ptq_run *r, qdq_error *err)
     if (!r->runs)
         return qdq_ptq_note(r, err, QDQ_PTQ_NO_OUTPUTS, "engine %s gives no outputs: no SQNR",
                             qdq_engine_get_info(r->e)->name);
-    if (!r->is_given && !s->held_out)
+    if (!r->is_given && !r->has_statistics && !s->held_out)
         QDQ_TRY(qdq_ptq_note(r, err, QDQ_PTQ_ONE_SAMPLE,
                              "one sample: SQNR is measured on the sample that calibrated, not held "
                              "out"));

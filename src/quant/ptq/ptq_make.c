@@ -63,7 +63,7 @@ static void split_without_goal(qdq_ptq_run *r)
 {
     qdq_split *s = &r->room->head.split;
 
-    if (s->folds > 0)
+    if (s->folds > 0) /* none, with statistics */
         *s = qdq_split_samples(r->data, NULL, s->calibrate,
                                QDQ_SPLIT_CALIBRATE | QDQ_SPLIT_EVALUATE);
 }

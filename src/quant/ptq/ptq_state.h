@@ -28,6 +28,7 @@ typedef struct qdq_ptq_run {
     qdq_ptq_room *room;
     QDQ_VEC(const char *) wrong; /* labels that stay float; of the caller, then of the check */
     bool runs;                   /* the engine gives outputs */
+    bool has_statistics;         /* in place of samples that calibrate */
     bool is_given;               /* plan and model are the caller's */
     bool names_goal;             /* the caller says what the goal is, be it none */
     bool by_default;             /* the caller says nothing, and there is one */

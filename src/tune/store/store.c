@@ -190,8 +190,8 @@ void qdq_tune_store_close(qdq_tune_store *s)
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-static qdq_status context_id(qdq_tune_store *s, const qdq_tune_store_context *c, int64_t *id,
-                             qdq_error *err)
+qdq_status qdq_sql_context_id(qdq_tune_store *s, const qdq_tune_store_context *c, int64_t *id,
+                              qdq_error *err)
 {
     const qdq_sql_value *of = QDQ_SQL_WITH(QDQ_SQL_TEXT(c->model), QDQ_SQL_TEXT(c->engine),
                                            QDQ_SQL_TEXT(c->device), QDQ_SQL_TEXT(c->options));
@@ -217,7 +217,7 @@ static qdq_status find_content(qdq_tune_store *s, const qdq_tune_store_context *
     QDQ_NEED(options != NULL, err);
     const qdq_tune_store_context content = {
         .model = "", .engine = c->engine, .device = c->device, .options = options};
-    qdq_status st = context_id(s, &content, &out->content, err);
+    qdq_status st = qdq_sql_context_id(s, &content, &out->content, err);
     sqlite3_free(options);
     if (st == QDQ_OK)
         st = qdq_sql_get_int(s, "runs", "SELECT max(since) FROM value WHERE context = ?",
@@ -298,7 +298,7 @@ static qdq_status take_over(qdq_tune_store *s, const qdq_tune_store_run *r, qdq_
 static qdq_status begin_run(qdq_tune_store *s, const qdq_tune_store_context *c, const char *search,
                             bool restart, qdq_tune_store_run *out, qdq_error *err)
 {
-    QDQ_TRY(context_id(s, c, &out->context, err));
+    QDQ_TRY(qdq_sql_context_id(s, c, &out->context, err));
     QDQ_TRY(find_content(s, c, restart, out, err));
     if (!restart)
         QDQ_TRY(find_run(s, out->context, search, out, err));

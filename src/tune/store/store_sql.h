@@ -71,4 +71,8 @@ qdq_status qdq_sql_run(qdq_tune_store *s, const char *what, const char *sql,
 qdq_status qdq_sql_get_int(qdq_tune_store *s, const char *what, const char *sql,
                            const qdq_sql_value *with, int64_t *out, qdq_error *err);
 
+/* The context of the store, which is made if it is not there. */
+qdq_status qdq_sql_context_id(qdq_tune_store *s, const qdq_tune_store_context *c, int64_t *id,
+                              qdq_error *err);
+
 #endif /* QDQ_STORE_SQL_H */
