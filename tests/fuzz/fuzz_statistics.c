@@ -20,9 +20,8 @@ static void use_tensor(const qdq_statistics *s, const qdq_seen_tensor *t)
         if (o == NULL)
             return;
         qdq_statistics_restore(s, t, methods[i], o);
-        if (!qdq_observer_empty(o) &&
-            (!qdq_observer_range(o, &scheme, &r, NULL) || !(r.low <= r.high) || !isfinite(r.low) ||
-             !isfinite(r.high)))
+        if (!qdq_observer_empty(o) && (!qdq_observer_range(o, &scheme, &r, NULL) ||
+                                       !(r.low <= r.high) || !isfinite(r.low) || !isfinite(r.high)))
             abort();
         qdq_observer_free(o);
     }
