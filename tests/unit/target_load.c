@@ -79,6 +79,26 @@ TEST(a_key_is_changed_as_if_the_file_said_so)
     qdq_target_free(t);
 }
 
+TEST(an_entry_of_a_list_is_changed_by_its_number)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    const size_t n = t->ops.n;
+    assert_ok(qdq_target_set(t, "operators.0.off", "true", &err));
+    assert_int_equal(t->ops.n, n - 1);
+    assert_fails(QDQ_E_USAGE, "found 'Conv' in a list, expected the number of an entry, 0 to ",
+                 qdq_target_set(t, "operators.Conv.off", "true", &err));
+    assert_fails(QDQ_E_USAGE, "found '99999999999999999999' in a list",
+                 qdq_target_set(t, "operators.99999999999999999999.off", "true", &err));
+    assert_fails(QDQ_E_USAGE, "found '' in a list", qdq_target_set(t, "operators.", "1", &err));
+    assert_ok(qdq_target_set(t, "stay_float", "[]", &err));
+    assert_fails(QDQ_E_USAGE, "the list before '0' is empty",
+                 qdq_target_set(t, "stay_float.0", "1", &err));
+    qdq_target_free(t);
+}
+
 TEST(a_file_is_read_like_a_builtin)
 {
     qdq_error err = QDQ_ERROR_INIT;
