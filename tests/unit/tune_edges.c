@@ -20,10 +20,10 @@ static qdq_model *network(void)
     return test_model(text);
 }
 
-static qdq_tune_result run(const char *folder, const char *ops, const char *more,
-                           qdq_tune_mode mode)
+/* m is freed. */
+static qdq_tune_result run_on(qdq_model *m, const char *folder, const char *ops, const char *more,
+                              qdq_tune_mode mode)
 {
-    qdq_model *m = network();
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(ops, more));
     qdq_tune_result r;
 
@@ -32,6 +32,24 @@ static qdq_tune_result run(const char *folder, const char *ops, const char *more
     qdq_model_free(m);
     return r;
 }
+
+static qdq_tune_result run(const char *folder, const char *ops, const char *more,
+                           qdq_tune_mode mode)
+{
+    return run_on(network(), folder, ops, more, mode);
+}
+
+/* Nodes between these inputs and the output y, with the weight a. */
+static qdq_model *network_of(const char *inputs, const char *nodes)
+{
+    static char text[8000];
+
+    snprintf(text, sizeof text, "g (%s) => (float[8,8] y) <float[8,8] a = {%s}> { %s }", inputs,
+             test_tuned_weights(), nodes);
+    return test_model(text);
+}
+
+static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
 
 /* Readers of a tensor that take codes, in the plan of the folder: "all", "ln" or ""; static
  * storage. */
@@ -77,7 +95,6 @@ static bool tried_edges(const char *folder)
 /* The target has no kernel for it. */
 TEST(a_normalization_that_is_faster_on_codes_gets_them)
 {
-    static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
     static const char *const folders[] = {"ln_region", "ln_subgraph"};
 
     for (size_t i = 0; i < 2; i++) {
@@ -89,6 +106,24 @@ TEST(a_normalization_that_is_faster_on_codes_gets_them)
         assert_string_equal(readers(folder, "h1"), "all");
         assert_string_equal(readers(folder, "h2"), "all");
         assert_true(tried_edges(folder));
+    }
+}
+
+/* Its kernel needs both inputs in 8 bits, and one comes from nowhere. */
+TEST(an_operand_that_is_a_graph_input_gets_codes_too)
+{
+    for (size_t i = 0; i < QDQ_COUNT(modes); i++) {
+        const char *folder = test_path("input%zu", i);
+        const qdq_tune_result r =
+            run_on(network_of("float[8,8] x, float[8,8] z",
+                              "h = MatMul(x, a) s = Sub(h, z) y = MatMul(s, a)"),
+                   folder,
+                   "\"MatMul\": {\"float_us\": 50, \"int8_us\": 20},"
+                   " \"Sub\": {\"float_us\": 100, \"int8_us\": 10, \"inputs\": 2}",
+                   NULL, modes[i]);
+        assert_string_equal(readers(folder, "z"), "all");
+        assert_string_equal(readers(folder, "h"), "all");
+        assert_true(r.speedup > 1.9);
     }
 }
 

@@ -88,7 +88,7 @@ static bool may_pay(const edging *x, size_t edge)
     if (x->has_codes[edge])
         return qdq_space_is_flipped(x->r.t->task.space, &x->r.base, edge);
     from = qdq_space_source(x->r.t->task.space, e->value);
-    return from != NULL && (reads_codes(x, from) || reads_codes(x, e->node));
+    return (from != NULL && reads_codes(x, from)) || reads_codes(x, e->node);
 }
 
 static qdq_status read_plan(edging *x, qdq_error *err)
