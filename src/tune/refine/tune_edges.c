@@ -40,9 +40,21 @@ static bool is_copy(const edging *x, const qdq_node *n)
 /* The activation of a group that the search has decided about, with its weight. */
 static bool is_halved(const edging *x, const qdq_space_edge *e)
 {
-    const uint32_t g = qdq_space_group_of(x->r.t->task.space, e->node, e->input);
+    const uint32_t g =
+        e->node != NULL ? qdq_space_group_of(x->r.t->task.space, e->node, e->input) : QDQ_NO_GROUP;
 
     return g != QDQ_NO_GROUP && qdq_space_has_partial(x->r.t->task.space, g);
+}
+
+/* Does a graph output take codes of v? Outputs are the last edges. */
+static bool leaves_as_codes(const edging *x, const qdq_value *v)
+{
+    const qdq_space *s = x->r.t->task.space;
+
+    for (size_t i = s->n_edges; v->n_output > 0 && i > 0 && s->edge[i - 1].node == NULL; i--)
+        if (s->edge[i - 1].value == v && x->has_codes[i - 1])
+            return true;
+    return false;
 }
 
 /* Does anything take codes of what n gives? */
@@ -51,6 +63,8 @@ static bool gives_codes(const edging *x, const qdq_node *n)
     for (uint32_t i = 0; i < n->n_out; i++) {
         if (n->out[i] == NULL)
             continue;
+        if (leaves_as_codes(x, n->out[i]))
+            return true;
         QDQ_FOR_USES (u, n->out[i]) {
             const size_t e = qdq_space_edge_of(x->r.t->task.space, u->node, u->index);
             if (e == QDQ_NO_EDGE ? x->runs[u->node->id] : x->has_codes[e])
@@ -72,23 +86,23 @@ static bool reads_codes(const edging *x, const qdq_node *n)
 }
 
 /* A copy may move floats instead of codes, and the other way round, where codes are read behind it.
- * A float operator may read codes of what reads codes, or beside others; what reads floats among
- * floats has no kernel to gain from. What was turned before may be turned back. */
+ * A float operator may read codes of what reads codes, or beside others, and a graph output may
+ * take them: the kernel before it may want Q behind it. What reads floats among floats has no
+ * kernel to gain from. What was turned before may be turned back. */
 static bool may_pay(const edging *x, size_t edge)
 {
     const qdq_space_edge *e = &x->r.t->task.space->edge[edge];
     const qdq_node *from;
 
-    if (e->node == NULL)
-        return false;
     if (is_halved(x, e))
         return qdq_space_is_flipped(x->r.t->task.space, &x->r.base, edge);
-    if (is_copy(x, e->node))
+    if (e->node != NULL && is_copy(x, e->node))
         return gives_codes(x, e->node);
     if (x->has_codes[edge])
         return qdq_space_is_flipped(x->r.t->task.space, &x->r.base, edge);
     from = qdq_space_source(x->r.t->task.space, e->value);
-    return (from != NULL && reads_codes(x, from)) || reads_codes(x, e->node);
+    return (from != NULL && reads_codes(x, from)) ||
+           (e->node != NULL && reads_codes(x, e->node));
 }
 
 static qdq_status read_plan(edging *x, qdq_error *err)
@@ -136,8 +150,8 @@ static bool describe_edge(const qdq_refining *r, size_t edge, qdq_buf *text)
     const qdq_space_edge *e = &x->r.t->task.space->edge[edge];
 
     if (x->may_pay[edge])
-        qdq_buf_printf(text, " %s.%u%c", e->node->type, (unsigned)e->input,
-                       x->has_codes[edge] ? '-' : '+');
+        qdq_buf_printf(text, " %s.%u%c", e->node != NULL ? e->node->type : "",
+                       e->node != NULL ? (unsigned)e->input : 0, x->has_codes[edge] ? '-' : '+');
     return x->may_pay[edge];
 }
 
