@@ -247,8 +247,8 @@ qdq_status qdq_tune_try_others_by_edges(qdq_tune_state *t, qdq_error *err)
     bool known = t->parts.has_costs;
     const char *help, *name;
 
-    if (t->parts.filter.n > 0 || t->parts.settled != NULL || t->task.space->n_edges == 0 ||
-        !has_budget(t))
+    if (t->run.greedy != NULL || t->parts.filter.n > 0 || t->parts.settled != NULL ||
+        t->task.space->n_edges == 0 || !has_budget(t))
         return QDQ_OK;
     if (!known)
         QDQ_TRY(fit_costs(t, &own, &known, err));

@@ -291,7 +291,7 @@ static qdq_status go_from_all(edging *x, qdq_error *err)
     if (!set_all(x))
         return QDQ_OK;
     QDQ_TRY(qdq_tune_candidate_of(x->r.t, &x->r.base, &c, err));
-    return c == x->r.t->run.base || c->failed ? QDQ_OK : go_rounds(x, err);
+    return c->failed || c->times == NULL || !c->times->is_known ? QDQ_OK : go_rounds(x, err);
 }
 
 /* Fills t->outcome.edges with prices of what ships. */
