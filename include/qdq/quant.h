@@ -28,9 +28,9 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_target_load(const char *name_or_path, qdq_ta
 /* Frees a target; NULL is allowed. */
 QDQ_API void qdq_target_free(qdq_target *t);
 
-/* Changes one key of a loaded description, as if the file had this value: `key` is a path of object
- * keys ("weight.type"); `value` is JSON, or taken as a string if it is not. Errors as for
- * qdq_target_load(); the target is then unchanged. */
+/* Changes one key of a loaded description: `key` is a path of keys, and of numbers from 0 for
+ * entries of lists ("operators.0.off"); `value` is JSON, or taken as a string if it is not. Errors
+ * as for qdq_target_load(); the target is then unchanged. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_target_set(qdq_target *t, const char *key, const char *value,
                                                qdq_error *err);
 

@@ -244,8 +244,11 @@ qdq_status cli_target_open(cli *c, const char *name, const cli_format_args *a,
     c->installed = NULL;
     if (!is_file(name) && strncmp(name, "builtin:", 8) != 0)
         QDQ_TRY(cli_installed_find(c, name, engine, &c->installed, err));
-    QDQ_TRY(qdq_target_load(c->installed != NULL ? c->installed : name, &t, err));
-    qdq_status st = change_target(c, t, a, is_file(name), err);
+    qdq_status st = qdq_target_load(c->installed != NULL ? c->installed : name, &t, err);
+    if (st != QDQ_OK && st != QDQ_E_NOMEM && c->installed != NULL)
+        return qdq_within(err, st, "installed target (--target builtin:%s ignores it)", name);
+    QDQ_TRY(st);
+    st = change_target(c, t, a, is_file(name), err);
     if (st == QDQ_OK)
         *out = t;
     else

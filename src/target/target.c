@@ -75,29 +75,92 @@ static qdq_status read_value(const char *key, const char *value, json_t **out, q
                         : qdq_fail(err, QDQ_E_USAGE, "key '%s': its value is no UTF-8 text", key);
 }
 
-/* Sets `key` in `root`, making the objects on the way. */
+/* One name in a key: up to the next dot, or its end. */
+typedef struct step {
+    const char *name;
+    size_t size;
+} step;
+
+/* *index: the number that a name is; SIZE_MAX: it is none of an entry of the list. */
+static void read_index(const json_t *list, step s, size_t *index)
+{
+    const size_t n = json_array_size(list);
+
+    *index = s.size > 0 ? 0 : SIZE_MAX;
+    for (size_t i = 0; i < s.size && *index < SIZE_MAX; i++) {
+        const bool digit = s.name[i] >= '0' && s.name[i] <= '9';
+        *index = digit ? *index * 10 + (size_t)(s.name[i] - '0') : SIZE_MAX;
+        *index = *index < n ? *index : SIZE_MAX;
+    }
+}
+
+static qdq_status find_index(const json_t *list, step s, const char *key, size_t *index,
+                             qdq_error *err)
+{
+    if (json_array_size(list) == 0)
+        return qdq_fail(err, QDQ_E_USAGE, "key '%s': the list before '%.*s' is empty", key,
+                        (int)s.size, s.name);
+    read_index(list, s, index);
+    return *index < SIZE_MAX ? QDQ_OK
+                             : qdq_fail(err, QDQ_E_USAGE,
+                                        "key '%s': found '%.*s' in a list, expected the number of "
+                                        "an entry, 0 to %zu",
+                                        key, (int)s.size, s.name, json_array_size(list) - 1);
+}
+
+/* What a name stands for in an object, which is made there, or in a list. */
+static qdq_status enter(json_t **at, step s, const char *key, qdq_error *err)
+{
+    json_t *next;
+    size_t index;
+
+    if (json_is_array(*at)) {
+        QDQ_TRY(find_index(*at, s, key, &index, err));
+        *at = json_array_get(*at, index);
+        return QDQ_OK;
+    }
+    if (!json_is_object(*at))
+        return qdq_fail(err, QDQ_E_USAGE, "key '%s': what stands before the dot is no object", key);
+    next = json_object_getn(*at, s.name, s.size);
+    if (next == NULL) {
+        next = json_object();
+        QDQ_NEED(json_object_setn_new(*at, s.name, s.size, next) == 0, err);
+    }
+    *at = next;
+    return QDQ_OK;
+}
+
+/* Takes `fresh`. */
+static qdq_status set_last(json_t *at, step s, const char *key, json_t *fresh, qdq_error *err)
+{
+    size_t index = 0;
+    qdq_status st = QDQ_OK;
+
+    if (json_is_array(at))
+        st = find_index(at, s, key, &index, err);
+    else if (!json_is_object(at))
+        st = qdq_fail(err, QDQ_E_USAGE, "key '%s': what stands before the dot is no object", key);
+    if (st == QDQ_OK && (json_is_array(at) ? json_array_set(at, index, fresh)
+                                           : json_object_set(at, s.name, fresh)) != 0)
+        st = qdq_nomem(err);
+    json_decref(fresh);
+    return st;
+}
+
+/* Sets `key` in `root`, making the objects on the way. Entries of lists have numbers. */
 static qdq_status set_key(json_t *root, const char *key, const char *value, qdq_error *err)
 {
     json_t *fresh, *at = root;
     const char *dot, *rest = key;
-    int bad = 0;
+    qdq_status st = QDQ_OK;
 
     QDQ_TRY(read_value(key, value, &fresh, err));
-    while (bad == 0 && (dot = strchr(rest, '.')) != NULL) {
-        json_t *next = json_object_getn(at, rest, (size_t)(dot - rest));
-
-        if (next == NULL)
-            bad = json_object_setn_new(at, rest, (size_t)(dot - rest), next = json_object());
-        at = next;
-        rest = dot + 1;
-    }
-    if (bad == 0 && !json_is_object(at)) {
-        json_decref(fresh);
-        return qdq_fail(err, QDQ_E_USAGE, "key '%s': what stands before the dot is no object", key);
-    }
-    bad = bad != 0 ? bad : json_object_set(at, rest, fresh);
+    for (; st == QDQ_OK && (dot = strchr(rest, '.')) != NULL; rest = dot + 1)
+        st = enter(&at, (step){rest, (size_t)(dot - rest)}, key, err);
+    if (st == QDQ_OK)
+        return set_last(at, (step){rest, strlen(rest)}, key, fresh, err);
     json_decref(fresh);
-    return bad == 0 ? QDQ_OK : qdq_nomem(err);
+    return st;
 }
 
 qdq_status qdq_target_set(qdq_target *t, const char *key, const char *value, qdq_error *err)

@@ -263,6 +263,7 @@ static qdq_status search_placement(qdq_tune_state *t, qdq_error *err)
     if (t->units->raw) /* nothing was proposed but starts */
         QDQ_TRY(qdq_tune_write_raw(t, &t->run.found.best, err));
     QDQ_TRY(qdq_baselines_try_exact(t, err));
+    QDQ_TRY(qdq_tune_try_others_by_edges(t, err));
     QDQ_TRY(qdq_tune_try_edges(t, err));
     return qdq_tune_try_types(t, err);
 }

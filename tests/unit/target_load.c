@@ -79,6 +79,26 @@ TEST(a_key_is_changed_as_if_the_file_said_so)
     qdq_target_free(t);
 }
 
+TEST(an_entry_of_a_list_is_changed_by_its_number)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    const size_t n = t->ops.n;
+    assert_ok(qdq_target_set(t, "operators.0.off", "true", &err));
+    assert_int_equal(t->ops.n, n - 1);
+    assert_fails(QDQ_E_USAGE, "found 'Conv' in a list, expected the number of an entry, 0 to ",
+                 qdq_target_set(t, "operators.Conv.off", "true", &err));
+    assert_fails(QDQ_E_USAGE, "found '99999999999999999999' in a list",
+                 qdq_target_set(t, "operators.99999999999999999999.off", "true", &err));
+    assert_fails(QDQ_E_USAGE, "found '' in a list", qdq_target_set(t, "operators.", "1", &err));
+    assert_ok(qdq_target_set(t, "stay_float", "[]", &err));
+    assert_fails(QDQ_E_USAGE, "the list before '0' is empty",
+                 qdq_target_set(t, "stay_float.0", "1", &err));
+    qdq_target_free(t);
+}
+
 TEST(a_file_is_read_like_a_builtin)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -139,6 +159,83 @@ TEST(the_bare_targets_are_the_built_in_ones_without_what_was_measured)
         json_decref(b);
         qdq_target_free(full);
         qdq_target_free(bare);
+    }
+}
+
+static const char *text_of(const json_t *j, const char *key)
+{
+    const char *text = json_string_value(json_object_get(j, key));
+
+    return text != NULL ? text : "";
+}
+
+/* The same is decided, by what another processor measured, the other way. */
+static bool contradict(const json_t *a, const json_t *b)
+{
+    const char *x = text_of(a, "verdict"), *y = text_of(b, "verdict");
+
+    return strcmp(text_of(a, "key"), text_of(b, "key")) == 0 &&
+           strcmp(text_of(a, "probe"), text_of(b, "probe")) == 0 &&
+           json_integer_value(json_object_get(a, "at")) ==
+               json_integer_value(json_object_get(b, "at")) &&
+           strcmp(text_of(a, "processor"), text_of(b, "processor")) != 0 &&
+           ((strcmp(x, "pays") == 0 && strcmp(y, "harms") == 0) ||
+            (strcmp(x, "harms") == 0 && strcmp(y, "pays") == 0));
+}
+
+static bool is_contested(const json_t *rule)
+{
+    const json_t *list = json_object_get(rule, "measured"), *a, *b;
+    size_t i, k;
+
+    json_array_foreach(list, i, a)
+    {
+        json_array_foreach(list, k, b)
+        {
+            if (contradict(a, b))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool is_conditional(const json_t *rule)
+{
+    return json_object_get(rule, "cpu") != NULL || json_is_true(json_object_get(rule, "off")) ||
+           json_is_true(json_object_get(rule, "accuracy"));
+}
+
+TEST(a_rule_that_pays_on_one_processor_and_harms_on_another_has_a_condition)
+{
+    static const char *const names[] = {"ort-cpu", "openvino"}, *const lists[] = {"operators",
+                                                                                  "stay_float"};
+    static const char other[] = "[{\"verdict\": \"pays\", \"at\": 4, \"processor\": \"A\"},"
+                                " {\"verdict\": \"harms\", \"at\": 8, \"processor\": \"B\"},"
+                                " {\"verdict\": \"harms\", \"at\": 4, \"processor\": \"%s\"}]";
+    qdq_error err = QDQ_ERROR_INIT;
+    char text[400];
+
+    for (int same = 0; same < 2; same++) {
+        snprintf(text, sizeof text, other, same != 0 ? "A" : "B");
+        json_t *rule = json_pack("{s:o}", "measured", json_loads(text, 0, NULL));
+        assert_int_equal(is_contested(rule), same == 0);
+        json_decref(rule);
+    }
+    for (size_t i = 0; i < QDQ_COUNT(names) * QDQ_COUNT(lists); i++) {
+        qdq_target *t;
+        json_t *rule;
+        size_t k;
+
+        assert_ok(qdq_target_load(names[i / 2], &t, &err));
+        json_t *root = json_loads(qdq_target_text(t), 0, NULL);
+        json_array_foreach(json_object_get(root, lists[i % 2]), k, rule)
+        {
+            if (is_contested(rule) && !is_conditional(rule))
+                fail_msg("%s: %s of %s is an average", names[i / 2], text_of(rule, "rule"),
+                         text_of(rule, "op"));
+        }
+        json_decref(root);
+        qdq_target_free(t);
     }
 }
 

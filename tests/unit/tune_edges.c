@@ -20,10 +20,10 @@ static qdq_model *network(void)
     return test_model(text);
 }
 
-static qdq_tune_result run(const char *folder, const char *ops, const char *more,
-                           qdq_tune_mode mode)
+/* m is freed. */
+static qdq_tune_result run_on(qdq_model *m, const char *folder, const char *ops, const char *more,
+                              qdq_tune_mode mode)
 {
-    qdq_model *m = network();
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(ops, more));
     qdq_tune_result r;
 
@@ -32,6 +32,24 @@ static qdq_tune_result run(const char *folder, const char *ops, const char *more
     qdq_model_free(m);
     return r;
 }
+
+static qdq_tune_result run(const char *folder, const char *ops, const char *more,
+                           qdq_tune_mode mode)
+{
+    return run_on(network(), folder, ops, more, mode);
+}
+
+/* Nodes between these inputs and the output y, with the weight a. */
+static qdq_model *network_of(const char *inputs, const char *nodes)
+{
+    static char text[8000];
+
+    snprintf(text, sizeof text, "g (%s) => (float[8,8] y) <float[8,8] a = {%s}> { %s }", inputs,
+             test_tuned_weights(), nodes);
+    return test_model(text);
+}
+
+static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
 
 /* Readers of a tensor that take codes, in the plan of the folder: "all", "ln" or ""; static
  * storage. */
@@ -77,7 +95,6 @@ static bool tried_edges(const char *folder)
 /* The target has no kernel for it. */
 TEST(a_normalization_that_is_faster_on_codes_gets_them)
 {
-    static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
     static const char *const folders[] = {"ln_region", "ln_subgraph"};
 
     for (size_t i = 0; i < 2; i++) {
@@ -89,6 +106,100 @@ TEST(a_normalization_that_is_faster_on_codes_gets_them)
         assert_string_equal(readers(folder, "h1"), "all");
         assert_string_equal(readers(folder, "h2"), "all");
         assert_true(tried_edges(folder));
+    }
+}
+
+/* Its kernel needs both inputs in 8 bits, and one comes from nowhere. */
+TEST(an_operand_that_is_a_graph_input_gets_codes_too)
+{
+    for (size_t i = 0; i < QDQ_COUNT(modes); i++) {
+        const char *folder = test_path("input%zu", i);
+        const qdq_tune_result r =
+            run_on(network_of("float[8,8] x, float[8,8] z",
+                              "h = MatMul(x, a) s = Sub(h, z) y = MatMul(s, a)"),
+                   folder,
+                   "\"MatMul\": {\"float_us\": 50, \"int8_us\": 20},"
+                   " \"Sub\": {\"float_us\": 100, \"int8_us\": 10, \"inputs\": 2}",
+                   NULL, modes[i]);
+        assert_string_equal(readers(folder, "z"), "all");
+        assert_string_equal(readers(folder, "h"), "all");
+        assert_true(r.speedup > 1.9);
+    }
+}
+
+/* Of these kernels the one that gives the graph's output needs Q behind it. */
+TEST(a_kernel_that_gives_an_output_gets_codes_behind_it_where_they_pay)
+{
+    for (size_t i = 0; i < QDQ_COUNT(modes); i++) {
+        const char *folder = test_path("output%zu", i), *other = test_path("output_float%zu", i);
+        qdq_tune_result r = run_on(
+            network_of("float[8,8] x", "h = MatMul(x, a) s = Softmax(h) y = Gemm(s, a)"), folder,
+            "\"MatMul\": {\"float_us\": 400, \"int8_us\": 40},"
+            " \"Gemm\": {\"float_us\": 400, \"int8_us\": 40, \"output_q\": true}",
+            NULL, modes[i]);
+        assert_string_equal(readers(folder, "y"), "all");
+        assert_true(r.speedup > 4);
+        run_on(network_of("float[8,8] x", "h = MatMul(x, a) s = Softmax(h) y = Gemm(s, a)"), other,
+               "\"MatMul\": {\"float_us\": 400, \"int8_us\": 40},"
+               " \"Gemm\": {\"float_us\": 400, \"int8_us\": 40}",
+               NULL, modes[i]);
+        assert_string_equal(readers(other, "y"), "");
+    }
+}
+
+/* Every placement of the decisions alone loses. */
+TEST(kernels_that_pay_only_with_codes_behind_them_are_found)
+{
+    for (size_t i = 0; i < QDQ_COUNT(modes); i++) {
+        const char *folder = test_path("behind%zu", i);
+        const qdq_tune_result r =
+            run_on(network_of("float[8,8] x",
+                              "h = MatMul(x, a) s = Softmax(h) k = MatMul(s, a) y = Softmax(k)"),
+                   folder,
+                   "\"MatMul\": {\"float_us\": 1000, \"int8_us\": 100, \"output_q\": true},"
+                   " \"Softmax\": {\"float_us\": 100}",
+                   NULL, modes[i]);
+        assert_int_equal(r.verdict, QDQ_TUNED);
+        assert_string_equal(readers(folder, "h"), "all");
+        assert_string_equal(readers(folder, "k"), "all");
+        assert_true(r.speedup > 2.0 && r.builds <= 14);
+    }
+}
+
+/* The target wants Q behind each Conv. */
+TEST(a_kernel_that_pays_only_without_codes_behind_it_is_found)
+{
+    static char text[8000];
+
+    snprintf(text, sizeof text,
+             "g (float[1,8,8,8] x) => (float[1,8,8,8] y) <float[8,8,1,1] a = {%s}> {"
+             " h = Conv(x, a) y = Softmax(h) }",
+             test_tuned_weights());
+    for (size_t i = 0; i < QDQ_COUNT(modes); i++) {
+        const char *folder = test_path("not_behind%zu", i);
+        const qdq_tune_result r = run_on(test_model(text), folder,
+                                         "\"Conv\": {\"float_us\": 30, \"int8_us\": 10},"
+                                         " \"Softmax\": {\"float_us\": 5}",
+                                         NULL, modes[i]);
+        assert_int_equal(r.verdict, QDQ_TUNED);
+        assert_string_equal(readers(folder, "x"), "all");
+        assert_string_equal(readers(folder, "h"), "");
+        assert_true(r.speedup > 1.1 && r.builds <= 14);
+    }
+}
+
+TEST(where_nothing_pays_with_edges_either_the_float_model_stays)
+{
+    for (size_t i = 0; i < QDQ_COUNT(modes); i++) {
+        const char *folder = test_path("never%zu", i);
+        const qdq_tune_result r = run_on(
+            network_of("float[8,8] x", "h = MatMul(x, a) s = Softmax(h) y = MatMul(s, a)"), folder,
+            "\"MatMul\": {\"float_us\": 20, \"int8_us\": 19},"
+            " \"Softmax\": {\"float_us\": 10}",
+            NULL, modes[i]);
+        assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
+        assert_true(r.builds <= 14);
+        assert_false(tried_edges(folder));
     }
 }
 

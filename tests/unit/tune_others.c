@@ -82,6 +82,23 @@ TEST(rules_of_other_targets_are_tried_in_types_of_this_one)
     qdq_model_free(m);
 }
 
+/* Another target has no Q/DQ on one of both Add, and on the other one only before its kernel, which
+ * decisions of this one cannot say. */
+TEST(rules_of_other_targets_are_tried_edge_by_edge)
+{
+    static const way ways[] = {REGION, MINCUT};
+    qdq_model *m = two_adds();
+
+    for (size_t i = 0; i < QDQ_COUNT(ways); i++) {
+        const char *folder = test_path("by_edges%zu", i);
+        run(m, folder, ways[i], 0);
+        assert_true(has_trial(folder, "rules of openvino, edge by edge"));
+        assert_false(has_trial(folder, "rules of ort-cpu, edge"));
+        assert_false(has_trial(folder, "rules of int4, edge"));
+    }
+    qdq_model_free(m);
+}
+
 /* Of four MatMul, all targets want the same. */
 TEST(rules_that_place_the_same_are_tried_once)
 {

@@ -120,7 +120,7 @@ TEST(what_nobody_measured_has_no_price)
 {
     json_t *data = page_of(test_path("none"), QDQ_TUNE_REGION);
 
-    assert_int_equal(json_integer_value(json_array_get(row_of(data, "edges", 2, "y"), SOURCE)), 0);
+    assert_int_equal(json_integer_value(json_array_get(row_of(data, "edges", 2, "x"), SOURCE)), 0);
     assert_int_equal(json_integer_value(json_array_get(row_of(data, "nodes", 1, "Tanh"), SOURCE)),
                      0);
     json_decref(data);

@@ -236,6 +236,18 @@ TEST(an_edge_that_is_turned_has_scales_in_each_fold)
     test_space_close(&t);
 }
 
+TEST(an_output_that_nothing_else_reads_is_a_reader_of_its_own)
+{
+    test_space t = open_space();
+    qdq_assign a = with_rules(&t);
+
+    qdq_space_flip(t.s, &a, t.s->n_edges - 1);
+    expect_tensors(&t, &a, "r>all t>all x>all y>all");
+    qdq_space_flip(t.s, &a, t.s->n_edges - 1);
+    expect_tensors(&t, &a, "r>all t>all x>all");
+    test_space_close(&t);
+}
+
 /* --- any assignment --------------------------------------------------------------------------- */
 
 static qdq_assign random_assign(test_space *t, qdq_random *r)

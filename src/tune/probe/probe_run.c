@@ -211,14 +211,29 @@ static qdq_status give_results(qdq_probe_run *r, qdq_target **out, qdq_probe_rep
     return qdq_nomem(err);
 }
 
+/* A target without one figure of this machine would be signed for nothing. */
+static qdq_status check_measured(const qdq_probe_run *r, qdq_error *err)
+{
+    for (size_t i = 0; i < r->outcomes.n; i++)
+        if (r->outcomes.at[i].verdict[0] != '\0')
+            return QDQ_OK;
+    return qdq_fail(err, QDQ_E_ENGINE,
+                    "target '%s': none of %zu probes was measured; the first: %s", r->t->name,
+                    r->outcomes.n, r->outcomes.n > 0 ? r->outcomes.at[0].why : "no time was left");
+}
+
 static qdq_status run_probes(qdq_probe_run *r, qdq_target **out, qdq_probe_report **report,
                              qdq_error *err)
 {
     QDQ_TRY(begin_run(r, err));
     QDQ_TRY(run_control(r, err));
     qdq_status st = measure_all(r, err);
-    if (st != QDQ_OK && (st != QDQ_E_INTERRUPTED || r->outcomes.n == 0))
+    if (st != QDQ_OK && st != QDQ_E_INTERRUPTED)
         return st;
+    if (st == QDQ_E_INTERRUPTED && check_measured(r, NULL) != QDQ_OK)
+        return st;
+    if (st == QDQ_OK)
+        QDQ_TRY(check_measured(r, err));
     const qdq_status given = give_results(r, out, report, err);
     return given != QDQ_OK ? given : st;
 }

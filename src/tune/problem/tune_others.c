@@ -9,7 +9,12 @@
 #include "quant/target_fit.h"
 #include "target/target.h"
 #include "tune/candidate/tune_names.h"
+#include "tune/candidate/tune_plans.h"
 #include "tune/problem/tune_problem.h"
+#include "tune/space/space_edges.h"
+#include "tune/state/strategy.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_presets.h"
 #include "tune/trial/tune_trials.h"
 
 static bool is_known(const qdq_search_problem *p, const qdq_assign *a, size_t n_late)
@@ -30,8 +35,8 @@ static void keep_to(const qdq_assign *allowed, qdq_assign *a)
             qdq_assign_set(a, i, false);
 }
 
-/* Where the rules of a target put Q/DQ, as far as the space has it. */
-static qdq_status place_rules(qdq_tune_state *t, const qdq_target *other, qdq_assign *out,
+/* Where the rules of a target put Q/DQ. */
+static qdq_status place_rules(const qdq_tune_state *t, const qdq_target *other, qdq_plan *p,
                               qdq_error *err)
 {
     const qdq_place_opts po = {.exclude = t->task.quantize.exclude,
@@ -39,28 +44,41 @@ static qdq_status place_rules(qdq_tune_state *t, const qdq_target *other, qdq_as
                                .op_types = t->task.quantize.op_types,
                                .exclude_op_types = t->task.quantize.exclude_op_types,
                                .finite = t->task.space->finite};
-    qdq_plan *p = qdq_plan_new();
 
-    qdq_status st = p != NULL ? qdq_place(t->task.clean, other, &po, p, err) : qdq_nomem(err);
-    if (st == QDQ_OK)
-        st = qdq_space_from_plan(t->task.space, p, out, &t->arena, err);
-    qdq_plan_free(p);
-    return st;
+    return qdq_place(t->task.clean, other, &po, p, err);
 }
 
-static qdq_status place_by_name(qdq_tune_state *t, const char *name, qdq_assign *out,
+/* *out has nothing in it where the target quantizes weights alone. It goes to qdq_plan_free(). */
+static qdq_status place_by_name(const qdq_tune_state *t, const char *name, qdq_plan **out,
                                 qdq_error *err)
 {
     qdq_target *other = NULL, *fitting = NULL;
 
     QDQ_TRY(qdq_target_load(name, &other, err));
-    qdq_status st = qdq_target_fit(t->task.m, other, t->task.quantize.cpu, NULL, &fitting, err);
-    if (st == QDQ_OK && qdq_format_weight_only(&other->format))
-        st = qdq_assign_new(out, t->task.space->n_groups, &t->arena) ? QDQ_OK : qdq_nomem(err);
-    else if (st == QDQ_OK)
-        st = place_rules(t, fitting != NULL ? fitting : other, out, err);
+    *out = qdq_plan_new();
+    qdq_status st = qdq_allocated(*out != NULL, err);
+    if (st == QDQ_OK)
+        st = qdq_target_fit(t->task.m, other, t->task.quantize.cpu, NULL, &fitting, err);
+    if (st == QDQ_OK && !qdq_format_weight_only(&other->format))
+        st = place_rules(t, fitting != NULL ? fitting : other, *out, err);
     qdq_target_free(fitting);
     qdq_target_free(other);
+    if (st == QDQ_OK)
+        return QDQ_OK;
+    qdq_plan_free(*out);
+    *out = NULL;
+    return st;
+}
+
+/* As far as decisions have it. */
+static qdq_status find_decisions(qdq_tune_state *t, const char *name, qdq_assign *out,
+                                 qdq_error *err)
+{
+    qdq_plan *p;
+
+    QDQ_TRY(place_by_name(t, name, &p, err));
+    const qdq_status st = qdq_space_from_plan(t->task.space, p, out, &t->arena, err);
+    qdq_plan_free(p);
     return st;
 }
 
@@ -79,7 +97,7 @@ qdq_status qdq_tune_find_others(qdq_tune_state *t, qdq_error *err)
     for (size_t i = 0; (name = qdq_target_name(i, &help)) != NULL; i++) {
         if (strcmp(name, t->task.target->name) == 0)
             continue;
-        QDQ_TRY(place_by_name(t, name, &late[n], err));
+        QDQ_TRY(find_decisions(t, name, &late[n], err));
         keep_to(t->parts.problem.allowed, &late[n]);
         if (qdq_assign_count(&late[n]) == 0 || is_known(&t->parts.problem, &late[n], n))
             continue;
@@ -170,5 +188,72 @@ qdq_status qdq_tune_try_others(qdq_tune_state *t, qdq_error *err)
         else
             t->run.found.ruled_out++;
     }
+    return QDQ_OK;
+}
+
+/* --- edge by edge ----------------------------------------------------------------------------- */
+
+/* *any: the placement has more than decisions can say. */
+static qdq_status find_edges(qdq_tune_state *t, const char *name, qdq_assign *out, bool *any,
+                             qdq_error *err)
+{
+    const qdq_space_scaling from = qdq_tune_scaling(t);
+    qdq_plan *p;
+
+    *any = false;
+    QDQ_TRY(place_by_name(t, name, &p, err));
+    const qdq_status st = qdq_space_express(t->task.space, p, &from, &t->arena, out, err);
+    qdq_plan_free(p);
+    for (size_t i = t->task.space->n_groups; st == QDQ_OK && i < out->n && !*any; i++)
+        *any = qdq_assign_get(out, i);
+    return st;
+}
+
+/* Two builds are left to the search of single edges. */
+static bool has_budget(const qdq_tune_state *t)
+{
+    return qdq_tune_has_builds(t, 3, qdq_tune_max_builds_with_edges(t)) &&
+           !t->run.found.ended_early &&
+           (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
+}
+
+/* Decisions alone predict its time: what single edges cost is known behind them. */
+static qdq_status try_edges_of(qdq_tune_state *t, const qdq_mincut_costs *costs, const char *name,
+                               qdq_error *err)
+{
+    qdq_tune_candidate *c;
+    qdq_tune_tried r;
+    qdq_assign a;
+    bool any;
+
+    QDQ_TRY(find_edges(t, name, &a, &any, err));
+    if (!any)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_candidate_of(t, &a, &c, err));
+    if (c == t->run.base || c->tried)
+        return QDQ_OK;
+    if (costs != NULL && !is_near(costs, &a, &t->run.found.best)) {
+        t->run.found.ruled_out++;
+        return QDQ_OK;
+    }
+    const char *move = qdq_arena_printf(&t->arena, "rules of %s, edge by edge", name);
+    QDQ_NEED(move != NULL, err);
+    return qdq_tune_try_for_best(t, QDQ_PHASE_EXCEPTIONS, move, &a, &r, err);
+}
+
+qdq_status qdq_tune_try_others_by_edges(qdq_tune_state *t, qdq_error *err)
+{
+    qdq_mincut_costs own = t->parts.costs;
+    bool known = t->parts.has_costs;
+    const char *help, *name;
+
+    if (t->run.greedy != NULL || t->parts.filter.n > 0 || t->parts.settled != NULL ||
+        t->task.space->n_edges == 0 || !has_budget(t))
+        return QDQ_OK;
+    if (!known)
+        QDQ_TRY(fit_costs(t, &own, &known, err));
+    for (size_t i = 0; (name = qdq_target_name(i, &help)) != NULL; i++)
+        if (strcmp(name, t->task.target->name) != 0 && has_budget(t))
+            QDQ_TRY(try_edges_of(t, known ? &own : NULL, name, err));
     return QDQ_OK;
 }

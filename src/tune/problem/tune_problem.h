@@ -24,6 +24,11 @@ qdq_status qdq_tune_find_others(qdq_tune_state *t, qdq_error *err);
  * it tries all. */
 qdq_status qdq_tune_try_others(qdq_tune_state *t, qdq_error *err);
 
+/* After the search: measures these placements edge by edge, where edges differ from what decisions
+ * can say. Their decisions alone predict their time, as above. Leaves two builds to single
+ * edges. None after greedy, which keeps to what it measured in isolation. */
+qdq_status qdq_tune_try_others_by_edges(qdq_tune_state *t, qdq_error *err);
+
 /* Finds regions and their patterns. */
 qdq_status qdq_tune_read_regions(qdq_tune_state *t, qdq_error *err);
 

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "target/target.h"
+#include "tune/candidate/tune_names.h"
 #include "tune/candidate/tune_plans.h"
 #include "tune/refine/refine.h"
 #include "tune/refine/tune_prices.h"
@@ -40,9 +41,21 @@ static bool is_copy(const edging *x, const qdq_node *n)
 /* The activation of a group that the search has decided about, with its weight. */
 static bool is_halved(const edging *x, const qdq_space_edge *e)
 {
-    const uint32_t g = qdq_space_group_of(x->r.t->task.space, e->node, e->input);
+    const uint32_t g =
+        e->node != NULL ? qdq_space_group_of(x->r.t->task.space, e->node, e->input) : QDQ_NO_GROUP;
 
     return g != QDQ_NO_GROUP && qdq_space_has_partial(x->r.t->task.space, g);
+}
+
+/* Does a graph output take codes of v? Outputs are the last edges. */
+static bool leaves_as_codes(const edging *x, const qdq_value *v)
+{
+    const qdq_space *s = x->r.t->task.space;
+
+    for (size_t i = s->n_edges; v->n_output > 0 && i > 0 && s->edge[i - 1].node == NULL; i--)
+        if (s->edge[i - 1].value == v && x->has_codes[i - 1])
+            return true;
+    return false;
 }
 
 /* Does anything take codes of what n gives? */
@@ -51,12 +64,23 @@ static bool gives_codes(const edging *x, const qdq_node *n)
     for (uint32_t i = 0; i < n->n_out; i++) {
         if (n->out[i] == NULL)
             continue;
+        if (leaves_as_codes(x, n->out[i]))
+            return true;
         QDQ_FOR_USES (u, n->out[i]) {
             const size_t e = qdq_space_edge_of(x->r.t->task.space, u->node, u->index);
             if (e == QDQ_NO_EDGE ? x->runs[u->node->id] : x->has_codes[e])
                 return true;
         }
     }
+    return false;
+}
+
+/* Does a kernel read codes of v, or a copy operator move them to something that does? */
+static bool is_read_by_kernel(const edging *x, const qdq_value *v)
+{
+    QDQ_FOR_USES (u, v)
+        if (is_copy(x, u->node) ? gives_codes(x, u->node) : x->runs[u->node->id])
+            return true;
     return false;
 }
 
@@ -72,23 +96,24 @@ static bool reads_codes(const edging *x, const qdq_node *n)
 }
 
 /* A copy may move floats instead of codes, and the other way round, where codes are read behind it.
- * A float operator may read codes of what reads codes, or beside others; what reads floats among
- * floats has no kernel to gain from. What was turned before may be turned back. */
+ * A float operator may read codes of what reads codes, or beside others, and a graph output may
+ * take them: the kernel before it may want Q behind it. What reads floats among floats has no
+ * kernel to gain from. What was turned before may be turned back, and so may codes that a rule puts
+ * behind a kernel and that no kernel reads. */
 static bool may_pay(const edging *x, size_t edge)
 {
     const qdq_space_edge *e = &x->r.t->task.space->edge[edge];
     const qdq_node *from;
 
-    if (e->node == NULL)
-        return false;
     if (is_halved(x, e))
         return qdq_space_is_flipped(x->r.t->task.space, &x->r.base, edge);
-    if (is_copy(x, e->node))
+    if (e->node != NULL && is_copy(x, e->node))
         return gives_codes(x, e->node);
     if (x->has_codes[edge])
-        return qdq_space_is_flipped(x->r.t->task.space, &x->r.base, edge);
+        return qdq_space_is_flipped(x->r.t->task.space, &x->r.base, edge) ||
+               !is_read_by_kernel(x, e->value);
     from = qdq_space_source(x->r.t->task.space, e->value);
-    return from != NULL && (reads_codes(x, from) || reads_codes(x, e->node));
+    return (from != NULL && reads_codes(x, from)) || (e->node != NULL && reads_codes(x, e->node));
 }
 
 static qdq_status read_plan(edging *x, qdq_error *err)
@@ -136,8 +161,8 @@ static bool describe_edge(const qdq_refining *r, size_t edge, qdq_buf *text)
     const qdq_space_edge *e = &x->r.t->task.space->edge[edge];
 
     if (x->may_pay[edge])
-        qdq_buf_printf(text, " %s.%u%c", e->node->type, (unsigned)e->input,
-                       x->has_codes[edge] ? '-' : '+');
+        qdq_buf_printf(text, " %s.%u%c", e->node != NULL ? e->node->type : "",
+                       e->node != NULL ? (unsigned)e->input : 0, x->has_codes[edge] ? '-' : '+');
     return x->may_pay[edge];
 }
 
@@ -164,6 +189,23 @@ static bool is_turned(const qdq_refining *x, size_t edge, const qdq_assign *c)
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
+/* Where the base is not the best placement: by profiles, with all that pays. */
+static qdq_status may_beat(const edging *x, const qdq_tune_prices *before, bool *out,
+                           qdq_error *err)
+{
+    qdq_tune_candidate *best;
+    double sum = before->sum;
+
+    *out = true;
+    if (x->r.against == NULL)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_candidate_of(x->r.t, x->r.against, &best, err));
+    for (size_t k = 0; k < x->r.gain.n; k++)
+        sum -= x->r.pays.at[k] ? x->r.gain.at[k] : 0;
+    *out = best->times == NULL || !best->times->is_known || sum < best->times->sum;
+    return QDQ_OK;
+}
+
 /* From the best placement so far. One profile beside another, with the edges turned that may pay,
  * says which kinds are faster so. *kept: there is a better one now. */
 static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
@@ -171,7 +213,7 @@ static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
     qdq_tune_prices before;
     qdq_assign c;
     size_t n;
-    bool known;
+    bool known, may_pay;
 
     *kept = false;
     QDQ_NEED(qdq_assign_copy(&c, &x->r.base, &x->r.arena), err);
@@ -182,6 +224,11 @@ static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
     const uint32_t best = qdq_refine_best_kind(&x->r, &n);
     if (!known || n == 0 || !has_budget(x->r.t))
         return QDQ_OK;
+    QDQ_TRY(may_beat(x, &before, &may_pay, err));
+    if (!may_pay) {
+        x->r.t->run.found.ruled_out++;
+        return QDQ_OK;
+    }
     QDQ_TRY(qdq_refine_try_kind(&x->r, "edges", QDQ_TUNE_NO_KIND, kept, err));
     return *kept || n < 2 || !has_budget(x->r.t)
                ? QDQ_OK
@@ -190,7 +237,7 @@ static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
 
 static bool is_wanted(const qdq_tune_state *t)
 {
-    return t->task.space->n_edges > 0 && qdq_tune_may_refine(t) && qdq_tune_can_profile(t) &&
+    return t->task.space->n_edges > 0 && !qdq_tune_is_settled(t) && qdq_tune_can_profile(t) &&
            has_budget(t);
 }
 
@@ -208,7 +255,48 @@ static qdq_status go_round(edging *x, bool *again, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_try_edges(qdq_tune_state *t, qdq_error *err)
+static qdq_status go_rounds(edging *x, qdq_error *err)
+{
+    bool again = true;
+
+    while (again)
+        QDQ_TRY(go_round(x, &again, err));
+    return QDQ_OK;
+}
+
+/* *any: decisions that the best placement leaves float, which may be in 8 bits. */
+static bool set_all(edging *x)
+{
+    const qdq_tune_state *t = x->r.t;
+    const qdq_assign *allowed = t->parts.problem.allowed;
+    bool any = false;
+
+    for (size_t i = 0; i < x->r.base.n; i++) {
+        const bool is_group = i < t->task.space->n_groups;
+        const bool on = is_group && (allowed == NULL || qdq_assign_get(allowed, i));
+        any |= on && !qdq_assign_get(&x->r.base, i);
+        qdq_assign_set(&x->r.base, i, on);
+    }
+    return any;
+}
+
+/* A decision may lose for its result alone: what a rule does there is right for others. So edges
+ * are turned in the placement with all decisions, too, whose profile the search has, and what pays
+ * is measured against the best one. */
+static qdq_status go_from_all(edging *x, qdq_error *err)
+{
+    qdq_tune_candidate *c;
+
+    x->r.against = &x->r.t->run.found.best;
+    if (!set_all(x))
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_candidate_of(x->r.t, &x->r.base, &c, err));
+    return c->failed || c->times == NULL || !c->times->is_known ? QDQ_OK : go_rounds(x, err);
+}
+
+/* Fills t->outcome.edges with prices of what ships. */
+static qdq_status try_edges(qdq_tune_state *t, qdq_status (*go)(edging *, qdq_error *),
+                            qdq_error *err)
 {
     edging x = {.r = {.t = t,
                       .arena = QDQ_ARENA_INIT,
@@ -216,13 +304,22 @@ qdq_status qdq_tune_try_edges(qdq_tune_state *t, qdq_error *err)
                       .describe = describe_edge,
                       .change = turn_edge,
                       .differs = is_turned}};
-    bool again = true;
 
-    if (!is_wanted(t))
+    if (!has_budget(t))
         return QDQ_OK;
     qdq_status st = qdq_refine_begin(&x.r, t->task.space->n_edges, err);
-    t->outcome.edges = x.r.out;
-    while (st == QDQ_OK && again)
-        st = go_round(&x, &again, err);
+    if (st == QDQ_OK)
+        st = go(&x, err);
+    if (x.r.against == NULL)
+        t->outcome.edges = x.r.out;
     return qdq_refine_end(&x.r, st, err);
+}
+
+qdq_status qdq_tune_try_edges(qdq_tune_state *t, qdq_error *err)
+{
+    if (!is_wanted(t))
+        return QDQ_OK;
+    if (qdq_assign_count(&t->run.found.best) > 0)
+        QDQ_TRY(try_edges(t, go_rounds, err));
+    return try_edges(t, go_from_all, err);
 }

@@ -263,13 +263,15 @@ qdq_status qdq_refine_try(qdq_refining *x, const char *move, const qdq_assign *c
 {
     qdq_tune_tried r;
 
-    QDQ_TRY(qdq_tune_try(x->t, QDQ_PHASE_EXCEPTIONS, move, &x->base, c, &r, err));
+    QDQ_TRY(qdq_tune_try(x->t, QDQ_PHASE_EXCEPTIONS, move,
+                         x->against != NULL ? x->against : &x->base, c, &r, err));
     *kept = r.kept;
     if (!r.failed)
         note_trial(x, c, &r);
     if (r.kept) {
         qdq_assign_take(&x->base, c);
         x->is_better = true;
+        x->against = NULL;
     }
     return QDQ_OK;
 }
@@ -289,10 +291,14 @@ qdq_status qdq_refine_try_kind(qdq_refining *x, const char *move, uint32_t only,
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
+bool qdq_tune_is_settled(const qdq_tune_state *t)
+{
+    return t->parts.filter.n > 0 || t->parts.settled != NULL;
+}
+
 bool qdq_tune_may_refine(const qdq_tune_state *t)
 {
-    return t->parts.filter.n == 0 && qdq_assign_count(&t->run.found.best) > 0 &&
-           t->parts.settled == NULL;
+    return !qdq_tune_is_settled(t) && qdq_assign_count(&t->run.found.best) > 0;
 }
 
 bool qdq_tune_can_profile(const qdq_tune_state *t)

@@ -1,5 +1,6 @@
 /* tune_prices.h - the costs of classes of tensors in a placement, from its profile: for the steps
- * after the search, tune_edges.c and tune_types.c. */
+ * after the search, tune_edges.c and tune_types.c; and their trials, also those of
+ * tune_weights.c. */
 #ifndef QDQ_TUNE_PRICES_H
 #define QDQ_TUNE_PRICES_H
 
@@ -19,6 +20,8 @@ struct qdq_refining {
     qdq_assign base;
     /* it is better than at the beginning */
     bool is_better;
+    /* what trials are compared with until one is accepted; NULL: the base */
+    const qdq_assign *against;
     bool (*may_build)(const qdq_tune_state *t);
     /* Appends the properties that distinguish an edge of the space; false: the edge is not an
      * item. */
@@ -83,12 +86,15 @@ uint32_t qdq_refine_best_kind(const qdq_refining *x, size_t *n);
 qdq_status qdq_refine_try_kind(qdq_refining *x, const char *move, uint32_t only, bool *kept,
                                qdq_error *err);
 
-/* Measures `c` against the base, and makes it the base if it is accepted. */
+/* Measures `c` against the base (or x->against), and makes it the base if it is accepted. */
 qdq_status qdq_refine_try(qdq_refining *x, const char *move, const qdq_assign *c, bool *kept,
                           qdq_error *err);
 
-/* Whether further steps make sense. Not with a filter of nodes, with a complete result from caches,
- * or without any node in 8 bits. */
+/* Whether a user's filter of nodes, or a complete result from caches, leaves nothing to refine. */
+bool qdq_tune_is_settled(const qdq_tune_state *t);
+
+/* Whether further steps make sense on the best placement: not where it is settled, or without any
+ * node in 8 bits. */
 bool qdq_tune_may_refine(const qdq_tune_state *t);
 
 bool qdq_tune_can_profile(const qdq_tune_state *t);

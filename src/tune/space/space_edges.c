@@ -300,12 +300,14 @@ static bool is_named(const qdq_space *s, const qdq_plan_tensor *e)
     return e->consumers.n > 0 && qdq_space_node(s, e->consumers.at[0].node) != NULL;
 }
 
+/* Of a graph output that no node reads, the output is the only reader. */
 static bool has_all_readers(const turning *t, const qdq_plan_tensor *e)
 {
     const qdq_value *v = qdq_graph_find(t->s->clean->graph, e->tensor);
 
-    return v != NULL && v->n_use > 0 && e->consumers.n == v->n_use && is_named(t->s, e) &&
-           (v->n_output == 0 || wants_output(t, v)) && qdq_space_is_only_entry(t->p, e);
+    return v != NULL && v->n_use + v->n_output > 0 && e->consumers.n == v->n_use &&
+           (v->n_use == 0 || is_named(t->s, e)) && (v->n_output == 0 || wants_output(t, v)) &&
+           qdq_space_is_only_entry(t->p, e);
 }
 
 /* A list of all readers says nothing; an entry for no reader is none. */

@@ -11,6 +11,16 @@ echo "the engine that measured it"
 quantize -e "sim:$FIXTURES/sim.json"
 echo "the built-in target"
 quantize -e "sim:$FIXTURES/sim.json" --target builtin:ort-cpu
+echo "a file that is broken"
+file=$(find config -type f)
+cp "$file" whole.json
+echo "{" >"$file"
+quantize -e "sim:$FIXTURES/sim.json" 2>&1 | sed 's,/[^ ]*/qdq/,FOLDER/qdq/,; s,/sim-.*/,/VERSION/PROCESSOR/,'
+qdq quantize "$FIXTURES/conv.onnxtxt" -f -o out.onnx --calib random:1 -e "sim:$FIXTURES/sim.json" \
+    2>/dev/null
+echo "exit code $?"
+quantize -e "sim:$FIXTURES/sim.json" --target builtin:ort-cpu
+cp whole.json "$file"
 echo "another version"
 mv config/qdq/targets/sim-* config/qdq/targets/sim-older
 quantize -e "sim:$FIXTURES/sim.json"

@@ -15,6 +15,7 @@ try ort-cpu openvino
 try tensorrt --measure -o my.json -e sim:cost.json
 try "$FIXTURES/probes.json" --measure -o my.json -e sim:cost.json 2>&1 |
     sed 's/[01]\.[0-9]* to [0-9.]*;/A to B;/'
+try ort-cpu --measure -o my.json --time 0.001s -e "sim:$FIXTURES/sim.json"
 ls my.json
 env -u HOME -u XDG_CONFIG_HOME qdq targets "$FIXTURES/probes.json" --measure --install \
     -e "sim:$FIXTURES/sim.json"
