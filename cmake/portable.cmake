@@ -30,7 +30,7 @@ function(qdq_link_portable program objects source)
     message(FATAL_ERROR "QDQ_PORTABLE_WORKER: expected GCC for Linux on x86-64 or aarch64, "
       "without QDQ_SANITIZE and QDQ_COVERAGE")
   endif()
-  foreach(name jansson xxhash nettle yaml sqlite3 zip spng jpeg z)
+  foreach(name jansson xxhash nettle zip spng jpeg z)
     qdq_find_archive(lib${name}.a archives)
   endforeach()
   if(OpenMP_C_FOUND)

@@ -6,7 +6,7 @@ END
 sed 's/"qdq_target": 1,/"qdq_target": 1, "unmeasured": true,/' "$FIXTURES/probes.json" >sources.json
 why() {
     qdq quantize "$FIXTURES/conv.onnxtxt" -o out.onnx --plan-out plan.json --target "$1" \
-        --calib random:1 -e "sim:$FIXTURES/sim.json" -q >/dev/null
+        --op-types Conv --calib random:1 -e "sim:$FIXTURES/sim.json" -q >/dev/null
     grep -o '"rule": "[^"]*"' plan.json | sort -u
     rm -f out.onnx plan.json
 }
@@ -14,4 +14,5 @@ why ./sources.json
 qdq targets ./sources.json --measure -o mine.json -e sim:cost.json >/dev/null
 echo "exit $?"
 why ./mine.json
-qdq targets ort-arm --set unmeasured=maybe >/dev/null
+sed 's/"qdq_target": 1,/"qdq_target": 1, "unmeasured": "yes",/' "$FIXTURES/probes.json" >wrong.json
+qdq targets ./wrong.json >/dev/null
