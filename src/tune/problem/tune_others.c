@@ -55,7 +55,8 @@ static qdq_status place_by_name(qdq_tune_state *t, const char *name, qdq_assign 
 
     QDQ_TRY(qdq_target_load(name, &other, err));
     qdq_status st = qdq_target_fit(t->task.m, other, t->task.quantize.cpu, NULL, &fitting, err);
-    if (st == QDQ_OK && qdq_format_weight_only(&other->format))
+    /* rules without measurements follow those of a target that has some, which is in the list */
+    if (st == QDQ_OK && (qdq_format_weight_only(&other->format) || other->unmeasured))
         st = qdq_assign_new(out, t->task.space->n_groups, &t->arena) ? QDQ_OK : qdq_nomem(err);
     else if (st == QDQ_OK)
         st = place_rules(t, fitting != NULL ? fitting : other, out, err);
