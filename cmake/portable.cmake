@@ -42,8 +42,7 @@ function(qdq_link_portable program objects source)
     COMMAND sh ${script} ${CMAKE_C_COMPILER} ${QDQ_OLD_GLIBC} ${folder}
     DEPENDS ${script} VERBATIM COMMENT "Making stand-ins for glibc ${QDQ_OLD_GLIBC}")
   target_sources(${program} PRIVATE ${source} ${folder}/libc.so $<TARGET_OBJECTS:${objects}>)
-  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-    "-Wno-missing-prototypes;-fno-builtin") # names and prototypes are glibc's
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -fno-builtin) # names are glibc's
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/include
     ${PROJECT_SOURCE_DIR}/src)
   foreach(name libpthread.so.0 libdl.so.2) # a part of libc since 2.34, which has them all the same

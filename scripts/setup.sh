@@ -138,6 +138,7 @@ if [ "$cross" = aarch64 ]; then
     done
     if [ $want_tests = yes ]; then
         need libcmocka-dev:arm64 has_cross_module cmocka
+        need libgomp1:arm64 has_file /usr/lib/aarch64-linux-gnu/libgomp.so.1 # of OpenMP, in QEMU
         [ "$(uname -m)" = aarch64 ] || need qemu-user-static has_program qemu-aarch64-static
     fi
     case $missing in
