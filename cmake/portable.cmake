@@ -6,7 +6,7 @@ set(QDQ_ARCHIVES ${PROJECT_BINARY_DIR}/libraries/lib CACHE PATH
   "Folder of libzip.a and libspng.a (scripts/libraries.sh), for QDQ_PORTABLE_WORKER")
 set(QDQ_OLD_GLIBC 2.27) # of Ubuntu 18.04, older than what the wheels of ONNX Runtime need
 
-# find_archive NAME VARIABLE: appends the path of the archive
+# qdq_find_archive(NAME LIST): appends the path of the archive
 function(qdq_find_archive name list)
   set(folders ${QDQ_ARCHIVES} ${JANSSON_LIBDIR} /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
   execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=${name} OUTPUT_VARIABLE path
