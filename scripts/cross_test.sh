@@ -18,12 +18,12 @@ elif [ ! -e "$build/ort/libonnxruntime.so.1" ]; then
     export QDQ_ORT_LIBRARY=/nonexistent
 fi
 # A program under test starts others only where the kernel hands them to QEMU (binfmt_misc).
-set -- -L unit
+out=timed
 if ! "$build/qdq" --version >/dev/null 2>&1; then
     say "without tests that start programs: this kernel does not run them" \
         "(Debian's package qemu-user-binfmt or binfmt-support)"
-    set -- "$@" -LE starts
+    out="$out|starts"
 fi
-say "only unit tests: the command line, numbers, faults, times and tools are tested on the machine" \
-    "that builds"
-exec scripts/test.sh "$build" "$@"
+say "without tests that have limits of time, and only unit tests: the command line, numbers, faults" \
+    "and tools are tested on the machine that builds"
+exec scripts/test.sh "$build" -L unit -LE "$out"
