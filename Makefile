@@ -2,9 +2,11 @@
 #
 # Everything is built below build/: build/ itself is the build that is used and tested, build/asan
 # and the like are the same sources under other compilers or checks. build/ort and build/openvino
-# hold engines (scripts/setup.sh).
+# hold engines (scripts/setup.sh). CROSS=aarch64-linux-gnu builds for that machine into
+# build/aarch64/, with Debian's cross compiler; `make check` runs tests there under QEMU.
 
-BUILD        := build
+CROSS        ?=
+BUILD        := build$(addprefix /,$(firstword $(subst -, ,$(CROSS))))
 PREFIX       ?= /usr/local
 DESTDIR      ?=
 JOBS         ?= $(shell nproc)
@@ -12,12 +14,32 @@ FUZZ_SECONDS ?= 60
 CONFIGURE    := cmake -G Ninja -S . -Wno-dev
 WERROR       := $(if $(CI),ON,OFF)
 
-.PHONY: all demo check check-all asan coverage fuzz bench install wheel format tidy clean \
+ifneq ($(CROSS),)
+ifeq ($(wildcard cmake/$(CROSS).cmake),)
+$(error CROSS=$(CROSS): expected aarch64-linux-gnu)
+endif
+QEMU         ?= qemu-aarch64-static
+SETUP        := scripts/setup.sh --cross $(firstword $(subst -, ,$(CROSS)))
+LIBRARIES    := CROSS=$(CROSS) scripts/libraries.sh $(BUILD) libzip libspng
+CONFIGURE    += --no-warn-unused-cli --toolchain cmake/$(CROSS).cmake -DQDQ_EMULATOR=$(QEMU) \
+                -DQDQ_PORTABLE_WORKER=ON
+endif
+
+.PHONY: all demo check check-all asan coverage fuzz bench install wheel worker format tidy clean \
         distclean help check-gcc check-python check-python-asan check-abi check-clang
 
+ifeq ($(CROSS),)
 all: ## build the tool, the library, examples and, where cmocka is, the tests
 	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING
 	@cmake --build $(BUILD) -j $(JOBS)
+
+else
+all:
+	@$(SETUP)
+	@$(LIBRARIES)
+	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING -DQDQ_TESTS=OFF
+	@cmake --build $(BUILD) -j $(JOBS) -t qdq -t qdq_shared -t qdq-worker
+endif
 
 demo: ## install what is missing, build, tune a face detector, show what it brings
 	@scripts/setup.sh
@@ -25,11 +47,20 @@ demo: ## install what is missing, build, tune a face detector, show what it brin
 	@cmake --build $(BUILD) -j $(JOBS) -t qdq qdq-worker ultraface_demo
 	@scripts/demo.sh $(BUILD)
 
+ifeq ($(CROSS),)
 check: ## install what the tests need, build and run them
 	@scripts/setup.sh --tests
 	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING -DQDQ_TESTS=ON -DQDQ_WERROR=$(WERROR)
 	@cmake --build $(BUILD) -j $(JOBS)
 	@scripts/test.sh $(BUILD) -LE long
+else
+check:
+	@$(SETUP) --tests
+	@$(LIBRARIES)
+	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING -DQDQ_TESTS=ON -DQDQ_WERROR=$(WERROR)
+	@cmake --build $(BUILD) -j $(JOBS) -t qdq -t qdq_shared -t qdq-worker -t unit_tests
+	@scripts/cross_test.sh $(BUILD) $(QEMU)
+endif
 
 # Other builds find what set-up unpacked where the main build has it.
 define other_build
@@ -95,6 +126,14 @@ bench: ## measure what docs/benchmarks.md says; peers go to a virtual environmen
 
 install: all ## install below PREFIX (/usr/local), DESTDIR in front of it
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+ifeq ($(CROSS),)
+worker: ## build/portable/qdq-worker, for other machines: it needs nothing but an old glibc
+	@$(MAKE) --no-print-directory all
+	@scripts/worker.sh $(BUILD)
+else
+worker: all
+endif
 
 wheel: ## build the Python package for Linux into build/dist/; the rest is compiled first
 	@scripts/setup.sh --with-python

@@ -1,13 +1,15 @@
 #!/bin/sh
-# setup.sh [--tests] [--all] [--with-openvino] [--with-python] - install what qdq needs. Safe
-# to run again: what is there is left alone, and when nothing is missing it does nothing and needs
-# neither root nor network.
+# setup.sh [--tests] [--all] [--with-openvino] [--with-python] [--cross ARCH] - install what qdq
+# needs. Safe to run again: what is there is left alone, and when nothing is missing it does nothing
+# and needs neither root nor network.
 #
 #   (nothing)        compiler, build tools, libraries; ONNX Runtime unpacked to build/ort/
 #   --with-openvino  also OpenVINO, its library and headers unpacked to build/openvino/
 #   --with-python    also what the Python package is built and tested with, below build/wheel/
 #   --tests          also what `make check` and `make asan` need, OpenVINO and Python included
 #   --all            also what `make check-all`, `make coverage`, `make fuzz` and `make format` need
+#   --cross aarch64  also compiler and libraries for that architecture, and its ONNX Runtime, unpacked
+#                    to build/aarch64/ort/; with --tests also cmocka and QEMU
 #
 # For Debian 12, as root. Elsewhere: install the packages it names by hand, then run it again for
 # ONNX Runtime.
@@ -27,16 +29,24 @@ want_tests=no
 want_all=no
 want_openvino=no
 want_python=no
-for arg in "$@"; do
-    case $arg in
+cross=
+while [ $# -gt 0 ]; do
+    case $1 in
     --with-openvino) want_openvino=yes ;;
     --with-python) want_python=yes ;;
     --tests) want_tests=yes want_openvino=yes want_python=yes ;;
     --all) want_tests=yes want_all=yes want_openvino=yes want_python=yes ;;
+    --cross)
+        [ "${2:-}" = aarch64 ] || { printf 'setup: --cross %s: expected aarch64\n' "${2:-}" >&2
+            exit 2; }
+        cross=$2
+        shift ;;
     -h | --help) sed -n '2,/^set -eu/{/^#/s/^# \{0,1\}//p;}' "$0"; exit 0 ;;
-    *) printf 'setup: unknown option %s (see --help)\n' "$arg" >&2; exit 2 ;;
+    *) printf 'setup: unknown option %s (see --help)\n' "$1" >&2; exit 2 ;;
     esac
+    shift
 done
+[ -z "$cross" ] || want_openvino=no want_python=no # no wheels, and no OpenVINO is pinned
 
 # --- what is there? A program, a pkg-config module, a header; not a package name, so that a
 # compiler or a library that came another way counts too. ---
@@ -78,7 +88,7 @@ need libjpeg62-turbo-dev has_module libjpeg
 need libspng-dev has_module spng
 need zlib1g-dev has_module zlib
 need libstb-dev has_module stb
-if [ $want_tests = yes ]; then
+if [ $want_tests = yes ] && [ -z "$cross" ]; then
     need g++ has_cxx_header cstdio # public headers must also be C++
     need libcmocka-dev has_module cmocka
     need clang has_program clang # its warnings count too
@@ -107,9 +117,46 @@ if [ $want_all = yes ]; then
     need chromium has_program chromium # opens the pages that qdq writes
 fi
 
+# Debian's cross compiler, and libraries of that architecture beside those of this one.
+has_cross_module() {
+    has_program pkg-config &&
+        PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig pkg-config --exists "$1" 2>/dev/null
+}
+has_cross_header() {
+    has_program aarch64-linux-gnu-gcc && printf '#include <%s>\n' "$1" |
+        aarch64-linux-gnu-gcc -E -x c - >/dev/null 2>&1
+}
+add_architecture=
+if [ "$cross" = aarch64 ]; then
+    need gcc-aarch64-linux-gnu has_program aarch64-linux-gnu-gcc
+    need libc6-dev-arm64-cross has_cross_header stdio.h
+    need dpkg-dev has_program dpkg-source # sources of libraries that have no archive
+    for pair in libjansson-dev=jansson libyaml-dev=yaml-0.1 libxxhash-dev=libxxhash libzip-dev=libzip \
+        nettle-dev=nettle libsqlite3-dev=sqlite3 libjpeg62-turbo-dev=libjpeg libspng-dev=spng \
+        zlib1g-dev=zlib libstb-dev=stb; do
+        need "${pair%=*}:arm64" has_cross_module "${pair#*=}"
+    done
+    if [ $want_tests = yes ]; then
+        need libcmocka-dev:arm64 has_cross_module cmocka
+        need libgomp1:arm64 has_file /usr/lib/aarch64-linux-gnu/libgomp.so.1 # of OpenMP, in QEMU
+        [ "$(uname -m)" = aarch64 ] || need qemu-user-static has_program qemu-aarch64-static
+    fi
+    case $missing in
+    *:arm64*)
+        if has_program dpkg && [ "$(dpkg --print-architecture)" != arm64 ] &&
+            ! dpkg --print-foreign-architectures | grep -qx arm64; then
+            add_architecture=arm64
+        fi ;;
+    esac
+fi
+
 # Engines are shared libraries inside Python wheels; pip only fetches them, nothing else uses
 # Python.
 machine=$(uname -m)
+if [ -n "$cross" ]; then
+    machine=$cross
+    ORT_DIR=build/$cross/ort
+fi
 case $machine in
 x86_64)
     ort_sha256=5752bd508126ae7c49894d3b9d2e83f0c3d487319246d04c444b393308d7ad7f
@@ -142,7 +189,12 @@ fi
 if [ -n "$missing" ]; then
     has_program apt-get || die "missing:$missing (Debian's names), and there is no apt-get here: install them" \
         "by hand, then run this again"
-    [ "$(id -u)" = 0 ] || die "missing:$missing; run this as root, or: apt-get install$missing"
+    [ "$(id -u)" = 0 ] || die "missing:$missing; run this as root, or:" \
+        "${add_architecture:+dpkg --add-architecture $add_architecture && apt-get update && }apt-get install$missing"
+    if [ -n "$add_architecture" ]; then
+        say "adding packages of the architecture $add_architecture"
+        dpkg --add-architecture "$add_architecture"
+    fi
     say "installing$missing"
     export DEBIAN_FRONTEND=noninteractive
     log=$(mktemp)

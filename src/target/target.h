@@ -171,7 +171,9 @@ struct qdq_target {
     const char *const *requantizes;
     const qdq_partitions *partitions; /* NULL: placement by chains */
     qdq_layernorm_input layernorm_input;
-    bool disable_mha_qdq;        /* the MatMul of attentions stay float */
+    bool disable_mha_qdq; /* the MatMul of attentions stay float */
+    /* rules without figures have " (not measured)" at the end of name and reason; default: false */
+    bool unmeasured;
     qdq_measured_on measured_on; /* NULL: its rules were not measured as a whole */
     QDQ_VEC(qdq_target_op) ops;  /* without rules that are off; those below, too */
     QDQ_VEC(qdq_target_op) off;  /* rules of operators that are off, or for other processors */

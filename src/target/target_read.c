@@ -134,12 +134,26 @@ static void read_facts(qdq_target *t, const qdq_json_place *p, const char *const
     }
 }
 
+/* A rule without figures says so, where the description was not made from measurements. */
+static const char *remark(const qdq_target *t, const qdq_json_place *p, const char *text,
+                          const qdq_rule_facts *facts)
+{
+    if (!t->unmeasured || text == NULL || (facts != NULL && facts->n_measured > 0))
+        return text;
+    const char *remarked = qdq_arena_printf(p->reader->arena, "%s (not measured)", text);
+    if (remarked == NULL)
+        qdq_json_nomem(p);
+    return remarked != NULL ? remarked : text;
+}
+
 /* Why an operator that the description lists has no rule. */
 static void leave_out(qdq_target *t, const qdq_json_place *p, const qdq_target_op *op)
 {
     const qdq_measured *slow = qdq_rule_newest(&op->facts, QDQ_RULE_HARMS);
-    const qdq_no_kernel n = {
-        op->op, slow != NULL ? "slower in 8 bits, as measured" : "its rule is off", slow};
+    const qdq_no_kernel n = {op->op,
+                             slow != NULL ? "slower in 8 bits, as measured"
+                                          : remark(t, p, "its rule is off", &op->facts),
+                             slow};
 
     if (!QDQ_PUSH(&t->arena, &t->none, n) || !QDQ_PUSH(&t->arena, &t->off, *op))
         qdq_json_nomem(p);
@@ -158,7 +172,7 @@ static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
                              "dynamic", "accuracy", "measured"),
                "operators", index, &op.facts);
     op.op = qdq_json_text(p, "op", NULL);
-    op.rule = qdq_json_text(p, "rule", NULL);
+    op.rule = remark(t, p, qdq_json_text(p, "rule", NULL), &op.facts);
     op.kind = (qdq_op_kind)qdq_json_word(p, "kind", kinds, -1);
     read_data(p, t->partitions != NULL && op.kind != QDQ_KIND_LINEAR, &op);
     op.weight = (uint32_t)qdq_json_int(p, "weight", 0, INPUT_MAX, 1);
@@ -216,8 +230,8 @@ static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index
                              "probe"),
                "stay_float", index, &s.facts);
     s.op = qdq_json_text(p, "op", NULL);
-    s.rule = qdq_json_text(p, "rule", NULL);
-    s.reason = qdq_json_text(p, "reason", NULL);
+    s.rule = remark(t, p, qdq_json_text(p, "rule", NULL), &s.facts);
+    s.reason = remark(t, p, qdq_json_text(p, "reason", NULL), &s.facts);
     s.data_is = (qdq_data_is)qdq_json_word(p, "data_is", origins, 0);
     s.depthwise = qdq_json_bool(p, "depthwise");
     s.dynamic = qdq_json_bool(p, "dynamic");
@@ -286,7 +300,7 @@ static void read_no_kernel(qdq_target *t, const qdq_json_place *p, bool is_dynam
 
     QDQ_JSON_KNOWN(p, "op", "reason");
     n.op = qdq_json_text(p, "op", NULL);
-    n.reason = qdq_json_text(p, "reason", NULL);
+    n.reason = remark(t, p, qdq_json_text(p, "reason", NULL), NULL);
     if (!is_dynamic && !QDQ_PUSH(&t->arena, &t->none, n))
         qdq_json_nomem(p);
     if (is_dynamic && !QDQ_PUSH(&t->arena, &t->no_dynamic, n))
@@ -339,7 +353,7 @@ qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *e
                    "activation", "other_activations", "graph_output", "weight", "operators",
                    "stay_float", "requantizes", "no_kernel", "passes", "overrides", "rest",
                    "partitions", "layernorm-input", "disable_mha_qdq", "int8_readers",
-                   "join_factor_max", "without_vnni", "measured_on", "no_dynamic");
+                   "join_factor_max", "without_vnni", "measured_on", "no_dynamic", "unmeasured");
     t->name = qdq_json_text(&top, "name", NULL);
     t->help = qdq_json_text(&top, "help", "");
     t->engine = qdq_json_text(&top, "engine", "");
@@ -356,6 +370,7 @@ qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *e
     t->join_factor_max = qdq_json_number(&top, "join_factor_max", 0, INFINITY, 0);
     t->without_vnni = (qdq_without_vnni)qdq_json_word(&top, "without_vnni", without_vnni, 0);
     t->requantizes = qdq_json_texts(&top, "requantizes");
+    t->unmeasured = qdq_json_bool(&top, "unmeasured");
     read_measured_on(t, &top);
     t->passes = qdq_json_texts(&top, "passes");
     if (qdq_json_member(&top, "partitions", &item))

@@ -117,7 +117,7 @@ static void expect_probes(const qdq_target *t, const char *list)
 /* Targets of weights alone are for size. */
 TEST(every_rule_of_speed_of_the_targets_for_processors_has_a_probe)
 {
-    static const char *const names[] = {"ort-cpu", "openvino"};
+    static const char *const names[] = {"ort-cpu", "ort-arm", "openvino"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         qdq_target *t = NULL;

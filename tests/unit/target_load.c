@@ -42,6 +42,38 @@ TEST(ort_cpu_knows_conv)
     qdq_target_free(t);
 }
 
+TEST(ort_arm_has_signed_activations_and_says_that_its_rules_were_not_measured)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL, *x86 = NULL;
+
+    assert_ok(qdq_target_load("ort-arm", &t, &err));
+    assert_ok(qdq_target_load("ort-cpu", &x86, &err));
+    assert_int_equal(t->format.activation.type, QDQ_INT8);
+    assert_false(t->format.activation.symmetric); /* Relu goes where the zero point is -128 */
+    assert_true(t->format.weight.type == QDQ_INT8 && t->format.weight.symmetric);
+    assert_int_equal(t->others.n, 1);
+    assert_int_equal(t->others.at[0].format.activation.type, QDQ_UINT8);
+    assert_false(t->int8_one_reader);
+    assert_string_equal(qdq_target_engine(t), "ort");
+    assert_int_equal(t->ops.n, x86->ops.n);
+    assert_int_equal(t->stay.n, x86->stay.n);
+    assert_int_equal(t->probes.n, x86->probes.n);
+    for (size_t i = 0; i < t->ops.n; i++)
+        assert_non_null(strstr(t->ops.at[i].rule, " (not measured)"));
+    for (size_t i = 0; i < t->stay.n; i++) {
+        assert_non_null(strstr(t->stay.at[i].rule, " (not measured)"));
+        assert_non_null(strstr(t->stay.at[i].reason, " (not measured)"));
+    }
+    assert_string_equal(qdq_target_reason(t, "LeakyRelu"), "its rule is off (not measured)");
+    assert_non_null(strstr(qdq_target_reason(t, "Softmax"), " (not measured)"));
+    assert_non_null(
+        strstr(qdq_target_no_dynamic(t, "Conv", qdq_target_find(t, "Conv")), " (not measured)"));
+    assert_string_equal(qdq_target_reason(t, "Tanh"), "no 8-bit kernel on this target");
+    qdq_target_free(x86);
+    qdq_target_free(t);
+}
+
 TEST(tensorrt_takes_symmetric_codes_and_float_biases)
 {
     qdq_error err = QDQ_ERROR_INIT;

@@ -123,6 +123,36 @@ TEST(a_type_of_activations_for_another_processor_is_not_tried)
     qdq_target_free(t);
 }
 
+/* --- rules without figures -------------------------------------------------------------------- */
+
+#define UNMEASURED "\"unmeasured\": true, "
+
+TEST(a_rule_without_figures_says_so_until_it_has_some)
+{
+    qdq_target *t = load(
+        HEAD UNMEASURED
+        "\"operators\": [{\"op\": \"Conv\", \"rule\": \"conv\", "
+        "\"kind\": \"linear\"" PROBE(GRAPH) "}], "
+                                            "\"stay_float\": [{\"op\": \"Conv\", \"rule\": \"r\", "
+                                            "\"reason\": \"slow\"" FIGURES("") "}]}");
+
+    assert_string_equal(qdq_target_find(t, "Conv")->rule, "conv (not measured)");
+    assert_string_equal(t->probes.at[0].rule, "conv"); /* its name, which other rules may list */
+    assert_string_equal(t->stay.at[0].rule, "r");
+    assert_string_equal(t->stay.at[0].reason, "slow");
+    qdq_target_free(t);
+    t = load(HEAD UNMEASURED "\"operators\": [{\"op\": \"Conv\", \"rule\": \"conv\", "
+                             "\"kind\": \"linear\", \"off\": true" FIGURES("") "}]}");
+    assert_string_equal(qdq_target_reason(t, "Conv"), "slower in 8 bits, as measured");
+    qdq_target_free(t);
+    t = load(FLOAT(""));
+    assert_string_equal(t->stay.at[0].reason, "slow");
+    qdq_target_free(t);
+    assert_fails(QDQ_E_FORMAT, "key 'unmeasured': expected true or false",
+                 qdq_target_parse(HEAD "\"unmeasured\": 1}", strlen(HEAD "\"unmeasured\": 1}"), "t",
+                                  &t, &err));
+}
+
 /* --- plans ------------------------------------------------------------------------------------ */
 
 TEST(a_plan_names_the_file_of_its_target_by_its_hash)

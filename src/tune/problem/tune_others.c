@@ -59,7 +59,8 @@ static qdq_status place_by_name(const qdq_tune_state *t, const char *name, qdq_p
     qdq_status st = qdq_allocated(*out != NULL, err);
     if (st == QDQ_OK)
         st = qdq_target_fit(t->task.m, other, t->task.quantize.cpu, NULL, &fitting, err);
-    if (st == QDQ_OK && !qdq_format_weight_only(&other->format))
+    /* rules without measurements follow those of a target that has some, which is in the list */
+    if (st == QDQ_OK && !qdq_format_weight_only(&other->format) && !other->unmeasured)
         st = place_rules(t, fitting != NULL ? fitting : other, *out, err);
     qdq_target_free(fitting);
     qdq_target_free(other);
