@@ -164,6 +164,7 @@ static const char *next_step(qdq_ptq_fact fact)
     case QDQ_PTQ_NOT_COMPARED:
     case QDQ_PTQ_NOT_CHECKED:
     case QDQ_PTQ_NODES_WRONG:
+    case QDQ_PTQ_ENGINE_WRONG:
     case QDQ_PTQ_PLAN_BELOW:
     case QDQ_PTQ_NOTHING:
         break;

@@ -98,6 +98,8 @@ static qdq_status warn_of_goal(qdq_ptq_run *r, qdq_error *err)
         return warn_of_plan(r, err);
     if (g == NULL || g->reached)
         return QDQ_OK;
+    if (r->misjudges)
+        return warn(r, err, QDQ_PTQ_ENGINE_WRONG, "%s", r->room->head.missed);
     if (!g->is_float && !g->is_best_accepted) /* nothing was searched for */
         return warn_of_plan(r, err);
     if (g->is_slower)
