@@ -67,7 +67,7 @@ static qdq_status name_samples(qdq_tune_state *t, qdq_error *err)
 qdq_status qdq_tune_name_data(qdq_tune_state *t, const char **out, qdq_error *err)
 {
     enum { MANY = 256 };
-    char calibrate[33] = "random", evaluated[33] = "the same";
+    char calibrate[33] = "random", evaluated[33] = "same";
     qdq_data *eval = t->opts->goal->eval;
 
     if (t->task.data != NULL && !qdq_data_is_random(t->task.data))
