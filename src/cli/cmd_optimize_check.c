@@ -8,8 +8,8 @@
 qdq_status cmd_optimize_open_check(optimize *p, qdq_error *err)
 {
     const struct optimize_args *a = p->a;
-    const cli_data_request request = {a->check, &a->data,           &a->shape.shapes,
-                                      NULL,     (size_t)a->samples, NULL};
+    const cli_data_request request = {
+        a->check, &a->data, &a->shape.shapes, NULL, (size_t)a->samples, NULL, NULL};
 
     QDQ_TRY(cli_shapes_check(&a->shape.shapes, &p->model, 1, err));
     QDQ_TRY(cli_shapes_pick(p->c, &a->shape.shapes, p->model, &p->shapes, err));

@@ -2,6 +2,7 @@
  * outputs as the memory bound allows, since an engine keeps every declared output until the run is
  * over. A bound that no two tensors fit into means a run for each tensor; the scales are the
  * same. */
+#include "quant/data/data_source.h"
 #include "quant/calib/calib.h"
 
 #include <string.h>
@@ -266,8 +267,9 @@ static void choose_method(qdq_calibration *c)
     c->percentile = o->percentile > 0 ? o->percentile : DEFAULT_PERCENTILE;
     c->n_samples = qdq_sweep_count(c->q);
     c->n_folds = folds < 2 || c->n_samples < 2 ? 0 : folds;
-    if (c->n_folds > c->n_samples)
-        c->n_folds = (unsigned)c->n_samples;
+    const size_t most = qdq_data_most_folds(c->q->data, c->n_samples);
+    if (c->n_folds > most)
+        c->n_folds = most < 2 ? 0 : (unsigned)most;
     c->q->plan->n_folds = c->n_folds;
     c->n_fit = c->n_samples;
     if (c->method == QDQ_METHOD_AUTO && c->n_samples > 1)
