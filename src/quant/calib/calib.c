@@ -2,7 +2,6 @@
  * outputs as the memory bound allows, since an engine keeps every declared output until the run is
  * over. A bound that no two tensors fit into means a run for each tensor; the scales are the
  * same. */
-#include "quant/data/data_source.h"
 #include "quant/calib/calib.h"
 
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "quant/calib/calib_means.h"
 #include "quant/calib/calib_state.h"
 #include "quant/calib/sweep.h"
+#include "quant/data/data_source.h"
 
 #define DEFAULT_PERCENTILE 99.999
 /* of this many samples one evaluates, where a method is chosen */

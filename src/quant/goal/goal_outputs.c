@@ -1,12 +1,11 @@
 /* goal_outputs.c - see the header. */
-#include "quant/data/data_source.h"
 #include "quant/goal/goal_outputs.h"
 
 #include <math.h>
 
 #include "base/fail.h"
 #include "ir/ir.h"
-#include "quant/calib/calib_folds.h"
+#include "quant/data/data_source.h"
 
 /* --- the worst output ------------------------------------------------------------------------- */
 

@@ -196,8 +196,9 @@ static void compare_settings(difference *d, const char *what, const char *there,
     for (at = here; next_word(&at, &b);)
         if (!find_word(there, &b, &a))
             compare_setting(d, &s, NULL, &b);
-    if (s.n > 0 && strlen(d->out) + 1 < QDQ_TUNE_STORE_DIFFERENCE)
-        strcat(d->out, ")");
+    const size_t used = strlen(d->out);
+    if (s.n > 0)
+        snprintf(d->out + used, QDQ_TUNE_STORE_DIFFERENCE - used, ")");
     for (at = here; next_word(&at, &b);)
         if (find_word(there, &b, &a) ? values_differ(&a, &b) : !of_mode)
             name_content(d, &b);
