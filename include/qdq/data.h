@@ -50,6 +50,11 @@ typedef struct qdq_data_opts {
     /* with states: number of consecutive samples of the source that are the steps of one sequence,
      * or 0 for arrays with a time axis */
     size_t steps;
+    /* key of an array of integers in the .npz, one for each sample (of a time axis: each sequence):
+     * samples with one number belong together, as crops of one picture. They come one after the
+     * other then, and are never on both sides of a fold or of the samples that are held out. NULL:
+     * each sample is of its own */
+    const char *groups;
 } qdq_data_opts;
 
 #define QDQ_DATA_OPTS_INIT                                                                         \

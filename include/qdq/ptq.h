@@ -152,7 +152,10 @@ typedef enum qdq_ptq_fact {
     /* slower than the input: the whole 95 % interval is below 1 */
     QDQ_PTQ_SLOWER,
     /* not shown to be faster: the interval contains 1 */
-    QDQ_PTQ_NOT_FASTER
+    QDQ_PTQ_NOT_FASTER,
+    /* the engine that evaluates computes the model wrongly, and is not the target's own: the
+     * accuracy is unknown, and nothing was changed for it */
+    QDQ_PTQ_ENGINE_WRONG
 } qdq_ptq_fact;
 
 typedef struct qdq_ptq_warning {

@@ -68,6 +68,7 @@ qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, 
     opts.shapes = r->shapes->at;
     opts.n_shapes = r->shapes->n;
     opts.labels = r->labels;
+    opts.groups = r->groups;
     opts.max_samples = r->max_samples;
     opts.job = &c->job;
     QDQ_TRY(read_states(c, r->states, &opts, err));

@@ -25,6 +25,7 @@ typedef struct cli_data_request {
     const char *labels;           /* NULL: none */
     size_t max_samples;           /* 0: all */
     const cli_state_args *states; /* NULL: the command has none */
+    const char *groups;           /* NULL: none */
 } cli_data_request;
 
 qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, qdq_data **out,

@@ -2,6 +2,7 @@
 #include "cli/cli_model.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,6 +36,27 @@ qdq_status cli_at_file(const char *path, qdq_status st, qdq_error *err)
     if (strstr(err->text, path) != NULL)
         return st;
     return qdq_within(err, st, "%s", cli_is_stdout(path) ? "<stdin>" : path);
+}
+
+/* A comparison counts its models; of one file the first is that file, the second what was made. */
+static void name_models(qdq_error *err)
+{
+    static const char first[] = "first model", second[] = "second model";
+    const qdq_error found = *err;
+    const char *text = found.text;
+
+    if (strncmp(text, first, sizeof first - 1) == 0) {
+        text += sizeof first - 1;
+        snprintf(err->text, sizeof err->text, "%s", text + strspn(text, ":, "));
+    } else if (strncmp(text, second, sizeof second - 1) == 0)
+        snprintf(err->text, sizeof err->text, "the result%.900s", text + sizeof second - 1);
+}
+
+qdq_status cli_at_only_file(const char *path, qdq_status st, qdq_error *err)
+{
+    if (st != QDQ_OK)
+        name_models(err);
+    return cli_at_file(path, st, err);
 }
 
 /* --- load ------------------------------------------------------------------------------------- */

@@ -34,6 +34,8 @@ bool cli_is_stdout(const char *path);
 /* Puts the file in front of an error of the library that knows of models alone. Mistakes on the
  * command line and Ctrl-C have no file. */
 qdq_status cli_at_file(const char *path, qdq_status st, qdq_error *err);
+/* The same of a comparison that needs no other file: models are not counted then. */
+qdq_status cli_at_only_file(const char *path, qdq_status st, qdq_error *err);
 bool cli_has_suffix(const char *path, const char *suffix);
 
 /* Where people read the result: stdout, or stderr when the model itself goes to stdout. */

@@ -196,3 +196,17 @@ void cli_outputs_explain_bound(const qdq_compare_tensor *t, size_t n, double goa
         fprintf(to, "goal: %g dB for 'bound', what other samples reach with 90 %% confidence\n",
                 goal_db);
 }
+
+double cli_unseen_fraction(size_t samples)
+{
+    return samples > 0 ? 1 - pow(0.1, 1 / (double)samples) : NAN;
+}
+
+void cli_tell_unseen(size_t samples, FILE *to)
+{
+    enum { MANY = 32 };
+
+    if (samples > 1 && samples < MANY)
+        fprintf(to, "%zu samples do not show what fewer than %.1f %% of inputs show\n", samples,
+                cli_unseen_fraction(samples) * 100);
+}

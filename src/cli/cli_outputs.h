@@ -44,4 +44,12 @@ qdq_status cli_outputs_judge(cli *c, const qdq_compare_tensor *t, size_t n, cons
 /* A line: the goal of goal_db is for the column "bound". None without a bound or a goal. */
 void cli_outputs_explain_bound(const qdq_compare_tensor *t, size_t n, double goal_db, FILE *to);
 
+/* The fraction of inputs that may have a fault which no sample shows, with 90 % confidence: that is
+ * how often a binomial variable of `samples` trials is 0 once in ten times (Clopper and Pearson).
+ * NAN: no samples. */
+double cli_unseen_fraction(size_t samples);
+
+/* A line about it, next to a lower bound; none of many samples. */
+void cli_tell_unseen(size_t samples, FILE *to);
+
 #endif /* QDQ_CLI_OUTPUTS_H */

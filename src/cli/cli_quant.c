@@ -179,7 +179,7 @@ static unsigned uses_of(bool calibrate, bool evaluate)
 static qdq_status open_eval(cli *c, const cli_quant_args *a, const qdq_model *m, cli_samples *out,
                             qdq_error *err)
 {
-    cli_data_request request = {a->eval, &a->data, &a->shape.shapes, a->labels, 0, &a->state};
+    cli_data_request request = {a->eval, &a->data, &a->shape.shapes, a->labels, 0, &a->state, NULL};
 
     return cli_data_open(c, &request, m, &out->eval, err);
 }
@@ -188,11 +188,14 @@ qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m,
                             bool evaluate, cli_samples *out, qdq_error *err)
 {
     const char *spec = a->calib != NULL ? a->calib : "random:0";
+
     bool hold_back = evaluate && a->eval == NULL;
     size_t want = (size_t)a->samples;
-    cli_data_request request = {spec, &a->data, &a->shape.shapes, hold_back ? a->labels : NULL,
-                                0,    &a->state};
+    cli_data_request request = {spec, &a->data,  &a->shape.shapes, hold_back ? a->labels : NULL,
+                                0,    &a->state, a->groups};
 
+    if (a->groups != NULL && a->calib == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --groups without --calib");
     if (strncmp(spec, "random:", 7) == 0)
         request.max_samples = qdq_split_random(want, uses_of(calibrate, hold_back));
     QDQ_TRY(cli_data_open(c, &request, m, &out->data, err));

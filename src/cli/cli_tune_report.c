@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/cli_installed.h"
+#include "cli/cli_outputs.h"
 
 #define REPORT_MAX (16 << 20)
 
@@ -235,6 +236,8 @@ static void print_accuracy(json_t *report, FILE *to)
     if (isfinite(half))
         fprintf(to, "; agreement at 0.5 %.4f", half);
     fputc('\n', to);
+    if (isfinite(bound))
+        cli_tell_unseen((size_t)json_integer_value(json_object_get(report, "judged_on")), to);
 }
 
 static void print_metric(json_t *metric, FILE *to)

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "base/fail.h"
 #include "cli/cli_text.h"
@@ -178,11 +179,25 @@ void cli_ui_clear(cli_ui *ui)
     clear_line(ui);
 }
 
+/* Remembers it if not. Of very many the oldest are forgotten. */
+static bool was_told(cli_ui *ui, const char *text)
+{
+    const uint64_t hash = XXH3_64bits(text, strlen(text));
+
+    for (size_t i = 0; i < ui->n_told && i < CLI_TOLD; i++)
+        if (ui->told[i] == hash)
+            return true;
+    ui->told[ui->n_told++ % CLI_TOLD] = hash;
+    return false;
+}
+
 void cli_ui_log(void *ctx, qdq_log_level level, const char *text)
 {
     cli_ui *ui = ctx;
 
     if ((int)level > ui->level)
+        return;
+    if (level == QDQ_LOG_WARNING && was_told(ui, text))
         return;
     if (level == QDQ_LOG_WARNING && ui->level == QDQ_LOG_WARNING && hold(ui, text))
         return;

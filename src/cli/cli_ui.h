@@ -11,7 +11,7 @@
 
 /* Warnings that differ in names and numbers alone are of one kind. Few are shown one by one, many
  * as one line. */
-enum { CLI_WARNINGS = 16, CLI_OF_A_KIND = 3 };
+enum { CLI_WARNINGS = 16, CLI_OF_A_KIND = 3, CLI_TOLD = 256 };
 
 typedef struct cli_warnings {
     char *text[CLI_OF_A_KIND]; /* the first ones */
@@ -29,6 +29,8 @@ typedef struct cli_ui {
     cli_warnings kind[CLI_WARNINGS]; /* of warnings that are not shown yet */
     size_t n_kinds;
     double held_since;
+    uint64_t told[CLI_TOLD]; /* hashes of the warnings so far: an equal one says nothing new */
+    size_t n_told;
 } cli_ui;
 
 void cli_ui_init(cli_ui *ui); /* before the command line is known: warnings, no progress */

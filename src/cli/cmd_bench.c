@@ -306,7 +306,7 @@ static void warn_of_noise(const bench *b)
 static qdq_status take_data_shapes(bench *b, qdq_error *err)
 {
     static const cli_data_args args = {.image_size = {0, 0}};
-    const cli_data_request request = {b->a->data, &args, &b->given, NULL, 1, NULL};
+    const cli_data_request request = {b->a->data, &args, &b->given, NULL, 1, NULL, NULL};
     const qdq_named_array *in = NULL;
     size_t n = 0;
     cli_shapes all = {NULL, 0, 0};

@@ -224,7 +224,7 @@ static qdq_status check_computed(checking *k, qdq_error *err)
 {
     const struct check_args *a = k->a;
     const cli_data_request request = {
-        a->data != NULL ? a->data : "random:0", &a->form, &a->shape.shapes, NULL, 0, NULL};
+        a->data != NULL ? a->data : "random:0", &a->form, &a->shape.shapes, NULL, 0, NULL, NULL};
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
     qdq_data *data = NULL;
 

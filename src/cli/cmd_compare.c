@@ -111,8 +111,8 @@ static qdq_status compare(comparison *p, qdq_error *err)
 {
     const struct compare_args *a = p->a;
     cli *c = p->c;
-    const cli_data_request request = {a->spec,   &a->data,           &a->shape.shapes,
-                                      a->labels, (size_t)a->samples, &a->state};
+    const cli_data_request request = {
+        a->spec, &a->data, &a->shape.shapes, a->labels, (size_t)a->samples, &a->state, NULL};
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
     cli_shapes mine;
 

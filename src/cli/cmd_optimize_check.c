@@ -8,8 +8,8 @@
 qdq_status cmd_optimize_open_check(optimize *p, qdq_error *err)
 {
     const struct optimize_args *a = p->a;
-    const cli_data_request request = {a->check, &a->data,           &a->shape.shapes,
-                                      NULL,     (size_t)a->samples, NULL};
+    const cli_data_request request = {
+        a->check, &a->data, &a->shape.shapes, NULL, (size_t)a->samples, NULL, NULL};
 
     QDQ_TRY(cli_shapes_check(&a->shape.shapes, &p->model, 1, err));
     QDQ_TRY(cli_shapes_pick(p->c, &a->shape.shapes, p->model, &p->shapes, err));
@@ -34,7 +34,7 @@ static qdq_status compare(const optimize *p, const qdq_model *before, const qdq_
     o.shapes = p->shapes.at;
     o.n_shapes = p->shapes.n;
     o.job = &p->c->job;
-    return cli_at_file(
+    return cli_at_only_file(
         p->path,
         qdq_compare_same(p->engine, before, after, p->samples, &o, p->a->tolerance, out, err), err);
 }

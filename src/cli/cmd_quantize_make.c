@@ -135,7 +135,7 @@ qdq_status cmd_quantize_make(quantize *q, qdq_status (*save)(quantize *, qdq_err
         take(q, *out);
     if (st == QDQ_OK || s.failed)
         return st;
-    return *out != NULL ? explain(q, st, err) : cli_at_file(q->path, st, err);
+    return *out != NULL ? explain(q, st, err) : cli_at_only_file(q->path, st, err);
 }
 
 /* --- warnings --------------------------------------------------------------------------------- */
@@ -164,6 +164,7 @@ static const char *next_step(qdq_ptq_fact fact)
     case QDQ_PTQ_NOT_COMPARED:
     case QDQ_PTQ_NOT_CHECKED:
     case QDQ_PTQ_NODES_WRONG:
+    case QDQ_PTQ_ENGINE_WRONG:
     case QDQ_PTQ_PLAN_BELOW:
     case QDQ_PTQ_NOTHING:
         break;

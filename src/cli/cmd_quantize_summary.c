@@ -1,5 +1,6 @@
 /* cmd_quantize_summary.c - what quantize did, for people and for scripts. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -36,6 +37,10 @@ static void samples_json(qdq_json_out o, const quantize *q)
     if (q->has_statistics)
         qdq_json_put_text(o, "statistics", q->a->quant.cache);
     qdq_json_put_int(o, "sqnr", compared ? (int64_t)q->r->compared->samples : 0);
+    qdq_json_put_short(o, "unseen_fraction",
+                       compared && !isnan(q->r->compared->bound_db)
+                           ? cli_unseen_fraction(q->r->compared->samples)
+                           : (double)NAN);
     qdq_json_put_text(o, "shapes", compared ? cmd_quantize_shapes(q) : NULL);
     if (compared && q->samples.split.folds > 0)
         qdq_json_put_bool(o, "cross_validated", true);
@@ -256,6 +261,16 @@ const char *cmd_quantize_evaluated_on(const quantize *q)
                                   cmd_quantize_shapes(q));
 }
 
+/* Do the figures say nothing, since the engine that gave them computes the model wrongly? */
+static bool is_misjudged(const qdq_ptq_result *r)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < r->n_warnings; i++)
+        found |= r->warnings[i].fact == QDQ_PTQ_ENGINE_WRONG;
+    return found;
+}
+
 static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
 {
     const qdq_compare_result *r = q->r->compared;
@@ -267,6 +282,10 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
         return qdq_nomem(err);
     fprintf(to, "\naccuracy against the input model on %s\n", evaluated_on);
     QDQ_TRY(cli_outputs_print(q->c, "output", r->outputs, r->n_outputs, to, err));
+    if (is_misjudged(q->r)) {
+        fputs("accuracy is unknown: the engine computes the model wrongly\n", to);
+        return QDQ_OK;
+    }
     const cli_evidence on = {cli_samples_eval(&q->samples), !cmd_quantize_is_real(q->a)};
     QDQ_TRY(cli_outputs_judge(q->c, r->outputs, r->n_outputs, &on, to, err));
     if (q->r->goal != NULL)
@@ -274,6 +293,8 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
                                   cli_quant_names_goal(&q->a->quant) ? q->a->quant.min_sqnr.value
                                                                      : QDQ_DEFAULT_MIN_SQNR,
                                   to);
+    if (isfinite(r->bound_db))
+        cli_tell_unseen(r->samples, to);
     return cmd_quantize_goal_print(q, to, err);
 }
 

@@ -1,5 +1,6 @@
 /* The default goal, which a plan may miss and still be taken, and what a clock says of it. */
 #include <math.h>
+#include "base/cpu.h"
 #include "base/sha256.h"
 #include "quant/plan/plan_times.h"
 #include "support/build.h"
@@ -115,6 +116,39 @@ static test_goal set_up_timed(qdq_plan *times, double least_us)
     return s;
 }
 
+static void keep_warning(void *ctx, qdq_log_level level, const char *text)
+{
+    if (level == QDQ_LOG_WARNING)
+        snprintf(ctx, 300, "%.299s", text);
+}
+
+/* What this processor takes says nothing of another one. */
+static void times_are_estimated_for_another_processor(void **state)
+{
+    const qdq_cpu others[] = {qdq_cpu_detect() == QDQ_CPU_ARM ? QDQ_CPU_AVX2 : QDQ_CPU_ARM,
+                              qdq_cpu_detect()};
+    qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_job job = QDQ_JOB_INIT;
+    char line[300];
+
+    (void)state;
+    job.ctx = line;
+    job.log = keep_warning;
+    quantize.job = &job;
+    for (int i = 0; i < 2; i++) {
+        test_goal s = set_up_noisy();
+
+        line[0] = '\0';
+        assert_ok(qdq_target_set(s.target, "engine", "sim", &err));
+        quantize.cpu = others[i];
+        assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &quantize, &s.goal, &s.plan,
+                                    &s.out, &s.r, &err));
+        assert_true(s.r->is_profiled == (i == 1));
+        assert_true((strstr(line, "estimated from shapes") != NULL) == (i == 0));
+        test_goal_end(&s);
+    }
+}
+
 static void
 what_no_layer_saves_by_itself_is_shared_so_that_float_takes_the_time_of_float(void **state)
 {
@@ -172,6 +206,7 @@ TEST(a_plan_that_reaches_a_default_goal_and_may_be_as_fast_is_taken)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_are_estimated_for_another_processor),
         cmocka_unit_test(
             a_default_goal_that_only_float_reaches_keeps_the_best_plan_that_saves_a_tenth),
         cmocka_unit_test(

@@ -303,6 +303,32 @@ TEST(a_model_that_the_engine_computes_wrongly_in_float_too_is_refused)
     test_goal_end(&s);
 }
 
+/* Another engine than the target's: its SQNR leads nowhere, and no node stays float for it. */
+TEST(an_engine_that_is_not_the_targets_and_computes_wrongly_starts_no_search)
+{
+    test_goal s = begin(WRONG, 8);
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+    qdq_ptq_opts o = QDQ_PTQ_OPTS_INIT;
+
+    assert_ok(qdq_target_set(s.target, "engine", "ort", &err));
+    qdq_ptq_result *r = run(&s, NULL);
+    const qdq_ptq_warning *w = find(r, QDQ_PTQ_ENGINE_WRONG);
+    assert_true(w != NULL && !w->logged);
+    assert_non_null(strstr(w->text, "the accuracy is unknown: engine sim"));
+    assert_int_equal(r->verdict, QDQ_PTQ_UNKNOWN);
+    assert_null(r->engine_check);
+    assert_int_equal(r->goal->n_steps, 1);
+    assert_int_equal(qdq_plan_get_summary(r->plan)->n_weights, TEST_GOAL_LAYERS);
+    qdq_ptq_result_free(r);
+
+    goal.min_sqnr = 30;
+    o.goal = &goal;
+    assert_fails(QDQ_E_GOAL, "the accuracy is unknown",
+                 qdq_ptq(s.m, s.target, s.engine, s.data, &o, &r, &err));
+    qdq_ptq_result_free(r);
+    test_goal_end(&s);
+}
+
 /* --- samples ---------------------------------------------------------------------------------- */
 
 TEST(samples_are_split_by_what_they_are_for)

@@ -165,6 +165,26 @@ TEST(a_baseline_that_the_engine_computes_wrongly_is_ruled_out)
     qdq_model_free(b);
 }
 
+/* Its outputs miss the goal for that. */
+TEST(a_baseline_that_misses_a_goal_by_a_defect_of_the_engine_is_wrong)
+{
+    qdq_model *b = with_tanh("wrong_goal.onnx");
+    const qdq_model *const baselines[] = {b, NULL};
+    const char *folder = test_path("wrong_goal");
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+    qdq_tune_opts o =
+        options(TANH("100"), "\"wrong\": [{\"op\": \"Tanh\", \"times\": 0.0001}]", baselines);
+    qdq_tune_result r;
+
+    goal.min_sqnr = 10;
+    o.goal = &goal;
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
+    assert_int_equal(r.baselines[0].outcome, QDQ_BASELINE_WRONG);
+    assert_non_null(strstr(r.baselines[0].why, "Tanh"));
+    assert_true(r.baselines[0].sqnr_db < 10);
+    qdq_model_free(b);
+}
+
 TEST(a_baseline_that_does_not_live_is_told_with_its_reason)
 {
     qdq_model *b = with_tanh("dead.onnx");
@@ -336,7 +356,8 @@ TEST(a_finished_run_is_not_replaced_by_one_with_other_baselines)
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err)); /* the same is no other run */
     assert_int_equal(r.verdict, QDQ_TUNED_BASELINE);
     o.qdq_baselines = NULL;
-    assert_fails(QDQ_E_IO, "qdq-baselines=1:", test_tuned_run(test_tuned, folder, &o, &r, &err));
+    assert_fails(QDQ_E_IO, "other Q/DQ baselines",
+                 test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_non_null(strstr(err.text, "-f replaces it"));
     qdq_model_free(b);
 }
@@ -442,6 +463,7 @@ int main(void)
         cmocka_unit_test(a_baseline_that_nothing_beats_is_written_as_it_is),
         cmocka_unit_test(a_baseline_that_is_slower_is_not_written),
         cmocka_unit_test(a_baseline_that_misses_the_goal_is_told_with_its_figures_and_ruled_out),
+        cmocka_unit_test(a_baseline_that_misses_a_goal_by_a_defect_of_the_engine_is_wrong),
         cmocka_unit_test(a_baseline_that_the_engine_computes_wrongly_is_ruled_out),
         cmocka_unit_test(a_baseline_that_does_not_live_is_told_with_its_reason),
         cmocka_unit_test(a_baseline_with_other_weights_is_a_placement_only),

@@ -108,6 +108,64 @@ TEST(another_model_or_engine_is_explained)
     qdq_tune_store_close(s);
 }
 
+static const char *other_search(qdq_tune_store *s, const char *there, const char *search)
+{
+    static qdq_tune_store_run r;
+
+    assert_ok(qdq_tune_store_begin(s, &here, there, true, &r, &err));
+    assert_ok(qdq_tune_store_begin(s, &here, search, false, &r, &err));
+    return r.other;
+}
+
+#define DIGEST_1 "0123456789abcdef0123456789abcdef"
+#define DIGEST_2 "ffff456789abcdef0123456789abcdef"
+
+TEST(a_difference_is_told_by_keys_and_not_by_digests)
+{
+    qdq_tune_store *s = open_store(test_path("words.db"));
+
+    assert_string_equal(other_search(s, "mode=region plan=" DIGEST_1 " samples=20",
+                                     "mode=region plan=" DIGEST_2 " samples=24"),
+                        "another setting of the search (samples=20, not samples=24)");
+    assert_string_equal(other_search(s, "plan=" DIGEST_1 " evaluation=same metric=a b",
+                                     "plan=" DIGEST_1 " evaluation=" DIGEST_2 " metric=a c"),
+                        "another setting of the search (metric=a b, not metric=a c), other "
+                        "evaluation samples");
+    assert_string_equal(other_search(s, "seed=1", "seed=2 exclude==conv"),
+                        "another setting of the search (seed=1, not seed=2; no exclude, not "
+                        "exclude==conv)");
+    assert_string_equal(other_search(s, "seed=5 method=max", "seed=5"),
+                        "another setting of the search (method=max, not none)");
+    assert_string_equal(other_search(s, "mode=region preset=quick pairs=1",
+                                     "mode=subgraph strategy=0/0 preset=default pairs=2"),
+                        "another setting of the search (mode=region, not mode=subgraph; "
+                        "preset=quick, not preset=default)");
+    assert_string_equal(
+        other_search(s, "plan=" DIGEST_1, "plan=" DIGEST_2),
+        "another plan of the rules: other options of quantization, or another target");
+    assert_string_equal(other_search(s, "calibration=random", "calibration=" DIGEST_2),
+                        "other calibration samples");
+    qdq_tune_store_close(s);
+}
+
+TEST(a_long_difference_ends_between_two_settings)
+{
+    qdq_tune_store *s = open_store(test_path("long.db"));
+    char a[2000] = "", b[2000] = "";
+
+    for (int i = 0; i < 20; i++) {
+        snprintf(a + strlen(a), sizeof a - strlen(a), "%skey%d=%0200d", i > 0 ? " " : "", i, 1);
+        snprintf(b + strlen(b), sizeof b - strlen(b), "%skey%d=%0200d", i > 0 ? " " : "", i, 2);
+        if (strlen(a) > 1500)
+            break;
+    }
+    const char *text = other_search(s, a, b);
+    assert_true(strlen(text) < QDQ_TUNE_STORE_DIFFERENCE);
+    assert_non_null(strstr(text, "key0="));
+    assert_string_equal(text + strlen(text) - 6, "; ...)");
+    qdq_tune_store_close(s);
+}
+
 TEST(runs_of_one_context_share_what_was_measured)
 {
     qdq_tune_store *s = open_store(test_path("shared.db"));

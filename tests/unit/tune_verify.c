@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "ir/edit.h"
+#include "support/npy_file.h"
 #include "support/tuned.h"
 
 static qdq_tune_result run(const char *folder, const char *more, const char *store,
@@ -111,6 +112,62 @@ TEST(a_refused_candidate_is_not_built_again)
     test_tuned_same(test_path("first"), test_path("again"), "plan.json");
 }
 
+/* --- with the default goal -------------------------------------------------------------------- */
+
+/* On samples that are not random: then there is one. */
+static qdq_tune_result run_on_samples(const char *folder, const char *more, int way)
+{
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, more));
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_tune_result r;
+    qdq_data *data;
+    float x[8][8];
+
+    for (int i = 0; i < 64; i++)
+        x[i / 8][i % 8] = (float)((i * 29) % 64 - 20 - i / 8) / 16;
+    assert_ok(qdq_data_open(test_npy_file("samples.npy", TEST_HEADER("<f4", "(8, 8)"), x, sizeof x),
+                            test_tuned, NULL, &data, &err));
+    o.mode = way == 0 ? QDQ_TUNE_REGION : QDQ_TUNE_SUBGRAPH;
+    o.strategy = way == 2 ? QDQ_TUNE_GREEDY : QDQ_TUNE_AUTO;
+    assert_ok(test_tuned_run_on(test_tuned, data, NULL, folder, &o, &r, &err));
+    qdq_data_close(data);
+    return r;
+}
+
+TEST(a_goal_that_is_missed_by_a_defect_of_the_engine_is_told_as_one)
+{
+    static const char *const names[] = {"goal_region", "goal_mincut", "goal_greedy"};
+
+    for (int i = 0; i < 3; i++) {
+        const char *folder = test_path("%s", names[i]);
+        const qdq_tune_result r = run_on_samples(folder, WRONG_H1, i);
+        assert_false(test_tuned_has(folder, "plan.json", QUANTIZES("h1")));
+        assert_true(r.n_wrong > 0);
+        assert_non_null(strstr(r.wrong, "MatMul 'MatMul@h1'"));
+        assert_string_equal(r.reason, "");
+        assert_false(test_tuned_has(folder, "report.json", "expected at least 20 dB"));
+        if (i == 0) /* regions are tried one by one */
+            assert_true(test_tuned_has(folder, "plan.json", QUANTIZES("h2")));
+    }
+}
+
+TEST(where_every_kernel_is_wrong_no_accuracy_is_blamed)
+{
+    static const char *const names[] = {"all_region", "all_mincut", "all_greedy"};
+
+    for (int i = 0; i < 3; i++) {
+        const char *folder = test_path("%s", names[i]);
+        const qdq_tune_result r =
+            run_on_samples(folder, "\"wrong\": [{\"op\": \"MatMul\", \"times\": 0.0001}]", i);
+
+        assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
+        assert_true(r.n_wrong > 0);
+        assert_string_equal(r.reason, "");
+        assert_non_null(strstr(r.why, "wrongly"));
+        assert_false(test_tuned_has(folder, "report.json", "expected at least 20 dB"));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +177,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(where_every_kernel_is_wrong_the_given_model_is_shipped),
         cmocka_unit_test(a_float_model_that_is_computed_wrongly_is_told),
         cmocka_unit_test(a_refused_candidate_is_not_built_again),
+        cmocka_unit_test(a_goal_that_is_missed_by_a_defect_of_the_engine_is_told_as_one),
+        cmocka_unit_test(where_every_kernel_is_wrong_no_accuracy_is_blamed),
     };
 
     if (argc > 1)

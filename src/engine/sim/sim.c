@@ -50,7 +50,8 @@ static qdq_status sim_open(qdq_engine *e, const char *arg, const qdq_engine_opts
     e->info.version = "1";
     e->info.device = sim->device;
     e->info.library = qdq_arena_strdup(&e->arena, arg);
-    QDQ_NEED(e->info.library != NULL, err);
+    e->info.fingerprint = qdq_arena_printf(&e->arena, "sim 1 %s %s", sim->device, sim->digits);
+    QDQ_NEED(e->info.library != NULL && e->info.fingerprint != NULL, err);
     e->info.capabilities = QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_EXPOSE | QDQ_CAN_LIST_LAYERS;
     if (!sim->no_profile)
         e->info.capabilities |= QDQ_CAN_PROFILE;

@@ -26,6 +26,7 @@ typedef struct qdq_sim_cost {
 typedef struct qdq_sim {
     qdq_arena arena;
     const char *device;
+    char digits[17]; /* of what it computes: the keys "error" and "wrong" */
     uint64_t seed;
     double noise, outlier_rate, outlier_factor;
     double overhead_us;

@@ -3,7 +3,10 @@
 #include "engine/sim/sim_cost.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
 
 #include "base/fail.h"
 #include "base/json_read.h"
@@ -155,6 +158,22 @@ static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)
     return reader.status;
 }
 
+/* Of what it computes. Times change under a run, as those of a machine do, and failures happen. */
+static bool take_digits(qdq_sim *sim, json_t *root)
+{
+    json_t *computes = json_pack("{s:O?, s:O?}", "error", json_object_get(root, "error"), "wrong",
+                                 json_object_get(root, "wrong"));
+    char *text = json_dumps(computes, JSON_COMPACT | JSON_SORT_KEYS);
+
+    json_decref(computes);
+    if (text == NULL)
+        return false;
+    snprintf(sim->digits, sizeof sim->digits, "%016llx",
+             (unsigned long long)XXH3_64bits(text, strlen(text)));
+    free(text);
+    return true;
+}
+
 qdq_status qdq_sim_load(const char *path, qdq_sim **out, qdq_error *err)
 {
     json_t *root = NULL;
@@ -163,6 +182,8 @@ qdq_status qdq_sim_load(const char *path, qdq_sim **out, qdq_error *err)
     QDQ_TRY(qdq_json_load(path, &root, err));
     qdq_sim *sim = calloc(1, sizeof *sim);
     qdq_status st = sim != NULL ? read_model(sim, root, err) : qdq_nomem(err);
+    if (st == QDQ_OK && !take_digits(sim, root))
+        st = qdq_nomem(err);
     json_decref(root);
     if (st != QDQ_OK) {
         qdq_sim_free(sim);

@@ -13,6 +13,7 @@
 #include "quant/calib/calib_state.h"
 #include "quant/calib/calib_statistics.h"
 #include "quant/calib/sweep.h"
+#include "quant/data/data_source.h"
 
 #define DEFAULT_PERCENTILE 99.999
 /* of this many samples one evaluates, where a method is chosen */
@@ -296,8 +297,9 @@ static void choose_method(qdq_calibration *c)
     c->n_samples =
         c->q->statistics != NULL ? c->q->statistics->summary.n_samples : qdq_sweep_count(c->q);
     c->n_folds = folds < 2 || c->n_samples < 2 || c->q->statistics != NULL ? 0 : folds;
-    if (c->n_folds > c->n_samples)
-        c->n_folds = (unsigned)c->n_samples;
+    const size_t most = c->n_folds > 0 ? qdq_data_most_folds(c->q->data, c->n_samples) : 0;
+    if (c->n_folds > most)
+        c->n_folds = most < 2 ? 0 : (unsigned)most;
     c->q->plan->n_folds = c->n_folds;
     c->n_fit = qdq_calib_fit_count(c->method, c->n_samples);
 }

@@ -6,17 +6,14 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
-
-size_t qdq_fold_first(size_t fold, size_t n_folds, size_t n_samples)
-{
-    return fold * n_samples / n_folds;
-}
+#include "quant/data/data_source.h"
 
 unsigned qdq_calib_fold_of(const qdq_calibration *c, size_t sample)
 {
     unsigned k = 0;
 
-    while (k + 1 < c->n_folds && sample >= qdq_fold_first(k + 1, c->n_folds, c->n_samples))
+    while (k + 1 < c->n_folds &&
+           sample >= qdq_data_fold_first(c->q->data, k + 1, c->n_folds, c->n_samples))
         k++;
     return k;
 }

@@ -2,14 +2,12 @@
  * the data.
  *
  * Fold k of n has the samples from k * count / n to (k + 1) * count / n, so that neighbours, which
- * are often similar, stay together. */
+ * are often similar, stay together; where samples belong together, folds end between two groups or
+ * files (qdq_data_fold_first()). */
 #ifndef QDQ_CALIB_FOLDS_H
 #define QDQ_CALIB_FOLDS_H
 
 #include "quant/calib/calib_state.h"
-
-/* The first sample of fold `fold`. */
-size_t qdq_fold_first(size_t fold, size_t n_folds, size_t n_samples);
 
 /* The fold of a sample; 0 without folds. */
 unsigned qdq_calib_fold_of(const qdq_calibration *c, size_t sample);

@@ -524,6 +524,11 @@ qdq_status qdq_comparing_add(qdq_comparing *c, const qdq_model *b, size_t first,
     return QDQ_OK;
 }
 
+const qdq_data *qdq_comparing_data(const qdq_comparing *c)
+{
+    return c->data;
+}
+
 void qdq_comparing_free(qdq_comparing *c)
 {
     if (c == NULL)

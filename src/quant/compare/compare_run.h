@@ -29,6 +29,8 @@ void qdq_comparing_set_level(qdq_comparing *c, int model, qdq_opt_level level);
 
 /* The result for the samples so far. *out is freed with qdq_free() (one block). */
 qdq_status qdq_comparing_get(const qdq_comparing *c, qdq_compare_result **out, qdq_error *err);
+/* Its samples; borrowed. */
+const qdq_data *qdq_comparing_data(const qdq_comparing *c);
 /* NULL is allowed. */
 void qdq_comparing_free(qdq_comparing *c);
 

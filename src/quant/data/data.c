@@ -405,6 +405,10 @@ static qdq_status open_data(qdq_data *d, const char *spec, const origin *from, c
         d->labels_key = qdq_arena_strdup(&d->arena, opts->labels);
         QDQ_NEED(d->labels_key != NULL, err);
     }
+    if (opts->groups != NULL) {
+        d->groups_key = qdq_arena_strdup(&d->arena, opts->groups);
+        QDQ_NEED(d->groups_key != NULL, err);
+    }
     QDQ_TRY(copy_model_inputs(d, m, opts, err));
     QDQ_TRY(qdq_data_add_states(d, m, opts, err));
     if (d->steps > 0 && opts->max_samples <= SIZE_MAX / d->steps)
@@ -418,7 +422,7 @@ static qdq_status open_data(qdq_data *d, const char *spec, const origin *from, c
     QDQ_TRY(qdq_data_count_sequences(d, err));
     if (opts->max_samples > 0 && d->count > opts->max_samples)
         d->count = opts->max_samples;
-    return QDQ_OK;
+    return qdq_data_find_units(d, err);
 }
 
 static qdq_status open_any_data(const char *spec, const origin *from, const qdq_model *m,
@@ -479,6 +483,8 @@ void qdq_data_close(qdq_data *d)
     for (size_t k = 0; k < d->n_inputs; k++)
         free(d->arrays[k].array.data);
     free(d->labels);
+    free(d->groups);
+    free(d->unit);
     qdq_arena_free(&d->arena);
     free(d);
 }
@@ -503,7 +509,8 @@ qdq_status qdq_data_get_step(qdq_data *d, size_t i, size_t step, const qdq_named
         return qdq_fail(err, QDQ_E_USAGE, "%s: sample %zu, there are %zu", d->spec, i, d->count);
     if (step >= d->steps)
         return qdq_fail(err, QDQ_E_USAGE, "%s: step %zu, there are %zu", d->spec, step, d->steps);
-    const qdq_status st = d->get(d, i * d->steps + step, err);
+    const size_t at = d->order != NULL ? d->order[i] : i;
+    const qdq_status st = d->get(d, at * d->steps + step, err);
     if (st != QDQ_OK) {
         d->has_failed = true;
         return st;
@@ -524,7 +531,7 @@ const int64_t *qdq_data_labels(const qdq_data *d, size_t i, size_t *n)
     if (d->labels == NULL || i >= d->count)
         return NULL;
     *n = d->labels_per_sample * d->steps;
-    return d->labels + i * *n;
+    return d->labels + (d->order != NULL ? d->order[i] : i) * *n;
 }
 
 bool qdq_data_is_random(const qdq_data *d)

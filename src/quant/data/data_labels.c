@@ -58,14 +58,12 @@ qdq_status qdq_data_copy_labels(qdq_data *d, qdq_elem elem, const void *data, si
     return QDQ_OK;
 }
 
-qdq_status qdq_data_add_labels(qdq_data *d, qdq_npz *z, size_t array, size_t have, size_t n,
-                               qdq_error *err)
+qdq_status qdq_data_read_integers(qdq_npz *z, size_t array, size_t n, int64_t *to, qdq_error *err)
 {
     unsigned char piece[4096];
     const qdq_npy *a;
 
     QDQ_TRY(qdq_npz_header(z, array, &a, err));
-    QDQ_TRY(reserve_labels(d, have, n, err));
     for (size_t done = 0; done < n;) {
         size_t now = sizeof piece / a->elem_size;
 
@@ -73,10 +71,17 @@ qdq_status qdq_data_add_labels(qdq_data *d, qdq_npz *z, size_t array, size_t hav
             now = n - done;
         QDQ_TRY(qdq_npz_read(z, array, done * a->elem_size, piece, now * a->elem_size, err));
         for (size_t i = 0; i < now; i++)
-            read_label(a->elem, piece, i, &d->labels[have + done + i]);
+            read_label(a->elem, piece, i, &to[done + i]);
         done += now;
     }
     return QDQ_OK;
+}
+
+qdq_status qdq_data_add_labels(qdq_data *d, qdq_npz *z, size_t array, size_t have, size_t n,
+                               qdq_error *err)
+{
+    QDQ_TRY(reserve_labels(d, have, n, err));
+    return qdq_data_read_integers(z, array, n, d->labels + have, err);
 }
 
 /* --- a file of their own ---------------------------------------------------------------------- */

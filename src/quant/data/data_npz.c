@@ -74,6 +74,13 @@ static bool find_array_by_name(const qdq_npz *z, const char *name, size_t *array
     return false;
 }
 
+/* Of labels or groups. */
+static bool is_key(const qdq_data *d, const char *name)
+{
+    return (d->labels_key != NULL && strcmp(name, d->labels_key) == 0) ||
+           (d->groups_key != NULL && strcmp(name, d->groups_key) == 0);
+}
+
 /* By name; where there is one input and one array that is no label, they belong together. A state
  * that has none is missing. */
 static qdq_status find_input_array(qdq_data *d, const qdq_npz *z, size_t k, size_t *array,
@@ -85,7 +92,7 @@ static qdq_status find_input_array(qdq_data *d, const qdq_npz *z, size_t k, size
     if (d->is_missing[k] || *array < qdq_npz_count(z))
         return QDQ_OK;
     for (size_t i = 0; i < qdq_npz_count(z); i++) {
-        if (d->labels_key == NULL || strcmp(qdq_npz_name(z, i), d->labels_key) != 0) {
+        if (!is_key(d, qdq_npz_name(z, i))) {
             others++;
             other = i;
         }
@@ -110,7 +117,7 @@ static qdq_status check_unused_arrays(qdq_data *d, const array_source *s, qdq_er
 {
     for (size_t i = 0; i < qdq_npz_count(s->npz); i++) {
         const char *name = qdq_npz_name(s->npz, i);
-        bool used = d->labels_key != NULL && strcmp(name, d->labels_key) == 0;
+        bool used = is_key(d, name);
 
         for (size_t k = 0; k < d->n_inputs; k++)
             used |= !d->is_missing[k] && s->bindings[k].array == i;
@@ -339,6 +346,29 @@ static qdq_status append_file_labels(qdq_data *d, size_t samples, qdq_error *err
     return QDQ_OK;
 }
 
+/* Groups of the open file: one for each item of a sample, of a time axis one for each sequence. */
+static qdq_status append_file_groups(qdq_data *d, size_t samples, qdq_error *err)
+{
+    array_source *s = d->source;
+    const binding *b = labelled(d);
+    const qdq_npy *a, *x;
+    size_t array;
+
+    if (!find_array_by_name(s->npz, d->groups_key, &array))
+        return qdq_fail(err, QDQ_E_FORMAT, "no groups '%s'; %s: %s", d->groups_key,
+                        s->in_memory ? "there are" : "arrays in the file", names_text(d, s->npz));
+    QDQ_TRY(qdq_npz_header(s->npz, array, &a, err));
+    QDQ_TRY(qdq_npz_header(s->npz, b->array, &x, err));
+    int64_t items = b->constant || x->rank == b->rank - 1 ? 1 : x->dim[0];
+    if (s->has_time)
+        items = (int64_t)(samples / d->steps);
+    if (!qdq_data_is_label(a->elem) || a->rank != 1 || a->count != items)
+        return qdq_fail(err, QDQ_E_FORMAT, "groups '%s' are %s, expected integers [%lld]",
+                        d->groups_key, header_text(d, a), (long long)items);
+    const size_t n = s->has_time ? (size_t)items : samples * (size_t)b->batch;
+    return qdq_data_add_groups(d, s->npz, array, samples, n, err);
+}
+
 /* --- files ------------------------------------------------------------------------------------ */
 
 /* Finds the inputs, and the first time the labels, in s->npz, which is closed where that fails. */
@@ -350,6 +380,8 @@ static qdq_status bind_file(qdq_data *d, size_t f, size_t *samples, qdq_error *e
     qdq_status st = bind_inputs(d, samples, err);
     if (st == QDQ_OK && s->opening && d->labels_key != NULL)
         st = append_file_labels(d, *samples, err);
+    if (st == QDQ_OK && s->opening && d->groups_key != NULL)
+        st = append_file_groups(d, *samples, err);
     if (st == QDQ_OK && s->opening)
         st = check_unused_arrays(d, s, err);
     qdq_arena_reset(&d->arena, mark);
@@ -455,6 +487,7 @@ qdq_status qdq_data_open_arrays(qdq_data *d, const char *const *paths, size_t n_
         QDQ_TRY(qdq_job_poll(d->job, err));
         s->files[f].path = paths[f];
         s->files[f].first = d->count;
+        QDQ_TRY(qdq_data_begin_file(d, err));
         QDQ_TRY(open_array_file(d, f, &s->files[f].count, err));
         d->count += s->files[f].count;
     }

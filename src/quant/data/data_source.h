@@ -26,6 +26,12 @@ struct qdq_data {
     const char *labels_key; /* NULL: none wanted */
     int64_t *labels;        /* of all samples, in order; NULL: none */
     size_t labels_per_sample;
+    const char *groups_key; /* NULL: none wanted */
+    int64_t *groups;        /* of all runs, in the source's order; NULL: none */
+    size_t n_groups;        /* of them that were read */
+    size_t *order;          /* of samples, group by group; NULL: the source's */
+    size_t *unit;           /* first samples of what belongs together; NULL: each sample alone */
+    size_t n_units;
     bool is_random;
     bool is_looked_through; /* for samples that show nothing; then: */
     const char *sameness;   /* of qdq_data_find_sameness() */
@@ -70,6 +76,31 @@ bool qdq_data_labels_are_apart(const char *spec);
 
 /* Labels of that file, when the samples have been counted. */
 qdq_status qdq_data_open_labels(qdq_data *d, const char *spec, qdq_error *err);
+
+/* n integers from the start of an array. */
+qdq_status qdq_data_read_integers(struct qdq_npz *z, size_t array, size_t n, int64_t *to,
+                                  qdq_error *err);
+
+/* --- data_units.c: which samples belong together ---------------------------------------------- */
+
+/* Groups of `runs` more runs, from n integers of an array: each stands for `share` runs, or where
+ * share is 0 for none but as one of a batch. */
+qdq_status qdq_data_add_groups(qdq_data *d, struct qdq_npz *z, size_t array, size_t runs, size_t n,
+                               qdq_error *err);
+
+/* After the samples were counted: puts groups one after the other. Without groups, the files that
+ * begin at these runs are what belongs together. */
+qdq_status qdq_data_find_units(qdq_data *d, qdq_error *err);
+/* A file begins at the run d->count. */
+qdq_status qdq_data_begin_file(qdq_data *d, qdq_error *err);
+
+/* The first sample of fold `fold` of n_folds among the first n samples; where samples belong
+ * together, at a border between units. NULL: no units. */
+size_t qdq_data_fold_first(const qdq_data *d, size_t fold, size_t n_folds, size_t n);
+/* The most folds of them, each with a unit. */
+size_t qdq_data_most_folds(const qdq_data *d, size_t n);
+/* The border between two groups that is next to a sample; `at` without groups. */
+size_t qdq_data_group_border(const qdq_data *d, size_t at);
 
 /* --- data_sameness.c -------------------------------------------------------------------------- */
 

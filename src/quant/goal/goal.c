@@ -401,6 +401,19 @@ static bool can_search(const qdq_goal_run *g)
     return !g->first_trial.holds && !isnan(sqnr); /* zero everywhere: no plan changes that */
 }
 
+/* Is a search worth while, or does the engine compute the model wrongly? */
+static qdq_status ask_hook(const qdq_goal_run *g, bool *search, qdq_error *err)
+{
+    qdq_model *first = NULL;
+
+    if (!*search || g->hook.missed == NULL)
+        return QDQ_OK;
+    QDQ_TRY(qdq_goal_apply(g, g->first, &first, err));
+    const qdq_status st = g->hook.missed(g->hook.ctx, first, search, err);
+    qdq_model_free(first);
+    return st;
+}
+
 /* --- all of it -------------------------------------------------------------------------------- */
 
 static qdq_status run(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
@@ -410,7 +423,8 @@ static qdq_status run(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_err
     QDQ_TRY(qdq_goal_check_times(g, err));
     QDQ_TRY(qdq_goal_measure_input(g, err));
     QDQ_TRY(make_first(g, err));
-    const bool missed = can_search(g);
+    bool missed = can_search(g);
+    QDQ_TRY(ask_hook(g, &missed, err));
     if (missed)
         QDQ_TRY(qdq_goal_try_variants(g, err));
     r->reached = g->first_trial.holds;
@@ -453,24 +467,24 @@ static void put_away(qdq_goal_run *g)
     qdq_arena_free(&g->arena);
 }
 
-qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                             const qdq_quantize_opts *opts, const qdq_goal_opts *how,
-                             qdq_plan **plan, qdq_model **out, qdq_goal_result **result_out,
-                             qdq_error *err)
+qdq_status qdq_quantize_goal_hooked(const qdq_goal_call *c, qdq_plan **plan, qdq_model **out,
+                                    qdq_goal_result **result_out, qdq_error *err)
 {
-    qdq_goal_run g = {.m = m,
-                      .given = t,
-                      .engine = e,
+    qdq_data *data = c->data;
+    qdq_goal_run g = {.m = c->m,
+                      .given = c->t,
+                      .engine = c->e,
                       .data = data,
                       .opts = QDQ_QUANTIZE_OPTS_INIT,
                       .goal = QDQ_GOAL_OPTS_INIT,
+                      .hook = c->hook,
                       .arena = QDQ_ARENA_INIT};
 
     *plan = NULL;
     *out = NULL;
     *result_out = NULL;
-    QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &g.opts, sizeof g.opts, opts, err));
-    QDQ_TRY(qdq_opts_read("qdq_goal_opts", &g.goal, sizeof g.goal, how, err));
+    QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &g.opts, sizeof g.opts, c->opts, err));
+    QDQ_TRY(qdq_opts_read("qdq_goal_opts", &g.goal, sizeof g.goal, c->how, err));
     QDQ_TRY(qdq_metric_check(&g.goal, &g.metric, err));
     QDQ_TRY(check(data, &g.goal, err));
     QDQ_TRY(qdq_data_warn_of_sameness(data, g.opts.job, err));
@@ -486,8 +500,8 @@ qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine
         return qdq_nomem(err);
     g.room->head.why = g.room->why;
     qdq_target *own = NULL;
-    qdq_status st = qdq_target_fit(m, t, g.opts.cpu, g.opts.job, &own, err);
-    g.target = own != NULL ? own : t;
+    qdq_status st = qdq_target_fit(c->m, c->t, g.opts.cpu, g.opts.job, &own, err);
+    g.target = own != NULL ? own : c->t;
     if (st == QDQ_OK)
         st = run(&g, plan, out, err);
     qdq_target_free(own);
@@ -502,6 +516,16 @@ qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine
     }
     *result_out = &g.room->head;
     return QDQ_OK;
+}
+
+qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                             const qdq_quantize_opts *opts, const qdq_goal_opts *how,
+                             qdq_plan **plan, qdq_model **out, qdq_goal_result **result_out,
+                             qdq_error *err)
+{
+    const qdq_goal_call c = {.m = m, .t = t, .e = e, .data = data, .opts = opts, .how = how};
+
+    return qdq_quantize_goal_hooked(&c, plan, out, result_out, err);
 }
 
 void qdq_goal_result_free(qdq_goal_result *r)

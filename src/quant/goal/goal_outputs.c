@@ -5,7 +5,7 @@
 
 #include "base/fail.h"
 #include "ir/ir.h"
-#include "quant/calib/calib_folds.h"
+#include "quant/data/data_source.h"
 
 /* --- the worst output ------------------------------------------------------------------------- */
 
@@ -89,8 +89,9 @@ qdq_status qdq_goal_check_folds(const qdq_data *data, const qdq_goal_opts *goal,
 qdq_status qdq_goal_add_fold(qdq_comparing *c, qdq_plan *p, unsigned k, size_t n_samples,
                              qdq_goal_model_fn *make, void *ctx, qdq_error *err)
 {
-    const size_t first = qdq_fold_first(k, p->n_folds, n_samples),
-                 end = qdq_fold_first(k + 1, p->n_folds, n_samples);
+    const qdq_data *d = qdq_comparing_data(c);
+    const size_t first = qdq_data_fold_first(d, k, p->n_folds, n_samples),
+                 end = qdq_data_fold_first(d, k + 1, p->n_folds, n_samples);
     qdq_model *m = NULL;
 
     qdq_plan_swap_fold(p, k);

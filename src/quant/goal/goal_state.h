@@ -7,6 +7,7 @@
 #include "qdq/goal.h"
 #include "quant/calib/scales.h"
 #include "quant/compare/reference_outputs.h"
+#include "quant/goal/goal_hook.h"
 #include "quant/goal/metric.h"
 #include "quant/goal/goal_search.h"
 #include "quant/plan/plan.h"
@@ -41,6 +42,7 @@ typedef struct qdq_goal_run {
     qdq_data *data;
     qdq_quantize_opts opts;
     qdq_goal_opts goal;
+    qdq_goal_hook hook;
     qdq_goal_room *room;
     qdq_arena arena;
     qdq_model *clean;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/fail.h"
 #include "base/processor.h"
 #include "base/sha256.h"
@@ -13,6 +14,7 @@
 #include "quant/goal/node_cost.h"
 #include "quant/goal/node_profile.h"
 #include "quant/plan/plan_times.h"
+#include "quant/target_fit.h"
 #include "target/target.h"
 
 enum { ROUNDS = 9 };
@@ -31,6 +33,20 @@ static bool can_profile(const qdq_goal_run *g)
     const unsigned needed = QDQ_CAN_PROFILE | QDQ_CAN_LIST_LAYERS;
 
     return (info->capabilities & needed) == needed && strcmp(g->target->engine, info->name) == 0;
+}
+
+/* Is the plan for a processor of another kind? Its times are not those of this machine. */
+static bool is_for_another(const qdq_goal_run *g)
+{
+    const qdq_cpu here = qdq_cpu_detect();
+
+    if (qdq_target_cpu(g->opts.cpu) == here)
+        return false;
+    qdq_job_log(g->opts.job, QDQ_LOG_WARNING,
+                "times of layers are estimated from shapes: the plan is for processor %s, this one "
+                "is %s",
+                qdq_cpu_name(g->opts.cpu), qdq_cpu_name(here));
+    return true;
 }
 
 static qdq_session_opts session_opts(const qdq_goal_run *g)
@@ -179,7 +195,7 @@ qdq_status qdq_goal_take_times(qdq_goal_run *g, const qdq_model *quantized, cons
 
     if (given != NULL && given->processor != NULL)
         return given->layers.n > 0 ? use(g, given, err) : QDQ_OK;
-    if (!can_profile(g))
+    if (!can_profile(g) || is_for_another(g))
         return QDQ_OK;
     qdq_status st = measure(g, quantized, by_label, err);
     /* it runs otherwise: estimates from shapes do */

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "quant/calib/calib_folds.h"
 #include "quant/compare/compare_run.h"
 #include "quant/data/data_source.h"
 #include "quant/goal/goal_outputs.h"
@@ -176,7 +175,7 @@ static size_t samples_that_calibrate(const qdq_goal_run *g)
 
 size_t qdq_goal_fold_first(const qdq_goal_run *g, unsigned k)
 {
-    return qdq_fold_first(k, g->first->n_folds, samples_that_calibrate(g));
+    return qdq_data_fold_first(g->data, k, g->first->n_folds, samples_that_calibrate(g));
 }
 
 /* Each fold by ranges that did not see it. */

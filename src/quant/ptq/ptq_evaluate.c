@@ -175,7 +175,9 @@ static qdq_status conclude_search(qdq_ptq_run *r, qdq_error *err)
     head->verdict = g->reached                     ? QDQ_PTQ_REACHED
                     : r->by_default && g->is_float ? QDQ_PTQ_FLOAT
                                                    : QDQ_PTQ_MISSED;
-    if (g->reached)
+    if (r->misjudges && r->by_default)
+        head->verdict = QDQ_PTQ_UNKNOWN;
+    if (g->reached || r->misjudges) /* what is said of the engine stays */
         return QDQ_OK;
     head->missed = qdq_arena_printf(
         &r->room->arena, "%s%s",

@@ -6,7 +6,80 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "quant/goal/goal_hook.h"
 #include "quant/place/why.h"
+
+/* --- does the engine compute it? -------------------------------------------------------------- */
+
+qdq_status qdq_ptq_own_engine(const qdq_ptq_run *r, const char **why, qdq_error *err)
+{
+    const char *target = qdq_plan_get_summary(qdq_ptq_plan(r))->target,
+               *engine = qdq_engine_get_info(r->e)->name;
+    qdq_arena *arena = &r->room->arena;
+    qdq_target *t = NULL;
+
+    *why = NULL;
+    if (r->t == NULL && qdq_target_load(target, &t, NULL) != QDQ_OK) {
+        *why = qdq_arena_printf(arena, "target %s is not known here", target);
+        return qdq_allocated(*why != NULL, err);
+    }
+    const char *own = qdq_target_engine(t != NULL ? t : r->t);
+    const bool is_own = strcmp(own, engine) == 0;
+    if (own[0] == '\0')
+        *why = qdq_arena_printf(arena, "target %s names no engine", target);
+    else if (!is_own)
+        *why = qdq_arena_printf(arena, "target %s, engine %s", target, engine);
+    qdq_target_free(t);
+    return qdq_allocated(is_own || *why != NULL, err);
+}
+
+/* Only with samples. */
+static bool may_ask(const qdq_ptq_run *r)
+{
+    return r->e != NULL && r->data != NULL && !qdq_data_is_random(r->data) && !r->o.no_sqnr &&
+           !r->o.no_engine_check;
+}
+
+/* Of what is written, only the engine that will run it. */
+static qdq_status is_asked(const qdq_ptq_run *r, bool *asked, qdq_error *err)
+{
+    const char *why;
+
+    *asked = qdq_ptq_model(r) != NULL && may_ask(r);
+    if (!*asked)
+        return QDQ_OK;
+    QDQ_TRY(qdq_ptq_own_engine(r, &why, err));
+    *asked = why == NULL;
+    return QDQ_OK;
+}
+
+/* A model that does not run at all is reported where outputs are compared. */
+static qdq_status ask_engine(qdq_ptq_run *r, const qdq_model *m, qdq_error *err)
+{
+    enum { SAMPLES = 2, CONFIRM = 6 };
+    qdq_ptq_result *head = &r->room->head;
+    const size_t n = head->split.evaluate;
+    qdq_error own = QDQ_ERROR_INIT;
+    qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
+
+    o.reference = r->o.reference;
+    o.original = r->m;
+    o.threads = r->quant.threads;
+    o.first = n > 0 ? head->split.first : 0;
+    o.count = n == 0 ? 1 : n < SAMPLES ? n : SAMPLES;
+    o.confirm = n > o.count ? n - o.count : 0;
+    o.confirm = o.confirm < CONFIRM ? o.confirm : CONFIRM;
+    o.job = &r->job;
+    qdq_free(head->engine_check);
+    head->engine_check = NULL;
+    const qdq_status st = qdq_verify_engine(m, r->e, n > 0 ? qdq_ptq_eval(r) : r->data, &o,
+                                            &head->engine_check, &own);
+    if (st == QDQ_OK || st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED)
+        return QDQ_OK;
+    if (err != NULL)
+        *err = own;
+    return st;
+}
 
 /* --- one plan --------------------------------------------------------------------------------- */
 
@@ -29,6 +102,29 @@ static qdq_status drop_plan(qdq_ptq_run *r, qdq_error *err)
     return forget_why(r, err);
 }
 
+/* Before a search: SQNR on an engine that computes the first plan wrongly leads nowhere. Of the
+ * target's own engine such nodes stay float; of another one nothing follows but a warning. */
+static qdq_status ask_before_search(void *ctx, const qdq_model *m, bool *search, qdq_error *err)
+{
+    qdq_ptq_run *r = ctx;
+    qdq_ptq_result *head = &r->room->head;
+
+    if (!may_ask(r))
+        return QDQ_OK;
+    QDQ_TRY(ask_engine(r, m, err));
+    r->found_wrong = head->engine_check != NULL && head->engine_check->verdict == QDQ_VERIFY_WRONG;
+    *search = !r->found_wrong;
+    r->misjudges =
+        r->found_wrong && strcmp(qdq_target_engine(r->t), qdq_engine_get_info(r->e)->name) != 0;
+    if (!r->misjudges)
+        return QDQ_OK;
+    head->missed =
+        qdq_arena_printf(&r->room->arena, "the accuracy is unknown: %s", head->engine_check->why);
+    qdq_free(head->engine_check); /* what it has is said of the target's own engine alone */
+    head->engine_check = NULL;
+    return qdq_allocated(head->missed != NULL, err);
+}
+
 /* A search that the engine check starts again goes on with the time of the first one. */
 static double time_left(const qdq_ptq_run *r, double now)
 {
@@ -45,8 +141,15 @@ static qdq_status make_for_goal(qdq_ptq_run *r, const qdq_quantize_opts *o, qdq_
     goal.first = head->split.first;
     goal.count = head->split.evaluate;
     goal.limit_s = time_left(r, now);
-    QDQ_TRY(qdq_quantize_goal(r->m, r->t, r->e, r->data, o, &goal, &head->plan, &head->model,
-                              &head->goal, err));
+    const qdq_goal_call call = {.m = r->m,
+                                .t = r->t,
+                                .e = r->e,
+                                .data = r->data,
+                                .opts = o,
+                                .how = &goal,
+                                .hook = {ask_before_search, r}};
+    r->found_wrong = r->misjudges = false;
+    QDQ_TRY(qdq_quantize_goal_hooked(&call, &head->plan, &head->model, &head->goal, err));
     if (r->search_ends == 0 && head->goal->limit_s > 0)
         r->search_ends = now + head->goal->limit_s;
     return QDQ_OK;
@@ -84,6 +187,7 @@ static qdq_status make(qdq_ptq_run *r, qdq_error *err)
 
         if (!gives_up(r, st))
             return st;
+        r->found_wrong = r->misjudges = false;
         split_without_goal(r);
         o.samples = head->split.calibrate;
         QDQ_TRY(forget_why(r, err));
@@ -92,84 +196,35 @@ static qdq_status make(qdq_ptq_run *r, qdq_error *err)
                         r->o.plan_only ? NULL : &head->model, err);
 }
 
-/* --- does the engine compute it? -------------------------------------------------------------- */
+/* --- what it computes wrongly ----------------------------------------------------------------- */
 
-qdq_status qdq_ptq_own_engine(const qdq_ptq_run *r, const char **why, qdq_error *err)
+static bool is_left_out(const qdq_ptq_run *r, const char *label)
 {
-    const char *target = qdq_plan_get_summary(qdq_ptq_plan(r))->target,
-               *engine = qdq_engine_get_info(r->e)->name;
-    qdq_arena *arena = &r->room->arena;
-    qdq_target *t = NULL;
+    size_t i = 0;
 
-    *why = NULL;
-    if (r->t == NULL && qdq_target_load(target, &t, NULL) != QDQ_OK) {
-        *why = qdq_arena_printf(arena, "target %s is not known here", target);
-        return qdq_allocated(*why != NULL, err);
-    }
-    const char *own = qdq_target_engine(t != NULL ? t : r->t);
-    const bool is_own = strcmp(own, engine) == 0;
-    if (own[0] == '\0')
-        *why = qdq_arena_printf(arena, "target %s names no engine", target);
-    else if (!is_own)
-        *why = qdq_arena_printf(arena, "target %s, engine %s", target, engine);
-    qdq_target_free(t);
-    return qdq_allocated(is_own || *why != NULL, err);
+    while (i < r->wrong.n && strcmp(r->wrong.at[i], label) != 0)
+        i++;
+    return i < r->wrong.n;
 }
 
-/* Only with samples, and where the engine is the one that will run the model. */
-static qdq_status is_asked(const qdq_ptq_run *r, bool *asked, qdq_error *err)
-{
-    const char *why;
-
-    *asked = r->e != NULL && qdq_ptq_model(r) != NULL && r->data != NULL &&
-             !qdq_data_is_random(r->data) && !r->o.no_sqnr && !r->o.no_engine_check;
-    if (!*asked)
-        return QDQ_OK;
-    QDQ_TRY(qdq_ptq_own_engine(r, &why, err));
-    *asked = why == NULL;
-    return QDQ_OK;
-}
-
-/* A model that does not run at all is reported where outputs are compared. */
-static qdq_status ask_engine(qdq_ptq_run *r, qdq_error *err)
-{
-    enum { SAMPLES = 2, CONFIRM = 6 };
-    qdq_ptq_result *head = &r->room->head;
-    const size_t n = head->split.evaluate;
-    qdq_error own = QDQ_ERROR_INIT;
-    qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
-
-    o.reference = r->o.reference;
-    o.original = r->m;
-    o.threads = r->quant.threads;
-    o.first = n > 0 ? head->split.first : 0;
-    o.count = n == 0 ? 1 : n < SAMPLES ? n : SAMPLES;
-    o.confirm = n > o.count ? n - o.count : 0;
-    o.confirm = o.confirm < CONFIRM ? o.confirm : CONFIRM;
-    o.job = &r->job;
-    qdq_free(head->engine_check);
-    head->engine_check = NULL;
-    const qdq_status st = qdq_verify_engine(
-        qdq_ptq_model(r), r->e, n > 0 ? qdq_ptq_eval(r) : r->data, &o, &head->engine_check, &own);
-    if (st == QDQ_OK || st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED)
-        return QDQ_OK;
-    if (err != NULL)
-        *err = own;
-    return st;
-}
-
-/* The nodes of that form stay float from now on. What did not help at first was not all of it. */
+/* The nodes of that form stay float from now on, *n that were not float before. What did not help
+ * at first was not all of it. */
 static qdq_status leave_out(qdq_ptq_run *r, bool wide, size_t *n, qdq_error *err)
 {
     const char **labels;
+    size_t found;
 
-    QDQ_TRY(
-        qdq_verify_equivalent(qdq_ptq_model(r), r->room->head.engine_check, wide, &labels, n, err));
+    *n = 0;
+    QDQ_TRY(qdq_verify_equivalent(qdq_ptq_model(r), r->room->head.engine_check, wide, &labels,
+                                  &found, err));
     qdq_status st = QDQ_OK;
-    for (size_t i = 0; i < *n && st == QDQ_OK; i++) {
+    for (size_t i = 0; i < found && st == QDQ_OK; i++) {
+        if (is_left_out(r, labels[i]))
+            continue;
         const char *entry = qdq_arena_strdup(&r->room->arena, labels[i]);
 
         st = qdq_allocated(entry != NULL && QDQ_PUSH(&r->room->arena, &r->wrong, entry), err);
+        ++*n;
     }
     qdq_free(labels);
     return st;
@@ -196,7 +251,9 @@ static qdq_status check(qdq_ptq_run *r, int i, bool *again, qdq_error *err)
     QDQ_TRY(is_asked(r, &asked, err));
     if (!asked)
         return QDQ_OK;
-    QDQ_TRY(ask_engine(r, err));
+    if (!r->found_wrong) /* else it was asked before the search */
+        QDQ_TRY(ask_engine(r, qdq_ptq_model(r), err));
+    r->found_wrong = false;
     const qdq_verify_result *found = head->engine_check;
     if (found == NULL)
         return QDQ_OK;

@@ -32,6 +32,8 @@ typedef struct qdq_ptq_run {
     bool is_given;               /* plan and model are the caller's */
     bool names_goal;             /* the caller says what the goal is, be it none */
     bool by_default;             /* the caller says nothing, and there is one */
+    bool found_wrong;            /* the engine, by the model of the first plan */
+    bool misjudges;              /* and it is not the target's own: accuracy is unknown */
     double began, search_ends;   /* by qdq_clock_seconds(); 0: no search with a limit yet */
 } qdq_ptq_run;
 

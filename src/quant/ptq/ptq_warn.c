@@ -98,6 +98,8 @@ static qdq_status warn_of_goal(qdq_ptq_run *r, qdq_error *err)
         return warn_of_plan(r, err);
     if (g == NULL || g->reached)
         return QDQ_OK;
+    if (r->misjudges)
+        return warn(r, err, QDQ_PTQ_ENGINE_WRONG, "%s", r->room->head.missed);
     if (!g->is_float && !g->is_best_accepted) /* nothing was searched for */
         return warn_of_plan(r, err);
     if (g->is_slower)
@@ -153,10 +155,12 @@ qdq_status qdq_ptq_warn_of_speed(qdq_ptq_run *r, qdq_error *err)
     const qdq_plan_summary *s = qdq_plan_get_summary(qdq_ptq_plan(r));
     const qdq_ptq_speed *v = r->room->head.speed;
 
-    if (v == NULL || !v->measured || s->n_tensors + s->n_weights + s->n_biases == 0)
+    if (v == NULL || !v->measured)
         return QDQ_OK;
+    /* what optimizations did: then only a loss is told */
+    const bool is_float = s->n_tensors + s->n_weights + s->n_biases == 0;
     /* a model that brought Q/DQ is none in float */
-    const char *other = s->n_existing > 0 ? "the input" : "float";
+    const char *other = s->n_existing > 0 || is_float ? "the input" : "float";
     const qdq_bench_model *now = &v->after, *fixed = &v->fixed_after,
                           *optimized = &v->optimized_after;
     if (v->fixed_too && fixed->ci_high < 1 && now->ci_high >= 1)
@@ -164,14 +168,14 @@ qdq_status qdq_ptq_warn_of_speed(qdq_ptq_run *r, qdq_error *err)
                      "slower than %s once the engine fixes its shapes: %.2f times its speed (95 %% "
                      "interval %.2f to %.2f)",
                      other, fixed->speedup, fixed->ci_low, fixed->ci_high));
-    if (now->ci_low > 1 && v->optimized_too && optimized->ci_high < 1)
+    if (now->ci_low > 1 && !is_float && v->optimized_too && optimized->ci_high < 1)
         QDQ_TRY(warn(r, err, QDQ_PTQ_SLOWER_OPTIMIZED,
                      "slower than with the same optimizations and without Q/DQ: %.2f times that "
                      "speed (95 %% interval %.2f to %.2f)",
                      optimized->speedup, optimized->ci_low, optimized->ci_high));
-    if (now->ci_low > 1)
-        return QDQ_OK;
     const bool slower = now->ci_high < 1;
+    if (now->ci_low > 1 || (is_float && !slower))
+        return QDQ_OK;
     return warn(r, err, slower ? QDQ_PTQ_SLOWER : QDQ_PTQ_NOT_FASTER,
                 "%s than %s: %.2f times its speed (95 %% interval %.2f to %.2f)",
                 slower ? "slower" : "not shown to be faster", other, now->speedup, now->ci_low,

@@ -2,6 +2,8 @@
  * cross-validation come from: docs/decisions.md, "few samples are cross-validated". */
 #include "qdq/ptq.h"
 
+#include "quant/data/data_source.h"
+
 enum { RANDOM_SAMPLES = 8, MOST_EVALUATE = 64 };
 
 /* For a goal: fewer samples than these are cross-validated; of more, at least this number is held
@@ -55,6 +57,19 @@ static qdq_split split_for_goal(size_t have, size_t want)
     return s;
 }
 
+/* No group is on both sides. */
+static qdq_split keep_groups(const qdq_data *d, qdq_split s, size_t have, size_t want)
+{
+    if (s.folds > 0 && qdq_data_most_folds(d, s.calibrate) < 2)
+        s = hold_out(have, want);
+    if (s.folds > 0 || !s.held_out)
+        return s;
+    const size_t border = qdq_data_group_border(d, s.first), end = s.first + s.evaluate;
+    s.calibrate = s.first = border;
+    s.evaluate = border < end ? end - border : least(s.evaluate, have - border);
+    return s;
+}
+
 qdq_split qdq_split_samples(const qdq_data *data, const qdq_data *eval, size_t samples,
                             unsigned uses)
 {
@@ -75,6 +90,8 @@ qdq_split qdq_split_samples(const qdq_data *data, const qdq_data *eval, size_t s
         s = split_for_goal(have, want);
     else
         s = hold_out(have, want);
+    if ((uses & QDQ_SPLIT_CALIBRATE) && evaluates && eval == NULL && data != NULL)
+        s = keep_groups(data, s, have, want);
     if (evaluates && eval != NULL) {
         s.evaluate = qdq_data_count(eval);
         s.held_out = true;

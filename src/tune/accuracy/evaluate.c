@@ -10,12 +10,15 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "quant/compare/deciders.h"
+#include "quant/data/data_source.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/candidate/tune_plans.h"
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_presets.h"
 #include "tune/state/tune_progress.h"
 #include "tune/state/tune_values.h"
+
+enum { SHOWN_FOLDS = 4 };
 
 enum { MAX_EVALUATIONS = 16 }; /* as quantize has it */
 
@@ -43,6 +46,12 @@ static qdq_status name_some(qdq_data *d, size_t first, size_t n, size_t some, un
     const uint64_t range[] = {qdq_data_count(d), first, n, how};
     XXH128_hash_t h = XXH3_128bits(range, sizeof range);
 
+    for (size_t k = 1; k < SHOWN_FOLDS; k++) { /* where groups or files put the edges of folds */
+        const size_t edge = qdq_data_fold_first(d, k, SHOWN_FOLDS, qdq_data_count(d)),
+                     usual = qdq_data_fold_first(NULL, k, SHOWN_FOLDS, qdq_data_count(d));
+        if (edge != usual)
+            h = XXH3_128bits_withSeed(&edge, sizeof edge, h.low64 ^ h.high64 ^ k);
+    }
     for (size_t i = 0; i < some && i < n; i++)
         QDQ_TRY(hash_sample(d, first + i * n / (n < some ? n : some), &h, err));
     qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, name);
@@ -67,7 +76,7 @@ static qdq_status name_samples(qdq_tune_state *t, qdq_error *err)
 qdq_status qdq_tune_name_data(qdq_tune_state *t, const char **out, qdq_error *err)
 {
     enum { MANY = 256 };
-    char calibrate[33] = "random", evaluated[33] = "the same";
+    char calibrate[33] = "random", evaluated[33] = "same";
     qdq_data *eval = t->opts->goal->eval;
 
     if (t->task.data != NULL && !qdq_data_is_random(t->task.data))

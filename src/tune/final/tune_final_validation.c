@@ -151,10 +151,10 @@ static qdq_status may_ship(qdq_tune_state *t, const qdq_final_validation *g,
 {
     *out = ok && r->ci_low > 0;
     t->run.after_s = 0;
+    if (*out) /* first: what is computed wrongly has no accuracy that says anything */
+        QDQ_TRY(qdq_tune_verify_shipped(t, p, out, err));
     if (*out)
         QDQ_TRY(qdq_tune_keeps_accuracy(t, p, out, err));
-    if (*out)
-        QDQ_TRY(qdq_tune_verify_shipped(t, p, out, err));
     return *out ? keeps_up(t, g, p, out, err) : QDQ_OK;
 }
 
@@ -202,6 +202,23 @@ static void log_misses(qdq_tune_state *t)
                  first->why, n, n == 1 ? "" : "s");
 }
 
+/* Where the engine computed placements wrongly: was that so of all? NULL: of none. */
+static const char *why_wrong(const qdq_tune_state *t)
+{
+    bool right = false;
+
+    if (t->out->n_wrong == 0)
+        return NULL;
+    for (size_t i = 0; i < t->run.candidates.n; i++) {
+        const qdq_tune_candidate *c = t->run.candidates.at[i];
+
+        right = right || (c != t->run.base && c->assign.word != NULL && c->shapes == NULL &&
+                          c->tried && !c->wrong);
+    }
+    return right ? "nothing that the engine computes correctly was faster"
+                 : "the engine computes every candidate wrongly";
+}
+
 static const char *why_float(const qdq_tune_state *t)
 {
     unsigned died, tried;
@@ -216,7 +233,8 @@ static const char *why_float(const qdq_tune_state *t)
                                  : "nothing that keeps the goal was faster";
     if (qdq_assign_count(&t->run.found.best) > 0)
         return "what the search kept was not confirmed when it was measured afresh";
-    return "nothing was faster";
+    const char *wrong = why_wrong(t);
+    return wrong != NULL ? wrong : "nothing was faster";
 }
 
 /* Nothing of what was measured is faster and keeps the goal. */

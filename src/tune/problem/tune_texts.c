@@ -47,27 +47,78 @@ static const char *mode_text(qdq_tune_state *t)
                                   t->parts.layers_name, goal->max_drop, goal->max_evaluations);
 }
 
+/* A value without spaces, which end values. */
+static void put_value(qdq_buf *b, const char *key, const char *value)
+{
+    qdq_buf_printf(b, " %s=", key);
+    for (; *value != '\0'; value++)
+        qdq_buf_printf(b, "%c", *value == ' ' ? '_' : *value);
+}
+
+static void put_list(qdq_buf *b, const char *key, const char *const *list)
+{
+    for (size_t i = 0; list != NULL && list[i] != NULL; i++)
+        if (i == 0)
+            put_value(b, key, list[i]);
+        else
+            qdq_buf_printf(b, "|%s", list[i]);
+}
+
+/* What the rules' plan follows from, as far as it is asked for: its digits alone say nothing to who
+ * has changed an option. In the arena; NULL: out of memory. */
+static const char *quantize_text(qdq_tune_state *t)
+{
+    const qdq_quantize_opts *q = &t->task.quantize;
+    qdq_buf b = QDQ_BUF_INIT(1 << 20);
+
+    if (q->samples > 0)
+        qdq_buf_printf(&b, " samples=%zu", q->samples);
+    if (q->method != QDQ_METHOD_DEFAULT)
+        put_value(&b, "method", qdq_method_name(q->method));
+    if (q->percentile > 0)
+        qdq_buf_printf(&b, " percentile=%g", q->percentile);
+    put_list(&b, "exclude", q->exclude);
+    put_list(&b, "include", q->include);
+    put_list(&b, "op_types", q->op_types);
+    put_list(&b, "exclude_op_types", q->exclude_op_types);
+    if (q->passes != NULL)
+        put_value(&b, "passes", q->passes);
+    if (q->equalize)
+        qdq_buf_puts(&b, " equalize=1");
+    if (q->cpu != QDQ_CPU_AUTO)
+        put_value(&b, "cpu", qdq_cpu_name(q->cpu));
+    if (t->opts->external != QDQ_EXTERNAL_AUTO)
+        put_value(&b, "external_data",
+                  t->opts->external == QDQ_EXTERNAL_ALWAYS ? "always" : "never");
+    if (qdq_plan_has_rest(t->task.nothing))
+        put_value(&b, "rest", qdq_elem_name(t->task.nothing->rest.type));
+    const char *text = b.failed ? NULL : qdq_arena_strdup(&t->arena, b.data != NULL ? b.data : "");
+    qdq_buf_free(&b);
+    return text;
+}
+
 const char *qdq_tune_search_text(qdq_tune_state *t, const char *data)
 {
     const qdq_search_opts *o = &t->run.search_opts;
     const char *mode = mode_text(t), *baselines = qdq_baselines_text(t),
-               *metric = qdq_tune_metric_text(t);
+               *metric = qdq_tune_metric_text(t), *quantize = quantize_text(t);
     char known[33];
 
-    if (mode == NULL || baselines == NULL || metric == NULL || !name_known(t, known))
+    if (mode == NULL || baselines == NULL || quantize == NULL || metric == NULL ||
+        !name_known(t, known))
         return NULL;
     return qdq_arena_printf(
         &t->arena,
         "mode=%s preset=%s schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g "
         "seed=%llu builder=%d size=%u/%u min_sqnr=%.17g target=%s plan=%s correct=%d "
-        "mutations=%u/%u pool=%.17g/%u known=%s %s%s%s%s",
+        "mutations=%u/%u pool=%.17g/%u known=%s %s%s%s%s%s",
         mode, qdq_tune_preset_name(t->opts->preset), o->schemes_per_unit, o->exhaustive, o->stale,
         o->test.max_pairs, o->test.strict, o->test.enter, (unsigned long long)o->seed,
         (int)t->details->regions->builder, t->details->regions->max_region_size,
         t->details->regions->min_refine_size, t->opts->goal->min_sqnr, t->task.target->name,
         t->task.rules_name, t->task.correct, o->mutations, o->attempts, t->details->pool_fraction,
-        t->details->pool_min, known, data, metric, baselines[0] != '\0' ? " qdq-baselines=" : "",
-        baselines);
+        t->details->pool_min, known, data, metric, quantize,
+        baselines[0] != '\0' ? " qdq-baselines=" : "", baselines);
 }
 
 const char *qdq_tune_effort_text(qdq_tune_state *t)

@@ -166,7 +166,7 @@ static qdq_status price_placement(qdq_refining *x, const qdq_assign *a, qdq_tune
     *out = (qdq_tune_prices){.time = qdq_arena_array(&x->arena, x->gain.n + 1, sizeof *out->time)};
     QDQ_NEED(out->time != NULL, err);
     QDQ_TRY(qdq_tune_candidate_of(x->t, a, &c, err));
-    if (c->failed && !c->misses)
+    if (c->failed && !c->misses && !c->wrong)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_profile(x->t, c, err));
     out->known = c->times->is_known;

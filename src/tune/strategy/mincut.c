@@ -12,6 +12,7 @@
 #include "tune/state/strategy.h"
 #include "tune/state/tune_presets.h"
 #include "tune/trial/tune_trials.h"
+#include "tune/trial/tune_verify.h"
 
 static qdq_status profile_placement(void *ctx, const qdq_assign *a, qdq_mincut_profile *out,
                                     bool *known, qdq_error *err)
@@ -20,7 +21,7 @@ static qdq_status profile_placement(void *ctx, const qdq_assign *a, qdq_mincut_p
     qdq_tune_candidate *c;
 
     QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
-    if (c->failed && !c->misses) /* it would not live longer for that */
+    if (c->failed && !c->misses && !c->wrong) /* it would not live longer for that */
         return QDQ_OK;
     QDQ_TRY(qdq_tune_profile(t, c, err));
     *known = c->times->is_known;
@@ -82,7 +83,7 @@ static qdq_status evaluate_placement(void *ctx, const qdq_assign *a, qdq_mincut_
     QDQ_TRY(qdq_tune_evaluate_candidate(t, c, &out->known, err));
     out->holds = out->known && qdq_tune_holds(t, &c->evaluation);
     out->excess = out->known ? excess_of(t, &c->evaluation, out->holds) : NAN;
-    return QDQ_OK;
+    return out->known && !out->holds ? qdq_tune_verify(t, c, err) : QDQ_OK;
 }
 
 /* From what is proposed on, candidates are evaluated before they are built, if it is known what
@@ -106,10 +107,12 @@ static qdq_status bound_harm(qdq_tune_state *t, qdq_mincut_problem *p, qdq_error
     return QDQ_OK;
 }
 
-/* Nothing is what holds any goal, and not what users hoped for. */
+/* Nothing is what holds any goal, and not what users hoped for. Where the engine computed single
+ * placements wrongly, the SQNR that was found is none of theirs. */
 static void log_result(const qdq_tune_state *t)
 {
-    if (!t->run.bounded || qdq_assign_count(&t->run.found.best) > 0 || isnan(t->run.least_noisy_db))
+    if (!t->run.bounded || t->out->n_wrong > 0 || qdq_assign_count(&t->run.found.best) > 0 ||
+        isnan(t->run.least_noisy_db))
         return;
     qdq_job_log(
         t->job, QDQ_LOG_WARNING,

@@ -174,6 +174,15 @@ static qdq_status follow_drift(qdq_tune_state *t, qdq_tune_candidate *incumbent,
     return qdq_tune_control(t, incumbent, err);
 }
 
+/* Does it miss the goal because the engine computes it wrongly? Then that is what is told of it.
+ * What was not evaluated for want of time is not asked either. */
+static qdq_status explain_miss(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    return c->misses && (c->evaluated || c->checked) && !qdq_tune_time_is_up(t)
+               ? qdq_tune_verify(t, c, err)
+               : QDQ_OK;
+}
+
 static qdq_status measure_candidate(void *ctx, const qdq_assign *incumbent,
                                     const qdq_assign *candidate, const qdq_test_opts *test,
                                     qdq_test_result *out, bool *failed, qdq_error *err)
@@ -192,12 +201,14 @@ static qdq_status measure_candidate(void *ctx, const qdq_assign *incumbent,
     QDQ_TRY(qdq_tune_require_goal(t, b, err));
     if (b->failed && (b->misses || b->wrong)) {
         *failed = true;
-        return QDQ_OK;
+        return explain_miss(t, b, err);
     }
     own.floor_sd = t->run.aa_test.aa_sd;
     own.least_ns = t->run.noisy ? test->least_ns : 0;
     QDQ_TRY(qdq_tune_compare(t, a, b, 0, &own, out, failed, err));
-    if (!*failed)
+    if (*failed)
+        QDQ_TRY(explain_miss(t, b, err));
+    else
         QDQ_TRY(follow_drift(t, a, out, err));
     if (!*failed && out->verdict == QDQ_VERDICT_KEEP)
         QDQ_TRY(qdq_tune_verify(t, b, err));

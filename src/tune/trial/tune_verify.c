@@ -199,6 +199,7 @@ static void reject_candidate(qdq_tune_state *t, qdq_tune_candidate *c, const qdq
     if (c->wrong)
         return;
     c->failed = c->wrong = true;
+    c->misses = false; /* by an engine's defect, which is another reason */
     snprintf(c->why, sizeof c->why, "engine check: %.380s", r->why);
     log_wrong(t, r);
 }

@@ -14,7 +14,12 @@ tune beside m.onnxtxt --external-data always
 qdq copy m.onnxtxt -o apart.onnx --external-data always
 tune kept apart.onnx
 tune taken_in apart.onnx --external-data never
-tune inside m.onnxtxt --external-data always # a finished run, asked for once more in another form
+echo "a finished run, asked for once more in another form, is not rewritten without -f"
+sum() { cat inside/*.onnx | cksum; }
+before=$(sum)
+tune inside m.onnxtxt --external-data always 2>&1
+[ "$before" = "$(sum)" ] && echo "nothing has changed"
+tune inside m.onnxtxt --external-data always -f
 qdq quantize m.onnxtxt --plan beside/plan.json -o applied.onnx -q >/dev/null
 qdq copy beside/model.onnx -o whole.onnx --external-data never -q
 cmp applied.onnx whole.onnx && echo "the same model in either form"

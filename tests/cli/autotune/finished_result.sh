@@ -42,3 +42,18 @@ again quantize --autotune -o a.onnx --autotune-dir run2 nine.npy
 rm a.onnx
 again quantize --autotune -o a.onnx --autotune-dir run2 turned.npy
 again quantize --autotune -o a.onnx --autotune-dir run2 -f turned.npy
+echo "another engine, though of one name"
+sed 's/"error": 0.001/"error": 0.002/' sim.json >other.json
+qdq autotune conv.onnxtxt -o nine -e sim:other.json --calib turned.npy --min-sqnr 0 -q 2>&1 \
+    >/dev/null | sed -E 's/[0-9a-f]{16}/DIGITS/g'
+echo "options are named, each by its key"
+option() { again autotune -o nine "$@" turned.npy; }
+option -n 5
+option --method mse
+option --exclude '^conv'
+option --rest fp16
+option --no-optimize
+option --eval nine.npy
+option --mode subgraph
+option --preset quick
+option -n 5 --method mse --exclude-op-types Gemm --seed 3

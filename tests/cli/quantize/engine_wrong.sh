@@ -29,3 +29,18 @@ qdq quantize conv.onnxtxt --calib nine.npy -f --set engine=sim -o goal.onnx --en
 echo "- another engine than the target's is not asked"
 qdq quantize conv.onnxtxt --calib nine.npy -o other.onnx --engine sim:conv.json --min-sqnr 0 \
     --json | grep -c engine_check
+echo "- unless the goal is missed there: then nothing is searched for, and nothing stays float"
+other() { qdq quantize conv.onnxtxt --calib nine.npy -f -o other.onnx --engine sim:conv.json "$@"; }
+other --json | grep -E '"(reached|engine_check|quantized_nodes|verdict)"|"tensors"|"weights": [0-9]'
+echo "exit ${PIPESTATUS[0]}"
+qdq inspect other.onnx --json | grep -c DequantizeLinear
+other 2>/dev/null | grep "^accuracy is"
+rm other.onnx
+other --min-sqnr 30
+echo "exit $?"
+ls other.onnx
+other --min-sqnr 30 --best-effort -q >/dev/null
+echo "exit $?"
+echo "- and one that computes it correctly judges as ever"
+qdq quantize conv.onnxtxt --calib nine.npy -f -o other.onnx --engine sim:right.json --json |
+    grep '"reached"'
