@@ -355,11 +355,15 @@ static qdq_status ask_until_answered(asking *a, qdq_error *err)
     qdq_status st = QDQ_OK;
 
     for (int i = 0; i < TRIES; i++) {
+        const unsigned pieces = qdq_remote_link_pieces(a->d->link);
+
         json_decref(a->answer);
         a->answer = NULL;
         st = attempt(a, err);
         if (st != QDQ_E_ENGINE || !qdq_remote_link_is_cut(a->d->link))
             return st;
+        if (qdq_remote_link_pieces(a->d->link) > pieces) /* files go on from there */
+            i = -1;
     }
     return qdq_within(err, st, "interrupted %d times", (int)TRIES);
 }

@@ -281,7 +281,7 @@ static qdq_status send_piece(const qdq_remote_blob *b, uint64_t *at, qdq_remote_
                              const qdq_cancel *cancel, qdq_error *err)
 {
     const uint64_t left = b->size - *at;
-    const size_t piece = left < QDQ_FRAME_PIECE ? (size_t)left : QDQ_FRAME_PIECE;
+    const size_t most = qdq_remote_link_piece(l), piece = left < most ? (size_t)left : most;
     qdq_json_doc doc = {0};
     qdq_json_out q = qdq_json_object(&doc);
     const qdq_frame *reply;

@@ -29,7 +29,7 @@ enum { QDQ_FRAME_MAJOR = 1, QDQ_FRAME_MINOR = 0 };
 
 enum {
     QDQ_FRAME_HEAD = 16,
-    /* of one `put` */
+    /* of one `put`, at most */
     QDQ_FRAME_PIECE = 4 * 1024 * 1024
 };
 #define QDQ_FRAME_JSON_MAX   ((uint64_t)256 << 20)

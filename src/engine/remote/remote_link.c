@@ -20,7 +20,14 @@
 #include "base/json_read.h"
 #include "base/spawn.h"
 
-enum { SLICE_MS = 20, TAIL = 2000, NO_PROGRAM = 127, SSH_FAILED = 255 };
+enum {
+    SLICE_MS = 20,
+    TAIL = 2000,
+    NO_PROGRAM = 127,
+    SSH_FAILED = 255,
+    FIRST_PIECE = 256 * 1024,
+    LEAST_PIECE = 8 * 1024
+};
 #define FRAME_MAX (QDQ_FRAME_HEAD + QDQ_FRAME_JSON_MAX + QDQ_FRAME_BINARY_MAX + (1 << 20))
 static const double grace_s = 2, first_pause_s = 0.05, longest_pause_s = 5;
 
@@ -37,6 +44,8 @@ struct qdq_remote_link {
     size_t tail_size;
     double heard; /* when bytes came last */
     unsigned number;
+    size_t piece;    /* of a file, in one frame */
+    unsigned pieces; /* that have arrived */
     bool cut, greeting;
 };
 
@@ -371,7 +380,13 @@ qdq_status qdq_remote_link_call(qdq_remote_link *l, const qdq_remote_request *r,
         st = l->pid > 0 ? exchange(l, &head, r, err) : cut_off(l, err);
     qdq_json_drop(r->json);
     qdq_buf_free(&head);
-    return st == QDQ_OK ? check_reply(l, r->kind, err) : st;
+    if (st == QDQ_OK)
+        st = check_reply(l, r->kind, err);
+    if (st == QDQ_OK && r->kind == QDQ_FRAME_PUT) {
+        l->pieces++;
+        l->piece = 2 * l->piece < QDQ_FRAME_PIECE ? 2 * l->piece : QDQ_FRAME_PIECE;
+    }
+    return st;
 }
 
 /* --- the first words -------------------------------------------------------------------------- */
@@ -472,7 +487,7 @@ qdq_status qdq_remote_link_need(qdq_remote_link *l, const qdq_cancel *cancel, qd
         if (st == QDQ_OK)
             st = greet(l, cancel, err);
         if (st == QDQ_OK) {
-            l->number++;
+            l->piece = l->number++ == 0 ? FIRST_PIECE : LEAST_PIECE;
             return QDQ_OK;
         }
         const bool again = st == QDQ_E_ENGINE && l->cut && l->number > 0;
@@ -525,6 +540,16 @@ void qdq_remote_link_close(qdq_remote_link *l)
 bool qdq_remote_link_is_cut(const qdq_remote_link *l)
 {
     return l->cut;
+}
+
+size_t qdq_remote_link_piece(const qdq_remote_link *l)
+{
+    return l->piece;
+}
+
+unsigned qdq_remote_link_pieces(const qdq_remote_link *l)
+{
+    return l->pieces;
 }
 
 unsigned qdq_remote_link_number(const qdq_remote_link *l)

@@ -43,6 +43,11 @@ qdq_status qdq_remote_link_call(qdq_remote_link *l, const qdq_remote_request *r,
                                 const qdq_frame **reply, qdq_error *err);
 
 bool qdq_remote_link_is_cut(const qdq_remote_link *l);
+/* Bytes of a file that one frame shall carry: few after an interruption, so that the next one costs
+ * little, and more with each that arrives. */
+size_t qdq_remote_link_piece(const qdq_remote_link *l);
+/* Pieces of files that have arrived so far. */
+unsigned qdq_remote_link_pieces(const qdq_remote_link *l);
 /* Interrupts the connection: what runs there ends. */
 void qdq_remote_link_cut(qdq_remote_link *l);
 /* Number of the connection, from 1: another number is another state of the device. */
