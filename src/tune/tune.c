@@ -144,12 +144,11 @@ static qdq_status open_store(qdq_tune_state *t, qdq_error *err)
     const char *device = qdq_arena_printf(&t->arena, "%s on %s", info->device,
                                           qdq_worker_client_processor(t->tools.lab));
     QDQ_NEED(device != NULL, err);
-    t->tools.context =
-        (qdq_tune_store_context){.model = t->task.head->model,
-                                 .engine = info->fingerprint,
-                                 .device = device,
-                                 .options = options,
-                                 .quant = quant};
+    t->tools.context = (qdq_tune_store_context){.model = t->task.head->model,
+                                                .engine = info->fingerprint,
+                                                .device = device,
+                                                .options = options,
+                                                .quant = quant};
     t->tools.search_text = search;
     QDQ_TRY(validate_result(t, search, err));
     QDQ_TRY(qdq_tune_store_open(path, &t->tools.store, err));

@@ -98,9 +98,8 @@ static qdq_status missing(const qdq_worker_blobs *b, const char *hash, qdq_error
 
 int qdq_worker_blobs_read(const qdq_worker_blobs *b, const char *hash, qdq_error *err)
 {
-    const int fd = qdq_frame_is_hash(hash)
-                       ? openat(b->whole, hash, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-                       : -1;
+    const int fd =
+        qdq_frame_is_hash(hash) ? openat(b->whole, hash, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
 
     if (fd < 0)
         missing(b, qdq_frame_is_hash(hash) ? hash : "of this name", err);
@@ -174,8 +173,7 @@ static void list_files(int dir, used_file **files, size_t *n, uint64_t *total)
     struct stat st;
 
     for (const struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
-        if (!qdq_frame_is_hash(e->d_name) ||
-            fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        if (!qdq_frame_is_hash(e->d_name) || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         if (*n == cap) {
             used_file *more = realloc(*files, (cap + 256) * sizeof *more);
@@ -221,8 +219,8 @@ static qdq_status make_room(const qdq_worker_blobs *b, uint64_t size, qdq_error 
 static qdq_status write_piece(int fd, const qdq_worker_piece *p, const char *path, qdq_error *err)
 {
     for (size_t done = 0; done < p->bytes;) {
-        ssize_t n = pwrite(fd, (const char *)p->data + done, p->bytes - done,
-                           (off_t)(p->at + done));
+        ssize_t n =
+            pwrite(fd, (const char *)p->data + done, p->bytes - done, (off_t)(p->at + done));
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -291,8 +289,8 @@ qdq_status qdq_worker_blobs_put(const qdq_worker_blobs *b, const qdq_worker_piec
     int fd = openat(b->parts, p->hash, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return disk_failed(errno, b->dir, err);
-    qdq_status st = flock(fd, LOCK_EX) == 0 ? add_piece(b, fd, p, have, err)
-                                            : disk_failed(errno, b->dir, err);
+    qdq_status st =
+        flock(fd, LOCK_EX) == 0 ? add_piece(b, fd, p, have, err) : disk_failed(errno, b->dir, err);
     qdq_fd_close(&fd);
     return st;
 }

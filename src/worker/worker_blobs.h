@@ -30,8 +30,8 @@ typedef struct qdq_worker_piece {
 } qdq_worker_piece;
 
 /* Adds a piece; *have: what is there then, less than the piece's end if what comes before it is
- * missing. Content with another hash is QDQ_E_FORMAT, and is removed. QDQ_E_IO: the disk is full, or has no room for it
- * within the limit. */
+ * missing. Content with another hash is QDQ_E_FORMAT, and is removed. QDQ_E_IO: the disk is full,
+ * or has no room for it within the limit. */
 qdq_status qdq_worker_blobs_put(const qdq_worker_blobs *b, const qdq_worker_piece *piece,
                                 uint64_t *have, qdq_error *err);
 

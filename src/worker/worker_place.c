@@ -31,8 +31,7 @@ static qdq_status new_folder(qdq_worker_places *w, qdq_arena *arena, const char 
 {
     *path = qdq_arena_printf(arena, "%s/%u", w->dir, w->n++);
     QDQ_NEED(*path != NULL, err);
-    if (mkdir(*path, 0700) != 0 ||
-        (*fd = open(*path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+    if (mkdir(*path, 0700) != 0 || (*fd = open(*path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot make this folder", *path);
     return QDQ_OK;
 }

@@ -95,8 +95,8 @@ static bool answer_frame(qdq_relay *r, streams *s, const qdq_frame *frame)
     qdq_error err = QDQ_ERROR_INIT;
 
     qdq_status st = qdq_relay_answer(r, frame, qdq_json_object(&doc), &binary, &err);
-    const bool sent = st == QDQ_OK ? send_frame(s, frame->kind, doc.root, &binary)
-                                   : send_failure(s, st, &err);
+    const bool sent =
+        st == QDQ_OK ? send_frame(s, frame->kind, doc.root, &binary) : send_failure(s, st, &err);
     qdq_json_drop(&doc);
     qdq_buf_free(&binary);
     return sent;
@@ -110,8 +110,8 @@ static bool answer_all(qdq_relay *r, streams *s, qdq_buf *in)
     size_t used;
 
     do {
-        qdq_status st = in->failed ? qdq_nomem(&err)
-                                   : qdq_frame_take(in->data, in->size, &used, &frame, &err);
+        qdq_status st =
+            in->failed ? qdq_nomem(&err) : qdq_frame_take(in->data, in->size, &used, &frame, &err);
         if (st != QDQ_OK) {
             fprintf(stderr, "qdq-worker: what arrives is no frame: %s\n", err.text);
             return false;
@@ -165,7 +165,8 @@ static uint64_t read_size(const char *text)
     const char *units = "KMGT", *unit = *end != '\0' ? strchr(units, *end) : NULL;
     const unsigned shift = unit != NULL ? 10 * (unsigned)(unit - units + 1) : 0;
 
-    if (end == text || text[0] == '-' || (*end != '\0' && unit == NULL) || x > (unsigned long long)INT64_MAX >> shift)
+    if (end == text || text[0] == '-' || (*end != '\0' && unit == NULL) ||
+        x > (unsigned long long)INT64_MAX >> shift)
         return 0;
     if (unit != NULL && end[1] != '\0' && strcmp(end + 1, "iB") != 0 && strcmp(end + 1, "B") != 0)
         return 0;
@@ -218,9 +219,8 @@ static bool take_streams(streams *s)
     s->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     s->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    const bool fine = s->in >= 0 && s->out >= 0 && null >= 0 &&
-                      pipe2(s->wake, O_CLOEXEC) == 0 && dup2(null, STDIN_FILENO) >= 0 &&
-                      dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
+    const bool fine = s->in >= 0 && s->out >= 0 && null >= 0 && pipe2(s->wake, O_CLOEXEC) == 0 &&
+                      dup2(null, STDIN_FILENO) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
 
     qdq_fd_close(&null);
     return fine;

@@ -179,6 +179,10 @@ static qdq_status read_info(qdq_remote_client *c, qdq_remote_answer *answer, qdq
         *members[k] = qdq_arena_strdup(&c->arena, qdq_remote_get_text(p, keys[k], NULL));
         QDQ_NEED(*members[k] != NULL, err);
     }
+    /* a cost model is of this machine, whatever path it has there */
+    const char *spec = json_string_value(json_object_get(c->hello, "engine"));
+    if (c->link != NULL && spec != NULL && strncmp(spec, "sim:", 4) == 0)
+        QDQ_NEED((i->library = qdq_remote_bytes(&c->arena, spec + 4)) != NULL, err);
     i->capabilities = (unsigned)qdq_json_int(p, "capabilities", 0, UINT32_MAX, 0);
     i->max_opset = (int)qdq_json_int(p, "max_opset", 0, INT32_MAX, 0);
     i->max_ir = (int)qdq_json_int(p, "max_ir", 0, INT32_MAX, 0);
@@ -209,7 +213,8 @@ qdq_status qdq_remote_need_worker(qdq_remote_client *c, qdq_error *err)
         return QDQ_OK;
     qdq_remote_process_free(c->process);
     c->process = NULL;
-    QDQ_TRY(qdq_remote_process_start(c->program, c->link, qdq_job_cancel(c->job), &c->process, err));
+    QDQ_TRY(
+        qdq_remote_process_start(c->program, c->link, qdq_job_cancel(c->job), &c->process, err));
     c->worker++;
     qdq_status st = greet(c, err);
     if (st != QDQ_OK)

@@ -13,10 +13,10 @@ typedef struct qdq_remote_client {
     qdq_arena arena;
     /* NULL, or asked whether to go on, and told what the engine logs */
     const qdq_job *job;
-    json_t *hello;               /* what every new worker is asked first */
-    int hello_fd;                /* and the descriptor that goes with it; -1: none */
-    const char *name;            /* of the engine, as the spec has it */
-    const char *program;         /* of the worker */
+    json_t *hello;       /* what every new worker is asked first */
+    int hello_fd;        /* and the descriptor that goes with it; -1: none */
+    const char *name;    /* of the engine, as the spec has it */
+    const char *program; /* of the worker */
     /* set before the start; NULL: this machine. 0: 60 */
     const char *host;
     double host_timeout_s;

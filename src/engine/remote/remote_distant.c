@@ -70,8 +70,7 @@ static qdq_status gather(const distant *d, qdq_remote_entry *e, qdq_error *err)
         char *to = qdq_buf_extend(&e->arrays, (size_t)bytes);
         QDQ_NEED(to != NULL, err);
         for (size_t done = 0; done < bytes;) {
-            ssize_t n = pread(d->exchange, to + done, (size_t)bytes - done,
-                              (off_t)(offset + done));
+            ssize_t n = pread(d->exchange, to + done, (size_t)bytes - done, (off_t)(offset + done));
             if (n < 0 && errno == EINTR)
                 continue;
             if (n <= 0)
@@ -290,7 +289,8 @@ static bool is_fine(const json_t *answer)
 {
     const char *end = json_string_value(json_object_get(answer, "end"));
 
-    return json_is_true(json_object_get(answer, "more")) || (end != NULL && strcmp(end, "fine") == 0);
+    return json_is_true(json_object_get(answer, "more")) ||
+           (end != NULL && strcmp(end, "fine") == 0);
 }
 
 /* Asks once more what was asked before; *outcome: that did not work this time. */
@@ -328,8 +328,8 @@ static qdq_status restore(distant *d, const qdq_cancel *cancel, qdq_remote_outco
         for (unsigned k = 0; k < e->taken && d->alive; k++) {
             qdq_remote_entry next = {.fd = -1, .deadline_s = e->deadline_s};
             next.question = json_pack("{s:s}", "do", "next");
-            qdq_status st = next.question != NULL ? repeat(d, &next, cancel, outcome, err)
-                                                  : qdq_nomem(err);
+            qdq_status st =
+                next.question != NULL ? repeat(d, &next, cancel, outcome, err) : qdq_nomem(err);
             qdq_remote_entry_free(&next);
             QDQ_TRY(st);
         }
@@ -373,9 +373,9 @@ static qdq_status ask_until_answered(asking *a, qdq_error *err)
 /* Folders, libraries and programs of this machine mean nothing there. */
 static json_t *without_paths(const json_t *question)
 {
-    static const char *const ours[] = {"ort_library", "openvino_library", "search_dirs",
-                                       "temp_dir",    "timing_cache",     "record",
-                                       "worker",      "work"};
+    static const char *const ours[] = {
+        "ort_library",  "openvino_library", "search_dirs", "temp_dir",
+        "timing_cache", "record",           "worker",      "work"};
     json_t *copy = json_copy((json_t *)(uintptr_t)question);
 
     for (size_t i = 0; copy != NULL && i < QDQ_COUNT(ours); i++)

@@ -48,9 +48,8 @@ static known_hash *new_hash(qdq_remote_hashes *h, const place_of_file *where)
 {
     known_hash *k = qdq_arena_alloc(&h->arena, sizeof *k);
     const char *key = qdq_arena_copy(&h->arena, where, 1, sizeof *where);
-    qdq_map_value *at = k != NULL && key != NULL
-                            ? qdq_map_put_n(&h->known, key, sizeof *where, NULL)
-                            : NULL;
+    qdq_map_value *at =
+        k != NULL && key != NULL ? qdq_map_put_n(&h->known, key, sizeof *where, NULL) : NULL;
 
     if (at != NULL)
         at->ptr = k;
@@ -161,8 +160,9 @@ qdq_status qdq_remote_parcel_file(qdq_remote_parcel *p, const char *to, size_t i
 
     QDQ_NEED(name != NULL, err);
     QDQ_TRY(qdq_mapping_open(path, &map, err));
-    if (stamp != NULL && (fstat(qdq_mapping_fd(map), &st) != 0 || (int64_t)st.st_dev != stamp->dev ||
-                          (int64_t)st.st_ino != stamp->ino || (int64_t)st.st_size != stamp->size)) {
+    if (stamp != NULL &&
+        (fstat(qdq_mapping_fd(map), &st) != 0 || (int64_t)st.st_dev != stamp->dev ||
+         (int64_t)st.st_ino != stamp->ino || (int64_t)st.st_size != stamp->size)) {
         qdq_mapping_unref(map);
         return qdq_fail(err, QDQ_E_IO, "%s: has changed while it was in use", path);
     }
@@ -206,8 +206,8 @@ static bool split(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *re
         return false;
     const bool is_mapped = t->owner != NULL && qdq_mapping_fd(t->owner) >= 0;
     hash_part(s->parcel->hashes, is_mapped ? qdq_mapping_fd(t->owner) : -1,
-              is_mapped ? (uint64_t)(t->bytes.data - qdq_mapping_data(t->owner)) : 0, b.data, b.size,
-              b.hash);
+              is_mapped ? (uint64_t)(t->bytes.data - qdq_mapping_data(t->owner)) : 0, b.data,
+              b.size, b.hash);
     const char *name = qdq_arena_strdup(&s->parcel->arena, b.hash);
     const size_t before = s->parcel->blobs.n;
     s->status = name != NULL ? add_blob(s->parcel, &b, s->err) : qdq_nomem(s->err);

@@ -33,16 +33,11 @@ static const char **new_argv(qdq_arena *arena, const char *const *words, size_t 
 static const char *const *ssh_argv(const qdq_remote_host *h, qdq_arena *arena, const char *command)
 {
     const int wait = h->timeout_s < 1 ? 1 : h->timeout_s > 3600 ? 3600 : (int)h->timeout_s;
-    const char *const words[] = {"ssh",
-                                 "-T",
-                                 "-o",
-                                 "BatchMode=yes",
-                                 "-o",
-                                 qdq_arena_printf(arena, "ConnectTimeout=%d", wait),
-                                 "-p",
-                                 h->port,
-                                 h->destination,
-                                 command};
+    const char *const words[] = {"ssh",          "-T",
+                                 "-o",           "BatchMode=yes",
+                                 "-o",           qdq_arena_printf(arena, "ConnectTimeout=%d", wait),
+                                 "-p",           h->port,
+                                 h->destination, command};
     const char *const without_port[] = {words[0], words[1], words[2], words[3],
                                         words[4], words[5], words[8], words[9]};
 
@@ -52,9 +47,8 @@ static const char *const *ssh_argv(const qdq_remote_host *h, qdq_arena *arena, c
 
 static const char *const *exec_argv(const qdq_remote_host *h, qdq_arena *arena, const char *command)
 {
-    const char *line = command[0] == '\0'
-                           ? h->command
-                           : qdq_arena_printf(arena, "%s %s", h->command, command);
+    const char *line =
+        command[0] == '\0' ? h->command : qdq_arena_printf(arena, "%s %s", h->command, command);
     const char *const words[] = {"sh", "-c", line};
 
     return new_argv(arena, words, QDQ_COUNT(words));
@@ -94,9 +88,8 @@ static qdq_status read_ssh(const char *text, qdq_arena *arena, qdq_remote_host *
 static const char *const *serve_by_ssh(const qdq_remote_host *h, qdq_arena *arena)
 {
     const char *command =
-        h->program != NULL
-            ? qdq_arena_printf(arena, "exec %s --serve", h->program)
-            : "exec sh -c 'PATH=\"$HOME/.local/bin:$PATH\" exec qdq-worker --serve'";
+        h->program != NULL ? qdq_arena_printf(arena, "exec %s --serve", h->program)
+                           : "exec sh -c 'PATH=\"$HOME/.local/bin:$PATH\" exec qdq-worker --serve'";
 
     return command != NULL ? ssh_argv(h, arena, command) : NULL;
 }
@@ -117,10 +110,10 @@ qdq_status qdq_remote_host_read(const char *text, double timeout_s, qdq_arena *a
         out->is_ssh = true;
         QDQ_TRY(read_ssh(out->text + 6, arena, out, err));
         out->serve = serve_by_ssh(out, arena);
-    } else if (strncmp(out->text, "exec:", 5) == 0 && strspn(out->text + 5, " ") < strlen(text) - 5) {
+    } else if (strncmp(out->text, "exec:", 5) == 0 &&
+               strspn(out->text + 5, " ") < strlen(text) - 5) {
         out->command = out->text + 5;
-        out->serve =
-            exec_argv(out, arena, is_whole(out->command) ? "" : "qdq-worker --serve");
+        out->serve = exec_argv(out, arena, is_whole(out->command) ? "" : "qdq-worker --serve");
     } else {
         return qdq_fail(err, QDQ_E_USAGE, "host '%s': " EXPECTED, text);
     }

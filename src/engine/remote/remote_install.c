@@ -87,6 +87,14 @@ static qdq_status wait_for(installing *x, pid_t pid, int *status)
                 : QDQ_OK;
 }
 
+static qdq_status cannot_install(installing *x, int status, const char *words)
+{
+    if (words[0] != '\0')
+        return qdq_fail(x->err, QDQ_E_ENGINE, "host '%s': cannot install: %s", x->host.text, words);
+    return qdq_fail(x->err, QDQ_E_ENGINE, "host '%s': cannot install: ended with code %d",
+                    x->host.text, WIFEXITED(status) ? WEXITSTATUS(status) : 128);
+}
+
 /* Runs a shell there with the script as its input. */
 static qdq_status run_script(installing *x, const qdq_buf *script)
 {
@@ -104,20 +112,19 @@ static qdq_status run_script(installing *x, const qdq_buf *script)
         errs = memory_with("", 0);
     int reason = in < 0 || out < 0 || errs < 0 || lseek(in, 0, SEEK_SET) != 0 ? errno : 0;
     if (reason == 0)
-        reason = qdq_spawn(
-            &(qdq_spawn_opts){.argv = argv, .in = in, .out = out, .err = errs}, &pid);
-    qdq_status st = reason == 0 ? wait_for(x, pid, &status)
-                                : qdq_fail_errno(x->err, QDQ_E_ENGINE, reason,
-                                                 "host '%s': cannot start %s", x->host.text,
-                                                 argv[0]);
+        reason =
+            qdq_spawn(&(qdq_spawn_opts){.argv = argv, .in = in, .out = out, .err = errs}, &pid);
+    qdq_status st = reason == 0
+                        ? wait_for(x, pid, &status)
+                        : qdq_fail_errno(x->err, QDQ_E_ENGINE, reason, "host '%s': cannot start %s",
+                                         x->host.text, argv[0]);
     read_memory(out, x->answer);
     read_memory(errs, words);
     qdq_fd_close(&in);
     qdq_fd_close(&out);
     qdq_fd_close(&errs);
     if (st == QDQ_OK && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
-        return qdq_fail(x->err, QDQ_E_ENGINE, "host '%s': cannot install: %s", x->host.text,
-                        last_line(words));
+        return cannot_install(x, status, last_line(words));
     return st;
 }
 
@@ -130,8 +137,7 @@ static const char *answer_of(installing *x, const char *word)
         char *end = strchr(line, '\n');
 
         if (strncmp(line, word, size) == 0 && line[size] == ' ')
-            return qdq_arena_strndup(&x->arena, line + size + 1,
-                                     strcspn(line + size + 1, "\r\n"));
+            return qdq_arena_strndup(&x->arena, line + size + 1, strcspn(line + size + 1, "\r\n"));
         line = end != NULL ? end + 1 : NULL;
     }
     return NULL;
@@ -221,7 +227,8 @@ static qdq_status install_mapped(installing *x, const char *path, const qdq_mapp
         return qdq_fail(x->err, QDQ_E_ENGINE, "host '%s': found '%.100s', expected its machine",
                         x->host.text, last_line(x->answer));
     if (strcmp(machine, ours) != 0)
-        return qdq_fail(x->err, QDQ_E_USAGE, "%s: is for %s, and the host '%s' for %s: expected "
+        return qdq_fail(x->err, QDQ_E_USAGE,
+                        "%s: is for %s, and the host '%s' for %s: expected "
                         "a file for that (--worker, --ort-library)",
                         path, ours, x->host.text, machine);
     if (there != NULL && strncmp(there, hash, 64) == 0)
@@ -242,8 +249,8 @@ static qdq_status install_file(installing *x, const char *path, const char *name
 
 static qdq_status install(installing *x, const qdq_engine_opts *opts, char **where)
 {
-    const char *worker = opts->worker != NULL ? opts->worker
-                                              : qdq_find_program(&x->arena, "qdq-worker"),
+    const char *worker =
+                   opts->worker != NULL ? opts->worker : qdq_find_program(&x->arena, "qdq-worker"),
                *program = NULL, *library = NULL;
 
     QDQ_NEED(worker != NULL, x->err);

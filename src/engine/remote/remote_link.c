@@ -140,11 +140,10 @@ static qdq_status start(qdq_remote_link *l, qdq_error *err)
     l->tail[0] = '\0';
     int reason = make_channels(l, theirs);
     if (reason == 0)
-        reason = qdq_spawn(&(qdq_spawn_opts){.argv = l->host.serve,
-                                             .in = theirs[0],
-                                             .out = theirs[1],
-                                             .err = theirs[2]},
-                           &l->pid);
+        reason = qdq_spawn(
+            &(qdq_spawn_opts){
+                .argv = l->host.serve, .in = theirs[0], .out = theirs[1], .err = theirs[2]},
+            &l->pid);
     for (int i = 0; i < 3; i++)
         qdq_fd_close(&theirs[i]);
     if (reason == 0)
@@ -334,11 +333,14 @@ static qdq_status exchange(qdq_remote_link *l, const qdq_buf *head, const qdq_re
     }
 }
 
+/* What is wrong there is no fault of what is asked for here. */
 static qdq_status status_of(const char *code)
 {
-    for (int st = QDQ_E_USAGE; st < QDQ_E_BUG; st++)
-        if (strcmp(qdq_status_name((qdq_status)st), code) == 0)
-            return (qdq_status)st;
+    static const qdq_status same[] = {QDQ_E_FORMAT, QDQ_E_UNSUPPORTED};
+
+    for (size_t i = 0; i < QDQ_COUNT(same); i++)
+        if (strcmp(qdq_status_name(same[i]), code) == 0)
+            return same[i];
     return QDQ_E_ENGINE;
 }
 
@@ -430,7 +432,8 @@ static qdq_status read_welcome(qdq_remote_link *l, qdq_error *err)
             st = qdq_nomem(err);
     }
     d.threads = (int)qdq_json_int(&p, "threads", 1, 1 << 16, 1);
-    if (st == QDQ_OK && reader.status == QDQ_OK && !(json_is_integer(major) && json_is_integer(minor)))
+    if (st == QDQ_OK && reader.status == QDQ_OK &&
+        !(json_is_integer(major) && json_is_integer(minor)))
         st = qdq_fail(err, QDQ_E_FORMAT, "key 'protocol': expected [major, minor]");
     st = st == QDQ_OK ? reader.status : st;
     qdq_arena_free(&scratch);

@@ -416,13 +416,13 @@ static qdq_status local_ask(void *self, const qdq_remote_call *c, json_t **answe
     qdq_buf_free(&p->in);
     p->in = (qdq_buf)QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX + QDQ_REMOTE_HEAD);
     qdq_remote_message_put(&text, c->question);
-    qdq_status st = text.failed ? qdq_nomem(err)
-                                : converse(p, &text, c, answer, outcome, err);
+    qdq_status st = text.failed ? qdq_nomem(err) : converse(p, &text, c, answer, outcome, err);
     qdq_buf_free(&text);
     if (*answer != NULL)
         read_rest(p); /* what it printed before it answered is there by now */
     else
-        local_kill(p); /* what it would answer now would be taken for the answer to the next question */
+        local_kill(
+            p); /* what it would answer now would be taken for the answer to the next question */
     return st;
 }
 
