@@ -300,7 +300,7 @@ TEST(a_link_that_never_holds_is_given_up)
     snprintf(with, sizeof with, BREAKER "%s 1 1000000 60 ", test_path("state"));
     assert_no_engine(host(with, ""), QDQ_E_ENGINE, "ended");
     unlink(test_path("state"));
-    snprintf(with, sizeof with, BREAKER "%s 3 1000000 700 ", test_path("state"));
+    snprintf(with, sizeof with, BREAKER "%s 4 1000000 400 ", test_path("state"));
     assert_no_engine(host(with, ""), QDQ_E_ENGINE, "interrupted 20 times");
 }
 
