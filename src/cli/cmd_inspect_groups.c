@@ -21,7 +21,9 @@ const char *cmd_inspect_groups_given(const cmd_inspect_groups_args *a)
 
     other.groups = false;
     other.engine.engine = NULL;
-    return cli_groups_given(cmd_inspect_group_opts, &other, &a->shape, &a->range);
+    return a->engine.host != NULL
+               ? "--host"
+               : cli_groups_given(cmd_inspect_group_opts, &other, &a->shape, &a->range);
 }
 
 static qdq_status print_json(const qdq_engine *e, const cli_groups *g, const qdq_fusion_list *l,

@@ -4,8 +4,9 @@
  *   link_breaker STATE SEED CUTS MEAN COMMAND...
  *
  * STATE is a file with the number of connections so far. The first CUTS of them are cut after up to
- * 2 * MEAN bytes; every other one is closed, and the rest killed. Later ones hold. MEAN 0: all
- * bytes are held back from the first on, as by a device that hangs. */
+ * 2 * MEAN bytes; every other one is closed, and the rest killed. Later ones hold. -CUTS: they are
+ * not cut, but the last of these bytes is changed. MEAN 0: all bytes are held back from the first
+ * on, as by a device that hangs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -73,13 +74,16 @@ static pid_t start(char **argv, int *to, int *from)
     return pid;
 }
 
-/* Takes at most `left` bytes, and hands them on. False: one of the two sides is gone. */
-static int hand_on(way *w, uint64_t *left)
+/* Takes at most `left` bytes, and hands them on; `flip`: the last of them is another one. False:
+ * one of the two sides is gone. */
+static int hand_on(way *w, uint64_t *left, uint64_t flip)
 {
     ssize_t n = read(w->from, w->data, *left < sizeof w->data ? (size_t)*left : sizeof w->data);
 
     if (n <= 0)
         return 0;
+    if (flip != 0 && (uint64_t)n == *left)
+        w->data[n - 1] = (char)(w->data[n - 1] ^ (1 << flip % 8));
     for (ssize_t sent = 0; sent < n;) {
         ssize_t k = write(w->to, w->data + sent, (size_t)(n - sent));
         if (k <= 0)
@@ -98,7 +102,9 @@ int main(int argc, char **argv)
     if (argc < 6)
         return 2;
     signal(SIGPIPE, SIG_IGN);
-    const unsigned long number = count_connection(argv[1]), cuts = strtoul(argv[3], NULL, 10);
+    const int flips = argv[3][0] == '-';
+    const unsigned long number = count_connection(argv[1]),
+                        cuts = strtoul(argv[3] + flips, NULL, 10);
     const uint64_t mean = strtoul(argv[4], NULL, 10), seed = strtoul(argv[2], NULL, 10);
     uint64_t left = UINT64_MAX;
 
@@ -113,9 +119,11 @@ int main(int argc, char **argv)
         int up = 1;
         for (int i = 0; i < 2 && up && left > 0; i++)
             if (fds[i].revents != 0)
-                up = hand_on(&ways[i], &left);
+                up = hand_on(&ways[i], &left, flips ? number + seed + 1 : 0);
         if (!up)
             break;
+        if (flips && left == 0)
+            left = UINT64_MAX;
     }
     if (left == 0 && number % 2 == 1)
         kill(pid, SIGKILL);

@@ -4,6 +4,7 @@
  * twice. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #include "engine/remote/remote_process_ops.h"
 
 /* TRIES: connections that one question may cost, without one that brings it further */
-enum { TRIES = 20, ALIGN = 64 };
+enum { TRIES = 50, PAUSE_MS = 5, ALIGN = 64 };
 
 typedef struct distant {
     qdq_remote_link *link;
@@ -364,6 +365,8 @@ static qdq_status ask_until_answered(asking *a, qdq_error *err)
             return st;
         if (qdq_remote_link_pieces(a->d->link) > pieces) /* files go on from there */
             i = -1;
+        else
+            poll(NULL, 0, PAUSE_MS * i);
     }
     return qdq_within(err, st, "interrupted %d times", (int)TRIES);
 }
