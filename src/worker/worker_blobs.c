@@ -25,27 +25,25 @@ static int open_folder(int parent, const char *name)
     return openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* With the folders above it. */
-static int make_folders(const char *dir, qdq_arena *arena)
+/* With the folders above it. `path` is changed meanwhile. */
+static int make_folders(char *path)
 {
-    char *path = qdq_arena_strdup(arena, dir);
-
-    for (char *slash = path != NULL ? strchr(path + 1, '/') : NULL; slash != NULL;
-         slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         (void)mkdir(path, 0700); /* the last one tells */
         *slash = '/';
     }
-    return path != NULL ? open_folder(AT_FDCWD, path) : -1;
+    return open_folder(AT_FDCWD, path);
 }
 
 qdq_status qdq_worker_blobs_open(qdq_worker_blobs *b, const char *dir, uint64_t limit,
                                  qdq_error *err)
 {
     *b = (qdq_worker_blobs){.arena = QDQ_ARENA_INIT, .whole = -1, .parts = -1, .limit = limit};
-    b->dir = qdq_arena_strdup(&b->arena, dir);
-    QDQ_NEED(b->dir != NULL, err);
-    int top = make_folders(dir, &b->arena);
+    char *path = qdq_arena_strdup(&b->arena, dir);
+    QDQ_NEED(path != NULL, err);
+    b->dir = path;
+    int top = make_folders(path);
     if (top >= 0) {
         b->whole = open_folder(top, "files");
         b->parts = open_folder(top, "parts");

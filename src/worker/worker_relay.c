@@ -191,7 +191,7 @@ static bool read_options(int argc, char **argv, qdq_relay_opts *opts)
         const char *value;
 
         if ((value = value_of(argc, argv, &i, "--cache-dir")) != NULL)
-            opts->cache_dir = value;
+            opts->cache_dir = value[0] != '\0' ? value : ".";
         else if ((value = value_of(argc, argv, &i, "--program")) != NULL)
             opts->program = value;
         else if ((value = value_of(argc, argv, &i, "--cache-limit")) != NULL)
