@@ -1,11 +1,11 @@
 #!/bin/bash
-# host_cuts.sh SOURCE BUILD [RUNS] - searches on sim over a link that is cut, RUNS times (default 1)
-# 30 times each after numbers of bytes that a seed decides, by closing it and by killing the program
-# there: the same plan, the same model, and each pair of samples once.
+# host_cuts.sh SOURCE BUILD [CUTS] - searches on sim over a link that is cut, up to 30 times in each
+# until it was cut CUTS times (default 30), after numbers of bytes that a seed decides, by closing it
+# and by killing the program there: the same plan, the same model, and each pair of samples once.
 set -euo pipefail
 source=$(realpath "$1")
 build=$(realpath "$2")
-runs=${3:-1}
+wanted=${3:-30}
 work=$(mktemp -d "${TMPDIR:-/tmp}/qdq-cuts-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -25,9 +25,9 @@ samples() { sed -n '/"timings"/p; /"builds"/p' "$1/report.json"; }
 
 tune here
 cuts=0
-for ((run = 1; run <= runs; run++)); do
+for ((run = 1; cuts < wanted; run++)); do
     # by turns long ways and short ones, and a cache that is empty or full
-    mean=$((run % 3 == 0 ? 60000 : run % 3 == 1 ? 15000 : 5000))
+    mean=$((run % 3 == 0 ? 40000 : run % 3 == 1 ? 10000 : 5000))
     ((run % 2 == 0)) || rm -rf cache
     rm -rf there state
     tune there --host "exec:$build/tests/link_breaker state $run 30 $mean $build/qdq-worker --serve --cache-dir $work/cache"
