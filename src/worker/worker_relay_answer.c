@@ -161,6 +161,8 @@ static qdq_status greet(const qdq_relay *r, json_t *question, qdq_error *err)
     qdq_remote_put_text(q, "work", r->work);
     qdq_remote_put_text(q, "temp_dir", r->work);
     qdq_remote_put_text(q, "worker", r->program);
+    if (json_object_get(question, "timing_cache") != NULL)
+        qdq_remote_put_text(q, "timing_cache", r->timing_cache);
     put_search_dirs(r, q);
     put_library(q, "ort_library", "QDQ_ORT_LIBRARY");
     put_library(q, "openvino_library", "QDQ_OPENVINO_LIBRARY");
@@ -416,7 +418,8 @@ qdq_status qdq_relay_open(qdq_relay *r, const qdq_relay_opts *opts, qdq_error *e
     QDQ_TRY(find_program(r, opts->program, err));
     QDQ_TRY(qdq_worker_blobs_open(&r->blobs, opts->cache_dir, opts->cache_limit, err));
     const char *runs = qdq_arena_printf(&r->arena, "%s/runs", opts->cache_dir);
-    QDQ_NEED(runs != NULL, err);
+    r->timing_cache = qdq_arena_printf(&r->arena, "%s/timing.cache", opts->cache_dir);
+    QDQ_NEED(runs != NULL && r->timing_cache != NULL, err);
     QDQ_TRY(make_dir(r, runs, err));
     r->places = (qdq_worker_places){.blobs = &r->blobs, .dir = r->dir};
     return QDQ_OK;

@@ -12,6 +12,8 @@ typedef struct qdq_relay {
     qdq_arena arena;
     /* qdq-worker, which is started for engines */
     const char *program;
+    /* of trtexec: timings of its builds, kept from run to run */
+    const char *timing_cache;
     qdq_worker_blobs blobs;
     qdq_worker_places places;
     /* private folder of this connection, locked while it lives */

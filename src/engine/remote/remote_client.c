@@ -260,6 +260,8 @@ qdq_status qdq_remote_start(qdq_remote_client *c, const char *spec, qdq_json_doc
     if (c->host != NULL)
         QDQ_TRY(qdq_remote_link_open(c->host, c->host_timeout_s, &c->link, err));
     c->name = qdq_arena_strndup(&c->arena, spec, strcspn(spec, ":"));
+    /* a host has its own */
+    program = c->host != NULL ? c->host : program;
     c->program = program != NULL ? qdq_arena_strdup(&c->arena, program)
                                  : qdq_find_program(&c->arena, WORKER);
     QDQ_NEED(!hello->failed && c->name != NULL && c->program != NULL, err);

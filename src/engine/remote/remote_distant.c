@@ -376,9 +376,9 @@ static qdq_status ask_until_answered(asking *a, qdq_error *err)
 /* Folders, libraries and programs of this machine mean nothing there. */
 static json_t *without_paths(const json_t *question)
 {
-    static const char *const ours[] = {
-        "ort_library",  "openvino_library", "search_dirs", "temp_dir",
-        "timing_cache", "record",           "worker",      "work"};
+    /* a timing cache is kept there where one is wanted */
+    static const char *const ours[] = {"ort_library", "openvino_library", "search_dirs", "temp_dir",
+                                       "record",      "worker",           "work"};
     json_t *copy = json_copy((json_t *)(uintptr_t)question);
 
     for (size_t i = 0; copy != NULL && i < QDQ_COUNT(ours); i++)
