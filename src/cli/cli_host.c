@@ -27,7 +27,7 @@ qdq_status cli_host_need(cli *c, const cli_engine_args *a, qdq_error *err)
     qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
     qdq_host_info *info;
 
-    if (a->host == NULL || c->host != NULL)
+    if (a == NULL || a->host == NULL || c->host != NULL)
         return QDQ_OK;
     opts.host = a->host;
     opts.host_timeout_s = a->host_timeout_s;

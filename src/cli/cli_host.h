@@ -5,7 +5,8 @@
 #include "cli/cli_engine.h"
 #include "qdq/quant.h"
 
-/* Asks the host of --host once, and keeps the answer in c->host: NULL without --host. */
+/* Asks the host of --host once, and keeps the answer in c->host: NULL without --host. `a` may be
+ * NULL: this machine. */
 qdq_status cli_host_need(cli *c, const cli_engine_args *a, qdq_error *err);
 
 /* As cli_threads(), on the machine that runs the engine. */

@@ -191,6 +191,8 @@ static qdq_status check_options(const struct check_args *a, qdq_error *err)
 {
     if (a->layer_profile != NULL && a->layer_info == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found --layer-profile without --layer-info");
+    if (a->engine.host != NULL && a->engine.engine == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --host without --engine");
     if (a->data != NULL && a->engine.engine == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found --data without --engine");
     if (a->target == NULL && (a->set.n > 0 || a->cpu != QDQ_CPU_AUTO))
