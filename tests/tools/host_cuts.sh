@@ -1,7 +1,7 @@
 #!/bin/bash
 # host_cuts.sh SOURCE BUILD [CUTS] - searches on sim over a link that is cut, up to 30 times in each
-# until it was cut CUTS times (default 30), after numbers of bytes that a seed decides, by closing it
-# and by killing the program there: the same plan, the same model, and each pair of samples once.
+# until it was cut CUTS times (default 30), after numbers of bytes that a seed decides, by closing
+# it and by killing the program there: the same plan, the same model, and each pair of samples once.
 set -euo pipefail
 source=$(realpath "$1")
 build=$(realpath "$2")
