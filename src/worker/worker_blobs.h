@@ -1,5 +1,5 @@
-/* worker_blobs.h - the folder of files that other machines have sent: named by their SHA-256,
- * whole or not there, at most so many bytes in all; the least recently used go first. */
+/* worker_blobs.h - the folder of files that other machines have sent: named by their SHA-256, whole
+ * or not there. Within a limit of bytes, the least recently used are removed first. */
 #ifndef QDQ_WORKER_BLOBS_H
 #define QDQ_WORKER_BLOBS_H
 
