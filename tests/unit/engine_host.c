@@ -273,7 +273,7 @@ TEST(cuts_at_any_byte_change_no_number)
     }
 }
 
-TEST(outputs_survive_cuts_between_their_pieces)
+TEST(runs_and_layers_survive_cuts)
 {
     qdq_model *m;
     results here, there;
