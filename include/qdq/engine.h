@@ -53,6 +53,15 @@ typedef struct qdq_engine_opts {
     /* with in_worker, and in autotune: time limit in seconds for one call (a build, a run, a timed
      * block, a profile), after which the process is ended; 0: 600 */
     double deadline_s;
+    /* Another machine on which the engine runs, in a process of `qdq-worker` there:
+     * "ssh://[user@]name[:port][/path/of/qdq-worker]", by the program ssh, which must not need a
+     * password, or "exec:COMMAND", a command line of the shell that runs programs there (with
+     * "--serve" in it: the whole command). NULL: this machine. Models, samples and cost models are
+     * sent there, once; libraries, plugins, trtexec and replay:DIR are the device's own, and
+     * folders of this machine do not count. */
+    const char *host;
+    /* time limit in seconds without a sign of life of the host; 0: 60 */
+    double host_timeout_s;
 } qdq_engine_opts;
 
 #define QDQ_ENGINE_OPTS_INIT                                                                       \
@@ -112,6 +121,33 @@ typedef struct qdq_engine_info {
     const char *fingerprint;
 } qdq_engine_info;
 
+/* Another machine, as its qdq-worker describes it. */
+typedef struct qdq_host_info {
+    /* version of qdq-worker there */
+    const char *version;
+    /* its processor and cores */
+    const char *processor;
+    /* 8-bit arithmetic of the processor: "vnni", "avx2", ..., as qdq_cpu_name() */
+    const char *kernels;
+    /* "x86_64", "aarch64" */
+    const char *machine;
+    /* processors that programs may use there */
+    int threads;
+} qdq_host_info;
+
+/* Connects to opts->host and asks what it is. *out is freed with qdq_free() (one block).
+ * QDQ_E_ENGINE: it is unavailable; the message says why. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_host_describe(const qdq_engine_opts *opts, qdq_host_info **out,
+                                                  qdq_error *err);
+
+/* Copies the program opts->worker (NULL: as for in_worker) to opts->host, and opts->ort_library
+ * next to it, if it is not NULL. What is there already with the same content stays. *where is the
+ * path of the program there, and is freed with qdq_free(). QDQ_E_ENGINE: the host is unavailable,
+ * or its folders cannot be written. QDQ_E_USAGE: its text is a whole command, which runs nothing
+ * else. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_host_install(const qdq_engine_opts *opts, char **where,
+                                                 qdq_error *err);
+
 /* Opens an engine. QDQ_E_USAGE: the name is unknown. QDQ_E_ENGINE: the engine is unavailable; the
  * message says how to install it. The engine copies what it needs of opts; opts->job must outlive
  * it. `opts` may be NULL. *out is freed with qdq_engine_close(). */
@@ -125,6 +161,9 @@ QDQ_API const char *qdq_engine_environment(const char *spec, const qdq_engine_op
 /* Closes an engine after all its sessions; NULL is allowed. */
 QDQ_API void qdq_engine_close(qdq_engine *e);
 QDQ_API const qdq_engine_info *qdq_engine_get_info(const qdq_engine *e);
+/* Processor and cores of the machine that runs it, which may be a host. Borrowed as long as the
+ * engine. */
+QDQ_API const char *qdq_engine_processor(const qdq_engine *e);
 
 /* Number of processes of this engine that crashed or exceeded their time limit; 0 without
  * in_worker. */

@@ -25,6 +25,8 @@ OPTIONS = {
     "providers": "providers",
     "plugin_libraries": "plugins",
     "engine_timeout": "deadline_s",
+    "host": "host",
+    "host_timeout": "host_timeout_s",
     "trtexec": "trtexec",
     "trtexec_args": "trtexec_args",
     "timing_cache": "timing_cache",
@@ -95,8 +97,8 @@ class Engine:
         ``"ort"``, ``"openvino"``, ``"trtexec"``, ``"sim:cost.json"``, or a plugin's ``"FILE.so"``.
     **options
         As the command line's, with ``_`` for ``-``: ``ort_library``, ``openvino_library``,
-        ``providers``, ``plugin_libraries``, ``engine_timeout`` (seconds), ``trtexec``,
-        ``trtexec_args``, ``timing_cache``.
+        ``providers``, ``plugin_libraries``, ``engine_timeout`` (seconds), ``host``,
+        ``host_timeout`` (seconds), ``trtexec``, ``trtexec_args``, ``timing_cache``.
 
     Raises
     ------

@@ -565,6 +565,8 @@ def quantize(
     providers: Sequence[str] | None = None,
     plugin_libraries: Sequence[str] | None = None,
     engine_timeout: float | None = None,
+    host: str | None = None,
+    host_timeout: float | None = None,
     trtexec: Path | None = None,
     trtexec_args: str | None = None,
     timing_cache: Path | None = None,

@@ -98,3 +98,17 @@ def test_an_engine_that_crashes_is_an_error_and_the_next_call_works(cnn):
             qdq.bench(cnn, engine=engine, max_ms=300)
         assert qdq.bench(cnn, engine=engine, max_ms=300).models
     assert not workers() - before
+
+
+def test_an_engine_on_a_host_gives_what_it_gives_here(cnn, tmp_path):
+    costs = tmp_path / "sim.json"
+    costs.write_text('{"qdq_sim": 1, "noise": 0.1, "default": {"float_us": 2}}')
+    worker = os.path.join(_engines.BIN, "qdq-worker")
+    host = f"exec:{worker} --serve --cache-dir {tmp_path}/cache"
+    with qdq.Engine(f"sim:{costs}") as here, qdq.Engine(f"sim:{costs}", host=host) as there:
+        assert qdq.bench(cnn, engine=here, rounds=9) == qdq.bench(cnn, engine=there, rounds=9)
+
+
+def test_a_host_that_is_not_there_is_an_engine_error():
+    with pytest.raises(qdq.EngineError, match="there is no qdq-worker there"):
+        qdq.Engine("ort", host="exec:no-such-program")

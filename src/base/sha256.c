@@ -26,16 +26,21 @@ void qdq_sha256_end(struct sha256_ctx *h, char name[33])
     name[32] = '\0';
 }
 
-void qdq_sha256_text(const char *text, char hash[65])
+void qdq_sha256_bytes(const void *data, size_t size, char hash[65])
 {
     struct sha256_ctx h;
     uint8_t digest[SHA256_DIGEST_SIZE];
 
     sha256_init(&h);
-    qdq_sha256_add(&h, text);
+    sha256_update(&h, size, data);
     sha256_digest(&h, sizeof digest, digest);
     for (size_t i = 0; i < sizeof digest; i++)
         snprintf(&hash[2 * i], 3, "%02x", digest[i]);
+}
+
+void qdq_sha256_text(const char *text, char hash[65])
+{
+    qdq_sha256_bytes(text, strlen(text), hash);
 }
 
 void qdq_sha256_name(const char *text, char name[33])

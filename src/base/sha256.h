@@ -13,8 +13,11 @@ void qdq_sha256_name(const char *text, char name[33]);
 /* All 64 digits of a text, and a NUL. */
 void qdq_sha256_text(const char *text, char hash[65]);
 
-/* The same of a text in pieces, between sha256_init() of nettle and the end, which leaves h as it
- * was after that. */
+/* The same of bytes. */
+void qdq_sha256_bytes(const void *data, size_t size, char hash[65]);
+
+/* qdq_sha256_name() of a text in pieces, between sha256_init() of nettle and the end, which leaves
+ * h as it was after that. */
 void qdq_sha256_add(struct sha256_ctx *h, const char *text);
 void qdq_sha256_end(struct sha256_ctx *h, char name[33]);
 

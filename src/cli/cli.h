@@ -24,6 +24,8 @@ struct cli {
     bool json;
     /* file that stands for the target that was named; NULL: none (cli_installed.h) */
     const char *installed;
+    /* what the host of --host is; NULL: none, or not asked yet (cli_host.h) */
+    const struct qdq_host_info *host;
     bool stdin_taken;
     bool negative; /* set by a command whose answer is no: exit 1 */
 };

@@ -77,6 +77,25 @@ bool cli_engine_takes_trtexec_args(const char *spec)
     return spec != NULL && (strcmp(spec, "trtexec") == 0 || strncmp(spec, "trtexec:", 8) == 0);
 }
 
+/* Libraries are those of the host, which finds its own. */
+static qdq_status check_host(const cli_engine_args *a, qdq_error *err)
+{
+    const char *path = a->ort_library != NULL ? "--ort-library" : "--openvino-library";
+
+    if (a->host == NULL)
+        return a->host_timeout_s > 0
+                   ? qdq_fail(err, QDQ_E_USAGE, "found --host-timeout without --host")
+                   : QDQ_OK;
+    if (a->ort_library != NULL || a->openvino_library != NULL)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found %s and --host: expected a library of the host, as in --engine "
+                        "ort:/path/there, $QDQ_ORT_LIBRARY there, or 'qdq engines --install'",
+                        path);
+    if (a->timing_cache != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --timing-cache and --host: expected one of them");
+    return QDQ_OK;
+}
+
 qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opts *opts,
                                 qdq_error *err)
 {
@@ -91,6 +110,9 @@ qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opt
         return qdq_fail(err, QDQ_E_USAGE,
                         "found --trtexec-args and engine %s: expected engine trtexec",
                         a->engine != NULL ? a->engine : "ort");
+    QDQ_TRY(check_host(a, err));
+    opts->host = a->host;
+    opts->host_timeout_s = a->host_timeout_s;
     opts->ort_library =
         a->ort_library != NULL ? a->ort_library : from_environment("QDQ_ORT_LIBRARY");
     opts->openvino_library = a->openvino_library != NULL ? a->openvino_library
@@ -106,7 +128,8 @@ qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opt
     opts->in_worker = true;
     opts->worker = a->worker;
     opts->deadline_s = a->timeout_s;
-    return a->engine != NULL ? set_environment(c, a->engine, opts, err) : QDQ_OK;
+    /* of a host, its qdq-worker sets it */
+    return a->engine != NULL && a->host == NULL ? set_environment(c, a->engine, opts, err) : QDQ_OK;
 }
 
 qdq_status cli_engine_open(cli *c, const cli_engine_args *a, qdq_engine **out, qdq_error *err)

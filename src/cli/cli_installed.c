@@ -11,6 +11,7 @@
 
 #include "base/fail.h"
 #include "base/processor.h"
+#include "cli/cli_host.h"
 #include "qdq/quant.h"
 
 /* A word that is safe as the name of a file. NULL: out of memory. */
@@ -48,7 +49,7 @@ static qdq_status processor(cli *c, const char **name, qdq_error *err)
     char text[300];
 
     qdq_processor_name(text, sizeof text);
-    *name = safe_name(c, text);
+    *name = safe_name(c, c->host != NULL ? c->host->processor : text);
     return *name != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
@@ -161,6 +162,7 @@ qdq_status cli_installed_find(cli *c, const char *name, const cli_engine_args *a
     bool any;
 
     *path = NULL;
+    QDQ_TRY(cli_host_need(c, a, err));
     QDQ_TRY(engine_of(c, name, &own, err));
     const char *spec = spec_of(a, own, &engine);
     QDQ_TRY(has_any(c, name, engine, &any, err));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "cli/cli_host.h"
 
 const char *const cli_tune_presets[] = {"default", "quick", "extensive", NULL};
 
@@ -143,6 +144,7 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     QDQ_TRY(cli_engine_opts_fill(c, r->engine, &engine, err));
     engine.job = &job;
     QDQ_TRY(cli_quant_fill(c, r->quant, &quantize, err));
+    QDQ_TRY(cli_host_cpu(c, r->engine, &quantize.cpu, err));
     quantize.samples = r->samples->split.calibrate;
     quantize.threads = r->calibration_threads;
     quantize.job = &job;

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "base/file.h"
 #include "cli/cli_files.h"
+#include "cli/cli_host.h"
 #include "cli/cli_report.h"
 
 typedef struct autotune {
@@ -113,6 +114,7 @@ static qdq_status tune(autotune *t, qdq_error *err)
                                 .metric = &t->metric};
 
     QDQ_TRY(cmd_autotune_fill(a, &o, err));
+    QDQ_TRY(cli_host_threads(t->c, &a->engine, a->threads, &o.tune.threads, err));
     o.tune.qdq_baselines = (const qdq_model *const *)t->baselines;
     return cli_tune_run(t->c, &r, &o.tune, err);
 }

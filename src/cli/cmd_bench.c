@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "cli/cli_host.h"
 
 #define ARGS bench_args
 #include "cli/cli_tables.def"
@@ -373,8 +374,9 @@ static qdq_status run_bench(cli *c, const void *args, qdq_error *err)
 
     if (b.models == NULL || b.engines == NULL)
         return qdq_nomem(err);
-    b.threads = cli_threads(b.a->threads);
-    qdq_status st = measure(&b, err);
+    qdq_status st = cli_host_threads(c, &b.a->engine, b.a->threads, &b.threads, err);
+    if (st == QDQ_OK)
+        st = measure(&b, err);
     for (size_t i = 0; i < b.n_engines; i++) {
         for (size_t k = 0; k < b.n_models && b.engines[i].entry != NULL; k++)
             qdq_session_close(b.engines[i].entry[k].session);

@@ -8,6 +8,7 @@
 #include "cli/cli_engine.h"
 #include "cli/cli_format.h"
 #include "cli/cli_groups.h"
+#include "cli/cli_host.h"
 #include "cli/cli_installed.h"
 #include "cli/cli_json.h"
 #include "cli/cli_model.h"
@@ -190,6 +191,8 @@ static qdq_status check_options(const struct check_args *a, qdq_error *err)
 {
     if (a->layer_profile != NULL && a->layer_info == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found --layer-profile without --layer-info");
+    if (a->engine.host != NULL && a->engine.engine == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --host without --engine");
     if (a->data != NULL && a->engine.engine == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found --data without --engine");
     if (a->target == NULL && (a->set.n > 0 || a->cpu != QDQ_CPU_AUTO))
@@ -210,9 +213,10 @@ static qdq_status check_target(checking *k, qdq_error *err)
     opts.engine = k->engine;
     opts.shapes = a->shape.shapes.at;
     opts.n_shapes = a->shape.shapes.n;
-    opts.threads = cli_threads(a->threads);
+    QDQ_TRY(cli_host_threads(k->c, &a->engine, a->threads, &opts.threads, err));
     opts.job = &k->c->job;
     opts.cpu = (qdq_cpu)a->cpu;
+    QDQ_TRY(cli_host_cpu(k->c, &a->engine, &opts.cpu, err));
     QDQ_TRY(cli_target_open(k->c, a->target, &format, &a->engine, &target, err));
     qdq_status st = qdq_model_check_target(k->m, target, &opts, &k->target, err);
     qdq_target_free(target);
@@ -231,7 +235,7 @@ static qdq_status check_computed(checking *k, qdq_error *err)
     k->data = a->data != NULL ? a->data : "random input";
     o.shapes = a->shape.shapes.at;
     o.n_shapes = a->shape.shapes.n;
-    o.threads = cli_threads(a->threads);
+    QDQ_TRY(cli_host_threads(k->c, &a->engine, a->threads, &o.threads, err));
     o.job = &k->c->job;
     QDQ_TRY(cli_data_open(k->c, &request, k->m, &data, err));
     qdq_status st = cli_verify(k->c, &a->engine, k->engine, k->m, data, &o, &k->computed, err);

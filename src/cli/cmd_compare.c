@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/cli_data.h"
 #include "cli/cli_engine.h"
+#include "cli/cli_host.h"
 #include "cli/cli_layers.h"
 #include "cli/cli_model.h"
 #include "cli/cli_outputs.h"
@@ -122,7 +123,7 @@ static qdq_status compare(comparison *p, qdq_error *err)
     QDQ_TRY(cli_shapes_pick(c, &a->shape.shapes, p->model_a, &mine, err));
     QDQ_TRY(cli_data_open(c, &request, p->model_a, &p->data, err));
     QDQ_TRY(cli_engine_open(c, &a->engine, &p->engine, err));
-    opts.threads = cli_threads(a->threads);
+    QDQ_TRY(cli_host_threads(c, &a->engine, a->threads, &opts.threads, err));
     opts.shapes = mine.at;
     opts.n_shapes = mine.n;
     opts.job = &c->job;

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "cli/cli.h"
 #include "cli/cli_engine.h"
+#include "cli/cli_host.h"
 #include "cli/cli_json.h"
 
 struct engines_args {
@@ -38,13 +39,16 @@ static const struct {
     {QDQ_CAN_LIST_LAYERS, "groups"},
 };
 
-static void engine_json(qdq_json_out entry, const qdq_engine_info *info)
+static void engine_json(qdq_json_out entry, const qdq_engine *e)
 {
+    const qdq_engine_info *info = qdq_engine_get_info(e);
+
     qdq_json_put_text(entry, "name", info->name);
     qdq_json_put_bool(entry, "available", true);
     qdq_json_put_text(entry, "version", info->version);
     qdq_json_put_text(entry, "library", info->library);
     qdq_json_put_text(entry, "device", info->device);
+    qdq_json_put_text(entry, "processor", qdq_engine_processor(e));
     qdq_json_put_text(entry, "fingerprint", info->fingerprint);
     qdq_json_out can = qdq_json_put_list(entry, "capabilities");
     for (size_t i = 0; i < QDQ_COUNT(capabilities); i++)
@@ -88,7 +92,7 @@ static qdq_status show_one(cli *c, const struct engines_args *a, qdq_error *err)
     args.engine = c->operand[0];
     QDQ_TRY(cli_engine_open(c, &args, &e, err));
     if (c->json) {
-        engine_json(qdq_json_object(&d), qdq_engine_get_info(e));
+        engine_json(qdq_json_object(&d), e);
         st = cli_json_print(&d, err);
     } else {
         engine_rows(&table, qdq_engine_get_info(e));
@@ -130,7 +134,7 @@ static qdq_status show_all(cli *c, const struct engines_args *a, qdq_error *err)
             add_missing(root, &table, args.engine, help, &why);
             continue;
         }
-        engine_json(qdq_json_put_object(root, NULL), qdq_engine_get_info(e));
+        engine_json(qdq_json_put_object(root, NULL), e);
         engine_rows(&table, qdq_engine_get_info(e));
         qdq_engine_close(e);
     }
@@ -297,17 +301,59 @@ static qdq_status self_test_one(cli *c, const struct engines_args *a, qdq_error 
     return st;
 }
 
+/* --- hosts ------------------------------------------------------------------------------------ */
+
+/* Files of this machine, which go there; otherwise a library is one of the host. */
+static qdq_status install(cli *c, struct engines_args *a, qdq_error *err)
+{
+    qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
+    char *where;
+
+    opts.host = a->engine.host;
+    opts.host_timeout_s = a->engine.host_timeout_s;
+    opts.worker = a->engine.worker;
+    opts.ort_library = a->engine.ort_library;
+    opts.job = &c->job;
+    QDQ_TRY(qdq_host_install(&opts, &where, err));
+    cli_note(&c->ui, "installed %s", where);
+    if (strncmp(a->engine.host, "exec:", 5) == 0) /* whose PATH may not have it */
+        a->engine.host = qdq_arena_printf(&c->arena, "%s %s --serve", a->engine.host, where);
+    qdq_free(where);
+    a->engine.ort_library = NULL;
+    return qdq_allocated(a->engine.host != NULL, err);
+}
+
+static qdq_status show_host(cli *c, const struct engines_args *a, qdq_error *err)
+{
+    QDQ_TRY(cli_host_need(c, &a->engine, err));
+    if (!c->json)
+        printf("host %s\nqdq-worker %s on %s, %s, kernels %s, %d thread%s\n\n", a->engine.host,
+               c->host->version, c->host->machine, c->host->processor, c->host->kernels,
+               c->host->threads, cli_plural((size_t)c->host->threads));
+    return QDQ_OK;
+}
+
 static qdq_status run_engines(cli *c, const void *args, qdq_error *err)
 {
-    const struct engines_args *a = args;
+    struct engines_args own = *(const struct engines_args *)args, *a = &own;
 
+    if ((a->install || a->engine.worker != NULL) && a->engine.host == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --host",
+                        a->install ? "--install" : "--worker");
+    if (a->engine.worker != NULL && !a->install)
+        return qdq_fail(err, QDQ_E_USAGE, "found --worker without --install");
+    if (a->install)
+        QDQ_TRY(install(c, a, err));
+    a->engine.worker = NULL;
+    if (a->engine.host != NULL)
+        QDQ_TRY(show_host(c, a, err));
     if (a->self_test && c->n_operands == 0)
         return qdq_fail(err, QDQ_E_USAGE, "--self-test without an engine: expected its NAME");
     if (a->output != NULL && !a->self_test)
         return qdq_fail(err, QDQ_E_USAGE, "--output is for --self-test");
     if (a->self_test)
         return self_test_one(c, a, err);
-    return c->n_operands == 1 ? show_one(c, args, err) : show_all(c, args, err);
+    return c->n_operands == 1 ? show_one(c, a, err) : show_all(c, a, err);
 }
 
 const cli_command cmd_engines = {
@@ -320,10 +366,11 @@ const cli_command cmd_engines = {
     .about =
         "Lists the engines with version, library and capabilities, or the reason why one is\n"
         "unavailable. With a name, the exit code is 5 if that engine is unavailable. --self-test\n"
-        "tries it on a small model, step by step; the exit code is 5 if a step fails.",
+        "tries it on a small model, step by step; the exit code is 5 if a step fails. With --host\n"
+        "the engines are those of another machine, which --install prepares.",
     .json =
-        "[{ \"name\", \"available\": true, \"version\", \"library\", \"device\", \"fingerprint\",\n"
-        "   \"capabilities\": [...], \"max_opset\", \"max_ir\" },\n"
+        "[{ \"name\", \"available\": true, \"version\", \"library\", \"device\", \"processor\",\n"
+        "   \"fingerprint\", \"capabilities\": [...], \"max_opset\", \"max_ir\" },\n"
         " { \"name\", \"available\": false, \"help\", \"reason\" }]; with a name: one of these "
         "objects",
     .example =

@@ -223,7 +223,9 @@ static qdq_status check_options(const struct extract_args *a, qdq_error *err)
     struct extract_args other = *a;
 
     other.group = NULL;
-    const char *only = cli_groups_given(group_options, &other, &a->shape, &a->range);
+    const char *only = a->engine.host != NULL
+                           ? "--host"
+                           : cli_groups_given(group_options, &other, &a->shape, &a->range);
 
     if (a->group != NULL && (a->inputs.n > 0 || a->outputs.n > 0))
         return qdq_fail(err, QDQ_E_USAGE, "found --group and %s, expected one of them",

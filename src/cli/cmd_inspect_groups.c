@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "cli/cli_fusions.h"
 #include "cli/cli_groups.h"
+#include "cli/cli_host.h"
 
 enum { RUNS = 20 };
 
@@ -20,7 +21,9 @@ const char *cmd_inspect_groups_given(const cmd_inspect_groups_args *a)
 
     other.groups = false;
     other.engine.engine = NULL;
-    return cli_groups_given(cmd_inspect_group_opts, &other, &a->shape, &a->range);
+    return a->engine.host != NULL
+               ? "--host"
+               : cli_groups_given(cmd_inspect_group_opts, &other, &a->shape, &a->range);
 }
 
 static qdq_status print_json(const qdq_engine *e, const cli_groups *g, const qdq_fusion_list *l,
@@ -82,13 +85,14 @@ qdq_status cmd_inspect_groups(cli *c, const cmd_inspect_groups_args *a, qdq_mode
 {
     cli_engine_args engine = a->engine;
     cli_shapes shapes = a->shape.shapes, fitting;
-    const cli_groups_from from = {&engine, &shapes, cli_threads(a->threads), a->layer_info,
-                                  a->layer_profile};
+    int threads = 1;
     cli_range range;
     cli_groups g = {0};
     qdq_fusion_list *l = NULL;
     qdq_engine *e = NULL;
 
+    QDQ_TRY(cli_host_threads(c, &engine, a->threads, &threads, err));
+    const cli_groups_from from = {&engine, &shapes, threads, a->layer_info, a->layer_profile};
     QDQ_TRY(cli_groups_from_check(&from, err));
     if (engine.engine == NULL)
         engine.engine = "ort";

@@ -82,6 +82,8 @@ static qdq_status check_combinations(const struct optimize_args *a, qdq_error *e
                          : a->shape.shapes.n ? "--shape"
                                              : NULL;
 
+    if (a->check == NULL && lonely == NULL && a->engine.host != NULL)
+        lonely = "--host";
     if (a->check == NULL && lonely != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found %s without --check", lonely);
     if (a->tolerance < 0)

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "cli/cli_host.h"
 #include "cli/cli_text.h"
 #include "cli/cli_verify.h"
 #include "cli/cmd_quantize.h"
@@ -120,9 +121,10 @@ qdq_status cmd_quantize_make(quantize *q, qdq_status (*save)(quantize *, qdq_err
     if (q->engine != NULL && cmd_quantize_is_real(q->a) && q->a->quant.sqnr && q->tuned == NULL)
         q->reference = cli_verify_reference(q->c, &q->a->engine, q->engine);
     QDQ_TRY(cli_quant_fill(q->c, &q->a->quant, &quant, err));
+    QDQ_TRY(cli_host_cpu(q->c, &q->a->engine, &quant.cpu, err));
     quant.float_channels = (qdq_float_channels)q->a->float_channels;
     quant.samples = (size_t)q->a->quant.samples;
-    quant.threads = cli_threads(q->a->threads);
+    QDQ_TRY(cli_host_threads(q->c, &q->a->engine, q->a->threads, &quant.threads, err));
     quant.why = q->why;
     fill_goal(q, &goal);
     fill(q, &o);

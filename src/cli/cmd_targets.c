@@ -40,6 +40,8 @@ static qdq_status list_targets(cli *c, qdq_error *err)
 
 static qdq_status check_args(const cli *c, const struct targets_args *a, qdq_error *err)
 {
+    if (!a->measure && a->engine.host != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --host without --measure");
     if (!a->measure && (a->output != NULL || a->install))
         return qdq_fail(err, QDQ_E_USAGE, "found %s without --measure",
                         a->install ? "--install" : "--output");

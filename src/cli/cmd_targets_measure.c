@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/file.h"
+#include "cli/cli_host.h"
 #include "cli/cli_installed.h"
 #include "cli/cli_json.h"
 #include "cli/cli_model.h"
@@ -118,7 +119,8 @@ static qdq_status fill(cli *c, const struct targets_args *a, const qdq_target *t
     QDQ_TRY(cli_engine_opts_fill(c, engine, eo, err));
     o->engine = engine->engine;
     o->engine_opts = eo;
-    o->threads = cli_threads(a->threads);
+    QDQ_TRY(cli_host_threads(c, engine, a->threads, &o->threads, err));
+    QDQ_TRY(cli_host_need(c, engine, err));
     o->time_s = a->time_s;
     o->seed = (uint64_t)a->seed;
     o->job = &c->job;

@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "base/suggest.h"
 #include "base/opts.h"
+#include "base/processor.h"
 #include "engine/plugin.h"
 #include "engine/remote/remote.h"
 #include "engine/session_inputs.h"
@@ -100,6 +101,19 @@ static qdq_status describe(qdq_engine *e, qdq_error *err)
     return e->info.fingerprint != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
+static qdq_status describe_processor(qdq_engine *e, qdq_error *err)
+{
+    char name[300];
+
+    if (e->remote) {
+        e->processor = qdq_remote_processor(e);
+        return QDQ_OK;
+    }
+    qdq_processor_name(name, sizeof name);
+    e->processor = qdq_arena_strdup(&e->arena, name);
+    return qdq_allocated(e->processor != NULL, err);
+}
+
 const char *qdq_engine_environment(const char *spec, const qdq_engine_opts *opts)
 {
     qdq_engine_opts own = QDQ_ENGINE_OPTS_INIT;
@@ -134,7 +148,7 @@ qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts, qdq_en
 
     qdq_engine *e = calloc(1, sizeof *e);
     QDQ_NEED(e != NULL, err);
-    e->remote = opts->in_worker;
+    e->remote = opts->in_worker || opts->host != NULL;
     e->ops = e->remote ? &qdq_engine_remote_ops : f.ops;
     e->job = opts->job;
     e->info = (qdq_engine_info){.name = f.name, .version = "", .library = "", .device = "cpu"};
@@ -146,6 +160,8 @@ qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts, qdq_en
         st = e->ops->open(e, e->remote ? spec : f.arg, opts, err);
     if (st == QDQ_OK && e->info.fingerprint == NULL)
         st = describe(e, err);
+    if (st == QDQ_OK)
+        st = describe_processor(e, err);
     if (st != QDQ_OK) {
         st = at_engine(e, f.name, st, err);
         qdq_engine_close(e);
@@ -167,6 +183,11 @@ void qdq_engine_close(qdq_engine *e)
 const qdq_engine_info *qdq_engine_get_info(const qdq_engine *e)
 {
     return &e->info;
+}
+
+const char *qdq_engine_processor(const qdq_engine *e)
+{
+    return e->processor;
 }
 
 unsigned qdq_engine_crashes(const qdq_engine *e)

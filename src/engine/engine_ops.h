@@ -66,6 +66,7 @@ struct qdq_engine {
     const char *temp_dir;
     bool remote; /* it is in another process */
     void *self;
+    const char *processor; /* of the machine that runs it */
 };
 
 struct qdq_session {

@@ -4,12 +4,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/opts.h"
-#include "base/processor.h"
 #include "quant/check/verify_texts.h"
 #include "quant/data/data_source.h"
 #include "quant/goal/goal_outputs.h"
@@ -38,6 +38,29 @@
 
 /* --- what is tuned ---------------------------------------------------------------------------- */
 
+/* The device measures; what takes all inner values of a model stays on this machine, where there is
+ * such an engine. */
+static qdq_status open_engine_here(qdq_tune_state *t, const char *name, qdq_engine_opts *opts,
+                                   qdq_error *err)
+{
+    qdq_error why = QDQ_ERROR_INIT;
+    qdq_engine_opts here = *opts;
+
+    here.host = NULL;
+    qdq_status st = qdq_engine_open(name, &here, &t->tools.engine, &why);
+    if (st != QDQ_OK && st != QDQ_E_NOMEM && st != QDQ_E_INTERRUPTED && strcmp(name, "ort") != 0)
+        st = qdq_engine_open("ort", &here, &t->tools.engine, NULL);
+    if (st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED)
+        return qdq_fail(err, st, "%s", why.text);
+    if (st == QDQ_OK)
+        opts->host = NULL;
+    else
+        qdq_job_log(t->job, QDQ_LOG_WARNING,
+                    "no engine on this machine calibrates, so the host does, which takes long: %s",
+                    why.text);
+    return QDQ_OK;
+}
+
 /* What calibrates and evaluates: the engine itself, or ONNX Runtime where that one only tells
  * times. */
 static qdq_status open_engine(qdq_tune_state *t, qdq_error *err)
@@ -46,7 +69,10 @@ static qdq_status open_engine(qdq_tune_state *t, qdq_error *err)
     qdq_engine_opts ort;
 
     qdq_tune_engine_opts(t, &ort);
-    QDQ_TRY(qdq_engine_open(name, &ort, &t->tools.engine, err));
+    if (ort.host != NULL)
+        QDQ_TRY(open_engine_here(t, name, &ort, err));
+    if (t->tools.engine == NULL)
+        QDQ_TRY(qdq_engine_open(name, &ort, &t->tools.engine, err));
     if ((qdq_engine_get_info(t->tools.engine)->capabilities & QDQ_CAN_RUN) != 0)
         return QDQ_OK;
     qdq_engine_close(t->tools.engine);
@@ -107,23 +133,22 @@ static qdq_status open_store(qdq_tune_state *t, qdq_error *err)
 {
     const char *path = t->details->store != NULL ? t->details->store : qdq_tune_path(t, "tune.db");
     const char *data;
-    char processor[300];
+    const qdq_engine_info *info = qdq_worker_client_engine(t->tools.lab);
 
     QDQ_TRY(qdq_tune_name_data(t, &data, err));
     const char *search = qdq_tune_search_text(t, data), *options = qdq_tune_options_text(t);
     const char *quant = qdq_tune_quant_text(t);
 
     QDQ_NEED(path != NULL && search != NULL && options != NULL && quant != NULL, err);
-    qdq_processor_name(processor, sizeof processor);
-    const char *device = qdq_arena_printf(
-        &t->arena, "%s on %s", qdq_worker_client_engine(t->tools.lab)->device, processor);
+    /* of the machine that measures */
+    const char *device = qdq_arena_printf(&t->arena, "%s on %s", info->device,
+                                          qdq_worker_client_processor(t->tools.lab));
     QDQ_NEED(device != NULL, err);
-    t->tools.context =
-        (qdq_tune_store_context){.model = t->task.head->model,
-                                 .engine = qdq_worker_client_engine(t->tools.lab)->fingerprint,
-                                 .device = device,
-                                 .options = options,
-                                 .quant = quant};
+    t->tools.context = (qdq_tune_store_context){.model = t->task.head->model,
+                                                .engine = info->fingerprint,
+                                                .device = device,
+                                                .options = options,
+                                                .quant = quant};
     t->tools.search_text = search;
     QDQ_TRY(validate_result(t, search, err));
     QDQ_TRY(qdq_tune_store_open(path, &t->tools.store, err));

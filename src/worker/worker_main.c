@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/spawn.h"
+#include "worker/worker_relay.h"
 
 /* An engine that hangs or computes reads no questions, so it would outlive a lab that was killed:
  * this thread waits for nothing but that. It takes along what the engine has started, and the files
@@ -93,6 +94,10 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--probe-amx") == 0) {
         setrlimit(RLIMIT_CORE, &no_core);
         return qdq_worker_probe_amx();
+    }
+    if (argc >= 2 && strcmp(argv[1], "--serve") == 0) {
+        setrlimit(RLIMIT_CORE, &no_core);
+        return qdq_worker_relay(argc, argv);
     }
     if (argc != 1 || !is_socket(STDIN_FILENO)) {
         fprintf(stderr, "qdq-worker runs inference engines for qdq, which starts it; it is of no "

@@ -8,7 +8,7 @@ static const char text[] =
     "g (float[N,1,4,4] x) => (float[N,1,4,4] y) { t = Relu(x)\n y = Neg(t) }\n";
 
 typedef struct tried {
-    const char *spec;
+    const char *spec, *host;
     const qdq_model *model;
 } tried;
 
@@ -52,6 +52,7 @@ static qdq_status use_engine(void *ctx, qdq_error *err)
 
     o.worker = QDQ_BUILD_DIR "/qdq-worker";
     o.in_worker = true;
+    o.host = t->host;
     o.temp_dir = test_dir();
     so.shapes = &shape;
     so.n_shapes = 1;
@@ -81,7 +82,24 @@ TEST(an_engine_in_another_process_survives)
     assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
     snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
     qdq_model *m = test_model(text);
-    tried t = {spec, m};
+    tried t = {spec, NULL, m};
+    assert_true(test_every_alloc_fails(use_engine, &t) > 100);
+    qdq_model_free(m);
+}
+
+/* The device has memory. */
+TEST(an_engine_on_a_host_survives)
+{
+    static const char cost[] = "{\"qdq_sim\": 1}";
+    qdq_error err = QDQ_ERROR_INIT;
+    char spec[600], host[1200];
+
+    assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
+    snprintf(host, sizeof host, "exec:" QDQ_BUILD_DIR "/qdq-worker --serve --cache-dir %s/cache",
+             test_dir());
+    qdq_model *m = test_model(text);
+    tried t = {spec, host, m};
     assert_true(test_every_alloc_fails(use_engine, &t) > 100);
     qdq_model_free(m);
 }

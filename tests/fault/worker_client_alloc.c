@@ -1,5 +1,6 @@
 /* worker_client_alloc.c - every allocation of the lab fails once: no worker is left behind, nothing
  * is lost. The worker is another program, which has memory. */
+#include "base/buf.h"
 #include "base/file.h"
 #include "support/alloc_fail.h"
 #include "tune/worker_client/worker_client.h"
@@ -9,7 +10,7 @@ static const char model_text[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
                                  "{ t = Relu(x)\n y = Neg(t) }\n";
 
 typedef struct tried {
-    const char *spec, *model, *other, *logs;
+    const char *spec, *model, *other, *logs, *host;
 } tried;
 
 static qdq_status use_models(qdq_worker_client *lab, const tried *t, int a, int b, qdq_error *err)
@@ -40,7 +41,8 @@ static qdq_status use_lab(void *ctx, qdq_error *err)
     static const qdq_input_shape shape = {"x", 4, {2, 1, 4, 4}};
     static const char *const dirs[] = {"/nowhere", NULL};
     const tried *t = ctx;
-    qdq_engine_opts engine_opts = {.size = sizeof engine_opts, .search_dirs = dirs};
+    qdq_engine_opts engine_opts = {
+        .size = sizeof engine_opts, .search_dirs = dirs, .host = t->host};
     qdq_worker_client_opts opts = {.engine = t->spec,
                                    .worker = QDQ_BUILD_DIR "/qdq-worker",
                                    .logs = t->logs,
@@ -110,7 +112,42 @@ TEST(the_lab_survives)
     char logs[300];
 
     snprintf(logs, sizeof logs, "%s", test_path("logs"));
-    tried t = {spec, a, b, logs};
+    tried t = {spec, a, b, logs, NULL};
+    assert_true(test_every_alloc_fails(use_lab, &t) > 50);
+    free(spec);
+    free(a);
+    free(b);
+}
+
+/* A model with weights that travel on their own. */
+static char *large_model(void)
+{
+    enum { SIDE = 80 };
+    qdq_buf text = QDQ_BUF_INIT(1 << 20);
+
+    qdq_buf_printf(&text,
+                   "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                   "g (float[N,1,4,4] x) => (float[N,1,4,4] y) <float[%d] w = {0",
+                   SIDE * SIDE);
+    for (int i = 1; i < SIDE * SIDE; i++)
+        qdq_buf_puts(&text, ",1");
+    qdq_buf_puts(&text, "}>\n{ m = ReduceMean(w)\n t = Add(x, m)\n y = Neg(t) }\n");
+    assert_false(text.failed);
+    char *path = save("large.onnx", text.data);
+    qdq_buf_free(&text);
+    return path;
+}
+
+TEST(the_lab_survives_on_a_host)
+{
+    char *spec = save("sim2.json", "{\"qdq_sim\": 1}"), *a = save("a2.onnx", model_text),
+         *b = large_model();
+    char logs[300], host[1200];
+
+    snprintf(logs, sizeof logs, "%s", test_path("host-logs"));
+    snprintf(host, sizeof host, "exec:" QDQ_BUILD_DIR "/qdq-worker --serve --cache-dir %s/cache",
+             test_dir());
+    tried t = {spec, a, b, logs, host};
     assert_true(test_every_alloc_fails(use_lab, &t) > 50);
     free(spec);
     free(a);
@@ -125,7 +162,7 @@ TEST(so_it_does_when_workers_die)
     char logs[300];
 
     snprintf(logs, sizeof logs, "%s", test_path("crash-logs"));
-    tried t = {spec, a, a, logs};
+    tried t = {spec, a, a, logs, NULL};
     assert_true(test_every_alloc_fails(lose_workers, &t) > 30);
     free(spec);
     free(a);

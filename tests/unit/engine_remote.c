@@ -235,17 +235,25 @@ static const char large[] =
     "float[7680,1536] d, float[1536,1536] e) { a = Relu(x) b = Neg(a) c = Neg(b) "
     "d = Concat<axis = 0>(x, a, b, c, x) e = Neg(c) }";
 
+#define STATE QDQ_BUILD_DIR "/tests/large_outputs.state"
+
 TEST(large_outputs_come_in_pieces)
 {
     qdq_model *m = test_model(large), *small = test_model(two);
-    nested got[2] = {0};
+    nested got[4] = {0};
+    char host[2000];
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         qdq_engine_opts o = in_worker();
         qdq_named_array *in, *small_in;
         size_t n, n_small;
 
         o.in_worker = i > 0;
+        /* on a host, too, also where its link is cut between the pieces */
+        snprintf(host, sizeof host, "exec:%s%s --serve --cache-dir %s/cache",
+                 i > 2 ? QDQ_BUILD_DIR "/tests/link_breaker " STATE " 5 9 2000000 " : "",
+                 QDQ_BUILD_DIR "/qdq-worker", test_dir());
+        o.host = i > 1 ? host : NULL;
         qdq_engine *e = open_opts(sim_spec(), o);
         qdq_session *s = open_session(e, m, NULL), *other = open_session(e, small, NULL);
         assert_ok(qdq_random_inputs(s, 7, &in, &n, &err));
@@ -271,7 +279,14 @@ TEST(large_outputs_come_in_pieces)
         assert_int_equal(qdq_engine_crashes(e), 0);
         qdq_engine_close(e);
     }
-    assert_true(got[0].outer.sum == got[1].outer.sum && got[0].inner.sum == got[1].inner.sum);
+    char *count;
+    size_t size;
+    assert_ok(qdq_read_file(STATE, 100, &count, &size, &err));
+    assert_true(atoi(count) > 3);
+    qdq_free(count);
+    unlink(STATE);
+    for (int i = 1; i < 4; i++)
+        assert_true(got[0].outer.sum == got[i].outer.sum && got[0].inner.sum == got[i].inner.sum);
     qdq_model_free(m);
     qdq_model_free(small);
 }

@@ -103,6 +103,8 @@ static qdq_status start(remote *r, const char *spec, const qdq_engine_opts *opts
     r->client.job = opts->job;
     r->client.hello_fd = r->exchange.fd;
     r->client.start_deadline_s = r->deadline_s;
+    r->client.host = opts->host;
+    r->client.host_timeout_s = opts->host_timeout_s;
     qdq_json_doc doc = {0};
     qdq_json_out hello = qdq_remote_hello(&doc, opts);
     qdq_remote_put_text(hello, "work", r->work != NULL ? qdq_tempdir_path(r->work) : NULL);
@@ -123,6 +125,13 @@ static qdq_status remote_open(qdq_engine *e, const char *spec, const qdq_engine_
     QDQ_TRY(start(r, spec, opts, err));
     e->info = r->client.info; /* which is as long as the engine */
     return QDQ_OK;
+}
+
+const char *qdq_remote_processor(const qdq_engine *e)
+{
+    const remote *r = e->self;
+
+    return r->client.processor;
 }
 
 unsigned qdq_remote_crashes(const qdq_engine *e)

@@ -9,6 +9,9 @@
 /* `arg` of open() is the whole spec. Texts of its errors name the engine. */
 extern const qdq_engine_ops qdq_engine_remote_ops;
 
+/* Of the machine that its process runs on; as long as the engine. */
+const char *qdq_remote_processor(const qdq_engine *e);
+
 /* How often a process of this engine has died. */
 unsigned qdq_remote_crashes(const qdq_engine *e);
 

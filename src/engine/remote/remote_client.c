@@ -7,6 +7,7 @@
 #include "base/program_path.h"
 #include "base/fail.h"
 #include "base/opts.h"
+#include "base/processor.h"
 #include "engine/remote/remote_groups.h"
 
 #define WORKER "qdq-worker"
@@ -152,6 +153,19 @@ qdq_status qdq_remote_fail(const qdq_remote_client *c, const qdq_remote_outcome 
 
 /* --- a worker --------------------------------------------------------------------------------- */
 
+/* Of the machine that runs the engine. */
+static qdq_status read_processor(qdq_remote_client *c, qdq_error *err)
+{
+    char name[300];
+
+    if (c->link != NULL)
+        snprintf(name, sizeof name, "%s", qdq_remote_link_device(c->link)->processor);
+    else
+        qdq_processor_name(name, sizeof name);
+    c->processor = qdq_arena_strdup(&c->arena, name);
+    return qdq_allocated(c->processor != NULL, err);
+}
+
 static qdq_status read_info(qdq_remote_client *c, qdq_remote_answer *answer, qdq_error *err)
 {
     const qdq_json_place *p = &answer->top;
@@ -160,10 +174,15 @@ static qdq_status read_info(qdq_remote_client *c, qdq_remote_answer *answer, qdq
     const char **const members[] = {&i->name, &i->version, &i->library, &i->device,
                                     &i->fingerprint};
 
+    QDQ_TRY(read_processor(c, err));
     for (size_t k = 0; k < QDQ_COUNT(keys); k++) {
         *members[k] = qdq_arena_strdup(&c->arena, qdq_remote_get_text(p, keys[k], NULL));
         QDQ_NEED(*members[k] != NULL, err);
     }
+    /* a cost model is of this machine, whatever path it has there */
+    const char *spec = json_string_value(json_object_get(c->hello, "engine"));
+    if (c->link != NULL && spec != NULL && strncmp(spec, "sim:", 4) == 0)
+        QDQ_NEED((i->library = qdq_remote_bytes(&c->arena, spec + 4)) != NULL, err);
     i->capabilities = (unsigned)qdq_json_int(p, "capabilities", 0, UINT32_MAX, 0);
     i->max_opset = (int)qdq_json_int(p, "max_opset", 0, INT32_MAX, 0);
     i->max_ir = (int)qdq_json_int(p, "max_ir", 0, INT32_MAX, 0);
@@ -194,7 +213,8 @@ qdq_status qdq_remote_need_worker(qdq_remote_client *c, qdq_error *err)
         return QDQ_OK;
     qdq_remote_process_free(c->process);
     c->process = NULL;
-    QDQ_TRY(qdq_remote_process_start(c->program, &c->process, err));
+    QDQ_TRY(
+        qdq_remote_process_start(c->program, c->link, qdq_job_cancel(c->job), &c->process, err));
     c->worker++;
     qdq_status st = greet(c, err);
     if (st != QDQ_OK)
@@ -234,12 +254,19 @@ qdq_status qdq_remote_start(qdq_remote_client *c, const char *spec, qdq_json_doc
 {
     qdq_remote_put_text(qdq_json_root(hello), "engine", spec);
     c->hello = hello->root;
+    if (c->host != NULL && json_object_get(c->hello, "record") != NULL)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "host '%s': runs are recorded on this machine only",
+                        c->host);
+    if (c->host != NULL)
+        QDQ_TRY(qdq_remote_link_open(c->host, c->host_timeout_s, &c->link, err));
     c->name = qdq_arena_strndup(&c->arena, spec, strcspn(spec, ":"));
+    /* a host has its own */
+    program = c->host != NULL ? c->host : program;
     c->program = program != NULL ? qdq_arena_strdup(&c->arena, program)
                                  : qdq_find_program(&c->arena, WORKER);
     QDQ_NEED(!hello->failed && c->name != NULL && c->program != NULL, err);
     qdq_status st = qdq_remote_need_worker(c, err);
-    if (st == QDQ_E_ENGINE && c->process == NULL && c->worker == 0 &&
+    if (st == QDQ_E_ENGINE && c->process == NULL && c->worker == 0 && c->link == NULL &&
         strcmp(c->program, WORKER) == 0)
         return qdq_within(err, st, "there is no " WORKER " beside this program");
     return st;
@@ -263,6 +290,7 @@ bool qdq_remote_close(qdq_remote_client *c)
 {
     bool fine = qdq_remote_process_end(c->process);
 
+    qdq_remote_link_close(c->link);
     json_decref(c->hello);
     qdq_arena_free(&c->arena);
     return fine;

@@ -13,14 +13,19 @@ typedef struct qdq_remote_client {
     qdq_arena arena;
     /* NULL, or asked whether to go on, and told what the engine logs */
     const qdq_job *job;
-    json_t *hello;               /* what every new worker is asked first */
-    int hello_fd;                /* and the descriptor that goes with it; -1: none */
-    const char *name;            /* of the engine, as the spec has it */
-    const char *program;         /* of the worker */
+    json_t *hello;       /* what every new worker is asked first */
+    int hello_fd;        /* and the descriptor that goes with it; -1: none */
+    const char *name;    /* of the engine, as the spec has it */
+    const char *program; /* of the worker */
+    /* set before the start; NULL: this machine. 0: 60 */
+    const char *host;
+    double host_timeout_s;
+    qdq_remote_link *link;       /* to the host; NULL: this machine */
     double start_deadline_s;     /* until the engine is loaded */
     qdq_remote_process *process; /* NULL: the next question starts one */
     unsigned worker;             /* number of the newest worker, from 1; 0: there has been none */
     qdq_engine_info info;        /* of the first worker; the others have the same */
+    const char *processor;       /* of the machine that they run on */
     /* options that the engine's program refuses: every new worker is told; NULL: none */
     const char *refused;
 } qdq_remote_client;

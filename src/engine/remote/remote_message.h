@@ -1,7 +1,8 @@
 /* remote_message.h - what a worker and who asks it say to each other: JSON objects, each behind
  * four bytes with its length (least significant first). One question at a time, one answer each,
  * but for `run`. Both are of one build: the first question says which, and the worker refuses
- * another. A descriptor may go with a question (SCM_RIGHTS).
+ * another. A descriptor may go with a question (SCM_RIGHTS). On a host a relay of the worker's
+ * build asks; new members and questions are a new minor version of remote_frame.h.
  *
  *   question, key `do`                                answer, besides `end`
  *   hello    version, engine, ort_library,              name, version, library, device,

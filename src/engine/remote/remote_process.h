@@ -6,6 +6,7 @@
 #define QDQ_REMOTE_PROCESS_H
 
 #include "base/json.h"
+#include "engine/remote/remote_link.h"
 #include "qdq/status.h"
 
 /* How something failed inside the worker: it is a result, not an error of the call. */
@@ -30,8 +31,11 @@ const char *qdq_remote_end_name(qdq_remote_end e);
 
 typedef struct qdq_remote_process qdq_remote_process;
 
-/* QDQ_E_ENGINE where the program cannot be started. */
-qdq_status qdq_remote_process_start(const char *program, qdq_remote_process **out, qdq_error *err);
+/* Starts `program` here or, with a link, qdq-worker on the device, where `program` does not count.
+ * The link is borrowed. QDQ_E_ENGINE where it cannot be started. */
+qdq_status qdq_remote_process_start(const char *program, qdq_remote_link *link,
+                                    const qdq_cancel *cancel, qdq_remote_process **out,
+                                    qdq_error *err);
 
 /* Sends a question, with a descriptor that the worker gets a copy of (-1: none), and waits for the
  * answer, which goes to json_decref(). If there is none (*answer NULL), the worker is dead, and the

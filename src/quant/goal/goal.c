@@ -494,7 +494,10 @@ qdq_status qdq_quantize_goal_hooked(const qdq_goal_call *c, qdq_plan **plan, qdq
     g.kept.limit = g.opts.memory != 0 ? g.opts.memory : KEPT_BYTES;
     g.quiet = qdq_job_copy(g.opts.job);
     g.quiet.log = NULL;
-    qdq_processor_name(g.processor, sizeof g.processor);
+    if (e != NULL)
+        snprintf(g.processor, sizeof g.processor, "%s", qdq_engine_processor(e));
+    else
+        qdq_processor_name(g.processor, sizeof g.processor);
     g.room = calloc(1, sizeof *g.room);
     if (g.room == NULL)
         return qdq_nomem(err);

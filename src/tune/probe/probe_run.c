@@ -11,7 +11,6 @@
 #include "base/json_write.h"
 #include "base/opts.h"
 #include "base/pack.h"
-#include "base/processor.h"
 #include "tune/probe/probe_target.h"
 
 /* --- report ----------------------------------------------------------------------------------- */
@@ -110,6 +109,7 @@ static qdq_status begin_run(qdq_probe_run *r, qdq_error *err)
                         r->t->name);
     QDQ_TRY(qdq_json_parse(r->t->text, strlen(r->t->text), r->t->name, &r->root, err));
     QDQ_TRY(qdq_engine_open(r->opts.engine, r->opts.engine_opts, &r->engine, err));
+    snprintf(r->processor, sizeof r->processor, "%s", qdq_engine_processor(r->engine));
     QDQ_TRY(check_engine(r, err));
     QDQ_TRY(qdq_tempdir_new(r->opts.engine_opts->temp_dir, &r->dir, err));
     return open_lab(r, err);
@@ -265,7 +265,6 @@ qdq_status qdq_target_measure(const qdq_target *t, const qdq_probe_opts *opts, q
     r.opts.time_s = r.opts.time_s > 0 ? r.opts.time_s : usual_s;
     r.started = qdq_clock_seconds();
     r.timer.until = r.started + r.opts.time_s;
-    qdq_processor_name(r.processor, sizeof r.processor);
     qdq_status st = run_probes(&r, out, report, err != NULL ? err : &own);
     close_run(&r);
     return st;

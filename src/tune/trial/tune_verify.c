@@ -84,6 +84,7 @@ static qdq_engine *open_reference(qdq_tune_state *t)
     t->tools.sought_reference = true;
     qdq_tune_engine_opts(t, &ort);
     ort.plugins = ort.providers = NULL;
+    ort.host = NULL;
     if (qdq_engine_open("ort", &ort, &t->tools.reference, NULL) != QDQ_OK)
         t->tools.reference = NULL;
     return t->tools.reference;

@@ -259,6 +259,10 @@ static qdq_status set_up(qdq_worker_client *lab, const qdq_worker_client_opts *o
     lab->until = INFINITY;
     lab->client.job = opts->job;
     lab->client.hello_fd = -1;
+    if (opts->engine_opts != NULL) {
+        lab->client.host = opts->engine_opts->host;
+        lab->client.host_timeout_s = opts->engine_opts->host_timeout_s;
+    }
     lab->client.start_deadline_s = lab->opts.build_deadline_s;
     if (opts->logs != NULL && (lab->opts.logs = qdq_arena_strdup(&lab->arena, opts->logs)) == NULL)
         return qdq_nomem(err);
@@ -296,6 +300,11 @@ void qdq_worker_client_close(qdq_worker_client *lab)
 const qdq_engine_info *qdq_worker_client_engine(const qdq_worker_client *lab)
 {
     return &lab->client.info;
+}
+
+const char *qdq_worker_client_processor(const qdq_worker_client *lab)
+{
+    return lab->client.processor;
 }
 
 const char *qdq_worker_client_output(const qdq_worker_client *lab, size_t *size)

@@ -68,6 +68,9 @@ double qdq_worker_client_pair_s(const qdq_worker_client *lab);
  * client. */
 const qdq_engine_info *qdq_worker_client_engine(const qdq_worker_client *lab);
 
+/* The processor of the machine on which the worker runs. Borrowed as long as the client. */
+const char *qdq_worker_client_processor(const qdq_worker_client *lab);
+
 /* The output of the worker and its engine during the last call. Borrowed until the next call. */
 const char *qdq_worker_client_output(const qdq_worker_client *lab, size_t *size);
 
