@@ -111,8 +111,10 @@ static qdq_status check(cli *c, const struct calibrate_args *a, qdq_error *err)
 static qdq_status open_all(calibration *k, qdq_error *err)
 {
     const struct calibrate_args *a = k->a;
-    const cli_data_request request = {
-        a->quant.calib, &a->quant.data, &a->quant.shape.shapes, NULL, 0, &a->quant.state};
+    const cli_data_request request = {.spec = a->quant.calib,
+                                      .args = &a->quant.data,
+                                      .shapes = &a->quant.shape.shapes,
+                                      .states = &a->quant.state};
     cli_shapes fitting;
 
     QDQ_TRY(cli_shapes_set(&a->quant.set_shape, k->model, err));

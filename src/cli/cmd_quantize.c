@@ -264,10 +264,9 @@ const cli_command cmd_quantize = {
         "\"engine_version\", "
         "\"placement_only\",\n"
         "  \"samples\": {\"calibration\", \"sqnr\", \"shapes\": \"open\" or \"fixed\", "
-        "\"held_back\",
-        "
-        "  \"unseen_fraction\": of inputs, whose faults these may not show; \"statistics\": file},
-        "
+        "\"held_back\",\n"
+        "  \"unseen_fraction\": of inputs, whose faults these may not show; \"statistics\": "
+        "file},\n"
         "  \"quantized\": {\"Conv\": 20},\n"
         "  \"kept\": {\"Conv\": 3}, \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": "
         "{\"tensors\", "

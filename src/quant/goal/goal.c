@@ -494,8 +494,8 @@ qdq_status qdq_quantize_goal_hooked(const qdq_goal_call *c, qdq_plan **plan, qdq
     g.kept.limit = g.opts.memory != 0 ? g.opts.memory : KEPT_BYTES;
     g.quiet = qdq_job_copy(g.opts.job);
     g.quiet.log = NULL;
-    if (e != NULL)
-        snprintf(g.processor, sizeof g.processor, "%s", qdq_engine_processor(e));
+    if (c->e != NULL)
+        snprintf(g.processor, sizeof g.processor, "%s", qdq_engine_processor(c->e));
     else
         qdq_processor_name(g.processor, sizeof g.processor);
     g.room = calloc(1, sizeof *g.room);
