@@ -389,7 +389,7 @@ static bool can_search(const qdq_goal_run *g)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static qdq_status run(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
+static qdq_status search_for_goal(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
 
@@ -473,7 +473,7 @@ qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine
     qdq_status st = qdq_target_fit(m, t, g.opts.cpu, g.opts.job, &own, err);
     g.target = own != NULL ? own : t;
     if (st == QDQ_OK)
-        st = run(&g, plan, out, err);
+        st = search_for_goal(&g, plan, out, err);
     qdq_target_free(own);
     put_away(&g);
     if (st != QDQ_OK) {
