@@ -199,7 +199,7 @@ TEST(what_cannot_be_is_refused)
     assert_fails(QDQ_E_USAGE, "found a front, which is of subgraph mode alone",
                  test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = opts(world(", \"no_profile\": true"), 3);
-    assert_fails(QDQ_E_UNSUPPORTED, "without which there is no front",
+    assert_fails(QDQ_E_UNSUPPORTED, "expected them for --pareto",
                  test_tuned_run(test_tuned, test_path("blind"), &o, &r, &err));
 }
 

@@ -118,12 +118,12 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
                         "found strategy greedy with a front, which minimum cuts find");
     const unsigned least = LEAST_BUILDS + OF_BASELINE * count_baselines(o);
     if (o->max_builds > 0 && o->max_builds < least)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "found %u builds, expected at least %u in subgraph mode: of the model "
-                        "without Q/DQ, two for layers, of a candidate, and %d of the guard%s",
-                        o->max_builds, least, OF_GUARD,
-                        least > LEAST_BUILDS ? ", and two of each model with Q/DQ that was given"
-                                             : "");
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "found %u builds, expected at least %u in subgraph mode: of the model "
+            "without Q/DQ, two for layers, of a candidate, and %d of the final validation%s",
+            o->max_builds, least, OF_GUARD,
+            least > LEAST_BUILDS ? ", and two of each model with Q/DQ that was given" : "");
     return caches    ? wrong_mode("a pattern cache, whose patterns are of regions", "region", err)
            : regions ? wrong_mode("an option of regions", "region", err)
                      : QDQ_OK;
