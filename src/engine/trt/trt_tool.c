@@ -75,7 +75,7 @@ static qdq_status check_user(const qdq_trt_tool *t, qdq_error *err)
                 "a model by quantize or autotune %s",
                 t->user.args.at[i], t->major, t->minor, qdq_trt_instead_of(t->user.args.at[i]));
     if (t->user.cpu_only && t->user.remote == NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "--cpuOnly: expected --remoteAutoTuningConfig beside it");
+        return qdq_fail(err, QDQ_E_USAGE, "--cpuOnly: expected --remoteAutoTuningConfig with it");
     if (t->user.remote != NULL && !qdq_trt_tool_is(t, 10, 15))
         return qdq_fail(err, QDQ_E_USAGE,
                         "--remoteAutoTuningConfig: found TensorRT %d.%d, expected 10.15 or newer; "

@@ -189,7 +189,7 @@ static qdq_status fill_point(front *f, qdq_tune_candidate *input, point *p, bool
     QDQ_TRY(qdq_tune_evaluate_plan(t, p->plan, &evaluation, &known, err));
     *ok = known;
     if (!known) {
-        snprintf(p->c->why, sizeof p->c->why, "no time was left to evaluate it");
+        snprintf(p->c->why, sizeof p->c->why, "time limit reached before its evaluation");
         return QDQ_OK;
     }
     to->ms = t->out->baseline_ms * (1 - r.gain);
