@@ -1,10 +1,15 @@
 #!/bin/bash
 # abi.sh BUILD [COMMIT] - what changed in the binary interface of libqdq.so since COMMIT, by
 # abidiff: functions, and members of the structs in include/qdq. Without COMMIT: since the newest
-# tag v*; where there is none, nothing is compared. A report: it never fails because of a change.
+# tag v*; where there is none, nothing is compared. QDQ_ABI=error makes a change an error,
+# QDQ_ABI=report prints it only. The default is error against a tag, report against COMMIT.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${1:?the build folder}")
+case ${QDQ_ABI:=$([ $# -gt 1 ] && echo report || echo error)} in
+error | report) ;;
+*) echo "abi: QDQ_ABI is '$QDQ_ABI', expected error or report" >&2; exit 2 ;;
+esac
 base=${2:-$(git tag --list 'v*' --sort=-version:refname | head -n 1)}
 if [ -z "$base" ]; then
     echo "abi: no release to compare with (scripts/abi.sh BUILD COMMIT compares with a commit)"
@@ -24,3 +29,7 @@ abidiff --no-added-syms --headers-dir1 "$old/source/include" --headers-dir2 incl
     "$old/build/libqdq.so" "$build/libqdq.so" || status=$?
 [ $((status & 3)) -eq 0 ] || { echo "abi: abidiff failed" >&2; exit 1; }
 [ $status -ne 0 ] || echo "abi: none"
+if [ $status -ne 0 ] && [ "$QDQ_ABI" = error ]; then
+    echo "abi: the binary interface changed since $base; expected no change (QDQ_ABI=report)" >&2
+    exit 1
+fi

@@ -1,4 +1,4 @@
-/* clock.c - see the header. */
+/* clock.c - reads the monotonic clock of the operating system. */
 #include "base/clock.h"
 
 #include <time.h>

@@ -1,4 +1,4 @@
-/* processor.c - see the header. */
+/* processor.c - reads the name of the processor from /proc/cpuinfo or the system. */
 #include "base/processor.h"
 
 #include <stdio.h>

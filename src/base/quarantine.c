@@ -1,4 +1,4 @@
-/* quarantine.c - see the header. */
+/* quarantine.c - renames files without overwriting, and moves foreign files out of the way. */
 #include "base/quarantine.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* shared.c - see the header. */
+/* shared.c - anonymous shared memory between this process and a worker. */
 #include "base/shared.h"
 
 #include <errno.h>

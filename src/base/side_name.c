@@ -1,4 +1,4 @@
-/* side_name.c - see the header. */
+/* side_name.c - makes and recognizes the names of external data files. */
 #include "base/side_name.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* suggest.c - see the header. */
+/* suggest.c - finds the known word that is closest to an unknown one. */
 #include "base/suggest.h"
 
 #include <stdbool.h>

@@ -198,7 +198,7 @@ static void put_markdown_list(qdq_buf *out)
             qdq_buf_printf(out, "| [`%s`](#qdq-%s) | %s |\n", cli_commands[i]->name,
                            cli_commands[i]->name, cli_commands[i]->summary);
     qdq_buf_puts(out,
-                 "| `help COMMAND` | explain a command |\n| `--version` | tell the version |\n");
+                 "| `help COMMAND` | explain a command |\n| `--version` | print the version |\n");
 }
 
 void cli_docs_markdown(qdq_buf *out)

@@ -84,8 +84,9 @@ static void read_answer(const cli_metric *m, qdq_child_result *r, double *value,
         snprintf(why, size, "found '%.100s' as its last line, expected a number", line);
 }
 
-static qdq_status run(const cli_metric *m, const char *path, const qdq_cancel *cancel,
-                      double *value, char *why, size_t size, qdq_error *err)
+static qdq_status run_metric_command(const cli_metric *m, const char *path,
+                                     const qdq_cancel *cancel, double *value, char *why,
+                                     size_t size, qdq_error *err)
 {
     const char *script = qdq_arena_printf(&m->c->arena, "%s \"$@\"", m->a->metric_command);
     const char *const argv[] = {"/bin/sh", "-c", script, "sh", path, NULL};
@@ -119,7 +120,7 @@ qdq_status cli_metric_measure(cli_metric *m, const qdq_model *model, bool is_inp
         return qdq_nomem(err);
     save.allow_overwrite = true;
     QDQ_TRY(qdq_model_save(model, path, &save, err));
-    QDQ_TRY(run(m, path, cancel, value, why, sizeof why, err));
+    QDQ_TRY(run_metric_command(m, path, cancel, value, why, sizeof why, err));
     if (is_input && why[0] != '\0')
         return qdq_fail(err, QDQ_E_FORMAT, "--metric-command '%s' on the input model: %s",
                         m->a->metric_command, why);

@@ -226,7 +226,7 @@ const cli_command cmd_quantize = {
         "--min-metric or --max-drop, nothing is written and the exit code is 6; --best-effort\n"
         "writes the nearest model, with the same exit code.\n"
         "\n"
-        "docs/autotune.md, section Accuracy, explains --metric-command.\n"
+        "--metric-command is explained in docs/metric.md.\n"
         "\n"
         "With a goal and fewer than 64 samples the estimate is cross-validated in 4 folds: each\n"
         "sample is evaluated with ranges that did not see it; all samples calibrate the result.\n"

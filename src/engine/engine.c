@@ -208,8 +208,7 @@ static qdq_status open_session(qdq_session *s, const qdq_model *m, const qdq_ses
     if (opts->profile && (info->capabilities & QDQ_CAN_PROFILE) == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "this engine has no profile per layer");
     if (opts->layers && (info->capabilities & QDQ_CAN_LIST_LAYERS) == 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "this engine does not tell which nodes a layer computes");
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "this engine reports no nodes of layers");
     if (opts->expose != NULL && (info->capabilities & QDQ_CAN_EXPOSE) == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "this engine cannot show intermediate tensors");
 
@@ -320,8 +319,7 @@ qdq_status qdq_session_layers(qdq_session *s, const qdq_named_array *in, size_t 
     *out = NULL;
     *n = 0;
     if ((s->engine->info.capabilities & QDQ_CAN_LIST_LAYERS) == 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "engine '%s' does not tell which nodes a layer computes",
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s': reports no nodes of layers",
                         s->engine->info.name);
     if (!s->can_group)
         return qdq_fail(

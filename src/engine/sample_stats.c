@@ -1,4 +1,4 @@
-/* sample_stats.c - see sample_stats.h. */
+/* sample_stats.c - order statistics of timing samples. */
 #include "engine/sample_stats.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* function.c - see the header. */
+/* function.c - finds the function that a node calls, and orders functions by their calls. */
 #include "ir/function.h"
 
 #include <string.h>

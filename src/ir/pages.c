@@ -1,4 +1,4 @@
-/* pages.c - see the header. */
+/* pages.c - frees the pages of mapped weights between uses. */
 #include "ir/pages.h"
 
 /* Of smaller tensors the calls cost more than the memory is worth. */

@@ -44,7 +44,7 @@ static qdq_scalar truth(bool yes)
 
 /* --- two elements ----------------------------------------------------------------------------- */
 
-static qdq_scalar add(qdq_elem e, const qdq_scalar *a, const qdq_scalar *b)
+static qdq_scalar add_scalars(qdq_elem e, const qdq_scalar *a, const qdq_scalar *b)
 {
     int64_t i;
 
@@ -216,16 +216,25 @@ typedef struct arithmetic {
 } arithmetic;
 
 static const arithmetic arithmetics[QDQ_OP_COUNT] = {
-    [QDQ_OP_ADD] = {add, '+'},       [QDQ_OP_AND] = {both, 0},
-    [QDQ_OP_DIV] = {divide, '/'},    [QDQ_OP_EQUAL] = {equal, 0},
-    [QDQ_OP_GREATER] = {greater, 0}, [QDQ_OP_GREATEROREQUAL] = {greater_or_equal, 0},
-    [QDQ_OP_LESS] = {less, 0},       [QDQ_OP_LESSOREQUAL] = {less_or_equal, 0},
-    [QDQ_OP_MAX] = {max, 0},         [QDQ_OP_MIN] = {min, 0},
-    [QDQ_OP_MOD] = {mod, 0},         [QDQ_OP_MUL] = {mul, '*'},
-    [QDQ_OP_OR] = {either, 0},       [QDQ_OP_REDUCEMAX] = {max, 0},
-    [QDQ_OP_REDUCEMIN] = {min, 0},   [QDQ_OP_REDUCEPROD] = {mul, '*'},
-    [QDQ_OP_REDUCESUM] = {add, '+'}, [QDQ_OP_SUB] = {sub, '-'},
-    [QDQ_OP_SUM] = {add, '+'},
+    [QDQ_OP_ADD] = {add_scalars, '+'},
+    [QDQ_OP_AND] = {both, 0},
+    [QDQ_OP_DIV] = {divide, '/'},
+    [QDQ_OP_EQUAL] = {equal, 0},
+    [QDQ_OP_GREATER] = {greater, 0},
+    [QDQ_OP_GREATEROREQUAL] = {greater_or_equal, 0},
+    [QDQ_OP_LESS] = {less, 0},
+    [QDQ_OP_LESSOREQUAL] = {less_or_equal, 0},
+    [QDQ_OP_MAX] = {max, 0},
+    [QDQ_OP_MIN] = {min, 0},
+    [QDQ_OP_MOD] = {mod, 0},
+    [QDQ_OP_MUL] = {mul, '*'},
+    [QDQ_OP_OR] = {either, 0},
+    [QDQ_OP_REDUCEMAX] = {max, 0},
+    [QDQ_OP_REDUCEMIN] = {min, 0},
+    [QDQ_OP_REDUCEPROD] = {mul, '*'},
+    [QDQ_OP_REDUCESUM] = {add_scalars, '+'},
+    [QDQ_OP_SUB] = {sub, '-'},
+    [QDQ_OP_SUM] = {add_scalars, '+'},
 };
 
 static qdq_scalar combine(qdq_infer *c, qdq_elem e, const qdq_scalar *a, const qdq_scalar *b)

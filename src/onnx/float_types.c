@@ -1,4 +1,4 @@
-/* float_types.c - see the header. */
+/* float_types.c - looks up in float_types.def which tensors of a node may be 16-bit floats. */
 #include "onnx/float_types.h"
 
 #include "base/fail.h"

@@ -1,4 +1,4 @@
-/* node_props.c - see the header. */
+/* node_props.c - reads and writes metadata_props of a node as wire bytes. */
 #include "onnx/node_props.h"
 
 #include <string.h>

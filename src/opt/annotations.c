@@ -1,4 +1,4 @@
-/* annotations.c - see the header. */
+/* annotations.c - removes quantization annotations whose tensors are gone. */
 #include "opt/annotations.h"
 
 #include <string.h>

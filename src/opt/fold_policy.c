@@ -1,4 +1,4 @@
-/* fold_policy.c - see the header. */
+/* fold_policy.c - applies limits, lists and the caller's decision to nodes that could be folded. */
 #include "opt/fold_policy.h"
 
 #include <string.h>

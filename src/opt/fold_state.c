@@ -1,4 +1,4 @@
-/* fold_state.c - see the header. */
+/* fold_state.c - results of constant folding on one graph: stored, counted in bytes, released. */
 #include "opt/fold_state.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* format.c - see the header. */
+/* format.c - reads the number formats of a target, and their opsets. */
 #include "target/format.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* target_rule.c - see the header. */
+/* target_rule.c - reads the common keys of rules in target descriptions. */
 #include "target/target_rule.h"
 
 #include <math.h>

@@ -161,7 +161,7 @@ static qdq_status open_store(qdq_tune_state *t, qdq_error *err)
         qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: starts over next to a run with %s", path,
                     t->tools.run.other);
     else if (t->out->resumed)
-        qdq_job_log(t->job, QDQ_LOG_INFO, "%s: goes on with a run of %llu samples", path,
+        qdq_job_log(t->job, QDQ_LOG_INFO, "%s: resuming a run of %llu samples", path,
                     (unsigned long long)t->tools.run.n_samples);
     return QDQ_OK;
 }

@@ -17,8 +17,8 @@ typedef struct search {
 } search;
 
 /* Compares, so that its allocations fail, too; the verdict is that Identity must not go. */
-static qdq_status judge(void *ctx, const qdq_model *m, bool *bad, char *why, size_t why_size,
-                        qdq_error *err)
+static qdq_status check_model(void *ctx, const qdq_model *m, bool *bad, char *why, size_t why_size,
+                              qdq_error *err)
 {
     search *s = ctx;
     qdq_same_result *r;
@@ -37,7 +37,7 @@ static qdq_status bisect(void *ctx, qdq_error *err)
     qdq_bisect_result *r;
 
     opts.passes = "lift-constants,drop-identity,drop-unused";
-    qdq_status st = qdq_model_bisect(s->model, &opts, judge, s, &r, err);
+    qdq_status st = qdq_model_bisect(s->model, &opts, check_model, s, &r, err);
     assert_true((r != NULL && r->found) == (st == QDQ_OK));
     qdq_free(r);
     return st;

@@ -145,7 +145,8 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_mincut_profile *ou
 }
 
 /* Four more than may be on. */
-static qdq_status judge(void *ctx, const qdq_assign *a, qdq_mincut_verdict *out, qdq_error *err)
+static qdq_status evaluate_assignment(void *ctx, const qdq_assign *a, qdq_mincut_verdict *out,
+                                      qdq_error *err)
 {
     const double on = (double)qdq_assign_count(a), most = GROUPS / 2.0 - 4;
 
@@ -182,7 +183,7 @@ static qdq_status search(void *ctx, qdq_error *err)
                                     .profile_ctx = w,
                                     .harm = w->is_bounded ? alike : NULL,
                                     .most_harm = GROUPS,
-                                    .evaluate = w->is_bounded ? judge : NULL};
+                                    .evaluate = w->is_bounded ? evaluate_assignment : NULL};
     const qdq_search_opts o = {.test = QDQ_TEST_OPTS_INIT};
     const qdq_search_ops ops = {.ctx = w, .measure = measure};
     qdq_status st = qdq_assign_new(&start, GROUPS, &arena) ? QDQ_OK : qdq_nomem(err);

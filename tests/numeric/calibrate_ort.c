@@ -324,8 +324,8 @@ static void count_zeros(void *ctx, qdq_log_level level, const char *text)
 {
     unsigned *n = ctx;
 
-    *n += level == QDQ_LOG_WARNING &&
-          strstr(text, "'r0' is 0 in all samples: its scale is 1") != NULL;
+    *n +=
+        level == QDQ_LOG_WARNING && strstr(text, "'r0': 0 in all samples; its scale is 1") != NULL;
 }
 
 /* Samples of a wrong kind, or a dead layer: a scale that was made of nothing is none to trust. */

@@ -123,7 +123,7 @@ static void kernels_on_codes_have_their_q_and_dq(void **state)
     qdq_model_free(m);
 }
 
-/* Issue 7: at least 98 % of the time of what is computed belongs to nodes. convnext_tiny is the one
+/* At least 98 % of the time of what is computed belongs to nodes. convnext_tiny is the one
  * that layouts and Transposes turn inside out. */
 static void nearly_all_time_of_a_network_has_its_nodes(void **state)
 {

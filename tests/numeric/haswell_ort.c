@@ -13,7 +13,7 @@ static qdq_error err;
 
 /* --- inside ----------------------------------------------------------------------------------- */
 
-static double judge(qdq_engine *e, const qdq_model *m, const char *path)
+static double sqnr_of(qdq_engine *e, const qdq_model *m, const char *path)
 {
     qdq_compare_opts co = QDQ_COMPARE_OPTS_INIT;
     qdq_compare_result *r = NULL;
@@ -37,7 +37,8 @@ static int inside(const char *a, const char *b)
     qdq_model *m = need_model("digits/digits_vit.onnx");
     qdq_engine *e = need_ort();
 
-    printf("result %s %.2f %.2f\n", qdq_cpu_name(qdq_cpu_detect()), judge(e, m, a), judge(e, m, b));
+    printf("result %s %.2f %.2f\n", qdq_cpu_name(qdq_cpu_detect()), sqnr_of(e, m, a),
+           sqnr_of(e, m, b));
     qdq_model_free(m);
     return 0;
 }

@@ -54,8 +54,8 @@ static outputs scores_of(qdq_engine *e, const qdq_model *m, const char *name, qd
     return o;
 }
 
-static tally judge(qdq_engine *e, const qdq_model *m, qdq_engine *on, const qdq_model *q,
-                   qdq_opt_level level, const char *name, qdq_data *d)
+static tally compare_heads(qdq_engine *e, const qdq_model *m, qdq_engine *on, const qdq_model *q,
+                           qdq_opt_level level, const char *name, qdq_data *d)
 {
     tally t = {0};
 
@@ -132,8 +132,8 @@ static void detections_are_kept(maker *make, const char *target, qdq_opt_level l
 {
     for (size_t i = 0; i < QDQ_COUNT(forms); i++) {
         setting s = quantized(make(&forms[i]), target, NULL);
-        tally t = judge(s.ort, s.m, s.ort, s.q, level, forms[i].is_apart ? "scores" : "detections",
-                        s.test);
+        tally t = compare_heads(s.ort, s.m, s.ort, s.q, level,
+                                forms[i].is_apart ? "scores" : "detections", s.test);
 
         assert_true(t.found > 200 && t.seen > 5 * t.found);
         if (t.lost + t.made_up > 0)
@@ -165,7 +165,7 @@ TEST(a_detector_keeps_what_it_finds_for_tensorrt)
 TEST(without_the_limit_every_score_is_lost)
 {
     setting s = quantized(test_detector(&forms[2]), "ort-cpu", "0");
-    tally t = judge(s.ort, s.m, s.ort, s.q, QDQ_LEVEL_ALL, "detections", s.test);
+    tally t = compare_heads(s.ort, s.m, s.ort, s.q, QDQ_LEVEL_ALL, "detections", s.test);
 
     assert_int_equal(t.lost, t.found);
     put_away(&s);

@@ -92,4 +92,14 @@ while read -r file; do
         complain "$file: its first include is not \"$own\" but: $first"
 done < <(find src -name '*.c' | sort)
 
+# docs/architecture.md draws the same orders: the only indented lines there with arrows between names.
+mapfile -t drawn < <(awk '/^    ( *-> )?[a-z_.]+( -> [a-z_.]+)*$/ && /->/ { text = text " " $0; next }
+    text != "" { gsub(/->/, "", text); $0 = text; $1 = $1; print; text = "" }' docs/architecture.md)
+for name in quant tune folders; do
+    [[ $name == folders ]] && ranks=${order[*]} || ranks=$(tr -s ' \n' ' ' <<<"${rooms[$name]}")
+    ranks=${ranks% }
+    printf '%s\n' "${drawn[@]}" | grep -qxF -- "$ranks" ||
+        complain "docs/architecture.md: no drawing of $name is \"${ranks// / -> }\""
+done
+
 exit $bad

@@ -34,8 +34,8 @@ typedef struct judge_state {
     int calls;
 } judge_state;
 
-static qdq_status judge(void *ctx, const qdq_model *m, bool *bad, char *why, size_t why_size,
-                        qdq_error *e)
+static qdq_status check_model(void *ctx, const qdq_model *m, bool *bad, char *why, size_t why_size,
+                              qdq_error *e)
 {
     judge_state *j = ctx;
 
@@ -58,7 +58,7 @@ static qdq_bisect_result bisect(const char *text, const char *passes, judge_stat
 
     opts.passes = passes;
     assert_ok(qdq_model_to_text(m, &before, &err));
-    assert_ok(qdq_model_bisect(m, &opts, judge, j, &r, &err));
+    assert_ok(qdq_model_bisect(m, &opts, check_model, j, &r, &err));
     assert_ok(qdq_model_to_text(m, &after, &err));
     assert_string_equal(before, after);
     qdq_free(before);
@@ -180,12 +180,12 @@ TEST(only_as_many_changes_as_are_asked_for_are_looked_at)
 
     opts.passes = "drop-identity";
     opts.max_applications = 3;
-    assert_ok(qdq_model_bisect(m, &opts, judge, &j, &r, &err));
+    assert_ok(qdq_model_bisect(m, &opts, check_model, &j, &r, &err));
     assert_false(r->found);
     assert_int_equal(r->changes, 3);
     qdq_free(r);
     opts.max_applications = 4;
-    assert_ok(qdq_model_bisect(m, &opts, judge, &j, &r, &err));
+    assert_ok(qdq_model_bisect(m, &opts, check_model, &j, &r, &err));
     assert_true(r->found);
     assert_int_equal(r->number, 4);
     qdq_free(r);
@@ -230,7 +230,7 @@ TEST(mistakes_in_the_pipeline_are_errors_and_no_finding)
 
     opts.passes = "nothing";
     assert_fails(QDQ_E_USAGE, "'nothing' is no pass",
-                 qdq_model_bisect(m, &opts, judge, &j, &r, &err));
+                 qdq_model_bisect(m, &opts, check_model, &j, &r, &err));
     assert_int_equal(j.calls, 0);
     qdq_model_free(m);
 }
@@ -257,7 +257,8 @@ TEST(a_search_can_be_interrupted)
     job.cancel = cancel;
     opts.passes = "drop-identity";
     opts.job = &job;
-    assert_fails(QDQ_E_INTERRUPTED, "interrupted", qdq_model_bisect(m, &opts, judge, &j, &r, &err));
+    assert_fails(QDQ_E_INTERRUPTED, "interrupted",
+                 qdq_model_bisect(m, &opts, check_model, &j, &r, &err));
     qdq_cancel_free(cancel);
     qdq_model_free(m);
 }

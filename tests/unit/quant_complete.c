@@ -234,7 +234,7 @@ TEST(a_bias_that_int32_cannot_hold_beside_it_stays_float)
     assert_ok(qdq_drop_misfit_biases(m, &job, p, &err));
     assert_int_equal(p->biases.n, 0);
     assert_string_equal(
-        text, "bias 'bias' stays float: int32 cannot hold it beside the scales that the model has");
+        text, "bias 'bias': int32 overflows with the scales of the model; it stays float");
     qdq_plan_free(p);
     qdq_model_free(m);
 }

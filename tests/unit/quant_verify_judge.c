@@ -61,7 +61,7 @@ static qdq_verify_result judge_all(qdq_verify_tensor *t, size_t n)
     return r;
 }
 
-static qdq_verify_result judge(given g)
+static qdq_verify_result verify_given(given g)
 {
     qdq_verify_tensor t;
 
@@ -83,12 +83,13 @@ TEST(a_slice_is_compared_with_the_same_slice_of_the_reference)
 {
     /* The first one has 10 dB as the graph is written: no excuse for the second one, which falls
      * from 40 to 20. */
-    const qdq_verify_result r = judge((given){APART, {0.3, 0.01, 0.01, 0.01}, {0, 0.1, 0, 0}});
+    const qdq_verify_result r =
+        verify_given((given){APART, {0.3, 0.01, 0.01, 0.01}, {0, 0.1, 0, 0}});
     assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
     assert_int_equal(r.axis, 1);
     assert_int_equal(r.index, 1);
     assert_true(fabs(r.reference_db - 40) < 1 && fabs(r.engine_db - 20) < 1);
-    assert_int_equal(judge((given){APART, {0.3, 0.01, 0.01, 0.01}, {0, 0.01, 0, 0}}).verdict,
+    assert_int_equal(verify_given((given){APART, {0.3, 0.01, 0.01, 0.01}, {0, 0.01, 0, 0}}).verdict,
                      QDQ_VERIFY_RIGHT);
 }
 
@@ -96,7 +97,7 @@ TEST(a_slice_that_is_near_the_original_by_chance_is_no_measure)
 {
     /* Of one group, whose other slices have 20 dB: the engine's 23 in the lucky one are no loss. */
     const qdq_verify_result r =
-        judge((given){ALIKE, {0.1, 0.1, 0.001, 0.1}, {0.05, 0.05, 0.05, 0.05}});
+        verify_given((given){ALIKE, {0.1, 0.1, 0.001, 0.1}, {0.05, 0.05, 0.05, 0.05}});
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
     assert_string_equal(r.not_compared, "");
 }
@@ -146,17 +147,17 @@ TEST(slices_where_the_reference_is_noise_prove_nothing)
 {
     /* 3 dB as the graph is written, and 3 dB from that on the engine: as two right engines may be
      * apart. */
-    qdq_verify_result r = judge((given){APART, {0.01, 0.7, 0.01, 0.01}, {0, 0.7, 0, 0}});
+    qdq_verify_result r = verify_given((given){APART, {0.01, 0.7, 0.01, 0.01}, {0, 0.7, 0, 0}});
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
     assert_true(r.index != 1);
     assert_non_null(
         strstr(r.not_compared, "output 'y': in slices where the graph as it is written has "));
     /* Twelve times that: worse than the plan explains. */
-    r = judge((given){APART, {0.01, 0.7, 0.01, 0.01}, {0, 2.8, 0, 0}});
+    r = verify_given((given){APART, {0.01, 0.7, 0.01, 0.01}, {0, 2.8, 0, 0}});
     assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
     assert_int_equal(r.index, 1);
     /* Nothing else is left: no verdict. */
-    r = judge((given){ALIKE, {0.7, 0.7, 0.7, 0.7}, {0.7, 0.7, 0.7, 0.7}});
+    r = verify_given((given){ALIKE, {0.7, 0.7, 0.7, 0.7}, {0.7, 0.7, 0.7, 0.7}});
     assert_int_equal(r.verdict, QDQ_VERIFY_UNKNOWN);
     assert_non_null(
         strstr(r.why, "no output can be compared: output 'y': the graph as it is written has "));
@@ -165,10 +166,10 @@ TEST(slices_where_the_reference_is_noise_prove_nothing)
 TEST(less_than_10_dB_from_a_reference_of_16_is_refused)
 {
     /* 20 dB; an engine that is 8 dB from it is as far from the original. */
-    qdq_verify_result r = judge((given){ALIKE, {0.1, 0.1, 0.1, 0.1}, {0, 0.4, 0, 0}});
+    qdq_verify_result r = verify_given((given){ALIKE, {0.1, 0.1, 0.1, 0.1}, {0, 0.4, 0, 0}});
     assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
     assert_int_equal(r.index, 1);
-    r = judge((given){ALIKE, {0.1, 0.1, 0.1, 0.1}, {INFINITY, 0, 0, 0}});
+    r = verify_given((given){ALIKE, {0.1, 0.1, 0.1, 0.1}, {INFINITY, 0, 0, 0}});
     assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
     assert_int_equal(r.axis, -1);
 }

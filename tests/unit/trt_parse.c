@@ -490,7 +490,7 @@ TEST(failures_are_told_by_their_words)
     assert_true(qdq_trt_blames_machine("trtexec failed with exit code 1 (other): something new"));
     assert_false(qdq_trt_blames_machine("trtexec failed with exit code 1 (builder): no kernel"));
     assert_true(qdq_trt_blames_machine("trtexec says FAILED (runtime): it is gone"));
-    assert_false(qdq_trt_blames_machine("trtexec left no file (it does not say why)"));
+    assert_false(qdq_trt_blames_machine("trtexec left no file (no reason in its output)"));
     assert_false(qdq_trt_blames_machine("(runtime) of another engine"));
 }
 

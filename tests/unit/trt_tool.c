@@ -212,7 +212,7 @@ TEST(options_that_a_version_lacks_are_refused_before_any_build)
     assert_fails(QDQ_E_USAGE, "expected --remoteAutoTuningConfig=ssh://",
                  qdq_trt_tool_open(&tool, FAKE, "--remoteAutoTuningConfig=", &err));
     clean(NULL);
-    assert_fails(QDQ_E_USAGE, "--cpuOnly: expected --remoteAutoTuningConfig beside it",
+    assert_fails(QDQ_E_USAGE, "--cpuOnly: expected --remoteAutoTuningConfig with it",
                  qdq_trt_tool_open(&tool, FAKE, "--cpuOnly", &err));
     clean(NULL);
     setenv("FAKE_TRTEXEC_VERSION", "101601", 1);

@@ -55,7 +55,8 @@ static double harm_of(const world *w, const qdq_assign *a)
     return sum;
 }
 
-static qdq_status judge(void *ctx, const qdq_assign *a, qdq_mincut_verdict *out, qdq_error *ignored)
+static qdq_status evaluate_assignment(void *ctx, const qdq_assign *a, qdq_mincut_verdict *out,
+                                      qdq_error *ignored)
 {
     world *w = ctx;
     const double excess = harm_of(w, a) / w->allowed;
@@ -126,7 +127,7 @@ static double search(world *w)
                                     .profile_ctx = w,
                                     .harm = w->believed,
                                     .most_harm = w->has_number ? w->allowed : INFINITY,
-                                    .evaluate = judge,
+                                    .evaluate = evaluate_assignment,
                                     .evaluate_ctx = w};
     assert_ok(qdq_mincut_search_run(&cut, &o, &ops, &w->arena, &out, &err));
     assert_ok(qdq_mincut_minimize_within(&w->truth, w->harm, w->allowed, &best, &fits, &err));

@@ -230,7 +230,7 @@ TEST(without_times_of_layers_groups_are_timed_whole)
     job.log = hear;
     o.job = &job;
     assert_ok(test_tuned_run(test_tuned, blind, &o, &r, &err));
-    assert_non_null(strstr(lines, "measured apart by whole times"));
+    assert_non_null(strstr(lines, "measured in isolation by end-to-end latency"));
     assert_int_equal(count_text(blind, "report.json", "\"apart_by\": \"whole times\""), 1);
     assert_int_equal(count_text(blind, "autotune_cache.json", "\"best_compute_ms\": null"), 4);
     /* the group that stays float has its time, too */
@@ -320,7 +320,8 @@ TEST(groups_that_cannot_be_measured_apart_are_counted)
     o.job = &job;
     assert_ok(test_tuned_run(m, folder, &o, &r, &err));
     assert_true(r.not_isolated == 1 && r.accepted == 2);
-    assert_non_null(strstr(lines, "cannot be measured apart: random indices may be outside: 'i'"));
+    assert_non_null(
+        strstr(lines, "cannot be measured in isolation: random indices may be outside: 'i'"));
     assert_int_equal(count_text(folder, "report.json", "\"not_apart\": 1"), 1);
     assert_int_equal(count_text(folder, "autotune_cache.json", "random indices may be outside"), 1);
     assert_false(test_tuned_quantizes(folder, "MatMul", "h"));

@@ -189,17 +189,17 @@ TEST(what_cannot_be_is_refused)
     qdq_tune_opts o = opts(world(""), 1);
     qdq_tune_result r;
 
-    assert_fails(QDQ_E_USAGE, "found a front of 1 models, expected 2 to 16",
+    assert_fails(QDQ_E_USAGE, "pareto: found 1 models, expected 2 to 16",
                  test_tuned_run(test_tuned, folder, &o, &r, &err));
     test_tuned_details(&o)->pareto = 17;
-    assert_fails(QDQ_E_USAGE, "found a front of 17 models",
+    assert_fails(QDQ_E_USAGE, "pareto: found 17 models",
                  test_tuned_run(test_tuned, folder, &o, &r, &err));
     test_tuned_details(&o)->pareto = 3;
     o.mode = QDQ_TUNE_REGION;
-    assert_fails(QDQ_E_USAGE, "found a front, which is of subgraph mode alone",
+    assert_fails(QDQ_E_USAGE, "found pareto, which is of subgraph mode alone",
                  test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = opts(world(", \"no_profile\": true"), 3);
-    assert_fails(QDQ_E_UNSUPPORTED, "without which there is no front",
+    assert_fails(QDQ_E_UNSUPPORTED, "expected them for --pareto",
                  test_tuned_run(test_tuned, test_path("blind"), &o, &r, &err));
 }
 

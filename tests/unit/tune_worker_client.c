@@ -271,7 +271,7 @@ TEST(a_missing_program_or_engine_says_so)
     opts.engine = "abacus";
     assert_fails(QDQ_E_USAGE, "'abacus' is not known", qdq_worker_client_open(&opts, &lab, &err));
     opts.worker = NULL; /* there is none beside this test */
-    assert_fails(QDQ_E_ENGINE, "there is no qdq-worker beside this program",
+    assert_fails(QDQ_E_ENGINE, "qdq-worker: missing; expected next to this program",
                  qdq_worker_client_open(&opts, &lab, &err));
 }
 

@@ -68,7 +68,7 @@ static qdq_status read_version(qdq_ov_api *api, qdq_error *err)
     char text[100];
 
     if (api->get_openvino_version(&v) != 0 || v.build == NULL)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s does not tell its version", api->path);
+        return qdq_fail(err, QDQ_E_ENGINE, "%s: reports no version; expected YEAR.N.P", api->path);
     snprintf(text, sizeof text, "%s", v.build);
     api->version_free(&v);
     if (sscanf(text, "%4u.%4u.%4u", &year, &minor, &patch) < 2)

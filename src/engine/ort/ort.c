@@ -353,9 +353,8 @@ static qdq_status create_session(qdq_session *s, const qdq_session_opts *opts,
     qdq_tempdir_free(os->optimized_dir);
     qdq_tempdir_free(os->profile_dir);
     os->optimized_dir = os->profile_dir = NULL;
-    qdq_job_log(
-        s->engine->job, QDQ_LOG_WARNING,
-        "the provider compiles what it runs and does not say what: layers get their nodes by name");
+    qdq_job_log(s->engine->job, QDQ_LOG_WARNING,
+                "the provider compiles nodes without a report; layers get their nodes by name");
     return try_session(s, opts, false, model, err);
 }
 

@@ -268,7 +268,7 @@ qdq_status qdq_remote_start(qdq_remote_client *c, const char *spec, qdq_json_doc
     qdq_status st = qdq_remote_need_worker(c, err);
     if (st == QDQ_E_ENGINE && c->process == NULL && c->worker == 0 && c->link == NULL &&
         strcmp(c->program, WORKER) == 0)
-        return qdq_within(err, st, "there is no " WORKER " beside this program");
+        return qdq_within(err, st, WORKER ": missing; expected next to this program");
     return st;
 }
 

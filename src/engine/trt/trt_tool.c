@@ -75,7 +75,7 @@ static qdq_status check_user(const qdq_trt_tool *t, qdq_error *err)
                 "a model by quantize or autotune %s",
                 t->user.args.at[i], t->major, t->minor, qdq_trt_instead_of(t->user.args.at[i]));
     if (t->user.cpu_only && t->user.remote == NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "--cpuOnly: expected --remoteAutoTuningConfig beside it");
+        return qdq_fail(err, QDQ_E_USAGE, "--cpuOnly: expected --remoteAutoTuningConfig with it");
     if (t->user.remote != NULL && !qdq_trt_tool_is(t, 10, 15))
         return qdq_fail(err, QDQ_E_USAGE,
                         "--remoteAutoTuningConfig: found TensorRT %d.%d, expected 10.15 or newer; "
@@ -264,7 +264,7 @@ static qdq_status explain(const qdq_trt_tool *t, const qdq_trt_call *call,
     if (r->exit_code != 0)
         return qdq_fail(err, QDQ_E_ENGINE, "trtexec failed with exit code %d (%s)%s%s",
                         r->exit_code,
-                        log->failure == QDQ_TRT_FINE ? "it does not say why"
+                        log->failure == QDQ_TRT_FINE ? "no reason in its output"
                                                      : qdq_trt_failure_name(log->failure),
                         colon, log->reason);
     if (log->failed)
@@ -278,13 +278,13 @@ static void warn(qdq_trt_tool *t, const qdq_trt_log *log)
     static const char *const words[] = {
         "may be bound by what the host submits, not by the device: --useCudaGraph helps small "
         "models",
-        "are unstable by its own account: are its clocks locked, and does no other process use it?",
+        "are unstable, as trtexec reports; expected locked clocks and no other process on the GPU",
         "may be bound by transfers to and from the device",
-        "are without a CUDA graph, whose capture failed: not to be compared with those that have "
+        "are without a CUDA graph, whose capture failed; do not compare them with times that have "
         "one",
-        "of layers do not add up, because some ran beside others: --maxAuxStreams=0 prevents that",
+        "of layers overlap, so their sum is too large; --maxAuxStreams=0 prevents that",
         "of layers are incomplete",
-        "are of a dynamic dimension taken for 1, because no shape was given"};
+        "are of a dynamic dimension taken for 1; expected a shape (--shape)"};
 
     for (size_t i = 0; i < QDQ_COUNT(words); i++)
         if (((log->trust & ~t->trust_told) >> i & 1) != 0)

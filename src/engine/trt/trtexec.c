@@ -453,8 +453,7 @@ static qdq_status read_layers(trt_session *ts, qdq_trt_layers *l, qdq_error *err
     QDQ_NEED(path != NULL, err);
     if (!qdq_trt_tool_has(&ts->e->tool, "--exportLayerInfo"))
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "TensorRT %d.%d has no --exportLayerInfo: it does not tell which nodes a "
-                        "layer computes",
+                        "TensorRT %d.%d: no --exportLayerInfo; the nodes of layers are unavailable",
                         ts->e->tool.major, ts->e->tool.minor);
     return qdq_trt_layers_read(path, &ts->scratch, l, err);
 }
@@ -516,10 +515,9 @@ static qdq_status trt_profile(qdq_session *s, const qdq_array *const *in, unsign
     QDQ_TRY(trt_bind(s, in, err));
     QDQ_TRY(run_profile(s, runs, &p, err));
     if (!qdq_trt_tool_has(&ts->e->tool, "--exportProfile"))
-        return qdq_fail(
-            err, QDQ_E_UNSUPPORTED,
-            "TensorRT %d.%d has no --exportProfile: it does not tell how long layers take",
-            ts->e->tool.major, ts->e->tool.minor);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "TensorRT %d.%d: no --exportProfile; times of layers are unavailable",
+                        ts->e->tool.major, ts->e->tool.minor);
     if (qdq_trt_tool_has(&ts->e->tool, "--exportLayerInfo"))
         QDQ_TRY(read_layers(ts, &l, err));
     return qdq_trt_make_profile(&l, &p, out, n, err);

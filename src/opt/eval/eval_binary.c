@@ -87,14 +87,7 @@
     RUN(min_##E, type, type, FLOAT_MIN(x, y))                                                      \
     RUN(rem_##E, type, type, fmod_function(x, y))
 
-SIGNED(int8_t, INT8)
-SIGNED(int16_t, INT16)
-SIGNED(int32_t, INT32)
-SIGNED(int64_t, INT64)
-UNSIGNED(uint8_t, UINT8)
-UNSIGNED(uint16_t, UINT16)
-UNSIGNED(uint32_t, UINT32)
-UNSIGNED(uint64_t, UINT64)
+QDQ_EVAL_INTEGERS(SIGNED, UNSIGNED)
 FLOATING(float, FLOAT, fmodf)
 FLOATING(double, DOUBLE, fmod)
 RUN(prelu_INT32, int32_t, int32_t, x < 0 ? U(x) * U(y) : U(x))

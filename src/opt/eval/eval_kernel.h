@@ -13,6 +13,17 @@
 
 enum { QDQ_EVAL_RANK = 16 };
 
+/* SIGNED(int8_t, INT8) and so on: loops for each type of integers that kernels compute in. */
+#define QDQ_EVAL_INTEGERS(SIGNED, UNSIGNED)                                                        \
+    SIGNED(int8_t, INT8)                                                                           \
+    SIGNED(int16_t, INT16)                                                                         \
+    SIGNED(int32_t, INT32)                                                                         \
+    SIGNED(int64_t, INT64)                                                                         \
+    UNSIGNED(uint8_t, UINT8)                                                                       \
+    UNSIGNED(uint16_t, UINT16)                                                                     \
+    UNSIGNED(uint32_t, UINT32)                                                                     \
+    UNSIGNED(uint64_t, UINT64)
+
 typedef struct qdq_eval {
     const qdq_node *node;
     int64_t opset;

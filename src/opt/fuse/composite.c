@@ -1,4 +1,4 @@
-/* composite.c - see the header. */
+/* composite.c - reads a subgraph of arithmetic as a polynomial and compares it. */
 #include "opt/fuse/composite.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* rule_layout.c - see the header. */
+/* rule_layout.c - axes, permutations and shapes for rewrite rules. */
 #include "opt/rules/rule_layout.h"
 
 #include <string.h>

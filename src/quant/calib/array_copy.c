@@ -1,4 +1,4 @@
-/* array_copy.c - see the header. */
+/* array_copy.c - copies an array into memory that is reused. */
 #include "quant/calib/array_copy.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* calib_cache.c - see the header. */
+/* calib_cache.c - reads and writes calibration caches in TensorRT's form. */
 #include "quant/calib/calib_cache.h"
 
 #include <math.h>

@@ -361,12 +361,12 @@ static void warn_of_zeros(const qdq_calibration *c)
     }
     if (n == 1)
         qdq_job_log(c->q->opts->job, QDQ_LOG_WARNING,
-                    "tensor '%s' is 0 in all samples: its scale is 1, which fits nothing else",
+                    "tensor '%s': 0 in all samples; its scale is 1, which fits no other data",
                     first);
     else if (n > 1)
         qdq_job_log(c->q->opts->job, QDQ_LOG_WARNING,
-                    "%zu tensors are 0 in all samples, '%s' first: their scale is 1, which fits "
-                    "nothing else",
+                    "%zu tensors, '%s' first: 0 in all samples; their scale is 1, which fits no "
+                    "other data",
                     n, first);
 }
 

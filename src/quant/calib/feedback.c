@@ -1,4 +1,4 @@
-/* feedback.c - see the header. */
+/* feedback.c - passes outputs of one step as states to the next step. */
 #include "quant/calib/feedback.h"
 
 #include <stdlib.h>

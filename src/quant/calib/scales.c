@@ -1,4 +1,4 @@
-/* scales.c - see the header. */
+/* scales.c - stores scales of tensors for the next plan of the same model. */
 #include "quant/calib/scales.h"
 
 #include <inttypes.h>

@@ -30,6 +30,15 @@ uint64_t qdq_sweep_memory(const qdq_quantizing *q)
     return q->opts->memory != 0 ? q->opts->memory : DEFAULT_MEMORY;
 }
 
+bool qdq_has_real_samples(const qdq_quantizing *q, const char *what)
+{
+    if (q->data != NULL && !qdq_data_is_random(q->data))
+        return true;
+    qdq_job_log(q->opts->job, QDQ_LOG_WARNING,
+                "%s needs samples, random ones say nothing of channels", what);
+    return false;
+}
+
 qdq_status qdq_sweep_open(const qdq_quantizing *q, const char *const *expose, qdq_session **out,
                           qdq_error *err)
 {

@@ -11,6 +11,9 @@
 size_t qdq_sweep_count(const qdq_quantizing *q);
 uint64_t qdq_sweep_memory(const qdq_quantizing *q);
 
+/* Whether there are samples other than random ones. If not, a warning: "`what` needs samples". */
+bool qdq_has_real_samples(const qdq_quantizing *q, const char *what);
+
 /* Opens a session of q->m that returns only the values in `expose`, which ends with NULL. */
 qdq_status qdq_sweep_open(const qdq_quantizing *q, const char *const *expose, qdq_session **out,
                           qdq_error *err);

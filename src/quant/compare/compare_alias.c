@@ -1,4 +1,4 @@
-/* compare_alias.c - see the header. */
+/* compare_alias.c - finds values that have one name in two models, and different content. */
 #include "quant/compare/compare_alias.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* compare_feed.c - see the header. */
+/* compare_feed.c - converts samples to the types of a model's inputs. */
 #include "quant/compare/compare_feed.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* compare_output.c - see the header. */
+/* compare_output.c - sums the statistics of one output over samples. */
 #include "quant/compare/compare_output.h"
 
 #include <math.h>

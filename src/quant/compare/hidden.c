@@ -1,4 +1,4 @@
-/* hidden.c - see the header. */
+/* hidden.c - estimates the error that a saturated Softmax or Sigmoid hides. */
 #include "quant/compare/hidden.h"
 
 #include <math.h>

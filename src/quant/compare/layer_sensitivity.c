@@ -1,4 +1,4 @@
-/* layer_sensitivity.c - see the header. */
+/* layer_sensitivity.c - multiplies the error of each layer by its influence on the outputs. */
 #include "quant/compare/layer_sensitivity.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* reference_outputs.c - see the header. */
+/* reference_outputs.c - stores the outputs of the reference model for later comparisons. */
 #include "quant/compare/reference_outputs.h"
 
 #include <stdlib.h>

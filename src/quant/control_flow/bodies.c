@@ -1,4 +1,4 @@
-/* bodies.c - see the header. */
+/* bodies.c - plans the subgraphs of If, Loop and Scan and adds their entries to the plan. */
 #include "quant/control_flow/bodies.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* npz_write.c - see the header. */
+/* npz_write.c - writes arrays as a .npz file. */
 #include "quant/data/npz_write.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* quantized_inputs.c - see the header. */
+/* quantized_inputs.c - finds graph inputs with quantized values, and their scales. */
 #include "quant/data/quantized_inputs.h"
 
 #include "base/fail.h"

@@ -416,7 +416,7 @@ static qdq_status ask_hook(const qdq_goal_run *g, bool *search, qdq_error *err)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static qdq_status run(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
+static qdq_status search_for_goal(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
 
@@ -506,7 +506,7 @@ qdq_status qdq_quantize_goal_hooked(const qdq_goal_call *c, qdq_plan **plan, qdq
     qdq_status st = qdq_target_fit(c->m, c->t, g.opts.cpu, g.opts.job, &own, err);
     g.target = own != NULL ? own : c->t;
     if (st == QDQ_OK)
-        st = run(&g, plan, out, err);
+        st = search_for_goal(&g, plan, out, err);
     qdq_target_free(own);
     put_away(&g);
     if (st != QDQ_OK) {

@@ -1,4 +1,4 @@
-/* goal_outputs.c - see the header. */
+/* goal_outputs.c - compares the error of outputs with the accuracy goal, by folds of samples. */
 #include "quant/goal/goal_outputs.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* goal_search.c - see the header. */
+/* goal_search.c - searches for the cheapest set of items that makes a goal hold. */
 #include "quant/goal/goal_search.h"
 
 #include <math.h>
@@ -210,7 +210,8 @@ static qdq_status give_back(search *s, ranked *back, size_t n, qdq_arena *arena,
     return QDQ_OK;
 }
 
-static qdq_status run(search *s, qdq_arena *arena, qdq_goal_search_result *out, qdq_error *err)
+static qdq_status search_items(search *s, qdq_arena *arena, qdq_goal_search_result *out,
+                               qdq_error *err)
 {
     qdq_goal_trial t;
     size_t k;
@@ -259,7 +260,7 @@ qdq_status qdq_goal_search(const qdq_goal_item *items, size_t n, unsigned max_tr
     }
     if (n > 1)
         qsort(s.rank, n, sizeof *s.rank, by_ratio);
-    qdq_status st = run(&s, arena, out, err);
+    qdq_status st = search_items(&s, arena, out, err);
     out->gone = s.best;
     out->trials = s.trials;
     out->cut = s.cut;

@@ -34,6 +34,36 @@ qdq_value *qdq_insert_find_value(const qdq_inserter *in, const char *name)
     return qdq_map_get_ptr(&in->values, name);
 }
 
+qdq_status qdq_insert_claim(qdq_inserter *in, qdq_map *map, const char *node, size_t index,
+                            const char *what, qdq_buf *list)
+{
+    bool is_new;
+    const qdq_node *n = qdq_insert_find_node(in, node);
+    qdq_map_value *entry = qdq_map_put_int(map, qdq_insert_place(in, n), &is_new);
+
+    QDQ_NEED(entry != NULL, in->err);
+    if (!is_new)
+        qdq_buf_printf(list, " room for two %s of node '%s';", what, node);
+    entry->num = index;
+    return QDQ_OK;
+}
+
+qdq_status qdq_insert_claimed(const qdq_inserter *in, const qdq_map *map, const qdq_plan_weight *w,
+                              const char *differ, size_t *index)
+{
+    *index = SIZE_MAX;
+    for (size_t i = 0; i < w->consumers.n; i++) {
+        const qdq_node *n = qdq_insert_find_node(in, w->consumers.at[i].node);
+        const qdq_map_value *entry = qdq_map_get_int(map, qdq_insert_place(in, n));
+        const size_t own = entry != NULL ? (size_t)entry->num : SIZE_MAX;
+
+        if (i > 0 && own != *index)
+            return qdq_fail(in->err, QDQ_E_FORMAT, "%s", differ);
+        *index = own;
+    }
+    return QDQ_OK;
+}
+
 /* Appends what is wrong with the edge to `list`. `weight`: 1 + index of the weight that it is for,
  * or 0. */
 static void check_edge(qdq_inserter *in, const char *tensor, const qdq_edge *e, size_t weight,

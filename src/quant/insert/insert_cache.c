@@ -1,4 +1,4 @@
-/* insert_cache.c - see the header. */
+/* insert_cache.c - stores quantized weights of earlier insertions. */
 #include "quant/insert/insert_cache.h"
 
 #include <inttypes.h>

@@ -29,7 +29,6 @@ qdq_status qdq_insert_check_channels(qdq_inserter *in, size_t index, qdq_buf *li
 {
     const qdq_plan_channels *c = &in->plan->float_channels.at[index];
     const qdq_value *v = qdq_insert_find_value(in, c->tensor);
-    bool is_new;
 
     for (size_t i = 0; i < c->consumers.n; i++) {
         const qdq_edge *e = &c->consumers.at[i];
@@ -45,11 +44,8 @@ qdq_status qdq_insert_check_channels(qdq_inserter *in, size_t index, qdq_buf *li
         if (qdq_map_get_int(&in->scaling_of, qdq_insert_place(in, n)) != NULL)
             qdq_buf_printf(list, " room for float channels of node '%s', whose data is scaled;",
                            e->node);
-        qdq_map_value *place = qdq_map_put_int(&in->channels_of, qdq_insert_place(in, n), &is_new);
-        QDQ_NEED(place != NULL, in->err);
-        if (!is_new)
-            qdq_buf_printf(list, " room for two entries of float channels of node '%s';", e->node);
-        place->num = index;
+        QDQ_TRY(qdq_insert_claim(in, &in->channels_of, e->node, index, "entries of float channels",
+                                 list));
     }
     return QDQ_OK;
 }
@@ -60,17 +56,12 @@ qdq_status qdq_insert_check_channels(qdq_inserter *in, size_t index, qdq_buf *li
 static qdq_status find_channels(const qdq_inserter *in, const qdq_plan_weight *w,
                                 const qdq_plan_channels **out)
 {
-    *out = NULL;
-    for (size_t i = 0; i < w->consumers.n; i++) {
-        const qdq_node *n = qdq_insert_find_node(in, w->consumers.at[i].node);
-        const qdq_map_value *at = qdq_map_get_int(&in->channels_of, qdq_insert_place(in, n));
-        const qdq_plan_channels *c = at != NULL ? &in->plan->float_channels.at[at->num] : NULL;
+    size_t index;
 
-        if (i > 0 && c != *out)
-            return qdq_fail(in->err, QDQ_E_FORMAT,
-                            "its readers have different channels of their data in float");
-        *out = c;
-    }
+    QDQ_TRY(qdq_insert_claimed(in, &in->channels_of, w,
+                               "its readers have different channels of their data in float",
+                               &index));
+    *out = index != SIZE_MAX ? &in->plan->float_channels.at[index] : NULL;
     if (*out != NULL && w->store != QDQ_WEIGHT_AS_CODES && w->store != QDQ_WEIGHT_AS_FLOAT)
         return qdq_fail(in->err, QDQ_E_FORMAT,
                         "store '%s': found float channels of its readers, expected 'codes' or "

@@ -28,7 +28,6 @@ qdq_status qdq_insert_check_scaling(qdq_inserter *in, size_t index, qdq_buf *lis
 {
     const qdq_plan_scaling *c = &in->plan->scalings.at[index];
     const qdq_value *v = qdq_insert_find_value(in, c->tensor);
-    bool is_new;
 
     for (size_t i = 0; i < c->consumers.n; i++) {
         const qdq_edge *e = &c->consumers.at[i];
@@ -41,11 +40,7 @@ qdq_status qdq_insert_check_scaling(qdq_inserter *in, size_t index, qdq_buf *lis
         if (e->input != 0 || qdq_node_in(n, 0) != v || !qdq_scaling_reader(n, (int64_t)c->n_scales))
             qdq_buf_printf(list, " product '%s' of '%s' and a matrix with %zu input channels;",
                            e->node, c->tensor, c->n_scales);
-        qdq_map_value *place = qdq_map_put_int(&in->scaling_of, qdq_insert_place(in, n), &is_new);
-        QDQ_NEED(place != NULL, in->err);
-        if (!is_new)
-            qdq_buf_printf(list, " room for two scalings of node '%s';", e->node);
-        place->num = index;
+        QDQ_TRY(qdq_insert_claim(in, &in->scaling_of, e->node, index, "scalings", list));
     }
     if (c->fold != NULL)
         check_fold(in, c, v, list);
@@ -58,17 +53,11 @@ qdq_status qdq_insert_check_scaling(qdq_inserter *in, size_t index, qdq_buf *lis
 static qdq_status find_scaling(const qdq_inserter *in, const qdq_plan_weight *w,
                                const qdq_plan_scaling **out)
 {
-    *out = NULL;
-    for (size_t i = 0; i < w->consumers.n; i++) {
-        const qdq_node *n = qdq_insert_find_node(in, w->consumers.at[i].node);
-        const qdq_map_value *at = qdq_map_get_int(&in->scaling_of, qdq_insert_place(in, n));
-        const qdq_plan_scaling *c = at != NULL ? &in->plan->scalings.at[at->num] : NULL;
+    size_t index;
 
-        if (i > 0 && c != *out)
-            return qdq_fail(in->err, QDQ_E_FORMAT,
-                            "its readers have their data scaled in different ways");
-        *out = c;
-    }
+    QDQ_TRY(qdq_insert_claimed(in, &in->scaling_of, w,
+                               "its readers have their data scaled in different ways", &index));
+    *out = index != SIZE_MAX ? &in->plan->scalings.at[index] : NULL;
     return QDQ_OK;
 }
 

@@ -81,6 +81,16 @@ qdq_value *qdq_insert_find_value(const qdq_inserter *in, const char *name);
  * reads as one. */
 qdq_node *qdq_insert_first_reader(const qdq_inserter *in, const qdq_edges *edges);
 
+/* What a plan says of the data of a product: one entry for each of its nodes, under its place in
+ * `map`. claim: notes entry `index` of a
+ * node that the graph has; a second one is appended to `list` as `what`. find: the
+ * entry of all readers of a weight, SIZE_MAX: of none; readers that differ are an error, `differ`.
+ */
+qdq_status qdq_insert_claim(qdq_inserter *in, qdq_map *map, const char *node, size_t index,
+                            const char *what, qdq_buf *list);
+qdq_status qdq_insert_claimed(const qdq_inserter *in, const qdq_map *map, const qdq_plan_weight *w,
+                              const char *differ, size_t *index);
+
 /* --- insert_nodes.c: building blocks; NULL: out of memory ------------------------------------- */
 
 /* `base` followed by `suffix`, free in the graph; in the model's memory. */

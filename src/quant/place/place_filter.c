@@ -3,8 +3,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "base/regexp.h"
+#include "base/suggest.h"
 #include "quant/place/place_state.h"
 
 static const char not_included[] = "not included by the user";
@@ -77,19 +79,66 @@ static const char *match_in_any_case(qdq_placing *p, const char *text)
     return found;
 }
 
+/* The last part of a name without its number: "Add" of "/r1/Add_2", and of the pattern "^Add_1$".
+ * Sets its length, 0 where no name can be seen in a regular expression. */
+static const char *stem_of(const char *text, size_t *length)
+{
+    static const char operators[] = "\\.*+?()[]{}|^$";
+    const char *slash = strrchr(text, '/');
+    const char *start = slash != NULL ? slash + 1 : text + strspn(text, "=^");
+    size_t n = strlen(start);
+
+    n -= n > 0 && start[n - 1] == '$';
+    while (n > 0 && strchr("_0123456789", start[n - 1]) != NULL)
+        n--;
+    *length = strcspn(start, operators) < n ? 0 : n;
+    return start;
+}
+
+/* Names that differ from the pattern in their path and number only, else one of a similar spelling,
+ * as "'/r1/Add', '/r2/Add'"; empty: none. A failed allocation loses the hint alone. */
+static void list_near_names(qdq_placing *p, const char *text, qdq_buf *out)
+{
+    enum { NAMES = 3 };
+    const char **labels = qdq_arena_array(&p->scratch, p->n_order + 1, sizeof *labels);
+    size_t n = 0, length, other;
+    const char *stem = stem_of(text, &length);
+
+    for (size_t i = 0; labels != NULL && i < p->n_order; i++) {
+        labels[i] = qdq_node_label(p->order[i], &p->scratch);
+        const char *name = labels[i] != NULL ? stem_of(labels[i], &other) : "";
+        if (labels[i] == NULL)
+            return;
+        if (n < NAMES && length > 1 && other == length && strncasecmp(name, stem, length) == 0)
+            qdq_buf_printf(out, "%s'%s'", n++ > 0 ? ", " : "", labels[i]);
+    }
+    const char *near = n == 0 && labels != NULL
+                           ? qdq_suggest(text + strspn(text, "=^"), labels, p->n_order)
+                           : NULL;
+    if (near != NULL)
+        qdq_buf_printf(out, "'%s'", near);
+}
+
 static void warn_of_no_match(qdq_placing *p, const char *text)
 {
+    enum { TEXT_MAX = 1000 };
     const char *kind = text[0] == '=' ? "name" : "regular expression";
-    const char *near = match_in_any_case(p, text);
+    const char *same = match_in_any_case(p, text);
+    qdq_buf near = QDQ_BUF_INIT(TEXT_MAX);
 
-    if (near != NULL)
+    if (same == NULL)
+        list_near_names(p, text, &near);
+    if (same != NULL)
         qdq_job_log(p->opts->job, QDQ_LOG_WARNING,
-                    "%s '%s' matches no node that is left after cleaning: capitals count, and "
-                    "there is a node '%s'",
-                    kind, text, near);
+                    "%s '%s' matches no node that is left after cleaning; expected capitals as in "
+                    "'%s'",
+                    kind, text, same);
     else
         qdq_job_log(p->opts->job, QDQ_LOG_WARNING,
-                    "%s '%s' matches no node that is left after cleaning", kind, text);
+                    "%s '%s' matches no node that is left after cleaning%s%.*s", kind, text,
+                    near.size > 0 && !near.failed ? "; expected a name like " : "",
+                    near.failed ? 0 : (int)near.size, near.size > 0 ? near.data : "");
+    qdq_buf_free(&near);
 }
 
 /* Marks in hit[], by place in the order, the nodes that the pattern matches. */

@@ -1,4 +1,4 @@
-/* why.c - see the header. */
+/* why.c - records the verdicts of placement rules for --why. */
 #include "quant/place/why.h"
 
 #include <stdarg.h>

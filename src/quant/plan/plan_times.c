@@ -1,4 +1,4 @@
-/* plan_times.c - see the header. */
+/* plan_times.c - reads and writes the key `times` of a plan. */
 #include "quant/plan/plan_times.h"
 
 #include <string.h>

@@ -88,7 +88,7 @@ static void split(qdq_ptq_run *r)
 
 /* --- the order -------------------------------------------------------------------------------- */
 
-static qdq_status run(qdq_ptq_run *r, qdq_error *err)
+static qdq_status run_ptq(qdq_ptq_run *r, qdq_error *err)
 {
     qdq_ptq_result *head = &r->room->head;
 
@@ -132,7 +132,7 @@ qdq_status qdq_ptq(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_d
     qdq_ptq_result *head = &r.room->head;
     head->missed = r.room->speed.why_not = "";
     head->metric_before = head->metric_after = NAN;
-    const qdq_status st = run(&r, err);
+    const qdq_status st = run_ptq(&r, err);
     head->warnings = r.room->warnings.at;
     head->n_warnings = r.room->warnings.n;
     if (is_answer(st, head))

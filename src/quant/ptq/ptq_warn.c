@@ -9,8 +9,8 @@
 #include "ir/ir.h"
 #include "quant/goal/goal_outputs.h"
 
-static QDQ_PRINTF(5, 0) qdq_status add(qdq_ptq_run *r, qdq_error *err, bool logged,
-                                       qdq_ptq_fact fact, const char *fmt, va_list args)
+static QDQ_PRINTF(5, 0) qdq_status add_warning(qdq_ptq_run *r, qdq_error *err, bool logged,
+                                               qdq_ptq_fact fact, const char *fmt, va_list args)
 {
     qdq_arena *arena = &r->room->arena;
     const qdq_ptq_warning w = {
@@ -27,7 +27,7 @@ qdq_status qdq_ptq_note(qdq_ptq_run *r, qdq_error *err, qdq_ptq_fact fact, const
     va_list args;
 
     va_start(args, fmt);
-    const qdq_status st = add(r, err, true, fact, fmt, args);
+    const qdq_status st = add_warning(r, err, true, fact, fmt, args);
     va_end(args);
     return st;
 }
@@ -39,7 +39,7 @@ static qdq_status warn(qdq_ptq_run *r, qdq_error *err, qdq_ptq_fact fact, const 
     va_list args;
 
     va_start(args, fmt);
-    const qdq_status st = add(r, err, false, fact, fmt, args);
+    const qdq_status st = add_warning(r, err, false, fact, fmt, args);
     va_end(args);
     return st;
 }

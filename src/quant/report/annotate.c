@@ -1,4 +1,4 @@
-/* annotate.c - see the header. */
+/* annotate.c - writes decisions of the plan into the metadata of nodes. */
 #include "quant/report/annotate.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "quant/calib/sweep.h"
 #include "quant/weights/awq_state.h"
 #include "quant/weights/scaling.h"
 
@@ -143,12 +144,8 @@ qdq_status qdq_awq(const qdq_quantizing *q, qdq_error *err)
 
     if (!has_awq(q->plan))
         return QDQ_OK;
-    if (q->data == NULL || qdq_data_is_random(q->data)) {
-        qdq_job_log(q->opts->job, QDQ_LOG_WARNING,
-                    "weights are rounded as they are: awq needs samples, random ones say nothing "
-                    "of channels");
+    if (!qdq_has_real_samples(q, "weights are rounded as they are: awq"))
         return QDQ_OK;
-    }
     qdq_status st = find_groups(&a);
     if (st == QDQ_OK && a.groups.n > 0)
         st = qdq_awq_collect(&a);

@@ -78,10 +78,9 @@ static qdq_status drop_biases(fitting *f, const qdq_job *job)
         if (fit)
             plan->biases.at[n++] = *b;
         else
-            qdq_job_log(
-                job, QDQ_LOG_WARNING,
-                "bias '%s' stays float: int32 cannot hold it beside the scales that the model has",
-                b->tensor);
+            qdq_job_log(job, QDQ_LOG_WARNING,
+                        "bias '%s': int32 overflows with the scales of the model; it stays float",
+                        b->tensor);
     }
     plan->biases.n = n;
     return QDQ_OK;

@@ -1,4 +1,4 @@
-/* float_channels.c - see the header. */
+/* float_channels.c - finds the channels of activations that products compute in float. */
 #include "quant/weights/float_channels.h"
 
 #include <stdlib.h>

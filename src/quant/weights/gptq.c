@@ -286,12 +286,8 @@ qdq_status qdq_gptq(const qdq_quantizing *q, qdq_error *err)
 
     if (!is_wanted(q->plan))
         return QDQ_OK;
-    if (q->data == NULL || qdq_data_is_random(q->data)) {
-        qdq_job_log(q->opts->job, QDQ_LOG_WARNING,
-                    "weights have their nearest codes: gptq needs samples, random ones say nothing "
-                    "of channels");
+    if (!qdq_has_real_samples(q, "weights have their nearest codes: gptq"))
         return QDQ_OK;
-    }
     a.n_samples = qdq_sweep_count(q);
     qdq_status st = find_groups(&a);
     if (st == QDQ_OK)

@@ -1,4 +1,4 @@
-/* scale_types.c - see the header. */
+/* scale_types.c - checks that scales have the type of the floats next to them. */
 #include "quant/weights/scale_types.h"
 
 #include "base/fail.h"

@@ -1,4 +1,4 @@
-/* scaling.c - see the header. */
+/* scaling.c - finds where an activation can be divided by a number per channel. */
 #include "quant/weights/scaling.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* weight_columns.c - see the header. */
+/* weight_columns.c - reads a weight as columns of input channels. */
 #include "quant/weights/weight_columns.h"
 
 #include "base/fail.h"

@@ -349,7 +349,7 @@ static void leave_unknown(qdq_baseline *b, const char *what)
 {
     b->may_ship = false;
     if (b->result->outcome == QDQ_BASELINE_UNKNOWN)
-        snprintf(b->why, sizeof b->why, "no time was left to %s it", what);
+        snprintf(b->why, sizeof b->why, "time limit reached, expected time to %s it", what);
 }
 
 static qdq_status try_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)

@@ -68,7 +68,7 @@ static qdq_status take_group(qdq_fusions *f, uint32_t group, const qdq_group_mod
     QDQ_TRY(qdq_group_model_make(f, group, o, &g, err));
     qdq_status st = QDQ_OK;
     if (g->model == NULL)
-        st = qdq_fail(err, QDQ_E_UNSUPPORTED, "group %u cannot be a model of its own: %s",
+        st = qdq_fail(err, QDQ_E_UNSUPPORTED, "group %u: cannot be a model of its own: %s",
                       (unsigned)group, g->why);
     else
         st = list_inputs(g, out, err);

@@ -64,7 +64,7 @@ static void report_untimed(qdq_tune_state *t, qdq_baseline *b)
     if (b->why[0] != '\0')
         return;
     snprintf(b->why, sizeof b->why,
-             "no time was left to measure it again: times are those of the search");
+             "time limit reached before it was measured again; times are those of the search");
     qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: %s", b->result->name, b->why);
 }
 

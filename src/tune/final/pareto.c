@@ -189,7 +189,7 @@ static qdq_status fill_point(front *f, qdq_tune_candidate *input, point *p, bool
     QDQ_TRY(qdq_tune_evaluate_plan(t, p->plan, &evaluation, &known, err));
     *ok = known;
     if (!known) {
-        snprintf(p->c->why, sizeof p->c->why, "no time was left to evaluate it");
+        snprintf(p->c->why, sizeof p->c->why, "time limit reached before its evaluation");
         return QDQ_OK;
     }
     to->ms = t->out->baseline_ms * (1 - r.gain);
@@ -216,7 +216,7 @@ static qdq_status fill_all(front *f, qdq_tune_candidate *input, qdq_error *err)
         if (qdq_tune_time_is_up(t)) {
             t->run.found.ended_early = true;
             qdq_job_log(t->job, QDQ_LOG_WARNING,
-                        "the time is used up: %zu of %zu models of the front are left out", all - i,
+                        "--pareto: time limit reached; %zu of %zu models are not written", all - i,
                         all);
             break;
         }
@@ -227,7 +227,7 @@ static qdq_status fill_all(front *f, qdq_tune_candidate *input, qdq_error *err)
         if (ok)
             f->point[f->n_points++] = p;
         else
-            qdq_job_log(t->job, QDQ_LOG_WARNING, "a model of the front is left out: %s", p.c->why);
+            qdq_job_log(t->job, QDQ_LOG_WARNING, "--pareto: a model is not written: %s", p.c->why);
     }
     return QDQ_OK;
 }

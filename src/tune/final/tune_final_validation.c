@@ -22,13 +22,13 @@
 static qdq_status build_rules(qdq_tune_state *t, qdq_tune_candidate **out, qdq_error *err)
 {
     const char *path =
-        qdq_arena_printf(&t->arena, "%s/guard-rules.onnx", qdq_tempdir_path(t->tools.work));
+        qdq_arena_printf(&t->arena, "%s/final-rules.onnx", qdq_tempdir_path(t->tools.work));
 
     QDQ_TRY(qdq_tune_candidate_named(t, t->task.rules_name, out, err));
     QDQ_NEED(path != NULL, err);
     if ((*out)->handle >= 0 || (*out)->failed)
         return QDQ_OK;
-    QDQ_TRY(qdq_candidate_write(t->tools.files, t->task.rules, "guard-rules.onnx", err));
+    QDQ_TRY(qdq_candidate_write(t->tools.files, t->task.rules, "final-rules.onnx", err));
     return qdq_tune_build(t, *out, path, err);
 }
 
@@ -136,11 +136,11 @@ static qdq_status keeps_up(qdq_tune_state *t, const qdq_final_validation *g, con
     if (g->other == NULL)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_name_plan(p, name, err));
-    QDQ_TRY(qdq_candidate_write(t->tools.files, p, "guard-other.onnx", err));
+    QDQ_TRY(qdq_candidate_write(t->tools.files, p, "final-other-dims.onnx", err));
     return qdq_final_keeps_up(
         t, g, name,
-        qdq_arena_printf(&t->arena, "%s/guard-other.onnx", qdq_tempdir_path(t->tools.work)), out,
-        err);
+        qdq_arena_printf(&t->arena, "%s/final-other-dims.onnx", qdq_tempdir_path(t->tools.work)),
+        out, err);
 }
 
 /* Faster for sure than the input, not slower with the other dims, as accurate as the user wants,

@@ -40,7 +40,8 @@ void qdq_tune_import_cache(const qdq_tune_state *t, qdq_tune_kinds *kinds)
     for (size_t k = 0; k < kinds->n; k++)
         n += kinds->at[k].settled;
     qdq_job_log(t->job, QDQ_LOG_INFO,
-                QDQ_AUTOTUNE_CACHE ": has %zu of %zu kinds of groups, which are not measured apart",
+                QDQ_AUTOTUNE_CACHE
+                ": has %zu of %zu classes of groups, which are not measured in isolation",
                 n, kinds->n);
 }
 
@@ -70,7 +71,7 @@ qdq_status qdq_tune_take_decisions(qdq_tune_state *t, qdq_tune_greedy *g, qdq_er
     g->problem.known = known;
     if (c->next >= 0)
         qdq_job_log(t->job, QDQ_LOG_INFO,
-                    QDQ_AUTOTUNE_CACHE ": %zu of %zu groups are decided, goes on with group %lld",
+                    QDQ_AUTOTUNE_CACHE ": %zu of %zu groups are decided; resuming with group %lld",
                     c->decisions.n, c->candidates.n, (long long)c->next);
     return QDQ_OK;
 }

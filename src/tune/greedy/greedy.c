@@ -310,8 +310,9 @@ static void log_group_classes(const qdq_tune_state *t, const qdq_tune_greedy *g)
         qualified += g->kinds.at[i].best != 0 && g->kinds.at[i].saved.qualifies;
     qdq_job_log(
         t->job, QDQ_LOG_INFO,
-        "%zu kinds of groups measured apart by %s, %zu not: %zu save time; %zu groups are proposed",
-        g->kinds.n - g->kinds.n_skipped, g->kinds.by_layers ? "layers" : "whole times",
+        "%zu classes of groups measured in isolation by %s, %zu not: %zu save time; %zu groups "
+        "proposed",
+        g->kinds.n - g->kinds.n_skipped, g->kinds.by_layers ? "layers" : "end-to-end latency",
         g->kinds.n_skipped, qualified, g->problem.n_items);
 }
 

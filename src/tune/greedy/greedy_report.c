@@ -115,7 +115,7 @@ void qdq_tune_show_kinds(const qdq_tune_state *t, qdq_buf *b)
             ? "Each kind of group with its neighbours as a model of its own, with each scheme: the "
               "time of its layers."
             : "Each kind of group with its neighbours as a model of its own, with each scheme: the "
-              "time of that whole model, for the engine does not tell how long its layers take.");
+              "time of that whole model, because the engine reports no times of layers.");
     qdq_page_table_begin(b, &table);
     for (size_t i = 0; i < t->run.greedy->kinds.n; i++)
         if (t->run.greedy->kinds.at[i].n_schemes > 1)

@@ -151,7 +151,8 @@ static qdq_status fill_kind(finding *f, qdq_tune_kind *k, size_t *skipped, qdq_e
     if (k->why == NULL)
         return QDQ_OK;
     (*skipped)++;
-    qdq_job_log(f->t->job, QDQ_LOG_INFO, "group %u cannot be measured apart: %s", k->group, k->why);
+    qdq_job_log(f->t->job, QDQ_LOG_INFO, "group %u: cannot be measured in isolation: %s", k->group,
+                k->why);
     return QDQ_OK;
 }
 

@@ -255,10 +255,10 @@ static const char *read_scores(const sitting *s, const qdq_tune_entry *e, const 
     const bool differs = a->shared != b->shared;
 
     if (!a->known || !b->known)
-        return "the engine does not tell how long its layers take";
+        return "the engine reports no times of layers";
     if (x->plain[without].context_mismatch || (is_full && x->full[with].context_mismatch)) {
         if (!is_full || !in_whole_model(s->t, e->kind, out))
-            return "apart, other kernels compute it than in the whole model";
+            return "in isolation, other kernels compute it than in the whole model";
         out->scheme_us += b->boundary_qdq_us;
         out->boundary_us = b->boundary_qdq_us;
         return NULL;

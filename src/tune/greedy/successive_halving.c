@@ -74,7 +74,7 @@ static void leave_refused(halving *h, qdq_tune_kind *k)
         return;
     k->why = k->scheme[1].failed;
     h->all->n_skipped++;
-    qdq_job_log(h->t->job, QDQ_LOG_INFO, "group %u cannot be measured apart: %s",
+    qdq_job_log(h->t->job, QDQ_LOG_INFO, "group %u: cannot be measured in isolation: %s",
                 (unsigned)k->group, k->why);
 }
 

@@ -118,9 +118,9 @@ static const char *words_of(const qdq_tune_kind *k, const outcome *o)
 {
     return k->why != NULL       ? k->why
            : o->in_progress     ? "is being measured"
-           : o->scheme == 0     ? "does not pay beside its neighbours"
-           : k->saved.qualifies ? "saves time apart"
-                                : "pays beside its neighbours";
+           : o->scheme == 0     ? "does not pay next to its neighbours"
+           : k->saved.qualifies ? "saves time in isolation"
+                                : "pays next to its neighbours";
 }
 
 /* Of greedy: by what was measured in isolation. */

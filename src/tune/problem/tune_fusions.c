@@ -176,7 +176,8 @@ static qdq_status find_groups(qdq_tune_state *t, const qdq_tune_layers *l, qdq_f
 
     if (st != QDQ_E_UNSUPPORTED)
         return st == QDQ_OK ? QDQ_OK : qdq_fail(err, st, "%s", why.text);
-    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: groups are found by structure", why.text);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s; groups come from the structure of the model",
+                why.text);
     return qdq_fusions_find(t->task.clean, NULL, 0, NULL, out, err);
 }
 
@@ -187,8 +188,8 @@ static qdq_status find_by_engine(qdq_tune_state *t, qdq_fusions **out, qdq_error
 
     if (st == QDQ_OK && l.n == 0)
         qdq_job_log(t->job, QDQ_LOG_WARNING,
-                    "engine '%s' did not tell which nodes it computes together: groups are found "
-                    "by structure, as engines fuse usually",
+                    "engine '%s': layers without nodes; groups come from the structure of the "
+                    "model, as engines usually fuse",
                     qdq_worker_client_engine(t->tools.lab)->name);
     if (st == QDQ_OK && l.n > 0)
         st = write_graph(t, &l, err);

@@ -340,8 +340,7 @@ qdq_status qdq_tune_follow_known(qdq_tune_state *t, bool *done, qdq_error *err)
     *done = holds && !faster;
     if (*done)
         return report_units(t, err);
-    qdq_job_log(t->job, QDQ_LOG_WARNING,
-                "what pattern caches say of this model does not hold: it is searched");
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "pattern caches: wrong about this model; it is searched");
     t->parts.settled = NULL;
     return QDQ_OK;
 }

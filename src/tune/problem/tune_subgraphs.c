@@ -36,7 +36,7 @@ static qdq_status write_group(qdq_tune_state *t, const qdq_shape_range *range, u
         st = qdq_model_save(g->model, path, &so, err);
     else {
         (*skipped)++;
-        qdq_job_log(t->job, QDQ_LOG_INFO, "group %u is no model of its own: %s", (unsigned)group,
+        qdq_job_log(t->job, QDQ_LOG_INFO, "group %u: not written as a model: %s", (unsigned)group,
                     g->why);
     }
     qdq_group_model_free(g);

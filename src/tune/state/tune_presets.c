@@ -101,10 +101,10 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
             "found strategy %d, expected 0 (as the engine allows), 1 (mincut) or 2 (greedy)",
             (int)o->strategy);
     if (d->pareto == 1 || d->pareto > QDQ_TUNE_MOST_POINTS)
-        return qdq_fail(err, QDQ_E_USAGE, "found a front of %u models, expected 2 to %d", d->pareto,
+        return qdq_fail(err, QDQ_E_USAGE, "pareto: found %u models, expected 2 to %d", d->pareto,
                         QDQ_TUNE_MOST_POINTS);
     if (o->mode == QDQ_TUNE_REGION)
-        return d->pareto > 0                  ? wrong_mode("a front", "subgraph", err)
+        return d->pareto > 0                  ? wrong_mode("pareto", "subgraph", err)
                : o->strategy != QDQ_TUNE_AUTO ? wrong_mode("a strategy", "subgraph", err)
                : d->layer_info != NULL        ? wrong_mode("layer information", "subgraph", err)
                : d->validate_whole            ? wrong_mode("validation as a whole", "subgraph", err)
@@ -115,15 +115,15 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
             "found strategy mincut with validation as a whole: only greedy merges groups");
     if (d->pareto > 0 && qdq_tune_wants_greedy(o))
         return qdq_fail(err, QDQ_E_USAGE,
-                        "found strategy greedy with a front, which minimum cuts find");
+                        "strategy greedy: found pareto, expected strategy mincut");
     const unsigned least = LEAST_BUILDS + OF_BASELINE * count_baselines(o);
     if (o->max_builds > 0 && o->max_builds < least)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "found %u builds, expected at least %u in subgraph mode: of the model "
-                        "without Q/DQ, two for layers, of a candidate, and %d of the guard%s",
-                        o->max_builds, least, OF_GUARD,
-                        least > LEAST_BUILDS ? ", and two of each model with Q/DQ that was given"
-                                             : "");
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "found %u builds, expected at least %u in subgraph mode: of the model "
+            "without Q/DQ, two for layers, of a candidate, and %d of the final validation%s",
+            o->max_builds, least, OF_GUARD,
+            least > LEAST_BUILDS ? ", and two of each baseline with Q/DQ" : "");
     return caches    ? wrong_mode("a pattern cache, whose patterns are of regions", "region", err)
            : regions ? wrong_mode("an option of regions", "region", err)
                      : QDQ_OK;
@@ -144,7 +144,7 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error
         return qdq_fail(err, QDQ_E_USAGE, "found region builder %d, expected 0 to %d",
                         (int)d->regions->builder, (int)QDQ_REGIONS_NAMES);
     if (count_baselines(o) > QDQ_TUNE_MOST_BASELINES)
-        return qdq_fail(err, QDQ_E_USAGE, "found more than %d models with Q/DQ beside the model",
+        return qdq_fail(err, QDQ_E_USAGE, "qdq_baselines: found more than %d models",
                         QDQ_TUNE_MOST_BASELINES);
     if (o->quantize != NULL && o->quantize->float_channels == QDQ_FLOAT_CHANNELS_ON)
         return qdq_fail(err, QDQ_E_USAGE,

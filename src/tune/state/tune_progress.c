@@ -81,5 +81,5 @@ void qdq_tune_log_miss(qdq_tune_state *t, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(t->outcome.reason, sizeof t->outcome.reason, fmt, args);
     va_end(args);
-    qdq_job_log(t->job, QDQ_LOG_WARNING, "what is fastest is not taken: %s", t->outcome.reason);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "fastest candidate: rejected; %s", t->outcome.reason);
 }

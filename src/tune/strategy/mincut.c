@@ -46,15 +46,14 @@ static qdq_status mincut_fits(qdq_tune_state *t, bool *fits, qdq_error *err)
     if (*fits)
         return QDQ_OK;
     if (t->opts->strategy == QDQ_TUNE_MINCUT || t->details->pareto > 0)
-        return qdq_fail(
-            err, QDQ_E_UNSUPPORTED,
-            "engine '%s' tells too little of how long each layer takes for minimum cuts%s",
-            qdq_worker_client_engine(t->tools.lab)->name,
-            t->details->pareto > 0 ? ", without which there is no front" : "");
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "engine '%s': too few times of layers for minimum cuts%s",
+                        qdq_worker_client_engine(t->tools.lab)->name,
+                        t->details->pareto > 0 ? "; expected them for --pareto" : "");
     t->run.search_opts.max_builds = qdq_tune_max_builds(t, false);
     qdq_job_log(t->job, QDQ_LOG_WARNING,
-                "engine '%s' tells too little of how long each layer takes for minimum cuts: kinds "
-                "of groups are tried one by one on the whole model, which takes more builds",
+                "engine '%s': too few times of layers for minimum cuts; classes of groups are "
+                "tried one by one on the whole model, with more builds",
                 qdq_worker_client_engine(t->tools.lab)->name);
     return QDQ_OK;
 }
@@ -95,9 +94,10 @@ static qdq_status bound_harm(qdq_tune_state *t, qdq_mincut_problem *p, qdq_error
     QDQ_TRY(qdq_tune_find_harm(t, err));
     t->run.bounded = t->parts.harm != NULL;
     if (!t->run.bounded) {
-        qdq_job_log(t->job, QDQ_LOG_WARNING,
-                    "what decisions do to the outputs cannot be measured: what misses the goal is "
-                    "refused, but nothing else is looked for");
+        qdq_job_log(
+            t->job, QDQ_LOG_WARNING,
+            "accuracy goal: sensitivities of decisions are unavailable; placements that miss "
+            "the goal are rejected without a replacement");
         return QDQ_OK;
     }
     p->harm = t->parts.harm;

@@ -31,7 +31,7 @@ void qdq_worker_client_note(qdq_worker_client *lab, int handle, const char *what
 
     if (outcome->end == QDQ_REMOTE_FINE && size == 0)
         return;
-    qdq_worker_client_log_asked(&lab->logs, log, what);
+    qdq_worker_client_log_request(&lab->logs, log, what);
     qdq_worker_client_log_ended(&lab->logs, log, output, size, outcome, seconds);
 }
 
@@ -100,7 +100,7 @@ static qdq_status open_model(qdq_worker_client *lab, int handle, qdq_remote_outc
     char *what = qdq_arena_printf(
         &lab->arena, "build a session of %s\nengine: %s %s, threads %d, worker %u", m->path,
         lab->client.info.name, lab->client.info.version, lab->opts.threads, lab->client.worker);
-    qdq_worker_client_log_asked(&lab->logs, m->log, what != NULL ? what : m->path);
+    qdq_worker_client_log_request(&lab->logs, m->log, what != NULL ? what : m->path);
     qdq_status st = qdq_remote_ask(&lab->client, &doc, -1, qdq_worker_client_build_deadline(lab),
                                    &answer, outcome, err);
     lab->build_s = fmax(lab->build_s, qdq_clock_seconds() - start);

@@ -87,13 +87,13 @@ static void append_entry(qdq_worker_client_logs *logs, const char *path, const q
         close(fd);
 }
 
-void qdq_worker_client_log_asked(qdq_worker_client_logs *logs, const char *path, const char *what)
+void qdq_worker_client_log_request(qdq_worker_client_logs *logs, const char *path, const char *what)
 {
     qdq_buf text = QDQ_BUF_INIT(ENTRY_MAX);
 
     if (path == NULL)
         return;
-    qdq_buf_printf(&text, "asked: %s\n", what);
+    qdq_buf_printf(&text, "request: %s\n", what);
     append_entry(logs, path, &text);
     qdq_buf_free(&text);
 }

@@ -22,7 +22,8 @@ qdq_status qdq_worker_client_logs_open(qdq_worker_client_logs *logs, const char 
 const char *qdq_worker_client_log_new(qdq_worker_client_logs *logs, const char *model,
                                       qdq_arena *arena);
 
-void qdq_worker_client_log_asked(qdq_worker_client_logs *logs, const char *path, const char *what);
+void qdq_worker_client_log_request(qdq_worker_client_logs *logs, const char *path,
+                                   const char *what);
 void qdq_worker_client_log_ended(qdq_worker_client_logs *logs, const char *path, const char *output,
                                  size_t size, const qdq_remote_outcome *outcome, double seconds);
 

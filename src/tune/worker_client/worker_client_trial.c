@@ -140,7 +140,7 @@ static qdq_status ask_worker(qdq_worker_client *lab, const layer_question *l,
     const char *log = qdq_worker_client_log_new(&lab->logs, l->path, &lab->arena);
     char *text = qdq_arena_printf(&lab->arena, "build a session of %s and %s %u runs", l->path,
                                   l->what, l->runs);
-    qdq_worker_client_log_asked(&lab->logs, log, text != NULL ? text : l->path);
+    qdq_worker_client_log_request(&lab->logs, log, text != NULL ? text : l->path);
     lab->builds++;
     double start = qdq_clock_seconds();
     const double build = qdq_worker_client_build_deadline(lab);

@@ -28,5 +28,5 @@ for most in 0% 60%; do
         --labels classes.npy \
         --max-drop $most >/dev/null 2>log.txt
     echo "--max-drop $most -> $?: $(value tuned verdict)"
-    sed -n 's/.*\(found\|taken: accuracy\) [0-9.]*, [0-9.]*/\1 N, M/p' log.txt
+    sed -n 's/.*\(found\|rejected; accuracy\) [0-9.]*, [0-9.]*/\1 N, M/p' log.txt
 done

@@ -16,13 +16,14 @@
 } >m.onnxtxt
 cp "$FIXTURES/sim.json" .
 number() { sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p" "$2"; }
+more=() # options of autotune that change no region
 compare() { # compare OPTION...
     rm -rf tuned
-    qdq autotune m.onnxtxt -o tuned -e sim:sim.json -q --trials 1 "$@" >/dev/null || return
+    qdq autotune m.onnxtxt -o tuned -e sim:sim.json -q --trials 1 "$@" "${more[@]}" >/dev/null || return
     qdq inspect m.onnxtxt --regions --all-regions --json -e sim:sim.json "$@" >shown.json || return
     shown="$(grep -c '"level"' shown.json) regions, $(grep -c '"signature"' shown.json) patterns"
     tuned="$(number regions tuned/report.json) regions, $(number patterns tuned/report.json) patterns"
-    echo "$*: shown $shown; tuned $tuned"
+    echo "$*${more[*]:+ (${more[*]})}: shown $shown; tuned $tuned"
     # every pattern that was tuned is among those shown
     sed -n 's/^ *\(- \)\{0,1\}pattern_signature: *//p' tuned/patterns.yaml | tr -d "'\"" |
         sort -u >signatures
@@ -45,6 +46,13 @@ compare "${small[@]}" --equalize
 compare "${small[@]}" --region-builder names
 compare "${small[@]}" --set-shape x=4x8
 compare "${small[@]}" --format int8 --per-tensor --cpu vnni
+echo "-- options that choose nodes change no region"
+echo 'op MatMul' >matmul.txt
+for option in '-x a1' '-i a' '--op-types MatMul' '--exclude-op-types Add' \
+    '--node-filter matmul.txt' '--type int8'; do
+    read -ra more <<<"$option"
+    compare "${small[@]}"
+done
 echo "-- the engine chooses the target"
 for e in ort openvino trtexec; do
     echo "$e $(qdq inspect m.onnxtxt --regions -e $e | sed -n 's/^coverage *//p')"
