@@ -10,24 +10,45 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import errors
 from ._core import Path, Shapes
 from ._engines import Engine
 from ._model import Model
+from ._qdq import lib
 from ._quantize import QuantizeResult, quantize
 from ._tools import compare_models, optimize
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-class QuantFormat(enum.Enum):
+
+class Named(enum.Enum):
+    """An enumeration that command lines take by name, as ONNX Runtime's."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def from_string(cls, name: str) -> Self:
+        """The member with this name; a `ValueError` if there is none."""
+        try:
+            return cls[name]
+        except KeyError:
+            raise ValueError(
+                f"found {name!r}, expected one of {', '.join(m.name for m in cls)}"
+            ) from None
+
+
+class QuantFormat(Named):
     """As ONNX Runtime's. Only QDQ is written."""
 
     QOperator = 0
     QDQ = 1
 
 
-class QuantType(enum.Enum):
+class QuantType(Named):
     """As ONNX Runtime's."""
 
     QInt8 = 0
@@ -37,6 +58,11 @@ class QuantType(enum.Enum):
     QUInt16 = 4
     QInt4 = 5
     QUInt4 = 6
+
+    @property
+    def tensor_type(self) -> int:
+        """The number of the type in ``onnx.TensorProto``: 3 for ``QInt8``."""
+        return int(lib.qdq_elem_from_name(TYPES[self.name].encode()))
 
 
 class CalibrationMethod(enum.Enum):

@@ -107,3 +107,34 @@ def test_a_script_for_onnxsim_runs(cnn):
         simplify(cnn, unused_output=["y"])
     with pytest.raises(qdq.UsageError, match="eliminate_deadend"):
         simplify(cnn, skipped_optimizers=["eliminate_deadend"])
+
+
+def test_the_command_line_of_onnxruntimes_example_takes_the_enumerations(capsys):
+    # as quantization/image_classification/cpu/run.py of onnxruntime-inference-examples has it
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument(
+        "--quant_format",
+        default=QuantFormat.QDQ,
+        type=QuantFormat.from_string,
+        choices=list(QuantFormat),
+    )
+    assert parser.parse_args([]).quant_format is QuantFormat.QDQ
+    given = parser.parse_args(["--quant_format", "QOperator"]).quant_format
+    assert given is QuantFormat.QOperator and f"{given}" == "QOperator"
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--quant_format", "qdq"])
+    assert "invalid from_string value: 'qdq'" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--help"])
+    assert "--quant_format {QOperator,QDQ}" in capsys.readouterr().out
+
+
+def test_enumerations_have_what_those_of_onnxruntime_have():
+    theirs = pytest.importorskip("onnxruntime.quantization")
+    for member in theirs.QuantType:
+        mine = QuantType.from_string(str(member))
+        assert mine.tensor_type == member.tensor_type and mine.value == member.value
+    with pytest.raises(ValueError, match="found 'int8', expected one of QInt8, QUInt8"):
+        QuantType.from_string("int8")
