@@ -29,7 +29,7 @@ LEVELS = {
     lib.QDQ_LOG_INFO: logging.INFO,
     lib.QDQ_LOG_DEBUG: logging.DEBUG,
 }
-ERRORS: dict[int, type[errors.Error]] = {
+ERRORS: dict[int, type[BaseException]] = {
     lib.QDQ_E_USAGE: errors.UsageError,
     lib.QDQ_E_NOMEM: errors.OutOfMemory,
     lib.QDQ_E_IO: errors.FileError,

@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Error(Exception):
-    """What every exception of this package derives from, next to a built-in one."""
+    """What every exception of this package but `Cancelled` derives from, next to a built-in one."""
 
 
 class UsageError(Error, ValueError):
@@ -47,8 +47,11 @@ class GoalNotReached(Error):
         self.nearest = nearest
 
 
-class Cancelled(Error, KeyboardInterrupt):
-    """A call that Ctrl-C ended. What `autotune` had measured by then stays in its folder."""
+class Cancelled(KeyboardInterrupt):
+    """A call that Ctrl-C ended. What `autotune` had measured by then stays in its folder.
+
+    It is no `Error`, and no ``Exception``: what catches those lets Ctrl-C pass.
+    """
 
 
 class InternalError(Error, RuntimeError):

@@ -73,6 +73,24 @@ def test_an_exception_in_a_log_handler_comes_out_unchanged(cnn, images):
         logger.removeHandler(bad)
 
 
+def test_what_catches_exceptions_lets_an_interrupt_pass():
+    code = f"""
+        import os, qdq, signal, threading
+        threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        try:
+            try:
+                qdq.bench({SLOW_MODEL!r}, rounds=1000000)
+            except Exception:
+                print("caught")
+        except qdq.Cancelled as e:
+            print(type(e).__name__)
+        """
+    out, err = run_python(code).communicate(timeout=60)
+    assert out == "Cancelled\n", err
+    assert not issubclass(qdq.Cancelled, (Exception, qdq.Error))
+    assert issubclass(qdq.Cancelled, KeyboardInterrupt)
+
+
 def test_interrupt_stops_within_a_fifth_of_a_second():
     code = f"""
         import os, qdq, signal, threading, time
