@@ -49,6 +49,8 @@ def text(c: Any) -> str:
 
 def encode(value: Path) -> bytes:
     """A path or another text for C."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"found {value!r}, expected a text or a path")
     data = os.fsencode(value)
     if b"\0" in data:
         raise errors.UsageError(f"{value!r}: has a NUL character in it, expected text")
@@ -378,10 +380,8 @@ class Options:
         self.keep.append(c)
         return c
 
-    def texts(self, values: str | Iterable[str]) -> Any:
+    def texts(self, values: Iterable[str]) -> Any:
         """A list of strings that ends with NULL."""
-        if isinstance(values, (str, os.PathLike)):
-            values = [os.fspath(values)]
         items = [self.hold(ffi.new("char[]", encode(v))) for v in values]
         return self.hold(ffi.new("char *[]", [*items, ffi.NULL]))
 

@@ -79,7 +79,6 @@ def set_image_options(options: Options, values: Mapping[str, Any]) -> None:
     for name in ("mean", "std"):
         numbers = values.get(name)
         if numbers is not None:
-            numbers = [numbers] if isinstance(numbers, (int, float)) else list(numbers)
             if not 1 <= len(numbers) <= 4:
                 raise errors.UsageError(f"{name}: found {len(numbers)} numbers, expected 1 to 4")
             options.set(name, numbers)

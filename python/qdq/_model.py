@@ -8,6 +8,8 @@ import sys
 from typing import Any
 
 from . import _core, errors
+from ._arguments import texts, whole
+from ._arguments import shapes as shapes_of
 from ._core import Options, Path, Shapes, call, read
 from ._qdq import ffi, lib
 from ._records import Finding
@@ -153,7 +155,7 @@ class Model:
     def set_shapes(self, shapes: Shapes) -> Model:
         """A copy with these input shapes, from which all others are inferred again."""
         options = Options("qdq_data_opts")
-        options.set("shapes", shapes)
+        options.set("shapes", shapes_of("shapes", shapes))
         copy = Model(self)
         call(lib.qdq_model_set_shapes, copy.c, options.c.shapes, options.c.n_shapes)
         return copy
@@ -161,15 +163,16 @@ class Model:
     def set_opset(self, opset: int) -> Model:
         """A copy at a higher opset (at most 26)."""
         copy = Model(self)
-        call(lib.qdq_model_set_opset, copy.c, opset)
+        call(lib.qdq_model_set_opset, copy.c, whole("opset", opset))
         return copy
 
     def extract(self, inputs: list[str], outputs: list[str]) -> Model:
         """The part that computes `outputs` from `inputs`, both names of values."""
-        texts = Options("qdq_load_opts")
+        given = texts("inputs", inputs), texts("outputs", outputs)
+        options = Options("qdq_load_opts")
         out = ffi.new("qdq_model **")
-        ins, outs = texts.texts(inputs), texts.texts(outputs)
-        call(lib.qdq_model_extract, self.c, ins, len(inputs), outs, len(outputs), out)
+        ins, outs = (options.texts(names) for names in given)
+        call(lib.qdq_model_extract, self.c, ins, len(given[0]), outs, len(given[1]), out)
         return Model._of(out[0], self)
 
     def save(self, path: Path, *, external: str = "auto", force: bool = True) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _core
+from ._arguments import flag, wrong
 from ._core import Path, call, read
 from ._model import Model, kind_of, open_model
 from ._qdq import ffi, lib
@@ -62,7 +63,7 @@ class Target:
         at = ffi.new("qdq_target_change[]", len(changes))
         keep = []
         for c, (key, value) in zip(at, changes.items()):
-            said = value if isinstance(value, str) else json.dumps(value)
+            said = value if isinstance(value, str) else json.dumps(value, default=plain_value)
             keep += [ffi.new("char[]", key.encode()), ffi.new("char[]", said.encode())]
             c.key, c.value = keep[-2:]
         call(lib.qdq_target_set_all, self._c, at, len(changes))
@@ -107,12 +108,20 @@ class Target:
         return f"<qdq.Target {self.name}>"
 
 
+def plain_value(value: Any) -> Any:
+    """Numbers and arrays of numpy as Python's, for JSON."""
+    convert = getattr(value, "tolist", None)
+    if convert is None:
+        raise wrong("target", value, "texts, numbers, lists and dicts")
+    return convert()
+
+
 def load_described(described: Mapping[str, Any], out: Any) -> None:
     """A description in memory: through a file, as the library reads targets from files alone."""
     import tempfile
 
     with tempfile.NamedTemporaryFile("w", prefix="qdq-", suffix=".json") as file:
-        json.dump(described, file)
+        json.dump(described, file, default=plain_value)
         file.flush()
         call(lib.qdq_target_load, _core.encode(file.name), out)
 
@@ -140,8 +149,10 @@ class Plan:
         if isinstance(source, str) and source.lstrip().startswith("{"):
             data = source.encode()
             call(lib.qdq_plan_parse, data, len(data), b"plan", out)
-        else:
+        elif isinstance(source, (str, os.PathLike)):
             call(lib.qdq_plan_load, _core.encode(source), out)
+        else:
+            raise wrong("plan", source, "a path, the text of a plan, a dict or a qdq.Plan")
         self._c = ffi.gc(out[0], lib.qdq_plan_free)
 
     @classmethod
@@ -165,11 +176,11 @@ class Plan:
 
     def save(self, path: Path, *, force: bool = True) -> None:
         """Writes the plan; `force` replaces a file that is there."""
-        call(lib.qdq_plan_save, self._c, _core.encode(path), bool(force))
+        call(lib.qdq_plan_save, self._c, _core.encode(path), flag("force", force))
 
     def save_ranges(self, path: Path, *, force: bool = True) -> None:
         """Writes the ranges as a calibration cache: ``X.json`` as JSON, else in TensorRT's form."""
-        call(lib.qdq_plan_save_ranges, self._c, _core.encode(path), bool(force))
+        call(lib.qdq_plan_save_ranges, self._c, _core.encode(path), flag("force", force))
 
     @property
     def summary(self) -> PlanSummary:
@@ -191,7 +202,7 @@ class Plan:
         """
         own = open_model(model)
         out = ffi.new("qdq_model **")
-        call(lib.qdq_plan_apply, self._c, own.c, bool(force), out)
+        call(lib.qdq_plan_apply, self._c, own.c, flag("force", force), out)
         return hand_over(Model._of(out[0], own), model, output)
 
     def diff(self, other: Plan) -> str:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _core, errors
+from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes, read
 from ._data import Data, open_data, stopped
-from ._engines import OPTIONS as ENGINE_OPTIONS
-from ._engines import Engine, split, threads_of
+from ._engines import Engine, open_engine, split, threads_of
 from ._metric import Metric, MetricRun
 from ._model import Model, kind_of, open_model
 from ._plan import Plan, Target
@@ -50,22 +50,22 @@ OPTIONS = {
 FORMATS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "activation_type": lambda v: {"activation.type": v},
     "weight_type": lambda v: {"weight.type": v},
-    "symmetric": lambda v: {"activation.symmetric": bool(v)},
+    "symmetric": lambda v: {"activation.symmetric": v},
     "weight_asymmetric": lambda v: {"weight.symmetric": not v},
-    "per_channel": lambda v: {"weight.per_channel": bool(v)},
-    "reduce_range": lambda v: {"weight.reduced": True} if v else {},
-    "pow2": lambda v: {"activation.pow2": True, "weight.pow2": True} if v else {},
+    "per_channel": lambda v: {"weight.per_channel": v},
+    "reduce_range": lambda v: {"weight.reduced": v},
+    "pow2": lambda v: {"activation.pow2": v, "weight.pow2": v},
     "block_size": lambda v: {"weight.block": str(v)},
     "weight_method": lambda v: {"weight.method": v},
     "weights": lambda v: {"weight.store": v},
     "accuracy_level": lambda v: {"weight.accuracy_level": str(v)},
-    "tables": lambda v: {"weight.tables": bool(v)},
+    "tables": lambda v: {"weight.tables": v},
     "bias": lambda v: {"bias.type": v},
     "rest": lambda v: {
         "rest.type": {"fp32": "float", "fp16": "float16", "bf16": "bfloat16"}.get(v, v)
     },
-    "rest_keep": lambda v: {"rest.keep": list(v)},
-    "direct_io": lambda v: {"rest.direct_io": True} if v else {},
+    "rest_keep": lambda v: {"rest.keep": v},
+    "direct_io": lambda v: {"rest.direct_io": v},
 }
 TYPES = "activation.type", "activation.symmetric", "weight.type", "weight.symmetric"
 PRESETS: dict[str, dict[str, Any]] = {
@@ -295,10 +295,10 @@ class Samples:
 
     def __init__(self, model: Model, job: Job, o: Mapping[str, Any]) -> None:
         self.eval: Data | None = None
-        self.evaluates = bool(o["sqnr"])
+        self.evaluates = o["sqnr"]
         hold_out = self.evaluates and o["eval"] is None
         calib = o["calib"] if o["calib"] is not None else "random:0"
-        self.most, at_most = int(o["samples"]), 0
+        self.most, at_most = o["samples"], 0
         if isinstance(calib, str) and calib.startswith("random:"):
             at_most = lib.qdq_split_random(self.most, uses_of(hold_out))
         labels = o["labels"]
@@ -344,15 +344,15 @@ def goal_options(o: Mapping[str, Any], job: Job) -> Options:
     """The goal of the user, or the default one."""
     goal = Options("qdq_goal_opts")
     goal.set("by_default", not names_goal(o))
-    goal.set("min_sqnr", float(o["min_sqnr"] or 0))
-    goal.set("max_drop", -1.0 if o["max_drop"] is None else float(o["max_drop"]))
+    goal.set("min_sqnr", o["min_sqnr"] or 0.0)
+    goal.set("max_drop", -1.0 if o["max_drop"] is None else o["max_drop"])
     if o["metric"] is not None:
         metric = Metric(o["metric"], job)
         goal.keep.append(metric)
         goal.set("metric", metric.c)
     if o["min_metric"] is not None:
         goal.set("has_min_metric", True)
-        goal.set("min_metric", float(o["min_metric"]))
+        goal.set("min_metric", o["min_metric"])
     return goal
 
 
@@ -380,11 +380,7 @@ class Quantizing:
         spec = o["engine"]
         self.result.target = open_target(o["target"], split(spec), o)
         self.samples = Samples(self.model, self.job, o)
-        if isinstance(spec, Engine):
-            self.engine = spec
-        else:
-            given = {name: o[name] for name in ENGINE_OPTIONS if o[name] is not None}
-            self.engine = Engine(spec, job=self.job, **given)
+        self.engine = open_engine(spec, self.job, o)
         if self.engine.name not in ("ort", "sim") and not self.samples.data.is_random:
             try:
                 self.reference = Engine("ort", job=self.job)
@@ -396,7 +392,7 @@ class Quantizing:
         plan = Options("qdq_quantize_opts", self.job)
         plan.fill(OPTIONS, o)
         plan.set("passes", pipeline_of(o))
-        plan.set("samples", int(o["samples"]))
+        plan.set("samples", o["samples"])
         plan.set("threads", threads_of(o["threads"]))
         goal = goal_options(o, self.job)
         if o["times"] is not None:
@@ -412,7 +408,7 @@ class Quantizing:
         options.set("no_sqnr", not o["sqnr"])
         options.set("no_speed", not o["bench"])
         options.set("must_compare", o["labels"] is not None)
-        options.set("best_effort", bool(o["best_effort"]))
+        options.set("best_effort", o["best_effort"])
         options.set("spent_s", time.monotonic() - self.began)
         if o["output"] is not None:
             options.c.ctx = options.hold(ffi.new_handle(self))
@@ -641,9 +637,7 @@ def quantize(
     """
     o = dict(locals())
     o.pop("model")
-    for key in ("bias_correction", "float_channels"):
-        if isinstance(o[key], bool):
-            o[key] = "on" if o[key] else "off"
+    check_types(o, quantize.__kwdefaults__)
     check_options(o)
     q = Quantizing(model, o)
     try:
@@ -675,5 +669,3 @@ def check_options(o: Mapping[str, Any]) -> None:
         raise errors.UsageError(
             f"percentile: found {o['percentile']!r}, expected more than 50 and at most 100"
         )
-    if o["samples"] < 0 or o["threads"] < 0:
-        raise errors.UsageError("samples, threads: expected 0 or more")

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _core, errors
+from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes, read
 from ._data import open_data
-from ._engines import Engine, Session, threads_of
+from ._engines import Engine, Session, open_engine, threads_of
 from ._model import Model, open_model
 from ._plan import Plan, Target, hand_over
 from ._qdq import ffi, lib
@@ -111,14 +112,15 @@ def optimize(
     >>> qdq.optimize("model.onnx", output="model.opt.onnx").report.changes
     """
     given = dict(locals())
+    check_types(given, optimize.__kwdefaults__)
     job = Job(progress)
     original = open_model(model)
-    work = original.set_shapes(set_shape) if set_shape else Model(original)
+    work = original.set_shapes(given["set_shape"]) if set_shape else Model(original)
     before = Model(work) if check is not None else None
     options = Options("qdq_optimize_opts", job)
     options.fill(OPTIMIZE, given)
-    if freeze_inputs:
-        options.set("passes", f"freeze-inputs,{passes or 'default'}")
+    if given["freeze_inputs"]:
+        options.set("passes", f"freeze-inputs,{given['passes'] or 'default'}")
     for name in ("fold_input_bytes", "fold_output_bytes"):
         if given[name] == 0:
             options.set(name, 1)  # in C, 0 stands for the default
@@ -131,9 +133,7 @@ def optimize(
     finally:
         lib.qdq_optimize_report_free(out[0])
     if before is not None:
-        same, why = compare_models(
-            before, work, check, engine, samples, shape, tolerance, threads, job
-        )
+        same, why = compare_models(before, work, check, engine, given, job)
         if not same:
             raise errors.UnsupportedError(f"the optimized model computes something else: {why}")
     return OptimizeResult(hand_over(work, model, output), report)
@@ -144,22 +144,19 @@ def compare_models(
     b: Model,
     samples_of: Any,
     engine: str | Engine,
-    samples: int = 0,
-    shape: Shapes | None = None,
-    tolerance: float = 0,
-    threads: int = 0,
-    job: Job | None = None,
+    given: Mapping[str, Any],
+    job: Job,
 ) -> tuple[bool, str]:
-    """Do two models compute the same? And if not, what differs."""
-    job = job if job is not None else Job()
-    own = engine if isinstance(engine, Engine) else Engine(engine, job=job)
-    data = open_data(samples_of, a, job, {"shape": shape}, None, samples, "check")
+    """Do two models compute the same? And if not, what differs. `given`: options of optimize()."""
+    own = open_engine(engine, job)
+    shape = given.get("shape")
+    data = open_data(samples_of, a, job, {"shape": shape}, None, given.get("samples", 0), "check")
     options = Options("qdq_compare_opts", job)
-    options.set("threads", threads_of(threads))
+    options.set("threads", threads_of(given.get("threads", 0)))
     options.set("shapes", shape, "shape")
     found = ffi.new("qdq_same_result **")
     try:
-        args = (own.c, a.c, b.c, data.c, options.c, float(tolerance), found)
+        args = (own.c, a.c, b.c, data.c, options.c, given.get("tolerance", 0.0), found)
         job.run(lib.qdq_compare_same, *args)
         return bool(found[0].same), _core.text(found[0].why)
     finally:
@@ -245,20 +242,21 @@ def check(
     >>> assert qdq.check("model.qdq.onnx", target="ort-cpu")
     """
     given = dict(locals())
+    check_types(given, check.__kwdefaults__)
     job = Job(progress)
     own = open_model(model)
     findings = own.check()
     if any(f.is_error for f in findings) or (target is None and engine is None):
         return CheckResult(findings, None, None)
-    runner = engine if isinstance(engine, Engine) or engine is None else Engine(engine, job=job)
+    runner = open_engine(engine, job) if engine is not None else None
     try:
         if target is None and runner is not None:
             target = TARGET_OF_ENGINE.get(runner.name, "ort-cpu")
         options = Options("qdq_check_opts", job)
         options.set("engine", runner.c if runner is not None else None)
-        options.set("shapes", shape, "shape")
-        options.set("threads", threads_of(threads))
-        options.set("cpu", cpu)
+        options.set("shapes", given["shape"], "shape")
+        options.set("threads", threads_of(given["threads"]))
+        options.set("cpu", given["cpu"])
         assert target is not None
         rules = Target(target)
         out = ffi.new("qdq_target_check **")
@@ -319,6 +317,8 @@ def import_plan(model: Any, *, encodings: Path | None = None, bounds: str | None
     bounds
         Relu and Clip that a quantizer removed: ``"auto"``, ``"restore"``, ``"leave"``.
     """
+    given = dict(locals())
+    check_types(given, import_plan.__kwdefaults__)
     own = open_model(model)
     job = Job()
     options = Options("qdq_import_opts", job)
@@ -334,6 +334,7 @@ def import_plan(model: Any, *, encodings: Path | None = None, bounds: str | None
 
 def strip(model: Any, *, output: Path | None = None, bounds: str | None = None) -> Any:
     """The model without Q/DQ, as the same kind of object. What had to stay is logged."""
+    check_types(dict(locals()), strip.__kwdefaults__)
     own = open_model(model)
     job = Job()
     options = Options("qdq_import_opts", job)
@@ -425,23 +426,24 @@ def compare(
     >>> qdq.compare("model.onnx", "model.qdq.onnx", data="test.npz").sqnr_db
     """
     given = dict(locals())
+    check_types(given, compare.__kwdefaults__)
     job = Job(progress)
     one, two = open_model(a), open_model(b)
-    runner = engine if isinstance(engine, Engine) else Engine(engine, job=job)
+    runner = open_engine(engine, job)
     source = None
     try:
         chosen = data if data is not None else "random:0"
-        source = open_data(chosen, one, job, given, labels, samples, "data")
+        source = open_data(chosen, one, job, given, labels, given["samples"], "data")
         options = Options("qdq_compare_opts", job)
-        options.set("threads", threads_of(threads))
-        options.set("shapes", shape, "shape")
-        options.set("fake_quant", fake_quant)
+        options.set("threads", threads_of(given["threads"]))
+        options.set("shapes", given["shape"], "shape")
+        options.set("fake_quant", given["fake_quant"])
         args = (runner.c, one.c, two.c, source.c, options.c)
         out = ffi.new("qdq_compare_result **")
         job.run(lib.qdq_compare, *args, out)
         report = take(out)
         layers = None
-        if per_layer:
+        if given["per_layer"]:
             found = ffi.new("qdq_compare_layers_result **")
             job.run(lib.qdq_compare_layers, *args, found)
             layers = take(found)
@@ -520,23 +522,24 @@ def bench(
     """
     if not models:
         raise TypeError("bench: found no model, expected one or more")
+    given = dict(locals())
+    check_types(given, bench.__kwdefaults__)
     job = Job(progress)
     own = [open_model(m) for m in models]
-    runner = engine if isinstance(engine, Engine) else Engine(engine, job=job)
+    runner = open_engine(engine, job)
     options = Options("qdq_bench_opts", job)
-    for name in ("rounds", "warmup", "seed"):
-        options.set(name, locals()[name])
-    options.set("max_ms", float(max_ms))
+    for name in ("rounds", "warmup", "seed", "max_ms"):
+        options.set(name, given[name])
     sessions: list[Session] = []
     source = None
     try:
         if data is not None:
-            source = open_data(data, own[0], job, {"shape": shape}, argument="data")
+            source = open_data(data, own[0], job, {"shape": given["shape"]}, argument="data")
             inputs, n = ffi.new("qdq_named_array const **"), ffi.new("size_t *")
             job.run(lib.qdq_data_get, source.c, 0, inputs, n)
             options.c.inputs, options.c.n_inputs = inputs[0], n[0]
         for m in own:
-            sessions.append(Session(runner, m, job, threads_of(threads), shape))
+            sessions.append(Session(runner, m, job, threads_of(given["threads"]), given["shape"]))
         out = ffi.new("qdq_bench_model[]", len(own))
         at = ffi.new("qdq_session *[]", [s.c for s in sessions])
         job.run(lib.qdq_bench, at, len(own), options.c, out)

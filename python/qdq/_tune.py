@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _core, _engines, errors
+from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes, read
 from ._engines import split as name_of
 from ._engines import threads_of
@@ -318,8 +319,7 @@ def autotune(
     >>> result.speedup
     """
     given = dict(locals())
-    if isinstance(bias_correction, bool):
-        given["bias_correction"] = "on" if bias_correction else "off"
+    check_types(given, autotune.__kwdefaults__)
     check_options({**given, "best_effort": False})
     keep = None
     if folder is None:
@@ -330,7 +330,7 @@ def autotune(
     job = TuneJob(progress, live)
     own = open_model(model)
     if set_shape:
-        own = own.set_shapes(set_shape)
+        own = own.set_shapes(given["set_shape"])
     rules = open_target(target, name_of(engine), given)
     result = TuneResult(model, output, os.fspath(folder), keep)
     samples_of = Samples(own, job, given)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import errors
-from ._core import Path, Shapes
+from ._arguments import dictionary, flag, natural, number, texts
+from ._core import Job, Path, Shapes
 from ._engines import Engine
 from ._model import Model
 from ._qdq import lib
@@ -120,17 +121,17 @@ def ignore(value: Any) -> dict[str, Any]:
 
 
 EXTRA: dict[str, Callable[[Any], dict[str, Any]]] = {
-    "ActivationSymmetric": lambda v: {"symmetric": bool(v)},
+    "ActivationSymmetric": lambda v: {"symmetric": v},
     "CalibTensorRangeSymmetric": lambda v: {"symmetric": True} if v else {},
     "WeightSymmetric": lambda v: {"weight_asymmetric": not v},
     "AddQDQPairToWeight": lambda v: {"weights": "float"} if v else {},
     "QuantizeBias": lambda v: {"bias": "int32" if v else "float"},
-    "CalibPercentile": lambda v: {"percentile": float(v)},
+    "CalibPercentile": lambda v: {"percentile": v},
     "CalibMovingAverage": lambda v: {"method": "moving-average"} if v else {},
-    "MinimumRealRange": lambda v: {"set": {"activation.min_range": float(v)}} if v else {},
+    "MinimumRealRange": lambda v: {"set": {"activation.min_range": v}} if v else {},
     "CalibMaxIntermediateOutputs": ignore,  # values are folded into statistics as they come
     "CalibStridedMinMax": ignore,  # the same
-    "BlockSize": lambda v: {"block_size": int(v)} if v else {},
+    "BlockSize": lambda v: {"block_size": v} if v else {},
     "EnableSubgraph": ignore,  # always
     "DefaultTensorType": ignore,  # every type is inferred
     "QDQKeepRemovableActivations": ignore,  # always: engines fuse them
@@ -163,6 +164,39 @@ EXTRA: dict[str, Callable[[Any], dict[str, Any]]] = {
 }
 
 
+# The types of those; the rest are texts and lists that no option takes.
+EXTRA_TYPES: dict[str, Callable[[str, Any], Any]] = {
+    **dict.fromkeys(
+        (
+            "ActivationSymmetric",
+            "CalibTensorRangeSymmetric",
+            "WeightSymmetric",
+            "AddQDQPairToWeight",
+            "QuantizeBias",
+            "CalibMovingAverage",
+            "CalibStridedMinMax",
+            "EnableSubgraph",
+            "QDQKeepRemovableActivations",
+            "QDQDisableWeightAdjustForInt32Bias",
+            "ActivationRestrictedAsymmetric",
+            "extra.Sigmoid.nnapi",
+            "SmoothQuant",
+            "SmoothQuantFolding",
+            "ForceQuantizeNoInputCheck",
+            "MatMulConstBOnly",
+            "DedicatedQDQPair",
+            "UseQDQContribOps",
+        ),
+        flag,
+    ),
+    "CalibPercentile": number,
+    "CalibMovingAverageConstant": number,
+    "MinimumRealRange": number,
+    "SmoothQuantAlpha": number,
+    "BlockSize": natural,
+    "CalibMaxIntermediateOutputs": natural,
+}
+
 # Of those, what `quantize_dynamic` takes, and otherwise.
 DYNAMIC: dict[str, Callable[[Any], dict[str, Any]]] = {
     **{
@@ -194,6 +228,10 @@ def name_of(value: Any) -> str:
     return str(getattr(value, "name", value))
 
 
+def external_of(argument: str, value: Any) -> str:
+    return "always" if flag(argument, value) else "auto"
+
+
 def map_name(argument: str, value: Any, names: Mapping[str, str]) -> str | None:
     if value is None:
         return None
@@ -204,8 +242,8 @@ def map_name(argument: str, value: Any, names: Mapping[str, str]) -> str | None:
     return names[name_of(value)]
 
 
-def exactly(names: Sequence[str] | None) -> list[str] | None:
-    return [f"={name}" for name in names] if names else None
+def exactly(argument: str, names: Sequence[str] | None) -> list[str] | None:
+    return [f"={name}" for name in texts(argument, names)] if names else None
 
 
 def fill_extra(
@@ -213,17 +251,19 @@ def fill_extra(
     given: Mapping[str, Any] | None,
     known: Mapping[str, Callable[[Any], dict[str, Any]]],
 ) -> None:
-    """The options of `extra_options`."""
-    for option, value in (given or {}).items():
+    """The options of `extra_options`; None is the default."""
+    for option, value in dictionary("extra_options", given or {}).items():
         if option not in known:
             raise errors.UnsupportedError(f"extra_options: found '{option}', which is not known")
-        options.update(known[option](value))
+        if value is not None:
+            kind = EXTRA_TYPES.get(option)
+            options.update(known[option](kind(option, value) if kind is not None else value))
 
 
-def write(result: QuantizeResult, output: Path, external: bool) -> QuantizeResult:
+def write(result: QuantizeResult, output: Path, external: str) -> QuantizeResult:
     """`result` with its model at `output`."""
     result.output = output
-    result.quantized.save(output, external="always" if external else "auto")
+    result.quantized.save(output, external=external)
     return result
 
 
@@ -273,9 +313,9 @@ def quantize_static(
         )
     options: dict[str, Any] = {
         "method": map_name("calibrate_method", calibrate_method, METHODS),
-        "op_types": list(op_types_to_quantize) if op_types_to_quantize else None,
-        "include": exactly(nodes_to_quantize),
-        "exclude": exactly(nodes_to_exclude),
+        "op_types": op_types_to_quantize or None,
+        "include": exactly("nodes_to_quantize", nodes_to_quantize),
+        "exclude": exactly("nodes_to_exclude", nodes_to_exclude),
         "per_channel": per_channel,
         "reduce_range": reduce_range or None,
         "activation_type": map_name("activation_type", activation_type, TYPES),
@@ -293,10 +333,11 @@ def quantize_static(
         options["cache"] = cache
     elif calibration_data_reader is None:
         raise errors.UsageError("calibration_data_reader: found None, expected samples")
+    external = external_of("use_external_data_format", use_external_data_format)
     result = quantize(model_input, calib=calibration_data_reader, bench=False, **options)
     if cache is not None and "cache" not in options:
         result.plan.save_ranges(cache)
-    return write(result, model_output, use_external_data_format)
+    return write(result, model_output, external)
 
 
 def quantize_dynamic(
@@ -334,16 +375,17 @@ def quantize_dynamic(
     """
     types = {name: TYPES[name] for name in ("QInt8", "QUInt8")}
     options: dict[str, Any] = {
-        "op_types": list(op_types_to_quantize) if op_types_to_quantize else None,
-        "include": exactly(nodes_to_quantize),
-        "exclude": exactly(nodes_to_exclude),
+        "op_types": op_types_to_quantize or None,
+        "include": exactly("nodes_to_quantize", nodes_to_quantize),
+        "exclude": exactly("nodes_to_exclude", nodes_to_exclude),
         "per_channel": per_channel,
         "reduce_range": reduce_range or None,
         "weight_type": map_name("weight_type", weight_type, types),
     }
     fill_extra(options, extra_options, DYNAMIC)
+    external = external_of("use_external_data_format", use_external_data_format)
     result = quantize(model_input, format="dynamic", sqnr=False, bench=False, **options)
-    return write(result, model_output, use_external_data_format)
+    return write(result, model_output, external)
 
 
 def quant_pre_process(
@@ -397,11 +439,13 @@ def quant_pre_process(
         raise errors.UnsupportedError(
             f"external_data_size_threshold: found {external_data_size_threshold}, expected 1024"
         )
+    external = external_of("save_as_external_data", save_as_external_data)
+    is_optimized = not flag("skip_optimization", skip_optimization)
     made = Model(source)
-    if not skip_optimization:
+    if is_optimized:
         made = optimize(made).model
     assert output_model_path is not None
-    made.save(output_model_path, external="always" if save_as_external_data else "auto")
+    made.save(output_model_path, external=external)
 
 
 def simplify(
@@ -452,7 +496,7 @@ def simplify(
         passes.append("-fold-batchnorm")
     if skip_constant_folding:
         passes.append("-fold-constants")
-    passes += [f"-{name}" for name in skipped_optimizers or ()]
+    passes += [f"-{name}" for name in texts("skipped_optimizers", skipped_optimizers or ())]
     own = Model(model)
     if overwrite_input_shapes:
         own = own.set_shapes(overwrite_input_shapes)
@@ -464,7 +508,8 @@ def simplify(
         plugins: dict[str, Any] = {"plugin_libraries": [custom_lib]} if custom_lib else {}
         with Engine("ort", **plugins) as engine:
             samples = check_n if input_data is None else 0
-            same, _ = compare_models(own, done, data, engine, samples, test_input_shapes)
+            given = {"samples": samples, "shape": test_input_shapes}
+            same, _ = compare_models(own, done, data, engine, given, Job())
     return done.to_proto(), same
 
 

@@ -81,7 +81,7 @@ def test_an_exception_in_live_comes_out_unchanged_and_the_run_resumes(cnn, tmp_p
     ],
 )
 def test_wrong_options_are_named(cnn, options, text):
-    with pytest.raises((TypeError, OverflowError), match=text):
+    with pytest.raises((TypeError, qdq.UsageError), match=text):
         qdq.autotune(cnn, engine=SIM, **options)
 
 

@@ -263,6 +263,18 @@ def test_targets_are_names_files_and_dicts(tmp_path):
         qdq.Target({"name": 3})
 
 
+def test_an_option_that_is_false_turns_off_what_a_target_has_on(cnn):
+    keys = {"activation.pow2": True, "weight.pow2": True, "weight.reduced": True}
+    on = qdq.Target("ort-cpu", **{key.replace(".", "__"): value for key, value in keys.items()})
+    given = {"target": on, "bench": False, "sqnr": False}
+    assert [d.key for d in on.differences(qdq.quantize(cnn, **given).target)] == []
+    off = qdq.quantize(cnn, pow2=False, reduce_range=False, direct_io=False, **given).target
+    assert {d.key for d in on.differences(off)} >= {"pow2", "reduced"}
+    described = off.to_dict()
+    assert not described["weight"]["pow2"] and not described["weight"]["reduced"]
+    assert not described["activation"]["pow2"] and not described["rest"]["direct_io"]
+
+
 def test_messages_go_to_the_logger(cnn, images, caplog):
     with caplog.at_level(logging.INFO, "qdq"):
         qdq.quantize(cnn, calib={"x": images[:3]}, samples=50, bench=False)
