@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,10 @@ def open_data(
                 f"labels: found {type(labels).__name__}, expected a key or a file, or samples in "
                 "a dict of arrays"
             )
-        source, labels = {**source, LABELS: labels}, LABELS
+        key = LABELS
+        while key in source:
+            key += "_"
+        source, labels = {**source, key: labels}, key
     options.set("labels", labels)
     out = ffi.new("qdq_data **")
     if is_path:
@@ -204,16 +207,37 @@ def iterate(source: Any, argument: str) -> Iterator[Any]:
     """Samples of an iterable, of (iterable, transform), or of a CalibrationDataReader."""
     if isinstance(source, tuple) and len(source) == 2 and callable(source[1]):
         items, transform = source
-        return map(transform, iterate(items, argument))
+        return transformed(iterate(items, argument), transform)
     get_next = getattr(source, "get_next", None)
     if callable(get_next):
-        return iter(get_next, None)
+        return handed_out(get_next, argument)
     if isinstance(source, Iterable):
         return iter(source)
     raise TypeError(
         f"{argument}: found {type(source).__name__}, expected a path, a dict of arrays, "
         "an iterable of dicts, (iterable, transform) or a CalibrationDataReader"
     )
+
+
+# Generators: a StopIteration that a user's function raises is a RuntimeError there, and no end.
+
+
+def transformed(items: Iterator[Any], transform: Callable[[Any], Any]) -> Iterator[Any]:
+    for item in items:
+        yield transform(item)
+
+
+def handed_out(get_next: Callable[[], Any], argument: str) -> Iterator[Any]:
+    while True:
+        try:
+            sample = get_next()
+        except StopIteration as e:
+            raise RuntimeError(
+                f"{argument}: get_next() raised StopIteration, expected None after the last sample"
+            ) from e
+        if sample is None:
+            return
+        yield sample
 
 
 def can_repeat(source: Any) -> bool:
