@@ -66,7 +66,7 @@ def raise_for(status: int, err: Any) -> None:
     if kind is errors.EngineError and "library was found" in said:
         name = "openvino" if "OpenVINO" in said else "onnxruntime"
         said = f"{said.split(' library was found')[0]} library was found: pip install {name}"
-    raise kind(said)
+    raise errors.file_error(said) if kind is errors.FileError else kind(said)
 
 
 def set_error(err: Any, status: int, said: str) -> int:
@@ -153,7 +153,9 @@ class Job:
 
     def __init__(self, progress: Progress = False) -> None:
         self.error: BaseException | None = None
-        self.progress = bar() if progress is True else progress or None
+        own = bar() if progress is True else None
+        self.close_bar = own.close if own is not None else None
+        self.progress: Callable[[str, int, int], object] | None = own or asked_for(progress)
         self.requests: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self.away = False  # the call runs on another thread than the caller's
         self.cancel = ffi.gc(lib.qdq_cancel_new(), lib.qdq_cancel_free)
@@ -205,9 +207,8 @@ class Job:
             status = self.on_own_thread(lambda: function(*args, err))
         else:
             status = function(*args, err)
-        close = getattr(self.progress, "close", None)
-        if close is not None:
-            close()
+        if self.close_bar is not None:
+            self.close_bar()
         if self.error is not None:
             error, self.error = self.error, None
             if type(error) is KeyboardInterrupt:
@@ -267,7 +268,16 @@ class Job:
             request()
 
 
-def bar() -> Callable[[str, int, int], object]:
+def asked_for(progress: Any) -> Callable[[str, int, int], object] | None:
+    """The function of the user, if there is one."""
+    if progress is None or progress is False or progress is True:
+        return None
+    if not callable(progress):
+        raise TypeError(f"progress: found {progress!r}, expected True, False or a function")
+    return progress  # type: ignore[no-any-return]
+
+
+def bar() -> Any:
     """A progress bar of tqdm."""
     try:
         from tqdm.auto import tqdm

@@ -43,6 +43,39 @@ def test_progress_is_called_on_the_thread_of_the_caller(cnn, calib):
     assert all(isinstance(s[1], str) and s[2] >= 0 for s in seen)
 
 
+def test_what_is_no_progress_is_named(cnn):
+    for value in (1, "yes", []):
+        with pytest.raises(TypeError, match="progress: found .*, expected True, False or a functi"):
+            qdq.optimize(cnn, progress=value)
+
+
+def test_an_object_of_the_user_is_not_closed(cnn):
+    class Progress:
+        called, closed = 0, False
+
+        def __call__(self, stage, done, total):
+            self.called += 1
+
+        def close(self):
+            self.closed = True
+
+    mine = Progress()
+    qdq.quantize(cnn, bench=False, progress=mine)
+    assert mine.called and not mine.closed
+
+
+def test_progress_is_drawn_by_tqdm(cnn, calib, capsys):
+    pytest.importorskip("tqdm")
+    qdq.quantize(cnn, calib=calib, bench=False, progress=True)
+    assert "it/s" in capsys.readouterr().err
+
+
+def test_a_bar_without_tqdm_says_how_to_get_it(cnn, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.raises(ImportError, match="progress=True needs tqdm: pip install tqdm"):
+        qdq.optimize(cnn, progress=True)
+
+
 def test_an_exception_in_progress_comes_out_unchanged(cnn, calib):
     mine = KeyError("mine")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import pathlib
 import pickle
@@ -138,6 +139,26 @@ def test_a_missing_file_is_an_os_error():
         qdq.Model("/no/such.onnx")
     with pytest.raises(qdq.UsageError, match="NUL"):
         qdq.Model("a\0b")
+
+
+def test_an_error_of_a_file_has_its_name_and_the_reason_of_the_system(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        qdq.Model("/no/such.onnx")
+    error = caught.value
+    assert isinstance(error, qdq.FileError) and isinstance(error, qdq.Error)
+    assert error.errno == errno.ENOENT and error.filename == "/no/such.onnx"
+    assert str(error).startswith("/no/such.onnx: cannot open") and error.strerror in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error) and str(again) == str(error)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError):
+        qdq.Model(tmp_path / "file" / "a.onnx")
+    with pytest.raises(qdq.FileError) as caught:
+        qdq.Model(tmp_path)
+    assert caught.value.filename == str(tmp_path)
+    with pytest.raises(qdq.FileError) as caught:
+        qdq.Model(big()).save(tmp_path / "file", force=False)
+    assert caught.value.errno is None
 
 
 def test_a_closed_model_is_an_error_not_a_crash(cnn):
