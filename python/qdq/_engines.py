@@ -140,6 +140,11 @@ class Engine:
         """What it was made of: ``"sim:cost.json"``."""
         return self._spec
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that it was made with."""
+        return dict(self._given)
+
     def close(self) -> None:
         """Ends the engine's process. Closing twice does nothing."""
         if self._c is not None:

@@ -13,6 +13,7 @@ from ._core import Path, call, read
 from ._model import Model, kind_of, open_model
 from ._qdq import ffi, lib
 from ._records import PlanSummary, TargetDifference
+from .errors import FormatError, UsageError
 
 
 class Target:
@@ -123,7 +124,10 @@ def load_described(described: Mapping[str, Any], out: Any) -> None:
     with tempfile.NamedTemporaryFile("w", prefix="qdq-", suffix=".json") as file:
         json.dump(described, file, default=plain_value)
         file.flush()
-        call(lib.qdq_target_load, _core.encode(file.name), out)
+        try:
+            call(lib.qdq_target_load, _core.encode(file.name), out)
+        except (FormatError, UsageError) as e:
+            raise type(e)(str(e).replace(file.name, "target")) from None
 
 
 class Plan:

@@ -11,8 +11,8 @@ from typing import Any
 from . import _core, _engines, errors
 from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes, read
+from ._engines import Engine, threads_of
 from ._engines import split as name_of
-from ._engines import threads_of
 from ._metric import MetricRun
 from ._model import Model, open_model
 from ._plan import Plan, Target, hand_over
@@ -266,7 +266,7 @@ def autotune(
     set_shape: Shapes | None = None,
     external_data: str | None = None,
     # engine
-    engine: str = "ort",
+    engine: str | Engine = "ort",
     threads: int = 1,
     ort_library: Path | None = None,
     openvino_library: Path | None = None,
@@ -329,6 +329,7 @@ def autotune(
         folder = keep.name
     job = TuneJob(progress, live)
     own = open_model(model)
+    _engines.options_in(engine, given)
     if set_shape:
         own = own.set_shapes(given["set_shape"])
     rules = open_target(target, name_of(engine), given)
@@ -373,14 +374,17 @@ def options_of(given: Mapping[str, Any], job: TuneJob, samples: Samples) -> Opti
     options = Options("qdq_tune_opts", job)
     options.fill(OPTIONS, given)
     options.set("threads", threads_of(given["threads"]))
-    options.set("engine", given["engine"])
+    own = given["engine"]
+    is_open = isinstance(own, Engine)
+    spec = own.spec if is_open else own
+    options.set("engine", spec)
     options.c.live = lib.qdq_tune_opts_live_python
     options.set("details", details_of(given["details"] or {}, given["set_shape"]))
     has_goal = bool(given["min_sqnr"]) or given["max_drop"] is not None
     split = samples.split(has_goal or given["metric"] is not None or not names_goal(given))
     options.set("quantize", quantize_options(given, job, split))
     engine = Options("qdq_engine_opts", job)
-    _engines.fill(engine, given["engine"], dict(given))
+    _engines.fill(engine, spec, own.options if is_open else dict(given))
     options.set("engine_opts", engine)
     goal = goal_options(given, job)
     goal.set("eval", samples.eval_c)

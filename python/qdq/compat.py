@@ -264,6 +264,7 @@ def write(result: QuantizeResult, output: Path, external: str) -> QuantizeResult
     """`result` with its model at `output`."""
     result.output = output
     result.quantized.save(output, external=external)
+    result.written()
     return result
 
 

@@ -85,6 +85,15 @@ def test_wrong_options_are_named(cnn, options, text):
         qdq.autotune(cnn, engine=SIM, **options)
 
 
+def test_an_open_engine_says_what_to_tune_on(cnn):
+    with qdq.Engine(SIM, engine_timeout=20) as engine:
+        assert engine.spec == SIM and engine.options == {"engine_timeout": 20}
+        given = {"preset": "quick", "samples": 2, "min_sqnr": 0, "details": {"max_attempts": 3}}
+        assert qdq.autotune(cnn, engine=engine, **given).report.builds > 0
+        with pytest.raises(qdq.UsageError, match="engine_timeout: conflicts with an engine that"):
+            qdq.autotune(cnn, engine=engine, engine_timeout=3, **given)
+
+
 @pytest.mark.slow
 def test_a_real_engine_is_tuned_and_interrupted(cnn, calib, tmp_path):
     def interrupt():

@@ -41,6 +41,7 @@ def test_a_script_for_onnxruntime_runs(cnn, images, tmp_path):
     )
     assert qdq.Model(out).check() == ()
     assert qdq.compare(cnn, out, data={"x": images}).sqnr_db > 20
+    assert result.model == str(out) and result.quantized.to_bytes() == out.read_bytes()
     plan = result.plan.to_dict()
     assert "uint8" in str(plan) and result.plan.summary.n_weights > 0
 

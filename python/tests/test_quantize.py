@@ -259,8 +259,9 @@ def test_targets_are_names_files_and_dicts(tmp_path):
         "type",
         "other_activations",
     ]
-    with pytest.raises(qdq.FormatError):
-        qdq.Target({"name": 3})
+    for wrong in ({"name": 3}, {"name": "x", "colour": 1}):
+        with pytest.raises(qdq.FormatError, match="^target:"):
+            qdq.Target(wrong)
 
 
 def test_an_option_that_is_false_turns_off_what_a_target_has_on(cnn):
