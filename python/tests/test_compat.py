@@ -139,3 +139,76 @@ def test_enumerations_have_what_those_of_onnxruntime_have():
         assert mine.tensor_type == member.tensor_type and mine.value == member.value
     with pytest.raises(ValueError, match="found 'int8', expected one of QInt8, QUInt8"):
         QuantType.from_string("int8")
+
+
+def test_every_argument_of_onnxsim_is_one_of_ours():
+    import inspect
+
+    # of onnxsim 0.8.1, in its order
+    names = (
+        "model check_n perform_optimization skip_fuse_bn overwrite_input_shapes test_input_shapes "
+        "skipped_optimizers skip_constant_folding skip_shape_inference input_data "
+        "dynamic_input_shape custom_lib include_subgraph unused_output tensor_size_threshold "
+        "mutable_initializer initializers_as_constants inline_functions import_custom_schemas "
+        "input_shapes target_opset_version extra_optimizers custom_rewriter "
+        "function_rewrite_rules check_rtol check_atol input_fill providers gemm_fusion_backend "
+        "profile ort_profile merge_ort_profile output_path external_data_threshold"
+    ).split()
+    have = inspect.signature(simplify).parameters
+    assert list(have) == names
+    assert have["initializers_as_constants"].kind is inspect.Parameter.KEYWORD_ONLY
+    for name in names:
+        assert name in simplify.__doc__, name
+    try:
+        import onnxsim
+    except ImportError:
+        return
+    theirs = inspect.signature(onnxsim.simplify).parameters
+    assert [*theirs] == names or onnxsim.__version__ != "0.8.1"
+
+
+def test_arguments_of_onnxsim_do_what_they_say(cnn, tmp_path):
+    pytest.importorskip("onnx")
+    out = tmp_path / "simple.onnx"
+    simple, same = simplify(
+        cnn,
+        input_shapes={"x": (2, 1, 16, 16)},
+        target_opset_version=19,
+        extra_optimizers=["fold-constants"],
+        providers=["CPUExecutionProvider"],
+        check_rtol=1e-3,
+        gemm_fusion_backend="unrestricted",
+        output_path=out,
+        external_data_threshold="1KB",
+    )
+    assert same and simple.opset_import[0].version == 19
+    assert simple.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 2
+    assert qdq.Model(out).opset == 19 and len(list(tmp_path.iterdir())) == 2
+    assert simplify(cnn, target_opset_version="latest")[0].opset_import[0].version == 26
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"initializers_as_constants": False}, qdq.UnsupportedError, "keep weights"),
+        ({"custom_rewriter": lambda m: m}, qdq.UnsupportedError, "custom_rewriter: change the mo"),
+        ({"function_rewrite_rules": [1]}, qdq.UnsupportedError, "before or after this call"),
+        ({"input_fill": "ones"}, qdq.UnsupportedError, "input_fill: give the samples"),
+        ({"profile": "a.json"}, qdq.UnsupportedError, "profile: the log of optimize"),
+        ({"ort_profile": "a"}, qdq.UnsupportedError, "ort_profile: constants are not folded by"),
+        ({"merge_ort_profile": True}, qdq.UnsupportedError, "merge_ort_profile: constants"),
+        ({"providers": ["CUDAExecutionProvider"]}, qdq.UnsupportedError, "found 'CUDAExecution"),
+        ({"target_opset_version": 7}, qdq.UnsupportedError, "found 7, expected 17 or more"),
+        ({"target_opset_version": 99}, qdq.UnsupportedError, "expected 7 to 26"),
+        ({"target_opset_version": "new"}, TypeError, "target_opset_version: found 'new'"),
+        ({"tensor_size_threshold": "big"}, qdq.UsageError, "found 'big', expected a size, such as"),
+        ({"tensor_size_threshold": ""}, qdq.UsageError, "tensor_size_threshold: found ''"),
+        ({"extra_optimizers": ["no_such"]}, qdq.UsageError, "no_such"),
+        ({"check_n": "3"}, TypeError, "check_n: found '3', expected a whole number"),
+        ({"skip_fuse_bn": "no"}, TypeError, "skip_fuse_bn: found 'no', expected True or False"),
+        ({"output_path": 3}, TypeError, "output_path: found 3, expected a path"),
+    ],
+)
+def test_arguments_of_onnxsim_that_do_not_map_say_why(cnn, options, error, text):
+    with pytest.raises(error, match=text):
+        simplify(cnn, **options)
