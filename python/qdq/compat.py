@@ -1,8 +1,9 @@
 """Functions with the signatures of other tools, so that a script changes one import.
 
-`quantize_static`, `quantize_dynamic` and `quant_pre_process` are ONNX Runtime's
-(``onnxruntime.quantization``), `simplify` is onnxsim's. Each argument maps to an option of this
-package, or is an `UnsupportedError` that says why not.
+`quantize_static`, `quantize_dynamic`, `quantize`, `get_qdq_config` and `quant_pre_process` are ONNX
+Runtime's (``onnxruntime.quantization``), `simplify` is onnxsim's. Each argument maps to an option
+of this package, or is an `UnsupportedError` that says why not. `quantize` here is not
+`qdq.quantize`: it writes a model as its configuration says.
 """
 
 from __future__ import annotations
@@ -19,11 +20,28 @@ from ._core import Job, Path, Shapes
 from ._engines import Engine
 from ._model import Model
 from ._qdq import lib
-from ._quantize import QuantizeResult, quantize
+from ._quantize import QuantizeResult
+from ._quantize import quantize as quantize_model
 from ._tools import compare_models, optimize
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+__all__ = [
+    "CalibrationDataReader",
+    "CalibrationMethod",
+    "DynamicQuantConfig",
+    "QuantFormat",
+    "QuantType",
+    "QuantizationMode",
+    "StaticQuantConfig",
+    "get_qdq_config",
+    "quant_pre_process",
+    "quantize",
+    "quantize_dynamic",
+    "quantize_static",
+    "simplify",
+]
 
 
 class Named(enum.Enum):
@@ -48,6 +66,13 @@ class QuantFormat(Named):
 
     QOperator = 0
     QDQ = 1
+
+
+class QuantizationMode(Named):
+    """As ONNX Runtime's, whose functions no longer take it."""
+
+    IntegerOps = 0
+    QLinearOps = 1
 
 
 class QuantType(Named):
@@ -336,7 +361,7 @@ def quantize_static(
     elif calibration_data_reader is None:
         raise errors.UsageError("calibration_data_reader: found None, expected samples")
     external = external_of("use_external_data_format", use_external_data_format)
-    result = quantize(model_input, calib=calibration_data_reader, bench=False, **options)
+    result = quantize_model(model_input, calib=calibration_data_reader, bench=False, **options)
     if cache is not None and "cache" not in options:
         result.plan.save_ranges(cache)
     return write(result, model_output, external)
@@ -386,8 +411,229 @@ def quantize_dynamic(
     }
     fill_extra(options, extra_options, DYNAMIC)
     external = external_of("use_external_data_format", use_external_data_format)
-    result = quantize(model_input, format="dynamic", sqnr=False, bench=False, **options)
+    result = quantize_model(model_input, format="dynamic", sqnr=False, bench=False, **options)
     return write(result, model_output, external)
+
+
+class StaticQuantConfig:
+    """What `quantize` passes on to `quantize_static`, as ONNX Runtime's.
+
+    Parameters
+    ----------
+    calibration_data_reader
+        Samples.
+    calibrate_method, quant_format, activation_type, weight_type, op_types_to_quantize, \
+nodes_to_quantize, nodes_to_exclude, per_channel, reduce_range, use_external_data_format, \
+calibration_providers, extra_options
+        See `quantize_static`; what is None is the target's.
+    """
+
+    def __init__(
+        self,
+        calibration_data_reader: Any,
+        calibrate_method: Any = CalibrationMethod.MinMax,
+        quant_format: Any = QuantFormat.QDQ,
+        activation_type: Any = None,
+        weight_type: Any = None,
+        op_types_to_quantize: Sequence[str] | None = None,
+        nodes_to_quantize: Sequence[str] | None = None,
+        nodes_to_exclude: Sequence[str] | None = None,
+        per_channel: bool | None = None,
+        reduce_range: bool = False,
+        use_external_data_format: bool = False,
+        calibration_providers: Sequence[str] | None = None,
+        extra_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.calibration_data_reader = calibration_data_reader
+        self.calibrate_method = calibrate_method
+        self.quant_format = quant_format
+        self.activation_type = activation_type
+        self.weight_type = weight_type
+        self.op_types_to_quantize = op_types_to_quantize
+        self.nodes_to_quantize = nodes_to_quantize
+        self.nodes_to_exclude = nodes_to_exclude
+        self.per_channel = per_channel
+        self.reduce_range = reduce_range
+        self.use_external_data_format = use_external_data_format
+        self.calibration_providers = calibration_providers
+        self.extra_options = dict(extra_options or {})
+
+
+class DynamicQuantConfig:
+    """What `quantize` passes on to `quantize_dynamic`, as ONNX Runtime's.
+
+    Parameters
+    ----------
+    weight_type, op_types_to_quantize, nodes_to_quantize, nodes_to_exclude, per_channel, \
+reduce_range, use_external_data_format, extra_options
+        See `quantize_dynamic`; what is None is the target's.
+    """
+
+    def __init__(
+        self,
+        weight_type: Any = None,
+        op_types_to_quantize: Sequence[str] | None = None,
+        nodes_to_quantize: Sequence[str] | None = None,
+        nodes_to_exclude: Sequence[str] | None = None,
+        per_channel: bool | None = None,
+        reduce_range: bool = False,
+        use_external_data_format: bool = False,
+        extra_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.weight_type = weight_type
+        self.op_types_to_quantize = op_types_to_quantize
+        self.nodes_to_quantize = nodes_to_quantize
+        self.nodes_to_exclude = nodes_to_exclude
+        self.per_channel = per_channel
+        self.reduce_range = reduce_range
+        self.use_external_data_format = use_external_data_format
+        self.extra_options = dict(extra_options or {})
+
+
+def quantize(model_input: Any, model_output: Path, quant_config: Any) -> QuantizeResult:
+    """ONNX Runtime's ``quantize``: writes the model that `quant_config` describes.
+
+    Parameters
+    ----------
+    model_input
+        A model; see `qdq.Model`.
+    model_output
+        Where the quantized model is written.
+    quant_config
+        A `StaticQuantConfig` or `DynamicQuantConfig`, of this package or of ONNX Runtime.
+
+    Returns
+    -------
+    QuantizeResult
+
+    Raises
+    ------
+    UnsupportedError
+        A configuration or an argument in it has no counterpart: the text says why.
+    TypeError
+        `quant_config` is something else.
+
+    Examples
+    --------
+    >>> from qdq.compat import StaticQuantConfig, quantize
+    >>> quantize("model.onnx", "model.q.onnx", StaticQuantConfig(reader))
+    """
+    kind = type(quant_config).__name__
+    if kind == "StaticQuantConfig":
+        return quantize_static(model_input, model_output, **vars(quant_config))
+    if kind == "DynamicQuantConfig":
+        given = dict(vars(quant_config))
+        for name in ("activation_type", "calibration_data_reader"):  # of a base class
+            given.pop(name, None)
+        return quantize_dynamic(model_input, model_output, **given)
+    if kind.endswith("WeightOnlyQuantConfig"):
+        raise errors.UnsupportedError(
+            f"quant_config: found {kind}, expected StaticQuantConfig or DynamicQuantConfig; "
+            'weights alone are qdq.quantize(format="int4")'
+        )
+    raise TypeError(
+        f"quant_config: found {kind}, expected StaticQuantConfig or DynamicQuantConfig "
+        "(qdq.quantize is the function with options)"
+    )
+
+
+CALIBRATE_ARGS = {
+    "symmetric": "CalibTensorRangeSymmetric",
+    "moving_average": "CalibMovingAverage",
+    "averaging_constant": "CalibMovingAverageConstant",
+    "max_intermediate_outputs": "CalibMaxIntermediateOutputs",
+    "percentile": "CalibPercentile",
+}
+
+
+def get_qdq_config(
+    model_input: Any,
+    calibration_data_reader: Any,
+    calibrate_method: Any = CalibrationMethod.MinMax,
+    calibrate_args: Mapping[str, Any] | None = None,
+    activation_type: Any = QuantType.QUInt8,
+    weight_type: Any = QuantType.QInt8,
+    activation_symmetric: bool = False,
+    weight_symmetric: bool | None = None,
+    per_channel: bool = False,
+    reduce_range: bool = False,
+    keep_removable_activations: bool = False,
+    min_real_range: float | None = None,
+    tensor_quant_overrides: Mapping[str, Any] | None = None,
+    calibration_providers: Sequence[str] | None = None,
+    op_types_to_quantize: Sequence[str] | None = None,
+    nodes_to_exclude: Sequence[str] | Callable[[Any, Any], bool] | None = None,
+    extra_options: Mapping[str, Any] | None = None,
+) -> StaticQuantConfig:
+    """ONNX Runtime's ``get_qdq_config``: a configuration for `quantize`.
+
+    ONNX Runtime's quantizes every operator that the model has; here the target's rules decide which
+    are faster so.
+
+    Parameters
+    ----------
+    model_input
+        A model; read where `nodes_to_exclude` is a function.
+    calibration_data_reader, calibrate_method, activation_type, weight_type, per_channel, \
+reduce_range, calibration_providers, op_types_to_quantize
+        See `quantize_static`.
+    calibrate_args
+        ``symmetric``, ``moving_average``, ``averaging_constant``, ``max_intermediate_outputs``,
+        ``percentile``: the extra options of these names.
+    activation_symmetric, weight_symmetric, keep_removable_activations, min_real_range, \
+tensor_quant_overrides
+        The extra options of these names.
+    nodes_to_exclude
+        Names, or a function that gets the ``onnx.ModelProto`` and a node, and returns a bool.
+    extra_options
+        See `quantize_static`; they come before all others.
+
+    Returns
+    -------
+    StaticQuantConfig
+
+    Raises
+    ------
+    UsageError
+        `calibrate_args` has a key that is not known.
+
+    Examples
+    --------
+    >>> from qdq.compat import get_qdq_config, quantize
+    >>> quantize("model.onnx", "model.q.onnx", get_qdq_config("model.onnx", reader))
+    """
+    if callable(nodes_to_exclude):
+        proto = Model(model_input).to_proto()
+        excluded = [node.name for node in proto.graph.node if nodes_to_exclude(proto, node)]
+    else:
+        excluded = texts("nodes_to_exclude", nodes_to_exclude or ())
+    options: dict[str, Any] = {
+        "MinimumRealRange": min_real_range,
+        "QDQKeepRemovableActivations": keep_removable_activations,
+        "ActivationSymmetric": activation_symmetric,
+        "WeightSymmetric": weight_symmetric,
+    }
+    if tensor_quant_overrides:
+        options["TensorQuantOverrides"] = tensor_quant_overrides
+    for name, value in dictionary("calibrate_args", calibrate_args or {}).items():
+        if name not in CALIBRATE_ARGS:
+            raise errors.UsageError(
+                f"calibrate_args: found '{name}', expected one of {', '.join(CALIBRATE_ARGS)}"
+            )
+        options[CALIBRATE_ARGS[name]] = value
+    options.update(extra_options or {})
+    return StaticQuantConfig(
+        calibration_data_reader,
+        calibrate_method=calibrate_method,
+        activation_type=activation_type,
+        weight_type=weight_type,
+        op_types_to_quantize=op_types_to_quantize,
+        nodes_to_exclude=excluded,
+        per_channel=per_channel,
+        reduce_range=reduce_range,
+        calibration_providers=calibration_providers,
+        extra_options=options,
+    )
 
 
 def quant_pre_process(

@@ -212,3 +212,59 @@ def test_arguments_of_onnxsim_do_what_they_say(cnn, tmp_path):
 def test_arguments_of_onnxsim_that_do_not_map_say_why(cnn, options, error, text):
     with pytest.raises(error, match=text):
         simplify(cnn, **options)
+
+
+def test_the_module_offers_what_scripts_import():
+    from qdq import compat
+
+    assert compat.quantize is not qdq.quantize and set(compat.__all__) <= set(vars(compat))
+    for name in compat.__all__:
+        assert getattr(compat, name).__module__ == "qdq.compat", name
+    theirs = pytest.importorskip("onnxruntime.quantization")
+    assert {n for n in compat.__all__ if n != "simplify"} <= set(vars(theirs))
+
+
+@pytest.mark.parametrize("of", ["ours", "theirs"])
+def test_configurations_are_quantized(cnn, images, tmp_path, of):
+    from qdq import compat
+
+    made = compat if of == "ours" else pytest.importorskip("onnxruntime.quantization")
+    static = made.StaticQuantConfig(Reader(images[:8]), weight_type=made.QuantType.QInt8)
+    out = tmp_path / "q.onnx"
+    assert compat.quantize(cnn, out, static).plan.summary.n_weights > 0
+    assert compat.quantize(cnn, out, made.DynamicQuantConfig()).model == str(out)
+
+
+def test_a_configuration_for_the_whole_model(cnn, images, tmp_path):
+    pytest.importorskip("onnx")
+    from qdq.compat import get_qdq_config, quantize
+
+    config = get_qdq_config(
+        cnn,
+        Reader(images[:8]),
+        calibrate_method=CalibrationMethod.Percentile,
+        calibrate_args={"percentile": 99.9},
+        activation_symmetric=True,
+        per_channel=True,
+        nodes_to_exclude=lambda model, node: node.op_type == "Gemm",
+    )
+    assert config.extra_options["CalibPercentile"] == 99.9 and config.nodes_to_exclude
+    plan = quantize(cnn, tmp_path / "q.onnx", config).plan
+    assert not any("Gemm" in count.what for count in plan.summary.quantized)
+    with pytest.raises(qdq.UsageError, match="found 'colour', expected one of symmetric, moving"):
+        get_qdq_config(cnn, None, calibrate_args={"colour": 1})
+    other = get_qdq_config(cnn, Reader(images[:2]), tensor_quant_overrides={"x": [{}]})
+    with pytest.raises(qdq.UnsupportedError, match="TensorQuantOverrides"):
+        quantize(cnn, tmp_path / "q.onnx", other)
+
+
+def test_what_is_no_configuration_says_so(cnn, tmp_path):
+    from qdq.compat import quantize
+
+    class WeightOnlyQuantConfig:
+        pass
+
+    with pytest.raises(qdq.UnsupportedError, match="weights alone are qdq.quantize"):
+        quantize(cnn, tmp_path / "q.onnx", WeightOnlyQuantConfig())
+    with pytest.raises(TypeError, match="quant_config: found dict, expected StaticQuantConfig"):
+        quantize(cnn, tmp_path / "q.onnx", {})
