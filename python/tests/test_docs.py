@@ -41,7 +41,6 @@ def test_the_examples_of_the_page_run(tmp_path, monkeypatch, quantized):
     assert (tmp_path / "model.qdq.onnx").exists() and (tmp_path / "model.q.onnx").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "said"),
     [

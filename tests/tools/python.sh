@@ -35,7 +35,7 @@ install_wheel() {
     install "$build"/dist/*.whl || die "the wheel cannot be installed"
     (cd "$work" && env -u QDQ_ORT_LIBRARY "$venv/bin/python" -c 'import qdq; qdq.optimize' &&
         "$venv/bin/qdq" --version >/dev/null) || die "it does not work with cffi and numpy alone"
-    install pytest onnx onnx_ir mypy
+    install pytest onnx onnx_ir onnxruntime matplotlib tqdm mypy
     (cd "$work" && timeout 60 "$venv/bin/python" -m mypy --strict \
         --config-file "$source/pyproject.toml" -p qdq) || die "mypy"
 }
@@ -82,7 +82,7 @@ fi
 ort=$(ls "$build"/ort/libonnxruntime.so.1 2>/dev/null || true)
 export QDQ_ORT_LIBRARY=${QDQ_ORT_LIBRARY:-$ort}
 (cd "$work" && env ${preload:+"LD_PRELOAD=$preload"} "$venv/bin/python" -m pytest -q \
-    -p no:cacheprovider -c "$source/pyproject.toml" "$source/python/tests" \
+    -p no:cacheprovider -rs -c "$source/pyproject.toml" "$source/python/tests" \
     ${QDQ_PYTEST_ARGS--m "not slow"}) | tee "$work/log" || true
 line=$(grep -E '^[0-9]+ (passed|failed|error)' "$work/log" | tail -n 1)
 count() { grep -oE "[0-9]+ $1" <<<"$line" | cut -d ' ' -f 1 || true; }
@@ -90,4 +90,6 @@ passed=$(count passed) failed=$(($(count failed) + $(count error) + 0)) skipped=
 [ "${passed:-0}" -gt 0 ] || failed=$((failed + 1))
 ! grep -q '^python: memory was lost' "$work/log" || failed=$((failed + 1))
 echo "${passed:-0} passed, $failed failed${skipped:+, $skipped skipped}"
+[ "${QDQ_TEST_REQUIRE:-}" != 1 ] || [ -n "$preload" ] || [ "${skipped:-0}" = 0 ] ||
+    die "$skipped tests were skipped, expected none: is a package missing?"
 [ $failed = 0 ]
