@@ -13,6 +13,7 @@ from ._arguments import shapes as shapes_of
 from ._core import Options, Path, Shapes, call, read
 from ._qdq import ffi, lib
 from ._records import Finding
+from ._show import html_table
 
 LEAST_BLOCK = 1024
 
@@ -232,6 +233,16 @@ class Model:
             return "<qdq.Model closed>"
         ins, outs = (", ".join(io.name for io in ios) for ios in (self.inputs, self.outputs))
         return f"<qdq.Model ({ins}) -> ({outs}), opset {self.opset}>"
+
+    def _repr_html_(self) -> str:
+        if self._c is None:
+            return html_table([("model", "closed")])
+        rows = [("opset", str(self.opset))]
+        for what, ios in (("input", self.inputs), ("output", self.outputs)):
+            for io in ios:
+                dims = "?" if io.shape is None else ", ".join(str(d or "?") for d in io.shape)
+                rows.append((f"{what} {io.name}", f"{io.type} [{dims}]"))
+        return html_table(rows)
 
 
 def kind_of(source: Any) -> str:

@@ -13,6 +13,7 @@ from ._core import Path, call, read
 from ._model import Model, kind_of, open_model
 from ._qdq import ffi, lib
 from ._records import PlanSummary, TargetDifference
+from ._show import html_table, rows_of
 from .errors import FormatError, UsageError
 
 
@@ -107,6 +108,13 @@ class Target:
 
     def __repr__(self) -> str:
         return f"<qdq.Target {self.name}>"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for key, value in self.to_dict().items():
+            said = value if isinstance(value, str) else json.dumps(value)
+            rows.append((key, said if len(said) <= 200 else f"{len(value)} entries"))
+        return html_table(rows)
 
 
 def plain_value(value: Any) -> Any:
@@ -231,6 +239,9 @@ class Plan:
             f"<qdq.Plan for {s.target}: {s.n_tensors} tensors, {s.n_weights} weights, "
             f"{s.n_biases} biases>"
         )
+
+    def _repr_html_(self) -> str:
+        return html_table(rows_of(self.summary))
 
 
 def hand_over(made: Model, source: Any, output: Path | None) -> Any:

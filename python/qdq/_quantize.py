@@ -23,12 +23,12 @@ from ._records import (
     CompareReport,
     EngineCheck,
     GoalReport,
+    QuantizeReport,
     QuantizeWarning,
-    Record,
     Split,
     Times,
 )
-from ._show import decibels, html_table, plot_bars
+from ._show import decibels, html_table, plot_bars, rows_of, svg_bars
 
 # The keyword of each member of qdq_quantize_opts.
 OPTIONS = {
@@ -117,6 +117,10 @@ class Speed:
     #: the same with the shapes of a sample fixed by the engine; None: shapes are fixed, or no time
     fixed: Times | None = None
 
+    def __repr__(self) -> str:
+        a, b = self.before.median_ms, self.after.median_ms
+        return f"<qdq.Speed: {a:.4g} ms -> {b:.4g} ms, {self.after.speedup:.2f} times as fast>"
+
 
 class QuantizeResult:
     """What `quantize` made.
@@ -145,8 +149,8 @@ class QuantizeResult:
         Which samples calibrated, and which evaluated.
     metric : float
         Of `model`, where `metric=` was given; NAN: not measured.
-    report : dict
-        All of the above as plain objects, for JSON.
+    report : QuantizeReport
+        All that was measured; ``report.to_dict()`` for JSON.
     """
 
     def __init__(self) -> None:
@@ -163,6 +167,7 @@ class QuantizeResult:
         self.split: Split
         self.metric = math.nan
         self.warnings: tuple[QuantizeWarning, ...] = ()
+        self.report: QuantizeReport
         self._model: Any = None
 
     def written(self) -> None:
@@ -187,14 +192,6 @@ class QuantizeResult:
         """Latency of the given model / latency of this one; NAN: not measured."""
         return self.speed.after.speedup if self.speed is not None else math.nan
 
-    @property
-    def report(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"target": self.target.name, "plan": plain(self.plan.summary)}
-        for name in ("compared", "goal", "engine_check", "speed"):
-            value = getattr(self, name)
-            found[name] = plain(value) if value is not None else None
-        return found
-
     def __repr__(self) -> str:
         s = self.plan.summary
         parts = [f"{s.n_tensors} tensors and {s.n_weights} weights for {s.target}"]
@@ -205,15 +202,16 @@ class QuantizeResult:
         return f"<qdq.QuantizeResult: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        rows = [("target", self.target.name)]
-        rows += [(c.what, f"{c.n} in 8 bits") for c in self.plan.summary.quantized]
-        rows += [(c.what, f"{c.n} float") for c in self.plan.summary.left_float]
-        if self.compared is not None:
-            rows += [(f"SQNR of {o.name}", f"{o.sqnr_db:.2f} dB") for o in self.compared.outputs]
+        rows = rows_of(self.plan.summary)
+        rows.append(("verdict", self.verdict))
         if self.speed is not None:
             a = self.speed.after
             rows.append(("speedup", f"{a.speedup:.2f} ({a.ci_low:.2f} to {a.ci_high:.2f})"))
-        return html_table(rows)
+        plots = [svg_bars(*self._plotted(30))] if self.compared is not None else []
+        if self.speed is not None:
+            times = {"input": self.speed.before, "result": self.speed.after}
+            plots.append(svg_bars({name: t.median_ms for name, t in times.items()}, "ms"))
+        return html_table(rows) + "".join(plots)
 
     def plot(self, ax: Any = None, *, most: int = 30) -> Any:
         """Draws SQNR with matplotlib, and returns the axes.
@@ -223,20 +221,15 @@ class QuantizeResult:
         """
         if self.compared is None:
             raise errors.UsageError("plot: nothing was measured, expected samples")
+        return plot_bars(*self._plotted(most), ax)
+
+    def _plotted(self, most: int) -> tuple[dict[str, float], str]:
+        assert self.compared is not None
         if self.goal is not None and self.goal.layers:
             worst = sorted(self.goal.layers, key=lambda e: -e.error)[:most]
             layers = {e.node + (" (float)" if e.is_float else ""): decibels(e.error) for e in worst}
-            return plot_bars(layers, "SQNR of the layer, dB", ax)
-        return plot_bars({o.name: o.sqnr_db for o in self.compared.outputs}, "SQNR, dB", ax)
-
-
-def plain(value: Any) -> Any:
-    """Objects of this package as dicts and lists."""
-    if isinstance(value, Record):
-        return {name: plain(v) for name, v in value}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    return [plain(v) for v in value] if isinstance(value, (list, tuple)) else value
+            return layers, "SQNR of the layer, dB"
+        return {o.name: o.sqnr_db for o in self.compared.outputs}, "SQNR, dB"
 
 
 # --- options --------------------------------------------------------------------------------------
@@ -443,7 +436,7 @@ class Quantizing:
             c.model = ffi.NULL
         to.goal, to.compared, to.engine_check = found.goal, found.compared, found.engine_check
         to.verdict, to.split, to.metric = found.verdict, found.split, found.metric_after
-        to.warnings = found.warnings
+        to.warnings, to.report = found.warnings, found
         timed = found.speed
         if timed is not None and timed.measured:
             fixed = timed.fixed_after if timed.fixed_too else None

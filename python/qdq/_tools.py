@@ -15,7 +15,7 @@ from ._engines import Engine, Session, open_engine, threads_of
 from ._model import Model, open_model
 from ._plan import Plan, Target, hand_over
 from ._qdq import ffi, lib
-from ._quantize import TARGET_OF_ENGINE, plain
+from ._quantize import TARGET_OF_ENGINE
 from ._records import (
     CompareReport,
     EngineCheck,
@@ -23,10 +23,11 @@ from ._records import (
     LayerReport,
     OptimizeReport,
     OutputDifference,
+    Record,
     TargetCheck,
     Times,
 )
-from ._show import html_table, plot_bars
+from ._show import html_table, plot_bars, svg_bars
 
 OPTIMIZE = {
     "passes": "passes",
@@ -60,9 +61,10 @@ class OptimizeResult:
         )
 
     def _repr_html_(self) -> str:
-        return html_table(
-            [(p.pass_, f"{p.changes} changes") for p in self.report.passes if p.changes]
-        )
+        r = self.report
+        rows = [("nodes", f"{r.nodes_before} -> {r.nodes_after}")]
+        changes = {p.pass_: float(p.changes) for p in r.passes if p.changes}
+        return html_table(rows) + svg_bars(changes, "changes")
 
 
 def optimize(
@@ -169,6 +171,20 @@ def compare_models(
 # --- check ----------------------------------------------------------------------------------------
 
 
+class CheckReport(Record):
+    """All that `check` found."""
+
+    findings: tuple[Finding, ...]
+    target_check: TargetCheck | None
+    engine_check: EngineCheck | None
+
+
+class BenchReport(Record):
+    """All latencies of `bench`."""
+
+    models: tuple[Times, ...]
+
+
 class CheckResult:
     """What `check` found.
 
@@ -191,6 +207,13 @@ class CheckResult:
         self.findings = findings
         self.target_check = target_check
         self.engine_check = engine_check
+
+    @property
+    def report(self) -> CheckReport:
+        """All of it; ``report.to_dict()`` for JSON."""
+        return CheckReport(
+            findings=self.findings, target_check=self.target_check, engine_check=self.engine_check
+        )
 
     @property
     def ok(self) -> bool:
@@ -378,15 +401,18 @@ class CompareResult:
         )
 
     def _repr_html_(self) -> str:
-        return html_table([(o.name, f"{o.sqnr_db:.2f} dB") for o in self.outputs])
+        rows = [(o.name, f"{o.sqnr_db:.2f} dB") for o in self.outputs]
+        return html_table(rows) + svg_bars(*self._plotted(30))
+
+    def _plotted(self, most: int) -> tuple[dict[str, float], str]:
+        if self.layers is not None:
+            worst = [e for e in self.layers.layers if e.quantized][:most]
+            return {e.node: e.introduced.sqnr_db for e in worst}, "SQNR of the layer, dB"
+        return {o.name: o.sqnr_db for o in self.outputs}, "SQNR, dB"
 
     def plot(self, ax: Any = None, *, most: int = 30) -> Any:
         """Draws SQNR with matplotlib: of the layers in 8 bits that lose most, or of the outputs."""
-        if self.layers is not None:
-            worst = [e for e in self.layers.layers if e.quantized][:most]
-            layers = {e.node: e.introduced.sqnr_db for e in worst}
-            return plot_bars(layers, "SQNR of the layer, dB", ax)
-        return plot_bars({o.name: o.sqnr_db for o in self.outputs}, "SQNR, dB", ax)
+        return plot_bars(*self._plotted(most), ax)
 
 
 def compare(
@@ -481,14 +507,28 @@ class BenchResult:
         return self.models[-1].speedup
 
     @property
-    def report(self) -> dict[str, Any]:
-        """All numbers, for JSON."""
-        found: dict[str, Any] = plain(self)
-        return found
+    def report(self) -> BenchReport:
+        """All numbers; ``report.to_dict()`` for JSON."""
+        return BenchReport(models=self.models)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{ms:.4g} ms" for ms in self.median_ms[:6])
+        more = ", ..." if len(self.models) > 6 else ""
+        return f"<qdq.BenchResult: {shown}{more}, {self.speedup:.2f} times as fast>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (f"model {i}", f"{m.median_ms:.4g} ms, {m.speedup:.2f} times as fast")
+            for i, m in enumerate(self.models)
+        ]
+        return html_table(rows) + svg_bars(*self._plotted())
+
+    def _plotted(self) -> tuple[dict[str, float], str]:
+        return {f"model {i}": m.median_ms for i, m in enumerate(self.models)}, "ms"
 
     def plot(self, ax: Any = None) -> Any:
         """Draws the latencies with matplotlib."""
-        return plot_bars({f"model {i}": m.median_ms for i, m in enumerate(self.models)}, "ms", ax)
+        return plot_bars(*self._plotted(), ax)
 
 
 def bench(

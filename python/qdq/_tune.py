@@ -27,7 +27,7 @@ from ._quantize import (
     pipeline_of,
 )
 from ._records import Split, TuneProgress, TuneReport
-from ._show import axes, html_table, plot_bars
+from ._show import axes, html_table, plot_bars, svg_bars, svg_steps
 
 # The member of qdq_tune_opts for each keyword.
 OPTIONS = {
@@ -136,13 +136,20 @@ class TuneResult:
                 ("speedup", f"{r.speedup:.2f} ({r.ci_low:.2f} to {r.ci_high:.2f})"),
                 ("SQNR", f"{r.sqnr_db:.2f} dB"),
             ]
-        )
+        ) + self._picture()
+
+    def _times(self) -> dict[str, float]:
+        r = self.report
+        return {"input": r.baseline_ms, "rules": r.rules_ms, "result": r.final_ms}
+
+    def _picture(self) -> str:
+        best = [(s.elapsed_s, s.incumbent_ms) for s in self.history if s.incumbent_ms > 0]
+        return svg_steps(best, self._times()) if best else svg_bars(self._times(), "ms")
 
     def plot(self, ax: Any = None) -> Any:
         """Draws with matplotlib the best latency over the time of the search, next to those of
         input, rules and result; without `history` these three alone."""
-        r = self.report
-        times = {"input": r.baseline_ms, "rules": r.rules_ms, "result": r.final_ms}
+        times = self._times()
         best = [s for s in self.history if s.incumbent_ms > 0]
         if not best:
             return plot_bars(times, "ms", ax)

@@ -181,7 +181,7 @@ def test_the_result_has_what_was_measured(cnn, calib, tmp_path):
         assert result.speed.after.ci_low <= result.speedup <= result.speed.after.ci_high
     assert "SQNR" in repr(result) and len(repr(result)) < 200
     assert "Conv" in result._repr_html_()
-    json.dumps(result.report)
+    json.dumps(result.report.to_dict())
 
 
 def test_plans_compare_and_pickle_and_apply(cnn, calib, tmp_path):
