@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,6 +13,38 @@ from . import _core, errors
 from ._core import Job, Options, encode
 from ._model import Model
 from ._qdq import ffi, lib
+
+class ArrayLike(Protocol):
+    """An array of numpy, or a tensor that becomes one."""
+
+    def __array__(self) -> Any: ...
+
+
+class DlpackLike(Protocol):
+    """A tensor of another package."""
+
+    def __dlpack__(self) -> Any: ...
+
+
+class ReaderLike(Protocol):
+    """ONNX Runtime's ``CalibrationDataReader``."""
+
+    def get_next(self) -> Mapping[str, Any] | None: ...
+
+
+Tensor = ArrayLike | DlpackLike
+# What are samples; see `qdq.quantize`.
+SampleSource = (
+    str
+    | os.PathLike[str]
+    | Mapping[str, Any]
+    | Tensor
+    | ReaderLike
+    | tuple[Iterable[Any], Callable[[Any], Any]]
+    | Iterable[Mapping[str, Any]]
+    | Iterable[Tensor]
+)
+Labels = str | os.PathLike[str] | Tensor | Iterable[int]
 
 LABELS = "labels"  # the name of labels that are an array
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from typing import Any
+from typing import Any, Protocol
 
 from . import _core, errors
 from ._arguments import texts, whole
@@ -65,7 +65,7 @@ class Model:
     ('N', 3, 224, 224)
     """
 
-    def __init__(self, source: Any, *, external_dir: Path | None = None) -> None:
+    def __init__(self, source: ModelSource, *, external_dir: Path | None = None) -> None:
         options = Options("qdq_load_opts")
         options.set("external_dir", external_dir)
         out = ffi.new("qdq_model **")
@@ -245,6 +245,27 @@ class Model:
         return html_table(rows)
 
 
+class ProtoLike(Protocol):
+    """An ``onnx.ModelProto``."""
+
+    def SerializeToString(self) -> bytes: ...
+
+    def ByteSize(self) -> int: ...
+
+
+class IrLike(Protocol):
+    """An ``onnx_ir.Model``."""
+
+    @property
+    def graph(self) -> Any: ...
+
+    def clone(self) -> Any: ...
+
+
+# What is a model.
+ModelSource = str | os.PathLike[str] | bytes | bytearray | memoryview | ProtoLike | IrLike | Model
+
+
 def kind_of(source: Any) -> str:
     """``"path"``, ``"bytes"``, ``"proto"``, ``"ir"`` or ``"model"``."""
     if isinstance(source, (str, os.PathLike)):
@@ -294,6 +315,6 @@ def load_memory(data: Any, blocks: dict[str, Any], options: Options, out: Any) -
     call(lib.qdq_model_load_bytes, buffer, len(buffer), b"model", options.c, out)
 
 
-def open_model(source: Any) -> Model:
+def open_model(source: ModelSource) -> Model:
     """`source` itself if it is a qdq.Model, else a model of it."""
     return source if isinstance(source, Model) else Model(source)

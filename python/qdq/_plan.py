@@ -10,7 +10,7 @@ from typing import Any
 from . import _core
 from ._arguments import flag, wrong
 from ._core import Path, call, read
-from ._model import Model, kind_of, open_model
+from ._model import Model, ModelSource, kind_of, open_model
 from ._qdq import ffi, lib
 from ._records import PlanSummary, TargetDifference
 from ._show import html_table, rows_of
@@ -200,7 +200,9 @@ class Plan:
         found: PlanSummary = read(lib.qdq_plan_get_summary(self._c))
         return found
 
-    def apply(self, model: Any, *, force: bool = False, output: Path | None = None) -> Any:
+    def apply(
+        self, model: ModelSource, *, force: bool = False, output: Path | None = None
+    ) -> Any:
         """`model` with the Q/DQ of this plan, as the same kind of object.
 
         Parameters

@@ -13,10 +13,10 @@ from typing import Any
 from . import _core, errors
 from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes, read
-from ._data import Data, open_data, stopped
+from ._data import Data, Labels, SampleSource, open_data, stopped
 from ._engines import Engine, open_engine, split, threads_of
 from ._metric import Metric, MetricRun
-from ._model import Model, kind_of, open_model
+from ._model import Model, ModelSource, kind_of, open_model
 from ._plan import Plan, Target
 from ._qdq import ffi, lib
 from ._records import (
@@ -481,10 +481,10 @@ def warn(result: QuantizeResult) -> None:
 
 
 def quantize(
-    model: Any,
+    model: ModelSource,
     *,
     output: Path | None = None,
-    calib: Any = None,
+    calib: SampleSource | None = None,
     target: Target | Path | Mapping[str, Any] | None = None,
     # what is quantized
     exclude: Sequence[str] | None = None,
@@ -534,8 +534,8 @@ def quantize(
     max_drop: float | None = None,
     metric: Callable[[MetricRun], float] | None = None,
     min_metric: float | None = None,
-    labels: Any = None,
-    eval: Any = None,
+    labels: Labels | None = None,
+    eval: SampleSource | None = None,
     times: Plan | Path | None = None,
     best_effort: bool = False,
     bench: bool = True,

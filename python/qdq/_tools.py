@@ -10,9 +10,9 @@ from typing import Any
 from . import _core, errors
 from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes, read
-from ._data import open_data
+from ._data import Labels, SampleSource, open_data
 from ._engines import Engine, Session, open_engine, threads_of
-from ._model import Model, open_model
+from ._model import Model, ModelSource, open_model
 from ._plan import Plan, Target, hand_over
 from ._qdq import ffi, lib
 from ._quantize import TARGET_OF_ENGINE
@@ -68,7 +68,7 @@ class OptimizeResult:
 
 
 def optimize(
-    model: Any,
+    model: ModelSource,
     *,
     output: Path | None = None,
     target: Target | Path | Mapping[str, Any] | None = None,
@@ -79,7 +79,7 @@ def optimize(
     fold_input_bytes: int | None = None,
     fold_output_bytes: int | None = None,
     growth_budget: int | None = None,
-    check: Any = None,
+    check: SampleSource | None = None,
     tolerance: float = 0,
     samples: int = 0,
     threads: int = 0,
@@ -239,11 +239,11 @@ class CheckResult:
 
 
 def check(
-    model: Any,
+    model: ModelSource,
     *,
     target: Target | Path | Mapping[str, Any] | None = None,
     engine: str | Engine | None = None,
-    data: Any = None,
+    data: SampleSource | None = None,
     threads: int = 0,
     cpu: str | None = None,
     shape: Shapes | None = None,
@@ -317,7 +317,7 @@ def verify(model: Model, engine: Engine, given: Mapping[str, Any], job: Job) -> 
 # --- inspect, import, strip -----------------------------------------------------------------------
 
 
-def inspect(model: Any) -> dict[str, Any]:
+def inspect(model: ModelSource) -> dict[str, Any]:
     """What a model holds: counts, inputs, outputs, Q/DQ (docs/cli.md, ``inspect``).
 
     Examples
@@ -330,7 +330,9 @@ def inspect(model: Any) -> dict[str, Any]:
     return found
 
 
-def import_plan(model: Any, *, encodings: Path | None = None, bounds: str | None = None) -> Plan:
+def import_plan(
+    model: ModelSource, *, encodings: Path | None = None, bounds: str | None = None
+) -> Plan:
     """The quantization that a model has, as a plan for the model without it.
 
     Parameters
@@ -355,7 +357,9 @@ def import_plan(model: Any, *, encodings: Path | None = None, bounds: str | None
     return Plan._of(out[0])
 
 
-def strip(model: Any, *, output: Path | None = None, bounds: str | None = None) -> Any:
+def strip(
+    model: ModelSource, *, output: Path | None = None, bounds: str | None = None
+) -> Any:
     """The model without Q/DQ, as the same kind of object. What had to stay is logged."""
     check_types(dict(locals()), strip.__kwdefaults__)
     own = open_model(model)
@@ -416,12 +420,12 @@ class CompareResult:
 
 
 def compare(
-    a: Any,
-    b: Any,
+    a: ModelSource,
+    b: ModelSource,
     *,
-    data: Any = None,
+    data: SampleSource | None = None,
     per_layer: bool = False,
-    labels: Any = None,
+    labels: Labels | None = None,
     fake_quant: bool = False,
     samples: int = 0,
     threads: int = 0,
@@ -532,8 +536,8 @@ class BenchResult:
 
 
 def bench(
-    *models: Any,
-    data: Any = None,
+    *models: ModelSource,
+    data: SampleSource | None = None,
     rounds: int = 0,
     warmup: int = 0,
     threads: int = 1,

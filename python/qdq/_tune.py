@@ -11,10 +11,11 @@ from typing import Any
 from . import _core, _engines, errors
 from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes, read
+from ._data import Labels, SampleSource
 from ._engines import Engine, threads_of
 from ._engines import split as name_of
 from ._metric import MetricRun
-from ._model import Model, open_model
+from ._model import Model, ModelSource, open_model
 from ._plan import Plan, Target, hand_over
 from ._qdq import ffi, lib
 from ._quantize import OPTIONS as QUANTIZE
@@ -194,11 +195,11 @@ def qdq_tune_opts_live_python(ctx: Any, now: Any) -> None:
 
 
 def autotune(
-    model: Any,
+    model: ModelSource,
     folder: Path | None = None,
     *,
     output: Path | None = None,
-    calib: Any = None,
+    calib: SampleSource | None = None,
     target: Target | Path | Mapping[str, Any] | None = None,
     # how it searches
     mode: str | None = None,
@@ -211,7 +212,7 @@ def autotune(
     seed: int | None = None,
     restart: bool = False,
     pattern_caches: Sequence[str] | None = None,
-    baselines: Sequence[Any] = (),
+    baselines: Sequence[ModelSource] = (),
     details: Mapping[str, Any] | None = None,
     live: Callable[[TuneProgress], object] | None = None,
     # what is quantized
@@ -261,8 +262,8 @@ def autotune(
     max_drop: float | None = None,
     metric: Callable[[MetricRun], float] | None = None,
     min_metric: float | None = None,
-    labels: Any = None,
-    eval: Any = None,
+    labels: Labels | None = None,
+    eval: SampleSource | None = None,
     # data
     image_size: tuple[int, int] | None = None,
     mean: float | Sequence[float] | None = None,

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from . import errors
 from ._arguments import dictionary, flag, natural, number, path, texts
 from ._core import Job, Path, Shapes
+from ._data import SampleSource
 from ._engines import Engine
-from ._model import Model
+from ._model import Model, ModelSource
 from ._qdq import lib
 from ._quantize import QuantizeResult
 from ._quantize import quantize as quantize_model
@@ -295,9 +296,9 @@ def write(result: QuantizeResult, output: Path, external: str) -> QuantizeResult
 
 
 def quantize_static(
-    model_input: Any,
+    model_input: ModelSource,
     model_output: Path,
-    calibration_data_reader: Any = None,
+    calibration_data_reader: SampleSource | None = None,
     quant_format: Any = QuantFormat.QDQ,
     op_types_to_quantize: Sequence[str] | None = None,
     per_channel: bool | None = None,
@@ -368,7 +369,7 @@ def quantize_static(
 
 
 def quantize_dynamic(
-    model_input: Any,
+    model_input: ModelSource,
     model_output: Path,
     op_types_to_quantize: Sequence[str] | None = None,
     per_channel: bool | None = None,
@@ -430,7 +431,7 @@ calibration_providers, extra_options
 
     def __init__(
         self,
-        calibration_data_reader: Any,
+        calibration_data_reader: SampleSource | None,
         calibrate_method: Any = CalibrationMethod.MinMax,
         quant_format: Any = QuantFormat.QDQ,
         activation_type: Any = None,
@@ -490,7 +491,7 @@ reduce_range, use_external_data_format, extra_options
         self.extra_options = dict(extra_options or {})
 
 
-def quantize(model_input: Any, model_output: Path, quant_config: Any) -> QuantizeResult:
+def quantize(model_input: ModelSource, model_output: Path, quant_config: Any) -> QuantizeResult:
     """ONNX Runtime's ``quantize``: writes the model that `quant_config` describes.
 
     Parameters
@@ -547,8 +548,8 @@ CALIBRATE_ARGS = {
 
 
 def get_qdq_config(
-    model_input: Any,
-    calibration_data_reader: Any,
+    model_input: ModelSource,
+    calibration_data_reader: SampleSource | None,
     calibrate_method: Any = CalibrationMethod.MinMax,
     calibrate_args: Mapping[str, Any] | None = None,
     activation_type: Any = QuantType.QUInt8,
@@ -637,7 +638,7 @@ tensor_quant_overrides
 
 
 def quant_pre_process(
-    input_model: Any = None,
+    input_model: ModelSource | None = None,
     output_model_path: Path | None = None,
     skip_optimization: bool = False,
     skip_onnx_shape: bool = False,
@@ -650,7 +651,7 @@ def quant_pre_process(
     all_tensors_to_one_file: bool = False,
     external_data_location: str | None = None,
     external_data_size_threshold: int = 1024,
-    input_model_path: Any = None,
+    input_model_path: ModelSource | None = None,
 ) -> None:
     """ONNX Runtime's ``quant_pre_process``: writes the optimized model to `output_model_path`.
 
@@ -689,15 +690,15 @@ def quant_pre_process(
         )
     external = external_of("save_as_external_data", save_as_external_data)
     is_optimized = not flag("skip_optimization", skip_optimization)
+    assert source is not None and output_model_path is not None
     made = Model(source)
     if is_optimized:
         made = optimize(made).model
-    assert output_model_path is not None
     made.save(output_model_path, external=external)
 
 
 def simplify(
-    model: Any,
+    model: ModelSource,
     check_n: int = 0,
     perform_optimization: bool = True,
     skip_fuse_bn: bool = False,

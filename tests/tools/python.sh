@@ -38,6 +38,16 @@ install_wheel() {
     install pytest onnx onnx_ir onnxruntime matplotlib tqdm mypy
     (cd "$work" && timeout 60 "$venv/bin/python" -m mypy --strict \
         --config-file "$source/pyproject.toml" -p qdq) || die "mypy"
+    (cd "$work" && timeout 60 "$venv/bin/python" -m mypy --strict \
+        "$source/python/tests/typed_user.py") || die "mypy: a script of a user"
+}
+
+# The other checker of types, with its node from the packages; only where all tests run.
+check_types() {
+    install 'pyright[nodejs]'
+    cp "$source/python/tests/typed_user.py" "$work/"
+    (cd "$work" && timeout 120 "$venv/bin/pyright" --pythonpath "$venv/bin/python" \
+        typed_user.py >"$work/log") || { cat "$work/log"; die "pyright"; }
 }
 
 # What a build of the sources needs is in their archive, which has no git and no tests.
@@ -78,6 +88,7 @@ if is_on QDQ_SANITIZE; then
 else
     install_wheel
     check_sdist
+    [ "${QDQ_PYTEST_ARGS-quick}" != "" ] || check_types
 fi
 ort=$(ls "$build"/ort/libonnxruntime.so.1 2>/dev/null || true)
 export QDQ_ORT_LIBRARY=${QDQ_ORT_LIBRARY:-$ort}
