@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from . import _core, errors
 from ._arguments import texts, whole
 from ._arguments import shapes as shapes_of
-from ._core import Options, Path, Shapes, call, read
+from ._core import Job, Options, Path, Shapes, call, read
 from ._qdq import ffi, lib
 from ._records import Finding
 from ._show import html_table
@@ -74,7 +74,7 @@ class Model:
             call(lib.qdq_model_clone, source.c, out)
             self._keep = source._keep
         elif isinstance(source, (str, os.PathLike)):
-            call(lib.qdq_model_load, _core.encode(source), options.c, out)
+            Job().run(lib.qdq_model_load, _core.encode(source), options.c, out)
         else:
             data, blocks = bytes_of(source)
             self._keep = (data, blocks)
@@ -190,12 +190,12 @@ class Model:
         options = Options("qdq_save_opts")
         options.set("external", external)
         options.set("allow_overwrite", force, "force")
-        call(lib.qdq_model_save, self.c, _core.encode(path), options.c)
+        Job().run(lib.qdq_model_save, self.c, _core.encode(path), options.c)
 
     def to_bytes(self) -> bytes:
         """The bytes of a file without external data, at most 2 GB."""
         data, n = ffi.new("void **"), ffi.new("size_t *")
-        call(lib.qdq_model_to_bytes, self.c, data, n)
+        Job().run(lib.qdq_model_to_bytes, self.c, data, n)
         try:
             return bytes(ffi.buffer(data[0], n[0]))
         finally:
@@ -312,7 +312,7 @@ def load_memory(data: Any, blocks: dict[str, Any], options: Options, out: Any) -
     options.c.borrow = True
     options.c.blocks, options.c.n_blocks = at, len(blocks)
     buffer = ffi.from_buffer(data)
-    call(lib.qdq_model_load_bytes, buffer, len(buffer), b"model", options.c, out)
+    Job().run(lib.qdq_model_load_bytes, buffer, len(buffer), b"model", options.c, out)
 
 
 def open_model(source: ModelSource) -> Model:

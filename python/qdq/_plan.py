@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _core
 from ._arguments import flag, wrong
-from ._core import Path, call, read
+from ._core import Job, Path, call, read
 from ._model import Model, ModelSource, kind_of, open_model
 from ._qdq import ffi, lib
 from ._records import PlanSummary, TargetDifference
@@ -216,7 +216,7 @@ class Plan:
         """
         own = open_model(model)
         out = ffi.new("qdq_model **")
-        call(lib.qdq_plan_apply, self._c, own.c, flag("force", force), out)
+        Job().run(lib.qdq_plan_apply, self._c, own.c, flag("force", force), out)
         return hand_over(Model._of(out[0], own), model, output)
 
     def diff(self, other: Plan) -> str:

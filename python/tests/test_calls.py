@@ -186,6 +186,46 @@ def test_a_handler_of_another_signal_runs_while_c_works():
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.slow
+def test_a_signal_while_a_model_is_written_leaves_a_whole_file_or_none(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    weight = np.random.default_rng(0).random(40_000_000, np.float32)
+    value = onnx.numpy_helper.from_array(weight, "w")
+    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1])
+    y = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Mul", ["x", "w"], ["y"])], "g", [x], [y], [value]
+    )
+    opset = [onnx.helper.make_opsetid("", 17)]
+    model = qdq.Model(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8))
+    plan, path = qdq.import_plan(model), tmp_path / "big.onnx"
+    size = len(model.to_bytes())
+
+    def handler(number, frame):
+        raise TimeoutError("too long")
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        for call in (model.save, lambda to: plan.apply(model, output=to)):
+            for seconds in (0.001, 0.02, 0.06):
+                signal.setitimer(signal.ITIMER_REAL, seconds)
+                try:
+                    call(path)
+                    time.sleep(seconds)
+                except TimeoutError:
+                    pass
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                left = list(tmp_path.iterdir())
+                assert left in ([], [path]) and all(f.stat().st_size >= size for f in left)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    threading.Timer(0.02, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        model.save(path)
+        time.sleep(1)
+
+
 def test_two_threads_work_on_two_models(cnn, calib):
     results, failures = [], []
 
