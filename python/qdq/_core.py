@@ -229,11 +229,12 @@ class Job:
         """
         status: list[int] = []
         may_begin, finished = threading.Event(), threading.Event()
+        is_left = False  # no one waits for the thread: it makes no call
 
         def work() -> None:
             may_begin.wait()
             try:
-                if self.error is None:
+                if not is_left and self.error is None:
                     status.append(function())
             except BaseException as e:
                 self.fail(e)
@@ -245,6 +246,7 @@ class Job:
         try:
             threading.Thread(target=work, name="qdq", daemon=True).start()
         except BaseException as e:  # whether it runs or not: it will not make the call
+            is_left = True
             self.fail(e)
             finished.set()
         while True:

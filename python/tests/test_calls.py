@@ -43,6 +43,24 @@ def test_progress_is_called_on_the_thread_of_the_caller(cnn, calib):
     assert all(isinstance(s[1], str) and s[2] >= 0 for s in seen)
 
 
+def test_a_signal_while_a_thread_starts_makes_no_call(monkeypatch):
+    from qdq._core import Job
+
+    called, start = [], threading.Thread.start
+
+    def start_and_stop(thread):
+        start(thread)
+        raise TimeoutError("too long")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start_and_stop)
+        with pytest.raises(TimeoutError):
+            Job().status(lambda err: called.append(err) or 0)
+    while any(thread.name == "qdq" for thread in threading.enumerate()):
+        time.sleep(0.01)
+    assert not called
+
+
 def test_what_is_no_progress_is_named(cnn):
     for value in (1, "yes", []):
         with pytest.raises(TypeError, match="progress: found .*, expected True, False or a functi"):
