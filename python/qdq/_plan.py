@@ -213,6 +213,16 @@ class Plan:
             Apply it to another model, too.
         output
             Write the model to this path.
+
+        Returns
+        -------
+        model
+            Of the same kind as `model`; the path of `output` where that was a path.
+
+        Raises
+        ------
+        FormatError, UnsupportedError, UsageError, FileError, OutOfMemory, Cancelled
+            See `qdq.errors`.
         """
         own = open_model(model)
         out = ffi.new("qdq_model **")

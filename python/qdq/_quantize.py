@@ -569,40 +569,138 @@ def quantize(
     model
         A path, bytes, an ``onnx.ModelProto``, an ``onnx_ir.Model`` or a `Model`. It is not changed;
         the result is of the same kind.
-    output
-        Write the model to this path.
+    output : path
+        Write the model there.
     calib
         Samples: a path (``.npz``, ``.npy``, a folder of these or of images), ``"random:SEED"``, a
         dict of arrays whose first axis counts samples, an iterable or generator of dicts (one
         sample each), ``(iterable, transform)``, or a ``CalibrationDataReader`` of ONNX Runtime.
         Arrays are of numpy, or have ``__array__`` or ``__dlpack__``. None: random input, whose
         scales mean nothing.
-    target
-        Name, path or description of the rules; None: those of the engine.
-    exclude, include
-        Names of nodes, as regular expressions or ``"=NAME"``.
-    set
+    target : str, path, dict or Target
+        The rules; None: those of the engine.
+    exclude, include : list of str
+        Names of nodes to leave float, or to quantize alone: regular expressions or ``"=NAME"``.
+    op_types, exclude_op_types : list of str
+        Operators to quantize alone, or to leave float: ``["Conv", "Gemm"]``.
+    optimize : bool
+        Clean, fold and fuse before placement.
+    passes : str
+        Run these passes instead, separated by commas (docs/passes.md).
+    no_fold, fold_only : list of str
+        Operators that are not computed ahead, or alone.
+    fold_input_bytes, fold_output_bytes : int, bytes
+        Larger inputs and results of constants are not computed ahead; None: 1 MiB.
+    growth_budget : int, bytes
+        Constants of the cleaned model may grow by this much; None: 1 MiB.
+    format : str
+        Types of all: ``"int8"``, ``"uint8"``, ``"int16"``, ``"fp8"``; ``"int4"``, ``"uint4"``:
+        weights alone; ``"dynamic"``: data are quantized at run time. None: the target's.
+    activation_type, weight_type : str
+        ``"int8"``, ``"uint8"``, ``"int16"``, ``"uint16"``, ``"float8e4m3fn"``; activations also
+        ``"float"`` (weights alone), weights ``"int4"`` and ``"uint4"``. None: the target's, as of
+        all that follow.
+    symmetric : bool
+        Activations around zero, or over their range as it is.
+    weight_asymmetric : bool
+        Weights over their range as it is, or around zero.
+    per_channel : bool
+        A scale for each output channel of a weight, or one for all.
+    reduce_range : bool
+        One bit less for weights, where sums in 8 bits saturate.
+    pow2 : bool
+        Scales are powers of two.
+    block_size : int, input channels
+        So many share a scale of a weight; 0: no blocks.
+    weight_method : str
+        How weights are rounded: ``"absmax"``, ``"mse"``, ``"awq-lite"``, ``"awq-clip"``,
+        ``"awq-full"``, ``"gptq"``, ``"gptq-mse"``.
+    weights : str
+        How weights are stored: ``"codes"``, ``"float"`` (Q/DQ stay), ``"nbits"``, ``"dynamic"``.
+    accuracy_level : int
+        Of MatMulNBits: 1 computes in float, 4 in 8 bits, 0 leaves it to the engine.
+    tables : bool
+        Quantize embedding tables, too, where only weights are quantized.
+    bias : str
+        ``"int32"`` or ``"float"``.
+    rest : str
+        The type of nodes that are not quantized: ``"fp32"``, ``"fp16"``, ``"bf16"``.
+    rest_keep : list of str
+        Operators or nodes that stay float32 with `rest`.
+    direct_io : bool
+        Inputs and outputs of the graph get the type of `rest`, too.
+    cpu : str
+        The processor that will run the model: ``"avx2"``, ``"avx512"``, ``"vnni"``, ``"arm"``;
+        None: this one.
+    set : dict
         Keys of the target: ``{"activation.type": "int8"}``.
-    bias_correction, float_channels
-        ``"auto"``, ``"on"``, ``"off"``, or a bool.
+    samples : int
+        So many calibrate; 0: all that are not held out.
+    method : str
+        How ranges come from values: ``"max"``, ``"entropy"``, ``"entropy-compat"``,
+        ``"percentile"``, ``"mse"``, ``"moving-average"``, ``"auto"``.
+    percentile : float, percent
+        So much of the values is inside, with ``method="percentile"``; None: 99.999.
+    equalize : bool
+        Equalize channels between two Conv where it helps.
+    bias_correction, float_channels : str or bool
+        ``"auto"``, ``"on"``, ``"off"``: correct biases for rounded weights; compute channels with
+        far larger data in float.
+    cache : path
+        Take ranges from a cache (TensorRT's or JSON), and calibrate the others.
+    memory : int, bytes
+        Limit of observed activations; None: 256 MiB.
+    threads : int
+        Of the engine; 0: all. The number affects last digits of scales.
+    sqnr : bool
+        Hold out samples, and measure the outputs on them.
     min_sqnr : float, dB
         Layers return to float until every output has it. 0: no goal. None: 20 dB with real samples.
     max_drop : float, share
         Layers return to float until the accuracy drops by no more: 0.005 is half a point. Needs
         `labels`. With `metric`, in its unit.
-    metric
-        A function that returns a number for a model, of which more is better. It gets a
-        `MetricRun`, which runs the model on a dict of arrays.
-    min_metric
+    metric : function
+        It returns a number for a model, of which more is better. It gets a `MetricRun`, which runs
+        the model on a dict of arrays.
+    min_metric : float
         Layers return to float until the metric is at least that.
     labels
         Key of an array in `calib`: its ``.npz``, dict, or dicts; or a file; or an array where
         `calib` is a dict of arrays.
     eval
         Samples to evaluate on, in a form of `calib`.
-    threads
-        Of the engine; 0: all. The number affects last digits of scales.
-    progress
+    times : Plan or path
+        Take the times of a goal search from this plan instead of a clock.
+    best_effort : bool
+        Return what came nearest where a goal that was given is missed.
+    bench : bool
+        Time the result against the model.
+    image_size : (int, int)
+        Height and width to which images are scaled; None: the model's.
+    mean, std : float or list of float, 0 to 255
+        Subtracted from pixels, and then their divisor, for all channels or each; None: 0 and 1.
+    layout : str
+        Axes of the input: ``"auto"``, ``"nchw"``, ``"nhwc"``.
+    channel_order : str
+        Of images: ``"auto"``, ``"rgb"``, ``"bgr"``, ``"gray"``.
+    shape : dict
+        Shapes of inputs while the model runs: ``{"x": (1, 3, 224, 224)}``; open dims are 1.
+    set_shape : dict
+        Shapes that inputs have in the result.
+    engine : str or Engine
+        ``"ort"``, ``"openvino"``, ``"trtexec"``, a plugin's ``"FILE.so"``, or an open one, whose
+        options are its own.
+    ort_library, openvino_library : path
+        The library of an engine.
+    providers : list of str
+        Execution providers of ONNX Runtime to try first: ``["CUDA:device_id=0"]``.
+    plugin_libraries : list of path
+        Operators or plugins for the engine.
+    engine_timeout : float, s
+        An engine that builds or runs longer is ended; None: 600.
+    trtexec, trtexec_args, timing_cache : path, str, path
+        The program of the engine ``"trtexec"``, its options, and where its timings are kept.
+    progress : bool or function
         True: a bar of tqdm. A function gets (stage, done, total); total 0: unknown.
 
     Returns

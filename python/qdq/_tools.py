@@ -95,19 +95,40 @@ def optimize(
     ----------
     model
         See `Model`. It is not changed; the result is of the same kind.
-    target
+    output : path
+        Write the model there.
+    target : str, path, dict or Target
         Adds the passes that this target asks for.
-    passes
-        Names of passes and groups, separated by commas (docs/passes.md).
+    passes : str
+        Names of passes and groups, separated by commas (docs/passes.md); None: ``"default"``.
+    freeze_inputs : bool
+        Initializers that are inputs, too, become constants.
+    no_fold, fold_only, fold_input_bytes, fold_output_bytes, growth_budget
+        As of `quantize`.
     check
         Samples on which both models must agree, in a form of `quantize`'s `calib`.
-    tolerance
-        Allowed difference as a share of an output's range; 0: by type.
+    tolerance : float, share
+        Allowed difference of an output's range; 0: by type.
+    samples, threads, engine, shape
+        With `check`: how many samples (0: all), threads of the engine (0: all), the engine, and
+        shapes of inputs.
+    set_shape : dict
+        Shapes that inputs have in the result.
+    verify_each : bool
+        Verify the model after each pass.
+    progress : bool or function
+        As of `quantize`.
+
+    Returns
+    -------
+    OptimizeResult
 
     Raises
     ------
     UnsupportedError
         With `check`: the optimized model computes something else.
+    FormatError, EngineError, UsageError, FileError, OutOfMemory, Cancelled
+        See `qdq.errors`.
 
     Examples
     --------
@@ -253,12 +274,32 @@ def check(
 
     Parameters
     ----------
-    target
+    model
+        See `Model`. It is not changed.
+    target : str, path, dict or Target
         Find Q/DQ that are wrong or do not fuse by these rules.
-    engine
+    engine : str or Engine
         Measure this on an engine, and ask whether it computes what the model defines.
     data
         Samples for `engine`, in a form of `quantize`'s `calib`; None: random.
+    threads : int
+        Of the engine; 0: all.
+    cpu : str
+        The processor that will run the model, as of `quantize`.
+    shape : dict
+        Shapes of inputs while the model runs.
+    progress : bool or function
+        As of `quantize`.
+
+    Returns
+    -------
+    CheckResult
+        True where no error was found.
+
+    Raises
+    ------
+    FormatError, UnsupportedError, EngineError, UsageError, FileError, OutOfMemory, Cancelled
+        See `qdq.errors`.
 
     Examples
     --------
@@ -318,7 +359,22 @@ def verify(model: Model, engine: Engine, given: Mapping[str, Any], job: Job) -> 
 
 
 def inspect(model: ModelSource) -> dict[str, Any]:
-    """What a model holds: counts, inputs, outputs, Q/DQ (docs/cli.md, ``inspect``).
+    """What a model holds (docs/cli.md, ``inspect``).
+
+    Parameters
+    ----------
+    model
+        See `Model`. It is not changed.
+
+    Returns
+    -------
+    dict
+        Counts, inputs, outputs, Q/DQ; sizes in bytes.
+
+    Raises
+    ------
+    FormatError, FileError, OutOfMemory, Cancelled
+        See `qdq.errors`.
 
     Examples
     --------
@@ -337,10 +393,25 @@ def import_plan(
 
     Parameters
     ----------
-    encodings
+    model
+        See `Model`. It is not changed.
+    encodings : path
         Take it from this file of AIMET for the float model instead.
-    bounds
+    bounds : str
         Relu and Clip that a quantizer removed: ``"auto"``, ``"restore"``, ``"leave"``.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    FormatError, UnsupportedError, FileError, OutOfMemory, Cancelled
+        See `qdq.errors`.
+
+    Examples
+    --------
+    >>> qdq.import_plan("model.qdq.onnx").apply("model.onnx")
     """
     given = dict(locals())
     check_types(given, import_plan.__kwdefaults__)
@@ -360,7 +431,31 @@ def import_plan(
 def strip(
     model: ModelSource, *, output: Path | None = None, bounds: str | None = None
 ) -> Any:
-    """The model without Q/DQ, as the same kind of object. What had to stay is logged."""
+    """The model without Q/DQ. What had to stay is logged.
+
+    Parameters
+    ----------
+    model
+        See `Model`. It is not changed.
+    output : path
+        Write the result there.
+    bounds : str
+        Relu and Clip that a quantizer removed: ``"auto"``, ``"restore"``, ``"leave"``.
+
+    Returns
+    -------
+    model
+        Of the same kind as `model`; the path of `output` where that was a path.
+
+    Raises
+    ------
+    FormatError, UnsupportedError, FileError, OutOfMemory, Cancelled
+        See `qdq.errors`.
+
+    Examples
+    --------
+    >>> qdq.strip("model.qdq.onnx", output="model.float.onnx")
+    """
     check_types(dict(locals()), strip.__kwdefaults__)
     own = open_model(model)
     job = Job()
@@ -446,10 +541,32 @@ def compare(
         Models; see `Model`. `a` is the reference.
     data
         Samples, in a form of `quantize`'s `calib`; None: random.
-    per_layer
+    per_layer : bool
         Also the error that each layer of `b` introduces.
-    fake_quant
+    labels
+        As of `quantize`: accuracy is measured, too.
+    fake_quant : bool
         Compute Q/DQ in float: what the graph defines, not what the engine makes of it.
+    samples : int
+        The first ones alone; 0: all.
+    threads : int
+        Of the engine; 0: all.
+    image_size, mean, std, layout, channel_order, shape
+        Data, as of `quantize`.
+    engine : str or Engine
+        What runs both.
+    progress : bool or function
+        As of `quantize`.
+
+    Returns
+    -------
+    CompareResult
+        SQNR in dB of each output.
+
+    Raises
+    ------
+    FormatError, UnsupportedError, EngineError, UsageError, FileError, OutOfMemory, Cancelled
+        See `qdq.errors`.
 
     Examples
     --------
@@ -555,10 +672,32 @@ def bench(
         One or more; see `Model`.
     data
         The first sample is the input of all; None: random values.
-    rounds
+    rounds : int
         0: as many as 2 s allow, at least 20.
-    max_ms
+    warmup : int
+        Runs of each model before; 0: the default of the library.
+    threads : int
+        Of the engine; 0: all.
+    seed : int
+        Of random inputs.
+    max_ms : float, ms
         End after this time; 0: no limit.
+    shape : dict
+        Shapes of inputs; open dims are 1.
+    engine : str or Engine
+        What runs them.
+    progress : bool or function
+        As of `quantize`.
+
+    Returns
+    -------
+    BenchResult
+        Latencies in ms.
+
+    Raises
+    ------
+    FormatError, UnsupportedError, EngineError, UsageError, FileError, OutOfMemory, Cancelled
+        See `qdq.errors`.
 
     Examples
     --------

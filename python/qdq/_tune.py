@@ -297,20 +297,59 @@ def autotune(
     folder
         Where the run leaves its results, and resumes: Ctrl-C keeps what was measured. None: a
         temporary folder that ends with the result.
-    calib, eval, labels, min_sqnr, max_drop, metric, min_metric
+    output : path
+        Write the model there, too.
+    calib, eval, labels, sqnr, min_sqnr, max_drop, metric, min_metric
         As of `quantize`. Without `calib` the scales mean nothing.
-    mode
+    target, exclude, include, op_types, exclude_op_types, optimize, passes, no_fold, fold_only, \
+fold_input_bytes, fold_output_bytes, growth_budget
+        What is quantized, as of `quantize`.
+    format, activation_type, weight_type, symmetric, weight_asymmetric, per_channel, \
+reduce_range, pow2, block_size, weight_method, weights, accuracy_level, tables, bias, rest, \
+rest_keep, direct_io, cpu, set
+        Formats, as of `quantize`.
+    samples, method, percentile, equalize, bias_correction, cache, memory
+        Calibration, as of `quantize`.
+    calib_threads : int
+        Of the engine while it calibrates; 0: all.
+    image_size, mean, std, layout, channel_order, shape, set_shape
+        Data, as of `quantize`.
+    mode : str
         ``"region"`` or ``"subgraph"``.
-    preset
+    strategy : str
+        Of the mode ``"subgraph"``: ``"auto"``, ``"mincut"``, ``"greedy"``.
+    preset : str
         ``"default"``, ``"quick"`` or ``"extensive"``.
     time : float, s
         Limit of the search.
-    baselines
+    trials, max_builds : int
+        Limits of comparisons, and of builds of the engine; None: the preset's.
+    min_gain : float, share
+        Candidates that save less of the time are rejected; None: 0.003.
+    seed : int
+        Of random choices.
+    restart : bool
+        Ignore earlier measurements in `folder`.
+    pattern_caches : list of path
+        Files of patterns whose schemes are tried first.
+    baselines : list of models
         The same network with Q/DQ by others: each is measured, and the result is no slower.
-    details
+    details : dict
         Rare options by name: members of ``qdq_tune_details`` in qdq/tune.h.
-    live
+    live : function
         Called with the state of the run.
+    external_data : str
+        ``"auto"``, ``"always"``, ``"never"``: initializers of 1 KiB and more in a file of their
+        own.
+    engine : str or Engine
+        As of `quantize`. Of an open one, its name and options are taken.
+    threads : int
+        Of the engine while it is timed; 0: all.
+    ort_library, openvino_library, providers, plugin_libraries, engine_timeout, trtexec, \
+trtexec_args, timing_cache
+        Of the engine, as of `quantize`.
+    progress : bool or function
+        As of `quantize`.
 
     Returns
     -------
@@ -318,6 +357,10 @@ def autotune(
 
     Raises
     ------
+    GoalNotReached
+        A goal that was given is missed. Its `nearest` is the result.
+    FormatError, UnsupportedError, EngineError, UsageError, OutOfMemory
+        See `qdq.errors`.
     Cancelled
         Ctrl-C. The same call with the same `folder` resumes.
 

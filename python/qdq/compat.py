@@ -320,10 +320,35 @@ def quantize_static(
 
     Parameters
     ----------
-    calibration_cache_path
+    model_input
+        A model; see `qdq.Model`.
+    model_output : path
+        Where the quantized model is written.
+    calibration_data_reader
+        Samples, in a form of `qdq.quantize`'s `calib`; None with a cache that exists.
+    quant_format : QuantFormat
+        ``QDQ`` alone.
+    op_types_to_quantize, nodes_to_quantize, nodes_to_exclude : list of str
+        Operators and names of nodes.
+    per_channel, reduce_range : bool
+        As of `qdq.quantize`.
+    activation_type, weight_type : QuantType
+        None: the target's.
+    use_external_data_format : bool
+        Initializers of 1 KiB and more go to a file of their own.
+    calibrate_method : CalibrationMethod
+        ``MinMax``, ``Entropy`` or ``Percentile``.
+    calibration_providers : list of str
+        Execution providers of ONNX Runtime.
+    calibration_cache_path : path
         A cache of this package or TensorRT's. It is read where it exists, and written where not.
     extra_options
         See ``qdq.compat.EXTRA`` for what each becomes.
+
+    Returns
+    -------
+    QuantizeResult
+        With the path that was written as `model`.
 
     Raises
     ------
@@ -388,8 +413,25 @@ def quantize_dynamic(
 
     Parameters
     ----------
+    model_input
+        A model; see `qdq.Model`.
+    model_output : path
+        Where the quantized model is written.
+    op_types_to_quantize, nodes_to_quantize, nodes_to_exclude : list of str
+        Operators and names of nodes.
+    per_channel, reduce_range : bool
+        As of `qdq.quantize`.
+    weight_type : QuantType
+        ``QInt8`` or ``QUInt8``; None: the target's.
+    use_external_data_format : bool
+        Initializers of 1 KiB and more go to a file of their own.
     extra_options
         See ``qdq.compat.DYNAMIC`` for what each becomes.
+
+    Returns
+    -------
+    QuantizeResult
+        With the path that was written as `model`.
 
     Raises
     ------
@@ -661,10 +703,18 @@ def quant_pre_process(
 
     Parameters
     ----------
-    skip_optimization
+    input_model, input_model_path
+        A model; see `qdq.Model`. The second is ONNX Runtime's old name.
+    output_model_path : path
+        Where the model is written.
+    skip_optimization : bool
         Change nothing that is not needed: the model is only read, checked and written.
-    save_as_external_data
+    skip_onnx_shape, skip_symbolic_shape, auto_merge, int_max, guess_output_rank, verbose
+        They change nothing.
+    save_as_external_data, all_tensors_to_one_file : bool
         Initializers of 1 KiB and more go to one file next to the model, which is named after it.
+    external_data_location, external_data_size_threshold
+        None and 1024 alone.
 
     Raises
     ------
@@ -776,6 +826,12 @@ gemm_fusion_backend
     unused_output, initializers_as_constants, custom_rewriter, function_rewrite_rules, input_fill, \
 profile, ort_profile, merge_ort_profile
         An `UnsupportedError` that says why, unless they are as by default.
+
+    Returns
+    -------
+    model : onnx.ModelProto
+    same : bool
+        With `check_n`: both compute the same.
 
     Raises
     ------
