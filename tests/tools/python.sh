@@ -50,6 +50,18 @@ check_types() {
         typed_user.py >"$work/log") || { cat "$work/log"; die "pyright"; }
 }
 
+# With the libraries of the system, as `pip install` of the archive does it.
+build_sdist() {
+    "$build/wheel/venv/bin/python" -m pip wheel --disable-pip-version-check --no-deps \
+        --no-build-isolation --wheel-dir "$work/built" "$work"/sdist/qdq-*.tar.gz \
+        >"$work/log" 2>&1 || { tail -n 30 "$work/log"; die "the archive of sources does not build"; }
+    python3 -m venv "$work/other"
+    "$work/other/bin/python" -m pip install --disable-pip-version-check -q --no-index \
+        --find-links "$packages" "$work"/built/qdq-*.whl || die "what it builds is not installed"
+    (cd "$work" && "$work/other/bin/python" -c 'import qdq; qdq.optimize' &&
+        "$work/other/bin/qdq" --version >/dev/null) || die "what it builds does not work"
+}
+
 # What a build of the sources needs is in their archive, which has no git and no tests.
 check_sdist() {
     "$build/wheel/venv/bin/python" -m build --sdist --no-isolation --outdir "$work/sdist" . \
@@ -60,6 +72,7 @@ check_sdist() {
     lacks=$(comm -13 "$work/have" "$work/want")
     [ -z "$lacks" ] || die "the archive of sources lacks" $lacks
     ! grep '^python/tests/\|^tests/' "$work/have" || die "the archive of sources has tests"
+    [ "${QDQ_PYTEST_ARGS-quick}" != "" ] || build_sdist
 }
 
 install_sanitized() {
