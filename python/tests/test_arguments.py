@@ -93,7 +93,8 @@ def test_one_text_is_a_list_of_one():
     found = taken(rest_keep="Softmax", no_fold="Add", exclude="conv1", providers=("CPU",))
     assert found["rest_keep"] == ["Softmax"] and found["no_fold"] == ["Add"]
     assert found["exclude"] == ["conv1"] and found["providers"] == ["CPU"]
-    assert taken(plugin_libraries=pathlib.Path("a.so"))["plugin_libraries"] == [pathlib.Path("a.so")]
+    path = pathlib.Path("a.so")
+    assert taken(plugin_libraries=path)["plugin_libraries"] == [path]
 
 
 def test_numbers_below_their_least_are_named(cnn):

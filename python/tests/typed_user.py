@@ -1,4 +1,4 @@
-"""A script of a user, for checkers of types: it has no error, and those it would have are marked."""
+"""A script of a user, for checkers of types: where it has an error, it says so."""
 
 from __future__ import annotations
 
