@@ -47,8 +47,8 @@ def test_the_examples_of_the_page_run(tmp_path, monkeypatch, quantized):
     ("script", "said"),
     [
         ("quantize_classifier", "accuracy 0.99"),
-        ("keep_accuracy", "nearest: "),
-        ("tune_and_plot", "times as fast"),
+        pytest.param("keep_accuracy", "nearest: ", marks=pytest.mark.slow),
+        pytest.param("tune_and_plot", "times as fast", marks=pytest.mark.slow),
     ],
 )
 def test_the_example_scripts_run(script, said, tmp_path):
