@@ -82,9 +82,16 @@ class Record:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def to_dict(self) -> dict[str, Any]:
+        """The same as dicts, lists, texts and numbers, for JSON."""
+        return {name: plain(value) for name, value in self}
+
     def __repr__(self) -> str:
-        shown = []
+        shown: list[str] = []
         for name, value in self:
+            if sum(map(len, shown)) > 80:
+                shown.append("...")
+                break
             if isinstance(value, (tuple, Record)):
                 value = f"<{len(value)}>" if isinstance(value, tuple) else "<...>"
             elif isinstance(value, float):
@@ -93,6 +100,12 @@ class Record:
                 value = repr(value)
             shown.append(f"{name}={value}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.to_dict()
+    return [plain(v) for v in value] if isinstance(value, tuple) else value
 '''
 
 NOTE_BETWEEN = re.compile(r",\s*/\*.*?\*/", re.S)  # of one name in a list of names

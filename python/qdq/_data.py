@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,6 +13,38 @@ from . import _core, errors
 from ._core import Job, Options, encode
 from ._model import Model
 from ._qdq import ffi, lib
+
+class ArrayLike(Protocol):
+    """An array of numpy, or a tensor that becomes one."""
+
+    def __array__(self) -> Any: ...
+
+
+class DlpackLike(Protocol):
+    """A tensor of another package."""
+
+    def __dlpack__(self) -> Any: ...
+
+
+class ReaderLike(Protocol):
+    """ONNX Runtime's ``CalibrationDataReader``."""
+
+    def get_next(self) -> Mapping[str, Any] | None: ...
+
+
+Tensor = ArrayLike | DlpackLike
+# What are samples; see `qdq.quantize`.
+SampleSource = (
+    str
+    | os.PathLike[str]
+    | Mapping[str, Any]
+    | Tensor
+    | ReaderLike
+    | tuple[Iterable[Any], Callable[[Any], Any]]
+    | Iterable[Mapping[str, Any]]
+    | Iterable[Tensor]
+)
+Labels = str | os.PathLike[str] | Tensor | Iterable[int]
 
 LABELS = "labels"  # the name of labels that are an array
 
@@ -57,7 +89,10 @@ def open_data(
                 f"labels: found {type(labels).__name__}, expected a key or a file, or samples in "
                 "a dict of arrays"
             )
-        source, labels = {**source, LABELS: labels}, LABELS
+        key = LABELS
+        while key in source:
+            key += "_"
+        source, labels = {**source, key: labels}, key
     options.set("labels", labels)
     out = ffi.new("qdq_data **")
     if is_path:
@@ -79,7 +114,6 @@ def set_image_options(options: Options, values: Mapping[str, Any]) -> None:
     for name in ("mean", "std"):
         numbers = values.get(name)
         if numbers is not None:
-            numbers = [numbers] if isinstance(numbers, (int, float)) else list(numbers)
             if not 1 <= len(numbers) <= 4:
                 raise errors.UsageError(f"{name}: found {len(numbers)} numbers, expected 1 to 4")
             options.set(name, numbers)
@@ -205,16 +239,37 @@ def iterate(source: Any, argument: str) -> Iterator[Any]:
     """Samples of an iterable, of (iterable, transform), or of a CalibrationDataReader."""
     if isinstance(source, tuple) and len(source) == 2 and callable(source[1]):
         items, transform = source
-        return map(transform, iterate(items, argument))
+        return transformed(iterate(items, argument), transform)
     get_next = getattr(source, "get_next", None)
     if callable(get_next):
-        return iter(get_next, None)
+        return handed_out(get_next, argument)
     if isinstance(source, Iterable):
         return iter(source)
     raise TypeError(
         f"{argument}: found {type(source).__name__}, expected a path, a dict of arrays, "
         "an iterable of dicts, (iterable, transform) or a CalibrationDataReader"
     )
+
+
+# Generators: a StopIteration that a user's function raises is a RuntimeError there, and no end.
+
+
+def transformed(items: Iterator[Any], transform: Callable[[Any], Any]) -> Iterator[Any]:
+    for item in items:
+        yield transform(item)
+
+
+def handed_out(get_next: Callable[[], Any], argument: str) -> Iterator[Any]:
+    while True:
+        try:
+            sample = get_next()
+        except StopIteration as e:
+            raise RuntimeError(
+                f"{argument}: get_next() raised StopIteration, expected None after the last sample"
+            ) from e
+        if sample is None:
+            return
+        yield sample
 
 
 def can_repeat(source: Any) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _core, errors
+from ._arguments import TYPES, wrong
 from ._core import Job, Options
 from ._qdq import ffi, lib
 
@@ -114,7 +115,11 @@ class Engine:
         unknown = set(options) - set(OPTIONS)
         if unknown:
             raise TypeError(f"unexpected option of an engine: {', '.join(sorted(unknown))}")
+        if not isinstance(spec, str):
+            raise wrong("engine", spec, "a text or a qdq.Engine")
+        options = {k: TYPES[k](k, v) for k, v in options.items() if v is not None}
         self._job = job if job is not None else Job()
+        self._spec, self._given = spec, options
         self._options = Options("qdq_engine_opts", self._job)
         fill(self._options, spec, options)
         self._options.set("in_worker", True)
@@ -131,6 +136,16 @@ class Engine:
     @property
     def info(self) -> Any:
         return lib.qdq_engine_get_info(self.c)
+
+    @property
+    def spec(self) -> str:
+        """What it was made of: ``"sim:cost.json"``."""
+        return self._spec
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that it was made with."""
+        return dict(self._given)
 
     def close(self) -> None:
         """Ends the engine's process. Closing twice does nothing."""
@@ -214,4 +229,23 @@ def engine_names() -> Sequence[str]:
 
 def split(engine: str | Engine) -> str:
     """The name of an engine in a spec."""
+    if not isinstance(engine, (str, Engine)):
+        raise wrong("engine", engine, "a text or a qdq.Engine")
     return engine.name if isinstance(engine, Engine) else engine.partition(":")[0]
+
+
+def options_in(engine: str | Engine, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of an engine that a call was given; an open engine has its own already."""
+    options = {name: given[name] for name in OPTIONS if given.get(name) is not None}
+    if isinstance(engine, Engine) and options:
+        raise errors.UsageError(
+            f"{next(iter(options))}: conflicts with an engine that is open; expected it in "
+            "qdq.Engine(...)"
+        )
+    return options
+
+
+def open_engine(engine: str | Engine, job: Job, given: Mapping[str, Any] | None = None) -> Engine:
+    """`engine` itself if it is open, else an engine that the caller closes."""
+    options = options_in(engine, given or {})
+    return engine if isinstance(engine, Engine) else Engine(engine, job=job, **options)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from typing import Any
+from typing import Any, Protocol
 
 from . import _core, errors
-from ._core import Options, Path, Shapes, call, read
+from ._arguments import texts, whole
+from ._arguments import shapes as shapes_of
+from ._core import Job, Options, Path, Shapes, call, read
 from ._qdq import ffi, lib
 from ._records import Finding
+from ._show import html_table
 
 LEAST_BLOCK = 1024
 
@@ -62,7 +65,7 @@ class Model:
     ('N', 3, 224, 224)
     """
 
-    def __init__(self, source: Any, *, external_dir: Path | None = None) -> None:
+    def __init__(self, source: ModelSource, *, external_dir: Path | None = None) -> None:
         options = Options("qdq_load_opts")
         options.set("external_dir", external_dir)
         out = ffi.new("qdq_model **")
@@ -71,7 +74,7 @@ class Model:
             call(lib.qdq_model_clone, source.c, out)
             self._keep = source._keep
         elif isinstance(source, (str, os.PathLike)):
-            call(lib.qdq_model_load, _core.encode(source), options.c, out)
+            Job().run(lib.qdq_model_load, _core.encode(source), options.c, out)
         else:
             data, blocks = bytes_of(source)
             self._keep = (data, blocks)
@@ -153,7 +156,7 @@ class Model:
     def set_shapes(self, shapes: Shapes) -> Model:
         """A copy with these input shapes, from which all others are inferred again."""
         options = Options("qdq_data_opts")
-        options.set("shapes", shapes)
+        options.set("shapes", shapes_of("shapes", shapes))
         copy = Model(self)
         call(lib.qdq_model_set_shapes, copy.c, options.c.shapes, options.c.n_shapes)
         return copy
@@ -161,15 +164,16 @@ class Model:
     def set_opset(self, opset: int) -> Model:
         """A copy at a higher opset (at most 26)."""
         copy = Model(self)
-        call(lib.qdq_model_set_opset, copy.c, opset)
+        call(lib.qdq_model_set_opset, copy.c, whole("opset", opset))
         return copy
 
     def extract(self, inputs: list[str], outputs: list[str]) -> Model:
         """The part that computes `outputs` from `inputs`, both names of values."""
-        texts = Options("qdq_load_opts")
+        given = texts("inputs", inputs), texts("outputs", outputs)
+        options = Options("qdq_load_opts")
         out = ffi.new("qdq_model **")
-        ins, outs = texts.texts(inputs), texts.texts(outputs)
-        call(lib.qdq_model_extract, self.c, ins, len(inputs), outs, len(outputs), out)
+        ins, outs = (options.texts(names) for names in given)
+        call(lib.qdq_model_extract, self.c, ins, len(given[0]), outs, len(given[1]), out)
         return Model._of(out[0], self)
 
     def save(self, path: Path, *, external: str = "auto", force: bool = True) -> None:
@@ -186,12 +190,12 @@ class Model:
         options = Options("qdq_save_opts")
         options.set("external", external)
         options.set("allow_overwrite", force, "force")
-        call(lib.qdq_model_save, self.c, _core.encode(path), options.c)
+        Job().run(lib.qdq_model_save, self.c, _core.encode(path), options.c)
 
     def to_bytes(self) -> bytes:
         """The bytes of a file without external data, at most 2 GB."""
         data, n = ffi.new("void **"), ffi.new("size_t *")
-        call(lib.qdq_model_to_bytes, self.c, data, n)
+        Job().run(lib.qdq_model_to_bytes, self.c, data, n)
         try:
             return bytes(ffi.buffer(data[0], n[0]))
         finally:
@@ -229,6 +233,37 @@ class Model:
             return "<qdq.Model closed>"
         ins, outs = (", ".join(io.name for io in ios) for ios in (self.inputs, self.outputs))
         return f"<qdq.Model ({ins}) -> ({outs}), opset {self.opset}>"
+
+    def _repr_html_(self) -> str:
+        if self._c is None:
+            return html_table([("model", "closed")])
+        rows = [("opset", str(self.opset))]
+        for what, ios in (("input", self.inputs), ("output", self.outputs)):
+            for io in ios:
+                dims = "?" if io.shape is None else ", ".join(str(d or "?") for d in io.shape)
+                rows.append((f"{what} {io.name}", f"{io.type} [{dims}]"))
+        return html_table(rows)
+
+
+class ProtoLike(Protocol):
+    """An ``onnx.ModelProto``."""
+
+    def SerializeToString(self) -> bytes: ...
+
+    def ByteSize(self) -> int: ...
+
+
+class IrLike(Protocol):
+    """An ``onnx_ir.Model``."""
+
+    @property
+    def graph(self) -> Any: ...
+
+    def clone(self) -> Any: ...
+
+
+# What is a model.
+ModelSource = str | os.PathLike[str] | bytes | bytearray | memoryview | ProtoLike | IrLike | Model
 
 
 def kind_of(source: Any) -> str:
@@ -277,9 +312,9 @@ def load_memory(data: Any, blocks: dict[str, Any], options: Options, out: Any) -
     options.c.borrow = True
     options.c.blocks, options.c.n_blocks = at, len(blocks)
     buffer = ffi.from_buffer(data)
-    call(lib.qdq_model_load_bytes, buffer, len(buffer), b"model", options.c, out)
+    Job().run(lib.qdq_model_load_bytes, buffer, len(buffer), b"model", options.c, out)
 
 
-def open_model(source: Any) -> Model:
+def open_model(source: ModelSource) -> Model:
     """`source` itself if it is a qdq.Model, else a model of it."""
     return source if isinstance(source, Model) else Model(source)

@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _core
-from ._core import Path, call, read
-from ._model import Model, kind_of, open_model
+from ._arguments import flag, wrong
+from ._core import Job, Path, call, read
+from ._model import Model, ModelSource, kind_of, open_model
 from ._qdq import ffi, lib
 from ._records import PlanSummary, TargetDifference
+from ._show import html_table, rows_of
+from .errors import FormatError, UsageError
 
 
 class Target:
@@ -62,7 +65,7 @@ class Target:
         at = ffi.new("qdq_target_change[]", len(changes))
         keep = []
         for c, (key, value) in zip(at, changes.items()):
-            said = value if isinstance(value, str) else json.dumps(value)
+            said = value if isinstance(value, str) else json.dumps(value, default=plain_value)
             keep += [ffi.new("char[]", key.encode()), ffi.new("char[]", said.encode())]
             c.key, c.value = keep[-2:]
         call(lib.qdq_target_set_all, self._c, at, len(changes))
@@ -106,15 +109,33 @@ class Target:
     def __repr__(self) -> str:
         return f"<qdq.Target {self.name}>"
 
+    def _repr_html_(self) -> str:
+        rows = []
+        for key, value in self.to_dict().items():
+            said = value if isinstance(value, str) else json.dumps(value)
+            rows.append((key, said if len(said) <= 200 else f"{len(value)} entries"))
+        return html_table(rows)
+
+
+def plain_value(value: Any) -> Any:
+    """Numbers and arrays of numpy as Python's, for JSON."""
+    convert = getattr(value, "tolist", None)
+    if convert is None:
+        raise wrong("target", value, "texts, numbers, lists and dicts")
+    return convert()
+
 
 def load_described(described: Mapping[str, Any], out: Any) -> None:
     """A description in memory: through a file, as the library reads targets from files alone."""
     import tempfile
 
     with tempfile.NamedTemporaryFile("w", prefix="qdq-", suffix=".json") as file:
-        json.dump(described, file)
+        json.dump(described, file, default=plain_value)
         file.flush()
-        call(lib.qdq_target_load, _core.encode(file.name), out)
+        try:
+            call(lib.qdq_target_load, _core.encode(file.name), out)
+        except (FormatError, UsageError) as e:
+            raise type(e)(str(e).replace(file.name, "target")) from None
 
 
 class Plan:
@@ -140,8 +161,10 @@ class Plan:
         if isinstance(source, str) and source.lstrip().startswith("{"):
             data = source.encode()
             call(lib.qdq_plan_parse, data, len(data), b"plan", out)
-        else:
+        elif isinstance(source, (str, os.PathLike)):
             call(lib.qdq_plan_load, _core.encode(source), out)
+        else:
+            raise wrong("plan", source, "a path, the text of a plan, a dict or a qdq.Plan")
         self._c = ffi.gc(out[0], lib.qdq_plan_free)
 
     @classmethod
@@ -165,11 +188,11 @@ class Plan:
 
     def save(self, path: Path, *, force: bool = True) -> None:
         """Writes the plan; `force` replaces a file that is there."""
-        call(lib.qdq_plan_save, self._c, _core.encode(path), bool(force))
+        call(lib.qdq_plan_save, self._c, _core.encode(path), flag("force", force))
 
     def save_ranges(self, path: Path, *, force: bool = True) -> None:
         """Writes the ranges as a calibration cache: ``X.json`` as JSON, else in TensorRT's form."""
-        call(lib.qdq_plan_save_ranges, self._c, _core.encode(path), bool(force))
+        call(lib.qdq_plan_save_ranges, self._c, _core.encode(path), flag("force", force))
 
     @property
     def summary(self) -> PlanSummary:
@@ -177,7 +200,9 @@ class Plan:
         found: PlanSummary = read(lib.qdq_plan_get_summary(self._c))
         return found
 
-    def apply(self, model: Any, *, force: bool = False, output: Path | None = None) -> Any:
+    def apply(
+        self, model: ModelSource, *, force: bool = False, output: Path | None = None
+    ) -> Any:
         """`model` with the Q/DQ of this plan, as the same kind of object.
 
         Parameters
@@ -188,10 +213,20 @@ class Plan:
             Apply it to another model, too.
         output
             Write the model to this path.
+
+        Returns
+        -------
+        model
+            Of the same kind as `model`; the path of `output` where that was a path.
+
+        Raises
+        ------
+        FormatError, UnsupportedError, UsageError, FileError, OutOfMemory, Cancelled
+            See `qdq.errors`.
         """
         own = open_model(model)
         out = ffi.new("qdq_model **")
-        call(lib.qdq_plan_apply, self._c, own.c, bool(force), out)
+        Job().run(lib.qdq_plan_apply, self._c, own.c, flag("force", force), out)
         return hand_over(Model._of(out[0], own), model, output)
 
     def diff(self, other: Plan) -> str:
@@ -216,6 +251,9 @@ class Plan:
             f"<qdq.Plan for {s.target}: {s.n_tensors} tensors, {s.n_weights} weights, "
             f"{s.n_biases} biases>"
         )
+
+    def _repr_html_(self) -> str:
+        return html_table(rows_of(self.summary))
 
 
 def hand_over(made: Model, source: Any, output: Path | None) -> Any:

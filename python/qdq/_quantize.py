@@ -11,24 +11,24 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _core, errors
+from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes, read
-from ._data import Data, open_data, stopped
-from ._engines import OPTIONS as ENGINE_OPTIONS
-from ._engines import Engine, split, threads_of
+from ._data import Data, Labels, SampleSource, open_data, stopped
+from ._engines import Engine, open_engine, split, threads_of
 from ._metric import Metric, MetricRun
-from ._model import Model, kind_of, open_model
+from ._model import Model, ModelSource, kind_of, open_model
 from ._plan import Plan, Target
 from ._qdq import ffi, lib
 from ._records import (
     CompareReport,
     EngineCheck,
     GoalReport,
+    QuantizeReport,
     QuantizeWarning,
-    Record,
     Split,
     Times,
 )
-from ._show import decibels, html_table, plot_bars
+from ._show import decibels, html_table, plot_bars, rows_of, svg_bars
 
 # The keyword of each member of qdq_quantize_opts.
 OPTIONS = {
@@ -50,22 +50,22 @@ OPTIONS = {
 FORMATS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "activation_type": lambda v: {"activation.type": v},
     "weight_type": lambda v: {"weight.type": v},
-    "symmetric": lambda v: {"activation.symmetric": bool(v)},
+    "symmetric": lambda v: {"activation.symmetric": v},
     "weight_asymmetric": lambda v: {"weight.symmetric": not v},
-    "per_channel": lambda v: {"weight.per_channel": bool(v)},
-    "reduce_range": lambda v: {"weight.reduced": True} if v else {},
-    "pow2": lambda v: {"activation.pow2": True, "weight.pow2": True} if v else {},
+    "per_channel": lambda v: {"weight.per_channel": v},
+    "reduce_range": lambda v: {"weight.reduced": v},
+    "pow2": lambda v: {"activation.pow2": v, "weight.pow2": v},
     "block_size": lambda v: {"weight.block": str(v)},
     "weight_method": lambda v: {"weight.method": v},
     "weights": lambda v: {"weight.store": v},
     "accuracy_level": lambda v: {"weight.accuracy_level": str(v)},
-    "tables": lambda v: {"weight.tables": bool(v)},
+    "tables": lambda v: {"weight.tables": v},
     "bias": lambda v: {"bias.type": v},
     "rest": lambda v: {
         "rest.type": {"fp32": "float", "fp16": "float16", "bf16": "bfloat16"}.get(v, v)
     },
-    "rest_keep": lambda v: {"rest.keep": list(v)},
-    "direct_io": lambda v: {"rest.direct_io": True} if v else {},
+    "rest_keep": lambda v: {"rest.keep": v},
+    "direct_io": lambda v: {"rest.direct_io": v},
 }
 TYPES = "activation.type", "activation.symmetric", "weight.type", "weight.symmetric"
 PRESETS: dict[str, dict[str, Any]] = {
@@ -117,6 +117,10 @@ class Speed:
     #: the same with the shapes of a sample fixed by the engine; None: shapes are fixed, or no time
     fixed: Times | None = None
 
+    def __repr__(self) -> str:
+        a, b = self.before.median_ms, self.after.median_ms
+        return f"<qdq.Speed: {a:.4g} ms -> {b:.4g} ms, {self.after.speedup:.2f} times as fast>"
+
 
 class QuantizeResult:
     """What `quantize` made.
@@ -145,8 +149,8 @@ class QuantizeResult:
         Which samples calibrated, and which evaluated.
     metric : float
         Of `model`, where `metric=` was given; NAN: not measured.
-    report : dict
-        All of the above as plain objects, for JSON.
+    report : QuantizeReport
+        All that was measured; ``report.to_dict()`` for JSON.
     """
 
     def __init__(self) -> None:
@@ -163,6 +167,7 @@ class QuantizeResult:
         self.split: Split
         self.metric = math.nan
         self.warnings: tuple[QuantizeWarning, ...] = ()
+        self.report: QuantizeReport
         self._model: Any = None
 
     def written(self) -> None:
@@ -187,14 +192,6 @@ class QuantizeResult:
         """Latency of the given model / latency of this one; NAN: not measured."""
         return self.speed.after.speedup if self.speed is not None else math.nan
 
-    @property
-    def report(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"target": self.target.name, "plan": plain(self.plan.summary)}
-        for name in ("compared", "goal", "engine_check", "speed"):
-            value = getattr(self, name)
-            found[name] = plain(value) if value is not None else None
-        return found
-
     def __repr__(self) -> str:
         s = self.plan.summary
         parts = [f"{s.n_tensors} tensors and {s.n_weights} weights for {s.target}"]
@@ -205,15 +202,16 @@ class QuantizeResult:
         return f"<qdq.QuantizeResult: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        rows = [("target", self.target.name)]
-        rows += [(c.what, f"{c.n} in 8 bits") for c in self.plan.summary.quantized]
-        rows += [(c.what, f"{c.n} float") for c in self.plan.summary.left_float]
-        if self.compared is not None:
-            rows += [(f"SQNR of {o.name}", f"{o.sqnr_db:.2f} dB") for o in self.compared.outputs]
+        rows = rows_of(self.plan.summary)
+        rows.append(("verdict", self.verdict))
         if self.speed is not None:
             a = self.speed.after
             rows.append(("speedup", f"{a.speedup:.2f} ({a.ci_low:.2f} to {a.ci_high:.2f})"))
-        return html_table(rows)
+        plots = [svg_bars(*self._plotted(30))] if self.compared is not None else []
+        if self.speed is not None:
+            times = {"input": self.speed.before, "result": self.speed.after}
+            plots.append(svg_bars({name: t.median_ms for name, t in times.items()}, "ms"))
+        return html_table(rows) + "".join(plots)
 
     def plot(self, ax: Any = None, *, most: int = 30) -> Any:
         """Draws SQNR with matplotlib, and returns the axes.
@@ -223,20 +221,15 @@ class QuantizeResult:
         """
         if self.compared is None:
             raise errors.UsageError("plot: nothing was measured, expected samples")
+        return plot_bars(*self._plotted(most), ax)
+
+    def _plotted(self, most: int) -> tuple[dict[str, float], str]:
+        assert self.compared is not None
         if self.goal is not None and self.goal.layers:
             worst = sorted(self.goal.layers, key=lambda e: -e.error)[:most]
             layers = {e.node + (" (float)" if e.is_float else ""): decibels(e.error) for e in worst}
-            return plot_bars(layers, "SQNR of the layer, dB", ax)
-        return plot_bars({o.name: o.sqnr_db for o in self.compared.outputs}, "SQNR, dB", ax)
-
-
-def plain(value: Any) -> Any:
-    """Objects of this package as dicts and lists."""
-    if isinstance(value, Record):
-        return {name: plain(v) for name, v in value}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    return [plain(v) for v in value] if isinstance(value, (list, tuple)) else value
+            return layers, "SQNR of the layer, dB"
+        return {o.name: o.sqnr_db for o in self.compared.outputs}, "SQNR, dB"
 
 
 # --- options --------------------------------------------------------------------------------------
@@ -295,10 +288,10 @@ class Samples:
 
     def __init__(self, model: Model, job: Job, o: Mapping[str, Any]) -> None:
         self.eval: Data | None = None
-        self.evaluates = bool(o["sqnr"])
+        self.evaluates = o["sqnr"]
         hold_out = self.evaluates and o["eval"] is None
         calib = o["calib"] if o["calib"] is not None else "random:0"
-        self.most, at_most = int(o["samples"]), 0
+        self.most, at_most = o["samples"], 0
         if isinstance(calib, str) and calib.startswith("random:"):
             at_most = lib.qdq_split_random(self.most, uses_of(hold_out))
         labels = o["labels"]
@@ -344,15 +337,15 @@ def goal_options(o: Mapping[str, Any], job: Job) -> Options:
     """The goal of the user, or the default one."""
     goal = Options("qdq_goal_opts")
     goal.set("by_default", not names_goal(o))
-    goal.set("min_sqnr", float(o["min_sqnr"] or 0))
-    goal.set("max_drop", -1.0 if o["max_drop"] is None else float(o["max_drop"]))
+    goal.set("min_sqnr", o["min_sqnr"] or 0.0)
+    goal.set("max_drop", -1.0 if o["max_drop"] is None else o["max_drop"])
     if o["metric"] is not None:
         metric = Metric(o["metric"], job)
         goal.keep.append(metric)
         goal.set("metric", metric.c)
     if o["min_metric"] is not None:
         goal.set("has_min_metric", True)
-        goal.set("min_metric", float(o["min_metric"]))
+        goal.set("min_metric", o["min_metric"])
     return goal
 
 
@@ -380,11 +373,7 @@ class Quantizing:
         spec = o["engine"]
         self.result.target = open_target(o["target"], split(spec), o)
         self.samples = Samples(self.model, self.job, o)
-        if isinstance(spec, Engine):
-            self.engine = spec
-        else:
-            given = {name: o[name] for name in ENGINE_OPTIONS if o[name] is not None}
-            self.engine = Engine(spec, job=self.job, **given)
+        self.engine = open_engine(spec, self.job, o)
         if self.engine.name not in ("ort", "sim") and not self.samples.data.is_random:
             try:
                 self.reference = Engine("ort", job=self.job)
@@ -396,7 +385,7 @@ class Quantizing:
         plan = Options("qdq_quantize_opts", self.job)
         plan.fill(OPTIONS, o)
         plan.set("passes", pipeline_of(o))
-        plan.set("samples", int(o["samples"]))
+        plan.set("samples", o["samples"])
         plan.set("threads", threads_of(o["threads"]))
         goal = goal_options(o, self.job)
         if o["times"] is not None:
@@ -412,7 +401,7 @@ class Quantizing:
         options.set("no_sqnr", not o["sqnr"])
         options.set("no_speed", not o["bench"])
         options.set("must_compare", o["labels"] is not None)
-        options.set("best_effort", bool(o["best_effort"]))
+        options.set("best_effort", o["best_effort"])
         options.set("spent_s", time.monotonic() - self.began)
         if o["output"] is not None:
             options.c.ctx = options.hold(ffi.new_handle(self))
@@ -447,7 +436,7 @@ class Quantizing:
             c.model = ffi.NULL
         to.goal, to.compared, to.engine_check = found.goal, found.compared, found.engine_check
         to.verdict, to.split, to.metric = found.verdict, found.split, found.metric_after
-        to.warnings = found.warnings
+        to.warnings, to.report = found.warnings, found
         timed = found.speed
         if timed is not None and timed.measured:
             fixed = timed.fixed_after if timed.fixed_too else None
@@ -492,10 +481,10 @@ def warn(result: QuantizeResult) -> None:
 
 
 def quantize(
-    model: Any,
+    model: ModelSource,
     *,
     output: Path | None = None,
-    calib: Any = None,
+    calib: SampleSource | None = None,
     target: Target | Path | Mapping[str, Any] | None = None,
     # what is quantized
     exclude: Sequence[str] | None = None,
@@ -545,8 +534,8 @@ def quantize(
     max_drop: float | None = None,
     metric: Callable[[MetricRun], float] | None = None,
     min_metric: float | None = None,
-    labels: Any = None,
-    eval: Any = None,
+    labels: Labels | None = None,
+    eval: SampleSource | None = None,
     times: Plan | Path | None = None,
     best_effort: bool = False,
     bench: bool = True,
@@ -582,40 +571,138 @@ def quantize(
     model
         A path, bytes, an ``onnx.ModelProto``, an ``onnx_ir.Model`` or a `Model`. It is not changed;
         the result is of the same kind.
-    output
-        Write the model to this path.
+    output : path
+        Write the model there.
     calib
         Samples: a path (``.npz``, ``.npy``, a folder of these or of images), ``"random:SEED"``, a
         dict of arrays whose first axis counts samples, an iterable or generator of dicts (one
         sample each), ``(iterable, transform)``, or a ``CalibrationDataReader`` of ONNX Runtime.
         Arrays are of numpy, or have ``__array__`` or ``__dlpack__``. None: random input, whose
         scales mean nothing.
-    target
-        Name, path or description of the rules; None: those of the engine.
-    exclude, include
-        Names of nodes, as regular expressions or ``"=NAME"``.
-    set
+    target : str, path, dict or Target
+        The rules; None: those of the engine.
+    exclude, include : list of str
+        Names of nodes to leave float, or to quantize alone: regular expressions or ``"=NAME"``.
+    op_types, exclude_op_types : list of str
+        Operators to quantize alone, or to leave float: ``["Conv", "Gemm"]``.
+    optimize : bool
+        Clean, fold and fuse before placement.
+    passes : str
+        Run these passes instead, separated by commas (docs/passes.md).
+    no_fold, fold_only : list of str
+        Operators that are not computed ahead, or alone.
+    fold_input_bytes, fold_output_bytes : int, bytes
+        Larger inputs and results of constants are not computed ahead; None: 1 MiB.
+    growth_budget : int, bytes
+        Constants of the cleaned model may grow by this much; None: 1 MiB.
+    format : str
+        Types of all: ``"int8"``, ``"uint8"``, ``"int16"``, ``"fp8"``; ``"int4"``, ``"uint4"``:
+        weights alone; ``"dynamic"``: data are quantized at run time. None: the target's.
+    activation_type, weight_type : str
+        ``"int8"``, ``"uint8"``, ``"int16"``, ``"uint16"``, ``"float8e4m3fn"``; activations also
+        ``"float"`` (weights alone), weights ``"int4"`` and ``"uint4"``. None: the target's, as of
+        all that follow.
+    symmetric : bool
+        Activations around zero, or over their range as it is.
+    weight_asymmetric : bool
+        Weights over their range as it is, or around zero.
+    per_channel : bool
+        A scale for each output channel of a weight, or one for all.
+    reduce_range : bool
+        One bit less for weights, where sums in 8 bits saturate.
+    pow2 : bool
+        Scales are powers of two.
+    block_size : int, input channels
+        So many share a scale of a weight; 0: no blocks.
+    weight_method : str
+        How weights are rounded: ``"absmax"``, ``"mse"``, ``"awq-lite"``, ``"awq-clip"``,
+        ``"awq-full"``, ``"gptq"``, ``"gptq-mse"``.
+    weights : str
+        How weights are stored: ``"codes"``, ``"float"`` (Q/DQ stay), ``"nbits"``, ``"dynamic"``.
+    accuracy_level : int
+        Of MatMulNBits: 1 computes in float, 4 in 8 bits, 0 leaves it to the engine.
+    tables : bool
+        Quantize embedding tables, too, where only weights are quantized.
+    bias : str
+        ``"int32"`` or ``"float"``.
+    rest : str
+        The type of nodes that are not quantized: ``"fp32"``, ``"fp16"``, ``"bf16"``.
+    rest_keep : list of str
+        Operators or nodes that stay float32 with `rest`.
+    direct_io : bool
+        Inputs and outputs of the graph get the type of `rest`, too.
+    cpu : str
+        The processor that will run the model: ``"avx2"``, ``"avx512"``, ``"vnni"``, ``"arm"``;
+        None: this one.
+    set : dict
         Keys of the target: ``{"activation.type": "int8"}``.
-    bias_correction, float_channels
-        ``"auto"``, ``"on"``, ``"off"``, or a bool.
+    samples : int
+        So many calibrate; 0: all that are not held out.
+    method : str
+        How ranges come from values: ``"max"``, ``"entropy"``, ``"entropy-compat"``,
+        ``"percentile"``, ``"mse"``, ``"moving-average"``, ``"auto"``.
+    percentile : float, percent
+        So much of the values is inside, with ``method="percentile"``; None: 99.999.
+    equalize : bool
+        Equalize channels between two Conv where it helps.
+    bias_correction, float_channels : str or bool
+        ``"auto"``, ``"on"``, ``"off"``: correct biases for rounded weights; compute channels with
+        far larger data in float.
+    cache : path
+        Take ranges from a cache (TensorRT's or JSON), and calibrate the others.
+    memory : int, bytes
+        Limit of observed activations; None: 256 MiB.
+    threads : int
+        Of the engine; 0: all. The number affects last digits of scales.
+    sqnr : bool
+        Hold out samples, and measure the outputs on them.
     min_sqnr : float, dB
         Layers return to float until every output has it. 0: no goal. None: 20 dB with real samples.
     max_drop : float, share
         Layers return to float until the accuracy drops by no more: 0.005 is half a point. Needs
         `labels`. With `metric`, in its unit.
-    metric
-        A function that returns a number for a model, of which more is better. It gets a
-        `MetricRun`, which runs the model on a dict of arrays.
-    min_metric
+    metric : function
+        It returns a number for a model, of which more is better. It gets a `MetricRun`, which runs
+        the model on a dict of arrays.
+    min_metric : float
         Layers return to float until the metric is at least that.
     labels
         Key of an array in `calib`: its ``.npz``, dict, or dicts; or a file; or an array where
         `calib` is a dict of arrays.
     eval
         Samples to evaluate on, in a form of `calib`.
-    threads
-        Of the engine; 0: all. The number affects last digits of scales.
-    progress
+    times : Plan or path
+        Take the times of a goal search from this plan instead of a clock.
+    best_effort : bool
+        Return what came nearest where a goal that was given is missed.
+    bench : bool
+        Time the result against the model.
+    image_size : (int, int)
+        Height and width to which images are scaled; None: the model's.
+    mean, std : float or list of float, 0 to 255
+        Subtracted from pixels, and then their divisor, for all channels or each; None: 0 and 1.
+    layout : str
+        Axes of the input: ``"auto"``, ``"nchw"``, ``"nhwc"``.
+    channel_order : str
+        Of images: ``"auto"``, ``"rgb"``, ``"bgr"``, ``"gray"``.
+    shape : dict
+        Shapes of inputs while the model runs: ``{"x": (1, 3, 224, 224)}``; open dims are 1.
+    set_shape : dict
+        Shapes that inputs have in the result.
+    engine : str or Engine
+        ``"ort"``, ``"openvino"``, ``"trtexec"``, a plugin's ``"FILE.so"``, or an open one, whose
+        options are its own.
+    ort_library, openvino_library : path
+        The library of an engine.
+    providers : list of str
+        Execution providers of ONNX Runtime to try first: ``["CUDA:device_id=0"]``.
+    plugin_libraries : list of path
+        Operators or plugins for the engine.
+    engine_timeout : float, s
+        An engine that builds or runs longer is ended; None: 600.
+    trtexec, trtexec_args, timing_cache : path, str, path
+        The program of the engine ``"trtexec"``, its options, and where its timings are kept.
+    progress : bool or function
         True: a bar of tqdm. A function gets (stage, done, total); total 0: unknown.
 
     Returns
@@ -643,9 +730,7 @@ def quantize(
     """
     o = dict(locals())
     o.pop("model")
-    for key in ("bias_correction", "float_channels"):
-        if isinstance(o[key], bool):
-            o[key] = "on" if o[key] else "off"
+    check_types(o, quantize.__kwdefaults__)
     check_options(o)
     q = Quantizing(model, o)
     try:
@@ -677,5 +762,3 @@ def check_options(o: Mapping[str, Any]) -> None:
         raise errors.UsageError(
             f"percentile: found {o['percentile']!r}, expected more than 50 and at most 100"
         )
-    if o["samples"] < 0 or o["threads"] < 0:
-        raise errors.UsageError("samples, threads: expected 0 or more")

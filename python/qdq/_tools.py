@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _core, errors
+from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes, read
-from ._data import open_data
-from ._engines import Engine, Session, threads_of
-from ._model import Model, open_model
+from ._data import Labels, SampleSource, open_data
+from ._engines import Engine, Session, open_engine, threads_of
+from ._model import Model, ModelSource, open_model
 from ._plan import Plan, Target, hand_over
 from ._qdq import ffi, lib
-from ._quantize import TARGET_OF_ENGINE, plain
+from ._quantize import TARGET_OF_ENGINE
 from ._records import (
     CompareReport,
     EngineCheck,
@@ -22,10 +23,11 @@ from ._records import (
     LayerReport,
     OptimizeReport,
     OutputDifference,
+    Record,
     TargetCheck,
     Times,
 )
-from ._show import html_table, plot_bars
+from ._show import html_table, plot_bars, svg_bars
 
 OPTIMIZE = {
     "passes": "passes",
@@ -59,13 +61,14 @@ class OptimizeResult:
         )
 
     def _repr_html_(self) -> str:
-        return html_table(
-            [(p.pass_, f"{p.changes} changes") for p in self.report.passes if p.changes]
-        )
+        r = self.report
+        rows = [("nodes", f"{r.nodes_before} -> {r.nodes_after}")]
+        changes = {p.pass_: float(p.changes) for p in r.passes if p.changes}
+        return html_table(rows) + svg_bars(changes, "changes")
 
 
 def optimize(
-    model: Any,
+    model: ModelSource,
     *,
     output: Path | None = None,
     target: Target | Path | Mapping[str, Any] | None = None,
@@ -76,7 +79,7 @@ def optimize(
     fold_input_bytes: int | None = None,
     fold_output_bytes: int | None = None,
     growth_budget: int | None = None,
-    check: Any = None,
+    check: SampleSource | None = None,
     tolerance: float = 0,
     samples: int = 0,
     threads: int = 0,
@@ -92,33 +95,55 @@ def optimize(
     ----------
     model
         See `Model`. It is not changed; the result is of the same kind.
-    target
+    output : path
+        Write the model there.
+    target : str, path, dict or Target
         Adds the passes that this target asks for.
-    passes
-        Names of passes and groups, separated by commas (docs/passes.md).
+    passes : str
+        Names of passes and groups, separated by commas (docs/passes.md); None: ``"default"``.
+    freeze_inputs : bool
+        Initializers that are inputs, too, become constants.
+    no_fold, fold_only, fold_input_bytes, fold_output_bytes, growth_budget
+        As of `quantize`.
     check
         Samples on which both models must agree, in a form of `quantize`'s `calib`.
-    tolerance
-        Allowed difference as a share of an output's range; 0: by type.
+    tolerance : float, share
+        Allowed difference of an output's range; 0: by type.
+    samples, threads, engine, shape
+        With `check`: how many samples (0: all), threads of the engine (0: all), the engine, and
+        shapes of inputs.
+    set_shape : dict
+        Shapes that inputs have in the result.
+    verify_each : bool
+        Verify the model after each pass.
+    progress : bool or function
+        As of `quantize`.
+
+    Returns
+    -------
+    OptimizeResult
 
     Raises
     ------
     UnsupportedError
         With `check`: the optimized model computes something else.
+    FormatError, EngineError, UsageError, FileError, OutOfMemory, Cancelled
+        See `qdq.errors`.
 
     Examples
     --------
     >>> qdq.optimize("model.onnx", output="model.opt.onnx").report.changes
     """
     given = dict(locals())
+    check_types(given, optimize.__kwdefaults__)
     job = Job(progress)
     original = open_model(model)
-    work = original.set_shapes(set_shape) if set_shape else Model(original)
+    work = original.set_shapes(given["set_shape"]) if set_shape else Model(original)
     before = Model(work) if check is not None else None
     options = Options("qdq_optimize_opts", job)
     options.fill(OPTIMIZE, given)
-    if freeze_inputs:
-        options.set("passes", f"freeze-inputs,{passes or 'default'}")
+    if given["freeze_inputs"]:
+        options.set("passes", f"freeze-inputs,{given['passes'] or 'default'}")
     for name in ("fold_input_bytes", "fold_output_bytes"):
         if given[name] == 0:
             options.set(name, 1)  # in C, 0 stands for the default
@@ -131,9 +156,7 @@ def optimize(
     finally:
         lib.qdq_optimize_report_free(out[0])
     if before is not None:
-        same, why = compare_models(
-            before, work, check, engine, samples, shape, tolerance, threads, job
-        )
+        same, why = compare_models(before, work, check, engine, given, job)
         if not same:
             raise errors.UnsupportedError(f"the optimized model computes something else: {why}")
     return OptimizeResult(hand_over(work, model, output), report)
@@ -144,22 +167,19 @@ def compare_models(
     b: Model,
     samples_of: Any,
     engine: str | Engine,
-    samples: int = 0,
-    shape: Shapes | None = None,
-    tolerance: float = 0,
-    threads: int = 0,
-    job: Job | None = None,
+    given: Mapping[str, Any],
+    job: Job,
 ) -> tuple[bool, str]:
-    """Do two models compute the same? And if not, what differs."""
-    job = job if job is not None else Job()
-    own = engine if isinstance(engine, Engine) else Engine(engine, job=job)
-    data = open_data(samples_of, a, job, {"shape": shape}, None, samples, "check")
+    """Do two models compute the same? And if not, what differs. `given`: options of optimize()."""
+    own = open_engine(engine, job)
+    shape = given.get("shape")
+    data = open_data(samples_of, a, job, {"shape": shape}, None, given.get("samples", 0), "check")
     options = Options("qdq_compare_opts", job)
-    options.set("threads", threads_of(threads))
+    options.set("threads", threads_of(given.get("threads", 0)))
     options.set("shapes", shape, "shape")
     found = ffi.new("qdq_same_result **")
     try:
-        args = (own.c, a.c, b.c, data.c, options.c, float(tolerance), found)
+        args = (own.c, a.c, b.c, data.c, options.c, given.get("tolerance", 0.0), found)
         job.run(lib.qdq_compare_same, *args)
         return bool(found[0].same), _core.text(found[0].why)
     finally:
@@ -170,6 +190,20 @@ def compare_models(
 
 
 # --- check ----------------------------------------------------------------------------------------
+
+
+class CheckReport(Record):
+    """All that `check` found."""
+
+    findings: tuple[Finding, ...]
+    target_check: TargetCheck | None
+    engine_check: EngineCheck | None
+
+
+class BenchReport(Record):
+    """All latencies of `bench`."""
+
+    models: tuple[Times, ...]
 
 
 class CheckResult:
@@ -196,6 +230,13 @@ class CheckResult:
         self.engine_check = engine_check
 
     @property
+    def report(self) -> CheckReport:
+        """All of it; ``report.to_dict()`` for JSON."""
+        return CheckReport(
+            findings=self.findings, target_check=self.target_check, engine_check=self.engine_check
+        )
+
+    @property
     def ok(self) -> bool:
         """No error was found. Costs and warnings are no errors."""
         return not (
@@ -219,11 +260,11 @@ class CheckResult:
 
 
 def check(
-    model: Any,
+    model: ModelSource,
     *,
     target: Target | Path | Mapping[str, Any] | None = None,
     engine: str | Engine | None = None,
-    data: Any = None,
+    data: SampleSource | None = None,
     threads: int = 0,
     cpu: str | None = None,
     shape: Shapes | None = None,
@@ -233,32 +274,53 @@ def check(
 
     Parameters
     ----------
-    target
+    model
+        See `Model`. It is not changed.
+    target : str, path, dict or Target
         Find Q/DQ that are wrong or do not fuse by these rules.
-    engine
+    engine : str or Engine
         Measure this on an engine, and ask whether it computes what the model defines.
     data
         Samples for `engine`, in a form of `quantize`'s `calib`; None: random.
+    threads : int
+        Of the engine; 0: all.
+    cpu : str
+        The processor that will run the model, as of `quantize`.
+    shape : dict
+        Shapes of inputs while the model runs.
+    progress : bool or function
+        As of `quantize`.
+
+    Returns
+    -------
+    CheckResult
+        True where no error was found.
+
+    Raises
+    ------
+    FormatError, UnsupportedError, EngineError, UsageError, FileError, OutOfMemory, Cancelled
+        See `qdq.errors`.
 
     Examples
     --------
     >>> assert qdq.check("model.qdq.onnx", target="ort-cpu")
     """
     given = dict(locals())
+    check_types(given, check.__kwdefaults__)
     job = Job(progress)
     own = open_model(model)
     findings = own.check()
     if any(f.is_error for f in findings) or (target is None and engine is None):
         return CheckResult(findings, None, None)
-    runner = engine if isinstance(engine, Engine) or engine is None else Engine(engine, job=job)
+    runner = open_engine(engine, job) if engine is not None else None
     try:
         if target is None and runner is not None:
             target = TARGET_OF_ENGINE.get(runner.name, "ort-cpu")
         options = Options("qdq_check_opts", job)
         options.set("engine", runner.c if runner is not None else None)
-        options.set("shapes", shape, "shape")
-        options.set("threads", threads_of(threads))
-        options.set("cpu", cpu)
+        options.set("shapes", given["shape"], "shape")
+        options.set("threads", threads_of(given["threads"]))
+        options.set("cpu", given["cpu"])
         assert target is not None
         rules = Target(target)
         out = ffi.new("qdq_target_check **")
@@ -296,8 +358,23 @@ def verify(model: Model, engine: Engine, given: Mapping[str, Any], job: Job) -> 
 # --- inspect, import, strip -----------------------------------------------------------------------
 
 
-def inspect(model: Any) -> dict[str, Any]:
-    """What a model holds: counts, inputs, outputs, Q/DQ (docs/cli.md, ``inspect``).
+def inspect(model: ModelSource) -> dict[str, Any]:
+    """What a model holds (docs/cli.md, ``inspect``).
+
+    Parameters
+    ----------
+    model
+        See `Model`. It is not changed.
+
+    Returns
+    -------
+    dict
+        Counts, inputs, outputs, Q/DQ; sizes in bytes.
+
+    Raises
+    ------
+    FormatError, FileError, OutOfMemory, Cancelled
+        See `qdq.errors`.
 
     Examples
     --------
@@ -309,16 +386,35 @@ def inspect(model: Any) -> dict[str, Any]:
     return found
 
 
-def import_plan(model: Any, *, encodings: Path | None = None, bounds: str | None = None) -> Plan:
+def import_plan(
+    model: ModelSource, *, encodings: Path | None = None, bounds: str | None = None
+) -> Plan:
     """The quantization that a model has, as a plan for the model without it.
 
     Parameters
     ----------
-    encodings
+    model
+        See `Model`. It is not changed.
+    encodings : path
         Take it from this file of AIMET for the float model instead.
-    bounds
+    bounds : str
         Relu and Clip that a quantizer removed: ``"auto"``, ``"restore"``, ``"leave"``.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    FormatError, UnsupportedError, FileError, OutOfMemory, Cancelled
+        See `qdq.errors`.
+
+    Examples
+    --------
+    >>> qdq.import_plan("model.qdq.onnx").apply("model.onnx")
     """
+    given = dict(locals())
+    check_types(given, import_plan.__kwdefaults__)
     own = open_model(model)
     job = Job()
     options = Options("qdq_import_opts", job)
@@ -332,8 +428,35 @@ def import_plan(model: Any, *, encodings: Path | None = None, bounds: str | None
     return Plan._of(out[0])
 
 
-def strip(model: Any, *, output: Path | None = None, bounds: str | None = None) -> Any:
-    """The model without Q/DQ, as the same kind of object. What had to stay is logged."""
+def strip(
+    model: ModelSource, *, output: Path | None = None, bounds: str | None = None
+) -> Any:
+    """The model without Q/DQ. What had to stay is logged.
+
+    Parameters
+    ----------
+    model
+        See `Model`. It is not changed.
+    output : path
+        Write the result there.
+    bounds : str
+        Relu and Clip that a quantizer removed: ``"auto"``, ``"restore"``, ``"leave"``.
+
+    Returns
+    -------
+    model
+        Of the same kind as `model`; the path of `output` where that was a path.
+
+    Raises
+    ------
+    FormatError, UnsupportedError, FileError, OutOfMemory, Cancelled
+        See `qdq.errors`.
+
+    Examples
+    --------
+    >>> qdq.strip("model.qdq.onnx", output="model.float.onnx")
+    """
+    check_types(dict(locals()), strip.__kwdefaults__)
     own = open_model(model)
     job = Job()
     options = Options("qdq_import_opts", job)
@@ -377,24 +500,27 @@ class CompareResult:
         )
 
     def _repr_html_(self) -> str:
-        return html_table([(o.name, f"{o.sqnr_db:.2f} dB") for o in self.outputs])
+        rows = [(o.name, f"{o.sqnr_db:.2f} dB") for o in self.outputs]
+        return html_table(rows) + svg_bars(*self._plotted(30))
+
+    def _plotted(self, most: int) -> tuple[dict[str, float], str]:
+        if self.layers is not None:
+            worst = [e for e in self.layers.layers if e.quantized][:most]
+            return {e.node: e.introduced.sqnr_db for e in worst}, "SQNR of the layer, dB"
+        return {o.name: o.sqnr_db for o in self.outputs}, "SQNR, dB"
 
     def plot(self, ax: Any = None, *, most: int = 30) -> Any:
         """Draws SQNR with matplotlib: of the layers in 8 bits that lose most, or of the outputs."""
-        if self.layers is not None:
-            worst = [e for e in self.layers.layers if e.quantized][:most]
-            layers = {e.node: e.introduced.sqnr_db for e in worst}
-            return plot_bars(layers, "SQNR of the layer, dB", ax)
-        return plot_bars({o.name: o.sqnr_db for o in self.outputs}, "SQNR, dB", ax)
+        return plot_bars(*self._plotted(most), ax)
 
 
 def compare(
-    a: Any,
-    b: Any,
+    a: ModelSource,
+    b: ModelSource,
     *,
-    data: Any = None,
+    data: SampleSource | None = None,
     per_layer: bool = False,
-    labels: Any = None,
+    labels: Labels | None = None,
     fake_quant: bool = False,
     samples: int = 0,
     threads: int = 0,
@@ -415,33 +541,56 @@ def compare(
         Models; see `Model`. `a` is the reference.
     data
         Samples, in a form of `quantize`'s `calib`; None: random.
-    per_layer
+    per_layer : bool
         Also the error that each layer of `b` introduces.
-    fake_quant
+    labels
+        As of `quantize`: accuracy is measured, too.
+    fake_quant : bool
         Compute Q/DQ in float: what the graph defines, not what the engine makes of it.
+    samples : int
+        The first ones alone; 0: all.
+    threads : int
+        Of the engine; 0: all.
+    image_size, mean, std, layout, channel_order, shape
+        Data, as of `quantize`.
+    engine : str or Engine
+        What runs both.
+    progress : bool or function
+        As of `quantize`.
+
+    Returns
+    -------
+    CompareResult
+        SQNR in dB of each output.
+
+    Raises
+    ------
+    FormatError, UnsupportedError, EngineError, UsageError, FileError, OutOfMemory, Cancelled
+        See `qdq.errors`.
 
     Examples
     --------
     >>> qdq.compare("model.onnx", "model.qdq.onnx", data="test.npz").sqnr_db
     """
     given = dict(locals())
+    check_types(given, compare.__kwdefaults__)
     job = Job(progress)
     one, two = open_model(a), open_model(b)
-    runner = engine if isinstance(engine, Engine) else Engine(engine, job=job)
+    runner = open_engine(engine, job)
     source = None
     try:
         chosen = data if data is not None else "random:0"
-        source = open_data(chosen, one, job, given, labels, samples, "data")
+        source = open_data(chosen, one, job, given, labels, given["samples"], "data")
         options = Options("qdq_compare_opts", job)
-        options.set("threads", threads_of(threads))
-        options.set("shapes", shape, "shape")
-        options.set("fake_quant", fake_quant)
+        options.set("threads", threads_of(given["threads"]))
+        options.set("shapes", given["shape"], "shape")
+        options.set("fake_quant", given["fake_quant"])
         args = (runner.c, one.c, two.c, source.c, options.c)
         out = ffi.new("qdq_compare_result **")
         job.run(lib.qdq_compare, *args, out)
         report = take(out)
         layers = None
-        if per_layer:
+        if given["per_layer"]:
             found = ffi.new("qdq_compare_layers_result **")
             job.run(lib.qdq_compare_layers, *args, found)
             layers = take(found)
@@ -479,19 +628,33 @@ class BenchResult:
         return self.models[-1].speedup
 
     @property
-    def report(self) -> dict[str, Any]:
-        """All numbers, for JSON."""
-        found: dict[str, Any] = plain(self)
-        return found
+    def report(self) -> BenchReport:
+        """All numbers; ``report.to_dict()`` for JSON."""
+        return BenchReport(models=self.models)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{ms:.4g} ms" for ms in self.median_ms[:6])
+        more = ", ..." if len(self.models) > 6 else ""
+        return f"<qdq.BenchResult: {shown}{more}, {self.speedup:.2f} times as fast>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (f"model {i}", f"{m.median_ms:.4g} ms, {m.speedup:.2f} times as fast")
+            for i, m in enumerate(self.models)
+        ]
+        return html_table(rows) + svg_bars(*self._plotted())
+
+    def _plotted(self) -> tuple[dict[str, float], str]:
+        return {f"model {i}": m.median_ms for i, m in enumerate(self.models)}, "ms"
 
     def plot(self, ax: Any = None) -> Any:
         """Draws the latencies with matplotlib."""
-        return plot_bars({f"model {i}": m.median_ms for i, m in enumerate(self.models)}, "ms", ax)
+        return plot_bars(*self._plotted(), ax)
 
 
 def bench(
-    *models: Any,
-    data: Any = None,
+    *models: ModelSource,
+    data: SampleSource | None = None,
     rounds: int = 0,
     warmup: int = 0,
     threads: int = 1,
@@ -509,10 +672,32 @@ def bench(
         One or more; see `Model`.
     data
         The first sample is the input of all; None: random values.
-    rounds
+    rounds : int
         0: as many as 2 s allow, at least 20.
-    max_ms
+    warmup : int
+        Runs of each model before; 0: the default of the library.
+    threads : int
+        Of the engine; 0: all.
+    seed : int
+        Of random inputs.
+    max_ms : float, ms
         End after this time; 0: no limit.
+    shape : dict
+        Shapes of inputs; open dims are 1.
+    engine : str or Engine
+        What runs them.
+    progress : bool or function
+        As of `quantize`.
+
+    Returns
+    -------
+    BenchResult
+        Latencies in ms.
+
+    Raises
+    ------
+    FormatError, UnsupportedError, EngineError, UsageError, FileError, OutOfMemory, Cancelled
+        See `qdq.errors`.
 
     Examples
     --------
@@ -520,23 +705,24 @@ def bench(
     """
     if not models:
         raise TypeError("bench: found no model, expected one or more")
+    given = dict(locals())
+    check_types(given, bench.__kwdefaults__)
     job = Job(progress)
     own = [open_model(m) for m in models]
-    runner = engine if isinstance(engine, Engine) else Engine(engine, job=job)
+    runner = open_engine(engine, job)
     options = Options("qdq_bench_opts", job)
-    for name in ("rounds", "warmup", "seed"):
-        options.set(name, locals()[name])
-    options.set("max_ms", float(max_ms))
+    for name in ("rounds", "warmup", "seed", "max_ms"):
+        options.set(name, given[name])
     sessions: list[Session] = []
     source = None
     try:
         if data is not None:
-            source = open_data(data, own[0], job, {"shape": shape}, argument="data")
+            source = open_data(data, own[0], job, {"shape": given["shape"]}, argument="data")
             inputs, n = ffi.new("qdq_named_array const **"), ffi.new("size_t *")
             job.run(lib.qdq_data_get, source.c, 0, inputs, n)
             options.c.inputs, options.c.n_inputs = inputs[0], n[0]
         for m in own:
-            sessions.append(Session(runner, m, job, threads_of(threads), shape))
+            sessions.append(Session(runner, m, job, threads_of(given["threads"]), given["shape"]))
         out = ffi.new("qdq_bench_model[]", len(own))
         at = ffi.new("qdq_session *[]", [s.c for s in sessions])
         job.run(lib.qdq_bench, at, len(own), options.c, out)

@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _core, _engines, errors
+from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes, read
+from ._data import Labels, SampleSource
+from ._engines import Engine, threads_of
 from ._engines import split as name_of
-from ._engines import threads_of
 from ._metric import MetricRun
-from ._model import Model, open_model
+from ._model import Model, ModelSource, open_model
 from ._plan import Plan, Target, hand_over
 from ._qdq import ffi, lib
 from ._quantize import OPTIONS as QUANTIZE
@@ -26,7 +28,7 @@ from ._quantize import (
     pipeline_of,
 )
 from ._records import Split, TuneProgress, TuneReport
-from ._show import axes, html_table, plot_bars
+from ._show import axes, html_table, plot_bars, svg_bars, svg_steps
 
 # The member of qdq_tune_opts for each keyword.
 OPTIONS = {
@@ -135,13 +137,20 @@ class TuneResult:
                 ("speedup", f"{r.speedup:.2f} ({r.ci_low:.2f} to {r.ci_high:.2f})"),
                 ("SQNR", f"{r.sqnr_db:.2f} dB"),
             ]
-        )
+        ) + self._picture()
+
+    def _times(self) -> dict[str, float]:
+        r = self.report
+        return {"input": r.baseline_ms, "rules": r.rules_ms, "result": r.final_ms}
+
+    def _picture(self) -> str:
+        best = [(s.elapsed_s, s.incumbent_ms) for s in self.history if s.incumbent_ms > 0]
+        return svg_steps(best, self._times()) if best else svg_bars(self._times(), "ms")
 
     def plot(self, ax: Any = None) -> Any:
         """Draws with matplotlib the best latency over the time of the search, next to those of
         input, rules and result; without `history` these three alone."""
-        r = self.report
-        times = {"input": r.baseline_ms, "rules": r.rules_ms, "result": r.final_ms}
+        times = self._times()
         best = [s for s in self.history if s.incumbent_ms > 0]
         if not best:
             return plot_bars(times, "ms", ax)
@@ -186,11 +195,11 @@ def qdq_tune_opts_live_python(ctx: Any, now: Any) -> None:
 
 
 def autotune(
-    model: Any,
+    model: ModelSource,
     folder: Path | None = None,
     *,
     output: Path | None = None,
-    calib: Any = None,
+    calib: SampleSource | None = None,
     target: Target | Path | Mapping[str, Any] | None = None,
     # how it searches
     mode: str | None = None,
@@ -203,7 +212,7 @@ def autotune(
     seed: int | None = None,
     restart: bool = False,
     pattern_caches: Sequence[str] | None = None,
-    baselines: Sequence[Any] = (),
+    baselines: Sequence[ModelSource] = (),
     details: Mapping[str, Any] | None = None,
     live: Callable[[TuneProgress], object] | None = None,
     # what is quantized
@@ -253,8 +262,8 @@ def autotune(
     max_drop: float | None = None,
     metric: Callable[[MetricRun], float] | None = None,
     min_metric: float | None = None,
-    labels: Any = None,
-    eval: Any = None,
+    labels: Labels | None = None,
+    eval: SampleSource | None = None,
     # data
     image_size: tuple[int, int] | None = None,
     mean: float | Sequence[float] | None = None,
@@ -265,7 +274,7 @@ def autotune(
     set_shape: Shapes | None = None,
     external_data: str | None = None,
     # engine
-    engine: str = "ort",
+    engine: str | Engine = "ort",
     threads: int = 1,
     ort_library: Path | None = None,
     openvino_library: Path | None = None,
@@ -290,20 +299,59 @@ def autotune(
     folder
         Where the run leaves its results, and resumes: Ctrl-C keeps what was measured. None: a
         temporary folder that ends with the result.
-    calib, eval, labels, min_sqnr, max_drop, metric, min_metric
+    output : path
+        Write the model there, too.
+    calib, eval, labels, sqnr, min_sqnr, max_drop, metric, min_metric
         As of `quantize`. Without `calib` the scales mean nothing.
-    mode
+    target, exclude, include, op_types, exclude_op_types, optimize, passes, no_fold, fold_only, \
+fold_input_bytes, fold_output_bytes, growth_budget
+        What is quantized, as of `quantize`.
+    format, activation_type, weight_type, symmetric, weight_asymmetric, per_channel, \
+reduce_range, pow2, block_size, weight_method, weights, accuracy_level, tables, bias, rest, \
+rest_keep, direct_io, cpu, set
+        Formats, as of `quantize`.
+    samples, method, percentile, equalize, bias_correction, cache, memory
+        Calibration, as of `quantize`.
+    calib_threads : int
+        Of the engine while it calibrates; 0: all.
+    image_size, mean, std, layout, channel_order, shape, set_shape
+        Data, as of `quantize`.
+    mode : str
         ``"region"`` or ``"subgraph"``.
-    preset
+    strategy : str
+        Of the mode ``"subgraph"``: ``"auto"``, ``"mincut"``, ``"greedy"``.
+    preset : str
         ``"default"``, ``"quick"`` or ``"extensive"``.
     time : float, s
         Limit of the search.
-    baselines
+    trials, max_builds : int
+        Limits of comparisons, and of builds of the engine; None: the preset's.
+    min_gain : float, share
+        Candidates that save less of the time are rejected; None: 0.003.
+    seed : int
+        Of random choices.
+    restart : bool
+        Ignore earlier measurements in `folder`.
+    pattern_caches : list of path
+        Files of patterns whose schemes are tried first.
+    baselines : list of models
         The same network with Q/DQ by others: each is measured, and the result is no slower.
-    details
+    details : dict
         Rare options by name: members of ``qdq_tune_details`` in qdq/tune.h.
-    live
+    live : function
         Called with the state of the run.
+    external_data : str
+        ``"auto"``, ``"always"``, ``"never"``: initializers of 1 KiB and more in a file of their
+        own.
+    engine : str or Engine
+        As of `quantize`. Of an open one, its name and options are taken.
+    threads : int
+        Of the engine while it is timed; 0: all.
+    ort_library, openvino_library, providers, plugin_libraries, engine_timeout, trtexec, \
+trtexec_args, timing_cache
+        Of the engine, as of `quantize`.
+    progress : bool or function
+        As of `quantize`.
 
     Returns
     -------
@@ -311,6 +359,10 @@ def autotune(
 
     Raises
     ------
+    GoalNotReached
+        A goal that was given is missed. Its `nearest` is the result.
+    FormatError, UnsupportedError, EngineError, UsageError, OutOfMemory
+        See `qdq.errors`.
     Cancelled
         Ctrl-C. The same call with the same `folder` resumes.
 
@@ -320,8 +372,7 @@ def autotune(
     >>> result.speedup
     """
     given = dict(locals())
-    if isinstance(bias_correction, bool):
-        given["bias_correction"] = "on" if bias_correction else "off"
+    check_types(given, autotune.__kwdefaults__)
     check_options({**given, "best_effort": False})
     keep = None
     if folder is None:
@@ -331,8 +382,9 @@ def autotune(
         folder = keep.name
     job = TuneJob(progress, live)
     own = open_model(model)
+    _engines.options_in(engine, given)
     if set_shape:
-        own = own.set_shapes(set_shape)
+        own = own.set_shapes(given["set_shape"])
     rules = open_target(target, name_of(engine), given)
     result = TuneResult(model, output, os.fspath(folder), keep)
     samples_of = Samples(own, job, given)
@@ -375,14 +427,17 @@ def options_of(given: Mapping[str, Any], job: TuneJob, samples: Samples) -> Opti
     options = Options("qdq_tune_opts", job)
     options.fill(OPTIONS, given)
     options.set("threads", threads_of(given["threads"]))
-    options.set("engine", given["engine"])
+    own = given["engine"]
+    is_open = isinstance(own, Engine)
+    spec = own.spec if is_open else own
+    options.set("engine", spec)
     options.c.live = lib.qdq_tune_opts_live_python
     options.set("details", details_of(given["details"] or {}, given["set_shape"]))
     has_goal = bool(given["min_sqnr"]) or given["max_drop"] is not None
     split = samples.split(has_goal or given["metric"] is not None or not names_goal(given))
     options.set("quantize", quantize_options(given, job, split))
     engine = Options("qdq_engine_opts", job)
-    _engines.fill(engine, given["engine"], dict(given))
+    _engines.fill(engine, spec, own.options if is_open else dict(given))
     options.set("engine_opts", engine)
     goal = goal_options(given, job)
     goal.set("eval", samples.eval_c)

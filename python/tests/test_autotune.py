@@ -81,8 +81,17 @@ def test_an_exception_in_live_comes_out_unchanged_and_the_run_resumes(cnn, tmp_p
     ],
 )
 def test_wrong_options_are_named(cnn, options, text):
-    with pytest.raises((TypeError, OverflowError), match=text):
+    with pytest.raises((TypeError, qdq.UsageError), match=text):
         qdq.autotune(cnn, engine=SIM, **options)
+
+
+def test_an_open_engine_says_what_to_tune_on(cnn):
+    with qdq.Engine(SIM, engine_timeout=20) as engine:
+        assert engine.spec == SIM and engine.options == {"engine_timeout": 20}
+        given = {"preset": "quick", "samples": 2, "min_sqnr": 0, "details": {"max_attempts": 3}}
+        assert qdq.autotune(cnn, engine=engine, **given).report.builds > 0
+        with pytest.raises(qdq.UsageError, match="engine_timeout: conflicts with an engine that"):
+            qdq.autotune(cnn, engine=engine, engine_timeout=3, **given)
 
 
 @pytest.mark.slow

@@ -43,6 +43,57 @@ def test_progress_is_called_on_the_thread_of_the_caller(cnn, calib):
     assert all(isinstance(s[1], str) and s[2] >= 0 for s in seen)
 
 
+def test_a_signal_while_a_thread_starts_makes_no_call(monkeypatch):
+    from qdq._core import Job
+
+    called, start = [], threading.Thread.start
+
+    def start_and_stop(thread):
+        start(thread)
+        raise TimeoutError("too long")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start_and_stop)
+        with pytest.raises(TimeoutError):
+            Job().status(lambda err: called.append(err) or 0)
+    while any(thread.name == "qdq" for thread in threading.enumerate()):
+        time.sleep(0.01)
+    assert not called
+
+
+def test_what_is_no_progress_is_named(cnn):
+    for value in (1, "yes", []):
+        with pytest.raises(TypeError, match="progress: found .*, expected True, False or a functi"):
+            qdq.optimize(cnn, progress=value)
+
+
+def test_an_object_of_the_user_is_not_closed(cnn):
+    class Progress:
+        called, closed = 0, False
+
+        def __call__(self, stage, done, total):
+            self.called += 1
+
+        def close(self):
+            self.closed = True
+
+    mine = Progress()
+    qdq.quantize(cnn, bench=False, progress=mine)
+    assert mine.called and not mine.closed
+
+
+def test_progress_is_drawn_by_tqdm(cnn, calib, capsys):
+    pytest.importorskip("tqdm")
+    qdq.quantize(cnn, calib=calib, bench=False, progress=True)
+    assert "it/s" in capsys.readouterr().err
+
+
+def test_a_bar_without_tqdm_says_how_to_get_it(cnn, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.raises(ImportError, match="progress=True needs tqdm: pip install tqdm"):
+        qdq.optimize(cnn, progress=True)
+
+
 def test_an_exception_in_progress_comes_out_unchanged(cnn, calib):
     mine = KeyError("mine")
 
@@ -71,6 +122,24 @@ def test_an_exception_in_a_log_handler_comes_out_unchanged(cnn, images):
             qdq.quantize(cnn, calib={"x": images[:2]}, samples=9, bench=False)
     finally:
         logger.removeHandler(bad)
+
+
+def test_what_catches_exceptions_lets_an_interrupt_pass():
+    code = f"""
+        import os, qdq, signal, threading
+        threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        try:
+            try:
+                qdq.bench({SLOW_MODEL!r}, rounds=1000000)
+            except Exception:
+                print("caught")
+        except qdq.Cancelled as e:
+            print(type(e).__name__)
+        """
+    out, err = run_python(code).communicate(timeout=60)
+    assert out == "Cancelled\n", err
+    assert not issubclass(qdq.Cancelled, (Exception, qdq.Error))
+    assert issubclass(qdq.Cancelled, KeyboardInterrupt)
 
 
 def test_interrupt_stops_within_a_fifth_of_a_second():
@@ -133,6 +202,46 @@ def test_a_handler_of_another_signal_runs_while_c_works():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.slow
+def test_a_signal_while_a_model_is_written_leaves_a_whole_file_or_none(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    weight = np.random.default_rng(0).random(40_000_000, np.float32)
+    value = onnx.numpy_helper.from_array(weight, "w")
+    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1])
+    y = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Mul", ["x", "w"], ["y"])], "g", [x], [y], [value]
+    )
+    opset = [onnx.helper.make_opsetid("", 17)]
+    model = qdq.Model(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8))
+    plan, path = qdq.import_plan(model), tmp_path / "big.onnx"
+    size = len(model.to_bytes())
+
+    def handler(number, frame):
+        raise TimeoutError("too long")
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        for call in (model.save, lambda to: plan.apply(model, output=to)):
+            for seconds in (0.001, 0.02, 0.06):
+                signal.setitimer(signal.ITIMER_REAL, seconds)
+                try:
+                    call(path)
+                    time.sleep(seconds)
+                except TimeoutError:
+                    pass
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                left = list(tmp_path.iterdir())
+                assert left in ([], [path]) and all(f.stat().st_size >= size for f in left)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    threading.Timer(0.02, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        model.save(path)
+        time.sleep(1)
 
 
 def test_two_threads_work_on_two_models(cnn, calib):

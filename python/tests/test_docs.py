@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import qdq
+import qdq.compat
 from conftest import DIGITS, ROOT
 
 
@@ -41,13 +43,12 @@ def test_the_examples_of_the_page_run(tmp_path, monkeypatch, quantized):
     assert (tmp_path / "model.qdq.onnx").exists() and (tmp_path / "model.q.onnx").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "said"),
     [
         ("quantize_classifier", "accuracy 0.99"),
-        ("keep_accuracy", "nearest: "),
-        ("tune_and_plot", "times as fast"),
+        pytest.param("keep_accuracy", "nearest: ", marks=pytest.mark.slow),
+        pytest.param("tune_and_plot", "times as fast", marks=pytest.mark.slow),
     ],
 )
 def test_the_example_scripts_run(script, said, tmp_path):
@@ -69,6 +70,29 @@ def test_the_page_names_what_the_package_has():
     for name in qdq.__all__:
         if name not in ("Io", "Speed", "Error", "SpeedWarning"):
             assert re.search(rf"\b{name}\b", page), f"docs/python.md lacks {name}"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(qdq.quantize, qdq.autotune, qdq.optimize, qdq.compare, qdq.bench, qdq.check),
+        *(qdq.inspect, qdq.import_plan, qdq.strip, qdq.Plan.apply),
+        *(v for n, v in vars(qdq.compat).items() if n in qdq.compat.__all__ and callable(v)),
+    ],
+    ids=lambda f: f"{f.__module__}.{f.__name__}",
+)
+def test_every_parameter_is_documented(function):
+    if isinstance(function, type):
+        return
+    parameters = inspect.signature(function).parameters
+    text = inspect.getdoc(function).partition("Parameters\n")[2].partition("Returns\n")[0]
+    heads = re.findall(r"^\S.*", text, re.M)
+    named = {word for head in heads for word in re.findall(r"\w+", head.partition(" : ")[0])}
+    assert not [name for name in parameters if name not in named and name != "self"]
+    if function is not qdq.compat.quant_pre_process:
+        assert "Returns\n" in function.__doc__, "Returns"
+    if function is not qdq.compat.get_qdq_config:
+        assert "Raises\n" in function.__doc__, "Raises"
 
 
 def test_everything_public_is_documented():

@@ -89,14 +89,14 @@ def workers():
 def test_an_engine_that_crashes_is_an_error_and_the_next_call_works(cnn):
     before = workers()
     with qdq.Engine("ort") as engine:
-        qdq.bench(cnn, engine=engine, max_ms=300)
+        qdq.bench(cnn, engine=engine, rounds=6)
         mine = workers() - before
         assert mine
         for pid in mine:
             os.kill(pid, signal.SIGKILL)
         with pytest.raises(qdq.EngineError, match="engine 'ort' crashed"):
-            qdq.bench(cnn, engine=engine, max_ms=300)
-        assert qdq.bench(cnn, engine=engine, max_ms=300).models
+            qdq.bench(cnn, engine=engine, rounds=6)
+        assert qdq.bench(cnn, engine=engine, rounds=6).models
     assert not workers() - before
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import functools
 import gc
 import pathlib
 import pickle
@@ -10,7 +12,8 @@ import numpy as np
 import pytest
 
 import qdq
-from conftest import hash_of
+from conftest import ROOT, hash_of
+from qdq import compat
 
 BIG = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[1,64] x) => (float[1,64] y) <float[64,64] w = {%s}, float[64] b = {%s}> {
@@ -23,6 +26,75 @@ g (float[1,64] x) => (float[1,64] y) <float[64,64] w = {%s}, float[64] b = {%s}>
 
 def big() -> bytes:
     return qdq.Model.from_text(BIG).to_bytes()
+
+
+def of_kind(kind, data, folder):
+    """A model as an object of a kind, and what it holds now."""
+    if kind == "path":
+        path = folder / "given.onnx"
+        path.write_bytes(data)
+        return str(path), path.read_bytes
+    if kind == "bytearray":
+        array = bytearray(data)
+        return array, lambda: bytes(array)
+    if kind == "model":
+        model = qdq.Model(data)
+        return model, model.to_bytes
+    onnx = pytest.importorskip("onnx")
+    proto = onnx.ModelProto.FromString(data)
+    if kind == "proto":
+        return proto, lambda: proto.SerializeToString(deterministic=True)
+    ir = pytest.importorskip("onnx_ir")
+    model = ir.from_proto(proto)
+    return model, lambda: ir.to_proto(model).SerializeToString(deterministic=True)
+
+
+@functools.cache
+def in_eight_bits():
+    return qdq.quantize(big(), bench=False, sqnr=False)
+
+
+SAMPLES = {"x": np.random.default_rng(0).normal(size=(3, 64)).astype(np.float32)}
+TUNE = {
+    "preset": "quick",
+    "target": "ort-cpu",
+    "engine": f"sim:{ROOT}/tests/data/sim_basic.json",
+    "min_sqnr": 0,
+    "details": {"max_attempts": 2},
+}
+CALLS = {
+    "quantize": lambda m, ort, to: qdq.quantize(
+        m, calib=SAMPLES, engine=ort, min_sqnr=0, bench=False, output=to
+    ),
+    "autotune": lambda m, ort, to: qdq.autotune(m, output=to, calib=SAMPLES, **TUNE),
+    "optimize": lambda m, ort, to: qdq.optimize(
+        m, check=SAMPLES, engine=ort, output=to, set_shape={"x": (1, 64)}
+    ),
+    "compare": lambda m, ort, to: qdq.compare(m, m, data=SAMPLES, per_layer=True, engine=ort),
+    "bench": lambda m, ort, to: qdq.bench(m, m, rounds=2, engine=ort),
+    "check": lambda m, ort, to: qdq.check(m, target="ort-cpu", engine=ort),
+    "inspect": lambda m, ort, to: qdq.inspect(m),
+    "import_plan": lambda m, ort, to: qdq.import_plan(m),
+    "strip": lambda m, ort, to: qdq.strip(m, output=to),
+    "apply": lambda m, ort, to: in_eight_bits().plan.apply(m, force=True, output=to),
+    "set_opset": lambda m, ort, to: qdq.Model(m).set_opset(26).save(to),
+    "quantize_static": lambda m, ort, to: compat.quantize_static(
+        m, to, [{"x": SAMPLES["x"][:1]}]
+    ),
+    "quantize_dynamic": lambda m, ort, to: compat.quantize_dynamic(m, to),
+    "quant_pre_process": lambda m, ort, to: compat.quant_pre_process(m, to),
+    "simplify": lambda m, ort, to: compat.simplify(m, overwrite_input_shapes={"x": (1, 64)}),
+}
+
+
+@pytest.mark.parametrize("kind", ["path", "bytearray", "model", "proto", "ir"])
+@pytest.mark.parametrize("name", CALLS)
+def test_no_function_changes_the_model_that_it_is_given(name, kind, ort, tmp_path):
+    is_float = name in ("apply", "quantize", "autotune", "quantize_static", "quantize_dynamic")
+    model, holds = of_kind(kind, big() if is_float else in_eight_bits().model, tmp_path)
+    before = hash_of(holds())
+    CALLS[name](model, ort, tmp_path / "made.onnx")
+    assert hash_of(holds()) == before
 
 
 def test_a_model_says_what_it_has(cnn):
@@ -138,6 +210,26 @@ def test_a_missing_file_is_an_os_error():
         qdq.Model("/no/such.onnx")
     with pytest.raises(qdq.UsageError, match="NUL"):
         qdq.Model("a\0b")
+
+
+def test_an_error_of_a_file_has_its_name_and_the_reason_of_the_system(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        qdq.Model("/no/such.onnx")
+    error = caught.value
+    assert isinstance(error, qdq.FileError) and isinstance(error, qdq.Error)
+    assert error.errno == errno.ENOENT and error.filename == "/no/such.onnx"
+    assert str(error).startswith("/no/such.onnx: cannot open") and error.strerror in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error) and str(again) == str(error)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError):
+        qdq.Model(tmp_path / "file" / "a.onnx")
+    with pytest.raises(qdq.FileError) as caught:
+        qdq.Model(tmp_path)
+    assert caught.value.filename == str(tmp_path)
+    with pytest.raises(qdq.FileError) as caught:
+        qdq.Model(big()).save(tmp_path / "file", force=False)
+    assert caught.value.errno is None
 
 
 def test_a_closed_model_is_an_error_not_a_crash(cnn):

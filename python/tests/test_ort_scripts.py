@@ -117,13 +117,13 @@ def dynamic_products(q, model, images, folder):
 
 SCRIPTS = [
     (each_channel, "digits_cnn"),
-    (symmetric, "digits_cnn"),
-    (entropy, "digits_cnn"),
-    (percentile, "digits_cnn"),
-    (moving_average, "digits_cnn"),
+    pytest.param(symmetric, "digits_cnn", marks=pytest.mark.slow),
+    pytest.param(entropy, "digits_cnn", marks=pytest.mark.slow),
+    pytest.param(percentile, "digits_cnn", marks=pytest.mark.slow),
+    pytest.param(moving_average, "digits_cnn", marks=pytest.mark.slow),
     (some_nodes, "digits_cnn"),
     (of_a_proto, "digits_cnn"),
-    (each_channel, "digits_vit"),
+    pytest.param(each_channel, "digits_vit", marks=pytest.mark.slow),
     (dynamic, "digits_vit"),
     (dynamic_products, "digits_vit"),
 ]

@@ -181,7 +181,7 @@ def test_the_result_has_what_was_measured(cnn, calib, tmp_path):
         assert result.speed.after.ci_low <= result.speedup <= result.speed.after.ci_high
     assert "SQNR" in repr(result) and len(repr(result)) < 200
     assert "Conv" in result._repr_html_()
-    json.dumps(result.report)
+    json.dumps(result.report.to_dict())
 
 
 def test_plans_compare_and_pickle_and_apply(cnn, calib, tmp_path):
@@ -259,8 +259,21 @@ def test_targets_are_names_files_and_dicts(tmp_path):
         "type",
         "other_activations",
     ]
-    with pytest.raises(qdq.FormatError):
-        qdq.Target({"name": 3})
+    for wrong in ({"name": 3}, {"name": "x", "colour": 1}):
+        with pytest.raises(qdq.FormatError, match="^target:"):
+            qdq.Target(wrong)
+
+
+def test_an_option_that_is_false_turns_off_what_a_target_has_on(cnn):
+    keys = {"activation.pow2": True, "weight.pow2": True, "weight.reduced": True}
+    on = qdq.Target("ort-cpu", **{key.replace(".", "__"): value for key, value in keys.items()})
+    given = {"target": on, "bench": False, "sqnr": False}
+    assert [d.key for d in on.differences(qdq.quantize(cnn, **given).target)] == []
+    off = qdq.quantize(cnn, pow2=False, reduce_range=False, direct_io=False, **given).target
+    assert {d.key for d in on.differences(off)} >= {"pow2", "reduced"}
+    described = off.to_dict()
+    assert not described["weight"]["pow2"] and not described["weight"]["reduced"]
+    assert not described["activation"]["pow2"] and not described["rest"]["direct_io"]
 
 
 def test_messages_go_to_the_logger(cnn, images, caplog):

@@ -123,3 +123,36 @@ def test_comparing_and_tuning_warn_of_samples_that_show_nothing(cnn, caplog):
     tune = {"preset": "quick", "target": "ort-cpu", "engine": costs, "details": {"max_attempts": 3}}
     qdq.autotune(cnn, calib={"x": CONSTANT}, min_sqnr=0, **tune)
     assert len(warned(caplog)) == 1
+
+
+def test_a_stop_that_a_function_of_the_user_raises_does_not_end_the_samples(cnn, images):
+    feeds = [{"x": x[None]} for x in images[:4]]
+
+    def transform(i):
+        return feeds[i] if i != 2 else next(iter(()))
+
+    class Reader:
+        number = 0
+
+        def get_next(self):
+            self.number += 1
+            return feeds[self.number] if self.number < 3 else next(iter(()))
+
+    with pytest.raises(RuntimeError) as caught:
+        qdq.quantize(cnn, calib=([0, 1, 2, 3], transform), bench=False)
+    assert isinstance(caught.value.__cause__, StopIteration)
+    with pytest.raises(RuntimeError, match="calib: get_next.. raised StopIteration, expected None"):
+        qdq.quantize(cnn, calib=Reader(), bench=False)
+
+
+def test_labels_next_to_an_input_of_that_name():
+    text = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[N,4] labels) => (float[N,4] y) '
+        "{ y = Relu (labels) }"
+    )
+    model = qdq.Model.from_text(text)
+    x = np.random.default_rng(0).uniform(size=(8, 4)).astype(np.float32)
+    result = qdq.quantize(
+        model, calib={"labels": x}, labels=x.argmax(1), max_drop=1, bench=False
+    )
+    assert result.compared is not None and result.compared.accuracy_a == 1

@@ -35,9 +35,31 @@ install_wheel() {
     install "$build"/dist/*.whl || die "the wheel cannot be installed"
     (cd "$work" && env -u QDQ_ORT_LIBRARY "$venv/bin/python" -c 'import qdq; qdq.optimize' &&
         "$venv/bin/qdq" --version >/dev/null) || die "it does not work with cffi and numpy alone"
-    install pytest onnx onnx_ir mypy
+    install pytest onnx onnx_ir onnxruntime matplotlib tqdm mypy
     (cd "$work" && timeout 60 "$venv/bin/python" -m mypy --strict \
         --config-file "$source/pyproject.toml" -p qdq) || die "mypy"
+    (cd "$work" && timeout 60 "$venv/bin/python" -m mypy --strict \
+        "$source/python/tests/typed_user.py") || die "mypy: a script of a user"
+}
+
+# The other checker of types, with its node from the packages; only where all tests run.
+check_types() {
+    install 'pyright[nodejs]'
+    cp "$source/python/tests/typed_user.py" "$work/"
+    (cd "$work" && timeout 120 "$venv/bin/pyright" --pythonpath "$venv/bin/python" \
+        typed_user.py >"$work/log") || { cat "$work/log"; die "pyright"; }
+}
+
+# With the libraries of the system, as `pip install` of the archive does it.
+build_sdist() {
+    "$build/wheel/venv/bin/python" -m pip wheel --disable-pip-version-check --no-deps \
+        --no-build-isolation --wheel-dir "$work/built" "$work"/sdist/qdq-*.tar.gz \
+        >"$work/log" 2>&1 || { tail -n 30 "$work/log"; die "the archive of sources does not build"; }
+    python3 -m venv "$work/other"
+    "$work/other/bin/python" -m pip install --disable-pip-version-check -q --no-index \
+        --find-links "$packages" "$work"/built/qdq-*.whl || die "what it builds is not installed"
+    (cd "$work" && "$work/other/bin/python" -c 'import qdq; qdq.optimize' &&
+        "$work/other/bin/qdq" --version >/dev/null) || die "what it builds does not work"
 }
 
 # What a build of the sources needs is in their archive, which has no git and no tests.
@@ -50,6 +72,7 @@ check_sdist() {
     lacks=$(comm -13 "$work/have" "$work/want")
     [ -z "$lacks" ] || die "the archive of sources lacks" $lacks
     ! grep '^python/tests/\|^tests/' "$work/have" || die "the archive of sources has tests"
+    [ "${QDQ_PYTEST_ARGS-quick}" != "" ] || build_sdist
 }
 
 install_sanitized() {
@@ -78,11 +101,12 @@ if is_on QDQ_SANITIZE; then
 else
     install_wheel
     check_sdist
+    [ "${QDQ_PYTEST_ARGS-quick}" != "" ] || check_types
 fi
 ort=$(ls "$build"/ort/libonnxruntime.so.1 2>/dev/null || true)
 export QDQ_ORT_LIBRARY=${QDQ_ORT_LIBRARY:-$ort}
 (cd "$work" && env ${preload:+"LD_PRELOAD=$preload"} "$venv/bin/python" -m pytest -q \
-    -p no:cacheprovider -c "$source/pyproject.toml" "$source/python/tests" \
+    -p no:cacheprovider -rs -c "$source/pyproject.toml" "$source/python/tests" \
     ${QDQ_PYTEST_ARGS--m "not slow"}) | tee "$work/log" || true
 line=$(grep -E '^[0-9]+ (passed|failed|error)' "$work/log" | tail -n 1)
 count() { grep -oE "[0-9]+ $1" <<<"$line" | cut -d ' ' -f 1 || true; }
@@ -90,4 +114,6 @@ passed=$(count passed) failed=$(($(count failed) + $(count error) + 0)) skipped=
 [ "${passed:-0}" -gt 0 ] || failed=$((failed + 1))
 ! grep -q '^python: memory was lost' "$work/log" || failed=$((failed + 1))
 echo "${passed:-0} passed, $failed failed${skipped:+, $skipped skipped}"
+[ "${QDQ_TEST_REQUIRE:-}" != 1 ] || [ -n "$preload" ] || [ "${skipped:-0}" = 0 ] ||
+    die "$skipped tests were skipped, expected none: is a package missing?"
 [ $failed = 0 ]

@@ -360,6 +360,26 @@ static void warn_of_statistics(const qdq_goal_run *g)
                     corrects ? ", no correction of biases and no float channels" : "");
 }
 
+/* A list of names that outlives the plan which it was made for. */
+static qdq_status keep_list(qdq_goal_run *g, const char *const **list, qdq_error *err)
+{
+    size_t n = 0;
+
+    if (*list == NULL)
+        return QDQ_OK;
+    while ((*list)[n] != NULL)
+        n++;
+    const char **kept = qdq_arena_array(&g->arena, n + 1, sizeof *kept);
+    QDQ_NEED(kept != NULL, err);
+    for (size_t i = 0; i < n; i++) {
+        kept[i] = qdq_arena_strdup(&g->arena, (*list)[i]);
+        QDQ_NEED(kept[i] != NULL, err);
+    }
+    kept[n] = NULL;
+    *list = kept;
+    return QDQ_OK;
+}
+
 static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
 {
     qdq_goal_seconds *to = &g->room->head.seconds;
@@ -369,6 +389,9 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
     if (g->first == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_quantize_begin(g->m, g->target, &g->opts, g->first, &g->clean, err));
+    /* a variant may take the place of g->first */
+    QDQ_TRY(keep_list(g, &g->opts.exclude, err));
+    QDQ_TRY(keep_list(g, &g->opts.include, err));
     qdq_quantizing q = qdq_goal_quantizing(g, &g->opts, g->first);
     QDQ_TRY(qdq_statistics_open(&q, g->given, &g->statistics, err));
     warn_of_statistics(g);

@@ -1,0 +1,158 @@
+"""Options of the user: each has one type, and a value of another is an error that names it."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import errors
+
+
+def wrong(name: str, value: Any, expected: str) -> TypeError:
+    return TypeError(f"{name}: found {shown(value)}, expected {expected}")
+
+
+def shown(value: Any) -> str:
+    """The value itself where it is short, else its type."""
+    text = repr(value)
+    return text if len(text) <= 60 and "\n" not in text else type(value).__name__
+
+
+def flag(name: str, value: Any) -> bool:
+    if isinstance(value, (bool, np.bool_)) or (type(value) is int and value in (0, 1)):
+        return bool(value)
+    raise wrong(name, value, "True or False")
+
+
+def number(name: str, value: Any) -> float:
+    """A number of Python or numpy, or an array without dimensions."""
+    is_one = not isinstance(value, (str, bytes, bool, np.bool_)) and not getattr(value, "ndim", 0)
+    if is_one and hasattr(value, "__float__"):
+        try:
+            found = float(value)
+        except (TypeError, ValueError):
+            found = math.nan
+        if not math.isnan(found):
+            return found
+    raise wrong(name, value, "a number")
+
+
+def whole(name: str, value: Any) -> int:
+    if not isinstance(value, (bool, np.bool_)):
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
+    raise wrong(name, value, "a whole number")
+
+
+def natural(name: str, value: Any) -> int:
+    found = whole(name, value)
+    if found < 0:
+        raise errors.UsageError(f"{name}: found {found}, expected a whole number, 0 or more")
+    return found
+
+
+def text(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return str(value)
+    raise wrong(name, value, "a text")
+
+
+def path(name: str, value: Any) -> Any:
+    if isinstance(value, (str, os.PathLike)):
+        return value
+    raise wrong(name, value, "a path")
+
+
+def texts(name: str, value: Any) -> list[Any]:
+    """A list of texts or paths; one text is a list of one."""
+    if isinstance(value, (str, os.PathLike)):
+        return [value]
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping)):
+        found = list(value)
+        if all(isinstance(item, (str, os.PathLike)) for item in found):
+            return found
+    raise wrong(name, value, "a list of texts")
+
+
+def numbers(name: str, value: Any) -> list[float]:
+    """One number, or a list of them."""
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)):
+        if getattr(value, "ndim", 1):
+            return [number(name, item) for item in value]
+    return [number(name, value)]
+
+
+def size(name: str, value: Any) -> tuple[int, int]:
+    """Height and width."""
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)):
+        found = list(value)
+        if len(found) == 2:
+            return natural(name, found[0]), natural(name, found[1])
+    raise wrong(name, value, "two whole numbers: height and width")
+
+
+def dictionary(name: str, value: Any) -> Mapping[str, Any]:
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return value
+    raise wrong(name, value, "a dict")
+
+
+def shapes(name: str, value: Any) -> dict[str, tuple[int, ...]]:
+    """Dims by name of an input."""
+    expected = "a dict of shapes, as {'x': (1, 3, 224, 224)}"
+    if not isinstance(value, Mapping):
+        raise wrong(name, value, expected)
+    found = {}
+    for key, dims in value.items():
+        if not isinstance(key, str) or isinstance(dims, str) or not isinstance(dims, Iterable):
+            raise wrong(name, value, expected)
+        found[key] = tuple(whole(f"{name} of '{key}'", dim) for dim in dims)
+    return found
+
+
+def function(name: str, value: Any) -> Callable[..., Any]:
+    if callable(value):
+        return value  # type: ignore[no-any-return]
+    raise TypeError(f"{name}: found {type(value).__name__}, expected a function")
+
+
+def choice(name: str, value: Any) -> str:
+    """ "auto", "on" or "off", or a bool for the last two."""
+    return value if isinstance(value, str) else "on" if flag(name, value) else "off"
+
+
+# The type of each option, whatever function takes it.
+KINDS: dict[Callable[[str, Any], Any], str] = {
+    flag: "optimize symmetric weight_asymmetric per_channel reduce_range pow2 tables direct_io "
+    "equalize sqnr best_effort bench restart freeze_inputs verify_each per_layer fake_quant force",
+    number: "percentile min_sqnr max_drop min_metric time min_gain engine_timeout tolerance max_ms",
+    natural: "samples threads calib_threads block_size accuracy_level memory fold_input_bytes "
+    "fold_output_bytes growth_budget trials max_builds seed rounds warmup",
+    texts: "exclude include op_types exclude_op_types no_fold fold_only rest_keep providers "
+    "plugin_libraries pattern_caches",
+    text: "passes format activation_type weight_type weight_method weights bias rest cpu method "
+    "layout channel_order external_data mode strategy preset trtexec_args bounds",
+    path: "output cache ort_library openvino_library trtexec timing_cache encodings external_dir",
+    numbers: "mean std",
+    size: "image_size",
+    dictionary: "set details",
+    shapes: "shape set_shape",
+    function: "metric live",
+    choice: "bias_correction float_channels",
+}
+TYPES = {name: kind for kind, names in KINDS.items() for name in names.split()}
+
+
+def check_types(given: dict[str, Any], defaults: Mapping[str, Any] | None) -> None:
+    """Options as values of their types, in place. Only where the default is None may be None."""
+    for name, default in (defaults or {}).items():
+        kind = TYPES.get(name)
+        if kind is not None and given[name] is not default:
+            given[name] = kind(name, given[name])

@@ -1,0 +1,153 @@
+"""Options have one type each: a value of another is an error that names the option."""
+
+from __future__ import annotations
+
+import pathlib
+
+import numpy as np
+import pytest
+
+import qdq
+from conftest import ROOT
+from qdq._arguments import TYPES, check_types
+from qdq.compat import quantize_dynamic, quantize_static, simplify
+
+SIM = f"sim:{ROOT}/tests/data/sim_basic.json"
+FUNCTIONS = [
+    qdq.quantize,
+    qdq.autotune,
+    qdq.optimize,
+    qdq.compare,
+    qdq.bench,
+    qdq.check,
+    qdq.import_plan,
+    qdq.strip,
+]
+# A value of the wrong type for each type, in turn.
+WRONG = {
+    "flag": ["no", "false", 0.3, 2, None, []],
+    "number": ["30", "abc", b"1", True, [1.0], float("nan"), {}],
+    "natural": ["10", 3.7, 3.0, True, [1], {}],
+    "texts": [3, b"Add", {"Add": 1}, [3], [None]],
+    "text": [3, ["int8"], b"int8", {}],
+    "path": [3, b"a.onnx", ["a.onnx"]],
+    "numbers": ["127", ["1"], [None], {}, True],
+    "size": [5, "224", (1, 2, 3), (1.5, 2), ("1", "2"), {}],
+    "dictionary": ["activation.type=int8", ["a"], {1: 2}],
+    "shapes": [[1], "x", {"x": 3}, {"x": "123"}, {"x": (1, 2.5)}, {3: (1,)}],
+    "function": [3, "accuracy"],
+    "choice": [3, 0.5, []],
+}
+CASES = [
+    (function, name, value)
+    for function in FUNCTIONS
+    for name in function.__kwdefaults__
+    for value in WRONG.get(getattr(TYPES.get(name), "__name__", ""), [])
+    if not (value is None and function.__kwdefaults__[name] is None)
+]
+
+
+def named(case):
+    return getattr(case, "__name__", None) or repr(case)[:20]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=named)
+def test_a_wrong_type_is_an_error_that_names_the_option(function):
+    for _, name, value in (case for case in CASES if case[0] is function):
+        arguments = {"import_plan": 1, "strip": 1, "compare": 2}.get(function.__name__, 1)
+        with pytest.raises(TypeError, match=f"^{name}( of 'x')?: found .*, expected "):
+            function(*["no.onnx"] * arguments, **{name: value})
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=named)
+def test_every_option_has_a_type(function):
+    others = {"calib", "target", "labels", "eval", "times", "engine", "progress", "data", "check"}
+    assert {*function.__kwdefaults__} <= {*TYPES, *others, "baselines"}
+
+
+def taken(**given):
+    check_types(given, {name: object() for name in given})
+    return given
+
+
+def test_values_of_numpy_are_taken():
+    found = taken(
+        mean=np.float32(127.5),
+        std=np.array(0.5),
+        samples=np.int64(3),
+        threads=np.array(2),
+        min_sqnr=np.float64(30),
+        percentile=np.array(99.9, np.float32),
+        sqnr=np.bool_(False),
+        image_size=np.array([8, 9]),
+        shape={"x": np.array([1, 2])},
+    )
+    assert found["mean"] == [127.5] and found["std"] == [0.5]
+    assert found["samples"] == 3 and type(found["samples"]) is int and found["threads"] == 2
+    assert found["min_sqnr"] == 30 and found["sqnr"] is False
+    assert found["image_size"] == (8, 9) and found["shape"] == {"x": (1, 2)}
+    assert taken(mean=np.array([1, 2, 3]))["mean"] == [1, 2, 3]
+
+
+def test_one_text_is_a_list_of_one():
+    found = taken(rest_keep="Softmax", no_fold="Add", exclude="conv1", providers=("CPU",))
+    assert found["rest_keep"] == ["Softmax"] and found["no_fold"] == ["Add"]
+    assert found["exclude"] == ["conv1"] and found["providers"] == ["CPU"]
+    path = pathlib.Path("a.so")
+    assert taken(plugin_libraries=path)["plugin_libraries"] == [path]
+
+
+def test_numbers_below_their_least_are_named(cnn):
+    for name in ("samples", "threads"):
+        with pytest.raises(qdq.UsageError, match=f"{name}: found -1, expected a whole number, 0"):
+            qdq.quantize(cnn, **{name: -1})
+    with pytest.raises(qdq.UsageError, match="mean: found 5 numbers, expected 1 to 4"):
+        qdq.quantize(cnn, calib="random:0", mean=[1, 2, 3, 4, 5])
+
+
+def test_texts_of_compat_are_lists_of_one(cnn, images, tmp_path):
+    feeds = [{"x": x[None]} for x in images[:4]]
+    plan = quantize_static(
+        cnn, tmp_path / "a.onnx", iter(feeds), op_types_to_quantize="Conv", nodes_to_exclude="r1"
+    ).plan
+    kinds = {count.what.split()[0] for count in plan.summary.quantized}
+    assert "Conv" in kinds and "Gemm" not in kinds
+    quantize_dynamic(cnn, tmp_path / "b.onnx", nodes_to_exclude="no_such_node")
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda m: qdq.Plan(5), "plan: found 5, expected a path"),
+        (lambda m: qdq.Plan(None), "plan: found None, expected a path"),
+        (lambda m: qdq.Target(None), "target: found NoneType, expected a name"),
+        (lambda m: qdq.Engine(3), "engine: found 3, expected a text"),
+        (lambda m: qdq.Engine("ort", engine_timeout="5"), "engine_timeout: found '5', expected a"),
+        (lambda m: qdq.quantize(m, engine=3), "engine: found 3, expected a text or a qdq.Engine"),
+        (lambda m: qdq.bench(m, engine=None), "engine: found None, expected a text or a qdq.Engin"),
+        (lambda m: qdq.Model(m).set_opset("19"), "opset: found '19', expected a whole number"),
+        (lambda m: qdq.Model(m).set_shapes([3]), "shapes: found \\[3\\], expected a dict of shape"),
+        (lambda m: qdq.Model(m).extract(3, ["y"]), "inputs: found 3, expected a list of texts"),
+        (lambda m: qdq.quantize(m, set={"activation.type": {1}}), "expected texts, numbers, lists"),
+        (lambda m: quantize_static(m, "o", [1], extra_options=3), "extra_options: found 3"),
+        (
+            lambda m: quantize_static(m, "o", [1], extra_options={"WeightSymmetric": "no"}),
+            "WeightSymmetric: found 'no', expected True or False",
+        ),
+        (
+            lambda m: quantize_static(m, "o", [1], use_external_data_format="no"),
+            "use_external_data_format: found 'no'",
+        ),
+        (lambda m: quantize_static(m, "o", [1], per_channel="no"), "per_channel: found 'no'"),
+        (lambda m: quantize_static(m, "o", [1], nodes_to_exclude=3), "nodes_to_exclude: found 3"),
+        (lambda m: simplify(m, skipped_optimizers=3), "skipped_optimizers: found 3"),
+    ],
+)
+def test_other_arguments_are_named(cnn, call, text):
+    with pytest.raises(TypeError, match=text):
+        call(cnn)
+
+
+def test_an_open_engine_has_its_options_already(cnn, ort):
+    with pytest.raises(qdq.UsageError, match="providers: conflicts with an engine that is open"):
+        qdq.quantize(cnn, engine=ort, providers=["CPU"])
