@@ -297,6 +297,10 @@ TEST(weights_in_blocks_introduce_the_same_error_inside_an_operator_as_behind_dq)
         qdq_compare_layers_result *r = NULL;
 
         assert_ok(qdq_target_load(targets[k], &t, &err));
+        assert_ok(qdq_target_set(t, "weight.type", "int4", &err));
+        assert_ok(qdq_target_set(t, "weight.symmetric", "true", &err));
+        if (k == 1) /* data in float, as behind DQ */
+            assert_ok(qdq_target_set(t, "weight.accuracy_level", "1", &err));
         assert_ok(qdq_data_open("random:1", m, NULL, &d, &err));
         assert_ok(qdq_quantize(m, t, e, d, NULL, &p, &out, &err));
         assert_ok(qdq_compare_layers(e, m, out, d, &opts, &r, &err));
