@@ -250,6 +250,7 @@ def autotune(
     # accuracy
     sqnr: bool = True,
     min_sqnr: float | None = None,
+    min_agreement: float | None = None,
     max_drop: float | None = None,
     metric: Callable[[MetricRun], float] | None = None,
     min_metric: float | None = None,
@@ -288,7 +289,7 @@ def autotune(
     folder
         Where the run leaves its results, and resumes: Ctrl-C keeps what was measured. None: a
         temporary folder that ends with the result.
-    calib, eval, labels, min_sqnr, max_drop, metric, min_metric
+    calib, eval, labels, min_sqnr, min_agreement, max_drop, metric, min_metric
         As of `quantize`. Without `calib` the scales mean nothing.
     mode
         ``"region"`` or ``"subgraph"``.
@@ -376,7 +377,7 @@ def options_of(given: Mapping[str, Any], job: TuneJob, samples: Samples) -> Opti
     options.set("engine", given["engine"])
     options.c.live = lib.qdq_tune_opts_live_python
     options.set("details", details_of(given["details"] or {}, given["set_shape"]))
-    has_goal = bool(given["min_sqnr"]) or given["max_drop"] is not None
+    has_goal = any(given[n] for n in ("min_sqnr", "min_agreement")) or given["max_drop"] is not None
     split = samples.split(has_goal or given["metric"] is not None or not names_goal(given))
     options.set("quantize", quantize_options(given, job, split))
     engine = Options("qdq_engine_opts", job)
