@@ -190,10 +190,10 @@ typedef struct qdq_plan_times {
     const char *processor; /* NULL: a clock had no part in the plan */
     const char *target, *target_sha256;
     unsigned trials;                /* as many as there was time for */
-    unsigned other_trials;          /* the same of layers in other formats */
     double float_us, eight_us;      /* of all layers */
     QDQ_VEC(qdq_layer_time) layers; /* none: no profile, times were estimated from shapes */
     QDQ_VEC(qdq_trial_time) timed;
+    unsigned other_trials; /* as many as there was time for, of layers in other formats */
 } qdq_plan_times;
 
 struct qdq_plan {
