@@ -93,6 +93,8 @@ typedef struct qdq_compare_opts {
     /* compute Q/DQ in float: compare the graphs, without the engine's 8-bit kernels */
     bool fake_quant;
     const qdq_job *job;
+    /* rows of the first output are scores of classes, whatever their numbers: it has a top1 */
+    bool scores;
 } qdq_compare_opts;
 
 #define QDQ_COMPARE_OPTS_INIT                                                                      \

@@ -79,7 +79,7 @@ typedef struct qdq_goal_opts {
     qdq_data *eval;
     /* range of these samples: the first one, and how many; count 0: to the end */
     size_t first, count;
-    /* most plans to evaluate; 0: 16 */
+    /* most plans to evaluate; 0: 16, and 8 more with layers in other formats */
     unsigned max_evaluations;
     /* Cross-validation: the calibration samples are split into this number of folds, and each fold
      * is evaluated with ranges from the other folds (more folds than samples: one fold for each
@@ -113,6 +113,13 @@ typedef struct qdq_goal_opts {
     /* Every model that reaches the goal has a metric of at least min_metric. */
     bool has_min_metric;
     double min_metric;
+    /* Every layer has the target's format or is float. false: where the target has such forms,
+     * layers may also have their data quantized at run time, or more bits or smaller blocks
+     * (qdq_quantize_goal()). */
+    bool one_format;
+    /* Least fraction of rows whose argmax along the last axis is float's, up to 1: of the first
+     * output, and of others whose rows are scores (qdq_compare_tensor.top1). 0: no such goal. */
+    double min_agreement;
 } qdq_goal_opts;
 
 #define QDQ_GOAL_OPTS_INIT                                                                         \
@@ -148,6 +155,9 @@ typedef struct qdq_goal_layer {
     double saved_fraction;
     /* the layer returned to float */
     bool is_float;
+    /* The layer's format, if it is neither the target's nor float: "at run time", or type and
+     * block, like "int8, blocks of 32". NULL: it is one of these two. */
+    const char *form;
 } qdq_goal_layer;
 
 /* Duration of each phase, in seconds. */
@@ -160,7 +170,7 @@ typedef struct qdq_goal_seconds {
     double layers;
     /* profiles of the float and of the quantized model */
     double profile;
-    /* all plans after the first */
+    /* all plans after the first, those with layers in other formats included */
     double trials;
 } qdq_goal_seconds;
 
@@ -208,9 +218,17 @@ typedef struct qdq_goal_result {
      * bits, with every layer in 8 bits. */
     bool has_float_channels;
     double float_channels_db, all_channels_db;
+    /* Recurrent layers that have no form with calibrated scales have their data quantized at run
+     * time: the model holds the goal, or misses it, with them and without. */
+    bool has_recurrent;
 } qdq_goal_result;
 
 /* Quantizes as qdq_quantize() does. If the result misses the goal, the search proceeds as follows:
+ *
+ * 0. Where the target's activations have calibrated scales and it has such a form, recurrent layers
+ * that would stay float have their data quantized at run time (rules of the target permitting), as
+ * long as a goal that holds without them holds with them. This step comes even if no goal is
+ * missed.
  *
  * 1. It computes few channels of products in float, and then, if the goal is still missed, corrects
  * biases: each if the options allow it, and it reduces the gap to the goal.
@@ -219,6 +237,11 @@ typedef struct qdq_goal_result {
  * number doubles at each step; a bisection follows.
  *
  * 3. Groups of layers return to 8 bits as far as the goal allows.
+ *
+ * 4. Layers that are float then get other formats, in groups, as far as the goal allows: their data
+ * is quantized at run time (activations with calibrated scales), or their weights have 8 bits
+ * instead of 4, then blocks of 16 (MatMulNBits). qdq_goal_opts.one_format leaves out 0 and 4, and
+ * so does an engine that is not the target's own.
  *
  * Each step places Q/DQ again, because neighbours of a float layer change too. Calibrated ranges
  * are reused, and so are outputs of the float model, as far as opts->memory allows. A plan misses

@@ -330,7 +330,20 @@ def uses_of(evaluates: bool, for_goal: bool = False) -> int:
 
 
 def names_goal(o: Mapping[str, Any]) -> bool:
-    return any(o[name] is not None for name in ("min_sqnr", "max_drop", "metric"))
+    return any(o[name] is not None for name in ("min_sqnr", "min_agreement", "max_drop", "metric"))
+
+
+# Keywords that name types, zero points, blocks or stores: then no layer gets others.
+NAMES_FORMAT = "activation_type", "weight_type", "symmetric", "weight_asymmetric", "block_size"
+
+
+def names_format(o: Mapping[str, Any]) -> bool:
+    keys = tuple(o["set"] or ())
+    return (
+        any(o[name] is not None for name in (*NAMES_FORMAT, "weights"))
+        or o["format"] is not None
+        or any(key.startswith(("activation.", "weight.", "overrides")) for key in keys)
+    )
 
 
 def goal_options(o: Mapping[str, Any], job: Job) -> Options:
@@ -338,6 +351,7 @@ def goal_options(o: Mapping[str, Any], job: Job) -> Options:
     goal = Options("qdq_goal_opts")
     goal.set("by_default", not names_goal(o))
     goal.set("min_sqnr", o["min_sqnr"] or 0.0)
+    goal.set("min_agreement", o["min_agreement"] or 0.0)
     goal.set("max_drop", -1.0 if o["max_drop"] is None else o["max_drop"])
     if o["metric"] is not None:
         metric = Metric(o["metric"], job)
@@ -388,6 +402,7 @@ class Quantizing:
         plan.set("samples", o["samples"])
         plan.set("threads", threads_of(o["threads"]))
         goal = goal_options(o, self.job)
+        goal.set("one_format", bool(o["one_format"]) or names_format(o))
         if o["times"] is not None:
             times = Plan(o["times"])
             goal.keep.append(times)
@@ -531,6 +546,7 @@ def quantize(
     # accuracy
     sqnr: bool = True,
     min_sqnr: float | None = None,
+    min_agreement: float | None = None,
     max_drop: float | None = None,
     metric: Callable[[MetricRun], float] | None = None,
     min_metric: float | None = None,
@@ -538,6 +554,7 @@ def quantize(
     eval: SampleSource | None = None,
     times: Plan | Path | None = None,
     best_effort: bool = False,
+    one_format: bool = False,
     bench: bool = True,
     # data
     image_size: tuple[int, int] | None = None,
@@ -658,6 +675,9 @@ def quantize(
         Hold out samples, and measure the outputs on them.
     min_sqnr : float, dB
         Layers return to float until every output has it. 0: no goal. None: 20 dB with real samples.
+    min_agreement : float, share
+        Layers return to float until as many rows of the first output, and of others whose rows are
+        scores, have the argmax along the last axis that they have in float: 0.99.
     max_drop : float, share
         Layers return to float until the accuracy drops by no more: 0.005 is half a point. Needs
         `labels`. With `metric`, in its unit.
@@ -666,6 +686,9 @@ def quantize(
         the model on a dict of arrays.
     min_metric : float
         Layers return to float until the metric is at least that.
+    one_format
+        Layers have the target's format or are float. Else a goal may also quantize their data at
+        run time, or give their weights more bits or smaller blocks, where the target has that.
     labels
         Key of an array in `calib`: its ``.npz``, dict, or dicts; or a file; or an array where
         `calib` is a dict of arrays.
@@ -746,7 +769,12 @@ def quantize(
 
 def check_options(o: Mapping[str, Any]) -> None:
     judging = next(
-        (n for n in ("metric", "max_drop", "min_sqnr", "labels", "eval") if o[n] is not None), None
+        (
+            n
+            for n in ("metric", "max_drop", "min_sqnr", "min_agreement", "labels", "eval")
+            if o[n] is not None
+        ),
+        None,
     )
     if judging is not None and not o["sqnr"]:
         raise errors.UsageError(f"found {judging} where nothing is measured: sqnr=False")
@@ -756,8 +784,15 @@ def check_options(o: Mapping[str, Any]) -> None:
         raise errors.UsageError(f"max_drop: found {o['max_drop']!r}, expected a share from 0 to 1")
     if o["labels"] is not None and o["calib"] is None and o["eval"] is None:
         raise errors.UsageError("found labels without calib or eval")
-    if o["best_effort"] and not o["min_sqnr"] and o["max_drop"] is None and o["metric"] is None:
-        raise errors.UsageError("found best_effort without min_sqnr, max_drop or metric")
+    if o["min_agreement"] is not None and not 0 < o["min_agreement"] <= 1:
+        raise errors.UsageError(
+            f"min_agreement: found {o['min_agreement']!r}, expected more than 0 and at most 1"
+        )
+    goals = ("min_sqnr", "min_agreement", "max_drop", "metric")
+    if o["best_effort"] and not any(o[n] is not None and (n != "min_sqnr" or o[n]) for n in goals):
+        raise errors.UsageError(
+            "found best_effort without min_sqnr, min_agreement, max_drop or metric"
+        )
     if o["percentile"] is not None and not 50 < o["percentile"] <= 100:
         raise errors.UsageError(
             f"percentile: found {o['percentile']!r}, expected more than 50 and at most 100"

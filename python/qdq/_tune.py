@@ -259,6 +259,7 @@ def autotune(
     # accuracy
     sqnr: bool = True,
     min_sqnr: float | None = None,
+    min_agreement: float | None = None,
     max_drop: float | None = None,
     metric: Callable[[MetricRun], float] | None = None,
     min_metric: float | None = None,
@@ -301,7 +302,7 @@ def autotune(
         temporary folder that ends with the result.
     output : path
         Write the model there, too.
-    calib, eval, labels, sqnr, min_sqnr, max_drop, metric, min_metric
+    calib, eval, labels, sqnr, min_sqnr, min_agreement, max_drop, metric, min_metric
         As of `quantize`. Without `calib` the scales mean nothing.
     target, exclude, include, op_types, exclude_op_types, optimize, passes, no_fold, fold_only, \
 fold_input_bytes, fold_output_bytes, growth_budget
@@ -433,7 +434,7 @@ def options_of(given: Mapping[str, Any], job: TuneJob, samples: Samples) -> Opti
     options.set("engine", spec)
     options.c.live = lib.qdq_tune_opts_live_python
     options.set("details", details_of(given["details"] or {}, given["set_shape"]))
-    has_goal = bool(given["min_sqnr"]) or given["max_drop"] is not None
+    has_goal = any(given[n] for n in ("min_sqnr", "min_agreement")) or given["max_drop"] is not None
     split = samples.split(has_goal or given["metric"] is not None or not names_goal(given))
     options.set("quantize", quantize_options(given, job, split))
     engine = Options("qdq_engine_opts", job)

@@ -198,6 +198,18 @@ static bool names_weights(const cli_format_args *a)
     return a->weight_type != NULL;
 }
 
+bool cli_format_is_named(const cli_format_args *a)
+{
+    static const char *const keys[] = {"activation.", "weight.", "overrides"};
+
+    for (size_t i = 0; i < a->set.n; i++)
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            if (strncmp(a->set.at[i], keys[k], strlen(keys[k])) == 0)
+                return true;
+    return a->preset != 0 || a->activation_type != NULL || a->weight_type != NULL || a->symmetric ||
+           a->asymmetric || a->weight_asymmetric || a->block != NULL || a->weights != 0;
+}
+
 static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a, bool is_file,
                                 qdq_error *err)
 {

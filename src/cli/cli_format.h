@@ -18,6 +18,9 @@ extern const char *const cli_cpus[]; /* choices of --cpu */
 /* As if --format said so. */
 qdq_status cli_format_preset(const char *name, cli_format_args *a, qdq_error *err);
 
+/* Does the user name types, zero points, blocks or stores? Then no layer gets others. */
+bool cli_format_is_named(const cli_format_args *a);
+
 /* The target that models are tuned for on an engine ("openvino:LIBRARY") by default. */
 const char *cli_target_of_engine(const char *engine);
 

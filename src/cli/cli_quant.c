@@ -69,6 +69,7 @@ const char *cli_quant_judging(const cli_quant_args *a)
     return a->metric_command != NULL ? "--metric-command"
            : a->max_drop != NULL     ? "--max-drop"
            : a->min_sqnr.value != 0  ? "--min-sqnr"
+           : a->min_agreement.given  ? "--min-agreement"
            : a->labels != NULL       ? "--labels"
            : a->eval != NULL         ? "--eval"
                                      : NULL;
@@ -76,7 +77,8 @@ const char *cli_quant_judging(const cli_quant_args *a)
 
 bool cli_quant_has_goal(const cli_quant_args *a)
 {
-    return a->min_sqnr.value != 0 || a->max_drop != NULL || a->metric_command != NULL;
+    return a->min_sqnr.value != 0 || a->max_drop != NULL || a->metric_command != NULL ||
+           a->min_agreement.given;
 }
 
 bool cli_quant_names_goal(const cli_quant_args *a)
@@ -126,7 +128,12 @@ static qdq_status read_metric_drop(const char *text, double *most, qdq_error *er
 
 qdq_status cli_quant_max_drop(const cli_quant_args *a, double *most, qdq_error *err)
 {
+    const double rows = a->min_agreement.value;
+
     *most = -1;
+    if (a->min_agreement.given && !(rows > 0 && rows <= 1))
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "--min-agreement: found %g, expected more than 0 and at most 1", rows);
     QDQ_TRY(check_metric(a, err));
     if (a->max_drop != NULL)
         QDQ_TRY(a->metric_command != NULL ? read_metric_drop(a->max_drop, most, err)

@@ -149,6 +149,7 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     quantize.threads = r->calibration_threads;
     quantize.job = &job;
     goal.min_sqnr = r->quant->min_sqnr.value;
+    goal.min_agreement = r->quant->min_agreement.value;
     goal.by_default = !cli_quant_names_goal(r->quant);
     goal.max_drop = r->max_drop;
     cli_metric_fill(r->metric, &goal);

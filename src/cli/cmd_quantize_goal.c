@@ -27,7 +27,8 @@ qdq_status cmd_quantize_goal_check(const struct quantize_args *a, double *max_dr
     QDQ_TRY(cli_quant_max_drop(&a->quant, max_drop, err));
     if (a->best_effort && !cmd_quantize_has_goal(a))
         return qdq_fail(err, QDQ_E_USAGE,
-                        "found --best-effort without --min-sqnr, --min-metric or --max-drop");
+                        "found --best-effort without --min-sqnr, --min-agreement, --min-metric or "
+                        "--max-drop");
     return QDQ_OK;
 }
 
@@ -60,6 +61,7 @@ static void layers_json(qdq_json_out list, const quantize *q)
         qdq_json_put_short(o, "error", l->error);
         qdq_json_put_short(o, "saved_share", l->saved_fraction);
         qdq_json_put_bool(o, "float", l->is_float);
+        qdq_json_put_text(o, "form", l->form);
     }
 }
 
@@ -104,6 +106,7 @@ void cmd_quantize_goal_json(const quantize *q, qdq_json_out root)
         qdq_json_put_short(goal, "float_channels_db", q->r->goal->float_channels_db);
         qdq_json_put_short(goal, "all_channels_db", q->r->goal->all_channels_db);
     }
+    qdq_json_put_bool(goal, "recurrent", q->r->goal->has_recurrent);
     qdq_json_put_bool(goal, "cut", q->r->goal->is_timed_out);
     steps_json(qdq_json_put_list(goal, "evaluations"), q);
     layers_json(qdq_json_put_list(goal, "layers"), q);
@@ -161,6 +164,26 @@ static qdq_status print_layers(const quantize *q, FILE *to, qdq_error *err)
     return cli_table_print(&t, to, err);
 }
 
+static qdq_status print_forms(const quantize *q, FILE *to, qdq_error *err)
+{
+    cli_table t = {.arena = &q->c->arena, .columns = "lll"};
+    size_t n = 0;
+
+    CLI_CELLS(&t, "in another format", "op", "format");
+    for (size_t i = 0; i < q->r->goal->n_layers; i++) {
+        const qdq_goal_layer *l = &q->r->goal->layers[i];
+
+        if (l->form == NULL)
+            continue;
+        n++;
+        CLI_CELLS(&t, l->node, l->op, l->form);
+    }
+    if (n == 0)
+        return QDQ_OK;
+    fputc('\n', to);
+    return cli_table_print(&t, to, err);
+}
+
 qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err)
 {
     const qdq_compare_result *r = q->r->compared;
@@ -178,10 +201,13 @@ qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err)
         fprintf(to, "biases are corrected: SQNR in dB of the worst output %s, without %s\n",
                 cli_sqnr_text(q->r->goal->corrected_db, text[0], sizeof text[0]),
                 cli_sqnr_text(q->r->goal->uncorrected_db, text[1], sizeof text[1]));
+    if (q->r->goal != NULL && q->r->goal->has_recurrent)
+        fputs("recurrent layers: their data is quantized at run time\n", to);
     if (q->r->goal == NULL || q->r->goal->n_steps < 2)
         return QDQ_OK;
     QDQ_TRY(print_steps(q, to, err));
     QDQ_TRY(print_layers(q, to, err));
+    QDQ_TRY(print_forms(q, to, err));
     fprintf(to,
             "\ntime: calibration %.1f s, judging %.1f s, errors of layers %.1f s, profiles %.1f s, "
             "trials "

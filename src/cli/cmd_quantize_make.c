@@ -42,7 +42,9 @@ static void fill_goal(const quantize *q, qdq_goal_opts *goal)
     /* the tuner had a goal of its own */
     goal->by_default = !cli_quant_names_goal(a) && q->tuned == NULL;
     goal->min_sqnr = a->min_sqnr.value;
+    goal->min_agreement = a->min_agreement.value;
     goal->max_drop = q->max_drop;
+    goal->one_format = q->a->one_format || cli_format_is_named(&a->format);
     goal->times = q->times;
     goal->times_name = q->a->times;
     cli_metric_fill(&q->metric, goal);

@@ -250,6 +250,30 @@ bool qdq_node_is_contrib(const qdq_node *n, const char *type)
     return strcmp(n->domain, "com.microsoft") == 0 && strcmp(n->type, type) == 0;
 }
 
+bool qdq_node_is_qoperator(const qdq_node *n)
+{
+    /* outside the standard, as they begin */
+    static const char *const contrib[] = {
+        "QLinear",        "QGemm",           "QAttention",      "QEmbed",
+        "QMoE",           "QOrdered",        "DynamicQuantize", "MatMulInteger",
+        "MatMulNBits",    "MatMulBnb4",      "MatMulFpQ4",      "GatherBlockQuantized",
+        "QuantizeLinear", "DequantizeLinear"};
+
+    switch ((int)n->op) {
+    case QDQ_OP_QLINEARCONV:
+    case QDQ_OP_QLINEARMATMUL:
+    case QDQ_OP_CONVINTEGER:
+    case QDQ_OP_MATMULINTEGER:
+        return true;
+    default:
+        break;
+    }
+    for (size_t i = 0; strcmp(n->domain, "com.microsoft") == 0 && i < QDQ_COUNT(contrib); i++)
+        if (strncmp(n->type, contrib[i], strlen(contrib[i])) == 0)
+            return true;
+    return false;
+}
+
 bool qdq_model_has_qdq(const qdq_model *m)
 {
     QDQ_FOR_GRAPHS (g, m)

@@ -71,6 +71,10 @@ const qdq_node *qdq_bias_linear(const qdq_node *reader, uint32_t input);
 /* Is n this operator of com.microsoft, ONNX Runtime's own domain? */
 bool qdq_node_is_contrib(const qdq_node *n, const char *type);
 
+/* Does n compute with quantized values by itself: an operator of QOperator format, with data
+ * quantized at run time, or with weights in blocks inside? */
+bool qdq_node_is_qoperator(const qdq_node *n);
+
 /* Is there a QuantizeLinear or DequantizeLinear in any graph of the model? */
 bool qdq_model_has_qdq(const qdq_model *m);
 

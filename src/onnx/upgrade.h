@@ -21,10 +21,10 @@ qdq_upgrade_fn qdq_upgrade_axes_to_input, qdq_upgrade_clip_11, qdq_upgrade_dft_2
     qdq_upgrade_split_18, qdq_upgrade_topk_10, qdq_upgrade_upsample_9;
 
 /* upgrade_meaning.c: operators that mean something else, or are gone. */
-qdq_upgrade_fn qdq_upgrade_batchnorm_9, qdq_upgrade_batchnorm_14, qdq_upgrade_convtranspose_11,
-    qdq_upgrade_dropout_10, qdq_upgrade_gridsample_20, qdq_upgrade_resize_11, qdq_upgrade_resize_13,
-    qdq_upgrade_roialign_16, qdq_upgrade_scatter_11, qdq_upgrade_softmax_13,
-    qdq_upgrade_upsample_10;
+qdq_upgrade_fn qdq_upgrade_attention_25, qdq_upgrade_batchnorm_9, qdq_upgrade_batchnorm_14,
+    qdq_upgrade_convtranspose_11, qdq_upgrade_dropout_10, qdq_upgrade_gridsample_20,
+    qdq_upgrade_resize_11, qdq_upgrade_resize_13, qdq_upgrade_roialign_16, qdq_upgrade_scatter_11,
+    qdq_upgrade_softmax_13, qdq_upgrade_upsample_10;
 
 /* --- upgrade_const.c: constants next to a node ------------------------------------------------ */
 

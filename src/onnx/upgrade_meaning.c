@@ -226,6 +226,20 @@ qdq_status qdq_upgrade_batchnorm_14(qdq_upgrade *u, qdq_node *n, qdq_error *err)
     return QDQ_OK;
 }
 
+/* Heads that are an axis of 4 were said a second time until then, and may not be since. */
+qdq_status qdq_upgrade_attention_25(qdq_upgrade *u, qdq_node *n, qdq_error *err)
+{
+    const qdq_value *q = qdq_node_in(n, 0);
+
+    (void)u;
+    (void)err;
+    if (q == NULL || q->type == NULL || q->type->kind != QDQ_TYPE_TENSOR || q->type->rank != 4)
+        return QDQ_OK;
+    qdq_node_remove_attr(n, "q_num_heads");
+    qdq_node_remove_attr(n, "kv_num_heads");
+    return QDQ_OK;
+}
+
 /* The standard swapped which side gets the odd pixel of automatic padding; engines did not follow
  * at one time. */
 qdq_status qdq_upgrade_convtranspose_11(qdq_upgrade *u, qdq_node *n, qdq_error *err)

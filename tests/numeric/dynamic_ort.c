@@ -154,3 +154,30 @@ TEST(empty_batches_and_data_of_one_value_are_no_special_case)
     qdq_model_free(m);
     qdq_model_free(q);
 }
+
+/* DynamicQuantizeLinear, DequantizeLinear and a float product of the same quantized values. */
+TEST(a_product_gives_equal_numbers_as_an_operator_and_between_q_and_dq)
+{
+    qdq_engine *e = need_ort();
+    qdq_model *m = products();
+    float x[ROWS * K];
+
+    fill(x, 0.25F, 1);
+    for (int i = 0; i < 2; i++) {
+        qdq_error err = QDQ_ERROR_INIT;
+        qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+        qdq_model *q = dynamic(e, m, "weight.type", i == 0 ? "int8" : "uint8"), *between = NULL;
+        const kept operators = *run_on(e, q, QDQ_LEVEL_NONE, x, ROWS);
+
+        opts.passes = "qoperator-to-qdq";
+        assert_ok(qdq_model_clone(q, &between, &err));
+        assert_ok(qdq_model_optimize(between, &opts, NULL, &err));
+        QDQ_FOR_NODES (n, between->graph)
+            assert_true(n->op != QDQ_OP_MATMULINTEGER);
+        /* float sums of K products of up to 255 * 127 steps */
+        assert_true(error_of(&operators, run_on(e, between, QDQ_LEVEL_NONE, x, ROWS)) < 1e-5);
+        qdq_model_free(q);
+        qdq_model_free(between);
+    }
+    qdq_model_free(m);
+}

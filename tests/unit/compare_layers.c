@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/file.h"
+#include "support/build.h"
 #include "support/npy_file.h"
 
 static qdq_error err;
@@ -248,6 +249,19 @@ TEST(a_half_precision_layer_is_fed_in_its_own_type)
     qdq_free(r);
 }
 
+static qdq_model *two_products(void)
+{
+    test_builder b = test_build(21);
+
+    TEST_INPUT(&b, "x", 4, 64);
+    TEST_RANDOM(&b, "v", 64, 64);
+    TEST_RANDOM(&b, "w", 64, 64);
+    TEST_NODE(&b, "MatMul", "t", "x", "v");
+    TEST_NODE(&b, "MatMul", "y", "t", "w");
+    test_output(&b, "y");
+    return test_built(&b);
+}
+
 TEST(a_value_that_is_zero_everywhere_has_no_sqnr)
 {
     static const char a[] = HEAD "g (float[N,2] x) => (float[N,2] y) <float z = {0}>"
@@ -261,4 +275,50 @@ TEST(a_value_that_is_zero_everywhere_has_no_sqnr)
     qdq_compare_layers_result *r = must(compared(e, a, a, samples(), NULL));
     assert_true(isnan(layer(r, "t")->value.sqnr_db) && layer(r, "t")->error == 0);
     qdq_free(r);
+}
+
+/* Such layers have neither Q nor DQ around them: a goal ranked them as if they lost nothing. */
+TEST(weights_in_blocks_introduce_the_same_error_inside_an_operator_as_behind_dq)
+{
+    static const char *const targets[] = {"int4", "ort-cpu-int4"};
+    double lost[2][2] = {{0}};
+    qdq_engine *e = test_ort();
+    qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
+
+    if (e == NULL) {
+        test_missing("ONNX Runtime");
+        return;
+    }
+    for (int k = 0; k < 2; k++) {
+        qdq_model *m = two_products(), *out = NULL;
+        qdq_target *t = NULL;
+        qdq_plan *p = NULL;
+        qdq_data *d = NULL;
+        qdq_compare_layers_result *r = NULL;
+
+        assert_ok(qdq_target_load(targets[k], &t, &err));
+        assert_ok(qdq_target_set(t, "weight.type", "int4", &err));
+        assert_ok(qdq_target_set(t, "weight.symmetric", "true", &err));
+        if (k == 1) /* data in float, as behind DQ */
+            assert_ok(qdq_target_set(t, "weight.accuracy_level", "1", &err));
+        assert_ok(qdq_data_open("random:1", m, NULL, &d, &err));
+        assert_ok(qdq_quantize(m, t, e, d, NULL, &p, &out, &err));
+        assert_ok(qdq_compare_layers(e, m, out, d, &opts, &r, &err));
+        for (int i = 0; i < 2; i++) {
+            const qdq_compare_layer *l = layer(r, i == 0 ? "t" : "y");
+
+            assert_true(l->quantized);
+            lost[k][i] = l->introduced.sqnr_db;
+        }
+        qdq_free(r);
+        qdq_plan_free(p);
+        qdq_model_free(out);
+        qdq_data_close(d);
+        qdq_target_free(t);
+        qdq_model_free(m);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_true(lost[0][i] > 10 && lost[0][i] < 40);
+        assert_true(fabs(lost[0][i] - lost[1][i]) < 0.1); /* sums in another order */
+    }
 }

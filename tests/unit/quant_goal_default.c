@@ -103,7 +103,7 @@ static test_goal set_up_timed(qdq_plan *times, double least_us)
     assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
     for (int i = 0; i < TEST_GOAL_LAYERS; i++) {
         snprintf(name[i], sizeof name[i], "m%d", i);
-        assert_true(QDQ_PUSH(&arena, &t.layers, ((qdq_layer_time){name[i], 50, 20})));
+        assert_true(QDQ_PUSH(&arena, &t.layers, ((qdq_layer_time){name[i], 50, 20, {0}})));
     }
     for (unsigned i = 1; least_us > 0 && i <= 16; i++)
         assert_true(QDQ_PUSH(&arena, &t.timed, ((qdq_trial_time){i, least_us + 5, least_us})));

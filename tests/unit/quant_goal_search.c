@@ -190,6 +190,69 @@ TEST(a_trial_that_fails_ends_the_search)
     }
 }
 
+/* --- all of them may come back ---------------------------------------------------------------- */
+
+static qdq_goal_search_result found_back(world *w, const qdq_goal_item *items, unsigned most)
+{
+    qdq_goal_search_result r;
+
+    qdq_arena_free(&arena);
+    assert_ok(qdq_goal_search_back(items, w->n, most, try_it, w, &arena, &r, &err));
+    assert_int_equal(r.trials, w->trials);
+    assert_true(r.trials <= most);
+    return r;
+}
+
+TEST(all_that_may_come_back_comes_back_in_one_trial)
+{
+    const double truth[] = {1, 2, 1};
+    const qdq_goal_item items[] = {{1, 1}, {1, 2}, {1, 3}};
+    world w = {.allowed = 4, .truth = truth, .n = 3};
+    qdq_goal_search_result r = found_back(&w, items, 10);
+
+    assert_true(r.reached);
+    assert_int_equal(r.trials, 1);
+    assert_int_equal(count(&r, 3), 0);
+}
+
+TEST(one_that_must_stay_gone_does_not_keep_others_away)
+{
+    const double truth[] = {1, 100, 1, 1};
+    const qdq_goal_item items[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}};
+    world w = {.allowed = 4, .truth = truth, .n = 4};
+    qdq_goal_search_result r = found_back(&w, items, 10);
+
+    assert_true(r.reached);
+    assert_int_equal(count(&r, 4), 1);
+    assert_true(r.gone[1]);
+}
+
+TEST(where_nothing_may_come_back_all_stay_gone)
+{
+    const double truth[] = {5, 5, 5};
+    const qdq_goal_item items[] = {{1, 1}, {1, 2}, {1, 3}};
+
+    for (size_t n = 0; n <= 3; n++) {
+        world w = {.allowed = 4, .truth = truth, .n = n};
+        qdq_goal_search_result r = found_back(&w, items, 10);
+
+        assert_false(r.reached);
+        assert_int_equal(count(&r, n), n);
+        assert_true(n > 0 || r.trials == 0);
+    }
+}
+
+TEST(a_trial_that_fails_ends_the_way_back)
+{
+    const double truth[] = {1};
+    const qdq_goal_item items[] = {{1, 1}};
+    world w = {.allowed = 4, .truth = truth, .n = 1, .fail_at = 1};
+    qdq_goal_search_result r;
+
+    assert_fails(QDQ_E_ENGINE, "out of luck",
+                 qdq_goal_search_back(items, 1, 4, try_it, &w, &arena, &r, &err));
+}
+
 static int clean_up(void **state)
 {
     (void)state;
@@ -209,6 +272,10 @@ int main(void)
         cmocka_unit_test(a_goal_that_needs_all_gone_is_not_reached),
         cmocka_unit_test(odd_numbers_do_no_harm),
         cmocka_unit_test(a_trial_that_fails_ends_the_search),
+        cmocka_unit_test(all_that_may_come_back_comes_back_in_one_trial),
+        cmocka_unit_test(one_that_must_stay_gone_does_not_keep_others_away),
+        cmocka_unit_test(where_nothing_may_come_back_all_stay_gone),
+        cmocka_unit_test(a_trial_that_fails_ends_the_way_back),
     };
     return cmocka_run_group_tests(tests, NULL, clean_up);
 }

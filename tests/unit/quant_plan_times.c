@@ -15,14 +15,14 @@ static qdq_error err;
 TEST(times_are_read_back_as_they_were_written)
 {
     qdq_plan *p = qdq_plan_new(), *back = NULL;
-    qdq_plan_times t = {"a processor, 2 cores", "ort-cpu", HASH, 7, 1234.56, 0.1, {0}, {0}};
+    qdq_plan_times t = {"a processor, 2 cores", "ort-cpu", HASH, 7, 1234.56, 0.1, {0}, {0}, 2};
     qdq_arena arena = QDQ_ARENA_INIT;
     char *text[2];
 
     assert_non_null(p);
     p->model = p->target = p->created_by = p->clean = "";
-    assert_true(QDQ_PUSH(&arena, &t.layers, ((qdq_layer_time){"conv \"1\"", 100.01, 1e-3})));
-    assert_true(QDQ_PUSH(&arena, &t.layers, ((qdq_layer_time){"fc", 0, 1.0 / 3})));
+    assert_true(QDQ_PUSH(&arena, &t.layers, ((qdq_layer_time){"conv \"1\"", 100.01, 1e-3, {0}})));
+    assert_true(QDQ_PUSH(&arena, &t.layers, ((qdq_layer_time){"fc", 0, 1.0 / 3, {0.25, 0}})));
     assert_true(QDQ_PUSH(&arena, &t.timed, ((qdq_trial_time){3, 12.5, 11.25})));
     assert_true(QDQ_PUSH(&arena, &t.timed, ((qdq_trial_time){5, 9, 8})));
     assert_true(qdq_plan_set_times(p, &t));
@@ -35,6 +35,9 @@ TEST(times_are_read_back_as_they_were_written)
     assert_int_equal(back->times.layers.n, 2);
     assert_string_equal(back->times.layers.at[0].node, "conv \"1\"");
     assert_true(back->times.layers.at[1].eight_us == 1.0 / 3);
+    assert_true(back->times.layers.at[1].other_us[0] == 0.25);
+    assert_true(back->times.layers.at[1].other_us[1] == 0);
+    assert_int_equal(back->times.other_trials, 2);
     assert_int_equal(back->times.timed.n, 2);
     assert_int_equal(back->times.timed.at[1].trial, 5);
     assert_true(back->times.timed.at[0].us == 12.5 && back->times.timed.at[0].least_us == 11.25);
@@ -66,6 +69,27 @@ static void assert_refused(const char *text, const char *why)
 
     assert_fails(QDQ_E_FORMAT, why, qdq_plan_parse(text, strlen(text), "plan", &p, &err));
     assert_null(p);
+}
+
+static void assert_others_refused(const char *others, const char *why)
+{
+    char text[1000];
+
+    snprintf(text, sizeof text,
+             PLAN("{\"processor\": \"p\", \"target\": \"t\", \"target_sha256\": \"" HASH
+                  "\", \"trials\": 1, \"float_us\": 1, \"layers\": [{\"node\": \"n\", "
+                  "\"float_us\": 1, \"quantized_us\": 1, \"other_us\": %s}]}"),
+             others);
+    assert_refused(text, why);
+}
+
+TEST(mistakes_in_times_of_other_formats_have_their_place)
+{
+    assert_others_refused("[1]", "key 'other_us': expected a list of 2 numbers");
+    assert_others_refused("5", "key 'other_us': expected a list of 2 numbers");
+    assert_others_refused("[1, \"a\"]", "key 'other_us': expected numbers from 0 to 1e12");
+    assert_others_refused("[1, -1]", "key 'other_us': expected numbers from 0 to 1e12");
+    assert_others_refused("[1e13, 0]", "key 'other_us': expected numbers from 0 to 1e12");
 }
 
 TEST(mistakes_in_times_have_their_place)

@@ -133,7 +133,7 @@ static qdq_status take_placement(qdq_checking *c)
     if (st == QDQ_OK)
         st = take_verdicts(c, p, &nodes);
     if (st == QDQ_OK)
-        st = qdq_place_formats(c->m->graph, c->t, &c->arena, &c->format, c->err);
+        st = qdq_place_formats(c->m->graph, c->t, NULL, &c->arena, &c->format, c->err);
     qdq_map_free(&nodes);
     qdq_plan_free(p);
     return st;

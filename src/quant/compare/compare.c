@@ -120,6 +120,7 @@ static qdq_status find_outputs(qdq_comparing *c, qdq_error *err)
     }
     if (c->outputs.n == 0)
         return qdq_fail(err, QDQ_E_FORMAT, "the two models have no output in common");
+    c->outputs.at[0].sums.top1.is_asked = c->opts.scores;
     QDQ_TRY(find_inner(c, err));
     for (size_t k = 0; k < c->outputs.n; k++)
         QDQ_NEED(qdq_map_set_ptr(&c->by_name, c->outputs.at[k].name, &c->outputs.at[k]), err);

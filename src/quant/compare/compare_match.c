@@ -162,12 +162,11 @@ static qdq_status add_match(qdq_matching *m, const qdq_value *x, const qdq_value
 /* Of a value of b; touched: Q or DQ in front, up to the next matched value. */
 enum { MATCHED = 1, TOUCHED = 2 };
 
-/* Does Q or DQ stand in the layer that node n ends? Bodies are taken as if it did when they exist
- * at all. */
+/* Does Q or DQ stand in the layer that node n ends, or does n quantize by itself? Bodies are taken
+ * as if it did when they exist at all. */
 static bool is_touched(const qdq_node *n, const unsigned char *state)
 {
-    if (is_q(n) || is_dq(n) || n->op == QDQ_OP_DYNAMICQUANTIZELINEAR ||
-        qdq_node_is_contrib(n, "DynamicQuantizeLSTM"))
+    if (is_q(n) || is_dq(n) || n->op == QDQ_OP_DYNAMICQUANTIZELINEAR || qdq_node_is_qoperator(n))
         return true;
     for (uint32_t i = 0; i < n->n_attr; i++)
         if (n->attr[i]->type == QDQ_ATTR_GRAPH || n->attr[i]->type == QDQ_ATTR_GRAPHS)

@@ -177,7 +177,8 @@ bool qdq_top1_is_choice(const qdq_top1 *t)
     const bool is_logits =
         t->is_flat && t->columns >= QDQ_LOGITS_LEAST && t->has_negative && t->has_positive;
 
-    return t->labelled > 0 || (t->has_numbers && (t->is_share || t->is_log_share || is_logits));
+    return (t->is_asked && t->rows > 0) || t->labelled > 0 ||
+           (t->has_numbers && (t->is_share || t->is_log_share || is_logits));
 }
 
 void qdq_top1_add(qdq_top1 *t, const qdq_array *a, const qdq_array *b, const int64_t *labels)
@@ -187,7 +188,7 @@ void qdq_top1_add(qdq_top1 *t, const qdq_array *a, const qdq_array *b, const int
     if (rows > 0)
         look_at_array(t, a, n);
     for (int64_t r = 0; r < rows; r++) {
-        if (labels == NULL && !t->is_flat && !t->is_share && !t->is_log_share)
+        if (labels == NULL && !t->is_asked && !t->is_flat && !t->is_share && !t->is_log_share)
             return; /* no one will ask */
         const int64_t x = argmax(a, r * n, n), y = argmax(b, r * n, n);
 

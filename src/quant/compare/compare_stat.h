@@ -47,6 +47,8 @@ typedef struct qdq_top1 {
     bool has_negative, has_positive;
     /* least number of columns */
     int64_t columns;
+    /* rows are scores, whatever their numbers; set before the first array */
+    bool is_asked;
 } qdq_top1;
 
 /* Number of rows of an array; 0 if the last axis is shorter than two, or the type has no order. */
@@ -56,10 +58,10 @@ int64_t qdq_top1_rows(const qdq_array *a);
  * one counts; a row with NaN never agrees. */
 void qdq_top1_add(qdq_top1 *t, const qdq_array *a, const qdq_array *b, const int64_t *labels);
 
-/* Whether the largest element of a row is a choice. It is if there are labels; if all rows are
- * fractions of 1 (the output of Softmax) or their logarithms; and, for the input of a Softmax, if
- * arrays of rank 1 or 2 have QDQ_LOGITS_LEAST or more columns with both signs. Boxes, points and
- * opinion scores are no choices; embeddings cannot be distinguished from logits. */
+/* Whether the largest element of a row is a choice. It is if that is asked; if there are labels; if
+ * all rows are fractions of 1 (the output of Softmax) or their logarithms; and, for the input of a
+ * Softmax, if arrays of rank 1 or 2 have QDQ_LOGITS_LEAST or more columns with both signs. Boxes,
+ * points and opinion scores are no choices; embeddings cannot be distinguished from logits. */
 enum { QDQ_LOGITS_LEAST = 10 };
 bool qdq_top1_is_choice(const qdq_top1 *t);
 

@@ -21,69 +21,31 @@
 #include "quant/quantize_steps.h"
 #include "quant/half_precision/rest.h"
 #include "quant/target_fit.h"
+#include "target/target.h"
 
 /* of outputs of the float model, as of activations in calibration */
 #define KEPT_BYTES ((uint64_t)256 << 20)
 
-/* With fewer trials than the least, no search finds anything; what follows once something holds
- * only makes it faster. */
-enum { MAX_EVALUATIONS = 16, LEAST_TRIALS = 8, MOST_TIMED = 3 };
+enum { MAX_EVALUATIONS = 16, MOST_TIMED = 3 };
 
 static const double min_saving = 0.1;
 static const double same_db = 1; /* bounds of few samples do not tell plans apart that are closer */
 
 /* --- trials ----------------------------------------------------------------------------------- */
 
-static bool is_over(const qdq_goal_run *g)
-{
-    bool held = false;
-
-    for (size_t i = 0; i < g->tried.n; i++)
-        held |= g->tried.at[i].holds;
-    return g->until > 0 && (held || g->tried.n >= LEAST_TRIALS) &&
-           qdq_clock_seconds() + g->longest_trial > g->until;
-}
-
-static bool is_set(const qdq_goal_run *g, const qdq_goal_tried *t, const bool *gone)
-{
-    for (size_t i = 0; i < g->n_layers; i++)
-        if (gone[i] != (t->gone != NULL && t->gone[i]))
-            return false;
-    return true;
-}
-
-/* The last trial of a set. */
-static qdq_goal_tried *find_tried(const qdq_goal_run *g, const bool *gone)
-{
-    for (size_t i = g->tried.n; i-- > 0;)
-        if (is_set(g, &g->tried.at[i], gone))
-            return &g->tried.at[i];
-    return NULL;
-}
-
+/* Of the search: what is gone is float. */
 static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_goal_trial *out,
                               qdq_error *err)
 {
     qdq_goal_run *g = ctx;
-    qdq_plan *p = NULL;
 
     if (n_gone == 0) { /* the search begins where the first trial ended */
         *out = g->first_trial;
         return QDQ_OK;
     }
-    const qdq_goal_tried *known = find_tried(g, gone);
-    if (known != NULL) {
-        *out = (qdq_goal_trial){.holds = known->holds,
-                                .is_float = known->is_float,
-                                .excess = NAN,
-                                .is_last = is_over(g)};
-        return QDQ_OK;
-    }
-    QDQ_TRY(qdq_goal_make_plan(g, gone, &p, err));
-    qdq_status st = qdq_goal_evaluate(g, p, gone, n_gone, out, err);
-    out->is_last = is_over(g);
-    qdq_plan_free(p);
-    return st;
+    for (size_t i = 0; i < g->n_layers; i++)
+        g->tried_form[i] = gone[i] ? QDQ_FORM_FLOAT : QDQ_FORM_TARGET;
+    return qdq_goal_try_forms(g, g->tried_form, out, err);
 }
 
 /* --- the way ---------------------------------------------------------------------------------- */
@@ -95,7 +57,8 @@ static qdq_status make_room(qdq_goal_run *g, qdq_error *err)
     while (given != NULL && given[g->n_exclude] != NULL)
         g->n_exclude++;
     g->exclude = qdq_arena_array(&g->arena, g->n_exclude + g->n_layers + 1, sizeof *g->exclude);
-    if (g->exclude == NULL)
+    g->tried_form = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *g->tried_form);
+    if (g->exclude == NULL || g->tried_form == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < g->n_exclude; i++)
         g->exclude[i] = given[i];
@@ -171,15 +134,15 @@ static qdq_status take_compared(qdq_goal_run *g, const qdq_goal_tried *t, qdq_pl
 }
 
 /* Makes the plan of a set; whole runs of it are timed if a default goal may take it. */
-static qdq_status make(qdq_goal_run *g, const qdq_goal_tried *t, const bool *gone,
+static qdq_status make(qdq_goal_run *g, const qdq_goal_tried *t, const unsigned char *form,
                        double *least_share, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
     *least_share = t != NULL ? t->time_fraction : 0;
-    if (gone != NULL)
-        QDQ_TRY(qdq_goal_make_plan(g, gone, plan, err));
-    QDQ_TRY(qdq_goal_apply(g, gone != NULL ? *plan : g->first, out, err));
+    if (form != NULL)
+        QDQ_TRY(qdq_goal_make_plan(g, form, plan, err));
+    QDQ_TRY(qdq_goal_apply(g, form != NULL ? *plan : g->first, out, err));
     const bool may_ship =
-        gone != NULL || g->room->head.reached; /* the first plan: if its biases were corrected */
+        form != NULL || g->room->head.reached; /* the first plan: if its biases were corrected */
     if (t == NULL || !may_ship || !g->goal.by_default || !g->room->head.is_profiled)
         return QDQ_OK;
     return qdq_goal_time_plan(g, (size_t)(t - g->tried.at), *out, least_share, err);
@@ -187,16 +150,17 @@ static qdq_status make(qdq_goal_run *g, const qdq_goal_tried *t, const bool *gon
 
 /* Takes it if its time, as a share of the float model's, is at most so much; else *out stays NULL.
  * `for_sure`: by the median; else if the interval of the time allows it. */
-static qdq_status take_if(qdq_goal_run *g, const qdq_goal_tried *t, const bool *gone, double most,
-                          bool for_sure, qdq_plan **plan, qdq_model **out, qdq_error *err)
+static qdq_status take_if(qdq_goal_run *g, const qdq_goal_tried *t, const unsigned char *form,
+                          double most, bool for_sure, qdq_plan **plan, qdq_model **out,
+                          qdq_error *err)
 {
     double share;
-    const qdq_status st = make(g, t, gone, &share, plan, out, err);
+    const qdq_status st = make(g, t, form, &share, plan, out, err);
 
     if (for_sure)
         share = t->time_fraction;
     if (st == QDQ_OK && share <= most) {
-        if (gone == NULL) {
+        if (form == NULL) {
             *plan = g->first;
             g->first = NULL;
         }
@@ -214,7 +178,7 @@ static qdq_status take_best(qdq_goal_run *g, qdq_goal_tried **t, qdq_plan **plan
                             qdq_error *err)
 {
     for (int i = 0; i < MOST_TIMED && (*t = best_tried(g, 1 - saving(g), same_db)) != NULL; i++) {
-        QDQ_TRY(take_if(g, *t, (*t)->gone, 1 - saving(g), true, plan, out, err));
+        QDQ_TRY(take_if(g, *t, (*t)->form, 1 - saving(g), true, plan, out, err));
         if (*out != NULL)
             return QDQ_OK;
     }
@@ -232,12 +196,25 @@ static void tell_no_gain(qdq_goal_run *g, const qdq_goal_tried *t)
              "what reaches it takes %.2f of the time of the float model", t->time_fraction);
 }
 
-/* Makes the plan that the search ended with; *gone is what is gone in it. */
-static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_model **out,
+static void note_forms(qdq_goal_run *g, const unsigned char *form)
+{
+    const bool is_float = g->room->head.is_float;
+
+    for (size_t i = 0; i < g->n_layers; i++) {
+        const unsigned char f = form != NULL ? form[i] : QDQ_FORM_TARGET;
+
+        g->layers[i].is_float = is_float || f == QDQ_FORM_FLOAT;
+        g->layers[i].form =
+            !is_float && f >= QDQ_FORM_OTHER ? g->form_names[f - QDQ_FORM_OTHER] : NULL;
+    }
+}
+
+/* Makes the plan that the search ended with, with these formats. */
+static qdq_status take(qdq_goal_run *g, const unsigned char *form, qdq_plan **plan, qdq_model **out,
                        qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
-    qdq_goal_tried *t = find_tried(g, gone), *nearest = best_measured(g);
+    qdq_goal_tried *t = qdq_goal_find_tried(g, form), *nearest = best_measured(g);
 
     if (nearest == NULL)
         nearest = best_tried(g, (double)INFINITY, 0);
@@ -246,10 +223,10 @@ static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_m
         snprintf(g->room->why, sizeof g->room->why, "%s", t->why);
     }
     if (r->reached || !g->goal.by_default) {
-        gone = t != NULL ? t->gone : gone;
+        form = t != NULL ? t->form : form;
         const double most = g->goal.by_default && r->is_profiled ? 1 : (double)INFINITY;
 
-        QDQ_TRY(take_if(g, t, gone, most, false, plan, out, err));
+        QDQ_TRY(take_if(g, t, form, most, false, plan, out, err));
         if (*out == NULL)
             tell_no_gain(g, t);
     } else {
@@ -257,12 +234,11 @@ static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_m
         r->is_best_accepted = t != NULL;
         if (t != NULL)
             snprintf(g->room->why, sizeof g->room->why, "%s", t->why);
-        gone = t != NULL ? t->gone : NULL;
+        form = t != NULL ? t->form : NULL;
     }
     r->is_float = *out == NULL;
     r->metric = t != NULL ? t->metric : (double)NAN;
-    for (size_t i = 0; i < g->n_layers; i++)
-        g->layers[i].is_float = r->is_float || (gone != NULL && gone[i]);
+    note_forms(g, form);
     if (r->is_float) {
         t = NULL;
         r->is_corrected = r->has_float_channels = false;
@@ -299,12 +275,36 @@ static qdq_status try_what_saves_enough(qdq_goal_run *g, qdq_error *err)
     return n > 0 ? try_without(g, gone, n, &t, err) : QDQ_OK;
 }
 
+/* Which layers go back to float, and which of these get other formats; *form: of each. */
+static qdq_status search(qdq_goal_run *g, unsigned *trials, unsigned char **form, qdq_error *err)
+{
+    qdq_goal_result *r = &g->room->head;
+    const double begun = qdq_clock_seconds();
+    qdq_goal_search_result found;
+
+    *form = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof **form);
+    QDQ_NEED(*form != NULL, err);
+    QDQ_TRY(qdq_goal_search(g->items, g->n_layers, most_trials(g), try_without, g, &g->arena,
+                            &found, err));
+    for (size_t i = 0; i < g->n_layers; i++)
+        (*form)[i] = found.gone[i] ? QDQ_FORM_FLOAT : QDQ_FORM_TARGET;
+    r->reached = found.reached;
+    r->is_timed_out = found.cut;
+    *trials = found.trials;
+    QDQ_TRY(qdq_goal_try_other_forms(g, *form, &r->reached, err));
+    if (!r->reached && g->goal.by_default)
+        QDQ_TRY(try_what_saves_enough(g, err));
+    r->seconds.trials = qdq_clock_seconds() - begun;
+    return QDQ_OK;
+}
+
 static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model **out,
                                    qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
-    qdq_goal_search_result found;
     qdq_model *quantized = NULL;
+    unsigned char *form = NULL;
+    unsigned trials = 0;
 
     QDQ_TRY(qdq_goal_apply(g, g->first, &quantized, err));
     qdq_status st = qdq_goal_rank(g, quantized, err);
@@ -314,19 +314,12 @@ static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model *
     g->room->steps.at[0].time_fraction =
         g->tried.at[0].time_fraction; /* a profile may be there now */
     QDQ_TRY(make_room(g, err));
-    const double begun = qdq_clock_seconds();
-    QDQ_TRY(qdq_goal_search(g->items, g->n_layers, most_trials(g), try_without, g, &g->arena,
-                            &found, err));
-    if (!found.reached && g->goal.by_default)
-        QDQ_TRY(try_what_saves_enough(g, err));
-    r->seconds.trials = qdq_clock_seconds() - begun;
-    r->reached = found.reached;
-    r->is_timed_out = found.cut;
+    QDQ_TRY(search(g, &trials, &form, err));
     r->layers = g->layers;
     r->n_layers = g->n_layers;
-    QDQ_TRY(take(g, found.gone, plan, out, err));
+    QDQ_TRY(take(g, form, plan, out, err));
     if (r->is_profiled || g->until > 0)
-        QDQ_TRY(qdq_goal_record_times(g, found.trials, *plan, err));
+        QDQ_TRY(qdq_goal_record_times(g, trials, *plan, err));
     qdq_goal_sort_layers(r->layers, r->n_layers);
     return QDQ_OK;
 }
@@ -398,7 +391,7 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
     QDQ_TRY(qdq_quantize_plan(&q, err));
     const double planned = qdq_clock_seconds();
     to->calibration = planned - g->begun;
-    QDQ_TRY(qdq_goal_evaluate(g, g->first, NULL, 0, &g->first_trial, err));
+    QDQ_TRY(qdq_goal_evaluate(g, g->first, NULL, &g->first_trial, err));
     to->evaluation = qdq_clock_seconds() - planned;
     g->room->head.is_cross_validated = g->first->n_folds > 0;
     set_limit(g);
@@ -410,6 +403,18 @@ static bool has_kept(const qdq_plan *p)
     for (size_t i = 0; i < p->quantized.n; i++)
         if (p->quantized.at[i].kept)
             return true;
+    return false;
+}
+
+/* Layers that got such data first may have gone back to float. */
+static bool has_recurrent(const qdq_goal_run *g, const qdq_plan *p)
+{
+    for (size_t i = 0; i < p->quantized.n; i++) {
+        const qdq_target_op *op = qdq_target_find(g->target, p->quantized.at[i].op);
+
+        if (op != NULL && op->kind == QDQ_KIND_RECURRENT)
+            return true;
+    }
     return false;
 }
 
@@ -448,6 +453,11 @@ static qdq_status search_for_goal(qdq_goal_run *g, qdq_plan **plan, qdq_model **
     QDQ_TRY(make_first(g, err));
     bool missed = can_search(g);
     QDQ_TRY(ask_hook(g, &missed, err));
+    QDQ_TRY(qdq_goal_list_forms(g, err));
+    if (!has_kept(g->first)) { /* what the model brought is the user's choice */
+        QDQ_TRY(qdq_goal_try_recurrent(g, err));
+        missed = missed && can_search(g);
+    }
     if (missed)
         QDQ_TRY(qdq_goal_try_variants(g, err));
     r->reached = g->first_trial.holds;
@@ -461,6 +471,7 @@ static qdq_status search_for_goal(qdq_goal_run *g, qdq_plan **plan, qdq_model **
         r->compared = g->tried.at[0].compared;
         r->metric = g->tried.at[0].metric;
     }
+    r->has_recurrent = r->has_recurrent && has_recurrent(g, *plan);
     if (r->reached)
         g->room->why[0] = '\0';
     r->steps = g->room->steps.at;
@@ -474,6 +485,9 @@ static qdq_status check(const qdq_data *data, const qdq_goal_opts *how, qdq_erro
 {
     if (data == NULL && how->eval == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "a goal without data: found nothing to evaluate on");
+    if (!(how->min_agreement >= 0 && how->min_agreement <= 1))
+        return qdq_fail(err, QDQ_E_USAGE, "min_agreement: found %g, expected 0 to 1",
+                        how->min_agreement);
     return qdq_goal_check_folds(data, how, err);
 }
 

@@ -49,6 +49,7 @@ static qdq_status add_layer(ranking *k, const qdq_plan_node *p, const qdq_node *
     if (to->node == NULL || to->op == NULL)
         return qdq_nomem(err);
     g->n_layers++;
+    g->nodes[g->n_layers - 1] = n;
     if (n != NULL)
         k->layer[n->id] = g->n_layers;
     else
@@ -66,7 +67,8 @@ static qdq_status list_layers(ranking *k, qdq_error *err)
     g->items = qdq_arena_array(&g->arena, most + 1, sizeof *g->items);
     k->layer =
         qdq_arena_array(&g->arena, (size_t)g->clean->graph->next_node_id + 1, sizeof *k->layer);
-    if (g->layers == NULL || g->items == NULL || k->layer == NULL)
+    g->nodes = qdq_arena_array(&g->arena, most + 1, sizeof *g->nodes);
+    if (g->layers == NULL || g->items == NULL || g->nodes == NULL || k->layer == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_plan_time(g->clean, g->first, &time, &float_time, err));
     for (size_t i = 0; i < most; i++) {
@@ -178,7 +180,17 @@ qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error 
     return st;
 }
 
-qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const bool *gone,
+/* What layer i loses of what it saves in 8 bits, in this format. */
+static double lost_saving(const qdq_goal_run *g, size_t i, unsigned char form)
+{
+    const double *other = form >= QDQ_FORM_OTHER ? g->other_saved[form - QDQ_FORM_OTHER] : NULL;
+
+    if (form == QDQ_FORM_FLOAT)
+        return g->layers[i].saved_fraction;
+    return other != NULL ? g->layers[i].saved_fraction - other[i] : 0;
+}
+
+qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const unsigned char *form,
                                double *share, qdq_error *err)
 {
     double time, float_time;
@@ -189,8 +201,8 @@ qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const b
         return QDQ_OK;
     }
     *share = g->eight_share;
-    for (size_t i = 0; i < g->n_layers && gone != NULL; i++)
-        *share += gone[i] ? g->layers[i].saved_fraction : 0;
+    for (size_t i = 0; i < g->n_layers && form != NULL; i++)
+        *share += lost_saving(g, i, form[i]);
     return QDQ_OK;
 }
 

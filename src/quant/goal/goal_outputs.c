@@ -42,6 +42,36 @@ static double classes_of(const qdq_model *m, const char *output)
     return rank > 0 ? (double)v->type->dim[rank - 1].value : 0;
 }
 
+double qdq_goal_agreement(const qdq_goal_opts *goal)
+{
+    return goal->by_default ? QDQ_DEFAULT_AGREEMENT : goal->min_agreement;
+}
+
+/* The output with the least agreement, where that is too little. */
+static const qdq_compare_tensor *least_agreeing(const qdq_compare_result *r, double least)
+{
+    const qdq_compare_tensor *found = NULL;
+
+    for (size_t i = 0; i < r->n_outputs; i++)
+        if (r->outputs[i].top1 < least && (found == NULL || r->outputs[i].top1 < found->top1))
+            found = &r->outputs[i];
+    return found;
+}
+
+qdq_status qdq_goal_need_rows(const qdq_compare_result *r, const qdq_goal_opts *goal,
+                              qdq_error *err)
+{
+    bool any = goal->min_agreement <= 0;
+
+    for (size_t i = 0; i < r->n_outputs; i++)
+        any |= !isnan(r->outputs[i].top1) || r->outputs[i].other_shape;
+    return any ? QDQ_OK
+               : qdq_fail(err, QDQ_E_USAGE,
+                          "min_agreement: output '%s' has no rows of two numbers or more, expected "
+                          "scores of classes",
+                          r->outputs[0].name);
+}
+
 /* Only those of a long class axis, which has no slices. */
 static const qdq_compare_tensor *disagreeing_output(const qdq_model *m, const qdq_compare_result *r)
 {
@@ -61,10 +91,12 @@ static const qdq_compare_tensor *disagreeing_output(const qdq_model *m, const qd
 }
 
 qdq_goal_outputs qdq_goal_read_outputs(const qdq_model *m, const qdq_compare_result *r,
-                                       bool by_default)
+                                       const qdq_goal_opts *goal)
 {
-    const qdq_compare_tensor *worst = worst_output(r, by_default);
-    qdq_goal_outputs o = {worst, INFINITY, NAN, by_default ? disagreeing_output(m, r) : NULL};
+    const qdq_compare_tensor *worst = worst_output(r, goal->by_default);
+    qdq_goal_outputs o = {worst, INFINITY, NAN,
+                          goal->by_default ? disagreeing_output(m, r)
+                                           : least_agreeing(r, goal->min_agreement)};
 
     if (worst == NULL)
         return o;

@@ -20,13 +20,20 @@ typedef struct qdq_goal_outputs {
     double db;
     /* the same as measured; NAN: no output counts */
     double measured_db;
-    /* Rows of scores that QDQ_DEFAULT_AGREEMENT misses; NULL: none, or the goal was asked for. */
+    /* Rows of scores that miss the least agreement of the goal; NULL: none. */
     const qdq_compare_tensor *disagreeing;
 } qdq_goal_outputs;
 
+/* What argmax of rows has to agree: QDQ_DEFAULT_AGREEMENT, or what was asked for. */
+double qdq_goal_agreement(const qdq_goal_opts *goal);
+
 /* `m`: the model that was compared, with shapes. */
 qdq_goal_outputs qdq_goal_read_outputs(const qdq_model *m, const qdq_compare_result *r,
-                                       bool by_default);
+                                       const qdq_goal_opts *goal);
+
+/* QDQ_E_USAGE: an agreement was asked for, and no output has rows of two columns or more. */
+qdq_status qdq_goal_need_rows(const qdq_compare_result *r, const qdq_goal_opts *goal,
+                              qdq_error *err);
 
 /* Cross-validation needs samples that calibrate. */
 qdq_status qdq_goal_check_folds(const qdq_data *data, const qdq_goal_opts *goal, qdq_error *err);

@@ -22,6 +22,7 @@ typedef struct search {
     unsigned trials, max_trials;
     bool is_last; /* no more trials are allowed */
     bool cut;     /* and another one was due */
+    bool found;   /* a set that holds, among those that came back */
 } search;
 
 static int by_ratio(const void *a, const void *b)
@@ -173,8 +174,9 @@ static unsigned patience(size_t n)
 }
 
 /* Lets items of the prefix come back. `back` has them by worth; groups that cannot come back are
- * halved. */
-static qdq_status give_back(search *s, ranked *back, size_t n, qdq_arena *arena, qdq_error *err)
+ * halved. all_failed: so are all of them, untried. */
+static qdq_status give_back(search *s, ranked *back, size_t n, bool all_failed, qdq_arena *arena,
+                            qdq_error *err)
 {
     group *todo = qdq_arena_array(arena, n + 1, sizeof *todo);
     unsigned failures = 0;
@@ -185,9 +187,10 @@ static qdq_status give_back(search *s, ranked *back, size_t n, qdq_arena *arena,
         return qdq_nomem(err);
     if (n > 1)
         qsort(back, n, sizeof *back, by_worth);
-    if (n > 1) { /* not all of them: that failed */
+    if (n > 1 && all_failed)
         push_halves(todo, &n_todo, (group){0, n, false, false});
-    }
+    else if (!all_failed)
+        todo[n_todo++] = (group){0, n, false, false};
     while (n_todo > 0 && failures < patience(n) && is_left(s)) {
         group g = todo[--n_todo];
 
@@ -195,6 +198,7 @@ static qdq_status give_back(search *s, ranked *back, size_t n, qdq_arena *arena,
             move(s, back, g, false);
             QDQ_TRY(try_set(s, &t, err));
             if (t.holds) {
+                s->found = true;
                 memcpy(s->best, s->gone, s->n * sizeof *s->best);
                 failures = 0;
                 if (g.is_second)
@@ -237,7 +241,23 @@ static qdq_status search_items(search *s, qdq_arena *arena, qdq_goal_search_resu
     if (back == NULL)
         return qdq_nomem(err);
     memcpy(back, s->rank, k * sizeof *back);
-    return give_back(s, back, k, arena, err);
+    return give_back(s, back, k, true, arena, err);
+}
+
+static qdq_status start(search *s, const qdq_goal_item *items, qdq_arena *arena, qdq_error *err)
+{
+    s->rank = qdq_arena_array(arena, s->n + 1, sizeof *s->rank);
+    s->gone = qdq_arena_array(arena, s->n + 1, sizeof *s->gone);
+    s->best = qdq_arena_array(arena, s->n + 1, sizeof *s->best);
+    QDQ_NEED(s->rank != NULL && s->gone != NULL && s->best != NULL, err);
+    for (size_t i = 0; i < s->n; i++) {
+        double worth = items[i].worth > 0 ? items[i].worth : 0;
+
+        s->rank[i] = (ranked){items[i].harm / (worth + 1e-9), items[i].harm, worth, i};
+    }
+    if (s->n > 1)
+        qsort(s->rank, s->n, sizeof *s->rank, by_ratio);
+    return QDQ_OK;
 }
 
 qdq_status qdq_goal_search(const qdq_goal_item *items, size_t n, unsigned max_trials,
@@ -248,20 +268,27 @@ qdq_status qdq_goal_search(const qdq_goal_item *items, size_t n, unsigned max_tr
         .n = n, .try_it = try_it, .ctx = ctx, .max_trials = max_trials > 0 ? max_trials : 1};
 
     *out = (qdq_goal_search_result){.reached = false};
-    s.rank = qdq_arena_array(arena, n + 1, sizeof *s.rank);
-    s.gone = qdq_arena_array(arena, n + 1, sizeof *s.gone);
-    s.best = qdq_arena_array(arena, n + 1, sizeof *s.best);
-    if (s.rank == NULL || s.gone == NULL || s.best == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < n; i++) {
-        double worth = items[i].worth > 0 ? items[i].worth : 0;
-
-        s.rank[i] = (ranked){items[i].harm / (worth + 1e-9), items[i].harm, worth, i};
-    }
-    if (n > 1)
-        qsort(s.rank, n, sizeof *s.rank, by_ratio);
+    QDQ_TRY(start(&s, items, arena, err));
     qdq_status st = search_items(&s, arena, out, err);
     out->gone = s.best;
+    out->trials = s.trials;
+    out->cut = s.cut;
+    return st;
+}
+
+qdq_status qdq_goal_search_back(const qdq_goal_item *items, size_t n, unsigned max_trials,
+                                qdq_goal_try try_it, void *ctx, qdq_arena *arena,
+                                qdq_goal_search_result *out, qdq_error *err)
+{
+    search s = {.n = n, .try_it = try_it, .ctx = ctx, .max_trials = max_trials};
+
+    *out = (qdq_goal_search_result){.reached = false};
+    QDQ_TRY(start(&s, items, arena, err));
+    take_first(&s, n);
+    memcpy(s.best, s.gone, n * sizeof *s.best);
+    qdq_status st = n > 0 ? give_back(&s, s.rank, n, false, arena, err) : QDQ_OK;
+    out->gone = s.best;
+    out->reached = s.found;
     out->trials = s.trials;
     out->cut = s.cut;
     return st;

@@ -40,4 +40,11 @@ qdq_status qdq_goal_search(const qdq_goal_item *items, size_t n, unsigned max_tr
                            qdq_goal_try try_it, void *ctx, qdq_arena *arena,
                            qdq_goal_search_result *out, qdq_error *err);
 
+/* All items are gone. Lets all of them come back, or groups, the best worth first, as far as the
+ * goal allows and trials are left. reached: some came back and the goal holds with them; gone: the
+ * others. */
+qdq_status qdq_goal_search_back(const qdq_goal_item *items, size_t n, unsigned max_trials,
+                                qdq_goal_try try_it, void *ctx, qdq_arena *arena,
+                                qdq_goal_search_result *out, qdq_error *err);
+
 #endif /* QDQ_GOAL_SEARCH_H */

@@ -21,11 +21,14 @@ typedef struct qdq_goal_room {
     char why[300]; /* of `head` */
 } qdq_goal_room;
 
-/* A set of layers that was tried. */
+/* The format of a layer; from QDQ_FORM_OTHER on: forms[form - QDQ_FORM_OTHER] of the run. */
+enum { QDQ_FORM_TARGET, QDQ_FORM_FLOAT, QDQ_FORM_OTHER };
+
+/* A plan that was tried. */
 typedef struct qdq_goal_tried {
-    const bool *gone; /* by layer; NULL: none */
-    size_t n_gone;
-    bool is_evaluated; /* in folds where there are any; false: it missed before that */
+    const unsigned char *form; /* by layer; NULL: all have the target's */
+    size_t n_gone;             /* layers in float */
+    bool is_evaluated;         /* in folds where there are any; false: it missed before that */
     bool holds;
     bool is_float; /* nothing is left in 8 bits: what stays is in 8 bits beside others alone */
     double sqnr_db, time_fraction;
@@ -53,8 +56,18 @@ typedef struct qdq_goal_run {
     qdq_kept kept;     /* outputs of the float model, from the first trial on */
     qdq_goal_layer *layers;
     qdq_goal_item *items;
+    const qdq_node **nodes; /* by layer; NULL: in a subgraph */
     size_t n_layers;
-    const char **exclude; /* the caller's, and room for the layers */
+    /* formats that layers may have besides float and the target's, in the order in which they are
+     * tried, and what users call them */
+    qdq_format forms[QDQ_MOST_FORMS];
+    const char *form_names[QDQ_MOST_FORMS];
+    size_t n_forms;
+    /* by node id of the clean model: formats of the plan that is made next, and of all plans; NULL
+     * entries: the target's */
+    const qdq_format **formats, **base_formats;
+    unsigned char *tried_form; /* of the trial that is made */
+    const char **exclude;      /* the caller's, and room for the layers */
     size_t n_exclude;
     qdq_job quiet; /* what the first plan reported is not reported again */
     QDQ_VEC(qdq_goal_tried) tried;
@@ -66,7 +79,12 @@ typedef struct qdq_goal_run {
     double longest_trial;
     char processor[300];
     qdq_plan_times times; /* as measured; in the arena */
-    qdq_metric metric;    /* what goal.metric points to */
+    /* a profile's time of a node times that is its time in microseconds */
+    double profile_factor;
+    unsigned other_trials; /* of layers in other formats */
+    /* what a layer saves in other formats, as saved_fraction; NULL: not measured */
+    double *other_saved[QDQ_MOST_FORMS];
+    qdq_metric metric; /* what goal.metric points to */
     /* time of the first plan as a share of the float model's, if they are profiled */
     double eight_share;
 } qdq_goal_run;
@@ -76,8 +94,9 @@ typedef struct qdq_goal_run {
 /* What a plan of this run is made from. */
 qdq_quantizing qdq_goal_quantizing(qdq_goal_run *g, const qdq_quantize_opts *opts, qdq_plan *p);
 
-/* The plan without the layers that are gone; NULL: all stay. */
-qdq_status qdq_goal_make_plan(qdq_goal_run *g, const bool *gone, qdq_plan **out, qdq_error *err);
+/* The plan with these formats of layers; NULL: all have the target's. */
+qdq_status qdq_goal_make_plan(qdq_goal_run *g, const unsigned char *form, qdq_plan **out,
+                              qdq_error *err);
 
 /* The plan without any layer in 8 bits. */
 qdq_status qdq_goal_make_float(qdq_goal_run *g, qdq_plan **out, qdq_error *err);
@@ -91,9 +110,22 @@ qdq_compare_opts qdq_goal_compare_opts(const qdq_goal_run *g);
 /* The evaluation data. */
 qdq_data *qdq_goal_data(const qdq_goal_run *g);
 
-/* Evaluates a plan; the result is appended to g->tried. */
-qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t n_gone,
+/* Evaluates a plan with these formats; the result is appended to g->tried. */
+qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *form,
                              qdq_goal_trial *out, qdq_error *err);
+
+/* Makes and evaluates the plan with these formats, unless it was tried before. */
+qdq_status qdq_goal_try_forms(qdq_goal_run *g, const unsigned char *form, qdq_goal_trial *out,
+                              qdq_error *err);
+
+/* The last trial of these formats; NULL: none. */
+qdq_goal_tried *qdq_goal_find_tried(const qdq_goal_run *g, const unsigned char *form);
+
+/* Is the time of the search over? Not before something holds or some trials were made. */
+bool qdq_goal_is_over(const qdq_goal_run *g);
+
+/* Layers that are float. */
+size_t qdq_goal_count_float(const qdq_goal_run *g, const unsigned char *form);
 
 /* The first sample of a fold of the first plan; of the number of folds: behind the last. */
 size_t qdq_goal_fold_first(const qdq_goal_run *g, unsigned k);
@@ -113,6 +145,20 @@ bool qdq_goal_is_beyond_reach(const qdq_goal_run *g);
  * allow, and keeps what comes nearer. */
 qdq_status qdq_goal_try_variants(qdq_goal_run *g, qdq_error *err);
 
+/* Recurrent layers that stay float in the first plan: tries it with their data quantized at run
+ * time, and keeps that unless a goal that held is missed then. */
+qdq_status qdq_goal_try_recurrent(qdq_goal_run *g, qdq_error *err);
+
+/* --- goal_forms.c ----------------------------------------------------------------------------- */
+
+/* Lists the formats that the target has besides its own, after the clean model is made. */
+qdq_status qdq_goal_list_forms(qdq_goal_run *g, qdq_error *err);
+
+/* Gives other formats to layers that are float in `form`, as far as the goal allows; *reached: it
+ * holds with `form`, before and after. */
+qdq_status qdq_goal_try_other_forms(qdq_goal_run *g, unsigned char *form, bool *reached,
+                                    qdq_error *err);
+
 /* --- goal_layers.c ---------------------------------------------------------------------------- */
 
 /* Lists and ranks the layers that can go. `quantized`: the first plan, applied. */
@@ -122,7 +168,7 @@ qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error 
 void qdq_goal_sort_layers(qdq_goal_layer *layers, size_t n);
 
 /* Time of a plan as a share of the float model's. */
-qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const bool *gone,
+qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const unsigned char *form,
                                double *share, qdq_error *err);
 
 #endif /* QDQ_GOAL_STATE_H */

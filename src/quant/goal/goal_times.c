@@ -111,10 +111,11 @@ static qdq_status measure(qdq_goal_run *g, const qdq_model *quantized, const qdq
     /* the quickest: a busy machine only adds to them */
     t->float_us = hundredths(found[0].p10_ms * 1000);
     t->eight_us = hundredths(t->float_us / found[1].speedup);
+    g->profile_factor = all_float > 0 ? t->float_us / all_float : 0;
     for (size_t i = 0; i < g->n_layers && all_float > 0 && all_eight > 0; i++) {
         const qdq_map_value *v = qdq_map_get(by_label, g->layers[i].node);
         const qdq_node *n = v != NULL ? v->ptr : NULL;
-        qdq_layer_time entry = {g->layers[i].node, 0, 0}; /* of a body */
+        qdq_layer_time entry = {g->layers[i].node, 0, 0, {0}}; /* of a body */
 
         if (n != NULL) {
             entry.float_us = hundredths(as_float[n->id] * t->float_us / all_float);
@@ -208,6 +209,67 @@ qdq_status qdq_goal_take_times(qdq_goal_run *g, const qdq_model *quantized, cons
     return g->times.layers.n > 0 ? use(g, &g->times, err) : QDQ_OK;
 }
 
+/* --- of other formats ------------------------------------------------------------------------- */
+
+static qdq_status measure_form(qdq_goal_run *g, size_t k, const unsigned char *form,
+                               const qdq_plan *p, qdq_error *err)
+{
+    qdq_map by_label = QDQ_MAP_INIT;
+    qdq_model *m = NULL;
+    double *us = NULL, all;
+
+    qdq_status st = qdq_goal_apply(g, p, &m, err);
+    if (st == QDQ_OK)
+        st = qdq_allocated(qdq_graph_map_labels(g->clean->graph, &g->arena, &by_label), err);
+    if (st == QDQ_OK)
+        st = measure_model(g, m, &by_label, true, &us, &all, err);
+    for (size_t i = 0; i < g->n_layers && st == QDQ_OK; i++)
+        if (form[i] == QDQ_FORM_OTHER + k)
+            g->times.layers.at[i].other_us[k] = hundredths(us[g->nodes[i]->id] * g->profile_factor);
+    qdq_map_free(&by_label);
+    qdq_model_free(m);
+    return st;
+}
+
+/* A time of 0 is none: the layer is taken to be no faster than float. */
+static qdq_status use_form(qdq_goal_run *g, size_t k, const qdq_plan_times *t,
+                           const unsigned char *form, qdq_error *err)
+{
+    const qdq_layer_time **of = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *of);
+    double *saved = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *saved);
+    qdq_map by_node = QDQ_MAP_INIT;
+
+    QDQ_NEED(of != NULL && saved != NULL, err);
+    qdq_status st = find_times(g, t, &by_node, of, err);
+    for (size_t i = 0; i < g->n_layers && st == QDQ_OK; i++)
+        if (form[i] == QDQ_FORM_OTHER + k && of[i]->other_us[k] > 0)
+            saved[i] = (of[i]->float_us - of[i]->other_us[k]) / t->float_us;
+    qdq_map_free(&by_node);
+    g->other_saved[k] = saved;
+    return st;
+}
+
+qdq_status qdq_goal_time_form(qdq_goal_run *g, size_t k, const unsigned char *form,
+                              const qdq_plan *p, qdq_error *err)
+{
+    const qdq_plan_times *given = g->goal.times != NULL ? &g->goal.times->times : NULL;
+
+    if (!g->room->head.is_profiled)
+        return QDQ_OK;
+    if (given != NULL && given->processor != NULL)
+        return use_form(g, k, given, form, err);
+    qdq_status st = measure_form(g, k, form, p, err);
+    /* the engine does not run all of it: trials show which layers it does run */
+    if ((st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED) && !qdq_data_has_failed(g->data)) {
+        *err = (qdq_error)QDQ_ERROR_INIT;
+        return QDQ_OK;
+    }
+    QDQ_TRY(st);
+    return use_form(g, k, &g->times, form, err);
+}
+
+/* --- whole plans ------------------------------------------------------------------------------ */
+
 static void use_time(qdq_goal_run *g, const qdq_plan_times *t, const qdq_trial_time *of,
                      double *least_share)
 {
@@ -268,6 +330,7 @@ qdq_status qdq_goal_record_times(const qdq_goal_run *g, unsigned trials, qdq_pla
         qdq_sha256_text(qdq_target_text(g->target), hash);
         t.target_sha256 = hash;
         t.trials = trials;
+        t.other_trials = g->other_trials;
     }
     return qdq_plan_set_times(p, &t) ? QDQ_OK : qdq_nomem(err);
 }

@@ -12,6 +12,11 @@
 qdq_status qdq_goal_take_times(qdq_goal_run *g, const qdq_model *quantized, const qdq_map *by_label,
                                qdq_error *err);
 
+/* Profiles a plan in which layers have the format k of the run (`form`), where layers have been
+ * profiled in the first plan, and sets other_saved[k]: 0 for other layers. */
+qdq_status qdq_goal_time_form(qdq_goal_run *g, size_t k, const unsigned char *form,
+                              const qdq_plan *p, qdq_error *err);
+
 /* Times a plan that was tried, whole runs of it beside the float model: what layers save by
  * themselves does not add up where kernels meet. `trial`: its index in g->tried, whose
  * time_fraction is set. *least_share: what the 95 % interval allows at least. Where recorded times

@@ -16,37 +16,41 @@
 
 /* --- a plan ----------------------------------------------------------------------------------- */
 
-static void give_reasons(qdq_plan *p, const bool *gone, qdq_map *labels)
+static void give_reasons(qdq_plan *p, const qdq_map *gone)
 {
-    for (size_t i = 0; i < p->left_float.n; i++) {
-        const qdq_map_value *v = qdq_map_get(labels, p->left_float.at[i].node);
-
-        if (v != NULL && gone[v->num])
+    for (size_t i = 0; i < p->left_float.n; i++)
+        if (qdq_map_get(gone, p->left_float.at[i].node) != NULL)
             p->left_float.at[i].reason = "back to float for the goal";
-    }
 }
 
 /* The caller's exclusions and the layers that go. */
-static qdq_status list_exclusions(qdq_goal_run *g, const bool *gone, qdq_map *labels,
+static qdq_status list_exclusions(qdq_goal_run *g, const unsigned char *form, qdq_map *labels,
                                   qdq_error *err)
 {
     size_t n = g->n_exclude;
 
     for (size_t i = 0; i < g->n_layers; i++) {
-        qdq_map_value *v;
-        char *text;
-
-        if (!gone[i])
+        if (form[i] != QDQ_FORM_FLOAT)
             continue;
-        v = qdq_map_put(labels, g->layers[i].node, NULL);
-        text = qdq_arena_printf(&g->arena, "=%s", g->layers[i].node);
-        if (v == NULL || text == NULL)
-            return qdq_nomem(err);
-        v->num = i;
-        g->exclude[n++] = text;
+        g->exclude[n] = qdq_arena_printf(&g->arena, "=%s", g->layers[i].node);
+        QDQ_NEED(qdq_map_put(labels, g->layers[i].node, NULL) != NULL && g->exclude[n] != NULL,
+                 err);
+        n++;
     }
     g->exclude[n] = NULL;
     return QDQ_OK;
+}
+
+static void set_formats(qdq_goal_run *g, const unsigned char *form)
+{
+    const size_t n = (size_t)g->clean->graph->next_node_id + 1;
+
+    if (g->formats == NULL)
+        return;
+    memcpy(g->formats, g->base_formats, n * sizeof(const qdq_format *));
+    for (size_t i = 0; form != NULL && i < g->n_layers; i++)
+        if (form[i] >= QDQ_FORM_OTHER)
+            g->formats[g->nodes[i]->id] = &g->forms[form[i] - QDQ_FORM_OTHER];
 }
 
 qdq_quantizing qdq_goal_quantizing(qdq_goal_run *g, const qdq_quantize_opts *opts, qdq_plan *p)
@@ -64,7 +68,10 @@ qdq_quantizing qdq_goal_quantizing(qdq_goal_run *g, const qdq_quantize_opts *opt
                             .engine = g->engine,
                             .data = g->data,
                             .opts = opts,
-                            .basis = {.known = &g->scales, .folds = g->goal.folds, .means = means},
+                            .basis = {.known = &g->scales,
+                                      .folds = g->goal.folds,
+                                      .means = means,
+                                      .formats = g->formats},
                             .plan = p,
                             .statistics = g->statistics};
 }
@@ -96,17 +103,18 @@ static qdq_status new_plan(qdq_goal_run *g, const char *const *exclude, qdq_plan
     return st;
 }
 
-qdq_status qdq_goal_make_plan(qdq_goal_run *g, const bool *gone, qdq_plan **out, qdq_error *err)
+qdq_status qdq_goal_make_plan(qdq_goal_run *g, const unsigned char *form, qdq_plan **out,
+                              qdq_error *err)
 {
     qdq_map labels = QDQ_MAP_INIT;
 
     *out = NULL;
-    qdq_status st = gone != NULL ? list_exclusions(g, gone, &labels, err) : QDQ_OK;
+    set_formats(g, form);
+    qdq_status st = form != NULL ? list_exclusions(g, form, &labels, err) : QDQ_OK;
     if (st == QDQ_OK)
-        st = new_plan(g, gone != NULL ? g->exclude : g->opts.exclude, out, err);
+        st = new_plan(g, form != NULL ? g->exclude : g->opts.exclude, out, err);
     if (st == QDQ_OK) {
-        if (gone != NULL)
-            give_reasons(*out, gone, &labels);
+        give_reasons(*out, &labels);
         st = qdq_plan_finish(*out) ? QDQ_OK : qdq_nomem(err);
     }
     qdq_map_free(&labels);
@@ -206,6 +214,7 @@ qdq_compare_opts qdq_goal_compare_opts(const qdq_goal_run *g)
     o.shapes = g->opts.shapes;
     o.n_shapes = g->opts.n_shapes;
     o.job = g->opts.job;
+    o.scores = g->goal.min_agreement > 0;
     return o;
 }
 
@@ -279,18 +288,19 @@ static qdq_status evaluate_outputs(qdq_goal_run *g, const qdq_compare_result *r,
                                    qdq_goal_step *step, qdq_goal_trial *out, qdq_error *err)
 {
     qdq_goal_result *to = &g->room->head;
-    const qdq_goal_outputs o = qdq_goal_read_outputs(g->clean, r, g->goal.by_default);
+    const qdq_goal_outputs o = qdq_goal_read_outputs(g->clean, r, &g->goal);
 
     step->sqnr_db = o.db;
     step->accuracy = r->accuracy_b;
     to->float_accuracy = r->accuracy_a;
     *out = (qdq_goal_trial){.holds = true, .excess = NAN};
+    QDQ_TRY(qdq_goal_need_rows(r, &g->goal, err));
     QDQ_TRY(evaluate_accuracy(g, r, out, err));
     if (o.disagreeing != NULL) {
         out->holds = false;
         snprintf(g->room->why, sizeof g->room->why,
                  "output '%s': %.4f of its rows have float's argmax, expected at least %g",
-                 o.disagreeing->name, o.disagreeing->top1, QDQ_DEFAULT_AGREEMENT);
+                 o.disagreeing->name, o.disagreeing->top1, qdq_goal_agreement(&g->goal));
     }
     if (g->goal.min_sqnr == 0 || o.db >= g->goal.min_sqnr)
         return QDQ_OK;
@@ -412,20 +422,21 @@ static qdq_status evaluate_metric(qdq_goal_run *g, const qdq_plan *p, qdq_goal_s
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t n_gone,
+qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *form,
                              qdq_goal_trial *out, qdq_error *err)
 {
     const double begun = qdq_clock_seconds();
+    const size_t n_gone = qdq_goal_count_float(g, form);
     qdq_goal_step step = {.n_float = n_gone, .metric = NAN};
     qdq_goal_tried t = {.n_gone = n_gone};
-    bool *copy = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *copy);
+    unsigned char *copy = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *copy);
 
     *out = (qdq_goal_trial){.excess = NAN};
     if (copy == NULL)
         return qdq_nomem(err);
-    if (gone != NULL)
-        t.gone = memcpy(copy, gone, g->n_layers * sizeof *copy);
-    QDQ_TRY(qdq_goal_time_share(g, p, gone, &step.time_fraction, err));
+    if (form != NULL)
+        t.form = memcpy(copy, form, g->n_layers * sizeof *copy);
+    QDQ_TRY(qdq_goal_time_share(g, p, form, &step.time_fraction, err));
     qdq_status st = evaluate_twice(g, p, &step, &t, out, err);
     t.is_float = p->tensors.n == 0 && p->weights.n == 0;
     if (t.is_float && n_gone > 0)
@@ -452,4 +463,64 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const bool *gone, siz
     g->longest_trial = fmax(g->longest_trial, qdq_clock_seconds() - begun);
     qdq_job_progress(g->opts.job, "goal", g->room->steps.n, 0);
     return QDQ_OK;
+}
+
+/* --- what was tried --------------------------------------------------------------------------- */
+
+/* With fewer trials than the least, no search finds anything; what follows once something holds
+ * only makes it faster. */
+bool qdq_goal_is_over(const qdq_goal_run *g)
+{
+    enum { LEAST_TRIALS = 8 };
+    bool held = false;
+
+    for (size_t i = 0; i < g->tried.n; i++)
+        held |= g->tried.at[i].holds;
+    return g->until > 0 && (held || g->tried.n >= LEAST_TRIALS) &&
+           qdq_clock_seconds() + g->longest_trial > g->until;
+}
+
+size_t qdq_goal_count_float(const qdq_goal_run *g, const unsigned char *form)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; form != NULL && i < g->n_layers; i++)
+        n += form[i] == QDQ_FORM_FLOAT;
+    return n;
+}
+
+static bool has_forms(const qdq_goal_run *g, const qdq_goal_tried *t, const unsigned char *form)
+{
+    for (size_t i = 0; i < g->n_layers; i++)
+        if (form[i] != (t->form != NULL ? t->form[i] : QDQ_FORM_TARGET))
+            return false;
+    return true;
+}
+
+qdq_goal_tried *qdq_goal_find_tried(const qdq_goal_run *g, const unsigned char *form)
+{
+    for (size_t i = g->tried.n; i-- > 0;)
+        if (has_forms(g, &g->tried.at[i], form))
+            return &g->tried.at[i];
+    return NULL;
+}
+
+qdq_status qdq_goal_try_forms(qdq_goal_run *g, const unsigned char *form, qdq_goal_trial *out,
+                              qdq_error *err)
+{
+    const qdq_goal_tried *known = qdq_goal_find_tried(g, form);
+    qdq_plan *p = NULL;
+
+    if (known != NULL) {
+        *out = (qdq_goal_trial){.holds = known->holds,
+                                .is_float = known->is_float,
+                                .excess = NAN,
+                                .is_last = qdq_goal_is_over(g)};
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_goal_make_plan(g, form, &p, err));
+    qdq_status st = qdq_goal_evaluate(g, p, form, out, err);
+    out->is_last = qdq_goal_is_over(g);
+    qdq_plan_free(p);
+    return st;
 }

@@ -2,9 +2,11 @@
  * in another way, kept where it comes nearer to the goal. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/fail.h"
 #include "quant/goal/goal_state.h"
+#include "target/target.h"
 
 /* Less gain than this on the samples at hand may be harm on others: dnsmos has 0.01 dB more there
  * with corrected biases, and 1.5 dB less on unseen data. */
@@ -45,8 +47,12 @@ static void keep_one(qdq_goal_run *g, bool second)
     snprintf(g->room->why, sizeof g->room->why, "%s", g->tried.at[0].why);
 }
 
-/* A variant that was kept: with and without it, in dB. */
+/* Of two trials without a layer gone: is b, the variant, to be kept? */
+typedef bool better_fn(const qdq_goal_run *g, const qdq_goal_tried *a, const qdq_goal_tried *b);
+
+/* A variant: when it is kept, and with and without it, in dB. */
 typedef struct gain {
+    better_fn *is_better;
     bool is_kept;
     double with_db, without_db;
 } gain;
@@ -59,8 +65,8 @@ static qdq_status evaluate_variant(qdq_goal_run *g, qdq_plan *variant, gain *out
     qdq_goal_trial trial;
 
     g->first = variant;
-    const qdq_status st = qdq_goal_evaluate(g, variant, NULL, 0, &trial, err);
-    out->is_kept = st == QDQ_OK && is_nearer(g, &g->tried.at[0], &g->tried.at[1]);
+    const qdq_status st = qdq_goal_evaluate(g, variant, NULL, &trial, err);
+    out->is_kept = st == QDQ_OK && out->is_better(g, &g->tried.at[0], &g->tried.at[1]);
     if (out->is_kept) {
         out->with_db = least_db(g->tried.at[1].compared);
         out->without_db = least_db(g->tried.at[0].compared);
@@ -81,7 +87,7 @@ static qdq_status try_plan(qdq_goal_run *g, bool (*has)(const qdq_plan *), gain 
 {
     qdq_plan *p;
 
-    *out = (gain){0};
+    out->is_kept = false;
     QDQ_TRY(qdq_goal_make_plan(g, NULL, &p, err));
     if (has(p))
         return evaluate_variant(g, p, out, err);
@@ -97,7 +103,7 @@ static bool has_channels(const qdq_plan *p)
 static qdq_status try_float_channels(qdq_goal_run *g, qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
-    gain found;
+    gain found = {.is_better = is_nearer};
 
     g->opts.float_channels = QDQ_FLOAT_CHANNELS_ON;
     QDQ_TRY(try_plan(g, has_channels, &found, err));
@@ -117,7 +123,7 @@ static bool has_corrections(const qdq_plan *p)
 static qdq_status try_corrected(qdq_goal_run *g, qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
-    gain found;
+    gain found = {.is_better = is_nearer};
 
     g->opts.bias_correction = QDQ_BIAS_CORRECTION_ON;
     QDQ_TRY(try_plan(g, has_corrections, &found, err));
@@ -139,4 +145,63 @@ qdq_status qdq_goal_try_variants(qdq_goal_run *g, qdq_error *err)
     if (g->opts.float_channels == QDQ_FLOAT_CHANNELS_AUTO)
         QDQ_TRY(try_float_channels(g, err));
     return may_correct && !g->first_trial.holds ? try_corrected(g, err) : QDQ_OK;
+}
+
+/* --- recurrent layers ------------------------------------------------------------------------- */
+
+/* It saves time: layers of a goal that is missed all the same go back to float later. */
+static bool is_no_harm(const qdq_goal_run *g, const qdq_goal_tried *a, const qdq_goal_tried *b)
+{
+    (void)g;
+    return b->holds || (!a->holds && b->compared != NULL);
+}
+
+static bool is_asked(const qdq_goal_run *g)
+{
+    return g->goal.by_default || g->goal.min_sqnr != 0 || g->goal.max_drop >= 0 ||
+           g->goal.metric != NULL || g->goal.min_agreement > 0;
+}
+
+static bool has_override(const qdq_target *t)
+{
+    return t->overrides.n > 0;
+}
+
+static bool has_recurrent(const qdq_plan *p)
+{
+    for (size_t i = 0; i < p->weights.n; i++)
+        if (p->weights.at[i].store == QDQ_WEIGHT_AS_DYNAMIC)
+            return true;
+    return false;
+}
+
+/* Gives recurrent nodes with a form for such data that format; false: there are none. */
+static bool choose_recurrent(qdq_goal_run *g)
+{
+    bool any = false;
+
+    QDQ_FOR_NODES (n, g->clean->graph) {
+        const qdq_target_op *op = qdq_target_find(g->target, n->type);
+
+        if (op == NULL || op->kind != QDQ_KIND_RECURRENT || !op->dynamic || n->domain[0] != '\0')
+            continue;
+        g->base_formats[n->id] = &g->forms[0];
+        any = true;
+    }
+    return any;
+}
+
+qdq_status qdq_goal_try_recurrent(qdq_goal_run *g, qdq_error *err)
+{
+    gain found = {.is_better = is_no_harm};
+
+    if (g->n_forms == 0 || !qdq_format_dynamic(&g->forms[0]) || has_override(g->target) ||
+        !is_asked(g) || qdq_goal_is_beyond_reach(g) || !choose_recurrent(g))
+        return QDQ_OK;
+    QDQ_TRY(try_plan(g, has_recurrent, &found, err));
+    if (!found.is_kept)
+        memset(g->base_formats, 0,
+               ((size_t)g->clean->graph->next_node_id + 1) * sizeof(const qdq_format *));
+    g->room->head.has_recurrent = found.is_kept;
+    return QDQ_OK;
 }

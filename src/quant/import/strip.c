@@ -33,30 +33,6 @@ static void report_stays(qdq_leftover *left, const qdq_node *n, const char *why)
 
 /* --- operators on codes ----------------------------------------------------------------------- */
 
-/* Operators outside the standard that compute on codes, as they begin. */
-static bool is_on_codes(const qdq_node *n)
-{
-    static const char *const contrib[] = {
-        "QLinear",        "QGemm",           "QAttention",      "QEmbed",
-        "QMoE",           "QOrdered",        "DynamicQuantize", "MatMulInteger",
-        "MatMulNBits",    "MatMulBnb4",      "MatMulFpQ4",      "GatherBlockQuantized",
-        "QuantizeLinear", "DequantizeLinear"};
-
-    switch ((int)n->op) {
-    case QDQ_OP_QLINEARCONV:
-    case QDQ_OP_QLINEARMATMUL:
-    case QDQ_OP_CONVINTEGER:
-    case QDQ_OP_MATMULINTEGER:
-        return true;
-    default:
-        break;
-    }
-    for (size_t i = 0; strcmp(n->domain, "com.microsoft") == 0 && i < QDQ_COUNT(contrib); i++)
-        if (strncmp(n->type, contrib[i], strlen(contrib[i])) == 0)
-            return true;
-    return false;
-}
-
 /* Codes that something else than a DQ reads. */
 static bool gives_codes(const qdq_node *n)
 {
@@ -72,7 +48,7 @@ static bool has_operators(const qdq_model *m)
 {
     QDQ_FOR_GRAPHS (g, m)
         QDQ_FOR_NODES (n, g)
-            if (is_on_codes(n) || gives_codes(n))
+            if (qdq_node_is_qoperator(n) || gives_codes(n))
                 return true;
     return false;
 }
@@ -327,7 +303,7 @@ static void report_rest(const qdq_model *m, qdq_leftover *left)
 {
     QDQ_FOR_GRAPHS (g, m)
         QDQ_FOR_NODES (n, g) {
-            if (is_on_codes(n))
+            if (qdq_node_is_qoperator(n))
                 report_stays(left, n, "it computes on codes");
             else if (n->op == QDQ_OP_QUANTIZELINEAR && n->out[0] != NULL && n->out[0]->n_output > 0)
                 report_stays(left, n, "its codes are an output");

@@ -36,13 +36,16 @@ static qdq_status apply_override(const qdq_override *o, const qdq_graph *g, qdq_
     return st;
 }
 
-qdq_status qdq_place_formats(const qdq_graph *g, const qdq_target *t, qdq_arena *scratch,
+qdq_status qdq_place_formats(const qdq_graph *g, const qdq_target *t,
+                             const qdq_format *const *chosen, qdq_arena *scratch,
                              const qdq_format *const **out, qdq_error *err)
 {
     const qdq_format **format =
         qdq_arena_array(scratch, (size_t)g->next_node_id + 1, sizeof *format);
 
     QDQ_TRY(qdq_allocated(format != NULL, err));
+    QDQ_FOR_NODES (n, g)
+        format[n->id] = chosen != NULL ? chosen[n->id] : NULL;
     for (size_t i = 0; i < t->overrides.n; i++)
         QDQ_TRY(apply_override(&t->overrides.at[i], g, scratch, format, err));
     QDQ_FOR_NODES (n, g)
@@ -97,7 +100,8 @@ static qdq_status start_placing(qdq_placing *p, qdq_error *err)
     QDQ_FOR_PLACED (n, p)
         leave_unchosen(p, n);
     QDQ_TRY(qdq_place_keep_apart(p, err));
-    QDQ_TRY(qdq_place_formats(p->model->graph, p->target, &p->scratch, &p->format, err));
+    QDQ_TRY(qdq_place_formats(p->model->graph, p->target, p->opts != NULL ? p->opts->formats : NULL,
+                              &p->scratch, &p->format, err));
     return qdq_place_find(p, err);
 }
 
@@ -125,8 +129,13 @@ static qdq_status place_by(qdq_place_way *way, const qdq_model *m, const qdq_tar
     return st;
 }
 
-static bool overrides_with_weights_alone(const qdq_target *t)
+/* Is there a node that the target or the caller gives such a format? */
+static bool has_weights_alone(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts)
 {
+    if (opts->formats != NULL)
+        QDQ_FOR_NODES (n, m->graph)
+            if (opts->formats[n->id] != NULL && qdq_format_weight_only(opts->formats[n->id]))
+                return true;
     for (size_t i = 0; i < t->overrides.n; i++)
         if (qdq_format_weight_only(&t->overrides.at[i].format))
             return true;
@@ -143,7 +152,7 @@ qdq_status qdq_place(const qdq_model *m, const qdq_target *t, const qdq_place_op
     if (qdq_format_weight_only(&t->format))
         return place_by(qdq_place_weights, m, t, opts, plan, err);
     QDQ_TRY(place_by(way, m, t, opts, plan, err));
-    if (!overrides_with_weights_alone(t))
+    if (!has_weights_alone(m, t, &again))
         return QDQ_OK;
     again.job = NULL; /* what fits no node has been told */
     return place_by(qdq_place_weights, m, t, &again, plan, err);

@@ -33,6 +33,9 @@ typedef struct qdq_place_opts {
      * leaves the whole node in float, unless the target places by edges and the node is not linear.
      * NULL: none */
     const uint32_t *stay;
+    /* by node id of the main graph: its number format; NULL: the target's or an override. NULL:
+     * none */
+    const qdq_format *const *formats;
     /* the engine; NULL: unknown, and rules for single versions apply */
     const qdq_engine_info *engine;
     /* facts about constants, reused between placements of one model; may be NULL */
@@ -56,9 +59,10 @@ qdq_status qdq_place_kept_out(const qdq_model *m, const qdq_place_opts *opts, qd
  * fuses it: "include" and "op_types" select other nodes, and do not exclude this one. */
 bool qdq_place_goes_along(const char *reason);
 
-/* Sets (*out)[node id], in `scratch`: the number format of each node of g, from the target or an
- * override. */
-qdq_status qdq_place_formats(const qdq_graph *g, const qdq_target *t, qdq_arena *scratch,
+/* Sets (*out)[node id], in `scratch`: the number format of each node of g: from `chosen` (as
+ * qdq_place_opts.formats), an override, or the target. */
+qdq_status qdq_place_formats(const qdq_graph *g, const qdq_target *t,
+                             const qdq_format *const *chosen, qdq_arena *scratch,
                              const qdq_format *const **out, qdq_error *err);
 
 /* The name of the rule that leaves an operator in float for this reason, as plans have it. NULL: no

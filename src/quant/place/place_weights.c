@@ -82,6 +82,8 @@ static const char *judge_node(qdq_placing *p, const qdq_node *n)
         return qdq_target_no_dynamic(p->target, n->type, s->rule);
     if (!is_dynamic && s->rule != NULL && s->rule->kind == QDQ_KIND_RECURRENT)
         return qdq_target_reason(p->target, n->type);
+    if (!is_dynamic && s->rule == NULL && n->op == QDQ_OP_GRU)
+        return qdq_target_reason(p->target, n->type);
     if (s->rule == NULL || (s->rule->kind != QDQ_KIND_LINEAR && s->rule->kind != QDQ_KIND_TABLE &&
                             s->rule->kind != QDQ_KIND_RECURRENT))
         return n->op == QDQ_OP_CONV || n->op == QDQ_OP_CONVTRANSPOSE

@@ -165,11 +165,16 @@ typedef struct qdq_plan_node {
     bool kept; /* the model had it in 8 bits before */
 } qdq_plan_node;
 
+/* Formats that a search for a goal tries for layers besides float and the target's. */
+enum { QDQ_MOST_FORMS = 2 };
+
 /* A layer's time, as the engine's profile has it. */
 typedef struct qdq_layer_time {
     const char *node;
     /* in microseconds, of one run: in the float and in the quantized model */
     double float_us, eight_us;
+    /* in the formats between float and the target's; 0: not measured */
+    double other_us[QDQ_MOST_FORMS];
 } qdq_layer_time;
 
 /* Of whole runs of a plan that the search might have taken, beside the float model. */
@@ -188,6 +193,7 @@ typedef struct qdq_plan_times {
     double float_us, eight_us;      /* of all layers */
     QDQ_VEC(qdq_layer_time) layers; /* none: no profile, times were estimated from shapes */
     QDQ_VEC(qdq_trial_time) timed;
+    unsigned other_trials; /* as many as there was time for, of layers in other formats */
 } qdq_plan_times;
 
 struct qdq_plan {

@@ -7,7 +7,10 @@ bool qdq_plan_set_times(qdq_plan *p, const qdq_plan_times *t)
 {
     qdq_plan_times *to = &p->times;
 
-    *to = (qdq_plan_times){.trials = t->trials, .float_us = t->float_us, .eight_us = t->eight_us};
+    *to = (qdq_plan_times){.trials = t->trials,
+                           .other_trials = t->other_trials,
+                           .float_us = t->float_us,
+                           .eight_us = t->eight_us};
     to->processor = qdq_arena_strdup(&p->arena, t->processor);
     to->target = qdq_arena_strdup(&p->arena, t->target);
     to->target_sha256 = qdq_arena_strdup(&p->arena, t->target_sha256);
@@ -33,6 +36,25 @@ void qdq_plan_put_json(qdq_buf *b, json_t *j)
     json_decref(j);
 }
 
+/* NULL: out of memory. */
+static json_t *layer_json(const qdq_layer_time *l)
+{
+    json_t *o = json_pack("{s:s, s:f, s:f}", "node", l->node, "float_us", l->float_us,
+                          "quantized_us", l->eight_us),
+           *other = NULL;
+    bool any = false, ok = o != NULL;
+
+    for (int k = 0; k < QDQ_MOST_FORMS; k++)
+        any |= l->other_us[k] > 0;
+    if (ok && any)
+        ok = (other = json_array()) != NULL && json_object_set_new(o, "other_us", other) == 0;
+    for (int k = 0; k < QDQ_MOST_FORMS && ok && any; k++)
+        ok = json_array_append_new(other, json_real(l->other_us[k])) == 0;
+    if (!ok)
+        json_decref(o);
+    return ok ? o : NULL;
+}
+
 void qdq_plan_put_times(qdq_buf *b, const qdq_plan_times *t)
 {
     qdq_buf_puts(b, "  \"times\": {\"processor\": ");
@@ -43,6 +65,8 @@ void qdq_plan_put_times(qdq_buf *b, const qdq_plan_times *t)
                    ", \"target_sha256\": \"%s\", \"trials\": %u, \"float_us\": ", t->target_sha256,
                    t->trials);
     qdq_plan_put_json(b, json_real(t->float_us));
+    if (t->other_trials > 0)
+        qdq_buf_printf(b, ", \"other_trials\": %u", t->other_trials);
     qdq_buf_puts(b, ", \"quantized_us\": ");
     qdq_plan_put_json(b, json_real(t->eight_us));
     qdq_buf_puts(b, ", \"layers\": [");
@@ -50,8 +74,7 @@ void qdq_plan_put_times(qdq_buf *b, const qdq_plan_times *t)
         const qdq_layer_time *l = &t->layers.at[i];
 
         qdq_buf_puts(b, i == 0 ? "\n    " : ",\n    ");
-        qdq_plan_put_json(b, json_pack("{s:s, s:f, s:f}", "node", l->node, "float_us", l->float_us,
-                                       "quantized_us", l->eight_us));
+        qdq_plan_put_json(b, layer_json(l));
     }
     qdq_buf_puts(b, t->layers.n > 0 ? "\n  ]" : "]");
     for (size_t i = 0; i < t->timed.n; i++) {
@@ -76,15 +99,35 @@ static const char *read_hash(const qdq_json_place *p)
     return hash;
 }
 
+static void read_others(const qdq_json_place *p, qdq_layer_time *l)
+{
+    const json_t *list = json_object_get(p->object, "other_us");
+
+    if (list == NULL)
+        return;
+    if (!json_is_array(list) || json_array_size(list) != QDQ_MOST_FORMS) {
+        qdq_json_wrong(p, "other_us", "a list of 2 numbers");
+        return;
+    }
+    for (int k = 0; k < QDQ_MOST_FORMS; k++) {
+        const json_t *us = json_array_get(list, (size_t)k);
+
+        l->other_us[k] = json_number_value(us);
+        if (!json_is_number(us) || !(l->other_us[k] >= 0 && l->other_us[k] <= most_us))
+            qdq_json_wrong(p, "other_us", "numbers from 0 to 1e12");
+    }
+}
+
 static void read_layer(qdq_plan *plan, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"node", "float_us", "quantized_us", NULL};
-    qdq_layer_time l;
+    static const char *const keys[] = {"node", "float_us", "quantized_us", "other_us", NULL};
+    qdq_layer_time l = {0};
 
     qdq_json_known(p, keys);
     l.node = qdq_json_text(p, "node", NULL);
     l.float_us = qdq_json_number(p, "float_us", 0, most_us, -1);
     l.eight_us = qdq_json_number(p, "quantized_us", 0, most_us, -1);
+    read_others(p, &l);
     if (!QDQ_PUSH(&plan->arena, &plan->times.layers, l))
         qdq_json_nomem(p);
 }
@@ -104,9 +147,9 @@ static void read_timed(qdq_plan *plan, const qdq_json_place *p)
 
 void qdq_plan_read_times(qdq_plan *plan, const qdq_json_place *top)
 {
-    static const char *const keys[] = {"processor", "target",   "target_sha256",
-                                       "trials",    "float_us", "quantized_us",
-                                       "layers",    "timed",    NULL};
+    static const char *const keys[] = {
+        "processor",    "target", "target_sha256", "trials",       "float_us",
+        "quantized_us", "layers", "timed",         "other_trials", NULL};
     qdq_plan_times *t = &plan->times;
     qdq_json_place p, item;
 
@@ -117,6 +160,7 @@ void qdq_plan_read_times(qdq_plan *plan, const qdq_json_place *top)
     t->target = qdq_json_text(&p, "target", NULL);
     t->target_sha256 = read_hash(&p);
     t->trials = (unsigned)qdq_json_int(&p, "trials", 1, most_trials, 1);
+    t->other_trials = (unsigned)qdq_json_int(&p, "other_trials", 0, most_trials, 0);
     t->float_us = qdq_json_number(&p, "float_us", 0, most_us, 0);
     t->eight_us = qdq_json_number(&p, "quantized_us", 0, most_us, 0);
     for (size_t i = 0; qdq_json_item(&p, "layers", i, &item); i++)

@@ -17,6 +17,9 @@ typedef struct qdq_plan_basis {
     /* as in qdq_place_opts */
     qdq_map *finite;
     const uint32_t *stay;
+    /* by node id of the main graph: its format, before those of the target; entries and list may be
+     * NULL */
+    const qdq_format *const *formats;
     /* for the bodies of If, Loop and Scan, if it is another one */
     const qdq_target *bodies;
     /* 2 or more: scales for cross-validation, too (qdq_plan_tensor.fold), of the main graph */

@@ -39,6 +39,7 @@ static qdq_status check_goal(qdq_ptq_run *r, qdq_error *err)
         *g = (qdq_goal_opts){.size = sizeof *g,
                              .max_drop = -1,
                              .by_default = true,
+                             .one_format = g->one_format,
                              .max_evaluations = g->max_evaluations,
                              .min_saving = g->min_saving,
                              .max_slowdown = g->max_slowdown,

@@ -23,6 +23,7 @@ static qdq_compare_opts compare_opts(const qdq_ptq_run *r)
     o.first = s->first;
     o.count = s->evaluate;
     o.job = &r->job;
+    o.scores = r->goal.min_agreement > 0;
     return o;
 }
 
@@ -116,6 +117,19 @@ static qdq_status check_accuracy(qdq_ptq_run *r, qdq_error *err)
                 c->accuracy_b, drop * 100, r->goal.max_drop * 100);
 }
 
+static qdq_status check_agreement(qdq_ptq_run *r, qdq_error *err)
+{
+    const qdq_compare_result *c = r->room->head.compared;
+
+    QDQ_TRY(qdq_goal_need_rows(c, &r->goal, err));
+    const qdq_compare_tensor *t = qdq_goal_read_outputs(qdq_ptq_model(r), c, &r->goal).disagreeing;
+    return t == NULL ? QDQ_OK
+                     : miss(r, err,
+                            "output '%s': %.4f of its rows have float's argmax, expected at least "
+                            "%g",
+                            t->name, t->top1, r->goal.min_agreement);
+}
+
 /* Nothing is changed: it reaches the goal or it does not. */
 static qdq_status check_given(qdq_ptq_run *r, const qdq_metric_value *metric, qdq_error *err)
 {
@@ -126,10 +140,11 @@ static qdq_status check_given(qdq_ptq_run *r, const qdq_metric_value *metric, qd
         !qdq_metric_holds(&r->goal, metric, r->room->head.metric_before, text, sizeof text))
         return miss(r, err, "%s", text);
     if (c == NULL)
-        return r->goal.metric != NULL && r->goal.min_sqnr == 0
+        return r->goal.metric != NULL && r->goal.min_sqnr == 0 && r->goal.min_agreement == 0
                    ? QDQ_OK
                    : miss(r, err, "nothing was measured, expected a goal");
     QDQ_TRY(check_accuracy(r, err));
+    QDQ_TRY(check_agreement(r, err));
     const qdq_compare_tensor *low = r->goal.min_sqnr != 0 && r->room->head.missed[0] == '\0'
                                         ? find_below(c, r->goal.min_sqnr)
                                         : NULL;

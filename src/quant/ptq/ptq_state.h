@@ -57,8 +57,8 @@ static inline qdq_data *qdq_ptq_eval(const qdq_ptq_run *r)
 /* Does a goal of the caller hold something up? */
 static inline bool qdq_ptq_has_goal(const qdq_ptq_run *r)
 {
-    return r->names_goal &&
-           (r->goal.min_sqnr != 0 || r->goal.max_drop >= 0 || r->goal.metric != NULL);
+    return r->names_goal && (r->goal.min_sqnr != 0 || r->goal.max_drop >= 0 ||
+                             r->goal.metric != NULL || r->goal.min_agreement != 0);
 }
 
 /* May a goal change the plan? */

@@ -31,6 +31,7 @@ qdq_status qdq_tune_evaluation_data(qdq_tune_state *t, qdq_data **out, qdq_compa
     o->first = goal->first;
     o->count = goal->count;
     o->job = &t->tools.timed;
+    o->scores = goal->min_agreement > 0;
     *out = goal->eval != NULL ? goal->eval : t->task.data;
     if (*out != NULL)
         return QDQ_OK;
@@ -95,8 +96,7 @@ static qdq_status compare_models(qdq_tune_state *t, const qdq_model *m, qdq_plan
 static qdq_status read_result(qdq_tune_state *t, const qdq_compare_result *r,
                               qdq_tune_evaluation *out, qdq_error *err)
 {
-    const bool by_default = t->opts->goal->by_default;
-    const qdq_goal_outputs o = qdq_goal_read_outputs(t->task.clean, r, by_default);
+    const qdq_goal_outputs o = qdq_goal_read_outputs(t->task.clean, r, t->opts->goal);
     const qdq_compare_tensor *worst = o.worst != NULL ? o.worst : &r->outputs[r->worst];
     char place[80];
 
@@ -166,7 +166,11 @@ static const double rounding = 1e-9;
 
 bool qdq_tune_outputs_hold(const qdq_goal_opts *g, const qdq_tune_evaluation *h)
 {
-    return g->min_sqnr == 0 || (h->goal_db >= g->min_sqnr && h->disagreeing[0] == '\0');
+    const bool agrees = h->disagreeing[0] == '\0' && h->goal_db != -(double)INFINITY;
+
+    if (g->min_sqnr == 0)
+        return g->min_agreement == 0 || agrees;
+    return h->goal_db >= g->min_sqnr && agrees;
 }
 
 bool qdq_tune_holds(const qdq_tune_state *t, const qdq_tune_evaluation *h)
@@ -186,11 +190,11 @@ void qdq_tune_miss_text(const qdq_tune_state *t, const qdq_tune_evaluation *h, c
 
     if (!qdq_tune_outputs_hold(g, h) && h->goal_db == -(double)INFINITY)
         snprintf(text, size, "%s: not finite, or of another shape", outputs);
-    else if (!qdq_tune_outputs_hold(g, h) && h->goal_db >= g->min_sqnr)
+    else if (!qdq_tune_outputs_hold(g, h) && (g->min_sqnr == 0 || h->goal_db >= g->min_sqnr))
         snprintf(text, size,
                  "output '%.60s': %.4f of its rows have the argmax of the given model, expected at "
                  "least %g",
-                 h->disagreeing, h->agreement, QDQ_DEFAULT_AGREEMENT);
+                 h->disagreeing, h->agreement, qdq_goal_agreement(g));
     else if (!qdq_tune_outputs_hold(g, h))
         snprintf(text, size,
                  "%s: SQNR %.2f dB%s on all evaluation samples, expected at least %g dB", outputs,
@@ -225,8 +229,8 @@ static bool is_open(const qdq_tune_state *t)
 {
     const qdq_goal_opts *g = t->opts->goal;
 
-    return qdq_tune_has_goal(t) &&
-           (g->max_drop >= 0 || g->metric != NULL || t->task.data != NULL || g->eval != NULL);
+    return qdq_tune_has_goal(t) && (g->max_drop >= 0 || g->metric != NULL || g->min_agreement > 0 ||
+                                    t->task.data != NULL || g->eval != NULL);
 }
 
 qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, qdq_plan *p, bool *keeps, qdq_error *err)
@@ -255,12 +259,24 @@ qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, qdq_plan *p, bool *keeps, 
     return QDQ_OK;
 }
 
+static qdq_status check_rows(qdq_tune_state *t, qdq_error *err)
+{
+    qdq_compare_result *r = NULL;
+
+    QDQ_TRY(compare_first_sample(t, &r, err));
+    qdq_status st = qdq_goal_need_rows(r, t->opts->goal, err);
+    qdq_free(r);
+    return st;
+}
+
 qdq_status qdq_tune_check_goal(qdq_tune_state *t, qdq_error *err)
 {
     qdq_compare_result *r = NULL;
 
     if (t->opts->goal->metric != NULL)
         return qdq_tune_measure_input(t, err);
+    if (t->opts->goal->min_agreement > 0)
+        QDQ_TRY(check_rows(t, err));
     if (t->opts->goal->max_drop < 0)
         return QDQ_OK;
     if (t->task.data == NULL && t->opts->goal->eval == NULL)

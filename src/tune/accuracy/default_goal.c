@@ -137,7 +137,8 @@ qdq_status qdq_tune_find_goal_start(qdq_tune_state *t, const qdq_assign *rules, 
     back b = {.t = t};
 
     *found = false;
-    if ((t->opts->goal->min_sqnr == 0 && t->opts->goal->metric == NULL) ||
+    if ((t->opts->goal->min_sqnr == 0 && t->opts->goal->metric == NULL &&
+         t->opts->goal->min_agreement == 0) ||
         qdq_assign_count(rules) == 0)
         return QDQ_OK;
     QDQ_TRY(evaluate_assignment(t, rules, &first, err));

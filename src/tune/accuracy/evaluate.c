@@ -193,10 +193,14 @@ static qdq_status evaluate_named(qdq_tune_state *t, qdq_plan *p, const qdq_model
 
     QDQ_TRY(name_samples(t, err));
     const qdq_metric *metric = t->opts->goal->metric;
-    const char *key = qdq_arena_printf(&t->arena, "evaluated %s on %s%s%s", name,
-                                       t->tools.samples_name, metric != NULL ? " by " : "",
-                                       metric != NULL ? qdq_metric_name(metric) : "");
-    QDQ_NEED(key != NULL, err);
+    const double agreement = t->opts->goal->min_agreement;
+    const char *rows =
+        agreement > 0 ? qdq_arena_printf(&t->arena, " for agreement %.17g", agreement) : "";
+    const char *key =
+        qdq_arena_printf(&t->arena, "evaluated %s on %s%s%s%s", name, t->tools.samples_name,
+                         metric != NULL ? " by " : "",
+                         metric != NULL ? qdq_metric_name(metric) : "", rows != NULL ? rows : "");
+    QDQ_NEED(key != NULL && rows != NULL, err);
     QDQ_TRY(qdq_tune_recall(t, key, &j, err));
     const bool found =
         j != NULL && read_evaluation(j, &t->arena, out) && qdq_tune_knows_metric(t, out);

@@ -97,27 +97,36 @@ static const char *quantize_text(qdq_tune_state *t)
     return text;
 }
 
+/* "" where none was asked for. In the arena; NULL: out of memory. */
+static const char *agreement_text(qdq_tune_state *t)
+{
+    const double least = t->opts->goal->min_agreement;
+
+    return least > 0 ? qdq_arena_printf(&t->arena, " min_agreement=%.17g", least) : "";
+}
+
 const char *qdq_tune_search_text(qdq_tune_state *t, const char *data)
 {
     const qdq_search_opts *o = &t->run.search_opts;
     const char *mode = mode_text(t), *baselines = qdq_baselines_text(t),
-               *metric = qdq_tune_metric_text(t), *quantize = quantize_text(t);
+               *metric = qdq_tune_metric_text(t), *quantize = quantize_text(t),
+               *agreement = agreement_text(t);
     char known[33];
 
     if (mode == NULL || baselines == NULL || quantize == NULL || metric == NULL ||
-        !name_known(t, known))
+        agreement == NULL || !name_known(t, known))
         return NULL;
     return qdq_arena_printf(
         &t->arena,
         "mode=%s preset=%s schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g "
         "seed=%llu builder=%d size=%u/%u min_sqnr=%.17g target=%s plan=%s correct=%d "
-        "mutations=%u/%u pool=%.17g/%u known=%s %s%s%s%s%s",
+        "mutations=%u/%u pool=%.17g/%u known=%s %s%s%s%s%s%s",
         mode, qdq_tune_preset_name(t->opts->preset), o->schemes_per_unit, o->exhaustive, o->stale,
         o->test.max_pairs, o->test.strict, o->test.enter, (unsigned long long)o->seed,
         (int)t->details->regions->builder, t->details->regions->max_region_size,
         t->details->regions->min_refine_size, t->opts->goal->min_sqnr, t->task.target->name,
         t->task.rules_name, t->task.correct, o->mutations, o->attempts, t->details->pool_fraction,
-        t->details->pool_min, known, data, metric, quantize,
+        t->details->pool_min, known, data, agreement, metric, quantize,
         baselines[0] != '\0' ? " qdq-baselines=" : "", baselines);
 }
 
@@ -125,18 +134,19 @@ const char *qdq_tune_effort_text(qdq_tune_state *t)
 {
     const qdq_search_opts *o = &t->run.search_opts;
     const qdq_goal_opts *goal = t->opts->goal;
-    const char *metric = qdq_tune_metric_text(t);
+    const char *metric = qdq_tune_metric_text(t), *agreement = agreement_text(t);
 
-    return metric == NULL ? NULL
-                          : qdq_arena_printf(
-                                &t->arena,
-                                "schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g "
-                                "mutations=%u/%u "
-                                "trials=%u builds=%u time=%.17g min_sqnr=%.17g max_drop=%.17g%s %s",
-                                o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs,
-                                o->test.strict, o->test.enter, o->mutations, o->attempts,
-                                o->max_trials, o->max_builds, t->opts->time_s, goal->min_sqnr,
-                                goal->max_drop, metric, t->tools.context.quant);
+    return metric == NULL || agreement == NULL
+               ? NULL
+               : qdq_arena_printf(
+                     &t->arena,
+                     "schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g "
+                     "mutations=%u/%u "
+                     "trials=%u builds=%u time=%.17g min_sqnr=%.17g max_drop=%.17g%s%s %s",
+                     o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs,
+                     o->test.strict, o->test.enter, o->mutations, o->attempts, o->max_trials,
+                     o->max_builds, t->opts->time_s, goal->min_sqnr, goal->max_drop, agreement,
+                     metric, t->tools.context.quant);
 }
 
 static void put_shape(qdq_buf *b, const qdq_input_shape *s)

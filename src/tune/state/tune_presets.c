@@ -253,5 +253,6 @@ bool qdq_tune_has_goal(const qdq_tune_state *t)
 {
     const qdq_goal_opts *g = t->opts->goal;
 
-    return g != NULL && (g->max_drop >= 0 || g->min_sqnr != 0 || g->metric != NULL);
+    return g != NULL &&
+           (g->max_drop >= 0 || g->min_sqnr != 0 || g->metric != NULL || g->min_agreement > 0);
 }

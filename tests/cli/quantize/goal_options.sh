@@ -15,4 +15,8 @@ try --best-effort
 try --min-sqnr 10 --no-sqnr
 try --eval random:1 --dry-run
 try --eval none.npz
+try --min-agreement 0
+try --min-agreement 1.5
+try --min-agreement much
+try --min-agreement 0.9 --no-sqnr
 ls
