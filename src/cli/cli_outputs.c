@@ -164,8 +164,8 @@ const char *cli_outputs_unproven(cli *c, const qdq_compare_tensor *t, size_t n)
 /* 20 dB is the default goal; the error has then a tenth of the signal's size. */
 enum { FAIR_DB = 30 };
 
-qdq_status cli_outputs_judge(cli *c, const qdq_compare_tensor *t, size_t n, const cli_evidence *on,
-                             FILE *to, qdq_error *err)
+qdq_status cli_outputs_evaluate(cli *c, const qdq_compare_tensor *t, size_t n,
+                                const cli_evidence *on, FILE *to, qdq_error *err)
 {
     const qdq_compare_tensor *low = cli_outputs_below(t, n, QDQ_DEFAULT_MIN_SQNR),
                              *fair = cli_outputs_below(t, n, FAIR_DB);

@@ -38,8 +38,8 @@ typedef struct cli_evidence {
 
 /* Is the accuracy good? A line; none where outputs have no signal, and for random input only where
  * it is low. */
-qdq_status cli_outputs_judge(cli *c, const qdq_compare_tensor *t, size_t n, const cli_evidence *on,
-                             FILE *to, qdq_error *err);
+qdq_status cli_outputs_evaluate(cli *c, const qdq_compare_tensor *t, size_t n,
+                                const cli_evidence *on, FILE *to, qdq_error *err);
 
 /* A line: the goal of goal_db is for the column "bound". None without a bound or a goal. */
 void cli_outputs_explain_bound(const qdq_compare_tensor *t, size_t n, double goal_db, FILE *to);

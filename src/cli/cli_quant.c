@@ -64,7 +64,7 @@ qdq_status cli_quant_check(const cli_quant_args *a, qdq_error *err)
     return cli_quant_check_clean(a, err);
 }
 
-const char *cli_quant_judging(const cli_quant_args *a)
+const char *cli_quant_evaluation(const cli_quant_args *a)
 {
     return a->metric_command != NULL ? "--metric-command"
            : a->max_drop != NULL     ? "--max-drop"

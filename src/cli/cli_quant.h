@@ -35,7 +35,7 @@ qdq_status cli_quant_check(const cli_quant_args *a, qdq_error *err);
 qdq_status cli_quant_check_clean(const cli_quant_args *a, qdq_error *err);
 
 /* An option that evaluates what was quantized, "--min-sqnr", if one is given; NULL: none. */
-const char *cli_quant_judging(const cli_quant_args *a);
+const char *cli_quant_evaluation(const cli_quant_args *a);
 
 /* Does the user name a goal? One of 0 dB is none, but named. */
 bool cli_quant_has_goal(const cli_quant_args *a);

@@ -70,9 +70,9 @@ static qdq_status check_status(const struct autotune_args *a, size_t n_models, q
     return QDQ_OK;
 }
 
-static qdq_status check_judging(const struct autotune_args *a, qdq_error *err)
+static qdq_status check_evaluation(const struct autotune_args *a, qdq_error *err)
 {
-    const char *judging = cli_quant_judging(&a->quant);
+    const char *judging = cli_quant_evaluation(&a->quant);
 
     if (judging != NULL && !a->quant.sqnr)
         return qdq_fail(err, QDQ_E_USAGE, "%s: needs held-out samples; conflicts with --no-sqnr",
@@ -122,7 +122,7 @@ qdq_status cmd_autotune_check(const struct autotune_args *a, size_t n_models, qd
         return qdq_fail(err, QDQ_E_USAGE, "--output: missing; expected -o DIR");
     QDQ_TRY(check_mode(a, err));
     QDQ_TRY(cli_quant_check(&a->quant, err));
-    QDQ_TRY(check_judging(a, err));
+    QDQ_TRY(check_evaluation(a, err));
     QDQ_TRY(cmd_autotune_fill(a, &scratch, err));
     QDQ_TRY(check_readable(a->node_filter, err));
     for (size_t i = 0; i < a->qdq_baselines.n; i++)

@@ -12,7 +12,7 @@ bool cmd_quantize_has_goal(const struct quantize_args *a)
 
 qdq_status cmd_quantize_goal_check(const struct quantize_args *a, double *max_drop, qdq_error *err)
 {
-    const char *option = cli_quant_judging(&a->quant);
+    const char *option = cli_quant_evaluation(&a->quant);
 
     if (option == NULL && a->best_effort)
         option = "--best-effort";

@@ -287,7 +287,7 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
         return QDQ_OK;
     }
     const cli_evidence on = {cli_samples_eval(&q->samples), !cmd_quantize_is_real(q->a)};
-    QDQ_TRY(cli_outputs_judge(q->c, r->outputs, r->n_outputs, &on, to, err));
+    QDQ_TRY(cli_outputs_evaluate(q->c, r->outputs, r->n_outputs, &on, to, err));
     if (q->r->goal != NULL)
         cli_outputs_explain_bound(r->outputs, r->n_outputs,
                                   cli_quant_names_goal(&q->a->quant) ? q->a->quant.min_sqnr.value

@@ -28,7 +28,7 @@ static qdq_status plan_model(const qdq_quantizing *q, int depth, qdq_error *err)
 {
     QDQ_TRY(qdq_place_with_scales(q, err));
     QDQ_TRY(search_weights(q, err));
-    QDQ_TRY(qdq_drop_misfit_biases(q->m, q->opts->job, q->plan, err));
+    QDQ_TRY(qdq_drop_overflowing_biases(q->m, q->opts->job, q->plan, err));
     if (q->opts->bias_correction == QDQ_BIAS_CORRECTION_ON)
         QDQ_TRY(qdq_bias_correct(q->m, q->target, q->opts->job, q->plan, err));
     return q->statistics != NULL ? qdq_bodies_leave(q, "statistics have no samples of it", err)

@@ -172,7 +172,7 @@ static qdq_status find_unfit(const qdq_quantizing *q, unfit *u, qdq_error *err)
     if (q->basis.known != NULL)
         QDQ_TRY(qdq_scales_keep_joins(q->basis.known, q->plan, err));
     if (u->empty.n == before.empty.n && u->outliers.n == before.outliers.n)
-        QDQ_TRY(qdq_find_misfit_biases(q->m, q->plan, &u->bias, err));
+        QDQ_TRY(qdq_find_overflowing_biases(q->m, q->plan, &u->bias, err));
     return qdq_find_apart(q->target, q->plan, &u->apart, err);
 }
 

@@ -1,5 +1,5 @@
-/* tune.c - the whole run: prepare, calibrate once, pose the problem, search, and let the guard
- * decide what is shipped. */
+/* tune.c - the whole run: prepare, calibrate once, build the problem, search, and let the final
+ * validation decide what is shipped. */
 #include "qdq/tune.h"
 
 #include <math.h>
@@ -94,12 +94,12 @@ static qdq_status check_evaluation(const qdq_tune_state *t, qdq_error *err)
 {
     const qdq_goal_opts *goal = t->opts->goal;
 
-    if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) != 0 ||
+    if ((qdq_worker_client_engine(t->tools.worker_client)->capabilities & QDQ_CAN_RUN) != 0 ||
         goal->min_sqnr == 0 || t->task.data != NULL || goal->eval != NULL)
         return QDQ_OK;
     return qdq_fail(err, QDQ_E_USAGE,
                     "found a goal in SQNR without data, and engine '%s', which computes no outputs",
-                    qdq_worker_client_engine(t->tools.lab)->name);
+                    qdq_worker_client_engine(t->tools.worker_client)->name);
 }
 
 /* --- where it is measured --------------------------------------------------------------------- */
@@ -133,7 +133,7 @@ static qdq_status open_store(qdq_tune_state *t, qdq_error *err)
 {
     const char *path = t->details->store != NULL ? t->details->store : qdq_tune_path(t, "tune.db");
     const char *data;
-    const qdq_engine_info *info = qdq_worker_client_engine(t->tools.lab);
+    const qdq_engine_info *info = qdq_worker_client_engine(t->tools.worker_client);
 
     QDQ_TRY(qdq_tune_name_data(t, &data, err));
     const char *search = qdq_tune_search_text(t, data), *options = qdq_tune_options_text(t);
@@ -142,7 +142,7 @@ static qdq_status open_store(qdq_tune_state *t, qdq_error *err)
     QDQ_NEED(path != NULL && search != NULL && options != NULL && quant != NULL, err);
     /* of the machine that measures */
     const char *device = qdq_arena_printf(&t->arena, "%s on %s", info->device,
-                                          qdq_worker_client_processor(t->tools.lab));
+                                          qdq_worker_client_processor(t->tools.worker_client));
     QDQ_NEED(device != NULL, err);
     t->tools.context = (qdq_tune_store_context){.model = t->task.head->model,
                                                 .engine = info->fingerprint,
@@ -166,10 +166,10 @@ static qdq_status open_store(qdq_tune_state *t, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status open_lab(qdq_tune_state *t, qdq_error *err)
+static qdq_status open_worker_client(qdq_tune_state *t, qdq_error *err)
 {
-    QDQ_TRY(qdq_tune_open_lab(t, false, &t->tools.lab, err));
-    const qdq_engine_info *info = qdq_worker_client_engine(t->tools.lab);
+    QDQ_TRY(qdq_tune_open_worker_client(t, false, &t->tools.worker_client, err));
+    const qdq_engine_info *info = qdq_worker_client_engine(t->tools.worker_client);
     t->out->engine = qdq_arena_printf(&t->arena, "%s%s%s", info->name,
                                       info->version[0] != '\0' ? " " : "", info->version);
     return t->out->engine != NULL ? QDQ_OK : qdq_nomem(err);
@@ -248,7 +248,7 @@ static qdq_status check_files(const qdq_tune_state *t, qdq_error *err)
 
 /* --- search ----------------------------------------------------------------------------------- */
 
-static qdq_status pose_problem(qdq_tune_state *t, qdq_error *err)
+static qdq_status build_problem(qdq_tune_state *t, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_weigh(t, err));
     QDQ_TRY(qdq_tune_choose_strategy(t, err));
@@ -261,14 +261,14 @@ static qdq_status follow_known(qdq_tune_state *t, qdq_error *err)
 {
     bool done = false;
 
-    QDQ_TRY(pose_problem(t, err));
+    QDQ_TRY(build_problem(t, err));
     QDQ_TRY(t->units->learn(t, NULL, err));
     if (t->parts.settled == NULL)
         return t->strategy->run(t, err);
     QDQ_TRY(qdq_tune_follow_known(t, &done, err));
     if (done)
         return QDQ_OK;
-    QDQ_TRY(pose_problem(t, err));
+    QDQ_TRY(build_problem(t, err));
     return t->strategy->run(t, err);
 }
 
@@ -280,7 +280,7 @@ static qdq_status search_placement(qdq_tune_state *t, qdq_error *err)
     qdq_tune_show(t, "control");
     QDQ_NEED(qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena), err);
     QDQ_TRY(qdq_tune_candidate_of(t, &nothing, &t->run.base, err));
-    QDQ_TRY(qdq_tune_control(t, t->run.base, err));
+    QDQ_TRY(qdq_tune_aa_test(t, t->run.base, err));
     t->parts.problem.base_ns = t->run.aa_test.base_ns;
     QDQ_TRY(qdq_baselines_try(t, err));
     QDQ_TRY(t->units->find(t, err));
@@ -346,7 +346,7 @@ static qdq_status tune_model(qdq_tune_state *t, qdq_error *err)
     QDQ_TRY(qdq_tune_check_goal(t, err));
     QDQ_TRY(qdq_tune_calibrate(t, err));
     t->run.budget_from = qdq_clock_seconds();
-    QDQ_TRY(open_lab(t, err));
+    QDQ_TRY(open_worker_client(t, err));
     qdq_tune_settings(t);
     QDQ_TRY(check_evaluation(t, err));
     QDQ_TRY(open_store(t, err));
@@ -368,7 +368,7 @@ static qdq_status tune_model(qdq_tune_state *t, qdq_error *err)
 
 static void close_all(qdq_tune_state *t, const char *why)
 {
-    qdq_worker_client_close(t->tools.lab);
+    qdq_worker_client_close(t->tools.worker_client);
     qdq_tune_greedy_free(t);
     qdq_tune_close_cache(t);
     qdq_candidates_close(t->tools.files);

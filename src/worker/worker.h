@@ -1,6 +1,6 @@
 /* worker.h - the program qdq-worker: an engine and sessions on it, for another process that asks
- * (engine/remote/remote_message.h): the engine `remote`, or the lab of the tuner. Whatever the
- * engine does to this process costs the other one a call. */
+ * (engine/remote/remote_message.h): the engine `remote`, or the worker client of the tuner.
+ * Whatever the engine does to this process costs the other one a call. */
 #ifndef QDQ_WORKER_H
 #define QDQ_WORKER_H
 
@@ -32,11 +32,11 @@ typedef struct qdq_worker_reference {
 
 typedef struct qdq_compare_sums qdq_compare_sums;
 
-/* What the thread that waits for the lab's end must know. */
+/* What the thread that waits for the worker client's end must know. */
 typedef struct qdq_worker_watch {
     int fd;
     atomic_bool has_work; /* from when on `work` may be read */
-    /* the run's folder: removed where the lab died, which would have done it */
+    /* the run's folder: removed where the worker client died, which would have done it */
     char work[4096];
 } qdq_worker_watch;
 
@@ -60,7 +60,7 @@ typedef struct qdq_worker {
     qdq_compare_sums *sums; /* of the comparison at hand */
     /* the descriptor that came with the question at hand, if nothing has taken it; -1 */
     int received;
-    qdq_shared exchange; /* arrays on their way; none for a lab */
+    qdq_shared exchange; /* arrays on their way; none for a worker client */
     /* what the engine has logged since the last answer; NULL: that is printed */
     json_t *log;
 } qdq_worker;
@@ -69,7 +69,8 @@ typedef struct qdq_worker {
  * before the other side says "next". QDQ_E_INTERRUPTED: it says "stop", or is gone. */
 qdq_status qdq_worker_say(qdq_worker *w, qdq_json_doc *answer, qdq_error *err);
 
-/* Answers until the lab says goodbye: 0. What is no question, and a lab that is gone, end it: 2. */
+/* Answers until the worker client says goodbye: 0. What is no question, and a worker client that is
+ * gone, end it: 2. */
 int qdq_worker_serve(qdq_worker_watch *watch);
 
 /* Uses AMX, if the environment does not forbid it to OpenVINO: 0, or the signal that this process

@@ -1,5 +1,5 @@
-/* worker_main.c - the program: puts the process in order, and ends it when the lab is gone. What is
- * asked and answered is in worker_serve.c. */
+/* worker_main.c - the program: puts the process in order, and ends it when the worker client is
+ * gone. What is asked and answered is in worker_serve.c. */
 #include "worker/worker.h"
 
 #include <fcntl.h>
@@ -16,15 +16,15 @@
 #include "base/spawn.h"
 #include "worker/worker_relay.h"
 
-/* An engine that hangs or computes reads no questions, so it would outlive a lab that was killed:
- * this thread waits for nothing but that. It takes along what the engine has started, and the files
- * of the run. */
+/* An engine that hangs or computes reads no questions, so it would outlive a worker client that was
+ * killed: this thread waits for nothing but that. It takes along what the engine has started, and
+ * the files of the run. */
 static void *watch(void *ctx)
 {
     qdq_worker_watch *w = ctx;
-    struct pollfd lab = {w->fd, POLLRDHUP, 0};
+    struct pollfd worker_client = {w->fd, POLLRDHUP, 0};
 
-    while (poll(&lab, 1, -1) < 0)
+    while (poll(&worker_client, 1, -1) < 0)
         ;
     if (atomic_load(&w->has_work))
         qdq_tempdir_remove(w->work);

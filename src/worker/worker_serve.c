@@ -23,7 +23,7 @@ static void note_log(void *ctx, qdq_log_level level, const char *text)
     qdq_worker *w = ctx;
     qdq_json_doc doc = {0};
 
-    if (w->log == NULL) { /* what is printed goes to the lab's logs */
+    if (w->log == NULL) { /* what is printed goes to the worker client's logs */
         printf("%s\n", text);
         return;
     }

@@ -9,11 +9,11 @@
 enum { BITS = 4 };
 
 static const uint32_t readers[] = {1, 2, 3};
-static const qdq_hyperedge nets[] = {{.from = 0, .to = readers, .n_to = 3},
-                                     {.from = 1, .to = &readers[2], .n_to = 1}};
+static const qdq_hyperedge hyperedges[] = {{.from = 0, .to = readers, .n_to = 3},
+                                           {.from = 1, .to = &readers[2], .n_to = 1}};
 static const qdq_mincut_tie ties[] = {{2, 3}};
 static const qdq_mincut_graph graph = {
-    .n_bits = BITS, .net = nets, .n_nets = 2, .tie = ties, .n_ties = 1};
+    .n_bits = BITS, .hyperedge = hyperedges, .n_hyperedges = 2, .tie = ties, .n_ties = 1};
 
 static qdq_status fill(qdq_energy *e, qdq_arena *arena, qdq_error *err)
 {
@@ -50,7 +50,7 @@ TEST(a_cut_survives_every_allocation_failure)
 
 /* --- fronts ----------------------------------------------------------------------------------- */
 
-static const double harm[BITS] = {3, 1, 1, 2};
+static const double sensitivity[BITS] = {3, 1, 1, 2};
 
 static qdq_status find_front(void *ctx, qdq_error *err)
 {
@@ -66,9 +66,9 @@ static qdq_status find_front(void *ctx, qdq_error *err)
     if (st == QDQ_OK && !qdq_assign_new(&a, BITS, &arena))
         st = qdq_nomem(err);
     if (st == QDQ_OK)
-        st = qdq_mincut_minimize_within(&e, harm, 4, &a, &fits, err);
+        st = qdq_mincut_minimize_within(&e, sensitivity, 4, &a, &fits, err);
     if (st == QDQ_OK)
-        st = qdq_mincut_front(&e, harm, 4, &arena, &at, &n, err);
+        st = qdq_mincut_front(&e, sensitivity, 4, &arena, &at, &n, err);
     if (st == QDQ_OK)
         assert_true(fits && n >= 2);
     qdq_arena_free(&arena);
@@ -86,7 +86,7 @@ enum { GROUPS = 40 };
 
 typedef struct world {
     uint32_t reader[GROUPS];
-    qdq_hyperedge net[GROUPS];
+    qdq_hyperedge hyperedge[GROUPS];
     qdq_mincut_graph graph;
     bool is_bounded;
 } world;
@@ -99,9 +99,9 @@ static double us_of(size_t i, bool on)
 
 static double conversion_us(const world *w, size_t t, const qdq_assign *a)
 {
-    const qdq_net_state s = qdq_hyperedge_state(&w->net[t], a);
+    const qdq_conversion_state s = qdq_hyperedge_state(&w->hyperedge[t], a);
 
-    return s == QDQ_NET_Q || s == QDQ_NET_DQ ? 1 : 0;
+    return s == QDQ_HYPEREDGE_Q || s == QDQ_HYPEREDGE_DQ ? 1 : 0;
 }
 
 static double time_of(const world *w, const qdq_assign *a)
@@ -110,7 +110,7 @@ static double time_of(const world *w, const qdq_assign *a)
 
     for (size_t i = 0; i < GROUPS; i++)
         sum += us_of(i, qdq_assign_get(a, i));
-    for (size_t t = 0; t < w->graph.n_nets; t++)
+    for (size_t t = 0; t < w->graph.n_hyperedges; t++)
         sum += conversion_us(w, t, a);
     return sum;
 }
@@ -139,8 +139,8 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_mincut_profile *ou
     *known = true;
     for (size_t i = 0; i < GROUPS; i++)
         out->own[i] = (qdq_mincut_time){us_of(i, qdq_assign_get(a, i)), 1};
-    for (size_t t = 0; t < w->graph.n_nets; t++)
-        out->net[t] = (qdq_mincut_time){conversion_us(w, t, a), 1};
+    for (size_t t = 0; t < w->graph.n_hyperedges; t++)
+        out->hyperedge[t] = (qdq_mincut_time){conversion_us(w, t, a), 1};
     return QDQ_OK;
 }
 
@@ -167,9 +167,10 @@ static qdq_status search(void *ctx, qdq_error *err)
 
     for (uint32_t i = 0; i + 1 < GROUPS; i++) {
         w->reader[i] = i + 1;
-        w->net[i] = (qdq_hyperedge){.from = i, .to = &w->reader[i], .n_to = 1};
+        w->hyperedge[i] = (qdq_hyperedge){.from = i, .to = &w->reader[i], .n_to = 1};
     }
-    w->graph = (qdq_mincut_graph){.n_bits = GROUPS, .net = w->net, .n_nets = GROUPS - 1};
+    w->graph =
+        (qdq_mincut_graph){.n_bits = GROUPS, .hyperedge = w->hyperedge, .n_hyperedges = GROUPS - 1};
     const qdq_search_problem p = {.n_bits = GROUPS,
                                   .start = &start,
                                   .start_name = names,
@@ -181,8 +182,8 @@ static qdq_status search(void *ctx, qdq_error *err)
                                     .graph = &w->graph,
                                     .profile = profile,
                                     .profile_ctx = w,
-                                    .harm = w->is_bounded ? alike : NULL,
-                                    .most_harm = GROUPS,
+                                    .sensitivity = w->is_bounded ? alike : NULL,
+                                    .max_sensitivity = GROUPS,
                                     .evaluate = w->is_bounded ? evaluate_assignment : NULL};
     const qdq_search_opts o = {.test = QDQ_TEST_OPTS_INIT};
     const qdq_search_ops ops = {.ctx = w, .measure = measure};

@@ -362,7 +362,7 @@ TEST(plans_and_targets_as_text_survive_every_allocation_failure)
     qdq_plan_free(f.plan);
 }
 
-static qdq_status find_misfits(void *ctx, qdq_error *err)
+static qdq_status find_overflows(void *ctx, qdq_error *err)
 {
     static const char plan[] = "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"x\", \"consumers\": "
                                "[[\"n\", 0]], \"type\": "
@@ -376,7 +376,7 @@ static qdq_status find_misfits(void *ctx, qdq_error *err)
     qdq_status st = qdq_plan_parse(plan, sizeof plan - 1, "plan", &p, err);
 
     if (st == QDQ_OK)
-        st = qdq_find_misfit_biases(ctx, p, &labels, err);
+        st = qdq_find_overflowing_biases(ctx, p, &labels, err);
     if (st == QDQ_OK) {
         assert_int_equal(labels.n, 1);
         assert_string_equal(labels.at[0], "n");
@@ -391,7 +391,7 @@ TEST(biases_without_room_are_found_or_the_allocation_is_reported)
         "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1e-7}, float[1] b "
         "= {5}> {\n  [\"n\"] y = Conv(x, w, b)\n}\n");
 
-    assert_true(test_every_alloc_fails(find_misfits, m) > 1);
+    assert_true(test_every_alloc_fails(find_overflows, m) > 1);
     qdq_model_free(m);
 }
 

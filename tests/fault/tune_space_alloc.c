@@ -97,11 +97,11 @@ static qdq_status plan(void *ctx, qdq_error *err)
     qdq_space *space = NULL;
     qdq_plan *plans[3] = {NULL};
     qdq_arena arena = QDQ_ARENA_INIT;
-    qdq_nets nets;
+    qdq_hyperedge_map hyperedges;
     qdq_status st = qdq_space_new(s->clean, s->target, &s->opts, &space, err);
 
     if (st == QDQ_OK)
-        st = qdq_nets_find(space, &arena, &nets, err);
+        st = qdq_hyperedges_find(space, &arena, &hyperedges, err);
     qdq_arena_free(&arena);
     if (st == QDQ_OK)
         st = qdq_space_calibrate(

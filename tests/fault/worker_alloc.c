@@ -69,8 +69,8 @@ static void ask_for(talk *t, const char *what, int handle, const char *path)
     ask(t, text);
 }
 
-/* As the lab asks. */
-static void ask_as_lab(talk *t, const char *model)
+/* As the worker client asks. */
+static void ask_as_client(talk *t, const char *model)
 {
     greet(t, -1);
     for (int i = 0; i < 2; i++) {
@@ -226,7 +226,7 @@ TEST(a_worker_of_the_lab_without_memory_says_so_or_ends)
     talk t = {.n = 0};
 
     qdq_model *m = prepare();
-    ask_as_lab(&t, test_path("m.onnx"));
+    ask_as_client(&t, test_path("m.onnx"));
     fail_each(&t);
     qdq_model_free(m);
 }

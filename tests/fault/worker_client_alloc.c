@@ -1,5 +1,5 @@
-/* worker_client_alloc.c - every allocation of the lab fails once: no worker is left behind, nothing
- * is lost. The worker is another program, which has memory. */
+/* worker_client_alloc.c - every allocation of the worker client fails once: no worker is left
+ * behind, nothing is lost. The worker is another program, which has memory. */
 #include "base/buf.h"
 #include "base/file.h"
 #include "support/alloc_fail.h"
@@ -13,7 +13,8 @@ typedef struct tried {
     const char *spec, *model, *other, *logs, *host;
 } tried;
 
-static qdq_status use_models(qdq_worker_client *lab, const tried *t, int a, int b, qdq_error *err)
+static qdq_status use_models(qdq_worker_client *worker_client, const tried *t, int a, int b,
+                             qdq_error *err)
 {
     qdq_layer *layers = NULL;
     qdq_layer *groups = NULL;
@@ -22,21 +23,21 @@ static qdq_status use_models(qdq_worker_client *lab, const tried *t, int a, int 
     double x, y;
     size_t n;
 
-    QDQ_TRY(qdq_worker_client_pair(lab, a, b, false, 1, &x, &y, &outcome, err));
+    QDQ_TRY(qdq_worker_client_pair(worker_client, a, b, false, 1, &x, &y, &outcome, err));
     assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
-    QDQ_TRY(qdq_worker_client_compare(lab, a, b, &acc, &outcome, err));
+    QDQ_TRY(qdq_worker_client_compare(worker_client, a, b, &acc, &outcome, err));
     assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
-    QDQ_TRY(qdq_worker_client_profile(lab, t->model, 2, &layers, &n, &outcome, err));
+    QDQ_TRY(qdq_worker_client_profile(worker_client, t->model, 2, &layers, &n, &outcome, err));
     assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
     qdq_free(layers);
-    QDQ_TRY(qdq_worker_client_groups(lab, t->model, 2, &groups, &n, &outcome, err));
+    QDQ_TRY(qdq_worker_client_groups(worker_client, t->model, 2, &groups, &n, &outcome, err));
     assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
     qdq_free(groups);
-    qdq_worker_client_drop(lab, b);
+    qdq_worker_client_drop(worker_client, b);
     return QDQ_OK;
 }
 
-static qdq_status use_lab(void *ctx, qdq_error *err)
+static qdq_status use_worker_client(void *ctx, qdq_error *err)
 {
     static const qdq_input_shape shape = {"x", 4, {2, 1, 4, 4}};
     static const char *const dirs[] = {"/nowhere", NULL};
@@ -50,17 +51,17 @@ static qdq_status use_lab(void *ctx, qdq_error *err)
                                    .n_shapes = 1,
                                    .engine_opts = &engine_opts,
                                    .sample_ms = 0.001};
-    qdq_worker_client *lab;
+    qdq_worker_client *worker_client;
     qdq_remote_outcome outcome;
     int a, b = -1;
 
-    QDQ_TRY(qdq_worker_client_open(&opts, &lab, err));
-    qdq_status st = qdq_worker_client_build(lab, t->model, &a, &outcome, err);
+    QDQ_TRY(qdq_worker_client_open(&opts, &worker_client, err));
+    qdq_status st = qdq_worker_client_build(worker_client, t->model, &a, &outcome, err);
     if (st == QDQ_OK)
-        st = qdq_worker_client_build(lab, t->other, &b, &outcome, err);
+        st = qdq_worker_client_build(worker_client, t->other, &b, &outcome, err);
     if (st == QDQ_OK)
-        st = use_models(lab, t, a, b, err);
-    qdq_worker_client_close(lab);
+        st = use_models(worker_client, t, a, b, err);
+    qdq_worker_client_close(worker_client);
     return st;
 }
 
@@ -70,19 +71,19 @@ static qdq_status lose_workers(void *ctx, qdq_error *err)
     const tried *t = ctx;
     qdq_worker_client_opts opts = {
         .engine = t->spec, .worker = QDQ_BUILD_DIR "/qdq-worker", .logs = t->logs};
-    qdq_worker_client *lab;
+    qdq_worker_client *worker_client;
     qdq_remote_outcome outcome;
     qdq_status st;
     int a;
 
-    QDQ_TRY(qdq_worker_client_open(&opts, &lab, err));
+    QDQ_TRY(qdq_worker_client_open(&opts, &worker_client, err));
     for (int i = 0; i < 2; i++) {
-        st = qdq_worker_client_build(lab, t->model, &a, &outcome, err);
+        st = qdq_worker_client_build(worker_client, t->model, &a, &outcome, err);
         if (st != QDQ_OK)
             break;
         assert_int_equal(outcome.end, QDQ_REMOTE_CRASHED);
     }
-    qdq_worker_client_close(lab);
+    qdq_worker_client_close(worker_client);
     return st;
 }
 
@@ -113,7 +114,7 @@ TEST(the_lab_survives)
 
     snprintf(logs, sizeof logs, "%s", test_path("logs"));
     tried t = {spec, a, b, logs, NULL};
-    assert_true(test_every_alloc_fails(use_lab, &t) > 50);
+    assert_true(test_every_alloc_fails(use_worker_client, &t) > 50);
     free(spec);
     free(a);
     free(b);
@@ -148,7 +149,7 @@ TEST(the_lab_survives_on_a_host)
     snprintf(host, sizeof host, "exec:" QDQ_BUILD_DIR "/qdq-worker --serve --cache-dir %s/cache",
              test_dir());
     tried t = {spec, a, b, logs, host};
-    assert_true(test_every_alloc_fails(use_lab, &t) > 50);
+    assert_true(test_every_alloc_fails(use_worker_client, &t) > 50);
     free(spec);
     free(a);
     free(b);

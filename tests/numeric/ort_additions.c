@@ -175,15 +175,16 @@ TEST(the_worker_of_the_tuner_has_them_as_well)
     qdq_save_opts save = QDQ_SAVE_OPTS_INIT;
     qdq_model *m = test_model(TWICE);
     qdq_remote_outcome outcome;
-    qdq_worker_client *lab;
+    qdq_worker_client *worker_client;
     int a;
 
     assert_ok(qdq_model_save(m, path, &save, &err));
-    assert_ok(qdq_worker_client_open(&opts, &lab, &err));
-    assert_non_null(strstr(qdq_worker_client_engine(lab)->fingerprint, "; twice_ort.so "));
-    assert_ok(qdq_worker_client_build(lab, path, &a, &outcome, &err));
+    assert_ok(qdq_worker_client_open(&opts, &worker_client, &err));
+    assert_non_null(
+        strstr(qdq_worker_client_engine(worker_client)->fingerprint, "; twice_ort.so "));
+    assert_ok(qdq_worker_client_build(worker_client, path, &a, &outcome, &err));
     assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
-    qdq_worker_client_close(lab);
+    qdq_worker_client_close(worker_client);
     qdq_model_free(m);
 }
 

@@ -5,14 +5,14 @@
 #include "numeric/ort_help.h"
 #include "quant/half_precision/safe_session.h"
 
-typedef struct heard {
+typedef struct recorded_lines {
     char text[2000];
     int warnings;
-} heard;
+} recorded_lines;
 
 static void listen(void *ctx, qdq_log_level level, const char *text)
 {
-    heard *h = ctx;
+    recorded_lines *h = ctx;
 
     if (level != QDQ_LOG_WARNING || strstr(text, "optimizations") == NULL)
         return;
@@ -40,7 +40,7 @@ TEST(blocked_codes_that_fail_in_the_run_run_without_optimizations)
 {
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
-    heard h = {{0}, 0};
+    recorded_lines h = {{0}, 0};
     qdq_job job = {.size = sizeof job, .log = listen, .ctx = &h};
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
     qdq_compare_result *r = NULL;
@@ -73,7 +73,7 @@ TEST(a_run_that_fails_either_way_says_what_the_first_one_did)
     static kept k;
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
-    heard h = {{0}, 0};
+    recorded_lines h = {{0}, 0};
     qdq_job job = {.size = sizeof job, .log = listen, .ctx = &h};
     qdq_model *m = test_model(
         "<ir_version: 9, opset_import: [\"\" : 19]>\n"
@@ -109,7 +109,7 @@ TEST(float8_runs_without_optimizations_whether_they_refuse_it_or_not)
 
     for (size_t i = 0; i < QDQ_COUNT(scales); i++) {
         qdq_error err = QDQ_ERROR_INIT;
-        heard h = {{0}, 0};
+        recorded_lines h = {{0}, 0};
         qdq_job job = {.size = sizeof job, .log = listen, .ctx = &h};
         qdq_quantize_opts qo = QDQ_QUANTIZE_OPTS_INIT;
         qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;

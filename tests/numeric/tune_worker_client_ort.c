@@ -31,10 +31,10 @@ static const char *conv_model(bool quantized)
     return path;
 }
 
-static qdq_worker_client *open_lab(qdq_worker_client_opts opts)
+static qdq_worker_client *open_worker_client(qdq_worker_client_opts opts)
 {
     static char library[4100];
-    qdq_worker_client *lab;
+    qdq_worker_client *worker_client;
     qdq_engine *e = test_ort();
 
     if (e == NULL)
@@ -44,14 +44,15 @@ static qdq_worker_client *open_lab(qdq_worker_client_opts opts)
     const qdq_engine_opts engine_opts = {.size = sizeof engine_opts, .ort_library = library};
     opts.engine_opts = &engine_opts;
     opts.worker = QDQ_BUILD_DIR "/qdq-worker";
-    assert_ok(qdq_worker_client_open(&opts, &lab, &err));
-    return lab;
+    assert_ok(qdq_worker_client_open(&opts, &worker_client, &err));
+    return worker_client;
 }
 
 TEST(models_are_timed_compared_and_profiled)
 {
-    qdq_worker_client *lab = open_lab((qdq_worker_client_opts){.seed = 2});
-    int a = test_lab_build(lab, conv_model(false)), b = test_lab_build(lab, conv_model(true));
+    qdq_worker_client *worker_client = open_worker_client((qdq_worker_client_opts){.seed = 2});
+    int a = test_worker_client_build(worker_client, conv_model(false)),
+        b = test_worker_client_build(worker_client, conv_model(true));
     qdq_worker_client_accuracy acc;
     qdq_remote_outcome outcome;
     qdq_layer *layers;
@@ -59,32 +60,32 @@ TEST(models_are_timed_compared_and_profiled)
     double x, y, sum = 0;
     size_t n;
 
-    assert_string_equal(qdq_worker_client_engine(lab)->name, "ort");
-    assert_ok(qdq_worker_client_pair(lab, a, b, false, 0, &x, &y, &outcome, &err));
+    assert_string_equal(qdq_worker_client_engine(worker_client)->name, "ort");
+    assert_ok(qdq_worker_client_pair(worker_client, a, b, false, 0, &x, &y, &outcome, &err));
     assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
     assert_true(x > 1e3 && x < 1e9 && y > 1e3 && y < 1e9);
-    assert_ok(qdq_worker_client_compare(lab, a, b, &acc, &outcome, &err));
+    assert_ok(qdq_worker_client_compare(worker_client, a, b, &acc, &outcome, &err));
     assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
     assert_true(acc.finite && acc.sqnr_db > 10 && acc.sqnr_db < 80);
-    assert_ok(
-        qdq_worker_client_profile(lab, test_path("float.onnx"), 3, &layers, &n, &outcome, &err));
+    assert_ok(qdq_worker_client_profile(worker_client, test_path("float.onnx"), 3, &layers, &n,
+                                        &outcome, &err));
     assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
     assert_true(n >= 3);
     for (size_t i = 0; i < n; i++)
         sum += layers[i].median_us;
     assert_true(sum > 1 && sum < 1e6);
     qdq_free(layers);
-    assert_ok(
-        qdq_worker_client_groups(lab, test_path("float.onnx"), 3, &groups, &n, &outcome, &err));
+    assert_ok(qdq_worker_client_groups(worker_client, test_path("float.onnx"), 3, &groups, &n,
+                                       &outcome, &err));
     assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
     assert_true(n >= 3 && qdq_layers_add(groups, n).attributed > 0.5);
     qdq_free(groups);
-    qdq_worker_client_close(lab);
+    qdq_worker_client_close(worker_client);
 }
 
 TEST(what_onnx_runtime_refuses_is_a_fate_with_its_words)
 {
-    qdq_worker_client *lab = open_lab((qdq_worker_client_opts){0});
+    qdq_worker_client *worker_client = open_worker_client((qdq_worker_client_opts){0});
     qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"nobody\" : 1]>\n"
                               "g (float[1] x) => (float[1] y) { y = nobody.Magic(x) }");
     qdq_remote_outcome outcome;
@@ -92,11 +93,12 @@ TEST(what_onnx_runtime_refuses_is_a_fate_with_its_words)
 
     assert_ok(qdq_model_save(m, test_path("magic.onnx"), NULL, &err));
     qdq_model_free(m);
-    assert_ok(qdq_worker_client_build(lab, test_path("magic.onnx"), &handle, &outcome, &err));
+    assert_ok(
+        qdq_worker_client_build(worker_client, test_path("magic.onnx"), &handle, &outcome, &err));
     assert_int_equal(outcome.end, QDQ_REMOTE_REFUSED);
     assert_non_null(strstr(outcome.text, "Magic"));
     assert_null(strchr(outcome.text, '\n'));
-    qdq_worker_client_close(lab);
+    qdq_worker_client_close(worker_client);
 }
 
 /* ONNX Runtime reports std::bad_alloc as a status, or the process dies of it. */
@@ -107,7 +109,8 @@ static void a_model_beyond_the_memory_is_told_from_a_bad_one(void **state)
     skip(); /* it needs terabytes of addresses for itself */
 #else
     test_builder b = test_build(17);
-    qdq_worker_client *lab = open_lab((qdq_worker_client_opts){.max_memory = (uint64_t)1 << 30});
+    qdq_worker_client *worker_client =
+        open_worker_client((qdq_worker_client_opts){.max_memory = (uint64_t)1 << 30});
     qdq_worker_client_accuracy acc;
     qdq_remote_outcome outcome;
 
@@ -119,11 +122,11 @@ static void a_model_beyond_the_memory_is_told_from_a_bad_one(void **state)
     qdq_model *m = test_built(&b);
     assert_ok(qdq_model_save(m, test_path("big.onnx"), NULL, &err));
     qdq_model_free(m);
-    int a = test_lab_build(lab, test_path("big.onnx"));
-    assert_ok(qdq_worker_client_compare(lab, a, a, &acc, &outcome, &err));
+    int a = test_worker_client_build(worker_client, test_path("big.onnx"));
+    assert_ok(qdq_worker_client_compare(worker_client, a, a, &acc, &outcome, &err));
     if (outcome.end != QDQ_REMOTE_MEMORY)
         fail_msg("%s: %s", qdq_remote_end_name(outcome.end), outcome.text);
-    qdq_worker_client_close(lab);
+    qdq_worker_client_close(worker_client);
 #endif
 }
 

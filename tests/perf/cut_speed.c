@@ -14,28 +14,28 @@ enum { READERS = 4 };
 typedef struct world {
     qdq_mincut_graph graph;
     qdq_energy energy;
-    qdq_hyperedge *net;
+    qdq_hyperedge *hyperedge;
     uint32_t *reader;
     qdq_arena arena;
     qdq_random random;
 } world;
 
-static void add_net(world *w, uint32_t from, size_t n_to, const uint32_t *to)
+static void add_hyperedge(world *w, uint32_t from, size_t n_to, const uint32_t *to)
 {
-    const size_t t = w->graph.n_nets++;
+    const size_t t = w->graph.n_hyperedges++;
 
     for (size_t i = 0; i < n_to; i++)
         w->reader[READERS * t + i] = to[i];
-    w->net[t] = (qdq_hyperedge){.from = from, .to = &w->reader[READERS * t], .n_to = n_to};
+    w->hyperedge[t] = (qdq_hyperedge){.from = from, .to = &w->reader[READERS * t], .n_to = n_to};
 }
 
 static void begin(world *w, size_t n, uint64_t seed)
 {
     *w = (world){.graph = {.n_bits = n}, .random = qdq_random_new(seed, "cuts")};
-    w->net = qdq_arena_array(&w->arena, 2 * n + 1, sizeof *w->net);
+    w->hyperedge = qdq_arena_array(&w->arena, 2 * n + 1, sizeof *w->hyperedge);
     w->reader = qdq_arena_array(&w->arena, (2 * n + 1) * READERS, sizeof *w->reader);
-    assert_true(w->net != NULL && w->reader != NULL);
-    w->graph.net = w->net;
+    assert_true(w->hyperedge != NULL && w->reader != NULL);
+    w->graph.hyperedge = w->hyperedge;
 }
 
 /* Three operators and a sum with what came in. */
@@ -45,12 +45,12 @@ static void residuals(world *w)
     uint32_t last = QDQ_CUT_FLOAT;
 
     for (uint32_t i = 0; i + 4 <= n; i += 4) {
-        add_net(w, last, 2, (uint32_t[]){i, i + 3});
+        add_hyperedge(w, last, 2, (uint32_t[]){i, i + 3});
         for (uint32_t k = 0; k < 3; k++)
-            add_net(w, i + k, 1, (uint32_t[]){i + k + 1});
+            add_hyperedge(w, i + k, 1, (uint32_t[]){i + k + 1});
         last = i + 3;
     }
-    add_net(w, last, 1, (uint32_t[]){QDQ_CUT_FLOAT});
+    add_hyperedge(w, last, 1, (uint32_t[]){QDQ_CUT_FLOAT});
 }
 
 /* Queries, keys and values of one tensor; two products, one of them behind a softmax in float; a
@@ -61,14 +61,14 @@ static void attention(world *w)
     uint32_t last = QDQ_CUT_FLOAT;
 
     for (uint32_t i = 0; i + 7 <= n; i += 7) {
-        add_net(w, last, 4, (uint32_t[]){i, i + 1, i + 2, i + 6});
-        add_net(w, i, 1, (uint32_t[]){i + 3});
-        add_net(w, i + 1, 1, (uint32_t[]){i + 3});
-        add_net(w, i + 3, 1, (uint32_t[]){QDQ_CUT_FLOAT});
-        add_net(w, QDQ_CUT_FLOAT, 1, (uint32_t[]){i + 4});
-        add_net(w, i + 2, 1, (uint32_t[]){i + 4});
-        add_net(w, i + 4, 1, (uint32_t[]){i + 5});
-        add_net(w, i + 5, 1, (uint32_t[]){i + 6});
+        add_hyperedge(w, last, 4, (uint32_t[]){i, i + 1, i + 2, i + 6});
+        add_hyperedge(w, i, 1, (uint32_t[]){i + 3});
+        add_hyperedge(w, i + 1, 1, (uint32_t[]){i + 3});
+        add_hyperedge(w, i + 3, 1, (uint32_t[]){QDQ_CUT_FLOAT});
+        add_hyperedge(w, QDQ_CUT_FLOAT, 1, (uint32_t[]){i + 4});
+        add_hyperedge(w, i + 2, 1, (uint32_t[]){i + 4});
+        add_hyperedge(w, i + 4, 1, (uint32_t[]){i + 5});
+        add_hyperedge(w, i + 5, 1, (uint32_t[]){i + 6});
         last = i + 6;
     }
 }
@@ -77,9 +77,10 @@ static void attention(world *w)
 static void anything(world *w)
 {
     for (uint32_t i = 1; i < w->graph.n_bits; i++) {
-        add_net(w, (uint32_t)(qdq_random_u64(&w->random) % i), 1, (uint32_t[]){i});
+        add_hyperedge(w, (uint32_t)(qdq_random_u64(&w->random) % i), 1, (uint32_t[]){i});
         if (i > 8 && i % 2 == 0)
-            add_net(w, i - 1 - (uint32_t)(qdq_random_u64(&w->random) % 8), 1, (uint32_t[]){i});
+            add_hyperedge(w, i - 1 - (uint32_t)(qdq_random_u64(&w->random) % 8), 1,
+                          (uint32_t[]){i});
     }
 }
 
@@ -92,7 +93,7 @@ static void draw_costs(world *w, double conversion)
         w->energy.off[i] = 1e4 + 1e5 * qdq_random_uniform(&w->random);
         w->energy.on[i] = w->energy.off[i] * (0.5 + qdq_random_uniform(&w->random));
     }
-    for (size_t t = 0; t < w->graph.n_nets; t++) {
+    for (size_t t = 0; t < w->graph.n_hyperedges; t++) {
         w->energy.q[t] = conversion * qdq_random_uniform(&w->random);
         w->energy.dq[t] = conversion * qdq_random_uniform(&w->random);
     }

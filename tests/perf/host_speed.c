@@ -33,17 +33,17 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Median of the time to build one, in ms. */
-static double build_all(qdq_worker_client *lab)
+static double build_all(qdq_worker_client *worker_client)
 {
     double ms[CANDIDATES];
 
     for (unsigned i = 0; i < CANDIDATES; i++) {
         const char *path = test_path("c%u.onnx", i);
         const double start = qdq_clock_seconds();
-        const int handle = test_lab_build(lab, path);
+        const int handle = test_worker_client_build(worker_client, path);
 
         ms[i] = (qdq_clock_seconds() - start) * 1e3;
-        qdq_worker_client_drop(lab, handle);
+        qdq_worker_client_drop(worker_client, handle);
     }
     qsort(ms, CANDIDATES, sizeof *ms, by_value);
     return ms[CANDIDATES / 2];
@@ -62,16 +62,18 @@ static double cpu_ms(void)
                            ended.ru_stime.tv_usec);
 }
 
-/* Builds all in a lab of its own: medians of the clock, and the mean of the processor's time. */
+/* Builds all in a worker client of its own: medians of the clock, and the mean of the processor's
+ * time. */
 static double build_on(const char *host, double *median)
 {
     qdq_engine_opts o = QDQ_ENGINE_OPTS_INIT;
     const double start = cpu_ms();
 
     o.host = host;
-    qdq_worker_client *lab = open_lab("", (qdq_worker_client_opts){.engine_opts = &o});
-    *median = build_all(lab);
-    close_lab(lab);
+    qdq_worker_client *worker_client =
+        open_worker_client("", (qdq_worker_client_opts){.engine_opts = &o});
+    *median = build_all(worker_client);
+    close_worker_client(worker_client);
     return (cpu_ms() - start) / CANDIDATES;
 }
 

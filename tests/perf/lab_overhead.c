@@ -1,6 +1,6 @@
-/* lab_overhead.c - what the lab adds to the time that an engine runs: a pair is asked for in two
- * messages, and nothing else happens. What is promised, less than 1 % of a pair, is measured here;
- * the limit leaves room for a shared machine. */
+/* lab_overhead.c - what the worker client adds to the time that an engine runs: a pair is asked for
+ * in two messages, and nothing else happens. What is promised, less than 1 % of a pair, is measured
+ * here; the limit leaves room for a shared machine. */
 #include <math.h>
 
 #include "base/clock.h"
@@ -19,11 +19,11 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static qdq_worker_client *open_lab(void)
+static qdq_worker_client *open_worker_client(void)
 {
     static char library[4100];
     qdq_engine *e = test_ort();
-    qdq_worker_client *lab;
+    qdq_worker_client *worker_client;
 
     if (e == NULL)
         test_missing("ONNX Runtime");
@@ -31,8 +31,8 @@ static qdq_worker_client *open_lab(void)
     qdq_engine_opts engine_opts = {.size = sizeof engine_opts, .ort_library = library};
     qdq_worker_client_opts opts = {
         .engine = "ort", .engine_opts = &engine_opts, .worker = QDQ_BUILD_DIR "/qdq-worker"};
-    assert_ok(qdq_worker_client_open(&opts, &lab, &err));
-    return lab;
+    assert_ok(qdq_worker_client_open(&opts, &worker_client, &err));
+    return worker_client;
 }
 
 /* One run takes longer than a leg has to be, so that a pair is two runs and the rest is ours. Where
@@ -41,7 +41,7 @@ static qdq_worker_client *open_lab(void)
 TEST(a_pair_takes_little_longer_than_its_runs)
 {
     test_builder b = test_build(17);
-    qdq_worker_client *lab = open_lab();
+    qdq_worker_client *worker_client = open_worker_client();
     qdq_remote_outcome outcome;
     double share[PAIRS], a_ns = 0, b_ns = 0;
     int handle;
@@ -54,14 +54,15 @@ TEST(a_pair_takes_little_longer_than_its_runs)
     qdq_model *m = test_built(&b);
     assert_ok(qdq_model_save(m, test_path("m.onnx"), NULL, &err));
     qdq_model_free(m);
-    assert_ok(qdq_worker_client_build(lab, test_path("m.onnx"), &handle, &outcome, &err));
-    assert_ok(qdq_worker_client_pair(lab, handle, handle, false, 0, &a_ns, &b_ns, &outcome, &err));
+    assert_ok(qdq_worker_client_build(worker_client, test_path("m.onnx"), &handle, &outcome, &err));
+    assert_ok(qdq_worker_client_pair(worker_client, handle, handle, false, 0, &a_ns, &b_ns,
+                                     &outcome, &err));
     double runs = ceil(5e6 / a_ns) > ceil(5e6 / b_ns) ? ceil(5e6 / a_ns) : ceil(5e6 / b_ns);
     for (int i = 0; i < PAIRS; i++) {
         double start = qdq_clock_seconds();
 
-        assert_ok(qdq_worker_client_pair(lab, handle, handle, i % 2 == 1, (uint64_t)i, &a_ns, &b_ns,
-                                         &outcome, &err));
+        assert_ok(qdq_worker_client_pair(worker_client, handle, handle, i % 2 == 1, (uint64_t)i,
+                                         &a_ns, &b_ns, &outcome, &err));
         assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
         double seconds = qdq_clock_seconds() - start, engine = (a_ns + b_ns) * 1e-9 * runs;
         share[i] = seconds / engine - 1;
@@ -71,5 +72,5 @@ TEST(a_pair_takes_little_longer_than_its_runs)
                   "%.3f %% (half)\n",
                   a_ns * 1e-6, 100 * share[PAIRS / 10], 100 * share[PAIRS / 2]);
     assert_true(share[PAIRS / 10] < 0.03);
-    qdq_worker_client_close(lab);
+    qdq_worker_client_close(worker_client);
 }

@@ -16,7 +16,7 @@ typedef struct world {
     qdq_mincut_graph graph;
     qdq_energy truth; /* ns */
     double rest;
-    qdq_hyperedge *net;
+    qdq_hyperedge *hyperedge;
     uint32_t *reader;
     qdq_arena arena;
     qdq_random random, noise;
@@ -34,16 +34,16 @@ typedef struct world {
     const char *moves[16]; /* of the first trials */
 } world;
 
-static inline void add_net(world *w, uint32_t from, size_t n_to, const uint32_t *to)
+static inline void add_hyperedge(world *w, uint32_t from, size_t n_to, const uint32_t *to)
 {
-    const size_t t = w->graph.n_nets++;
+    const size_t t = w->graph.n_hyperedges++;
 
     for (size_t i = 0; i < n_to; i++)
         w->reader[READERS * t + i] = to[i];
-    w->net[t] = (qdq_hyperedge){.from = from,
-                                .to = &w->reader[READERS * t],
-                                .n_to = n_to,
-                                .bytes = 1e4 + 1e6 * qdq_random_uniform(&w->random)};
+    w->hyperedge[t] = (qdq_hyperedge){.from = from,
+                                      .to = &w->reader[READERS * t],
+                                      .n_to = n_to,
+                                      .bytes = 1e4 + 1e6 * qdq_random_uniform(&w->random)};
 }
 
 /* One block behind `last`, from bit `i` on: a chain, one with a way around, or attention. */
@@ -51,23 +51,23 @@ static inline uint32_t add_block(world *w, uint32_t i, uint32_t last)
 {
     switch (qdq_random_u64(&w->random) % 3) {
     case 0:
-        add_net(w, last, 1, (uint32_t[]){i});
-        add_net(w, i, 1, (uint32_t[]){i + 1});
+        add_hyperedge(w, last, 1, (uint32_t[]){i});
+        add_hyperedge(w, i, 1, (uint32_t[]){i + 1});
         return i + 2;
     case 1:
-        add_net(w, last, 2, (uint32_t[]){i, i + 3});
+        add_hyperedge(w, last, 2, (uint32_t[]){i, i + 3});
         for (uint32_t k = 0; k < 3; k++)
-            add_net(w, i + k, 1, (uint32_t[]){i + k + 1});
+            add_hyperedge(w, i + k, 1, (uint32_t[]){i + k + 1});
         return i + 4;
     default:
-        add_net(w, last, 4, (uint32_t[]){i, i + 1, i + 2, i + 6});
-        add_net(w, i, 1, (uint32_t[]){i + 3});
-        add_net(w, i + 1, 1, (uint32_t[]){i + 3});
-        add_net(w, i + 2, 1, (uint32_t[]){i + 4});
-        add_net(w, i + 3, 1, (uint32_t[]){QDQ_CUT_FLOAT}); /* softmax */
-        add_net(w, QDQ_CUT_FLOAT, 1, (uint32_t[]){i + 4});
-        add_net(w, i + 4, 1, (uint32_t[]){i + 5});
-        add_net(w, i + 5, 1, (uint32_t[]){i + 6});
+        add_hyperedge(w, last, 4, (uint32_t[]){i, i + 1, i + 2, i + 6});
+        add_hyperedge(w, i, 1, (uint32_t[]){i + 3});
+        add_hyperedge(w, i + 1, 1, (uint32_t[]){i + 3});
+        add_hyperedge(w, i + 2, 1, (uint32_t[]){i + 4});
+        add_hyperedge(w, i + 3, 1, (uint32_t[]){QDQ_CUT_FLOAT}); /* softmax */
+        add_hyperedge(w, QDQ_CUT_FLOAT, 1, (uint32_t[]){i + 4});
+        add_hyperedge(w, i + 4, 1, (uint32_t[]){i + 5});
+        add_hyperedge(w, i + 5, 1, (uint32_t[]){i + 6});
         return i + 7;
     }
 }
@@ -80,10 +80,10 @@ static inline void begin(world *w, size_t most, uint64_t seed, double deviation)
                  .kernels = deviation,
                  .overhead_us = 1.5,
                  .dead = QDQ_CUT_FLOAT};
-    w->net = qdq_arena_array(&w->arena, 2 * most + 2, sizeof *w->net);
+    w->hyperedge = qdq_arena_array(&w->arena, 2 * most + 2, sizeof *w->hyperedge);
     w->reader = qdq_arena_array(&w->arena, (2 * most + 2) * READERS, sizeof *w->reader);
-    assert_true(w->net != NULL && w->reader != NULL);
-    w->graph.net = w->net;
+    assert_true(w->hyperedge != NULL && w->reader != NULL);
+    w->graph.hyperedge = w->hyperedge;
 }
 
 /* About `most` groups. Conversions take time by their bytes, give or take `irregular` of it. */
@@ -96,15 +96,16 @@ static inline void build(world *w, size_t most, uint64_t seed, double deviation,
         i = add_block(w, i, last);
         last = i - 1;
     }
-    add_net(w, last, 1, (uint32_t[]){QDQ_CUT_FLOAT});
+    add_hyperedge(w, last, 1, (uint32_t[]){QDQ_CUT_FLOAT});
     w->graph.n_bits = i;
     assert_ok(qdq_energy_new(&w->truth, &w->graph, &w->arena, &err));
     for (uint32_t k = 0; k < i; k++) {
         w->truth.off[k] = 2e4 + 2e5 * qdq_random_uniform(&w->random);
         w->truth.on[k] = w->truth.off[k] * (0.35 + qdq_random_uniform(&w->random));
     }
-    for (size_t t = 0; t < w->graph.n_nets; t++) {
-        const double q = 2e3 + 0.05 * w->net[t].bytes, dq = 1e3 + 0.03 * w->net[t].bytes;
+    for (size_t t = 0; t < w->graph.n_hyperedges; t++) {
+        const double q = 2e3 + 0.05 * w->hyperedge[t].bytes,
+                     dq = 1e3 + 0.03 * w->hyperedge[t].bytes;
         w->truth.q[t] = q * (1 + irregular * (2 * qdq_random_uniform(&w->random) - 1));
         w->truth.dq[t] = dq * (1 + irregular * (2 * qdq_random_uniform(&w->random) - 1));
     }
@@ -198,15 +199,15 @@ static inline qdq_status profile(void *ctx, const qdq_assign *a, qdq_mincut_prof
     w->mixed += on > 0 && on < w->graph.n_bits;
     for (size_t i = 0; i < w->graph.n_bits; i++)
         out->own[i] = row(w, qdq_assign_get(a, i) ? w->truth.on[i] : w->truth.off[i]);
-    for (size_t t = 0; t < w->graph.n_nets; t++) {
-        const qdq_net_state s = qdq_hyperedge_state(&w->net[t], a);
-        const uint32_t from = w->net[t].from;
+    for (size_t t = 0; t < w->graph.n_hyperedges; t++) {
+        const qdq_conversion_state s = qdq_hyperedge_state(&w->hyperedge[t], a);
+        const uint32_t from = w->hyperedge[t].from;
         const double hidden =
-            s == QDQ_NET_Q && from != QDQ_CUT_FLOAT ? w->hidden * w->truth.q[t] : 0;
-        if (s == QDQ_NET_Q)
-            out->net[t] = row(w, w->truth.q[t] - hidden);
-        if (s == QDQ_NET_DQ)
-            out->net[t] = row(w, w->truth.dq[t]);
+            s == QDQ_HYPEREDGE_Q && from != QDQ_CUT_FLOAT ? w->hidden * w->truth.q[t] : 0;
+        if (s == QDQ_HYPEREDGE_Q)
+            out->hyperedge[t] = row(w, w->truth.q[t] - hidden);
+        if (s == QDQ_HYPEREDGE_DQ)
+            out->hyperedge[t] = row(w, w->truth.dq[t]);
         if (hidden > 0)
             out->own[from].us += hidden * 1e-3;
     }
@@ -230,8 +231,8 @@ static inline qdq_search_opts sharp_options(unsigned most_builds)
 }
 
 static inline qdq_mincut_result run_with(world *w, const qdq_search_opts *o,
-                                         const qdq_assign *allowed, const double *harm,
-                                         double most_harm, bool starts_everything)
+                                         const qdq_assign *allowed, const double *sensitivity,
+                                         double max_sensitivity, bool starts_everything)
 {
     static const char *const names[] = {"nothing", "everything"};
     const qdq_search_ops ops = {.ctx = w, .measure = measure, .event = event, .builds = builds};
@@ -252,8 +253,8 @@ static inline qdq_mincut_result run_with(world *w, const qdq_search_opts *o,
                                     .graph = &w->graph,
                                     .profile = profile,
                                     .profile_ctx = w,
-                                    .harm = harm,
-                                    .most_harm = most_harm};
+                                    .sensitivity = sensitivity,
+                                    .max_sensitivity = max_sensitivity};
     assert_ok(qdq_mincut_search_run(&cut, o, &ops, &w->arena, &out, &err));
     assert_true(o->max_builds == 0 || builds(w) <= o->max_builds);
     return out;

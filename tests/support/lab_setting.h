@@ -1,4 +1,4 @@
-/* lab_setting.h - models in float and in 8 bits, and a lab on the sim engine. */
+/* lab_setting.h - models in float and in 8 bits, and a worker client on the sim engine. */
 #ifndef QDQ_LAB_SETTING_H
 #define QDQ_LAB_SETTING_H
 
@@ -74,10 +74,10 @@ static unsigned warnings;
 static qdq_job job = {.size = sizeof(qdq_job), .ctx = &warnings, .log = count_warnings};
 
 /* `more`: further keys of the cost model, with a comma in front. */
-static inline qdq_worker_client *open_lab(const char *more, qdq_worker_client_opts opts)
+static inline qdq_worker_client *open_worker_client(const char *more, qdq_worker_client_opts opts)
 {
     char json[2000], spec[600];
-    qdq_worker_client *lab = NULL;
+    qdq_worker_client *worker_client = NULL;
 
     snprintf(json, sizeof json, "{\"qdq_sim\": 1, " COSTS "%s}", more);
     assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
@@ -85,15 +85,15 @@ static inline qdq_worker_client *open_lab(const char *more, qdq_worker_client_op
     opts.engine = spec;
     opts.worker = opts.worker != NULL ? opts.worker : WORKER;
     opts.job = opts.job != NULL ? opts.job : &job;
-    assert_ok(qdq_worker_client_open(&opts, &lab, &err));
-    return lab;
+    assert_ok(qdq_worker_client_open(&opts, &worker_client, &err));
+    return worker_client;
 }
 
 /* The worker frees all it had: under the leak checker it would complain otherwise. */
-static inline void close_lab(qdq_worker_client *lab)
+static inline void close_worker_client(qdq_worker_client *worker_client)
 {
     warnings = 0;
-    qdq_worker_client_close(lab);
+    qdq_worker_client_close(worker_client);
     assert_int_equal(warnings, 0);
 }
 
@@ -118,12 +118,12 @@ static inline bool is_sanitized(void)
 }
 
 /* Where the 8-bit Conv runs, this happens; the float model goes on. */
-static inline void assert_pair_is_fine(qdq_worker_client *lab, int a)
+static inline void assert_pair_is_fine(qdq_worker_client *worker_client, int a)
 {
     qdq_remote_outcome outcome;
     double a_ns, b_ns;
 
-    assert_ok(qdq_worker_client_pair(lab, a, a, false, 0, &a_ns, &b_ns, &outcome, &err));
+    assert_ok(qdq_worker_client_pair(worker_client, a, a, false, 0, &a_ns, &b_ns, &outcome, &err));
     assert_outcome(&outcome, QDQ_REMOTE_FINE, "");
     assert_true(a_ns > 0 && b_ns > 0);
 }

@@ -19,23 +19,23 @@ static const float ramp[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
 
 /* --- what a source says ----------------------------------------------------------------------- */
 
-static char heard[4000];
+static char recorded_lines[4000];
 
-static inline void hear(void *ctx, qdq_log_level level, const char *text)
+static inline void record_line(void *ctx, qdq_log_level level, const char *text)
 {
-    size_t n = strlen(heard);
+    size_t n = strlen(recorded_lines);
 
     (void)ctx;
-    snprintf(heard + n, sizeof heard - n, "%d: %s\n", (int)level, text);
+    snprintf(recorded_lines + n, sizeof recorded_lines - n, "%d: %s\n", (int)level, text);
 }
 
-static const qdq_job listening = {.size = sizeof(qdq_job), .log = hear};
+static const qdq_job listening = {.size = sizeof(qdq_job), .log = record_line};
 
 static inline qdq_data_opts listen(void)
 {
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
 
-    heard[0] = '\0';
+    recorded_lines[0] = '\0';
     opts.job = &listening;
     return opts;
 }

@@ -25,7 +25,7 @@ static const qdq_pat only_relu_pat[] = {
 };
 const qdq_rule test_only_relu = RULE_OF(only_relu_pat, NULL, test_become_x);
 
-static void hear(void *ctx, uint64_t number, const char *pass, const char *where)
+static void record_line(void *ctx, uint64_t number, const char *pass, const char *where)
 {
     test_ruled *c = ctx;
 
@@ -46,7 +46,7 @@ void test_run_rules(qdq_model *m, const qdq_rule *const *rules, size_t n, uint64
 
     memset(out, 0, sizeof *out);
     opts.max_applications = limit;
-    opts.on_change = hear;
+    opts.on_change = record_line;
     opts.ctx = out;
     for (size_t i = 0; i < n; i++)
         out->state.pipeline.step[out->state.pipeline.n++] = (qdq_step){&names[i], ""};

@@ -78,23 +78,23 @@ TEST(every_code_has_a_name)
     assert_non_null(strchr(qdq_version(), '.'));
 }
 
-typedef struct heard {
+typedef struct recorded_lines {
     char line[1200];
     qdq_log_level level;
     uint64_t done, total;
-} heard;
+} recorded_lines;
 
 static void hear_line(void *ctx, qdq_log_level level, const char *text)
 {
-    heard *h = ctx;
+    recorded_lines *h = ctx;
 
     h->level = level;
     snprintf(h->line, sizeof h->line, "%s", text);
 }
 
-static void hear_progress(void *ctx, const char *stage, uint64_t done, uint64_t total)
+static void record_progress(void *ctx, const char *stage, uint64_t done, uint64_t total)
 {
-    heard *h = ctx;
+    recorded_lines *h = ctx;
 
     snprintf(h->line, sizeof h->line, "%s", stage);
     h->done = done;
@@ -103,7 +103,7 @@ static void hear_progress(void *ctx, const char *stage, uint64_t done, uint64_t 
 
 TEST(a_job_hears_lines_and_progress)
 {
-    heard h = {0};
+    recorded_lines h = {0};
     qdq_job job = QDQ_JOB_INIT;
 
     qdq_job_log(NULL, QDQ_LOG_INFO, "nobody"); /* neither has a listener */
@@ -112,7 +112,7 @@ TEST(a_job_hears_lines_and_progress)
     qdq_job_progress(&job, "x", 1, 2);
     job.ctx = &h;
     job.log = hear_line;
-    job.progress = hear_progress;
+    job.progress = record_progress;
     qdq_job_log(&job, QDQ_LOG_WARNING, "%d\nlines", 2);
     assert_string_equal(h.line, "2?lines");
     assert_int_equal(h.level, QDQ_LOG_WARNING);

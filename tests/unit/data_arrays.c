@@ -9,10 +9,10 @@
 
 /* --- what a source says ----------------------------------------------------------------------- */
 
-static void assert_heard(const char *part)
+static void assert_recorded(const char *part)
 {
-    if (strstr(heard, part) == NULL)
-        fail_msg("'%s' is not in '%s'", part, heard);
+    if (strstr(recorded_lines, part) == NULL)
+        fail_msg("'%s' is not in '%s'", part, recorded_lines);
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -58,8 +58,8 @@ TEST(a_fixed_batch_takes_several_and_leaves_the_rest_with_a_warning)
 
     assert_int_equal(qdq_data_count(d), 2);
     assert_floats(sample(d, 1, 0), ramp + 4, 4);
-    assert_heard("1: ");
-    assert_heard("the last 1 do not fill a batch of 2");
+    assert_recorded("1: ");
+    assert_recorded("the last 1 do not fill a batch of 2");
     qdq_data_close(d);
 }
 
@@ -104,7 +104,7 @@ TEST(arrays_of_an_npz_go_to_the_inputs_of_their_names)
         }
         assert_floats(sample(d, 2, 0), ramp + 4, 2);
         assert_floats(sample(d, 0, 0), ramp, 2);
-        assert_heard("array 'spare' is no input of the model");
+        assert_recorded("array 'spare' is no input of the model");
         qdq_data_close(d);
     }
 }
@@ -142,7 +142,7 @@ TEST(a_folder_is_read_file_by_file_in_order_of_name)
     static const size_t order[] = {0, 4, 1, 3, 2};
     for (size_t i = 0; i < 5; i++)
         assert_floats(sample(d, order[i], 0), ramp + 2 * order[i], 2);
-    assert_heard("many/notes.txt: skipped: no .npz");
+    assert_recorded("many/notes.txt: skipped: no .npz");
     qdq_data_close(d);
 }
 
@@ -178,7 +178,7 @@ TEST(double_becomes_float_with_a_note_and_big_endian_silently)
 
     assert_floats(sample(d, 0, 0), want, 2);
     assert_floats(sample(d, 1, 0), want + 2, 2);
-    assert_heard("double is rounded to float for input 'x'");
+    assert_recorded("double is rounded to float for input 'x'");
     qdq_data_close(d);
     d = opened(one_input, test_npy_file("turned.npy", TEST_HEADER(">f4", "(1, 2)"), turned, 8),
                NULL);
@@ -201,7 +201,7 @@ TEST(wide_floats_are_rounded_for_inputs_in_16_bits)
     assert_int_equal(sample(d, 0, 0)->elem, QDQ_FLOAT16);
     assert_memory_equal(sample(d, 0, 0)->data, want, 4);
     assert_memory_equal(sample(d, 1, 0)->data, want + 2, 4);
-    assert_heard("float is rounded to float16 for input 'x'");
+    assert_recorded("float is rounded to float16 for input 'x'");
     qdq_data_close(d);
     d = opened(half, test_npy_file("h.npy", TEST_HEADER("<f8", "(1, 2)"), wider, 16), NULL);
     assert_memory_equal(sample(d, 0, 0)->data, want, 4);
@@ -236,7 +236,7 @@ TEST(options_for_images_are_named_when_there_are_none)
     opts.n_mean = 1;
     qdq_data *d =
         opened(one_input, test_npy_file("ramp.npy", TEST_HEADER("<f4", "(5, 2)"), ramp, 40), &opts);
-    assert_heard("these data are no images");
+    assert_recorded("these data are no images");
     qdq_data_close(d);
 }
 
@@ -395,7 +395,7 @@ TEST(random_data_are_the_same_each_time_and_differ_by_sample_and_seed)
 
     assert_int_equal(qdq_data_count(d), 8);
     assert_true(qdq_data_is_random(d));
-    assert_heard("dimension 0 (N) of input 'a' is not fixed, taken as 1 (--shape fixes it)");
+    assert_recorded("dimension 0 (N) of input 'a' is not fixed, taken as 1 (--shape fixes it)");
     memcpy(first, sample(d, 0, 0)->data, sizeof first);
     assert_true(*(const int64_t *)sample(d, 0, 1)->data >> 1 == 0);
     memcpy(second, sample(d, 5, 0)->data, sizeof second);

@@ -51,23 +51,23 @@ static void make_set(const char *folder)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static char heard[2000];
+static char recorded_lines[2000];
 
-static void hear(void *ctx, qdq_log_level level, const char *text)
+static void record_line(void *ctx, qdq_log_level level, const char *text)
 {
-    size_t n = strlen(heard);
+    size_t n = strlen(recorded_lines);
 
     (void)ctx;
-    snprintf(heard + n, sizeof heard - n, "%d: %s\n", (int)level, text);
+    snprintf(recorded_lines + n, sizeof recorded_lines - n, "%d: %s\n", (int)level, text);
 }
 
 static qdq_status try_open(const char *model, const char *spec, qdq_data **d)
 {
-    static const qdq_job listening = {.size = sizeof(qdq_job), .log = hear};
+    static const qdq_job listening = {.size = sizeof(qdq_job), .log = record_line};
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
     qdq_model *m = test_model(model);
 
-    heard[0] = '\0';
+    recorded_lines[0] = '\0';
     opts.job = &listening;
     qdq_status st = qdq_data_open(test_path("%s", spec), m, &opts, d, &err);
     qdq_model_free(m);
@@ -119,7 +119,7 @@ TEST(sets_are_samples_in_the_order_of_their_numbers)
     qdq_data *d = opened(one_input, "sets");
 
     assert_int_equal(qdq_data_count(d), 2);
-    assert_string_equal(heard, "");
+    assert_string_equal(recorded_lines, "");
     assert_data(sample(d, 0, 0), QDQ_FLOAT, ramp, 16); /* the batch is the file's */
     assert_int_equal(sample(d, 0, 0)->dim[0], 2);
     assert_data(sample(d, 1, 0), QDQ_FLOAT, ramp + 2, 8);
@@ -215,8 +215,8 @@ TEST(folders_of_two_kinds_are_refused)
     mkdir(test_path("odd/input_0.pb"), 0700);
     assert_ok(qdq_write_file(test_path("odd/test_data_set_0"), true, "x", 1, &err));
     refused(one_input, "odd", QDQ_E_FORMAT, "or input_K.pb file in this folder");
-    assert_non_null(strstr(heard, "input_0.pb: skipped: not a regular file"));
-    assert_non_null(strstr(heard, "test_data_set_0: skipped: not a folder"));
+    assert_non_null(strstr(recorded_lines, "input_0.pb: skipped: not a regular file"));
+    assert_non_null(strstr(recorded_lines, "test_data_set_0: skipped: not a folder"));
 }
 
 TEST(files_that_are_no_tensor_are_refused)

@@ -75,8 +75,8 @@ TEST(steps_cut_consecutive_samples_into_sequences)
     size_t n;
 
     assert_ok(try_arrays(cell, in, 2, &opts, &d));
-    assert_non_null(
-        strstr(heard, "arrays: the last 1 samples do not fill a sequence of 2 steps, left out"));
+    assert_non_null(strstr(
+        recorded_lines, "arrays: the last 1 samples do not fill a sequence of 2 steps, left out"));
     assert_int_equal(qdq_data_count(d), 2);
     assert_int_equal(qdq_data_steps(d), 2);
     const qdq_state *s = qdq_data_states(d, &n);

@@ -213,43 +213,46 @@ TEST(a_host_says_what_it_is)
     qdq_engine_close(e);
 }
 
-/* --- the lab ---------------------------------------------------------------------------------- */
+/* --- the worker client
+ * ---------------------------------------------------------------------------------- */
 
 static qdq_worker_client *lab_on(const char *h, const char *more)
 {
     qdq_engine_opts o = on(h);
 
-    return open_lab(more, (qdq_worker_client_opts){.engine_opts = &o});
+    return open_worker_client(more, (qdq_worker_client_opts){.engine_opts = &o});
 }
 
-static void measure(qdq_worker_client *lab, double ns[4], double *sqnr)
+static void measure(qdq_worker_client *worker_client, double ns[4], double *sqnr)
 {
-    int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
+    int a = test_worker_client_build(worker_client, float_model()),
+        b = test_worker_client_build(worker_client, int8_model());
     qdq_worker_client_accuracy accuracy;
     qdq_remote_outcome outcome;
 
     for (uint64_t i = 0; i < 2; i++) {
-        assert_ok(qdq_worker_client_pair(lab, a, b, false, i, &ns[2 * i], &ns[2 * i + 1], &outcome,
-                                         &err));
+        assert_ok(qdq_worker_client_pair(worker_client, a, b, false, i, &ns[2 * i], &ns[2 * i + 1],
+                                         &outcome, &err));
         assert_outcome(&outcome, QDQ_REMOTE_FINE, "");
-        assert_ok(qdq_worker_client_compare(lab, a, b, &accuracy, &outcome, &err));
+        assert_ok(qdq_worker_client_compare(worker_client, a, b, &accuracy, &outcome, &err));
         assert_outcome(&outcome, QDQ_REMOTE_FINE, "");
         *sqnr = accuracy.sqnr_db;
     }
-    qdq_worker_client_drop(lab, a);
-    assert_pair_is_fine(lab, b);
+    qdq_worker_client_drop(worker_client, a);
+    assert_pair_is_fine(worker_client, b);
 }
 
 TEST(pairs_and_comparisons_are_those_of_this_machine)
 {
     double here[4], there[4], sqnr[2];
-    qdq_worker_client *lab = open_lab(", \"noise\": 0.1", (qdq_worker_client_opts){0});
+    qdq_worker_client *worker_client =
+        open_worker_client(", \"noise\": 0.1", (qdq_worker_client_opts){0});
 
-    measure(lab, here, &sqnr[0]);
-    close_lab(lab);
-    lab = lab_on(host("", ""), ", \"noise\": 0.1");
-    measure(lab, there, &sqnr[1]);
-    close_lab(lab);
+    measure(worker_client, here, &sqnr[0]);
+    close_worker_client(worker_client);
+    worker_client = lab_on(host("", ""), ", \"noise\": 0.1");
+    measure(worker_client, there, &sqnr[1]);
+    close_worker_client(worker_client);
     assert_memory_equal(here, there, sizeof here);
     assert_true(sqnr[0] == sqnr[1]);
 }
@@ -258,17 +261,18 @@ TEST(pairs_and_comparisons_are_those_of_this_machine)
 TEST(cuts_at_any_byte_change_no_number)
 {
     double here[4], there[4], sqnr[2];
-    qdq_worker_client *lab = open_lab(", \"noise\": 0.1", (qdq_worker_client_opts){0});
+    qdq_worker_client *worker_client =
+        open_worker_client(", \"noise\": 0.1", (qdq_worker_client_opts){0});
     char with[2000];
 
-    measure(lab, here, &sqnr[0]);
-    close_lab(lab);
+    measure(worker_client, here, &sqnr[0]);
+    close_worker_client(worker_client);
     for (unsigned seed = 1; seed <= 6; seed++) {
         unlink(test_path("state"));
         snprintf(with, sizeof with, BREAKER "%s %u 5 4000 ", test_path("state"), seed);
-        lab = lab_on(host(with, ""), ", \"noise\": 0.1");
-        measure(lab, there, &sqnr[1]);
-        close_lab(lab);
+        worker_client = lab_on(host(with, ""), ", \"noise\": 0.1");
+        measure(worker_client, there, &sqnr[1]);
+        close_worker_client(worker_client);
         assert_memory_equal(here, there, sizeof here);
         assert_true(sqnr[0] == sqnr[1]);
     }

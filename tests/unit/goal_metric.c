@@ -233,7 +233,7 @@ TEST(a_drop_that_is_too_large_is_told_in_the_unit_of_the_metric)
     test_goal_end(&s);
 }
 
-static void hear(void *ctx, qdq_log_level level, const char *text)
+static void record_line(void *ctx, qdq_log_level level, const char *text)
 {
     if (level == QDQ_LOG_WARNING && strstr(text, "metric 'layers' of the input model") != NULL)
         snprintf(ctx, 300, "%s", text);
@@ -249,7 +249,7 @@ TEST(an_input_model_that_misses_the_goal_itself_ends_the_search)
     test_goal s = begin(&metric);
 
     job.ctx = said;
-    job.log = hear;
+    job.log = record_line;
     opts.job = &job;
     s.goal.has_min_metric = true;
     s.goal.min_metric = 101;

@@ -4,21 +4,21 @@
 #include "ir/edit.h"
 #include "ir/shape.h"
 
-typedef struct heard {
+typedef struct recorded_lines {
     int n;
     char last[300];
-} heard;
+} recorded_lines;
 
-static void hear(void *ctx, qdq_log_level level, const char *text)
+static void record_line(void *ctx, qdq_log_level level, const char *text)
 {
-    heard *h = ctx;
+    recorded_lines *h = ctx;
 
     assert_int_equal(level, QDQ_LOG_WARNING);
     h->n++;
     snprintf(h->last, sizeof h->last, "%s", text);
 }
 
-static qdq_model *infer(const char *text, bool strict, bool forget, heard *h)
+static qdq_model *infer(const char *text, bool strict, bool forget, recorded_lines *h)
 {
     qdq_model *m = test_model(text);
     qdq_job job = QDQ_JOB_INIT;
@@ -27,7 +27,7 @@ static qdq_model *infer(const char *text, bool strict, bool forget, heard *h)
 
     memset(h, 0, sizeof *h);
     job.ctx = h;
-    job.log = hear;
+    job.log = record_line;
     if (qdq_model_infer(m, &opts, &err) != QDQ_OK)
         fail_msg("%s", err.text);
     return m;
@@ -35,7 +35,7 @@ static qdq_model *infer(const char *text, bool strict, bool forget, heard *h)
 
 TEST(declared_types_fill_what_inference_leaves_open)
 {
-    heard h;
+    recorded_lines h;
     qdq_model *m =
         infer("g (float[N,?] x) => (float[N,10] y, z) <float[4,5] u> { t = Relu(x) y = Mul(t, t)"
               " u = a.Unknown(x) z = Relu(u) }",
@@ -54,7 +54,7 @@ TEST(a_contradiction_is_an_error_or_a_warning)
     qdq_shape_opts strict = {false, true, NULL};
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(text);
-    heard h;
+    recorded_lines h;
 
     assert_fails(QDQ_E_FORMAT, "value 't' is declared float[2,6], inferred float[2,5]",
                  qdq_model_infer(m, &strict, &err));
@@ -73,7 +73,7 @@ TEST(a_contradiction_is_an_error_or_a_warning)
 
 TEST(rank_and_element_type_contradict_too)
 {
-    heard h;
+    recorded_lines h;
     qdq_model *m = infer("g (float[2,5] x) => (int8[2,5] y, float[10] z, seq(float) q) { y = "
                          "Relu(x) z = Neg(x) q = Abs(x) }",
                          false, false, &h);
@@ -88,7 +88,7 @@ TEST(rank_and_element_type_contradict_too)
 TEST(after_many_contradictions_the_log_only_counts)
 {
     char text[4000], *p = text;
-    heard h;
+    recorded_lines h;
 
     p += sprintf(p, "g (float[2] x) => (");
     for (int i = 0; i < 30; i++)
@@ -104,7 +104,7 @@ TEST(after_many_contradictions_the_log_only_counts)
 
 TEST(stale_types_can_be_forgotten)
 {
-    heard h;
+    recorded_lines h;
     qdq_model *m =
         infer("g (float[4,5] x) => (float[1,5] y, float[1,N] z) <float[1,5] t, float[1,7] u> { t "
               "= Relu(x) y = Neg(t)"
@@ -121,7 +121,7 @@ TEST(stale_types_can_be_forgotten)
 
 TEST(outputs_keep_the_names_of_their_dims)
 {
-    heard h;
+    recorded_lines h;
     qdq_model *m =
         infer("g (float[N,5] x) => (float[batch,5] y) { t = Relu(x) y = Neg(t) }", true, false, &h);
 
@@ -132,7 +132,7 @@ TEST(outputs_keep_the_names_of_their_dims)
 
 TEST(old_models_list_constants_as_inputs)
 {
-    heard h;
+    recorded_lines h;
     qdq_model *m =
         infer("<ir_version: 3, opset_import: [\"\" : 8]> g (float[2,6] x, int64[2] s = {3, 4}) => "
               "(y) { y = Reshape(x, s) }",

@@ -28,16 +28,16 @@ static const char six[] =
     "a = Identity(x) b = Identity(a) c = Identity(b) d = Identity(c) e = Identity(d)"
     "f = Identity(e) y = Relu(f) }";
 
-typedef struct judge_state {
+typedef struct evaluation_state {
     const char *needed; /* a model without this value is bad; NULL: none is */
     bool always;
     int calls;
-} judge_state;
+} evaluation_state;
 
 static qdq_status check_model(void *ctx, const qdq_model *m, bool *bad, char *why, size_t why_size,
                               qdq_error *e)
 {
-    judge_state *j = ctx;
+    evaluation_state *j = ctx;
 
     (void)e;
     j->calls++;
@@ -49,7 +49,7 @@ static qdq_status check_model(void *ctx, const qdq_model *m, bool *bad, char *wh
     return QDQ_OK;
 }
 
-static qdq_bisect_result bisect(const char *text, const char *passes, judge_state *j)
+static qdq_bisect_result bisect(const char *text, const char *passes, evaluation_state *j)
 {
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_model *m = test_model(text);
@@ -70,7 +70,7 @@ static qdq_bisect_result bisect(const char *text, const char *passes, judge_stat
 
 TEST(a_pipeline_that_does_no_harm_is_judged_once)
 {
-    judge_state j = {0};
+    evaluation_state j = {0};
     qdq_bisect_result r = bisect(six, "drop-identity", &j);
 
     assert_false(r.found);
@@ -85,7 +85,7 @@ TEST(every_change_can_be_found)
     static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
 
     for (size_t i = 0; i < QDQ_COUNT(names); i++) {
-        judge_state j = {.needed = names[i]};
+        evaluation_state j = {.needed = names[i]};
         qdq_bisect_result r = bisect(six, "drop-identity", &j);
         char why[20];
 
@@ -102,7 +102,7 @@ TEST(every_change_can_be_found)
 
 TEST(the_pass_is_named_among_several)
 {
-    judge_state j = {.needed = "dead"};
+    evaluation_state j = {.needed = "dead"};
     qdq_bisect_result r =
         bisect("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {"
                "a = Identity(x) [useless] dead = Add(a, w) k = Constant<value_float = 1.0>()"
@@ -116,7 +116,7 @@ TEST(the_pass_is_named_among_several)
 
 TEST(a_change_that_the_verifier_refuses_is_found_without_a_judge)
 {
-    judge_state j = {0};
+    evaluation_state j = {0};
 
     insisted_on = "c";
     qdq_bisect_result r = bisect(six, "drop-identity", &j);
@@ -150,7 +150,7 @@ TEST(a_pass_that_breaks_the_model_is_a_defect_that_is_named)
 
 TEST(a_model_that_is_bad_from_the_start_is_change_zero)
 {
-    judge_state j = {.always = true};
+    evaluation_state j = {.always = true};
     qdq_bisect_result r = bisect(six, "drop-identity", &j);
 
     assert_true(r.found);
@@ -163,7 +163,7 @@ TEST(a_model_that_is_bad_from_the_start_is_change_zero)
 
 TEST(a_pipeline_without_changes_is_judged_all_the_same)
 {
-    judge_state j = {.needed = "nowhere"};
+    evaluation_state j = {.needed = "nowhere"};
     qdq_bisect_result r = bisect(six, "", &j);
 
     assert_true(r.found);
@@ -175,7 +175,7 @@ TEST(only_as_many_changes_as_are_asked_for_are_looked_at)
 {
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_model *m = test_model(six);
-    judge_state j = {.needed = "d"};
+    evaluation_state j = {.needed = "d"};
     qdq_bisect_result *r;
 
     opts.passes = "drop-identity";
@@ -225,7 +225,7 @@ TEST(mistakes_in_the_pipeline_are_errors_and_no_finding)
 {
     qdq_model *m = test_model(six);
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
-    judge_state j = {0};
+    evaluation_state j = {0};
     qdq_bisect_result *r;
 
     opts.passes = "nothing";
@@ -249,7 +249,7 @@ TEST(a_search_can_be_interrupted)
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
     qdq_cancel *cancel = qdq_cancel_new();
-    judge_state j = {.needed = "c"};
+    evaluation_state j = {.needed = "c"};
     qdq_bisect_result *r;
 
     job.ctx = cancel;

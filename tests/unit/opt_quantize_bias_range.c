@@ -21,26 +21,26 @@ typedef struct number_case {
     uint32_t weight_scale;
 } number_case;
 
-typedef struct heard {
+typedef struct recorded_lines {
     char text[2000];
-} heard;
+} recorded_lines;
 
-static void hear(void *ctx, qdq_log_level level, const char *line)
+static void record_line(void *ctx, qdq_log_level level, const char *line)
 {
-    heard *h = ctx;
+    recorded_lines *h = ctx;
 
     if (level <= QDQ_LOG_WARNING)
         snprintf(h->text + strlen(h->text), sizeof h->text - strlen(h->text), "%s\n", line);
 }
 
-static qdq_optimize_report *run(qdq_model *m, const char *pipeline, heard *h)
+static qdq_optimize_report *run(qdq_model *m, const char *pipeline, recorded_lines *h)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_job job = QDQ_JOB_INIT;
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_optimize_report *report = NULL;
 
-    job.log = hear;
+    job.log = record_line;
     job.ctx = h;
     opts.passes = pipeline;
     opts.job = &job;
@@ -93,7 +93,7 @@ static void assert_bias(const number_case *c, const qdq_node *conv)
 static void check_numbers(const number_case *c)
 {
     char text[1000];
-    heard first = {""}, second = {""};
+    recorded_lines first = {""}, second = {""};
 
     snprintf(text, sizeof text,
              "g (%s[1,1,1,1] xq) => (float[1,%zu,1,1] y) <float xs = {%s}, %s xz = {%s}, %s, "
@@ -296,7 +296,7 @@ TEST(a_bias_leaves_room_for_the_accumulator)
         test_builder b = test_build(17);
         const int64_t shape[4] = {1, 512, 3, 3}, one = 1;
         const float xs = 0.004F, ws = 2e-7F, bias = (float)cases[i].bias;
-        heard h = {""};
+        recorded_lines h = {""};
         void *data;
 
         qdq_tensor *t = qdq_tensor_new(b.m, QDQ_INT8, 4, shape, &data);

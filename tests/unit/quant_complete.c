@@ -231,7 +231,7 @@ TEST(a_bias_that_int32_cannot_hold_beside_it_stays_float)
     job.ctx = text;
     job.log = keep_log;
     assert_int_equal(p->biases.n, 1);
-    assert_ok(qdq_drop_misfit_biases(m, &job, p, &err));
+    assert_ok(qdq_drop_overflowing_biases(m, &job, p, &err));
     assert_int_equal(p->biases.n, 0);
     assert_string_equal(
         text, "bias 'bias': int32 overflows with the scales of the model; it stays float");
@@ -245,10 +245,10 @@ TEST(a_bias_that_fits_stays_in_the_plan)
     qdq_plan *p = planned(m);
     qdq_error err = QDQ_ERROR_INIT;
 
-    assert_ok(qdq_drop_misfit_biases(m, NULL, p, &err));
+    assert_ok(qdq_drop_overflowing_biases(m, NULL, p, &err));
     assert_int_equal(p->biases.n, 1);
     p->tensors.at[0].qparam.scale = 1e-38f; /* the product has no float */
-    assert_ok(qdq_drop_misfit_biases(m, NULL, p, &err));
+    assert_ok(qdq_drop_overflowing_biases(m, NULL, p, &err));
     assert_int_equal(p->biases.n, 0);
     qdq_plan_free(p);
     qdq_model_free(m);

@@ -9,19 +9,19 @@ static const char model[] = "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2
                             "  [relu] y = Relu(c)\n"
                             "}\n";
 
-typedef struct heard {
+typedef struct recorded_lines {
     char text[2000];
-} heard;
+} recorded_lines;
 
-static void hear(void *ctx, qdq_log_level level, const char *text)
+static void record_line(void *ctx, qdq_log_level level, const char *text)
 {
-    heard *h = ctx;
+    recorded_lines *h = ctx;
 
     (void)level;
     strncat(h->text, text, sizeof h->text - strlen(h->text) - 1);
 }
 
-static qdq_status parse(const char *text, qdq_plan **p, heard *h, qdq_error *err)
+static qdq_status parse(const char *text, qdq_plan **p, recorded_lines *h, qdq_error *err)
 {
     qdq_import_opts opts = QDQ_IMPORT_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
@@ -29,7 +29,7 @@ static qdq_status parse(const char *text, qdq_plan **p, heard *h, qdq_error *err
 
     memset(h, 0, sizeof *h);
     job.ctx = h;
-    job.log = hear;
+    job.log = record_line;
     opts.job = &job;
     qdq_status st = qdq_plan_parse_encodings(text, strlen(text), "file", m, &opts, p, err);
     qdq_model_free(m);
@@ -73,7 +73,7 @@ TEST(both_forms_give_the_same_plan_which_applies)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(model), *q = NULL;
     char *text[2];
-    heard h;
+    recorded_lines h;
 
     for (int i = 0; i < 2; i++) {
         qdq_plan *p = NULL;
@@ -106,7 +106,7 @@ static void assert_mistake(qdq_status code, const char *part, const char *text)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
-    heard h;
+    recorded_lines h;
 
     assert_fails(code, part, parse(text, &p, &h, &err));
     assert_null(p);
@@ -163,7 +163,7 @@ static void assert_said(const char *part, const char *text)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
-    heard h;
+    recorded_lines h;
 
     assert_ok(parse(text, &p, &h, &err));
     if (strstr(h.text, part) == NULL)
@@ -194,7 +194,7 @@ TEST(codes_of_other_widths_raise_the_opset)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
-    heard h;
+    recorded_lines h;
 
     assert_ok(parse(
         ACTIVATION(

@@ -164,14 +164,14 @@ static qdq_model *chain_with_biases(void)
     return test_built(&b);
 }
 
-typedef struct heard {
+typedef struct recorded_lines {
     size_t calibrated, compared; /* runs */
     bool said_memory;
-} heard;
+} recorded_lines;
 
 static void count_runs(void *ctx, const char *stage, uint64_t done, uint64_t total)
 {
-    heard *h = ctx;
+    recorded_lines *h = ctx;
 
     (void)done;
     (void)total;
@@ -179,9 +179,9 @@ static void count_runs(void *ctx, const char *stage, uint64_t done, uint64_t tot
     h->compared += strcmp(stage, "compare") == 0;
 }
 
-static void hear_memory(void *ctx, qdq_log_level level, const char *text)
+static void record_memory(void *ctx, qdq_log_level level, const char *text)
 {
-    heard *h = ctx;
+    recorded_lines *h = ctx;
 
     if (strstr(text, "it runs again for each trial (--memory)") != NULL) {
         assert_int_equal(level, QDQ_LOG_INFO);
@@ -203,7 +203,7 @@ static test_goal correcting(qdq_quantize_opts *opts, qdq_job *job)
                             s.m, NULL, &s.data, &err));
     s.goal.min_sqnr = 30; /* three of the layers may be in 8 bits */
     job->progress = count_runs;
-    job->log = hear_memory;
+    job->log = record_memory;
     opts->job = job;
     opts->bias_correction = QDQ_BIAS_CORRECTION_ON;
     return s;
@@ -212,7 +212,7 @@ static test_goal correcting(qdq_quantize_opts *opts, qdq_job *job)
 /* Calibration again in each trial, for means that do not depend on what is quantized. */
 TEST(scales_and_means_are_gathered_in_one_calibration)
 {
-    heard one = {0}, all = {0};
+    recorded_lines one = {0}, all = {0};
     qdq_job job = QDQ_JOB_INIT;
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     test_goal s = correcting(&opts, &job);
@@ -236,7 +236,7 @@ TEST(scales_and_means_are_gathered_in_one_calibration)
 /* The same trials and the same plan, whether the float model's outputs fit or not. */
 TEST(memory_bounds_what_is_kept_and_changes_no_result)
 {
-    heard h = {0};
+    recorded_lines h = {0};
     qdq_job job = QDQ_JOB_INIT;
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     test_goal s = correcting(&opts, &job), tight = correcting(&opts, &job);

@@ -19,11 +19,11 @@ static qdq_status try_it(void *ctx, const bool *gone, size_t n_gone, qdq_goal_tr
                          qdq_error *e)
 {
     world *w = ctx;
-    double harm = 0;
+    double sensitivity = 0;
     size_t n = 0;
 
     for (size_t i = 0; i < w->n; i++) {
-        harm += gone[i] ? 0 : w->truth[i];
+        sensitivity += gone[i] ? 0 : w->truth[i];
         n += gone[i];
     }
     assert_int_equal(n, n_gone);
@@ -33,8 +33,8 @@ static qdq_status try_it(void *ctx, const bool *gone, size_t n_gone, qdq_goal_tr
         out->is_float = true;
         return QDQ_OK;
     }
-    out->holds = harm <= w->allowed;
-    out->excess = w->knows_excess ? harm / w->allowed : NAN;
+    out->holds = sensitivity <= w->allowed;
+    out->excess = w->knows_excess ? sensitivity / w->allowed : NAN;
     return QDQ_OK;
 }
 

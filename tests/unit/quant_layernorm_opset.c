@@ -14,7 +14,7 @@ typedef struct begun {
     char log[2000];
 } begun;
 
-static void hear(void *ctx, qdq_log_level level, const char *text)
+static void record_line(void *ctx, qdq_log_level level, const char *text)
 {
     begun *b = ctx;
     size_t n = strlen(b->log);
@@ -32,7 +32,7 @@ static begun *begin(qdq_model *m, const char *target, const char *layernorms, co
     begun *b = calloc(1, sizeof *b);
 
     assert_non_null(b);
-    job.log = hear;
+    job.log = record_line;
     job.ctx = b;
     opts.job = &job;
     opts.passes = passes;

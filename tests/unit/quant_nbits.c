@@ -14,24 +14,24 @@
     "uint8[2,1,8] w_quantized = {121, 138, 255, 255, 255, 255, 255, 255, 187, 240, 0, 0, 0, 0, "   \
     "0, 0}"
 
-static void hear(void *ctx, qdq_log_level level, const char *text)
+static void record_line(void *ctx, qdq_log_level level, const char *text)
 {
-    char *heard = ctx;
+    char *recorded_lines = ctx;
 
     if (level <= QDQ_LOG_WARNING)
-        strncat(heard, text, 1999 - strlen(heard));
+        strncat(recorded_lines, text, 1999 - strlen(recorded_lines));
 }
 
-static qdq_model *stripped(const char *text, size_t *n_left, char heard[2000])
+static qdq_model *stripped(const char *text, size_t *n_left, char recorded_lines[2000])
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_import_opts opts = QDQ_IMPORT_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
     qdq_model *m = test_model(text), *out = NULL;
 
-    heard[0] = '\0';
-    job.ctx = heard;
-    job.log = hear;
+    recorded_lines[0] = '\0';
+    job.ctx = recorded_lines;
+    job.log = record_line;
     opts.job = &job;
     assert_ok(qdq_model_strip(m, &opts, &out, n_left, &err));
     qdq_model_free(m);
@@ -40,11 +40,11 @@ static qdq_model *stripped(const char *text, size_t *n_left, char heard[2000])
 
 static void assert_strips(const char *before, const char *after)
 {
-    char heard[2000];
+    char recorded_lines[2000];
     size_t n_left = 9;
-    qdq_model *m = stripped(before, &n_left, heard);
+    qdq_model *m = stripped(before, &n_left, recorded_lines);
 
-    assert_string_equal(heard, "");
+    assert_string_equal(recorded_lines, "");
     assert_int_equal(n_left, 0);
     test_assert_text(m, after);
     qdq_model_free(m);
@@ -52,13 +52,13 @@ static void assert_strips(const char *before, const char *after)
 
 static void assert_stays(const char *text, const char *why)
 {
-    char heard[2000];
+    char recorded_lines[2000];
     size_t n_left = 0;
 
-    qdq_model_free(stripped(text, &n_left, heard));
+    qdq_model_free(stripped(text, &n_left, recorded_lines));
     assert_int_equal(n_left, 1);
-    if (strstr(heard, why) == NULL)
-        fail_msg("'%s' is not in '%s'", why, heard);
+    if (strstr(recorded_lines, why) == NULL)
+        fail_msg("'%s' is not in '%s'", why, recorded_lines);
 }
 
 TEST(a_product_becomes_matmul)

@@ -12,7 +12,7 @@ typedef struct said {
     char text[2000];
 } said;
 
-static void hear(void *ctx, qdq_log_level level, const char *text)
+static void record_line(void *ctx, qdq_log_level level, const char *text)
 {
     said *s = ctx;
     size_t used = strlen(s->text);
@@ -39,7 +39,7 @@ static qdq_model *converted(const char *text, qdq_elem type, const char *keep, b
                             said *out)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_job job = {.size = sizeof job, .log = hear, .ctx = out};
+    qdq_job job = {.size = sizeof job, .log = record_line, .ctx = out};
     qdq_model *m = test_model(text);
     qdq_plan *p = qdq_plan_new();
     qdq_plan_float kept = {keep, "", ""};

@@ -8,19 +8,19 @@
 #define BARE "<ir_version: 9, opset_import: [\"\" : 17]>\n"
 #define ORT  "<ir_version: 9, opset_import: [\"\" : 17], producer_name: \"onnx.quantize\">\n"
 
-typedef struct heard {
+typedef struct recorded_lines {
     char text[2000];
-} heard;
+} recorded_lines;
 
-static void hear(void *ctx, qdq_log_level level, const char *text)
+static void record_line(void *ctx, qdq_log_level level, const char *text)
 {
-    heard *h = ctx;
+    recorded_lines *h = ctx;
 
     if (level <= QDQ_LOG_WARNING)
         strncat(h->text, text, sizeof h->text - strlen(h->text) - 1);
 }
 
-static qdq_model *stripped(const char *text, qdq_bounds bounds, size_t *n_left, heard *h)
+static qdq_model *stripped(const char *text, qdq_bounds bounds, size_t *n_left, recorded_lines *h)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_import_opts opts = QDQ_IMPORT_OPTS_INIT;
@@ -29,7 +29,7 @@ static qdq_model *stripped(const char *text, qdq_bounds bounds, size_t *n_left, 
 
     memset(h, 0, sizeof *h);
     job.ctx = h;
-    job.log = hear;
+    job.log = record_line;
     opts.bounds = bounds;
     opts.job = &job;
     assert_ok(qdq_model_strip(m, &opts, &out, n_left, &err));
@@ -41,7 +41,7 @@ static qdq_model *stripped(const char *text, qdq_bounds bounds, size_t *n_left, 
 static void assert_strips_bounds(const char *before, qdq_bounds bounds, const char *after)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    heard h;
+    recorded_lines h;
     size_t n_left = 9;
     qdq_model *m = stripped(before, bounds, &n_left, &h), *want = test_model(after), *again = NULL;
     char *text = NULL;
@@ -66,7 +66,7 @@ static void assert_strips(const char *before, const char *after)
 /* `part` says why `n` nodes had to stay. */
 static void assert_stays(const char *text, size_t n, const char *part)
 {
-    heard h;
+    recorded_lines h;
     size_t n_left = 0;
 
     qdq_model_free(stripped(text, QDQ_BOUNDS_AUTO, &n_left, &h));
@@ -361,10 +361,10 @@ static void assert_unsaid(const char *text, const char *part)
     qdq_job job = QDQ_JOB_INIT;
     qdq_model *m = test_model(text);
     qdq_plan *p = NULL;
-    heard h = {""};
+    recorded_lines h = {""};
 
     job.ctx = &h;
-    job.log = hear;
+    job.log = record_line;
     opts.job = &job;
     assert_ok(qdq_plan_import(m, &opts, &p, NULL, &err));
     if (strstr(h.text, part) == NULL)

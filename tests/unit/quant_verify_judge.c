@@ -45,7 +45,7 @@ static void make(const given *g, qdq_verify_tensor *t)
     assert_ok(qdq_slices_add(&t->of_engine, 0, 1, &a, &c, &err));
 }
 
-static qdq_verify_result judge_all(qdq_verify_tensor *t, size_t n)
+static qdq_verify_result evaluate_all(qdq_verify_tensor *t, size_t n)
 {
     static qdq_verifying v; /* has the texts */
     qdq_verify_result r;
@@ -66,7 +66,7 @@ static qdq_verify_result verify_given(given g)
     qdq_verify_tensor t;
 
     make(&g, &t);
-    return judge_all(&t, 1);
+    return evaluate_all(&t, 1);
 }
 
 /* Ranges of neighbours differ by more than 8: each slice is a group. */
@@ -136,11 +136,11 @@ TEST(a_loss_in_one_sample_alone_is_chance)
 
     for (size_t i = 0; i < 4; i++)
         add(i == 2 ? &bad : &good, i, &t);
-    assert_int_equal(judge_all(&t, 1).verdict, QDQ_VERIFY_RIGHT);
+    assert_int_equal(evaluate_all(&t, 1).verdict, QDQ_VERIFY_RIGHT);
     t = (qdq_verify_tensor){.name = NULL};
     for (size_t i = 0; i < 4; i++)
         add(i >= 2 ? &bad : &good, i, &t);
-    assert_int_equal(judge_all(&t, 1).verdict, QDQ_VERIFY_WRONG);
+    assert_int_equal(evaluate_all(&t, 1).verdict, QDQ_VERIFY_WRONG);
 }
 
 TEST(slices_where_the_reference_is_noise_prove_nothing)
@@ -184,7 +184,7 @@ TEST(what_was_not_compared_is_told_output_by_output)
         (qdq_verify_tensor){.name = "ids", .is_compared = true, .is_exact = true, .differs = true};
     t[3] = (qdq_verify_tensor){.name = "count", .is_compared = true, .is_exact = true};
     t[4] = (qdq_verify_tensor){.name = "text"};
-    const qdq_verify_result r = judge_all(t, 5);
+    const qdq_verify_result r = evaluate_all(t, 5);
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
     assert_string_equal(r.output, "y");
     assert_string_equal(
@@ -198,9 +198,9 @@ TEST(integers_that_are_equal_are_right)
 {
     qdq_verify_tensor t = {.name = "ids", .is_compared = true, .is_exact = true};
 
-    assert_int_equal(judge_all(&t, 1).verdict, QDQ_VERIFY_RIGHT);
+    assert_int_equal(evaluate_all(&t, 1).verdict, QDQ_VERIFY_RIGHT);
     t = (qdq_verify_tensor){.name = "ids", .is_compared = true, .is_exact = true, .differs = true};
-    const qdq_verify_result r = judge_all(&t, 1);
+    const qdq_verify_result r = evaluate_all(&t, 1);
     assert_int_equal(r.verdict, QDQ_VERIFY_UNKNOWN);
     assert_non_null(strstr(r.why, "no output can be compared: output 'ids'"));
 }

@@ -4,7 +4,7 @@
 #include "support/build.h"
 #include "support/test.h"
 
-static void hear(qdq_why *why, const char *about)
+static void record_line(qdq_why *why, const char *about)
 {
     test_builder b = test_build(17);
 
@@ -24,7 +24,7 @@ TEST(a_node_is_heard_by_its_label)
 {
     qdq_why why = {0};
 
-    hear(&why, "y");
+    record_line(&why, "y");
     assert_true(why.found && !why.no_memory);
     assert_int_equal(why.notes.n, 1);
     assert_string_equal(why.notes.at[0].verdict, "it is a Neg");
@@ -36,7 +36,7 @@ TEST(a_tensor_is_heard_through_its_producer_and_readers)
 {
     qdq_why why = {0};
 
-    hear(&why, "r");
+    record_line(&why, "r");
     assert_int_equal(why.notes.n, 2);
     assert_string_equal(why.notes.at[0].rule, "rule");
     qdq_why_clear(&why);
@@ -46,7 +46,7 @@ TEST(an_unknown_name_hears_nothing)
 {
     qdq_why why = {0};
 
-    hear(&why, "z");
+    record_line(&why, "z");
     assert_true(!why.found && why.notes.n == 0);
     qdq_why_clear(&why);
 }

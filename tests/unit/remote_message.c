@@ -1,4 +1,5 @@
-/* remote_message.c - what the lab and its worker say to each other, and garbage in its place. */
+/* remote_message.c - what the worker client and its worker say to each other, and garbage in its
+ * place. */
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
@@ -420,7 +421,7 @@ TEST(a_worker_goes_when_its_lab_is_gone)
     assert_true(send(p.socket, b.data, b.size, MSG_NOSIGNAL) == (ssize_t)b.size);
     poll(NULL, 0, 100);
     assert_int_equal(waitpid(p.pid, &status, WNOHANG), 0); /* busy with a model that hangs */
-    close(p.socket);                                       /* as a lab that was killed does */
+    close(p.socket); /* as a worker client that was killed does */
     assert_true(wait_for(&p, 10, &status));
     assert_true(WIFSIGNALED(status));
     json_decref(open_doc.root);

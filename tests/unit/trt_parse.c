@@ -485,13 +485,16 @@ TEST(failures_are_told_by_their_words)
         assert_non_null(strstr(log.reason, cases[i].reason));
     }
     assert_false(
-        qdq_trt_blames_machine("trtexec failed with exit code 1 (parse): no such operator"));
-    assert_true(qdq_trt_blames_machine("trtexec failed with exit code 1 (memory): out of memory"));
-    assert_true(qdq_trt_blames_machine("trtexec failed with exit code 1 (other): something new"));
-    assert_false(qdq_trt_blames_machine("trtexec failed with exit code 1 (builder): no kernel"));
-    assert_true(qdq_trt_blames_machine("trtexec says FAILED (runtime): it is gone"));
-    assert_false(qdq_trt_blames_machine("trtexec left no file (no reason in its output)"));
-    assert_false(qdq_trt_blames_machine("(runtime) of another engine"));
+        qdq_trt_is_machine_failure("trtexec failed with exit code 1 (parse): no such operator"));
+    assert_true(
+        qdq_trt_is_machine_failure("trtexec failed with exit code 1 (memory): out of memory"));
+    assert_true(
+        qdq_trt_is_machine_failure("trtexec failed with exit code 1 (other): something new"));
+    assert_false(
+        qdq_trt_is_machine_failure("trtexec failed with exit code 1 (builder): no kernel"));
+    assert_true(qdq_trt_is_machine_failure("trtexec says FAILED (runtime): it is gone"));
+    assert_false(qdq_trt_is_machine_failure("trtexec left no file (no reason in its output)"));
+    assert_false(qdq_trt_is_machine_failure("(runtime) of another engine"));
 }
 
 TEST(refused_options_are_told_apart)

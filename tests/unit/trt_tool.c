@@ -106,14 +106,14 @@ TEST(a_program_that_is_not_there_or_is_none_is_told)
     assert_fails(QDQ_E_ENGINE, "0 options", qdq_trt_tool_open(&tool, FAKE, NULL, &err));
 }
 
-static char heard[200000];
+static char recorded_lines[200000];
 
-static void hear(void *ctx, qdq_log_level level, const char *text)
+static void record_line(void *ctx, qdq_log_level level, const char *text)
 {
     (void)ctx;
     assert_int_equal(level, QDQ_LOG_DEBUG);
-    strncat(heard, text, sizeof heard - strlen(heard) - 2);
-    strcat(heard, "\n");
+    strncat(recorded_lines, text, sizeof recorded_lines - strlen(recorded_lines) - 2);
+    strcat(recorded_lines, "\n");
 }
 
 TEST(a_transcript_is_bounded_and_has_no_password)
@@ -121,26 +121,27 @@ TEST(a_transcript_is_bounded_and_has_no_password)
     static const char *const argv[] = {"trtexec",
                                        "--remoteAutoTuningConfig=ssh://me:secret@board:22", NULL};
     static char out[5000], errors[3000];
-    const qdq_job job = {.size = sizeof job, .log = hear};
+    const qdq_job job = {.size = sizeof job, .log = record_line};
     const qdq_child_result r = {.out = out, .err = errors};
 
     for (int i = 0; i < 400; i++)
         snprintf(out + strlen(out), 12, "line %04d\n", i);
     memset(errors, 'x', 2500); /* a line that no message holds */
     strcpy(errors + 2500, "\nssh://me:secret@board");
-    heard[0] = '\0';
+    recorded_lines[0] = '\0';
     qdq_trt_transcript(&job, argv, &r, 3000);
-    assert_memory_equal(
-        heard, "$ trtexec --remoteAutoTuningConfig=ssh://me:***@board:22\nline 0000\n", 66);
-    assert_non_null(strstr(heard, "line 0074\n... 1011 bytes left out ...\nline 0176\n"));
-    assert_non_null(strstr(heard, "line 0399\nxxx"));
-    assert_non_null(strstr(heard, "\nssh://me:***@board\n"));
-    assert_null(strstr(heard, "secret"));
-    const char *x = strstr(heard, "xxx");
+    assert_memory_equal(recorded_lines,
+                        "$ trtexec --remoteAutoTuningConfig=ssh://me:***@board:22\nline 0000\n",
+                        66);
+    assert_non_null(strstr(recorded_lines, "line 0074\n... 1011 bytes left out ...\nline 0176\n"));
+    assert_non_null(strstr(recorded_lines, "line 0399\nxxx"));
+    assert_non_null(strstr(recorded_lines, "\nssh://me:***@board\n"));
+    assert_null(strstr(recorded_lines, "secret"));
+    const char *x = strstr(recorded_lines, "xxx");
     assert_true(strspn(x, "x\n") == 2500 + 3);
-    heard[0] = '\0';
+    recorded_lines[0] = '\0';
     qdq_trt_transcript(NULL, argv, &r, 3000);
-    assert_string_equal(heard, "");
+    assert_string_equal(recorded_lines, "");
 }
 
 TEST(options_that_are_known_to_be_refused_are_not_tried)

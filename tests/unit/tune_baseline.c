@@ -427,7 +427,7 @@ static qdq_tune_result run_out_of_time(const char *folder, const char *phase, do
     return r;
 }
 
-/* What was proven before the search is not lost where the guard comes too late. */
+/* What was proven before the search is not lost where the final validation comes too late. */
 TEST(without_time_for_the_guard_a_proven_baseline_is_written)
 {
     qdq_model *b = with_tanh("proven.onnx");

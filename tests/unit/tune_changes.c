@@ -68,7 +68,7 @@ static int drop_data(void **state)
 
 static char warnings[4000];
 
-static void hear(void *ctx, qdq_log_level level, const char *line)
+static void record_line(void *ctx, qdq_log_level level, const char *line)
 {
     (void)ctx;
     if (level == QDQ_LOG_WARNING)
@@ -90,7 +90,7 @@ static outcome run(const setting *s, const char *folder)
     outcome out;
 
     warnings[0] = '\0';
-    job.log = hear;
+    job.log = record_line;
     o.job = &job;
     o.mode = QDQ_TUNE_SUBGRAPH;
     assert_ok(qdq_data_open(data_file, m, NULL, &d, &err));
@@ -184,7 +184,7 @@ TEST(another_engine_drops_all_times)
 
 /* --- a result that is none -------------------------------------------------------------------- */
 
-static void stop_at_guard(void *ctx, const qdq_tune_live *now)
+static void stop_at_final_validation(void *ctx, const qdq_tune_live *now)
 {
     if (strcmp(now->phase, "guard") == 0)
         qdq_cancel_set(ctx);
@@ -217,7 +217,7 @@ TEST(a_result_slower_than_the_model_is_not_shipped)
         o.mode = QDQ_TUNE_SUBGRAPH;
         if (i == 0) {
             o.job = &job;
-            o.live = stop_at_guard;
+            o.live = stop_at_final_validation;
         }
         assert_int_equal(test_tuned_run(m, folder, &o, &r, &err),
                          i == 0 ? QDQ_E_INTERRUPTED : QDQ_OK);

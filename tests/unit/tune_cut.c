@@ -125,21 +125,21 @@ TEST(random_networks_are_cut)
 
 /* --- energies --------------------------------------------------------------------------------- */
 
-enum { MAX_NETS = 32, MAX_READERS = 4 };
+enum { MAX_HYPEREDGES = 32, MAX_READERS = 4 };
 
 typedef struct world {
     qdq_mincut_graph graph;
-    qdq_hyperedge net[MAX_NETS];
-    uint32_t reader[MAX_NETS][MAX_READERS];
+    qdq_hyperedge hyperedge[MAX_HYPEREDGES];
+    uint32_t reader[MAX_HYPEREDGES][MAX_READERS];
     qdq_mincut_tie tie[2];
     qdq_energy energy;
     qdq_arena arena;
 } world;
 
-static void begin(world *w, size_t n_bits, size_t n_nets)
+static void begin(world *w, size_t n_bits, size_t n_hyperedges)
 {
-    *w = (world){.graph = {.n_bits = n_bits, .n_nets = n_nets}};
-    w->graph.net = w->net;
+    *w = (world){.graph = {.n_bits = n_bits, .n_hyperedges = n_hyperedges}};
+    w->graph.hyperedge = w->hyperedge;
     w->graph.tie = w->tie;
     assert_ok(qdq_energy_new(&w->energy, &w->graph, &w->arena, &err));
 }
@@ -200,12 +200,12 @@ TEST(all_graphs_of_five_groups_are_placed)
                 for (uint32_t b = a + 1; b < 5; b++) {
                     if ((code >> bit++ & 1) == 0)
                         continue;
-                    const size_t t = w.graph.n_nets++;
+                    const size_t t = w.graph.n_hyperedges++;
                     w.reader[t][0] = b;
-                    w.net[t] = (qdq_hyperedge){.from = a, .to = w.reader[t], .n_to = 1};
+                    w.hyperedge[t] = (qdq_hyperedge){.from = a, .to = w.reader[t], .n_to = 1};
                 }
             assert_ok(qdq_energy_new(&w.energy, &w.graph, &w.arena, &err));
-            for (size_t t = 0; t < w.graph.n_nets; t++)
+            for (size_t t = 0; t < w.graph.n_hyperedges; t++)
                 w.energy.q[t] = w.energy.dq[t] = random_cost(&r);
             for (size_t i = 0; i < 5; i++) {
                 w.energy.off[i] = random_cost(&r) * 2;
@@ -228,11 +228,11 @@ static void random_graph(world *w, qdq_random *r, size_t most)
     const size_t n = 1 + (size_t)(qdq_random_u64(r) % most);
 
     begin(w, n, (size_t)(qdq_random_u64(r) % (2 * n + 1)));
-    for (size_t t = 0; t < w->graph.n_nets; t++) {
-        w->net[t] = (qdq_hyperedge){.from = random_end(r, n),
-                                    .to = w->reader[t],
-                                    .n_to = (size_t)(qdq_random_u64(r) % (MAX_READERS + 1))};
-        for (size_t i = 0; i < w->net[t].n_to; i++)
+    for (size_t t = 0; t < w->graph.n_hyperedges; t++) {
+        w->hyperedge[t] = (qdq_hyperedge){.from = random_end(r, n),
+                                          .to = w->reader[t],
+                                          .n_to = (size_t)(qdq_random_u64(r) % (MAX_READERS + 1))};
+        for (size_t i = 0; i < w->hyperedge[t].n_to; i++)
             w->reader[t][i] = random_end(r, n);
         w->energy.q[t] = random_cost(r);
         w->energy.dq[t] = random_cost(r);
@@ -273,18 +273,18 @@ TEST(a_q_is_paid_once_for_all_readers)
         w.reader[0][i] = i + 1;
         w.energy.off[i + 1] = 1;
     }
-    w.net[0] = (qdq_hyperedge){.from = 0, .to = w.reader[0], .n_to = 3};
+    w.hyperedge[0] = (qdq_hyperedge){.from = 0, .to = w.reader[0], .n_to = 3};
     w.energy.q[0] = 2.5;
     w.energy.on[0] = INFINITY;
     assert_true(qdq_assign_new(&a, 4, &w.arena));
     assert_ok(qdq_energy_minimize(&w.energy, &a, &err));
     assert_int_equal(a.word[0], 0xe);
     assert_true(qdq_energy_value(&w.energy, &a) == 2.5);
-    assert_int_equal(qdq_hyperedge_state(&w.net[0], &a), QDQ_NET_Q);
+    assert_int_equal(qdq_hyperedge_state(&w.hyperedge[0], &a), QDQ_HYPEREDGE_Q);
     w.energy.q[0] = 3.5;
     assert_ok(qdq_energy_minimize(&w.energy, &a, &err));
     assert_int_equal(a.word[0], 0);
-    assert_int_equal(qdq_hyperedge_state(&w.net[0], &a), QDQ_NET_FLOAT);
+    assert_int_equal(qdq_hyperedge_state(&w.hyperedge[0], &a), QDQ_HYPEREDGE_FLOAT);
     qdq_arena_free(&w.arena);
 }
 
@@ -297,19 +297,19 @@ TEST(a_dq_is_paid_once_for_all_readers)
     begin(&w, 3, 1);
     w.reader[0][0] = 1;
     w.reader[0][1] = 2;
-    w.net[0] = (qdq_hyperedge){.from = 0, .to = w.reader[0], .n_to = 2};
+    w.hyperedge[0] = (qdq_hyperedge){.from = 0, .to = w.reader[0], .n_to = 2};
     w.energy.off[0] = 2;
     w.energy.on[1] = w.energy.on[2] = 1;
     w.energy.dq[0] = 1.5;
     assert_true(qdq_assign_new(&a, 3, &w.arena));
     assert_ok(qdq_energy_minimize(&w.energy, &a, &err));
     assert_int_equal(a.word[0], 1);
-    assert_int_equal(qdq_hyperedge_state(&w.net[0], &a), QDQ_NET_DQ);
+    assert_int_equal(qdq_hyperedge_state(&w.hyperedge[0], &a), QDQ_HYPEREDGE_DQ);
     w.energy.dq[0] = 5;
     w.energy.off[0] = 3;
     assert_ok(qdq_energy_minimize(&w.energy, &a, &err));
     assert_int_equal(a.word[0], 7);
-    assert_int_equal(qdq_hyperedge_state(&w.net[0], &a), QDQ_NET_CODES);
+    assert_int_equal(qdq_hyperedge_state(&w.hyperedge[0], &a), QDQ_HYPEREDGE_QUANTIZED);
     qdq_arena_free(&w.arena);
 }
 
@@ -336,7 +336,7 @@ TEST(wrong_costs_are_refused)
 
     begin(&w, 2, 1);
     w.reader[0][0] = 1;
-    w.net[0] = (qdq_hyperedge){.from = 0, .to = w.reader[0], .n_to = 1};
+    w.hyperedge[0] = (qdq_hyperedge){.from = 0, .to = w.reader[0], .n_to = 1};
     assert_true(qdq_assign_new(&a, 2, &w.arena));
     w.energy.on[1] = NAN;
     assert_fails(QDQ_E_USAGE, "bit 1: costs of 0 and nan",

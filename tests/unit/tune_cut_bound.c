@@ -13,12 +13,12 @@ static qdq_error err;
 
 typedef struct world {
     uint32_t reader[BITS];
-    qdq_hyperedge net[BITS];
+    qdq_hyperedge hyperedge[BITS];
     qdq_mincut_graph graph;
     qdq_energy truth; /* ns */
-    double harm[BITS], believed[BITS], allowed;
+    double sensitivity[BITS], believed[BITS], allowed;
     bool has_number; /* is it told by how much it is missed? */
-    unsigned judged, most_judged;
+    unsigned judged, most_evaluated;
     qdq_arena arena;
 } world;
 
@@ -28,30 +28,31 @@ static void begin(world *w, uint64_t seed, double off, double all)
 {
     qdq_random r = qdq_random_new(seed, "bound");
 
-    *w = (world){.has_number = true, .most_judged = 16};
+    *w = (world){.has_number = true, .most_evaluated = 16};
     for (uint32_t i = 0; i + 1 < BITS; i++) {
         w->reader[i] = i + 1;
-        w->net[i] = (qdq_hyperedge){.from = i, .to = &w->reader[i], .n_to = 1, .bytes = 1e5};
+        w->hyperedge[i] = (qdq_hyperedge){.from = i, .to = &w->reader[i], .n_to = 1, .bytes = 1e5};
     }
-    w->graph = (qdq_mincut_graph){.n_bits = BITS, .net = w->net, .n_nets = BITS - 1};
+    w->graph =
+        (qdq_mincut_graph){.n_bits = BITS, .hyperedge = w->hyperedge, .n_hyperedges = BITS - 1};
     assert_ok(qdq_energy_new(&w->truth, &w->graph, &w->arena, &err));
     for (size_t i = 0; i < BITS; i++) {
         w->truth.off[i] = 2e4 + 2e5 * qdq_random_uniform(&r);
         w->truth.on[i] = w->truth.off[i] * (0.35 + 0.4 * qdq_random_uniform(&r));
-        w->harm[i] = 1e-4 * pow(10, 2 * qdq_random_uniform(&r));
-        w->believed[i] = all * w->harm[i] * pow(off, 2 * qdq_random_uniform(&r) - 1);
-        w->allowed += w->harm[i] / 4;
+        w->sensitivity[i] = 1e-4 * pow(10, 2 * qdq_random_uniform(&r));
+        w->believed[i] = all * w->sensitivity[i] * pow(off, 2 * qdq_random_uniform(&r) - 1);
+        w->allowed += w->sensitivity[i] / 4;
     }
     for (size_t t = 0; t + 1 < BITS; t++)
         w->truth.q[t] = w->truth.dq[t] = 4e3;
 }
 
-static double harm_of(const world *w, const qdq_assign *a)
+static double sensitivity_of(const world *w, const qdq_assign *a)
 {
     double sum = 0;
 
     for (size_t i = 0; i < BITS; i++)
-        sum += qdq_assign_get(a, i) ? w->harm[i] : 0;
+        sum += qdq_assign_get(a, i) ? w->sensitivity[i] : 0;
     return sum;
 }
 
@@ -59,10 +60,10 @@ static qdq_status evaluate_assignment(void *ctx, const qdq_assign *a, qdq_mincut
                                       qdq_error *ignored)
 {
     world *w = ctx;
-    const double excess = harm_of(w, a) / w->allowed;
+    const double excess = sensitivity_of(w, a) / w->allowed;
 
     (void)ignored;
-    *out = (qdq_mincut_verdict){.known = w->judged < w->most_judged,
+    *out = (qdq_mincut_verdict){.known = w->judged < w->most_evaluated,
                                 .holds = excess <= 1,
                                 .excess = w->has_number ? excess : NAN};
     w->judged += out->known;
@@ -78,7 +79,7 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
         1 - qdq_energy_value(&w->truth, candidate) / qdq_energy_value(&w->truth, incumbent);
 
     (void)ignored;
-    assert_true(harm_of(w, candidate) <= w->allowed); /* nothing else is built */
+    assert_true(sensitivity_of(w, candidate) <= w->allowed); /* nothing else is built */
     *failed = false;
     *out = (qdq_test_result){.verdict = gain > test->enter ? QDQ_VERDICT_KEEP : QDQ_VERDICT_REJECT,
                              .gain = gain,
@@ -97,10 +98,10 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_mincut_profile *ou
     for (size_t i = 0; i < BITS; i++)
         out->own[i] =
             (qdq_mincut_time){(qdq_assign_get(a, i) ? w->truth.on[i] : w->truth.off[i]) * 1e-3, 1};
-    for (size_t t = 0; t < w->graph.n_nets; t++) {
-        const qdq_net_state s = qdq_hyperedge_state(&w->net[t], a);
-        if (s == QDQ_NET_Q || s == QDQ_NET_DQ)
-            out->net[t] = (qdq_mincut_time){w->truth.q[t] * 1e-3, 1};
+    for (size_t t = 0; t < w->graph.n_hyperedges; t++) {
+        const qdq_conversion_state s = qdq_hyperedge_state(&w->hyperedge[t], a);
+        if (s == QDQ_HYPEREDGE_Q || s == QDQ_HYPEREDGE_DQ)
+            out->hyperedge[t] = (qdq_mincut_time){w->truth.q[t] * 1e-3, 1};
     }
     return QDQ_OK;
 }
@@ -125,13 +126,15 @@ static double search(world *w)
                                     .graph = &w->graph,
                                     .profile = profile,
                                     .profile_ctx = w,
-                                    .harm = w->believed,
-                                    .most_harm = w->has_number ? w->allowed : INFINITY,
+                                    .sensitivity = w->believed,
+                                    .max_sensitivity = w->has_number ? w->allowed : INFINITY,
                                     .evaluate = evaluate_assignment,
                                     .evaluate_ctx = w};
     assert_ok(qdq_mincut_search_run(&cut, &o, &ops, &w->arena, &out, &err));
-    assert_ok(qdq_mincut_minimize_within(&w->truth, w->harm, w->allowed, &best, &fits, &err));
-    assert_true(harm_of(w, &out.search.best) <= w->allowed && w->judged <= w->most_judged);
+    assert_ok(
+        qdq_mincut_minimize_within(&w->truth, w->sensitivity, w->allowed, &best, &fits, &err));
+    assert_true(sensitivity_of(w, &out.search.best) <= w->allowed &&
+                w->judged <= w->most_evaluated);
     return qdq_energy_value(&w->truth, &out.search.best) / qdq_energy_value(&w->truth, &best) - 1;
 }
 
@@ -183,7 +186,7 @@ TEST(what_nobody_judges_is_not_built)
     world w;
 
     begin(&w, 1, 1, 1);
-    w.most_judged = 0;
+    w.most_evaluated = 0;
     assert_true(search(&w) > 0.01);
     assert_int_equal(w.judged, 0);
     qdq_arena_free(&w.arena);

@@ -7,16 +7,17 @@
 
 static qdq_error err;
 
-enum { BITS = 3, NETS = 4, MOST = 4 };
+enum { BITS = 3, HYPEREDGES = 4, MOST = 4 };
 
 /* In, a, b, c, out: in a row. */
 static const uint32_t readers[] = {0, 1, 2, QDQ_CUT_FLOAT};
-static const qdq_hyperedge nets[NETS] = {
+static const qdq_hyperedge hyperedges[HYPEREDGES] = {
     {.from = QDQ_CUT_FLOAT, .to = &readers[0], .n_to = 1, .bytes = 1000},
     {.from = 0, .to = &readers[1], .n_to = 1, .bytes = 2000},
     {.from = 1, .to = &readers[2], .n_to = 1, .bytes = 4000},
     {.from = 2, .to = &readers[3], .n_to = 1, .bytes = 8000}};
-static const qdq_mincut_graph graph = {.n_bits = BITS, .net = nets, .n_nets = NETS};
+static const qdq_mincut_graph graph = {
+    .n_bits = BITS, .hyperedge = hyperedges, .n_hyperedges = HYPEREDGES};
 
 typedef struct sightings {
     qdq_mincut_seen at[MOST];
@@ -25,7 +26,7 @@ typedef struct sightings {
 } sightings;
 
 static qdq_mincut_seen *see(sightings *s, uint64_t bits, const double own[BITS],
-                            const double net[NETS], double rest)
+                            const double hyperedge[HYPEREDGES], double rest)
 {
     qdq_mincut_seen *k = &s->at[s->n++];
 
@@ -35,8 +36,8 @@ static qdq_mincut_seen *see(sightings *s, uint64_t bits, const double own[BITS],
     assert_ok(qdq_mincut_profile_new(&k->profile, &graph, &s->arena, &err));
     for (size_t i = 0; i < BITS; i++)
         k->profile.own[i] = (qdq_mincut_time){own[i], 1};
-    for (size_t t = 0; t < NETS; t++)
-        k->profile.net[t] = (qdq_mincut_time){net[t], net[t] > 0};
+    for (size_t t = 0; t < HYPEREDGES; t++)
+        k->profile.hyperedge[t] = (qdq_mincut_time){hyperedge[t], hyperedge[t] > 0};
     k->profile.rest = (qdq_mincut_time){rest, 1};
     return k;
 }
@@ -76,8 +77,8 @@ TEST(kernels_and_conversions_are_read_from_profiles)
         double sum = s.at[k].profile.rest.us;
         for (size_t i = 0; i < BITS; i++)
             sum += s.at[k].profile.own[i].us;
-        for (size_t t = 0; t < NETS; t++)
-            sum += s.at[k].profile.net[t].us;
+        for (size_t t = 0; t < HYPEREDGES; t++)
+            sum += s.at[k].profile.hyperedge[t].us;
         assert_near(c.rest + qdq_energy_value(&c.energy, &s.at[k].assign), sum * 1e3);
     }
     qdq_arena_free(&s.arena);
@@ -107,7 +108,7 @@ TEST(one_kind_of_conversion_stands_for_the_other)
 
     see(&s, 0, (double[]){10, 20, 30}, (double[]){0, 0, 0, 0}, 5);
     see(&s, 4, (double[]){10, 20, 12}, (double[]){0, 0, 4, 0}, 5);
-    s.at[1].profile.net[3].us = NAN;
+    s.at[1].profile.hyperedge[3].us = NAN;
     const qdq_mincut_costs c = fit(&s);
     assert_near(c.energy.q[2], 4e3);
     assert_near(c.energy.dq[3], 4e3);

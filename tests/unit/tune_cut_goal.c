@@ -8,13 +8,13 @@
 static qdq_error err;
 
 /* What the run said, one line each. */
-typedef struct heard {
+typedef struct recorded_lines {
     char text[20000];
-} heard;
+} recorded_lines;
 
-static void hear(void *ctx, qdq_log_level level, const char *text)
+static void record_line(void *ctx, qdq_log_level level, const char *text)
 {
-    heard *h = ctx;
+    recorded_lines *h = ctx;
     const size_t n = strlen(h->text);
 
     (void)level;
@@ -34,15 +34,16 @@ static qdq_data *one_sample(void)
     return d;
 }
 
-static qdq_tune_result run(const char *folder, const char *engine, double min_sqnr, heard *said)
+static qdq_tune_result run(const char *folder, const char *engine, double min_sqnr,
+                           recorded_lines *said)
 {
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
     qdq_tune_opts o = test_tuned_opts(engine);
     qdq_job job = QDQ_JOB_INIT;
 
-    *said = (heard){{0}};
+    *said = (recorded_lines){{0}};
     job.ctx = said;
-    job.log = hear;
+    job.log = record_line;
     goal.min_sqnr = min_sqnr;
     o.mode = QDQ_TUNE_SUBGRAPH;
     o.goal = &goal;
@@ -78,7 +79,7 @@ static const char *world(void)
 TEST(a_goal_is_met_by_those_that_save_most)
 {
     const char *engine = world();
-    heard said;
+    recorded_lines said;
     const qdq_tune_result free = run(test_path("free"), engine, 0, &said);
 
     assert_int_equal(quantized(test_path("free")), 4);
@@ -96,7 +97,7 @@ TEST(a_goal_is_met_by_those_that_save_most)
 /* Two miss it: the bound follows what was found. */
 TEST(a_goal_that_is_missed_narrowly_is_met_by_fewer)
 {
-    heard said;
+    recorded_lines said;
     const qdq_tune_result r = run(test_path("fewer"), world(), 35.5, &said);
 
     assert_non_null(strstr(said.text, "evaluated, 2 of 4 decisions in 8 bits: SQNR 35.36 dB"));
@@ -107,7 +108,7 @@ TEST(a_goal_that_is_missed_narrowly_is_met_by_fewer)
 
 TEST(a_goal_that_all_meet_costs_nothing)
 {
-    heard said;
+    recorded_lines said;
     const qdq_tune_result r = run(test_path("all"), world(), 20, &said);
 
     assert_int_equal(quantized(test_path("all")), 4);
@@ -116,7 +117,7 @@ TEST(a_goal_that_all_meet_costs_nothing)
 
 TEST(a_goal_that_nothing_meets_is_told)
 {
-    heard said;
+    recorded_lines said;
     const qdq_tune_result r = run(test_path("never"), world(), 80, &said);
 
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
@@ -127,7 +128,7 @@ TEST(a_goal_that_nothing_meets_is_told)
 TEST(a_run_that_goes_on_judges_nothing_again)
 {
     const char *engine = world();
-    heard said;
+    recorded_lines said;
     const qdq_tune_result first = run(test_path("twice"), engine, 31, &said);
     char *plan = test_tuned_file(test_path("twice"), "plan.json");
     const uint64_t samples = test_tuned_samples(test_path("twice"));

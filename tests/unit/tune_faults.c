@@ -341,7 +341,7 @@ TEST(a_baseline_that_is_there_is_not_written_again)
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_true(file_number(folder, "baseline.onnx") == first);
     assert_ok(qdq_write_file(test_path("baseline/baseline.onnx"), true, "x", 1, &err));
-    /* what is no model would end the guard */
+    /* what is no model would end the final validation */
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     char *text = test_tuned_file(folder, "baseline.onnx");
     assert_string_not_equal(text, "x");

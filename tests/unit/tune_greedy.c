@@ -19,7 +19,7 @@
 #define SLOW(node) "\"" node "\": {\"float_us\": 100, \"int8_us\": 250, \"inputs\": 2}"
 /* In the whole model alone; apart alone. */
 #define SLOW_TOGETHER "\"nodes\": {" SLOW("MatMul@h4") "}"
-#define SLOW_APART                                                                                 \
+#define SLOW_ISOLATED                                                                              \
     "\"nodes\": {" SLOW("g5/MatMul@h3") "," SLOW("g5.1/MatMul@h3") "," SLOW(                       \
         "g5.2/MatMul@h3") "," SLOW("g5.3/MatMul@h3") "}"
 
@@ -106,7 +106,7 @@ static const char *decision(const char *folder, const char *node, const char *ke
 TEST(what_pays_is_kept_and_what_does_not_stays_float)
 {
     const char *folder = test_path("pays");
-    qdq_tune_result r = run(folder, test_tuned_costs(OPS, SLOW_APART));
+    qdq_tune_result r = run(folder, test_tuned_costs(OPS, SLOW_ISOLATED));
 
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_true(test_tuned_quantizes(folder, "MatMul", "h1") &&
@@ -193,7 +193,7 @@ TEST(without_incremental_validation_all_stay_or_go_as_one)
 
 static char lines[20000];
 
-static void hear(void *ctx, qdq_log_level level, const char *line)
+static void record_line(void *ctx, qdq_log_level level, const char *line)
 {
     (void)ctx, (void)level;
     snprintf(lines + strlen(lines), sizeof lines - strlen(lines), "%s\n", line);
@@ -222,12 +222,12 @@ TEST(schemes_of_a_group_are_no_more_than_users_allow)
 TEST(without_times_of_layers_groups_are_timed_whole)
 {
     const char *blind = test_path("blind"), *told = test_path("told");
-    qdq_tune_opts o = opts(test_tuned_costs(OPS, SLOW_APART ", " TEST_TUNED_BLIND));
+    qdq_tune_opts o = opts(test_tuned_costs(OPS, SLOW_ISOLATED ", " TEST_TUNED_BLIND));
     qdq_job job = QDQ_JOB_INIT;
     qdq_tune_result r;
 
     lines[0] = '\0';
-    job.log = hear;
+    job.log = record_line;
     o.job = &job;
     assert_ok(test_tuned_run(test_tuned, blind, &o, &r, &err));
     assert_non_null(strstr(lines, "measured in isolation by end-to-end latency"));
@@ -237,7 +237,7 @@ TEST(without_times_of_layers_groups_are_timed_whole)
     assert_int_equal(count_text(blind, "autotune_cache.json", "\"best_scheme_name\": \"baseline\""),
                      1);
     assert_int_equal(count_text(blind, "autotune_cache.json", "_latency_ms\": null"), 0);
-    run(told, test_tuned_costs(OPS, SLOW_APART));
+    run(told, test_tuned_costs(OPS, SLOW_ISOLATED));
     test_tuned_same(blind, told, "plan.json");
 }
 
@@ -316,7 +316,7 @@ TEST(groups_that_cannot_be_measured_apart_are_counted)
     qdq_tune_result r;
 
     lines[0] = '\0';
-    job.log = hear;
+    job.log = record_line;
     o.job = &job;
     assert_ok(test_tuned_run(m, folder, &o, &r, &err));
     assert_true(r.not_isolated == 1 && r.accepted == 2);

@@ -15,7 +15,7 @@ typedef struct setting {
     qdq_target *target;
     qdq_plan *head;
     qdq_space *space;
-    qdq_nets nets;
+    qdq_hyperedge_map hyperedges;
     qdq_arena arena;
 } setting;
 
@@ -27,7 +27,7 @@ static setting find(qdq_model *m, const char *target)
     assert_ok(qdq_target_load(target, &s.target, &err));
     assert_ok(qdq_quantize_begin(s.m, s.target, &opts, s.head, &s.clean, &err));
     assert_ok(qdq_space_new(s.clean, s.target, &opts, &s.space, &err));
-    assert_ok(qdq_nets_find(s.space, &s.arena, &s.nets, &err));
+    assert_ok(qdq_hyperedges_find(s.space, &s.arena, &s.hyperedges, &err));
     return s;
 }
 
@@ -47,18 +47,20 @@ static const char *text(const setting *s)
     static char out[2000];
     size_t n = 0;
 
-    for (size_t t = 0; t < s->nets.graph.n_nets; t++) {
-        const qdq_hyperedge *net = &s->nets.graph.net[t];
-        const char *from =
-            net->from == QDQ_CUT_FLOAT ? "-" : s->space->group[net->from].node->out[0]->name;
+    for (size_t t = 0; t < s->hyperedges.graph.n_hyperedges; t++) {
+        const qdq_hyperedge *hyperedge = &s->hyperedges.graph.hyperedge[t];
+        const char *from = hyperedge->from == QDQ_CUT_FLOAT
+                               ? "-"
+                               : s->space->group[hyperedge->from].node->out[0]->name;
         n += (size_t)snprintf(out + n, sizeof out - n, "%s%s>", t > 0 ? " " : "", from);
-        for (size_t i = 0; i < net->n_to; i++)
-            n += (size_t)snprintf(
-                out + n, sizeof out - n, "%s%s", i > 0 ? "," : "",
-                net->to[i] == QDQ_CUT_FLOAT ? "-" : s->space->group[net->to[i]].node->out[0]->name);
+        for (size_t i = 0; i < hyperedge->n_to; i++)
+            n += (size_t)snprintf(out + n, sizeof out - n, "%s%s", i > 0 ? "," : "",
+                                  hyperedge->to[i] == QDQ_CUT_FLOAT
+                                      ? "-"
+                                      : s->space->group[hyperedge->to[i]].node->out[0]->name);
         n += (size_t)snprintf(out + n, sizeof out - n, "[");
         for (size_t v = 0, first = 1; v < s->clean->graph->values.n; v++)
-            if (s->nets.of[v] == t) {
+            if (s->hyperedges.of[v] == t) {
                 n += (size_t)snprintf(out + n, sizeof out - n, "%s%s", first ? "" : ",",
                                       s->clean->graph->values.at[v]->name);
                 first = 0;
@@ -97,11 +99,11 @@ TEST(activations_and_copies_go_with_their_kernel)
 
     assert_string_equal(
         text(&s), "->c0[x] c0>c1,a[c0,r0] c1>-,c2[c1,r1] c2>a[c2] a>-[a,r2,p] ->c3[m] c3>-[c3]");
-    assert_true(s.nets.graph.n_bits == s.space->n_groups);
-    assert_true(s.nets.graph.net[0].bytes == 4 * 3 * 16 * 16);
+    assert_true(s.hyperedges.graph.n_bits == s.space->n_groups);
+    assert_true(s.hyperedges.graph.hyperedge[0].bytes == 4 * 3 * 16 * 16);
     QDQ_FOR_NODES (n, s.clean->graph) {
         const bool goes_along = n->op == QDQ_OP_RELU || n->op == QDQ_OP_MAXPOOL;
-        assert_true((s.nets.within[n->id] != QDQ_NO_NET) == goes_along);
+        assert_true((s.hyperedges.within[n->id] != QDQ_NO_HYPEREDGE) == goes_along);
     }
     put_away(&s);
 }
@@ -213,10 +215,10 @@ TEST(each_row_of_a_profile_counts_once)
         const qdq_tune_times times = count_up(&s, &s.arena);
         qdq_mincut_profile p;
         double rows = 0;
-        assert_ok(qdq_mincut_profile_new(&p, &s.nets.graph, &s.arena, &err));
-        qdq_tune_sum_costs(s.space, &s.nets, &times, &p);
-        const double us = sum_of(p.own, s.nets.graph.n_bits, &rows) +
-                          sum_of(p.net, s.nets.graph.n_nets, &rows) + p.rest.us;
+        assert_ok(qdq_mincut_profile_new(&p, &s.hyperedges.graph, &s.arena, &err));
+        qdq_tune_sum_costs(s.space, &s.hyperedges, &times, &p);
+        const double us = sum_of(p.own, s.hyperedges.graph.n_bits, &rows) +
+                          sum_of(p.hyperedge, s.hyperedges.graph.n_hyperedges, &rows) + p.rest.us;
         rows += p.rest.rows;
         assert_true(fabs(us - times.sum) < 1e-9 && fabs(rows - times.n_rows) < 1e-9);
         assert_true(p.rest.us >= 0 && p.rest.us < times.sum / 2);
@@ -232,12 +234,12 @@ TEST(rows_go_to_whose_they_are)
     const qdq_value *v = qdq_graph_find(s.clean->graph, "c1");
     qdq_mincut_profile p;
 
-    assert_ok(qdq_mincut_profile_new(&p, &s.nets.graph, &s.arena, &err));
-    qdq_tune_sum_costs(s.space, &s.nets, &times, &p);
+    assert_ok(qdq_mincut_profile_new(&p, &s.hyperedges.graph, &s.arena, &err));
+    qdq_tune_sum_costs(s.space, &s.hyperedges, &times, &p);
     assert_true(p.own[s.space->first_group[v->producer->id]].us == 3);
-    const qdq_mincut_time *net = &p.net[s.nets.of[v->id]];
+    const qdq_mincut_time *hyperedge = &p.hyperedge[s.hyperedges.of[v->id]];
     /* its Relu, were that a layer, and the conversion */
-    assert_true(net->us == 4 + 7 && net->rows == 2);
+    assert_true(hyperedge->us == 4 + 7 && hyperedge->rows == 2);
     assert_true(p.rest.us == 9); /* the Softmax, about which nobody decides */
     put_away(&s);
 }

@@ -96,8 +96,8 @@ static void build_transformer(world *w, uint32_t layers, uint64_t seed)
     begin(w, layers * PRODUCTS, seed, 0.002);
     w->graph.n_bits = (size_t)layers * PRODUCTS;
     for (uint32_t i = 0; i < w->graph.n_bits; i++) {
-        add_net(w, QDQ_CUT_FLOAT, 1, (uint32_t[]){i});
-        add_net(w, i, 1, (uint32_t[]){QDQ_CUT_FLOAT});
+        add_hyperedge(w, QDQ_CUT_FLOAT, 1, (uint32_t[]){i});
+        add_hyperedge(w, i, 1, (uint32_t[]){QDQ_CUT_FLOAT});
     }
     assert_ok(qdq_energy_new(&w->truth, &w->graph, &w->arena, &err));
     for (uint32_t i = 0; i < w->graph.n_bits; i++) {
@@ -105,8 +105,8 @@ static void build_transformer(world *w, uint32_t layers, uint64_t seed)
         w->truth.off[i] = attends ? 1.5e5 : 1.5e6;
         w->truth.on[i] = attends ? 1.62e5 : 3e5;
     }
-    for (size_t t = 0; t < w->graph.n_nets; t++) {
-        w->net[t].bytes = 1e5;
+    for (size_t t = 0; t < w->graph.n_hyperedges; t++) {
+        w->hyperedge[t].bytes = 1e5;
         w->truth.q[t] = w->truth.dq[t] = 6e3;
     }
     w->rest = 2e5 * (double)w->graph.n_bits;
@@ -135,7 +135,7 @@ static void build_nulls(world *w, size_t n, uint64_t seed)
 {
     begin(w, n, seed, 0.005);
     for (uint32_t i = 1; i < n; i++)
-        add_net(w, i - 1, 1, (uint32_t[]){i});
+        add_hyperedge(w, i - 1, 1, (uint32_t[]){i});
     w->graph.n_bits = n;
     assert_ok(qdq_energy_new(&w->truth, &w->graph, &w->arena, &err));
     for (size_t i = 0; i < n; i++)
@@ -177,18 +177,18 @@ TEST(neighbours_that_are_harmful_alone_are_found_together)
 
     /* in a row; on codes 3 and 4 save 20 us each, and a conversion takes 15 */
     begin(&w, 8, 1, 0.005);
-    add_net(&w, QDQ_CUT_FLOAT, 1, (uint32_t[]){0});
+    add_hyperedge(&w, QDQ_CUT_FLOAT, 1, (uint32_t[]){0});
     for (uint32_t i = 0; i < 7; i++)
-        add_net(&w, i, 1, (uint32_t[]){i + 1});
-    add_net(&w, 7, 1, (uint32_t[]){QDQ_CUT_FLOAT});
+        add_hyperedge(&w, i, 1, (uint32_t[]){i + 1});
+    add_hyperedge(&w, 7, 1, (uint32_t[]){QDQ_CUT_FLOAT});
     w.graph.n_bits = 8;
     assert_ok(qdq_energy_new(&w.truth, &w.graph, &w.arena, &err));
     for (size_t i = 0; i < 8; i++) {
         w.truth.off[i] = 1e5;
         w.truth.on[i] = i == 3 || i == 4 ? 8e4 : 1.4e5;
     }
-    for (size_t t = 0; t < w.graph.n_nets; t++) {
-        w.net[t].bytes = 1e5;
+    for (size_t t = 0; t < w.graph.n_hyperedges; t++) {
+        w.hyperedge[t].bytes = 1e5;
         w.truth.q[t] = w.truth.dq[t] = 1.5e4;
     }
     assert_true(qdq_assign_new(&alone, 8, &w.arena));
@@ -321,17 +321,17 @@ TEST(what_cannot_be_built_is_refused_and_the_search_goes_on)
 TEST(what_is_proposed_does_no_more_harm_than_it_may)
 {
     const qdq_search_opts o = options(0);
-    double harm[64];
+    double sensitivity[64];
 
     for (uint64_t seed = 0; seed < 20; seed++) {
         double done = 0;
         world w;
         build(&w, 40, seed, 0.005, 0.3);
         for (size_t i = 0; i < w.graph.n_bits; i++)
-            harm[i] = 1 + (double)(i % 5);
-        const qdq_mincut_result r = run_with(&w, &o, NULL, harm, 25, false);
+            sensitivity[i] = 1 + (double)(i % 5);
+        const qdq_mincut_result r = run_with(&w, &o, NULL, sensitivity, 25, false);
         for (size_t i = 0; i < w.graph.n_bits; i++)
-            done += qdq_assign_get(&r.search.best, i) ? harm[i] : 0;
+            done += qdq_assign_get(&r.search.best, i) ? sensitivity[i] : 0;
         assert_true(done > 0 && done <= 25);
         qdq_arena_free(&w.arena);
     }

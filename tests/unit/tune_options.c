@@ -122,7 +122,7 @@ static void look(void *ctx, const qdq_tune_live *now)
         h->search_ms = now->baseline_ms;
 }
 
-static void hear_progress(void *ctx, const char *stage, uint64_t done, uint64_t total)
+static void record_progress(void *ctx, const char *stage, uint64_t done, uint64_t total)
 {
     hearing *h = ctx;
 
@@ -142,7 +142,7 @@ static qdq_tune_result run(const char *folder, const qdq_target *t, qdq_data *da
     qdq_tune_result *r;
 
     job.ctx = h;
-    job.progress = hear_progress;
+    job.progress = record_progress;
     if (o->quantize != NULL)
         quantize = *o->quantize;
     quantize.job = &job;
@@ -180,7 +180,7 @@ TEST(with_rest_the_model_is_converted_before_it_is_tuned)
         snprintf(path, sizeof path, "%s/model.onnx", folder);
         assert_true(count_types(path, rests[i].type).scales > 0);
         assert_int_equal(count_types(path, rests[i].type).others, 0);
-        /* Two Cast more than the float32 model, in the search and in the guard. */
+        /* Two Cast more than the float32 model, in the search and in the final validation. */
         o = test_tuned_opts(test_tuned_costs(OPS, NULL));
         run(test_path("plain%zu", i), plain, data, &o, &without);
         assert_true(h.search_ms > without.search_ms + 0.02);

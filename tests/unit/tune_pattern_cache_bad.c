@@ -56,14 +56,14 @@ TEST(a_state_gives_each_pattern_once_and_no_failures)
     qdq_pattern_cache_free(&c);
 }
 
-typedef struct heard {
+typedef struct recorded_lines {
     char text[1000];
     unsigned n;
-} heard;
+} recorded_lines;
 
-static void hear(void *ctx, qdq_log_level level, const char *text)
+static void record_line(void *ctx, qdq_log_level level, const char *text)
 {
-    heard *h = ctx;
+    recorded_lines *h = ctx;
 
     assert_int_equal(level, QDQ_LOG_WARNING);
     snprintf(h->text, sizeof h->text, "%s", text);
@@ -132,13 +132,13 @@ TEST(a_malformed_pattern_is_left_out_with_line_and_reason)
 
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_error err = QDQ_ERROR_INIT;
-        heard h = {.n = 0};
+        recorded_lines h = {.n = 0};
         qdq_job job = QDQ_JOB_INIT;
         qdq_pattern_cache c;
         char text[1000];
 
         job.ctx = &h;
-        job.log = hear;
+        job.log = record_line;
         snprintf(text, sizeof text,
                  "pattern_schemes:\n- pattern_signature: A\n  schemes: [{latency_ms: 1}]\n- %s\n"
                  "- pattern_signature: C\n  schemes: [{latency_ms: 2.5e+1}]\n",
@@ -174,13 +174,13 @@ TEST(a_malformed_model_is_left_out_with_line_and_reason)
 
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_error err = QDQ_ERROR_INIT;
-        heard h = {.n = 0};
+        recorded_lines h = {.n = 0};
         qdq_job job = QDQ_JOB_INIT;
         qdq_pattern_cache c;
         char text[1000];
 
         job.ctx = &h;
-        job.log = hear;
+        job.log = record_line;
         snprintf(text, sizeof text,
                  "pattern_schemes: []\nmodels:\n- {canonical_hash: b, placements: [{placement: "
                  "1/}]}\n- %s\n",

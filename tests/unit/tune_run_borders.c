@@ -83,7 +83,7 @@ TEST(two_regions_win_together_what_each_would_lose_alone)
 
 static char lines[20000];
 
-static void hear(void *ctx, qdq_log_level level, const char *text)
+static void record_line(void *ctx, qdq_log_level level, const char *text)
 {
     (void)ctx;
     if (level == QDQ_LOG_WARNING)
@@ -139,7 +139,7 @@ TEST(a_cache_of_a_composite_is_a_start)
     qdq_model *m = three_blocks();
     qdq_tune_result r;
 
-    job.log = hear;
+    job.log = record_line;
     o.job = &job;
     regions.max_region_size = regions.min_refine_size = 2;
     test_tuned_details(&o)->regions = &regions;

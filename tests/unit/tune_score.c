@@ -303,8 +303,8 @@ TEST(residuals_in_float_make_int8_slower)
 
 /* --- engines ---------------------------------------------------------------------------------- */
 
-/* What every group of the network costs on the sim engine, from files in a lab: 0 without Q/DQ, 1
- * with all. */
+/* What every group of the network costs on the sim engine, from files in a worker client: 0 without
+ * Q/DQ, 1 with all. */
 static void score_on_sim(test_isolated *s, bool with, qdq_part_score *out)
 {
     const char *folder = test_path("parts%d", with);
@@ -312,7 +312,7 @@ static void score_on_sim(test_isolated *s, bool with, qdq_part_score *out)
                                          .worker = QDQ_BUILD_DIR "/qdq-worker"};
     qdq_plan *all = test_isolated_plan(s);
     qdq_candidates *c;
-    qdq_worker_client *lab;
+    qdq_worker_client *worker_client;
     qdq_remote_outcome outcome;
     qdq_layer *layer;
     qdq_parts *p;
@@ -324,12 +324,12 @@ static void score_on_sim(test_isolated *s, bool with, qdq_part_score *out)
     p = test_isolated_parts(s, with ? all : NULL, qdq_candidates_cache(c));
     assert_ok(qdq_candidate_write_part(c, p->model, "parts.onnx", &err));
     snprintf(path, sizeof path, "%s/parts.onnx", folder);
-    assert_ok(qdq_worker_client_open(&opts, &lab, &err));
-    assert_ok(qdq_worker_client_groups(lab, path, 3, &layer, &n, &outcome, &err));
+    assert_ok(qdq_worker_client_open(&opts, &worker_client, &err));
+    assert_ok(qdq_worker_client_groups(worker_client, path, 3, &layer, &n, &outcome, &err));
     assert_int_equal(outcome.end, QDQ_REMOTE_FINE);
     assert_ok(qdq_parts_score(p, layer, n, NAN, out, &err));
     qdq_free(layer);
-    qdq_worker_client_close(lab);
+    qdq_worker_client_close(worker_client);
     qdq_parts_free(p);
     qdq_candidates_close(c);
     qdq_plan_free(all);

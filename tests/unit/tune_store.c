@@ -368,15 +368,16 @@ TEST(failures_and_verdicts_are_kept)
     qdq_tune_store_close(s);
 }
 
-typedef struct heard {
+typedef struct recorded_lines {
     int n;
     double last;
     char kinds[100];
-} heard;
+} recorded_lines;
 
-static qdq_status hear(void *ctx, double time, const char *kind, const char *json, qdq_error *e)
+static qdq_status record_line(void *ctx, double time, const char *kind, const char *json,
+                              qdq_error *e)
 {
-    heard *h = ctx;
+    recorded_lines *h = ctx;
 
     (void)e;
     assert_true(time >= h->last);
@@ -391,16 +392,16 @@ TEST(events_come_in_their_order)
 {
     qdq_tune_store *s = open_store(test_path("events.db"));
     qdq_tune_store_run r;
-    heard h = {0};
+    recorded_lines h = {0};
 
     assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
     assert_ok(qdq_tune_store_event(s, &r, "a", "{}", &err));
     assert_ok(qdq_tune_store_event(s, &r, "b", "{}", &err));
-    assert_ok(qdq_tune_store_events(s, r.id, hear, &h, &err));
+    assert_ok(qdq_tune_store_events(s, r.id, record_line, &h, &err));
     assert_string_equal(h.kinds, "ab");
     assert_ok(qdq_tune_store_event(s, &r, "c", "{}", &err));
-    h = (heard){0};
-    assert_int_equal(qdq_tune_store_events(s, r.id, hear, &h, &err), QDQ_E_INTERRUPTED);
+    h = (recorded_lines){0};
+    assert_int_equal(qdq_tune_store_events(s, r.id, record_line, &h, &err), QDQ_E_INTERRUPTED);
     qdq_tune_store_close(s);
 }
 

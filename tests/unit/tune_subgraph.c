@@ -159,7 +159,7 @@ TEST(no_bound_on_builds_is_passed)
                  test_tuned_run(test_tuned, test_path("few"), &o, &r, &err));
 }
 
-/* With open dims, the guard needs two builds more. */
+/* With open dims, the final validation needs two builds more. */
 TEST(no_bound_on_builds_is_passed_with_open_dims)
 {
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, one_that_does_not_pay);

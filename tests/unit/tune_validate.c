@@ -5,7 +5,7 @@
 /* --- what an earlier run decided -------------------------------------------------------------- */
 
 /* Item 11 does harm. */
-static void begin_with_harm(world *w)
+static void begin_with_sensitivity(world *w)
 {
     begin(w, 40, 1, 0.005);
     fill(w, 0.008, 0.008);
@@ -18,14 +18,14 @@ TEST(known_decisions_are_one_build)
     qdq_validate_result r;
     world w;
 
-    begin_with_harm(&w);
+    begin_with_sensitivity(&w);
     r = run(&w);
     assert_true(r.kept == 39 && verdict(&r, 11) == QDQ_VALIDATE_REJECTED && w.measured > 3);
     assert_true(w.told == 40 && w.times_told > 2);
     for (size_t i = 0; i < 40; i++)
         known[i] = verdict(&r, i);
     qdq_arena_free(&w.arena);
-    begin_with_harm(&w);
+    begin_with_sensitivity(&w);
     r = run_with(&w, &(asking){.known = known, .opts = options()});
     assert_true(r.kept == 39 && verdict(&r, 11) == QDQ_VALIDATE_REJECTED && w.measured == 1);
     assert_string_equal(w.moves[0], "known groups");
@@ -44,7 +44,7 @@ TEST(what_is_still_open_is_decided_behind_what_is_known)
 
     for (size_t i = 0; i < 10; i++)
         known[i] = i == 4 ? QDQ_VALIDATE_FAILED : QDQ_VALIDATE_KEPT;
-    begin_with_harm(&w);
+    begin_with_sensitivity(&w);
     w.dead[4] = true;
     r = run_with(&w, &(asking){.known = known, .opts = options()});
     assert_true(r.kept == 38 && verdict(&r, 11) == QDQ_VALIDATE_REJECTED);
@@ -297,7 +297,7 @@ static double count_false_keeps(const char *what, double promised, bool linked)
     return kept;
 }
 
-/* The gain that is reported is that of fresh pairs, as the guard takes them. */
+/* The gain that is reported is that of fresh pairs, as the final validation takes them. */
 TEST(of_50_nulls_one_is_kept_at_most)
 {
     assert_true(count_false_keeps("promised half a percent each", 0.005, false) <= 1);

@@ -1,5 +1,5 @@
-/* tune_worker_client_outcomes.c - how builds and runs end in a lab: refused, crashed, hung, out of
- * memory, interrupted. */
+/* tune_worker_client_outcomes.c - how builds and runs end in a worker client: refused, crashed,
+ * hung, out of memory, interrupted. */
 #include "support/lab_setting.h"
 
 /* --- outcomes --------------------------------------------------------------------------------- */
@@ -15,14 +15,14 @@ static void build_ends(const char *failure, qdq_worker_client_opts opts, qdq_rem
 
     snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"open\", \"node\": \"conv\", %s}]",
              failure);
-    qdq_worker_client *lab = open_lab(more, opts);
-    int a = test_lab_build(lab, float_model());
-    assert_pair_is_fine(lab, a);
-    assert_ok(qdq_worker_client_build(lab, int8_model(), &handle, &outcome, &err));
+    qdq_worker_client *worker_client = open_worker_client(more, opts);
+    int a = test_worker_client_build(worker_client, float_model());
+    assert_pair_is_fine(worker_client, a);
+    assert_ok(qdq_worker_client_build(worker_client, int8_model(), &handle, &outcome, &err));
     assert_outcome(&outcome, end, part);
     assert_int_equal(handle, -1);
-    assert_pair_is_fine(lab, a);
-    close_lab(lab);
+    assert_pair_is_fine(worker_client, a);
+    close_worker_client(worker_client);
 }
 
 TEST(a_refused_model_is_a_fate)
@@ -82,17 +82,19 @@ TEST(a_model_is_not_to_blame_for_the_memory_of_its_neighbours)
 
     if (is_sanitized())
         skip();
-    qdq_worker_client *lab = open_lab(", \"fail\": [{\"at\": \"open\", \"memory\": 1200}]", opts);
-    int a = test_lab_build(lab, float_model());
-    int b = test_lab_build(lab, int8_model()); /* does not fit beside a; alone it does */
+    qdq_worker_client *worker_client =
+        open_worker_client(", \"fail\": [{\"at\": \"open\", \"memory\": 1200}]", opts);
+    int a = test_worker_client_build(worker_client, float_model());
+    int b = test_worker_client_build(worker_client,
+                                     int8_model()); /* does not fit beside a; alone it does */
     qdq_remote_outcome outcome;
     double x, y;
 
     assert_true(a >= 0 && b >= 0);
-    assert_ok(qdq_worker_client_pair(lab, a, b, false, 0, &x, &y, &outcome, &err));
+    assert_ok(qdq_worker_client_pair(worker_client, a, b, false, 0, &x, &y, &outcome, &err));
     assert_outcome(&outcome, QDQ_REMOTE_MEMORY, "memory");
-    assert_pair_is_fine(lab, a);
-    close_lab(lab);
+    assert_pair_is_fine(worker_client, a);
+    close_worker_client(worker_client);
 }
 
 static void run_ends(const char *at, const char *failure, qdq_remote_end end, const char *part)
@@ -104,16 +106,18 @@ static void run_ends(const char *at, const char *failure, qdq_remote_end end, co
 
     snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"%s\", \"node\": \"conv\", %s}]", at,
              failure);
-    qdq_worker_client *lab = open_lab(more, (qdq_worker_client_opts){.run_deadline_s = 0.3});
-    int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
+    qdq_worker_client *worker_client =
+        open_worker_client(more, (qdq_worker_client_opts){.run_deadline_s = 0.3});
+    int a = test_worker_client_build(worker_client, float_model()),
+        b = test_worker_client_build(worker_client, int8_model());
     if (strcmp(at, "time") == 0)
-        assert_ok(qdq_worker_client_pair(lab, a, b, true, 0, &x, &y, &outcome, &err));
+        assert_ok(qdq_worker_client_pair(worker_client, a, b, true, 0, &x, &y, &outcome, &err));
     else
-        assert_ok(qdq_worker_client_compare(lab, a, b, &acc, &outcome, &err));
+        assert_ok(qdq_worker_client_compare(worker_client, a, b, &acc, &outcome, &err));
     assert_outcome(&outcome, end, part);
-    assert_pair_is_fine(lab, a);
-    qdq_worker_client_drop(lab, b);
-    close_lab(lab);
+    assert_pair_is_fine(worker_client, a);
+    qdq_worker_client_drop(worker_client, b);
+    close_worker_client(worker_client);
 }
 
 TEST(runs_end_in_all_the_ways_that_builds_do)
@@ -147,16 +151,16 @@ TEST(an_interrupt_ends_a_build_that_hangs)
     int handle;
 
     mine.cancel = cancel;
-    qdq_worker_client *lab = open_lab(", \"fail\": [{\"at\": \"open\", \"hang\": 100}]",
-                                      (qdq_worker_client_opts){.job = &mine});
+    qdq_worker_client *worker_client = open_worker_client(
+        ", \"fail\": [{\"at\": \"open\", \"hang\": 100}]", (qdq_worker_client_opts){.job = &mine});
     double start = qdq_clock_seconds();
     assert_int_equal(pthread_create(&thread, NULL, set_soon, cancel), 0);
     assert_fails(QDQ_E_INTERRUPTED, "interrupted",
-                 qdq_worker_client_build(lab, float_model(), &handle, &outcome, &err));
+                 qdq_worker_client_build(worker_client, float_model(), &handle, &outcome, &err));
     assert_true(qdq_clock_seconds() - start < 20);
     pthread_join(thread, NULL);
     assert_fails(QDQ_E_INTERRUPTED, "interrupted",
-                 qdq_worker_client_build(lab, float_model(), &handle, &outcome, &err));
-    qdq_worker_client_close(lab);
+                 qdq_worker_client_build(worker_client, float_model(), &handle, &outcome, &err));
+    qdq_worker_client_close(worker_client);
     qdq_cancel_free(cancel);
 }

@@ -1,5 +1,5 @@
 /* remote_client.h - asks a worker (`qdq-worker`, exec'd), and starts another one where it has died.
- * The engine `remote` and the lab of the tuner have one each.
+ * The engine `remote` and the worker client of the tuner have one each.
  *
  * What a worker is asked, and what it answers, is in remote_message.h. */
 #ifndef QDQ_REMOTE_CLIENT_H

@@ -244,7 +244,7 @@ static bool is_infeasible(qdq_trt_failure f)
     return f == QDQ_TRT_PARSE || f == QDQ_TRT_BUILDER;
 }
 
-bool qdq_trt_blames_machine(const char *message)
+bool qdq_trt_is_machine_failure(const char *message)
 {
     const char *at = strstr(message, "trtexec ");
 

@@ -37,7 +37,7 @@ const char *qdq_trt_failure_name(qdq_trt_failure f); /* "fine", "arguments", ...
 
 /* Is this message of the engine ("trtexec failed with exit code 1 (runtime): ...") of a failure
  * that is not the model's? Of texts that name no class of failure: no. */
-bool qdq_trt_blames_machine(const char *message);
+bool qdq_trt_is_machine_failure(const char *message);
 
 enum { QDQ_TRT_MAX_UNKNOWN = 16 };
 

@@ -132,8 +132,8 @@ typedef struct sameness {
 } sameness;
 
 /* The comparison failed. If the first model alone runs, that is the second one's doing. */
-static qdq_status blame_second(const sameness *s, qdq_status st, const qdq_error *found,
-                               qdq_error *err)
+static qdq_status record_second_failure(const sameness *s, qdq_status st, const qdq_error *found,
+                                        qdq_error *err)
 {
     qdq_compare_result *alone = NULL;
     qdq_status own = QDQ_OK;
@@ -193,7 +193,7 @@ static qdq_status compare_both(const sameness *s, qdq_error *err)
     qdq_status st =
         qdq_compare(s->engine, s->a, s->b, s->data, &s->opts, &s->out->head.compared, &found);
     if (st != QDQ_OK)
-        return blame_second(s, st, &found, err);
+        return record_second_failure(s, st, &found, err);
     check_outputs(s, NULL);
     if (s->out->head.same || s->tolerance > 0)
         return QDQ_OK;

@@ -60,27 +60,27 @@ static const qdq_node *who_is_charged(const charging *c, const qdq_node *n)
     return layer;
 }
 
-static void charge_for(const charging *c, const qdq_node *n, const qdq_value *y, double *harm,
-                       double *error)
+static void charge_for(const charging *c, const qdq_node *n, const qdq_value *y,
+                       double *sensitivity, double *error)
 {
     const double introduced = y != NULL ? c->noise.introduced[y->id] : 0;
     const qdq_node *layer = introduced > 0 && c->weight[y->id] > 0 ? who_is_charged(c, n) : NULL;
 
     if (layer == NULL)
         return;
-    harm[layer->id] += introduced * c->weight[y->id];
+    sensitivity[layer->id] += introduced * c->weight[y->id];
     error[layer->id] += introduced;
 }
 
-static void charge_layers(const charging *c, double *harm, double *error)
+static void charge_layers(const charging *c, double *sensitivity, double *error)
 {
     QDQ_FOR_NODES (n, c->graph)
         for (uint32_t i = 0; i < n->n_out; i++)
-            charge_for(c, n, n->out[i], harm, error);
+            charge_for(c, n, n->out[i], sensitivity, error);
 }
 
-static qdq_status charge_all(charging *c, const qdq_compare_layers_result *found, double *harm,
-                             double *error, qdq_arena *scratch, qdq_error *err)
+static qdq_status charge_all(charging *c, const qdq_compare_layers_result *found,
+                             double *sensitivity, double *error, qdq_arena *scratch, qdq_error *err)
 {
     const size_t n = c->graph->values.n + 1;
 
@@ -90,17 +90,18 @@ static qdq_status charge_all(charging *c, const qdq_compare_layers_result *found
     QDQ_NEED(c->noise.power != NULL && c->noise.total != NULL && c->noise.introduced != NULL, err);
     read_values(c, found);
     QDQ_TRY(qdq_influence(c->graph, &c->noise, scratch, &c->weight, err));
-    charge_layers(c, harm, error);
+    charge_layers(c, sensitivity, error);
     return QDQ_OK;
 }
 
-qdq_status qdq_harm_of_layers(const qdq_graph *g, const qdq_compare_layers_result *found,
-                              const bool *is_layer, double *harm, double *error, qdq_error *err)
+qdq_status qdq_sensitivity_of_layers(const qdq_graph *g, const qdq_compare_layers_result *found,
+                                     const bool *is_layer, double *sensitivity, double *error,
+                                     qdq_error *err)
 {
     charging c = {.graph = g, .is_layer = is_layer};
     qdq_arena scratch = QDQ_ARENA_INIT;
 
-    qdq_status st = charge_all(&c, found, harm, error, &scratch, err);
+    qdq_status st = charge_all(&c, found, sensitivity, error, &scratch, err);
     qdq_arena_free(&scratch);
     return st;
 }

@@ -12,7 +12,8 @@
  * quantized result), the layer before it is charged. Near outputs, the error of the worst slice
  * counts: the scores of a detector may all be lost next to its boxes. Adds noise over signal at the
  * outputs to harm[node id], and the same before influence to error[node id]. */
-qdq_status qdq_harm_of_layers(const qdq_graph *g, const qdq_compare_layers_result *found,
-                              const bool *is_layer, double *harm, double *error, qdq_error *err);
+qdq_status qdq_sensitivity_of_layers(const qdq_graph *g, const qdq_compare_layers_result *found,
+                                     const bool *is_layer, double *sensitivity, double *error,
+                                     qdq_error *err);
 
 #endif /* QDQ_LAYER_SENSITIVITY_H */

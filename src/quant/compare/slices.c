@@ -139,7 +139,7 @@ void qdq_slices_free(qdq_slices *s)
 /* --- groups ----------------------------------------------------------------------------------- */
 
 /* An axis that is evaluated; arrays have an entry for each of its slices. */
-typedef struct judging {
+typedef struct slice_evaluation {
     const qdq_slices *s;
     const qdq_slice_axis *x;
     size_t group[QDQ_SLICES_MOST];
@@ -147,9 +147,9 @@ typedef struct judging {
     bool is_zero[QDQ_SLICES_MOST];
     size_t block[QDQ_SLICES_BLOCKS]; /* that have samples */
     size_t n_blocks;
-} judging;
+} slice_evaluation;
 
-static void add_block(const judging *j, size_t block, qdq_power_sums *to)
+static void add_block(const slice_evaluation *j, size_t block, qdq_power_sums *to)
 {
     const qdq_power_sums *from = j->s->block[j->block[block]] + j->x->first;
 
@@ -161,7 +161,7 @@ static void add_block(const judging *j, size_t block, qdq_power_sums *to)
 
 /* Zero slices [first, end) go to the neighbouring group with less power; groups have numbers in
  * order. */
-static void join_zeros(judging *j, size_t first, size_t end, const double *power)
+static void join_zeros(slice_evaluation *j, size_t first, size_t end, const double *power)
 {
     const bool has_left = first > 0, has_right = end < j->x->n;
     const size_t left = has_left ? j->group[first - 1] : 0,
@@ -172,7 +172,7 @@ static void join_zeros(judging *j, size_t first, size_t end, const double *power
         j->group[k] = to;
 }
 
-static void mean_powers(const judging *j, const qdq_power_sums *sums, double *power)
+static void mean_powers(const slice_evaluation *j, const qdq_power_sums *sums, double *power)
 {
     size_t count[QDQ_SLICES_MOST] = {0};
 
@@ -188,7 +188,7 @@ static void mean_powers(const judging *j, const qdq_power_sums *sums, double *po
         power[g] /= count[g] > 0 ? (double)count[g] : 1;
 }
 
-static void find_groups(judging *j, const qdq_power_sums *all)
+static void find_groups(slice_evaluation *j, const qdq_power_sums *all)
 {
     double power[QDQ_SLICES_MOST], before = 0;
 
@@ -215,7 +215,7 @@ static void find_groups(judging *j, const qdq_power_sums *all)
 }
 
 /* Errors, as that of the worst of their group. */
-static void even_out(const judging *j, qdq_power_sums *sums)
+static void even_out(const slice_evaluation *j, qdq_power_sums *sums)
 {
     double most[QDQ_SLICES_MOST] = {0};
 
@@ -267,7 +267,7 @@ double qdq_jackknife_bound(double all, const double *without, size_t n)
 /* --- judging ---------------------------------------------------------------------------------- */
 
 /* What samples may hide (hidden.h), but for those of a block; n_blocks: of all. */
-static qdq_power_sums hidden_without(const judging *j, size_t block)
+static qdq_power_sums hidden_without(const slice_evaluation *j, size_t block)
 {
     qdq_power_sums sums = {0, 0};
 
@@ -287,7 +287,7 @@ static double ratio_db(double signal, double error)
 
 /* Where a share of the samples being like `hidden`, which each slice has an equal part of, is
  * worse, that. */
-static void decibels(const judging *j, const qdq_power_sums *sums, double share,
+static void decibels(const slice_evaluation *j, const qdq_power_sums *sums, double share,
                      qdq_power_sums hidden, double *db)
 {
     const double part = share / (double)j->x->n;
@@ -305,7 +305,7 @@ static void decibels(const judging *j, const qdq_power_sums *sums, double share,
 /* db[block * n + slice]: without that block. Sums of the blocks before it and behind it, for a
  * difference of two sums would lose what one block does not have. behind[] has room for a row more
  * than there are blocks. */
-static void leave_out(const judging *j, qdq_power_sums *behind, double *db)
+static void leave_out(const slice_evaluation *j, qdq_power_sums *behind, double *db)
 {
     const size_t n = j->x->n;
     const double share = qdq_hidden_share(&j->s->hidden);
@@ -327,7 +327,7 @@ static void leave_out(const judging *j, qdq_power_sums *behind, double *db)
 }
 
 /* all: what was measured; with_hidden: and what saturation may hide, as in left_out. */
-static void conclude_axis(const judging *j, const double *all, const double *with_hidden,
+static void conclude_axis(const slice_evaluation *j, const double *all, const double *with_hidden,
                           const double *left_out, qdq_slice_result *out)
 {
     const size_t n = j->x->n;
@@ -348,7 +348,8 @@ static void conclude_axis(const judging *j, const double *all, const double *wit
 
 /* SQNR of the slices of an axis, and with what saturation may hide (or NULL); false: zero
  * everywhere. `even`, `without`: qdq_slices_list(). */
-static bool begin_axis(judging *j, bool even, size_t without, double *db, double *with_hidden)
+static bool begin_axis(slice_evaluation *j, bool even, size_t without, double *db,
+                       double *with_hidden)
 {
     qdq_power_sums sums[QDQ_SLICES_MOST] = {{0, 0}};
 
@@ -372,7 +373,7 @@ static bool begin_axis(judging *j, bool even, size_t without, double *db, double
 static qdq_status compare_axis(const qdq_slices *s, const qdq_slice_axis *x, qdq_slice_result *out,
                                qdq_error *err)
 {
-    judging j = {.s = s, .x = x};
+    slice_evaluation j = {.s = s, .x = x};
     double all[QDQ_SLICES_MOST], with_hidden[QDQ_SLICES_MOST];
 
     if (!begin_axis(&j, false, QDQ_SLICES_BLOCKS, all, with_hidden))
@@ -413,7 +414,7 @@ qdq_status qdq_slices_get(const qdq_slices *s, qdq_slice_result *out, qdq_error 
 void qdq_slices_list(const qdq_slices *s, bool whole, bool even, size_t without,
                      qdq_slice_list *out)
 {
-    judging j = {.s = s, .x = whole ? s->axis : axis_of(s)};
+    slice_evaluation j = {.s = s, .x = whole ? s->axis : axis_of(s)};
 
     *out = (qdq_slice_list){.axis = -1};
     if (s->n_axes == 0 || j.x == NULL || !begin_axis(&j, even, without, out->db, NULL))

@@ -53,20 +53,20 @@ const char *qdq_data_type_text(qdq_data *d, qdq_elem elem, int rank, const int64
     return qdq_io_text(&io, &d->arena);
 }
 
-qdq_status qdq_data_misfit(qdq_data *d, size_t k, const char *found, const char *why,
-                           qdq_error *err)
+qdq_status qdq_data_mismatch(qdq_data *d, size_t k, const char *found, const char *why,
+                             qdq_error *err)
 {
     return qdq_fail(err, QDQ_E_FORMAT, "%s: it is %s, input '%s' is %s", why, found,
                     d->inputs[k].name, qdq_io_text(&d->inputs[k], &d->arena));
 }
 
-qdq_status qdq_data_misfit_elem(qdq_data *d, size_t k, qdq_elem elem, const char *found,
-                                qdq_error *err)
+qdq_status qdq_data_mismatch_elem(qdq_data *d, size_t k, qdq_elem elem, const char *found,
+                                  qdq_error *err)
 {
     const qdq_elem want = d->inputs[k].elem;
 
     if (!qdq_elem_is_float(elem) || !qdq_elem_is_code(want))
-        return qdq_data_misfit(d, k, found, "wrong element type", err);
+        return qdq_data_mismatch(d, k, found, "wrong element type", err);
     return qdq_fail(
         err, QDQ_E_FORMAT,
         "wrong element type: it is %s, input '%s' is %s, and no DequantizeLinear with one constant "

@@ -130,10 +130,10 @@ static qdq_status check_unused_arrays(qdq_data *d, const array_source *s, qdq_er
     return QDQ_OK;
 }
 
-static qdq_status fail_misfit(qdq_data *d, size_t k, const qdq_npy *a, const char *why,
-                              qdq_error *err)
+static qdq_status fail_mismatch(qdq_data *d, size_t k, const qdq_npy *a, const char *why,
+                                qdq_error *err)
 {
-    return qdq_data_misfit(d, k, header_text(d, a), why, err);
+    return qdq_data_mismatch(d, k, header_text(d, a), why, err);
 }
 
 /* The shape of a sample: dims of the array from `axis` on, behind a batch if it has none. */
@@ -147,7 +147,7 @@ static qdq_status fit_shape(qdq_data *d, size_t k, const qdq_npy *a, int axis, b
         b->dim[b->rank++] = b->batch;
     for (int i = axis; i < a->rank; i++) {
         if (io->rank >= 0 && io->dim[b->rank] >= 0 && io->dim[b->rank] != a->dim[i])
-            return fail_misfit(d, k, a, "wrong shape", err);
+            return fail_mismatch(d, k, a, "wrong shape", err);
         b->dim[b->rank++] = a->dim[i];
     }
     return QDQ_OK;
@@ -168,9 +168,9 @@ static qdq_status fit_sequences(qdq_data *d, size_t k, const qdq_npy *a, binding
     const array_source *s = d->source;
 
     if (d->is_state[k])
-        return fail_misfit(d, k, a, "a state with a time axis", err);
+        return fail_mismatch(d, k, a, "a state with a time axis", err);
     if (d->steps > 0 && !s->has_time)
-        return fail_misfit(d, k, a, "a time axis and a number of steps", err);
+        return fail_mismatch(d, k, a, "a time axis and a number of steps", err);
     b->has_time = true;
     b->steps = (size_t)a->dim[1];
     b->sample_bytes = a->bytes / (size_t)a->dim[0] / b->steps;
@@ -192,18 +192,18 @@ static qdq_status fit_array(qdq_data *d, size_t k, const qdq_npy *a, binding *b,
     b->batch = qdq_io_batch(io);
     b->has_time = false;
     if (!qdq_data_elem_fits(d, k, a->elem))
-        return qdq_data_misfit_elem(d, k, a->elem, header_text(d, a), err);
+        return qdq_data_mismatch_elem(d, k, a->elem, header_text(d, a), err);
     b->constant = io->rank == 0 && a->rank == 0;
     if (has_time_axis(d, k, a, b->batch) && a->count > 0)
         return fit_sequences(d, k, a, b, samples, err);
     if (s->folder && io->rank > 0 && a->rank == io->rank - 1 && b->batch == 1)
         axis = 0; /* one file, one sample, saved without the batch */
     else if (!b->constant && a->rank != (io->rank > 0 ? io->rank : io->rank == 0 ? 1 : a->rank))
-        return fail_misfit(d, k, a, "wrong number of dimensions", err);
+        return fail_mismatch(d, k, a, "wrong number of dimensions", err);
     else if (!b->constant && a->rank == 0)
-        return fail_misfit(d, k, a, "no dimension that counts samples", err);
+        return fail_mismatch(d, k, a, "no dimension that counts samples", err);
     if (a->count == 0 && (io->rank < 0 || (axis == 1 && a->dim[0] == 0)))
-        return fail_misfit(d, k, a, "empty array", err);
+        return fail_mismatch(d, k, a, "empty array", err);
     QDQ_TRY(fit_shape(d, k, a, axis, b, err));
     if (b->constant || axis == 0) {
         *samples = b->constant ? SIZE_MAX : 1;
@@ -211,7 +211,7 @@ static qdq_status fit_array(qdq_data *d, size_t k, const qdq_npy *a, binding *b,
         return QDQ_OK;
     }
     if (a->dim[0] < b->batch)
-        return fail_misfit(d, k, a, "less than one batch", err);
+        return fail_mismatch(d, k, a, "less than one batch", err);
     *samples = (size_t)(a->dim[0] / b->batch);
     *rest = (size_t)(a->dim[0] % b->batch);
     b->sample_bytes = a->bytes / (size_t)a->dim[0] * (size_t)b->batch;

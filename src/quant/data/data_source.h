@@ -149,11 +149,11 @@ qdq_status qdq_data_copy(qdq_data *d, size_t k, const qdq_array *from, qdq_error
 /* True if elements of that type can be data of input k, as they are or converted. */
 bool qdq_data_elem_fits(const qdq_data *d, size_t k, qdq_elem elem);
 /* Fails with "WHY: it is FOUND, input 'x' is ...". */
-qdq_status qdq_data_misfit(qdq_data *d, size_t k, const char *found, const char *why,
-                           qdq_error *err);
+qdq_status qdq_data_mismatch(qdq_data *d, size_t k, const char *found, const char *why,
+                             qdq_error *err);
 /* The same for a type that does not fit; says what to do where floats meet an input of codes. */
-qdq_status qdq_data_misfit_elem(qdq_data *d, size_t k, qdq_elem elem, const char *found,
-                                qdq_error *err);
+qdq_status qdq_data_mismatch_elem(qdq_data *d, size_t k, qdq_elem elem, const char *found,
+                                  qdq_error *err);
 
 /* Fails: "array 'z' is no input of the model, whose inputs are 'x', 'y'". */
 qdq_status qdq_data_surplus(qdq_data *d, const char *name, qdq_error *err);

@@ -50,8 +50,8 @@ qdq_status qdq_data_check_fit(qdq_data *d, size_t k, const qdq_array *a, qdq_err
     if (fits && why == NULL)
         return QDQ_OK;
     const char *found = qdq_data_type_text(d, a->elem, a->rank, a->dim);
-    return fits ? qdq_data_misfit(d, k, found, why, err)
-                : qdq_data_misfit_elem(d, k, a->elem, found, err);
+    return fits ? qdq_data_mismatch(d, k, found, why, err)
+                : qdq_data_mismatch_elem(d, k, a->elem, found, err);
 }
 
 qdq_status qdq_data_copy(qdq_data *d, size_t k, const qdq_array *from, qdq_error *err)

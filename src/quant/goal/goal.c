@@ -264,8 +264,9 @@ static qdq_status try_what_saves_enough(qdq_goal_run *g, qdq_error *err)
         size_t worst = g->n_layers;
 
         for (size_t i = 0; i < g->n_layers; i++)
-            if (!gone[i] && (worst == g->n_layers || g->items[i].harm * g->items[worst].worth >
-                                                         g->items[worst].harm * g->items[i].worth))
+            if (!gone[i] && (worst == g->n_layers ||
+                             g->items[i].sensitivity * g->items[worst].expected_bound >
+                                 g->items[worst].sensitivity * g->items[i].expected_bound))
                 worst = i;
         if (share + g->layers[worst].saved_fraction > 1 - saving(g) - margin)
             break;

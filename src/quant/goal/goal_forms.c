@@ -11,7 +11,7 @@
 enum { MOST_TRIALS = 8, FINE_BLOCK = 16 };
 
 /* Of the float model's time: a layer that saves less has no place in the order. */
-static const double least_worth = 0.002;
+static const double least_expected_bound = 0.002;
 
 /* --- which formats there are ------------------------------------------------------------------ */
 
@@ -141,14 +141,16 @@ static void keep_movable(moving *m, const qdq_plan *p)
                      *before = m->form[k] >= QDQ_FORM_OTHER
                                    ? g->other_saved[m->form[k] - QDQ_FORM_OTHER]
                                    : NULL;
-        const double worth = saved != NULL ? saved[k] - (before != NULL ? before[k] : 0)
-                                           : g->layers[k].saved_fraction;
+        const double expected_bound = saved != NULL ? saved[k] - (before != NULL ? before[k] : 0)
+                                                    : g->layers[k].saved_fraction;
 
-        if (!is_quantized(p, g->layers[k].node) || (m->is_faster && saved != NULL && worth <= 0))
+        if (!is_quantized(p, g->layers[k].node) ||
+            (m->is_faster && saved != NULL && expected_bound <= 0))
             continue;
         m->layer[n] = k;
         m->items[n++] =
-            (qdq_goal_item){.harm = g->items[k].harm, .worth = fmax(worth, least_worth)};
+            (qdq_goal_item){.sensitivity = g->items[k].sensitivity,
+                            .expected_bound = fmax(expected_bound, least_expected_bound)};
     }
     m->n = n;
 }

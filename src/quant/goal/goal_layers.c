@@ -19,7 +19,7 @@ enum { SAMPLES_FOR_LAYERS = 2 };
 
 /* Of the float model's time: what saves less is as good as what saves nothing, and a clock cannot
  * tell them apart. */
-static const double least_worth = 0.002;
+static const double least_expected_bound = 0.002;
 
 /* Moving data saves nothing by itself: what only passes codes on goes with its neighbours. */
 static bool is_candidate(const qdq_goal_run *g, const qdq_plan_node *n)
@@ -53,7 +53,8 @@ static qdq_status add_layer(ranking *k, const qdq_plan_node *p, const qdq_node *
     if (n != NULL)
         k->layer[n->id] = g->n_layers;
     else
-        g->items[g->n_layers - 1].harm = to->error = 1; /* of a body: nothing shows what it loses */
+        g->items[g->n_layers - 1].sensitivity = to->error =
+            1; /* of a body: nothing shows what it loses */
     return QDQ_OK;
 }
 
@@ -86,18 +87,18 @@ static qdq_status charge(ranking *k, const qdq_compare_layers_result *found, qdq
 {
     qdq_goal_run *g = k->g;
     const size_t n = (size_t)g->clean->graph->next_node_id + 1;
-    double *harm = qdq_arena_array(&g->arena, n, sizeof *harm),
+    double *sensitivity = qdq_arena_array(&g->arena, n, sizeof *sensitivity),
            *error = qdq_arena_array(&g->arena, n, sizeof *error);
     bool *is_layer = qdq_arena_array(&g->arena, n, sizeof *is_layer);
 
-    if (harm == NULL || error == NULL || is_layer == NULL)
+    if (sensitivity == NULL || error == NULL || is_layer == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < n; i++)
         is_layer[i] = k->layer[i] > 0;
-    QDQ_TRY(qdq_harm_of_layers(g->clean->graph, found, is_layer, harm, error, err));
+    QDQ_TRY(qdq_sensitivity_of_layers(g->clean->graph, found, is_layer, sensitivity, error, err));
     for (size_t i = 0; i < n; i++)
         if (is_layer[i]) {
-            g->items[k->layer[i] - 1].harm = harm[i];
+            g->items[k->layer[i] - 1].sensitivity = sensitivity[i];
             g->layers[k->layer[i] - 1].error = error[i];
         }
     return QDQ_OK;
@@ -146,7 +147,7 @@ static qdq_status measure_errors(ranking *k, const qdq_model *quantized, qdq_err
 static void assume_errors(qdq_goal_run *g)
 {
     for (size_t i = 0; i < g->n_layers; i++)
-        g->items[i].harm = g->layers[i].error = 1;
+        g->items[i].sensitivity = g->layers[i].error = 1;
 }
 
 qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error *err)
@@ -175,7 +176,7 @@ qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error 
         st = qdq_goal_take_times(g, quantized, &by_label, err);
     to->profile = qdq_clock_seconds() - measured;
     for (size_t i = 0; i < g->n_layers && st == QDQ_OK; i++)
-        g->items[i].worth = fmax(g->layers[i].saved_fraction, least_worth);
+        g->items[i].expected_bound = fmax(g->layers[i].saved_fraction, least_expected_bound);
     qdq_map_free(&by_label);
     return st;
 }
@@ -209,8 +210,8 @@ qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const u
 static int by_rank(const void *a, const void *b)
 {
     const qdq_goal_layer *x = a, *y = b;
-    double rx = x->error / fmax(x->saved_fraction, least_worth),
-           ry = y->error / fmax(y->saved_fraction, least_worth);
+    double rx = x->error / fmax(x->saved_fraction, least_expected_bound),
+           ry = y->error / fmax(y->saved_fraction, least_expected_bound);
 
     return rx != ry ? (rx < ry ? 1 : -1) : strcmp(x->node, y->node);
 }

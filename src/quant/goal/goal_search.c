@@ -8,7 +8,7 @@
 #include "base/fail.h"
 
 typedef struct ranked {
-    double ratio, harm, worth;
+    double ratio, sensitivity, expected_bound;
     size_t item;
 } ranked;
 
@@ -31,27 +31,27 @@ static int by_ratio(const void *a, const void *b)
 
     if (x->ratio != y->ratio)
         return x->ratio < y->ratio ? 1 : -1;
-    if (x->harm != y->harm)
-        return x->harm < y->harm ? 1 : -1;
+    if (x->sensitivity != y->sensitivity)
+        return x->sensitivity < y->sensitivity ? 1 : -1;
     return (x->item > y->item) - (x->item < y->item);
 }
 
-static int by_harm(const void *a, const void *b)
+static int by_sensitivity(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
 
-    if (x->harm != y->harm)
-        return x->harm < y->harm ? 1 : -1;
+    if (x->sensitivity != y->sensitivity)
+        return x->sensitivity < y->sensitivity ? 1 : -1;
     return (x->item < y->item) - (x->item > y->item); /* not the order that failed before */
 }
 
 /* By worth, the least first: what comes back first brings the most, and is taken from the end. */
-static int by_worth(const void *a, const void *b)
+static int by_expected_bound(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
 
-    if (x->worth != y->worth)
-        return x->worth > y->worth ? 1 : -1;
+    if (x->expected_bound != y->expected_bound)
+        return x->expected_bound > y->expected_bound ? 1 : -1;
     return (x->item > y->item) - (x->item < y->item);
 }
 
@@ -89,11 +89,11 @@ static size_t first_guess(const search *s, double excess)
     size_t k = 0;
 
     for (size_t i = 0; i < s->n; i++)
-        total += s->rank[i].harm;
+        total += s->rank[i].sensitivity;
     if (!(excess > 1) || !isfinite(total) || total <= 0)
         return 1;
     for (stays = total; k < s->n && stays > total / excess; k++)
-        stays -= s->rank[k].harm;
+        stays -= s->rank[k].sensitivity;
     return k < 1 ? 1 : k;
 }
 
@@ -104,10 +104,10 @@ static size_t next_guess(const search *s, size_t k, double excess)
     size_t next = k;
 
     for (size_t i = k; i < s->n; i++)
-        stays += s->rank[i].harm;
+        stays += s->rank[i].sensitivity;
     most = excess > 1 && isfinite(excess) ? stays / excess : 0;
     for (; next < s->n && stays > most; next++)
-        stays -= s->rank[next].harm;
+        stays -= s->rank[next].sensitivity;
     return next < k + k / 2 + 1 ? k + k / 2 + 1 : next > 2 * k ? 2 * k : next;
 }
 
@@ -186,7 +186,7 @@ static qdq_status give_back(search *s, ranked *back, size_t n, bool all_failed, 
     if (todo == NULL)
         return qdq_nomem(err);
     if (n > 1)
-        qsort(back, n, sizeof *back, by_worth);
+        qsort(back, n, sizeof *back, by_expected_bound);
     if (n > 1 && all_failed)
         push_halves(todo, &n_todo, (group){0, n, false, false});
     else if (!all_failed)
@@ -227,7 +227,7 @@ static qdq_status search_items(search *s, qdq_arena *arena, qdq_goal_search_resu
     QDQ_TRY(find_prefix(s, first_guess(s, t.excess), &k, err));
     /* what stays is worth much and harms much: now what harms least stays */
     if (k == 0 && s->n > 2) {
-        qsort(s->rank, s->n, sizeof *s->rank, by_harm);
+        qsort(s->rank, s->n, sizeof *s->rank, by_sensitivity);
         QDQ_TRY(find_prefix(s, s->n - s->n / 4 - 1, &k, err));
     }
     out->reached = k > 0;
@@ -251,9 +251,10 @@ static qdq_status start(search *s, const qdq_goal_item *items, qdq_arena *arena,
     s->best = qdq_arena_array(arena, s->n + 1, sizeof *s->best);
     QDQ_NEED(s->rank != NULL && s->gone != NULL && s->best != NULL, err);
     for (size_t i = 0; i < s->n; i++) {
-        double worth = items[i].worth > 0 ? items[i].worth : 0;
+        double expected_bound = items[i].expected_bound > 0 ? items[i].expected_bound : 0;
 
-        s->rank[i] = (ranked){items[i].harm / (worth + 1e-9), items[i].harm, worth, i};
+        s->rank[i] = (ranked){items[i].sensitivity / (expected_bound + 1e-9), items[i].sensitivity,
+                              expected_bound, i};
     }
     if (s->n > 1)
         qsort(s->rank, s->n, sizeof *s->rank, by_ratio);

@@ -6,8 +6,8 @@
 #include "base/arena.h"
 
 typedef struct qdq_goal_item {
-    double harm;  /* at least 0; what of the goal it eats, additive */
-    double worth; /* what is lost when it goes */
+    double sensitivity;    /* at least 0; what of the goal it eats, additive */
+    double expected_bound; /* what is lost when it goes */
 } qdq_goal_item;
 
 typedef struct qdq_goal_trial {

@@ -60,8 +60,8 @@ static void carry_result(qdq_placing *p, const qdq_node *n)
 
     s->result = qdq_place_epilogue(p, s->rule, n, absorb_into);
     const qdq_found *source = p->value[s->result->id].source;
-    if (source != NULL &&
-        (qdq_place_type(p, source) != type || qdq_place_misfit(p, source, "its result") != NULL))
+    if (source != NULL && (qdq_place_type(p, source) != type ||
+                           qdq_place_ineligible(p, source, "its result") != NULL))
         source = NULL; /* of an operator behind it that stays float */
     carry_codes(p, s->result, type, s->result, source, s->rule->rule);
 }
@@ -104,7 +104,7 @@ static void walk_forward(qdq_placing *p)
         if (s->absorber != NULL)
             continue;
         /* also when excluded: neighbours ask for rule and stay */
-        const char *reason = qdq_place_judge(p, n);
+        const char *reason = qdq_place_evaluate(p, n);
         s->kept = reason == NULL && qdq_place_is_whole(p, n);
         if (s->kept)
             qdq_why_say(qdq_place_listener(p), n, "kept", true,

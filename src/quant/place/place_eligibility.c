@@ -184,8 +184,8 @@ static bool would_requantize(const qdq_placing *p, const qdq_value *v)
            qdq_node_in(n, 0) != NULL && qdq_place_codes_of(p, qdq_node_in(n, 0)) != QDQ_UNDEFINED;
 }
 
-static const char *judge_bias(qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
-                              const qdq_tensor *w)
+static const char *evaluate_bias(qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
+                                 const qdq_tensor *w)
 {
     const qdq_value *bias = qdq_node_in(n, rule->bias_input);
     const qdq_found *found;
@@ -208,8 +208,8 @@ static const char *judge_bias(qdq_placing *p, const qdq_node *n, const qdq_targe
 }
 
 /* A float bias becomes int32 with the scales of data and weight: they must be numbers. */
-static const char *judge_bias_scale(const qdq_placing *p, const qdq_node *n, const qdq_value *data,
-                                    const qdq_value *weight)
+static const char *evaluate_bias_scale(const qdq_placing *p, const qdq_node *n,
+                                       const qdq_value *data, const qdq_value *weight)
 {
     const qdq_found *x = qdq_place_found(p, data), *w = qdq_place_found(p, weight);
     qdq_qparam param;
@@ -222,8 +222,8 @@ static const char *judge_bias_scale(const qdq_placing *p, const qdq_node *n, con
 }
 
 /* A float weight, or one that the model has behind a DQ. */
-const char *qdq_place_judge_weight(qdq_placing *p, const qdq_node *n, const qdq_tensor *w,
-                                   const qdq_found *found, qdq_elem data)
+const char *qdq_place_evaluate_weight(qdq_placing *p, const qdq_node *n, const qdq_tensor *w,
+                                      const qdq_found *found, qdq_elem data)
 {
     if (w->count == 0)
         return "its weight is empty";
@@ -233,12 +233,12 @@ const char *qdq_place_judge_weight(qdq_placing *p, const qdq_node *n, const qdq_
                                             : NULL;
     if (found->type == QDQ_UINT8 && data == QDQ_INT8)
         return "its data is int8, and its weight is not";
-    return qdq_place_weight_misfit(p, found, qdq_place_weight_axis(p, n, w));
+    return qdq_place_weight_ineligible(p, found, qdq_place_weight_axis(p, n, w));
 }
 
 /* An activation that a linear operator reads; *type is what its codes are, or will be. */
-const char *qdq_place_judge_data(qdq_placing *p, const qdq_node *n, const qdq_value *v,
-                                 const char *what, qdq_elem *type)
+const char *qdq_place_evaluate_data(qdq_placing *p, const qdq_node *n, const qdq_value *v,
+                                    const char *what, qdq_elem *type)
 {
     const qdq_found *found = qdq_place_found(p, v);
 
@@ -246,7 +246,7 @@ const char *qdq_place_judge_data(qdq_placing *p, const qdq_node *n, const qdq_va
         return qdq_place_no_float(v);
     *type = qdq_place_codes_at(p, v, n);
     if (found != NULL)
-        return qdq_place_misfit(p, found, what);
+        return qdq_place_ineligible(p, found, what);
     if (qdq_place_codes_of(p, v) != QDQ_UNDEFINED)
         return NULL;
     return would_requantize(p, v)
@@ -255,16 +255,16 @@ const char *qdq_place_judge_data(qdq_placing *p, const qdq_node *n, const qdq_va
 }
 
 /* A MatMul of two activations has a kernel of its own. */
-static const char *judge_product(qdq_placing *p, const qdq_node *n, const qdq_value *data,
-                                 const qdq_value *weight)
+static const char *evaluate_product(qdq_placing *p, const qdq_node *n, const qdq_value *data,
+                                    const qdq_value *weight)
 {
     qdq_elem a, b;
 
     if (n->op != QDQ_OP_MATMUL)
         return "its weight is not constant";
-    const char *reason = qdq_place_judge_data(p, n, data, "its first operand", &a);
+    const char *reason = qdq_place_evaluate_data(p, n, data, "its first operand", &a);
     if (reason == NULL)
-        reason = qdq_place_judge_data(p, n, weight, "its second operand", &b);
+        reason = qdq_place_evaluate_data(p, n, weight, "its second operand", &b);
     if (reason == NULL && a == QDQ_INT8 && b != QDQ_INT8 &&
         qdq_place_codes_of(p, weight) != QDQ_UNDEFINED)
         reason = "its first operand is int8, and its second is not";
@@ -288,7 +288,7 @@ static bool has_float_channels(const qdq_value *data)
     return false;
 }
 
-static const char *judge_linear(qdq_placing *p, const qdq_node *n)
+static const char *evaluate_linear(qdq_placing *p, const qdq_node *n)
 {
     const qdq_target_op *rule = qdq_state_of(p, n)->rule;
     const qdq_value *data = qdq_node_in(n, rule->data), *weight = qdq_node_in(n, rule->weight);
@@ -301,32 +301,32 @@ static const char *judge_linear(qdq_placing *p, const qdq_node *n)
     if (qdq_value_const(data) != NULL)
         return w != NULL ? "both inputs are constant" : "its data is constant, its weight is not";
     if (w == NULL) {
-        const char *no = judge_product(p, n, data, weight);
+        const char *no = evaluate_product(p, n, data, weight);
         bool trained = qdq_place_found(p, data) != NULL || qdq_place_found(p, weight) != NULL;
 
         return no != NULL || trained ? no : qdq_place_stay(p, n, NULL);
     }
     if (has_float_channels(data))
         return "its channels are in float, as other products leave them out in 8 bits";
-    const char *reason = qdq_place_judge_data(p, n, data, "its data", &type);
+    const char *reason = qdq_place_evaluate_data(p, n, data, "its data", &type);
     if (reason == NULL)
-        reason = qdq_place_judge_weight(p, n, w, found, type);
+        reason = qdq_place_evaluate_weight(p, n, w, found, type);
     if (reason == NULL)
-        reason = judge_bias(p, n, rule, w);
+        reason = evaluate_bias(p, n, rule, w);
     if (reason == NULL)
-        reason = judge_bias_scale(p, n, data, weight);
+        reason = evaluate_bias_scale(p, n, data, weight);
     /* codes that are there already would be dequantized in every run */
     if (reason == NULL && found == NULL)
         reason = qdq_place_stay(p, n, w);
     if (reason == NULL && (rule->quantize_output || rule->quantize_if_read))
-        reason = qdq_place_result_misfit(p, qdq_place_epilogue(p, rule, n, NULL), type);
+        reason = qdq_place_result_ineligible(p, qdq_place_epilogue(p, rule, n, NULL), type);
     return reason;
 }
 
 /* One operand of a joint operator; *type is that of the codes of the others before it, if there
  * were any. *shared: that of the codes which it can have because a linear operator reads them. */
-static const char *judge_operand(qdq_placing *p, const qdq_value *v, qdq_elem *type,
-                                 qdq_elem *shared)
+static const char *evaluate_operand(qdq_placing *p, const qdq_value *v, qdq_elem *type,
+                                    qdq_elem *shared)
 {
     const qdq_tensor *constant = qdq_value_const(v);
     qdq_elem codes = qdq_place_codes_of(p, v);
@@ -335,7 +335,7 @@ static const char *judge_operand(qdq_placing *p, const qdq_value *v, qdq_elem *t
         return qdq_place_no_float(v);
     if (codes != QDQ_UNDEFINED) {
         const char *reason = qdq_place_found(p, v) != NULL
-                                 ? qdq_place_misfit(p, qdq_place_found(p, v), "an input")
+                                 ? qdq_place_ineligible(p, qdq_place_found(p, v), "an input")
                                  : NULL;
         if (reason == NULL && *type != QDQ_UNDEFINED && *type != codes)
             reason = "its inputs are quantized to different types";
@@ -354,7 +354,7 @@ static const char *judge_operand(qdq_placing *p, const qdq_value *v, qdq_elem *t
                : "a constant operand is empty, or holds NaN or infinity";
 }
 
-static const char *judge_joint(qdq_placing *p, const qdq_node *n)
+static const char *evaluate_joint(qdq_placing *p, const qdq_node *n)
 {
     qdq_node_state *s = qdq_state_of(p, n);
     qdq_elem type = QDQ_UNDEFINED, shared = QDQ_UNDEFINED;
@@ -362,7 +362,7 @@ static const char *judge_joint(qdq_placing *p, const qdq_node *n)
     s->needs_reader = s->rule->only_between;
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qdq_value *v = n->in[i].value;
-        const char *reason = v != NULL ? judge_operand(p, v, &type, &shared) : NULL;
+        const char *reason = v != NULL ? evaluate_operand(p, v, &type, &shared) : NULL;
 
         if (reason != NULL)
             return reason;
@@ -374,13 +374,13 @@ static const char *judge_joint(qdq_placing *p, const qdq_node *n)
     if (shared != QDQ_UNDEFINED && shared != type)
         return "its inputs are quantized to different types";
     return s->rule->quantize_output || s->rule->quantize_if_read
-               ? qdq_place_result_misfit(p, qdq_place_epilogue(p, s->rule, n, NULL), type)
+               ? qdq_place_result_ineligible(p, qdq_place_epilogue(p, s->rule, n, NULL), type)
                : NULL;
 }
 
 /* The Q that the model has behind a result of a node that moves data: it must have the scale of the
  * input. */
-static const char *judge_moved(qdq_placing *p, const qdq_value *out, const qdq_found *source)
+static const char *evaluate_moved(qdq_placing *p, const qdq_value *out, const qdq_found *source)
 {
     const qdq_value_state *s = &p->value[out->id];
     qdq_qparam param;
@@ -393,7 +393,7 @@ static const char *judge_moved(qdq_placing *p, const qdq_value *out, const qdq_f
     return NULL;
 }
 
-static const char *judge_pass(qdq_placing *p, const qdq_node *n)
+static const char *evaluate_pass(qdq_placing *p, const qdq_node *n)
 {
     qdq_node_state *s = qdq_state_of(p, n);
     const qdq_value *v = qdq_node_in(n, s->rule->data);
@@ -402,14 +402,14 @@ static const char *judge_pass(qdq_placing *p, const qdq_node *n)
     if (v == NULL || qdq_value_const(v) != NULL || !qdq_place_is_float(v))
         return "its data is no float32 activation";
     const qdq_found *source = qdq_place_found(p, v);
-    const char *reason = source != NULL ? qdq_place_misfit(p, source, "its input") : NULL;
+    const char *reason = source != NULL ? qdq_place_ineligible(p, source, "its input") : NULL;
     if (source == NULL && !p->value[v->id].carries)
         return "its input is not in 8 bits";
     if (p->value[v->id].carries)
         source = p->value[v->id].source;
     for (uint32_t i = 0; i < n->n_out && reason == NULL; i++)
         if (n->out[i] != NULL)
-            reason = judge_moved(p, n->out[i], source);
+            reason = evaluate_moved(p, n->out[i], source);
     return reason;
 }
 
@@ -436,7 +436,7 @@ static bool gives_graph_output(const qdq_placing *p, const qdq_node *n, const qd
     return rule->quantize_output && qdq_place_epilogue(p, rule, n, NULL)->n_output > 0;
 }
 
-static const char *judge_node(qdq_placing *p, const qdq_node *n)
+static const char *evaluate_node(qdq_placing *p, const qdq_node *n)
 {
     qdq_node_state *s = qdq_state_of(p, n);
     const char *reason = NULL;
@@ -457,10 +457,10 @@ static const char *judge_node(qdq_placing *p, const qdq_node *n)
             return "not all of its results are float32";
     switch (s->rule->kind) {
     case QDQ_KIND_LINEAR:
-        reason = judge_linear(p, n);
+        reason = evaluate_linear(p, n);
         break;
     case QDQ_KIND_JOINT:
-        reason = judge_joint(p, n);
+        reason = evaluate_joint(p, n);
         break;
     case QDQ_KIND_TABLE:
         reason = "a table: its rows are quantized where activations stay float";
@@ -469,7 +469,7 @@ static const char *judge_node(qdq_placing *p, const qdq_node *n)
         reason = qdq_target_reason(p->target, n->type);
         break;
     case QDQ_KIND_PASS:
-        reason = judge_pass(p, n);
+        reason = evaluate_pass(p, n);
         break;
     }
     if (reason == NULL && !p->target->dequantized_outputs && gives_graph_output(p, n, s->rule))
@@ -477,9 +477,9 @@ static const char *judge_node(qdq_placing *p, const qdq_node *n)
     return reason;
 }
 
-const char *qdq_place_judge(qdq_placing *p, const qdq_node *n)
+const char *qdq_place_evaluate(qdq_placing *p, const qdq_node *n)
 {
-    const char *reason = judge_node(p, n);
+    const char *reason = evaluate_node(p, n);
     const qdq_target_op *rule = qdq_state_of(p, n)->rule;
 
     if (rule == NULL)

@@ -216,7 +216,7 @@ static const char *wrong_codes(qdq_placing *p, const qdq_found *f, const char *w
                          f->type != QDQ_UNDEFINED ? qdq_elem_name(f->type) : "not known");
 }
 
-const char *qdq_place_misfit(qdq_placing *p, const qdq_found *f, const char *what)
+const char *qdq_place_ineligible(qdq_placing *p, const qdq_found *f, const char *what)
 {
     if (f->blocked)
         return say_quantized(p, what, "in blocks", "");
@@ -236,7 +236,7 @@ static bool zero_points_are_equal(const qdq_found *f)
 }
 
 /* What the target's own format gives fits; beside that, 8 bits as integer kernels take them. */
-const char *qdq_place_weight_misfit(qdq_placing *p, const qdq_found *f, int axis)
+const char *qdq_place_weight_ineligible(qdq_placing *p, const qdq_found *f, int axis)
 {
     const qdq_format *t = &p->target->format;
     bool own = f->type == t->weight.type, any_zero = own && !t->weight.symmetric;
@@ -257,7 +257,7 @@ const char *qdq_place_weight_misfit(qdq_placing *p, const qdq_found *f, int axis
                : NULL;
 }
 
-const char *qdq_place_result_misfit(qdq_placing *p, const qdq_value *result, qdq_elem type)
+const char *qdq_place_result_ineligible(qdq_placing *p, const qdq_value *result, qdq_elem type)
 {
     const qdq_value_state *s = &p->value[result->id];
     qdq_qparam param;
@@ -266,7 +266,7 @@ const char *qdq_place_result_misfit(qdq_placing *p, const qdq_value *result, qdq
         return NULL;
     if (s->quantized_twice)
         return "its result is quantized more than once, in different ways";
-    const char *reason = qdq_place_misfit(p, s->quantizer, "its result");
+    const char *reason = qdq_place_ineligible(p, s->quantizer, "its result");
     if (reason != NULL)
         return reason;
     if (qdq_place_type(p, s->quantizer) != type)

@@ -74,7 +74,7 @@ static bool is_product(const qdq_partition_state *t, const qdq_node *n)
 
 /* The length is that of the rows which Softmax sees, the head size what the product sums over: both
  * follow from what a MatMul is, whichever operand was transposed. */
-static const char *attention_misfit(const qdq_partition_state *t, const qdq_node *n)
+static const char *attention_ineligible(const qdq_partition_state *t, const qdq_node *n)
 {
     const qdq_attention_filter *f = &t->rules->attention;
     int64_t length = last_dim(qdq_node_out(n, 0)), head = last_dim(qdq_node_in(n, 0));
@@ -89,9 +89,9 @@ static const char *attention_misfit(const qdq_partition_state *t, const qdq_node
     return NULL;
 }
 
-static bool product_misfits(const qdq_partition_state *t, const qdq_node *n)
+static bool product_is_ineligible(const qdq_partition_state *t, const qdq_node *n)
 {
-    return is_product(t, n) && attention_misfit(t, n) != NULL;
+    return is_product(t, n) && attention_ineligible(t, n) != NULL;
 }
 
 static void leave_float(const qdq_partition_state *t, const uint32_t *bits, const char *reason)
@@ -101,7 +101,7 @@ static void leave_float(const qdq_partition_state *t, const uint32_t *bits, cons
 
         if (!qdq_part_is(t, n, QDQ_PART_LINEAR) || (bits[n->id] & 5) == 0 || !is_product(t, n))
             continue;
-        const char *own = (bits[n->id] & 1) != 0 ? attention_misfit(t, n) : NULL;
+        const char *own = (bits[n->id] & 1) != 0 ? attention_ineligible(t, n) : NULL;
         if (s->reason == NULL)
             s->reason = own != NULL ? own : reason;
         QDQ_PART_SAY(t, n, t->rules->attention.rule, true, "%s: it stays float", s->reason);
@@ -156,7 +156,7 @@ qdq_status qdq_part_filter_attention(const qdq_partition_state *t, qdq_error *er
 
     if (f->rule == NULL)
         return QDQ_OK;
-    QDQ_TRY(find_paths(t, &found, product_misfits, err));
+    QDQ_TRY(find_paths(t, &found, product_is_ineligible, err));
     leave_float(t, found.bits,
                 t->p->target->disable_mha_qdq
                     ? "attentions stay float on this target (disable_mha_qdq)"

@@ -7,8 +7,8 @@
 /* --- what they read --------------------------------------------------------------------------- */
 
 /* A MatMul of two activations, or of a constant and an activation. */
-static const char *judge_product(const qdq_partition_state *t, const qdq_node *n,
-                                 const qdq_value *a, const qdq_value *b)
+static const char *evaluate_product(const qdq_partition_state *t, const qdq_node *n,
+                                    const qdq_value *a, const qdq_value *b)
 {
     const char *reason = NULL;
     qdq_elem left = QDQ_INT8, right = QDQ_INT8;
@@ -17,13 +17,14 @@ static const char *judge_product(const qdq_partition_state *t, const qdq_node *n
         return qdq_value_const(a) != NULL ? "its data is constant, its weight is not"
                                           : "its weight is not constant";
     if (qdq_value_const(a) != NULL)
-        reason = qdq_place_judge_weight(t->p, n, qdq_value_const(a), NULL, right);
+        reason = qdq_place_evaluate_weight(t->p, n, qdq_value_const(a), NULL, right);
     else
-        reason = qdq_place_judge_data(t->p, n, a, "its first operand", &left);
-    return reason != NULL ? reason : qdq_place_judge_data(t->p, n, b, "its second operand", &right);
+        reason = qdq_place_evaluate_data(t->p, n, a, "its first operand", &left);
+    return reason != NULL ? reason
+                          : qdq_place_evaluate_data(t->p, n, b, "its second operand", &right);
 }
 
-static const char *judge_operands(const qdq_partition_state *t, const qdq_node *n)
+static const char *evaluate_operands(const qdq_partition_state *t, const qdq_node *n)
 {
     const qdq_target_op *rule = t->rule_of[n->op];
     const qdq_value *data = qdq_node_in(n, rule->data), *weight = qdq_node_in(n, rule->weight);
@@ -36,11 +37,11 @@ static const char *judge_operands(const qdq_partition_state *t, const qdq_node *
         return qdq_place_no_float(qdq_node_out(n, 0));
     const qdq_tensor *w = qdq_place_weight(t->p, weight, &found);
     if (w == NULL)
-        return judge_product(t, n, data, weight);
+        return evaluate_product(t, n, data, weight);
     if (qdq_value_const(data) != NULL)
         return "both inputs are constant";
-    const char *reason = qdq_place_judge_data(t->p, n, data, "its data", &type);
-    return reason != NULL ? reason : qdq_place_judge_weight(t->p, n, w, found, type);
+    const char *reason = qdq_place_evaluate_data(t->p, n, data, "its data", &type);
+    return reason != NULL ? reason : qdq_place_evaluate_weight(t->p, n, w, found, type);
 }
 
 /* --- Conv ------------------------------------------------------------------------------------- */
@@ -165,7 +166,7 @@ static bool is_kept(const qdq_partition_state *t, const qdq_node *n)
 
 static const char *filter_node(const qdq_partition_state *t, const qdq_node *n, const char **rule)
 {
-    const char *reason = judge_operands(t, n);
+    const char *reason = evaluate_operands(t, n);
     const qdq_found *found;
 
     *rule = t->rule_of[n->op]->rule;

@@ -74,7 +74,7 @@ static void select_node(const qdq_partition_state *t, const qdq_node *n, const c
 }
 
 /* Why the target would not quantize n whatever its neighbours are, or NULL. */
-static const char *node_misfit(const qdq_partition_state *t, const qdq_node *n)
+static const char *node_ineligible(const qdq_partition_state *t, const qdq_node *n)
 {
     const qdq_target_op *rule = t->rule_of[n->op];
     const qdq_value *out = qdq_node_out(n, 0);
@@ -132,7 +132,7 @@ static void select_in_partition(const qdq_partition_state *t, const qdq_node *n)
         else if (i < 32)
             s->raw |= (uint32_t)1 << i;
     }
-    if (!outside || node_misfit(t, n) != NULL)
+    if (!outside || node_ineligible(t, n) != NULL)
         return;
     s->partial = s->raw != 0;
     if (s->partial)
@@ -147,8 +147,8 @@ static void select_in_partition(const qdq_partition_state *t, const qdq_node *n)
 /* --- pointwise partitions --------------------------------------------------------------------- */
 
 /* One edge into the head of a pointwise partition. True: it is worth 8 bits. */
-static bool judge_edge(const qdq_partition_state *t, const qdq_node *head, uint32_t i,
-                       bool mask_add)
+static bool evaluate_edge(const qdq_partition_state *t, const qdq_node *head, uint32_t i,
+                          bool mask_add)
 {
     const qdq_value *v = qdq_node_in(head, i);
     const qdq_node *before = qdq_part_producer(t, v);
@@ -166,7 +166,7 @@ static bool judge_edge(const qdq_partition_state *t, const qdq_node *head, uint3
 
 static void select_head(const qdq_partition_state *t, const qdq_node *n, bool mask_add)
 {
-    const char *reason = node_misfit(t, n);
+    const char *reason = node_ineligible(t, n);
     qdq_part_node *s = qdq_part_of(t, n);
     bool worth = false;
 
@@ -178,7 +178,7 @@ static void select_head(const qdq_partition_state *t, const qdq_node *n, bool ma
     }
     for (uint32_t i = 0; i < n->n_in; i++)
         if (qdq_part_is_data(t, n, i))
-            worth |= judge_edge(t, n, i, mask_add);
+            worth |= evaluate_edge(t, n, i, mask_add);
     if (!worth) {
         s->raw = 0;
         leave_float(t, n, mask_add ? t->rules->mask_add.rule : "pointwise",
@@ -230,7 +230,7 @@ static void select_layernorm(const qdq_partition_state *t, const qdq_node *n)
     static const char rule[] = "layernorm-input";
     const qdq_value *v = qdq_node_in(n, 0);
     const qdq_node *before = qdq_part_producer(t, v);
-    const char *reason = qdq_part_out(t, n) ? qdq_state_of(t->p, n)->reason : node_misfit(t, n);
+    const char *reason = qdq_part_out(t, n) ? qdq_state_of(t->p, n)->reason : node_ineligible(t, n);
 
     if (reason == NULL && t->p->target->layernorm_input == QDQ_LAYERNORM_OFF)
         reason = "the target leaves the input of LayerNormalization float (layernorm-input)";
@@ -273,7 +273,7 @@ static bool is_left_over(const qdq_partition_state *t, const qdq_node *n)
 
 static void select_left_over(const qdq_partition_state *t, const qdq_node *n)
 {
-    const char *reason = node_misfit(t, n);
+    const char *reason = node_ineligible(t, n);
 
     if (reason == NULL && qdq_part_is(t, n, QDQ_PART_POINTWISE) && has_constant_data(t, n))
         reason = "a pointwise kernel with a constant operand gains nothing";
@@ -288,7 +288,7 @@ static void select_left_over(const qdq_partition_state *t, const qdq_node *n)
 
 static void select_pooling(const qdq_partition_state *t, const qdq_node *n)
 {
-    if (node_misfit(t, n) != NULL)
+    if (node_ineligible(t, n) != NULL)
         return;
     QDQ_PART_SAY(t, n, t->rule_of[n->op]->rule, true,
                  "a neighbour runs in 8 bits: its data gets Q/DQ");
@@ -382,7 +382,7 @@ static void drop_outputs(const qdq_partition_state *t)
 static void select_listed(const qdq_partition_state *t)
 {
     QDQ_FOR_PLACED (n, t->p) {
-        const char *reason = qdq_part_out(t, n) ? NULL : node_misfit(t, n);
+        const char *reason = qdq_part_out(t, n) ? NULL : node_ineligible(t, n);
 
         if (reason != NULL)
             leave_float(t, n, "op-types", reason);

@@ -167,12 +167,12 @@ bool qdq_place_is_read_in_float(const qdq_placing *p, const qdq_value *v);
 
 /* Why the kernels do not support the existing Q/DQ of an activation or a weight (`what`: "its
  * data"), or NULL. */
-const char *qdq_place_misfit(qdq_placing *p, const qdq_found *f, const char *what);
-const char *qdq_place_weight_misfit(qdq_placing *p, const qdq_found *f, int axis);
+const char *qdq_place_ineligible(qdq_placing *p, const qdq_found *f, const char *what);
+const char *qdq_place_weight_ineligible(qdq_placing *p, const qdq_found *f, int axis);
 
 /* Why node n, with quantized values of `type` before it, cannot have the existing Q/DQ after its
  * result; or NULL. */
-const char *qdq_place_result_misfit(qdq_placing *p, const qdq_value *result, qdq_elem type);
+const char *qdq_place_result_ineligible(qdq_placing *p, const qdq_value *result, qdq_elem type);
 
 /* Whether n has all the Q/DQ that it needs to run in 8 bits. Call it after the evaluation of n. */
 bool qdq_place_is_whole(const qdq_placing *p, const qdq_node *n);
@@ -180,7 +180,7 @@ bool qdq_place_is_whole(const qdq_placing *p, const qdq_node *n);
 /* --- place_eligibility.c ---------------------------------------------------------------------- */
 
 /* Why node n cannot run in 8 bits, or NULL; fills rule, stay and needs_reader. */
-const char *qdq_place_judge(qdq_placing *p, const qdq_node *n);
+const char *qdq_place_evaluate(qdq_placing *p, const qdq_node *n);
 
 /* Whether v is a tensor of float32. */
 bool qdq_place_is_float(const qdq_value *v);
@@ -194,13 +194,13 @@ bool qdq_place_is_finite(qdq_placing *p, const qdq_tensor *t);
 
 /* Why a linear node cannot read activation v ("its data"), or NULL. *type: the type of its
  * quantized values. */
-const char *qdq_place_judge_data(qdq_placing *p, const qdq_node *n, const qdq_value *v,
-                                 const char *what, qdq_elem *type);
+const char *qdq_place_evaluate_data(qdq_placing *p, const qdq_node *n, const qdq_value *v,
+                                    const char *what, qdq_elem *type);
 
 /* Why n cannot read the constant w quantized next to values of type `data`, or NULL. w is a float
  * weight, or the input of an existing DQ (`found`). */
-const char *qdq_place_judge_weight(qdq_placing *p, const qdq_node *n, const qdq_tensor *w,
-                                   const qdq_found *found, qdq_elem data);
+const char *qdq_place_evaluate_weight(qdq_placing *p, const qdq_node *n, const qdq_tensor *w,
+                                      const qdq_found *found, qdq_elem data);
 
 /* The value after the part of the chain after `n` that the engine fuses into n. `visit` is called
  * for each fused node; may be NULL. */

@@ -10,7 +10,7 @@
 
 /* The same for products whose data is quantized while the model runs: rules about shapes count, as
  * such a product is to be faster. */
-static const char *judge_dynamic(qdq_placing *p, const qdq_node *n, const qdq_target_op *rule)
+static const char *evaluate_dynamic(qdq_placing *p, const qdq_node *n, const qdq_target_op *rule)
 {
     const qdq_format *f = qdq_place_format(p, n);
     const qdq_value *data = qdq_node_in(n, rule->data);
@@ -28,7 +28,7 @@ static const char *judge_dynamic(qdq_placing *p, const qdq_node *n, const qdq_ta
 }
 
 /* Why the weight of node n, which a rule names, stays float; NULL: it does not. */
-static const char *judge_weight(qdq_placing *p, const qdq_node *n, uint32_t input)
+static const char *evaluate_weight(qdq_placing *p, const qdq_node *n, uint32_t input)
 {
     const qdq_format *f = qdq_place_format(p, n);
     const qdq_value *data = qdq_node_in(n, qdq_state_of(p, n)->rule->data),
@@ -56,19 +56,19 @@ static const char *judge_weight(qdq_placing *p, const qdq_node *n, uint32_t inpu
 }
 
 /* The same for all its weights, and what the node itself lacks. */
-static const char *judge_weights(qdq_placing *p, const qdq_node *n)
+static const char *evaluate_weights(qdq_placing *p, const qdq_node *n)
 {
     const qdq_target_op *rule = qdq_state_of(p, n)->rule;
     const char *why = NULL;
 
     for (uint32_t i = 0; i < 32 && why == NULL; i++)
         if ((qdq_target_weights(rule) >> i & 1) != 0)
-            why = judge_weight(p, n, i);
-    return why == NULL && qdq_format_dynamic(qdq_place_format(p, n)) ? judge_dynamic(p, n, rule)
+            why = evaluate_weight(p, n, i);
+    return why == NULL && qdq_format_dynamic(qdq_place_format(p, n)) ? evaluate_dynamic(p, n, rule)
                                                                      : why;
 }
 
-static const char *judge_node(qdq_placing *p, const qdq_node *n)
+static const char *evaluate_node(qdq_placing *p, const qdq_node *n)
 {
     const bool is_dynamic = qdq_format_dynamic(qdq_place_format(p, n));
     qdq_node_state *s = qdq_state_of(p, n);
@@ -93,13 +93,13 @@ static const char *judge_node(qdq_placing *p, const qdq_node *n)
         return "tables stay float (key 'weight.tables' of the target)";
     if (!qdq_place_attributes_fit(s->rule, n))
         return "its attributes have no kernel for quantized weights";
-    return judge_weights(p, n);
+    return evaluate_weights(p, n);
 }
 
 static qdq_status place_node(qdq_emitter *e, const qdq_node *n)
 {
     qdq_placing *p = e->p;
-    const char *reason = judge_node(p, n);
+    const char *reason = evaluate_node(p, n);
     const qdq_target_op *rule = qdq_state_of(p, n)->rule;
 
     if (rule != NULL)

@@ -108,8 +108,8 @@ static void fitting_free(fitting *f)
     qdq_arena_free(&f->scratch);
 }
 
-qdq_status qdq_drop_misfit_biases(const qdq_model *m, const qdq_job *job, qdq_plan *plan,
-                                  qdq_error *err)
+qdq_status qdq_drop_overflowing_biases(const qdq_model *m, const qdq_job *job, qdq_plan *plan,
+                                       qdq_error *err)
 {
     fitting f = {.m = m, .plan = plan, .err = err};
     qdq_status st = map_tensors(&f);
@@ -177,7 +177,7 @@ static const char *label_of(const qdq_map *nodes, const qdq_plan_bias *b, qdq_ar
                           : qdq_arena_strdup(arena, b->consumer.node);
 }
 
-static qdq_status find_misfits(fitting *f, qdq_map *nodes, qdq_calib_names *labels)
+static qdq_status find_overflows(fitting *f, qdq_map *nodes, qdq_calib_names *labels)
 {
     qdq_plan *plan = f->plan;
 
@@ -200,8 +200,8 @@ static qdq_status find_misfits(fitting *f, qdq_map *nodes, qdq_calib_names *labe
     return QDQ_OK;
 }
 
-qdq_status qdq_find_misfit_biases(const qdq_model *m, qdq_plan *plan, qdq_calib_names *labels,
-                                  qdq_error *err)
+qdq_status qdq_find_overflowing_biases(const qdq_model *m, qdq_plan *plan, qdq_calib_names *labels,
+                                       qdq_error *err)
 {
     fitting f = {.m = m, .plan = plan, .err = err};
     qdq_map nodes = QDQ_MAP_INIT;
@@ -210,7 +210,7 @@ qdq_status qdq_find_misfit_biases(const qdq_model *m, qdq_plan *plan, qdq_calib_
     if (st == QDQ_OK && f.weights.n_live > 0) {
         st = map_tensors(&f);
         if (st == QDQ_OK)
-            st = find_misfits(&f, &nodes, labels);
+            st = find_overflows(&f, &nodes, labels);
     }
     qdq_map_free(&nodes);
     fitting_free(&f);

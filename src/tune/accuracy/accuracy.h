@@ -112,7 +112,7 @@ qdq_status qdq_tune_find_goal_start(qdq_tune_state *t, const qdq_assign *rules, 
 /* Fills in t->parts.harm: what each decision introduces when all are on, by its influence; together
  * as much as was found at the outputs. NULL as before, where that cannot be measured: the engine
  * did not survive it, or an output is zero everywhere. */
-qdq_status qdq_tune_find_harm(qdq_tune_state *t, qdq_error *err);
+qdq_status qdq_tune_find_sensitivities(qdq_tune_state *t, qdq_error *err);
 
 /* --- tune_samples.c --------------------------------------------------------------------------- */
 

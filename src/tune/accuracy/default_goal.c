@@ -102,7 +102,7 @@ static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_go
 
 /* What a node's kernel saves in 8 bits, by the profiles of nothing and of everything; without them
  * all count alike. */
-static double worth_of_decision(const qdq_tune_state *t, const qdq_tune_times *all, size_t bit)
+static double bound_of_decision(const qdq_tune_state *t, const qdq_tune_times *all, size_t bit)
 {
     const size_t node = t->task.space->group[bit].node->id;
     const bool is_known =
@@ -120,8 +120,8 @@ static qdq_status list_items(back *b, const qdq_tune_times *all, qdq_error *err)
     QDQ_NEED(b->item != NULL && b->bit != NULL, err);
     for (size_t i = 0; i < t->task.space->n_groups; i++)
         if (qdq_assign_get(&b->rules, i)) {
-            b->item[b->n] =
-                (qdq_goal_item){.harm = t->parts.harm[i], .worth = worth_of_decision(t, all, i)};
+            b->item[b->n] = (qdq_goal_item){.sensitivity = t->parts.sensitivity[i],
+                                            .expected_bound = bound_of_decision(t, all, i)};
             b->bit[b->n++] = i;
         }
     return QDQ_OK;
@@ -144,8 +144,8 @@ qdq_status qdq_tune_find_goal_start(qdq_tune_state *t, const qdq_assign *rules, 
     QDQ_TRY(evaluate_assignment(t, rules, &first, err));
     if (first.holds)
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_find_harm(t, err));
-    if (t->parts.harm == NULL)
+    QDQ_TRY(qdq_tune_find_sensitivities(t, err));
+    if (t->parts.sensitivity == NULL)
         return QDQ_OK;
     QDQ_NEED(qdq_assign_copy(&b.rules, rules, &t->arena), err);
     QDQ_TRY(qdq_tune_everything(t, &all, err));

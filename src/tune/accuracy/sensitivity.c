@@ -42,8 +42,9 @@ static qdq_status compare_layers(qdq_tune_state *t, qdq_tune_candidate *all,
 }
 
 /* Decisions of one node divide what it does. */
-static qdq_status divide_harm(const qdq_tune_state *t, const qdq_compare_layers_result *found,
-                              double *harm, qdq_error *err)
+static qdq_status divide_sensitivity(const qdq_tune_state *t,
+                                     const qdq_compare_layers_result *found, double *sensitivity,
+                                     qdq_error *err)
 {
     const qdq_space *s = t->task.space;
     const size_t n = (size_t)s->clean->graph->next_node_id + 1;
@@ -56,16 +57,16 @@ static qdq_status divide_harm(const qdq_tune_state *t, const qdq_compare_layers_
     for (size_t i = 0; i < s->n_groups && st == QDQ_OK; i++)
         is_layer[s->group[i].node->id] = true;
     if (st == QDQ_OK)
-        st = qdq_harm_of_layers(s->clean->graph, found, is_layer, of_node, error, err);
+        st = qdq_sensitivity_of_layers(s->clean->graph, found, is_layer, of_node, error, err);
     for (size_t i = 0; i < s->n_groups && st == QDQ_OK; i++)
-        harm[i] = of_node[s->group[i].node->id] / (double)qdq_space_groups_beside(s, i);
+        sensitivity[i] = of_node[s->group[i].node->id] / (double)qdq_space_groups_beside(s, i);
     qdq_arena_free(&scratch);
     return st;
 }
 
 /* Without inner values all count as alike. */
-static qdq_status measure_harm(qdq_tune_state *t, qdq_tune_candidate *all, double *harm, bool *cut,
-                               qdq_error *err)
+static qdq_status measure_sensitivity(qdq_tune_state *t, qdq_tune_candidate *all,
+                                      double *sensitivity, bool *cut, qdq_error *err)
 {
     qdq_compare_layers_result *found = NULL;
     qdq_error why = QDQ_ERROR_INIT;
@@ -74,58 +75,58 @@ static qdq_status measure_harm(qdq_tune_state *t, qdq_tune_candidate *all, doubl
     qdq_tune_begin_timed(t);
     qdq_status st = qdq_tune_end_timed(t, compare_layers(t, all, &found, &why), cut);
     if (st == QDQ_OK && !*cut)
-        st = divide_harm(t, found, harm, &why);
+        st = divide_sensitivity(t, found, sensitivity, &why);
     qdq_free(found);
     if (st != QDQ_E_UNSUPPORTED || qdq_tune_caller_failed(t))
         return st == QDQ_OK ? QDQ_OK : qdq_fail(err, st, "%s", why.text);
     qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: all decisions count alike for accuracy", why.text);
     for (size_t i = 0; i < t->task.space->n_groups; i++)
-        harm[i] = 1;
+        sensitivity[i] = 1;
     return QDQ_OK;
 }
 
 /* --- remembering ------------------------------------------------------------------------------ */
 
-static bool read_harm(const json_t *list, double *harm, size_t n)
+static bool read_sensitivity(const json_t *list, double *sensitivity, size_t n)
 {
     bool ok = json_array_size(list) == n;
 
     for (size_t i = 0; i < n && ok; i++) {
-        harm[i] = json_number_value(json_array_get(list, i));
-        ok = json_is_number(json_array_get(list, i)) && harm[i] >= 0;
+        sensitivity[i] = json_number_value(json_array_get(list, i));
+        ok = json_is_number(json_array_get(list, i)) && sensitivity[i] >= 0;
     }
     return ok;
 }
 
-static json_t *write_harm(const double *harm, size_t n)
+static json_t *write_sensitivity(const double *sensitivity, size_t n)
 {
     qdq_json_doc d = {0};
     qdq_json_out list = qdq_json_list(&d);
 
     for (size_t i = 0; i < n; i++)
-        qdq_json_put_real(list, NULL, harm[i]);
+        qdq_json_put_real(list, NULL, sensitivity[i]);
     return qdq_json_take(&d);
 }
 
 /* --- as much as was found at the outputs ------------------------------------------------------ */
 
 /* What has an error without bounds (floats that overflow) counts as the worst of all others. */
-static void scale_harm(double *harm, size_t n, double whole)
+static void scale_sensitivity(double *sensitivity, size_t n, double whole)
 {
     double sum = 0, most = 0;
 
     for (size_t i = 0; i < n; i++)
-        most = isfinite(harm[i]) ? fmax(most, harm[i]) : most;
+        most = isfinite(sensitivity[i]) ? fmax(most, sensitivity[i]) : most;
     for (size_t i = 0; i < n; i++) {
-        harm[i] = isfinite(harm[i]) ? harm[i] : fmax(most, 1);
-        sum += harm[i];
+        sensitivity[i] = isfinite(sensitivity[i]) ? sensitivity[i] : fmax(most, 1);
+        sum += sensitivity[i];
     }
     for (size_t i = 0; i < n && sum > 0; i++)
-        harm[i] *= whole / sum;
+        sensitivity[i] *= whole / sum;
 }
 
-static qdq_status recall_or_measure_harm(qdq_tune_state *t, qdq_tune_candidate *all, double *harm,
-                                         bool *cut, qdq_error *err)
+static qdq_status recall_or_measure_sensitivity(qdq_tune_state *t, qdq_tune_candidate *all,
+                                                double *sensitivity, bool *cut, qdq_error *err)
 {
     const double worst = 1e6; /* noise over signal: no number of any meaning is beyond */
     const size_t n = t->task.space->n_groups;
@@ -135,17 +136,17 @@ static qdq_status recall_or_measure_harm(qdq_tune_state *t, qdq_tune_candidate *
 
     QDQ_NEED(key != NULL, err);
     QDQ_TRY(qdq_tune_recall(t, key, &list, err));
-    const bool found = list != NULL && read_harm(list, harm, n);
+    const bool found = list != NULL && read_sensitivity(list, sensitivity, n);
     json_decref(list);
     *cut = false;
     if (found)
         return QDQ_OK;
-    memset(harm, 0, n * sizeof *harm);
-    QDQ_TRY(measure_harm(t, all, harm, cut, err));
+    memset(sensitivity, 0, n * sizeof *sensitivity);
+    QDQ_TRY(measure_sensitivity(t, all, sensitivity, cut, err));
     if (*cut)
         return QDQ_OK;
-    scale_harm(harm, n, fmin(pow(10, -all->evaluation.goal_db / 10), worst));
-    return qdq_tune_remember(t, key, write_harm(harm, n), err);
+    scale_sensitivity(sensitivity, n, fmin(pow(10, -all->evaluation.goal_db / 10), worst));
+    return qdq_tune_remember(t, key, write_sensitivity(sensitivity, n), err);
 }
 
 /* Does the engine live with everything on? A profile of that was taken in a process of its own;
@@ -167,13 +168,14 @@ qdq_status qdq_tune_everything(qdq_tune_state *t, qdq_tune_candidate **out, qdq_
     return qdq_tune_candidate_of(t, &a, out, err);
 }
 
-qdq_status qdq_tune_find_harm(qdq_tune_state *t, qdq_error *err)
+qdq_status qdq_tune_find_sensitivities(qdq_tune_state *t, qdq_error *err)
 {
-    double *harm = qdq_arena_array(&t->arena, t->task.space->n_groups + 1, sizeof *harm);
+    double *sensitivity =
+        qdq_arena_array(&t->arena, t->task.space->n_groups + 1, sizeof *sensitivity);
     qdq_tune_candidate *all;
     bool known, safe, cut;
 
-    QDQ_NEED(harm != NULL, err);
+    QDQ_NEED(sensitivity != NULL, err);
     QDQ_TRY(qdq_tune_everything(t, &all, err));
     QDQ_TRY(is_safe(t, all, &safe, err));
     if (!safe)
@@ -182,8 +184,8 @@ qdq_status qdq_tune_find_harm(qdq_tune_state *t, qdq_error *err)
     if (!known ||
         isnan(all->evaluation.goal_db)) /* zero everywhere: nothing can be measured there */
         return QDQ_OK;
-    QDQ_TRY(recall_or_measure_harm(t, all, harm, &cut, err));
+    QDQ_TRY(recall_or_measure_sensitivity(t, all, sensitivity, &cut, err));
     if (!cut)
-        t->parts.harm = harm;
+        t->parts.sensitivity = sensitivity;
     return QDQ_OK;
 }

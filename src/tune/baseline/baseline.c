@@ -1,5 +1,5 @@
 /* baseline.c - models with Q/DQ that were given: what of them is the same network, their files, and
- * what they are measured to be before the search. What the guard makes of them is in
+ * what they are measured to be before the search. What the final validation makes of them is in
  * final_baseline.c. */
 #include "tune/baseline/baseline.h"
 

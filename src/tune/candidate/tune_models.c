@@ -92,7 +92,7 @@ static qdq_status build_reference(qdq_tune_state *t, const qdq_tune_candidate **
             qdq_arena_printf(&t->arena, "%s/given.onnx", qdq_tempdir_path(t->tools.work));
         QDQ_NEED(path != NULL, err);
         QDQ_TRY(qdq_model_save(t->task.m, path, NULL, err));
-        QDQ_TRY(qdq_worker_client_build(t->tools.lab, path, &c->handle, &outcome, err));
+        QDQ_TRY(qdq_worker_client_build(t->tools.worker_client, path, &c->handle, &outcome, err));
         if (outcome.end != QDQ_REMOTE_FINE)
             qdq_tune_give_up_by_outcome(c, &outcome);
     }
@@ -123,12 +123,13 @@ static qdq_status check_outputs(qdq_tune_state *t, qdq_tune_candidate *c, qdq_er
 
     if (c->checked || (c == t->run.base && !has_own_reference(t)))
         return QDQ_OK;
-    if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) == 0)
-        return QDQ_OK; /* the guard evaluates what is to be shipped, on an engine that can */
+    if ((qdq_worker_client_engine(t->tools.worker_client)->capabilities & QDQ_CAN_RUN) == 0)
+        return QDQ_OK; /* the final validation evaluates what is to be shipped, on an engine that
+                          can */
     c->checked = true;
     QDQ_TRY(build_reference(t, &reference, err));
-    QDQ_TRY(
-        qdq_worker_client_compare(t->tools.lab, reference->handle, c->handle, &a, &outcome, err));
+    QDQ_TRY(qdq_worker_client_compare(t->tools.worker_client, reference->handle, c->handle, &a,
+                                      &outcome, err));
     c->sqnr_db = a.sqnr_db;
     /* of all evaluation samples, where it was asked */
     sqnr_db = c->evaluated ? c->evaluation.goal_db : a.sqnr_db;
@@ -170,9 +171,9 @@ qdq_status qdq_tune_build(qdq_tune_state *t, qdq_tune_candidate *c, const char *
         return QDQ_OK;
     if (path == NULL)
         QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
-    QDQ_TRY(
-        qdq_worker_client_build_shaped(t->tools.lab, path, c->shapes, &c->handle, &outcome, err));
-    QDQ_TRY(qdq_tune_note_refused(t, t->tools.lab, err));
+    QDQ_TRY(qdq_worker_client_build_shaped(t->tools.worker_client, path, c->shapes, &c->handle,
+                                           &outcome, err));
+    QDQ_TRY(qdq_tune_note_refused(t, t->tools.worker_client, err));
     if (outcome.end != QDQ_REMOTE_FINE) {
         c->handle = -1;
         qdq_tune_give_up_by_outcome(c, &outcome);
@@ -191,7 +192,7 @@ void qdq_tune_drop(qdq_tune_state *t, qdq_tune_candidate *c)
         false;
     if (c->handle < 0)
         return;
-    qdq_worker_client_drop(t->tools.lab, c->handle);
+    qdq_worker_client_drop(t->tools.worker_client, c->handle);
     c->handle = -1;
 }
 
@@ -219,6 +220,6 @@ qdq_status qdq_tune_build_input(qdq_tune_state *t, qdq_tune_candidate **input, q
                            : "input";
 
     QDQ_NEED(name != NULL, err);
-    qdq_tune_set_deadline(t, t->tools.lab);
+    qdq_tune_set_deadline(t, t->tools.worker_client);
     return qdq_tune_build_written(t, name, "baseline.onnx", input, err);
 }

@@ -56,13 +56,13 @@ static qdq_status ask_engine(qdq_tune_state *t, const char *path, qdq_tune_layer
                              qdq_remote_outcome *outcome, qdq_error *err)
 {
     if (t->run.by_nodes) {
-        QDQ_TRY(qdq_worker_client_groups(t->tools.lab, path, PROFILE_RUNS, &out->at, &out->n,
-                                         outcome, err));
+        QDQ_TRY(qdq_worker_client_groups(t->tools.worker_client, path, PROFILE_RUNS, &out->at,
+                                         &out->n, outcome, err));
         out->n = are_timed(out->at, out->n) ? out->n : 0;
         return QDQ_OK;
     }
-    QDQ_TRY(qdq_worker_client_profile(t->tools.lab, path, PROFILE_RUNS, &out->at, &out->n, outcome,
-                                      err));
+    QDQ_TRY(qdq_worker_client_profile(t->tools.worker_client, path, PROFILE_RUNS, &out->at, &out->n,
+                                      outcome, err));
     for (size_t i = 0; i < out->n; i++) { /* by their names alone */
         out->at[i].conversion = false;
         out->at[i].n_nodes = 0;
@@ -82,9 +82,9 @@ static qdq_status measure_profile(qdq_tune_state *t, qdq_tune_candidate *c, cons
     if (c != t->run.base && qdq_tune_time_is_up(t))
         return QDQ_OK;
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
-    qdq_tune_set_deadline(t, t->tools.lab);
+    qdq_tune_set_deadline(t, t->tools.worker_client);
     QDQ_TRY(ask_engine(t, path, out, &outcome, err));
-    QDQ_TRY(qdq_tune_note_refused(t, t->tools.lab, err));
+    QDQ_TRY(qdq_tune_note_refused(t, t->tools.worker_client, err));
     if (outcome.end == QDQ_REMOTE_FINE)
         return qdq_tune_keep_layers(t, key, out, err);
     qdq_job_log(t->job, QDQ_LOG_WARNING, "no profile of %s (%s: %s)", path,
@@ -123,7 +123,7 @@ static qdq_status take_layers(qdq_tune_state *t, qdq_tune_candidate *c, const qd
 
 static bool engine_can(const qdq_tune_state *t, unsigned capability)
 {
-    return (qdq_worker_client_engine(t->tools.lab)->capabilities & capability) != 0;
+    return (qdq_worker_client_engine(t->tools.worker_client)->capabilities & capability) != 0;
 }
 
 static qdq_status take_profile(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err)

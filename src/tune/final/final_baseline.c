@@ -1,5 +1,5 @@
-/* final_baseline.c - models with Q/DQ that were given, in the guard: fresh pairs as for its own,
- * and the last word. */
+/* final_baseline.c - models with Q/DQ that were given, in the final validation: fresh pairs as for
+ * its own, and the last word. */
 #include <stdio.h>
 
 #include "base/fail.h"
@@ -16,7 +16,7 @@ static bool is_timed(const qdq_baseline *b)
            b->result->outcome != QDQ_BASELINE_FAILED && b->candidate->file != NULL;
 }
 
-/* Of the guard, or where there was no time for that, of the search; NULL: of neither. */
+/* Of the final validation, or where there was no time for that, of the search; NULL: of neither. */
 static const qdq_test_result *result_of(const qdq_baseline *b)
 {
     return b->timed ? &b->of_it : b->searched ? &b->of_search : NULL;
@@ -55,7 +55,8 @@ static qdq_status measure_one(qdq_tune_state *t, const qdq_final_validation *g, 
     return QDQ_OK;
 }
 
-/* What the search measured counts where the guard's time was over; the report says so. */
+/* What the search measured counts where the final validation's time was over; the report says so.
+ */
 static void report_untimed(qdq_tune_state *t, qdq_baseline *b)
 {
     if (b->timed || !b->searched || !is_timed(b))

@@ -14,13 +14,13 @@
 #include "tune/state/tune_progress.h"
 #include "tune/trial/tune_trials.h"
 
-enum { GUARD_PAIRS = 24, MORE_PAIRS = 96, MOST_PAIRS = 240, LEAST_PAIRS = 6, GUARD_NTH = 2000 };
+enum { FINAL_PAIRS = 24, MORE_PAIRS = 96, MOST_PAIRS = 240, LEAST_PAIRS = 6, GUARD_NTH = 2000 };
 
 /* As many of these pairs as there is still time for. */
 static unsigned pairs_in_time(const qdq_tune_state *t, unsigned pairs)
 {
     const double left = qdq_tune_left_s(t) - t->run.after_s,
-                 pair = qdq_worker_client_pair_s(t->tools.lab);
+                 pair = qdq_worker_client_pair_s(t->tools.worker_client);
 
     return isinf(left) || pair <= 0 ? pairs : (unsigned)fmin(pairs, fmax(left / pair, 0));
 }
@@ -76,7 +76,7 @@ static bool is_vague(const qdq_tune_state *t, const qdq_test_result *r)
 qdq_status qdq_final_measure(qdq_tune_state *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
                              qdq_test_result *r, bool *ok, qdq_error *err)
 {
-    QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH, GUARD_PAIRS, r, ok, err));
+    QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH, FINAL_PAIRS, r, ok, err));
     if (!*ok || !is_vague(t, r))
         return QDQ_OK;
     const double pairs =

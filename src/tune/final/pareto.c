@@ -50,14 +50,14 @@ static qdq_status find_points(front *f, qdq_error *err)
     qdq_tune_state *t = f->t;
     qdq_assign nothing;
 
-    if (t->parts.harm == NULL)
-        QDQ_TRY(qdq_tune_find_harm(t, err));
-    if (t->parts.harm == NULL || !t->parts.has_costs)
+    if (t->parts.sensitivity == NULL)
+        QDQ_TRY(qdq_tune_find_sensitivities(t, err));
+    if (t->parts.sensitivity == NULL || !t->parts.has_costs)
         return QDQ_OK;
     QDQ_NEED(qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena), err);
     f->given_cost = t->parts.costs.rest + qdq_energy_value(&t->parts.costs.energy, &nothing);
-    return qdq_mincut_front(&t->parts.costs.energy, t->parts.harm, (size_t)t->details->pareto + 1,
-                            &t->arena, &f->at, &f->n, err);
+    return qdq_mincut_front(&t->parts.costs.energy, t->parts.sensitivity,
+                            (size_t)t->details->pareto + 1, &t->arena, &f->at, &f->n, err);
 }
 
 static bool is_there(const front *f, const qdq_tune_candidate *c)
@@ -336,8 +336,9 @@ static qdq_status make_front(front *f, qdq_error *err)
     QDQ_TRY(find_points(f, err));
     if (f->n == 0) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "no front: it is not known what decisions %s",
-                    t->parts.harm == NULL ? "do to the outputs"
-                                          : "take: the search ended before there were profiles");
+                    t->parts.sensitivity == NULL
+                        ? "do to the outputs"
+                        : "take: the search ended before there were profiles");
         return QDQ_OK;
     }
     QDQ_TRY(qdq_tune_build_input(t, &input, err));

@@ -26,7 +26,7 @@ typedef struct proposal {
 typedef struct merging {
     qdq_tune_state *t;
     qdq_tune_greedy *g;
-    qdq_nets nets;
+    qdq_hyperedge_map hyperedges;
     qdq_energy energy; /* us */
     qdq_assign chosen; /* bits of the space that are on in full */
     proposal *p;
@@ -58,13 +58,13 @@ static qdq_status list_proposals(merging *m, qdq_error *err)
 /* How many tensors between decisions a bit is at. */
 static void count_tensors(const merging *m, unsigned *n)
 {
-    for (size_t i = 0; i < m->nets.graph.n_nets; i++) {
-        const qdq_hyperedge *net = &m->nets.graph.net[i];
-        if (net->from != QDQ_CUT_FLOAT)
-            n[net->from]++;
-        for (size_t k = 0; k < net->n_to; k++)
-            if (net->to[k] != QDQ_CUT_FLOAT)
-                n[net->to[k]]++;
+    for (size_t i = 0; i < m->hyperedges.graph.n_hyperedges; i++) {
+        const qdq_hyperedge *hyperedge = &m->hyperedges.graph.hyperedge[i];
+        if (hyperedge->from != QDQ_CUT_FLOAT)
+            n[hyperedge->from]++;
+        for (size_t k = 0; k < hyperedge->n_to; k++)
+            if (hyperedge->to[k] != QDQ_CUT_FLOAT)
+                n[hyperedge->to[k]]++;
     }
 }
 
@@ -105,8 +105,8 @@ static qdq_status price_bits(merging *m, qdq_error *err)
         m->p[i].is_half = last == QDQ_NO_GROUP;
         m->p[i].on = m->p[i].is_half && k->saved.qualifies;
     }
-    m->nets.graph.tie = ties.at;
-    m->nets.graph.n_ties = ties.n;
+    m->hyperedges.graph.tie = ties.at;
+    m->hyperedges.graph.n_ties = ties.n;
     return QDQ_OK;
 }
 
@@ -117,11 +117,11 @@ static qdq_status price_tensors(merging *m, qdq_error *err)
 
     QDQ_NEED(tensors != NULL, err);
     count_tensors(m, tensors);
-    for (size_t i = 0; i < m->nets.graph.n_nets; i++) {
-        const qdq_hyperedge *net = &m->nets.graph.net[i];
-        for (size_t k = 0; k < net->n_to; k++)
-            m->energy.q[i] = fmax(m->energy.q[i], conversion_us(m, net->to[k], tensors));
-        m->energy.dq[i] = conversion_us(m, net->from, tensors);
+    for (size_t i = 0; i < m->hyperedges.graph.n_hyperedges; i++) {
+        const qdq_hyperedge *hyperedge = &m->hyperedges.graph.hyperedge[i];
+        for (size_t k = 0; k < hyperedge->n_to; k++)
+            m->energy.q[i] = fmax(m->energy.q[i], conversion_us(m, hyperedge->to[k], tensors));
+        m->energy.dq[i] = conversion_us(m, hyperedge->from, tensors);
     }
     return QDQ_OK;
 }
@@ -133,7 +133,7 @@ static qdq_status choose_proposals(merging *m, qdq_error *err)
 {
     QDQ_TRY(
         qdq_allocated(qdq_assign_new(&m->chosen, m->t->task.space->n_groups, &m->t->arena), err));
-    QDQ_TRY(qdq_energy_new(&m->energy, &m->nets.graph, &m->t->arena, err));
+    QDQ_TRY(qdq_energy_new(&m->energy, &m->hyperedges.graph, &m->t->arena, err));
     QDQ_TRY(price_bits(m, err));
     QDQ_TRY(price_tensors(m, err));
     QDQ_TRY(qdq_energy_minimize(&m->energy, &m->chosen, err));
@@ -228,11 +228,11 @@ static qdq_status make_links(merging *m, const uint32_t *item_of, qdq_error *err
 {
     QDQ_VEC(qdq_validate_link) links = {0};
 
-    for (size_t i = 0; i < m->nets.graph.n_nets; i++) {
-        const qdq_hyperedge *net = &m->nets.graph.net[i];
-        uint32_t last = end_of(m, net->from);
-        for (size_t k = 0; k < net->n_to; k++) {
-            const uint32_t now = end_of(m, net->to[k]);
+    for (size_t i = 0; i < m->hyperedges.graph.n_hyperedges; i++) {
+        const qdq_hyperedge *hyperedge = &m->hyperedges.graph.hyperedge[i];
+        uint32_t last = end_of(m, hyperedge->from);
+        for (size_t k = 0; k < hyperedge->n_to; k++) {
+            const uint32_t now = end_of(m, hyperedge->to[k]);
             if (now == NO_PROPOSAL)
                 continue;
             if (last != NO_PROPOSAL && last != now &&
@@ -290,7 +290,7 @@ static qdq_status make_problem(merging *m, qdq_error *err)
 static qdq_status merge_kinds(merging *m, qdq_error *err)
 {
     QDQ_TRY(list_proposals(m, err));
-    QDQ_TRY(qdq_nets_find(m->t->task.space, &m->t->arena, &m->nets, err));
+    QDQ_TRY(qdq_hyperedges_find(m->t->task.space, &m->t->arena, &m->hyperedges, err));
     QDQ_TRY(choose_proposals(m, err));
     QDQ_TRY(share_out(m, err));
     uint32_t *item_of = qdq_arena_array(&m->t->arena, m->n + 1, sizeof *item_of);
@@ -332,7 +332,7 @@ static qdq_status run_phases(qdq_tune_state *t, qdq_tune_greedy *g, qdq_error *e
     QDQ_TRY(qdq_tune_find_kinds(t, &g->kinds, err));
     g->kinds.by_layers =
         t->run.base->times != NULL && t->run.base->times->is_known &&
-        (qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_LIST_LAYERS) != 0;
+        (qdq_worker_client_engine(t->tools.worker_client)->capabilities & QDQ_CAN_LIST_LAYERS) != 0;
     qdq_tune_import_cache(t, &g->kinds);
     QDQ_TRY(qdq_tune_isolate(t, &g->kinds, err));
     QDQ_TRY(merge_kinds(&m, err));

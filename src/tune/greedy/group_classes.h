@@ -110,7 +110,7 @@ typedef struct qdq_tune_entry {
     qdq_tune_kind *kind;
     qdq_tune_scheme *scheme;
 } qdq_tune_entry;
-qdq_status qdq_tune_sit(qdq_tune_state *t, qdq_tune_kinds *k, const qdq_tune_entry *e, size_t n,
-                        unsigned amount, const char *label, qdq_error *err);
+qdq_status qdq_tune_sample(qdq_tune_state *t, qdq_tune_kinds *k, const qdq_tune_entry *e, size_t n,
+                           unsigned amount, const char *label, qdq_error *err);
 
 #endif /* QDQ_TUNE_KINDS_H */

@@ -18,18 +18,18 @@
 #include "tune/state/tune_values.h"
 #include "tune/trial/tune_engines.h"
 
-/* One sitting: samples of schemes, taken together. */
-typedef struct sitting {
+/* One sampling round: samples of schemes, taken together. */
+typedef struct sampling_round {
     qdq_tune_state *t;
     qdq_tune_kinds *kinds;
     unsigned amount;
     const char *label;
-    qdq_worker_client *lab;
+    qdq_worker_client *worker_client;
     qdq_error *err;
-} sitting;
+} sampling_round;
 
-static qdq_status blame_scheme(const sitting *s, const qdq_tune_entry *e,
-                               const qdq_remote_outcome *outcome)
+static qdq_status record_scheme_failure(const sampling_round *s, const qdq_tune_entry *e,
+                                        const qdq_remote_outcome *outcome)
 {
     const bool died = outcome->end != QDQ_REMOTE_REFUSED;
 
@@ -49,7 +49,7 @@ static void leave_out(const qdq_tune_entry *e, size_t n)
 /* --- samples in the store: by content, so that other models have them, too -------------------- */
 
 /* Whole times and times of layers have nothing to do with each other. */
-static const char *key_of(const sitting *s, const qdq_tune_entry *e)
+static const char *key_of(const sampling_round *s, const qdq_tune_entry *e)
 {
     return qdq_arena_printf(&s->t->arena, "apart, %s, %s %u, %s: %s",
                             s->kinds->by_layers ? "layers" : "whole", s->label, s->amount,
@@ -59,7 +59,7 @@ static const char *key_of(const sitting *s, const qdq_tune_entry *e)
 _Static_assert(sizeof(qdq_tune_isolated) == 3 * sizeof(double), "a sample is three numbers");
 
 /* For the scheme, and for autotune_cache.json. */
-static qdq_status note_samples(const sitting *s, const qdq_tune_entry *e, const char *key,
+static qdq_status note_samples(const sampling_round *s, const qdq_tune_entry *e, const char *key,
                                const qdq_tune_isolated *a, size_t n)
 {
     double *us = qdq_arena_array(&s->t->arena, 3 * n + 1, sizeof *us);
@@ -80,7 +80,7 @@ static bool read_sample(const json_t *one, qdq_tune_isolated *out)
     return out->none_us > 0 && out->scheme_us > 0 && out->boundary_us >= 0;
 }
 
-static qdq_status recall_samples(sitting *s, const qdq_tune_entry *e, bool *known)
+static qdq_status recall_samples(sampling_round *s, const qdq_tune_entry *e, bool *known)
 {
     const char *key = key_of(s, e);
     QDQ_VEC(qdq_tune_isolated) found = {0};
@@ -102,8 +102,8 @@ static qdq_status recall_samples(sitting *s, const qdq_tune_entry *e, bool *know
 }
 
 /* Stored at once: then they count in a run that is cut off right after. */
-static qdq_status take_samples(sitting *s, const qdq_tune_entry *e, const qdq_tune_isolated *a,
-                               size_t n)
+static qdq_status take_samples(sampling_round *s, const qdq_tune_entry *e,
+                               const qdq_tune_isolated *a, size_t n)
 {
     const char *key = key_of(s, e);
 
@@ -133,7 +133,7 @@ static void free_bench(bench *b)
 
 /* With all its neighbours in 8 bits, as they will be where it matters: some operators have Q/DQ
  * only beside others that do. What is not the group's is left out of its model. */
-static qdq_status plan_scheme(sitting *s, const qdq_tune_entry *e)
+static qdq_status plan_scheme(sampling_round *s, const qdq_tune_entry *e)
 {
     const qdq_tune_state *t = s->t;
     qdq_assign a;
@@ -149,7 +149,7 @@ static qdq_status plan_scheme(sitting *s, const qdq_tune_entry *e)
 }
 
 /* The first scheme is without Q/DQ. */
-static qdq_status add_part(sitting *s, bench *b, qdq_tune_entry e)
+static qdq_status add_part(sampling_round *s, bench *b, qdq_tune_entry e)
 {
     const bool is_none = e.scheme == e.kind->scheme;
     qdq_model *m = NULL;
@@ -168,7 +168,7 @@ static qdq_status add_part(sitting *s, bench *b, qdq_tune_entry e)
 
 /* "group_3_scheme_1_2-group_5_scheme_2.onnx": what is measured together; scheme 0 is without Q/DQ.
  * NULL: no memory. */
-static const char *isolated_name(sitting *s, const qdq_tune_entry *e, size_t n)
+static const char *isolated_name(sampling_round *s, const qdq_tune_entry *e, size_t n)
 {
     enum { NAME_MAX_BYTES = 90 }; /* logs are named alike */
     char text[NAME_MAX_BYTES + 60] = "";
@@ -188,7 +188,7 @@ static const char *isolated_name(sitting *s, const qdq_tune_entry *e, size_t n)
 
 /* One model of all parts, for the usual shapes: that is what is timed. Into the folder of
  * candidates. */
-static qdq_status write_bench(sitting *s, bench *b, const qdq_tune_entry *e, size_t n)
+static qdq_status write_bench(sampling_round *s, bench *b, const qdq_tune_entry *e, size_t n)
 {
     const char *name = isolated_name(s, e, n);
 
@@ -216,18 +216,19 @@ typedef struct layered {
     qdq_part_score *of, *plain, *full;
 } layered;
 
-static qdq_status time_layers(sitting *s, layered *x, qdq_remote_outcome *outcome)
+static qdq_status time_layers(sampling_round *s, layered *x, qdq_remote_outcome *outcome)
 {
     int handle = -1;
     double a, b, sum = 0;
 
     s->kinds->builds += 2;
-    QDQ_TRY(qdq_worker_client_groups(s->lab, x->b.path, RUNS * s->amount, &x->layer, &x->n_layers,
-                                     outcome, s->err));
+    QDQ_TRY(qdq_worker_client_groups(s->worker_client, x->b.path, RUNS * s->amount, &x->layer,
+                                     &x->n_layers, outcome, s->err));
     if (outcome->end == QDQ_REMOTE_FINE)
-        QDQ_TRY(qdq_worker_client_build(s->lab, x->b.path, &handle, outcome, s->err));
+        QDQ_TRY(qdq_worker_client_build(s->worker_client, x->b.path, &handle, outcome, s->err));
     for (unsigned i = 0; i < PROFILE_PAIRS && outcome->end == QDQ_REMOTE_FINE; i++) {
-        QDQ_TRY(qdq_worker_client_pair(s->lab, handle, handle, false, i, &a, &b, outcome, s->err));
+        QDQ_TRY(qdq_worker_client_pair(s->worker_client, handle, handle, false, i, &a, &b, outcome,
+                                       s->err));
         sum += (a + b) / 2;
     }
     x->us = sum / PROFILE_PAIRS * 1e-3;
@@ -246,7 +247,7 @@ static bool in_whole_model(const qdq_tune_state *t, const qdq_tune_kind *k, qdq_
 
 /* A part with other kernels than the whole model has says nothing of it: then the whole model's own
  * times count, where there are any. */
-static const char *read_scores(const sitting *s, const qdq_tune_entry *e, const layered *x,
+static const char *read_scores(const sampling_round *s, const qdq_tune_entry *e, const layered *x,
                                uint32_t with, uint32_t without, qdq_tune_isolated *out)
 {
     const qdq_part_score *a = &x->of[without], *b = &x->of[with];
@@ -269,7 +270,7 @@ static const char *read_scores(const sitting *s, const qdq_tune_entry *e, const 
     return out->none_us > 0 && out->scheme_us > 0 ? NULL : "no time was seen to pass in it";
 }
 
-static qdq_status score_layers(sitting *s, layered *x)
+static qdq_status score_layers(sampling_round *s, layered *x)
 {
     const qdq_tune_parts *whole = &s->t->parts;
     const size_t size = (x->b.parts->n + 1) * sizeof *x->of;
@@ -291,7 +292,7 @@ static qdq_status score_layers(sitting *s, layered *x)
                : QDQ_OK;
 }
 
-static qdq_status take_scores(sitting *s, layered *x, const qdq_tune_entry *e, size_t n)
+static qdq_status take_scores(sampling_round *s, layered *x, const qdq_tune_entry *e, size_t n)
 {
     QDQ_TRY(score_layers(s, x));
     for (size_t i = 0; i < n; i++) {
@@ -304,7 +305,7 @@ static qdq_status take_scores(sitting *s, layered *x, const qdq_tune_entry *e, s
 }
 
 /* Entries of one kind stand beside each other; each kind begins without Q/DQ. */
-static qdq_status fill_bench(sitting *s, layered *x, const qdq_tune_entry *e, size_t n)
+static qdq_status fill_bench(sampling_round *s, layered *x, const qdq_tune_entry *e, size_t n)
 {
     x->part_of = qdq_arena_array(&x->b.scratch, n + 1, sizeof *x->part_of);
     x->none_of = qdq_arena_array(&x->b.scratch, n + 1, sizeof *x->none_of);
@@ -322,8 +323,8 @@ static qdq_status fill_bench(sitting *s, layered *x, const qdq_tune_entry *e, si
 
 /* Samples of all entries, by the layers of one model; or the outcome of the engine with it, and
  * none. */
-static qdq_status sit_by_layers(sitting *s, const qdq_tune_entry *e, size_t n,
-                                qdq_remote_outcome *outcome)
+static qdq_status sample_by_layers(sampling_round *s, const qdq_tune_entry *e, size_t n,
+                                   qdq_remote_outcome *outcome)
 {
     layered x = {.n_layers = 0};
     qdq_status st = fill_bench(s, &x, e, n);
@@ -339,8 +340,9 @@ static qdq_status sit_by_layers(sitting *s, const qdq_tune_entry *e, size_t n,
 
 /* --- by whole times --------------------------------------------------------------------------- */
 
-/* A model of the group alone, open in the lab. */
-static qdq_status open_alone(sitting *s, qdq_tune_entry e, int *handle, qdq_remote_outcome *outcome)
+/* A model of the group alone, open in the worker client. */
+static qdq_status open_alone(sampling_round *s, qdq_tune_entry e, int *handle,
+                             qdq_remote_outcome *outcome)
 {
     bench b = {.path = NULL};
     qdq_status st = add_part(s, &b, e);
@@ -350,11 +352,11 @@ static qdq_status open_alone(sitting *s, qdq_tune_entry e, int *handle, qdq_remo
     free_bench(&b);
     QDQ_TRY(st);
     s->kinds->builds++;
-    return qdq_worker_client_build(s->lab, b.path, handle, outcome, s->err);
+    return qdq_worker_client_build(s->worker_client, b.path, handle, outcome, s->err);
 }
 
 /* `none`: handle of the group without Q/DQ. */
-static qdq_status measure_scheme(sitting *s, int none, const qdq_tune_entry *e)
+static qdq_status measure_scheme(sampling_round *s, int none, const qdq_tune_entry *e)
 {
     qdq_tune_isolated *sample = qdq_arena_array(&s->t->arena, s->amount + 1, sizeof *sample);
     qdq_remote_outcome outcome = {0};
@@ -364,19 +366,19 @@ static qdq_status measure_scheme(sitting *s, int none, const qdq_tune_entry *e)
     QDQ_NEED(sample != NULL, s->err);
     QDQ_TRY(open_alone(s, *e, &with, &outcome));
     for (unsigned i = 0; i < s->amount && outcome.end == QDQ_REMOTE_FINE; i++) {
-        QDQ_TRY(qdq_worker_client_pair(s->lab, none, with, i % 2 == 1, i, &none_ns, &with_ns,
-                                       &outcome, s->err));
+        QDQ_TRY(qdq_worker_client_pair(s->worker_client, none, with, i % 2 == 1, i, &none_ns,
+                                       &with_ns, &outcome, s->err));
         sample[i] = (qdq_tune_isolated){none_ns * 1e-3, with_ns * 1e-3, 0};
     }
     if (with >= 0)
-        qdq_worker_client_drop(s->lab, with);
+        qdq_worker_client_drop(s->worker_client, with);
     return outcome.end == QDQ_REMOTE_FINE ? take_samples(s, e, sample, s->amount)
-                                          : blame_scheme(s, e, &outcome);
+                                          : record_scheme_failure(s, e, &outcome);
 }
 
 /* Schemes of one kind. Crashes of the engine are reported here: *outcome stays fine. */
-static qdq_status sit_by_whole_times(sitting *s, const qdq_tune_entry *e, size_t n,
-                                     qdq_remote_outcome *outcome)
+static qdq_status sample_by_latency(sampling_round *s, const qdq_tune_entry *e, size_t n,
+                                    qdq_remote_outcome *outcome)
 {
     qdq_remote_outcome of_none = {0};
     int none = -1;
@@ -386,7 +388,7 @@ static qdq_status sit_by_whole_times(sitting *s, const qdq_tune_entry *e, size_t
     for (size_t i = 0; i < n; i++) {
         QDQ_TRY(qdq_job_poll(s->t->job, s->err));
         if (of_none.end != QDQ_REMOTE_FINE)
-            QDQ_TRY(blame_scheme(s, &e[i], &of_none));
+            QDQ_TRY(record_scheme_failure(s, &e[i], &of_none));
         else if (qdq_tune_time_is_up(s->t))
             leave_out(&e[i], 1);
         else
@@ -395,17 +397,18 @@ static qdq_status sit_by_whole_times(sitting *s, const qdq_tune_entry *e, size_t
     return QDQ_OK;
 }
 
-/* --- all of a sitting ------------------------------------------------------------------------- */
+/* --- all of a sampling round
+ * ------------------------------------------------------------------------- */
 
 /* In a process of its own, which goes with its sessions. */
-static qdq_status sit_in_lab(sitting *s, const qdq_tune_entry *e, size_t n,
-                             qdq_remote_outcome *outcome)
+static qdq_status sample_in_process(sampling_round *s, const qdq_tune_entry *e, size_t n,
+                                    qdq_remote_outcome *outcome)
 {
-    QDQ_TRY(qdq_tune_open_lab(s->t, true, &s->lab, s->err));
-    qdq_status st = (s->kinds->by_layers ? sit_by_layers : sit_by_whole_times)(s, e, n, outcome);
+    QDQ_TRY(qdq_tune_open_worker_client(s->t, true, &s->worker_client, s->err));
+    qdq_status st = (s->kinds->by_layers ? sample_by_layers : sample_by_latency)(s, e, n, outcome);
     if (st == QDQ_OK)
-        st = qdq_tune_note_refused(s->t, s->lab, s->err);
-    qdq_worker_client_close(s->lab);
+        st = qdq_tune_note_refused(s->t, s->worker_client, s->err);
+    qdq_worker_client_close(s->worker_client);
     return st;
 }
 
@@ -421,7 +424,7 @@ static size_t middle_of(const qdq_tune_entry *e, size_t n)
 
 /* By whole times kind by kind; else all at once. What the engine does not survive is divided. What
  * is known is written down after each. */
-static qdq_status sit_or_divide(sitting *s, const qdq_tune_entry *e, size_t n)
+static qdq_status sample_or_divide(sampling_round *s, const qdq_tune_entry *e, size_t n)
 {
     const bool fits = n > 0 && (s->kinds->by_layers || e[0].kind == e[n - 1].kind);
     qdq_remote_outcome outcome = {0};
@@ -434,20 +437,20 @@ static qdq_status sit_or_divide(sitting *s, const qdq_tune_entry *e, size_t n)
         return QDQ_OK;
     }
     if (fits)
-        QDQ_TRY(sit_in_lab(s, e, n, &outcome));
+        QDQ_TRY(sample_in_process(s, e, n, &outcome));
     if (n == 1 && outcome.end != QDQ_REMOTE_FINE)
-        QDQ_TRY(blame_scheme(s, e, &outcome));
+        QDQ_TRY(record_scheme_failure(s, e, &outcome));
     if (n == 1 || (fits && outcome.end == QDQ_REMOTE_FINE))
         return qdq_tune_write_cache(s->t, &s->t->run.base->assign, false, s->err);
     const size_t middle = middle_of(e, n);
-    QDQ_TRY(sit_or_divide(s, e, middle));
-    return sit_or_divide(s, e + middle, n - middle);
+    QDQ_TRY(sample_or_divide(s, e, middle));
+    return sample_or_divide(s, e + middle, n - middle);
 }
 
-qdq_status qdq_tune_sit(qdq_tune_state *t, qdq_tune_kinds *k, const qdq_tune_entry *e, size_t n,
-                        unsigned amount, const char *label, qdq_error *err)
+qdq_status qdq_tune_sample(qdq_tune_state *t, qdq_tune_kinds *k, const qdq_tune_entry *e, size_t n,
+                           unsigned amount, const char *label, qdq_error *err)
 {
-    sitting s = {.t = t, .kinds = k, .amount = amount, .label = label, .err = err};
+    sampling_round s = {.t = t, .kinds = k, .amount = amount, .label = label, .err = err};
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_tune_entry *left = qdq_arena_array(&scratch, n + 1, sizeof *left);
     size_t n_left = 0;
@@ -461,7 +464,7 @@ qdq_status qdq_tune_sit(qdq_tune_state *t, qdq_tune_kinds *k, const qdq_tune_ent
             left[n_left++] = e[i];
     }
     if (st == QDQ_OK)
-        st = sit_or_divide(&s, left, n_left);
+        st = sample_or_divide(&s, left, n_left);
     qdq_arena_free(&scratch);
     return st;
 }

@@ -59,7 +59,7 @@ static qdq_status add_entry(halving *h, qdq_tune_kind *k, size_t scheme)
 static qdq_status take_looks(halving *h, unsigned amount, const char *label)
 {
     qdq_tune_show(h->t, "groups apart");
-    return h->of.n > 0 ? qdq_tune_sit(h->t, h->all, h->of.at, h->of.n, amount, label, h->err)
+    return h->of.n > 0 ? qdq_tune_sample(h->t, h->all, h->of.at, h->of.n, amount, label, h->err)
                        : QDQ_OK;
 }
 

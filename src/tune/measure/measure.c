@@ -9,7 +9,7 @@
 
 /* A test that goes on takes up to LONGER or LONGEST times as many pairs, and looks when a PART more
  * are there. */
-enum { CONTROL_PAIRS = 12, MAX_PAIRS = 4096, LONGER = 3, LONGEST = 10, PART = 4 };
+enum { AA_PAIRS = 12, MAX_PAIRS = 4096, LONGER = 3, LONGEST = 10, PART = 4 };
 
 /* 1.4826 times the median absolute deviation estimates the deviation of normal numbers. */
 static const double mad_to_sd = 1.4826;
@@ -331,8 +331,8 @@ qdq_status qdq_aa_test_begin(const qdq_test_opts *opts, qdq_pair_fn take, void *
 
     *out = (qdq_aa_test){0};
     o.floor_sd = 0;
-    qdq_status st = pairs_new(&p, CONTROL_PAIRS, err);
-    while (st == QDQ_OK && p.n < CONTROL_PAIRS)
+    qdq_status st = pairs_new(&p, AA_PAIRS, err);
+    while (st == QDQ_OK && p.n < AA_PAIRS)
         st = take_one(&p, take, ctx, err);
     if (st == QDQ_OK) {
         summarize_pairs(&p, &o, &r);

@@ -24,7 +24,7 @@ typedef struct fitting {
     size_t n_seen;
     qdq_mincut_costs *out;
     /* by profile, by bit or hyperedge: corrected ns; NAN: unknown */
-    double **own, **net;
+    double **own, **hyperedge;
     /* by profile and bit: conversions that it takes part in */
     uint32_t **cuts;
     /* by state and bit; NAN: never seen */
@@ -38,9 +38,10 @@ typedef struct fitting {
 qdq_status qdq_mincut_profile_new(qdq_mincut_profile *p, const qdq_mincut_graph *g,
                                   qdq_arena *arena, qdq_error *err)
 {
-    *p = (qdq_mincut_profile){.own = qdq_arena_array(arena, g->n_bits + 1, sizeof *p->own),
-                              .net = qdq_arena_array(arena, g->n_nets + 1, sizeof *p->net)};
-    return p->own != NULL && p->net != NULL ? QDQ_OK : qdq_nomem(err);
+    *p = (qdq_mincut_profile){
+        .own = qdq_arena_array(arena, g->n_bits + 1, sizeof *p->own),
+        .hyperedge = qdq_arena_array(arena, g->n_hyperedges + 1, sizeof *p->hyperedge)};
+    return p->own != NULL && p->hyperedge != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 /* --- what profiling adds ---------------------------------------------------------------------- */
@@ -63,8 +64,8 @@ static total total_of(const qdq_mincut_graph *g, const qdq_mincut_profile *p)
 
     for (size_t i = 0; i < g->n_bits; i++)
         add_time(&t, p->own[i]);
-    for (size_t i = 0; i < g->n_nets; i++)
-        add_time(&t, p->net[i]);
+    for (size_t i = 0; i < g->n_hyperedges; i++)
+        add_time(&t, p->hyperedge[i]);
     add_time(&t, p->rest);
     return t;
 }
@@ -97,8 +98,8 @@ static double sum_corrected(const qdq_mincut_graph *g, const qdq_mincut_profile 
 
     for (size_t i = 0; i < g->n_bits; i++)
         sum += isnan(p->own[i].us) ? 0 : corrected(p->own[i], overhead);
-    for (size_t i = 0; i < g->n_nets; i++)
-        sum += isnan(p->net[i].us) ? 0 : corrected(p->net[i], overhead);
+    for (size_t i = 0; i < g->n_hyperedges; i++)
+        sum += isnan(p->hyperedge[i].us) ? 0 : corrected(p->hyperedge[i], overhead);
     return sum + (isnan(p->rest.us) ? 0 : corrected(p->rest, overhead));
 }
 
@@ -149,8 +150,8 @@ static void correct_profiles(fitting *f)
         const double scale = is_timed(s) ? scale_of(f, s, overhead) : usual;
         for (size_t i = 0; i < f->g->n_bits; i++)
             f->own[k][i] = corrected(s->profile.own[i], overhead) * scale;
-        for (size_t t = 0; t < f->g->n_nets; t++)
-            f->net[k][t] = corrected(s->profile.net[t], overhead) * scale;
+        for (size_t t = 0; t < f->g->n_hyperedges; t++)
+            f->hyperedge[k][t] = corrected(s->profile.hyperedge[t], overhead) * scale;
         rest += isnan(s->profile.rest.us) ? 0 : corrected(s->profile.rest, overhead) * scale;
     }
     f->out->rest = rest / (double)f->n_seen;
@@ -168,24 +169,25 @@ static bool takes_part(const qdq_hyperedge *t, uint32_t bit, const qdq_assign *a
     return qdq_assign_get(a, bit) != on;
 }
 
-static bool is_conversion(qdq_net_state s)
+static bool is_conversion(qdq_conversion_state s)
 {
-    return s == QDQ_NET_Q || s == QDQ_NET_DQ;
+    return s == QDQ_HYPEREDGE_Q || s == QDQ_HYPEREDGE_DQ;
 }
 
 static void count_cuts(fitting *f)
 {
     for (size_t k = 0; k < f->n_seen; k++)
-        for (size_t t = 0; t < f->g->n_nets; t++) {
-            const qdq_hyperedge *net = &f->g->net[t];
+        for (size_t t = 0; t < f->g->n_hyperedges; t++) {
+            const qdq_hyperedge *hyperedge = &f->g->hyperedge[t];
             const qdq_assign *a = &f->seen[k].assign;
-            if (!is_conversion(qdq_hyperedge_state(net, a)))
+            if (!is_conversion(qdq_hyperedge_state(hyperedge, a)))
                 continue;
-            if (net->from != QDQ_CUT_FLOAT)
-                f->cuts[k][net->from]++;
-            for (size_t i = 0; i < net->n_to; i++)
-                if (net->to[i] != net->from && takes_part(net, net->to[i], a))
-                    f->cuts[k][net->to[i]]++;
+            if (hyperedge->from != QDQ_CUT_FLOAT)
+                f->cuts[k][hyperedge->from]++;
+            for (size_t i = 0; i < hyperedge->n_to; i++)
+                if (hyperedge->to[i] != hyperedge->from &&
+                    takes_part(hyperedge, hyperedge->to[i], a))
+                    f->cuts[k][hyperedge->to[i]]++;
         }
 }
 
@@ -263,17 +265,17 @@ static void set_bits(fitting *f, const qdq_assign *allowed)
 /* --- conversions ------------------------------------------------------------------------------ */
 
 /* Means of a tensor's conversions, by state; NAN: never seen. */
-static void average_net(const fitting *f, size_t t, double mean[4])
+static void average_hyperedge(const fitting *f, size_t t, double mean[4])
 {
     size_t n[4] = {0};
 
     for (int s = 0; s < 4; s++)
         mean[s] = 0;
     for (size_t k = 0; k < f->n_seen; k++) {
-        const qdq_net_state s = qdq_hyperedge_state(&f->g->net[t], &f->seen[k].assign);
-        if (isnan(f->net[k][t]))
+        const qdq_conversion_state s = qdq_hyperedge_state(&f->g->hyperedge[t], &f->seen[k].assign);
+        if (isnan(f->hyperedge[k][t]))
             continue;
-        mean[s] += f->net[k][t];
+        mean[s] += f->hyperedge[k][t];
         n[s]++;
     }
     for (int s = 0; s < 4; s++)
@@ -301,14 +303,14 @@ static double hidden_in(const fitting *f, size_t k, const qdq_hyperedge *t)
     return sum;
 }
 
-static double mean_hidden(const fitting *f, size_t t, qdq_net_state state)
+static double mean_hidden(const fitting *f, size_t t, qdq_conversion_state state)
 {
     double sum = 0;
     size_t n = 0;
 
     for (size_t k = 0; k < f->n_seen; k++)
-        if (qdq_hyperedge_state(&f->g->net[t], &f->seen[k].assign) == state) {
-            sum += hidden_in(f, k, &f->g->net[t]);
+        if (qdq_hyperedge_state(&f->g->hyperedge[t], &f->seen[k].assign) == state) {
+            sum += hidden_in(f, k, &f->g->hyperedge[t]);
             n++;
         }
     return n > 0 ? sum / (double)n : 0;
@@ -323,18 +325,21 @@ static double added(double mean, double without, double hidden)
 
 /* Copies of the tensor run on floats or on quantized values; only the additional time belongs to
  * the conversion. */
-static void set_net(fitting *f, size_t t)
+static void set_hyperedge(fitting *f, size_t t)
 {
-    const uint32_t from = f->g->net[t].from;
+    const uint32_t from = f->g->hyperedge[t].from;
     double mean[4];
 
-    average_net(f, t, mean);
-    const double in_float = !isnan(mean[QDQ_NET_FLOAT])   ? mean[QDQ_NET_FLOAT]
-                            : !isnan(mean[QDQ_NET_CODES]) ? mean[QDQ_NET_CODES]
-                                                          : 0;
-    const double in_codes = isnan(mean[QDQ_NET_CODES]) ? in_float : mean[QDQ_NET_CODES];
-    f->conversion[0][t] = added(mean[QDQ_NET_Q], in_float, mean_hidden(f, t, QDQ_NET_Q));
-    f->conversion[1][t] = added(mean[QDQ_NET_DQ], in_codes, mean_hidden(f, t, QDQ_NET_DQ));
+    average_hyperedge(f, t, mean);
+    const double in_float = !isnan(mean[QDQ_HYPEREDGE_FLOAT])       ? mean[QDQ_HYPEREDGE_FLOAT]
+                            : !isnan(mean[QDQ_HYPEREDGE_QUANTIZED]) ? mean[QDQ_HYPEREDGE_QUANTIZED]
+                                                                    : 0;
+    const double in_codes =
+        isnan(mean[QDQ_HYPEREDGE_QUANTIZED]) ? in_float : mean[QDQ_HYPEREDGE_QUANTIZED];
+    f->conversion[0][t] =
+        added(mean[QDQ_HYPEREDGE_Q], in_float, mean_hidden(f, t, QDQ_HYPEREDGE_Q));
+    f->conversion[1][t] =
+        added(mean[QDQ_HYPEREDGE_DQ], in_codes, mean_hidden(f, t, QDQ_HYPEREDGE_DQ));
     if (from == QDQ_CUT_FLOAT) {
         f->out->rest += in_float;
     } else {
@@ -351,7 +356,7 @@ typedef struct line {
 
 /* Least squares. If they give less for larger tensors, the better one of a constant and a line
  * through 0. */
-static line fit_line(const double *y, const qdq_hyperedge *net, size_t n)
+static line fit_line(const double *y, const qdq_hyperedge *hyperedge, size_t n)
 {
     double count = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
     line l = {0};
@@ -359,7 +364,7 @@ static line fit_line(const double *y, const qdq_hyperedge *net, size_t n)
     for (size_t t = 0; t < n; t++) {
         if (isnan(y[t]))
             continue;
-        const double x = net[t].bytes;
+        const double x = hyperedge[t].bytes;
         count++;
         sx += x;
         sy += y[t];
@@ -387,13 +392,13 @@ static void set_conversions(fitting *f)
     line guess[2];
 
     for (int kind = 0; kind < 2; kind++)
-        guess[kind] = fit_line(f->conversion[kind], g->net, g->n_nets);
+        guess[kind] = fit_line(f->conversion[kind], g->hyperedge, g->n_hyperedges);
     for (int kind = 0; kind < 2; kind++) {
         const line l = guess[kind].known ? guess[kind] : guess[1 - kind];
-        for (size_t t = 0; t < g->n_nets; t++) {
+        for (size_t t = 0; t < g->n_hyperedges; t++) {
             const bool is_seen = !isnan(f->conversion[kind][t]);
             cost[kind][t] =
-                is_seen ? f->conversion[kind][t] : l.fixed + l.per_byte * g->net[t].bytes;
+                is_seen ? f->conversion[kind][t] : l.fixed + l.per_byte * g->hyperedge[t].bytes;
             doubt[kind][t] = cost[kind][t] * (is_seen ? f->out->noise : guess_doubt);
         }
     }
@@ -403,23 +408,23 @@ static void set_conversions(fitting *f)
 
 static bool make_rows(fitting *f, qdq_arena *scratch)
 {
-    const size_t bits = f->g->n_bits + 1, nets = f->g->n_nets + 1;
+    const size_t bits = f->g->n_bits + 1, hyperedges = f->g->n_hyperedges + 1;
     bool ok;
 
     f->own = qdq_arena_array(scratch, f->n_seen, sizeof *f->own);
-    f->net = qdq_arena_array(scratch, f->n_seen, sizeof *f->net);
+    f->hyperedge = qdq_arena_array(scratch, f->n_seen, sizeof *f->hyperedge);
     f->cuts = qdq_arena_array(scratch, f->n_seen, sizeof *f->cuts);
-    ok = f->own != NULL && f->net != NULL && f->cuts != NULL;
+    ok = f->own != NULL && f->hyperedge != NULL && f->cuts != NULL;
     for (size_t k = 0; k < f->n_seen && ok; k++) {
         f->own[k] = qdq_arena_array(scratch, bits, sizeof **f->own);
-        f->net[k] = qdq_arena_array(scratch, nets, sizeof **f->net);
+        f->hyperedge[k] = qdq_arena_array(scratch, hyperedges, sizeof **f->hyperedge);
         f->cuts[k] = qdq_arena_array(scratch, bits, sizeof **f->cuts);
-        ok = f->own[k] != NULL && f->net[k] != NULL && f->cuts[k] != NULL;
+        ok = f->own[k] != NULL && f->hyperedge[k] != NULL && f->cuts[k] != NULL;
     }
     for (int i = 0; i < 2 && ok; i++) {
         f->cost[i] = qdq_arena_array(scratch, bits, sizeof *f->cost[i]);
         f->variance[i] = qdq_arena_array(scratch, bits, sizeof *f->variance[i]);
-        f->conversion[i] = qdq_arena_array(scratch, nets, sizeof *f->conversion[i]);
+        f->conversion[i] = qdq_arena_array(scratch, hyperedges, sizeof *f->conversion[i]);
         ok = f->cost[i] != NULL && f->variance[i] != NULL && f->conversion[i] != NULL;
     }
     return ok;
@@ -434,8 +439,8 @@ static qdq_status fit_costs(fitting *f, const qdq_assign *allowed, qdq_arena *sc
     average_own(f);
     QDQ_NEED(find_noise(f, scratch), err);
     set_bits(f, allowed);
-    for (size_t t = 0; t < f->g->n_nets; t++)
-        set_net(f, t);
+    for (size_t t = 0; t < f->g->n_hyperedges; t++)
+        set_hyperedge(f, t);
     set_conversions(f);
     return QDQ_OK;
 }
@@ -450,8 +455,8 @@ qdq_status qdq_mincut_costs_fit(qdq_mincut_costs *c, const qdq_mincut_graph *g,
     *c = (qdq_mincut_costs){0};
     QDQ_TRY(qdq_energy_new(&c->energy, g, arena, err));
     c->doubt = qdq_arena_array(arena, g->n_bits + 1, sizeof *c->doubt);
-    c->q_doubt = qdq_arena_array(arena, g->n_nets + 1, sizeof *c->q_doubt);
-    c->dq_doubt = qdq_arena_array(arena, g->n_nets + 1, sizeof *c->dq_doubt);
+    c->q_doubt = qdq_arena_array(arena, g->n_hyperedges + 1, sizeof *c->q_doubt);
+    c->dq_doubt = qdq_arena_array(arena, g->n_hyperedges + 1, sizeof *c->dq_doubt);
     QDQ_NEED(c->doubt != NULL && c->q_doubt != NULL && c->dq_doubt != NULL, err);
     qdq_status st = fit_costs(&f, allowed, &scratch, err);
     qdq_arena_free(&scratch);
@@ -471,12 +476,12 @@ double qdq_mincut_doubt_between(const qdq_mincut_costs *c, const qdq_assign *a, 
     for (size_t i = 0; i < g->n_bits; i++)
         if (qdq_assign_get(a, i) != qdq_assign_get(b, i))
             sum += square(c->doubt[i]);
-    for (size_t t = 0; t < g->n_nets; t++) {
-        const qdq_net_state x = qdq_hyperedge_state(&g->net[t], a),
-                            y = qdq_hyperedge_state(&g->net[t], b);
-        if (x != y && (x == QDQ_NET_Q || y == QDQ_NET_Q))
+    for (size_t t = 0; t < g->n_hyperedges; t++) {
+        const qdq_conversion_state x = qdq_hyperedge_state(&g->hyperedge[t], a),
+                                   y = qdq_hyperedge_state(&g->hyperedge[t], b);
+        if (x != y && (x == QDQ_HYPEREDGE_Q || y == QDQ_HYPEREDGE_Q))
             sum += square(c->q_doubt[t]);
-        if (x != y && (x == QDQ_NET_DQ || y == QDQ_NET_DQ))
+        if (x != y && (x == QDQ_HYPEREDGE_DQ || y == QDQ_HYPEREDGE_DQ))
             sum += square(c->dq_doubt[t]);
     }
     return sum;

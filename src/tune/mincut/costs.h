@@ -20,7 +20,7 @@ typedef struct qdq_mincut_profile {
     /* by bit: its kernel, and undecided nodes that run in it */
     qdq_mincut_time *own;
     /* by tensor: its Q, DQ, casts and changes of layout, and copies of it */
-    qdq_mincut_time *net;
+    qdq_mincut_time *hyperedge;
     qdq_mincut_time rest;
 } qdq_mincut_profile;
 

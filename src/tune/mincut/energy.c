@@ -15,8 +15,8 @@ qdq_status qdq_energy_new(qdq_energy *e, const qdq_mincut_graph *g, qdq_arena *a
     *e = (qdq_energy){.graph = g,
                       .off = qdq_arena_array(arena, g->n_bits + 1, sizeof *e->off),
                       .on = qdq_arena_array(arena, g->n_bits + 1, sizeof *e->on),
-                      .q = qdq_arena_array(arena, g->n_nets + 1, sizeof *e->q),
-                      .dq = qdq_arena_array(arena, g->n_nets + 1, sizeof *e->dq)};
+                      .q = qdq_arena_array(arena, g->n_hyperedges + 1, sizeof *e->q),
+                      .dq = qdq_arena_array(arena, g->n_hyperedges + 1, sizeof *e->dq)};
     return e->off != NULL && e->on != NULL && e->q != NULL && e->dq != NULL ? QDQ_OK
                                                                             : qdq_nomem(err);
 }
@@ -26,15 +26,15 @@ static bool takes_codes(uint32_t bit, const qdq_assign *a)
     return bit != QDQ_CUT_FLOAT && qdq_assign_get(a, bit);
 }
 
-qdq_net_state qdq_hyperedge_state(const qdq_hyperedge *t, const qdq_assign *a)
+qdq_conversion_state qdq_hyperedge_state(const qdq_hyperedge *t, const qdq_assign *a)
 {
     size_t on = 0;
 
     for (size_t i = 0; i < t->n_to; i++)
         on += takes_codes(t->to[i], a);
     if (takes_codes(t->from, a))
-        return on == t->n_to ? QDQ_NET_CODES : QDQ_NET_DQ;
-    return on == 0 ? QDQ_NET_FLOAT : QDQ_NET_Q;
+        return on == t->n_to ? QDQ_HYPEREDGE_QUANTIZED : QDQ_HYPEREDGE_DQ;
+    return on == 0 ? QDQ_HYPEREDGE_FLOAT : QDQ_HYPEREDGE_Q;
 }
 
 double qdq_energy_value(const qdq_energy *e, const qdq_assign *a)
@@ -43,9 +43,9 @@ double qdq_energy_value(const qdq_energy *e, const qdq_assign *a)
 
     for (size_t i = 0; i < e->graph->n_bits; i++)
         sum += qdq_assign_get(a, i) ? e->on[i] : e->off[i];
-    for (size_t t = 0; t < e->graph->n_nets; t++) {
-        const qdq_net_state s = qdq_hyperedge_state(&e->graph->net[t], a);
-        sum += s == QDQ_NET_Q ? e->q[t] : s == QDQ_NET_DQ ? e->dq[t] : 0;
+    for (size_t t = 0; t < e->graph->n_hyperedges; t++) {
+        const qdq_conversion_state s = qdq_hyperedge_state(&e->graph->hyperedge[t], a);
+        sum += s == QDQ_HYPEREDGE_Q ? e->q[t] : s == QDQ_HYPEREDGE_DQ ? e->dq[t] : 0;
     }
     return sum;
 }
@@ -69,14 +69,14 @@ static bool is_bit(const qdq_mincut_graph *g, uint32_t bit)
     return bit < g->n_bits || bit == QDQ_CUT_FLOAT;
 }
 
-static qdq_status check_nets(const qdq_energy *e, qdq_error *err)
+static qdq_status check_hyperedges(const qdq_energy *e, qdq_error *err)
 {
     const qdq_mincut_graph *g = e->graph;
 
-    for (size_t t = 0; t < g->n_nets; t++) {
-        bool fine = is_bit(g, g->net[t].from);
-        for (size_t i = 0; i < g->net[t].n_to; i++)
-            fine = fine && is_bit(g, g->net[t].to[i]);
+    for (size_t t = 0; t < g->n_hyperedges; t++) {
+        bool fine = is_bit(g, g->hyperedge[t].from);
+        for (size_t i = 0; i < g->hyperedge[t].n_to; i++)
+            fine = fine && is_bit(g, g->hyperedge[t].to[i]);
         if (!fine)
             return qdq_fail(err, QDQ_E_USAGE, "tensor %zu: a bit outside of %zu", t, g->n_bits);
         if (!(e->q[t] >= 0) || !(e->dq[t] >= 0) || isinf(e->q[t]) || isinf(e->dq[t]))
@@ -152,7 +152,7 @@ static void find_exponent(cutting *c)
 
     for (size_t i = 0; i < e->graph->n_bits; i++)
         sum += payable(c->off[i]) + payable(c->on[i]);
-    for (size_t t = 0; t < e->graph->n_nets; t++)
+    for (size_t t = 0; t < e->graph->n_hyperedges; t++)
         sum += e->q[t] + e->dq[t];
     /* sum < 2^exponent; one more for rounding */
     frexp(sum, &exponent);
@@ -246,15 +246,15 @@ static void add_dq(cutting *c, const qdq_hyperedge *t, readers r, int64_t cost)
     qdq_flow_add_arc(&c->flow, from, all, cost, 0);
 }
 
-static void add_nets(cutting *c)
+static void add_hyperedges(cutting *c)
 {
     const qdq_mincut_graph *g = c->e->graph;
 
     c->n_nodes = (uint32_t)g->n_bits;
-    for (size_t t = 0; t < g->n_nets; t++) {
-        const readers r = readers_of(c, &g->net[t]);
-        add_q(c, &g->net[t], r, steps_of(c, c->e->q[t]));
-        add_dq(c, &g->net[t], r, steps_of(c, c->e->dq[t]));
+    for (size_t t = 0; t < g->n_hyperedges; t++) {
+        const readers r = readers_of(c, &g->hyperedge[t]);
+        add_q(c, &g->hyperedge[t], r, steps_of(c, c->e->q[t]));
+        add_dq(c, &g->hyperedge[t], r, steps_of(c, c->e->dq[t]));
     }
 }
 
@@ -262,8 +262,8 @@ static size_t most_arcs(const qdq_mincut_graph *g)
 {
     size_t n = 0;
 
-    for (size_t t = 0; t < g->n_nets; t++)
-        n += 2 * (g->net[t].n_to + 1);
+    for (size_t t = 0; t < g->n_hyperedges; t++)
+        n += 2 * (g->hyperedge[t].n_to + 1);
     return n;
 }
 
@@ -275,12 +275,12 @@ static qdq_status cut_minimum(cutting *c, qdq_arena *scratch, qdq_assign *out, q
     c->off = qdq_arena_array(scratch, g->n_bits + 1, sizeof *c->off);
     c->on = qdq_arena_array(scratch, g->n_bits + 1, sizeof *c->on);
     QDQ_NEED(c->node != NULL && c->off != NULL && c->on != NULL, err);
-    QDQ_TRY(qdq_flow_init(&c->flow, g->n_bits + 2 * g->n_nets, most_arcs(g), scratch, err));
+    QDQ_TRY(qdq_flow_init(&c->flow, g->n_bits + 2 * g->n_hyperedges, most_arcs(g), scratch, err));
     tie_bits(c);
     QDQ_TRY(sum_costs(c, err));
     find_exponent(c);
     add_bits(c);
-    add_nets(c);
+    add_hyperedges(c);
     qdq_flow_run(&c->flow);
     for (size_t i = 0; i < g->n_bits; i++)
         qdq_assign_set(out, i, qdq_flow_is_source(&c->flow, c->node[i]));
@@ -293,7 +293,7 @@ qdq_status qdq_energy_minimize(const qdq_energy *e, qdq_assign *out, qdq_error *
     cutting c = {.e = e};
 
     QDQ_TRY(check_bits(e, err));
-    QDQ_TRY(check_nets(e, err));
+    QDQ_TRY(check_hyperedges(e, err));
     qdq_status st = cut_minimum(&c, &scratch, out, err);
     qdq_arena_free(&scratch);
     return st;

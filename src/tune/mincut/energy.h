@@ -35,25 +35,25 @@ typedef struct qdq_mincut_tie {
 
 typedef struct qdq_mincut_graph {
     size_t n_bits;
-    const qdq_hyperedge *net;
-    size_t n_nets;
+    const qdq_hyperedge *hyperedge;
+    size_t n_hyperedges;
     const qdq_mincut_tie *tie;
     size_t n_ties;
 } qdq_mincut_graph;
 
 /* State of a tensor under an assignment. */
-typedef enum qdq_net_state {
+typedef enum qdq_conversion_state {
     /* all ends are float */
-    QDQ_NET_FLOAT,
+    QDQ_HYPEREDGE_FLOAT,
     /* the producer is float, and a consumer reads quantized values */
-    QDQ_NET_Q,
+    QDQ_HYPEREDGE_Q,
     /* all ends are quantized */
-    QDQ_NET_CODES,
+    QDQ_HYPEREDGE_QUANTIZED,
     /* the producer is quantized, and a consumer reads floats */
-    QDQ_NET_DQ
-} qdq_net_state;
+    QDQ_HYPEREDGE_DQ
+} qdq_conversion_state;
 
-qdq_net_state qdq_hyperedge_state(const qdq_hyperedge *t, const qdq_assign *a);
+qdq_conversion_state qdq_hyperedge_state(const qdq_hyperedge *t, const qdq_assign *a);
 
 typedef struct qdq_energy {
     const qdq_mincut_graph *graph;

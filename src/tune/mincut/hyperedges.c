@@ -10,8 +10,8 @@
 typedef struct finder {
     const qdq_space *s;
     qdq_arena *arena;
-    qdq_nets *out;
-    QDQ_VEC(qdq_hyperedge) nets;
+    qdq_hyperedge_map *out;
+    QDQ_VEC(qdq_hyperedge) hyperedges;
     /* consumers of the current tensor */
     QDQ_VEC(uint32_t) readers;
     qdq_error *err;
@@ -78,18 +78,18 @@ static uint32_t bit_of(uint32_t group)
 typedef QDQ_VEC(const qdq_value *) value_list;
 
 /* The output of the node belongs to the same tensor. */
-static bool go_through(finder *f, const qdq_node *n, uint32_t net, value_list *todo)
+static bool go_through(finder *f, const qdq_node *n, uint32_t hyperedge, value_list *todo)
 {
-    f->out->within[n->id] = net;
+    f->out->within[n->id] = hyperedge;
     for (uint32_t i = 0; i < n->n_out; i++)
-        if (n->out[i] != NULL && f->out->of[n->out[i]->id] == QDQ_NO_NET &&
+        if (n->out[i] != NULL && f->out->of[n->out[i]->id] == QDQ_NO_HYPEREDGE &&
             !QDQ_PUSH(f->arena, todo, n->out[i]))
             return false;
     return true;
 }
 
 /* Adds all consumers of a value, also those after copies and epilogues of it. */
-static bool add_readers(finder *f, const qdq_value *first, uint32_t net)
+static bool add_readers(finder *f, const qdq_value *first, uint32_t hyperedge)
 {
     value_list todo = {0};
 
@@ -97,14 +97,14 @@ static bool add_readers(finder *f, const qdq_value *first, uint32_t net)
         return false;
     for (size_t at = 0; at < todo.n; at++) {
         const qdq_value *v = todo.at[at];
-        f->out->of[v->id] = net;
+        f->out->of[v->id] = hyperedge;
         if (v->n_output > 0 && !add_reader(f, QDQ_CUT_FLOAT))
             return false;
         QDQ_FOR_USES (u, v) {
             const bool inside = u->node->graph == f->s->clean->graph;
             if (inside && (copies(f->s, u->node, u->index) ||
                            is_epilogue(f->s, first->producer, u->node, u->index))) {
-                if (!go_through(f, u->node, net, &todo))
+                if (!go_through(f, u->node, hyperedge, &todo))
                     return false;
             } else if (!add_reader(f, inside ? bit_of(qdq_space_group_of(f->s, u->node, u->index))
                                              : QDQ_CUT_FLOAT)) {
@@ -128,38 +128,40 @@ static uint32_t giver_of(const finder *f, const qdq_node *n)
                : QDQ_CUT_FLOAT;
 }
 
-static qdq_status add_net(finder *f, const qdq_value *v)
+static qdq_status add_hyperedge(finder *f, const qdq_value *v)
 {
-    qdq_hyperedge net = {.bytes = bytes_of(v), .from = giver_of(f, v->producer)};
+    qdq_hyperedge hyperedge = {.bytes = bytes_of(v), .from = giver_of(f, v->producer)};
 
-    if (v->init != NULL || v->sparse != NULL || f->out->of[v->id] != QDQ_NO_NET)
+    if (v->init != NULL || v->sparse != NULL || f->out->of[v->id] != QDQ_NO_HYPEREDGE)
         return QDQ_OK;
     f->readers.at = NULL;
     f->readers.n = f->readers.cap = 0;
-    QDQ_NEED(add_readers(f, v, (uint32_t)f->nets.n), f->err);
-    net.to = f->readers.at;
-    net.n_to = f->readers.n;
-    return QDQ_PUSH(f->arena, &f->nets, net) ? QDQ_OK : qdq_nomem(f->err);
+    QDQ_NEED(add_readers(f, v, (uint32_t)f->hyperedges.n), f->err);
+    hyperedge.to = f->readers.at;
+    hyperedge.n_to = f->readers.n;
+    return QDQ_PUSH(f->arena, &f->hyperedges, hyperedge) ? QDQ_OK : qdq_nomem(f->err);
 }
 
-qdq_status qdq_nets_find(const qdq_space *s, qdq_arena *arena, qdq_nets *out, qdq_error *err)
+qdq_status qdq_hyperedges_find(const qdq_space *s, qdq_arena *arena, qdq_hyperedge_map *out,
+                               qdq_error *err)
 {
     const qdq_graph *g = s->clean->graph;
     finder f = {.s = s, .arena = arena, .out = out, .err = err};
 
-    *out = (qdq_nets){.of = qdq_arena_array(arena, g->values.n + 1, sizeof *out->of),
-                      .within =
-                          qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *out->within)};
+    *out = (qdq_hyperedge_map){
+        .of = qdq_arena_array(arena, g->values.n + 1, sizeof *out->of),
+        .within = qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *out->within)};
     QDQ_NEED(out->of != NULL && out->within != NULL, err);
     memset(out->of, 0xff, (g->values.n + 1) * sizeof *out->of);
     memset(out->within, 0xff, ((size_t)g->next_node_id + 1) * sizeof *out->within);
     for (size_t i = 0; i < g->inputs.n; i++)
-        QDQ_TRY(add_net(&f, g->inputs.at[i]));
+        QDQ_TRY(add_hyperedge(&f, g->inputs.at[i]));
     QDQ_FOR_NODES (n, g)
         for (uint32_t i = 0; i < n->n_out; i++)
             if (n->out[i] != NULL)
-                QDQ_TRY(add_net(&f, n->out[i]));
-    out->graph = (qdq_mincut_graph){.n_bits = s->n_groups, .net = f.nets.at, .n_nets = f.nets.n};
+                QDQ_TRY(add_hyperedge(&f, n->out[i]));
+    out->graph = (qdq_mincut_graph){
+        .n_bits = s->n_groups, .hyperedge = f.hyperedges.at, .n_hyperedges = f.hyperedges.n};
     return QDQ_OK;
 }
 
@@ -173,14 +175,15 @@ static void add_time(qdq_mincut_time *to, double us, double rows)
 
 /* Adds kernels to their decisions, and copies and epilogues with layers of their own to their
  * tensor. */
-static void add_node_times(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
-                           qdq_mincut_profile *out)
+static void add_node_times(const qdq_space *s, const qdq_hyperedge_map *hyperedges,
+                           const qdq_tune_times *times, qdq_mincut_profile *out)
 {
     QDQ_FOR_NODES (n, s->clean->graph) {
         const uint32_t first = s->first_group[n->id];
         if (first == QDQ_NO_GROUP) {
-            if (nets->within[n->id] != QDQ_NO_NET)
-                add_time(&out->net[nets->within[n->id]], times->own[n->id], times->rows[n->id]);
+            if (hyperedges->within[n->id] != QDQ_NO_HYPEREDGE)
+                add_time(&out->hyperedge[hyperedges->within[n->id]], times->own[n->id],
+                         times->rows[n->id]);
             continue;
         }
         const double beside = (double)qdq_space_groups_beside(s, first);
@@ -190,17 +193,18 @@ static void add_node_times(const qdq_space *s, const qdq_nets *nets, const qdq_t
 }
 
 /* The remainder belongs to no decision: nodes that stay float, and layers without a name. */
-void qdq_tune_sum_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
-                        qdq_mincut_profile *out)
+void qdq_tune_sum_costs(const qdq_space *s, const qdq_hyperedge_map *hyperedges,
+                        const qdq_tune_times *times, qdq_mincut_profile *out)
 {
-    add_node_times(s, nets, times, out);
+    add_node_times(s, hyperedges, times, out);
     for (size_t i = 0; i < s->clean->graph->values.n; i++)
-        if (nets->of[i] != QDQ_NO_NET)
-            add_time(&out->net[nets->of[i]], times->converted[i], times->conversions[i]);
+        if (hyperedges->of[i] != QDQ_NO_HYPEREDGE)
+            add_time(&out->hyperedge[hyperedges->of[i]], times->converted[i],
+                     times->conversions[i]);
     out->rest = (qdq_mincut_time){times->sum, times->n_rows};
-    for (size_t i = 0; i < nets->graph.n_bits; i++)
+    for (size_t i = 0; i < hyperedges->graph.n_bits; i++)
         add_time(&out->rest, -out->own[i].us, -out->own[i].rows);
-    for (size_t i = 0; i < nets->graph.n_nets; i++)
-        add_time(&out->rest, -out->net[i].us, -out->net[i].rows);
+    for (size_t i = 0; i < hyperedges->graph.n_hyperedges; i++)
+        add_time(&out->rest, -out->hyperedge[i].us, -out->hyperedge[i].rows);
     out->rest.us = fmax(out->rest.us, 0);
 }

@@ -8,23 +8,24 @@
 #include "tune/mincut/costs.h"
 #include "tune/space/space.h"
 
-typedef struct qdq_nets {
+typedef struct qdq_hyperedge_map {
     /* tensors in the graph's order; bits are the groups of the space */
     qdq_mincut_graph graph;
-    /* by id of a value in the clean model: index of its tensor; or QDQ_NO_NET */
+    /* by id of a value in the clean model: index of its tensor; or QDQ_NO_HYPEREDGE */
     uint32_t *of;
-    /* by id of a node: the tensor that it copies, or whose epilogue it is; or QDQ_NO_NET */
+    /* by id of a node: the tensor that it copies, or whose epilogue it is; or QDQ_NO_HYPEREDGE */
     uint32_t *within;
-} qdq_nets;
+} qdq_hyperedge_map;
 
-#define QDQ_NO_NET UINT32_MAX
+#define QDQ_NO_HYPEREDGE UINT32_MAX
 
 /* Finds the tensors; arrays are in the arena. */
-qdq_status qdq_nets_find(const qdq_space *s, qdq_arena *arena, qdq_nets *out, qdq_error *err);
+qdq_status qdq_hyperedges_find(const qdq_space *s, qdq_arena *arena, qdq_hyperedge_map *out,
+                               qdq_error *err);
 
 /* Attributes each row of a profile once: to a decision, to a tensor between decisions, or to the
  * remainder. */
-void qdq_tune_sum_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
-                        qdq_mincut_profile *out);
+void qdq_tune_sum_costs(const qdq_space *s, const qdq_hyperedge_map *hyperedges,
+                        const qdq_tune_times *times, qdq_mincut_profile *out);
 
 #endif /* QDQ_HYPEREDGES_H */

@@ -24,7 +24,7 @@ typedef struct cutting {
     /* the last proposal was rejected by a measurement: its costs were too optimistic */
     bool refused;
     /* limit of harm for the current proposal */
-    double most_harm;
+    double max_sensitivity;
     /* largest sum of harm that reached the goal, and smallest that missed it */
     double holds, fails;
 } cutting;
@@ -85,17 +85,17 @@ static qdq_status alternate_bits(cutting *c, qdq_error *err)
     QDQ_NEED(is_set != NULL, err);
     for (size_t i = 0; i < g->n_bits; i++)
         qdq_assign_set(a, i, true);
-    for (size_t t = 0; t < g->n_nets; t++) {
-        const qdq_hyperedge *net = &g->net[t];
-        if (net->from != QDQ_CUT_FLOAT)
-            is_set[net->from] = true;
-        for (size_t i = 0; i < net->n_to; i++) {
-            if (net->to[i] == QDQ_CUT_FLOAT || is_set[net->to[i]])
+    for (size_t t = 0; t < g->n_hyperedges; t++) {
+        const qdq_hyperedge *hyperedge = &g->hyperedge[t];
+        if (hyperedge->from != QDQ_CUT_FLOAT)
+            is_set[hyperedge->from] = true;
+        for (size_t i = 0; i < hyperedge->n_to; i++) {
+            if (hyperedge->to[i] == QDQ_CUT_FLOAT || is_set[hyperedge->to[i]])
                 continue;
-            qdq_assign_set(a, net->to[i],
-                           net->from == QDQ_CUT_FLOAT ? !is_odd(behind_float++)
-                                                      : !qdq_assign_get(a, net->from));
-            is_set[net->to[i]] = true;
+            qdq_assign_set(a, hyperedge->to[i],
+                           hyperedge->from == QDQ_CUT_FLOAT ? !is_odd(behind_float++)
+                                                            : !qdq_assign_get(a, hyperedge->from));
+            is_set[hyperedge->to[i]] = true;
         }
     }
     return QDQ_OK;
@@ -212,7 +212,7 @@ static void lean_costs(cutting *c, leaning to)
         c->leaning.off[i] = k->energy.off[i];
         c->leaning.on[i] = k->energy.on[i] + lean_of(to, on) * k->doubt[i];
     }
-    for (size_t t = 0; t < g->n_nets; t++) {
+    for (size_t t = 0; t < g->n_hyperedges; t++) {
         const double less = to == LEAN_TO_CONVERSIONS ? 1 : 0;
         c->leaning.q[t] = fmax(k->energy.q[t] - less * k->q_doubt[t], 0);
         c->leaning.dq[t] = fmax(k->energy.dq[t] - less * k->dq_doubt[t], 0);
@@ -222,37 +222,37 @@ static void lean_costs(cutting *c, leaning to)
 /* Makes the best assignment with this bias, within the limit, the candidate. *worth: its saving may
  * be detectable within the uncertainty, and it was not measured before; repeated pairs would be
  * undecided again. */
-static qdq_status minimize_costs(cutting *c, leaning to, bool *worth, qdq_error *err)
+static qdq_status minimize_costs(cutting *c, leaning to, bool *matters, qdq_error *err)
 {
     const qdq_energy *e = &c->out->costs.energy;
     bool fits = true;
     double time;
 
-    if (c->p->harm == NULL)
+    if (c->p->sensitivity == NULL)
         QDQ_TRY(qdq_energy_minimize(&c->leaning, &c->s.candidate, err));
     else
-        QDQ_TRY(qdq_mincut_minimize_within(&c->leaning, c->p->harm, c->most_harm, &c->s.candidate,
-                                           &fits, err));
+        QDQ_TRY(qdq_mincut_minimize_within(&c->leaning, c->p->sensitivity, c->max_sensitivity,
+                                           &c->s.candidate, &fits, err));
     QDQ_TRY(qdq_search_known_time(&c->s, &c->s.candidate, &time, err));
     const double doubt = qdq_mincut_doubt_between(&c->out->costs, &c->s.candidate, &c->s.incumbent);
     const double saved =
                      qdq_energy_value(e, &c->s.incumbent) - qdq_energy_value(e, &c->s.candidate),
                  most = saved + (to <= LEAN_TO_INCUMBENT_MORE ? 0 : boldness * sqrt(doubt));
-    *worth = fits && isnan(time) && qdq_search_matters(&c->s, most / c->p->search->base_ns);
+    *matters = fits && isnan(time) && qdq_search_matters(&c->s, most / c->p->search->base_ns);
     return QDQ_OK;
 }
 
 /* --- the bound on harm ------------------------------------------------------------------------ */
 
 /* Records a result. If it contradicts an earlier one, the newer one counts. */
-static void narrow_bound(cutting *c, double harm, bool holds)
+static void narrow_bound(cutting *c, double sensitivity, bool holds)
 {
     if (holds) {
-        c->holds = fmax(c->holds, harm);
-        c->fails = c->fails > harm ? c->fails : INFINITY;
+        c->holds = fmax(c->holds, sensitivity);
+        c->fails = c->fails > sensitivity ? c->fails : INFINITY;
     } else {
-        c->fails = fmin(c->fails, harm);
-        c->holds = c->holds < harm ? c->holds : 0;
+        c->fails = fmin(c->fails, sensitivity);
+        c->holds = c->holds < sensitivity ? c->holds : 0;
     }
 }
 
@@ -261,26 +261,26 @@ static void narrow_bound(cutting *c, double harm, bool holds)
 static bool move_bound(cutting *c, const qdq_mincut_verdict *v)
 {
     const double near = 1.06, margin = 0.98, step = 4;
-    const double harm = qdq_assign_sum(&c->s.candidate, c->p->harm);
-    double next = v->excess > 0 ? margin * harm / v->excess : NAN;
+    const double sensitivity = qdq_assign_sum(&c->s.candidate, c->p->sensitivity);
+    double next = v->excess > 0 ? margin * sensitivity / v->excess : NAN;
 
-    narrow_bound(c, harm, v->holds);
+    narrow_bound(c, sensitivity, v->holds);
     if (c->fails <= near * c->holds || (v->holds && v->excess * near >= 1))
         return false;
     /* unknown, or outside of the interval */
     if (!(next > c->holds && next < c->fails))
-        next = c->holds <= 0 ? harm / step : sqrt(c->holds) * sqrt(c->fails);
-    c->most_harm = next;
-    return harm > 0;
+        next = c->holds <= 0 ? sensitivity / step : sqrt(c->holds) * sqrt(c->fails);
+    c->max_sensitivity = next;
+    return sensitivity > 0;
 }
 
 /* Makes the best assignment that reaches the goal the candidate: tries limits until the interval
  * between success and failure is small. */
-static qdq_status minimize_evaluated(cutting *c, leaning to, bool *worth, qdq_error *err)
+static qdq_status minimize_evaluated(cutting *c, leaning to, bool *matters, qdq_error *err)
 {
     enum { STEPS = 24 };
     qdq_assign last, best;
-    double within = c->most_harm, least = INFINITY;
+    double within = c->max_sensitivity, least = INFINITY;
     bool more = true;
 
     QDQ_NEED(qdq_assign_new(&last, c->p->graph->n_bits, &c->s.scratch) &&
@@ -298,24 +298,24 @@ static qdq_status minimize_evaluated(cutting *c, leaning to, bool *worth, qdq_er
         const double cost = qdq_energy_value(&c->leaning, &c->s.candidate);
         if (v.holds && cost < least) {
             qdq_assign_take(&best, &c->s.candidate);
-            within = c->most_harm;
+            within = c->max_sensitivity;
             least = cost;
         }
         more = move_bound(c, &v);
     }
-    *worth = isfinite(least);
-    if (*worth) {
+    *matters = isfinite(least);
+    if (*matters) {
         qdq_assign_take(&c->s.candidate, &best);
-        c->most_harm = within;
+        c->max_sensitivity = within;
     }
     return QDQ_OK;
 }
 
-static qdq_status propose_placement(cutting *c, leaning to, bool *worth, qdq_error *err)
+static qdq_status propose_placement(cutting *c, leaning to, bool *matters, qdq_error *err)
 {
     lean_costs(c, to);
-    return c->p->evaluate != NULL ? minimize_evaluated(c, to, worth, err)
-                                  : minimize_costs(c, to, worth, err);
+    return c->p->evaluate != NULL ? minimize_evaluated(c, to, matters, err)
+                                  : minimize_costs(c, to, matters, err);
 }
 
 /* --- rounds ----------------------------------------------------------------------------------- */
@@ -354,13 +354,13 @@ static qdq_status go_rounds(cutting *c, qdq_error *err)
 static qdq_status try_leaning(cutting *c, leaning to, const char *move, qdq_error *err)
 {
     const double before = c->s.time;
-    bool worth;
+    bool matters;
 
     if (c->s.over)
         return QDQ_OK;
-    QDQ_TRY(propose_placement(c, to, &worth, err));
-    if (worth)
-        QDQ_TRY(go_round(c, move, &worth, err));
+    QDQ_TRY(propose_placement(c, to, &matters, err));
+    if (matters)
+        QDQ_TRY(go_round(c, move, &matters, err));
     return c->s.time < before ? go_rounds(c, err) : QDQ_OK;
 }
 
@@ -403,7 +403,7 @@ qdq_status qdq_mincut_search_run(const qdq_mincut_problem *p, const qdq_search_o
         .p = p,
         .s = {.p = p->search, .opts = opts, .ops = &own, .arena = arena, .out = &out->search},
         .out = out,
-        .most_harm = p->most_harm,
+        .max_sensitivity = p->max_sensitivity,
         .fails = INFINITY};
 
     *out = (qdq_mincut_result){0};

@@ -34,9 +34,9 @@ typedef struct qdq_mincut_problem {
     qdq_mincut_profile_fn profile;
     void *profile_ctx;
     /* by bit; NULL: harm has no limit */
-    const double *harm;
+    const double *sensitivity;
     /* limit of the harm of proposals; starts are measured in any case. INFINITY: to be found */
-    double most_harm;
+    double max_sensitivity;
     /* NULL: harm is known exactly. Else only evaluated assignments that reach the goal are
      * proposed, and the limit moves up and down with the results */
     qdq_mincut_evaluate_fn evaluate;

@@ -10,7 +10,7 @@
 
 typedef struct pricing {
     const qdq_energy *e;
-    const double *harm;
+    const double *sensitivity;
     /* the energy with a price, different only in `on` */
     qdq_energy priced;
     qdq_arena *arena;
@@ -21,9 +21,10 @@ static qdq_status begin_pricing(pricing *p, qdq_error *err)
     const qdq_mincut_graph *g = p->e->graph;
 
     for (size_t i = 0; i < g->n_bits; i++)
-        if (!(p->harm[i] >= 0) || isinf(p->harm[i]))
+        if (!(p->sensitivity[i] >= 0) || isinf(p->sensitivity[i]))
             return qdq_fail(err, QDQ_E_USAGE,
-                            "bit %zu: harm of %g: expected a number of at least 0", i, p->harm[i]);
+                            "bit %zu: harm of %g: expected a number of at least 0", i,
+                            p->sensitivity[i]);
     p->priced = *p->e;
     p->priced.on = qdq_arena_array(p->arena, g->n_bits + 1, sizeof *p->priced.on);
     return p->priced.on != NULL ? QDQ_OK : qdq_nomem(err);
@@ -33,11 +34,11 @@ static qdq_status begin_pricing(pricing *p, qdq_error *err)
 static qdq_status at_price(pricing *p, double price, qdq_mincut_point *out, qdq_error *err)
 {
     for (size_t i = 0; i < p->e->graph->n_bits; i++)
-        p->priced.on[i] = p->e->on[i] + price * p->harm[i];
+        p->priced.on[i] = p->e->on[i] + price * p->sensitivity[i];
     QDQ_NEED(qdq_assign_new(&out->assign, p->e->graph->n_bits, p->arena), err);
     QDQ_TRY(qdq_energy_minimize(&p->priced, &out->assign, err));
     out->cost = qdq_energy_value(p->e, &out->assign);
-    out->harm = qdq_assign_sum(&out->assign, p->harm);
+    out->sensitivity = qdq_assign_sum(&out->assign, p->sensitivity);
     return QDQ_OK;
 }
 
@@ -50,9 +51,9 @@ static double highest_price(const pricing *p)
     for (size_t i = 0; i < g->n_bits; i++) {
         const double d = fabs(p->e->on[i] - p->e->off[i]);
         sum += isinf(d) ? 0 : d;
-        least = p->harm[i] > 0 ? fmin(least, p->harm[i]) : least;
+        least = p->sensitivity[i] > 0 ? fmin(least, p->sensitivity[i]) : least;
     }
-    for (size_t t = 0; t < g->n_nets; t++)
+    for (size_t t = 0; t < g->n_hyperedges; t++)
         sum += p->e->q[t] + p->e->dq[t];
     return isinf(least) ? 0 : 2 * sum / least;
 }
@@ -63,16 +64,16 @@ static qdq_status corner_between(pricing *p, const qdq_mincut_point *cheap,
                                  const qdq_mincut_point *mild, qdq_mincut_point *out, bool *found,
                                  qdq_error *err)
 {
-    const double price = (mild->cost - cheap->cost) / (cheap->harm - mild->harm);
+    const double price = (mild->cost - cheap->cost) / (cheap->sensitivity - mild->sensitivity);
 
     *found = false;
     if (!(price > 0) || isinf(price))
         return QDQ_OK;
     QDQ_TRY(at_price(p, price, out, err));
-    const double line = cheap->cost + price * cheap->harm,
-                 below = line - (out->cost + price * out->harm);
-    *found = below > 1e-12 * (fabs(line) + fabs(cheap->cost)) && out->harm < cheap->harm &&
-             out->cost < mild->cost;
+    const double line = cheap->cost + price * cheap->sensitivity,
+                 below = line - (out->cost + price * out->sensitivity);
+    *found = below > 1e-12 * (fabs(line) + fabs(cheap->cost)) &&
+             out->sensitivity < cheap->sensitivity && out->cost < mild->cost;
     return QDQ_OK;
 }
 
@@ -85,11 +86,11 @@ static void find_parts(const qdq_mincut_graph *g, const qdq_assign *a, const qdq
 {
     for (size_t i = 0; i < g->n_bits; i++)
         part[i] = (uint32_t)i;
-    for (size_t t = 0; t < g->n_nets; t++) {
-        const qdq_hyperedge *net = &g->net[t];
+    for (size_t t = 0; t < g->n_hyperedges; t++) {
+        const qdq_hyperedge *hyperedge = &g->hyperedge[t];
         uint32_t last = QDQ_CUT_FLOAT;
-        for (size_t i = 0; i <= net->n_to; i++) {
-            const uint32_t bit = i < net->n_to ? net->to[i] : net->from;
+        for (size_t i = 0; i <= hyperedge->n_to; i++) {
+            const uint32_t bit = i < hyperedge->n_to ? hyperedge->to[i] : hyperedge->from;
             if (bit == QDQ_CUT_FLOAT || qdq_assign_get(a, bit) == qdq_assign_get(b, bit))
                 continue;
             if (last != QDQ_CUT_FLOAT)
@@ -118,10 +119,11 @@ static qdq_status fill_bound(pricing *p, const qdq_mincut_point *cheap, qdq_minc
         for (uint32_t i = first; i < n; i++)
             if (qdq_part_of(part, i) == first)
                 qdq_assign_set(&now, i, qdq_assign_get(&cheap->assign, i));
-        const double cost = qdq_energy_value(p->e, &now), harm = qdq_assign_sum(&now, p->harm);
-        if (cost < mild->cost && harm <= most) {
+        const double cost = qdq_energy_value(p->e, &now),
+                     sensitivity = qdq_assign_sum(&now, p->sensitivity);
+        if (cost < mild->cost && sensitivity <= most) {
             mild->cost = cost;
-            mild->harm = harm;
+            mild->sensitivity = sensitivity;
             qdq_assign_take(&mild->assign, &now);
         } else {
             qdq_assign_take(&now, &mild->assign);
@@ -139,16 +141,16 @@ static qdq_status minimize_within(pricing *p, double most, qdq_mincut_point *bes
     QDQ_TRY(begin_pricing(p, err));
     QDQ_TRY(at_price(p, 0, &cheap, err));
     *best = cheap;
-    *fits = cheap.harm <= most;
+    *fits = cheap.sensitivity <= most;
     if (*fits)
         return QDQ_OK;
     QDQ_TRY(at_price(p, highest_price(p), &mild, err));
     *best = mild;
-    *fits = mild.harm <= most;
+    *fits = mild.sensitivity <= most;
     while (*fits && found) {
         QDQ_TRY(corner_between(p, &cheap, &mild, &middle, &found, err));
         if (found)
-            *(middle.harm <= most ? &mild : &cheap) = middle;
+            *(middle.sensitivity <= most ? &mild : &cheap) = middle;
     }
     if (*fits)
         QDQ_TRY(fill_bound(p, &cheap, &mild, most, err));
@@ -156,11 +158,11 @@ static qdq_status minimize_within(pricing *p, double most, qdq_mincut_point *bes
     return QDQ_OK;
 }
 
-qdq_status qdq_mincut_minimize_within(const qdq_energy *e, const double *harm, double most,
+qdq_status qdq_mincut_minimize_within(const qdq_energy *e, const double *sensitivity, double most,
                                       qdq_assign *out, bool *fits, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
-    pricing p = {.e = e, .harm = harm, .arena = &scratch};
+    pricing p = {.e = e, .sensitivity = sensitivity, .arena = &scratch};
     qdq_mincut_point best;
 
     qdq_status st = minimize_within(&p, most, &best, fits, err);
@@ -179,7 +181,7 @@ typedef struct corners {
     bool *done;
     size_t n;
     /* ranges between the first and the last */
-    double cost, harm;
+    double cost, sensitivity;
 } corners;
 
 /* The pair of corners that spans the largest unexplored triangle; n: none. */
@@ -190,7 +192,7 @@ static size_t widest(const corners *c)
 
     for (size_t i = 0; i + 1 < c->n; i++) {
         const double size = (c->at[i + 1].cost - c->at[i].cost) / c->cost *
-                            ((c->at[i].harm - c->at[i + 1].harm) / c->harm);
+                            ((c->at[i].sensitivity - c->at[i + 1].sensitivity) / c->sensitivity);
         if (!c->done[i] && size > most) {
             most = size;
             best = i;
@@ -214,8 +216,8 @@ static qdq_status find_corners(pricing *p, size_t most, corners *c, qdq_error *e
     QDQ_TRY(at_price(p, 0, &c->at[0], err));
     QDQ_TRY(at_price(p, highest_price(p), &c->at[1], err));
     c->cost = c->at[1].cost - c->at[0].cost;
-    c->harm = c->at[0].harm - c->at[1].harm;
-    c->n = c->harm > 0 ? 2 : 1;
+    c->sensitivity = c->at[0].sensitivity - c->at[1].sensitivity;
+    c->n = c->sensitivity > 0 ? 2 : 1;
     for (size_t i = widest(c); c->n < most && i < c->n; i = widest(c)) {
         qdq_mincut_point new;
         bool found;
@@ -228,10 +230,10 @@ static qdq_status find_corners(pricing *p, size_t most, corners *c, qdq_error *e
     return QDQ_OK;
 }
 
-qdq_status qdq_mincut_front(const qdq_energy *e, const double *harm, size_t most, qdq_arena *arena,
-                            qdq_mincut_point **out, size_t *n, qdq_error *err)
+qdq_status qdq_mincut_front(const qdq_energy *e, const double *sensitivity, size_t most,
+                            qdq_arena *arena, qdq_mincut_point **out, size_t *n, qdq_error *err)
 {
-    pricing p = {.e = e, .harm = harm, .arena = arena};
+    pricing p = {.e = e, .sensitivity = sensitivity, .arena = arena};
     corners c = {0};
 
     if (most < 2)

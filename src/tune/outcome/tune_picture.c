@@ -299,18 +299,21 @@ static qdq_status price_type(pricing *x, size_t i, const qdq_tune_change *found,
 static void price_conversion(const pricing *x, size_t i, qdq_picture_price *out)
 {
     const qdq_tune_state *t = x->t;
-    const uint32_t net = t->parts.has_costs && is_main_edge(x, i)
-                             ? t->parts.nets.of[x->out->value[i]->id]
-                             : QDQ_NO_NET;
+    const uint32_t hyperedge = t->parts.has_costs && is_main_edge(x, i)
+                                   ? t->parts.hyperedges.of[x->out->value[i]->id]
+                                   : QDQ_NO_HYPEREDGE;
 
-    if (net == QDQ_NO_NET)
+    if (hyperedge == QDQ_NO_HYPEREDGE)
         return;
-    const qdq_net_state state =
-        qdq_hyperedge_state(&t->parts.nets.graph.net[net], &t->run.found.best);
-    const bool codes = state == QDQ_NET_CODES || state == QDQ_NET_DQ;
-    if (set_price(out, QDQ_PRICE_PREDICTED,
-                  (codes ? t->parts.costs.energy.dq[net] : -t->parts.costs.energy.q[net]) / 1000,
-                  (codes ? t->parts.costs.dq_doubt[net] : t->parts.costs.q_doubt[net]) / 1000))
+    const qdq_conversion_state state =
+        qdq_hyperedge_state(&t->parts.hyperedges.graph.hyperedge[hyperedge], &t->run.found.best);
+    const bool codes = state == QDQ_HYPEREDGE_QUANTIZED || state == QDQ_HYPEREDGE_DQ;
+    if (set_price(
+            out, QDQ_PRICE_PREDICTED,
+            (codes ? t->parts.costs.energy.dq[hyperedge] : -t->parts.costs.energy.q[hyperedge]) /
+                1000,
+            (codes ? t->parts.costs.dq_doubt[hyperedge] : t->parts.costs.q_doubt[hyperedge]) /
+                1000))
         out->measured = x->otherwise;
 }
 

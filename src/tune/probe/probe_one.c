@@ -98,7 +98,7 @@ qdq_status qdq_probe_look(qdq_probe_run *r, qdq_probe_one *o, unsigned builds, q
 
 static qdq_measured figures_at(const qdq_probe_run *r, const qdq_probe_one *o, size_t i)
 {
-    const qdq_engine_info *e = qdq_worker_client_engine(r->timer.lab);
+    const qdq_engine_info *e = qdq_worker_client_engine(r->timer.worker_client);
     const qdq_probe_time *t = &o->at[i].time;
 
     return (qdq_measured){.verdict = t->verdict,

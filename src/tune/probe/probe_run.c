@@ -35,7 +35,7 @@ static void texts_of(qdq_probe_outcome *o, const char **text[7])
 
 qdq_probe_report *qdq_probe_pack_report(const qdq_probe_run *r)
 {
-    const qdq_engine_info *e = qdq_worker_client_engine(r->timer.lab);
+    const qdq_engine_info *e = qdq_worker_client_engine(r->timer.worker_client);
     size_t size = sizeof(qdq_probe_report) + (r->outcomes.n + 1) * sizeof(qdq_probe_outcome);
     const char **text[7];
 
@@ -55,10 +55,11 @@ qdq_probe_report *qdq_probe_pack_report(const qdq_probe_run *r)
                               .engine = qdq_pack_text(&place, e->name),
                               .version = qdq_pack_text(&place, e->version),
                               .processor = qdq_pack_text(&place, r->processor),
-                              .aa_low = r->control.low,
-                              .aa_high = r->control.high,
+                              .aa_low = r->aa_test.low,
+                              .aa_high = r->aa_test.high,
                               .seconds = qdq_clock_seconds() - r->started,
-                              .builds = r->timer.builds + qdq_worker_client_builds(r->timer.lab)};
+                              .builds = r->timer.builds +
+                                        qdq_worker_client_builds(r->timer.worker_client)};
     for (size_t i = 0; i < r->outcomes.n; i++) {
         list[i] = r->outcomes.at[i];
         texts_of(&list[i], text);
@@ -86,7 +87,7 @@ static qdq_status check_engine(const qdq_probe_run *r, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status open_lab(qdq_probe_run *r, qdq_error *err)
+static qdq_status open_worker_client(qdq_probe_run *r, qdq_error *err)
 {
     const qdq_engine_opts *e = r->opts.engine_opts;
 
@@ -98,7 +99,7 @@ static qdq_status open_lab(qdq_probe_run *r, qdq_error *err)
                                              .seed = r->opts.seed,
                                              .job = r->opts.job};
     r->timer.opts.build_deadline_s = r->timer.opts.run_deadline_s = e->deadline_s;
-    return qdq_probe_open_lab(&r->timer, err);
+    return qdq_probe_open_worker_client(&r->timer, err);
 }
 
 static qdq_status begin_run(qdq_probe_run *r, qdq_error *err)
@@ -112,18 +113,18 @@ static qdq_status begin_run(qdq_probe_run *r, qdq_error *err)
     snprintf(r->processor, sizeof r->processor, "%s", qdq_engine_processor(r->engine));
     QDQ_TRY(check_engine(r, err));
     QDQ_TRY(qdq_tempdir_new(r->opts.engine_opts->temp_dir, &r->dir, err));
-    return open_lab(r, err);
+    return open_worker_client(r, err);
 }
 
 /* The control is a probe's own model: equal models of the kind that is measured. */
-static qdq_status run_control(qdq_probe_run *r, qdq_error *err)
+static qdq_status run_aa_test(qdq_probe_run *r, qdq_error *err)
 {
     const qdq_probe *p = &r->t->probes.at[0];
     const char *path[2];
     bool equal;
 
     QDQ_TRY(qdq_probe_write_sides(r, p, &p->size[p->n_sizes - 1], path, &equal, err));
-    return qdq_probe_control(&r->timer, path[1], &r->control, err);
+    return qdq_probe_aa_test(&r->timer, path[1], &r->aa_test, err);
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -181,7 +182,7 @@ static qdq_status measure_all(qdq_probe_run *r, qdq_error *err)
 
 static qdq_status sign_target(qdq_probe_run *r, qdq_error *err)
 {
-    const qdq_engine_info *e = qdq_worker_client_engine(r->timer.lab);
+    const qdq_engine_info *e = qdq_worker_client_engine(r->timer.worker_client);
     qdq_json_doc d = {0};
     qdq_json_out on = qdq_json_object(&d);
 
@@ -226,7 +227,7 @@ static qdq_status run_probes(qdq_probe_run *r, qdq_target **out, qdq_probe_repor
                              qdq_error *err)
 {
     QDQ_TRY(begin_run(r, err));
-    QDQ_TRY(run_control(r, err));
+    QDQ_TRY(run_aa_test(r, err));
     qdq_status st = measure_all(r, err);
     if (st != QDQ_OK && st != QDQ_E_INTERRUPTED)
         return st;
@@ -240,7 +241,7 @@ static qdq_status run_probes(qdq_probe_run *r, qdq_target **out, qdq_probe_repor
 
 static void close_run(qdq_probe_run *r)
 {
-    qdq_worker_client_close(r->timer.lab);
+    qdq_worker_client_close(r->timer.worker_client);
     qdq_engine_close(r->engine);
     qdq_tempdir_free(r->dir);
     json_decref(r->root);

@@ -36,7 +36,7 @@ typedef struct qdq_probe_run {
     char processor[300];
     double started;
     unsigned n_files;
-    qdq_probe_time control;
+    qdq_probe_time aa_test;
     QDQ_VEC(qdq_probe_outcome) outcomes;
 } qdq_probe_run;
 

@@ -16,7 +16,7 @@ enum { PAIRS = 8, CONTROL = 16, PER_WORKER = 2 };
 /* No interval nearer to 1 than this decides: a rule that changes less gains nothing. */
 static const double least_margin = 0.005;
 /* A machine whose equal models differ by more is busy. */
-static const double widest_control = 0.03;
+static const double widest_aa_interval = 0.03;
 
 typedef struct comparing {
     qdq_probe_timer *t;
@@ -29,27 +29,27 @@ static void drop_both(comparing *c)
 {
     for (int i = 0; i < 2; i++) {
         if (c->handle[i] >= 0)
-            qdq_worker_client_drop(c->t->lab, c->handle[i]);
+            qdq_worker_client_drop(c->t->worker_client, c->handle[i]);
         c->handle[i] = -1;
     }
 }
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-qdq_status qdq_probe_open_lab(qdq_probe_timer *t, qdq_error *err)
+qdq_status qdq_probe_open_worker_client(qdq_probe_timer *t, qdq_error *err)
 {
     t->samples = 0;
-    return qdq_worker_client_open(&t->opts, &t->lab, err);
+    return qdq_worker_client_open(&t->opts, &t->worker_client, err);
 }
 
 /* A new process has another layout of its memory. The old one stays if there is none. */
-static qdq_status renew_lab(qdq_probe_timer *t, qdq_error *err)
+static qdq_status renew_worker_client(qdq_probe_timer *t, qdq_error *err)
 {
-    qdq_worker_client *old = t->lab;
-    const qdq_status st = qdq_probe_open_lab(t, err);
+    qdq_worker_client *old = t->worker_client;
+    const qdq_status st = qdq_probe_open_worker_client(t, err);
 
     if (st != QDQ_OK) {
-        t->lab = old;
+        t->worker_client = old;
         return st;
     }
     t->builds += qdq_worker_client_builds(old);
@@ -65,8 +65,8 @@ static qdq_status build_both(comparing *c, unsigned first, qdq_error *err)
     for (unsigned i = 0; i < 2 && c->outcome.end == QDQ_REMOTE_FINE; i++) {
         const unsigned side = (i + first) % 2;
 
-        QDQ_TRY(
-            qdq_worker_client_build(c->t->lab, c->path[side], &c->handle[side], &c->outcome, err));
+        QDQ_TRY(qdq_worker_client_build(c->t->worker_client, c->path[side], &c->handle[side],
+                                        &c->outcome, err));
         if (c->outcome.end != QDQ_REMOTE_FINE)
             c->handle[side] = -1;
     }
@@ -79,7 +79,7 @@ static qdq_status time_pairs(comparing *c, double *ratio, qdq_error *err)
 
     for (unsigned i = 0; i < PAIRS && c->outcome.end == QDQ_REMOTE_FINE; i++) {
         QDQ_TRY(qdq_job_poll(c->t->opts.job, err));
-        QDQ_TRY(qdq_worker_client_pair(c->t->lab, c->handle[0], c->handle[1], i % 2 == 1,
+        QDQ_TRY(qdq_worker_client_pair(c->t->worker_client, c->handle[0], c->handle[1], i % 2 == 1,
                                        (c->t->trial << 12) + i, &without_ns, &with_ns, &c->outcome,
                                        err));
         all[i] = with_ns / without_ns;
@@ -97,7 +97,7 @@ static qdq_status take_sample(comparing *c, qdq_probe_samples *s, qdq_error *err
 
     QDQ_TRY(qdq_job_poll(c->t->opts.job, err));
     if (c->t->samples >= PER_WORKER)
-        QDQ_TRY(renew_lab(c->t, err));
+        QDQ_TRY(renew_worker_client(c->t, err));
     c->t->samples++;
     c->t->trial++;
     qdq_status st = build_both(c, s->n % 2, err);
@@ -177,7 +177,7 @@ qdq_status qdq_probe_compare(qdq_probe_timer *t, const char *const path[2], unsi
     return st == QDQ_OK ? evaluate_samples(t, s, out, err) : st;
 }
 
-qdq_status qdq_probe_control(qdq_probe_timer *t, const char *file, qdq_probe_time *out,
+qdq_status qdq_probe_aa_test(qdq_probe_timer *t, const char *file, qdq_probe_time *out,
                              qdq_error *err)
 {
     qdq_probe_samples *s = calloc(1, sizeof *s);
@@ -193,7 +193,7 @@ qdq_status qdq_probe_control(qdq_probe_timer *t, const char *file, qdq_probe_tim
     QDQ_TRY(st);
     if (out->failed[0] != '\0')
         return qdq_fail(err, QDQ_E_ENGINE, "%s", out->failed);
-    if (out->high - out->low > widest_control)
+    if (out->high - out->low > widest_aa_interval)
         return qdq_fail(err, QDQ_E_ENGINE,
                         "the machine is busy: the 95 %% interval of a model's time over its own "
                         "time is %.3f to %.3f; expected at most 3 %% wide",

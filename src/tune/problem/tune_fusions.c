@@ -60,7 +60,7 @@ static qdq_status describe_graph(qdq_tune_state *t, qdq_graph_file *out, qdq_err
     *out = (qdq_graph_file){.dir = t->tools.dir,
                             .name = name_of_model(t),
                             .precision = name_of_precision(t),
-                            .info = qdq_worker_client_engine(t->tools.lab),
+                            .info = qdq_worker_client_engine(t->tools.worker_client),
                             .model = t->task.clean,
                             .log = t->parts.base_log,
                             .fingerprint = digits};
@@ -108,7 +108,7 @@ static qdq_status read_graph(qdq_tune_state *t, const char *key, qdq_tune_layers
 static qdq_status keep_output(qdq_tune_state *t, qdq_error *err)
 {
     size_t size = 0;
-    const char *output = qdq_worker_client_output(t->tools.lab, &size);
+    const char *output = qdq_worker_client_output(t->tools.worker_client, &size);
 
     t->parts.base_log = size > 0 ? qdq_arena_strndup(&t->arena, output, size) : NULL;
     return size == 0 || t->parts.base_log != NULL ? QDQ_OK : qdq_nomem(err);
@@ -124,12 +124,12 @@ static qdq_status measure_layers(qdq_tune_state *t, qdq_tune_candidate *c, const
     if (c != t->run.base && qdq_tune_time_is_up(t))
         return QDQ_OK;
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
-    qdq_tune_set_deadline(t, t->tools.lab);
-    QDQ_TRY(
-        qdq_worker_client_groups(t->tools.lab, path, GROUP_RUNS, &out->at, &out->n, &outcome, err));
+    qdq_tune_set_deadline(t, t->tools.worker_client);
+    QDQ_TRY(qdq_worker_client_groups(t->tools.worker_client, path, GROUP_RUNS, &out->at, &out->n,
+                                     &outcome, err));
     if (c == t->run.base)
         QDQ_TRY(keep_output(t, err));
-    QDQ_TRY(qdq_tune_note_refused(t, t->tools.lab, err));
+    QDQ_TRY(qdq_tune_note_refused(t, t->tools.worker_client, err));
     if (outcome.end != QDQ_REMOTE_FINE) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "no layers of %s (%s: %s)", path,
                     qdq_remote_end_name(outcome.end), outcome.text);
@@ -153,7 +153,8 @@ static qdq_status ask_for_layers(qdq_tune_state *t, qdq_tune_candidate *c, qdq_t
     bool known;
 
     QDQ_NEED(key != NULL, err);
-    if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_LIST_LAYERS) == 0 ||
+    if ((qdq_worker_client_engine(t->tools.worker_client)->capabilities & QDQ_CAN_LIST_LAYERS) ==
+            0 ||
         !may_build(t))
         return QDQ_OK;
     t->run.builds++;
@@ -190,7 +191,7 @@ static qdq_status find_by_engine(qdq_tune_state *t, qdq_fusions **out, qdq_error
         qdq_job_log(t->job, QDQ_LOG_WARNING,
                     "engine '%s': layers without nodes; groups come from the structure of the "
                     "model, as engines usually fuse",
-                    qdq_worker_client_engine(t->tools.lab)->name);
+                    qdq_worker_client_engine(t->tools.worker_client)->name);
     if (st == QDQ_OK && l.n > 0)
         st = write_graph(t, &l, err);
     if (st == QDQ_OK)

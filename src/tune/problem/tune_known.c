@@ -289,7 +289,7 @@ static qdq_status try_best(qdq_tune_state *t, bool *holds, qdq_error *err)
     if (!*holds || r.kept)
         return QDQ_OK;
     t->run.unwritten =
-        true; /* a gain so small that one trial does not prove it: the guard decides */
+        true; /* a gain so small that one trial does not prove it: the final validation decides */
     t->run.found.predicted_ns *= 1 - r.result.gain;
     return qdq_assign_copy(&t->run.found.best, &a, &t->arena) ? QDQ_OK : qdq_nomem(err);
 }

@@ -118,8 +118,8 @@ static qdq_status see_candidate(qdq_tune_state *t, const qdq_tune_candidate *c, 
     QDQ_NEED(qdq_assign_new(&out->assign, t->task.space->n_groups, scratch), err);
     for (size_t i = 0; i < t->task.space->n_groups && i < c->assign.n; i++)
         qdq_assign_set(&out->assign, i, qdq_assign_get(&c->assign, i));
-    QDQ_TRY(qdq_mincut_profile_new(&out->profile, &t->parts.nets.graph, scratch, err));
-    qdq_tune_sum_costs(t->task.space, &t->parts.nets, c->times, &out->profile);
+    QDQ_TRY(qdq_mincut_profile_new(&out->profile, &t->parts.hyperedges.graph, scratch, err));
+    qdq_tune_sum_costs(t->task.space, &t->parts.hyperedges, c->times, &out->profile);
     return QDQ_OK;
 }
 
@@ -138,8 +138,8 @@ static qdq_status fit_costs(qdq_tune_state *t, qdq_mincut_costs *out, bool *know
     QDQ_VEC(qdq_mincut_seen) seen = {0};
     qdq_status st = QDQ_OK;
 
-    if (t->parts.nets.of == NULL)
-        QDQ_TRY(qdq_nets_find(t->task.space, &t->arena, &t->parts.nets, err));
+    if (t->parts.hyperedges.of == NULL)
+        QDQ_TRY(qdq_hyperedges_find(t->task.space, &t->arena, &t->parts.hyperedges, err));
     for (size_t i = 0; i < t->run.candidates.n && st == QDQ_OK; i++) {
         qdq_mincut_seen one;
         if (!is_profiled(t, t->run.candidates.at[i]))
@@ -150,7 +150,7 @@ static qdq_status fit_costs(qdq_tune_state *t, qdq_mincut_costs *out, bool *know
     }
     *known = st == QDQ_OK && seen.n > 1;
     if (*known)
-        st = qdq_mincut_costs_fit(out, &t->parts.nets.graph, seen.at, seen.n,
+        st = qdq_mincut_costs_fit(out, &t->parts.hyperedges.graph, seen.at, seen.n,
                                   t->parts.problem.allowed, &t->arena, err);
     qdq_arena_free(&scratch);
     return st;

@@ -11,7 +11,7 @@
 
 /* --- kinds ------------------------------------------------------------------------------------ */
 
-/* By tensor of t->parts.nets; "": none of its edges has a part in it. */
+/* By tensor of t->parts.hyperedges; "": none of its edges has a part in it. */
 static qdq_status describe_all(const qdq_refining *x, qdq_buf *text, qdq_error *err)
 {
     const qdq_tune_state *t = x->t;
@@ -20,29 +20,30 @@ static qdq_status describe_all(const qdq_refining *x, qdq_buf *text, qdq_error *
     bool failed = false;
 
     for (size_t i = 0; i < s->n_edges && !failed; i++) {
-        const uint32_t net = t->parts.nets.of[s->edge[i].value->id];
+        const uint32_t hyperedge = t->parts.hyperedges.of[s->edge[i].value->id];
         const qdq_node *from = qdq_space_source(s, s->edge[i].value);
         one.size = 0;
-        if (net == QDQ_NO_NET || !x->describe(x, i, &one))
+        if (hyperedge == QDQ_NO_HYPEREDGE || !x->describe(x, i, &one))
             continue;
-        if (text[net].size == 0)
-            qdq_buf_printf(&text[net], "%.0f %s", t->parts.nets.graph.net[net].bytes,
+        if (text[hyperedge].size == 0)
+            qdq_buf_printf(&text[hyperedge], "%.0f %s",
+                           t->parts.hyperedges.graph.hyperedge[hyperedge].bytes,
                            from != NULL ? from->type : "");
-        qdq_buf_append(&text[net], one.data, one.size);
-        failed = one.failed || text[net].failed;
+        qdq_buf_append(&text[hyperedge], one.data, one.size);
+        failed = one.failed || text[hyperedge].failed;
     }
     qdq_buf_free(&one);
     return failed ? qdq_nomem(err) : QDQ_OK;
 }
 
-static qdq_status number_kinds(const qdq_buf *text, size_t n_nets, uint32_t *of, size_t *n,
+static qdq_status number_kinds(const qdq_buf *text, size_t n_hyperedges, uint32_t *of, size_t *n,
                                qdq_error *err)
 {
     qdq_map kinds = QDQ_MAP_INIT;
     qdq_status st = QDQ_OK;
 
     *n = 0;
-    for (size_t i = 0; i < n_nets && st == QDQ_OK; i++) {
+    for (size_t i = 0; i < n_hyperedges && st == QDQ_OK; i++) {
         bool is_new = false;
         qdq_map_value *v = text[i].size > 0 ? qdq_map_put(&kinds, text[i].data, &is_new) : NULL;
         if (is_new)
@@ -56,19 +57,19 @@ static qdq_status number_kinds(const qdq_buf *text, size_t n_nets, uint32_t *of,
 
 qdq_status qdq_refine_find_kinds(qdq_refining *x, qdq_error *err)
 {
-    const size_t n_nets = x->t->parts.nets.graph.n_nets;
-    qdq_buf *text = qdq_arena_array(&x->arena, n_nets + 1, sizeof *text);
+    const size_t n_hyperedges = x->t->parts.hyperedges.graph.n_hyperedges;
+    qdq_buf *text = qdq_arena_array(&x->arena, n_hyperedges + 1, sizeof *text);
     size_t n = 0;
 
-    x->kind_of = qdq_arena_array(&x->arena, n_nets + 1, sizeof *x->kind_of);
+    x->kind_of = qdq_arena_array(&x->arena, n_hyperedges + 1, sizeof *x->kind_of);
     x->gain.n = x->pays.n = 0;
     QDQ_NEED(text != NULL && x->kind_of != NULL, err);
-    for (size_t i = 0; i < n_nets; i++)
+    for (size_t i = 0; i < n_hyperedges; i++)
         text[i] = (qdq_buf)QDQ_BUF_INIT(1 << 20);
     qdq_status st = describe_all(x, text, err);
     if (st == QDQ_OK)
-        st = number_kinds(text, n_nets, x->kind_of, &n, err);
-    for (size_t i = 0; i < n_nets; i++)
+        st = number_kinds(text, n_hyperedges, x->kind_of, &n, err);
+    for (size_t i = 0; i < n_hyperedges; i++)
         qdq_buf_free(&text[i]);
     while (st == QDQ_OK && x->gain.n < n)
         if (!QDQ_PUSH(&x->arena, &x->gain, (double){0}) ||
@@ -80,17 +81,17 @@ qdq_status qdq_refine_find_kinds(qdq_refining *x, qdq_error *err)
 /* --- whose time it is ------------------------------------------------------------------------- */
 
 /* Adds time to the kind of a tensor. */
-static void add_time(const qdq_refining *k, double *time, uint32_t net, double us)
+static void add_time(const qdq_refining *k, double *time, uint32_t hyperedge, double us)
 {
-    if (net != QDQ_NO_NET && k->kind_of[net] != QDQ_TUNE_NO_KIND)
-        time[k->kind_of[net]] += us;
+    if (hyperedge != QDQ_NO_HYPEREDGE && k->kind_of[hyperedge] != QDQ_TUNE_NO_KIND)
+        time[k->kind_of[hyperedge]] += us;
 }
 
 uint32_t qdq_refine_kind_of(const qdq_refining *x, const qdq_value *v)
 {
-    const uint32_t net = x->t->parts.nets.of[v->id];
+    const uint32_t hyperedge = x->t->parts.hyperedges.of[v->id];
 
-    return net != QDQ_NO_NET ? x->kind_of[net] : QDQ_TUNE_NO_KIND;
+    return hyperedge != QDQ_NO_HYPEREDGE ? x->kind_of[hyperedge] : QDQ_TUNE_NO_KIND;
 }
 
 static bool is_priced(const qdq_refining *k, const qdq_value *v)
@@ -129,25 +130,26 @@ static void add_kernel(const qdq_refining *k, double *time, const qdq_node *n,
             us += times->converted[n->out[i]->id];
     for (uint32_t i = 0; i < n->n_in && beside > 0; i++)
         if (is_priced(k, qdq_node_in(n, i)))
-            add_time(k, time, k->t->parts.nets.of[qdq_node_in(n, i)->id], us / (double)beside);
+            add_time(k, time, k->t->parts.hyperedges.of[qdq_node_in(n, i)->id],
+                     us / (double)beside);
     for (uint32_t i = 0; i < given(k, n) && beside > 0; i++)
         if (is_priced(k, n->out[i]))
-            add_time(k, time, k->t->parts.nets.of[n->out[i]->id], us / (double)beside);
+            add_time(k, time, k->t->parts.hyperedges.of[n->out[i]->id], us / (double)beside);
 }
 
 /* An epilogue that quantizes, a DQ that is read with the rest. Returns the time of the other
  * kernels. */
 static double price_tensors(const qdq_refining *k, const qdq_tune_times *times, double *time)
 {
-    const qdq_nets *nets = &k->t->parts.nets;
+    const qdq_hyperedge_map *hyperedges = &k->t->parts.hyperedges;
     const qdq_graph *g = k->t->task.clean->graph;
     double rest = 0;
 
     for (size_t i = 0; i < g->values.n; i++)
-        add_time(k, time, nets->of[i], times->converted[i]);
+        add_time(k, time, hyperedges->of[i], times->converted[i]);
     QDQ_FOR_NODES (n, g) {
-        if (nets->within[n->id] != QDQ_NO_NET)
-            add_time(k, time, nets->within[n->id], times->own[n->id]);
+        if (hyperedges->within[n->id] != QDQ_NO_HYPEREDGE)
+            add_time(k, time, hyperedges->within[n->id], times->own[n->id]);
         else if (count_priced(k, n) > 0)
             add_kernel(k, time, n, times);
         else
@@ -303,7 +305,7 @@ bool qdq_tune_may_refine(const qdq_tune_state *t)
 
 bool qdq_tune_can_profile(const qdq_tune_state *t)
 {
-    return (qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_PROFILE) != 0;
+    return (qdq_worker_client_engine(t->tools.worker_client)->capabilities & QDQ_CAN_PROFILE) != 0;
 }
 
 qdq_status qdq_refine_begin(qdq_refining *x, size_t n, qdq_error *err)
@@ -321,8 +323,9 @@ qdq_status qdq_refine_begin(qdq_refining *x, size_t n, qdq_error *err)
         x->out[i].saved_us = NAN;
     for (size_t i = 0; i < t->run.found.best.n; i++)
         qdq_assign_set(&x->base, i, qdq_assign_get(&t->run.found.best, i));
-    return t->parts.nets.of == NULL ? qdq_nets_find(t->task.space, &t->arena, &t->parts.nets, err)
-                                    : QDQ_OK;
+    return t->parts.hyperedges.of == NULL
+               ? qdq_hyperedges_find(t->task.space, &t->arena, &t->parts.hyperedges, err)
+               : QDQ_OK;
 }
 
 qdq_status qdq_refine_end(qdq_refining *x, qdq_status st, qdq_error *err)

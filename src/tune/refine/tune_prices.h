@@ -31,7 +31,7 @@ struct qdq_refining {
     bool (*differs)(const qdq_refining *x, size_t item, const qdq_assign *c);
     /* a kernel's time counts for its inputs only, not for its outputs */
     bool by_reader;
-    /* by tensor of t->parts.nets: its class; QDQ_TUNE_NO_KIND: none */
+    /* by tensor of t->parts.hyperedges: its class; QDQ_TUNE_NO_KIND: none */
     uint32_t *kind_of;
     /* number of items */
     size_t n;
@@ -53,8 +53,8 @@ qdq_status qdq_refine_begin(qdq_refining *x, size_t n, qdq_error *err);
 /* Ends with `st`. If the base is better than t->run.found.best, it becomes the latter. */
 qdq_status qdq_refine_end(qdq_refining *x, qdq_status st, qdq_error *err);
 
-/* Puts the tensors of t->parts.nets into classes without savings. Tensors of one class have the
- * same size, producer's operator and properties of edges. */
+/* Puts the tensors of t->parts.hyperedges into classes without savings. Tensors of one class have
+ * the same size, producer's operator and properties of edges. */
 qdq_status qdq_refine_find_kinds(qdq_refining *x, qdq_error *err);
 
 /* The class of a value's tensor. */

@@ -44,9 +44,9 @@ static bool has_a_build(const qdq_tune_state *t)
 
 /* --- kinds ------------------------------------------------------------------------------------ */
 
-static uint32_t net_of(const typing *x, const qdq_value *v)
+static uint32_t hyperedge_of(const typing *x, const qdq_value *v)
 {
-    return x->r.t->parts.nets.of[v->id];
+    return x->r.t->parts.hyperedges.of[v->id];
 }
 
 static bool describe_edge(const qdq_refining *r, size_t edge, qdq_buf *text)
@@ -62,7 +62,8 @@ static bool describe_edge(const qdq_refining *r, size_t edge, qdq_buf *text)
 
 static void unite_kinds(typing *x, uint32_t a, uint32_t b)
 {
-    for (size_t i = 0; i < x->r.t->parts.nets.graph.n_nets && a != QDQ_TUNE_NO_KIND; i++)
+    for (size_t i = 0; i < x->r.t->parts.hyperedges.graph.n_hyperedges && a != QDQ_TUNE_NO_KIND;
+         i++)
         if (x->r.kind_of[i] == b)
             x->r.kind_of[i] = a;
 }
@@ -74,14 +75,14 @@ static qdq_status unite_tied(typing *x, const qdq_plan *p, qdq_map *groups, qdq_
         const qdq_plan_tensor *e = &p->tensors.at[i];
         const qdq_value *v = qdq_space_type_decider(x->r.t->task.space, e);
         bool is_new;
-        if (e->group == NULL || v == NULL || net_of(x, v) == QDQ_NO_NET)
+        if (e->group == NULL || v == NULL || hyperedge_of(x, v) == QDQ_NO_HYPEREDGE)
             continue;
         qdq_map_value *first = qdq_map_put(groups, e->group, &is_new);
         QDQ_NEED(first != NULL, err);
         if (is_new)
-            first->num = net_of(x, v);
+            first->num = hyperedge_of(x, v);
         else
-            unite_kinds(x, x->r.kind_of[first->num], x->r.kind_of[net_of(x, v)]);
+            unite_kinds(x, x->r.kind_of[first->num], x->r.kind_of[hyperedge_of(x, v)]);
     }
     return QDQ_OK;
 }

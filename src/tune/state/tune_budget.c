@@ -34,8 +34,8 @@ double qdq_tune_after_pairs_s(const qdq_tune_state *t)
     const double runs = 20, verify = t->run.verify_s > 0 ? t->run.verify_s
                                                          : runs * t->parts.problem.base_ns * 1e-9;
     const double other = qdq_model_is_open(t->task.m)
-                             ? 2 * qdq_worker_client_build_s(t->tools.lab) +
-                                   RESERVED_PAIRS * qdq_worker_client_pair_s(t->tools.lab)
+                             ? 2 * qdq_worker_client_build_s(t->tools.worker_client) +
+                                   RESERVED_PAIRS * qdq_worker_client_pair_s(t->tools.worker_client)
                              : 0;
 
     return evaluation_s(t) + verify + other;
@@ -45,7 +45,9 @@ double qdq_tune_after_pairs_s(const qdq_tune_state *t)
  * verifies, times with the other dims, and writes one of them. */
 static double reserve_s(const qdq_tune_state *t)
 {
-    const double build = t->tools.lab != NULL ? qdq_worker_client_build_s(t->tools.lab) : 0,
+    const double build = t->tools.worker_client != NULL
+                             ? qdq_worker_client_build_s(t->tools.worker_client)
+                             : 0,
                  most = 0.5;
 
     if (build <= 0)
@@ -55,7 +57,7 @@ static double reserve_s(const qdq_tune_state *t)
     const double raw = t->units->raw;
     return fmin((3 + n) * build +
                     (2 + n + (n > 0) + raw) * RESERVED_PAIRS *
-                        qdq_worker_client_pair_s(t->tools.lab) +
+                        qdq_worker_client_pair_s(t->tools.worker_client) +
                     qdq_tune_after_pairs_s(t) + 1,
                 most * t->opts->time_s);
 }
@@ -73,9 +75,9 @@ static double time_ends(const qdq_tune_state *t)
     return isinf(left) ? INFINITY : qdq_clock_seconds() + left;
 }
 
-void qdq_tune_set_deadline(const qdq_tune_state *t, qdq_worker_client *lab)
+void qdq_tune_set_deadline(const qdq_tune_state *t, qdq_worker_client *worker_client)
 {
-    qdq_worker_client_set_until(lab, time_ends(t));
+    qdq_worker_client_set_until(worker_client, time_ends(t));
 }
 
 void qdq_tune_begin_timed(qdq_tune_state *t)

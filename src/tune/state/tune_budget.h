@@ -20,7 +20,7 @@ bool qdq_tune_was_cut(const qdq_tune_state *t, qdq_tune_candidate *c);
 
 /* Limits each later call of `lab` to the time that is left: that of the search, or in the final
  * validation the whole budget. */
-void qdq_tune_set_deadline(const qdq_tune_state *t, qdq_worker_client *lab);
+void qdq_tune_set_deadline(const qdq_tune_state *t, qdq_worker_client *worker_client);
 
 /* Between these two calls, work with the job t->tools.timed ends with QDQ_E_INTERRUPTED at the end
  * of the time (as in qdq_tune_set_deadline()). qdq_tune_end_timed() then sets *cut, and returns

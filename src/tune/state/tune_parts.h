@@ -65,9 +65,9 @@ typedef struct qdq_tune_parts {
     bool cached_is_mine;
     qdq_search_problem problem;
     /* by decision: noise over signal at the outputs; NULL: unknown */
-    const double *harm;
+    const double *sensitivity;
     /* of minimum cuts: tensors between decisions, and the final costs */
-    qdq_nets nets;
+    qdq_hyperedge_map hyperedges;
     qdq_mincut_costs costs;
     bool has_costs;
     /* a start that reaches the goal, if the rules' plan misses it */

@@ -28,7 +28,7 @@ const char *qdq_tune_preset_name(qdq_tune_preset p)
  * written one; with open dims also the first and the last with the other dims. The search builds
  * the model without Q/DQ, its layers, the model with all Q/DQ, and a candidate. Both build each
  * baseline. */
-enum { OF_GUARD = 3, OF_OTHER_DIMS = 2, LEAST_BUILDS = OF_GUARD + 4, OF_BASELINE = 2 };
+enum { OF_FINAL = 3, OF_OTHER_DIMS = 2, LEAST_BUILDS = OF_FINAL + 4, OF_BASELINE = 2 };
 
 static unsigned count_baselines(const qdq_tune_opts *o)
 {
@@ -122,7 +122,7 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
             err, QDQ_E_USAGE,
             "found %u builds, expected at least %u in subgraph mode: of the model "
             "without Q/DQ, two for layers, of a candidate, and %d of the final validation%s",
-            o->max_builds, least, OF_GUARD,
+            o->max_builds, least, OF_FINAL,
             least > LEAST_BUILDS ? ", and two of each baseline with Q/DQ" : "");
     return caches    ? wrong_mode("a pattern cache, whose patterns are of regions", "region", err)
            : regions ? wrong_mode("an option of regions", "region", err)
@@ -158,9 +158,9 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error
 }
 
 /* Builds left for the search, at least those of the shortest one. */
-static unsigned builds_of_search(unsigned all, unsigned of_guard, unsigned of_other_dims)
+static unsigned builds_of_search(unsigned all, unsigned of_final, unsigned of_other_dims)
 {
-    const unsigned least = LEAST_BUILDS - OF_GUARD, left = all > of_guard ? all - of_guard : 1;
+    const unsigned least = LEAST_BUILDS - OF_FINAL, left = all > of_final ? all - of_final : 1;
 
     if (all == 0)
         return 0; /* no bound */
@@ -186,9 +186,9 @@ unsigned qdq_tune_max_builds(const qdq_tune_state *t, bool cuts)
         of_preset > 0 ? (cuts ? OF_CUTS : of_preset) - of_types(t) + OF_BASELINE * beyond : 0;
 
     /* presets count builds with the dims of the search; the user's limit counts all builds */
-    return o->max_builds > 0 ? builds_of_search(o->max_builds, OF_GUARD + n,
+    return o->max_builds > 0 ? builds_of_search(o->max_builds, OF_FINAL + n,
                                                 qdq_model_is_open(t->task.m) ? OF_OTHER_DIMS : 0)
-                             : builds_of_search(usual, OF_GUARD + n, 0);
+                             : builds_of_search(usual, OF_FINAL + n, 0);
 }
 
 unsigned qdq_tune_max_builds_with_edges(const qdq_tune_state *t)
@@ -215,7 +215,8 @@ unsigned qdq_tune_sample_runs(const qdq_tune_opts *o)
  * again for each time, which takes far longer than the times that it reports. */
 static double in_pairs(const qdq_tune_state *t, double seconds)
 {
-    const bool tells = (qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) != 0;
+    const bool tells =
+        (qdq_worker_client_engine(t->tools.worker_client)->capabilities & QDQ_CAN_RUN) != 0;
 
     return tells ? seconds * 1e9 / qdq_tune_sample_runs(t->opts) : 0;
 }

@@ -11,9 +11,11 @@
 
 static const char key[] = "options that the engine's program refuses";
 
-qdq_status qdq_tune_send_refused(const qdq_tune_state *t, qdq_worker_client *lab, qdq_error *err)
+qdq_status qdq_tune_send_refused(const qdq_tune_state *t, qdq_worker_client *worker_client,
+                                 qdq_error *err)
 {
-    return t->tools.refused != NULL ? qdq_worker_client_refuse(lab, t->tools.refused, err) : QDQ_OK;
+    return t->tools.refused != NULL ? qdq_worker_client_refuse(worker_client, t->tools.refused, err)
+                                    : QDQ_OK;
 }
 
 qdq_status qdq_tune_recall_refused(qdq_tune_state *t, qdq_error *err)
@@ -26,7 +28,7 @@ qdq_status qdq_tune_recall_refused(qdq_tune_state *t, qdq_error *err)
         t->tools.refused = qdq_remote_bytes(&t->arena, text);
     const bool failed = text != NULL && t->tools.refused == NULL;
     json_decref(j);
-    return failed ? qdq_nomem(err) : qdq_tune_send_refused(t, t->tools.lab, err);
+    return failed ? qdq_nomem(err) : qdq_tune_send_refused(t, t->tools.worker_client, err);
 }
 
 /* The feature that a rejected option provides. */
@@ -37,10 +39,11 @@ static const char *lost(unsigned can)
                                             : "";
 }
 
-qdq_status qdq_tune_note_refused(qdq_tune_state *t, const qdq_worker_client *lab, qdq_error *err)
+qdq_status qdq_tune_note_refused(qdq_tune_state *t, const qdq_worker_client *worker_client,
+                                 qdq_error *err)
 {
-    const qdq_engine_info *engine = qdq_worker_client_engine(lab);
-    const char *now = qdq_worker_client_refused(lab);
+    const qdq_engine_info *engine = qdq_worker_client_engine(worker_client);
+    const char *now = qdq_worker_client_refused(worker_client);
 
     if (now[0] == '\0' || (t->tools.refused != NULL && strcmp(t->tools.refused, now) == 0))
         return QDQ_OK;

@@ -29,7 +29,7 @@ typedef struct qdq_tune_tools {
     /* owned by the folder */
     qdq_tempdir *work;
     qdq_candidates *files;
-    qdq_worker_client *lab;
+    qdq_worker_client *worker_client;
     qdq_tune_store *store;
     /* identifies the model, engine and machine of the measurements */
     qdq_tune_store_context context;

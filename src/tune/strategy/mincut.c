@@ -26,7 +26,7 @@ static qdq_status profile_placement(void *ctx, const qdq_assign *a, qdq_mincut_p
     QDQ_TRY(qdq_tune_profile(t, c, err));
     *known = c->times->is_known;
     if (*known)
-        qdq_tune_sum_costs(t->task.space, &t->parts.nets, c->times, out);
+        qdq_tune_sum_costs(t->task.space, &t->parts.hyperedges, c->times, out);
     return QDQ_OK;
 }
 
@@ -48,13 +48,13 @@ static qdq_status mincut_fits(qdq_tune_state *t, bool *fits, qdq_error *err)
     if (t->opts->strategy == QDQ_TUNE_MINCUT || t->details->pareto > 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "engine '%s': too few times of layers for minimum cuts%s",
-                        qdq_worker_client_engine(t->tools.lab)->name,
+                        qdq_worker_client_engine(t->tools.worker_client)->name,
                         t->details->pareto > 0 ? "; expected them for --pareto" : "");
     t->run.search_opts.max_builds = qdq_tune_max_builds(t, false);
     qdq_job_log(t->job, QDQ_LOG_WARNING,
                 "engine '%s': too few times of layers for minimum cuts; classes of groups are "
                 "tried one by one on the whole model, with more builds",
-                qdq_worker_client_engine(t->tools.lab)->name);
+                qdq_worker_client_engine(t->tools.worker_client)->name);
     return QDQ_OK;
 }
 
@@ -87,12 +87,12 @@ static qdq_status evaluate_placement(void *ctx, const qdq_assign *a, qdq_mincut_
 
 /* From what is proposed on, candidates are evaluated before they are built, if it is known what
  * decisions do. */
-static qdq_status bound_harm(qdq_tune_state *t, qdq_mincut_problem *p, qdq_error *err)
+static qdq_status bound_sensitivity(qdq_tune_state *t, qdq_mincut_problem *p, qdq_error *err)
 {
     if (!qdq_tune_has_goal(t))
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_find_harm(t, err));
-    t->run.bounded = t->parts.harm != NULL;
+    QDQ_TRY(qdq_tune_find_sensitivities(t, err));
+    t->run.bounded = t->parts.sensitivity != NULL;
     if (!t->run.bounded) {
         qdq_job_log(
             t->job, QDQ_LOG_WARNING,
@@ -100,8 +100,9 @@ static qdq_status bound_harm(qdq_tune_state *t, qdq_mincut_problem *p, qdq_error
             "the goal are rejected without a replacement");
         return QDQ_OK;
     }
-    p->harm = t->parts.harm;
-    p->most_harm = t->opts->goal->min_sqnr != 0 ? pow(10, -t->opts->goal->min_sqnr / 10) : INFINITY;
+    p->sensitivity = t->parts.sensitivity;
+    p->max_sensitivity =
+        t->opts->goal->min_sqnr != 0 ? pow(10, -t->opts->goal->min_sqnr / 10) : INFINITY;
     p->evaluate = evaluate_placement;
     p->evaluate_ctx = t;
     return QDQ_OK;
@@ -128,12 +129,12 @@ static qdq_status run_mincut(qdq_tune_state *t, qdq_error *err)
     const qdq_search_ops ops = qdq_tune_search_ops(t);
     qdq_mincut_result found;
 
-    QDQ_TRY(qdq_nets_find(t->task.space, &t->arena, &t->parts.nets, err));
+    QDQ_TRY(qdq_hyperedges_find(t->task.space, &t->arena, &t->parts.hyperedges, err));
     qdq_mincut_problem p = {.search = &t->parts.problem,
-                            .graph = &t->parts.nets.graph,
+                            .graph = &t->parts.hyperedges.graph,
                             .profile = profile_placement,
                             .profile_ctx = t};
-    QDQ_TRY(bound_harm(t, &p, err));
+    QDQ_TRY(bound_sensitivity(t, &p, err));
     QDQ_TRY(qdq_mincut_search_run(&p, &t->run.search_opts, &ops, &t->arena, &found, err));
     t->run.found = found.search;
     t->parts.costs = found.costs;

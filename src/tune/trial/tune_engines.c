@@ -14,7 +14,8 @@ void qdq_tune_engine_opts(qdq_tune_state *t, qdq_engine_opts *out)
     out->job = &t->tools.timed;
 }
 
-qdq_status qdq_tune_open_lab(qdq_tune_state *t, bool parts, qdq_worker_client **out, qdq_error *err)
+qdq_status qdq_tune_open_worker_client(qdq_tune_state *t, bool parts, qdq_worker_client **out,
+                                       qdq_error *err)
 {
     const qdq_tune_opts *o = t->opts;
     qdq_engine_opts engine = *o->engine_opts;

@@ -9,7 +9,7 @@ void qdq_tune_engine_opts(qdq_tune_state *t, qdq_engine_opts *out);
 
 /* Opens the engine in a worker: for the whole model on samples; or (parts) for models with fixed
  * shapes and other inputs, on random numbers. */
-qdq_status qdq_tune_open_lab(qdq_tune_state *t, bool parts, qdq_worker_client **out,
-                             qdq_error *err);
+qdq_status qdq_tune_open_worker_client(qdq_tune_state *t, bool parts, qdq_worker_client **out,
+                                       qdq_error *err);
 
 #endif /* QDQ_TUNE_ENGINES_H */

@@ -46,16 +46,16 @@ static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b
 
     QDQ_TRY(qdq_job_poll(k->t->job, err));
     k->t->run.measured = true;
-    qdq_tune_set_deadline(k->t, k->t->tools.lab);
+    qdq_tune_set_deadline(k->t, k->t->tools.worker_client);
     QDQ_TRY(qdq_tune_build(k->t, k->a, NULL, err));
     QDQ_TRY(qdq_tune_build(k->t, k->b, NULL, err));
     if (qdq_tune_was_cut(k->t, k->a) || qdq_tune_was_cut(k->t, k->b))
         return qdq_fail(err, QDQ_E_GOAL, "the budget of time is used up");
     if (k->a->failed || k->b->failed)
         return fail_trial(k, k->a->failed ? k->a->why : k->b->why, err);
-    QDQ_TRY(qdq_worker_client_pair(k->t->tools.lab, k->a->handle, k->b->handle, pair % 2 == 1,
-                                   number_of(k, pair), a_ns, b_ns, &outcome, err));
-    QDQ_TRY(qdq_tune_note_refused(k->t, k->t->tools.lab, err));
+    QDQ_TRY(qdq_worker_client_pair(k->t->tools.worker_client, k->a->handle, k->b->handle,
+                                   pair % 2 == 1, number_of(k, pair), a_ns, b_ns, &outcome, err));
+    QDQ_TRY(qdq_tune_note_refused(k->t, k->t->tools.worker_client, err));
     if (outcome.end != QDQ_REMOTE_FINE) {
         qdq_tune_give_up_by_outcome(k->b, &outcome);
         k->b->handle = -1;
@@ -124,7 +124,7 @@ qdq_status qdq_tune_compare(qdq_tune_state *t, qdq_tune_candidate *a, qdq_tune_c
 /* Of a pair, on a machine that has neighbours: on one of its own it is half of that. */
 static const double noisy_sd = 0.01;
 
-qdq_status qdq_tune_control(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err)
+qdq_status qdq_tune_aa_test(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err)
 {
     taking k = {.t = t, .a = c, .b = c};
 
@@ -171,7 +171,7 @@ static qdq_status follow_drift(qdq_tune_state *t, qdq_tune_candidate *incumbent,
     if (!is_calmer(t, r) && !drifted)
         return QDQ_OK;
     t->run.calm_trials = 0;
-    return qdq_tune_control(t, incumbent, err);
+    return qdq_tune_aa_test(t, incumbent, err);
 }
 
 /* Does it miss the goal because the engine computes it wrongly? Then that is what is told of it.

@@ -11,7 +11,7 @@ qdq_status qdq_tune_compare(qdq_tune_state *t, qdq_tune_candidate *a, qdq_tune_c
                             bool *failed, qdq_error *err);
 
 /* Runs a new A/A test. */
-qdq_status qdq_tune_control(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err);
+qdq_status qdq_tune_aa_test(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err);
 
 /* The operations of this run for a search. */
 qdq_search_ops qdq_tune_search_ops(qdq_tune_state *t);

@@ -153,10 +153,10 @@ static qdq_status ask_all_shapes(qdq_tune_state *t, const qdq_model *m, bool shi
     qdq_verify_result fixed;
     bool fails;
 
-    if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) == 0)
+    if ((qdq_worker_client_engine(t->tools.worker_client)->capabilities & QDQ_CAN_RUN) == 0)
         return conclude(QDQ_VERIFY_UNKNOWN,
                         qdq_arena_printf(&t->arena, "engine '%s' computes no outputs",
-                                         qdq_worker_client_engine(t->tools.lab)->name),
+                                         qdq_worker_client_engine(t->tools.worker_client)->name),
                         out, err);
     QDQ_TRY(verify_samples(t, m, NULL, 0, shipped ? SHIPPED : SEARCHED, out, err));
     if (!out->open || out->verdict == QDQ_VERIFY_WRONG || (!shipped && qdq_tune_time_is_up(t)))

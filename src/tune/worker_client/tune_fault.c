@@ -49,5 +49,5 @@ const char *qdq_tune_fault_name(const char *why)
         return strstr(why, "SIGKILL") != NULL ? "machine"
                                               /* who has no memory is killed from outside */
                                               : "model";
-    return qdq_trt_blames_machine(why) ? "machine" : "model";
+    return qdq_trt_is_machine_failure(why) ? "machine" : "model";
 }

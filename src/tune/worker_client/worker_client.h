@@ -53,38 +53,39 @@ typedef struct qdq_worker_client_opts {
 qdq_status qdq_worker_client_open(const qdq_worker_client_opts *opts, qdq_worker_client **out,
                                   qdq_error *err);
 /* NULL is allowed. */
-void qdq_worker_client_close(qdq_worker_client *lab);
+void qdq_worker_client_close(qdq_worker_client *worker_client);
 
 /* Limits later calls: runs of models end at `until` (qdq_clock_seconds(); INFINITY: only the
  * options limit them), but have at least a second; a build has at most the duration of the longest
  * one so far, and one second, beyond that. */
-void qdq_worker_client_set_until(qdq_worker_client *lab, double until);
+void qdq_worker_client_set_until(qdq_worker_client *worker_client, double until);
 
 /* Duration of the longest build and of the longest pair so far, in seconds; 0: none. */
-double qdq_worker_client_build_s(const qdq_worker_client *lab);
-double qdq_worker_client_pair_s(const qdq_worker_client *lab);
+double qdq_worker_client_build_s(const qdq_worker_client *worker_client);
+double qdq_worker_client_pair_s(const qdq_worker_client *worker_client);
 
 /* Name, version, device and capabilities of the engine in the worker. Borrowed as long as the
  * client. */
-const qdq_engine_info *qdq_worker_client_engine(const qdq_worker_client *lab);
+const qdq_engine_info *qdq_worker_client_engine(const qdq_worker_client *worker_client);
 
 /* The processor of the machine on which the worker runs. Borrowed as long as the client. */
-const char *qdq_worker_client_processor(const qdq_worker_client *lab);
+const char *qdq_worker_client_processor(const qdq_worker_client *worker_client);
 
 /* The output of the worker and its engine during the last call. Borrowed until the next call. */
-const char *qdq_worker_client_output(const qdq_worker_client *lab, size_t *size);
+const char *qdq_worker_client_output(const qdq_worker_client *worker_client, size_t *size);
 
 /* Options that the engine's program has rejected, separated by spaces; "": none. Borrowed as long
  * as the client. */
-const char *qdq_worker_client_refused(const qdq_worker_client *lab);
+const char *qdq_worker_client_refused(const qdq_worker_client *worker_client);
 /* Adds options that are known to be rejected; they are not tried. */
-qdq_status qdq_worker_client_refuse(qdq_worker_client *lab, const char *options, qdq_error *err);
+qdq_status qdq_worker_client_refuse(qdq_worker_client *worker_client, const char *options,
+                                    qdq_error *err);
 
 /* Number of sessions built, including A/A tests and the final validation. */
-unsigned qdq_worker_client_builds(const qdq_worker_client *lab);
+unsigned qdq_worker_client_builds(const qdq_worker_client *worker_client);
 
 /* Builds a session for a model file. *handle is only valid if the outcome is fine. */
-qdq_status qdq_worker_client_build(qdq_worker_client *lab, const char *path, int *handle,
+qdq_status qdq_worker_client_build(qdq_worker_client *worker_client, const char *path, int *handle,
                                    qdq_remote_outcome *outcome, qdq_error *err);
 /* Shapes that the engine fixes for inputs; n 0: open dims stay open. */
 typedef struct qdq_tune_shapes {
@@ -94,15 +95,15 @@ typedef struct qdq_tune_shapes {
 
 /* The same with other shapes than those of the options (NULL: with those), which must outlive the
  * client. */
-qdq_status qdq_worker_client_build_shaped(qdq_worker_client *lab, const char *path,
+qdq_status qdq_worker_client_build_shaped(qdq_worker_client *worker_client, const char *path,
                                           const qdq_tune_shapes *shapes, int *handle,
                                           qdq_remote_outcome *outcome, qdq_error *err);
-void qdq_worker_client_drop(qdq_worker_client *lab, int handle);
+void qdq_worker_client_drop(qdq_worker_client *worker_client, int handle);
 
 /* Times one sample of a, then one of b (`b_first`: in reverse order): mean time of a run in each.
  * `number` is the index of the pair in its trial: engines with virtual time (sim) compute their
  * noise from it, so that a replayed trial has the same times. */
-qdq_status qdq_worker_client_pair(qdq_worker_client *lab, int a, int b, bool b_first,
+qdq_status qdq_worker_client_pair(qdq_worker_client *worker_client, int a, int b, bool b_first,
                                   uint64_t number, double *a_ns, double *b_ns,
                                   qdq_remote_outcome *outcome, qdq_error *err);
 
@@ -115,19 +116,19 @@ typedef struct qdq_worker_client_accuracy {
 } qdq_worker_client_accuracy;
 
 /* Runs both models on the samples, and compares b's outputs with a's. */
-qdq_status qdq_worker_client_compare(qdq_worker_client *lab, int a, int b,
+qdq_status qdq_worker_client_compare(qdq_worker_client *worker_client, int a, int b,
                                      qdq_worker_client_accuracy *out, qdq_remote_outcome *outcome,
                                      qdq_error *err);
 
 /* Times executed layers, in a session of its own. *out is freed with qdq_free(). */
-qdq_status qdq_worker_client_profile(qdq_worker_client *lab, const char *path, unsigned runs,
-                                     qdq_layer **out, size_t *n, qdq_remote_outcome *outcome,
-                                     qdq_error *err);
+qdq_status qdq_worker_client_profile(qdq_worker_client *worker_client, const char *path,
+                                     unsigned runs, qdq_layer **out, size_t *n,
+                                     qdq_remote_outcome *outcome, qdq_error *err);
 
 /* Lists executed layers with their nodes, in a session of its own: see qdq_session_layers(). All
  * nodes of the file must have names. *out is freed with qdq_free(). */
-qdq_status qdq_worker_client_groups(qdq_worker_client *lab, const char *path, unsigned runs,
-                                    qdq_layer **out, size_t *n, qdq_remote_outcome *outcome,
-                                    qdq_error *err);
+qdq_status qdq_worker_client_groups(qdq_worker_client *worker_client, const char *path,
+                                    unsigned runs, qdq_layer **out, size_t *n,
+                                    qdq_remote_outcome *outcome, qdq_error *err);
 
 #endif /* QDQ_WORKER_CLIENT_H */

@@ -36,25 +36,26 @@ struct qdq_worker_client {
 };
 
 /* Time limit of a call that runs a model: `usual`, or the time that is left. */
-double qdq_worker_client_run_deadline(const qdq_worker_client *lab, double usual);
-double qdq_worker_client_build_deadline(const qdq_worker_client *lab);
+double qdq_worker_client_run_deadline(const qdq_worker_client *worker_client, double usual);
+double qdq_worker_client_build_deadline(const qdq_worker_client *worker_client);
 
 /* Opens sessions of both models (which may be the same), and warms them up if `warm`. If memory
  * runs out while others are open, it closes these and tries again, because a model must not fail
  * for its neighbours. */
-qdq_status qdq_worker_client_ready(qdq_worker_client *lab, int a, int b, bool warm,
+qdq_status qdq_worker_client_ready(qdq_worker_client *worker_client, int a, int b, bool warm,
                                    qdq_remote_outcome *outcome, qdq_error *err);
 
 /* QDQ_E_USAGE: the handle is invalid. */
-qdq_status qdq_worker_client_check_handle(const qdq_worker_client *lab, int handle, qdq_error *err);
+qdq_status qdq_worker_client_check_handle(const qdq_worker_client *worker_client, int handle,
+                                          qdq_error *err);
 
 /* Writes the outcome of a call that built a session to a log, by st, outcome and err. */
-void qdq_worker_client_note_build(qdq_worker_client *lab, const char *log, qdq_status st,
+void qdq_worker_client_note_build(qdq_worker_client *worker_client, const char *log, qdq_status st,
                                   const qdq_remote_outcome *outcome, const qdq_error *err,
                                   double seconds);
 
 /* Writes the outcome of another call to a model's log; nothing for a success without output. */
-void qdq_worker_client_note(qdq_worker_client *lab, int handle, const char *what,
+void qdq_worker_client_note(qdq_worker_client *worker_client, int handle, const char *what,
                             const qdq_remote_outcome *outcome, double seconds);
 
 #endif /* QDQ_WORKER_CLIENT_INNER_H */
