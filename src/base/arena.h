@@ -16,7 +16,8 @@ typedef struct qdq_arena_block qdq_arena_block;
 
 typedef struct qdq_arena {
     qdq_arena_block *last;
-    size_t total; /* bytes held from the system */
+    /* bytes held from the system */
+    size_t total;
 } qdq_arena;
 
 typedef struct qdq_arena_mark {

@@ -10,9 +10,11 @@
 #include "qdq/status.h"
 
 typedef struct qdq_buf {
-    char *data; /* NULL while empty */
+    /* NULL while empty */
+    char *data;
     size_t size, cap, max;
-    bool failed; /* out of memory, or beyond max */
+    /* out of memory, or beyond max */
+    bool failed;
 } qdq_buf;
 
 #define QDQ_BUF_INIT(max_size)                                                                     \

@@ -22,7 +22,8 @@ enum { SLICE_MIN_MS = 1, SLICE_MAX_MS = 50 };
 
 /* One of the child's output streams. */
 typedef struct stream {
-    int fd; /* our end; -1: at its end */
+    /* our end; -1: at its end */
+    int fd;
     qdq_buf text;
     bool truncated;
     bool keep_last;
@@ -30,9 +31,11 @@ typedef struct stream {
 
 typedef struct child {
     const qdq_child_opts *opts;
-    pid_t pid; /* also the process group; 0: not running */
+    /* also the process group; 0: not running */
+    pid_t pid;
     stream out, err;
-    double term_at, kill_at; /* 0: never */
+    /* 0: never */
+    double term_at, kill_at;
     bool timed_out;
     size_t logged;
 } child;

@@ -7,25 +7,35 @@
 #include "qdq/status.h"
 
 typedef struct qdq_child_opts {
-    const char *const *argv; /* argv[0] is looked up in PATH if it has no slash; ends with NULL */
-    const char *cwd;         /* NULL: the caller's */
-    const char *const *env;  /* NULL: the caller's; ends with NULL */
-    double deadline_s;       /* 0: none. Then SIGTERM to the group, 2 s later SIGKILL */
-    size_t max_output;       /* of stdout and of stderr each; what is beyond is read and dropped */
+    /* argv[0] is looked up in PATH if it has no slash; ends with NULL */
+    const char *const *argv;
+    /* NULL: the caller's */
+    const char *cwd;
+    /* NULL: the caller's; ends with NULL */
+    const char *const *env;
+    /* 0: none. Then SIGTERM to the group, 2 s later SIGKILL */
+    double deadline_s;
+    /* of stdout and of stderr each; what is beyond is read and dropped */
+    size_t max_output;
     /* what is beyond pushes out the beginning instead: last words stand at the end */
     bool keep_last;
     /* gets all it prints as it comes, both streams; a descriptor above 2, 0: none */
     int log;
-    size_t max_log; /* bytes of that; what is beyond is dropped */
+    /* bytes of that; what is beyond is dropped */
+    size_t max_log;
     const qdq_cancel *cancel;
 } qdq_child_opts;
 
 typedef struct qdq_child_result {
-    int exit_code; /* -1 if it died of a signal */
-    int signal;    /* 0 if it exited */
+    /* -1 if it died of a signal */
+    int exit_code;
+    /* 0 if it exited */
+    int signal;
     bool timed_out;
-    bool truncated;  /* output beyond max_output was dropped */
-    char *out, *err; /* NUL-terminated, qdq_free() each */
+    /* output beyond max_output was dropped */
+    bool truncated;
+    /* NUL-terminated, qdq_free() each */
+    char *out, *err;
     size_t out_size, err_size;
 } qdq_child_result;
 

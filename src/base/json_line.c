@@ -10,15 +10,19 @@ enum { DEPTH_MAX = 64, PATH_MAX_SIZE = 1024 };
 typedef struct scanner {
     const char *at, *end;
     size_t line;
-    char path[PATH_MAX_SIZE]; /* of the place that is being read */
+    /* of the place that is being read */
+    char path[PATH_MAX_SIZE];
     size_t size;
     struct {
-        size_t path_size; /* of the container itself */
-        size_t index;     /* of the item, in a list */
+        /* of the container itself */
+        size_t path_size;
+        /* of the item, in a list */
+        size_t index;
         bool is_list;
     } open[DEPTH_MAX];
     int depth;
-    bool lost; /* deeper or longer than any document that is wanted here */
+    /* deeper or longer than any document that is wanted here */
+    bool lost;
 } scanner;
 
 static void skip_blanks(scanner *s)

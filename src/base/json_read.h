@@ -14,8 +14,10 @@
 typedef struct qdq_json_reader {
     qdq_arena *arena;
     qdq_error *err;
-    qdq_status status; /* of the first mistake */
-    const char *text;  /* NULL, or what the document was read from: then a mistake has its line */
+    /* of the first mistake */
+    qdq_status status;
+    /* NULL, or what the document was read from: then a mistake has its line */
+    const char *text;
     size_t size;
 } qdq_json_reader;
 
@@ -23,7 +25,8 @@ typedef struct qdq_json_reader {
 typedef struct qdq_json_place {
     qdq_json_reader *reader;
     json_t *object;
-    const char *path; /* "" at the top */
+    /* "" at the top */
+    const char *path;
 } qdq_json_place;
 
 /* The top of a document: an object with the key `format`, which is the number `version`. */

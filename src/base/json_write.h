@@ -13,7 +13,8 @@
 
 typedef struct qdq_json_doc {
     json_t *root;
-    bool failed; /* out of memory */
+    /* out of memory */
+    bool failed;
 } qdq_json_doc;
 
 /* An object or a list inside a document: a borrowed pointer to pass by value. */

@@ -21,7 +21,8 @@ static uint64_t entry_hash(const qdq_map_entry *e)
 typedef struct wanted {
     const char *text;
     size_t size;
-    uint64_t stored; /* entry.hash */
+    /* entry.hash */
+    uint64_t stored;
     uint64_t hash;
 } wanted;
 

@@ -15,15 +15,18 @@ typedef union qdq_map_value {
 } qdq_map_value;
 
 typedef struct qdq_map_entry {
-    const char *key; /* text maps; NULL in integer maps and in removed entries */
+    /* text maps; NULL in integer maps and in removed entries */
+    const char *key;
     size_t key_size;
-    uint64_t hash; /* the key itself in integer maps */
+    /* the key itself in integer maps */
+    uint64_t hash;
     bool live;
     qdq_map_value value;
 } qdq_map_entry;
 
 typedef struct qdq_map {
-    qdq_map_entry *entry; /* in order of insertion, removed ones not live */
+    /* in order of insertion, removed ones not live */
+    qdq_map_entry *entry;
     size_t n_entry, cap_entry, n_live;
     /* 0: empty; else index + 1 into entry, and above it half of the hash: most misses end here */
     uint64_t *slot;

@@ -19,9 +19,12 @@ struct qdq_mapping {
     atomic_size_t refs;
     unsigned char *data;
     size_t size;
-    char *path;    /* NULL: it has no name */
-    int fd;        /* -1: in memory */
-    bool borrowed; /* in memory of the caller */
+    /* NULL: it has no name */
+    char *path;
+    /* -1: in memory */
+    int fd;
+    /* in memory of the caller */
+    bool borrowed;
 };
 
 /* O_NONBLOCK: opening a pipe that nothing writes to must fail, not wait. */
@@ -127,10 +130,13 @@ qdq_status qdq_mapping_of_fd(int fd, qdq_mapping **out, qdq_error *err)
  * would do it with openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS), which too many kernels and
  * sandboxes refuse. */
 typedef struct walk {
-    int dir; /* open folder */
+    /* open folder */
+    int dir;
     const char *relative;
-    size_t start, end; /* the present name within `relative` */
-    char *full;        /* PATH_MAX bytes: the path walked so far, without links */
+    /* the present name within `relative` */
+    size_t start, end;
+    /* PATH_MAX bytes: the path walked so far, without links */
+    char *full;
     char name[NAME_MAX + 1];
 } walk;
 

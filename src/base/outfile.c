@@ -31,9 +31,12 @@ struct qdq_outfile {
     int fd, dir;
     bool allow_overwrite;
     uint64_t size;
-    char *path;                    /* as the caller named it, for messages */
-    const char *base;              /* its last part */
-    char temp[TEMP_BASE_MAX + 48]; /* "": renamed already */
+    /* as the caller named it, for messages */
+    char *path;
+    /* its last part */
+    const char *base;
+    /* "": renamed already */
+    char temp[TEMP_BASE_MAX + 48];
 };
 
 /* --- leftovers -------------------------------------------------------------------------------- */

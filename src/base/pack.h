@@ -9,7 +9,8 @@
  * and takes what they return in its place. It runs twice: first on the struct itself, where they
  * count and return what they were given, then on the copy. */
 typedef struct qdq_pack {
-    char *at; /* NULL: counts */
+    /* NULL: counts */
+    char *at;
     size_t used;
 } qdq_pack;
 

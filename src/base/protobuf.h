@@ -23,10 +23,14 @@ bool qdq_varint_read(const unsigned char **p, const unsigned char *end, uint64_t
  * input, where *pos stays before body.size. */
 typedef struct qdq_wire_item {
     uint32_t number;
-    unsigned type;    /* wire type */
-    qdq_span whole;   /* tag, length and payload */
-    qdq_span payload; /* of length-delimited fields */
-    uint64_t value;   /* of the others */
+    /* wire type */
+    unsigned type;
+    /* tag, length and payload */
+    qdq_span whole;
+    /* of length-delimited fields */
+    qdq_span payload;
+    /* of the others */
+    uint64_t value;
 } qdq_wire_item;
 
 bool qdq_wire_next(qdq_span body, size_t *pos, qdq_wire_item *item);

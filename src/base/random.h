@@ -11,7 +11,8 @@
 
 typedef struct qdq_random {
     uint64_t counter;
-    double spare; /* normals are made in pairs */
+    /* normals are made in pairs */
+    double spare;
     bool has_spare;
 } qdq_random;
 

@@ -20,9 +20,11 @@ enum {
 };
 
 typedef struct qdq_regexp {
-    const char *text; /* borrowed */
+    /* borrowed */
+    const char *text;
     regex_t re;
-    double seconds; /* spent so far */
+    /* spent so far */
+    double seconds;
 } qdq_regexp;
 
 /* Compiles `text`, which must outlive *out. A text that does not compile or is beyond the bounds is

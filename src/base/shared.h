@@ -15,7 +15,8 @@ typedef struct qdq_shared_map {
 } qdq_shared_map;
 
 typedef struct qdq_shared {
-    int fd; /* -1: none */
+    /* -1: none */
+    int fd;
     /* the newest mapping; older ones stay, because arrays in them may be in use */
     qdq_shared_map *map;
 } qdq_shared;

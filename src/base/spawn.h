@@ -7,10 +7,14 @@
 #include <sys/types.h>
 
 typedef struct qdq_spawn_opts {
-    const char *const *argv; /* argv[0] is looked up in PATH if it has no slash; ends with NULL */
-    const char *cwd;         /* NULL: the caller's */
-    const char *const *env;  /* NULL: the caller's; ends with NULL */
-    int in, out, err;        /* its standard streams, each above 2; in -1: /dev/null */
+    /* argv[0] is looked up in PATH if it has no slash; ends with NULL */
+    const char *const *argv;
+    /* NULL: the caller's */
+    const char *cwd;
+    /* NULL: the caller's; ends with NULL */
+    const char *const *env;
+    /* its standard streams, each above 2; in -1: /dev/null */
+    int in, out, err;
 } qdq_spawn_opts;
 
 /* 0, or the system's reason. Signals are as a fresh program expects them, whatever the caller

@@ -12,9 +12,12 @@
 
 typedef struct level {
     qdq_yaml *container;
-    qdq_yaml *last;  /* member added last */
-    qdq_map keys;    /* of a map, those that it has */
-    const char *key; /* read, its value comes next; NULL: none */
+    /* member added last */
+    qdq_yaml *last;
+    /* of a map, those that it has */
+    qdq_map keys;
+    /* read, its value comes next; NULL: none */
+    const char *key;
     size_t key_line, key_column;
 } level;
 
@@ -26,7 +29,8 @@ typedef struct reader {
     level open[DEPTH_MAX];
     int depth;
     qdq_yaml *top;
-    bool done; /* the document has ended */
+    /* the document has ended */
+    bool done;
 } reader;
 
 const char *qdq_yaml_kind_name(qdq_yaml_kind kind)

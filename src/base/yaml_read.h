@@ -11,12 +11,17 @@ typedef enum qdq_yaml_kind { QDQ_YAML_SCALAR, QDQ_YAML_LIST, QDQ_YAML_MAP } qdq_
 
 typedef struct qdq_yaml {
     qdq_yaml_kind kind;
-    size_t line, column; /* from 1 */
-    const char *text;    /* of a scalar, without NUL inside; else "" */
-    bool plain;          /* a scalar without quotes: may mean true, null or a number */
-    const char *key;     /* of a member of a map; else NULL */
+    /* from 1 */
+    size_t line, column;
+    /* of a scalar, without NUL inside; else "" */
+    const char *text;
+    /* a scalar without quotes: may mean true, null or a number */
+    bool plain;
+    /* of a member of a map; else NULL */
+    const char *key;
     size_t key_line, key_column;
-    const struct qdq_yaml *first, *next; /* members in their order */
+    /* members in their order */
+    const struct qdq_yaml *first, *next;
 } qdq_yaml;
 
 /* *out: the document's top, NULL if the text holds none. A mistake is QDQ_E_FORMAT:

@@ -9,25 +9,30 @@
 
 typedef struct cli_file {
     const char *path;
-    const char *option; /* that names it, or "MODEL" */
+    /* that names it, or "MODEL" */
+    const char *option;
     cli_use use;
 } cli_file;
 
 struct cli {
-    qdq_arena arena; /* lives as long as the process */
+    /* lives as long as the process */
+    qdq_arena arena;
     cli_ui ui;
     qdq_cancel *cancel;
-    qdq_job job; /* log, progress and cancel, for the library */
+    /* log, progress and cancel, for the library */
+    qdq_job job;
     const char *const *operand;
     size_t n_operands;
-    QDQ_VEC(cli_file) files; /* that the command line names (cli_files.h) */
+    /* that the command line names (cli_files.h) */
+    QDQ_VEC(cli_file) files;
     bool json;
     /* file that stands for the target that was named; NULL: none (cli_installed.h) */
     const char *installed;
     /* what the host of --host is; NULL: none, or not asked yet (cli_host.h) */
     const struct qdq_host_info *host;
     bool stdin_taken;
-    bool negative; /* set by a command whose answer is no: exit 1 */
+    /* set by a command whose answer is no: exit 1 */
+    bool negative;
 };
 
 /* What main prints its list from and hands to the documentation; ends with NULL. */

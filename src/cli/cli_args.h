@@ -39,7 +39,8 @@ typedef QDQ_VEC(qdq_input_shape) cli_shapes;
 
 /* For options whose default is no number that users could give. */
 typedef struct cli_maybe {
-    double value; /* 0: not given */
+    /* 0: not given */
+    double value;
     bool given;
 } cli_maybe;
 
@@ -51,7 +52,8 @@ typedef struct cli_reals {
 } cli_reals;
 
 typedef struct cli_extent {
-    int height, width; /* 0: not given */
+    /* 0: not given */
+    int height, width;
 } cli_extent;
 
 /* What becomes of the file that an option names (cli_files.h). */
@@ -65,20 +67,28 @@ typedef enum cli_use {
 } cli_use;
 
 typedef struct cli_opt {
-    char letter; /* 0: none */
+    /* 0: none */
+    char letter;
     const char *name;
     cli_kind kind;
-    size_t offset;    /* of the member that receives it, in the struct of its group */
-    const char *what; /* "FILE"; NULL for flags */
-    const char *help; /* one line */
-    const char *init; /* parsed before the command line and shown as the default; NULL: zero */
-    int64_t min, max; /* CLI_WHOLE */
+    /* of the member that receives it, in the struct of its group */
+    size_t offset;
+    /* "FILE"; NULL for flags */
+    const char *what;
+    /* one line */
+    const char *help;
+    /* parsed before the command line and shown as the default; NULL: zero */
+    const char *init;
+    /* CLI_WHOLE */
+    int64_t min, max;
     const char *const *choices;
     /* the value where '=' brings none: the next word is never one; NULL: there must be one */
     const char *bare;
     cli_use use;
-    const char *given; /* "--name", as messages have it */
-    const char *off;   /* "--no-name" */
+    /* "--name", as messages have it */
+    const char *given;
+    /* "--no-name" */
+    const char *off;
 } cli_opt;
 
 /* A .def lists options, from which cli_members.def makes members of a struct and cli_tables.def
@@ -126,7 +136,8 @@ typedef struct cli_opt {
 /* Options that several commands share are one table; each command says where its struct for them
  * lies. */
 typedef struct cli_group {
-    const char *title; /* "options", "engine"; "": more of the group before; NULL ends the list */
+    /* "options", "engine"; "": more of the group before; NULL ends the list */
+    const char *title;
     const cli_opt *opts;
     size_t offset;
 } cli_group;
@@ -135,14 +146,19 @@ typedef struct cli cli;
 
 typedef struct cli_command {
     const char *name;
-    const char *synopsis; /* behind the name: "MODEL -o OUT [options]" */
-    const char *operands; /* "MODEL", for messages */
+    /* behind the name: "MODEL -o OUT [options]" */
+    const char *synopsis;
+    /* "MODEL", for messages */
+    const char *operands;
     size_t min_operands, max_operands;
-    const char *summary; /* half a line, lower case */
+    /* half a line, lower case */
+    const char *summary;
     /* paragraphs, lines of at most 100 columns; four spaces in front: verbatim */
     const char *about;
-    const char *json;    /* what --json prints, laid out like `about`; NULL: there is no --json */
-    const char *example; /* command lines */
+    /* what --json prints, laid out like `about`; NULL: there is no --json */
+    const char *json;
+    /* command lines */
+    const char *example;
     /* names of the options that --help lists, "output calib"; NULL: all */
     const char *common;
     const cli_group *groups;
@@ -182,7 +198,8 @@ qdq_status cli_suggest_option(const cli_command *cmd, const char *name, qdq_aren
 bool cli_takes_value(const cli_opt *o); /* false: a flag or a count */
 
 typedef struct cli_parsed {
-    void *args; /* cmd->args_size bytes */
+    /* cmd->args_size bytes */
+    void *args;
     const char *const *operand;
     size_t n_operands;
 } cli_parsed;

@@ -22,10 +22,14 @@ typedef struct cli_data_request {
     const char *spec;
     const cli_data_args *args;
     const cli_shapes *shapes;
-    const char *labels;           /* NULL: none */
-    size_t max_samples;           /* 0: all */
-    const cli_state_args *states; /* NULL: the command has none */
-    const char *groups;           /* NULL: none */
+    /* NULL: none */
+    const char *labels;
+    /* 0: all */
+    size_t max_samples;
+    /* NULL: the command has none */
+    const cli_state_args *states;
+    /* NULL: none */
+    const char *groups;
 } cli_data_request;
 
 qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, qdq_data **out,

@@ -8,7 +8,8 @@
 typedef struct cli_engine_args {
 #include "cli/cli_members.def"
 #include "cli/cli_engine.def"
-    const char *worker; /* the program that runs engines; NULL: the usual one */
+    /* the program that runs engines; NULL: the usual one */
+    const char *worker;
 } cli_engine_args;
 
 extern const cli_opt cli_engine_opts[];

@@ -29,7 +29,8 @@ const char *const cli_cpus[] = {"auto", "avx2", "avx512", "vnni", "arm", NULL};
 typedef struct change_list {
     qdq_arena *arena;
     QDQ_VEC(qdq_target_change) all;
-    bool failed; /* out of memory */
+    /* out of memory */
+    bool failed;
 } change_list;
 
 static void change(change_list *l, const char *key, const char *value)

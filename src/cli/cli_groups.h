@@ -20,7 +20,8 @@ typedef struct cli_groups {
 
 /* Where layers come from: an engine that builds the model, or a file that says what one built. */
 typedef struct cli_groups_from {
-    const cli_engine_args *engine; /* of which `engine` may be NULL: ort */
+    /* of which `engine` may be NULL: ort */
+    const cli_engine_args *engine;
     const cli_shapes *shapes;
     int threads;
     /* the latter may be NULL; layer_info NULL: ask the engine */

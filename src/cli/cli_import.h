@@ -6,7 +6,8 @@
 #include "qdq/quant.h"
 
 struct cli_import_args {
-    int bounds; /* qdq_bounds */
+    /* qdq_bounds */
+    int bounds;
 };
 
 extern const cli_opt cli_import_opts[];

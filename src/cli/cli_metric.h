@@ -12,9 +12,11 @@ typedef struct cli_metric {
     cli *c;
     const cli_quant_args *a;
     qdq_metric metric;
-    qdq_tempdir *folder; /* of the model that is measured */
+    /* of the model that is measured */
+    qdq_tempdir *folder;
     bool knows_input;
-    double input; /* then: its metric */
+    /* then: its metric */
+    double input;
 } cli_metric;
 
 /* Without the option nothing is opened. */

@@ -6,10 +6,14 @@
 #include "qdq/quant.h"
 
 typedef struct cli_next {
-    const char *before, *after; /* models */
-    const qdq_target *target;   /* NULL: not known */
-    const char *engine;         /* of --engine; NULL: ort */
-    int64_t threads;            /* of --threads; 0: all */
+    /* models */
+    const char *before, *after;
+    /* NULL: not known */
+    const qdq_target *target;
+    /* of --engine; NULL: ort */
+    const char *engine;
+    /* of --threads; 0: all */
+    int64_t threads;
 } cli_next;
 
 /* --per-tensor names the layer that costs accuracy. */

@@ -33,7 +33,8 @@ const char *cli_outputs_unproven(cli *c, const qdq_compare_tensor *t, size_t n);
 /* What was compared on. */
 typedef struct cli_evidence {
     qdq_data *data;
-    bool is_random; /* no data of the user */
+    /* no data of the user */
+    bool is_random;
 } cli_evidence;
 
 /* Is the accuracy good? A line; none where outputs have no signal, and for random input only where

@@ -13,7 +13,8 @@
 
 typedef struct cli_quant_args {
     cli_data_args data;
-    cli_state_args state; /* of quantize alone */
+    /* of quantize alone */
+    cli_state_args state;
     cli_shape_args shape;
     cli_shapes set_shape;
     cli_format_args format;
@@ -57,7 +58,8 @@ qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_op
 
 typedef struct cli_samples {
     qdq_data *data;
-    qdq_data *eval; /* evaluation data; NULL: samples that are held out */
+    /* evaluation data; NULL: samples that are held out */
+    qdq_data *eval;
     qdq_split split;
 } cli_samples;
 

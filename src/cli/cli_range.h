@@ -16,8 +16,10 @@ extern const cli_opt cli_range_opts[];
 /* What was asked for, in either place. */
 typedef struct cli_range {
     cli_shapes min, opt, max;
-    bool in_args;      /* of trtexec, which has them already */
-    const char *other; /* an option of --trtexec-args that is no shape; NULL */
+    /* of trtexec, which has them already */
+    bool in_args;
+    /* an option of --trtexec-args that is no shape; NULL */
+    const char *other;
 } cli_range;
 
 /* Each input has an opt, equal ranks, min <= opt <= max, and no --shape; QDQ_E_USAGE says where

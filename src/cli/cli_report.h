@@ -9,23 +9,35 @@
 #include "qdq/goal.h"
 
 typedef struct cli_report_request {
-    const char *path; /* of the model, for the heading */
+    /* of the model, for the heading */
+    const char *path;
     const qdq_model *model, *quantized;
     const qdq_plan *plan;
-    const qdq_target *target; /* that placed; or NULL */
-    qdq_engine *engine;       /* NULL: nothing is measured */
+    /* that placed; or NULL */
+    const qdq_target *target;
+    /* NULL: nothing is measured */
+    qdq_engine *engine;
     const cli_quant_args *quant;
     const cli_samples *samples;
-    const qdq_compare_result *compared; /* NULL: not measured before */
-    const qdq_goal_result *goal;        /* NULL: there was none */
-    const char *evaluated_on;           /* what `compared` rests on; or NULL */
-    const qdq_verify_result *computed;  /* the engine check; NULL: not asked */
-    const qdq_bench_model *times;       /* of both, measured before; NULL */
-    const char *no_times;               /* why there are none; NULL: to be measured */
+    /* NULL: not measured before */
+    const qdq_compare_result *compared;
+    /* NULL: there was none */
+    const qdq_goal_result *goal;
+    /* what `compared` rests on; or NULL */
+    const char *evaluated_on;
+    /* the engine check; NULL: not asked */
+    const qdq_verify_result *computed;
+    /* of both, measured before; NULL */
+    const qdq_bench_model *times;
+    /* why there are none; NULL: to be measured */
+    const char *no_times;
     int threads;
-    const char *file;    /* the page; NULL: none */
-    const char *overlay; /* for Model Explorer; NULL: none */
-    bool named;          /* its nodes got names with --metadata */
+    /* the page; NULL: none */
+    const char *file;
+    /* for Model Explorer; NULL: none */
+    const char *overlay;
+    /* its nodes got names with --metadata */
+    bool named;
     bool force;
 } cli_report_request;
 

@@ -22,7 +22,8 @@ typedef struct guard {
     int fd;
     text_mode mode;
     decoder d;
-    bool used; /* something was written */
+    /* something was written */
+    bool used;
 } guard;
 
 /* --- characters ------------------------------------------------------------------------------- */

@@ -23,7 +23,8 @@ qdq_status cli_tune_check_folder(const char *dir, const char *model, const char 
 qdq_status cli_tune_add_files(cli *c, const char *dir, qdq_error *err);
 
 typedef struct cli_tune_request {
-    const char *path; /* of the model, for messages */
+    /* of the model, for messages */
+    const char *path;
     const qdq_model *model;
     const qdq_target *target;
     const cli_quant_args *quant;
@@ -31,8 +32,10 @@ typedef struct cli_tune_request {
     const cli_samples *samples;
     const char *dir;
     int calibration_threads;
-    double max_drop;          /* below 0: none */
-    const cli_metric *metric; /* of --metric-command; it may be none */
+    /* below 0: none */
+    double max_drop;
+    /* of --metric-command; it may be none */
+    const cli_metric *metric;
 } cli_tune_request;
 
 /* Runs the tuner: `o` has what is peculiar to it, the rest is made of the request. Ctrl-C: the
@@ -43,9 +46,11 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
 typedef struct cli_tune_view {
     cli_ui *ui;
     bool begun;
-    char phase[24]; /* what is under way */
+    /* what is under way */
+    char phase[24];
     size_t number;
-    char text[200]; /* and how far it came */
+    /* and how far it came */
+    char text[200];
 } cli_tune_view;
 
 void cli_tune_view_live(cli_tune_view *v, const qdq_tune_live *now);

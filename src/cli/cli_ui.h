@@ -14,22 +14,30 @@
 enum { CLI_WARNINGS = 16, CLI_OF_A_KIND = 3, CLI_TOLD = 256 };
 
 typedef struct cli_warnings {
-    char *text[CLI_OF_A_KIND]; /* the first ones */
+    /* the first ones */
+    char *text[CLI_OF_A_KIND];
     size_t n;
 } cli_warnings;
 
 typedef struct cli_ui {
-    int level;     /* of the qdq_log_level that are shown; -1: not even errors */
-    bool color;    /* of stderr */
-    bool live;     /* a progress line that is written over */
-    bool minutely; /* no live line: plain lines */
-    size_t shown;  /* columns of the live line on the screen */
+    /* of the qdq_log_level that are shown; -1: not even errors */
+    int level;
+    /* of stderr */
+    bool color;
+    /* a progress line that is written over */
+    bool live;
+    /* no live line: plain lines */
+    bool minutely;
+    /* columns of the live line on the screen */
+    size_t shown;
     double stage_start, last;
     char stage[64];
-    cli_warnings kind[CLI_WARNINGS]; /* of warnings that are not shown yet */
+    /* of warnings that are not shown yet */
+    cli_warnings kind[CLI_WARNINGS];
     size_t n_kinds;
     double held_since;
-    uint64_t told[CLI_TOLD]; /* hashes of the warnings so far: an equal one says nothing new */
+    /* hashes of the warnings so far: an equal one says nothing new */
+    uint64_t told[CLI_TOLD];
     size_t n_told;
 } cli_ui;
 
@@ -58,7 +66,8 @@ typedef struct cli_table {
     qdq_arena *arena;
     const char *columns;
     QDQ_VEC(const char *) cells;
-    bool failed; /* out of memory */
+    /* out of memory */
+    bool failed;
 } cli_table;
 
 void cli_cell(cli_table *t, const char *fmt, ...) QDQ_PRINTF(2, 3);

@@ -15,13 +15,15 @@ typedef struct autotune {
     cli *c;
     const struct autotune_args *a;
     const char *path;
-    qdq_model *model, *baselines[QDQ_TUNE_MOST_BASELINES + 1]; /* ends with NULL */
+    /* ends with NULL */
+    qdq_model *model, *baselines[QDQ_TUNE_MOST_BASELINES + 1];
     qdq_target *target;
     cli_samples samples;
     double max_drop;
     cli_metric metric;
     cli_range range;
-    cli_shapes usual; /* of inputs: --shape, and what is timed of a range */
+    /* of inputs: --shape, and what is timed of a range */
+    cli_shapes usual;
 } autotune;
 
 /* --- status ----------------------------------------------------------------------------------- */

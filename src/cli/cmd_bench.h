@@ -22,36 +22,48 @@ struct bench_args {
 
 /* A model on an engine. */
 typedef struct bench_entry {
-    qdq_session *session;    /* while its engine is at work */
-    const char *failed;      /* why it was not measured; NULL: it was */
-    const char *unoptimized; /* why the engine's optimizations are off; NULL: they are not */
-    bool open;               /* an input has a dim that neither the model nor --shape fixes */
+    /* while its engine is at work */
+    qdq_session *session;
+    /* why it was not measured; NULL: it was */
+    const char *failed;
+    /* why the engine's optimizations are off; NULL: they are not */
+    const char *unoptimized;
+    /* an input has a dim that neither the model nor --shape fixes */
+    bool open;
     /* speedup, ci_low and ci_high are 0 where the first model was not measured */
     qdq_bench_model time;
 } bench_entry;
 
 typedef struct bench_engine {
     const char *spec;
-    qdq_engine *engine; /* NULL: it is unavailable */
-    const char *failed; /* why */
-    cli_shapes shapes;  /* that are fixed in the models that it gets */
-    bench_entry *entry; /* one for each model */
+    /* NULL: it is unavailable */
+    qdq_engine *engine;
+    /* why */
+    const char *failed;
+    /* that are fixed in the models that it gets */
+    cli_shapes shapes;
+    /* one for each model */
+    bench_entry *entry;
 } bench_engine;
 
 typedef struct bench {
     cli *c;
     const struct bench_args *a;
     cli_range range;
-    qdq_data *data;    /* of --data; or NULL */
-    cli_shapes given;  /* of --shape and --data */
-    cli_shapes shapes; /* that are timed */
+    /* of --data; or NULL */
+    qdq_data *data;
+    /* of --shape and --data */
+    cli_shapes given;
+    /* that are timed */
+    cli_shapes shapes;
     int threads;
     qdq_model **models;
     size_t n_models;
     bench_engine *engines;
     size_t n_engines;
     size_t n_measured, n_failed;
-    qdq_error first; /* why something was not measured; OK: everything was */
+    /* why something was not measured; OK: everything was */
+    qdq_error first;
 } bench;
 
 /* The table, or JSON where that is asked for. */

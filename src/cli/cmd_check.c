@@ -27,15 +27,22 @@ struct check_args {
 typedef struct checking {
     cli *c;
     const struct check_args *a;
-    const char *path; /* for people */
+    /* for people */
+    const char *path;
     qdq_model *m;
-    qdq_finding *findings; /* of the model as such */
+    /* of the model as such */
+    qdq_finding *findings;
     size_t n, n_errors;
-    qdq_target_check *target;    /* NULL: no --target, or the model is not sound */
-    qdq_engine *engine;          /* NULL: no --engine */
-    qdq_verify_result *computed; /* by the engine; NULL: not asked */
-    const char *data;            /* that it ran on */
-    cli_groups layers;           /* of --layer-info */
+    /* NULL: no --target, or the model is not sound */
+    qdq_target_check *target;
+    /* NULL: no --engine */
+    qdq_engine *engine;
+    /* by the engine; NULL: not asked */
+    qdq_verify_result *computed;
+    /* that it ran on */
+    const char *data;
+    /* of --layer-info */
+    cli_groups layers;
 } checking;
 
 #define ARGS check_args

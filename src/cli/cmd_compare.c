@@ -42,7 +42,8 @@ typedef struct comparison {
     qdq_engine *engine;
     qdq_data *data;
     qdq_compare_result *result;
-    qdq_compare_layers_result *layers; /* NULL: not asked for */
+    /* NULL: not asked for */
+    qdq_compare_layers_result *layers;
 } comparison;
 
 static qdq_status print_json(const comparison *p, qdq_error *err)

@@ -173,7 +173,8 @@ typedef struct self_test {
     qdq_session *session;
     qdq_named_array *in;
     size_t n_in;
-    char found[200]; /* what came of the step, in words */
+    /* what came of the step, in words */
+    char found[200];
 } self_test;
 
 static qdq_status try_build(self_test *t, qdq_error *err)

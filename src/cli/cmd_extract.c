@@ -161,7 +161,8 @@ static qdq_status save(cli *c, const struct extract_args *a, const group_part *p
 typedef struct source {
     cli_engine_args engine;
     cli_range range;
-    cli_shapes usual, fixed; /* usual: of all inputs; fixed: those that the engine gets as shapes */
+    /* usual: of all inputs; fixed: those that the engine gets as shapes */
+    cli_shapes usual, fixed;
 } source;
 
 static qdq_status read_source(cli *c, const struct extract_args *a, qdq_model *m, source *s,

@@ -15,7 +15,8 @@
 struct inspect_args {
     cli_common common;
     cli_region_args region;
-    cli_quant_args quant; /* of --why and --regions, but for set_shape */
+    /* of --why and --regions, but for set_shape */
+    cli_quant_args quant;
     cmd_inspect_groups_args groups;
 #include "cli/cli_members.def"
 #include "cli/cmd_inspect.def"

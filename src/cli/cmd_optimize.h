@@ -27,17 +27,21 @@ typedef struct optimize {
     cli *c;
     const struct optimize_args *a;
     const char *path;
-    const char *passes; /* as it was asked for: names of groups are in it */
-    char *pipeline;     /* what that stands for */
+    /* as it was asked for: names of groups are in it */
+    const char *passes;
+    /* what that stands for */
+    char *pipeline;
     qdq_model *model;
-    qdq_target *target; /* NULL: no engine in particular */
+    /* NULL: no engine in particular */
+    qdq_target *target;
     qdq_optimize_report *report;
 
     /* With --check; else NULL. */
     qdq_model *original;
     qdq_engine *engine;
     qdq_data *samples;
-    cli_shapes shapes; /* those that are for inputs of the model */
+    /* those that are for inputs of the model */
+    cli_shapes shapes;
     qdq_same_result *verdict;
 } optimize;
 

@@ -10,7 +10,8 @@
 static const cli_group groups[] = {{"options", cli_common_opts, 0}, {NULL, NULL, 0}};
 
 typedef struct lists {
-    char *of_default, *of_quantize; /* "a,b" */
+    /* "a,b" */
+    char *of_default, *of_quantize;
 } lists;
 
 static bool is_in(const char *list, const char *name)

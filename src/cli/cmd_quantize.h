@@ -25,20 +25,31 @@ typedef struct quantize {
     const char *path;
     qdq_model *model;
     qdq_target *target;
-    qdq_engine *engine;    /* NULL: a plan was applied and nothing had to be run */
-    qdq_engine *reference; /* ONNX Runtime, for the engine check of another engine; or NULL */
-    cli_samples samples;   /* closed: nothing had to be run */
-    bool has_statistics;   /* --cache has them, in place of samples that calibrate */
-    qdq_why *why;          /* NULL: not asked */
-    qdq_plan *given_plan;  /* of --plan and --autotune, with the model that it made; or NULL */
+    /* NULL: a plan was applied and nothing had to be run */
+    qdq_engine *engine;
+    /* ONNX Runtime, for the engine check of another engine; or NULL */
+    qdq_engine *reference;
+    /* closed: nothing had to be run */
+    cli_samples samples;
+    /* --cache has them, in place of samples that calibrate */
+    bool has_statistics;
+    /* NULL: not asked */
+    qdq_why *why;
+    /* of --plan and --autotune, with the model that it made; or NULL */
+    qdq_plan *given_plan;
     qdq_model *given;
-    qdq_plan *times; /* of --times; or NULL */
+    /* of --times; or NULL */
+    qdq_plan *times;
     /* a share, or in the metric's unit; below 0: no such goal */
     double max_drop;
-    cli_metric metric;    /* of --metric-command */
-    const char *tuned_in; /* the folder of --autotune */
-    json_t *tuned;        /* its report; NULL: nothing was tuned */
-    double began;         /* by qdq_clock_seconds() */
+    /* of --metric-command */
+    cli_metric metric;
+    /* the folder of --autotune */
+    const char *tuned_in;
+    /* its report; NULL: nothing was tuned */
+    json_t *tuned;
+    /* by qdq_clock_seconds() */
+    double began;
     /* What came of it, with plan and model; NULL: a plan was printed that was given. */
     const qdq_ptq_result *r;
     const qdq_plan *plan;

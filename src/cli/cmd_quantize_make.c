@@ -75,7 +75,8 @@ static void fill(const quantize *q, qdq_ptq_opts *o)
 typedef struct saving {
     quantize *q;
     qdq_status (*save)(quantize *, qdq_error *);
-    bool failed; /* it names its file itself */
+    /* it names its file itself */
+    bool failed;
 } saving;
 
 /* What was made, or given. */

@@ -17,12 +17,16 @@ typedef struct bench {
     qdq_session *const *session;
     size_t n;
     const qdq_bench_opts *opts;
-    unsigned *runs_per_sample; /* by session */
-    qdq_named_array **random;  /* by session; NULL where the caller's inputs are used */
-    double *sample;            /* sample[i * MAX + round]: ns of one run of session i */
+    /* by session */
+    unsigned *runs_per_sample;
+    /* by session; NULL where the caller's inputs are used */
+    qdq_named_array **random;
+    /* sample[i * MAX + round]: ns of one run of session i */
+    double *sample;
     double *scratch;
     unsigned max_rounds, rounds;
-    double ends; /* by the clock of qdq_clock_seconds(); 0: no limit */
+    /* by the clock of qdq_clock_seconds(); 0: no limit */
+    double ends;
 } bench;
 
 /* Half of the time is enough for who has the least number of rounds by then. */

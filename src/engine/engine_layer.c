@@ -16,9 +16,12 @@ const char *qdq_engine_type(qdq_elem e)
 }
 
 typedef struct packer {
-    size_t *first;      /* of each layer, into label; one more at the end */
-    const char **label; /* of all layers, one behind the other */
-    size_t bytes;       /* of all texts */
+    /* of each layer, into label; one more at the end */
+    size_t *first;
+    /* of all layers, one behind the other */
+    const char **label;
+    /* of all texts */
+    size_t bytes;
 } packer;
 
 static bool is_repeated(const qdq_engine_layer *l, size_t i)

@@ -8,12 +8,16 @@
 /* One executed layer. Texts are borrowed: they must live until it is packed. */
 typedef struct qdq_engine_layer {
     const char *name, *op;
-    const char *in_type, *out_type; /* NULL: not known */
-    double us;                      /* NAN: not known */
+    /* NULL: not known */
+    const char *in_type, *out_type;
+    /* NAN: not known */
+    double us;
     bool conversion;
     qdq_layer_source source;
-    const char *tensor;        /* NULL: not known */
-    qdq_layer_node_list nodes; /* of the source model; one that is there twice is given once */
+    /* NULL: not known */
+    const char *tensor;
+    /* of the source model; one that is there twice is given once */
+    qdq_layer_node_list nodes;
 } qdq_engine_layer;
 
 /* All of it in one block, as qdq_session_layers() gives it. `scratch` is for labels. */

@@ -13,13 +13,15 @@ typedef struct qdq_engine_ops {
 
     /* Sets e->self and e->info. `arg` is the text behind "NAME:", or NULL. */
     qdq_status (*open)(qdq_engine *e, const char *arg, const qdq_engine_opts *opts, qdq_error *err);
-    void (*close)(qdq_engine *e); /* e->self may be NULL: open() failed */
+    /* e->self may be NULL: open() failed */
+    void (*close)(qdq_engine *e);
 
     /* Sets s->self, s->in and s->out. `m` is only read, but the engine may go on using its
      * mappings. The members shapes, expose and only_exposed of opts are already built into m. */
     qdq_status (*session_open)(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
                                qdq_error *err);
-    void (*session_close)(qdq_session *s); /* s->self may be NULL */
+    /* s->self may be NULL */
+    void (*session_close)(qdq_session *s);
 
     /* `in` has s->n_in places. */
     qdq_status (*run)(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
@@ -60,23 +62,30 @@ typedef struct qdq_engine_ops {
 
 struct qdq_engine {
     const qdq_engine_ops *ops;
-    qdq_arena arena; /* as long as the engine; used while it is opened, never after */
+    /* as long as the engine; used while it is opened, never after */
+    qdq_arena arena;
     qdq_engine_info info;
     const qdq_job *job;
     const char *temp_dir;
-    bool remote; /* it is in another process */
+    /* it is in another process */
+    bool remote;
     void *self;
-    const char *processor; /* of the machine that runs it */
+    /* of the machine that runs it */
+    const char *processor;
 };
 
 struct qdq_session {
     qdq_engine *engine;
-    qdq_arena arena; /* as long as the session */
+    /* as long as the session */
+    qdq_arena arena;
     qdq_io *in, *out;
     size_t n_in, n_out;
-    bool can_profile;  /* opened with `profile`, and not yet used up */
-    bool can_group;    /* opened with `groups`: the same */
-    qdq_model *source; /* what the engine was given; NULL without `groups` */
+    /* opened with `profile`, and not yet used up */
+    bool can_profile;
+    /* opened with `groups`: the same */
+    bool can_group;
+    /* what the engine was given; NULL without `groups` */
+    qdq_model *source;
     void *self;
 };
 

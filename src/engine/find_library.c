@@ -111,7 +111,8 @@ static bool find_newest(const char *dir, const char *stem, uint64_t below, char 
 
 typedef struct looking {
     const qdq_library_search *s;
-    qdq_error why; /* of the first that was there and could not be used */
+    /* of the first that was there and could not be used */
+    qdq_error why;
     bool refused;
 } looking;
 

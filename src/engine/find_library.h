@@ -10,13 +10,16 @@
 qdq_status qdq_library_open(const char *path, void **handle, qdq_error *err);
 
 typedef struct qdq_library_search {
-    const char *named;              /* this file and no other; NULL: look for it */
-    const char *const *search_dirs; /* ends with NULL; or NULL */
+    /* this file and no other; NULL: look for it */
+    const char *named;
+    /* ends with NULL; or NULL */
+    const char *const *search_dirs;
     /* ends in ".so": "STEM", "STEM.1", "STEM.1.31.1", the newest first */
     const char *stem;
     /* names for the loader's own path, after that; ends with NULL */
     const char *const *plain;
-    const char *engine, *advice; /* "no ENGINE library was found: ADVICE" */
+    /* "no ENGINE library was found: ADVICE" */
+    const char *engine, *advice;
     /* Loads a file and proves that it is what it should be. */
     qdq_status (*load)(void *api, const char *path, qdq_error *err);
     void *api;

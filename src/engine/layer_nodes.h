@@ -14,16 +14,21 @@ typedef QDQ_VEC(const qdq_node *) qdq_layer_node_list;
 
 /* What a name means. Both NULL: unknown. */
 typedef struct qdq_layer_owner {
-    const qdq_node *node;   /* it is called as this one, or as what it gives */
-    const qdq_value *value; /* the tensor of that name; NULL if the node is called so */
+    /* it is called as this one, or as what it gives */
+    const qdq_node *node;
+    /* the tensor of that name; NULL if the node is called so */
+    const qdq_value *value;
 } qdq_layer_owner;
 
 /* The names of a graph. */
 typedef struct qdq_layer_index {
     const qdq_graph *graph;
-    qdq_map labels; /* qdq_node_label() -> node */
-    size_t longest; /* of all names of nodes and tensors, in bytes */
-    uint32_t *seen; /* by node id: the last slice that the node was in */
+    /* qdq_node_label() -> node */
+    qdq_map labels;
+    /* of all names of nodes and tensors, in bytes */
+    size_t longest;
+    /* by node id: the last slice that the node was in */
+    uint32_t *seen;
     uint32_t slices;
 } qdq_layer_index;
 
@@ -45,7 +50,8 @@ qdq_layer_owner qdq_layer_find_ending(const qdq_layer_index *x, char *name);
 
 typedef struct qdq_layer_names {
     QDQ_VEC(qdq_layer_owner) known;
-    size_t n_unknown; /* pieces that are no name here */
+    /* pieces that are no name here */
+    size_t n_unknown;
 } qdq_layer_names;
 
 /* Takes a text apart at `separators` (ends with NULL). Names may hold separators themselves: the

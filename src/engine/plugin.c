@@ -14,7 +14,8 @@
 #include "engine/find_library.h"
 
 typedef struct plugin {
-    qdq_engine_plugin table; /* members that the library lacks are NULL */
+    /* members that the library lacks are NULL */
+    qdq_engine_plugin table;
     void *engine;
 } plugin;
 
@@ -242,12 +243,15 @@ static qdq_status plugin_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq
 
 typedef struct collector {
     qdq_arena arena;
-    qdq_layer_index names; /* of the source, where nodes are asked for */
-    bool *given;           /* by value id: a layer gives it */
+    /* of the source, where nodes are asked for */
+    qdq_layer_index names;
+    /* by value id: a layer gives it */
+    bool *given;
     QDQ_VEC(qdq_engine_layer) layers;
     /* of all layers that name tensors alone, one behind the other */
     QDQ_VEC(qdq_layer_owner) gives;
-    QDQ_VEC(size_t) n_gives; /* by layer */
+    /* by layer */
+    QDQ_VEC(size_t) n_gives;
 } collector;
 
 static const char *keep(collector *c, const char *text, bool *good)

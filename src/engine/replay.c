@@ -17,10 +17,13 @@
 
 typedef struct replay_session {
     const char *key;
-    qdq_arena scratch; /* of one call */
-    double *ms;        /* exported times, read when they are first wanted */
+    /* of one call */
+    qdq_arena scratch;
+    /* exported times, read when they are first wanted */
+    double *ms;
     size_t n_ms;
-    uint64_t next; /* timed block */
+    /* timed block */
+    uint64_t next;
 } replay_session;
 
 /* --- engine ----------------------------------------------------------------------------------- */

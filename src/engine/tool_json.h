@@ -19,12 +19,17 @@ typedef enum qdq_tool_kind {
 
 typedef struct qdq_tool_json {
     qdq_tool_kind kind;
-    double number;                      /* NAN, INFINITY: as written; of a bool 0 or 1 */
-    const char *text;                   /* bytes, ends with NUL; a NUL inside has become '?' */
-    const char *key;                    /* in an object; else NULL */
-    struct qdq_tool_json *first, *last; /* of a list or an object */
+    /* NAN, INFINITY: as written; of a bool 0 or 1 */
+    double number;
+    /* bytes, ends with NUL; a NUL inside has become '?' */
+    const char *text;
+    /* in an object; else NULL */
+    const char *key;
+    /* of a list or an object */
+    struct qdq_tool_json *first, *last;
     struct qdq_tool_json *next;
-    size_t n; /* members */
+    /* members */
+    size_t n;
 } qdq_tool_json;
 
 /* QDQ_E_FORMAT says the line, what was found and what was expected. *out lives in the arena. */

@@ -34,7 +34,8 @@ static const domain domains[] = {
 typedef struct input_domain {
     const char *ops;
     uint32_t input;
-    bool scalars; /* says nothing of lists */
+    /* says nothing of lists */
+    bool scalars;
     int64_t low, high;
 } input_domain;
 

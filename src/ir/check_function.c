@@ -29,8 +29,10 @@ static bool check_function(qdq_checker *c, uint32_t i)
 enum { MAX_CALL_DEPTH = 256, MAX_CALLED_NODES = 5000000 };
 
 typedef struct call_cost {
-    uint32_t depth; /* of calls inside calls; 0: calls nothing */
-    uint64_t nodes; /* with all calls expanded; at most MAX_CALLED_NODES + 1 */
+    /* of calls inside calls; 0: calls nothing */
+    uint32_t depth;
+    /* with all calls expanded; at most MAX_CALLED_NODES + 1 */
+    uint64_t nodes;
 } call_cost;
 
 static bool add_calls(qdq_checker *c, qdq_graph *body, const call_cost *known, call_cost *sum)

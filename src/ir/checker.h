@@ -7,20 +7,26 @@
 typedef struct qdq_checker {
     const qdq_model *m;
     qdq_arena scratch;
-    bool first_only; /* stop at the first error, look for no warnings */
+    /* stop at the first error, look for no warnings */
+    bool first_only;
     /* look at numbers in attributes and at what calls come to: what engines stumble over */
     bool wants_domains;
     bool nomem;
     size_t n_error;
     QDQ_VEC(qdq_finding) found;
-    qdq_map domains; /* imported domain -> version; "ai.onnx" counts as "" */
+    /* imported domain -> version; "ai.onnx" counts as "" */
+    qdq_map domains;
     qdq_functions functions;
-    qdq_map unknown;              /* operators that were reported as not known */
-    const qdq_function *function; /* whose body is looked at, NULL: none */
+    /* operators that were reported as not known */
+    qdq_map unknown;
+    /* whose body is looked at, NULL: none */
+    const qdq_function *function;
     /* the domain of the node before: it need not be looked up again */
     const char *last_domain;
-    uint64_t n_listed, n_slots; /* uses seen in lists and in nodes */
-    uint32_t *n_held;           /* by graph index: attributes that hold it */
+    /* uses seen in lists and in nodes */
+    uint64_t n_listed, n_slots;
+    /* by graph index: attributes that hold it */
+    uint32_t *n_held;
 } qdq_checker;
 
 void qdq_check_report(qdq_checker *c, bool is_error, const char *fmt, ...) QDQ_PRINTF(3, 4);

@@ -14,14 +14,18 @@
 
 typedef struct cloner {
     const qdq_model *from;
-    const qdq_graph *root; /* becomes the main graph; what is outside of it is left behind */
+    /* becomes the main graph; what is outside of it is left behind */
+    const qdq_graph *root;
     /* of names of values, nodes and symbols beside others; NULL: they stay */
     const char *prefix;
     qdq_model *to;
     qdq_arena scratch;
-    qdq_graph **graph;  /* by index in from: the copy, NULL for those that are not copied */
-    qdq_value ***value; /* by graph index and value id */
-    qdq_node ***node;   /* by graph index and node id */
+    /* by index in from: the copy, NULL for those that are not copied */
+    qdq_graph **graph;
+    /* by graph index and value id */
+    qdq_value ***value;
+    /* by graph index and node id */
+    qdq_node ***node;
 } cloner;
 
 static void *alloc(cloner *c, size_t n, size_t size)

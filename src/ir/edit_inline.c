@@ -14,16 +14,20 @@
 typedef struct frame {
     const qdq_graph *from;
     qdq_graph *to;
-    qdq_value **value; /* by id in `from`: what stands for it; NULL: left out */
+    /* by id in `from`: what stands for it; NULL: left out */
+    qdq_value **value;
     const struct frame *around;
     int depth;
 } frame;
 
 typedef struct inliner {
     qdq_model *m;
-    qdq_node *node;               /* that gives way */
-    const qdq_function *function; /* that it calls, or NULL */
-    bool keeps_types;             /* of values inside */
+    /* that gives way */
+    qdq_node *node;
+    /* that it calls, or NULL */
+    const qdq_function *function;
+    /* of values inside */
+    bool keeps_types;
     qdq_arena scratch;
 } inliner;
 

@@ -57,9 +57,12 @@ int64_t qdq_elem_int(qdq_elem e, const void *data, int64_t i)
 typedef struct small_format {
     unsigned bits, man;
     int bias;
-    uint32_t max;      /* largest finite code */
-    uint32_t infinity; /* 0: has none */
-    uint32_t nan;      /* 0: has none */
+    /* largest finite code */
+    uint32_t max;
+    /* 0: has none */
+    uint32_t infinity;
+    /* 0: has none */
+    uint32_t nan;
     bool has_minus_zero;
 } small_format;
 

@@ -9,11 +9,15 @@
 #include <string.h>
 
 typedef struct extractor {
-    qdq_graph *g; /* main graph of the clone */
+    /* main graph of the clone */
+    qdq_graph *g;
     qdq_arena scratch;
-    bool *is_cut;    /* by value id: one of the new inputs */
-    bool *is_needed; /* by node id */
-    bool *is_missed; /* by value id: reported as missing already */
+    /* by value id: one of the new inputs */
+    bool *is_cut;
+    /* by node id */
+    bool *is_needed;
+    /* by value id: reported as missing already */
+    bool *is_missed;
     QDQ_VEC(qdq_node *) work;
     QDQ_VEC(const char *) missing;
     qdq_error *err;

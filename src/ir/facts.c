@@ -15,13 +15,15 @@
 /* What was there when the facts were found. */
 typedef struct facts_graph {
     size_t n_value;
-    bool holds; /* what is known of its values is true whenever they are computed */
+    /* what is known of its values is true whenever they are computed */
+    bool holds;
 } facts_graph;
 
 struct qdq_facts {
     qdq_infer_env env;
     qdq_shape_opts opts;
-    facts_graph *graph; /* by graph index */
+    /* by graph index */
+    facts_graph *graph;
     size_t n_graph;
     /* tensor -> type, of constants that inference did not see; made when asked for */
     qdq_map data_types;

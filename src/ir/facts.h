@@ -33,7 +33,8 @@ bool qdq_facts_same_type(const qdq_facts *f, const qdq_value *a, const qdq_value
 typedef struct qdq_fact_elem {
     bool known;
     int64_t value;
-    const char *symbol; /* interned; NULL: none */
+    /* interned; NULL: none */
+    const char *symbol;
 } qdq_fact_elem;
 bool qdq_facts_elems(const qdq_facts *f, const qdq_value *v, int max, int *rank, int *n,
                      qdq_fact_elem *out);

@@ -10,8 +10,10 @@
  * one. */
 typedef struct qdq_functions {
     const qdq_model *m;
-    qdq_map by_hash; /* of domain, name and overload -> index of the first */
-    uint32_t *next;  /* by index: the next one with the same hash */
+    /* of domain, name and overload -> index of the first */
+    qdq_map by_hash;
+    /* by index: the next one with the same hash */
+    uint32_t *next;
 } qdq_functions;
 
 /* `next` lies in `scratch`. False: out of memory. Of functions that are there twice, the first is

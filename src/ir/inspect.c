@@ -13,13 +13,15 @@
 /* --- counting --------------------------------------------------------------------------------- */
 
 typedef struct op_count {
-    const char *name; /* "Conv", "com.microsoft::Gelu" */
+    /* "Conv", "com.microsoft::Gelu" */
+    const char *name;
     uint64_t n;
 } op_count;
 
 typedef struct census {
     uint64_t n_graph, n_node, n_init, weight_bytes, constant_bytes, n_quantize, n_dequantize;
-    qdq_map ops; /* name -> number */
+    /* name -> number */
+    qdq_map ops;
     op_count *sorted;
 } census;
 

@@ -57,8 +57,10 @@ qdq_op qdq_op_find(const char *domain, const char *name);
 /* --- types and shapes: immutable, may be shared ----------------------------------------------- */
 
 typedef struct qdq_dim {
-    int64_t value;     /* >= 0: known; -1: not */
-    const char *param; /* the symbol of a dim that is not known, or NULL; interned */
+    /* >= 0: known; -1: not */
+    int64_t value;
+    /* the symbol of a dim that is not known, or NULL; interned */
+    const char *param;
 } qdq_dim;
 
 /* Certainly the same number. */
@@ -78,10 +80,14 @@ typedef enum qdq_type_kind {
 
 struct qdq_type {
     qdq_type_kind kind;
-    qdq_elem elem;         /* tensor, sparse; key type of a map */
-    int rank;              /* tensor, sparse; -1: unknown */
-    const qdq_dim *dim;    /* rank of them */
-    const qdq_type *inner; /* sequence, optional, map (value type) */
+    /* tensor, sparse; key type of a map */
+    qdq_elem elem;
+    /* tensor, sparse; -1: unknown */
+    int rank;
+    /* rank of them */
+    const qdq_dim *dim;
+    /* sequence, optional, map (value type) */
+    const qdq_type *inner;
     /* Denotation and unknown fields of TypeProto. If a deeper level has what the members cannot say
      * (denotation of a dim, unknown fields, an unknown kind), all of the TypeProto, which is then
      * written instead of the members: whoever derives a type from another one leaves `rest`
@@ -98,26 +104,34 @@ typedef enum qdq_storage {
 } qdq_storage;
 
 struct qdq_tensor {
-    const char *name; /* "" inside attributes that name none */
+    /* "" inside attributes that name none */
+    const char *name;
     qdq_elem elem;
     int rank;
     const int64_t *dim;
-    int64_t count; /* elements; overflow was refused when it was read */
+    /* elements; overflow was refused when it was read */
+    int64_t count;
     qdq_storage storage;
-    qdq_span bytes; /* QDQ_STORE_BYTES */
+    /* QDQ_STORE_BYTES */
+    qdq_span bytes;
     /* what `bytes` or `wire` lie in; the model holds it (qdq_model_hold), not the tensor */
     qdq_mapping *owner;
-    qdq_span wire; /* the whole TensorProto as read, unchanged but for its name; else empty */
-    bool external; /* was stored as external data when read */
-    const qdq_span *strings; /* QDQ_STORE_STRINGS: count of them */
-    qdq_span rest;           /* documentation, metadata, unknown fields */
+    /* the whole TensorProto as read, unchanged but for its name; else empty */
+    qdq_span wire;
+    /* was stored as external data when read */
+    bool external;
+    /* QDQ_STORE_STRINGS: count of them */
+    const qdq_span *strings;
+    /* documentation, metadata, unknown fields */
+    qdq_span rest;
 };
 
 typedef struct qdq_sparse {
     const qdq_tensor *values, *indices;
     int rank;
     const int64_t *dim;
-    qdq_span wire; /* SparseTensorProto as read */
+    /* SparseTensorProto as read */
+    qdq_span wire;
 } qdq_sparse;
 
 /* The elements of a shape; false: a dim is negative, or they cannot be counted. */
@@ -171,8 +185,10 @@ typedef enum qdq_attr_type {
 
 typedef struct qdq_attr_type_info {
     const char *name;
-    qdq_attr_type item; /* of lists: what one item is; else the type itself */
-    size_t size;        /* of an item in memory */
+    /* of lists: what one item is; else the type itself */
+    qdq_attr_type item;
+    /* of an item in memory */
+    size_t size;
 } qdq_attr_type_info;
 
 const qdq_attr_type_info *qdq_attr_type_get_info(qdq_attr_type t); /* never NULL */
@@ -180,8 +196,10 @@ const qdq_attr_type_info *qdq_attr_type_get_info(qdq_attr_type t); /* never NULL
 struct qdq_attr {
     const char *name;
     qdq_attr_type type;
-    const char *ref; /* ref_attr_name inside functions, or NULL */
-    size_t count;    /* of the list kinds; 1 for the others */
+    /* ref_attr_name inside functions, or NULL */
+    const char *ref;
+    /* of the list kinds; 1 for the others */
+    size_t count;
     union {
         float f;
         int64_t i;
@@ -230,22 +248,30 @@ struct qdq_use {
 };
 
 struct qdq_value {
-    const char *name; /* unique in its graph and the graphs around it; never "" */
+    /* unique in its graph and the graphs around it; never "" */
+    const char *name;
     uint32_t id;
-    uint32_t out_index; /* of producer */
+    /* of producer */
+    uint32_t out_index;
     qdq_graph *graph;
-    qdq_node *producer;    /* NULL: graph input, initializer, or undefined */
-    qdq_use *first, *last; /* uses, those in subgraphs (captures) included */
+    /* NULL: graph input, initializer, or undefined */
+    qdq_node *producer;
+    /* uses, those in subgraphs (captures) included */
+    qdq_use *first, *last;
     uint32_t n_use;
-    uint32_t n_output; /* times it is listed as an output of its graph */
+    /* times it is listed as an output of its graph */
+    uint32_t n_output;
     bool is_input;
     bool dead;
     /* listed in value_info when read: written again even if it is an initializer */
     bool has_info;
-    const qdq_type *type; /* NULL: unknown */
-    qdq_tensor *init;     /* initializer, or NULL */
+    /* NULL: unknown */
+    const qdq_type *type;
+    /* initializer, or NULL */
+    qdq_tensor *init;
     qdq_sparse *sparse;
-    qdq_span rest; /* of its ValueInfoProto */
+    /* of its ValueInfoProto */
+    qdq_span rest;
 };
 
 struct qdq_node {
@@ -254,14 +280,18 @@ struct qdq_node {
     uint32_t id;
     bool dead;
     qdq_op op;
-    const char *type;   /* operator name, interned; "op_type" in ONNX */
-    const char *domain; /* "" for the default domain, interned */
+    /* operator name, interned; "op_type" in ONNX */
+    const char *type;
+    /* "" for the default domain, interned */
+    const char *domain;
     const char *overload;
-    const char *name; /* "" if it has none */
+    /* "" if it has none */
+    const char *name;
     qdq_use *in;
     uint32_t n_in;
     uint32_t n_out;
-    qdq_value **out; /* NULL: the optional output is left out */
+    /* NULL: the optional output is left out */
+    qdq_value **out;
     qdq_attr **attr;
     uint32_t n_attr;
     qdq_span rest;
@@ -269,37 +299,51 @@ struct qdq_node {
 
 struct qdq_graph {
     qdq_model *model;
-    uint32_t index; /* in model->graphs */
-    bool dead;      /* its owner was removed; its nodes and values are dead, too */
+    /* in model->graphs */
+    uint32_t index;
+    /* its owner was removed; its nodes and values are dead, too */
+    bool dead;
     /* the node whose attribute this is; NULL: main graph or function body */
     qdq_node *owner;
-    qdq_function *function; /* the function whose body this is, or NULL */
+    /* the function whose body this is, or NULL */
+    qdq_function *function;
     const char *name;
-    qdq_node end;                /* sentinel of the node list */
-    QDQ_VEC(qdq_value *) values; /* by id, dead ones included */
+    /* sentinel of the node list */
+    qdq_node end;
+    /* by id, dead ones included */
+    QDQ_VEC(qdq_value *) values;
     QDQ_VEC(qdq_value *) inputs;
     QDQ_VEC(qdq_value *) outputs;
-    QDQ_VEC(qdq_value *) inits; /* values with init or sparse, in file order; skip the dead ones */
-    uint32_t n_node;            /* live nodes */
+    /* values with init or sparse, in file order; skip the dead ones */
+    QDQ_VEC(qdq_value *) inits;
+    /* live nodes */
+    uint32_t n_node;
     uint32_t next_node_id;
-    qdq_map by_name; /* value name -> qdq_value *, live ones */
-    uint64_t edits;  /* every edit counts itself; subgraph edits count in all graphs around */
+    /* value name -> qdq_value *, live ones */
+    qdq_map by_name;
+    /* every edit counts itself; subgraph edits count in all graphs around */
+    uint64_t edits;
     /* where qdq_model_input() stopped (model_io.c); 0 after an edit */
     atomic_uint_least64_t input_cursor;
-    qdq_span rest; /* documentation, quantization annotations, metadata, unknown fields */
+    /* documentation, quantization annotations, metadata, unknown fields */
+    qdq_span rest;
 };
 
 typedef struct qdq_opset {
-    const char *domain; /* interned; "" for the default domain */
+    /* interned; "" for the default domain */
+    const char *domain;
     int64_t version;
     qdq_span rest;
 } qdq_opset;
 
 struct qdq_function {
     const char *name, *domain, *overload;
-    qdq_graph *body;                 /* inputs and outputs are the function's */
-    QDQ_VEC(const char *) attrs;     /* attribute names without default */
-    QDQ_VEC(qdq_attr *) attr_protos; /* with default */
+    /* inputs and outputs are the function's */
+    qdq_graph *body;
+    /* attribute names without default */
+    QDQ_VEC(const char *) attrs;
+    /* with default */
+    QDQ_VEC(qdq_attr *) attr_protos;
     QDQ_VEC(qdq_opset) opsets;
     qdq_span rest;
 };
@@ -310,20 +354,25 @@ typedef struct qdq_prop {
 
 struct qdq_model {
     qdq_arena arena;
-    qdq_map names; /* interned text */
-    qdq_map held;  /* mapping -> 1, what `mappings` holds */
+    /* interned text */
+    qdq_map names;
+    /* mapping -> 1, what `mappings` holds */
+    qdq_map held;
     int64_t ir_version;
     const char *producer_name, *producer_version;
     QDQ_VEC(qdq_opset) opsets;
-    QDQ_VEC(qdq_prop) props; /* metadata_props */
+    /* metadata_props */
+    QDQ_VEC(qdq_prop) props;
     qdq_graph *graph;
     QDQ_VEC(qdq_function *) functions;
     /* one reference each: model file, external files, heap weights */
     QDQ_VEC(qdq_mapping *) mappings;
     /* all graphs, main first, dead ones included: QDQ_FOR_GRAPHS */
     QDQ_VEC(qdq_graph *) graphs;
-    const char *path;  /* as given to load; "" when made in memory */
-    bool had_external; /* some tensor was external when read */
+    /* as given to load; "" when made in memory */
+    const char *path;
+    /* some tensor was external when read */
+    bool had_external;
     /* of opsets, functions, properties; those of graphs count there */
     uint64_t edits;
     qdq_span rest;

@@ -12,10 +12,14 @@
 #include "ir/ir.h"
 
 typedef struct qdq_name {
-    uint32_t n_value; /* live values of this name, all graphs */
-    uint32_t n_node;  /* live nodes of this name, all graphs */
-    uint32_t suffix;  /* last one that qdq_graph_unique_name gave out for this base */
-    uint32_t size;    /* of text */
+    /* live values of this name, all graphs */
+    uint32_t n_value;
+    /* live nodes of this name, all graphs */
+    uint32_t n_node;
+    /* last one that qdq_graph_unique_name gave out for this base */
+    uint32_t suffix;
+    /* of text */
+    uint32_t size;
     char text[];
 } qdq_name;
 

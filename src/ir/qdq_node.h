@@ -10,13 +10,19 @@
 typedef struct qdq_params {
     /* type of the quantized side; QDQ_UNDEFINED: a DQ whose input has no known type */
     qdq_elem codes;
-    qdq_elem scale_elem; /* type that the scales are stored in */
-    const float *scale;  /* `count` of them, finite, none below 0 */
-    const int32_t *zero; /* the same; NULL: no zero point input, which means 0 */
+    /* type that the scales are stored in */
+    qdq_elem scale_elem;
+    /* `count` of them, finite, none below 0 */
+    const float *scale;
+    /* the same; NULL: no zero point input, which means 0 */
+    const int32_t *zero;
     int64_t count;
-    bool positive; /* no scale is 0 */
-    int axis;      /* of the scales, not negative; -1: one scale for all elements */
-    int64_t block; /* elements along `axis` that share a scale; 0: not blocked, a scale per index */
+    /* no scale is 0 */
+    bool positive;
+    /* of the scales, not negative; -1: one scale for all elements */
+    int axis;
+    /* elements along `axis` that share a scale; 0: not blocked, a scale per index */
+    int64_t block;
 } qdq_params;
 
 /* Reads a Q or DQ whose scale and zero point are constants. `quantized` is a tensor with the rank
@@ -46,7 +52,8 @@ qdq_status qdq_channels_of(const qdq_tensor *t, int axis, qdq_channels *out, qdq
 /* The elements of a tensor that share a scale: [outer, channel, inner], or blocks of channels. */
 typedef struct qdq_scale_grid {
     qdq_channels c;
-    size_t block, n_block; /* block 0: a scale for each channel */
+    /* block 0: a scale for each channel */
+    size_t block, n_block;
 } qdq_scale_grid;
 
 /* The axis is known to be one of t's. */

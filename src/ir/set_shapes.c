@@ -14,16 +14,22 @@
 typedef struct reshape_change {
     qdq_node *node;
     int64_t lead;
-    qdq_value *shape; /* the new constant, once it is made */
+    /* the new constant, once it is made */
+    qdq_value *shape;
 } reshape_change;
 
 struct qdq_adapt {
-    const qdq_infer_env *old; /* what held before */
-    qdq_map inputs;           /* input value -> its new type */
-    qdq_map symbols;          /* symbol (interned pointer) -> its number */
-    qdq_map reshapes;         /* node -> index into `changes` */
+    /* what held before */
+    const qdq_infer_env *old;
+    /* input value -> its new type */
+    qdq_map inputs;
+    /* symbol (interned pointer) -> its number */
+    qdq_map symbols;
+    /* node -> index into `changes` */
+    qdq_map reshapes;
     QDQ_VEC(reshape_change) changes;
-    bool other_dims; /* inputs changed elsewhere than in front, too */
+    /* inputs changed elsewhere than in front, too */
+    bool other_dims;
 };
 
 static uint64_t key_of(const void *p)

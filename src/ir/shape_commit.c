@@ -13,7 +13,8 @@ typedef struct change {
 
 typedef struct commit {
     qdq_infer_env *env;
-    qdq_map types; /* what a type says -> the one made for it: most values of a model share a few */
+    /* what a type says -> the one made for it: most values of a model share a few */
+    qdq_map types;
     QDQ_VEC(change) changes;
     qdq_error *err;
 } commit;

@@ -37,8 +37,10 @@ typedef enum qdq_know {
 typedef struct qdq_scalar {
     qdq_know know;
     union {
-        int64_t i; /* integers and bool */
-        double f;  /* floating point types, rounded as the type rounds */
+        /* integers and bool */
+        int64_t i;
+        /* floating point types, rounded as the type rounds */
+        double f;
         const char *param;
     } v;
 } qdq_scalar;
@@ -55,17 +57,22 @@ typedef struct qdq_values {
 
 /* What is known of one value. */
 typedef struct qdq_fact {
-    const qdq_type *type; /* NULL: nothing; elem QDQ_UNDEFINED: only the shape */
+    /* NULL: nothing; elem QDQ_UNDEFINED: only the shape */
+    const qdq_type *type;
     const qdq_values *values;
-    bool looked; /* for constants, which are read only when somebody asks */
+    /* for constants, which are read only when somebody asks */
+    bool looked;
 } qdq_fact;
 
 typedef struct qdq_infer_graph_state {
-    qdq_fact *fact;   /* by value id; NULL: never entered */
-    qdq_node **order; /* nodes, producers first */
+    /* by value id; NULL: never entered */
+    qdq_fact *fact;
+    /* nodes, producers first */
+    qdq_node **order;
     size_t n_order;
     bool active;
-    bool given_up; /* what is here does not hold */
+    /* what is here does not hold */
+    bool given_up;
 } qdq_infer_graph_state;
 
 /* The function call that is being inferred: attributes of its body refer to those of the call. */
@@ -79,22 +86,30 @@ typedef struct qdq_infer_env {
     qdq_model *model;
     const qdq_shape_opts *opts;
     qdq_arena arena;
-    qdq_infer_graph_state *graphs; /* by graph index */
+    /* by graph index */
+    qdq_infer_graph_state *graphs;
     qdq_functions functions;
-    const qdq_infer_call *call; /* NULL outside of function bodies */
-    int64_t opset;              /* of the default domain, where we are */
+    /* NULL outside of function bodies */
+    const qdq_infer_call *call;
+    /* of the default domain, where we are */
+    int64_t opset;
     /* nodes that may still be visited in bodies: calls of calls multiply */
     uint64_t work;
-    uint64_t room; /* elements of small tensors that may still be kept */
+    /* elements of small tensors that may still be kept */
+    uint64_t room;
     unsigned warnings;
-    bool nomem; /* found while looking at a constant */
+    /* found while looking at a constant */
+    bool nomem;
     /* for facts.c: only inputs and constants count, and nothing is logged */
     bool prove;
     /* shape_symbol.c: by address, the symbols that it made, and the names taken */
     qdq_map sums;
-    size_t n_sums;           /* of those it made */
-    int depth;               /* bodies inside bodies */
-    struct qdq_adapt *adapt; /* set_shapes.c; NULL: plain inference */
+    /* of those it made */
+    size_t n_sums;
+    /* bodies inside bodies */
+    int depth;
+    /* set_shapes.c; NULL: plain inference */
+    struct qdq_adapt *adapt;
 } qdq_infer_env;
 
 /* One node at work. */
@@ -102,8 +117,10 @@ typedef struct qdq_infer {
     qdq_infer_env *env;
     const qdq_node *node;
     int64_t opset;
-    const char *bad; /* an attribute that has the wrong type */
-    uint32_t output; /* whose elements are asked for */
+    /* an attribute that has the wrong type */
+    const char *bad;
+    /* whose elements are asked for */
+    uint32_t output;
     qdq_error *err;
 } qdq_infer;
 

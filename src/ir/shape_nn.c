@@ -12,11 +12,13 @@ enum auto_pad { PAD_GIVEN, PAD_SAME, PAD_VALID };
 #define SPACE_MAX  ((int64_t)1 << 60)
 
 typedef struct window {
-    int n; /* spatial axes */
+    /* spatial axes */
+    int n;
     enum auto_pad pad;
     qdq_dim kernel[QDQ_INFER_RANK];
     int64_t stride[QDQ_INFER_RANK], dilation[QDQ_INFER_RANK];
-    int64_t begin[QDQ_INFER_RANK], end[QDQ_INFER_RANK]; /* pads */
+    /* pads */
+    int64_t begin[QDQ_INFER_RANK], end[QDQ_INFER_RANK];
 } window;
 
 /* Reads n integers in [low, WINDOW_MAX]; `fallback` for all where the attribute is not there. */

@@ -8,7 +8,8 @@ enum { Q, K, V, PAST_KEY = 4, PAST_VALUE };
 /* An input as heads: of rank 4 [batch, heads, length, size], of rank 3 [batch, length, heads *
  * size]. What is not known is unknown. */
 typedef struct heads {
-    int rank; /* of the input; -1: unknown */
+    /* of the input; -1: unknown */
+    int rank;
     qdq_dim batch, heads, length, size;
 } heads;
 

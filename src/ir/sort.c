@@ -14,10 +14,14 @@ static qdq_node *ancestor(qdq_node *n, const qdq_graph *g)
 
 typedef struct sorter {
     const qdq_graph *g;
-    qdq_node **by_pos; /* live nodes in list order */
-    uint32_t *pos;     /* node id -> place in the list */
-    uint32_t *waits;   /* place -> inputs whose producer did not run yet */
-    uint32_t *heap;    /* places that are ready, smallest first */
+    /* live nodes in list order */
+    qdq_node **by_pos;
+    /* node id -> place in the list */
+    uint32_t *pos;
+    /* place -> inputs whose producer did not run yet */
+    uint32_t *waits;
+    /* places that are ready, smallest first */
+    uint32_t *heap;
     uint32_t n_heap;
 } sorter;
 

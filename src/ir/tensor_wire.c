@@ -10,11 +10,15 @@
 
 typedef struct sink {
     const qdq_tensor *t;
-    unsigned field;      /* where values of this element type are stored */
-    unsigned char *data; /* grows towards end */
+    /* where values of this element type are stored */
+    unsigned field;
+    /* grows towards end */
+    unsigned char *data;
     const unsigned char *end;
-    uint64_t extra; /* values for which there was no room */
-    bool bad_value; /* one was out of the element type's range */
+    /* values for which there was no room */
+    uint64_t extra;
+    /* one was out of the element type's range */
+    bool bad_value;
     int64_t bad;
 } sink;
 

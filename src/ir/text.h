@@ -9,7 +9,8 @@
  * the parser refuses, by name). Types of intermediate values are printed as comments only with
  * `with_types`. */
 typedef struct qdq_text_opts {
-    int64_t max_elements; /* 0: the default, 64; -1: all */
+    /* 0: the default, 64; -1: all */
+    int64_t max_elements;
     bool with_types;
 } qdq_text_opts;
 

@@ -7,15 +7,19 @@
 /* Spaces and comments (# to the end of the line) are skipped in front of every word, never behind
  * it. The text need not end with a NUL and may hold any bytes. */
 typedef struct qdq_lex {
-    const char *name; /* of the text, for messages */
+    /* of the text, for messages */
+    const char *name;
     const char *start, *at, *end;
-    qdq_arena *arena; /* for strings with escapes */
+    /* for strings with escapes */
+    qdq_arena *arena;
     qdq_error *err;
 } qdq_lex;
 
 typedef struct qdq_number {
-    qdq_span text; /* with its sign */
-    bool is_float; /* has a point, an exponent, or is inf or nan */
+    /* with its sign */
+    qdq_span text;
+    /* has a point, an exponent, or is inf or nan */
+    bool is_float;
 } qdq_number;
 
 /* "name:line:column: ..." at the next word; always an error. */

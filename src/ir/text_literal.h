@@ -8,8 +8,10 @@
 
 typedef struct qdq_literals {
     qdq_buf *out;
-    qdq_arena scratch;    /* decoded tensor data; emptied after each tensor */
-    int64_t max_elements; /* tensors with more are printed as "..." */
+    /* decoded tensor data; emptied after each tensor */
+    qdq_arena scratch;
+    /* tensors with more are printed as "..." */
+    int64_t max_elements;
 } qdq_literals;
 
 void qdq_print_string(qdq_buf *out, const char *s, size_t n); /* in quotes */

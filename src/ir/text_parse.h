@@ -16,7 +16,8 @@ typedef struct qdq_text_parser {
     qdq_lex lex;
     qdq_model *m;
     qdq_arena scratch;
-    QDQ_VEC(qdq_pending) pending; /* in the order of the text, which becomes that of the uses */
+    /* in the order of the text, which becomes that of the uses */
+    QDQ_VEC(qdq_pending) pending;
 } qdq_text_parser;
 
 /* text_parse.c */

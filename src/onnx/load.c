@@ -64,7 +64,8 @@ static qdq_status give_blocks(qdq_reader *r, const qdq_load_opts *opts, qdq_erro
 
 typedef struct load_from {
     qdq_mapping *file;
-    size_t offset, size; /* of the model in it */
+    /* of the model in it */
+    size_t offset, size;
     const qdq_onnx_part *parts;
     size_t n_parts;
 } load_from;

@@ -61,8 +61,10 @@ typedef struct block {
 typedef struct block_list {
     size_t least;
     qdq_arena arena;
-    QDQ_VEC(block *) blocks; /* each by itself: the encoder keeps their names */
-    qdq_map places;          /* a block's span -> its index */
+    /* each by itself: the encoder keeps their names */
+    QDQ_VEC(block *) blocks;
+    /* a block's span -> its index */
+    qdq_map places;
     bool failed;
 } block_list;
 

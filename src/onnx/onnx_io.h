@@ -9,7 +9,8 @@
 
 /* Where an engine finds a tensor's raw bytes. */
 typedef struct qdq_onnx_ref {
-    const char *location; /* relative path, "weights.bin"; lives as long as the writing */
+    /* relative path, "weights.bin"; lives as long as the writing */
+    const char *location;
     uint64_t offset, length;
 } qdq_onnx_ref;
 
@@ -20,11 +21,14 @@ typedef struct qdq_onnx_ref {
 typedef bool qdq_onnx_external_fn(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *ref);
 
 typedef struct qdq_onnx_write_opts {
-    qdq_onnx_external_fn *external; /* NULL: everything is inline */
+    /* NULL: everything is inline */
+    qdq_onnx_external_fn *external;
     void *ctx;
-    const char *const *expose; /* values of the main graph that become outputs, too, untyped */
+    /* values of the main graph that become outputs, too, untyped */
+    const char *const *expose;
     size_t n_expose;
-    bool only_exposed; /* the model's own outputs are left out */
+    /* the model's own outputs are left out */
+    bool only_exposed;
 } qdq_onnx_write_opts;
 
 /* Appends the model to `buf`; opts may be NULL. The nodes come in an order that can run. An exposed

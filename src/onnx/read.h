@@ -17,13 +17,17 @@ enum { QDQ_SEEN_TYPES = 64 }; /* places, by hash */
 
 typedef struct qdq_reader {
     qdq_model *m;
-    qdq_mapping *file; /* what the model's bytes lie in; the model holds it */
+    /* what the model's bytes lie in; the model holds it */
+    qdq_mapping *file;
     qdq_arena scratch;
     qdq_wire_in in;
-    const char *external_dir; /* NULL: external data is refused */
-    qdq_map external;         /* location -> qdq_mapping, each mapped once; the model holds them */
+    /* NULL: external data is refused */
+    const char *external_dir;
+    /* location -> qdq_mapping, each mapped once; the model holds them */
+    qdq_map external;
     qdq_seen_type seen[QDQ_SEEN_TYPES];
-    size_t next_info; /* where the value of the next value info is likely to stand */
+    /* where the value of the next value info is likely to stand */
+    size_t next_info;
 } qdq_reader;
 
 /* Messages name the place in this many graphs around it; deeper ones would leave no room for the

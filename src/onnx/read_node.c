@@ -284,7 +284,8 @@ static qdq_status within_node(const qdq_pb_node *pb, size_t index, int depth, qd
 
 typedef struct waiting_node {
     qdq_node *node;
-    size_t index; /* in the file */
+    /* in the file */
+    size_t index;
 } waiting_node;
 
 typedef QDQ_VEC(waiting_node) waiting_list;

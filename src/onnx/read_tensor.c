@@ -39,7 +39,8 @@ static qdq_status read_dims(qdq_reader *r, const qdq_wire_member_INTS *dims, int
 /* --- external data ---------------------------------------------------------------------------- */
 
 typedef struct external_ref {
-    const char *location; /* interned */
+    /* interned */
+    const char *location;
     uint64_t offset, length;
     bool has_length;
 } external_ref;
@@ -144,8 +145,10 @@ static qdq_status set_external(qdq_reader *r, const qdq_pb_tensor *pb, qdq_tenso
 /* The typed field that ONNX wants for an element type, and how many numbers in it make how many
  * elements. */
 typedef struct typed_field {
-    unsigned number;         /* 0: the type has none */
-    unsigned per_entry, per; /* `per_entry` elements in `per` numbers */
+    /* 0: the type has none */
+    unsigned number;
+    /* `per_entry` elements in `per` numbers */
+    unsigned per_entry, per;
 } typed_field;
 
 static typed_field field_of(qdq_elem e)

@@ -26,12 +26,14 @@ typedef struct side_item {
 
 typedef struct side_plan {
     const qdq_model *m;
-    bool all; /* every initializer of 1 KiB and more, else as the input had it */
+    /* every initializer of 1 KiB and more, else as the input had it */
+    bool all;
     /* base name of the side file; until that is known, another of its length */
     const char *location;
     qdq_arena arena;
     QDQ_VEC(side_item) items;
-    qdq_map places; /* where the data is -> index into items: shared data is written once */
+    /* where the data is -> index into items: shared data is written once */
+    qdq_map places;
     uint64_t end;
     bool failed;
 } side_plan;

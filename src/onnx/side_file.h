@@ -11,12 +11,16 @@
 
 /* One side file on its way. All zero but the descriptors: QDQ_SIDE_INIT. */
 typedef struct qdq_side {
-    qdq_outfile *file; /* to be written by the caller between open and seal */
-    char *name;        /* after seal: "MODEL.HASH.data", without a folder */
-    char *model;       /* the path of the model */
+    /* to be written by the caller between open and seal */
+    qdq_outfile *file;
+    /* after seal: "MODEL.HASH.data", without a folder */
+    char *name;
+    /* the path of the model */
+    char *model;
     char digest[33];
     uint64_t size;
-    int existing; /* descriptor of the file that was there already, locked against removal; -1 */
+    /* descriptor of the file that was there already, locked against removal; -1 */
+    int existing;
 } qdq_side;
 
 #define QDQ_SIDE_INIT                                                                              \
@@ -39,9 +43,12 @@ void qdq_side_close(qdq_side *s, bool named);
 
 /* Side files beside a model. */
 typedef struct qdq_old_side {
-    char *name;    /* without a folder */
-    bool is_ours;  /* has our form of name for this model */
-    bool is_named; /* the model at that path names it */
+    /* without a folder */
+    char *name;
+    /* has our form of name for this model */
+    bool is_ours;
+    /* the model at that path names it */
+    bool is_named;
 } qdq_old_side;
 
 typedef struct qdq_old_sides {

@@ -16,9 +16,12 @@
 enum { LOWEST = 7, HIGHEST = 26, MAX_STEPS = 12 };
 
 typedef struct step {
-    int version;           /* 0: no more steps */
-    qdq_upgrade_fn *adapt; /* NULL: nothing to do, or `refused` */
-    const char *refused;   /* why it cannot be done, or NULL */
+    /* 0: no more steps */
+    int version;
+    /* NULL: nothing to do, or `refused` */
+    qdq_upgrade_fn *adapt;
+    /* why it cannot be done, or NULL */
+    const char *refused;
 } step;
 
 typedef struct row {

@@ -7,7 +7,8 @@
 
 typedef struct qdq_upgrade {
     qdq_arena scratch;
-    qdq_map upsampled; /* by address: Resize nodes that were Upsample, whose scales are 1 or more */
+    /* by address: Resize nodes that were Upsample, whose scales are 1 or more */
+    qdq_map upsampled;
 } qdq_upgrade;
 
 /* Rewrites one node so that it means in the step's opset what it meant in the one before. It may

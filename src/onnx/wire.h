@@ -65,10 +65,13 @@ typedef struct qdq_wire_member_FLOATS {
 } qdq_wire_member_FLOATS;
 
 typedef struct qdq_wire_member_MSGS {
-    qdq_span *at; /* bodies, without tag and length */
+    /* bodies, without tag and length */
+    qdq_span *at;
     size_t n, cap;
-    qdq_wire_emit *emit; /* encoding: called instead of writing `at`; NULL: `at` holds it */
-    const void *obj;     /* its argument */
+    /* encoding: called instead of writing `at`; NULL: `at` holds it */
+    qdq_wire_emit *emit;
+    /* its argument */
+    const void *obj;
 } qdq_wire_member_MSGS;
 
 typedef qdq_wire_member_MSGS qdq_wire_member_MSG; /* n is 0 or 1 */
@@ -83,8 +86,10 @@ typedef qdq_wire_member_COUNT qdq_wire_member_COUNT_FIXED64;
 
 /* The members that every message struct begins with. */
 typedef struct qdq_wire_head {
-    qdq_span rest;      /* unknown fields with their tags, in order */
-    uint32_t rest_skip; /* encoding: bit n leaves field n of `rest` out */
+    /* unknown fields with their tags, in order */
+    qdq_span rest;
+    /* encoding: bit n leaves field n of `rest` out */
+    uint32_t rest_skip;
 } qdq_wire_head;
 
 #define QDQ_WIRE_FIELDS 32
@@ -92,22 +97,29 @@ typedef struct qdq_wire_head {
 typedef struct qdq_wire_field {
     const char *name;
     qdq_wire_kind kind;
-    size_t offset; /* of the member */
+    /* of the member */
+    size_t offset;
 } qdq_wire_field;
 
 typedef struct qdq_wire_message {
     const char *name;
-    size_t size;                           /* of the struct */
-    uint32_t known;                        /* bit n: field n is modelled */
-    qdq_wire_field field[QDQ_WIRE_FIELDS]; /* by number */
+    /* of the struct */
+    size_t size;
+    /* bit n: field n is modelled */
+    uint32_t known;
+    /* by number */
+    qdq_wire_field field[QDQ_WIRE_FIELDS];
 } qdq_wire_message;
 
 /* --- decoding --------------------------------------------------------------------------------- */
 
 typedef struct qdq_wire_in {
-    const unsigned char *start; /* of the file: positions in messages count from here */
-    qdq_arena *scratch;         /* arrays of repeated members */
-    qdq_arena *keep;            /* `rest`, where it has to be put together */
+    /* of the file: positions in messages count from here */
+    const unsigned char *start;
+    /* arrays of repeated members */
+    qdq_arena *scratch;
+    /* `rest`, where it has to be put together */
+    qdq_arena *keep;
 } qdq_wire_in;
 
 /* Decodes one message into *msg, which is cleared first. Unknown fields become `rest`. Scalars that
@@ -124,21 +136,27 @@ qdq_status qdq_wire_gather(qdq_span body, uint32_t numbers, qdq_arena *keep, qdq
 /* --- encoding --------------------------------------------------------------------------------- */
 
 typedef struct qdq_wire_piece {
-    size_t at; /* position in `bytes` */
+    /* position in `bytes` */
+    size_t at;
     const unsigned char
-        *data; /* goes in at that place; NULL: the length `size` does, over one reserved byte */
+        /* goes in at that place; NULL: the length `size` does, over one reserved byte */
+        *data;
     uint64_t size;
 } qdq_wire_piece;
 
 /* Growing output: small fields in `bytes`, large spans by reference, so that tensor bytes are never
  * copied. Failure is sticky. */
 struct qdq_wire_out {
-    void *ctx; /* for emit callbacks */
+    /* for emit callbacks */
+    void *ctx;
     qdq_buf bytes;
-    qdq_wire_piece *piece; /* ascending `at` */
+    /* ascending `at` */
+    qdq_wire_piece *piece;
     size_t n_piece, cap_piece;
-    uint64_t total; /* bytes that the output will have */
-    bool failed;    /* out of memory */
+    /* bytes that the output will have */
+    uint64_t total;
+    /* out of memory */
+    bool failed;
 };
 
 typedef struct qdq_wire_mark {

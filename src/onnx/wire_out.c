@@ -270,7 +270,8 @@ qdq_status qdq_wire_to_buf(const qdq_wire_out *out, qdq_buf *buf, qdq_error *err
 
 typedef struct staging {
     qdq_outfile *file;
-    unsigned char *data; /* STAGING bytes */
+    /* STAGING bytes */
+    unsigned char *data;
     size_t used;
 } staging;
 

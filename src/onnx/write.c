@@ -13,7 +13,8 @@ typedef struct writer {
     const qdq_onnx_write_opts *opts;
     qdq_arena scratch;
     qdq_error *err;
-    qdq_status st; /* the first failure */
+    /* the first failure */
+    qdq_status st;
     int depth;
 } writer;
 

@@ -17,8 +17,10 @@ typedef struct change {
 
 typedef struct search {
     const qdq_model *model;
-    const qdq_optimize_opts *opts; /* the caller's, or the defaults */
-    qdq_job quiet;                 /* its job, but warnings of passes would come with every probe */
+    /* the caller's, or the defaults */
+    const qdq_optimize_opts *opts;
+    /* its job, but warnings of passes would come with every probe */
+    qdq_job quiet;
     qdq_bisect_fn evaluate;
     void *ctx;
     /* of the probe at hand: the last change that it made, and what was found */

@@ -9,7 +9,8 @@ typedef struct sweeper {
     qdq_opt *o;
     qdq_functions functions;
     qdq_arena memory;
-    bool *acts; /* by graph index: something in it may have an effect; NULL: not looked at yet */
+    /* by graph index: something in it may have an effect; NULL: not looked at yet */
+    bool *acts;
 } sweeper;
 
 /* --- effects -------------------------------------------------------------------------------------

@@ -23,14 +23,20 @@ static const char too_large[] = "the file would become larger";
 
 typedef struct growth {
     qdq_folder *f;
-    uint32_t *at;    /* by node id: index in f->nodes + 1; 0: not computed */
-    uint32_t *group; /* by index: for qdq_part_of() */
-    int64_t *grown;  /* by index of a root: bytes */
+    /* by node id: index in f->nodes + 1; 0: not computed */
+    uint32_t *at;
+    /* by index: for qdq_part_of() */
+    uint32_t *group;
+    /* by index of a root: bytes */
+    int64_t *grown;
     /* by value id: bytes of the cheapest form of a value that the file may do without */
     uint64_t *cheapest;
-    bool *stays;          /* by index */
-    unsigned char *state; /* by value id, while nothing stays: 0 not asked for yet */
-    bool *counted;        /* by value id */
+    /* by index */
+    bool *stays;
+    /* by value id, while nothing stays: 0 not asked for yet */
+    unsigned char *state;
+    /* by value id */
+    bool *counted;
 } growth;
 
 /* --- sizes ------------------------------------------------------------------------------------ */

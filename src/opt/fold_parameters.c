@@ -13,8 +13,10 @@
 enum { CHAIN_GROWTH = 16, CHAIN_VISITS = 16 };
 
 typedef struct chain {
-    QDQ_VEC(qdq_node *) nodes; /* producers first */
-    uint64_t bytes;            /* of the constants that they read */
+    /* producers first */
+    QDQ_VEC(qdq_node *) nodes;
+    /* of the constants that they read */
+    uint64_t bytes;
 } chain;
 
 static bool may_be_in_chain(qdq_folder *f, const qdq_node *n, const char **why)
@@ -31,8 +33,10 @@ static bool may_be_in_chain(qdq_folder *f, const qdq_node *n, const char **why)
 }
 
 typedef struct chain_walk {
-    QDQ_VEC(qdq_node *) stack; /* a node is there twice: to look at its inputs, and to be listed */
-    qdq_map seen;              /* node -> 1: inputs are on the stack, 2: listed; constant -> 0 */
+    /* a node is there twice: to look at its inputs, and to be listed */
+    QDQ_VEC(qdq_node *) stack;
+    /* node -> 1: inputs are on the stack, 2: listed; constant -> 0 */
+    qdq_map seen;
 } chain_walk;
 
 /* Nodes go to the stack, constants into the sum; false: out of memory, or *known. */

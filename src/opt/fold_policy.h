@@ -8,17 +8,24 @@
 typedef struct qdq_fold_cost {
     const qdq_node *node;
     uint64_t in_bytes, largest_input;
-    bool inputs_are_its_own; /* every input above the limit is read by this node alone */
-    uint64_t freed_bytes;    /* of inputs that nothing else reads */
-    uint64_t out_bytes;      /* UINT64_MAX: not known before */
+    /* every input above the limit is read by this node alone */
+    bool inputs_are_its_own;
+    /* of inputs that nothing else reads */
+    uint64_t freed_bytes;
+    /* UINT64_MAX: not known before */
+    uint64_t out_bytes;
 } qdq_fold_cost;
 
 typedef struct qdq_fold_policy {
     qdq_opt *o;
-    uint64_t input_bytes, output_bytes; /* limits */
-    uint64_t growth_bytes;              /* 0: the file does not grow */
-    bool never[QDQ_OP_COUNT];           /* operators that no_fold or fold_only exclude */
-    int64_t grown;                      /* bytes of constants, of all that was computed so far */
+    /* limits */
+    uint64_t input_bytes, output_bytes;
+    /* 0: the file does not grow */
+    uint64_t growth_bytes;
+    /* operators that no_fold or fold_only exclude */
+    bool never[QDQ_OP_COUNT];
+    /* bytes of constants, of all that was computed so far */
+    int64_t grown;
 } qdq_fold_policy;
 
 /* Operators on codes are not computed, whatever the arguments say. */

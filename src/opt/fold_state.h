@@ -9,8 +9,10 @@
 
 /* The result for one value, by id. */
 typedef struct qdq_fold_result {
-    qdq_const c; /* data NULL: none */
-    void *heap;  /* the data, if large */
+    /* data NULL: none */
+    qdq_const c;
+    /* the data, if large */
+    void *heap;
 } qdq_fold_result;
 
 typedef struct qdq_folder {
@@ -19,16 +21,23 @@ typedef struct qdq_folder {
     const qdq_facts *facts;
     int64_t opset;
     qdq_fold_policy policy;
-    qdq_fold_result *result; /* by value id */
-    uint32_t *left;          /* by value id: reads by nodes that are not computed yet */
+    /* by value id */
+    qdq_fold_result *result;
+    /* by value id: reads by nodes that are not computed yet */
+    uint32_t *left;
     size_t n_values;
-    uint32_t *last;        /* by value id: who reads it last, in a chain */
-    bool *folded;          /* by node id */
-    unsigned char *visits; /* by node id: chains that it was part of */
+    /* by value id: who reads it last, in a chain */
+    uint32_t *last;
+    /* by node id */
+    bool *folded;
+    /* by node id: chains that it was part of */
+    unsigned char *visits;
     /* by value id: made, at whatever distance, by a node that was refused */
     bool *tainted;
-    QDQ_VEC(qdq_node *) nodes; /* computed, in order */
-    qdq_arena memory, work;    /* for the walk; for one node */
+    /* computed, in order */
+    QDQ_VEC(qdq_node *) nodes;
+    /* for the walk; for one node */
+    qdq_arena memory, work;
     qdq_error *err;
 } qdq_folder;
 

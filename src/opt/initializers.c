@@ -63,10 +63,14 @@ typedef struct kept {
 
 typedef struct sharing {
     bool takes_weights, takes_all;
-    qdq_arena memory;  /* lists */
-    qdq_arena scratch; /* for one tensor */
-    qdq_map shapes;    /* hash of type and shape -> how many candidates have it */
-    qdq_map contents;  /* hash of everything -> index in `kept` */
+    /* lists */
+    qdq_arena memory;
+    /* for one tensor */
+    qdq_arena scratch;
+    /* hash of type and shape -> how many candidates have it */
+    qdq_map shapes;
+    /* hash of everything -> index in `kept` */
+    qdq_map contents;
     QDQ_VEC(qdq_value *) candidates;
     QDQ_VEC(kept) kept;
 } sharing;

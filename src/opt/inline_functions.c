@@ -20,29 +20,43 @@ enum {
 
 /* What can be said of a function before any call. */
 typedef struct callee {
-    uint64_t own;       /* nodes */
-    uint64_t size;      /* nodes, with all calls expanded; at most MAX_NODES + 1 */
-    uint64_t own_bytes; /* that its nodes take, about */
-    uint64_t bytes;     /* with all calls expanded; at most MAX_BYTES + 1 */
-    int depth;          /* of graphs inside graphs; the body itself is 0 */
-    bool ends;          /* its calls do not lead in a circle */
-    bool is_reached;    /* some call of it stays */
+    /* nodes */
+    uint64_t own;
+    /* nodes, with all calls expanded; at most MAX_NODES + 1 */
+    uint64_t size;
+    /* that its nodes take, about */
+    uint64_t own_bytes;
+    /* with all calls expanded; at most MAX_BYTES + 1 */
+    uint64_t bytes;
+    /* of graphs inside graphs; the body itself is 0 */
+    int depth;
+    /* its calls do not lead in a circle */
+    bool ends;
+    /* some call of it stays */
+    bool is_reached;
     /* the place that imports all it needs: the last one where it was inlined */
     size_t imported_at;
-    QDQ_VEC(qdq_opset) needs; /* of its nodes */
+    /* of its nodes */
+    QDQ_VEC(qdq_opset) needs;
 } callee;
 
 typedef struct inliner {
     qdq_opt *o;
     qdq_arena memory;
     qdq_functions functions;
-    callee *callee;         /* by index of the function */
-    uint64_t total;         /* nodes of the model */
-    size_t place;           /* where we are: 1 is the main graph, then one for each function */
-    qdq_function *function; /* whose body that is, or NULL */
-    qdq_map imports;        /* domain -> version, there */
+    /* by index of the function */
+    callee *callee;
+    /* nodes of the model */
+    uint64_t total;
+    /* where we are: 1 is the main graph, then one for each function */
+    size_t place;
+    /* whose body that is, or NULL */
+    qdq_function *function;
+    /* domain -> version, there */
+    qdq_map imports;
     QDQ_VEC(uint32_t) reached;
-    qdq_graph_list work; /* graphs that are still to be walked */
+    /* graphs that are still to be walked */
+    qdq_graph_list work;
 } inliner;
 
 /* --- walks ------------------------------------------------------------------------------------ */

@@ -27,12 +27,17 @@ typedef struct seen {
 typedef struct merger {
     qdq_opt *o;
     qdq_functions functions;
-    qdq_arena memory;  /* lists */
-    qdq_arena scratch; /* for one node */
-    qdq_map by_hash;   /* -> index in `seen` */
+    /* lists */
+    qdq_arena memory;
+    /* for one node */
+    qdq_arena scratch;
+    /* -> index in `seen` */
+    qdq_map by_hash;
     QDQ_VEC(seen) seen;
-    QDQ_VEC(uint64_t) words; /* of one node: what its hash is of */
-    bool nomem;              /* data could not be read for it */
+    /* of one node: what its hash is of */
+    QDQ_VEC(uint64_t) words;
+    /* data could not be read for it */
+    bool nomem;
 } merger;
 
 /* --- which nodes ------------------------------------------------------------------------------ */

@@ -10,12 +10,16 @@
 typedef struct qdq_opt_state qdq_opt_state;
 
 typedef struct qdq_opt {
-    const qdq_optimize_opts *opts; /* limits are filled in */
+    /* limits are filled in */
+    const qdq_optimize_opts *opts;
     qdq_model *model;
-    const char *arg;   /* of the pass at work: what stands behind ':'; "" without */
-    qdq_arena scratch; /* for the pass at work: emptied behind it */
+    /* of the pass at work: what stands behind ':'; "" without */
+    const char *arg;
+    /* for the pass at work: emptied behind it */
+    qdq_arena scratch;
     qdq_opt_state *state;
-    uint64_t inlined_bytes, inline_limit; /* of the pipeline so far (inline_functions.c) */
+    /* of the pipeline so far (inline_functions.c) */
+    uint64_t inlined_bytes, inline_limit;
 } qdq_opt;
 
 /* A pass edits one graph (bodies of subgraphs and functions included: it is called once for each),

@@ -9,7 +9,8 @@
 #include "opt/opt_state.h"
 
 typedef struct full_report {
-    qdq_optimize_report report; /* first: callers see only this */
+    /* first: callers see only this */
+    qdq_optimize_report report;
     qdq_arena memory;
 } full_report;
 

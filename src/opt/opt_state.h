@@ -18,7 +18,8 @@ typedef struct qdq_refusal_record {
 /* Of one step of the pipeline, over all rounds. */
 typedef struct qdq_step_record {
     uint64_t changes;
-    QDQ_VEC(qdq_refusal_record) refusals; /* of the last round in which it ran */
+    /* of the last round in which it ran */
+    QDQ_VEC(qdq_refusal_record) refusals;
     int64_t nodes, bytes;
     double seconds;
 } qdq_step_record;
@@ -32,12 +33,14 @@ struct qdq_opt_state {
     qdq_arena memory;
     qdq_pipeline pipeline;
     qdq_step_record record[QDQ_MAX_STEPS];
-    size_t current; /* the step at work */
+    /* the step at work */
+    size_t current;
     uint64_t changes;
     qdq_facts *facts;
     qdq_model_count before, last;
     double start;
-    bool nomem; /* found where no status could say so: in a report, in the check of a rule */
+    /* found where no status could say so: in a report, in the check of a rule */
+    bool nomem;
 };
 
 qdq_status qdq_opt_begin(qdq_opt *o, qdq_error *err);

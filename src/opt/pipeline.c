@@ -31,7 +31,8 @@ static const qdq_pass_info passes[] = {
 /* The passes that take arguments, and the words they know. */
 static const struct {
     const char *pass;
-    const char *words; /* NULL: any, these are names, or what `knows` says */
+    /* NULL: any, these are names, or what `knows` says */
+    const char *words;
     bool (*knows)(const char *text, size_t size);
 } takes[] = {
     {"inline-functions", NULL, NULL},

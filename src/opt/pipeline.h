@@ -27,7 +27,8 @@ typedef struct qdq_pass_info {
 
 typedef struct qdq_step {
     const qdq_pass_info *pass;
-    const char *arg; /* "" without */
+    /* "" without */
+    const char *arg;
 } qdq_step;
 
 typedef struct qdq_pipeline {

@@ -24,10 +24,14 @@
 
 /* What no plan can have, and what it must have. Lists only grow. */
 typedef struct unfit {
-    qdq_calib_names empty;     /* tensors without a finite value, which have no scale */
-    qdq_calib_names bias;      /* labels of nodes whose bias int32 cannot hold */
-    qdq_aparts apart;          /* joins whose operands are too far apart for one scale */
-    qdq_outlier_list outliers; /* tensors with float channels */
+    /* tensors without a finite value, which have no scale */
+    qdq_calib_names empty;
+    /* labels of nodes whose bias int32 cannot hold */
+    qdq_calib_names bias;
+    /* joins whose operands are too far apart for one scale */
+    qdq_aparts apart;
+    /* tensors with float channels */
+    qdq_outlier_list outliers;
 } unfit;
 
 static qdq_status place_without(const qdq_quantizing *q, const unfit *u, qdq_error *err)

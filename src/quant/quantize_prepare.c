@@ -22,8 +22,10 @@
 
 /* What passes did, and what they left. */
 typedef struct cleaned {
-    size_t n_equalized;     /* pairs of Conv */
-    size_t n_not_equalized; /* channels are apart, but equal ranges would not help */
+    /* pairs of Conv */
+    size_t n_equalized;
+    /* channels are apart, but equal ranges would not help */
+    size_t n_not_equalized;
     /* LayerNormalizations in single nodes that only the opset keeps from being fused */
     size_t n_spelled;
 } cleaned;

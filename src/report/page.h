@@ -17,7 +17,8 @@ void qdq_page_section(qdq_buf *b, const char *id, const char *heading, const cha
 
 /* Numbers that are read first, side by side. */
 typedef struct qdq_page_figure {
-    const char *value, *unit, *label, *note; /* unit and note may be NULL */
+    /* unit and note may be NULL */
+    const char *value, *unit, *label, *note;
     qdq_page_tone tone;
 } qdq_page_figure;
 void qdq_page_figures(qdq_buf *b, const qdq_page_figure *f, size_t n);
@@ -25,17 +26,22 @@ void qdq_page_figures(qdq_buf *b, const qdq_page_figure *f, size_t n);
 /* --- tables that sort when a head is clicked, with a field to search in ----------------------- */
 
 typedef struct qdq_page_column {
-    const char *head, *hint; /* hint may be NULL */
-    bool is_number;          /* right, sorted as a number */
-    bool is_code;            /* names: fixed width, may break anywhere */
-    bool bar;                /* a number in 0..1 that is also drawn */
+    /* hint may be NULL */
+    const char *head, *hint;
+    /* right, sorted as a number */
+    bool is_number;
+    /* names: fixed width, may break anywhere */
+    bool is_code;
+    /* a number in 0..1 that is also drawn */
+    bool bar;
 } qdq_page_column;
 
 typedef struct qdq_page_table {
     const char *id;
     const qdq_page_column *column;
     size_t n_columns;
-    bool plain; /* a short one: neither sorted nor searched */
+    /* a short one: neither sorted nor searched */
+    bool plain;
 } qdq_page_table;
 
 void qdq_page_table_begin(qdq_buf *b, const qdq_page_table *t);
@@ -55,10 +61,12 @@ void qdq_page_table_end(qdq_buf *b);
 /* How often values lie where, on a logarithmic scale, with the range that codes span. */
 typedef struct qdq_page_histogram {
     const char *title, *caption;
-    double low, high; /* of the axis; bins are equally wide */
+    /* of the axis; bins are equally wide */
+    double low, high;
     const double *count;
     size_t n;
-    double range_low, range_high; /* what lies outside is cut off */
+    /* what lies outside is cut off */
+    double range_low, range_high;
 } qdq_page_histogram;
 void qdq_page_grid_begin(qdq_buf *b);
 void qdq_page_histogram_plot(qdq_buf *b, const qdq_page_histogram *h);
@@ -82,7 +90,8 @@ void qdq_page_steps(qdq_buf *b, const char *title, const double *value, const bo
  * right edge. */
 typedef struct qdq_page_dot {
     const char *label;
-    double x, y, low, high; /* low and high of y */
+    /* low and high of y */
+    double x, y, low, high;
     qdq_page_tone tone;
 } qdq_page_dot;
 
@@ -90,7 +99,8 @@ typedef struct qdq_page_scatter {
     const char *title, *x_unit, *y_unit;
     const qdq_page_dot *dot;
     size_t n;
-    const char *line; /* the label of the line; NULL: there is none */
+    /* the label of the line; NULL: there is none */
+    const char *line;
     double line_y;
 } qdq_page_scatter;
 void qdq_page_scatter_plot(qdq_buf *b, const qdq_page_scatter *s);
@@ -98,8 +108,10 @@ void qdq_page_scatter_plot(qdq_buf *b, const qdq_page_scatter *s);
 /* --- a line of the graph: who gives, what stands between, who reads --------------------------- */
 
 typedef struct qdq_page_chip {
-    const char *head, *text; /* operator, name */
-    bool lit;                /* of the kind that the page is about */
+    /* operator, name */
+    const char *head, *text;
+    /* of the kind that the page is about */
+    bool lit;
 } qdq_page_chip;
 
 void qdq_page_flow_begin(qdq_buf *b);

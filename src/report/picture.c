@@ -41,7 +41,8 @@ const char *qdq_picture_script(void)
 
 typedef struct texts {
     qdq_buf *b;
-    qdq_map index; /* text -> its number */
+    /* text -> its number */
+    qdq_map index;
 } texts;
 
 static void put_text(texts *t, const char *text)

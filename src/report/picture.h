@@ -25,11 +25,14 @@ typedef enum qdq_price_source {
  * NULL. */
 typedef struct qdq_picture_price {
     qdq_price_source source;
-    double saved_us, doubt_us; /* us of one run, and the standard deviation; NAN: unknown */
-    const char *measured;      /* measurement behind the decision */
+    /* us of one run, and the standard deviation; NAN: unknown */
+    double saved_us, doubt_us;
+    /* measurement behind the decision */
+    const char *measured;
     /* the target's rule and the measurement behind it: "few-channels: 0.9 (0.8 to 1) on ..." */
     const char *figures;
-    const char *rules; /* what the target's rules decide; only where a measurement overruled them */
+    /* what the target's rules decide; only where a measurement overruled them */
+    const char *rules;
 } qdq_picture_price;
 
 #define QDQ_PICTURE_NO_PRICE                                                                       \
@@ -37,37 +40,58 @@ typedef struct qdq_picture_price {
 
 /* A node; in the order of execution. Times are in microseconds of one run, NAN if unknown. */
 typedef struct qdq_picture_node {
-    const char *name;       /* unique; modules are the parts before each '/' */
-    const char *key;        /* how other viewers find it: its own name, or its first output */
-    const char *op;         /* operator */
-    const char *block;      /* nodes with equal texts are one block; NULL: alone */
-    qdq_elem given, chosen; /* format it computes in, before and after */
-    qdq_elem weight;        /* format of its quantized weight; QDQ_UNDEFINED: none */
-    double given_us;        /* its kernels in the given model */
-    double chosen_us;       /* its kernels in the chosen model */
-    const char *why;        /* rule, or reason to stay float; NULL: nothing to decide */
-    uint32_t within;        /* 1 + index of the If, Loop or Scan whose body it is in; 0: none */
-    const char *body;       /* name of that body: "then_branch" */
+    /* unique; modules are the parts before each '/' */
+    const char *name;
+    /* how other viewers find it: its own name, or its first output */
+    const char *key;
+    /* operator */
+    const char *op;
+    /* nodes with equal texts are one block; NULL: alone */
+    const char *block;
+    /* format it computes in, before and after */
+    qdq_elem given, chosen;
+    /* format of its quantized weight; QDQ_UNDEFINED: none */
+    qdq_elem weight;
+    /* its kernels in the given model */
+    double given_us;
+    /* its kernels in the chosen model */
+    double chosen_us;
+    /* rule, or reason to stay float; NULL: nothing to decide */
+    const char *why;
+    /* 1 + index of the If, Loop or Scan whose body it is in; 0: none */
+    uint32_t within;
+    /* name of that body: "then_branch" */
+    const char *body;
     qdq_picture_price price;
 } qdq_picture_node;
 
 /* One reader of a tensor. */
 typedef struct qdq_picture_edge {
-    uint32_t from, to; /* indices of nodes, or QDQ_PICTURE_OUTSIDE */
+    /* indices of nodes, or QDQ_PICTURE_OUTSIDE */
+    uint32_t from, to;
     const char *tensor;
-    qdq_elem format;   /* of what the reader takes */
-    bool coded;        /* it carries codes: Q and DQ stand on it, or one layer computes both ends */
-    double scale;      /* of these codes; 0: not coded */
-    double convert_us; /* conversions of the tensor, for all readers; NAN: unknown */
-    const char *why;   /* rule that put Q and DQ there; NULL: none */
-    bool joint;        /* decided with its reader, whose price is that of both */
+    /* of what the reader takes */
+    qdq_elem format;
+    /* it carries codes: Q and DQ stand on it, or one layer computes both ends */
+    bool coded;
+    /* of these codes; 0: not coded */
+    double scale;
+    /* conversions of the tensor, for all readers; NAN: unknown */
+    double convert_us;
+    /* rule that put Q and DQ there; NULL: none */
+    const char *why;
+    /* decided with its reader, whose price is that of both */
+    bool joint;
     qdq_picture_price price;
 } qdq_picture_edge;
 
 typedef struct qdq_picture {
-    const char *graph; /* name of the graph */
-    const char *times; /* a sentence: where the times come from */
-    bool relative;     /* times are estimates: the given model takes 100 */
+    /* name of the graph */
+    const char *graph;
+    /* a sentence: where the times come from */
+    const char *times;
+    /* times are estimates: the given model takes 100 */
+    bool relative;
     qdq_picture_node *node;
     size_t n_nodes;
     qdq_picture_edge *edge;

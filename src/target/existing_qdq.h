@@ -8,12 +8,18 @@
 
 typedef struct qdq_found {
     const qdq_node *node;
-    qdq_elem type;     /* of the codes; QDQ_UNDEFINED: not known */
-    bool blocked;      /* scales in blocks: nothing below is filled in */
-    int axis;          /* of a scale per channel; -1: one scale */
-    bool known;        /* the scales are float32 constants above 0, and the zero points constants */
-    qdq_params params; /* then: what they are */
-    const char *fault; /* what is wrong with constants that are no such numbers; NULL: nothing */
+    /* of the codes; QDQ_UNDEFINED: not known */
+    qdq_elem type;
+    /* scales in blocks: nothing below is filled in */
+    bool blocked;
+    /* of a scale per channel; -1: one scale */
+    int axis;
+    /* the scales are float32 constants above 0, and the zero points constants */
+    bool known;
+    /* then: what they are */
+    qdq_params params;
+    /* what is wrong with constants that are no such numbers; NULL: nothing */
+    const char *fault;
 } qdq_found;
 
 /* `n` is a Q or DQ of a graph with inferred types. What has to be copied goes to `scratch`. */

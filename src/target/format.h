@@ -45,40 +45,51 @@ static inline bool qdq_weight_method_is_mse(qdq_weight_method m)
 /* What AWQ tries: exponents of what activations hold from 0 to 1, and parts of the range from 1
  * down. */
 typedef struct qdq_awq_steps {
-    double alpha;             /* from one exponent to the next */
-    double clip, clip_lowest; /* from one part to the next, and the smallest one */
+    /* from one exponent to the next */
+    double alpha;
+    /* from one part to the next, and the smallest one */
+    double clip, clip_lowest;
 } qdq_awq_steps;
 
 /* How GPTQ rounds. */
 typedef struct qdq_gptq_opts {
-    double damping; /* added to the diagonal of the Hessian, as a share of its mean */
-    bool act_order; /* channels with most input first, not one after the other */
+    /* added to the diagonal of the Hessian, as a share of its mean */
+    double damping;
+    /* channels with most input first, not one after the other */
+    bool act_order;
 } qdq_gptq_opts;
 
 typedef struct qdq_format {
-    uint32_t id; /* 0: the target's; else that of override id - 1 */
+    /* 0: the target's; else that of override id - 1 */
+    uint32_t id;
     /* type QDQ_FLOAT: activations stay float, weights alone are quantized */
     qdq_qscheme activation;
-    bool unsigned_if_non_negative; /* of symmetric signed activations; see qdq_format_unsigned */
+    /* of symmetric signed activations; see qdq_format_unsigned */
+    bool unsigned_if_non_negative;
     /* of activations: highest less lowest value is at least that much; for all nodes */
     double min_range;
     qdq_qscheme weight;
     bool weight_per_channel;
-    int64_t weight_block; /* input channels that share a scale; 0: all of them */
+    /* input channels that share a scale; 0: all of them */
+    int64_t weight_block;
     qdq_weight_store weight_store;
     qdq_weight_method weight_method;
     qdq_awq_steps awq;
     qdq_gptq_opts gptq;
-    bool weight_tables; /* tables of embeddings, too */
-    int accuracy_level; /* of MatMulNBits: what activations are rounded to; 0: left to the engine */
+    /* tables of embeddings, too */
+    bool weight_tables;
+    /* of MatMulNBits: what activations are rounded to; 0: left to the engine */
+    int accuracy_level;
     bool int32_bias;
 } qdq_format;
 
 /* Nodes that have another format than the target's; of several that fit a node, the first
  * counts. */
 typedef struct qdq_override {
-    const char *node; /* POSIX extended regular expression on labels, or NULL */
-    const char *op;   /* operator, or NULL */
+    /* POSIX extended regular expression on labels, or NULL */
+    const char *node;
+    /* operator, or NULL */
+    const char *op;
     qdq_format format;
 } qdq_override;
 

@@ -13,12 +13,15 @@ enum { QDQ_PATH_WORDS = 15, QDQ_PATH_CHOICES = 4 };
 typedef struct qdq_path {
     const char *text;
     struct {
-        const char *op[QDQ_PATH_CHOICES]; /* either of them; NULL behind the last */
+        /* either of them; NULL behind the last */
+        const char *op[QDQ_PATH_CHOICES];
         bool optional;
     } word[QDQ_PATH_WORDS];
     size_t n;
-    const char *const *through; /* operators that may stand between; or NULL */
-    const char *rule, *reason;  /* NULL where the list that it is of has none */
+    /* operators that may stand between; or NULL */
+    const char *const *through;
+    /* NULL where the list that it is of has none */
+    const char *rule, *reason;
 } qdq_path;
 
 typedef QDQ_VEC(qdq_path) qdq_paths;
@@ -32,25 +35,30 @@ typedef enum qdq_layernorm_input {
 /* A Conv stays float. 0: no bound. */
 typedef struct qdq_conv_filter {
     const char *rule;
-    int64_t channels_min; /* fewer, on either side of the weight, are few */
+    /* fewer, on either side of the weight, are few */
+    int64_t channels_min;
     /* few ones are kept if they divide by this (group 1), with a square kernel; 0: never */
     int64_t few_multiple;
     /* and with more groups, if every dim of the kernel is at least so much */
     int64_t depthwise_kernel;
-    int64_t kernel_volume_max; /* product of the dims of the kernel */
+    /* product of the dims of the kernel */
+    int64_t kernel_volume_max;
 } qdq_conv_filter;
 
 /* A MatMul or Gemm stays float. */
 typedef struct qdq_gemm_filter {
     const char *rule;
-    int64_t columns_min, depth_min; /* of the second operand */
-    bool vectors;                   /* a product with a vector stays float, too */
+    /* of the second operand */
+    int64_t columns_min, depth_min;
+    /* a product with a vector stays float, too */
+    bool vectors;
 } qdq_gemm_filter;
 
 /* The two MatMul of an attention stay float. 0: no bound. */
 typedef struct qdq_attention_filter {
     const char *rule;
-    qdq_path path; /* forward: MatMul, Softmax, MatMul */
+    /* forward: MatMul, Softmax, MatMul */
+    qdq_path path;
     /* backward from the Softmax: else the engine has no kernel for it; n 0: not asked */
     qdq_path fused;
     int64_t length_max, head_min, head_max;
@@ -59,23 +67,36 @@ typedef struct qdq_attention_filter {
 typedef struct qdq_partitions {
     /* join the kernel whose results they read, constants aside */
     const char *const *pointwise;
-    const char *const *pooling;            /* run in 8 bits beside neighbours that do */
-    const char *const *convolutions;       /* linear operators that a residual Add is fused into */
-    const char *const *behind_convolution; /* join a kernel with a backbone */
-    const char *const *resize;             /* a kernel of their own behind a linear one */
+    /* run in 8 bits beside neighbours that do */
+    const char *const *pooling;
+    /* linear operators that a residual Add is fused into */
+    const char *const *convolutions;
+    /* join a kernel with a backbone */
+    const char *const *behind_convolution;
+    /* a kernel of their own behind a linear one */
+    const char *const *resize;
     /* what they give is worth 8 bits in a pointwise kernel */
     const char *const *sources;
-    const char *const *kept_outputs; /* run in 8 bits though they give a graph output */
-    qdq_paths backbones;             /* backward, to a convolution */
-    qdq_paths mul_joins, mul_stays;  /* backward from a Mul of two activations */
-    qdq_paths frozen;                /* forward: nodes that are in no kernel with Q/DQ */
-    bool residual_add;               /* the main branch of a residual Add stays float */
-    qdq_path mask_add;               /* forward from an Add that stays float; n 0: none */
-    int64_t trace_depth;             /* pass operators between a kernel and what follows it */
-    bool concat_groups;              /* what a Concat joins has one scale */
+    /* run in 8 bits though they give a graph output */
+    const char *const *kept_outputs;
+    /* backward, to a convolution */
+    qdq_paths backbones;
+    /* backward from a Mul of two activations */
+    qdq_paths mul_joins, mul_stays;
+    /* forward: nodes that are in no kernel with Q/DQ */
+    qdq_paths frozen;
+    /* the main branch of a residual Add stays float */
+    bool residual_add;
+    /* forward from an Add that stays float; n 0: none */
+    qdq_path mask_add;
+    /* pass operators between a kernel and what follows it */
+    int64_t trace_depth;
+    /* what a Concat joins has one scale */
+    bool concat_groups;
     /* results of nodes that run in 8 bits get Q/DQ, too, whoever reads them */
     bool quantize_outputs;
-    qdq_conv_filter conv; /* rule NULL: none */
+    /* rule NULL: none */
+    qdq_conv_filter conv;
     qdq_gemm_filter gemm;
     qdq_attention_filter attention;
 } qdq_partitions;

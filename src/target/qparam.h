@@ -17,10 +17,12 @@ typedef struct qdq_qparam {
 
 /* How a range becomes codes. */
 typedef struct qdq_qscheme {
-    qdq_elem type; /* (u)int4, (u)int8, (u)int16, float8e4m3fn */
+    /* (u)int4, (u)int8, (u)int16, float8e4m3fn */
+    qdq_elem type;
     /* zero point at the middle of the codes; signed types then leave out the lowest code */
     bool symmetric;
-    bool reduced; /* one bit less, for 8-bit kernels that saturate (x86 without VNNI) */
+    /* one bit less, for 8-bit kernels that saturate (x86 without VNNI) */
+    bool reduced;
     /* type of the scale: QDQ_FLOAT (also when 0), QDQ_FLOAT16, QDQ_BFLOAT16, QDQ_FLOAT8E8M0 */
     qdq_elem storage;
     /* scales are powers of two, rounded up: for kernels that shift instead of multiplying */

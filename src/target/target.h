@@ -48,19 +48,25 @@ typedef struct qdq_target_op {
     const char *rule;
     /* the data input of linear and pass operators, the first if there are several */
     uint32_t data;
-    uint32_t inputs; /* all data inputs, bit by bit, or QDQ_INPUTS_ALL */
-    uint32_t weight; /* of recurrent operators the first of two */
+    /* all data inputs, bit by bit, or QDQ_INPUTS_ALL */
+    uint32_t inputs;
+    /* of recurrent operators the first of two */
+    uint32_t weight;
     qdq_axis_rule axis;
     qdq_bias_rule bias;
     uint32_t bias_input;
-    bool quantize_output; /* the kernel needs a Q behind it */
+    /* the kernel needs a Q behind it */
+    bool quantize_output;
     /* it gives floats as well as codes: a Q where an 8-bit kernel reads them */
     bool quantize_if_read;
     /* linear and recurrent: it has a form for weights with `store` 'dynamic' */
     bool dynamic;
-    bool only_between;           /* pays only with an 8-bit reader */
-    bool tied;                   /* copies codes if operands and result have one scale */
-    const char *const *epilogue; /* operators that the engine fuses behind it; ends with NULL */
+    /* pays only with an 8-bit reader */
+    bool only_between;
+    /* copies codes if operands and result have one scale */
+    bool tied;
+    /* operators that the engine fuses behind it; ends with NULL */
+    const char *const *epilogue;
     const qdq_attr_is *require;
     size_t n_require;
     qdq_rule_facts facts;
@@ -82,18 +88,26 @@ typedef enum qdq_data_is {
 /* A linear node that all given conditions hold for stays float. Numbers: 0 stands for any. */
 typedef struct qdq_stay_float {
     const char *op, *rule, *reason;
-    qdq_data_is data_is; /* where its data comes from */
+    /* where its data comes from */
+    qdq_data_is data_is;
     int64_t in_channels_max, out_channels_max;
     /* it has groups (but is not depthwise) with this many input channels at most */
     int64_t group_channels_max;
-    int64_t sum_max;    /* products that are added up for one number of the result */
-    int64_t weight_max; /* numbers in its weight */
-    int64_t work_max;   /* multiplications in one matrix product of two activations */
+    /* products that are added up for one number of the result */
+    int64_t sum_max;
+    /* numbers in its weight */
+    int64_t weight_max;
+    /* multiplications in one matrix product of two activations */
+    int64_t work_max;
     bool depthwise;
-    bool dynamic;     /* about nodes whose data the model quantizes; other rules about the rest */
-    bool activations; /* it multiplies two activations; other rules are about constant weights */
-    bool alone;       /* neither what it reads nor what reads it is in 8 bits */
-    bool one_reader;  /* its result, epilogue included, is read once */
+    /* about nodes whose data the model quantizes; other rules about the rest */
+    bool dynamic;
+    /* it multiplies two activations; other rules are about constant weights */
+    bool activations;
+    /* neither what it reads nor what reads it is in 8 bits */
+    bool alone;
+    /* its result, epilogue included, is read once */
+    bool one_reader;
     /* a linear operator reads its result, epilogue and what must not follow left out */
     bool linear_reader;
     /* operators, one of which gives one of its operands; NULL: any */
@@ -104,8 +118,10 @@ typedef struct qdq_stay_float {
      * rule of correctness, which the tuner and users' wishes do not switch off. NULL: a rule of
      * speed. */
     const char *const *engine;
-    bool open;    /* a dim of its data is open */
-    bool no_bias; /* it has none, or one of zeros */
+    /* a dim of its data is open */
+    bool open;
+    /* it has none, or one of zeros */
+    bool no_bias;
     /* Operators, one of which reads its result in float while something else reads it, too; NULL:
      * any. Known only when all nodes are placed. */
     const char *const *float_reader;
@@ -134,10 +150,14 @@ typedef struct qdq_no_kernel {
 
 /* What becomes of what is not quantized. */
 typedef struct qdq_target_rest {
-    qdq_elem type;  /* QDQ_FLOAT: as it is; QDQ_FLOAT16, QDQ_BFLOAT16 */
-    bool follows;   /* it is that of the model; `type` is QDQ_FLOAT then */
-    bool direct_io; /* graph inputs and outputs, too */
-    bool keep_sums; /* operators that add up many numbers stay float32 */
+    /* QDQ_FLOAT: as it is; QDQ_FLOAT16, QDQ_BFLOAT16 */
+    qdq_elem type;
+    /* it is that of the model; `type` is QDQ_FLOAT then */
+    bool follows;
+    /* graph inputs and outputs, too */
+    bool direct_io;
+    /* operators that add up many numbers stay float32 */
+    bool keep_sums;
     /* operators, or regular expressions on labels, that stay float32; or NULL */
     const char *const *keep;
 } qdq_target_rest;
@@ -154,7 +174,8 @@ struct qdq_target {
     int min_opset, max_opset;
     qdq_format format;
     qdq_target_rest rest;
-    qdq_method method; /* of calibration, where the caller has none; never QDQ_METHOD_DEFAULT */
+    /* of calibration, where the caller has none; never QDQ_METHOD_DEFAULT */
+    qdq_method method;
     qdq_overrides overrides;
     /* The most hopeful first, without those that are off. No two formats of a target have one type
      * of codes and differ. */
@@ -164,26 +185,36 @@ struct qdq_target {
     /* ranges that one scale joins differ by at most so much; 0: no limit */
     double join_factor_max;
     qdq_without_vnni without_vnni;
-    bool int8_one_reader; /* int8 activations run in 8 bits only where one node reads them */
+    /* int8 activations run in 8 bits only where one node reads them */
+    bool int8_one_reader;
     /* a quantized graph output is the DQ's; else its producer stays float */
     bool dequantized_outputs;
     /* float operators that the engine quantizes itself between DQ and Q; or NULL */
     const char *const *requantizes;
-    const qdq_partitions *partitions; /* NULL: placement by chains */
+    /* NULL: placement by chains */
+    const qdq_partitions *partitions;
     qdq_layernorm_input layernorm_input;
-    bool disable_mha_qdq; /* the MatMul of attentions stay float */
+    /* the MatMul of attentions stay float */
+    bool disable_mha_qdq;
     /* rules without figures have " (not measured)" at the end of name and reason; default: false */
     bool unmeasured;
-    qdq_measured_on measured_on; /* NULL: its rules were not measured as a whole */
-    QDQ_VEC(qdq_target_op) ops;  /* without rules that are off; those below, too */
-    QDQ_VEC(qdq_target_op) off;  /* rules of operators that are off, or for other processors */
+    /* NULL: its rules were not measured as a whole */
+    qdq_measured_on measured_on;
+    /* without rules that are off; those below, too */
+    QDQ_VEC(qdq_target_op) ops;
+    /* rules of operators that are off, or for other processors */
+    QDQ_VEC(qdq_target_op) off;
     QDQ_VEC(qdq_stay_float) stay;
     QDQ_VEC(qdq_no_kernel) none;
-    QDQ_VEC(qdq_no_kernel) no_dynamic; /* operators whose dynamic form is missing or slower */
-    QDQ_VEC(qdq_probe) probes;         /* of all rules, those that are off included */
-    bool has_cpu;                      /* a rule has the condition `cpu` */
+    /* operators whose dynamic form is missing or slower */
+    QDQ_VEC(qdq_no_kernel) no_dynamic;
+    /* of all rules, those that are off included */
+    QDQ_VEC(qdq_probe) probes;
+    /* a rule has the condition `cpu` */
+    bool has_cpu;
     const char *cpu_kind,
-        *cpu_name; /* rules for other processors are left out (qdq_target_for_cpu); or NULL */
+        /* rules for other processors are left out (qdq_target_for_cpu); or NULL */
+        *cpu_name;
     /* of the file that it was read from, whatever was changed since; NULL: there is none */
     const char *sha256;
 };

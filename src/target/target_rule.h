@@ -17,12 +17,15 @@ const char *qdq_rule_verdict_name(qdq_rule_verdict v);
 
 typedef struct qdq_measured {
     qdq_rule_verdict verdict;
-    double factor, low, high; /* time with the rule / time without it, and its 95 % interval */
+    /* time with the rule / time without it, and its 95 % interval */
+    double factor, low, high;
     const char *engine, *version, *processor;
     /* the key of the rule that the probe decides: "off", "output", "out_channels_max", ... */
     const char *key;
-    int64_t at;        /* the size that was measured, where `key` is a threshold; else 0 */
-    const char *probe; /* which of the rule's probes: its name; "" if it has none */
+    /* the size that was measured, where `key` is a threshold; else 0 */
+    int64_t at;
+    /* which of the rule's probes: its name; "" if it has none */
+    const char *probe;
 } qdq_measured;
 
 typedef struct qdq_probe_value { /* of a parameter */
@@ -37,15 +40,23 @@ typedef struct qdq_probe_size {
 
 /* A small model, or a family of them, in which a rule decides. */
 typedef struct qdq_probe {
-    const char *list; /* of the description: "operators", "stay_float" */
-    size_t index;     /* of the rule in this list */
-    size_t number;    /* of the probe in the rule */
+    /* of the description: "operators", "stay_float" */
+    const char *list;
+    /* of the rule in this list */
+    size_t index;
+    /* of the probe in the rule */
+    size_t number;
     const char *op, *rule, *name;
-    const char *graph;         /* text form; "$n" stands for the parameter n */
-    const char *threshold;     /* the key that the sizes decide; NULL: none */
-    bool dynamic;              /* both sides have weights with `store` 'dynamic' */
-    const char *const *beside; /* names of rules of stay_float that hold in it, too; or NULL */
-    bool for_accuracy;         /* the rule keeps accuracy: times do not switch it off */
+    /* text form; "$n" stands for the parameter n */
+    const char *graph;
+    /* the key that the sizes decide; NULL: none */
+    const char *threshold;
+    /* both sides have weights with `store` 'dynamic' */
+    bool dynamic;
+    /* names of rules of stay_float that hold in it, too; or NULL */
+    const char *const *beside;
+    /* the rule keeps accuracy: times do not switch it off */
+    bool for_accuracy;
     /* rising by the threshold; one empty size where there is no parameter */
     const qdq_probe_size *size;
     size_t n_sizes;
@@ -53,7 +64,8 @@ typedef struct qdq_probe {
 
 /* What a rule says of itself. */
 typedef struct qdq_rule_facts {
-    bool off; /* it does not hold */
+    /* it does not hold */
+    bool off;
     /* kinds of processors (qdq_cpu_name()), or parts of their names; NULL: all */
     const char *const *cpu;
     const qdq_measured *measured;

@@ -14,19 +14,25 @@
 
 typedef struct qdq_worker_model {
     int64_t handle;
-    qdq_model *model; /* its weights must stay mapped */
+    /* its weights must stay mapped */
+    qdq_model *model;
     qdq_session *session;
-    qdq_arena inputs; /* what is bound */
-    unsigned runs;    /* of a sample; 0: not warm yet */
+    /* what is bound */
+    qdq_arena inputs;
+    /* of a sample; 0: not warm yet */
+    unsigned runs;
 } qdq_worker_model;
 
 /* Outputs of the model that others are compared with, from the last comparison: it is nearly always
  * the same one. */
 typedef struct qdq_worker_reference {
-    int64_t handle;   /* -1: nothing is kept */
-    qdq_arena memory; /* of all that is kept */
+    /* -1: nothing is kept */
+    int64_t handle;
+    /* of all that is kept */
+    qdq_arena memory;
     QDQ_VEC(qdq_named_array *)
-    samples; /* each a list of outputs that ends with a NULL name; NULL: not kept */
+    /* each a list of outputs that ends with a NULL name; NULL: not kept */
+    samples;
     size_t bytes;
 } qdq_worker_reference;
 
@@ -35,14 +41,16 @@ typedef struct qdq_compare_sums qdq_compare_sums;
 /* What the thread that waits for the worker client's end must know. */
 typedef struct qdq_worker_watch {
     int fd;
-    atomic_bool has_work; /* from when on `work` may be read */
+    /* from when on `work` may be read */
+    atomic_bool has_work;
     /* the run's folder: removed where the worker client died, which would have done it */
     char work[4096];
 } qdq_worker_watch;
 
 typedef struct qdq_worker {
     qdq_worker_watch *watch;
-    qdq_arena arena; /* as long as the process */
+    /* as long as the process */
+    qdq_arena arena;
     qdq_engine *engine;
     qdq_engine_opts engine_opts;
     qdq_job job;
@@ -52,15 +60,20 @@ typedef struct qdq_worker {
     unsigned warmup, sample_runs;
     double sample_ms;
     uint64_t seed;
-    const char *samples; /* NULL: random */
-    qdq_data *data;      /* NULL: not opened yet */
-    qdq_model *data_for; /* the model that they are samples of: a copy, for it may be dropped */
+    /* NULL: random */
+    const char *samples;
+    /* NULL: not opened yet */
+    qdq_data *data;
+    /* the model that they are samples of: a copy, for it may be dropped */
+    qdq_model *data_for;
     QDQ_VEC(qdq_worker_model *) models;
     qdq_worker_reference reference;
-    qdq_compare_sums *sums; /* of the comparison at hand */
+    /* of the comparison at hand */
+    qdq_compare_sums *sums;
     /* the descriptor that came with the question at hand, if nothing has taken it; -1 */
     int received;
-    qdq_shared exchange; /* arrays on their way; none for a worker client */
+    /* arrays on their way; none for a worker client */
+    qdq_shared exchange;
     /* what the engine has logged since the last answer; NULL: that is printed */
     json_t *log;
 } qdq_worker;
@@ -127,7 +140,8 @@ qdq_status qdq_worker_time(qdq_worker_model *m, uint64_t number, double *ns, qdq
 typedef struct qdq_worker_verdict {
     size_t samples;
     bool finite;
-    double sqnr_db; /* as in qdq_worker_client_accuracy */
+    /* as in qdq_worker_client_accuracy */
+    double sqnr_db;
 } qdq_worker_verdict;
 
 /* Runs both on a sample. Sample 0 begins a comparison, the others go on with it. */

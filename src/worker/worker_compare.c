@@ -15,13 +15,17 @@
 
 struct qdq_compare_sums {
     int64_t a, b;
-    size_t next; /* sample */
+    /* sample */
+    size_t next;
     qdq_arena arena;
-    qdq_compare_output *outputs; /* of a */
-    int64_t batch;               /* qdq_slices_batch() */
+    /* of a */
+    qdq_compare_output *outputs;
+    /* qdq_slices_batch() */
+    int64_t batch;
     /* by output of a: its shape depends on data. Only that is compared */
     bool *follows;
-    bool moved; /* such a shape was another one */
+    /* such a shape was another one */
+    bool moved;
     size_t n;
 };
 

@@ -24,10 +24,13 @@ enum { HEARTBEAT_MS = 1000 };
 
 typedef struct streams {
     int in, out;
-    pthread_mutex_t lock; /* of `out` */
-    atomic_bool busy;     /* a frame arrives or is answered */
+    /* of `out` */
+    pthread_mutex_t lock;
+    /* a frame arrives or is answered */
+    atomic_bool busy;
     qdq_cancel *gone;
-    int wake[2]; /* its end ends the thread */
+    /* its end ends the thread */
+    int wake[2];
 } streams;
 
 /* --- frames ----------------------------------------------------------------------------------- */

@@ -21,8 +21,10 @@ typedef struct qdq_relay {
     int lock;
     /* set when the link has ended */
     qdq_cancel *gone;
-    qdq_remote_process *process; /* NULL: none was started */
-    const char *work;            /* folder of that one */
+    /* NULL: none was started */
+    qdq_remote_process *process;
+    /* folder of that one */
+    const char *work;
     qdq_shared exchange;
     unsigned n_processes;
 } qdq_relay;

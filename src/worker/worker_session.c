@@ -99,8 +99,10 @@ static qdq_worker_model *find_model(qdq_worker *w, const qdq_json_place *q, qdq_
 
 typedef struct giver {
     qdq_worker *w;
-    size_t start, end;  /* of what the piece at hand takes in the memory */
-    qdq_json_doc piece; /* its arrays */
+    /* of what the piece at hand takes in the memory */
+    size_t start, end;
+    /* its arrays */
+    qdq_json_doc piece;
 } giver;
 
 static qdq_status hand_over(giver *g, qdq_error *err)

@@ -83,7 +83,8 @@ static const struct shaped {
     uint32_t n_in;
     int rank[5];
     int64_t dim[5][4];
-    uint32_t ints; /* bit i: input i has integers, the others floats */
+    /* bit i: input i has integers, the others floats */
+    uint32_t ints;
 } shaped[] = {
     {QDQ_OP_AFFINEGRID, 2, {3, 1}, {{1, 2, 3}, {4}}, 2},
     {QDQ_OP_ATTENTION, 4, {4, 4, 4, 1}, {{1, 2, 2, 1}, {1, 1, 2, 1}, {1, 1, 2, 1}, {2}}, 0},

@@ -339,7 +339,8 @@ typedef struct broken_case {
     const char *name;
     qdq_buf (*make)(void);
     const char *message;
-    qdq_status status; /* QDQ_OK stands for QDQ_E_FORMAT */
+    /* QDQ_OK stands for QDQ_E_FORMAT */
+    qdq_status status;
 } broken_case;
 
 static const broken_case cases[] = {

@@ -130,7 +130,8 @@ TEST(external_data_attacks_are_refused)
 {
     static const struct {
         const char *location, *offset, *length, *message;
-        qdq_status status; /* QDQ_OK: either of FORMAT and IO */
+        /* QDQ_OK: either of FORMAT and IO */
+        qdq_status status;
     } attacks[] = {
         {NULL, NULL, NULL, "external data without location", QDQ_E_FORMAT},
         {"", NULL, NULL, "external data without location", QDQ_E_FORMAT},

@@ -10,7 +10,8 @@ typedef struct tried {
     const qdq_model *model;
     const char *spec;
     const char *labels;
-    qdq_engine *engine; /* for comparisons */
+    /* for comparisons */
+    qdq_engine *engine;
 } tried;
 
 static qdq_status read_all(qdq_data *d, qdq_error *err)

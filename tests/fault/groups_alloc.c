@@ -134,7 +134,8 @@ TEST(names_in_one_text_survive)
 typedef struct tried {
     const char *spec;
     const qdq_model *model;
-    bool runs; /* it computes outputs */
+    /* it computes outputs */
+    bool runs;
 } tried;
 
 static qdq_status look(void *ctx, const char *name, const qdq_array *a, qdq_error *err)

@@ -15,10 +15,14 @@
 #include "support/tuned.h"
 
 typedef struct job {
-    const char *line;   /* words; $F: the fixtures of tests/cli, $B: the build */
-    int code;           /* the exit code without a failure */
-    const char *writes; /* files and folders, which are removed before each run; NULL: none */
-    bool differs;       /* times or hashes of a run are in them */
+    /* words; $F: the fixtures of tests/cli, $B: the build */
+    const char *line;
+    /* the exit code without a failure */
+    int code;
+    /* files and folders, which are removed before each run; NULL: none */
+    const char *writes;
+    /* times or hashes of a run are in them */
+    bool differs;
 } job;
 
 static const char fixtures[] = QDQ_SOURCE_DIR "/tests/cli/fixtures";

@@ -155,7 +155,8 @@ typedef struct tuned {
     qdq_space *space;
     qdq_tune_times times;
     qdq_tune_change edges[8];
-    qdq_tune_step step; /* of the placements that the search began with */
+    /* of the placements that the search began with */
+    qdq_tune_step step;
 } tuned;
 
 static void open_tuned(tuned *x)

@@ -8,7 +8,8 @@
 typedef struct placing {
     qdq_model *m;
     qdq_target *t;
-    const char *about; /* what a listener asks about; NULL: nobody listens */
+    /* what a listener asks about; NULL: nobody listens */
+    const char *about;
 } placing;
 
 /* A residual block, an attention, a Concat of quantized tensors, a LayerNormalization, Q/DQ that

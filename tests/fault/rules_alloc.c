@@ -5,7 +5,8 @@
 
 typedef struct attempt {
     const text_case *c;
-    char *wanted; /* what the first attempt makes, which has all memory */
+    /* what the first attempt makes, which has all memory */
+    char *wanted;
 } attempt;
 
 static qdq_status optimize(void *ctx, qdq_error *err)

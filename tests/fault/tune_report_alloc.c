@@ -30,7 +30,8 @@ typedef struct ended {
     qdq_tune_overruled overruled;
     qdq_tune_typed typed;
     qdq_tune_point point;
-    char *whole; /* the report where no allocation fails */
+    /* the report where no allocation fails */
+    char *whole;
 } ended;
 
 static void fill(ended *e)

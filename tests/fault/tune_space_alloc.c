@@ -35,7 +35,8 @@ typedef struct setting {
     qdq_plan *head;
     qdq_quantize_opts opts;
     const char *folder;
-    qdq_candidates *candidates; /* of one attempt after the other */
+    /* of one attempt after the other */
+    qdq_candidates *candidates;
     qdq_plan *plans[3];
 } setting;
 

@@ -18,7 +18,8 @@ enum { MAX_QUESTIONS = 40 };
 typedef struct talk {
     struct {
         qdq_buf text;
-        int fd; /* sent with it; -1: none */
+        /* sent with it; -1: none */
+        int fd;
     } question[MAX_QUESTIONS];
     size_t n;
 } talk;

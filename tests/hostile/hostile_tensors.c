@@ -6,7 +6,8 @@
 void put_wrong_shapes(bytes *m)
 {
     static const struct {
-        const char *op, *inputs; /* v: the extreme list */
+        /* v: the extreme list */
+        const char *op, *inputs;
         int n;
     } kinds[] = {
         {"Reshape", "x v", 4},       {"Expand", "x v", 4},      {"Tile", "x v", 4},

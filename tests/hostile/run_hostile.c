@@ -55,11 +55,14 @@ static const char *const on_engines[] = {
     "autotune MODEL -e ENGINE -o DIR -f --preset quick --trials 1 --max-builds 2"};
 
 typedef struct outcome {
-    int status; /* of wait4 */
+    /* of wait4 */
+    int status;
     double seconds, limit;
     long mib;
-    bool terminated; /* was asked to end */
-    bool killed;     /* did not */
+    /* was asked to end */
+    bool terminated;
+    /* did not */
+    bool killed;
     bool left_process;
 } outcome;
 

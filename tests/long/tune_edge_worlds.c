@@ -107,7 +107,8 @@ static qdq_target *target_without(const char *const *off, size_t n)
 
 typedef struct tally {
     double gain, most, worst;
-    unsigned below; /* worlds with less than 98 % of their gain */
+    /* worlds with less than 98 % of their gain */
+    unsigned below;
     unsigned builds;
 } tally;
 

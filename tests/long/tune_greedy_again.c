@@ -19,7 +19,8 @@ static qdq_error err;
 typedef struct setting {
     /* first number of a weight; an attribute; type of activations */
     const char *weight, *alpha, *type;
-    const char *device; /* a part of the engine's fingerprint, as its version */
+    /* a part of the engine's fingerprint, as its version */
+    const char *device;
     bool blind;
 } setting;
 
@@ -127,8 +128,10 @@ TEST(a_finished_run_measures_nothing_again)
 
 typedef struct stopping {
     qdq_cancel *cancel;
-    unsigned after; /* calls */
-    bool apart;     /* the last of them was of the measurements apart */
+    /* calls */
+    unsigned after;
+    /* the last of them was of the measurements apart */
+    bool apart;
 } stopping;
 
 static void stop_after(void *ctx, const qdq_tune_live *now)
@@ -182,7 +185,8 @@ TEST(a_cancelled_run_goes_on_to_the_same_end)
 /* --- changes between two runs ----------------------------------------------------------------- */
 
 typedef struct changed {
-    unsigned first, fresh, second; /* models of groups that were built */
+    /* models of groups that were built */
+    unsigned first, fresh, second;
 } changed;
 
 /* The second run in one folder ends as one in a folder of its own. */

@@ -37,7 +37,8 @@ static qdq_data *data_for(const qdq_model *m)
 
 typedef struct wish {
     const char *target;
-    const char *const *set; /* key, value, ...; NULL */
+    /* key, value, ...; NULL */
+    const char *const *set;
     bool correct, equalize;
 } wish;
 

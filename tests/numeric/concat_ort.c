@@ -39,7 +39,8 @@ static qdq_model *inception(float ratio)
 
 typedef struct result {
     double db;
-    size_t scales; /* different ones of the Concat's operands and result */
+    /* different ones of the Concat's operands and result */
+    size_t scales;
 } result;
 
 static result quantized(qdq_engine *e, const qdq_model *m, qdq_data *data, const char *method,

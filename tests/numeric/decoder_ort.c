@@ -36,7 +36,8 @@ static qdq_data *sequences(const qdq_model *m, uint64_t seed, int64_t tokens)
 typedef struct made {
     qdq_plan *p;
     qdq_model *q;
-    double db; /* SQNR of the logits on single tokens of other sequences */
+    /* SQNR of the logits on single tokens of other sequences */
+    double db;
 } made;
 
 static made quantize(const qdq_model *m, qdq_data *calib, qdq_data *held_out,

@@ -119,7 +119,8 @@ TEST(narrow_types_come_through_packed)
         qdq_elem elem;
         int ir, opset;
         unsigned since;
-        size_t bytes; /* of 5 elements */
+        /* of 5 elements */
+        size_t bytes;
     } types[] = {{"float8e4m3fn", QDQ_FLOAT8E4M3FN, 9, 19, 16, 5},
                  {"int4", QDQ_INT4, 10, 21, 19, 3},
                  {"uint4", QDQ_UINT4, 10, 21, 19, 3},

@@ -20,7 +20,8 @@ static void count_info(void *ctx, qdq_log_level level, const char *text)
 typedef struct written {
     size_t size;
     char folder[4096];
-    unsigned infos; /* lines that tell of copies */
+    /* lines that tell of copies */
+    unsigned infos;
 } written;
 
 /* What is written for ONNX Runtime 1.minor; the library itself is not asked. */

@@ -14,7 +14,8 @@ static const char *folder = FOLDER;
 
 /* One line of the list. */
 typedef struct tally {
-    char op[40], why[120]; /* why "": computed */
+    /* why "": computed */
+    char op[40], why[120];
     int count;
 } tally;
 

@@ -6,7 +6,8 @@
 #include "support/evals.h"
 
 typedef struct one {
-    int opset, ulp; /* units in the last place that floats may differ by */
+    /* units in the last place that floats may differ by */
+    int opset, ulp;
     const char *inputs, *node;
 } one;
 

@@ -18,7 +18,8 @@ static const int64_t dims[RUNS][N_DIMS] = {{3, 5, 6, 1}, {1, 1, 6, 1}, {7, 2, 6,
 
 typedef struct value {
     char name[16];
-    int rank; /* 0 or 1 */
+    /* 0 or 1 */
+    int rank;
     int n;
 } value;
 

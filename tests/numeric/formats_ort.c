@@ -282,7 +282,8 @@ TEST(activations_make_a_better_choice_than_rounding)
 }
 
 typedef struct steps {
-    unsigned n[16]; /* by total */
+    /* by total */
+    unsigned n[16];
 } steps;
 
 static void count_step(void *ctx, const char *stage, uint64_t done, uint64_t total)

@@ -88,7 +88,8 @@ typedef struct made {
 } made;
 
 typedef struct setting {
-    const char *type, *block, *store, *method, *symmetric, *extra; /* extra: a key, or NULL */
+    /* extra: a key, or NULL */
+    const char *type, *block, *store, *method, *symmetric, *extra;
     const qdq_job *job;
     uint64_t memory;
 } setting;

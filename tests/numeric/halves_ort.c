@@ -12,7 +12,8 @@
 typedef struct form {
     const char *name;
     qdq_model *(*build)(void);
-    int axis; /* of the weight's scales; -1: one scale */
+    /* of the weight's scales; -1: one scale */
+    int axis;
 } form;
 
 static qdq_model *conv(void)

@@ -16,7 +16,8 @@ typedef struct tally {
 typedef struct outputs {
     float *scores;
     size_t n;
-    const char *name; /* "scores", or "detections": there the first four of each row are a box */
+    /* "scores", or "detections": there the first four of each row are a box */
+    const char *name;
 } outputs;
 
 static qdq_status take(void *ctx, const char *name, const qdq_array *a, qdq_error *err)

@@ -8,9 +8,11 @@
 enum { HIDDEN = 16, STEPS = 5, BATCH = 2, INPUT = 12 };
 
 typedef struct variant {
-    const char *attribute, *text; /* NULL: none, or the number is meant */
+    /* NULL: none, or the number is meant */
+    const char *attribute, *text;
     int64_t number;
-    const char *inputs; /* of "bnhcp", those that are there */
+    /* of "bnhcp", those that are there */
+    const char *inputs;
     int64_t directions;
 } variant;
 

@@ -12,7 +12,8 @@ typedef struct kept {
     char names[4000];
     unsigned char bytes[1 << 18];
     size_t size;
-    qdq_array last; /* without data */
+    /* without data */
+    qdq_array last;
 } kept;
 
 static inline qdq_status keep(void *ctx, const char *name, const qdq_array *a, qdq_error *e)

@@ -10,14 +10,20 @@
 static qdq_error err;
 
 typedef struct trap {
-    const char *name; /* what is found out */
-    const char *ref;  /* onnxruntime.md */
+    /* what is found out */
+    const char *name;
+    /* onnxruntime.md */
+    const char *ref;
     const char *in, *out;
     const char *body;
-    const char *has, *lacks; /* kernels that are executed, and that are not; separated by spaces */
-    const char *fails;       /* part of the message with which the model does not load */
-    unsigned since, until;   /* releases 1.since to 1.until; 0: any */
-    int opset;               /* 0: 17 */
+    /* kernels that are executed, and that are not; separated by spaces */
+    const char *has, *lacks;
+    /* part of the message with which the model does not load */
+    const char *fails;
+    /* releases 1.since to 1.until; 0: any */
+    unsigned since, until;
+    /* 0: 17 */
+    int opset;
     qdq_opt_level level;
     bool fake_quant;
 } trap;

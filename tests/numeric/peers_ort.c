@@ -8,9 +8,11 @@
 
 typedef struct peer {
     const char *file;
-    double quantized_db; /* against the float model, at least */
+    /* against the float model, at least */
+    double quantized_db;
     double stripped_db;
-    double applied_db; /* plan and stripped model against the file; 0: the plan cannot say all */
+    /* plan and stripped model against the file; 0: the plan cannot say all */
+    double applied_db;
     /* of weights on each side of 0, of which half a step is lost; 0: they are stored as floats */
     float levels;
 } peer;

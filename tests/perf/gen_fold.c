@@ -87,7 +87,8 @@ static const char *inputs(char *room, size_t size, const char *pattern, long i)
 }
 
 typedef struct step {
-    const char *op, *in, *out; /* '#' stands for the number of the block */
+    /* '#' stands for the number of the block */
+    const char *op, *in, *out;
     const char *attr;
     int value;
 } step;

@@ -14,24 +14,34 @@ enum { READERS = 4, GUARD = 3, MOST_BUILDS = 12 };
 
 typedef struct world {
     qdq_mincut_graph graph;
-    qdq_energy truth; /* ns */
+    /* ns */
+    qdq_energy truth;
     double rest;
     qdq_hyperedge *hyperedge;
     uint32_t *reader;
     qdq_arena arena;
     qdq_random random, noise;
 
-    double deviation;   /* of a leg of a pair */
-    double kernels;     /* of a kernel's time in a profile; as much, if nobody says otherwise */
-    double hidden;      /* share of a Q that its producer's kernel does */
-    double overhead_us; /* of a row of a profile */
-    unsigned mixed;     /* profiles of something and not everything */
+    /* of a leg of a pair */
+    double deviation;
+    /* of a kernel's time in a profile; as much, if nobody says otherwise */
+    double kernels;
+    /* share of a Q that its producer's kernel does */
+    double hidden;
+    /* of a row of a profile */
+    double overhead_us;
+    /* profiles of something and not everything */
+    unsigned mixed;
     const qdq_assign *now, *candidate;
     unsigned measured, profiled, events, kept;
-    unsigned ends_at;      /* measurement that the budget does not allow */
-    uint32_t dead;         /* a bit that cannot be built on; QDQ_CUT_FLOAT: none */
-    bool mute;             /* no profiles */
-    const char *moves[16]; /* of the first trials */
+    /* measurement that the budget does not allow */
+    unsigned ends_at;
+    /* a bit that cannot be built on; QDQ_CUT_FLOAT: none */
+    uint32_t dead;
+    /* no profiles */
+    bool mute;
+    /* of the first trials */
+    const char *moves[16];
 } world;
 
 static inline void add_hyperedge(world *w, uint32_t from, size_t n_to, const uint32_t *to)

@@ -312,7 +312,8 @@ static void end(step *s)
 typedef struct caches {
     step *files;
     const test_decoder_steps *steps;
-    size_t row; /* of the files */
+    /* of the files */
+    size_t row;
 } caches;
 
 /* An output present_I_key: its first steps are the cache of a shorter sequence. */

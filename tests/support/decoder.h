@@ -25,9 +25,12 @@ qdq_model *test_decoder_model(const test_decoder *size);
 
 typedef struct test_decoder_steps {
     uint64_t seed;
-    size_t n;               /* sequences */
-    int64_t tokens;         /* of a run: 1 when text is written, more for a prompt */
-    const int64_t *lengths; /* of the cache before; ends with -1 */
+    /* sequences */
+    size_t n;
+    /* of a run: 1 when text is written, more for a prompt */
+    int64_t tokens;
+    /* of the cache before; ends with -1 */
+    const int64_t *lengths;
 } test_decoder_steps;
 
 /* Writes a file LENGTH.npz with n samples into `folder` for each of the lengths. The caches are

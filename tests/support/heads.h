@@ -8,10 +8,12 @@
 #include "qdq/model.h"
 
 typedef struct test_head {
-    float pixels; /* boxes go from 0 to this; 0: 640 */
+    /* boxes go from 0 to this; 0: 640 */
+    float pixels;
     /* outputs "boxes" and "scores"; else "detections", boxes and scores joined by a Concat */
     bool is_apart;
-    bool has_reader; /* a linear layer reads what is joined, too: output "embedding" */
+    /* a linear layer reads what is joined, too: output "embedding" */
+    bool has_reader;
 } test_head;
 
 /* A convolutional backbone with two levels, each with a head for boxes and one for 80 classes, as

@@ -43,7 +43,8 @@ typedef struct tracing {
     char where[170];
     struct {
         pid_t tid;
-        bool counted; /* is in a call that counts */
+        /* is in a call that counts */
+        bool counted;
     } thread[THREADS];
 } tracing;
 

@@ -5,8 +5,10 @@
 #include "support/test.h"
 
 typedef struct test_array {
-    const char *name;   /* in the archive */
-    const char *header; /* "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}" */
+    /* in the archive */
+    const char *name;
+    /* "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}" */
+    const char *header;
     const void *data;
     size_t bytes;
 } test_array;

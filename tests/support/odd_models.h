@@ -7,7 +7,8 @@
 
 typedef struct test_odd_model {
     const char *name;
-    bool runs; /* ONNX Runtime opens it and computes what ONNX says */
+    /* ONNX Runtime opens it and computes what ONNX says */
+    bool runs;
     const char *text;
 } test_odd_model;
 

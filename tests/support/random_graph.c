@@ -11,8 +11,10 @@ enum { MAX_VALUES = 400, MAX_RANK = 4, MAX_OUTPUTS = 8 };
 typedef struct value {
     char name[16];
     int rank;
-    int64_t dim[MAX_RANK]; /* dim[0] is N, which is 1, unless `constant` */
-    bool constant;         /* an initializer, or computed from such */
+    /* dim[0] is N, which is 1, unless `constant` */
+    int64_t dim[MAX_RANK];
+    /* an initializer, or computed from such */
+    bool constant;
     bool used;
 } value;
 
@@ -21,7 +23,8 @@ typedef struct maker {
     qdq_buf inits, nodes;
     value at[MAX_VALUES];
     size_t n;
-    unsigned next; /* number of the next name */
+    /* number of the next name */
+    unsigned next;
     bool quantized;
 } maker;
 

@@ -9,8 +9,10 @@
 #include <stdint.h>
 
 typedef struct test_random_opts {
-    size_t nodes;   /* about so many */
-    bool quantized; /* with Q/DQ */
+    /* about so many */
+    size_t nodes;
+    /* with Q/DQ */
+    bool quantized;
 } test_random_opts;
 
 /* The text; freed with free(). The graph has inputs x (float[N,4,6,6]) and v (float[N,8]), N free,

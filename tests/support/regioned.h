@@ -13,7 +13,8 @@ typedef struct test_regioned {
     qdq_space *space;
     qdq_regions *regions;
     qdq_patterns *patterns;
-    qdq_arena arena; /* for what tests make of it */
+    /* for what tests make of it */
+    qdq_arena arena;
 } test_regioned;
 
 /* Takes the model. `opts` may be NULL. */

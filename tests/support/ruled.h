@@ -25,7 +25,8 @@ extern const qdq_rule test_only_relu; /* y = Relu(Abs(x)), whose Abs nothing els
 typedef struct test_ruled {
     qdq_opt_state state;
     uint64_t n;
-    char where[200]; /* "first Neg@y;" */
+    /* "first Neg@y;" */
+    char where[200];
 } test_ruled;
 
 void test_run_rules(qdq_model *m, const qdq_rule *const *rules, size_t n, uint64_t limit,

@@ -8,12 +8,14 @@
 
 typedef struct test_space {
     qdq_model *m, *clean;
-    qdq_engine *engine; /* not its own, if it was given */
+    /* not its own, if it was given */
+    qdq_engine *engine;
     qdq_target *target;
     qdq_plan *head;
     qdq_quantize_opts opts;
     qdq_space *s;
-    qdq_scales known; /* of every group */
+    /* of every group */
+    qdq_scales known;
     qdq_arena arena;
     bool own_engine;
 } test_space;

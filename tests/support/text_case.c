@@ -8,7 +8,8 @@
 
 static const struct {
     const char *word;
-    bool named; /* "type of VALUE: ..." */
+    /* "type of VALUE: ..." */
+    bool named;
 } kinds[] = {
     [TEXT_BECOMES] = {"becomes", false}, [TEXT_STAYS] = {"stays", false},
     [TEXT_CHANGES] = {"changes", false}, [TEXT_REFUSED] = {"refused", false},
@@ -23,13 +24,20 @@ typedef struct reader {
     text_file *f;
     const char *path;
     int line;
-    const char *run, *arg, *opset, *frame; /* settings, until the next */
-    char *before;                          /* lines of a graph so far, or NULL */
-    char *after;                           /* lines behind "becomes:", "placed:" so far, or NULL */
-    const char *last_before;               /* the graph above, as it stands there */
-    const char *last_after;                /* what became of the graph before, as it stands there */
-    bool in_frame;                         /* the lines below may go on with the frame */
-    text_case *now;                        /* whose wanted lines are being read */
+    /* settings, until the next */
+    const char *run, *arg, *opset, *frame;
+    /* lines of a graph so far, or NULL */
+    char *before;
+    /* lines behind "becomes:", "placed:" so far, or NULL */
+    char *after;
+    /* the graph above, as it stands there */
+    const char *last_before;
+    /* what became of the graph before, as it stands there */
+    const char *last_after;
+    /* the lines below may go on with the frame */
+    bool in_frame;
+    /* whose wanted lines are being read */
+    text_case *now;
 } reader;
 
 const char *text_kind_name(text_kind kind)

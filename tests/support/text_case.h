@@ -27,26 +27,34 @@ typedef enum text_kind {
 
 typedef struct text_wanted {
     text_kind kind;
-    char *name;          /* of the value or node, or NULL */
-    char *text;          /* TEXT_BECOMES: a whole graph */
-    const char *written; /* the same as the file has it */
+    /* of the value or node, or NULL */
+    char *name;
+    /* TEXT_BECOMES: a whole graph */
+    char *text;
+    /* the same as the file has it */
+    const char *written;
 } text_wanted;
 
 typedef struct text_case {
-    int line;        /* of the graph's first line */
-    const char *run; /* "optimize", and its argument, "" without one; both of the file */
+    /* of the graph's first line */
+    int line;
+    /* "optimize", and its argument, "" without one; both of the file */
+    const char *run;
     const char *arg;
-    char *before; /* a whole graph */
+    /* a whole graph */
+    char *before;
     size_t n_wanted;
     text_wanted wanted[TEXT_MAX_WANTED];
-    size_t from, to; /* bytes of the file that hold what is wanted */
+    /* bytes of the file that hold what is wanted */
+    size_t from, to;
 } text_case;
 
 typedef struct text_file {
     char *text;
     size_t n_case;
     text_case *at;
-    size_t n_kept; /* strings that live as long as the file */
+    /* strings that live as long as the file */
+    size_t n_kept;
     char **kept;
 } text_file;
 

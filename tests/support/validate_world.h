@@ -15,26 +15,32 @@ enum { MOST = 200, MOVES = 64 };
 
 typedef struct world {
     size_t n;
-    double saves[MOST];    /* truly, as a share of the baseline */
-    double promised[MOST]; /* what the validation is told */
+    /* truly, as a share of the baseline */
+    double saves[MOST];
+    /* what the validation is told */
+    double promised[MOST];
     double se;
     double
         /* what an item costs while the next one is off, and as much while the one before is: */
         alone[MOST];
-    bool dead[MOST]; /* cannot be built */
+    /* cannot be built */
+    bool dead[MOST];
     qdq_validate_link link[MOST];
     size_t n_links;
     double deviation;
     qdq_random noise;
 
     qdq_arena arena;
-    qdq_assign open; /* the model of the incumbent, which stays built; the baseline does, too */
+    /* the model of the incumbent, which stays built; the baseline does, too */
+    qdq_assign open;
     const qdq_assign *now, *candidate;
     unsigned builds, measured, ends_at;
     const char *moves[MOVES];
     unsigned events;
-    uint64_t log; /* of all that was asked */
-    size_t told;  /* decisions that it was told of */
+    /* of all that was asked */
+    uint64_t log;
+    /* decisions that it was told of */
+    size_t told;
     unsigned times_told;
 } world;
 

@@ -178,7 +178,8 @@ void test_warm_write_wrong(const char *from, const char *to, bool by_hand, uint6
 
 typedef struct warm_world {
     uint64_t seed;
-    const char *engine, *clock; /* the same costs; the clock has profiles */
+    /* the same costs; the clock has profiles */
+    const char *engine, *clock;
     qdq_model *m;
     double cold_us, worst;
     unsigned cold_builds;

@@ -17,11 +17,13 @@
 /* What came out of a case. Lists of lines that hold reasons or findings, each behind a newline. */
 typedef struct outcome {
     qdq_model *m;
-    qdq_facts *facts; /* NULL: types are those that are written in the model */
+    /* NULL: types are those that are written in the model */
+    qdq_facts *facts;
     text_placement placed;
     qdq_status status;
     qdq_error err;
-    char *before, *after; /* the model as text, without its header */
+    /* the model as text, without its header */
+    char *before, *after;
     char reasons[1 << 14], warnings[1 << 14];
 } outcome;
 

@@ -13,7 +13,8 @@ enum { MAX_BYTES = 1 << 20, SEED = 7, SYMBOL = 2 };
 typedef struct computing {
     const qdq_model *m;
     qdq_arena memory;
-    qdq_const *of; /* by id of the value; data NULL: not known */
+    /* by id of the value; data NULL: not known */
+    qdq_const *of;
 } computing;
 
 /* Random numbers for a graph input, the same for every model that has it. */

@@ -18,8 +18,10 @@ typedef struct wishes {
     char words[1024];
     qdq_target *target;
     const char *passes;
-    double low, high; /* of all tensors */
-    char *put;        /* "w:nan": the last element of a constant */
+    /* of all tensors */
+    double low, high;
+    /* "w:nan": the last element of a constant */
+    char *put;
     qdq_engine_info engine;
     qdq_place_opts opts;
     const char *lists[MAX_WORDS][MAX_LIST + 1];

@@ -6,9 +6,12 @@
 #include "quant/plan/plan.h"
 
 typedef struct text_placement {
-    qdq_plan *plan; /* NULL: nothing was placed */
-    char *lines;    /* "c0: QDQ(x) QW(w) QB(b)\n" for each node that reads quantized values */
-    char warnings[1 << 12]; /* each after a newline */
+    /* NULL: nothing was placed */
+    qdq_plan *plan;
+    /* "c0: QDQ(x) QW(w) QB(b)\n" for each node that reads quantized values */
+    char *lines;
+    /* each after a newline */
+    char warnings[1 << 12];
 } text_placement;
 
 /* Names nodes after their first results. Values that have a type but nothing that produces them

@@ -17,7 +17,8 @@ enum { MAX_ARGS = 100, MAX_LAYERS = 1000 };
 
 typedef struct option {
     const char *name;
-    int since, until; /* versions, major * 100 + minor; until: first that lacks it, 0: none */
+    /* versions, major * 100 + minor; until: first that lacks it, 0: none */
+    int since, until;
 } option;
 
 static const option options[] = {

@@ -11,8 +11,10 @@ static const double copy_us = 12, qdq_us = 4, pointwise_us = 5;
 
 typedef struct planner {
     const qdq_graph *g;
-    const qdq_node **root; /* by node id: the node that its layer is called after */
-    const qdq_node **last; /* by node id of a root: the last of its layer */
+    /* by node id: the node that its layer is called after */
+    const qdq_node **root;
+    /* by node id of a root: the last of its layer */
+    const qdq_node **last;
     fake_layer *out;
     size_t n, max;
 } planner;

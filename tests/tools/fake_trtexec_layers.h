@@ -9,12 +9,14 @@
 enum { FAKE_MAX_TENSORS = 6 };
 
 typedef struct fake_tensor {
-    char name[700], type[8]; /* "Int8", "FP32" */
+    /* "Int8", "FP32" */
+    char name[700], type[8];
 } fake_tensor;
 
 typedef struct fake_layer {
     double us;
-    char type[40], name[600], origin[16]; /* origin: of a Reformat, "QDQ" or "REFORMAT"; "" */
+    /* origin: of a Reformat, "QDQ" or "REFORMAT"; "" */
+    char type[40], name[600], origin[16];
     fake_tensor in[FAKE_MAX_TENSORS], out[FAKE_MAX_TENSORS];
     size_t n_in, n_out;
     char metadata[900];

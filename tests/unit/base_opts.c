@@ -42,7 +42,8 @@ TEST(unknown_members_must_be_zero)
 {
     struct {
         known_opts known;
-        int64_t c; /* no padding behind it, which would be undefined */
+        /* no padding behind it, which would be undefined */
+        int64_t c;
     } new = {{.size = sizeof new, .a = 1, .b = 2}, 0};
     known_opts o;
 

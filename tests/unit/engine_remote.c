@@ -212,7 +212,8 @@ typedef struct nested {
     const qdq_named_array *in;
     size_t n_in;
     outputs outer, inner;
-    int stop_after; /* outputs; 0: all are wanted */
+    /* outputs; 0: all are wanted */
+    int stop_after;
 } nested;
 
 static qdq_status run_another(void *ctx, const char *name, const qdq_array *a, qdq_error *e)

@@ -12,15 +12,19 @@ static qdq_error err;
 /* 100 without Q/DQ, and one less for each MatMul that reads 8 bits, unless a test wants others. */
 typedef struct scale {
     unsigned calls, inputs;
-    unsigned fail_at, odd_at; /* the call with this number, from 1; 0: none */
-    double odd;               /* instead, from odd_at on */
+    /* the call with this number, from 1; 0: none */
+    unsigned fail_at, odd_at;
+    /* instead, from odd_at on */
+    double odd;
     qdq_status status;
     const char *text;
-    bool runs; /* the model, too */
+    /* the model, too */
+    bool runs;
     qdq_cancel *cancel;
     size_t n_out;
     char name[20];
-    double first[2]; /* number of the outputs: of the input model, of the last one */
+    /* number of the outputs: of the input model, of the last one */
+    double first[2];
 } scale;
 
 static unsigned count_quantized(const qdq_model *m)

@@ -5,7 +5,8 @@
 /* How each element type is stored in a typed field: its number, and whether it is a varint. */
 typedef struct elem_case {
     qdq_elem elem;
-    unsigned field; /* 4 float, 5 int32, 7 int64, 10 double, 11 uint64 */
+    /* 4 float, 5 int32, 7 int64, 10 double, 11 uint64 */
+    unsigned field;
 } elem_case;
 
 static const elem_case elem_cases[] = {

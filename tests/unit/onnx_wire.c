@@ -7,7 +7,8 @@
 static qdq_error err;
 
 typedef struct body {
-    size_t before, behind; /* bytes around the inner message */
+    /* bytes around the inner message */
+    size_t before, behind;
     size_t inner;
     bool by_reference;
 } body;

@@ -29,7 +29,8 @@ static const char six[] =
     "f = Identity(e) y = Relu(f) }";
 
 typedef struct evaluation_state {
-    const char *needed; /* a model without this value is bad; NULL: none is */
+    /* a model without this value is bad; NULL: none is */
+    const char *needed;
     bool always;
     int calls;
 } evaluation_state;

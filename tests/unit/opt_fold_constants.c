@@ -380,7 +380,8 @@ TEST(arguments_of_the_pass_are_limits_and_lists)
 {
     static const struct {
         const char *passes;
-        size_t negs, adds; /* that stay */
+        /* that stay */
+        size_t negs, adds;
     } cases[] = {
         {"fold-constants", 0, 1},
         {"fold-constants:no=Neg", 1, 1},

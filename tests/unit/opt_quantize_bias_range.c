@@ -15,9 +15,12 @@ typedef struct number_case {
     const char *name, *pass, *type, *scale_x, *zero_x, *w, *b;
     size_t channels, n_scale;
     int32_t code[5];
-    uint32_t scale[3];   /* bits */
-    const char *message; /* in the log; NULL: nothing is logged */
-    int32_t weight[2];   /* where they change */
+    /* bits */
+    uint32_t scale[3];
+    /* in the log; NULL: nothing is logged */
+    const char *message;
+    /* where they change */
+    int32_t weight[2];
     uint32_t weight_scale;
 } number_case;
 

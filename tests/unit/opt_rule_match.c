@@ -272,7 +272,8 @@ TEST(numbers_are_read_from_constants)
     static const struct {
         const char *c;
         double x;
-        int64_t all; /* of an integer list, summed; -1: none */
+        /* of an integer list, summed; -1: none */
+        int64_t all;
     } cases[] = {
         {"float {0.5}", 0.5, -1},
         {"float[1] {0.5}", 0.5, -1},

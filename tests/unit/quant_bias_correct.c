@@ -21,7 +21,8 @@ static const qdq_node *node_of(const qdq_model *m, const char *out)
 /* --- products --------------------------------------------------------------------------------- */
 
 typedef struct error_case {
-    const char *node, *weight; /* its attributes, inputs; dims and numbers of w */
+    /* its attributes, inputs; dims and numbers of w */
+    const char *node, *weight;
     size_t in, out;
     int axis;
     double mean[4], want[4];

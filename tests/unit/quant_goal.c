@@ -165,7 +165,8 @@ static qdq_model *chain_with_biases(void)
 }
 
 typedef struct recorded_lines {
-    size_t calibrated, compared; /* runs */
+    /* runs */
+    size_t calibrated, compared;
     bool said_memory;
 } recorded_lines;
 

@@ -8,10 +8,13 @@ static qdq_error err;
 
 typedef struct world {
     double allowed;
-    const double *truth; /* harm of each item, as it really is */
+    /* harm of each item, as it really is */
+    const double *truth;
     size_t n;
-    unsigned trials, fail_at; /* 0: never */
-    size_t float_from;        /* with so many gone nothing is left; 0: never */
+    /* 0: never */
+    unsigned trials, fail_at;
+    /* with so many gone nothing is left; 0: never */
+    size_t float_from;
     bool knows_excess;
 } world;
 

@@ -11,7 +11,8 @@
 enum { K = 200, N = 70, FIT_ROWS = 1000, ROWS = 1250 };
 
 typedef struct fixture {
-    float x[ROWS * K], w[K * N], v[K * N]; /* v: w transposed */
+    /* v: w transposed */
+    float x[ROWS * K], w[K * N], v[K * N];
     qdq_plan_weight entry;
     qdq_gptq_group group;
     qdq_weight_columns columns;

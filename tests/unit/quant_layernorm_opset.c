@@ -10,7 +10,8 @@
 typedef struct begun {
     qdq_target *t;
     qdq_plan *p;
-    qdq_model *m; /* prepared, and placed */
+    /* prepared, and placed */
+    qdq_model *m;
     char log[2000];
 } begun;
 

@@ -18,7 +18,8 @@ static char *data_file;
 typedef struct setting {
     /* first number of a weight; an attribute; type of activations */
     const char *weight, *alpha, *type;
-    const char *device; /* a part of the engine's fingerprint, as its version */
+    /* a part of the engine's fingerprint, as its version */
+    const char *device;
 } setting;
 
 static const setting before = {"0.5", "0.1", "uint8", "one"};
@@ -77,7 +78,8 @@ static void record_line(void *ctx, qdq_log_level level, const char *line)
 
 typedef struct outcome {
     qdq_tune_result result;
-    uint64_t samples; /* that the folder has then */
+    /* that the folder has then */
+    uint64_t samples;
     char *plan;
 } outcome;
 

@@ -15,9 +15,11 @@ typedef struct world {
     uint32_t reader[BITS];
     qdq_hyperedge hyperedge[BITS];
     qdq_mincut_graph graph;
-    qdq_energy truth; /* ns */
+    /* ns */
+    qdq_energy truth;
     double sensitivity[BITS], believed[BITS], allowed;
-    bool has_number; /* is it told by how much it is missed? */
+    /* is it told by how much it is missed? */
+    bool has_number;
     unsigned judged, most_evaluated;
     qdq_arena arena;
 } world;

@@ -82,8 +82,10 @@ static size_t count_other_scales(const qdq_plan *one, const qdq_plan *other, boo
 
 /* What came of a file. */
 typedef struct round_trip {
-    size_t tensors, weights; /* entries of the imported plan */
-    size_t gone, scales;     /* entries with other scales than the file has */
+    /* entries of the imported plan */
+    size_t tensors, weights;
+    /* entries with other scales than the file has */
+    size_t gone, scales;
     qdq_tune_not_expressed not_expressed;
     /* in what the applied plan, imported again, differs from the first one */
     qdq_tune_not_expressed again;
@@ -197,7 +199,8 @@ typedef struct style {
     int zero;
     /* "tensor" for all readers, "tensor>node:input" for one; "+": unsigned codes from 0 */
     const char *tensors;
-    const char *weights; /* "weight node axis" */
+    /* "weight node axis" */
+    const char *weights;
 } style;
 
 static size_t put_tensors(const style *s, char *text, size_t size)

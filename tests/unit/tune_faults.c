@@ -48,7 +48,8 @@ typedef struct moment {
     const char *phase, *folder;
     void (*act)(struct moment *m);
     qdq_cancel *cancel;
-    qdq_status status; /* of what was done */
+    /* of what was done */
+    qdq_status status;
     char *text;
     bool done;
     qdq_error err;

@@ -13,7 +13,8 @@ static qdq_error err;
 /* --- what an edge carries --------------------------------------------------------------------- */
 
 typedef struct pair {
-    const char *tensor; /* that is quantized; NULL: the edge is float */
+    /* that is quantized; NULL: the edge is float */
+    const char *tensor;
     float scale;
 } pair;
 

@@ -9,11 +9,15 @@
 
 typedef struct bench {
     qdq_random random;
-    double gain, noise; /* true gain of the candidate; deviation of one sample */
-    double slow_from;   /* pairs from this one on take twice as long */
-    unsigned lucky;     /* so many pairs show 15 % more, whatever the true one is */
+    /* true gain of the candidate; deviation of one sample */
+    double gain, noise;
+    /* pairs from this one on take twice as long */
+    double slow_from;
+    /* so many pairs show 15 % more, whatever the true one is */
+    unsigned lucky;
     unsigned outlier_every;
-    unsigned phase; /* pairs of a phase; in one `gain` is 6 % more, in the next 6 % less */
+    /* pairs of a phase; in one `gain` is 6 % more, in the next 6 % less */
+    unsigned phase;
     unsigned taken;
     qdq_status fails;
 } bench;

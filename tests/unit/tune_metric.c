@@ -11,9 +11,11 @@ static qdq_error err;
 /* 100 without Q/DQ, and one less for each MatMul that reads 8 bits, unless a test wants others. */
 typedef struct scale {
     unsigned calls, inputs;
-    unsigned fail_at; /* the call with this number, from 1; 0: none */
+    /* the call with this number, from 1; 0: none */
+    unsigned fail_at;
     qdq_status status;
-    bool is_odd; /* nothing but the input model has a number */
+    /* nothing but the input model has a number */
+    bool is_odd;
     qdq_cancel *cancel;
 } scale;
 

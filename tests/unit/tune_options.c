@@ -78,8 +78,10 @@ static qdq_data *samples(void)
 /* --- the precision that ships ----------------------------------------------------------------- */
 
 typedef struct types {
-    size_t weights, scales; /* of the type; the three biases are equal, and shared */
-    size_t others;          /* weights of another float type */
+    /* of the type; the three biases are equal, and shared */
+    size_t weights, scales;
+    /* weights of another float type */
+    size_t others;
 } types;
 
 static types count_types(const char *path, qdq_elem want)
@@ -106,9 +108,11 @@ static types count_types(const char *path, qdq_elem want)
 }
 
 typedef struct hearing {
-    double search_ms; /* of the baseline, as the search saw it */
+    /* of the baseline, as the search saw it */
+    double search_ms;
     size_t calibrations, in_search;
-    uint64_t judged; /* samples that a comparison ran on, outside of workers */
+    /* samples that a comparison ran on, outside of workers */
+    uint64_t judged;
     bool searching;
 } hearing;
 

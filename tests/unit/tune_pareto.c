@@ -132,7 +132,8 @@ TEST(nothing_is_measured_again_and_what_is_too_much_goes)
 
 typedef struct stopping {
     qdq_cancel *cancel;
-    unsigned after; /* models of the front */
+    /* models of the front */
+    unsigned after;
 } stopping;
 
 static void stop_after(void *ctx, const qdq_tune_live *now)

@@ -14,10 +14,12 @@ typedef struct world {
     size_t n, n_edges;
     double time[2][MAX_BITS];
     struct {
-        int from, to; /* -1: the graph's input or output, which are float */
+        /* -1: the graph's input or output, which are float */
+        int from, to;
         double cost;
     } edge[MAX_EDGES];
-    double rest; /* what no assignment changes */
+    /* what no assignment changes */
+    double rest;
 
     size_t n_units;
     qdq_search_unit unit[MAX_UNITS];
@@ -28,13 +30,17 @@ typedef struct world {
     qdq_random noise;
     double deviation;
     unsigned measured, fails_at;
-    qdq_assign dead_bit; /* a candidate with such a bit cannot be built */
+    /* a candidate with such a bit cannot be built */
+    qdq_assign dead_bit;
     qdq_assign now, candidate;
     unsigned events, kept;
     unsigned profiled;
-    double lies;         /* deviation of what profiles say of a kernel */
-    qdq_assign allowed;  /* n 0: all */
-    const char *move[2]; /* of the first trials */
+    /* deviation of what profiles say of a kernel */
+    double lies;
+    /* n 0: all */
+    qdq_assign allowed;
+    /* of the first trials */
+    const char *move[2];
 } world;
 
 static double time_of(const world *w, const qdq_assign *a)
@@ -247,7 +253,8 @@ static qdq_search_result run(world *w, const qdq_search_opts *o, qdq_arena *aren
 
 /* What was found in 200 worlds, and what it took. */
 typedef struct tally {
-    double share; /* of the possible gain */
+    /* of the possible gain */
+    double share;
     double builds, ruled_out;
 } tally;
 

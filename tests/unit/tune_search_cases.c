@@ -19,10 +19,14 @@ typedef struct bench {
     qdq_search_choice choice[2][MAX_CHOICES];
     qdq_search_unit unit[2];
     size_t n_units, n_bits;
-    uint64_t same_as[2]; /* two assignments that mean one model; 0, 0: there are none */
-    bool is_noisy;       /* no test decides */
-    uint64_t late;       /* what is tried once there are profiles; 0: nothing */
-    bool tells;          /* there are some */
+    /* two assignments that mean one model; 0, 0: there are none */
+    uint64_t same_as[2];
+    /* no test decides */
+    bool is_noisy;
+    /* what is tried once there are profiles; 0: nothing */
+    uint64_t late;
+    /* there are some */
+    bool tells;
 
     uint64_t incumbent[MAX_TRIALS], candidate[MAX_TRIALS];
     qdq_search_phase phase[MAX_TRIALS];

@@ -213,7 +213,8 @@ TEST(a_finished_run_measures_nothing_again)
 
 typedef struct stopping {
     qdq_cancel *cancel;
-    unsigned after; /* calls */
+    /* calls */
+    unsigned after;
 } stopping;
 
 static void stop_after(void *ctx, const qdq_tune_live *now)

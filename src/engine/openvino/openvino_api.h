@@ -26,7 +26,8 @@ typedef struct ov_shape {
 } ov_shape;
 
 typedef struct ov_dimension {
-    int64_t min, max; /* -1: any */
+    /* -1: any */
+    int64_t min, max;
 } ov_dimension;
 
 typedef struct ov_partial_shape {
@@ -36,11 +37,13 @@ typedef struct ov_partial_shape {
 
 typedef struct ov_property {
     const char *key;
-    const void *value; /* text */
+    /* text */
+    const void *value;
 } ov_property;
 
 typedef struct ov_profiling_info {
-    int status; /* QDQ_OV_EXECUTED: it ran */
+    /* QDQ_OV_EXECUTED: it ran */
+    int status;
     int64_t real_us, cpu_us;
     const char *name, *exec_type, *node_type;
 } ov_profiling_info;
@@ -102,11 +105,13 @@ enum { QDQ_OV_EXECUTED = 2, QDQ_OV_INVALID_C_PARAM = -14, QDQ_OV_UNKNOWN_EXCEPTI
     F(tensor_data, int, (const ov_tensor *, void **))
 
 typedef struct qdq_ov_api {
-    void *handle; /* stays loaded: its threads may outlive every session */
+    /* stays loaded: its threads may outlive every session */
+    void *handle;
 #define F(name, result, parameters) result(*name) parameters;
     QDQ_OV_LIST(F)
 #undef F
-    char version[32]; /* "2026.4.1" */
+    /* "2026.4.1" */
+    char version[32];
     char path[4096];
 } qdq_ov_api;
 

@@ -48,10 +48,12 @@ void qdq_ov_load_helper(qdq_ov *o, const qdq_engine_opts *opts)
 typedef struct layer {
     qdq_engine_layer out;
     const char *type, *originals;
-    double us; /* average over all runs so far; NAN: not executed */
+    /* average over all runs so far; NAN: not executed */
+    double us;
     size_t *input;
     size_t n_input;
-    bool is_data; /* an input, an output, a constant: nothing is computed */
+    /* an input, an output, a constant: nothing is computed */
+    bool is_data;
     qdq_layer_node_list named;
 } layer;
 
@@ -117,7 +119,8 @@ typedef struct finder {
     qdq_arena *arena;
     const qdq_graph *graph;
     qdq_layer_index names;
-    bool *given; /* by value id */
+    /* by value id */
+    bool *given;
     layer *at;
     size_t n;
 } finder;

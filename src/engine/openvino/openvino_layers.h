@@ -12,11 +12,14 @@ extern "C" {
 
 /* Texts are borrowed for the call; "" where OpenVINO says nothing. */
 typedef struct qdq_ov_layer {
-    const char *name, *type, *kernel; /* "Multiply_5779", "Convolution", "brgconv_avx512_I8" */
+    /* "Multiply_5779", "Convolution", "brgconv_avx512_I8" */
+    const char *name, *type, *kernel;
     /* names of the layers that it was made from, with commas between */
     const char *originals;
-    const char *time;               /* microseconds as text, or "not_executed" */
-    const char *in_type, *out_type; /* of the first input and output: "u8", "f32" */
+    /* microseconds as text, or "not_executed" */
+    const char *time;
+    /* of the first input and output: "u8", "f32" */
+    const char *in_type, *out_type;
     /* numbers of the layers that it reads, in order of the calls */
     const size_t *input;
     size_t n_input;

@@ -11,7 +11,8 @@
 typedef struct qdq_ov {
     qdq_ov_api api;
     ov_core *core;
-    qdq_ov_layers_fn *layers; /* NULL: qdq-openvino.so is not there, or is of another version */
+    /* NULL: qdq-openvino.so is not there, or is of another version */
+    qdq_ov_layers_fn *layers;
 } qdq_ov;
 
 #define QDQ_OV_UNUSED SIZE_MAX /* an input that nothing reads */
@@ -23,10 +24,13 @@ typedef struct qdq_ov_shape {
 
 typedef struct qdq_ov_session {
     const qdq_ov *ov;
-    ov_model *model;      /* kept where shapes are open: it is asked whether inputs fit */
-    qdq_ov_shape *fitted; /* of the inputs, which `model` has now; rank -1: none */
+    /* kept where shapes are open: it is asked whether inputs fit */
+    ov_model *model;
+    /* of the inputs, which `model` has now; rank -1: none */
+    qdq_ov_shape *fitted;
     ov_compiled_model *compiled;
-    ov_infer_request *request; /* for runs */
+    /* for runs */
+    ov_infer_request *request;
     /* of each input of the session, in the library's count, or QDQ_OV_UNUSED */
     size_t *in_index;
     qdq_opt_level level;
@@ -35,7 +39,8 @@ typedef struct qdq_ov_session {
 
     /* For timing and profiles: a request of `compiled`, with the inputs of the last bind(). */
     ov_infer_request *timed;
-    ov_tensor **bound; /* s->n_in of them */
+    /* s->n_in of them */
+    ov_tensor **bound;
 } qdq_ov_session;
 
 /* openvino_weights.c: the model as OpenVINO shall get it; its weights are references into our

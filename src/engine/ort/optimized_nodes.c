@@ -10,10 +10,12 @@
 typedef struct matcher {
     const qdq_graph *source, *optimized;
     qdq_arena *arena;
-    qdq_layer_index names; /* of the source */
+    /* of the source */
+    qdq_layer_index names;
     /* by value id of `optimized`: the tensor of the source; NULL: unknown */
     const qdq_value **holds;
-    bool *given; /* by value id of `source`: the optimized graph has it, too */
+    /* by value id of `source`: the optimized graph has it, too */
+    bool *given;
 } matcher;
 
 static const qdq_value *held(const matcher *m, const qdq_value *v)

@@ -7,7 +7,8 @@
 #include "qdq/engine.h"
 
 typedef struct qdq_optimized_node {
-    const qdq_node *node; /* of the optimized graph */
+    /* of the optimized graph */
+    const qdq_node *node;
     qdq_layer_node_list nodes;
     qdq_layer_source source;
     bool conversion;

@@ -117,9 +117,11 @@ QDQ_ORT_LIST(F)
 typedef void (*qdq_ort_fn)(void);
 
 typedef struct qdq_ort_api {
-    void *handle; /* stays loaded: worker threads of the library may outlive every session */
+    /* stays loaded: worker threads of the library may outlive every session */
+    void *handle;
     const qdq_ort_fn *table;
-    unsigned minor; /* 31 of 1.31.1 */
+    /* 31 of 1.31.1 */
+    unsigned minor;
     char version[32];
     char path[4096];
 } qdq_ort_api;

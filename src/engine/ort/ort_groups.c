@@ -60,10 +60,12 @@ typedef struct joiner {
     qdq_arena *arena;
     qdq_optimized_node *node;
     size_t n_node;
-    size_t *next; /* by node: the next of its key, plus one */
+    /* by node: the next of its key, plus one */
+    size_t *next;
     /* operator and name -> index of the first that is not taken yet, plus one; 0: all are */
     qdq_map by_key;
-    qdq_map inner; /* the same of nodes in bodies -> anything */
+    /* the same of nodes in bodies -> anything */
+    qdq_map inner;
 } joiner;
 
 static const char *make_key(const joiner *j, const char *op, const char *name)

@@ -16,15 +16,19 @@
 typedef struct layer {
     const char *name, *op;
     const char *in_type, *out_type;
-    double pending_us;  /* of a run that has not ended yet */
-    QDQ_VEC(double) us; /* of the runs since it was first seen */
+    /* of a run that has not ended yet */
+    double pending_us;
+    /* of the runs since it was first seen */
+    QDQ_VEC(double) us;
 } layer;
 
 typedef struct reader {
     qdq_arena *arena;
-    qdq_map by_key; /* node number, name and kernel -> index into layers */
+    /* node number, name and kernel -> index into layers */
+    qdq_map by_key;
     QDQ_VEC(layer) layers;
-    unsigned runs; /* "model_run" events seen so far, which end a run */
+    /* "model_run" events seen so far, which end a run */
+    unsigned runs;
     size_t bad_lines;
 } reader;
 

@@ -9,19 +9,24 @@
 #include "engine/ort/ort_log.h"
 
 typedef struct qdq_ort_provider {
-    const char *name;            /* as the library's functions have it: "CUDA" */
-    const char **keys, **values; /* n of each */
+    /* as the library's functions have it: "CUDA" */
+    const char *name;
+    /* n of each */
+    const char **keys, **values;
     size_t n;
 } qdq_ort_provider;
 
 typedef struct qdq_ort {
     qdq_ort_api api;
     ort_env *env;
-    ort_allocator *allocator; /* ORT's own, never released */
+    /* ORT's own, never released */
+    ort_allocator *allocator;
     ort_memory_info *cpu;
-    qdq_ort_provider *providers; /* of every session, in this order */
+    /* of every session, in this order */
+    qdq_ort_provider *providers;
     size_t n_providers;
-    const char *const *libraries; /* with operators; ends with NULL */
+    /* with operators; ends with NULL */
+    const char *const *libraries;
 } qdq_ort;
 
 typedef struct qdq_ort_session {
@@ -33,7 +38,8 @@ typedef struct qdq_ort_session {
     /* of sessions with `groups`: what is executed; NULL: it cannot be written */
     qdq_model *optimized;
     const char **in_names, **out_names;
-    ort_value **bound_in; /* of the last bind() */
+    /* of the last bind() */
+    ort_value **bound_in;
     /* outputs that timed runs write to; NULL entries are allocated by each run */
     ort_value **bound_out;
 } qdq_ort_session;

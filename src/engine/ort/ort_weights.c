@@ -20,8 +20,10 @@
 enum { MIN_EXTERNAL_BYTES = 1024 }; /* ORT wants shapes and other small constants inline */
 
 typedef struct referrer {
-    qdq_map files;     /* mappings that may be referred to, by address */
-    char folder[4096]; /* with a slash at its end; "" before the first file */
+    /* mappings that may be referred to, by address */
+    qdq_map files;
+    /* with a slash at its end; "" before the first file */
+    char folder[4096];
 } referrer;
 
 /* The path may have got another file since it was mapped: what is mapped counts. */

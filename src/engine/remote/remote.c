@@ -25,11 +25,15 @@ static const double default_deadline_s = 600;
 
 typedef struct remote {
     qdq_remote_client client;
-    qdq_tempdir *work;   /* of the worker */
-    qdq_shared exchange; /* arrays on their way */
-    size_t borrowed;     /* bytes of it that who was given an output may still read */
+    /* of the worker */
+    qdq_tempdir *work;
+    /* arrays on their way */
+    qdq_shared exchange;
+    /* bytes of it that who was given an output may still read */
+    size_t borrowed;
     double deadline_s;
-    int64_t next; /* handle */
+    /* handle */
+    int64_t next;
     unsigned crashes;
     pthread_mutex_t lock;
     bool has_lock;
@@ -38,11 +42,16 @@ typedef struct remote {
 typedef struct remote_session {
     remote *remote;
     int64_t handle;
-    const char *model; /* its path; "" */
-    json_t *question;  /* that opens it; NULL: it could not be made */
-    int memory;        /* and the descriptor that goes with it */
-    unsigned open_in;  /* the worker that has it, by number; 0: none */
-    unsigned bound_in; /* and in which inputs are bound */
+    /* its path; "" */
+    const char *model;
+    /* that opens it; NULL: it could not be made */
+    json_t *question;
+    /* and the descriptor that goes with it */
+    int memory;
+    /* the worker that has it, by number; 0: none */
+    unsigned open_in;
+    /* and in which inputs are bound */
+    unsigned bound_in;
     const qdq_array **bound;
 } remote_session;
 
@@ -267,8 +276,10 @@ static void remote_session_close(qdq_session *s)
 /* A call that a session is asked for. */
 typedef struct call {
     const char *question, *doing;
-    const qdq_array *const *in; /* NULL: none */
-    unsigned runs;              /* 0: the question has none */
+    /* NULL: none */
+    const qdq_array *const *in;
+    /* 0: the question has none */
+    unsigned runs;
 } call;
 
 /* Puts inputs behind what is borrowed. *end: where free memory begins after them. */

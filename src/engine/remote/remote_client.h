@@ -13,26 +13,37 @@ typedef struct qdq_remote_client {
     qdq_arena arena;
     /* NULL, or asked whether to go on, and told what the engine logs */
     const qdq_job *job;
-    json_t *hello;       /* what every new worker is asked first */
-    int hello_fd;        /* and the descriptor that goes with it; -1: none */
-    const char *name;    /* of the engine, as the spec has it */
-    const char *program; /* of the worker */
+    /* what every new worker is asked first */
+    json_t *hello;
+    /* and the descriptor that goes with it; -1: none */
+    int hello_fd;
+    /* of the engine, as the spec has it */
+    const char *name;
+    /* of the worker */
+    const char *program;
     /* set before the start; NULL: this machine. 0: 60 */
     const char *host;
     double host_timeout_s;
-    qdq_remote_link *link;       /* to the host; NULL: this machine */
-    double start_deadline_s;     /* until the engine is loaded */
-    qdq_remote_process *process; /* NULL: the next question starts one */
-    unsigned worker;             /* number of the newest worker, from 1; 0: there has been none */
-    qdq_engine_info info;        /* of the first worker; the others have the same */
-    const char *processor;       /* of the machine that they run on */
+    /* to the host; NULL: this machine */
+    qdq_remote_link *link;
+    /* until the engine is loaded */
+    double start_deadline_s;
+    /* NULL: the next question starts one */
+    qdq_remote_process *process;
+    /* number of the newest worker, from 1; 0: there has been none */
+    unsigned worker;
+    /* of the first worker; the others have the same */
+    qdq_engine_info info;
+    /* of the machine that they run on */
+    const char *processor;
     /* options that the engine's program refuses: every new worker is told; NULL: none */
     const char *refused;
 } qdq_remote_client;
 
 /* An answer that is being read; `top` is good as long as the rest. */
 typedef struct qdq_remote_answer {
-    json_t *json; /* NULL: there is none */
+    /* NULL: there is none */
+    json_t *json;
     qdq_arena arena;
     qdq_json_reader reader;
     qdq_json_place top;

@@ -22,9 +22,11 @@ enum { TRIES = 50, PAUSE_MS = 5, ALIGN = 64 };
 
 typedef struct distant {
     qdq_remote_link *link;
-    unsigned number; /* the connection in which the process runs; 0: none */
+    /* the connection in which the process runs; 0: none */
+    unsigned number;
     bool alive;
-    int exchange; /* memory of arrays; -1: none */
+    /* memory of arrays; -1: none */
+    int exchange;
     qdq_remote_journal journal;
     qdq_remote_hashes hashes;
     qdq_buf output;
@@ -35,7 +37,8 @@ typedef struct asking {
     distant *d;
     const qdq_remote_entry *entry;
     const qdq_cancel *cancel;
-    bool again; /* asked before: its outputs are known */
+    /* asked before: its outputs are known */
+    bool again;
     json_t *answer;
     qdq_remote_outcome outcome;
 } asking;

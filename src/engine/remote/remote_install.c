@@ -31,7 +31,8 @@ typedef struct installing {
     qdq_arena arena;
     qdq_remote_host host;
     const qdq_cancel *cancel;
-    char answer[ANSWER_MAX + 1]; /* of the last script */
+    /* of the last script */
+    char answer[ANSWER_MAX + 1];
     qdq_error *err;
 } installing;
 

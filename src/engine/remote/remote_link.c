@@ -35,17 +35,25 @@ struct qdq_remote_link {
     qdq_arena arena;
     qdq_remote_host host;
     qdq_remote_device device;
-    pid_t pid;          /* also the process group; 0: no connection */
-    int to, from, errs; /* -1: closed */
-    qdq_buf in;         /* what has arrived */
-    size_t used;        /* of it, by the reply that is borrowed */
+    /* also the process group; 0: no connection */
+    pid_t pid;
+    /* -1: closed */
+    int to, from, errs;
+    /* what has arrived */
+    qdq_buf in;
+    /* of it, by the reply that is borrowed */
+    size_t used;
     qdq_frame reply;
-    char tail[TAIL + 1]; /* the last of what the child printed for people */
+    /* the last of what the child printed for people */
+    char tail[TAIL + 1];
     size_t tail_size;
-    double heard; /* when bytes came last */
+    /* when bytes came last */
+    double heard;
     unsigned number;
-    size_t piece;    /* of a file, in one frame */
-    unsigned pieces; /* that have arrived */
+    /* of a file, in one frame */
+    size_t piece;
+    /* that have arrived */
+    unsigned pieces;
     bool cut, greeting;
 };
 

@@ -25,12 +25,18 @@ static const double grace_s = 2;
 
 typedef struct local_process {
     char *program;
-    pid_t pid;                  /* also the process group; 0: dead and buried */
-    int socket, pipe;           /* -1: at its end */
-    qdq_buf in;                 /* what has arrived of an answer */
-    qdq_buf output;             /* what it printed, as far as it is kept */
-    char tail[TAIL + 1];        /* the last of it: last words stand at the end */
-    size_t tail_size, n_output; /* n_output: all that was printed */
+    /* also the process group; 0: dead and buried */
+    pid_t pid;
+    /* -1: at its end */
+    int socket, pipe;
+    /* what has arrived of an answer */
+    qdq_buf in;
+    /* what it printed, as far as it is kept */
+    qdq_buf output;
+    /* the last of it: last words stand at the end */
+    char tail[TAIL + 1];
+    /* n_output: all that was printed */
+    size_t tail_size, n_output;
 } local_process;
 
 /* --- start ------------------------------------------------------------------------------------ */

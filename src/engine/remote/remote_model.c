@@ -20,13 +20,17 @@ enum { MIN_EXTERNAL_BYTES = 1024, ALIGN = 64 };
 /* --- there ------------------------------------------------------------------------------------ */
 
 typedef struct sender {
-    qdq_map files;  /* mapping -> its number as text */
-    qdq_map places; /* bytes of weights on the heap -> offset in the memory */
+    /* mapping -> its number as text */
+    qdq_map files;
+    /* bytes of weights on the heap -> offset in the memory */
+    qdq_map places;
     qdq_arena arena;
-    qdq_json_doc list; /* of files */
+    /* of files */
+    qdq_json_doc list;
     size_t n_files;
     int fd;
-    uint64_t end; /* of what the memory holds */
+    /* of what the memory holds */
+    uint64_t end;
     qdq_status status;
     qdq_error *err;
 } sender;

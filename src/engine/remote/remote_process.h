@@ -20,7 +20,8 @@ typedef enum qdq_remote_end {
 
 typedef struct qdq_remote_outcome {
     qdq_remote_end end;
-    qdq_status code; /* of a refusal, and of memory that ran out while the worker lived */
+    /* of a refusal, and of memory that ran out while the worker lived */
+    qdq_status code;
     /* of a process that has ended: so much of the text says of what; last words follow */
     size_t n_cause;
     char text[400];

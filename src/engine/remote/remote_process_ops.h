@@ -8,7 +8,8 @@
 
 typedef struct qdq_remote_call {
     const json_t *question;
-    int fd; /* -1: none */
+    /* -1: none */
+    int fd;
     double deadline_s;
     const qdq_cancel *cancel;
 } qdq_remote_call;

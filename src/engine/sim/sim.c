@@ -19,13 +19,18 @@
 
 typedef struct sim_session {
     qdq_sim *sim;
-    qdq_model *model; /* a clone, whose shapes follow the inputs of the last run */
+    /* a clone, whose shapes follow the inputs of the last run */
+    qdq_model *model;
     qdq_arena scratch;
     qdq_sim_estimate estimate;
-    uint64_t samples;      /* timed blocks so far */
-    qdq_sim_effect effect; /* of failures on the call at hand */
-    bool as_written;       /* no optimizations: all is computed as the graph says */
-    bool is_open;          /* an input has an open dim */
+    /* timed blocks so far */
+    uint64_t samples;
+    /* of failures on the call at hand */
+    qdq_sim_effect effect;
+    /* no optimizations: all is computed as the graph says */
+    bool as_written;
+    /* an input has an open dim */
+    bool is_open;
     /* by value id: what forms that are computed wrongly make of it; NULL: all is right */
     const double *factor;
 } sim_session;

@@ -11,8 +11,10 @@
 typedef struct estimator {
     const qdq_sim *sim;
     qdq_arena *arena;
-    bool *is_int8;  /* by node id: runs as an 8-bit kernel */
-    bool *is_taken; /* by node id: costs nothing, a kernel takes it in */
+    /* by node id: runs as an 8-bit kernel */
+    bool *is_int8;
+    /* by node id: costs nothing, a kernel takes it in */
+    bool *is_taken;
 } estimator;
 
 static bool is_q(const qdq_node *n)

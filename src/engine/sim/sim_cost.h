@@ -12,10 +12,14 @@
 #include "ir/ir.h"
 
 typedef struct qdq_sim_cost {
-    double float_us, float_us_per_k; /* per_k: for every 1000 elements of the first output */
-    double int8_us, int8_us_per_k;   /* int8_us < 0: no 8-bit kernel */
-    int64_t inputs;                  /* how many of its first inputs must come from DQ */
-    bool output_q;                   /* its output must be read by one Q alone */
+    /* per_k: for every 1000 elements of the first output */
+    double float_us, float_us_per_k;
+    /* int8_us < 0: no 8-bit kernel */
+    double int8_us, int8_us_per_k;
+    /* how many of its first inputs must come from DQ */
+    int64_t inputs;
+    /* its output must be read by one Q alone */
+    bool output_q;
     /* operators that a kernel takes in for nothing; ends with NULL */
     const char *const *epilogue;
     /* By type: factor on the 8-bit kernel where its first input has these codes; 0: 1. NULL:
@@ -26,19 +30,28 @@ typedef struct qdq_sim_cost {
 typedef struct qdq_sim {
     qdq_arena arena;
     const char *device;
-    char digits[17]; /* of what it computes: the keys "error" and "wrong" */
+    /* of what it computes: the keys "error" and "wrong" */
+    char digits[17];
     uint64_t seed;
     double noise, outlier_rate, outlier_factor;
     double overhead_us;
-    double int8_fixed_times;  /* factor on the time of 8-bit kernels where no input dim is open */
-    bool no_profile;          /* an engine that does not say where its time goes */
-    double error;             /* relative to a float tensor's deviation, for each node in 8 bits */
-    qdq_sim_cost convert;     /* Q and DQ that no kernel takes in: float_us, float_us_per_k */
-    qdq_sim_cost other;       /* operators that are not named */
-    qdq_map by_op, by_node;   /* name -> qdq_sim_cost */
-    qdq_sim_failure *failure; /* n_failure of them */
+    /* factor on the time of 8-bit kernels where no input dim is open */
+    double int8_fixed_times;
+    /* an engine that does not say where its time goes */
+    bool no_profile;
+    /* relative to a float tensor's deviation, for each node in 8 bits */
+    double error;
+    /* Q and DQ that no kernel takes in: float_us, float_us_per_k */
+    qdq_sim_cost convert;
+    /* operators that are not named */
+    qdq_sim_cost other;
+    /* name -> qdq_sim_cost */
+    qdq_map by_op, by_node;
+    /* n_failure of them */
+    qdq_sim_failure *failure;
     size_t n_failure;
-    qdq_sim_wrong *wrong; /* n_wrong of them */
+    /* n_wrong of them */
+    qdq_sim_wrong *wrong;
     size_t n_wrong;
 } qdq_sim;
 
@@ -54,8 +67,10 @@ typedef struct qdq_sim_layer {
 } qdq_sim_layer;
 
 typedef struct qdq_sim_estimate {
-    QDQ_VEC(qdq_sim_layer) layers; /* in file order, what is taken in by others left out */
-    double total_us;               /* with overhead */
+    /* in file order, what is taken in by others left out */
+    QDQ_VEC(qdq_sim_layer) layers;
+    /* with overhead */
+    double total_us;
     size_t n_int8;
     /* by node id: costs nothing, as a kernel takes it in or it is computed beforehand */
     const bool *is_taken;

@@ -27,13 +27,17 @@ typedef enum qdq_sim_spoil {
 /* What becomes of the call at hand. */
 typedef struct qdq_sim_effect {
     qdq_sim_spoil spoil;
-    double slow; /* times as long */
+    /* times as long */
+    double slow;
 } qdq_sim_effect;
 
 typedef struct qdq_sim_failure {
-    const char *at;   /* "open", "run" or "time" */
-    uint64_t nth;     /* the n-th time that it could happen; 0: every time */
-    const char *node; /* only where this node runs in 8 bits; NULL: anywhere */
+    /* "open", "run" or "time" */
+    const char *at;
+    /* the n-th time that it could happen; 0: every time */
+    uint64_t nth;
+    /* only where this node runs in 8 bits; NULL: anywhere */
+    const char *node;
     const char *message;
     qdq_sim_fault fault;
     int signal;

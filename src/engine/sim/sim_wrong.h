@@ -10,13 +10,18 @@ struct qdq_sim_estimate;
 
 /* A node of such a form gives `times` its result. */
 typedef struct qdq_sim_wrong {
-    const char *op, *node; /* operator and label; NULL: any */
+    /* operator and label; NULL: any */
+    const char *op, *node;
     /* a node of this operator reads its result in float; NULL: any or none */
     const char *read_by;
-    qdq_elem codes; /* of its first input; QDQ_UNDEFINED: any */
-    bool in_float;  /* where it runs in float; else where it runs in 8 bits */
-    bool open;      /* only in a model with an open dim among its inputs */
-    bool fixed;     /* only in one without */
+    /* of its first input; QDQ_UNDEFINED: any */
+    qdq_elem codes;
+    /* where it runs in float; else where it runs in 8 bits */
+    bool in_float;
+    /* only in a model with an open dim among its inputs */
+    bool open;
+    /* only in one without */
+    bool fixed;
     double times;
 } qdq_sim_wrong;
 

@@ -16,7 +16,8 @@ qdq_status qdq_trt_split(const char *text, qdq_arena *arena, const char ***out, 
 /* --- shapes ----------------------------------------------------------------------------------- */
 
 typedef struct qdq_trt_shape {
-    const char *name; /* may have one '*' in --shapes */
+    /* may have one '*' in --shapes */
+    const char *name;
     int rank;
     int64_t dim[QDQ_MAX_RANK];
 } qdq_trt_shape;
@@ -45,12 +46,16 @@ qdq_status qdq_trt_range_check(const qdq_trt_shape *min, const qdq_trt_shape *op
 typedef QDQ_VEC(const char *) qdq_trt_argv;
 
 typedef struct qdq_trt_user {
-    qdq_trt_argv args;                    /* as they are handed on; shapes are not among them */
-    qdq_trt_shapes min, opt, max, shapes; /* --minShapes, --optShapes, --maxShapes, --shapes */
+    /* as they are handed on; shapes are not among them */
+    qdq_trt_argv args;
+    /* --minShapes, --optShapes, --maxShapes, --shapes */
+    qdq_trt_shapes min, opt, max, shapes;
     /* --fp16, --int8, --best, ...: excludes --stronglyTyped */
     bool weakly_typed;
-    const char *remote;  /* --remoteAutoTuningConfig=...; NULL */
-    bool safe, cpu_only; /* --safe, --cpuOnly */
+    /* --remoteAutoTuningConfig=...; NULL */
+    const char *remote;
+    /* --safe, --cpuOnly */
+    bool safe, cpu_only;
 } qdq_trt_user;
 
 /* QDQ_E_USAGE: an argument that is no option, one that qdq sets itself, or shapes that are none. */

@@ -9,7 +9,8 @@
 
 typedef struct qdq_trt_cache {
     const char *path, *copy;
-    int fd; /* of the file that is locked; -1: none */
+    /* of the file that is locked; -1: none */
+    int fd;
 } qdq_trt_cache;
 
 /* Waits until no other process builds with `path`, and copies it to `copy`, which trtexec gets;

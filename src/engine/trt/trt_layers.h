@@ -12,8 +12,10 @@ typedef struct qdq_trt_tensor {
     const char *name;
     /* as written: "Thirty-two wide channel vectorized row major Int8 format"; "" */
     const char *format;
-    const char *type;       /* "i8", "f32", ... as in qdq_layer; "": not known */
-    const char *dimensions; /* "1x3x?x224": ? where no size was fixed; "" where it does not say */
+    /* "i8", "f32", ... as in qdq_layer; "": not known */
+    const char *type;
+    /* "1x3x?x224": ? where no size was fixed; "" where it does not say */
+    const char *dimensions;
 } qdq_trt_tensor;
 
 typedef struct qdq_trt_tensors {
@@ -22,13 +24,17 @@ typedef struct qdq_trt_tensors {
 } qdq_trt_tensors;
 
 typedef struct qdq_trt_layer {
-    const char *name; /* as written, without its " [profile N]" */
-    const char *type, *parameter_type, *origin, *tactic, *weights_type; /* "": not said */
+    /* as written, without its " [profile N]" */
+    const char *name;
+    /* "": not said */
+    const char *type, *parameter_type, *origin, *tactic, *weights_type;
     /* bytes, with separators; "" */
     const char *metadata;
     qdq_trt_tensors in, out, constants;
-    unsigned profile; /* optimization profile; 0: the first, or the only one */
-    int stream;       /* not 0: runs beside others */
+    /* optimization profile; 0: the first, or the only one */
+    unsigned profile;
+    /* not 0: runs beside others */
+    int stream;
 } qdq_trt_layer;
 
 typedef enum qdq_trt_detail {
@@ -41,7 +47,8 @@ typedef struct qdq_trt_layers {
     qdq_trt_detail detail;
     qdq_trt_layer *at;
     size_t n;
-    const char **io; /* names of what the engine takes and gives */
+    /* names of what the engine takes and gives */
+    const char **io;
     size_t n_io;
 } qdq_trt_layers;
 

@@ -18,7 +18,8 @@
 typedef struct line {
     const char *p;
     size_t n;
-    char level; /* I, W, E, F, V; 0: it has none */
+    /* I, W, E, F, V; 0: it has none */
+    char level;
 } line;
 
 /* "[01/02/2026-10:00:00] [I] [TRT] text": head off. Lines without one are taken as they are. */

@@ -42,15 +42,20 @@ bool qdq_trt_is_machine_failure(const char *message);
 enum { QDQ_TRT_MAX_UNKNOWN = 16 };
 
 typedef struct qdq_trt_log {
-    int major, minor, patch;       /* -1: it does not say */
-    bool passed, failed;           /* the banners at the end */
-    double compute_ms, latency_ms; /* medians of the summary; NAN: missing */
+    /* -1: it does not say */
+    int major, minor, patch;
+    /* the banners at the end */
+    bool passed, failed;
+    /* medians of the summary; NAN: missing */
+    double compute_ms, latency_ms;
     bool has_summary;
     /* 7 to 10: no summary, because a profile was asked for in the same run */
     bool profiler_attached;
-    unsigned trust; /* QDQ_TRT_... above */
+    /* QDQ_TRT_... above */
+    unsigned trust;
     qdq_trt_failure failure;
-    char reason[300]; /* the line that says it, without its head; "" */
+    /* the line that says it, without its head; "" */
+    char reason[300];
     size_t n_unknown;
     /* refused options, with their values: "--separateProfileRun" */
     char unknown[QDQ_TRT_MAX_UNKNOWN][120];

@@ -13,11 +13,14 @@ typedef struct mapper {
     const qdq_trt_layers *layers;
     const qdq_graph *graph;
     qdq_trt_names names;
-    qdq_map alias;  /* a tensor that a Reformat layer made -> the layer's other tensor */
-    uint32_t *mark; /* by node: the last slice that met it */
+    /* a tensor that a Reformat layer made -> the layer's other tensor */
+    qdq_map alias;
+    /* by node: the last slice that met it */
+    uint32_t *mark;
     uint32_t n_slice;
     QDQ_VEC(const qdq_node *) todo;
-    qdq_arena *arena; /* of results */
+    /* of results */
+    qdq_arena *arena;
     qdq_arena scratch;
     qdq_error *err;
 } mapper;

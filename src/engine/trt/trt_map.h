@@ -15,14 +15,20 @@ typedef enum qdq_trt_source {
 } qdq_trt_source;
 
 typedef struct qdq_trt_nodes {
-    const qdq_node **at; /* what the layer computes, without Q and DQ */
+    /* what the layer computes, without Q and DQ */
+    const qdq_node **at;
     size_t n;
-    const qdq_node **qdq; /* Q and DQ that it took in, or is */
+    /* Q and DQ that it took in, or is */
+    const qdq_node **qdq;
     size_t n_qdq;
-    qdq_trt_source source;   /* SLICE: what lies between its tensors had to help */
-    const qdq_value *tensor; /* of a Reformat: what it converts; NULL: not known */
-    bool truncated;          /* metadata was cut: complete only if the source is SLICE */
-    bool ambiguous;          /* its name could mean several nodes */
+    /* SLICE: what lies between its tensors had to help */
+    qdq_trt_source source;
+    /* of a Reformat: what it converts; NULL: not known */
+    const qdq_value *tensor;
+    /* metadata was cut: complete only if the source is SLICE */
+    bool truncated;
+    /* its name could mean several nodes */
+    bool ambiguous;
     /* layers that share a node have the same: their nodes are decided together. The least index of
      * a layer in it */
     size_t set;

@@ -8,9 +8,12 @@
 
 typedef struct qdq_trt_name {
     const char *text;
-    const qdq_node *node;   /* of this name, or producer of the tensor of this name; NULL: none */
-    const qdq_value *value; /* NULL: the name of a node */
-    bool ambiguous;         /* several share it */
+    /* of this name, or producer of the tensor of this name; NULL: none */
+    const qdq_node *node;
+    /* NULL: the name of a node */
+    const qdq_value *value;
+    /* several share it */
+    bool ambiguous;
 } qdq_trt_name;
 
 /* Sorted: a range of it is a subtree of the trie over all names. */
@@ -22,7 +25,8 @@ typedef struct qdq_trt_trie {
 typedef struct qdq_trt_names {
     const qdq_graph *graph;
     qdq_trt_trie exact;
-    qdq_trt_trie dotless; /* as Myelin writes them: with '_' for '.' */
+    /* as Myelin writes them: with '_' for '.' */
+    qdq_trt_trie dotless;
 } qdq_trt_names;
 
 /* In the arena; g stays as it is meanwhile. */
@@ -42,12 +46,18 @@ const qdq_value *qdq_trt_find_value(const qdq_trt_names *names, const char *tens
 
 /* What a text says. */
 typedef struct qdq_trt_said {
-    QDQ_VEC(const qdq_node *) nodes; /* each once */
-    bool ambiguous;                  /* a part could be one of several names */
-    bool range;                      /* {ForeignNode[a...z]}: ends of a range, not a list */
-    bool truncated;                  /* parts are missing */
-    bool movement;                   /* named after the layer or tensor that it moves numbers for */
-    size_t unknown;                  /* parts that are no known names */
+    /* each once */
+    QDQ_VEC(const qdq_node *) nodes;
+    /* a part could be one of several names */
+    bool ambiguous;
+    /* {ForeignNode[a...z]}: ends of a range, not a list */
+    bool range;
+    /* parts are missing */
+    bool truncated;
+    /* named after the layer or tensor that it moves numbers for */
+    bool movement;
+    /* parts that are no known names */
+    size_t unknown;
 } qdq_trt_said;
 
 /* False: out of memory. */

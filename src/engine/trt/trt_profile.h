@@ -6,15 +6,19 @@
 #include "engine/trt/trt_layers.h"
 
 typedef struct qdq_trt_row {
-    const char *name;                                  /* as written */
-    double time_ms, average_ms, median_ms, percentage; /* NAN: not there, or no number */
+    /* as written */
+    const char *name;
+    /* NAN: not there, or no number */
+    double time_ms, average_ms, median_ms, percentage;
 } qdq_trt_row;
 
 typedef struct qdq_trt_profile {
-    unsigned count; /* passes; 0: it does not say */
+    /* passes; 0: it does not say */
+    unsigned count;
     qdq_trt_row *at;
     size_t n;
-    bool single_pass; /* its "averages" are one shot each */
+    /* its "averages" are one shot each */
+    bool single_pass;
 } qdq_trt_profile;
 
 /* QDQ_E_FORMAT: no profile, or one that is cut off. All in the arena. */

@@ -9,14 +9,19 @@
 
 typedef struct qdq_trt_tool {
     const char *program;
-    int major, minor, patch;    /* -1: it does not say */
-    const char *const *options; /* of --help */
+    /* -1: it does not say */
+    int major, minor, patch;
+    /* of --help */
+    const char *const *options;
     size_t n_options;
-    qdq_trt_argv refused; /* of ours, which it turned out not to have */
+    /* of ours, which it turned out not to have */
+    qdq_trt_argv refused;
     qdq_trt_user user;
-    const char *const *plugins; /* ends with NULL; or NULL */
+    /* ends with NULL; or NULL */
+    const char *const *plugins;
     const qdq_job *job;
-    unsigned trust_told; /* warnings that were passed on already */
+    /* warnings that were passed on already */
+    unsigned trust_told;
     qdq_arena arena;
 } qdq_trt_tool;
 
@@ -40,14 +45,19 @@ qdq_status qdq_trt_tool_refuse(qdq_trt_tool *t, const char *options, qdq_error *
 unsigned qdq_trt_tool_capabilities(const qdq_trt_tool *t);
 
 typedef struct qdq_trt_call {
-    qdq_trt_argv needed; /* "--onnx=...": without them there is nothing to be done */
-    qdq_trt_argv useful; /* left out where the tool does not have them */
+    /* "--onnx=...": without them there is nothing to be done */
+    qdq_trt_argv needed;
+    /* left out where the tool does not have them */
+    qdq_trt_argv useful;
     /* what must be there and not empty afterwards, unless the option that asks for it was left out;
      * ends with NULL; or NULL */
     const char *const *files;
-    const char *purpose; /* one of `useful` without which it need not run again; NULL: it need */
-    const char *log;     /* file for all it prints; NULL: none */
-    size_t transcript;   /* bytes of each stream that the job logs; 0: 64 KiB */
+    /* one of `useful` without which it need not run again; NULL: it need */
+    const char *purpose;
+    /* file for all it prints; NULL: none */
+    const char *log;
+    /* bytes of each stream that the job logs; 0: 64 KiB */
+    size_t transcript;
     double deadline_s;
 } qdq_trt_call;
 

@@ -32,11 +32,16 @@ typedef struct trt_engine {
 typedef struct trt_session {
     trt_engine *e;
     qdq_tempdir *dir;
-    qdq_trt_shapes min, opt, max; /* of dynamic inputs */
-    const char *shapes;           /* --shapes=...; NULL: the model is static */
-    const char *inputs;           /* --loadInputs=...; NULL: random ones of trtexec's */
-    const char *key;              /* of records; NULL: nothing is recorded */
-    qdq_arena scratch;            /* of one call */
+    /* of dynamic inputs */
+    qdq_trt_shapes min, opt, max;
+    /* --shapes=...; NULL: the model is static */
+    const char *shapes;
+    /* --loadInputs=...; NULL: random ones of trtexec's */
+    const char *inputs;
+    /* of records; NULL: nothing is recorded */
+    const char *key;
+    /* of one call */
+    qdq_arena scratch;
 } trt_session;
 
 /* --- engine ----------------------------------------------------------------------------------- */

@@ -12,7 +12,8 @@
 typedef enum kind { MATH, MOVE, RAW } kind;
 
 typedef struct kernel {
-    qdq_eval_fn *run; /* NULL: not computed */
+    /* NULL: not computed */
+    qdq_eval_fn *run;
     kind kind;
     uint32_t least, most;
 } kernel;

@@ -17,7 +17,8 @@
 typedef struct qdq_const {
     qdq_elem elem;
     int rank;
-    const int64_t *dim; /* never NULL */
+    /* never NULL */
+    const int64_t *dim;
     int64_t count;
     const void *data;
     size_t bytes;

@@ -18,19 +18,27 @@ typedef enum score_mode { OF_PRODUCT, OF_CAP, OF_MASK, OF_SOFTMAX } score_mode;
 typedef struct heads {
     const qdq_const *x;
     int64_t batch, heads, length, size;
-    int64_t by_batch, by_head, by_row; /* strides */
+    /* strides */
+    int64_t by_batch, by_head, by_row;
 } heads;
 
 typedef struct attention {
     heads q, k, v;
-    int64_t past, total;     /* keys of the cache, and all keys */
-    const qdq_const *mask;   /* or NULL */
-    int64_t mask_stride[4];  /* over batch, heads, queries, keys */
-    const int64_t *lengths;  /* keys that count, of each sample; or NULL */
-    const void *key, *value; /* [batch, heads, total, size], with the cache in front */
-    double scale, cap;       /* cap 0: none */
+    /* keys of the cache, and all keys */
+    int64_t past, total;
+    /* or NULL */
+    const qdq_const *mask;
+    /* over batch, heads, queries, keys */
+    int64_t mask_stride[4];
+    /* keys that count, of each sample; or NULL */
+    const int64_t *lengths;
+    /* [batch, heads, total, size], with the cache in front */
+    const void *key, *value;
+    /* cap 0: none */
+    double scale, cap;
     bool is_causal;
-    int64_t left, right; /* keys that a query sees on both sides of its own; -1: all */
+    /* keys that a query sees on both sides of its own; -1: all */
+    int64_t left, right;
     score_mode mode;
 } attention;
 

@@ -37,7 +37,8 @@ typedef struct box {
 } box;
 
 typedef struct suppression {
-    int64_t most; /* of each class */
+    /* of each class */
+    int64_t most;
     double overlap, score;
     bool has_score, is_centred;
 } suppression;
@@ -179,7 +180,8 @@ bool qdq_eval_nonmaxsuppression(qdq_eval *c)
 /* --- RoiAlign --------------------------------------------------------------------------------- */
 
 typedef struct align {
-    int64_t size[2], ratio; /* of the result; samples of each of its places, 0: by the box's size */
+    /* of the result; samples of each of its places, 0: by the box's size */
+    int64_t size[2], ratio;
     double scale, shift;
     bool is_max, at_least_one;
     const int64_t *batch;

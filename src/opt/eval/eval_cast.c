@@ -99,9 +99,12 @@ static bool store_small_int(const int64_t *x, int n, qdq_elem e, void *out, int6
 typedef enum round_mode { UP, DOWN, NEAREST } round_mode;
 
 typedef struct rounding {
-    bool saturate;   /* what is too large becomes the largest, as ONNX wants by default */
-    bool is_old;     /* below opset 24, whose table had other words for infinity */
-    round_mode mode; /* of float8e8m0 */
+    /* what is too large becomes the largest, as ONNX wants by default */
+    bool saturate;
+    /* below opset 24, whose table had other words for infinity */
+    bool is_old;
+    /* of float8e8m0 */
+    round_mode mode;
 } rounding;
 
 /* Powers of two: the table of opset 24 leaves open what is below 0, and its words on 0 and infinity

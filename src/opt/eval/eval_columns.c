@@ -103,8 +103,10 @@ bool qdq_eval_col2im(qdq_eval *c)
 enum { X, WEIGHT, OFFSET, BIAS, SCALE };
 
 typedef struct deform {
-    qdq_window w;                                    /* of two dims */
-    int64_t group, offset_group, features, channels; /* channels: of a group */
+    /* of two dims */
+    qdq_window w;
+    /* channels: of a group */
+    int64_t group, offset_group, features, channels;
 } deform;
 
 static bool has_dims(const qdq_const *x, const int64_t *dim)

@@ -22,10 +22,13 @@ typedef struct term {
 typedef struct einsum {
     term in[OPERANDS], out;
     uint32_t n_in;
-    int64_t dim[LABELS]; /* -1: not used */
-    int count[LABELS];   /* how often inputs name it */
+    /* -1: not used */
+    int64_t dim[LABELS];
+    /* how often inputs name it */
+    int count[LABELS];
     int64_t stride[OPERANDS][LABELS];
-    int loop[LOOPS]; /* labels: those of the result, then those that are summed */
+    /* labels: those of the result, then those that are summed */
+    int loop[LOOPS];
     int n_loop;
 } einsum;
 

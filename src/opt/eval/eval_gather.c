@@ -63,7 +63,8 @@ bool qdq_eval_gather(qdq_eval *c)
 typedef struct elements {
     qdq_walk w;
     const int64_t *index;
-    int64_t rows, row_stride; /* of x along the axis */
+    /* of x along the axis */
+    int64_t rows, row_stride;
 } elements;
 
 static bool begin_elements(qdq_eval *c, elements *e)
@@ -198,9 +199,12 @@ bool qdq_eval_scatterelements(qdq_eval *c)
 
 typedef struct slices {
     const int64_t *index;
-    int64_t batches, lists, depth; /* lists of `depth` indices in each batch */
-    const int64_t *dim;            /* that the indices count */
-    int64_t batch_size, size;      /* elements of x in a batch and in a slice */
+    /* lists of `depth` indices in each batch */
+    int64_t batches, lists, depth;
+    /* that the indices count */
+    const int64_t *dim;
+    /* elements of x in a batch and in a slice */
+    int64_t batch_size, size;
 } slices;
 
 static bool begin_slices(qdq_eval *c, int64_t batch_dims, slices *s)

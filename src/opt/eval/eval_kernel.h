@@ -27,13 +27,16 @@ enum { QDQ_EVAL_RANK = 16 };
 typedef struct qdq_eval {
     const qdq_node *node;
     int64_t opset;
-    const qdq_const *const *in; /* n_in of the node; NULL: left out */
+    /* n_in of the node; NULL: left out */
+    const qdq_const *const *in;
     qdq_const *out;
-    uint64_t room, limit; /* bytes that outputs may still take, and could at first */
+    /* bytes that outputs may still take, and could at first */
+    uint64_t room, limit;
     /* outputs that the kernel makes in type `actual` will be in type `real` */
     qdq_elem real, actual;
     qdq_arena *memory;
-    const char *why; /* the first reason */
+    /* the first reason */
+    const char *why;
     bool nomem;
 } qdq_eval;
 

@@ -60,7 +60,8 @@ static bool check_work(qdq_eval *c, int64_t results, int64_t k)
 /* The matrices of one input: the last two dims; those before are broadcast. A vector is a matrix of
  * one row (left) or column (right) whose dim goes out again. */
 typedef struct operand {
-    qdq_const batch; /* the dims before, as a shape */
+    /* the dims before, as a shape */
+    qdq_const batch;
     int64_t rows, columns;
     bool is_vector;
 } operand;
@@ -143,7 +144,8 @@ bool qdq_eval_matmul(qdq_eval *c)
 /* What is added: a matrix broadcast to m x n; data NULL: nothing. */
 typedef struct addend {
     const qdq_const *c;
-    int64_t row, column; /* strides */
+    /* strides */
+    int64_t row, column;
 } addend;
 
 static bool read_addend(qdq_eval *c, const product *p, addend *add)

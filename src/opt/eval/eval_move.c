@@ -106,7 +106,8 @@ bool qdq_eval_tile(qdq_eval *c)
 /* --- Slice ------------------------------------------------------------------------------------ */
 
 typedef struct slices {
-    const int64_t *start, *end, *axis, *step; /* axis, step: NULL: all from the first on; 1 */
+    /* axis, step: NULL: all from the first on; 1 */
+    const int64_t *start, *end, *axis, *step;
     int64_t count;
 } slices;
 

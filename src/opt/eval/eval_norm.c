@@ -66,7 +66,8 @@ bool qdq_eval_batchnorm(qdq_eval *c)
 /* --- of what lies together: a channel, a group of channels, the last dims --------------------- */
 
 typedef struct moments {
-    double mean, inverse; /* 1 / sqrt(variance + epsilon) */
+    /* 1 / sqrt(variance + epsilon) */
+    double mean, inverse;
 } moments;
 
 /* Of n elements in a row. Without a centre the mean counts as 0. */

@@ -166,7 +166,8 @@ bool qdq_eval_topk(qdq_eval *c)
 /* A slice along the axis: its elements as numbers that order as they do, and where it stands. */
 typedef struct slice {
     const uint64_t *rank;
-    int64_t size, place, same; /* same: the place in the result */
+    /* same: the place in the result */
+    int64_t size, place, same;
 } slice;
 
 static int compare_slices(const void *va, const void *vb)

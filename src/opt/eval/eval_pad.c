@@ -10,8 +10,10 @@ typedef enum pad_mode { CONSTANT, REFLECT, EDGE, WRAP } pad_mode;
 typedef struct padding {
     pad_mode mode;
     int64_t before[QDQ_EVAL_RANK], after[QDQ_EVAL_RANK];
-    int64_t dim[QDQ_EVAL_RANK]; /* of the result */
-    unsigned char value[8];     /* an element */
+    /* of the result */
+    int64_t dim[QDQ_EVAL_RANK];
+    /* an element */
+    unsigned char value[8];
 } padding;
 
 /* --- what is asked for ------------------------------------------------------------------------ */

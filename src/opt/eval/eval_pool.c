@@ -10,14 +10,17 @@
 typedef struct pool {
     qdq_op op;
     qdq_window w;
-    bool counts_padding; /* AveragePool */
-    int64_t p;           /* LpPool: the power */
+    /* AveragePool */
+    bool counts_padding;
+    /* LpPool: the power */
+    int64_t p;
 } pool;
 
 /* What one window comes to. */
 typedef struct seen {
     double sum, largest;
-    int64_t n, n_padding, at; /* elements; `at`: the first that is the largest */
+    /* elements; `at`: the first that is the largest */
+    int64_t n, n_padding, at;
     bool has_nan;
 } seen;
 

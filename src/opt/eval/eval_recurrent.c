@@ -22,12 +22,17 @@ static double relu(double x)
 
 typedef struct layer {
     int64_t directions, steps, batch, inputs, hidden, gates;
-    bool by_batch;         /* layout 1: the batch is in front */
-    bool backwards;        /* the only direction */
-    bool linear;           /* GRU: linear_before_reset */
-    const int64_t *length; /* of each sequence; NULL: all steps */
+    /* layout 1: the batch is in front */
+    bool by_batch;
+    /* the only direction */
+    bool backwards;
+    /* GRU: linear_before_reset */
+    bool linear;
+    /* of each sequence; NULL: all steps */
+    const int64_t *length;
     function *run[2][FUNCTIONS];
-    double *h, *cell, *sum, *part; /* of one sequence: states; W x + b and R h + b of each gate */
+    /* of one sequence: states; W x + b and R h + b of each gate */
+    double *h, *cell, *sum, *part;
 } layer;
 
 /* --- what is asked for ------------------------------------------------------------------------ */

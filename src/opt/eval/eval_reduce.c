@@ -84,8 +84,10 @@ typedef enum finish { AS_IT_IS, MEAN, ROOT, LOG } finish;
 static const struct reduction {
     qdq_op op;
     finish finish;
-    bool of_nothing; /* has a value in every type; in floats all but means have one */
-    bool is_plain;   /* of one element, it is the element */
+    /* has a value in every type; in floats all but means have one */
+    bool of_nothing;
+    /* of one element, it is the element */
+    bool is_plain;
     gather_table table;
 } reductions[] = {
     {QDQ_OP_REDUCESUM, AS_IT_IS, true, true, {INTEGERS(sum), FLOATS(sum)}},
@@ -158,9 +160,12 @@ static void finish_one(qdq_sum *w, finish how, sum_kind kind, int64_t n)
 
 typedef struct axes {
     bool mark[QDQ_EVAL_RANK];
-    int64_t kept[QDQ_EVAL_RANK]; /* dims of the result; 1 where they are reduced */
-    int64_t count;               /* elements that make one result */
-    bool none;                   /* nothing is reduced, not even one by one */
+    /* dims of the result; 1 where they are reduced */
+    int64_t kept[QDQ_EVAL_RANK];
+    /* elements that make one result */
+    int64_t count;
+    /* nothing is reduced, not even one by one */
+    bool none;
 } axes;
 
 static bool read_axes(qdq_eval *c, axes *a)

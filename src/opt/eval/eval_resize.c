@@ -26,12 +26,17 @@ typedef enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL } rounding;
 /* One dim of the result. */
 typedef struct line {
     int64_t in, out;
-    double scale, start, end; /* start, end: of the part that CROP takes, from 0 to 1 */
-    bool is_same;             /* every place takes the element there */
-    int n;                    /* taps of each place */
-    int64_t *at;              /* n for each place */
+    /* start, end: of the part that CROP takes, from 0 to 1 */
+    double scale, start, end;
+    /* every place takes the element there */
+    bool is_same;
+    /* taps of each place */
+    int n;
+    /* n for each place */
+    int64_t *at;
     double *weight;
-    bool *outside; /* CROP: beyond the data */
+    /* CROP: beyond the data */
+    bool *outside;
 } line;
 
 typedef struct resize {
@@ -39,7 +44,8 @@ typedef struct resize {
     mode mode;
     rounding rounding;
     bool excludes_outside;
-    bool antialias; /* a smaller result takes all that lies under its elements */
+    /* a smaller result takes all that lies under its elements */
+    bool antialias;
     double cubic_a, extrapolation;
     int rank;
     line line[QDQ_EVAL_RANK];

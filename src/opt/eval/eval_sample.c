@@ -76,7 +76,8 @@ static bool read_grid(qdq_eval *c, grid *g)
     static const struct {
         const char *name;
         mode mode;
-        bool is_old; /* below opset 20 */
+        /* below opset 20 */
+        bool is_old;
     } modes[] = {{"bilinear", LINEAR, true},  {"bicubic", CUBIC, true},  {"nearest", NEAREST, true},
                  {"nearest", NEAREST, false}, {"linear", LINEAR, false}, {"cubic", CUBIC, false}};
     static const char *const borders[] = {"zeros", "border", "reflection"};

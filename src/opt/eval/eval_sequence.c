@@ -8,9 +8,12 @@
 /* --- RotaryEmbedding -------------------------------------------------------------------------- */
 
 typedef struct rotary {
-    int64_t batch, length, heads, size; /* of the data, whatever its rank is */
-    int64_t half;                       /* pairs that are turned, of each head */
-    const int64_t *places;              /* rows of the caches, [batch, length]; or NULL */
+    /* of the data, whatever its rank is */
+    int64_t batch, length, heads, size;
+    /* pairs that are turned, of each head */
+    int64_t half;
+    /* rows of the caches, [batch, length]; or NULL */
+    const int64_t *places;
     bool is_interleaved;
 } rotary;
 

@@ -69,7 +69,8 @@ bool qdq_eval_window(qdq_eval *c)
 
 typedef struct mel {
     int64_t bins, length, rate;
-    double low, high; /* in mel */
+    /* in mel */
+    double low, high;
 } mel;
 
 /* The row of edge i; -1: float and double come to different ones. */
@@ -132,10 +133,14 @@ bool qdq_eval_mel(qdq_eval *c)
 /* --- DFT and STFT ----------------------------------------------------------------------------- */
 
 typedef struct dft {
-    int64_t n, taken, given; /* the length; elements of a line that are taken; results */
-    bool inverse, half;      /* half: the spectrum has only its first half, and results are real */
-    const double *cosine;    /* of 2 pi k / n, and the sine behind them */
-    double *line;            /* 2 for each taken: what is transformed */
+    /* the length; elements of a line that are taken; results */
+    int64_t n, taken, given;
+    /* half: the spectrum has only its first half, and results are real */
+    bool inverse, half;
+    /* of 2 pi k / n, and the sine behind them */
+    const double *cosine;
+    /* 2 for each taken: what is transformed */
+    double *line;
 } dft;
 
 static bool begin_dft(qdq_eval *c, dft *d, int64_t lines)

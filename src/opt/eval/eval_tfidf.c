@@ -10,10 +10,12 @@ enum { MAX_WORK = 1 << 26 }; /* comparisons */
 typedef enum weighting { TF, IDF, TFIDF } weighting;
 
 typedef struct pool {
-    const int64_t *item, *start, *column; /* start: of the n-grams of 1, 2, ... in `item` */
+    /* start: of the n-grams of 1, 2, ... in `item` */
+    const int64_t *item, *start, *column;
     int64_t items, sizes, grams;
     int64_t shortest, longest, skips;
-    const float *weight; /* of each column; or NULL */
+    /* of each column; or NULL */
+    const float *weight;
     int64_t columns;
     weighting how;
 } pool;

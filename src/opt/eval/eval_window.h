@@ -11,9 +11,11 @@ enum {
 };
 
 typedef struct qdq_window {
-    int space; /* dims, 1 to QDQ_WINDOW_SPACE */
+    /* dims, 1 to QDQ_WINDOW_SPACE */
+    int space;
     int64_t in[QDQ_WINDOW_SPACE], kernel[QDQ_WINDOW_SPACE], out[QDQ_WINDOW_SPACE];
-    int64_t pad[QDQ_WINDOW_SPACE], end[QDQ_WINDOW_SPACE]; /* in front of the data, and behind */
+    /* in front of the data, and behind */
+    int64_t pad[QDQ_WINDOW_SPACE], end[QDQ_WINDOW_SPACE];
     int64_t stride[QDQ_WINDOW_SPACE], dilation[QDQ_WINDOW_SPACE];
 } qdq_window;
 

@@ -42,12 +42,18 @@ typedef struct qdq_poly {
 /* How the values of one polynomial are read: through Add, Sub, Mul, Div and Pow with constants of
  * one element. */
 typedef struct qdq_poly_reader {
-    const qdq_graph *graph; /* nodes of others are not looked at */
-    const qdq_value *x, *t; /* t may be NULL */
-    qdq_parts parts;        /* the nodes that were read */
-    qdq_elem elem;          /* of the constants; QDQ_UNDEFINED: there are none */
-    int rank;               /* the greatest of the constants */
-    int steps;              /* operands looked at; the reader gives up after some */
+    /* nodes of others are not looked at */
+    const qdq_graph *graph;
+    /* t may be NULL */
+    const qdq_value *x, *t;
+    /* the nodes that were read */
+    qdq_parts parts;
+    /* of the constants; QDQ_UNDEFINED: there are none */
+    qdq_elem elem;
+    /* the greatest of the constants */
+    int rank;
+    /* operands looked at; the reader gives up after some */
+    int steps;
 } qdq_poly_reader;
 
 /* False: v is no polynomial of x and t, or not one that has room here. */

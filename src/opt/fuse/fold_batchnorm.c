@@ -31,9 +31,12 @@ typedef struct folding {
     qdq_bias old;
     /* what the chain makes of x: x * factor + bias, the bias of the node included */
     double *factor, *bias;
-    QDQ_VEC(qdq_node *) chain; /* in order */
-    qdq_node *bn;              /* the first BatchNormalization of it, or NULL */
-    qdq_node *dq;              /* between the node and the chain; or NULL */
+    /* in order */
+    QDQ_VEC(qdq_node *) chain;
+    /* the first BatchNormalization of it, or NULL */
+    qdq_node *bn;
+    /* between the node and the chain; or NULL */
+    qdq_node *dq;
 } folding;
 
 /* --- the chain -------------------------------------------------------------------------------- */

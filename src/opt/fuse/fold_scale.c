@@ -15,11 +15,16 @@
 typedef struct scaling {
     qdq_opt *o;
     qdq_linear l;
-    qdq_node *add, *transpose, *last; /* add, transpose: NULL without; last: Mul or Div */
-    uint32_t bias_input;              /* of add */
-    int rank;                         /* of the product; 1 where it is not proven */
-    int axis;                         /* where its channels are for `last` */
-    double *factor, *bias;            /* one for each channel */
+    /* add, transpose: NULL without; last: Mul or Div */
+    qdq_node *add, *transpose, *last;
+    /* of add */
+    uint32_t bias_input;
+    /* of the product; 1 where it is not proven */
+    int rank;
+    /* where its channels are for `last` */
+    int axis;
+    /* one for each channel */
+    double *factor, *bias;
 } scaling;
 
 /* --- what follows the MatMul ------------------------------------------------------------------ */

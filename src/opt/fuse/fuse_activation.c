@@ -16,9 +16,12 @@ enum { STEPS = 6 }; /* from t to the result; from the argument to x */
 
 typedef struct form {
     const qdq_rule *rule;
-    qdq_op op;      /* of t */
-    qdq_poly inner; /* its argument, in x */
-    qdq_poly outer; /* the result, in x and t */
+    /* of t */
+    qdq_op op;
+    /* its argument, in x */
+    qdq_poly inner;
+    /* the result, in x and t */
+    qdq_poly outer;
     const char *becomes;
 } form;
 
@@ -49,8 +52,10 @@ static const form forms[] = {
 typedef struct found {
     const form *form;
     qdq_value *x;
-    qdq_node *last; /* computes the result */
-    double alpha;   /* the coefficient of x in the argument */
+    /* computes the result */
+    qdq_node *last;
+    /* the coefficient of x in the argument */
+    double alpha;
     qdq_poly_reader reader;
 } found;
 

@@ -17,11 +17,15 @@
 #include "opt/rules/rule_layout.h"
 
 typedef struct norm {
-    qdq_node *last; /* computes the result */
+    /* computes the result */
+    qdq_node *last;
     qdq_value *x, *d;
-    qdq_value *scale, *bias; /* NULL: none */
-    qdq_elem elem;           /* of x, scale, bias and the result */
-    const qdq_dim *dim;      /* what is normalized: `rank` dims from here */
+    /* NULL: none */
+    qdq_value *scale, *bias;
+    /* of x, scale, bias and the result */
+    qdq_elem elem;
+    /* what is normalized: `rank` dims from here */
+    const qdq_dim *dim;
     int rank;
     double epsilon;
     qdq_parts parts;
@@ -63,9 +67,11 @@ static int count_last_axes(const qdq_match *m, const qdq_node *n, int rank)
 /* --- the core: from x to n -------------------------------------------------------------------- */
 
 typedef struct core {
-    qdq_node *mean[3]; /* all of the same axes */
+    /* all of the same axes */
+    qdq_node *mean[3];
     size_t n_mean;
-    int constants; /* their greatest rank */
+    /* their greatest rank */
+    int constants;
 } core;
 
 static bool add_centre(const qdq_match *m, const qdq_value *d, qdq_value *x, norm *f, core *c)

@@ -10,14 +10,20 @@
 
 typedef struct qdq_linear {
     qdq_node *node;
-    const qdq_tensor *weight; /* constant: floats (behind Q, if there is one), or codes */
-    int axis;                 /* of the weight, along which its output channels lie */
+    /* constant: floats (behind Q, if there is one), or codes */
+    const qdq_tensor *weight;
+    /* of the weight, along which its output channels lie */
+    int axis;
     /* ConvTranspose: output channels that share one index of the axis; else 1 */
     int64_t group;
-    int64_t channels;  /* of the output: group times the dim of the axis */
-    int rank;          /* of the output, whose channels are dim 1 */
-    qdq_node *dq, *q;  /* NULL: floats without Q/DQ; q NULL: stored codes */
-    qdq_params params; /* of dq, if there is one */
+    /* of the output: group times the dim of the axis */
+    int64_t channels;
+    /* of the output, whose channels are dim 1 */
+    int rank;
+    /* NULL: floats without Q/DQ; q NULL: stored codes */
+    qdq_node *dq, *q;
+    /* of dq, if there is one */
+    qdq_params params;
 } qdq_linear;
 
 /* *is false: no such node, or its weight is no constant, and nothing is to be said about it. Else
@@ -52,9 +58,12 @@ qdq_status qdq_per_channel_at(qdq_opt *o, const qdq_value *v, int rank, int axis
 typedef struct qdq_bias {
     /* one for each channel, Gemm's beta included; zeros where there is none */
     double *value;
-    qdq_node *dq;            /* NULL: floats, or none */
-    const qdq_tensor *codes; /* behind dq */
-    qdq_params params;       /* of dq */
+    /* NULL: floats, or none */
+    qdq_node *dq;
+    /* behind dq */
+    const qdq_tensor *codes;
+    /* of dq */
+    qdq_params params;
 } qdq_bias;
 
 /* The bias `v` (NULL: none) of l; beta is that of Gemm. *why: not known, or not one number per
@@ -80,17 +89,24 @@ typedef struct qdq_recode {
 
 /* A change of a weight: worked out first, applied when there is permission. */
 typedef struct qdq_weight_change {
-    const double *factor; /* of float weights: one for each channel */
+    /* of float weights: one for each channel */
+    const double *factor;
     /* of quantized ones: */
-    const void *codes; /* as they are, packed */
+    /* as they are, packed */
+    const void *codes;
     qdq_scale_grid grid;
-    qdq_recode *recode; /* n_recode of them, by grid */
+    /* n_recode of them, by grid */
+    qdq_recode *recode;
     size_t n_recode;
-    float *scale;  /* n_scale of them, */
-    int32_t *zero; /* zero points of the scales; NULL: none, as before */
+    /* n_scale of them, */
+    float *scale;
+    /* zero points of the scales; NULL: none, as before */
+    int32_t *zero;
     int64_t n_scale;
-    int axis;     /* along this axis; -1: one */
-    bool recodes; /* some code changes */
+    /* along this axis; -1: one */
+    int axis;
+    /* some code changes */
+    bool recodes;
     /* of weights whose codes were rounded again; found by qdq_weight_apply */
     double max_error, rms_error;
 } qdq_weight_change;

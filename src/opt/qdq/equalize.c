@@ -30,17 +30,22 @@ enum { SWEEPS = 8, LARGEST = 10 };
 
 typedef struct layer {
     qdq_node *node;
-    const qdq_tensor *weight, *bias; /* bias NULL: none */
+    /* bias NULL: none */
+    const qdq_tensor *weight, *bias;
     const float *w, *b;
-    size_t channels;       /* of the output */
-    size_t inputs, kernel; /* of the weight: [channels, inputs, kernel] */
-    bool depthwise;        /* channel i of the input meets w[i] alone */
+    /* of the output */
+    size_t channels;
+    /* of the weight: [channels, inputs, kernel] */
+    size_t inputs, kernel;
+    /* channel i of the input meets w[i] alone */
+    bool depthwise;
 } layer;
 
 typedef struct pair {
     qdq_opt *o;
     layer first, second;
-    int *exponent; /* of s, one for each channel */
+    /* of s, one for each channel */
+    int *exponent;
 } pair;
 
 /* --- finding ---------------------------------------------------------------------------------- */
@@ -160,9 +165,12 @@ static qdq_status find_factors(pair *p, bool *any, qdq_error *err)
 /* Channels between the two: for an input of independent values of variance 1, as behind a
  * normalization. */
 typedef struct between {
-    double power; /* of a value */
-    double reach; /* of the largest ones: the bias and four standard deviations */
-    double range; /* of the weights that make it */
+    /* of a value */
+    double power;
+    /* of the largest ones: the bias and four standard deviations */
+    double reach;
+    /* of the weights that make it */
+    double range;
 } between;
 
 static between *look_between(const pair *p, qdq_error *err)
@@ -185,10 +193,12 @@ static between *look_between(const pair *p, qdq_error *err)
 /* What a row of the second weight, which makes one channel behind it, does to noise before it, and
  * adds. */
 typedef struct behind {
-    double signal; /* that it makes, whatever the factors are */
+    /* that it makes, whatever the factors are */
+    double signal;
     /* noise of one scale for all channels, and of the first weight with one for each */
     double data, first;
-    double range, power; /* of its own weights, and of what they meet */
+    /* of its own weights, and of what they meet */
+    double range, power;
 } behind;
 
 static behind look_at_row(const pair *p, const between *c, size_t o, bool scaled)

@@ -14,7 +14,8 @@ typedef struct qdq_codes {
 typedef struct qdq_qop {
     qdq_opt *o;
     qdq_graph *g;
-    qdq_map codes; /* address of a value -> qdq_codes * */
+    /* address of a value -> qdq_codes * */
+    qdq_map codes;
     qdq_error *err;
 } qdq_qop;
 

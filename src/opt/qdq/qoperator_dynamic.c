@@ -14,9 +14,12 @@
 typedef struct product {
     qdq_qop *s;
     qdq_node *n, *cast, *mul;
-    qdq_node *scales;    /* multiplies those of both operands */
-    qdq_value *scale[2]; /* of both operands */
-    int axis;            /* of the second operand's scales; -1: one */
+    /* multiplies those of both operands */
+    qdq_node *scales;
+    /* of both operands */
+    qdq_value *scale[2];
+    /* of the second operand's scales; -1: one */
+    int axis;
 } product;
 
 static const qdq_node *only_reader(const qdq_node *n, const char *type)

@@ -11,15 +11,24 @@ typedef enum weight_axis { AXIS_NONE, AXIS_0, AXIS_LAST, AXIS_GEMM } weight_axis
 
 typedef struct layout {
     const char *type, *to;
-    bool standard;         /* of the default domain, too */
-    int plain;             /* an input that is no code, passed on as the first; -1: none */
-    int operand[2];        /* where (codes, scale, zero point) begin; -1: none */
-    bool repeats;          /* operand[0] goes on to the last input, in threes */
-    int out;               /* where scale and zero point of the result begin */
-    int bias;              /* int32 codes; -1: none */
-    weight_axis axis;      /* of operand[1] */
-    const char *attribute; /* that the float operator does not have; NULL: none */
-    bool is_float;         /* without output scale, the result is float */
+    /* of the default domain, too */
+    bool standard;
+    /* an input that is no code, passed on as the first; -1: none */
+    int plain;
+    /* where (codes, scale, zero point) begin; -1: none */
+    int operand[2];
+    /* operand[0] goes on to the last input, in threes */
+    bool repeats;
+    /* where scale and zero point of the result begin */
+    int out;
+    /* int32 codes; -1: none */
+    int bias;
+    /* of operand[1] */
+    weight_axis axis;
+    /* that the float operator does not have; NULL: none */
+    const char *attribute;
+    /* without output scale, the result is float */
+    bool is_float;
 } layout;
 
 /* com.microsoft's own with one operand: scale and zero point of the result behind its three. */
@@ -56,9 +65,12 @@ typedef struct work {
     qdq_qop *s;
     qdq_node *n;
     const layout *l;
-    int axis;        /* of the second operand's scales; -1: one */
-    qdq_codes codes; /* of the result */
-    bool is_float;   /* the result is */
+    /* of the second operand's scales; -1: one */
+    int axis;
+    /* of the result */
+    qdq_codes codes;
+    /* the result is */
+    bool is_float;
 } work;
 
 static qdq_value *in_at(const work *w, int i)

@@ -33,12 +33,16 @@ typedef struct quantizing {
     qdq_opt *o;
     unsigned policy;
     qdq_linear l;
-    qdq_node *add; /* behind a MatMul; or NULL */
-    qdq_value *b;  /* NULL: none */
+    /* behind a MatMul; or NULL */
+    qdq_node *add;
+    /* NULL: none */
+    qdq_value *b;
     qdq_bias old;
     qdq_params x;
-    double alpha;     /* of Gemm */
-    bool adds_floats; /* its codes are of a kind whose kernels do */
+    /* of Gemm */
+    double alpha;
+    /* its codes are of a kind whose kernels do */
+    bool adds_floats;
     qdq_bias_codes c;
     qdq_weight_change w;
 } quantizing;

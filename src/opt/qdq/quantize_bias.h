@@ -28,17 +28,25 @@ qdq_status qdq_bias_quantize(qdq_opt *o, qdq_node *n, unsigned policy, qdq_error
 typedef struct qdq_bias_codes {
     double x_scale;
     int64_t channels, n_scale;
-    const double *bias;   /* channels */
-    const double *weight; /* n_scale: scales of the weight */
-    const double *room;   /* channels: the largest |code| that leaves room for the accumulator */
+    /* channels */
+    const double *bias;
+    /* n_scale: scales of the weight */
+    const double *weight;
+    /* channels: the largest |code| that leaves room for the accumulator */
+    const double *room;
     unsigned policy;
     /* out: */
-    double *least; /* n_scale: what the weight's scales must be raised to; 0: nothing */
-    float *scale;  /* n_scale: of the bias, for the weight's scales so raised */
-    int32_t *code; /* channels */
+    /* n_scale: what the weight's scales must be raised to; 0: nothing */
+    double *least;
+    /* n_scale: of the bias, for the weight's scales so raised */
+    float *scale;
+    /* channels */
+    int32_t *code;
     bool raises;
-    int64_t saturated;    /* codes that were clipped, */
-    double largest_error; /* ... and by how much */
+    /* codes that were clipped, */
+    int64_t saturated;
+    /* ... and by how much */
+    double largest_error;
 } qdq_bias_codes;
 
 /* NULL: done; else why not. */

@@ -38,29 +38,37 @@ typedef struct entry {
 typedef struct refusal {
     const qdq_node *node;
     size_t rule;
-    const char *why; /* NULL: it does no more */
+    /* NULL: it does no more */
+    const char *why;
 } refusal;
 
 typedef struct worklist {
     qdq_opt *o;
     qdq_graph *g;
-    qdq_arena memory; /* not the pass's scratch: that is for rules */
+    /* not the pass's scratch: that is for rules */
+    qdq_arena memory;
     QDQ_VEC(qdq_node *) queue;
     size_t next;
-    QDQ_VEC(visits) visit; /* by node id */
+    /* by node id */
+    QDQ_VEC(visits) visit;
     QDQ_VEC(entry) entries;
-    uint16_t *first; /* into entries, by root operator */
+    /* into entries, by root operator */
+    uint16_t *first;
     const qdq_rule *const *rules;
     size_t n_rules, first_step;
     QDQ_VEC(refusal) refusals;
-    qdq_map refused;           /* node and rule -> index into refusals */
-    QDQ_VEC(qdq_value *) lost; /* values that a change took a reader from */
-    double booked;             /* seconds that are booked on rules */
+    /* node and rule -> index into refusals */
+    qdq_map refused;
+    /* values that a change took a reader from */
+    QDQ_VEC(qdq_value *) lost;
+    /* seconds that are booked on rules */
+    double booked;
     qdq_match match;
     union {
         max_align_t align;
         unsigned char bytes[QDQ_MATCH_FOUND];
-    } found; /* of the match */
+        /* of the match */
+    } found;
 } worklist;
 
 /* --- the list --------------------------------------------------------------------------------- */

@@ -37,7 +37,8 @@ enum {
 typedef struct qdq_pat {
     const char *bind;
     qdq_op op;
-    const char *in[QDQ_PAT_INPUTS]; /* ends with NULL */
+    /* ends with NULL */
+    const char *in[QDQ_PAT_INPUTS];
     unsigned flags;
 } qdq_pat;
 
@@ -47,27 +48,36 @@ typedef struct qdq_pat {
 typedef struct qdq_match {
     qdq_opt *o;
     const struct qdq_rule *rule;
-    const qdq_pat *pat; /* the rows of the pattern that fits, without those of its alternatives */
+    /* the rows of the pattern that fits, without those of its alternatives */
+    const qdq_pat *pat;
     size_t n_pat;
-    qdq_node *root; /* the node of the first row */
+    /* the node of the first row */
+    qdq_node *root;
     qdq_graph *graph;
-    int64_t opset;          /* of the default domain, where the match is */
-    const qdq_facts *facts; /* what is proven of types */
+    /* of the default domain, where the match is */
+    int64_t opset;
+    /* what is proven of types */
+    const qdq_facts *facts;
     qdq_node *node[QDQ_PAT_ROWS];
     const char *name[QDQ_MATCH_NAMES];
     qdq_value *value[QDQ_MATCH_NAMES];
     size_t n_names;
-    void *found;  /* see qdq_match_found() */
-    void *work;   /* the driver's list of nodes to look at again */
-    double start; /* when it first came to `check` */
+    /* see qdq_match_found() */
+    void *found;
+    /* the driver's list of nodes to look at again */
+    void *work;
+    /* when it first came to `check` */
+    double start;
 } qdq_match;
 
 typedef struct qdq_rule {
     /* The first row is a root. Where its name returns, another graph begins that the rule takes. */
     const qdq_pat *pat;
     size_t n_pat;
-    int min_opset;           /* of the default domain; 0: any */
-    bool needs_initializers; /* not in function bodies */
+    /* of the default domain; 0: any */
+    int min_opset;
+    /* not in function bodies */
+    bool needs_initializers;
     /* NULL: goes ahead. qdq_not_this: a match in form only (the constant is not the one), not worth
      * reporting. Else the reason, a literal, that the report shows. May look, not edit. NULL
      * function: nothing to check. Where inputs commute, the other order is tried before the answer

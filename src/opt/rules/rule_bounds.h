@@ -7,8 +7,10 @@
 /* Doubles hold the bounds of all types but 64 bit integers, of which only those up to 53 bits are
  * read. */
 typedef struct qdq_bounds {
-    double lo, hi; /* never NaN; infinite: none */
-    qdq_elem elem; /* of the bounds; QDQ_UNDEFINED: no bound says it */
+    /* never NaN; infinite: none */
+    double lo, hi;
+    /* of the bounds; QDQ_UNDEFINED: no bound says it */
+    qdq_elem elem;
 } qdq_bounds;
 
 /* False: a bound is no constant number. */

@@ -74,8 +74,10 @@ static const qdq_pat merge_pat[] = {
 
 typedef struct holds {
     bool known, is_float, has_sign;
-    unsigned integer;  /* all integers of this many bits, besides the sign */
-    unsigned exponent; /* of floating point types: bits */
+    /* all integers of this many bits, besides the sign */
+    unsigned integer;
+    /* of floating point types: bits */
+    unsigned exponent;
 } holds;
 
 static holds what_holds(qdq_elem e)

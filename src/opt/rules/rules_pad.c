@@ -22,7 +22,8 @@ enum { SPATIAL = QDQ_RULE_RANK / 2 };
 
 /* The window of a Conv or pool. */
 typedef struct window {
-    int n; /* spatial axes */
+    /* spatial axes */
+    int n;
     int64_t kernel[SPATIAL], stride[SPATIAL], dilation[SPATIAL], pad[2 * SPATIAL];
 } window;
 

@@ -109,7 +109,8 @@ typedef struct parts {
     int64_t axis;
     int n;
     int64_t size[MAX_PARTS];
-    bool squeeze; /* parts of 1 that lose the dim */
+    /* parts of 1 that lose the dim */
+    bool squeeze;
 } parts;
 
 static bool all_readers_understand(const qdq_value *v)

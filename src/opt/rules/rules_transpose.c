@@ -76,8 +76,10 @@ enum { MAX_STEPS = 16 };
 
 typedef struct between {
     int n;
-    qdq_node *step[MAX_STEPS]; /* from the root backwards */
-    uint32_t data[MAX_STEPS];  /* the input that is not a constant */
+    /* from the root backwards */
+    qdq_node *step[MAX_STEPS];
+    /* the input that is not a constant */
+    uint32_t data[MAX_STEPS];
     qdq_value *x;
 } between;
 

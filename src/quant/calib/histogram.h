@@ -19,10 +19,13 @@ enum {
 };
 
 typedef struct qdq_histogram {
-    int exponent;   /* T = 2^exponent */
-    uint64_t count; /* of finite values, zeros included */
+    /* T = 2^exponent */
+    int exponent;
+    /* of finite values, zeros included */
+    uint64_t count;
     uint64_t n_nonfinite;
-    float low, high; /* of the finite values; if count > 0 */
+    /* of the finite values; if count > 0 */
+    float low, high;
     /* Bin i holds the values between (i - SIDE) * width and (i - SIDE + 1) * width, without exact
      * zeros, which any quantization keeps and which would hide the rest behind a ReLU. They are
      * counted behind the bins. */

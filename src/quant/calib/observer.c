@@ -14,7 +14,8 @@ struct qdq_observer {
     bool any;
     /* max, moving average; and what pooling leaves of entropy-compat */
     qdq_range bounds;
-    qdq_histogram *histogram, *held_back; /* NULL where the method needs none */
+    /* NULL where the method needs none */
+    qdq_histogram *histogram, *held_back;
     qdq_compat compat;
     bool pooled;
 };

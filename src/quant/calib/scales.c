@@ -12,7 +12,8 @@
 /* Keys of the entries of one plan. */
 typedef struct keys {
     qdq_arena scratch;
-    qdq_map groups; /* group -> hash over the names of its members, in the order of the plan */
+    /* group -> hash over the names of its members, in the order of the plan */
+    qdq_map groups;
 } keys;
 
 static qdq_status add_member(keys *k, const qdq_plan_tensor *t, qdq_error *err)
@@ -52,7 +53,8 @@ static const char *key_of(const keys *k, const qdq_plan_tensor *t, qdq_arena *ar
 
 typedef struct scale {
     qdq_qparam qparam;
-    qdq_qparam *fold; /* as in qdq_plan_tensor */
+    /* as in qdq_plan_tensor */
+    qdq_qparam *fold;
 } scale;
 
 /* Folds are copied: their numbers change places while a plan is evaluated. */
@@ -311,7 +313,8 @@ qdq_status qdq_scales_keep_clips(qdq_scales *s, const qdq_plan *plan, qdq_error 
 
 /* What GPTQ made of a weight. */
 typedef struct rounded {
-    qdq_plan_weight entry; /* scales NULL: nothing */
+    /* scales NULL: nothing */
+    qdq_plan_weight entry;
     qdq_plan_rounding said;
 } rounded;
 

@@ -10,11 +10,16 @@ typedef struct qdq_scales {
     qdq_arena arena;
     /* type, and whose range decides, with those that share it -> qdq_qparam, with its folds */
     qdq_map by_use;
-    unsigned n_folds;   /* of each; 0: none */
-    qdq_map by_weight;  /* weight and form -> its `clip` */
-    qdq_map by_rounded; /* weight and form -> what GPTQ made of it */
-    qdq_map means;      /* tensor, axis, channels -> qdq_plan_mean */
-    qdq_map joins;      /* result -> qdq_plan_join */
+    /* of each; 0: none */
+    unsigned n_folds;
+    /* weight and form -> its `clip` */
+    qdq_map by_weight;
+    /* weight and form -> what GPTQ made of it */
+    qdq_map by_rounded;
+    /* tensor, axis, channels -> qdq_plan_mean */
+    qdq_map means;
+    /* result -> qdq_plan_join */
+    qdq_map joins;
 } qdq_scales;
 
 /* Fills the scales of `plan` that are there; calibration leaves them alone then. Tensors that share

@@ -14,8 +14,10 @@ typedef struct sweep {
     qdq_sweep_fn show;
     void *ctx;
     qdq_feedback states;
-    size_t n_samples, sample; /* `sample`: the one that runs */
-    uint64_t done, total;     /* samples of all chunks */
+    /* `sample`: the one that runs */
+    size_t n_samples, sample;
+    /* samples of all chunks */
+    uint64_t done, total;
 } sweep;
 
 size_t qdq_sweep_count(const qdq_quantizing *q)

@@ -24,12 +24,17 @@
 enum { MAX_CODES = 256, STEPS = 512, ROUNDS = 2 };
 
 typedef struct profile {
-    size_t n;    /* bins */
-    size_t zero; /* the value 0 is the lower edge of this bin */
+    /* bins */
+    size_t n;
+    /* the value 0 is the lower edge of this bin */
+    size_t zero;
     size_t codes;
-    double *count;              /* n */
-    double *mass, *information; /* n + 1 each: of all bins before */
-    int32_t *filled;            /* the same */
+    /* n */
+    double *count;
+    /* n + 1 each: of all bins before */
+    double *mass, *information;
+    /* the same */
+    int32_t *filled;
 } profile;
 
 /* log(x) for x > 0, to 1e-10: the compiler vectorizes it, which it does not do with log(). */

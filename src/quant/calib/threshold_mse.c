@@ -13,9 +13,11 @@ enum { OCTAVES = 8, COARSE = 8, FINE = 16, ROUNDS = 3 };
 typedef struct samples {
     const qdq_qscheme *scheme;
     size_t n;
-    float *value, *restored; /* n each */
+    /* n each */
+    float *value, *restored;
     double *weight;
-    int16_t *code; /* room for the widest */
+    /* room for the widest */
+    int16_t *code;
 } samples;
 
 static bool samples_make(const qdq_histogram *h, const qdq_qscheme *s, samples *x)
@@ -66,9 +68,11 @@ static double error_of(samples *x, qdq_range r)
 
 typedef struct search {
     samples *x;
-    double *bound[2]; /* what is varied; the second follows with the other sign, or is NULL */
+    /* what is varied; the second follows with the other sign, or is NULL */
+    double *bound[2];
     qdq_range *range;
-    double error; /* of *range */
+    /* of *range */
+    double error;
 } search;
 
 /* Tries largest * 2^(-i / steps) for i from `first` to `last`, and leaves the best: the larger one

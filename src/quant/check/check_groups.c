@@ -13,7 +13,8 @@
 typedef struct finder {
     const qdq_graph *graph;
     qdq_arena arena;
-    qdq_map labels; /* -> node */
+    /* -> node */
+    qdq_map labels;
     /* by node id: the layer that is being looked at has it, if this is its number plus one */
     uint32_t *in;
     QDQ_VEC(qdq_layer_finding) found;
@@ -43,7 +44,8 @@ static const qdq_node *find_node(const finder *f, const char *label)
 }
 
 typedef struct readers {
-    const qdq_node *quantizer, *other; /* the first of each outside of the layer */
+    /* the first of each outside of the layer */
+    const qdq_node *quantizer, *other;
 } readers;
 
 static readers find_readers(const finder *f, const qdq_value *v, size_t group)

@@ -8,7 +8,8 @@
 typedef struct linear {
     const qdq_node *n;
     const qdq_target_op *rule;
-    const qdq_found *x, *w, *b; /* DQ in front of data, weight, bias; NULL: none */
+    /* DQ in front of data, weight, bias; NULL: none */
+    const qdq_found *x, *w, *b;
 } linear;
 
 static const qdq_found *found_of(const qdq_checking *c, const qdq_value *v)

@@ -12,10 +12,14 @@
  * offset_of(k). */
 typedef struct column {
     const qdq_tensor *t;
-    bool is_conv;           /* [out, in, ...]; else a matrix */
-    int64_t n;              /* products that are added up */
-    int64_t step, outer;    /* of a matrix: from row to row, from column to column */
-    int64_t channels, area; /* of a convolution: input channels of a group, and the kernel's size */
+    /* [out, in, ...]; else a matrix */
+    bool is_conv;
+    /* products that are added up */
+    int64_t n;
+    /* of a matrix: from row to row, from column to column */
+    int64_t step, outer;
+    /* of a convolution: input channels of a group, and the kernel's size */
+    int64_t channels, area;
 } column;
 
 static int64_t index_of(const column *c, int64_t out, int64_t k)

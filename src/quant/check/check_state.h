@@ -20,24 +20,32 @@ typedef enum qdq_check_kind_id {
 typedef struct qdq_check_node {
     /* why placement leaves it float; NULL: it does not, or did not look at it */
     const char *reason;
-    bool fused;             /* nothing is missing for the 8-bit kernel */
-    bool planned;           /* it has one, but something is missing */
-    const char *kernel;     /* what the engine ran for it; NULL: not known */
-    double microseconds;    /* of a Q or DQ that the engine ran; 0: it did not */
-    const qdq_found *found; /* of a Q or DQ */
+    /* nothing is missing for the 8-bit kernel */
+    bool fused;
+    /* it has one, but something is missing */
+    bool planned;
+    /* what the engine ran for it; NULL: not known */
+    const char *kernel;
+    /* of a Q or DQ that the engine ran; 0: it did not */
+    double microseconds;
+    /* of a Q or DQ */
+    const qdq_found *found;
 } qdq_check_node;
 
 typedef QDQ_VEC(qdq_target_finding) qdq_finding_list;
 
 typedef struct qdq_checking {
-    qdq_model *m; /* a copy, with types */
+    /* a copy, with types */
+    qdq_model *m;
     const qdq_target *t;
     const qdq_check_opts *opts;
     qdq_arena arena;
-    qdq_check_node *node; /* by node id */
+    /* by node id */
+    qdq_check_node *node;
     qdq_finding_list found;
     size_t n_quantizers, n_fused, n_unfused, n_weights;
-    const qdq_format *const *format; /* that the target has for a node, by its id */
+    /* that the target has for a node, by its id */
+    const qdq_format *const *format;
     bool proven;
     qdq_error *err;
 } qdq_checking;

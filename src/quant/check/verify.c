@@ -182,7 +182,8 @@ static qdq_status match_output(void *ctx, const char *name, const qdq_array *a, 
 typedef struct running {
     qdq_session *engine, *reference;
     qdq_safe_session original;
-    bool without_original; /* it does not run: its rule is not asked */
+    /* it does not run: its rule is not asked */
+    bool without_original;
 } running;
 
 static qdq_status run_original(qdq_verifying *v, running *r, size_t i, qdq_error *err)

@@ -9,13 +9,17 @@
 
 /* The slice of an output that is furthest off. */
 typedef struct finding {
-    double excess_db; /* how far it is below what it may be; 0 and less: it is right */
+    /* how far it is below what it may be; 0 and less: it is right */
+    double excess_db;
     double sqnr_db, engine_db, reference_db;
-    int axis; /* of the slice, -1: the whole */
+    /* of the slice, -1: the whole */
+    int axis;
     size_t index;
     bool is_set;
-    bool has_noise;      /* slices that prove nothing, for the plan is noise there */
-    double noise_ref_db; /* of them: the most that the reference has */
+    /* slices that prove nothing, for the plan is noise there */
+    bool has_noise;
+    /* of them: the most that the reference has */
+    double noise_ref_db;
 } finding;
 
 /* --- slices ----------------------------------------------------------------------------------- */

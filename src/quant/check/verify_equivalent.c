@@ -10,7 +10,8 @@
 typedef QDQ_VEC(const qdq_node *) node_list;
 
 typedef struct finding {
-    const qdq_graph *graph; /* with types */
+    /* with types */
+    const qdq_graph *graph;
     const qdq_verify_result *r;
     qdq_arena arena;
     node_list found;

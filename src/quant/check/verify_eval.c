@@ -18,7 +18,8 @@ bool qdq_verify_can_evaluate(const qdq_model *m, char *why, size_t size)
 
 typedef struct evaluating {
     const qdq_model *m;
-    const qdq_const **known; /* by value id */
+    /* by value id */
+    const qdq_const **known;
     qdq_arena memory;
 } evaluating;
 

@@ -23,15 +23,21 @@ typedef enum knowledge {
 
 typedef struct searching {
     qdq_verifying *v;
-    qdq_model *copy;   /* of v->m, with types */
-    qdq_value **value; /* n: float results in order of execution */
+    /* of v->m, with types */
+    qdq_model *copy;
+    /* n: float results in order of execution */
+    qdq_value **value;
     size_t n;
-    knowledge *known;  /* by value id */
-    double limit;      /* dB: what has less is wrong */
-    size_t shown_most; /* at a time */
+    /* by value id */
+    knowledge *known;
+    /* dB: what has less is wrong */
+    double limit;
+    /* at a time */
+    size_t shown_most;
     /* Of a probe: */
     const qdq_value *shown[MOST_SHOWN + 1];
-    qdq_held held[MOST_SHOWN + 1]; /* of the reference; the last one: of the output */
+    /* of the reference; the last one: of the output */
+    qdq_held held[MOST_SHOWN + 1];
     bool is_wrong[MOST_SHOWN + 1];
     size_t n_shown;
 } searching;

@@ -12,38 +12,51 @@
 /* A tensor on both sides, over the samples so far. */
 typedef struct qdq_verify_tensor {
     const char *name;
-    qdq_held reference, original;       /* of the sample at hand */
-    qdq_slices same;                    /* engine against reference */
-    qdq_slices of_engine, of_reference; /* against the original */
-    double worst_db;                    /* `same` of the sample that has least */
+    /* of the sample at hand */
+    qdq_held reference, original;
+    /* engine against reference */
+    qdq_slices same;
+    /* against the original */
+    qdq_slices of_engine, of_reference;
+    /* `same` of the sample that has least */
+    double worst_db;
     size_t worst_sample;
-    bool other_shape;       /* in a sample, on the two sides */
-    bool is_compared;       /* in one at least */
-    bool is_exact, differs; /* integers of more than 8 bits: equal or not */
+    /* in a sample, on the two sides */
+    bool other_shape;
+    /* in one at least */
+    bool is_compared;
+    /* integers of more than 8 bits: equal or not */
+    bool is_exact, differs;
 } qdq_verify_tensor;
 
 enum { QDQ_VERIFY_FORM = 400 };
 
 typedef struct qdq_verifying {
     const qdq_model *m;
-    qdq_engine *engine, *reference; /* reference NULL: the evaluator */
+    /* reference NULL: the evaluator */
+    qdq_engine *engine, *reference;
     qdq_data *data;
     qdq_verify_opts opts;
-    qdq_verify_result *out; /* with these texts */
+    /* with these texts */
+    qdq_verify_result *out;
     char reference_name[120], output_name[200], op[64], node[200], form[QDQ_VERIFY_FORM], why[1000],
         not_compared[600];
     qdq_arena arena;
-    qdq_verify_tensor *output; /* n_outputs: those of m */
+    /* n_outputs: those of m */
+    qdq_verify_tensor *output;
     size_t n_outputs;
-    const qdq_verify_tensor *worst; /* the output that is refused; NULL: none is */
-    int64_t batch;                  /* qdq_slices_batch() of the sample at hand */
+    /* the output that is refused; NULL: none is */
+    const qdq_verify_tensor *worst;
+    /* qdq_slices_batch() of the sample at hand */
+    int64_t batch;
 } qdq_verifying;
 
 /* One side of a comparison: a model on an engine. */
 typedef struct qdq_verify_side {
     qdq_engine *engine;
     qdq_opt_level level;
-    const char *const *expose; /* as in qdq_session_opts */
+    /* as in qdq_session_opts */
+    const char *const *expose;
 } qdq_verify_side;
 
 /* verify_texts.c: a result that knows nothing, with the texts of v. */

@@ -27,36 +27,51 @@ static const char *const model_name[2] = {"first model", "second model"};
 typedef struct common {
     const char *name;
     qdq_compare_output sums;
-    bool left_out;    /* it has no numbers */
-    bool is_inner;    /* no output: it decides the shape of one */
-    bool follows;     /* its shape is decided by an inner value, which is compared in its place */
-    bool other_shape; /* then: in a sample it was another one */
-    qdq_held held;    /* of the first model, for this sample */
-    bool is_done;     /* and the second one gave it, too */
+    /* it has no numbers */
+    bool left_out;
+    /* no output: it decides the shape of one */
+    bool is_inner;
+    /* its shape is decided by an inner value, which is compared in its place */
+    bool follows;
+    /* then: in a sample it was another one */
+    bool other_shape;
+    /* of the first model, for this sample */
+    qdq_held held;
+    /* and the second one gave it, too */
+    bool is_done;
 } common;
 
 struct qdq_comparing {
     qdq_engine *engine;
-    const qdq_model *model[2]; /* the second: of the range that runs; NULL: none ran yet */
+    /* the second: of the range that runs; NULL: none ran yet */
+    const qdq_model *model[2];
     qdq_data *data;
     qdq_compare_opts opts;
-    size_t first, end; /* samples */
-    bool *has_run;     /* of these */
+    /* samples */
+    size_t first, end;
+    /* of these */
+    bool *has_run;
     size_t n_run;
     qdq_arena arena;
     QDQ_VEC(common) outputs;
-    QDQ_VEC(const char *) expose; /* names of inner ones, and NULL; empty: none */
+    /* names of inner ones, and NULL; empty: none */
+    QDQ_VEC(const char *) expose;
     qdq_map by_name;
     qdq_safe_session session[2];
     qdq_opt_level level[2];
     /* outputs of the first model, from comparison to comparison; NULL: they are not kept */
     qdq_kept *kept;
-    bool is_borrowed;       /* all of them were there when this comparison began */
-    qdq_feedback states[2]; /* of the two models */
-    size_t sample, step;    /* that runs */
-    const int64_t *labels;  /* its */
+    /* all of them were there when this comparison began */
+    bool is_borrowed;
+    /* of the two models */
+    qdq_feedback states[2];
+    /* that runs */
+    size_t sample, step;
+    /* its */
+    const int64_t *labels;
     size_t n_labels;
-    int64_t batch; /* the same: qdq_slices_batch() */
+    /* the same: qdq_slices_batch() */
+    int64_t batch;
 };
 
 /* --- what both have --------------------------------------------------------------------------- */

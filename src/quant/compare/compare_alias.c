@@ -13,7 +13,8 @@ enum { CHUNK = 256, MOST = 8 };
 /* What a match may be in a: its own name first. */
 typedef struct alias {
     qdq_match *match;
-    const char *of_b; /* its value in the model that runs for b */
+    /* its value in the model that runs for b */
+    const char *of_b;
     const char *name[MOST];
     qdq_compare_stat stat[MOST];
     size_t n;
@@ -21,13 +22,16 @@ typedef struct alias {
 
 typedef struct aliasing {
     qdq_engine *engine;
-    const qdq_alias_run *run; /* of a, of b */
-    qdq_model *plain;         /* b without Q/DQ; NULL: b itself runs */
+    /* of a, of b */
+    const qdq_alias_run *run;
+    /* b without Q/DQ; NULL: b itself runs */
+    qdq_model *plain;
     const qdq_compare_opts *opts;
     qdq_matching *m;
     qdq_arena arena;
     QDQ_VEC(alias) all;
-    alias *at; /* of the chunk that runs */
+    /* of the chunk that runs */
+    alias *at;
     size_t n;
 } aliasing;
 

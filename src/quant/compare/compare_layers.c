@@ -28,23 +28,31 @@ typedef struct layering {
     qdq_data *data;
     /* whose inputs the samples are made for: the first one as it was given */
     const qdq_model *of;
-    const qdq_model *model[2]; /* a, b as they were given, or the copies that the engine runs */
-    qdq_model *wide[2];        /* these copies; NULL: not needed */
+    /* a, b as they were given, or the copies that the engine runs */
+    const qdq_model *model[2];
+    /* these copies; NULL: not needed */
+    qdq_model *wide[2];
     qdq_compare_opts opts;
     size_t first, end;
     qdq_matching m;
-    qdq_map by_a, by_name, by_fed; /* of_a, name, fed -> entry of m.values */
-    uint64_t done, total;          /* samples run, over all passes: for progress */
-    size_t n_left_out;             /* values of other types or shapes */
-    size_t sample, step;           /* that runs */
-    int64_t batch;                 /* qdq_slices_batch() of it */
+    /* of_a, name, fed -> entry of m.values */
+    qdq_map by_a, by_name, by_fed;
+    /* samples run, over all passes: for progress */
+    uint64_t done, total;
+    /* values of other types or shapes */
+    size_t n_left_out;
+    /* that runs */
+    size_t sample, step;
+    /* qdq_slices_batch() of it */
+    int64_t batch;
 } layering;
 
 /* Who wants an output of b: a match may want two, and two matches the same one. */
 typedef struct wanted {
     qdq_match *match;
     bool behind;
-    size_t next; /* index + 1; 0: the last */
+    /* index + 1; 0: the last */
+    size_t next;
 } wanted;
 
 typedef struct pass {
@@ -52,16 +60,21 @@ typedef struct pass {
     qdq_arena scratch;
     qdq_match *values;
     size_t n;
-    qdq_model *alone; /* the layers of this chunk; NULL: none has Q or DQ */
+    /* the layers of this chunk; NULL: none has Q or DQ */
+    qdq_model *alone;
     QDQ_VEC(const char *) expose[2];
-    QDQ_VEC(qdq_match *) of_a; /* what the first model gives, in the order of expose[RUN_A] */
+    /* what the first model gives, in the order of expose[RUN_A] */
+    QDQ_VEC(qdq_match *) of_a;
     QDQ_VEC(wanted) wanted;
-    qdq_map by_output; /* of b -> index + 1 into wanted */
+    /* of b -> index + 1 into wanted */
+    qdq_map by_output;
     qdq_named_array *fed;
-    void **converted; /* what of them is a copy in another type */
+    /* what of them is a copy in another type */
+    void **converted;
     size_t n_fed;
     qdq_safe_session session[N_RUN];
-    qdq_feedback states[2]; /* of a and b; layers alone read those of a */
+    /* of a and b; layers alone read those of a */
+    qdq_feedback states[2];
 } pass;
 
 /* --- preparing a pass ------------------------------------------------------------------------- */

@@ -117,7 +117,8 @@ static bool outputs_are_same(const qdq_model *a, const qdq_model *b, char *why, 
 
 /* A result with its text. */
 typedef struct same_room {
-    qdq_same_result head; /* the first member */
+    /* the first member */
+    qdq_same_result head;
     char why[400];
 } same_room;
 
@@ -127,7 +128,8 @@ typedef struct sameness {
     qdq_data *data;
     qdq_compare_opts opts;
     double tolerance;
-    bool quantized; /* one of the models has Q or DQ */
+    /* one of the models has Q or DQ */
+    bool quantized;
     same_room *out;
 } sameness;
 

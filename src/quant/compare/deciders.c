@@ -70,9 +70,12 @@ typedef struct asked {
 typedef struct finding {
     const qdq_graph *graph;
     qdq_arena arena;
-    unsigned char *seen; /* by value id: 1 << question */
-    bool *visited;       /* by value id: of has_input() */
-    bool *decides;       /* by value id */
+    /* by value id: 1 << question */
+    unsigned char *seen;
+    /* by value id: of has_input() */
+    bool *visited;
+    /* by value id */
+    bool *decides;
     QDQ_VEC(asked) open;
     QDQ_VEC(const qdq_value *) stack;
     size_t n_values;

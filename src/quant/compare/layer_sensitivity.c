@@ -10,7 +10,8 @@ typedef struct charging {
     const qdq_graph *graph;
     const bool *is_layer;
     qdq_noise noise;
-    double *weight; /* by value id: its influence */
+    /* by value id: its influence */
+    double *weight;
 } charging;
 
 /* Noise over signal, of the worst slice where it is known; 0: nothing is off, or it is not

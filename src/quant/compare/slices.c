@@ -145,7 +145,8 @@ typedef struct slice_evaluation {
     size_t group[QDQ_SLICES_MOST];
     size_t n_groups;
     bool is_zero[QDQ_SLICES_MOST];
-    size_t block[QDQ_SLICES_BLOCKS]; /* that have samples */
+    /* that have samples */
+    size_t block[QDQ_SLICES_BLOCKS];
     size_t n_blocks;
 } slice_evaluation;
 

@@ -147,10 +147,12 @@ static qdq_status join_plan(qdq_plan *p, size_t n_outside, qdq_plan *sub, const 
 /* --- planning --------------------------------------------------------------------------------- */
 
 typedef struct planning {
-    const qdq_quantizing *q; /* of the graph around */
+    /* of the graph around */
+    const qdq_quantizing *q;
     qdq_plan_fn plan;
     int depth;
-    size_t n_outside; /* tensors of q->plan that are of the graph around */
+    /* tensors of q->plan that are of the graph around */
+    size_t n_outside;
     qdq_error *err;
 } planning;
 

@@ -20,13 +20,19 @@ typedef struct driver {
     qdq_arena *memory;
     qdq_arena scratch;
     qdq_body_list *bodies;
-    QDQ_VEC(const char *) expose; /* ends with NULL when it is used */
-    qdq_map seen;                 /* name -> qdq_held: what the run of a sample showed */
-    qdq_feedback states;          /* of the graph around */
-    qdq_session *outer, *inner;   /* inner: of the body of Loop or Scan */
-    const qdq_named_array *in;    /* of the sample that runs */
+    /* ends with NULL when it is used */
+    QDQ_VEC(const char *) expose;
+    /* name -> qdq_held: what the run of a sample showed */
+    qdq_map seen;
+    /* of the graph around */
+    qdq_feedback states;
+    /* inner: of the body of Loop or Scan */
+    qdq_session *outer, *inner;
+    /* of the sample that runs */
+    const qdq_named_array *in;
     size_t n_in;
-    qdq_held *result; /* of the body's run, by output */
+    /* of the body's run, by output */
+    qdq_held *result;
     size_t n_result;
     qdq_error *err;
 } driver;

@@ -8,9 +8,12 @@
 
 typedef struct qdq_body {
     const qdq_graph *graph;
-    qdq_model *model; /* with inferred shapes; inputs: the body's, then what it captures */
-    qdq_data *data;   /* what the inputs were, once for each time that the body ran */
-    const char *why;  /* it cannot be run, or never was: then there are no data */
+    /* with inferred shapes; inputs: the body's, then what it captures */
+    qdq_model *model;
+    /* what the inputs were, once for each time that the body ran */
+    qdq_data *data;
+    /* it cannot be run, or never was: then there are no data */
+    const char *why;
 } qdq_body;
 
 typedef QDQ_VEC(qdq_body) qdq_body_list;

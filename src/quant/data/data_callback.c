@@ -13,13 +13,19 @@
 typedef struct callback_source {
     qdq_data_source from;
     const char *temp_dir;
-    size_t next;      /* number of the sample that from.next() returns next */
-    size_t current;   /* sample whose arrays are in the buffers; or NO_SAMPLE */
-    qdq_spool *spool; /* NULL: it can be rewound, or one sample was read yet */
+    /* number of the sample that from.next() returns next */
+    size_t next;
+    /* sample whose arrays are in the buffers; or NO_SAMPLE */
+    size_t current;
+    /* NULL: it can be rewound, or one sample was read yet */
+    qdq_spool *spool;
     qdq_array *shapes;
-    size_t *by;         /* for each input, 1 + its array in the sample at hand */
-    size_t n_labels;    /* labels that were read, all of them in the first pass */
-    qdq_status failure; /* of a sample, with its error */
+    /* for each input, 1 + its array in the sample at hand */
+    size_t *by;
+    /* labels that were read, all of them in the first pass */
+    size_t n_labels;
+    /* of a sample, with its error */
+    qdq_status failure;
     qdq_error why;
 } callback_source;
 

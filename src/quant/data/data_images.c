@@ -16,11 +16,14 @@ typedef struct image_source {
     const char *const *paths;
     int64_t batch;
     int width, height, channels;
-    bool channels_last, reversed; /* nhwc; bgr */
-    float mean[4], factor[4];     /* by channel of the model; factor is 1 / std */
+    /* nhwc; bgr */
+    bool channels_last, reversed;
+    /* by channel of the model; factor is 1 / std */
+    float mean[4], factor[4];
     int rank;
     int64_t dim[4];
-    float *pixels; /* one image, resized */
+    /* one image, resized */
+    float *pixels;
 } image_source;
 
 /* --- what the model's input asks for ---------------------------------------------------------- */

@@ -14,32 +14,45 @@ enum { MAX_NAMES = 8 };
 
 /* How one input takes its samples from the open file. */
 typedef struct binding {
-    size_t array;        /* in the file */
-    qdq_elem elem;       /* in the file: the input's, or a wider one */
-    size_t sample_bytes; /* in the file */
-    bool constant;       /* an array for an input without dimensions: every sample is the same */
-    bool has_time;       /* [sequences, steps, ...]: a sample is a step */
-    size_t steps;        /* then: of a sequence */
+    /* in the file */
+    size_t array;
+    /* in the file: the input's, or a wider one */
+    qdq_elem elem;
+    /* in the file */
+    size_t sample_bytes;
+    /* an array for an input without dimensions: every sample is the same */
+    bool constant;
+    /* [sequences, steps, ...]: a sample is a step */
+    bool has_time;
+    /* then: of a sequence */
+    size_t steps;
     int64_t batch;
-    int rank; /* of a sample */
+    /* of a sample */
+    int rank;
     int64_t dim[QDQ_MAX_RANK];
 } binding;
 
 typedef struct array_file {
     const char *path;
-    size_t first, count; /* samples */
+    /* samples */
+    size_t first, count;
 } array_file;
 
 typedef struct array_source {
     array_file *files;
     size_t n_files;
     bool folder;
-    bool in_memory; /* then npz is open for good, as the only file */
-    bool has_time;  /* in bindings; other arrays have one value for each sequence */
-    bool opening;   /* notes and warnings are given once, not each time a file is opened again */
+    /* then npz is open for good, as the only file */
+    bool in_memory;
+    /* in bindings; other arrays have one value for each sequence */
+    bool has_time;
+    /* notes and warnings are given once, not each time a file is opened again */
+    bool opening;
     bool told_wide;
-    size_t current; /* the file that is open */
-    qdq_npz *npz;   /* NULL: none */
+    /* the file that is open */
+    size_t current;
+    /* NULL: none */
+    qdq_npz *npz;
     binding *bindings;
     size_t n_label;
 } array_source;

@@ -10,9 +10,11 @@
 #include "onnx/onnx_io.h"
 
 typedef struct proto_source {
-    const char *const *paths; /* folders; or, if `folder` is not set, one file */
+    /* folders; or, if `folder` is not set, one file */
+    const char *const *paths;
     bool folder;
-    size_t *by; /* for each input, 1 + the file that gave it in the set that is read */
+    /* for each input, 1 + the file that gave it in the set that is read */
+    size_t *by;
 } proto_source;
 
 static qdq_status copy_proto_values(qdq_data *d, size_t k, const qdq_tensor *t, qdq_array *a,

@@ -9,8 +9,10 @@
 
 /* Of one input, over the samples read so far. */
 typedef struct seen_input {
-    XXH64_hash_t first;     /* of the bytes of the first sample */
-    unsigned char value[8]; /* the first element */
+    /* of the bytes of the first sample */
+    XXH64_hash_t first;
+    /* the first element */
+    unsigned char value[8];
     bool has_one_value;
 } seen_input;
 

@@ -8,39 +8,62 @@
 #include "target/qparam.h"
 
 struct qdq_data {
-    qdq_arena arena;  /* everything below that lives as long as the source */
-    const char *spec; /* as the caller gave it */
-    qdq_io *inputs;   /* of the model, with the caller's shapes put in */
+    /* everything below that lives as long as the source */
+    qdq_arena arena;
+    /* as the caller gave it */
+    const char *spec;
+    /* of the model, with the caller's shapes put in */
+    qdq_io *inputs;
     /* of inputs that take codes: how floats become those; type QDQ_UNDEFINED: they do not */
     qdq_qparam *codes;
-    qdq_named_array *arrays; /* result of qdq_data_get(), one per input */
-    size_t *room;            /* bytes allocated for each of them */
+    /* result of qdq_data_get(), one per input */
+    qdq_named_array *arrays;
+    /* bytes allocated for each of them */
+    size_t *room;
     size_t n_inputs;
-    size_t count; /* samples; while a source is opened, runs of the model */
-    size_t steps; /* runs of a sample; 1 without states, 0: not known yet */
+    /* samples; while a source is opened, runs of the model */
+    size_t count;
+    /* runs of a sample; 1 without states, 0: not known yet */
+    size_t steps;
     qdq_state *states;
     size_t n_states;
-    bool *is_state;         /* of each input: an output becomes it */
-    bool *is_missing;       /* of each such input: the sample has no array for it */
-    size_t max_samples;     /* 0: all */
-    const char *labels_key; /* NULL: none wanted */
-    int64_t *labels;        /* of all samples, in order; NULL: none */
+    /* of each input: an output becomes it */
+    bool *is_state;
+    /* of each such input: the sample has no array for it */
+    bool *is_missing;
+    /* 0: all */
+    size_t max_samples;
+    /* NULL: none wanted */
+    const char *labels_key;
+    /* of all samples, in order; NULL: none */
+    int64_t *labels;
     size_t labels_per_sample;
-    const char *groups_key; /* NULL: none wanted */
-    int64_t *groups;        /* of all runs, in the source's order; NULL: none */
-    size_t n_groups;        /* of them that were read */
-    size_t *order;          /* of samples, group by group; NULL: the source's */
-    size_t *unit;           /* first samples of what belongs together; NULL: each sample alone */
+    /* NULL: none wanted */
+    const char *groups_key;
+    /* of all runs, in the source's order; NULL: none */
+    int64_t *groups;
+    /* of them that were read */
+    size_t n_groups;
+    /* of samples, group by group; NULL: the source's */
+    size_t *order;
+    /* first samples of what belongs together; NULL: each sample alone */
+    size_t *unit;
     size_t n_units;
     bool is_random;
-    bool is_looked_through; /* for samples that show nothing; then: */
-    const char *sameness;   /* of qdq_data_find_sameness() */
-    bool is_warned_of;      /* ... has been logged */
-    bool has_failed;        /* qdq_data_get() did once: what failed then says nothing of a model */
+    /* for samples that show nothing; then: */
+    bool is_looked_through;
+    /* of qdq_data_find_sameness() */
+    const char *sameness;
+    /* ... has been logged */
+    bool is_warned_of;
+    /* qdq_data_get() did once: what failed then says nothing of a model */
+    bool has_failed;
     const qdq_job *job;
     void *source;
-    qdq_status (*get)(qdq_data *d, size_t run, qdq_error *err); /* fills all arrays */
-    void (*close)(qdq_data *d);                                 /* NULL: nothing to do */
+    /* fills all arrays */
+    qdq_status (*get)(qdq_data *d, size_t run, qdq_error *err);
+    /* NULL: nothing to do */
+    void (*close)(qdq_data *d);
 };
 
 /* The kinds. Each sets count, source, get and close; on failure close is called all the same if it

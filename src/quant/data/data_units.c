@@ -61,7 +61,8 @@ qdq_status qdq_data_begin_file(qdq_data *d, qdq_error *err)
 
 typedef struct member {
     int64_t group;
-    size_t sample, first; /* the group's first sample */
+    /* the group's first sample */
+    size_t sample, first;
 } member;
 
 static int by_group(const void *a, const void *b)

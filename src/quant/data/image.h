@@ -9,7 +9,8 @@
 
 typedef struct qdq_image {
     int width, height, channels;
-    unsigned char *pixels; /* rows from the top, channels together; qdq_image_free() */
+    /* rows from the top, channels together; qdq_image_free() */
+    unsigned char *pixels;
 } qdq_image;
 
 /* Decodes to 1 (gray), 3 (RGB) or 4 (RGBA) channels whatever the file has. Orientation tags of

@@ -11,13 +11,18 @@ enum { FILE_HEADER = 14, BI_RGB = 0, BI_BITFIELDS = 3, BI_ALPHABITFIELDS = 6 };
 
 typedef struct bmp {
     const unsigned char *data;
-    size_t size, offset;   /* of the pixels */
-    uint32_t header;       /* bytes of the second header */
-    int64_t width, height; /* height > 0: rows from the bottom */
+    /* of the pixels */
+    size_t size, offset;
+    /* bytes of the second header */
+    uint32_t header;
+    /* height > 0: rows from the bottom */
+    int64_t width, height;
     unsigned bits;
-    uint32_t mask[4]; /* red, green, blue, alpha; 16 and 32 bits */
+    /* red, green, blue, alpha; 16 and 32 bits */
+    uint32_t mask[4];
     const unsigned char *palette;
-    size_t n_palette, entry; /* entries, and the bytes of one */
+    /* entries, and the bytes of one */
+    size_t n_palette, entry;
 } bmp;
 
 static uint32_t read_u16(const unsigned char *p)

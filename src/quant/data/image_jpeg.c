@@ -22,7 +22,8 @@ typedef struct reader {
     jmp_buf back;
     char text[JMSG_LENGTH_MAX];
     bool nomem, is_cut;
-    unsigned char *row; /* of CMYK, 4 bytes a pixel */
+    /* of CMYK, 4 bytes a pixel */
+    unsigned char *row;
     qdq_image *out;
     int channels;
 } reader;

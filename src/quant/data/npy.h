@@ -13,12 +13,16 @@
 typedef struct qdq_npy {
     qdq_elem elem;
     size_t elem_size;
-    bool swap; /* the data are big-endian */
+    /* the data are big-endian */
+    bool swap;
     int rank;
     int64_t dim[QDQ_MAX_RANK];
-    int64_t count; /* elements */
-    size_t bytes;  /* of the data */
-    size_t offset; /* of the data in the file */
+    /* elements */
+    int64_t count;
+    /* of the data */
+    size_t bytes;
+    /* of the data in the file */
+    size_t offset;
 } qdq_npy;
 
 enum {

@@ -16,20 +16,26 @@ enum { MAX_RATIO = 1032, RATIO_SLACK = 64 * 1024, MAX_ARRAYS = 100000 };
 
 typedef struct member {
     const char *name;
-    zip_uint64_t index;        /* in the archive */
-    bool has_header, stored;   /* stored: not packed */
-    const unsigned char *data; /* NULL: in the archive */
+    /* in the archive */
+    zip_uint64_t index;
+    /* stored: not packed */
+    bool has_header, stored;
+    /* NULL: in the archive */
+    const unsigned char *data;
     qdq_npy header;
     zip_file_t *stream;
-    size_t at; /* of the stream, in bytes of the member; SIZE_MAX: spoilt, open again */
+    /* of the stream, in bytes of the member; SIZE_MAX: spoilt, open again */
+    size_t at;
 } member;
 
 struct qdq_npz {
     qdq_arena arena;
-    qdq_mapping *map; /* NULL: the bytes are the caller's */
+    /* NULL: the bytes are the caller's */
+    qdq_mapping *map;
     const unsigned char *data;
     size_t size;
-    zip_t *zip; /* NULL: a .npy file, or arrays in memory */
+    /* NULL: a .npy file, or arrays in memory */
+    zip_t *zip;
     member *members;
     size_t n_member;
 };

@@ -18,12 +18,16 @@
 
 struct qdq_spool {
     qdq_arena arena;
-    const char *folder; /* for messages */
+    /* for messages */
+    const char *folder;
     int fd;
     size_t n_arrays;
-    QDQ_VEC(off_t) starts; /* of samples */
-    off_t end, at;         /* of what is written; of what is read next */
-    qdq_array *shapes;     /* of the sample that is written */
+    /* of samples */
+    QDQ_VEC(off_t) starts;
+    /* of what is written; of what is read next */
+    off_t end, at;
+    /* of the sample that is written */
+    qdq_array *shapes;
 };
 
 static qdq_status open_spool_file(qdq_spool *s, const char *folder, qdq_error *err)

@@ -92,10 +92,13 @@ qdq_status qdq_goal_list_forms(qdq_goal_run *g, qdq_error *err)
 
 typedef struct moving {
     qdq_goal_run *g;
-    unsigned char *form; /* of each layer, before any of these moves */
+    /* of each layer, before any of these moves */
+    unsigned char *form;
     unsigned char to;
-    bool is_faster; /* only layers that a profile says are faster then */
-    size_t *layer;  /* of each item */
+    /* only layers that a profile says are faster then */
+    bool is_faster;
+    /* of each item */
+    size_t *layer;
     qdq_goal_item *items;
     size_t n;
 } moving;

@@ -13,16 +13,21 @@ typedef struct ranked {
 } ranked;
 
 typedef struct search {
-    ranked *rank; /* the worst first */
+    /* the worst first */
+    ranked *rank;
     size_t n;
     qdq_goal_try try_it;
     void *ctx;
-    bool *gone, *best; /* by item */
+    /* by item */
+    bool *gone, *best;
     size_t n_gone;
     unsigned trials, max_trials;
-    bool is_last; /* no more trials are allowed */
-    bool cut;     /* and another one was due */
-    bool found;   /* a set that holds, among those that came back */
+    /* no more trials are allowed */
+    bool is_last;
+    /* and another one was due */
+    bool cut;
+    /* a set that holds, among those that came back */
+    bool found;
 } search;
 
 static int by_ratio(const void *a, const void *b)
@@ -143,8 +148,10 @@ static qdq_status find_prefix(search *s, size_t k, size_t *out, qdq_error *err)
 
 typedef struct group {
     size_t first, n;
-    bool is_second; /* half: its other half lies under it on the stack */
-    bool hopeless;  /* with what came back since, all of it would be a set that failed */
+    /* half: its other half lies under it on the stack */
+    bool is_second;
+    /* with what came back since, all of it would be a set that failed */
+    bool hopeless;
 } group;
 
 static void push_halves(group *todo, size_t *n_todo, group g)

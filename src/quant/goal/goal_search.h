@@ -6,8 +6,10 @@
 #include "base/arena.h"
 
 typedef struct qdq_goal_item {
-    double sensitivity;    /* at least 0; what of the goal it eats, additive */
-    double expected_bound; /* what is lost when it goes */
+    /* at least 0; what of the goal it eats, additive */
+    double sensitivity;
+    /* what is lost when it goes */
+    double expected_bound;
 } qdq_goal_item;
 
 typedef struct qdq_goal_trial {
@@ -18,7 +20,8 @@ typedef struct qdq_goal_trial {
     /* What remains of the harm over what the goal allows: above 1 it fails. NAN: not known; then
      * the first guess is one item. */
     double excess;
-    bool is_last; /* no more trials after this one */
+    /* no more trials after this one */
+    bool is_last;
 } qdq_goal_trial;
 
 /* Tries the set of items that go: gone[i]. */
@@ -27,9 +30,11 @@ typedef qdq_status (*qdq_goal_try)(void *ctx, const bool *gone, size_t n_gone, q
 
 typedef struct qdq_goal_search_result {
     bool reached;
-    const bool *gone; /* in the arena; n of them: if not reached, the set of the last trial */
+    /* in the arena; n of them: if not reached, the set of the last trial */
+    const bool *gone;
     unsigned trials;
-    bool cut; /* another trial was due, and is_last forbade it */
+    /* another trial was due, and is_last forbade it */
+    bool cut;
 } qdq_goal_search_result;
 
 /* Items go by harm / worth, the worst first: as many as it takes, found by steps that double and

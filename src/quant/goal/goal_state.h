@@ -15,10 +15,12 @@
 
 /* The result and its memory, so that the caller frees one thing. */
 typedef struct qdq_goal_room {
-    qdq_goal_result head; /* the first member */
+    /* the first member */
+    qdq_goal_result head;
     qdq_arena arena;
     QDQ_VEC(qdq_goal_step) steps;
-    char why[300]; /* of `head` */
+    /* of `head` */
+    char why[300];
 } qdq_goal_room;
 
 /* The format of a layer; from QDQ_FORM_OTHER on: forms[form - QDQ_FORM_OTHER] of the run. */
@@ -26,15 +28,22 @@ enum { QDQ_FORM_TARGET, QDQ_FORM_FLOAT, QDQ_FORM_OTHER };
 
 /* A plan that was tried. */
 typedef struct qdq_goal_tried {
-    const unsigned char *form; /* by layer; NULL: all have the target's */
-    size_t n_gone;             /* layers in float */
-    bool is_evaluated;         /* in folds where there are any; false: it missed before that */
+    /* by layer; NULL: all have the target's */
+    const unsigned char *form;
+    /* layers in float */
+    size_t n_gone;
+    /* in folds where there are any; false: it missed before that */
+    bool is_evaluated;
     bool holds;
-    bool is_float; /* nothing is left in 8 bits: what stays is in 8 bits beside others alone */
+    /* nothing is left in 8 bits: what stays is in 8 bits beside others alone */
+    bool is_float;
     double sqnr_db, time_fraction;
-    const char *why;              /* it missed */
-    double metric;                /* NAN: not measured, or none */
-    qdq_compare_result *compared; /* NULL: its outputs cannot be compared */
+    /* it missed */
+    const char *why;
+    /* NAN: not measured, or none */
+    double metric;
+    /* NULL: its outputs cannot be compared */
+    qdq_compare_result *compared;
 } qdq_goal_tried;
 
 typedef struct qdq_goal_run {
@@ -51,12 +60,16 @@ typedef struct qdq_goal_run {
     qdq_model *clean;
     /* of opts.cache, if that has them; NULL: none */
     qdq_statistics *statistics;
-    qdq_plan *first;   /* with everything in 8 bits that the rules allow */
-    qdq_scales scales; /* of all plans so far */
-    qdq_kept kept;     /* outputs of the float model, from the first trial on */
+    /* with everything in 8 bits that the rules allow */
+    qdq_plan *first;
+    /* of all plans so far */
+    qdq_scales scales;
+    /* outputs of the float model, from the first trial on */
+    qdq_kept kept;
     qdq_goal_layer *layers;
     qdq_goal_item *items;
-    const qdq_node **nodes; /* by layer; NULL: in a subgraph */
+    /* by layer; NULL: in a subgraph */
+    const qdq_node **nodes;
     size_t n_layers;
     /* formats that layers may have besides float and the target's, in the order in which they are
      * tried, and what users call them */
@@ -66,25 +79,33 @@ typedef struct qdq_goal_run {
     /* by node id of the clean model: formats of the plan that is made next, and of all plans; NULL
      * entries: the target's */
     const qdq_format **formats, **base_formats;
-    unsigned char *tried_form; /* of the trial that is made */
-    const char **exclude;      /* the caller's, and room for the layers */
+    /* of the trial that is made */
+    unsigned char *tried_form;
+    /* the caller's, and room for the layers */
+    const char **exclude;
     size_t n_exclude;
-    qdq_job quiet; /* what the first plan reported is not reported again */
+    /* what the first plan reported is not reported again */
+    qdq_job quiet;
     QDQ_VEC(qdq_goal_tried) tried;
     qdq_goal_trial first_trial;
-    unsigned worst_fold; /* of the first plan: that with the most noise, where it has folds */
+    /* of the first plan: that with the most noise, where it has folds */
+    unsigned worst_fold;
     /* how much better a plan looks when its ranges saw the samples; at least 0 */
     double optimism_db;
-    double begun, until; /* seconds of the clock: when it began; no new trial after that */
+    /* seconds of the clock: when it began; no new trial after that */
+    double begun, until;
     double longest_trial;
     char processor[300];
-    qdq_plan_times times; /* as measured; in the arena */
+    /* as measured; in the arena */
+    qdq_plan_times times;
     /* a profile's time of a node times that is its time in microseconds */
     double profile_factor;
-    unsigned other_trials; /* of layers in other formats */
+    /* of layers in other formats */
+    unsigned other_trials;
     /* what a layer saves in other formats, as saved_fraction; NULL: not measured */
     double *other_saved[QDQ_MOST_FORMS];
-    qdq_metric metric; /* what goal.metric points to */
+    /* what goal.metric points to */
+    qdq_metric metric;
     /* time of the first plan as a share of the float model's, if they are profiled */
     double eight_share;
 } qdq_goal_run;

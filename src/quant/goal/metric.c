@@ -18,10 +18,14 @@ struct qdq_metric_run {
     const qdq_model *model;
     bool is_input;
     const qdq_job *job;
-    QDQ_VEC(qdq_held) held;       /* outputs, in their order */
-    QDQ_VEC(qdq_named_array) out; /* the same, as the caller sees them */
-    size_t n;                     /* of the run at hand */
-    qdq_status refused;           /* how the engine failed on the model */
+    /* outputs, in their order */
+    QDQ_VEC(qdq_held) held;
+    /* the same, as the caller sees them */
+    QDQ_VEC(qdq_named_array) out;
+    /* of the run at hand */
+    size_t n;
+    /* how the engine failed on the model */
+    qdq_status refused;
 };
 
 const char *qdq_metric_name(const qdq_metric *metric)

@@ -7,8 +7,10 @@
 
 /* What a metric found of a model. */
 typedef struct qdq_metric_value {
-    double value;  /* NAN: none; then `why` */
-    char why[300]; /* the engine refuses the model, or the metric is no finite number */
+    /* NAN: none; then `why` */
+    double value;
+    /* the engine refuses the model, or the metric is no finite number */
+    char why[300];
 } qdq_metric_value;
 
 /* For messages; never NULL. */

@@ -79,7 +79,8 @@ enum { IS_FLOAT = 1, IS_EIGHT = 2 };
 typedef struct timing {
     const qdq_graph *g;
     qdq_arena scratch;
-    qdq_map by_label; /* of nodes that the plan names -> IS_... */
+    /* of nodes that the plan names -> IS_... */
+    qdq_map by_label;
     double time, float_time;
 } timing;
 

@@ -63,7 +63,8 @@ qdq_status qdq_rest_find_kept(const qdq_model *m, const qdq_plan *p, qdq_map *ke
 /* --- constants -------------------------------------------------------------------------------- */
 
 typedef struct wants {
-    size_t low, other; /* readers; those that take anything, and outputs, are others */
+    /* readers; those that take anything, and outputs, are others */
+    size_t low, other;
 } wants;
 
 static wants count_wants(const qdq_rest_state *s, const qdq_value *v)

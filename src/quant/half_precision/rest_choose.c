@@ -77,10 +77,13 @@ typedef struct chooser {
     const qdq_target_rest *rest;
     qdq_plan *plan;
     const qdq_job *job;
-    qdq_rest_state rules; /* for what is refused anyway */
+    /* for what is refused anyway */
+    qdq_rest_state rules;
     qdq_arena scratch;
-    qdq_map was_float; /* labels */
-    qdq_map widest;    /* tensor name -> index into observed->tensors */
+    /* labels */
+    qdq_map was_float;
+    /* tensor name -> index into observed->tensors */
+    qdq_map widest;
     qdq_plan *observed;
     qdq_error *err;
 } chooser;

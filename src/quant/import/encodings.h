@@ -11,12 +11,17 @@
 /* One tensor: its codes stand for (code - zero_point) * scale. */
 typedef struct qdq_encoding {
     const char *tensor;
-    const char *path; /* where it stands in the file, for messages */
-    bool is_float;    /* the tensor stays float: nothing below is filled in */
-    qdq_elem type;    /* (u)int4, 8, 16, 32 */
-    size_t n;         /* scales: one, or one for each channel */
+    /* where it stands in the file, for messages */
+    const char *path;
+    /* the tensor stays float: nothing below is filled in */
+    bool is_float;
+    /* (u)int4, 8, 16, 32 */
+    qdq_elem type;
+    /* scales: one, or one for each channel */
+    size_t n;
     const float *scale;
-    const int32_t *zero; /* as many */
+    /* as many */
+    const int32_t *zero;
 } qdq_encoding;
 
 typedef QDQ_VEC(qdq_encoding) qdq_encoding_vec;

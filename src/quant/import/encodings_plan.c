@@ -23,8 +23,10 @@ typedef struct planner {
     const qdq_model *m;
     const qdq_job *job;
     qdq_plan *p;
-    qdq_map quantized; /* names of tensors and weights of the plan */
-    qdq_buf unknown;   /* names that the model does not have */
+    /* names of tensors and weights of the plan */
+    qdq_map quantized;
+    /* names that the model does not have */
+    qdq_buf unknown;
     size_t n_unknown, n_known;
     qdq_error *err;
 } planner;

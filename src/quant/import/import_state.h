@@ -24,7 +24,8 @@ typedef struct qdq_found_tensor {
 } qdq_found_tensor;
 
 typedef struct qdq_found_weight {
-    qdq_value *w; /* the float initializer that stands for it now */
+    /* the float initializer that stands for it now */
+    qdq_value *w;
     int axis;
     int64_t block;
     qdq_elem type;
@@ -33,7 +34,8 @@ typedef struct qdq_found_weight {
     const float *scales;
     const int32_t *zeros;
     size_t n_scales;
-    bool follow; /* the scales follow from the weights, by `scheme` */
+    /* the scales follow from the weights, by `scheme` */
+    bool follow;
     qdq_qscheme scheme;
     qdq_found_edges edges;
 } qdq_found_weight;
@@ -41,29 +43,38 @@ typedef struct qdq_found_weight {
 typedef struct qdq_found_bias {
     qdq_value *b;
     qdq_found_edge edge;
-    const qdq_value *activation, *weight; /* behind their DQ */
+    /* behind their DQ */
+    const qdq_value *activation, *weight;
 } qdq_found_bias;
 
 typedef struct qdq_importer {
     qdq_model *m;
-    qdq_graph *g;     /* at hand */
-    qdq_elem storage; /* of scales: QDQ_FLOAT, or the 16-bit type that the model was widened from */
+    /* at hand */
+    qdq_graph *g;
+    /* of scales: QDQ_FLOAT, or the 16-bit type that the model was widened from */
+    qdq_elem storage;
     qdq_arena scratch;
     QDQ_VEC(qdq_found_tensor) tensors;
     QDQ_VEC(qdq_found_weight) weights;
     QDQ_VEC(qdq_found_bias) biases;
-    qdq_map activation_of; /* address of a DQ's output -> index into tensors */
-    qdq_map weight_of;     /* the same into weights */
-    qdq_map bias_of;       /* DQ nodes of biases */
+    /* address of a DQ's output -> index into tensors */
+    qdq_map activation_of;
+    /* the same into weights */
+    qdq_map weight_of;
+    /* DQ nodes of biases */
+    qdq_map bias_of;
     /* DQ nodes of weights that were inside of operators -> accuracy level + 1 */
     qdq_map nbits_of;
-    qdq_map lstm_of; /* DQ nodes of weights that were inside of a DynamicQuantizeLSTM */
+    /* DQ nodes of weights that were inside of a DynamicQuantizeLSTM */
+    qdq_map lstm_of;
     /* address of a float initializer -> 1 + index of the weight that was inside of one */
     qdq_map packed;
-    qdq_map was_float; /* addresses of nodes that were float32 in a model that was widened */
+    /* addresses of nodes that were float32 in a model that was widened */
+    qdq_map was_float;
     const qdq_import_opts *opts;
     qdq_leftover left;
-    bool no_memory; /* while something was only asked about */
+    /* while something was only asked about */
+    bool no_memory;
     qdq_error *err;
 } qdq_importer;
 

@@ -16,8 +16,10 @@
 /* A weight that was taken out of products and tables; others that share it find it again. */
 typedef struct packed {
     qdq_value *codes, *scales, *zeros;
-    bool columns;            /* [N, K] */
-    int64_t k, block, level; /* k: of a table, the dimension along which blocks lie */
+    /* [N, K] */
+    bool columns;
+    /* k: of a table, the dimension along which blocks lie */
+    int64_t k, block, level;
     qdq_node *dq;
 } packed;
 
@@ -25,7 +27,8 @@ typedef struct packed {
 typedef struct product {
     int64_t k, n, block, n_block;
     unsigned bits;
-    const qdq_tensor *codes, *scales, *zeros; /* zeros NULL: the middle of the codes */
+    /* zeros NULL: the middle of the codes */
+    const qdq_tensor *codes, *scales, *zeros;
 } product;
 
 /* A product whose bias waits for the rank of its data. */
@@ -43,7 +46,8 @@ typedef struct apart {
     qdq_arena scratch;
     QDQ_VEC(packed) known;
     QDQ_VEC(biased) biased;
-    qdq_map by_codes; /* address of the codes, and the layout -> the last entry of `known` for it */
+    /* address of the codes, and the layout -> the last entry of `known` for it */
+    qdq_map by_codes;
     qdq_error *err;
 } apart;
 

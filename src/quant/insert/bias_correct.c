@@ -12,12 +12,15 @@
 
 /* A node that reads a weight of the plan. */
 typedef struct product {
-    const qdq_node *n, *reader; /* of the bias */
+    /* of the bias */
+    const qdq_node *n, *reader;
     uint32_t input;
-    size_t weight; /* index into the plan's */
+    /* index into the plan's */
+    size_t weight;
     const qdq_tensor *bias;
     qdq_linear_form form;
-    const char *why; /* it is left alone; NULL: it is not */
+    /* it is left alone; NULL: it is not */
+    const char *why;
 } product;
 
 typedef struct corrector {
@@ -25,12 +28,18 @@ typedef struct corrector {
     const qdq_target *target;
     qdq_plan *p;
     qdq_arena scratch;
-    qdq_map nodes;             /* label -> node of the main graph */
-    qdq_map means;             /* qdq_means_index */
-    qdq_map tensors;           /* names of p->tensors -> index */
-    qdq_map scaled;            /* names of p->scalings */
-    QDQ_VEC(product) products; /* in the order of p->weights */
-    size_t at;                 /* the first of the weight at hand */
+    /* label -> node of the main graph */
+    qdq_map nodes;
+    /* qdq_means_index */
+    qdq_map means;
+    /* names of p->tensors -> index */
+    qdq_map tensors;
+    /* names of p->scalings */
+    qdq_map scaled;
+    /* in the order of p->weights */
+    QDQ_VEC(product) products;
+    /* the first of the weight at hand */
+    size_t at;
     qdq_error *err;
 } corrector;
 

@@ -13,10 +13,13 @@
 /* What the scale of a bias is made of. */
 typedef struct bias_scale {
     float activation;
-    const float *weight; /* scales: one, or one per channel */
+    /* scales: one, or one per channel */
+    const float *weight;
     size_t n;
-    bool per_channel, pow2; /* pow2: of the weight */
-    float *room;            /* the same, if they may be enlarged; else NULL */
+    /* pow2: of the weight */
+    bool per_channel, pow2;
+    /* the same, if they may be enlarged; else NULL */
+    float *room;
 } bias_scale;
 
 static bool have_reader(const qdq_inserter *in, const qdq_edges *edges, const qdq_node *n)

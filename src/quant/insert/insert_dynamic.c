@@ -24,7 +24,8 @@ typedef struct integer_weight {
     const qdq_plan_weight *w;
     const qdq_weight_state *s;
     const qdq_scale_form *form;
-    qdq_value *codes[2]; /* as they are, and transposed */
+    /* as they are, and transposed */
+    qdq_value *codes[2];
     qdq_value *scales, *zeros;
     qdq_value *lstm_scales, *lstm_zeros;
 } integer_weight;

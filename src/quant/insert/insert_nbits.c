@@ -18,7 +18,8 @@ enum { LEAST_BLOCK = 16 };
 
 /* The weight as columns. */
 typedef struct columns {
-    size_t k, n, step_k, step_n; /* elements from one to the next */
+    /* elements from one to the next */
+    size_t k, n, step_k, step_n;
     size_t block, n_block;
     unsigned bits;
 } columns;

@@ -9,19 +9,25 @@
 /* A weight while it is inserted: what biases need to know of it. */
 typedef struct qdq_weight_state {
     const qdq_tensor *tensor;
-    const qdq_tensor *codes; /* from the cache, or NULL */
-    const float *floats;     /* NULL: not looked at yet, since the cache has what they would tell */
+    /* from the cache, or NULL */
+    const qdq_tensor *codes;
+    /* NULL: not looked at yet, since the cache has what they would tell */
+    const float *floats;
     qdq_scale_grid grid;
     float *scales;
     int32_t *zeros;
-    bool is_changed;    /* the floats are not those of the tensor */
-    const float *whole; /* those of the tensor, where rows of the floats are 0; else NULL */
+    /* the floats are not those of the tensor */
+    bool is_changed;
+    /* those of the tensor, where rows of the floats are 0; else NULL */
+    const float *whole;
 } qdq_weight_state;
 
 /* How scales lie beside what they are of. */
 typedef struct qdq_scale_form {
-    int axis;      /* -1: one scale */
-    int64_t block; /* 0: none */
+    /* -1: one scale */
+    int axis;
+    /* 0: none */
+    int64_t block;
     int rank;
     int64_t dim[QDQ_MAX_RANK];
 } qdq_scale_form;
@@ -30,28 +36,36 @@ extern const qdq_scale_form qdq_one_scale;
 
 /* What a Q or DQ node reads. */
 typedef struct qdq_quantizer {
-    const char *base; /* of its names */
+    /* of its names */
+    const char *base;
     const qdq_scale_form *form;
-    qdq_value *input[3]; /* floats or codes, scales, zero points or NULL */
+    /* floats or codes, scales, zero points or NULL */
+    qdq_value *input[3];
 } qdq_quantizer;
 
 typedef struct qdq_inserter {
     qdq_model *m;
-    qdq_graph *g; /* where the entry at hand goes: that of the nodes that read it */
+    /* where the entry at hand goes: that of the nodes that read it */
+    qdq_graph *g;
     const qdq_plan *plan;
-    qdq_insert_cache *cache; /* or NULL */
+    /* or NULL */
+    qdq_insert_cache *cache;
     qdq_arena scratch;
     /* label -> node of any graph, as the plan names them: before any edit */
     qdq_map nodes;
     /* name -> value, the same; of two in different graphs the outer one */
     qdq_map values;
-    qdq_map tensors; /* name -> index into plan->tensors, for the scales of biases */
-    qdq_map weights; /* name -> index into plan->weights */
+    /* name -> index into plan->tensors, for the scales of biases */
+    qdq_map tensors;
+    /* name -> index into plan->weights */
+    qdq_map weights;
     /* place and input of every edge that the plan lists, each only once -> 1 + index into
      * plan->weights, or 0 */
     qdq_map edges;
-    qdq_weight_state *weight; /* one for each of plan->weights */
-    size_t *scaled_readers;   /* for each of plan->scalings: readers whose weight is multiplied */
+    /* one for each of plan->weights */
+    qdq_weight_state *weight;
+    /* for each of plan->scalings: readers whose weight is multiplied */
+    size_t *scaled_readers;
     /* place of a node whose data is scaled -> index into plan->scalings */
     qdq_map scaling_of;
     /* place of a node with float channels -> index into plan->float_channels, and the index of its
@@ -59,7 +73,8 @@ typedef struct qdq_inserter {
     qdq_map channels_of, zeroed;
     /* by graph index and node id: position in the sorted lists of all graphs */
     uint32_t **place;
-    bool unsorted; /* some node reads what stands behind it */
+    /* some node reads what stands behind it */
+    bool unsorted;
     qdq_error *err;
 } qdq_inserter;
 

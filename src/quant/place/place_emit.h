@@ -8,17 +8,21 @@
 /* An entry of one value: one for each format. */
 typedef struct qdq_emit_link {
     uint64_t key;
-    uint32_t index; /* into plan->tensors or plan->weights */
-    uint32_t next;  /* the next link of the value + 1 */
+    /* into plan->tensors or plan->weights */
+    uint32_t index;
+    /* the next link of the value + 1 */
+    uint32_t next;
 } qdq_emit_link;
 
 /* What is being written, with the entries found by value. */
 typedef struct qdq_emitter {
     qdq_placing *p;
     qdq_plan *plan;
-    uint32_t *tensor_of, *weight_of; /* by value id: the first link + 1 */
+    /* by value id: the first link + 1 */
+    uint32_t *tensor_of, *weight_of;
     QDQ_VEC(qdq_emit_link) links;
-    bool weights_alone; /* writes the nodes whose activations stay float, else the others */
+    /* writes the nodes whose activations stay float, else the others */
+    bool weights_alone;
     qdq_error *err;
 } qdq_emitter;
 

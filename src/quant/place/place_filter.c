@@ -28,7 +28,8 @@ static void keep_out(qdq_placing *p, const qdq_node *n, const char *option, cons
 /* "=NAME" is a name, everything else a regular expression. */
 typedef struct pattern {
     const char *text;
-    const char *name; /* NULL: `re` */
+    /* NULL: `re` */
+    const char *name;
     qdq_regexp re;
 } pattern;
 

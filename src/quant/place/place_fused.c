@@ -12,7 +12,8 @@ typedef QDQ_VEC(const char *) names;
 
 typedef struct follower {
     const qdq_model *m, *clean;
-    qdq_map left; /* labels of the cleaned model's main graph */
+    /* labels of the cleaned model's main graph */
+    qdq_map left;
     qdq_arena *arena;
     const qdq_job *job;
 } follower;

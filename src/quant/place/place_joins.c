@@ -120,7 +120,8 @@ typedef struct search {
     qdq_plan *plan;
     const qdq_value **stack;
     size_t n;
-    bool *seen; /* by value id */
+    /* by value id */
+    bool *seen;
 } search;
 
 static void look_at(search *s, const qdq_value *v, const qdq_graph *g)

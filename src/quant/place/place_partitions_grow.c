@@ -9,7 +9,8 @@
 typedef struct frame {
     const qdq_node *node;
     uint32_t out;
-    const qdq_use *next; /* NULL: begin with output `out` */
+    /* NULL: begin with output `out` */
+    const qdq_use *next;
     bool open;
 } frame;
 
@@ -19,7 +20,8 @@ typedef struct grower {
     /* by node id: its inputs that are not known, those that are left out counted */
     uint32_t *variable;
     bool *mul_joins, *mul_stays;
-    bool pointwise; /* the partition that grows has no linear node */
+    /* the partition that grows has no linear node */
+    bool pointwise;
 } grower;
 
 /* --- what may join ---------------------------------------------------------------------------- */

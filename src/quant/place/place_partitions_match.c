@@ -12,13 +12,16 @@
 
 /* A path as bits: bit i stands for word i. */
 typedef struct words {
-    uint32_t of_op[QDQ_OP_COUNT]; /* words that an operator is */
-    uint32_t of_kind[4];          /* and those that a kind of node is */
+    /* words that an operator is */
+    uint32_t of_op[QDQ_OP_COUNT];
+    /* and those that a kind of node is */
+    uint32_t of_kind[4];
     uint32_t optional;
     bool through_op[QDQ_OP_COUNT];
     bool through_kind[4];
     unsigned through_classes;
-    uint32_t last; /* the bit of the last word */
+    /* the bit of the last word */
+    uint32_t last;
     size_t n;
 } words;
 

@@ -15,16 +15,21 @@ enum { WALK_MAX = 512, WALKS_MAX = 32 };
 /* A node that a walk has met. */
 typedef struct stop {
     const qdq_node *node;
-    int64_t far[2]; /* the longest way from it to either end; -1: there is none */
+    /* the longest way from it to either end; -1: there is none */
+    int64_t far[2];
 } stop;
 
 typedef struct walker {
     const qdq_partition_state *t;
-    stop heap[2 * WALK_MAX + 2]; /* by rank, the latest on top */
+    /* by rank, the latest on top */
+    stop heap[2 * WALK_MAX + 2];
     size_t n;
-    size_t edges;  /* of this walk */
-    uint64_t left; /* edges that all walks may still look at */
-    uint32_t *at;  /* by node id: its place in the heap + 1, 0: not there */
+    /* of this walk */
+    size_t edges;
+    /* edges that all walks may still look at */
+    uint64_t left;
+    /* by node id: its place in the heap + 1, 0: not there */
+    uint32_t *at;
 } walker;
 
 /* --- backbones -------------------------------------------------------------------------------- */

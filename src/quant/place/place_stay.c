@@ -8,9 +8,12 @@
 /* What a rule may ask about the sizes of a linear node. */
 typedef struct qdq_linear_size {
     int64_t in_channels, out_channels;
-    int64_t group, group_channels; /* input channels in each group */
-    int64_t sum;                   /* products that are added up for one number of the result */
-    int64_t weight; /* numbers; of a recurrent operator both weights of one direction */
+    /* input channels in each group */
+    int64_t group, group_channels;
+    /* products that are added up for one number of the result */
+    int64_t sum;
+    /* numbers; of a recurrent operator both weights of one direction */
+    int64_t weight;
 } qdq_linear_size;
 
 /* A Conv has its weight as [out, in / groups, ...], a ConvTranspose as [in, out / groups, ...]. */

@@ -59,7 +59,8 @@ qdq_status qdq_groups_name(const qdq_groups *s, qdq_plan *plan, qdq_error *err)
 typedef struct tying {
     const qdq_placing *p;
     qdq_groups groups;
-    bool *joined; /* by value id: only such operators read it */
+    /* by value id: only such operators read it */
+    bool *joined;
 } tying;
 
 /* The value whose scale v has. */

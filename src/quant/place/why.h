@@ -10,12 +10,16 @@
 
 struct qdq_why {
     qdq_arena arena;
-    const char *about; /* as in qdq_why_new() */
+    /* as in qdq_why_new() */
+    const char *about;
     /* there is a node of that label: a tensor of the same name is not meant */
     bool is_node;
-    bool found;                  /* there is such a node or tensor */
-    bool no_memory;              /* something that was said is lost */
-    QDQ_VEC(qdq_why_note) notes; /* in the order in which they were said */
+    /* there is such a node or tensor */
+    bool found;
+    /* something that was said is lost */
+    bool no_memory;
+    /* in the order in which they were said */
+    QDQ_VEC(qdq_why_note) notes;
 };
 
 /* Looks for what `about` names among all graphs of m: is_node, found. `w` may be NULL. */

@@ -27,8 +27,10 @@ typedef QDQ_VEC(qdq_edge) qdq_edges;
 /* An activation: one Q, and a DQ for its readers. */
 typedef struct qdq_plan_tensor {
     const char *tensor;
-    bool all;            /* every reader, the graph output included, gets the dequantized value */
-    qdq_edges consumers; /* if not all */
+    /* every reader, the graph output included, gets the dequantized value */
+    bool all;
+    /* if not all */
+    qdq_edges consumers;
     qdq_qparam qparam;
     /* While a plan is made: for each fold, what the samples outside of it give; NULL: the same. */
     qdq_qparam *fold;
@@ -36,9 +38,12 @@ typedef struct qdq_plan_tensor {
     const char *like;
     /* the same: tensors of one group share one range, pooled from all of them; NULL: none */
     const char *group;
-    qdq_elem asked; /* the same: the type that placement gave it; see qdq_plan_asked */
-    bool known;     /* the same: the scale is there already, found in the model */
-    bool given;     /* the same: known from an earlier plan (scales.h) */
+    /* the same: the type that placement gave it; see qdq_plan_asked */
+    qdq_elem asked;
+    /* the same: the scale is there already, found in the model */
+    bool known;
+    /* the same: known from an earlier plan (scales.h) */
+    bool given;
     /* the same: channels of the last dimension that the range leaves out, as an entry of
      * float_channels computes them; ascending */
     const int64_t *without;
@@ -49,28 +54,40 @@ typedef struct qdq_plan_tensor {
 /* A constant weight, stored as codes. Scales follow from the weight unless they are given. */
 typedef struct qdq_plan_weight {
     const char *tensor;
-    qdq_edges consumers; /* the edges that read the quantized form */
-    int axis;            /* -1: one scale */
-    int64_t block;       /* indices along `axis` that share a scale; 0: a scale for each index */
+    /* the edges that read the quantized form */
+    qdq_edges consumers;
+    /* -1: one scale */
+    int axis;
+    /* indices along `axis` that share a scale; 0: a scale for each index */
+    int64_t block;
     qdq_elem type;
-    bool asymmetric, reduced, pow2; /* how scales follow */
+    /* how scales follow */
+    bool asymmetric, reduced, pow2;
     qdq_weight_store store;
-    int accuracy_level;         /* of MatMulNBits */
-    const float *scales;        /* given ones, in the order of the scale tensor; NULL: none */
-    const int32_t *zero_points; /* beside given scales; NULL: all 0 */
+    /* of MatMulNBits */
+    int accuracy_level;
+    /* given ones, in the order of the scale tensor; NULL: none */
+    const float *scales;
+    /* beside given scales; NULL: all 0 */
+    const int32_t *zero_points;
     size_t n_scales;
     /* the codes as a tensor stores them, which no rule gives (gptq.h); beside given scales; NULL:
      * the nearest */
     const void *codes;
-    size_t codes_size; /* bytes */
+    /* bytes */
+    size_t codes_size;
     /* the part of the range that codes span, for each scale: a letter of QDQ_CLIP_LETTERS, each one
      * step less than the whole; NULL: the whole of all */
     const char *clip;
     double clip_step;
-    qdq_weight_method method; /* while a plan is made: what is still to be searched, */
-    qdq_awq_steps awq;        /* and how finely, */
-    qdq_gptq_opts gptq;       /* or how; */
-    bool is_rounded;          /* the same: by GPTQ, for a plan before this one (scales.h) */
+    /* while a plan is made: what is still to be searched, */
+    qdq_weight_method method;
+    /* and how finely, */
+    qdq_awq_steps awq;
+    /* or how; */
+    qdq_gptq_opts gptq;
+    /* the same: by GPTQ, for a plan before this one (scales.h) */
+    bool is_rounded;
     const char *rule, *origin;
 } qdq_plan_weight;
 
@@ -81,7 +98,8 @@ typedef struct qdq_plan_weight {
  * when they become codes. */
 typedef struct qdq_plan_scaling {
     const char *tensor;
-    qdq_edges consumers; /* of the activation; all their weights are entries of the plan */
+    /* of the activation; all their weights are entries of the plan */
+    qdq_edges consumers;
     const float *scales;
     size_t n_scales;
     /* the operator that gives it, whose constants take the division; NULL: a Mul does */
@@ -93,8 +111,10 @@ typedef struct qdq_plan_scaling {
  * 2022). */
 typedef struct qdq_plan_channels {
     const char *tensor;
-    qdq_edges consumers;     /* of the activation; all their weights are entries of the plan */
-    const int64_t *channels; /* of its last dimension, ascending */
+    /* of the activation; all their weights are entries of the plan */
+    qdq_edges consumers;
+    /* of its last dimension, ascending */
+    const int64_t *channels;
     size_t n_channels;
 } qdq_plan_channels;
 
@@ -102,7 +122,8 @@ typedef struct qdq_plan_channels {
 typedef struct qdq_plan_bias {
     const char *tensor;
     qdq_edge consumer;
-    const char *activation, *weight; /* tensors of this plan */
+    /* tensors of this plan */
+    const char *activation, *weight;
     const char *rule, *origin;
 } qdq_plan_bias;
 
@@ -111,7 +132,8 @@ typedef struct qdq_plan_bias {
 typedef struct qdq_plan_correction {
     const char *tensor;
     qdq_edge consumer;
-    const float *delta; /* one for each output channel */
+    /* one for each output channel */
+    const float *delta;
     size_t n_delta;
     /* while a plan is made: for each fold, by the samples outside of it; NULL: there are no
      * folds */
@@ -122,27 +144,37 @@ typedef struct qdq_plan_correction {
  * corrections and float channels ask for and calibration measures. */
 typedef struct qdq_plan_mean {
     const char *tensor;
-    int axis;    /* -1: the last */
-    size_t n;    /* channels */
-    size_t rows; /* one for each fold, or one */
-    double *sum; /* [rows, n] */
+    /* -1: the last */
+    int axis;
+    /* channels */
+    size_t n;
+    /* one for each fold, or one */
+    size_t rows;
+    /* [rows, n] */
+    double *sum;
     uint64_t *count;
-    float *most; /* the same */
-    bool known;  /* from a plan before this one */
-    size_t next; /* 1 + the index of another one of the same tensor; 0: none */
+    /* the same */
+    float *most;
+    /* from a plan before this one */
+    bool known;
+    /* 1 + the index of another one of the same tensor; 0: none */
+    size_t next;
 } qdq_plan_mean;
 
 /* While a plan is made: an operator whose operands become one tensor with one scale
  * (place_joins.h). */
 typedef struct qdq_plan_join {
-    const char *node, *result;   /* label; name of a tensor */
-    const char *const *operands; /* the same */
+    /* label; name of a tensor */
+    const char *node, *result;
+    /* the same */
+    const char *const *operands;
     size_t n_operands;
     /* the range of all operands / the narrowest of theirs; 0: not measured */
     double factor;
     /* the operands with the narrowest and the widest range; NULL: not measured */
     const char *narrow, *wide;
-    bool known; /* `factor` is from a plan before this one */
+    /* `factor` is from a plan before this one */
+    bool known;
 } qdq_plan_join;
 
 typedef struct qdq_plan_float {
@@ -151,18 +183,23 @@ typedef struct qdq_plan_float {
 
 /* What is not quantized, if it is not float32 (rest.h). */
 typedef struct qdq_plan_rest {
-    qdq_elem type;  /* QDQ_FLOAT16, QDQ_BFLOAT16, or QDQ_FLOAT and QDQ_UNDEFINED: as it is */
-    bool direct_io; /* graph inputs and outputs, too */
+    /* QDQ_FLOAT16, QDQ_BFLOAT16, or QDQ_FLOAT and QDQ_UNDEFINED: as it is */
+    qdq_elem type;
+    /* graph inputs and outputs, too */
+    bool direct_io;
     /* the model is in 16 bits already, and is widened to float32 before anything else */
     bool widened;
-    QDQ_VEC(qdq_plan_float) keep; /* nodes that stay float32 */
+    /* nodes that stay float32 */
+    QDQ_VEC(qdq_plan_float) keep;
     QDQ_VEC(const char *)
-    was_float; /* while a plan is made: labels of nodes of a widened model that were float32 */
+    /* while a plan is made: labels of nodes of a widened model that were float32 */
+    was_float;
 } qdq_plan_rest;
 
 typedef struct qdq_plan_node {
     const char *node, *op;
-    bool kept; /* the model had it in 8 bits before */
+    /* the model had it in 8 bits before */
+    bool kept;
 } qdq_plan_node;
 
 /* Formats that a search for a goal tries for layers besides float and the target's. */
@@ -179,7 +216,8 @@ typedef struct qdq_layer_time {
 
 /* Of whole runs of a plan that the search might have taken, beside the float model. */
 typedef struct qdq_trial_time {
-    unsigned trial; /* from 1 */
+    /* from 1 */
+    unsigned trial;
     /* Of one run, where the float model takes qdq_plan_times.float_us: the median of paired rounds,
      * and the least that their 95 % interval allows. */
     double us, least_us;
@@ -187,28 +225,40 @@ typedef struct qdq_trial_time {
 
 /* What the search for a goal took from a clock: with it, the same plan is found again. */
 typedef struct qdq_plan_times {
-    const char *processor; /* NULL: a clock had no part in the plan */
+    /* NULL: a clock had no part in the plan */
+    const char *processor;
     const char *target, *target_sha256;
-    unsigned trials;                /* as many as there was time for */
-    double float_us, eight_us;      /* of all layers */
-    QDQ_VEC(qdq_layer_time) layers; /* none: no profile, times were estimated from shapes */
+    /* as many as there was time for */
+    unsigned trials;
+    /* of all layers */
+    double float_us, eight_us;
+    /* none: no profile, times were estimated from shapes */
+    QDQ_VEC(qdq_layer_time) layers;
     QDQ_VEC(qdq_trial_time) timed;
-    unsigned other_trials; /* as many as there was time for, of layers in other formats */
+    /* as many as there was time for, of layers in other formats */
+    unsigned other_trials;
 } qdq_plan_times;
 
 struct qdq_plan {
     qdq_arena arena;
-    const char *model; /* fingerprint, hexadecimal */
+    /* fingerprint, hexadecimal */
+    const char *model;
     const char *target, *created_by;
-    const char *target_sha256; /* of the file that the target was read from; NULL: it is built in */
+    /* of the file that the target was read from; NULL: it is built in */
+    const char *target_sha256;
     /* the processor that it is for, as qdq_cpu_name() has it; NULL: any */
     const char *cpu;
-    const char *clean; /* pipeline that was run before, and is replayed */
-    int opset;         /* the model is raised to this; 0: left as it is */
+    /* pipeline that was run before, and is replayed */
+    const char *clean;
+    /* the model is raised to this; 0: left as it is */
+    int opset;
     bool placement_only;
-    unsigned n_folds;                    /* while a plan is made: of tensors[].fold; 0: none */
-    size_t n_equalized, n_not_equalized; /* while a plan is made: pairs of Conv (pass "equalize") */
-    size_t n_layernorms; /* while a plan is made: fused, since the opset was raised for them */
+    /* while a plan is made: of tensors[].fold; 0: none */
+    unsigned n_folds;
+    /* while a plan is made: pairs of Conv (pass "equalize") */
+    size_t n_equalized, n_not_equalized;
+    /* while a plan is made: fused, since the opset was raised for them */
+    size_t n_layernorms;
     QDQ_VEC(qdq_plan_tensor) tensors;
     QDQ_VEC(qdq_plan_weight) weights;
     QDQ_VEC(qdq_plan_scaling) scalings;
@@ -217,13 +267,17 @@ struct qdq_plan {
     QDQ_VEC(qdq_plan_correction) corrections;
     QDQ_VEC(qdq_plan_mean) means;
     QDQ_VEC(qdq_plan_join) joins;
-    QDQ_VEC(qdq_plan_rounding) rounded; /* while a plan is made: what came of GPTQ */
-    QDQ_VEC(qdq_plan_node) quantized;   /* nodes that run in 8 bits */
+    /* while a plan is made: what came of GPTQ */
+    QDQ_VEC(qdq_plan_rounding) rounded;
+    /* nodes that run in 8 bits */
+    QDQ_VEC(qdq_plan_node) quantized;
     QDQ_VEC(qdq_plan_float) left_float;
     qdq_plan_rest rest;
     qdq_plan_times times;
-    struct qdq_plan *absorbed; /* plans whose entries are in this one, and whose memory they need */
-    qdq_plan_summary summary;  /* of a finished plan: qdq_plan_finish */
+    /* plans whose entries are in this one, and whose memory they need */
+    struct qdq_plan *absorbed;
+    /* of a finished plan: qdq_plan_finish */
+    qdq_plan_summary summary;
 };
 
 qdq_plan *qdq_plan_new(void); /* NULL: out of memory */

@@ -31,13 +31,17 @@ typedef struct qdq_plan_basis {
 } qdq_plan_basis;
 
 typedef struct qdq_quantizing {
-    const qdq_model *m; /* clean, with inferred shapes */
+    /* clean, with inferred shapes */
+    const qdq_model *m;
     const qdq_target *target;
-    qdq_engine *engine; /* may be NULL where nothing is observed */
-    qdq_data *data;     /* NULL: random input */
+    /* may be NULL where nothing is observed */
+    qdq_engine *engine;
+    /* NULL: random input */
+    qdq_data *data;
     const qdq_quantize_opts *opts;
     qdq_plan_basis basis;
-    qdq_plan *plan; /* which is filled */
+    /* which is filled */
+    qdq_plan *plan;
     /* statistics that take the place of samples in calibration (calib_statistics.h); NULL: none */
     const qdq_statistics *statistics;
     /* of the samples only number `first` and each `stride`-th after it run; 0: all */

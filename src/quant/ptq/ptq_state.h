@@ -8,33 +8,47 @@
 
 /* The result and all that it owns. */
 typedef struct qdq_ptq_room {
-    qdq_ptq_result head; /* first: the caller's pointer is the room's */
+    /* first: the caller's pointer is the room's */
+    qdq_ptq_result head;
     qdq_arena arena;
     QDQ_VEC(qdq_ptq_warning) warnings;
     qdq_ptq_speed speed;
-    qdq_compare_result *compared; /* not that of the goal */
+    /* not that of the goal */
+    qdq_compare_result *compared;
 } qdq_ptq_room;
 
 typedef struct qdq_ptq_run {
     const qdq_model *m;
-    const qdq_target *t; /* NULL: a plan was given */
-    qdq_engine *e;       /* NULL: nothing is run */
-    qdq_data *data;      /* NULL: none */
+    /* NULL: a plan was given */
+    const qdq_target *t;
+    /* NULL: nothing is run */
+    qdq_engine *e;
+    /* NULL: none */
+    qdq_data *data;
     qdq_ptq_opts o;
     qdq_quantize_opts quant;
     qdq_goal_opts goal;
     qdq_metric metric;
     qdq_job job;
     qdq_ptq_room *room;
-    QDQ_VEC(const char *) wrong; /* labels that stay float; of the caller, then of the check */
-    bool runs;                   /* the engine gives outputs */
-    bool has_statistics;         /* in place of samples that calibrate */
-    bool is_given;               /* plan and model are the caller's */
-    bool names_goal;             /* the caller says what the goal is, be it none */
-    bool by_default;             /* the caller says nothing, and there is one */
-    bool found_wrong;            /* the engine, by the model of the first plan */
-    bool misjudges;              /* and it is not the target's own: accuracy is unknown */
-    double began, search_ends;   /* by qdq_clock_seconds(); 0: no search with a limit yet */
+    /* labels that stay float; of the caller, then of the check */
+    QDQ_VEC(const char *) wrong;
+    /* the engine gives outputs */
+    bool runs;
+    /* in place of samples that calibrate */
+    bool has_statistics;
+    /* plan and model are the caller's */
+    bool is_given;
+    /* the caller says what the goal is, be it none */
+    bool names_goal;
+    /* the caller says nothing, and there is one */
+    bool by_default;
+    /* the engine, by the model of the first plan */
+    bool found_wrong;
+    /* and it is not the target's own: accuracy is unknown */
+    bool misjudges;
+    /* by qdq_clock_seconds(); 0: no search with a limit yet */
+    double began, search_ends;
 } qdq_ptq_run;
 
 /* Of the caller, or made. NULL: not made. */

@@ -12,17 +12,23 @@
 #include "target/target.h"
 
 typedef struct drawing {
-    const qdq_graph *graph; /* the main one */
+    /* the main one */
+    const qdq_graph *graph;
     const qdq_plan *plan;
     qdq_arena *arena;
     qdq_plan_picture *out;
     /* by graph: its nodes' places in the picture, by id; NULL: it is not drawn */
     uint32_t **of;
-    qdq_map quantized; /* label -> const qdq_plan_node * */
-    qdq_map left;      /* label -> const qdq_plan_float * */
-    qdq_map tensor;    /* name -> index + 1 of the first entry of the plan */
-    size_t *next;      /* by entry: index + 1 of the next one of the tensor; 0: none */
-    qdq_map weight;    /* the same, of weights */
+    /* label -> const qdq_plan_node * */
+    qdq_map quantized;
+    /* label -> const qdq_plan_float * */
+    qdq_map left;
+    /* name -> index + 1 of the first entry of the plan */
+    qdq_map tensor;
+    /* by entry: index + 1 of the next one of the tensor; 0: none */
+    size_t *next;
+    /* the same, of weights */
+    qdq_map weight;
     size_t *next_weight;
 } drawing;
 

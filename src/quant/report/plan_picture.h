@@ -13,8 +13,10 @@ typedef struct qdq_plan_picture {
     const qdq_node **node;
     /* by id of a node of the main graph: its index; QDQ_PICTURE_OUTSIDE: it is not drawn */
     uint32_t *of;
-    const qdq_value **value; /* by index of an edge: its tensor, */
-    uint32_t *input;         /* and the reader's input, or the number of the graph's output */
+    /* by index of an edge: its tensor, */
+    const qdq_value **value;
+    /* and the reader's input, or the number of the graph's output */
+    uint32_t *input;
 } qdq_plan_picture;
 
 /* Bodies of If, Loop and Scan are drawn behind their node. `clean`: the model that the plan speaks

@@ -13,7 +13,8 @@
 typedef struct layers {
     qdq_layer *at;
     size_t n;
-    double *us, all; /* by node id of the clean model, and of all layers: microseconds */
+    /* by node id of the clean model, and of all layers: microseconds */
+    double *us, all;
 } layers;
 
 static qdq_status profile_model(qdq_reporting *r, const qdq_model *m, bool eight, layers *l,

@@ -15,7 +15,8 @@ enum { SHOWN = 9, SAMPLES = 8, BINS = 96 };
 
 typedef struct observed {
     const qdq_plan_tensor *tensor;
-    double error; /* of the worst layer that reads it */
+    /* of the worst layer that reads it */
+    double error;
     qdq_histogram *histogram;
 } observed;
 

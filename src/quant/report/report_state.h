@@ -15,16 +15,24 @@ typedef struct qdq_reporting {
     qdq_engine *engine;
     qdq_report_opts opts;
     qdq_arena arena;
-    qdq_model *clean;                  /* what the plan speaks of, with shapes */
-    qdq_map node;                      /* label -> const qdq_node * of clean */
-    qdq_map tensor;                    /* name -> its first entry in plan->tensors */
-    qdq_compare_layers_result *layers; /* NULL: not measured */
-    qdq_map layer;                     /* tensor -> const qdq_compare_layer * */
-    const char *no_layers;             /* why not */
-    qdq_bench_model time[2];           /* of float and quantized */
+    /* what the plan speaks of, with shapes */
+    qdq_model *clean;
+    /* label -> const qdq_node * of clean */
+    qdq_map node;
+    /* name -> its first entry in plan->tensors */
+    qdq_map tensor;
+    /* NULL: not measured */
+    qdq_compare_layers_result *layers;
+    /* tensor -> const qdq_compare_layer * */
+    qdq_map layer;
+    /* why not */
+    const char *no_layers;
+    /* of float and quantized */
+    qdq_bench_model time[2];
     bool has_time;
     const char *no_time;
-    qdq_picture picture; /* of the model, filled by qdq_report_draw() */
+    /* of the model, filled by qdq_report_draw() */
+    qdq_picture picture;
     qdq_buf page;
 } qdq_reporting;
 

@@ -21,11 +21,13 @@ enum { STRIP = 32 };
 
 /* Of one thread: `block` rows of a strip. */
 typedef struct strip {
-    float *w, *back; /* [block][STRIP] */
+    /* [block][STRIP] */
+    float *w, *back;
     uint16_t *codes;
     float low[STRIP], high[STRIP], scales[STRIP];
     int32_t zeros[STRIP];
-    float y[QDQ_AWQ_ROWS * STRIP]; /* error of each kept row */
+    /* error of each kept row */
+    float y[QDQ_AWQ_ROWS * STRIP];
 } strip;
 
 static strip *new_strip(const qdq_weight_columns *w)
@@ -139,8 +141,10 @@ static bool each_strip(const qdq_awq_group *g, const qdq_weight_columns *w, visi
 /* --- scales of channels ----------------------------------------------------------------------- */
 
 typedef struct scaled {
-    const float *s; /* of the channels; NULL: 1 */
-    double *sums;   /* of each strip, to be added in order whatever thread was first */
+    /* of the channels; NULL: 1 */
+    const float *s;
+    /* of each strip, to be added in order whatever thread was first */
+    double *sums;
 } scaled;
 
 static void sum_errors(strip *t, const qdq_awq_group *g, const qdq_weight_columns *w, size_t first,

@@ -15,20 +15,28 @@ typedef struct qdq_awq_group {
     const qdq_value *x;
     QDQ_VEC(qdq_weight_columns) weights;
     size_t k;
-    double *sum;                       /* of |x|, for each channel */
-    uint64_t n_row;                    /* rows that `sum` is of */
-    float *row;                        /* the kept ones, */
-    size_t n_kept;                     /* this many, */
-    uint64_t lot[QDQ_AWQ_ROWS], limit; /* with lots up to a limit */
-    double alpha_step;                 /* between exponents that are tried for `s`; 0: none are */
-    float *s;                          /* NULL: not scaled */
+    /* of |x|, for each channel */
+    double *sum;
+    /* rows that `sum` is of */
+    uint64_t n_row;
+    /* the kept ones, */
+    float *row;
+    /* this many, */
+    size_t n_kept;
+    /* with lots up to a limit */
+    uint64_t lot[QDQ_AWQ_ROWS], limit;
+    /* between exponents that are tried for `s`; 0: none are */
+    double alpha_step;
+    /* NULL: not scaled */
+    float *s;
 } qdq_awq_group;
 
 typedef struct qdq_awq_state {
     const qdq_quantizing *q;
     qdq_arena scratch;
     QDQ_VEC(qdq_awq_group) groups;
-    qdq_map by_value; /* name of an activation -> index of its group */
+    /* name of an activation -> index of its group */
+    qdq_map by_value;
     qdq_error *err;
 } qdq_awq_state;
 

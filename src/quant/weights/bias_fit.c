@@ -14,8 +14,10 @@
 typedef struct fitting {
     const qdq_model *m;
     qdq_plan *plan;
-    qdq_map tensors; /* name -> index; of several entries the one that leaves least room */
-    qdq_map weights; /* of those with one scale: name -> 1 + index */
+    /* name -> index; of several entries the one that leaves least room */
+    qdq_map tensors;
+    /* of those with one scale: name -> 1 + index */
+    qdq_map weights;
     qdq_arena scratch;
     qdq_error *err;
 } fitting;

@@ -43,10 +43,14 @@ size_t qdq_outliers_of(const float *most, size_t n, float *sorted, int64_t *chan
 typedef struct finder {
     const qdq_quantizing *q;
     qdq_arena scratch;
-    qdq_map labels;  /* label -> node */
-    qdq_map weights; /* name -> 1 + index into the plan's; 0: it has several entries */
-    qdq_map tensors; /* the same */
-    qdq_map means;   /* qdq_means_index */
+    /* label -> node */
+    qdq_map labels;
+    /* name -> 1 + index into the plan's; 0: it has several entries */
+    qdq_map weights;
+    /* the same */
+    qdq_map tensors;
+    /* qdq_means_index */
+    qdq_map means;
     qdq_error *err;
 } finder;
 

@@ -10,7 +10,8 @@
 /* Channels of one tensor; texts and numbers in the arena of the plan. */
 typedef struct qdq_outliers {
     const char *tensor;
-    const int64_t *channels; /* ascending */
+    /* ascending */
+    const int64_t *channels;
     size_t n;
 } qdq_outliers;
 

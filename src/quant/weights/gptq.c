@@ -18,9 +18,11 @@ typedef struct gptq {
     const qdq_quantizing *q;
     qdq_arena scratch;
     QDQ_VEC(qdq_gptq_group) groups;
-    qdq_map by_value; /* name of an activation -> index of its group */
+    /* name of an activation -> index of its group */
+    qdq_map by_value;
     size_t n_samples;
-    size_t done, total; /* weights */
+    /* weights */
+    size_t done, total;
     qdq_error *err;
 } gptq;
 

@@ -19,9 +19,12 @@ static const char not_definite[] = "its Hessian has no Cholesky factor";
 /* A matrix while it is factorized. */
 typedef struct work {
     qdq_gptq_factor *f;
-    float *inverse; /* of each block of L on the diagonal: [BLOCK][BLOCK], lower, */
-    float *across;  /* and across */
-    bool ok;        /* memory was there */
+    /* of each block of L on the diagonal: [BLOCK][BLOCK], lower, */
+    float *inverse;
+    /* and across */
+    float *across;
+    /* memory was there */
+    bool ok;
 } work;
 
 static size_t size_at(const work *w, size_t first)

@@ -27,16 +27,21 @@ typedef struct rounding {
     const int32_t *zeros;
     bool is_static, is_mse;
     qdq_gptq_result *out;
-    double *error, *nearest; /* of each strip, added in order whatever thread was first */
+    /* of each strip, added in order whatever thread was first */
+    double *error, *nearest;
 } rounding;
 
 /* Of one thread; rows have STRIP floats, columns that are missing are 0. */
 typedef struct strip {
     size_t first, n;
-    float *w;     /* [position]: not rounded yet */
-    float *d;     /* [channel]: weights less what comes back from their codes */
-    float *y;     /* [channel]: of the held-out X'X times d */
-    float *error; /* [BATCH]: the paper's E */
+    /* [position]: not rounded yet */
+    float *w;
+    /* [channel]: weights less what comes back from their codes */
+    float *d;
+    /* [channel]: of the held-out X'X times d */
+    float *y;
+    /* [BATCH]: the paper's E */
+    float *error;
     float *room;
     float scales[STRIP], low[STRIP], high[STRIP], factor[STRIP], back[STRIP];
     int32_t zeros[STRIP];

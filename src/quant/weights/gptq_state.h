@@ -13,12 +13,15 @@ enum { QDQ_GPTQ_FIT, QDQ_GPTQ_HELD, QDQ_GPTQ_PARTS };
 typedef struct qdq_gptq_group {
     const qdq_value *x;
     QDQ_VEC(qdq_weight_columns) weights;
-    size_t k, ld; /* channels; floats from one row of `h` to the next */
+    /* channels; floats from one row of `h` to the next */
+    size_t k, ld;
     /* X'X: of the first part in the upper triangle and on the diagonal, of the second part in the
      * lower triangle and in held_diagonal. NULL: the group is not in this pass */
     float *h, *held_diagonal;
-    float *panels[QDQ_GPTQ_PARTS]; /* rows that are not in h yet, */
-    size_t filled[QDQ_GPTQ_PARTS]; /* and their number */
+    /* rows that are not in h yet, */
+    float *panels[QDQ_GPTQ_PARTS];
+    /* and their number */
+    size_t filled[QDQ_GPTQ_PARTS];
     uint64_t rows[QDQ_GPTQ_PARTS];
 } qdq_gptq_group;
 
@@ -59,7 +62,8 @@ void qdq_gptq_factor_free(qdq_gptq_factor *f);
 typedef struct qdq_gptq_result {
     float *scales;
     int32_t *zeros;
-    unsigned char *codes; /* not packed */
+    /* not packed */
+    unsigned char *codes;
     /* squared errors of the held-out products: with these codes, and with the nearest ones */
     double error, nearest;
 } qdq_gptq_result;

@@ -6,13 +6,16 @@
 #include "ir/ir.h"
 
 typedef struct qdq_linear_form {
-    size_t in, out; /* channels */
-    int axis;       /* of the input channels in the data; -1: the last */
+    /* channels */
+    size_t in, out;
+    /* of the input channels in the data; -1: the last */
+    int axis;
     size_t rows, columns, inner, group;
     /* rows are output channels, columns those of the input inside a group; else the other way
      * round */
     bool out_first;
-    double factor; /* from sums of products to what a bias is worth */
+    /* from sums of products to what a bias is worth */
+    double factor;
 } qdq_linear_form;
 
 /* NULL, or why there is none, as what is said behind "node 'x': ". */

@@ -154,7 +154,8 @@ void qdq_panels_fill(float *panels, size_t width, size_t at, const float *x, siz
 
 /* What a tile of X'X with its first element at (row, column) adds to. */
 typedef struct square {
-    float *h, *diagonal; /* diagonal NULL: the upper triangle */
+    /* diagonal NULL: the upper triangle */
+    float *h, *diagonal;
     size_t width, ld;
 } square;
 

@@ -7,7 +7,8 @@
  * another input. */
 static const struct {
     const char *op;
-    uint32_t gain, bias; /* bias 0: none */
+    /* bias 0: none */
+    uint32_t gain, bias;
 } norms[] = {
     {"LayerNormalization", 1, 2},           {"RMSNormalization", 1, 0},
     {"SimplifiedLayerNormalization", 1, 0}, {"SkipSimplifiedLayerNormalization", 2, 0},

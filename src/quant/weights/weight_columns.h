@@ -11,10 +11,13 @@
 typedef struct qdq_weight_columns {
     qdq_plan_weight *entry;
     const float *w;
-    size_t k, n, step_k, step_n; /* elements from one to the next */
-    size_t block, n_block;       /* rows that share a scale in each column */
+    /* elements from one to the next */
+    size_t k, n, step_k, step_n;
+    /* rows that share a scale in each column */
+    size_t block, n_block;
     qdq_qscheme scheme;
-    qdq_scale_grid grid; /* the same scales, as those of the tensor */
+    /* the same scales, as those of the tensor */
+    qdq_scale_grid grid;
 } qdq_weight_columns;
 
 /* The one activation that all readers of the weight, the constant t, multiply it with as a matrix

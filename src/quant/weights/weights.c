@@ -49,9 +49,12 @@ qdq_status qdq_weight_grid(const qdq_tensor *t, int axis, int64_t block, qdq_sca
 /* --- runs ------------------------------------------------------------------------------------- */
 
 typedef struct run {
-    size_t at, n;  /* elements */
-    size_t scale;  /* of all of them, or of the first one */
-    bool one_each; /* each has a scale of its own */
+    /* elements */
+    size_t at, n;
+    /* of all of them, or of the first one */
+    size_t scale;
+    /* each has a scale of its own */
+    bool one_each;
 } run;
 
 static size_t count_of(const qdq_scale_grid *g)

@@ -62,7 +62,8 @@ qdq_status qdq_tune_warn_of_accuracy(qdq_tune_state *t, qdq_error *err)
 typedef struct back {
     qdq_tune_state *t;
     qdq_goal_item *item;
-    size_t *bit; /* of each item */
+    /* of each item */
+    size_t *bit;
     size_t n;
     qdq_assign rules;
 } back;

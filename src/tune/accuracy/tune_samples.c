@@ -11,7 +11,8 @@
 enum { SAMPLES = 4 };
 
 typedef struct stacked {
-    qdq_named_array *array; /* by input */
+    /* by input */
+    qdq_named_array *array;
     size_t n;
 } stacked;
 

@@ -10,10 +10,14 @@
 typedef struct renaming {
     const qdq_graph *from, *to;
     qdq_arena arena;
-    qdq_map from_labels, to_labels; /* label -> node */
-    const qdq_node **node;          /* by id of a node of `from`: that of `to`; NULL: none */
-    const qdq_value **value;        /* the same */
-    bool *taken;                    /* by id of a node of `to` */
+    /* label -> node */
+    qdq_map from_labels, to_labels;
+    /* by id of a node of `from`: that of `to`; NULL: none */
+    const qdq_node **node;
+    /* the same */
+    const qdq_value **value;
+    /* by id of a node of `to` */
+    bool *taken;
     size_t *removed;
     qdq_plan *out;
 } renaming;
@@ -162,10 +166,12 @@ static void match_all(renaming *r)
 
 /* An edge in the other graph, whose value is the tensor there. */
 typedef struct place {
-    const qdq_node *node; /* NULL: the graph's output */
+    /* NULL: the graph's output */
+    const qdq_node *node;
     uint32_t input;
     const qdq_value *value;
-    bool taken; /* by an entry */
+    /* by an entry */
+    bool taken;
 } place;
 
 typedef QDQ_VEC(place) places;

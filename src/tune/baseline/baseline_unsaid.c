@@ -6,8 +6,10 @@
 
 /* What a plan says of an input of a node. */
 typedef struct edge {
-    const qdq_plan_tensor *tensor; /* an activation; else */
-    const qdq_plan_weight *weight; /* a constant; else floats */
+    /* an activation; else */
+    const qdq_plan_tensor *tensor;
+    /* a constant; else floats */
+    const qdq_plan_weight *weight;
 } edge;
 
 typedef struct side {

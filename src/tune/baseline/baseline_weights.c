@@ -14,7 +14,8 @@ typedef QDQ_VEC(const qdq_value *) constants;
 
 typedef struct matching {
     qdq_arena arena;
-    constants known; /* of the model, as it came and cleaned */
+    /* of the model, as it came and cleaned */
+    constants known;
     const qdq_model *stripped;
     qdq_error *err;
 } matching;

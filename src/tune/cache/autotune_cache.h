@@ -10,48 +10,62 @@
 
 /* Milliseconds that are not known are NAN. Texts are never NULL where nothing else is said. */
 typedef struct qdq_cached_group {
-    int64_t id;         /* "group_id": Model-Optimizer counts the engine's layers from 0 */
-    const char *layer;  /* "trt_layer_name": as the engine calls it */
-    const char *scheme; /* "best_scheme_name": "baseline" is the one without Q/DQ */
-    const char *what;   /* "best_scheme_description" */
+    /* "group_id": Model-Optimizer counts the engine's layers from 0 */
+    int64_t id;
+    /* "trt_layer_name": as the engine calls it */
+    const char *layer;
+    /* "best_scheme_name": "baseline" is the one without Q/DQ */
+    const char *scheme;
+    /* "best_scheme_description" */
+    const char *what;
     /* "best_scheme_target_tensors": what it quantizes; may be NULL if there are none */
     const char *const *tensor;
     size_t n_tensors;
-    double base_ms, best_ms; /* the group as a model of its own */
+    /* the group as a model of its own */
+    double base_ms, best_ms;
     /* its layers alone, without conversions at its borders */
     double base_compute_ms, best_compute_ms;
-    bool in_progress; /* "in_progress": its schemes are still measured; absent where they are not */
+    /* "in_progress": its schemes are still measured; absent where they are not */
+    bool in_progress;
 } qdq_cached_group;
 
 /* Samples of one scheme in isolation, as tune.db names them. */
 typedef struct qdq_cached_samples {
     const char *key;
-    const double *us; /* n numbers */
+    /* n numbers */
+    const double *us;
     size_t n;
 } qdq_cached_samples;
 
 typedef struct qdq_cached_decision {
     int64_t group;
     bool kept;
-    double ms;          /* of the whole model with it */
-    const char *reason; /* why it was not kept without being timed; NULL: it was timed */
+    /* of the whole model with it */
+    double ms;
+    /* why it was not kept without being timed; NULL: it was timed */
+    const char *reason;
     /* "verdict": qdq_validate_verdict_name(); NULL: not written, as in files of Model-Optimizer */
     const char *verdict;
 } qdq_cached_decision;
 
 typedef struct qdq_autotune_cache {
-    qdq_arena arena; /* everything that a reader made; who fills one in may use it, too */
+    /* everything that a reader made; who fills one in may use it, too */
+    qdq_arena arena;
     const char *model;
-    const char *fingerprint; /* "run.fingerprint": model, engine, device and options; "": unknown */
-    int64_t run;             /* "run.number": of the run in its tune.db; 0: unknown */
+    /* "run.fingerprint": model, engine, device and options; "": unknown */
+    const char *fingerprint;
+    /* "run.number": of the run in its tune.db; 0: unknown */
+    int64_t run;
     QDQ_VEC(qdq_cached_group) groups;
-    QDQ_VEC(qdq_cached_samples) samples; /* of all groups, finished or in progress */
+    /* of all groups, finished or in progress */
+    QDQ_VEC(qdq_cached_samples) samples;
     /* of the whole model: without Q/DQ; with what is kept so far */
     double base_ms, current_ms;
     /* numbers of groups, in the order in which they are tried */
     QDQ_VEC(int64_t) candidates;
     QDQ_VEC(qdq_cached_decision) decisions;
-    int64_t next; /* number of the group that is tried next; -1: none, or unknown */
+    /* number of the group that is tried next; -1: none, or unknown */
+    int64_t next;
     bool completed;
 } qdq_autotune_cache;
 

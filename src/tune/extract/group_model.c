@@ -18,10 +18,13 @@ typedef struct maker {
     const qdq_group_model_opts *opts;
     qdq_group_model *out;
     qdq_arena scratch;
-    bool *own, *inside; /* by place: of the group; with its halo */
+    /* by place: of the group; with its halo */
+    bool *own, *inside;
     qdq_region_values crossing, inputs, outputs, frozen;
-    bool *is_input; /* by value id */
-    uint32_t *seen; /* by node id: the last cone that it was in */
+    /* by value id */
+    bool *is_input;
+    /* by node id: the last cone that it was in */
+    uint32_t *seen;
     uint32_t n_cones;
     QDQ_VEC(const qdq_node *) cone;
     qdq_error *err;

@@ -11,7 +11,8 @@ typedef struct qdq_group_model_opts {
     /* With who makes what the group reads and who reads what it gives: one node far, or the whole
      * group of that node if there is nothing to quantize in it. */
     bool halo;
-    const qdq_shape_range *range; /* of the whole model */
+    /* of the whole model */
+    const qdq_shape_range *range;
     /* nodes of shape arithmetic that come along; what takes more is frozen. 0: 16 */
     uint32_t most_pulled;
 } qdq_group_model_opts;
@@ -24,13 +25,17 @@ typedef struct qdq_group_input {
 
 typedef struct qdq_group_model {
     qdq_arena arena;
-    qdq_model *model; /* NULL: there can be none */
-    const char *why;  /* then: why; "" else */
+    /* NULL: there can be none */
+    qdq_model *model;
+    /* then: why; "" else */
+    const char *why;
     /* of the source, in the order of the graph: the group and its halo; names are the same */
     const qdq_node **node;
-    const bool *is_halo; /* of each */
+    /* of each */
+    const bool *is_halo;
     uint32_t n_nodes;
-    qdq_group_input *input; /* in the order of first use */
+    /* in the order of first use */
+    qdq_group_input *input;
     uint32_t n_inputs;
     /* computed shapes that became constants: right for the usual shapes alone */
     const qdq_value **frozen;

@@ -23,8 +23,10 @@ qdq_status qdq_usual_shapes(const qdq_model *m, const qdq_input_shape *given, si
 typedef struct qdq_shape_range {
     /* clones with these shapes, inferred; values have the names that they had */
     qdq_model *model[QDQ_SHAPE_RANGE];
-    qdq_facts *facts; /* of the usual one */
-    bool given;       /* there are shapes at all */
+    /* of the usual one */
+    qdq_facts *facts;
+    /* there are shapes at all */
+    bool given;
 } qdq_shape_range;
 
 /* `opts` may be NULL. QDQ_E_USAGE: shapes that do not fit, or min and max without opt. */
@@ -37,7 +39,8 @@ void qdq_shape_range_close(qdq_shape_range *r); /* NULL is allowed */
 typedef struct qdq_dims_range {
     int rank;
     int64_t dim[QDQ_SHAPE_RANGE][QDQ_MAX_RANK];
-    bool dynamic; /* some dim differs */
+    /* some dim differs */
+    bool dynamic;
 } qdq_dims_range;
 bool qdq_shape_range_of(const qdq_shape_range *r, const qdq_value *v, qdq_dims_range *out);
 

@@ -29,18 +29,22 @@ enum { PAIRS = 24, OF_FRONT = 3000 }; /* OF_FRONT: which of the tests between tw
 
 typedef struct point {
     qdq_tune_candidate *c;
-    qdq_plan *plan; /* as it ships */
+    /* as it ships */
+    qdq_plan *plan;
     qdq_tune_point result;
 } point;
 
 typedef struct front {
     qdq_tune_state *t;
-    qdq_mincut_point *at; /* from the cheapest; the last may have nothing on */
+    /* from the cheapest; the last may have nothing on */
+    qdq_mincut_point *at;
     size_t n;
     point *point;
     size_t n_points;
-    double given_cost;  /* of the model without Q/DQ, by the same costs */
-    double clean_share; /* of the given model's time that the clean one takes */
+    /* of the model without Q/DQ, by the same costs */
+    double given_cost;
+    /* of the given model's time that the clean one takes */
+    double clean_share;
 } front;
 
 /* --- which ones ------------------------------------------------------------------------------- */

@@ -18,8 +18,10 @@
 typedef struct proposal {
     qdq_tune_kind *kind;
     uint32_t instance;
-    double saves_us; /* of the whole model's time, where the others are as proposed */
-    bool is_half;    /* nothing of it is on in full: it has no borders, and decides for itself */
+    /* of the whole model's time, where the others are as proposed */
+    double saves_us;
+    /* nothing of it is on in full: it has no borders, and decides for itself */
+    bool is_half;
     bool on;
 } proposal;
 
@@ -27,11 +29,14 @@ typedef struct merging {
     qdq_tune_state *t;
     qdq_tune_greedy *g;
     qdq_hyperedge_map hyperedges;
-    qdq_energy energy; /* us */
-    qdq_assign chosen; /* bits of the space that are on in full */
+    /* us */
+    qdq_energy energy;
+    /* bits of the space that are on in full */
+    qdq_assign chosen;
     proposal *p;
     size_t n;
-    uint32_t *of; /* by bit of the space: the proposal that decides about it; UINT32_MAX */
+    /* by bit of the space: the proposal that decides about it; UINT32_MAX */
+    uint32_t *of;
 } merging;
 
 #define NO_PROPOSAL UINT32_MAX

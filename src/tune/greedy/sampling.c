@@ -119,7 +119,8 @@ static qdq_status take_samples(sampling_round *s, const qdq_tune_entry *e,
 typedef struct bench {
     QDQ_VEC(qdq_part) part;
     qdq_parts *parts;
-    const char *path; /* of its file */
+    /* of its file */
+    const char *path;
     qdq_arena scratch;
 } bench;
 
@@ -206,11 +207,15 @@ enum { RUNS = 8, PROFILE_PAIRS = 4 };
 
 typedef struct layered {
     bench b;
-    uint32_t *part_of; /* by entry: its part of the model, */
-    uint32_t *none_of; /* and that of its kind without Q/DQ */
-    qdq_layer *layer;  /* of the model */
+    /* by entry: its part of the model, */
+    uint32_t *part_of;
+    /* and that of its kind without Q/DQ */
+    uint32_t *none_of;
+    /* of the model */
+    qdq_layer *layer;
     size_t n_layers;
-    double us; /* of a run of it without a profile */
+    /* of a run of it without a profile */
+    double us;
     /* by part: its score; whether its kernels are those of the whole model without Q/DQ and with
      * all of it */
     qdq_part_score *of, *plain, *full;

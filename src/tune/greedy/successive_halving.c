@@ -17,7 +17,8 @@ static const double least_noise = 0.01;
 typedef struct halving {
     qdq_tune_state *t;
     qdq_tune_kinds *all;
-    QDQ_VEC(qdq_tune_entry) of; /* that are looked at next, or were last */
+    /* that are looked at next, or were last */
+    QDQ_VEC(qdq_tune_entry) of;
     qdq_arena scratch;
     qdq_error *err;
 } halving;

@@ -17,7 +17,8 @@
 typedef struct exporting {
     qdq_tune_state *t;
     qdq_autotune_cache c;
-    const qdq_assign *incumbent; /* what is kept, with halves or without */
+    /* what is kept, with halves or without */
+    const qdq_assign *incumbent;
 } exporting;
 
 static void add_tensor(const qdq_node *n, uint32_t input, const char **at, size_t *count)

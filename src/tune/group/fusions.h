@@ -16,16 +16,22 @@
 #define QDQ_NO_FUSION UINT32_MAX
 
 typedef struct qdq_fusion {
-    const qdq_node **node; /* in the order of the graph */
+    /* in the order of the graph */
+    const qdq_node **node;
     uint32_t n;
-    uint32_t linear; /* nodes with an operator that can be quantized; 0: nothing to decide here */
+    /* nodes with an operator that can be quantized; 0: nothing to decide here */
+    uint32_t linear;
     qdq_fusion_source source;
-    bool cut;                       /* a part of a layer that holds more */
-    const char *in_type, *out_type; /* of the first layer, as in qdq_layer; "" */
+    /* a part of a layer that holds more */
+    bool cut;
+    /* of the first layer, as in qdq_layer; "" */
+    const char *in_type, *out_type;
     /* the first layer that is in it, as the engine calls it; "": none */
     const char *layer;
-    uint32_t layers; /* layers that are in it, in whole or in part */
-    double us;       /* of one run, conversions left out; NAN: not known */
+    /* layers that are in it, in whole or in part */
+    uint32_t layers;
+    /* of one run, conversions left out; NAN: not known */
+    double us;
     /* conversions that carry the name of one of its nodes; NAN: the same */
     double converts_us;
 } qdq_fusion;
@@ -33,16 +39,21 @@ typedef struct qdq_fusion {
 typedef struct qdq_fusions {
     qdq_arena arena;
     qdq_region_graph g;
-    qdq_fusion *at; /* in the order of their first nodes: the same layers give the same numbers */
+    /* in the order of their first nodes: the same layers give the same numbers */
+    qdq_fusion *at;
     uint32_t n;
-    uint32_t *of; /* by node id: which; QDQ_NO_FUSION: constant or shape arithmetic */
+    /* by node id: which; QDQ_NO_FUSION: constant or shape arithmetic */
+    uint32_t *of;
     /* share of the computing layers whose nodes are in this graph; NAN: there are no layers */
     double matched;
     /* share of the operators that can be quantized of which a layer is known; the same */
     double covered;
-    double unknown_us;   /* of layers without nodes, conversions left out; NAN: no times */
-    double converted_us; /* of all conversions; the same */
-    double us;           /* of all layers; the same */
+    /* of layers without nodes, conversions left out; NAN: no times */
+    double unknown_us;
+    /* of all conversions; the same */
+    double converted_us;
+    /* of all layers; the same */
+    double us;
 } qdq_fusions;
 
 /* `layer`: what qdq_session_layers() or qdq_layers_read() gave for this model, or for the same with

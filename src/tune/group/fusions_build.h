@@ -9,7 +9,8 @@
 /* One layer, as far as it is in this graph. */
 typedef struct qdq_fusion_layer {
     const qdq_layer *from;
-    uint32_t *place; /* of the nodes that it computes, each once */
+    /* of the nodes that it computes, each once */
+    uint32_t *place;
     uint32_t n;
 } qdq_fusion_layer;
 
@@ -22,11 +23,16 @@ typedef struct qdq_fusion_builder {
     size_t n_layers;
 
     /* By place. */
-    uint32_t *group; /* QDQ_NO_FUSION: not yet. Any numbers below n_groups */
-    bool *linear;    /* can be quantized */
-    bool *cut;       /* its layer was cut */
-    bool *named;     /* a layer that computes names it */
-    uint32_t *seen;  /* the last walk that met it */
+    /* QDQ_NO_FUSION: not yet. Any numbers below n_groups */
+    uint32_t *group;
+    /* can be quantized */
+    bool *linear;
+    /* its layer was cut */
+    bool *cut;
+    /* a layer that computes names it */
+    bool *named;
+    /* the last walk that met it */
+    uint32_t *seen;
     uint32_t n_seen, n_groups;
 } qdq_fusion_builder;
 

@@ -12,8 +12,10 @@ typedef struct hull {
     qdq_fb *b;
     /* by place: the walk in which a way from the group came by here, outside of it */
     uint32_t *outside;
-    uint32_t *level; /* by place: how often the longest of these ways came back into the group */
-    bool *in_kernel; /* by group: has an operator that can be quantized */
+    /* by place: how often the longest of these ways came back into the group */
+    uint32_t *level;
+    /* by group: has an operator that can be quantized */
+    bool *in_kernel;
     qdq_fusion_places walk, between;
 } hull;
 

@@ -13,7 +13,8 @@ typedef struct drawing {
     const qdq_graph *graph;
     qdq_arena arena;
     qdq_map labels;
-    bool *drawn; /* by node id */
+    /* by node id */
+    bool *drawn;
     qdq_buf *out;
 } drawing;
 

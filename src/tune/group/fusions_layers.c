@@ -176,8 +176,10 @@ typedef struct sweep {
     qdq_fb *b;
     const uint32_t *member;
     uint32_t n;
-    uint32_t *last;    /* by place: the last reader inside */
-    uint32_t *waiting; /* by index: tensors that are open behind this member */
+    /* by place: the last reader inside */
+    uint32_t *last;
+    /* by index: tensors that are open behind this member */
+    uint32_t *waiting;
 } sweep;
 
 static uint32_t outputs_of(const qdq_node *n)

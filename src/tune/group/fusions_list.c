@@ -8,7 +8,8 @@
 #include "tune/group/keys.h"
 
 typedef struct held_list {
-    qdq_fusion_list list; /* what callers see */
+    /* what callers see */
+    qdq_fusion_list list;
     qdq_arena arena;
 } held_list;
 

@@ -6,14 +6,17 @@
 #include "qdq/engine.h"
 
 typedef struct qdq_graph_file {
-    const char *dir, *name, *precision; /* DIR/NAME.PRECISION.graph.json: "resnet50", "fp32" */
+    /* DIR/NAME.PRECISION.graph.json: "resnet50", "fp32" */
+    const char *dir, *name, *precision;
     const qdq_engine_info *info;
-    const char *record; /* folder in which trtexec left what it exported of `model`; or NULL */
+    /* folder in which trtexec left what it exported of `model`; or NULL */
+    const char *record;
     const qdq_model *model;
     /* what the engine printed while it built; NULL: it printed nothing, or the layers were known
      * before */
     const char *log;
-    const char *fingerprint; /* of all that its layers depend on; NULL: not requested */
+    /* of all that its layers depend on; NULL: not requested */
+    const char *fingerprint;
 } qdq_graph_file;
 
 /* Writes NAME.PRECISION.graph.json and .build.log, over older ones. Of trtexec they are what it

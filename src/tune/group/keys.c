@@ -88,8 +88,10 @@ static bool has_all_of(const qdq_node *a, const qdq_node *b, bool *nomem)
 }
 
 typedef struct walk {
-    qdq_map in_a, in_b; /* node -> its canonical place; a node of one may feed the other */
-    qdq_map outside;    /* value that a reads -> the one that b reads there */
+    /* node -> its canonical place; a node of one may feed the other */
+    qdq_map in_a, in_b;
+    /* value that a reads -> the one that b reads there */
+    qdq_map outside;
     qdq_map symbols;
     qdq_arena *scratch;
     bool *nomem;
@@ -206,8 +208,10 @@ typedef struct keyer {
     const qdq_fusions *f;
     qdq_fusion_keys *k;
     qdq_canon *canon;
-    qdq_key_instance *instance; /* by group */
-    char (*hash)[65];           /* by group */
+    /* by group */
+    qdq_key_instance *instance;
+    /* by group */
+    char (*hash)[65];
     qdq_arena scratch;
     QDQ_VEC(uint64_t) more;
 } keyer;

@@ -7,24 +7,31 @@
 #include "tune/group/fusions.h"
 
 typedef struct qdq_key_instance {
-    uint32_t group;        /* into qdq_fusions.at */
-    const qdq_node **node; /* in canonical order, n_nodes of them */
+    /* into qdq_fusions.at */
+    uint32_t group;
+    /* in canonical order, n_nodes of them */
+    const qdq_node **node;
     /* of each node: canonical input -> input; operands of commutative operators may be swapped */
     uint32_t **input;
 } qdq_key_instance;
 
 typedef struct qdq_fusion_key {
-    char hash[65]; /* SHA-256 in hexadecimal digits */
+    /* SHA-256 in hexadecimal digits */
+    char hash[65];
     uint32_t n_nodes, n_instances;
-    qdq_key_instance *instance; /* in the order of the groups */
-    double us;                  /* of all instances together; NAN: not known */
+    /* in the order of the groups */
+    qdq_key_instance *instance;
+    /* of all instances together; NAN: not known */
+    double us;
 } qdq_fusion_key;
 
 typedef struct qdq_fusion_keys {
     qdq_arena arena;
-    qdq_fusion_key *at; /* in the order of their first instances */
+    /* in the order of their first instances */
+    qdq_fusion_key *at;
     uint32_t n;
-    uint32_t *of; /* by group: which key */
+    /* by group: which key */
+    uint32_t *of;
 } qdq_fusion_keys;
 
 /* Shapes are those of the values' types; a dim that is not known counts as such, and which of them

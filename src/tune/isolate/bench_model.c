@@ -14,7 +14,8 @@ typedef struct joiner {
     const qdq_part *part;
     qdq_parts *out;
     qdq_arena scratch;
-    qdq_map labels; /* of the clean model -> node */
+    /* of the clean model -> node */
+    qdq_map labels;
     QDQ_VEC(qdq_input_shape) shape;
     qdq_error *err;
 } joiner;

@@ -49,7 +49,8 @@ typedef struct choosing {
     uint32_t group;
     const qdq_space *s;
     const qdq_assign *allowed;
-    bool skips; /* without small operators there are others left */
+    /* without small operators there are others left */
+    bool skips;
 } choosing;
 
 static bool is_inside(const choosing *c, size_t i)

@@ -17,9 +17,12 @@ typedef struct cutter {
     const qdq_plan *whole;
     qdq_plan *part;
     qdq_arena scratch;
-    qdq_map own;   /* labels of the group's nodes -> node */
-    bool *is_own;  /* by node id of `clean` */
-    bool in_codes; /* the group has nodes that run in 8 bits */
+    /* labels of the group's nodes -> node */
+    qdq_map own;
+    /* by node id of `clean` */
+    bool *is_own;
+    /* the group has nodes that run in 8 bits */
+    bool in_codes;
     qdq_error *err;
 } cutter;
 

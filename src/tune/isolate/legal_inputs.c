@@ -16,7 +16,8 @@ typedef struct checker {
     qdq_arena *arena;
     qdq_arena scratch;
     const char **why;
-    bool *seen; /* by value id and whether it was computed */
+    /* by value id and whether it was computed */
+    bool *seen;
     QDQ_VEC(integers) work;
     qdq_error *err;
 } checker;

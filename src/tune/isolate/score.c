@@ -23,7 +23,8 @@ typedef enum kind {
 typedef struct row {
     kind kind;
     uint32_t part;
-    bool computes; /* no conversion */
+    /* no conversion */
+    bool computes;
     bool shared, boundary;
 } row;
 
@@ -38,7 +39,8 @@ typedef struct scorer {
     const qdq_layer *layer;
     size_t n;
     row *row;
-    bool *spoiled; /* by part */
+    /* by part */
+    bool *spoiled;
     qdq_layer_index names;
     qdq_arena scratch;
     qdq_error *err;
@@ -285,9 +287,12 @@ qdq_status qdq_parts_score(const qdq_parts *p, const qdq_layer *layer, size_t n,
 /* Layers are read as those of parts are: nodes that only move numbers, which are in the layers of
  * all who read them, count where there are no others. */
 typedef struct context {
-    uint32_t layers; /* of the group */
-    bool shared;     /* one of them computes nodes of other groups, too */
-    size_t last;     /* layer that was counted, plus one */
+    /* of the group */
+    uint32_t layers;
+    /* one of them computes nodes of other groups, too */
+    bool shared;
+    /* layer that was counted, plus one */
+    size_t last;
 } context;
 
 static bool is_light(const qdq_node *n)

@@ -10,23 +10,30 @@
 typedef struct layer {
     const char *op;
     double us;
-    const qdq_node *node; /* whose kernel it is; NULL: unknown */
+    /* whose kernel it is; NULL: unknown */
+    const qdq_node *node;
     /* all those nodes, where the engine told them: as good as one another; NULL: it did not */
     const qdq_node **reported;
     size_t n_reported;
-    const qdq_value *value; /* the tensor that it gives, if that is what it is called after */
-    bool converts;          /* says the engine */
+    /* the tensor that it gives, if that is what it is called after */
+    const qdq_value *value;
+    /* says the engine */
+    bool converts;
 } layer;
 
 typedef struct reading {
     const qdq_graph *graph;
     qdq_layer_index names;
-    QDQ_VEC(layer) layers; /* in order of execution */
-    bool *is_named;        /* by node: is a layer called after it? */
+    /* in order of execution */
+    QDQ_VEC(layer) layers;
+    /* by node: is a layer called after it? */
+    bool *is_named;
     /* the node of the kernel before; NULL: there was none, or no one knows */
     const qdq_node *last;
-    double waiting;  /* of conversions behind it, for the kernel that comes */
-    double reported; /* of kernels whose names say nothing, and whose nodes the engine told */
+    /* of conversions behind it, for the kernel that comes */
+    double waiting;
+    /* of kernels whose names say nothing, and whose nodes the engine told */
+    double reported;
     qdq_tune_times *times;
 } reading;
 

@@ -30,7 +30,8 @@ const char *qdq_verdict_name(qdq_verdict v)
 
 typedef struct pairs {
     double *incumbent, *candidate, *gain;
-    double *scratch; /* of walsh(n) */
+    /* of walsh(n) */
+    double *scratch;
     size_t n, room;
 } pairs;
 

@@ -53,7 +53,8 @@ const char *qdq_verdict_name(qdq_verdict v);
 
 typedef struct qdq_test_result {
     qdq_verdict verdict;
-    double gain; /* 1 - candidate / incumbent: Hodges-Lehmann estimate of the pairs */
+    /* 1 - candidate / incumbent: Hodges-Lehmann estimate of the pairs */
+    double gain;
     /* its 95 % interval */
     double ci_low, ci_high;
     /* standard deviation of one pair's gain: 1.4826 times the median absolute deviation; at least

@@ -97,7 +97,8 @@ typedef struct cutting {
     qdq_flow flow;
     /* by bit: tied bits share a node, that of the lowest one */
     uint32_t *node;
-    double *off, *on; /* by node */
+    /* by node */
+    double *off, *on;
     /* bits, then auxiliary nodes for OR and AND */
     uint32_t n_nodes;
     /* a cost times two to this exponent is a number of steps */

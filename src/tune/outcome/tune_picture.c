@@ -80,11 +80,14 @@ static void set_times(const qdq_tune_state *t, qdq_plan_picture *x, const qdq_tu
 typedef struct pricing {
     qdq_tune_state *t;
     qdq_plan_picture *out;
-    qdq_plan_picture rules; /* of the rules' plan: the same nodes and edges */
+    /* of the rules' plan: the same nodes and edges */
+    qdq_plan_picture rules;
     /* by node id: what trials say of the pattern that the node is in; NULL: nothing */
     const char **trial;
-    double factor;         /* us of a whole run for each us of a profile */
-    const char *otherwise; /* what decided where no trial did */
+    /* us of a whole run for each us of a profile */
+    double factor;
+    /* what decided where no trial did */
+    const char *otherwise;
 } pricing;
 
 /* A kernel's mean time in the profiles where its bits are so; NAN: there is none. */

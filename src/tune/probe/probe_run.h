@@ -11,27 +11,36 @@
 #include "tune/probe/probe_time.h"
 
 typedef struct qdq_probe_at { /* a probe at one of its sizes */
-    const char *path[2];      /* without, with; NULL: not written yet */
+    /* without, with; NULL: not written yet */
+    const char *path[2];
     qdq_probe_samples samples;
     qdq_probe_time time;
 } qdq_probe_at;
 
 typedef struct qdq_probe_one {
     const qdq_probe *p;
-    const char *key;  /* what it decides */
-    const char *why;  /* it is not measured: the reason; "": it is */
-    qdq_probe_at *at; /* one for each size */
-    size_t n_paying;  /* sizes that the rule pays for, from the smallest on */
-    bool open;        /* more builds may tell more */
+    /* what it decides */
+    const char *key;
+    /* it is not measured: the reason; "": it is */
+    const char *why;
+    /* one for each size */
+    qdq_probe_at *at;
+    /* sizes that the rule pays for, from the smallest on */
+    size_t n_paying;
+    /* more builds may tell more */
+    bool open;
 } qdq_probe_one;
 
 typedef struct qdq_probe_run {
     qdq_arena arena;
     const qdq_target *t;
-    qdq_probe_opts opts; /* with the defaults put in */
-    json_t *root;        /* the description, as far as it is measured */
+    /* with the defaults put in */
+    qdq_probe_opts opts;
+    /* the description, as far as it is measured */
+    json_t *root;
     qdq_tempdir *dir;
-    qdq_engine *engine; /* calibrates */
+    /* calibrates */
+    qdq_engine *engine;
     qdq_probe_timer timer;
     char processor[300];
     double started;

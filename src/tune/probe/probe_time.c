@@ -20,8 +20,10 @@ static const double widest_aa_interval = 0.03;
 
 typedef struct comparing {
     qdq_probe_timer *t;
-    const char *const *path; /* without, with */
-    int handle[2];           /* -1: not built */
+    /* without, with */
+    const char *const *path;
+    /* -1: not built */
+    int handle[2];
     qdq_remote_outcome outcome;
 } comparing;
 

@@ -12,21 +12,29 @@
 enum { QDQ_PROBE_FIRST = 6, QDQ_PROBE_LEAST = 5, QDQ_PROBE_MOST = 96 };
 
 typedef struct qdq_probe_timer {
-    qdq_worker_client_opts opts; /* of every worker client */
+    /* of every worker client */
+    qdq_worker_client_opts opts;
     qdq_worker_client *worker_client;
-    unsigned samples; /* that this worker client has taken */
-    unsigned builds;  /* of the worker clients before */
-    double margin;    /* an interval nearer to 1 decides nothing */
-    uint64_t trial;   /* number of the next sample */
-    double until;     /* no sample ends later: qdq_clock_seconds() */
+    /* that this worker client has taken */
+    unsigned samples;
+    /* of the worker clients before */
+    unsigned builds;
+    /* an interval nearer to 1 decides nothing */
+    double margin;
+    /* number of the next sample */
+    uint64_t trial;
+    /* no sample ends later: qdq_clock_seconds() */
+    double until;
 } qdq_probe_timer;
 
 /* What a comparison has seen so far. */
 typedef struct qdq_probe_samples {
-    double ratio[QDQ_PROBE_MOST]; /* of each build: time of `with` / time of `without` */
+    /* of each build: time of `with` / time of `without` */
+    double ratio[QDQ_PROBE_MOST];
     unsigned n;
     unsigned pairs;
-    double seconds; /* of the longest one */
+    /* of the longest one */
+    double seconds;
 } qdq_probe_samples;
 
 /* All but the options is 0 before. qdq_worker_client_close(t->lab) afterwards, whatever happened.
@@ -35,9 +43,12 @@ qdq_status qdq_probe_open_worker_client(qdq_probe_timer *t, qdq_error *err);
 
 typedef struct qdq_probe_time {
     qdq_rule_verdict verdict;
-    double factor, low, high; /* time of `with` / time of `without`, and its 95 % interval */
-    bool closed;              /* more builds would tell nothing new */
-    char failed[300];         /* how the engine ended; "": it did not */
+    /* time of `with` / time of `without`, and its 95 % interval */
+    double factor, low, high;
+    /* more builds would tell nothing new */
+    bool closed;
+    /* how the engine ended; "": it did not */
+    char failed[300];
 } qdq_probe_time;
 
 /* `path`: without, with. Adds samples until there are `builds` of them, or the next one would end

@@ -147,7 +147,8 @@ static const char *time_before(const qdq_tune_state *t, const qdq_pattern_key *k
 
 /* A placement that was measured. */
 typedef struct lesson {
-    const qdq_assign *before; /* it was measured against; NULL: nothing */
+    /* it was measured against; NULL: nothing */
+    const qdq_assign *before;
     const qdq_assign *now;
     double ms;
     const char *when;

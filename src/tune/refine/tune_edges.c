@@ -19,9 +19,12 @@
 
 typedef struct edging {
     qdq_refining r;
-    bool *has_codes; /* by edge: does it read what Q/DQ make, in the best placement? */
-    bool *runs;      /* by node: in 8 bits there */
-    bool *may_pay;   /* by edge: turned round it may be faster */
+    /* by edge: does it read what Q/DQ make, in the best placement? */
+    bool *has_codes;
+    /* by node: in 8 bits there */
+    bool *runs;
+    /* by edge: turned round it may be faster */
+    bool *may_pay;
 } edging;
 
 static bool has_budget(const qdq_tune_state *t)

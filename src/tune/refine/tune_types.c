@@ -26,9 +26,12 @@ static const double most_of_mixture = 0.9;
 
 typedef struct typing {
     qdq_refining r;
-    size_t type;      /* that is tried, as in space_types.h */
-    const char *move; /* what its trials are called */
-    bool *has_codes;  /* by number of a typed tensor: does its type count in the best placement? */
+    /* that is tried, as in space_types.h */
+    size_t type;
+    /* what its trials are called */
+    const char *move;
+    /* by number of a typed tensor: does its type count in the best placement? */
+    bool *has_codes;
 } typing;
 
 static bool has_budget(const qdq_tune_state *t, unsigned builds)
@@ -152,10 +155,12 @@ static qdq_status make_all(typing *x, qdq_assign *out, qdq_error *err)
 /* --- prices ----------------------------------------------------------------------------------- */
 
 typedef struct sums {
-    double all, mixed; /* us that the type saves for all tensors, and for the kinds that pay */
+    /* us that the type saves for all tensors, and for the kinds that pay */
+    double all, mixed;
     size_t n_paying, n;
     bool known;
-    double model; /* us of the best placement */
+    /* us of the best placement */
+    double model;
 } sums;
 
 static qdq_status find_gains(typing *x, const qdq_assign *all, sums *out, qdq_error *err)

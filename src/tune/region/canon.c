@@ -26,16 +26,23 @@ typedef QDQ_VEC(uint64_t) words;
 
 struct qdq_canon {
     const qdq_graph *graph;
-    const uint32_t *owner;  /* by node id: the number of the set that has it; 0: none has */
-    const qdq_regions *all; /* of sets that are regions; else NULL */
-    bool exact;             /* sizes as they are, and what small integer constants hold */
+    /* by node id: the number of the set that has it; 0: none has */
+    const uint32_t *owner;
+    /* of sets that are regions; else NULL */
+    const qdq_regions *all;
+    /* sizes as they are, and what small integer constants hold */
+    bool exact;
     qdq_arena *arena;
-    const char **head; /* by node id */
-    uint64_t *label;   /* by node id: what the node is, whatever is around it */
-    uint32_t *local;   /* by node id: index into the region at hand; NO_NUMBER */
+    /* by node id */
+    const char **head;
+    /* by node id: what the node is, whatever is around it */
+    uint64_t *label;
+    /* by node id: index into the region at hand; NO_NUMBER */
+    uint32_t *local;
     /* by value id: of what comes from outside, in the order in which it is met */
     uint32_t *number;
-    uint32_t *numbered; /* by value id: in which region */
+    /* by value id: in which region */
+    uint32_t *numbered;
     uint32_t n_regions, n_numbers;
     words scratch, form;
 };
@@ -253,7 +260,8 @@ const char *qdq_canon_head(const qdq_canon *c, const qdq_node *n)
 /* --- one region ------------------------------------------------------------------------------- */
 
 typedef struct operand {
-    uint64_t key; /* what it is, by colours */
+    /* what it is, by colours */
+    uint64_t key;
     /* position of its source, or number of what comes from outside; NO_NUMBER: not yet */
     uint32_t known;
     /* operator that it comes from, outside: not in the form, only for a stable order */
@@ -264,20 +272,27 @@ typedef struct operand {
 
 typedef struct member {
     const qdq_node *node;
-    uint32_t depth, index; /* index in topological order */
+    /* index in topological order */
+    uint32_t depth, index;
     const char *head;
     uint64_t colour, tie;
 } member;
 
 typedef struct coloring {
     qdq_canon *c;
-    uint32_t own;     /* number of the set */
-    qdq_arena *arena; /* of the form */
-    member *m;        /* in topological order, then in canonical order */
+    /* number of the set */
+    uint32_t own;
+    /* of the form */
+    qdq_arena *arena;
+    /* in topological order, then in canonical order */
+    member *m;
     size_t n;
-    const qdq_node *const *node;  /* in topological order */
-    uint64_t *down, *up, *colour; /* by index */
-    uint32_t *position;           /* by index: in canonical order */
+    /* in topological order */
+    const qdq_node *const *node;
+    /* by index */
+    uint64_t *down, *up, *colour;
+    /* by index: in canonical order */
+    uint32_t *position;
     qdq_region_values reads;
     QDQ_VEC(operand) operands;
 } coloring;

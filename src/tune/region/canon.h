@@ -10,10 +10,12 @@ typedef struct qdq_canon qdq_canon; /* tables for one graph */
 typedef struct qdq_canon_form {
     /* of the region and its descendants, in canonical order: sources first */
     const qdq_node **node;
-    uint32_t **input; /* of each node: canonical input -> input */
+    /* of each node: canonical input -> input */
+    uint32_t **input;
     size_t n;
     uint64_t hash[2];
-    const uint64_t *word; /* what is hashed; until the next form is made */
+    /* what is hashed; until the next form is made */
+    const uint64_t *word;
     size_t n_words;
 } qdq_canon_form;
 

@@ -12,10 +12,12 @@
 
 typedef struct matcher {
     const qdq_regions *all;
-    qdq_arena *arena; /* of what stays */
+    /* of what stays */
+    qdq_arena *arena;
     qdq_arena scratch;
     qdq_canon *canon;
-    const char **text; /* by region id */
+    /* by region id */
+    const char **text;
 } matcher;
 
 /* --- texts ------------------------------------------------------------------------------------ */

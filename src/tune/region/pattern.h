@@ -8,19 +8,22 @@
 
 typedef struct qdq_instance {
     const qdq_region *region;
-    const qdq_node **node; /* core nodes in canonical order, pattern.n_nodes of them */
+    /* core nodes in canonical order, pattern.n_nodes of them */
+    const qdq_node **node;
     /* node k, canonical input i -> input of the node: operands of commutative operators may be
      * swapped */
     uint32_t **input;
     /* with those of all descendants, region->n_total of them, in canonical order */
     const qdq_node **inner;
-    uint32_t **inner_input; /* as `input` */
+    /* as `input` */
+    uint32_t **inner_input;
 } qdq_instance;
 
 typedef struct qdq_pattern {
     /* Model-Optimizer's text: for display and for its cache files */
     const char *signature;
-    char hash[33]; /* the first 32 hexadecimal digits of SHA-256 of it */
+    /* the first 32 hexadecimal digits of SHA-256 of it */
+    char hash[33];
     /* of the canonical form: operators, attributes that matter, wiring, types, bucketed shapes */
     uint64_t canon[2];
     size_t n_nodes;
@@ -30,7 +33,8 @@ typedef struct qdq_pattern {
 
 typedef struct qdq_patterns {
     qdq_arena arena;
-    qdq_pattern *pattern; /* in the order of their first instance */
+    /* in the order of their first instance */
+    qdq_pattern *pattern;
     size_t n;
 } qdq_patterns;
 

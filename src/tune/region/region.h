@@ -11,28 +11,39 @@ typedef struct qdq_region qdq_region;
 typedef QDQ_VEC(qdq_region *) qdq_region_list;
 
 struct qdq_region {
-    uint32_t id; /* breadth first from the top, as it is printed */
+    /* breadth first from the top, as it is printed */
+    uint32_t id;
     uint32_t depth;
     qdq_region_type type;
     qdq_region *parent;
-    qdq_region_list children;        /* in topological order of their first node */
-    QDQ_VEC(const qdq_node *) nodes; /* direct ones, in topological order */
+    /* in topological order of their first node */
+    qdq_region_list children;
+    /* direct ones, in topological order */
+    QDQ_VEC(const qdq_node *) nodes;
     /* by (first reader's place, input); never an omitted one, a constant, or a computed shape */
     QDQ_VEC(const qdq_value *) inputs;
-    QDQ_VEC(const qdq_value *) outputs; /* read outside, or graph outputs, or read by nothing */
-    const char *path;                   /* of the names builder: "/encoder/layer.0"; NULL */
-    size_t n_total;                     /* nodes with those of all descendants */
-    uint32_t pattern;                   /* index into the patterns; set by qdq_patterns_find() */
+    /* read outside, or graph outputs, or read by nothing */
+    QDQ_VEC(const qdq_value *) outputs;
+    /* of the names builder: "/encoder/layer.0"; NULL */
+    const char *path;
+    /* nodes with those of all descendants */
+    size_t n_total;
+    /* index into the patterns; set by qdq_patterns_find() */
+    uint32_t pattern;
 };
 
 typedef struct qdq_regions {
     qdq_arena arena;
     const qdq_model *model;
-    qdq_region_builder builder; /* structure or names: which was used */
-    double named_share;         /* of the nodes: with a name that begins with '/' (the 80 % rule) */
-    qdq_region_list all;        /* by id */
+    /* structure or names: which was used */
+    qdq_region_builder builder;
+    /* of the nodes: with a name that begins with '/' (the 80 % rule) */
+    double named_share;
+    /* by id */
+    qdq_region_list all;
     qdq_region_list top;
-    qdq_region **of; /* by node id: the region that has it; NULL: constant or shape arithmetic */
+    /* by node id: the region that has it; NULL: constant or shape arithmetic */
+    qdq_region **of;
     /* by node id: its place in the graph's order, among those that have a region */
     uint32_t *place;
     size_t n_nodes, n_covered;

@@ -8,8 +8,10 @@
 typedef struct bounder {
     qdq_regions *r;
     const qdq_region_graph *g;
-    qdq_arena scratch;    /* of all of it */
-    uint32_t *value_seen; /* by id: number of the last region that saw it */
+    /* of all of it */
+    qdq_arena scratch;
+    /* by id: number of the last region that saw it */
+    uint32_t *value_seen;
 } bounder;
 
 typedef struct ranked {

@@ -16,18 +16,22 @@ enum {
 typedef QDQ_VEC(uint32_t) qdq_places;
 
 typedef struct qdq_region_builder_state {
-    qdq_arena *arena;  /* of the regions */
-    qdq_arena scratch; /* of the builder */
+    /* of the regions */
+    qdq_arena *arena;
+    /* of the builder */
+    qdq_arena scratch;
     qdq_region_graph g;
     uint32_t max_size, min_refine;
 
     /* By place. */
-    uint32_t *group; /* number of the group of nodes that is being taken apart; 0: none */
+    /* number of the group of nodes that is being taken apart; 0: none */
+    uint32_t *group;
     uint32_t *seen, *hops;
     /* the fork before this one whose branches meet at the same node; from first_meet */
     uint32_t *next_meet;
     uint32_t *first_meet;
-    uint32_t *up, *size, *kernels, *open, *count; /* leaves that grow: qdq_region_refine() */
+    /* leaves that grow: qdq_region_refine() */
+    uint32_t *up, *size, *kernels, *open, *count;
     uint32_t n_groups, n_seen;
     qdq_places queue, roots;
 } qdq_region_builder_state;

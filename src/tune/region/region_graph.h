@@ -13,8 +13,10 @@ typedef QDQ_VEC(const qdq_value *) qdq_region_values;
 typedef struct qdq_region_graph {
     const qdq_graph *g;
     uint32_t n;
-    const qdq_node **node; /* by place */
-    uint32_t *place;       /* by node id; QDQ_NO_PLACE: not in here */
+    /* by place */
+    const qdq_node **node;
+    /* by node id; QDQ_NO_PLACE: not in here */
+    uint32_t *place;
 
     /* Who reads node i: reader[first_reader[i]] to reader[first_reader[i + 1] - 1], each once.
      * The same for what it reads. */

@@ -15,18 +15,24 @@ struct module {
     const char *path;
     module *parent;
     unsigned depth;
-    qdq_places direct; /* nodes of this module and of no module in it */
+    /* nodes of this module and of no module in it */
+    qdq_places direct;
     uint32_t n_total;
-    qdq_region_list made; /* regions of it */
+    /* regions of it */
+    qdq_region_list made;
 };
 
 typedef struct namer {
     qdq_rb *b;
     qdq_map by_path;
-    QDQ_VEC(module *) modules; /* parents first */
-    module **of;               /* by place */
-    qdq_region **leaf;         /* by place */
-    qdq_region *whole;         /* of the module around all others */
+    /* parents first */
+    QDQ_VEC(module *) modules;
+    /* by place */
+    module **of;
+    /* by place */
+    qdq_region **leaf;
+    /* of the module around all others */
+    qdq_region *whole;
 } namer;
 
 /* --- modules ---------------------------------------------------------------------------------- */

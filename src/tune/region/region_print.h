@@ -9,12 +9,17 @@ typedef struct qdq_region_view {
     const qdq_regions *r;
     const qdq_patterns *p;
     qdq_regions_form form;
-    bool all;     /* also what has no operator that can be quantized */
-    bool verbose; /* with the nodes */
-    bool *shown;  /* by region id */
+    /* also what has no operator that can be quantized */
+    bool all;
+    /* with the nodes */
+    bool verbose;
+    /* by region id */
+    bool *shown;
     size_t n_shown;
-    size_t *leaves_of; /* by number of nodes: leaves that are shown */
-    size_t most_nodes; /* of a leaf */
+    /* by number of nodes: leaves that are shown */
+    size_t *leaves_of;
+    /* of a leaf */
+    size_t most_nodes;
 } qdq_region_view;
 
 void qdq_region_print_text(const qdq_region_view *v, qdq_buf *b);

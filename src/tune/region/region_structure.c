@@ -10,9 +10,11 @@ enum { TAIL = 3 };
 
 typedef struct grower {
     qdq_rb *b;
-    uint32_t *owner; /* by place: number of the region; 0: none yet */
+    /* by place: number of the region; 0: none yet */
+    uint32_t *owner;
     uint32_t n_regions;
-    qdq_places now; /* nodes of region n_regions */
+    /* nodes of region n_regions */
+    qdq_places now;
     qdq_region_list *top;
 } grower;
 

@@ -16,9 +16,12 @@ typedef struct finder {
     qdq_arena scratch;
     qdq_boundaries *out;
 
-    const qdq_pattern *p; /* at hand */
-    qdq_map child;        /* id of a node of its first instance -> number of the child with it */
-    qdq_map seen;         /* ids of values of its first instance */
+    /* at hand */
+    const qdq_pattern *p;
+    /* id of a node of its first instance -> number of the child with it */
+    qdq_map child;
+    /* ids of values of its first instance */
+    qdq_map seen;
     qdq_readers_set readers;
     qdq_error *err;
 } finder;

@@ -74,8 +74,10 @@ static const qdq_value *output_at(const place *at, const qdq_point *p)
 
 typedef struct gathering {
     const qdq_pattern *p;
-    qdq_readers_set all, one; /* of all points; of the one at hand */
-    qdq_arena *arena;         /* of `all` */
+    /* of all points; of the one at hand */
+    qdq_readers_set all, one;
+    /* of `all` */
+    qdq_arena *arena;
     qdq_arena scratch;
     qdq_boundary_points *out;
 } gathering;

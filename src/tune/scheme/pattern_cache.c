@@ -10,8 +10,10 @@
 
 typedef struct candidate {
     const qdq_scheme *scheme;
-    size_t order;  /* as they came: new ones before those that are there */
-    bool is_there; /* in the cache: nothing to copy */
+    /* as they came: new ones before those that are there */
+    size_t order;
+    /* in the cache: nothing to copy */
+    bool is_there;
 } candidate;
 
 typedef QDQ_VEC(candidate) candidates;

@@ -14,10 +14,13 @@ enum { FILE_MAX = 64 * 1024 * 1024 };
 typedef struct reader {
     const char *name;
     const qdq_job *job;
-    qdq_arena arena; /* of the document */
+    /* of the document */
+    qdq_arena arena;
     qdq_pattern_cache *c;
-    qdq_error *err; /* of the file */
-    qdq_error bad;  /* of the pattern at hand */
+    /* of the file */
+    qdq_error *err;
+    /* of the pattern at hand */
+    qdq_error bad;
 } reader;
 
 /* --- values ----------------------------------------------------------------------------------- */

@@ -12,7 +12,8 @@
 typedef struct qdq_point {
     /* of a node input: node; of a child input: region; of an output: one of both, else -1 */
     int32_t region, node;
-    int32_t index; /* of the input or output */
+    /* of the input or output */
+    int32_t index;
 } qdq_point;
 
 typedef QDQ_VEC(qdq_point) qdq_points;
@@ -26,9 +27,11 @@ typedef struct qdq_scheme {
         };
         qdq_points list[QDQ_POINT_LISTS];
     };
-    double latency_ms; /* INFINITY: not measured */
+    /* INFINITY: not measured */
+    double latency_ms;
     bool error;
-    const char *timestamp; /* ISO 8601 UTC, or NULL */
+    /* ISO 8601 UTC, or NULL */
+    const char *timestamp;
     /* An assignment of a whole model in hexadecimal digits, which has no points; NULL: points of a
      * pattern. */
     const char *placement;
@@ -36,8 +39,10 @@ typedef struct qdq_scheme {
 
 /* What a list of points has of each. */
 typedef struct qdq_point_list {
-    const char *key, *index_key; /* in files */
-    bool has_region, has_node;   /* both: one of them is QDQ_POINT_NONE */
+    /* in files */
+    const char *key, *index_key;
+    /* both: one of them is QDQ_POINT_NONE */
+    bool has_region, has_node;
 } qdq_point_list;
 
 extern const qdq_point_list qdq_point_lists[QDQ_POINT_LISTS];
@@ -60,9 +65,12 @@ typedef struct qdq_choice {
     qdq_point point;
     /* bit by bit: canonical inputs of the node that it is about, in any instance */
     uint32_t inputs;
-    uint32_t *group; /* by instance: of the space; QDQ_NO_GROUP where the instance cannot take it */
-    bool linear;     /* activation and weight, which are one decision */
-    double cost_ns;  /* of its nodes in float, over all instances */
+    /* by instance: of the space; QDQ_NO_GROUP where the instance cannot take it */
+    uint32_t *group;
+    /* activation and weight, which are one decision */
+    bool linear;
+    /* of its nodes in float, over all instances */
+    double cost_ns;
 } qdq_choice;
 
 typedef struct qdq_choices {
@@ -119,10 +127,13 @@ qdq_status qdq_scheme_boundary(const qdq_scheme *scheme, const qdq_pattern *p, c
  * readers of the tensor in all instances get or lose codes together; what is at other boundaries,
  * and all that the children chose, is inherited. */
 typedef struct qdq_boundary {
-    const qdq_value *value; /* in the first instance */
-    uint32_t *group;        /* of the space: what reads the tensor, in all instances, each once */
+    /* in the first instance */
+    const qdq_value *value;
+    /* of the space: what reads the tensor, in all instances, each once */
+    uint32_t *group;
     size_t n_groups;
-    double cost_ns; /* of their nodes in float */
+    /* of their nodes in float */
+    double cost_ns;
 } qdq_boundary;
 
 typedef QDQ_VEC(qdq_boundary) qdq_boundaries;

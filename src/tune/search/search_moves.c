@@ -10,7 +10,8 @@
 
 typedef struct cutting {
     qdq_search_state *s;
-    qdq_assign whole; /* that is cut: the incumbent, or everything where the incumbent is nothing */
+    /* that is cut: the incumbent, or everything where the incumbent is nothing */
+    qdq_assign whole;
     bool is_incumbent;
     bool back;
 } cutting;

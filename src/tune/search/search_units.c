@@ -35,11 +35,15 @@ typedef struct unit_search {
     qdq_search_state *s;
     const qdq_search_unit *u;
     size_t index;
-    qdq_assign mask, now; /* that is tried; that the incumbent has */
-    qdq_map seen;         /* masks that were tried, by hash */
+    /* that is tried; that the incumbent has */
+    qdq_assign mask, now;
+    /* masks that were tried, by hash */
+    qdq_map seen;
     unsigned stale;
-    unsigned allotted; /* changes of the best, at most */
-    bool found;        /* something was kept */
+    /* changes of the best, at most */
+    unsigned allotted;
+    /* something was kept */
+    bool found;
 } unit_search;
 
 /* What caches propose takes nothing from what would be tried without them. */

@@ -32,10 +32,12 @@ struct qdq_candidates {
     qdq_model *base;
     qdq_weights_file weights;
     qdq_insert_cache cache;
-    qdq_map locations; /* mapping -> its name in the folder */
+    /* mapping -> its name in the folder */
+    qdq_map locations;
     /* where the data of a tensor in typed fields, or as it was read, are -> place in weights.bin */
     qdq_map places;
-    qdq_map made; /* paths to be removed */
+    /* paths to be removed */
+    qdq_map made;
 };
 
 static const char *path_in(qdq_candidates *c, const char *name)

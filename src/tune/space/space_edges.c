@@ -168,8 +168,10 @@ typedef struct turning {
     const qdq_space *s;
     const qdq_assign *a;
     qdq_plan *p;
-    qdq_plan *fresh; /* entries of tensors that p has none of, until they have scales */
-    size_t *entry;   /* by edge, of p: as find_entries() has it */
+    /* entries of tensors that p has none of, until they have scales */
+    qdq_plan *fresh;
+    /* by edge, of p: as find_entries() has it */
+    size_t *entry;
     qdq_arena scratch;
     qdq_error *err;
 } turning;

@@ -152,12 +152,17 @@ static qdq_status add_weight(const qdq_space *s, qdq_plan *p, const qdq_plan_wei
 typedef struct partial {
     const qdq_space *s;
     const qdq_assign *a;
-    qdq_plan *everything; /* without scales */
-    qdq_cover full;       /* of it */
-    qdq_plan *halves;     /* their entries */
-    qdq_map given;        /* tensors that have such an entry in p */
+    /* without scales */
+    qdq_plan *everything;
+    /* of it */
+    qdq_cover full;
+    /* their entries */
+    qdq_plan *halves;
+    /* tensors that have such an entry in p */
+    qdq_map given;
     qdq_plan *p;
-    qdq_cover in_p; /* of p, before it gets them */
+    /* of p, before it gets them */
+    qdq_cover in_p;
     qdq_error *err;
 } partial;
 

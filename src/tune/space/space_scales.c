@@ -76,12 +76,16 @@ qdq_status qdq_space_fill_clips(const qdq_space *s, qdq_scales *known, qdq_plan 
 
 typedef struct calibrating {
     const qdq_space *s;
-    qdq_plan *p;     /* for its scales alone */
-    qdq_map have;    /* "TYPE TENSOR" of entries that decide for themselves */
-    qdq_map grouped; /* tensors whose range is pooled with that of others */
+    /* for its scales alone */
+    qdq_plan *p;
+    /* "TYPE TENSOR" of entries that decide for themselves */
+    qdq_map have;
+    /* tensors whose range is pooled with that of others */
+    qdq_map grouped;
     /* such tensors on their own: calibration knows a tensor in one way at a time */
     QDQ_VEC(qdq_plan_tensor) later;
-    QDQ_VEC(qdq_plan_tensor) groups; /* such tensors as they were, if there are other types */
+    /* such tensors as they were, if there are other types */
+    QDQ_VEC(qdq_plan_tensor) groups;
     qdq_error *err;
 } calibrating;
 

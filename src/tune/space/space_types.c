@@ -76,8 +76,10 @@ typedef struct retyping {
     const qdq_assign *a;
     qdq_plan *p;
     qdq_arena scratch;
-    size_t *type;  /* by entry */
-    qdq_map group; /* group -> 1 + its type; 0: it has a member whose type stays */
+    /* by entry */
+    size_t *type;
+    /* group -> 1 + its type; 0: it has a member whose type stays */
+    qdq_map group;
     qdq_error *err;
 } retyping;
 

@@ -50,7 +50,8 @@ typedef struct qdq_tune_candidate {
     /* `evaluation` is set */
     bool evaluated;
     qdq_tune_evaluation evaluation;
-    const qdq_tune_times *times; /* NULL: not profiled */
+    /* NULL: not profiled */
+    const qdq_tune_times *times;
     /* shapes that it was built with; NULL: those of the search */
     const qdq_tune_shapes *shapes;
     /* file of its model, if no plan makes it; NULL: the plan of `assign` does */
@@ -128,7 +129,8 @@ typedef struct qdq_tune_run {
     unsigned builds, pairs;
     /* this process has measured something; false: a resumed run still replays stored results */
     bool measured;
-    bool unwritten; /* the incumbent is not in model.onnx */
+    /* the incumbent is not in model.onnx */
+    bool unwritten;
     QDQ_VEC(qdq_tune_step) steps;
     const char *phase, *unit;
     size_t unit_number;

@@ -12,8 +12,10 @@ typedef struct qdq_tune_units qdq_tune_units; /* units.h */
 typedef struct qdq_strategy qdq_strategy;     /* strategy.h */
 
 typedef struct qdq_tune_state {
-    const qdq_tune_opts *opts;       /* a run has set their goal */
-    const qdq_tune_details *details; /* of opts; never NULL */
+    /* a run has set their goal */
+    const qdq_tune_opts *opts;
+    /* of opts; never NULL */
+    const qdq_tune_details *details;
     const qdq_job *job;
     qdq_arena arena;
     const qdq_tune_units *units;

@@ -33,7 +33,8 @@ typedef struct qdq_tune_tools {
     qdq_tune_store *store;
     /* identifies the model, engine and machine of the measurements */
     qdq_tune_store_context context;
-    const char *search_text; /* qdq_tune_search_text() */
+    /* qdq_tune_search_text() */
+    const char *search_text;
     /* hash of the context and of search_text: equal ones are the same run */
     char fingerprint[33];
     qdq_tune_store_run run;

@@ -24,9 +24,12 @@ void qdq_tune_store_close(qdq_tune_store *s); /* NULL is allowed */
 
 /* What makes two measurements comparable. All are text, none NULL but the last. */
 typedef struct qdq_tune_store_context {
-    const char *model;  /* fingerprint of graph and weights */
-    const char *engine; /* "ort 1.31.1 cpu": its fingerprint */
-    const char *device; /* processor, its features, its number of cores */
+    /* fingerprint of graph and weights */
+    const char *model;
+    /* "ort 1.31.1 cpu": its fingerprint */
+    const char *engine;
+    /* processor, its features, its number of cores */
+    const char *device;
     /* canonical text of all that a time depends on: shapes, threads, level, runs per sample,
      * warm-up */
     const char *options;
@@ -38,10 +41,13 @@ typedef struct qdq_tune_store_run {
     int64_t id, context;
     /* samples belong to a context and a beginning: `restart` starts over */
     int64_t since;
-    int64_t content, content_since; /* the same for values by content */
-    bool resumed; /* an unfinished or finished run with the same context and search was there */
+    /* the same for values by content */
+    int64_t content, content_since;
+    /* an unfinished or finished run with the same context and search was there */
+    bool resumed;
     bool finished;
-    uint64_t n_samples; /* that it has already */
+    /* that it has already */
+    uint64_t n_samples;
     /* not resumed although the folder has runs: in what the newest one differs */
     char other[QDQ_TUNE_STORE_DIFFERENCE];
 } qdq_tune_store_run;
@@ -69,7 +75,8 @@ typedef struct qdq_tune_store_models {
 /* A trial. They belong to a context, so that runs share them. */
 typedef struct qdq_tune_store_trial {
     int64_t id;
-    unsigned n_pairs; /* that are known already */
+    /* that are known already */
+    unsigned n_pairs;
     /* a candidate that the engine did not survive: `why` says how; until a run goes on, which tries
      * it once more */
     bool failed;
@@ -118,7 +125,8 @@ qdq_status qdq_tune_store_events(qdq_tune_store *s, int64_t run, qdq_tune_store_
 typedef struct qdq_tune_store_found_run {
     bool found, finished;
     int64_t id, pid;
-    char *report; /* JSON, of a finished one; qdq_free() */
+    /* JSON, of a finished one; qdq_free() */
+    char *report;
 } qdq_tune_store_found_run;
 
 /* The run of this number; 0: the newest. */

@@ -16,8 +16,10 @@ static const double least_drift = 0.1, least_gain = 0.01;
 /* One trial in one store. */
 typedef struct trial_times {
     size_t n;
-    double incumbent_ns, candidate_ns, gain; /* medians */
-    double gain_sd;                          /* 1.4826 times the median absolute deviation */
+    /* medians */
+    double incumbent_ns, candidate_ns, gain;
+    /* 1.4826 times the median absolute deviation */
+    double gain_sd;
 } trial_times;
 
 typedef QDQ_VEC(double) numbers;

@@ -11,7 +11,8 @@
 
 /* The result and what it owns. */
 typedef struct merge_room {
-    qdq_tune_merge_result head; /* first: the caller's pointer is the room's */
+    /* first: the caller's pointer is the room's */
+    qdq_tune_merge_result head;
     qdq_arena arena;
     QDQ_VEC(qdq_tune_quarantined) quarantined;
 } merge_room;
@@ -308,7 +309,8 @@ static qdq_status add_store(merging *m, const char *path, qdq_error *err)
 
 typedef struct merge_source {
     const char *path;
-    double began; /* s; 0: it has no run */
+    /* s; 0: it has no run */
+    double began;
 } merge_source;
 
 static int by_age(const void *a, const void *b)

@@ -9,7 +9,8 @@
 
 /* A context that a store has. */
 typedef struct qdq_merge_context {
-    qdq_tune_store_context head; /* `quant` is NULL */
+    /* `quant` is NULL */
+    qdq_tune_store_context head;
     /* ids in the store that is merged and in `into`; 0: not there yet */
     int64_t from, into;
     /* the newest beginning in both */

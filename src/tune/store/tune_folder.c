@@ -43,10 +43,13 @@ static bool is_output(const char *name)
 struct qdq_tune_folder {
     qdq_arena arena;
     const char *dir;
-    int fd; /* of the note */
+    /* of the note */
+    int fd;
     json_t *note;
-    json_t *before; /* the note that was there; NULL: none */
-    bool restored;  /* it is there again */
+    /* the note that was there; NULL: none */
+    json_t *before;
+    /* it is there again */
+    bool restored;
     qdq_tempdir *work;
 };
 

@@ -37,10 +37,14 @@ qdq_status qdq_tune_folder_wrote(qdq_tune_folder *f, const char *name, const cha
                                  qdq_error *err);
 
 typedef struct qdq_tune_note {
-    bool found;           /* there is a note: the rest says something */
-    bool running;         /* now */
-    int64_t process, run; /* run: 0 before it has one */
-    char *store, *failed; /* malloc'ed; NULL: in the folder; it did not */
+    /* there is a note: the rest says something */
+    bool found;
+    /* now */
+    bool running;
+    /* run: 0 before it has one */
+    int64_t process, run;
+    /* malloc'ed; NULL: in the folder; it did not */
+    char *store, *failed;
 } qdq_tune_note;
 
 /* What the note of the newest run says. */

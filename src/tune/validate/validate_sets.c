@@ -28,7 +28,8 @@ static void find_components(qdq_validate_state *v)
 
 typedef struct placed {
     int known;
-    double saves; /* of its component */
+    /* of its component */
+    double saves;
     uint32_t component, place, item;
 } placed;
 

@@ -8,8 +8,10 @@
 #include "tune/worker_client/worker_client.h"
 
 typedef struct qdq_worker_client_logs {
-    const char *dir;    /* NULL: no logs */
-    const qdq_job *job; /* is told once that they cannot be written */
+    /* NULL: no logs */
+    const char *dir;
+    /* is told once that they cannot be written */
+    const qdq_job *job;
     bool failed;
 } qdq_worker_client_logs;
 

@@ -63,9 +63,11 @@ qdq_status qdq_worker_client_pair(qdq_worker_client *worker_client, int a, int b
 /* --- accuracy --------------------------------------------------------------------------------- */
 
 typedef struct comparing {
-    int a, b; /* handles */
+    /* handles */
+    int a, b;
     size_t n_samples;
-    qdq_worker_client_accuracy *out; /* up to the last sample that was asked */
+    /* up to the last sample that was asked */
+    qdq_worker_client_accuracy *out;
 } comparing;
 
 static qdq_status compare_sample(qdq_worker_client *worker_client, comparing *c, size_t sample,
