@@ -16,7 +16,8 @@ find_library() {
 mkdir -p "$folder"
 for name in libc.so.6 libm.so.6; do
     library=$(find_library "$name")
-    # Fields: number, value, size, type, binding, visibility, section, NAME@VERSION or NAME@@VERSION.
+    # Fields: number, value, size, type, binding, visibility, section, NAME@VERSION or
+    # NAME@@VERSION.
     readelf --dyn-syms -W "$library" | awk -v limit="$version" -v asm="$folder/$name.s" \
         -v map="$folder/$name.map" '
         function number(text, part) {

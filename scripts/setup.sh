@@ -8,7 +8,7 @@
 #   --with-python    also what the Python package is built and tested with, below build/wheel/
 #   --tests          also what `make check` and `make asan` need, OpenVINO and Python included
 #   --all            also what `make check-all`, `make coverage`, `make fuzz` and `make format` need
-#   --cross aarch64  also compiler and libraries for that architecture, and its ONNX Runtime, unpacked
+#   --cross aarch64  also compiler and libraries for that architecture; its ONNX Runtime, unpacked
 #                    to build/aarch64/ort/; with --tests also cmocka and QEMU
 #
 # For Debian 12, as root. Elsewhere: install the packages it names by hand, then run it again for
@@ -190,7 +190,8 @@ if [ -n "$missing" ]; then
     has_program apt-get || die "missing:$missing (Debian's names), and there is no apt-get here: install them" \
         "by hand, then run this again"
     [ "$(id -u)" = 0 ] || die "missing:$missing; run this as root, or:" \
-        "${add_architecture:+dpkg --add-architecture $add_architecture && apt-get update && }apt-get install$missing"
+        "${add_architecture:+dpkg --add-architecture $add_architecture && apt-get update && \
+}apt-get install$missing"
     if [ -n "$add_architecture" ]; then
         say "adding packages of the architecture $add_architecture"
         dpkg --add-architecture "$add_architecture"

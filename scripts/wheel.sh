@@ -2,8 +2,8 @@
 # wheel.sh BUILD - build the Python package as one wheel for x86-64 or aarch64 Linux: BUILD/dist/.
 #
 # What the wheel needs of others is linked statically: archives of the system where they can be part
-# of a shared library, and four that scripts/libraries.sh compiles. Only libgomp is a shared library,
-# inside the wheel.
+# of a shared library, and four that scripts/libraries.sh compiles. Only libgomp, inside the wheel,
+# is a shared library.
 # Tools come from what `scripts/setup.sh --with-python` fetched, into BUILD/wheel/venv.
 set -eu
 

@@ -131,9 +131,10 @@ def choice(name: str, value: Any) -> str:
 # The type of each option, whatever function takes it.
 KINDS: dict[Callable[[str, Any], Any], str] = {
     flag: "optimize symmetric weight_asymmetric per_channel reduce_range pow2 tables direct_io "
-    "equalize sqnr best_effort one_format bench restart freeze_inputs verify_each per_layer fake_quant force",
-    number: "percentile min_sqnr min_agreement max_drop min_metric time min_gain engine_timeout host_timeout "
-    "tolerance max_ms",
+    "equalize sqnr best_effort one_format bench restart freeze_inputs verify_each per_layer "
+    "fake_quant force",
+    number: "percentile min_sqnr min_agreement max_drop min_metric time min_gain engine_timeout "
+    "host_timeout tolerance max_ms",
     natural: "samples threads calib_threads block_size accuracy_level memory fold_input_bytes "
     "fold_output_bytes growth_budget trials max_builds seed rounds warmup",
     texts: "exclude include op_types exclude_op_types no_fold fold_only rest_keep providers "

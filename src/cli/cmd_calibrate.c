@@ -281,8 +281,7 @@ const cli_command cmd_calibrate = {
             "\"bytes\"}] }",
     .example = "qdq calibrate model.onnx --calib calib.npz --part 1/2 -o part1.json\n"
                "qdq calibrate model.onnx --calib calib.npz --part 2/2 -o part2.json\n"
-               "qdq calibrate model.onnx --merge part1.json part2.json -o all.json\n"
-               "qdq quantize model.onnx --cache all.json --no-sqnr -o model.qdq.onnx",
+               "qdq calibrate model.onnx --merge part1.json part2.json -o all.json",
     .common = "output force merge calib part samples method target format threads json help",
     .groups = groups,
     .args_size = sizeof(struct calibrate_args),

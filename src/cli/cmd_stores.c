@@ -86,8 +86,9 @@ const cli_command cmd_stores = {
         "Adds the samples, profiles and times of groups in the stores FROM to STORE. 'qdq\n"
         "autotune --store STORE' takes them instead of measuring. They stay apart by model,\n"
         "engine, device and options of measurement: two devices are never mixed. Each pair of\n"
-        "samples is there once; a pair that STORE has stays. What came before the newest\n"
-        "--restart is not merged.\n"
+        "samples is there once; a pair that STORE has stays. What came before the newest "
+        "--restart\n"
+        "is not merged.\n"
         "\n"
         "Stores are merged in the order in which their first runs began. Two hosts of one kind\n"
         "must agree where both measured a trial: medians of times within 10 %, gains within 1 %,\n"
@@ -97,8 +98,7 @@ const cli_command cmd_stores = {
         "An error, or Ctrl-C, leaves STORE as it was.",
     .json = "{ \"store\", \"contexts\", \"pairs\", \"known_pairs\", \"values\",\n"
             "  \"quarantined\": [{\"store\", \"engine\", \"device\", \"why\"}] }",
-    .example = "qdq stores host1/tune.db host2/tune.db -o all.db\n"
-               "qdq autotune model.onnx -o tuned --calib calib.npz --store all.db",
+    .example = "qdq stores host1/tune.db host2/tune.db -o all.db",
     .groups = groups,
     .args_size = sizeof(struct stores_args),
     .run = run_stores,

@@ -1,6 +1,6 @@
 #!/bin/bash
-# worker.sh SOURCE BUILD - the qdq-worker of scripts/worker.sh needs nothing but glibc, no symbol of a
-# version above the one that cmake/portable.cmake promises, and runs; so does the one for aarch64,
+# worker.sh SOURCE BUILD - the qdq-worker of scripts/worker.sh needs nothing but glibc, no symbol of
+# a version above the one that cmake/portable.cmake promises, and runs; so does the one for aarch64,
 # where it was built. Stand-ins for glibc have the versions that were asked for.
 set -euo pipefail
 source=$1 build=$2

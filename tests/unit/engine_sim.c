@@ -211,7 +211,9 @@ TEST(a_fingerprint_says_what_times_depend_on)
 {
     qdq_engine *e = sim("{\"qdq_sim\": 1, \"device\": \"toaster\"}");
 
-    assert_string_equal(qdq_engine_get_info(e)->fingerprint, "sim 1 toaster");
+    /* and a digest of what it computes */
+    assert_ptr_equal(strstr(qdq_engine_get_info(e)->fingerprint, "sim 1 toaster "),
+                     qdq_engine_get_info(e)->fingerprint);
     qdq_engine_close(e);
 }
 

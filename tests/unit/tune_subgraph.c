@@ -112,7 +112,7 @@ TEST(without_times_of_layers_whole_models_are_timed)
     assert_true(r.groups > 0);
     assert_string_equal(r.strategy, "trials");
     o.strategy = QDQ_TUNE_MINCUT;
-    assert_fails(QDQ_E_UNSUPPORTED, "too little of how long each layer takes",
+    assert_fails(QDQ_E_UNSUPPORTED, "too few times of layers for minimum cuts",
                  test_tuned_run(test_tuned, test_path("refused"), &o, &r, &err));
 }
 

@@ -4,7 +4,9 @@ cp "$MODELS"/digits/digits_{cnn.onnx,test.npz} .
 q() { qdq quantize "$@" -f --engine sim:sim.json; }
 samples() { grep -A 6 '"samples": {' | grep -E '"(calibration|sqnr|unseen_fraction|cross_validated)"'; }
 echo "- ten groups: 59 samples are of the first one, and those after it are held out"
-digits() { q digits_cnn.onnx -o q.onnx --calib digits_test.npz -n 50 --min-sqnr 0 --json "$@" | samples; }
+digits() {
+    q digits_cnn.onnx -o q.onnx --calib digits_test.npz -n 50 --min-sqnr 0 --json "$@" | samples
+}
 digits
 digits --groups label
 echo "- folds"
