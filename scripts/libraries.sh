@@ -1,9 +1,9 @@
 #!/bin/sh
 # libraries.sh BUILD NAME... - compile libraries of others into archives below BUILD/libraries/,
-# from the sources of the Debian release that runs, which apt-get checks: `jansson`, `libzip` (without
-# cryptography), `libjpeg-turbo`, `libspng`. For what is linked statically: the Python package, and
-# qdq-worker for other machines. What is there is left alone. CROSS=aarch64-linux-gnu compiles for
-# that machine.
+# from the sources of the Debian release that runs, which apt-get checks: `jansson`, `libzip`
+# (without cryptography), `libjpeg-turbo`, `libspng`. For what is linked statically: the Python
+# package, and qdq-worker for other machines. What is there is left alone. CROSS=aarch64-linux-gnu
+# compiles for that machine.
 set -eu
 
 cd "$(dirname "$0")/.."
