@@ -140,7 +140,7 @@ KINDS: dict[Callable[[str, Any], Any], str] = {
     texts: "exclude include op_types exclude_op_types no_fold fold_only rest_keep providers "
     "plugin_libraries pattern_caches",
     text: "passes format activation_type weight_type weight_method weights bias rest cpu method "
-    "layout channel_order external_data mode strategy preset trtexec_args bounds",
+    "layout channel_order external_data host mode strategy preset trtexec_args bounds",
     path: "output cache ort_library openvino_library trtexec timing_cache encodings external_dir",
     numbers: "mean std",
     size: "image_size",

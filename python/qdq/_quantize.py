@@ -723,6 +723,10 @@ def quantize(
         Operators or plugins for the engine.
     engine_timeout : float, s
         An engine that builds or runs longer is ended; None: 600.
+    host : str
+        Run the engine on another machine: ``"ssh://board"``, ``"exec:COMMAND"`` (docs/host.md).
+    host_timeout : float, s
+        A host that is silent for longer is given up; None: 60.
     trtexec, trtexec_args, timing_cache : path, str, path
         The program of the engine ``"trtexec"``, its options, and where its timings are kept.
     progress : bool or function
