@@ -348,8 +348,8 @@ rest_keep, direct_io, cpu, set
         As of `quantize`. Of an open one, its name and options are taken.
     threads : int
         Of the engine while it is timed; 0: all.
-    ort_library, openvino_library, providers, plugin_libraries, engine_timeout, host, host_timeout, \
-trtexec, trtexec_args, timing_cache
+    ort_library, openvino_library, providers, plugin_libraries, engine_timeout, host, \
+host_timeout, trtexec, trtexec_args, timing_cache
         Of the engine, as of `quantize`.
     progress : bool or function
         As of `quantize`.
