@@ -52,7 +52,7 @@ check: ## install what the tests need, build and run them
 	@scripts/setup.sh --tests
 	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING -DQDQ_TESTS=ON -DQDQ_WERROR=$(WERROR)
 	@cmake --build $(BUILD) -j $(JOBS)
-	@scripts/test.sh $(BUILD) -LE long
+	@scripts/test.sh $(BUILD) -LE 'long|heavy'
 else
 check:
 	@$(SETUP) --tests
@@ -71,13 +71,13 @@ define other_build
 	@cmake --build $(BUILD)/$(1) -j $(JOBS)
 endef
 
-# CI has 20 minutes; of these cli/autotune and fault/jobs_alloc would take more than three each, and
+# CI has 20 minutes; of these cli/autotune and what is heavy would take more than three each, and
 # check-all runs them.
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/setup.sh --tests
 	$(call other_build,asan,-DQDQ_SANITIZE=ON -DQDQ_WERROR=$(WERROR))
-	@scripts/test.sh $(BUILD)/asan -LE 'long|perf|tools' \
-	    $(if $(CI),-E '^(cli/autotune|fault/jobs_alloc)$$')
+	@scripts/test.sh $(BUILD)/asan -LE 'long|perf|tools$(if $(CI),|heavy)' \
+	    $(if $(CI),-E '^cli/autotune$$')
 
 # Tests of time and of the repository run no code that others do not. Where a test limits the size
 # of files, counts get lost.
@@ -117,7 +117,7 @@ check-abi:
 check-clang:
 	@scripts/setup.sh --all
 	$(call other_build,clang,-DCMAKE_C_COMPILER=clang -DQDQ_WERROR=ON)
-	@scripts/test.sh $(BUILD)/clang -LE long -E '^tools/python$$'
+	@scripts/test.sh $(BUILD)/clang -LE 'long|heavy' -E '^tools/python$$'
 
 bench: ## measure what docs/benchmarks.md says; peers go to a virtual environment below build/
 	@scripts/setup.sh
