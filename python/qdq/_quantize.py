@@ -28,6 +28,7 @@ from ._records import (
     Split,
     Times,
 )
+from ._statistics import Statistics, as_cache
 from ._show import decibels, html_table, plot_bars
 
 # The keyword of each member of qdq_quantize_opts.
@@ -394,7 +395,7 @@ class Quantizing:
     def options(self) -> Options:
         o = self.o
         plan = Options("qdq_quantize_opts", self.job)
-        plan.fill(OPTIONS, o)
+        plan.fill(OPTIONS, {**o, "cache": as_cache(o["cache"], plan.keep)})
         plan.set("passes", pipeline_of(o))
         plan.set("samples", int(o["samples"]))
         plan.set("threads", threads_of(o["threads"]))
@@ -536,7 +537,7 @@ def quantize(
     equalize: bool = False,
     bias_correction: str | bool | None = None,
     float_channels: str | bool | None = None,
-    cache: Path | None = None,
+    cache: Path | Statistics | None = None,
     memory: int | None = None,
     threads: int = 0,
     # accuracy
@@ -547,6 +548,8 @@ def quantize(
     min_metric: float | None = None,
     labels: Any = None,
     eval: Any = None,
+    client: Any = None,
+    shards: Sequence[Any] | None = None,
     times: Plan | Path | None = None,
     best_effort: bool = False,
     bench: bool = True,
@@ -606,6 +609,11 @@ def quantize(
         `MetricRun`, which runs the model on a dict of arrays.
     min_metric
         Layers return to float until the metric is at least that.
+    client, shards
+        A client of Dask, on whose workers the metric is evaluated in shards: it gets a run and a
+        shard (`qdq.cluster.evaluate`).
+    cache
+        A file of ranges or statistics, or `Statistics`, in place of samples that calibrate.
     labels
         Key of an array in `calib`: its ``.npz``, dict, or dicts; or a file; or an array where
         `calib` is a dict of arrays.
@@ -645,6 +653,7 @@ def quantize(
         if isinstance(o[key], bool):
             o[key] = "on" if o[key] else "off"
     check_options(o)
+    set_shards(o)
     q = Quantizing(model, o)
     try:
         q.open()
@@ -655,6 +664,16 @@ def quantize(
     if output is not None:
         q.result.written()
     return q.result
+
+
+def set_shards(o: dict[str, Any]) -> None:
+    """With a client, the metric is evaluated on its workers."""
+    if o["client"] is not None:
+        from . import cluster
+
+        o["metric"] = cluster.sharded(o["metric"], o["shards"], o["client"], o)
+    elif o["shards"] is not None:
+        raise errors.UsageError("found shards without client")
 
 
 def check_options(o: Mapping[str, Any]) -> None:

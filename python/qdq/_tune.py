@@ -24,6 +24,7 @@ from ._quantize import (
     names_goal,
     open_target,
     pipeline_of,
+    set_shards,
 )
 from ._records import Split, TuneProgress, TuneReport
 from ._show import axes, html_table, plot_bars
@@ -253,6 +254,8 @@ def autotune(
     max_drop: float | None = None,
     metric: Callable[[MetricRun], float] | None = None,
     min_metric: float | None = None,
+    client: Any = None,
+    shards: Sequence[Any] | None = None,
     labels: Any = None,
     eval: Any = None,
     # data
@@ -288,7 +291,7 @@ def autotune(
     folder
         Where the run leaves its results, and resumes: Ctrl-C keeps what was measured. None: a
         temporary folder that ends with the result.
-    calib, eval, labels, min_sqnr, max_drop, metric, min_metric
+    calib, eval, labels, min_sqnr, max_drop, metric, min_metric, client, shards
         As of `quantize`. Without `calib` the scales mean nothing.
     mode
         ``"region"`` or ``"subgraph"``.
@@ -318,6 +321,7 @@ def autotune(
     >>> result.speedup
     """
     given = dict(locals())
+    set_shards(given)
     if isinstance(bias_correction, bool):
         given["bias_correction"] = "on" if bias_correction else "off"
     check_options({**given, "best_effort": False})
