@@ -15,6 +15,7 @@ import re
 import shutil
 import socket
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -297,10 +298,6 @@ def tune(topic: str, task: str, what: dict[str, Any]) -> dict[str, Any]:
     def log(event: str, **more: Any) -> None:
         worker.log_event(topic, {"what": event, "attempt": attempt, **head, **more})
 
-    def stop(*_: object) -> None:
-        if is_cancelled(worker, key):
-            raise errors.Cancelled("interrupted")
-
     folder = tempfile.mkdtemp(prefix="qdq-run-", dir=worker.local_directory)
     try:
         if what["patterns"]:
@@ -312,7 +309,8 @@ def tune(topic: str, task: str, what: dict[str, Any]) -> dict[str, Any]:
         with lock_of_host(lambda: is_cancelled(worker, key)) if alone else nothing():
             log("begin")
             try:
-                found = measure(model, run, device["spec"], options, stop)
+                with Watch(lambda: is_cancelled(worker, key)) as watch:
+                    found = measure(model, run, device["spec"], options, watch)
             except BaseException as e:
                 log("error", text=f"{type(e).__name__}: {e}"[:2000])
                 raise
@@ -336,12 +334,39 @@ def write_patterns(folder: str, texts: list[str]) -> list[str]:
     return paths
 
 
+class Watch:
+    """Ends a run that the client no longer wants."""
+
+    def __init__(self, cancelled: Callable[[], bool]) -> None:
+        self.cancelled, self.ended = cancelled, threading.Event()
+
+    def __call__(self, _: object) -> None:
+        """What the state of the run is does not matter here."""
+
+    def started(self, job: _core.Job) -> None:
+        """The run has begun, and this is its job."""
+
+        def watch() -> None:
+            while not self.ended.wait(POLL):
+                if self.cancelled():
+                    lib.qdq_cancel_set(job.cancel)
+                    return
+
+        threading.Thread(target=watch, name="qdq-watch", daemon=True).start()
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+
+
 def measure(
-    model: str, folder: str, spec: str, options: dict[str, Any], stop: Callable[..., None]
+    model: str, folder: str, spec: str, options: dict[str, Any], watch: Watch
 ) -> dict[str, Any]:
     """The outcome of a run, and its files."""
     try:
-        _tune.autotune(model, folder, engine=spec, live=stop, progress=stop, **options)
+        _tune.autotune(model, folder, engine=spec, live=watch, **options)
     except (errors.GoalNotReached, errors.FormatError, errors.UnsupportedError) as e:
         # of the model, not of the host: a repetition would end alike
         return {"outcome": "failed", "reason": f"{type(e).__name__}: {e}", "files": {}}
@@ -453,16 +478,13 @@ def measure_shard(
 def sum_and_weight(value: Any, samples: Any) -> tuple[float, float]:
     """What a metric returned for a shard."""
     try:
-        if isinstance(value, tuple):
-            total, weight = value
-            found = float(total), float(weight)
-        else:
-            weight = count_samples(samples)
-            found = float(value) * weight, float(weight)
+        total, weight = value if isinstance(value, tuple) else (value, None)
+        found = float(total), float(0 if weight is None else weight)
     except (TypeError, ValueError):
-        raise TypeError(
-            f"metric: found {value!r}, expected a number, or (sum, weight)"
-        ) from None
+        raise TypeError(f"metric: found {value!r}, expected a number, or (sum, weight)") from None
+    if weight is None:
+        n = count_samples(samples)
+        found = found[0] * n, float(n)
     if not (math.isfinite(found[0]) and math.isfinite(found[1]) and found[1] >= 0):
         raise errors.FormatError(f"metric: found {value!r}, expected finite numbers")
     return found

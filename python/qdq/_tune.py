@@ -169,6 +169,9 @@ class TuneJob(Job):
         super().__init__(progress)
         self.live = live
         self.history: list[TuneProgress] = []
+        started = getattr(live, "started", None)
+        if started is not None:
+            started(self)
 
     def remember(self, state: TuneProgress) -> None:
         last = self.history[-1] if self.history else None
