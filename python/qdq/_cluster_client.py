@@ -131,7 +131,8 @@ class Files:
         if isinstance(source, Mapping):
             path = os.path.join(self.folder, f"{uuid.uuid4().hex}.npz")
             with open(path, "wb") as file:
-                np.savez(file, **{str(name): np.asarray(a) for name, a in source.items()})
+                arrays: dict[str, Any] = {str(n): np.asarray(a) for n, a in source.items()}
+                np.savez(file, **arrays)
             return self.add(path)
         return source
 

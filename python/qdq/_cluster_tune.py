@@ -30,7 +30,7 @@ from ._plan import Plan
 from ._records import MergeReport
 from ._stores import merge_stores
 
-DEATHS = 12  # of workers on one host, after which a run has failed
+DEATHS = 20  # of workers on one host, after which a run has failed
 MOST_FAILURES = 3  # different runs that fail on a host that is left out
 LOOK = 5.0  # seconds between two looks at runs that no worker has
 SURE = 1.0  # seconds after which such a run is submitted again
@@ -188,6 +188,7 @@ class Tuning:
         self.devices: dict[str, dict[str, Any]] = {}
         self.kinds: dict[str, dict[str, Any]] = {}
         self.alive_at: dict[str, float] = {}
+        self.gone: set[str] = set()  # kinds that had no worker for too long
         self.n_runs = 0
 
     # --- before ---
@@ -239,6 +240,8 @@ class Tuning:
         try:
             bar.show(self.n_done())
             while self.ready or self.active:
+                if self.client.status != "running":
+                    raise lost(self.client, self.so_far())
                 self.submit_ready()
                 try:
                     self.handle(self.news.get(timeout=self.interval()))
@@ -287,6 +290,9 @@ class Tuning:
         used: dict[str, int] = {}
         for run in self.active.values():
             used[run.kind] = used.get(run.kind, 0) + 1
+        for run in [r for r in self.ready if r.kind in self.gone]:
+            self.ready.remove(run)
+            self.fail(run, [], self.no_worker())
         for run in list(self.ready):
             if used.get(run.kind, 0) < self.slots(run.kind):
                 used[run.kind] = used.get(run.kind, 0) + 1
@@ -359,6 +365,8 @@ class Tuning:
     def hear(self, event: Mapping[str, Any]) -> None:
         if event["what"] == "device":
             self.devices[event["worker"]] = dict(event)
+            if not event["error"]:
+                self.gone.discard(event["kind"])
             self.find_stuck(event["kind"])
             return
         run = next((r for r in self.active.values() if r.label == event["task"]), None)
@@ -502,11 +510,16 @@ class Tuning:
         for kind in {r.kind for r in self.active.values()}:
             if any(d["kind"] == kind and not d["error"] for d in found.values()):
                 self.alive_at[kind] = now
+                self.gone.discard(kind)
                 self.find_stuck(kind)
             elif now - self.alive_at.setdefault(kind, now) > self.patience:
+                self.gone.add(kind)
                 for run in [r for r in self.active.values() if r.kind == kind]:
                     self.give_up(run)
-                    self.fail(run, [], f"no worker of this kind for {self.patience:.0f} s")
+                    self.fail(run, [], self.no_worker())
+
+    def no_worker(self) -> str:
+        return f"no worker of this kind for {self.patience:.0f} s"
 
     def find_stuck(self, kind: str) -> None:
         """Submits runs again for which the scheduler had no worker: it does not look at them again

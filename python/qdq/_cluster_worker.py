@@ -107,7 +107,7 @@ class Announce(WorkerPlugin):  # type: ignore[misc]
         if not isinstance(spec, str):
             names = (own, worker, host, "*")
             spec = next((spec[name] for name in names if name in spec), "")
-        found = {
+        found: dict[str, Any] = {
             "host": host,
             "processor": processor,
             "spec": spec,

@@ -40,8 +40,7 @@ FILES = "labels", "cache", "pattern_caches", "layer_info"  # options that may be
 IDLE = {
     "distributed.admin.system-monitor.interval": "60s",
     "distributed.admin.system-monitor.gil.enabled": False,
-    "distributed.admin.tick.interval": "5s",
-    "distributed.admin.tick.limit": "60s",
+    "distributed.admin.tick.interval": "2s",  # below the limit at which Dask warns
     "distributed.admin.tick.cycle": "60s",
     "distributed.worker.profile.enabled": False,
     "distributed.worker.profile.interval": "10s",

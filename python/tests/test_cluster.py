@@ -517,7 +517,7 @@ def test_a_kind_without_workers_fails_after_a_while(tmp_path):
 
 @pytest.mark.slow
 def test_a_lost_scheduler_is_an_error_and_the_same_call_resumes(tmp_path):
-    slow = cost_file(tmp_path, "slow", fail=[{"at": "time", "hang": 0.02}])
+    slow = cost_file(tmp_path, "slow", fail=[{"at": "time", "hang": 0.002}])
     models = [model(n) for n in NAMES]
     with cluster_of(("k", "h1")) as client:
         client.wait_for_workers(1)
@@ -588,7 +588,7 @@ def test_forty_workers_killed_at_random_change_no_plan(singles, tmp_path):
     for kind, spec in engine.items():
         cost = json.loads(pathlib.Path(spec[4:]).read_text())
         path = tmp_path / f"slow-{kind}.json"
-        path.write_text(json.dumps({**cost, "fail": [{"at": "time", "hang": 0.03}]}))
+        path.write_text(json.dumps({**cost, "fail": [{"at": "time", "hang": 0.002}]}))
         slow[kind] = f"sim:{path}"
     chance, killed, ended = random.Random(7), [], threading.Event()
     with cluster_of(*((kind, "") for kind in FLEET)) as client:
