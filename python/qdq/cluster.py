@@ -398,7 +398,7 @@ def evaluate(
     if not isinstance(candidates, Mapping):
         candidates = {str(i): m for i, m in enumerate(candidates)}
     if model is not None and "input" in candidates:
-        raise errors.UsageError("candidates: found 'input', which is the name of the model's figure")
+        raise errors.UsageError("candidates: found 'input', the name of the model's figure")
     models = {**({"input": model} if model is not None else {}), **candidates}
     files = cluster.Files(client)
     try:

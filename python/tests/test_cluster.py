@@ -7,7 +7,9 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +25,7 @@ import qdq.cluster
 from conftest import DIGITS, IS_SANITIZED, ROOT
 
 distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
 pytestmark = pytest.mark.skipif(IS_SANITIZED, reason="a sanitizer's workers start too slowly")
 
 SIM = f"sim:{ROOT}/tests/data/sim_basic.json"
@@ -43,6 +46,8 @@ def model(name: str) -> str:
 def cluster_of(*workers, engine=None):
     """A cluster with a worker for each (kind, host); "": what it finds itself."""
     qdq.cluster.configure()
+    # by default a cluster of its own gives up a worker that is away 15 s after it was killed
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "600s"})
     spec = {}
     for i, (kind, host) in enumerate(workers):
         options = {"nthreads": 1, "host": "127.0.0.1", "dashboard": False}
@@ -535,6 +540,52 @@ def test_a_lost_scheduler_is_an_error_and_the_same_call_resumes(tmp_path):
             models, client, tmp_path / "out", engine=slow, progress=lambda *a: seen.append(a)
         )
     assert len(found) == 5 and seen[0] == ("tuning", 2, 5)
+
+
+@pytest.mark.slow
+def test_the_same_call_runs_on_hosts_that_ssh_reaches(tmp_path, monkeypatch):
+    """QDQ_SSHD names another sshd than the one in PATH."""
+    sshd = os.environ.get("QDQ_SSHD") or shutil.which("sshd") or shutil.which("/usr/sbin/sshd")
+    asyncssh = sys.modules.get("asyncssh") or pytest.importorskip(
+        "asyncssh", reason="SSHCluster is not tried: no asyncssh"
+    )
+    if sshd is None:
+        pytest.skip("SSHCluster is not tried: no sshd")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for name in ("host", "user"):
+        key = asyncssh.generate_private_key("ssh-ed25519")
+        key.write_private_key(tmp_path / name)
+        key.write_public_key(tmp_path / f"{name}.pub")
+        (tmp_path / name).chmod(0o600)
+    (tmp_path / "config").write_text(
+        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {tmp_path}/host\nPidFile none\n"
+        f"AuthorizedKeysFile {tmp_path}/user.pub\nStrictModes no\nUsePAM no\n"
+    )
+    server = subprocess.Popen(
+        [os.path.abspath(sshd), "-D", "-e", "-f", tmp_path / "config"], stderr=subprocess.PIPE
+    )
+    try:
+        line = server.stderr.readline()
+        if b"listening" not in line:
+            pytest.skip(f"SSHCluster is not tried: sshd: {line!r}")
+        connect = {"port": port, "known_hosts": None, "client_keys": [str(tmp_path / "user")]}
+        qdq.cluster.configure()
+        ssh = distributed.SSHCluster(
+            ["127.0.0.1"] * 3,
+            connect_options=connect,
+            worker_options={"nthreads": 1, "host": "127.0.0.1"},
+            scheduler_options={"host": "127.0.0.1", "dashboard": False},
+            remote_python=sys.executable,
+        )
+        with ssh, distributed.Client(ssh) as client:
+            client.wait_for_workers(2)
+            found = tune([model("digits_cnn"), model("digits_cnn_bn")], client)
+            assert len(found) == 2 and not found.failed
+    finally:
+        server.terminate()
+        server.communicate()
 
 
 # --- fleets ---------------------------------------------------------------------------------------
