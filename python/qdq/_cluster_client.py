@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
 import queue
 import shutil
@@ -24,6 +25,7 @@ from ._cluster_worker import SentFile
 from ._model import Model, kind_of, open_model
 
 TRIES = 5  # of sending a file to a host whose workers die
+LOOK = 5.0  # seconds between two looks at the scheduler
 LOST = "cancelled", "lost"  # states of a task that the scheduler no longer knows
 
 
@@ -129,11 +131,10 @@ class Files:
         if hasattr(source, "__array__"):
             source = {open_model(model).inputs[0].name: source}
         if isinstance(source, Mapping):
-            path = os.path.join(self.folder, f"{uuid.uuid4().hex}.npz")
-            with open(path, "wb") as file:
-                arrays: dict[str, Any] = {str(n): np.asarray(a) for n, a in source.items()}
-                np.savez(file, **arrays)
-            return self.add(path)
+            arrays: dict[str, Any] = {str(n): np.asarray(a) for n, a in source.items()}
+            file = io.BytesIO()
+            np.savez(file, **arrays)
+            return self.add_bytes(file.getvalue(), "samples.npz")
         return source
 
     def send(self, sha256: str | None = None) -> None:
@@ -231,7 +232,12 @@ def gather(
         for i in range(len(calls)):
             submit(i)
         while len(results) < len(calls):
-            i, future = done.get()
+            try:
+                i, future = done.get(timeout=LOOK)
+            except queue.Empty:
+                if client.status != "running":
+                    raise lost(client) from None
+                continue
             if future.status in LOST:
                 raise lost(client)
             error = future.exception()
@@ -246,9 +252,11 @@ def gather(
                 continue
             results[i] = found["value"]
             bar.show(len(results))
-    except BaseException:
+    except BaseException as e:
         with contextlib.suppress(Exception):
             client.cancel(list(futures.values()), force=True)
+        if type(e) is KeyboardInterrupt:
+            raise errors.Cancelled("interrupted") from e
         raise
     finally:
         bar.close()

@@ -23,7 +23,7 @@ from distributed import KilledWorker
 
 from . import _cluster_worker as worker
 from . import _core, errors
-from ._cluster_client import LOST, Bar, Files, announce, kinds_of, lost
+from ._cluster_client import LOOK, LOST, Bar, Files, announce, kinds_of, lost
 from ._cluster_worker import PREFIX, SentFile
 from ._model import Model
 from ._plan import Plan
@@ -32,8 +32,7 @@ from ._stores import merge_stores
 
 DEATHS = 20  # of workers on one host, after which a run has failed
 MOST_FAILURES = 3  # different runs that fail on a host that is left out
-LOOK = 5.0  # seconds between two looks at runs that no worker has
-SURE = 1.0  # seconds after which such a run is submitted again
+SURE = 1.0  # seconds after which a run that no worker has is submitted again
 RECORD = "run.json"
 
 

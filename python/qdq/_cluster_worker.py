@@ -91,35 +91,41 @@ class Announce(WorkerPlugin):  # type: ignore[misc]
         if own is None:
             named = [r for r in worker.state.total_resources if r.startswith(PREFIX)]
             own = worker._qdq_own_kind = named[0].removeprefix(PREFIX) if named else ""
-        found = await asyncio.to_thread(self.describe, own, str(worker.name))
         before = getattr(worker, "_qdq_device", None)
-        worker._qdq_device = found
-        free = 0 if found["error"] or found["host"] in self.excluded else 1
+        spec = self.spec_of(own, str(worker.name))
+        if before is not None and before["spec"] == spec and worker._qdq_options == self.options:
+            found = dict(before)  # without opening an engine: a run may be measuring
+        else:
+            found = await asyncio.to_thread(self.describe, own, spec)
+        found["excluded"] = found["host"] in self.excluded
+        worker._qdq_device, worker._qdq_options = found, self.options
+        free = 0 if found["error"] or found["excluded"] else 1
         resources = {PREFIX + found["kind"]: free}
         if before is not None and before["kind"] != found["kind"]:
             resources[PREFIX + before["kind"]] = 0
         await worker.set_resources(**resources)
         worker.log_event(DEVICES, {"what": "device", "worker": worker.contact_address, **found})
 
-    def describe(self, own: str, worker: str) -> dict[str, Any]:
+    def spec_of(self, own: str, worker: str) -> str:
+        """The engine of a worker: by the name of its kind, its own, or that of its host."""
+        if isinstance(self.engine, str):
+            return self.engine
+        names = (own, worker, host_name(), "*")
+        return next((self.engine[name] for name in names if name in self.engine), "")
+
+    def describe(self, own: str, spec: str) -> dict[str, Any]:
         host, processor = host_name(), processor_name()
-        spec = self.engine
-        if not isinstance(spec, str):
-            names = (own, worker, host, "*")
-            spec = next((spec[name] for name in names if name in spec), "")
         found: dict[str, Any] = {
             "host": host,
             "processor": processor,
             "spec": spec,
             "fingerprint": "",
             "engine": "",
-            "kind": own or "unknown",
             "error": "",
-            "excluded": host in self.excluded,
         }
         try:
             if not spec:
-                raise errors.UsageError(f"engine: found none for worker '{worker}' on {host}")
+                raise errors.UsageError(f"engine: found none for {own or host}")
             with Engine(spec, **self.options) as engine:
                 found["fingerprint"] = _core.text(engine.info.fingerprint)
                 found["engine"] = engine.name

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core, errors
 from ._core import Path, Progress
 from ._calibrate import calibrate as calibrate_here
+from ._data import LABELS
 from ._engines import OPTIONS as ENGINE_OPTIONS
 from ._model import open_model
 from ._statistics import Statistics, merge
@@ -259,6 +260,9 @@ def ship(files: Any, options: Mapping[str, Any], model: Any) -> dict[str, Any]:
         return files.add(value) if is_file else value
 
     found = dict(options)
+    labels = found.get("labels")
+    if hasattr(labels, "__array__") and isinstance(found.get("calib"), Mapping):
+        found["calib"], found["labels"] = {**found["calib"], LABELS: labels}, LABELS
     for name in SAMPLES:
         if found.get(name) is not None:
             found[name] = files.add_samples(found[name], model)
@@ -443,9 +447,7 @@ def sharded(
         name = "input" if run.is_input else "candidate"
         model = run.model if run.is_input else None
         others = {} if run.is_input else {name: run.model}
-        found = evaluate(
-            model, others, shards, metric, client, engine=o["engine"], **options
-        )
+        found = evaluate(model, others, shards, metric, client, engine=o["engine"], **options)
         return found[name]
 
     measure.__name__ = getattr(metric, "__name__", "metric")

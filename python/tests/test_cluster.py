@@ -512,9 +512,7 @@ def test_a_kind_without_workers_fails_after_a_while(tmp_path):
             if done == 0:
                 client.cluster.scale(1)
 
-        found = tune(
-            {n: model(n) for n in NAMES}, client, engine=engine, patience=6, progress=lose
-        )
+        found = tune({n: model(n) for n in NAMES}, client, engine=engine, patience=6, progress=lose)
     assert len(found) >= 5 and {kind for _, kind in found} >= {"a"} or found.failed
     assert all("no worker of this kind for 6 s" in f.reason for f in found.failed)
     assert len(found) + len(found.failed) == 10 and found.failed
