@@ -18,12 +18,11 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _core, errors
+from . import errors
 from ._core import Path, Progress
 from ._calibrate import calibrate as calibrate_here
 from ._data import LABELS
 from ._engines import OPTIONS as ENGINE_OPTIONS
-from ._model import open_model
 from ._statistics import Statistics, merge
 from ._tune import autotune
 
@@ -58,7 +57,7 @@ IDLE = {
 def _modules() -> tuple[Any, Any, Any]:
     """The modules that need `distributed`."""
     try:
-        import distributed as distributed
+        import distributed  # noqa: F401
     except ImportError as e:
         raise ImportError(
             f"qdq.cluster needs dask.distributed ({e}): pip install qdq[cluster]"
