@@ -42,6 +42,13 @@ def client_of(client: Any) -> Any:
     return client
 
 
+def cancel(client: Any, futures: list[Any]) -> None:
+    """Ends tasks; without a scheduler there are none, and a client would wait for a new one."""
+    if client.status == "running":
+        with contextlib.suppress(Exception):
+            client.cancel(futures, force=True)
+
+
 def lost(client: Any, more: str = "") -> ClusterError:
     scheduler = getattr(client.scheduler, "address", "")
     return ClusterError(f"scheduler {scheduler}: lost{more}")
@@ -253,8 +260,7 @@ def gather(
             results[i] = found["value"]
             bar.show(len(results))
     except BaseException as e:
-        with contextlib.suppress(Exception):
-            client.cancel(list(futures.values()), force=True)
+        cancel(client, list(futures.values()))
         if type(e) is KeyboardInterrupt:
             raise errors.Cancelled("interrupted") from e
         raise

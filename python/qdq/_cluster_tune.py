@@ -23,7 +23,7 @@ from distributed import KilledWorker
 
 from . import _cluster_worker as worker
 from . import _core, errors
-from ._cluster_client import LOOK, LOST, Bar, Files, announce, kinds_of, lost
+from ._cluster_client import LOOK, LOST, Bar, Files, announce, cancel, kinds_of, lost
 from ._cluster_worker import PREFIX, SentFile
 from ._model import Model
 from ._plan import Plan
@@ -251,15 +251,14 @@ class Tuning:
                     looked = time.monotonic()
                 bar.show(self.n_done())
         except BaseException:
-            with contextlib.suppress(Exception):
-                futures = [r.future for r in self.active.values()]
-                self.client.cancel(futures, force=True)
+            cancel(self.client, [r.future for r in self.active.values()])
             raise
         finally:
             bar.close()
-            with contextlib.suppress(Exception):
-                self.client.unsubscribe_topic(self.topic)
-                self.client.unsubscribe_topic(worker.DEVICES)
+            if self.client.status == "running":
+                with contextlib.suppress(Exception):
+                    self.client.unsubscribe_topic(self.topic)
+                    self.client.unsubscribe_topic(worker.DEVICES)
 
     def interval(self) -> float:
         """Seconds between two looks."""

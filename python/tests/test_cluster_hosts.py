@@ -24,6 +24,7 @@ from test_cluster import (
     QUICK,
     cluster_of,
     cost_file,
+    dask,
     distributed,
     model,
     plan_of,
@@ -100,7 +101,11 @@ def test_a_kind_without_workers_fails_after_a_while(tmp_path):
 def test_a_lost_scheduler_is_an_error_and_the_same_call_resumes(tmp_path):
     slow = cost_file(tmp_path, "slow", fail=[{"at": "time", "hang": 0.002}])
     models = [model(n) for n in NAMES]
-    with cluster_of(("k", "h1")) as client:
+    # a client that has lost its scheduler is closed after that time
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "4s"}),
+        cluster_of(("k", "h1")) as client,
+    ):
         client.wait_for_workers(1)
 
         def end(stage, done, total):
