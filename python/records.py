@@ -41,6 +41,9 @@ STRUCTS = {
     "qdq_tune_other_dims": "OtherDims",
     "qdq_tune_result": "TuneReport",
     "qdq_tune_live": "TuneProgress",
+    "qdq_tune_quarantined": "Quarantined",
+    "qdq_tune_merge_result": "MergeReport",
+    "qdq_statistics_summary": "StatisticsSummary",
 }
 
 NUMBERS = {

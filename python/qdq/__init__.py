@@ -13,26 +13,31 @@ the command line tool ``qdq``, which the package has, too.
 `quantize`     calibrate, place Q/DQ by the target's rules, reach an accuracy goal
 `autotune`     find the fastest placement by timing it on the engine
 `optimize`     clean, fold, fuse; safe for Q/DQ
+`calibrate`    statistics of samples, in parts that merge
 `compare`      SQNR of outputs and the errors of layers
 `bench`        latency of models, timed in turns
 `check`        what is wrong, what does not fuse, what the engine computes wrongly
 `inspect`      what a model holds
 `import_plan`  the quantization of a model as a plan
 `strip`        the model without Q/DQ
+`merge_stores` measurements of several tuning runs in one file
 ============== =====================================================================
 
-The library's messages go to the logger ``"qdq"``.
+`qdq.cluster` does the same on many machines. The library's messages go to the logger ``"qdq"``.
 """
 
 from __future__ import annotations
 
 from . import _core as _core
+from ._calibrate import calibrate
 from ._engines import Engine
 from ._metric import MetricRun
 from ._model import Io, Model
 from ._plan import Plan, Target
 from ._qdq import lib as _lib
 from ._quantize import QuantizeResult, Speed, quantize
+from ._statistics import Statistics
+from ._stores import merge_stores
 from ._tools import (
     BenchResult,
     CheckResult,
@@ -86,16 +91,19 @@ __all__ = [
     "QuantizeResult",
     "Speed",
     "SpeedWarning",
+    "Statistics",
     "Target",
     "TuneResult",
     "UnsupportedError",
     "UsageError",
     "autotune",
     "bench",
+    "calibrate",
     "check",
     "compare",
     "import_plan",
     "inspect",
+    "merge_stores",
     "optimize",
     "quantize",
     "strip",

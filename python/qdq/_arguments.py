@@ -128,6 +128,13 @@ def choice(name: str, value: Any) -> str:
     return value if isinstance(value, str) else "on" if flag(name, value) else "off"
 
 
+def cached(name: str, value: Any) -> Any:
+    """A file of ranges, or statistics."""
+    from ._statistics import Statistics
+
+    return value if isinstance(value, Statistics) else path(name, value)
+
+
 # The type of each option, whatever function takes it.
 KINDS: dict[Callable[[str, Any], Any], str] = {
     flag: "optimize symmetric weight_asymmetric per_channel reduce_range pow2 tables direct_io "
@@ -141,7 +148,8 @@ KINDS: dict[Callable[[str, Any], Any], str] = {
     "plugin_libraries pattern_caches",
     text: "passes format activation_type weight_type weight_method weights bias rest cpu method "
     "layout channel_order external_data host mode strategy preset trtexec_args bounds",
-    path: "output cache ort_library openvino_library trtexec timing_cache encodings external_dir",
+    path: "output ort_library openvino_library trtexec timing_cache encodings external_dir",
+    cached: "cache",
     numbers: "mean std",
     size: "image_size",
     dictionary: "set details",

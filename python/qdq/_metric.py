@@ -9,6 +9,7 @@ from typing import Any
 from . import _core, errors
 from ._core import Job
 from ._data import Arrays, copy_array, stopped
+from ._model import Model
 from ._qdq import ffi, lib
 
 # What the engine says of a model that it does not run: the model misses the goal.
@@ -33,6 +34,13 @@ class MetricRun:
     def is_input(self) -> bool:
         """It is the model that was given, from whose metric `max_drop` counts."""
         return bool(lib.qdq_metric_run_is_input(self._live()))
+
+    @property
+    def model(self) -> Model:
+        """A copy of the model, to inspect or save."""
+        out = ffi.new("qdq_model **")
+        _core.call(lib.qdq_model_clone, lib.qdq_metric_run_model(self._live()), out)
+        return Model._of(out[0])
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Runs the model once.

@@ -29,6 +29,7 @@ from ._records import (
     Times,
 )
 from ._show import decibels, html_table, plot_bars, rows_of, svg_bars
+from ._statistics import Statistics, as_cache
 
 # The keyword of each member of qdq_quantize_opts.
 OPTIONS = {
@@ -397,7 +398,7 @@ class Quantizing:
     def options(self) -> Options:
         o = self.o
         plan = Options("qdq_quantize_opts", self.job)
-        plan.fill(OPTIONS, o)
+        plan.fill(OPTIONS, {**o, "cache": as_cache(o["cache"], plan.keep)})
         plan.set("passes", pipeline_of(o))
         plan.set("samples", o["samples"])
         plan.set("threads", threads_of(o["threads"]))
@@ -540,7 +541,7 @@ def quantize(
     equalize: bool = False,
     bias_correction: str | bool | None = None,
     float_channels: str | bool | None = None,
-    cache: Path | None = None,
+    cache: Path | Statistics | None = None,
     memory: int | None = None,
     threads: int = 0,
     # accuracy
@@ -552,6 +553,8 @@ def quantize(
     min_metric: float | None = None,
     labels: Labels | None = None,
     eval: SampleSource | None = None,
+    client: Any = None,
+    shards: Sequence[Any] | None = None,
     times: Plan | Path | None = None,
     best_effort: bool = False,
     one_format: bool = False,
@@ -665,8 +668,9 @@ def quantize(
     bias_correction, float_channels : str or bool
         ``"auto"``, ``"on"``, ``"off"``: correct biases for rounded weights; compute channels with
         far larger data in float.
-    cache : path
-        Take ranges from a cache (TensorRT's or JSON), and calibrate the others.
+    cache : path or Statistics
+        Take ranges from a cache (TensorRT's or JSON) and calibrate the others; or statistics, in
+        place of samples that calibrate.
     memory : int, bytes
         Limit of observed activations; None: 256 MiB.
     threads : int
@@ -689,6 +693,9 @@ def quantize(
     one_format
         Layers have the target's format or are float. Else a goal may also quantize their data at
         run time, or give their weights more bits or smaller blocks, where the target has that.
+    client, shards : distributed.Client, list
+        A client of Dask, on whose workers the metric is evaluated in shards: it gets a run and a
+        shard (`qdq.cluster.evaluate`).
     labels
         Key of an array in `calib`: its ``.npz``, dict, or dicts; or a file; or an array where
         `calib` is a dict of arrays.
@@ -759,6 +766,7 @@ def quantize(
     o.pop("model")
     check_types(o, quantize.__kwdefaults__)
     check_options(o)
+    set_shards(o)
     q = Quantizing(model, o)
     try:
         q.open()
@@ -769,6 +777,16 @@ def quantize(
     if output is not None:
         q.result.written()
     return q.result
+
+
+def set_shards(o: dict[str, Any]) -> None:
+    """With a client, the metric is evaluated on its workers."""
+    if o["client"] is not None:
+        from . import cluster
+
+        o["metric"] = cluster.sharded(o["metric"], o["shards"], o["client"], o)
+    elif o["shards"] is not None:
+        raise errors.UsageError("found shards without client")
 
 
 def check_options(o: Mapping[str, Any]) -> None:

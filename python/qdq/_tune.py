@@ -26,6 +26,7 @@ from ._quantize import (
     names_goal,
     open_target,
     pipeline_of,
+    set_shards,
 )
 from ._records import Split, TuneProgress, TuneReport
 from ._show import axes, html_table, plot_bars, svg_bars, svg_steps
@@ -177,6 +178,9 @@ class TuneJob(Job):
         super().__init__(progress)
         self.live = live
         self.history: list[TuneProgress] = []
+        started = getattr(live, "started", None)
+        if started is not None:
+            started(self)
 
     def remember(self, state: TuneProgress) -> None:
         last = self.history[-1] if self.history else None
@@ -263,6 +267,8 @@ def autotune(
     max_drop: float | None = None,
     metric: Callable[[MetricRun], float] | None = None,
     min_metric: float | None = None,
+    client: Any = None,
+    shards: Sequence[Any] | None = None,
     labels: Labels | None = None,
     eval: SampleSource | None = None,
     # data
@@ -302,7 +308,7 @@ def autotune(
         temporary folder that ends with the result.
     output : path
         Write the model there, too.
-    calib, eval, labels, sqnr, min_sqnr, min_agreement, max_drop, metric, min_metric
+    calib, eval, labels, sqnr, min_sqnr, min_agreement, max_drop, metric, min_metric, client, shards
         As of `quantize`. Without `calib` the scales mean nothing.
     target, exclude, include, op_types, exclude_op_types, optimize, passes, no_fold, fold_only, \
 fold_input_bytes, fold_output_bytes, growth_budget
@@ -374,6 +380,7 @@ host_timeout, trtexec, trtexec_args, timing_cache
     """
     given = dict(locals())
     check_types(given, autotune.__kwdefaults__)
+    set_shards(given)
     check_options({**given, "best_effort": False})
     keep = None
     if folder is None:

@@ -62,7 +62,8 @@ def test_a_wrong_type_is_an_error_that_names_the_option(function):
 @pytest.mark.parametrize("function", FUNCTIONS, ids=named)
 def test_every_option_has_a_type(function):
     others = {"calib", "target", "labels", "eval", "times", "engine", "progress", "data", "check"}
-    assert {*function.__kwdefaults__} <= {*TYPES, *others, "baselines"}
+    others |= {"client", "shards", "baselines"}
+    assert {*function.__kwdefaults__} <= {*TYPES, *others}
 
 
 def taken(**given):

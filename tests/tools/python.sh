@@ -35,7 +35,7 @@ install_wheel() {
     install "$build"/dist/*.whl || die "the wheel cannot be installed"
     (cd "$work" && env -u QDQ_ORT_LIBRARY "$venv/bin/python" -c 'import qdq; qdq.optimize' &&
         "$venv/bin/qdq" --version >/dev/null) || die "it does not work with cffi and numpy alone"
-    install pytest onnx onnx_ir onnxruntime matplotlib tqdm mypy
+    install pytest onnx onnx_ir onnxruntime matplotlib tqdm distributed mypy
     (cd "$work" && timeout 60 "$venv/bin/python" -m mypy --strict \
         --config-file "$source/pyproject.toml" -p qdq) || die "mypy"
     (cd "$work" && timeout 60 "$venv/bin/python" -m mypy --strict \

@@ -1,0 +1,140 @@
+"""calibrate(): statistics of samples, in parts that merge (docs/calibrate.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import errors
+from ._core import Job, Options, Path, Progress, Shapes
+from ._data import open_data
+from ._engines import OPTIONS as ENGINE_OPTIONS
+from ._engines import Engine, split, threads_of
+from ._model import open_model
+from ._plan import Target
+from ._qdq import ffi, lib
+from ._quantize import OPTIONS as QUANTIZE
+from ._quantize import open_target, pipeline_of
+from ._statistics import Statistics
+
+
+def calibrate(
+    model: Any,
+    calib: Any,
+    *,
+    part: tuple[int, int] | None = None,
+    target: Target | Path | Mapping[str, Any] | None = None,
+    method: str | None = None,
+    percentile: float | None = None,
+    samples: int = 0,
+    # how the model is cleaned
+    optimize: bool = True,
+    passes: str | None = None,
+    no_fold: Sequence[str] | None = None,
+    fold_only: Sequence[str] | None = None,
+    fold_input_bytes: int | None = None,
+    fold_output_bytes: int | None = None,
+    growth_budget: int | None = None,
+    equalize: bool = False,
+    cpu: str | None = None,
+    # formats
+    format: str | None = None,
+    activation_type: str | None = None,
+    weight_type: str | None = None,
+    symmetric: bool | None = None,
+    weight_asymmetric: bool | None = None,
+    per_channel: bool | None = None,
+    reduce_range: bool | None = None,
+    pow2: bool | None = None,
+    block_size: int | None = None,
+    weight_method: str | None = None,
+    weights: str | None = None,
+    accuracy_level: int | None = None,
+    tables: bool | None = None,
+    bias: str | None = None,
+    rest: str | None = None,
+    rest_keep: Sequence[str] | None = None,
+    direct_io: bool | None = None,
+    set: Mapping[str, Any] | None = None,
+    # data
+    image_size: tuple[int, int] | None = None,
+    mean: float | Sequence[float] | None = None,
+    std: float | Sequence[float] | None = None,
+    layout: str = "auto",
+    channel_order: str = "auto",
+    shape: Shapes | None = None,
+    set_shape: Shapes | None = None,
+    # engine
+    engine: str | Engine = "ort",
+    threads: int = 0,
+    memory: int | None = None,
+    ort_library: Path | None = None,
+    openvino_library: Path | None = None,
+    providers: Sequence[str] | None = None,
+    plugin_libraries: Sequence[str] | None = None,
+    engine_timeout: float | None = None,
+    progress: Progress = False,
+) -> Statistics:
+    """Collects statistics of a model's activations over samples (docs/calibrate.md).
+
+    Options are those of ``qdq calibrate``, with ``_`` for ``-``.
+
+    Parameters
+    ----------
+    model, calib
+        As of `quantize`. `calib` is a shard, all of whose samples are taken, or with `part` the
+        whole.
+    part : (int, int)
+        (I, N): samples number I - 1, I - 1 + N, ... of `calib` are taken; I from 1 to N.
+    threads
+        Of the engine; 0: all. Equal bytes need equal numbers.
+
+    Returns
+    -------
+    Statistics
+
+    Raises
+    ------
+    UsageError
+        Random data, or the method ``"entropy-compat"``.
+
+    Examples
+    --------
+    >>> part = qdq.calibrate("model.onnx", "calib.npz", part=(1, 16))
+    """
+    o = dict(locals())
+    job = Job(progress)
+    own = open_model(model)
+    if set_shape:
+        own = own.set_shapes(set_shape)
+    rules = open_target(target, split(engine), o)
+    quantize = Options("qdq_quantize_opts", job)
+    quantize.fill({k: v for k, v in QUANTIZE.items() if k in o}, o)
+    quantize.set("passes", pipeline_of(o))
+    quantize.set("samples", samples)
+    quantize.set("threads", threads_of(threads))
+    options = Options("qdq_calibrate_opts")
+    options.set("quantize", quantize)
+    if part is not None:
+        try:
+            number, count = part
+        except (TypeError, ValueError):
+            raise TypeError(f"part: found {part!r}, expected (I, N)") from None
+        if not 1 <= number <= count:
+            raise errors.UsageError(f"part: found {part!r}, expected (I, N) with I from 1 to N")
+        options.set("part", number)
+        options.set("n_parts", count)
+    data = open_data(calib, own, job, o)
+    opened: Engine | None = None
+    out = ffi.new("qdq_statistics **")
+    try:
+        if not isinstance(engine, Engine):
+            given = {name: o[name] for name in ENGINE_OPTIONS if o.get(name) is not None}
+            engine = opened = Engine(engine, job=job, **given)
+        parts = (own.c, rules.c, engine.c, data.c, options.c)
+        job.run(lib.qdq_statistics_collect, *parts, out)
+    finally:
+        data.close()
+        if opened is not None:
+            opened.close()
+    return Statistics._of(out[0])
