@@ -349,7 +349,7 @@ TEST(an_engine_that_crashes_there_costs_one_call)
     qdq_session *s;
 
     for (unsigned i = 1; i <= 2; i++) {
-        assert_fails(QDQ_E_ENGINE, "crashed (SIGSEGV)", qdq_session_open(e, m, NULL, &s, &err));
+        assert_fails(QDQ_E_ENGINE, "crashed (", qdq_session_open(e, m, NULL, &s, &err));
         assert_int_equal(qdq_engine_crashes(e), i);
     }
     qdq_engine_close(e);
