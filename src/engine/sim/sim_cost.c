@@ -194,11 +194,11 @@ static qdq_status add_layer(const estimator *e, const qdq_node *n, qdq_sim_estim
     const qdq_sim_cost *cost = find_cost(e, n);
     bool is_int8 = e->is_int8[n->id];
     double k = thousands_of(n);
-    qdq_sim_layer layer = {.node = n, .is_int8 = is_int8};
+    qdq_sim_layer layer = {.node = n, .is_int8 = is_int8, .has_weight = e->has_weight[n->id]};
 
     layer.us = is_int8 ? cost->int8_us + k * cost->int8_us_per_k
                        : cost->float_us + k * cost->float_us_per_k;
-    if (e->has_weight[n->id])
+    if (layer.has_weight)
         layer.us = cost->weight_us;
     if (is_int8)
         layer.us *= type_factor(cost, n);

@@ -67,6 +67,8 @@ typedef struct qdq_sim_layer {
     const qdq_node *node;
     double us;
     bool is_int8;
+    /* in float, with its weight alone in 8 bits (`weight_us`) */
+    bool has_weight;
 } qdq_sim_layer;
 
 typedef struct qdq_sim_estimate {
