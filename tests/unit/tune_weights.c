@@ -260,6 +260,21 @@ TEST(a_run_again_ends_with_the_same_weights)
     }
 }
 
+TEST(a_pattern_cache_leads_to_the_same_weights_without_a_search)
+{
+    qdq_tune_opts o = options(ONE, QDQ_TUNE_REGION);
+    const qdq_tune_result cold = run(test_path("cold"), &o);
+    const char *caches[] = {strdup(test_path("cold/patterns.yaml")), NULL};
+
+    assert_non_null(caches[0]);
+    o.pattern_caches = caches;
+    const qdq_tune_result warm = run(test_path("warm"), &o);
+    assert_true(warm.builds < cold.builds);
+    test_tuned_same(test_path("cold"), test_path("warm"), "plan.json");
+    assert_true(test_tuned_has(test_path("warm"), "report.json", "\"node\": \"MatMul@h\""));
+    free((char *)caches[0]);
+}
+
 TEST(the_plan_that_is_saved_makes_the_same_file)
 {
     const char *folder = test_path("applied");
