@@ -348,7 +348,7 @@ const cli_command cmd_autotune = {
         "\"top1\",\n"
         "  \"half_agreement\", \"placement_only\", \"resumed\", \"budget_used_up\", \"failed\", "
         "\"reason\",\n"
-        "  \"engine_check\", \"overruled\", \"types\" }\n"
+        "  \"engine_check\", \"overruled\", \"types\", \"weights_alone\" }\n"
         "With --metric-command also \"metric\": { \"name\", \"input\", \"written\", \"min\", "
         "\"max_drop\" }.\n"
         "With --set-shape also \"set_shape\", with --qdq-baseline \"qdq_baselines\", with "

@@ -194,6 +194,9 @@ struct qdq_target {
     /* NULL: placement by chains */
     const qdq_partitions *partitions;
     qdq_layernorm_input layernorm_input;
+    /* the engine has float kernels that read 8-bit weights: autotune tries weights alone;
+     * default: false */
+    bool weights_alone;
     /* the MatMul of attentions stay float */
     bool disable_mha_qdq;
     /* rules without figures have " (not measured)" at the end of name and reason; default: false */

@@ -353,7 +353,8 @@ qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *e
                    "activation", "other_activations", "graph_output", "weight", "operators",
                    "stay_float", "requantizes", "no_kernel", "passes", "overrides", "rest",
                    "partitions", "layernorm-input", "disable_mha_qdq", "int8_readers",
-                   "join_factor_max", "without_vnni", "measured_on", "no_dynamic", "unmeasured");
+                   "join_factor_max", "without_vnni", "measured_on", "no_dynamic", "unmeasured",
+                   "weights_alone");
     t->name = qdq_json_text(&top, "name", NULL);
     t->help = qdq_json_text(&top, "help", "");
     t->engine = qdq_json_text(&top, "engine", "");
@@ -367,6 +368,7 @@ qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *e
         read_other(t, &item);
     t->dequantized_outputs = qdq_json_word(&top, "graph_output", outputs, 0) == 1;
     t->int8_one_reader = qdq_json_word(&top, "int8_readers", readers, 0) == 1;
+    t->weights_alone = qdq_json_bool(&top, "weights_alone");
     t->join_factor_max = qdq_json_number(&top, "join_factor_max", 0, INFINITY, 0);
     t->without_vnni = (qdq_without_vnni)qdq_json_word(&top, "without_vnni", without_vnni, 0);
     t->requantizes = qdq_json_texts(&top, "requantizes");

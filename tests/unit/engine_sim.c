@@ -55,6 +55,24 @@ TEST(a_fused_unit_pays_only_for_its_outer_conversions)
     assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}", conv_int8), 50, 1e-6);
 }
 
+/* 10 overhead, and the Relu in the epilogue; the DQ costs 5 where no kernel takes it in. */
+TEST(a_kernel_with_its_weight_alone_in_8_bits_takes_its_own_time)
+{
+    static const char weight[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                                 "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
+                                 "<int8[1,1,1,1] w = {2}, float s = {0.1}, int8 zw = {0}>\n"
+                                 "{ wd = DequantizeLinear(w, s, zw) t = Conv(x, wd) y = Relu(t) }";
+    static const char costs[] =
+        "{\"qdq_sim\": 1, \"overhead_us\": 10, \"convert\": {\"float_us\": 5}, \"ops\": "
+        "{\"Conv\": {\"float_us\": 100, \"weight_us\": 40, \"int8_us\": 30, \"inputs\": 2, "
+        "\"output_q\": true, \"epilogue\": [\"Relu\"]}}}";
+
+    assert_near(time_of(costs, weight), 50, 1e-6);
+    assert_near(time_of(costs, conv_float), 110, 1e-6);
+    assert_near(time_of(costs, conv_int8), 50, 1e-6); /* 30, Q and DQ of 5 */
+    assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}", weight), 115, 1e-6);
+}
+
 TEST(without_a_q_behind_it_the_kernel_stays_float)
 {
     /* 10 + 100 + three conversions of 5, the weight's included: it runs each time */
@@ -456,6 +474,12 @@ TEST(mistakes_in_a_cost_model_are_named)
          "ops.Conv.types, key 'int8': expected a number of at least 1e-06"},
         {"{\"qdq_sim\": 1, \"nodes\": {\"a\": {\"epilogue\": \"Relu\"}}}",
          "nodes.a, key 'epilogue': expected a list of strings"},
+        {"{\"qdq_sim\": 1, \"wrong\": [{\"op\": \"Conv\", \"weight\": true, \"float\": true}]}",
+         "wrong[0], key 'weight': expected false beside"},
+        {"{\"qdq_sim\": 1, \"wrong\": [{\"op\": \"Conv\", \"weight\": true, \"codes\": \"int8\"}]}",
+         "wrong[0], key 'weight': expected false beside"},
+        {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"weight_us\": -1}}}",
+         "ops.Conv, key 'weight_us': expected a number of at least 0"},
         {"{\"qdq_sim\": 1, \"nodes\": {\"a\": {\"inputs\": -1}}}",
          "nodes.a, key 'inputs': expected a whole number from 1 to 1000"},
         {"{\"qdq_sim\": 1, \"fail\": {}}", "key 'fail': expected a list of objects"},

@@ -25,6 +25,20 @@ TEST(builtin_targets_load_and_print_what_they_are)
     assert_true(i >= 1);
 }
 
+TEST(weights_alone_have_kernels_on_openvino_only)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    const char *name, *help;
+
+    for (size_t i = 0; (name = qdq_target_name(i, &help)) != NULL; i++) {
+        qdq_target *t = NULL;
+
+        assert_ok(qdq_target_load(name, &t, &err));
+        assert_int_equal(t->weights_alone, strcmp(name, "openvino") == 0);
+        qdq_target_free(t);
+    }
+}
+
 TEST(ort_cpu_knows_conv)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -433,6 +447,7 @@ TEST(mistakes_are_named_with_their_place)
          "operators[0], key 'data': expected a list with the number of one input"},
         {HEAD TYPES ", \"layernorm-input\": \"some\"}",
          "key 'layernorm-input': expected 'off', 'conv' or 'any'"},
+        {HEAD TYPES ", \"weights_alone\": 1}", "key 'weights_alone': expected true or false"},
         {HEAD TYPES ", \"disable_mha_qdq\": 1}", "key 'disable_mha_qdq': expected true or false"},
         {HEAD TYPES ", \"partitions\": []}", "key 'partitions': expected an object"},
         {HEAD TYPES ", \"partitions\": {\"pointwize\": []}}",

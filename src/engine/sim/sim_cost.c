@@ -13,6 +13,8 @@ typedef struct estimator {
     qdq_arena *arena;
     /* by node id: runs as an 8-bit kernel */
     bool *is_int8;
+    /* by node id: runs in float and takes in the DequantizeLinear of its weight */
+    bool *has_weight;
     /* by node id: costs nothing, a kernel takes it in */
     bool *is_taken;
 } estimator;
@@ -76,6 +78,15 @@ static bool runs_in_int8(const qdq_sim_cost *cost, qdq_node *n)
     return end->n_out > 0 && end->out[0] != NULL && is_q(qdq_value_only_user(end->out[0]));
 }
 
+/* A float kernel whose weight is quantized, and its data is not. */
+static bool reads_weight(const qdq_sim_cost *cost, const qdq_node *n)
+{
+    const qdq_node *dq = producer(n, 1);
+
+    return cost->weight_us >= 0 && is_dq(dq) && !is_dq(producer(n, 0)) &&
+           qdq_value_const(qdq_node_in(dq, 0)) != NULL;
+}
+
 /* --- which nodes cost nothing ----------------------------------------------------------------- */
 
 static void take_epilogue(const estimator *e, const qdq_sim_cost *cost, qdq_node *n)
@@ -91,8 +102,8 @@ static void take_epilogue(const estimator *e, const qdq_sim_cost *cost, qdq_node
         e->is_taken[q->id] = true;
 }
 
-/* A DQ is taken in when everybody who reads it runs in 8 bits, a Q of a constant is computed
- * beforehand. */
+/* A DQ is taken in when all its consumers run in 8 bits, or in float with an 8-bit weight; a Q of a
+ * constant is computed beforehand. */
 static bool takes_conversion(const estimator *e, const qdq_node *n)
 {
     if (is_q(n))
@@ -103,7 +114,7 @@ static bool takes_conversion(const estimator *e, const qdq_node *n)
     if (v->n_output > 0 || v->n_use == 0)
         return false;
     for (const qdq_use *u = v->first; u != NULL; u = u->next)
-        if (u->node->graph != n->graph || !e->is_int8[u->node->id])
+        if (u->node->graph != n->graph || !(e->is_int8[u->node->id] || e->has_weight[u->node->id]))
             return false;
     return true;
 }
@@ -183,10 +194,12 @@ static qdq_status add_layer(const estimator *e, const qdq_node *n, qdq_sim_estim
     const qdq_sim_cost *cost = find_cost(e, n);
     bool is_int8 = e->is_int8[n->id];
     double k = thousands_of(n);
-    qdq_sim_layer layer = {.node = n, .is_int8 = is_int8};
+    qdq_sim_layer layer = {.node = n, .is_int8 = is_int8, .has_weight = e->has_weight[n->id]};
 
     layer.us = is_int8 ? cost->int8_us + k * cost->int8_us_per_k
                        : cost->float_us + k * cost->float_us_per_k;
+    if (layer.has_weight)
+        layer.us = cost->weight_us;
     if (is_int8)
         layer.us *= type_factor(cost, n);
     QDQ_NEED(QDQ_PUSH(e->arena, &out->layers, layer), err);
@@ -203,10 +216,15 @@ qdq_status qdq_sim_estimate_graph(const qdq_sim *sim, const qdq_graph *g, qdq_ar
     *out = (qdq_sim_estimate){.total_us = sim->overhead_us};
     e.is_int8 = qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *e.is_int8);
     e.is_taken = qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *e.is_taken);
-    QDQ_NEED(e.is_int8 != NULL && e.is_taken != NULL, err);
+    e.has_weight = qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *e.has_weight);
+    QDQ_NEED(e.is_int8 != NULL && e.is_taken != NULL && e.has_weight != NULL, err);
     out->is_taken = e.is_taken;
-    QDQ_FOR_NODES (n, g)
-        e.is_int8[n->id] = !is_q(n) && !is_dq(n) && runs_in_int8(find_cost(&e, n), n);
+    QDQ_FOR_NODES (n, g) {
+        if (is_q(n) || is_dq(n))
+            continue;
+        e.is_int8[n->id] = runs_in_int8(find_cost(&e, n), n);
+        e.has_weight[n->id] = !e.is_int8[n->id] && reads_weight(find_cost(&e, n), n);
+    }
     QDQ_FOR_NODES (n, g) {
         if (!e.is_taken[n->id])
             take_epilogue(&e, find_cost(&e, n), n);
@@ -223,11 +241,11 @@ qdq_status qdq_sim_estimate_graph(const qdq_sim *sim, const qdq_graph *g, qdq_ar
 
 /* --- what a layer computes -------------------------------------------------------------------- */
 
-/* The DQ in front of an 8-bit kernel, and a Q of a constant in front of that. */
+/* The DQ in front of a kernel that takes it in, and a Q of a constant in front of that. */
 static bool push_readers(const qdq_sim_estimate *e, const qdq_sim_layer *l, qdq_arena *arena,
                          qdq_layer_node_list *nodes)
 {
-    for (uint32_t i = 0; l->is_int8 && i < l->node->n_in; i++) {
+    for (uint32_t i = 0; i < l->node->n_in; i++) {
         const qdq_node *dq = producer(l->node, i);
         if (!is_dq(dq) || dq->graph != l->node->graph || !e->is_taken[dq->id])
             continue;

@@ -16,6 +16,9 @@ typedef struct qdq_sim_cost {
     double float_us, float_us_per_k;
     /* int8_us < 0: no 8-bit kernel */
     double int8_us, int8_us_per_k;
+    /* in float, with a DequantizeLinear before its weight (the second input); below 0: as other
+     * float kernels */
+    double weight_us;
     /* how many of its first inputs must come from DQ */
     int64_t inputs;
     /* its output must be read by one Q alone */
@@ -64,6 +67,8 @@ typedef struct qdq_sim_layer {
     const qdq_node *node;
     double us;
     bool is_int8;
+    /* in float, with its weight alone in 8 bits (`weight_us`) */
+    bool has_weight;
 } qdq_sim_layer;
 
 typedef struct qdq_sim_estimate {

@@ -39,15 +39,16 @@ static void read_type_times(const qdq_json_place *p, qdq_sim_cost *cost)
 
 static void read_cost(const qdq_json_place *p, qdq_sim_cost *cost)
 {
-    static const char *const keys[] = {"float_us",      "float_us_per_k", "int8_us",
-                                       "int8_us_per_k", "inputs",         "output_q",
-                                       "epilogue",      "types",          NULL};
+    static const char *const keys[] = {
+        "float_us", "float_us_per_k", "int8_us", "int8_us_per_k", "inputs",
+        "output_q", "epilogue",       "types",   "weight_us",     NULL};
 
     qdq_json_known(p, keys);
     cost->float_us = qdq_json_number(p, "float_us", 0, INFINITY, 0);
     cost->float_us_per_k = qdq_json_number(p, "float_us_per_k", 0, INFINITY, 0);
     cost->int8_us = qdq_json_number(p, "int8_us", 0, INFINITY, -1);
     cost->int8_us_per_k = qdq_json_number(p, "int8_us_per_k", 0, INFINITY, 0);
+    cost->weight_us = qdq_json_number(p, "weight_us", 0, INFINITY, -1);
     cost->inputs = qdq_json_int(p, "inputs", 1, 1000, 1);
     cost->output_q = qdq_json_bool(p, "output_q");
     cost->epilogue = qdq_json_texts(p, "epilogue");

@@ -8,11 +8,12 @@
 
 void qdq_sim_wrong_read(const qdq_json_place *p, qdq_sim_wrong *w)
 {
-    static const char *const keys[] = {"op",    "node",  "read_by", "float", "open",
-                                       "fixed", "times", "codes",   NULL};
+    static const char *const keys[] = {"op",    "node",  "read_by", "float",  "open",
+                                       "fixed", "times", "codes",   "weight", NULL};
 
     qdq_json_known(p, keys);
-    *w = (qdq_sim_wrong){.in_float = qdq_json_bool(p, "float"),
+    *w = (qdq_sim_wrong){.weight = qdq_json_bool(p, "weight"),
+                         .in_float = qdq_json_bool(p, "float"),
                          .open = qdq_json_bool(p, "open"),
                          .fixed = qdq_json_bool(p, "fixed")};
     w->op = qdq_json_has(p, "op") ? qdq_json_text(p, "op", NULL) : NULL;
@@ -22,6 +23,8 @@ void qdq_sim_wrong_read(const qdq_json_place *p, qdq_sim_wrong *w)
         w->codes = qdq_elem_from_name(qdq_json_text(p, "codes", ""));
     if (w->codes != QDQ_UNDEFINED && (w->in_float || !qdq_elem_is_code(w->codes)))
         qdq_json_wrong(p, "codes", "a type of codes, beside \"float\": false");
+    if (w->weight && (w->in_float || w->codes != QDQ_UNDEFINED))
+        qdq_json_wrong(p, "weight", "false beside \"float\" and \"codes\"");
     w->times = qdq_json_number(p, "times", 0, 1e9, 0);
     if (w->op == NULL && w->node == NULL)
         qdq_json_fail(p, "neither 'op' nor 'node'");
@@ -38,7 +41,9 @@ static bool is_read_by(const qdq_node *n, const char *op)
 
 static bool fits(const qdq_sim_wrong *w, const qdq_sim_layer *l, bool is_open, qdq_arena *arena)
 {
-    return l->is_int8 == !w->in_float && (!w->open || is_open) && !(w->fixed && is_open) &&
+    const bool runs = w->weight ? l->has_weight : l->is_int8 == !w->in_float;
+
+    return runs && (!w->open || is_open) && !(w->fixed && is_open) &&
            (w->codes == QDQ_UNDEFINED || qdq_sim_input_codes(l->node) == w->codes) &&
            (w->op == NULL || strcmp(w->op, l->node->type) == 0) &&
            (w->node == NULL || strcmp(w->node, qdq_node_label(l->node, arena)) == 0) &&

@@ -16,6 +16,8 @@ typedef struct qdq_sim_wrong {
     const char *read_by;
     /* of its first input; QDQ_UNDEFINED: any */
     qdq_elem codes;
+    /* only where it runs in float with its weight alone in 8 bits */
+    bool weight;
     /* where it runs in float; else where it runs in 8 bits */
     bool in_float;
     /* only in a model with an open dim among its inputs */

@@ -19,6 +19,7 @@
 #include "tune/mincut/pareto_front.h"
 #include "tune/final/tune_final_validation.h"
 #include "tune/space/space_edges.h"
+#include "tune/space/space_partial.h"
 #include "tune/space/space_types.h"
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_progress.h"
@@ -97,8 +98,17 @@ static bool is_decided_equally(const qdq_space *s, const qdq_node *n, const qdq_
     return true;
 }
 
+/* The part of a group that is quantized alone. */
+static qdq_space_part part_of(const qdq_space *s, const qdq_assign *a, size_t group)
+{
+    const qdq_space_part part = qdq_space_get_part(s, a, group);
+
+    return part != QDQ_PART_FULL ? part : QDQ_PART_NONE;
+}
+
 /* *out: the assignment with the single edges that the search turned, where both ends of an edge are
- * as in what it found: there its gain was measured; and with the types that it gave tensors. */
+ * as in what it found: there its gain was measured; with the types that it gave tensors; and with
+ * the parts of groups, where the assignment leaves these float. */
 static qdq_status take_edges(qdq_tune_state *t, const qdq_assign *a, qdq_assign *out,
                              qdq_error *err)
 {
@@ -106,7 +116,8 @@ static qdq_status take_edges(qdq_tune_state *t, const qdq_assign *a, qdq_assign 
 
     QDQ_NEED(qdq_assign_new(out, qdq_space_edge_bits(s), &t->arena), err);
     for (size_t i = 0; i < s->n_groups; i++)
-        qdq_assign_set(out, i, qdq_assign_get(a, i));
+        qdq_space_set_part(
+            s, out, i, qdq_assign_get(a, i) ? QDQ_PART_FULL : part_of(s, &t->run.found.best, i));
     for (size_t i = 0; i < s->n_edges; i++) {
         const qdq_space_edge *e = &s->edge[i];
         if (qdq_space_is_flipped(s, &t->run.found.best, i) &&

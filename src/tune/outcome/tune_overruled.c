@@ -10,6 +10,7 @@
 #include "tune/candidate/tune_files.h"
 #include "tune/outcome/outcome.h"
 #include "tune/space/space_edges.h"
+#include "tune/space/space_partial.h"
 
 /* Node label -> why the plan leaves it float. What a plan quantizes is not in its file. */
 static qdq_status map_floats(const qdq_plan *p, qdq_map *nodes, qdq_error *err)
@@ -44,7 +45,7 @@ static bool add_overruled(qdq_tune_state *t, const char *rule, const char *op, b
 static bool is_decided(const char *reason)
 {
     return strcmp(reason, QDQ_PLACE_UNCHOSEN) == 0 || strcmp(reason, QDQ_SPACE_MOVES_FLOATS) == 0 ||
-           strcmp(reason, QDQ_SPACE_GETS_FLOATS) == 0;
+           strcmp(reason, QDQ_SPACE_GETS_FLOATS) == 0 || strcmp(reason, QDQ_SPACE_ONLY_WEIGHT) == 0;
 }
 
 static bool compare_plans(qdq_tune_state *t, const qdq_map *by_rules, const qdq_map *written,

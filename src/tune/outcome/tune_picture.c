@@ -8,6 +8,7 @@
 #include "tune/candidate/tune_names.h"
 #include "tune/outcome/outcome.h"
 #include "tune/space/space_edges.h"
+#include "tune/space/space_partial.h"
 #include "tune/space/space_types.h"
 
 /* --- times ------------------------------------------------------------------------------------ */
@@ -195,6 +196,24 @@ static qdq_status set_rules(pricing *x, qdq_picture_price *out, qdq_elem type, b
     return qdq_allocated(out->rules != NULL, err);
 }
 
+/* Of a weight that is quantized alone, by the trial that accepted it. */
+static qdq_status price_weight(pricing *x, size_t group, qdq_picture_node *node, qdq_error *err)
+{
+    const qdq_tune_change *found =
+        x->t->outcome.weights != NULL ? &x->t->outcome.weights[group] : NULL;
+    char tried[80];
+
+    if (found == NULL || !found->kept || node->why == NULL ||
+        strcmp(node->why, QDQ_SPACE_ONLY_WEIGHT) != 0)
+        return QDQ_OK;
+    snprintf(tried, sizeof tried,
+             found->turned > 1 ? "%u weights alone, this one among them," : "this weight alone",
+             found->turned);
+    set_price(&node->price, QDQ_PRICE_PROFILED, found->saved_us * x->factor, NAN);
+    node->price.measured = trial_text(x->t, tried, &found->result, true);
+    return qdq_allocated(node->price.measured != NULL, err);
+}
+
 static qdq_status price_node(pricing *x, size_t i, qdq_error *err)
 {
     const qdq_node *n = x->out->node[i];
@@ -210,6 +229,7 @@ static qdq_status price_node(pricing *x, size_t i, qdq_error *err)
                           x->factor,
                       NAN);
         node->price.measured = x->trial[n->id] != NULL ? x->trial[n->id] : x->otherwise;
+        QDQ_TRY(price_weight(x, first, node, err));
     }
     if (rules->chosen != node->chosen)
         QDQ_TRY(set_rules(x, &node->price, rules->chosen, rules->chosen != rules->given, rules->why,

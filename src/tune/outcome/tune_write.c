@@ -9,6 +9,7 @@
 #include "tune/worker_client/tune_fault.h"
 #include "tune/outcome/outcome.h"
 #include "tune/problem/tune_known.h"
+#include "tune/space/space_partial.h"
 #include "tune/state/units.h"
 
 void qdq_tune_put_regions(const qdq_tune_state *t, qdq_json_out j)
@@ -155,6 +156,35 @@ static void put_types(qdq_json_out o, const qdq_tune_state *t)
     }
 }
 
+static void put_weight(qdq_json_out list, const qdq_tune_state *t, size_t group, qdq_arena *scratch)
+{
+    const qdq_node *n = t->task.space->group[group].node;
+    const qdq_tune_change *found = t->outcome.weights != NULL ? &t->outcome.weights[group] : NULL;
+    const char *label = qdq_node_label(n, scratch);
+    qdq_json_out j = qdq_json_put_object(list, NULL);
+
+    qdq_json_put(j, "node", label != NULL ? json_string(label) : NULL);
+    qdq_json_put_text(j, "op", n->type);
+    if (found != NULL && found->kept)
+        qdq_json_put_size(j, "trial", found->trial);
+    else
+        qdq_json_put_null(j, "trial");
+    qdq_json_put_real(j, "gain", found != NULL && found->kept ? found->result.gain : NAN);
+}
+
+/* Operators whose weight alone is quantized. Those that greedy found have no trial of their own. */
+static void put_weights(qdq_json_out o, const qdq_tune_state *t)
+{
+    qdq_json_out list = qdq_json_put_list(o, "weights_alone");
+    const qdq_space *s = t->task.space;
+    qdq_arena scratch = QDQ_ARENA_INIT;
+
+    for (size_t i = 0; i < s->n_groups && t->out->verdict == QDQ_TUNED; i++)
+        if (qdq_space_get_part(s, &t->run.found.best, i) == QDQ_PART_WEIGHT)
+            put_weight(list, t, i, &scratch);
+    qdq_arena_free(&scratch);
+}
+
 /* Trials that gave no time, in order. */
 static void put_failed(qdq_json_out o, const qdq_tune_state *t)
 {
@@ -239,6 +269,7 @@ qdq_status qdq_tune_report_text(const qdq_tune_state *t, char **text, qdq_error 
     put_computed(j, r);
     put_overruled(j, r);
     put_types(j, t);
+    put_weights(j, t);
     if (t->details->n_set_shapes > 0)
         put_shapes(j, t->details->set_shapes, t->details->n_set_shapes);
     if (r->n_baselines > 0)

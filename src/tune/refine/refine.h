@@ -1,4 +1,5 @@
-/* refine.h - the steps after the search: single edges, and other types of activations. */
+/* refine.h - the steps after the search: single edges, other types of activations,
+ * and weights alone. */
 #ifndef QDQ_TUNE_REFINE_H
 #define QDQ_TUNE_REFINE_H
 
@@ -14,6 +15,11 @@ qdq_status qdq_tune_try_edges(qdq_tune_state *t, qdq_error *err);
  * edge. Takes two builds, three if the best has no profile, and one more if builds are left. Fills
  * t->outcome.types. */
 qdq_status qdq_tune_try_types(qdq_tune_state *t, qdq_error *err);
+
+/* Tries to quantize only the weights of linear operators that are float in t->run.found.best, if
+ * the target has kernels for it (`weights_alone`). Takes two builds that are left, three if the
+ * best has no profile, and none on an engine without profiles. Fills t->outcome.weights. */
+qdq_status qdq_tune_try_weights(qdq_tune_state *t, qdq_error *err);
 
 /* Sets t->out->typed from plan.json, after the verdict, and t->outcome.typed_of. */
 qdq_status qdq_tune_find_typed(qdq_tune_state *t, qdq_error *err);

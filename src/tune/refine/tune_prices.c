@@ -1,5 +1,5 @@
-/* tune_prices.c - what is tried behind the search alike for edges and for types: which tensors are
- * of one kind, what kinds cost by two profiles, and the trials of those that pay. */
+/* tune_prices.c - the common part of the steps after the search: which tensors are of one kind,
+ * what kinds cost by two profiles, and the trials of those that pay. */
 #include "tune/refine/tune_prices.h"
 
 #include <math.h>
@@ -158,6 +158,20 @@ static double price_tensors(const qdq_refining *k, const qdq_tune_times *times, 
     return rest;
 }
 
+/* The same where items have times of their own. */
+static double price_items(const qdq_refining *k, const qdq_tune_times *times, double *time)
+{
+    double rest = times->sum;
+
+    for (size_t i = 0; i < k->n; i++) {
+        const double us = k->kind[i] != QDQ_TUNE_NO_KIND ? k->time_of(k, i, times) : 0;
+        if (k->kind[i] != QDQ_TUNE_NO_KIND)
+            time[k->kind[i]] += us;
+        rest -= us;
+    }
+    return rest;
+}
+
 /* --- gains ------------------------------------------------------------------------------------ */
 
 static qdq_status price_placement(qdq_refining *x, const qdq_assign *a, qdq_tune_prices *out,
@@ -174,7 +188,8 @@ static qdq_status price_placement(qdq_refining *x, const qdq_assign *a, qdq_tune
     out->known = c->times->is_known;
     out->sum = c->times->sum;
     if (out->known)
-        out->rest = price_tensors(x, c->times, out->time);
+        out->rest = x->time_of != NULL ? price_items(x, c->times, out->time)
+                                       : price_tensors(x, c->times, out->time);
     return QDQ_OK;
 }
 

@@ -11,7 +11,8 @@
 
 typedef struct qdq_refining qdq_refining;
 
-/* The best placement, and the items to change in it: edges or tensors, which form classes. */
+/* The best placement, and the items to change in it: edges, tensors or groups, which form
+ * classes. */
 struct qdq_refining {
     /* its hyperedges are known */
     qdq_tune_state *t;
@@ -29,6 +30,8 @@ struct qdq_refining {
     /* Changes an item in `c`; and whether it differs there from the base. */
     void (*change)(const qdq_refining *x, size_t item, qdq_assign *c);
     bool (*differs)(const qdq_refining *x, size_t item, const qdq_assign *c);
+    /* us of an item, where items have times of their own; NULL: tensors have them */
+    double (*time_of)(const qdq_refining *x, size_t item, const qdq_tune_times *times);
     /* a kernel's time counts for its inputs only, not for its outputs */
     bool by_reader;
     /* by tensor of t->parts.hyperedges: its class; QDQ_TUNE_NO_KIND: none */

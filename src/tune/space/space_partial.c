@@ -260,11 +260,11 @@ static const char *reason_of(const partial *h, uint32_t group)
     case QDQ_PART_FULL:
         return NULL;
     case QDQ_PART_WEIGHT:
-        return "only its weight is quantized";
+        return QDQ_SPACE_ONLY_WEIGHT;
     case QDQ_PART_ACTIVATION:
         data = qdq_node_in(n, rule_of(h->s, group)->data)->name;
         return is_covered_whole(h, data) || qdq_map_get(&h->given, data) != NULL
-                   ? "only its activation is quantized"
+                   ? QDQ_SPACE_ONLY_ACTIVATION
                    : NULL;
     }
     return NULL;

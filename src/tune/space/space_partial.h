@@ -18,6 +18,10 @@ typedef enum qdq_space_part {
     QDQ_PART_ACTIVATION
 } qdq_space_part;
 
+/* Reasons in plans of partly quantized nodes. */
+#define QDQ_SPACE_ONLY_WEIGHT     "only its weight is quantized"
+#define QDQ_SPACE_ONLY_ACTIVATION "only its activation is quantized"
+
 /* Number of bits of an assignment with partial decisions. */
 size_t qdq_space_scheme_bits(const qdq_space *s);
 

@@ -15,7 +15,7 @@ typedef struct qdq_tune_change {
     unsigned n_equal;
     /* the change was tried, and accepted, in a trial */
     bool tried, kept;
-    /* number of edges or tensors that this trial changed */
+    /* number of edges, tensors or weights that this trial changed */
     unsigned turned;
     /* number of that trial in the report */
     size_t trial;
@@ -44,6 +44,8 @@ typedef struct qdq_tune_outcome {
     qdq_tune_change
         /* by number of a typed tensor (space_types.h); NULL: not searched */
         *types;
+    /* by group (tune_weights.c); NULL: not searched */
+    qdq_tune_change *weights;
     /* Names of the tensors of t->out->typed, and for each the index of its entry there. */
     QDQ_VEC(const char *) typed_name;
     QDQ_VEC(size_t) typed_of;
