@@ -177,9 +177,10 @@ static void put_weights(qdq_json_out o, const qdq_tune_state *t)
 {
     qdq_json_out list = qdq_json_put_list(o, "weights_alone");
     const qdq_space *s = t->task.space;
+    const size_t n = t->out->verdict == QDQ_TUNED && s != NULL ? s->n_groups : 0;
     qdq_arena scratch = QDQ_ARENA_INIT;
 
-    for (size_t i = 0; i < s->n_groups && t->out->verdict == QDQ_TUNED; i++)
+    for (size_t i = 0; i < n; i++)
         if (qdq_space_get_part(s, &t->run.found.best, i) == QDQ_PART_WEIGHT)
             put_weight(list, t, i, &scratch);
     qdq_arena_free(&scratch);
