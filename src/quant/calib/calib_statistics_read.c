@@ -182,7 +182,7 @@ static void read_source(reading *r, const qdq_json_place *p)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* NULL: the bins are those of so many values between low and high; else what is expected. */
+/* NULL: the bins are those of its values between low and high; else what is expected. */
 static const char *check_bins(const qdq_seen_values *v)
 {
     const int exponent = qdq_histogram_exponent(v->low, v->high);
