@@ -23,6 +23,9 @@
 enum {
     SLICE_MS = 20,
     TAIL = 2000,
+    /* bytes that are a sign of life, as a whole frame is: of heartbeats alone, which a wrong length
+     * takes for the rest of a frame, this many do not come in any time limit */
+    SIGN_OF_LIFE = 4096,
     NO_PROGRAM = 127,
     SSH_FAILED = 255,
     FIRST_PIECE = 256 * 1024,
@@ -47,8 +50,9 @@ struct qdq_remote_link {
     /* the last of what the child printed for people */
     char tail[TAIL + 1];
     size_t tail_size;
-    /* when bytes came last */
+    /* when the last sign of life came, and bytes since then */
     double heard;
+    size_t arrived;
     unsigned number;
     /* of a file, in one frame */
     size_t piece;
@@ -261,6 +265,12 @@ static bool send_some(qdq_remote_link *l, const void *data, size_t size, size_t 
     return true;
 }
 
+static void note_life(qdq_remote_link *l)
+{
+    l->heard = qdq_clock_seconds();
+    l->arrived = 0;
+}
+
 /* False: its end. */
 static bool receive_some(qdq_remote_link *l)
 {
@@ -272,7 +282,9 @@ static bool receive_some(qdq_remote_link *l)
     if (n <= 0)
         return false;
     qdq_buf_append(&l->in, chunk, (size_t)n);
-    l->heard = qdq_clock_seconds();
+    l->arrived += (size_t)n;
+    if (l->arrived >= SIGN_OF_LIFE)
+        note_life(l);
     return true;
 }
 
@@ -283,6 +295,8 @@ static qdq_status take_reply(qdq_remote_link *l, qdq_error *err)
     do {
         drop_reply(l);
         QDQ_TRY(qdq_frame_take(l->in.data, l->in.size, &l->used, &l->reply, err));
+        if (l->reply.json != NULL)
+            note_life(l);
     } while (l->reply.json != NULL && l->reply.kind == QDQ_FRAME_HEARTBEAT);
     return QDQ_OK;
 }
@@ -310,7 +324,7 @@ static qdq_status exchange(qdq_remote_link *l, const qdq_buf *head, const qdq_re
 {
     size_t sent = 0, sent_binary = 0;
 
-    l->heard = qdq_clock_seconds();
+    note_life(l);
     for (;;) {
         const size_t before = sent + sent_binary;
         bool up = send_some(l, head->data, head->size, &sent);
@@ -318,7 +332,7 @@ static qdq_status exchange(qdq_remote_link *l, const qdq_buf *head, const qdq_re
             up = send_some(l, r->binary, r->size, &sent_binary);
         const bool sending = sent < head->size || sent_binary < r->size;
         if (sent + sent_binary > before)
-            l->heard = qdq_clock_seconds();
+            note_life(l);
         if (up)
             wait_for_news(l, sending);
         read_errors(l);
