@@ -501,6 +501,7 @@ static void inserter_free(qdq_inserter *in)
     qdq_map_free(&in->zeroed);
     qdq_map_free(&in->values);
     qdq_arena_free(&in->scratch);
+    qdq_arena_free(&in->copies);
 }
 
 qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache, qdq_error *err)
@@ -525,12 +526,16 @@ qdq_status qdq_insert_try_weights(const qdq_model *m, const qdq_plan *plan, qdq_
     in.g = in.m->graph;
     qdq_status st = find_scales(&in);
     for (size_t i = 0; i < plan->weights.n && st == QDQ_OK; i++) {
-        qdq_arena_mark mark = qdq_arena_get_mark(&in.scratch);
+        const qdq_arena_mark mark = qdq_arena_get_mark(&in.scratch),
+                             copies = qdq_arena_get_mark(&in.copies);
         const float *back;
 
         st = qdq_insert_weight_back(&in, i, &back);
         if (st == QDQ_OK)
+            st = qdq_insert_find_floats(&in, &in.weight[i]);
+        if (st == QDQ_OK)
             st = fn(ctx, i, in.weight[i].floats, back, err);
+        qdq_insert_drop_floats(&in, &in.weight[i], copies);
         qdq_arena_reset(&in.scratch, mark);
     }
     inserter_free(&in);
