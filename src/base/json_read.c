@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "base/json_line.h"
+#include "base/words.h"
 
 enum { WORDS_SIZE = 600 }; /* room for a list of words in a message */
 
@@ -103,11 +104,7 @@ void qdq_json_known(const qdq_json_place *p, const char *const *keys)
 
     json_object_foreach(p->object, key, value)
     {
-        bool known = false;
-
-        for (size_t i = 0; keys[i] != NULL && !known; i++)
-            known = strcmp(key, keys[i]) == 0;
-        if (!known && p->reader->status == QDQ_OK) {
+        if (!qdq_word_is_in(key, keys) && p->reader->status == QDQ_OK) {
             qdq_fail(p->reader->err, QDQ_E_FORMAT, "%s: unknown key '%s', expected %s",
                      p->path[0] != '\0' ? p->path : "top level", key, list_words(keys, list));
             fail_at(p, key);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/words.h"
 
 /* --- the index -------------------------------------------------------------------------------- */
 
@@ -186,14 +187,9 @@ qdq_status qdq_layer_split(const qdq_layer_index *x, const char *text,
 
 bool qdq_layer_is_conversion(const char *op, const qdq_node *node)
 {
-    static const char *const ops[] = {"QuantizeLinear", "DequantizeLinear", "ReorderInput",
-                                      "ReorderOutput",  "Transpose",        "Cast",
-                                      "MemcpyFromHost", "MemcpyToHost",     "Reformat"};
-
-    for (size_t i = 0; i < QDQ_COUNT(ops); i++)
-        if (strcmp(op, ops[i]) == 0)
-            return node == NULL || strcmp(node->type, op) != 0;
-    return false;
+    return QDQ_WORD_IS_IN(op, "QuantizeLinear", "DequantizeLinear", "ReorderInput", "ReorderOutput",
+                          "Transpose", "Cast", "MemcpyFromHost", "MemcpyToHost", "Reformat") &&
+           (node == NULL || strcmp(node->type, op) != 0);
 }
 
 bool qdq_layer_is_core(const char *op, const qdq_node *node)
@@ -203,14 +199,8 @@ bool qdq_layer_is_core(const char *op, const qdq_node *node)
 
 bool qdq_layer_is_movement(const qdq_node *n)
 {
-    static const qdq_op ops[] = {QDQ_OP_RESHAPE,   QDQ_OP_TRANSPOSE, QDQ_OP_SQUEEZE,
-                                 QDQ_OP_UNSQUEEZE, QDQ_OP_FLATTEN,   QDQ_OP_IDENTITY,
-                                 QDQ_OP_SLICE,     QDQ_OP_SPLIT,     QDQ_OP_CONCAT};
-
-    for (size_t i = 0; i < QDQ_COUNT(ops); i++)
-        if (n->op == ops[i])
-            return true;
-    return false;
+    return QDQ_OP_IS_IN(n->op, QDQ_OP_RESHAPE, QDQ_OP_TRANSPOSE, QDQ_OP_SQUEEZE, QDQ_OP_UNSQUEEZE,
+                        QDQ_OP_FLATTEN, QDQ_OP_IDENTITY, QDQ_OP_SLICE, QDQ_OP_SPLIT, QDQ_OP_CONCAT);
 }
 
 static const qdq_node *core_of(const char *op, const qdq_node *called, const qdq_node *n,

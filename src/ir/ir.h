@@ -447,6 +447,9 @@ static inline bool qdq_graph_in_function(const qdq_graph *g)
 bool qdq_op_is_in(qdq_op op, const qdq_op *list); /* which ends with QDQ_OP_UNKNOWN */
 #define QDQ_OP_IS_IN(op, ...) qdq_op_is_in(op, (const qdq_op[]){__VA_ARGS__, QDQ_OP_UNKNOWN})
 
+/* Conv, ConvTranspose, Gemm, MatMul: products of an activation with input 1. */
+bool qdq_op_is_linear(qdq_op op);
+
 static inline qdq_value *qdq_node_in(const qdq_node *n, uint32_t i)
 {
     return i < n->n_in ? n->in[i].value : NULL;

@@ -100,6 +100,11 @@ bool qdq_op_is_in(qdq_op op, const qdq_op *list)
     return false;
 }
 
+bool qdq_op_is_linear(qdq_op op)
+{
+    return QDQ_OP_IS_IN(op, QDQ_OP_CONV, QDQ_OP_CONVTRANSPOSE, QDQ_OP_GEMM, QDQ_OP_MATMUL);
+}
+
 bool qdq_nodes_have(qdq_node *const *nodes, size_t n, const qdq_node *node)
 {
     for (size_t i = 0; i < n; i++)

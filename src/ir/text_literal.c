@@ -4,6 +4,7 @@
 #include "ir/text_literal.h"
 
 #include "base/fail.h"
+#include "base/words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -59,13 +60,9 @@ void qdq_print_string(qdq_buf *out, const char *s, size_t n)
 /* Words that mean something where a name may stand. */
 static bool is_keyword(const char *s)
 {
-    static const char *const words[] = {"seq", "map",      "optional", "sparse_tensor",
-                                        "inf", "infinity", "nan"};
-
-    for (size_t i = 0; i < QDQ_COUNT(words); i++)
-        if (strcmp(s, words[i]) == 0)
-            return true;
-    return qdq_elem_from_name(s) != QDQ_UNDEFINED || strcmp(s, "undefined") == 0;
+    return QDQ_WORD_IS_IN(s, "seq", "map", "optional", "sparse_tensor", "inf", "infinity", "nan",
+                          "undefined") ||
+           qdq_elem_from_name(s) != QDQ_UNDEFINED;
 }
 
 bool qdq_is_identifier(const char *s)

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "base/fail.h"
+#include "base/words.h"
 
 typedef struct estimator {
     const qdq_sim *sim;
@@ -54,15 +55,12 @@ static const qdq_sim_cost *find_cost(const estimator *e, const qdq_node *n)
 /* The last node of n's epilogue, n itself if it has none. */
 static const qdq_node *epilogue_end(const qdq_sim_cost *cost, const qdq_node *n)
 {
-    for (bool found = true; found && cost->epilogue != NULL;) {
+    for (;;) {
         qdq_node *next = n->n_out > 0 && n->out[0] != NULL ? qdq_value_only_user(n->out[0]) : NULL;
-        found = false;
-        for (size_t i = 0; next != NULL && cost->epilogue[i] != NULL; i++)
-            found = found || strcmp(cost->epilogue[i], next->type) == 0;
-        if (found)
-            n = next;
+        if (next == NULL || !qdq_word_is_in(next->type, cost->epilogue))
+            return n;
+        n = next;
     }
-    return n;
 }
 
 static bool runs_in_int8(const qdq_sim_cost *cost, qdq_node *n)

@@ -264,6 +264,8 @@ static bool is_one_of(const char *type, const char *const *list)
     return false;
 }
 
+#define IS_ONE_OF(type, ...) is_one_of(type, (const char *const[]){__VA_ARGS__, NULL})
+
 bool qdq_trt_layer_is_reformat(const qdq_trt_layer *l)
 {
     return strcasecmp(l->type, "Reformat") == 0;
@@ -271,16 +273,13 @@ bool qdq_trt_layer_is_reformat(const qdq_trt_layer *l)
 
 qdq_trt_class qdq_trt_layer_class(const qdq_trt_layer *l)
 {
-    static const char *const none[] = {"NoOp", "Constant", NULL};
-    static const char *const movement[] = {"Shuffle", "Slice", "Padding", "memset", NULL};
-    static const char *const control[] = {
-        "signal", "wait", "signal_and_wait", "cjmp", "shape_call", "reshape", NULL};
-
     if (qdq_trt_layer_is_reformat(l))
         return strcasecmp(l->origin, "QDQ") == 0 ? QDQ_TRT_CONVERSION : QDQ_TRT_MOVEMENT;
-    if (is_one_of(l->type, none))
+    if (IS_ONE_OF(l->type, "NoOp", "Constant"))
         return QDQ_TRT_FREE;
-    if (is_one_of(l->type, movement))
+    if (IS_ONE_OF(l->type, "Shuffle", "Slice", "Padding", "memset"))
         return QDQ_TRT_MOVEMENT;
-    return is_one_of(l->type, control) ? QDQ_TRT_CONTROL : QDQ_TRT_COMPUTE;
+    return IS_ONE_OF(l->type, "signal", "wait", "signal_and_wait", "cjmp", "shape_call", "reshape")
+               ? QDQ_TRT_CONTROL
+               : QDQ_TRT_COMPUTE;
 }

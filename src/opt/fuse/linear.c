@@ -170,9 +170,8 @@ qdq_status qdq_linear_read(qdq_opt *o, qdq_node *n, qdq_linear *out, bool *is, c
     *out = (qdq_linear){.node = n};
     *why = NULL;
     *is = false;
-    if ((n->op != QDQ_OP_CONV && n->op != QDQ_OP_CONVTRANSPOSE && n->op != QDQ_OP_GEMM &&
-         n->op != QDQ_OP_MATMUL) ||
-        w == NULL || qdq_node_in(n, 0) == NULL || qdq_node_out(n, 0) == NULL)
+    if (!qdq_op_is_linear(n->op) || w == NULL || qdq_node_in(n, 0) == NULL ||
+        qdq_node_out(n, 0) == NULL)
         return QDQ_OK;
     out->weight = qdq_value_const(w);
     if (out->weight == NULL && p != NULL && p->op == QDQ_OP_DEQUANTIZELINEAR &&

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/pack.h"
 #include "base/vec.h"
+#include "base/words.h"
 #include "ir/ir.h"
 #include "qdq/check.h"
 
@@ -20,20 +21,10 @@ typedef struct finder {
     QDQ_VEC(qdq_layer_finding) found;
 } finder;
 
-static bool is_one_of(const char *type, const char *const *list)
-{
-    for (; *list != NULL; list++)
-        if (strcmp(type, *list) == 0)
-            return true;
-    return false;
-}
-
 static bool is_mixed(const qdq_layer *g)
 {
-    static const char *const codes[] = {"u8", "i8", "f8", NULL};
-    static const char *const floats[] = {"f32", "f16", "bf16", "f64", NULL};
-
-    return !g->conversion && is_one_of(g->in_type, codes) && is_one_of(g->out_type, floats);
+    return !g->conversion && QDQ_WORD_IS_IN(g->in_type, "u8", "i8", "f8") &&
+           QDQ_WORD_IS_IN(g->out_type, "f32", "f16", "bf16", "f64");
 }
 
 static const qdq_node *find_node(const finder *f, const char *label)

@@ -54,8 +54,7 @@ static bool is_weight(const qdq_node *q)
         dq->op != QDQ_OP_DEQUANTIZELINEAR)
         return false;
     QDQ_FOR_USES (u, dq->out[0])
-        if (u->index == 1 && (u->node->op == QDQ_OP_CONV || u->node->op == QDQ_OP_CONVTRANSPOSE ||
-                              u->node->op == QDQ_OP_GEMM || u->node->op == QDQ_OP_MATMUL))
+        if (u->index == 1 && qdq_op_is_linear(u->node->op))
             return true;
     return false;
 }

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/regexp.h"
 #include "base/suggest.h"
+#include "base/words.h"
 #include "quant/place/place_state.h"
 
 static const char not_included[] = "not included by the user";
@@ -214,7 +215,7 @@ static void filter_types(qdq_placing *p, const char *const *types, bool others, 
     for (size_t k = 0; types[k] != NULL; k++)
         warn_of_absent_type(p, types[k], option);
     QDQ_FOR_PLACED (n, p)
-        if (qdq_word_in(types, n->type) != others)
+        if (qdq_word_is_in(n->type, types) != others)
             keep_out(p, n, option, reason);
 }
 

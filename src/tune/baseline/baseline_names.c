@@ -101,21 +101,10 @@ static bool is_const(const qdq_value *v)
  * elsewhere? */
 static bool may_vanish(const qdq_node *n)
 {
-    static const qdq_op moves[] = {QDQ_OP_RELU,
-                                   QDQ_OP_CLIP,
-                                   QDQ_OP_IDENTITY,
-                                   QDQ_OP_TRANSPOSE,
-                                   QDQ_OP_BATCHNORMALIZATION,
-                                   QDQ_OP_RESHAPE},
-                        shifts[] = {QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL, QDQ_OP_DIV};
-
-    for (size_t i = 0; i < QDQ_COUNT(moves); i++)
-        if (n->op == moves[i])
-            return true;
-    for (size_t i = 0; i < QDQ_COUNT(shifts); i++)
-        if (n->op == shifts[i])
-            return is_const(qdq_node_in(n, 0)) != is_const(qdq_node_in(n, 1));
-    return false;
+    if (QDQ_OP_IS_IN(n->op, QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL, QDQ_OP_DIV))
+        return is_const(qdq_node_in(n, 0)) != is_const(qdq_node_in(n, 1));
+    return QDQ_OP_IS_IN(n->op, QDQ_OP_RELU, QDQ_OP_CLIP, QDQ_OP_IDENTITY, QDQ_OP_TRANSPOSE,
+                        QDQ_OP_BATCHNORMALIZATION, QDQ_OP_RESHAPE);
 }
 
 /* A node that cleaning dropped, folded into the weights in front of it, or moved, gives what it

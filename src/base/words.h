@@ -1,0 +1,21 @@
+/* words.h - whether a text is one of several words. */
+#ifndef QDQ_WORDS_H
+#define QDQ_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* `list` ends with NULL; a NULL list is empty. */
+static inline bool qdq_word_is_in(const char *word, const char *const *list)
+{
+    for (; list != NULL && *list != NULL; list++)
+        if (strcmp(word, *list) == 0)
+            return true;
+    return false;
+}
+
+/* QDQ_WORD_IS_IN(text, "true", "True") */
+#define QDQ_WORD_IS_IN(word, ...) qdq_word_is_in(word, (const char *const[]){__VA_ARGS__, NULL})
+
+#endif /* QDQ_WORDS_H */
