@@ -1,7 +1,6 @@
 /* cli_args.c - reads a command line by its option tables. Values are read in cli_values.c. */
 #include "cli/cli_args.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"

@@ -3,7 +3,6 @@
  * same. */
 #include "cli/cli_config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"

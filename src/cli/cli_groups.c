@@ -3,7 +3,6 @@
 #include "cli/cli_groups.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/fail.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "cli/cli_host.h"

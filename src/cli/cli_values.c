@@ -2,7 +2,6 @@
  * understood is an error that says what was expected. */
 #include "cli/cli_values.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

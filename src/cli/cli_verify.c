@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/cli_ui.h"
-
 qdq_engine *cli_verify_reference(cli *c, const cli_engine_args *a, const qdq_engine *e)
 {
     const char *name = qdq_engine_get_info(e)->name;

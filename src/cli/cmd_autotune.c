@@ -2,7 +2,6 @@
  * cmd_autotune_args.c, the call is in cli_tune.c. */
 #include "cli/cmd_autotune.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"

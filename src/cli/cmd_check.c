@@ -1,6 +1,5 @@
 /* cmd_check.c - the verifier's findings and, with a target, those about quantization. Errors make
  * the answer no, warnings only with --strict. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "cli/cli.h"

@@ -2,7 +2,6 @@
 #include "cli/cmd_optimize.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "qdq/quant.h"

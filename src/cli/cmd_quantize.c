@@ -3,14 +3,10 @@
  * cmd_quantize_summary.c. */
 #include "cli/cmd_quantize.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/fail.h"
 #include "cli/cli_files.h"
 #include "cli/cli_report.h"
-#include "cli/cli_text.h"
 #include "cli/cli_why.h"
 #include "qdq/report.h"
 #include "qdq/statistics.h"

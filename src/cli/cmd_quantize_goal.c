@@ -3,7 +3,6 @@
 
 #include "base/fail.h"
 #include "cli/cmd_quantize.h"
-#include "cli/cli_text.h"
 
 bool cmd_quantize_has_goal(const struct quantize_args *a)
 {

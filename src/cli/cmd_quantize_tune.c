@@ -4,8 +4,6 @@
 #include "cli/cli_tune.h"
 #include "cli/cmd_quantize.h"
 
-#include <string.h>
-
 #include "base/fail.h"
 
 qdq_status cmd_quantize_tune_check(const struct quantize_args *a, qdq_error *err)

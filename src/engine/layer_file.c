@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/file.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "base/pack.h"

@@ -1,17 +1,13 @@
 /* replay.c - the `replay` engine: times, profiles and layer information from a folder
  * (trt/trt_record.h says what is in it), instead of from a device. For tests, and for looking at
  * what somebody else's machine said: nothing in it depends on this one. */
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/fail.h"
-#include "base/file.h"
 #include "base/json_read.h"
 #include "engine/engine_ops.h"
 #include "engine/session_io.h"
-#include "engine/trt/trt_log.h"
 #include "engine/trt/trt_record.h"
 #include "engine/trt/trt_result.h"
 

@@ -6,8 +6,6 @@
 #include "ir/graph_check.h"
 #include "onnx/schema.h"
 
-#include <stdlib.h>
-
 typedef struct writer {
     const qdq_model *m;
     const qdq_onnx_write_opts *opts;

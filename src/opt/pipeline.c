@@ -3,7 +3,6 @@
  * target at hand. */
 #include "opt/pipeline.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -5,7 +5,6 @@
 
 #include "base/fail.h"
 #include "base/map.h"
-#include "ir/edit.h"
 #include "ir/shape.h"
 #include "opt/fuse/composite.h"
 #include "qdq/pass.h"

@@ -1,6 +1,5 @@
 /* quantize_statistics.c - statistics of some samples (calib_statistics.h): collected in place of a
  * plan, and used in place of samples. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>

@@ -1,8 +1,6 @@
 /* format.c - reads the number formats of a target, and their opsets. */
 #include "target/format.h"
 
-#include <string.h>
-
 #include "base/regexp.h"
 
 const char *const qdq_code_type_names[] = {"int8", "uint8", "int16",        "uint16",

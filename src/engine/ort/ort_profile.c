@@ -3,7 +3,6 @@
  * cannot be read gets its name repaired first. */
 #include "engine/ort/ort_session.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

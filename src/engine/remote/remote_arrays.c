@@ -5,7 +5,6 @@
 
 #include "base/fail.h"
 #include "engine/remote/remote_message.h"
-#include "ir/ir.h"
 
 enum { ALIGN = 64 };
 

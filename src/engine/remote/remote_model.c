@@ -4,8 +4,6 @@
 #include "engine/remote/remote_model.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

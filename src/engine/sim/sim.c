@@ -10,7 +10,6 @@
 #include "base/random.h"
 #include "engine/engine_layer.h"
 #include "engine/engine_ops.h"
-#include "engine/session_inputs.h"
 #include "engine/session_io.h"
 #include "engine/sim/sim_cost.h"
 #include "engine/sim/sim_groups.h"

@@ -3,7 +3,6 @@
 #include "engine/sim/sim_groups.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "engine/engine_layer.h"

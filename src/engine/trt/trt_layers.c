@@ -3,7 +3,6 @@
 #include "engine/trt/trt_layers.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

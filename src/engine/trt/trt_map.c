@@ -2,9 +2,6 @@
  * of a hundred thousand nodes have no use for recursion. */
 #include "engine/trt/trt_map.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/fail.h"
 #include "engine/layer_nodes.h"
 #include "engine/trt/trt_names.h"

@@ -3,7 +3,6 @@
  * well and has done nothing. */
 #include "engine/trt/trt_tool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>

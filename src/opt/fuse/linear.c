@@ -2,7 +2,6 @@
 #include "opt/fuse/linear.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/fail.h"
 

@@ -4,8 +4,6 @@
  * same. */
 #include "quant/calib/calib.h"
 
-#include <string.h>
-
 #include "base/fail.h"
 #include "quant/calib/calib_cache.h"
 #include "quant/calib/calib_folds.h"

@@ -3,7 +3,6 @@
  * there are trips and its condition holds, Scan once for each slice. */
 #include "quant/control_flow/body_data.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"

@@ -3,10 +3,8 @@
  * are held. */
 #include "quant/data/data_source.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/fail.h"
 #include "quant/data/npz.h"
 

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/fail.h"
@@ -19,7 +18,6 @@
 #include "quant/goal/goal_times.h"
 #include "quant/place/why.h"
 #include "quant/quantize_steps.h"
-#include "quant/half_precision/rest.h"
 #include "quant/target_fit.h"
 #include "target/target.h"
 

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "ir/ir.h"
-#include "quant/calib/calib_folds.h"
 #include "quant/compare/layer_sensitivity.h"
 #include "quant/data/data_source.h"
 #include "quant/goal/goal_state.h"

@@ -7,11 +7,9 @@
 
 #include "base/cpu.h"
 #include "base/fail.h"
-#include "base/processor.h"
 #include "base/sha256.h"
 #include "ir/ir.h"
 #include "quant/data/data_source.h"
-#include "quant/goal/node_cost.h"
 #include "quant/goal/node_profile.h"
 #include "quant/plan/plan_times.h"
 #include "quant/target_fit.h"

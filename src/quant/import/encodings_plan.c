@@ -6,7 +6,6 @@
  *
  * AIMET names tensors as the model does. What the model does not have is listed; what has no place
  * in a plan, too. */
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/fail.h"

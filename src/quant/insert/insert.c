@@ -14,8 +14,6 @@
  * Q and DQ of the model that do what the plan says are used, not doubled. */
 #include "quant/insert/insert.h"
 
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/fail.h"
 #include "ir/graph_check.h"

@@ -9,7 +9,6 @@
  *
  * Decisions are about chains: a Conv takes its Relu along, an Add is 8-bit only between 8-bit
  * neighbours, a Reshape only hands on what it gets. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "quant/place/place_state.h"

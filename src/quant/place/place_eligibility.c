@@ -1,7 +1,6 @@
 /* place_eligibility.c - can this node run in 8 bits on the target, given what reaches it? Every
  * "no" is a reason that users read (plan.left_float). */
 #include <math.h>
-#include <string.h>
 
 #include "base/words.h"
 #include "ir/pages.h"

@@ -3,7 +3,6 @@
 
 #include "base/fail.h"
 #include "quant/weights/linear_form.h"
-#include "quant/weights/weights.h"
 
 static const char *label_of(qdq_emitter *e, const qdq_node *n)
 {

@@ -5,7 +5,6 @@
  * all others that read it then read it through that Q: an engine fuses a producer that one Q alone
  * reads. And operators that only move data hand scales back: a value that goes through them into a
  * Q, and nowhere else, takes its scale. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "quant/place/place_state.h"

@@ -12,8 +12,6 @@
  * Each step is a few walks over the sorted graph, so that its cost is linear in nodes and edges. */
 #include "quant/place/place_partitions.h"
 
-#include <string.h>
-
 #include "base/fail.h"
 
 /* --- classes ---------------------------------------------------------------------------------- */

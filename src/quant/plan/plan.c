@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fail.h"
 #include "ir/ir.h"
 
 qdq_plan *qdq_plan_new(void)

@@ -1,7 +1,6 @@
 /* report_borders.c - where floats become codes and codes floats: who gives a tensor, and who reads
  * it how. Inside a chain of 8-bit nodes there is nothing to tell. */
 #include <stdio.h>
-#include <string.h>
 
 #include "quant/report/report_state.h"
 #include "report/page.h"

@@ -2,7 +2,6 @@
  * values are those of the float model on a few samples. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"

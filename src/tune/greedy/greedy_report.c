@@ -4,7 +4,6 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "base/json.h"
 #include "tune/greedy/greedy.h"
 
 /* --- report.json ------------------------------------------------------------------------------ */

@@ -1,8 +1,6 @@
 /* fusions_build.c - groups by number of a node, as the steps that find fusion groups see them. */
 #include "tune/group/fusions_build.h"
 
-#include <string.h>
-
 #include "base/fail.h"
 #include "base/words.h"
 #include "engine/layer_nodes.h"

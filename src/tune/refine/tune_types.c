@@ -2,7 +2,6 @@
  * (`other_activations`), as space_types.h has them. The best placement with all tensors of such a
  * type has a profile, which prices each kind of tensor beside the one in the target's type; what is
  * faster by these is measured like any other candidate. Tensors that share a scale are one kind. */
-#include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -16,7 +15,6 @@
 #include "tune/space/space_types.h"
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_presets.h"
-#include "tune/trial/tune_trials.h"
 
 /* A loss of the whole model above it is none. */
 static const double plain_loss = 0.03;

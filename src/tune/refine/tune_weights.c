@@ -9,7 +9,6 @@
 #include "tune/candidate/tune_names.h"
 #include "tune/refine/refine.h"
 #include "tune/refine/tune_prices.h"
-#include "tune/space/space_edges.h"
 #include "tune/space/space_partial.h"
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_presets.h"

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/fail.h"
-
 enum { BYTES_SHOWN = 8 };
 
 bool qdq_is_symmetric(const qdq_node *n)

@@ -3,10 +3,8 @@
  * weights.bin. Plans are applied to clones of that clone. */
 #include "tune/space/candidates.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 /* store_values.c - values by key: of a run's context, and of its content context, whose model is
  * empty; and events. */
-#include "base/fail.h"
 #include "tune/store/store_sql.h"
 
 /* --- values ----------------------------------------------------------------------------------- */
