@@ -18,4 +18,9 @@ static inline bool qdq_word_is_in(const char *word, const char *const *list)
 /* QDQ_WORD_IS_IN(text, "true", "True") */
 #define QDQ_WORD_IS_IN(word, ...) qdq_word_is_in(word, (const char *const[]){__VA_ARGS__, NULL})
 
+static inline const char *qdq_text_or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
 #endif /* QDQ_WORDS_H */

@@ -17,7 +17,7 @@ const cli_opt cli_set_shape_opts[] = {
     CLI_END,
 };
 
-static const qdq_input_shape *find_shape(const cli_shapes *shapes, const char *name)
+const qdq_input_shape *cli_find_shape(const cli_shapes *shapes, const char *name)
 {
     for (size_t i = 0; i < shapes->n; i++)
         if (strcmp(shapes->at[i].name, name) == 0)
@@ -27,7 +27,7 @@ static const qdq_input_shape *find_shape(const cli_shapes *shapes, const char *n
 
 bool cli_is_assumed(const qdq_io *io, const cli_shapes *fixed)
 {
-    return io->rank >= 0 && qdq_io_is_open(io) && find_shape(fixed, io->name) == NULL;
+    return io->rank >= 0 && qdq_io_is_open(io) && cli_find_shape(fixed, io->name) == NULL;
 }
 
 bool cli_shapes_leave_open(const cli_shapes *fixed, const qdq_model *m)
@@ -35,14 +35,14 @@ bool cli_shapes_leave_open(const cli_shapes *fixed, const qdq_model *m)
     qdq_io io;
 
     for (size_t i = 0; qdq_model_input(m, i, &io); i++)
-        if (qdq_io_is_open(&io) && find_shape(fixed, io.name) == NULL)
+        if (qdq_io_is_open(&io) && cli_find_shape(fixed, io.name) == NULL)
             return true;
     return false;
 }
 
 void cli_shape_text(const qdq_io *io, const cli_shapes *fixed, bool fill, char *text, size_t size)
 {
-    const qdq_input_shape *shape = find_shape(fixed, io->name);
+    const qdq_input_shape *shape = cli_find_shape(fixed, io->name);
     size_t used = 0;
 
     snprintf(text, size, "%s", io->rank < 0 ? "?" : io->rank == 0 ? "scalar" : "");
@@ -84,7 +84,7 @@ qdq_status cli_shapes_pick(cli *c, const cli_shapes *all, const qdq_model *m, cl
 
     *mine = (cli_shapes){NULL, 0, 0};
     for (size_t i = 0; qdq_model_input(m, i, &io); i++) {
-        const qdq_input_shape *shape = find_shape(all, io.name);
+        const qdq_input_shape *shape = cli_find_shape(all, io.name);
         if (shape == NULL)
             continue;
         QDQ_TRY(check_fit(shape, &io, err));

@@ -80,7 +80,8 @@ void qdq_node_set_in(qdq_node *n, uint32_t i,
                      qdq_value *v);
 /* may move n's uses: not inside QDQ_FOR_USES */
 bool qdq_node_append_in(qdq_node *n, qdq_value *v);
-void qdq_node_trim_in(qdq_node *n);                  /* drops left-out inputs at the end */
+void qdq_node_trim_in(qdq_node *n);             /* drops left-out inputs at the end */
+void qdq_node_drop_in(qdq_node *n, uint32_t i); /* left out, and the value goes if it is unused */
 bool qdq_node_append_out(qdq_node *n, qdq_value *v); /* v has no producer; NULL: left out */
 /* drops left-out outputs at the end, the first stays */
 void qdq_node_trim_out(qdq_node *n);

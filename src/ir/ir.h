@@ -436,6 +436,9 @@ const char *qdq_plain_domain(const char *domain);
 /* The opset of the default domain where the graph stands: a function may import its own. */
 int64_t qdq_graph_opset(const qdq_graph *g);
 
+/* Has any node a body, outside of functions? */
+bool qdq_model_has_bodies(const qdq_model *m);
+
 /* The function in whose body the graph is, at whatever depth, or NULL. Initializers cannot be
  * there, and types differ from call to call. */
 const qdq_function *qdq_graph_function(const qdq_graph *g);

@@ -259,15 +259,9 @@ bool qdq_node_is_qoperator(const qdq_node *n)
         "MatMulNBits",    "MatMulBnb4",      "MatMulFpQ4",      "GatherBlockQuantized",
         "QuantizeLinear", "DequantizeLinear"};
 
-    switch ((int)n->op) {
-    case QDQ_OP_QLINEARCONV:
-    case QDQ_OP_QLINEARMATMUL:
-    case QDQ_OP_CONVINTEGER:
-    case QDQ_OP_MATMULINTEGER:
+    if (QDQ_OP_IS_IN(n->op, QDQ_OP_QLINEARCONV, QDQ_OP_QLINEARMATMUL, QDQ_OP_CONVINTEGER,
+                     QDQ_OP_MATMULINTEGER))
         return true;
-    default:
-        break;
-    }
     for (size_t i = 0; strcmp(n->domain, "com.microsoft") == 0 && i < QDQ_COUNT(contrib); i++)
         if (strncmp(n->type, contrib[i], strlen(contrib[i])) == 0)
             return true;

@@ -92,6 +92,14 @@ const qdq_tensor *qdq_value_const(const qdq_value *v)
     return a != NULL && a->type == QDQ_ATTR_TENSOR && a->ref == NULL ? a->v.t : NULL;
 }
 
+bool qdq_model_has_bodies(const qdq_model *m)
+{
+    QDQ_FOR_GRAPHS (g, m)
+        if (g->owner != NULL && !qdq_graph_in_function(g))
+            return true;
+    return false;
+}
+
 bool qdq_op_is_in(qdq_op op, const qdq_op *list)
 {
     for (; *list != QDQ_OP_UNKNOWN; list++)

@@ -22,11 +22,6 @@ typedef struct mapper {
     qdq_error *err;
 } mapper;
 
-static bool is_qdq(const qdq_node *n)
-{
-    return n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR;
-}
-
 /* --- tensors ---------------------------------------------------------------------------------- */
 
 /* "Reformatted Input Tensor 0 to /l1/Conv" is no tensor of the model; the one on the other side of
@@ -123,7 +118,7 @@ static bool keep(mapper *m, const qdq_trt_said *said, qdq_trt_nodes *out)
     for (size_t i = 0; i < said->nodes.n; i++) {
         const qdq_node *n = said->nodes.at[i];
 
-        if (is_qdq(n))
+        if (qdq_node_is_qdq(n))
             out->qdq[out->n_qdq++] = n;
         else
             out->at[out->n++] = n;

@@ -11,18 +11,11 @@ enum { MAX_STEPS = 64 }; /* of a chain of shape operators: longer ones are not l
 
 static bool keeps_elements(const qdq_node *n)
 {
-    switch ((int)n->op) {
-    case QDQ_OP_IDENTITY:
-    case QDQ_OP_RESHAPE:
-    case QDQ_OP_FLATTEN:
-    case QDQ_OP_SQUEEZE:
-    case QDQ_OP_UNSQUEEZE:
-        return true;
     /* constants are read as float whatever their type: any other cast would be lost */
-    case QDQ_OP_CAST:
+    if (n->op == QDQ_OP_CAST)
         return qdq_node_int(n, "to", 0) == QDQ_FLOAT;
-    }
-    return false;
+    return QDQ_OP_IS_IN(n->op, QDQ_OP_IDENTITY, QDQ_OP_RESHAPE, QDQ_OP_FLATTEN, QDQ_OP_SQUEEZE,
+                        QDQ_OP_UNSQUEEZE);
 }
 
 const qdq_tensor *qdq_const_elements(const qdq_value *v)

@@ -27,7 +27,7 @@ static bool computes_float(const qdq_node *n)
         const qdq_value *v = i < n->n_in ? n->in[i].value : n->out[i - n->n_in];
         qdq_elem e = v != NULL ? qdq_rest_elem(v) : QDQ_UNDEFINED;
 
-        if (e == QDQ_FLOAT16 || e == QDQ_BFLOAT16)
+        if (qdq_elem_is_half(e))
             return false;
         n_in += e == QDQ_FLOAT && i < n->n_in;
         n_out += e == QDQ_FLOAT && i >= n->n_in;

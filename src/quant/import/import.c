@@ -498,7 +498,7 @@ static qdq_elem storage_of(const qdq_model *m)
             uint32_t i = qdq_node_is_qdq(n) ? 1 : is_packed(n) ? 2 : UINT32_MAX;
             const qdq_tensor *t = qdq_node_const(n, i);
 
-            if (t != NULL && (t->elem == QDQ_FLOAT16 || t->elem == QDQ_BFLOAT16))
+            if (t != NULL && qdq_elem_is_half(t->elem))
                 return t->elem;
         }
     return QDQ_FLOAT;

@@ -288,16 +288,6 @@ static qdq_status add_dq(apart *a, qdq_node *n, qdq_value *const in[3], int64_t 
                          a->err);
 }
 
-static void take_input(qdq_node *n, uint32_t i)
-{
-    qdq_value *v = qdq_node_in(n, i);
-
-    if (v == NULL)
-        return;
-    qdq_node_set_in(n, i, NULL);
-    qdq_value_remove_if_unused(v);
-}
-
 /* Scales that are no numbers for DQ: it goes again, and *why says so. */
 static qdq_status check_dq(apart *a, qdq_node **dq, const char **why)
 {
@@ -309,7 +299,7 @@ static qdq_status check_dq(apart *a, qdq_node **dq, const char **why)
     if (*why == NULL)
         return QDQ_OK;
     for (uint32_t i = 0; i < (*dq)->n_in; i++)
-        take_input(*dq, i);
+        qdq_node_drop_in(*dq, i);
     qdq_node_remove(*dq);
     *dq = NULL;
     return QDQ_OK;

@@ -367,3 +367,19 @@ const qdq_plan_summary *qdq_plan_get_summary(const qdq_plan *p)
 {
     return &p->summary;
 }
+
+bool qdq_plan_needs_samples(const qdq_plan *p)
+{
+    for (size_t i = 0; i < p->tensors.n; i++)
+        if (!p->tensors.at[i].known)
+            return true;
+    return false;
+}
+
+bool qdq_plan_has_dynamic(const qdq_plan *p)
+{
+    for (size_t i = 0; i < p->weights.n; i++)
+        if (p->weights.at[i].store == QDQ_WEIGHT_AS_DYNAMIC)
+            return true;
+    return false;
+}

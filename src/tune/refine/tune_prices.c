@@ -8,6 +8,8 @@
 #include "tune/candidate/tune_names.h"
 #include "tune/candidate/tune_profile.h"
 #include "tune/space/space_edges.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_presets.h"
 
 /* --- kinds ------------------------------------------------------------------------------------ */
 
@@ -307,6 +309,12 @@ qdq_status qdq_refine_try_kind(qdq_refining *x, const char *move, uint32_t only,
 }
 
 /* --- begin and end ---------------------------------------------------------------------------- */
+
+bool qdq_refine_has_builds(const qdq_tune_state *t, unsigned builds)
+{
+    return qdq_tune_has_builds(t, builds, qdq_tune_max_builds_with_types(t)) &&
+           (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
+}
 
 bool qdq_tune_is_settled(const qdq_tune_state *t)
 {

@@ -32,15 +32,9 @@ typedef struct typing {
     bool *has_codes;
 } typing;
 
-static bool has_budget(const qdq_tune_state *t, unsigned builds)
-{
-    return qdq_tune_has_builds(t, builds, qdq_tune_max_builds_with_types(t)) &&
-           (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
-}
-
 static bool has_a_build(const qdq_tune_state *t)
 {
-    return has_budget(t, 1);
+    return qdq_refine_has_builds(t, 1);
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
@@ -235,7 +229,7 @@ static qdq_status try_type(typing *x, qdq_error *err)
     if (other == best || other->tried)
         return QDQ_OK;
     QDQ_TRY(is_profiled(x, &profiled, err));
-    if (qdq_tune_can_profile(x->r.t) && has_budget(x->r.t, profiled ? 2 : 3))
+    if (qdq_tune_can_profile(x->r.t) && qdq_refine_has_builds(x->r.t, profiled ? 2 : 3))
         return try_kinds(x, &all, err);
     return qdq_refine_try(&x->r, x->move, &all, &kept, err);
 }
