@@ -1,5 +1,4 @@
-/* cli_verify.c - runs the engine check with ONNX Runtime as reference, and prints its verdict.
- * */
+/* cli_verify.c - runs the engine check with ONNX Runtime as reference, prints its verdict. */
 #include "cli/cli_verify.h"
 
 #include <math.h>

@@ -56,8 +56,7 @@ static void type_text(const qdq_type *t, char *text, size_t size)
     qdq_buf_free(&b);
 }
 
-/* `err` holds what is wrong. Strict: that is the answer. Else it is logged, and it is
- * forgotten. */
+/* `err` holds what is wrong. Strict: that is the answer. Else it is logged, and it is forgotten. */
 static qdq_status contradiction(qdq_infer_env *env, qdq_error *err)
 {
     if (env->opts->strict)

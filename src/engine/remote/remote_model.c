@@ -1,6 +1,5 @@
-/* remote_model.c - sends a model over shared memory and mapped files, and takes one. In the
- * graph that is sent, the location of external data is the number of a file in the list, or MEMORY.
- * */
+/* remote_model.c - sends a model over shared memory and mapped files, and takes one. In the graph
+ * that is sent, the location of external data is the number of a file in the list, or MEMORY. */
 #include "engine/remote/remote_model.h"
 
 #include <sys/stat.h>

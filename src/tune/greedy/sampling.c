@@ -402,8 +402,7 @@ static qdq_status sample_by_latency(sampling_round *s, const qdq_tune_entry *e, 
     return QDQ_OK;
 }
 
-/* --- all of a sampling round
- * ------------------------------------------------------------------------- */
+/* --- all of a sampling round ------------------------------------------------------------------ */
 
 /* In a process of its own, which goes with its sessions. */
 static qdq_status sample_in_process(sampling_round *s, const qdq_tune_entry *e, size_t n,
