@@ -60,8 +60,7 @@ static qdq_status copy_shapes(cli *c, const qdq_input_shape *at, size_t n, cli_s
     for (size_t i = 0; i < n; i++) {
         qdq_input_shape s = at[i];
         s.name = qdq_arena_strdup(&c->arena, s.name);
-        if (s.name == NULL || !QDQ_PUSH(&c->arena, out, s))
-            return qdq_nomem(err);
+        QDQ_NEED(s.name != NULL && QDQ_PUSH(&c->arena, out, s), err);
     }
     return QDQ_OK;
 }
@@ -105,8 +104,7 @@ qdq_status cli_range_merge(cli *c, const cli_range *r, const cli_shapes *shapes,
     cli_shapes all = {NULL, 0, 0};
 
     for (size_t i = 0; i < shapes->n; i++)
-        if (!QDQ_PUSH(&c->arena, &all, shapes->at[i]))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(&c->arena, &all, shapes->at[i]), err);
     for (size_t i = 0; i < r->opt.n; i++)
         if (cli_find_shape(shapes, r->opt.at[i].name) == NULL &&
             !QDQ_PUSH(&c->arena, &all, r->opt.at[i]))

@@ -88,8 +88,7 @@ qdq_status cli_shapes_pick(cli *c, const cli_shapes *all, const qdq_model *m, cl
         if (shape == NULL)
             continue;
         QDQ_TRY(check_fit(shape, &io, err));
-        if (!QDQ_PUSH(&c->arena, mine, *shape))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(&c->arena, mine, *shape), err);
     }
     return QDQ_OK;
 }

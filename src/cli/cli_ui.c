@@ -343,8 +343,7 @@ qdq_status cli_table_print(const cli_table *t, FILE *to, qdq_error *err)
     size_t n = strlen(t->columns);
     size_t *width = t->failed ? NULL : qdq_arena_array(t->arena, n, sizeof *width);
 
-    if (width == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(width != NULL, err);
     for (size_t i = 0; i < t->cells.n; i++)
         if (width_of(t->cells.at[i]) > width[i % n])
             width[i % n] = width_of(t->cells.at[i]);

@@ -113,8 +113,7 @@ static qdq_status choose_passes(optimize *p, qdq_error *err)
         QDQ_TRY(qdq_target_load(a->target, &p->target, err));
     p->passes = a->freeze_inputs ? qdq_arena_printf(&p->c->arena, "freeze-inputs,%s", a->passes)
                                  : a->passes;
-    if (p->passes == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(p->passes != NULL, err);
     return qdq_pass_pipeline(p->passes, p->target, &p->pipeline, err);
 }
 

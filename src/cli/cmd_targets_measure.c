@@ -114,8 +114,7 @@ static qdq_status fill(cli *c, const struct targets_args *a, const qdq_target *t
     *engine = a->engine;
     if (engine->engine == NULL)
         engine->engine = qdq_arena_strdup(&c->arena, qdq_target_engine(t));
-    if (engine->engine == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(engine->engine != NULL, err);
     QDQ_TRY(cli_engine_opts_fill(c, engine, eo, err));
     o->engine = engine->engine;
     o->engine_opts = eo;

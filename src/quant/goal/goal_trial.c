@@ -382,8 +382,7 @@ qdq_status qdq_goal_measure_input(qdq_goal_run *g, qdq_error *err)
     if (g->goal.metric == NULL)
         return QDQ_OK;
     to->metric_name = qdq_arena_strdup(&g->room->arena, qdq_metric_name(g->goal.metric));
-    if (to->metric_name == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(to->metric_name != NULL, err);
     QDQ_TRY(qdq_metric_measure(g->goal.metric, g->engine, g->m, true, &o, &m, err));
     to->float_metric = m.value;
     if (qdq_goal_is_beyond_reach(g))
@@ -432,8 +431,7 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *
     unsigned char *copy = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *copy);
 
     *out = (qdq_goal_trial){.excess = NAN};
-    if (copy == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(copy != NULL, err);
     if (form != NULL)
         t.form = memcpy(copy, form, g->n_layers * sizeof *copy);
     QDQ_TRY(qdq_goal_time_share(g, p, form, &step.time_fraction, err));

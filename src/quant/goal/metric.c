@@ -68,9 +68,9 @@ static qdq_status take_output(void *ctx, const char *name, const qdq_array *a, q
     if (k == run->held.n) {
         const qdq_named_array named = {.name = qdq_arena_strdup(&run->arena, name)};
 
-        if (named.name == NULL || !QDQ_PUSH(&run->arena, &run->held, empty) ||
-            !QDQ_PUSH(&run->arena, &run->out, none))
-            return qdq_nomem(err);
+        QDQ_NEED(named.name != NULL && QDQ_PUSH(&run->arena, &run->held, empty) &&
+                     QDQ_PUSH(&run->arena, &run->out, none),
+                 err);
         run->out.at[k] = named;
     }
     QDQ_TRY(qdq_hold(&run->held.at[k], a, err));

@@ -133,8 +133,7 @@ static qdq_status compare_trial(comparing *k, const qdq_sql *row, const char **w
     trial_times a, b;
     int64_t other;
 
-    if (names[0] == NULL || names[1] == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(names[0] != NULL && names[1] != NULL, err);
     QDQ_TRY(qdq_sql_get_int(k->into, "trials",
                             "SELECT id FROM trial WHERE context = ? AND since = ? AND incumbent = "
                             "? AND candidate = ? AND nth = ?",
