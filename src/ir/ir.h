@@ -436,6 +436,14 @@ const char *qdq_plain_domain(const char *domain);
 /* The opset of the default domain where the graph stands: a function may import its own. */
 int64_t qdq_graph_opset(const qdq_graph *g);
 
+/* The node of g that `n`, which may be deep inside a subgraph, belongs to; NULL: none. */
+static inline qdq_node *qdq_node_within(const qdq_graph *g, qdq_node *n)
+{
+    while (n != NULL && n->graph != g)
+        n = n->graph->owner;
+    return n;
+}
+
 /* Has any node a body, outside of functions? */
 bool qdq_model_has_bodies(const qdq_model *m);
 

@@ -24,11 +24,7 @@ bool qdq_region_is_fusible(const qdq_node *n)
 
 const qdq_node *qdq_region_reader(const qdq_graph *g, const qdq_use *u)
 {
-    const qdq_node *n = u->node;
-
-    while (n != NULL && n->graph != g)
-        n = n->graph->owner;
-    return n;
+    return qdq_node_within(g, u->node);
 }
 
 static bool has_bodies(const qdq_node *n)
