@@ -37,4 +37,7 @@ void *qdq_buf_extend(qdq_buf *b, size_t size);
 char *qdq_buf_take(qdq_buf *b);
 void qdq_buf_free(qdq_buf *b);
 
+/* The bytes of the UTF-8 character at s, of n; 0: it is none. */
+size_t qdq_utf8_size(const unsigned char *s, size_t n);
+
 #endif /* QDQ_BUF_H */

@@ -28,11 +28,6 @@ enum {
 
 #define VALUES_ROOM ((uint64_t)4 << 20)
 
-static bool in_function(const qdq_infer_env *env)
-{
-    return env->call != NULL;
-}
-
 /* --- contradictions --------------------------------------------------------------------------- */
 
 static void type_text(const qdq_type *t, char *text, size_t size)
@@ -87,7 +82,7 @@ static qdq_dim declared_dim(const qdq_infer_env *env, qdq_dim d)
 {
     if (d.value >= 0)
         return qdq_dim_known(d.value);
-    if (d.param == NULL || d.param[0] == '\0' || in_function(env))
+    if (d.param == NULL || d.param[0] == '\0' || env->call != NULL)
         return qdq_dim_unknown();
     return qdq_adapt_dim(env->adapt, d);
 }

@@ -14,22 +14,6 @@
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* Bytes of the UTF-8 character at s; 0 if it is none. */
-static size_t utf8_size(const unsigned char *s, size_t n)
-{
-    size_t size = s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
-
-    if (s[0] >= 0xf5 || size > n)
-        return 0;
-    for (size_t i = 1; i < size; i++)
-        if ((s[i] & 0xc0U) != 0x80U)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))
-        return 0;
-    return size;
-}
-
 void qdq_print_string(qdq_buf *out, const char *s, size_t n)
 {
     const unsigned char *p = (const unsigned char *)s;
@@ -48,7 +32,7 @@ void qdq_print_string(qdq_buf *out, const char *s, size_t n)
             qdq_buf_puts(out, "\\r");
         else if (p[i] >= ' ' && p[i] < 127)
             qdq_buf_putc(out, (char)p[i]);
-        else if (p[i] > 127 && (size = utf8_size(p + i, n - i)) > 0) {
+        else if (p[i] > 127 && (size = qdq_utf8_size(p + i, n - i)) > 0) {
             qdq_buf_append(out, p + i, size);
             i += size - 1;
         } else

@@ -311,11 +311,6 @@ static qdq_status sim_run(qdq_session *s, const qdq_array *const *in, qdq_output
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-static qdq_status sim_bind(qdq_session *s, const qdq_array *const *in, qdq_error *err)
-{
-    return adopt_shapes(s, in, err);
-}
-
 /* Noise depends on the seed, the assignment and the number of the sample, and on nothing else: two
  * models with the same Q/DQ are measured alike, and a run that is resumed sees what it would have
  * seen. */
@@ -384,7 +379,7 @@ const qdq_engine_ops qdq_engine_sim = {
     .session_open = sim_session_open,
     .session_close = sim_session_close,
     .run = sim_run,
-    .bind = sim_bind,
+    .bind = adopt_shapes,
     .time_runs = sim_time_runs,
     .seek = sim_seek,
     .profile = sim_profile,
