@@ -58,17 +58,12 @@ static bool reads_the_same(const renaming *r, const qdq_node *n, const qdq_node 
     return true;
 }
 
-static bool is_one_of(const qdq_node *n, qdq_op one, qdq_op other)
-{
-    return n->op == one || n->op == other;
-}
-
 /* Of one kind; import puts a Relu back where a tool took a Clip out, whose upper end codes do not
  * tell, and tools make a MatMul and an Add a Gemm. */
 static bool is_equivalent(const qdq_node *n, const qdq_node *other)
 {
-    const bool clip = is_one_of(n, QDQ_OP_RELU, QDQ_OP_CLIP) &&
-                      is_one_of(other, QDQ_OP_RELU, QDQ_OP_CLIP),
+    const bool clip = QDQ_OP_IS_IN(n->op, QDQ_OP_RELU, QDQ_OP_CLIP) &&
+                      QDQ_OP_IS_IN(other->op, QDQ_OP_RELU, QDQ_OP_CLIP),
                product = n->op == QDQ_OP_GEMM && other->op == QDQ_OP_MATMUL &&
                          qdq_node_int(n, "transA", 0) == 0 && qdq_node_int(n, "transB", 0) == 0;
 
