@@ -188,8 +188,7 @@ static void show_baselines(const qdq_tune_state *t, qdq_buf *b)
         {.head = "Not in our space",
          .hint = "of its placement, what this target's placements cannot say"},
         {.head = "Why"}};
-    static const qdq_page_table table = {
-        .id = "baselines", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {"baselines", columns, QDQ_COUNT(columns), false};
     char not_expressed[TEXT];
 
     if (t->out->n_baselines == 0)
@@ -241,8 +240,7 @@ static void show_overruled(const qdq_tune_state *t, qdq_buf *b)
                                               {.head = "Operator", .is_code = true},
                                               {.head = "Now"},
                                               {.head = "Nodes", .is_number = true}};
-    static const qdq_page_table table = {
-        .id = "overruled", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {"overruled", columns, QDQ_COUNT(columns), false};
 
     if (t->out->n_overruled == 0)
         return;
@@ -268,8 +266,7 @@ static void show_typed(const qdq_tune_state *t, qdq_buf *b)
                                               {.head = "Instead of"},
                                               {.head = "Trial", .is_number = true},
                                               {.head = "Gain of the trial, %", .is_number = true}};
-    static const qdq_page_table table = {
-        .id = "types", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {"types", columns, QDQ_COUNT(columns), false};
 
     if (t->out->n_typed == 0)
         return;
@@ -353,8 +350,7 @@ static void show_trials(const qdq_tune_state *t, qdq_buf *b)
         {.head = "to", .is_number = true},
         {.head = "Pairs", .is_number = true, .hint = "of runs: the candidate and the best so far"},
         {.head = "Verdict"}};
-    static const qdq_page_table table = {
-        .id = "trials", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {"trials", columns, QDQ_COUNT(columns), false};
 
     char what[MORE];
 
@@ -408,8 +404,7 @@ void qdq_tune_show_patterns(const qdq_tune_state *t, const qdq_tune_candidate *b
         {.head = "Tried", .is_number = true},
         {.head = "Gain", .is_number = true, .hint = "of the given model's time"},
         {.head = "Note"}};
-    static const qdq_page_table table = {
-        .id = "patterns", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {"patterns", columns, QDQ_COUNT(columns), false};
     char text[MORE];
 
     qdq_page_section(b, "patterns", "What won where",
@@ -468,8 +463,7 @@ void qdq_tune_show_groups(const qdq_tune_state *t, const qdq_tune_candidate *bes
          .is_number = true,
          .hint = "its kernels in the given model, by a profile"},
         {.head = "Found, ms", .is_number = true, .hint = "its kernels in the best that was found"}};
-    static const qdq_page_table table = {
-        .id = "groups", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {"groups", columns, QDQ_COUNT(columns), false};
     char text[TEXT];
     size_t all, on;
 
