@@ -110,6 +110,16 @@ void qdq_buf_free(qdq_buf *b)
     *b = (qdq_buf)QDQ_BUF_INIT(b->max);
 }
 
+void qdq_text_add(char *text, size_t size, const char *fmt, ...)
+{
+    const size_t used = strlen(text);
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text + used, size - used, fmt, args);
+    va_end(args);
+}
+
 size_t qdq_utf8_size(const unsigned char *s, size_t n)
 {
     size_t size = s[0] < 0x80                   ? 1

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "base/json_line.h"
 #include "base/words.h"
@@ -61,14 +62,13 @@ void qdq_json_wrong(const qdq_json_place *p, const char *key, const char *expect
 /* "'a', 'b' or 'c'", cut where the room ends. */
 static const char *list_words(const char *const *words, char text[WORDS_SIZE])
 {
-    size_t at = 0;
-
     text[0] = '\0';
-    for (size_t i = 0; words[i] != NULL && at < WORDS_SIZE; i++) {
-        const char *before = i == 0 ? "" : words[i + 1] == NULL ? " or " : ", ";
-
-        at += (size_t)snprintf(text + at, WORDS_SIZE - at, "%s'%s'", before, words[i]);
-    }
+    for (size_t i = 0; words[i] != NULL; i++)
+        qdq_text_add(text, WORDS_SIZE, "%s'%s'",
+                     i == 0                 ? ""
+                     : words[i + 1] == NULL ? " or "
+                                            : ", ",
+                     words[i]);
     return text;
 }
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "cli/cli_model.h"
 
@@ -43,21 +44,17 @@ bool cli_shapes_leave_open(const cli_shapes *fixed, const qdq_model *m)
 void cli_shape_text(const qdq_io *io, const cli_shapes *fixed, bool fill, char *text, size_t size)
 {
     const qdq_input_shape *shape = cli_find_shape(fixed, io->name);
-    size_t used = 0;
 
     snprintf(text, size, "%s", io->rank < 0 ? "?" : io->rank == 0 ? "scalar" : "");
-    for (int i = 0; i < io->rank && used + 1 < size; i++) {
+    for (int i = 0; i < io->rank; i++) {
         int64_t dim = shape != NULL && i < shape->rank ? shape->dim[i] : io->dim[i];
         const char *x = i == 0 ? "" : "x";
-        int n;
         if (dim < 0 && fill)
             dim = 1;
         if (dim >= 0)
-            n = snprintf(text + used, size - used, "%s%" PRId64, x, dim);
+            qdq_text_add(text, size, "%s%" PRId64, x, dim);
         else
-            n = snprintf(text + used, size - used, "%s%s", x,
-                         io->param[i] != NULL ? io->param[i] : "?");
-        used += n > 0 ? (size_t)n : 0;
+            qdq_text_add(text, size, "%s%s", x, io->param[i] != NULL ? io->param[i] : "?");
     }
 }
 

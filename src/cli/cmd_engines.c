@@ -1,6 +1,7 @@
 /* cmd_engines.c - which engines there are, and which can be had here. */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "cli/cli.h"
 #include "cli/cli_engine.h"
@@ -61,13 +62,10 @@ static void engine_json(qdq_json_out entry, const qdq_engine *e)
 static void engine_rows(cli_table *t, const qdq_engine_info *info)
 {
     char can[200] = "";
-    size_t used = 0;
 
     for (size_t i = 0; i < QDQ_COUNT(capabilities); i++)
-        if (info->capabilities & capabilities[i].flag) {
-            int n = snprintf(can + used, sizeof can - used, " %s", capabilities[i].name);
-            used += n > 0 && (size_t)n < sizeof can - used ? (size_t)n : 0;
-        }
+        if (info->capabilities & capabilities[i].flag)
+            qdq_text_add(can, sizeof can, " %s", capabilities[i].name);
     cli_cell(t, "%s", info->name);
     cli_cell(t, "%s%s%s", info->version, *info->version != '\0' ? ", " : "", info->device);
     cli_cell(t, "%s", "");
