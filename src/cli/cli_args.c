@@ -217,9 +217,8 @@ static qdq_status parse_letters(parser *p, const char *arg)
         const cli_opt *o = find_letter(p->cmd, *c, &offset);
         if (o == NULL)
             return qdq_fail(p->err, QDQ_E_USAGE,
-                            "unknown option '-%c' in '%s': 'qdq help %s' lists what "
-                            "there is",
-                            *c, arg, p->cmd->name);
+                            "unknown option '-%c' in '%s': 'qdq help %s' lists what there is", *c,
+                            arg, p->cmd->name);
         QDQ_TRY(note_given(p, o));
         if (!cli_takes_value(o)) {
             cli_value_count(o, false, p->args + offset);

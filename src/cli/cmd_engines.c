@@ -147,23 +147,19 @@ static qdq_status show_all(cli *c, const struct engines_args *a, qdq_error *err)
 /* A weight, an epilogue, a residual, and Q/DQ around one of the two products: a little of what
  * layers are made of. */
 static const char small_model[] =
-    "graph (float[1,16] x) => (float[1,16] y) <float[16,16] w = {"
-    "1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0, 0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0, "
-    "0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0, "
+    "graph (float[1,16] x) => (float[1,16] y) <float[16,16] w = {1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0, "
+    "0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0, 0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0, "
     "0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0, 0,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0, "
-    "0,0,0,0,0,1,0,0,0,0,0,0,0,0,0,0, "
-    "0,0,0,0,0,0,1,0,0,0,0,0,0,0,0,0, 0,0,0,0,0,0,0,1,0,0,0,0,0,0,0,0, "
-    "0,0,0,0,0,0,0,0,1,0,0,0,0,0,0,0, "
+    "0,0,0,0,0,1,0,0,0,0,0,0,0,0,0,0, 0,0,0,0,0,0,1,0,0,0,0,0,0,0,0,0, "
+    "0,0,0,0,0,0,0,1,0,0,0,0,0,0,0,0, 0,0,0,0,0,0,0,0,1,0,0,0,0,0,0,0, "
     "0,0,0,0,0,0,0,0,0,1,0,0,0,0,0,0, 0,0,0,0,0,0,0,0,0,0,1,0,0,0,0,0, "
-    "0,0,0,0,0,0,0,0,0,0,0,1,0,0,0,0, "
-    "0,0,0,0,0,0,0,0,0,0,0,0,1,0,0,0, 0,0,0,0,0,0,0,0,0,0,0,0,0,1,0,0, "
-    "0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,0, "
-    "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1}, float s = {0.05}, int8 z = {0}> {"
-    " [\"/float/MatMul\"] a = MatMul(x, w) [\"/float/Relu\"] b = Relu(a)"
-    " [\"/quantized/Q\"] bq = QuantizeLinear(b, s, z) [\"/quantized/DQ\"] bd = "
-    "DequantizeLinear(bq, s, z)"
-    " [\"/weight/Q\"] wq = QuantizeLinear(w, s, z) [\"/weight/DQ\"] wd = DequantizeLinear(wq, s, z)"
-    " [\"/quantized/MatMul\"] c = MatMul(bd, wd) [\"/residual/Add\"] y = Add(c, a) }";
+    "0,0,0,0,0,0,0,0,0,0,0,1,0,0,0,0, 0,0,0,0,0,0,0,0,0,0,0,0,1,0,0,0, "
+    "0,0,0,0,0,0,0,0,0,0,0,0,0,1,0,0, 0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,0, "
+    "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1}, float s = {0.05}, int8 z = {0}> { [\"/float/MatMul\"] a = "
+    "MatMul(x, w) [\"/float/Relu\"] b = Relu(a) [\"/quantized/Q\"] bq = QuantizeLinear(b, s, z) "
+    "[\"/quantized/DQ\"] bd = DequantizeLinear(bq, s, z) [\"/weight/Q\"] wq = QuantizeLinear(w, s, "
+    "z) [\"/weight/DQ\"] wd = DequantizeLinear(wq, s, z) [\"/quantized/MatMul\"] c = MatMul(bd, "
+    "wd) [\"/residual/Add\"] y = Add(c, a) }";
 
 typedef struct self_test {
     qdq_engine *engine;

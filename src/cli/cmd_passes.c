@@ -91,9 +91,8 @@ void cli_docs_passes(qdq_buf *out)
 
     out->failed = open_lists(&l, NULL) != QDQ_OK || out->failed;
     qdq_buf_puts(out, "# Passes\n\nMade by `qdq __docs passes` from `src/opt/passes.def`: do not "
-                      "edit. In the order in "
-                      "which groups run\nthem; what a group is, and what may touch Q/DQ: "
-                      "[optimizer.md](optimizer.md).\n\n"
+                      "edit. In the order in which groups run\nthem; what a group is, and what may "
+                      "touch Q/DQ: [optimizer.md](optimizer.md).\n\n"
                       "| pass | group | what it does |\n|---|---|---|\n");
     for (size_t i = 0; !out->failed && (name = qdq_pass_name(i, &help)) != NULL; i++)
         qdq_buf_printf(out, "| `%s` | %s | %s |\n", name, group_of(&l, name), help);

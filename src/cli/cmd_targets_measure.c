@@ -84,8 +84,7 @@ static qdq_status print_text(cli *c, const qdq_probe_report *r, const char *path
         put_row(&t, &r->outcomes[i]);
     QDQ_TRY(cli_table_print(&t, stdout, err));
     printf("%s on %s %s, %s: %zu probes in %.0f s: %zu pay, %zu harm, %zu undecided, %zu not "
-           "measured; "
-           "%zu rule%s changed\n",
+           "measured; %zu rule%s changed\n",
            c->operand[0], r->engine, r->version, r->processor, r->n, r->seconds, r->n_pays,
            r->n_harms, r->n_undecided, r->n_not_measured, r->n_changed, cli_plural(r->n_changed));
     printf("control: a model's time over its own time is %.3f to %.3f\n", r->aa_low, r->aa_high);

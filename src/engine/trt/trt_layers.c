@@ -243,8 +243,7 @@ qdq_status qdq_trt_layers_need_detail(const qdq_trt_layers *l, qdq_error *err)
     case QDQ_TRT_NAMES_ONLY:
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "layer information: its verbosity is insufficient, it has names only; "
-                        "expected that of an "
-                        "engine built with --profilingVerbosity=detailed");
+                        "expected that of an engine built with --profilingVerbosity=detailed");
     case QDQ_TRT_NOTHING:
         break;
     }

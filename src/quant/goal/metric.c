@@ -192,8 +192,7 @@ bool qdq_metric_holds(const qdq_goal_opts *goal, const qdq_metric_value *m, doub
                  goal->min_metric);
     else if (goal->max_drop >= 0 && drop > goal->max_drop + rounding)
         snprintf(why, size,
-                 "metric '%s': found %g, %g below that of the input model, expected at "
-                 "most %g",
+                 "metric '%s': found %g, %g below that of the input model, expected at most %g",
                  name, m->value, drop, goal->max_drop);
     else
         return true;
