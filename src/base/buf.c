@@ -120,6 +120,17 @@ void qdq_text_add(char *text, size_t size, const char *fmt, ...)
     va_end(args);
 }
 
+bool qdq_text_lists(const char *text, const char *separators, const char *word, size_t size)
+{
+    while (*text != '\0') {
+        const size_t n = strcspn(text, separators);
+        if (n == size && memcmp(text, word, n) == 0)
+            return true;
+        text += n + (text[n] != '\0');
+    }
+    return false;
+}
+
 size_t qdq_utf8_size(const unsigned char *s, size_t n)
 {
     size_t size = s[0] < 0x80                   ? 1

@@ -23,16 +23,6 @@ static qdq_elem read_as(const qdq_node *n, uint32_t i)
     return qdq_value_elem(v);
 }
 
-static bool is_listed(const char *list, const char *word)
-{
-    const size_t n = strlen(word);
-
-    for (const char *at = list; (at = strstr(at, word)) != NULL; at += n)
-        if ((at == list || at[-1] == ' ') && (at[n] == '\0' || at[n] == ','))
-            return true;
-    return false;
-}
-
 void qdq_verify_describe(const qdq_node *n, bool open, char *text, size_t size)
 {
     char types[100] = "", readers[200] = "";
@@ -45,7 +35,7 @@ void qdq_verify_describe(const qdq_node *n, bool open, char *text, size_t size)
         }
     for (uint32_t i = 0; i < n->n_out; i++)
         for (const qdq_use *u = n->out[i] != NULL ? n->out[i]->first : NULL; u != NULL; u = u->next)
-            if (!is_listed(readers, u->node->type))
+            if (!qdq_text_lists(readers, ", ", u->node->type, strlen(u->node->type)))
                 qdq_text_add(readers, sizeof readers, "%s%s", readers[0] != '\0' ? ", " : "",
                              u->node->type);
     snprintf(text, size, "reads %s", types);
