@@ -44,6 +44,8 @@ bool qdq_json_has(const qdq_json_place *p, const char *key);
 /* never NULL */
 const char *qdq_json_text(const qdq_json_place *p, const char *key, const char *fallback);
 int qdq_json_word(const qdq_json_place *p, const char *key, const char *const *words, int fallback);
+#define QDQ_JSON_WORD(p, key, fallback, ...)                                                       \
+    qdq_json_word(p, key, QDQ_JSON_KEYS(__VA_ARGS__), fallback)
 int64_t qdq_json_int(const qdq_json_place *p, const char *key, int64_t low, int64_t high,
                      int64_t fallback);
 double qdq_json_number(const qdq_json_place *p, const char *key, double low, double high,

@@ -31,13 +31,12 @@ static void replay_close(qdq_engine *e)
 
 static qdq_status read_info(qdq_engine *e, const char *path, qdq_error *err)
 {
-    static const char *const keys[] = {"qdq_replay", "engine", "version", "device", NULL};
     qdq_json_reader reader = {.arena = &e->arena, .err = err};
     json_t *root = NULL;
 
     QDQ_TRY(qdq_json_load(path, &root, err));
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_replay", 1);
-    qdq_json_known(&top, keys);
+    QDQ_JSON_KNOWN(&top, "qdq_replay", "engine", "version", "device");
     (void)qdq_json_text(&top, "engine", "");
     e->info.version = qdq_json_text(&top, "version", "");
     e->info.device = qdq_json_text(&top, "device", "replay");

@@ -196,10 +196,8 @@ static void check_side(const qdq_json_place *p, const char *side, const char *co
 
 static void read_probe(const qdq_json_place *p, const char *const *keys, qdq_probe *out)
 {
-    static const char *const known[] = {"name",   "graph", "sizes",   "threshold", "dynamic",
-                                        "beside", "with",  "without", NULL};
-
-    qdq_json_known(p, known);
+    QDQ_JSON_KNOWN(p, "name", "graph", "sizes", "threshold", "dynamic", "beside", "with",
+                   "without");
     out->name = qdq_json_text(p, "name", "");
     out->graph = read_graph(p);
     out->threshold = qdq_json_has(p, "threshold") ? qdq_json_text(p, "threshold", "") : NULL;

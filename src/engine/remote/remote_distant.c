@@ -194,13 +194,12 @@ static void keep_output(distant *d, const json_t *reply)
 /* It has ended there: how? */
 static qdq_status read_end(asking *a, const json_t *reply, qdq_error *err)
 {
-    static const char *const ends[] = {"crashed", "hung", "memory", NULL};
     static const qdq_remote_end meaning[] = {QDQ_REMOTE_CRASHED, QDQ_REMOTE_HUNG,
                                              QDQ_REMOTE_MEMORY};
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_json_reader reader = {.arena = &scratch, .err = err};
     const qdq_json_place p = {&reader, (json_t *)(uintptr_t)reply, ""};
-    const int end = qdq_json_word(&p, "end", ends, -1);
+    const int end = QDQ_JSON_WORD(&p, "end", -1, "crashed", "hung", "memory");
 
     snprintf(a->outcome.text, sizeof a->outcome.text, "%s", qdq_remote_get_text(&p, "text", ""));
     qdq_keep_one_line(a->outcome.text);
