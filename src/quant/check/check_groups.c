@@ -27,13 +27,6 @@ static bool is_mixed(const qdq_layer *g)
            QDQ_WORD_IS_IN(g->out_type, "f32", "f16", "bf16", "f64");
 }
 
-static const qdq_node *find_node(const finder *f, const char *label)
-{
-    const qdq_map_value *at = qdq_map_get(&f->labels, label);
-
-    return at != NULL ? at->ptr : NULL;
-}
-
 typedef struct readers {
     /* the first of each outside of the layer */
     const qdq_node *quantizer, *other;
@@ -91,7 +84,7 @@ static qdq_status check_group(finder *f, const qdq_layer *g, size_t group, qdq_e
     size_t known = 0;
 
     for (size_t k = 0; k < g->n_nodes; k++) {
-        const qdq_node *n = find_node(f, g->node[k]);
+        const qdq_node *n = qdq_map_get_ptr(&f->labels, g->node[k]);
         known += n != NULL;
         if (n != NULL && n->op == QDQ_OP_MATMULINTEGER)
             return QDQ_OK; /* its data is quantized at run time: floats are what it gives */
@@ -105,7 +98,7 @@ static qdq_status check_group(finder *f, const qdq_layer *g, size_t group, qdq_e
                                             g->in_type, g->out_type),
                            err);
     for (size_t k = 0; k < g->n_nodes; k++) {
-        const qdq_node *n = find_node(f, g->node[k]);
+        const qdq_node *n = qdq_map_get_ptr(&f->labels, g->node[k]);
         for (uint32_t i = 0; n != NULL && i < n->n_out; i++)
             if (n->out[i] != NULL)
                 QDQ_TRY(check_value(f, g, group, n->out[i], err));

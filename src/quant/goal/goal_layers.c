@@ -71,10 +71,8 @@ static qdq_status list_layers(ranking *k, qdq_error *err)
     QDQ_TRY(qdq_plan_time(g->clean, g->first, &time, &float_time, err));
     for (size_t i = 0; i < most; i++) {
         const qdq_plan_node *p = &g->first->quantized.at[i];
-        const qdq_map_value *v = qdq_map_get(k->by_label, p->node);
-
         if (is_candidate(g, p))
-            QDQ_TRY(add_layer(k, p, v != NULL ? v->ptr : NULL, float_time, err));
+            QDQ_TRY(add_layer(k, p, qdq_map_get_ptr(k->by_label, p->node), float_time, err));
     }
     return QDQ_OK;
 }

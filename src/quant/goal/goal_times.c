@@ -110,8 +110,7 @@ static qdq_status measure(qdq_goal_run *g, const qdq_model *quantized, const qdq
     t->eight_us = hundredths(t->float_us / found[1].speedup);
     g->profile_factor = all_float > 0 ? t->float_us / all_float : 0;
     for (size_t i = 0; i < g->n_layers && all_float > 0 && all_eight > 0; i++) {
-        const qdq_map_value *v = qdq_map_get(by_label, g->layers[i].node);
-        const qdq_node *n = v != NULL ? v->ptr : NULL;
+        const qdq_node *n = qdq_map_get_ptr(by_label, g->layers[i].node);
         qdq_layer_time entry = {g->layers[i].node, 0, 0, {0}}; /* of a body */
 
         if (n != NULL) {

@@ -27,8 +27,7 @@ typedef struct renaming {
 static const qdq_node *by_label(renaming *r, const qdq_node *n)
 {
     const char *label = qdq_node_label(n, &r->arena);
-    const qdq_map_value *v = label != NULL ? qdq_map_get(&r->to_labels, label) : NULL;
-    const qdq_node *other = v != NULL ? v->ptr : NULL;
+    const qdq_node *other = label != NULL ? qdq_map_get_ptr(&r->to_labels, label) : NULL;
 
     return other != NULL && strcmp(other->type, n->type) == 0 && !r->taken[other->id] ? other
                                                                                       : NULL;

@@ -249,9 +249,7 @@ void qdq_space_free(qdq_space *s)
 
 const qdq_node *qdq_space_node(const qdq_space *s, const char *label)
 {
-    const qdq_map_value *v = qdq_map_get(&s->labels, label);
-
-    return v != NULL ? v->ptr : NULL;
+    return qdq_map_get_ptr(&s->labels, label);
 }
 
 uint32_t qdq_space_group_of(const qdq_space *s, const qdq_node *n, uint32_t input)
