@@ -238,7 +238,7 @@ static bool is_folded(const qdq_node *n)
     if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR || n->n_in == 0)
         return false;
     for (uint32_t i = 0; i < n->n_in; i++)
-        if (qdq_node_in(n, i) != NULL && qdq_value_const(qdq_node_in(n, i)) == NULL)
+        if (qdq_node_in(n, i) != NULL && qdq_node_const(n, i) == NULL)
             return false;
     return true;
 }

@@ -488,6 +488,12 @@ static inline qdq_elem qdq_value_elem(const qdq_value *v)
                                                                             : QDQ_UNDEFINED;
 }
 
+/* That of its initializer, if it has one. */
+static inline qdq_elem qdq_value_data_elem(const qdq_value *v)
+{
+    return v != NULL && v->init != NULL ? v->init->elem : qdq_value_elem(v);
+}
+
 /* QuantizeLinear or DequantizeLinear? */
 static inline bool qdq_node_is_qdq(const qdq_node *n)
 {

@@ -224,8 +224,7 @@ static void shape_floats(const sim_session *ss, const qdq_value *v, uint64_t see
 static qdq_status make_output(const sim_session *ss, const qdq_value *v, uint64_t seed,
                               qdq_array *a, qdq_error *err)
 {
-    *a = (qdq_array){.elem = v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem
-                                                                                 : QDQ_UNDEFINED};
+    *a = (qdq_array){.elem = qdq_value_elem(v)};
     if (a->elem == QDQ_UNDEFINED || !qdq_value_static_shape(v, &a->rank, a->dim, QDQ_MAX_RANK))
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "output '%s': its type or shape could not be inferred", v->name);

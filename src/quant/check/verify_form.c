@@ -18,9 +18,7 @@ static qdq_elem read_as(const qdq_node *n, uint32_t i)
 
     if (v == NULL || !is_dq(v->producer) || (v = qdq_node_in(v->producer, 0)) == NULL)
         return QDQ_UNDEFINED;
-    if (v->init != NULL)
-        return v->init->elem;
-    return qdq_value_elem(v);
+    return qdq_value_data_elem(v);
 }
 
 void qdq_verify_describe(const qdq_node *n, bool open, char *text, size_t size)

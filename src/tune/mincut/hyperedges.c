@@ -29,7 +29,7 @@ static bool copies(const qdq_space *s, const qdq_node *n, uint32_t input)
 static bool others_are_constant(const qdq_node *n, uint32_t input)
 {
     for (uint32_t i = 0; i < n->n_in; i++)
-        if (i != input && qdq_node_in(n, i) != NULL && qdq_value_const(qdq_node_in(n, i)) == NULL)
+        if (i != input && qdq_node_in(n, i) != NULL && qdq_node_const(n, i) == NULL)
             return false;
     return true;
 }

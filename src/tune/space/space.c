@@ -116,7 +116,7 @@ static bool is_left_out(const qdq_cover *c, const qdq_decision *g, uint32_t inpu
 {
     const qdq_target_op *op = qdq_target_find(c->target, g->node->type);
     bool weight = g->linear && op != NULL && input == (uint32_t)op->weight &&
-                  qdq_value_const(qdq_node_in(g->node, input)) != NULL;
+                  qdq_node_const(g->node, input) != NULL;
 
     return qdq_cover_input(c, g->node, input) == QDQ_COVERED_NOT && !weight;
 }
