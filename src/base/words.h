@@ -18,6 +18,16 @@ static inline bool qdq_word_is_in(const char *word, const char *const *list)
 /* QDQ_WORD_IS_IN(text, "true", "True") */
 #define QDQ_WORD_IS_IN(word, ...) qdq_word_is_in(word, (const char *const[]){__VA_ARGS__, NULL})
 
+/* Whether a text begins with one of them. */
+static inline bool qdq_text_begins(const char *text, const char *const *list)
+{
+    for (; *list != NULL; list++)
+        if (strncmp(text, *list, strlen(*list)) == 0)
+            return true;
+    return false;
+}
+#define QDQ_TEXT_BEGINS(text, ...) qdq_text_begins(text, (const char *const[]){__VA_ARGS__, NULL})
+
 static inline const char *qdq_text_or_empty(const char *text)
 {
     return text != NULL ? text : "";

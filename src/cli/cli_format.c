@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "base/vec.h"
+#include "base/words.h"
 #include "cli/cli_installed.h"
 
 static const char *const presets[] = {"target", "int8",  "uint8",   "int16", "fp8",
@@ -201,12 +202,9 @@ static bool names_weights(const cli_format_args *a)
 
 bool cli_format_is_named(const cli_format_args *a)
 {
-    static const char *const keys[] = {"activation.", "weight.", "overrides"};
-
     for (size_t i = 0; i < a->set.n; i++)
-        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-            if (strncmp(a->set.at[i], keys[k], strlen(keys[k])) == 0)
-                return true;
+        if (QDQ_TEXT_BEGINS(a->set.at[i], "activation.", "weight.", "overrides"))
+            return true;
     return a->preset != 0 || a->activation_type != NULL || a->weight_type != NULL || a->symmetric ||
            a->asymmetric || a->weight_asymmetric || a->block != NULL || a->weights != 0;
 }

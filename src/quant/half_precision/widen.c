@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/words.h"
 #include "ir/edit.h"
 
 static bool type_has_half(const qdq_type *t)
@@ -27,13 +28,8 @@ static bool value_has_half(const qdq_value *v)
 /* Attributes that name the type of a result. */
 static bool names_half(const qdq_attr *a)
 {
-    static const char *const names[] = {"to", "dtype", "output_dtype", "output_datatype",
-                                        "precision"};
-
-    for (size_t i = 0; a->type == QDQ_ATTR_INT && i < QDQ_COUNT(names); i++)
-        if (strcmp(a->name, names[i]) == 0)
-            return a->v.i == QDQ_FLOAT16 || a->v.i == QDQ_BFLOAT16;
-    return false;
+    return a->type == QDQ_ATTR_INT && (a->v.i == QDQ_FLOAT16 || a->v.i == QDQ_BFLOAT16) &&
+           QDQ_WORD_IS_IN(a->name, "to", "dtype", "output_dtype", "output_datatype", "precision");
 }
 
 static bool attr_has_half(const qdq_attr *a)

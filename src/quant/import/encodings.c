@@ -8,10 +8,10 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "base/json_read.h"
+#include "base/words.h"
 
 enum { MAX_CHANNELS = 1 << 24 };
 
@@ -253,12 +253,7 @@ static void read_group(reading *r, const qdq_json_place *top, const char *key, q
 
 static bool is_version_read(const char *version)
 {
-    static const char *const begin[] = {"0.4.", "0.5.", "0.6.", "1.0."};
-
-    for (size_t i = 0; i < QDQ_COUNT(begin); i++)
-        if (strncmp(version, begin[i], strlen(begin[i])) == 0)
-            return true;
-    return false;
+    return QDQ_TEXT_BEGINS(version, "0.4.", "0.5.", "0.6.", "1.0.");
 }
 
 static qdq_status read_root(reading *r, json_t *root)
