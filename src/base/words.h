@@ -16,7 +16,8 @@ static inline bool qdq_word_is_in(const char *word, const char *const *list)
 }
 
 /* QDQ_WORD_IS_IN(text, "true", "True") */
-#define QDQ_WORD_IS_IN(word, ...) qdq_word_is_in(word, (const char *const[]){__VA_ARGS__, NULL})
+#define QDQ_WORDS(...)            ((const char *const[]){__VA_ARGS__, NULL})
+#define QDQ_WORD_IS_IN(word, ...) qdq_word_is_in(word, QDQ_WORDS(__VA_ARGS__))
 
 /* Whether a text begins with one of them. */
 static inline bool qdq_text_begins(const char *text, const char *const *list)
@@ -26,7 +27,7 @@ static inline bool qdq_text_begins(const char *text, const char *const *list)
             return true;
     return false;
 }
-#define QDQ_TEXT_BEGINS(text, ...) qdq_text_begins(text, (const char *const[]){__VA_ARGS__, NULL})
+#define QDQ_TEXT_BEGINS(text, ...) qdq_text_begins(text, QDQ_WORDS(__VA_ARGS__))
 
 static inline const char *qdq_text_or_empty(const char *text)
 {

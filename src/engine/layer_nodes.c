@@ -99,20 +99,13 @@ static bool cut_fusion(char *name)
  * around Q and DQ. */
 static bool cut_ending(char *name)
 {
-    static const char *const endings[] = {"_nchwc",
-                                          "/duplicated",
-                                          "_QuantizeLinear_Output",
-                                          "_DequantizeLinear_Output",
-                                          "_QuantizeLinear_Input",
-                                          "_QuantizeLinear",
-                                          "_DequantizeLinear",
-                                          "_pre_q",
-                                          "_q_to_dq",
-                                          "_q",
-                                          "_dq"};
+    const char *const *ending =
+        QDQ_WORDS("_nchwc", "/duplicated", "_QuantizeLinear_Output", "_DequantizeLinear_Output",
+                  "_QuantizeLinear_Input", "_QuantizeLinear", "_DequantizeLinear", "_pre_q",
+                  "_q_to_dq", "_q", "_dq");
 
-    for (size_t i = 0; i < QDQ_COUNT(endings); i++)
-        if (cut_at(name, endings[i]))
+    for (; *ending != NULL; ending++)
+        if (cut_at(name, *ending))
             return true;
     return cut_fusion(name) || cut_number(name);
 }

@@ -161,9 +161,9 @@ static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
     qdq_target_op op = {0};
 
     read_facts(t, p,
-               QDQ_JSON_KEYS("op", "kind", "rule", "data", "weight", "axis", "bias", "output",
-                             "off", "epilogue", "require", "cpu", "probe", "only_between", "tied",
-                             "dynamic", "accuracy", "measured"),
+               QDQ_WORDS("op", "kind", "rule", "data", "weight", "axis", "bias", "output", "off",
+                         "epilogue", "require", "cpu", "probe", "only_between", "tied", "dynamic",
+                         "accuracy", "measured"),
                "operators", index, &op.facts);
     op.op = qdq_json_text(p, "op", NULL);
     op.rule = remark(t, p, qdq_json_text(p, "rule", NULL), &op.facts);
@@ -216,12 +216,11 @@ static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index
     qdq_stay_float s = {0};
 
     read_facts(t, p,
-               QDQ_JSON_KEYS("op", "rule", "reason", "data_is", "in_channels_max",
-                             "out_channels_max", "group_channels_max", "sum_max", "weight_max",
-                             "work_max", "depthwise", "activations", "alone", "one_reader",
-                             "linear_reader", "reads", "not_before", "engine", "open", "no_bias",
-                             "float_reader", "dynamic", "off", "cpu", "accuracy", "measured",
-                             "probe"),
+               QDQ_WORDS("op", "rule", "reason", "data_is", "in_channels_max", "out_channels_max",
+                         "group_channels_max", "sum_max", "weight_max", "work_max", "depthwise",
+                         "activations", "alone", "one_reader", "linear_reader", "reads",
+                         "not_before", "engine", "open", "no_bias", "float_reader", "dynamic",
+                         "off", "cpu", "accuracy", "measured", "probe"),
                "stay_float", index, &s.facts);
     s.op = qdq_json_text(p, "op", NULL);
     s.rule = remark(t, p, qdq_json_text(p, "rule", NULL), &s.facts);
@@ -274,7 +273,7 @@ static void read_other(qdq_target *t, const qdq_json_place *p)
     const qdq_qscheme *s = &o.format.activation;
     qdq_json_place place;
 
-    qdq_rule_read(p, QDQ_JSON_KEYS("activation", "off", "cpu", "measured"), &o.facts);
+    qdq_rule_read(p, QDQ_WORDS("activation", "off", "cpu", "measured"), &o.facts);
     t->has_cpu |= o.facts.cpu != NULL;
     if (!qdq_json_member(p, "activation", &place)) {
         qdq_json_wrong(p, "activation", "an object");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/words.h"
 #include "ir/edit.h"
 #include "ir/qdq_node.h"
 #include "ir/shape.h"
@@ -404,17 +405,11 @@ static void drop_inputs(qdq_node *n, uint32_t first)
 
 static bool become_operator(qdq_node *n, const char *type)
 {
-    static const char *const attrs[] = {"K",
-                                        "N",
-                                        "bits",
-                                        "block_size",
-                                        "accuracy_level",
-                                        "weight_prepacked",
-                                        "gather_axis",
-                                        "quantize_axis"};
+    const char *const *attr = QDQ_WORDS("K", "N", "bits", "block_size", "accuracy_level",
+                                        "weight_prepacked", "gather_axis", "quantize_axis");
 
-    for (size_t i = 0; i < QDQ_COUNT(attrs); i++)
-        qdq_node_remove_attr(n, attrs[i]);
+    for (; *attr != NULL; attr++)
+        qdq_node_remove_attr(n, *attr);
     return qdq_node_set_type(n, "", type);
 }
 
