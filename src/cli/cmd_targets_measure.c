@@ -76,10 +76,8 @@ static void put_row(cli_table *t, const qdq_probe_outcome *o)
 static qdq_status print_text(cli *c, const qdq_probe_report *r, const char *path, qdq_error *err)
 {
     cli_table t = {.arena = &c->arena, .columns = "llllrll"};
-    static const char *const heads[] = {"op", "rule", "key", "verdict", "factor", "95 %", "now"};
 
-    for (size_t i = 0; i < QDQ_COUNT(heads); i++)
-        cli_cell(&t, "%s", heads[i]);
+    CLI_CELLS(&t, "op", "rule", "key", "verdict", "factor", "95 %", "now");
     for (size_t i = 0; i < r->n; i++)
         put_row(&t, &r->outcomes[i]);
     QDQ_TRY(cli_table_print(&t, stdout, err));
