@@ -247,10 +247,9 @@ qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t index, const float **
     float *back = qdq_arena_array(&in->scratch, n + 1, sizeof *back);
     void *codes = qdq_arena_array(&in->scratch, n + 1, qdq_code_size(w->type));
 
-    QDQ_TRY(
-        qdq_allocated(back != NULL && codes != NULL && qdq_insert_weight_codes(w, s, codes) &&
-                          qdq_weight_decode(codes, &s->grid, w->type, s->scales, s->zeros, back),
-                      in->err));
+    QDQ_NEED(back != NULL && codes != NULL && qdq_insert_weight_codes(w, s, codes) &&
+                 qdq_weight_decode(codes, &s->grid, w->type, s->scales, s->zeros, back),
+             in->err);
     *out = back;
     return QDQ_OK;
 }

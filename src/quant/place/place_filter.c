@@ -178,7 +178,7 @@ static qdq_status filter_names(qdq_placing *p, const char *const *patterns, bool
     if (patterns == NULL)
         return QDQ_OK;
     bool *hit = qdq_arena_array(&p->scratch, p->n_order + 1, sizeof *hit);
-    QDQ_TRY(qdq_allocated(hit != NULL, err));
+    QDQ_NEED(hit != NULL, err);
     for (size_t k = 0; patterns[k] != NULL; k++)
         QDQ_TRY(mark_matching(p, patterns[k], hit, err));
     for (size_t i = 0; i < p->n_order; i++)

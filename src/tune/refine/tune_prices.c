@@ -338,10 +338,9 @@ qdq_status qdq_refine_begin(qdq_refining *x, size_t n, qdq_error *err)
     x->n = n;
     x->kind = qdq_arena_array(&x->arena, n + 1, sizeof *x->kind);
     x->out = qdq_arena_array(&t->arena, n + 1, sizeof *x->out);
-    QDQ_TRY(
-        qdq_allocated(x->kind != NULL && x->out != NULL &&
-                          qdq_assign_new(&x->base, qdq_space_edge_bits(t->task.space), &x->arena),
-                      err));
+    QDQ_NEED(x->kind != NULL && x->out != NULL &&
+                 qdq_assign_new(&x->base, qdq_space_edge_bits(t->task.space), &x->arena),
+             err);
     for (size_t i = 0; i < n; i++)
         x->out[i].saved_us = NAN;
     for (size_t i = 0; i < t->run.found.best.n; i++)
