@@ -237,10 +237,5 @@ qdq_status qdq_session_model(const qdq_model *m, const qdq_session_opts *opts, q
         drop_unread(own);
     if (st == QDQ_OK && shared_names)
         st = qdq_model_run_passes(own, "drop-shared-names", err);
-    if (st != QDQ_OK) {
-        qdq_model_free(own);
-        return st;
-    }
-    *out = own;
-    return QDQ_OK;
+    return qdq_model_hand_over(own, st, out);
 }

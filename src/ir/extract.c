@@ -219,10 +219,5 @@ qdq_status qdq_model_extract(const qdq_model *m, const char *const *inputs, size
     if (st == QDQ_OK)
         st = cut(&x, inputs, n_in, outputs, n_out);
     qdq_arena_free(&x.scratch);
-    if (st != QDQ_OK) {
-        qdq_model_free(copy);
-        return st;
-    }
-    *out = copy;
-    return QDQ_OK;
+    return qdq_model_hand_over(copy, st, out);
 }

@@ -1,6 +1,7 @@
 /* shape.c - type and shape inference: walks the graphs, asks the shape function of every operator,
  * and weighs what it says against what the file declares. Knows no operator; writes nothing
  * (shape_commit.c does). */
+#include "ir/edit.h"
 #include "ir/shape_infer.h"
 
 #include <string.h>
@@ -402,11 +403,7 @@ qdq_status qdq_model_clone_typed(const qdq_model *m, const qdq_job *job, qdq_mod
     *out = NULL;
     QDQ_TRY(qdq_model_clone(m, out, err));
     qdq_status st = qdq_model_infer(*out, &opts, err);
-    if (st != QDQ_OK) {
-        qdq_model_free(*out);
-        *out = NULL;
-    }
-    return st;
+    return qdq_model_hand_over(*out, st, out);
 }
 
 qdq_status qdq_model_infer_shapes(qdq_model *m, qdq_error *err)

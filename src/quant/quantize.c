@@ -227,10 +227,5 @@ qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, qdq
         QDQ_TRY(check_fingerprint(p, m, err));
     QDQ_TRY(qdq_quantize_clean(p, m, NULL, &copy, err));
     qdq_status st = qdq_quantize_finish(copy, p, NULL, NULL, err);
-    if (st != QDQ_OK) {
-        qdq_model_free(copy);
-        return st;
-    }
-    *out = copy;
-    return QDQ_OK;
+    return qdq_model_hand_over(copy, st, out);
 }

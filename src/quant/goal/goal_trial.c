@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "ir/edit.h"
 #include "quant/compare/compare_run.h"
 #include "quant/data/data_source.h"
 #include "quant/goal/goal_outputs.h"
@@ -139,11 +140,7 @@ qdq_status qdq_goal_apply(const qdq_goal_run *g, const qdq_plan *p, qdq_model **
 {
     QDQ_TRY(qdq_model_clone(g->clean, out, err));
     qdq_status st = qdq_quantize_finish(*out, p, NULL, &g->quiet, err);
-    if (st != QDQ_OK) {
-        qdq_model_free(*out);
-        *out = NULL;
-    }
-    return st;
+    return qdq_model_hand_over(*out, st, out);
 }
 
 /* --- its outputs ------------------------------------------------------------------------------ */

@@ -237,10 +237,5 @@ qdq_status qdq_model_widen(const qdq_model *m, qdq_model **out, qdq_error *err)
     *out = NULL;
     QDQ_TRY(qdq_model_clone(m, &copy, err));
     qdq_status st = widen_copy(copy, m, err);
-    if (st != QDQ_OK) {
-        qdq_model_free(copy);
-        return st;
-    }
-    *out = copy;
-    return QDQ_OK;
+    return qdq_model_hand_over(copy, st, out);
 }

@@ -1,6 +1,7 @@
 /* ptq_speed.c - how fast the model is, in turns with the input: both as they are, with the first
  * sample that evaluates; open dimensions open, and then with its shapes fixed by the engine. Never
  * longer than the work before it took. */
+#include "ir/edit.h"
 #include "quant/ptq/ptq_state.h"
 
 #include <math.h>
@@ -97,11 +98,7 @@ static qdq_status make_optimized(const qdq_ptq_run *r, qdq_model **out, qdq_erro
     o.growth_bytes = QDQ_CLEAN_GROWTH;
     QDQ_TRY(qdq_model_clone(r->m, out, err));
     const qdq_status st = qdq_model_optimize(*out, &o, NULL, err);
-    if (st != QDQ_OK) {
-        qdq_model_free(*out);
-        *out = NULL;
-    }
-    return st;
+    return qdq_model_hand_over(*out, st, out);
 }
 
 /* Where the optimizations alone are faster, Q/DQ harm. Only if it is known to end in time. */
