@@ -1,12 +1,12 @@
 /* shape.c - type and shape inference: walks the graphs, asks the shape function of every operator,
  * and weighs what it says against what the file declares. Knows no operator; writes nothing
  * (shape_commit.c does). */
-#include "ir/edit.h"
 #include "ir/shape_infer.h"
 
 #include <string.h>
 
 #include "base/buf.h"
+#include "ir/edit.h"
 #include "ir/graph_check.h"
 
 static const struct {
