@@ -1,10 +1,10 @@
 /* openvino_run.c - runs of an OpenVINO session: arrays go in without a copy, outputs are borrowed
  * while they exist. What is timed has tensors of its own, in memory as OpenVINO allocates it. */
-#include "base/clock.h"
 #include "engine/openvino/openvino_session.h"
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "engine/session_inputs.h"
 

@@ -2,7 +2,6 @@
  * with one event on each line. Node names are bytes that nothing escapes there, so a line that
  * cannot be read gets its name repaired first. */
 #include "engine/ort/ort_session.h"
-#include "engine/sample_stats.h"
 
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "base/fail.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "engine/sample_stats.h"
 #include "engine/tool_json.h"
 
 typedef struct layer {

@@ -1,11 +1,11 @@
 /* ort_run.c - runs of an ORT session: arrays go in without a copy, outputs are borrowed while they
  * exist. */
-#include "base/clock.h"
 #include "engine/ort/ort_session.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 
 enum { ORT_TYPE_TENSOR = 1 };

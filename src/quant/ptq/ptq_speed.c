@@ -1,7 +1,6 @@
 /* ptq_speed.c - how fast the model is, in turns with the input: both as they are, with the first
  * sample that evaluates; open dimensions open, and then with its shapes fixed by the engine. Never
  * longer than the work before it took. */
-#include "ir/edit.h"
 #include "quant/ptq/ptq_state.h"
 
 #include <math.h>
@@ -9,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "ir/edit.h"
 #include "qdq/pass.h"
 
 /* Of what it may take, two sessions and half of the rest are spent where runs are short. No one

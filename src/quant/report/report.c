@@ -1,11 +1,11 @@
 /* report.c - the page from its head to its foot. Each section is a file of its own. */
-#include "base/buf.h"
 #include "qdq/report.h"
 
 #include <string.h>
 #include <math.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "base/file.h"
 #include "base/opts.h"

@@ -1,11 +1,11 @@
 /* store_agree.c - whether two hosts of one kind measured the same: medians of trials that both
  * have, against the noise of their A/A tests. */
-#include "engine/sample_stats.h"
 #include "tune/store/store_merge.h"
 
 #include <math.h>
 
 #include "base/fail.h"
+#include "engine/sample_stats.h"
 
 enum { LEAST_PAIRS = 3 };
 
