@@ -109,3 +109,43 @@ void qdq_buf_free(qdq_buf *b)
     free(b->data);
     *b = (qdq_buf)QDQ_BUF_INIT(b->max);
 }
+
+void qdq_text_add(char *text, size_t size, const char *fmt, ...)
+{
+    const size_t used = strlen(text);
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text + used, size - used, fmt, args);
+    va_end(args);
+}
+
+bool qdq_text_lists(const char *text, const char *separators, const char *word, size_t size)
+{
+    while (*text != '\0') {
+        const size_t n = strcspn(text, separators);
+        if (n == size && memcmp(text, word, n) == 0)
+            return true;
+        text += n + (text[n] != '\0');
+    }
+    return false;
+}
+
+size_t qdq_utf8_size(const unsigned char *s, size_t n)
+{
+    size_t size = s[0] < 0x80                   ? 1
+                  : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+                  : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
+                  : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+                                                : 0;
+
+    if (size == 0 || size > n)
+        return 0;
+    for (size_t i = 1; i < size; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))
+        return 0;
+    return size;
+}

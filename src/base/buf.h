@@ -37,4 +37,13 @@ void *qdq_buf_extend(qdq_buf *b, size_t size);
 char *qdq_buf_take(qdq_buf *b);
 void qdq_buf_free(qdq_buf *b);
 
+/* Adds to a text in `size` bytes, which cut it. */
+void qdq_text_add(char *text, size_t size, const char *fmt, ...) QDQ_PRINTF(3, 4);
+
+/* Is the word, of `size` bytes, in a text of words with one of the separators between them? */
+bool qdq_text_lists(const char *text, const char *separators, const char *word, size_t size);
+
+/* The bytes of the UTF-8 character at s, of n; 0: it is none. */
+size_t qdq_utf8_size(const unsigned char *s, size_t n);
+
 #endif /* QDQ_BUF_H */

@@ -2,7 +2,10 @@
 #ifndef QDQ_CLOCK_H
 #define QDQ_CLOCK_H
 
-/* Seconds since some moment; for differences. */
+#include <stdint.h>
+
+/* Since some moment; for differences. */
 double qdq_clock_seconds(void);
+uint64_t qdq_clock_ns(void);
 
 #endif /* QDQ_CLOCK_H */

@@ -3,8 +3,6 @@
  * compilers have no name for. */
 #include "base/cpu.h"
 
-#include <string.h>
-
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>
 

@@ -38,4 +38,9 @@ const qdq_elem_info *qdq_elem_get_info(qdq_elem e);
 bool qdq_elem_is_int(qdq_elem e);   /* integers of any width, bool included */
 bool qdq_elem_is_float(qdq_elem e); /* real floating point types of any width */
 
+static inline bool qdq_elem_is_half(qdq_elem e)
+{
+    return e == QDQ_FLOAT16 || e == QDQ_BFLOAT16;
+}
+
 #endif /* QDQ_ELEM_INFO_H */

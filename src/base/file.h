@@ -97,6 +97,11 @@ void qdq_outfile_sweep(int dir, const char *const *names);
 qdq_status qdq_write_file(const char *path, bool allow_overwrite, const void *data, size_t size,
                           qdq_error *err);
 
+/* Moves all `size` bytes at *at of an open file, however few a call moves, and *at behind what was
+ * moved. 0, or the system's reason; ENOSPC, EIO: a call moved nothing. */
+int qdq_write_at(int fd, const void *data, size_t size, uint64_t *at);
+int qdq_read_at(int fd, void *data, size_t size, uint64_t *at);
+
 /* Whole of a file or stream (path "-" is stdin), at most max bytes. *data is freed with qdq_free()
  * and has a NUL behind its end. */
 qdq_status qdq_read_file(const char *path, size_t max, char **data, size_t *size, qdq_error *err);

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "base/json_line.h"
+#include "base/words.h"
 
 enum { WORDS_SIZE = 600 }; /* room for a list of words in a message */
 
@@ -60,14 +62,13 @@ void qdq_json_wrong(const qdq_json_place *p, const char *key, const char *expect
 /* "'a', 'b' or 'c'", cut where the room ends. */
 static const char *list_words(const char *const *words, char text[WORDS_SIZE])
 {
-    size_t at = 0;
-
     text[0] = '\0';
-    for (size_t i = 0; words[i] != NULL && at < WORDS_SIZE; i++) {
-        const char *before = i == 0 ? "" : words[i + 1] == NULL ? " or " : ", ";
-
-        at += (size_t)snprintf(text + at, WORDS_SIZE - at, "%s'%s'", before, words[i]);
-    }
+    for (size_t i = 0; words[i] != NULL; i++)
+        qdq_text_add(text, WORDS_SIZE, "%s'%s'",
+                     i == 0                 ? ""
+                     : words[i + 1] == NULL ? " or "
+                                            : ", ",
+                     words[i]);
     return text;
 }
 
@@ -103,11 +104,7 @@ void qdq_json_known(const qdq_json_place *p, const char *const *keys)
 
     json_object_foreach(p->object, key, value)
     {
-        bool known = false;
-
-        for (size_t i = 0; keys[i] != NULL && !known; i++)
-            known = strcmp(key, keys[i]) == 0;
-        if (!known && p->reader->status == QDQ_OK) {
+        if (!qdq_word_is_in(key, keys) && p->reader->status == QDQ_OK) {
             qdq_fail(p->reader->err, QDQ_E_FORMAT, "%s: unknown key '%s', expected %s",
                      p->path[0] != '\0' ? p->path : "top level", key, list_words(keys, list));
             fail_at(p, key);

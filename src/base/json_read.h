@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/words.h"
 
 typedef struct qdq_json_reader {
     qdq_arena *arena;
@@ -35,8 +36,7 @@ qdq_json_place qdq_json_top(qdq_json_reader *r, json_t *root, const char *format
 /* Refuses keys that are not in the list, so that a misspelt one is found. Lists of words end with
  * NULL. */
 void qdq_json_known(const qdq_json_place *p, const char *const *keys);
-#define QDQ_JSON_KEYS(...)     ((const char *const[]){__VA_ARGS__, NULL})
-#define QDQ_JSON_KNOWN(p, ...) qdq_json_known(p, QDQ_JSON_KEYS(__VA_ARGS__))
+#define QDQ_JSON_KNOWN(p, ...) qdq_json_known(p, QDQ_WORDS(__VA_ARGS__))
 bool qdq_json_has(const qdq_json_place *p, const char *key);
 
 /* An absent member gives the fallback; where there cannot be one (NULL, -1), the member is
@@ -44,6 +44,7 @@ bool qdq_json_has(const qdq_json_place *p, const char *key);
 /* never NULL */
 const char *qdq_json_text(const qdq_json_place *p, const char *key, const char *fallback);
 int qdq_json_word(const qdq_json_place *p, const char *key, const char *const *words, int fallback);
+#define QDQ_JSON_WORD(p, key, fallback, ...) qdq_json_word(p, key, QDQ_WORDS(__VA_ARGS__), fallback)
 int64_t qdq_json_int(const qdq_json_place *p, const char *key, int64_t low, int64_t high,
                      int64_t fallback);
 double qdq_json_number(const qdq_json_place *p, const char *key, double low, double high,

@@ -285,6 +285,38 @@ int qdq_outfile_folder(const qdq_outfile *f)
     return f->dir;
 }
 
+/* --- parts of open files ---------------------------------------------------------------------- */
+
+int qdq_write_at(int fd, const void *data, size_t size, uint64_t *at)
+{
+    for (const char *p = data; size > 0;) {
+        const ssize_t n = pwrite(fd, p, size < TRANSFER_MAX ? size : TRANSFER_MAX, (off_t)*at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? errno : ENOSPC;
+        p += n;
+        size -= (size_t)n;
+        *at += (uint64_t)n;
+    }
+    return 0;
+}
+
+int qdq_read_at(int fd, void *data, size_t size, uint64_t *at)
+{
+    for (char *p = data; size > 0;) {
+        const ssize_t n = pread(fd, p, size < TRANSFER_MAX ? size : TRANSFER_MAX, (off_t)*at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? errno : EIO;
+        p += n;
+        size -= (size_t)n;
+        *at += (uint64_t)n;
+    }
+    return 0;
+}
+
 /* --- write ------------------------------------------------------------------------------------ */
 
 static qdq_status write_failed(const qdq_outfile *f, int reason, qdq_error *err)

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "base/map.h"
+#include "base/words.h"
 
 #define DEPTH_MAX 64
 
@@ -57,14 +58,7 @@ const qdq_yaml *qdq_yaml_get(const qdq_yaml *map, const char *key)
 
 bool qdq_yaml_is_null(const qdq_yaml *n)
 {
-    static const char *const nothing[] = {"", "~", "null", "Null", "NULL"};
-
-    if (n == NULL)
-        return true;
-    for (size_t i = 0; n->plain && i < QDQ_COUNT(nothing); i++)
-        if (strcmp(n->text, nothing[i]) == 0)
-            return true;
-    return false;
+    return n == NULL || (n->plain && QDQ_WORD_IS_IN(n->text, "", "~", "null", "Null", "NULL"));
 }
 
 static qdq_status refuse(const reader *r, const yaml_mark_t *at, const char *what)

@@ -1,7 +1,6 @@
 /* cli_args.c - reads a command line by its option tables. Values are read in cli_values.c. */
 #include "cli/cli_args.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -48,8 +47,7 @@ qdq_status cli_suggest_option(const cli_command *cmd, const char *name, qdq_aren
 
     CLI_FOR_OPTS(o, g, cmd)
     {
-        if (!QDQ_PUSH(arena, &names, o->name))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(arena, &names, o->name), err);
     }
     *near = qdq_suggest(name, names.at, names.n);
     return QDQ_OK;
@@ -133,8 +131,7 @@ static qdq_status unknown_option(const parser *p, const char *name, size_t size)
     char *word = qdq_arena_strndup(p->arena, name, size);
     const char *near;
 
-    if (word == NULL)
-        return qdq_nomem(p->err);
+    QDQ_NEED(word != NULL, p->err);
     const char *here = synonym_of(word);
     const size_t here_size = here != NULL ? strcspn(here + 2, " ") : 0;
     size_t offset;
@@ -220,9 +217,8 @@ static qdq_status parse_letters(parser *p, const char *arg)
         const cli_opt *o = find_letter(p->cmd, *c, &offset);
         if (o == NULL)
             return qdq_fail(p->err, QDQ_E_USAGE,
-                            "unknown option '-%c' in '%s': 'qdq help %s' lists what "
-                            "there is",
-                            *c, arg, p->cmd->name);
+                            "unknown option '-%c' in '%s': 'qdq help %s' lists what there is", *c,
+                            arg, p->cmd->name);
         QDQ_TRY(note_given(p, o));
         if (!cli_takes_value(o)) {
             cli_value_count(o, false, p->args + offset);
@@ -299,8 +295,7 @@ static const cli_common *common_of(const parser *p)
 static qdq_status parse_over(parser *p, const char *config, const parser *first)
 {
     p->args = qdq_arena_alloc(p->arena, p->cmd->args_size);
-    if (p->args == NULL)
-        return qdq_nomem(p->err);
+    QDQ_NEED(p->args != NULL, p->err);
     QDQ_TRY(set_defaults(p));
     if (config != NULL)
         QDQ_TRY(

@@ -3,7 +3,6 @@
  * same. */
 #include "cli/cli_config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -120,8 +119,7 @@ static qdq_status set_reals(const config *c, const cli_opt *o, size_t offset, co
         if (i->kind != QDQ_YAML_SCALAR)
             return at_value(c, v, i, wrong_kind(c, i, "a number"));
         text = text == NULL ? i->text : qdq_arena_printf(c->arena, "%s,%s", text, i->text);
-        if (text == NULL)
-            return qdq_nomem(c->err);
+        QDQ_NEED(text != NULL, c->err);
         if (strlen(text) > 256) /* far beyond what the option takes; longer lists are not joined */
             break;
     }

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/fail.h"
 #include "cli/cli.h"
 
 const cli_docs_part cli_docs_parts[] = {

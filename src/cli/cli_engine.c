@@ -60,9 +60,7 @@ static qdq_status set_environment(cli *c, const char *engine, const qdq_engine_o
         return qdq_nomem(err);
     cli_note(&c->ui,
              "this machine announces AMX, but kills programs that use it: %s keeps engine %s from "
-             "it, which "
-             "costs time in "
-             "8-bit models",
+             "it, which costs time in 8-bit models",
              need, engine);
     return QDQ_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "base/vec.h"
+#include "base/words.h"
 #include "cli/cli_installed.h"
 
 static const char *const presets[] = {"target", "int8",  "uint8",   "int16", "fp8",
@@ -201,12 +202,9 @@ static bool names_weights(const cli_format_args *a)
 
 bool cli_format_is_named(const cli_format_args *a)
 {
-    static const char *const keys[] = {"activation.", "weight.", "overrides"};
-
     for (size_t i = 0; i < a->set.n; i++)
-        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-            if (strncmp(a->set.at[i], keys[k], strlen(keys[k])) == 0)
-                return true;
+        if (QDQ_TEXT_BEGINS(a->set.at[i], "activation.", "weight.", "overrides"))
+            return true;
     return a->preset != 0 || a->activation_type != NULL || a->weight_type != NULL || a->symmetric ||
            a->asymmetric || a->weight_asymmetric || a->block != NULL || a->weights != 0;
 }
@@ -223,8 +221,7 @@ static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a,
     if (names_weights(a) && strstr(qdq_target_text(t), "\"without_vnni\"") != NULL)
         change(&l, "without_vnni", "as-it-is");
     QDQ_TRY(apply_set(&l, &a->set, err));
-    if (l.failed)
-        return qdq_nomem(err);
+    QDQ_NEED(!l.failed, err);
     qdq_status st = l.all.n > 0 ? qdq_target_set_all(t, l.all.at, l.all.n, err) : QDQ_OK;
     /* what a file must not have is a mistake on the command line here */
     return st == QDQ_E_FORMAT ? qdq_within(err, QDQ_E_USAGE, "formats") : st;

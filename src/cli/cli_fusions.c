@@ -36,12 +36,9 @@ static void print_sum(const qdq_fusion_list *l)
 
 qdq_status cli_fusions_print(cli *c, const qdq_fusion_list *l, bool verbose, qdq_error *err)
 {
-    static const char *const heads[] = {"group", "us",     "converting", "by",
-                                        "kind",  "linear", "nodes"};
     cli_table t = {.arena = &c->arena, .columns = "rrrlrrl"};
 
-    for (size_t i = 0; i < QDQ_COUNT(heads); i++)
-        cli_cell(&t, "%s", heads[i]);
+    CLI_CELLS(&t, "group", "us", "converting", "by", "kind", "linear", "nodes");
     for (size_t i = 0; i < l->n; i++) {
         const qdq_fusion_info *f = &l->at[i];
         cli_cell(&t, "%zu", i);

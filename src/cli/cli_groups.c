@@ -3,7 +3,6 @@
 #include "cli/cli_groups.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/fail.h"
@@ -157,12 +156,10 @@ static void print_sum(const cli_groups *g)
 
 qdq_status cli_groups_print(cli *c, const cli_groups *g, bool verbose, qdq_error *err)
 {
-    static const char *const heads[] = {"us", "%", "kernel", "in", "out", "by", "nodes"};
     const qdq_layers_sum s = qdq_layers_add(g->group, g->n);
     cli_table t = {.arena = &c->arena, .columns = "rrlllll"};
 
-    for (size_t i = 0; i < QDQ_COUNT(heads); i++)
-        cli_cell(&t, "%s", heads[i]);
+    CLI_CELLS(&t, "us", "%", "kernel", "in", "out", "by", "nodes");
     for (size_t i = 0; i < g->n; i++)
         put_row(c, &t, g, i, s.us, verbose);
     QDQ_TRY(cli_table_print(&t, stdout, err));

@@ -64,8 +64,7 @@ qdq_status cli_installed_path(cli *c, const char *name, const char *engine, cons
                         "--install: neither XDG_CONFIG_HOME nor HOME is set; expected one");
     QDQ_TRY(processor(c, &cpu, err));
     const char *e = safe_name(c, engine), *v = safe_name(c, version), *n = safe_name(c, name);
-    if (e == NULL || v == NULL || n == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(e != NULL && v != NULL && n != NULL, err);
     *path = qdq_arena_printf(&c->arena, "%s/%s-%s/%s/%s.json", folder, e, v, cpu, n);
     return *path != NULL ? QDQ_OK : qdq_nomem(err);
 }
@@ -74,8 +73,7 @@ qdq_status cli_installed_make_folder(cli *c, const char *path, qdq_error *err)
 {
     char *copy = qdq_arena_strdup(&c->arena, path);
 
-    if (copy == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(copy != NULL, err);
     for (char *at = strchr(copy + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
         *at = '\0';
         if (mkdir(copy, 0777) != 0 && errno != EEXIST)

@@ -8,8 +8,7 @@
 #include "cli/cli_engine.h"
 
 /* The file of a target, FOLDER/ENGINE-VERSION/PROCESSOR/NAME.json, in the arena. Characters that
- * are no part of a file's name become
- * '_'. QDQ_E_USAGE: the environment names no folder. */
+ * are no part of a file's name become '_'. QDQ_E_USAGE: the environment names no folder. */
 qdq_status cli_installed_path(cli *c, const char *name, const char *engine, const char *version,
                               const char **path, qdq_error *err);
 

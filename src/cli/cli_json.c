@@ -24,8 +24,7 @@ qdq_status cli_json_write(qdq_json_doc *d, const char *path, bool force, qdq_err
 {
     char *text = as_text(d);
 
-    if (text == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(text != NULL, err);
     size_t size = strlen(text);
     text[size] = '\n'; /* in place of the final zero, which a file does not need */
     qdq_status st = qdq_write_file(path, force, text, size + 1, err);
@@ -37,8 +36,7 @@ qdq_status cli_json_print(qdq_json_doc *d, qdq_error *err)
 {
     char *text = as_text(d);
 
-    if (text == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(text != NULL, err);
     puts(text);
     free(text);
     return QDQ_OK;

@@ -98,8 +98,7 @@ static qdq_status run_metric_command(const cli_metric *m, const char *path,
                                   .cancel = cancel};
     qdq_child_result r;
 
-    if (script == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(script != NULL, err);
     QDQ_TRY(qdq_child_run(&child, &r, err));
     read_answer(m, &r, value, why, size);
     qdq_child_result_free(&r);
@@ -116,8 +115,7 @@ qdq_status cli_metric_measure(cli_metric *m, const qdq_model *model, bool is_inp
     if (is_input && m->knows_input)
         return QDQ_OK;
     const char *path = qdq_arena_printf(&m->c->arena, "%s/model.onnx", qdq_tempdir_path(m->folder));
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL, err);
     save.allow_overwrite = true;
     QDQ_TRY(qdq_model_save(model, path, &save, err));
     QDQ_TRY(run_metric_command(m, path, cancel, value, why, sizeof why, err));

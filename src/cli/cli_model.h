@@ -53,6 +53,9 @@ typedef struct cli_shape_args {
 
 extern const cli_opt cli_shape_opts[];
 
+/* NULL: none for this input. */
+const qdq_input_shape *cli_find_shape(const cli_shapes *shapes, const char *name);
+
 /* --set-shape: what is written has these shapes, and so has everything that is done with it before.
  * Offsets are those of a struct that begins with cli_shapes. */
 extern const cli_opt cli_set_shape_opts[];

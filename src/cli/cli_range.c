@@ -10,14 +10,6 @@
 #include "cli/cli_tables.def"
 #include "cli/cli_range.def"
 
-static const qdq_input_shape *find_shape(const cli_shapes *s, const char *name)
-{
-    for (size_t i = 0; i < s->n; i++)
-        if (strcmp(s->at[i].name, name) == 0)
-            return &s->at[i];
-    return NULL;
-}
-
 /* As it was written. */
 static const char *name_of(const cli_range *r, bool is_max)
 {
@@ -31,7 +23,7 @@ static qdq_status check_end(const cli_range *r, const cli_shapes *ends, bool is_
     const char *option = name_of(r, is_max), *usual = r->in_args ? "--optShapes" : "--opt-shape";
 
     for (size_t i = 0; i < ends->n; i++) {
-        const qdq_input_shape *end = &ends->at[i], *opt = find_shape(&r->opt, end->name);
+        const qdq_input_shape *end = &ends->at[i], *opt = cli_find_shape(&r->opt, end->name);
         if (opt == NULL)
             return qdq_fail(err, QDQ_E_USAGE, "found %s of '%s' without %s, which is timed", option,
                             end->name, usual);
@@ -54,7 +46,7 @@ static qdq_status check_range(const cli_range *r, const cli_shapes *shapes, qdq_
     QDQ_TRY(check_end(r, &r->max, true, err));
     for (size_t i = 0; i < r->opt.n; i++) {
         const char *name = r->opt.at[i].name;
-        if (find_shape(shapes, name) != NULL)
+        if (cli_find_shape(shapes, name) != NULL)
             return qdq_fail(err, QDQ_E_USAGE, "found --shape and %s of '%s', expected one of them",
                             r->in_args ? "--optShapes" : "--opt-shape", name);
     }
@@ -68,8 +60,7 @@ static qdq_status copy_shapes(cli *c, const qdq_input_shape *at, size_t n, cli_s
     for (size_t i = 0; i < n; i++) {
         qdq_input_shape s = at[i];
         s.name = qdq_arena_strdup(&c->arena, s.name);
-        if (s.name == NULL || !QDQ_PUSH(&c->arena, out, s))
-            return qdq_nomem(err);
+        QDQ_NEED(s.name != NULL && QDQ_PUSH(&c->arena, out, s), err);
     }
     return QDQ_OK;
 }
@@ -113,10 +104,9 @@ qdq_status cli_range_merge(cli *c, const cli_range *r, const cli_shapes *shapes,
     cli_shapes all = {NULL, 0, 0};
 
     for (size_t i = 0; i < shapes->n; i++)
-        if (!QDQ_PUSH(&c->arena, &all, shapes->at[i]))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(&c->arena, &all, shapes->at[i]), err);
     for (size_t i = 0; i < r->opt.n; i++)
-        if (find_shape(shapes, r->opt.at[i].name) == NULL &&
+        if (cli_find_shape(shapes, r->opt.at[i].name) == NULL &&
             !QDQ_PUSH(&c->arena, &all, r->opt.at[i]))
             return qdq_nomem(err);
     *out = all;
@@ -133,7 +123,7 @@ static qdq_status put_shapes(const cli_range *r, const cli_shapes *ends, const c
     qdq_buf_printf(b, " \"%s=", option);
     for (size_t i = 0; i < r->opt.n; i++) {
         const char *name = r->opt.at[i].name;
-        const qdq_input_shape *s = find_shape(ends, name);
+        const qdq_input_shape *s = cli_find_shape(ends, name);
         if (strpbrk(name, ",'\"\\") != NULL)
             return qdq_fail(err, QDQ_E_UNSUPPORTED,
                             "--opt-shape: trtexec takes no name with a comma, a quote or a "

@@ -1,7 +1,6 @@
 /* cli_run.c - the command table, and the only place that prints an error. */
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "cli/cli_model.h"
 
@@ -17,7 +18,7 @@ const cli_opt cli_set_shape_opts[] = {
     CLI_END,
 };
 
-static const qdq_input_shape *find_shape(const cli_shapes *shapes, const char *name)
+const qdq_input_shape *cli_find_shape(const cli_shapes *shapes, const char *name)
 {
     for (size_t i = 0; i < shapes->n; i++)
         if (strcmp(shapes->at[i].name, name) == 0)
@@ -27,7 +28,7 @@ static const qdq_input_shape *find_shape(const cli_shapes *shapes, const char *n
 
 bool cli_is_assumed(const qdq_io *io, const cli_shapes *fixed)
 {
-    return io->rank >= 0 && qdq_io_is_open(io) && find_shape(fixed, io->name) == NULL;
+    return io->rank >= 0 && qdq_io_is_open(io) && cli_find_shape(fixed, io->name) == NULL;
 }
 
 bool cli_shapes_leave_open(const cli_shapes *fixed, const qdq_model *m)
@@ -35,29 +36,25 @@ bool cli_shapes_leave_open(const cli_shapes *fixed, const qdq_model *m)
     qdq_io io;
 
     for (size_t i = 0; qdq_model_input(m, i, &io); i++)
-        if (qdq_io_is_open(&io) && find_shape(fixed, io.name) == NULL)
+        if (qdq_io_is_open(&io) && cli_find_shape(fixed, io.name) == NULL)
             return true;
     return false;
 }
 
 void cli_shape_text(const qdq_io *io, const cli_shapes *fixed, bool fill, char *text, size_t size)
 {
-    const qdq_input_shape *shape = find_shape(fixed, io->name);
-    size_t used = 0;
+    const qdq_input_shape *shape = cli_find_shape(fixed, io->name);
 
     snprintf(text, size, "%s", io->rank < 0 ? "?" : io->rank == 0 ? "scalar" : "");
-    for (int i = 0; i < io->rank && used + 1 < size; i++) {
+    for (int i = 0; i < io->rank; i++) {
         int64_t dim = shape != NULL && i < shape->rank ? shape->dim[i] : io->dim[i];
         const char *x = i == 0 ? "" : "x";
-        int n;
         if (dim < 0 && fill)
             dim = 1;
         if (dim >= 0)
-            n = snprintf(text + used, size - used, "%s%" PRId64, x, dim);
+            qdq_text_add(text, size, "%s%" PRId64, x, dim);
         else
-            n = snprintf(text + used, size - used, "%s%s", x,
-                         io->param[i] != NULL ? io->param[i] : "?");
-        used += n > 0 ? (size_t)n : 0;
+            qdq_text_add(text, size, "%s%s", x, io->param[i] != NULL ? io->param[i] : "?");
     }
 }
 
@@ -84,12 +81,11 @@ qdq_status cli_shapes_pick(cli *c, const cli_shapes *all, const qdq_model *m, cl
 
     *mine = (cli_shapes){NULL, 0, 0};
     for (size_t i = 0; qdq_model_input(m, i, &io); i++) {
-        const qdq_input_shape *shape = find_shape(all, io.name);
+        const qdq_input_shape *shape = cli_find_shape(all, io.name);
         if (shape == NULL)
             continue;
         QDQ_TRY(check_fit(shape, &io, err));
-        if (!QDQ_PUSH(&c->arena, mine, *shape))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(&c->arena, mine, *shape), err);
     }
     return QDQ_OK;
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "cli/cli_host.h"
@@ -21,8 +20,7 @@ qdq_status cli_tune_add_files(cli *c, const char *dir, qdq_error *err)
 {
     for (size_t i = 0; i < QDQ_COUNT(outputs); i++) {
         const char *path = qdq_arena_printf(&c->arena, "%s/%s", dir, outputs[i]);
-        if (path == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(path != NULL, err);
         QDQ_TRY(cli_files_add(c, path, "a file of --output", CLI_UPDATES, err));
     }
     return QDQ_OK;

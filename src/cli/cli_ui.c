@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "cli/cli_text.h"
 
@@ -17,14 +17,6 @@
 #define PLAIN_INTERVAL 60.0
 #define HELD           1.0
 #define NO_ERRORS      (-1)
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 void cli_ui_init(cli_ui *ui)
 {
@@ -149,7 +141,7 @@ static void show_held(cli_ui *ui)
 /* No one waits long for a warning. */
 static void show_held_long(cli_ui *ui)
 {
-    if (ui->n_kinds > 0 && now_s() - ui->held_since > HELD)
+    if (ui->n_kinds > 0 && qdq_clock_seconds() - ui->held_since > HELD)
         show_held(ui);
 }
 
@@ -169,7 +161,7 @@ static bool hold(cli_ui *ui, const char *text)
         return false;
     k->n++;
     if (k == ui->kind + ui->n_kinds && ui->n_kinds++ == 0)
-        ui->held_since = now_s();
+        ui->held_since = qdq_clock_seconds();
     return true;
 }
 
@@ -273,7 +265,7 @@ static void redraw(cli_ui *ui, char *text)
 void cli_ui_show(cli_ui *ui, const char *text, bool ended)
 {
     char line[200];
-    double now = now_s();
+    double now = qdq_clock_seconds();
 
     show_held_long(ui);
     snprintf(line, sizeof line, "%s", text);
@@ -294,7 +286,7 @@ void cli_ui_progress(void *ctx, const char *stage, uint64_t done, uint64_t total
     show_held_long(ui);
     if (!ui->live && !ui->minutely)
         return;
-    double now = now_s();
+    double now = qdq_clock_seconds();
     if (strncmp(stage, ui->stage, sizeof ui->stage - 1) != 0) {
         snprintf(ui->stage, sizeof ui->stage, "%s", stage);
         ui->stage_start = now;
@@ -351,8 +343,7 @@ qdq_status cli_table_print(const cli_table *t, FILE *to, qdq_error *err)
     size_t n = strlen(t->columns);
     size_t *width = t->failed ? NULL : qdq_arena_array(t->arena, n, sizeof *width);
 
-    if (width == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(width != NULL, err);
     for (size_t i = 0; i < t->cells.n; i++)
         if (width_of(t->cells.at[i]) > width[i % n])
             width[i % n] = width_of(t->cells.at[i]);

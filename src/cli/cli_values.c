@@ -2,7 +2,6 @@
  * understood is an error that says what was expected. */
 #include "cli/cli_values.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -113,8 +112,7 @@ static qdq_status read_choice(const cli_opt *o, const char *text, int *to, qdq_e
 
 static qdq_status add_name(cli_names *names, qdq_arena *arena, const char *name, qdq_error *err)
 {
-    if (!QDQ_PUSH(arena, names, name) || !QDQ_RESERVE(arena, names))
-        return qdq_nomem(err);
+    QDQ_NEED(QDQ_PUSH(arena, names, name) && QDQ_RESERVE(arena, names), err);
     names->at[names->n] = NULL;
     return QDQ_OK;
 }
@@ -127,8 +125,7 @@ static qdq_status read_names(cli_names *names, qdq_arena *arena, const char *tex
     do {
         char *name = qdq_arena_alloc(arena, strlen(from) + 1);
         size_t n = 0;
-        if (name == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(name != NULL, err);
         while (*from != '\0' && *from != ',') {
             if (from[0] == '\\' && from[1] == ',')
                 from++;
@@ -152,8 +149,7 @@ static qdq_status read_shape(cli_shapes *shapes, qdq_arena *arena, const char *t
     if (equals == NULL || equals == text || equals[1] == '\0')
         return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected NAME=1x3x224x224", text);
     s.name = qdq_arena_strndup(arena, text, (size_t)(equals - text));
-    if (s.name == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(s.name != NULL, err);
     for (const char *d = equals + 1;; d++) {
         size_t size = strcspn(d, "x");
         if (s.rank == QDQ_MAX_RANK)

@@ -1,11 +1,8 @@
-/* cli_verify.c - runs the engine check with ONNX Runtime as reference, and prints its verdict.
- * */
+/* cli_verify.c - runs the engine check with ONNX Runtime as reference, prints its verdict. */
 #include "cli/cli_verify.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "cli/cli_ui.h"
 
 qdq_engine *cli_verify_reference(cli *c, const cli_engine_args *a, const qdq_engine *e)
 {

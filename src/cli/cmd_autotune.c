@@ -2,7 +2,6 @@
  * cmd_autotune_args.c, the call is in cli_tune.c. */
 #include "cli/cmd_autotune.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -135,8 +134,7 @@ static qdq_status save_ranges(const autotune *t, qdq_error *err)
 
     if (t->a->quant.cache_out == NULL)
         return QDQ_OK;
-    if (path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(path != NULL, err);
     QDQ_TRY(qdq_plan_load(path, &plan, err));
     qdq_status st = qdq_plan_save_ranges(plan, t->a->quant.cache_out, t->a->force, err);
     qdq_plan_free(plan);
@@ -174,8 +172,7 @@ static qdq_status make_page(const autotune *t, json_t *result, qdq_error *err)
     qdq_plan *plan = NULL;
     qdq_model *written = NULL;
 
-    if (plan_path == NULL || path == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(plan_path != NULL && path != NULL, err);
     QDQ_TRY(qdq_plan_load(plan_path, &plan, err));
     qdq_status st = qdq_model_load(path, NULL, &written, err);
     if (st == QDQ_OK)

@@ -1,6 +1,5 @@
 /* cmd_check.c - the verifier's findings and, with a target, those about quantization. Errors make
  * the answer no, warnings only with --strict. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "cli/cli.h"
@@ -337,17 +336,13 @@ const cli_command cmd_check = {
         "  \"quantization\": {\"target\", \"proven\", \"quantizers\", \"fused\", \"unfused\",\n"
         "    \"weights_alone\", \"errors\", \"converted\",\n"
         "    \"microseconds\", \"findings\": [{\"level\", \"kind\", \"op\", \"node\", \"why\",\n"
-        "    \"measured\", "
-        "\"converted\", "
-        "\"microseconds\"}]},\n"
+        "    \"measured\", \"converted\", \"microseconds\"}]},\n"
         "  \"engine_check\": {\"engine\", \"version\", \"result\": \"right\", \"wrong\" or "
-        "\"unknown\", "
-        "\"reference\",\n"
+        "\"unknown\", \"reference\",\n"
         "    \"data\", \"n_samples\", \"open_dims\", \"output\", \"axis\", \"index\", "
         "\"agreement_db\",\n"
         "    \"equal\", \"engine_db\", \"reference_db\", \"op\", \"node\", \"form\", "
-        "\"saturates\", "
-        "\"not_compared\",\n"
+        "\"saturates\", \"not_compared\",\n"
         "    \"why\"}, with --engine,\n"
         "  \"executed\": as 'inspect --groups' has it, with --layer-info }",
     .example = "qdq check model.onnx && echo sound\n"

@@ -205,8 +205,7 @@ const cli_command cmd_compare = {
         "also \"layers\": [{\"node\", \"op\", \"quantized\", \"error\", \"introduced_sqnr_db\", "
         "\"tensor\",\n"
         "  \"sqnr_db\", \"cosine\", \"max_abs\", \"read_sqnr_db\"}] and \"unmatched\": {\"a\", "
-        "\"b\"}; error "
-        "is\n"
+        "\"b\"}; error is\n"
         "sum (y-y')^2 / sum y^2. null: undefined; equal outputs have sqnr_db null and \"equal\": "
         "true.",
     .example = "qdq compare model.onnx model.qdq.onnx --data test.npz --labels label",

@@ -1,6 +1,7 @@
 /* cmd_engines.c - which engines there are, and which can be had here. */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "cli/cli.h"
 #include "cli/cli_engine.h"
@@ -61,13 +62,10 @@ static void engine_json(qdq_json_out entry, const qdq_engine *e)
 static void engine_rows(cli_table *t, const qdq_engine_info *info)
 {
     char can[200] = "";
-    size_t used = 0;
 
     for (size_t i = 0; i < QDQ_COUNT(capabilities); i++)
-        if (info->capabilities & capabilities[i].flag) {
-            int n = snprintf(can + used, sizeof can - used, " %s", capabilities[i].name);
-            used += n > 0 && (size_t)n < sizeof can - used ? (size_t)n : 0;
-        }
+        if (info->capabilities & capabilities[i].flag)
+            qdq_text_add(can, sizeof can, " %s", capabilities[i].name);
     cli_cell(t, "%s", info->name);
     cli_cell(t, "%s%s%s", info->version, *info->version != '\0' ? ", " : "", info->device);
     cli_cell(t, "%s", "");
@@ -149,23 +147,19 @@ static qdq_status show_all(cli *c, const struct engines_args *a, qdq_error *err)
 /* A weight, an epilogue, a residual, and Q/DQ around one of the two products: a little of what
  * layers are made of. */
 static const char small_model[] =
-    "graph (float[1,16] x) => (float[1,16] y) <float[16,16] w = {"
-    "1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0, 0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0, "
-    "0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0, "
+    "graph (float[1,16] x) => (float[1,16] y) <float[16,16] w = {1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0, "
+    "0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0, 0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0, "
     "0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0, 0,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0, "
-    "0,0,0,0,0,1,0,0,0,0,0,0,0,0,0,0, "
-    "0,0,0,0,0,0,1,0,0,0,0,0,0,0,0,0, 0,0,0,0,0,0,0,1,0,0,0,0,0,0,0,0, "
-    "0,0,0,0,0,0,0,0,1,0,0,0,0,0,0,0, "
+    "0,0,0,0,0,1,0,0,0,0,0,0,0,0,0,0, 0,0,0,0,0,0,1,0,0,0,0,0,0,0,0,0, "
+    "0,0,0,0,0,0,0,1,0,0,0,0,0,0,0,0, 0,0,0,0,0,0,0,0,1,0,0,0,0,0,0,0, "
     "0,0,0,0,0,0,0,0,0,1,0,0,0,0,0,0, 0,0,0,0,0,0,0,0,0,0,1,0,0,0,0,0, "
-    "0,0,0,0,0,0,0,0,0,0,0,1,0,0,0,0, "
-    "0,0,0,0,0,0,0,0,0,0,0,0,1,0,0,0, 0,0,0,0,0,0,0,0,0,0,0,0,0,1,0,0, "
-    "0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,0, "
-    "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1}, float s = {0.05}, int8 z = {0}> {"
-    " [\"/float/MatMul\"] a = MatMul(x, w) [\"/float/Relu\"] b = Relu(a)"
-    " [\"/quantized/Q\"] bq = QuantizeLinear(b, s, z) [\"/quantized/DQ\"] bd = "
-    "DequantizeLinear(bq, s, z)"
-    " [\"/weight/Q\"] wq = QuantizeLinear(w, s, z) [\"/weight/DQ\"] wd = DequantizeLinear(wq, s, z)"
-    " [\"/quantized/MatMul\"] c = MatMul(bd, wd) [\"/residual/Add\"] y = Add(c, a) }";
+    "0,0,0,0,0,0,0,0,0,0,0,1,0,0,0,0, 0,0,0,0,0,0,0,0,0,0,0,0,1,0,0,0, "
+    "0,0,0,0,0,0,0,0,0,0,0,0,0,1,0,0, 0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,0, "
+    "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1}, float s = {0.05}, int8 z = {0}> { [\"/float/MatMul\"] a = "
+    "MatMul(x, w) [\"/float/Relu\"] b = Relu(a) [\"/quantized/Q\"] bq = QuantizeLinear(b, s, z) "
+    "[\"/quantized/DQ\"] bd = DequantizeLinear(bq, s, z) [\"/weight/Q\"] wq = QuantizeLinear(w, s, "
+    "z) [\"/weight/DQ\"] wd = DequantizeLinear(wq, s, z) [\"/quantized/MatMul\"] c = MatMul(bd, "
+    "wd) [\"/residual/Add\"] y = Add(c, a) }";
 
 typedef struct self_test {
     qdq_engine *engine;

@@ -49,8 +49,7 @@ static qdq_status names_or_all(cli *c, const cli_names *asked, const qdq_model *
     if (asked->n > 0)
         return QDQ_OK;
     for (size_t i = 0; get(m, i, &io); i++)
-        if (!QDQ_PUSH(&c->arena, names, io.name))
-            return qdq_nomem(err);
+        QDQ_NEED(QDQ_PUSH(&c->arena, names, io.name), err);
     return QDQ_OK;
 }
 

@@ -1,9 +1,6 @@
 /* cmd_import.c - the quantization that is in a model, as a plan. */
-#include <string.h>
-#include <unistd.h>
 
 #include "base/fail.h"
-#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/cli_files.h"
 #include "cli/cli_import.h"

@@ -2,8 +2,6 @@
  * with their nodes, and the fusion groups that follow from them. */
 #include "cli/cmd_inspect.h"
 
-#include <string.h>
-
 #include "base/fail.h"
 #include "cli/cli_fusions.h"
 #include "cli/cli_groups.h"

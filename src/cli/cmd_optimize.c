@@ -2,7 +2,6 @@
 #include "cli/cmd_optimize.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "qdq/quant.h"
@@ -114,8 +113,7 @@ static qdq_status choose_passes(optimize *p, qdq_error *err)
         QDQ_TRY(qdq_target_load(a->target, &p->target, err));
     p->passes = a->freeze_inputs ? qdq_arena_printf(&p->c->arena, "freeze-inputs,%s", a->passes)
                                  : a->passes;
-    if (p->passes == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(p->passes != NULL, err);
     return qdq_pass_pipeline(p->passes, p->target, &p->pipeline, err);
 }
 
@@ -206,15 +204,13 @@ const cli_command cmd_optimize = {
         "Sizes of 0 mean none. A caller may set inputs that have an initializer, so they are not\n"
         "constant; --freeze-inputs makes them constants, and removes the inputs.",
     .json = "{ \"model\", \"output\", \"target\", \"passes\": \"a,b\", \"rounds\", \"settled\", "
-            "\"changes\", "
-            "\"seconds\",\n"
+            "\"changes\", \"seconds\",\n"
             "  \"nodes\": {\"before\", \"after\"}, \"constant_bytes\": {\"before\", \"after\"},\n"
             "  \"quantize\": {\"before\", \"after\"}, \"dequantize\": {\"before\", \"after\"},\n"
             "  \"by_pass\": [{\"pass\", \"changes\", \"nodes\", \"bytes\", \"seconds\",\n"
             "    \"refused\": [{\"reason\", \"candidates\", \"examples\": [\"node\"]}]}],\n"
             "  \"check\": {\"same\", \"proven\", \"why\", \"samples\", \"outputs\": [as compare "
-            "--json has "
-            "them],\n"
+            "--json has them],\n"
             "    \"run_as\": [{\"input\", \"shape\"}]},\n"
             "  \"files\": [{\"path\", \"bytes\"}] }; without --check, \"check\" is null.\n"
             "With --set-shape also \"set_shape\": [{\"input\", \"shape\"}].\n"

@@ -1,6 +1,7 @@
 /* cmd_passes.c - the list of passes: what pipelines are made of. */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "cli/cli.h"
 #include "cli/cli_docs.h"
@@ -14,26 +15,12 @@ typedef struct lists {
     char *of_default, *of_quantize;
 } lists;
 
-static bool is_in(const char *list, const char *name)
-{
-    size_t size = strlen(name);
-
-    for (const char *at = list; *at != '\0';) {
-        size_t n = strcspn(at, ",");
-
-        if (n == size && memcmp(at, name, n) == 0)
-            return true;
-        at += n + (at[n] == ',');
-    }
-    return false;
-}
-
 /* The smallest group that has the pass, "" for those that must be named. */
 static const char *group_of(const lists *l, const char *name)
 {
-    if (is_in(l->of_default, name))
+    if (qdq_text_lists(l->of_default, ",", name, strlen(name)))
         return "default";
-    return is_in(l->of_quantize, name) ? "quantize" : "";
+    return qdq_text_lists(l->of_quantize, ",", name, strlen(name)) ? "quantize" : "";
 }
 
 static qdq_status print_list(cli *c, const lists *l, qdq_error *err)
@@ -91,9 +78,8 @@ void cli_docs_passes(qdq_buf *out)
 
     out->failed = open_lists(&l, NULL) != QDQ_OK || out->failed;
     qdq_buf_puts(out, "# Passes\n\nMade by `qdq __docs passes` from `src/opt/passes.def`: do not "
-                      "edit. In the order in "
-                      "which groups run\nthem; what a group is, and what may touch Q/DQ: "
-                      "[optimizer.md](optimizer.md).\n\n"
+                      "edit. In the order in which groups run\nthem; what a group is, and what may "
+                      "touch Q/DQ: [optimizer.md](optimizer.md).\n\n"
                       "| pass | group | what it does |\n|---|---|---|\n");
     for (size_t i = 0; !out->failed && (name = qdq_pass_name(i, &help)) != NULL; i++)
         qdq_buf_printf(out, "| `%s` | %s | %s |\n", name, group_of(&l, name), help);

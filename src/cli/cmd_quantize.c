@@ -3,14 +3,10 @@
  * cmd_quantize_summary.c. */
 #include "cli/cmd_quantize.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/fail.h"
 #include "cli/cli_files.h"
 #include "cli/cli_report.h"
-#include "cli/cli_text.h"
 #include "cli/cli_why.h"
 #include "qdq/report.h"
 #include "qdq/statistics.h"
@@ -262,16 +258,14 @@ const cli_command cmd_quantize = {
         "slower than float, or not shown to be faster (interval with 1); the exit code stays 0.",
     .json =
         "{ \"model\", \"output\", \"target\", \"installed_target\", \"cpu\", \"engine\", "
-        "\"engine_version\", "
-        "\"placement_only\",\n"
+        "\"engine_version\", \"placement_only\",\n"
         "  \"samples\": {\"calibration\", \"sqnr\", \"shapes\": \"open\" or \"fixed\", "
         "\"held_back\",\n"
         "  \"unseen_fraction\": of inputs, whose faults these may not show; \"statistics\": "
         "file},\n"
         "  \"quantized\": {\"Conv\": 20},\n"
         "  \"kept\": {\"Conv\": 3}, \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": "
-        "{\"tensors\", "
-        "\"weights\", \"biases\", \"dynamic\"},\n"
+        "{\"tensors\", \"weights\", \"biases\", \"dynamic\"},\n"
         "  \"fused_layernorms\": count, where the opset was raised for them,\n"
         "  \"gptq\": [{\"weight\": name, \"accepted\": bool, \"gain_db\": less error on held-out\n"
         "    rows, \"reason\": why not or null}], where the method of weights is gptq,\n"
@@ -283,8 +277,7 @@ const cli_command cmd_quantize = {
         "  \"speed\": {\"not_measured\", \"speedup\", \"ci_low\", \"ci_high\", \"before_ms\", "
         "\"after_ms\", \"threads\",\n"
         "  \"shapes\": \"open\" or \"fixed\", \"fixed\": the same times with open dimensions fixed "
-        "by the "
-        "engine, or\n"
+        "by the engine, or\n"
         "  null, \"optimized\": against the model with the same optimizations and without Q/DQ, or "
         "null} },\n"
         "  of which not_measured stands alone where it is no null; with a goal also\n"
@@ -292,8 +285,8 @@ const cli_command cmd_quantize = {
         "  \"corrected_db\", \"uncorrected_db\" (of the worst output, if it is true),\n"
         "  \"float_channels\", \"float_channels_db\", \"all_channels_db\" (the same),\n"
         "  \"recurrent\" (LSTMs are dynamic),\n"
-        "  \"evaluations\": [{\"float\", \"sqnr_db\", \"accuracy\", \"metric\", "
-        "\"time_share\", \"holds\"}],\n"
+        "  \"evaluations\": [{\"float\", \"sqnr_db\", \"accuracy\", \"metric\", \"time_share\", "
+        "\"holds\"}],\n"
         "  \"layers\": [{\"node\", \"op\", \"error\", \"saved_share\", \"float\",\n"
         "  \"form\" (neither the target's nor float; or null)}]}.\n"
         "With --calib, and the target's own engine, also \"engine_check\", as 'check --engine' has "

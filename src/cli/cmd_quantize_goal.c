@@ -3,7 +3,6 @@
 
 #include "base/fail.h"
 #include "cli/cmd_quantize.h"
-#include "cli/cli_text.h"
 
 bool cmd_quantize_has_goal(const struct quantize_args *a)
 {
@@ -210,8 +209,7 @@ qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err)
     QDQ_TRY(print_forms(q, to, err));
     fprintf(to,
             "\ntime: calibration %.1f s, judging %.1f s, errors of layers %.1f s, profiles %.1f s, "
-            "trials "
-            "%.1f s%s\n",
+            "trials %.1f s%s\n",
             q->r->goal->seconds.calibration, q->r->goal->seconds.evaluation,
             q->r->goal->seconds.layers, q->r->goal->seconds.profile, q->r->goal->seconds.trials,
             q->r->goal->is_timed_out ? "; the search stopped at its time limit" : "");

@@ -278,8 +278,7 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
     if (r == NULL)
         return QDQ_OK;
     const char *evaluated_on = cmd_quantize_evaluated_on(q);
-    if (evaluated_on == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(evaluated_on != NULL, err);
     fprintf(to, "\naccuracy against the input model on %s\n", evaluated_on);
     QDQ_TRY(cli_outputs_print(q->c, "output", r->outputs, r->n_outputs, to, err));
     if (is_misjudged(q->r)) {

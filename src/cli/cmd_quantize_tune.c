@@ -4,8 +4,6 @@
 #include "cli/cli_tune.h"
 #include "cli/cmd_quantize.h"
 
-#include <string.h>
-
 #include "base/fail.h"
 
 qdq_status cmd_quantize_tune_check(const struct quantize_args *a, qdq_error *err)
@@ -37,8 +35,7 @@ static qdq_status folder_of(quantize *q, qdq_error *err)
     q->tuned_in = a->autotune_dir != NULL
                       ? a->autotune_dir
                       : qdq_arena_printf(&q->c->arena, "%s.tune", a->out.output);
-    if (q->tuned_in == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(q->tuned_in != NULL, err);
     return cli_tune_check_folder(q->tuned_in, q->path, "the model", a->out.force, err);
 }
 
@@ -47,8 +44,7 @@ static qdq_status take_result(quantize *q, qdq_error *err)
     const char *plan = qdq_arena_printf(&q->c->arena, "%s/plan.json", q->tuned_in);
     const char *model = qdq_arena_printf(&q->c->arena, "%s/model.onnx", q->tuned_in);
 
-    if (plan == NULL || model == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(plan != NULL && model != NULL, err);
     QDQ_TRY(cli_tune_report_load(q->tuned_in, &q->tuned, err));
     QDQ_TRY(qdq_plan_load(plan, &q->given_plan, err));
     return qdq_model_load(model, NULL, &q->given, err);

@@ -105,18 +105,14 @@ const cli_command cmd_targets = {
     .json = "[{ \"name\", \"help\" }]; with a name: the description, which is JSON with and "
             "without --json;\n"
             "with --measure: { \"target\", \"engine\", \"version\", \"processor\", \"output\", "
-            "\"seconds\", "
-            "\"builds\",\n"
+            "\"seconds\", \"builds\",\n"
             "\"control\": [low, high], \"probes\": [{ \"op\", \"rule\", \"probe\", \"key\", "
-            "\"before\", "
-            "\"after\", \"verdict\",\n"
+            "\"before\", \"after\", \"verdict\",\n"
             "\"factor\", \"interval\", \"at\", \"pairs\" }] }; a verdict of null has \"why\" in "
-            "place of "
-            "figures;\n"
+            "place of figures;\n"
             "with --compare: [{ \"place\", \"key\", \"a\", \"b\", \"figures_a\", \"figures_b\" }]",
     .example = "qdq targets ort-cpu > my-target.json\nqdq targets ort-cpu --measure -o "
-               "my-target.json\nqdq "
-               "targets --compare ort-cpu my-target.json",
+               "my-target.json\nqdq targets --compare ort-cpu my-target.json",
     .groups = groups,
     .args_size = sizeof(struct targets_args),
     .run = run_targets,

@@ -1,5 +1,4 @@
 /* cmd_targets_compare.c - how two targets differ, as a list and as JSON. */
-#include "base/fail.h"
 #include "cli/cli_json.h"
 #include "cli/cmd_targets.h"
 #include "qdq/quant.h"

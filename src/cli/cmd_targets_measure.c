@@ -76,16 +76,13 @@ static void put_row(cli_table *t, const qdq_probe_outcome *o)
 static qdq_status print_text(cli *c, const qdq_probe_report *r, const char *path, qdq_error *err)
 {
     cli_table t = {.arena = &c->arena, .columns = "llllrll"};
-    static const char *const heads[] = {"op", "rule", "key", "verdict", "factor", "95 %", "now"};
 
-    for (size_t i = 0; i < QDQ_COUNT(heads); i++)
-        cli_cell(&t, "%s", heads[i]);
+    CLI_CELLS(&t, "op", "rule", "key", "verdict", "factor", "95 %", "now");
     for (size_t i = 0; i < r->n; i++)
         put_row(&t, &r->outcomes[i]);
     QDQ_TRY(cli_table_print(&t, stdout, err));
     printf("%s on %s %s, %s: %zu probes in %.0f s: %zu pay, %zu harm, %zu undecided, %zu not "
-           "measured; "
-           "%zu rule%s changed\n",
+           "measured; %zu rule%s changed\n",
            c->operand[0], r->engine, r->version, r->processor, r->n, r->seconds, r->n_pays,
            r->n_harms, r->n_undecided, r->n_not_measured, r->n_changed, cli_plural(r->n_changed));
     printf("control: a model's time over its own time is %.3f to %.3f\n", r->aa_low, r->aa_high);
@@ -114,8 +111,7 @@ static qdq_status fill(cli *c, const struct targets_args *a, const qdq_target *t
     *engine = a->engine;
     if (engine->engine == NULL)
         engine->engine = qdq_arena_strdup(&c->arena, qdq_target_engine(t));
-    if (engine->engine == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(engine->engine != NULL, err);
     QDQ_TRY(cli_engine_opts_fill(c, engine, eo, err));
     o->engine = engine->engine;
     o->engine_opts = eo;

@@ -7,6 +7,7 @@
 #include "base/elem_info.h"
 #include "base/fail.h"
 #include "base/pack.h"
+#include "base/words.h"
 
 const char *qdq_engine_type(qdq_elem e)
 {
@@ -32,11 +33,6 @@ static bool is_repeated(const qdq_engine_layer *l, size_t i)
     return false;
 }
 
-static const char *text_of(const char *s)
-{
-    return s != NULL ? s : "";
-}
-
 static qdq_status measure(packer *p, const qdq_engine_layer *l, size_t n, qdq_arena *scratch,
                           qdq_error *err)
 {
@@ -56,9 +52,10 @@ static qdq_status measure(packer *p, const qdq_engine_layer *l, size_t n, qdq_ar
             p->label[n_labels] = qdq_node_label(l[i].nodes.at[k], scratch);
             p->bytes += strlen(p->label[n_labels++]) + 1;
         }
-        p->bytes += strlen(text_of(l[i].name)) + strlen(text_of(l[i].op)) + 2;
-        p->bytes += strlen(text_of(l[i].in_type)) + strlen(text_of(l[i].out_type)) + 2;
-        p->bytes += strlen(text_of(l[i].tensor)) + 1;
+        p->bytes += strlen(qdq_text_or_empty(l[i].name)) + strlen(qdq_text_or_empty(l[i].op)) + 2;
+        p->bytes +=
+            strlen(qdq_text_or_empty(l[i].in_type)) + strlen(qdq_text_or_empty(l[i].out_type)) + 2;
+        p->bytes += strlen(qdq_text_or_empty(l[i].tensor)) + 1;
     }
     p->first[n] = n_labels;
     return QDQ_OK;
@@ -80,11 +77,11 @@ qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena
                            .node = label + p.first[i],
                            .n_nodes = p.first[i + 1] - p.first[i],
                            .source = l[i].source};
-        g[i].layer = qdq_pack_text(&text, text_of(l[i].name));
-        g[i].op = qdq_pack_text(&text, text_of(l[i].op));
-        g[i].in_type = qdq_pack_text(&text, text_of(l[i].in_type));
-        g[i].out_type = qdq_pack_text(&text, text_of(l[i].out_type));
-        g[i].tensor = qdq_pack_text(&text, text_of(l[i].tensor));
+        g[i].layer = qdq_pack_text(&text, qdq_text_or_empty(l[i].name));
+        g[i].op = qdq_pack_text(&text, qdq_text_or_empty(l[i].op));
+        g[i].in_type = qdq_pack_text(&text, qdq_text_or_empty(l[i].in_type));
+        g[i].out_type = qdq_pack_text(&text, qdq_text_or_empty(l[i].out_type));
+        g[i].tensor = qdq_pack_text(&text, qdq_text_or_empty(l[i].tensor));
         for (size_t k = p.first[i]; k < p.first[i + 1]; k++)
             label[k] = qdq_pack_text(&text, p.label[k]);
     }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/file.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "base/pack.h"
@@ -27,7 +26,6 @@ bool qdq_layer_file_is(const char *text, size_t size)
 
 static qdq_layer read_layer(const qdq_json_place *p)
 {
-    static const char *const ways[] = {"slice", "exact", NULL};
     qdq_layer g = {.layer = qdq_json_text(p, "layer", NULL),
                    .op = qdq_json_text(p, "kernel", ""),
                    .in_type = qdq_json_text(p, "in", ""),
@@ -41,7 +39,8 @@ static qdq_layer read_layer(const qdq_json_place *p)
     if (qdq_json_has(p, "us"))
         g.median_us = qdq_json_number(p, "us", 0, 1e15, 0);
     if (qdq_json_has(p, "by"))
-        g.source = qdq_json_word(p, "by", ways, 0) == 0 ? QDQ_LAYER_SLICE : QDQ_LAYER_EXACT;
+        g.source =
+            QDQ_JSON_WORD(p, "by", 0, "slice", "exact") == 0 ? QDQ_LAYER_SLICE : QDQ_LAYER_EXACT;
     while (g.node != NULL && g.node[g.n_nodes] != NULL)
         g.n_nodes++;
     return g;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/words.h"
 
 /* --- the index -------------------------------------------------------------------------------- */
 
@@ -98,20 +99,13 @@ static bool cut_fusion(char *name)
  * around Q and DQ. */
 static bool cut_ending(char *name)
 {
-    static const char *const endings[] = {"_nchwc",
-                                          "/duplicated",
-                                          "_QuantizeLinear_Output",
-                                          "_DequantizeLinear_Output",
-                                          "_QuantizeLinear_Input",
-                                          "_QuantizeLinear",
-                                          "_DequantizeLinear",
-                                          "_pre_q",
-                                          "_q_to_dq",
-                                          "_q",
-                                          "_dq"};
+    const char *const *ending =
+        QDQ_WORDS("_nchwc", "/duplicated", "_QuantizeLinear_Output", "_DequantizeLinear_Output",
+                  "_QuantizeLinear_Input", "_QuantizeLinear", "_DequantizeLinear", "_pre_q",
+                  "_q_to_dq", "_q", "_dq");
 
-    for (size_t i = 0; i < QDQ_COUNT(endings); i++)
-        if (cut_at(name, endings[i]))
+    for (; *ending != NULL; ending++)
+        if (cut_at(name, *ending))
             return true;
     return cut_fusion(name) || cut_number(name);
 }
@@ -186,14 +180,9 @@ qdq_status qdq_layer_split(const qdq_layer_index *x, const char *text,
 
 bool qdq_layer_is_conversion(const char *op, const qdq_node *node)
 {
-    static const char *const ops[] = {"QuantizeLinear", "DequantizeLinear", "ReorderInput",
-                                      "ReorderOutput",  "Transpose",        "Cast",
-                                      "MemcpyFromHost", "MemcpyToHost",     "Reformat"};
-
-    for (size_t i = 0; i < QDQ_COUNT(ops); i++)
-        if (strcmp(op, ops[i]) == 0)
-            return node == NULL || strcmp(node->type, op) != 0;
-    return false;
+    return QDQ_WORD_IS_IN(op, "QuantizeLinear", "DequantizeLinear", "ReorderInput", "ReorderOutput",
+                          "Transpose", "Cast", "MemcpyFromHost", "MemcpyToHost", "Reformat") &&
+           (node == NULL || strcmp(node->type, op) != 0);
 }
 
 bool qdq_layer_is_core(const char *op, const qdq_node *node)
@@ -203,14 +192,8 @@ bool qdq_layer_is_core(const char *op, const qdq_node *node)
 
 bool qdq_layer_is_movement(const qdq_node *n)
 {
-    static const qdq_op ops[] = {QDQ_OP_RESHAPE,   QDQ_OP_TRANSPOSE, QDQ_OP_SQUEEZE,
-                                 QDQ_OP_UNSQUEEZE, QDQ_OP_FLATTEN,   QDQ_OP_IDENTITY,
-                                 QDQ_OP_SLICE,     QDQ_OP_SPLIT,     QDQ_OP_CONCAT};
-
-    for (size_t i = 0; i < QDQ_COUNT(ops); i++)
-        if (n->op == ops[i])
-            return true;
-    return false;
+    return QDQ_OP_IS_IN(n->op, QDQ_OP_RESHAPE, QDQ_OP_TRANSPOSE, QDQ_OP_SQUEEZE, QDQ_OP_UNSQUEEZE,
+                        QDQ_OP_FLATTEN, QDQ_OP_IDENTITY, QDQ_OP_SLICE, QDQ_OP_SPLIT, QDQ_OP_CONCAT);
 }
 
 static const qdq_node *core_of(const char *op, const qdq_node *called, const qdq_node *n,
@@ -248,7 +231,7 @@ static bool is_folded(const qdq_node *n)
     if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR || n->n_in == 0)
         return false;
     for (uint32_t i = 0; i < n->n_in; i++)
-        if (qdq_node_in(n, i) != NULL && qdq_value_const(qdq_node_in(n, i)) == NULL)
+        if (qdq_node_in(n, i) != NULL && qdq_node_const(n, i) == NULL)
             return false;
     return true;
 }

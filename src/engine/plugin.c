@@ -3,8 +3,6 @@
 #include "engine/plugin.h"
 
 #include <dlfcn.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

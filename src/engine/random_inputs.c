@@ -17,8 +17,6 @@ static size_t aligned(size_t n)
 /* Type, shape and size; dims that are not fixed count as 1. */
 static qdq_status describe(const qdq_io *io, qdq_array *a, qdq_error *err)
 {
-    int64_t count = 1;
-
     if (io->elem == QDQ_UNDEFINED || io->elem == QDQ_STRING)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is %s: random inputs are numbers",
                         io->name, io->elem == QDQ_STRING ? "of strings" : "no tensor");
@@ -26,13 +24,10 @@ static qdq_status describe(const qdq_io *io, qdq_array *a, qdq_error *err)
         return qdq_fail(err, QDQ_E_USAGE, "input '%s' is of unknown rank: a shape is needed",
                         io->name);
     *a = (qdq_array){.elem = io->elem, .rank = io->rank};
-    for (int i = 0; i < io->rank; i++) {
+    for (int i = 0; i < io->rank; i++)
         a->dim[i] = io->dim[i] < 0 ? 1 : io->dim[i];
-        if (a->dim[i] > 0 && count > INT64_MAX / a->dim[i])
-            return qdq_fail(err, QDQ_E_USAGE, "input '%s' has too many elements", io->name);
-        count *= a->dim[i];
-    }
-    if (!qdq_elem_bytes(io->elem, count, &a->bytes) || a->bytes > SIZE_MAX / 4)
+    const int64_t count = qdq_array_count(a);
+    if (count < 0 || !qdq_elem_bytes(io->elem, count, &a->bytes) || a->bytes > SIZE_MAX / 4)
         return qdq_fail(err, QDQ_E_USAGE, "input '%s' has too many elements", io->name);
     return QDQ_OK;
 }

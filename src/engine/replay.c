@@ -1,17 +1,13 @@
 /* replay.c - the `replay` engine: times, profiles and layer information from a folder
  * (trt/trt_record.h says what is in it), instead of from a device. For tests, and for looking at
  * what somebody else's machine said: nothing in it depends on this one. */
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/fail.h"
-#include "base/file.h"
 #include "base/json_read.h"
 #include "engine/engine_ops.h"
 #include "engine/session_io.h"
-#include "engine/trt/trt_log.h"
 #include "engine/trt/trt_record.h"
 #include "engine/trt/trt_result.h"
 
@@ -35,13 +31,12 @@ static void replay_close(qdq_engine *e)
 
 static qdq_status read_info(qdq_engine *e, const char *path, qdq_error *err)
 {
-    static const char *const keys[] = {"qdq_replay", "engine", "version", "device", NULL};
     qdq_json_reader reader = {.arena = &e->arena, .err = err};
     json_t *root = NULL;
 
     QDQ_TRY(qdq_json_load(path, &root, err));
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_replay", 1);
-    qdq_json_known(&top, keys);
+    QDQ_JSON_KNOWN(&top, "qdq_replay", "engine", "version", "device");
     (void)qdq_json_text(&top, "engine", "");
     e->info.version = qdq_json_text(&top, "version", "");
     e->info.device = qdq_json_text(&top, "device", "replay");

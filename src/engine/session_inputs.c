@@ -12,13 +12,12 @@
 
 static void append_dim(char *text, size_t size, int axis, int64_t dim, const char *param)
 {
-    size_t n = strlen(text);
     const char *x = axis > 0 ? "x" : "";
 
     if (dim >= 0)
-        snprintf(text + n, size - n, "%s%" PRId64, x, dim);
+        qdq_text_add(text, size, "%s%" PRId64, x, dim);
     else
-        snprintf(text + n, size - n, "%s%s", x, param != NULL && param[0] != '\0' ? param : "?");
+        qdq_text_add(text, size, "%s%s", x, param != NULL && param[0] != '\0' ? param : "?");
 }
 
 const char *qdq_io_shape_text(const qdq_io *io, char *text, size_t size)

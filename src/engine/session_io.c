@@ -1,8 +1,6 @@
 /* session_io.c - fills a session's inputs and outputs from the model's graph. */
 #include "engine/session_io.h"
 
-#include <string.h>
-
 #include "base/fail.h"
 
 static qdq_status describe(qdq_session *s, const qdq_value *v, qdq_io *io, qdq_error *err)

@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "base/file.h"
+#include "base/words.h"
 #include "ir/edit.h"
 #include "qdq/pass.h"
 
@@ -145,20 +146,12 @@ static qdq_status fix_shapes(qdq_model *own, const qdq_graph *original,
 
 /* --- outputs ---------------------------------------------------------------------------------- */
 
-static bool is_exposed(const qdq_session_opts *opts, const char *name)
-{
-    for (size_t i = 0; opts->expose[i] != NULL; i++)
-        if (strcmp(opts->expose[i], name) == 0)
-            return true;
-    return false;
-}
-
 static qdq_status expose(qdq_model *own, const qdq_session_opts *opts, qdq_error *err)
 {
     qdq_graph *g = own->graph;
 
     for (size_t i = g->outputs.n; opts->only_exposed && i-- > 0;)
-        if (!is_exposed(opts, g->outputs.at[i]->name))
+        if (!qdq_word_is_in(g->outputs.at[i]->name, opts->expose))
             qdq_graph_remove_output(g, i);
     for (size_t i = 0; opts->expose[i] != NULL; i++) {
         qdq_value *v = qdq_graph_find(g, opts->expose[i]);
@@ -244,10 +237,5 @@ qdq_status qdq_session_model(const qdq_model *m, const qdq_session_opts *opts, q
         drop_unread(own);
     if (st == QDQ_OK && shared_names)
         st = qdq_model_run_passes(own, "drop-shared-names", err);
-    if (st != QDQ_OK) {
-        qdq_model_free(own);
-        return st;
-    }
-    *out = own;
-    return QDQ_OK;
+    return qdq_model_hand_over(own, st, out);
 }

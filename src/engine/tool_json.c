@@ -105,7 +105,7 @@ size_t qdq_tool_number(const char *s, size_t size, double *x)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-static const char *skip_space(const char *p, const char *end)
+const char *qdq_tool_skip_space(const char *p, const char *end)
 {
     while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
         p++;
@@ -133,7 +133,7 @@ typedef enum place { AS_KEY, IN_OBJECT, IN_LIST, AT_TOP } place;
 /* Is this quote the end of a text that stands at such a place? */
 static bool is_end(const parser *s, const char *quote, place where)
 {
-    const char *p = skip_space(quote + 1, s->end);
+    const char *p = qdq_tool_skip_space(quote + 1, s->end);
 
     if (p == s->end)
         return where == AT_TOP;
@@ -143,7 +143,7 @@ static bool is_end(const parser *s, const char *quote, place where)
         return *p == ']' || *p == ',';
     /* the next key, or nothing at all where a comma is left over */
     if (where == IN_OBJECT && *p == ',')
-        p = skip_space(p + 1, s->end);
+        p = qdq_tool_skip_space(p + 1, s->end);
     return where == IN_OBJECT && (p == s->end || *p == '"' || *p == '}');
 }
 
@@ -257,8 +257,8 @@ static qdq_status read_member(parser *s, qdq_tool_json *parent, int depth)
         if (*s->p != '"')
             return wrong(s, "a key");
         QDQ_TRY(read_text(s, AS_KEY, &key));
-        s->p = skip_space(s->p, s->end) + 1; /* the colon: the text ended in front of it */
-        s->p = skip_space(s->p, s->end);
+        s->p = qdq_tool_skip_space(s->p, s->end) + 1; /* the colon: the text ended in front of it */
+        s->p = qdq_tool_skip_space(s->p, s->end);
     }
     QDQ_TRY(read_value(s, key != NULL ? IN_OBJECT : IN_LIST, depth, &child));
     child->key = key;
@@ -272,15 +272,15 @@ static qdq_status read_members(parser *s, qdq_tool_json *parent, char close, int
         return wrong(s, "something less deeply nested");
     s->p++;
     for (;;) {
-        s->p = skip_space(s->p, s->end);
+        s->p = qdq_tool_skip_space(s->p, s->end);
         if (s->p < s->end && *s->p == ',') /* one too many does no harm */
-            s->p = skip_space(s->p + 1, s->end);
+            s->p = qdq_tool_skip_space(s->p + 1, s->end);
         if (s->p < s->end && *s->p == close)
             break;
         if (s->p >= s->end)
             return wrong(s, close == ']' ? "']'" : "'}'");
         QDQ_TRY(read_member(s, parent, depth + 1));
-        s->p = skip_space(s->p, s->end);
+        s->p = qdq_tool_skip_space(s->p, s->end);
         if (s->p < s->end && *s->p != ',' && *s->p != close)
             return wrong(s, close == ']' ? "',' or ']'" : "',' or '}'");
     }
@@ -337,9 +337,9 @@ qdq_status qdq_tool_json_parse(const char *text, size_t size, qdq_arena *arena,
     qdq_tool_json *root = NULL;
 
     *out = NULL;
-    s.p = skip_space(s.p, s.end);
+    s.p = qdq_tool_skip_space(s.p, s.end);
     QDQ_TRY(read_value(&s, AT_TOP, 0, &root));
-    s.p = skip_space(s.p, s.end);
+    s.p = qdq_tool_skip_space(s.p, s.end);
     if (s.p != s.end)
         return wrong(&s, "nothing more");
     *out = root;

@@ -47,4 +47,7 @@ double qdq_tool_json_number(const qdq_tool_json *object, const char *key);
  * it has, 0: none. */
 size_t qdq_tool_number(const char *s, size_t size, double *x);
 
+/* p behind white space. */
+const char *qdq_tool_skip_space(const char *p, const char *end);
+
 #endif /* QDQ_TOOL_JSON_H */

@@ -401,10 +401,8 @@ static void check_order(qdq_checker *c, const qdq_graph *g, const uint32_t *plac
         if (v->dead || v->producer == NULL)
             continue;
         for (const qdq_use *u = v->first; u != NULL; u = u->next) {
-            const qdq_node *reader = u->node;
+            const qdq_node *reader = qdq_node_within(g, u->node);
 
-            while (reader != NULL && reader->graph != g)
-                reader = reader->graph->owner;
             if (reader != NULL && place[reader->id] <= place[v->producer->id]) {
                 report_order(c, g, reader, v);
                 return; /* one is enough: the order is wrong or right as a whole */

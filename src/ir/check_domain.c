@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "ir/checker.h"
 #include "ir/graph_check.h"
@@ -64,12 +65,7 @@ static size_t first_row(const char *attr)
 
 static bool lists(const char *ops, const char *type)
 {
-    const size_t n = strlen(type);
-
-    for (const char *at = ops; at != NULL && (at = strstr(at, type)) != NULL; at += n)
-        if ((at == ops || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
-            return true;
-    return ops == NULL;
+    return ops == NULL || qdq_text_lists(ops, " ", type, strlen(type));
 }
 
 static const domain *find_domain(const qdq_node *n, const char *attr)

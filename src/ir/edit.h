@@ -20,6 +20,10 @@ qdq_status qdq_model_set_prop(qdq_model *m, const char *key, const char *value, 
  * out of memory. */
 bool qdq_model_hold(qdq_model *m, qdq_mapping *map);
 
+/* The end of a function that makes a model: *out is m, or after an error NULL, and m is freed.
+ * Returns `st`. */
+qdq_status qdq_model_hand_over(qdq_model *m, qdq_status st, qdq_model **out);
+
 /* The body g, with all that is inside of it, as a model of its own: values of the graphs around
  * that it reads are initializers if they are constant, else inputs behind its own. Calls of
  * functions are left without them. */
@@ -80,7 +84,8 @@ void qdq_node_set_in(qdq_node *n, uint32_t i,
                      qdq_value *v);
 /* may move n's uses: not inside QDQ_FOR_USES */
 bool qdq_node_append_in(qdq_node *n, qdq_value *v);
-void qdq_node_trim_in(qdq_node *n);                  /* drops left-out inputs at the end */
+void qdq_node_trim_in(qdq_node *n);             /* drops left-out inputs at the end */
+void qdq_node_drop_in(qdq_node *n, uint32_t i); /* left out, and the value goes if it is unused */
 bool qdq_node_append_out(qdq_node *n, qdq_value *v); /* v has no producer; NULL: left out */
 /* drops left-out outputs at the end, the first stays */
 void qdq_node_trim_out(qdq_node *n);

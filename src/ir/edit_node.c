@@ -270,6 +270,16 @@ bool qdq_node_append_in(qdq_node *n, qdq_value *v)
     return true;
 }
 
+void qdq_node_drop_in(qdq_node *n, uint32_t i)
+{
+    qdq_value *v = qdq_node_in(n, i);
+
+    if (v == NULL)
+        return;
+    qdq_node_set_in(n, i, NULL);
+    qdq_value_remove_if_unused(v);
+}
+
 void qdq_node_trim_in(qdq_node *n)
 {
     uint32_t before = n->n_in;

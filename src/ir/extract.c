@@ -1,11 +1,11 @@
 /* extract.c - the part of a model between some values and some others. Works on a clone, so weights
  * are shared and the original is untouched. */
+#include "base/buf.h"
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/graph_check.h"
 #include "ir/shape.h"
 
-#include <stdio.h>
 #include <string.h>
 
 typedef struct extractor {
@@ -86,13 +86,11 @@ static qdq_status missing_error(extractor *x)
 {
     enum { SHOWN = 8 };
     char list[600] = "";
-    size_t used = 0;
 
-    for (size_t i = 0; i < x->missing.n && i < SHOWN && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s'", i > 0 ? ", " : "",
-                                 x->missing.at[i]);
-    if (x->missing.n > SHOWN && used < sizeof list)
-        snprintf(list + used, sizeof list - used, " and %zu more", x->missing.n - SHOWN);
+    for (size_t i = 0; i < x->missing.n && i < SHOWN; i++)
+        qdq_text_add(list, sizeof list, "%s'%s'", i > 0 ? ", " : "", x->missing.at[i]);
+    if (x->missing.n > SHOWN)
+        qdq_text_add(list, sizeof list, " and %zu more", x->missing.n - SHOWN);
     return qdq_fail(x->err, QDQ_E_USAGE,
                     "extract: the outputs also depend on %s, expected inputs that cut all paths",
                     list);
@@ -221,10 +219,5 @@ qdq_status qdq_model_extract(const qdq_model *m, const char *const *inputs, size
     if (st == QDQ_OK)
         st = cut(&x, inputs, n_in, outputs, n_out);
     qdq_arena_free(&x.scratch);
-    if (st != QDQ_OK) {
-        qdq_model_free(copy);
-        return st;
-    }
-    *out = copy;
-    return QDQ_OK;
+    return qdq_model_hand_over(copy, st, out);
 }

@@ -7,7 +7,6 @@
 #include "ir/facts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "ir/edit.h"
 #include "ir/shape_infer.h"

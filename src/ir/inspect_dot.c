@@ -4,8 +4,6 @@
 
 #include "ir/text_literal.h"
 
-#include <string.h>
-
 void qdq_dot_escape(qdq_buf *out, const char *s)
 {
     for (; *s != '\0'; s++) {

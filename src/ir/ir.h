@@ -436,6 +436,17 @@ const char *qdq_plain_domain(const char *domain);
 /* The opset of the default domain where the graph stands: a function may import its own. */
 int64_t qdq_graph_opset(const qdq_graph *g);
 
+/* The node of g that `n`, which may be deep inside a subgraph, belongs to; NULL: none. */
+static inline qdq_node *qdq_node_within(const qdq_graph *g, qdq_node *n)
+{
+    while (n != NULL && n->graph != g)
+        n = n->graph->owner;
+    return n;
+}
+
+/* Has any node a body, outside of functions? */
+bool qdq_model_has_bodies(const qdq_model *m);
+
 /* The function in whose body the graph is, at whatever depth, or NULL. Initializers cannot be
  * there, and types differ from call to call. */
 const qdq_function *qdq_graph_function(const qdq_graph *g);
@@ -446,6 +457,9 @@ static inline bool qdq_graph_in_function(const qdq_graph *g)
 
 bool qdq_op_is_in(qdq_op op, const qdq_op *list); /* which ends with QDQ_OP_UNKNOWN */
 #define QDQ_OP_IS_IN(op, ...) qdq_op_is_in(op, (const qdq_op[]){__VA_ARGS__, QDQ_OP_UNKNOWN})
+
+/* Conv, ConvTranspose, Gemm, MatMul: products of an activation with input 1. */
+bool qdq_op_is_linear(qdq_op op);
 
 static inline qdq_value *qdq_node_in(const qdq_node *n, uint32_t i)
 {
@@ -472,6 +486,12 @@ static inline qdq_elem qdq_value_elem(const qdq_value *v)
 {
     return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem
                                                                             : QDQ_UNDEFINED;
+}
+
+/* That of its initializer, if it has one. */
+static inline qdq_elem qdq_value_data_elem(const qdq_value *v)
+{
+    return v != NULL && v->init != NULL ? v->init->elem : qdq_value_elem(v);
 }
 
 /* QuantizeLinear or DequantizeLinear? */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/words.h"
 
 typedef struct reading {
     const qdq_node *n;
@@ -252,26 +253,14 @@ bool qdq_node_is_contrib(const qdq_node *n, const char *type)
 
 bool qdq_node_is_qoperator(const qdq_node *n)
 {
-    /* outside the standard, as they begin */
-    static const char *const contrib[] = {
-        "QLinear",        "QGemm",           "QAttention",      "QEmbed",
-        "QMoE",           "QOrdered",        "DynamicQuantize", "MatMulInteger",
-        "MatMulNBits",    "MatMulBnb4",      "MatMulFpQ4",      "GatherBlockQuantized",
-        "QuantizeLinear", "DequantizeLinear"};
-
-    switch ((int)n->op) {
-    case QDQ_OP_QLINEARCONV:
-    case QDQ_OP_QLINEARMATMUL:
-    case QDQ_OP_CONVINTEGER:
-    case QDQ_OP_MATMULINTEGER:
+    if (QDQ_OP_IS_IN(n->op, QDQ_OP_QLINEARCONV, QDQ_OP_QLINEARMATMUL, QDQ_OP_CONVINTEGER,
+                     QDQ_OP_MATMULINTEGER))
         return true;
-    default:
-        break;
-    }
-    for (size_t i = 0; strcmp(n->domain, "com.microsoft") == 0 && i < QDQ_COUNT(contrib); i++)
-        if (strncmp(n->type, contrib[i], strlen(contrib[i])) == 0)
-            return true;
-    return false;
+    return strcmp(n->domain, "com.microsoft") == 0 &&
+           QDQ_TEXT_BEGINS(n->type, "QLinear", "QGemm", "QAttention", "QEmbed", "QMoE", "QOrdered",
+                           "DynamicQuantize", "MatMulInteger", "MatMulNBits", "MatMulBnb4",
+                           "MatMulFpQ4", "GatherBlockQuantized", "QuantizeLinear",
+                           "DequantizeLinear");
 }
 
 bool qdq_model_has_qdq(const qdq_model *m)

@@ -92,12 +92,25 @@ const qdq_tensor *qdq_value_const(const qdq_value *v)
     return a != NULL && a->type == QDQ_ATTR_TENSOR && a->ref == NULL ? a->v.t : NULL;
 }
 
+bool qdq_model_has_bodies(const qdq_model *m)
+{
+    QDQ_FOR_GRAPHS (g, m)
+        if (g->owner != NULL && !qdq_graph_in_function(g))
+            return true;
+    return false;
+}
+
 bool qdq_op_is_in(qdq_op op, const qdq_op *list)
 {
     for (; *list != QDQ_OP_UNKNOWN; list++)
         if (*list == op)
             return true;
     return false;
+}
+
+bool qdq_op_is_linear(qdq_op op)
+{
+    return QDQ_OP_IS_IN(op, QDQ_OP_CONV, QDQ_OP_CONVTRANSPOSE, QDQ_OP_GEMM, QDQ_OP_MATMUL);
 }
 
 bool qdq_nodes_have(qdq_node *const *nodes, size_t n, const qdq_node *node)

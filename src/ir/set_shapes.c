@@ -6,7 +6,6 @@
 #include "ir/shape_infer.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "ir/edit.h"
 

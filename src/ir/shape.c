@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "ir/edit.h"
 #include "ir/graph_check.h"
 
 static const struct {
@@ -27,11 +28,6 @@ enum {
 };
 
 #define VALUES_ROOM ((uint64_t)4 << 20)
-
-static bool in_function(const qdq_infer_env *env)
-{
-    return env->call != NULL;
-}
 
 /* --- contradictions --------------------------------------------------------------------------- */
 
@@ -56,8 +52,7 @@ static void type_text(const qdq_type *t, char *text, size_t size)
     qdq_buf_free(&b);
 }
 
-/* `err` holds what is wrong. Strict: that is the answer. Else it is logged, and it is
- * forgotten. */
+/* `err` holds what is wrong. Strict: that is the answer. Else it is logged, and it is forgotten. */
 static qdq_status contradiction(qdq_infer_env *env, qdq_error *err)
 {
     if (env->opts->strict)
@@ -88,7 +83,7 @@ static qdq_dim declared_dim(const qdq_infer_env *env, qdq_dim d)
 {
     if (d.value >= 0)
         return qdq_dim_known(d.value);
-    if (d.param == NULL || d.param[0] == '\0' || in_function(env))
+    if (d.param == NULL || d.param[0] == '\0' || env->call != NULL)
         return qdq_dim_unknown();
     return qdq_adapt_dim(env->adapt, d);
 }
@@ -408,11 +403,7 @@ qdq_status qdq_model_clone_typed(const qdq_model *m, const qdq_job *job, qdq_mod
     *out = NULL;
     QDQ_TRY(qdq_model_clone(m, out, err));
     qdq_status st = qdq_model_infer(*out, &opts, err);
-    if (st != QDQ_OK) {
-        qdq_model_free(*out);
-        *out = NULL;
-    }
-    return st;
+    return qdq_model_hand_over(*out, st, out);
 }
 
 qdq_status qdq_model_infer_shapes(qdq_model *m, qdq_error *err)

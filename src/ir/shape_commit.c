@@ -2,8 +2,6 @@
  * types, then sets them, so that running out of memory leaves the model as it was. */
 #include "ir/shape_infer.h"
 
-#include <string.h>
-
 #include "ir/edit.h"
 
 typedef struct change {

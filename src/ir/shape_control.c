@@ -1,8 +1,6 @@
 /* shape_control.c - shapes through bodies: If, Loop, Scan, and calls of the model's functions. */
 #include "ir/shape_infer.h"
 
-#include <string.h>
-
 /* The body in attribute `name`, or NULL with the reason in c->err. */
 static qdq_graph *body_of(qdq_infer *c, const char *name)
 {

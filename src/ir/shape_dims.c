@@ -2,8 +2,6 @@
  * operators. */
 #include "ir/shape_infer.h"
 
-#include <string.h>
-
 bool qdq_mul_int64(int64_t a, int64_t b, int64_t *out)
 {
     if (a > 0 ? (b > INT64_MAX / a || b < INT64_MIN / a)

@@ -4,14 +4,6 @@
 #include "ir/graph_check.h"
 #include "ir/name.h"
 
-/* The node of g that `n`, which may be deep inside a subgraph, belongs to. */
-static qdq_node *ancestor(qdq_node *n, const qdq_graph *g)
-{
-    while (n != NULL && n->graph != g)
-        n = n->graph->owner;
-    return n;
-}
-
 typedef struct sorter {
     const qdq_graph *g;
     /* live nodes in list order */
@@ -59,7 +51,8 @@ static uint32_t heap_pop(sorter *s)
         for (const qdq_use *u_ = (s)->by_pos[place]->out[o_] ? (s)->by_pos[place]->out[o_]->first  \
                                                              : NULL;                               \
              u_ != NULL; u_ = u_->next)                                                            \
-            for (qdq_node *reader = ancestor(u_->node, (s)->g); reader != NULL; reader = NULL)
+            for (qdq_node *reader = qdq_node_within((s)->g, u_->node); reader != NULL;             \
+                 reader = NULL)
 
 /* Counts what every node waits for; true if the list is in a valid order as it is. */
 static bool count_waits(sorter *s)

@@ -4,6 +4,7 @@
 #include "ir/text_literal.h"
 
 #include "base/fail.h"
+#include "base/words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,22 +13,6 @@
 #include <string.h>
 
 /* --- text ------------------------------------------------------------------------------------- */
-
-/* Bytes of the UTF-8 character at s; 0 if it is none. */
-static size_t utf8_size(const unsigned char *s, size_t n)
-{
-    size_t size = s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
-
-    if (s[0] >= 0xf5 || size > n)
-        return 0;
-    for (size_t i = 1; i < size; i++)
-        if ((s[i] & 0xc0U) != 0x80U)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))
-        return 0;
-    return size;
-}
 
 void qdq_print_string(qdq_buf *out, const char *s, size_t n)
 {
@@ -47,7 +32,7 @@ void qdq_print_string(qdq_buf *out, const char *s, size_t n)
             qdq_buf_puts(out, "\\r");
         else if (p[i] >= ' ' && p[i] < 127)
             qdq_buf_putc(out, (char)p[i]);
-        else if (p[i] > 127 && (size = utf8_size(p + i, n - i)) > 0) {
+        else if (p[i] > 127 && (size = qdq_utf8_size(p + i, n - i)) > 0) {
             qdq_buf_append(out, p + i, size);
             i += size - 1;
         } else
@@ -59,13 +44,9 @@ void qdq_print_string(qdq_buf *out, const char *s, size_t n)
 /* Words that mean something where a name may stand. */
 static bool is_keyword(const char *s)
 {
-    static const char *const words[] = {"seq", "map",      "optional", "sparse_tensor",
-                                        "inf", "infinity", "nan"};
-
-    for (size_t i = 0; i < QDQ_COUNT(words); i++)
-        if (strcmp(s, words[i]) == 0)
-            return true;
-    return qdq_elem_from_name(s) != QDQ_UNDEFINED || strcmp(s, "undefined") == 0;
+    return QDQ_WORD_IS_IN(s, "seq", "map", "optional", "sparse_tensor", "inf", "infinity", "nan",
+                          "undefined") ||
+           qdq_elem_from_name(s) != QDQ_UNDEFINED;
 }
 
 bool qdq_is_identifier(const char *s)

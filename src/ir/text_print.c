@@ -7,7 +7,6 @@
 #include "ir/text_literal.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { DEFAULT_MAX_ELEMENTS = 64 };

@@ -1,7 +1,6 @@
 /* text_value.c - reads types, tensors and attributes of the text form. */
 #include "base/fail.h"
 #include "ir/edit.h"
-#include "ir/text_literal.h"
 #include "ir/text_parse.h"
 
 #include <inttypes.h>

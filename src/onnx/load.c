@@ -3,7 +3,6 @@
 #include "base/fail.h"
 #include "base/opts.h"
 #include "ir/edit.h"
-#include "ir/name.h"
 #include "onnx/onnx_io.h"
 #include "onnx/read.h"
 

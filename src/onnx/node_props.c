@@ -39,10 +39,8 @@ static void put_props(qdq_wire_out *out, const qdq_prop *props, size_t n)
     for (size_t i = 0; i < n; i++) {
         const qdq_pb_prop pb = {.key = qdq_pb_text(props[i].key),
                                 .value = qdq_pb_text(props[i].value)};
-        const qdq_wire_mark mark = qdq_wire_begin(out, FIELD_METADATA);
 
-        qdq_wire_encode(out, &qdq_pb_prop_desc, &pb);
-        qdq_wire_end(out, mark);
+        qdq_wire_put_message(out, FIELD_METADATA, &qdq_pb_prop_desc, &pb);
     }
 }
 

@@ -8,7 +8,6 @@
 #include "ir/edit.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* --- shape ------------------------------------------------------------------------------------ */
 
@@ -129,8 +128,7 @@ static qdq_status set_external(qdq_reader *r, const qdq_pb_tensor *pb, qdq_tenso
     if (ref.offset > qdq_mapping_size(map) || bytes > qdq_mapping_size(map) - ref.offset)
         return qdq_fail(err, QDQ_E_FORMAT,
                         "external data '%s': offset %" PRIu64
-                        " and length %zu reach beyond the end of the "
-                        "file (%zu bytes)",
+                        " and length %zu reach beyond the end of the file (%zu bytes)",
                         ref.location, ref.offset, bytes, qdq_mapping_size(map));
     t->storage = QDQ_STORE_BYTES;
     t->owner = map;

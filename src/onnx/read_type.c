@@ -6,8 +6,6 @@
 #include "onnx/read.h"
 #include "base/fail.h"
 
-#include <string.h>
-
 /* Paddle's exporter calls every dim that it does not know "?": such dims are not equal. */
 static bool is_symbol(qdq_span param)
 {

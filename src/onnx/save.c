@@ -11,8 +11,6 @@
 #include "onnx/write.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { SMALL = 1024, LARGE = 1 << 20, ALIGN = 64, PAGE = 4096 };
 

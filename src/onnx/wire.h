@@ -32,8 +32,8 @@ typedef enum qdq_wire_kind {
 
 typedef struct qdq_wire_out qdq_wire_out;
 
-/* Writes the messages of one field: for each, qdq_wire_begin(), qdq_wire_encode(), qdq_wire_end().
- * `ctx` is that of the qdq_wire_out. */
+/* Writes the messages of one field, each by qdq_wire_put_message(). `ctx` is that of the
+ * qdq_wire_out. */
 typedef void qdq_wire_emit(qdq_wire_out *out, unsigned number, const void *obj);
 
 /* What a member of each kind looks like: schema.h picks by the kind's name. */
@@ -169,6 +169,10 @@ void qdq_wire_end(qdq_wire_out *out, qdq_wire_mark mark);
 
 /* Fields in ascending order, those of `rest` merged in by number. */
 void qdq_wire_encode(qdq_wire_out *out, const qdq_wire_message *desc, const void *msg);
+
+/* The same as a field: its begin, its message, its end. */
+void qdq_wire_put_message(qdq_wire_out *out, unsigned number, const qdq_wire_message *desc,
+                          const void *msg);
 
 /* Bytes as they are; long ones are kept by reference and must live as long as the output. */
 void qdq_wire_put(qdq_wire_out *out, qdq_span bytes);

@@ -220,6 +220,15 @@ void qdq_wire_encode(qdq_wire_out *out, const qdq_wire_message *desc, const void
         put_rest(out, head, &pos, UINT32_MAX);
 }
 
+void qdq_wire_put_message(qdq_wire_out *out, unsigned number, const qdq_wire_message *desc,
+                          const void *msg)
+{
+    const qdq_wire_mark mark = qdq_wire_begin(out, number);
+
+    qdq_wire_encode(out, desc, msg);
+    qdq_wire_end(out, mark);
+}
+
 /* --- the finished output ---------------------------------------------------------------------- */
 
 /* Walks the output in order: small bytes, a piece, small bytes, ... Calls take() for each run. */

@@ -6,8 +6,6 @@
 #include "ir/graph_check.h"
 #include "onnx/schema.h"
 
-#include <stdlib.h>
-
 typedef struct writer {
     const qdq_model *m;
     const qdq_onnx_write_opts *opts;
@@ -109,12 +107,10 @@ static void put_attr(qdq_wire_out *out, unsigned number, const qdq_attr *a)
                       .name = qdq_pb_text(a->name),
                       .type = {a->type, a->type != QDQ_ATTR_UNDEFINED},
                       .ref_attr_name = text_or_none(a->ref)};
-    qdq_wire_mark mark = qdq_wire_begin(out, number);
 
     if (a->ref == NULL)
         set_value(&pb, a);
-    qdq_wire_encode(out, &qdq_pb_attr_desc, &pb);
-    qdq_wire_end(out, mark);
+    qdq_wire_put_message(out, number, &qdq_pb_attr_desc, &pb);
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -137,7 +133,6 @@ static void put_node(writer *w, qdq_wire_out *out, unsigned number, const qdq_no
                       .attribute = {.emit = emit_attrs, .obj = n},
                       .domain = text_or_none(n->domain),
                       .overload = text_or_none(n->overload)};
-    qdq_wire_mark mark;
 
     if (w->st != QDQ_OK)
         return;
@@ -145,9 +140,7 @@ static void put_node(writer *w, qdq_wire_out *out, unsigned number, const qdq_no
         pb.input.at[i] = qdq_pb_text(n->in[i].value == NULL ? "" : n->in[i].value->name);
     for (uint32_t i = 0; i < n->n_out; i++)
         pb.output.at[i] = qdq_pb_text(n->out[i] == NULL ? "" : n->out[i]->name);
-    mark = qdq_wire_begin(out, number);
-    qdq_wire_encode(out, &qdq_pb_node_desc, &pb);
-    qdq_wire_end(out, mark);
+    qdq_wire_put_message(out, number, &qdq_pb_node_desc, &pb);
 }
 
 /* --- graphs ----------------------------------------------------------------------------------- */
@@ -201,12 +194,10 @@ static void put_info(qdq_wire_out *out, unsigned number, const char *name, const
                      qdq_span rest)
 {
     qdq_pb_value_info pb = {.head = {.rest = rest}, .name = qdq_pb_text(name)};
-    qdq_wire_mark mark = qdq_wire_begin(out, number);
 
     if (type != NULL)
         pb.type = (qdq_wire_member_MSG){.emit = qdq_emit_type, .obj = type};
-    qdq_wire_encode(out, &qdq_pb_value_info_desc, &pb);
-    qdq_wire_end(out, mark);
+    qdq_wire_put_message(out, number, &qdq_pb_value_info_desc, &pb);
 }
 
 static void emit_inputs(qdq_wire_out *out, unsigned number, const void *obj)
@@ -265,7 +256,6 @@ static void emit_graph(qdq_wire_out *out, unsigned number, const void *obj)
                        .output = {.emit = emit_outputs, .obj = g},
                        .sparse_initializer = {.emit = emit_sparse_initializers, .obj = g}};
     sorted_graph sorted;
-    qdq_wire_mark mark;
 
     if (w->depth >= QDQ_MAX_NESTING && w->st == QDQ_OK)
         w->st = qdq_fail(w->err, QDQ_E_UNSUPPORTED, "graph '%s': graphs nest deeper than %d",
@@ -275,9 +265,7 @@ static void emit_graph(qdq_wire_out *out, unsigned number, const void *obj)
     pb.node = (qdq_wire_member_MSGS){.emit = emit_nodes, .obj = &sorted};
     pb.value_info = (qdq_wire_member_MSGS){.emit = emit_value_infos, .obj = &sorted};
     w->depth++;
-    mark = qdq_wire_begin(out, number);
-    qdq_wire_encode(out, &qdq_pb_graph_desc, &pb);
-    qdq_wire_end(out, mark);
+    qdq_wire_put_message(out, number, &qdq_pb_graph_desc, &pb);
     w->depth--;
     qdq_arena_reset(&w->scratch, scratch);
 }
@@ -297,9 +285,7 @@ static void emit_opsets(qdq_wire_out *out, unsigned number, const void *obj)
         qdq_pb_opset pb = {.head = {.rest = list->at[i].rest},
                            .domain = text_or_none(list->at[i].domain),
                            .version = {list->at[i].version, true}};
-        qdq_wire_mark mark = qdq_wire_begin(out, number);
-        qdq_wire_encode(out, &qdq_pb_opset_desc, &pb);
-        qdq_wire_end(out, mark);
+        qdq_wire_put_message(out, number, &qdq_pb_opset_desc, &pb);
     }
 }
 
@@ -334,7 +320,6 @@ static void put_function(writer *w, qdq_wire_out *out, unsigned number, const qd
         .attribute_proto = {.emit = emit_attr_protos, .obj = f},
         .overload = text_or_none(f->overload)};
     sorted_graph sorted;
-    qdq_wire_mark mark;
 
     if (!sort(w, f->body, &sorted))
         return;
@@ -342,9 +327,7 @@ static void put_function(writer *w, qdq_wire_out *out, unsigned number, const qd
         pb.attribute.at[i] = qdq_pb_text(f->attrs.at[i]);
     pb.node = (qdq_wire_member_MSGS){.emit = emit_nodes, .obj = &sorted};
     pb.value_info = (qdq_wire_member_MSGS){.emit = emit_value_infos, .obj = &sorted};
-    mark = qdq_wire_begin(out, number);
-    qdq_wire_encode(out, &qdq_pb_function_desc, &pb);
-    qdq_wire_end(out, mark);
+    qdq_wire_put_message(out, number, &qdq_pb_function_desc, &pb);
 }
 
 static void emit_functions(qdq_wire_out *out, unsigned number, const void *obj)
@@ -366,9 +349,7 @@ static void emit_props(qdq_wire_out *out, unsigned number, const void *obj)
     for (size_t i = 0; i < m->props.n; i++) {
         qdq_pb_prop pb = {.key = qdq_pb_text(m->props.at[i].key),
                           .value = qdq_pb_text(m->props.at[i].value)};
-        qdq_wire_mark mark = qdq_wire_begin(out, number);
-        qdq_wire_encode(out, &qdq_pb_prop_desc, &pb);
-        qdq_wire_end(out, mark);
+        qdq_wire_put_message(out, number, &qdq_pb_prop_desc, &pb);
     }
 }
 

@@ -15,57 +15,47 @@ static void emit_dims(qdq_wire_out *out, unsigned number, const void *obj)
 
     for (int i = 0; i < t->rank; i++) {
         qdq_pb_dim pb = {.dim_value = {t->dim[i].value, t->dim[i].value >= 0}};
-        qdq_wire_mark mark = qdq_wire_begin(out, number);
         if (t->dim[i].value < 0 && t->dim[i].param != NULL)
             pb.dim_param = qdq_pb_text(t->dim[i].param);
-        qdq_wire_encode(out, &qdq_pb_dim_desc, &pb);
-        qdq_wire_end(out, mark);
+        qdq_wire_put_message(out, number, &qdq_pb_dim_desc, &pb);
     }
 }
 
 static void emit_shape(qdq_wire_out *out, unsigned number, const void *obj)
 {
     qdq_pb_shape pb = {.dim = {.emit = emit_dims, .obj = obj}};
-    qdq_wire_mark mark = qdq_wire_begin(out, number);
 
-    qdq_wire_encode(out, &qdq_pb_shape_desc, &pb);
-    qdq_wire_end(out, mark);
+    qdq_wire_put_message(out, number, &qdq_pb_shape_desc, &pb);
 }
 
 static void emit_tensor_type(qdq_wire_out *out, unsigned number, const void *obj)
 {
     const qdq_type *t = obj;
     qdq_pb_type_tensor pb = {.elem_type = {t->elem, t->elem != QDQ_UNDEFINED}};
-    qdq_wire_mark mark = qdq_wire_begin(out, number);
 
     if (t->rank >= 0)
         pb.shape = (qdq_wire_member_MSG){.emit = emit_shape, .obj = t};
-    qdq_wire_encode(out, &qdq_pb_type_tensor_desc, &pb);
-    qdq_wire_end(out, mark);
+    qdq_wire_put_message(out, number, &qdq_pb_type_tensor_desc, &pb);
 }
 
 static void emit_inner(qdq_wire_out *out, unsigned number, const void *obj)
 {
     const qdq_type *t = obj;
     qdq_pb_type_inner pb = {0};
-    qdq_wire_mark mark = qdq_wire_begin(out, number);
 
     if (t->inner != NULL)
         pb.elem_type = (qdq_wire_member_MSG){.emit = qdq_emit_type, .obj = t->inner};
-    qdq_wire_encode(out, &qdq_pb_type_inner_desc, &pb);
-    qdq_wire_end(out, mark);
+    qdq_wire_put_message(out, number, &qdq_pb_type_inner_desc, &pb);
 }
 
 static void emit_map(qdq_wire_out *out, unsigned number, const void *obj)
 {
     const qdq_type *t = obj;
     qdq_pb_type_map pb = {.key_type = {t->elem, t->elem != QDQ_UNDEFINED}};
-    qdq_wire_mark mark = qdq_wire_begin(out, number);
 
     if (t->inner != NULL)
         pb.value_type = (qdq_wire_member_MSG){.emit = qdq_emit_type, .obj = t->inner};
-    qdq_wire_encode(out, &qdq_pb_type_map_desc, &pb);
-    qdq_wire_end(out, mark);
+    qdq_wire_put_message(out, number, &qdq_pb_type_map_desc, &pb);
 }
 
 /* `rest` that has the value itself is the whole type: see qdq_type. */
@@ -83,7 +73,6 @@ void qdq_emit_type(qdq_wire_out *out, unsigned number, const void *obj)
 {
     const qdq_type *t = obj;
     qdq_pb_type pb = {.head = {.rest = t->rest}};
-    qdq_wire_mark mark;
 
     if (is_whole(t)) {
         qdq_wire_put_text(out, number, t->rest);
@@ -108,9 +97,7 @@ void qdq_emit_type(qdq_wire_out *out, unsigned number, const void *obj)
     case QDQ_TYPE_OTHER:
         break;
     }
-    mark = qdq_wire_begin(out, number);
-    qdq_wire_encode(out, &qdq_pb_type_desc, &pb);
-    qdq_wire_end(out, mark);
+    qdq_wire_put_message(out, number, &qdq_pb_type_desc, &pb);
 }
 
 /* --- tensors ---------------------------------------------------------------------------------- */
@@ -118,10 +105,8 @@ void qdq_emit_type(qdq_wire_out *out, unsigned number, const void *obj)
 static void put_entry(qdq_wire_out *out, unsigned number, const char *key, const char *value)
 {
     qdq_pb_prop pb = {.key = qdq_pb_text(key), .value = qdq_pb_text(value)};
-    qdq_wire_mark mark = qdq_wire_begin(out, number);
 
-    qdq_wire_encode(out, &qdq_pb_prop_desc, &pb);
-    qdq_wire_end(out, mark);
+    qdq_wire_put_message(out, number, &qdq_pb_prop_desc, &pb);
 }
 
 static void emit_external(qdq_wire_out *out, unsigned number, const void *obj)
@@ -165,7 +150,6 @@ void qdq_put_tensor(qdq_wire_out *out, unsigned number, const qdq_tensor *t, con
         .dims = {.at = (int64_t *)(uintptr_t)t->dim, .n = (size_t)t->rank},
         .data_type = {t->elem, true}};
     qdq_onnx_ref ref = {NULL, 0, 0};
-    qdq_wire_mark mark;
 
     if (opts->external != NULL && t->storage != QDQ_STORE_STRINGS &&
         opts->external(opts->ctx, t, is_init, &ref)) {
@@ -184,9 +168,7 @@ void qdq_put_tensor(qdq_wire_out *out, unsigned number, const qdq_tensor *t, con
     }
     if (name[0] != '\0')
         pb.name = qdq_pb_text(name);
-    mark = qdq_wire_begin(out, number);
-    qdq_wire_encode(out, &qdq_pb_tensor_desc, &pb);
-    qdq_wire_end(out, mark);
+    qdq_wire_put_message(out, number, &qdq_pb_tensor_desc, &pb);
 }
 
 typedef struct named_tensor {
@@ -209,7 +191,6 @@ void qdq_put_sparse(qdq_wire_out *out, unsigned number, const qdq_sparse *s, con
     qdq_pb_sparse pb = {.head = {.rest = s->wire, .rest_skip = qdq_pb_sparse_desc.known},
                         .values = {.emit = emit_part, .obj = &values},
                         .dims = {.at = (int64_t *)(uintptr_t)s->dim, .n = (size_t)s->rank}};
-    qdq_wire_mark mark;
 
     if (s->wire.size > 0 && !s->values->external && (s->indices == NULL || !s->indices->external) &&
         strcmp(values.name, s->values->name) == 0) {
@@ -218,7 +199,5 @@ void qdq_put_sparse(qdq_wire_out *out, unsigned number, const qdq_sparse *s, con
     }
     if (s->indices != NULL)
         pb.indices = (qdq_wire_member_MSG){.emit = emit_part, .obj = &indices};
-    mark = qdq_wire_begin(out, number);
-    qdq_wire_encode(out, &qdq_pb_sparse_desc, &pb);
-    qdq_wire_end(out, mark);
+    qdq_wire_put_message(out, number, &qdq_pb_sparse_desc, &pb);
 }

@@ -8,8 +8,6 @@
  *
  * A result that is a graph output stays the output of a (Constant) node: engines want a producer.
  * So it does in function bodies, which have no initializers. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "opt/fold_state.h"

@@ -5,7 +5,6 @@
  * 8 bits. Results on the way are transient. What such a chain may take is measured by the constants
  * that it begins with, and how often a node may be part of one is bounded, so that no model can ask
  * for more memory or time than its own size explains. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "opt/fold_state.h"

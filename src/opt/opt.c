@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
-#include "base/fail.h"
 #include "opt/opt_state.h"
 
 /* --- permission and records ------------------------------------------------------------------- */
@@ -179,21 +179,9 @@ qdq_status qdq_opt_facts(qdq_opt *o, const qdq_facts **out, qdq_error *err)
 
 /* --- small things ----------------------------------------------------------------------------- */
 
-bool qdq_opt_lists(const char *list, const char *word, size_t size)
-{
-    for (const char *at = list; *at != '\0';) {
-        size_t n = strcspn(at, "+");
-
-        if (n == size && memcmp(at, word, n) == 0)
-            return true;
-        at += n + (at[n] == '+');
-    }
-    return false;
-}
-
 bool qdq_opt_has_arg(const qdq_opt *o, const char *word)
 {
-    return qdq_opt_lists(o->arg, word, strlen(word));
+    return qdq_text_lists(o->arg, "+", word, strlen(word));
 }
 
 qdq_value *qdq_opt_constant(qdq_opt *o, qdq_node *reader, const char *base, const char *suffix,

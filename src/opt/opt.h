@@ -49,8 +49,6 @@ qdq_status qdq_opt_facts(qdq_opt *o, const qdq_facts **out, qdq_error *err);
  * asked for. */
 void qdq_opt_close_facts(qdq_opt *o);
 
-/* True if `word` is one of the list "word+word". */
-bool qdq_opt_lists(const char *list, const char *word, size_t size);
 /* True if `word` is one of the pass's arguments: "name:word+word". */
 bool qdq_opt_has_arg(const qdq_opt *o, const char *word);
 

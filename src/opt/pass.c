@@ -2,8 +2,6 @@
  * manager, not the pass, finds out whether something changed: every edit counts itself. */
 #include "qdq/pass.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/opts.h"

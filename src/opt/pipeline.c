@@ -3,7 +3,6 @@
  * target at hand. */
 #include "opt/pipeline.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -92,7 +91,7 @@ static qdq_status check_args(const qdq_pass_info *pass, const char *arg, qdq_err
     while ((list != NULL || knows != NULL) && *arg != '\0') {
         word w = {arg, strcspn(arg, "+")};
 
-        if (knows != NULL ? !knows(w.text, w.size) : !qdq_opt_lists(list, w.text, w.size))
+        if (knows != NULL ? !knows(w.text, w.size) : !qdq_text_lists(list, "+", w.text, w.size))
             return qdq_fail(err, QDQ_E_USAGE, "pass '%s': argument '%.*s': it takes no such",
                             pass->name, (int)(w.size < 80 ? w.size : 80), w.text);
         arg += w.size + (arg[w.size] == '+');

@@ -22,15 +22,6 @@
 
 /* --- plan ------------------------------------------------------------------------------------- */
 
-/* Does any scale come from the samples? */
-static bool is_calibrated(const qdq_plan *p)
-{
-    for (size_t i = 0; i < p->tensors.n; i++)
-        if (!p->tensors.at[i].known)
-            return true;
-    return false;
-}
-
 qdq_status qdq_quantize_plan(const qdq_quantizing *q, qdq_error *err)
 {
     const char *engine = q->target->engine;
@@ -41,7 +32,7 @@ qdq_status qdq_quantize_plan(const qdq_quantizing *q, qdq_error *err)
                     "target '%s' is for engine %s: the ranges are those of engine %s",
                     q->target->name, engine, qdq_engine_get_info(q->engine)->name);
     QDQ_TRY(qdq_place_all(q, err));
-    p->placement_only = !qdq_has_samples(q) && is_calibrated(p);
+    p->placement_only = !qdq_has_samples(q) && qdq_plan_needs_samples(p);
     return qdq_allocated(qdq_plan_finish(p), err);
 }
 
@@ -68,21 +59,13 @@ static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass
     return st;
 }
 
-static bool has_dynamic(const qdq_plan *p)
-{
-    for (size_t i = 0; i < p->weights.n; i++)
-        if (p->weights.at[i].store == QDQ_WEIGHT_AS_DYNAMIC)
-            return true;
-    return false;
-}
-
 /* Passes that have work again where Q/DQ came: their constants may be equal, and so may be products
  * that went apart with their biases. */
 static qdq_status tidy_constants(qdq_model *m, const qdq_plan *p, qdq_error *err)
 {
     QDQ_TRY(run_again(m, p->clean, "lift-subgraph-initializers", err));
     QDQ_TRY(run_again(m, p->clean, "share-initializers", err));
-    return has_dynamic(p) ? run_again(m, p->clean, "merge-equal", err) : QDQ_OK;
+    return qdq_plan_has_dynamic(p) ? run_again(m, p->clean, "merge-equal", err) : QDQ_OK;
 }
 
 /* Where the rest has another type the result is tidied before, too: what is one constant in the
@@ -244,10 +227,5 @@ qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, qdq
         QDQ_TRY(check_fingerprint(p, m, err));
     QDQ_TRY(qdq_quantize_clean(p, m, NULL, &copy, err));
     qdq_status st = qdq_quantize_finish(copy, p, NULL, NULL, err);
-    if (st != QDQ_OK) {
-        qdq_model_free(copy);
-        return st;
-    }
-    *out = copy;
-    return QDQ_OK;
+    return qdq_model_hand_over(copy, st, out);
 }

@@ -85,14 +85,6 @@ qdq_status qdq_place_inside(const qdq_quantizing *q, qdq_error *err)
     return QDQ_OK;
 }
 
-static bool has_bodies(const qdq_model *m)
-{
-    QDQ_FOR_GRAPHS (g, m)
-        if (g->owner != NULL && !qdq_graph_in_function(g))
-            return true;
-    return false;
-}
-
 qdq_status qdq_place_all(const qdq_quantizing *q, qdq_error *err)
 {
     qdq_quantizing own = *q;
@@ -112,7 +104,7 @@ qdq_status qdq_place_all(const qdq_quantizing *q, qdq_error *err)
                     "all channels are in 8 bits: random input shows none that stand out");
         opts.float_channels = QDQ_FLOAT_CHANNELS_OFF;
     }
-    if (q->data == NULL && q->statistics == NULL && has_bodies(q->m)) {
+    if (q->data == NULL && q->statistics == NULL && qdq_model_has_bodies(q->m)) {
         QDQ_TRY(qdq_quantize_random(q, &random, err));
         own.data = random;
     }

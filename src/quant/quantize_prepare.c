@@ -124,12 +124,7 @@ static qdq_status prepare_model(const qdq_plan *p, const qdq_model *m, const qdq
         st = qdq_bodies_name_apart(copy, err);
     if (st == QDQ_OK)
         st = qdq_model_infer(copy, &so, err);
-    if (st != QDQ_OK) {
-        qdq_model_free(copy);
-        return st;
-    }
-    *out = copy;
-    return QDQ_OK;
+    return qdq_model_hand_over(copy, st, out);
 }
 
 qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job,

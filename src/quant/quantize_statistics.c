@@ -1,6 +1,5 @@
 /* quantize_statistics.c - statistics of some samples (calib_statistics.h): collected in place of a
  * plan, and used in place of samples. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -70,14 +69,6 @@ static bool rounds_by_samples(const qdq_target *t)
     return any;
 }
 
-static bool has_bodies(const qdq_model *m)
-{
-    QDQ_FOR_GRAPHS (g, m)
-        if (g->owner != NULL && !qdq_graph_in_function(g))
-            return true;
-    return false;
-}
-
 static qdq_status check_needs(const qdq_quantizing *q, const qdq_statistics *s, qdq_error *err)
 {
     const char *what =
@@ -95,7 +86,7 @@ static qdq_status check_needs(const qdq_quantizing *q, const qdq_statistics *s, 
         qdq_job_log(q->opts->job, QDQ_LOG_WARNING,
                     "%s: %zu of %zu samples are missing: ranges are those of the others", s->name,
                     s->summary.n_missing, s->summary.n_missing + s->summary.n_samples);
-    if (has_bodies(q->m))
+    if (qdq_model_has_bodies(q->m))
         qdq_job_log(q->opts->job, QDQ_LOG_WARNING,
                     "%s: no statistics of subgraphs: nodes inside If, Loop and Scan stay float",
                     s->name);
@@ -383,7 +374,7 @@ static qdq_status collect(collecting *c, const qdq_target *given, const qdq_cali
 
     QDQ_TRY(fill_head(c, given, err));
     QDQ_TRY(choose_samples(c, o, err));
-    if (has_bodies(c->q.m))
+    if (qdq_model_has_bodies(c->q.m))
         qdq_job_log(c->q.opts->job, QDQ_LOG_WARNING,
                     "no statistics of subgraphs: nodes inside If, Loop and Scan will stay float");
     QDQ_TRY(add_tensors(c, &values, err));

@@ -5,26 +5,6 @@
 
 static const char replacement[] = "\xef\xbf\xbd";
 
-/* The bytes of the character at s, of n; 0: it is none. */
-static size_t utf8_size(const unsigned char *s, size_t n)
-{
-    size_t size = s[0] < 0x80                   ? 1
-                  : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-                  : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
-                  : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-                                                : 0;
-
-    if (size == 0 || size > n)
-        return 0;
-    for (size_t i = 1; i < size; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))
-        return 0;
-    return size;
-}
-
 /* C0 and C1 controls, and those that change the direction of what follows. */
 static bool is_control(const unsigned char *s, size_t size)
 {
@@ -62,7 +42,7 @@ static void put(qdq_buf *b, const char *text, const char *(*as_text)(unsigned ch
     size_t n = text != NULL ? strlen(text) : 0;
 
     while (n > 0) {
-        size_t size = utf8_size(s, n);
+        size_t size = qdq_utf8_size(s, n);
         const char *as = size == 1 ? as_text(s[0]) : NULL;
 
         if (size == 0 || is_control(s, size))

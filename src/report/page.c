@@ -3,10 +3,9 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "base/buf.h"
 #include "report/html.h"
 #include "report/page_style.h"
 #include "report/picture.h"
@@ -246,24 +245,14 @@ void qdq_page_flow_end(qdq_buf *b)
     qdq_buf_puts(b, "</ul>\n");
 }
 
-QDQ_PRINTF(3, 4) static void append(char *text, size_t size, const char *format, ...)
-{
-    const size_t used = strlen(text);
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text + used, size - used, format, args);
-    va_end(args);
-}
-
 const char *qdq_page_shapes_text(const qdq_input_shape *shapes, size_t n, char *text, size_t size)
 {
     text[0] = '\0';
     for (size_t i = 0; i < n; i++) {
-        append(text, size, " Input '%.100s' was set to ", shapes[i].name);
+        qdq_text_add(text, size, " Input '%.100s' was set to ", shapes[i].name);
         for (int k = 0; k < shapes[i].rank; k++)
-            append(text, size, "%s%" PRId64, k > 0 ? "x" : "", shapes[i].dim[k]);
-        append(text, size, ".");
+            qdq_text_add(text, size, "%s%" PRId64, k > 0 ? "x" : "", shapes[i].dim[k]);
+        qdq_text_add(text, size, ".");
     }
     return text;
 }

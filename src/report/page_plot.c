@@ -116,8 +116,7 @@ void qdq_page_steps(qdq_buf *b, const char *title, const double *value, const bo
     qdq_html_text(b, title);
     qdq_buf_printf(b,
                    "</figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\" "
-                   "aria-label=\"Steps\"><path class=\"edge\" "
-                   "fill=\"none\" d=\"M0 %.1f",
+                   "aria-label=\"Steps\"><path class=\"edge\" fill=\"none\" d=\"M0 %.1f",
                    WIDE, TALL, BASE - value[0] / most * (BASE - 10));
     for (size_t i = 0; i < n; i++)
         qdq_buf_printf(b, "H%.1fV%.1fH%.1f", (double)i * WIDE / (double)n,

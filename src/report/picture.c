@@ -296,8 +296,7 @@ void qdq_page_picture(qdq_buf *b, const qdq_picture *p)
         return;
     snprintf(note, sizeof note,
              "Nodes along the flow, in modules. Of two bars the upper one is the given model, the "
-             "lower one the "
-             "chosen model; colours are formats. Thick lines carry codes. %.300s%s",
+             "lower one the chosen model; colours are formats. Thick lines carry codes. %.300s%s",
              p->times != NULL ? p->times : "",
              has_bodies(p) && !p->relative ? " Nodes inside of If, Loop and Scan divide the time "
                                              "of that node as estimates have it."

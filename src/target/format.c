@@ -1,8 +1,6 @@
 /* format.c - reads the number formats of a target, and their opsets. */
 #include "target/format.h"
 
-#include <string.h>
-
 #include "base/regexp.h"
 
 const char *const qdq_code_type_names[] = {"int8", "uint8", "int16",        "uint16",
@@ -193,8 +191,6 @@ static void read_gptq(const qdq_json_place *p, qdq_gptq_opts *o)
 
 static void read_weight(const qdq_json_place *top, qdq_format *f)
 {
-    static const char *const methods[] = {"absmax",   "mse",  "awq-lite", "awq-clip",
-                                          "awq-full", "gptq", "gptq-mse", NULL};
     qdq_json_place p;
 
     if (!qdq_json_member(top, "weight", &p)) {
@@ -209,7 +205,8 @@ static void read_weight(const qdq_json_place *top, qdq_format *f)
                    "damping", "act_order");
     read_scheme(&p, qdq_code_type_names, &f->weight);
     f->weight_method =
-        (qdq_weight_method)qdq_json_word(&p, "method", methods, (int)f->weight_method);
+        (qdq_weight_method)QDQ_JSON_WORD(&p, "method", (int)f->weight_method, "absmax", "mse",
+                                         "awq-lite", "awq-clip", "awq-full", "gptq", "gptq-mse");
     f->weight_store =
         (qdq_weight_store)qdq_json_word(&p, "store", qdq_weight_store_names, (int)f->weight_store);
     f->weight_per_channel = flag(&p, "per_channel", f->weight_per_channel);
@@ -227,13 +224,12 @@ static void read_weight(const qdq_json_place *top, qdq_format *f)
 
 static void read_bias(const qdq_json_place *top, qdq_format *f)
 {
-    static const char *const types[] = {"float", "int32", NULL};
     qdq_json_place p;
 
     if (!qdq_json_member(top, "bias", &p))
         return;
     QDQ_JSON_KNOWN(&p, "type");
-    f->int32_bias = qdq_json_word(&p, "type", types, -1) == 1;
+    f->int32_bias = QDQ_JSON_WORD(&p, "type", -1, "float", "int32") == 1;
 }
 
 void qdq_format_read_activation(const qdq_json_place *p, qdq_format *f)

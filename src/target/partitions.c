@@ -147,7 +147,6 @@ static void read_classes(const qdq_json_place *p, qdq_partitions *out)
 
 const qdq_partitions *qdq_partitions_read(const qdq_json_place *p)
 {
-    static const char *const residuals[] = {"both-branches", "main-branch-float", NULL};
     qdq_partitions *out = qdq_arena_alloc(p->reader->arena, sizeof *out);
     qdq_json_place part;
 
@@ -164,7 +163,8 @@ const qdq_partitions *qdq_partitions_read(const qdq_json_place *p)
     read_paths(p, "mul_joins", &out->mul_joins);
     read_paths(p, "mul_stays", &out->mul_stays);
     read_rules(p, "frozen", &out->frozen);
-    out->residual_add = qdq_json_word(p, "residual_add", residuals, 0) == 1;
+    out->residual_add =
+        QDQ_JSON_WORD(p, "residual_add", 0, "both-branches", "main-branch-float") == 1;
     out->trace_depth = qdq_json_int(p, "trace_depth", 0, SIZE_MAX_KEPT, 10);
     out->concat_groups = qdq_json_bool(p, "concat_groups");
     out->quantize_outputs = qdq_json_bool(p, "quantize_outputs");

@@ -1,6 +1,5 @@
 /* target_compare.c - how two descriptions differ: rule by rule, key by key, with what was measured
  * of each. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

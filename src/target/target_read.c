@@ -34,7 +34,6 @@ static qdq_method read_method(const qdq_json_place *top)
 /* Scales have the type of what is not quantized. */
 static void read_rest(qdq_target *t, const qdq_json_place *top)
 {
-    static const char *const types[] = {"float", "float16", "bfloat16", "model", NULL};
     static const qdq_elem elems[] = {QDQ_FLOAT, QDQ_FLOAT16, QDQ_BFLOAT16, QDQ_FLOAT};
     qdq_json_place p;
 
@@ -42,7 +41,7 @@ static void read_rest(qdq_target *t, const qdq_json_place *top)
     if (!qdq_json_member(top, "rest", &p))
         return;
     QDQ_JSON_KNOWN(&p, "type", "direct_io", "keep_sums", "keep");
-    int word = qdq_json_word(&p, "type", types, 0);
+    int word = QDQ_JSON_WORD(&p, "type", 0, "float", "float16", "bfloat16", "model");
     t->rest.type = elems[word];
     t->rest.follows = word == 3;
     t->rest.direct_io = qdq_json_bool(&p, "direct_io");
@@ -82,12 +81,10 @@ static void read_data(const qdq_json_place *p, bool several, qdq_target_op *op)
 
 static void read_bias_rule(const qdq_json_place *p, qdq_target_op *op)
 {
-    static const char *const words[] = {"add-if-static", NULL};
-
     if (!qdq_json_has(p, "bias"))
         return;
     if (json_is_string(json_object_get(p->object, "bias"))) {
-        qdq_json_word(p, "bias", words, -1);
+        QDQ_JSON_WORD(p, "bias", -1, "add-if-static");
         op->bias = QDQ_BIAS_ADD_IF_STATIC;
     } else {
         op->bias_input = (uint32_t)qdq_json_int(p, "bias", 0, INPUT_MAX, 0);
@@ -161,24 +158,22 @@ static void leave_out(qdq_target *t, const qdq_json_place *p, const qdq_target_o
 
 static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
 {
-    static const char *const kinds[] = {"linear", "table", "recurrent", "joint", "pass", NULL};
-    static const char *const axes[] = {"tensor", "0", "1", "last", "gemm", NULL};
-    static const char *const outputs[] = {"float", "quantized", "if-read", NULL};
     qdq_target_op op = {0};
 
     read_facts(t, p,
-               QDQ_JSON_KEYS("op", "kind", "rule", "data", "weight", "axis", "bias", "output",
-                             "off", "epilogue", "require", "cpu", "probe", "only_between", "tied",
-                             "dynamic", "accuracy", "measured"),
+               QDQ_WORDS("op", "kind", "rule", "data", "weight", "axis", "bias", "output", "off",
+                         "epilogue", "require", "cpu", "probe", "only_between", "tied", "dynamic",
+                         "accuracy", "measured"),
                "operators", index, &op.facts);
     op.op = qdq_json_text(p, "op", NULL);
     op.rule = remark(t, p, qdq_json_text(p, "rule", NULL), &op.facts);
-    op.kind = (qdq_op_kind)qdq_json_word(p, "kind", kinds, -1);
+    op.kind =
+        (qdq_op_kind)QDQ_JSON_WORD(p, "kind", -1, "linear", "table", "recurrent", "joint", "pass");
     read_data(p, t->partitions != NULL && op.kind != QDQ_KIND_LINEAR, &op);
     op.weight = (uint32_t)qdq_json_int(p, "weight", 0, INPUT_MAX, 1);
-    op.axis = (qdq_axis_rule)qdq_json_word(p, "axis", axes, 0);
+    op.axis = (qdq_axis_rule)QDQ_JSON_WORD(p, "axis", 0, "tensor", "0", "1", "last", "gemm");
     read_bias_rule(p, &op);
-    int output = qdq_json_word(p, "output", outputs, 0);
+    int output = QDQ_JSON_WORD(p, "output", 0, "float", "quantized", "if-read");
     op.quantize_output = output == 1;
     op.quantize_if_read = output == 2;
     op.dynamic = qdq_json_bool(p, "dynamic");
@@ -218,21 +213,20 @@ static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
 
 static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index)
 {
-    static const char *const origins[] = {"any", "graph-input", "left-float", "float", NULL};
     qdq_stay_float s = {0};
 
     read_facts(t, p,
-               QDQ_JSON_KEYS("op", "rule", "reason", "data_is", "in_channels_max",
-                             "out_channels_max", "group_channels_max", "sum_max", "weight_max",
-                             "work_max", "depthwise", "activations", "alone", "one_reader",
-                             "linear_reader", "reads", "not_before", "engine", "open", "no_bias",
-                             "float_reader", "dynamic", "off", "cpu", "accuracy", "measured",
-                             "probe"),
+               QDQ_WORDS("op", "rule", "reason", "data_is", "in_channels_max", "out_channels_max",
+                         "group_channels_max", "sum_max", "weight_max", "work_max", "depthwise",
+                         "activations", "alone", "one_reader", "linear_reader", "reads",
+                         "not_before", "engine", "open", "no_bias", "float_reader", "dynamic",
+                         "off", "cpu", "accuracy", "measured", "probe"),
                "stay_float", index, &s.facts);
     s.op = qdq_json_text(p, "op", NULL);
     s.rule = remark(t, p, qdq_json_text(p, "rule", NULL), &s.facts);
     s.reason = remark(t, p, qdq_json_text(p, "reason", NULL), &s.facts);
-    s.data_is = (qdq_data_is)qdq_json_word(p, "data_is", origins, 0);
+    s.data_is =
+        (qdq_data_is)QDQ_JSON_WORD(p, "data_is", 0, "any", "graph-input", "left-float", "float");
     s.depthwise = qdq_json_bool(p, "depthwise");
     s.dynamic = qdq_json_bool(p, "dynamic");
     s.activations = qdq_json_bool(p, "activations");
@@ -279,7 +273,7 @@ static void read_other(qdq_target *t, const qdq_json_place *p)
     const qdq_qscheme *s = &o.format.activation;
     qdq_json_place place;
 
-    qdq_rule_read(p, QDQ_JSON_KEYS("activation", "off", "cpu", "measured"), &o.facts);
+    qdq_rule_read(p, QDQ_WORDS("activation", "off", "cpu", "measured"), &o.facts);
     t->has_cpu |= o.facts.cpu != NULL;
     if (!qdq_json_member(p, "activation", &place)) {
         qdq_json_wrong(p, "activation", "an object");
@@ -338,9 +332,6 @@ static void read_measured_on(qdq_target *t, const qdq_json_place *top)
 
 qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *err)
 {
-    static const char *const layernorms[] = {"off", "conv", "any", NULL};
-    static const char *const outputs[] = {"float", "dequantized", NULL};
-    static const char *const readers[] = {"any", "one", NULL};
     static const char *const without_vnni[] = {"any", "as-it-is", "uint8", "reduced", NULL};
     qdq_json_reader reader = {.arena = &t->arena, .err = err};
     if (lines) {
@@ -366,8 +357,8 @@ qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *e
     qdq_overrides_read(&top, &t->format, &t->overrides);
     for (size_t i = 0; qdq_json_item(&top, "other_activations", i, &item); i++)
         read_other(t, &item);
-    t->dequantized_outputs = qdq_json_word(&top, "graph_output", outputs, 0) == 1;
-    t->int8_one_reader = qdq_json_word(&top, "int8_readers", readers, 0) == 1;
+    t->dequantized_outputs = QDQ_JSON_WORD(&top, "graph_output", 0, "float", "dequantized") == 1;
+    t->int8_one_reader = QDQ_JSON_WORD(&top, "int8_readers", 0, "any", "one") == 1;
     t->weights_alone = qdq_json_bool(&top, "weights_alone");
     t->join_factor_max = qdq_json_number(&top, "join_factor_max", 0, INFINITY, 0);
     t->without_vnni = (qdq_without_vnni)qdq_json_word(&top, "without_vnni", without_vnni, 0);
@@ -377,7 +368,8 @@ qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *e
     t->passes = qdq_json_texts(&top, "passes");
     if (qdq_json_member(&top, "partitions", &item))
         t->partitions = qdq_partitions_read(&item);
-    t->layernorm_input = (qdq_layernorm_input)qdq_json_word(&top, "layernorm-input", layernorms, 0);
+    t->layernorm_input =
+        (qdq_layernorm_input)QDQ_JSON_WORD(&top, "layernorm-input", 0, "off", "conv", "any");
     t->disable_mha_qdq = qdq_json_bool(&top, "disable_mha_qdq");
     for (size_t i = 0; qdq_json_item(&top, "operators", i, &item); i++)
         read_op(t, &item, i);

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "base/words.h"
 
 static const char *const verdicts[] = {"undecided", "pays", "harms", NULL};
 
@@ -151,21 +152,8 @@ static int64_t value_of(const qdq_probe_size *s, const char *name)
 
 static bool is_threshold(const char *key)
 {
-    static const char *const all[] = {"in_channels_max", "out_channels_max", "group_channels_max",
-                                      "sum_max",         "weight_max",       "work_max"};
-
-    for (size_t i = 0; i < QDQ_COUNT(all); i++)
-        if (strcmp(all[i], key) == 0)
-            return true;
-    return false;
-}
-
-static bool has_word(const char *const *list, const char *word)
-{
-    for (size_t i = 0; list[i] != NULL; i++)
-        if (strcmp(list[i], word) == 0)
-            return true;
-    return false;
+    return QDQ_WORD_IS_IN(key, "in_channels_max", "out_channels_max", "group_channels_max",
+                          "sum_max", "weight_max", "work_max");
 }
 
 /* One or more sizes; without the key, one without parameters. */
@@ -183,7 +171,7 @@ static void read_sizes(const qdq_json_place *p, const char *const *keys, qdq_pro
     out->size = list;
     out->n_sizes = n > 0 ? n : 1;
     if (out->threshold != NULL &&
-        (!is_threshold(out->threshold) || !has_word(keys, out->threshold)))
+        (!is_threshold(out->threshold) || !qdq_word_is_in(out->threshold, keys)))
         qdq_json_wrong(p, "threshold", "a key of the rule that ends in '_max', and 'sizes'");
     if (out->threshold == NULL && n > 1)
         qdq_json_wrong(p, "sizes", "one size, or the key 'threshold'");
@@ -208,10 +196,8 @@ static void check_side(const qdq_json_place *p, const char *side, const char *co
 
 static void read_probe(const qdq_json_place *p, const char *const *keys, qdq_probe *out)
 {
-    static const char *const known[] = {"name",   "graph", "sizes",   "threshold", "dynamic",
-                                        "beside", "with",  "without", NULL};
-
-    qdq_json_known(p, known);
+    QDQ_JSON_KNOWN(p, "name", "graph", "sizes", "threshold", "dynamic", "beside", "with",
+                   "without");
     out->name = qdq_json_text(p, "name", "");
     out->graph = read_graph(p);
     out->threshold = qdq_json_has(p, "threshold") ? qdq_json_text(p, "threshold", "") : NULL;

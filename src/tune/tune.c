@@ -3,7 +3,6 @@
 #include "qdq/tune.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -216,17 +216,10 @@ static qdq_status make_room(const qdq_worker_blobs *b, uint64_t size, qdq_error 
 
 static qdq_status write_piece(int fd, const qdq_worker_piece *p, const char *path, qdq_error *err)
 {
-    for (size_t done = 0; done < p->bytes;) {
-        ssize_t n =
-            pwrite(fd, (const char *)p->data + done, p->bytes - done, (off_t)(p->at + done));
+    uint64_t at = p->at;
+    const int reason = qdq_write_at(fd, p->data, p->bytes, &at);
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return disk_failed(n < 0 ? errno : ENOSPC, path, err);
-        done += (size_t)n;
-    }
-    return QDQ_OK;
+    return reason == 0 ? QDQ_OK : disk_failed(reason, path, err);
 }
 
 /* All has arrived: is it what its name says? */

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 
 #include "base/cpu.h"
 #include "base/fail.h"
+#include "base/file.h"
 #include "base/processor.h"
 #include "base/spawn.h"
 #include "engine/remote/remote_message.h"
@@ -196,15 +196,10 @@ static qdq_status write_arrays(const qdq_relay *r, const json_t *question, const
         if (!read_row(json_array_get(list, i), &offset, &bytes) ||
             (size_t)bytes > frame->size - used)
             return qdq_fail(err, QDQ_E_FORMAT, "key 'in': entry %zu is no array that came", i);
-        for (size_t done = 0; done < (size_t)bytes;) {
-            ssize_t n = pwrite(r->exchange.fd, frame->binary + used + done, (size_t)bytes - done,
-                               (off_t)((size_t)offset + done));
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n <= 0)
-                return qdq_fail_errno(err, QDQ_E_IO, n < 0 ? errno : EIO, "shared memory");
-            done += (size_t)n;
-        }
+        uint64_t at = (uint64_t)offset;
+        const int reason = qdq_write_at(r->exchange.fd, frame->binary + used, (size_t)bytes, &at);
+        if (reason != 0)
+            return qdq_fail_errno(err, QDQ_E_IO, reason, "shared memory");
         used += (size_t)bytes;
     }
     return QDQ_OK;
@@ -225,15 +220,10 @@ static qdq_status read_arrays(const qdq_relay *r, const json_t *answer, qdq_buf 
                             (unsigned long long)QDQ_FRAME_BINARY_MAX);
         char *to = qdq_buf_extend(binary, (size_t)bytes);
         QDQ_NEED(to != NULL, err);
-        for (size_t done = 0; done < (size_t)bytes;) {
-            ssize_t n = pread(r->exchange.fd, to + done, (size_t)bytes - done,
-                              (off_t)((size_t)offset + done));
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n <= 0)
-                return qdq_fail_errno(err, QDQ_E_IO, n < 0 ? errno : EIO, "shared memory");
-            done += (size_t)n;
-        }
+        uint64_t at = (uint64_t)offset;
+        const int reason = qdq_read_at(r->exchange.fd, to, (size_t)bytes, &at);
+        if (reason != 0)
+            return qdq_fail_errno(err, QDQ_E_IO, reason, "shared memory");
     }
     return QDQ_OK;
 }

@@ -1,7 +1,5 @@
 /* worker_session.c - sessions of the engine `remote`: a model that is sent, and runs on arrays in
  * shared memory. */
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -109,14 +109,6 @@ static bool is_quantized(const qdq_plan *p, const char *node)
     return false;
 }
 
-static const char *reason_of(const qdq_plan *p, const char *node)
-{
-    for (size_t i = 0; i < p->left_float.n; i++)
-        if (strcmp(p->left_float.at[i].node, node) == 0)
-            return p->left_float.at[i].reason;
-    return "";
-}
-
 /* Captures an activation that is quantized outside, too, and a weight that both branches read. */
 TEST(both_branches_of_an_if_are_quantized)
 {
@@ -175,7 +167,7 @@ TEST(a_branch_that_no_sample_takes_stays_float)
                 "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
 
     assert_true(is_quantized(d.plan, "m1") && !is_quantized(d.plan, "m2"));
-    assert_string_equal(reason_of(d.plan, "m2"), "inside If: no sample reached it");
+    assert_string_equal(test_reason(d.plan, "m2"), "inside If: no sample reached it");
     assert_close(e, &d, 30);
     assert_plan_says_it_all(e, &d, 30);
     free_done(d);
@@ -296,7 +288,7 @@ TEST(a_body_that_cannot_be_run_stays_float_with_the_reason)
 
     assert_true(is_quantized(d.plan, "m2"));
     assert_non_null(
-        strstr(reason_of(d.plan, "m1"), "inside If: not known, or no tensor, is the type of l"));
+        strstr(test_reason(d.plan, "m1"), "inside If: not known, or no tensor, is the type of l"));
     free_done(d);
 }
 

@@ -141,15 +141,6 @@ TEST(without_passes_the_biases_are_part_of_the_plan)
     qdq_model_free(m);
 }
 
-static char *text_of(const qdq_model *m)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    char *text = NULL;
-
-    assert_ok(qdq_model_to_text(m, &text, &err));
-    return text;
-}
-
 TEST(quantizing_twice_is_quantizing_once)
 {
     static const char *const names[] = {"digits/digits_cnn.onnx", "digits/digits_cnn_bn.onnx",
@@ -162,7 +153,7 @@ TEST(quantizing_twice_is_quantizing_once)
         qdq_plan *first = NULL, *second = NULL;
         qdq_model *once = quantized(e, m, NULL, &first), *twice = quantized(e, once, NULL, &second);
         const qdq_plan_summary *s = qdq_plan_get_summary(second);
-        char *a = text_of(once), *b = text_of(twice);
+        char *a = test_text_of(once), *b = test_text_of(twice);
 
         if (s->n_tensors + s->n_weights + s->n_biases > 0 || strcmp(a, b) != 0)
             fail_msg("%s: a second time %zu tensors, %zu weights, %zu biases", names[i],

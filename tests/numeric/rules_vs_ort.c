@@ -1,6 +1,7 @@
 /* rules_vs_ort.c - rules keep the numbers of models (rules_help.h): what exporters spell out and
  * the one operator agree. */
 #include "numeric/rules_help.h"
+#include "support/spelled.h"
 
 TEST(rewritten_models_keep_their_numbers)
 {
@@ -38,15 +39,6 @@ TEST(a_conv_whose_relu_is_gone_runs_in_8_bits_as_before)
     qdq_model_free(m);
 }
 
-static size_t count_op(const qdq_model *m, qdq_op op)
-{
-    size_t n = 0;
-
-    QDQ_FOR_NODES (node, m->graph)
-        n += node->op == op;
-    return n;
-}
-
 /* The opset of a model is never raised for a fusion; where it has the operator, a real model keeps
  * its numbers. */
 TEST(a_real_network_has_gelu_from_opset_20_on)
@@ -66,14 +58,14 @@ TEST(a_real_network_has_gelu_from_opset_20_on)
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     opts.target = t;
     assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
-    assert_int_equal(count_op(m, QDQ_OP_ERF), 3);
-    assert_int_equal(count_op(m, QDQ_OP_GELU), 0);
+    assert_int_equal(test_count_nodes(m, QDQ_OP_ERF), 3);
+    assert_int_equal(test_count_nodes(m, QDQ_OP_GELU), 0);
     run.level = QDQ_LEVEL_NONE;
     run_model(e, m, &run, &before);
     assert_ok(qdq_model_set_opset(m, 20, &err));
     assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
-    assert_int_equal(count_op(m, QDQ_OP_ERF), 0);
-    assert_int_equal(count_op(m, QDQ_OP_GELU), 3);
+    assert_int_equal(test_count_nodes(m, QDQ_OP_ERF), 0);
+    assert_int_equal(test_count_nodes(m, QDQ_OP_GELU), 3);
     run_model(e, m, &run, &after);
     assert_same_numbers(&(text_case){.arg = "fuse-gelu", .before = name}, &before, &after);
     qdq_model_free(m);

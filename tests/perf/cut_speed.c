@@ -1,7 +1,6 @@
 /* cut_speed.c - placements of large graphs by one cut: 2,000 groups in less than 100 ms, memory
  * linear in groups. */
 #include <math.h>
-#include <time.h>
 
 #include "base/random.h"
 #include "support/test.h"
@@ -99,14 +98,6 @@ static void draw_costs(world *w, double conversion)
     }
 }
 
-static double cpu_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 /* The slowest of some conversion costs, each the fastest of three. */
 static double slowest_cut(void (*build)(world *), size_t n)
 {
@@ -122,9 +113,9 @@ static double slowest_cut(void (*build)(world *), size_t n)
         draw_costs(&w, conversions[i]);
         assert_true(qdq_assign_new(&a, n, &w.arena));
         for (int round = 0; round < 3; round++) {
-            const double start = cpu_ms();
+            const double start = test_cpu_seconds() * 1e3;
             assert_ok(qdq_energy_minimize(&w.energy, &a, &err));
-            fastest = fmin(fastest, cpu_ms() - start);
+            fastest = fmin(fastest, test_cpu_seconds() * 1e3 - start);
         }
         slowest = fmax(slowest, fastest);
         qdq_arena_free(&w.arena);

@@ -1,21 +1,12 @@
 /* fusions_speed.c - fusion groups of large graphs: 6,000 nodes in 50 ms, 100,000 in 1 s, the
  * fastest of three runs, whatever the layers: one for each node, one for each few, one for all. */
 #include <math.h>
-#include <time.h>
 
 #include "support/build.h"
 #include "support/test.h"
 #include "tune/group/fusions.h"
 
 static qdq_error err;
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* Layers of `size` nodes that follow each other; every other one shares its first node with the one
  * before. */
@@ -53,9 +44,9 @@ static void assert_found_in(const qdq_model *m, size_t layer_size, double limit,
 
     for (int i = 0; i < 3; i++) {
         qdq_fusions *f;
-        double start = cpu_seconds();
+        double start = test_cpu_seconds();
         assert_ok(qdq_fusions_find(m, g, n, &opts, &f, &err));
-        double s = cpu_seconds() - start;
+        double s = test_cpu_seconds() - start;
         least = s < least ? s : least;
         groups = f->n;
         qdq_fusions_free(f);
@@ -111,9 +102,9 @@ TEST(layers_that_interleave_are_split_in_no_time)
     for (int k = 0; k < LAYERS; k++)
         g[k] = (qdq_layer){"layer",        "Fused",         "",  "", NAN, 0, false, label[k],
                            NODES / LAYERS, QDQ_LAYER_SLICE, NULL};
-    double start = cpu_seconds();
+    double start = test_cpu_seconds();
     assert_ok(qdq_fusions_find(b.m, g, LAYERS, NULL, &f, &err));
-    start = cpu_seconds() - start;
+    start = test_cpu_seconds() - start;
     print_message("interleaved: %u groups: %.0f ms\n", f->n, 1e3 * start);
     assert_true(start < 0.05);
     qdq_fusions_free(f);

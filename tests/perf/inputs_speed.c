@@ -3,19 +3,9 @@
 #include "support/build.h"
 #include "support/test.h"
 
-#include <time.h>
-
 enum { MANY = 300000 };
 
 static qdq_error err;
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* y = Add(x0, x1) and inputs that nothing reads; the second in front is an initializer, so that
  * places are no numbers. */
@@ -58,13 +48,13 @@ static void compare_with_itself(qdq_model *m, double limit)
     qdq_compare_result *r = NULL;
     qdq_engine *e = NULL;
     qdq_data *data = NULL;
-    double start = cpu_seconds();
+    double start = test_cpu_seconds();
 
     assert_ok(qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", &eo, &e, &err));
     assert_ok(qdq_data_open("random:2", m, &d, &data, &err));
     assert_ok(qdq_compare(e, m, m, data, &opts, &r, &err));
-    printf("%.1f s\n", cpu_seconds() - start);
-    assert_true(cpu_seconds() - start < limit);
+    printf("%.1f s\n", test_cpu_seconds() - start);
+    assert_true(test_cpu_seconds() - start < limit);
     qdq_free(r);
     qdq_data_close(data);
     qdq_engine_close(e);

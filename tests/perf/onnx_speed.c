@@ -6,17 +6,8 @@
 #include "ir/graph_check.h"
 
 #include <sys/resource.h>
-#include <time.h>
 
 static qdq_error err;
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static const char *generate(long nodes, const char *more)
 {
@@ -35,10 +26,10 @@ TEST(four_gigabytes_of_weights_are_not_read)
     const char *path = generate(8000, "--weights-gb 4");
     qdq_model *m = NULL;
     struct rusage usage;
-    double start = cpu_seconds();
+    double start = test_cpu_seconds();
 
     assert_ok(qdq_model_load(path, NULL, &m, &err));
-    assert_true(cpu_seconds() - start < 0.5);
+    assert_true(test_cpu_seconds() - start < 0.5);
     assert_ok(qdq_model_verify(m, &err));
     assert_int_equal(m->graph->inits.n, 2000);
     getrusage(RUSAGE_SELF, &usage);
@@ -53,13 +44,13 @@ static double copy_time(long nodes)
     const char *path = generate(nodes, "");
     qdq_save_opts opts = QDQ_SAVE_OPTS_INIT;
     qdq_model *m = NULL;
-    double start = cpu_seconds();
+    double start = test_cpu_seconds();
 
     opts.allow_overwrite = true;
     assert_ok(qdq_model_load(path, NULL, &m, &err));
     assert_ok(qdq_model_verify(m, &err));
     assert_ok(qdq_model_save(m, test_path("copy.onnx"), &opts, &err));
-    start = cpu_seconds() - start;
+    start = test_cpu_seconds() - start;
     assert_int_equal(m->graph->n_node, nodes);
     qdq_model_free(m);
     return start;

@@ -5,17 +5,7 @@
 #include "base/buf.h"
 #include "support/test.h"
 
-#include <time.h>
-
 static qdq_error err;
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static const char *generate(const char *kind, long nodes)
 {
@@ -35,13 +25,13 @@ static double optimize_time(const char *kind, long nodes, double left)
     qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
     qdq_optimize_report *r = NULL;
     qdq_model *m = NULL;
-    double start = cpu_seconds();
+    double start = test_cpu_seconds();
 
     so.allow_overwrite = true;
     assert_ok(qdq_model_load(path, NULL, &m, &err));
     assert_ok(qdq_model_optimize(m, NULL, &r, &err));
     assert_ok(qdq_model_save(m, test_path("optimized.onnx"), &so, &err));
-    start = cpu_seconds() - start;
+    start = test_cpu_seconds() - start;
     assert_true(r->settled);
     assert_in_range(r->nodes_before, nodes, nodes + 20);
     if ((double)r->nodes_after > left * (double)nodes)
@@ -106,9 +96,9 @@ static double lines_time(void (*put)(qdq_buf *text, int i), int count)
     char *all = qdq_buf_take(&text);
     assert_non_null(all);
     qdq_model *m = test_model(all);
-    double start = cpu_seconds();
+    double start = test_cpu_seconds();
     assert_ok(qdq_model_optimize(m, NULL, NULL, &err));
-    start = cpu_seconds() - start;
+    start = test_cpu_seconds() - start;
     qdq_model_free(m);
     free(all);
     return start;

@@ -1,7 +1,6 @@
 /* place_speed.c - time to place Q/DQ in large graphs, on every kind of target: linear in nodes,
  * whatever the shape of the graph. What is promised, 0.3 s for 100,000 nodes, is measured here; the
  * limits leave room for a slow, shared machine and fall when something is no longer linear. */
-#include <time.h>
 
 #include "quant/place/place.h"
 #include "ir/shape.h"
@@ -9,14 +8,6 @@
 #include "support/test.h"
 
 static qdq_error err;
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* --- graphs, grown node by node --------------------------------------------------------------- */
 
@@ -144,9 +135,9 @@ static double place_time(const char *kind, const char *target, long nodes)
     qdq_target *t = NULL;
 
     assert_ok(qdq_target_load(target, &t, &err));
-    double start = cpu_seconds();
+    double start = test_cpu_seconds();
     assert_ok(qdq_place(m, t, NULL, plan, &err));
-    double seconds = cpu_seconds() - start;
+    double seconds = test_cpu_seconds() - start;
     printf("%-8s %-8s %7ld nodes: %.3f s, %zu tensors\n", target, kind, nodes, seconds,
            plan->tensors.n);
     qdq_target_free(t);

@@ -1,7 +1,6 @@
 /* region_speed.c - regions, signatures and borders of large graphs: linear in nodes. What is
  * promised, 50 ms for 6,000 nodes and 1 s for 100,000, is measured here, the fastest of three runs;
  * a bad shape of graph must not be slower. */
-#include <time.h>
 
 #include "ir/ir.h"
 #include "support/build.h"
@@ -9,14 +8,6 @@
 #include "tune/scheme/scheme.h"
 
 static qdq_error err;
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* A slot group for each node, so that everything is a border that could be one. */
 static qdq_space open_space(const qdq_model *m)
@@ -42,12 +33,12 @@ static double find_once(const qdq_model *m, qdq_region_opts opts, size_t nodes)
     qdq_patterns *p;
     qdq_boundaries boundaries;
     qdq_space space = open_space(m);
-    double start = cpu_seconds();
+    double start = test_cpu_seconds();
 
     assert_ok(qdq_regions_find(m, &opts, &r, &err));
     assert_ok(qdq_patterns_find(r, &p, &err));
     assert_ok(qdq_boundaries_find(p, &space, &space.arena, &boundaries, &err));
-    start = cpu_seconds() - start;
+    start = test_cpu_seconds() - start;
     assert_int_equal(r->n_covered, nodes);
     qdq_patterns_free(p);
     qdq_regions_free(r);

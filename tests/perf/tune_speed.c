@@ -4,7 +4,6 @@
  * machine. No weight is copied: the folder does not grow, and the model is small. */
 #include <math.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/random.h"
@@ -16,14 +15,6 @@
 #include "tune/space/space.h"
 
 static qdq_error err;
-
-static double cpu_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 static uint64_t size_of(const char *path)
 {
@@ -72,33 +63,34 @@ TEST(trial_of_resnet50_is_ready_in_milliseconds)
     assert_int_equal(mkdir(folder, 0700), 0);
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_quantize_begin(m, t, &opts, head, &clean, &err));
-    double start = cpu_ms();
+    double start = test_cpu_seconds() * 1e3;
     assert_ok(qdq_space_new(clean, t, &opts, &s, &err));
-    printf("space of %zu groups: %.1f ms\n", s->n_groups, cpu_ms() - start);
+    printf("space of %zu groups: %.1f ms\n", s->n_groups, test_cpu_seconds() * 1e3 - start);
     make_up_scales(s, &opts, &known);
     assert_true(qdq_assign_new(&a, s->n_groups, &arena));
     for (size_t i = 0; i < a.n; i++)
         qdq_assign_set(&a, i, true);
     assert_ok(
         qdq_space_plan(s, &a, &(qdq_space_scaling){head, e, NULL, &opts, &known, 0}, &p, &err));
-    start = cpu_ms();
+    start = test_cpu_seconds() * 1e3;
     assert_ok(qdq_candidates_open(folder, clean, NULL, &c, &err));
-    printf("folder: %.1f ms\n", cpu_ms() - start);
-    start = cpu_ms();
+    printf("folder: %.1f ms\n", test_cpu_seconds() * 1e3 - start);
+    start = test_cpu_seconds() * 1e3;
     assert_ok(qdq_candidate_write(c, p, "all.onnx", &err));
-    printf("first candidate: %.1f ms, %.0f KiB, all weights %.1f MB\n", cpu_ms() - start,
+    printf("first candidate: %.1f ms, %.0f KiB, all weights %.1f MB\n",
+           test_cpu_seconds() * 1e3 - start,
            (double)size_of(test_path("candidates/all.onnx")) / 1024, (double)size_of(bin) * 1e-6);
     qdq_plan_free(p);
     const uint64_t before = size_of(bin);
     for (int i = 0; i < TRIALS; i++) {
         for (size_t k = 0; k < a.n; k++)
             qdq_assign_set(&a, k, (qdq_random_u64(&random) & 1) != 0);
-        start = cpu_ms();
+        start = test_cpu_seconds() * 1e3;
         assert_ok(
             qdq_space_plan(s, &a, &(qdq_space_scaling){head, e, NULL, &opts, &known, 0}, &p, &err));
-        double planned = cpu_ms();
+        double planned = test_cpu_seconds() * 1e3;
         assert_ok(qdq_candidate_write(c, p, "trial.onnx", &err));
-        double written = cpu_ms() - planned;
+        double written = test_cpu_seconds() * 1e3 - planned;
         plan_ms += planned - start;
         write_ms += written;
         slowest = written > slowest ? written : slowest;
@@ -153,17 +145,17 @@ static void take_apart(const qdq_model *m, const qdq_target *t, double ms[3], si
 {
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     const qdq_region_opts how = QDQ_REGION_OPTS_INIT;
-    double start = cpu_ms(), at[3];
+    double start = test_cpu_seconds() * 1e3, at[3];
     qdq_regions *r;
     qdq_patterns *p;
     qdq_space *s;
 
     assert_ok(qdq_regions_find(m, &how, &r, &err));
-    at[0] = cpu_ms();
+    at[0] = test_cpu_seconds() * 1e3;
     assert_ok(qdq_patterns_find(r, &p, &err));
-    at[1] = cpu_ms();
+    at[1] = test_cpu_seconds() * 1e3;
     assert_ok(qdq_space_new(m, t, &opts, &s, &err));
-    at[2] = cpu_ms();
+    at[2] = test_cpu_seconds() * 1e3;
     for (int i = 0; i < 3; i++)
         ms[i] = at[i] - (i == 0 ? start : at[i - 1]);
     *n_groups = s->n_groups;

@@ -29,12 +29,19 @@ static const char *without_header(const char *text)
     return end;
 }
 
-void test_assert_text(const qdq_model *m, const char *expected)
+char *test_text_of(const qdq_model *m)
 {
     qdq_error err = QDQ_ERROR_INIT;
     char *text = NULL;
 
     assert_ok(qdq_model_to_text(m, &text, &err));
+    return text;
+}
+
+void test_assert_text(const qdq_model *m, const char *expected)
+{
+    char *text = test_text_of(m);
+
     assert_string_equal(without_header(text), without_header(expected));
     qdq_free(text);
 }

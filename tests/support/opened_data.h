@@ -54,6 +54,18 @@ static inline qdq_status try_open(const char *model, const char *spec, const qdq
     return st;
 }
 
+static inline qdq_status try_arrays(const char *model, const qdq_named_array *a, size_t n,
+                                    const qdq_data_opts *opts, qdq_data **d)
+{
+    qdq_model *m = test_model(model);
+    qdq_status st = qdq_data_from_arrays(a, n, m, opts, d, &err);
+
+    qdq_model_free(m);
+    if (st != QDQ_OK)
+        assert_null(*d);
+    return st;
+}
+
 /* A sound array over elements of the caller. */
 static inline qdq_named_array named(const char *name, qdq_elem elem, const void *data, int rank,
                                     int64_t a, int64_t b)

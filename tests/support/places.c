@@ -3,6 +3,7 @@
 #include "support/test.h"
 
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -76,4 +77,12 @@ void test_missing(const char *what)
         fail_msg("%s is missing, and QDQ_TEST_REQUIRE=1 says that it must be there", what);
     fprintf(stderr, "SKIPPED: %s is missing\n", what);
     skip();
+}
+
+double test_cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }

@@ -63,6 +63,12 @@ qdq_model *test_model(const char *text);
 /* The text form of the model is exactly this (leading model header left out). */
 void test_assert_text(const qdq_model *m, const char *expected);
 
+/* The text form; qdq_free(). */
+char *test_text_of(const qdq_model *m);
+
+/* What this process has used of processors. */
+double test_cpu_seconds(void);
+
 /* A private folder that test_end() of the same program removes; static storage. */
 const char *test_dir(void);
 /* printf-style path below test_dir(); static storage, eight at a time. */

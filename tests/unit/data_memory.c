@@ -2,18 +2,6 @@
 #include "support/npy_file.h"
 #include "support/opened_data.h"
 
-static qdq_status try_arrays(const char *model, const qdq_named_array *a, size_t n,
-                             const qdq_data_opts *opts, qdq_data **d)
-{
-    qdq_model *m = test_model(model);
-    qdq_status st = qdq_data_from_arrays(a, n, m, opts, d, &err);
-
-    qdq_model_free(m);
-    if (st != QDQ_OK)
-        assert_null(*d);
-    return st;
-}
-
 static void refuse_arrays(const char *model, const qdq_named_array *a, size_t n, qdq_status code,
                           const char *message)
 {

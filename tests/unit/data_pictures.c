@@ -4,9 +4,8 @@
 
 #include "base/file.h"
 #include "quant/data/image.h"
+#include "support/opened_data.h"
 #include "support/test.h"
-
-static qdq_error err;
 
 static const char nchw[] = "g (float[1,3,2,3] x) => (float[1,3,2,3] y) { y = Relu(x) }";
 static const char nhwc[] =
@@ -63,34 +62,7 @@ static const char *folder(const char *name, int copies)
     return path;
 }
 
-static qdq_status try_open(const char *model, const char *spec, const qdq_data_opts *opts,
-                           qdq_data **d)
-{
-    qdq_model *m = test_model(model);
-    qdq_status st = qdq_data_open(spec, m, opts, d, &err);
-
-    qdq_model_free(m);
-    return st;
-}
-
-static qdq_data *opened(const char *model, const char *spec, const qdq_data_opts *opts)
-{
-    qdq_data *d = NULL;
-
-    assert_ok(try_open(model, spec, opts, &d));
-    return d;
-}
-
-static void refused(const char *model, const char *spec, const qdq_data_opts *opts, qdq_status code,
-                    const char *message)
-{
-    qdq_data *d = NULL;
-
-    assert_fails(code, message, try_open(model, spec, opts, &d));
-    assert_null(d);
-}
-
-static const qdq_array *sample(qdq_data *d, size_t i)
+static const qdq_array *only_sample(qdq_data *d, size_t i)
 {
     const qdq_named_array *in;
     size_t n;
@@ -104,7 +76,7 @@ static const qdq_array *sample(qdq_data *d, size_t i)
 TEST(pixels_stand_in_planes_when_channels_come_first)
 {
     qdq_data *d = opened(nchw, folder("first", 2), NULL);
-    const qdq_array *a = sample(d, 1);
+    const qdq_array *a = only_sample(d, 1);
     const float *x = a->data;
 
     assert_int_equal(qdq_data_count(d), 2);
@@ -122,14 +94,14 @@ TEST(an_image_by_itself_is_one_sample)
     qdq_data *d = opened(nchw, test_path("single/1.bmp"), NULL);
 
     assert_int_equal(qdq_data_count(d), 1);
-    assert_true(((const float *)sample(d, 0)->data)[0] == (float)pixels[0]);
+    assert_true(((const float *)only_sample(d, 0)->data)[0] == (float)pixels[0]);
     qdq_data_close(d);
 }
 
 TEST(pixels_stand_together_when_channels_come_last)
 {
     qdq_data *d = opened(nhwc, folder("last", 1), NULL);
-    const qdq_array *a = sample(d, 0);
+    const qdq_array *a = only_sample(d, 0);
 
     assert_int_equal(a->dim[0], 1);
     assert_int_equal(a->dim[3], 3);
@@ -146,7 +118,7 @@ TEST(mean_and_std_are_in_pixel_units_and_go_with_the_models_channels)
     opts.mean[0] = 127;
     opts.std[0] = 128;
     qdq_data *d = opened(nhwc, folder("scaled", 1), &opts);
-    assert_true(fabsf(((const float *)sample(d, 0)->data)[0] - (10 - 127) / 128.f) < 1e-6f);
+    assert_true(fabsf(((const float *)only_sample(d, 0)->data)[0] - (10 - 127) / 128.f) < 1e-6f);
     qdq_data_close(d);
 
     opts.n_mean = opts.n_std = 3;
@@ -154,7 +126,7 @@ TEST(mean_and_std_are_in_pixel_units_and_go_with_the_models_channels)
     memcpy(opts.std, (const float[4]){2, 4, 8, 0}, sizeof opts.std);
     opts.channel_order = "bgr";
     d = opened(nhwc, folder("scaled", 1), &opts);
-    const float *x = sample(d, 0)->data;
+    const float *x = only_sample(d, 0)->data;
     assert_true(x[0] == (200 - 1) / 2.f && x[1] == (100 - 2) / 4.f && x[2] == (10 - 3) / 8.f);
     qdq_data_close(d);
 }
@@ -162,7 +134,7 @@ TEST(mean_and_std_are_in_pixel_units_and_go_with_the_models_channels)
 TEST(one_channel_is_gray)
 {
     qdq_data *d = opened(gray, folder("gray", 1), NULL);
-    const qdq_array *a = sample(d, 0);
+    const qdq_array *a = only_sample(d, 0);
 
     assert_int_equal(a->rank, 3);
     /* 0.30 red, 0.59 green, 0.11 blue */
@@ -176,7 +148,7 @@ TEST(bytes_are_given_as_bytes)
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
     qdq_data *d = opened(model, folder("bytes", 1), NULL);
 
-    assert_memory_equal(sample(d, 0)->data, pixels, sizeof pixels);
+    assert_memory_equal(only_sample(d, 0)->data, pixels, sizeof pixels);
     qdq_data_close(d);
     opts.n_std = 1;
     opts.std[0] = 2;
@@ -196,7 +168,7 @@ TEST(images_are_stretched_to_the_inputs_size)
     write_image("stretched/half.bmp", flat, 8, 4);
     opts.layout = "nchw";
     qdq_data *d = opened(model, path, &opts);
-    const float *x = sample(d, 0)->data;
+    const float *x = only_sample(d, 0)->data;
     /* A triangle twice as wide as its half: an eighth of each comes from the other side. */
     assert_true(x[0] > 40 && x[0] < 70 && fabsf(x[0] + x[1] - 240) < 0.01f);
     qdq_data_close(d);
@@ -233,8 +205,8 @@ TEST(free_dimensions_take_the_size_that_the_caller_gives)
     opts.image_height = 4;
     opts.image_width = 6;
     qdq_data *d = opened(model, path, &opts);
-    assert_int_equal(sample(d, 0)->dim[2], 4);
-    assert_int_equal(sample(d, 0)->dim[3], 6);
+    assert_int_equal(only_sample(d, 0)->dim[2], 4);
+    assert_int_equal(only_sample(d, 0)->dim[3], 6);
     qdq_data_close(d);
     refused(nchw, path, &opts, QDQ_E_USAGE, "image height 4, but input 'x' is float [1, 3, 2, 3]");
     opts.image_height = -1;
@@ -247,8 +219,8 @@ TEST(a_batch_takes_several_images)
     qdq_data *d = opened(model, folder("five", 5), NULL);
 
     assert_int_equal(qdq_data_count(d), 2);
-    assert_int_equal(sample(d, 1)->dim[0], 2);
-    assert_true(((const float *)sample(d, 1)->data)[18] == 10);
+    assert_int_equal(only_sample(d, 1)->dim[0], 2);
+    assert_true(((const float *)only_sample(d, 1)->data)[18] == 10);
     qdq_data_close(d);
     refused(model, folder("one", 1), NULL, QDQ_E_FORMAT, "1 images, the model's batch is 2");
 }
@@ -393,7 +365,7 @@ TEST(photographs_of_the_corpus_are_read)
         opened("g (float[1,3,240,320] x) => (float[1,3,240,320] y) { y = Relu(x) }", path, &opts);
     assert_int_equal(qdq_data_count(d), 12);
     for (size_t i = 0; i < 12; i++) {
-        const qdq_array *a = sample(d, i);
+        const qdq_array *a = only_sample(d, i);
         const float *x = a->data;
 
         for (size_t k = 0; k < a->bytes / sizeof *x; k++)

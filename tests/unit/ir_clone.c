@@ -38,15 +38,6 @@ static const char text[] =
     "  v = Foo <axis: int = @alpha> (u)\n"
     "}\n";
 
-static char *text_of(const qdq_model *m)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    char *t = NULL;
-
-    assert_ok(qdq_model_to_text(m, &t, &err));
-    return t;
-}
-
 static qdq_model *clone(const qdq_model *m)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -63,7 +54,7 @@ TEST(a_clone_says_the_same_after_the_original_died)
     char *t;
 
     qdq_model_free(m);
-    t = text_of(copy);
+    t = test_text_of(copy);
     assert_string_equal(t, text);
     qdq_free(t);
     qdq_model_free(copy);
@@ -97,7 +88,7 @@ TEST(edits_of_one_are_not_seen_in_the_other)
                                    qdq_tensor_of_floats(copy, 2, dim, one)));
     qdq_graph_set_output(copy->graph, 0, qdq_graph_find(copy->graph, "t"));
     qdq_node_remove(n);
-    t = text_of(m);
+    t = test_text_of(m);
     assert_string_equal(t, text);
     qdq_free(t);
     qdq_model_free(copy);

@@ -142,15 +142,6 @@ static void random_edit(walk *w)
     }
 }
 
-static char *text_of(const qdq_model *m)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    char *text = NULL;
-
-    assert_ok(qdq_model_to_text(m, &text, &err));
-    return text;
-}
-
 /* Now and then the walk goes on with a clone, after the original: both must say the same, and
  * sorting must end in an order that needs no more sorting. */
 static void swap_for_clone(walk *w)
@@ -164,11 +155,11 @@ static void swap_for_clone(walk *w)
     edits = w->m->graph->edits;
     assert_ok(qdq_graph_sort(w->m->graph, &err));
     assert_int_equal(edits, w->m->graph->edits);
-    before = text_of(w->m);
+    before = test_text_of(w->m);
     assert_ok(qdq_model_clone(w->m, &copy, &err));
     qdq_model_free(w->m);
     w->m = copy;
-    after = text_of(copy);
+    after = test_text_of(copy);
     assert_string_equal(before, after);
     qdq_free(before);
     qdq_free(after);

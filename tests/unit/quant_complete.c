@@ -6,6 +6,7 @@
 #include "quant/place/place.h"
 #include "quant/weights/bias_fit.h"
 #include "support/build.h"
+#include "support/spelled.h"
 #include "support/test.h"
 
 /* The rule-based plan, with the scale that a calibration could have given. */
@@ -38,15 +39,6 @@ static qdq_model *inserted(const qdq_model *m, const qdq_plan *p)
     assert_ok(qdq_model_verify(copy, &err));
     assert_ok(qdq_model_infer(copy, &so, &err));
     return copy;
-}
-
-static size_t count(const qdq_model *m, qdq_op op)
-{
-    size_t n = 0;
-
-    QDQ_FOR_NODES (node, m->graph)
-        n += node->op == op;
-    return n;
 }
 
 static const qdq_node *node_of(const qdq_model *m, const char *out)
@@ -84,8 +76,10 @@ TEST(the_q_and_dq_that_are_there_are_used)
     const qdq_node *add = node_of(q, "a");
 
     /* c1, r1 */
-    assert_int_equal(count(q, QDQ_OP_QUANTIZELINEAR), count(m, QDQ_OP_QUANTIZELINEAR) + 2);
-    assert_int_equal(count(q, QDQ_OP_DEQUANTIZELINEAR), count(m, QDQ_OP_DEQUANTIZELINEAR) + 2);
+    assert_int_equal(test_count_nodes(q, QDQ_OP_QUANTIZELINEAR),
+                     test_count_nodes(m, QDQ_OP_QUANTIZELINEAR) + 2);
+    assert_int_equal(test_count_nodes(q, QDQ_OP_DEQUANTIZELINEAR),
+                     test_count_nodes(m, QDQ_OP_DEQUANTIZELINEAR) + 2);
     assert_string_equal(add->in[0].value->name, "r0.dq");
     assert_int_equal(qdq_graph_find(q->graph, "r0")->n_use, 1); /* its Q alone: the Conv fuses */
     qdq_plan_free(p);
@@ -130,7 +124,8 @@ TEST(a_graph_output_gets_a_dq_of_its_own_behind_the_q_that_is_there)
     assert_string_equal(out->name, "r0");
     assert_int_equal(out->producer->op, QDQ_OP_DEQUANTIZELINEAR);
     assert_string_equal(out->producer->in[0].value->name, "r0.q");
-    assert_int_equal(count(q, QDQ_OP_QUANTIZELINEAR), count(m, QDQ_OP_QUANTIZELINEAR) + 2);
+    assert_int_equal(test_count_nodes(q, QDQ_OP_QUANTIZELINEAR),
+                     test_count_nodes(m, QDQ_OP_QUANTIZELINEAR) + 2);
     qdq_plan_free(p);
     qdq_model_free(q);
     qdq_model_free(m);
@@ -375,15 +370,6 @@ TEST(a_transformer_block_settles)
 
 /* --- plan and model at once ------------------------------------------------------------------- */
 
-static char *text_of(const qdq_model *m)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    char *text = NULL;
-
-    assert_ok(qdq_model_to_text(m, &text, &err));
-    return text;
-}
-
 TEST(quantize_gives_what_plan_and_apply_give)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -400,7 +386,7 @@ TEST(quantize_gives_what_plan_and_apply_give)
     assert_ok(qdq_quantize(m, t, e, NULL, NULL, &p, &q, &err));
     assert_ok(qdq_plan_make(m, t, e, NULL, NULL, &made, &err));
     assert_ok(qdq_plan_apply(made, m, false, &applied, &err));
-    char *a = text_of(q), *c = text_of(applied);
+    char *a = test_text_of(q), *c = test_text_of(applied);
     assert_string_equal(a, c);
     assert_true(qdq_plan_get_summary(p)->placement_only);
     qdq_free(a);

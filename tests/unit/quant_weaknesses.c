@@ -1,7 +1,6 @@
 /* quant_weaknesses.c - what the reference does badly and no test of a single file shows. */
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "ir/ir.h"
 #include "qdq/model.h"
@@ -10,14 +9,6 @@
 #include "support/build.h"
 #include "support/placed.h"
 #include "support/test.h"
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 TEST(the_opset_is_that_of_the_default_domain_wherever_it_stands)
 {
@@ -52,7 +43,7 @@ TEST(paths_through_what_is_read_twice_take_no_time)
 {
     test_builder b = test_build(17);
     char name[16], last[16] = "q";
-    double begin = cpu_seconds();
+    double begin = test_cpu_seconds();
 
     TEST_INPUT(&b, "x", 2, 64, 64);
     TEST_INPUT(&b, "z", 2, 64, 64);
@@ -65,7 +56,7 @@ TEST(paths_through_what_is_read_twice_take_no_time)
     TEST_NODE(&b, "MatMul", "y", last, "z");
     test_output(&b, "y");
     test_placed p = test_place_on(&b, "tensorrt", NULL);
-    assert_true(cpu_seconds() - begin < 2);
+    assert_true(test_cpu_seconds() - begin < 2);
     test_placed_free(p);
 }
 
@@ -133,7 +124,7 @@ TEST(histograms_stay_small_and_searches_cheap)
 {
     const qdq_qscheme scheme = {.type = QDQ_INT8, .symmetric = true};
     float x[1000];
-    double begin = cpu_seconds();
+    double begin = test_cpu_seconds();
 
     for (int round = 0; round < 20; round++) {
         qdq_histogram h;
@@ -148,6 +139,6 @@ TEST(histograms_stay_small_and_searches_cheap)
         assert_true(qdq_threshold_entropy(&h, &scheme, &r));
         assert_true(r.high > 0 && r.high <= qdq_histogram_amax(&h));
     }
-    assert_true(cpu_seconds() - begin <
+    assert_true(test_cpu_seconds() - begin <
                 2); /* 0.1 s here; Python's KL over bins of the first width never ends */
 }

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "ir/graph_check.h"
 #include "support/build.h"
+#include "support/placed.h"
 #include "support/spaced.h"
 #include "tune/space/space_types.h"
 
@@ -90,14 +91,6 @@ static void expect_tensors(test_space *t, const qdq_assign *a, const char *want)
     assert_ok(qdq_model_verify(m, &err));
     qdq_model_free(m);
     qdq_plan_free(p);
-}
-
-static const char *why_float(const qdq_plan *p, const char *node)
-{
-    for (size_t i = 0; i < p->left_float.n; i++)
-        if (strcmp(p->left_float.at[i].node, node) == 0)
-            return p->left_float.at[i].reason;
-    return "";
 }
 
 /* --- what there is ---------------------------------------------------------------------------- */
@@ -187,7 +180,7 @@ TEST(a_transpose_moves_codes_or_floats)
     qdq_space_flip(t.s, &a, edge_into(&t, "t", 0));
     expect_tensors(&t, &a, "t>all x>all");
     qdq_plan *p = test_space_plan(&t, &a);
-    assert_string_equal(why_float(p, "t"), "moves floats: measured");
+    assert_string_equal(test_reason(p, "t"), "moves floats: measured");
     qdq_plan_free(p);
     qdq_space_flip(t.s, &a, edge_into(&t, "t", 0)); /* and back */
     expect_tensors(&t, &a, "r>all t>all x>all");
@@ -202,7 +195,7 @@ TEST(a_float_operator_reads_codes)
     qdq_space_flip(t.s, &a, edge_into(&t, "ln", 0));
     expect_tensors(&t, &a, "c1>all r>all t>all x>all");
     qdq_plan *p = test_space_plan(&t, &a);
-    assert_string_equal(why_float(p, "ln"), "an input of it is quantized: measured");
+    assert_string_equal(test_reason(p, "ln"), "an input of it is quantized: measured");
     qdq_plan_free(p);
     test_space_close(&t);
 }

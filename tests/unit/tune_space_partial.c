@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "ir/graph_check.h"
 #include "support/build.h"
+#include "support/placed.h"
 #include "support/spaced.h"
 
 static qdq_error err;
@@ -72,14 +73,6 @@ static const qdq_plan_tensor *tensor_entry(const qdq_plan *p, const char *name)
         if (strcmp(p->tensors.at[i].tensor, name) == 0)
             return &p->tensors.at[i];
     return NULL;
-}
-
-static const char *why_float(const qdq_plan *p, const char *node)
-{
-    for (size_t i = 0; i < p->left_float.n; i++)
-        if (strcmp(p->left_float.at[i].node, node) == 0)
-            return p->left_float.at[i].reason;
-    return "";
 }
 
 static bool is_quantized(const qdq_plan *p, const char *node)
@@ -216,7 +209,7 @@ TEST(a_weight_alone_is_one_entry_and_no_bias)
     expect_entries(&t, "p:weight y:weight", "v[0]>y:1 w[1]>p:1");
     qdq_assign a = test_space_parts(&t, "c1:weight");
     qdq_plan *p = test_space_plan(&t, &a);
-    assert_string_equal(why_float(p, "c1"), "only its weight is quantized");
+    assert_string_equal(test_reason(p, "c1"), "only its weight is quantized");
     assert_false(is_quantized(p, "c1"));
     assert_int_equal(qdq_plan_get_summary(p)->n_weights, 1);
     assert_int_equal(qdq_plan_get_summary(p)->n_quantized, 0);
@@ -236,7 +229,7 @@ TEST(an_activation_alone_is_one_edge_and_no_result)
     for (size_t i = 0; i < t.s->n_groups; i++)
         qdq_assign_set(&everything, i, true);
     qdq_plan *p = test_space_plan(&t, &a), *all = test_space_plan(&t, &everything);
-    assert_string_equal(why_float(p, "c1"), "only its activation is quantized");
+    assert_string_equal(test_reason(p, "c1"), "only its activation is quantized");
     assert_int_equal(tensor_entry(p, "r0")->qparam.type, tensor_entry(all, "r0")->qparam.type);
     assert_float_equal(tensor_entry(p, "r0")->qparam.scale, tensor_entry(all, "r0")->qparam.scale,
                        0);
@@ -440,7 +433,7 @@ TEST(plans_with_halves_survive_being_written)
 
                 assert_true(part == QDQ_PART_FULL || !qdq_assign_get(&own, g));
                 if (part == QDQ_PART_WEIGHT || part == QDQ_PART_ACTIVATION)
-                    assert_memory_equal(why_float(p, name), "only its ", 9);
+                    assert_memory_equal(test_reason(p, name), "only its ", 9);
             }
             qdq_plan_free(p);
         }

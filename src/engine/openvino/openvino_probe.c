@@ -71,7 +71,6 @@ qdq_status qdq_ov_probe(const qdq_engine_opts *opts, qdq_error *err)
         return QDQ_OK;
     return qdq_fail(err, QDQ_E_ENGINE,
                     "this machine announces AMX and kills programs that use it, as OpenVINO would: "
-                    "set %s in the "
-                    "environment before the engine is opened",
+                    "set %s in the environment before the engine is opened",
                     need);
 }

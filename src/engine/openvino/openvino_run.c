@@ -3,8 +3,8 @@
 #include "engine/openvino/openvino_session.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "engine/session_inputs.h"
 
@@ -252,23 +252,15 @@ qdq_status qdq_ov_bind(qdq_session *s, const qdq_array *const *in, qdq_error *er
     return qdq_ov_check(api, api->infer_request_infer(os->timed), "run", err);
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 qdq_status qdq_ov_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_error *err)
 {
     const qdq_ov_session *os = s->self;
     const qdq_ov_api *api = &os->ov->api;
     int status = 0;
 
-    uint64_t start = now_ns();
+    uint64_t start = qdq_clock_ns();
     for (unsigned i = 0; status == 0 && i < n; i++)
         status = api->infer_request_infer(os->timed);
-    *ns = now_ns() - start;
+    *ns = qdq_clock_ns() - start;
     return qdq_ov_check(api, status, "timed run", err);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/words.h"
 
 typedef struct matcher {
     const qdq_graph *source, *optimized;
@@ -37,15 +38,9 @@ static qdq_layer_owner owner_of(const matcher *m, const char *name, bool *good)
 /* Operators that hand on what they read in another form. */
 static bool moves(const qdq_node *n)
 {
-    static const char *const ops[] = {
-        "ReorderInput",   "ReorderOutput",    "Transpose",      "Reshape",
-        "Squeeze",        "Unsqueeze",        "Cast",           "Identity",
-        "QuantizeLinear", "DequantizeLinear", "MemcpyFromHost", "MemcpyToHost"};
-
-    for (size_t i = 0; i < QDQ_COUNT(ops); i++)
-        if (strcmp(n->type, ops[i]) == 0)
-            return true;
-    return false;
+    return QDQ_WORD_IS_IN(n->type, "ReorderInput", "ReorderOutput", "Transpose", "Reshape",
+                          "Squeeze", "Unsqueeze", "Cast", "Identity", "QuantizeLinear",
+                          "DequantizeLinear", "MemcpyFromHost", "MemcpyToHost");
 }
 
 static const qdq_node *same_node(const matcher *m, const qdq_node *n)

@@ -3,14 +3,13 @@
  * cannot be read gets its name repaired first. */
 #include "engine/ort/ort_session.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "engine/sample_stats.h"
 #include "engine/tool_json.h"
 
 typedef struct layer {
@@ -217,21 +216,13 @@ static qdq_status read_text(reader *r, char *text, qdq_error *err)
     return QDQ_OK;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Of a layer that did not run in each run, it took no time in the others. */
 static double median_us(layer *l, unsigned runs)
 {
     const size_t missing = runs - l->us.n;
     double middle[2];
 
-    if (l->us.n > 0) /* the run that it was first seen in may be the one that did not end */
-        qsort(l->us.at, l->us.n, sizeof *l->us.at, by_time);
+    qdq_stats_sort(l->us.at, l->us.n); /* 0: the only run it was seen in did not end */
     for (size_t i = 0; i < 2; i++) {
         size_t at = (runs - 1 + i) / 2;
         middle[i] = at < missing ? 0 : l->us.at[at - missing];

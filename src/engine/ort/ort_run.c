@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 
 enum { ORT_TYPE_TENSOR = 1 };
@@ -172,14 +172,6 @@ qdq_status qdq_ort_bind(qdq_session *s, const qdq_array *const *in, qdq_error *e
     return QDQ_OK;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* True if some output is made again by each run. */
 static bool has_loose_outputs(const qdq_session *s)
 {
@@ -197,11 +189,11 @@ static qdq_status time_loose_run(qdq_session *s, ort_value **out, uint64_t *ns, 
     const qdq_ort_api *api = &os->ort->api;
 
     memcpy(out, os->bound_out, s->n_out * sizeof *out);
-    uint64_t start = now_ns();
+    uint64_t start = qdq_clock_ns();
     ort_status *status =
         QDQ_ORT(api, Run)(os->session, NULL, os->in_names, (const ort_value *const *)os->bound_in,
                           s->n_in, os->out_names, s->n_out, out);
-    *ns += now_ns() - start;
+    *ns += qdq_clock_ns() - start;
     for (size_t i = 0; i < s->n_out; i++)
         if (os->bound_out[i] == NULL && out[i] != NULL)
             QDQ_ORT(api, ReleaseValue)(out[i]);
@@ -229,11 +221,11 @@ qdq_status qdq_ort_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_error
     *ns = 0;
     if (has_loose_outputs(s))
         return time_loose(s, n, ns, err);
-    uint64_t start = now_ns();
+    uint64_t start = qdq_clock_ns();
     for (unsigned i = 0; status == NULL && i < n; i++)
         status = QDQ_ORT(api, Run)(os->session, NULL, os->in_names, in, s->n_in, os->out_names,
                                    s->n_out, os->bound_out);
-    *ns = now_ns() - start;
+    *ns = qdq_clock_ns() - start;
     qdq_ort_log_flush(&os->log, s->engine->job);
     return qdq_ort_check(api, status, "timed run", err);
 }

@@ -5,7 +5,6 @@
 
 #include "base/fail.h"
 #include "engine/remote/remote_message.h"
-#include "ir/ir.h"
 
 enum { ALIGN = 64 };
 
@@ -44,7 +43,6 @@ static bool is_whole(const json_t *x, int64_t low, int64_t high)
 static bool read_dims(const json_t *row, qdq_array *a)
 {
     size_t n = json_array_size(row), bytes;
-    int64_t count = 1;
 
     if (n < A_DIMS || n - A_DIMS > QDQ_MAX_RANK)
         return false;
@@ -55,11 +53,9 @@ static bool read_dims(const json_t *row, qdq_array *a)
         if (!is_whole(dim, 0, INT64_MAX))
             return false;
         a->dim[i] = json_integer_value(dim);
-        if (a->dim[i] > 0 && count > INT64_MAX / a->dim[i])
-            return false;
-        count *= a->dim[i];
     }
-    return qdq_elem_bytes(a->elem, count, &bytes) && bytes == a->bytes;
+    const int64_t count = qdq_array_count(a);
+    return count >= 0 && qdq_elem_bytes(a->elem, count, &bytes) && bytes == a->bytes;
 }
 
 qdq_status qdq_remote_array_get(qdq_shared *s, const json_t *row, qdq_arena *arena,

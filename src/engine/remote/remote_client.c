@@ -86,10 +86,9 @@ static void note_refused(qdq_remote_client *c, const qdq_remote_answer *answer)
 static qdq_status read_end(qdq_remote_client *c, qdq_remote_answer *answer,
                            qdq_remote_outcome *outcome, qdq_error *err)
 {
-    static const char *const ends[] = {"fine",   "refused", "crashed", "hung",
-                                       "memory", "error",   NULL};
     enum { FAILED_CALL = QDQ_REMOTE_MEMORY + 1 };
-    int end = qdq_json_word(&answer->top, "end", ends, -1);
+    int end = QDQ_JSON_WORD(&answer->top, "end", -1, "fine", "refused", "crashed", "hung", "memory",
+                            "error");
 
     pass_on_log(c, answer);
     note_refused(c, answer);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/file.h"
 #include "base/json_read.h"
 #include "base/spawn.h"
 #include "engine/remote/remote_files.h"
@@ -73,15 +74,9 @@ static qdq_status gather(const distant *d, qdq_remote_entry *e, qdq_error *err)
                             (unsigned long long)QDQ_FRAME_BINARY_MAX);
         char *to = qdq_buf_extend(&e->arrays, (size_t)bytes);
         QDQ_NEED(to != NULL, err);
-        for (size_t done = 0; done < bytes;) {
-            ssize_t n = pread(d->exchange, to + done, (size_t)bytes - done, (off_t)(offset + done));
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n <= 0)
-                return qdq_fail_errno(err, QDQ_E_IO, n < 0 ? errno : EIO,
-                                      "cannot read shared memory");
-            done += (size_t)n;
-        }
+        const int reason = qdq_read_at(d->exchange, to, (size_t)bytes, &offset);
+        if (reason != 0)
+            return qdq_fail_errno(err, QDQ_E_IO, reason, "cannot read shared memory");
     }
     return QDQ_OK;
 }
@@ -89,16 +84,10 @@ static qdq_status gather(const distant *d, qdq_remote_entry *e, qdq_error *err)
 static qdq_status write_memory(int fd, const unsigned char *data, uint64_t bytes, uint64_t offset,
                                qdq_error *err)
 {
-    for (size_t done = 0; done < bytes;) {
-        ssize_t n = pwrite(fd, data + done, (size_t)bytes - done, (off_t)(offset + done));
+    const int reason = qdq_write_at(fd, data, (size_t)bytes, &offset);
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return qdq_fail_errno(err, QDQ_E_IO, n < 0 ? errno : EIO, "cannot write shared memory");
-        done += (size_t)n;
-    }
-    return QDQ_OK;
+    return reason == 0 ? QDQ_OK
+                       : qdq_fail_errno(err, QDQ_E_IO, reason, "cannot write shared memory");
 }
 
 static int64_t where_outputs_go(const asking *a)
@@ -205,13 +194,12 @@ static void keep_output(distant *d, const json_t *reply)
 /* It has ended there: how? */
 static qdq_status read_end(asking *a, const json_t *reply, qdq_error *err)
 {
-    static const char *const ends[] = {"crashed", "hung", "memory", NULL};
     static const qdq_remote_end meaning[] = {QDQ_REMOTE_CRASHED, QDQ_REMOTE_HUNG,
                                              QDQ_REMOTE_MEMORY};
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_json_reader reader = {.arena = &scratch, .err = err};
     const qdq_json_place p = {&reader, (json_t *)(uintptr_t)reply, ""};
-    const int end = qdq_json_word(&p, "end", ends, -1);
+    const int end = QDQ_JSON_WORD(&p, "end", -1, "crashed", "hung", "memory");
 
     snprintf(a->outcome.text, sizeof a->outcome.text, "%s", qdq_remote_get_text(&p, "text", ""));
     qdq_keep_one_line(a->outcome.text);

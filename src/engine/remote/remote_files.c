@@ -2,7 +2,6 @@
 #include "engine/remote/remote_files.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +9,6 @@
 #include "base/fail.h"
 #include "base/file.h"
 #include "base/sha256.h"
-#include "engine/remote/remote_message.h"
 #include "ir/ir.h"
 #include "onnx/onnx_io.h"
 

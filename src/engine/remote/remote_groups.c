@@ -3,10 +3,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "base/pack.h"
+#include "base/words.h"
 #include "engine/remote/remote_message.h"
 
 enum {
@@ -26,24 +26,19 @@ enum {
 
 /* --- there ------------------------------------------------------------------------------------ */
 
-static const char *some(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
 static void put_row(qdq_json_out row, const qdq_layer *g)
 {
     qdq_remote_put_text(row, NULL, g->layer);
     qdq_remote_put_text(row, NULL, g->op);
-    qdq_remote_put_text(row, NULL, some(g->in_type));
-    qdq_remote_put_text(row, NULL, some(g->out_type));
+    qdq_remote_put_text(row, NULL, qdq_text_or_empty(g->in_type));
+    qdq_remote_put_text(row, NULL, qdq_text_or_empty(g->out_type));
     qdq_json_put_real(row, NULL, g->median_us);
     qdq_json_put_bool(row, NULL, g->conversion);
     qdq_json_put_int(row, NULL, g->source);
     qdq_json_out nodes = qdq_json_put_list(row, NULL);
     for (size_t i = 0; i < g->n_nodes; i++)
         qdq_remote_put_text(nodes, NULL, g->node[i]);
-    qdq_remote_put_text(row, NULL, some(g->tensor));
+    qdq_remote_put_text(row, NULL, qdq_text_or_empty(g->tensor));
     qdq_json_put_int(row, NULL, g->runs);
 }
 

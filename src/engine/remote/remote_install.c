@@ -41,13 +41,9 @@ typedef struct installing {
 static int memory_with(const char *data, size_t size)
 {
     const int fd = qdq_fd_above_standard(memfd_create("script", MFD_CLOEXEC));
+    uint64_t end = 0;
 
-    for (size_t done = 0; fd >= 0 && done < size;) {
-        ssize_t n = pwrite(fd, data + done, size - done, (off_t)done);
-        if (n <= 0 && errno != EINTR)
-            break;
-        done += n > 0 ? (size_t)n : 0;
-    }
+    (void)qdq_write_at(fd, data, size, &end);
     return fd;
 }
 

@@ -360,8 +360,7 @@ static qdq_status take_answer(local_process *p, json_t **answer, qdq_error *err)
 {
     size_t used;
 
-    if (p->in.failed)
-        return qdq_nomem(err);
+    QDQ_NEED(!p->in.failed, err);
     qdq_status st = qdq_remote_message_take(p->in.data, p->in.size, &used, answer, err);
     if (st == QDQ_OK && *answer != NULL && used < p->in.size)
         st = qdq_fail(err, QDQ_E_FORMAT, "%zu bytes behind the answer", p->in.size - used);

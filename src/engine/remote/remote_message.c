@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/words.h"
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
@@ -112,16 +113,12 @@ const char *qdq_remote_get_text(const qdq_json_place *p, const char *key, const 
 
 bool qdq_remote_means_memory(const char *text)
 {
-    static const char *const words[] = {"bad_alloc",
-                                        "out of memory",
-                                        "Out of memory",
-                                        "OutOfMemory",
-                                        "ailed to allocate memory",
-                                        "annot allocate memory",
-                                        "bad allocation"};
+    const char *const *word =
+        QDQ_WORDS("bad_alloc", "out of memory", "Out of memory", "OutOfMemory",
+                  "ailed to allocate memory", "annot allocate memory", "bad allocation");
 
-    for (size_t i = 0; i < QDQ_COUNT(words); i++)
-        if (strstr(text, words[i]) != NULL)
+    for (; *word != NULL; word++)
+        if (strstr(text, *word) != NULL)
             return true;
     return false;
 }

@@ -1,15 +1,11 @@
-/* remote_model.c - sends a model over shared memory and mapped files, and takes one. In the
- * graph that is sent, the location of external data is the number of a file in the list, or MEMORY.
- * */
+/* remote_model.c - sends a model over shared memory and mapped files, and takes one. In the graph
+ * that is sent, the location of external data is the number of a file in the list, or MEMORY. */
 #include "engine/remote/remote_model.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/fail.h"
+#include "base/file.h"
 #include "base/map.h"
 #include "base/shared.h"
 #include "ir/pages.h"
@@ -68,22 +64,12 @@ static qdq_status add_file(sender *s, const qdq_mapping *map, qdq_error *err)
 /* Written, not mapped: so the pages count once. */
 static bool write_all(sender *s, const void *data, size_t size)
 {
-    const char *from = data;
+    const int reason = qdq_write_at(s->fd, data, size, &s->end);
 
-    for (size_t done = 0; done < size;) {
-        ssize_t n = pwrite(s->fd, from + done, size - done, (off_t)(s->end + done));
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            s->status = qdq_fail_errno(s->err, QDQ_E_IO, n < 0 ? errno : ENOSPC,
-                                       "cannot put the model into memory that two processes share");
-            return false;
-        }
-        done += (size_t)n;
-    }
-    s->end += size;
-    return true;
+    if (reason != 0)
+        s->status = qdq_fail_errno(s->err, QDQ_E_IO, reason,
+                                   "cannot put the model into memory that two processes share");
+    return reason == 0;
 }
 
 static bool place_weights(sender *s, qdq_span bytes, qdq_onnx_ref *ref)

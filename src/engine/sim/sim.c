@@ -10,7 +10,6 @@
 #include "base/random.h"
 #include "engine/engine_layer.h"
 #include "engine/engine_ops.h"
-#include "engine/session_inputs.h"
 #include "engine/session_io.h"
 #include "engine/sim/sim_cost.h"
 #include "engine/sim/sim_groups.h"
@@ -225,8 +224,7 @@ static void shape_floats(const sim_session *ss, const qdq_value *v, uint64_t see
 static qdq_status make_output(const sim_session *ss, const qdq_value *v, uint64_t seed,
                               qdq_array *a, qdq_error *err)
 {
-    *a = (qdq_array){.elem = v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem
-                                                                                 : QDQ_UNDEFINED};
+    *a = (qdq_array){.elem = qdq_value_elem(v)};
     if (a->elem == QDQ_UNDEFINED || !qdq_value_static_shape(v, &a->rank, a->dim, QDQ_MAX_RANK))
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "output '%s': its type or shape could not be inferred", v->name);
@@ -312,11 +310,6 @@ static qdq_status sim_run(qdq_session *s, const qdq_array *const *in, qdq_output
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-static qdq_status sim_bind(qdq_session *s, const qdq_array *const *in, qdq_error *err)
-{
-    return adopt_shapes(s, in, err);
-}
-
 /* Noise depends on the seed, the assignment and the number of the sample, and on nothing else: two
  * models with the same Q/DQ are measured alike, and a run that is resumed sees what it would have
  * seen. */
@@ -385,7 +378,7 @@ const qdq_engine_ops qdq_engine_sim = {
     .session_open = sim_session_open,
     .session_close = sim_session_close,
     .run = sim_run,
-    .bind = sim_bind,
+    .bind = adopt_shapes,
     .time_runs = sim_time_runs,
     .seek = sim_seek,
     .profile = sim_profile,

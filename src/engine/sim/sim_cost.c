@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "base/fail.h"
+#include "base/words.h"
 
 typedef struct estimator {
     const qdq_sim *sim;
@@ -54,15 +55,12 @@ static const qdq_sim_cost *find_cost(const estimator *e, const qdq_node *n)
 /* The last node of n's epilogue, n itself if it has none. */
 static const qdq_node *epilogue_end(const qdq_sim_cost *cost, const qdq_node *n)
 {
-    for (bool found = true; found && cost->epilogue != NULL;) {
+    for (;;) {
         qdq_node *next = n->n_out > 0 && n->out[0] != NULL ? qdq_value_only_user(n->out[0]) : NULL;
-        found = false;
-        for (size_t i = 0; next != NULL && cost->epilogue[i] != NULL; i++)
-            found = found || strcmp(cost->epilogue[i], next->type) == 0;
-        if (found)
-            n = next;
+        if (next == NULL || !qdq_word_is_in(next->type, cost->epilogue))
+            return n;
+        n = next;
     }
-    return n;
 }
 
 static bool runs_in_int8(const qdq_sim_cost *cost, qdq_node *n)
@@ -84,7 +82,7 @@ static bool reads_weight(const qdq_sim_cost *cost, const qdq_node *n)
     const qdq_node *dq = producer(n, 1);
 
     return cost->weight_us >= 0 && is_dq(dq) && !is_dq(producer(n, 0)) &&
-           qdq_value_const(qdq_node_in(dq, 0)) != NULL;
+           qdq_node_const(dq, 0) != NULL;
 }
 
 /* --- which nodes cost nothing ----------------------------------------------------------------- */
@@ -107,7 +105,7 @@ static void take_epilogue(const estimator *e, const qdq_sim_cost *cost, qdq_node
 static bool takes_conversion(const estimator *e, const qdq_node *n)
 {
     if (is_q(n))
-        return qdq_node_in(n, 0) != NULL && qdq_value_const(qdq_node_in(n, 0)) != NULL;
+        return qdq_node_in(n, 0) != NULL && qdq_node_const(n, 0) != NULL;
     if (!is_dq(n) || n->n_out == 0 || n->out[0] == NULL)
         return false;
     const qdq_value *v = n->out[0];
@@ -131,17 +129,6 @@ static const char *source_of(const qdq_node *dq)
     return v != NULL ? v->name : "";
 }
 
-static qdq_elem quantized_type(const qdq_node *dq)
-{
-    const qdq_value *v = qdq_node_in(dq, 0);
-
-    if (v == NULL)
-        return QDQ_UNDEFINED;
-    if (v->init != NULL)
-        return v->init->elem;
-    return v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED;
-}
-
 /* Sums over edges, so the order of nodes does not matter. */
 static uint64_t hash_edges(const estimator *e, const qdq_node *dq)
 {
@@ -152,7 +139,8 @@ static uint64_t hash_edges(const estimator *e, const qdq_node *dq)
     const char *source = source_of(dq);
     for (const qdq_use *u = dq->out[0]->first; u != NULL; u = u->next) {
         const char *reader = qdq_node_label(u->node, e->arena);
-        uint64_t h = XXH64(source, strlen(source), (uint64_t)quantized_type(dq));
+        uint64_t h =
+            XXH64(source, strlen(source), (uint64_t)qdq_value_data_elem(qdq_node_in(dq, 0)));
         sum += XXH64(reader, strlen(reader), h + u->index);
     }
     return sum;
@@ -178,7 +166,7 @@ qdq_elem qdq_sim_input_codes(const qdq_node *n)
 {
     const qdq_node *dq = producer(n, 0);
 
-    return is_dq(dq) ? quantized_type(dq) : QDQ_UNDEFINED;
+    return is_dq(dq) ? qdq_value_data_elem(qdq_node_in(dq, 0)) : QDQ_UNDEFINED;
 }
 
 static double type_factor(const qdq_sim_cost *cost, const qdq_node *n)
@@ -250,7 +238,7 @@ static bool push_readers(const qdq_sim_estimate *e, const qdq_sim_layer *l, qdq_
         if (!is_dq(dq) || dq->graph != l->node->graph || !e->is_taken[dq->id])
             continue;
         const qdq_node *q = producer(dq, 0);
-        if (is_q(q) && qdq_value_const(qdq_node_in(q, 0)) != NULL && !QDQ_PUSH(arena, nodes, q))
+        if (is_q(q) && qdq_node_const(q, 0) != NULL && !QDQ_PUSH(arena, nodes, q))
             return false;
         if (!QDQ_PUSH(arena, nodes, dq))
             return false;

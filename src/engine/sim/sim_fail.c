@@ -46,11 +46,9 @@ static void read_fault(const qdq_json_place *p, qdq_sim_failure *f)
 
 void qdq_sim_failure_read(const qdq_json_place *p, qdq_sim_failure *f)
 {
-    static const char *const keys[] = {"at",   "nth",    "node",    "message", "crash",
-                                       "hang", "memory", "outputs", "slow",    NULL};
     static const char *const times[] = {"open", "run", "time", NULL};
 
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "at", "nth", "node", "message", "crash", "hang", "memory", "outputs", "slow");
     f->at = times[qdq_json_word(p, "at", times, 1)];
     f->nth = (uint64_t)qdq_json_int(p, "nth", 0, INT64_MAX, 0);
     if (qdq_json_has(p, "node"))

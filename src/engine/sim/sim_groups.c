@@ -3,19 +3,9 @@
 #include "engine/sim/sim_groups.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "engine/engine_layer.h"
-
-static qdq_elem elem_of(const qdq_value *v)
-{
-    if (v == NULL)
-        return QDQ_UNDEFINED;
-    if (v->init != NULL)
-        return v->init->elem;
-    return v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED;
-}
 
 /* What the kernel reads: codes, where it takes in the DQ. */
 static qdq_elem type_read(const qdq_sim_estimate *e, const qdq_sim_layer *l)
@@ -26,7 +16,7 @@ static qdq_elem type_read(const qdq_sim_estimate *e, const qdq_sim_layer *l)
     if (l->is_int8 && from != NULL && from->op == QDQ_OP_DEQUANTIZELINEAR &&
         from->graph == l->node->graph && e->is_taken[from->id])
         v = qdq_node_in(from, 0);
-    return elem_of(v);
+    return qdq_value_data_elem(v);
 }
 
 static const char *op_of(const qdq_sim_layer *l, qdq_arena *scratch)
@@ -46,7 +36,7 @@ static qdq_status make_layer(const qdq_sim *sim, const qdq_sim_estimate *e,
     QDQ_NEED(l->op != NULL, err);
     const qdq_node *last = nodes.at[nodes.n - 1];
     l->in_type = qdq_engine_type(type_read(e, from));
-    l->out_type = qdq_engine_type(elem_of(qdq_node_out(last, 0)));
+    l->out_type = qdq_engine_type(qdq_value_data_elem(qdq_node_out(last, 0)));
     l->us = timed && !sim->no_profile ? from->us : NAN;
     l->conversion =
         n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR || n->op == QDQ_OP_CAST;

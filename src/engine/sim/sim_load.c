@@ -39,11 +39,8 @@ static void read_type_times(const qdq_json_place *p, qdq_sim_cost *cost)
 
 static void read_cost(const qdq_json_place *p, qdq_sim_cost *cost)
 {
-    static const char *const keys[] = {
-        "float_us", "float_us_per_k", "int8_us", "int8_us_per_k", "inputs",
-        "output_q", "epilogue",       "types",   "weight_us",     NULL};
-
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "float_us", "float_us_per_k", "int8_us", "int8_us_per_k", "inputs",
+                   "output_q", "epilogue", "types", "weight_us");
     cost->float_us = qdq_json_number(p, "float_us", 0, INFINITY, 0);
     cost->float_us_per_k = qdq_json_number(p, "float_us_per_k", 0, INFINITY, 0);
     cost->int8_us = qdq_json_number(p, "int8_us", 0, INFINITY, -1);
@@ -114,27 +111,12 @@ static void read_wrong(const qdq_json_place *top, qdq_sim *sim)
 
 static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)
 {
-    static const char *const keys[] = {"qdq_sim",
-                                       "device",
-                                       "seed",
-                                       "noise",
-                                       "outlier_rate",
-                                       "outlier_factor",
-                                       "overhead_us",
-                                       "error",
-                                       "convert",
-                                       "default",
-                                       "ops",
-                                       "nodes",
-                                       "fail",
-                                       "no_profile",
-                                       "wrong",
-                                       "int8_fixed_times",
-                                       NULL};
     qdq_json_reader reader = {.arena = &sim->arena, .err = err};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_sim", 1), cost;
 
-    qdq_json_known(&top, keys);
+    QDQ_JSON_KNOWN(&top, "qdq_sim", "device", "seed", "noise", "outlier_rate", "outlier_factor",
+                   "overhead_us", "error", "convert", "default", "ops", "nodes", "fail",
+                   "no_profile", "wrong", "int8_fixed_times");
     sim->device = qdq_json_text(&top, "device", "sim");
     sim->seed = (uint64_t)qdq_json_int(&top, "seed", 0, INT64_MAX, 0);
     sim->noise = qdq_json_number(&top, "noise", 0, INFINITY, 0);

@@ -8,10 +8,8 @@
 
 void qdq_sim_wrong_read(const qdq_json_place *p, qdq_sim_wrong *w)
 {
-    static const char *const keys[] = {"op",    "node",  "read_by", "float",  "open",
-                                       "fixed", "times", "codes",   "weight", NULL};
-
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "op", "node", "read_by", "float", "open", "fixed", "times", "codes",
+                   "weight");
     *w = (qdq_sim_wrong){.weight = qdq_json_bool(p, "weight"),
                          .in_float = qdq_json_bool(p, "float"),
                          .open = qdq_json_bool(p, "open"),

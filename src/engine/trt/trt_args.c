@@ -114,6 +114,8 @@ static bool is_one_of(const char *arg, const char *const *list)
     return false;
 }
 
+#define IS_ONE_OF(arg, ...) is_one_of(arg, (const char *const[]){__VA_ARGS__, NULL})
+
 const char *qdq_trt_instead_of(const char *arg)
 {
     static const struct {
@@ -155,29 +157,15 @@ const char *qdq_trt_precision(const char *text, qdq_arena *arena)
 /* Each use adds one. */
 static bool may_repeat(const char *arg)
 {
-    static const char *const list[] = {"--staticPlugins", "--dynamicPlugins",
-                                       "--setPluginsToSerialize", "--plugins", NULL};
-
-    return is_one_of(arg, list);
+    return IS_ONE_OF(arg, "--staticPlugins", "--dynamicPlugins", "--setPluginsToSerialize",
+                     "--plugins");
 }
 
 static bool is_ours(const char *arg)
 {
-    static const char *const list[] = {"--onnx",
-                                       "--saveEngine",
-                                       "--loadEngine",
-                                       "--exportTimes",
-                                       "--exportProfile",
-                                       "--exportLayerInfo",
-                                       "--exportOutput",
-                                       "--loadInputs",
-                                       "--skipInference",
-                                       "--buildOnly",
-                                       "--help",
-                                       "-h",
-                                       NULL};
-
-    return is_one_of(arg, list);
+    return IS_ONE_OF(arg, "--onnx", "--saveEngine", "--loadEngine", "--exportTimes",
+                     "--exportProfile", "--exportLayerInfo", "--exportOutput", "--loadInputs",
+                     "--skipInference", "--buildOnly", "--help", "-h");
 }
 
 static qdq_status take_shapes(qdq_trt_user *u, const char *arg, qdq_arena *arena, bool *taken,

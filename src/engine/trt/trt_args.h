@@ -7,9 +7,8 @@
 #include "qdq/engine.h"
 
 /* Takes a text apart at spaces. '...' and "..." keep what is in them, a backslash keeps the byte
- * behind it, but not inside
- * '...'. Nothing else means anything: no variables, no wildcards, no commands. *out ends with
- * NULL. */
+ * behind it, but not inside '...'. Nothing else means anything: no variables, no wildcards, no
+ * commands. *out ends with NULL. */
 qdq_status qdq_trt_split(const char *text, qdq_arena *arena, const char ***out, size_t *n,
                          qdq_error *err);
 

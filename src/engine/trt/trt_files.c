@@ -1,6 +1,5 @@
 /* trt_files.c - layers of an engine that was built elsewhere or before, from the files that trtexec
  * left, or ours. */
-#include <stdlib.h>
 
 #include "base/fail.h"
 #include "base/file.h"

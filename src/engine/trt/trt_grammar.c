@@ -1,7 +1,6 @@
 /* trt_grammar.c - the names of layers: "/l1/Conv + /l1/Relu", "PWN(PWN(/a/Sigmoid), PWN(/a/Mul))",
- * "q || k || v",
- * "{ForeignNode[/a/First.../z/Last]}", "/b/MatMul_2+/b/MatMul_1_myl0_2", "Reformatting CopyNode for
- * ... to ...". */
+ * "q || k || v", "{ForeignNode[/a/First.../z/Last]}", "/b/MatMul_2+/b/MatMul_1_myl0_2",
+ * "Reformatting CopyNode for ... to ...". */
 #include <ctype.h>
 #include <string.h>
 

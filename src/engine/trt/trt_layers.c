@@ -3,7 +3,6 @@
 #include "engine/trt/trt_layers.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,8 +243,7 @@ qdq_status qdq_trt_layers_need_detail(const qdq_trt_layers *l, qdq_error *err)
     case QDQ_TRT_NAMES_ONLY:
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "layer information: its verbosity is insufficient, it has names only; "
-                        "expected that of an "
-                        "engine built with --profilingVerbosity=detailed");
+                        "expected that of an engine built with --profilingVerbosity=detailed");
     case QDQ_TRT_NOTHING:
         break;
     }
@@ -264,6 +262,8 @@ static bool is_one_of(const char *type, const char *const *list)
     return false;
 }
 
+#define IS_ONE_OF(type, ...) is_one_of(type, (const char *const[]){__VA_ARGS__, NULL})
+
 bool qdq_trt_layer_is_reformat(const qdq_trt_layer *l)
 {
     return strcasecmp(l->type, "Reformat") == 0;
@@ -271,16 +271,13 @@ bool qdq_trt_layer_is_reformat(const qdq_trt_layer *l)
 
 qdq_trt_class qdq_trt_layer_class(const qdq_trt_layer *l)
 {
-    static const char *const none[] = {"NoOp", "Constant", NULL};
-    static const char *const movement[] = {"Shuffle", "Slice", "Padding", "memset", NULL};
-    static const char *const control[] = {
-        "signal", "wait", "signal_and_wait", "cjmp", "shape_call", "reshape", NULL};
-
     if (qdq_trt_layer_is_reformat(l))
         return strcasecmp(l->origin, "QDQ") == 0 ? QDQ_TRT_CONVERSION : QDQ_TRT_MOVEMENT;
-    if (is_one_of(l->type, none))
+    if (IS_ONE_OF(l->type, "NoOp", "Constant"))
         return QDQ_TRT_FREE;
-    if (is_one_of(l->type, movement))
+    if (IS_ONE_OF(l->type, "Shuffle", "Slice", "Padding", "memset"))
         return QDQ_TRT_MOVEMENT;
-    return is_one_of(l->type, control) ? QDQ_TRT_CONTROL : QDQ_TRT_COMPUTE;
+    return IS_ONE_OF(l->type, "signal", "wait", "signal_and_wait", "cjmp", "shape_call", "reshape")
+               ? QDQ_TRT_CONTROL
+               : QDQ_TRT_COMPUTE;
 }

@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"

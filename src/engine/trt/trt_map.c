@@ -2,9 +2,6 @@
  * of a hundred thousand nodes have no use for recursion. */
 #include "engine/trt/trt_map.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/fail.h"
 #include "engine/layer_nodes.h"
 #include "engine/trt/trt_names.h"
@@ -24,11 +21,6 @@ typedef struct mapper {
     qdq_arena scratch;
     qdq_error *err;
 } mapper;
-
-static bool is_qdq(const qdq_node *n)
-{
-    return n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR;
-}
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
@@ -126,7 +118,7 @@ static bool keep(mapper *m, const qdq_trt_said *said, qdq_trt_nodes *out)
     for (size_t i = 0; i < said->nodes.n; i++) {
         const qdq_node *n = said->nodes.at[i];
 
-        if (is_qdq(n))
+        if (qdq_node_is_qdq(n))
             out->qdq[out->n_qdq++] = n;
         else
             out->at[out->n++] = n;

@@ -37,13 +37,6 @@ static qdq_status wrong(const reader *r, const char *expected)
                     r->p >= r->end ? "it ends here" : "found something else", expected);
 }
 
-static const char *skip_space(const char *p, const char *end)
-{
-    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
-        p++;
-    return p;
-}
-
 /* The text `"key" :` at p; returns what is behind it, or NULL. */
 static const char *at_key(const char *p, const char *end, const char *key)
 {
@@ -51,24 +44,24 @@ static const char *at_key(const char *p, const char *end, const char *key)
 
     if ((size_t)(end - p) < n + 2 || *p != '"' || memcmp(p + 1, key, n) != 0 || p[n + 1] != '"')
         return NULL;
-    p = skip_space(p + n + 2, end);
-    return p < end && *p == ':' ? skip_space(p + 1, end) : NULL;
+    p = qdq_tool_skip_space(p + n + 2, end);
+    return p < end && *p == ':' ? qdq_tool_skip_space(p + 1, end) : NULL;
 }
 
 /* Is this quote the end of a name? Behind it stands one of our keys, or the end of the row. */
 static bool ends_name(const char *quote, const char *end)
 {
-    const char *p = skip_space(quote + 1, end);
+    const char *p = qdq_tool_skip_space(quote + 1, end);
 
     if (p < end && *p == '}') {
-        p = skip_space(p + 1, end);
+        p = qdq_tool_skip_space(p + 1, end);
         if (p < end && *p == ',')
-            p = skip_space(p + 1, end);
+            p = qdq_tool_skip_space(p + 1, end);
         return p == end || *p == ']' || *p == '{';
     }
     if (p == end || *p != ',')
         return false;
-    p = skip_space(p + 1, end);
+    p = qdq_tool_skip_space(p + 1, end);
     for (size_t i = 0; i < QDQ_COUNT(numbers); i++)
         if (at_key(p, end, numbers[i].key) != NULL)
             return true;
@@ -130,8 +123,8 @@ static qdq_status read_member(reader *r, qdq_trt_row *row)
         const char *p = r->p + 1;
         while (p < r->end && *p != '"' && *p != '\n')
             p++;
-        p = p < r->end ? skip_space(p + 1, r->end) : p;
-        behind = p < r->end && *p == ':' ? skip_space(p + 1, r->end) : NULL;
+        p = p < r->end ? qdq_tool_skip_space(p + 1, r->end) : p;
+        behind = p < r->end && *p == ':' ? qdq_tool_skip_space(p + 1, r->end) : NULL;
     }
     if (behind == NULL)
         return wrong(r, "a key");
@@ -144,13 +137,13 @@ static qdq_status read_row(reader *r)
     qdq_trt_row row = {NULL, NAN, NAN, NAN, NAN};
 
     for (r->p++;;) {
-        r->p = skip_space(r->p, r->end);
+        r->p = qdq_tool_skip_space(r->p, r->end);
         if (r->p >= r->end)
             return wrong(r, "'}'");
         if (*r->p == '}')
             break;
         QDQ_TRY(read_member(r, &row));
-        r->p = skip_space(r->p, r->end);
+        r->p = qdq_tool_skip_space(r->p, r->end);
         if (r->p < r->end && *r->p == ',')
             r->p++;
         else if (r->p < r->end && *r->p != '}')
@@ -168,13 +161,13 @@ qdq_status qdq_trt_profile_parse(const char *text, size_t size, qdq_arena *arena
     reader r = {.text = text, .end = text + size, .p = text, .arena = arena, .err = err};
 
     *out = (qdq_trt_profile){0};
-    r.p = skip_space(r.p, r.end);
+    r.p = qdq_tool_skip_space(r.p, r.end);
     if (r.p >= r.end || *r.p != '[')
         return wrong(&r, "'['");
     for (r.p++;;) {
-        r.p = skip_space(r.p, r.end);
+        r.p = qdq_tool_skip_space(r.p, r.end);
         if (r.p < r.end && *r.p == ',')
-            r.p = skip_space(r.p + 1, r.end);
+            r.p = qdq_tool_skip_space(r.p + 1, r.end);
         if (r.p < r.end && *r.p == ']')
             break;
         if (r.p >= r.end || *r.p != '{')

@@ -1,6 +1,5 @@
 /* trt_refused.c - options that trtexec refused, as text for who remembers them, and what it cannot
  * do without them. */
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/fail.h"

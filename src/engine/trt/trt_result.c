@@ -2,11 +2,8 @@
 #include "engine/trt/trt_result.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/fail.h"
-#include "base/pack.h"
 #include "engine/engine_layer.h"
 #include "engine/trt/trt_map.h"
 

@@ -3,7 +3,6 @@
  * well and has done nothing. */
 #include "engine/trt/trt_tool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -79,15 +78,13 @@ static qdq_status check_user(const qdq_trt_tool *t, qdq_error *err)
     if (t->user.remote != NULL && !qdq_trt_tool_is(t, 10, 15))
         return qdq_fail(err, QDQ_E_USAGE,
                         "--remoteAutoTuningConfig: found TensorRT %d.%d, expected 10.15 or newer; "
-                        "without it, this "
-                        "machine would be measured instead of the remote one",
+                        "without it, this machine would be measured instead of the remote one",
                         t->major, t->minor);
     if (t->user.remote != NULL &&
         !(qdq_trt_tool_has(t, "--remoteAutoTuningConfig") && qdq_trt_tool_has(t, "--safe")))
         return qdq_fail(err, QDQ_E_USAGE,
                         "--remoteAutoTuningConfig: the help of %s lists it or --safe, which it "
-                        "needs, not: a standard "
-                        "build has no remote auto-tuning",
+                        "needs, not: a standard build has no remote auto-tuning",
                         t->program);
     return QDQ_OK;
 }

@@ -283,14 +283,9 @@ bool qdq_eval_check_nan(qdq_eval *c)
  * Arithmetic takes float16 and bfloat16 as float, moving takes elements of less than a byte as
  * bytes: the inputs are converted before, the outputs after. */
 
-static bool is_half(qdq_elem e)
-{
-    return e == QDQ_FLOAT16 || e == QDQ_BFLOAT16;
-}
-
 static bool is_widened(qdq_elem e)
 {
-    return is_half(e) || qdq_elem_bits(e) < 8;
+    return qdq_elem_is_half(e) || qdq_elem_bits(e) < 8;
 }
 
 static bool run_kernel(qdq_eval *c, const kernel *k)
@@ -371,7 +366,7 @@ static bool run_widened(qdq_eval *c, const kernel *k, qdq_elem real)
     const qdq_const *const *given = c->in;
 
     c->real = real;
-    c->actual = is_half(real) ? QDQ_FLOAT : QDQ_UINT8;
+    c->actual = qdq_elem_is_half(real) ? QDQ_FLOAT : QDQ_UINT8;
     for (uint32_t i = 0; i < c->node->n_in; i++) {
         void *data;
 
@@ -444,7 +439,7 @@ static bool compute(qdq_eval *c)
     for (uint32_t i = 0; k->kind != RAW && i < n->n_in; i++) {
         qdq_elem e = c->in[i] == NULL ? QDQ_UNDEFINED : c->in[i]->elem;
 
-        if (k->kind == MATH ? is_half(e) : e != QDQ_UNDEFINED && qdq_elem_bits(e) < 8)
+        if (k->kind == MATH ? qdq_elem_is_half(e) : e != QDQ_UNDEFINED && qdq_elem_bits(e) < 8)
             return run_widened(c, k, e);
     }
     return run_kernel(c, k);

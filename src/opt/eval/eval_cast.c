@@ -5,7 +5,6 @@
 #include "opt/eval/eval_kernel.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/half.h"
 

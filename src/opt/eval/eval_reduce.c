@@ -3,7 +3,6 @@
 #include "opt/eval/eval_kernel.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Takes n elements `in` into one result (step 0) or into n of them (step 1). */
 typedef void gather_fn(const void *in, int64_t in_step, void *sum, int64_t sum_step, int64_t n);

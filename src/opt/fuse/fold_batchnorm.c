@@ -19,7 +19,6 @@
  *            float               quantized weights are left alone */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "opt/fuse/linear.h"

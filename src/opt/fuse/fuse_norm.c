@@ -10,7 +10,6 @@
  * Exporters of float16 models compute n in float, between two Casts: the operator is defined that
  * way, too. */
 #include <float.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "opt/fuse/composite.h"

@@ -2,7 +2,6 @@
 #include "opt/fuse/linear.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/fail.h"
 
@@ -12,18 +11,11 @@ enum { MAX_STEPS = 64 }; /* of a chain of shape operators: longer ones are not l
 
 static bool keeps_elements(const qdq_node *n)
 {
-    switch ((int)n->op) {
-    case QDQ_OP_IDENTITY:
-    case QDQ_OP_RESHAPE:
-    case QDQ_OP_FLATTEN:
-    case QDQ_OP_SQUEEZE:
-    case QDQ_OP_UNSQUEEZE:
-        return true;
     /* constants are read as float whatever their type: any other cast would be lost */
-    case QDQ_OP_CAST:
+    if (n->op == QDQ_OP_CAST)
         return qdq_node_int(n, "to", 0) == QDQ_FLOAT;
-    }
-    return false;
+    return QDQ_OP_IS_IN(n->op, QDQ_OP_IDENTITY, QDQ_OP_RESHAPE, QDQ_OP_FLATTEN, QDQ_OP_SQUEEZE,
+                        QDQ_OP_UNSQUEEZE);
 }
 
 const qdq_tensor *qdq_const_elements(const qdq_value *v)
@@ -170,9 +162,8 @@ qdq_status qdq_linear_read(qdq_opt *o, qdq_node *n, qdq_linear *out, bool *is, c
     *out = (qdq_linear){.node = n};
     *why = NULL;
     *is = false;
-    if ((n->op != QDQ_OP_CONV && n->op != QDQ_OP_CONVTRANSPOSE && n->op != QDQ_OP_GEMM &&
-         n->op != QDQ_OP_MATMUL) ||
-        w == NULL || qdq_node_in(n, 0) == NULL || qdq_node_out(n, 0) == NULL)
+    if (!qdq_op_is_linear(n->op) || w == NULL || qdq_node_in(n, 0) == NULL ||
+        qdq_node_out(n, 0) == NULL)
         return QDQ_OK;
     out->weight = qdq_value_const(w);
     if (out->weight == NULL && p != NULL && p->op == QDQ_OP_DEQUANTIZELINEAR &&

@@ -19,7 +19,6 @@
 #include <math.h>
 
 #include "base/fail.h"
-#include "ir/qdq_node.h"
 #include "opt/fuse/linear.h"
 #include "target/qparam.h"
 

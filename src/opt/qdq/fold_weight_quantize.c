@@ -6,7 +6,6 @@
  * what tells engines that the weight is quantized. Constants that Add or Mul read beside
  * activations stay as they are. Off in `default`, because a model that is still trained needs its
  * float weights. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "opt/fuse/linear.h"

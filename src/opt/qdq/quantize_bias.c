@@ -53,20 +53,12 @@ typedef struct quantizing {
 static const qdq_node *dq_of_data(const qdq_value *v)
 {
     for (int step = 0; v != NULL && v->producer != NULL && step < MAX_STEPS; step++) {
-        switch ((int)v->producer->op) {
-        case QDQ_OP_DEQUANTIZELINEAR:
+        if (v->producer->op == QDQ_OP_DEQUANTIZELINEAR)
             return v->producer;
-        case QDQ_OP_IDENTITY:
-        case QDQ_OP_RESHAPE:
-        case QDQ_OP_FLATTEN:
-        case QDQ_OP_SQUEEZE:
-        case QDQ_OP_UNSQUEEZE:
-        case QDQ_OP_TRANSPOSE:
-            v = qdq_node_in(v->producer, 0);
-            break;
-        default:
+        if (!QDQ_OP_IS_IN(v->producer->op, QDQ_OP_IDENTITY, QDQ_OP_RESHAPE, QDQ_OP_FLATTEN,
+                          QDQ_OP_SQUEEZE, QDQ_OP_UNSQUEEZE, QDQ_OP_TRANSPOSE))
             return NULL;
-        }
+        v = qdq_node_in(v->producer, 0);
     }
     return NULL;
 }

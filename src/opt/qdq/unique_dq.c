@@ -8,14 +8,6 @@
 #include "base/fail.h"
 #include "opt/opt.h"
 
-/* The node of g that the reader is, or hangs on. */
-static qdq_node *reader_in(const qdq_graph *g, qdq_node *n)
-{
-    while (n->graph != g)
-        n = n->graph->owner;
-    return n;
-}
-
 /* The same node once more, behind the first one; its output, or NULL: out of memory. */
 static qdq_value *repeat(const qdq_node *n)
 {
@@ -32,7 +24,7 @@ static qdq_status split(qdq_opt *o, qdq_node *n, qdq_map *bodies, qdq_error *err
     bool is_free = y->n_output == 0;
 
     QDQ_FOR_USES (u, y) {
-        qdq_node *reader = reader_in(n->graph, u->node);
+        qdq_node *reader = qdq_node_within(n->graph, u->node);
         qdq_map_value local = {y}, *place = &local;
         bool is_new = true;
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/fail.h"
 #include "opt/rules/rule_match.h"
 
 /* --- binding ---------------------------------------------------------------------------------- */

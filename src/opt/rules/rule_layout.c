@@ -1,8 +1,6 @@
 /* rule_layout.c - axes, permutations and shapes for rewrite rules. */
 #include "opt/rules/rule_layout.h"
 
-#include <string.h>
-
 #include "base/fail.h"
 
 /* --- lists of integers ------------------------------------------------------------------------ */

@@ -1,6 +1,5 @@
 /* rules_slice.c - Slice that takes everything, two that are one, and several that cut a tensor into
  * its parts. Q/DQ: SAFE unless said otherwise: elements are taken or left, not changed. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "opt/rules/rule_layout.h"

@@ -2,10 +2,10 @@
 #include "quant/calib/array_copy.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 
 qdq_status qdq_hold(qdq_held *h, const qdq_array *a, qdq_error *err)
@@ -45,13 +45,8 @@ bool qdq_array_same_shape(const qdq_array *a, const qdq_array *b)
 
 const char *qdq_array_shape_text(const qdq_array *a, char *text, size_t room)
 {
-    size_t n = 0;
-
     text[0] = '\0';
-    for (int i = 0; i < a->rank && n < room; i++) {
-        int written = snprintf(text + n, room - n, "%s%" PRId64, i > 0 ? ", " : "", a->dim[i]);
-
-        n += written > 0 ? (size_t)written : 0;
-    }
+    for (int i = 0; i < a->rank; i++)
+        qdq_text_add(text, room, "%s%" PRId64, i > 0 ? ", " : "", a->dim[i]);
     return text;
 }

@@ -4,8 +4,6 @@
  * same. */
 #include "quant/calib/calib.h"
 
-#include <string.h>
-
 #include "base/fail.h"
 #include "quant/calib/calib_cache.h"
 #include "quant/calib/calib_folds.h"
@@ -217,7 +215,7 @@ static qdq_status observe_array(void *ctx, size_t sample, const char *name, cons
 
     if (s->n_without > 0)
         QDQ_TRY(drop_channels(c, s, a, &x, &n, err));
-    QDQ_TRY(qdq_allocated(qdq_calib_observe(c, s, sample, x, n), err));
+    QDQ_NEED(qdq_calib_observe(c, s, sample, x, n), err);
     qdq_arena_reset(&c->scratch, mark);
     return QDQ_OK;
 }

@@ -96,11 +96,10 @@ static qdq_status read_lines(qdq_cache *c, const char *text, size_t size, qdq_er
 
 static void read_range(qdq_cache *c, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"tensor", "low", "high", NULL};
     static const double most = 3.4028234663852886e38;
     qdq_cached_range r;
 
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "tensor", "low", "high");
     r.tensor = qdq_json_text(p, "tensor", NULL);
     if (r.tensor != NULL && r.tensor[0] == '\0')
         qdq_json_wrong(p, "tensor", "a name");
@@ -117,7 +116,6 @@ static void read_range(qdq_cache *c, const qdq_json_place *p)
 static qdq_status read_ours(qdq_cache *c, const char *text, size_t size, const char *name,
                             qdq_error *err)
 {
-    static const char *const keys[] = {"qdq_ranges", "tensors", NULL};
     qdq_json_reader reader = {.arena = &c->arena, .err = err};
     json_t *root = NULL;
 
@@ -130,7 +128,7 @@ static qdq_status read_ours(qdq_cache *c, const char *text, size_t size, const c
                         name);
     }
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_ranges", 1), item;
-    qdq_json_known(&top, keys);
+    QDQ_JSON_KNOWN(&top, "qdq_ranges", "tensors");
     for (size_t i = 0; qdq_json_item(&top, "tensors", i, &item); i++)
         read_range(c, &item);
     json_decref(root);

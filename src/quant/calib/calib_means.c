@@ -3,7 +3,6 @@
 #include "quant/calib/calib_means.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/fail.h"
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fail.h"
-
 qdq_statistics *qdq_statistics_new(void)
 {
     qdq_statistics *s = calloc(1, sizeof *s);

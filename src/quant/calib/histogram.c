@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/fail.h"
 #include "target/qparam.h"
 
 enum {

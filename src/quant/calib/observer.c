@@ -3,8 +3,8 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "quant/calib/calib_statistics.h"
 #include "quant/calib/threshold_compat.h"
 
 struct qdq_observer {
@@ -22,12 +22,6 @@ struct qdq_observer {
 
 /* weight of the newest sample */
 static const double newest = 0.01;
-
-static bool needs_histogram(qdq_method m)
-{
-    return m == QDQ_METHOD_ENTROPY || m == QDQ_METHOD_PERCENTILE || m == QDQ_METHOD_MSE ||
-           m == QDQ_METHOD_AUTO;
-}
 
 static qdq_histogram *histogram_new(void)
 {
@@ -47,11 +41,11 @@ qdq_observer *qdq_observer_new(qdq_method method, double percentile)
     o->method = method;
     o->percentile = percentile;
     o->compat = qdq_compat_new(QDQ_COMPAT_BINS);
-    if (needs_histogram(method))
+    if (qdq_method_has_histogram(method))
         o->histogram = histogram_new();
     if (method == QDQ_METHOD_AUTO)
         o->held_back = histogram_new();
-    if ((needs_histogram(method) && o->histogram == NULL) ||
+    if ((qdq_method_has_histogram(method) && o->histogram == NULL) ||
         (method == QDQ_METHOD_AUTO && o->held_back == NULL)) {
         qdq_observer_free(o);
         return NULL;

@@ -4,18 +4,14 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/words.h"
 #include "quant/check/check_state.h"
 
 /* Integer kernels of ONNX Runtime, as their names begin. */
 static bool is_integer_kernel(const char *kernel)
 {
-    static const char *const begin[] = {"QLinear", "QGemm", "MatMulInteger",
-                                        "DynamicQuantizeMatMul", "MatMulNBits"};
-
-    for (size_t i = 0; kernel != NULL && i < QDQ_COUNT(begin); i++)
-        if (strncmp(kernel, begin[i], strlen(begin[i])) == 0)
-            return true;
-    return false;
+    return kernel != NULL && QDQ_TEXT_BEGINS(kernel, "QLinear", "QGemm", "MatMulInteger",
+                                             "DynamicQuantizeMatMul", "MatMulNBits");
 }
 
 static bool reads_q(const qdq_value *v)

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/pack.h"
 #include "base/vec.h"
+#include "base/words.h"
 #include "ir/ir.h"
 #include "qdq/check.h"
 
@@ -20,27 +21,10 @@ typedef struct finder {
     QDQ_VEC(qdq_layer_finding) found;
 } finder;
 
-static bool is_one_of(const char *type, const char *const *list)
-{
-    for (; *list != NULL; list++)
-        if (strcmp(type, *list) == 0)
-            return true;
-    return false;
-}
-
 static bool is_mixed(const qdq_layer *g)
 {
-    static const char *const codes[] = {"u8", "i8", "f8", NULL};
-    static const char *const floats[] = {"f32", "f16", "bf16", "f64", NULL};
-
-    return !g->conversion && is_one_of(g->in_type, codes) && is_one_of(g->out_type, floats);
-}
-
-static const qdq_node *find_node(const finder *f, const char *label)
-{
-    const qdq_map_value *at = qdq_map_get(&f->labels, label);
-
-    return at != NULL ? at->ptr : NULL;
+    return !g->conversion && QDQ_WORD_IS_IN(g->in_type, "u8", "i8", "f8") &&
+           QDQ_WORD_IS_IN(g->out_type, "f32", "f16", "bf16", "f64");
 }
 
 typedef struct readers {
@@ -100,7 +84,7 @@ static qdq_status check_group(finder *f, const qdq_layer *g, size_t group, qdq_e
     size_t known = 0;
 
     for (size_t k = 0; k < g->n_nodes; k++) {
-        const qdq_node *n = find_node(f, g->node[k]);
+        const qdq_node *n = qdq_map_get_ptr(&f->labels, g->node[k]);
         known += n != NULL;
         if (n != NULL && n->op == QDQ_OP_MATMULINTEGER)
             return QDQ_OK; /* its data is quantized at run time: floats are what it gives */
@@ -114,7 +98,7 @@ static qdq_status check_group(finder *f, const qdq_layer *g, size_t group, qdq_e
                                             g->in_type, g->out_type),
                            err);
     for (size_t k = 0; k < g->n_nodes; k++) {
-        const qdq_node *n = find_node(f, g->node[k]);
+        const qdq_node *n = qdq_map_get_ptr(&f->labels, g->node[k]);
         for (uint32_t i = 0; n != NULL && i < n->n_out; i++)
             if (n->out[i] != NULL)
                 QDQ_TRY(check_value(f, g, group, n->out[i], err));

@@ -4,7 +4,6 @@
  * rows of a matrix, or, for a convolution, which engines compute with channels last, input channels
  * and then the kernel's dims. int8 activations are shifted to uint8 on x86. */
 #include "base/cpu.h"
-#include "base/fail.h"
 #include "quant/check/check_state.h"
 #include "quant/target_fit.h"
 

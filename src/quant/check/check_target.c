@@ -16,6 +16,7 @@
 #include "base/fail.h"
 #include "base/opts.h"
 #include "base/pack.h"
+#include "base/words.h"
 #include "ir/edit.h"
 #include "ir/shape.h"
 #include "quant/check/check_state.h"
@@ -76,14 +77,6 @@ uint64_t qdq_check_elements(const qdq_value *v)
     return n;
 }
 
-static bool in_list(const char *const *list, const char *word)
-{
-    for (size_t i = 0; list != NULL && list[i] != NULL; i++)
-        if (strcmp(list[i], word) == 0)
-            return true;
-    return false;
-}
-
 const qdq_value *qdq_check_result(const qdq_checking *c, const qdq_target_op *rule,
                                   const qdq_node *n)
 {
@@ -92,7 +85,7 @@ const qdq_value *qdq_check_result(const qdq_checking *c, const qdq_target_op *ru
 
     while ((next = qdq_value_only_user(v)) != NULL && next->graph == c->m->graph &&
            next->domain[0] == '\0' && qdq_node_in(next, 0) == v && next->n_out == 1 &&
-           next->out[0] != NULL && in_list(rule->epilogue, next->type))
+           next->out[0] != NULL && qdq_word_is_in(next->type, rule->epilogue))
         v = next->out[0];
     return v;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cpu.h"
 #include "quant/check/verify_state.h"
 
@@ -17,26 +18,7 @@ static qdq_elem read_as(const qdq_node *n, uint32_t i)
 
     if (v == NULL || !is_dq(v->producer) || (v = qdq_node_in(v->producer, 0)) == NULL)
         return QDQ_UNDEFINED;
-    if (v->init != NULL)
-        return v->init->elem;
-    return qdq_value_elem(v);
-}
-
-static void append_text(char *text, size_t size, const char *between, const char *what)
-{
-    const size_t used = strlen(text);
-
-    snprintf(text + used, size - used, "%s%s", used > 0 ? between : "", what);
-}
-
-static bool is_listed(const char *list, const char *word)
-{
-    const size_t n = strlen(word);
-
-    for (const char *at = list; (at = strstr(at, word)) != NULL; at += n)
-        if ((at == list || at[-1] == ' ') && (at[n] == '\0' || at[n] == ','))
-            return true;
-    return false;
+    return qdq_value_data_elem(v);
 }
 
 void qdq_verify_describe(const qdq_node *n, bool open, char *text, size_t size)
@@ -46,20 +28,19 @@ void qdq_verify_describe(const qdq_node *n, bool open, char *text, size_t size)
     for (uint32_t i = 0; i < n->n_in; i++)
         if (qdq_node_in(n, i) != NULL) {
             const char *name = qdq_elem_name(read_as(n, i));
-            append_text(types, sizeof types, ", ",
-                        read_as(n, i) != QDQ_UNDEFINED && name != NULL ? name : "float");
+            qdq_text_add(types, sizeof types, "%s%s", types[0] != '\0' ? ", " : "",
+                         read_as(n, i) != QDQ_UNDEFINED && name != NULL ? name : "float");
         }
     for (uint32_t i = 0; i < n->n_out; i++)
         for (const qdq_use *u = n->out[i] != NULL ? n->out[i]->first : NULL; u != NULL; u = u->next)
-            if (!is_listed(readers, u->node->type))
-                append_text(readers, sizeof readers, ", ", u->node->type);
+            if (!qdq_text_lists(readers, ", ", u->node->type, strlen(u->node->type)))
+                qdq_text_add(readers, sizeof readers, "%s%s", readers[0] != '\0' ? ", " : "",
+                             u->node->type);
     snprintf(text, size, "reads %s", types);
-    if (readers[0] != '\0') {
-        append_text(text, size, "", ", read by ");
-        append_text(text, size, "", readers);
-    }
+    if (readers[0] != '\0')
+        qdq_text_add(text, size, ", read by %s", readers);
     if (open)
-        append_text(text, size, "", ", open dims");
+        qdq_text_add(text, size, ", open dims");
 }
 
 bool qdq_verify_reads_codes(const qdq_node *n)

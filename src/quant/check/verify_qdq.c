@@ -1,6 +1,5 @@
 /* verify_qdq.c - QuantizeLinear and DequantizeLinear on known tensors, as ONNX defines them: 8 and
  * 16 bits, int32 on the way back, one scale or one for each channel. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "quant/check/verify_state.h"

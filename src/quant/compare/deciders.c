@@ -49,17 +49,12 @@ static const sink *find_sink(qdq_op op)
 }
 
 /* Results of these say no more than what they read. */
-static const qdq_op passing[] = {
-    QDQ_OP_CLIP,      QDQ_OP_CUMSUM,     QDQ_OP_FLATTEN,   QDQ_OP_GATHER,    QDQ_OP_IDENTITY,
-    QDQ_OP_REDUCEMAX, QDQ_OP_REDUCEMEAN, QDQ_OP_REDUCEMIN, QDQ_OP_REDUCESUM, QDQ_OP_RESHAPE,
-    QDQ_OP_SLICE,     QDQ_OP_SQUEEZE,    QDQ_OP_TRANSPOSE, QDQ_OP_UNSQUEEZE};
-
 static bool passes(const qdq_node *n)
 {
-    for (size_t i = 0; i < QDQ_COUNT(passing); i++)
-        if (passing[i] == n->op)
-            return true;
-    return false;
+    return QDQ_OP_IS_IN(n->op, QDQ_OP_CLIP, QDQ_OP_CUMSUM, QDQ_OP_FLATTEN, QDQ_OP_GATHER,
+                        QDQ_OP_IDENTITY, QDQ_OP_REDUCEMAX, QDQ_OP_REDUCEMEAN, QDQ_OP_REDUCEMIN,
+                        QDQ_OP_REDUCESUM, QDQ_OP_RESHAPE, QDQ_OP_SLICE, QDQ_OP_SQUEEZE,
+                        QDQ_OP_TRANSPOSE, QDQ_OP_UNSQUEEZE);
 }
 
 typedef struct asked {

@@ -32,26 +32,10 @@ static bool takes_part(const qdq_node *n, uint32_t i)
 
 static bool keeps_slices(const qdq_node *n)
 {
-    switch ((int)n->op) {
-    case QDQ_OP_ADD:
-    case QDQ_OP_CAST:
-    case QDQ_OP_CONCAT:
-    case QDQ_OP_DIV:
-    case QDQ_OP_FLATTEN:
-    case QDQ_OP_GATHER:
-    case QDQ_OP_IDENTITY:
-    case QDQ_OP_MUL:
-    case QDQ_OP_RESHAPE:
-    case QDQ_OP_SLICE:
-    case QDQ_OP_SPLIT:
-    case QDQ_OP_SQUEEZE:
-    case QDQ_OP_SUB:
-    case QDQ_OP_TRANSPOSE:
-    case QDQ_OP_UNSQUEEZE:
-        return true;
-    default:
-        return false;
-    }
+    return QDQ_OP_IS_IN(n->op, QDQ_OP_ADD, QDQ_OP_CAST, QDQ_OP_CONCAT, QDQ_OP_DIV, QDQ_OP_FLATTEN,
+                        QDQ_OP_GATHER, QDQ_OP_IDENTITY, QDQ_OP_MUL, QDQ_OP_RESHAPE, QDQ_OP_SLICE,
+                        QDQ_OP_SPLIT, QDQ_OP_SQUEEZE, QDQ_OP_SUB, QDQ_OP_TRANSPOSE,
+                        QDQ_OP_UNSQUEEZE);
 }
 
 /* Its slices are those of outputs: what is off in one of them stays off, whatever else is in the

@@ -3,7 +3,6 @@
  * there are trips and its condition holds, Scan once for each slice. */
 #include "quant/control_flow/body_data.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -116,8 +115,7 @@ static qdq_status expose_value(driver *d, const qdq_value *v)
     if (!is_new)
         return QDQ_OK;
     place->ptr = qdq_arena_alloc(&d->scratch, sizeof(qdq_held));
-    QDQ_TRY(
-        qdq_allocated(place->ptr != NULL && QDQ_PUSH(&d->scratch, &d->expose, v->name), d->err));
+    QDQ_NEED(place->ptr != NULL && QDQ_PUSH(&d->scratch, &d->expose, v->name), d->err);
     *(qdq_held *)place->ptr = (qdq_held){.room = 0};
     return QDQ_OK;
 }

@@ -3,10 +3,8 @@
  * are held. */
 #include "quant/data/data_source.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/fail.h"
 #include "quant/data/npz.h"
 
@@ -300,8 +298,7 @@ static qdq_status bind_inputs(qdq_data *d, size_t *samples, qdq_error *err)
         if (*samples != SIZE_MAX && n != *samples)
             return qdq_fail(err, QDQ_E_FORMAT,
                             "%zu samples for input '%s', but %zu for input '%s': where the first "
-                            "dimension is no batch, "
-                            "--shape says how long a sample is",
+                            "dimension is no batch, --shape says how long a sample is",
                             n, d->inputs[k].name, *samples, d->inputs[decided_by].name);
         *samples = n;
         decided_by = k;

@@ -128,7 +128,7 @@ qdq_status qdq_data_find_sameness(qdq_data *d, const char **why, qdq_error *err)
     *why = NULL;
     if (!d->is_random && !d->is_looked_through) {
         seen_input *seen = qdq_arena_array(&d->arena, d->n_inputs, sizeof *seen);
-        QDQ_TRY(qdq_allocated(seen != NULL, err));
+        QDQ_NEED(seen != NULL, err);
         QDQ_TRY(look_for_sameness(d, seen, err));
         d->is_looked_through = true;
     }

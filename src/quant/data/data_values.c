@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/elem_info.h"
 #include "base/fail.h"
 #include "base/half.h"
 #include "quant/data/data_source.h"
@@ -11,7 +12,7 @@
 bool qdq_data_elem_fits(const qdq_data *d, size_t k, qdq_elem elem)
 {
     qdq_elem want = d->inputs[k].elem;
-    bool half = want == QDQ_FLOAT16 || want == QDQ_BFLOAT16;
+    bool half = qdq_elem_is_half(want);
 
     if (d->codes[k].type != QDQ_UNDEFINED && (elem == QDQ_FLOAT || elem == QDQ_DOUBLE))
         return true;
@@ -136,7 +137,7 @@ static qdq_status check_values_finite(const qdq_array *a, qdq_error *err)
         const double *x = a->data;
         while (i < n && isfinite(x[i]))
             i++;
-    } else if (a->elem == QDQ_FLOAT16 || a->elem == QDQ_BFLOAT16) {
+    } else if (qdq_elem_is_half(a->elem)) {
         const uint16_t *x = a->data, top = a->elem == QDQ_FLOAT16 ? 0x7c00 : 0x7f80;
         while (i < n && (x[i] & top) != top)
             i++;

@@ -1,7 +1,6 @@
 /* image_bmp.c - BMP, without a library: headers of 12 to 124 bytes, palettes of 1, 4 and 8 bits,
  * masks of 16 and 32 bits, 24 bits; no run lengths, no pictures inside pictures. Every byte is
  * looked for before it is read. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"

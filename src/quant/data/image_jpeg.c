@@ -3,7 +3,6 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <jpeglib.h>
 #include <jerror.h>
@@ -115,8 +114,7 @@ static qdq_status read_jpeg_rows(reader *r, qdq_error *err)
 
 static qdq_status jpeg_failed(const reader *r, qdq_error *err)
 {
-    if (r->nomem)
-        return qdq_nomem(err);
+    QDQ_NEED(!r->nomem, err);
     return qdq_fail(err, QDQ_E_FORMAT, "a damaged JPEG image of %u x %u pixels: %s",
                     (unsigned)r->jpeg.image_width, (unsigned)r->jpeg.image_height,
                     r->is_cut ? "it is cut off" : r->text);

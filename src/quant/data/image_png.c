@@ -1,5 +1,4 @@
 /* image_png.c - PNG by libspng. */
-#include <stdlib.h>
 
 #include <spng.h>
 

@@ -4,17 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/file.h"
 #include "base/spawn.h"
 #include "base/vec.h"
-
-/* One call moves less than this: larger requests are cut short by the system. */
-#define TRANSFER_MAX ((size_t)1 << 30)
 
 struct qdq_spool {
     qdq_arena arena;
@@ -23,9 +19,9 @@ struct qdq_spool {
     int fd;
     size_t n_arrays;
     /* of samples */
-    QDQ_VEC(off_t) starts;
+    QDQ_VEC(uint64_t) starts;
     /* of what is written; of what is read next */
-    off_t end, at;
+    uint64_t end, at;
     /* of the sample that is written */
     qdq_array *shapes;
 };
@@ -79,28 +75,18 @@ size_t qdq_spool_count(const qdq_spool *s)
 
 static qdq_status write_spool(qdq_spool *s, const void *data, size_t size, qdq_error *err)
 {
-    const char *p = data;
+    const int reason = qdq_write_at(s->fd, data, size, &s->end);
 
-    while (size > 0) {
-        ssize_t n = pwrite(s->fd, p, size < TRANSFER_MAX ? size : TRANSFER_MAX, s->end);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return qdq_fail_errno(err, QDQ_E_IO, n < 0 ? errno : ENOSPC,
-                                  "%s: cannot write sample %zu, which comes only once, to a "
-                                  "temporary file after %lld bytes",
-                                  s->folder, s->starts.n, (long long)s->end);
-        p += n;
-        size -= (size_t)n;
-        s->end += n;
-    }
-    return QDQ_OK;
+    return reason == 0 ? QDQ_OK
+                       : qdq_fail_errno(err, QDQ_E_IO, reason,
+                                        "%s: cannot write sample %zu, which comes only once, to a "
+                                        "temporary file after %llu bytes",
+                                        s->folder, s->starts.n, (unsigned long long)s->end);
 }
 
 qdq_status qdq_spool_add(qdq_spool *s, const qdq_named_array *arrays, qdq_error *err)
 {
-    const off_t start = s->end;
+    const uint64_t start = s->end;
 
     for (size_t k = 0; k < s->n_arrays; k++) {
         s->shapes[k] = arrays[k].array;
@@ -114,21 +100,12 @@ qdq_status qdq_spool_add(qdq_spool *s, const qdq_named_array *arrays, qdq_error 
 
 qdq_status qdq_spool_read(qdq_spool *s, void *data, size_t bytes, qdq_error *err)
 {
-    char *p = data;
+    const int reason = qdq_read_at(s->fd, data, bytes, &s->at);
 
-    while (bytes > 0) {
-        ssize_t n = pread(s->fd, p, bytes < TRANSFER_MAX ? bytes : TRANSFER_MAX, s->at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return qdq_fail_errno(err, QDQ_E_IO, n < 0 ? errno : EIO,
-                                  "%s: cannot read samples back from a temporary file", s->folder);
-        p += n;
-        bytes -= (size_t)n;
-        s->at += n;
-    }
-    return QDQ_OK;
+    return reason == 0
+               ? QDQ_OK
+               : qdq_fail_errno(err, QDQ_E_IO, reason,
+                                "%s: cannot read samples back from a temporary file", s->folder);
 }
 
 qdq_status qdq_spool_begin(qdq_spool *s, size_t i, qdq_array *shapes, qdq_error *err)

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/fail.h"
@@ -19,7 +18,6 @@
 #include "quant/goal/goal_times.h"
 #include "quant/place/why.h"
 #include "quant/quantize_steps.h"
-#include "quant/half_precision/rest.h"
 #include "quant/target_fit.h"
 #include "target/target.h"
 
@@ -58,8 +56,7 @@ static qdq_status make_room(qdq_goal_run *g, qdq_error *err)
         g->n_exclude++;
     g->exclude = qdq_arena_array(&g->arena, g->n_exclude + g->n_layers + 1, sizeof *g->exclude);
     g->tried_form = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *g->tried_form);
-    if (g->exclude == NULL || g->tried_form == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(g->exclude != NULL && g->tried_form != NULL, err);
     for (size_t i = 0; i < g->n_exclude; i++)
         g->exclude[i] = given[i];
     return QDQ_OK;
@@ -258,8 +255,7 @@ static qdq_status try_what_saves_enough(qdq_goal_run *g, qdq_error *err)
     qdq_goal_trial t;
     size_t n = 0;
 
-    if (gone == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(gone != NULL, err);
     for (; n < g->n_layers; n++) {
         size_t worst = g->n_layers;
 
@@ -380,8 +376,7 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
 
     g->begun = qdq_clock_seconds();
     g->first = qdq_plan_new();
-    if (g->first == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(g->first != NULL, err);
     QDQ_TRY(qdq_quantize_begin(g->m, g->target, &g->opts, g->first, &g->clean, err));
     /* a variant may take the place of g->first */
     QDQ_TRY(keep_list(g, &g->opts.exclude, err));
@@ -537,8 +532,7 @@ qdq_status qdq_quantize_goal_hooked(const qdq_goal_call *c, qdq_plan **plan, qdq
     else
         qdq_processor_name(g.processor, sizeof g.processor);
     g.room = calloc(1, sizeof *g.room);
-    if (g.room == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(g.room != NULL, err);
     g.room->head.why = g.room->why;
     qdq_target *own = NULL;
     qdq_status st = qdq_target_fit(c->m, c->t, g.opts.cpu, g.opts.job, &own, err);

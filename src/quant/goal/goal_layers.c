@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "ir/ir.h"
-#include "quant/calib/calib_folds.h"
 #include "quant/compare/layer_sensitivity.h"
 #include "quant/data/data_source.h"
 #include "quant/goal/goal_state.h"
@@ -46,8 +45,7 @@ static qdq_status add_layer(ranking *k, const qdq_plan_node *p, const qdq_node *
     to->node = qdq_arena_strdup(&g->room->arena, p->node);
     to->op = qdq_arena_strdup(&g->room->arena, p->op);
     to->saved_fraction = float_time > 0 ? saved / float_time : 0;
-    if (to->node == NULL || to->op == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(to->node != NULL && to->op != NULL, err);
     g->n_layers++;
     g->nodes[g->n_layers - 1] = n;
     if (n != NULL)
@@ -69,15 +67,12 @@ static qdq_status list_layers(ranking *k, qdq_error *err)
     k->layer =
         qdq_arena_array(&g->arena, (size_t)g->clean->graph->next_node_id + 1, sizeof *k->layer);
     g->nodes = qdq_arena_array(&g->arena, most + 1, sizeof *g->nodes);
-    if (g->layers == NULL || g->items == NULL || g->nodes == NULL || k->layer == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(g->layers != NULL && g->items != NULL && g->nodes != NULL && k->layer != NULL, err);
     QDQ_TRY(qdq_plan_time(g->clean, g->first, &time, &float_time, err));
     for (size_t i = 0; i < most; i++) {
         const qdq_plan_node *p = &g->first->quantized.at[i];
-        const qdq_map_value *v = qdq_map_get(k->by_label, p->node);
-
         if (is_candidate(g, p))
-            QDQ_TRY(add_layer(k, p, v != NULL ? v->ptr : NULL, float_time, err));
+            QDQ_TRY(add_layer(k, p, qdq_map_get_ptr(k->by_label, p->node), float_time, err));
     }
     return QDQ_OK;
 }
@@ -91,8 +86,7 @@ static qdq_status charge(ranking *k, const qdq_compare_layers_result *found, qdq
            *error = qdq_arena_array(&g->arena, n, sizeof *error);
     bool *is_layer = qdq_arena_array(&g->arena, n, sizeof *is_layer);
 
-    if (sensitivity == NULL || error == NULL || is_layer == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(sensitivity != NULL && error != NULL && is_layer != NULL, err);
     for (size_t i = 0; i < n; i++)
         is_layer[i] = k->layer[i] > 0;
     QDQ_TRY(qdq_sensitivity_of_layers(g->clean->graph, found, is_layer, sensitivity, error, err));

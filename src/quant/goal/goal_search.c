@@ -190,8 +190,7 @@ static qdq_status give_back(search *s, ranked *back, size_t n, bool all_failed, 
     size_t n_todo = 0;
     qdq_goal_trial t;
 
-    if (todo == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(todo != NULL, err);
     if (n > 1)
         qsort(back, n, sizeof *back, by_expected_bound);
     if (n > 1 && all_failed)
@@ -245,8 +244,7 @@ static qdq_status search_items(search *s, qdq_arena *arena, qdq_goal_search_resu
     take_first(s, k);
     memcpy(s->best, s->gone, s->n * sizeof *s->best);
     ranked *back = qdq_arena_array(arena, k, sizeof *back);
-    if (back == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(back != NULL, err);
     memcpy(back, s->rank, k * sizeof *back);
     return give_back(s, back, k, true, arena, err);
 }

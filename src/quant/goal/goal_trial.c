@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "ir/edit.h"
 #include "quant/compare/compare_run.h"
 #include "quant/data/data_source.h"
 #include "quant/goal/goal_outputs.h"
@@ -139,11 +140,7 @@ qdq_status qdq_goal_apply(const qdq_goal_run *g, const qdq_plan *p, qdq_model **
 {
     QDQ_TRY(qdq_model_clone(g->clean, out, err));
     qdq_status st = qdq_quantize_finish(*out, p, NULL, &g->quiet, err);
-    if (st != QDQ_OK) {
-        qdq_model_free(*out);
-        *out = NULL;
-    }
-    return st;
+    return qdq_model_hand_over(*out, st, out);
 }
 
 /* --- its outputs ------------------------------------------------------------------------------ */
@@ -382,8 +379,7 @@ qdq_status qdq_goal_measure_input(qdq_goal_run *g, qdq_error *err)
     if (g->goal.metric == NULL)
         return QDQ_OK;
     to->metric_name = qdq_arena_strdup(&g->room->arena, qdq_metric_name(g->goal.metric));
-    if (to->metric_name == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(to->metric_name != NULL, err);
     QDQ_TRY(qdq_metric_measure(g->goal.metric, g->engine, g->m, true, &o, &m, err));
     to->float_metric = m.value;
     if (qdq_goal_is_beyond_reach(g))
@@ -432,8 +428,7 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *
     unsigned char *copy = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *copy);
 
     *out = (qdq_goal_trial){.excess = NAN};
-    if (copy == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(copy != NULL, err);
     if (form != NULL)
         t.form = memcpy(copy, form, g->n_layers * sizeof *copy);
     QDQ_TRY(qdq_goal_time_share(g, p, form, &step.time_fraction, err));

@@ -162,19 +162,6 @@ static bool is_asked(const qdq_goal_run *g)
            g->goal.metric != NULL || g->goal.min_agreement > 0;
 }
 
-static bool has_override(const qdq_target *t)
-{
-    return t->overrides.n > 0;
-}
-
-static bool has_recurrent(const qdq_plan *p)
-{
-    for (size_t i = 0; i < p->weights.n; i++)
-        if (p->weights.at[i].store == QDQ_WEIGHT_AS_DYNAMIC)
-            return true;
-    return false;
-}
-
 /* Gives recurrent nodes with a form for such data that format; false: there are none. */
 static bool choose_recurrent(qdq_goal_run *g)
 {
@@ -195,10 +182,10 @@ qdq_status qdq_goal_try_recurrent(qdq_goal_run *g, qdq_error *err)
 {
     gain found = {.is_better = is_no_harm};
 
-    if (g->n_forms == 0 || !qdq_format_dynamic(&g->forms[0]) || has_override(g->target) ||
+    if (g->n_forms == 0 || !qdq_format_dynamic(&g->forms[0]) || g->target->overrides.n > 0 ||
         !is_asked(g) || qdq_goal_is_beyond_reach(g) || !choose_recurrent(g))
         return QDQ_OK;
-    QDQ_TRY(try_plan(g, has_recurrent, &found, err));
+    QDQ_TRY(try_plan(g, qdq_plan_has_dynamic, &found, err));
     if (!found.is_kept)
         memset(g->base_formats, 0,
                ((size_t)g->clean->graph->next_node_id + 1) * sizeof(const qdq_format *));

@@ -68,9 +68,9 @@ static qdq_status take_output(void *ctx, const char *name, const qdq_array *a, q
     if (k == run->held.n) {
         const qdq_named_array named = {.name = qdq_arena_strdup(&run->arena, name)};
 
-        if (named.name == NULL || !QDQ_PUSH(&run->arena, &run->held, empty) ||
-            !QDQ_PUSH(&run->arena, &run->out, none))
-            return qdq_nomem(err);
+        QDQ_NEED(named.name != NULL && QDQ_PUSH(&run->arena, &run->held, empty) &&
+                     QDQ_PUSH(&run->arena, &run->out, none),
+                 err);
         run->out.at[k] = named;
     }
     QDQ_TRY(qdq_hold(&run->held.at[k], a, err));
@@ -192,8 +192,7 @@ bool qdq_metric_holds(const qdq_goal_opts *goal, const qdq_metric_value *m, doub
                  goal->min_metric);
     else if (goal->max_drop >= 0 && drop > goal->max_drop + rounding)
         snprintf(why, size,
-                 "metric '%s': found %g, %g below that of the input model, expected at "
-                 "most %g",
+                 "metric '%s': found %g, %g below that of the input model, expected at most %g",
                  name, m->value, drop, goal->max_drop);
     else
         return true;

@@ -97,14 +97,12 @@ static qdq_status note_nodes(timing *t, const qdq_plan *p, qdq_error *err)
 {
     for (size_t i = 0; i < p->quantized.n; i++) {
         qdq_map_value *v = qdq_map_put(&t->by_label, p->quantized.at[i].node, NULL);
-        if (v == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(v != NULL, err);
         v->num = IS_EIGHT;
     }
     for (size_t i = 0; i < p->left_float.n; i++) {
         qdq_map_value *v = qdq_map_put(&t->by_label, p->left_float.at[i].node, NULL);
-        if (v == NULL)
-            return qdq_nomem(err);
+        QDQ_NEED(v != NULL, err);
         v->num = IS_FLOAT;
     }
     return QDQ_OK;

@@ -50,8 +50,7 @@ double qdq_profile_nodes(const qdq_layer *layer, size_t n, const qdq_map *by_lab
             whole += v != NULL ? qdq_node_time(v->ptr, eight) : 0;
         }
         for (size_t k = 0; k < g->n_nodes && whole > 0; k++) {
-            const qdq_map_value *v = qdq_map_get(by_label, g->node[k]);
-            const qdq_node *node = v != NULL ? v->ptr : NULL;
+            const qdq_node *node = qdq_map_get_ptr(by_label, g->node[k]);
 
             if (node != NULL)
                 us[node->id] += g->median_us * qdq_node_time(node, eight) / whole;

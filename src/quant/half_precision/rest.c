@@ -10,8 +10,6 @@
  * here, and used. */
 #include "quant/half_precision/rest.h"
 
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/fail.h"
 #include "ir/edit.h"

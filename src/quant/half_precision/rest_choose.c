@@ -27,7 +27,7 @@ static bool computes_float(const qdq_node *n)
         const qdq_value *v = i < n->n_in ? n->in[i].value : n->out[i - n->n_in];
         qdq_elem e = v != NULL ? qdq_rest_elem(v) : QDQ_UNDEFINED;
 
-        if (e == QDQ_FLOAT16 || e == QDQ_BFLOAT16)
+        if (qdq_elem_is_half(e))
             return false;
         n_in += e == QDQ_FLOAT && i < n->n_in;
         n_out += e == QDQ_FLOAT && i >= n->n_in;
@@ -134,32 +134,13 @@ static qdq_status compile_patterns(chooser *c, pattern *list, size_t *n)
 
 static bool adds_up(qdq_op op)
 {
-    static const qdq_op ops[] = {
-        QDQ_OP_REDUCESUM,
-        QDQ_OP_REDUCEMEAN,
-        QDQ_OP_REDUCEL1,
-        QDQ_OP_REDUCEL2,
-        QDQ_OP_REDUCESUMSQUARE,
-        QDQ_OP_REDUCELOGSUM,
-        QDQ_OP_REDUCELOGSUMEXP,
-        QDQ_OP_GLOBALAVERAGEPOOL,
-        QDQ_OP_GLOBALLPPOOL,
-        QDQ_OP_LAYERNORMALIZATION,
-        QDQ_OP_INSTANCENORMALIZATION,
-        QDQ_OP_GROUPNORMALIZATION,
-        QDQ_OP_RMSNORMALIZATION,
-        QDQ_OP_LPNORMALIZATION,
-        QDQ_OP_MEANVARIANCENORMALIZATION,
-        QDQ_OP_SOFTMAX,
-        QDQ_OP_LOGSOFTMAX,
-        QDQ_OP_CUMSUM,
-        QDQ_OP_POW,
-    };
-
-    for (size_t i = 0; i < QDQ_COUNT(ops); i++)
-        if (ops[i] == op)
-            return true;
-    return false;
+    return QDQ_OP_IS_IN(op, QDQ_OP_REDUCESUM, QDQ_OP_REDUCEMEAN, QDQ_OP_REDUCEL1, QDQ_OP_REDUCEL2,
+                        QDQ_OP_REDUCESUMSQUARE, QDQ_OP_REDUCELOGSUM, QDQ_OP_REDUCELOGSUMEXP,
+                        QDQ_OP_GLOBALAVERAGEPOOL, QDQ_OP_GLOBALLPPOOL, QDQ_OP_LAYERNORMALIZATION,
+                        QDQ_OP_INSTANCENORMALIZATION, QDQ_OP_GROUPNORMALIZATION,
+                        QDQ_OP_RMSNORMALIZATION, QDQ_OP_LPNORMALIZATION,
+                        QDQ_OP_MEANVARIANCENORMALIZATION, QDQ_OP_SOFTMAX, QDQ_OP_LOGSOFTMAX,
+                        QDQ_OP_CUMSUM, QDQ_OP_POW);
 }
 
 /* --- by range --------------------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
 /* rest_scales.c - scales as the 16-bit type has them, while all is float32 still. Those of a Q that
  * stays in front of its border, too: Q and DQ have one scale. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "ir/edit.h"

@@ -69,8 +69,7 @@ static qdq_status open_either(qdq_safe_session *s, const qdq_model *m, qdq_error
         has_float8(m) && open_plain(s, m) == QDQ_OK) {
         qdq_job_log(s->job, QDQ_LOG_WARNING,
                     "%s: run without the engine's optimizations, which take float8 for integers: "
-                    "refused, or "
-                    "wrong numbers",
+                    "refused, or wrong numbers",
                     s->which);
         return QDQ_OK;
     }

@@ -6,44 +6,35 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/words.h"
 #include "ir/edit.h"
-
-static bool is_half(qdq_elem e)
-{
-    return e == QDQ_FLOAT16 || e == QDQ_BFLOAT16;
-}
 
 static bool type_has_half(const qdq_type *t)
 {
     int depth = 0;
 
     for (; t != NULL && depth < QDQ_MAX_NESTING; t = t->inner, depth++)
-        if ((t->kind == QDQ_TYPE_TENSOR || t->kind == QDQ_TYPE_SPARSE) && is_half(t->elem))
+        if ((t->kind == QDQ_TYPE_TENSOR || t->kind == QDQ_TYPE_SPARSE) && qdq_elem_is_half(t->elem))
             return true;
     return false;
 }
 
 static bool value_has_half(const qdq_value *v)
 {
-    return type_has_half(v->type) || (v->init != NULL && is_half(v->init->elem)) ||
-           (v->sparse != NULL && is_half(v->sparse->values->elem));
+    return type_has_half(v->type) || (v->init != NULL && qdq_elem_is_half(v->init->elem)) ||
+           (v->sparse != NULL && qdq_elem_is_half(v->sparse->values->elem));
 }
 
 /* Attributes that name the type of a result. */
 static bool names_half(const qdq_attr *a)
 {
-    static const char *const names[] = {"to", "dtype", "output_dtype", "output_datatype",
-                                        "precision"};
-
-    for (size_t i = 0; a->type == QDQ_ATTR_INT && i < QDQ_COUNT(names); i++)
-        if (strcmp(a->name, names[i]) == 0)
-            return a->v.i == QDQ_FLOAT16 || a->v.i == QDQ_BFLOAT16;
-    return false;
+    return a->type == QDQ_ATTR_INT && (a->v.i == QDQ_FLOAT16 || a->v.i == QDQ_BFLOAT16) &&
+           QDQ_WORD_IS_IN(a->name, "to", "dtype", "output_dtype", "output_datatype", "precision");
 }
 
 static bool attr_has_half(const qdq_attr *a)
 {
-    return names_half(a) || (a->type == QDQ_ATTR_TENSOR && is_half(a->v.t->elem)) ||
+    return names_half(a) || (a->type == QDQ_ATTR_TENSOR && qdq_elem_is_half(a->v.t->elem)) ||
            (a->type == QDQ_ATTR_TYPE && type_has_half(a->v.type));
 }
 
@@ -84,7 +75,7 @@ static qdq_tensor *widen_tensor(qdq_model *m, const qdq_tensor *t, qdq_status *s
 
 static qdq_status set_type(qdq_value *v)
 {
-    if (!is_half(qdq_value_elem(v)))
+    if (!qdq_elem_is_half(qdq_value_elem(v)))
         return QDQ_OK;
     const qdq_type *type = qdq_type_tensor(v->graph->model, QDQ_FLOAT, v->type->rank, v->type->dim);
     if (type == NULL)
@@ -101,7 +92,7 @@ static qdq_status widen_value(qdq_model *m, qdq_value *v, qdq_error *err)
         (v->type != NULL && type_has_half(v->type->inner)))
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "value '%s': 16-bit floats inside, expected plain tensors", v->name);
-    if (v->init != NULL && is_half(v->init->elem)) {
+    if (v->init != NULL && qdq_elem_is_half(v->init->elem)) {
         qdq_tensor *t = widen_tensor(m, v->init, &st, err);
 
         if (t == NULL)
@@ -202,14 +193,15 @@ static qdq_status guard_borders(qdq_graph *g, const qdq_graph *original)
     for (size_t i = 0; i < original->outputs.n && st == QDQ_OK; i++) {
         const qdq_value *was = original->outputs.at[i], *is = g->outputs.at[i];
 
-        if (was->type != NULL && is_half(was->type->elem) && !is->is_input && is->type != NULL &&
-            is->type->elem == QDQ_FLOAT && is->producer != NULL && strcmp(is->name, was->name) == 0)
+        if (was->type != NULL && qdq_elem_is_half(was->type->elem) && !is->is_input &&
+            is->type != NULL && is->type->elem == QDQ_FLOAT && is->producer != NULL &&
+            strcmp(is->name, was->name) == 0)
             st = guard_output(g, i, was->type->elem);
     }
     for (size_t i = 0; i < original->inputs.n && st == QDQ_OK; i++) {
         const qdq_value *was = original->inputs.at[i];
 
-        if (is_half(qdq_value_elem(was)) && was->init == NULL)
+        if (qdq_elem_is_half(qdq_value_elem(was)) && was->init == NULL)
             st = guard_input(g, g->inputs.at[i], was->type->elem);
     }
     return st;
@@ -245,10 +237,5 @@ qdq_status qdq_model_widen(const qdq_model *m, qdq_model **out, qdq_error *err)
     *out = NULL;
     QDQ_TRY(qdq_model_clone(m, &copy, err));
     qdq_status st = widen_copy(copy, m, err);
-    if (st != QDQ_OK) {
-        qdq_model_free(copy);
-        return st;
-    }
-    *out = copy;
-    return QDQ_OK;
+    return qdq_model_hand_over(copy, st, out);
 }

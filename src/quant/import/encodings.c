@@ -8,10 +8,10 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "base/json_read.h"
+#include "base/words.h"
 
 enum { MAX_CHANNELS = 1 << 24 };
 
@@ -30,11 +30,9 @@ static qdq_json_place place_of(reading *r, json_t *object, const char *path)
 /* "True", "False", true, false. */
 static bool read_flag(const qdq_json_place *p, const char *key)
 {
-    static const char *const words[] = {"False", "True", "false", "true", NULL};
-
     if (json_is_boolean(json_object_get(p->object, key)))
         return qdq_json_bool(p, key);
-    return qdq_json_word(p, key, words, 0) % 2 == 1;
+    return QDQ_JSON_WORD(p, key, 0, "False", "True", "false", "true") % 2 == 1;
 }
 
 static int read_bits(const qdq_json_place *p, const char *key)
@@ -118,10 +116,8 @@ static bool make_room(const qdq_json_place *p, qdq_encodings *all, qdq_encoding 
 
 static bool read_old_scheme(const qdq_json_place *p, scheme *s)
 {
-    static const char *const types[] = {"int", "float", NULL};
-
     s->bits = read_bits(p, "bitwidth");
-    if (qdq_json_word(p, "dtype", types, 0) == 1)
+    if (QDQ_JSON_WORD(p, "dtype", 0, "int", "float") == 1)
         return false;
     s->symmetric = read_flag(p, "is_symmetric");
     return true;
@@ -203,13 +199,12 @@ static void read_new(reading *r, const qdq_json_place *p, qdq_encoding *e)
 {
     static const char *const kinds[] = {"PER_TENSOR", "PER_CHANNEL", "PER_BLOCK",
                                         "LPBQ",       "VECTOR",      NULL};
-    static const char *const types[] = {"INT", "FLOAT", NULL};
     scheme s = {.bits = read_bits(p, "bw")};
     int kind = qdq_json_word(p, "enc_type", kinds, 0);
     json_t *scales = json_object_get(p->object, "scale");
 
     e->tensor = qdq_json_text(p, "name", NULL);
-    e->is_float = qdq_json_word(p, "dtype", types, 0) == 1;
+    e->is_float = QDQ_JSON_WORD(p, "dtype", 0, "INT", "FLOAT") == 1;
     if (e->is_float || r->reader.status != QDQ_OK)
         return;
     if (kind > 1) {
@@ -258,12 +253,7 @@ static void read_group(reading *r, const qdq_json_place *top, const char *key, q
 
 static bool is_version_read(const char *version)
 {
-    static const char *const begin[] = {"0.4.", "0.5.", "0.6.", "1.0."};
-
-    for (size_t i = 0; i < QDQ_COUNT(begin); i++)
-        if (strncmp(version, begin[i], strlen(begin[i])) == 0)
-            return true;
-    return false;
+    return QDQ_TEXT_BEGINS(version, "0.4.", "0.5.", "0.6.", "1.0.");
 }
 
 static qdq_status read_root(reading *r, json_t *root)

@@ -6,7 +6,6 @@
  *
  * AIMET names tensors as the model does. What the model does not have is listed; what has no place
  * in a plan, too. */
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/fail.h"
@@ -102,12 +101,6 @@ static qdq_status plan_activation(planner *pl, const qdq_encoding *e)
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
-static bool is_linear(const qdq_node *n)
-{
-    return n->op == QDQ_OP_CONV || n->op == QDQ_OP_CONVTRANSPOSE || n->op == QDQ_OP_GEMM ||
-           n->op == QDQ_OP_MATMUL;
-}
-
 /* The dim of a weight along which its reader has output channels; -1: not known. */
 static int channel_axis(const qdq_node *n, int rank)
 {
@@ -175,9 +168,9 @@ static bool is_bias(const planner *pl, const qdq_value *v)
 {
     const qdq_node *n = v->n_use == 1 ? v->first->node : NULL;
 
-    return n != NULL && n->graph == pl->m->graph && is_linear(n) && v->first->index == 2 &&
-           qdq_node_in(n, 0) != NULL && qdq_node_in(n, 1) != NULL && qdq_value_const(v) != NULL &&
-           qdq_value_const(v)->elem == QDQ_FLOAT &&
+    return n != NULL && n->graph == pl->m->graph && qdq_op_is_linear(n->op) &&
+           v->first->index == 2 && qdq_node_in(n, 0) != NULL && qdq_node_in(n, 1) != NULL &&
+           qdq_value_const(v) != NULL && qdq_value_const(v)->elem == QDQ_FLOAT &&
            qdq_map_get(&pl->quantized, n->in[0].value->name) != NULL &&
            qdq_map_get(&pl->quantized, n->in[1].value->name) != NULL;
 }

@@ -54,8 +54,7 @@ static bool is_weight(const qdq_node *q)
         dq->op != QDQ_OP_DEQUANTIZELINEAR)
         return false;
     QDQ_FOR_USES (u, dq->out[0])
-        if (u->index == 1 && (u->node->op == QDQ_OP_CONV || u->node->op == QDQ_OP_CONVTRANSPOSE ||
-                              u->node->op == QDQ_OP_GEMM || u->node->op == QDQ_OP_MATMUL))
+        if (u->index == 1 && qdq_op_is_linear(u->node->op))
             return true;
     return false;
 }
@@ -499,7 +498,7 @@ static qdq_elem storage_of(const qdq_model *m)
             uint32_t i = qdq_node_is_qdq(n) ? 1 : is_packed(n) ? 2 : UINT32_MAX;
             const qdq_tensor *t = qdq_node_const(n, i);
 
-            if (t != NULL && (t->elem == QDQ_FLOAT16 || t->elem == QDQ_BFLOAT16))
+            if (t != NULL && qdq_elem_is_half(t->elem))
                 return t->elem;
         }
     return QDQ_FLOAT;

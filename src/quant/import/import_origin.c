@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/fail.h"
 #include "ir/edit.h"
 #include "quant/import/import_state.h"
 

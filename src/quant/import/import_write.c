@@ -1,5 +1,4 @@
 /* import_write.c - what was found in a model as entries of a plan. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "quant/plan/fingerprint.h"

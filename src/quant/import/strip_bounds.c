@@ -28,21 +28,9 @@ static unsigned bounds_of(const qdq_qparam *p)
 /* Operators whose result may be below 0, and that Relu follows in networks. */
 static bool is_unbounded(const qdq_node *n)
 {
-    switch ((int)n->op) {
-    case QDQ_OP_CONV:
-    case QDQ_OP_CONVTRANSPOSE:
-    case QDQ_OP_GEMM:
-    case QDQ_OP_MATMUL:
-    case QDQ_OP_ADD:
-    case QDQ_OP_SUB:
-    case QDQ_OP_MUL:
-    case QDQ_OP_BATCHNORMALIZATION:
-    case QDQ_OP_INSTANCENORMALIZATION:
-    case QDQ_OP_LAYERNORMALIZATION:
-        return true;
-    default:
-        return false;
-    }
+    return QDQ_OP_IS_IN(n->op, QDQ_OP_CONV, QDQ_OP_CONVTRANSPOSE, QDQ_OP_GEMM, QDQ_OP_MATMUL,
+                        QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL, QDQ_OP_BATCHNORMALIZATION,
+                        QDQ_OP_INSTANCENORMALIZATION, QDQ_OP_LAYERNORMALIZATION);
 }
 
 static qdq_value *add_scalar(qdq_graph *g, const char *base, float x)

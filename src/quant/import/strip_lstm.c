@@ -126,23 +126,13 @@ static bool restore_name(apart *a, qdq_node *n)
     return name != NULL && qdq_node_set_name(n, name);
 }
 
-static void drop_input(qdq_node *n, uint32_t i)
-{
-    qdq_value *v = qdq_node_in(n, i);
-
-    if (v == NULL)
-        return;
-    qdq_node_set_in(n, i, NULL);
-    qdq_value_remove_if_unused(v);
-}
-
 /* Its constants go first, so that their names are free. */
 static qdq_status become_lstm(apart *a, qdq_node *n, const weight w[2])
 {
-    drop_input(n, LSTM_W);
-    drop_input(n, LSTM_R);
+    qdq_node_drop_in(n, LSTM_W);
+    qdq_node_drop_in(n, LSTM_R);
     for (uint32_t i = LSTM_W_SCALE; i < n->n_in; i++)
-        drop_input(n, i);
+        qdq_node_drop_in(n, i);
     qdq_node_trim_in(n);
     while (n->n_in <= LSTM_R)
         QDQ_NEED(qdq_node_append_in(n, NULL), a->err);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/words.h"
 #include "ir/edit.h"
 #include "ir/qdq_node.h"
 #include "ir/shape.h"
@@ -288,16 +289,6 @@ static qdq_status add_dq(apart *a, qdq_node *n, qdq_value *const in[3], int64_t 
                          a->err);
 }
 
-static void take_input(qdq_node *n, uint32_t i)
-{
-    qdq_value *v = qdq_node_in(n, i);
-
-    if (v == NULL)
-        return;
-    qdq_node_set_in(n, i, NULL);
-    qdq_value_remove_if_unused(v);
-}
-
 /* Scales that are no numbers for DQ: it goes again, and *why says so. */
 static qdq_status check_dq(apart *a, qdq_node **dq, const char **why)
 {
@@ -309,7 +300,7 @@ static qdq_status check_dq(apart *a, qdq_node **dq, const char **why)
     if (*why == NULL)
         return QDQ_OK;
     for (uint32_t i = 0; i < (*dq)->n_in; i++)
-        take_input(*dq, i);
+        qdq_node_drop_in(*dq, i);
     qdq_node_remove(*dq);
     *dq = NULL;
     return QDQ_OK;
@@ -414,17 +405,11 @@ static void drop_inputs(qdq_node *n, uint32_t first)
 
 static bool become_operator(qdq_node *n, const char *type)
 {
-    static const char *const attrs[] = {"K",
-                                        "N",
-                                        "bits",
-                                        "block_size",
-                                        "accuracy_level",
-                                        "weight_prepacked",
-                                        "gather_axis",
-                                        "quantize_axis"};
+    const char *const *attr = QDQ_WORDS("K", "N", "bits", "block_size", "accuracy_level",
+                                        "weight_prepacked", "gather_axis", "quantize_axis");
 
-    for (size_t i = 0; i < QDQ_COUNT(attrs); i++)
-        qdq_node_remove_attr(n, attrs[i]);
+    for (; *attr != NULL; attr++)
+        qdq_node_remove_attr(n, *attr);
     return qdq_node_set_type(n, "", type);
 }
 

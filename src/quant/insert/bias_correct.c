@@ -45,13 +45,6 @@ typedef struct corrector {
 
 /* --- products --------------------------------------------------------------------------------- */
 
-/* Embeddings and the like are no products: no one asks why they have no bias. */
-static bool is_product(const qdq_node *n)
-{
-    return n->op == QDQ_OP_CONV || n->op == QDQ_OP_CONVTRANSPOSE || n->op == QDQ_OP_GEMM ||
-           n->op == QDQ_OP_MATMUL;
-}
-
 static bool is_scaled(const corrector *c, const qdq_node *n)
 {
     return qdq_map_get(&c->scaled, n->in[0].value->name) != NULL;
@@ -82,8 +75,8 @@ static qdq_status list_weight(corrector *c, size_t index)
     for (size_t i = 0; i < edges->n; i++) {
         product p = {.n = qdq_map_get_ptr(&c->nodes, edges->at[i].node), .weight = index};
 
-        if (p.n == NULL || !is_product(p.n))
-            continue;
+        if (p.n == NULL || !qdq_op_is_linear(p.n->op))
+            continue; /* no one asks why an embedding has no bias */
         p.why = edges->at[i].input == 1 ? look_at(c, &p) : "its weight is its first input";
         QDQ_NEED(QDQ_PUSH(&c->scratch, &c->products, p), c->err);
     }

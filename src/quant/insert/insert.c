@@ -14,8 +14,6 @@
  * Q and DQ of the model that do what the plan says are used, not doubled. */
 #include "quant/insert/insert.h"
 
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/fail.h"
 #include "ir/graph_check.h"
@@ -223,11 +221,9 @@ static qdq_status resolve(qdq_inserter *in)
         if (!qdq_graph_in_function(g) && !resolve_graph(in, g, &place))
             return qdq_nomem(in->err);
     for (size_t i = 0; i < p->tensors.n; i++)
-        QDQ_TRY(
-            qdq_allocated(qdq_map_set_first(&in->tensors, p->tensors.at[i].tensor, i), in->err));
+        QDQ_NEED(qdq_map_set_first(&in->tensors, p->tensors.at[i].tensor, i), in->err);
     for (size_t i = 0; i < p->weights.n; i++)
-        QDQ_TRY(
-            qdq_allocated(qdq_map_set_first(&in->weights, p->weights.at[i].tensor, i), in->err));
+        QDQ_NEED(qdq_map_set_first(&in->weights, p->weights.at[i].tensor, i), in->err);
     in->weight = qdq_arena_array(&in->scratch, p->weights.n + 1, sizeof *in->weight);
     in->scaled_readers =
         qdq_arena_array(&in->scratch, p->scalings.n + 1, sizeof *in->scaled_readers);

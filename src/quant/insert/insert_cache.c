@@ -2,7 +2,6 @@
 #include "quant/insert/insert_cache.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <xxhash.h>
 
 #include "base/fail.h"

@@ -136,8 +136,7 @@ static qdq_status bias_floats(qdq_inserter *in, const qdq_plan_bias *b, const bi
                               const qdq_tensor **t, const float **out)
 {
     /* what the reader has now: a correction may have copied it */
-    *t =
-        qdq_value_const(qdq_node_in(qdq_insert_find_node(in, b->consumer.node), b->consumer.input));
+    *t = qdq_node_const(qdq_insert_find_node(in, b->consumer.node), b->consumer.input);
     if (s->per_channel && ((*t)->rank != 1 || (size_t)(*t)->count != s->n))
         return qdq_fail(in->err, QDQ_E_FORMAT,
                         "expected one number for each of the %zu channels of weight '%s'", s->n,

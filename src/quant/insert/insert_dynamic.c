@@ -13,7 +13,6 @@
  *     W [directions, input, 4 * hidden]    R [directions, hidden, 4 * hidden]
  *
  * which are those of ONNX transposed, and scales [directions] or [directions, 4 * hidden]. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "quant/insert/insert_state.h"

@@ -8,9 +8,6 @@
  * bits. */
 #include "quant/insert/insert_state.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/fail.h"
 #include "quant/weights/linear_form.h"
 

@@ -1,6 +1,5 @@
 /* insert_nodes.c - building blocks of insertion: constants, Q and DQ nodes. Names follow ONNX
  * Runtime's tool: <t>_QuantizeLinear, <t>_scale, <w>_quantized, ... */
-#include <string.h>
 
 #include "base/fail.h"
 #include "quant/insert/insert_state.h"

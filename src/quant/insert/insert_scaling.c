@@ -1,7 +1,6 @@
 /* insert_scaling.c - activations divided and weights multiplied by one number per channel: the same
  * products. The division goes into the constants of the operator before, where the plan says so,
  * else into a Mul. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "quant/insert/insert_state.h"

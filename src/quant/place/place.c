@@ -43,7 +43,7 @@ qdq_status qdq_place_formats(const qdq_graph *g, const qdq_target *t,
     const qdq_format **format =
         qdq_arena_array(scratch, (size_t)g->next_node_id + 1, sizeof *format);
 
-    QDQ_TRY(qdq_allocated(format != NULL, err));
+    QDQ_NEED(format != NULL, err);
     QDQ_FOR_NODES (n, g)
         format[n->id] = chosen != NULL ? chosen[n->id] : NULL;
     for (size_t i = 0; i < t->overrides.n; i++)
@@ -76,7 +76,7 @@ static qdq_status list_nodes(qdq_placing *p, qdq_error *err)
     QDQ_TRY(qdq_graph_sorted(g, &p->scratch, &p->order, &p->n_order, err));
     p->node = qdq_place_by_node(p, sizeof *p->node);
     p->value = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *p->value);
-    QDQ_TRY(qdq_allocated(p->node != NULL && p->value != NULL, err));
+    QDQ_NEED(p->node != NULL && p->value != NULL, err);
     return qdq_place_filter(p, err);
 }
 

@@ -9,7 +9,6 @@
  *
  * Decisions are about chains: a Conv takes its Relu along, an Add is 8-bit only between 8-bit
  * neighbours, a Reshape only hands on what it gets. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "quant/place/place_state.h"
@@ -204,7 +203,7 @@ qdq_status qdq_place_chains(qdq_placing *p, qdq_plan *plan, qdq_error *err)
     qdq_place_leave_weights(p);
     walk_forward(p);
     walk_backward(p);
-    QDQ_TRY(qdq_allocated(!p->no_memory, err));
+    QDQ_NEED(!p->no_memory, err);
     QDQ_TRY(qdq_place_emit(p, plan, err));
     return qdq_place_tie(p, plan, err);
 }

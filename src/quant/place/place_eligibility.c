@@ -1,8 +1,8 @@
 /* place_eligibility.c - can this node run in 8 bits on the target, given what reaches it? Every
  * "no" is a reason that users read (plan.left_float). */
 #include <math.h>
-#include <string.h>
 
+#include "base/words.h"
 #include "ir/pages.h"
 #include "quant/place/place_state.h"
 #include "quant/weights/weights.h"
@@ -68,7 +68,7 @@ qdq_place_epilogue(const qdq_placing *p, const qdq_target_op *rule, const qdq_no
 
         if (next == NULL || next->graph != p->model->graph || qdq_node_in(next, 0) != v ||
             next->n_out != 1 || next->out[0] == NULL || next->domain[0] != '\0' ||
-            !qdq_word_in(rule->epilogue, next->type) ||
+            !qdq_word_is_in(next->type, rule->epilogue) ||
             !qdq_place_goes_along(qdq_state_of(p, next)->reason))
             return v;
         for (uint32_t i = 1; i < next->n_in; i++)
@@ -180,7 +180,7 @@ static bool would_requantize(const qdq_placing *p, const qdq_value *v)
     while (n != NULL && (n->op == QDQ_OP_RELU || n->op == QDQ_OP_CLIP) && qdq_node_in(n, 0) != NULL)
         n = qdq_node_in(n, 0)->producer;
     return n != NULL && n->graph == p->model->graph &&
-           qdq_word_in(p->target->requantizes, n->type) && !qdq_state_of(p, n)->eight &&
+           qdq_word_is_in(n->type, p->target->requantizes) && !qdq_state_of(p, n)->eight &&
            qdq_node_in(n, 0) != NULL && qdq_place_codes_of(p, qdq_node_in(n, 0)) != QDQ_UNDEFINED;
 }
 

@@ -3,7 +3,6 @@
 
 #include "base/fail.h"
 #include "quant/weights/linear_form.h"
-#include "quant/weights/weights.h"
 
 static const char *label_of(qdq_emitter *e, const qdq_node *n)
 {
@@ -60,11 +59,11 @@ static qdq_status emit_carrier(qdq_emitter *e, const qdq_value *v)
     if (!qdq_place_is_read_in_float(e->p, v))
         return QDQ_OK;
     qdq_plan_tensor *t = tensor_entry(e, v, s->type, s->source, s->rule);
-    QDQ_TRY(qdq_allocated(t != NULL, e->err));
+    QDQ_NEED(t != NULL, e->err);
     t->all = true;
     if (s->like != v && !t->known) {
         t->like = qdq_arena_strdup(&e->plan->arena, s->like->name);
-        QDQ_TRY(qdq_allocated(t->like != NULL, e->err));
+        QDQ_NEED(t->like != NULL, e->err);
     }
     return QDQ_OK;
 }
@@ -80,8 +79,7 @@ qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, 
         return QDQ_OK;
     qdq_plan_tensor *t = tensor_entry(
         e, v, type, source != NULL && qdq_place_type(e->p, source) == type ? source : NULL, rule);
-    QDQ_TRY(qdq_allocated(
-        t != NULL && qdq_plan_add_edge(e->plan, &t->consumers, label_of(e, n), input), e->err));
+    QDQ_NEED(t != NULL && qdq_plan_add_edge(e->plan, &t->consumers, label_of(e, n), input), e->err);
     /* all of them: then the list says nothing; but where all read other codes, these are made of
      * them */
     t->all = have == QDQ_UNDEFINED && t->consumers.n == v->n_use && v->n_output == 0;
@@ -93,7 +91,7 @@ qdq_status qdq_emit_result(qdq_emitter *e, const qdq_value *v, qdq_elem type, co
     if (qdq_place_codes_of(e->p, v) != QDQ_UNDEFINED || !qdq_place_is_read_in_float(e->p, v))
         return QDQ_OK;
     qdq_plan_tensor *t = tensor_entry(e, v, type, qdq_place_source(e->p, v), rule);
-    QDQ_TRY(qdq_allocated(t != NULL, e->err));
+    QDQ_NEED(t != NULL, e->err);
     t->all = true;
     return QDQ_OK;
 }
@@ -147,7 +145,7 @@ qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n
     qdq_emit_link *link = find_link(
         e, &e->weight_of[w->id], format << 9 | (uint64_t)nbits << 8 | (uint64_t)(axis + 1), &fresh);
 
-    QDQ_TRY(qdq_allocated(link != NULL, e->err));
+    QDQ_NEED(link != NULL, e->err);
     if (fresh) {
         link->index = (uint32_t)e->plan->weights.n;
         QDQ_TRY(new_weight(e, w, n, input, axis, rule));

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/regexp.h"
 #include "base/suggest.h"
+#include "base/words.h"
 #include "quant/place/place_state.h"
 
 static const char not_included[] = "not included by the user";
@@ -177,7 +178,7 @@ static qdq_status filter_names(qdq_placing *p, const char *const *patterns, bool
     if (patterns == NULL)
         return QDQ_OK;
     bool *hit = qdq_arena_array(&p->scratch, p->n_order + 1, sizeof *hit);
-    QDQ_TRY(qdq_allocated(hit != NULL, err));
+    QDQ_NEED(hit != NULL, err);
     for (size_t k = 0; patterns[k] != NULL; k++)
         QDQ_TRY(mark_matching(p, patterns[k], hit, err));
     for (size_t i = 0; i < p->n_order; i++)
@@ -214,7 +215,7 @@ static void filter_types(qdq_placing *p, const char *const *types, bool others, 
     for (size_t k = 0; types[k] != NULL; k++)
         warn_of_absent_type(p, types[k], option);
     QDQ_FOR_PLACED (n, p)
-        if (qdq_word_in(types, n->type) != others)
+        if (qdq_word_is_in(n->type, types) != others)
             keep_out(p, n, option, reason);
 }
 

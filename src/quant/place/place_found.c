@@ -5,7 +5,6 @@
  * all others that read it then read it through that Q: an engine fuses a producer that one Q alone
  * reads. And operators that only move data hand scales back: a value that goes through them into a
  * Q, and nowhere else, takes its scale. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "quant/place/place_state.h"
@@ -25,7 +24,7 @@ static qdq_status find_node(qdq_placing *p, const qdq_node *n, qdq_error *err)
     const qdq_value *in = qdq_node_in(n, 0);
     qdq_found *f = qdq_arena_alloc(&p->scratch, sizeof *f);
 
-    QDQ_TRY(qdq_allocated(f != NULL, err));
+    QDQ_NEED(f != NULL, err);
     QDQ_TRY(qdq_found_read(n, &p->scratch, f, err));
     qdq_state_of(p, n)->found = f;
     if (n->op != QDQ_OP_QUANTIZELINEAR || in == NULL)

@@ -114,7 +114,7 @@ static qdq_status follow_with(const follower *f, const char *entry, qdq_regexp *
         bool hit;
         QDQ_TRY(match_entry(entry, re, label, &hit, err));
         const qdq_node *heir = hit ? heir_of(f, n) : NULL;
-        QDQ_TRY(qdq_allocated(heir == NULL || add_heir(f, out, label, heir), err));
+        QDQ_NEED(heir == NULL || add_heir(f, out, label, heir), err);
         if (heir == NULL)
             qdq_arena_reset(f->arena, mark);
         found += heir != NULL;
@@ -144,7 +144,7 @@ static qdq_status follow_list(const follower *f, const char *const **list, qdq_e
         return QDQ_OK;
     for (size_t i = 0; (*list)[i] != NULL; i++)
         QDQ_TRY(follow_entry(f, (*list)[i], &out, err));
-    QDQ_TRY(qdq_allocated(QDQ_PUSH(f->arena, &out, NULL), err));
+    QDQ_NEED(QDQ_PUSH(f->arena, &out, NULL), err);
     *list = out.at;
     return QDQ_OK;
 }

@@ -181,7 +181,7 @@ qdq_status qdq_place_find_joins(qdq_placing *p, qdq_plan *plan, qdq_error *err)
         return QDQ_OK;
     s.stack = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *s.stack);
     s.seen = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *s.seen);
-    QDQ_TRY(qdq_allocated(s.stack != NULL && s.seen != NULL, err));
+    QDQ_NEED(s.stack != NULL && s.seen != NULL, err);
     for (size_t i = 0; i < plan->tensors.n; i++)
         if (!plan->tensors.at[i].known)
             look_at(&s, qdq_graph_find(g, plan->tensors.at[i].tensor), g);
@@ -194,7 +194,7 @@ qdq_status qdq_find_apart(const qdq_target *t, qdq_plan *plan, qdq_aparts *out, 
 {
     qdq_apart *list = qdq_arena_array(&plan->arena, out->n + plan->joins.n + 1, sizeof *list);
 
-    QDQ_TRY(qdq_allocated(list != NULL, err));
+    QDQ_NEED(list != NULL, err);
     if (out->n > 0)
         memcpy(list, out->at, out->n * sizeof *list);
     out->at = list;
@@ -207,7 +207,7 @@ qdq_status qdq_find_apart(const qdq_target *t, qdq_plan *plan, qdq_aparts *out, 
             &plan->arena,
             "joins ranges that differ by %.3g times ('%s', '%s'), at most %g share a scale",
             j->factor, j->wide, j->narrow, t->join_factor_max);
-        QDQ_TRY(qdq_allocated(why != NULL, err));
+        QDQ_NEED(why != NULL, err);
         list[out->n++] = (qdq_apart){j->node, why};
     }
     return QDQ_OK;

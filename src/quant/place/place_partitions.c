@@ -12,8 +12,6 @@
  * Each step is a few walks over the sorted graph, so that its cost is linear in nodes and edges. */
 #include "quant/place/place_partitions.h"
 
-#include <string.h>
-
 #include "base/fail.h"
 
 /* --- classes ---------------------------------------------------------------------------------- */
@@ -116,7 +114,7 @@ static qdq_status set_up(qdq_partition_state *t, qdq_error *err)
     qdq_place_leave_weights(p);
     t->node = qdq_place_by_node(p, sizeof *t->node);
     t->value = qdq_arena_array(&p->scratch, p->model->graph->values.n + 1, sizeof *t->value);
-    QDQ_TRY(qdq_allocated(t->node != NULL && t->value != NULL, err));
+    QDQ_NEED(t->node != NULL && t->value != NULL, err);
     read_classes(t);
     QDQ_FOR_PLACED (n, p)
         qdq_state_of(p, n)->rule = t->rule_of[n->op];

@@ -10,7 +10,7 @@ static qdq_status find_paths(const qdq_partition_state *t, qdq_part_search *s,
 {
     bool *start = qdq_place_by_node(t->p, sizeof *start);
 
-    QDQ_TRY(qdq_allocated(start != NULL, err));
+    QDQ_NEED(start != NULL, err);
     QDQ_TRY(qdq_part_match(t, s, err));
     QDQ_FOR_PLACED (n, t->p)
         start[n->id] = (s->ok[n->id] & QDQ_PART_STARTS) != 0 && (only == NULL || only(t, n));
@@ -135,7 +135,7 @@ static qdq_status leave_unfused(const qdq_partition_state *t, qdq_error *err)
     uint32_t *back, *forth;
     bool *start = qdq_place_by_node(t->p, sizeof *start);
 
-    QDQ_TRY(qdq_allocated(start != NULL, err));
+    QDQ_NEED(start != NULL, err);
     QDQ_TRY(find_paths(t, &found, is_product, err));
     QDQ_TRY(qdq_part_match(t, &fused, err));
     QDQ_FOR_PLACED (n, t->p)

@@ -99,7 +99,7 @@ static qdq_status emit_groups(const qdq_partition_state *t, qdq_plan *plan, qdq_
 {
     qdq_groups groups;
 
-    QDQ_TRY(qdq_allocated(qdq_groups_start(&groups, t->p), err));
+    QDQ_NEED(qdq_groups_start(&groups, t->p), err);
     QDQ_FOR_PLACED (n, t->p)
         if (n->op == QDQ_OP_CONCAT)
             tie_concat(t, n, &groups);

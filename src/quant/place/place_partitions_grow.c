@@ -116,7 +116,7 @@ static qdq_status grow_from(grower *g, const qdq_node *root, qdq_error *err)
     t->n_parts++;
     qdq_part_of(t, root)->head = true;
     g->stack.n = 0;
-    QDQ_TRY(qdq_allocated(join_partition(g, root), err));
+    QDQ_NEED(join_partition(g, root), err);
     while (g->stack.n > 0) {
         frame *f = &g->stack.at[g->stack.n - 1];
         const qdq_node *from = f->node, *reader = next_reader(t, f);
@@ -124,7 +124,7 @@ static qdq_status grow_from(grower *g, const qdq_node *root, qdq_error *err)
         if (reader == NULL) {
             g->stack.n--;
         } else if (may_join(g, from, reader)) {
-            QDQ_TRY(qdq_allocated(join_partition(g, reader), err));
+            QDQ_NEED(join_partition(g, reader), err);
             QDQ_PART_SAY(t, reader, "epilogue", true, "the engine fuses it into the kernel of '%s'",
                          root->n_out > 0 && root->out[0] != NULL ? root->out[0]->name : root->type);
         }
@@ -220,7 +220,7 @@ qdq_status qdq_part_grow(qdq_partition_state *t, qdq_error *err)
     g.variable = qdq_place_by_node(p, sizeof *g.variable);
     g.mul_joins = qdq_place_by_node(p, sizeof *g.mul_joins);
     g.mul_stays = qdq_place_by_node(p, sizeof *g.mul_stays);
-    QDQ_TRY(qdq_allocated(g.variable != NULL && g.mul_joins != NULL && g.mul_stays != NULL, err));
+    QDQ_NEED(g.variable != NULL && g.mul_joins != NULL && g.mul_stays != NULL, err);
     QDQ_FOR_PLACED (n, p)
         g.variable[n->id] = count_variable(t, n);
     QDQ_TRY(find_muls(&g, &t->rules->mul_joins, g.mul_joins, err));

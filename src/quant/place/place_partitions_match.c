@@ -136,7 +136,7 @@ qdq_status qdq_part_match(const qdq_partition_state *t, qdq_part_search *s, qdq_
 
     read_words(s->path, s->through, &w);
     s->ok = qdq_place_by_node(p, sizeof *s->ok);
-    QDQ_TRY(qdq_allocated(s->ok != NULL, err));
+    QDQ_NEED(s->ok != NULL, err);
     bool possible = is_possible(t, &w);
     for (size_t i = 0; i < p->n_order && possible; i++) {
         const qdq_node *n = p->order[s->forward ? p->n_order - 1 - i : i];
@@ -191,7 +191,7 @@ qdq_status qdq_part_trace(const qdq_partition_state *t, qdq_part_search *s, cons
 
     read_words(s->path, 0, &w);
     s->bits = qdq_place_by_node(p, sizeof *s->bits);
-    QDQ_TRY(qdq_allocated(s->bits != NULL && reached != NULL, err));
+    QDQ_NEED(s->bits != NULL && reached != NULL, err);
     for (size_t k = 0; k < p->n_order; k++) {
         const qdq_node *n = p->order[s->forward ? k : p->n_order - 1 - k];
 

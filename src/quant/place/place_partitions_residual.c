@@ -56,7 +56,7 @@ static qdq_status find_backbones(const qdq_partition_state *t, qdq_error *err)
     const qdq_node **first = qdq_place_by_node(p, sizeof *first);
     bool *has = qdq_place_by_node(p, sizeof *has);
 
-    QDQ_TRY(qdq_allocated(first != NULL && has != NULL, err));
+    QDQ_NEED(first != NULL && has != NULL, err);
     qdq_arena_mark mark = qdq_arena_get_loop_mark(&p->scratch);
     for (size_t i = 0; i < t->rules->backbones.n; i++) {
         qdq_part_search s = {.path = &t->rules->backbones.at[i],
@@ -241,7 +241,7 @@ static qdq_status find_main_branches(walker *w, qdq_error *err)
     const qdq_partition_state *t = w->t;
 
     w->at = qdq_place_by_node(t->p, sizeof *w->at);
-    QDQ_TRY(qdq_allocated(w->at != NULL, err));
+    QDQ_NEED(w->at != NULL, err);
     QDQ_FOR_PLACED (n, t->p) {
         qdq_part_node *s = qdq_part_of(t, n);
 
@@ -266,7 +266,7 @@ qdq_status qdq_part_residual(const qdq_partition_state *t, qdq_error *err)
         return QDQ_OK;
     measure_depths(t);
     walker *w = qdq_arena_alloc(&t->p->scratch, sizeof *w);
-    QDQ_TRY(qdq_allocated(w != NULL, err));
+    QDQ_NEED(w != NULL, err);
     w->t = t;
     w->left = (uint64_t)t->p->n_order * WALKS_MAX;
     return find_main_branches(w, err);

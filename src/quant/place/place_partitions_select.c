@@ -335,7 +335,7 @@ static qdq_status select_poolings(const qdq_partition_state *t, qdq_error *err)
     bool *mark = qdq_place_by_node(p, sizeof *mark);
     bool *gives = qdq_place_by_node(p, sizeof *gives);
 
-    QDQ_TRY(qdq_allocated(mark != NULL && gives != NULL, err));
+    QDQ_NEED(mark != NULL && gives != NULL, err);
     for (size_t i = p->n_order; i-- > 0;) {
         const qdq_node *n = p->order[i];
 

@@ -70,14 +70,6 @@ typedef struct qdq_placing {
     bool no_memory;
 } qdq_placing;
 
-static inline bool qdq_word_in(const char *const *list, const char *word)
-{
-    for (size_t i = 0; list != NULL && list[i] != NULL; i++)
-        if (strcmp(list[i], word) == 0)
-            return true;
-    return false;
-}
-
 static inline qdq_node_state *qdq_state_of(const qdq_placing *p, const qdq_node *n)
 {
     return &p->node[n->id];
@@ -126,8 +118,7 @@ void qdq_place_leave_weights(qdq_placing *p);
  * entry that matches no node is a warning. */
 qdq_status qdq_place_filter(qdq_placing *p, qdq_error *err);
 
-/* --- place_found.c: existing Q/DQ, which is preserved
- * ------------------------------------------ */
+/* --- place_found.c: existing Q/DQ, which is preserved ----------------------------------------- */
 
 /* Reads every Q and DQ of the main graph. */
 qdq_status qdq_place_find(qdq_placing *p, qdq_error *err);

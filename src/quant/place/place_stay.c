@@ -3,6 +3,7 @@
  * told to who listens. */
 #include <string.h>
 
+#include "base/words.h"
 #include "quant/place/place_state.h"
 
 /* What a rule may ask about the sizes of a linear node. */
@@ -127,7 +128,7 @@ static bool is_read_from(const qdq_node *n, const char *const *list)
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qdq_value *v = n->in[i].value;
 
-        if (v != NULL && v->producer != NULL && qdq_word_in(list, v->producer->type))
+        if (v != NULL && v->producer != NULL && qdq_word_is_in(v->producer->type, list))
             return true;
     }
     return list == NULL;
@@ -138,7 +139,7 @@ static const qdq_node *source_of(const qdq_value *v, const qdq_target_op *rule)
 {
     const qdq_node *n = v->producer;
 
-    while (n != NULL && qdq_word_in(rule->epilogue, n->type) && qdq_node_in(n, 0) != NULL)
+    while (n != NULL && qdq_word_is_in(n->type, rule->epilogue) && qdq_node_in(n, 0) != NULL)
         n = qdq_node_in(n, 0)->producer;
     return n;
 }
@@ -171,7 +172,7 @@ static bool lets_q_through(const qdq_node *reader, const qdq_target_op *rule)
     const qdq_value *v = qdq_node_out(reader, 0);
     const qdq_node *next = v != NULL ? qdq_value_only_user(v) : NULL;
 
-    return next == NULL || !qdq_word_in(rule->epilogue, next->type);
+    return next == NULL || !qdq_word_is_in(next->type, rule->epilogue);
 }
 
 /* Does a linear operator read v, or what is left of it behind the `between` operators and the
@@ -191,8 +192,8 @@ static bool has_linear_reader(const qdq_placing *p, const qdq_value *v, const qd
                 return true;
         }
         const qdq_node *next = qdq_value_only_user(v);
-        bool passes = next != NULL &&
-                      (qdq_word_in(between, next->type) || qdq_word_in(rule->epilogue, next->type));
+        bool passes = next != NULL && (qdq_word_is_in(next->type, between) ||
+                                       qdq_word_is_in(next->type, rule->epilogue));
         v = passes ? qdq_node_out(next, 0) : NULL;
     }
     return false;
@@ -209,7 +210,7 @@ static const char *missing_reader(const qdq_placing *p, const qdq_node *n,
     if (s->linear_reader && !has_linear_reader(p, v, rule, s->not_before))
         return "linear_reader";
     QDQ_FOR_USES (u, v)
-        if (qdq_word_in(s->not_before, u->node->type) && lets_q_through(u->node, rule))
+        if (qdq_word_is_in(u->node->type, s->not_before) && lets_q_through(u->node, rule))
             return "not_before";
     return NULL;
 }
@@ -337,7 +338,7 @@ bool qdq_place_stays_late(const qdq_placing *p, const qdq_node *n)
         return false;
     QDQ_FOR_USES (u, v)
         in_float |= u->node->graph == n->graph &&
-                    qdq_word_in(s->late->float_reader, u->node->type) &&
+                    qdq_word_is_in(u->node->type, s->late->float_reader) &&
                     !qdq_state_of(p, u->node)->eight;
     return in_float;
 }

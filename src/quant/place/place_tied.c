@@ -49,7 +49,7 @@ qdq_status qdq_groups_name(const qdq_groups *s, qdq_plan *plan, qdq_error *err)
         if (v == NULL || s->next[v->id] == 0 || t->known)
             continue;
         t->group = qdq_arena_strdup(&plan->arena, s->graph->values.at[root_of(s, v->id)]->name);
-        QDQ_TRY(qdq_allocated(t->group != NULL, err));
+        QDQ_NEED(t->group != NULL, err);
     }
     return QDQ_OK;
 }
@@ -149,7 +149,7 @@ qdq_status qdq_place_tie(qdq_placing *p, qdq_plan *plan, qdq_error *err)
     if (!any)
         return QDQ_OK;
     t.joined = qdq_arena_array(&p->scratch, p->model->graph->values.n + 1, sizeof *t.joined);
-    QDQ_TRY(qdq_allocated(t.joined != NULL && qdq_groups_start(&t.groups, p), err));
+    QDQ_NEED(t.joined != NULL && qdq_groups_start(&t.groups, p), err);
     find_joined(&t);
     QDQ_FOR_PLACED (n, p)
         if (is_tied(p, n))

@@ -1,7 +1,6 @@
 /* place_weights.c - placement where no activation gets a scale: each constant weight of an operator
  * that the target lists becomes codes on its own; no node looks at its neighbours. Activations stay
  * float, or the model quantizes them while it runs. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "quant/weights/linear_form.h"

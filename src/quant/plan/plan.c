@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fail.h"
 #include "ir/ir.h"
 
 qdq_plan *qdq_plan_new(void)
@@ -367,4 +366,20 @@ bool qdq_plan_finish(qdq_plan *p)
 const qdq_plan_summary *qdq_plan_get_summary(const qdq_plan *p)
 {
     return &p->summary;
+}
+
+bool qdq_plan_needs_samples(const qdq_plan *p)
+{
+    for (size_t i = 0; i < p->tensors.n; i++)
+        if (!p->tensors.at[i].known)
+            return true;
+    return false;
+}
+
+bool qdq_plan_has_dynamic(const qdq_plan *p)
+{
+    for (size_t i = 0; i < p->weights.n; i++)
+        if (p->weights.at[i].store == QDQ_WEIGHT_AS_DYNAMIC)
+            return true;
+    return false;
 }

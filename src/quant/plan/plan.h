@@ -6,6 +6,7 @@
 #define QDQ_PLAN_H
 
 #include "base/arena.h"
+#include "base/elem_info.h"
 #include "base/vec.h"
 #include "qdq/quant.h"
 #include "target/format.h"
@@ -297,10 +298,16 @@ bool qdq_plan_finish(qdq_plan *p);
  * as it was. */
 void qdq_plan_swap_fold(qdq_plan *p, unsigned k);
 
+/* Does any scale come from the samples? */
+bool qdq_plan_needs_samples(const qdq_plan *p);
+
+/* Is any weight one of a dynamically quantized operator? */
+bool qdq_plan_has_dynamic(const qdq_plan *p);
+
 /* Is what is not quantized in 16 bits? */
 static inline bool qdq_plan_has_rest(const qdq_plan *p)
 {
-    return p->rest.type == QDQ_FLOAT16 || p->rest.type == QDQ_BFLOAT16;
+    return qdq_elem_is_half(p->rest.type);
 }
 
 /* Whether scales of a weight follow from it: by these ranges of codes. */

@@ -68,12 +68,10 @@ static qdq_edges read_edges(const qdq_json_place *p)
 
 static void read_tensor(qdq_plan *plan, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"tensor",     "consumers", "type",   "scale",
-                                       "zero_point", "rule",      "origin", NULL};
     qdq_plan_tensor t = {0};
     int32_t low = 0, high = 0; /* of float8 */
 
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "tensor", "consumers", "type", "scale", "zero_point", "rule", "origin");
     t.tensor = qdq_json_text(p, "tensor", NULL);
     t.all = !qdq_json_has(p, "consumers");
     if (!t.all)
@@ -201,13 +199,11 @@ static void read_method(const qdq_json_place *p, qdq_plan_weight *w)
 
 static void read_weight(qdq_plan *plan, const qdq_json_place *p)
 {
-    static const char *const keys[] = {
-        "tensor", "consumers",      "axis",   "type",   "symmetric", "reduced",     "pow2",
-        "store",  "accuracy_level", "method", "block",  "scales",    "zero_points", "clip_step",
-        "clip",   "codes",          "rule",   "origin", NULL};
     qdq_plan_weight w = {0};
 
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "tensor", "consumers", "axis", "type", "symmetric", "reduced", "pow2",
+                   "store", "accuracy_level", "method", "block", "scales", "zero_points",
+                   "clip_step", "clip", "codes", "rule", "origin");
     w.tensor = qdq_json_text(p, "tensor", NULL);
     w.consumers = read_edges(p);
     w.type = read_type(p);
@@ -228,10 +224,9 @@ static void read_weight(qdq_plan *plan, const qdq_json_place *p)
 
 static void read_scaling(qdq_plan *plan, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"tensor", "consumers", "fold", "scales", NULL};
     qdq_plan_scaling c = {0};
 
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "tensor", "consumers", "fold", "scales");
     c.tensor = qdq_json_text(p, "tensor", NULL);
     c.consumers = read_edges(p);
     if (qdq_json_has(p, "fold"))
@@ -242,13 +237,12 @@ static void read_scaling(qdq_plan *plan, const qdq_json_place *p)
 
 static void read_channels(qdq_plan *plan, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"tensor", "consumers", "channels", NULL};
     static const char numbers[] = "a list of ascending channels";
     const json_t *list = json_object_get(p->object, "channels");
     qdq_plan_channels c = {.n_channels = json_array_size(list)};
     int64_t *channels = qdq_arena_array(p->reader->arena, c.n_channels + 1, sizeof *channels);
 
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "tensor", "consumers", "channels");
     c.tensor = qdq_json_text(p, "tensor", NULL);
     c.consumers = read_edges(p);
     if (channels == NULL) {
@@ -271,15 +265,12 @@ static void read_channels(qdq_plan *plan, const qdq_json_place *p)
 
 static void read_bias(qdq_plan *plan, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"tensor", "consumer", "type",   "activation",
-                                       "weight", "rule",     "origin", NULL};
-    static const char *const types[] = {"int32", NULL};
     qdq_plan_bias b = {0};
 
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "tensor", "consumer", "type", "activation", "weight", "rule", "origin");
     b.tensor = qdq_json_text(p, "tensor", NULL);
     b.consumer = read_edge(p, "consumer", json_object_get(p->object, "consumer"), an_edge);
-    qdq_json_word(p, "type", types, 0);
+    QDQ_JSON_WORD(p, "type", 0, "int32");
     b.activation = qdq_json_text(p, "activation", NULL);
     b.weight = qdq_json_text(p, "weight", NULL);
     b.rule = qdq_json_text(p, "rule", "");
@@ -289,10 +280,9 @@ static void read_bias(qdq_plan *plan, const qdq_json_place *p)
 
 static void read_correction(qdq_plan *plan, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"tensor", "consumer", "delta", NULL};
     qdq_plan_correction c = {0};
 
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "tensor", "consumer", "delta");
     c.tensor = qdq_json_text(p, "tensor", NULL);
     c.consumer = read_edge(p, "consumer", json_object_get(p->object, "consumer"), an_edge);
     c.delta = read_floats(p, "delta", to_float, some_numbers, &c.n_delta);
@@ -301,10 +291,9 @@ static void read_correction(qdq_plan *plan, const qdq_json_place *p)
 
 static void read_quantized(qdq_plan *plan, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"node", "op", "kept", NULL};
     qdq_plan_node n = {0};
 
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "node", "op", "kept");
     n.node = qdq_json_text(p, "node", NULL);
     n.op = qdq_json_text(p, "op", "");
     n.kept = qdq_json_bool(p, "kept");
@@ -313,10 +302,9 @@ static void read_quantized(qdq_plan *plan, const qdq_json_place *p)
 
 static qdq_plan_float read_float(const qdq_json_place *p)
 {
-    static const char *const keys[] = {"node", "op", "reason", NULL};
     qdq_plan_float f = {0};
 
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "node", "op", "reason");
     f.node = qdq_json_text(p, "node", NULL);
     f.op = qdq_json_text(p, "op", "");
     f.reason = qdq_json_text(p, "reason", "");
@@ -325,13 +313,12 @@ static qdq_plan_float read_float(const qdq_json_place *p)
 
 static void read_rest(qdq_plan *plan, const qdq_json_place *top)
 {
-    static const char *const keys[] = {"type", "direct_io", "widened", "keep", NULL};
     static const char *const types[] = {"float", "float16", "bfloat16", NULL};
     qdq_json_place p, item;
 
     if (!qdq_json_member(top, "rest", &p))
         return;
-    qdq_json_known(&p, keys);
+    QDQ_JSON_KNOWN(&p, "type", "direct_io", "widened", "keep");
     plan->rest.type = qdq_elem_from_name(types[qdq_json_word(&p, "type", types, -1)]);
     plan->rest.direct_io = qdq_json_bool(&p, "direct_io");
     plan->rest.widened = qdq_json_bool(&p, "widened");
@@ -350,15 +337,12 @@ static void read_cpu(qdq_plan *plan, const qdq_json_place *top)
 static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size_t size,
                             qdq_error *err)
 {
-    static const char *const keys[] = {"qdq_plan", "model",          "target",         "created_by",
-                                       "clean",    "opset",          "tensors",        "weights",
-                                       "biases",   "placement_only", "quantized",      "left_float",
-                                       "rest",     "scalings",       "corrections",    "times",
-                                       "cpu",      "target_sha256",  "float_channels", NULL};
     qdq_json_reader reader = {.arena = &plan->arena, .err = err, .text = text, .size = size};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_plan", QDQ_PLAN_VERSION), item;
 
-    qdq_json_known(&top, keys);
+    QDQ_JSON_KNOWN(&top, "qdq_plan", "model", "target", "created_by", "clean", "opset", "tensors",
+                   "weights", "biases", "placement_only", "quantized", "left_float", "rest",
+                   "scalings", "corrections", "times", "cpu", "target_sha256", "float_channels");
     plan->model = qdq_json_text(&top, "model", "");
     plan->target = qdq_json_text(&top, "target", "");
     if (qdq_json_has(&top, "target_sha256"))

@@ -120,10 +120,9 @@ static void read_others(const qdq_json_place *p, qdq_layer_time *l)
 
 static void read_layer(qdq_plan *plan, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"node", "float_us", "quantized_us", "other_us", NULL};
     qdq_layer_time l = {0};
 
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "node", "float_us", "quantized_us", "other_us");
     l.node = qdq_json_text(p, "node", NULL);
     l.float_us = qdq_json_number(p, "float_us", 0, most_us, -1);
     l.eight_us = qdq_json_number(p, "quantized_us", 0, most_us, -1);
@@ -134,10 +133,9 @@ static void read_layer(qdq_plan *plan, const qdq_json_place *p)
 
 static void read_timed(qdq_plan *plan, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"trial", "us", "least_us", NULL};
     qdq_trial_time t;
 
-    qdq_json_known(p, keys);
+    QDQ_JSON_KNOWN(p, "trial", "us", "least_us");
     t.trial = (unsigned)qdq_json_int(p, "trial", 1, most_trials, -1);
     t.us = qdq_json_number(p, "us", 0, most_us, -1);
     t.least_us = qdq_json_number(p, "least_us", 0, most_us, -1);
@@ -147,15 +145,13 @@ static void read_timed(qdq_plan *plan, const qdq_json_place *p)
 
 void qdq_plan_read_times(qdq_plan *plan, const qdq_json_place *top)
 {
-    static const char *const keys[] = {
-        "processor",    "target", "target_sha256", "trials",       "float_us",
-        "quantized_us", "layers", "timed",         "other_trials", NULL};
     qdq_plan_times *t = &plan->times;
     qdq_json_place p, item;
 
     if (!qdq_json_member(top, "times", &p))
         return;
-    qdq_json_known(&p, keys);
+    QDQ_JSON_KNOWN(&p, "processor", "target", "target_sha256", "trials", "float_us", "quantized_us",
+                   "layers", "timed", "other_trials");
     t->processor = qdq_json_text(&p, "processor", NULL);
     t->target = qdq_json_text(&p, "target", NULL);
     t->target_sha256 = read_hash(&p);

@@ -198,8 +198,7 @@ static qdq_status conclude_search(qdq_ptq_run *r, qdq_error *err)
         &r->room->arena, "%s%s",
         r->by_default ? "" : "the goal is not reached by any model with a layer in 8 bits; ",
         g->why);
-    QDQ_NEED(head->missed, err);
-    return QDQ_OK;
+    return qdq_allocated(head->missed, err);
 }
 
 qdq_status qdq_ptq_evaluate(qdq_ptq_run *r, qdq_error *err)

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "ir/edit.h"
 #include "qdq/pass.h"
 
 /* Of what it may take, two sessions and half of the rest are spent where runs are short. No one
@@ -97,11 +98,7 @@ static qdq_status make_optimized(const qdq_ptq_run *r, qdq_model **out, qdq_erro
     o.growth_bytes = QDQ_CLEAN_GROWTH;
     QDQ_TRY(qdq_model_clone(r->m, out, err));
     const qdq_status st = qdq_model_optimize(*out, &o, NULL, err);
-    if (st != QDQ_OK) {
-        qdq_model_free(*out);
-        *out = NULL;
-    }
-    return st;
+    return qdq_model_hand_over(*out, st, out);
 }
 
 /* Where the optimizations alone are faster, Q/DQ harm. Only if it is known to end in time. */

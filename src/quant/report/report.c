@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "base/file.h"
 #include "base/opts.h"
@@ -226,28 +227,25 @@ static void show_goal(qdq_reporting *r)
         {.head = "Time", .is_number = true, .bar = true},
         {.head = "Goal"}};
     const qdq_page_table table = {"trials", columns, 6, true};
-    char text[700];
-    int used = 0;
+    char text[700] = "";
 
     if (g == NULL || (g->n_steps < 2 && !g->is_corrected && !g->has_float_channels))
         return;
     if (g->has_float_channels)
-        used = snprintf(text, sizeof text,
-                        "Few channels are in float: with every layer in 8 bits the SQNR of the "
-                        "worst output is %.2f dB, without %.2f dB. ",
-                        g->float_channels_db, g->all_channels_db);
+        qdq_text_add(text, sizeof text,
+                     "Few channels are in float: with every layer in 8 bits the SQNR of the "
+                     "worst output is %.2f dB, without %.2f dB. ",
+                     g->float_channels_db, g->all_channels_db);
     if (g->is_corrected)
-        used += snprintf(text + used, sizeof text - (size_t)used,
-                         "Biases are corrected: with every layer in 8 bits the SQNR of the worst "
-                         "output is %.2f dB, "
-                         "without %.2f dB. ",
-                         g->corrected_db, g->uncorrected_db);
-    snprintf(text + used, sizeof text - (size_t)used,
-             "Layers go back to float, those first that lose most for the time they save; then "
-             "groups of "
-             "them come back. Time is a share of the float model's, %s.%s",
-             g->is_profiled ? "from its profile" : "estimated from shapes",
-             g->is_timed_out ? " The search stopped at its time limit." : "");
+        qdq_text_add(text, sizeof text,
+                     "Biases are corrected: with every layer in 8 bits the SQNR of the worst "
+                     "output is %.2f dB, without %.2f dB. ",
+                     g->corrected_db, g->uncorrected_db);
+    qdq_text_add(text, sizeof text,
+                 "Layers go back to float, those first that lose most for the time they save; then "
+                 "groups of them come back. Time is a share of the float model's, %s.%s",
+                 g->is_profiled ? "from its profile" : "estimated from shapes",
+                 g->is_timed_out ? " The search stopped at its time limit." : "");
     qdq_page_section(&r->page, "goal", "The way to the goal", text);
     qdq_page_table_begin(&r->page, &table);
     for (size_t i = 0; i < g->n_steps; i++) {

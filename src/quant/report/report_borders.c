@@ -1,7 +1,6 @@
 /* report_borders.c - where floats become codes and codes floats: who gives a tensor, and who reads
  * it how. Inside a chain of 8-bit nodes there is nothing to tell. */
 #include <stdio.h>
-#include <string.h>
 
 #include "quant/report/report_state.h"
 #include "report/page.h"
@@ -89,9 +88,8 @@ void qdq_report_borders(qdq_reporting *r)
         found += look_at_tensor(r, &eight, &r->plan->tensors.at[i], &b);
     snprintf(text, sizeof text,
              "%zu of %zu quantized tensors lie between a node that runs on codes (blue) and one "
-             "that does "
-             "not. Each "
-             "is a Q or a DQ that the engine runs for itself, unless it fuses it.%s",
+             "that does not. Each is a Q or a DQ that the engine runs for itself, unless it fuses "
+             "it.%s",
              found, r->plan->tensors.n, found > MOST_BORDERS ? " The first 150 are shown." : "");
     qdq_page_section(&r->page, "borders", "Where floats become codes", text);
     qdq_page_flow_begin(&r->page);

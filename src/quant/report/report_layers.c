@@ -126,8 +126,7 @@ void qdq_report_layer_table(qdq_reporting *r)
 
     snprintf(text, sizeof text,
              "Click a head to sort. What a layer introduces is measured on the values that the "
-             "float model has in "
-             "front of it, so errors of earlier layers are not in it.%s%s%s",
+             "float model has in front of it, so errors of earlier layers are not in it.%s%s%s",
              r->layers == NULL ? " Not measured: " : "", r->layers == NULL ? r->no_layers : "",
              p->quantized.n + p->left_float.n > MOST_ROWS
                  ? " Only the first 5,000 nodes are listed."

@@ -1,6 +1,5 @@
 /* report_measure.c - what a report has to measure: layers and times. An engine that cannot, or
  * refuses the model, gives a page that says so. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"

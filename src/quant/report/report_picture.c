@@ -2,13 +2,11 @@
  * profile of the optimized float model and one of the quantized model, scaled to the times of whole
  * runs. */
 #include <math.h>
-#include <stdio.h>
 
 #include "base/fail.h"
 #include "quant/goal/node_profile.h"
 #include "quant/report/plan_picture.h"
 #include "quant/report/report_state.h"
-#include "report/page.h"
 
 typedef struct layers {
     qdq_layer *at;

@@ -2,7 +2,6 @@
  * values are those of the float model on a few samples. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -226,8 +225,7 @@ qdq_status qdq_report_histograms(qdq_reporting *r, qdq_error *err)
     }
     qdq_page_section(&r->page, "ranges", "Ranges of what the worst layers read",
                      "Counts on a logarithmic scale, of the float model's values on a few samples. "
-                     "The shaded part "
-                     "is what codes can hold; what is red is cut off at its end.");
+                     "The shaded part is what codes can hold; what is red is cut off at its end.");
     qdq_page_grid_begin(&r->page);
     for (size_t i = 0; i < w.n; i++)
         draw_histogram(&w, &w.at[i]);

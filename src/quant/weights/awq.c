@@ -18,8 +18,7 @@ static qdq_status new_group(qdq_awq_state *a, const qdq_value *x, size_t k, qdq_
     qdq_map_value *at = qdq_map_put(&a->by_value, x->name, &is_new);
     qdq_awq_group g = {.x = x, .k = k};
 
-    if (at == NULL || (is_new && !QDQ_PUSH(&a->scratch, &a->groups, g)))
-        return qdq_nomem(a->err);
+    QDQ_NEED(at != NULL && (!is_new || QDQ_PUSH(&a->scratch, &a->groups, g)), a->err);
     if (is_new)
         at->num = a->groups.n - 1;
     *out = &a->groups.at[at->num];

@@ -4,12 +4,10 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/fail.h"
 #include "quant/calib/sweep.h"
 #include "quant/weights/gptq_state.h"
-#include "quant/weights/weights.h"
 
 /* Less than a tenth of a dB is chance: other rows may lose more than with the nearest codes. */
 #define LEAST_GAIN_DB 0.1

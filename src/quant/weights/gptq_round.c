@@ -1,6 +1,5 @@
 /* gptq_round.c - see gptq_state.h. Columns of a weight do not know of each other: threads take
  * strips of them, all channels of a strip in the order of positions, the last one first. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

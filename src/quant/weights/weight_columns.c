@@ -20,8 +20,7 @@ const qdq_value *qdq_weight_activation(const qdq_map *nodes, const qdq_plan_weig
         return NULL;
     int axis = axis_of(w);
     for (size_t i = 0; i < w->consumers.n; i++) {
-        const qdq_map_value *at = qdq_map_get(nodes, w->consumers.at[i].node);
-        const qdq_node *n = at != NULL ? at->ptr : NULL;
+        const qdq_node *n = qdq_map_get_ptr(nodes, w->consumers.at[i].node);
 
         if (n == NULL || w->consumers.at[i].input != 1 || !qdq_scaling_reader(n, t->dim[axis]) ||
             (qdq_node_int(n, "transB", 0) != 0) != (axis == 1) ||

@@ -9,9 +9,7 @@
 #include "quant/calib/sweep.h"
 #include "quant/goal/goal_outputs.h"
 #include "tune/accuracy/accuracy.h"
-#include "tune/candidate/tune_models.h"
 #include "tune/candidate/tune_plans.h"
-#include "tune/state/tune_budget.h"
 #include "tune/state/tune_presets.h"
 #include "tune/state/tune_progress.h"
 

@@ -1,7 +1,6 @@
 /* tune_metric.c - the caller's metric in a run: asked of the input model before anything else, of
  * what evaluates candidates, and of each candidate that won a trial. */
 #include <math.h>
-#include <stdio.h>
 
 #include "base/fail.h"
 #include "quant/data/data_source.h"

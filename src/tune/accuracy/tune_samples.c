@@ -5,7 +5,6 @@
 
 #include "base/fail.h"
 #include "quant/data/npz_write.h"
-#include "target/target.h"
 #include "tune/accuracy/accuracy.h"
 
 enum { SAMPLES = 4 };

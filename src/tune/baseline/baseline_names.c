@@ -27,8 +27,7 @@ typedef struct renaming {
 static const qdq_node *by_label(renaming *r, const qdq_node *n)
 {
     const char *label = qdq_node_label(n, &r->arena);
-    const qdq_map_value *v = label != NULL ? qdq_map_get(&r->to_labels, label) : NULL;
-    const qdq_node *other = v != NULL ? v->ptr : NULL;
+    const qdq_node *other = label != NULL ? qdq_map_get_ptr(&r->to_labels, label) : NULL;
 
     return other != NULL && strcmp(other->type, n->type) == 0 && !r->taken[other->id] ? other
                                                                                       : NULL;
@@ -58,17 +57,12 @@ static bool reads_the_same(const renaming *r, const qdq_node *n, const qdq_node 
     return true;
 }
 
-static bool is_one_of(const qdq_node *n, qdq_op one, qdq_op other)
-{
-    return n->op == one || n->op == other;
-}
-
 /* Of one kind; import puts a Relu back where a tool took a Clip out, whose upper end codes do not
  * tell, and tools make a MatMul and an Add a Gemm. */
 static bool is_equivalent(const qdq_node *n, const qdq_node *other)
 {
-    const bool clip = is_one_of(n, QDQ_OP_RELU, QDQ_OP_CLIP) &&
-                      is_one_of(other, QDQ_OP_RELU, QDQ_OP_CLIP),
+    const bool clip = QDQ_OP_IS_IN(n->op, QDQ_OP_RELU, QDQ_OP_CLIP) &&
+                      QDQ_OP_IS_IN(other->op, QDQ_OP_RELU, QDQ_OP_CLIP),
                product = n->op == QDQ_OP_GEMM && other->op == QDQ_OP_MATMUL &&
                          qdq_node_int(n, "transA", 0) == 0 && qdq_node_int(n, "transB", 0) == 0;
 
@@ -101,21 +95,10 @@ static bool is_const(const qdq_value *v)
  * elsewhere? */
 static bool may_vanish(const qdq_node *n)
 {
-    static const qdq_op moves[] = {QDQ_OP_RELU,
-                                   QDQ_OP_CLIP,
-                                   QDQ_OP_IDENTITY,
-                                   QDQ_OP_TRANSPOSE,
-                                   QDQ_OP_BATCHNORMALIZATION,
-                                   QDQ_OP_RESHAPE},
-                        shifts[] = {QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL, QDQ_OP_DIV};
-
-    for (size_t i = 0; i < QDQ_COUNT(moves); i++)
-        if (n->op == moves[i])
-            return true;
-    for (size_t i = 0; i < QDQ_COUNT(shifts); i++)
-        if (n->op == shifts[i])
-            return is_const(qdq_node_in(n, 0)) != is_const(qdq_node_in(n, 1));
-    return false;
+    if (QDQ_OP_IS_IN(n->op, QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL, QDQ_OP_DIV))
+        return is_const(qdq_node_in(n, 0)) != is_const(qdq_node_in(n, 1));
+    return QDQ_OP_IS_IN(n->op, QDQ_OP_RELU, QDQ_OP_CLIP, QDQ_OP_IDENTITY, QDQ_OP_TRANSPOSE,
+                        QDQ_OP_BATCHNORMALIZATION, QDQ_OP_RESHAPE);
 }
 
 /* A node that cleaning dropped, folded into the weights in front of it, or moved, gives what it

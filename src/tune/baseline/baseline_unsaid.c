@@ -1,6 +1,5 @@
 /* baseline_unsaid.c - two plans edge by edge: what an imported one has and that of the space has
  * not, and the other way round. */
-#include "base/fail.h"
 #include "tune/baseline/baseline.h"
 #include "tune/space/space_cover.h"
 

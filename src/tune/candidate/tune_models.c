@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/fail.h"
-#include "target/target.h"
 #include "tune/candidate/tune_files.h"
 #include "tune/candidate/tune_names.h"
 #include "tune/candidate/tune_plans.h"

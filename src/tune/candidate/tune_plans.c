@@ -36,7 +36,7 @@ static qdq_status settle_rest(qdq_tune_state *t, qdq_error *err)
 
 static bool wants_rest(const qdq_target *t)
 {
-    return t->rest.type == QDQ_FLOAT16 || t->rest.type == QDQ_BFLOAT16;
+    return qdq_elem_is_half(t->rest.type);
 }
 
 /* --- biases ----------------------------------------------------------------------------------- */

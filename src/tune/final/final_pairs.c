@@ -3,7 +3,6 @@
 #include "tune/final/tune_final_validation.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/fail.h"

@@ -15,7 +15,6 @@
 #include "tune/candidate/tune_plans.h"
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_progress.h"
-#include "tune/trial/tune_trials.h"
 #include "tune/trial/tune_verify.h"
 
 /* The rules' own plan: not always one that an assignment of the space can say. */

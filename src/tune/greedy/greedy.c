@@ -136,8 +136,7 @@ static qdq_status price_tensors(merging *m, qdq_error *err)
  * little may not. */
 static qdq_status choose_proposals(merging *m, qdq_error *err)
 {
-    QDQ_TRY(
-        qdq_allocated(qdq_assign_new(&m->chosen, m->t->task.space->n_groups, &m->t->arena), err));
+    QDQ_NEED(qdq_assign_new(&m->chosen, m->t->task.space->n_groups, &m->t->arena), err);
     QDQ_TRY(qdq_energy_new(&m->energy, &m->hyperedges.graph, &m->t->arena, err));
     QDQ_TRY(price_bits(m, err));
     QDQ_TRY(price_tensors(m, err));

@@ -4,7 +4,6 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "base/json.h"
 #include "tune/greedy/greedy.h"
 
 /* --- report.json ------------------------------------------------------------------------------ */
@@ -106,8 +105,7 @@ void qdq_tune_show_kinds(const qdq_tune_state *t, qdq_buf *b)
          .hint = "conversions that neighbours in float cost besides"},
         {.head = "Kept", .is_number = true, .hint = "groups in which the whole model proved it"},
         {.head = "Note"}};
-    static const qdq_page_table table = {
-        .id = "apart", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {"apart", columns, QDQ_COUNT(columns), false};
 
     qdq_page_section(
         b, "apart", "What was measured apart",

@@ -1,9 +1,9 @@
 /* sampling.c - samples of schemes, each beside its group without Q/DQ: many groups and schemes in
  * one model where the engine times layers; else a group and one scheme at a time. What an engine
  * does not survive is divided until the one to blame is alone. */
-#include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "base/json.h"
 #include "tune/candidate/tune_plans.h"
@@ -173,14 +173,15 @@ static const char *isolated_name(sampling_round *s, const qdq_tune_entry *e, siz
 {
     enum { NAME_MAX_BYTES = 90 }; /* logs are named alike */
     char text[NAME_MAX_BYTES + 60] = "";
-    size_t used = 0, i = 0;
+    size_t i = 0;
 
-    for (; i < n && used < NAME_MAX_BYTES; i++) {
+    for (; i < n && strlen(text) < NAME_MAX_BYTES; i++) {
         const size_t number = (size_t)(e[i].scheme - e[i].kind->scheme);
-        const bool same = i > 0 && e[i].kind == e[i - 1].kind;
-        used += (size_t)(same ? snprintf(text + used, sizeof text - used, "_%zu", number)
-                              : snprintf(text + used, sizeof text - used, "%sgroup_%u_scheme_%zu",
-                                         i > 0 ? "-" : "", e[i].kind->group, number));
+        if (i > 0 && e[i].kind == e[i - 1].kind)
+            qdq_text_add(text, sizeof text, "_%zu", number);
+        else
+            qdq_text_add(text, sizeof text, "%sgroup_%u_scheme_%zu", i > 0 ? "-" : "",
+                         e[i].kind->group, number);
     }
     if (i < n)
         return qdq_arena_printf(&s->t->arena, "%s-and_%zu_more.onnx", text, n - i);
@@ -402,8 +403,7 @@ static qdq_status sample_by_latency(sampling_round *s, const qdq_tune_entry *e, 
     return QDQ_OK;
 }
 
-/* --- all of a sampling round
- * ------------------------------------------------------------------------- */
+/* --- all of a sampling round ------------------------------------------------------------------ */
 
 /* In a process of its own, which goes with its sessions. */
 static qdq_status sample_in_process(sampling_round *s, const qdq_tune_entry *e, size_t n,

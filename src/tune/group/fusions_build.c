@@ -1,9 +1,8 @@
 /* fusions_build.c - groups by number of a node, as the steps that find fusion groups see them. */
 #include "tune/group/fusions_build.h"
 
-#include <string.h>
-
 #include "base/fail.h"
+#include "base/words.h"
 #include "engine/layer_nodes.h"
 
 bool qdq_fusion_is_light(const qdq_node *n)
@@ -15,11 +14,8 @@ bool qdq_fusion_is_light(const qdq_node *n)
 static bool can_be_quantized(const qdq_node *n, const qdq_fusion_opts *o)
 {
     static const char *const ops[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", "Einsum", NULL};
-    const char *const *op = o->ops != NULL ? o->ops : ops;
 
-    while (*op != NULL && strcmp(*op, n->type) != 0)
-        op++;
-    return *op != NULL && n->domain[0] == '\0';
+    return n->domain[0] == '\0' && qdq_word_is_in(n->type, o->ops != NULL ? o->ops : ops);
 }
 
 qdq_status qdq_fb_open(qdq_fb *b, qdq_fusions *f, const qdq_model *m, const qdq_fusion_opts *opts,

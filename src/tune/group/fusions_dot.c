@@ -56,8 +56,7 @@ static void draw_group(drawing *d, const qdq_fusion_info *f, size_t i)
         qdq_buf_printf(d->out, "\\n%.1f us", f->us);
     qdq_buf_puts(d->out, "\";\n");
     for (size_t k = 0; k < f->n_nodes; k++) {
-        const qdq_map_value *at = qdq_map_get(&d->labels, f->node[k]);
-        const qdq_node *n = at != NULL ? at->ptr : NULL;
+        const qdq_node *n = qdq_map_get_ptr(&d->labels, f->node[k]);
         if (n != NULL && !d->drawn[n->id])
             draw_node(d, n);
     }

@@ -32,10 +32,8 @@ static qdq_status map_labels(qdq_fb *b, qdq_map *labels, qdq_error *err)
 static uint32_t place_of(const qdq_fb *b, const qdq_map *labels, const char *label, bool *known)
 {
     const qdq_map_value *at = qdq_map_get(labels, label);
-    const qdq_node *n = at != NULL ? at->ptr : NULL;
+    const qdq_node *n = at != NULL ? qdq_node_within(b->g->g, at->ptr) : NULL;
 
-    while (n != NULL && n->graph != b->g->g)
-        n = n->graph->owner;
     *known |= n != NULL;
     return n != NULL ? b->g->place[n->id] : QDQ_NO_PLACE;
 }

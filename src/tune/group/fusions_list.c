@@ -1,5 +1,4 @@
 /* fusions_list.c - fusion groups as callers of the library get them: texts and numbers. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/fail.h"

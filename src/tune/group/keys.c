@@ -310,8 +310,7 @@ static qdq_status find_key(keyer *s, qdq_map *known, uint32_t group, qdq_error *
             s->k->of[group] = s->k->of[first];
             return QDQ_OK;
         }
-        if (nomem)
-            return qdq_nomem(err);
+        QDQ_NEED(!nomem, err);
         uint64_t again[9] = {0};
         memcpy(again, s->hash[group], 64);
         make_hash(again, 8, NULL, 0, s->hash[group]);

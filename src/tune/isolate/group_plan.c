@@ -336,9 +336,5 @@ qdq_status qdq_group_plan_apply(const qdq_fusions *f, const qdq_group_model *g,
         st = quantize_part(f, g, whole, cache, *out, err);
     if (st == QDQ_OK && !qdq_graph_name_nodes((*out)->graph)) /* what came with the plan */
         st = qdq_nomem(err);
-    if (st != QDQ_OK) {
-        qdq_model_free(*out);
-        *out = NULL;
-    }
-    return st;
+    return qdq_model_hand_over(*out, st, out);
 }

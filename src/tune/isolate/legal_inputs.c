@@ -54,20 +54,10 @@ static uint32_t shape_inputs(const qdq_node *n)
     return 0;
 }
 
-static bool is_one_of(qdq_op op, const qdq_op *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (list[i] == op)
-            return true;
-    return false;
-}
-
 static bool is_index(const qdq_node *n, uint32_t input)
 {
-    static const qdq_op ops[] = {QDQ_OP_GATHER, QDQ_OP_GATHERELEMENTS, QDQ_OP_GATHERND,
-                                 QDQ_OP_SCATTERELEMENTS, QDQ_OP_SCATTERND};
-
-    return input == 1 && is_one_of(n->op, ops, QDQ_COUNT(ops));
+    return input == 1 && QDQ_OP_IS_IN(n->op, QDQ_OP_GATHER, QDQ_OP_GATHERELEMENTS, QDQ_OP_GATHERND,
+                                      QDQ_OP_SCATTERELEMENTS, QDQ_OP_SCATTERND);
 }
 
 /* Has the first input two elements wherever an index may point? */
@@ -108,13 +98,11 @@ static bool follow_value(checker *c, const qdq_value *v, bool computed)
 /* Positions, counts and answers are not what came in. */
 static bool follow_outputs(checker *c, const qdq_node *n, bool computed)
 {
-    static const qdq_op moves[] = {QDQ_OP_CAST, QDQ_OP_EXPAND, QDQ_OP_TILE, QDQ_OP_GATHER,
-                                   QDQ_OP_WHERE};
-    static const qdq_op computes[] = {QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL,       QDQ_OP_SUM,
-                                      QDQ_OP_NEG, QDQ_OP_POW, QDQ_OP_REDUCESUM, QDQ_OP_CUMSUM};
-    const bool calculates = is_one_of(n->op, computes, QDQ_COUNT(computes));
+    const bool calculates = QDQ_OP_IS_IN(n->op, QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL, QDQ_OP_SUM,
+                                         QDQ_OP_NEG, QDQ_OP_POW, QDQ_OP_REDUCESUM, QDQ_OP_CUMSUM);
 
-    if (!calculates && !qdq_layer_is_movement(n) && !is_one_of(n->op, moves, QDQ_COUNT(moves)))
+    if (!calculates && !qdq_layer_is_movement(n) &&
+        !QDQ_OP_IS_IN(n->op, QDQ_OP_CAST, QDQ_OP_EXPAND, QDQ_OP_TILE, QDQ_OP_GATHER, QDQ_OP_WHERE))
         return true;
     for (uint32_t i = 0; i < n->n_out; i++)
         if (!follow_value(c, n->out[i], computed || calculates))

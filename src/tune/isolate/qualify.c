@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "engine/sample_stats.h"
 
 static const double least_share = 0.0005, false_share = 0.1, z90 = 1.2816;
 
@@ -42,13 +43,6 @@ static double chance_of(const qdq_saving *s)
     return s->se_us > 0 ? 0.5 * erfc(s->mean_us / s->se_us / sqrt(2)) : s->mean_us > 0 ? 0 : 1;
 }
 
-static int by_chance(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 qdq_status qdq_savings_qualify(qdq_saving *s, size_t n, double model_us, qdq_error *err)
 {
     double *p = malloc((n + 1) * sizeof *p), most = -1;
@@ -56,7 +50,7 @@ qdq_status qdq_savings_qualify(qdq_saving *s, size_t n, double model_us, qdq_err
     QDQ_NEED(p != NULL, err);
     for (size_t i = 0; i < n; i++)
         p[i] = chance_of(&s[i]);
-    qsort(p, n, sizeof *p, by_chance);
+    qdq_stats_sort(p, n);
     for (size_t i = 0; i < n; i++)
         if (p[i] <= false_share * (double)(i + 1) / (double)n)
             most = p[i];

@@ -123,15 +123,7 @@ static void add_up(reading *r)
  * good as another. */
 static int rank_of(const layer *l, const qdq_node *n)
 {
-    static const qdq_op products[] = {QDQ_OP_CONV, QDQ_OP_CONVTRANSPOSE, QDQ_OP_MATMUL,
-                                      QDQ_OP_GEMM};
-
-    if (strncmp(l->op, n->type, strlen(n->type)) == 0)
-        return 2;
-    for (size_t i = 0; i < QDQ_COUNT(products); i++)
-        if (n->op == products[i])
-            return 1;
-    return 0;
+    return strncmp(l->op, n->type, strlen(n->type)) == 0 ? 2 : qdq_op_is_linear(n->op);
 }
 
 /* Of nodes that rank alike, all products count, and of others the first one. */

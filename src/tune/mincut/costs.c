@@ -4,9 +4,9 @@
 #include "tune/mincut/costs.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/fail.h"
+#include "engine/sample_stats.h"
 
 /* Deviations as a fraction of a kernel's time: of noise, if nothing appeared twice; of a state that
  * never appeared. */
@@ -211,13 +211,6 @@ static void average_own(fitting *f)
         }
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Noise, from kernels that appeared twice in one state: the median of their differences, because
  * some differ for another reason. */
 static bool find_noise(fitting *f, qdq_arena *arena)
@@ -239,7 +232,7 @@ static bool find_noise(fitting *f, qdq_arena *arena)
                 before = now;
             }
         }
-    qsort(share, n, sizeof *share, by_size);
+    qdq_stats_sort(share, n);
     f->out->noise = n > 0 ? 1.4826 / sqrt(2) * share[n / 2] : usual_noise;
     return true;
 }

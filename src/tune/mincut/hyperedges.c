@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/words.h"
 #include "tune/space/space_cover.h"
 
 typedef struct finder {
@@ -28,7 +29,7 @@ static bool copies(const qdq_space *s, const qdq_node *n, uint32_t input)
 static bool others_are_constant(const qdq_node *n, uint32_t input)
 {
     for (uint32_t i = 0; i < n->n_in; i++)
-        if (i != input && qdq_node_in(n, i) != NULL && qdq_value_const(qdq_node_in(n, i)) == NULL)
+        if (i != input && qdq_node_in(n, i) != NULL && qdq_node_const(n, i) == NULL)
             return false;
     return true;
 }
@@ -45,10 +46,10 @@ static bool is_epilogue(const qdq_space *s, const qdq_node *root, const qdq_node
         return false;
     if (parts != NULL)
         return qdq_space_group_of(s, n, input) == QDQ_NO_GROUP &&
-               (qdq_is_listed(parts->pointwise, n->type) ||
-                qdq_is_listed(parts->behind_convolution, n->type));
+               (qdq_word_is_in(n->type, parts->pointwise) ||
+                qdq_word_is_in(n->type, parts->behind_convolution));
     return s->first_group[n->id] == QDQ_NO_GROUP && others_are_constant(n, input) &&
-           (qdq_is_listed(op->epilogue, n->type) ||
+           (qdq_word_is_in(n->type, op->epilogue) ||
             (op->bias == QDQ_BIAS_ADD_IF_STATIC && n->op == QDQ_OP_ADD));
 }
 

@@ -1,7 +1,6 @@
 /* tune_overruled.c - rules of the target that the written plan contradicts, because of a
  * measurement. A rule is named where the plan of the rules and the written plan decide differently
  * about a node; nodes that only follow their neighbours name none. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"

@@ -2,15 +2,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/fail.h"
 #include "report/page.h"
-#include "tune/baseline/baseline.h"
 #include "tune/candidate/tune_files.h"
 #include "tune/candidate/tune_names.h"
-#include "tune/greedy/greedy.h"
 #include "tune/worker_client/tune_fault.h"
 #include "tune/outcome/outcome.h"
 #include "tune/state/strategy.h"
@@ -23,28 +20,27 @@ enum { PAGE_BYTES = 64 << 20, TEXT = 200, MORE = 400 };
 /* Empty where no goal was asked of what was written. */
 static void accuracy_text(const qdq_tune_accuracy *a, char *text, size_t size)
 {
-    size_t n = (size_t)snprintf(text, size, "%s", a->worst);
-
-    if (n > 0 && n < size && a->samples > 0) /* of an older run it is not known */
-        n += (size_t)snprintf(text + n, size - n, "; on %zu sample%s", a->samples,
-                              a->samples == 1 ? "" : "s");
-    if (n > 0 && n < size && !isnan(a->bound_db))
-        n += (size_t)snprintf(text + n, size - n, "; lower bound %.1f dB", a->bound_db);
-    if (n > 0 && n < size && !isnan(a->top1))
-        n += (size_t)snprintf(text + n, size - n, "; top-1 agreement %.4f", a->top1);
-    if (n > 0 && n < size && !isnan(a->half_agreement))
-        snprintf(text + n, size - n, "; agreement at 0.5 %.4f", a->half_agreement);
+    snprintf(text, size, "%s", a->worst);
+    if (text[0] == '\0')
+        return;
+    if (a->samples > 0) /* of an older run it is not known */
+        qdq_text_add(text, size, "; on %zu sample%s", a->samples, a->samples == 1 ? "" : "s");
+    if (!isnan(a->bound_db))
+        qdq_text_add(text, size, "; lower bound %.1f dB", a->bound_db);
+    if (!isnan(a->top1))
+        qdq_text_add(text, size, "; top-1 agreement %.4f", a->top1);
+    if (!isnan(a->half_agreement))
+        qdq_text_add(text, size, "; agreement at 0.5 %.4f", a->half_agreement);
 }
 
 /* Of times, those that were measured. */
 static void times_text(const qdq_tune_result *r, char *text, size_t size)
 {
-    size_t n = (size_t)snprintf(text, size, "given %.3g ms", r->baseline_ms);
-
+    snprintf(text, size, "given %.3g ms", r->baseline_ms);
     if (isfinite(r->rules_ms))
-        n += (size_t)snprintf(text + n, size - n, ", rules %.3g ms", r->rules_ms);
+        qdq_text_add(text, size, ", rules %.3g ms", r->rules_ms);
     if (isfinite(r->predicted_ms))
-        snprintf(text + n, size - n, ", predicted %.3g ms", r->predicted_ms);
+        qdq_text_add(text, size, ", predicted %.3g ms", r->predicted_ms);
 }
 
 /* Those of the table of trials. */
@@ -83,11 +79,10 @@ static void show_figures(const qdq_tune_state *t, qdq_buf *b)
     if (!isnan(r->sqnr_db)) {
         snprintf(sqnr, sizeof sqnr, "%.1f", r->sqnr_db);
         accuracy_text(&r->written, slice, sizeof slice);
-        const size_t end = strlen(slice);
         if (!isnan(t->outcome.shipped_metric))
-            snprintf(slice + end, sizeof slice - end, "; %s %.6g, of the input %.6g",
-                     qdq_metric_name(t->opts->goal->metric), t->outcome.shipped_metric,
-                     t->tools.input_metric);
+            qdq_text_add(slice, sizeof slice, "; %s %.6g, of the input %.6g",
+                         qdq_metric_name(t->opts->goal->metric), t->outcome.shipped_metric,
+                         t->tools.input_metric);
         f[n++] = (qdq_page_figure){
             sqnr, "dB", "SQNR of the worst slice",
             r->placement_only ? "placement only: the scales come from random input" : slice,
@@ -101,14 +96,14 @@ static void dims_text(const qdq_tune_result *r, char *text, size_t size)
 {
     const qdq_tune_other_dims *o = &r->other_dims;
     const char *other = qdq_tune_dims_name(o->dims);
-    size_t n = (size_t)snprintf(text, size, " Shapes %s.", qdq_tune_dims_name(r->dims));
 
+    snprintf(text, size, " Shapes %s.", qdq_tune_dims_name(r->dims));
     if (o->measured)
-        snprintf(text + n, size - n,
-                 " With shapes %s %.3g ms, was %.3g ms: %.2f times as fast (%.2f to %.2f).", other,
-                 o->final_ms, o->baseline_ms, o->speedup, o->ci_low, o->ci_high);
+        qdq_text_add(text, size,
+                     " With shapes %s %.3g ms, was %.3g ms: %.2f times as fast (%.2f to %.2f).",
+                     other, o->final_ms, o->baseline_ms, o->speedup, o->ci_low, o->ci_high);
     else if (o->why[0] != '\0')
-        snprintf(text + n, size - n, " Not measured with shapes %s: %s.", other, o->why);
+        qdq_text_add(text, size, " Not measured with shapes %s: %s.", other, o->why);
 }
 
 static const char *const verdict_text[] = {
@@ -131,9 +126,9 @@ static void show_latency(const qdq_tune_state *t, qdq_buf *b)
     if (r->why != NULL)
         snprintf(why, sizeof why, " The reason: %s.", r->why);
     if (r->crashed > 0)
-        snprintf(why + strlen(why), sizeof why - strlen(why),
-                 " The engine crashed, hung or ran out of memory in %u of %u candidates.",
-                 r->crashed, r->tried);
+        qdq_text_add(why, sizeof why,
+                     " The engine crashed, hung or ran out of memory in %u of %u candidates.",
+                     r->crashed, r->tried);
     if (isfinite(r->mde))
         snprintf(mde, sizeof mde,
                  " A gain below %.2f %% could not have been seen in this many pairs.",
@@ -165,13 +160,12 @@ static void unsaid_text(const qdq_tune_not_expressed *u, char *text, size_t size
                 {u->weights, "scales of weights"},
                 {u->removed, "edges of nodes that cleaning removes"},
                 {u->other, "other Q/DQ"}};
-    size_t n = 0;
 
     text[0] = '\0';
     for (size_t i = 0; i < QDQ_COUNT(kind); i++)
-        if (kind[i].n > 0 && n < size)
-            n += (size_t)snprintf(text + n, size - n, "%s%u %s", n > 0 ? ", " : "", kind[i].n,
-                                  kind[i].what);
+        if (kind[i].n > 0)
+            qdq_text_add(text, size, "%s%u %s", text[0] != '\0' ? ", " : "", kind[i].n,
+                         kind[i].what);
 }
 
 static void show_baselines(const qdq_tune_state *t, qdq_buf *b)
@@ -190,8 +184,7 @@ static void show_baselines(const qdq_tune_state *t, qdq_buf *b)
         {.head = "Not in our space",
          .hint = "of its placement, what this target's placements cannot say"},
         {.head = "Why"}};
-    static const qdq_page_table table = {
-        .id = "baselines", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {"baselines", columns, QDQ_COUNT(columns), false};
     char not_expressed[TEXT];
 
     if (t->out->n_baselines == 0)
@@ -224,16 +217,15 @@ static void show_baselines(const qdq_tune_state *t, qdq_buf *b)
 static void show_computed(const qdq_tune_state *t, qdq_buf *b)
 {
     const qdq_tune_result *r = t->out;
-    char text[4000], refused[1200] = "";
+    char text[4000];
 
     if (r->computed->verdict == QDQ_VERIFY_UNKNOWN && r->computed->why[0] == '\0')
         return;
     qdq_verify_text(r->computed, r->engine, NULL, text, sizeof text);
     if (r->n_wrong > 0)
-        snprintf(refused, sizeof refused,
-                 ". Refused for that: %u placement%s, the first because %s", r->n_wrong,
-                 r->n_wrong == 1 ? "" : "s", r->wrong);
-    snprintf(text + strlen(text), sizeof text - strlen(text), "%s.", refused);
+        qdq_text_add(text, sizeof text, ". Refused for that: %u placement%s, the first because %s",
+                     r->n_wrong, r->n_wrong == 1 ? "" : "s", r->wrong);
+    qdq_text_add(text, sizeof text, ".");
     qdq_page_section(b, "engine", "Does the engine compute what the model says?", text);
 }
 
@@ -243,8 +235,7 @@ static void show_overruled(const qdq_tune_state *t, qdq_buf *b)
                                               {.head = "Operator", .is_code = true},
                                               {.head = "Now"},
                                               {.head = "Nodes", .is_number = true}};
-    static const qdq_page_table table = {
-        .id = "overruled", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {"overruled", columns, QDQ_COUNT(columns), false};
 
     if (t->out->n_overruled == 0)
         return;
@@ -270,8 +261,7 @@ static void show_typed(const qdq_tune_state *t, qdq_buf *b)
                                               {.head = "Instead of"},
                                               {.head = "Trial", .is_number = true},
                                               {.head = "Gain of the trial, %", .is_number = true}};
-    static const qdq_page_table table = {
-        .id = "types", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {"types", columns, QDQ_COUNT(columns), false};
 
     if (t->out->n_typed == 0)
         return;
@@ -318,19 +308,18 @@ static void unit_text(const qdq_tune_state *t, size_t unit, char *text, size_t s
     enum { SHOWN = 6 };
     const qdq_pattern *p = &t->parts.patterns->pattern[unit];
     const size_t n_nodes = p->instance[0].region != NULL ? p->instance[0].region->n_total : 0;
-    size_t n = (size_t)snprintf(text, size, "%zu: ", unit + 1);
 
     if (t->opts->mode != QDQ_TUNE_REGION || n_nodes == 0) {
         snprintf(text, size, "%s", t->parts.problem.unit[unit].name);
         return;
     }
-    for (size_t i = 0; i < n_nodes && i < SHOWN && n < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s%.40s", i > 0 ? "-" : "",
-                              p->instance[0].inner[i]->type);
-    if (n_nodes > SHOWN && n < size)
-        n += (size_t)snprintf(text + n, size - n, "-... (%zu nodes)", n_nodes);
-    if (p->n_instances > 1 && n < size)
-        snprintf(text + n, size - n, " x%zu", p->n_instances);
+    snprintf(text, size, "%zu: ", unit + 1);
+    for (size_t i = 0; i < n_nodes && i < SHOWN; i++)
+        qdq_text_add(text, size, "%s%.40s", i > 0 ? "-" : "", p->instance[0].inner[i]->type);
+    if (n_nodes > SHOWN)
+        qdq_text_add(text, size, "-... (%zu nodes)", n_nodes);
+    if (p->n_instances > 1)
+        qdq_text_add(text, size, " x%zu", p->n_instances);
 }
 
 static void show_verdict(qdq_buf *b, const qdq_page_table *table, const qdq_tune_step *s)
@@ -355,8 +344,7 @@ static void show_trials(const qdq_tune_state *t, qdq_buf *b)
         {.head = "to", .is_number = true},
         {.head = "Pairs", .is_number = true, .hint = "of runs: the candidate and the best so far"},
         {.head = "Verdict"}};
-    static const qdq_page_table table = {
-        .id = "trials", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {"trials", columns, QDQ_COUNT(columns), false};
 
     char what[MORE];
 
@@ -410,8 +398,7 @@ void qdq_tune_show_patterns(const qdq_tune_state *t, const qdq_tune_candidate *b
         {.head = "Tried", .is_number = true},
         {.head = "Gain", .is_number = true, .hint = "of the given model's time"},
         {.head = "Note"}};
-    static const qdq_page_table table = {
-        .id = "patterns", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {"patterns", columns, QDQ_COUNT(columns), false};
     char text[MORE];
 
     qdq_page_section(b, "patterns", "What won where",
@@ -470,8 +457,7 @@ void qdq_tune_show_groups(const qdq_tune_state *t, const qdq_tune_candidate *bes
          .is_number = true,
          .hint = "its kernels in the given model, by a profile"},
         {.head = "Found, ms", .is_number = true, .hint = "its kernels in the best that was found"}};
-    static const qdq_page_table table = {
-        .id = "groups", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {"groups", columns, QDQ_COUNT(columns), false};
     char text[TEXT];
     size_t all, on;
 

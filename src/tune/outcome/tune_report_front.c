@@ -51,8 +51,7 @@ void qdq_tune_show_front(const qdq_tune_state *t, qdq_buf *b)
         {.head = "Accuracy", .is_number = true, .hint = "on labels"},
         {.head = "Nodes", .is_number = true, .hint = "in 8 bits"},
         {.head = "Note"}};
-    static const qdq_page_table table = {
-        .id = "pareto", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {"pareto", columns, QDQ_COUNT(columns), false};
 
     if (t->out->n_pareto == 0)
         return;

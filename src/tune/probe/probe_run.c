@@ -2,7 +2,6 @@
  * measured, time is up, or the job is cancelled. */
 #include "tune/probe/probe_run.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,6 @@
 #include "base/json_write.h"
 #include "base/opts.h"
 #include "base/pack.h"
-#include "tune/probe/probe_target.h"
 
 /* --- report ----------------------------------------------------------------------------------- */
 

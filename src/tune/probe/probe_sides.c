@@ -1,7 +1,6 @@
 /* probe_sides.c - both sides of a probe as model files: the same float model, quantized with the
  * rule and without it. */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/opts.h"

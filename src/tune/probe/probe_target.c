@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/json_write.h"
+#include "base/words.h"
 
 static json_t *rule_of(const json_t *root, const qdq_probe *p)
 {
@@ -62,10 +63,7 @@ qdq_status qdq_probe_apply_threshold(json_t *root, const qdq_probe *p, int64_t v
 
 static bool is_beside(const qdq_probe *p, const char *rule)
 {
-    for (size_t i = 0; p->beside != NULL && rule != NULL && p->beside[i] != NULL; i++)
-        if (strcmp(p->beside[i], rule) == 0)
-            return true;
-    return false;
+    return rule != NULL && qdq_word_is_in(rule, p->beside);
 }
 
 /* Rules that are measured by themselves do not decide here. */

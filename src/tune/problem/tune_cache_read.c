@@ -14,7 +14,6 @@
 #include "target/target.h"
 #include "tune/cache/autotune_cache.h"
 #include "tune/candidate/tune_files.h"
-#include "tune/space/space_partial.h"
 #include "tune/state/tune_values.h"
 
 /* --- the file --------------------------------------------------------------------------------- */

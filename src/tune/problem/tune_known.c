@@ -78,8 +78,7 @@ static qdq_status read_placement(const qdq_tune_state *t, const char *text, qdq_
         return QDQ_OK;
     const char *more = text + groups + 1;
     const bool beyond = *more != '\0';
-    if (!qdq_assign_new(out, beyond ? n_all : n, arena))
-        return qdq_nomem(err);
+    QDQ_NEED(qdq_assign_new(out, beyond ? n_all : n, arena), err);
     *ok = read_bits(text, groups, out, 0, n) &&
           (!beyond || read_bits(more, strlen(more), out, n, n_all));
     return QDQ_OK;

@@ -11,7 +11,6 @@
 #include "tune/problem/tune_cache_read.h"
 #include "tune/problem/tune_known.h"
 #include "tune/state/strategy.h"
-#include "tune/state/tune_presets.h"
 #include "tune/state/units.h"
 
 enum { FILTER_FILE_MAX = 1 << 20 };

@@ -2,7 +2,6 @@
  * price them all, of the best placement and of the same with every edge turned that may pay; what
  * pays by these is measured like any other candidate. Edges between nodes that are alike are
  * decided alike: times of single layers are too rough for one. */
-#include <math.h>
 
 #include "base/buf.h"
 #include "base/fail.h"
@@ -15,7 +14,6 @@
 #include "tune/space/space_partial.h"
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_presets.h"
-#include "tune/trial/tune_trials.h"
 
 typedef struct edging {
     qdq_refining r;

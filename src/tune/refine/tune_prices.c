@@ -8,6 +8,8 @@
 #include "tune/candidate/tune_names.h"
 #include "tune/candidate/tune_profile.h"
 #include "tune/space/space_edges.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_presets.h"
 
 /* --- kinds ------------------------------------------------------------------------------------ */
 
@@ -308,6 +310,12 @@ qdq_status qdq_refine_try_kind(qdq_refining *x, const char *move, uint32_t only,
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
+bool qdq_refine_has_builds(const qdq_tune_state *t, unsigned builds)
+{
+    return qdq_tune_has_builds(t, builds, qdq_tune_max_builds_with_types(t)) &&
+           (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
+}
+
 bool qdq_tune_is_settled(const qdq_tune_state *t)
 {
     return t->parts.filter.n > 0 || t->parts.settled != NULL;
@@ -330,10 +338,9 @@ qdq_status qdq_refine_begin(qdq_refining *x, size_t n, qdq_error *err)
     x->n = n;
     x->kind = qdq_arena_array(&x->arena, n + 1, sizeof *x->kind);
     x->out = qdq_arena_array(&t->arena, n + 1, sizeof *x->out);
-    QDQ_TRY(
-        qdq_allocated(x->kind != NULL && x->out != NULL &&
-                          qdq_assign_new(&x->base, qdq_space_edge_bits(t->task.space), &x->arena),
-                      err));
+    QDQ_NEED(x->kind != NULL && x->out != NULL &&
+                 qdq_assign_new(&x->base, qdq_space_edge_bits(t->task.space), &x->arena),
+             err);
     for (size_t i = 0; i < n; i++)
         x->out[i].saved_us = NAN;
     for (size_t i = 0; i < t->run.found.best.n; i++)

@@ -93,6 +93,9 @@ qdq_status qdq_refine_try_kind(qdq_refining *x, const char *move, uint32_t only,
 qdq_status qdq_refine_try(qdq_refining *x, const char *move, const qdq_assign *c, bool *kept,
                           qdq_error *err);
 
+/* Whether builds, and a trial, are left for other types and for weights alone. */
+bool qdq_refine_has_builds(const qdq_tune_state *t, unsigned builds);
+
 /* Whether a user's filter of nodes, or a complete result from caches, leaves nothing to refine. */
 bool qdq_tune_is_settled(const qdq_tune_state *t);
 

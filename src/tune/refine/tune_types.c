@@ -2,7 +2,6 @@
  * (`other_activations`), as space_types.h has them. The best placement with all tensors of such a
  * type has a profile, which prices each kind of tensor beside the one in the target's type; what is
  * faster by these is measured like any other candidate. Tensors that share a scale are one kind. */
-#include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -16,7 +15,6 @@
 #include "tune/space/space_types.h"
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_presets.h"
-#include "tune/trial/tune_trials.h"
 
 /* A loss of the whole model above it is none. */
 static const double plain_loss = 0.03;
@@ -34,15 +32,9 @@ typedef struct typing {
     bool *has_codes;
 } typing;
 
-static bool has_budget(const qdq_tune_state *t, unsigned builds)
-{
-    return qdq_tune_has_builds(t, builds, qdq_tune_max_builds_with_types(t)) &&
-           (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
-}
-
 static bool has_a_build(const qdq_tune_state *t)
 {
-    return has_budget(t, 1);
+    return qdq_refine_has_builds(t, 1);
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
@@ -237,7 +229,7 @@ static qdq_status try_type(typing *x, qdq_error *err)
     if (other == best || other->tried)
         return QDQ_OK;
     QDQ_TRY(is_profiled(x, &profiled, err));
-    if (qdq_tune_can_profile(x->r.t) && has_budget(x->r.t, profiled ? 2 : 3))
+    if (qdq_tune_can_profile(x->r.t) && qdq_refine_has_builds(x->r.t, profiled ? 2 : 3))
         return try_kinds(x, &all, err);
     return qdq_refine_try(&x->r, x->move, &all, &kept, err);
 }

@@ -9,21 +9,14 @@
 #include "tune/candidate/tune_names.h"
 #include "tune/refine/refine.h"
 #include "tune/refine/tune_prices.h"
-#include "tune/space/space_edges.h"
 #include "tune/space/space_partial.h"
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_presets.h"
 
-static bool has_budget(const qdq_tune_state *t, unsigned builds)
-{
-    return qdq_tune_has_builds(t, builds, qdq_tune_max_builds_with_types(t)) &&
-           (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
-}
-
 /* For a profile that the trial of what pays can follow. */
 static bool has_two_builds(const qdq_tune_state *t)
 {
-    return has_budget(t, 2);
+    return qdq_refine_has_builds(t, 2);
 }
 
 /* --- classes ---------------------------------------------------------------------------------- */
@@ -117,7 +110,7 @@ static qdq_status has_builds_for(const qdq_refining *x, bool *out, qdq_error *er
     qdq_tune_candidate *best;
 
     QDQ_TRY(qdq_tune_candidate_of(x->t, &x->base, &best, err));
-    *out = has_budget(x->t, best->times != NULL ? 2 : 3);
+    *out = qdq_refine_has_builds(x->t, best->times != NULL ? 2 : 3);
     return QDQ_OK;
 }
 
@@ -141,7 +134,7 @@ static qdq_status try_all(qdq_refining *x, qdq_error *err)
     qdq_refine_best_kind(x, &n);
     if (n == 0)
         x->t->run.found.ruled_out++;
-    return n > 0 && has_budget(x->t, 1)
+    return n > 0 && qdq_refine_has_builds(x->t, 1)
                ? qdq_refine_try_kind(x, "weights alone", QDQ_TUNE_NO_KIND, &kept, err)
                : QDQ_OK;
 }

@@ -10,52 +10,21 @@ bool qdq_region_is_const(const qdq_value *v)
 
 bool qdq_region_is_backbone(const qdq_node *n)
 {
-    switch ((int)n->op) {
-    case QDQ_OP_CONV:
-    case QDQ_OP_CONVTRANSPOSE:
-    case QDQ_OP_GEMM:
-    case QDQ_OP_MATMUL:
-    case QDQ_OP_AVERAGEPOOL:
-    case QDQ_OP_MAXPOOL:
-    case QDQ_OP_GLOBALAVERAGEPOOL:
-    case QDQ_OP_GLOBALMAXPOOL:
-    case QDQ_OP_RESIZE:
-        return true;
-    default:
-        return false;
-    }
+    return QDQ_OP_IS_IN(n->op, QDQ_OP_CONV, QDQ_OP_CONVTRANSPOSE, QDQ_OP_GEMM, QDQ_OP_MATMUL,
+                        QDQ_OP_AVERAGEPOOL, QDQ_OP_MAXPOOL, QDQ_OP_GLOBALAVERAGEPOOL,
+                        QDQ_OP_GLOBALMAXPOOL, QDQ_OP_RESIZE);
 }
 
 bool qdq_region_is_fusible(const qdq_node *n)
 {
-    switch ((int)n->op) {
-    case QDQ_OP_ADD:
-    case QDQ_OP_SUB:
-    case QDQ_OP_MUL:
-    case QDQ_OP_SUM:
-    case QDQ_OP_RELU:
-    case QDQ_OP_LEAKYRELU:
-    case QDQ_OP_PRELU:
-    case QDQ_OP_SIGMOID:
-    case QDQ_OP_TANH:
-    case QDQ_OP_GELU:
-    case QDQ_OP_HARDSWISH:
-    case QDQ_OP_HARDSIGMOID:
-    case QDQ_OP_IDENTITY:
-    case QDQ_OP_DROPOUT:
-        return true;
-    default:
-        return false;
-    }
+    return QDQ_OP_IS_IN(n->op, QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL, QDQ_OP_SUM, QDQ_OP_RELU,
+                        QDQ_OP_LEAKYRELU, QDQ_OP_PRELU, QDQ_OP_SIGMOID, QDQ_OP_TANH, QDQ_OP_GELU,
+                        QDQ_OP_HARDSWISH, QDQ_OP_HARDSIGMOID, QDQ_OP_IDENTITY, QDQ_OP_DROPOUT);
 }
 
 const qdq_node *qdq_region_reader(const qdq_graph *g, const qdq_use *u)
 {
-    const qdq_node *n = u->node;
-
-    while (n != NULL && n->graph != g)
-        n = n->graph->owner;
-    return n;
+    return qdq_node_within(g, u->node);
 }
 
 static bool has_bodies(const qdq_node *n)

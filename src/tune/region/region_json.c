@@ -1,5 +1,4 @@
 /* region_json.c - regions for programs. docs/autotune.md documents the keys. */
-#include "base/fail.h"
 #include "base/json_write.h"
 #include "tune/region/region_print.h"
 

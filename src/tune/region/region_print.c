@@ -125,24 +125,11 @@ void qdq_region_print_text(const qdq_region_view *v, qdq_buf *b)
 /* The operators that Model-Optimizer quantizes. */
 static bool can_be_quantized(const qdq_node *n)
 {
-    static const char *const ops[] = {"Conv",
-                                      "ConvTranspose",
-                                      "Gemm",
-                                      "MatMul",
-                                      "AveragePool",
-                                      "MaxPool",
-                                      "GlobalAveragePool",
-                                      "GlobalMaxPool",
-                                      "Resize",
-                                      "Add",
-                                      "Sum",
-                                      "Mul",
-                                      "Relu"};
-
-    for (size_t i = 0; i < QDQ_COUNT(ops); i++)
-        if (n->domain[0] == '\0' && strcmp(n->type, ops[i]) == 0)
-            return true;
-    return false;
+    return n->domain[0] == '\0' &&
+           QDQ_OP_IS_IN(n->op, QDQ_OP_CONV, QDQ_OP_CONVTRANSPOSE, QDQ_OP_GEMM, QDQ_OP_MATMUL,
+                        QDQ_OP_AVERAGEPOOL, QDQ_OP_MAXPOOL, QDQ_OP_GLOBALAVERAGEPOOL,
+                        QDQ_OP_GLOBALMAXPOOL, QDQ_OP_RESIZE, QDQ_OP_ADD, QDQ_OP_SUM, QDQ_OP_MUL,
+                        QDQ_OP_RELU);
 }
 
 /* A region is shown if it, or one in it, has such an operator: children come behind their

@@ -121,8 +121,7 @@ static qdq_status join_fork(qdq_rb *b, uint32_t fork, uint32_t v, qdq_error *err
 
     if (near && !QDQ_PUSH(&b->scratch, &nodes, fork))
         nomem = true;
-    if (nomem)
-        return qdq_nomem(err);
+    QDQ_NEED(!nomem, err);
     if (!near)
         return QDQ_OK;
     b->roots.n = 0;
@@ -207,8 +206,7 @@ qdq_status qdq_region_leaves(qdq_rb *b, qdq_places *nodes, const char *path, qdq
     for (size_t i = 0; i < nodes->n; i++) {
         uint32_t root = leaf_of(b, nodes->at[i]);
         if (b->count[root] == 0) {
-            if (!QDQ_PUSH(&b->scratch, &leaf, (bucket){0}))
-                return qdq_nomem(err);
+            QDQ_NEED(QDQ_PUSH(&b->scratch, &leaf, (bucket){0}), err);
             b->count[root] = (uint32_t)leaf.n;
         }
         QDQ_NEED(QDQ_PUSH(&b->scratch, &leaf.at[b->count[root] - 1].nodes, nodes->at[i]), err);

@@ -69,8 +69,7 @@ static qdq_status take_fork(grower *s, const qdq_fork *fork, bool fresh, bool *f
 
     *found =
         meet != g->n && s->owner[meet] == 0 && qdq_region_between(s->b, fork, &between, &nomem);
-    if (nomem)
-        return qdq_nomem(err);
+    QDQ_NEED(!nomem, err);
     if (!*found)
         return QDQ_OK;
     if (fresh) {

@@ -6,32 +6,14 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/fail.h"
-
 enum { BYTES_SHOWN = 8 };
 
 bool qdq_is_symmetric(const qdq_node *n)
 {
-    if (n->n_in < 2)
-        return false;
-    switch ((int)n->op) {
-    case QDQ_OP_ADD:
-    case QDQ_OP_MUL:
-    case QDQ_OP_AND:
-    case QDQ_OP_OR:
-    case QDQ_OP_XOR:
-    case QDQ_OP_EQUAL:
-    case QDQ_OP_MAX:
-    case QDQ_OP_MIN:
-    case QDQ_OP_SUM:
-    case QDQ_OP_MEAN:
-    case QDQ_OP_BITWISEAND:
-    case QDQ_OP_BITWISEOR:
-    case QDQ_OP_BITWISEXOR:
-        return true;
-    default:
-        return false;
-    }
+    return n->n_in >= 2 &&
+           QDQ_OP_IS_IN(n->op, QDQ_OP_ADD, QDQ_OP_MUL, QDQ_OP_AND, QDQ_OP_OR, QDQ_OP_XOR,
+                        QDQ_OP_EQUAL, QDQ_OP_MAX, QDQ_OP_MIN, QDQ_OP_SUM, QDQ_OP_MEAN,
+                        QDQ_OP_BITWISEAND, QDQ_OP_BITWISEOR, QDQ_OP_BITWISEXOR);
 }
 
 /* --- values of attributes --------------------------------------------------------------------- */

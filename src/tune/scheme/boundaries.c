@@ -1,10 +1,10 @@
 /* boundaries.c - see scheme.h: what composites can decide. A boundary is found in the first
  * instance of a pattern; in the others it is where the node in the same canonical place reads at
  * the same canonical input. */
-#include <string.h>
 
 #include "base/fail.h"
 #include "base/map.h"
+#include "tune/region/region_graph.h"
 #include "tune/scheme/readers.h"
 #include "tune/scheme/scheme.h"
 
@@ -125,17 +125,12 @@ static uint64_t child_of(const finder *f, const qdq_node *n)
     return v != NULL ? v->num : 0;
 }
 
-static bool is_const(const qdq_value *v)
-{
-    return qdq_value_const(v) != NULL || v->sparse != NULL;
-}
-
 static bool comes_in(const finder *f, const qdq_node *reader, const qdq_value *v)
 {
     const qdq_node *from =
         v->producer != NULL && v->producer->graph == reader->graph ? v->producer : NULL;
 
-    return !is_const(v) && child_of(f, from) != child_of(f, reader);
+    return !qdq_region_is_const(v) && child_of(f, from) != child_of(f, reader);
 }
 
 static bool goes_out(const finder *f, const qdq_value *v)

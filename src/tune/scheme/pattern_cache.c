@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "base/words.h"
 #include "tune/space/assign.h"
 
 typedef struct candidate {
@@ -27,17 +28,12 @@ void qdq_pattern_cache_free(qdq_pattern_cache *c)
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-static const char *text_or_empty(const char *s)
-{
-    return s != NULL ? s : "";
-}
-
 static void put_key(qdq_buf *b, const qdq_pattern_key *k)
 {
     const char *const part[] = {k->signature, k->canon, k->engine, k->device, k->options};
 
     for (size_t i = 0; i < QDQ_COUNT(part); i++) {
-        qdq_buf_puts(b, text_or_empty(part[i]));
+        qdq_buf_puts(b, qdq_text_or_empty(part[i]));
         qdq_buf_putc(b, '\n');
     }
 }
@@ -55,7 +51,7 @@ static const char *key_text(const qdq_pattern_key *k, qdq_arena *arena)
 
 static bool equal_text(const char *a, const char *b)
 {
-    return strcmp(text_or_empty(a), text_or_empty(b)) == 0;
+    return strcmp(qdq_text_or_empty(a), qdq_text_or_empty(b)) == 0;
 }
 
 bool qdq_pattern_is_model(const qdq_pattern_key *key)
@@ -97,11 +93,11 @@ qdq_status qdq_pattern_schemes_seal(const qdq_pattern_schemes *ps, const char *s
     char hash[33];
 
     put_key(&b, &ps->key);
-    qdq_buf_printf(&b, "%s\n%zu %s", search, ps->size, text_or_empty(ps->best));
+    qdq_buf_printf(&b, "%s\n%zu %s", search, ps->size, qdq_text_or_empty(ps->best));
     for (size_t i = 0; i < ps->schemes.n; i++) {
         const qdq_scheme *s = &ps->schemes.at[i];
         qdq_scheme_hash(s, hash);
-        qdq_buf_printf(&b, "\n%s %s %.17g", hash, text_or_empty(s->placement), s->latency_ms);
+        qdq_buf_printf(&b, "\n%s %s %.17g", hash, qdq_text_or_empty(s->placement), s->latency_ms);
     }
     return qdq_digits_take(&b, digits) ? QDQ_OK : qdq_nomem(err);
 }
@@ -121,7 +117,7 @@ static qdq_status collect_schemes(const qdq_pattern_schemes *from, bool is_there
         if (s->error)
             continue;
         qdq_scheme_hash(s, hash);
-        const char *key = qdq_arena_printf(scratch, "%s %s", hash, text_or_empty(s->placement));
+        const char *key = qdq_arena_printf(scratch, "%s %s", hash, qdq_text_or_empty(s->placement));
         qdq_map_value *at = key != NULL ? qdq_map_put(seen, key, &is_new) : NULL;
         QDQ_NEED(at != NULL, err);
         if (is_new) {

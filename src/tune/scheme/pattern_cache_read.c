@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "base/file.h"
+#include "base/words.h"
 #include "base/yaml_read.h"
 #include "ir/text_lex.h"
 #include "tune/scheme/pattern_cache.h"
@@ -87,14 +88,10 @@ static bool is_real(const char *s)
 /* Nothing and .inf stand for no measurement. */
 static qdq_status read_latency(const reader *r, const qdq_yaml *v, double *out, qdq_error *err)
 {
-    static const char *const infinite[] = {".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"};
-
     *out = INFINITY;
-    if (qdq_yaml_is_null(v))
+    if (qdq_yaml_is_null(v) ||
+        (v->plain && QDQ_WORD_IS_IN(v->text, ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF")))
         return QDQ_OK;
-    for (size_t i = 0; v->plain && i < QDQ_COUNT(infinite); i++)
-        if (strcmp(v->text, infinite[i]) == 0)
-            return QDQ_OK;
     const qdq_number number = {span_of(v->text), true};
     if (!v->plain || !is_real(v->text) || !qdq_number_double(&number, out) || !isfinite(*out))
         return fail_value(r, v, "milliseconds from 0 on, or .inf", err);
@@ -103,16 +100,11 @@ static qdq_status read_latency(const reader *r, const qdq_yaml *v, double *out, 
 
 static qdq_status read_bool(const reader *r, const qdq_yaml *v, bool *out, qdq_error *err)
 {
-    static const char *const yes[] = {"true", "True", "TRUE"};
-    static const char *const no[] = {"false", "False", "FALSE"};
-
     if (v == NULL)
         return QDQ_OK;
-    for (size_t i = 0; v->plain && i < QDQ_COUNT(yes); i++)
-        if (strcmp(v->text, yes[i]) == 0 || strcmp(v->text, no[i]) == 0) {
-            *out = strcmp(v->text, yes[i]) == 0;
-            return QDQ_OK;
-        }
+    *out = QDQ_WORD_IS_IN(v->text, "true", "True", "TRUE");
+    if (v->plain && (*out || QDQ_WORD_IS_IN(v->text, "false", "False", "FALSE")))
+        return QDQ_OK;
     return fail_value(r, v, "true or false", err);
 }
 

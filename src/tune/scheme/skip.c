@@ -1,57 +1,32 @@
 /* skip.c - see scheme.h: where Model-Optimizer would not quantize, in the order in which it asks;
- * and where it should not: constant operands, float64, unknown types. bfloat16 is a float
- * here. */
-#include <string.h>
+ * and where it should not: constant operands, float64, unknown types. bfloat16 is a float here. */
 
+#include "base/words.h"
 #include "tune/scheme/scheme.h"
 
 enum { LEAST_ELEMENTS = 8 };
 
-static const char *const truth[] = {
-    "Not",       "And",         "Or",       "Xor",     "BitwiseAnd",
-    "BitwiseOr", "BitwiseXor",  "BitShift", "IsNaN",   "IsInf",
-    "Sign",      "Abs",         "Equal",    "Greater", "GreaterOrEqual",
-    "Less",      "LessOrEqual", "Where",    "All",     "Any",
-    "Unique",    "NonZero",     NULL};
-static const char *const reductions[] = {"ReduceMax", "ReduceMin", "ReduceMean", "ReduceProd",
-                                         "ReduceSum", "TopK",      NULL};
-static const char *const movers[] = {"Flatten",
-                                     "Transpose",
-                                     "Concat",
-                                     "Split",
-                                     "Squeeze",
-                                     "Expand",
-                                     "ReverseSequence",
-                                     "Reshape",
-                                     "Tile",
-                                     "Gather",
-                                     "Slice",
-                                     "GatherElements",
-                                     "GatherND",
-                                     "ScatterElements",
-                                     "ScatterND",
-                                     "OneHot",
-                                     "Compress",
-                                     "Scatter",
-                                     "ExpandDims",
-                                     "Unsqueeze",
-                                     "View",
-                                     "Pad",
-                                     "Cast",
-                                     "Ceil",
-                                     "Clip",
-                                     "Identity",
-                                     "Range",
-                                     "Shape",
-                                     NULL};
-static const char *const linear[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", NULL};
-
-static bool is_of(const qdq_node *n, const char *const *types)
+static bool tests(const char *type)
 {
-    for (size_t i = 0; n->domain[0] == '\0' && types[i] != NULL; i++)
-        if (strcmp(n->type, types[i]) == 0)
-            return true;
-    return false;
+    return QDQ_WORD_IS_IN(type, "Not", "And", "Or", "Xor", "BitwiseAnd", "BitwiseOr", "BitwiseXor",
+                          "BitShift", "IsNaN", "IsInf", "Sign", "Abs", "Equal", "Greater",
+                          "GreaterOrEqual", "Less", "LessOrEqual", "Where", "All", "Any", "Unique",
+                          "NonZero");
+}
+
+static bool reduces(const char *type)
+{
+    return QDQ_WORD_IS_IN(type, "ReduceMax", "ReduceMin", "ReduceMean", "ReduceProd", "ReduceSum",
+                          "TopK");
+}
+
+static bool moves(const char *type)
+{
+    return QDQ_WORD_IS_IN(type, "Flatten", "Transpose", "Concat", "Split", "Squeeze", "Expand",
+                          "ReverseSequence", "Reshape", "Tile", "Gather", "Slice", "GatherElements",
+                          "GatherND", "ScatterElements", "ScatterND", "OneHot", "Compress",
+                          "Scatter", "ExpandDims", "Unsqueeze", "View", "Pad", "Cast", "Ceil",
+                          "Clip", "Identity", "Range", "Shape");
 }
 
 static bool is_op(const qdq_node *n, qdq_op op)
@@ -115,18 +90,19 @@ static const char *skip_value(const qdq_value *v)
 const char *qdq_skip_reason(const qdq_node *n, uint32_t i)
 {
     const qdq_value *v = qdq_node_in(n, i);
+    const char *type = n->domain[0] == '\0' ? n->type : "";
 
     if (v == NULL)
         return "left out";
-    if (is_of(n, linear) && i > 0)
+    if (i > 0 && QDQ_WORD_IS_IN(type, "Conv", "ConvTranspose", "Gemm", "MatMul"))
         return i == 1 ? "goes with the activation" : "a bias";
     if (fuses(n))
         return "fuses into the convolution in front";
-    if (is_of(n, truth))
+    if (tests(type))
         return "the operator tests, compares or selects";
-    if (is_of(n, reductions))
+    if (reduces(type))
         return "the operator reduces";
-    if (is_of(n, movers))
+    if (moves(type))
         return "the operator moves or converts data";
     if ((is_op(n, QDQ_OP_BATCHNORMALIZATION) || is_op(n, QDQ_OP_RESIZE)) && i > 0)
         return "a parameter of the operator";

@@ -2,9 +2,6 @@
  * where something was found. Each step changes the incumbent only by a measurement against it. */
 #include "tune/search/search.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/fail.h"
 #include "tune/search/search_state.h"
 

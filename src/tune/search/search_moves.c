@@ -178,11 +178,6 @@ qdq_status qdq_search_pairs(qdq_search_state *s, qdq_error *err)
 
 /* --- exceptions ------------------------------------------------------------------------------- */
 
-static bool any_on(const qdq_assign *mask)
-{
-    return qdq_assign_count(mask) > 0;
-}
-
 static qdq_status except_instances(qdq_search_state *s, size_t index, qdq_error *err)
 {
     const qdq_search_unit *u = &s->p->unit[index];
@@ -193,7 +188,7 @@ static qdq_status except_instances(qdq_search_state *s, size_t index, qdq_error 
     for (size_t i = 0; i < u->n_instances && !s->over && stale < s->opts->stale; i++) {
         qdq_tried t;
         qdq_search_mask(s, u, i, &mask);
-        bool on = !any_on(&mask);
+        bool on = qdq_assign_count(&mask) == 0;
         for (size_t c = 0; c < u->n_choices; c++)
             qdq_assign_set(&mask, c, on);
         qdq_search_reset(s);

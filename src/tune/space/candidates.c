@@ -3,10 +3,8 @@
  * weights.bin. Plans are applied to clones of that clone. */
 #include "tune/space/candidates.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -261,11 +259,7 @@ qdq_status qdq_candidate_model(qdq_candidates *c, const qdq_plan *p, qdq_model *
 {
     QDQ_TRY(qdq_model_clone(c->base, out, err));
     qdq_status st = p != NULL ? qdq_quantize_finish(*out, p, &c->cache, NULL, err) : QDQ_OK;
-    if (st != QDQ_OK) {
-        qdq_model_free(*out);
-        *out = NULL;
-    }
-    return st;
+    return qdq_model_hand_over(*out, st, out);
 }
 
 static bool refer_to_file(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *ref)

@@ -116,7 +116,7 @@ static bool is_left_out(const qdq_cover *c, const qdq_decision *g, uint32_t inpu
 {
     const qdq_target_op *op = qdq_target_find(c->target, g->node->type);
     bool weight = g->linear && op != NULL && input == (uint32_t)op->weight &&
-                  qdq_value_const(qdq_node_in(g->node, input)) != NULL;
+                  qdq_node_const(g->node, input) != NULL;
 
     return qdq_cover_input(c, g->node, input) == QDQ_COVERED_NOT && !weight;
 }
@@ -249,9 +249,7 @@ void qdq_space_free(qdq_space *s)
 
 const qdq_node *qdq_space_node(const qdq_space *s, const char *label)
 {
-    const qdq_map_value *v = qdq_map_get(&s->labels, label);
-
-    return v != NULL ? v->ptr : NULL;
+    return qdq_map_get_ptr(&s->labels, label);
 }
 
 uint32_t qdq_space_group_of(const qdq_space *s, const qdq_node *n, uint32_t input)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/words.h"
 
 enum { RUNS_FRESH = 1, RUNS_KEPT = 2 };
 enum { READ_BY_SOME = 1, READ_BY_ALL = 2 };
@@ -126,14 +127,6 @@ bool qdq_space_is_only_entry(const qdq_plan *p, const qdq_plan_tensor *e)
     return true;
 }
 
-bool qdq_is_listed(const char *const *list, const char *word)
-{
-    for (size_t i = 0; list != NULL && list[i] != NULL; i++)
-        if (strcmp(list[i], word) == 0)
-            return true;
-    return false;
-}
-
 /* The kernel gives codes: there is an entry of its result, or of what is left of it behind
  * operators that fuse. */
 static bool gives_codes(const qdq_cover *c, const qdq_node *n, const qdq_target_op *op)
@@ -143,7 +136,7 @@ static bool gives_codes(const qdq_cover *c, const qdq_node *n, const qdq_target_
 
         if (c->readers[v->id] != 0 || (next != NULL && next->op == QDQ_OP_QUANTIZELINEAR))
             return true;
-        v = next != NULL && qdq_is_listed(op->epilogue, next->type) ? qdq_node_out(next, 0) : NULL;
+        v = next != NULL && qdq_word_is_in(next->type, op->epilogue) ? qdq_node_out(next, 0) : NULL;
     }
     return false;
 }

@@ -48,9 +48,6 @@ qdq_covered qdq_cover_input(const qdq_cover *c, const qdq_node *n, uint32_t inpu
 /* Whether `e`, an entry of p, is the only one of its tensor. */
 bool qdq_space_is_only_entry(const qdq_plan *p, const qdq_plan_tensor *e);
 
-/* Whether the word is in a list that ends with NULL; a NULL list is empty. */
-bool qdq_is_listed(const char *const *list, const char *word);
-
 /* Whether n runs in 8 bits. An imported plan shows it by its edges alone. */
 bool qdq_cover_runs(const qdq_cover *c, const qdq_node *n);
 

@@ -28,9 +28,8 @@ bool qdq_space_has_partial(const qdq_space *s, size_t group)
     const qdq_target_op *op = rule_of(s, group);
 
     return g->linear && op != NULL && (g->inputs >> op->data & 1) != 0 &&
-           (g->inputs >> op->weight & 1) != 0 &&
-           qdq_value_const(qdq_node_in(g->node, op->data)) == NULL &&
-           qdq_value_const(qdq_node_in(g->node, op->weight)) != NULL;
+           (g->inputs >> op->weight & 1) != 0 && qdq_node_const(g->node, op->data) == NULL &&
+           qdq_node_const(g->node, op->weight) != NULL;
 }
 
 qdq_space_part qdq_space_get_part(const qdq_space *s, const qdq_assign *a, size_t group)

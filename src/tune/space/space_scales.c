@@ -28,14 +28,6 @@ static void drop_empty(qdq_plan *p, const qdq_calib_names *empty)
     p->tensors.n = n;
 }
 
-static bool has_unknown(const qdq_plan *p)
-{
-    for (size_t i = 0; i < p->tensors.n; i++)
-        if (!p->tensors.at[i].known)
-            return true;
-    return false;
-}
-
 qdq_status qdq_space_fill_scales(const qdq_space *s, const qdq_space_scaling *from, qdq_plan *p,
                                  qdq_error *err)
 {
@@ -49,7 +41,7 @@ qdq_status qdq_space_fill_scales(const qdq_space *s, const qdq_space_scaling *fr
     qdq_calib_names empty = {0};
 
     QDQ_TRY(qdq_scales_give(from->known, p, err));
-    for (size_t before = SIZE_MAX; has_unknown(p) && empty.n != before;) {
+    for (size_t before = SIZE_MAX; qdq_plan_needs_samples(p) && empty.n != before;) {
         before = empty.n;
         QDQ_TRY(qdq_find_scales(&q, &empty, err));
         drop_empty(p, &empty);

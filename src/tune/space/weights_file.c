@@ -8,27 +8,16 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/file.h"
 
 enum { ALIGN = 64 };
-
-/* One call moves less than this: larger requests are cut short by the system, or refused. */
-#define TRANSFER_MAX ((size_t)1 << 30)
 
 static qdq_status write_at(int fd, const char *path, const unsigned char *data, size_t size,
                            uint64_t at, qdq_error *err)
 {
-    while (size > 0) {
-        ssize_t n = pwrite(fd, data, size < TRANSFER_MAX ? size : TRANSFER_MAX, (off_t)at);
+    const int reason = qdq_write_at(fd, data, size, &at);
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return qdq_fail_errno(err, QDQ_E_IO, n == 0 ? ENOSPC : errno, "%s: cannot write", path);
-        data += n;
-        size -= (size_t)n;
-        at += (uint64_t)n;
-    }
-    return QDQ_OK;
+    return reason == 0 ? QDQ_OK : qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot write", path);
 }
 
 static int create_file(const char *path, int flags)

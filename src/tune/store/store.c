@@ -3,7 +3,6 @@
 #include "tune/store/store_sql.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,10 +234,9 @@ static qdq_status find_run(qdq_tune_store *s, int64_t context, const char *searc
                                  "SELECT id, finished, since FROM run WHERE context = ? AND search "
                                  "= ? ORDER BY id DESC LIMIT 1",
                                  QDQ_SQL_WITH(QDQ_SQL_INT(context), QDQ_SQL_TEXT(search)));
-    bool row = false;
+    qdq_status status = QDQ_OK;
 
-    qdq_status status = qdq_sql_step(&st, &row, err);
-    if (status == QDQ_OK && row) {
+    if (qdq_sql_next(&st, &status, err)) {
         out->id = sqlite3_column_int64(st.at, 0);
         out->finished = sqlite3_column_int(st.at, 1) != 0;
         out->since = sqlite3_column_int64(st.at, 2);
@@ -344,10 +342,9 @@ static qdq_status read_trial(qdq_tune_store *s, const qdq_sql_value *of, qdq_tun
         "SELECT id, failed, (SELECT count(*) FROM pair WHERE trial = trial.id) FROM trial WHERE "
         "context = ? AND since = ? AND incumbent = ? AND candidate = ? AND nth = ?",
         of);
-    bool row = false;
-    qdq_status status = qdq_sql_step(&st, &row, err);
+    qdq_status status = QDQ_OK;
 
-    if (status == QDQ_OK && row) {
+    if (qdq_sql_next(&st, &status, err)) {
         const char *why = (const char *)sqlite3_column_text(st.at, 1);
         out->id = sqlite3_column_int64(st.at, 0);
         out->failed = why != NULL;
@@ -374,29 +371,22 @@ qdq_status qdq_tune_store_trial_get(qdq_tune_store *s, const qdq_tune_store_run 
     return read_trial(s, of, out, err);
 }
 
-static bool is_time(double ns)
-{
-    return isfinite(ns) && ns > 0;
-}
-
 qdq_status qdq_tune_store_pair_get(qdq_tune_store *s, const qdq_tune_store_trial *t, unsigned pair,
                                    double *incumbent_ns, double *candidate_ns, qdq_error *err)
 {
     qdq_sql st = qdq_sql_prepare(
         s, "sample", "SELECT incumbent_ns, candidate_ns FROM pair WHERE trial = ? AND number = ?",
         QDQ_SQL_WITH(QDQ_SQL_INT(t->id), QDQ_SQL_INT(pair)));
-    bool row = false;
+    qdq_status status = QDQ_OK;
 
-    qdq_status status = qdq_sql_step(&st, &row, err);
-    if (status == QDQ_OK && !row)
-        status = qdq_fail(err, QDQ_E_FORMAT, "%s: sample %u of trial %lld is missing", s->path,
-                          pair, (long long)t->id);
-    if (status == QDQ_OK) {
+    if (qdq_sql_next(&st, &status, err)) {
         *incumbent_ns = sqlite3_column_double(st.at, 0);
         *candidate_ns = sqlite3_column_double(st.at, 1);
-    }
+    } else if (status == QDQ_OK)
+        status = qdq_fail(err, QDQ_E_FORMAT, "%s: sample %u of trial %lld is missing", s->path,
+                          pair, (long long)t->id);
     qdq_sql_end(&st);
-    if (status == QDQ_OK && !(is_time(*incumbent_ns) && is_time(*candidate_ns)))
+    if (status == QDQ_OK && !(qdq_sql_is_time(*incumbent_ns) && qdq_sql_is_time(*candidate_ns)))
         status = qdq_fail(
             err, QDQ_E_FORMAT,
             "%s: sample %u of trial %lld: found times of %g and %g ns, expected more than 0",
@@ -445,11 +435,10 @@ qdq_status qdq_tune_store_find(qdq_tune_store *s, int64_t run_id, qdq_tune_store
                                  "SELECT id, finished, pid, report FROM run WHERE id = ?1 OR ?1 = "
                                  "0 ORDER BY id DESC LIMIT 1",
                                  QDQ_SQL_WITH(QDQ_SQL_INT(run_id)));
-    bool row = false;
+    qdq_status status = QDQ_OK;
 
     *out = (qdq_tune_store_found_run){0};
-    qdq_status status = qdq_sql_step(&st, &row, err);
-    if (status == QDQ_OK && row) {
+    if (qdq_sql_next(&st, &status, err)) {
         out->id = sqlite3_column_int64(st.at, 0);
         out->found = true;
         out->finished = sqlite3_column_int(st.at, 1) != 0;

@@ -3,9 +3,9 @@
 #include "tune/store/store_merge.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/fail.h"
+#include "engine/sample_stats.h"
 
 enum { LEAST_PAIRS = 3 };
 
@@ -24,18 +24,11 @@ typedef struct trial_times {
 
 typedef QDQ_VEC(double) numbers;
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static double median(numbers *x)
 {
     if (x->n == 0)
         return 0;
-    qsort(x->at, x->n, sizeof *x->at, ascending);
+    qdq_stats_sort(x->at, x->n);
     return (x->at[(x->n - 1) / 2] + x->at[x->n / 2]) / 2;
 }
 
@@ -53,17 +46,14 @@ static qdq_status read_times(qdq_tune_store *s, int64_t trial, qdq_arena *scratc
         qdq_sql_prepare(s, "samples", "SELECT incumbent_ns, candidate_ns FROM pair WHERE trial = ?",
                         QDQ_SQL_WITH(QDQ_SQL_INT(trial)));
     numbers a = {0}, b = {0}, gains = {0};
-    bool row = false;
-    qdq_status status = qdq_sql_step(&st, &row, err);
+    qdq_status status = QDQ_OK;
 
-    while (status == QDQ_OK && row) {
+    while (qdq_sql_next(&st, &status, err)) {
         const double x = sqlite3_column_double(st.at, 0), y = sqlite3_column_double(st.at, 1);
 
         status = qdq_allocated(QDQ_PUSH(scratch, &a, x) && QDQ_PUSH(scratch, &b, y) &&
                                    QDQ_PUSH(scratch, &gains, x > 0 ? 1 - y / x : 0),
                                err);
-        if (status == QDQ_OK)
-            status = qdq_sql_step(&st, &row, err);
     }
     qdq_sql_end(&st);
     *out = (trial_times){.n = a.n, .incumbent_ns = median(&a), .candidate_ns = median(&b)};
@@ -80,17 +70,14 @@ static qdq_status read_noise(qdq_tune_store *s, int64_t context, int64_t since, 
         s, "trials",
         "SELECT id FROM trial WHERE context = ? AND since = ? AND incumbent = candidate",
         QDQ_SQL_WITH(QDQ_SQL_INT(context), QDQ_SQL_INT(since)));
-    bool row = false;
-    qdq_status status = qdq_sql_step(&st, &row, err);
+    qdq_status status = QDQ_OK;
 
-    while (status == QDQ_OK && row) {
+    while (qdq_sql_next(&st, &status, err)) {
         trial_times t;
 
         status = read_times(s, sqlite3_column_int64(st.at, 0), scratch, &t, err);
         if (status == QDQ_OK && t.n >= LEAST_PAIRS)
             *noise = fmax(*noise, t.gain_sd);
-        if (status == QDQ_OK)
-            status = qdq_sql_step(&st, &row, err);
     }
     qdq_sql_end(&st);
     return status;
@@ -146,8 +133,7 @@ static qdq_status compare_trial(comparing *k, const qdq_sql *row, const char **w
     trial_times a, b;
     int64_t other;
 
-    if (names[0] == NULL || names[1] == NULL)
-        return qdq_nomem(err);
+    QDQ_NEED(names[0] != NULL && names[1] != NULL, err);
     QDQ_TRY(qdq_sql_get_int(k->into, "trials",
                             "SELECT id FROM trial WHERE context = ? AND since = ? AND incumbent = "
                             "? AND candidate = ? AND nth = ?",
@@ -171,16 +157,13 @@ static qdq_status compare_trials(comparing *k, const char **why, qdq_error *err)
         "SELECT id, incumbent, candidate, nth FROM trial WHERE context = ? AND since = ? ORDER BY "
         "id",
         QDQ_SQL_WITH(QDQ_SQL_INT(k->c->from), QDQ_SQL_INT(k->c->from_since)));
-    bool row = false;
-    qdq_status status = qdq_sql_step(&st, &row, err);
+    qdq_status status = QDQ_OK;
 
-    while (status == QDQ_OK && row && *why == NULL) {
+    while (*why == NULL && qdq_sql_next(&st, &status, err)) {
         const qdq_arena_mark mark = qdq_arena_get_mark(&k->scratch);
 
         status = compare_trial(k, &st, why, err);
         qdq_arena_reset(&k->scratch, mark);
-        if (status == QDQ_OK)
-            status = qdq_sql_step(&st, &row, err);
     }
     qdq_sql_end(&st);
     return status;

@@ -237,11 +237,12 @@ qdq_status qdq_tune_store_differ(qdq_tune_store *s, int64_t run, const qdq_tune_
                                 "setting of the search"};
     const char *const mine[] = {c->model, c->engine, c->device, c->options, search};
     difference d = {.out = out};
-    bool row = false, same = true;
+    bool same = true;
+    qdq_status status = QDQ_OK;
 
     out[0] = '\0';
-    qdq_status status = qdq_sql_step(&st, &row, err);
-    for (int i = 0; status == QDQ_OK && row && i < 5; i++) {
+    const bool row = qdq_sql_next(&st, &status, err);
+    for (int i = 0; row && i < 5; i++) {
         const char *there = (const char *)sqlite3_column_text(st.at, i);
 
         if (there == NULL)
@@ -252,7 +253,7 @@ qdq_status qdq_tune_store_differ(qdq_tune_store *s, int64_t run, const qdq_tune_
         else
             compare_settings(&d, what[i], there, mine[i]);
     }
-    if (status == QDQ_OK && row && !same && out[0] == '\0')
+    if (row && !same && out[0] == '\0')
         add(&d, "", "another plan of the rules: other options of quantization, or another target");
     qdq_sql_end(&st);
     return status;

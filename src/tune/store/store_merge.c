@@ -2,7 +2,6 @@
  * them, so that an error leaves it as it was. */
 #include "tune/store/store_merge.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -68,14 +67,10 @@ static qdq_status list_contexts(merging *m, merge_contexts *list, qdq_error *err
     qdq_sql st =
         qdq_sql_prepare(m->from, "context",
                         "SELECT id, model, engine, device, options FROM context ORDER BY id", NULL);
-    bool row = false;
-    qdq_status status = qdq_sql_step(&st, &row, err);
+    qdq_status status = QDQ_OK;
 
-    while (status == QDQ_OK && row) {
+    while (qdq_sql_next(&st, &status, err))
         status = add_context(m, &st, list, err);
-        if (status == QDQ_OK)
-            status = qdq_sql_step(&st, &row, err);
-    }
     qdq_sql_end(&st);
     return status;
 }
@@ -124,18 +119,13 @@ static qdq_status find_disagreements(merging *m, merge_contexts *list, qdq_error
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static bool is_time(double ns)
-{
-    return isfinite(ns) && ns > 0;
-}
-
 static qdq_status add_pair(merging *m, const qdq_sql *row, int64_t from, int64_t into, int64_t nth,
                            qdq_error *err)
 {
     const int64_t number = sqlite3_column_int64(row->at, 0);
     const double a = sqlite3_column_double(row->at, 1), b = sqlite3_column_double(row->at, 2);
 
-    if (number != nth || !is_time(a) || !is_time(b))
+    if (number != nth || !qdq_sql_is_time(a) || !qdq_sql_is_time(b))
         return qdq_fail(err, QDQ_E_FORMAT,
                         "%s: trial %lld: found sample %lld of %g and %g ns, expected sample %lld "
                         "of more than 0 ns",
@@ -159,14 +149,10 @@ static qdq_status add_pairs(merging *m, int64_t from, int64_t into, qdq_error *e
         m->from, "samples",
         "SELECT number, incumbent_ns, candidate_ns FROM pair WHERE trial = ? ORDER BY number",
         QDQ_SQL_WITH(QDQ_SQL_INT(from)));
-    bool row = false;
-    qdq_status status = qdq_sql_step(&st, &row, err);
+    qdq_status status = QDQ_OK;
 
-    for (int64_t nth = 0; status == QDQ_OK && row; nth++) {
+    for (int64_t nth = 0; qdq_sql_next(&st, &status, err); nth++)
         status = add_pair(m, &st, from, into, nth, err);
-        if (status == QDQ_OK)
-            status = qdq_sql_step(&st, &row, err);
-    }
     qdq_sql_end(&st);
     return status;
 }
@@ -220,14 +206,10 @@ static qdq_status add_trials(merging *m, const qdq_merge_context *c, qdq_error *
         "SELECT id, incumbent, candidate, nth, verdict, gain, low, high FROM trial WHERE context = "
         "? AND since = ? ORDER BY id",
         QDQ_SQL_WITH(QDQ_SQL_INT(c->from), QDQ_SQL_INT(c->from_since)));
-    bool row = false;
-    qdq_status status = qdq_sql_step(&st, &row, err);
+    qdq_status status = QDQ_OK;
 
-    while (status == QDQ_OK && row) {
+    while (qdq_sql_next(&st, &status, err))
         status = add_trial(m, c, &st, err);
-        if (status == QDQ_OK)
-            status = qdq_sql_step(&st, &row, err);
-    }
     qdq_sql_end(&st);
     return status;
 }
@@ -258,14 +240,10 @@ static qdq_status add_values(merging *m, const qdq_merge_context *c, qdq_error *
         m->from, "values",
         "SELECT key, value FROM value WHERE context = ? AND since = ? AND key <> '' ORDER BY key",
         QDQ_SQL_WITH(QDQ_SQL_INT(c->from), QDQ_SQL_INT(c->from_since)));
-    bool row = false;
-    qdq_status status = qdq_sql_step(&st, &row, err);
+    qdq_status status = QDQ_OK;
 
-    while (status == QDQ_OK && row) {
+    while (qdq_sql_next(&st, &status, err))
         status = add_value(m, c, &st, err);
-        if (status == QDQ_OK)
-            status = qdq_sql_step(&st, &row, err);
-    }
     qdq_sql_end(&st);
     return status;
 }
@@ -324,12 +302,11 @@ static int by_age(const void *a, const void *b)
 static qdq_status read_age(merge_source *source, qdq_error *err)
 {
     qdq_tune_store *s;
-    bool row = false;
+    qdq_status st = QDQ_OK;
 
     QDQ_TRY(qdq_tune_store_open_to_read(source->path, &s, err));
     qdq_sql sql = qdq_sql_prepare(s, "runs", "SELECT min(started) FROM run", NULL);
-    const qdq_status st = qdq_sql_step(&sql, &row, err);
-    source->began = st == QDQ_OK && row ? sqlite3_column_double(sql.at, 0) : 0;
+    source->began = qdq_sql_next(&sql, &st, err) ? sqlite3_column_double(sql.at, 0) : 0;
     qdq_sql_end(&sql);
     qdq_tune_store_close(s);
     return st;

@@ -68,17 +68,14 @@ qdq_sql qdq_sql_prepare(qdq_tune_store *s, const char *what, const char *sql,
     return st;
 }
 
-qdq_status qdq_sql_step(qdq_sql *st, bool *row, qdq_error *err)
+bool qdq_sql_next(qdq_sql *st, qdq_status *status, qdq_error *err)
 {
-    *row = false;
-    if (st->rc == SQLITE_OK) {
-        int rc = sqlite3_step(st->at);
-        if (rc == SQLITE_ROW)
-            *row = true;
-        else if (rc != SQLITE_DONE)
-            st->rc = rc;
-    }
-    return st->rc == SQLITE_OK ? QDQ_OK : qdq_sql_fail(st->store, st->rc, st->what, err);
+    if (*status != QDQ_OK)
+        return false;
+    const int rc = st->rc == SQLITE_OK ? sqlite3_step(st->at) : st->rc;
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        *status = qdq_sql_fail(st->store, rc, st->what, err);
+    return rc == SQLITE_ROW;
 }
 
 void qdq_sql_end(qdq_sql *st)
@@ -91,10 +88,9 @@ qdq_status qdq_sql_get_int(qdq_tune_store *s, const char *what, const char *sql,
                            const qdq_sql_value *with, int64_t *out, qdq_error *err)
 {
     qdq_sql st = qdq_sql_prepare(s, what, sql, with);
-    bool row;
-    qdq_status status = qdq_sql_step(&st, &row, err);
+    qdq_status status = QDQ_OK;
 
-    *out = status == QDQ_OK && row ? sqlite3_column_int64(st.at, 0) : 0;
+    *out = qdq_sql_next(&st, &status, err) ? sqlite3_column_int64(st.at, 0) : 0;
     qdq_sql_end(&st);
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef QDQ_STORE_SQL_H
 #define QDQ_STORE_SQL_H
 
+#include <math.h>
 #include <sqlite3.h>
 
 #include "tune/store/store.h"
@@ -14,6 +15,12 @@ struct qdq_tune_store {
 };
 
 double qdq_sql_now(void); /* s */
+
+/* Whether a row's ns can be a time. */
+static inline bool qdq_sql_is_time(double ns)
+{
+    return isfinite(ns) && ns > 0;
+}
 
 /* The error of what SQLite answered. `what` the store was doing, for the message. */
 qdq_status qdq_sql_fail(const qdq_tune_store *s, int rc, const char *what, qdq_error *err);
@@ -53,12 +60,13 @@ typedef struct qdq_sql_value {
 #define QDQ_SQL_WITH(...) ((const qdq_sql_value[]){__VA_ARGS__, {.kind = QDQ_SQL_NONE}})
 
 /* `with`: its parameters, or NULL; texts live as long as the statement. Errors show in
- * qdq_sql_step(). */
+ * qdq_sql_next(). */
 qdq_sql qdq_sql_prepare(qdq_tune_store *s, const char *what, const char *sql,
                         const qdq_sql_value *with);
 
-/* The next row, if there is one; its columns are st->at's. */
-qdq_status qdq_sql_step(qdq_sql *st, bool *row, qdq_error *err);
+/* Is there a next row? Its columns are st->at's. False also after an error, which is then *status,
+ * now or before: `while (qdq_sql_next(&st, &status, err)) status = ...`. */
+bool qdq_sql_next(qdq_sql *st, qdq_status *status, qdq_error *err);
 /* A copy of a text column: NULL for NULL; qdq_free(). */
 qdq_status qdq_sql_copy_text(const qdq_sql *st, int column, char **out, qdq_error *err);
 void qdq_sql_end(qdq_sql *st);

@@ -1,6 +1,5 @@
 /* store_values.c - values by key: of a run's context, and of its content context, whose model is
  * empty; and events. */
-#include "base/fail.h"
 #include "tune/store/store_sql.h"
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -11,11 +10,10 @@ static qdq_status get_value(qdq_tune_store *s, int64_t context, int64_t since, c
     qdq_sql st = qdq_sql_prepare(
         s, "value", "SELECT value FROM value WHERE context = ? AND since = ? AND key = ?",
         QDQ_SQL_WITH(QDQ_SQL_INT(context), QDQ_SQL_INT(since), QDQ_SQL_TEXT(key)));
-    bool row = false;
+    qdq_status status = QDQ_OK;
 
     *value = NULL;
-    qdq_status status = qdq_sql_step(&st, &row, err);
-    if (status == QDQ_OK && row)
+    if (qdq_sql_next(&st, &status, err))
         status = qdq_sql_copy_text(&st, 0, value, err);
     qdq_sql_end(&st);
     return status;
@@ -72,15 +70,12 @@ qdq_status qdq_tune_store_events(qdq_tune_store *s, int64_t run_id, qdq_tune_sto
     qdq_sql st =
         qdq_sql_prepare(s, "events", "SELECT time, kind, json FROM event WHERE run = ? ORDER BY id",
                         QDQ_SQL_WITH(QDQ_SQL_INT(run_id)));
-    bool row = false;
+    qdq_status status = QDQ_OK;
 
-    qdq_status status = qdq_sql_step(&st, &row, err);
-    while (status == QDQ_OK && row) {
+    while (qdq_sql_next(&st, &status, err)) {
         status =
             fn(ctx, sqlite3_column_double(st.at, 0), (const char *)sqlite3_column_text(st.at, 1),
                (const char *)sqlite3_column_text(st.at, 2), err);
-        if (status == QDQ_OK)
-            status = qdq_sql_step(&st, &row, err);
     }
     qdq_sql_end(&st);
     return status;

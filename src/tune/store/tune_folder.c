@@ -20,7 +20,6 @@
 #include "base/json.h"
 #include "base/side_name.h"
 #include "onnx/side_file.h"
-#include "target/target.h"
 
 #define NOTE ".run"
 #define WORK ".work-"

@@ -7,7 +7,6 @@
 
 #include "base/fail.h"
 #include "engine/remote/remote_process.h"
-#include "engine/trt/trt_args.h"
 #include "engine/trt/trt_log.h"
 
 static const char earlier[] = "before: ";

@@ -73,7 +73,6 @@ typedef struct comparing {
 static qdq_status compare_sample(qdq_worker_client *worker_client, comparing *c, size_t sample,
                                  qdq_remote_outcome *outcome, qdq_error *err)
 {
-    static const char *const words[] = {"number", "equal", "zero", "broken", NULL};
     const double special[] = {0, INFINITY, NAN, -INFINITY};
     qdq_json_doc doc = {0};
     qdq_json_out q = qdq_json_object(&doc);
@@ -91,7 +90,7 @@ static qdq_status compare_sample(qdq_worker_client *worker_client, comparing *c,
     if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE) {
         c->n_samples = (size_t)qdq_json_int(&answer.top, "samples", 1, INT64_MAX, 1);
         c->out->finite = qdq_json_bool(&answer.top, "finite");
-        int word = qdq_json_word(&answer.top, "sqnr_is", words, -1);
+        int word = QDQ_JSON_WORD(&answer.top, "sqnr_is", -1, "number", "equal", "zero", "broken");
         c->out->sqnr_db = word > 0
                               ? special[word]
                               : qdq_json_number(&answer.top, "sqnr_db", -INFINITY, INFINITY, 0);
