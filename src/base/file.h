@@ -28,6 +28,10 @@ qdq_status qdq_mapping_of_fd(int fd, qdq_mapping **out, qdq_error *err);
 /* `size` zeroed bytes on the heap; writable until it is shared. */
 qdq_mapping *qdq_mapping_new_heap(size_t size);
 
+/* The same, from 256 KiB on in a file in /tmp that has no name and ends with the mapping: so
+ * qdq_mapping_rest() gives their memory back. On the heap where there is no room for the file. */
+qdq_mapping *qdq_mapping_new_on_disk(size_t size);
+
 /* Bytes of the caller, who keeps them unchanged as long as the mapping lives. NULL: out of
  * memory. */
 qdq_mapping *qdq_mapping_borrow(const void *data, size_t size);
@@ -35,7 +39,7 @@ qdq_mapping *qdq_mapping_borrow(const void *data, size_t size);
 qdq_mapping *qdq_mapping_ref(qdq_mapping *m);
 void qdq_mapping_unref(qdq_mapping *m); /* NULL is allowed */
 const unsigned char *qdq_mapping_data(const qdq_mapping *m);
-unsigned char *qdq_mapping_heap_data(qdq_mapping *m); /* NULL for a file and for borrowed bytes */
+unsigned char *qdq_mapping_own_data(qdq_mapping *m); /* of one that is new; NULL: of no other */
 size_t qdq_mapping_size(const qdq_mapping *m);
 const char *qdq_mapping_path(const qdq_mapping *m); /* absolute and without links; NULL: none */
 /* Gives the memory of a mapped file back until it is read again, which costs next to nothing while
@@ -43,7 +47,8 @@ const char *qdq_mapping_path(const qdq_mapping *m); /* absolute and without link
 void qdq_mapping_rest(const qdq_mapping *m);
 /* The same for the pages that lie wholly in these bytes of it. */
 void qdq_mapping_rest_part(const qdq_mapping *m, const void *data, size_t size);
-int qdq_mapping_fd(const qdq_mapping *m); /* -1 for memory; kept open for copy_file_range */
+/* The file, which is kept open for copy_file_range(); -1: none that was opened. */
+int qdq_mapping_fd(const qdq_mapping *m);
 
 /* --- write, sync, rename ---------------------------------------------------------------------- */
 

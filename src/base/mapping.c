@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,16 +16,18 @@
 #include "base/buf.h"
 #include "base/fail.h"
 
+/* ON_DISK: in a file without a name, which is closed. BORROWED: in memory of the caller. */
+typedef enum mapping_kind { OF_FILE, ON_DISK, ON_HEAP, BORROWED } mapping_kind;
+
 struct qdq_mapping {
+    mapping_kind kind;
     atomic_size_t refs;
     unsigned char *data;
     size_t size;
     /* NULL: it has no name */
     char *path;
-    /* -1: in memory */
+    /* -1: of no file */
     int fd;
-    /* in memory of the caller */
-    bool borrowed;
 };
 
 /* O_NONBLOCK: opening a pipe that nothing writes to must fail, not wait. */
@@ -94,7 +97,7 @@ static qdq_status map_fd(int fd, const char *path, const char *full, qdq_mapping
     m->size = size;
     m->path = copy;
     m->fd = fd;
-    m->borrowed = false;
+    m->kind = OF_FILE;
     *out = m;
     return QDQ_OK;
 }
@@ -231,14 +234,21 @@ qdq_status qdq_mapping_open_below(const char *dir, const char *relative, qdq_map
 
 /* --- in memory, and what all share ------------------------------------------------------------ */
 
+static void free_data(mapping_kind kind, void *data, size_t size)
+{
+    if (kind == ON_HEAP)
+        free(data);
+    else if (kind != BORROWED && size != 0)
+        munmap(data, size);
+}
+
 /* Takes `data` unless it is borrowed. */
-static qdq_mapping *map_memory(void *data, size_t size, bool borrowed)
+static qdq_mapping *map_memory(void *data, size_t size, mapping_kind kind)
 {
     qdq_mapping *m = malloc(sizeof *m);
 
     if (m == NULL) {
-        if (!borrowed)
-            free(data);
+        free_data(kind, data, size);
         return NULL;
     }
     atomic_init(&m->refs, 1);
@@ -246,20 +256,42 @@ static qdq_mapping *map_memory(void *data, size_t size, bool borrowed)
     m->size = size;
     m->path = NULL;
     m->fd = -1;
-    m->borrowed = borrowed;
+    m->kind = kind;
     return m;
 }
 
 qdq_mapping *qdq_mapping_borrow(const void *data, size_t size)
 {
-    return map_memory((void *)(uintptr_t)data, size, true);
+    return map_memory((void *)(uintptr_t)data, size, BORROWED);
 }
 
 qdq_mapping *qdq_mapping_new_heap(size_t size)
 {
     void *data = size > SIZE_MAX / 2 ? NULL : calloc(1, size == 0 ? 1 : size);
 
-    return data == NULL ? NULL : map_memory(data, size, false);
+    return data == NULL ? NULL : map_memory(data, size, ON_HEAP);
+}
+
+/* Its blocks are taken at once: a write to one that the disk has no room for would be a SIGBUS. */
+static void *map_unnamed(size_t size)
+{
+    const int fd = open_again(AT_FDCWD, P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC);
+    void *data = MAP_FAILED;
+
+    if (fd < 0)
+        return MAP_FAILED;
+    if (fallocate(fd, 0, 0, (off_t)size) == 0)
+        data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    return data;
+}
+
+qdq_mapping *qdq_mapping_new_on_disk(size_t size)
+{
+    enum { LEAST = 256 * 1024 }; /* of less, a file costs more than the memory is worth */
+    void *data = size >= LEAST && size <= SIZE_MAX / 2 ? map_unnamed(size) : MAP_FAILED;
+
+    return data != MAP_FAILED ? map_memory(data, size, ON_DISK) : qdq_mapping_new_heap(size);
 }
 
 qdq_mapping *qdq_mapping_ref(qdq_mapping *m)
@@ -272,14 +304,9 @@ void qdq_mapping_unref(qdq_mapping *m)
 {
     if (m == NULL || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
         return;
-    if (m->fd < 0) {
-        if (!m->borrowed)
-            free(m->data);
-    } else {
-        if (m->size != 0)
-            munmap(m->data, m->size);
+    free_data(m->kind, m->data, m->size);
+    if (m->fd >= 0)
         close(m->fd);
-    }
     free(m->path);
     free(m);
 }
@@ -289,9 +316,9 @@ const unsigned char *qdq_mapping_data(const qdq_mapping *m)
     return m->data;
 }
 
-unsigned char *qdq_mapping_heap_data(qdq_mapping *m)
+unsigned char *qdq_mapping_own_data(qdq_mapping *m)
 {
-    return m->fd < 0 && !m->borrowed ? m->data : NULL;
+    return m->kind == ON_HEAP || m->kind == ON_DISK ? m->data : NULL;
 }
 
 size_t qdq_mapping_size(const qdq_mapping *m)
@@ -304,9 +331,14 @@ const char *qdq_mapping_path(const qdq_mapping *m)
     return m->path;
 }
 
+static bool is_in_file(const qdq_mapping *m)
+{
+    return m->kind == OF_FILE || m->kind == ON_DISK;
+}
+
 void qdq_mapping_rest(const qdq_mapping *m)
 {
-    if (m->fd >= 0 && m->size > 0)
+    if (is_in_file(m) && m->size > 0)
         (void)madvise(m->data, m->size, MADV_DONTNEED); /* advice: nothing depends on it */
 }
 
@@ -316,7 +348,7 @@ void qdq_mapping_rest_part(const qdq_mapping *m, const void *data, size_t size)
                  first = (size_t)((const unsigned char *)data - (const unsigned char *)m->data),
                  begin = (first + page - 1) / page * page, end = (first + size) / page * page;
 
-    if (m->fd >= 0 && begin < end)
+    if (is_in_file(m) && begin < end)
         (void)madvise((unsigned char *)m->data + begin, end - begin, MADV_DONTNEED);
 }
 

@@ -421,7 +421,10 @@ qdq_status qdq_outfile_write_mapping(qdq_outfile *f, const qdq_mapping *m, size_
         QDQ_TRY(copy_in_kernel(f, qdq_mapping_fd(m), (off_t)offset, size, &done, err));
     if (done == size)
         return QDQ_OK;
-    return qdq_outfile_write(f, qdq_mapping_data(m) + offset + done, size - done, err);
+    const unsigned char *rest = qdq_mapping_data(m) + offset + done;
+    qdq_status st = qdq_outfile_write(f, rest, size - done, err);
+    qdq_mapping_rest_part(m, rest, size - done);
+    return st;
 }
 
 uint64_t qdq_outfile_size(const qdq_outfile *f)

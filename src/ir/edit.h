@@ -162,9 +162,12 @@ const qdq_type *qdq_type_tensor(qdq_model *m, qdq_elem elem, int rank,
 const qdq_type *qdq_type_fixed(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim);
 
 /* A tensor with `bytes` of data. new_tensor: *data is zeroed heap memory of the right size, to be
- * filled before the tensor is used. view: shares the bytes of `t` under another type or shape of
- * the same size. */
+ * filled before the tensor is used. new_on_disk: the same, but qdq_tensor_rest() gives the memory
+ * of a large one back. view: shares the bytes of `t` under another type or shape of the same size.
+ */
 qdq_tensor *qdq_tensor_new(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim, void **data);
+qdq_tensor *qdq_tensor_new_on_disk(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim,
+                                   void **data);
 qdq_tensor *qdq_tensor_view(qdq_model *m, const qdq_tensor *t, qdq_elem elem, int rank,
                             const int64_t *dim);
 /* The same tensor for another model: shares the data. */

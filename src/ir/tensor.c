@@ -104,28 +104,40 @@ static qdq_tensor *new_shell(qdq_model *m, qdq_elem elem, int rank, const int64_
     return qdq_dims_count(rank, dim, &t->count) ? t : NULL;
 }
 
-static bool new_bytes(qdq_model *m, qdq_tensor *t, size_t size, void **data)
+/* Takes the mapping. */
+static bool put_bytes(qdq_model *m, qdq_tensor *t, qdq_mapping *map, void **data)
 {
-    qdq_mapping *map = qdq_mapping_new_heap(size);
-
     if (map == NULL || !qdq_model_hold(m, map))
         return false;
     t->storage = QDQ_STORE_BYTES;
     t->owner = map;
-    t->bytes = (qdq_span){qdq_mapping_data(map), size};
-    *data = qdq_mapping_heap_data(map);
+    t->bytes = (qdq_span){qdq_mapping_data(map), qdq_mapping_size(map)};
+    *data = qdq_mapping_own_data(map);
     return true;
 }
 
-qdq_tensor *qdq_tensor_new(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim, void **data)
+static qdq_tensor *new_tensor(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim,
+                              qdq_mapping *(*new_mapping)(size_t), void **data)
 {
     qdq_tensor *t = new_shell(m, elem, rank, dim);
     size_t size;
 
     *data = NULL;
-    if (t == NULL || !qdq_elem_bytes(elem, t->count, &size) || !new_bytes(m, t, size, data))
+    if (t == NULL || !qdq_elem_bytes(elem, t->count, &size) ||
+        !put_bytes(m, t, new_mapping(size), data))
         return NULL;
     return t;
+}
+
+qdq_tensor *qdq_tensor_new(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim, void **data)
+{
+    return new_tensor(m, elem, rank, dim, qdq_mapping_new_heap, data);
+}
+
+qdq_tensor *qdq_tensor_new_on_disk(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim,
+                                   void **data)
+{
+    return new_tensor(m, elem, rank, dim, qdq_mapping_new_on_disk, data);
 }
 
 qdq_tensor *qdq_tensor_of(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim,
@@ -229,7 +241,8 @@ qdq_tensor *qdq_tensor_view(qdq_model *m, const qdq_tensor *t, qdq_elem elem, in
         view->owner = t->owner;
         return view;
     }
-    if (!new_bytes(m, view, size, &data) || qdq_tensor_decode_wire(t, data, size, NULL) != QDQ_OK)
+    if (!put_bytes(m, view, qdq_mapping_new_heap(size), &data) ||
+        qdq_tensor_decode_wire(t, data, size, NULL) != QDQ_OK)
         return NULL;
     return view;
 }

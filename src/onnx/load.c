@@ -160,7 +160,7 @@ qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name
     file = own.borrow ? qdq_mapping_borrow(data, bytes) : qdq_mapping_new_heap(bytes);
     QDQ_NEED(file != NULL, err);
     if (!own.borrow)
-        memcpy(qdq_mapping_heap_data(file), data, bytes);
+        memcpy(qdq_mapping_own_data(file), data, bytes);
     return load_mapping(&(load_from){file, 0, bytes, NULL, 0}, name, &own, out, err);
 }
 
@@ -224,6 +224,6 @@ qdq_status qdq_onnx_read_tensor_bytes(const void *data, size_t bytes, const char
     *out = NULL;
     QDQ_NEED(file != NULL, err);
     if (bytes > 0)
-        memcpy(qdq_mapping_heap_data(file), data, bytes);
+        memcpy(qdq_mapping_own_data(file), data, bytes);
     return read_tensor_file(file, name, holder, out, err);
 }

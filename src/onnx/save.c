@@ -187,7 +187,7 @@ static qdq_status write_files(saving *s, qdq_error *err)
     QDQ_TRY(qdq_outfile_open(s->path, s->allow_overwrite, &s->model, err));
     if (s->plan.items.n > 0)
         QDQ_TRY(write_side_file(s, err));
-    QDQ_TRY(qdq_wire_to_file(&s->out, s->model, err));
+    QDQ_TRY(qdq_wire_to_file(&s->out, s->model, s->m->mappings.at, s->m->mappings.n, err));
     if (s->allow_overwrite)
         QDQ_TRY(qdq_side_list(s->path, &s->old, err));
     if (s->plan.items.n > 0) {

@@ -182,7 +182,9 @@ void qdq_wire_put_text(qdq_wire_out *out, unsigned number, qdq_span text);
 
 /* The finished output. */
 qdq_status qdq_wire_to_buf(const qdq_wire_out *out, qdq_buf *buf, qdq_error *err);
-qdq_status qdq_wire_to_file(const qdq_wire_out *out, qdq_outfile *file, qdq_error *err);
+/* Long bytes in one of n mappings give their memory back when they are written. */
+qdq_status qdq_wire_to_file(const qdq_wire_out *out, qdq_outfile *file, qdq_mapping *const *mapping,
+                            size_t n, qdq_error *err);
 void qdq_wire_out_free(qdq_wire_out *out);
 
 #endif /* QDQ_WIRE_H */

@@ -279,10 +279,21 @@ qdq_status qdq_wire_to_buf(const qdq_wire_out *out, qdq_buf *buf, qdq_error *err
 
 typedef struct staging {
     qdq_outfile *file;
+    qdq_mapping *const *mapping;
+    size_t n_mappings;
     /* STAGING bytes */
     unsigned char *data;
     size_t used;
 } staging;
+
+static void rest(const staging *s, const void *data, size_t size)
+{
+    for (size_t i = 0; i < s->n_mappings; i++) {
+        const uintptr_t begin = (uintptr_t)qdq_mapping_data(s->mapping[i]), at = (uintptr_t)data;
+        if (at >= begin && at < begin + qdq_mapping_size(s->mapping[i]))
+            qdq_mapping_rest_part(s->mapping[i], data, size);
+    }
+}
 
 static qdq_status take_into_file(void *ctx, const void *data, size_t size, qdq_error *err)
 {
@@ -291,16 +302,19 @@ static qdq_status take_into_file(void *ctx, const void *data, size_t size, qdq_e
     if (size > STAGING - s->used) {
         struct iovec iov[2] = {{s->data, s->used}, {(void *)(uintptr_t)data, size}};
         s->used = 0;
-        return qdq_outfile_writev(s->file, iov, 2, err);
+        QDQ_TRY(qdq_outfile_writev(s->file, iov, 2, err));
+        rest(s, data, size);
+        return QDQ_OK;
     }
     memcpy(s->data + s->used, data, size);
     s->used += size;
     return QDQ_OK;
 }
 
-qdq_status qdq_wire_to_file(const qdq_wire_out *out, qdq_outfile *file, qdq_error *err)
+qdq_status qdq_wire_to_file(const qdq_wire_out *out, qdq_outfile *file, qdq_mapping *const *mapping,
+                            size_t n, qdq_error *err)
 {
-    staging s = {file, malloc(STAGING), 0};
+    staging s = {file, mapping, n, malloc(STAGING), 0};
     qdq_status st;
 
     QDQ_NEED(s.data != NULL, err);

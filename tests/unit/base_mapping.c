@@ -2,6 +2,8 @@
 #include "support/test.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,7 +45,7 @@ TEST(a_file_is_mapped_whole)
     assert_non_null(realpath(path, full));
     assert_string_equal(qdq_mapping_path(m), full);
     assert_true(qdq_mapping_fd(m) >= 0);
-    assert_null(qdq_mapping_heap_data(m));
+    assert_null(qdq_mapping_own_data(m));
     qdq_mapping_unref(m);
 }
 
@@ -114,7 +116,7 @@ TEST(what_rests_reads_the_same_again)
     assert_ok(qdq_mapping_open(test_path("rest.bin"), &file, &err));
     assert_ok(qdq_mapping_open(test_path("nothing.bin"), &empty, &err));
     assert_non_null(heap);
-    memcpy(qdq_mapping_heap_data(heap), "heap", 4);
+    memcpy(qdq_mapping_own_data(heap), "heap", 4);
     qdq_mapping_rest(file);
     qdq_mapping_rest(heap);
     qdq_mapping_rest(empty);
@@ -131,7 +133,7 @@ TEST(heap_bytes_are_zero_and_writable)
 
     for (size_t i = 0; i < 1000; i++)
         assert_int_equal(qdq_mapping_data(m)[i], 0);
-    qdq_mapping_heap_data(m)[999] = 7;
+    qdq_mapping_own_data(m)[999] = 7;
     assert_int_equal(qdq_mapping_data(m)[999], 7);
     assert_null(qdq_mapping_path(m));
     assert_int_equal(qdq_mapping_fd(m), -1);
@@ -141,6 +143,44 @@ TEST(heap_bytes_are_zero_and_writable)
     assert_non_null(qdq_mapping_data(m));
     qdq_mapping_unref(m);
     assert_null(qdq_mapping_new_heap(SIZE_MAX));
+}
+
+TEST(bytes_on_disk_are_zero_and_kept_while_they_rest)
+{
+    const size_t size = 3u << 20;
+    qdq_mapping *m = qdq_mapping_new_on_disk(size);
+
+    assert_non_null(m);
+    assert_int_equal(qdq_mapping_size(m), size);
+    assert_int_equal(qdq_mapping_data(m)[size - 1], 0);
+    memset(qdq_mapping_own_data(m), 7, size);
+    qdq_mapping_rest(m);
+    qdq_mapping_rest_part(m, qdq_mapping_data(m) + 5000, size - 5000);
+    for (size_t i = 0; i < size; i++)
+        assert_int_equal(qdq_mapping_data(m)[i], 7);
+    assert_null(qdq_mapping_path(m));
+    assert_int_equal(qdq_mapping_fd(m), -1);
+    qdq_mapping_unref(m);
+}
+
+TEST(where_a_disk_has_no_room_the_heap_has)
+{
+    const struct rlimit small = {1 << 20, RLIM_INFINITY};
+    struct rlimit old;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    qdq_mapping *m = qdq_mapping_new_on_disk(2 << 20);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, before);
+    assert_non_null(m);
+    qdq_mapping_own_data(m)[(2 << 20) - 1] = 1;
+    qdq_mapping_unref(m);
+    m = qdq_mapping_new_on_disk(10);
+    assert_int_equal(qdq_mapping_size(m), 10);
+    qdq_mapping_own_data(m)[9] = 1;
+    qdq_mapping_unref(m);
 }
 
 /* --- below a folder --------------------------------------------------------------------------- */

@@ -217,7 +217,7 @@ static qdq_mapping *make_source(size_t size)
 
     assert_non_null(m);
     for (size_t i = 0; i < size; i++)
-        qdq_mapping_heap_data(m)[i] = (unsigned char)(i * 31 >> 3);
+        qdq_mapping_own_data(m)[i] = (unsigned char)(i * 31 >> 3);
     return m;
 }
 
@@ -292,8 +292,8 @@ static void every_way_of_writing_fails_beyond(const char *folder, const char *pa
     for (int way = 0; way < 4; way++) {
         qdq_outfile *f = NULL;
         qdq_status st = QDQ_OK;
-        struct iovec iov[2] = {{qdq_mapping_heap_data(heap), size / 2},
-                               {qdq_mapping_heap_data(heap), size / 2}};
+        struct iovec iov[2] = {{qdq_mapping_own_data(heap), size / 2},
+                               {qdq_mapping_own_data(heap), size / 2}};
 
         assert_ok(qdq_outfile_open(path, true, &f, &err));
         if (way == 0)

@@ -346,6 +346,32 @@ TEST(a_bias_behind_a_dq_of_the_model_takes_its_scale)
     qdq_model_free(m);
 }
 
+TEST(a_q_of_the_model_that_an_entry_names_and_uses_does_not_read_itself)
+{
+    static const char text[] =
+        "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"x\", \"consumers\": [[\"q\", 0], "
+        "[\"r\", 0]], \"type\": \"uint8\", \"scale\": 0.5}]}";
+    test_builder b = test_build(17);
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = NULL;
+
+    TEST_INPUT(&b, "x", 4);
+    test_scalar(&b, "s", 0.5f);
+    TEST_NODE(&b, "QuantizeLinear", "q", "x", "s");
+    TEST_NODE(&b, "DequantizeLinear", "dq", "q", "s");
+    TEST_NODE(&b, "Relu", "r", "x");
+    test_output(&b, "dq");
+    test_output(&b, "r");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
+    qdq_model *out = test_inserted(m, p);
+    assert_string_equal(qdq_node_in(qdq_graph_find(out->graph, "q")->producer, 0)->name, "x");
+    assert_string_equal(qdq_node_in(qdq_graph_find(out->graph, "r")->producer, 0)->name, "dq");
+    qdq_model_free(out);
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
 TEST(codes_of_16_bits_need_opset_21)
 {
     static const char text[] =

@@ -256,6 +256,53 @@ static qdq_assign random_assign(test_space *t, qdq_random *r)
     return a;
 }
 
+/* c0 -> Relu, which an Add reads, and c1 behind the model's own Q and DQ. */
+static qdq_model *trained(void)
+{
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 1, 16, 8, 8);
+    test_conv(&b, "c0", "x", 16, 16, 3, 1);
+    TEST_NODE(&b, "Relu", "r", "c0");
+    test_qdq(&b, "r", QDQ_UINT8, 0.02f, 0);
+    test_conv(&b, "c1", "r.dq", 16, 16, 3, 1);
+    TEST_NODE(&b, "Add", "y", "r", "c1");
+    test_output(&b, "y");
+    return test_built(&b);
+}
+
+TEST(a_q_of_the_model_alone_is_no_reader_that_an_entry_is_for)
+{
+    test_space t = test_space_open(trained(), "ort-cpu");
+    qdq_assign a = with_rules(&t);
+    qdq_plan *p = test_space_plan(&t, &a);
+
+    assert_non_null(strstr(tensors_text(p), "r>all"));
+    qdq_plan_free(p);
+    qdq_space_flip(t.s, &a, edge_into(&t, "y", 0));
+    p = test_space_plan(&t, &a);
+    assert_null(strstr(tensors_text(p), "r>"));
+    qdq_plan_free(p);
+    test_space_close(&t);
+}
+
+TEST(any_assignment_is_a_valid_model_where_the_model_has_its_own_q)
+{
+    qdq_random r = qdq_random_new(1, "own");
+    test_space t = test_space_open(trained(), "ort-cpu");
+
+    for (int i = 0; i < 60; i++) {
+        const qdq_assign a = random_assign(&t, &r);
+        qdq_plan *p = test_space_plan(&t, &a);
+        qdq_model *m = test_space_applied(&t, p);
+
+        assert_ok(qdq_model_verify(m, &err));
+        qdq_model_free(m);
+        qdq_plan_free(p);
+    }
+    test_space_close(&t);
+}
+
 TEST(any_assignment_is_a_valid_model_and_is_found_again_in_it)
 {
     static const char *const targets[] = {"openvino", "ort-cpu", "tensorrt"};

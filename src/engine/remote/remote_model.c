@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/shared.h"
+#include "ir/pages.h"
 #include "onnx/onnx_io.h"
 
 enum { MIN_EXTERNAL_BYTES = 1024, ALIGN = 64 };
@@ -104,8 +105,11 @@ static bool refer(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *re
         return false;
     const qdq_map_value *file =
         t->owner != NULL ? qdq_map_get_int(&s->files, (uint64_t)(uintptr_t)t->owner) : NULL;
-    if (file == NULL)
-        return place_weights(s, t->bytes, ref);
+    if (file == NULL) {
+        const bool ok = place_weights(s, t->bytes, ref);
+        qdq_tensor_rest(t);
+        return ok;
+    }
     *ref = (qdq_onnx_ref){file->ptr, (uint64_t)(t->bytes.data - qdq_mapping_data(t->owner)),
                           t->bytes.size};
     return true;

@@ -279,18 +279,23 @@ static qdq_status find_quantizer(qdq_inserter *in, const qdq_value *v, qdq_op op
     return st;
 }
 
-/* Readers of v, and the graph output, get the dequantized value instead; other Q of the model with
- * the same scale (exporters write one for each reader) may go on reading v. */
+/* A Q of the model with the same scale: it may go on reading what it reads (exporters write one for
+ * each reader), and the one that the entry uses must. */
+static bool stays(qdq_inserter *in, const qdq_node *reader, uint32_t index,
+                  const qdq_qparam *qparam, qdq_status *st)
+{
+    return reader->op == QDQ_OP_QUANTIZELINEAR && index == 0 && reader->graph == in->g &&
+           quantizes_as(in, reader, qparam, st);
+}
+
+/* Readers of v, and the graph output, get the dequantized value instead. */
 static qdq_status redirect_all(qdq_inserter *in, qdq_value *v, const qdq_node *q,
                                const qdq_qparam *qparam, qdq_value *dequantized)
 {
     qdq_status st = QDQ_OK;
 
     QDQ_FOR_USES (u, v) {
-        bool is_q =
-            u->node->op == QDQ_OP_QUANTIZELINEAR && u->index == 0 && u->node->graph == in->g;
-
-        if (u->node != q && !(is_q && quantizes_as(in, u->node, qparam, &st)))
+        if (u->node != q && !stays(in, u->node, u->index, qparam, &st))
             qdq_node_set_in(u->node, u->index, dequantized);
         QDQ_TRY(st);
     }
@@ -298,6 +303,20 @@ static qdq_status redirect_all(qdq_inserter *in, qdq_value *v, const qdq_node *q
         if (in->g->outputs.at[i] == v)
             qdq_graph_set_output(in->g, i, dequantized);
     return QDQ_OK;
+}
+
+static qdq_status redirect_listed(qdq_inserter *in, const qdq_plan_tensor *t,
+                                  qdq_value *dequantized)
+{
+    qdq_status st = QDQ_OK;
+
+    for (size_t i = 0; i < t->consumers.n && st == QDQ_OK; i++) {
+        const qdq_edge *e = &t->consumers.at[i];
+        qdq_node *reader = qdq_insert_find_node(in, e->node);
+        if (!stays(in, reader, e->input, &t->qparam, &st))
+            qdq_node_set_in(reader, e->input, dequantized);
+    }
+    return st;
 }
 
 static qdq_status insert_quantizer(qdq_inserter *in, const qdq_plan_tensor *t,
@@ -366,8 +385,7 @@ static qdq_status insert_tensor(qdq_inserter *in, size_t index)
     QDQ_TRY(quantize_and_back(in, t, v, &q, &dequantized));
     if (t->all)
         QDQ_TRY(redirect_all(in, v, q, &t->qparam, dequantized));
-    qdq_insert_feed(in, &t->consumers, dequantized);
-    return QDQ_OK;
+    return redirect_listed(in, t, dequantized);
 }
 
 /* What stands on top first: then it reads what the entry for all readers of the value gives. */
@@ -479,6 +497,7 @@ static void inserter_free(qdq_inserter *in)
     qdq_map_free(&in->zeroed);
     qdq_map_free(&in->values);
     qdq_arena_free(&in->scratch);
+    qdq_arena_free(&in->copies);
 }
 
 qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache, qdq_error *err)
@@ -503,12 +522,16 @@ qdq_status qdq_insert_try_weights(const qdq_model *m, const qdq_plan *plan, qdq_
     in.g = in.m->graph;
     qdq_status st = find_scales(&in);
     for (size_t i = 0; i < plan->weights.n && st == QDQ_OK; i++) {
-        qdq_arena_mark mark = qdq_arena_get_mark(&in.scratch);
+        const qdq_arena_mark mark = qdq_arena_get_mark(&in.scratch),
+                             copies = qdq_arena_get_mark(&in.copies);
         const float *back;
 
         st = qdq_insert_weight_back(&in, i, &back);
         if (st == QDQ_OK)
+            st = qdq_insert_find_floats(&in, &in.weight[i]);
+        if (st == QDQ_OK)
             st = fn(ctx, i, in.weight[i].floats, back, err);
+        qdq_insert_drop_floats(&in, &in.weight[i], copies);
         qdq_arena_reset(&in.scratch, mark);
     }
     inserter_free(&in);

@@ -21,7 +21,7 @@
 /* A weight as constants of the graph, made when they are needed. */
 typedef struct integer_weight {
     const qdq_plan_weight *w;
-    const qdq_weight_state *s;
+    qdq_weight_state *s;
     const qdq_scale_form *form;
     /* as they are, and transposed */
     qdq_value *codes[2];
@@ -132,7 +132,7 @@ static qdq_tensor *transpose(qdq_inserter *in, qdq_elem type, const qdq_tensor *
 
 static qdq_status make_transposed(qdq_inserter *in, const integer_weight *w, qdq_tensor **out)
 {
-    const qdq_weight_state *s = w->s;
+    qdq_weight_state *s = w->s;
     qdq_arena_mark mark = qdq_arena_get_mark(&in->scratch);
     qdq_span bytes;
 
@@ -141,7 +141,8 @@ static qdq_status make_transposed(qdq_inserter *in, const integer_weight *w, qdq
     } else {
         void *codes = qdq_arena_alloc(&in->scratch, (size_t)s->tensor->count + 1);
 
-        QDQ_NEED(codes != NULL && qdq_insert_weight_codes(w->w, s, codes), in->err);
+        QDQ_NEED(codes != NULL, in->err);
+        QDQ_TRY(qdq_insert_weight_codes(in, w->w, s, codes));
         bytes = (qdq_span){codes, (size_t)s->tensor->count};
     }
     *out = transpose(in, w->w->type, s->tensor, bytes.data);
@@ -339,8 +340,8 @@ static qdq_status insert_reader(qdq_inserter *in, const qdq_edge *e, integer_wei
     return insert_product(in, n, w);
 }
 
-qdq_status qdq_insert_integer(qdq_inserter *in, const qdq_plan_weight *plan,
-                              const qdq_weight_state *s, const qdq_scale_form *form)
+qdq_status qdq_insert_integer(qdq_inserter *in, const qdq_plan_weight *plan, qdq_weight_state *s,
+                              const qdq_scale_form *form)
 {
     integer_weight w = {.w = plan, .s = s, .form = form};
 

@@ -220,14 +220,15 @@ static qdq_status insert_product(qdq_inserter *in, const qdq_plan_weight *w,
                          in->err);
 }
 
-static qdq_status insert_table(qdq_inserter *in, const qdq_plan_weight *w,
-                               const qdq_weight_state *s, qdq_value *packed[3])
+static qdq_status insert_table(qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s,
+                               qdq_value *packed[3])
 {
     const qdq_scale_form form = {1, w->block, 2, {s->tensor->dim[0], (int64_t)s->grid.n_block}};
     void *codes;
     qdq_tensor *t = qdq_tensor_new(in->m, w->type, 2, s->tensor->dim, &codes);
 
-    QDQ_NEED(t != NULL && qdq_insert_weight_codes(w, s, codes), in->err);
+    QDQ_NEED(t != NULL, in->err);
+    QDQ_TRY(qdq_insert_weight_codes(in, w, s, codes));
     packed[0] = qdq_insert_constant(in, in->g, w->tensor, "_quantized", t);
     packed[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);
     packed[2] = qdq_insert_zero_points(in, w->tensor, &form, w->type, s->zeros);
@@ -237,7 +238,7 @@ static qdq_status insert_table(qdq_inserter *in, const qdq_plan_weight *w,
 qdq_status qdq_insert_nbits(qdq_inserter *in, size_t index)
 {
     const qdq_plan_weight *w = &in->plan->weights.at[index];
-    const qdq_weight_state *s = &in->weight[index];
+    qdq_weight_state *s = &in->weight[index];
     qdq_value *product[3] = {NULL}, *table[3] = {NULL};
     columns c;
 

@@ -11,7 +11,7 @@ typedef struct qdq_weight_state {
     const qdq_tensor *tensor;
     /* from the cache, or NULL */
     const qdq_tensor *codes;
-    /* NULL: not looked at yet, since the cache has what they would tell */
+    /* NULL: not looked at yet, or not any more */
     const float *floats;
     qdq_scale_grid grid;
     float *scales;
@@ -51,6 +51,8 @@ typedef struct qdq_inserter {
     /* or NULL */
     qdq_insert_cache *cache;
     qdq_arena scratch;
+    /* floats of weights, where they had to be copied */
+    qdq_arena copies;
     /* label -> node of any graph, as the plan names them: before any edit */
     qdq_map nodes;
     /* name -> value, the same; of two in different graphs the outer one */
@@ -162,19 +164,23 @@ qdq_status qdq_insert_channels(qdq_inserter *in, size_t i);
 
 /* --- insert_weight.c -------------------------------------------------------------------------- */
 
+/* The floats of one weight are in memory at a time: they are found again, and copied where they lie
+ * at an odd address, each time that they are needed. `mark` of in->copies is older than they are;
+ * those that are not the tensor's stay. */
 qdq_status qdq_insert_find_floats(qdq_inserter *in, qdq_weight_state *s);
+void qdq_insert_drop_floats(qdq_inserter *in, qdq_weight_state *s, qdq_arena_mark mark);
 /* Entry i of plan->weights: first the scales of all, then room for biases, then the nodes. */
 qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t i);
 /* The codes of all, from the cache or for it. */
 qdq_status qdq_insert_find_codes(qdq_inserter *in);
 qdq_status qdq_insert_weight(qdq_inserter *in, size_t i);
-/* The codes of an entry as a tensor stores them: given, or the nearest ones; its floats are known
- * then. False: out of memory. */
-bool qdq_insert_weight_codes(const qdq_plan_weight *w, const qdq_weight_state *s, void *packed);
+/* The codes of an entry as a tensor stores them: given, or the nearest ones. */
+qdq_status qdq_insert_weight_codes(qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s,
+                                   void *packed);
 /* The same entry, if its `store` is 'dynamic': after all other edits. */
 qdq_status qdq_insert_dynamic(qdq_inserter *in, size_t i);
 /* The codes of w in its shape. */
-qdq_status qdq_insert_codes(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
+qdq_status qdq_insert_codes(qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s,
                             qdq_tensor **out);
 /* The floats that a reader of entry i gets, in `scratch`. */
 qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t i, const float **out);
@@ -188,8 +194,8 @@ qdq_status qdq_insert_nbits(qdq_inserter *in, size_t i);
 
 /* The readers of w become such operators: products behind a DynamicQuantizeLinear of their data, an
  * LSTM as soon as both of its weights are there. */
-qdq_status qdq_insert_integer(qdq_inserter *in, const qdq_plan_weight *plan,
-                              const qdq_weight_state *s, const qdq_scale_form *form);
+qdq_status qdq_insert_integer(qdq_inserter *in, const qdq_plan_weight *plan, qdq_weight_state *s,
+                              const qdq_scale_form *form);
 
 /* --- insert_correction.c ---------------------------------------------------------------------- */
 

@@ -60,7 +60,16 @@ static void given_scales(const qdq_inserter *in, const qdq_plan_weight *w, qdq_w
 qdq_status qdq_insert_find_floats(qdq_inserter *in, qdq_weight_state *s)
 {
     return s->floats != NULL ? QDQ_OK
-                             : qdq_weight_floats(s->tensor, &in->scratch, &s->floats, in->err);
+                             : qdq_weight_floats(s->tensor, &in->copies, &s->floats, in->err);
+}
+
+void qdq_insert_drop_floats(qdq_inserter *in, qdq_weight_state *s, qdq_arena_mark mark)
+{
+    if (s->is_changed)
+        return;
+    s->floats = NULL;
+    qdq_arena_reset(&in->copies, mark);
+    qdq_tensor_rest(s->tensor);
 }
 
 static qdq_status cached_scales(qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s,
@@ -101,12 +110,16 @@ static qdq_status check_codes(const qdq_inserter *in, const qdq_plan_weight *w,
     return QDQ_OK;
 }
 
-bool qdq_insert_weight_codes(const qdq_plan_weight *w, const qdq_weight_state *s, void *packed)
+qdq_status qdq_insert_weight_codes(qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s,
+                                   void *packed)
 {
-    if (w->codes == NULL)
-        return qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, packed);
-    memcpy(packed, w->codes, w->codes_size);
-    return true;
+    if (w->codes != NULL) {
+        memcpy(packed, w->codes, w->codes_size);
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_insert_find_floats(in, s));
+    return qdq_allocated(
+        qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, packed), in->err);
 }
 
 qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
@@ -133,12 +146,15 @@ qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
         QDQ_TRY(check_codes(in, w, s));
         return cached_scales(in, w, s, n);
     }
+    const qdq_arena_mark mark = qdq_arena_get_mark(&in->copies);
     QDQ_TRY(qdq_insert_find_floats(in, s));
     QDQ_TRY(qdq_insert_scaled(in, w, s));
     QDQ_TRY(check_codes(in, w, s));
-    if (w->scales == NULL)
-        return scales_of_weight(in, w, s);
-    given_scales(in, w, s);
+    if (w->scales != NULL)
+        given_scales(in, w, s);
+    else
+        QDQ_TRY(scales_of_weight(in, w, s));
+    qdq_insert_drop_floats(in, s, mark);
     return QDQ_OK;
 }
 
@@ -150,10 +166,10 @@ static qdq_status make_codes(qdq_inserter *in, const qdq_plan_weight *w, qdq_wei
     size_t size;
     void *codes = NULL;
 
-    QDQ_TRY(qdq_insert_find_floats(in, s));
     if (qdq_elem_bytes(w->type, s->tensor->count, &size))
         codes = qdq_arena_alloc(&in->scratch, size + 1);
-    QDQ_NEED(codes != NULL && qdq_insert_weight_codes(w, s, codes), in->err);
+    QDQ_NEED(codes != NULL, in->err);
+    QDQ_TRY(qdq_insert_weight_codes(in, w, s, codes));
     qdq_tensor_rest(s->tensor);
     fresh->like = s->tensor;
     fresh->type = w->type;
@@ -209,32 +225,37 @@ static qdq_scale_form form_of(const qdq_plan_weight *w, const qdq_weight_state *
 qdq_status qdq_insert_dynamic(qdq_inserter *in, size_t index)
 {
     const qdq_plan_weight *w = &in->plan->weights.at[index];
-    const qdq_weight_state *s = &in->weight[index];
+    qdq_weight_state *s = &in->weight[index];
     const qdq_scale_form form = form_of(w, s);
 
     return w->store == QDQ_WEIGHT_AS_DYNAMIC ? qdq_insert_integer(in, w, s, &form) : QDQ_OK;
 }
 
-qdq_status qdq_insert_codes(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
+qdq_status qdq_insert_codes(qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s,
                             qdq_tensor **out)
 {
+    const qdq_arena_mark mark = qdq_arena_get_mark(&in->copies);
     void *codes;
 
-    *out = s->codes != NULL
-               ? qdq_tensor_share(in->m, s->codes)
-               : qdq_tensor_new(in->m, w->type, s->tensor->rank, s->tensor->dim, &codes);
-    return qdq_allocated(*out != NULL && (s->codes != NULL || qdq_insert_weight_codes(w, s, codes)),
-                         in->err);
+    if (s->codes != NULL) {
+        *out = qdq_tensor_share(in->m, s->codes);
+        return qdq_allocated(*out != NULL, in->err);
+    }
+    *out = qdq_tensor_new_on_disk(in->m, w->type, s->tensor->rank, s->tensor->dim, &codes);
+    QDQ_NEED(*out != NULL, in->err);
+    QDQ_TRY(qdq_insert_weight_codes(in, w, s, codes));
+    qdq_insert_drop_floats(in, s, mark);
+    qdq_tensor_rest(*out);
+    return QDQ_OK;
 }
 
 /* The initializer of codes. */
-static qdq_status store_codes(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
+static qdq_status store_codes(qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s,
                               qdq_value **out)
 {
     qdq_tensor *t = NULL;
 
     QDQ_TRY(qdq_insert_codes(in, w, s, &t));
-    qdq_tensor_rest(s->tensor);
     *out = qdq_insert_constant(in, in->g, w->tensor, "_quantized", t);
     return qdq_allocated(*out != NULL, in->err);
 }
@@ -242,16 +263,16 @@ static qdq_status store_codes(qdq_inserter *in, const qdq_plan_weight *w, const 
 qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t index, const float **out)
 {
     const qdq_plan_weight *w = &in->plan->weights.at[index];
-    const qdq_weight_state *s = &in->weight[index];
+    qdq_weight_state *s = &in->weight[index];
     size_t n = (size_t)s->tensor->count;
     float *back = qdq_arena_array(&in->scratch, n + 1, sizeof *back);
     void *codes = qdq_arena_array(&in->scratch, n + 1, qdq_code_size(w->type));
 
-    QDQ_NEED(back != NULL && codes != NULL && qdq_insert_weight_codes(w, s, codes) &&
-                 qdq_weight_decode(codes, &s->grid, w->type, s->scales, s->zeros, back),
-             in->err);
+    QDQ_NEED(back != NULL && codes != NULL, in->err);
+    QDQ_TRY(qdq_insert_weight_codes(in, w, s, codes));
     *out = back;
-    return QDQ_OK;
+    return qdq_allocated(qdq_weight_decode(codes, &s->grid, w->type, s->scales, s->zeros, back),
+                         in->err);
 }
 
 /* The floats that Q is to make the codes of, where these are not those of the tensor; *out NULL:
@@ -290,7 +311,7 @@ static qdq_status store_floats(qdq_inserter *in, size_t index, qdq_node *before,
 qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
 {
     const qdq_plan_weight *w = &in->plan->weights.at[index];
-    const qdq_weight_state *s = &in->weight[index];
+    qdq_weight_state *s = &in->weight[index];
     qdq_node *before = qdq_insert_first_reader(in, &w->consumers);
     qdq_scale_form form = form_of(w, s);
     qdq_quantizer q = {.base = w->tensor, .form = &form};
@@ -303,8 +324,11 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
     if (w->store == QDQ_WEIGHT_AS_DYNAMIC)
         return QDQ_OK;
     if (w->store == QDQ_WEIGHT_AS_NBITS) {
-        QDQ_TRY(qdq_insert_find_floats(in, &in->weight[index]));
-        return qdq_insert_nbits(in, index);
+        const qdq_arena_mark mark = qdq_arena_get_mark(&in->copies);
+        QDQ_TRY(qdq_insert_find_floats(in, s));
+        QDQ_TRY(qdq_insert_nbits(in, index));
+        qdq_insert_drop_floats(in, s, mark);
+        return QDQ_OK;
     }
     if (w->store == QDQ_WEIGHT_AS_CODES)
         QDQ_TRY(store_codes(in, w, s, &q.input[0]));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "ir/pages.h"
 #include "quant/weights/weights.h"
 
 enum {
@@ -248,6 +249,7 @@ static qdq_status search_weight(const qdq_model *m, qdq_plan *p, qdq_plan_weight
     QDQ_NEED(low != NULL && high != NULL && letters != NULL, err);
     QDQ_TRY(qdq_weight_ranges(floats, &grid, low, high, err));
     QDQ_NEED(qdq_weight_mse_letters(floats, &grid, &scheme, low, high, letters), err);
+    qdq_tensor_rest(t);
     w->clip = letters;
     w->clip_step = QDQ_WEIGHT_MSE_STEP;
     w->n_scales = n;

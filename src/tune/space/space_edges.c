@@ -312,6 +312,17 @@ static bool has_all_readers(const turning *t, const qdq_plan_tensor *e)
            qdq_space_is_only_entry(t->p, e);
 }
 
+/* Has it a reader, other than Q that the model has already? */
+static bool has_reader(const turning *t, const qdq_plan_tensor *e)
+{
+    for (size_t i = 0; i < e->consumers.n; i++) {
+        const qdq_node *n = qdq_space_node(t->s, e->consumers.at[i].node);
+        if (n == NULL || n->op != QDQ_OP_QUANTIZELINEAR)
+            return true;
+    }
+    return e->all;
+}
+
 /* A list of all readers says nothing; an entry for no reader is none. */
 static void tidy_entries(turning *t)
 {
@@ -326,7 +337,7 @@ static void tidy_entries(turning *t)
         }
     }
     for (size_t i = 0; i < p->tensors.n; i++)
-        if (p->tensors.at[i].all || p->tensors.at[i].consumers.n > 0)
+        if (has_reader(t, &p->tensors.at[i]))
             p->tensors.at[n++] = p->tensors.at[i];
     p->tensors.n = n;
 }
