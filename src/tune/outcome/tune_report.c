@@ -20,17 +20,17 @@ enum { PAGE_BYTES = 64 << 20, TEXT = 200, MORE = 400 };
 /* Empty where no goal was asked of what was written. */
 static void accuracy_text(const qdq_tune_accuracy *a, char *text, size_t size)
 {
-    snprintf(text, size, "%s", a->worst);
-    if (text[0] == '\0')
-        return;
-    if (a->samples > 0) /* of an older run it is not known */
-        qdq_text_add(text, size, "; on %zu sample%s", a->samples, a->samples == 1 ? "" : "s");
-    if (!isnan(a->bound_db))
-        qdq_text_add(text, size, "; lower bound %.1f dB", a->bound_db);
-    if (!isnan(a->top1))
-        qdq_text_add(text, size, "; top-1 agreement %.4f", a->top1);
-    if (!isnan(a->half_agreement))
-        qdq_text_add(text, size, "; agreement at 0.5 %.4f", a->half_agreement);
+    size_t n = (size_t)snprintf(text, size, "%s", a->worst);
+
+    if (n > 0 && n < size && a->samples > 0) /* of an older run it is not known */
+        n += (size_t)snprintf(text + n, size - n, "; on %zu sample%s", a->samples,
+                              a->samples == 1 ? "" : "s");
+    if (n > 0 && n < size && !isnan(a->bound_db))
+        n += (size_t)snprintf(text + n, size - n, "; lower bound %.1f dB", a->bound_db);
+    if (n > 0 && n < size && !isnan(a->top1))
+        n += (size_t)snprintf(text + n, size - n, "; top-1 agreement %.4f", a->top1);
+    if (n > 0 && n < size && !isnan(a->half_agreement))
+        snprintf(text + n, size - n, "; agreement at 0.5 %.4f", a->half_agreement);
 }
 
 /* Of times, those that were measured. */
@@ -96,14 +96,14 @@ static void dims_text(const qdq_tune_result *r, char *text, size_t size)
 {
     const qdq_tune_other_dims *o = &r->other_dims;
     const char *other = qdq_tune_dims_name(o->dims);
+    size_t n = (size_t)snprintf(text, size, " Shapes %s.", qdq_tune_dims_name(r->dims));
 
-    snprintf(text, size, " Shapes %s.", qdq_tune_dims_name(r->dims));
     if (o->measured)
-        qdq_text_add(text, size,
-                     " With shapes %s %.3g ms, was %.3g ms: %.2f times as fast (%.2f to %.2f).",
-                     other, o->final_ms, o->baseline_ms, o->speedup, o->ci_low, o->ci_high);
+        snprintf(text + n, size - n,
+                 " With shapes %s %.3g ms, was %.3g ms: %.2f times as fast (%.2f to %.2f).", other,
+                 o->final_ms, o->baseline_ms, o->speedup, o->ci_low, o->ci_high);
     else if (o->why[0] != '\0')
-        qdq_text_add(text, size, " Not measured with shapes %s: %s.", other, o->why);
+        snprintf(text + n, size - n, " Not measured with shapes %s: %s.", other, o->why);
 }
 
 static const char *const verdict_text[] = {
