@@ -2,12 +2,15 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/fail.h"
 #include "report/page.h"
+#include "tune/baseline/baseline.h"
 #include "tune/candidate/tune_files.h"
 #include "tune/candidate/tune_names.h"
+#include "tune/greedy/greedy.h"
 #include "tune/worker_client/tune_fault.h"
 #include "tune/outcome/outcome.h"
 #include "tune/state/strategy.h"
