@@ -82,10 +82,11 @@ static void show_figures(const qdq_tune_state *t, qdq_buf *b)
     if (!isnan(r->sqnr_db)) {
         snprintf(sqnr, sizeof sqnr, "%.1f", r->sqnr_db);
         accuracy_text(&r->written, slice, sizeof slice);
+        const size_t end = strlen(slice);
         if (!isnan(t->outcome.shipped_metric))
-            qdq_text_add(slice, sizeof slice, "; %s %.6g, of the input %.6g",
-                         qdq_metric_name(t->opts->goal->metric), t->outcome.shipped_metric,
-                         t->tools.input_metric);
+            snprintf(slice + end, sizeof slice - end, "; %s %.6g, of the input %.6g",
+                     qdq_metric_name(t->opts->goal->metric), t->outcome.shipped_metric,
+                     t->tools.input_metric);
         f[n++] = (qdq_page_figure){
             sqnr, "dB", "SQNR of the worst slice",
             r->placement_only ? "placement only: the scales come from random input" : slice,
