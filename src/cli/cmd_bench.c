@@ -111,7 +111,8 @@ static qdq_status note(bench *b, qdq_status st, const char **failed, qdq_error *
     if (st == QDQ_OK || !is_refusal(st))
         return st;
     *failed = qdq_arena_strdup(&b->c->arena, err->text);
-    QDQ_NEED(*failed != NULL, err);
+    if (*failed == NULL)
+        return qdq_nomem(err);
     if (b->n_failed++ == 0)
         b->first = *err;
     return QDQ_OK;
@@ -317,7 +318,8 @@ static qdq_status take_data_shapes(bench *b, qdq_error *err)
     QDQ_TRY(cli_data_open(b->c, &request, b->models[0], &b->data, err));
     QDQ_TRY(qdq_data_get(b->data, 0, &in, &n, err));
     for (size_t i = 0; i < b->given.n; i++)
-        QDQ_NEED(QDQ_PUSH(&b->c->arena, &all, b->given.at[i]), err);
+        if (!QDQ_PUSH(&b->c->arena, &all, b->given.at[i]))
+            return qdq_nomem(err);
     for (size_t i = 0; qdq_model_input(b->models[0], i, &io); i++)
         for (size_t k = 0; k < n && cli_is_assumed(&io, &b->given); k++) {
             qdq_input_shape shape = {.name = io.name, .rank = in[k].array.rank};
@@ -370,7 +372,8 @@ static qdq_status run_bench(cli *c, const void *args, qdq_error *err)
                .models = qdq_arena_array(&c->arena, c->n_operands, sizeof *b.models),
                .engines = qdq_arena_array(&c->arena, BENCH_MAX_ENGINES, sizeof *b.engines)};
 
-    QDQ_NEED(b.models != NULL && b.engines != NULL, err);
+    if (b.models == NULL || b.engines == NULL)
+        return qdq_nomem(err);
     qdq_status st = cli_host_threads(c, &b.a->engine, b.a->threads, &b.threads, err);
     if (st == QDQ_OK)
         st = measure(&b, err);
@@ -418,7 +421,8 @@ const cli_command cmd_bench = {
             "  \"ratios\": [{\"model\", \"speedup\", \"ci_low\", \"ci_high\"}],\n"
             "  \"run_as\": [{\"model\", \"input\", \"shape\"}] }\n"
             "With several engines: { \"engines\": [...], \"run_as\" }, with such an object for "
-            "each in the list.\n"
+            "each in the "
+            "list.\n"
             "shapes: \"open\" where an input has a dimension that nothing fixes, else \"fixed\".\n"
             "unoptimized: why the engine's optimizations are off for this model; null: they are "
             "on. failed: why\n"

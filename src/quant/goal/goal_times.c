@@ -7,9 +7,11 @@
 
 #include "base/cpu.h"
 #include "base/fail.h"
+#include "base/processor.h"
 #include "base/sha256.h"
 #include "ir/ir.h"
 #include "quant/data/data_source.h"
+#include "quant/goal/node_cost.h"
 #include "quant/goal/node_profile.h"
 #include "quant/plan/plan_times.h"
 #include "quant/target_fit.h"
@@ -65,7 +67,8 @@ static qdq_status measure_model(qdq_goal_run *g, const qdq_model *m, const qdq_m
     size_t n = 0;
 
     *us = qdq_arena_array(&g->arena, (size_t)g->clean->graph->next_node_id + 1, sizeof **us);
-    QDQ_NEED(*us != NULL, err);
+    if (*us == NULL)
+        return qdq_nomem(err);
     QDQ_TRY(qdq_profile_layers(g->engine, m, &o, g->data, 0, &group, &n, err));
     *all = qdq_profile_nodes(group, n, by_label, eight, *us);
     qdq_free(group);
@@ -110,7 +113,8 @@ static qdq_status measure(qdq_goal_run *g, const qdq_model *quantized, const qdq
     t->eight_us = hundredths(t->float_us / found[1].speedup);
     g->profile_factor = all_float > 0 ? t->float_us / all_float : 0;
     for (size_t i = 0; i < g->n_layers && all_float > 0 && all_eight > 0; i++) {
-        const qdq_node *n = qdq_map_get_ptr(by_label, g->layers[i].node);
+        const qdq_map_value *v = qdq_map_get(by_label, g->layers[i].node);
+        const qdq_node *n = v != NULL ? v->ptr : NULL;
         qdq_layer_time entry = {g->layers[i].node, 0, 0, {0}}; /* of a body */
 
         if (n != NULL) {
@@ -118,7 +122,8 @@ static qdq_status measure(qdq_goal_run *g, const qdq_model *quantized, const qdq
             entry.eight_us = hundredths(as_eight[n->id] * t->eight_us / all_eight);
         }
 
-        QDQ_NEED(QDQ_PUSH(&g->arena, &t->layers, entry), err);
+        if (!QDQ_PUSH(&g->arena, &t->layers, entry))
+            return qdq_nomem(err);
     }
     return QDQ_OK;
 }
@@ -132,7 +137,8 @@ static qdq_status find_times(const qdq_goal_run *g, const qdq_plan_times *t, qdq
     for (size_t i = 0; i < t->layers.n; i++) {
         qdq_map_value *v = qdq_map_put(by_node, t->layers.at[i].node, NULL);
 
-        QDQ_NEED(v != NULL, err);
+        if (v == NULL)
+            return qdq_nomem(err);
         v->num = i;
     }
     for (size_t i = 0; i < g->n_layers; i++) {
@@ -173,7 +179,8 @@ static qdq_status use(qdq_goal_run *g, const qdq_plan_times *t, qdq_error *err)
     const qdq_layer_time **of = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *of);
     qdq_map by_node = QDQ_MAP_INIT;
 
-    QDQ_NEED(of != NULL, err);
+    if (of == NULL)
+        return qdq_nomem(err);
     qdq_status st = find_times(g, t, &by_node, of, err);
     if (st == QDQ_OK)
         share_time(g, t, of);

@@ -2,12 +2,15 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/fail.h"
 #include "report/page.h"
+#include "tune/baseline/baseline.h"
 #include "tune/candidate/tune_files.h"
 #include "tune/candidate/tune_names.h"
+#include "tune/greedy/greedy.h"
 #include "tune/worker_client/tune_fault.h"
 #include "tune/outcome/outcome.h"
 #include "tune/state/strategy.h"
@@ -20,17 +23,17 @@ enum { PAGE_BYTES = 64 << 20, TEXT = 200, MORE = 400 };
 /* Empty where no goal was asked of what was written. */
 static void accuracy_text(const qdq_tune_accuracy *a, char *text, size_t size)
 {
-    snprintf(text, size, "%s", a->worst);
-    if (text[0] == '\0')
-        return;
-    if (a->samples > 0) /* of an older run it is not known */
-        qdq_text_add(text, size, "; on %zu sample%s", a->samples, a->samples == 1 ? "" : "s");
-    if (!isnan(a->bound_db))
-        qdq_text_add(text, size, "; lower bound %.1f dB", a->bound_db);
-    if (!isnan(a->top1))
-        qdq_text_add(text, size, "; top-1 agreement %.4f", a->top1);
-    if (!isnan(a->half_agreement))
-        qdq_text_add(text, size, "; agreement at 0.5 %.4f", a->half_agreement);
+    size_t n = (size_t)snprintf(text, size, "%s", a->worst);
+
+    if (n > 0 && n < size && a->samples > 0) /* of an older run it is not known */
+        n += (size_t)snprintf(text + n, size - n, "; on %zu sample%s", a->samples,
+                              a->samples == 1 ? "" : "s");
+    if (n > 0 && n < size && !isnan(a->bound_db))
+        n += (size_t)snprintf(text + n, size - n, "; lower bound %.1f dB", a->bound_db);
+    if (n > 0 && n < size && !isnan(a->top1))
+        n += (size_t)snprintf(text + n, size - n, "; top-1 agreement %.4f", a->top1);
+    if (n > 0 && n < size && !isnan(a->half_agreement))
+        snprintf(text + n, size - n, "; agreement at 0.5 %.4f", a->half_agreement);
 }
 
 /* Of times, those that were measured. */
@@ -79,10 +82,11 @@ static void show_figures(const qdq_tune_state *t, qdq_buf *b)
     if (!isnan(r->sqnr_db)) {
         snprintf(sqnr, sizeof sqnr, "%.1f", r->sqnr_db);
         accuracy_text(&r->written, slice, sizeof slice);
+        const size_t end = strlen(slice);
         if (!isnan(t->outcome.shipped_metric))
-            qdq_text_add(slice, sizeof slice, "; %s %.6g, of the input %.6g",
-                         qdq_metric_name(t->opts->goal->metric), t->outcome.shipped_metric,
-                         t->tools.input_metric);
+            snprintf(slice + end, sizeof slice - end, "; %s %.6g, of the input %.6g",
+                     qdq_metric_name(t->opts->goal->metric), t->outcome.shipped_metric,
+                     t->tools.input_metric);
         f[n++] = (qdq_page_figure){
             sqnr, "dB", "SQNR of the worst slice",
             r->placement_only ? "placement only: the scales come from random input" : slice,
@@ -96,14 +100,14 @@ static void dims_text(const qdq_tune_result *r, char *text, size_t size)
 {
     const qdq_tune_other_dims *o = &r->other_dims;
     const char *other = qdq_tune_dims_name(o->dims);
+    size_t n = (size_t)snprintf(text, size, " Shapes %s.", qdq_tune_dims_name(r->dims));
 
-    snprintf(text, size, " Shapes %s.", qdq_tune_dims_name(r->dims));
     if (o->measured)
-        qdq_text_add(text, size,
-                     " With shapes %s %.3g ms, was %.3g ms: %.2f times as fast (%.2f to %.2f).",
-                     other, o->final_ms, o->baseline_ms, o->speedup, o->ci_low, o->ci_high);
+        snprintf(text + n, size - n,
+                 " With shapes %s %.3g ms, was %.3g ms: %.2f times as fast (%.2f to %.2f).", other,
+                 o->final_ms, o->baseline_ms, o->speedup, o->ci_low, o->ci_high);
     else if (o->why[0] != '\0')
-        qdq_text_add(text, size, " Not measured with shapes %s: %s.", other, o->why);
+        snprintf(text + n, size - n, " Not measured with shapes %s: %s.", other, o->why);
 }
 
 static const char *const verdict_text[] = {

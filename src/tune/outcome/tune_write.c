@@ -3,10 +3,12 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "tune/baseline/baseline.h"
 #include "tune/candidate/tune_files.h"
 #include "tune/greedy/greedy.h"
 #include "tune/worker_client/tune_fault.h"
 #include "tune/outcome/outcome.h"
+#include "tune/problem/tune_known.h"
 #include "tune/space/space_partial.h"
 #include "tune/state/units.h"
 
