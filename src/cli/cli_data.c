@@ -40,11 +40,13 @@ static qdq_status read_states(cli *c, const cli_state_args *a, qdq_data_opts *op
             (qdq_state){qdq_arena_strndup(&c->arena, text, (size_t)(equals - text)), equals + 1};
         QDQ_NEED(states[i].output != NULL, err);
     }
-    if (n == 0 && a != NULL && a->steps > 0)
-        return qdq_fail(err, QDQ_E_USAGE, "found --steps without --state");
+    if (n == 0 && a != NULL && (a->steps > 0 || a->masks.n > 0))
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --state",
+                        a->steps > 0 ? "--steps" : "--mask");
     opts->states = states;
     opts->n_states = n;
     opts->steps = n > 0 ? (size_t)a->steps : 0;
+    opts->masks = n > 0 ? a->masks.at : NULL;
     return QDQ_OK;
 }
 
