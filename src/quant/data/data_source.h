@@ -155,8 +155,9 @@ int64_t qdq_data_shared_dim(const qdq_data *d, const qdq_io *io, int axis);
 bool qdq_data_is_plain(const qdq_data *d, size_t k);
 /* From runs to samples, once the source is open. */
 qdq_status qdq_data_count_sequences(qdq_data *d, qdq_error *err);
-/* QDQ_E_UNSUPPORTED, named by `what`, for data with states. `d` may be NULL. */
-qdq_status qdq_data_need_single_runs(const qdq_data *d, const char *what, qdq_error *err);
+/* What makes sequences of samples, as text without spaces: "states=t=s|u=v masks=m steps=8"; ""
+ * without states. Lives in the arena; NULL: out of memory. */
+const char *qdq_data_states_text(const qdq_data *d, qdq_arena *memory);
 
 /* --- data_masks.c: inputs that are as long as a cache and what is new --------------------------
  */

@@ -182,11 +182,30 @@ const qdq_state *qdq_data_states(const qdq_data *d, size_t *n)
     return d->states;
 }
 
-qdq_status qdq_data_need_single_runs(const qdq_data *d, const char *what, qdq_error *err)
+/* Adds a name to a list; what separates words is taken out. */
+static const char *add_name(const char *text, const char *between, const char *name,
+                            qdq_arena *memory)
 {
-    if (d == NULL || d->n_states == 0)
-        return QDQ_OK;
-    return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                    "%s: found data with the state '%s=%s', expected data of single runs", what,
-                    d->states[0].output, d->states[0].input);
+    char *out = text != NULL ? qdq_arena_printf(memory, "%s%s%s", text, between, name) : NULL;
+
+    for (char *c = out != NULL ? out + strlen(text) + strlen(between) : NULL;
+         c != NULL && *c != '\0'; c++)
+        *c = *c == ' ' ? '_' : *c;
+    return out;
+}
+
+const char *qdq_data_states_text(const qdq_data *d, qdq_arena *memory)
+{
+    const char *text = "";
+
+    for (size_t i = 0; i < d->n_states; i++) {
+        text = add_name(text, i == 0 ? "states=" : "|", d->states[i].output, memory);
+        text = add_name(text, "=", d->states[i].input, memory);
+    }
+    for (size_t k = 0, n = 0; k < d->n_inputs; k++)
+        if (d->is_mask[k])
+            text = add_name(text, n++ == 0 ? " masks=" : "|", d->inputs[k].name, memory);
+    return d->n_states == 0 || text == NULL
+               ? text
+               : qdq_arena_printf(memory, "%s steps=%zu", text, d->steps);
 }

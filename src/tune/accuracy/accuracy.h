@@ -119,7 +119,8 @@ qdq_status qdq_tune_find_sensitivities(qdq_tune_state *t, qdq_error *err);
 /* Some of the data as a file; NULL: there are none, or none that a file can hold. */
 qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, qdq_error *err);
 
-/* The shapes of the first evaluation sample, of all inputs; in the arena. */
+/* The shapes of the first evaluation sample, of all inputs; in the arena. *n_out 0: they grow from
+ * step to step of a sequence, so that no engine can fix them. */
 qdq_status qdq_tune_sample_shapes(qdq_tune_state *t, const qdq_input_shape **out, size_t *n_out,
                                   qdq_error *err);
 
