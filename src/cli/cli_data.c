@@ -25,6 +25,14 @@ static int copy_reals(const cli_reals *from, float *to)
     return from->n;
 }
 
+qdq_status cli_states_check(const cli_state_args *a, qdq_error *err)
+{
+    if (a == NULL || a->states.n > 0 || (a->steps == 0 && a->masks.n == 0))
+        return QDQ_OK;
+    return qdq_fail(err, QDQ_E_USAGE, "found %s without --state",
+                    a->steps > 0 ? "--steps" : "--mask");
+}
+
 static qdq_status read_states(cli *c, const cli_state_args *a, qdq_data_opts *opts, qdq_error *err)
 {
     const size_t n = a != NULL ? a->states.n : 0;
@@ -40,9 +48,7 @@ static qdq_status read_states(cli *c, const cli_state_args *a, qdq_data_opts *op
             (qdq_state){qdq_arena_strndup(&c->arena, text, (size_t)(equals - text)), equals + 1};
         QDQ_NEED(states[i].output != NULL, err);
     }
-    if (n == 0 && a != NULL && (a->steps > 0 || a->masks.n > 0))
-        return qdq_fail(err, QDQ_E_USAGE, "found %s without --state",
-                        a->steps > 0 ? "--steps" : "--mask");
+    QDQ_TRY(cli_states_check(a, err));
     opts->states = states;
     opts->n_states = n;
     opts->steps = n > 0 ? (size_t)a->steps : 0;

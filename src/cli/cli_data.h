@@ -32,6 +32,9 @@ typedef struct cli_data_request {
     const char *groups;
 } cli_data_request;
 
+/* --steps and --mask without --state. `a` NULL: the command has none of them. */
+qdq_status cli_states_check(const cli_state_args *a, qdq_error *err);
+
 qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, qdq_data **out,
                          qdq_error *err);
 

@@ -3,6 +3,7 @@
 #include "cli/cmd_bench.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/fail.h"
 
@@ -14,22 +15,49 @@ static void dims_json(qdq_json_out dims, const qdq_io *io)
         qdq_json_put_int(dims, NULL, io->dim[i] < 0 ? 1 : io->dim[i]);
 }
 
-static void assumed_json(qdq_json_out list, const bench *b)
+/* What it is run as: of a sequence, at the first step. Calls `fn` for each input that is open. */
+static qdq_status list_assumed(const bench *b,
+                               void (*fn)(void *ctx, const char *model, const qdq_io *declared,
+                                          const qdq_io *run),
+                               void *ctx, qdq_error *err)
 {
+    const qdq_named_array *in = NULL;
+    size_t n = 0;
     qdq_io io;
 
+    if (cmd_bench_has_steps(b))
+        QDQ_TRY(qdq_data_get(b->data, 0, &in, &n, err));
     for (size_t i = 0; i < b->n_models; i++)
         for (size_t k = 0; qdq_model_input(b->models[i], k, &io); k++) {
+            qdq_io run = io;
+
             if (!cli_is_assumed(&io, &b->shapes))
                 continue;
-            qdq_json_out entry = qdq_json_put_object(list, NULL);
-            qdq_json_put_text(entry, "model", b->c->operand[i]);
-            qdq_json_put_text(entry, "input", io.name);
-            dims_json(qdq_json_put_list(entry, "shape"), &io);
+            for (size_t j = 0; j < n; j++)
+                for (int r = 0; r < io.rank && strcmp(in[j].name, io.name) == 0; r++)
+                    run.dim[r] = in[j].array.dim[r];
+            fn(ctx, b->c->operand[i], &io, &run);
         }
+    return QDQ_OK;
 }
 
-static void model_json(qdq_json_out model, const bench_entry *e, const char *path)
+static void assumed_json(void *ctx, const char *model, const qdq_io *declared, const qdq_io *run)
+{
+    qdq_json_out entry = qdq_json_put_object(*(const qdq_json_out *)ctx, NULL);
+
+    (void)declared;
+    qdq_json_put_text(entry, "model", model);
+    qdq_json_put_text(entry, "input", run->name);
+    dims_json(qdq_json_put_list(entry, "shape"), run);
+}
+
+/* In all steps. */
+static double sequence_ms(const bench *b, const qdq_bench_model *t)
+{
+    return t->median_ms * (double)qdq_data_steps(b->data);
+}
+
+static void model_json(const bench *b, qdq_json_out model, const bench_entry *e, const char *path)
 {
     const qdq_bench_model *t = &e->time;
     const bool good = e->failed == NULL;
@@ -38,6 +66,8 @@ static void model_json(qdq_json_out model, const bench_entry *e, const char *pat
     qdq_json_put_short(model, "median_ms", good ? t->median_ms : (double)NAN);
     qdq_json_put_short(model, "p10_ms", good ? t->p10_ms : (double)NAN);
     qdq_json_put_short(model, "p90_ms", good ? t->p90_ms : (double)NAN);
+    if (cmd_bench_has_steps(b))
+        qdq_json_put_short(model, "sequence_ms", good ? sequence_ms(b, t) : (double)NAN);
     qdq_json_put_known(model, "runs", good, t->runs);
     qdq_json_put_text(model, "shapes", good ? e->open ? "open" : "fixed" : NULL);
     qdq_json_put_text(model, "unoptimized", e->unoptimized);
@@ -70,7 +100,7 @@ static void add_engine(const bench *b, const bench_engine *e, qdq_json_out to)
     qdq_json_out models = qdq_json_put_list(to, "models");
     qdq_json_out ratios = qdq_json_put_list(to, "ratios");
     for (size_t i = 0; e->engine != NULL && i < b->n_models; i++) {
-        model_json(qdq_json_put_object(models, NULL), &e->entry[i], b->c->operand[i]);
+        model_json(b, qdq_json_put_object(models, NULL), &e->entry[i], b->c->operand[i]);
         ratio_json(qdq_json_put_object(ratios, NULL), &e->entry[i], b->c->operand[i]);
     }
 }
@@ -87,28 +117,29 @@ static qdq_status print_json(const bench *b, qdq_error *err)
         for (size_t i = 0; i < b->n_engines; i++)
             add_engine(b, &b->engines[i], qdq_json_put_object(list, NULL));
     }
-    assumed_json(qdq_json_put_list(root, "run_as"), b);
+    if (cmd_bench_has_steps(b))
+        qdq_json_put_size(root, "steps", qdq_data_steps(b->data));
+    qdq_json_out assumed = qdq_json_put_list(root, "run_as");
+    const qdq_status st = list_assumed(b, assumed_json, &assumed, err);
+    if (st != QDQ_OK) {
+        qdq_json_drop(&d);
+        return st;
+    }
     return cli_json_print(&d, err);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-static void print_assumed(const bench *b)
+static void print_assumed(void *ctx, const char *model, const qdq_io *declared, const qdq_io *run)
 {
-    const cli_shapes *shapes = &b->shapes;
-    qdq_io io;
+    const cli_shapes none = {NULL, 0, 0};
+    char text[200], run_text[200];
 
-    for (size_t i = 0; i < b->n_models; i++)
-        for (size_t k = 0; qdq_model_input(b->models[i], k, &io); k++) {
-            const cli_shapes none = {NULL, 0, 0};
-            char declared[200], run[200];
-            if (!cli_is_assumed(&io, shapes))
-                continue;
-            cli_shape_text(&io, &none, false, declared, sizeof declared);
-            cli_shape_text(&io, &none, true, run, sizeof run);
-            printf("%s: input '%s' is %s, run as %s (--shape fixes it)\n", b->c->operand[i],
-                   io.name, declared, run);
-        }
+    (void)ctx;
+    cli_shape_text(declared, &none, false, text, sizeof text);
+    cli_shape_text(run, &none, true, run_text, sizeof run_text);
+    printf("%s: input '%s' is %s, run as %s (--shape fixes it)\n", model, declared->name, text,
+           run_text);
 }
 
 /* Of all that were measured; the lines on inputs say which one is open. */
@@ -157,18 +188,22 @@ static void add_row(const bench *b, const bench_engine *engine, size_t i, cli_ta
 {
     const bench_entry *e = &engine->entry[i];
     const qdq_bench_model *m = &e->time;
+    const bool steps = cmd_bench_has_steps(b);
 
     if (b->n_engines > 1)
         cli_cell(t, "%s", engine->spec);
     cli_cell(t, "%s", b->c->operand[i]);
     if (e->failed != NULL) {
-        for (int k = 0; k < 6; k++)
-            cli_cell(t, "%s", k < 5 ? "-" : "");
+        for (int k = 0; k < 5 + steps; k++)
+            cli_cell(t, "-");
+        cli_cell(t, "%s", "");
         return;
     }
     cli_cell(t, "%.4g", m->median_ms);
     cli_cell(t, "%.4g", m->p10_ms);
     cli_cell(t, "%.4g", m->p90_ms);
+    if (steps)
+        cli_cell(t, "%.4g", sequence_ms(b, m));
     cli_cell(t, "%u", m->runs);
     if (m->speedup > 0)
         cli_cell(t, "%.3f", m->speedup);
@@ -180,20 +215,39 @@ static void add_row(const bench *b, const bench_engine *engine, size_t i, cli_ta
         cli_cell(t, "%.3f to %.3f", m->ci_low, m->ci_high);
 }
 
+static void add_heads(const bench *b, cli_table *t)
+{
+    const bool steps = cmd_bench_has_steps(b);
+    const char *const heads[] = {b->n_engines > 1 ? "engine" : NULL,
+                                 "model",
+                                 steps ? "step ms" : "median ms",
+                                 "p10",
+                                 "p90",
+                                 steps ? "sequence ms" : NULL,
+                                 "runs",
+                                 "speed-up",
+                                 "95 % interval"};
+
+    for (size_t i = 0; i < QDQ_COUNT(heads); i++)
+        if (heads[i] != NULL)
+            cli_cell(t, "%s", heads[i]);
+}
+
 static qdq_status print_text(const bench *b, qdq_error *err)
 {
-    const bool several = b->n_engines > 1;
-    cli_table t = {.arena = &b->c->arena, .columns = several ? "llrrrrrl" : "lrrrrrl"};
-    static const char *const heads[] = {"engine", "model", "median ms", "p10",
-                                        "p90",    "runs",  "speed-up",  "95 % interval"};
+    static const char *const columns[2][2] = {{"lrrrrrl", "lrrrrrrl"}, {"llrrrrrl", "llrrrrrrl"}};
+    const bool steps = cmd_bench_has_steps(b);
+    cli_table t = {.arena = &b->c->arena, .columns = columns[b->n_engines > 1][steps]};
 
     print_engines(b);
-    print_assumed(b);
+    if (steps)
+        printf("a sequence of %zu step%s%s\n", qdq_data_steps(b->data),
+               cli_plural(qdq_data_steps(b->data)), qdq_data_is_random(b->data) ? ", random" : "");
+    QDQ_TRY(list_assumed(b, print_assumed, NULL, err));
     print_remarks(b);
     if (b->n_measured == 0)
         return QDQ_OK;
-    for (size_t i = several ? 0 : 1; i < QDQ_COUNT(heads); i++)
-        cli_cell(&t, "%s", heads[i]);
+    add_heads(b, &t);
     for (size_t i = 0; i < b->n_engines; i++)
         for (size_t k = 0; b->engines[i].engine != NULL && k < b->n_models; k++)
             add_row(b, &b->engines[i], k, &t);
