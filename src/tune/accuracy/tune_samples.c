@@ -56,6 +56,18 @@ static bool can_be_stacked(const qdq_named_array *in, size_t n)
     return true;
 }
 
+size_t qdq_tune_steps(const qdq_tune_state *t, size_t *timed)
+{
+    const qdq_data *d = t->opts->goal->eval != NULL ? t->opts->goal->eval : t->task.data;
+    size_t n = 0;
+
+    *timed = 0;
+    if (d == NULL || qdq_data_states(d, &n) == NULL || n == 0)
+        return 0;
+    *timed = qdq_step_to_time(d);
+    return qdq_data_steps(d);
+}
+
 /* What is timed of an evaluation sample: of a sequence the step in its middle. */
 static qdq_step_request request_of(const qdq_tune_state *t, qdq_data *data, size_t sample,
                                    const qdq_session_opts *opts)

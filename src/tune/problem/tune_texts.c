@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "quant/compare/step_inputs.h"
 #include "target/target.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/baseline/baseline.h"
@@ -160,11 +159,10 @@ static void put_shape(qdq_buf *b, const qdq_input_shape *s)
 /* A run of a sequence is timed with the shapes that it has there. */
 static void put_timed_step(const qdq_tune_state *t, qdq_buf *b)
 {
-    const qdq_data *d = t->opts->goal->eval != NULL ? t->opts->goal->eval : t->task.data;
-    size_t n = 0;
+    size_t timed;
 
-    if (d != NULL && qdq_data_states(d, &n) != NULL && n > 0)
-        qdq_buf_printf(b, " step=%zu", qdq_step_to_time(d));
+    if (qdq_tune_steps(t, &timed) > 0)
+        qdq_buf_printf(b, " step=%zu", timed);
 }
 
 const char *qdq_tune_options_text(qdq_tune_state *t)
