@@ -132,8 +132,9 @@ static bool fill_ones(qdq_array *a)
 
 qdq_status qdq_data_fill_masks(qdq_data *d, size_t run, qdq_error *err)
 {
-    const int64_t length = d->n_masks > 0 ? length_at(d, run) : 0;
-
+    if (d->n_masks == 0)
+        return QDQ_OK;
+    const int64_t length = length_at(d, run);
     for (size_t k = 0; k < d->n_inputs; k++) {
         const qdq_io *io = &d->inputs[k];
         int64_t dim[QDQ_MAX_RANK] = {0};
@@ -170,8 +171,9 @@ static void cut_rows(qdq_array *a, int64_t length)
 
 qdq_status qdq_data_cut_masks(qdq_data *d, size_t run, qdq_error *err)
 {
-    const int64_t length = d->n_masks > 0 ? length_at(d, run) : 0;
-
+    if (d->n_masks == 0)
+        return QDQ_OK;
+    const int64_t length = length_at(d, run);
     for (size_t k = 0; k < d->n_inputs; k++) {
         qdq_array *a = &d->arrays[k].array;
 
