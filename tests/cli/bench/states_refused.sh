@@ -15,7 +15,8 @@ bench --state t=s --data random:1
 bench --state t=s --data missing.npz
 bench --state t=s --steps 3 --mask x
 bench --state t=s --steps 3 --mask s
-qdq bench decoder.onnxtxt -e sim:sim.json --state present_key=past_key --state logits=past_value --steps 3 || echo "exit $?"
+qdq bench decoder.onnxtxt -e sim:sim.json --state present_key=past_key \
+    --state logits=past_value --steps 3 || echo "exit $?"
 printf '\x93NUMPY\x01\x00\x46\x00%-69s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 0, 2), }" >none.npy
 bench --state t=s --data none.npy
 echo "the second model has no such output"
