@@ -15,6 +15,10 @@ typedef struct stacked {
     /* by input */
     qdq_named_array *array;
     size_t n;
+    /* of the first sample */
+    int64_t *first_dims;
+    size_t n_samples;
+    bool differ;
 } stacked;
 
 static void stacked_free(stacked *s)
@@ -22,6 +26,7 @@ static void stacked_free(stacked *s)
     for (size_t i = 0; i < s->n; i++)
         free(s->array[i].array.data);
     free(s->array);
+    free(s->first_dims);
 }
 
 /* Puts a sample behind those that are there: along the first axis, where readers cut it again. */
@@ -29,16 +34,21 @@ static qdq_status stack_sample(stacked *s, const qdq_named_array *in, size_t n, 
 {
     if (s->array == NULL) {
         s->array = calloc(n + 1, sizeof *s->array);
-        QDQ_NEED(s->array != NULL, err);
+        s->first_dims = calloc(n + 1, sizeof *s->first_dims);
+        QDQ_NEED(s->array != NULL && s->first_dims != NULL, err);
         s->n = n;
     }
+    s->n_samples++;
     for (size_t i = 0; i < n; i++) {
         qdq_named_array *to = &s->array[i];
         size_t before = to->array.bytes;
         unsigned char *data = realloc(to->array.data, before + in[i].array.bytes + 1);
         QDQ_NEED(data != NULL, err);
         memcpy(data + before, in[i].array.data, in[i].array.bytes);
-        int64_t rows = before > 0 ? to->array.dim[0] : 0;
+        int64_t rows = s->n_samples > 1 ? to->array.dim[0] : 0;
+        if (s->n_samples == 1)
+            s->first_dims[i] = in[i].array.dim[0];
+        s->differ |= in[i].array.rank > 0 && in[i].array.dim[0] != s->first_dims[i];
         *to = in[i];
         to->array.data = data;
         to->array.bytes += before;
@@ -116,19 +126,21 @@ static qdq_status gather_samples(qdq_tune_state *t, stacked *s, qdq_arena *memor
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, qdq_error *err)
+qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, size_t *n, qdq_error *err)
 {
     qdq_arena memory = QDQ_ARENA_INIT;
     stacked s = {0};
     char *file;
 
     *path = NULL;
+    *n = 0;
     if (t->task.data == NULL && t->opts->goal->eval == NULL)
         return QDQ_OK;
     file = qdq_arena_printf(&t->arena, "%s/samples.npz", qdq_tempdir_path(t->tools.work));
     qdq_status st = file != NULL ? gather_samples(t, &s, &memory, err) : qdq_nomem(err);
     if (st == QDQ_OK)
         st = qdq_npz_write(file, s.array, s.n, err);
+    const size_t count = s.differ ? 0 : s.n_samples;
     stacked_free(&s);
     qdq_arena_free(&memory);
     if (st == QDQ_E_UNSUPPORTED && !qdq_tune_caller_failed(t)) {
@@ -136,8 +148,10 @@ qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, qdq_error *err
                     err != NULL ? err->text : "");
         return QDQ_OK;
     }
-    if (st == QDQ_OK)
+    if (st == QDQ_OK) {
         *path = file;
+        *n = count;
+    }
     return st;
 }
 
