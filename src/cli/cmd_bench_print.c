@@ -15,40 +15,54 @@ static void dims_json(qdq_json_out dims, const qdq_io *io)
         qdq_json_put_int(dims, NULL, io->dim[i] < 0 ? 1 : io->dim[i]);
 }
 
-/* What it is run as: of a sequence, at the first step. Calls `fn` for each input that is open. */
-static qdq_status list_assumed(const bench *b,
-                               void (*fn)(void *ctx, const char *model, const qdq_io *declared,
-                                          const qdq_io *run),
-                               void *ctx, qdq_error *err)
+/* An input that is open, and what it is run as: of a sequence, at the first step. */
+typedef struct assumed {
+    const char *model;
+    qdq_io declared, run;
+    bool changes;
+} assumed;
+
+static qdq_status assume(const bench *b, assumed *a, qdq_error *err)
 {
-    const qdq_named_array *in = NULL;
-    size_t n = 0;
-    qdq_io io;
+    const qdq_named_array *in;
+    size_t n;
 
-    if (cmd_bench_has_steps(b))
-        QDQ_TRY(qdq_data_get(b->data, 0, &in, &n, err));
+    a->run = a->declared;
+    a->changes = false;
+    if (!cmd_bench_has_steps(b))
+        return QDQ_OK;
+    QDQ_TRY(cli_data_changes(b->data, a->declared.name, &a->changes, err));
+    QDQ_TRY(qdq_data_get(b->data, 0, &in, &n, err));
+    for (size_t i = 0; i < n; i++)
+        for (int r = 0; r < a->run.rank && strcmp(in[i].name, a->run.name) == 0; r++)
+            a->run.dim[r] = in[i].array.dim[r];
+    return QDQ_OK;
+}
+
+/* Calls `fn` for each such input. */
+static qdq_status list_assumed(const bench *b, void (*fn)(void *ctx, const assumed *a), void *ctx,
+                               qdq_error *err)
+{
+    assumed a;
+
     for (size_t i = 0; i < b->n_models; i++)
-        for (size_t k = 0; qdq_model_input(b->models[i], k, &io); k++) {
-            qdq_io run = io;
-
-            if (!cli_is_assumed(&io, &b->shapes))
+        for (size_t k = 0; qdq_model_input(b->models[i], k, &a.declared); k++) {
+            if (!cli_is_assumed(&a.declared, &b->shapes))
                 continue;
-            for (size_t j = 0; j < n; j++)
-                for (int r = 0; r < io.rank && strcmp(in[j].name, io.name) == 0; r++)
-                    run.dim[r] = in[j].array.dim[r];
-            fn(ctx, b->c->operand[i], &io, &run);
+            a.model = b->c->operand[i];
+            QDQ_TRY(assume(b, &a, err));
+            fn(ctx, &a);
         }
     return QDQ_OK;
 }
 
-static void assumed_json(void *ctx, const char *model, const qdq_io *declared, const qdq_io *run)
+static void assumed_json(void *ctx, const assumed *a)
 {
     qdq_json_out entry = qdq_json_put_object(*(const qdq_json_out *)ctx, NULL);
 
-    (void)declared;
-    qdq_json_put_text(entry, "model", model);
-    qdq_json_put_text(entry, "input", run->name);
-    dims_json(qdq_json_put_list(entry, "shape"), run);
+    qdq_json_put_text(entry, "model", a->model);
+    qdq_json_put_text(entry, "input", a->run.name);
+    dims_json(qdq_json_put_list(entry, "shape"), &a->run);
 }
 
 /* In all steps. */
@@ -119,8 +133,8 @@ static qdq_status print_json(const bench *b, qdq_error *err)
     }
     if (cmd_bench_has_steps(b))
         qdq_json_put_size(root, "steps", qdq_data_steps(b->data));
-    qdq_json_out assumed = qdq_json_put_list(root, "run_as");
-    const qdq_status st = list_assumed(b, assumed_json, &assumed, err);
+    qdq_json_out run_as = qdq_json_put_list(root, "run_as");
+    const qdq_status st = list_assumed(b, assumed_json, &run_as, err);
     if (st != QDQ_OK) {
         qdq_json_drop(&d);
         return st;
@@ -130,16 +144,16 @@ static qdq_status print_json(const bench *b, qdq_error *err)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-static void print_assumed(void *ctx, const char *model, const qdq_io *declared, const qdq_io *run)
+static void print_assumed(void *ctx, const assumed *a)
 {
     const cli_shapes none = {NULL, 0, 0};
-    char text[200], run_text[200];
+    char declared[200], run[200];
 
     (void)ctx;
-    cli_shape_text(declared, &none, false, text, sizeof text);
-    cli_shape_text(run, &none, true, run_text, sizeof run_text);
-    printf("%s: input '%s' is %s, run as %s (--shape fixes it)\n", model, declared->name, text,
-           run_text);
+    cli_shape_text(&a->declared, &none, false, declared, sizeof declared);
+    cli_shape_text(&a->run, &none, true, run, sizeof run);
+    printf("%s: input '%s' is %s, run as %s %s\n", a->model, a->declared.name, declared, run,
+           cli_data_fixing(a->changes));
 }
 
 /* Of all that were measured; the lines on inputs say which one is open. */

@@ -13,11 +13,11 @@ tune() { # tune DIR OPTION...
 tune tuned --calib tokens.npy $caches --min-sqnr 0
 grep -E '"(steps|timed_step|judged_on|shapes|not_measured|resumed)"' tuned/report.json
 grep -o 'Times of step [0-9 of]*' tuned/report.html
-echo "again, and with another mask: the data are other ones"
+echo "again, and without the mask, which the data lack"
 tune tuned --calib tokens.npy $caches --min-sqnr 0 | tail -n 1
 grep '"resumed"' tuned/report.json
 tune tuned --calib tokens.npy ${caches% --mask*} --min-sqnr 0
-echo "errors that add up miss a goal"
+echo "a goal that later steps miss"
 tune goal --calib tokens.npy $caches --min-sqnr 20
 echo "random steps, and a state that keeps its shape"
 cp "$FIXTURES/sum.onnxtxt" .
