@@ -55,6 +55,9 @@ typedef struct qdq_data_opts {
      * other then, and are never on both sides of a fold or of the samples that are held out. NULL:
      * each sample is of its own */
     const char *groups;
+    /* with states that are caches: names of inputs whose last dim is as long as the cache and the
+     * new items together, as attention masks; ends with NULL; or NULL */
+    const char *const *masks;
 } qdq_data_opts;
 
 #define QDQ_DATA_OPTS_INIT                                                                         \
@@ -87,9 +90,17 @@ typedef struct qdq_data_opts {
  * each step. An input that is a state may be absent, or has its value at the first step: with
  * `steps` that of the sequence's first sample, else that of the sequence. Where it is absent, it is
  * zero: an open dim is that of the same name in another input, else 0 if its name begins with
- * "past" (a cache), else 1. QDQ_E_USAGE: a state whose names are unknown or used twice, or whose
- * types or shapes differ; `steps` without states. QDQ_E_FORMAT: no time axis and no `steps`, both,
- * or a state with a time axis. */
+ * "past" (a cache), else 1.
+ *
+ * A mask has at step k the length P + (k + 1) N. P is the cache's length at the first step: the
+ * first open dim of a state whose name no other input has. N is the second dim of the first input
+ * that is neither a state nor a mask, or 1. Where samples have the mask, it is cut to that length;
+ * where it is absent, its elements are 1.
+ *
+ * QDQ_E_USAGE: a state whose names are unknown or used twice, or whose types or shapes differ;
+ * `steps` without states; a mask that is no such input, or without a state that grows.
+ * QDQ_E_FORMAT: no time axis and no `steps`, both, or a state with a time axis; sequences of no
+ * steps; a mask that is shorter than the cache. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_data_open(const char *spec, const qdq_model *m,
                                               const qdq_data_opts *opts, qdq_data **out,
                                               qdq_error *err);

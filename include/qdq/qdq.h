@@ -38,6 +38,7 @@
 #include "ptq.h"
 #include "quant.h"
 #include "report.h"
+#include "sequence.h"
 #include "statistics.h"
 #include "status.h"
 #include "tensor.h"

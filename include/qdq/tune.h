@@ -444,15 +444,18 @@ typedef struct qdq_tune_result {
  * the best model so far. `data` NULL: seeded random input, so that the scales are meaningless.
  * `opts` may be NULL. An unfinished run of the same kind in the folder is resumed.
  *
+ * Data, and those of the goal, may have states (qdq_data_opts.states): sequences calibrate and
+ * evaluate, and what is timed is the step in the middle of a sequence, with the states that m has
+ * there.
+ *
  * *out is freed with qdq_free() (one block); `out` may be NULL. It is filled as far as the run
  * came, also on failure. NULL: the options were rejected, or out of memory. Different threads may
  * tune into different folders.
  *
  * QDQ_E_IO: another run uses the folder. QDQ_E_UNSUPPORTED: the engine has no kernels for the
  * target's types; the target is weight-only, so that there is nothing to tune; mincut is selected,
- * and the engine reports no times of layers; layer_info belongs to another model; or the data have
- * states. QDQ_E_GOAL: the target's half precision alone misses min_sqnr, and model.onnx is the
- * converted model.
+ * and the engine reports no times of layers; or layer_info belongs to another model. QDQ_E_GOAL:
+ * the target's half precision alone misses min_sqnr, and model.onnx is the converted model.
  * QDQ_E_INTERRUPTED: the cancel flag of the job was set. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t,
                                              qdq_data *data, const char *dir,

@@ -25,6 +25,14 @@ static int copy_reals(const cli_reals *from, float *to)
     return from->n;
 }
 
+qdq_status cli_states_check(const cli_state_args *a, qdq_error *err)
+{
+    if (a == NULL || a->states.n > 0 || (a->steps == 0 && a->masks.n == 0))
+        return QDQ_OK;
+    return qdq_fail(err, QDQ_E_USAGE, "found %s without --state",
+                    a->steps > 0 ? "--steps" : "--mask");
+}
+
 static qdq_status read_states(cli *c, const cli_state_args *a, qdq_data_opts *opts, qdq_error *err)
 {
     const size_t n = a != NULL ? a->states.n : 0;
@@ -40,11 +48,11 @@ static qdq_status read_states(cli *c, const cli_state_args *a, qdq_data_opts *op
             (qdq_state){qdq_arena_strndup(&c->arena, text, (size_t)(equals - text)), equals + 1};
         QDQ_NEED(states[i].output != NULL, err);
     }
-    if (n == 0 && a != NULL && a->steps > 0)
-        return qdq_fail(err, QDQ_E_USAGE, "found --steps without --state");
+    QDQ_TRY(cli_states_check(a, err));
     opts->states = states;
     opts->n_states = n;
     opts->steps = n > 0 ? (size_t)a->steps : 0;
+    opts->masks = n > 0 ? a->masks.at : NULL;
     return QDQ_OK;
 }
 
@@ -75,7 +83,42 @@ qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, 
     return qdq_data_open(r->spec, m, &opts, out, err);
 }
 
-static void print_shape(const qdq_io *io, const qdq_array *a, FILE *to)
+static const qdq_array *find_array(const qdq_named_array *in, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(in[i].name, name) == 0)
+            return &in[i].array;
+    return NULL;
+}
+
+qdq_status cli_data_changes(qdq_data *d, const char *input, bool *changes, qdq_error *err)
+{
+    const qdq_named_array *in;
+    const qdq_state *states;
+    qdq_array first = {.rank = 0};
+    size_t n;
+
+    states = qdq_data_states(d, &n);
+    *changes = false;
+    for (size_t i = 0; i < n; i++)
+        *changes = *changes || strcmp(states[i].input, input) == 0;
+    for (size_t step = 0; step < 2 && qdq_data_steps(d) > 1; step++) {
+        QDQ_TRY(qdq_data_get_step(d, 0, step, &in, &n, err));
+        const qdq_array *a = find_array(in, n, input);
+        for (int i = 0; a != NULL && step == 1 && i < a->rank; i++)
+            *changes = *changes || a->dim[i] != first.dim[i];
+        if (a != NULL && step == 0)
+            first = *a;
+    }
+    return QDQ_OK;
+}
+
+const char *cli_data_fixing(bool changes)
+{
+    return changes ? "at the first step" : "(--shape fixes it)";
+}
+
+static void print_shape(const qdq_io *io, const qdq_array *a, bool changes, FILE *to)
 {
     const cli_shapes none = {NULL, 0, 0};
     char declared[200];
@@ -84,29 +127,28 @@ static void print_shape(const qdq_io *io, const qdq_array *a, FILE *to)
     fprintf(to, "input '%s' is %s, run as ", io->name, declared);
     for (int i = 0; i < a->rank; i++)
         fprintf(to, "%s%" PRId64, i == 0 ? "" : "x", a->dim[i]);
-    fputs(" (--shape fixes it)\n", to);
+    fprintf(to, " %s\n", cli_data_fixing(changes));
 }
 
+/* Models without symbolic dimensions pay nothing. */
 static qdq_status show_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes, FILE *to,
                               const qdq_json_out *list, qdq_error *err)
 {
-    const qdq_named_array *in = NULL;
-    size_t n = 0;
+    const qdq_named_array *in;
+    bool changes;
+    size_t n;
     qdq_io io;
 
     for (size_t i = 0; qdq_model_input(m, i, &io); i++) {
         if (!cli_is_assumed(&io, shapes))
             continue;
-        if (in == NULL) /* models without symbolic dimensions pay nothing */
-            QDQ_TRY(qdq_data_get(d, 0, &in, &n, err));
-        for (size_t k = 0; k < n; k++) {
-            if (strcmp(in[k].name, io.name) != 0)
-                continue;
-            if (to != NULL)
-                print_shape(&io, &in[k].array, to);
-            else
-                cli_json_shape(*list, io.name, in[k].array.dim, in[k].array.rank);
-        }
+        QDQ_TRY(cli_data_changes(d, io.name, &changes, err));
+        QDQ_TRY(qdq_data_get(d, 0, &in, &n, err));
+        const qdq_array *a = find_array(in, n, io.name);
+        if (a != NULL && to != NULL)
+            print_shape(&io, a, changes, to);
+        else if (a != NULL)
+            cli_json_shape(*list, io.name, a->dim, a->rank);
     }
     return QDQ_OK;
 }

@@ -32,8 +32,15 @@ typedef struct cli_data_request {
     const char *groups;
 } cli_data_request;
 
+/* --steps and --mask without --state. `a` NULL: the command has none of them. */
+qdq_status cli_states_check(const cli_state_args *a, qdq_error *err);
+
 qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, qdq_data **out,
                          qdq_error *err);
+
+/* May an input have another shape at other steps of a sequence? And what is said of that. */
+qdq_status cli_data_changes(qdq_data *d, const char *input, bool *changes, qdq_error *err);
+const char *cli_data_fixing(bool changes);
 
 /* With which shapes a model with symbolic dimensions is run: a line each, or
  * [{"input","shape"}]. */

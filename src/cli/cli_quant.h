@@ -13,7 +13,6 @@
 
 typedef struct cli_quant_args {
     cli_data_args data;
-    /* of quantize alone */
     cli_state_args state;
     cli_shape_args shape;
     cli_shapes set_shape;

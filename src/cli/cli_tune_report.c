@@ -98,6 +98,16 @@ static void print_shapes(json_t *report, FILE *to)
     fputc('\n', to);
 }
 
+static void print_steps(json_t *report, FILE *to)
+{
+    const json_int_t steps = json_integer_value(json_object_get(report, "steps"));
+
+    if (steps > 0)
+        fprintf(to, "times of step %lld of %lld, accuracy of whole sequences\n",
+                (long long)json_integer_value(json_object_get(report, "timed_step")),
+                (long long)steps);
+}
+
 static qdq_status print_front(cli *c, json_t *report, FILE *to, qdq_error *err)
 {
     cli_table t = {.arena = &c->arena, .columns = "lrrrl"};
@@ -390,6 +400,7 @@ qdq_status cli_tune_report_print(cli *c, json_t *report, FILE *to, qdq_error *er
     print_counts(report, to);
     QDQ_TRY(print_times(c, report, to, err));
     print_shapes(report, to);
+    print_steps(report, to);
     QDQ_TRY(print_baselines(c, report, to, err));
     print_unsaid(report, to);
     QDQ_TRY(print_front(c, report, to, err));

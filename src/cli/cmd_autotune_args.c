@@ -36,6 +36,7 @@ const cli_group cmd_autotune_groups[] = {
     {"accuracy", cli_quant_accuracy_opts, CLI_AT(autotune_args, quant)},
     {"", report_opts, 0},
     {"data", cli_data_opts, CLI_AT(autotune_args, quant.data)},
+    {"", cli_state_opts, CLI_AT(autotune_args, quant.state)},
     {"shapes", cli_shape_opts, CLI_AT(autotune_args, quant.shape)},
     {"", cli_set_shape_opts, CLI_AT(autotune_args, quant.set_shape)},
     {"", cli_range_opts, CLI_AT(autotune_args, range)},

@@ -16,12 +16,18 @@ static const cli_group groups[] = {
     {"bench", options, 0},
     {"shapes", cli_shape_opts, CLI_AT(bench_args, shape)},
     {"", cli_range_opts, CLI_AT(bench_args, range)},
+    {"sequences", cli_state_opts, CLI_AT(bench_args, state)},
     {"engine", engine_opts, 0},
     {"", cli_engine_opts + 1, CLI_AT(bench_args, engine)}, /* without --engine: here it is a list */
     {"", cli_trtexec_opts, CLI_AT(bench_args, engine)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
 };
+
+bool cmd_bench_has_steps(const bench *b)
+{
+    return b->a->state.states.n > 0;
+}
 
 /* --- sessions --------------------------------------------------------------------------------- */
 
@@ -40,13 +46,14 @@ static qdq_status at_engine(const bench_engine *e, qdq_status st, qdq_error *err
                : qdq_within(err, st, "engine '%s'", qdq_engine_get_info(e->engine)->name);
 }
 
-/* Some models load, and fail when they run. */
+/* Some models load, and fail when they run. Those with states get no random ones: timing shows it.
+ */
 static qdq_status run_once(const bench *b, const bench_engine *e, qdq_session *s, qdq_error *err)
 {
     qdq_named_array *in = NULL;
     size_t n = 0;
 
-    if (!(qdq_engine_get_info(e->engine)->capabilities & QDQ_CAN_RUN))
+    if (cmd_bench_has_steps(b) || !(qdq_engine_get_info(e->engine)->capabilities & QDQ_CAN_RUN))
         return QDQ_OK;
     qdq_status st = qdq_random_inputs(s, (uint64_t)b->a->seed, &in, &n, err);
     if (st == QDQ_OK)
@@ -120,38 +127,48 @@ static qdq_status note(bench *b, qdq_status st, const char **failed, qdq_error *
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-static qdq_status time_some(const bench *b, const bench_engine *e, qdq_session *const *sessions,
-                            size_t n, unsigned rounds, qdq_bench_model *out, qdq_error *err)
+/* n of the models, by their numbers. */
+static qdq_status time_some(const bench *b, const bench_engine *e, const size_t *models, size_t n,
+                            unsigned rounds, qdq_bench_model *out, qdq_error *err)
 {
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
+    qdq_sequence_model sequences[BENCH_MAX_MODELS];
+    qdq_session *sessions[BENCH_MAX_MODELS];
 
+    for (size_t k = 0; k < n; k++) {
+        sessions[k] = e->entry[models[k]].session;
+        sequences[k] = (qdq_sequence_model){sessions[k], b->models[models[k]], b->models[0]};
+    }
     opts.rounds = rounds;
     opts.warmup = (unsigned)b->a->warmup;
     opts.seed = (uint64_t)b->a->seed;
     opts.job = &b->c->job;
-    return at_engine(e, qdq_bench(sessions, n, &opts, out, err), err);
+    return at_engine(e,
+                     cmd_bench_has_steps(b)
+                         ? qdq_bench_sequence(sequences, n, b->data, &opts, out, err)
+                         : qdq_bench(sessions, n, &opts, out, err),
+                     err);
 }
 
 /* All that have a session, interleaved. */
 static qdq_status time_open(const bench *b, bench_engine *e, qdq_error *err)
 {
-    qdq_session *sessions[BENCH_MAX_MODELS];
     qdq_bench_model times[BENCH_MAX_MODELS];
-    size_t n = 0, k = 0;
+    size_t open[BENCH_MAX_MODELS], n = 0;
 
     for (size_t i = 0; i < b->n_models; i++)
         if (e->entry[i].session != NULL)
-            sessions[n++] = e->entry[i].session;
+            open[n++] = i;
     if (n == 0)
         return QDQ_OK;
-    QDQ_TRY(time_some(b, e, sessions, n, (unsigned)b->a->rounds, times, err));
-    for (size_t i = 0; i < b->n_models; i++) {
-        if (e->entry[i].session == NULL)
-            continue;
-        e->entry[i].time = times[k++];
+    QDQ_TRY(time_some(b, e, open, n, (unsigned)b->a->rounds, times, err));
+    for (size_t k = 0; k < n; k++) {
+        qdq_bench_model *t = &e->entry[open[k]].time;
+
+        *t = times[k];
         if (e->entry[0].session ==
             NULL) /* a ratio to another model than the first would be taken for one to that */
-            e->entry[i].time.speedup = e->entry[i].time.ci_low = e->entry[i].time.ci_high = 0;
+            t->speedup = t->ci_low = t->ci_high = 0;
     }
     return QDQ_OK;
 }
@@ -175,7 +192,7 @@ static qdq_status drop_failing(bench *b, bench_engine *e, qdq_error *err)
     for (size_t i = 0; i < b->n_models; i++) {
         if (e->entry[i].session == NULL)
             continue;
-        qdq_status st = time_some(b, e, &e->entry[i].session, 1, 1, &scratch, err);
+        qdq_status st = time_some(b, e, &i, 1, 1, &scratch, err);
         found = found || st != QDQ_OK;
         if (st != QDQ_OK)
             QDQ_TRY(drop_model(b, e, i, st, err));
@@ -313,7 +330,7 @@ static qdq_status take_data_shapes(bench *b, qdq_error *err)
     cli_shapes all = {NULL, 0, 0};
     qdq_io io;
 
-    if (b->a->data == NULL)
+    if (b->a->data == NULL || cmd_bench_has_steps(b))
         return QDQ_OK;
     QDQ_TRY(cli_data_open(b->c, &request, b->models[0], &b->data, err));
     QDQ_TRY(qdq_data_get(b->data, 0, &in, &n, err));
@@ -332,6 +349,24 @@ static qdq_status take_data_shapes(bench *b, qdq_error *err)
     return QDQ_OK;
 }
 
+/* --data, or random steps. */
+static qdq_status open_sequence(bench *b, qdq_error *err)
+{
+    static const cli_data_args args = {.image_size = {0, 0}};
+    const char *spec = b->a->data;
+    cli_data_request request = {NULL, &args, &b->shapes, NULL, 1, &b->a->state, NULL};
+
+    if (cmd_bench_has_steps(b) && spec == NULL && b->a->state.steps == 0)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found --state without --data and --steps: expected one of them");
+    if (spec == NULL)
+        spec = qdq_arena_printf(&b->c->arena, "random:%lld", (long long)b->a->seed);
+    QDQ_NEED(spec != NULL, err);
+    request.spec = spec;
+    return cmd_bench_has_steps(b) ? cli_data_open(b->c, &request, b->models[0], &b->data, err)
+                                  : cli_states_check(&b->a->state, err);
+}
+
 /* All engines are opened first, so that a mistake in the last one's name costs no waiting for the
  * others. */
 static qdq_status measure(bench *b, qdq_error *err)
@@ -343,7 +378,9 @@ static qdq_status measure(bench *b, qdq_error *err)
     QDQ_TRY(cli_range_read(b->c, &b->a->range, &b->a->engine, &b->given, &b->range, err));
     QDQ_TRY(cli_range_merge(b->c, &b->range, &b->given, &b->shapes, err));
     QDQ_TRY(cli_shapes_check(&b->shapes, b->models, b->n_models, err));
-    warn_of_ones(b);
+    QDQ_TRY(open_sequence(b, err));
+    if (!cmd_bench_has_steps(b))
+        warn_of_ones(b);
     for (size_t i = 0; i < b->a->engines.n; i++)
         QDQ_TRY(add_engines(b, b->a->engines.at[i], err));
     if (b->n_engines == 0)
@@ -411,24 +448,35 @@ const cli_command cmd_bench = {
         "--engine\n"
         "of its own.\n"
         "\n"
+        "--state OUT=IN times a sequence: output OUT of a step is input IN of the next one, of "
+        "each\n"
+        "model its own. The sequence is the first one of --data, or --steps random inputs. 'step "
+        "ms'\n"
+        "is the mean over its steps, and 'sequence ms' the sum. Copies of states between steps "
+        "are\n"
+        "not timed. Open dimensions stay open. --rounds and --warmup count sequences.\n"
+        "\n"
         "An unavailable engine and a rejected model are reported with the reason, and the others\n"
         "are measured. The exit code is that of the first failure: 5, 3 if the engine does not\n"
         "support the model, 4 if a file of the engine cannot be read.",
-    .json = "{ \"engine\", \"engine_version\", \"device\", \"spec\", \"failed\", \"threads\",\n"
-            "  \"models\": [{\"model\", \"median_ms\", \"p10_ms\", \"p90_ms\", \"runs\", "
-            "\"shapes\",\n"
-            "    \"unoptimized\", \"failed\"}],\n"
-            "  \"ratios\": [{\"model\", \"speedup\", \"ci_low\", \"ci_high\"}],\n"
-            "  \"run_as\": [{\"model\", \"input\", \"shape\"}] }\n"
-            "With several engines: { \"engines\": [...], \"run_as\" }, with such an object for "
-            "each in the "
-            "list.\n"
-            "shapes: \"open\" where an input has a dimension that nothing fixes, else \"fixed\".\n"
-            "unoptimized: why the engine's optimizations are off for this model; null: they are "
-            "on. failed: why\n"
-            "it was not measured, or why there is no such engine; null: it was. Ratios are null "
-            "where the first\n"
-            "model was not measured.",
+    .json =
+        "{ \"engine\", \"engine_version\", \"device\", \"spec\", \"failed\", \"threads\",\n"
+        "  \"models\": [{\"model\", \"median_ms\", \"p10_ms\", \"p90_ms\", \"runs\", "
+        "\"shapes\",\n"
+        "    \"unoptimized\", \"failed\"}],\n"
+        "  \"ratios\": [{\"model\", \"speedup\", \"ci_low\", \"ci_high\"}],\n"
+        "  \"run_as\": [{\"model\", \"input\", \"shape\"}] }\n"
+        "With several engines: { \"engines\": [...], \"run_as\" }, with such an object for "
+        "each in the "
+        "list.\n"
+        "With --state also \"steps\" next to \"run_as\", and \"sequence_ms\" of each model; other\n"
+        "times are those of a step.\n"
+        "shapes: \"open\" where an input has a dimension that nothing fixes, else \"fixed\".\n"
+        "unoptimized: why the engine's optimizations are off for this model; null: they are "
+        "on. failed: why\n"
+        "it was not measured, or why there is no such engine; null: it was. Ratios are null "
+        "where the first\n"
+        "model was not measured.",
     .example = "qdq bench model.onnx model.qdq.onnx --threads 1\n"
                "qdq bench model.onnx model.qdq.onnx --engine ort,openvino",
     .common = "data rounds threads shape engine json help",

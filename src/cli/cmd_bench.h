@@ -7,6 +7,7 @@
 #include "cli/cli_engine.h"
 #include "cli/cli_model.h"
 #include "cli/cli_range.h"
+#include "qdq/sequence.h"
 
 #define BENCH_MAX_MODELS  64
 #define BENCH_MAX_ENGINES 16
@@ -16,6 +17,7 @@ struct bench_args {
     cli_engine_args engine;
     cli_shape_args shape;
     cli_range_args range;
+    cli_state_args state;
 #include "cli/cli_members.def"
 #include "cli/cmd_bench.def"
 };
@@ -50,7 +52,7 @@ typedef struct bench {
     cli *c;
     const struct bench_args *a;
     cli_range range;
-    /* of --data; or NULL */
+    /* of --data, with --state also random; or NULL */
     qdq_data *data;
     /* of --shape and --data */
     cli_shapes given;
@@ -65,6 +67,9 @@ typedef struct bench {
     /* why something was not measured; OK: everything was */
     qdq_error first;
 } bench;
+
+/* Is a sequence timed? */
+bool cmd_bench_has_steps(const bench *b);
 
 /* The table, or JSON where that is asked for. */
 qdq_status cmd_bench_print(const bench *b, qdq_error *err);

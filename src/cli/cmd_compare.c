@@ -194,7 +194,9 @@ const cli_command cmd_compare = {
         "--state OUT=IN runs sequences: output OUT of a step is input IN of the next one, of each\n"
         "model its own. A sequence is one sample, and errors that add up in it count. The first\n"
         "step reads the data's IN, or zeros. Data have a time axis, [sequences, steps, ...], or\n"
-        "--steps cuts samples into sequences.",
+        "--steps cuts samples into sequences. --mask IN is an attention mask, which grows with "
+        "the\n"
+        "cache: docs/data.md.",
     .json =
         "{ \"outputs\": [{\"name\", \"sqnr_db\", \"worst_db\", \"axis\", \"index\", \"bound_db\", "
         "\"cosine\",\n"

@@ -11,7 +11,6 @@ qdq_status cmd_quantize_tune_check(const struct quantize_args *a, qdq_error *err
     const char *clash = a->plan != NULL                              ? "--plan"
                         : a->dry_run                                 ? "--dry-run"
                         : a->why != NULL                             ? "--why"
-                        : a->quant.state.states.n > 0                ? "--state"
                         : a->float_channels == QDQ_FLOAT_CHANNELS_ON ? "--float-channels"
                                                                      : NULL;
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/opts.h"
+#include "engine/bench_unit.h"
 #include "engine/engine_ops.h"
 #include "engine/sample_stats.h"
 #include "engine/session_inputs.h"
@@ -14,10 +15,13 @@ enum { DEFAULT_WARMUP = 3, MIN_ROUNDS = 20, MAX_ROUNDS = 1000, INTERVAL_ROUNDS =
 static const double default_sample_ms = 5, default_budget_ns = 2e9;
 
 typedef struct bench {
+    /* NULL: units */
     qdq_session *const *session;
+    /* NULL: runs of sessions */
+    const qdq_bench_unit *unit;
     size_t n;
     const qdq_bench_opts *opts;
-    /* by session */
+    /* by session; or units */
     unsigned *runs_per_sample;
     /* by session; NULL where the caller's inputs are used */
     qdq_named_array **random;
@@ -68,10 +72,24 @@ static double sample_ns(const bench *b)
     return b->ends > 0 && share < ns ? share : ns;
 }
 
+static qdq_status time_runs(const bench *b, size_t i, unsigned n, uint64_t *ns, qdq_error *err)
+{
+    if (b->unit == NULL)
+        return b->session[i]->engine->ops->time_runs(b->session[i], n, ns, err);
+    *ns = 0;
+    for (unsigned k = 0; k < n; k++) {
+        uint64_t one;
+
+        QDQ_TRY(b->unit->time(b->unit->ctx, i, &one, err));
+        *ns += one;
+    }
+    return QDQ_OK;
+}
+
 /* Runs until warm, and takes the fastest of these runs as an estimate of how many make a sample. */
 static qdq_status warm_up(bench *b, size_t i, qdq_error *err)
 {
-    unsigned warmup = b->opts->warmup > 0 ? b->opts->warmup : DEFAULT_WARMUP;
+    unsigned warmup = b->opts->warmup > 0 ? b->opts->warmup : b->unit == NULL ? DEFAULT_WARMUP : 1;
     uint64_t best = UINT64_MAX;
     const double began = qdq_clock_seconds(), most = b->opts->max_ms * 1e-3 / (8 * (double)b->n);
 
@@ -80,7 +98,7 @@ static qdq_status warm_up(bench *b, size_t i, qdq_error *err)
             break;
         uint64_t ns;
         QDQ_TRY(qdq_job_poll(b->opts->job, err));
-        QDQ_TRY(b->session[i]->engine->ops->time_runs(b->session[i], 1, &ns, err));
+        QDQ_TRY(time_runs(b, i, 1, &ns, err));
         if (ns < best)
             best = ns;
     }
@@ -90,16 +108,19 @@ static qdq_status warm_up(bench *b, size_t i, qdq_error *err)
 
 /* --- rounds ----------------------------------------------------------------------------------- */
 
+static double runs_of_sample(const bench *b, size_t i)
+{
+    return (double)b->runs_per_sample[i] * (b->unit != NULL ? b->unit->runs : 1);
+}
+
 static qdq_status run_round(bench *b, double *total_ns, qdq_error *err)
 {
     for (size_t k = 0; k < b->n; k++) {
         size_t i = (k + b->rounds) % b->n;
         uint64_t ns;
         QDQ_TRY(qdq_job_poll(b->opts->job, err));
-        QDQ_TRY(
-            b->session[i]->engine->ops->time_runs(b->session[i], b->runs_per_sample[i], &ns, err));
-        b->sample[i * b->max_rounds + b->rounds] =
-            (double)(ns > 0 ? ns : 1) / b->runs_per_sample[i];
+        QDQ_TRY(time_runs(b, i, b->runs_per_sample[i], &ns, err));
+        b->sample[i * b->max_rounds + b->rounds] = (double)(ns > 0 ? ns : 1) / runs_of_sample(b, i);
         *total_ns += (double)ns;
     }
     b->rounds++;
@@ -137,7 +158,7 @@ static void summarize(bench *b, size_t i, qdq_bench_model *out)
     out->median_ms = qdq_stats_quantile(b->scratch, n, 0.5) * 1e-6;
     out->p10_ms = qdq_stats_quantile(b->scratch, n, 0.1) * 1e-6;
     out->p90_ms = qdq_stats_quantile(b->scratch, n, 0.9) * 1e-6;
-    double runs = (double)b->rounds * b->runs_per_sample[i];
+    double runs = (double)b->rounds * runs_of_sample(b, i);
     out->runs = runs < 4e9 ? (unsigned)runs : 4000000000u;
 
     for (size_t r = 0; r < n; r++)
@@ -169,7 +190,7 @@ static qdq_status measure(bench *b, qdq_bench_model *out, qdq_error *err)
     if (b->opts->max_ms > 0)
         b->ends = qdq_clock_seconds() + b->opts->max_ms * 1e-3;
     for (size_t i = 0; i < b->n; i++) {
-        qdq_status st = bind_inputs(b, i, err);
+        qdq_status st = b->unit == NULL ? bind_inputs(b, i, err) : QDQ_OK;
         if (st == QDQ_OK)
             st = warm_up(b, i, err);
         if (st != QDQ_OK)
@@ -182,23 +203,35 @@ static qdq_status measure(bench *b, qdq_bench_model *out, qdq_error *err)
     return QDQ_OK;
 }
 
+static qdq_status bench_all(bench *b, const qdq_bench_opts *opts, qdq_bench_model *out,
+                            qdq_error *err)
+{
+    qdq_bench_opts own = QDQ_BENCH_OPTS_INIT;
+
+    b->opts = &own;
+    for (size_t i = 0; i < b->n; i++)
+        out[i] = (qdq_bench_model){0};
+    QDQ_TRY(qdq_opts_read("qdq_bench_opts", &own, sizeof own, opts, err));
+    if (b->n == 0)
+        return qdq_fail(err, QDQ_E_USAGE, "bench of no models: expected at least one");
+    qdq_status st = measure(b, out, err);
+    for (size_t i = 0; b->random != NULL && i < b->n; i++)
+        qdq_free(b->random[i]);
+    free(b->runs_per_sample);
+    free(b->random);
+    free(b->sample);
+    free(b->scratch);
+    return st;
+}
+
 qdq_status qdq_bench(qdq_session *const *sessions, size_t n, const qdq_bench_opts *opts,
                      qdq_bench_model *out, qdq_error *err)
 {
-    qdq_bench_opts own = QDQ_BENCH_OPTS_INIT;
-    bench b = {.session = sessions, .n = n, .opts = &own};
+    return bench_all(&(bench){.session = sessions, .n = n}, opts, out, err);
+}
 
-    for (size_t i = 0; i < n; i++)
-        out[i] = (qdq_bench_model){0};
-    QDQ_TRY(qdq_opts_read("qdq_bench_opts", &own, sizeof own, opts, err));
-    if (n == 0)
-        return qdq_fail(err, QDQ_E_USAGE, "bench of no models: expected at least one");
-    qdq_status st = measure(&b, out, err);
-    for (size_t i = 0; b.random != NULL && i < n; i++)
-        qdq_free(b.random[i]);
-    free(b.runs_per_sample);
-    free(b.random);
-    free(b.sample);
-    free(b.scratch);
-    return st;
+qdq_status qdq_bench_units(const qdq_bench_unit *unit, size_t n, const qdq_bench_opts *opts,
+                           qdq_bench_model *out, qdq_error *err)
+{
+    return bench_all(&(bench){.unit = unit, .n = n}, opts, out, err);
 }

@@ -444,8 +444,6 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     known.details = &details;
     QDQ_TRY(qdq_metric_check(&asked, &metric, err));
     QDQ_TRY(qdq_goal_check_folds(data, &asked, err));
-    QDQ_TRY(qdq_data_need_single_runs(data, "autotune", err));
-    QDQ_TRY(qdq_data_need_single_runs(asked.eval, "autotune", err));
     known.engine_opts = &engine;
     if (known.goal != NULL)
         known.goal = &asked;

@@ -62,6 +62,8 @@ typedef struct qdq_worker {
     uint64_t seed;
     /* NULL: random */
     const char *samples;
+    /* how many it has; 0: as many as readers find */
+    size_t n_samples;
     /* NULL: not opened yet */
     qdq_data *data;
     /* the model that they are samples of: a copy, for it may be dropped */

@@ -9,6 +9,7 @@
 #include "engine/sample_stats.h"
 #include "engine/session_inputs.h"
 #include "quant/compare/compare_feed.h"
+#include "quant/data/npz.h"
 
 enum { RANDOM_SAMPLES = 4, ALIGNMENT = 64 };
 
@@ -24,23 +25,86 @@ static bool is_input(const qdq_model *m, const char *name)
     return false;
 }
 
+static bool has_shape_for(const qdq_data_opts *opts, const char *name)
+{
+    for (size_t i = 0; i < opts->n_shapes; i++)
+        if (strcmp(opts->shapes[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* `more` shapes behind those that are there. */
+static qdq_input_shape *more_shapes(qdq_data_opts *opts, size_t more, qdq_arena *arena)
+{
+    qdq_input_shape *all = qdq_arena_array(arena, opts->n_shapes + more + 1, sizeof *all);
+
+    for (size_t i = 0; all != NULL && i < opts->n_shapes; i++)
+        all[i] = opts->shapes[i];
+    if (all != NULL)
+        opts->shapes = all;
+    return all;
+}
+
 /* What trtexec is told to time, samples must have, though the model stays open: they are given
  * where it has no shape. */
-static qdq_status add_usual_shapes(const qdq_worker *w, const qdq_trtexec_shapes *x,
-                                   qdq_arena *arena, qdq_data_opts *opts, qdq_error *err)
+static qdq_status add_usual_shapes(const qdq_worker *w, qdq_arena *arena, qdq_data_opts *opts,
+                                   qdq_error *err)
 {
-    qdq_input_shape *all = qdq_arena_array(arena, w->n_shapes + x->n_opt + 1, sizeof *all);
-    size_t n = 0;
+    qdq_trtexec_shapes *x = NULL;
 
-    QDQ_NEED(all != NULL, err);
-    for (size_t i = 0; i < w->n_shapes; i++)
-        all[n++] = w->shapes[i];
-    for (size_t i = 0; i < x->n_opt; i++)
-        if (is_input(w->data_for, x->opt[i].name))
-            all[n++] = x->opt[i];
-    opts->shapes = all;
-    opts->n_shapes = n;
+    if (w->engine_opts.trtexec_args == NULL)
+        return QDQ_OK;
+    QDQ_TRY(qdq_trtexec_shapes_read(w->engine_opts.trtexec_args, &x, err));
+    qdq_input_shape *all = more_shapes(opts, x->n_opt, arena);
+    for (size_t i = 0; all != NULL && i < x->n_opt; i++) {
+        if (!is_input(w->data_for, x->opt[i].name))
+            continue;
+        all[opts->n_shapes] = x->opt[i];
+        all[opts->n_shapes].name = qdq_arena_strdup(arena, x->opt[i].name);
+        all = all[opts->n_shapes++].name != NULL ? all : NULL;
+    }
+    qdq_free(x);
+    return qdq_allocated(all != NULL, err);
+}
+
+/* Along an open first dim, which may be no batch, each sample has its share. */
+static qdq_status add_share(const qdq_worker *w, qdq_npz *z, const qdq_io *io, qdq_data_opts *opts,
+                            qdq_input_shape *all, qdq_error *err)
+{
+    const qdq_npy *a;
+    size_t k = 0;
+
+    while (k < qdq_npz_count(z) && strcmp(qdq_npz_name(z, k), io->name) != 0)
+        k++;
+    if (k == qdq_npz_count(z) || has_shape_for(opts, io->name))
+        return QDQ_OK;
+    QDQ_TRY(qdq_npz_header(z, k, &a, err));
+    if (a->rank != io->rank || a->dim[0] % (int64_t)w->n_samples != 0)
+        return QDQ_OK;
+    qdq_input_shape *to = &all[opts->n_shapes++];
+    *to = (qdq_input_shape){.name = io->name, .rank = io->rank};
+    for (int i = 0; i < io->rank; i++)
+        to->dim[i] = i == 0 ? a->dim[0] / (int64_t)w->n_samples : -1;
     return QDQ_OK;
+}
+
+static qdq_status add_shares(const qdq_worker *w, qdq_arena *arena, qdq_data_opts *opts,
+                             qdq_error *err)
+{
+    qdq_npz *z;
+    qdq_io io;
+
+    if (w->samples == NULL || w->n_samples == 0)
+        return QDQ_OK;
+    qdq_input_shape *all = more_shapes(opts, qdq_model_input_count(w->data_for), arena);
+    QDQ_NEED(all != NULL, err);
+    QDQ_TRY(qdq_npz_open(w->samples, &z, err));
+    qdq_status st = QDQ_OK;
+    for (size_t i = 0; st == QDQ_OK && qdq_model_input(w->data_for, i, &io); i++)
+        if (io.rank > 0 && io.dim[0] < 0)
+            st = add_share(w, z, &io, opts, all, err);
+    qdq_npz_close(z);
+    return st;
 }
 
 static qdq_status open_data(qdq_worker *w, const qdq_model *m, qdq_error *err)
@@ -54,18 +118,14 @@ static qdq_status open_data(qdq_worker *w, const qdq_model *m, qdq_error *err)
     opts.shapes = w->shapes;
     opts.n_shapes = w->n_shapes;
     opts.max_samples = w->samples != NULL ? 0 : RANDOM_SAMPLES;
-    qdq_trtexec_shapes *usual = NULL;
     qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_status st = QDQ_OK;
-    if (w->engine_opts.trtexec_args != NULL)
-        st = qdq_trtexec_shapes_read(w->engine_opts.trtexec_args, &usual, err);
-    if (st == QDQ_OK && usual != NULL)
-        st = add_usual_shapes(w, usual, &scratch, &opts, err);
+    qdq_status st = add_usual_shapes(w, &scratch, &opts, err);
+    if (st == QDQ_OK)
+        st = add_shares(w, &scratch, &opts, err);
     if (st == QDQ_OK)
         st = qdq_data_open(w->samples != NULL ? w->samples : random, w->data_for, &opts, &w->data,
                            err);
     qdq_arena_free(&scratch);
-    qdq_free(usual);
     return st;
 }
 

@@ -65,6 +65,7 @@ static qdq_status read_hello(qdq_worker *w, const qdq_json_place *q, qdq_error *
     w->seed = (uint64_t)qdq_json_int(q, "seed", INT64_MIN, INT64_MAX, 0);
     if (qdq_json_has(q, "samples"))
         w->samples = qdq_remote_get_text(q, "samples", NULL);
+    w->n_samples = (size_t)qdq_json_int(q, "n_samples", 0, INT32_MAX, 0);
 #define READ(key)                                                                                  \
     if (qdq_json_has(q, #key))                                                                     \
         w->engine_opts.key = qdq_remote_get_text(q, #key, NULL);

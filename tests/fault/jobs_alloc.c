@@ -279,11 +279,20 @@ static const job jobs[] = {
     {"extract conv.onnx --group 2 --halo -o a.onnx" SIM, 0, "a.onnx", false},
     {"bench conv.onnx q.onnx --rounds 2 --json" SIM, 0, NULL, false},
     {"bench conv.onnx --rounds 2" TRTEXEC, 0, NULL, false},
+    {"bench $F/sum.onnxtxt $F/sum.onnxtxt --rounds 2 --state t=s --steps 2 --json" SIM, 0, NULL,
+     false},
+    {"bench $F/decoder.onnxtxt --rounds 1 --data $F/tokens.npy --mask attention_mask "
+     "--state present_key=past_key --state present_value=past_value" SIM,
+     0, NULL, false},
     {"inspect conv.onnx --groups --json" TRTEXEC, 0, NULL, false},
     {"targets $F/probes.json --measure -o a.json --time 1s -e sim:cost.json", 0, "a.json", true},
     {"autotune m.onnx -o tuned -e sim:sim.json --trials 3", 0, "tuned", true},
     {"autotune m.onnx -o tuned -e sim:sim.json --trials 3", 0, NULL, true},
     {"autotune --status tuned", 0, NULL, true},
+    {"autotune $F/decoder.onnxtxt -o steps -e sim:sim.json --trials 1 --calib $F/tokens.npy "
+     "--min-sqnr 0 --mask attention_mask --state present_key=past_key "
+     "--state present_value=past_value",
+     0, "steps", true},
     {"stores tuned/tune.db -o a.db --json", 0, "a.db a.db-wal a.db-shm", true},
     {"autotune m.onnx -o again -e sim:sim.json --pattern-cache tuned/patterns.yaml", 0, "again",
      true},

@@ -108,6 +108,38 @@ TEST(a_cache_grows_by_one_at_each_step)
     qdq_free(r);
 }
 
+/* A mask of another length, but 1, fits no cache. */
+TEST(a_mask_grows_with_its_cache)
+{
+    static const char cache[] = "g (float[N,1] x, float[N,total] m, float[N,past] s)"
+                                " => (float[N,total] t, float[N,total] y)"
+                                "{ t = Concat<axis = 1>(s, x) y = Add(t, m) }";
+    static const char half[] = "g (float[N,1] x, float[N,total] m, float[N,past] s)"
+                               " => (float[N,total] t, float[N,total] y) <float c = {0.5}>"
+                               "{ t = Concat<axis = 1>(s, x) u = Mul(t, c) y = Add(u, m) }";
+    static const char *const mask[] = {"m", NULL};
+    const qdq_named_array x = named("x", QDQ_FLOAT, ones, 2, 12, 1);
+    qdq_model *a = test_model(cache), *b = test_model(half);
+    qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
+    qdq_compare_result *r = NULL;
+    qdq_data *d = NULL;
+
+    opts.states = &t_to_s;
+    opts.n_states = 1;
+    opts.steps = 6;
+    opts.masks = mask;
+    assert_ok(qdq_data_from_arrays(&x, 1, a, &opts, &d, &err));
+    if (test_ort() != NULL) {
+        assert_ok(qdq_compare(test_ort(), a, b, d, NULL, &r, &err));
+        assert_int_equal(r->outputs[1].elements, 2 * (1 + 2 + 3 + 4 + 5 + 6));
+        assert_float_equal(r->outputs[1].sqnr_db, db(4, 0.25), 1e-6); /* 2 against 1.5 */
+        qdq_free(r);
+    }
+    qdq_data_close(d);
+    qdq_model_free(a);
+    qdq_model_free(b);
+}
+
 TEST(kept_outputs_are_those_of_each_step)
 {
     qdq_model *a = test_model(sum), *b = test_model(drift);
@@ -207,8 +239,6 @@ TEST(a_step_that_fails_is_named)
 
 /* --- quantization ----------------------------------------------------------------------------- */
 
-/* --- quantization ----------------------------------------------------------------------------- */
-
 /* The greatest value of a tensor that calibration saw: its scale is made for it. */
 static double most_seen(const char *model, const char *tensor, const qdq_quantize_opts *opts)
 {
@@ -293,24 +323,6 @@ TEST(quantization_is_evaluated_over_sequences)
     assert_int_equal(r->compared->samples, 3);
     assert_int_equal(r->compared->outputs[0].elements, 12);
     qdq_ptq_result_free(r);
-    qdq_target_free(t);
-    qdq_data_close(d);
-    qdq_model_free(m);
-}
-
-/* --- what takes single runs ------------------------------------------------------------------- */
-
-TEST(autotune_refuses_states_by_name)
-{
-    qdq_model *m = test_model(sum);
-    qdq_data *d = sequences(m, 6, 2, &t_to_s);
-    qdq_target *t = NULL;
-    qdq_tune_result *r = NULL;
-    const char *message = "autotune: found data with the state 't=s', expected data of single runs";
-
-    assert_ok(qdq_target_load("ort-cpu", &t, &err));
-    assert_fails(QDQ_E_UNSUPPORTED, message,
-                 qdq_autotune(m, t, d, test_path("tuned"), NULL, &r, &err));
     qdq_target_free(t);
     qdq_data_close(d);
     qdq_model_free(m);

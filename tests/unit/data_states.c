@@ -396,6 +396,14 @@ TEST(data_without_a_time_axis_are_refused)
     opts.steps = 0;
     refuse_arrays(cell, in, 3, &opts, QDQ_E_FORMAT,
                   "array 's': a state with a time axis: it is float [2, 2, 2]");
+    in[0] = of_rank_3("x", numbers, 2, 0, 2);
+    refuse_arrays(cell, in, 2, &opts, QDQ_E_FORMAT,
+                  "array 'x': sequences of no steps: it is float [2, 0, 2], input 'x' is float [N, "
+                  "2]");
+    in[0] = of_rank_3("x", numbers, 0, 2, 2);
+    refuse_arrays(cell, in, 2, &opts, QDQ_E_FORMAT,
+                  "array 'x': no sequences: it is float [0, 2, 2]");
+    in[0] = of_rank_3("x", numbers, 2, 2, 2);
     in[1] = named("n", QDQ_INT64, whole, 2, 2, 1);
     refuse_arrays(cell, in, 2, &opts, QDQ_E_FORMAT,
                   "1 steps for input 'n', expected 2 as in the arrays before");

@@ -7,9 +7,9 @@
  *   question, key `do`                                answer, besides `end`
  *   hello    version, engine, ort_library,              name, version, library, device,
  *            openvino_library, search_dirs, threads,    capabilities, fingerprint, max_opset,
- * max_ir shapes, max_memory, warmup, leg_runs, leg_ms, seed, samples, work, trtexec, trtexec_args,
- * timing_cache, plugins, providers, temp_dir, record, worker, log, refused; with it goes the memory
- * that arrays are exchanged in bye                                                 (no answer)
+ * max_ir shapes, max_memory, warmup, leg_runs, leg_ms, seed, samples, n_samples, work, trtexec,
+ * trtexec_args, timing_cache, plugins, providers, temp_dir, record, worker, log, refused; with it
+ * goes the memory that arrays are exchanged in bye                                 (no answer)
  *   refuse   options: that the engine's program is known not to have
  *
  * of the engine `remote` (remote.c); arrays and lists of inputs are rows as in remote_arrays.h,

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "base/opts.h"
+#include "quant/calib/feedback.h"
 #include "quant/check/verify_state.h"
 #include "quant/check/verify_texts.h"
 #include "quant/compare/compare_feed.h"
@@ -72,16 +73,6 @@ qdq_status qdq_verify_open(qdq_verifying *v, const qdq_verify_side *side, qdq_se
     return qdq_session_open(side->engine, v->m, &so, out, err);
 }
 
-qdq_status qdq_verify_sample(qdq_verifying *v, size_t i, const qdq_named_array **in, size_t *n,
-                             qdq_error *err)
-{
-    QDQ_TRY(qdq_job_poll(v->opts.job, err));
-    QDQ_TRY(qdq_data_get(v->data, i, in, n, err));
-    return v->opts.original != NULL
-               ? qdq_compare_feed(v->m, v->opts.original, in, *n, &v->arena, err)
-               : QDQ_OK;
-}
-
 /* --- what comes out --------------------------------------------------------------------------- */
 
 qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, int64_t batch,
@@ -133,9 +124,11 @@ static qdq_status copy_reference(void *ctx, const char *name, const qdq_array *a
     return t != NULL ? qdq_hold(&t->reference, a, err) : QDQ_OK;
 }
 
-static qdq_status compare_output(qdq_verify_tensor *t, const qdq_array *a, size_t sample,
-                                 int64_t batch, qdq_error *err)
+static qdq_status compare_output(qdq_verify_tensor *t, const qdq_array *a, const qdq_verifying *v,
+                                 qdq_error *err)
 {
+    const size_t sample = v->sample;
+    const int64_t batch = v->batch;
     double db;
 
     /* Where the data decide a shape, a rounding may decide otherwise. */
@@ -154,6 +147,7 @@ static qdq_status compare_output(qdq_verify_tensor *t, const qdq_array *a, size_
     if (db < t->worst_db) {
         t->worst_db = db;
         t->worst_sample = sample;
+        t->worst_step = v->step;
     }
     QDQ_TRY(qdq_slices_add(&t->same, sample, batch, &t->reference.array, a, err));
     if (!t->original.is_held || !qdq_array_same_shape(&t->original.array, a))
@@ -163,30 +157,52 @@ static qdq_status compare_output(qdq_verify_tensor *t, const qdq_array *a, size_
     return qdq_slices_add(&t->of_engine, sample, batch, &t->original.array, a, err);
 }
 
-typedef struct matching {
-    qdq_verifying *v;
-    size_t sample;
-} matching;
-
 static qdq_status match_output(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
-    const matching *k = ctx;
-    qdq_verify_tensor *t = find_output(k->v, name, a);
+    const qdq_verifying *v = ctx;
+    qdq_verify_tensor *t = find_output(v, name, a);
 
-    return t != NULL && t->reference.is_held ? compare_output(t, a, k->sample, k->v->batch, err)
-                                             : QDQ_OK;
+    return t != NULL && t->reference.is_held ? compare_output(t, a, v, err) : QDQ_OK;
 }
 
 /* --- runs ------------------------------------------------------------------------------------- */
+
+enum { REFERENCE, ORIGINAL };
 
 typedef struct running {
     qdq_session *engine, *reference;
     qdq_safe_session original;
     /* it does not run: its rule is not asked */
     bool without_original;
+    /* of the two */
+    qdq_feedback states[2];
 } running;
 
-static qdq_status run_original(qdq_verifying *v, running *r, size_t i, qdq_error *err)
+/* The step at hand. States of the reference are those of the engine, too; the original has its
+ * own. */
+static qdq_status get_step(qdq_verifying *v, qdq_feedback *states, const qdq_named_array **in,
+                           size_t *n, qdq_error *err)
+{
+    QDQ_TRY(qdq_job_poll(v->opts.job, err));
+    QDQ_TRY(qdq_data_get_step(v->data, v->sample, v->step, in, n, err));
+    return qdq_feedback_put(states, v->step, in, *n, &v->arena, err);
+}
+
+static void open_original(qdq_verifying *v, running *r)
+{
+    qdq_error own = QDQ_ERROR_INIT;
+
+    r->original = (qdq_safe_session){
+        .engine = v->reference, .model = v->opts.original, .which = "original model"};
+    r->original.opts = (qdq_session_opts)QDQ_SESSION_OPTS_INIT;
+    r->original.opts.level = QDQ_LEVEL_NONE;
+    r->original.opts.threads = v->opts.threads;
+    r->original.opts.shapes = v->opts.shapes;
+    r->original.opts.n_shapes = v->opts.n_shapes;
+    r->without_original = qdq_safe_open(&r->original, &own) != QDQ_OK;
+}
+
+static qdq_status run_original(qdq_verifying *v, running *r, qdq_error *err)
 {
     qdq_error own = QDQ_ERROR_INIT;
     const qdq_named_array *in;
@@ -194,21 +210,14 @@ static qdq_status run_original(qdq_verifying *v, running *r, size_t i, qdq_error
 
     if (v->opts.original == NULL || v->reference == NULL || r->without_original)
         return QDQ_OK;
-    if (r->original.session == NULL) {
-        r->original = (qdq_safe_session){
-            .engine = v->reference, .model = v->opts.original, .which = "original model"};
-        r->original.opts = (qdq_session_opts)QDQ_SESSION_OPTS_INIT;
-        r->original.opts.level = QDQ_LEVEL_NONE;
-        r->original.opts.threads = v->opts.threads;
-        r->original.opts.shapes = v->opts.shapes;
-        r->original.opts.n_shapes = v->opts.n_shapes;
-        r->without_original = qdq_safe_open(&r->original, &own) != QDQ_OK;
-    }
+    if (r->original.session == NULL)
+        open_original(v, r);
     if (r->without_original)
         return QDQ_OK;
-    QDQ_TRY(qdq_data_get(v->data, i, &in, &n, err));
+    QDQ_TRY(get_step(v, &r->states[ORIGINAL], &in, &n, err));
     QDQ_TRY(qdq_compare_feed(r->original.model, v->opts.original, &in, n, &v->arena, err));
-    r->without_original = qdq_safe_run(&r->original, in, n, copy_original, v, &own) != QDQ_OK;
+    r->without_original =
+        qdq_safe_run(&r->original, in, n, qdq_feedback_take, &r->states[ORIGINAL], &own) != QDQ_OK;
     return QDQ_OK;
 }
 
@@ -217,27 +226,21 @@ static qdq_status run_reference(qdq_verifying *v, running *r, const qdq_named_ar
                                 qdq_error *why)
 {
     const qdq_verify_side side = {v->reference, QDQ_LEVEL_NONE, NULL};
+    qdq_feedback *states = &r->states[REFERENCE];
 
     if (v->reference == NULL)
-        return qdq_verify_evaluate(v->m, in, n, copy_reference, v, why);
+        return qdq_verify_evaluate(v->m, in, n, qdq_feedback_take, states, why);
     if (r->reference == NULL)
         QDQ_TRY(qdq_verify_open(v, &side, &r->reference, why));
-    return qdq_session_run(r->reference, in, n, copy_reference, v, why);
+    return qdq_session_run(r->reference, in, n, qdq_feedback_take, states, why);
 }
 
-static qdq_status run_sample(qdq_verifying *v, running *r, size_t i, bool *known, qdq_error *err)
+static qdq_status run_both(qdq_verifying *v, running *r, const qdq_named_array *in, size_t n,
+                           bool *known, qdq_error *err)
 {
     const qdq_verify_side side = {v->engine, QDQ_LEVEL_ALL, NULL};
-    qdq_arena_mark mark = qdq_arena_get_mark(&v->arena);
     qdq_error why = QDQ_ERROR_INIT;
-    const qdq_named_array *in;
-    matching k = {v, i};
-    size_t n;
 
-    for (size_t t = 0; t < v->n_outputs; t++)
-        v->output[t].reference.is_held = v->output[t].original.is_held = false;
-    QDQ_TRY(run_original(v, r, i, err));
-    QDQ_TRY(qdq_verify_sample(v, i, &in, &n, err));
     v->batch = qdq_slices_batch(in, n);
     qdq_status st = run_reference(v, r, in, n, &why);
     *known = st == QDQ_OK;
@@ -250,9 +253,43 @@ static qdq_status run_sample(qdq_verifying *v, running *r, size_t i, bool *known
     }
     if (r->engine == NULL)
         QDQ_TRY(qdq_verify_open(v, &side, &r->engine, err));
-    QDQ_TRY(qdq_session_run(r->engine, in, n, match_output, &k, err));
+    return qdq_session_run(r->engine, in, n, match_output, v, err);
+}
+
+static qdq_status run_step(qdq_verifying *v, running *r, bool *known, qdq_error *err)
+{
+    const qdq_arena_mark mark = qdq_arena_get_mark(&v->arena);
+    const qdq_named_array *in;
+    size_t n;
+
+    for (size_t t = 0; t < v->n_outputs; t++)
+        v->output[t].reference.is_held = v->output[t].original.is_held = false;
+    QDQ_TRY(run_original(v, r, err));
+    QDQ_TRY(get_step(v, &r->states[REFERENCE], &in, &n, err));
+    if (v->opts.original != NULL)
+        QDQ_TRY(qdq_compare_feed(v->m, v->opts.original, &in, n, &v->arena, err));
+    QDQ_TRY(run_both(v, r, in, n, known, err));
     qdq_arena_reset(&v->arena, mark);
-    v->out->samples++;
+    return QDQ_OK;
+}
+
+static qdq_status run_sample(qdq_verifying *v, running *r, size_t i, bool *known, qdq_error *err)
+{
+    v->sample = i;
+    *known = true;
+    for (v->step = 0; v->step < qdq_data_steps(v->data) && *known; v->step++)
+        QDQ_TRY(run_step(v, r, known, err));
+    v->out->samples += *known;
+    return QDQ_OK;
+}
+
+static qdq_status begin_states(qdq_verifying *v, running *r, qdq_error *err)
+{
+    for (int k = 0; k < 2; k++) {
+        QDQ_TRY(qdq_feedback_begin(&r->states[k], v->data, err));
+        r->states[k].fn = k == REFERENCE ? copy_reference : copy_original;
+        r->states[k].ctx = v;
+    }
     return QDQ_OK;
 }
 
@@ -261,6 +298,8 @@ static void close_all(running *r)
     qdq_session_close(r->engine);
     qdq_session_close(r->reference);
     qdq_safe_close(&r->original);
+    for (int k = 0; k < 2; k++)
+        qdq_feedback_free(&r->states[k]);
 }
 
 /* --- the interface ---------------------------------------------------------------------------- */
@@ -337,7 +376,9 @@ static qdq_status verify_outputs(qdq_verifying *v, qdq_error *err)
     if (!known)
         return QDQ_OK;
     QDQ_TRY(prepare_outputs(v, &end, err));
-    st = run_samples(v, &r, v->opts.first, end, &known, err);
+    st = begin_states(v, &r, err);
+    if (st == QDQ_OK)
+        st = run_samples(v, &r, v->opts.first, end, &known, err);
     if (st == QDQ_OK && known)
         st = confirm(v, &r, end, &known, err);
     close_all(&r);

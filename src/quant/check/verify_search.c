@@ -12,6 +12,7 @@
 #include "base/fail.h"
 #include "ir/shape.h"
 #include "quant/check/verify_state.h"
+#include "quant/compare/step_inputs.h"
 
 enum { MOST_PROBES = 24, MOST_SHOWN = 8 };
 
@@ -32,6 +33,9 @@ typedef struct searching {
     knowledge *known;
     /* dB: what has less is wrong */
     double limit;
+    /* where the output is furthest off, as v->m reads it */
+    const qdq_named_array *in;
+    size_t n_in;
     /* at a time */
     size_t shown_most;
     /* Of a probe: */
@@ -81,17 +85,12 @@ static qdq_status match_shown(void *ctx, const char *name, const qdq_array *a, q
 static qdq_status run_side(const searching *s, const qdq_verify_side *side, qdq_output_fn fn,
                            qdq_error *err)
 {
-    qdq_arena_mark mark = qdq_arena_get_mark(&s->v->arena);
-    const qdq_named_array *in;
     qdq_session *session = NULL;
-    size_t n;
 
-    QDQ_TRY(qdq_verify_sample(s->v, s->v->worst->worst_sample, &in, &n, err));
     qdq_status st = qdq_verify_open(s->v, side, &session, err);
     if (st == QDQ_OK)
-        st = qdq_session_run(session, in, n, fn, (void *)(uintptr_t)s, err);
+        st = qdq_session_run(session, s->in, s->n_in, fn, (void *)(uintptr_t)s, err);
     qdq_session_close(session);
-    qdq_arena_reset(&s->v->arena, mark);
     return st;
 }
 
@@ -270,6 +269,25 @@ static qdq_status find_node(searching *s, qdq_error *err)
     return QDQ_OK;
 }
 
+static qdq_status find_inputs(searching *s, qdq_error *err)
+{
+    const qdq_verifying *v = s->v;
+    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+    const qdq_step_request at = {.engine = v->reference,
+                                 .m = v->m,
+                                 .of = v->opts.original != NULL ? v->opts.original : v->m,
+                                 .opts = &so,
+                                 .data = v->data,
+                                 .sample = v->worst->worst_sample,
+                                 .step = v->worst->worst_step,
+                                 .job = v->opts.job};
+
+    so.threads = v->opts.threads;
+    so.shapes = v->opts.shapes;
+    so.n_shapes = v->opts.n_shapes;
+    return qdq_step_inputs(&at, &s->v->arena, &s->in, &s->n_in, err);
+}
+
 qdq_status qdq_verify_search(qdq_verifying *v, qdq_error *err)
 {
     searching s = {.v = v, .shown_most = MOST_SHOWN};
@@ -278,7 +296,9 @@ qdq_status qdq_verify_search(qdq_verifying *v, qdq_error *err)
         (qdq_engine_get_info(v->engine)->capabilities & QDQ_CAN_EXPOSE) == 0)
         return QDQ_OK;
     QDQ_TRY(qdq_model_clone_typed(v->m, NULL, &s.copy, err));
-    qdq_status st = find_node(&s, err);
+    qdq_status st = find_inputs(&s, err);
+    if (st == QDQ_OK)
+        st = find_node(&s, err);
     for (size_t i = 0; i <= MOST_SHOWN; i++)
         qdq_held_free(&s.held[i]);
     qdq_model_free(s.copy);

@@ -18,9 +18,9 @@ typedef struct qdq_verify_tensor {
     qdq_slices same;
     /* against the original */
     qdq_slices of_engine, of_reference;
-    /* `same` of the sample that has least */
+    /* `same` of the step of a sample that has least */
     double worst_db;
-    size_t worst_sample;
+    size_t worst_sample, worst_step;
     /* in a sample, on the two sides */
     bool other_shape;
     /* in one at least */
@@ -47,7 +47,9 @@ typedef struct qdq_verifying {
     size_t n_outputs;
     /* the output that is refused; NULL: none is */
     const qdq_verify_tensor *worst;
-    /* qdq_slices_batch() of the sample at hand */
+    /* at hand */
+    size_t sample, step;
+    /* qdq_slices_batch() of it */
     int64_t batch;
 } qdq_verifying;
 
@@ -71,10 +73,6 @@ qdq_status qdq_verify_open(qdq_verifying *v, const qdq_verify_side *side, qdq_se
  * finite. */
 qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, int64_t batch,
                               bool whole, double *db, qdq_error *err);
-
-/* Sample i as v->m reads it; borrowed until the arena is reset or the data are read again. */
-qdq_status qdq_verify_sample(qdq_verifying *v, size_t i, const qdq_named_array **in, size_t *n,
-                             qdq_error *err);
 
 /* verify_decide.c: the verdict, what was not compared, and for an unknown verdict why; then the
  * sentence for a wrong one. */

@@ -509,7 +509,11 @@ qdq_status qdq_data_get_step(qdq_data *d, size_t i, size_t step, const qdq_named
     if (step >= d->steps)
         return qdq_fail(err, QDQ_E_USAGE, "%s: step %zu, there are %zu", d->spec, step, d->steps);
     const size_t at = d->order != NULL ? d->order[i] : i;
-    const qdq_status st = d->get(d, at * d->steps + step, err);
+    qdq_status st = qdq_data_find_past(d, at * d->steps + step, err);
+    if (st == QDQ_OK)
+        st = d->get(d, at * d->steps + step, err);
+    if (st == QDQ_OK)
+        st = qdq_data_cut_masks(d, at * d->steps + step, err);
     if (st != QDQ_OK) {
         d->has_failed = true;
         return st;

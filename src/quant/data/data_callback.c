@@ -68,7 +68,7 @@ static qdq_status assign_arrays(qdq_data *d, const qdq_named_array *in, size_t n
     }
     for (size_t k = 0; k < d->n_inputs; k++) {
         d->is_missing[k] = s->by[k] == 0;
-        if (d->is_missing[k] && !d->is_state[k])
+        if (d->is_missing[k] && qdq_data_is_plain(d, k))
             return qdq_fail(err, QDQ_E_FORMAT, "no array for input '%s'", d->inputs[k].name);
     }
     if (d->labels_key != NULL && s->by[d->n_inputs] == 0)
@@ -129,12 +129,12 @@ static qdq_status accept_sample(qdq_data *d, const qdq_named_array *in, size_t n
         const qdq_status st = copy ? qdq_data_copy(d, k, &a, err) : QDQ_OK;
         if (st != QDQ_OK)
             return qdq_within(err, st, "input '%s'", d->inputs[k].name);
-        if (!has_first && !d->is_state[k])
+        if (!has_first && qdq_data_is_plain(d, k))
             first = a;
-        has_first |= !d->is_state[k];
+        has_first |= qdq_data_is_plain(d, k);
     }
     if (copy)
-        QDQ_TRY(qdq_data_fill_missing(d, err));
+        QDQ_TRY(qdq_data_fill_missing(d, s->next, err));
     /* later passes have the same labels */
     if (d->labels_key != NULL && s->n_labels == s->next * d->labels_per_sample)
         return append_callback_labels(d, &in[s->by[d->n_inputs] - 1].array, &first, err);

@@ -112,7 +112,7 @@ static qdq_status read_labels_array(qdq_data *d, qdq_npz *z, const char *key, qd
     size_t batch, array = 0, first = 0;
     const qdq_npy *a;
 
-    while (first + 1 < d->n_inputs && d->is_state[first])
+    while (first + 1 < d->n_inputs && !qdq_data_is_plain(d, first))
         first++;
     batch = (size_t)qdq_io_batch(&d->inputs[first]);
     const size_t want = d->count * batch;

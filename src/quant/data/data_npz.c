@@ -93,13 +93,13 @@ static bool is_key(const qdq_data *d, const char *name)
 }
 
 /* By name; where there is one input and one array that is no label, they belong together. A state
- * that has none is missing. */
+ * or a mask that has none is missing. */
 static qdq_status find_input_array(qdq_data *d, const qdq_npz *z, size_t k, size_t *array,
                                    qdq_error *err)
 {
     size_t others = 0, other = 0;
 
-    d->is_missing[k] = !find_array_by_name(z, d->inputs[k].name, array) && d->is_state[k];
+    d->is_missing[k] = !find_array_by_name(z, d->inputs[k].name, array) && !qdq_data_is_plain(d, k);
     if (d->is_missing[k] || *array < qdq_npz_count(z))
         return QDQ_OK;
     for (size_t i = 0; i < qdq_npz_count(z); i++) {
@@ -109,7 +109,7 @@ static qdq_status find_input_array(qdq_data *d, const qdq_npz *z, size_t k, size
         }
     }
     *array = other;
-    if (d->n_inputs - d->n_states == 1 && others == 1)
+    if (d->n_inputs - d->n_states - d->n_masks == 1 && others == 1)
         return QDQ_OK;
     if (((const array_source *)d->source)->in_memory)
         return qdq_fail(err, QDQ_E_FORMAT, "no array for input '%s'; there are: %s",
@@ -205,7 +205,10 @@ static qdq_status fit_array(qdq_data *d, size_t k, const qdq_npy *a, binding *b,
     if (!qdq_data_elem_fits(d, k, a->elem))
         return qdq_data_mismatch_elem(d, k, a->elem, header_text(d, a), err);
     b->constant = io->rank == 0 && a->rank == 0;
-    if (has_time_axis(d, k, a, b->batch) && a->count > 0)
+    if (has_time_axis(d, k, a, b->batch) && !d->is_state[k] && (a->dim[0] == 0 || a->dim[1] == 0))
+        return fail_mismatch(d, k, a, a->dim[0] == 0 ? "no sequences" : "sequences of no steps",
+                             err);
+    if (has_time_axis(d, k, a, b->batch) && (a->count > 0 || !d->is_state[k]))
         return fit_sequences(d, k, a, b, samples, err);
     if (s->folder && io->rank > 0 && a->rank == io->rank - 1 && b->batch == 1)
         axis = 0; /* one file, one sample, saved without the batch */
@@ -315,13 +318,13 @@ static qdq_status bind_inputs(qdq_data *d, size_t *samples, qdq_error *err)
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* The first input that is no state: labels are for its rows. */
+/* The first input that is neither a state nor a mask: labels are for its rows. */
 static const binding *labelled(const qdq_data *d)
 {
     const array_source *s = d->source;
     size_t k = 0;
 
-    while (k + 1 < d->n_inputs && d->is_state[k])
+    while (k + 1 < d->n_inputs && !qdq_data_is_plain(d, k))
         k++;
     return &s->bindings[k];
 }
@@ -462,7 +465,7 @@ static qdq_status get_array_sample(qdq_data *d, size_t i, qdq_error *err)
             return qdq_within(err, st, "%s: input '%s', sample %zu", s->files[f].path,
                               d->inputs[k].name, i);
     }
-    return qdq_data_fill_missing(d, err);
+    return qdq_data_fill_missing(d, i, err);
 }
 
 static void close_arrays(qdq_data *d)

@@ -19,7 +19,7 @@ static qdq_status get_random_sample(qdq_data *d, size_t i, qdq_error *err)
         const qdq_io *io = &d->inputs[k];
         int64_t dim[QDQ_MAX_RANK];
 
-        d->is_missing[k] = d->is_state[k];
+        d->is_missing[k] = !qdq_data_is_plain(d, k);
         for (int r = 0; r < io->rank; r++)
             dim[r] = io->dim[r] >= 0 ? io->dim[r] : 1;
         QDQ_TRY(qdq_data_shape(d, k, io->elem, io->rank > 0 ? io->rank : 0, dim, err));
@@ -27,7 +27,7 @@ static qdq_status get_random_sample(qdq_data *d, size_t i, qdq_error *err)
             return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s': no random data can be made for %s",
                             io->name, qdq_io_text(io, &d->arena));
     }
-    return qdq_data_fill_missing(d, err);
+    return qdq_data_fill_missing(d, i, err);
 }
 
 /* Users should know that a symbol became 1: latency and scales hang on it. A batch of 1 is what
@@ -36,7 +36,7 @@ static void log_open_dims(const qdq_data *d)
 {
     for (size_t k = 0; k < d->n_inputs; k++)
         for (int r = 0; r < d->inputs[k].rank; r++)
-            if (d->inputs[k].dim[r] < 0)
+            if (d->inputs[k].dim[r] < 0 && qdq_data_is_plain(d, k))
                 qdq_job_log(d->job, r > 0 ? QDQ_LOG_WARNING : QDQ_LOG_INFO,
                             "%s: dimension %d (%s) of input '%s' is not fixed, taken as 1 (--shape "
                             "fixes it)",

@@ -52,8 +52,8 @@ static bool see_sample(qdq_data *d, size_t i, seen_input *seen)
 /* One number for each sample is no tensor that scales are made for: a rate, a flag. */
 static bool is_flat(const qdq_data *d, size_t k, const seen_input *seen)
 {
-    return seen[k].has_one_value && !d->is_state[k] && qdq_elem_is_float(d->inputs[k].elem) &&
-           qdq_array_count(&d->arrays[k].array) > 1;
+    return seen[k].has_one_value && qdq_data_is_plain(d, k) &&
+           qdq_elem_is_float(d->inputs[k].elem) && qdq_array_count(&d->arrays[k].array) > 1;
 }
 
 static size_t find_flat(const qdq_data *d, const seen_input *seen)
@@ -65,13 +65,13 @@ static size_t find_flat(const qdq_data *d, const seen_input *seen)
     return k;
 }
 
-/* Inputs that have one value, and states: what those have is seen in runs alone. */
+/* Inputs that have one value, states and masks: what those have is seen in runs alone. */
 static size_t count_values(const qdq_data *d, const seen_input *seen)
 {
     size_t n = 0;
 
     for (size_t k = 0; k < d->n_inputs; k++)
-        n += seen[k].has_one_value || d->is_state[k];
+        n += seen[k].has_one_value || !qdq_data_is_plain(d, k);
     return n;
 }
 

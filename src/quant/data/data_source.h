@@ -29,7 +29,17 @@ struct qdq_data {
     size_t n_states;
     /* of each input: an output becomes it */
     bool *is_state;
-    /* of each such input: the sample has no array for it */
+    /* of each input: it is as long as the cache and what is new */
+    bool *is_mask;
+    size_t n_masks;
+    /* with masks: the state that grows, and along which axis */
+    size_t grows;
+    int grows_along;
+    /* its length at the first step of a sequence, by the first run of that sequence; and 1 + this
+     * run, 0: of none yet */
+    int64_t past;
+    size_t past_of;
+    /* of each state and mask: the sample has no array for it */
     bool *is_missing;
     /* 0: all */
     size_t max_samples;
@@ -136,13 +146,30 @@ qdq_status qdq_data_warn_of_sameness(qdq_data *d, const qdq_job *job, qdq_error 
 /* The states of the options, each with a type and shape that fit. */
 qdq_status qdq_data_add_states(qdq_data *d, const qdq_model *m, const qdq_data_opts *opts,
                                qdq_error *err);
-/* Zeros for the inputs in d->is_missing. Open dims of names that other inputs have are theirs, so
- * that these are filled first. */
-qdq_status qdq_data_fill_missing(qdq_data *d, qdq_error *err);
+/* Zeros for the states in d->is_missing, and ones for the masks, in this run. Open dims of names
+ * that other inputs have are theirs, so that these are filled first. */
+qdq_status qdq_data_fill_missing(qdq_data *d, size_t run, qdq_error *err);
+/* Of an open dim: that of the same name in an input that samples have; -1: there is none. */
+int64_t qdq_data_shared_dim(const qdq_data *d, const qdq_io *io, int axis);
+/* Is it neither a state nor a mask? */
+bool qdq_data_is_plain(const qdq_data *d, size_t k);
 /* From runs to samples, once the source is open. */
 qdq_status qdq_data_count_sequences(qdq_data *d, qdq_error *err);
-/* QDQ_E_UNSUPPORTED, named by `what`, for data with states. `d` may be NULL. */
-qdq_status qdq_data_need_single_runs(const qdq_data *d, const char *what, qdq_error *err);
+/* What makes sequences of samples, as text without spaces: "states=t=s|u=v masks=m steps=8"; ""
+ * without states. Lives in the arena; NULL: out of memory. */
+const char *qdq_data_states_text(const qdq_data *d, qdq_arena *memory);
+
+/* --- data_masks.c: inputs that are as long as a cache and what is new --------------------------
+ */
+
+/* The masks of the options, after the states. */
+qdq_status qdq_data_add_masks(qdq_data *d, const qdq_data_opts *opts, qdq_error *err);
+/* Ones for the missing masks of a run, whose other arrays are there. */
+qdq_status qdq_data_fill_masks(qdq_data *d, size_t run, qdq_error *err);
+/* Before a run is read: the first one of its sequence says how long the cache is. */
+qdq_status qdq_data_find_past(qdq_data *d, size_t run, qdq_error *err);
+/* After it was read: cuts its masks to their length. */
+qdq_status qdq_data_cut_masks(qdq_data *d, size_t run, qdq_error *err);
 
 /* --- data.c ----------------------------------------------------------------------------------- */
 

@@ -61,9 +61,12 @@ qdq_status qdq_data_add_states(qdq_data *d, const qdq_model *m, const qdq_data_o
                                qdq_error *err)
 {
     d->is_state = qdq_arena_array(&d->arena, d->n_inputs, sizeof *d->is_state);
+    d->is_mask = qdq_arena_array(&d->arena, d->n_inputs, sizeof *d->is_mask);
     d->is_missing = qdq_arena_array(&d->arena, d->n_inputs, sizeof *d->is_missing);
     d->states = qdq_arena_array(&d->arena, opts->n_states + 1, sizeof *d->states);
-    QDQ_NEED(d->is_state != NULL && d->is_missing != NULL && d->states != NULL, err);
+    QDQ_NEED(d->is_state != NULL && d->is_mask != NULL && d->is_missing != NULL &&
+                 d->states != NULL,
+             err);
     for (size_t i = 0; i < opts->n_states; i++) {
         const qdq_state *s = &opts->states[i];
 
@@ -77,10 +80,29 @@ qdq_status qdq_data_add_states(qdq_data *d, const qdq_model *m, const qdq_data_o
     if (opts->n_states == 0 && opts->steps > 0)
         return qdq_fail(err, QDQ_E_USAGE, "found %zu steps without states", opts->steps);
     d->steps = opts->n_states == 0 ? 1 : opts->steps;
-    return QDQ_OK;
+    return qdq_data_add_masks(d, opts, err);
 }
 
 /* --- the first step --------------------------------------------------------------------------- */
+
+bool qdq_data_is_plain(const qdq_data *d, size_t k)
+{
+    return !d->is_state[k] && !d->is_mask[k];
+}
+
+int64_t qdq_data_shared_dim(const qdq_data *d, const qdq_io *io, int axis)
+{
+    const char *name = io->param[axis];
+
+    for (size_t k = 0; k < d->n_inputs && name != NULL && name[0] != '\0'; k++) {
+        const qdq_io *other = &d->inputs[k];
+
+        for (int i = 0; i < other->rank && qdq_data_is_plain(d, k); i++)
+            if (other->param[i] != NULL && strcmp(other->param[i], name) == 0)
+                return d->arrays[k].array.dim[i];
+    }
+    return -1;
+}
 
 /* An open dim is that of the same name in an input that samples have. Exporters call the length of
  * a cache past_sequence_length or similar: at first it is empty. */
@@ -90,13 +112,9 @@ static int64_t first_dim(const qdq_data *d, const qdq_io *io, int axis)
 
     if (io->dim[axis] >= 0)
         return io->dim[axis];
-    for (size_t k = 0; k < d->n_inputs && name != NULL && name[0] != '\0'; k++) {
-        const qdq_io *other = &d->inputs[k];
-
-        for (int i = 0; i < other->rank && !d->is_state[k]; i++)
-            if (other->param[i] != NULL && strcmp(other->param[i], name) == 0)
-                return d->arrays[k].array.dim[i];
-    }
+    const int64_t shared = qdq_data_shared_dim(d, io, axis);
+    if (shared >= 0)
+        return shared;
     return name != NULL && strncmp(name, "past", 4) == 0 ? 0 : 1;
 }
 
@@ -115,20 +133,20 @@ static void fill_zero(const qdq_qparam *codes, qdq_array *a)
         memcpy((char *)a->data + at, code, size);
 }
 
-qdq_status qdq_data_fill_missing(qdq_data *d, qdq_error *err)
+qdq_status qdq_data_fill_missing(qdq_data *d, size_t run, qdq_error *err)
 {
     for (size_t k = 0; k < d->n_inputs; k++) {
         const qdq_io *io = &d->inputs[k];
         int64_t dim[QDQ_MAX_RANK] = {0};
 
-        if (!d->is_missing[k])
+        if (!d->is_missing[k] || !d->is_state[k])
             continue;
         for (int i = 0; i < io->rank; i++)
             dim[i] = first_dim(d, io, i);
         QDQ_TRY(qdq_data_shape(d, k, io->elem, io->rank, dim, err));
         fill_zero(&d->codes[k], &d->arrays[k].array);
     }
-    return QDQ_OK;
+    return qdq_data_fill_masks(d, run, err);
 }
 
 /* --- sequences -------------------------------------------------------------------------------- */
@@ -164,11 +182,30 @@ const qdq_state *qdq_data_states(const qdq_data *d, size_t *n)
     return d->states;
 }
 
-qdq_status qdq_data_need_single_runs(const qdq_data *d, const char *what, qdq_error *err)
+/* Adds a name to a list; what separates words is taken out. */
+static const char *add_name(const char *text, const char *between, const char *name,
+                            qdq_arena *memory)
 {
-    if (d == NULL || d->n_states == 0)
-        return QDQ_OK;
-    return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                    "%s: found data with the state '%s=%s', expected data of single runs", what,
-                    d->states[0].output, d->states[0].input);
+    char *out = text != NULL ? qdq_arena_printf(memory, "%s%s%s", text, between, name) : NULL;
+
+    for (char *c = out != NULL ? out + strlen(text) + strlen(between) : NULL;
+         c != NULL && *c != '\0'; c++)
+        *c = *c == ' ' ? '_' : *c;
+    return out;
+}
+
+const char *qdq_data_states_text(const qdq_data *d, qdq_arena *memory)
+{
+    const char *text = "";
+
+    for (size_t i = 0; i < d->n_states; i++) {
+        text = add_name(text, i == 0 ? "states=" : "|", d->states[i].output, memory);
+        text = add_name(text, "=", d->states[i].input, memory);
+    }
+    for (size_t k = 0, n = 0; k < d->n_inputs; k++)
+        if (d->is_mask[k])
+            text = add_name(text, n++ == 0 ? " masks=" : "|", d->inputs[k].name, memory);
+    return d->n_states == 0 || text == NULL
+               ? text
+               : qdq_arena_printf(memory, "%s steps=%zu", text, d->steps);
 }

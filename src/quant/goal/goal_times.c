@@ -10,6 +10,7 @@
 #include "base/processor.h"
 #include "base/sha256.h"
 #include "ir/ir.h"
+#include "quant/compare/step_inputs.h"
 #include "quant/data/data_source.h"
 #include "quant/goal/node_cost.h"
 #include "quant/goal/node_profile.h"
@@ -83,18 +84,26 @@ static qdq_status time_models(const qdq_goal_run *g, const qdq_model *quantized,
     qdq_bench_opts b = QDQ_BENCH_OPTS_INIT;
     qdq_session *s[2] = {NULL, NULL};
     qdq_session_opts o = session_opts(g);
-    qdq_status st = QDQ_OK;
+    qdq_arena memory = QDQ_ARENA_INIT;
+    const qdq_step_request at = {.engine = g->engine,
+                                 .m = g->clean,
+                                 .of = g->clean,
+                                 .opts = &o,
+                                 .data = g->data,
+                                 .step = qdq_step_to_time(g->data),
+                                 .job = &g->quiet};
 
     b.rounds = ROUNDS;
     b.warmup = 1;
     b.job = &g->quiet;
-    QDQ_TRY(qdq_data_get(g->data, 0, &b.inputs, &b.n_inputs, err));
+    qdq_status st = qdq_step_inputs(&at, &memory, &b.inputs, &b.n_inputs, err);
     for (int i = 0; i < 2 && st == QDQ_OK; i++)
         st = qdq_session_open(g->engine, m[i], &o, &s[i], err);
     if (st == QDQ_OK)
         st = qdq_bench(s, 2, &b, found, err);
     for (int i = 0; i < 2; i++)
         qdq_session_close(s[i]);
+    qdq_arena_free(&memory);
     return st;
 }
 

@@ -6,29 +6,48 @@
 
 #include "base/fail.h"
 #include "ir/edit.h"
+#include "quant/compare/step_inputs.h"
 #include "quant/goal/node_cost.h"
 
 enum { RUNS = 7 };
+
+static qdq_status profile_on(qdq_engine *e, const qdq_model *m, const qdq_step_request *at,
+                             qdq_layer **out, size_t *n, qdq_error *err)
+{
+    qdq_session_opts o = *at->opts;
+    qdq_arena memory = QDQ_ARENA_INIT;
+    const qdq_named_array *in;
+    qdq_session *s = NULL;
+    size_t n_in;
+
+    o.layers = true;
+    qdq_status st = qdq_step_inputs(at, &memory, &in, &n_in, err);
+    if (st == QDQ_OK)
+        st = qdq_session_open(e, m, &o, &s, err);
+    if (st == QDQ_OK)
+        st = qdq_session_layers(s, in, n_in, RUNS, out, n, err);
+    qdq_session_close(s);
+    qdq_arena_free(&memory);
+    return st;
+}
 
 qdq_status qdq_profile_layers(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts,
                               qdq_data *data, size_t sample, qdq_layer **out, size_t *n,
                               qdq_error *err)
 {
-    qdq_session_opts o = *opts;
-    const qdq_named_array *in;
-    qdq_session *s = NULL;
+    const qdq_step_request at = {.engine = e,
+                                 .m = m,
+                                 .of = m,
+                                 .opts = opts,
+                                 .data = data,
+                                 .sample = sample,
+                                 .step = qdq_step_to_time(data)};
     qdq_model *named = NULL;
-    size_t n_in;
 
-    o.layers = true;
-    QDQ_TRY(qdq_data_get(data, sample, &in, &n_in, err));
     QDQ_TRY(qdq_model_clone(m, &named, err));
     qdq_status st = qdq_graph_name_nodes(named->graph) ? QDQ_OK : qdq_nomem(err);
     if (st == QDQ_OK)
-        st = qdq_session_open(e, named, &o, &s, err);
-    if (st == QDQ_OK)
-        st = qdq_session_layers(s, in, n_in, RUNS, out, n, err);
-    qdq_session_close(s);
+        st = profile_on(e, named, &at, out, n, err);
     qdq_model_free(named);
     return st;
 }

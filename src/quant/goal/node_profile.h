@@ -6,9 +6,9 @@
 #include "qdq/data.h"
 #include "qdq/engine.h"
 
-/* Layers of `m` with their times, on one sample. `opts`: what sessions of the caller have; groups
- * are asked for besides. The engine has QDQ_CAN_PROFILE and QDQ_CAN_LIST_LAYERS. *out is freed with
- * qdq_free(). */
+/* Layers of `m` with their times, on one sample (of a sequence the step in its middle). `opts`:
+ * what sessions of the caller have; groups are asked for besides. The engine has QDQ_CAN_PROFILE
+ * and QDQ_CAN_LIST_LAYERS. *out is freed with qdq_free(). */
 qdq_status qdq_profile_layers(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts,
                               qdq_data *data, size_t sample, qdq_layer **out, size_t *n,
                               qdq_error *err);

@@ -1,6 +1,6 @@
 /* ptq_speed.c - how fast the model is, in turns with the input: both as they are, with the first
- * sample that evaluates; open dimensions open, and then with its shapes fixed by the engine. Never
- * longer than the work before it took. */
+ * sample that evaluates, of a sequence the step in its middle; open dimensions open, and then with
+ * its shapes fixed by the engine. Never longer than the work before it took. */
 #include "quant/ptq/ptq_state.h"
 
 #include <math.h>
@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "qdq/pass.h"
+#include "quant/compare/step_inputs.h"
 
 /* Of what it may take, two sessions and half of the rest are spent where runs are short. No one
  * feels the least. */
@@ -53,8 +54,16 @@ static qdq_status time_both(qdq_ptq_run *r, bool fixed, double ends, const timed
     qdq_session *s[2] = {NULL, NULL};
 
     so.threads = r->quant.threads;
-    QDQ_TRY(qdq_data_get(evaluates ? qdq_ptq_eval(r) : r->data, evaluates ? split->first : 0,
-                         &bo.inputs, &bo.n_inputs, err));
+    qdq_data *data = evaluates ? qdq_ptq_eval(r) : r->data;
+    const qdq_step_request at = {.engine = r->e,
+                                 .m = r->m,
+                                 .of = r->m,
+                                 .opts = &so,
+                                 .data = data,
+                                 .sample = evaluates ? split->first : 0,
+                                 .step = qdq_step_to_time(data),
+                                 .job = &r->job};
+    QDQ_TRY(qdq_step_inputs(&at, &r->room->arena, &bo.inputs, &bo.n_inputs, err));
     qdq_input_shape *shapes = qdq_arena_array(&r->room->arena, bo.n_inputs + 1, sizeof *shapes);
     QDQ_NEED(shapes, err);
     for (size_t i = 0; i < bo.n_inputs; i++) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "quant/compare/step_inputs.h"
 #include "quant/quantize_steps.h"
 #include "quant/report/report_state.h"
 
@@ -66,7 +67,15 @@ static qdq_status time_both(qdq_reporting *r, qdq_session **s, qdq_error *err)
     so.n_shapes = r->opts.n_shapes;
     for (int i = 0; i < 2; i++)
         QDQ_TRY(qdq_session_open(r->engine, models[i], &so, &s[i], err));
-    QDQ_TRY(qdq_data_get(r->opts.data, r->opts.first, &bo.inputs, &bo.n_inputs, err));
+    const qdq_step_request at = {.engine = r->engine,
+                                 .m = r->m,
+                                 .of = r->m,
+                                 .opts = &so,
+                                 .data = r->opts.data,
+                                 .sample = r->opts.first,
+                                 .step = qdq_step_to_time(r->opts.data),
+                                 .job = r->opts.job};
+    QDQ_TRY(qdq_step_inputs(&at, &r->arena, &bo.inputs, &bo.n_inputs, err));
     bo.rounds = 0;
     bo.job = r->opts.job;
     return qdq_bench(s, 2, &bo, r->time, err);

@@ -116,10 +116,16 @@ qdq_status qdq_tune_find_sensitivities(qdq_tune_state *t, qdq_error *err);
 
 /* --- tune_samples.c --------------------------------------------------------------------------- */
 
-/* Some of the data as a file; NULL: there are none, or none that a file can hold. */
-qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, qdq_error *err);
+/* Some of the data as a file; NULL: there are none, or none that a file can hold. *n: how many, if
+ * all have one shape; else 0. */
+qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, size_t *n, qdq_error *err);
 
-/* The shapes of the first evaluation sample, of all inputs; in the arena. */
+/* Steps of the sequences that evaluate, and *timed, from 0: the one that is timed. 0: samples are
+ * single runs. */
+size_t qdq_tune_steps(const qdq_tune_state *t, size_t *timed);
+
+/* The shapes of the first evaluation sample, of all inputs; in the arena. *n_out 0: they grow from
+ * step to step of a sequence, so that no engine can fix them. */
 qdq_status qdq_tune_sample_shapes(qdq_tune_state *t, const qdq_input_shape **out, size_t *n_out,
                                   qdq_error *err);
 

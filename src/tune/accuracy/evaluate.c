@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <xxhash.h>
 
@@ -32,10 +33,23 @@ static qdq_status hash_sample(qdq_data *d, size_t i, XXH128_hash_t *h, qdq_error
 
     if (labels != NULL)
         *h = XXH3_128bits_withSeed(labels, n_labels * sizeof *labels, h->low64 ^ h->high64);
-    QDQ_TRY(qdq_data_get(d, i, &in, &n, err));
-    for (size_t k = 0; k < n; k++)
-        *h = XXH3_128bits_withSeed(in[k].array.data, in[k].array.bytes, h->low64 ^ h->high64);
+    for (size_t step = 0; step < qdq_data_steps(d); step++) {
+        QDQ_TRY(qdq_data_get_step(d, i, step, &in, &n, err));
+        for (size_t k = 0; k < n; k++)
+            *h = XXH3_128bits_withSeed(in[k].array.data, in[k].array.bytes, h->low64 ^ h->high64);
+    }
     return QDQ_OK;
+}
+
+static qdq_status hash_states(const qdq_data *d, XXH128_hash_t *h, qdq_error *err)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    const char *text = qdq_data_states_text(d, &scratch);
+
+    if (text != NULL && text[0] != '\0')
+        *h = XXH3_128bits_withSeed(text, strlen(text), h->low64 ^ h->high64);
+    qdq_arena_free(&scratch);
+    return qdq_allocated(text != NULL, err);
 }
 
 /* n samples from `first` on, and `how` they are used, in a few digits; of many, this many of them:
@@ -52,6 +66,7 @@ static qdq_status name_some(qdq_data *d, size_t first, size_t n, size_t some, un
         if (edge != usual)
             h = XXH3_128bits_withSeed(&edge, sizeof edge, h.low64 ^ h.high64 ^ k);
     }
+    QDQ_TRY(hash_states(d, &h, err));
     for (size_t i = 0; i < some && i < n; i++)
         QDQ_TRY(hash_sample(d, first + i * n / (n < some ? n : some), &h, err));
     qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, name);
@@ -84,7 +99,10 @@ qdq_status qdq_tune_name_data(qdq_tune_state *t, const char **out, qdq_error *er
                           calibrate, err));
     if (eval != NULL && eval != t->task.data)
         QDQ_TRY(name_some(eval, 0, qdq_data_count(eval), MANY, 0, evaluated, err));
-    *out = qdq_arena_printf(&t->arena, "calibration=%s evaluation=%s", calibrate, evaluated);
+    const char *states = t->task.data != NULL ? qdq_data_states_text(t->task.data, &t->arena) : "";
+    QDQ_NEED(states != NULL, err);
+    *out = qdq_arena_printf(&t->arena, "calibration=%s evaluation=%s%s%s", calibrate, evaluated,
+                            states[0] != '\0' ? " " : "", states);
     return qdq_allocated(*out != NULL, err);
 }
 

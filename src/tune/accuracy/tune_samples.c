@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "quant/compare/step_inputs.h"
 #include "quant/data/npz_write.h"
 #include "tune/accuracy/accuracy.h"
 
@@ -13,6 +14,10 @@ typedef struct stacked {
     /* by input */
     qdq_named_array *array;
     size_t n;
+    /* of the first sample */
+    int64_t *first_dims;
+    size_t n_samples;
+    bool differ;
 } stacked;
 
 static void stacked_free(stacked *s)
@@ -20,6 +25,7 @@ static void stacked_free(stacked *s)
     for (size_t i = 0; i < s->n; i++)
         free(s->array[i].array.data);
     free(s->array);
+    free(s->first_dims);
 }
 
 /* Puts a sample behind those that are there: along the first axis, where readers cut it again. */
@@ -27,16 +33,21 @@ static qdq_status stack_sample(stacked *s, const qdq_named_array *in, size_t n, 
 {
     if (s->array == NULL) {
         s->array = calloc(n + 1, sizeof *s->array);
-        QDQ_NEED(s->array != NULL, err);
+        s->first_dims = calloc(n + 1, sizeof *s->first_dims);
+        QDQ_NEED(s->array != NULL && s->first_dims != NULL, err);
         s->n = n;
     }
+    s->n_samples++;
     for (size_t i = 0; i < n; i++) {
         qdq_named_array *to = &s->array[i];
         size_t before = to->array.bytes;
         unsigned char *data = realloc(to->array.data, before + in[i].array.bytes + 1);
         QDQ_NEED(data != NULL, err);
         memcpy(data + before, in[i].array.data, in[i].array.bytes);
-        int64_t rows = before > 0 ? to->array.dim[0] : 0;
+        int64_t rows = s->n_samples > 1 ? to->array.dim[0] : 0;
+        if (s->n_samples == 1)
+            s->first_dims[i] = in[i].array.dim[0];
+        s->differ |= in[i].array.rank > 0 && in[i].array.dim[0] != s->first_dims[i];
         *to = in[i];
         to->array.data = data;
         to->array.bytes += before;
@@ -54,9 +65,46 @@ static bool can_be_stacked(const qdq_named_array *in, size_t n)
     return true;
 }
 
-/* Of the evaluation samples, if there are any of their own: calibration has not seen it. */
-static qdq_status gather_samples(qdq_tune_state *t, stacked *s, qdq_error *err)
+size_t qdq_tune_steps(const qdq_tune_state *t, size_t *timed)
 {
+    const qdq_data *d = t->opts->goal->eval != NULL ? t->opts->goal->eval : t->task.data;
+    size_t n = 0;
+
+    *timed = 0;
+    if (d == NULL || qdq_data_states(d, &n) == NULL || n == 0)
+        return 0;
+    *timed = qdq_step_to_time(d);
+    return qdq_data_steps(d);
+}
+
+/* What is timed of an evaluation sample: of a sequence the step in its middle. */
+static qdq_step_request request_of(const qdq_tune_state *t, qdq_data *data, size_t sample,
+                                   const qdq_session_opts *opts)
+{
+    return (qdq_step_request){.engine = t->tools.engine,
+                              .m = t->task.m,
+                              .of = t->task.m,
+                              .opts = opts,
+                              .data = data,
+                              .sample = sample,
+                              .step = qdq_step_to_time(data),
+                              .job = t->job};
+}
+
+static qdq_session_opts session_opts(const qdq_tune_state *t)
+{
+    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+
+    so.threads = t->task.quantize.threads;
+    so.shapes = t->task.quantize.shapes;
+    so.n_shapes = t->task.quantize.n_shapes;
+    return so;
+}
+
+/* Of the evaluation samples, if there are any of their own: calibration has not seen it. */
+static qdq_status gather_samples(qdq_tune_state *t, stacked *s, qdq_arena *memory, qdq_error *err)
+{
+    const qdq_session_opts so = session_opts(t);
     qdq_compare_opts o;
     qdq_data *data;
 
@@ -64,50 +112,53 @@ static qdq_status gather_samples(qdq_tune_state *t, stacked *s, qdq_error *err)
     const size_t all = qdq_data_count(data), first = o.first < all ? o.first : 0,
                  count = o.count > 0 && o.count < all - first ? o.count : all - first;
     for (size_t k = 0; k < SAMPLES && k < count; k++) {
+        const qdq_step_request at = request_of(t, data, first + k, &so);
+        const qdq_arena_mark mark = qdq_arena_get_mark(memory);
         const qdq_named_array *in;
         size_t n;
-        QDQ_TRY(qdq_data_get(data, first + k, &in, &n, err));
+        QDQ_TRY(qdq_step_inputs(&at, memory, &in, &n, err));
         QDQ_TRY(stack_sample(s, in, n, err));
         if (!can_be_stacked(in, n))
             break;
+        qdq_arena_reset(memory, mark);
     }
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, qdq_error *err)
+qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, size_t *n, qdq_error *err)
 {
+    qdq_arena memory = QDQ_ARENA_INIT;
     stacked s = {0};
     char *file;
 
     *path = NULL;
+    *n = 0;
     if (t->task.data == NULL && t->opts->goal->eval == NULL)
         return QDQ_OK;
     file = qdq_arena_printf(&t->arena, "%s/samples.npz", qdq_tempdir_path(t->tools.work));
-    qdq_status st = file != NULL ? gather_samples(t, &s, err) : qdq_nomem(err);
+    qdq_status st = file != NULL ? gather_samples(t, &s, &memory, err) : qdq_nomem(err);
     if (st == QDQ_OK)
         st = qdq_npz_write(file, s.array, s.n, err);
+    const size_t count = s.differ ? 0 : s.n_samples;
     stacked_free(&s);
+    qdq_arena_free(&memory);
     if (st == QDQ_E_UNSUPPORTED && !qdq_tune_caller_failed(t)) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "measured on random input: %s",
                     err != NULL ? err->text : "");
         return QDQ_OK;
     }
-    if (st == QDQ_OK)
+    if (st == QDQ_OK) {
         *path = file;
+        *n = count;
+    }
     return st;
 }
 
-qdq_status qdq_tune_sample_shapes(qdq_tune_state *t, const qdq_input_shape **out, size_t *n_out,
-                                  qdq_error *err)
+static qdq_status copy_shapes(qdq_tune_state *t, const qdq_named_array *in, size_t n,
+                              qdq_error *err)
 {
-    qdq_compare_opts evaluating;
-    const qdq_named_array *in;
-    qdq_data *data;
-    size_t n;
-
-    QDQ_TRY(qdq_tune_evaluation_data(t, &data, &evaluating, err));
-    QDQ_TRY(qdq_data_get(data, evaluating.first, &in, &n, err));
     qdq_input_shape *s = qdq_arena_array(&t->arena, n + 1, sizeof *s);
+
     QDQ_NEED(s != NULL, err);
     for (size_t i = 0; i < n; i++) {
         s[i] = (qdq_input_shape){.name = qdq_arena_strdup(&t->arena, in[i].name),
@@ -115,7 +166,36 @@ qdq_status qdq_tune_sample_shapes(qdq_tune_state *t, const qdq_input_shape **out
         QDQ_NEED(s[i].name != NULL, err);
         memcpy(s[i].dim, in[i].array.dim, sizeof s[i].dim);
     }
-    *out = s;
-    *n_out = n;
+    t->task.sample_shapes = s;
+    t->task.n_sample_shapes = n;
+    return QDQ_OK;
+}
+
+/* Once: steps are run for it. */
+static qdq_status find_sample_shapes(qdq_tune_state *t, qdq_error *err)
+{
+    const qdq_session_opts so = session_opts(t);
+    qdq_compare_opts evaluating;
+    const qdq_named_array *in;
+    qdq_data *data;
+    size_t n;
+
+    QDQ_TRY(qdq_tune_evaluation_data(t, &data, &evaluating, err));
+    const qdq_step_request at = request_of(t, data, evaluating.first, &so);
+    QDQ_TRY(qdq_steps_grow(&at, &t->task.steps_grow, err));
+    t->task.knows_shapes = true;
+    if (t->task.steps_grow)
+        return QDQ_OK;
+    QDQ_TRY(qdq_data_get(data, evaluating.first, &in, &n, err));
+    return copy_shapes(t, in, n, err);
+}
+
+qdq_status qdq_tune_sample_shapes(qdq_tune_state *t, const qdq_input_shape **out, size_t *n_out,
+                                  qdq_error *err)
+{
+    if (!t->task.knows_shapes)
+        QDQ_TRY(find_sample_shapes(t, err));
+    *out = t->task.sample_shapes;
+    *n_out = t->task.n_sample_shapes;
     return QDQ_OK;
 }

@@ -120,7 +120,10 @@ static qdq_status find_other(qdq_tune_state *t, qdq_final_validation *g, qdq_err
     t->out->other_dims.dims = fixed ? QDQ_DIMS_OPEN : QDQ_DIMS_FIXED;
     if (!fixed)
         QDQ_TRY(qdq_tune_sample_shapes(t, &s->at, &s->n, err));
-    g->other = s;
+    if (t->task.steps_grow)
+        t->out->other_dims.why = "shapes grow from step to step";
+    else
+        g->other = s;
     return QDQ_OK;
 }
 

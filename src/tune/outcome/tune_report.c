@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "report/page.h"
+#include "tune/accuracy/accuracy.h"
 #include "tune/baseline/baseline.h"
 #include "tune/candidate/tune_files.h"
 #include "tune/candidate/tune_names.h"
@@ -21,13 +22,17 @@ enum { PAGE_BYTES = 64 << 20, TEXT = 200, MORE = 400 };
 /* --- what came out ---------------------------------------------------------------------------- */
 
 /* Empty where no goal was asked of what was written. */
-static void accuracy_text(const qdq_tune_accuracy *a, char *text, size_t size)
+static void accuracy_text(const qdq_tune_state *t, char *text, size_t size)
 {
-    size_t n = (size_t)snprintf(text, size, "%s", a->worst);
+    const qdq_tune_accuracy *a = &t->out->written;
+    size_t n = (size_t)snprintf(text, size, "%s", a->worst), timed;
+    const size_t steps = qdq_tune_steps(t, &timed);
 
     if (n > 0 && n < size && a->samples > 0) /* of an older run it is not known */
         n += (size_t)snprintf(text + n, size - n, "; on %zu sample%s", a->samples,
                               a->samples == 1 ? "" : "s");
+    if (n > 0 && n < size && a->samples > 0 && steps > 0)
+        n += (size_t)snprintf(text + n, size - n, " of %zu steps", steps);
     if (n > 0 && n < size && !isnan(a->bound_db))
         n += (size_t)snprintf(text + n, size - n, "; lower bound %.1f dB", a->bound_db);
     if (n > 0 && n < size && !isnan(a->top1))
@@ -81,7 +86,7 @@ static void show_figures(const qdq_tune_state *t, qdq_buf *b)
     f[n++] = (qdq_page_figure){builds, NULL, "sessions built", timings, QDQ_TONE_PLAIN};
     if (!isnan(r->sqnr_db)) {
         snprintf(sqnr, sizeof sqnr, "%.1f", r->sqnr_db);
-        accuracy_text(&r->written, slice, sizeof slice);
+        accuracy_text(t, slice, sizeof slice);
         const size_t end = strlen(slice);
         if (!isnan(t->outcome.shipped_metric))
             snprintf(slice + end, sizeof slice - end, "; %s %.6g, of the input %.6g",
@@ -96,11 +101,16 @@ static void show_figures(const qdq_tune_state *t, qdq_buf *b)
 }
 
 /* How the times were taken, and what the result takes when it is run in the other way. */
-static void dims_text(const qdq_tune_result *r, char *text, size_t size)
+static void dims_text(const qdq_tune_state *t, char *text, size_t size)
 {
+    const qdq_tune_result *r = t->out;
     const qdq_tune_other_dims *o = &r->other_dims;
     const char *other = qdq_tune_dims_name(o->dims);
-    size_t n = (size_t)snprintf(text, size, " Shapes %s.", qdq_tune_dims_name(r->dims));
+    size_t n = (size_t)snprintf(text, size, " Shapes %s.", qdq_tune_dims_name(r->dims)), timed;
+    const size_t steps = qdq_tune_steps(t, &timed);
+
+    if (steps > 0)
+        n += (size_t)snprintf(text + n, size - n, " Times of step %zu of %zu.", timed + 1, steps);
 
     if (o->measured)
         snprintf(text + n, size - n,
@@ -143,7 +153,7 @@ static void show_latency(const qdq_tune_state *t, qdq_buf *b)
         bars[n++] = (qdq_page_bar){"rules", r->rules_ms, r->rules_ms, r->rules_ms, QDQ_TONE_PLAIN};
     bars[n++] = (qdq_page_bar){"written", r->final_ms, r->baseline_ms / r->ci_high,
                                r->baseline_ms / r->ci_low, QDQ_TONE_GOOD};
-    dims_text(r, dims, sizeof dims);
+    dims_text(t, dims, sizeof dims);
     snprintf(text, sizeof text, "%s%s Measured afresh at the end, in pairs.%s%s%s%s%s",
              verdict_text[r->verdict], why, dims, mde,
              r->ended_early ? " The budget ended the search before it was through." : "",

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "tune/accuracy/accuracy.h"
 #include "tune/baseline/baseline.h"
 #include "tune/candidate/tune_files.h"
 #include "tune/greedy/greedy.h"
@@ -249,6 +250,18 @@ static void put_metric(qdq_json_out o, const qdq_tune_state *t)
         qdq_json_put_real(j, "max_drop", goal->max_drop);
 }
 
+/* Steps are counted from 1. */
+static void put_steps(qdq_json_out j, const qdq_tune_state *t)
+{
+    size_t timed;
+    const size_t steps = qdq_tune_steps(t, &timed);
+
+    if (steps == 0)
+        return;
+    qdq_json_put_size(j, "steps", steps);
+    qdq_json_put_size(j, "timed_step", timed + 1);
+}
+
 qdq_status qdq_tune_report_text(const qdq_tune_state *t, char **text, qdq_error *err)
 {
     const qdq_tune_result *r = t->out;
@@ -260,6 +273,7 @@ qdq_status qdq_tune_report_text(const qdq_tune_state *t, char **text, qdq_error 
     qdq_json_put_real(j, "sqnr_db", r->sqnr_db);
     qdq_json_put_some(j, "worst", r->written.worst);
     qdq_json_put_size(j, "judged_on", r->written.samples);
+    put_steps(j, t);
     qdq_json_put_real(j, "bound_db", r->written.bound_db);
     qdq_json_put_real(j, "top1", r->written.top1);
     qdq_json_put_real(j, "half_agreement", r->written.half_agreement);

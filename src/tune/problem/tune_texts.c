@@ -156,6 +156,15 @@ static void put_shape(qdq_buf *b, const qdq_input_shape *s)
         qdq_buf_printf(b, "%s%lld", d > 0 ? "x" : "", (long long)s->dim[d]);
 }
 
+/* A run of a sequence is timed with the shapes that it has there. */
+static void put_timed_step(const qdq_tune_state *t, qdq_buf *b)
+{
+    size_t timed;
+
+    if (qdq_tune_steps(t, &timed) > 0)
+        qdq_buf_printf(b, " step=%zu", timed);
+}
+
 const char *qdq_tune_options_text(qdq_tune_state *t)
 {
     const qdq_tune_opts *o = t->opts;
@@ -167,6 +176,7 @@ const char *qdq_tune_options_text(qdq_tune_state *t)
                    qdq_elem_name(t->task.target->format.weight.type));
     for (size_t i = 0; i < t->task.quantize.n_shapes; i++)
         put_shape(&b, &t->task.quantize.shapes[i]);
+    put_timed_step(t, &b);
     const char *text = b.failed ? NULL : qdq_arena_strdup(&t->arena, b.data);
     qdq_buf_free(&b);
     return text;

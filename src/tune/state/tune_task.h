@@ -32,6 +32,11 @@ typedef struct qdq_tune_task {
     qdq_space *space;
     /* random samples that evaluate, if the user gave none */
     qdq_data *random;
+    /* qdq_tune_sample_shapes() was asked: shapes of a sample, or the steps of a sequence have other
+     * ones each */
+    bool knows_shapes, steps_grow;
+    const qdq_input_shape *sample_shapes;
+    size_t n_sample_shapes;
 } qdq_tune_task;
 
 #endif /* QDQ_TUNE_TASK_H */

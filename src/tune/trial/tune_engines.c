@@ -39,7 +39,7 @@ qdq_status qdq_tune_open_worker_client(qdq_tune_state *t, bool parts, qdq_worker
     if (!parts) {
         lo.shapes = t->task.quantize.shapes;
         lo.n_shapes = t->task.quantize.n_shapes;
-        QDQ_TRY(qdq_tune_samples(t, &lo.samples, err));
+        QDQ_TRY(qdq_tune_samples(t, &lo.samples, &lo.n_samples, err));
     } else if (engine.trtexec_args != NULL) {
         /* their shapes are those of the whole model's inputs */
         QDQ_TRY(qdq_trt_without_shapes(engine.trtexec_args, &t->arena, &engine.trtexec_args, err));

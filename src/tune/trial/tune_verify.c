@@ -163,6 +163,8 @@ static qdq_status ask_all_shapes(qdq_tune_state *t, const qdq_model *m, bool shi
         return QDQ_OK;
     if (n == 0)
         QDQ_TRY(qdq_tune_sample_shapes(t, &shapes, &n, err));
+    if (n == 0)
+        return QDQ_OK;
     QDQ_TRY(verify_samples(t, m, shapes, n, SEARCHED, &fixed, err));
     QDQ_TRY(fails_as_given(t, shapes, n, &fixed, &fails, err));
     if (fixed.verdict == QDQ_VERIFY_WRONG && !fails)

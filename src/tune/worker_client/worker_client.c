@@ -244,6 +244,7 @@ static void write_hello(qdq_json_doc *doc, const qdq_worker_client_opts *o)
     qdq_json_put_real(h, "leg_ms", o->sample_ms);
     qdq_json_put_int(h, "seed", (int64_t)o->seed);
     qdq_remote_put_text(h, "samples", o->samples);
+    qdq_json_put_size(h, "n_samples", o->n_samples);
     qdq_remote_put_text(h, "work", o->work);
 }
 

@@ -45,6 +45,9 @@ typedef struct qdq_worker_client_opts {
     uint64_t seed;
     /* .npz with inputs: the first sample for timing, all for comparisons; NULL: random */
     const char *samples;
+    /* how many are in it, each with equally many entries along the first axis; 0: these are cut as
+     * arrays of data are */
+    size_t n_samples;
     const qdq_job *job;
 } qdq_worker_client_opts;
 

@@ -4,6 +4,3 @@ quantize() { qdq quantize sum.onnxtxt -f -o q.onnx "$@" || echo "exit $?"; }
 quantize --calib random:1 --state t=s --steps 3 | grep sample
 quantize --calib random:1 --state t=x --state y=x --steps 3
 quantize --calib random:1 --state t=s
-quantize --calib random:1 --state t=s --steps 3 --autotune
-qdq autotune sum.onnxtxt -o tuned --calib random:1 --state t=s || echo "exit $?"
-qdq bench sum.onnxtxt --state t=s || echo "exit $?"
