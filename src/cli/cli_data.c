@@ -91,14 +91,16 @@ static qdq_status show_shapes(qdq_data *d, const qdq_model *m, const cli_shapes 
                               const qdq_json_out *list, qdq_error *err)
 {
     const qdq_named_array *in = NULL;
-    size_t n = 0;
+    size_t n = 0, sample;
     qdq_io io;
 
     for (size_t i = 0; qdq_model_input(m, i, &io); i++) {
         if (!cli_is_assumed(&io, shapes))
             continue;
-        if (in == NULL) /* models without symbolic dimensions pay nothing */
-            QDQ_TRY(qdq_data_get(d, 0, &in, &n, err));
+        if (in == NULL) { /* models without symbolic dimensions pay nothing */
+            QDQ_TRY(qdq_data_find_typical(d, 0, 0, &sample, err));
+            QDQ_TRY(qdq_data_get(d, sample, &in, &n, err));
+        }
         for (size_t k = 0; k < n; k++) {
             if (strcmp(in[k].name, io.name) != 0)
                 continue;

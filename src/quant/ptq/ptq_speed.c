@@ -1,5 +1,5 @@
-/* ptq_speed.c - how fast the model is, in turns with the input: both as they are, with the first
- * sample that evaluates; open dimensions open, and then with its shapes fixed by the engine. Never
+/* ptq_speed.c - how fast the model is, in turns with the input: both as they are, with the typical
+ * sample of those that evaluate; open dimensions open, and then with its shapes fixed by the engine. Never
  * longer than the work before it took. */
 #include "quant/ptq/ptq_state.h"
 
@@ -47,13 +47,16 @@ static qdq_status time_both(qdq_ptq_run *r, bool fixed, double ends, const timed
 {
     const qdq_split *split = &r->room->head.split;
     const bool evaluates = split->evaluate > 0;
+    qdq_data *data = evaluates ? qdq_ptq_eval(r) : r->data;
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
     qdq_session *s[2] = {NULL, NULL};
+    size_t sample;
 
     so.threads = r->quant.threads;
-    QDQ_TRY(qdq_data_get(evaluates ? qdq_ptq_eval(r) : r->data, evaluates ? split->first : 0,
-                         &bo.inputs, &bo.n_inputs, err));
+    QDQ_TRY(qdq_data_find_typical(data, evaluates ? split->first : 0, split->evaluate, &sample,
+                                  err));
+    QDQ_TRY(qdq_data_get(data, sample, &bo.inputs, &bo.n_inputs, err));
     qdq_input_shape *shapes = qdq_arena_array(&r->room->arena, bo.n_inputs + 1, sizeof *shapes);
     QDQ_NEED(shapes, err);
     for (size_t i = 0; i < bo.n_inputs; i++) {

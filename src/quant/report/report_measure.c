@@ -61,13 +61,15 @@ static qdq_status time_both(qdq_reporting *r, qdq_session **s, qdq_error *err)
     const qdq_model *models[2] = {r->m, r->quantized};
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
+    size_t sample;
 
     so.threads = r->opts.threads;
     so.shapes = r->opts.shapes;
     so.n_shapes = r->opts.n_shapes;
     for (int i = 0; i < 2; i++)
         QDQ_TRY(qdq_session_open(r->engine, models[i], &so, &s[i], err));
-    QDQ_TRY(qdq_data_get(r->opts.data, r->opts.first, &bo.inputs, &bo.n_inputs, err));
+    QDQ_TRY(qdq_data_find_typical(r->opts.data, r->opts.first, r->opts.count, &sample, err));
+    QDQ_TRY(qdq_data_get(r->opts.data, sample, &bo.inputs, &bo.n_inputs, err));
     bo.rounds = 0;
     bo.job = r->opts.job;
     return qdq_bench(s, 2, &bo, r->time, err);
