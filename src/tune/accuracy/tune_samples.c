@@ -8,7 +8,7 @@
 #include "target/target.h"
 #include "tune/accuracy/accuracy.h"
 
-enum { SAMPLES = 4 };
+enum { SAMPLES = 4, LOOKED_AT = 64 };
 
 typedef struct stacked {
     /* by input */
@@ -37,7 +37,7 @@ static qdq_status stack_sample(stacked *s, const qdq_named_array *in, size_t n, 
         unsigned char *data = realloc(to->array.data, before + in[i].array.bytes + 1);
         QDQ_NEED(data != NULL, err);
         memcpy(data + before, in[i].array.data, in[i].array.bytes);
-        int64_t rows = before > 0 ? to->array.dim[0] : 0;
+        const int64_t rows = to->array.data != NULL ? to->array.dim[0] : 0;
         *to = in[i];
         to->array.data = data;
         to->array.bytes += before;
@@ -47,30 +47,48 @@ static qdq_status stack_sample(stacked *s, const qdq_named_array *in, size_t n, 
     return QDQ_OK;
 }
 
-static bool can_be_stacked(const qdq_named_array *in, size_t n)
+/* Next to those that are there: no scalars, and equal but for the first axis. */
+static bool can_be_stacked(const stacked *s, const qdq_named_array *in, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (in[i].array.rank == 0)
+    for (size_t i = 0; i < n; i++) {
+        const qdq_array *a = &in[i].array, *first = &s->array[i].array;
+
+        if (a->rank == 0 || a->rank != first->rank ||
+            memcmp(a->dim + 1, first->dim + 1, (size_t)(a->rank - 1) * sizeof *a->dim) != 0)
             return false;
+    }
     return true;
 }
 
-/* Of the evaluation samples, if there are any of their own: calibration has not seen it. */
-static qdq_status gather_samples(qdq_tune_state *t, stacked *s, qdq_error *err)
+/* Of the evaluation samples, if there are any of their own: calibration has not seen it. *first:
+ * the typical one, whose lengths all have that candidates are timed on; *end is behind the last. */
+static qdq_status find_samples(qdq_tune_state *t, qdq_data **data, size_t *first, size_t *end,
+                               qdq_error *err)
 {
     qdq_compare_opts o;
+
+    QDQ_TRY(qdq_tune_evaluation_data(t, data, &o, err));
+    const size_t all = qdq_data_count(*data), from = o.first < all ? o.first : 0,
+                 count = o.count > 0 && o.count < all - from ? o.count : all - from;
+    *end = from + count;
+    return qdq_data_find_typical(*data, from, count, first, err);
+}
+
+static qdq_status gather_samples(qdq_tune_state *t, stacked *s, qdq_error *err)
+{
+    size_t first, end, taken = 0;
     qdq_data *data;
 
-    QDQ_TRY(qdq_tune_evaluation_data(t, &data, &o, err));
-    const size_t all = qdq_data_count(data), first = o.first < all ? o.first : 0,
-                 count = o.count > 0 && o.count < all - first ? o.count : all - first;
-    for (size_t k = 0; k < SAMPLES && k < count; k++) {
+    QDQ_TRY(find_samples(t, &data, &first, &end, err));
+    for (size_t k = first; k < end && k < first + LOOKED_AT && taken < SAMPLES; k++) {
         const qdq_named_array *in;
         size_t n;
-        QDQ_TRY(qdq_data_get(data, first + k, &in, &n, err));
+
+        QDQ_TRY(qdq_data_get(data, k, &in, &n, err));
+        if (taken > 0 && !can_be_stacked(s, in, n))
+            continue;
         QDQ_TRY(stack_sample(s, in, n, err));
-        if (!can_be_stacked(in, n))
-            break;
+        taken++;
     }
     return QDQ_OK;
 }
@@ -101,13 +119,12 @@ qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, qdq_error *err
 qdq_status qdq_tune_sample_shapes(qdq_tune_state *t, const qdq_input_shape **out, size_t *n_out,
                                   qdq_error *err)
 {
-    qdq_compare_opts evaluating;
     const qdq_named_array *in;
     qdq_data *data;
-    size_t n;
+    size_t n, first, end;
 
-    QDQ_TRY(qdq_tune_evaluation_data(t, &data, &evaluating, err));
-    QDQ_TRY(qdq_data_get(data, evaluating.first, &in, &n, err));
+    QDQ_TRY(find_samples(t, &data, &first, &end, err));
+    QDQ_TRY(qdq_data_get(data, first, &in, &n, err));
     qdq_input_shape *s = qdq_arena_array(&t->arena, n + 1, sizeof *s);
     QDQ_NEED(s != NULL, err);
     for (size_t i = 0; i < n; i++) {
