@@ -107,7 +107,7 @@ static void normal(qdq_random *r, float *x, int64_t n, float mean, float deviati
         x[i] = mean + deviation * qdq_random_normal(r);
 }
 
-static int64_t massive_channel(int64_t n, int i)
+int64_t test_massive_channel(int64_t n, int i)
 {
     return (2 * i + 1) * n / (2 * MASSIVE) + i;
 }
@@ -148,7 +148,7 @@ static void fill_gain(qdq_random *r, float *x, const char *name, int64_t n)
     if (strncmp(name, "gf", 2) == 0 || strcmp(name, "g_first") == 0)
         return;
     for (int i = 0; i < MASSIVE; i++)
-        x[massive_channel(n, i)] =
+        x[test_massive_channel(n, i)] =
             is_restored ? sqrtf(sum / (float)n) / massive_gain(i) : massive_gain(i);
 }
 
@@ -179,7 +179,7 @@ static void fill(float *x, const char *name, const int64_t *dim, int rank,
         correlated(&r, x, rows, dim[rank - 1], 0.6F / sqrtf((float)rows));
     for (int i = 0; i < MASSIVE && rank == 2 && strstr(name, "wn") != NULL; i++)
         for (int64_t c = 0; c < dim[1]; c++)
-            x[massive_channel(dim[0], i) * dim[1] + c] /= 8;
+            x[test_massive_channel(dim[0], i) * dim[1] + c] /= 8;
 }
 
 static void fill_value(qdq_model *m, qdq_value *v, const test_transformer *s)

@@ -43,6 +43,9 @@ const char *test_family_name(test_family f);
 
 qdq_model *test_transformer_model(test_family f, const test_transformer *size);
 
+/* The i-th of three massive channels among n. */
+int64_t test_massive_channel(int64_t n, int i);
+
 typedef struct test_sequences {
     uint64_t seed;
     /* in each file */
