@@ -1,6 +1,6 @@
 /* transformers_ort.c - transformers as exporters write them (support/transformer.h), two sizes of
- * each: cleaned, calibrated with sequences of several lengths, quantized in each form that targets
- * have, and compared on sequences that nothing was fitted to. */
+ * each: cleaned, calibrated with sequences of several lengths, and compared on others. Goals and
+ * other forms of quantization are in tests/cli/transformers. */
 #include <math.h>
 #include <sys/stat.h>
 
@@ -8,7 +8,6 @@
 #include "numeric/ort_help.h"
 #include "qdq/compare.h"
 #include "qdq/pass.h"
-#include "qdq/ptq.h"
 #include "quant/plan/plan.h"
 #include "support/transformer.h"
 
@@ -61,12 +60,11 @@ static void end(setting *s)
     qdq_model_free(s->m);
 }
 
-static qdq_target *target(const char *name, const qdq_target_change *changes, size_t n)
+static qdq_target *target(const char *name)
 {
     qdq_target *t = NULL;
 
     assert_ok(qdq_target_load(name, &t, &err));
-    assert_ok(qdq_target_set_all(t, changes, n, &err));
     return t;
 }
 
@@ -77,7 +75,7 @@ typedef struct made {
 
 static made quantize(const setting *s, const qdq_quantize_opts *opts)
 {
-    qdq_target *t = target("ort-cpu", NULL, 0);
+    qdq_target *t = target("ort-cpu");
     made out = {0};
 
     assert_ok(qdq_quantize(s->m, t, s->e, s->calib, opts, &out.p, &out.q, &err));
@@ -112,7 +110,7 @@ TEST(cleaning_changes_no_output_of_any_length)
             for (size_t k = 0; k < QDQ_COUNT(targets); k++) {
                 setting s = begin((test_family)f, sizes[i]);
                 qdq_optimize_opts o = QDQ_OPTIMIZE_OPTS_INIT;
-                qdq_target *t = targets[k] != NULL ? target(targets[k], NULL, 0) : NULL;
+                qdq_target *t = targets[k] != NULL ? target(targets[k]) : NULL;
                 qdq_same_result *r = NULL;
                 qdq_model *m = NULL;
 
@@ -289,66 +287,4 @@ TEST(a_batch_of_two_with_one_token_and_no_cache_runs_in_8_bits)
         made_free(&a);
         end(&s);
     }
-}
-
-/* --- goals ------------------------------------------------------------------------------------ */
-
-static void agrees(test_family f, const char *name, const qdq_target_change *changes, size_t n)
-{
-    setting s = begin(f, &test_transformer_small);
-    qdq_target *t = target(name, changes, n);
-    qdq_ptq_opts o = QDQ_PTQ_OPTS_INIT;
-    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
-    qdq_ptq_result *r = NULL;
-    qdq_compare_result *c;
-    qdq_target_check *found = NULL;
-
-    goal.min_agreement = 0.97;
-    o.goal = &goal;
-    o.no_speed = true;
-    assert_ok(qdq_ptq(s.m, t, s.e, s.calib, &o, &r, &err));
-    assert_int_equal(r->verdict, QDQ_PTQ_REACHED);
-    assert_true(qdq_plan_get_summary(r->plan)->n_weights > 0);
-    assert_non_null(r->engine_check);
-    assert_int_equal(r->engine_check->verdict, QDQ_VERIFY_RIGHT);
-    assert_ok(qdq_model_check_target(r->model, t, NULL, &found, &err));
-    assert_int_equal(found->n_errors, 0);
-    c = compare(&s, r->model);
-    if (!(c->top1_agreement >= 0.9))
-        fail_msg("%s, %s: %.4f of rows agree on other sequences", test_family_name(f), name,
-                 c->top1_agreement);
-    qdq_free(c);
-    qdq_free(found);
-    qdq_ptq_result_free(r);
-    qdq_target_free(t);
-    end(&s);
-}
-
-static const test_family with_logits[] = {TEST_BERT, TEST_GPT, TEST_T5, TEST_WHISPER_DECODER,
-                                          TEST_WHISPER_MERGED};
-
-TEST(a_goal_of_agreement_holds_on_other_sequences_in_static_form)
-{
-    for (size_t i = 0; i < QDQ_COUNT(with_logits); i++)
-        agrees(with_logits[i], "ort-cpu", NULL, 0);
-}
-
-TEST(a_goal_of_agreement_holds_on_other_sequences_with_data_quantized_at_run_time)
-{
-    /* those of --format dynamic */
-    static const qdq_target_change changes[] = {{"activation.type", "float"},
-                                                {"activation.symmetric", "false"},
-                                                {"weight.store", "dynamic"},
-                                                {"bias.type", "float"}};
-
-    for (size_t i = 0; i < QDQ_COUNT(with_logits); i++)
-        agrees(with_logits[i], "ort-cpu", changes, QDQ_COUNT(changes));
-}
-
-TEST(a_goal_of_agreement_holds_on_other_sequences_in_4_bits)
-{
-    static const qdq_target_change changes[] = {{"weight.method", "gptq-mse"}};
-
-    for (size_t i = 0; i < QDQ_COUNT(with_logits); i++)
-        agrees(with_logits[i], "ort-cpu-int4", changes, QDQ_COUNT(changes));
 }
