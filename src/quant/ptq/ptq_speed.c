@@ -1,6 +1,6 @@
 /* ptq_speed.c - how fast the model is, in turns with the input: both as they are, with the typical
- * sample of those that evaluate; open dimensions open, and then with its shapes fixed by the engine. Never
- * longer than the work before it took. */
+ * sample of those that evaluate; open dimensions open, and then with its shapes fixed by the
+ * engine. Never longer than the work before it took. */
 #include "quant/ptq/ptq_state.h"
 
 #include <math.h>
@@ -54,8 +54,8 @@ static qdq_status time_both(qdq_ptq_run *r, bool fixed, double ends, const timed
     size_t sample;
 
     so.threads = r->quant.threads;
-    QDQ_TRY(qdq_data_find_typical(data, evaluates ? split->first : 0, split->evaluate, &sample,
-                                  err));
+    QDQ_TRY(
+        qdq_data_find_typical(data, evaluates ? split->first : 0, split->evaluate, &sample, err));
     QDQ_TRY(qdq_data_get(data, sample, &bo.inputs, &bo.n_inputs, err));
     qdq_input_shape *shapes = qdq_arena_array(&r->room->arena, bo.n_inputs + 1, sizeof *shapes);
     QDQ_NEED(shapes, err);

@@ -1,5 +1,5 @@
-# A decoder with caches of its own and of the encoder's output: in every form, and in one file with the
-# first run, as optimum merges both.
+# A decoder with caches of its own and of the output of an encoder: in every form, and in one file
+# with the first run, as optimum merges both.
 # needs: ort
 . "$FIXTURES/transformer.bash"
 make small whisper-decoder "0 1 12" "0 9"
