@@ -186,6 +186,14 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_data_get_step(qdq_data *d, size_t i, size_t 
                                                   const qdq_named_array **in, size_t *n,
                                                   qdq_error *err);
 
+/* The sample of which one run tells what runs take where lengths differ: in the middle by its
+ * number of elements, of equal ones the first. Looks at up to 64 of `count` samples from `first` on
+ * (0: all that follow), spread evenly, and reads none where shapes are fixed, of random data, and
+ * with states: then it is `first`. QDQ_E_USAGE: there is no such sample; else errors as of
+ * qdq_data_get(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_data_find_typical(qdq_data *d, size_t first, size_t count,
+                                                      size_t *i, qdq_error *err);
+
 /* The *n labels of sample i, one for each item of its batch, step after step; borrowed as long as
  * the data. NULL and 0 if there are none. */
 QDQ_API const int64_t *qdq_data_labels(const qdq_data *d, size_t i, size_t *n);

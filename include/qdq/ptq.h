@@ -166,7 +166,8 @@ typedef struct qdq_ptq_warning {
     bool logged;
 } qdq_ptq_warning;
 
-/* Timed in turns with the input, both as they are, with the first sample that evaluates. */
+/* Timed in turns with the input, both as they are, with the typical one of the samples that
+ * evaluate (qdq_data_find_typical()). */
 typedef struct qdq_ptq_speed {
     bool measured;
     /* why it was not; "" */

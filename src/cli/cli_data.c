@@ -135,15 +135,17 @@ static qdq_status show_shapes(qdq_data *d, const qdq_model *m, const cli_shapes 
                               const qdq_json_out *list, qdq_error *err)
 {
     const qdq_named_array *in;
+    size_t n, sample = SIZE_MAX;
     bool changes;
-    size_t n;
     qdq_io io;
 
     for (size_t i = 0; qdq_model_input(m, i, &io); i++) {
         if (!cli_is_assumed(&io, shapes))
             continue;
         QDQ_TRY(cli_data_changes(d, io.name, &changes, err));
-        QDQ_TRY(qdq_data_get(d, 0, &in, &n, err));
+        if (sample == SIZE_MAX)
+            QDQ_TRY(qdq_data_find_typical(d, 0, 0, &sample, err));
+        QDQ_TRY(qdq_data_get(d, sample, &in, &n, err));
         const qdq_array *a = find_array(in, n, io.name);
         if (a != NULL && to != NULL)
             print_shape(&io, a, changes, to);

@@ -128,12 +128,8 @@ static qdq_status read_metric_drop(const char *text, double *most, qdq_error *er
 
 qdq_status cli_quant_max_drop(const cli_quant_args *a, double *most, qdq_error *err)
 {
-    const double rows = a->min_agreement.value;
-
     *most = -1;
-    if (a->min_agreement.given && !(rows > 0 && rows <= 1))
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "--min-agreement: found %g, expected more than 0 and at most 1", rows);
+    QDQ_TRY(cli_agreement_check(&a->min_agreement, err));
     QDQ_TRY(check_metric(a, err));
     if (a->max_drop != NULL)
         QDQ_TRY(a->metric_command != NULL ? read_metric_drop(a->max_drop, most, err)

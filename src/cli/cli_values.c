@@ -322,3 +322,11 @@ const char *cli_first_given(const cli_opt *opts, const void *args)
     }
     return NULL;
 }
+
+qdq_status cli_agreement_check(const cli_maybe *a, qdq_error *err)
+{
+    if (a->given && !(a->value > 0 && a->value <= 1))
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "--min-agreement: found %g, expected more than 0 and at most 1", a->value);
+    return QDQ_OK;
+}

@@ -16,4 +16,7 @@ void cli_value_count(const cli_opt *o, bool negated, void *to);
  * counts as not given. */
 const char *cli_first_given(const cli_opt *opts, const void *args);
 
+/* The value of --min-agreement, if it was given, is a fraction above 0. */
+qdq_status cli_agreement_check(const cli_maybe *a, qdq_error *err);
+
 #endif /* QDQ_CLI_VALUES_H */

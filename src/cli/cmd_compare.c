@@ -9,6 +9,7 @@
 #include "cli/cli_layers.h"
 #include "cli/cli_model.h"
 #include "cli/cli_outputs.h"
+#include "cli/cli_values.h"
 #include "qdq/compare.h"
 
 struct compare_args {
@@ -100,13 +101,36 @@ static void check_goal(cli *c, const qdq_compare_result *r, double min_sqnr)
     const qdq_compare_tensor *low = cli_outputs_below(r->outputs, r->n_outputs, min_sqnr);
     char text[60], place[80], line[700];
 
-    c->negative = low != NULL;
+    c->negative |= low != NULL;
     if (low == NULL)
         return;
     snprintf(line, sizeof line, "output '%s'%s: %s, expected at least %g", low->name,
              qdq_compare_place(low, place, sizeof place), cli_worst_text(low, text, sizeof text),
              min_sqnr);
     cli_ui_log(&c->ui, QDQ_LOG_ERROR, line);
+}
+
+/* The same of the first output, and of others whose rows are scores. */
+static void check_agreement(cli *c, const qdq_compare_result *r, double least)
+{
+    char line[700];
+
+    for (size_t i = 0; i < r->n_outputs; i++) {
+        const double rows = r->outputs[i].top1;
+
+        if (i == 0 ? rows >= least : !(rows < least))
+            continue;
+        if (isnan(rows))
+            snprintf(line, sizeof line, "output '%s' has no rows of scores, expected some",
+                     r->outputs[i].name);
+        else
+            snprintf(line, sizeof line,
+                     "output '%s': %.4f of the rows keep their argmax, expected at least %g",
+                     r->outputs[i].name, rows, least);
+        c->negative = true;
+        cli_ui_log(&c->ui, QDQ_LOG_ERROR, line);
+        return;
+    }
 }
 
 static qdq_status compare(comparison *p, qdq_error *err)
@@ -118,6 +142,7 @@ static qdq_status compare(comparison *p, qdq_error *err)
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
     cli_shapes mine;
 
+    QDQ_TRY(cli_agreement_check(&a->min_agreement, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &p->model_a, err));
     QDQ_TRY(cli_model_load(c, c->operand[1], &p->model_b, err));
     QDQ_TRY(cli_shapes_check(&a->shape.shapes, &p->model_a, 1, err));
@@ -128,6 +153,7 @@ static qdq_status compare(comparison *p, qdq_error *err)
     opts.shapes = mine.at;
     opts.n_shapes = mine.n;
     opts.job = &c->job;
+    opts.scores = a->min_agreement.given;
     QDQ_TRY(cli_at_file(
         c->operand[1],
         qdq_compare(p->engine, p->model_a, p->model_b, p->data, &opts, &p->result, err), err));
@@ -140,6 +166,8 @@ static qdq_status compare(comparison *p, qdq_error *err)
     QDQ_TRY(c->json ? print_json(p, err) : print_text(p, err));
     if (a->min_sqnr != 0)
         check_goal(c, p->result, a->min_sqnr);
+    if (a->min_agreement.given)
+        check_agreement(c, p->result, a->min_agreement.value);
     return QDQ_OK;
 }
 
@@ -173,6 +201,8 @@ const cli_command cmd_compare = {
         "accuracy of both. 30 dB is usually fine, 20 dB is the default goal of quantize.\n"
         "\n"
         "'top-1': fraction of rows with the same largest score, where rows are scores of classes.\n"
+        "--min-agreement counts the rows of the first output as such, as those of a language "
+        "model.\n"
         "'at 0.5': fraction of elements on the same side of 0.5, where all of A's lie in [0, 1].\n"
         "An output that is zero or not finite everywhere has no signal: it proves nothing, and\n"
         "misses every --min-sqnr.\n"
@@ -211,7 +241,7 @@ const cli_command cmd_compare = {
         "sum (y-y')^2 / sum y^2. null: undefined; equal outputs have sqnr_db null and \"equal\": "
         "true.",
     .example = "qdq compare model.onnx model.qdq.onnx --data test.npz --labels label",
-    .common = "data per-tensor top min-sqnr labels samples engine json help",
+    .common = "data per-tensor top min-sqnr min-agreement labels samples engine json help",
     .groups = groups,
     .args_size = sizeof(struct compare_args),
     .run = run_compare,

@@ -191,6 +191,9 @@ struct qdq_target {
     bool dequantized_outputs;
     /* float operators that the engine quantizes itself between DQ and Q; or NULL */
     const char *const *requantizes;
+    /* operators over which the engine moves a Q to their data, so that a graph output there
+     * changes; or NULL */
+    const char *const *moves_q_over;
     /* NULL: placement by chains */
     const qdq_partitions *partitions;
     qdq_layernorm_input layernorm_input;

@@ -345,7 +345,7 @@ qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *e
                    "stay_float", "requantizes", "no_kernel", "passes", "overrides", "rest",
                    "partitions", "layernorm-input", "disable_mha_qdq", "int8_readers",
                    "join_factor_max", "without_vnni", "measured_on", "no_dynamic", "unmeasured",
-                   "weights_alone");
+                   "weights_alone", "moves_q_over");
     t->name = qdq_json_text(&top, "name", NULL);
     t->help = qdq_json_text(&top, "help", "");
     t->engine = qdq_json_text(&top, "engine", "");
@@ -363,6 +363,7 @@ qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *e
     t->join_factor_max = qdq_json_number(&top, "join_factor_max", 0, INFINITY, 0);
     t->without_vnni = (qdq_without_vnni)qdq_json_word(&top, "without_vnni", without_vnni, 0);
     t->requantizes = qdq_json_texts(&top, "requantizes");
+    t->moves_q_over = qdq_json_texts(&top, "moves_q_over");
     t->unmeasured = qdq_json_bool(&top, "unmeasured");
     read_measured_on(t, &top);
     t->passes = qdq_json_texts(&top, "passes");

@@ -23,6 +23,9 @@ static qdq_status read_all(qdq_data *d, qdq_error *err)
         QDQ_TRY(qdq_data_get(d, i, &in, &n, err));
     }
     const char *why;
+    size_t typical;
+
+    QDQ_TRY(qdq_data_find_typical(d, 0, 0, &typical, err));
     return qdq_data_find_sameness(d, &why, err);
 }
 
@@ -234,5 +237,10 @@ TEST(comparing_survives_lack_of_memory)
             "g (float[N,2] x) => (float[N,2] y) <float s = {0.5}, uint8 z = {3}>"
             "{ t = Relu(x) q = QuantizeLinear(t, s, z) d = DequantizeLinear(q, s, z) y = Neg(d) }",
             test_npz_file("one.npz", true, arrays, 2), "label", e);
+    try_all(
+        "<ir_version: 9, opset_import: [\"\" : 17, \"m\" : 1]>\n"
+        "g (float[N,2] x) => (float[N,2] y) { t = m.Twice(x) y = Neg(t) }\n"
+        "<domain: \"m\", opset_import: [\"\" : 17]> Twice (a) => (b) { c = Relu(a) b = Add(c, c) }",
+        test_npz_file("one.npz", true, arrays, 1), NULL, e);
     qdq_engine_close(e);
 }

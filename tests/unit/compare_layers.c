@@ -59,6 +59,50 @@ static const qdq_compare_layer *layer(const qdq_compare_layers_result *r, const 
 
 /* --- matching --------------------------------------------------------------------------------- */
 
+TEST(layers_inside_functions_are_matched_as_cleaning_names_them)
+{
+    static const char flat[] =
+        HEAD "g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}, float s = "
+             "{0.1}, uint8 z = {0}> {\n"
+             "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
+             "  m = MatMul(d, w) y = Relu(m) }";
+    static const char in_function[] =
+        "<ir_version: 9, opset_import: [\"\" : 17, \"f\" : 1]>\n"
+        "g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = f.Layer(x, w) }\n"
+        "<domain: \"f\", opset_import: [\"\" : 17]> Layer (a, b) => (c) "
+        "{ m = MatMul(a, b) c = Relu(m) }";
+    qdq_engine *e = sim();
+    qdq_compare_layers_result *r = must(compared(e, in_function, flat, "random:1", NULL));
+
+    assert_string_equal(layer(r, "m")->node, "MatMul@m");
+    assert_true(layer(r, "m")->quantized);
+    assert_int_equal(r->n_unmatched_a, 0);
+    qdq_free(r);
+    qdq_engine_close(e);
+}
+
+/* The sum is in the second model alone: an --exclude of it would fit nothing. */
+TEST(a_product_whose_channels_are_in_float_is_named_and_not_the_sum)
+{
+    static const char a[] =
+        HEAD "g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] b = {1, "
+             "2}> { m = MatMul(x, w) p = Add(m, b) y = Relu(p) }";
+    static const char b[] =
+        HEAD "g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}, float[1,2] rows = "
+             "{5, 6}, float[2] b = {1, 2}, int64[1] i = {1}, float s = {0.1}, uint8 z = {0}> {\n"
+             "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
+             "  few = Gather <axis = -1> (x, i) other = MatMul(few, rows)\n"
+             "  [\"MatMul@m\"] m_in_8_bits = MatMul(d, w) p_in_8_bits = Add(m_in_8_bits, b)\n"
+             "  [p_sum] p = Add(p_in_8_bits, other) y = Relu(p) }";
+    qdq_engine *e = sim();
+    qdq_compare_layers_result *r = must(compared(e, a, b, "random:1", NULL));
+
+    assert_string_equal(layer(r, "p")->node, "MatMul@m");
+    assert_string_equal(layer(r, "p")->op, "MatMul");
+    qdq_free(r);
+    qdq_engine_close(e);
+}
+
 static const char plain[] = HEAD "g (float[N,2] x) => (float[N,2] y)"
                                  "{ t = Relu(x) u = Neg(t) y = Abs(u) }";
 

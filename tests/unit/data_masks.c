@@ -33,16 +33,6 @@ static qdq_named_array x_of(int64_t sequences, int64_t steps, int64_t items)
     return n;
 }
 
-static qdq_status try_arrays(const qdq_named_array *a, size_t n, const qdq_data_opts *opts,
-                             qdq_data **d)
-{
-    qdq_model *m = test_model(decoder);
-    const qdq_status st = qdq_data_from_arrays(a, n, m, opts, d, &err);
-
-    qdq_model_free(m);
-    return st;
-}
-
 /* The mask of a step. */
 static const qdq_array *mask_of(qdq_data *d, size_t i, size_t step)
 {
@@ -69,7 +59,7 @@ TEST(a_missing_mask_is_ones_as_long_as_the_cache_and_what_is_new)
     qdq_named_array in[] = {x_of(2, 3, 1), {.name = NULL}};
     qdq_data *d = NULL;
 
-    assert_ok(try_arrays(in, 1, &opts, &d));
+    assert_ok(try_arrays(decoder, in, 1, &opts, &d));
     assert_int_equal(qdq_data_count(d), 2);
     for (size_t step = 0; step < 3; step++)
         assert_ones(mask_of(d, 1, step), (int64_t)step + 1);
@@ -77,7 +67,7 @@ TEST(a_missing_mask_is_ones_as_long_as_the_cache_and_what_is_new)
     qdq_data_close(d);
     in[0] = x_of(1, 3, 2); /* two items each step, behind a cache of four */
     in[1] = named("s", QDQ_FLOAT, numbers, 2, 1, 4);
-    assert_ok(try_arrays(in, 2, &opts, &d));
+    assert_ok(try_arrays(decoder, in, 2, &opts, &d));
     assert_ones(mask_of(d, 0, 2), 10);
     assert_ones(mask_of(d, 0, 0), 6);
     qdq_data_close(d);
@@ -89,7 +79,7 @@ TEST(a_given_mask_is_cut_to_the_length_of_each_step)
     const qdq_named_array in[] = {x_of(2, 2, 2), named("m", QDQ_INT64, whole, 2, 2, 6)};
     qdq_data *d = NULL;
 
-    assert_ok(try_arrays(in, 2, &opts, &d));
+    assert_ok(try_arrays(decoder, in, 2, &opts, &d));
     for (size_t i = 0; i < 2; i++)
         for (size_t step = 0; step < 2; step++) {
             const qdq_array *m = mask_of(d, i, step);
@@ -113,7 +103,7 @@ TEST(rows_of_a_batch_are_cut_one_by_one)
 
     opts.shapes = shapes;
     opts.n_shapes = 2;
-    assert_ok(try_arrays(in, 2, &opts, &d));
+    assert_ok(try_arrays(decoder, in, 2, &opts, &d));
     assert_int_equal(qdq_data_count(d), 1);
     assert_memory_equal(mask_of(d, 0, 0)->data, first, sizeof first);
     assert_memory_equal(mask_of(d, 0, 1)->data, second, sizeof second);
@@ -128,7 +118,7 @@ TEST(the_cache_of_the_first_step_counts)
                                   named("s", QDQ_FLOAT, numbers, 2, 4, 3)};
     qdq_data *d = NULL;
 
-    assert_ok(try_arrays(in, 2, &opts, &d));
+    assert_ok(try_arrays(decoder, in, 2, &opts, &d));
     assert_ones(mask_of(d, 1, 1), 5);
     assert_ones(mask_of(d, 1, 0), 4);
     assert_ones(mask_of(d, 0, 1), 5);
@@ -272,7 +262,7 @@ TEST(a_mask_that_is_shorter_than_the_cache_is_refused_where_it_is_read)
     qdq_data *d = NULL;
     size_t n;
 
-    assert_ok(try_arrays(in, 2, &opts, &d));
+    assert_ok(try_arrays(decoder, in, 2, &opts, &d));
     assert_int_equal(mask_of(d, 1, 1)->dim[1], 2);
     assert_fails(QDQ_E_FORMAT,
                  "arrays: sample 1, step 2: mask 'm' has length 2, expected at least 3 for the "
@@ -288,5 +278,5 @@ TEST(an_input_that_is_no_mask_must_be_there)
     qdq_data *d = NULL;
 
     opts.masks = NULL;
-    assert_fails(QDQ_E_FORMAT, "no array for input 'm'", try_arrays(&in, 1, &opts, &d));
+    assert_fails(QDQ_E_FORMAT, "no array for input 'm'", try_arrays(decoder, &in, 1, &opts, &d));
 }

@@ -104,6 +104,21 @@ TEST(tensors_that_contradict_themselves_are_rejected)
     }
 }
 
+/* Attention masks have it; its shortest text is a number below it. */
+TEST(the_lowest_float_is_read_as_it_was_written)
+{
+    static const char tensor[] =
+        "{\"tensor\": \"mask\", \"count\": 2, \"low\": -3.4028235e38, \"high\": 3.4028235e38}";
+    qdq_statistics *s, *again;
+    const char *path = test_path("lowest.json");
+
+    assert_ok(parse("max", tensor, &s));
+    assert_ok(qdq_statistics_save(s, path, true, &err));
+    assert_ok(qdq_statistics_load(path, &again, &err));
+    qdq_statistics_free(s);
+    qdq_statistics_free(again);
+}
+
 TEST(heads_that_contradict_themselves_are_rejected)
 {
     static const struct {

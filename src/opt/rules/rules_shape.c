@@ -166,7 +166,9 @@ const qdq_rule qdq_rule_merge_reshapes = {
  *
  * Of the elements of the shape all are known but for one, which becomes -1: the others are
  * positive, so that it is what is left of x, whatever the element is (a dim; 0, that is a copied
- * dim; -1). Or what is not known are dims of x that stay at their place: 0, which copies them. */
+ * dim; -1). Or what is not known are dims of x that stay at their place: 0, which copies them. They
+ * are so by their symbol, or because the graph takes them from the Shape of x itself, as exporters
+ * write it where a sum with a slice of positions has left no symbol. */
 
 static const qdq_pat materialize_pat[] = {{"y", QDQ_OP_RESHAPE, {"x", "s"}, 0}};
 
@@ -187,12 +189,52 @@ static bool leave_one_open(const qdq_type *x, const qdq_fact_elem *e, bool copie
     return open <= 1;
 }
 
-static bool copy_dims(const qdq_type *x, const qdq_fact_elem *e, qdq_rule_ints *s)
+/* Is `part`, one element, dim i of x, taken from Shape(x)? */
+static bool is_dim_of(const qdq_value *part, const qdq_value *x, int i)
+{
+    const qdq_node *n = part != NULL ? part->producer : NULL;
+    double at = -1;
+
+    if (n != NULL && n->op == QDQ_OP_UNSQUEEZE)
+        n = qdq_node_in(n, 0) != NULL ? qdq_node_in(n, 0)->producer : NULL;
+    const qdq_value *shape = n != NULL && n->op == QDQ_OP_GATHER ? qdq_node_in(n, 0) : NULL;
+    const qdq_tensor *index = shape != NULL ? qdq_node_const(n, 1) : NULL;
+    const qdq_node *of = shape != NULL ? shape->producer : NULL;
+
+    return index != NULL && index->count == 1 && qdq_tensor_scalar(index, &at) && at == (double)i &&
+           qdq_node_int(n, "axis", 0) == 0 && of != NULL && of->op == QDQ_OP_SHAPE &&
+           qdq_node_int(of, "start", 0) == 0 && qdq_node_attr(of, "end") == NULL &&
+           qdq_node_in(of, 0) == x;
+}
+
+/* Of the elements of the shape, a Concat: which are dims of x at their place. */
+static void find_own_dims(const qdq_match *m, int n, bool *own)
+{
+    const qdq_node *concat = qdq_match_value(m, "s")->producer;
+    int at = 0;
+
+    if (concat == NULL || concat->op != QDQ_OP_CONCAT)
+        return;
+    for (uint32_t k = 0; k < concat->n_in; k++) {
+        const qdq_value *part = qdq_node_in(concat, k);
+        const qdq_type *t = part != NULL ? qdq_match_type(m, part) : NULL;
+        const int64_t count = t != NULL && t->rank == 1 ? t->dim[0].value : -1;
+
+        if (count < 0 || count > n - at)
+            return;
+        if (count == 1)
+            own[at] = is_dim_of(part, qdq_match_value(m, "x"), at);
+        at += (int)count;
+    }
+}
+
+static bool copy_dims(const qdq_type *x, const qdq_fact_elem *e, const bool *own, qdq_rule_ints *s)
 {
     for (int i = 0; i < s->n; i++) {
         s->at[i] = e[i].known ? e[i].value : 0;
-        if (!e[i].known && (e[i].symbol == NULL || x == NULL || i >= x->rank ||
-                            x->dim[i].value >= 0 || x->dim[i].param != e[i].symbol))
+        if (!e[i].known && !own[i] &&
+            (e[i].symbol == NULL || x == NULL || i >= x->rank || x->dim[i].value >= 0 ||
+             x->dim[i].param != e[i].symbol))
             return false;
     }
     return true;
@@ -203,6 +245,7 @@ static const char *materialize_check(const qdq_match *m)
     qdq_rule_ints *s = qdq_match_found(m, sizeof *s);
     const qdq_type *x = qdq_match_type(m, qdq_match_value(m, "x"));
     qdq_fact_elem e[QDQ_RULE_RANK];
+    bool own[QDQ_RULE_RANK] = {false};
     int rank, n_known = 0;
 
     if (qdq_match_const(m, "s") != NULL ||
@@ -211,8 +254,9 @@ static const char *materialize_check(const qdq_match *m)
         return qdq_not_this;
     for (int i = 0; i < s->n; i++)
         n_known += e[i].known;
+    find_own_dims(m, s->n, own);
     if (n_known == s->n || leave_one_open(x, e, copies(m), s) ||
-        (copies(m) && copy_dims(x, e, s))) {
+        (copies(m) && copy_dims(x, e, own, s))) {
         for (int i = 0; i < s->n && n_known == s->n; i++)
             s->at[i] = e[i].value;
         return NULL;

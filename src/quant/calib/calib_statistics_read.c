@@ -19,7 +19,9 @@
 #define MAX_SAMPLES ((int64_t)1 << 40)
 #define MAX_STEPS   ((int64_t)1 << 20)
 
-static const double most_float = 3.4028234663852886e38;
+/* What is rounded to a finite float: the few digits that give the lowest float back, which masks
+ * have, are a number below it. */
+static const double most_float = 0x1.fffffefffffffp127;
 
 typedef struct reading {
     qdq_statistics *s;

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "base/opts.h"
 #include "ir/edit.h"
+#include "qdq/pass.h"
 #include "quant/calib/feedback.h"
 #include "quant/compare/compare_alias.h"
 #include "quant/compare/compare_feed.h"
@@ -32,6 +33,8 @@ typedef struct layering {
     const qdq_model *model[2];
     /* these copies; NULL: not needed */
     qdq_model *wide[2];
+    /* copies without functions, if they had any */
+    qdq_model *flat[2];
     qdq_compare_opts opts;
     size_t first, end;
     qdq_matching m;
@@ -434,6 +437,21 @@ static qdq_status run_passes(layering *l, qdq_error *err)
 
 /* --- the interface ---------------------------------------------------------------------------- */
 
+/* Layers are inside functions as exporters write them; Q/DQ are around single nodes. The names are
+ * those that cleaning gives them. */
+static qdq_status inline_model(layering *l, int k, qdq_error *err)
+{
+    qdq_optimize_opts o = QDQ_OPTIMIZE_OPTS_INIT;
+
+    if (l->model[k]->functions.n == 0)
+        return QDQ_OK;
+    o.passes = "inline-functions";
+    QDQ_TRY(qdq_model_clone(l->model[k], &l->flat[k], err));
+    QDQ_TRY(qdq_model_optimize(l->flat[k], &o, NULL, err));
+    l->model[k] = l->flat[k];
+    return QDQ_OK;
+}
+
 /* A model that the engine refuses for its 16-bit floats is looked at as a copy in float32. That is
  * found out before values are matched: the copy has fewer of them, since what is a Cast in one is
  * nothing in the other. */
@@ -492,8 +510,10 @@ static qdq_status compare_layers(layering *l, qdq_compare_layers_result **out, q
     if ((info->capabilities & QDQ_CAN_EXPOSE) == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine %s cannot show inner tensors", info->name);
     QDQ_TRY(qdq_data_get(l->data, l->first, &in, &n, err));
-    QDQ_TRY(widen_model(l, RUN_A, err));
-    QDQ_TRY(widen_model(l, RUN_B, err));
+    for (int k = RUN_A; k <= RUN_B; k++) {
+        QDQ_TRY(inline_model(l, k, err));
+        QDQ_TRY(widen_model(l, k, err));
+    }
     QDQ_TRY(qdq_match_models(l->model, in, n, l->opts.job, &l->m, err));
     QDQ_TRY(match_by_values(l, in, n, err));
     QDQ_TRY(find_near(l, err));
@@ -526,7 +546,9 @@ qdq_status qdq_compare_layers(qdq_engine *e, const qdq_model *a, const qdq_model
     qdq_map_free(&l.by_name);
     qdq_map_free(&l.by_fed);
     qdq_matching_free(&l.m);
-    qdq_model_free(l.wide[0]);
-    qdq_model_free(l.wide[1]);
+    for (int k = RUN_A; k <= RUN_B; k++) {
+        qdq_model_free(l.wide[k]);
+        qdq_model_free(l.flat[k]);
+    }
     return st;
 }

@@ -138,6 +138,30 @@ static const qdq_value *before_qdq(const qdq_value *y)
     return raw != NULL && raw->producer != NULL ? raw : y;
 }
 
+static const qdq_node *product_of(const qdq_value *v)
+{
+    const qdq_node *n = v != NULL ? v->producer : NULL;
+
+    return n != NULL && (n->op == QDQ_OP_MATMUL || n->op == QDQ_OP_GEMM) ? n : NULL;
+}
+
+/* The product in 8 bits, with or without a bias, whose float channels n adds, as insert_channels.c
+ * writes it: the layer that the float model has. Else n. */
+static const qdq_node *without_channels(const qdq_node *n)
+{
+    if (n->op != QDQ_OP_ADD)
+        return n;
+    const qdq_node *channels = product_of(qdq_node_in(n, 1)), *product = product_of(n->in[0].value);
+    const qdq_value *x = channels != NULL ? qdq_node_in(channels, 0) : NULL, *y = qdq_node_in(n, 0);
+
+    if (x == NULL || x->producer == NULL || x->producer->op != QDQ_OP_GATHER || y == NULL)
+        return n;
+    for (uint32_t i = 0; product == NULL && y->producer != NULL && i < 2; i++)
+        if (y->producer->op == QDQ_OP_ADD)
+            product = product_of(qdq_node_in(y->producer, i));
+    return product != NULL ? product : n;
+}
+
 static qdq_status add_match(qdq_matching *m, const qdq_value *x, const qdq_value *y, bool quantized,
                             qdq_error *err)
 {
@@ -150,6 +174,7 @@ static qdq_status add_match(qdq_matching *m, const qdq_value *x, const qdq_value
     qdq_match v = {.name = y->name, .of_a = y->name, .raw = raw->name, .quantized = quantized};
 
     v.read = read != NULL ? read->name : NULL;
+    by = without_channels(by);
     v.node = qdq_node_label(by, &m->arena);
     v.op = by->type;
     v.elem = is_float(y) ? y->type->elem : x->type->elem;
@@ -240,15 +265,22 @@ static qdq_status find_unmatched(qdq_matching *m, qdq_error *err)
 
 /* --- the cut ---------------------------------------------------------------------------------- */
 
+/* Another sample may have other shapes than the one that gave them: engines believe what is
+ * declared. */
+static void open_dims(qdq_dim *dim)
+{
+    for (int i = 0; i < QDQ_MAX_RANK; i++)
+        dim[i] = (qdq_dim){-1, NULL};
+}
+
 static qdq_status cut_at(qdq_matching *m, qdq_match *v, qdq_error *err)
 {
     qdq_graph *g = m->cut->graph;
     qdq_value *y = qdq_graph_find(g, v->name);
+    const int rank = is_tensor(y) && y->type->rank <= QDQ_MAX_RANK ? y->type->rank : -1;
     qdq_dim dim[QDQ_MAX_RANK];
-    int rank = is_tensor(y) && y->type->rank <= QDQ_MAX_RANK ? y->type->rank : -1;
 
-    for (int i = 0; i < rank; i++)
-        dim[i] = (qdq_dim){-1, NULL}; /* another sample may have another shape */
+    open_dims(dim);
     const qdq_type *type = qdq_type_tensor(m->cut, v->elem, rank, dim);
     const char *name = qdq_graph_unique_name(g, v->name);
     qdq_value *in = type != NULL && name != NULL ? qdq_graph_add_input(g, name, type) : NULL;
@@ -256,6 +288,25 @@ static qdq_status cut_at(qdq_matching *m, qdq_match *v, qdq_error *err)
     QDQ_FOR_USES (u, y)
         qdq_node_set_in(u->node, u->index, in);
     v->fed = in->name;
+    return QDQ_OK;
+}
+
+static qdq_status open_shapes(qdq_model *m, qdq_error *err)
+{
+    qdq_dim dim[QDQ_MAX_RANK];
+
+    open_dims(dim);
+    QDQ_FOR_GRAPHS (g, m)
+        for (size_t i = 0; i < g->values.n; i++) {
+            qdq_value *v = g->values.at[i];
+
+            if (v->dead || v->init != NULL || v->sparse != NULL || !is_tensor(v) ||
+                v->type->rank > QDQ_MAX_RANK)
+                continue;
+            const qdq_type *type = qdq_type_tensor(m, v->type->elem, v->type->rank, dim);
+            QDQ_NEED(type != NULL, err);
+            qdq_value_set_type(v, type);
+        }
     return QDQ_OK;
 }
 
@@ -267,6 +318,7 @@ qdq_status qdq_match_models(const qdq_model *const model[2], const qdq_named_arr
     QDQ_TRY(walk_b(out, err));
     QDQ_TRY(find_unmatched(out, err));
     QDQ_TRY(qdq_model_clone(out->b, &out->cut, err));
+    QDQ_TRY(open_shapes(out->cut, err));
     for (size_t i = 0; i < out->values.n; i++)
         QDQ_TRY(cut_at(out, &out->values.at[i], err));
     return QDQ_OK;

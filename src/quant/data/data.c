@@ -121,6 +121,27 @@ static qdq_status apply_input_shape(qdq_data *d, const qdq_input_shape *shape, q
     return QDQ_OK;
 }
 
+static bool has_symbol(const qdq_io *io, int axis)
+{
+    return io->param[axis] != NULL && io->param[axis][0] != '\0';
+}
+
+/* A symbol that is fixed in one input is fixed in all of them, as it is where the model runs. */
+static void fix_symbols(qdq_data *d, const qdq_input_shape *shape)
+{
+    const qdq_io *from = NULL;
+
+    for (size_t k = 0; k < d->n_inputs && from == NULL; k++)
+        if (strcmp(d->inputs[k].name, shape->name) == 0)
+            from = &d->inputs[k];
+    for (size_t k = 0; k < d->n_inputs; k++)
+        for (int i = 0; from != NULL && i < d->inputs[k].rank; i++)
+            for (int j = 0; j < from->rank && d->inputs[k].dim[i] < 0; j++)
+                if (from->dim[j] >= 0 && has_symbol(from, j) && has_symbol(&d->inputs[k], i) &&
+                    strcmp(from->param[j], d->inputs[k].param[i]) == 0)
+                    d->inputs[k].dim[i] = from->dim[j];
+}
+
 /* Copies: the model may be edited or freed while the data are in use. */
 static qdq_status copy_model_inputs(qdq_data *d, const qdq_model *m, const qdq_data_opts *opts,
                                     qdq_error *err)
@@ -154,6 +175,8 @@ static qdq_status copy_model_inputs(qdq_data *d, const qdq_model *m, const qdq_d
     }
     for (size_t s = 0; s < opts->n_shapes; s++)
         QDQ_TRY(apply_input_shape(d, &opts->shapes[s], err));
+    for (size_t s = 0; s < opts->n_shapes; s++)
+        fix_symbols(d, &opts->shapes[s]);
     return QDQ_OK;
 }
 

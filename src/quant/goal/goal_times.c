@@ -65,12 +65,13 @@ static qdq_status measure_model(qdq_goal_run *g, const qdq_model *m, const qdq_m
 {
     const qdq_session_opts o = session_opts(g);
     qdq_layer *group = NULL;
-    size_t n = 0;
+    size_t n = 0, sample;
 
     *us = qdq_arena_array(&g->arena, (size_t)g->clean->graph->next_node_id + 1, sizeof **us);
     if (*us == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_profile_layers(g->engine, m, &o, g->data, 0, &group, &n, err));
+    QDQ_TRY(qdq_data_find_typical(g->data, 0, 0, &sample, err));
+    QDQ_TRY(qdq_profile_layers(g->engine, m, &o, g->data, sample, &group, &n, err));
     *all = qdq_profile_nodes(group, n, by_label, eight, *us);
     qdq_free(group);
     return QDQ_OK;
@@ -84,18 +85,21 @@ static qdq_status time_models(const qdq_goal_run *g, const qdq_model *quantized,
     qdq_bench_opts b = QDQ_BENCH_OPTS_INIT;
     qdq_session *s[2] = {NULL, NULL};
     qdq_session_opts o = session_opts(g);
+    size_t sample;
+
+    b.rounds = ROUNDS;
+    b.warmup = 1;
+    b.job = &g->quiet;
+    QDQ_TRY(qdq_data_find_typical(g->data, 0, 0, &sample, err));
     qdq_arena memory = QDQ_ARENA_INIT;
     const qdq_step_request at = {.engine = g->engine,
                                  .m = g->clean,
                                  .of = g->clean,
                                  .opts = &o,
                                  .data = g->data,
+                                 .sample = sample,
                                  .step = qdq_step_to_time(g->data),
                                  .job = &g->quiet};
-
-    b.rounds = ROUNDS;
-    b.warmup = 1;
-    b.job = &g->quiet;
     qdq_status st = qdq_step_inputs(&at, &memory, &b.inputs, &b.n_inputs, err);
     for (int i = 0; i < 2 && st == QDQ_OK; i++)
         st = qdq_session_open(g->engine, m[i], &o, &s[i], err);

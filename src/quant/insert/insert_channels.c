@@ -175,6 +175,14 @@ static qdq_status take_place(qdq_inserter *in, qdq_value *v, qdq_value *sum)
     return qdq_allocated(sum->name == name || qdq_value_rename(sum, name), in->err);
 }
 
+/* A node without a name is called after its result, which is about to get another one. */
+static qdq_status keep_label(qdq_inserter *in, qdq_node *n)
+{
+    const char *label = qdq_node_label(n, &in->scratch);
+
+    return qdq_allocated(!qdq_node_label_failed(label) && qdq_node_set_name(n, label), in->err);
+}
+
 /* What the channels add to the product n. */
 static qdq_status add_product(qdq_inserter *in, const qdq_plan_channels *c, qdq_node *n,
                               qdq_value *gathered)
@@ -192,6 +200,7 @@ static qdq_status add_product(qdq_inserter *in, const qdq_plan_channels *c, qdq_
     qdq_node *product = add_node(in, n, "MatMul", n->out[0]->name, "_float_channels"),
              *sum = add_node(in, next, "Add", y->name, "_sum");
     QDQ_NEED(rows != NULL && product != NULL && sum != NULL, in->err);
+    QDQ_TRY(keep_label(in, n));
     qdq_node_set_in(product, 0, gathered);
     qdq_node_set_in(product, 1, rows);
     QDQ_TRY(take_place(in, y, sum->out[0]));

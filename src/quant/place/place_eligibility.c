@@ -393,6 +393,14 @@ static const char *evaluate_moved(qdq_placing *p, const qdq_value *out, const qd
     return NULL;
 }
 
+/* v is float and a graph output, and n alone reads it: a Q behind n would change the output, as the
+ * engine moves it to v. One on the edge between them does not. */
+static bool would_change_output(const qdq_placing *p, const qdq_node *n, const qdq_value *v)
+{
+    return v->n_output > 0 && v->n_use == 1 && v->graph == n->graph &&
+           qdq_word_is_in(n->type, p->target->moves_q_over) && !would_requantize(p, v);
+}
+
 static const char *evaluate_pass(qdq_placing *p, const qdq_node *n)
 {
     qdq_node_state *s = qdq_state_of(p, n);
@@ -403,7 +411,7 @@ static const char *evaluate_pass(qdq_placing *p, const qdq_node *n)
         return "its data is no float32 activation";
     const qdq_found *source = qdq_place_found(p, v);
     const char *reason = source != NULL ? qdq_place_ineligible(p, source, "its input") : NULL;
-    if (source == NULL && !p->value[v->id].carries)
+    if (source == NULL && !p->value[v->id].carries && !would_change_output(p, n, v))
         return "its input is not in 8 bits";
     if (p->value[v->id].carries)
         source = p->value[v->id].source;

@@ -194,6 +194,15 @@ static qdq_status emit_linear(qdq_emitter *e, const qdq_node *n)
     return emit_bias(e, n);
 }
 
+/* Its data is float where Q/DQ stand on its edge alone (would_change_output()). */
+static qdq_status emit_pass(qdq_emitter *e, const qdq_node *n)
+{
+    const qdq_target_op *op = qdq_state_of(e->p, n)->rule;
+
+    return qdq_emit_edge(e, qdq_node_in(n, op->data), n, op->data, qdq_place_codes_into(e->p, n),
+                         op->rule);
+}
+
 /* What is no code yet, a constant or what a linear operator reads as codes, gets those of the type
  * that the other operands have. */
 static qdq_status emit_joint(qdq_emitter *e, const qdq_node *n)
@@ -228,8 +237,9 @@ static qdq_status emit_node(qdq_emitter *e, const qdq_node *n)
         return emit_joint(e, n);
     case QDQ_KIND_TABLE:
     case QDQ_KIND_RECURRENT:
-    case QDQ_KIND_PASS:
         return QDQ_OK;
+    case QDQ_KIND_PASS:
+        return emit_pass(e, n);
     }
     return QDQ_OK;
 }

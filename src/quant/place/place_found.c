@@ -166,8 +166,12 @@ qdq_elem qdq_place_codes_into(const qdq_placing *p, const qdq_node *n)
 
     if (rule->kind == QDQ_KIND_LINEAR)
         return qdq_place_codes_at(p, qdq_node_in(n, rule->data), n);
-    if (rule->kind != QDQ_KIND_JOINT)
-        return qdq_place_codes_of(p, qdq_node_in(n, rule->data));
+    if (rule->kind != QDQ_KIND_JOINT) {
+        const qdq_value *v = qdq_node_in(n, rule->data);
+
+        type = qdq_place_codes_of(p, v);
+        return type != QDQ_UNDEFINED ? type : qdq_place_codes_for(p, v, n);
+    }
     for (uint32_t i = 0; i < n->n_in && type == QDQ_UNDEFINED; i++)
         if (n->in[i].value != NULL)
             type = qdq_place_codes_of(p, n->in[i].value);

@@ -1,6 +1,6 @@
-/* ptq_speed.c - how fast the model is, in turns with the input: both as they are, with the first
- * sample that evaluates, of a sequence the step in its middle; open dimensions open, and then with
- * its shapes fixed by the engine. Never longer than the work before it took. */
+/* ptq_speed.c - how fast the model is, in turns with the input: both as they are, with the typical
+ * sample of those that evaluate, of a sequence the step in its middle; open dimensions open, and
+ * then with its shapes fixed by the engine. Never longer than the work before it took. */
 #include "quant/ptq/ptq_state.h"
 
 #include <math.h>
@@ -49,18 +49,21 @@ static qdq_status time_both(qdq_ptq_run *r, bool fixed, double ends, const timed
 {
     const qdq_split *split = &r->room->head.split;
     const bool evaluates = split->evaluate > 0;
+    qdq_data *data = evaluates ? qdq_ptq_eval(r) : r->data;
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
     qdq_session *s[2] = {NULL, NULL};
+    size_t sample;
 
     so.threads = r->quant.threads;
-    qdq_data *data = evaluates ? qdq_ptq_eval(r) : r->data;
+    QDQ_TRY(
+        qdq_data_find_typical(data, evaluates ? split->first : 0, split->evaluate, &sample, err));
     const qdq_step_request at = {.engine = r->e,
                                  .m = r->m,
                                  .of = r->m,
                                  .opts = &so,
                                  .data = data,
-                                 .sample = evaluates ? split->first : 0,
+                                 .sample = sample,
                                  .step = qdq_step_to_time(data),
                                  .job = &r->job};
     QDQ_TRY(qdq_step_inputs(&at, &r->room->arena, &bo.inputs, &bo.n_inputs, err));

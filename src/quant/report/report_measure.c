@@ -61,18 +61,20 @@ static qdq_status time_both(qdq_reporting *r, qdq_session **s, qdq_error *err)
     const qdq_model *models[2] = {r->m, r->quantized};
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
+    size_t sample;
 
     so.threads = r->opts.threads;
     so.shapes = r->opts.shapes;
     so.n_shapes = r->opts.n_shapes;
     for (int i = 0; i < 2; i++)
         QDQ_TRY(qdq_session_open(r->engine, models[i], &so, &s[i], err));
+    QDQ_TRY(qdq_data_find_typical(r->opts.data, r->opts.first, r->opts.count, &sample, err));
     const qdq_step_request at = {.engine = r->engine,
                                  .m = r->m,
                                  .of = r->m,
                                  .opts = &so,
                                  .data = r->opts.data,
-                                 .sample = r->opts.first,
+                                 .sample = sample,
                                  .step = qdq_step_to_time(r->opts.data),
                                  .job = r->opts.job};
     QDQ_TRY(qdq_step_inputs(&at, &r->arena, &bo.inputs, &bo.n_inputs, err));

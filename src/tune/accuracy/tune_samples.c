@@ -8,7 +8,7 @@
 #include "quant/data/npz_write.h"
 #include "tune/accuracy/accuracy.h"
 
-enum { SAMPLES = 4 };
+enum { SAMPLES = 4, LOOKED_AT = 64 };
 
 typedef struct stacked {
     /* by input */
@@ -57,11 +57,16 @@ static qdq_status stack_sample(stacked *s, const qdq_named_array *in, size_t n, 
     return QDQ_OK;
 }
 
-static bool can_be_stacked(const qdq_named_array *in, size_t n)
+/* Next to those that are there: no scalars, and equal but for the first axis. */
+static bool can_be_stacked(const stacked *s, const qdq_named_array *in, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (in[i].array.rank == 0)
+    for (size_t i = 0; i < n; i++) {
+        const qdq_array *a = &in[i].array, *first = &s->array[i].array;
+
+        if (a->rank == 0 || a->rank != first->rank ||
+            memcmp(a->dim + 1, first->dim + 1, (size_t)(a->rank - 1) * sizeof *a->dim) != 0)
             return false;
+    }
     return true;
 }
 
@@ -101,25 +106,39 @@ static qdq_session_opts session_opts(const qdq_tune_state *t)
     return so;
 }
 
-/* Of the evaluation samples, if there are any of their own: calibration has not seen it. */
+/* Of the evaluation samples, if there are any of their own: calibration has not seen it. *first:
+ * the typical one, whose lengths all have that candidates are timed on; *end is behind the last. */
+static qdq_status find_samples(qdq_tune_state *t, qdq_data **data, size_t *first, size_t *end,
+                               qdq_error *err)
+{
+    qdq_compare_opts o;
+
+    QDQ_TRY(qdq_tune_evaluation_data(t, data, &o, err));
+    const size_t all = qdq_data_count(*data), from = o.first < all ? o.first : 0,
+                 count = o.count > 0 && o.count < all - from ? o.count : all - from;
+    *end = from + count;
+    return qdq_data_find_typical(*data, from, count, first, err);
+}
+
 static qdq_status gather_samples(qdq_tune_state *t, stacked *s, qdq_arena *memory, qdq_error *err)
 {
     const qdq_session_opts so = session_opts(t);
-    qdq_compare_opts o;
+    size_t first, end;
     qdq_data *data;
+    bool stack = true;
 
-    QDQ_TRY(qdq_tune_evaluation_data(t, &data, &o, err));
-    const size_t all = qdq_data_count(data), first = o.first < all ? o.first : 0,
-                 count = o.count > 0 && o.count < all - first ? o.count : all - first;
-    for (size_t k = 0; k < SAMPLES && k < count; k++) {
-        const qdq_step_request at = request_of(t, data, first + k, &so);
+    QDQ_TRY(find_samples(t, &data, &first, &end, err));
+    for (size_t k = first; stack && k < end && k < first + LOOKED_AT && s->n_samples < SAMPLES;
+         k++) {
+        const qdq_step_request at = request_of(t, data, k, &so);
         const qdq_arena_mark mark = qdq_arena_get_mark(memory);
         const qdq_named_array *in;
         size_t n;
+
         QDQ_TRY(qdq_step_inputs(&at, memory, &in, &n, err));
-        QDQ_TRY(stack_sample(s, in, n, err));
-        if (!can_be_stacked(in, n))
-            break;
+        if (s->n_samples == 0 || can_be_stacked(s, in, n))
+            QDQ_TRY(stack_sample(s, in, n, err));
+        stack = k > first || can_be_stacked(s, in, n);
         qdq_arena_reset(memory, mark);
     }
     return QDQ_OK;
@@ -175,18 +194,17 @@ static qdq_status copy_shapes(qdq_tune_state *t, const qdq_named_array *in, size
 static qdq_status find_sample_shapes(qdq_tune_state *t, qdq_error *err)
 {
     const qdq_session_opts so = session_opts(t);
-    qdq_compare_opts evaluating;
     const qdq_named_array *in;
+    size_t n, first, end;
     qdq_data *data;
-    size_t n;
 
-    QDQ_TRY(qdq_tune_evaluation_data(t, &data, &evaluating, err));
-    const qdq_step_request at = request_of(t, data, evaluating.first, &so);
+    QDQ_TRY(find_samples(t, &data, &first, &end, err));
+    const qdq_step_request at = request_of(t, data, first, &so);
     QDQ_TRY(qdq_steps_grow(&at, &t->task.steps_grow, err));
     t->task.knows_shapes = true;
     if (t->task.steps_grow)
         return QDQ_OK;
-    QDQ_TRY(qdq_data_get(data, evaluating.first, &in, &n, err));
+    QDQ_TRY(qdq_data_get(data, first, &in, &n, err));
     return copy_shapes(t, in, n, err);
 }
 

@@ -1,0 +1,7 @@
+# T5: each form of a target under a goal of agreement, which holds on sequences that nothing was
+# fitted to; statistics in parts.
+# needs: ort
+. "$FIXTURES/transformer.bash"
+make small t5
+every_form 0.9
+parts
