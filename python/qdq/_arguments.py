@@ -98,6 +98,14 @@ def size(name: str, value: Any) -> tuple[int, int]:
     raise wrong(name, value, "two whole numbers: height and width")
 
 
+def states(name: str, value: Any) -> Mapping[str, str]:
+    """Inputs by the name of the output that each gets at the next step."""
+    if isinstance(value, Mapping):
+        if all(isinstance(one, str) for pair in value.items() for one in pair):
+            return value
+    raise wrong(name, value, "a dict of names, as {'hn': 'h0'}")
+
+
 def dictionary(name: str, value: Any) -> Mapping[str, Any]:
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return value
@@ -143,7 +151,7 @@ KINDS: dict[Callable[[str, Any], Any], str] = {
     number: "percentile min_sqnr min_agreement max_drop min_metric time min_gain engine_timeout "
     "host_timeout tolerance max_ms",
     natural: "samples threads calib_threads block_size accuracy_level memory fold_input_bytes "
-    "fold_output_bytes growth_budget trials max_builds seed rounds warmup",
+    "fold_output_bytes growth_budget trials max_builds seed rounds warmup steps",
     texts: "exclude include op_types exclude_op_types no_fold fold_only rest_keep providers "
     "plugin_libraries pattern_caches",
     text: "passes format activation_type weight_type weight_method weights bias rest cpu method "
@@ -154,6 +162,7 @@ KINDS: dict[Callable[[str, Any], Any], str] = {
     size: "image_size",
     dictionary: "set details",
     shapes: "shape set_shape",
+    states: "state",
     function: "metric live",
     choice: "bias_correction float_channels",
 }

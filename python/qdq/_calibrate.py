@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import errors
+from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes
 from ._data import open_data
 from ._engines import OPTIONS as ENGINE_OPTIONS
@@ -64,6 +65,8 @@ def calibrate(
     channel_order: str = "auto",
     shape: Shapes | None = None,
     set_shape: Shapes | None = None,
+    state: Mapping[str, str] | None = None,
+    steps: int = 0,
     # engine
     engine: str | Engine = "ort",
     threads: int = 0,
@@ -86,8 +89,24 @@ def calibrate(
         whole.
     part : (int, int)
         (I, N): samples number I - 1, I - 1 + N, ... of `calib` are taken; I from 1 to N.
-    threads
+    target, method, percentile, samples, cpu, image_size, mean, std, layout, channel_order, shape, \
+set_shape, state, steps
+        As of `quantize`.
+    optimize, passes, no_fold, fold_only, fold_input_bytes, fold_output_bytes, growth_budget, \
+equalize
+        How the model is cleaned, as of `quantize`.
+    format, activation_type, weight_type, symmetric, weight_asymmetric, per_channel, \
+reduce_range, pow2, block_size, weight_method, weights, accuracy_level, tables, bias, rest, \
+rest_keep, direct_io, set
+        Formats, as of `quantize`.
+    engine : str or Engine
+        As of `quantize`.
+    threads : int
         Of the engine; 0: all. Equal bytes need equal numbers.
+    memory, ort_library, openvino_library, providers, plugin_libraries, engine_timeout
+        Of the run, as of `quantize`.
+    progress : bool or function
+        As of `quantize`.
 
     Returns
     -------
@@ -103,16 +122,17 @@ def calibrate(
     >>> part = qdq.calibrate("model.onnx", "calib.npz", part=(1, 16))
     """
     o = dict(locals())
+    check_types(o, calibrate.__kwdefaults__)
     job = Job(progress)
     own = open_model(model)
     if set_shape:
-        own = own.set_shapes(set_shape)
+        own = own.set_shapes(o["set_shape"])
     rules = open_target(target, split(engine), o)
     quantize = Options("qdq_quantize_opts", job)
     quantize.fill({k: v for k, v in QUANTIZE.items() if k in o}, o)
     quantize.set("passes", pipeline_of(o))
-    quantize.set("samples", samples)
-    quantize.set("threads", threads_of(threads))
+    quantize.set("samples", o["samples"])
+    quantize.set("threads", threads_of(o["threads"]))
     options = Options("qdq_calibrate_opts")
     options.set("quantize", quantize)
     if part is not None:

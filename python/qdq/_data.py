@@ -79,7 +79,7 @@ def open_data(
     if hasattr(source, "__array__") or hasattr(source, "__dlpack__"):
         source = {io.name: source for io in model.inputs[:1]}
     options = Options("qdq_data_opts", job)
-    set_image_options(options, values)
+    set_data_options(options, values)
     options.set("max_samples", max_samples)
     options.set("temp_dir", os.environ.get("TMPDIR") or None)
     is_path = isinstance(source, (str, os.PathLike))
@@ -107,7 +107,7 @@ def open_data(
     return Data(ffi.gc(out[0], lib.qdq_data_close), options, model, samples)
 
 
-def set_image_options(options: Options, values: Mapping[str, Any]) -> None:
+def set_data_options(options: Options, values: Mapping[str, Any]) -> None:
     size = values.get("image_size")
     if size is not None:
         options.c.image_height, options.c.image_width = size
@@ -122,6 +122,10 @@ def set_image_options(options: Options, values: Mapping[str, Any]) -> None:
         value = values.get(name)
         options.set(name, None if value == "auto" else value)
     options.set("shapes", values.get("shape"), "shape")
+    if values.get("steps") and not values.get("state"):
+        raise errors.UsageError("found steps without state")
+    options.set("states", values.get("state"), "state")
+    options.set("steps", values.get("steps"))
 
 
 # --- arrays ---------------------------------------------------------------------------------------

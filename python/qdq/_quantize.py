@@ -567,6 +567,8 @@ def quantize(
     channel_order: str = "auto",
     shape: Shapes | None = None,
     set_shape: Shapes | None = None,
+    state: Mapping[str, str] | None = None,
+    steps: int = 0,
     # engine
     engine: str | Engine = "ort",
     ort_library: Path | None = None,
@@ -719,6 +721,12 @@ def quantize(
         Shapes of inputs while the model runs: ``{"x": (1, 3, 224, 224)}``; open dims are 1.
     set_shape : dict
         Shapes that inputs have in the result.
+    state : dict
+        Outputs that are fed back: ``{"hn": "h0"}`` makes the output ``hn`` the input ``h0`` of the
+        next step. Each sample is then a sequence (docs/data.md).
+    steps : int, samples
+        With `state`: as many consecutive samples are the steps of a sequence; 0: arrays have a time
+        axis, [sequences, steps, ...].
     engine : str or Engine
         ``"ort"``, ``"openvino"``, ``"trtexec"``, a plugin's ``"FILE.so"``, or an open one, whose
         options are its own.

@@ -530,6 +530,8 @@ def compare(
     layout: str = "auto",
     channel_order: str = "auto",
     shape: Shapes | None = None,
+    state: Mapping[str, str] | None = None,
+    steps: int = 0,
     engine: str | Engine = "ort",
     progress: Progress = False,
 ) -> CompareResult:
@@ -551,8 +553,8 @@ def compare(
         The first ones alone; 0: all.
     threads : int
         Of the engine; 0: all.
-    image_size, mean, std, layout, channel_order, shape
-        Data, as of `quantize`.
+    image_size, mean, std, layout, channel_order, shape, state, steps
+        Data, as of `quantize`. Each model runs on its own states.
     engine : str or Engine
         What runs both.
     progress : bool or function

@@ -22,6 +22,7 @@ FUNCTIONS = [
     qdq.check,
     qdq.import_plan,
     qdq.strip,
+    qdq.calibrate,
 ]
 # A value of the wrong type for each type, in turn.
 WRONG = {
@@ -35,6 +36,7 @@ WRONG = {
     "size": [5, "224", (1, 2, 3), (1.5, 2), ("1", "2"), {}],
     "dictionary": ["activation.type=int8", ["a"], {1: 2}],
     "shapes": [[1], "x", {"x": 3}, {"x": "123"}, {"x": (1, 2.5)}, {3: (1,)}],
+    "states": [[1], "x", {"t": 3}, {3: "s"}, {"t": ("s",)}],
     "function": [3, "accuracy"],
     "choice": [3, 0.5, []],
 }
@@ -54,7 +56,7 @@ def named(case):
 @pytest.mark.parametrize("function", FUNCTIONS, ids=named)
 def test_a_wrong_type_is_an_error_that_names_the_option(function):
     for _, name, value in (case for case in CASES if case[0] is function):
-        arguments = {"import_plan": 1, "strip": 1, "compare": 2}.get(function.__name__, 1)
+        arguments = 2 if function in (qdq.compare, qdq.calibrate) else 1
         with pytest.raises(TypeError, match=f"^{name}( of 'x')?: found .*, expected "):
             function(*["no.onnx"] * arguments, **{name: value})
 
@@ -62,7 +64,7 @@ def test_a_wrong_type_is_an_error_that_names_the_option(function):
 @pytest.mark.parametrize("function", FUNCTIONS, ids=named)
 def test_every_option_has_a_type(function):
     others = {"calib", "target", "labels", "eval", "times", "engine", "progress", "data", "check"}
-    others |= {"client", "shards", "baselines"}
+    others |= {"client", "shards", "baselines", "part"}
     assert {*function.__kwdefaults__} <= {*TYPES, *others}
 
 
