@@ -25,8 +25,8 @@ from typing import Any
 from distributed import WorkerPlugin, get_worker
 from distributed.utils import sync
 
-from . import _calibrate, _core, _tune, errors
-from ._engines import Engine, Session, threads_of
+from . import _arguments, _calibrate, _core, _tune, errors
+from ._engines import Engine, Session
 from ._data import Arrays, copy_array
 from ._model import Model
 from ._qdq import ffi, lib
@@ -416,7 +416,8 @@ class ShardRun:
 
     def __init__(self, path: str, engine: Engine, threads: int, is_input: bool) -> None:
         self._job = engine._job
-        self._session = Session(engine, Model(path), self._job, threads_of(threads))
+        given = {"threads": _arguments.threads("threads", threads)}
+        self._session = Session(engine, Model(path), self._job, given)
         #: it is the model that was given, not a candidate
         self.is_input = is_input
 
