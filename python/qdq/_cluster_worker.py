@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from distributed import WorkerPlugin, get_worker
+from distributed import Status, WorkerPlugin, get_worker
 from distributed.utils import sync
 
 from . import _arguments, _calibrate, _core, _tune, errors
@@ -238,9 +238,11 @@ class SentFile:
 
 
 def is_cancelled(worker: Any, key: Any) -> bool:
-    """The client no longer wants the result of a running task."""
+    """The result of a running task will not be used: the worker closes, as without a scheduler, or
+    the client no longer wants it."""
     state = worker.state.tasks.get(key)
-    return state is None or state.state in ("cancelled", "forgotten", "released")
+    is_open = worker.status not in (Status.closing, Status.closed)
+    return not is_open or state is None or state.state in ("cancelled", "forgotten", "released")
 
 
 @contextmanager
