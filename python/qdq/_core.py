@@ -272,7 +272,8 @@ class Job:
             threading.Thread(target=work, name="qdq", daemon=True).start()
         except BaseException as e:  # whether it runs or not: it will not make the call
             is_left = True
-            self.fail(e)
+            hidden = e.__context__ if isinstance(e, KeyError) else None  # a handler's exception
+            self.fail(hidden or e)
             finished.set()
         while True:
             try:
