@@ -80,7 +80,8 @@ typedef struct qdq_save_opts {
     qdq_external external;
     /* false: an existing file is an error */
     bool allow_overwrite;
-    /* its log reports side files that are not removed; may be NULL */
+    /* Its log reports side files that are not removed. Once its cancel flag is set, the call ends
+     * with QDQ_E_INTERRUPTED soon, and `path` is as it was. NULL: no log, no flag */
     const qdq_job *job;
 } qdq_save_opts;
 

@@ -58,10 +58,20 @@ def natural(name: str, value: Any) -> int:
     return found
 
 
+def threads(name: str, value: Any) -> int:
+    """0: as many as this process may use."""
+    return natural(name, value) or max(len(os.sched_getaffinity(0)), 1)
+
+
 def text(name: str, value: Any) -> str:
     if isinstance(value, str):
         return str(value)
     raise wrong(name, value, "a text")
+
+
+def text_or_auto(name: str, value: Any) -> str | None:
+    """None: the library finds out."""
+    return None if text(name, value) == "auto" else value
 
 
 def path(name: str, value: Any) -> Any:
@@ -81,12 +91,14 @@ def texts(name: str, value: Any) -> list[Any]:
     raise wrong(name, value, "a list of texts")
 
 
-def numbers(name: str, value: Any) -> list[float]:
-    """One number, or a list of them."""
-    if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)):
-        if getattr(value, "ndim", 1):
-            return [number(name, item) for item in value]
-    return [number(name, value)]
+def channels(name: str, value: Any) -> list[float]:
+    """One number for all channels, or one for each."""
+    is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
+    is_one = not is_list or getattr(value, "ndim", None) == 0
+    found = [number(name, v) for v in ([value] if is_one else value)]
+    if not 1 <= len(found) <= 4:
+        raise errors.UsageError(f"{name}: found {len(found)} numbers, expected 1 to 4")
+    return found
 
 
 def size(name: str, value: Any) -> tuple[int, int]:
@@ -96,6 +108,14 @@ def size(name: str, value: Any) -> tuple[int, int]:
         if len(found) == 2:
             return natural(name, found[0]), natural(name, found[1])
     raise wrong(name, value, "two whole numbers: height and width")
+
+
+def states(name: str, value: Any) -> Mapping[str, str]:
+    """Inputs by the name of the output that each gets at the next step."""
+    if isinstance(value, Mapping):
+        if all(isinstance(one, str) for pair in value.items() for one in pair):
+            return value
+    raise wrong(name, value, "a dict of names, as {'hn': 'h0'}")
 
 
 def dictionary(name: str, value: Any) -> Mapping[str, Any]:
@@ -142,27 +162,32 @@ KINDS: dict[Callable[[str, Any], Any], str] = {
     "fake_quant force",
     number: "percentile min_sqnr min_agreement max_drop min_metric time min_gain engine_timeout "
     "host_timeout tolerance max_ms",
-    natural: "samples threads calib_threads block_size accuracy_level memory fold_input_bytes "
-    "fold_output_bytes growth_budget trials max_builds seed rounds warmup",
+    threads: "threads calib_threads",
+    natural: "samples block_size accuracy_level memory fold_input_bytes "
+    "fold_output_bytes growth_budget trials max_builds seed rounds warmup steps",
     texts: "exclude include op_types exclude_op_types no_fold fold_only rest_keep providers "
     "plugin_libraries pattern_caches",
     text: "passes format activation_type weight_type weight_method weights bias rest cpu method "
-    "layout channel_order external_data host mode strategy preset trtexec_args bounds",
+    "external_data host mode strategy preset trtexec_args bounds",
+    text_or_auto: "layout channel_order",
     path: "output ort_library openvino_library trtexec timing_cache encodings external_dir",
     cached: "cache",
-    numbers: "mean std",
+    channels: "mean std",
     size: "image_size",
     dictionary: "set details",
     shapes: "shape set_shape",
+    states: "state",
     function: "metric live",
     choice: "bias_correction float_channels",
 }
 TYPES = {name: kind for kind, names in KINDS.items() for name in names.split()}
 
 
-def check_types(given: dict[str, Any], defaults: Mapping[str, Any] | None) -> None:
-    """Options as values of their types, in place. Only where the default is None may be None."""
+def check_types(given: Mapping[str, Any], defaults: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Options as values of their types. Only where the default is None may be None."""
+    found = dict(given)
     for name, default in (defaults or {}).items():
         kind = TYPES.get(name)
-        if kind is not None and given[name] is not default:
-            given[name] = kind(name, given[name])
+        if kind is not None and not (found[name] is None and default is None):
+            found[name] = kind(name, found[name])
+    return found

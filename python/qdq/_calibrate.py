@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import errors
+from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes
 from ._data import open_data
-from ._engines import OPTIONS as ENGINE_OPTIONS
-from ._engines import Engine, split, threads_of
+from ._engines import Engine, open_engine, split
 from ._model import open_model
 from ._plan import Target
-from ._qdq import ffi, lib
-from ._quantize import OPTIONS as QUANTIZE
-from ._quantize import open_target, pipeline_of
+from ._qdq import lib
+from ._quantize import open_target, plan_options
 from ._statistics import Statistics
 
 
@@ -64,6 +64,8 @@ def calibrate(
     channel_order: str = "auto",
     shape: Shapes | None = None,
     set_shape: Shapes | None = None,
+    state: Mapping[str, str] | None = None,
+    steps: int = 0,
     # engine
     engine: str | Engine = "ort",
     threads: int = 0,
@@ -86,8 +88,24 @@ def calibrate(
         whole.
     part : (int, int)
         (I, N): samples number I - 1, I - 1 + N, ... of `calib` are taken; I from 1 to N.
-    threads
+    target, method, percentile, samples, cpu, image_size, mean, std, layout, channel_order, shape, \
+set_shape, state, steps
+        As of `quantize`.
+    optimize, passes, no_fold, fold_only, fold_input_bytes, fold_output_bytes, growth_budget, \
+equalize
+        How the model is cleaned, as of `quantize`.
+    format, activation_type, weight_type, symmetric, weight_asymmetric, per_channel, \
+reduce_range, pow2, block_size, weight_method, weights, accuracy_level, tables, bias, rest, \
+rest_keep, direct_io, set
+        Formats, as of `quantize`.
+    engine : str or Engine
+        As of `quantize`.
+    threads : int
         Of the engine; 0: all. Equal bytes need equal numbers.
+    memory, ort_library, openvino_library, providers, plugin_libraries, engine_timeout
+        Of the run, as of `quantize`.
+    progress : bool or function
+        As of `quantize`.
 
     Returns
     -------
@@ -102,19 +120,11 @@ def calibrate(
     --------
     >>> part = qdq.calibrate("model.onnx", "calib.npz", part=(1, 16))
     """
-    o = dict(locals())
+    o = check_types(locals(), calibrate.__kwdefaults__)
     job = Job(progress)
-    own = open_model(model)
-    if set_shape:
-        own = own.set_shapes(set_shape)
+    own = open_model(model, o["set_shape"])
     rules = open_target(target, split(engine), o)
-    quantize = Options("qdq_quantize_opts", job)
-    quantize.fill({k: v for k, v in QUANTIZE.items() if k in o}, o)
-    quantize.set("passes", pipeline_of(o))
-    quantize.set("samples", samples)
-    quantize.set("threads", threads_of(threads))
-    options = Options("qdq_calibrate_opts")
-    options.set("quantize", quantize)
+    number = count = None
     if part is not None:
         try:
             number, count = part
@@ -122,19 +132,11 @@ def calibrate(
             raise TypeError(f"part: found {part!r}, expected (I, N)") from None
         if not 1 <= number <= count:
             raise errors.UsageError(f"part: found {part!r}, expected (I, N) with I from 1 to N")
-        options.set("part", number)
-        options.set("n_parts", count)
-    data = open_data(calib, own, job, o)
-    opened: Engine | None = None
-    out = ffi.new("qdq_statistics **")
-    try:
-        if not isinstance(engine, Engine):
-            given = {name: o[name] for name in ENGINE_OPTIONS if o.get(name) is not None}
-            engine = opened = Engine(engine, job=job, **given)
-        parts = (own.c, rules.c, engine.c, data.c, options.c)
-        job.run(lib.qdq_statistics_collect, *parts, out)
-    finally:
-        data.close()
-        if opened is not None:
-            opened.close()
-    return Statistics._of(out[0])
+    plan = plan_options(o, job, o["samples"], o["threads"])
+    options = Options("qdq_calibrate_opts", quantize=plan, part=number, n_parts=count)
+    with (
+        contextlib.closing(open_data(calib, own, job, o)) as data,
+        open_engine(engine, job, o) as runner,
+    ):
+        parts = own.c, rules.c, runner.c, data.c, options.c
+        return Statistics._of(job.make(lib.qdq_statistics_collect, *parts))

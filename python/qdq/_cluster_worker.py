@@ -22,11 +22,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from distributed import WorkerPlugin, get_worker
+from distributed import Status, WorkerPlugin, get_worker
 from distributed.utils import sync
 
-from . import _calibrate, _core, _tune, errors
-from ._engines import Engine, Session, threads_of
+from . import _arguments, _calibrate, _core, _tune, errors
+from ._engines import Engine, Session
 from ._data import Arrays, copy_array
 from ._model import Model
 from ._qdq import ffi, lib
@@ -238,9 +238,11 @@ class SentFile:
 
 
 def is_cancelled(worker: Any, key: Any) -> bool:
-    """The client no longer wants the result of a running task."""
+    """The result of a running task will not be used: the worker closes, as without a scheduler, or
+    the client no longer wants it."""
     state = worker.state.tasks.get(key)
-    return state is None or state.state in ("cancelled", "forgotten", "released")
+    is_open = worker.status not in (Status.closing, Status.closed)
+    return not is_open or state is None or state.state in ("cancelled", "forgotten", "released")
 
 
 @contextmanager
@@ -416,7 +418,8 @@ class ShardRun:
 
     def __init__(self, path: str, engine: Engine, threads: int, is_input: bool) -> None:
         self._job = engine._job
-        self._session = Session(engine, Model(path), self._job, threads_of(threads))
+        given = {"threads": _arguments.threads("threads", threads)}
+        self._session = Session(engine, Model(path), self._job, given)
         #: it is the model that was given, not a candidate
         self.is_input = is_input
 

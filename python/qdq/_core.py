@@ -84,14 +84,25 @@ def call(function: Callable[..., int], *args: Any) -> None:
     raise_for(function(*args, err), err)
 
 
-def take_text(function: Callable[..., int], *args: Any) -> str:
-    """A short call whose last argument but err is a text that the caller frees."""
-    out = ffi.new("char **")
+def out_of(function: Callable[..., int]) -> Any:
+    """Where a function stores what it makes, if that is its last argument but err."""
+    return ffi.new(ffi.typeof(function).args[-2])
+
+
+def make(function: Callable[..., int], *args: Any) -> Any:
+    """A short call that makes something, which the caller frees."""
+    out = out_of(function)
     call(function, *args, out)
+    return out[0]
+
+
+def take_text(function: Callable[..., int], *args: Any) -> str:
+    """A short call that makes a text."""
+    made = make(function, *args)
     try:
-        return text(out[0])
+        return text(made)
     finally:
-        lib.qdq_free(out[0])
+        lib.qdq_free(made)
 
 
 # --- results --------------------------------------------------------------------------------------
@@ -221,6 +232,20 @@ class Job:
         status, err = self.status(function, *args)
         raise_for(status, err)
 
+    def make(self, function: Callable[..., int], *args: Any) -> Any:
+        """A long call that makes something, which the caller frees."""
+        out = out_of(function)
+        self.run(function, *args, out)
+        return out[0]
+
+    def report(self, function: Callable[..., int], *args: Any, free: Any = lib.qdq_free) -> Any:
+        """A long call that makes a result; the copy of it."""
+        made = self.make(function, *args)
+        try:
+            return read(made)
+        finally:
+            free(made)
+
     def on_own_thread(self, function: Callable[[], int]) -> int:
         """Waits for the call, and runs its callbacks meanwhile.
 
@@ -247,7 +272,8 @@ class Job:
             threading.Thread(target=work, name="qdq", daemon=True).start()
         except BaseException as e:  # whether it runs or not: it will not make the call
             is_left = True
-            self.fail(e)
+            hidden = e.__context__ if isinstance(e, KeyError) else None  # a handler's exception
+            self.fail(hidden or e)
             finished.set()
         while True:
             try:
@@ -329,48 +355,65 @@ def qdq_job_progress_python(ctx: Any, stage: Any, done: int, total: int) -> None
 KEPT: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
 
 
-class Options:
-    """A struct of options with its defaults, and whatever of Python it points into."""
+# An option of the user sets the member of its name, or this one.
+MEMBERS = {
+    "shape": "shapes",
+    "state": "states",
+    "growth_budget": "growth_bytes",
+    "external_data": "external",
+    "force": "allow_overwrite",
+    "time": "time_s",
+    "plugin_libraries": "plugins",
+    "engine_timeout": "deadline_s",
+    "host_timeout": "host_timeout_s",
+}
 
-    def __init__(self, type_name: str, job: Job | None = None) -> None:
-        self.name = type_name
+
+class Options:
+    """A struct of options with its defaults, and whatever of Python it points into.
+
+    `given` are options of the user, of which those are taken that the struct has; `members` are set
+    in their place.
+    """
+
+    def __init__(
+        self,
+        type_name: str,
+        job: Job | None = None,
+        given: Mapping[str, Any] | None = None,
+        **members: Any,
+    ) -> None:
         self.c = ffi.new(f"{type_name} *")
         getattr(lib, f"{type_name}_python_init")(self.c)
         self.keep: list[Any] = [job]
         KEPT[self.c] = self.keep  # as long as the struct, which may outlive this object
+        self.fields = dict(ffi.typeof(self.c[0]).fields)
         if job is not None:
             self.c.job = job.c
+        for option, value in (given or {}).items():
+            member = MEMBERS.get(option, option)
+            if member in self.fields and member not in members:
+                self.set(member, value, option)
+        for member, value in members.items():
+            self.set(member, value)
 
-    def set(self, path: str, value: Any, option: str = "") -> None:
-        """Sets the member at `path` ("details.seed"). None leaves the default."""
+    def set(self, member: str, value: Any, option: str = "") -> None:
+        """Sets a member. None leaves the default."""
         if value is None:
             return
-        struct = self.c[0]
-        *outer, last = path.split(".")
-        for name in outer:
-            struct = getattr(struct, name)
-        member = dict(ffi.typeof(struct).fields)[last].type
+        kind = self.fields[member].type
         try:
-            made = self.convert(member, value)
-            setattr(struct, last, made)
+            setattr(self.c, member, self.convert(kind, value))
         except (TypeError, OverflowError) as e:
-            raise type(e)(f"{option or last}: found {value!r}, {expected(member)}") from None
-        length = f"n_{last}"
-        if member.kind == "pointer" and length in dict(ffi.typeof(struct).fields):
-            setattr(struct, length, len(value))
-
-    def fill(self, table: Mapping[str, str], values: Mapping[str, Any]) -> None:
-        """Options of the user: `table` has the member of each keyword."""
-        for option, path in table.items():
-            self.set(path, values.get(option), option)
+            raise type(e)(f"{option or member}: found {value!r}, {expected(kind)}") from None
+        if f"n_{member}" in self.fields:
+            setattr(self.c, f"n_{member}", len(value))
 
     def convert(self, kind: Any, value: Any) -> Any:
-        if isinstance(value, Options):
+        c = getattr(value, "c", value)  # of an engine, a plan, other options
+        if isinstance(c, ffi.CData):
             self.keep.append(value)
-            return value.c
-        if isinstance(value, ffi.CData):
-            self.keep.append(value)
-            return value
+            return c
         if kind.kind == "enum":
             return enum_value(kind, value)
         name = kind.cname.removeprefix("struct ")
@@ -380,6 +423,9 @@ class Options:
             return self.texts(value)
         if name == "qdq_input_shape *":
             return self.shapes(value)
+        if name == "qdq_state *":
+            pairs = [[self.hold(ffi.new("char[]", encode(one))) for one in p] for p in value.items()]
+            return self.hold(ffi.new("qdq_state[]", pairs))
         if kind.cname == "_Bool":
             if not isinstance(value, (bool, int)) or value not in (0, 1):
                 raise TypeError

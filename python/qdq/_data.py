@@ -70,7 +70,8 @@ def open_data(
     source: Any,
     model: Model,
     job: Job,
-    values: Mapping[str, Any],
+    given: Mapping[str, Any],
+    *,
     labels: Any = None,
     max_samples: int = 0,
     argument: str = "calib",
@@ -78,11 +79,8 @@ def open_data(
     """A source of whatever a user calls samples; see `qdq.quantize`."""
     if hasattr(source, "__array__") or hasattr(source, "__dlpack__"):
         source = {io.name: source for io in model.inputs[:1]}
-    options = Options("qdq_data_opts", job)
-    set_image_options(options, values)
-    options.set("max_samples", max_samples)
-    options.set("temp_dir", os.environ.get("TMPDIR") or None)
-    is_path = isinstance(source, (str, os.PathLike))
+    if given.get("steps") and not given.get("state"):
+        raise errors.UsageError("found steps without state")
     if labels is not None and not isinstance(labels, (str, os.PathLike)):
         if not isinstance(source, Mapping):
             raise TypeError(
@@ -93,35 +91,28 @@ def open_data(
         while key in source:
             key += "_"
         source, labels = {**source, key: labels}, key
-    options.set("labels", labels)
-    out = ffi.new("qdq_data **")
-    if is_path:
-        job.run(lib.qdq_data_open, encode(source), model.c, options.c, out)
-        return Data(ffi.gc(out[0], lib.qdq_data_close), options, model)
-    if isinstance(source, Mapping):
-        arrays = Arrays(source, argument)
-        job.run(lib.qdq_data_from_arrays, arrays.c, len(arrays.c), model.c, options.c, out)
-        return Data(ffi.gc(out[0], lib.qdq_data_close), options, model, arrays)
-    samples = Samples(source, job, argument)
-    job.run(lib.qdq_data_from, samples.c, model.c, options.c, out)
-    return Data(ffi.gc(out[0], lib.qdq_data_close), options, model, samples)
-
-
-def set_image_options(options: Options, values: Mapping[str, Any]) -> None:
-    size = values.get("image_size")
-    if size is not None:
-        options.c.image_height, options.c.image_width = size
-    for name in ("mean", "std"):
-        numbers = values.get(name)
-        if numbers is not None:
-            if not 1 <= len(numbers) <= 4:
-                raise errors.UsageError(f"{name}: found {len(numbers)} numbers, expected 1 to 4")
-            options.set(name, numbers)
-            setattr(options.c, f"n_{name}", len(numbers))
-    for name in ("layout", "channel_order"):
-        value = values.get(name)
-        options.set(name, None if value == "auto" else value)
-    options.set("shapes", values.get("shape"), "shape")
+    height, width = given.get("image_size") or (0, 0)
+    options = Options(
+        "qdq_data_opts",
+        job,
+        given,
+        image_height=height,
+        image_width=width,
+        max_samples=max_samples,
+        temp_dir=os.environ.get("TMPDIR") or None,
+        labels=labels,
+    )
+    keep: list[Any] = [options, model]
+    if isinstance(source, (str, os.PathLike)):
+        made = job.make(lib.qdq_data_open, encode(source), model.c, options.c)
+    elif isinstance(source, Mapping):
+        keep.append(arrays := Arrays(source, argument))
+        n = len(arrays.c)
+        made = job.make(lib.qdq_data_from_arrays, arrays.c, n, model.c, options.c)
+    else:
+        keep.append(samples := Samples(source, job, argument))
+        made = job.make(lib.qdq_data_from, samples.c, model.c, options.c)
+    return Data(ffi.gc(made, lib.qdq_data_close), *keep)
 
 
 # --- arrays ---------------------------------------------------------------------------------------

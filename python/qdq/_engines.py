@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import os
@@ -20,18 +21,10 @@ LIBRARIES = {
     "ort": ("ort_library", "QDQ_ORT_LIBRARY", "libonnxruntime.so"),
     "openvino": ("openvino_library", "QDQ_OPENVINO_LIBRARY", "libopenvino_c.so"),
 }
-OPTIONS = {
-    "ort_library": "ort_library",
-    "openvino_library": "openvino_library",
-    "providers": "providers",
-    "plugin_libraries": "plugins",
-    "engine_timeout": "deadline_s",
-    "host": "host",
-    "host_timeout": "host_timeout_s",
-    "trtexec": "trtexec",
-    "trtexec_args": "trtexec_args",
-    "timing_cache": "timing_cache",
-}
+OPTIONS = (
+    *("ort_library", "openvino_library", "providers", "plugin_libraries", "engine_timeout"),
+    *("host", "host_timeout", "trtexec", "trtexec_args", "timing_cache"),
+)
 
 
 def package_folders() -> list[str]:
@@ -71,22 +64,38 @@ def environment() -> dict[str, str]:
     return env
 
 
-def fill(options: Options, engine: str, values: dict[str, Any]) -> None:
+def options_of(engine: str, given: Mapping[str, Any], job: Job, in_worker: bool = False) -> Options:
     """Engine options: what the caller says, then the environment, then what is loaded."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    for member, variable, stem in LIBRARIES.values():
-        found = values.get(member) or os.environ.get(variable) or loaded_library(stem)
-        options.set(member, found or None, member)
-    options.fill(
-        {k: v for k, v in OPTIONS.items() if k not in ("ort_library", "openvino_library")}, values
+    libraries = {
+        member: given.get(member) or os.environ.get(variable) or loaded_library(stem)
+        for member, variable, stem in LIBRARIES.values()
+    }
+    options = Options(
+        "qdq_engine_opts",
+        job,
+        given_of(given) | libraries,
+        search_dirs=package_folders(),
+        temp_dir=os.environ.get("TMPDIR") or None,
+        worker=os.path.join(BIN, "qdq-worker") if os.path.isdir(BIN) else None,
+        in_worker=in_worker,
     )
-    options.set("search_dirs", package_folders())
-    options.set("temp_dir", os.environ.get("TMPDIR") or None)
-    options.set("worker", os.path.join(BIN, "qdq-worker") if os.path.isdir(BIN) else None)
     need = _core.text(lib.qdq_engine_environment(_core.encode(engine), options.c))
     if need:
         name, _, value = need.partition("=")
         os.environ[name] = value
+    return options
+
+
+def given_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a call's options that are of an engine."""
+    return {name: options[name] for name in OPTIONS if options.get(name) is not None}
+
+
+def reject_unknown(options: Mapping[str, Any]) -> None:
+    unknown = set(options) - set(OPTIONS)
+    if unknown:
+        raise TypeError(f"unexpected option of an engine: {', '.join(sorted(unknown))}")
 
 
 class Engine:
@@ -112,20 +121,15 @@ class Engine:
     """
 
     def __init__(self, spec: str = "ort", *, job: Job | None = None, **options: Any) -> None:
-        unknown = set(options) - set(OPTIONS)
-        if unknown:
-            raise TypeError(f"unexpected option of an engine: {', '.join(sorted(unknown))}")
+        reject_unknown(options)
         if not isinstance(spec, str):
             raise wrong("engine", spec, "a text or a qdq.Engine")
         options = {k: TYPES[k](k, v) for k, v in options.items() if v is not None}
         self._job = job if job is not None else Job()
         self._spec, self._given = spec, options
-        self._options = Options("qdq_engine_opts", self._job)
-        fill(self._options, spec, options)
-        self._options.set("in_worker", True)
-        out = ffi.new("qdq_engine **")
-        self._job.run(lib.qdq_engine_open, _core.encode(spec), self._options.c, out)
-        self._c = ffi.gc(out[0], lib.qdq_engine_close)
+        self._options = options_of(spec, options, self._job, in_worker=True)
+        made = self._job.make(lib.qdq_engine_open, _core.encode(spec), self._options.c)
+        self._c = ffi.gc(made, lib.qdq_engine_close)
 
     @property
     def c(self) -> Any:
@@ -195,27 +199,17 @@ class Engine:
 class Session:
     """A model that an engine has made ready to run. For use in a `with` statement."""
 
-    def __init__(
-        self, engine: Engine, model: Any, job: Job, threads: int, shapes: Any = None
-    ) -> None:
-        self.options = Options("qdq_session_opts")
-        self.options.set("threads", threads)
-        self.options.set("shapes", shapes, "shape")
+    def __init__(self, engine: Engine, model: Any, job: Job, given: Mapping[str, Any]) -> None:
+        self.options = Options("qdq_session_opts", given=given)
         self.keep = (engine, model)
-        out = ffi.new("qdq_session **")
-        job.run(lib.qdq_session_open, engine.c, model.c, self.options.c, out)
-        self.c = ffi.gc(out[0], lib.qdq_session_close)
+        made = job.make(lib.qdq_session_open, engine.c, model.c, self.options.c)
+        self.c = ffi.gc(made, lib.qdq_session_close)
 
     def __enter__(self) -> Session:
         return self
 
     def __exit__(self, *_: object) -> None:
         ffi.release(self.c)
-
-
-def threads_of(threads: int) -> int:
-    """0: as many as this process may use."""
-    return threads if threads > 0 else max(len(os.sched_getaffinity(0)), 1)
 
 
 @functools.cache
@@ -236,7 +230,7 @@ def split(engine: str | Engine) -> str:
 
 def options_in(engine: str | Engine, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of an engine that a call was given; an open engine has its own already."""
-    options = {name: given[name] for name in OPTIONS if given.get(name) is not None}
+    options = given_of(given)
     if isinstance(engine, Engine) and options:
         raise errors.UsageError(
             f"{next(iter(options))}: conflicts with an engine that is open; expected it in "
@@ -245,7 +239,11 @@ def options_in(engine: str | Engine, given: Mapping[str, Any]) -> dict[str, Any]
     return options
 
 
-def open_engine(engine: str | Engine, job: Job, given: Mapping[str, Any] | None = None) -> Engine:
-    """`engine` itself if it is open, else an engine that the caller closes."""
-    options = options_in(engine, given or {})
-    return engine if isinstance(engine, Engine) else Engine(engine, job=job, **options)
+def open_engine(
+    engine: str | Engine, job: Job, given: Mapping[str, Any]
+) -> contextlib.AbstractContextManager[Engine]:
+    """`engine` itself if it is open, else an engine that ends with the `with` statement."""
+    options = options_in(engine, given)
+    if isinstance(engine, Engine):
+        return contextlib.nullcontext(engine)
+    return Engine(engine, job=job, **options)

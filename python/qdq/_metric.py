@@ -38,9 +38,8 @@ class MetricRun:
     @property
     def model(self) -> Model:
         """A copy of the model, to inspect or save."""
-        out = ffi.new("qdq_model **")
-        _core.call(lib.qdq_model_clone, lib.qdq_metric_run_model(self._live()), out)
-        return Model._of(out[0])
+        own = lib.qdq_metric_run_model(self._live())
+        return Model._of(_core.make(lib.qdq_model_clone, own))
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Runs the model once.

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from . import _core, errors
 from ._arguments import texts, whole
 from ._arguments import shapes as shapes_of
-from ._core import Job, Options, Path, Shapes, call, read
+from ._core import Job, Options, Path, Shapes, call, make, read
 from ._qdq import ffi, lib
 from ._records import Finding
 from ._show import html_table
@@ -68,18 +68,17 @@ class Model:
     def __init__(self, source: ModelSource, *, external_dir: Path | None = None) -> None:
         options = Options("qdq_load_opts")
         options.set("external_dir", external_dir)
-        out = ffi.new("qdq_model **")
         self._keep: tuple[Any, ...] = ()
         if isinstance(source, Model):
-            call(lib.qdq_model_clone, source.c, out)
+            made = make(lib.qdq_model_clone, source.c)
             self._keep = source._keep
         elif isinstance(source, (str, os.PathLike)):
-            Job().run(lib.qdq_model_load, _core.encode(source), options.c, out)
+            made = Job().make(lib.qdq_model_load, _core.encode(source), options.c)
         else:
             data, blocks = bytes_of(source)
             self._keep = (data, blocks)
-            load_memory(data, blocks, options, out)
-        self._set(out[0])
+            made = load_memory(data, blocks, options)
+        self._set(made)
 
     def _set(self, c: Any) -> None:
         self._c = ffi.gc(c, lib.qdq_model_free)
@@ -95,9 +94,7 @@ class Model:
     @classmethod
     def from_text(cls, text: str, name: str = "text") -> Model:
         """A model in ONNX's text form (docs/text.md)."""
-        out = ffi.new("qdq_model **")
-        call(lib.qdq_model_from_text, text.encode(), name.encode(), out)
-        return cls._of(out[0])
+        return cls._of(make(lib.qdq_model_from_text, text.encode(), name.encode()))
 
     @property
     def c(self) -> Any:
@@ -171,10 +168,9 @@ class Model:
         """The part that computes `outputs` from `inputs`, both names of values."""
         given = texts("inputs", inputs), texts("outputs", outputs)
         options = Options("qdq_load_opts")
-        out = ffi.new("qdq_model **")
         ins, outs = (options.texts(names) for names in given)
-        call(lib.qdq_model_extract, self.c, ins, len(given[0]), outs, len(given[1]), out)
-        return Model._of(out[0], self)
+        parts = ins, len(given[0]), outs, len(given[1])
+        return Model._of(make(lib.qdq_model_extract, self.c, *parts), self)
 
     def save(self, path: Path, *, external: str = "auto", force: bool = True) -> None:
         """Writes the model, whole or not at all.
@@ -187,10 +183,9 @@ class Model:
         force
             Replace a file that is there.
         """
-        options = Options("qdq_save_opts")
-        options.set("external", external)
-        options.set("allow_overwrite", force, "force")
-        Job().run(lib.qdq_model_save, self.c, _core.encode(path), options.c)
+        job = Job()
+        options = Options("qdq_save_opts", job, {"external": external, "force": force})
+        job.run(lib.qdq_model_save, self.c, _core.encode(path), options.c)
 
     def to_bytes(self) -> bytes:
         """The bytes of a file without external data, at most 2 GB."""
@@ -302,7 +297,7 @@ def bytes_of(source: Any) -> tuple[Any, dict[str, Any]]:
     return (view if view.readonly else bytes(view)), {}
 
 
-def load_memory(data: Any, blocks: dict[str, Any], options: Options, out: Any) -> None:
+def load_memory(data: Any, blocks: dict[str, Any], options: Options) -> Any:
     """Reads a model that borrows `data` and `blocks`."""
     at = ffi.new("qdq_block[]", len(blocks))
     for c, (name, block) in zip(at, blocks.items()):
@@ -312,9 +307,10 @@ def load_memory(data: Any, blocks: dict[str, Any], options: Options, out: Any) -
     options.c.borrow = True
     options.c.blocks, options.c.n_blocks = at, len(blocks)
     buffer = ffi.from_buffer(data)
-    Job().run(lib.qdq_model_load_bytes, buffer, len(buffer), b"model", options.c, out)
+    return Job().make(lib.qdq_model_load_bytes, buffer, len(buffer), b"model", options.c)
 
 
-def open_model(source: ModelSource) -> Model:
-    """`source` itself if it is a qdq.Model, else a model of it."""
-    return source if isinstance(source, Model) else Model(source)
+def open_model(source: ModelSource, set_shape: Shapes | None = None) -> Model:
+    """`source` itself if it is a qdq.Model, else a model of it; with these shapes, a copy."""
+    model = source if isinstance(source, Model) else Model(source)
+    return model.set_shapes(set_shape) if set_shape else model

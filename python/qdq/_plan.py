@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _core
 from ._arguments import flag, wrong
-from ._core import Job, Path, call, read
+from ._core import Job, Path, call, make, read
 from ._model import Model, ModelSource, kind_of, open_model
 from ._qdq import ffi, lib
 from ._records import PlanSummary, TargetDifference
@@ -38,17 +38,15 @@ class Target:
     def __init__(
         self, source: Target | Path | Mapping[str, Any] = "ort-cpu", **changes: Any
     ) -> None:
-        out = ffi.new("qdq_target **")
         if isinstance(source, (Target, Mapping)):
-            described = source.to_dict() if isinstance(source, Target) else source
-            load_described(described, out)
+            made = load_described(source.to_dict() if isinstance(source, Target) else source)
         elif isinstance(source, (str, os.PathLike)):
-            call(lib.qdq_target_load, _core.encode(source), out)
+            made = make(lib.qdq_target_load, _core.encode(source))
         else:
             raise TypeError(
                 f"target: found {type(source).__name__}, expected a name, a path or a dict"
             )
-        self._c = ffi.gc(out[0], lib.qdq_target_free)
+        self._c = ffi.gc(made, lib.qdq_target_free)
         if changes:
             self._change({key.replace("__", "."): value for key, value in changes.items()})
 
@@ -125,7 +123,7 @@ def plain_value(value: Any) -> Any:
     return convert()
 
 
-def load_described(described: Mapping[str, Any], out: Any) -> None:
+def load_described(described: Mapping[str, Any]) -> Any:
     """A description in memory: through a file, as the library reads targets from files alone."""
     import tempfile
 
@@ -133,7 +131,7 @@ def load_described(described: Mapping[str, Any], out: Any) -> None:
         json.dump(described, file, default=plain_value)
         file.flush()
         try:
-            call(lib.qdq_target_load, _core.encode(file.name), out)
+            return make(lib.qdq_target_load, _core.encode(file.name))
         except (FormatError, UsageError) as e:
             raise type(e)(str(e).replace(file.name, "target")) from None
 
@@ -153,19 +151,18 @@ class Plan:
     """
 
     def __init__(self, source: Plan | Path | Mapping[str, Any]) -> None:
-        out = ffi.new("qdq_plan **")
         if isinstance(source, Plan):
             source = source.to_json()
         elif isinstance(source, Mapping):
             source = json.dumps(source)
         if isinstance(source, str) and source.lstrip().startswith("{"):
             data = source.encode()
-            call(lib.qdq_plan_parse, data, len(data), b"plan", out)
+            made = make(lib.qdq_plan_parse, data, len(data), b"plan")
         elif isinstance(source, (str, os.PathLike)):
-            call(lib.qdq_plan_load, _core.encode(source), out)
+            made = make(lib.qdq_plan_load, _core.encode(source))
         else:
             raise wrong("plan", source, "a path, the text of a plan, a dict or a qdq.Plan")
-        self._c = ffi.gc(out[0], lib.qdq_plan_free)
+        self._c = ffi.gc(made, lib.qdq_plan_free)
 
     @classmethod
     def _of(cls, c: Any) -> Plan:
@@ -225,9 +222,8 @@ class Plan:
             See `qdq.errors`.
         """
         own = open_model(model)
-        out = ffi.new("qdq_model **")
-        Job().run(lib.qdq_plan_apply, self._c, own.c, flag("force", force), out)
-        return hand_over(Model._of(out[0], own), model, output)
+        made = Job().make(lib.qdq_plan_apply, self._c, own.c, flag("force", force))
+        return hand_over(Model._of(made, own), model, output)
 
     def diff(self, other: Plan) -> str:
         """What `other` has otherwise, as a unified diff of both texts; ``""`` if nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import os
@@ -14,7 +15,7 @@ from . import _core, errors
 from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes, read
 from ._data import Data, Labels, SampleSource, open_data, stopped
-from ._engines import Engine, open_engine, split, threads_of
+from ._engines import Engine, open_engine, split
 from ._metric import Metric, MetricRun
 from ._model import Model, ModelSource, kind_of, open_model
 from ._plan import Plan, Target
@@ -31,22 +32,6 @@ from ._records import (
 from ._show import decibels, html_table, plot_bars, rows_of, svg_bars
 from ._statistics import Statistics, as_cache
 
-# The keyword of each member of qdq_quantize_opts.
-OPTIONS = {
-    "exclude": "exclude",
-    "include": "include",
-    "op_types": "op_types",
-    "exclude_op_types": "exclude_op_types",
-    "shape": "shapes",
-    "memory": "memory",
-    "method": "method",
-    "percentile": "percentile",
-    "cache": "cache",
-    "equalize": "equalize",
-    "bias_correction": "bias_correction",
-    "float_channels": "float_channels",
-    "cpu": "cpu",
-}
 # Keys of the target that an option of its own sets, and how.
 FORMATS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "activation_type": lambda v: {"activation.type": v},
@@ -281,6 +266,12 @@ def pipeline_of(o: Mapping[str, Any]) -> str | None:
     return f"{passes},fold-constants:{'+'.join(words)}"
 
 
+def plan_options(o: Mapping[str, Any], job: Job, samples: int, threads: int) -> Options:
+    """How a plan is made, from so many samples."""
+    given = {"passes": pipeline_of(o), "samples": samples, "threads": threads}
+    return Options("qdq_quantize_opts", job, {**o, **given})
+
+
 # --- samples --------------------------------------------------------------------------------------
 
 
@@ -296,12 +287,14 @@ class Samples:
         if isinstance(calib, str) and calib.startswith("random:"):
             at_most = lib.qdq_split_random(self.most, uses_of(hold_out))
         labels = o["labels"]
-        self.data = open_data(calib, model, job, o, labels if hold_out else None, at_most)
+        self.data = open_data(
+            calib, model, job, o, labels=labels if hold_out else None, max_samples=at_most
+        )
         if self.most > len(self.data):
             _core.logger.warning("samples: found %d, expected %d", len(self.data), self.most)
         if self.evaluates and o["eval"] is not None:
             try:
-                self.eval = open_data(o["eval"], model, job, o, labels, argument="eval")
+                self.eval = open_data(o["eval"], model, job, o, labels=labels, argument="eval")
             except BaseException:
                 self.data.close()
                 raise
@@ -347,21 +340,16 @@ def names_format(o: Mapping[str, Any]) -> bool:
     )
 
 
-def goal_options(o: Mapping[str, Any], job: Job) -> Options:
+def goal_options(o: Mapping[str, Any], job: Job, **members: Any) -> Options:
     """The goal of the user, or the default one."""
-    goal = Options("qdq_goal_opts")
-    goal.set("by_default", not names_goal(o))
-    goal.set("min_sqnr", o["min_sqnr"] or 0.0)
-    goal.set("min_agreement", o["min_agreement"] or 0.0)
-    goal.set("max_drop", -1.0 if o["max_drop"] is None else o["max_drop"])
-    if o["metric"] is not None:
-        metric = Metric(o["metric"], job)
-        goal.keep.append(metric)
-        goal.set("metric", metric.c)
-    if o["min_metric"] is not None:
-        goal.set("has_min_metric", True)
-        goal.set("min_metric", o["min_metric"])
-    return goal
+    return Options(
+        "qdq_goal_opts",
+        given={n: o[n] for n in ("min_sqnr", "min_agreement", "max_drop", "min_metric")},
+        by_default=not names_goal(o),
+        metric=Metric(o["metric"], job) if o["metric"] is not None else None,
+        has_min_metric=o["min_metric"] is not None,
+        **members,
+    )
 
 
 # --- the work -------------------------------------------------------------------------------------
@@ -376,49 +364,41 @@ class Quantizing:
         self.job = Job(o["progress"])
         self.result = QuantizeResult()
         self.result.source, self.result.output = source, o["output"]
-        self.model = open_model(source)
-        if o["set_shape"]:
-            self.model = self.model.set_shapes(o["set_shape"])
+        self.model = open_model(source, o["set_shape"])
         self.samples: Samples
         self.engine: Engine
         self.reference: Engine | None = None
 
-    def open(self) -> None:
+    def open(self, stack: contextlib.ExitStack) -> None:
         o = self.o
         spec = o["engine"]
+        o["cache"] = as_cache(o["cache"], stack)
         self.result.target = open_target(o["target"], split(spec), o)
-        self.samples = Samples(self.model, self.job, o)
-        self.engine = open_engine(spec, self.job, o)
+        self.samples = stack.enter_context(contextlib.closing(Samples(self.model, self.job, o)))
+        self.engine = stack.enter_context(open_engine(spec, self.job, o))
         if self.engine.name not in ("ort", "sim") and not self.samples.data.is_random:
             try:
-                self.reference = Engine("ort", job=self.job)
+                self.reference = stack.enter_context(Engine("ort", job=self.job))
             except errors.EngineError:
                 pass  # the engine check says what it rests on
 
     def options(self) -> Options:
         o = self.o
-        plan = Options("qdq_quantize_opts", self.job)
-        plan.fill(OPTIONS, {**o, "cache": as_cache(o["cache"], plan.keep)})
-        plan.set("passes", pipeline_of(o))
-        plan.set("samples", o["samples"])
-        plan.set("threads", threads_of(o["threads"]))
-        goal = goal_options(o, self.job)
-        goal.set("one_format", bool(o["one_format"]) or names_format(o))
-        if o["times"] is not None:
-            times = Plan(o["times"])
-            goal.keep.append(times)
-            goal.set("times", times.c)
-            goal.set("times_name", "times")
-        options = Options("qdq_ptq_opts", self.job)
-        options.set("quantize", plan)
-        options.set("goal", goal)
-        options.set("eval", self.samples.eval_c)
-        options.set("reference", self.reference.c if self.reference is not None else None)
-        options.set("no_sqnr", not o["sqnr"])
-        options.set("no_speed", not o["bench"])
-        options.set("must_compare", o["labels"] is not None)
-        options.set("best_effort", o["best_effort"])
-        options.set("spent_s", time.monotonic() - self.began)
+        times = {"times": Plan(o["times"]), "times_name": "times"} if o["times"] is not None else {}
+        goal = goal_options(o, self.job, one_format=o["one_format"] or names_format(o), **times)
+        options = Options(
+            "qdq_ptq_opts",
+            self.job,
+            quantize=plan_options(o, self.job, o["samples"], o["threads"]),
+            goal=goal,
+            eval=self.samples.eval,
+            reference=self.reference,
+            no_sqnr=not o["sqnr"],
+            no_speed=not o["bench"],
+            must_compare=o["labels"] is not None,
+            best_effort=o["best_effort"],
+            spent_s=time.monotonic() - self.began,
+        )
         if o["output"] is not None:
             options.c.ctx = options.hold(ffi.new_handle(self))
             options.c.ready = lib.qdq_ptq_opts_ready_python
@@ -466,14 +446,6 @@ class Quantizing:
         made._keep, made._c = (), c
         made.save(self.o["output"])
         return True
-
-    def close(self) -> None:
-        if hasattr(self, "samples"):
-            self.samples.close()
-        engine = getattr(self, "engine", None)
-        for opened in (engine, self.reference):
-            if opened is not None and opened is not self.o["engine"]:
-                opened.close()
 
 
 @ffi.def_extern(error=lib.QDQ_E_INTERRUPTED)  # type: ignore[untyped-decorator]
@@ -567,6 +539,8 @@ def quantize(
     channel_order: str = "auto",
     shape: Shapes | None = None,
     set_shape: Shapes | None = None,
+    state: Mapping[str, str] | None = None,
+    steps: int = 0,
     # engine
     engine: str | Engine = "ort",
     ort_library: Path | None = None,
@@ -719,6 +693,12 @@ def quantize(
         Shapes of inputs while the model runs: ``{"x": (1, 3, 224, 224)}``; open dims are 1.
     set_shape : dict
         Shapes that inputs have in the result.
+    state : dict
+        Outputs that are fed back: ``{"hn": "h0"}`` makes the output ``hn`` the input ``h0`` of the
+        next step. Each sample is then a sequence (docs/data.md).
+    steps : int, samples
+        With `state`: as many consecutive samples are the steps of a sequence; 0: arrays have a time
+        axis, [sequences, steps, ...].
     engine : str or Engine
         ``"ort"``, ``"openvino"``, ``"trtexec"``, a plugin's ``"FILE.so"``, or an open one, whose
         options are its own.
@@ -762,17 +742,13 @@ def quantize(
     >>> result = qdq.quantize("model.onnx", calib={"x": images}, output="model.qdq.onnx")
     >>> result.sqnr_db, result.speedup
     """
-    o = dict(locals())
-    o.pop("model")
-    check_types(o, quantize.__kwdefaults__)
+    o = check_types(locals(), quantize.__kwdefaults__)
     check_options(o)
     set_shards(o)
     q = Quantizing(model, o)
-    try:
-        q.open()
+    with contextlib.ExitStack() as stack:
+        q.open(stack)
         q.run()
-    finally:
-        q.close()
     warn(q.result)
     if output is not None:
         q.result.written()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from typing import Any
 
 from . import _core
-from ._core import Path, call, encode, read
+from ._core import Path, call, encode, make, read
 from ._qdq import ffi, lib
 from ._records import StatisticsSummary
 
@@ -32,9 +33,7 @@ class Statistics:
     """
 
     def __init__(self, source: Path) -> None:
-        out = ffi.new("qdq_statistics **")
-        call(lib.qdq_statistics_load, encode(source), out)
-        self._set(out[0])
+        self._set(make(lib.qdq_statistics_load, encode(source)))
 
     def _set(self, c: Any) -> None:
         self._c = ffi.gc(c, lib.qdq_statistics_free)
@@ -49,9 +48,7 @@ class Statistics:
     def from_text(cls, text: str, name: str = "text") -> Statistics:
         """Statistics from the text of a file, which messages call `name`."""
         data = text.encode()
-        out = ffi.new("qdq_statistics **")
-        call(lib.qdq_statistics_parse, data, len(data), encode(name), out)
-        return cls._of(out[0])
+        return cls._of(make(lib.qdq_statistics_parse, data, len(data), encode(name)))
 
     @property
     def c(self) -> Any:
@@ -108,14 +105,13 @@ def merge(parts: Iterable[Statistics]) -> Statistics:
     return found[0].merge(*found[1:])
 
 
-def as_cache(cache: Any, keep: list[Any]) -> Any:
-    """The path of a cache; of statistics that of a temporary file, which `keep` holds."""
+def as_cache(cache: Any, stack: contextlib.ExitStack) -> Any:
+    """The path of a cache; of statistics that of a file, which ends with `stack`."""
     if not isinstance(cache, Statistics):
         return cache
     import tempfile
 
-    folder = tempfile.TemporaryDirectory(prefix="qdq-statistics-")
-    keep.append(folder)
-    path = os.path.join(folder.name, "statistics.json")
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="qdq-statistics-"))
+    path = os.path.join(folder, "statistics.json")
     cache.save(path)
     return path

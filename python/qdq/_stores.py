@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from ._core import Job, Options, Path, encode, read
-from ._qdq import ffi, lib
+from ._core import Job, Options, Path, encode
+from ._qdq import lib
 from ._records import MergeReport
 
 
@@ -35,10 +35,8 @@ def merge_stores(stores: Sequence[Path], into: Path) -> MergeReport:
         raise TypeError(f"stores: found {stores!r}, expected a list of paths")
     job, texts = Job(), Options("qdq_load_opts")
     paths = texts.texts([os.fspath(s) for s in stores])
-    out = ffi.new("qdq_tune_merge_result **")
-    job.run(lib.qdq_tune_merge, paths, len(stores), encode(into), job.c, out)
-    try:
-        found: MergeReport = read(out[0])
-        return found
-    finally:
-        lib.qdq_tune_merge_result_free(out[0])
+    parts = paths, len(stores), encode(into), job.c
+    found: MergeReport = job.report(
+        lib.qdq_tune_merge, *parts, free=lib.qdq_tune_merge_result_free
+    )
+    return found

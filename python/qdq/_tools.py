@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing, nullcontext
 from typing import Any
 
 from . import _core, errors
 from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes, read
 from ._data import Labels, SampleSource, open_data
-from ._engines import Engine, Session, open_engine, threads_of
+from ._engines import Engine, Session, open_engine
 from ._model import Model, ModelSource, open_model
 from ._plan import Plan, Target, hand_over
 from ._qdq import ffi, lib
@@ -28,16 +29,6 @@ from ._records import (
     Times,
 )
 from ._show import html_table, plot_bars, svg_bars
-
-OPTIMIZE = {
-    "passes": "passes",
-    "no_fold": "no_fold",
-    "fold_only": "fold_only",
-    "fold_input_bytes": "fold_input_bytes",
-    "fold_output_bytes": "fold_output_bytes",
-    "growth_budget": "growth_bytes",
-    "verify_each": "verify_each",
-}
 
 
 class OptimizeResult:
@@ -134,59 +125,40 @@ def optimize(
     --------
     >>> qdq.optimize("model.onnx", output="model.opt.onnx").report.changes
     """
-    given = dict(locals())
-    check_types(given, optimize.__kwdefaults__)
+    given = check_types(locals(), optimize.__kwdefaults__)
     job = Job(progress)
-    original = open_model(model)
-    work = original.set_shapes(given["set_shape"]) if set_shape else Model(original)
+    work = Model(open_model(model, given["set_shape"]))
     before = Model(work) if check is not None else None
-    options = Options("qdq_optimize_opts", job)
-    options.fill(OPTIMIZE, given)
-    if given["freeze_inputs"]:
-        options.set("passes", f"freeze-inputs,{given['passes'] or 'default'}")
+    given["target"] = Target(target) if target is not None else None
+    if freeze_inputs:
+        given["passes"] = f"freeze-inputs,{passes or 'default'}"
     for name in ("fold_input_bytes", "fold_output_bytes"):
         if given[name] == 0:
-            options.set(name, 1)  # in C, 0 stands for the default
-    rules = Target(target) if target is not None else None
-    options.set("target", rules.c if rules is not None else None)
-    out = ffi.new("qdq_optimize_report **")
-    job.run(lib.qdq_model_optimize, work.c, options.c, out)
-    try:
-        report = read(out[0])
-    finally:
-        lib.qdq_optimize_report_free(out[0])
+            given[name] = 1  # in C, 0 stands for the default
+    options = Options("qdq_optimize_opts", job, given)
+    free = lib.qdq_optimize_report_free
+    report = job.report(lib.qdq_model_optimize, work.c, options.c, free=free)
     if before is not None:
-        same, why = compare_models(before, work, check, engine, given, job)
+        same, why = compare_models(before, work, given, job)
         if not same:
             raise errors.UnsupportedError(f"the optimized model computes something else: {why}")
     return OptimizeResult(hand_over(work, model, output), report)
 
 
-def compare_models(
-    a: Model,
-    b: Model,
-    samples_of: Any,
-    engine: str | Engine,
-    given: Mapping[str, Any],
-    job: Job,
-) -> tuple[bool, str]:
+def compare_models(a: Model, b: Model, given: Mapping[str, Any], job: Job) -> tuple[bool, str]:
     """Do two models compute the same? And if not, what differs. `given`: options of optimize()."""
-    own = open_engine(engine, job)
-    shape = given.get("shape")
-    data = open_data(samples_of, a, job, {"shape": shape}, None, given.get("samples", 0), "check")
-    options = Options("qdq_compare_opts", job)
-    options.set("threads", threads_of(given.get("threads", 0)))
-    options.set("shapes", shape, "shape")
-    found = ffi.new("qdq_same_result **")
-    try:
-        args = (own.c, a.c, b.c, data.c, options.c, given.get("tolerance", 0.0), found)
-        job.run(lib.qdq_compare_same, *args)
-        return bool(found[0].same), _core.text(found[0].why)
-    finally:
-        lib.qdq_same_result_free(found[0])
-        data.close()
-        if own is not engine:
-            own.close()
+    samples = {"max_samples": given["samples"], "argument": "check"}
+    with (
+        open_engine(given["engine"], job, given) as own,
+        closing(open_data(given["check"], a, job, given, **samples)) as data,
+    ):
+        options = Options("qdq_compare_opts", job, given)
+        parts = own.c, a.c, b.c, data.c, options.c, given["tolerance"]
+        found = job.make(lib.qdq_compare_same, *parts)
+        try:
+            return bool(found.same), _core.text(found.why)
+        finally:
+            lib.qdq_same_result_free(found)
 
 
 # --- check ----------------------------------------------------------------------------------------
@@ -305,54 +277,34 @@ def check(
     --------
     >>> assert qdq.check("model.qdq.onnx", target="ort-cpu")
     """
-    given = dict(locals())
-    check_types(given, check.__kwdefaults__)
+    given = check_types(locals(), check.__kwdefaults__)
     job = Job(progress)
     own = open_model(model)
     findings = own.check()
     if any(f.is_error for f in findings) or (target is None and engine is None):
         return CheckResult(findings, None, None)
-    runner = open_engine(engine, job) if engine is not None else None
-    try:
+    with open_engine(engine, job, given) if engine is not None else nullcontext() as runner:
         if target is None and runner is not None:
             target = TARGET_OF_ENGINE.get(runner.name, "ort-cpu")
-        options = Options("qdq_check_opts", job)
-        options.set("engine", runner.c if runner is not None else None)
-        options.set("shapes", given["shape"], "shape")
-        options.set("threads", threads_of(given["threads"]))
-        options.set("cpu", given["cpu"])
         assert target is not None
         rules = Target(target)
-        out = ffi.new("qdq_target_check **")
-        job.run(lib.qdq_model_check_target, own.c, rules.c, options.c, out)
-        try:
-            checked = read(out[0])
-        finally:
-            lib.qdq_free(out[0])
+        options = Options("qdq_check_opts", job, given, engine=runner)
+        checked = job.report(lib.qdq_model_check_target, own.c, rules.c, options.c)
         verified = verify(own, runner, given, job) if runner is not None and runner.runs else None
         return CheckResult(findings, checked, verified)
-    finally:
-        if runner is not None and runner is not engine:
-            runner.close()
 
 
 def verify(model: Model, engine: Engine, given: Mapping[str, Any], job: Job) -> EngineCheck:
     data = given["data"] if given["data"] is not None else "random:0"
-    samples = open_data(data, model, job, given, argument="data")
-    options = Options("qdq_verify_opts", job)
-    options.set("threads", threads_of(given["threads"]))
-    options.set("shapes", given["shape"], "shape")
-    out = ffi.new("qdq_verify_result **")
-    reference = Engine("ort", job=job) if engine.name not in ("ort", "sim") else None
-    options.set("reference", reference.c if reference is not None else None)
-    try:
-        job.run(lib.qdq_verify_engine, model.c, engine.c, samples.c, options.c, out)
-    finally:
-        samples.close()
-        if reference is not None:
-            reference.close()
-    checked: EngineCheck = take(out)
-    return checked
+    needs_reference = engine.name not in ("ort", "sim")
+    with (
+        closing(open_data(data, model, job, given, argument="data")) as samples,
+        Engine("ort", job=job) if needs_reference else nullcontext() as reference,
+    ):
+        options = Options("qdq_verify_opts", job, given, reference=reference)
+        parts = model.c, engine.c, samples.c, options.c
+        checked: EngineCheck = job.report(lib.qdq_verify_engine, *parts)
+        return checked
 
 
 # --- inspect, import, strip -----------------------------------------------------------------------
@@ -413,18 +365,15 @@ def import_plan(
     --------
     >>> qdq.import_plan("model.qdq.onnx").apply("model.onnx")
     """
-    given = dict(locals())
-    check_types(given, import_plan.__kwdefaults__)
+    given = check_types(locals(), import_plan.__kwdefaults__)
     own = open_model(model)
     job = Job()
-    options = Options("qdq_import_opts", job)
-    options.set("bounds", bounds)
-    out = ffi.new("qdq_plan **")
+    options = Options("qdq_import_opts", job, given)
     if encodings is not None:
         path = _core.encode(encodings)
-        job.run(lib.qdq_plan_load_encodings, path, own.c, options.c, out)
-    else:
-        job.run(lib.qdq_plan_import, own.c, options.c, out, ffi.NULL)
+        return Plan._of(job.make(lib.qdq_plan_load_encodings, path, own.c, options.c))
+    out = ffi.new("qdq_plan **")
+    job.run(lib.qdq_plan_import, own.c, options.c, out, ffi.NULL)
     return Plan._of(out[0])
 
 
@@ -456,11 +405,10 @@ def strip(
     --------
     >>> qdq.strip("model.qdq.onnx", output="model.float.onnx")
     """
-    check_types(dict(locals()), strip.__kwdefaults__)
+    given = check_types(locals(), strip.__kwdefaults__)
     own = open_model(model)
     job = Job()
-    options = Options("qdq_import_opts", job)
-    options.set("bounds", bounds)
+    options = Options("qdq_import_opts", job, given)
     out, left = ffi.new("qdq_model **"), ffi.new("size_t *")
     job.run(lib.qdq_model_strip, own.c, options.c, out, left)
     return hand_over(Model._of(out[0], own), model, output)
@@ -530,6 +478,8 @@ def compare(
     layout: str = "auto",
     channel_order: str = "auto",
     shape: Shapes | None = None,
+    state: Mapping[str, str] | None = None,
+    steps: int = 0,
     engine: str | Engine = "ort",
     progress: Progress = False,
 ) -> CompareResult:
@@ -551,8 +501,8 @@ def compare(
         The first ones alone; 0: all.
     threads : int
         Of the engine; 0: all.
-    image_size, mean, std, layout, channel_order, shape
-        Data, as of `quantize`.
+    image_size, mean, std, layout, channel_order, shape, state, steps
+        Data, as of `quantize`. Each model runs on its own states.
     engine : str or Engine
         What runs both.
     progress : bool or function
@@ -572,42 +522,20 @@ def compare(
     --------
     >>> qdq.compare("model.onnx", "model.qdq.onnx", data="test.npz").sqnr_db
     """
-    given = dict(locals())
-    check_types(given, compare.__kwdefaults__)
+    given = check_types(locals(), compare.__kwdefaults__)
     job = Job(progress)
     one, two = open_model(a), open_model(b)
-    runner = open_engine(engine, job)
-    source = None
-    try:
-        chosen = data if data is not None else "random:0"
-        source = open_data(chosen, one, job, given, labels, given["samples"], "data")
-        options = Options("qdq_compare_opts", job)
-        options.set("threads", threads_of(given["threads"]))
-        options.set("shapes", given["shape"], "shape")
-        options.set("fake_quant", given["fake_quant"])
-        args = (runner.c, one.c, two.c, source.c, options.c)
-        out = ffi.new("qdq_compare_result **")
-        job.run(lib.qdq_compare, *args, out)
-        report = take(out)
-        layers = None
-        if given["per_layer"]:
-            found = ffi.new("qdq_compare_layers_result **")
-            job.run(lib.qdq_compare_layers, *args, found)
-            layers = take(found)
+    chosen = data if data is not None else "random:0"
+    of_data = {"labels": labels, "max_samples": given["samples"], "argument": "data"}
+    with (
+        open_engine(engine, job, given) as runner,
+        closing(open_data(chosen, one, job, given, **of_data)) as source,
+    ):
+        options = Options("qdq_compare_opts", job, given)
+        parts = runner.c, one.c, two.c, source.c, options.c
+        report = job.report(lib.qdq_compare, *parts)
+        layers = job.report(lib.qdq_compare_layers, *parts) if per_layer else None
         return CompareResult(report, layers)
-    finally:
-        if source is not None:
-            source.close()
-        if runner is not engine:
-            runner.close()
-
-
-def take(out: Any) -> Any:
-    """A result in one block, which is freed."""
-    try:
-        return read(out[0])
-    finally:
-        lib.qdq_free(out[0])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -705,32 +633,21 @@ def bench(
     """
     if not models:
         raise TypeError("bench: found no model, expected one or more")
-    given = dict(locals())
-    check_types(given, bench.__kwdefaults__)
+    given = check_types(locals(), bench.__kwdefaults__)
     job = Job(progress)
     own = [open_model(m) for m in models]
-    runner = open_engine(engine, job)
-    options = Options("qdq_bench_opts", job)
-    for name in ("rounds", "warmup", "seed", "max_ms"):
-        options.set(name, given[name])
-    sessions: list[Session] = []
-    source = None
-    try:
+    options = Options("qdq_bench_opts", job, given)
+    with ExitStack() as stack:
+        runner = stack.enter_context(open_engine(engine, job, given))
         if data is not None:
-            source = open_data(data, own[0], job, {"shape": given["shape"]}, argument="data")
+            source = stack.enter_context(
+                closing(open_data(data, own[0], job, given, argument="data"))
+            )
             inputs, n = ffi.new("qdq_named_array const **"), ffi.new("size_t *")
             job.run(lib.qdq_data_get, source.c, 0, inputs, n)
             options.c.inputs, options.c.n_inputs = inputs[0], n[0]
-        for m in own:
-            sessions.append(Session(runner, m, job, threads_of(given["threads"]), given["shape"]))
+        sessions = [stack.enter_context(Session(runner, m, job, given)) for m in own]
         out = ffi.new("qdq_bench_model[]", len(own))
         at = ffi.new("qdq_session *[]", [s.c for s in sessions])
         job.run(lib.qdq_bench, at, len(own), options.c, out)
         return BenchResult(tuple(read(out[i]) for i in range(len(own))))
-    finally:
-        for s in sessions:
-            s.__exit__()
-        if source is not None:
-            source.close()
-        if runner is not engine:
-            runner.close()

@@ -12,61 +12,26 @@ from . import _core, _engines, errors
 from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes, read
 from ._data import Labels, SampleSource
-from ._engines import Engine, threads_of
+from ._engines import Engine
 from ._engines import split as name_of
 from ._metric import MetricRun
 from ._model import Model, ModelSource, open_model
 from ._plan import Plan, Target, hand_over
 from ._qdq import ffi, lib
-from ._quantize import OPTIONS as QUANTIZE
 from ._quantize import (
     Samples,
     check_options,
     goal_options,
     names_goal,
     open_target,
-    pipeline_of,
+    plan_options,
     set_shards,
 )
-from ._records import Split, TuneProgress, TuneReport
+from ._records import TuneProgress, TuneReport
 from ._show import axes, html_table, plot_bars, svg_bars, svg_steps
 
-# The member of qdq_tune_opts for each keyword.
-OPTIONS = {
-    "mode": "mode",
-    "strategy": "strategy",
-    "preset": "preset",
-    "external_data": "external",
-    "pattern_caches": "pattern_caches",
-    "time": "time_s",
-    "min_gain": "min_gain",
-    "seed": "seed",
-    "trials": "trials",
-    "max_builds": "max_builds",
-    "restart": "restart",
-}
-# And of qdq_tune_details.
-DETAILS = {
-    "schemes_per_region": "schemes_per_region",
-    "max_mutations": "max_mutations",
-    "max_attempts": "max_attempts",
-    "warmup_runs": "warmup_runs",
-    "timing_runs": "timing_runs",
-    "strict": "strict",
-    "pool_fraction": "pool_fraction",
-    "pool_min": "pool_min",
-    "pattern_cache_distance": "pattern_cache_distance",
-    "pattern_cache_entries": "pattern_cache_entries",
-    "node_filter": "node_filter",
-    "store": "store",
-    "keep_models": "keep_models",
-    "keep_finished": "keep_finished",
-    "metadata": "metadata",
-    "overlay": "overlay",
-    "pareto": "pareto",
-    "layer_info": "layer_info",
-    "validate_whole": "validate_whole",
-}
+# Members of qdq_tune_details that are no option of `details`.
+NO_DETAIL = {"size", "regions", "set_shapes", "n_set_shapes"}
 
 
 class TuneResult:
@@ -378,8 +343,7 @@ host_timeout, trtexec, trtexec_args, timing_cache
     >>> result = qdq.autotune("model.onnx", "tuned", calib="calib.npz", time=600)
     >>> result.speedup
     """
-    given = dict(locals())
-    check_types(given, autotune.__kwdefaults__)
+    given = check_types(locals(), autotune.__kwdefaults__)
     set_shards(given)
     check_options({**given, "best_effort": False})
     keep = None
@@ -389,10 +353,8 @@ host_timeout, trtexec, trtexec_args, timing_cache
         keep = tempfile.TemporaryDirectory(prefix="qdq-tuned-")
         folder = keep.name
     job = TuneJob(progress, live)
-    own = open_model(model)
     _engines.options_in(engine, given)
-    if set_shape:
-        own = own.set_shapes(given["set_shape"])
+    own = open_model(model, given["set_shape"])
     rules = open_target(target, name_of(engine), given)
     result = TuneResult(model, output, os.fspath(folder), keep)
     samples_of = Samples(own, job, given)
@@ -432,47 +394,29 @@ host_timeout, trtexec, trtexec_args, timing_cache
 
 def options_of(given: Mapping[str, Any], job: TuneJob, samples: Samples) -> Options:
     """All options of the run."""
-    options = Options("qdq_tune_opts", job)
-    options.fill(OPTIONS, given)
-    options.set("threads", threads_of(given["threads"]))
     own = given["engine"]
-    is_open = isinstance(own, Engine)
-    spec = own.spec if is_open else own
-    options.set("engine", spec)
-    options.c.live = lib.qdq_tune_opts_live_python
-    options.set("details", details_of(given["details"] or {}, given["set_shape"]))
+    spec, engine_given = (own.spec, own.options) if isinstance(own, Engine) else (own, given)
     has_goal = any(given[n] for n in ("min_sqnr", "min_agreement")) or given["max_drop"] is not None
     split = samples.split(has_goal or given["metric"] is not None or not names_goal(given))
-    options.set("quantize", quantize_options(given, job, split))
-    engine = Options("qdq_engine_opts", job)
-    _engines.fill(engine, spec, own.options if is_open else dict(given))
-    options.set("engine_opts", engine)
-    goal = goal_options(given, job)
-    goal.set("eval", samples.eval_c)
-    goal.set("folds", split.folds)
-    goal.set("first", split.first)
-    goal.set("count", split.evaluate)
-    options.set("goal", goal)
-    return options
+    part = {"folds": split.folds, "first": split.first, "count": split.evaluate}
+    return Options(
+        "qdq_tune_opts",
+        job,
+        given,
+        live=lib.qdq_tune_opts_live_python,
+        details=details_of(given["details"] or {}, given["set_shape"]),
+        quantize=plan_options(given, job, split.calibrate, given["calib_threads"]),
+        engine=spec,
+        engine_opts=_engines.options_of(spec, engine_given, job),
+        goal=goal_options(given, job, eval=samples.eval, **part),
+    )
 
 
 def details_of(details: Mapping[str, Any], set_shape: Shapes | None) -> Options:
-    unknown = [name for name in details if name not in DETAILS]
-    if unknown:
-        raise TypeError(
-            f"details: found '{unknown[0]}', expected one of "
-            + ", ".join(map(repr, sorted(DETAILS)))
-        )
-    options = Options("qdq_tune_details")
-    options.fill(DETAILS, details)
-    options.set("set_shapes", set_shape)
-    return options
-
-
-def quantize_options(given: Mapping[str, Any], job: TuneJob, split: Split) -> Options:
-    options = Options("qdq_quantize_opts", job)
-    options.fill(QUANTIZE, given)
-    options.set("passes", pipeline_of(given))
-    options.set("samples", split.calibrate)
-    options.set("threads", threads_of(given["calib_threads"]))
+    options = Options("qdq_tune_details", given=details, set_shapes=set_shape)
+    known = options.fields.keys() - NO_DETAIL
+    for name in details:
+        if name not in known:
+            expected = ", ".join(map(repr, sorted(known)))
+            raise TypeError(f"details: found '{name}', expected one of {expected}")
     return options

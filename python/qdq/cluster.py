@@ -22,7 +22,7 @@ from . import errors
 from ._core import Path, Progress
 from ._calibrate import calibrate as calibrate_here
 from ._data import LABELS
-from ._engines import OPTIONS as ENGINE_OPTIONS
+from ._engines import given_of, reject_unknown
 from ._statistics import Statistics, merge
 from ._tune import autotune
 
@@ -172,13 +172,12 @@ def tune(
     os.makedirs(folder, exist_ok=True)
     results: TuneResults = tuning.TuneResults(os.path.abspath(os.fspath(folder)), keep)
     files = cluster.Files(client)
-    engine_options = {n: options[n] for n in ENGINE_OPTIONS if options.get(n) is not None}
     try:
         work = tuning.Tuning(
             client,
             files,
             engine,
-            engine_options,
+            given_of(options),
             results,
             retries=retries,
             measures_alone=measures_alone,
@@ -390,9 +389,7 @@ def evaluate(
     >>> qdq.cluster.evaluate("a.onnx", {"int8": "a.qdq.onnx"}, [load_1, load_2], right, client)
     """
     cluster, _, worker = _modules()
-    unknown = set(engine_options) - set(ENGINE_OPTIONS)
-    if unknown:
-        raise TypeError(f"unexpected option of an engine: {', '.join(sorted(unknown))}")
+    reject_unknown(engine_options)
     if not callable(metric):
         raise TypeError(f"metric: found {type(metric).__name__}, expected a function")
     if not shards:
@@ -440,7 +437,7 @@ def sharded(
         raise errors.UsageError("found client without shards")
     if not isinstance(o["engine"], str):
         raise errors.UsageError("client: found an open engine, expected a spec, as 'ort'")
-    options = {n: o[n] for n in ENGINE_OPTIONS if o.get(n) is not None}
+    options = given_of(o)
 
     def measure(run: Any) -> float:
         name = "input" if run.is_input else "candidate"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import errors
-from ._arguments import dictionary, flag, natural, number, path, texts
+from ._arguments import check_types, dictionary, flag, natural, number, path, texts
 from ._core import Job, Path, Shapes
 from ._data import SampleSource
 from ._engines import Engine
@@ -873,8 +873,10 @@ profile, ort_profile, merge_ort_profile
         plugins: dict[str, Any] = {"plugin_libraries": [custom_lib]} if custom_lib else {}
         with Engine("ort", **plugins) as engine:
             samples = check_n if input_data is None else 0
-            compared = {"samples": samples, "shape": test_input_shapes}
-            same, _ = compare_models(own, done, data, engine, compared, Job())
+            compared = {"check": data, "engine": engine, "shape": test_input_shapes}
+            defaults = optimize.__kwdefaults__ or {}
+            options = check_types({**defaults, **compared, "samples": samples}, defaults)
+            same, _ = compare_models(own, done, options, Job())
     proto = done.to_proto()
     if done_at is not None:
         done.save(done_at, external="always" if proto.ByteSize() > most else "auto")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pathlib
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 import qdq
 from conftest import ROOT
 from qdq._arguments import TYPES, check_types
+from qdq._core import MEMBERS, Options
+from qdq._quantize import FORMATS
 from qdq.compat import quantize_dynamic, quantize_static, simplify
 
 SIM = f"sim:{ROOT}/tests/data/sim_basic.json"
@@ -22,6 +25,7 @@ FUNCTIONS = [
     qdq.check,
     qdq.import_plan,
     qdq.strip,
+    qdq.calibrate,
 ]
 # A value of the wrong type for each type, in turn.
 WRONG = {
@@ -31,10 +35,13 @@ WRONG = {
     "texts": [3, b"Add", {"Add": 1}, [3], [None]],
     "text": [3, ["int8"], b"int8", {}],
     "path": [3, b"a.onnx", ["a.onnx"]],
-    "numbers": ["127", ["1"], [None], {}, True],
+    "threads": ["10", 3.7, True, [1], {}],
+    "text_or_auto": [3, ["nchw"], b"nchw", {}],
+    "channels": ["127", ["1"], [None], {}, True],
     "size": [5, "224", (1, 2, 3), (1.5, 2), ("1", "2"), {}],
     "dictionary": ["activation.type=int8", ["a"], {1: 2}],
     "shapes": [[1], "x", {"x": 3}, {"x": "123"}, {"x": (1, 2.5)}, {3: (1,)}],
+    "states": [[1], "x", {"t": 3}, {3: "s"}, {"t": ("s",)}],
     "function": [3, "accuracy"],
     "choice": [3, 0.5, []],
 }
@@ -54,7 +61,7 @@ def named(case):
 @pytest.mark.parametrize("function", FUNCTIONS, ids=named)
 def test_a_wrong_type_is_an_error_that_names_the_option(function):
     for _, name, value in (case for case in CASES if case[0] is function):
-        arguments = {"import_plan": 1, "strip": 1, "compare": 2}.get(function.__name__, 1)
+        arguments = 2 if function in (qdq.compare, qdq.calibrate) else 1
         with pytest.raises(TypeError, match=f"^{name}( of 'x')?: found .*, expected "):
             function(*["no.onnx"] * arguments, **{name: value})
 
@@ -62,13 +69,33 @@ def test_a_wrong_type_is_an_error_that_names_the_option(function):
 @pytest.mark.parametrize("function", FUNCTIONS, ids=named)
 def test_every_option_has_a_type(function):
     others = {"calib", "target", "labels", "eval", "times", "engine", "progress", "data", "check"}
-    others |= {"client", "shards", "baselines"}
+    others |= {"client", "shards", "baselines", "part"}
     assert {*function.__kwdefaults__} <= {*TYPES, *others}
 
 
+def test_an_option_of_several_functions_has_one_type_and_one_default():
+    of_their_own = {"threads", "cache", "engine", "seed"}
+    seen = {}
+    for function in FUNCTIONS:
+        for name, found in inspect.signature(function).parameters.items():
+            if found.kind is found.KEYWORD_ONLY and name not in of_their_own:
+                assert seen.setdefault(name, found) == found, f"{function.__name__}: {name}"
+
+
+def test_every_option_reaches_the_library():
+    structs = "quantize ptq goal optimize tune engine data compare check bench import calibrate save"
+    members = {name for s in structs.split() for name in Options(f"qdq_{s}_opts").fields}
+    ours = {"output", "calib", "data", "check", "tolerance", "freeze_inputs", "image_size"}
+    ours |= {"calib_threads", "set_shape", "format", "set", "optimize", "sqnr", "bench", "baselines"}
+    ours |= {"encodings", "per_layer", "progress", "client", "shards"}
+    for function in FUNCTIONS:
+        for name in function.__kwdefaults__:
+            assert MEMBERS.get(name, name) in members | ours | {*FORMATS}, name
+    assert {*MEMBERS.values()} <= members
+
+
 def taken(**given):
-    check_types(given, {name: object() for name in given})
-    return given
+    return check_types(given, {name: object() for name in given})
 
 
 def test_values_of_numpy_are_taken():

@@ -13,6 +13,7 @@ import tempfile
 import textwrap
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
@@ -204,6 +205,20 @@ def test_ctrl_c_cancels(client, tmp_path):
         time.sleep(0.1)
     assert not any(client.processing().values())
     assert len(tune([model("digits_cnn")], client)) == 1  # the workers are free again
+
+
+def test_a_run_ends_with_its_worker():
+    """Dask waits up to 30 s for a task of a worker that closes, whose result is lost."""
+    from qdq._cluster_worker import is_cancelled
+
+    status, task = distributed.Status, types.SimpleNamespace(state="executing")
+    tasks = types.SimpleNamespace(tasks={"mine": task})
+    worker = types.SimpleNamespace(status=status.running, state=tasks)
+    assert not is_cancelled(worker, "mine") and is_cancelled(worker, "other")
+    worker.status = status.closing_gracefully  # a worker that is retired ends its tasks first
+    assert not is_cancelled(worker, "mine")
+    worker.status = status.closing
+    assert is_cancelled(worker, "mine")
 
 
 def test_one_measurement_at_a_time_on_a_host_and_the_dead_free_it(tmp_path):

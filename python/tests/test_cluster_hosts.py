@@ -100,7 +100,7 @@ def test_a_kind_without_workers_fails_after_a_while(tmp_path):
 @pytest.mark.slow
 def test_a_lost_scheduler_is_an_error_and_the_same_call_resumes(tmp_path):
     slow = cost_file(tmp_path, "slow", fail=[{"at": "time", "hang": 0.002}])
-    models = [model(n) for n in NAMES]
+    models = [model(n) for n in NAMES[:3]]
     # a client that has lost its scheduler is closed after that time
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "4s"}),
@@ -109,10 +109,10 @@ def test_a_lost_scheduler_is_an_error_and_the_same_call_resumes(tmp_path):
         client.wait_for_workers(1)
 
         def end(stage, done, total):
-            if done == 2:
+            if done == 1:
                 client.sync(client.cluster.scheduler.close)
 
-        with pytest.raises(qdq.cluster.ClusterError, match=r"lost.*2 of 5 results .* resumes"):
+        with pytest.raises(qdq.cluster.ClusterError, match=r"lost.*1 of 3 results .* resumes"):
             tune(models, client, tmp_path / "out", engine=slow, progress=end)
     seen = []
     with cluster_of(("k", "h1")) as client:
@@ -120,7 +120,7 @@ def test_a_lost_scheduler_is_an_error_and_the_same_call_resumes(tmp_path):
         found = tune(
             models, client, tmp_path / "out", engine=slow, progress=lambda *a: seen.append(a)
         )
-    assert len(found) == 5 and seen[0] == ("tuning", 2, 5)
+    assert len(found) == 3 and seen[0] == ("tuning", 1, 3)
 
 
 @pytest.mark.slow

@@ -76,7 +76,7 @@ def test_the_page_names_what_the_package_has():
     "function",
     [
         *(qdq.quantize, qdq.autotune, qdq.optimize, qdq.compare, qdq.bench, qdq.check),
-        *(qdq.inspect, qdq.import_plan, qdq.strip, qdq.Plan.apply),
+        *(qdq.inspect, qdq.import_plan, qdq.strip, qdq.Plan.apply, qdq.calibrate),
         *(v for n, v in vars(qdq.compat).items() if n in qdq.compat.__all__ and callable(v)),
     ],
     ids=lambda f: f"{f.__module__}.{f.__name__}",

@@ -21,11 +21,9 @@ def library(ort):
 
 
 def given(**values):
-    from qdq._core import Options, text
+    from qdq._core import Job, text
 
-    options = Options("qdq_engine_opts")
-    _engines.fill(options, "ort", values)
-    return text(options.c.ort_library)
+    return text(_engines.options_of("ort", values, Job()).c.ort_library)
 
 
 def test_a_path_comes_before_the_environment(monkeypatch):

@@ -20,9 +20,10 @@ from qdq._engines import BIN, environment
 TEST = str(DIGITS / "digits_test.npz")
 
 
-def tool(*args: object) -> None:
+def tool(*args: object) -> bytes:
     program = f"{BIN}/qdq"
-    subprocess.run([program, *map(str, args)], check=True, capture_output=True, env=environment())
+    words = [program, *map(str, args)]
+    return subprocess.run(words, check=True, capture_output=True, env=environment()).stdout
 
 
 @pytest.mark.parametrize(

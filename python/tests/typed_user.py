@@ -34,7 +34,7 @@ def script(images: Images, model: qdq.Model) -> None:
     tuned = qdq.autotune(model, "folder", time=3, live=lambda state: print(state.phase))
     if tuned.plan is not None:
         print(tuned.plan.diff(result.plan), tuned.report.speedup)
-    print(qdq.compare("a.onnx", model, data={"x": images}).report.worst_db)
+    print(qdq.compare("a.onnx", model, data=images, state={"t": "s"}, steps=5).report.worst_db)
     print(qdq.bench(model, "b.onnx").median_ms[0], qdq.check(model).ok, qdq.inspect(model)["nodes"])
     print(qdq.optimize(model).report.changes, qdq.import_plan(model) == result.plan)
     quantize_static("a.onnx", "b.onnx", Reader(), weight_type=QuantType.QInt8)

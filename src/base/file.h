@@ -63,6 +63,9 @@ qdq_status qdq_outfile_open(const char *path, bool allow_overwrite, qdq_outfile 
 qdq_status qdq_outfile_open_unnamed(const char *path, qdq_outfile **out, qdq_error *err);
 /* in the same folder */
 qdq_status qdq_outfile_name(qdq_outfile *f, const char *name, qdq_error *err);
+/* Writing, syncing and placing end with QDQ_E_INTERRUPTED once the flag is set, soon. It is
+ * borrowed; NULL: never. */
+void qdq_outfile_end_by(qdq_outfile *f, const qdq_cancel *cancel);
 qdq_status qdq_outfile_write(qdq_outfile *f, const void *data, size_t size, qdq_error *err);
 qdq_status qdq_outfile_writev(qdq_outfile *f, const struct iovec *iov, int n, qdq_error *err);
 /* Bytes [offset, offset + size) of a mapping: copy_file_range where the system can, else plain

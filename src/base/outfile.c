@@ -24,12 +24,14 @@
 
 enum { TEMP_BASE_MAX = 200, TEMP_TRIES = 100 };
 
-/* One call moves less than this: larger requests are cut short by the system, or refused. */
-#define TRANSFER_MAX ((size_t)1 << 30)
+/* One call moves no more than this, so that the next look at the cancel flag is near. */
+#define TRANSFER_MAX ((size_t)16 << 20)
 
 struct qdq_outfile {
     int fd, dir;
     bool allow_overwrite;
+    /* NULL: none */
+    const qdq_cancel *cancel;
     uint64_t size;
     /* as the caller named it, for messages */
     char *path;
@@ -319,6 +321,16 @@ int qdq_read_at(int fd, void *data, size_t size, uint64_t *at)
 
 /* --- write ------------------------------------------------------------------------------------ */
 
+void qdq_outfile_end_by(qdq_outfile *f, const qdq_cancel *cancel)
+{
+    f->cancel = cancel;
+}
+
+static qdq_status poll_cancel(const qdq_outfile *f, qdq_error *err)
+{
+    return qdq_cancel_is_set(f->cancel) ? qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted") : QDQ_OK;
+}
+
 static qdq_status write_failed(const qdq_outfile *f, int reason, qdq_error *err)
 {
     /* The kernel's answer when a mapped source ends earlier than when it was mapped. */
@@ -334,6 +346,7 @@ qdq_status qdq_outfile_write(qdq_outfile *f, const void *data, size_t size, qdq_
     const char *p = data;
 
     while (size != 0) {
+        QDQ_TRY(poll_cancel(f, err));
         ssize_t n = write(f->fd, p, size < TRANSFER_MAX ? size : TRANSFER_MAX);
         if (n < 0 && errno == EINTR)
             continue;
@@ -361,6 +374,7 @@ qdq_status qdq_outfile_writev(qdq_outfile *f, const struct iovec *iov, int n, qd
 {
     while (n > 0) {
         size_t total = 0;
+        QDQ_TRY(poll_cancel(f, err));
         int batch = count_batch(iov, n, &total);
         ssize_t done = batch == 0 ? 0 : writev(f->fd, iov, batch);
 
@@ -394,6 +408,7 @@ static qdq_status copy_in_kernel(qdq_outfile *f, int source, off_t offset, size_
     *done = 0;
     while (*done < size) {
         size_t left = size - *done;
+        QDQ_TRY(poll_cancel(f, err));
         ssize_t n = copy_file_range(source, &offset, f->fd, NULL,
                                     left < TRANSFER_MAX ? left : TRANSFER_MAX, 0);
         if (n < 0 && errno == EINTR)
@@ -434,8 +449,28 @@ uint64_t qdq_outfile_size(const qdq_outfile *f)
 
 /* --- commit ----------------------------------------------------------------------------------- */
 
+/* Writes back piece by piece what fsync() would in one call, which nothing ends. */
+static qdq_status write_back(const qdq_outfile *f, qdq_error *err)
+{
+    const unsigned flags =
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+
+    for (uint64_t at = 0; at < f->size; at += TRANSFER_MAX) {
+        QDQ_TRY(poll_cancel(f, err));
+        if (sync_file_range(f->fd, (off_t)at, (off_t)TRANSFER_MAX, flags) == 0)
+            continue;
+        /* the error is reported once: fsync() would know nothing of it */
+        if (errno == EIO || errno == ENOSPC || errno == EDQUOT)
+            return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot sync", f->path);
+        break;
+    }
+    return poll_cancel(f, err);
+}
+
 qdq_status qdq_outfile_sync(qdq_outfile *f, qdq_error *err)
 {
+    if (f->cancel != NULL)
+        QDQ_TRY(write_back(f, err));
     if (fsync(f->fd) != 0 && errno != EINVAL) /* EINVAL: this kind of file system knows no sync */
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot sync", f->path);
     return QDQ_OK;

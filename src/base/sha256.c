@@ -52,7 +52,8 @@ void qdq_sha256_name(const char *text, char name[33])
     qdq_sha256_end(&h, name);
 }
 
-qdq_status qdq_sha256_file(int fd, const char *path, char name[33], uint64_t *size, qdq_error *err)
+qdq_status qdq_sha256_file(int fd, const char *path, const qdq_cancel *cancel, char name[33],
+                           uint64_t *size, qdq_error *err)
 {
     struct sha256_ctx h;
     uint8_t piece[1 << 16];
@@ -61,6 +62,8 @@ qdq_status qdq_sha256_file(int fd, const char *path, char name[33], uint64_t *si
     sha256_init(&h);
     *size = 0;
     do {
+        if (qdq_cancel_is_set(cancel))
+            return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted");
         n = pread(fd, piece, sizeof piece, (off_t)*size);
         if (n < 0 && errno != EINTR)
             return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot read", path);

@@ -22,7 +22,9 @@ void qdq_sha256_add(struct sha256_ctx *h, const char *text);
 void qdq_sha256_end(struct sha256_ctx *h, char name[33]);
 
 /* The same of a file's bytes from its start; *size: how many. The file offset stays. QDQ_E_IO: it
- * cannot be read. `path` is for messages. */
-qdq_status qdq_sha256_file(int fd, const char *path, char name[33], uint64_t *size, qdq_error *err);
+ * cannot be read. `path` is for messages.
+ * QDQ_E_INTERRUPTED: `cancel` was set; it may be NULL. */
+qdq_status qdq_sha256_file(int fd, const char *path, const qdq_cancel *cancel, char name[33],
+                           uint64_t *size, qdq_error *err);
 
 #endif /* QDQ_SHA256_H */

@@ -17,7 +17,7 @@ static void check_file(qdq_checker *c, const qdq_mapping *map)
     if (digits == NULL)
         return;
     const char *name = qdq_base_name(path);
-    if (qdq_sha256_file(qdq_mapping_fd(map), name, digest, &size, &err) != QDQ_OK)
+    if (qdq_sha256_file(qdq_mapping_fd(map), name, NULL, digest, &size, &err) != QDQ_OK)
         qdq_check_report(c, true, "external data '%s'", err.text);
     else if (strncmp(digest, digits, QDQ_SIDE_DIGITS) != 0)
         qdq_check_report(

@@ -160,6 +160,8 @@ typedef struct saving {
     qdq_external external;
     bool allow_overwrite;
     const qdq_job *job;
+    /* of the job */
+    const qdq_cancel *cancel;
     qdq_arena arena;
     side_plan plan;
     qdq_wire_out out;
@@ -172,7 +174,7 @@ typedef struct saving {
  * planned. */
 static qdq_status write_side_file(saving *s, qdq_error *err)
 {
-    QDQ_TRY(qdq_side_open(&s->side, s->path, err));
+    QDQ_TRY(qdq_side_open(&s->side, s->path, s->cancel, err));
     QDQ_TRY(write_side(s->side.file, &s->plan, err));
     QDQ_TRY(qdq_side_seal(&s->side, err));
     s->plan.location = s->side.name;
@@ -185,6 +187,7 @@ static qdq_status write_files(saving *s, qdq_error *err)
 {
     QDQ_TRY(qdq_model_guard_data(s->m, s->path, err));
     QDQ_TRY(qdq_outfile_open(s->path, s->allow_overwrite, &s->model, err));
+    qdq_outfile_end_by(s->model, s->cancel);
     if (s->plan.items.n > 0)
         QDQ_TRY(write_side_file(s, err));
     QDQ_TRY(qdq_wire_to_file(&s->out, s->model, s->m->mappings.at, s->m->mappings.n, err));
@@ -215,11 +218,13 @@ qdq_status qdq_model_save(const qdq_model *m, const char *path, const qdq_save_o
 {
     qdq_save_opts own = QDQ_SAVE_OPTS_INIT;
     QDQ_TRY(qdq_opts_read("qdq_save_opts", &own, sizeof own, opts, err));
+    QDQ_TRY(qdq_job_poll(own.job, err));
     saving s = {.m = m,
                 .path = path,
                 .external = own.external,
                 .allow_overwrite = own.allow_overwrite,
                 .job = own.job,
+                .cancel = qdq_job_copy(own.job).cancel,
                 .arena = QDQ_ARENA_INIT,
                 .plan = {.m = m, .places = QDQ_MAP_INIT},
                 .out = {.bytes = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT)},

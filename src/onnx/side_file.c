@@ -32,7 +32,7 @@ static char *side_name(const char *model, const char *hash)
     return qdq_buf_take(&b);
 }
 
-qdq_status qdq_side_open(qdq_side *s, const char *model, qdq_error *err)
+qdq_status qdq_side_open(qdq_side *s, const char *model, const qdq_cancel *cancel, qdq_error *err)
 {
     char *meanwhile = side_name(model, "HASH");
 
@@ -41,13 +41,17 @@ qdq_status qdq_side_open(qdq_side *s, const char *model, qdq_error *err)
                         ? qdq_outfile_open_unnamed(meanwhile, &s->file, err)
                         : qdq_nomem(err);
     qdq_free(meanwhile);
+    s->cancel = cancel;
+    if (st == QDQ_OK)
+        qdq_outfile_end_by(s->file, cancel);
     return st;
 }
 
 qdq_status qdq_side_seal(qdq_side *s, qdq_error *err)
 {
     QDQ_TRY(qdq_outfile_sync(s->file, err));
-    QDQ_TRY(qdq_sha256_file(qdq_outfile_fd(s->file), s->model, s->digest, &s->size, err));
+    QDQ_TRY(
+        qdq_sha256_file(qdq_outfile_fd(s->file), s->model, s->cancel, s->digest, &s->size, err));
     s->name = side_name(qdq_base_name(s->model), s->digest);
     return s->name != NULL ? qdq_outfile_name(s->file, s->name, err) : qdq_nomem(err);
 }
@@ -95,7 +99,7 @@ static qdq_status use_existing(qdq_side *s, bool *gone, qdq_error *err)
         lock_existing(fd);
         *gone = !is_still(dir, s->name, fd);
         if (!*gone && (uint64_t)st.st_size == s->size &&
-            qdq_sha256_file(fd, s->name, digest, &size, NULL) != QDQ_OK)
+            qdq_sha256_file(fd, s->name, s->cancel, digest, &size, NULL) != QDQ_OK)
             digest[0] = '\0';
     }
     if (fd >= 0 && !*gone && size == s->size && strcmp(digest, s->digest) == 0) {
@@ -108,6 +112,8 @@ static qdq_status use_existing(qdq_side *s, bool *gone, qdq_error *err)
     }
     if (fd >= 0)
         close(fd);
+    if (qdq_cancel_is_set(s->cancel))
+        return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted");
     return *gone ? QDQ_OK
                  : qdq_fail(err, QDQ_E_IO,
                             "%s: its external data: %s exists with other content, expected none",

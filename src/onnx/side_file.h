@@ -19,6 +19,8 @@ typedef struct qdq_side {
     char *model;
     char digest[33];
     uint64_t size;
+    /* borrowed; NULL: none */
+    const qdq_cancel *cancel;
     /* descriptor of the file that was there already, locked against removal; -1 */
     int existing;
 } qdq_side;
@@ -28,8 +30,8 @@ typedef struct qdq_side {
         .existing = -1                                                                             \
     }
 
-/* A temporary file beside the model. */
-qdq_status qdq_side_open(qdq_side *s, const char *model, qdq_error *err);
+/* A temporary file beside the model. `cancel` (NULL: none) ends all that follows. */
+qdq_status qdq_side_open(qdq_side *s, const char *model, const qdq_cancel *cancel, qdq_error *err);
 /* The content is complete: syncs it and gives it its name. */
 qdq_status qdq_side_seal(qdq_side *s, qdq_error *err);
 /* Puts it in place. A file of that name and content is used as it is, one of other content is

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/sha256.h"
 #include "support/disk.h"
 
 static void assert_content(const char *path, const void *data, size_t size)
@@ -57,6 +58,42 @@ TEST(abort_leaves_nothing)
     qdq_outfile_abort(f);
     assert_int_equal(test_count_files(folder), 0);
     qdq_outfile_abort(NULL);
+}
+
+TEST(a_cancel_flag_ends_writing_and_syncing_and_leaves_nothing)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    const char *folder = new_folder("cancel"), *source = test_path("cancel_source");
+    static unsigned char bytes[100000];
+    qdq_cancel *flag = qdq_cancel_new();
+    qdq_outfile *f = NULL;
+    qdq_mapping *m = NULL;
+    struct iovec piece = {bytes, sizeof bytes};
+    char digest[33];
+    uint64_t size;
+
+    assert_non_null(flag);
+    assert_ok(qdq_write_file(source, false, bytes, sizeof bytes, &err));
+    assert_ok(qdq_mapping_open(source, &m, &err));
+    assert_ok(qdq_outfile_open(test_path("cancel/x"), false, &f, &err));
+    qdq_outfile_end_by(f, flag);
+    assert_ok(qdq_outfile_write(f, bytes, sizeof bytes, &err));
+    assert_ok(qdq_outfile_write_mapping(f, m, 0, sizeof bytes, &err));
+    assert_ok(qdq_outfile_sync(f, &err));
+    assert_ok(qdq_sha256_file(qdq_outfile_fd(f), "x", flag, digest, &size, &err));
+    assert_int_equal(size, 2 * sizeof bytes);
+    qdq_cancel_set(flag);
+    assert_fails(QDQ_E_INTERRUPTED, "interrupted", qdq_outfile_write(f, bytes, 1, &err));
+    assert_fails(QDQ_E_INTERRUPTED, "interrupted", qdq_outfile_writev(f, &piece, 1, &err));
+    assert_fails(QDQ_E_INTERRUPTED, "interrupted",
+                 qdq_outfile_write_mapping(f, m, 0, sizeof bytes, &err));
+    assert_fails(QDQ_E_INTERRUPTED, "interrupted", qdq_outfile_sync(f, &err));
+    assert_fails(QDQ_E_INTERRUPTED, "interrupted",
+                 qdq_sha256_file(qdq_outfile_fd(f), "x", flag, digest, &size, &err));
+    assert_fails(QDQ_E_INTERRUPTED, "interrupted", qdq_outfile_commit(f, &err));
+    assert_int_equal(test_count_files(folder), 0);
+    qdq_mapping_unref(m);
+    qdq_cancel_free(flag);
 }
 
 TEST(an_existing_file_is_refused_and_unharmed)

@@ -278,6 +278,32 @@ TEST(existing_model_is_not_overwritten_without_leave)
     qdq_model_free(m);
 }
 
+TEST(a_save_that_is_cancelled_leaves_what_was_there)
+{
+    qdq_cancel *flag = qdq_cancel_new();
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_save_opts opts = QDQ_SAVE_OPTS_INIT;
+    qdq_model *m;
+
+    assert_non_null(flag);
+    write_source(test_path("in.onnx"));
+    assert_int_equal(mkdir(test_path("cancelled"), 0700), 0);
+    write_file(test_path("cancelled/there.onnx"), "old", 3);
+    m = load_path(test_path("in.onnx"));
+    qdq_cancel_set(flag);
+    job.cancel = flag;
+    opts.job = &job;
+    opts.allow_overwrite = true;
+    for (opts.external = QDQ_EXTERNAL_AUTO; opts.external <= QDQ_EXTERNAL_NEVER; opts.external++) {
+        assert_fails(QDQ_E_INTERRUPTED, "interrupted",
+                     qdq_model_save(m, test_path("cancelled/there.onnx"), &opts, &err));
+        assert_int_equal(size_of(test_path("cancelled/there.onnx")), 3);
+        assert_int_equal(test_count_files(test_path("cancelled")), 1);
+    }
+    qdq_model_free(m);
+    qdq_cancel_free(flag);
+}
+
 TEST(data_of_the_source_is_not_replaced_by_a_model)
 {
     qdq_save_opts opts = QDQ_SAVE_OPTS_INIT;

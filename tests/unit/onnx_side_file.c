@@ -86,7 +86,7 @@ TEST(the_name_says_the_content)
     save(7, test_path("name/m.onnx"), false);
     const char *side = test_side_file(test_path("name/m.onnx"));
     int fd = open(side, O_RDONLY | O_CLOEXEC);
-    assert_ok(qdq_sha256_file(fd, side, digest, &size, &err));
+    assert_ok(qdq_sha256_file(fd, side, NULL, digest, &size, &err));
     close(fd);
     assert_int_equal(size, 2048);
     assert_memory_equal(qdq_side_digits(qdq_base_name(side), &length), digest, QDQ_SIDE_DIGITS);

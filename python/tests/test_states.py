@@ -1,0 +1,104 @@
+"""Outputs that are fed back: the same bytes and figures as the tool, and values that are rejected."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+import qdq
+from test_quantize import tool
+
+STATE = {"t": "s"}
+SEQUENCES = np.random.default_rng(3).normal(size=(12, 5, 64)).astype(np.float32)
+STEPS = {"x": SEQUENCES.reshape(-1, 64)}
+
+
+def network() -> str:
+    """A recurrent network whose state grows with each step."""
+    weights = np.random.default_rng(1).normal(size=(2, 64, 64)) * 0.13
+    w, u = ("{" + ", ".join(f"{v:.6f}" for v in one.flat) + "}" for one in weights)
+    return (
+        '<ir_version: 8, opset_import: ["" : 17]> rnn (float[1,64] x, float[1,64] s) => '
+        f"(float[1,64] t, float[1,64] y) <float[64,64] w = {w}, float[64,64] u = {u}> "
+        "{ a = MatMul(x, w) b = MatMul(s, u) t = Add(a, b) y = Relu(t) }"
+    )
+
+
+@pytest.fixture
+def rnn(tmp_path: pathlib.Path) -> str:
+    np.savez(tmp_path / "time_axis.npz", x=SEQUENCES)
+    np.savez(tmp_path / "samples.npz", **STEPS)
+    qdq.Model.from_text(network()).save(tmp_path / "rnn.onnx")
+    return str(tmp_path / "rnn.onnx")
+
+
+def quantize(model, calib, **options) -> bytes:
+    made = qdq.quantize(model, calib=calib, bench=False, min_sqnr=0, **options)
+    assert made.plan.summary.n_weights == 2
+    return made.quantized.to_bytes()
+
+
+@pytest.mark.parametrize(("data", "steps"), [("time_axis", 0), ("samples", 5)])
+def test_the_bytes_and_figures_are_those_of_the_tool(rnn, tmp_path, data, steps):
+    calib = tmp_path / f"{data}.npz"
+    words = ["--state", "t=s", *(["--steps", steps] if steps else [])]
+    options = {"state": STATE, "steps": steps}
+
+    plain = "-o", tmp_path / "a.onnx", "--no-bench", "--min-sqnr", 0
+    tool("quantize", rnn, "--calib", calib, *plain, *words)
+    made = quantize(rnn, calib, **options)
+    assert made == (tmp_path / "a.onnx").read_bytes() != quantize(rnn, STEPS | {"s": STEPS["x"]})
+
+    tool("calibrate", rnn, "--calib", calib, "-o", tmp_path / "a.json", *words)
+    assert qdq.calibrate(rnn, calib, **options) == qdq.Statistics(tmp_path / "a.json")
+
+    told = tool("compare", rnn, tmp_path / "a.onnx", "--data", calib, "--json", *words)
+    report = qdq.compare(rnn, made, data=calib, **options).report
+    found = json.loads(told)
+    assert report.samples == found["samples"] == 12
+    ours = [float(f"{o.sqnr_db:.6g}") for o in report.outputs]
+    assert ours == [o["sqnr_db"] for o in found["outputs"]]
+
+
+def test_sequences_in_any_form_give_the_same_model(rnn, tmp_path):
+    made = quantize(rnn, tmp_path / "samples.npz", state=STATE, steps=5)
+    assert quantize(rnn, {"x": SEQUENCES}, state=STATE) == made
+    assert quantize(rnn, STEPS, state=STATE, steps=np.int64(5)) == made
+    assert quantize(rnn, ({"x": x[None]} for x in STEPS["x"]), state=STATE, steps=5) == made
+
+
+def test_samples_that_evaluate_are_sequences_too(rnn):
+    result = qdq.quantize(rnn, calib=STEPS, eval=STEPS, state=STATE, steps=5, bench=False)
+    assert result.compared.samples == 12
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"state": "t=s"}, TypeError, "state: found 't=s', expected a dict of names"),
+        ({"state": [("t", "s")]}, TypeError, "state: found .*, expected a dict of names"),
+        ({"state": {"t": 3}}, TypeError, "state: found {'t': 3}, expected a dict of names"),
+        ({"state": {3: "s"}}, TypeError, "state: found {3: 's'}, expected a dict of names"),
+        ({"state": STATE, "steps": "5"}, TypeError, "steps: found '5', expected a whole number"),
+        ({"state": STATE, "steps": -1}, qdq.UsageError, "steps: found -1, expected"),
+        ({"steps": 5}, qdq.UsageError, "found steps without state"),
+        ({"state": {}, "steps": 5}, qdq.UsageError, "found steps without state"),
+        ({"state": {"z": "s"}, "steps": 5}, qdq.UsageError, "state 'z=s': "),
+        ({"state": {"t": ""}, "steps": 5}, qdq.UsageError, "state 't=': "),
+        ({"state": {"t": "s", "y": "s"}, "steps": 5}, qdq.UsageError, "state 'y=s': input 's' is"),
+        ({"state": STATE, "steps": 2**64}, OverflowError, "steps: found 18446744073709551616"),
+        ({"state": STATE}, qdq.FormatError, "found no time axis"),
+        ({"state": STATE, "steps": 61}, qdq.FormatError, "61"),
+    ],
+)
+def test_wrong_states_are_named(rnn, options, error, text):
+    for call in (
+        lambda: qdq.quantize(rnn, calib=STEPS, **options),
+        lambda: qdq.compare(rnn, rnn, data=STEPS, **options),
+        lambda: qdq.calibrate(rnn, STEPS, **options),
+    ):
+        with pytest.raises(error, match=text):
+            call()
