@@ -16,6 +16,7 @@
 typedef struct ended {
     qdq_tune_result out;
     qdq_tune_opts opts;
+    qdq_goal_opts goal;
     qdq_tune_details details;
     qdq_input_shape shape;
     qdq_tune_greedy greedy;
@@ -40,6 +41,8 @@ static void fill(ended *e)
 
     *e = (ended){.opts = defaults, .typed_name = "x"};
     e->shape = (qdq_input_shape){.name = "x", .rank = 2, .dim = {1, 3}};
+    e->goal = (qdq_goal_opts)QDQ_GOAL_OPTS_INIT;
+    e->opts.goal = &e->goal;
     e->details.set_shapes = &e->shape;
     e->details.n_set_shapes = 1;
     e->details.pareto = 2;
