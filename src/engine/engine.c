@@ -213,7 +213,7 @@ static qdq_status open_session(qdq_session *s, const qdq_model *m, const qdq_ses
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "this engine cannot show intermediate tensors");
 
     QDQ_TRY(qdq_model_check_domains(m, err)); /* before an engine stumbles over it */
-    QDQ_TRY(qdq_session_model(m, opts, &own, err));
+    QDQ_TRY(qdq_session_model(m, opts, s->engine->ops->no_functions, &own, err));
     qdq_status st = QDQ_OK;
     if (opts->layers && own == NULL)
         st = qdq_model_clone(m, &own, err);

@@ -54,6 +54,9 @@ typedef struct qdq_engine_ops {
     /* An earlier run found these options refused: none of them is tried. NULL: the engine is no
      * program. */
     qdq_status (*refuse)(qdq_engine *e, const char *options, qdq_error *err);
+
+    /* It reads no models with functions: sessions get their nodes in place of calls. */
+    bool no_functions;
 } qdq_engine_ops;
 
 #define ENGINE(symbol, name, help) extern const qdq_engine_ops qdq_engine_##symbol;

@@ -1,7 +1,8 @@
 /* session_model.c - builds session options into a clone of the model: fixed input shapes and
  * additional outputs are part of what every engine understands, so no engine needs options of its
  * own for them. A symbol that is fixed in one input is fixed in all of them. Node names that
- * engines refuse are taken off, too, and many initializers that nothing reads. */
+ * engines refuse are taken off, too, and many initializers that nothing reads; functions, where an
+ * engine knows none. */
 #include "engine/session_model.h"
 
 #include <inttypes.h>
@@ -214,11 +215,12 @@ static void rest_weights(const qdq_model *m)
         qdq_mapping_rest(m->mappings.at[i]);
 }
 
-qdq_status qdq_session_model(const qdq_model *m, const qdq_session_opts *opts, qdq_model **out,
-                             qdq_error *err)
+qdq_status qdq_session_model(const qdq_model *m, const qdq_session_opts *opts, bool no_functions,
+                             qdq_model **out, qdq_error *err)
 {
     qdq_model *own = NULL;
-    const bool shared_names = nodes_share_names(m), unread = has_unread(m);
+    const bool shared_names = nodes_share_names(m), unread = has_unread(m),
+               functions = no_functions && m->functions.n > 0;
     qdq_status st = QDQ_OK;
 
     *out = NULL;
@@ -226,10 +228,12 @@ qdq_status qdq_session_model(const qdq_model *m, const qdq_session_opts *opts, q
     if (opts->only_exposed && (opts->expose == NULL || opts->expose[0] == NULL))
         return qdq_fail(err, QDQ_E_USAGE,
                         "only_exposed without exposed tensors: nothing would be computed");
-    if (opts->n_shapes == 0 && opts->expose == NULL && !shared_names && !unread)
+    if (opts->n_shapes == 0 && opts->expose == NULL && !shared_names && !unread && !functions)
         return QDQ_OK;
     QDQ_TRY(qdq_model_clone(m, &own, err));
-    if (opts->n_shapes > 0)
+    if (functions)
+        st = qdq_model_run_passes(own, "inline-functions,drop-unused-functions", err);
+    if (st == QDQ_OK && opts->n_shapes > 0)
         st = fix_shapes(own, m->graph, opts, err);
     if (st == QDQ_OK && opts->expose != NULL)
         st = expose(own, opts, err);

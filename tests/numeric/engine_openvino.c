@@ -50,6 +50,22 @@ TEST(the_engine_says_what_it_is)
     assert_non_null(strstr(info->fingerprint, info->version));
 }
 
+TEST(a_model_with_functions_runs_though_openvino_knows_none)
+{
+    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"f\" : 1]>\n"
+                              "g (float[N,3] x) => (float[N,3] y, float[N,3] z) {\n"
+                              "  y = f.Twice(x) z = Neg(y) }\n"
+                              "<domain: \"f\", opset_import: [\"\" : 17]> Twice (a) => (b) "
+                              "{ c = Relu(a) b = Add(c, c) }");
+    static kept a, b;
+
+    run_model(need_ort(), m, NULL, &a);
+    run_model(need_openvino(), m, NULL, &b);
+    assert_string_equal(a.names, b.names);
+    assert_true(sqnr_db(&a, &b) > 100);
+    qdq_model_free(m);
+}
+
 TEST(what_is_no_such_library_is_refused)
 {
     qdq_engine *e = NULL;

@@ -382,4 +382,5 @@ const qdq_engine_ops qdq_engine_openvino = {
     .time_runs = qdq_ov_time_runs,
     .profile = qdq_ov_profile,
     .groups = qdq_ov_groups,
+    .no_functions = true, /* "No conversion rule found for operations" of their domain */
 };
