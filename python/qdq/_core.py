@@ -431,7 +431,7 @@ class Options:
         if name == "qdq_input_shape *":
             return self.shapes(value)
         if name == "qdq_state *":
-            pairs = [[self.hold(ffi.new("char[]", encode(one))) for one in p] for p in value.items()]
+            pairs = [[self.hold(ffi.new("char[]", encode(n))) for n in p] for p in value.items()]
             return self.hold(ffi.new("qdq_state[]", pairs))
         if kind.cname == "_Bool":
             if not isinstance(value, (bool, int)) or value not in (0, 1):
