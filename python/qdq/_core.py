@@ -6,6 +6,7 @@ answered at once. The library never runs two callbacks of one call at the same t
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import queue
@@ -55,6 +56,15 @@ def encode(value: Path) -> bytes:
     if b"\0" in data:
         raise errors.UsageError(f"{value!r}: has a NUL character in it, expected text")
     return data
+
+
+def package(name: str, needs: str) -> Any:
+    """A module of a package that only some calls need."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        own = name.partition(".")[0]
+        raise ImportError(f"{needs} needs {own}: pip install {own}") from None
 
 
 def raise_for(status: int, err: Any) -> None:
@@ -307,10 +317,7 @@ def asked_for(progress: Any) -> Callable[[str, int, int], object] | None:
 
 def bar() -> Any:
     """A progress bar of tqdm."""
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        raise ImportError("progress=True needs tqdm: pip install tqdm") from None
+    tqdm = package("tqdm.auto", "progress=True").tqdm
 
     class Bar:
         shown: Any = None
@@ -424,7 +431,7 @@ class Options:
         if name == "qdq_input_shape *":
             return self.shapes(value)
         if name == "qdq_state *":
-            pairs = [[self.hold(ffi.new("char[]", encode(one))) for one in p] for p in value.items()]
+            pairs = [[self.hold(ffi.new("char[]", encode(n))) for n in p] for p in value.items()]
             return self.hold(ffi.new("qdq_state[]", pairs))
         if kind.cname == "_Bool":
             if not isinstance(value, (bool, int)) or value not in (0, 1):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._core import call, text
+from ._core import call, package, text
 from ._qdq import ffi, lib
 
 LEAST = 1024  # bytes: smaller tensors are copied
@@ -76,9 +76,7 @@ def to_parts(model: Any) -> tuple[bytes, dict[str, Any]]:
 
 def from_model(model: Any) -> Any:
     """An onnx_ir.Model whose large initializers lie in the memory of `model`."""
-    import onnx
-    import onnx_ir as ir
-
+    ir, onnx = package("onnx_ir", "an onnx_ir.Model"), package("onnx", "an onnx_ir.Model")
     data, size = ffi.new("void **"), ffi.new("size_t *")
     blocks, n = ffi.new("qdq_block **"), ffi.new("size_t *")
     owner = type(model)(model)  # lives on when the model is closed

@@ -202,8 +202,7 @@ class Model:
 
     def to_proto(self) -> Any:
         """An ``onnx.ModelProto``, with a copy of the weights."""
-        import onnx
-
+        onnx = _core.package("onnx", "an onnx.ModelProto")
         return onnx.ModelProto.FromString(self.to_bytes())
 
     def to_ir(self) -> Any:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ._core import package
 from ._records import PlanSummary
 
 
@@ -89,11 +90,7 @@ def axes(ax: Any) -> Any:
     """`ax`, or those of a new figure."""
     if ax is not None:
         return ax
-    try:
-        import matplotlib.pyplot
-    except ImportError:
-        raise ImportError("plot() needs matplotlib: pip install matplotlib") from None
-    return matplotlib.pyplot.subplots(layout="constrained")[1]
+    return package("matplotlib.pyplot", "plot()").subplots(layout="constrained")[1]
 
 
 def plot_bars(values: Mapping[str, float], label: str, ax: Any) -> Any:

@@ -7,6 +7,7 @@ import functools
 import gc
 import pathlib
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -93,8 +94,23 @@ def test_no_function_changes_the_model_that_it_is_given(name, kind, ort, tmp_pat
     is_float = name in ("apply", "quantize", "autotune", "quantize_static", "quantize_dynamic")
     model, holds = of_kind(kind, big() if is_float else in_eight_bits().model, tmp_path)
     before = hash_of(holds())
+    if name == "simplify":
+        pytest.importorskip("onnx")
     CALLS[name](model, ort, tmp_path / "made.onnx")
     assert hash_of(holds()) == before
+
+
+def test_a_missing_package_is_named(cnn, monkeypatch):
+    for name in ("onnx", "onnx_ir"):
+        monkeypatch.setitem(sys.modules, name, None)
+    model = qdq.Model(cnn)
+    for call, text in (
+        (model.to_proto, "an onnx.ModelProto needs onnx: pip install onnx$"),
+        (model.to_ir, "an onnx_ir.Model needs onnx_ir: pip install onnx_ir$"),
+        (lambda: compat.simplify(cnn, check_n=0), "needs onnx: pip install onnx$"),
+    ):
+        with pytest.raises(ImportError, match=text):
+            call()
 
 
 def test_a_model_says_what_it_has(cnn):

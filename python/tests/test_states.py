@@ -1,4 +1,4 @@
-"""Outputs that are fed back: the same bytes and figures as the tool, and values that are rejected."""
+"""Outputs that are fed back: the bytes and figures of the tool, and values that are rejected."""
 
 from __future__ import annotations
 
