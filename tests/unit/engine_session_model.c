@@ -40,7 +40,7 @@ TEST(many_initializers_that_nothing_reads_are_kept_from_engines)
     const qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_model *m = unread_initializers(1001), *own;
 
-    assert_ok(qdq_session_model(m, &opts, &own, &err));
+    assert_ok(qdq_session_model(m, &opts, false, &own, &err));
     assert_int_equal(count_initializers(own), 2); /* one is read, one is an output */
     assert_int_equal(count_initializers(m), 1003);
     qdq_model_free(own);
@@ -52,7 +52,7 @@ TEST(a_model_with_few_of_them_is_not_copied)
     const qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_model *m = unread_initializers(1000), *own;
 
-    assert_ok(qdq_session_model(m, &opts, &own, &err));
+    assert_ok(qdq_session_model(m, &opts, false, &own, &err));
     assert_null(own);
     qdq_model_free(m);
 }
