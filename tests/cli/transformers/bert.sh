@@ -3,5 +3,5 @@
 # needs: ort
 . "$FIXTURES/transformer.bash"
 make small bert
-every_form 0.7
+every_form 0.7 0.6
 parts
