@@ -166,9 +166,9 @@ KINDS: dict[Callable[[str, Any], Any], str] = {
     natural: "samples block_size accuracy_level memory fold_input_bytes "
     "fold_output_bytes growth_budget trials max_builds seed rounds warmup steps",
     texts: "exclude include op_types exclude_op_types no_fold fold_only rest_keep providers "
-    "plugin_libraries pattern_caches",
+    "plugin_libraries pattern_caches mask",
     text: "passes format activation_type weight_type weight_method weights bias rest cpu method "
-    "external_data host mode strategy preset trtexec_args bounds",
+    "external_data host mode strategy preset trtexec_args bounds groups",
     text_or_auto: "layout channel_order",
     path: "output ort_library openvino_library trtexec timing_cache encodings external_dir",
     cached: "cache",

@@ -66,6 +66,7 @@ def calibrate(
     set_shape: Shapes | None = None,
     state: Mapping[str, str] | None = None,
     steps: int = 0,
+    mask: Sequence[str] | None = None,
     # engine
     engine: str | Engine = "ort",
     threads: int = 0,
@@ -89,7 +90,7 @@ def calibrate(
     part : (int, int)
         (I, N): samples number I - 1, I - 1 + N, ... of `calib` are taken; I from 1 to N.
     target, method, percentile, samples, cpu, image_size, mean, std, layout, channel_order, shape, \
-set_shape, state, steps
+set_shape, state, steps, mask
         As of `quantize`.
     optimize, passes, no_fold, fold_only, fold_input_bytes, fold_output_bytes, growth_budget, \
 equalize

@@ -366,6 +366,7 @@ KEPT: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
 MEMBERS = {
     "shape": "shapes",
     "state": "states",
+    "mask": "masks",
     "growth_budget": "growth_bytes",
     "external_data": "external",
     "force": "allow_overwrite",

@@ -541,6 +541,8 @@ def quantize(
     set_shape: Shapes | None = None,
     state: Mapping[str, str] | None = None,
     steps: int = 0,
+    mask: Sequence[str] | None = None,
+    groups: str | None = None,
     # engine
     engine: str | Engine = "ort",
     ort_library: Path | None = None,
@@ -699,6 +701,12 @@ def quantize(
     steps : int, samples
         With `state`: as many consecutive samples are the steps of a sequence; 0: arrays have a time
         axis, [sequences, steps, ...].
+    mask : list of str
+        With `state`: inputs whose last dim is as long as the cache and the new items together, as
+        attention masks. They may be absent from the data.
+    groups : str
+        Key of integers in `calib`, one for each sample: samples with one number belong together, as
+        crops of one picture, and are never on both sides of a fold.
     engine : str or Engine
         ``"ort"``, ``"openvino"``, ``"trtexec"``, a plugin's ``"FILE.so"``, or an open one, whose
         options are its own.

@@ -480,6 +480,7 @@ def compare(
     shape: Shapes | None = None,
     state: Mapping[str, str] | None = None,
     steps: int = 0,
+    mask: Sequence[str] | None = None,
     engine: str | Engine = "ort",
     progress: Progress = False,
 ) -> CompareResult:
@@ -501,7 +502,7 @@ def compare(
         The first ones alone; 0: all.
     threads : int
         Of the engine; 0: all.
-    image_size, mean, std, layout, channel_order, shape, state, steps
+    image_size, mean, std, layout, channel_order, shape, state, steps, mask
         Data, as of `quantize`. Each model runs on its own states.
     engine : str or Engine
         What runs both.

@@ -244,6 +244,10 @@ def autotune(
     channel_order: str = "auto",
     shape: Shapes | None = None,
     set_shape: Shapes | None = None,
+    state: Mapping[str, str] | None = None,
+    steps: int = 0,
+    mask: Sequence[str] | None = None,
+    groups: str | None = None,
     external_data: str | None = None,
     # engine
     engine: str | Engine = "ort",
@@ -286,7 +290,8 @@ rest_keep, direct_io, cpu, set
         Calibration, as of `quantize`.
     calib_threads : int
         Of the engine while it calibrates; 0: all.
-    image_size, mean, std, layout, channel_order, shape, set_shape
+    image_size, mean, std, layout, channel_order, shape, set_shape, state, steps, \
+mask, groups
         Data, as of `quantize`.
     mode : str
         ``"region"`` or ``"subgraph"``.

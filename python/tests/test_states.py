@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import qdq
+from conftest import ROOT
 from test_quantize import tool
 
+SIM = f"sim:{ROOT}/tests/data/sim_basic.json"
 STATE = {"t": "s"}
 SEQUENCES = np.random.default_rng(3).normal(size=(12, 5, 64)).astype(np.float32)
 STEPS = {"x": SEQUENCES.reshape(-1, 64)}
@@ -73,6 +75,58 @@ def test_sequences_in_any_form_give_the_same_model(rnn, tmp_path):
 def test_samples_that_evaluate_are_sequences_too(rnn):
     result = qdq.quantize(rnn, calib=STEPS, eval=STEPS, state=STATE, steps=5, bench=False)
     assert result.compared.samples == 12
+
+
+CACHES = {
+    "state": {"present_key": "past_key", "present_value": "past_value"},
+    "mask": ["attention_mask"],
+}
+CACHE_WORDS = [
+    *("--state", "present_key=past_key", "--state", "present_value=past_value"),
+    *("--mask", "attention_mask"),
+]
+TOKENS = ROOT / "tests/cli/fixtures/tokens.npy"
+
+
+@pytest.fixture
+def decoder(tmp_path: pathlib.Path) -> str:
+    text = (ROOT / "tests/cli/fixtures/decoder.onnxtxt").read_text()
+    qdq.Model.from_text(text).save(tmp_path / "decoder.onnx")
+    return str(tmp_path / "decoder.onnx")
+
+
+def test_a_mask_grows_with_the_cache_as_in_the_tool(decoder, tmp_path):
+    plain = "-o", tmp_path / "a.onnx", "--no-bench", "--min-sqnr", 0
+    tool("quantize", decoder, "--calib", TOKENS, *plain, *CACHE_WORDS)
+    made = qdq.quantize(decoder, calib=TOKENS, bench=False, min_sqnr=0, **CACHES)
+    assert made.quantized.to_bytes() == (tmp_path / "a.onnx").read_bytes()
+    report = qdq.compare(decoder, made.quantized, data=TOKENS, **CACHES).report
+    assert report.samples == len(np.load(TOKENS))
+    with pytest.raises(qdq.UsageError, match="nobody"):
+        qdq.compare(decoder, decoder, data=TOKENS, **{**CACHES, "mask": ["nobody"]})
+
+
+def test_a_sequence_is_tuned_on_the_step_in_its_middle(decoder, tmp_path):
+    options = {**CACHES, "engine": SIM, "min_sqnr": 0, "preset": "quick", "target": "ort-cpu"}
+    found = qdq.autotune(decoder, tmp_path / "a", calib=TOKENS, **options)
+    report = json.loads((tmp_path / "a/report.json").read_text())
+    steps = np.load(TOKENS).shape[1]
+    assert (report["steps"], report["timed_step"]) == (steps, steps // 2 + 1)
+    assert found.speedup > 0
+
+
+def test_samples_of_a_group_are_never_on_both_sides(rnn, tmp_path):
+    rng = np.random.default_rng(5)
+    data = {name: rng.normal(size=(8, 64)).astype(np.float32) for name in "xs"}
+    np.savez(tmp_path / "of.npz", **data, of=np.arange(8) // 2)
+    plain = "--calib", tmp_path / "of.npz", "--no-bench", "--min-sqnr", 0, "--groups", "of"
+    tool("quantize", rnn, "-o", tmp_path / "a.onnx", *plain)
+    made = qdq.quantize(
+        rnn, calib=tmp_path / "of.npz", bench=False, min_sqnr=0, groups="of"
+    ).quantized
+    assert made.to_bytes() == (tmp_path / "a.onnx").read_bytes()
+    with pytest.raises(qdq.FormatError, match="nothing"):
+        qdq.quantize(rnn, calib=tmp_path / "of.npz", groups="nothing")
 
 
 @pytest.mark.parametrize(
