@@ -325,9 +325,10 @@ TEST(changed_bytes_are_errors_or_no_matter)
         unlink(test_path("state"));
         snprintf(with, sizeof with, BREAKER "%s %u -1 1200 ", test_path("state"), seed);
         qdq_engine_opts o = on(host(with, ""));
-        o.host_timeout_s =
-            0.5;          /* less than from heartbeat to heartbeat: a changed question may last */
-        o.deadline_s = 2; /* a longer length swallows heartbeats: only this ends the wait */
+        /* less than from heartbeat to heartbeat: a changed question may last */
+        o.host_timeout_s = 0.5;
+        /* a longer length swallows heartbeats: only this ends the wait */
+        o.deadline_s = 2;
         err = (qdq_error)QDQ_ERROR_INIT;
         qdq_status st = qdq_engine_open(sim_spec(), &o, &e, &err);
         if (st == QDQ_OK)
