@@ -99,6 +99,23 @@ def out_of(function: Callable[..., int]) -> Any:
     return ffi.new(ffi.typeof(function).args[-2])
 
 
+# What frees an object of C; others are plain memory.
+FREE = {
+    "qdq_model *": "qdq_model_free",
+    "qdq_plan *": "qdq_plan_free",
+    "qdq_target *": "qdq_target_free",
+    "qdq_data *": "qdq_data_close",
+    "qdq_engine *": "qdq_engine_close",
+    "qdq_session *": "qdq_session_close",
+    "qdq_statistics *": "qdq_statistics_free",
+}
+
+
+def free_of(c: Any) -> Any:
+    """What frees the object of C at a pointer."""
+    return getattr(lib, FREE.get(ffi.typeof(c).cname.removeprefix("struct "), "qdq_free"))
+
+
 def make(function: Callable[..., int], *args: Any) -> Any:
     """A short call that makes something, which the caller frees."""
     out = out_of(function)
@@ -242,15 +259,20 @@ class Job:
         status, err = self.status(function, *args)
         raise_for(status, err)
 
-    def make(self, function: Callable[..., int], *args: Any) -> Any:
+    def make(self, function: Callable[..., int], *args: Any, free: Any = None) -> Any:
         """A long call that makes something, which the caller frees."""
         out = out_of(function)
-        self.run(function, *args, out)
+        try:
+            self.run(function, *args, out)
+        except BaseException:  # of a signal's handler: the call may have succeeded
+            if out[0] != ffi.NULL:
+                (free or free_of(out[0]))(out[0])
+            raise
         return out[0]
 
     def report(self, function: Callable[..., int], *args: Any, free: Any = lib.qdq_free) -> Any:
         """A long call that makes a result; the copy of it."""
-        made = self.make(function, *args)
+        made = self.make(function, *args, free=free)
         try:
             return read(made)
         finally:

@@ -16,6 +16,7 @@ import pytest
 
 import qdq
 from conftest import measures_memory
+from qdq import _core
 
 SLOW_MODEL = str(
     os.path.join(os.path.dirname(__file__), "../../tests/models/digits/digits_vit.onnx")
@@ -217,6 +218,26 @@ def test_a_handler_of_another_signal_runs_while_c_works():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_what_a_call_made_is_freed_where_a_handler_raises_behind_it(cnn, monkeypatch):
+    """The exception comes out, and AddressSanitizer finds nothing."""
+    plan = qdq.import_plan(cnn)
+    run = _core.Job.run
+
+    def interrupted(job, function, *args):
+        run(job, function, *args)
+        raise TimeoutError("too long")
+
+    monkeypatch.setattr(_core.Job, "run", interrupted)
+    for call in (
+        lambda: qdq.Model(cnn),
+        lambda: plan.apply(cnn),
+        lambda: qdq.Engine("ort"),
+        lambda: qdq.check(cnn),
+    ):
+        with pytest.raises(TimeoutError, match="too long"):
+            call()
 
 
 def model_of(megabytes: int) -> qdq.Model:
