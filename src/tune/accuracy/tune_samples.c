@@ -14,8 +14,9 @@ typedef struct stacked {
     /* by input */
     qdq_named_array *array;
     size_t n;
-    /* of the first sample */
+    /* of the first sample; in `arena` */
     int64_t *first_dims;
+    qdq_arena *arena;
     size_t n_samples;
     bool differ;
 } stacked;
@@ -25,7 +26,6 @@ static void stacked_free(stacked *s)
     for (size_t i = 0; i < s->n; i++)
         free(s->array[i].array.data);
     free(s->array);
-    free(s->first_dims);
 }
 
 /* Puts a sample behind those that are there: along the first axis, where readers cut it again. */
@@ -33,7 +33,7 @@ static qdq_status stack_sample(stacked *s, const qdq_named_array *in, size_t n, 
 {
     if (s->array == NULL) {
         s->array = calloc(n + 1, sizeof *s->array);
-        s->first_dims = calloc(n + 1, sizeof *s->first_dims);
+        s->first_dims = qdq_arena_array(s->arena, n + 1, sizeof *s->first_dims);
         QDQ_NEED(s->array != NULL && s->first_dims != NULL, err);
         s->n = n;
     }
@@ -147,7 +147,7 @@ static qdq_status gather_samples(qdq_tune_state *t, stacked *s, qdq_arena *memor
 qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, size_t *n, qdq_error *err)
 {
     qdq_arena memory = QDQ_ARENA_INIT;
-    stacked s = {0};
+    stacked s = {.arena = &t->arena};
     char *file;
 
     *path = NULL;
