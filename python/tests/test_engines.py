@@ -23,7 +23,8 @@ def library(ort):
 def given(**values):
     from qdq._core import Job, text
 
-    return text(_engines.options_of("ort", values, Job()).c.ort_library)
+    options = _engines.options_of("ort", values, Job())  # holds what its struct points to
+    return text(options.c.ort_library)
 
 
 def test_a_path_comes_before_the_environment(monkeypatch):
