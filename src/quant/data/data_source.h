@@ -41,6 +41,8 @@ struct qdq_data {
     size_t past_of;
     /* of each state and mask: the sample has no array for it */
     bool *is_missing;
+    /* the last answer of qdq_data_find_typical(): 1 + the sample of these, 0: none yet */
+    size_t typical, typical_first, typical_count;
     /* 0: all */
     size_t max_samples;
     /* NULL: none wanted */
@@ -159,8 +161,7 @@ qdq_status qdq_data_count_sequences(qdq_data *d, qdq_error *err);
  * without states. Lives in the arena; NULL: out of memory. */
 const char *qdq_data_states_text(const qdq_data *d, qdq_arena *memory);
 
-/* --- data_masks.c: inputs that are as long as a cache and what is new --------------------------
- */
+/* --- data_masks.c: inputs that are as long as a cache and what is new ------------------------- */
 
 /* The masks of the options, after the states. */
 qdq_status qdq_data_add_masks(qdq_data *d, const qdq_data_opts *opts, qdq_error *err);

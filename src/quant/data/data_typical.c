@@ -65,6 +65,10 @@ qdq_status qdq_data_find_typical(qdq_data *d, size_t first, size_t count, size_t
         count = all - first;
     if (count < 2 || !may_differ(d))
         return QDQ_OK;
+    if (d->typical > 0 && d->typical_first == first && d->typical_count == count) {
+        *out = d->typical - 1;
+        return QDQ_OK;
+    }
     const size_t n = count < MOST_LOOKED_AT ? count : MOST_LOOKED_AT;
     QDQ_TRY(measure_sizes(d, first, count, sizes, n, err));
     qsort(sizes, n, sizeof *sizes, by_size);
@@ -73,5 +77,8 @@ qdq_status qdq_data_find_typical(qdq_data *d, size_t first, size_t count, size_t
     while (middle > 0 && sizes[middle - 1].elements == sizes[middle].elements)
         middle--;
     *out = sizes[middle].sample;
+    d->typical = *out + 1;
+    d->typical_first = first;
+    d->typical_count = count;
     return QDQ_OK;
 }
