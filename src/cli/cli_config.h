@@ -2,7 +2,7 @@
 #ifndef QDQ_CLI_CONFIG_H
 #define QDQ_CLI_CONFIG_H
 
-#include "cli/cli_args.h"
+#include "cli/cli_opt.h"
 
 /* Is the option at `o` given on the command line? Then the file's word does not count. */
 typedef bool cli_config_is_given(void *ctx, const cli_opt *o);

@@ -1,11 +1,49 @@
 /* cli_files.c - the list of a command line's files, compared, checked and printed. */
 #include "cli/cli_files.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/fail.h"
-#include "cli/cli_model.h"
+
+bool cli_is_stdout(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+/* Devices and pipes are refused: the file appears by rename, which would replace them. */
+qdq_status cli_path_check(const char *path, bool force, qdq_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[4096] = ".";
+    struct stat s;
+
+    if (stat(path, &s) == 0) {
+        if (S_ISDIR(s.st_mode))
+            return qdq_fail(err, QDQ_E_IO, "%s: found a folder, expected a file to write", path);
+        if (!S_ISREG(s.st_mode))
+            return qdq_fail(err, QDQ_E_IO,
+                            "%s: found a device or pipe, expected a regular file ('-' is stdout)",
+                            path);
+        if (!force)
+            return qdq_fail(err, QDQ_E_IO, "%s: exists, -f overwrites it", path);
+        return QDQ_OK;
+    }
+    if (slash == path)
+        return QDQ_OK;
+    if (slash != NULL && (size_t)(slash - path) < sizeof folder) {
+        memcpy(folder, path, (size_t)(slash - path));
+        folder[slash - path] = '\0';
+    }
+    if (stat(folder, &s) != 0)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: folder '%s'", path, folder);
+    if (!S_ISDIR(s.st_mode))
+        return qdq_fail(err, QDQ_E_IO, "%s: '%s' is no folder", path, folder);
+    if (slash != NULL && slash[1] == '\0')
+        return qdq_fail(err, QDQ_E_IO, "%s: found a folder, expected a file to write", path);
+    return QDQ_OK;
+}
 
 /* The folder that a path is in, and its name there; false: the path is too long to be one. */
 static bool split(const char *path, char *folder, size_t size, const char **name)

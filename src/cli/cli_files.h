@@ -7,6 +7,12 @@
 #include "cli/cli_json.h"
 #include "qdq/model.h"
 
+bool cli_is_stdout(const char *path); /* "-" */
+
+/* Before a file is written: refuses what exists without `force`, what is no regular file, a missing
+ * folder. */
+qdq_status cli_path_check(const char *path, bool force, qdq_error *err);
+
 /* Fills c->files: the first operand as MODEL, and every option with a use. */
 qdq_status cli_files_collect(cli *c, const cli_command *cmd, const void *args, qdq_error *err);
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fail.h"
@@ -15,11 +14,6 @@
 /* Protocol buffers end at 2 GiB: what is longer is no model. */
 #define MAX_STDIN ((size_t)1 << 31)
 #define MAX_TEXT  ((size_t)1 << 30)
-
-bool cli_is_stdout(const char *path)
-{
-    return path != NULL && strcmp(path, "-") == 0;
-}
 
 bool cli_has_suffix(const char *path, const char *suffix)
 {
@@ -108,39 +102,6 @@ const char *const cli_external_choices[] = {[QDQ_EXTERNAL_AUTO] = "auto",
 #define ARGS cli_output_args
 #include "cli/cli_tables.def"
 #include "cli/cli_model.def"
-
-/* Devices and pipes are refused: the file appears by rename, which would replace them. */
-qdq_status cli_path_check(const char *path, bool force, qdq_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    char folder[4096] = ".";
-    struct stat s;
-
-    if (stat(path, &s) == 0) {
-        if (S_ISDIR(s.st_mode))
-            return qdq_fail(err, QDQ_E_IO, "%s: found a folder, expected a file to write", path);
-        if (!S_ISREG(s.st_mode))
-            return qdq_fail(err, QDQ_E_IO,
-                            "%s: found a device or pipe, expected a regular file ('-' is stdout)",
-                            path);
-        if (!force)
-            return qdq_fail(err, QDQ_E_IO, "%s: exists, -f overwrites it", path);
-        return QDQ_OK;
-    }
-    if (slash == path)
-        return QDQ_OK;
-    if (slash != NULL && (size_t)(slash - path) < sizeof folder) {
-        memcpy(folder, path, (size_t)(slash - path));
-        folder[slash - path] = '\0';
-    }
-    if (stat(folder, &s) != 0)
-        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: folder '%s'", path, folder);
-    if (!S_ISDIR(s.st_mode))
-        return qdq_fail(err, QDQ_E_IO, "%s: '%s' is no folder", path, folder);
-    if (slash != NULL && slash[1] == '\0')
-        return qdq_fail(err, QDQ_E_IO, "%s: found a folder, expected a file to write", path);
-    return QDQ_OK;
-}
 
 qdq_status cli_output_check(cli *c, const cli_output_args *a, qdq_error *err)
 {

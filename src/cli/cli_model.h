@@ -23,13 +23,8 @@ extern const char *const cli_external_choices[]; /* by qdq_external */
 
 /* Before the work begins: the command line has an output, and it can be there. */
 qdq_status cli_output_check(cli *c, const cli_output_args *a, qdq_error *err);
-/* The same for any file: refuses what exists without `force`, what is no regular file, a missing
- * folder. */
-qdq_status cli_path_check(const char *path, bool force, qdq_error *err);
 
 qdq_status cli_model_save(cli *c, const qdq_model *m, const cli_output_args *a, qdq_error *err);
-
-bool cli_is_stdout(const char *path);
 
 /* Puts the file in front of an error of the library that knows of models alone. Mistakes on the
  * command line and Ctrl-C have no file. */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/fail.h"
+#include "cli/cli_files.h"
 #include "cli/cli_host.h"
 
 const char *const cli_tune_presets[] = {"default", "quick", "extensive", NULL};

@@ -2,7 +2,7 @@
 #ifndef QDQ_CLI_VALUES_H
 #define QDQ_CLI_VALUES_H
 
-#include "cli/cli_args.h"
+#include "cli/cli_opt.h"
 
 /* `to` has the type that cli_kind says. QDQ_E_USAGE: found, expected. */
 qdq_status cli_value_read(const cli_opt *o, const char *text, qdq_arena *arena, void *to,

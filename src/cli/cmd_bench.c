@@ -24,11 +24,6 @@ static const cli_group groups[] = {
     {NULL, NULL, 0},
 };
 
-bool cmd_bench_has_steps(const bench *b)
-{
-    return b->a->state.states.n > 0;
-}
-
 /* --- sessions --------------------------------------------------------------------------------- */
 
 static qdq_status ignore(void *ctx, const char *name, const qdq_array *a, qdq_error *err)

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "cli/cli.h"
+#include "cli/cli_files.h"
 #include "cli/cli_data.h"
 #include "cli/cli_engine.h"
 #include "cli/cli_format.h"

@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "cli/cmd_optimize.h"
+#include "cli/cli_files.h"
 
 qdq_status cmd_optimize_open_check(optimize *p, qdq_error *err)
 {

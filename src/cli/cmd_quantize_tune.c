@@ -2,6 +2,7 @@
  * tuner leaves in its folder becomes plan and model of the command, which are evaluated and written
  * as if the rules had made them. */
 #include "cli/cli_tune.h"
+#include "cli/cli_files.h"
 #include "cli/cmd_quantize.h"
 
 #include "base/fail.h"

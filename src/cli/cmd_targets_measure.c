@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/file.h"
 #include "cli/cli_host.h"
+#include "cli/cli_files.h"
 #include "cli/cli_installed.h"
 #include "cli/cli_json.h"
 #include "cli/cli_model.h"
