@@ -517,7 +517,7 @@ TEST(an_interrupt_ends_what_is_asked_there)
 
 TEST(the_program_is_installed_once)
 {
-    char text[2000];
+    char text[2000] = "";
     qdq_engine_opts o = on(text);
     struct stat first, again;
     char *where;
