@@ -26,7 +26,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 venv=$work/venv
-install() { "$venv/bin/python" -m pip install --disable-pip-version-check -q --no-index \
+install() { "$venv/bin/python" -m pip install --disable-pip-version-check -q --no-index --no-compile \
     --find-links "$packages" "$@"; }
 
 install_wheel() {
@@ -56,7 +56,7 @@ build_sdist() {
         --no-build-isolation --wheel-dir "$work/built" "$work"/sdist/qdq-*.tar.gz \
         >"$work/log" 2>&1 || { tail -n 30 "$work/log"; die "the archive of sources does not build"; }
     python3 -m venv "$work/other"
-    "$work/other/bin/python" -m pip install --disable-pip-version-check -q --no-index \
+    "$work/other/bin/python" -m pip install --disable-pip-version-check -q --no-index --no-compile \
         --find-links "$packages" "$work"/built/qdq-*.whl || die "what it builds is not installed"
     (cd "$work" && "$work/other/bin/python" -c 'import qdq; qdq.optimize' &&
         "$work/other/bin/qdq" --version >/dev/null) || die "what it builds does not work"

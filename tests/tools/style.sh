@@ -6,66 +6,60 @@ cd "$1"
 bad=0
 complain() { echo "style: $*"; bad=1; }
 
-# FILE:LINE:TEXT with comments, strings and character constants blanked out.
-code() {
-    perl -0777 -ne 's{(/\*.*?\*/|//[^\n]*)|("(?:\\.|[^"\\\n])*"|'"'(?:\\\\.|[^'\\\\\\n])*'"')}
-            { my $t = $&; $t =~ s/[^\n]/ /g; $t }gsxe;
-        my $n = 0; for (split /\n/, $_, -1) { $n++; print "$ARGV:$n:$_\n"; }' "$@"
-}
-
-# ban REASON NAMES FILES... - a call of one of the names, not of a member or a longer name
-ban() {
-    local reason=$1 names=$2
-    shift 2
-    [ $# -gt 0 ] || return 0
-    while IFS=: read -r file line text; do
-        complain "$file:$line: $(grep -oE "\\<($names)\\>" <<<"$text" | head -1): $reason"
-    done < <(code "$@" | grep -E "^[^:]*:[0-9]+:(.*[^A-Za-z0-9_.>])?($names) *\\(" || true)
-}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 mapfile -t all < <(find src include tests examples -name '*.[ch]' | sort)
-# tests may be careless with text of their own
-mapfile -t shown < <(find src include examples -name '*.[ch]' | sort)
 mapfile -t own < <(find src include -name '*.[ch]' | sort)
-mapfile -t library < <(find src include -name '*.[ch]' ! -path 'src/cli/*' ! -path 'src/worker/*' |
-    sort)
+
+# FILE:LINE:TEXT with comments, strings and character constants blanked out.
+perl -0777 -ne 's{(/\*.*?\*/|//[^\n]*)|("(?:\\.|[^"\\\n])*"|'"'(?:\\\\.|[^'\\\\\\n])*'"')}
+        { my $t = $&; $t =~ s/[^\n]/ /g; $t }gsxe;
+    my $n = 0; for (split /\n/, $_, -1) { $n++; print "$ARGV:$n:$_\n"; }' "${all[@]}" >"$work/all"
+grep -av '^tests/' "$work/all" >"$work/shown" # tests may be careless with text of their own
+grep -aE '^(src|include)/' "$work/all" >"$work/own"
+grep -avE '^src/(cli|worker)/' "$work/own" >"$work/library"
+
+# ban REASON NAMES CODE - a call of one of the names, not of a member or a longer name
+ban() {
+    while IFS=: read -r file line text; do
+        complain "$file:$line: $(grep -oE "\\<($2)\\>" <<<"$text" | head -1): $1"
+    done < <(grep -aE "^[^:]*:[0-9]+:(.*[^A-Za-z0-9_.>])?($2) *\\(" "$work/$3" || true)
+}
 
 ban "has no bound, or no way to fail" \
-    'strcpy|stpcpy|strcat|sprintf|vsprintf|gets|alloca|strtok|atoi|atol|atoll|atof' "${shown[@]}"
-ban "is not to be trusted with names of files" 'tmpnam|tempnam|mktemp|tmpfile' "${all[@]}"
-ban "goes through a shell: see base/child.h" 'system|popen' "${own[@]}"
+    'strcpy|stpcpy|strcat|sprintf|vsprintf|gets|alloca|strtok|atoi|atol|atoll|atof' shown
+ban "is not to be trusted with names of files" 'tmpnam|tempnam|mktemp|tmpfile' all
+ban "goes through a shell: see base/child.h" 'system|popen' own
 ban "is not safe with threads" \
-    'strerror|localtime|gmtime|ctime|asctime|rand|srand|random|srandom|drand48|getpwnam|getpwuid|readdir64' "${own[@]}"
+    'strerror|localtime|gmtime|ctime|asctime|rand|srand|random|srandom|drand48|getpwnam|getpwuid|readdir64' own
 ban "changes the whole process" \
-    'setlocale|chdir|fchdir|umask|signal|sigaction|setenv|putenv|unsetenv' \
-    "${library[@]}"
+    'setlocale|chdir|fchdir|umask|signal|sigaction|setenv|putenv|unsetenv' library
 ban "ends the process, which belongs to our caller" \
-    'exit|_exit|_Exit|quick_exit|abort|atexit|raise' "${library[@]}"
-ban "reads the environment, which the tool does and hands over" 'getenv|secure_getenv' \
-    "${library[@]}"
+    'exit|_exit|_Exit|quick_exit|abort|atexit|raise' library
+ban "reads the environment, which the tool does and hands over" 'getenv|secure_getenv' library
 ban "prints: the library reports through qdq_error and qdq_job" \
-    'printf|vprintf|puts|putchar|perror|fputs_unlocked|dprintf|vdprintf' "${library[@]}"
+    'printf|vprintf|puts|putchar|perror|fputs_unlocked|dprintf|vdprintf' library
 ban "copies a process that may have threads and gigabytes mapped: see base/child.h" \
-    'fork|vfork|daemon' \
-    "${own[@]}"
-ban "allocates behind our back" 'strdup|strndup|asprintf|vasprintf' "${library[@]}"
+    'fork|vfork|daemon' own
+ban "allocates behind our back" 'strdup|strndup|asprintf|vasprintf' library
 while IFS=: read -r file line _; do
     complain "$file:$line: the library does not write to stdout or stderr"
-done < <(code "${library[@]}" | grep -E '^[^:]*:[0-9]+:.*\<(stdout|stderr)\>' || true)
+done < <(grep -aE '^[^:]*:[0-9]+:.*\<(stdout|stderr)\>' "$work/library" || true)
 
 # A comment at the head says what a file is for.
-for file in "${own[@]}"; do
-    name=${file##*/}
-    [[ $file == include/qdq/* ]] && name=qdq/$name
-    [[ $(head -1 "$file") == "/* $name - "* ]] ||
-        complain "$file:1: does not begin with '/* $name - WHAT FOR'"
-done
+while read -r file name; do
+    complain "$file:1: does not begin with '/* $name - WHAT FOR'"
+done < <(awk 'FNR == 1 {
+    name = FILENAME
+    if (!sub(/^include\/qdq\//, "qdq/", name)) sub(/.*\//, "", name)
+    if (index($0, "/* " name " - ") != 1) print FILENAME, name
+    nextfile }' "${own[@]}")
 
 # Files stay below 600 lines.
-for file in "${all[@]}"; do
-    lines=$(wc -l <"$file")
-    ((lines <= 600)) || complain "$file: has $lines lines, expected at most 600"
-done
+while read -r lines file; do
+    complain "$file: has $lines lines, expected at most 600"
+done < <(wc -l "${all[@]}" | awk '$1 > 600 && $2 != "total"')
 
 # Functions begin and end with a brace in the first column.
 while read -r place lines; do
@@ -120,11 +114,10 @@ done < <(find . -path './build*' -prune -o -path ./.git -prune -o -type l -print
 # Another release of clang-format has other opinions.
 version=$(clang-format --version 2>/dev/null | grep -oE 'version [0-9]+' | tail -c +9 || true)
 if [[ $version == 14 ]]; then
-    clang-format --dry-run -Werror "${all[@]}" 2>"${TMPDIR:-/tmp}/style.$$" || {
-        sed 's/^/style: /' "${TMPDIR:-/tmp}/style.$$" | grep error: | head -20
+    clang-format --dry-run -Werror "${all[@]}" 2>"$work/layout" || {
+        sed 's/^/style: /' "$work/layout" | grep error: | head -20
         complain "layout: run make format"
     }
-    rm -f "${TMPDIR:-/tmp}/style.$$"
 else
     echo "style: layout not checked: clang-format 14 is not here (found: ${version:-none})"
 fi
