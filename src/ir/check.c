@@ -6,6 +6,7 @@
 #include "ir/checker.h"
 #include "ir/graph_check.h"
 #include "ir/name.h"
+#include "ir/qdq_node.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -351,7 +352,8 @@ static void check_operator(qdq_checker *c, const qdq_node *n)
             ERROR("%s: no opset of domain '%s' is imported", qdq_check_place(c, n), domain);
         c->last_domain = domain;
     }
-    if (!c->first_only && n->op == QDQ_OP_UNKNOWN && !qdq_check_is_call(c, n))
+    if (!c->first_only && n->op == QDQ_OP_UNKNOWN && !qdq_node_is_known_contrib(n) &&
+        !qdq_check_is_call(c, n))
         report_unknown(c, n, domain);
 }
 

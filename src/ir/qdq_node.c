@@ -263,6 +263,15 @@ bool qdq_node_is_qoperator(const qdq_node *n)
                            "DequantizeLinear");
 }
 
+bool qdq_node_is_known_contrib(const qdq_node *n)
+{
+    return strcmp(n->domain, "com.microsoft") == 0 &&
+           QDQ_WORD_IS_IN(n->type, "MatMulNBits", "GatherBlockQuantized", "DynamicQuantizeLSTM",
+                          "QuantizeLinear", "DequantizeLinear", "QGemm", "QLinearAdd", "QLinearMul",
+                          "QLinearConcat", "QLinearAveragePool", "QLinearGlobalAveragePool",
+                          "QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", "QLinearWhere");
+}
+
 bool qdq_model_has_qdq(const qdq_model *m)
 {
     QDQ_FOR_GRAPHS (g, m)

@@ -82,6 +82,10 @@ bool qdq_node_is_contrib(const qdq_node *n, const char *type);
  * quantized at run time, or with weights in blocks inside? */
 bool qdq_node_is_qoperator(const qdq_node *n);
 
+/* Is n an operator of com.microsoft that qdq writes, or reads as its counterpart of the standard
+ * with Q/DQ? */
+bool qdq_node_is_known_contrib(const qdq_node *n);
+
 /* Is there a QuantizeLinear or DequantizeLinear in any graph of the model? */
 bool qdq_model_has_qdq(const qdq_model *m);
 

@@ -74,6 +74,26 @@ TEST(unknown_operators_are_told_once_each)
     qdq_model_free(m);
 }
 
+TEST(operators_of_onnx_runtime_that_qdq_writes_or_reads_are_not_unknown)
+{
+    qdq_model *m = test_model(
+        "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1, \"my\" : 1]>\n"
+        "g (float[3,32] x, int64[2] i, uint8[2,32] c, float s, uint8[2,1,16] w, "
+        "float[2] ws) => (float y, float z, float a, float f) {\n"
+        "  y = com.microsoft.MatMulNBits <K = 32, N = 2, block_size = 32> (x, w, ws)\n"
+        "  z = com.microsoft.GatherBlockQuantized <block_size = 32> (c, i, ws)\n"
+        "  a = com.microsoft.QLinearAdd(c, s, \"\", c, s, \"\", s)\n"
+        "  b = com.microsoft.QAttention(x) f = my.MatMulNBits(b)\n"
+        "}\n");
+
+    assert_string_equal(
+        findings(m),
+        "W: node 'QAttention@b': operator 'com.microsoft::QAttention' is not known and is kept as "
+        "it is\n"
+        "W: node 'MatMulNBits@f': operator 'my::MatMulNBits' is not known and is kept as it is\n");
+    qdq_model_free(m);
+}
+
 TEST(tensors_are_looked_at)
 {
     qdq_model *m = test_model(

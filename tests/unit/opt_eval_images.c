@@ -118,6 +118,11 @@ TEST(other_operators)
           "float[2] y = {1, 2}, bool[2] m = {1, 1}");
     refuses(13, "float[2] x = {1, 2}, float r = {0.5}, bool t = {1}", "y = Dropout(x, r, t)",
             "trains");
+    refuses(13, "float[2] x = {1, 2}, bool t = {1}", "y = Dropout(x, \"\", t)", "trains");
+    refuses(13, "float[2] x = {1, 2}, float r = {nan}, bool t = {1}", "y = Dropout(x, r, t)",
+            "trains");
+    gives(13, "float[2] x = {1, 2}, double r = {0}, bool t = {1}", "y, m = Dropout(x, r, t)",
+          "float[2] y = {1, 2}, bool[2] m = {1, 1}");
     refuses(13, "float[2] x = {1, 2}, float r = {0.5}", "y = Dropout(x, \"\", r)",
             "no single bool");
     refuses(9, "float[2] x = {1, 2}", "y, m = Dropout(x)", "below opset 10");

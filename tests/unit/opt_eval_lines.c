@@ -167,7 +167,17 @@ TEST(reductions_of_every_kind)
     gives(13, "float[2,0] x = {}", "y = ReduceMin <axes = [0]> (x)", "float[1,0] y = {}");
     gives(13, "float[0] x = {}", "y = ReduceLogSum(x)", "float[1] y = {-inf}");
     gives(13, "float[0] x = {}", "y = ReduceLogSumExp(x)", "float[1] y = {-inf}");
-    refuses(13, "int32[2,0] x = {}", "y = ReduceMin <axes = [1]> (x)", "without elements");
+    /* of no elements: the bound of the type, as the standard says */
+    gives(13, "int32[2,0] x = {}", "y = ReduceMin <axes = [1]> (x)",
+          "int32[2,1] y = {2147483647, 2147483647}");
+    gives(13, "int8[0] x = {}", "y = ReduceMax(x)", "int8[1] y = {-128}");
+    gives(13, "int64[0] x = {}", "y = ReduceMax(x)", "int64[1] y = {-9223372036854775808}");
+    gives(13, "uint64[0] x = {}", "y = ReduceMin(x)", "uint64[1] y = {18446744073709551615}");
+    gives(13, "uint8[0] x = {}", "y = ReduceMax(x)", "uint8[1] y = {0}");
+    gives(20, "bool[0] x = {}", "y = ReduceMax(x)", "bool[1] y = {0}");
+    gives(20, "bool[0] x = {}", "y = ReduceMin(x)", "bool[1] y = {1}");
+    gives(20, "float16[0] x = {}", "y = ReduceMax(x)", "float16[1] y = {-inf}");
+    refuses(13, "int32[2,0] x = {}", "y = ReduceMean <axes = [1]> (x)", "without elements");
     refuses(13, "float[3] x = {1e30, 1e30, 0}", "y = ReduceProd(x)", "the result has NaN");
     refuses(13, "float[2] x = {1, 2}", "y = ReduceMax <keepdims = 2> (x)",
             "'keepdims' is neither 0 nor 1");

@@ -301,6 +301,62 @@ TEST(operators_that_move_codes_want_one_scale)
     assert_null(strstr(findings(concat, "ort-cpu"), "tied-scales"));
 }
 
+/* Conv, what stands between it and another one, and Q/DQ as both kernels need them: `d` is the
+ * first one's result behind its pair, `m` what the second one's pair reads. */
+#define BETWEEN(nodes)                                                                             \
+    CONV(W ", " B ", float r = {1.4142135}, float one = {1}, float half = {0.5}, int8 n = {5}",    \
+         DW, DB,                                                                                   \
+         "e = QuantizeLinear(c, t, u) f = DequantizeLinear(e, t, u) " nodes                        \
+         " o = QuantizeLinear(m, s, z) p = DequantizeLinear(o, s, z) k = Conv(p, dw, db) "         \
+         "l = QuantizeLinear(k, t, u) y = DequantizeLinear(l, t, u)")
+
+/* "not-fused m: an input is not in 8 bits", although both Convs need the Q/DQ around it */
+TEST(a_mul_of_a_gelu_between_convs_in_8_bits_is_no_finding)
+{
+    static const char ends[] = BETWEEN("a = Div(f, r) v = Erf(a) g = Add(v, one) h = Mul(g, half) "
+                                       "[m] m = Mul(f, h)"),
+                      begins[] = BETWEEN("a = Div(f, r) v = Erf(a) g = Add(v, one) "
+                                         "[h] h = Mul(f, g) m = Mul(h, half)"),
+                      halved[] = BETWEEN("a = Div(f, r) v = Erf(a) g = Add(v, one) "
+                                         "[h] h = Mul(f, half) m = Mul(h, g)"),
+                      tanh[] = BETWEEN("[h] h = Mul(f, half) a = Tanh(f) g = Add(a, one) "
+                                       "m = Mul(h, g)");
+    const char *const target[] = {"ort-cpu", "ort-arm"};
+
+    for (size_t i = 0; i < QDQ_COUNT(target); i++) {
+        assert_string_equal(findings(ends, target[i]), "");
+        assert_string_equal(findings(begins, target[i]), "");
+        assert_string_equal(findings(halved, target[i]), "");
+        assert_string_equal(findings(tanh, target[i]), "");
+    }
+}
+
+TEST(a_mul_of_x_times_sigmoid_in_float_between_convs_in_8_bits_is_no_finding)
+{
+    assert_finds("", BETWEEN("a = HardSigmoid(f) [m] m = Mul(f, a)"));
+    assert_finds("", BETWEEN("v = Neg(f) a = Sigmoid(v) [m] m = Mul(f, a)"));
+}
+
+/* ... but where Q/DQ are there for it alone, it is one. */
+TEST(a_float_mul_whose_q_and_dq_serve_no_kernel_is_not_fused)
+{
+    /* after it */
+    assert_finds("not-fused m;",
+                 CONV(W ", " B, DW, DB,
+                      "e = QuantizeLinear(c, t, u) f = DequantizeLinear(e, t, u) a = Erf(f) "
+                      "[m] m = Mul(f, a) o = QuantizeLinear(m, s, z) p = DequantizeLinear(o, s, z) "
+                      "y = Neg(p)"));
+    /* before it */
+    assert_finds("not-fused m;", BETWEEN("v = Neg(f) [i] i = QuantizeLinear(v, t, u) "
+                                         "j = DequantizeLinear(i, t, u) a = Erf(f) "
+                                         "[m] m = Mul(j, a)"));
+    assert_finds("not-fused m;", BETWEEN("a = DequantizeLinear(n, half) [m] m = Mul(f, a)"));
+    /* two of them, with a pair between that only they see */
+    assert_finds("not-fused h;not-fused m;",
+                 BETWEEN("a = Erf(f) [h] h = Mul(f, a) i = QuantizeLinear(h, t, u) "
+                         "j = DequantizeLinear(i, t, u) [m] m = Mul(j, a)"));
+}
+
 TEST(a_node_without_kernel_for_its_attributes_is_not_fused)
 {
     assert_finds("not-fused m;", "g (float[2,2] x) => (float[2,2] y) <float s = {0.5}, uint8 z = "

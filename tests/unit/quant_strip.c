@@ -139,6 +139,79 @@ TEST(constants_become_float_again)
         "}\n");
 }
 
+#define NEWEST "<ir_version: 13, opset_import: [\"\" : 25]>\n"
+
+/* 2 bits and float4, whole and in blocks, and more of them than fill a byte */
+TEST(constants_of_2_bits_and_float4_become_float_again)
+{
+    assert_strips(NEWEST "g (float[5] x) => (float[5] y) <int2[5] w = {-2, -1, 0, 1, 1}, "
+                         "float t = {0.5}> {\n"
+                         "  d = DequantizeLinear(w, t)\n"
+                         "  y = Add(x, d)\n"
+                         "}\n",
+                  NEWEST "g (float[5] x) => (float[5] y) <float[5] w_1 = {-1, -0.5, 0, 0.5, 0.5}> "
+                         "{ y = Add(x, w_1) }");
+    assert_strips(NEWEST "g (float[3,2] x) => (float[3,2] y) <uint2[3,2] w = {0, 1, 2, 3, 3, 2}, "
+                         "float[2,2] t = {1, 2, 0.5, 4}, uint2[2,2] z = {1, 0, 3, 2}> {\n"
+                         "  d = DequantizeLinear <axis = 0, block_size = 2> (w, t, z)\n"
+                         "  y = Add(x, d)\n"
+                         "}\n",
+                  NEWEST
+                  "g (float[3,2] x) => (float[3,2] y) <float[3,2] w_1 = {-1, 2, 1, 6, 0, 0}> "
+                  "{ y = Add(x, w_1) }");
+    assert_strips(NEWEST "g (float[3] x) => (float[3] y) <float4e2m1[3] w = {-6.0, 0.5, 3.0}, "
+                         "float t = {0.25}> {\n"
+                         "  d = DequantizeLinear(w, t)\n"
+                         "  y = Add(x, d)\n"
+                         "}\n",
+                  NEWEST "g (float[3] x) => (float[3] y) <float[3] w_1 = {-1.5, 0.125, 0.75}> "
+                         "{ y = Add(x, w_1) }");
+}
+
+/* The type of scales was taken for that of the result: negative numbers became the smallest power
+ * of two. */
+TEST(constants_with_scales_of_powers_of_two_become_the_type_that_dq_says)
+{
+    assert_strips(NEWEST "g (float[2,2] x) => (float[2,2] y) "
+                         "<float4e2m1[2,2] w = {-6.0, 0.5, 3.0, -1.0}, "
+                         "float8e8m0[1,2] t = {0.5, 2.0}> {\n"
+                         "  d = DequantizeLinear <axis = 0, block_size = 2, output_dtype = 1> "
+                         "(w, t)\n"
+                         "  y = Add(x, d)\n"
+                         "}\n",
+                  NEWEST "g (float[2,2] x) => (float[2,2] y) <float[2,2] w_1 = {-3, 1, 1.5, -2}> "
+                         "{ y = Add(x, w_1) }");
+    assert_strips(NEWEST "g (float16[2] x) => (float16[2] y) <int2[2] w = {-2, 1}, "
+                         "float t = {0.5}> {\n"
+                         "  d = DequantizeLinear <output_dtype = 10> (w, t)\n"
+                         "  y = Add(x, d)\n"
+                         "}\n",
+                  NEWEST "g (float16[2] x) => (float16[2] y) <float16[2] w_1 = {-1.0, 0.5}> "
+                         "{ y = Add(x, w_1) }");
+    assert_stays(NEWEST "g () => (y) <int2[2] w = {-2, 1}, float8e8m0 t = {0.5}> {\n"
+                        "  d = DequantizeLinear(w, t)\n"
+                        "  y = Neg(d)\n"
+                        "}\n",
+                 1, "no float type of 16 bits or more");
+}
+
+TEST(a_pair_that_converts_to_another_type_stays)
+{
+    assert_strips(NEWEST "g (float[2] x) => (float[2] y) <float8e8m0 t = {0.5}> {\n"
+                         "  n = Neg(x)\n"
+                         "  q = QuantizeLinear <output_dtype = 26> (n, t)\n"
+                         "  d = DequantizeLinear <output_dtype = 1> (q, t)\n"
+                         "  y = Neg(d)\n"
+                         "}\n",
+                  NEWEST "g (float[2] x) => (float[2] y) { n = Neg(x) y = Neg(n) }");
+    assert_stays(NEWEST "g (float[2] x) => (float16[2] y) <float t = {0.5}> {\n"
+                        "  n = Neg(x)\n"
+                        "  q = QuantizeLinear <output_dtype = 26> (n, t)\n"
+                        "  y = DequantizeLinear <output_dtype = 10> (q, t)\n"
+                        "}\n",
+                 2, "not of the type that the QuantizeLinear before it reads");
+}
+
 TEST(weights_that_are_floats_behind_q_are_those_floats)
 {
     assert_strips("g (float[2] x) => (float[2] y) <" S ", float[2] w = {0.3, 0.7}> {\n"

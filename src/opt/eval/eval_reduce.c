@@ -83,22 +83,20 @@ typedef enum finish { AS_IT_IS, MEAN, ROOT, LOG } finish;
 static const struct reduction {
     qdq_op op;
     finish finish;
-    /* has a value in every type; in floats all but means have one */
-    bool of_nothing;
     /* of one element, it is the element */
     bool is_plain;
     gather_table table;
 } reductions[] = {
-    {QDQ_OP_REDUCESUM, AS_IT_IS, true, true, {INTEGERS(sum), FLOATS(sum)}},
-    {QDQ_OP_REDUCEMEAN, MEAN, false, true, {INTEGERS(sum), FLOATS(sum)}},
-    {QDQ_OP_REDUCELOGSUM, LOG, false, false, {FLOATS(sum)}},
-    {QDQ_OP_REDUCELOGSUMEXP, AS_IT_IS, false, true, {FLOATS(sum_logs)}},
-    {QDQ_OP_REDUCEL1, AS_IT_IS, true, false, {INTEGERS(sum_abs), FLOATS(sum_abs)}},
-    {QDQ_OP_REDUCEL2, ROOT, true, false, {FLOATS(sum_square)}},
-    {QDQ_OP_REDUCESUMSQUARE, AS_IT_IS, true, false, {INTEGERS(sum_square), FLOATS(sum_square)}},
-    {QDQ_OP_REDUCEPROD, AS_IT_IS, true, true, {INTEGERS(product), FLOATS(product)}},
-    {QDQ_OP_REDUCEMAX, AS_IT_IS, false, true, {INTEGERS(max), FLOATS(max), TYPE(max, BOOL)}},
-    {QDQ_OP_REDUCEMIN, AS_IT_IS, false, true, {INTEGERS(min), FLOATS(min), TYPE(min, BOOL)}},
+    {QDQ_OP_REDUCESUM, AS_IT_IS, true, {INTEGERS(sum), FLOATS(sum)}},
+    {QDQ_OP_REDUCEMEAN, MEAN, true, {INTEGERS(sum), FLOATS(sum)}},
+    {QDQ_OP_REDUCELOGSUM, LOG, false, {FLOATS(sum)}},
+    {QDQ_OP_REDUCELOGSUMEXP, AS_IT_IS, true, {FLOATS(sum_logs)}},
+    {QDQ_OP_REDUCEL1, AS_IT_IS, false, {INTEGERS(sum_abs), FLOATS(sum_abs)}},
+    {QDQ_OP_REDUCEL2, ROOT, false, {FLOATS(sum_square)}},
+    {QDQ_OP_REDUCESUMSQUARE, AS_IT_IS, false, {INTEGERS(sum_square), FLOATS(sum_square)}},
+    {QDQ_OP_REDUCEPROD, AS_IT_IS, true, {INTEGERS(product), FLOATS(product)}},
+    {QDQ_OP_REDUCEMAX, AS_IT_IS, true, {INTEGERS(max), FLOATS(max), TYPE(max, BOOL)}},
+    {QDQ_OP_REDUCEMIN, AS_IT_IS, true, {INTEGERS(min), FLOATS(min), TYPE(min, BOOL)}},
 };
 
 typedef enum sum_kind { SIGNED_SUM, UNSIGNED_SUM, FLOAT_SUM } sum_kind;
@@ -111,25 +109,36 @@ static sum_kind kind_of(qdq_elem e)
                                                                                    : SIGNED_SUM;
 }
 
-static qdq_sum first_value(qdq_op op, sum_kind kind)
+/* The bound that no number of the type passes. */
+static qdq_sum bound_of(qdq_elem e, bool upper)
+{
+    const unsigned shift = 64 - qdq_elem_bits(e);
+    qdq_sum w = {0};
+
+    if (kind_of(e) == FLOAT_SUM)
+        w.f = upper ? INFINITY : -INFINITY;
+    else if (e == QDQ_BOOL)
+        w.i = upper;
+    else if (kind_of(e) == SIGNED_SUM)
+        w.i = upper ? (int64_t)(INT64_MAX >> shift) : -(int64_t)(INT64_MAX >> shift) - 1;
+    else
+        w.u = upper ? UINT64_MAX >> shift : 0;
+    return w;
+}
+
+/* The result of no elements, with which each one begins. */
+static qdq_sum first_value(qdq_op op, qdq_elem e)
 {
     qdq_sum w = {0};
-    bool is_max = op == QDQ_OP_REDUCEMAX;
 
+    if (op == QDQ_OP_REDUCEMAX || op == QDQ_OP_REDUCEMIN)
+        return bound_of(e, op == QDQ_OP_REDUCEMIN);
     if (op == QDQ_OP_REDUCELOGSUMEXP)
         w.f = -INFINITY;
-    else if (op == QDQ_OP_REDUCEPROD && kind == FLOAT_SUM)
+    else if (op == QDQ_OP_REDUCEPROD && kind_of(e) == FLOAT_SUM)
         w.f = 1;
     else if (op == QDQ_OP_REDUCEPROD)
         w.i = 1;
-    else if (!is_max && op != QDQ_OP_REDUCEMIN)
-        return w;
-    else if (kind == FLOAT_SUM)
-        w.f = is_max ? -INFINITY : INFINITY;
-    else if (kind == SIGNED_SUM)
-        w.i = is_max ? INT64_MIN : INT64_MAX;
-    else
-        w.u = is_max ? 0 : UINT64_MAX;
     return w;
 }
 
@@ -232,15 +241,14 @@ bool qdq_eval_reduce(qdq_eval *c)
         return qdq_eval_view(c, 0, x, x->rank, x->dim);
     if (a.none)
         return QDQ_REFUSE(c, "axes are empty");
-    if (x->count == 0 && !r->of_nothing && (r->finish == MEAN || kind_of(x->elem) != FLOAT_SUM))
+    if (x->count == 0 && r->finish == MEAN)
         return QDQ_REFUSE(c, "a reduction of an array without elements");
     int rank = result_dims(&a, x->rank, qdq_eval_flag(c, "keepdims", true), dim);
     void *out = qdq_eval_output(c, 0, x->elem, rank, dim);
     if (out == NULL)
         return false;
     int64_t n = c->out[0].count;
-    qdq_sum *sum = qdq_eval_scratch(c, n, sizeof *sum),
-            first = first_value(r->op, kind_of(x->elem));
+    qdq_sum *sum = qdq_eval_scratch(c, n, sizeof *sum), first = first_value(r->op, x->elem);
     if (sum == NULL)
         return false;
     for (int64_t i = 0; i < n; i++)

@@ -10,7 +10,16 @@ bool qdq_eval_identity(qdq_eval *c)
     return qdq_eval_view(c, 0, c->in[0], c->in[0]->rank, c->in[0]->dim);
 }
 
-/* Where nothing trains: the data, and a mask that keeps all of them. */
+/* Is input 1, the fraction of elements to drop, 0? Without it, half of them are dropped. */
+static bool drops_none(qdq_eval *c)
+{
+    const qdq_const *ratio = qdq_eval_in(c, 1);
+
+    return ratio != NULL && ratio->count == 1 && qdq_elem_is_float(ratio->elem) &&
+           qdq_elem_float(ratio->elem, ratio->data, 0) == 0;
+}
+
+/* Where nothing trains, or nothing is dropped: the data, and a mask that keeps all of them. */
 bool qdq_eval_dropout(qdq_eval *c)
 {
     const qdq_const *x = c->in[0], *trains = qdq_eval_in(c, 2);
@@ -18,7 +27,7 @@ bool qdq_eval_dropout(qdq_eval *c)
 
     if (trains != NULL && (trains->elem != QDQ_BOOL || trains->count != 1))
         return QDQ_REFUSE(c, "input 2 is no single bool");
-    if (trains != NULL && *(const uint8_t *)trains->data != 0)
+    if (trains != NULL && *(const uint8_t *)trains->data != 0 && !drops_none(c))
         return QDQ_REFUSE(c, "a dropout that trains");
     if (has_mask && c->opset < 10)
         return QDQ_REFUSE(c, "a mask below opset 10, whose type is not certain");

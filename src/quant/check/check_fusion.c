@@ -311,6 +311,73 @@ static bool runs_in_8_bits(const qdq_checking *c, const qdq_node *n, const qdq_t
     return us == 0;
 }
 
+/* --- nodes in float next to Q/DQ of kernels --------------------------------------------------- */
+
+/* Does an 8-bit kernel, or what the engine fuses into it, compute v in quantized values? */
+static bool is_result_of_kernel(const qdq_checking *c, const qdq_value *v)
+{
+    for (int steps = 0; v->producer != NULL && steps < 8; steps++) {
+        const qdq_node *n = v->producer;
+        const qdq_target_op *rule = n->domain[0] == '\0' ? qdq_target_find(c->t, n->type) : NULL;
+
+        if (n->graph != c->m->graph)
+            return false;
+        if (rule != NULL && runs_in_8_bits(c, n, rule))
+            return rule->quantize_output || rule->quantize_if_read;
+        if (qdq_check_of(c, n)->reason != NULL || qdq_node_in(n, 0) == NULL)
+            return false;
+        v = n->in[0].value;
+    }
+    return false;
+}
+
+/* Does any 8-bit kernel read these quantized values? */
+static bool is_data_of_kernel(const qdq_checking *c, const qdq_value *quantized)
+{
+    QDQ_FOR_USES (u, quantized) {
+        if (u->node->op != QDQ_OP_DEQUANTIZELINEAR || u->node->graph != c->m->graph ||
+            u->node->out[0] == NULL)
+            continue;
+        QDQ_FOR_USES (r, u->node->out[0]) {
+            const qdq_target_op *rule = r->node->graph == c->m->graph && r->node->domain[0] == '\0'
+                                            ? qdq_target_find(c->t, r->node->type)
+                                            : NULL;
+            if (rule != NULL && runs_in_8_bits(c, r->node, rule))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Placement leaves n float, and kernels next to it need all Q/DQ around it: nothing is converted
+ * for n, as for a Mul of a Gelu between two Convs. */
+static bool is_bystander(const qdq_checking *c, const qdq_node *n)
+{
+    const qdq_target_op *rule = n->domain[0] == '\0' ? qdq_target_find(c->t, n->type) : NULL;
+
+    if (rule == NULL || qdq_check_of(c, n)->reason == NULL ||
+        (rule->kind != QDQ_KIND_JOINT && rule->kind != QDQ_KIND_PASS))
+        return false;
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const qdq_node *dq = qdq_check_dq(c, n->in[i].value);
+        const qdq_value *quantized = dq != NULL ? qdq_node_in(dq, 0) : NULL;
+        const qdq_node *q = quantized != NULL ? quantized->producer : NULL;
+
+        if (dq != NULL && (q == NULL || q->op != QDQ_OP_QUANTIZELINEAR ||
+                           qdq_node_in(q, 0) == NULL || !is_result_of_kernel(c, q->in[0].value)))
+            return false;
+    }
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        if (n->out[i] == NULL)
+            continue;
+        QDQ_FOR_USES (u, n->out[i])
+            if (u->node->op == QDQ_OP_QUANTIZELINEAR && u->index == 0 &&
+                (qdq_node_out(u->node, 0) == NULL || !is_data_of_kernel(c, u->node->out[0])))
+                return false;
+    }
+    return true;
+}
+
 static qdq_status report_float(qdq_checking *c, const qdq_node *n, const qdq_target_op *rule,
                                const qdq_value *result)
 {
@@ -333,6 +400,8 @@ static qdq_status report_float(qdq_checking *c, const qdq_node *n, const qdq_tar
                              bounds->type, qdq_node_label(bounds, &c->arena)));
     if (rule->kind == QDQ_KIND_JOINT && rule->quantize_if_read && !reads_q(result))
         return QDQ_OK; /* it reads floats that others read as codes, and gives floats */
+    if (is_bystander(c, n))
+        return QDQ_OK;
     if (s->reason != NULL)
         return add_finding(c, QDQ_CHECK_NOT_FUSED, n, result, s->reason);
     if (s->planned)
@@ -437,7 +506,8 @@ static bool is_kernel(const qdq_checking *c, const qdq_node *n)
     const qdq_check_node *s = qdq_check_of(c, n);
 
     return s->fused || s->planned || is_integer_kernel(s->kernel) ||
-           (n->domain[0] == '\0' && qdq_target_find(c->t, n->type) != NULL && has_dq(c, n));
+           (n->domain[0] == '\0' && qdq_target_find(c->t, n->type) != NULL && has_dq(c, n) &&
+            !is_bystander(c, n));
 }
 
 /* Will v, or what is fused in front of it, be made by an 8-bit kernel? */

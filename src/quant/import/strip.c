@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "ir/edit.h"
+#include "ir/shape.h"
 #include "onnx/wire.h"
 #include "opt/opt.h"
 #include "qdq/pass.h"
@@ -81,7 +82,18 @@ qdq_status qdq_strip_operators(qdq_model *m, bool dynamic, qdq_leftover *left, q
 
 /* --- constants -------------------------------------------------------------------------------- */
 
-static void dequantize_codes(const qdq_tensor *t, const qdq_params *p, const void *codes, void *out)
+/* The type that dq produces where its scale has type `scale`. */
+static qdq_elem result_elem(const qdq_node *dq, qdq_elem scale)
+{
+    int64_t type = qdq_node_int(dq, "output_dtype", 0);
+
+    if (type == 0)
+        return scale;
+    return type > 0 && type < QDQ_ELEM_COUNT ? (qdq_elem)type : QDQ_UNDEFINED;
+}
+
+static void dequantize_codes(const qdq_tensor *t, const qdq_params *p, const void *codes,
+                             qdq_elem elem, void *out)
 {
     const qdq_scale_grid grid = qdq_scale_grid_of(t, p->axis, p->block);
     bool is_int = qdq_elem_is_int(t->elem);
@@ -96,7 +108,7 @@ static void dequantize_codes(const qdq_tensor *t, const qdq_params *p, const voi
                         ? (double)(qdq_elem_int(t->elem, codes, i) - qdq_params_zero(p, (int64_t)s))
                         : (double)qdq_elem_float(t->elem, codes, i);
 
-                qdq_elem_put_float(p->scale_elem, out, i, code * (double)p->scale[s]);
+                qdq_elem_put_float(elem, out, i, code * (double)p->scale[s]);
             }
 }
 
@@ -112,12 +124,15 @@ static qdq_status restore_constant(qdq_node *dq, const qdq_tensor *codes, qdq_ar
     QDQ_TRY(qdq_params_read(dq, codes, scratch, &p, why, err));
     if (*why == NULL && !qdq_elem_is_int(codes->elem) && !qdq_elem_is_float(codes->elem))
         *why = "its codes are no numbers";
+    qdq_elem elem = *why == NULL ? result_elem(dq, p.scale_elem) : QDQ_UNDEFINED;
+    if (*why == NULL && (!qdq_elem_is_float(elem) || qdq_elem_bits(elem) < 16))
+        *why = "its result has no float type of 16 bits or more";
     if (*why != NULL)
         return QDQ_OK;
     QDQ_TRY(qdq_tensor_data(codes, scratch, &bytes, err));
-    qdq_tensor *t = qdq_tensor_new(g->model, p.scale_elem, codes->rank, codes->dim, &data);
+    qdq_tensor *t = qdq_tensor_new(g->model, elem, codes->rank, codes->dim, &data);
     QDQ_NEED(t != NULL, err);
-    dequantize_codes(codes, &p, bytes.data, data);
+    dequantize_codes(codes, &p, bytes.data, elem, data);
     const char *from = qdq_node_in(dq, 0)->name, *suffix = strstr(from, "_quantized");
     const char *base = suffix != NULL && suffix != from
                            ? qdq_arena_strndup(scratch, from, (size_t)(suffix - from))
@@ -128,6 +143,13 @@ static qdq_status restore_constant(qdq_node *dq, const qdq_tensor *codes, qdq_ar
 }
 
 /* --- activations ------------------------------------------------------------------------------ */
+
+/* A pair that also converts x to another float type: only a Cast could replace it. */
+static bool converts(const qdq_node *dq, const qdq_value *x)
+{
+    return qdq_node_int(dq, "output_dtype", 0) != 0 &&
+           qdq_value_data_elem(x) != result_elem(dq, QDQ_UNDEFINED);
+}
 
 /* The value that a pair of Q and DQ stands for, or NULL and why it stands for none. */
 static qdq_status find_original(qdq_node *dq, qdq_arena *scratch, qdq_value **out, const char **why,
@@ -157,6 +179,10 @@ static qdq_status find_original(qdq_node *dq, qdq_arena *scratch, qdq_value **ou
     }
     if (*out != NULL)
         *why = NULL;
+    if (*out != NULL && converts(dq, *out)) {
+        *out = NULL;
+        *why = "its result is not of the type that the QuantizeLinear before it reads";
+    }
     return QDQ_OK;
 }
 
@@ -312,8 +338,20 @@ static void report_rest(const qdq_model *m, qdq_leftover *left)
         }
 }
 
+/* Only what a DQ says of its result makes types matter. */
+static bool needs_types(const qdq_model *m)
+{
+    QDQ_FOR_GRAPHS (g, m)
+        QDQ_FOR_NODES (n, g)
+            if (n->op == QDQ_OP_DEQUANTIZELINEAR && qdq_node_int(n, "output_dtype", 0) != 0)
+                return true;
+    return false;
+}
+
 qdq_status qdq_strip_all(qdq_model *m, qdq_leftover *left, qdq_error *err)
 {
+    if (needs_types(m))
+        QDQ_TRY(qdq_model_infer(m, NULL, err));
     QDQ_FOR_GRAPHS (g, m)
         QDQ_FOR_NODES (n, g)
             if (n->op == QDQ_OP_DEQUANTIZELINEAR)
