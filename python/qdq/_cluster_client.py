@@ -1,6 +1,6 @@
 """The client's side of a cluster: devices, files on hosts, and tasks that all must end well.
 
-Imported where `distributed` is installed. Only `qdq.cluster` uses it.
+Imported where `distributed` is installed.
 """
 
 from __future__ import annotations

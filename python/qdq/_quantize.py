@@ -29,6 +29,7 @@ from ._records import (
     Split,
     Times,
 )
+from ._shards import sharded
 from ._show import decibels, html_table, plot_bars, rows_of, svg_bars
 from ._statistics import Statistics, as_cache
 
@@ -766,9 +767,7 @@ def quantize(
 def set_shards(o: dict[str, Any]) -> None:
     """With a client, the metric is evaluated on its workers."""
     if o["client"] is not None:
-        from . import cluster
-
-        o["metric"] = cluster.sharded(o["metric"], o["shards"], o["client"], o)
+        o["metric"] = sharded(o["metric"], o["shards"], o["client"], o)
     elif o["shards"] is not None:
         raise errors.UsageError("found shards without client")
 
