@@ -743,18 +743,19 @@ host_timeout, trtexec, trtexec_args, timing_cache
     options = Options("qdq_bench_opts", job, given)
     with ExitStack() as stack:
         runner = stack.enter_context(open_engine(engine, job, given))
+        source = None
         if data is not None:
             of_data = {**given, "shape": usual or None}
             opened = open_data(data, own[0], job, of_data, max_samples=1, argument="data")
             source = stack.enter_context(closing(opened))
-        if data is not None and not given["state"]:
+        if source is not None and not given["state"]:
             inputs, n = ffi.new("qdq_named_array const **"), ffi.new("size_t *")
             job.run(lib.qdq_data_get, source.c, 0, inputs, n)
             options.c.inputs, options.c.n_inputs = inputs[0], n[0]
         sessions = [stack.enter_context(Session(runner, m, job, given)) for m in own]
         out = ffi.new("qdq_bench_model[]", len(own))
         steps_timed = 1
-        if given["state"]:
+        if source is not None and given["state"]:
             parts = [(s.c, m.c, own[0].c) for s, m in zip(sessions, own)]
             ran = ffi.new("qdq_sequence_model[]", parts)
             job.run(lib.qdq_bench_sequence, ran, len(own), source.c, options.c, out)

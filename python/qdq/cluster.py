@@ -72,7 +72,7 @@ def configure() -> dict[str, Any]:
     >>> client = Client(LocalCluster(n_workers=2, threads_per_worker=1))
     """
     cluster_modules()
-    import dask
+    import dask.config
 
     dask.config.set(IDLE)
     return dict(IDLE)
