@@ -230,7 +230,8 @@ class Plan:
         """
         reject_external({"output": output, "external_data": external_data})
         own = open_model(model)
-        made = Job().make(lib.qdq_plan_apply, self._c, own.c, flag("force", force))
+        job = Job()
+        made = job.make(lib.qdq_plan_apply, self._c, own.c, flag("force", force), job.c)
         return hand_over(Model._of(made, own), model, output, external_data)
 
     def diff(self, other: Plan) -> str:
