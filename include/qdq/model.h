@@ -111,9 +111,10 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_model_find_data(const char *path, char **out
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_guard_data(const qdq_model *m, const char *path,
                                                      qdq_error *err);
 
-/* The model as one block of memory, without external data. *data is freed with qdq_free(). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_model_to_bytes(const qdq_model *m, void **data, size_t *bytes,
-                                                   qdq_error *err);
+/* The model as one block of memory, without external data. *data is freed with qdq_free(). Once the
+ * cancel flag of `job` is set, the call ends with QDQ_E_INTERRUPTED soon; `job` may be NULL. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_to_bytes(const qdq_model *m, const qdq_job *job,
+                                                   void **data, size_t *bytes, qdq_error *err);
 
 /* The model in two parts, for qdq_model_load_bytes() with opts->blocks. *data is the model without
  * the bytes of its large initializers, those of `least` bytes or more (0: 1024); its external data

@@ -267,10 +267,11 @@ QDQ_API void qdq_plan_free(qdq_plan *p);
 
 /* Applies a plan: makes a new model, cleaned by the pipeline that the plan records, with Q/DQ. The
  * result depends on plan and model alone. QDQ_E_FORMAT: the plan is for another model, unless
- * `force`; or edges of the plan are missing in the model, and the message lists them. *out is freed
- * with qdq_model_free(). */
+ * `force`; or edges of the plan are missing in the model, and the message lists them. Once the
+ * cancel flag of `job` is set, the call ends with QDQ_E_INTERRUPTED soon; it logs nothing, and
+ * `job` may be NULL. *out is freed with qdq_model_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force,
-                                               qdq_model **out, qdq_error *err);
+                                               const qdq_job *job, qdq_model **out, qdq_error *err);
 
 /* What import does with Relu and Clip that a quantizer removed because the quantized range ends at
  * the same value. */
@@ -285,7 +286,8 @@ typedef enum qdq_bounds {
 typedef struct qdq_import_opts {
     size_t size;
     qdq_bounds bounds;
-    /* its log lists what cannot be expressed or removed, with place and reason; may be NULL */
+    /* Its log lists what cannot be expressed or removed, with place and reason. Once its cancel
+     * flag is set, the call ends with QDQ_E_INTERRUPTED soon. NULL: no log, no flag */
     const qdq_job *job;
 } qdq_import_opts;
 

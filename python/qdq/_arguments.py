@@ -159,7 +159,7 @@ def cached(name: str, value: Any) -> Any:
 KINDS: dict[Callable[[str, Any], Any], str] = {
     flag: "optimize symmetric weight_asymmetric per_channel reduce_range pow2 tables direct_io "
     "equalize sqnr best_effort one_format bench restart freeze_inputs verify_each per_layer "
-    "fake_quant force",
+    "fake_quant force metadata",
     number: "percentile min_sqnr min_agreement max_drop min_metric time min_gain engine_timeout "
     "host_timeout tolerance max_ms",
     threads: "threads calib_threads",
@@ -175,7 +175,7 @@ KINDS: dict[Callable[[str, Any], Any], str] = {
     channels: "mean std",
     size: "image_size",
     dictionary: "set details",
-    shapes: "shape set_shape",
+    shapes: "shape set_shape min_shape opt_shape max_shape",
     states: "state",
     function: "metric live",
     choice: "bias_correction float_channels",
@@ -191,3 +191,11 @@ def check_types(given: Mapping[str, Any], defaults: Mapping[str, Any] | None) ->
         if kind is not None and not (found[name] is None and default is None):
             found[name] = kind(name, found[name])
     return found
+
+
+def reject_alone(given: Mapping[str, Any], names: Iterable[str], needed: str) -> None:
+    """Options that have no effect without another one."""
+    for name in names:
+        value = given.get(name)
+        if value is not None and not (isinstance(value, (int, float)) and not value):
+            raise errors.UsageError(f"found {name} without {needed}")

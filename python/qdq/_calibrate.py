@@ -76,6 +76,8 @@ def calibrate(
     providers: Sequence[str] | None = None,
     plugin_libraries: Sequence[str] | None = None,
     engine_timeout: float | None = None,
+    host: str | None = None,
+    host_timeout: float | None = None,
     progress: Progress = False,
 ) -> Statistics:
     """Collects statistics of a model's activations over samples (docs/calibrate.md).
@@ -103,7 +105,8 @@ rest_keep, direct_io, set
         As of `quantize`.
     threads : int
         Of the engine; 0: all. Equal bytes need equal numbers.
-    memory, ort_library, openvino_library, providers, plugin_libraries, engine_timeout
+    memory, ort_library, openvino_library, providers, plugin_libraries, engine_timeout, host, \
+host_timeout
         Of the run, as of `quantize`.
     progress : bool or function
         As of `quantize`.

@@ -1,6 +1,6 @@
 """The client's side of a cluster: devices, files on hosts, and tasks that all must end well.
 
-Imported where `distributed` is installed. Only `qdq.cluster` uses it.
+Imported where `distributed` is installed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from distributed import KilledWorker, get_client
-from distributed.comm import get_address_host
+from distributed.comm.addressing import get_address_host
 
 from . import _cluster_worker as worker
 from . import _core, errors
@@ -147,7 +147,8 @@ class Files:
     def send(self, sha256: str | None = None) -> None:
         """Sends to each host what it lacks of all files, or of one."""
         files = [f for f in self.files.values() if sha256 in (None, f.sha256)]
-        for attempt in range(TRIES):
+        lacks: dict[str, list[str]] = {}
+        for _ in range(TRIES):
             lacks = self.find_missing(files)
             if not lacks:
                 return

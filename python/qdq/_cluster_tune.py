@@ -22,7 +22,7 @@ from typing import Any
 from distributed import KilledWorker
 
 from . import _cluster_worker as worker
-from . import _core, errors
+from . import _cluster_runs, _core, errors
 from ._cluster_client import LOOK, LOST, Bar, Files, announce, cancel, kinds_of, lost
 from ._cluster_worker import PREFIX, SentFile
 from ._model import Model
@@ -309,7 +309,7 @@ class Tuning:
         key = f"qdq-tune-{run.label}-{uuid.uuid4().hex}"
         others = self.others_of(run) if run.failed_on else []
         run.future = self.client.submit(
-            worker.tune,
+            _cluster_runs.tune,
             self.topic,
             run.label,
             what,

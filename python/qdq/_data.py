@@ -14,6 +14,7 @@ from ._core import Job, Options, encode
 from ._model import Model
 from ._qdq import ffi, lib
 
+
 class ArrayLike(Protocol):
     """An array of numpy, or a tensor that becomes one."""
 
@@ -46,6 +47,8 @@ SampleSource = (
 )
 Labels = str | os.PathLike[str] | Tensor | Iterable[int]
 
+# Options of samples that are images.
+IMAGES = "image_size", "mean", "std", "layout", "channel_order"
 LABELS = "labels"  # the name of labels that are an array
 
 
@@ -79,8 +82,7 @@ def open_data(
     """A source of whatever a user calls samples; see `qdq.quantize`."""
     if hasattr(source, "__array__") or hasattr(source, "__dlpack__"):
         source = {io.name: source for io in model.inputs[:1]}
-    if given.get("steps") and not given.get("state"):
-        raise errors.UsageError("found steps without state")
+    check_states(given)
     if labels is not None and not isinstance(labels, (str, os.PathLike)):
         if not isinstance(source, Mapping):
             raise TypeError(
@@ -113,6 +115,13 @@ def open_data(
         keep.append(samples := Samples(source, job, argument))
         made = job.make(lib.qdq_data_from, samples.c, model.c, options.c)
     return Data(ffi.gc(made, lib.qdq_data_close), *keep)
+
+
+def check_states(given: Mapping[str, Any]) -> None:
+    """Options of sequences make sense together."""
+    alone = next((name for name in ("steps", "mask") if given.get(name)), None)
+    if alone is not None and not given.get("state"):
+        raise errors.UsageError(f"found {alone} without state")
 
 
 # --- arrays ---------------------------------------------------------------------------------------

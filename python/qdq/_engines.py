@@ -231,6 +231,10 @@ def split(engine: str | Engine) -> str:
 def options_in(engine: str | Engine, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of an engine that a call was given; an open engine has its own already."""
     options = given_of(given)
+    if "trtexec_args" in options and split(engine) != "trtexec":
+        raise errors.UsageError(
+            f"found trtexec_args and engine {split(engine)}: expected engine trtexec"
+        )
     if isinstance(engine, Engine) and options:
         raise errors.UsageError(
             f"{next(iter(options))}: conflicts with an engine that is open; expected it in "

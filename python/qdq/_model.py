@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
+from io import BytesIO
 from typing import Any, Protocol
 
 from . import _core, errors
@@ -190,9 +191,10 @@ class Model:
     def to_bytes(self) -> bytes:
         """The bytes of a file without external data, at most 2 GB."""
         data, n = ffi.new("void **"), ffi.new("size_t *")
-        Job().run(lib.qdq_model_to_bytes, self.c, data, n)
+        job = Job()
         try:
-            return bytes(ffi.buffer(data[0], n[0]))
+            job.run(lib.qdq_model_to_bytes, self.c, job.c, data, n)
+            return copy_bytes(ffi.buffer(data[0], n[0]))
         finally:
             lib.qdq_free(data[0])
 
@@ -294,6 +296,27 @@ def bytes_of(source: Any) -> tuple[Any, dict[str, Any]]:
         return _ir.to_parts(source)
     view = memoryview(source)
     return (view if view.readonly else bytes(view)), {}
+
+
+PART = 1 << 24  # bytes between which a signal is handled
+
+
+def copy_bytes(source: Any) -> bytes:
+    """A copy that Ctrl-C ends at once."""
+    view = memoryview(source)
+    try:
+        out = BytesIO()
+        if len(view) > PART:  # room for all, so that the buffer is not moved while it grows
+            out.seek(len(view) - 1)
+            out.write(b"\0")
+            out.seek(0)
+        for at in range(0, len(view), PART):
+            out.write(view[at : at + PART])
+    except KeyboardInterrupt as e:
+        if isinstance(e, errors.Cancelled):
+            raise
+        raise errors.Cancelled("interrupted") from e
+    return out.getvalue()
 
 
 def load_memory(data: Any, blocks: dict[str, Any], options: Options) -> Any:

@@ -198,7 +198,12 @@ class Plan:
         return found
 
     def apply(
-        self, model: ModelSource, *, force: bool = False, output: Path | None = None
+        self,
+        model: ModelSource,
+        *,
+        force: bool = False,
+        output: Path | None = None,
+        external_data: str | None = None,
     ) -> Any:
         """`model` with the Q/DQ of this plan, as the same kind of object.
 
@@ -210,6 +215,8 @@ class Plan:
             Apply it to another model, too.
         output
             Write the model to this path.
+        external_data
+            As of `quantize`.
 
         Returns
         -------
@@ -221,9 +228,11 @@ class Plan:
         FormatError, UnsupportedError, UsageError, FileError, OutOfMemory, Cancelled
             See `qdq.errors`.
         """
+        reject_external({"output": output, "external_data": external_data})
         own = open_model(model)
-        made = Job().make(lib.qdq_plan_apply, self._c, own.c, flag("force", force))
-        return hand_over(Model._of(made, own), model, output)
+        job = Job()
+        made = job.make(lib.qdq_plan_apply, self._c, own.c, flag("force", force), job.c)
+        return hand_over(Model._of(made, own), model, output, external_data)
 
     def diff(self, other: Plan) -> str:
         """What `other` has otherwise, as a unified diff of both texts; ``""`` if nothing."""
@@ -252,10 +261,15 @@ class Plan:
         return html_table(rows_of(self.summary))
 
 
-def hand_over(made: Model, source: Any, output: Path | None) -> Any:
+def reject_external(given: Mapping[str, Any]) -> None:
+    if given["external_data"] is not None and given["output"] is None:
+        raise UsageError("found external_data without output")
+
+
+def hand_over(made: Model, source: Any, output: Path | None, external: str | None = None) -> Any:
     """A new model as the kind that `source` is; written to `output` if that is given."""
     if output is not None:
-        made.save(output)
+        made.save(output, external=external or "auto")
     kind = kind_of(source)
     if kind == "path" and output is not None:
         return os.fspath(output)

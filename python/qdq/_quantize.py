@@ -18,7 +18,7 @@ from ._data import Data, Labels, SampleSource, open_data, stopped
 from ._engines import Engine, open_engine, split
 from ._metric import Metric, MetricRun
 from ._model import Model, ModelSource, kind_of, open_model
-from ._plan import Plan, Target
+from ._plan import Plan, Target, reject_external
 from ._qdq import ffi, lib
 from ._records import (
     CompareReport,
@@ -29,6 +29,7 @@ from ._records import (
     Split,
     Times,
 )
+from ._shards import sharded
 from ._show import decibels, html_table, plot_bars, rows_of, svg_bars
 from ._statistics import Statistics, as_cache
 
@@ -399,7 +400,7 @@ class Quantizing:
             best_effort=o["best_effort"],
             spent_s=time.monotonic() - self.began,
         )
-        if o["output"] is not None:
+        if o["output"] is not None or o["metadata"]:
             options.c.ctx = options.hold(ffi.new_handle(self))
             options.c.ready = lib.qdq_ptq_opts_ready_python
         return options
@@ -440,18 +441,22 @@ class Quantizing:
         elif timed is not None:
             _core.logger.info("speed not measured: %s", timed.why_not)
 
-    def save(self, c: Any) -> bool:
-        """Writes the model before its speed is measured."""
-        made = Model.__new__(Model)
-        made._keep, made._c = (), c
-        made.save(self.o["output"])
+    def finish(self, plan: Any, c: Any) -> bool:
+        """Completes and writes the model before its speed is measured."""
+        if self.o["metadata"]:
+            _core.call(lib.qdq_plan_annotate, plan, self.model.c, ffi.NULL, c)
+        if self.o["output"] is not None:
+            made = Model.__new__(Model)
+            made._keep, made._c = (), c
+            made.save(self.o["output"], external=self.o["external_data"] or "auto")
         return True
 
 
 @ffi.def_extern(error=lib.QDQ_E_INTERRUPTED)  # type: ignore[untyped-decorator]
 def qdq_ptq_opts_ready_python(ctx: Any, result: Any, err: Any) -> int:
     q: Quantizing = ffi.from_handle(ctx)
-    return int(lib.QDQ_OK) if q.job.ask(lambda: q.save(result.model)) else stopped(err)
+    is_done = q.job.ask(lambda: q.finish(result.plan, result.model))
+    return int(lib.QDQ_OK) if is_done else stopped(err)
 
 
 def warn(result: QuantizeResult) -> None:
@@ -472,6 +477,8 @@ def quantize(
     model: ModelSource,
     *,
     output: Path | None = None,
+    external_data: str | None = None,
+    metadata: bool = False,
     calib: SampleSource | None = None,
     target: Target | Path | Mapping[str, Any] | None = None,
     # what is quantized
@@ -569,6 +576,11 @@ def quantize(
         the result is of the same kind.
     output : path
         Write the model there.
+    external_data : str
+        With `output`: ``"auto"``, ``"always"``, ``"never"``: initializers of 1 KiB and more in a
+        file of their own. None: as the model had them.
+    metadata : bool
+        Note formats and rules in the metadata of nodes, for Netron.
     calib
         Samples: a path (``.npz``, ``.npy``, a folder of these or of images), ``"random:SEED"``, a
         dict of arrays whose first axis counts samples, an iterable or generator of dicts (one
@@ -751,6 +763,7 @@ def quantize(
     >>> result.sqnr_db, result.speedup
     """
     o = check_types(locals(), quantize.__kwdefaults__)
+    reject_external(o)
     check_options(o)
     set_shards(o)
     q = Quantizing(model, o)
@@ -766,9 +779,7 @@ def quantize(
 def set_shards(o: dict[str, Any]) -> None:
     """With a client, the metric is evaluated on its workers."""
     if o["client"] is not None:
-        from . import cluster
-
-        o["metric"] = cluster.sharded(o["metric"], o["shards"], o["client"], o)
+        o["metric"] = sharded(o["metric"], o["shards"], o["client"], o)
     elif o["shards"] is not None:
         raise errors.UsageError("found shards without client")
 

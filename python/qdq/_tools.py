@@ -9,14 +9,16 @@ from contextlib import ExitStack, closing, nullcontext
 from typing import Any
 
 from . import _core, errors
-from ._arguments import check_types
+from ._arguments import check_types, reject_alone
 from ._core import Job, Options, Path, Progress, Shapes, read
-from ._data import Labels, SampleSource, open_data
+from ._data import IMAGES, Labels, SampleSource, check_states, open_data
+from ._engines import OPTIONS as ENGINE
 from ._engines import Engine, Session, open_engine
 from ._model import Model, ModelSource, open_model
-from ._plan import Plan, Target, hand_over
+from ._plan import Plan, Target, hand_over, reject_external
 from ._qdq import ffi, lib
 from ._quantize import TARGET_OF_ENGINE
+from ._ranges import take_ranges
 from ._records import (
     CompareReport,
     EngineCheck,
@@ -62,6 +64,7 @@ def optimize(
     model: ModelSource,
     *,
     output: Path | None = None,
+    external_data: str | None = None,
     target: Target | Path | Mapping[str, Any] | None = None,
     passes: str | None = None,
     freeze_inputs: bool = False,
@@ -74,9 +77,21 @@ def optimize(
     tolerance: float = 0,
     samples: int = 0,
     threads: int = 0,
+    image_size: tuple[int, int] | None = None,
+    mean: float | Sequence[float] | None = None,
+    std: float | Sequence[float] | None = None,
+    layout: str = "auto",
+    channel_order: str = "auto",
     shape: Shapes | None = None,
     set_shape: Shapes | None = None,
     engine: str | Engine = "ort",
+    ort_library: Path | None = None,
+    openvino_library: Path | None = None,
+    providers: Sequence[str] | None = None,
+    plugin_libraries: Sequence[str] | None = None,
+    engine_timeout: float | None = None,
+    host: str | None = None,
+    host_timeout: float | None = None,
     verify_each: bool = False,
     progress: Progress = False,
 ) -> OptimizeResult:
@@ -88,6 +103,8 @@ def optimize(
         See `Model`. It is not changed; the result is of the same kind.
     output : path
         Write the model there.
+    external_data : str
+        As of `quantize`.
     target : str, path, dict or Target
         Adds the passes that this target asks for.
     passes : str
@@ -103,6 +120,10 @@ def optimize(
     samples, threads, engine, shape
         With `check`: how many samples (0: all), threads of the engine (0: all), the engine, and
         shapes of inputs.
+    image_size, mean, std, layout, channel_order
+        With `check`: data, as of `quantize`.
+    ort_library, openvino_library, providers, plugin_libraries, engine_timeout, host, host_timeout
+        With `check`: of the engine, as of `quantize`.
     set_shape : dict
         Shapes that inputs have in the result.
     verify_each : bool
@@ -126,6 +147,9 @@ def optimize(
     >>> qdq.optimize("model.onnx", output="model.opt.onnx").report.changes
     """
     given = check_types(locals(), optimize.__kwdefaults__)
+    if check is None:
+        reject_alone(given, ("samples", "tolerance", "shape", *IMAGES, *ENGINE), "check")
+    reject_external(given)
     job = Job(progress)
     work = Model(open_model(model, given["set_shape"]))
     before = Model(work) if check is not None else None
@@ -142,7 +166,7 @@ def optimize(
         same, why = compare_models(before, work, given, job)
         if not same:
             raise errors.UnsupportedError(f"the optimized model computes something else: {why}")
-    return OptimizeResult(hand_over(work, model, output), report)
+    return OptimizeResult(hand_over(work, model, output, given["external_data"]), report)
 
 
 def compare_models(a: Model, b: Model, given: Mapping[str, Any], job: Job) -> tuple[bool, str]:
@@ -176,6 +200,7 @@ class BenchReport(Record):
     """All latencies of `bench`."""
 
     models: tuple[Times, ...]
+    steps: int
 
 
 class CheckResult:
@@ -235,11 +260,24 @@ def check(
     model: ModelSource,
     *,
     target: Target | Path | Mapping[str, Any] | None = None,
+    set: Mapping[str, Any] | None = None,
     engine: str | Engine | None = None,
     data: SampleSource | None = None,
     threads: int = 0,
     cpu: str | None = None,
+    image_size: tuple[int, int] | None = None,
+    mean: float | Sequence[float] | None = None,
+    std: float | Sequence[float] | None = None,
+    layout: str = "auto",
+    channel_order: str = "auto",
     shape: Shapes | None = None,
+    ort_library: Path | None = None,
+    openvino_library: Path | None = None,
+    providers: Sequence[str] | None = None,
+    plugin_libraries: Sequence[str] | None = None,
+    engine_timeout: float | None = None,
+    host: str | None = None,
+    host_timeout: float | None = None,
     progress: Progress = False,
 ) -> CheckResult:
     """Verifies a model, and what an engine makes of its Q/DQ.
@@ -250,6 +288,8 @@ def check(
         See `Model`. It is not changed.
     target : str, path, dict or Target
         Find Q/DQ that are wrong or do not fuse by these rules.
+    set : dict
+        Keys of the target to change, as of `quantize`.
     engine : str or Engine
         Measure this on an engine, and ask whether it computes what the model defines.
     data
@@ -258,8 +298,10 @@ def check(
         Of the engine; 0: all.
     cpu : str
         The processor that will run the model, as of `quantize`.
-    shape : dict
-        Shapes of inputs while the model runs.
+    image_size, mean, std, layout, channel_order, shape
+        Data, as of `quantize`.
+    ort_library, openvino_library, providers, plugin_libraries, engine_timeout, host, host_timeout
+        Of the engine, as of `quantize`.
     progress : bool or function
         As of `quantize`.
 
@@ -278,6 +320,10 @@ def check(
     >>> assert qdq.check("model.qdq.onnx", target="ort-cpu")
     """
     given = check_types(locals(), check.__kwdefaults__)
+    if engine is None:
+        reject_alone(given, ("data", *IMAGES, *ENGINE), "engine")
+        if target is None:
+            reject_alone(given, ("set", "cpu", "shape"), "target or engine")
     job = Job(progress)
     own = open_model(model)
     findings = own.check()
@@ -288,6 +334,8 @@ def check(
             target = TARGET_OF_ENGINE.get(runner.name, "ort-cpu")
         assert target is not None
         rules = Target(target)
+        if given["set"]:
+            rules._change(given["set"])
         options = Options("qdq_check_opts", job, given, engine=runner)
         checked = job.report(lib.qdq_model_check_target, own.c, rules.c, options.c)
         verified = verify(own, runner, given, job) if runner is not None and runner.runs else None
@@ -378,7 +426,11 @@ def import_plan(
 
 
 def strip(
-    model: ModelSource, *, output: Path | None = None, bounds: str | None = None
+    model: ModelSource,
+    *,
+    output: Path | None = None,
+    external_data: str | None = None,
+    bounds: str | None = None,
 ) -> Any:
     """The model without Q/DQ. What had to stay is logged.
 
@@ -388,6 +440,8 @@ def strip(
         See `Model`. It is not changed.
     output : path
         Write the result there.
+    external_data : str
+        As of `quantize`.
     bounds : str
         Relu and Clip that a quantizer removed: ``"auto"``, ``"restore"``, ``"leave"``.
 
@@ -406,12 +460,13 @@ def strip(
     >>> qdq.strip("model.qdq.onnx", output="model.float.onnx")
     """
     given = check_types(locals(), strip.__kwdefaults__)
+    reject_external(given)
     own = open_model(model)
     job = Job()
     options = Options("qdq_import_opts", job, given)
     out, left = ffi.new("qdq_model **"), ffi.new("size_t *")
     job.run(lib.qdq_model_strip, own.c, options.c, out, left)
-    return hand_over(Model._of(out[0], own), model, output)
+    return hand_over(Model._of(out[0], own), model, output, given["external_data"])
 
 
 # --- compare and bench ----------------------------------------------------------------------------
@@ -482,6 +537,13 @@ def compare(
     steps: int = 0,
     mask: Sequence[str] | None = None,
     engine: str | Engine = "ort",
+    ort_library: Path | None = None,
+    openvino_library: Path | None = None,
+    providers: Sequence[str] | None = None,
+    plugin_libraries: Sequence[str] | None = None,
+    engine_timeout: float | None = None,
+    host: str | None = None,
+    host_timeout: float | None = None,
     progress: Progress = False,
 ) -> CompareResult:
     """Runs two models on the same samples and measures how far their outputs are apart.
@@ -506,6 +568,8 @@ def compare(
         Data, as of `quantize`. Each model runs on its own states.
     engine : str or Engine
         What runs both.
+    ort_library, openvino_library, providers, plugin_libraries, engine_timeout, host, host_timeout
+        Of the engine, as of `quantize`.
     progress : bool or function
         As of `quantize`.
 
@@ -545,11 +609,18 @@ class BenchResult:
 
     #: in the order of the arguments; `speedup` is against the first
     models: tuple[Times, ...]
+    #: of the sequence that was timed; the times of models are those of one step
+    steps: int = 1
 
     @property
     def median_ms(self) -> tuple[float, ...]:
-        """Median latency of each model in ms."""
+        """Median latency of each model in ms; of a sequence, of one step."""
         return tuple(m.median_ms for m in self.models)
+
+    @property
+    def sequence_ms(self) -> tuple[float, ...]:
+        """The same of all steps together."""
+        return tuple(ms * self.steps for ms in self.median_ms)
 
     @property
     def speedup(self) -> float:
@@ -559,7 +630,7 @@ class BenchResult:
     @property
     def report(self) -> BenchReport:
         """All numbers; ``report.to_dict()`` for JSON."""
-        return BenchReport(models=self.models)
+        return BenchReport(models=self.models, steps=self.steps)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{ms:.4g} ms" for ms in self.median_ms[:6])
@@ -590,7 +661,23 @@ def bench(
     seed: int = 0,
     max_ms: float = 0,
     shape: Shapes | None = None,
+    min_shape: Shapes | None = None,
+    opt_shape: Shapes | None = None,
+    max_shape: Shapes | None = None,
+    state: Mapping[str, str] | None = None,
+    steps: int = 0,
+    mask: Sequence[str] | None = None,
     engine: str | Engine = "ort",
+    ort_library: Path | None = None,
+    openvino_library: Path | None = None,
+    providers: Sequence[str] | None = None,
+    plugin_libraries: Sequence[str] | None = None,
+    engine_timeout: float | None = None,
+    host: str | None = None,
+    host_timeout: float | None = None,
+    trtexec: Path | None = None,
+    trtexec_args: str | None = None,
+    timing_cache: Path | None = None,
     progress: Progress = False,
 ) -> BenchResult:
     """Times models in turns, so that drift of the machine hits all alike.
@@ -600,9 +687,10 @@ def bench(
     *models
         One or more; see `Model`.
     data
-        The first sample is the input of all; None: random values.
+        The first sample, or with `state` the first sequence, is the input of all; None: random
+        values.
     rounds : int
-        0: as many as 2 s allow, at least 20.
+        0: as many as 2 s allow, at least 20. With `state` a round is a sequence.
     warmup : int
         Runs of each model before; 0: the default of the library.
     threads : int
@@ -613,15 +701,24 @@ def bench(
         End after this time; 0: no limit.
     shape : dict
         Shapes of inputs; open dims are 1.
+    min_shape, opt_shape, max_shape : dict
+        Shapes of open inputs for which trtexec builds: the smallest, the timed and the largest one;
+        None: as `opt_shape`, which is the shape on other engines.
+    state, steps, mask
+        Time a sequence step by step, as of `quantize`: a step, and the whole. Each model runs on
+        its own states. Without `data` the sequence is `steps` random inputs.
     engine : str or Engine
         What runs them.
+    ort_library, openvino_library, providers, plugin_libraries, engine_timeout, host, \
+host_timeout, trtexec, trtexec_args, timing_cache
+        Of the engine, as of `quantize`.
     progress : bool or function
         As of `quantize`.
 
     Returns
     -------
     BenchResult
-        Latencies in ms.
+        Latencies in ms; with `state` those of a step, the mean over the sequence.
 
     Raises
     ------
@@ -635,20 +732,35 @@ def bench(
     if not models:
         raise TypeError("bench: found no model, expected one or more")
     given = check_types(locals(), bench.__kwdefaults__)
+    check_states(given)
+    usual = take_ranges(engine, given)
+    if data is None and given["state"]:
+        if not given["steps"]:
+            raise errors.UsageError("found state without data and steps, expected one of them")
+        data = f"random:{given['seed']}"
     job = Job(progress)
     own = [open_model(m) for m in models]
     options = Options("qdq_bench_opts", job, given)
     with ExitStack() as stack:
         runner = stack.enter_context(open_engine(engine, job, given))
+        source = None
         if data is not None:
-            source = stack.enter_context(
-                closing(open_data(data, own[0], job, given, argument="data"))
-            )
+            of_data = {**given, "shape": usual or None}
+            opened = open_data(data, own[0], job, of_data, max_samples=1, argument="data")
+            source = stack.enter_context(closing(opened))
+        if source is not None and not given["state"]:
             inputs, n = ffi.new("qdq_named_array const **"), ffi.new("size_t *")
             job.run(lib.qdq_data_get, source.c, 0, inputs, n)
             options.c.inputs, options.c.n_inputs = inputs[0], n[0]
         sessions = [stack.enter_context(Session(runner, m, job, given)) for m in own]
         out = ffi.new("qdq_bench_model[]", len(own))
-        at = ffi.new("qdq_session *[]", [s.c for s in sessions])
-        job.run(lib.qdq_bench, at, len(own), options.c, out)
-        return BenchResult(tuple(read(out[i]) for i in range(len(own))))
+        steps_timed = 1
+        if source is not None and given["state"]:
+            parts = [(s.c, m.c, own[0].c) for s, m in zip(sessions, own)]
+            ran = ffi.new("qdq_sequence_model[]", parts)
+            job.run(lib.qdq_bench_sequence, ran, len(own), source.c, options.c, out)
+            steps_timed = int(lib.qdq_data_steps(source.c))
+        else:
+            at = ffi.new("qdq_session *[]", [s.c for s in sessions])
+            job.run(lib.qdq_bench, at, len(own), options.c, out)
+        return BenchResult(tuple(read(out[i]) for i in range(len(own))), steps_timed)

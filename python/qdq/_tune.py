@@ -27,9 +27,13 @@ from ._quantize import (
     plan_options,
     set_shards,
 )
+from ._ranges import take_ranges
 from ._records import TuneProgress, TuneReport
 from ._show import axes, html_table, plot_bars, svg_bars, svg_steps
 
+# Members of qdq_region_opts by option.
+REGIONS = {name: name for name in ("max_region_size", "min_refine_size")}
+REGIONS["region_builder"] = "builder"
 # Members of qdq_tune_details that are no option of `details`.
 NO_DETAIL = {"size", "regions", "set_shapes", "n_set_shapes"}
 
@@ -243,6 +247,9 @@ def autotune(
     layout: str = "auto",
     channel_order: str = "auto",
     shape: Shapes | None = None,
+    min_shape: Shapes | None = None,
+    opt_shape: Shapes | None = None,
+    max_shape: Shapes | None = None,
     set_shape: Shapes | None = None,
     state: Mapping[str, str] | None = None,
     steps: int = 0,
@@ -293,6 +300,9 @@ rest_keep, direct_io, cpu, set
     image_size, mean, std, layout, channel_order, shape, set_shape, state, steps, \
 mask, groups
         Data, as of `quantize`.
+    min_shape, opt_shape, max_shape : dict
+        Shapes of open inputs for which trtexec builds: the smallest, the timed and the largest one;
+        None: as `opt_shape`, which is the shape on other engines.
     mode : str
         ``"region"`` or ``"subgraph"``.
     strategy : str
@@ -314,7 +324,8 @@ mask, groups
     baselines : list of models
         The same network with Q/DQ by others: each is measured, and the result is no slower.
     details : dict
-        Rare options by name: members of ``qdq_tune_details`` in qdq/tune.h.
+        Rare options by name: members of ``qdq_tune_details`` in qdq/tune.h, and
+        ``region_builder``, ``max_region_size`` and ``min_refine_size`` of the mode ``"region"``.
     live : function
         Called with the state of the run.
     external_data : str
@@ -351,6 +362,7 @@ host_timeout, trtexec, trtexec_args, timing_cache
     given = check_types(locals(), autotune.__kwdefaults__)
     set_shards(given)
     check_options({**given, "best_effort": False})
+    usual = take_ranges(engine, given)
     keep = None
     if folder is None:
         import tempfile
@@ -362,7 +374,7 @@ host_timeout, trtexec, trtexec_args, timing_cache
     own = open_model(model, given["set_shape"])
     rules = open_target(target, name_of(engine), given)
     result = TuneResult(model, output, os.fspath(folder), keep)
-    samples_of = Samples(own, job, given)
+    samples_of = Samples(own, job, {**given, "shape": usual or None})
     found = ffi.new("qdq_tune_result **")
     try:
         options = options_of(given, job, samples_of)
@@ -418,8 +430,11 @@ def options_of(given: Mapping[str, Any], job: TuneJob, samples: Samples) -> Opti
 
 
 def details_of(details: Mapping[str, Any], set_shape: Shapes | None) -> Options:
-    options = Options("qdq_tune_details", given=details, set_shapes=set_shape)
-    known = options.fields.keys() - NO_DETAIL
+    regions = Options("qdq_region_opts")
+    for name in REGIONS.keys() & details.keys():
+        regions.set(REGIONS[name], details[name], name)
+    options = Options("qdq_tune_details", given=details, set_shapes=set_shape, regions=regions)
+    known = (options.fields.keys() - NO_DETAIL) | REGIONS.keys()
     for name in details:
         if name not in known:
             expected = ", ".join(map(repr, sorted(known)))

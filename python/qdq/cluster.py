@@ -15,14 +15,15 @@ from __future__ import annotations
 import inspect
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import errors
 from ._core import Path, Progress
 from ._calibrate import calibrate as calibrate_here
 from ._data import LABELS
-from ._engines import given_of, reject_unknown
+from ._engines import given_of
+from ._shards import cluster_modules, evaluate, places
 from ._statistics import Statistics, merge
 from ._tune import autotune
 
@@ -54,19 +55,6 @@ IDLE = {
 }
 
 
-def _modules() -> tuple[Any, Any, Any]:
-    """The modules that need `distributed`."""
-    try:
-        import distributed  # noqa: F401
-    except ImportError as e:
-        raise ImportError(
-            f"qdq.cluster needs dask.distributed ({e}): pip install qdq[cluster]"
-        ) from None
-    from . import _cluster_client, _cluster_tune, _cluster_worker
-
-    return _cluster_client, _cluster_tune, _cluster_worker
-
-
 def configure() -> dict[str, Any]:
     """Sets Dask's intervals so that workers and schedulers that wait leave the processor alone.
 
@@ -83,8 +71,8 @@ def configure() -> dict[str, Any]:
     >>> qdq.cluster.configure()
     >>> client = Client(LocalCluster(n_workers=2, threads_per_worker=1))
     """
-    _modules()
-    import dask
+    cluster_modules()
+    import dask.config
 
     dask.config.set(IDLE)
     return dict(IDLE)
@@ -160,7 +148,9 @@ def tune(
     >>> results = qdq.cluster.tune(["a.onnx", "b.onnx"], client, folder="tuned", calib="c.npz")
     >>> results["a", "jetson"].speedup
     """
-    cluster, tuning, _ = _modules()
+    cluster, _ = cluster_modules()
+    from . import _cluster_tune as tuning
+
     if per != "device":
         raise errors.UsageError(f"per: found {per!r}, expected 'device'")
     check_options(options)
@@ -307,7 +297,9 @@ def calibrate(
     >>> shards = [("calib.npz", (i, 16)) for i in range(1, 17)]
     >>> found = qdq.cluster.calibrate("model.onnx", shards, client)
     """
-    cluster, _, worker = _modules()
+    cluster, _ = cluster_modules()
+    from . import _cluster_runs
+
     known = set(inspect.signature(calibrate_here).parameters) - {"model", "calib", "part"}
     for name in options:
         if name not in known - {"progress"}:
@@ -323,7 +315,7 @@ def calibrate(
         files.send()
         where = places(cluster, client, [shard for shard, _ in parts])
         calls = [
-            (worker.calibrate, (sent, shard, part, options), f"shard-{i}", hosts)
+            (_cluster_runs.calibrate, (sent, shard, part, options), f"shard-{i}", hosts)
             for i, ((shard, part), hosts) in enumerate(zip(parts, where))
         ]
         texts = cluster.gather(client, files, calls, retries, progress, "calibrating")
@@ -338,122 +330,13 @@ def split_part(shard: Any) -> tuple[Any, tuple[int, int] | None]:
     return shard, None
 
 
-def places(cluster: Any, client: Any, shards: Sequence[Any]) -> list[list[str] | None]:
-    """The hosts that have each shard; None: any."""
-    paths = [os.fspath(s) for s in shards if isinstance(s, (str, os.PathLike))]
-    have = iter(cluster.hosts_with(client, paths) if paths else [])
-    return [next(have) if isinstance(s, (str, os.PathLike)) else None for s in shards]
-
-
-def evaluate(
-    model: Any,
-    candidates: Mapping[str, Any] | Sequence[Any],
-    shards: Sequence[Any],
-    metric: Callable[[Any, Any], Any],
-    client: Any = None,
-    *,
-    engine: str = "ort",
-    threads: int = 1,
-    retries: int = 2,
-    progress: Progress = False,
-    **engine_options: Any,
-) -> dict[str, float]:
-    """Evaluates a model and others made of it by a metric, shard by shard on the workers.
-
-    Parameters
-    ----------
-    model
-        The input model, or None. Its figure has the name ``"input"``.
-    candidates
-        A dict of models by name, or a list, whose names are ``"0"``, ``"1"``, ...
-    shards
-        As of `calibrate`, without parts: a path on the workers, arrays, or a function.
-    metric
-        A function of (run, shard). `run` is as `qdq.MetricRun`; `shard` is the shard, or what its
-        function gave. It returns (sum, weight), or a number that is a mean over the shard: its
-        weight is the number of samples. That is the length of an array or list, the first axis of
-        the first array of a dict or an ``.npz``; other shards need (sum, weight).
-    engine, threads, **engine_options
-        Of `qdq.Engine`; threads of one run.
-
-    Returns
-    -------
-    dict
-        For each model the sum of all sums / the sum of all weights.
-
-    Examples
-    --------
-    >>> def right(run, shard):
-    ...     x, y = shard["x"], shard["label"]
-    ...     return float((run({"x": x})["y"].argmax(1) == y).sum()), len(y)
-    >>> qdq.cluster.evaluate("a.onnx", {"int8": "a.qdq.onnx"}, [load_1, load_2], right, client)
-    """
-    cluster, _, worker = _modules()
-    reject_unknown(engine_options)
-    if not callable(metric):
-        raise TypeError(f"metric: found {type(metric).__name__}, expected a function")
-    if not shards:
-        raise errors.UsageError("shards: found none")
-    client = cluster.client_of(client)
-    if not isinstance(candidates, Mapping):
-        candidates = {str(i): m for i, m in enumerate(candidates)}
-    if model is not None and "input" in candidates:
-        raise errors.UsageError("candidates: found 'input', the name of the model's figure")
-    models = {**({"input": model} if model is not None else {}), **candidates}
-    files = cluster.Files(client)
-    try:
-        sent = {name: files.add_model(m) for name, m in models.items()}
-        files.send()
-        where = places(cluster, client, shards)
-        calls = []
-        for name, file in sent.items():
-            is_input = name == "input" and model is not None
-            for i, (shard, hosts) in enumerate(zip(shards, where)):
-                args = (file, is_input, shard, metric, engine, engine_options, threads)
-                calls.append((worker.evaluate, args, f"{name}-shard-{i}", hosts))
-        found = cluster.gather(client, files, calls, retries, progress, "evaluating")
-    finally:
-        files.close()
-    n = len(shards)
-    return {name: combine(name, found[i * n : i * n + n]) for i, name in enumerate(sent)}
-
-
-def combine(name: str, parts: Sequence[tuple[float, float]]) -> float:
-    import math
-
-    weight = math.fsum(w for _, w in parts)
-    if weight <= 0:
-        raise errors.UsageError(f"metric of {name}: found weights of 0 in all shards")
-    return math.fsum(s for s, _ in parts) / weight
-
-
-def sharded(
-    metric: Callable[[Any, Any], Any], shards: Any, client: Any, o: Mapping[str, Any]
-) -> Callable[[Any], float]:
-    """The metric of a goal that is evaluated in shards: of `quantize` and `autotune`."""
-    if not callable(metric):
-        raise errors.UsageError("found client without a metric")
-    if not shards:
-        raise errors.UsageError("found client without shards")
-    if not isinstance(o["engine"], str):
-        raise errors.UsageError("client: found an open engine, expected a spec, as 'ort'")
-    options = given_of(o)
-
-    def measure(run: Any) -> float:
-        name = "input" if run.is_input else "candidate"
-        model = run.model if run.is_input else None
-        others = {} if run.is_input else {name: run.model}
-        found = evaluate(model, others, shards, metric, client, engine=o["engine"], **options)
-        return found[name]
-
-    measure.__name__ = getattr(metric, "__name__", "metric")
-    return measure
-
-
 def __getattr__(name: str) -> Any:
     """`ClusterError`, `TuneResults`, `Tuned` and `Failed`, which need `distributed`."""
     if name == "ClusterError":
-        return _modules()[0].ClusterError
+        return cluster_modules()[0].ClusterError
     if name in ("TuneResults", "Tuned", "Failed"):
-        return getattr(_modules()[1], name)
+        cluster_modules()
+        from . import _cluster_tune
+
+        return getattr(_cluster_tune, name)
     raise AttributeError(f"module 'qdq.cluster' has no attribute '{name}'")

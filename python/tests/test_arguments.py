@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from conftest import ROOT
 from qdq._arguments import TYPES, check_types
 from qdq._core import MEMBERS, Options
 from qdq._quantize import FORMATS
+from qdq._tune import NO_DETAIL, REGIONS
 from qdq.compat import quantize_dynamic, quantize_static, simplify
 
 SIM = f"sim:{ROOT}/tests/data/sim_basic.json"
@@ -82,12 +84,118 @@ def test_an_option_of_several_functions_has_one_type_and_one_default():
                 assert seen.setdefault(name, found) == found, f"{function.__name__}: {name}"
 
 
+COMMANDS = {
+    "quantize": qdq.quantize,
+    "autotune": qdq.autotune,
+    "calibrate": qdq.calibrate,
+    "optimize": qdq.optimize,
+    "bench": qdq.bench,
+    "compare": qdq.compare,
+    "check": qdq.check,
+    "import": qdq.import_plan,
+    "strip": qdq.strip,
+}
+# Options of the command line that have another name in Python.
+RENAMED = {
+    "provider": "providers",
+    "pattern_cache": "pattern_caches",
+    "qdq_baseline": "baselines",
+    "metric_command": "metric",
+    "asymmetric": "symmetric",
+    "per_tensor": "per_channel",
+    "compare per_tensor": "per_layer",
+    "autotune output": "folder",
+    "autotune type": "format",
+    "accept": "strict",
+    "incremental_validation": "validate_whole",
+    "pool_share": "pool_fraction",
+    "pool_least": "pool_min",
+    "autotune force": "keep_finished",
+}
+# Options of the command line that no keyword is for, and why.
+ELSEWHERE = {
+    "force": "a path that is written is replaced, as by other packages",
+    "plan": "Plan.apply(), and compare() on its result",
+    "force_plan": "Plan.apply(force=True)",
+    "plan_out": "Plan.save() of the result's plan",
+    "dry_run": "without `output` nothing is written",
+    "why": "a text to read: the plan of the result has the reasons",
+    "autotune": "autotune()",
+    "autotune_dir": "`folder` of autotune()",
+    "cache_out": "Plan.save_ranges() of the result's plan",
+    "metric_timeout": "a function is not ended from outside",
+    "report": "`report` of the result has the figures; the page is the tool's",
+    "quantize overlay": "node data for a viewer: the tool's, as the page",
+    "status": "the run's own state comes by `live`",
+    "worker": "the program in the package",
+    "bisect": "a search for a defect of qdq, with the tool",
+    "print_changed": "a text to read, on stderr of the tool",
+    "top": "`layers` of the result has all",
+    "compare min_sqnr": "sqnr_db of the result is a number",
+    "compare min_agreement": "agreement of an output is a number",
+    "check strict": "`target_check` of the result has counts",
+    "check layer_info": "a list of layers to read",
+    "layer_profile": "a list of layers to read",
+    "calibrate output": "Statistics.save()",
+    "merge": "Statistics.merge()",
+    "import output": "Plan.save()",
+}
+# Keywords that the command line lacks, and why.
+PYTHONS = {
+    "progress": "--progress is of every command",
+    "client": "a cluster of Dask",
+    "shards": "a cluster of Dask",
+    "live": "a function",
+    "details": "rare options of autotune by name",
+    "fake_quant": "for figures that do not depend on the engine",
+    "max_ms": "for limits on tests",
+    "autotune output": "the model also elsewhere than in `folder`",
+    "calibrate percentile": "Statistics hold what every percentile needs",
+}
+
+
+def options_of(command: str) -> set[str]:
+    """The options in the tables of docs/cli.md."""
+    page = (ROOT / "docs/cli.md").read_text()
+    section = page.split(f"\n## qdq {command}\n")[1].split("\n## ")[0]
+    found = re.findall(r"^\| `(?:-\w, )?--(?:\[no-\])?([a-z0-9-]+)", section, re.M)
+    return {name.replace("-", "_") for name in found}
+
+
+def test_every_option_of_the_command_line_is_a_keyword_or_elsewhere_for_a_reason():
+    used = set()
+    for command, function in COMMANDS.items():
+        known = {*inspect.signature(function).parameters}
+        if command == "autotune":
+            known |= {*Options("qdq_tune_details").fields} - NO_DETAIL | {*REGIONS}
+        keywords = {*function.__kwdefaults__}
+        options = options_of(command)
+        assert len(options) > 2, command
+        for name in options:
+            key = next((k for k in (f"{command} {name}", name) if k in RENAMED), "")
+            reason = next((k for k in (f"{command} {name}", name) if k in ELSEWHERE), "")
+            if RENAMED.get(key) in known:
+                keywords.discard(RENAMED[key])
+                used.add(key)
+            elif name in known and not reason.startswith(command):
+                keywords.discard(name)
+            else:
+                assert reason, f"{command} --{name}"
+                used.add(reason)
+        for name in keywords:
+            reason = next((k for k in (f"{command} {name}", name) if k in PYTHONS), "")
+            assert reason, f"{function.__name__}: {name}"
+            used.add(reason)
+    assert used == {*RENAMED, *ELSEWHERE, *PYTHONS}
+
+
 def test_every_option_reaches_the_library():
     structs = "quantize ptq goal optimize tune engine data compare check bench import calibrate"
     members = {name for s in [*structs.split(), "save"] for name in Options(f"qdq_{s}_opts").fields}
     ours = {"output", "calib", "data", "check", "tolerance", "freeze_inputs", "image_size"}
     ours |= {"calib_threads", "set_shape", "format", "set", "optimize", "sqnr", "bench"}
     ours |= {"baselines", "encodings", "per_layer", "progress", "client", "shards"}
+    ours |= {"metadata", "min_shape", "opt_shape", "max_shape"}
     for function in FUNCTIONS:
         for name in function.__kwdefaults__:
             assert MEMBERS.get(name, name) in members | ours | {*FORMATS}, name
@@ -173,6 +281,30 @@ def test_texts_of_compat_are_lists_of_one(cnn, images, tmp_path):
 )
 def test_other_arguments_are_named(cnn, call, text):
     with pytest.raises(TypeError, match=text):
+        call(cnn)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda m: qdq.optimize(m, samples=3), "found samples without check"),
+        (lambda m: qdq.optimize(m, tolerance=0.1), "found tolerance without check"),
+        (lambda m: qdq.optimize(m, mean=127), "found mean without check"),
+        (lambda m: qdq.optimize(m, layout="nchw"), "found layout without check"),
+        (lambda m: qdq.optimize(m, host="exec:x"), "found host without check"),
+        (lambda m: qdq.optimize(m, external_data="never"), "found external_data without output"),
+        (lambda m: qdq.strip(m, external_data="never"), "found external_data without output"),
+        (lambda m: qdq.quantize(m, external_data="never"), "found external_data without output"),
+        (lambda m: qdq.check(m, data="random:0"), "found data without engine"),
+        (lambda m: qdq.check(m, target="ort-cpu", std=3), "found std without engine"),
+        (lambda m: qdq.check(m, target="ort-cpu", host="exec:x"), "found host without engine"),
+        (lambda m: qdq.check(m, set={"rest.type": "float"}), "found set without target or engine"),
+        (lambda m: qdq.check(m, shape={"x": (1,)}), "found shape without target or engine"),
+        (lambda m: qdq.quantize(m, trtexec_args="--fp16"), "found trtexec_args and engine ort"),
+    ],
+)
+def test_an_option_without_the_one_that_it_needs_is_named(cnn, call, text):
+    with pytest.raises(qdq.UsageError, match=text):
         call(cnn)
 
 

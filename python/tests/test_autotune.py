@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import signal
@@ -59,6 +60,15 @@ def test_without_a_folder_the_model_outlives_the_run(cnn):
     assert not os.path.exists(folder)
 
 
+def test_details_bound_the_regions(cnn):
+    regions = []
+    for details in ({}, {"region_builder": "structure", "max_region_size": 1}):
+        result = tune(cnn, samples=2, min_sqnr=0, trials=1, details=details)
+        report = json.loads(pathlib.Path(result.folder, "report.json").read_text())
+        regions.append(report["regions"])
+    assert regions[0] < regions[1]
+
+
 def test_an_exception_in_live_comes_out_unchanged_and_the_run_resumes(cnn, tmp_path):
     mine = RuntimeError("mine")
 
@@ -76,6 +86,7 @@ def test_an_exception_in_live_comes_out_unchanged_and_the_run_resumes(cnn, tmp_p
     ("options", "text"),
     [
         ({"details": {"colour": 1}}, "details: found 'colour', expected one of 'keep_finished'"),
+        ({"details": {"region_builder": "x"}}, "region_builder: found 'x', expected one of 'auto'"),
         ({"preset": "slow"}, "preset: found 'slow', expected one of 'default', 'quick'"),
         ({"trials": -1}, "trials: found -1, expected a whole number"),
     ],

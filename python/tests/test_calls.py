@@ -266,8 +266,8 @@ def test_ctrl_c_ends_the_reading_and_writing_of_a_gigabyte_at_once(tmp_path, ext
             at = time.monotonic()
             os.kill(os.getpid(), signal.SIGINT)
         qdq.Model({SLOW_MODEL!r})
-        threading.Timer(float(sys.argv[1]), interrupt).start()
         try:
+            threading.Timer(float(sys.argv[1]), interrupt).start()
             model = qdq.Model({str(tmp_path / "in.onnx")!r})
             while True:
                 model.save({str(tmp_path / "out.onnx")!r}, external={external!r})
@@ -285,6 +285,87 @@ def test_ctrl_c_ends_the_reading_and_writing_of_a_gigabyte_at_once(tmp_path, ext
     is_busy = os.getloadavg()[0] > 1.5 * len(os.sched_getaffinity(0))
     # the file system takes up to 0.25 s to free what was written
     assert max(took) < (3 if is_busy else 0.45), took
+
+
+def products(megabytes: int, n: int) -> qdq.Model:
+    """A model of n products, each with a weight of so many megabytes."""
+    onnx = pytest.importorskip("onnx")
+    columns = megabytes << 8
+    weight = np.random.default_rng(0).normal(size=(1024, columns)).astype(np.float32)
+    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 1024])
+    nodes, weights, outputs = [], [], []
+    for i in range(n):
+        data = (weight + np.float32(i)).tobytes()
+        weights.append(
+            onnx.TensorProto(name=f"w{i}", data_type=1, dims=weight.shape, raw_data=data)
+        )
+        nodes.append(onnx.helper.make_node("MatMul", ["x", f"w{i}"], [f"y{i}"]))
+        outputs.append(onnx.helper.make_tensor_value_info(f"y{i}", 1, [1, columns]))
+    graph = onnx.helper.make_graph(nodes, "g", [x], outputs, weights)
+    opset = [onnx.helper.make_opsetid("", 21)]
+    return qdq.Model(onnx.helper.make_model(graph, opset_imports=opset, ir_version=10))
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> os.PathLike[str]:
+    """A folder with models of 512 MB, and plans for them, in 8 bits and in 4."""
+    folder = tmp_path_factory.mktemp("large")
+    for name, model in (("many", products(64, 8)), ("one", products(512, 1))):
+        model.save(folder / f"{name}.onnx")
+        for format in ("int8", "int4"):
+            options = {"format": format, "samples": 1, "sqnr": False, "bench": False}
+            qdq.quantize(model, **options).plan.save(folder / f"{name}.{format}.json")
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("many.int8", "plan.apply(model)"),
+        ("one.int4", "plan.apply(model)"),
+        ("many.int8", "qdq.strip(made)"),
+        ("one.int4", "qdq.strip(made)"),
+        ("many.int8", "qdq.import_plan(made)"),
+        ("one.int8", "model.to_bytes()"),
+    ],
+)
+def test_ctrl_c_ends_what_converts_weights_at_once(large, name, call):
+    code = f"""
+        import os, qdq, signal, sys, threading, time
+        def interrupt():
+            global at
+            at = time.monotonic()
+            os.kill(os.getpid(), signal.SIGINT)
+        model = qdq.Model({str(large / name.split(".")[0])!r} + ".onnx")
+        plan = qdq.Plan({str(large / name)!r} + ".json")
+        made = plan.apply(model) if "made" in {call!r} else None
+        try:
+            threading.Timer(float(sys.argv[1]), interrupt).start()
+            while True:
+                {call}
+        except KeyboardInterrupt as e:
+            print(time.monotonic() - at, type(e).__name__)
+        """
+    took = []
+    for delay in (0.05, 0.4, 0.9):
+        out, err = run_python(code, delay).communicate(timeout=60)
+        seconds, kind = out.split() if out else (err, "")
+        took.append(float(seconds))
+        assert kind in ("Cancelled", "KeyboardInterrupt")
+    is_busy = os.getloadavg()[0] > 1.5 * len(os.sched_getaffinity(0))
+    assert max(took) < (1 if is_busy else 0.2), took
+
+
+def test_a_conversion_that_is_interrupted_raises_cancelled():
+    from qdq import _model
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_model, "PART", 1)
+        assert _model.copy_bytes(b"abc") == b"abc" and _model.copy_bytes(b"") == b""
+        patch.setattr(_model, "BytesIO", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(qdq.Cancelled, match="interrupted"):
+            _model.copy_bytes(b"abc")
 
 
 @pytest.mark.slow

@@ -438,9 +438,9 @@ def test_wrong_calls_are_named(client, call, error, text):
 
 
 def test_a_worker_that_returns_nonsense_is_blamed(tmp_path, monkeypatch):
-    from qdq import _cluster_worker
+    from qdq import _cluster_runs
 
-    good, calls = _cluster_worker.measure, []
+    good, calls = _cluster_runs.measure, []
 
     def measure(*args):
         found = good(*args)
@@ -451,7 +451,7 @@ def test_a_worker_that_returns_nonsense_is_blamed(tmp_path, monkeypatch):
             found["files"]["model.onnx"] = pathlib.Path(model("digits_cnn")).read_bytes()[:100]
         return found
 
-    monkeypatch.setattr(_cluster_worker, "measure", measure)
+    monkeypatch.setattr(_cluster_runs, "measure", measure)
     local = distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
     )

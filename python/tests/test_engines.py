@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import sys
 import pytest
 
 import qdq
-from qdq import _engines
+from qdq import _engines, _ranges
 
 
 @pytest.fixture
@@ -106,6 +107,150 @@ def test_an_engine_on_a_host_gives_what_it_gives_here(cnn, tmp_path):
     host = f"exec:{worker} --serve --cache-dir {tmp_path}/cache"
     with qdq.Engine(f"sim:{costs}") as here, qdq.Engine(f"sim:{costs}", host=host) as there:
         assert qdq.bench(cnn, engine=here, rounds=9) == qdq.bench(cnn, engine=there, rounds=9)
+
+
+def test_every_function_runs_its_engine_on_a_host(cnn, calib, tmp_path):
+    worker = os.path.join(_engines.BIN, "qdq-worker")
+    there = {"host": f"exec:{worker} --serve --cache-dir {tmp_path}/cache", "host_timeout": 30}
+    samples = {"samples": 4, "threads": 1}
+    assert qdq.calibrate(cnn, calib, **samples, **there) == qdq.calibrate(cnn, calib, **samples)
+    assert qdq.compare(cnn, cnn, data=calib, samples=4, **there).sqnr_db == float("inf")
+    assert qdq.optimize(cnn, check=calib, samples=4, **there).report.settled
+    assert qdq.check(cnn, engine="ort", **there).engine_check.verdict == "right"
+    assert len(qdq.bench(cnn, rounds=6, **there).models) == 1
+    missing = {"host": "exec:no-such-program"}
+    for call in (
+        lambda: qdq.calibrate(cnn, calib, **missing),
+        lambda: qdq.compare(cnn, cnn, **missing),
+        lambda: qdq.optimize(cnn, check=calib, **missing),
+        lambda: qdq.check(cnn, engine="ort", **missing),
+        lambda: qdq.bench(cnn, **missing),
+    ):
+        with pytest.raises(qdq.EngineError, match="there is no qdq-worker there"):
+            call()
+
+
+OPEN = (
+    '<ir_version: 8, opset_import: ["" : 17]> g (float[N,4] x, float[M,4] z) => (float[N,4] y, '
+    "float[M,4] q) { y = Relu(x) q = Relu(z) }"
+)
+
+
+TRTEXEC = (
+    *("help", "onnx", "saveEngine", "loadEngine", "skipInference", "minShapes", "optShapes"),
+    *("maxShapes", "shapes", "iterations", "warmUp", "duration", "exportLayerInfo"),
+    *("profilingVerbosity", "exportProfile", "exportTimes", "loadInputs", "stronglyTyped"),
+    *("timingCacheFile", "useCudaGraph", "noDataTransfers", "useSpinWait", "separateProfileRun"),
+)
+
+
+@pytest.fixture
+def stand_in(tmp_path):
+    """A trtexec that has some options, notes its arguments, and fails."""
+    program = tmp_path / "trtexec"
+    known = " ".join(f"--{name}" for name in TRTEXEC)
+    program.write_text(
+        "#!/bin/sh\necho '&&&& RUNNING TensorRT.trtexec [TensorRT v101601]'\n"
+        f'[ "$*" != --help ] || {{ printf "  %s\\n" {known}; exit 0; }}\n'
+        'printf "%s\\n" "$@" >>"$0.args"\nexit 1\n'
+    )
+    program.chmod(0o755)
+    return program
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            {"opt_shape": {"x": (8, 4)}, "max_shape": {"x": (16, 4)}},
+            "--minShapes=x:8x4,z:1x4 --optShapes=x:8x4,z:1x4 --maxShapes=x:16x4,z:1x4",
+        ),
+        (
+            {"min_shape": {"x": (1, 4)}, "opt_shape": {"x": (8, 4), "z": (2, 4)}},
+            "--minShapes=x:1x4,z:2x4 --optShapes=x:8x4,z:2x4 --maxShapes=x:8x4,z:2x4",
+        ),
+    ],
+)
+@pytest.mark.parametrize("function", ["bench", "autotune"])
+def test_trtexec_gets_three_shapes(stand_in, options, expected, function, tmp_path):
+    with pytest.raises(qdq.Error):
+        getattr(qdq, function)(
+            qdq.Model.from_text(OPEN), engine="trtexec", trtexec=stand_in, **options
+        )
+    told = (tmp_path / "trtexec.args").read_text().split("\n")
+    assert [word for word in told if "Shapes" in word][:3] == expected.split()
+
+
+def test_another_engine_runs_the_shape_that_is_timed(tmp_path):
+    model = qdq.Model.from_text(OPEN)
+    plain = {"x": (8, 4), "z": (2, 4)}
+    for options in (
+        {"opt_shape": plain, "max_shape": {"x": (16, 4)}},
+        {"opt_shape": {"x": (8, 4)}, "shape": {"z": (2, 4)}},
+        {"trtexec_args": "--optShapes=x:8x4,z:2x4 --maxShapes=x:16x4"},
+    ):
+        given = {"trtexec_args": None, "shape": None, **dict.fromkeys(_ranges.NAMES), **options}
+        assert _ranges.take_ranges("ort", given) == given["shape"] == plain
+        assert given["trtexec_args"] is None
+        assert qdq.bench(model, rounds=6, **options).models[0].runs >= 6
+    costs = tmp_path / "sim.json"
+    costs.write_text('{"qdq_sim": 1, "default": {"float_us": 2}}')
+    options = {"opt_shape": plain, "preset": "quick", "time": 5.0}
+    assert qdq.autotune(model, engine=f"sim:{costs}", **options).report.baseline_ms > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"min_shape": {"x": (1, 4)}}, "found min_shape of 'x' without opt_shape, which is timed"),
+        ({"max_shape": {"x": (1, 4)}}, "found max_shape of 'x' without opt_shape, which is timed"),
+        (
+            {"opt_shape": {"x": (8, 4)}, "max_shape": {"x": (8,)}},
+            "max_shape of 'x' has rank 1, opt_shape 2: expected equal ranks",
+        ),
+        (
+            {"opt_shape": {"x": (8, 4)}, "max_shape": {"x": (7, 4)}},
+            "max_shape of 'x' has 7 as dimension 1, opt_shape 8: expected min <= opt <= max",
+        ),
+        (
+            {"opt_shape": {"x": (8, 4)}, "min_shape": {"x": (8, 5)}},
+            "min_shape of 'x' has 5 as dimension 2, opt_shape 4: expected min <= opt <= max",
+        ),
+        (
+            {"opt_shape": {"x": (8, 4)}, "shape": {"x": (8, 4)}},
+            "found shape and opt_shape of 'x', expected one of them",
+        ),
+        (
+            {"opt_shape": {"x": (8, 4)}, "trtexec_args": "--optShapes=x:8x4"},
+            "found shapes in trtexec_args and opt_shape, expected one of them",
+        ),
+        (
+            {"trtexec_args": "--optShapes=x:8x4 --minShapes=x:9x4"},
+            "shapes of 'x': dimension 0 is 9, 8 and 8, expected min <= opt <= max",
+        ),
+        (
+            {"trtexec_args": "--fp16"},
+            "found --fp16 in trtexec_args and engine ort: expected shapes alone, or engine trtexec",
+        ),
+        ({"trtexec_args": "--optShapes=x"}, "optShapes"),
+        ({"opt_shape": {"nothing": (8, 4)}}, "nothing"),
+    ],
+)
+def test_wrong_ranges_are_named(options, text):
+    model = qdq.Model.from_text(OPEN)
+    for function in (qdq.bench, qdq.autotune):
+        with pytest.raises((qdq.UsageError, qdq.FormatError), match=re.escape(text)):
+            function(model, **options)
+
+
+def test_trtexec_takes_no_name_with_a_quote(stand_in):
+    with pytest.raises(qdq.UnsupportedError, match="takes no name with a comma, a quote or a"):
+        qdq.bench(
+            qdq.Model.from_text(OPEN),
+            engine="trtexec",
+            trtexec=stand_in,
+            opt_shape={"x,y": (1, 2)},
+        )
 
 
 def test_a_host_that_is_not_there_is_an_engine_error():

@@ -6,6 +6,8 @@ import json
 import logging
 import pathlib
 import pickle
+import shutil
+import struct
 import subprocess
 import sys
 import warnings
@@ -293,6 +295,39 @@ def test_models_are_compared_and_timed(cnn, quantized):
     assert len(times.models) == 2 and times.speedup > 0 and times.median_ms[0] > 0
 
 
+def test_the_file_is_that_of_the_tool_with_external_data_and_metadata(cnn, calib, tmp_path):
+    words = "--no-bench", "--metadata", "--external-data", "always"
+    tool("quantize", cnn, "--calib", calib, "-o", tmp_path / "a.onnx", *words)
+    before = {p.suffix: p.read_bytes() for p in tmp_path.iterdir()}
+    for path in tmp_path.iterdir():
+        path.unlink()
+    options = {"calib": calib, "bench": False, "metadata": True}
+    made = qdq.quantize(cnn, output=tmp_path / "a.onnx", external_data="always", **options)
+    assert {p.suffix: p.read_bytes() for p in tmp_path.iterdir()} == before and len(before) == 2
+    assert b"qdq.format" in before[".onnx"]
+    assert b"qdq.format" in qdq.quantize(cnn, **options).quantized.to_bytes()
+    for call in (
+        lambda to, **how: made.plan.apply(cnn, output=to, **how),
+        lambda to, **how: qdq.strip(made.model, output=to, **how),
+        lambda to, **how: qdq.optimize(cnn, output=to, **how),
+    ):
+        folder = tmp_path / "other"
+        folder.mkdir()
+        call(folder / "b.onnx", external_data="always")
+        assert len([*folder.iterdir()]) == 2
+        shutil.rmtree(folder)
+
+
+def test_check_changes_keys_of_the_target(quantized):
+    same, other = (
+        qdq.check(quantized, target="ort-cpu", set=changes).target_check
+        for changes in (None, {"activation.type": "int8", "activation.symmetric": True})
+    )
+    assert same != other
+    with pytest.raises(qdq.FormatError, match="unknown key 'no'"):
+        qdq.check(quantized, target="ort-cpu", set={"no.such": 1})
+
+
 def test_check_asks_target_and_engine(quantized, calib):
     result = qdq.check(quantized, target="ort-cpu", engine="ort", data=calib)
     assert result.ok and result.target_check.n_fused > 0
@@ -303,6 +338,22 @@ def test_optimize_checks_its_result(cnn, calib):
     assert qdq.optimize(cnn, check=calib, samples=4).report.settled
     with pytest.raises(qdq.UsageError, match="no-such-pass"):
         qdq.optimize(cnn, passes="no-such-pass")
+
+
+def test_check_and_optimize_read_pictures(cnn, tmp_path):
+    for i in range(3):
+        pixels = bytes(range(i, i + 200)) * 6  # 20 rows of 20 pixels, blue, green and red
+        head = struct.pack("<IHHIIiiHHIIiiII", 1254, 0, 0, 54, 40, 20, 20, 1, 24, *[0] * 6)
+        (tmp_path / f"{i}.bmp").write_bytes(b"BM" + head + pixels)
+    options = {"image_size": (16, 16), "mean": 127, "std": 64}
+    assert qdq.optimize(cnn, check=tmp_path, **options).report.settled
+    assert qdq.check(cnn, engine="ort", data=tmp_path, **options).engine_check.verdict == "right"
+    for call in (
+        lambda: qdq.optimize(cnn, check=tmp_path, channel_order="rgb"),
+        lambda: qdq.check(cnn, engine="ort", data=tmp_path, channel_order="rgb"),
+    ):
+        with pytest.raises(qdq.Error, match="channel"):
+            call()
 
 
 def test_plots_show_layers_outputs_and_the_search(cnn, quantized, images):

@@ -115,6 +115,28 @@ def test_a_sequence_is_tuned_on_the_step_in_its_middle(decoder, tmp_path):
     assert found.speedup > 0
 
 
+def test_a_sequence_is_timed_step_by_step(rnn, tmp_path):
+    words = "--state", "t=s", "--data", tmp_path / "time_axis.npz", "--rounds", 6
+    told = json.loads(tool("bench", rnn, rnn, "--json", *words))
+    for data, options in (
+        (tmp_path / "time_axis.npz", {}),
+        ({"x": SEQUENCES}, {}),
+        (STEPS, {"steps": 5}),
+    ):
+        result = qdq.bench(rnn, rnn, data=data, state=STATE, rounds=6, warmup=1, **options)
+        assert result.steps == told["steps"] == 5 and result.models[1].speedup > 0
+        assert result.models[0].runs % 5 == 0 and result.models[0].runs >= 30
+        assert result.sequence_ms == tuple(5 * ms for ms in result.median_ms)
+        assert result.report.to_dict()["steps"] == 5
+    assert qdq.bench(rnn, state=STATE, steps=3, rounds=6).steps == 3
+    with pytest.raises(qdq.UsageError, match="found state without data and steps, expected one"):
+        qdq.bench(rnn, state=STATE)
+    with pytest.raises(qdq.UsageError, match="found mask without state"):
+        qdq.bench(rnn, mask=["s"])
+    with pytest.raises(qdq.FormatError, match="t"):
+        qdq.bench(rnn, qdq.Model(rnn).extract(["x", "s"], ["y"]), state=STATE, steps=3)
+
+
 def test_samples_of_a_group_are_never_on_both_sides(rnn, tmp_path):
     rng = np.random.default_rng(5)
     data = {name: rng.normal(size=(8, 64)).astype(np.float32) for name in "xs"}
@@ -139,6 +161,7 @@ def test_samples_of_a_group_are_never_on_both_sides(rnn, tmp_path):
         ({"state": STATE, "steps": "5"}, TypeError, "steps: found '5', expected a whole number"),
         ({"state": STATE, "steps": -1}, qdq.UsageError, "steps: found -1, expected"),
         ({"steps": 5}, qdq.UsageError, "found steps without state"),
+        ({"mask": ["s"]}, qdq.UsageError, "found mask without state"),
         ({"state": {}, "steps": 5}, qdq.UsageError, "found steps without state"),
         ({"state": {"z": "s"}, "steps": 5}, qdq.UsageError, "state 'z=s': "),
         ({"state": {"t": ""}, "steps": 5}, qdq.UsageError, "state 't=': "),
@@ -153,6 +176,7 @@ def test_wrong_states_are_named(rnn, options, error, text):
         lambda: qdq.quantize(rnn, calib=STEPS, **options),
         lambda: qdq.compare(rnn, rnn, data=STEPS, **options),
         lambda: qdq.calibrate(rnn, STEPS, **options),
+        lambda: qdq.bench(rnn, data=STEPS, **options),
     ):
         with pytest.raises(error, match=text):
             call()

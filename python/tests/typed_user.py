@@ -36,6 +36,7 @@ def script(images: Images, model: qdq.Model) -> None:
         print(tuned.plan.diff(result.plan), tuned.report.speedup)
     print(qdq.compare("a.onnx", model, data=images, state={"t": "s"}, steps=5).report.worst_db)
     print(qdq.bench(model, "b.onnx").median_ms[0], qdq.check(model).ok, qdq.inspect(model)["nodes"])
+    print(qdq.bench(model, state={"t": "s"}, steps=5, opt_shape={"x": (1, 3)}).sequence_ms[0])
     print(qdq.optimize(model).report.changes, qdq.import_plan(model) == result.plan)
     quantize_static("a.onnx", "b.onnx", Reader(), weight_type=QuantType.QInt8)
     simple, same = simplify("a.onnx", overwrite_input_shapes={"x": [1, 3]})
@@ -48,3 +49,4 @@ def mistakes(images: Images) -> None:
     qdq.quantize("m.onnx", min_sqnr="30")  # type: ignore[arg-type]
     qdq.quantize("m.onnx", colour=3)  # type: ignore[call-arg]
     qdq.bench(images)  # type: ignore[arg-type]
+    qdq.bench("m.onnx", state=["t"])  # type: ignore[arg-type]

@@ -129,7 +129,7 @@ static qdq_status save_stdout(const qdq_model *m, qdq_error *err)
     void *data = NULL;
     size_t size = 0;
 
-    QDQ_TRY(qdq_model_to_bytes(m, &data, &size, err));
+    QDQ_TRY(qdq_model_to_bytes(m, NULL, &data, &size, err));
     bool written = cli_text_write_raw(data, size);
     qdq_free(data);
     return written ? QDQ_OK : qdq_fail_errno(err, QDQ_E_IO, errno, "<stdout>");

@@ -48,8 +48,8 @@ static qdq_status apply_plan(quantize *q, qdq_error *err)
     q->plan = q->given_plan;
     if (cmd_quantize_is_dry(a))
         return QDQ_OK;
-    return cli_at_file(a->plan, qdq_plan_apply(q->plan, q->model, a->force_plan, &q->given, err),
-                       err);
+    return cli_at_file(
+        a->plan, qdq_plan_apply(q->plan, q->model, a->force_plan, &q->c->job, &q->given, err), err);
 }
 
 static qdq_status open_model(quantize *q, qdq_error *err)

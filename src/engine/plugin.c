@@ -207,7 +207,7 @@ static qdq_status plugin_session_open(qdq_session *s, const qdq_model *m,
     QDQ_NEED(ps != NULL, err);
     s->self = ps;
     ps->table = &p->table;
-    QDQ_TRY(qdq_model_to_bytes(m, &bytes, &size, err));
+    QDQ_TRY(qdq_model_to_bytes(m, NULL, &bytes, &size, err));
     qdq_status st = p->table.session_open(p->engine, bytes, size, &po, &ps->session, err);
     qdq_free(bytes);
     if (st == QDQ_OK)

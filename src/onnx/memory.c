@@ -1,6 +1,7 @@
 /* memory.c - model -> memory: as one piece, or with the bytes of large initializers left where the
  * model has them. Knows no files: those are save.c's. */
 #include "base/fail.h"
+#include "base/opts.h"
 #include "base/vec.h"
 #include "ir/graph_check.h"
 #include "onnx/write.h"
@@ -21,8 +22,8 @@ qdq_status qdq_check_model_size(const qdq_wire_out *out, bool inside, qdq_error 
 }
 
 /* Encodes into *data, which goes to qdq_free(). */
-static qdq_status encode(const qdq_model *m, const qdq_onnx_write_opts *opts, void **data,
-                         size_t *bytes, qdq_error *err)
+static qdq_status encode(const qdq_model *m, const qdq_onnx_write_opts *opts,
+                         const qdq_cancel *cancel, void **data, size_t *bytes, qdq_error *err)
 {
     qdq_buf buf = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     qdq_wire_out out = {.bytes = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT)};
@@ -35,7 +36,7 @@ static qdq_status encode(const qdq_model *m, const qdq_onnx_write_opts *opts, vo
     if (st == QDQ_OK)
         st = qdq_check_model_size(&out, opts == NULL, err);
     if (st == QDQ_OK)
-        st = qdq_wire_to_buf(&out, &buf, err);
+        st = qdq_wire_to_buf(&out, cancel, &buf, err);
     qdq_wire_out_free(&out);
     const size_t size = buf.size;
     if (st == QDQ_OK && (*data = qdq_buf_take(&buf)) == NULL)
@@ -46,9 +47,13 @@ static qdq_status encode(const qdq_model *m, const qdq_onnx_write_opts *opts, vo
     return st;
 }
 
-qdq_status qdq_model_to_bytes(const qdq_model *m, void **data, size_t *bytes, qdq_error *err)
+qdq_status qdq_model_to_bytes(const qdq_model *m, const qdq_job *job, void **data, size_t *bytes,
+                              qdq_error *err)
 {
-    return encode(m, NULL, data, bytes, err);
+    *data = NULL;
+    *bytes = 0;
+    QDQ_TRY(qdq_job_poll(job, err));
+    return encode(m, NULL, qdq_job_cancel(job), data, bytes, err);
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */
@@ -129,7 +134,7 @@ qdq_status qdq_model_to_blocks(const qdq_model *m, size_t least, void **data, si
 
     *blocks = NULL;
     *n = 0;
-    qdq_status st = encode(m, &opts, data, bytes, err);
+    qdq_status st = encode(m, &opts, NULL, data, bytes, err);
     if (st == QDQ_OK && (l.failed || (*blocks = hand_over(&l)) == NULL))
         st = qdq_nomem(err);
     if (st == QDQ_OK) {

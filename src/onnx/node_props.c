@@ -54,7 +54,7 @@ qdq_status qdq_node_set_props(qdq_node *n, const char *prefix, const qdq_prop *p
     put_rest(&out, n->rest, false, prefix, &scratch);
     put_props(&out, props, n_props);
     put_rest(&out, n->rest, true, prefix, &scratch);
-    qdq_status st = qdq_wire_to_buf(&out, &whole, err);
+    qdq_status st = qdq_wire_to_buf(&out, NULL, &whole, err);
     unsigned char *copy = st == QDQ_OK && whole.size > 0
                               ? qdq_arena_alloc(&n->graph->model->arena, whole.size)
                               : NULL;

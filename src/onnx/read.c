@@ -184,7 +184,7 @@ static qdq_status read_value_info(qdq_reader *r, qdq_graph *g, qdq_span body, bo
 static qdq_status join_rest(qdq_reader *r, const qdq_wire_out *kept, qdq_span *rest, qdq_error *err)
 {
     qdq_buf joined = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
-    qdq_status st = qdq_wire_to_buf(kept, &joined, err);
+    qdq_status st = qdq_wire_to_buf(kept, NULL, &joined, err);
     unsigned char *copy;
 
     if (st == QDQ_OK && joined.size > 0) {

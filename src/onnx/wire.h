@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/protobuf.h"
 #include "base/span.h"
+#include "qdq/status.h"
 
 typedef enum qdq_wire_kind {
     QDQ_WIRE_NONE = 0,
@@ -181,7 +182,8 @@ void qdq_wire_put(qdq_wire_out *out, qdq_span bytes);
 void qdq_wire_put_text(qdq_wire_out *out, unsigned number, qdq_span text);
 
 /* The finished output. */
-qdq_status qdq_wire_to_buf(const qdq_wire_out *out, qdq_buf *buf, qdq_error *err);
+qdq_status qdq_wire_to_buf(const qdq_wire_out *out, const qdq_cancel *cancel, qdq_buf *buf,
+                           qdq_error *err);
 /* Long bytes in one of n mappings give their memory back when they are written. */
 qdq_status qdq_wire_to_file(const qdq_wire_out *out, qdq_outfile *file, qdq_mapping *const *mapping,
                             size_t n, qdq_error *err);

@@ -12,7 +12,8 @@
 enum {
     BY_REFERENCE = 512,     /* spans from this size on are not copied */
     MOVE_AT_MOST = 1 << 14, /* bodies up to this size are moved to make room for their length */
-    STAGING = 1 << 18       /* small pieces are collected before they go to a file */
+    STAGING = 1 << 18,      /* small pieces are collected before they go to a file */
+    PART = 16 << 20         /* bytes between two looks at the cancel flag */
 };
 
 static size_t varint_encode(uint64_t v, unsigned char *p)
@@ -257,24 +258,34 @@ static qdq_status walk_pieces(const qdq_wire_out *out, take_fn *take, void *ctx,
     return QDQ_OK;
 }
 
+typedef struct copying {
+    unsigned char *to;
+    const qdq_cancel *cancel;
+} copying;
+
 static qdq_status take_into_memory(void *ctx, const void *data, size_t size, qdq_error *err)
 {
-    unsigned char **p = ctx;
+    copying *c = ctx;
 
-    (void)err;
-    memcpy(*p, data, size);
-    *p += size;
+    for (size_t at = 0, n; at < size; at += n) {
+        n = size - at < PART ? size - at : PART;
+        if (qdq_cancel_is_set(c->cancel))
+            return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted");
+        memcpy(c->to, (const unsigned char *)data + at, n);
+        c->to += n;
+    }
     return QDQ_OK;
 }
 
-qdq_status qdq_wire_to_buf(const qdq_wire_out *out, qdq_buf *buf, qdq_error *err)
+qdq_status qdq_wire_to_buf(const qdq_wire_out *out, const qdq_cancel *cancel, qdq_buf *buf,
+                           qdq_error *err)
 {
-    unsigned char *p;
+    copying c = {.cancel = cancel};
 
     if (out->failed || out->bytes.failed ||
-        (out->total > 0 && (p = qdq_buf_extend(buf, out->total)) == NULL))
+        (out->total > 0 && (c.to = qdq_buf_extend(buf, out->total)) == NULL))
         return qdq_nomem(err);
-    return out->total == 0 ? QDQ_OK : walk_pieces(out, take_into_memory, &p, err);
+    return out->total == 0 ? QDQ_OK : walk_pieces(out, take_into_memory, &c, err);
 }
 
 typedef struct staging {

@@ -394,7 +394,7 @@ qdq_status qdq_onnx_write_to_buf(const qdq_model *m, const qdq_onnx_write_opts *
     qdq_status st = qdq_onnx_encode(m, opts, &out, err);
 
     if (st == QDQ_OK)
-        st = qdq_wire_to_buf(&out, buf, err);
+        st = qdq_wire_to_buf(&out, NULL, buf, err);
     qdq_wire_out_free(&out);
     return st;
 }

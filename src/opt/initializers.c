@@ -167,6 +167,7 @@ static qdq_status share(sharing *s, qdq_opt *o, const qdq_graph *g, qdq_error *e
 
         if (qdq_map_get_int(&s->shapes, shape_hash(v->init))->num < 2)
             continue;
+        QDQ_TRY(qdq_job_poll(o->opts->job, err));
         qdq_arena_mark mark = qdq_arena_get_loop_mark(&s->scratch);
         QDQ_TRY(find_twin(s, v, &twin, err));
         qdq_arena_reset(&s->scratch, mark);

@@ -40,18 +40,23 @@ qdq_status qdq_quantize_plan(const qdq_quantizing *q, qdq_error *err)
 
 /* Runs one pass of the pipeline, if it is part of it, once more: Q/DQ have given it work, which
  * quantizing the result again would find. */
-static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass, qdq_error *err)
+static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass,
+                            const qdq_job *job, qdq_error *err)
 {
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_status st = QDQ_OK;
+    qdq_job quiet = QDQ_JOB_INIT;
 
+    quiet.cancel = qdq_job_cancel(job);
+    opts.job = &quiet;
     for (const char *step = pipeline; *step != '\0' && st == QDQ_OK;) {
         size_t size = strcspn(step, ",");
 
         if (strncmp(step, pass, strlen(pass)) == 0 &&
             (step[strlen(pass)] == ':' || size == strlen(pass))) {
-            const char *text = qdq_arena_strndup(&scratch, step, size); /* with its arguments */
-            st = text != NULL ? qdq_model_run_passes(m, text, err) : qdq_nomem(err);
+            opts.passes = qdq_arena_strndup(&scratch, step, size); /* with its arguments */
+            st = opts.passes != NULL ? qdq_model_optimize(m, &opts, NULL, err) : qdq_nomem(err);
         }
         step += size + (step[size] == ',');
     }
@@ -61,11 +66,12 @@ static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass
 
 /* Passes that have work again where Q/DQ came: their constants may be equal, and so may be products
  * that went apart with their biases. */
-static qdq_status tidy_constants(qdq_model *m, const qdq_plan *p, qdq_error *err)
+static qdq_status tidy_constants(qdq_model *m, const qdq_plan *p, const qdq_job *job,
+                                 qdq_error *err)
 {
-    QDQ_TRY(run_again(m, p->clean, "lift-subgraph-initializers", err));
-    QDQ_TRY(run_again(m, p->clean, "share-initializers", err));
-    return qdq_plan_has_dynamic(p) ? run_again(m, p->clean, "merge-equal", err) : QDQ_OK;
+    QDQ_TRY(run_again(m, p->clean, "lift-subgraph-initializers", job, err));
+    QDQ_TRY(run_again(m, p->clean, "share-initializers", job, err));
+    return qdq_plan_has_dynamic(p) ? run_again(m, p->clean, "merge-equal", job, err) : QDQ_OK;
 }
 
 /* Where the rest has another type the result is tidied before, too: what is one constant in the
@@ -77,8 +83,8 @@ static qdq_status convert_rest(qdq_model *m, const qdq_plan *p, const qdq_map *k
     if (!qdq_plan_has_rest(p))
         return QDQ_OK;
     QDQ_TRY(qdq_rest_round_scales(m, &p->rest, kept, err));
-    QDQ_TRY(run_again(m, p->clean, "quantize-bias", err));
-    QDQ_TRY(tidy_constants(m, p, err));
+    QDQ_TRY(run_again(m, p->clean, "quantize-bias", job, err));
+    QDQ_TRY(tidy_constants(m, p, job, err));
     return qdq_rest_convert(m, &p->rest, kept, job, err);
 }
 
@@ -90,7 +96,7 @@ static qdq_status insert_and_convert(qdq_model *m, const qdq_plan *p, qdq_insert
     qdq_status st = qdq_rest_find_kept(m, p, &kept, err);
 
     if (st == QDQ_OK)
-        st = qdq_insert(m, p, cache, err);
+        st = qdq_insert(m, p, cache, job, err);
     if (st == QDQ_OK)
         st = convert_rest(m, p, &kept, job, err);
     qdq_map_free(&kept);
@@ -106,7 +112,7 @@ qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, qdq_insert_cache
 
         /* what gave a graph output was declared, and is inferred now */
         QDQ_TRY(qdq_model_infer(m, &so, err));
-        QDQ_TRY(tidy_constants(m, p, err));
+        QDQ_TRY(tidy_constants(m, p, job, err));
     }
     if (p->placement_only)
         QDQ_TRY(
@@ -204,11 +210,12 @@ qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quanti
 
 /* --- apply ------------------------------------------------------------------------------------ */
 
-static qdq_status check_fingerprint(const qdq_plan *p, const qdq_model *m, qdq_error *err)
+static qdq_status check_fingerprint(const qdq_plan *p, const qdq_model *m, const qdq_job *job,
+                                    qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     const char *have;
-    qdq_status st = qdq_model_fingerprint(m, &scratch, &have, err);
+    qdq_status st = qdq_model_fingerprint(m, job, &scratch, &have, err);
 
     if (st == QDQ_OK && strcmp(have, p->model) != 0)
         st = qdq_fail(err, QDQ_E_FORMAT,
@@ -217,15 +224,17 @@ static qdq_status check_fingerprint(const qdq_plan *p, const qdq_model *m, qdq_e
     return st;
 }
 
-qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, qdq_model **out,
-                          qdq_error *err)
+qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, const qdq_job *job,
+                          qdq_model **out, qdq_error *err)
 {
     qdq_model *copy = NULL;
+    qdq_job quiet = QDQ_JOB_INIT;
 
     *out = NULL;
+    quiet.cancel = qdq_job_cancel(job);
     if (!force)
-        QDQ_TRY(check_fingerprint(p, m, err));
-    QDQ_TRY(qdq_quantize_clean(p, m, NULL, &copy, err));
-    qdq_status st = qdq_quantize_finish(copy, p, NULL, NULL, err);
+        QDQ_TRY(check_fingerprint(p, m, &quiet, err));
+    QDQ_TRY(qdq_quantize_clean(p, m, &quiet, &copy, err));
+    qdq_status st = qdq_quantize_finish(copy, p, NULL, &quiet, err);
     return qdq_model_hand_over(copy, st, out);
 }

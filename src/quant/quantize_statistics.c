@@ -45,7 +45,7 @@ static qdq_status check_head(const qdq_quantizing *q, const qdq_target *given,
     QDQ_TRY(check_equal(s->name, "a target with SHA-256", head->target_sha256, sha256, err));
     QDQ_TRY(check_equal(s->name, "method", qdq_method_name(head->method),
                         qdq_method_name(method_of(q)), err));
-    qdq_status st = qdq_model_fingerprint(q->m, &scratch, &cleaned, err);
+    qdq_status st = qdq_model_fingerprint(q->m, q->opts->job, &scratch, &cleaned, err);
     if (st == QDQ_OK && strcmp(cleaned, s->cleaned) != 0)
         st = qdq_fail(err, QDQ_E_USAGE,
                       "%s: statistics of the model cleaned to %s, expected %s: by the same passes "
@@ -334,7 +334,7 @@ static qdq_status fill_head(collecting *c, const qdq_target *given, qdq_error *e
     QDQ_NEED(s->summary.model != NULL && s->summary.target != NULL &&
                  s->summary.target_sha256 != NULL,
              err);
-    return qdq_model_fingerprint(c->q.m, &s->arena, &s->cleaned, err);
+    return qdq_model_fingerprint(c->q.m, c->q.opts->job, &s->arena, &s->cleaned, err);
 }
 
 static qdq_status keep_runs(qdq_arena *arena, const collected *t, qdq_counts *out, qdq_error *err)

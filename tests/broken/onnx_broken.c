@@ -463,7 +463,7 @@ TEST(cycle_is_read_and_then_refused)
     pb_value(&graph, 12, "u", 2, dims);
     bytes = pb_model(&graph);
     m = load(&bytes);
-    assert_fails(QDQ_E_FORMAT, "cycle", qdq_model_to_bytes(m, &data, &size, &err));
+    assert_fails(QDQ_E_FORMAT, "cycle", qdq_model_to_bytes(m, NULL, &data, &size, &err));
     assert_fails(QDQ_E_FORMAT, "cycle", qdq_model_save(m, test_path("cycle.onnx"), NULL, &err));
     assert_int_not_equal(access(test_path("cycle.onnx"), F_OK), 0);
     qdq_model_free(m);

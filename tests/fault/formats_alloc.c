@@ -85,7 +85,7 @@ static qdq_status insert_and_import(const qdq_model *m, const qdq_plan *p, qdq_e
     qdq_status st = qdq_model_clone(m, &copy, err);
 
     if (st == QDQ_OK)
-        st = qdq_insert(copy, p, NULL, err);
+        st = qdq_insert(copy, p, NULL, NULL, err);
     if (st == QDQ_OK)
         st = qdq_plan_import(copy, NULL, &again, NULL, err);
     qdq_plan_free(again);

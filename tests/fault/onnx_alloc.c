@@ -65,7 +65,7 @@ static qdq_status write_bytes(void *ctx, qdq_error *e)
 {
     void *data = NULL;
     size_t size;
-    qdq_status st = qdq_model_to_bytes(ctx, &data, &size, e);
+    qdq_status st = qdq_model_to_bytes(ctx, NULL, &data, &size, e);
 
     assert_true((st == QDQ_OK) == (data != NULL));
     qdq_free(data);

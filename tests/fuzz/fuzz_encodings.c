@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (qdq_plan_to_text(p, &text, &err) != QDQ_OK ||
             qdq_plan_parse(text, strlen(text), "again", &again, &err) != QDQ_OK)
             abort();
-        if (qdq_plan_apply(p, m, false, &q, &err) == QDQ_E_BUG)
+        if (qdq_plan_apply(p, m, false, NULL, &q, &err) == QDQ_E_BUG)
             abort();
     }
     qdq_free(text);

@@ -37,7 +37,7 @@ static void read_again(const void *first, size_t size)
     if (qdq_model_clone(m, &clone, &err) != QDQ_OK)
         defect("clone", &err);
     qdq_model_free(m);
-    if (qdq_model_to_bytes(clone, &second, &n, &err) != QDQ_OK)
+    if (qdq_model_to_bytes(clone, NULL, &second, &n, &err) != QDQ_OK)
         defect("what was read cannot be written", &err);
     if (n != size || memcmp(first, second, n) != 0)
         defect("the second writing differs from the first", &err);
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (qdq_model_load_bytes(data, size, "input", NULL, &m, &err) != QDQ_OK)
         return 0;
     check(m);
-    if (qdq_model_to_bytes(m, &bytes, &n, &err) == QDQ_OK)
+    if (qdq_model_to_bytes(m, NULL, &bytes, &n, &err) == QDQ_OK)
         read_again(bytes, n);
     qdq_free(bytes);
     qdq_model_free(m);

@@ -56,7 +56,7 @@ static void strip_and_import(const qdq_model *m)
     if (qdq_plan_import(m, NULL, &p, NULL, &err) == QDQ_OK) {
         if (qdq_plan_to_text(p, &text, &err) != QDQ_OK)
             abort();
-        if (stripped != NULL && qdq_plan_apply(p, stripped, false, &again, &err) == QDQ_E_BUG)
+        if (stripped != NULL && qdq_plan_apply(p, stripped, false, NULL, &again, &err) == QDQ_E_BUG)
             abort();
     }
     qdq_free(text);

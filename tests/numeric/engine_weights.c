@@ -61,7 +61,7 @@ TEST(files_are_referred_to_and_memory_is_inline)
     void *bytes;
     size_t size;
 
-    assert_ok(qdq_model_to_bytes(m, &bytes, &size, &err));
+    assert_ok(qdq_model_to_bytes(m, NULL, &bytes, &size, &err));
     assert_ok(qdq_model_load_bytes(bytes, size, "memory", NULL, &memory, &err));
     qdq_free(bytes);
 
@@ -91,7 +91,7 @@ TEST(references_give_the_same_results_as_copies)
         qdq_model *external = save_and_load(m, test_path("external.onnx"), QDQ_EXTERNAL_ALWAYS);
         void *bytes;
         size_t size;
-        assert_ok(qdq_model_to_bytes(m, &bytes, &size, &err));
+        assert_ok(qdq_model_to_bytes(m, NULL, &bytes, &size, &err));
         assert_ok(qdq_model_load_bytes(bytes, size, "memory", NULL, &memory, &err));
         qdq_free(bytes);
         run_model(e, m, NULL, &a);

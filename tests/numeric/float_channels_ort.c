@@ -98,7 +98,7 @@ TEST(channels_in_float_leave_finer_steps_to_the_others)
     assert_int_equal(s.plan->float_channels.at[0].n_channels, 2);
     assert_int_equal(s.plan->float_channels.at[0].channels[1], 40);
     assert_true(s.plan->tensors.at[0].qparam.scale < 0.1f);
-    assert_ok(qdq_plan_apply(s.plan, s.m, false, &again, &err));
+    assert_ok(qdq_plan_apply(s.plan, s.m, false, NULL, &again, &err));
     qdq_model_free(again);
     put_away(&s);
 }

@@ -107,7 +107,7 @@ TEST(a_goal_that_shifted_means_miss_is_reached_by_corrected_biases)
     assert_true(s.r->corrected_db > s.r->uncorrected_db);
     assert_int_equal(s.plan->corrections.n, 1);
     assert_string_equal(s.r->why, "");
-    assert_ok(qdq_plan_apply(s.plan, s.m, false, &again, &err));
+    assert_ok(qdq_plan_apply(s.plan, s.m, false, NULL, &again, &err));
     qdq_model_free(again);
     put_away(&s);
 }

@@ -78,7 +78,7 @@ static qdq_model *quantized(const qdq_model *m, const char *key, const char *val
     qdq_model *q = NULL;
 
     assert_ok(qdq_model_clone(m, &q, &err));
-    assert_ok(qdq_insert(q, p, NULL, &err));
+    assert_ok(qdq_insert(q, p, NULL, NULL, &err));
     qdq_plan_free(p);
     return q;
 }

@@ -131,7 +131,7 @@ static void go_through(qdq_engine *e, const peer *p)
     assert_near(p, "stripped", sqnr(e, original, stripped), p->stripped_db);
     assert_ok(qdq_plan_import(m, NULL, &plan, NULL, &err));
     assert_true(qdq_plan_get_summary(plan)->n_weights > 0);
-    assert_ok(qdq_plan_apply(plan, stripped, false, &again, &err));
+    assert_ok(qdq_plan_apply(plan, stripped, false, NULL, &again, &err));
     assert_near(p, "applied", sqnr(e, m, again), p->applied_db);
     qdq_plan_free(plan);
     qdq_model_free(again);
@@ -260,7 +260,7 @@ TEST(our_own_files_come_back_as_the_cleaned_model)
             assert_ok(qdq_model_run_passes(m, clean, &err));
             assert_ok(qdq_model_set_opset(m, qdq_model_opset(q), &err));
             assert_same_graph(m, stripped);
-            assert_ok(qdq_plan_apply(imported, stripped, false, &again, &err));
+            assert_ok(qdq_plan_apply(imported, stripped, false, NULL, &again, &err));
             assert_int_equal(qdq_plan_get_summary(imported)->n_weights,
                              qdq_plan_get_summary(p)->n_weights);
             assert_int_equal(qdq_plan_get_summary(imported)->n_tensors,
@@ -298,7 +298,7 @@ TEST(weights_inside_of_onnx_runtimes_operators_come_out)
         assert_true(sqnr(e, original, stripped) > 10);
         assert_ok(qdq_plan_import(m, NULL, &plan, NULL, &err));
         assert_int_equal(qdq_plan_get_summary(plan)->n_weights, 3);
-        assert_ok(qdq_plan_apply(plan, stripped, false, &again, &err));
+        assert_ok(qdq_plan_apply(plan, stripped, false, NULL, &again, &err));
         assert_int_equal(count_kernels(e, again, "MatMulNBits"), 2);
         assert_int_equal(count_kernels(e, again, "GatherBlockQuantized"), 1);
         assert_true(sqnr(e, m, again) > 100);

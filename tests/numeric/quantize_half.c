@@ -122,7 +122,7 @@ TEST(a_target_that_follows_takes_the_type_of_the_model)
         double db = sqnr_of(e, m, r.model);
         if (!(db > cases[i].least))
             fail_msg("%s, %s: %g dB", cases[i].target, cases[i].type, db);
-        assert_ok(qdq_plan_apply(r.plan, m, false, &again, &err));
+        assert_ok(qdq_plan_apply(r.plan, m, false, NULL, &again, &err));
         expect_same(r.model, again);
         free_made(r);
         qdq_model_free(again);
@@ -230,7 +230,7 @@ TEST(a_goal_keeps_the_type)
     assert_ok(qdq_quantize_goal(m, t, e, data, NULL, &goal, &plan, &out, &result, &err));
     assert_true(plan->quantized.n < 2);
     assert_true(plan->rest.widened && plan->rest.type == QDQ_FLOAT16);
-    assert_ok(qdq_plan_apply(plan, m, false, &again, &err));
+    assert_ok(qdq_plan_apply(plan, m, false, NULL, &again, &err));
     expect_same(out, again);
     qdq_goal_result_free(result);
     qdq_plan_free(plan);

@@ -47,7 +47,7 @@ static qdq_model *quantized_without(qdq_engine *e, const qdq_model *m, qdq_data 
     opts.exclude = exclude;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_plan_make(m, t, e, data, &opts, &p, &err));
-    assert_ok(qdq_plan_apply(p, m, false, &q, &err));
+    assert_ok(qdq_plan_apply(p, m, false, NULL, &q, &err));
     qdq_plan_free(p);
     qdq_target_free(t);
     return q;
@@ -189,7 +189,7 @@ static void quantize_with(qdq_engine *e, const char *name, void **bytes, size_t 
     opts.samples = 16;
     opts.threads = 1;
     assert_ok(qdq_quantize(m, t, e, calib, &opts, &p, &q, &err));
-    assert_ok(qdq_model_to_bytes(q, bytes, size, &err));
+    assert_ok(qdq_model_to_bytes(q, NULL, bytes, size, &err));
     assert_ok(qdq_plan_to_text(p, plan, &err));
     qdq_plan_free(p);
     qdq_model_free(q);
@@ -240,9 +240,9 @@ TEST(a_plan_for_another_model_is_refused_unless_forced)
     assert_ok(qdq_plan_make(m, t, e, NULL, NULL, &p, &err));
     assert_true(qdq_plan_get_summary(p)->placement_only);
     assert_fails(QDQ_E_FORMAT, "the plan is for another model",
-                 qdq_plan_apply(p, other, false, &q, &err));
+                 qdq_plan_apply(p, other, false, NULL, &q, &err));
     assert_fails(QDQ_E_FORMAT, "the plan names what the model does not have",
-                 qdq_plan_apply(p, other, true, &q, &err));
+                 qdq_plan_apply(p, other, true, NULL, &q, &err));
     assert_null(q);
     qdq_plan_free(p);
     qdq_target_free(t);

@@ -100,7 +100,7 @@ TEST(the_plan_says_it_all)
     half h = halved(e, m, data, "float16", NULL);
     assert_ok(qdq_plan_to_text(h.plan, &plan, &err));
     assert_ok(qdq_plan_parse(plan, strlen(plan), "plan", &parsed, &err));
-    assert_ok(qdq_plan_apply(parsed, m, false, &again, &err));
+    assert_ok(qdq_plan_apply(parsed, m, false, NULL, &again, &err));
     assert_ok(qdq_model_to_text(h.model, &a, &err));
     assert_ok(qdq_model_to_text(again, &b, &err));
     assert_string_equal(a, b);
@@ -157,7 +157,7 @@ TEST(an_imported_plan_gives_the_same_results_on_what_is_left_without_q_and_dq)
         assert_ok(qdq_data_open(test_corpus("digits/digits_calib.npz"), m, NULL, &data, &err));
         half h = halved(e, m, data, cases[i].type, cases[i].exclude);
         assert_ok(qdq_plan_import(h.model, NULL, &imported, &stripped, &err));
-        assert_ok(qdq_plan_apply(imported, stripped, false, &again, &err));
+        assert_ok(qdq_plan_apply(imported, stripped, false, NULL, &again, &err));
         assert_true(isinf(sqnr_of(e, h.model, again, data)));
         qdq_plan_free(imported);
         qdq_model_free(again);
@@ -275,7 +275,7 @@ TEST(a_float16_model_is_quantized_and_stays_float16)
     assert_true(qdq_model_input(q, 0, &io) && io.elem == QDQ_FLOAT16);
     assert_true(qdq_model_output(q, 0, &io) && io.elem == QDQ_FLOAT16);
     assert_true(sqnr_of(e, m, q, data) > 25);
-    assert_ok(qdq_plan_apply(plan, m, false, &again, &err));
+    assert_ok(qdq_plan_apply(plan, m, false, NULL, &again, &err));
     assert_ok(qdq_model_to_text(q, &a, &err));
     assert_ok(qdq_model_to_text(again, &b, &err));
     assert_string_equal(a, b);

@@ -48,7 +48,7 @@ static inline qdq_model *test_dynamic_model(const char *text, const char *key, c
     qdq_model *m = test_model(text);
     qdq_plan *p = test_dynamic_plan(m, &any_size, key, value);
 
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     assert_ok(qdq_model_verify(m, &err));
     qdq_plan_free(p);
     return m;

@@ -114,7 +114,7 @@ void test_assert_plan_replays(const qdq_plan *p, const qdq_model *m, const qdq_m
 
     assert_ok(qdq_plan_to_text(p, &plan, &err));
     assert_ok(qdq_plan_parse(plan, strlen(plan), "plan", &parsed, &err));
-    assert_ok(qdq_plan_apply(parsed, m, false, &again, &err));
+    assert_ok(qdq_plan_apply(parsed, m, false, NULL, &again, &err));
     assert_ok(qdq_model_to_text(q, &a, &err));
     assert_ok(qdq_model_to_text(again, &b, &err));
     assert_string_equal(a, b);
@@ -200,7 +200,7 @@ qdq_model *test_inserted(const qdq_model *m, const qdq_plan *p)
     qdq_model *copy = NULL;
 
     assert_ok(qdq_model_clone(m, &copy, &err));
-    assert_ok(qdq_insert(copy, p, NULL, &err));
+    assert_ok(qdq_insert(copy, p, NULL, NULL, &err));
     assert_ok(qdq_model_verify(copy, &err));
     return copy;
 }

@@ -40,7 +40,7 @@ static qdq_status quantize_on_sim(const char *model, const char *cost, const cha
     if (st == QDQ_OK)
         st = qdq_plan_to_text(p, &text, err);
     if (st == QDQ_OK)
-        st = qdq_plan_apply(p, m, false, &q, err);
+        st = qdq_plan_apply(p, m, false, NULL, &q, err);
     if (st == QDQ_OK)
         st = qdq_plan_import(q, NULL, &imported, NULL, err);
     if (st == QDQ_OK && rest != NULL)

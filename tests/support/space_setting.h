@@ -130,7 +130,7 @@ static inline bytes bytes_of(const qdq_model *m)
 {
     bytes b;
 
-    assert_ok(qdq_model_to_bytes(m, &b.data, &b.size, &err));
+    assert_ok(qdq_model_to_bytes(m, NULL, &b.data, &b.size, &err));
     return b;
 }
 

@@ -180,7 +180,7 @@ static qdq_status insert(qdq_model *m, const wishes *w, qdq_plan *p, qdq_error *
         if (!t->known)
             assert_true(qdq_qparam_from_range(&scheme, w->low, w->high, &t->qparam));
     }
-    QDQ_TRY(qdq_insert(m, p, NULL, err));
+    QDQ_TRY(qdq_insert(m, p, NULL, NULL, err));
     return qdq_model_verify(m, err);
 }
 

@@ -53,7 +53,7 @@ static qdq_status load_bytes(const void *o, qdq_error *err)
     qdq_model *m = NULL;
     void *bytes;
     size_t size;
-    qdq_status st = qdq_model_to_bytes(model, &bytes, &size, err);
+    qdq_status st = qdq_model_to_bytes(model, NULL, &bytes, &size, err);
 
     if (st == QDQ_OK)
         st = qdq_model_load_bytes(bytes, size, "bytes", o, &m, err);

@@ -46,8 +46,9 @@ install_wheel() {
 check_types() {
     install 'pyright[nodejs]'
     cp "$source/python/tests/typed_user.py" "$work/"
-    (cd "$work" && timeout 120 "$venv/bin/pyright" --pythonpath "$venv/bin/python" \
-        typed_user.py >"$work/log") || { cat "$work/log"; die "pyright"; }
+    site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    (cd "$work" && timeout 240 "$venv/bin/pyright" --pythonpath "$venv/bin/python" \
+        typed_user.py "$site/qdq" >"$work/log") || { cat "$work/log"; die "pyright"; }
 }
 
 # With the libraries of the system, as `pip install` of the archive does it.

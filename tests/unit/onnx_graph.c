@@ -20,7 +20,7 @@ TEST(nodes_in_any_order_are_read_and_written_sorted)
     m = load(&model);
     assert_string_equal(m->graph->end.next->name, "last");
     assert_ptr_equal(m->graph->end.next->in[0].value->producer, m->graph->end.prev);
-    assert_ok(qdq_model_to_bytes(m, &data, &size, &err));
+    assert_ok(qdq_model_to_bytes(m, NULL, &data, &size, &err));
     assert_ok(qdq_model_load_bytes(data, size, "again", NULL, &again, &err));
     assert_string_equal(again->graph->end.next->name, "first");
     qdq_free(data);

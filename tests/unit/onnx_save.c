@@ -409,7 +409,7 @@ TEST(more_than_two_gigabytes_do_not_go_into_one_file)
     assert_fails(QDQ_E_UNSUPPORTED, "external data is needed",
                  qdq_model_save(m, test_path("one.onnx"), &opts, &err));
     assert_false(exists(test_path("one.onnx")));
-    assert_fails(QDQ_E_UNSUPPORTED, "2147483647", qdq_model_to_bytes(m, &data, &size, &err));
+    assert_fails(QDQ_E_UNSUPPORTED, "2147483647", qdq_model_to_bytes(m, NULL, &data, &size, &err));
     assert_null(data);
     qdq_model_free(m);
 }

@@ -182,7 +182,7 @@ TEST(renamed_tensor_keeps_its_data_in_every_encoding)
         model = pb_model(&graph);
         m = load(&model);
         assert_true(qdq_value_rename(m->graph->inits.at[0], "renamed"));
-        assert_ok(qdq_model_to_bytes(m, &bytes, &size, &err));
+        assert_ok(qdq_model_to_bytes(m, NULL, &bytes, &size, &err));
         assert_ok(qdq_model_load_bytes(bytes, size, "again", NULL, &again, &err));
         assert_string_equal(again->graph->inits.at[0]->init->name, "renamed");
         assert_string_equal(again->graph->inits.at[0]->name, "renamed");

@@ -46,7 +46,7 @@ static void check_nesting(const body *c)
     pb_message(&want, 7, &outer);
     pb_text(&want, 1, "end");
 
-    assert_ok(qdq_wire_to_buf(&out, &found, &err));
+    assert_ok(qdq_wire_to_buf(&out, NULL, &found, &err));
     assert_int_equal(out.total, want.size);
     assert_int_equal(found.size, want.size);
     assert_memory_equal(found.data, want.data, want.size);
@@ -84,7 +84,7 @@ TEST(numbers_survive)
     qdq_span span;
 
     qdq_wire_encode(&out, &qdq_pb_attr_desc, &pb);
-    assert_ok(qdq_wire_to_buf(&out, &bytes, &err));
+    assert_ok(qdq_wire_to_buf(&out, NULL, &bytes, &err));
     span = (qdq_span){(unsigned char *)bytes.data, bytes.size};
     assert_ok(qdq_wire_decode(&(qdq_wire_in){span.data, &arena, &arena}, &qdq_pb_attr_desc, span,
                               &again, &err));
@@ -145,7 +145,7 @@ TEST(kept_fields_are_merged_by_number)
     pb_text(&want, 7, "d");
     pb_int(&want, 30, 1);
     pb_int(&want, 500, 2);
-    assert_ok(qdq_wire_to_buf(&out, &found, &err));
+    assert_ok(qdq_wire_to_buf(&out, NULL, &found, &err));
     assert_int_equal(found.size, want.size);
     assert_memory_equal(found.data, want.data, want.size);
     qdq_wire_out_free(&out);

@@ -114,7 +114,7 @@ static double noise_of(const qdq_model *m, const char *node)
     assert_non_null(t);
     assert_ok(qdq_weight_floats(t, &a, &w, &err));
     assert_ok(qdq_weight_grid(t, -1, 0, &g, &err));
-    assert_ok(qdq_weight_ranges(w, &g, &low, &high, &err));
+    assert_ok(qdq_weight_ranges(w, &g, NULL, &low, &high, &err));
     assert_ok(qdq_weight_scales(&s, &low, &high, NULL, 1, &scale, &zero, &err));
     int64_t each = t->count / t->dim[0];
     for (int64_t c = 0; c < t->dim[0]; c++) {

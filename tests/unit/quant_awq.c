@@ -82,11 +82,12 @@ static double written_error(const fixture *f, const float *s)
 
     for (size_t i = 0; i < QDQ_COUNT(w); i++)
         w[i] = f->w[i] * (s != NULL ? s[i / N] : 1);
-    assert_ok(qdq_weight_ranges(w, &g, low, high, &err));
+    assert_ok(qdq_weight_ranges(w, &g, NULL, low, high, &err));
     assert_ok(
         qdq_weight_scales(&f->weight.scheme, low, high, NULL, QDQ_COUNT(low), scales, zeros, &err));
-    assert_true(qdq_weight_codes(w, &g, f->weight.scheme.type, scales, zeros, codes));
-    assert_true(qdq_weight_decode(codes, &g, f->weight.scheme.type, scales, zeros, back));
+    const qdq_weight_params p = {f->weight.scheme.type, scales, zeros, NULL};
+    assert_ok(qdq_weight_codes(w, &g, &p, codes, &err));
+    assert_ok(qdq_weight_decode(codes, &g, &p, back, &err));
     for (size_t r = 0; r < f->group.n_kept; r++)
         for (size_t n = 0; n < N; n++) {
             double y = 0;

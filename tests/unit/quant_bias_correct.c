@@ -171,7 +171,7 @@ static qdq_model *inserted(const char *corrections, const char *more)
     qdq_model *m = test_model(MODEL);
     qdq_plan *p = plan_of(corrections, more);
 
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     assert_ok(qdq_model_verify(m, &err));
     qdq_plan_free(p);
     return m;
@@ -342,7 +342,7 @@ TEST(what_does_not_fit_is_refused)
         qdq_model *m = test_model(MODEL);
         qdq_plan *p = plan_of(cases[i].corrections, cases[i].more);
 
-        assert_int_equal(qdq_insert(m, p, NULL, &err), QDQ_E_FORMAT);
+        assert_int_equal(qdq_insert(m, p, NULL, NULL, &err), QDQ_E_FORMAT);
         if (strstr(err.text, cases[i].message) == NULL)
             fail_msg("'%s', want '%s'", err.text, cases[i].message);
         qdq_plan_free(p);

@@ -35,7 +35,7 @@ static qdq_model *inserted(const qdq_model *m, const qdq_plan *p)
     qdq_model *copy = NULL;
 
     assert_ok(qdq_model_clone(m, &copy, &err));
-    assert_ok(qdq_insert(copy, p, NULL, &err));
+    assert_ok(qdq_insert(copy, p, NULL, NULL, &err));
     assert_ok(qdq_model_verify(copy, &err));
     assert_ok(qdq_model_infer(copy, &so, &err));
     return copy;
@@ -261,7 +261,7 @@ TEST(a_bias_whose_weight_has_no_known_scales_is_refused)
     memset((void *)(uintptr_t)qdq_graph_find(m->graph, "w.s")->init->bytes.data, 0, 4);
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
     assert_fails(QDQ_E_FORMAT, "scale of 'x' (for bias 'bias'); scales of 'w.dq' (for bias 'bias')",
-                 qdq_insert(m, p, NULL, &err));
+                 qdq_insert(m, p, NULL, NULL, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -385,7 +385,7 @@ TEST(quantize_gives_what_plan_and_apply_give)
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_quantize(m, t, e, NULL, NULL, &p, &q, &err));
     assert_ok(qdq_plan_make(m, t, e, NULL, NULL, &made, &err));
-    assert_ok(qdq_plan_apply(made, m, false, &applied, &err));
+    assert_ok(qdq_plan_apply(made, m, false, NULL, &applied, &err));
     char *a = test_text_of(q), *c = test_text_of(applied);
     assert_string_equal(a, c);
     assert_true(qdq_plan_get_summary(p)->placement_only);

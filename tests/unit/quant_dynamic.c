@@ -103,7 +103,7 @@ TEST(a_weight_that_products_read_both_ways_is_stored_both_ways)
     qdq_plan *p = NULL;
 
     assert_ok(qdq_plan_parse(plan, sizeof plan - 1, "plan", &p, &err));
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     assert_ok(qdq_model_verify(m, &err));
     assert_int_equal(test_count(m, "DynamicQuantizeLinear"), 1);
     assert_non_null(qdq_graph_find(m->graph, "w_quantized"));
@@ -138,7 +138,7 @@ TEST(products_in_branches_quantize_what_they_capture)
     qdq_plan *p = NULL;
 
     assert_ok(qdq_plan_parse(plan, sizeof plan - 1, "plan", &p, &err));
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     assert_ok(qdq_model_verify(m, &err));
     QDQ_FOR_NODES (n, m->graph)
         assert_string_equal(n->type, "If");
@@ -317,7 +317,7 @@ TEST(plans_whose_products_have_no_such_form_are_refused)
                          "{\"qdq_plan\": 1, \"weights\": [{%s, \"store\": \"dynamic\"}]}",
                          cases[i].weight);
         assert_ok(qdq_plan_parse(text, (size_t)n, "plan", &p, &err));
-        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, NULL, &err));
+        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, NULL, NULL, &err));
         qdq_plan_free(p);
         qdq_model_free(m);
     }

@@ -91,7 +91,7 @@ TEST(both_forms_give_the_same_plan_which_applies)
         assert_null(p->weights.at[0].zero_points);
         assert_int_equal(p->biases.n, 1);
         assert_string_equal(p->biases.at[0].activation, "x");
-        assert_ok(qdq_plan_apply(p, m, false, &q, &err));
+        assert_ok(qdq_plan_apply(p, m, false, NULL, &q, &err));
         qdq_model_free(q);
         assert_ok(qdq_plan_to_text(p, &text[i], &err));
         qdq_plan_free(p);

@@ -120,7 +120,7 @@ TEST(a_product_of_the_channels_is_added_behind_the_bias)
     memcpy(w, floats_of(m, "w"), sizeof w);
     memcpy(v, floats_of(m, "v"), sizeof v);
     assert_ok(parse(CHANNELS("x", BOTH, "1"), WEIGHTS, &p, &err));
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     assert_ok(qdq_model_verify(m, &err));
     const qdq_node *sum = maker(m, "z"), *rest = maker(m, "z_in_8_bits");
     assert_int_equal(sum->op, QDQ_OP_ADD);
@@ -156,7 +156,7 @@ TEST(weights_that_are_stored_as_floats_lose_their_rows)
     assert_ok(qdq_plan_to_text(p, &text, &err));
     assert_non_null(strstr(text, "\"float_channels\": [\n    {\"tensor\": \"x\", \"consumers\": "
                                  "[[\"y\", 0]], \"channels\": [0, 2]}\n  ]"));
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     assert_ok(qdq_model_verify(m, &err));
     const float *zeroed = floats_of(m, "w_zeroed");
     assert_true(zeroed[0] == 0 && zeroed[1] == 0 && zeroed[2] != 0 && zeroed[4] == 0);
@@ -194,7 +194,7 @@ TEST(float_channels_that_do_not_fit_are_refused)
         qdq_plan *p = NULL;
 
         assert_ok(parse(cases[i].channels, cases[i].weights, &p, &err));
-        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, NULL, &err));
+        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, NULL, NULL, &err));
         qdq_plan_free(p);
         qdq_model_free(m);
     }

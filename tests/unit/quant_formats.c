@@ -45,7 +45,7 @@ static void assert_comes_back(const char *tensors, const char *weights)
     qdq_model *m = two_products(), *stripped = NULL;
     qdq_plan *p = plan_with(tensors, weights), *again = NULL;
 
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     assert_ok(qdq_model_verify(m, &err));
     assert_ok(qdq_plan_import(m, NULL, &again, &stripped, &err));
     assert_ok(qdq_model_verify(stripped, &err));
@@ -107,12 +107,12 @@ TEST(symmetric_unsigned_weights_come_back_with_their_scales)
     qdq_plan *p = plan_with("", NODE("w", "y", "\"axis\": null, \"type\": \"uint8\"")),
              *again = NULL;
 
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     assert_ok(qdq_plan_import(m, NULL, &again, &stripped, &err));
     const qdq_plan_weight *w = &again->weights.at[0];
     assert_int_equal(w->n_scales, 1);
     assert_int_equal(w->zero_points[0], 128);
-    assert_ok(qdq_insert(stripped, again, NULL, &err));
+    assert_ok(qdq_insert(stripped, again, NULL, NULL, &err));
     const qdq_tensor *a = qdq_graph_find(m->graph, "w_quantized")->init;
     const qdq_tensor *b = qdq_graph_find(stripped->graph, "w_quantized")->init;
     assert_memory_equal(a->bytes.data, b->bytes.data, 420);
@@ -129,7 +129,7 @@ TEST(a_gemm_with_transposed_weight_has_blocks_along_its_columns)
     qdq_model *m = two_products();
     qdq_plan *p = plan_with("", NODE("v", "z", "\"axis\": 1, \"type\": \"int4\", \"block\": 4"));
 
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     const qdq_node *dq = qdq_graph_find(m->graph, "v_quantized")->first->node;
     assert_int_equal(qdq_node_int(dq, "axis", -9), 1);
     assert_int_equal(qdq_node_int(dq, "block_size", -9), 4);
@@ -178,7 +178,7 @@ TEST(clipped_weights_come_back_with_their_scales)
 
     for (int64_t i = 0; i < w->count; i++)
         most[i % 6] = fmaxf(most[i % 6], fabsf(qdq_elem_float(QDQ_FLOAT, w->bytes.data, i)));
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     assert_ok(qdq_plan_import(m, NULL, &again, NULL, &err));
     const qdq_plan_weight *got = &again->weights.at[0];
     assert_true(got->scales != NULL && got->n_scales == 6);
@@ -195,7 +195,7 @@ static void assert_refused(const char *weights, const char *message)
     qdq_model *m = two_products();
     qdq_plan *p = plan_with("", weights);
 
-    assert_fails(QDQ_E_FORMAT, message, qdq_insert(m, p, NULL, &err));
+    assert_fails(QDQ_E_FORMAT, message, qdq_insert(m, p, NULL, NULL, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -242,7 +242,7 @@ TEST(codes_do_not_go_with_scaled_data)
     sprintf(to, "\"}]}");
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
     assert_fails(QDQ_E_FORMAT, "weight 'w': it has 'codes', but its readers have their data scaled",
-                 qdq_insert(m, p, NULL, &err));
+                 qdq_insert(m, p, NULL, NULL, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -265,7 +265,7 @@ TEST(a_model_of_an_older_opset_is_not_stamped)
         qdq_plan *p = plan_with("", cases[i].weights);
 
         assert_ok(qdq_model_set_opset_version(m, "", 17, &err));
-        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, NULL, &err));
+        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, NULL, NULL, &err));
         qdq_plan_free(p);
         qdq_model_free(m);
     }

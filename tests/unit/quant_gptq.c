@@ -154,12 +154,13 @@ TEST(the_factor_is_that_of_the_inverse)
 static double written_error(bool transposed)
 {
     static float back[K * N];
+    qdq_error err = QDQ_ERROR_INIT;
     static unsigned char packed[K * N];
     double sum = 0;
 
     qdq_pack_codes(f.entry.type, f.result.codes, K * N, packed);
-    assert_true(qdq_weight_decode(packed, &f.columns.grid, f.entry.type, f.result.scales,
-                                  f.result.zeros, back));
+    const qdq_weight_params p = {f.entry.type, f.result.scales, f.result.zeros, NULL};
+    assert_ok(qdq_weight_decode(packed, &f.columns.grid, &p, back, &err));
     for (size_t r = FIT_ROWS; r < ROWS; r++)
         for (size_t n = 0; n < N; n++) {
             double y = 0;

@@ -145,7 +145,7 @@ TEST(names_that_are_not_there_are_listed_and_nothing_is_done)
     qdq_plan *p = NULL;
 
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
-    assert_fails(QDQ_E_FORMAT, "tensor 'nowhere'", qdq_insert(m, p, NULL, &err));
+    assert_fails(QDQ_E_FORMAT, "tensor 'nowhere'", qdq_insert(m, p, NULL, NULL, &err));
     assert_non_null(strstr(err.text, "node 'nobody'"));
     assert_non_null(strstr(err.text, "edge 'x' -> 'c1' input 0"));
     assert_non_null(strstr(err.text, "constant 'x'"));
@@ -170,7 +170,7 @@ static void assert_refused(const char *plan, const char *message)
     test_output(&b, "r");
     qdq_model *m = test_built(&b);
     assert_ok(qdq_plan_parse(plan, strlen(plan), "plan", &p, &err));
-    assert_fails(QDQ_E_FORMAT, message, qdq_insert(m, p, NULL, &err));
+    assert_fails(QDQ_E_FORMAT, message, qdq_insert(m, p, NULL, NULL, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -221,7 +221,7 @@ TEST(given_scales_are_used_and_counted)
     qdq_plan_free(p);
     assert_ok(qdq_plan_parse(bad, strlen(bad), "plan", &p, &err));
     assert_fails(QDQ_E_FORMAT, "weight 'c0.w': 1 scales, but 8 channels",
-                 qdq_insert(m, p, NULL, &err));
+                 qdq_insert(m, p, NULL, NULL, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -236,7 +236,7 @@ TEST(a_weight_with_nan_is_refused_with_its_channel)
     qdq_plan *p = test_plan_by_rules(m);
     ((float *)(uintptr_t)qdq_graph_find(m->graph, "c0.w")->init->bytes.data)[72 * 3] = NAN;
     assert_fails(QDQ_E_FORMAT, "weight 'c0.w': channel 3 holds NaN or infinity",
-                 qdq_insert(m, p, NULL, &err));
+                 qdq_insert(m, p, NULL, NULL, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -250,7 +250,7 @@ TEST(a_bias_with_nan_is_refused)
 
     ((float *)(uintptr_t)qdq_graph_find(m->graph, "c0.b")->init->bytes.data)[3] = NAN;
     assert_fails(QDQ_E_FORMAT, "bias 'c0.b': it holds NaN or infinity",
-                 qdq_insert(m, p, NULL, &err));
+                 qdq_insert(m, p, NULL, NULL, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -383,7 +383,7 @@ TEST(codes_of_16_bits_need_opset_21)
 
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
     assert_fails(QDQ_E_FORMAT, "the plan needs opset 21, but has the model left at 17",
-                 qdq_insert(m, p, NULL, &err));
+                 qdq_insert(m, p, NULL, NULL, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -398,8 +398,8 @@ TEST(the_same_plan_gives_the_same_bytes)
     void *one = NULL, *two = NULL;
     size_t n_one, n_two;
 
-    assert_ok(qdq_model_to_bytes(first, &one, &n_one, &err));
-    assert_ok(qdq_model_to_bytes(second, &two, &n_two, &err));
+    assert_ok(qdq_model_to_bytes(first, NULL, &one, &n_one, &err));
+    assert_ok(qdq_model_to_bytes(second, NULL, &two, &n_two, &err));
     assert_int_equal(n_one, n_two);
     assert_memory_equal(one, two, n_one);
     qdq_free(one);

@@ -165,7 +165,7 @@ static qdq_model *inserted(const char *text, const char *plan)
     qdq_plan *p = NULL;
 
     assert_ok(qdq_plan_parse(plan, strlen(plan), "plan", &p, &err));
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     assert_ok(qdq_model_verify(m, &err));
     qdq_plan_free(p);
     return m;
@@ -346,7 +346,7 @@ TEST(plans_whose_lstm_has_no_such_form_are_refused)
         int n =
             snprintf(text, sizeof text, "{\"qdq_plan\": 1, \"weights\": [%s]}", cases[i].weights);
         assert_ok(qdq_plan_parse(text, (size_t)n, "plan", &p, &err));
-        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, NULL, &err));
+        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, NULL, NULL, &err));
         qdq_plan_free(p);
         qdq_model_free(m);
     }
@@ -372,7 +372,7 @@ TEST(plans_for_an_lstm_of_other_shapes_are_refused)
         qdq_model *m = test_model(text);
         assert_ok(qdq_plan_parse(plan, sizeof plan - 1, "plan", &p, &err));
         assert_fails(QDQ_E_FORMAT, "its weight does not have the shape that its attributes say",
-                     qdq_insert(m, p, NULL, &err));
+                     qdq_insert(m, p, NULL, NULL, &err));
         qdq_plan_free(p);
         qdq_model_free(m);
     }
@@ -391,7 +391,7 @@ static void assert_comes_back(const char *text, const char *key, const char *val
     assert_ok(qdq_plan_import(q, NULL, &again, &f, &err));
     char *want = test_plan_essence(p), *have = test_plan_essence(again);
     assert_string_equal(have, want);
-    assert_ok(qdq_insert(f, again, NULL, &err));
+    assert_ok(qdq_insert(f, again, NULL, NULL, &err));
     assert_int_equal(test_count(f, "DynamicQuantizeLSTM"), n);
     assert_ok(qdq_model_strip(q, NULL, &stripped, &n_left, &err));
     assert_int_equal(n_left, 0);

@@ -283,7 +283,7 @@ TEST(import_gives_the_plan_that_was_applied)
                          "\"store\": \"nbits\", \"accuracy_level\": 4}]}",
                          types[i], types[i]);
         assert_ok(qdq_plan_parse(text, (size_t)n, "plan", &p, &err));
-        assert_ok(qdq_insert(m, p, NULL, &err));
+        assert_ok(qdq_insert(m, p, NULL, NULL, &err));
         assert_ok(qdq_plan_import(m, NULL, &imported, NULL, &err));
         assert_int_equal(imported->weights.n, 2);
         for (size_t k = 0; k < 2; k++) {

@@ -96,7 +96,7 @@ TEST(what_stands_on_top_is_quantized_once_more)
     qdq_model *m = network(), *stripped = NULL;
     qdq_plan *p = planned(m), *again = NULL;
 
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     assert_ok(qdq_model_verify(m, &err));
     const qdq_node *dq = qdq_graph_find(m->graph, "c16")->producer->in[0].value->producer;
     const qdq_node *q = dq->in[0].value->producer;
@@ -128,7 +128,7 @@ TEST(biases_follow_the_scale_that_their_node_reads)
         if (strcmp(p->tensors.at[i].tensor, "c16") == 0 &&
             p->tensors.at[i].qparam.type == QDQ_UINT8)
             activation = p->tensors.at[i].qparam.scale;
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     const qdq_node *conv =
         qdq_graph_find(m->graph, "c8b_QuantizeLinear_Output")->producer->in[0].value->producer;
     const qdq_tensor *weight = conv->in[1].value->producer->in[1].value->init;

@@ -119,7 +119,7 @@ TEST(plans_that_no_operator_of_the_engine_fits_are_refused)
             "{\"qdq_plan\": 1, \"weights\": [{%s, \"type\": \"int4\", \"store\": \"nbits\"}]}",
             cases[i].weight);
         assert_ok(qdq_plan_parse(text, (size_t)n, "plan", &p, &err));
-        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, NULL, &err));
+        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, NULL, NULL, &err));
         qdq_plan_free(p);
         qdq_model_free(m);
     }
@@ -157,7 +157,7 @@ TEST(whatever_the_graph_placement_comes_to_an_end)
         for (size_t i = 0; i < plan->tensors.n; i++)
             plan->tensors.at[i].qparam.scale = 0.1f;
         if (seed % 4 != 3) {
-            assert_ok(qdq_insert(m, plan, NULL, &err));
+            assert_ok(qdq_insert(m, plan, NULL, NULL, &err));
             assert_ok(qdq_model_verify(m, &err));
             assert_nothing_to_add(m, t, seed);
         }

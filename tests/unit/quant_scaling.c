@@ -65,7 +65,7 @@ TEST(a_normalization_takes_the_division)
     qdq_plan *p = plan_of(SCALING("n", BOTH, ", \"fold\": \"n\""), WEIGHTS);
     float gain = first(m, "gain", 1), shift = first(m, "shift", 0);
 
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     assert_ok(qdq_model_verify(m, &err));
     assert_true(first(m, "gain_scaled", 1) == gain / 4 && first(m, "shift_scaled", 0) == shift / 2);
     assert_null(qdq_graph_find(m->graph, "gain"));
@@ -86,7 +86,7 @@ TEST(where_others_read_it_a_mul_divides)
     assert_non_null(strstr(
         text, "\"scalings\": [\n    {\"tensor\": \"n\", \"consumers\": [[\"y\", 0], [\"z\", 0]], "
               "\"scales\": [2.0, 4.0]}\n  ]"));
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     assert_ok(qdq_model_verify(m, &err));
     const qdq_node *mul = qdq_graph_find(m->graph, "n_scaled")->producer;
     assert_int_equal(mul->op, QDQ_OP_MUL);
@@ -108,7 +108,7 @@ TEST(weights_that_are_stored_as_floats_are_multiplied)
         "\"int8\", \"store\": \"float\"}]");
     float v = first(m, "v", 1);
 
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     assert_true(first(m, "v_scaled", 1) == 4 * v); /* [N, K]: element 1 is of channel 1 */
     qdq_plan_free(p);
     qdq_model_free(m);
@@ -141,7 +141,7 @@ TEST(what_does_not_fit_is_refused)
         qdq_model *m = model(cases[i].other_reader);
         qdq_plan *p = plan_of(cases[i].scalings, cases[i].weights);
 
-        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, NULL, &err));
+        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, NULL, NULL, &err));
         qdq_plan_free(p);
         qdq_model_free(m);
     }

@@ -412,7 +412,7 @@ TEST(a_plan_is_for_the_model_that_strip_gives)
     assert_int_equal(p->tensors.n, 1);
     assert_int_equal(p->weights.n, 2);
     assert_ok(qdq_model_strip(m, NULL, &out, NULL, &err));
-    assert_ok(qdq_plan_apply(p, out, false, &again, &err));
+    assert_ok(qdq_plan_apply(p, out, false, NULL, &again, &err));
     assert_ok(qdq_plan_import(again, NULL, &second, NULL, &err));
     assert_ok(qdq_plan_to_text(p, &want, &err));
     assert_ok(qdq_plan_to_text(second, &have, &err));
@@ -512,7 +512,7 @@ TEST(a_weight_whose_reader_is_gone_is_no_entry)
     assert_ok(qdq_plan_import(m, NULL, &p, &stripped, &err));
     for (size_t i = 0; i < p->weights.n; i++)
         assert_true(p->weights.at[i].consumers.n > 0);
-    assert_ok(qdq_plan_apply(p, stripped, false, &q, &err));
+    assert_ok(qdq_plan_apply(p, stripped, false, NULL, &q, &err));
     qdq_model_free(q);
     qdq_model_free(stripped);
     qdq_plan_free(p);

@@ -76,7 +76,7 @@ TEST(q_and_dq_of_blocks_have_axis_and_block_size)
     test_output(&b, "y");
     qdq_model *m = test_built(&b);
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
-    assert_ok(qdq_insert(m, p, NULL, &err));
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
     const qdq_node *dq = qdq_graph_find(m->graph, "y")->producer->in[1].value->producer;
     const qdq_node *q = dq->in[0].value->producer;
     assert_int_equal(q->op, QDQ_OP_QUANTIZELINEAR);

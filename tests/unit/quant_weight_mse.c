@@ -42,10 +42,11 @@ static double error_of(const float *w, const qdq_scale_grid *g, const qdq_qschem
                 ? 1
                 : (float)(1 - QDQ_WEIGHT_MSE_STEP * (double)(strchr(QDQ_CLIP_LETTERS, letters[i]) -
                                                              QDQ_CLIP_LETTERS));
-    assert_ok(qdq_weight_ranges(w, g, low, high, &err));
+    assert_ok(qdq_weight_ranges(w, g, NULL, low, high, &err));
     assert_ok(qdq_weight_scales(s, low, high, factor, n, scales, zeros, &err));
-    assert_true(qdq_weight_codes(w, g, s->type, scales, zeros, codes));
-    assert_true(qdq_weight_decode(codes, g, s->type, scales, zeros, back));
+    const qdq_weight_params p = {s->type, scales, zeros, NULL};
+    assert_ok(qdq_weight_codes(w, g, &p, codes, &err));
+    assert_ok(qdq_weight_decode(codes, g, &p, back, &err));
     for (size_t i = 0; i < COUNT; i++)
         sum += i % COLUMNS == column ? pow((double)w[i] - (double)back[i], 2) : 0;
     return sum;
@@ -56,7 +57,7 @@ static void letters_of(const float *w, const qdq_scale_grid *g, const qdq_qschem
     float low[COUNT], high[COUNT];
     qdq_error err = QDQ_ERROR_INIT;
 
-    assert_ok(qdq_weight_ranges(w, g, low, high, &err));
+    assert_ok(qdq_weight_ranges(w, g, NULL, low, high, &err));
     assert_true(qdq_weight_mse_letters(w, g, s, low, high, letters));
 }
 
@@ -172,7 +173,7 @@ TEST(no_other_step_gives_codes_that_come_back_better)
             const qdq_scale_grid g = qdq_scale_grid_of(&t, axis, 0);
             size_t count = axis == 0 ? WIDE : MANY, pitch = axis == 0 ? 1 : WIDE;
 
-            assert_ok(qdq_weight_ranges(w, &g, low, high, &err));
+            assert_ok(qdq_weight_ranges(w, &g, NULL, low, high, &err));
             assert_true(qdq_weight_mse_letters(w, &g, s, low, high, letters));
             for (size_t k = 0; k < WIDE; k += 4) {
                 double found = NAN,

@@ -31,9 +31,10 @@ static void encode(coded *c, const qdq_tensor *t, const qdq_qscheme *s, int axis
     assert_ok(qdq_weight_grid(t, axis, block, &c->grid, &err));
     size_t n = qdq_scale_count(&c->grid);
     assert_true(n <= MOST);
-    assert_ok(qdq_weight_ranges(w, &c->grid, c->low, c->high, &err));
+    assert_ok(qdq_weight_ranges(w, &c->grid, NULL, c->low, c->high, &err));
     assert_ok(qdq_weight_scales(s, c->low, c->high, NULL, n, c->scales, c->zeros, &err));
-    assert_true(qdq_weight_codes(w, &c->grid, s->type, c->scales, c->zeros, c->packed));
+    const qdq_weight_params p = {s->type, c->scales, c->zeros, NULL};
+    assert_ok(qdq_weight_codes(w, &c->grid, &p, c->packed, &err));
 }
 
 /* blocks are contiguous */
@@ -82,6 +83,7 @@ TEST(codes_follow_the_definition_whatever_the_layout)
                                           {QDQ_FLOAT8E4M3FN, true, false, QDQ_FLOAT, false}};
     static float w[MOST], back[MOST];
     static coded c;
+    qdq_error err = QDQ_ERROR_INIT;
 
     for (int i = 0; i < MOST; i++)
         w[i] = (float)((i * 7919) % 1009 - 400) / 300;
@@ -92,8 +94,8 @@ TEST(codes_follow_the_definition_whatever_the_layout)
                     qdq_tensor t = tensor_of(4, dims[d]);
 
                     encode(&c, &t, &schemes[k], axis, block, w);
-                    assert_true(qdq_weight_decode(c.packed, &c.grid, schemes[k].type, c.scales,
-                                                  c.zeros, back));
+                    const qdq_weight_params how = {schemes[k].type, c.scales, c.zeros, NULL};
+                    assert_ok(qdq_weight_decode(c.packed, &c.grid, &how, back, &err));
                     for (size_t i = 0; i < (size_t)t.count; i++) {
                         const qdq_channels *g = &c.grid.c;
                         size_t at = qdq_scale_at(&c.grid, i / g->inner / g->channels,
@@ -139,7 +141,7 @@ TEST(what_is_not_finite_is_named_by_its_channel)
             assert_ok(qdq_weight_grid(&t, axis, block, &g, &err));
             assert_fails(QDQ_E_FORMAT,
                          axis < 0 ? "channel 0 holds NaN" : "channel 1 holds NaN or infinity",
-                         qdq_weight_ranges(w, &g, low, high, &err));
+                         qdq_weight_ranges(w, &g, NULL, low, high, &err));
         }
     assert_fails(QDQ_E_FORMAT, "axis 2, but its rank is 2", qdq_weight_grid(&t, 2, 0, &g, &err));
     assert_fails(QDQ_E_FORMAT, "blocks without axis", qdq_weight_grid(&t, -1, 2, &g, &err));

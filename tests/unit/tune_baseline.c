@@ -31,7 +31,7 @@ static qdq_model *given(const qdq_model *of, const char *name, const char *const
     snprintf(text + at, sizeof text - at,
              "], \"weights\": [], \"biases\": [], \"quantized\": [], \"left_float\": []}");
     assert_ok(qdq_plan_parse(text, strlen(text), "a plan", &p, &err));
-    assert_ok(qdq_plan_apply(p, of, true, &made, &err));
+    assert_ok(qdq_plan_apply(p, of, true, NULL, &made, &err));
     assert_ok(qdq_model_save(made, test_path("%s", name), so, &err));
     assert_ok(qdq_model_load(test_path("%s", name), NULL, &out, &err));
     qdq_model_free(made);

@@ -125,8 +125,8 @@ static void assert_same(qdq_model *a, qdq_model *b)
     void *x, *y;
     size_t n, k;
 
-    assert_ok(qdq_model_to_bytes(a, &x, &n, &err));
-    assert_ok(qdq_model_to_bytes(b, &y, &k, &err));
+    assert_ok(qdq_model_to_bytes(a, NULL, &x, &n, &err));
+    assert_ok(qdq_model_to_bytes(b, NULL, &y, &k, &err));
     assert_int_equal(n, k);
     assert_memory_equal(x, y, n);
     qdq_free(x);
@@ -203,7 +203,7 @@ TEST(a_model_in_memory_gets_its_weights_into_the_folder)
     void *data;
     size_t size;
 
-    assert_ok(qdq_model_to_bytes(file, &data, &size, &err));
+    assert_ok(qdq_model_to_bytes(file, NULL, &data, &size, &err));
     qdq_model_free(file);
     assert_ok(qdq_model_load_bytes(data, size, "memory", NULL, &m, &err));
     qdq_free(data);

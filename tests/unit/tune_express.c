@@ -268,7 +268,7 @@ static qdq_model *write(const qdq_model *of, const style *s)
     snprintf(text + n, sizeof text - n,
              "], \"biases\": [], \"quantized\": [], \"left_float\": []}");
     assert_ok(qdq_plan_parse(text, strlen(text), s->name, &p, &err));
-    assert_ok(qdq_plan_apply(p, of, true, &out, &err));
+    assert_ok(qdq_plan_apply(p, of, true, NULL, &out, &err));
     qdq_plan_free(p);
     return out;
 }

@@ -273,7 +273,7 @@ TEST(biases_are_corrected_once_the_search_is_over)
 
     /* and the model has what the plan says */
     assert_ok(qdq_plan_load(test_path("corrected/plan.json"), &p, &err));
-    assert_ok(qdq_plan_apply(p, model, false, &applied, &err));
+    assert_ok(qdq_plan_apply(p, model, false, NULL, &applied, &err));
     assert_ok(qdq_model_load(test_path("corrected/model.onnx"), NULL, &written, &err));
     char *a = NULL, *b = NULL;
     assert_ok(qdq_model_to_text(applied, &a, &err));

@@ -346,8 +346,8 @@ static void assert_same_models(const qdq_model *a, const qdq_model *b)
     void *x, *y;
     size_t n, k;
 
-    assert_ok(qdq_model_to_bytes(a, &x, &n, &err));
-    assert_ok(qdq_model_to_bytes(b, &y, &k, &err));
+    assert_ok(qdq_model_to_bytes(a, NULL, &x, &n, &err));
+    assert_ok(qdq_model_to_bytes(b, NULL, &y, &k, &err));
     assert_int_equal(n, k);
     assert_memory_equal(x, y, n);
     qdq_free(x);
@@ -366,7 +366,7 @@ static void expect_round_trip(const test_space *t, const qdq_plan *p)
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &read, &err));
     assert_ok(qdq_plan_to_text(read, &second, &err));
     assert_string_equal(text, second);
-    assert_ok(qdq_plan_apply(read, t->m, false, &again, &err));
+    assert_ok(qdq_plan_apply(read, t->m, false, NULL, &again, &err));
     assert_same_models(m, again);
     qdq_model_free(again);
     qdq_model_free(m);

@@ -39,7 +39,7 @@ qdq_status qdq_trt_record_key(const qdq_model *m, qdq_arena *arena, const char *
     void *data;
     size_t size;
 
-    QDQ_TRY(qdq_model_to_bytes(m, &data, &size, err));
+    QDQ_TRY(qdq_model_to_bytes(m, NULL, &data, &size, err));
     sha256_init(&h);
     sha256_update(&h, size, data);
     qdq_sha256_end(&h, name);

@@ -53,7 +53,7 @@ qdq_status qdq_statistics_check_model(const qdq_statistics *s, const qdq_model *
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     const char *have;
-    qdq_status st = qdq_model_fingerprint(m, &scratch, &have, err);
+    qdq_status st = qdq_model_fingerprint(m, NULL, &scratch, &have, err);
 
     if (st == QDQ_OK && strcmp(have, s->summary.model) != 0)
         st = qdq_fail(err, QDQ_E_USAGE, "%s: statistics of the model %s, expected %s", name_of(s),

@@ -245,7 +245,7 @@ static qdq_status plan_all(planner *pl, const qdq_encodings *e, const char *name
     pl->p->opset = qdq_model_opset(pl->m) < need ? need : 0;
     pl->p->target = pl->p->clean = "";
     pl->p->created_by = "qdq " QDQ_VERSION ", from encodings";
-    QDQ_TRY(qdq_model_fingerprint(pl->m, &pl->p->arena, &pl->p->model, pl->err));
+    QDQ_TRY(qdq_model_fingerprint(pl->m, pl->job, &pl->p->arena, &pl->p->model, pl->err));
     return qdq_allocated(qdq_plan_finish(pl->p), pl->err);
 }
 

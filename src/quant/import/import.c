@@ -183,8 +183,9 @@ static qdq_status decode_weight(qdq_importer *im, const qdq_node *dq, const qdq_
 
     QDQ_TRY(qdq_tensor_data(codes, &im->scratch, &bytes, im->err));
     qdq_tensor *t = qdq_tensor_new(im->m, QDQ_FLOAT, codes->rank, codes->dim, &data);
-    QDQ_NEED(t != NULL && qdq_weight_decode(bytes.data, g, w->type, w->scales, w->zeros, data),
-             im->err);
+    QDQ_NEED(t != NULL, im->err);
+    const qdq_weight_params p = {w->type, w->scales, w->zeros, qdq_job_cancel(im->opts->job)};
+    QDQ_TRY(qdq_weight_decode(bytes.data, g, &p, data, im->err));
     qdq_import_find_scheme(im, data, g, w);
     w->w = qdq_import_restore(im, dq, t, w->scales, w->n_scales);
     return qdq_allocated(w->w != NULL, im->err);
@@ -240,6 +241,7 @@ static qdq_status import_weight(qdq_importer *im, qdq_node *dq, const qdq_tensor
     const float *floats;
     qdq_params p;
 
+    QDQ_TRY(qdq_job_poll(im->opts->job, im->err));
     if (!read_params(im, dq, constant, &p))
         return QDQ_OK;
     if (level != NULL) {
@@ -256,7 +258,8 @@ static qdq_status import_weight(qdq_importer *im, qdq_node *dq, const qdq_tensor
         w.store = QDQ_WEIGHT_AS_DYNAMIC;
     QDQ_TRY(qdq_weight_grid(constant, w.axis, w.block, &grid, im->err));
     if (as_float) {
-        QDQ_TRY(qdq_weight_floats(constant, &im->scratch, &floats, im->err));
+        QDQ_TRY(qdq_weight_floats_until(constant, qdq_job_cancel(im->opts->job), &im->scratch,
+                                        &floats, im->err));
         qdq_import_find_scheme(im, floats, &grid, &w);
         w.w = in->producer->in[0].value;
     } else {

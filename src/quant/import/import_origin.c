@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/opts.h"
 #include "ir/edit.h"
 #include "quant/import/import_state.h"
 
@@ -67,7 +68,8 @@ static bool gives_scales(qdq_importer *im, const qdq_qscheme *scheme, const floa
     float *low = qdq_arena_array(&im->scratch, 3 * n + 1, sizeof *low);
     int32_t *zeros = qdq_arena_array(&im->scratch, n + 1, sizeof *zeros);
 
-    if (low == NULL || zeros == NULL || qdq_weight_ranges(w, g, low, low + n, NULL) != QDQ_OK ||
+    if (low == NULL || zeros == NULL ||
+        qdq_weight_ranges(w, g, qdq_job_cancel(im->opts->job), low, low + n, NULL) != QDQ_OK ||
         qdq_weight_scales(scheme, low, low + n, NULL, n, low + 2 * n, zeros, NULL) != QDQ_OK)
         return false;
     for (size_t i = 0; i < n; i++)

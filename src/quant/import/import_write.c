@@ -95,6 +95,6 @@ qdq_status qdq_import_write(const qdq_importer *im, qdq_plan *p)
     p->target = p->clean = "";
     p->created_by = "qdq " QDQ_VERSION ", imported";
     QDQ_TRY(write_rest(im, p));
-    QDQ_TRY(qdq_model_fingerprint(im->m, &p->arena, &p->model, im->err));
+    QDQ_TRY(qdq_model_fingerprint(im->m, im->opts->job, &p->arena, &p->model, im->err));
     return qdq_allocated(ok && qdq_plan_finish(p), im->err);
 }

@@ -13,12 +13,16 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "base/opts.h"
 #include "ir/edit.h"
 #include "ir/shape.h"
 #include "onnx/wire.h"
 #include "opt/opt.h"
 #include "qdq/pass.h"
 #include "target/existing_qdq.h"
+
+/* Between two looks at the cancel flag. */
+enum { POLL_ELEMENTS = 1 << 20 };
 
 /* --- what is left ----------------------------------------------------------------------------- */
 
@@ -70,10 +74,13 @@ qdq_status qdq_strip_operators(qdq_model *m, bool dynamic, qdq_leftover *left, q
 {
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_optimize_report *r = NULL;
+    qdq_job quiet = QDQ_JOB_INIT;
 
+    quiet.cancel = qdq_job_cancel(left->job);
     if (!has_operators(m))
         return QDQ_OK;
     opts.passes = dynamic ? "qoperator-to-qdq" : "qoperator-to-qdq:static";
+    opts.job = &quiet;
     QDQ_TRY(qdq_model_optimize(m, &opts, &r, err));
     report_refusals(r, left->job);
     qdq_optimize_report_free(r);
@@ -92,8 +99,8 @@ static qdq_elem result_elem(const qdq_node *dq, qdq_elem scale)
     return type > 0 && type < QDQ_ELEM_COUNT ? (qdq_elem)type : QDQ_UNDEFINED;
 }
 
-static void dequantize_codes(const qdq_tensor *t, const qdq_params *p, const void *codes,
-                             qdq_elem elem, void *out)
+static qdq_status dequantize_codes(const qdq_tensor *t, const qdq_params *p, const void *codes,
+                                   const qdq_array *out, const qdq_job *job, qdq_error *err)
 {
     const qdq_scale_grid grid = qdq_scale_grid_of(t, p->axis, p->block);
     bool is_int = qdq_elem_is_int(t->elem);
@@ -103,19 +110,23 @@ static void dequantize_codes(const qdq_tensor *t, const qdq_params *p, const voi
         for (size_t k = 0; k < grid.c.channels; k++)
             for (size_t j = 0; j < grid.c.inner; j++, i++) {
                 size_t s = p->count > 1 ? qdq_scale_at(&grid, o, k, j) : 0;
+                if (i % POLL_ELEMENTS == 0)
+                    QDQ_TRY(qdq_job_poll(job, err));
                 double code =
                     is_int
                         ? (double)(qdq_elem_int(t->elem, codes, i) - qdq_params_zero(p, (int64_t)s))
                         : (double)qdq_elem_float(t->elem, codes, i);
 
-                qdq_elem_put_float(elem, out, i, code * (double)p->scale[s]);
+                qdq_elem_put_float(out->elem, out->data, i, code * (double)p->scale[s]);
             }
+    return QDQ_OK;
 }
 
 /* DQ of constant codes becomes a float constant. *why: it cannot be read. */
-static qdq_status restore_constant(qdq_node *dq, const qdq_tensor *codes, qdq_arena *scratch,
+static qdq_status restore_constant(qdq_node *dq, const qdq_job *job, qdq_arena *scratch,
                                    qdq_value **out, const char **why, qdq_error *err)
 {
+    const qdq_tensor *codes = qdq_node_const(dq, 0);
     qdq_graph *g = dq->graph;
     qdq_params p;
     qdq_span bytes;
@@ -132,7 +143,8 @@ static qdq_status restore_constant(qdq_node *dq, const qdq_tensor *codes, qdq_ar
     QDQ_TRY(qdq_tensor_data(codes, scratch, &bytes, err));
     qdq_tensor *t = qdq_tensor_new(g->model, elem, codes->rank, codes->dim, &data);
     QDQ_NEED(t != NULL, err);
-    dequantize_codes(codes, &p, bytes.data, elem, data);
+    const qdq_array result = {.elem = elem, .data = data};
+    QDQ_TRY(dequantize_codes(codes, &p, bytes.data, &result, job, err));
     const char *from = qdq_node_in(dq, 0)->name, *suffix = strstr(from, "_quantized");
     const char *base = suffix != NULL && suffix != from
                            ? qdq_arena_strndup(scratch, from, (size_t)(suffix - from))
@@ -256,7 +268,7 @@ static qdq_status drop_unread(qdq_graph *g, qdq_error *err)
 
 static qdq_status take_out(qdq_node *dq, qdq_leftover *left, qdq_error *err)
 {
-    const qdq_tensor *codes = qdq_node_const(dq, 0);
+    const bool is_constant = qdq_node_const(dq, 0) != NULL;
     qdq_arena scratch = QDQ_ARENA_INIT;
     const char *why = NULL;
     qdq_value *x = NULL;
@@ -264,8 +276,8 @@ static qdq_status take_out(qdq_node *dq, qdq_leftover *left, qdq_error *err)
 
     if (qdq_node_out(dq, 0) == NULL || !qdq_node_is_read(dq))
         return QDQ_OK;
-    st = codes != NULL ? restore_constant(dq, codes, &scratch, &x, &why, err)
-                       : find_original(dq, &scratch, &x, &why, err);
+    st = is_constant ? restore_constant(dq, left->job, &scratch, &x, &why, err)
+                     : find_original(dq, &scratch, &x, &why, err);
     if (st == QDQ_OK && why != NULL)
         report_stays(left, dq, why);
     else if (st == QDQ_OK)
@@ -354,8 +366,10 @@ qdq_status qdq_strip_all(qdq_model *m, qdq_leftover *left, qdq_error *err)
         QDQ_TRY(qdq_model_infer(m, NULL, err));
     QDQ_FOR_GRAPHS (g, m)
         QDQ_FOR_NODES (n, g)
-            if (n->op == QDQ_OP_DEQUANTIZELINEAR)
+            if (n->op == QDQ_OP_DEQUANTIZELINEAR) {
+                QDQ_TRY(qdq_job_poll(left->job, err));
                 QDQ_TRY(take_out(n, left, err));
+            }
     for (size_t i = m->graphs.n; i-- > 0;) /* bodies first: what they read is outside */
         if (!m->graphs.at[i]->dead)
             QDQ_TRY(drop_unread(m->graphs.at[i], err));

@@ -403,6 +403,7 @@ static qdq_status insert_own(qdq_inserter *in, size_t i)
 
 #define FOR_EACH(list, step, what)                                                                 \
     for (size_t i = 0; i < in->plan->list.n; i++) {                                                \
+        QDQ_TRY(qdq_job_poll(in->job, in->err));                                                   \
         qdq_status st = step(in, i);                                                               \
         if (st != QDQ_OK)                                                                          \
             return qdq_within(in->err, st, what " '%s'", in->plan->list.at[i].tensor);             \
@@ -500,9 +501,10 @@ static void inserter_free(qdq_inserter *in)
     qdq_arena_free(&in->copies);
 }
 
-qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache, qdq_error *err)
+qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache,
+                      const qdq_job *job, qdq_error *err)
 {
-    qdq_inserter in = {.m = m, .g = m->graph, .plan = plan, .err = err};
+    qdq_inserter in = {.m = m, .g = m->graph, .plan = plan, .job = job, .err = err};
 
     /* what those do to weights is not in any key */
     if (plan->scalings.n == 0 && !qdq_plan_has_rest(plan))

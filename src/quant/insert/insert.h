@@ -9,8 +9,9 @@
 
 /* Edits `m`, a cleaned private copy. QDQ_E_FORMAT: the model lacks tensors, nodes or edges of the
  * plan; the message lists the first few, and m can only be freed. `cache`: results of earlier
- * insertions into copies of the same model; NULL: none. */
-qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache, qdq_error *err);
+ * insertions into copies of the same model; NULL: none. `job` may be NULL. */
+qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache,
+                      const qdq_job *job, qdq_error *err);
 
 /* Passes the weight `w` and the dequantized weight `back` of each entry `index` of plan->weights to
  * `fn`, without an edit. Both are borrowed for the call. Any status but QDQ_OK ends the call. */

@@ -49,6 +49,8 @@ typedef struct qdq_inserter {
     qdq_graph *g;
     const qdq_plan *plan;
     /* or NULL */
+    const qdq_job *job;
+    /* or NULL */
     qdq_insert_cache *cache;
     qdq_arena scratch;
     /* floats of weights, where they had to be copied */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/opts.h"
 #include "ir/pages.h"
 #include "quant/insert/insert_state.h"
 #include "quant/weights/half_numbers.h"
@@ -39,7 +40,7 @@ static qdq_status scales_of_weight(qdq_inserter *in, const qdq_plan_weight *w, q
         factor = clip_factors(in, w);
     if (low == NULL || high == NULL || (w->clip != NULL && factor == NULL))
         return qdq_nomem(in->err);
-    QDQ_TRY(qdq_weight_ranges(s->floats, &s->grid, low, high, in->err));
+    QDQ_TRY(qdq_weight_ranges(s->floats, &s->grid, qdq_job_cancel(in->job), low, high, in->err));
     QDQ_TRY(qdq_weight_scales(&scheme, low, high, factor, n, s->scales, s->zeros, in->err));
     qdq_tensor_rest(s->tensor);
     qdq_arena_reset(&in->scratch, mark);
@@ -60,7 +61,8 @@ static void given_scales(const qdq_inserter *in, const qdq_plan_weight *w, qdq_w
 qdq_status qdq_insert_find_floats(qdq_inserter *in, qdq_weight_state *s)
 {
     return s->floats != NULL ? QDQ_OK
-                             : qdq_weight_floats(s->tensor, &in->copies, &s->floats, in->err);
+                             : qdq_weight_floats_until(s->tensor, qdq_job_cancel(in->job),
+                                                       &in->copies, &s->floats, in->err);
 }
 
 void qdq_insert_drop_floats(qdq_inserter *in, qdq_weight_state *s, qdq_arena_mark mark)
@@ -118,8 +120,8 @@ qdq_status qdq_insert_weight_codes(qdq_inserter *in, const qdq_plan_weight *w, q
         return QDQ_OK;
     }
     QDQ_TRY(qdq_insert_find_floats(in, s));
-    return qdq_allocated(
-        qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, packed), in->err);
+    const qdq_weight_params p = {w->type, s->scales, s->zeros, qdq_job_cancel(in->job)};
+    return qdq_weight_codes(s->floats, &s->grid, &p, packed, in->err);
 }
 
 qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
@@ -188,6 +190,7 @@ qdq_status qdq_insert_find_codes(qdq_inserter *in)
         const qdq_plan_weight *w = &in->plan->weights.at[i];
         qdq_weight_state *s = &in->weight[i];
 
+        QDQ_TRY(qdq_job_poll(in->job, in->err));
         if ((w->store != QDQ_WEIGHT_AS_CODES && w->store != QDQ_WEIGHT_AS_DYNAMIC) || s->is_changed)
             continue;
         key[i] =
@@ -271,8 +274,8 @@ qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t index, const float **
     QDQ_NEED(back != NULL && codes != NULL, in->err);
     QDQ_TRY(qdq_insert_weight_codes(in, w, s, codes));
     *out = back;
-    return qdq_allocated(qdq_weight_decode(codes, &s->grid, w->type, s->scales, s->zeros, back),
-                         in->err);
+    const qdq_weight_params p = {w->type, s->scales, s->zeros, qdq_job_cancel(in->job)};
+    return qdq_weight_decode(codes, &s->grid, &p, back, in->err);
 }
 
 /* The floats that Q is to make the codes of, where these are not those of the tensor; *out NULL:

@@ -9,13 +9,28 @@
 #include "ir/pages.h"
 #include "onnx/onnx_io.h"
 
-enum { INLINE_MAX = 1024 };
+enum {
+    INLINE_MAX = 1024,
+    /* bytes between two looks at the cancel flag */
+    PART = 16 << 20
+};
 
 typedef struct hashing {
     XXH3_state_t *weights;
+    const qdq_job *job;
     qdq_status status;
     qdq_error *err;
 } hashing;
+
+static qdq_status hash_bytes(const hashing *h, qdq_span bytes)
+{
+    for (size_t at = 0, size; at < bytes.size; at += size) {
+        size = bytes.size - at < PART ? bytes.size - at : PART;
+        QDQ_TRY(qdq_job_poll(h->job, h->err));
+        XXH3_128bits_update(h->weights, (const char *)bytes.data + at, size);
+    }
+    return QDQ_OK;
+}
 
 static bool hash_tensor(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *ref)
 {
@@ -25,21 +40,23 @@ static bool hash_tensor(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_r
     size_t size = 0;
 
     (void)is_init;
-    if (h->status != QDQ_OK || !qdq_elem_bytes(t->elem, t->count, &size) || size < INLINE_MAX)
+    if (!qdq_elem_bytes(t->elem, t->count, &size) || size < INLINE_MAX)
         return false;
+    *ref = (qdq_onnx_ref){"weights", 0, size};
+    if (h->status != QDQ_OK) /* what is written is thrown away: without the weights, it is short */
+        return true;
     h->status = qdq_tensor_data(t, &scratch, &bytes, h->err);
     if (h->status == QDQ_OK)
-        XXH3_128bits_update(h->weights, bytes.data, bytes.size);
+        h->status = hash_bytes(h, bytes);
     qdq_tensor_rest(t);
     qdq_arena_free(&scratch);
-    *ref = (qdq_onnx_ref){"weights", 0, size};
-    return h->status == QDQ_OK;
+    return true;
 }
 
-qdq_status qdq_model_fingerprint(const qdq_model *m, qdq_arena *arena, const char **out,
-                                 qdq_error *err)
+qdq_status qdq_model_fingerprint(const qdq_model *m, const qdq_job *job, qdq_arena *arena,
+                                 const char **out, qdq_error *err)
 {
-    hashing h = {XXH3_createState(), QDQ_OK, err};
+    hashing h = {XXH3_createState(), job, QDQ_OK, err};
     qdq_onnx_write_opts opts = {.external = hash_tensor, .ctx = &h};
     qdq_buf graph = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 

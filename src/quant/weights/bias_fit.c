@@ -146,7 +146,7 @@ static qdq_status one_scale(fitting *f, const qdq_tensor *t, const qdq_plan_weig
 
     QDQ_TRY(qdq_weight_grid(t, -1, 0, &grid, f->err));
     QDQ_TRY(qdq_weight_floats(t, &f->scratch, &floats, f->err));
-    QDQ_TRY(qdq_weight_ranges(floats, &grid, &low, &high, f->err));
+    QDQ_TRY(qdq_weight_ranges(floats, &grid, NULL, &low, &high, f->err));
     return qdq_weight_scales(&scheme, &low, &high, NULL, 1, out, &zero, f->err);
 }
 

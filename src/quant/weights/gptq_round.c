@@ -156,7 +156,7 @@ static bool scales_of_block(const rounding *r, strip *t, size_t block)
     const qdq_scale_grid grid = {{1, rows, STRIP}, rows, 1};
     const float *factor = NULL;
 
-    if (qdq_weight_ranges(x, &grid, t->low, t->high, NULL) != QDQ_OK) /* no number any more */
+    if (qdq_weight_ranges(x, &grid, NULL, t->low, t->high, NULL) != QDQ_OK) /* no number any more */
         return true;
     if (r->is_mse) {
         if (!qdq_weight_mse_letters(x, &grid, &w->scheme, t->low, t->high, t->letters))
@@ -282,7 +282,7 @@ static qdq_status nearest_scales(const qdq_weight_columns *w, bool is_mse, float
     char *letters = qdq_arena_array(scratch, n + 1, 1);
 
     QDQ_NEED(low != NULL && high != NULL && letters != NULL, err);
-    QDQ_TRY(qdq_weight_ranges(w->w, &w->grid, low, high, err));
+    QDQ_TRY(qdq_weight_ranges(w->w, &w->grid, NULL, low, high, err));
     if (is_mse) {
         factor = qdq_arena_array(scratch, n + 1, sizeof *factor);
         QDQ_NEED(factor != NULL &&

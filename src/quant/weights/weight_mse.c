@@ -247,7 +247,7 @@ static qdq_status search_weight(const qdq_model *m, qdq_plan *p, qdq_plan_weight
     float *high = qdq_arena_array(scratch, n + 1, sizeof *high);
     char *letters = qdq_arena_array(&p->arena, n + 1, 1);
     QDQ_NEED(low != NULL && high != NULL && letters != NULL, err);
-    QDQ_TRY(qdq_weight_ranges(floats, &grid, low, high, err));
+    QDQ_TRY(qdq_weight_ranges(floats, &grid, NULL, low, high, err));
     QDQ_NEED(qdq_weight_mse_letters(floats, &grid, &scheme, low, high, letters), err);
     qdq_tensor_rest(t);
     w->clip = letters;

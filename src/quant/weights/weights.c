@@ -10,10 +10,34 @@
 #include "base/fail.h"
 #include "quant/plan/plan.h"
 
-enum { PIECE = 1 << 16 }; /* elements: below, threads cost more than they bring */
+enum {
+    PIECE = 1 << 16, /* elements: below, threads cost more than they bring */
+    PART = 16 << 20  /* bytes or numbers between two looks at the cancel flag */
+};
+
+static qdq_status poll(const qdq_cancel *cancel, qdq_error *err)
+{
+    return qdq_cancel_is_set(cancel) ? qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted") : QDQ_OK;
+}
+
+static qdq_status copy_bytes(void *to, qdq_span from, const qdq_cancel *cancel, qdq_error *err)
+{
+    for (size_t at = 0, n; at < from.size; at += n) {
+        n = from.size - at < PART ? from.size - at : PART;
+        QDQ_TRY(poll(cancel, err));
+        memcpy((char *)to + at, (const char *)from.data + at, n);
+    }
+    return QDQ_OK;
+}
 
 qdq_status qdq_weight_floats(const qdq_tensor *t, qdq_arena *scratch, const float **out,
                              qdq_error *err)
+{
+    return qdq_weight_floats_until(t, NULL, scratch, out, err);
+}
+
+qdq_status qdq_weight_floats_until(const qdq_tensor *t, const qdq_cancel *cancel,
+                                   qdq_arena *scratch, const float **out, qdq_error *err)
 {
     qdq_span bytes;
 
@@ -28,7 +52,7 @@ qdq_status qdq_weight_floats(const qdq_tensor *t, qdq_arena *scratch, const floa
     }
     float *copy = qdq_arena_alloc(scratch, bytes.size + sizeof *copy);
     QDQ_NEED(copy != NULL, err);
-    memcpy(copy, bytes.data, bytes.size);
+    QDQ_TRY(copy_bytes(copy, bytes, cancel, err));
     *out = copy;
     return QDQ_OK;
 }
@@ -119,13 +143,14 @@ static bool widen_each(const float *x, size_t n, float *low, float *high)
 }
 
 /* A channel is a row in each of `outer` matrices. */
-static bool ranges_of_channels(const float *w, const qdq_scale_grid *g, float *low, float *high)
+static bool ranges_of_channels(const float *w, const qdq_scale_grid *g, const qdq_cancel *cancel,
+                               float *low, float *high)
 {
     bool bad = false;
 
 #pragma omp parallel for schedule(static) reduction(|| : bad) if (count_of(g) > PIECE)
     for (size_t k = 0; k < g->c.channels; k++)
-        for (size_t o = 0; o < g->c.outer; o++)
+        for (size_t o = 0; o < g->c.outer && !qdq_cancel_is_set(cancel); o++)
             bad = widen_range(w + (o * g->c.channels + k) * g->c.inner, g->c.inner, &low[k],
                               &high[k]) ||
                   bad;
@@ -133,7 +158,8 @@ static bool ranges_of_channels(const float *w, const qdq_scale_grid *g, float *l
 }
 
 /* A channel is a column: walked row by row, each thread has some columns. */
-static bool ranges_of_columns(const float *w, const qdq_scale_grid *g, float *low, float *high)
+static bool ranges_of_columns(const float *w, const qdq_scale_grid *g, const qdq_cancel *cancel,
+                              float *low, float *high)
 {
     const size_t width = 512, channels = g->c.channels;
     bool bad = false;
@@ -141,21 +167,22 @@ static bool ranges_of_columns(const float *w, const qdq_scale_grid *g, float *lo
 #pragma omp parallel for schedule(static) reduction(|| : bad) if (count_of(g) > PIECE)
     for (size_t first = 0; first < channels; first += width) {
         size_t n = channels - first < width ? channels - first : width;
-        for (size_t o = 0; o < g->c.outer; o++)
+        for (size_t o = 0; o < g->c.outer && !qdq_cancel_is_set(cancel); o++)
             bad = widen_each(w + o * channels + first, n, low + first, high + first) || bad;
     }
     return bad;
 }
 
 /* The runs of one block lie `inner` apart, or the block is one run. */
-static bool ranges_of_blocks(const float *w, const qdq_scale_grid *g, float *low, float *high)
+static bool ranges_of_blocks(const float *w, const qdq_scale_grid *g, const qdq_cancel *cancel,
+                             float *low, float *high)
 {
     bool bad = false;
 
 #pragma omp parallel for schedule(static) reduction(|| : bad) if (count_of(g) > PIECE)
     for (size_t b = 0; b < g->c.outer * g->n_block; b++) {
         size_t first = b % g->n_block * g->block, end = first + g->block, o = b / g->n_block;
-        for (size_t k = first; k < end && k < g->c.channels; k++) {
+        for (size_t k = first; k < end && k < g->c.channels && !qdq_cancel_is_set(cancel); k++) {
             const float *x = w + (o * g->c.channels + k) * g->c.inner;
             bad = widen_each(x, g->c.inner, low + b * g->c.inner, high + b * g->c.inner) || bad;
         }
@@ -163,31 +190,36 @@ static bool ranges_of_blocks(const float *w, const qdq_scale_grid *g, float *low
     return bad;
 }
 
-static bool ranges_of_rows(const float *w, const qdq_scale_grid *g, float *low, float *high)
+static bool ranges_of_rows(const float *w, const qdq_scale_grid *g, const qdq_cancel *cancel,
+                           float *low, float *high)
 {
     bool bad = false;
 
 #pragma omp parallel for schedule(static) reduction(|| : bad) if (count_of(g) > PIECE)
     for (size_t i = 0; i < run_count(g); i++) {
         run r = run_at(g, i);
-        bad = widen_range(w + r.at, r.n, &low[i], &high[i]) || bad;
+        if (!qdq_cancel_is_set(cancel))
+            bad = widen_range(w + r.at, r.n, &low[i], &high[i]) || bad;
     }
     return bad;
 }
 
-qdq_status qdq_weight_ranges(const float *w, const qdq_scale_grid *g, float *low, float *high,
-                             qdq_error *err)
+qdq_status qdq_weight_ranges(const float *w, const qdq_scale_grid *g, const qdq_cancel *cancel,
+                             float *low, float *high, qdq_error *err)
 {
     bool bad;
 
+    QDQ_TRY(poll(cancel, err));
     for (size_t i = 0; i < qdq_scale_count(g); i++)
         low[i] = high[i] = 0;
     if (g->block != 0)
-        bad = g->c.inner == 1 ? ranges_of_rows(w, g, low, high) : ranges_of_blocks(w, g, low, high);
+        bad = g->c.inner == 1 ? ranges_of_rows(w, g, cancel, low, high)
+                              : ranges_of_blocks(w, g, cancel, low, high);
     else if (g->c.inner == 1 && g->c.outer > 1)
-        bad = ranges_of_columns(w, g, low, high);
+        bad = ranges_of_columns(w, g, cancel, low, high);
     else
-        bad = ranges_of_channels(w, g, low, high);
+        bad = ranges_of_channels(w, g, cancel, low, high);
+    QDQ_TRY(poll(cancel, err));
     for (size_t i = 0; bad && i < count_of(g); i++)
         if (!isfinite(w[i]))
             return qdq_fail(err, QDQ_E_FORMAT,
@@ -225,69 +257,102 @@ float qdq_clip_factor(char letter, double step)
 
 /* --- codes ------------------------------------------------------------------------------------ */
 
-static void quantize_runs(const float *w, const qdq_scale_grid *g, qdq_elem type,
-                          const float *scales, const int32_t *zeros, char *codes)
+static void quantize_runs(const float *w, const qdq_scale_grid *g, const qdq_weight_params *p,
+                          char *codes)
 {
-    size_t size = qdq_code_size(type);
+    size_t size = qdq_code_size(p->type);
 
 #pragma omp parallel for schedule(static) if (count_of(g) > PIECE)
     for (size_t i = 0; i < run_count(g); i++) {
         run r = run_at(g, i);
-        const int32_t *zero = zeros != NULL ? zeros + r.scale : NULL;
-        qdq_qparam p = {type, scales[r.scale], zero != NULL ? *zero : 0};
+        const int32_t *zero = p->zeros != NULL ? p->zeros + r.scale : NULL;
+        qdq_qparam one = {p->type, p->scales[r.scale], zero != NULL ? *zero : 0};
 
+        if (qdq_cancel_is_set(p->cancel))
+            continue;
         if (r.one_each)
-            qdq_quantize_row(type, scales + r.scale, zero, w + r.at, r.n, codes + r.at * size);
+            qdq_quantize_row(p->type, p->scales + r.scale, zero, w + r.at, r.n,
+                             codes + r.at * size);
         else
-            qdq_quantize_floats(&p, w + r.at, r.n, codes + r.at * size);
+            qdq_quantize_floats(&one, w + r.at, r.n, codes + r.at * size);
     }
 }
 
-static void dequantize_runs(const char *codes, const qdq_scale_grid *g, qdq_elem type,
-                            const float *scales, const int32_t *zeros, float *w)
+static void dequantize_runs(const char *codes, const qdq_scale_grid *g, const qdq_weight_params *p,
+                            float *w)
 {
-    size_t size = qdq_code_size(type);
+    size_t size = qdq_code_size(p->type);
 
 #pragma omp parallel for schedule(static) if (count_of(g) > PIECE)
     for (size_t i = 0; i < run_count(g); i++) {
         run r = run_at(g, i);
-        const int32_t *zero = zeros != NULL ? zeros + r.scale : NULL;
-        qdq_qparam p = {type, scales[r.scale], zero != NULL ? *zero : 0};
+        const int32_t *zero = p->zeros != NULL ? p->zeros + r.scale : NULL;
+        qdq_qparam one = {p->type, p->scales[r.scale], zero != NULL ? *zero : 0};
 
+        if (qdq_cancel_is_set(p->cancel))
+            continue;
         if (r.one_each)
-            qdq_dequantize_row(type, scales + r.scale, zero, codes + r.at * size, r.n, w + r.at);
+            qdq_dequantize_row(p->type, p->scales + r.scale, zero, codes + r.at * size, r.n,
+                               w + r.at);
         else
-            qdq_dequantize_floats(&p, codes + r.at * size, r.n, w + r.at);
+            qdq_dequantize_floats(&one, codes + r.at * size, r.n, w + r.at);
     }
 }
 
-bool qdq_weight_codes(const float *w, const qdq_scale_grid *g, qdq_elem type, const float *scales,
-                      const int32_t *zeros, void *packed)
+/* The bytes of a tensor, and one byte or more for each number: piece by piece. */
+static qdq_status pack_codes(const char *codes, size_t count, const qdq_weight_params *p,
+                             char *packed, qdq_error *err)
 {
-    bool pack = qdq_elem_bits(type) < 8;
+    for (size_t at = 0; at < count; at += PART) { /* even: 4 bits end with a byte */
+        QDQ_TRY(poll(p->cancel, err));
+        qdq_pack_codes(p->type, codes + at * qdq_code_size(p->type),
+                       count - at < PART ? count - at : PART,
+                       packed + at * qdq_elem_bits(p->type) / 8);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status unpack_codes(const char *packed, size_t count, const qdq_weight_params *p,
+                               char *codes, qdq_error *err)
+{
+    for (size_t at = 0; at < count; at += PART) {
+        QDQ_TRY(poll(p->cancel, err));
+        qdq_unpack_codes(p->type, packed + at * qdq_elem_bits(p->type) / 8,
+                         count - at < PART ? count - at : PART,
+                         codes + at * qdq_code_size(p->type));
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_weight_codes(const float *w, const qdq_scale_grid *g, const qdq_weight_params *p,
+                            void *packed, qdq_error *err)
+{
+    bool pack = qdq_elem_bits(p->type) < 8;
     char *codes = pack ? malloc(count_of(g) + 1) : packed;
 
-    if (codes == NULL)
-        return false;
-    quantize_runs(w, g, type, scales, zeros, codes);
-    if (pack) {
-        qdq_pack_codes(type, codes, count_of(g), packed);
+    QDQ_NEED(codes != NULL, err);
+    quantize_runs(w, g, p, codes);
+    qdq_status st = poll(p->cancel, err);
+    if (pack && st == QDQ_OK)
+        st = pack_codes(codes, count_of(g), p, packed, err);
+    if (pack)
         free(codes);
-    }
-    return true;
+    return st;
 }
 
-bool qdq_weight_decode(const void *packed, const qdq_scale_grid *g, qdq_elem type,
-                       const float *scales, const int32_t *zeros, float *w)
+qdq_status qdq_weight_decode(const void *packed, const qdq_scale_grid *g,
+                             const qdq_weight_params *p, float *w, qdq_error *err)
 {
     size_t count = count_of(g);
     /* aligned, which bytes of a file need not be */
-    char *codes = malloc(count * qdq_code_size(type) + 1);
+    char *codes = malloc(count * qdq_code_size(p->type) + 1);
 
-    if (codes == NULL)
-        return false;
-    qdq_unpack_codes(type, packed, count, codes);
-    dequantize_runs(codes, g, type, scales, zeros, w);
+    QDQ_NEED(codes != NULL, err);
+    qdq_status st = unpack_codes(packed, count, p, codes, err);
+    if (st == QDQ_OK) {
+        dequantize_runs(codes, g, p, w);
+        st = poll(p->cancel, err);
+    }
     free(codes);
-    return true;
+    return st;
 }

@@ -116,7 +116,7 @@ static qdq_status find_file(const qdq_model *m, const char *content, const qdq_m
     qdq_status st = qdq_model_load_bytes(qdq_mapping_data(file), qdq_mapping_size(file), "", NULL,
                                          &again, NULL);
     if (st == QDQ_OK)
-        st = qdq_model_fingerprint(again, arena, &of_file, err);
+        st = qdq_model_fingerprint(again, NULL, arena, &of_file, err);
     else if (st != QDQ_E_NOMEM) /* it is text, or a part of something */
         return QDQ_OK;
     qdq_model_free(again);
@@ -163,7 +163,7 @@ static qdq_status name_candidate(qdq_tune_state *t, qdq_baseline *b, qdq_error *
     const char *content;
     char name[33];
 
-    QDQ_TRY(qdq_model_fingerprint(b->model, &t->arena, &content, err));
+    QDQ_TRY(qdq_model_fingerprint(b->model, NULL, &t->arena, &content, err));
     snprintf(name, sizeof name, "file-%.27s", content);
     QDQ_TRY(qdq_tune_candidate_named(t, name, &b->candidate, err));
     return find_file(b->model, content, &b->file, &t->arena, err);

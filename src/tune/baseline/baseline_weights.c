@@ -82,7 +82,7 @@ static qdq_status find_scales(const qdq_plan_weight *p, const float *w, const qd
     float *own = qdq_arena_array(scratch, 3 * n + 1, sizeof *own);
     int32_t *zero = qdq_arena_array(scratch, n + 1, sizeof *zero);
     QDQ_NEED(own != NULL && zero != NULL, err);
-    QDQ_TRY(qdq_weight_ranges(w, g, own, own + n, err));
+    QDQ_TRY(qdq_weight_ranges(w, g, NULL, own, own + n, err));
     QDQ_TRY(qdq_weight_scales(&scheme, own, own + n, NULL, n, own + 2 * n, zero, err));
     for (size_t i = 0; i < n; i++) /* nothing but zeros has any scale, and no room */
         own[2 * n + i] = own[i] == 0 && own[n + i] == 0 ? 0 : own[2 * n + i];

@@ -42,10 +42,10 @@ static qdq_status is_same(const qdq_model *a, const qdq_model *b, bool *same, qd
 {
     size_t n[2] = {0};
     void *data[2] = {NULL};
-    qdq_status st = qdq_model_to_bytes(a, &data[0], &n[0], err);
+    qdq_status st = qdq_model_to_bytes(a, NULL, &data[0], &n[0], err);
 
     if (st == QDQ_OK)
-        st = qdq_model_to_bytes(b, &data[1], &n[1], err);
+        st = qdq_model_to_bytes(b, NULL, &data[1], &n[1], err);
     *same = st == QDQ_OK && n[0] == n[1] && memcmp(data[0], data[1], n[0]) == 0;
     qdq_free(data[0]);
     qdq_free(data[1]);

@@ -186,7 +186,7 @@ static qdq_status fit_weight(giving *g, qdq_plan_weight *w, const qdq_value *v, 
     float *range = qdq_arena_array(&g->scratch, 2 * n + 1, sizeof *range);
     QDQ_NEED(range != NULL, g->err);
     QDQ_TRY(qdq_weight_floats(t, &g->scratch, &floats, g->err));
-    QDQ_TRY(qdq_weight_ranges(floats, &grid, range, range + n, g->err));
+    QDQ_TRY(qdq_weight_ranges(floats, &grid, NULL, range, range + n, g->err));
     if (!span_range(w, range, range + n, n)) {
         w->asymmetric = w->zero_points != NULL;
         w->scales = NULL;
