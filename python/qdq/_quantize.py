@@ -624,7 +624,7 @@ def quantize(
         So many share a scale of a weight; 0: no blocks.
     weight_method : str
         How weights are rounded: ``"absmax"``, ``"mse"``, ``"awq-lite"``, ``"awq-clip"``,
-        ``"awq-full"``, ``"gptq"``, ``"gptq-mse"``.
+        ``"awq-full"``, ``"gptq"``, ``"gptq-mse"``, ``"gptq-refine"``.
     weights : str
         How weights are stored: ``"codes"``, ``"float"`` (Q/DQ stay), ``"nbits"``, ``"dynamic"``.
     accuracy_level : int

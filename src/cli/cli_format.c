@@ -11,8 +11,8 @@
 
 static const char *const presets[] = {"target", "int8",  "uint8",   "int16", "fp8",
                                       "int4",   "uint4", "dynamic", NULL};
-static const char *const methods[] = {"target",   "absmax", "mse",      "awq-lite", "awq-clip",
-                                      "awq-full", "gptq",   "gptq-mse", NULL};
+static const char *const methods[] = {"target",   "absmax", "mse",      "awq-lite",    "awq-clip",
+                                      "awq-full", "gptq",   "gptq-mse", "gptq-refine", NULL};
 static const char *const stores[] = {"target", "codes", "float", "nbits", "dynamic", NULL};
 /* float16 and bfloat16, 2 and 3, are computed like float by processors. */
 static const char *const levels[] = {"target", "0", "1", "2", "3", "4", NULL};

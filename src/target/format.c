@@ -204,9 +204,9 @@ static void read_weight(const qdq_json_place *top, qdq_format *f)
                    "store", "tables", "accuracy_level", "alpha_step", "clip_step", "clip_min",
                    "damping", "act_order");
     read_scheme(&p, qdq_code_type_names, &f->weight);
-    f->weight_method =
-        (qdq_weight_method)QDQ_JSON_WORD(&p, "method", (int)f->weight_method, "absmax", "mse",
-                                         "awq-lite", "awq-clip", "awq-full", "gptq", "gptq-mse");
+    f->weight_method = (qdq_weight_method)QDQ_JSON_WORD(
+        &p, "method", (int)f->weight_method, "absmax", "mse", "awq-lite", "awq-clip", "awq-full",
+        "gptq", "gptq-mse", "gptq-refine");
     f->weight_store =
         (qdq_weight_store)qdq_json_word(&p, "store", qdq_weight_store_names, (int)f->weight_store);
     f->weight_per_channel = flag(&p, "per_channel", f->weight_per_channel);

@@ -23,7 +23,8 @@ typedef enum qdq_weight_method {
     QDQ_WEIGHT_AWQ_FULL, /* both */
     /* what rounding a row loses is made up for by the rows after it (gptq.h), */
     QDQ_WEIGHT_GPTQ,
-    QDQ_WEIGHT_GPTQ_MSE /* with parts of the range as of QDQ_WEIGHT_MSE */
+    QDQ_WEIGHT_GPTQ_MSE,   /* with parts of the range as of QDQ_WEIGHT_MSE */
+    QDQ_WEIGHT_GPTQ_REFINE /* and then moved, value by value and scale by scale */
 } qdq_weight_method;
 
 static inline bool qdq_weight_method_is_awq(qdq_weight_method m)
@@ -33,13 +34,13 @@ static inline bool qdq_weight_method_is_awq(qdq_weight_method m)
 
 static inline bool qdq_weight_method_is_gptq(qdq_weight_method m)
 {
-    return m == QDQ_WEIGHT_GPTQ || m == QDQ_WEIGHT_GPTQ_MSE;
+    return m >= QDQ_WEIGHT_GPTQ && m <= QDQ_WEIGHT_GPTQ_REFINE;
 }
 
 /* Are ranges searched by the squared error of the weights, where nothing better is found? */
 static inline bool qdq_weight_method_is_mse(qdq_weight_method m)
 {
-    return m == QDQ_WEIGHT_MSE || m == QDQ_WEIGHT_GPTQ_MSE;
+    return m == QDQ_WEIGHT_MSE || m == QDQ_WEIGHT_GPTQ_MSE || m == QDQ_WEIGHT_GPTQ_REFINE;
 }
 
 /* What AWQ tries: exponents of what activations hold from 0 to 1, and parts of the range from 1

@@ -81,7 +81,7 @@ double qdq_power_of_two(double x)
 }
 
 /* What store_scale() stops at on top is no power of two: then the one below. */
-static float scale_of(const qdq_qscheme *s, double scale)
+float qdq_qscheme_scale(const qdq_qscheme *s, double scale)
 {
     if (!s->pow2)
         return store_scale(scale, s->storage);
@@ -99,7 +99,7 @@ static bool float8_from_range(const qdq_qscheme *s, double low, double high, qdq
     if (largest == 0 && s->storage != QDQ_FLOAT8E8M0)
         *out = (qdq_qparam){s->type, 1, 0};
     else
-        *out = (qdq_qparam){s->type, scale_of(s, largest / QDQ_FLOAT8_MAX), 0};
+        *out = (qdq_qparam){s->type, qdq_qscheme_scale(s, largest / QDQ_FLOAT8_MAX), 0};
     return true;
 }
 
@@ -129,7 +129,7 @@ bool qdq_qparam_from_range(const qdq_qscheme *s, double low, double high, qdq_qp
     double scale = (high - low) / ((double)highest - lowest);
     if (s->pow2)
         scale = qdq_power_of_two(scale); /* the zero point belongs to what is stored */
-    out->scale = scale_of(s, scale);
+    out->scale = qdq_qscheme_scale(s, scale);
     if (!s->symmetric) {
         double zero_point = nearbyint(lowest - low / scale);
         out->zero_point = (int32_t)fmax(lowest, fmin(highest, zero_point));

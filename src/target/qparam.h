@@ -34,6 +34,9 @@ typedef struct qdq_qscheme {
 bool qdq_qscheme_codes(const qdq_qscheme *s, int32_t *lowest, int32_t *highest);
 bool qdq_elem_code_limits(qdq_elem type, int32_t *lowest, int32_t *highest);
 
+/* A scale > 0 as the scheme stores it. */
+float qdq_qscheme_scale(const qdq_qscheme *s, double scale);
+
 /* The code that a symmetric scheme has for zero: 0 of signed types and float8, 128 of uint8. */
 int32_t qdq_elem_middle_code(qdq_elem type);
 

@@ -175,7 +175,7 @@ static qdq_status round_codes(void *ctx, qdq_error *err)
 {
     enum { K = 40, N = 70, ROWS = 60 };
     static float x[ROWS * K], w[K * N];
-    qdq_plan_weight entry = {.method = QDQ_WEIGHT_GPTQ_MSE,
+    qdq_plan_weight entry = {.method = QDQ_WEIGHT_GPTQ_REFINE,
                              .type = QDQ_INT4,
                              .block = 16,
                              .gptq = {0.01, *(const bool *)ctx}};
@@ -206,7 +206,11 @@ static qdq_status round_codes(void *ctx, qdq_error *err)
     qdq_status st = qdq_gptq_factorize(&g, &entry.gptq, &f, &why) ? QDQ_OK : qdq_nomem(err);
     if (st == QDQ_OK)
         st = why != NULL ? qdq_fail(err, QDQ_E_BUG, "%s", why)
-                         : qdq_gptq_round(&g, &f, &columns, &r, err);
+                         : qdq_gptq_round(&g, &f, &columns, NULL, &r, err);
+    if (st == QDQ_OK) {
+        qdq_gptq_mirror(&g, &f);
+        st = qdq_gptq_refine(&g, &f, &columns, NULL, &r, err);
+    }
     qdq_gptq_result_free(&r);
     qdq_gptq_factor_free(&f);
     qdq_gptq_end_group(&g);

@@ -257,7 +257,7 @@ static const job jobs[] = {
      "a.onnx a.cache", false},
     {QUANTIZE "--target openvino --method percentile --rest fp16", 0, "a.onnx", false},
     {QUANTIZE "--format int4 --weight-method awq-full", 0, "a.onnx", false},
-    {QUANTIZE "--format int4 --weight-method gptq", 0, "a.onnx", false},
+    {QUANTIZE "--format int4 --weight-method gptq-refine", 0, "a.onnx", false},
     {QUANTIZE "--min-sqnr 45 --bias-correction=on", 6, NULL, false},
     {"quantize qat.onnx -o a.onnx --no-bench" SIM, 0, "a.onnx", false},
     {"quantize conv.onnx --plan plan.json -o a.onnx --no-bench", 0, "a.onnx", false},

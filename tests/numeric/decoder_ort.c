@@ -122,10 +122,10 @@ TEST(every_format_of_blocks_is_written_and_read_again)
 
 TEST(gptq_loses_two_db_less_than_rounding_on_other_sequences)
 {
-    static const char *const rounded[] = {"absmax", "gptq"};
+    static const char *const rounded[] = {"absmax", "gptq", "gptq-refine"};
     qdq_model *m = test_decoder_model(&test_decoder_small);
     qdq_data *calib = sequences(m, 1, 12), *held_out = sequences(m, 2, 1);
-    double db[2];
+    double db[3];
 
     for (size_t i = 0; i < QDQ_COUNT(rounded); i++) {
         const qdq_target_change changes[] = {
@@ -143,6 +143,8 @@ TEST(gptq_loses_two_db_less_than_rounding_on_other_sequences)
     }
     if (db[1] < db[0] + 2)
         fail_msg("logits: %.2f dB, rounding %.2f", db[1], db[0]);
+    if (db[2] < db[1] + 0.5)
+        fail_msg("logits: %.2f dB refined, %.2f before", db[2], db[1]);
     qdq_data_close(calib);
     qdq_data_close(held_out);
     qdq_model_free(m);

@@ -202,6 +202,40 @@ TEST(products_lose_two_db_less_on_samples_that_were_not_used)
     qdq_model_free(m);
 }
 
+/* The gains of both are against the nearest codes with searched ranges. */
+TEST(refined_products_lose_less_than_with_searched_ranges)
+{
+    static const char *const products[] = {"w", "v", "deep"};
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = network();
+    qdq_data *d = open_data(m, SAMPLES, 1);
+    setting s = usual;
+    made searched, refined;
+
+    for (int i = 0; i < 4; i++) {
+        s.type = i == 1 ? "uint4" : i == 2 ? "int8" : "int4";
+        s.block = i == 2 ? "0" : "32";
+        s.symmetric = i == 1 ? "false" : "true";
+        s.extra = i == 3 ? "weight.act_order" : NULL;
+        s.method = "gptq-mse";
+        assert_ok(quantize(m, d, &s, &searched, &err));
+        s.method = "gptq-refine";
+        assert_ok(quantize(m, d, &s, &refined, &err));
+        for (size_t k = 0; k < QDQ_COUNT(products); k++) {
+            double before = rounding_of(searched.p, products[k])->gain_db;
+            double after = rounding_of(refined.p, products[k])->gain_db;
+
+            if (after < before + (k < 2 ? 0.3 : 0))
+                fail_msg("case %d, %s: %.2f dB, before %.2f", i, products[k], after, before);
+        }
+        test_assert_plan_replays(refined.p, m, refined.q);
+        made_free(&searched);
+        made_free(&refined);
+    }
+    qdq_data_close(d);
+    qdq_model_free(m);
+}
+
 TEST(each_way_to_store_them_keeps_the_codes)
 {
     static const char *const stores[] = {"codes", "float", "nbits"};
@@ -259,6 +293,7 @@ TEST(memory_bounds_the_matrices)
     made whole, passes, none;
     char *a, *b;
 
+    s.method = "gptq-refine"; /* which takes no more memory than the others */
     assert_ok(quantize(m, d, &s, &whole, &err));
     s.memory = 600 << 10; /* two of 240 kB, no third one */
     assert_ok(quantize(m, d, &s, &passes, &err));
@@ -377,6 +412,7 @@ TEST(rounding_can_be_interrupted)
     made a;
 
     s.job = &job;
+    s.method = "gptq-refine";
     assert_int_equal(quantize(m, d, &s, &a, &err), QDQ_E_INTERRUPTED);
     assert_null(a.p);
     qdq_cancel_free(flag);

@@ -70,14 +70,20 @@ TEST(a_weight_takes_seconds)
     double factor = seconds() - start;
     assert_null(why);
     start = seconds();
-    assert_ok(qdq_gptq_round(&g, &f, &columns, &result, &err));
+    assert_ok(qdq_gptq_round(&g, &f, &columns, NULL, &result, &err));
     double rounding = seconds() - start, all = hessian + factor + rounding;
     double gain = 10 * log10(result.nearest / result.error);
     print_message("%zu x %zu, %zu rows: Hessian %.2f s, factor %.2f s, rounding %.2f s, all "
                   "%.2f s; %.2f dB\n",
                   k, n, SAMPLES * rows, hessian, factor, rounding, all, gain);
     assert_true(gain > LEAST_GAIN_DB);
-    assert_true(all < 60);
+    start = seconds();
+    qdq_gptq_mirror(&g, &f);
+    assert_ok(qdq_gptq_refine(&g, &f, &columns, NULL, &result, &err));
+    double refining = seconds() - start, refined = 10 * log10(result.nearest / result.error);
+    print_message("refinement %.2f s; %.2f dB\n", refining, refined);
+    assert_true(refined > gain + 0.1);
+    assert_true(all + refining < 60);
     qdq_gptq_result_free(&result);
     qdq_gptq_factor_free(&f);
     qdq_gptq_end_group(&g);

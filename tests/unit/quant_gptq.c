@@ -1,8 +1,10 @@
 /* quant_gptq.c - codes by second-order information: the factor of the inverse Hessian, what
- * rounding by it gains on rows that it has not seen, in each format and layout, and what is bad
- * about data. */
+ * rounding by it gains on rows that it has not seen, in each format and layout, what moving its
+ * values and scales gains, and what is bad about data. */
 #include <math.h>
+#include <string.h>
 
+#include "base/half.h"
 #include "base/random.h"
 #include "quant/weights/gptq_state.h"
 #include "quant/weights/weights.h"
@@ -97,7 +99,20 @@ static double gain(fixture *f)
     qdq_error err = QDQ_ERROR_INIT;
 
     assert_null(factorize(f));
-    assert_ok(qdq_gptq_round(&f->group, &f->factor, &f->columns, &f->result, &err));
+    assert_ok(qdq_gptq_round(&f->group, &f->factor, &f->columns, NULL, &f->result, &err));
+    return 10 * log10(f->result.nearest / f->result.error);
+}
+
+/* The same after values and scales moved. */
+static double refined_gain(fixture *f)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+
+    f->entry.method = QDQ_WEIGHT_GPTQ_REFINE;
+    f->columns.scheme = qdq_plan_scheme(&f->entry);
+    (void)gain(f);
+    qdq_gptq_mirror(&f->group, &f->factor);
+    assert_ok(qdq_gptq_refine(&f->group, &f->factor, &f->columns, NULL, &f->result, &err));
     return 10 * log10(f->result.nearest / f->result.error);
 }
 
@@ -155,7 +170,7 @@ static double written_error(bool transposed)
 {
     static float back[K * N];
     qdq_error err = QDQ_ERROR_INIT;
-    static unsigned char packed[K * N];
+    static unsigned char packed[2 * K * N];
     double sum = 0;
 
     qdq_pack_codes(f.entry.type, f.result.codes, K * N, packed);
@@ -173,36 +188,63 @@ static double written_error(bool transposed)
     return sum;
 }
 
+typedef struct format {
+    size_t block;
+    qdq_elem type;
+    bool symmetric, transposed, act_order;
+    qdq_weight_method method;
+} format;
+
+static const format formats[] = {
+    {32, QDQ_INT4, true, false, false, QDQ_WEIGHT_GPTQ},
+    {32, QDQ_INT4, true, true, false, QDQ_WEIGHT_GPTQ},
+    {32, QDQ_INT4, true, false, true, QDQ_WEIGHT_GPTQ},
+    {32, QDQ_UINT4, false, false, false, QDQ_WEIGHT_GPTQ_MSE},
+    {30, QDQ_INT4, true, true, false, QDQ_WEIGHT_GPTQ_MSE}, /* K is no multiple */
+    {160, QDQ_INT4, true, false, false, QDQ_WEIGHT_GPTQ},
+    {0, QDQ_INT8, true, false, false, QDQ_WEIGHT_GPTQ}, /* per channel */
+    {0, QDQ_INT8, true, true, true, QDQ_WEIGHT_GPTQ},
+    {0, QDQ_UINT8, false, false, false, QDQ_WEIGHT_GPTQ},
+    {0, QDQ_UINT16, false, true, false, QDQ_WEIGHT_GPTQ},
+};
+
+static void make_format(const format *c)
+{
+    make(&f, c->block, c->type, c->symmetric);
+    f.entry.method = c->method;
+    f.entry.gptq.act_order = c->act_order;
+    if (c->transposed)
+        transpose(&f);
+    collect(&f, FIT_ROWS, ROWS - FIT_ROWS);
+}
+
 TEST(planted_correlations_give_two_db_in_each_format)
 {
-    static const struct {
-        size_t block;
-        qdq_elem type;
-        bool symmetric, transposed, act_order;
-        qdq_weight_method method;
-    } cases[] = {
-        {32, QDQ_INT4, true, false, false, QDQ_WEIGHT_GPTQ},
-        {32, QDQ_INT4, true, true, false, QDQ_WEIGHT_GPTQ},
-        {32, QDQ_INT4, true, false, true, QDQ_WEIGHT_GPTQ},
-        {32, QDQ_UINT4, false, false, false, QDQ_WEIGHT_GPTQ_MSE},
-        {30, QDQ_INT4, true, true, false, QDQ_WEIGHT_GPTQ_MSE}, /* K is no multiple */
-        {160, QDQ_INT4, true, false, false, QDQ_WEIGHT_GPTQ},
-        {0, QDQ_INT8, true, false, false, QDQ_WEIGHT_GPTQ}, /* per channel */
-        {0, QDQ_INT8, true, true, true, QDQ_WEIGHT_GPTQ},
-        {0, QDQ_UINT8, false, false, false, QDQ_WEIGHT_GPTQ},
-    };
-
-    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
-        make(&f, cases[i].block, cases[i].type, cases[i].symmetric);
-        f.entry.method = cases[i].method;
-        f.entry.gptq.act_order = cases[i].act_order;
-        if (cases[i].transposed)
-            transpose(&f);
-        collect(&f, FIT_ROWS, ROWS - FIT_ROWS);
+    for (size_t i = 0; i < QDQ_COUNT(formats); i++) {
+        make_format(&formats[i]);
         double db = gain(&f);
         if (db < 2)
             fail_msg("case %zu: %.2f dB", i, db);
-        double written = written_error(cases[i].transposed);
+        double written = written_error(formats[i].transposed);
+        if (fabs(f.result.error / written - 1) > 2e-3)
+            fail_msg("case %zu: error %g, written %g", i, f.result.error, written);
+        end(&f);
+    }
+}
+
+/* From what GPTQ gives with searched ranges. */
+TEST(refined_values_and_scales_give_more_in_each_format)
+{
+    for (size_t i = 0; i < QDQ_COUNT(formats); i++) {
+        make_format(&formats[i]);
+        f.entry.method = QDQ_WEIGHT_GPTQ_MSE;
+        double before = gain(&f);
+        qdq_gptq_result_free(&f.result);
+        qdq_gptq_factor_free(&f.factor);
+        double after = refined_gain(&f);
+        if (after < before + 0.3)
+            fail_msg("case %zu: %.2f dB, before %.2f dB", i, after, before);
+        double written = written_error(formats[i].transposed);
         if (fabs(f.result.error / written - 1) > 2e-3)
             fail_msg("case %zu: error %g, written %g", i, f.result.error, written);
         end(&f);
@@ -213,18 +255,20 @@ TEST(transposed_weights_get_the_same_codes)
 {
     static unsigned char codes[K * N];
 
-    make(&f, 32, QDQ_INT4, true);
-    collect(&f, FIT_ROWS, ROWS - FIT_ROWS);
-    gain(&f);
-    for (size_t i = 0; i < QDQ_COUNT(codes); i++)
-        codes[i % N * K + i / N] = f.result.codes[i];
-    end(&f);
-    make(&f, 32, QDQ_INT4, true);
-    transpose(&f);
-    collect(&f, FIT_ROWS, ROWS - FIT_ROWS);
-    gain(&f);
-    assert_memory_equal(codes, f.result.codes, sizeof codes);
-    end(&f);
+    for (int refined = 0; refined < 2; refined++) {
+        make(&f, 32, QDQ_INT4, true);
+        collect(&f, FIT_ROWS, ROWS - FIT_ROWS);
+        (void)(refined ? refined_gain(&f) : gain(&f));
+        for (size_t i = 0; i < QDQ_COUNT(codes); i++)
+            codes[i % N * K + i / N] = f.result.codes[i];
+        end(&f);
+        make(&f, 32, QDQ_INT4, true);
+        transpose(&f);
+        collect(&f, FIT_ROWS, ROWS - FIT_ROWS);
+        (void)(refined ? refined_gain(&f) : gain(&f));
+        assert_memory_equal(codes, f.result.codes, sizeof codes);
+        end(&f);
+    }
 }
 
 /* What nothing is known of is rounded as ever. */
@@ -265,6 +309,169 @@ TEST(channels_that_are_one_and_the_same_need_damping_alone)
     assert_true(gain(&f) > 10);
     end(&f);
 }
+
+/* --- refinement ------------------------------------------------------------------------------- */
+
+/* Copies of what GPTQ made. */
+static float scales_before[K * N];
+static unsigned char codes_before[K * N];
+
+static void refine_other_rows(size_t held)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+
+    f.entry.method = QDQ_WEIGHT_GPTQ_REFINE;
+    collect(&f, FIT_ROWS, held);
+    (void)gain(&f);
+    memcpy(scales_before, f.result.scales, f.columns.n_block * N * sizeof(float));
+    memcpy(codes_before, f.result.codes, K * N);
+    qdq_gptq_mirror(&f.group, &f.factor);
+    assert_ok(qdq_gptq_refine(&f.group, &f.factor, &f.columns, NULL, &f.result, &err));
+}
+
+static void assert_as_before(void)
+{
+    assert_memory_equal(scales_before, f.result.scales, f.columns.n_block * N * sizeof(float));
+    assert_memory_equal(codes_before, f.result.codes, K * N);
+}
+
+TEST(what_held_out_rows_lose_by_refinement_is_not_kept)
+{
+    qdq_random r = qdq_random_new(8, "white");
+
+    make(&f, 32, QDQ_INT4, true);
+    for (size_t i = FIT_ROWS * K; i < QDQ_COUNT(f.x); i++)
+        f.x[i] = qdq_random_normal(&r); /* nothing in common with the others */
+    refine_other_rows(ROWS - FIT_ROWS);
+    assert_as_before();
+    end(&f);
+    make(&f, 32, QDQ_INT4, true);
+    memset(f.x + FIT_ROWS * K, 0, sizeof(float) * (ROWS - FIT_ROWS) * K);
+    refine_other_rows(ROWS - FIT_ROWS); /* whose error is 0 in any case */
+    assert_as_before();
+    assert_float_equal(f.result.error, 0, 0);
+    end(&f);
+}
+
+TEST(channels_that_are_always_zero_get_the_values_nearest_with_the_refined_scale)
+{
+    make(&f, 0, QDQ_INT8, true);
+    for (size_t i = 0; i < QDQ_COUNT(f.x); i++)
+        if (i % K == 3 || i % K >= 190)
+            f.x[i] = 0;
+    collect(&f, FIT_ROWS, ROWS - FIT_ROWS);
+    assert_true(refined_gain(&f) > 1);
+    for (size_t k = 0; k < K; k++)
+        for (size_t n = 0; n < N && (k == 3 || k >= 190); n++) {
+            qdq_qparam p = {QDQ_INT8, f.result.scales[n], 0};
+
+            assert_in_range((int8_t)f.result.codes[k * N + n] -
+                                qdq_quantize_value(&p, f.w[k * N + n]) + 1,
+                            0, 2); /* the last step was that of the scale */
+        }
+    end(&f);
+}
+
+TEST(refinement_holds_where_the_hessian_has_rank_one)
+{
+    make(&f, 32, QDQ_INT4, true);
+    collect(&f, 1, ROWS - FIT_ROWS);
+    const double one_row = gain(&f);
+    qdq_gptq_result_free(&f.result);
+    qdq_gptq_factor_free(&f.factor);
+    assert_true(refined_gain(&f) > one_row - 0.1);
+    end(&f);
+    make(&f, 32, QDQ_INT4, true);
+    for (size_t i = 0; i < QDQ_COUNT(f.x); i++)
+        f.x[i] = f.x[i / K * K] + 3;
+    f.entry.gptq.damping = 1e-6;
+    collect(&f, FIT_ROWS, ROWS - FIT_ROWS);
+    assert_true(refined_gain(&f) > 10);
+    end(&f);
+}
+
+TEST(columns_of_zeros_stay_zeros)
+{
+    make(&f, 32, QDQ_INT4, true);
+    for (size_t i = 0; i < QDQ_COUNT(f.w); i++)
+        if (i % N == 5)
+            f.w[i] = 0;
+    collect(&f, FIT_ROWS, ROWS - FIT_ROWS);
+    assert_true(refined_gain(&f) > 2);
+    for (size_t k = 0; k < K; k++)
+        assert_int_equal(f.result.codes[k * N + 5], 0);
+    end(&f);
+}
+
+TEST(refined_scales_are_such_as_their_type_stores)
+{
+    make(&f, 32, QDQ_INT4, true);
+    f.entry.pow2 = true;
+    collect(&f, FIT_ROWS, ROWS - FIT_ROWS);
+    assert_true(refined_gain(&f) > 2);
+    for (size_t i = 0; i < f.columns.n_block * N; i++)
+        assert_true(qdq_power_of_two((double)f.result.scales[i]) == (double)f.result.scales[i]);
+    end(&f);
+    make(&f, 32, QDQ_INT4, true);
+    collect(&f, FIT_ROWS, ROWS - FIT_ROWS);
+    f.entry.method = QDQ_WEIGHT_GPTQ_REFINE;
+    f.columns.scheme.storage = QDQ_FLOAT16;
+    qdq_error err = QDQ_ERROR_INIT;
+    double before = gain(&f);
+    qdq_gptq_mirror(&f.group, &f.factor);
+    assert_ok(qdq_gptq_refine(&f.group, &f.factor, &f.columns, NULL, &f.result, &err));
+    assert_true(qdq_gptq_gain(f.result.nearest, f.result.error) > before + 0.5);
+    for (size_t i = 0; i < f.columns.n_block * N; i++) {
+        float stored = qdq_float_of_float16(qdq_float16_of_double((double)f.result.scales[i]));
+
+        assert_float_equal(stored, f.result.scales[i], 0);
+    }
+    end(&f);
+}
+
+TEST(values_of_one_bit_less_stay_so)
+{
+    for (int i = 0; i < 4; i++) {
+        const bool is_unsigned = i % 2 != 0;
+        const int shift = is_unsigned ? 0 : 64, most = is_unsigned ? 127 : 128;
+
+        make(&f, 0, is_unsigned ? QDQ_UINT8 : QDQ_INT8, !is_unsigned);
+        f.entry.reduced = true;
+        f.columns.scheme = qdq_plan_scheme(&f.entry);
+        collect(&f, FIT_ROWS, ROWS - FIT_ROWS);
+        assert_true((i < 2 ? gain(&f) : refined_gain(&f)) > 2);
+        for (size_t k = 0; k < K * N; k++) {
+            int code = is_unsigned ? f.result.codes[k] : (int8_t)f.result.codes[k];
+
+            assert_in_range(code + shift, 0, most);
+        }
+        end(&f);
+    }
+}
+
+TEST(a_cancelled_job_ends_rounding_and_refinement)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_cancel *flag = qdq_cancel_new();
+    const qdq_job job = {.size = sizeof job, .cancel = flag};
+    qdq_gptq_result r;
+
+    make(&f, 32, QDQ_INT4, true);
+    f.entry.method = QDQ_WEIGHT_GPTQ_REFINE;
+    collect(&f, FIT_ROWS, ROWS - FIT_ROWS);
+    (void)gain(&f);
+    qdq_gptq_mirror(&f.group, &f.factor);
+    qdq_cancel_set(flag);
+    assert_int_equal(qdq_gptq_round(&f.group, &f.factor, &f.columns, &job, &r, &err),
+                     QDQ_E_INTERRUPTED);
+    qdq_gptq_result_free(&r);
+    assert_int_equal(qdq_gptq_refine(&f.group, &f.factor, &f.columns, &job, &f.result, &err),
+                     QDQ_E_INTERRUPTED);
+    qdq_cancel_free(flag);
+    end(&f);
+}
+
+/* --- data ------------------------------------------------------------------------------------- */
 
 TEST(numbers_that_are_none_count_as_zero)
 {

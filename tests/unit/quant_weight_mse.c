@@ -115,6 +115,19 @@ TEST(blocks_rows_and_one_scale_are_searched_as_columns_are)
     }
 }
 
+TEST(values_of_one_bit_less_are_not_clipped)
+{
+    const qdq_qscheme reduced = {.type = QDQ_INT8, .symmetric = true, .reduced = true};
+    const qdq_scale_grid g = grid_of(1, 0);
+    float w[COUNT];
+    char letters[COLUMNS];
+
+    fill(w);
+    letters_of(w, &g, &reduced, letters);
+    for (size_t k = 0; k < COLUMNS; k++)
+        assert_int_equal(letters[k], 'A');
+}
+
 /* The least error of any step, with the functions that make the codes: of `count` weights that lie
  * `pitch` apart. */
 static double least_error(const float *x, size_t count, size_t pitch, const qdq_qscheme *s,

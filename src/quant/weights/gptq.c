@@ -9,9 +9,6 @@
 #include "quant/calib/sweep.h"
 #include "quant/weights/gptq_state.h"
 
-/* Less than a tenth of a dB is chance: other rows may lose more than with the nearest codes. */
-#define LEAST_GAIN_DB 0.1
-
 typedef struct gptq {
     const qdq_quantizing *q;
     qdq_arena scratch;
@@ -160,24 +157,27 @@ static qdq_status write_codes(gptq *a, const qdq_weight_columns *c, const qdq_gp
 
 static qdq_status accept(gptq *a, const qdq_weight_columns *w, const qdq_gptq_result *r)
 {
-    /* 0 of 0 is no gain, and what is no number is none either */
-    const double gain = r->nearest > 0 && isfinite(r->error)
-                            ? 10 * log10(r->nearest / fmax(r->error, 1e-12 * r->nearest))
-                            : 0;
-    const bool good = gain >= LEAST_GAIN_DB;
+    const double gain = qdq_gptq_gain(r->nearest, r->error);
+    const bool good = gain >= QDQ_GPTQ_LEAST_GAIN_DB;
 
     if (good)
         QDQ_TRY(write_codes(a, w, r));
     return tell(a, w->entry, gain, good ? NULL : "its nearest codes lose no more on held-out rows");
 }
 
-static qdq_status round_weight(gptq *a, const qdq_gptq_group *g, const qdq_gptq_factor *f,
+static qdq_status round_weight(gptq *a, const qdq_gptq_group *g, qdq_gptq_factor *f,
                                qdq_weight_columns *w)
 {
+    const qdq_job *job = a->q->opts->job;
     qdq_gptq_result r;
 
     w->scheme.storage = a->q->target->rest.type;
-    qdq_status st = qdq_gptq_round(g, f, w, &r, a->err);
+    qdq_status st = qdq_gptq_round(g, f, w, job, &r, a->err);
+    if (st == QDQ_OK && w->entry->method == QDQ_WEIGHT_GPTQ_REFINE) {
+        if (!f->is_mirrored)
+            qdq_gptq_mirror(g, f);
+        st = qdq_gptq_refine(g, f, w, job, &r, a->err);
+    }
     if (st == QDQ_OK)
         st = accept(a, w, &r);
     qdq_gptq_result_free(&r);

@@ -284,6 +284,7 @@ static bool factorize_damped(const qdq_gptq_group *g, double damping, work *w, c
     *why = not_definite;
     for (int i = 0; i < TRIES && isfinite(mean) && mean > 0 && !done; i++) {
         load(g, mean, damping, w->f);
+        w->f->added = (float)(damping * mean);
         done = factorize(w);
         if (!w->ok)
             return false;

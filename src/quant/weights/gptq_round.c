@@ -5,15 +5,15 @@
 
 #include "base/fail.h"
 #include "quant/weights/gptq_state.h"
+#include "quant/weights/gptq_strip.h"
 #include "quant/weights/matrix_product.h"
 #include "quant/weights/weight_mse.h"
 #include "quant/weights/weights.h"
 
-enum {
-    STRIP = 64,  /* columns */
-    BATCH = 128, /* channels whose updates of all others are put off (the paper's B) */
-    CODE_MAX = 2 /* bytes of one code that is not packed */
-};
+enum { STRIP = QDQ_GPTQ_STRIP, BATCH = QDQ_GPTQ_BATCH };
+
+/* bytes of one code that is not packed */
+enum { CODE_MAX = 2 };
 
 /* What all strips share. */
 typedef struct rounding {
@@ -30,125 +30,22 @@ typedef struct rounding {
     double *error, *nearest;
 } rounding;
 
-/* Of one thread; rows have STRIP floats, columns that are missing are 0. */
-typedef struct strip {
-    size_t first, n;
-    /* [position]: not rounded yet */
-    float *w;
-    /* [channel]: weights less what comes back from their codes */
-    float *d;
-    /* [channel]: of the held-out X'X times d */
-    float *y;
-    /* [BATCH]: the paper's E */
-    float *error;
-    float *room;
-    float scales[STRIP], low[STRIP], high[STRIP], factor[STRIP], back[STRIP];
-    int32_t zeros[STRIP];
-    char letters[STRIP];
-    uint16_t codes[STRIP];
-} strip;
-
-static strip *new_strip(size_t k)
+static void round_nearest(const rounding *r, qdq_gptq_strip *t)
 {
-    size_t rows = k * STRIP;
-    strip *t =
-        malloc(sizeof *t + (3 * rows + (size_t)BATCH * STRIP + qdq_product_room()) * sizeof(float));
-
-    if (t == NULL)
-        return NULL;
-    t->w = (float *)(void *)(t + 1);
-    t->d = t->w + rows;
-    t->y = t->d + rows;
-    t->error = t->y + rows;
-    t->room = t->error + (size_t)BATCH * STRIP;
-    return t;
-}
-
-/* The weight's numbers, by channel. */
-static void load_strip(const rounding *r, strip *t)
-{
-    const qdq_weight_columns *w = r->w;
-
-    for (size_t j = 0; j < STRIP; j++)
-        for (size_t c = 0; c < w->k && j >= t->n; c++)
-            t->d[c * STRIP + j] = 0;
-    if (w->step_n == 1)
-        for (size_t c = 0; c < w->k; c++)
-            memcpy(t->d + c * STRIP, w->w + c * w->step_k + t->first, t->n * sizeof(float));
-    else
-        for (size_t j = 0; j < t->n; j++)
-            for (size_t c = 0; c < w->k; c++)
-                t->d[c * STRIP + j] = w->w[c * w->step_k + (t->first + j) * w->step_n];
-}
-
-/* The scales of a block, from all of those. */
-static void take_scales(const qdq_weight_columns *w, const float *scales, const int32_t *zeros,
-                        size_t block, strip *t)
-{
-    for (size_t j = 0; j < STRIP; j++) {
-        size_t at = qdq_weight_scale_at(w, block, t->first + (j < t->n ? j : 0));
-
-        t->scales[j] = scales[at];
-        t->zeros[j] = zeros[at];
-    }
-}
-
-/* Row x as codes, and back; d less that. */
-static void round_row(const rounding *r, strip *t, const float *x, float *d)
-{
-    qdq_elem type = r->w->scheme.type;
-
-    qdq_quantize_row(type, t->scales, t->zeros, x, STRIP, t->codes);
-    qdq_dequantize_row(type, t->scales, t->zeros, t->codes, STRIP, t->back);
-    for (size_t j = 0; j < STRIP; j++)
-        d[j] -= t->back[j];
-}
-
-/* --- the error of products -------------------------------------------------------------------- */
-
-/* Sum over columns of d' (X'X) d: the squared error (1) of the held-out rows. */
-static double held_error(const rounding *r, strip *t)
-{
-    const qdq_gptq_group *g = r->g;
-    double sum = 0;
-
-    memset(t->y, 0, g->k * STRIP * sizeof *t->y);
-    for (size_t first = 0; first < g->k; first += BATCH) {
-        size_t end = first + BATCH < g->k ? first + BATCH : g->k;
-
-        qdq_product_add(&(qdq_product){g->h + first * g->ld, t->d + first * STRIP, t->y, g->ld,
-                                       STRIP, STRIP, first, STRIP, end - first, 1},
-                        t->room);
-        for (size_t p = first; p < end; p++)
-            for (size_t q = first; q < p; q++)
-                for (size_t j = 0; j < STRIP; j++)
-                    t->y[q * STRIP + j] += g->h[p * g->ld + q] * t->d[p * STRIP + j];
-    }
-    for (size_t q = 0; q < g->k; q++)
-        for (size_t j = 0; j < t->n; j++) {
-            double d = (double)t->d[q * STRIP + j];
-
-            sum += d * (2 * (double)t->y[q * STRIP + j] + (double)g->held_diagonal[q] * d);
-        }
-    return sum;
-}
-
-static void round_nearest(const rounding *r, strip *t)
-{
-    load_strip(r, t);
+    qdq_gptq_strip_load(r->w, t);
     for (size_t c = 0; c < r->w->k; c++) {
         if (c % r->w->block == 0)
-            take_scales(r->w, r->scales, r->zeros, c / r->w->block, t);
+            qdq_gptq_strip_scales(r->w, r->scales, r->zeros, c / r->w->block, t);
         memcpy(t->w, t->d + c * STRIP, STRIP * sizeof *t->w);
-        round_row(r, t, t->w, t->d + c * STRIP);
+        qdq_gptq_strip_round(r->w, t, t->w, t->d + c * STRIP);
     }
-    r->nearest[t->first / STRIP] = held_error(r, t);
+    r->nearest[t->first / STRIP] = qdq_gptq_strip_error(r->g, t);
 }
 
 /* --- GPTQ ------------------------------------------------------------------------------------- */
 
 /* Scales of a block whose first channel is next. */
-static bool scales_of_block(const rounding *r, strip *t, size_t block)
+static bool scales_of_block(const rounding *r, qdq_gptq_strip *t, size_t block)
 {
     const qdq_weight_columns *w = r->w;
     size_t rows = qdq_weight_block_rows(w, block);
@@ -175,28 +72,17 @@ static bool scales_of_block(const rounding *r, strip *t, size_t block)
     return true;
 }
 
-static void put_codes(const rounding *r, const strip *t, size_t channel)
-{
-    const qdq_weight_columns *w = r->w;
-    const size_t size = qdq_code_size(w->scheme.type);
-    const char *codes = (const char *)t->codes;
-
-    for (size_t j = 0; j < t->n; j++)
-        memcpy(r->out->codes + (channel * w->step_k + (t->first + j) * w->step_n) * size,
-               codes + j * size, size);
-}
-
 /* Position p is rounded; positions [end, p) make up for it: (2), with the factor's row. */
-static void round_position(const rounding *r, strip *t, size_t p, size_t end, float *error)
+static void round_position(const rounding *r, qdq_gptq_strip *t, size_t p, size_t end, float *error)
 {
     const size_t channel = r->f->channel[p];
     const float *v = r->f->v + p * r->f->ld, *x = t->w + p * STRIP;
     const float by = 1 / r->f->diagonal[p];
 
     if (r->is_static)
-        take_scales(r->w, r->scales, r->zeros, channel / r->w->block, t);
-    round_row(r, t, x, t->d + channel * STRIP);
-    put_codes(r, t, channel);
+        qdq_gptq_strip_scales(r->w, r->scales, r->zeros, channel / r->w->block, t);
+    qdq_gptq_strip_round(r->w, t, x, t->d + channel * STRIP);
+    qdq_gptq_strip_put(r->w, t, channel, r->out);
     for (size_t j = 0; j < STRIP; j++)
         error[j] = (x[j] - t->back[j]) * by;
     for (size_t q = end; q < p; q++)
@@ -218,12 +104,13 @@ static size_t batch_at(const rounding *r, size_t done)
     return n < left ? n : left;
 }
 
-/* False: out of memory. */
-static bool round_strip(const rounding *r, strip *t)
+static bool round_strip(void *ctx, qdq_gptq_strip *t)
 {
+    const rounding *r = ctx;
     const size_t k = r->w->k;
 
-    load_strip(r, t);
+    round_nearest(r, t);
+    qdq_gptq_strip_load(r->w, t);
     for (size_t p = 0; p < k; p++)
         memcpy(t->w + p * STRIP, t->d + r->f->channel[p] * STRIP, STRIP * sizeof *t->w);
     for (size_t done = 0, n; done < k; done += n) {
@@ -242,32 +129,8 @@ static bool round_strip(const rounding *r, strip *t)
                                        STRIP, end, STRIP, n, -1},
                         t->room);
     }
-    r->error[t->first / STRIP] = held_error(r, t);
+    r->error[t->first / STRIP] = qdq_gptq_strip_error(r->g, t);
     return true;
-}
-
-static bool round_strips(const rounding *r)
-{
-    const size_t strips = (r->w->n + STRIP - 1) / STRIP;
-    bool ok = true;
-
-#pragma omp parallel reduction(&& : ok) if (strips > 1)
-    {
-        strip *t = new_strip(r->w->k);
-
-        ok = t != NULL;
-#pragma omp for schedule(dynamic)
-        for (size_t i = 0; i < strips; i++) {
-            if (t == NULL)
-                continue;
-            t->first = i * STRIP;
-            t->n = r->w->n - t->first < STRIP ? r->w->n - t->first : STRIP;
-            round_nearest(r, t);
-            ok = round_strip(r, t) && ok;
-        }
-        free(t);
-    }
-    return ok;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -303,7 +166,7 @@ static double sum_of(const double *x, size_t n)
     return sum;
 }
 
-static bool new_result(const qdq_weight_columns *w, qdq_gptq_result *out)
+bool qdq_gptq_result_new(const qdq_weight_columns *w, qdq_gptq_result *out)
 {
     const size_t n = w->n * w->n_block;
 
@@ -313,30 +176,31 @@ static bool new_result(const qdq_weight_columns *w, qdq_gptq_result *out)
     return out->scales != NULL && out->zeros != NULL && out->codes != NULL;
 }
 
-static qdq_status round_weight(rounding *r, qdq_arena *scratch, qdq_error *err)
+static qdq_status round_weight(rounding *r, const qdq_job *job, qdq_arena *scratch, qdq_error *err)
 {
-    const size_t strips = (r->w->n + STRIP - 1) / STRIP, n = r->w->n * r->w->n_block;
+    const size_t strips = qdq_gptq_strip_count(r->w), n = r->w->n * r->w->n_block;
     float *scales = qdq_arena_array(scratch, n + 1, sizeof *scales);
     int32_t *zeros = qdq_arena_array(scratch, n + 1, sizeof *zeros);
 
     r->error = qdq_arena_array(scratch, strips + 1, sizeof *r->error);
     r->nearest = qdq_arena_array(scratch, strips + 1, sizeof *r->nearest);
     QDQ_NEED(scales != NULL && zeros != NULL && r->error != NULL && r->nearest != NULL &&
-                 new_result(r->w, r->out),
+                 qdq_gptq_result_new(r->w, r->out),
              err);
     QDQ_TRY(nearest_scales(r->w, r->is_mse, scales, zeros, scratch, err));
     memcpy(r->out->scales, scales, n * sizeof *scales);
     memcpy(r->out->zeros, zeros, n * sizeof *zeros);
     r->scales = scales;
     r->zeros = zeros;
-    QDQ_NEED(round_strips(r), err);
+    QDQ_TRY(qdq_gptq_strips(r->w, job, round_strip, r, err));
     r->out->error = sum_of(r->error, strips);
     r->out->nearest = sum_of(r->nearest, strips);
     return QDQ_OK;
 }
 
 qdq_status qdq_gptq_round(const qdq_gptq_group *g, const qdq_gptq_factor *f,
-                          const qdq_weight_columns *w, qdq_gptq_result *out, qdq_error *err)
+                          const qdq_weight_columns *w, const qdq_job *job, qdq_gptq_result *out,
+                          qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     rounding r = {.g = g,
@@ -347,7 +211,7 @@ qdq_status qdq_gptq_round(const qdq_gptq_group *g, const qdq_gptq_factor *f,
                   .out = out};
 
     *out = (qdq_gptq_result){0};
-    qdq_status st = round_weight(&r, &scratch, err);
+    qdq_status st = round_weight(&r, job, &scratch, err);
     qdq_arena_free(&scratch);
     return st;
 }

@@ -2,6 +2,8 @@
 #ifndef QDQ_GPTQ_STATE_H
 #define QDQ_GPTQ_STATE_H
 
+#include <math.h>
+
 #include "base/vec.h"
 #include "quant/weights/gptq.h"
 #include "quant/weights/weight_columns.h"
@@ -47,6 +49,11 @@ typedef struct qdq_gptq_factor {
     size_t k, ld;
     float *v, *diagonal;
     size_t *channel;
+    /* damping, as it is added to the diagonal of `h` */
+    float added;
+    /* right of its diagonal `v` has the lower triangle of the Hessian, rows and columns from the
+     * last channel to the first (qdq_gptq_mirror) */
+    bool is_mirrored;
 } qdq_gptq_factor;
 
 uint64_t qdq_gptq_factor_bytes(size_t k);
@@ -68,9 +75,35 @@ typedef struct qdq_gptq_result {
     double error, nearest;
 } qdq_gptq_result;
 
-/* Free the result all the same where it fails. */
-qdq_status qdq_gptq_round(const qdq_gptq_group *g, const qdq_gptq_factor *f,
-                          const qdq_weight_columns *w, qdq_gptq_result *out, qdq_error *err);
+/* Less than a tenth of a dB is chance: other rows may lose more than before. */
+#define QDQ_GPTQ_LEAST_GAIN_DB 0.1
+
+/* How much less error `after` is than `before`; 0 where either says nothing. */
+static inline double qdq_gptq_gain(double before, double after)
+{
+    return before > 0 && isfinite(before) && isfinite(after)
+               ? 10 * log10(before / fmax(after, 1e-12 * before))
+               : 0;
+}
+
+/* False: out of memory; free the result all the same, here and where rounding fails. */
+bool qdq_gptq_result_new(const qdq_weight_columns *w, qdq_gptq_result *out);
 void qdq_gptq_result_free(qdq_gptq_result *r);
+
+/* `job` may cancel it. */
+qdq_status qdq_gptq_round(const qdq_gptq_group *g, const qdq_gptq_factor *f,
+                          const qdq_weight_columns *w, const qdq_job *job, qdq_gptq_result *out,
+                          qdq_error *err);
+
+/* --- gptq_refine.c ---------------------------------------------------------------------------- */
+
+/* Before anything is refined: what the factor does not need of its memory holds what the group has
+ * no more of, since its lower triangle is that of the held-out rows. */
+void qdq_gptq_mirror(const qdq_gptq_group *g, qdq_gptq_factor *f);
+
+/* Replaces what GPTQ made of a weight if the held-out rows gain by moving its values and scales. */
+qdq_status qdq_gptq_refine(const qdq_gptq_group *g, const qdq_gptq_factor *f,
+                           const qdq_weight_columns *w, const qdq_job *job, qdq_gptq_result *r,
+                           qdq_error *err);
 
 #endif /* QDQ_GPTQ_STATE_H */

@@ -11,7 +11,8 @@
 #define QDQ_WEIGHT_MSE_STEP 0.0125
 
 /* For each scale of `g` the number of steps that the range is shortened by, as letters; `letters`
- * has room for one each. False: out of memory. */
+ * has room for one each. Of a reduced scheme none is: quantized values saturate at the limits of
+ * the type, which are too large for it. False: out of memory. */
 bool qdq_weight_mse_letters(const float *w, const qdq_scale_grid *g, const qdq_qscheme *s,
                             const float *low, const float *high, char *letters);
 
