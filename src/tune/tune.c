@@ -290,7 +290,8 @@ static qdq_status search_placement(qdq_tune_state *t, qdq_error *err)
     QDQ_TRY(qdq_tune_try_others_by_edges(t, err));
     QDQ_TRY(qdq_tune_try_edges(t, err));
     QDQ_TRY(qdq_tune_try_types(t, err));
-    return qdq_tune_try_weights(t, err);
+    QDQ_TRY(qdq_tune_try_weights(t, err));
+    return qdq_tune_try_dynamic(t, err);
 }
 
 /* What became of all placements that were measured. */

@@ -258,15 +258,21 @@ static void tell_evaluation(const qdq_tune_state *t, const qdq_tune_candidate *c
                 qdq_assign_count(&c->assign), t->task.space->n_groups, h->sqnr_db, bound, accuracy);
 }
 
-qdq_status qdq_tune_evaluate_candidate(qdq_tune_state *t, qdq_tune_candidate *c, bool *known,
-                                       qdq_error *err)
+/* `usual`: how many there may be where the user sets no limit; 0: any number. */
+static bool are_used_up(const qdq_tune_state *t, unsigned usual)
 {
-    const unsigned given = t->opts->goal->max_evaluations;
+    const unsigned given = t->opts->goal->max_evaluations, most = given > 0 ? given : usual;
+
+    return t->run.bounded && most > 0 && t->run.evaluations >= most;
+}
+
+static qdq_status evaluate_candidate(qdq_tune_state *t, qdq_tune_candidate *c, unsigned usual,
+                                     bool *known, qdq_error *err)
+{
     qdq_plan *p;
 
     *known = c->evaluated;
-    if (c->evaluated ||
-        (t->run.bounded && t->run.evaluations >= (given > 0 ? given : MAX_EVALUATIONS)))
+    if (c->evaluated || are_used_up(t, usual))
         return QDQ_OK;
     t->run.evaluations++;
     QDQ_TRY(qdq_tune_plan_of(t, &c->assign, &p, err));
@@ -281,6 +287,18 @@ qdq_status qdq_tune_evaluate_candidate(qdq_tune_state *t, qdq_tune_candidate *c,
         t->run.least_noisy_db = fmax(t->run.least_noisy_db, c->evaluation.goal_db);
     tell_evaluation(t, c);
     return QDQ_OK;
+}
+
+qdq_status qdq_tune_evaluate_candidate(qdq_tune_state *t, qdq_tune_candidate *c, bool *known,
+                                       qdq_error *err)
+{
+    return evaluate_candidate(t, c, MAX_EVALUATIONS, known, err);
+}
+
+qdq_status qdq_tune_evaluate_after_search(qdq_tune_state *t, qdq_tune_candidate *c, bool *known,
+                                          qdq_error *err)
+{
+    return evaluate_candidate(t, c, 0, known, err);
 }
 
 void qdq_tune_compare_with_goal(qdq_tune_state *t, qdq_tune_candidate *c, bool known)
