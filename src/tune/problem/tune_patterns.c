@@ -206,15 +206,6 @@ static qdq_status learn_pattern(qdq_tune_state *t, size_t u, lesson *l, qdq_erro
     return add_scheme(t, l, &key, p->n_nodes, &scheme, err);
 }
 
-/* Schemes of patterns have Q/DQ alone: a time with data quantized at run time is not theirs. */
-static bool has_other_form(const qdq_space *s, const qdq_assign *a)
-{
-    for (size_t i = 0; i < s->n_dynamic; i++)
-        if (qdq_space_is_dynamic(s, a, i))
-            return true;
-    return false;
-}
-
 static qdq_status learn(qdq_tune_state *t, lesson *l, qdq_error *err)
 {
     const qdq_pattern_key key = key_of(t, QDQ_PATTERN_MODEL, t->parts.whole);
@@ -223,7 +214,7 @@ static qdq_status learn(qdq_tune_state *t, lesson *l, qdq_error *err)
     l->when = now_text(&l->scratch);
     QDQ_NEED(whole.placement != NULL && l->when != NULL, err);
     QDQ_TRY(add_scheme(t, l, &key, (size_t)t->task.clean->graph->n_node, &whole, err));
-    if (has_other_form(t->task.space, l->now))
+    if (qdq_space_count_dynamic(t->task.space, l->now) > 0) /* schemes have Q/DQ alone */
         return QDQ_OK;
     for (size_t u = 0; u < t->parts.problem.n_units; u++)
         QDQ_TRY(learn_pattern(t, u, l, err));

@@ -21,6 +21,10 @@ qdq_status qdq_tune_try_types(qdq_tune_state *t, qdq_error *err);
  * best has no profile, and none on an engine without profiles. Fills t->outcome.weights. */
 qdq_status qdq_tune_try_weights(qdq_tune_state *t, qdq_error *err);
 
+/* Whether operators of the model may have their data quantized at run time: the target's engine
+ * measures, and neither the target nor the user chose formats of operators. */
+bool qdq_tune_offers_dynamic(const qdq_tune_state *t);
+
 /* Tries operators whose data is quantized at run time (space_dynamic.h) against t->run.found.best:
  * those that are float in it, then those that are quantized; as many as the goal allows. Takes
  * builds that are left, two or three for each of both. Fills t->outcome.dynamic. */

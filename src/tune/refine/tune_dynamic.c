@@ -266,9 +266,9 @@ static qdq_status try_form(forming *x, qdq_error *err)
 /* --- all of it -------------------------------------------------------------------------------- */
 
 /* Operators of the target's own engine: another one has no kernel for them. */
-static bool is_offered(const qdq_tune_state *t)
+bool qdq_tune_offers_dynamic(const qdq_tune_state *t)
 {
-    return t->task.space->n_dynamic > 0 && !t->opts->goal->one_format && !qdq_tune_is_settled(t) &&
+    return t->task.space->n_dynamic > 0 && !t->opts->goal->one_format &&
            strcmp(qdq_worker_client_engine(t->tools.worker_client)->name, t->task.target->engine) ==
                0;
 }
@@ -283,7 +283,8 @@ qdq_status qdq_tune_try_dynamic(qdq_tune_state *t, qdq_error *err)
                        .time_of = time_of},
                  .move = "data quantized at run time"};
 
-    if (!is_offered(t))
+    t->run.dynamic_due = false;
+    if (!qdq_tune_offers_dynamic(t) || qdq_tune_is_settled(t))
         return QDQ_OK;
     qdq_status st = qdq_refine_begin(&x.r, t->task.space->n_dynamic, err);
     t->outcome.dynamic = x.r.out;

@@ -109,6 +109,15 @@ bool qdq_space_is_dynamic(const qdq_space *s, const qdq_assign *a, size_t i)
     return a->n == qdq_space_edge_bits(s) && qdq_assign_get(a, bit_of(s, i));
 }
 
+size_t qdq_space_count_dynamic(const qdq_space *s, const qdq_assign *a)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n_dynamic; i++)
+        n += qdq_space_is_dynamic(s, a, i);
+    return n;
+}
+
 void qdq_space_make_dynamic(const qdq_space *s, qdq_assign *a, size_t i)
 {
     const qdq_node *n = s->dynamic[i];

@@ -20,6 +20,9 @@ size_t qdq_space_dynamic_of(const qdq_space *s, const qdq_node *n);
 /* Whether `a` gives operator number `i` the form. False for an assignment without edges. */
 bool qdq_space_is_dynamic(const qdq_space *s, const qdq_assign *a, size_t i);
 
+/* Number of operators to which `a` gives the form. */
+size_t qdq_space_count_dynamic(const qdq_space *s, const qdq_assign *a);
+
 /* Gives operator number `i` the form in `a`, an assignment with edges. The operator's decisions,
  * and changes of its edges, are off then: its data is float. */
 void qdq_space_make_dynamic(const qdq_space *s, qdq_assign *a, size_t i);
