@@ -151,6 +151,7 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     goal.min_agreement = r->quant->min_agreement.value;
     goal.by_default = !cli_quant_names_goal(r->quant);
     goal.max_drop = r->max_drop;
+    goal.one_format = r->one_format;
     cli_metric_fill(r->metric, &goal);
     goal.eval = r->samples->eval;
     goal.folds = r->samples->split.folds;

@@ -32,6 +32,8 @@ typedef struct cli_tune_request {
     const cli_samples *samples;
     const char *dir;
     int calibration_threads;
+    /* no operator has its data quantized at run time */
+    bool one_format;
     /* below 0: none */
     double max_drop;
     /* of --metric-command; it may be none */

@@ -301,6 +301,14 @@ static void print_weights(json_t *report, FILE *to)
         fprintf(to, "weights alone in 8 bits: %zu operator%s\n", n, n == 1 ? "" : "s");
 }
 
+static void print_forms(json_t *report, FILE *to)
+{
+    const size_t n = json_array_size(json_object_get(report, "at_run_time"));
+
+    if (n > 0)
+        fprintf(to, "at run time: the data of %zu operator%s\n", n, n == 1 ? "" : "s");
+}
+
 static void print_failed(const json_t *failed, FILE *to)
 {
     size_t i, machine = 0;
@@ -334,6 +342,7 @@ static void print_remarks(json_t *report, FILE *to)
     print_overruled(report, to);
     print_types(report, to);
     print_weights(report, to);
+    print_forms(report, to);
     print_computed(json_object_get(report, "engine_check"), to);
     if (isfinite(mde))
         fprintf(to, "minimum detectable gain: %.2f %%\n", mde * 100);

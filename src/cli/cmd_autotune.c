@@ -111,6 +111,7 @@ static qdq_status tune(autotune *t, qdq_error *err)
                                 .samples = &t->samples,
                                 .dir = a->output,
                                 .calibration_threads = cli_threads(a->calib_threads),
+                                .one_format = cli_format_is_named(&a->quant.format) || a->type != 0,
                                 .max_drop = t->max_drop,
                                 .metric = &t->metric};
 
@@ -349,7 +350,8 @@ const cli_command cmd_autotune = {
         "\"top1\",\n"
         "  \"half_agreement\", \"placement_only\", \"resumed\", \"budget_used_up\", \"failed\", "
         "\"reason\",\n"
-        "  \"engine_check\", \"overruled\", \"types\", \"weights_alone\" }\n"
+        "  \"engine_check\", \"overruled\", \"types\", \"weights_alone\",\n"
+        "  \"at_run_time\" }\n"
         "With --metric-command also \"metric\": { \"name\", \"input\", \"written\", \"min\", "
         "\"max_drop\" }.\n"
         "With --state also \"steps\" and \"timed_step\".\n"

@@ -211,7 +211,7 @@ static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, 
     fprintf(to, "\nquantized: %zu tensor%s, %zu weight%s, %zu bias%s\n", s->n_tensors,
             cli_plural(s->n_tensors), s->n_weights, cli_plural(s->n_weights), s->n_biases,
             s->n_biases == 1 ? "" : "es");
-    if (s->n_dynamic > 0)
+    if (s->n_dynamic > 0 && q->tuned == NULL) /* its report counts operators */
         fprintf(to, "at run time: the data of %zu product%s\n", s->n_dynamic,
                 cli_plural(s->n_dynamic));
     QDQ_TRY(print_counts(q, s->quantized, s->n_quantized, to, err));

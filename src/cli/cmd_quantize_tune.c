@@ -68,6 +68,8 @@ qdq_status cmd_quantize_tune(quantize *q, qdq_error *err)
                                 .samples = &q->samples,
                                 .dir = q->tuned_in,
                                 .calibration_threads = cli_threads(a->threads),
+                                .one_format =
+                                    a->one_format || cli_format_is_named(&a->quant.format),
                                 .max_drop = q->max_drop,
                                 .metric = &q->metric};
     cli_samples_for_goal(&a->quant, &q->samples);

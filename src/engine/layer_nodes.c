@@ -101,8 +101,8 @@ static bool cut_ending(char *name)
 {
     const char *const *ending =
         QDQ_WORDS("_nchwc", "/duplicated", "_QuantizeLinear_Output", "_DequantizeLinear_Output",
-                  "_QuantizeLinear_Input", "_QuantizeLinear", "_DequantizeLinear", "_pre_q",
-                  "_q_to_dq", "_q", "_dq");
+                  "_QuantizeLinear_Input", "_DynamicQuantizeLinear", "_QuantizeLinear",
+                  "_DequantizeLinear", "_pre_q", "_q_to_dq", "_q", "_dq");
 
     for (; *ending != NULL; ending++)
         if (cut_at(name, *ending))

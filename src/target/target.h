@@ -246,6 +246,9 @@ const qdq_target_op *qdq_target_find_off(const qdq_target *t, const char *op);
 int qdq_target_opset(const qdq_target *t);
 /* why `op` has no rule; never NULL */
 const char *qdq_target_reason(const qdq_target *t, const char *op);
+/* The target's format of weights, with data that is quantized at run time. False: none of its
+ * operators has such a form, or its weights do not have 8 bits. */
+bool qdq_target_get_dynamic(const qdq_target *t, qdq_format *out);
 /* why `op`, whose rule is `rule` or NULL, has no dynamic form; never NULL */
 const char *qdq_target_no_dynamic(const qdq_target *t, const char *op, const qdq_target_op *rule);
 

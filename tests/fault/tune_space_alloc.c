@@ -9,9 +9,13 @@
 #include "support/build.h"
 #include "tune/space/candidates.h"
 #include "tune/mincut/hyperedges.h"
+#include "tune/space/space_dynamic.h"
+#include "tune/space/space_edges.h"
 #include "tune/space/space_partial.h"
 
-/* A residual block and a Concat, whose tensors share a scale. */
+enum { PLANS = 4 };
+
+/* A residual block, a Concat, whose tensors share a scale, and a product. */
 static qdq_model *build(void)
 {
     test_builder b = test_build(17);
@@ -24,7 +28,9 @@ static qdq_model *build(void)
     test_conv(&b, "c2", "x", 16, 16, 1, 1);
     assert_true(qdq_node_set_int(TEST_NODE(&b, "Concat", "cc", "a", "c2"), "axis", 1));
     test_conv(&b, "c3", "cc", 16, 32, 1, 1);
-    test_output(&b, "c3");
+    TEST_RANDOM(&b, "w", 4, 8);
+    TEST_NODE(&b, "MatMul", "p", "c3", "w");
+    test_output(&b, "p");
     return test_built(&b);
 }
 
@@ -37,7 +43,7 @@ typedef struct setting {
     const char *folder;
     /* of one attempt after the other */
     qdq_candidates *candidates;
-    qdq_plan *plans[3];
+    qdq_plan *plans[PLANS];
 } setting;
 
 static setting set_up(const char *target)
@@ -66,10 +72,25 @@ static void put_away(setting *s)
     qdq_engine_close(s->engine);
 }
 
-/* All groups, then all but the second, then halves of some. */
-static qdq_status make_plans(const setting *s, const qdq_space *space, qdq_scales *known,
-                             qdq_plan *plans[3], qdq_error *err)
+/* All products' data quantized at run time, if the target has that form, and all other groups. */
+static qdq_status plan_form(const qdq_space *space, const qdq_space_scaling *from, qdq_arena *arena,
+                            qdq_plan **out, qdq_error *err)
 {
+    qdq_assign a;
+
+    QDQ_NEED(qdq_assign_new(&a, qdq_space_edge_bits(space), arena), err);
+    for (size_t i = 0; i < space->n_groups; i++)
+        qdq_assign_set(&a, i, true);
+    for (size_t i = 0; i < space->n_dynamic; i++)
+        qdq_space_make_dynamic(space, &a, i);
+    return qdq_space_plan(space, &a, from, out, err);
+}
+
+/* All groups, then all but the second, then halves of some, then another form of products. */
+static qdq_status make_plans(const setting *s, const qdq_space *space, qdq_scales *known,
+                             qdq_plan *plans[PLANS], qdq_error *err)
+{
+    const qdq_space_scaling from = {s->head, s->engine, NULL, &s->opts, known, 0};
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_assign a, own;
     qdq_status st =
@@ -81,10 +102,10 @@ static qdq_status make_plans(const setting *s, const qdq_space *space, qdq_scale
         qdq_assign_set(&a, 1, i == 0);
         for (size_t k = 0; k < space->n_groups && i == 2; k++)
             qdq_space_set_part(space, &a, k, (qdq_space_part)(k % 4));
-        st = qdq_space_plan(space, &a,
-                            &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, known, 0},
-                            &plans[i], err);
+        st = qdq_space_plan(space, &a, &from, &plans[i], err);
     }
+    if (st == QDQ_OK)
+        st = plan_form(space, &from, &arena, &plans[3], err);
     if (st == QDQ_OK)
         st = qdq_space_from_plan(space, plans[1], &own, &arena, err);
     qdq_arena_free(&arena);
@@ -96,7 +117,7 @@ static qdq_status plan(void *ctx, qdq_error *err)
     const setting *s = ctx;
     qdq_scales known = {0};
     qdq_space *space = NULL;
-    qdq_plan *plans[3] = {NULL};
+    qdq_plan *plans[PLANS] = {NULL};
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_hyperedge_map hyperedges;
     qdq_status st = qdq_space_new(s->clean, s->target, &s->opts, &space, err);
@@ -109,9 +130,8 @@ static qdq_status plan(void *ctx, qdq_error *err)
             space, &(qdq_space_scaling){s->head, s->engine, NULL, &s->opts, &known, 0}, err);
     if (st == QDQ_OK)
         st = make_plans(s, space, &known, plans, err);
-    qdq_plan_free(plans[0]);
-    qdq_plan_free(plans[1]);
-    qdq_plan_free(plans[2]);
+    for (size_t i = 0; i < PLANS; i++)
+        qdq_plan_free(plans[i]);
     qdq_scales_free(&known);
     qdq_space_free(space);
     return st;
@@ -127,11 +147,12 @@ TEST(plans_of_assignments_survive_every_allocation_failure)
     put_away(&edges);
 }
 
-static qdq_status write_both(const setting *s, qdq_candidates *c, qdq_error *err)
+static qdq_status write_all(const setting *s, qdq_candidates *c, qdq_error *err)
 {
     QDQ_TRY(qdq_candidate_write(c, s->plans[0], "a.onnx", err));
     QDQ_TRY(qdq_candidate_write(c, s->plans[1], "b.onnx", err));
     QDQ_TRY(qdq_candidate_write(c, s->plans[2], "c.onnx", err));
+    QDQ_TRY(qdq_candidate_write(c, s->plans[3], "d.onnx", err));
     return qdq_candidate_write(c, NULL, "float.onnx", err);
 }
 
@@ -142,7 +163,7 @@ static qdq_status write_in_a_new_folder(void *ctx, qdq_error *err)
     qdq_status st = qdq_candidates_open(s->folder, s->clean, NULL, &c, err);
 
     if (st == QDQ_OK)
-        st = write_both(s, c, err);
+        st = write_all(s, c, err);
     qdq_candidates_close(c);
     return st;
 }
@@ -151,7 +172,7 @@ static qdq_status write_in_the_same_folder(void *ctx, qdq_error *err)
 {
     const setting *s = ctx;
 
-    return write_both(s, s->candidates, err);
+    return write_all(s, s->candidates, err);
 }
 
 TEST(candidates_survive_every_allocation_failure)
@@ -182,9 +203,8 @@ TEST(candidates_survive_every_allocation_failure)
     qdq_model_free(got);
     qdq_model_free(want);
     qdq_candidates_close(s.candidates);
-    qdq_plan_free(s.plans[0]);
-    qdq_plan_free(s.plans[1]);
-    qdq_plan_free(s.plans[2]);
+    for (size_t i = 0; i < PLANS; i++)
+        qdq_plan_free(s.plans[i]);
     qdq_scales_free(&known);
     qdq_space_free(space);
     put_away(&s);

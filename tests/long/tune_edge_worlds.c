@@ -138,6 +138,7 @@ static void try_world(const qdq_target *target, const char *folder, bool with_ba
     qdq_engine *e;
     const char *spec = costs(r);
     qdq_tune_opts o = test_tuned_opts(spec);
+    const qdq_goal_opts goal = test_tuned_two_forms(&o);
     qdq_tune_result *found;
     qdq_model *m = network(), *tuned, *given = NULL;
     const qdq_model *baselines[2] = {NULL};
@@ -145,6 +146,7 @@ static void try_world(const qdq_target *target, const char *folder, bool with_ba
 
     assert_ok(qdq_engine_open(spec, NULL, &e, &err));
     test_space t = test_space_open_with(m, "ort-cpu", set, e);
+    o.goal = &goal;
     o.mode = QDQ_TUNE_SUBGRAPH;
     snprintf(path, sizeof path, "%s.onnx", folder);
     if (with_baseline) {

@@ -120,19 +120,33 @@ qdq_tune_details *test_tuned_details(qdq_tune_opts *o)
     return next;
 }
 
+qdq_goal_opts test_tuned_two_forms(const qdq_tune_opts *o)
+{
+    const qdq_goal_opts usual = QDQ_GOAL_OPTS_INIT;
+    qdq_goal_opts goal = o->goal != NULL ? *o->goal : usual;
+
+    goal.by_default |= o->goal == NULL;
+    goal.one_format = true;
+    return goal;
+}
+
 qdq_status test_tuned_run_on(const qdq_model *m, qdq_data *data, const char *type,
                              const char *folder, const qdq_tune_opts *opts, qdq_tune_result *out,
                              qdq_error *err)
 {
+    const qdq_goal_opts goal = test_tuned_two_forms(opts);
+    qdq_tune_opts own = *opts;
     qdq_tune_result *given = NULL;
     qdq_target *target = NULL;
+
+    own.goal = &goal;
 
     QDQ_TRY(qdq_target_load("ort-cpu", &target, err));
     qdq_status st = qdq_target_set(target, "engine", "sim", err);
     if (st == QDQ_OK && type != NULL)
         st = qdq_target_set(target, "activation.type", type, err);
     if (st == QDQ_OK)
-        st = qdq_autotune(m, target, data, folder, opts, &given, err);
+        st = qdq_autotune(m, target, data, folder, &own, &given, err);
     if (out != NULL)
         *out = given != NULL ? *given : (qdq_tune_result){.mode = NULL};
     test_keep(given);

@@ -41,7 +41,12 @@ qdq_tune_opts test_tuned_opts(const char *engine);
  * Copies of the options share them. */
 qdq_tune_details *test_tuned_details(qdq_tune_opts *o);
 
-/* qdq_autotune() with the target ort-cpu for sim, into a folder. */
+/* The goal of these options, or the default one, where operators are float or have calibrated
+ * scales: costs of tests do not price data that is quantized at run time. */
+qdq_goal_opts test_tuned_two_forms(const qdq_tune_opts *o);
+
+/* qdq_autotune() with the target ort-cpu for sim, into a folder; operators are float or have
+ * calibrated scales. */
 qdq_status test_tuned_run(const qdq_model *m, const char *folder, const qdq_tune_opts *opts,
                           qdq_tune_result *out, qdq_error *err);
 

@@ -143,6 +143,8 @@ static qdq_tune_result run(const char *folder, const qdq_target *t, qdq_data *da
 {
     qdq_job job = QDQ_JOB_INIT;
     qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
+    const qdq_goal_opts goal = test_tuned_two_forms(o);
+    qdq_tune_opts own;
     qdq_tune_result *r;
 
     job.ctx = h;
@@ -153,7 +155,9 @@ static qdq_tune_result run(const char *folder, const qdq_target *t, qdq_data *da
     o->quantize = &quantize;
     o->job = &job;
     o->live = look;
-    assert_ok(qdq_autotune(model, t, data, folder, o, &r, &err));
+    own = *o;
+    own.goal = &goal;
+    assert_ok(qdq_autotune(model, t, data, folder, &own, &r, &err));
     test_keep(r);
     return *r;
 }

@@ -64,8 +64,10 @@ static qdq_tune_result run(const qdq_model *m, const qdq_target *t, const char *
                            const char *ops, int way)
 {
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(ops, NULL));
+    const qdq_goal_opts goal = test_tuned_two_forms(&o);
     qdq_tune_result *r;
 
+    o.goal = &goal;
     o.mode = way == 0 ? QDQ_TUNE_REGION : QDQ_TUNE_SUBGRAPH;
     o.strategy = way == 2 ? QDQ_TUNE_GREEDY : QDQ_TUNE_AUTO;
     assert_ok(qdq_autotune(m, t, NULL, folder, &o, &r, &err));

@@ -52,14 +52,17 @@ static const char *costs(const double *times, const char *more)
 static qdq_tune_result tune_for(const char *target, const qdq_model *m, const char *folder,
                                 const char *others, const qdq_tune_opts *o)
 {
+    const qdq_goal_opts goal = test_tuned_two_forms(o);
+    qdq_tune_opts own = *o;
     qdq_target *t;
     qdq_tune_result *r;
 
+    own.goal = &goal;
     assert_ok(qdq_target_load(target, &t, &err));
     assert_ok(qdq_target_set(t, "engine", "sim", &err));
     if (others != NULL)
         assert_ok(qdq_target_set(t, "other_activations", others, &err));
-    assert_ok(qdq_autotune(m, t, NULL, folder, o, &r, &err));
+    assert_ok(qdq_autotune(m, t, NULL, folder, &own, &r, &err));
     test_keep(r);
     qdq_target_free(t);
     return *r;

@@ -41,16 +41,19 @@ static qdq_tune_opts options(const char *ops, qdq_tune_mode mode)
 
 static qdq_tune_result run_for(const char *folder, const char *has_kernels, const qdq_tune_opts *o)
 {
+    const qdq_goal_opts goal = test_tuned_two_forms(o);
+    qdq_tune_opts own = *o;
     qdq_model *m = network();
     qdq_tune_result *r;
     qdq_target *t;
 
+    own.goal = &goal;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_target_set(t, "engine", "sim", &err));
     assert_ok(qdq_target_set(t, "stay_float", "[]", &err)); /* its rules quantize small products */
     if (has_kernels != NULL)
         assert_ok(qdq_target_set(t, "weights_alone", has_kernels, &err));
-    assert_ok(qdq_autotune(m, t, NULL, folder, o, &r, &err));
+    assert_ok(qdq_autotune(m, t, NULL, folder, &own, &r, &err));
     test_keep(r);
     qdq_target_free(t);
     qdq_model_free(m);

@@ -205,7 +205,9 @@ static void shape_floats(const sim_session *ss, const qdq_value *v, uint64_t see
     const char *op = source_op(v);
     bool positive = strcmp(op, "Relu") == 0;
     bool unit = strcmp(op, "Sigmoid") == 0 || strcmp(op, "Softmax") == 0;
-    double amplitude = ss->sim->error * sqrt((double)ss->estimate.n_int8);
+    const double in_8_bits = ss->sim->error * sqrt((double)ss->estimate.n_int8),
+                 at_run_time = ss->sim->dynamic_error * sqrt((double)ss->estimate.n_dynamic),
+                 amplitude = hypot(in_8_bits, at_run_time);
     qdq_random r = qdq_random_new(seed ^ ss->estimate.assignment, v->name);
     float *x = a->data;
 

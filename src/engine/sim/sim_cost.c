@@ -193,6 +193,8 @@ static qdq_status add_layer(const estimator *e, const qdq_node *n, qdq_sim_estim
     QDQ_NEED(QDQ_PUSH(e->arena, &out->layers, layer), err);
     out->total_us += layer.us;
     out->n_int8 += is_int8;
+    out->n_dynamic +=
+        strcmp(n->type, "MatMulInteger") == 0 || strcmp(n->type, "DynamicQuantizeLSTM") == 0;
     return QDQ_OK;
 }
 

@@ -33,7 +33,7 @@ typedef struct qdq_sim_cost {
 typedef struct qdq_sim {
     qdq_arena arena;
     const char *device;
-    /* of what it computes: the keys "error" and "wrong" */
+    /* of what it computes: the keys "error", "dynamic_error" and "wrong" */
     char digits[17];
     uint64_t seed;
     double noise, outlier_rate, outlier_factor;
@@ -44,6 +44,8 @@ typedef struct qdq_sim {
     bool no_profile;
     /* relative to a float tensor's deviation, for each node in 8 bits */
     double error;
+    /* the same for each node whose data is quantized at run time */
+    double dynamic_error;
     /* Q and DQ that no kernel takes in: float_us, float_us_per_k */
     qdq_sim_cost convert;
     /* operators that are not named */
@@ -77,6 +79,8 @@ typedef struct qdq_sim_estimate {
     /* with overhead */
     double total_us;
     size_t n_int8;
+    /* nodes with data that is quantized at run time */
+    size_t n_dynamic;
     /* by node id: costs nothing, as a kernel takes it in or it is computed beforehand */
     const bool *is_taken;
     /* hash of which edges carry Q/DQ, and of which type; not of names of Q/DQ themselves */

@@ -15,14 +15,6 @@ static const double least_expected_bound = 0.002;
 
 /* --- which formats there are ------------------------------------------------------------------ */
 
-static bool has_dynamic(const qdq_target *t)
-{
-    for (size_t i = 0; i < t->ops.n; i++)
-        if (t->ops.at[i].dynamic)
-            return true;
-    return false;
-}
-
 static void add_form(qdq_goal_run *g, const qdq_format *f, const char *name)
 {
     qdq_format *to = &g->forms[g->n_forms];
@@ -35,15 +27,10 @@ static void add_form(qdq_goal_run *g, const qdq_format *f, const char *name)
 /* The same weights, with data that the model quantizes. */
 static void add_dynamic(qdq_goal_run *g)
 {
-    qdq_format f = g->target->format;
+    qdq_format f;
 
-    if (!has_dynamic(g->target) || (f.weight.type != QDQ_INT8 && f.weight.type != QDQ_UINT8))
-        return;
-    f.activation = (qdq_qscheme){.type = QDQ_FLOAT};
-    f.unsigned_if_non_negative = f.int32_bias = false;
-    f.weight_store = QDQ_WEIGHT_AS_DYNAMIC;
-    f.weight_block = 0;
-    add_form(g, &f, "at run time");
+    if (qdq_target_get_dynamic(g->target, &f))
+        add_form(g, &f, "at run time");
 }
 
 static qdq_status add_blocks(qdq_goal_run *g, const qdq_format *f, qdq_error *err)

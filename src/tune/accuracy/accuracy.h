@@ -51,6 +51,11 @@ qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, qdq_plan *p, bool *keeps, 
 qdq_status qdq_tune_evaluate_candidate(qdq_tune_state *t, qdq_tune_candidate *c, bool *known,
                                        qdq_error *err);
 
+/* The same for a step after the search, which may have used up its evaluations: only a limit of the
+ * user counts. */
+qdq_status qdq_tune_evaluate_after_search(qdq_tune_state *t, qdq_tune_candidate *c, bool *known,
+                                          qdq_error *err);
+
 /* Sets t->run.follows. */
 qdq_status qdq_tune_find_followers(qdq_tune_state *t, qdq_error *err);
 

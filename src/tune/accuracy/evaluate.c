@@ -14,6 +14,7 @@
 #include "quant/data/data_source.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/candidate/tune_plans.h"
+#include "tune/space/space_dynamic.h"
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_presets.h"
 #include "tune/state/tune_progress.h"
@@ -242,11 +243,21 @@ qdq_status qdq_tune_evaluate_model(qdq_tune_state *t, const qdq_model *m, const 
     return evaluate_named(t, NULL, m, name, out, known, err);
 }
 
+/* Without edges and other choices that an assignment may have. */
+static size_t count_decisions(const qdq_tune_state *t, const qdq_assign *a)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->task.space->n_groups; i++)
+        n += qdq_assign_get(a, i);
+    return n;
+}
+
 static void tell_evaluation(const qdq_tune_state *t, const qdq_tune_candidate *c)
 {
     const qdq_tune_evaluation *h = &c->evaluation;
 
-    char accuracy[40] = "", bound[40] = "";
+    char accuracy[40] = "", bound[40] = "", form[60] = "";
 
     if (!isnan(h->metric.value))
         snprintf(accuracy, sizeof accuracy, ", metric %.6g", h->metric.value);
@@ -254,19 +265,29 @@ static void tell_evaluation(const qdq_tune_state *t, const qdq_tune_candidate *c
         snprintf(accuracy, sizeof accuracy, ", accuracy %.4f", h->accuracy);
     if (!isnan(h->more.bound_db))
         snprintf(bound, sizeof bound, " (lower bound %.2f)", h->goal_db);
-    qdq_job_log(t->job, QDQ_LOG_INFO, "evaluated, %zu of %zu decisions in 8 bits: SQNR %.2f dB%s%s",
-                qdq_assign_count(&c->assign), t->task.space->n_groups, h->sqnr_db, bound, accuracy);
+    const size_t at_run_time = qdq_space_count_dynamic(t->task.space, &c->assign);
+    if (at_run_time > 0)
+        snprintf(form, sizeof form, ", data of %zu at run time", at_run_time);
+    qdq_job_log(
+        t->job, QDQ_LOG_INFO, "evaluated, %zu of %zu decisions in 8 bits%s: SQNR %.2f dB%s%s",
+        count_decisions(t, &c->assign), t->task.space->n_groups, form, h->sqnr_db, bound, accuracy);
 }
 
-qdq_status qdq_tune_evaluate_candidate(qdq_tune_state *t, qdq_tune_candidate *c, bool *known,
-                                       qdq_error *err)
+/* `usual`: how many there may be where the user sets no limit; 0: any number. */
+static bool are_used_up(const qdq_tune_state *t, unsigned usual)
 {
-    const unsigned given = t->opts->goal->max_evaluations;
+    const unsigned given = t->opts->goal->max_evaluations, most = given > 0 ? given : usual;
+
+    return t->run.bounded && most > 0 && t->run.evaluations >= most;
+}
+
+static qdq_status evaluate_candidate(qdq_tune_state *t, qdq_tune_candidate *c, unsigned usual,
+                                     bool *known, qdq_error *err)
+{
     qdq_plan *p;
 
     *known = c->evaluated;
-    if (c->evaluated ||
-        (t->run.bounded && t->run.evaluations >= (given > 0 ? given : MAX_EVALUATIONS)))
+    if (c->evaluated || are_used_up(t, usual))
         return QDQ_OK;
     t->run.evaluations++;
     QDQ_TRY(qdq_tune_plan_of(t, &c->assign, &p, err));
@@ -281,6 +302,18 @@ qdq_status qdq_tune_evaluate_candidate(qdq_tune_state *t, qdq_tune_candidate *c,
         t->run.least_noisy_db = fmax(t->run.least_noisy_db, c->evaluation.goal_db);
     tell_evaluation(t, c);
     return QDQ_OK;
+}
+
+qdq_status qdq_tune_evaluate_candidate(qdq_tune_state *t, qdq_tune_candidate *c, bool *known,
+                                       qdq_error *err)
+{
+    return evaluate_candidate(t, c, MAX_EVALUATIONS, known, err);
+}
+
+qdq_status qdq_tune_evaluate_after_search(qdq_tune_state *t, qdq_tune_candidate *c, bool *known,
+                                          qdq_error *err)
+{
+    return evaluate_candidate(t, c, 0, known, err);
 }
 
 void qdq_tune_compare_with_goal(qdq_tune_state *t, qdq_tune_candidate *c, bool known)

@@ -18,6 +18,7 @@
 #include "tune/candidate/tune_plans.h"
 #include "tune/mincut/pareto_front.h"
 #include "tune/final/tune_final_validation.h"
+#include "tune/space/space_dynamic.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_partial.h"
 #include "tune/space/space_types.h"
@@ -107,8 +108,8 @@ static qdq_space_part part_of(const qdq_space *s, const qdq_assign *a, size_t gr
 }
 
 /* *out: the assignment with the single edges that the search turned, where both ends of an edge are
- * as in what it found: there its gain was measured; with the types that it gave tensors; and with
- * the parts of groups, where the assignment leaves these float. */
+ * as in what it found: there its gain was measured; with the types that it gave tensors; with the
+ * parts of groups, and data quantized at run time, where the assignment leaves these float. */
 static qdq_status take_edges(qdq_tune_state *t, const qdq_assign *a, qdq_assign *out,
                              qdq_error *err)
 {
@@ -128,6 +129,10 @@ static qdq_status take_edges(qdq_tune_state *t, const qdq_assign *a, qdq_assign 
         if (typed != QDQ_NOT_TYPED)
             qdq_space_set_type(s, out, typed, qdq_space_get_type(s, &t->run.found.best, typed));
     }
+    for (size_t i = 0; i < s->n_dynamic; i++)
+        if (qdq_space_is_dynamic(s, &t->run.found.best, i) &&
+            is_decided_equally(s, s->dynamic[i], a, &t->run.found.best))
+            qdq_space_make_dynamic(s, out, i);
     return QDQ_OK;
 }
 

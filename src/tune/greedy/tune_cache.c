@@ -10,6 +10,7 @@
 #include "tune/candidate/tune_names.h"
 #include "tune/greedy/greedy.h"
 #include "tune/problem/tune_cache_read.h"
+#include "tune/space/space_dynamic.h"
 #include "tune/space/space_partial.h"
 
 /* --- groups ----------------------------------------------------------------------------------- */
@@ -56,6 +57,19 @@ static qdq_status list_tensors(exporting *x, const qdq_choices *c, size_t instan
     return QDQ_OK;
 }
 
+/* Has the best placement data in a group that is quantized at run time? */
+static bool is_other_form(const exporting *x, const qdq_fusion *f)
+{
+    const qdq_space *s = x->t->task.space;
+
+    for (size_t i = 0; i < f->n; i++) {
+        const size_t at = qdq_space_dynamic_of(s, f->node[i]);
+        if (at != QDQ_NOT_DYNAMIC && qdq_space_is_dynamic(s, x->incumbent, at))
+            return true;
+    }
+    return false;
+}
+
 /* Of mincut: by profiles of the whole model. */
 static qdq_status fill_by_bits(exporting *x, uint32_t unit, uint32_t instance, qdq_cached_group *g,
                                qdq_error *err)
@@ -66,7 +80,9 @@ static qdq_status fill_by_bits(exporting *x, uint32_t unit, uint32_t instance, q
     QDQ_TRY(qdq_tune_candidate_of(x->t, x->incumbent, &best, err));
     QDQ_TRY(list_tensors(x, &x->t->parts.choices[unit], instance, x->incumbent, g, err));
     g->scheme = g->n_tensors > 0 ? "full" : "baseline";
-    g->what = g->n_tensors > 0 ? "as minimum cuts placed it" : "without Q/DQ";
+    g->what = g->n_tensors > 0      ? "as minimum cuts placed it"
+              : is_other_form(x, f) ? "data quantized at run time"
+                                    : "without Q/DQ";
     g->base_compute_ms =
         qdq_tune_kernels_ms(x->t->run.base->times, f->node, f->n, x->t->parts.problem.base_ns);
     g->best_compute_ms = qdq_tune_kernels_ms(best->times, f->node, f->n,

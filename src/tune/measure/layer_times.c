@@ -39,7 +39,9 @@ typedef struct reading {
 
 static bool is_conversion(const layer *l)
 {
-    return l->converts || qdq_layer_is_conversion(l->op, l->node);
+    return l->converts || qdq_layer_is_conversion(l->op, l->node) ||
+           (strcmp(l->op, "DynamicQuantizeLinear") == 0 &&
+            (l->node == NULL || strcmp(l->node->type, l->op) != 0));
 }
 
 static void find_cores(reading *r)

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "tune/candidate/tune_names.h"
 #include "tune/outcome/outcome.h"
+#include "tune/space/space_dynamic.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_partial.h"
 #include "tune/space/space_types.h"
@@ -214,6 +215,26 @@ static qdq_status price_weight(pricing *x, size_t group, qdq_picture_node *node,
     return qdq_allocated(node->price.measured != NULL, err);
 }
 
+/* The same of data that is quantized at run time. */
+static qdq_status price_form(pricing *x, const qdq_node *n, qdq_picture_node *node, qdq_error *err)
+{
+    qdq_tune_state *t = x->t;
+    const size_t at = qdq_space_dynamic_of(t->task.space, n);
+    const qdq_tune_change *found =
+        at != QDQ_NOT_DYNAMIC && t->outcome.dynamic != NULL ? &t->outcome.dynamic[at] : NULL;
+    char tried[80];
+
+    if (found == NULL || !found->kept || t->out->verdict != QDQ_TUNED)
+        return QDQ_OK;
+    snprintf(tried, sizeof tried,
+             found->turned > 1 ? "data of %u operators at run time, this one among them,"
+                               : "data of this operator at run time,",
+             found->turned);
+    set_price(&node->price, QDQ_PRICE_PROFILED, found->saved_us * x->factor, NAN);
+    node->price.measured = trial_text(t, tried, &found->result, true);
+    return qdq_allocated(node->price.measured != NULL, err);
+}
+
 static qdq_status price_node(pricing *x, size_t i, qdq_error *err)
 {
     const qdq_node *n = x->out->node[i];
@@ -231,6 +252,8 @@ static qdq_status price_node(pricing *x, size_t i, qdq_error *err)
         node->price.measured = x->trial[n->id] != NULL ? x->trial[n->id] : x->otherwise;
         QDQ_TRY(price_weight(x, first, node, err));
     }
+    if (qdq_plan_picture_is_main(x->out, i))
+        QDQ_TRY(price_form(x, n, node, err));
     if (rules->chosen != node->chosen)
         QDQ_TRY(set_rules(x, &node->price, rules->chosen, rules->chosen != rules->given, rules->why,
                           err));

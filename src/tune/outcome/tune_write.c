@@ -10,6 +10,7 @@
 #include "tune/worker_client/tune_fault.h"
 #include "tune/outcome/outcome.h"
 #include "tune/problem/tune_known.h"
+#include "tune/space/space_dynamic.h"
 #include "tune/space/space_partial.h"
 #include "tune/state/units.h"
 
@@ -157,10 +158,10 @@ static void put_types(qdq_json_out o, const qdq_tune_state *t)
     }
 }
 
-static void put_weight(qdq_json_out list, const qdq_tune_state *t, size_t group, qdq_arena *scratch)
+/* An operator and the trial that changed it; `found` NULL: there was none. */
+static void put_operator(qdq_json_out list, const qdq_node *n, const qdq_tune_change *found,
+                         qdq_arena *scratch)
 {
-    const qdq_node *n = t->task.space->group[group].node;
-    const qdq_tune_change *found = t->outcome.weights != NULL ? &t->outcome.weights[group] : NULL;
     const char *label = qdq_node_label(n, scratch);
     qdq_json_out j = qdq_json_put_object(list, NULL);
 
@@ -171,6 +172,13 @@ static void put_weight(qdq_json_out list, const qdq_tune_state *t, size_t group,
     else
         qdq_json_put_null(j, "trial");
     qdq_json_put_real(j, "gain", found != NULL && found->kept ? found->result.gain : NAN);
+}
+
+static void put_weight(qdq_json_out list, const qdq_tune_state *t, size_t group, qdq_arena *scratch)
+{
+    const qdq_tune_change *found = t->outcome.weights != NULL ? &t->outcome.weights[group] : NULL;
+
+    put_operator(list, t->task.space->group[group].node, found, scratch);
 }
 
 /* Operators whose weight alone is quantized. Those that greedy found have no trial of their own. */
@@ -184,6 +192,21 @@ static void put_weights(qdq_json_out o, const qdq_tune_state *t)
     for (size_t i = 0; i < n; i++)
         if (qdq_space_get_part(s, &t->run.found.best, i) == QDQ_PART_WEIGHT)
             put_weight(list, t, i, &scratch);
+    qdq_arena_free(&scratch);
+}
+
+/* Operators whose data is quantized at run time. Those of a cache have no trial of their own. */
+static void put_forms(qdq_json_out o, const qdq_tune_state *t)
+{
+    qdq_json_out list = qdq_json_put_list(o, "at_run_time");
+    const qdq_space *s = t->task.space;
+    const size_t n = t->out->verdict == QDQ_TUNED && s != NULL ? s->n_dynamic : 0;
+    qdq_arena scratch = QDQ_ARENA_INIT;
+
+    for (size_t i = 0; i < n; i++)
+        if (qdq_space_is_dynamic(s, &t->run.found.best, i))
+            put_operator(list, s->dynamic[i],
+                         t->outcome.dynamic != NULL ? &t->outcome.dynamic[i] : NULL, &scratch);
     qdq_arena_free(&scratch);
 }
 
@@ -285,6 +308,7 @@ qdq_status qdq_tune_report_text(const qdq_tune_state *t, char **text, qdq_error 
     put_overruled(j, r);
     put_types(j, t);
     put_weights(j, t);
+    put_forms(j, t);
     if (t->details->n_set_shapes > 0)
         put_shapes(j, t->details->set_shapes, t->details->n_set_shapes);
     if (r->n_baselines > 0)

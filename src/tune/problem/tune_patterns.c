@@ -9,6 +9,7 @@
 #include "tune/problem/tune_known.h"
 #include "tune/problem/tune_problem.h"
 #include "tune/region/canon.h"
+#include "tune/space/space_dynamic.h"
 #include "tune/space/space_edges.h"
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -213,6 +214,8 @@ static qdq_status learn(qdq_tune_state *t, lesson *l, qdq_error *err)
     l->when = now_text(&l->scratch);
     QDQ_NEED(whole.placement != NULL && l->when != NULL, err);
     QDQ_TRY(add_scheme(t, l, &key, (size_t)t->task.clean->graph->n_node, &whole, err));
+    if (qdq_space_count_dynamic(t->task.space, l->now) > 0) /* schemes have Q/DQ alone */
+        return QDQ_OK;
     for (size_t u = 0; u < t->parts.problem.n_units; u++)
         QDQ_TRY(learn_pattern(t, u, l, err));
     return QDQ_OK;

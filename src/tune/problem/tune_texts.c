@@ -97,6 +97,12 @@ static const char *quantize_text(qdq_tune_state *t)
     return text;
 }
 
+/* Without it, placements may have data that is quantized at run time. */
+static const char *form_text(const qdq_tune_state *t)
+{
+    return t->opts->goal->one_format ? " one_format=1" : "";
+}
+
 /* "" where none was asked for. In the arena; NULL: out of memory. */
 static const char *agreement_text(qdq_tune_state *t)
 {
@@ -120,13 +126,13 @@ const char *qdq_tune_search_text(qdq_tune_state *t, const char *data)
         &t->arena,
         "mode=%s preset=%s schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g "
         "seed=%llu builder=%d size=%u/%u min_sqnr=%.17g target=%s plan=%s correct=%d "
-        "mutations=%u/%u pool=%.17g/%u known=%s %s%s%s%s%s%s",
+        "mutations=%u/%u pool=%.17g/%u known=%s %s%s%s%s%s%s%s",
         mode, qdq_tune_preset_name(t->opts->preset), o->schemes_per_unit, o->exhaustive, o->stale,
         o->test.max_pairs, o->test.strict, o->test.enter, (unsigned long long)o->seed,
         (int)t->details->regions->builder, t->details->regions->max_region_size,
         t->details->regions->min_refine_size, t->opts->goal->min_sqnr, t->task.target->name,
         t->task.rules_name, t->task.correct, o->mutations, o->attempts, t->details->pool_fraction,
-        t->details->pool_min, known, data, agreement, metric, quantize,
+        t->details->pool_min, known, data, agreement, metric, quantize, form_text(t),
         baselines[0] != '\0' ? " qdq-baselines=" : "", baselines);
 }
 
@@ -142,11 +148,11 @@ const char *qdq_tune_effort_text(qdq_tune_state *t)
                      &t->arena,
                      "schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g "
                      "mutations=%u/%u "
-                     "trials=%u builds=%u time=%.17g min_sqnr=%.17g max_drop=%.17g%s%s %s",
+                     "trials=%u builds=%u time=%.17g min_sqnr=%.17g max_drop=%.17g%s%s%s %s",
                      o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs,
                      o->test.strict, o->test.enter, o->mutations, o->attempts, o->max_trials,
                      o->max_builds, t->opts->time_s, goal->min_sqnr, goal->max_drop, agreement,
-                     metric, t->tools.context.quant);
+                     metric, form_text(t), t->tools.context.quant);
 }
 
 static void put_shape(qdq_buf *b, const qdq_input_shape *s)

@@ -89,6 +89,13 @@ static void add_time(const qdq_refining *k, double *time, uint32_t hyperedge, do
         time[k->kind_of[hyperedge]] += us;
 }
 
+void qdq_refine_describe_dims(qdq_buf *text, const qdq_value *v)
+{
+    for (int i = 0; v != NULL && v->type != NULL && i < v->type->rank; i++)
+        qdq_buf_printf(text, " %lld", (long long)v->type->dim[i].value);
+    qdq_buf_puts(text, ";");
+}
+
 uint32_t qdq_refine_kind_of(const qdq_refining *x, const qdq_value *v)
 {
     const uint32_t hyperedge = x->t->parts.hyperedges.of[v->id];

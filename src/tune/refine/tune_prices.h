@@ -1,6 +1,6 @@
 /* tune_prices.h - the costs of classes of tensors in a placement, from its profile: for the steps
  * after the search, tune_edges.c and tune_types.c; and their trials, also those of
- * tune_weights.c. */
+ * tune_weights.c and tune_dynamic.c. */
 #ifndef QDQ_TUNE_PRICES_H
 #define QDQ_TUNE_PRICES_H
 
@@ -59,6 +59,9 @@ qdq_status qdq_refine_end(qdq_refining *x, qdq_status st, qdq_error *err);
 /* Puts the tensors of t->parts.hyperedges into classes without savings. Tensors of one class have
  * the same size, producer's operator and properties of edges. */
 qdq_status qdq_refine_find_kinds(qdq_refining *x, qdq_error *err);
+
+/* Appends the dims of a tensor, which distinguish items of different sizes; `v` may be NULL. */
+void qdq_refine_describe_dims(qdq_buf *text, const qdq_value *v);
 
 /* The class of a value's tensor. */
 uint32_t qdq_refine_kind_of(const qdq_refining *x, const qdq_value *v);

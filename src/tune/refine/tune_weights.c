@@ -36,13 +36,6 @@ static const qdq_value *weight_of(const qdq_space *s, size_t group)
     return qdq_node_in(n, qdq_target_find(s->target, n->type)->weight);
 }
 
-static void describe_dims(qdq_buf *text, const qdq_value *v)
-{
-    for (int i = 0; v != NULL && v->type != NULL && i < v->type->rank; i++)
-        qdq_buf_printf(text, " %lld", (long long)v->type->dim[i].value);
-    qdq_buf_puts(text, ";");
-}
-
 /* Operators of one class have one type, and weights and results of one size. */
 static qdq_status find_class(qdq_refining *x, size_t group, qdq_map *classes, qdq_error *err)
 {
@@ -52,8 +45,8 @@ static qdq_status find_class(qdq_refining *x, size_t group, qdq_map *classes, qd
     bool is_new = false;
 
     qdq_buf_puts(&text, n->type);
-    describe_dims(&text, weight_of(s, group));
-    describe_dims(&text, qdq_node_out(n, 0));
+    qdq_refine_describe_dims(&text, weight_of(s, group));
+    qdq_refine_describe_dims(&text, qdq_node_out(n, 0));
     qdq_map_value *v = text.failed ? NULL : qdq_map_put(classes, text.data, &is_new);
     qdq_buf_free(&text);
     QDQ_NEED(v != NULL, err);

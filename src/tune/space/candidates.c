@@ -305,9 +305,13 @@ qdq_status qdq_candidate_write(qdq_candidates *c, const qdq_plan *p, const char 
     qdq_model *m;
 
     QDQ_TRY(note_made(c, path, err));
-    QDQ_TRY(qdq_candidate_model(c, p, &m, err));
-    /* profiles find them by name */
+    QDQ_TRY(qdq_model_clone(c->base, &m, err));
+    /* profiles find nodes by name, also those that become other operators */
     qdq_status st = qdq_graph_name_nodes(m->graph) ? QDQ_OK : qdq_nomem(err);
+    if (st == QDQ_OK && p != NULL)
+        st = qdq_quantize_finish(m, p, &c->cache, NULL, err);
+    if (st == QDQ_OK) /* what came with the plan */
+        st = qdq_graph_name_nodes(m->graph) ? QDQ_OK : qdq_nomem(err);
     if (st == QDQ_OK)
         st = write_model(c, m, path, err);
     qdq_model_free(m);

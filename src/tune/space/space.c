@@ -10,6 +10,7 @@
 #include "quant/goal/node_cost.h"
 #include "quant/place/place.h"
 #include "tune/space/space_cover.h"
+#include "tune/space/space_dynamic.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_types.h"
 
@@ -208,6 +209,8 @@ static qdq_status fill_space(qdq_space *s, const qdq_quantize_opts *opts, qdq_er
         st = qdq_space_find_edges(s, opts, err);
     if (st == QDQ_OK)
         st = qdq_space_find_typed(s, err);
+    if (st == QDQ_OK)
+        st = qdq_space_find_dynamic(s, opts, err);
     if (st == QDQ_OK)
         st = find_rules(s, opts, p, err);
     qdq_plan_free(p);

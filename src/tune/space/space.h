@@ -9,6 +9,7 @@
 
 #include "ir/ir.h"
 #include "quant/calib/scales.h"
+#include "target/target.h"
 #include "tune/space/assign.h"
 
 typedef struct qdq_decision {
@@ -42,6 +43,12 @@ typedef struct qdq_space {
     /* by value id: its number among tensors that have a type (space_types.h) */
     uint32_t *typed;
     uint32_t n_typed;
+    /* operators whose data can be quantized at run time (space_dynamic.h), and their format then */
+    const qdq_node *const *dynamic;
+    size_t n_dynamic;
+    qdq_format dynamic_format;
+    /* by node id: index in `dynamic`, or QDQ_NOT_DYNAMIC */
+    size_t *dynamic_of;
     /* of placements that the caller added (space_formats.h) */
     const qdq_plan *const *formats;
     size_t n_formats;

@@ -4,9 +4,9 @@
  * times show their effect.
  *
  * An assignment with edges has qdq_space_edge_bits() bits: those of space_partial.h, one for each
- * edge, those of space_types.h, and those of space_formats.h. An edge whose bit is on is the
- * reverse of the rest of the assignment: with Q/DQ where it has none, and without where it has
- * them. A constant weight belongs to its group alone. */
+ * edge, those of space_types.h, of space_dynamic.h, and of space_formats.h. An edge whose bit is on
+ * is the reverse of the rest of the assignment: with Q/DQ where it has none, and without where it
+ * has them. A constant weight belongs to its group alone. */
 #ifndef QDQ_SPACE_EDGES_H
 #define QDQ_SPACE_EDGES_H
 
@@ -27,7 +27,7 @@ typedef struct qdq_space_edge {
 #define QDQ_SPACE_MOVES_FLOATS "moves floats: measured"
 #define QDQ_SPACE_GETS_FLOATS  "an input of it is float: measured"
 
-/* Number of bits of an assignment with edges, types and formats. */
+/* Number of bits of an assignment with edges, types, data quantized at run time, and formats. */
 size_t qdq_space_edge_bits(const qdq_space *s);
 
 /* Index of an edge in s->edge; QDQ_NO_EDGE: the space does not decide it. */

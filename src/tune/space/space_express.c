@@ -2,6 +2,7 @@
  * and halves first; then edges are turned where the plan of those differs. */
 #include "base/fail.h"
 #include "tune/space/space_cover.h"
+#include "tune/space/space_dynamic.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_formats.h"
 #include "tune/space/space_partial.h"
@@ -28,6 +29,17 @@ static void set_parts(const qdq_space *s, const qdq_cover *want, const qdq_assig
                            : weight ? QDQ_PART_WEIGHT
                            : data   ? QDQ_PART_ACTIVATION
                                     : QDQ_PART_NONE);
+    }
+}
+
+/* Operators whose data is quantized at run time. */
+static void set_dynamic(const qdq_space *s, const qdq_plan *want, const qdq_cover *c, qdq_assign *a)
+{
+    for (size_t i = 0; i < s->n_dynamic; i++) {
+        const qdq_node *n = s->dynamic[i];
+        const size_t at = qdq_cover_weight(c, n, qdq_target_find(s->target, n->type)->weight);
+        if (at > 0 && want->weights.at[at - 1].store == QDQ_WEIGHT_AS_DYNAMIC)
+            qdq_space_make_dynamic(s, a, i);
     }
 }
 
@@ -101,6 +113,7 @@ qdq_status qdq_space_express(const qdq_space *s, const qdq_plan *want,
     qdq_status st = qdq_cover_open(&c, s, want, err);
     if (st == QDQ_OK) {
         set_parts(s, &c, &groups, a);
+        set_dynamic(s, want, &c, a);
         qdq_space_use_formats(s, a, want, true);
     }
     while (again && st == QDQ_OK) /* each time fewer groups are on */

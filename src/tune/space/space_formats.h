@@ -1,7 +1,7 @@
 /* space_formats.h - types, scales, zero points and constants of existing placements, which an
  * assignment can use instead of those of the target and of calibration.
  *
- * Each added placement has a bit after those of edges and types (space_edges.h counts them). If the
+ * Each added placement has a bit after all others (space_edges.h counts them). If the
  * bit is on, every input that both the assignment and the placement quantize has the placement's
  * format. */
 #ifndef QDQ_SPACE_FORMATS_H

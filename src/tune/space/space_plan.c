@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "base/opts.h"
 #include "quant/quantize_steps.h"
+#include "tune/space/space_dynamic.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_formats.h"
 #include "tune/space/space_partial.h"
@@ -49,8 +50,28 @@ static uint32_t stay_of(const qdq_space *s, const qdq_assign *a, const qdq_node 
     return first != QDQ_NO_GROUP && chosen == 0 ? UINT32_MAX : 0;
 }
 
-/* `stay`: by node id, inputs that stay float. */
-static qdq_status make_plan(const qdq_space *s, const qdq_assign *a, const uint32_t *stay,
+/* What an assignment makes of nodes. */
+typedef struct choices {
+    /* by node id: inputs that stay float */
+    uint32_t *stay;
+    /* by node id: formats of nodes that have another one than the target's; NULL: none */
+    const qdq_format *const *formats;
+} choices;
+
+static qdq_status find_choices(const qdq_space *s, const qdq_assign *a, qdq_arena *scratch,
+                               choices *out, qdq_error *err)
+{
+    out->stay =
+        qdq_arena_array(scratch, (size_t)s->clean->graph->next_node_id + 1, sizeof *out->stay);
+    QDQ_NEED(out->stay != NULL, err);
+    QDQ_TRY(qdq_space_dynamic_formats(s, a, scratch, &out->formats, err));
+    QDQ_FOR_NODES (n, s->clean->graph)
+        out->stay[n->id] =
+            out->formats != NULL && out->formats[n->id] != NULL ? 0 : stay_of(s, a, n);
+    return QDQ_OK;
+}
+
+static qdq_status make_plan(const qdq_space *s, const qdq_assign *a, const choices *of,
                             const qdq_space_scaling *from, qdq_plan *p, qdq_error *err)
 {
     qdq_job quiet;
@@ -64,7 +85,8 @@ static qdq_status make_plan(const qdq_space *s, const qdq_assign *a, const uint3
                               .opts = &opts,
                               .basis = {.known = from->known,
                                         .finite = s->finite,
-                                        .stay = stay,
+                                        .stay = of->stay,
+                                        .formats = of->formats,
                                         .bodies = s->given,
                                         .folds = from->folds,
                                         .rest = rest->type != QDQ_UNDEFINED ? rest : NULL},
@@ -83,18 +105,14 @@ qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_spa
                           qdq_plan **out, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
-    uint32_t *stay =
-        qdq_arena_array(&scratch, (size_t)s->clean->graph->next_node_id + 1, sizeof *stay);
+    choices of = {0};
     qdq_plan *p = qdq_plan_new();
-    qdq_status st = stay != NULL && p != NULL ? QDQ_OK : qdq_nomem(err);
+    qdq_status st = p != NULL ? find_choices(s, a, &scratch, &of, err) : qdq_nomem(err);
 
     assert(a->n == s->n_groups || a->n == qdq_space_scheme_bits(s) ||
            a->n == qdq_space_edge_bits(s));
-    if (st == QDQ_OK) {
-        QDQ_FOR_NODES (n, s->clean->graph)
-            stay[n->id] = stay_of(s, a, n);
-        st = make_plan(s, a, stay, from, p, err);
-    }
+    if (st == QDQ_OK)
+        st = make_plan(s, a, &of, from, p, err);
     qdq_arena_free(&scratch);
     if (st != QDQ_OK)
         qdq_plan_free(p);

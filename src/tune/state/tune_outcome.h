@@ -46,6 +46,8 @@ typedef struct qdq_tune_outcome {
         *types;
     /* by group (tune_weights.c); NULL: not searched */
     qdq_tune_change *weights;
+    /* by operator of space_dynamic.h (tune_dynamic.c); NULL: not searched */
+    qdq_tune_change *dynamic;
     /* Names of the tensors of t->out->typed, and for each the index of its entry there. */
     QDQ_VEC(const char *) typed_name;
     QDQ_VEC(size_t) typed_of;

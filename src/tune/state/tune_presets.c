@@ -206,6 +206,14 @@ unsigned qdq_tune_max_builds_with_types(const qdq_tune_state *t)
     return t->opts->max_builds > 0 || most == 0 ? most : most + of_types(t);
 }
 
+unsigned qdq_tune_max_builds_with_dynamic(const qdq_tune_state *t)
+{
+    enum { OF_DYNAMIC = 3 };
+    const unsigned most = qdq_tune_max_builds_with_types(t);
+
+    return t->opts->max_builds > 0 || most == 0 ? most : most + OF_DYNAMIC;
+}
+
 unsigned qdq_tune_sample_runs(const qdq_tune_opts *o)
 {
     return o->details->timing_runs > 0 ? o->details->timing_runs : 1;

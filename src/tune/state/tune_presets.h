@@ -23,6 +23,8 @@ unsigned qdq_tune_max_builds(const qdq_tune_state *t, bool cuts);
 unsigned qdq_tune_max_builds_with_edges(const qdq_tune_state *t);
 /* and of the search of other activation types after both. */
 unsigned qdq_tune_max_builds_with_types(const qdq_tune_state *t);
+/* The same with those of data quantized at run time. */
+unsigned qdq_tune_max_builds_with_dynamic(const qdq_tune_state *t);
 
 /* Whether there is a goal and the engine can evaluate it. */
 bool qdq_tune_has_goal(const qdq_tune_state *t);
