@@ -15,11 +15,11 @@
 enum {
     STRIP = QDQ_GPTQ_STRIP,
     BATCH = QDQ_GPTQ_BATCH,
-    PIECE = 32, /* channels of a batch that hear of each other at once */
+    PIECE = 32, /* channels of a batch that see each change at once */
     SWEEPS = 8
 };
 
-/* A sweep that brings less than this fraction of all before it is the last one. */
+/* A sweep that brings less than this fraction of what all brought is the last one. */
 #define LEAST_SHARE 0.05
 
 /* What all strips share. */
@@ -319,7 +319,7 @@ static size_t piece_at(const qdq_weight_columns *w, size_t first, size_t end)
     return n < left ? n : left;
 }
 
-/* Rows [from, end) of HD hear how D changed in channels [first, first + n). */
+/* Adds to rows [from, end) of HD what changed of D in channels [first, first + n). */
 static void spread(const sweep *s, size_t first, size_t n, size_t from, size_t end)
 {
     const float *square = s->t->square + (first - s->first) * BATCH + from - s->first;
@@ -399,7 +399,7 @@ static void load_values(const refining *r, qdq_gptq_strip *t)
     }
 }
 
-/* Their codes, and what the held-out rows say of them. */
+/* Their codes, and the error of the held-out rows. */
 static void write_values(const refining *r, qdq_gptq_strip *t)
 {
     const qdq_weight_columns *w = r->w;
