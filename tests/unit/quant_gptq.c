@@ -201,6 +201,8 @@ static const format formats[] = {
     {32, QDQ_INT4, true, false, true, QDQ_WEIGHT_GPTQ},
     {32, QDQ_UINT4, false, false, false, QDQ_WEIGHT_GPTQ_MSE},
     {30, QDQ_INT4, true, true, false, QDQ_WEIGHT_GPTQ_MSE}, /* K is no multiple */
+    {64, QDQ_INT4, true, false, false, QDQ_WEIGHT_GPTQ},
+    {100, QDQ_UINT4, false, true, true, QDQ_WEIGHT_GPTQ},
     {160, QDQ_INT4, true, false, false, QDQ_WEIGHT_GPTQ},
     {0, QDQ_INT8, true, false, false, QDQ_WEIGHT_GPTQ}, /* per channel */
     {0, QDQ_INT8, true, true, true, QDQ_WEIGHT_GPTQ},

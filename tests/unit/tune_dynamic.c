@@ -400,7 +400,7 @@ TEST(the_plan_that_is_saved_makes_the_same_file)
 
     run(&s, folder);
     assert_ok(qdq_plan_load(test_path("applied/plan.json"), &p, &err));
-    assert_ok(qdq_plan_apply(p, m, false, &out, &err));
+    assert_ok(qdq_plan_apply(p, m, false, NULL, &out, &err));
     assert_ok(qdq_model_save(out, test_path("applied/again.onnx"), NULL, &err));
     char *a = test_tuned_file(folder, "model.onnx"), *b = test_tuned_file(folder, "again.onnx");
     assert_string_equal(a, b);

@@ -12,10 +12,15 @@
 #include "quant/weights/gptq_strip.h"
 #include "quant/weights/matrix_product.h"
 
-enum { STRIP = QDQ_GPTQ_STRIP, BATCH = QDQ_GPTQ_BATCH, SWEEPS = 8 };
+enum {
+    STRIP = QDQ_GPTQ_STRIP,
+    BATCH = QDQ_GPTQ_BATCH,
+    PIECE = 32, /* channels of a batch that see each change at once */
+    SWEEPS = 8
+};
 
-/* A sweep that brings less than this fraction of all before it is the last one. */
-#define LEAST_SHARE 0.02
+/* A sweep that brings less than this fraction of what all brought is the last one. */
+#define LEAST_SHARE 0.05
 
 /* What all strips share. */
 typedef struct refining {
@@ -58,12 +63,24 @@ typedef struct sweep {
     double won;
 } sweep;
 
-/* With the damping that GPTQ had, too. */
-static float h_at(const refining *r, size_t a, size_t b)
+/* An element of H among channels of the batch. */
+static float h_at(const sweep *s, size_t a, size_t b)
 {
-    const float h = r->g->h[(a < b ? a : b) * r->g->ld + (a < b ? b : a)];
+    return s->t->square[(a - s->first) * BATCH + b - s->first];
+}
 
-    return a == b ? h + r->f->added : h;
+/* H of the batch, with the damping that GPTQ had. */
+static void take_square(const sweep *s)
+{
+    float *to = s->t->square;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const float *h = s->r->g->h + (s->first + i) * s->r->g->ld + s->first;
+
+        to[i * BATCH + i] = h[i] + s->r->f->added;
+        for (size_t q = i + 1; q < s->n; q++)
+            to[i * BATCH + q] = to[q * BATCH + i] = h[q];
+    }
 }
 
 /* Adds H x to t->error: channels [from, first) of x, */
@@ -79,14 +96,9 @@ static void add_before(const sweep *s, size_t from, const float *x)
 /* and those of the batch. */
 static void add_within(const sweep *s, const float *x)
 {
-    for (size_t i = 0; i < s->n; i++)
-        for (size_t q = 0; q < s->n; q++) {
-            const float h = h_at(s->r, s->first + i, s->first + q);
-            const float *row = x + (s->first + q) * STRIP;
-
-            for (size_t j = 0; j < STRIP; j++)
-                s->t->error[i * STRIP + j] += h * row[j];
-        }
+    qdq_product_add(&(qdq_product){s->t->square, x + s->first * STRIP, s->t->error, BATCH, STRIP,
+                                   STRIP, s->n, STRIP, s->n, 1},
+                    s->t->room);
 }
 
 static void swap_rows(float *a, float *b)
@@ -107,6 +119,7 @@ static void take_batch(sweep *s, size_t first, size_t n)
 
     s->first = first;
     s->n = n;
+    take_square(s);
     memset(to, 0, n * STRIP * sizeof *to);
     qdq_product_add(
         &(qdq_product){s->r->f->v + behind, s->t->y, to, ld, STRIP, STRIP, n, STRIP, behind, 1},
@@ -148,7 +161,7 @@ static void change_row(const sweep *s, size_t c, const float *less, size_t from,
     for (size_t j = 0; j < STRIP; j++)
         mirror[j] = d[j] += less[j];
     for (size_t q = from; q < end; q++) {
-        const float h = h_at(s->r, c, q);
+        const float h = h_at(s, c, q);
         float *to = s->t->error + (q - s->first) * STRIP;
 
         for (size_t j = 0; j < STRIP; j++)
@@ -156,10 +169,10 @@ static void change_row(const sweep *s, size_t c, const float *less, size_t from,
     }
 }
 
-/* Each value of channel c becomes the best one. Rows from `from` on are still needed. */
-static void move_row(sweep *s, size_t c, size_t from)
+/* Each value of channel c becomes the best one. */
+static void move_row(sweep *s, size_t c, size_t from, size_t end)
 {
-    const float h = h_at(s->r, c, c), by = 1 / h, *g = s->t->error + (c - s->first) * STRIP;
+    const float h = h_at(s, c, c), by = 1 / h, *g = s->t->error + (c - s->first) * STRIP;
     float *w = s->t->w + c * STRIP, less[STRIP], won[STRIP], moved = 0;
 
     for (size_t j = 0; j < STRIP; j++) {
@@ -176,7 +189,7 @@ static void move_row(sweep *s, size_t c, size_t from)
         moved += fabsf(less[j]);
     }
     if (moved != 0)
-        change_row(s, c, less, from, s->first + s->n);
+        change_row(s, c, less, from, end);
 }
 
 /* --- scales ----------------------------------------------------------------------------------- */
@@ -206,7 +219,7 @@ static void sum_small_block(const sweep *s, size_t from, size_t end, sums *m)
     for (size_t c = from; c < end; c++) {
         memset(row, 0, sizeof row);
         for (size_t q = from; q < end; q++) {
-            const float h = h_at(s->r, c, q), *x = s->t->w + q * STRIP;
+            const float h = h_at(s, c, q), *x = s->t->w + q * STRIP;
 
             for (size_t j = 0; j < STRIP; j++)
                 row[j] += h * x[j];
@@ -257,16 +270,15 @@ static bool choose_scales(sweep *s, size_t block, const sums *m)
     return any;
 }
 
-static void improve_scales(sweep *s, size_t block)
+/* Rows of HD behind the block are still needed up to `last`. */
+static void improve_scales(sweep *s, size_t block, size_t last)
 {
     const size_t from = block * s->r->w->block;
     const size_t end = from + qdq_weight_block_rows(s->r->w, block);
-    const bool is_large = s->r->w->block > BATCH;
-    const size_t last = is_large ? end : s->first + s->n;
     float old[STRIP], less[STRIP];
     sums m = {{0}, {0}};
 
-    if (is_large)
+    if (s->r->w->block > BATCH)
         sum_large_block(s, from, end, &m);
     else
         sum_small_block(s, from, end, &m);
@@ -298,21 +310,66 @@ static size_t batch_at(const qdq_weight_columns *w, size_t first)
     return n < left ? n : left;
 }
 
-static void run_sweep(sweep *s)
+/* Of a batch that ends at `end`: whole blocks, or part of one. */
+static size_t piece_at(const qdq_weight_columns *w, size_t first, size_t end)
+{
+    const size_t left = end - first, rest = w->block - first % w->block;
+    size_t n = w->block <= PIECE ? PIECE / w->block * w->block : rest < PIECE ? rest : PIECE;
+
+    return n < left ? n : left;
+}
+
+/* Adds to rows [from, end) of HD what changed of D in channels [first, first + n). */
+static void spread(const sweep *s, size_t first, size_t n, size_t from, size_t end)
+{
+    const float *square = s->t->square + (first - s->first) * BATCH + from - s->first;
+
+    if (from < end)
+        qdq_product_add(&(qdq_product){square, s->t->before,
+                                       s->t->error + (from - s->first) * STRIP, BATCH, STRIP, STRIP,
+                                       end - from, STRIP, n, 1},
+                        s->t->room);
+}
+
+/* Channels [first, end) of the batch, of the same block or of several whole ones. */
+static void sweep_piece(sweep *s, size_t first, size_t end)
 {
     const qdq_weight_columns *w = s->r->w;
+    const size_t n = end - first, batch_end = s->first + s->n;
+    float *before = s->t->before, *d = s->t->d + first * STRIP;
+    size_t from = first, block_end = end;
 
-    for (size_t first = 0, n; first < w->k; first += n) {
-        n = batch_at(w, first);
+    memcpy(before, d, n * STRIP * sizeof *d);
+    for (size_t c = first; c < end; c++) {
+        const size_t block = c / w->block;
+
+        from = block * w->block;
+        block_end = from + qdq_weight_block_rows(w, block);
+        if (c == first || c == from)
+            take_block(s, block);
+        move_row(s, c, w->block > BATCH ? c + 1 : from > first ? from : first, end);
+        if (c + 1 == block_end && w->block <= PIECE)
+            improve_scales(s, block, end);
+    }
+    for (size_t i = 0; i < n * STRIP; i++)
+        before[i] = d[i] - before[i];
+    if (w->block > PIECE && w->block <= BATCH)
+        spread(s, first, n, from, first);
+    spread(s, first, n, end, batch_end);
+    if (w->block > PIECE && block_end == end)
+        improve_scales(s, from / w->block, w->block <= BATCH ? batch_end : end);
+}
+
+static void run_sweep(sweep *s)
+{
+    const size_t k = s->r->w->k;
+
+    for (size_t first = 0, n; first < k; first += n) {
+        n = batch_at(s->r->w, first);
         take_batch(s, first, n);
-        for (size_t c = first; c < first + n; c++) {
-            const size_t block = c / w->block, from = block * w->block;
-
-            if (c == first || c == from)
-                take_block(s, block);
-            move_row(s, c, w->block <= BATCH ? from : c + 1);
-            if (c + 1 == from + qdq_weight_block_rows(w, block))
-                improve_scales(s, block);
+        for (size_t c = first, m; c < first + n; c += m) {
+            m = piece_at(s->r->w, c, first + n);
+            sweep_piece(s, c, c + m);
         }
     }
 }
@@ -342,7 +399,7 @@ static void load_values(const refining *r, qdq_gptq_strip *t)
     }
 }
 
-/* Their codes, and what the held-out rows say of them. */
+/* Their codes, and the error of the held-out rows. */
 static void write_values(const refining *r, qdq_gptq_strip *t)
 {
     const qdq_weight_columns *w = r->w;

@@ -11,9 +11,9 @@ enum { STRIP = QDQ_GPTQ_STRIP, BATCH = QDQ_GPTQ_BATCH };
 
 static qdq_gptq_strip *new_strip(size_t k)
 {
-    size_t rows = k * STRIP;
-    qdq_gptq_strip *t =
-        malloc(sizeof *t + (3 * rows + (size_t)BATCH * STRIP + qdq_product_room()) * sizeof(float));
+    const size_t rows = k * STRIP, batch = (size_t)BATCH * STRIP, square = (size_t)BATCH * BATCH;
+    const size_t floats = 3 * rows + 2 * batch + square + qdq_product_room();
+    qdq_gptq_strip *t = malloc(sizeof *t + floats * sizeof(float));
 
     if (t == NULL)
         return NULL;
@@ -21,7 +21,9 @@ static qdq_gptq_strip *new_strip(size_t k)
     t->d = t->w + rows;
     t->y = t->d + rows;
     t->error = t->y + rows;
-    t->room = t->error + (size_t)BATCH * STRIP;
+    t->before = t->error + batch;
+    t->square = t->before + batch;
+    t->room = t->square + square;
     return t;
 }
 

@@ -24,6 +24,9 @@ typedef struct qdq_gptq_strip {
     float *y;
     /* [QDQ_GPTQ_BATCH]: the paper's E; refinement: of X'X times d */
     float *error;
+    /* refinement: [QDQ_GPTQ_BATCH], d as it was, and [QDQ_GPTQ_BATCH][QDQ_GPTQ_BATCH], X'X of a
+     * batch */
+    float *before, *square;
     /* of qdq_product_add() */
     float *room;
     float scales[QDQ_GPTQ_STRIP], low[QDQ_GPTQ_STRIP], high[QDQ_GPTQ_STRIP];
