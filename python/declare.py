@@ -56,6 +56,28 @@ def drop_conditions(text: str) -> str:
     return "\n".join(out)
 
 
+def expand_lists(text: str) -> str:
+    """With the lists of the headers written out: LIST(EACH) has the text of EACH for each entry."""
+    macros = {
+        name: (params.split(", "), body)
+        for name, params, body in re.findall(
+            r"^#define (QDQ_\w+)\(([\w, ]+)\)((?:.*\\\n)*.*)$", text, re.M
+        )
+    }
+
+    def apply(name: str, arguments: list[str]) -> str:
+        params, body = macros[name]
+        for param, argument in zip(params, arguments):
+            body = re.sub(rf"(##)?\b{param}\b", argument, body)
+        return body.replace("\\\n", " ")
+
+    def expand(match: re.Match[str]) -> str:
+        entries, each = apply(match.group(1), [match.group(2)]), match.group(2)
+        return re.sub(rf"{each}\((.*?)\)", lambda m: apply(each, m.group(1).split(", ")), entries)
+
+    return re.sub(r"^ +(QDQ_\w+)\((QDQ_\w+)\)$", expand, text, flags=re.M)
+
+
 def take_macros(text: str) -> tuple[str, list[str], list[str]]:
     """The text without #define; declarations of those that are constants; structs with _INIT."""
     constants: list[str] = []
@@ -99,7 +121,7 @@ def main() -> None:
     include, out = Path(sys.argv[1]), Path(sys.argv[2])
     headers = read_headers(include / "qdq")
     text = drop_conditions(COMMENT.sub(" ", headers))
-    text, constants, inits = take_macros(text)
+    text, constants, inits = take_macros(expand_lists(text))
     text = re.sub(r"\bQDQ_(API|MUST_USE)\b|QDQ_PRINTF\([^)]*\)", "", text)
     setters = [f"void {name}_python_init({name} *o)" for name in inits]
     callbacks = find_callbacks(text)

@@ -18,16 +18,24 @@ typedef enum qdq_tune_mode {
     QDQ_TUNE_SUBGRAPH
 } qdq_tune_mode;
 
-/* The method that finds the placement in subgraph mode. */
+/* The strategies that users can name, as STRATEGY(MEMBER, name) for each: the method that finds the
+ * placement in subgraph mode. New ones come at the end. */
+#define QDQ_TUNE_STRATEGIES(STRATEGY)                                                              \
+    /* costs from a few profiles of the whole model, then one minimum cut for all decisions */     \
+    STRATEGY(MINCUT, mincut)                                                                       \
+    /* each class of groups in isolation with a few schemes; those that save time are merged, and  \
+     * validated on the whole model part by part */                                                \
+    STRATEGY(GREEDY, greedy)                                                                       \
+    /* a new one */
+
+#define QDQ_TUNE_STRATEGY_MEMBER(MEMBER, name) QDQ_TUNE_##MEMBER,
+
+/* QDQ_TUNE_AUTO, QDQ_TUNE_MINCUT, ... */
 typedef enum qdq_tune_strategy {
     /* mincut if the engine reports times of layers; else classes of groups are tried one by one on
      * the whole model, as patterns are in region mode */
     QDQ_TUNE_AUTO = 0,
-    /* costs from a few profiles of the whole model, then one minimum cut for all decisions */
-    QDQ_TUNE_MINCUT,
-    /* each class of groups in isolation with a few schemes; those that save time are merged, and
-     * validated on the whole model part by part */
-    QDQ_TUNE_GREEDY
+    QDQ_TUNE_STRATEGIES(QDQ_TUNE_STRATEGY_MEMBER)
 } qdq_tune_strategy;
 
 typedef enum qdq_tune_preset {
@@ -346,8 +354,8 @@ typedef struct qdq_tune_other_dims {
 typedef struct qdq_tune_result {
     /* "region" or "subgraph"; static */
     const char *mode;
-    /* strategy of subgraph mode: "mincut", "greedy", or "trials" (classes of groups one by one on
-     * the whole model); static */
+    /* name of the strategy of subgraph mode, or "trials" (classes of groups one by one on the whole
+     * model); static */
     const char *strategy;
     /* "ort 1.31.1" */
     const char *engine;

@@ -306,7 +306,7 @@ mask, groups
     mode : str
         ``"region"`` or ``"subgraph"``.
     strategy : str
-        Of the mode ``"subgraph"``: ``"auto"``, ``"mincut"``, ``"greedy"``.
+        Of the mode ``"subgraph"``: ``"auto"``, or a name of ``qdq autotune --strategy``.
     preset : str
         ``"default"``, ``"quick"`` or ``"extensive"``.
     time : float, s

@@ -23,21 +23,21 @@ static char *as_text(qdq_json_doc *d)
 qdq_status cli_json_write(qdq_json_doc *d, const char *path, bool force, qdq_error *err)
 {
     char *text = as_text(d);
+    qdq_status st = QDQ_OK;
 
     QDQ_NEED(text != NULL, err);
-    size_t size = strlen(text);
-    text[size] = '\n'; /* in place of the final zero, which a file does not need */
-    qdq_status st = qdq_write_file(path, force, text, size + 1, err);
+    if (path == NULL) {
+        puts(text);
+    } else {
+        size_t size = strlen(text);
+        text[size] = '\n'; /* in place of the final zero, which a file does not need */
+        st = qdq_write_file(path, force, text, size + 1, err);
+    }
     free(text);
     return st;
 }
 
 qdq_status cli_json_print(qdq_json_doc *d, qdq_error *err)
 {
-    char *text = as_text(d);
-
-    QDQ_NEED(text != NULL, err);
-    puts(text);
-    free(text);
-    return QDQ_OK;
+    return cli_json_write(d, NULL, false, err);
 }

@@ -4,8 +4,8 @@
 
 #include "base/json_write.h"
 
-/* Both release the document. */
-qdq_status cli_json_print(qdq_json_doc *d, qdq_error *err);
+/* Both release the document. `path` NULL: stdout. */
 qdq_status cli_json_write(qdq_json_doc *d, const char *path, bool force, qdq_error *err);
+qdq_status cli_json_print(qdq_json_doc *d, qdq_error *err);
 
 #endif /* QDQ_CLI_JSON_H */

@@ -176,10 +176,15 @@ void cli_json_written(qdq_json_out root, const cli *c, const char *output, const
     cli_files_json(files, c, NULL);
 }
 
-qdq_status cli_print_written(cli *c, const char *output, const qdq_model *m, qdq_error *err)
+qdq_status cli_model_save_copy(cli *c, const qdq_model *m, const cli_output_args *a, qdq_error *err)
 {
     qdq_json_doc d = {0};
+    qdq_status st = cli_model_save(c, m, a, err);
 
-    cli_json_written(qdq_json_object(&d), c, output, m);
+    if (st == QDQ_E_FORMAT) /* the model itself is not sound */
+        st = cli_at_file(c->operand[0], st, err);
+    if (st != QDQ_OK || !c->json)
+        return st;
+    cli_json_written(qdq_json_object(&d), c, a->output, m);
     return cli_json_print(&d, err);
 }

@@ -36,9 +36,11 @@ bool cli_has_suffix(const char *path, const char *suffix);
 /* Where people read the result: stdout, or stderr when the model itself goes to stdout. */
 FILE *cli_result_stream(const cli_output_args *a);
 
-/* What copying commands print with --json; the first for those that add to it. */
+/* What copying commands print with --json, for those that add to it. */
 void cli_json_written(qdq_json_out root, const cli *c, const char *output, const qdq_model *m);
-qdq_status cli_print_written(cli *c, const char *output, const qdq_model *m, qdq_error *err);
+/* Saves what such a command made of its operand, and prints that with --json. */
+qdq_status cli_model_save_copy(cli *c, const qdq_model *m, const cli_output_args *a,
+                               qdq_error *err);
 
 /* --- shapes ----------------------------------------------------------------------------------- */
 

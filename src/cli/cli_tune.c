@@ -112,11 +112,6 @@ static void view_progress(void *ctx, const char *stage, uint64_t done, uint64_t 
     cli_ui_progress(((cli_tune_view *)ctx)->ui, stage, done, total);
 }
 
-static void view_live(void *ctx, const qdq_tune_live *now)
-{
-    cli_tune_view_live(ctx, now);
-}
-
 static qdq_status say_interrupted(const char *dir, qdq_error *err)
 {
     struct stat st;
@@ -162,7 +157,7 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     o->engine = r->engine->engine;
     o->engine_opts = &engine;
     o->job = &job;
-    o->live = view_live;
+    o->live = cli_tune_view_live;
     if (o->details != NULL)
         details = *o->details;
     details.set_shapes = r->quant->set_shape.at;

@@ -55,7 +55,7 @@ typedef struct cli_tune_view {
     char text[200];
 } cli_tune_view;
 
-void cli_tune_view_live(cli_tune_view *v, const qdq_tune_live *now);
+void cli_tune_view_live(void *view, const qdq_tune_live *now);
 
 /* cli_tune_report.c: report.json of the folder as it is (qdq_free()), and read (released by the
  * caller). */

@@ -28,8 +28,10 @@ static void describe(const qdq_tune_live *now, char *text, size_t size)
     snprintf(text, size, "%s%s%s%s", times, place, builds, left);
 }
 
-void cli_tune_view_live(cli_tune_view *v, const qdq_tune_live *now)
+void cli_tune_view_live(void *view, const qdq_tune_live *now)
 {
+    cli_tune_view *v = view;
+
     if (strcmp(now->phase, "done") ==
         0) /* of the search: the guard is still to come; of the run: the result is */
         return;

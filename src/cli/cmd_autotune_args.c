@@ -10,6 +10,9 @@
 #include "cli/cli_values.h"
 
 static const char *const modes[] = {"region", "subgraph", NULL}; /* by qdq_tune_mode */
+#define STRATEGY(MEMBER, name) #name,
+static const char *const strategies[] = {"auto", QDQ_TUNE_STRATEGIES(STRATEGY) NULL};
+#undef STRATEGY
 static const char *const types[] = {"target", "int8", "uint8", "fp8", NULL};
 
 #define ARGS autotune_args
@@ -99,15 +102,17 @@ static qdq_status check_mode(const struct autotune_args *a, qdq_error *err)
     if (other != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found %s with --mode %s, where there are no %s", other,
                         modes[a->mode], a->mode == QDQ_TUNE_REGION ? "fusion groups" : "regions");
-    if (a->pareto > 0 && (!a->incremental || a->strategy == QDQ_TUNE_GREEDY))
-        return qdq_fail(
-            err, QDQ_E_USAGE,
-            "found --pareto with greedy, expected --strategy mincut, which finds the front");
-    return !a->incremental && a->strategy == QDQ_TUNE_MINCUT
-               ? qdq_fail(err, QDQ_E_USAGE,
-                          "found --no-incremental-validation with --strategy mincut, which merges "
-                          "no groups")
-               : QDQ_OK;
+    const int strategy = a->incremental ? a->strategy : QDQ_TUNE_GREEDY;
+    if (a->pareto > 0 && strategy != QDQ_TUNE_AUTO && strategy != QDQ_TUNE_MINCUT)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found --pareto with %s, expected --strategy mincut, which finds the front",
+                        strategies[strategy]);
+    if (!a->incremental && a->strategy != QDQ_TUNE_AUTO && a->strategy != QDQ_TUNE_GREEDY)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found --no-incremental-validation with --strategy %s, which merges no "
+                        "groups",
+                        strategies[a->strategy]);
+    return QDQ_OK;
 }
 
 qdq_status cmd_autotune_check(const struct autotune_args *a, size_t n_models, qdq_error *err)

@@ -40,12 +40,10 @@ static qdq_status run_copy(cli *c, const void *args, qdq_error *err)
     QDQ_TRY(cli_output_check(c, &a->out, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
     qdq_status st = change(a, m, err);
-    if (st == QDQ_OK)
-        st = cli_model_save(c, m, &a->out, err);
     if (st == QDQ_E_FORMAT) /* the model itself is not sound */
         st = cli_at_file(c->operand[0], st, err);
-    if (st == QDQ_OK && c->json)
-        st = cli_print_written(c, a->out.output, m, err);
+    if (st == QDQ_OK)
+        st = cli_model_save_copy(c, m, &a->out, err);
     qdq_model_free(m);
     return st;
 }

@@ -62,11 +62,7 @@ static qdq_status extract(cli *c, const struct extract_args *a, const qdq_model 
     QDQ_TRY(names_or_all(c, &a->outputs, m, qdq_model_output, &out, err));
     QDQ_TRY(cli_at_file(c->operand[0], qdq_model_extract(m, in.at, in.n, out.at, out.n, &part, err),
                         err));
-    qdq_status st = cli_model_save(c, part, &a->out, err);
-    if (st == QDQ_E_FORMAT) /* the model itself is not sound */
-        st = cli_at_file(c->operand[0], st, err);
-    if (st == QDQ_OK && c->json)
-        st = cli_print_written(c, a->out.output, part, err);
+    qdq_status st = cli_model_save_copy(c, part, &a->out, err);
     qdq_model_free(part);
     return st;
 }

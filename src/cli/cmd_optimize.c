@@ -145,8 +145,8 @@ static qdq_status change(optimize *p, const qdq_optimize_opts *o, qdq_error *err
     if (!p->c->negative)
         QDQ_TRY(cli_model_save(p->c, p->model, &p->a->out, err));
     if (!p->c->negative && p->a->report != NULL)
-        QDQ_TRY(cmd_optimize_write_json(p, err));
-    return p->c->json ? cmd_optimize_print_json(p, err)
+        QDQ_TRY(cmd_optimize_json(p, p->a->report, err));
+    return p->c->json ? cmd_optimize_json(p, NULL, err)
                       : cmd_optimize_print_text(p, cli_result_stream(&p->a->out), err);
 }
 

@@ -53,9 +53,8 @@ qdq_status cmd_optimize_check(optimize *p, qdq_error *err);
 qdq_status cmd_optimize_bisect(optimize *p, const qdq_optimize_opts *opts, qdq_error *err);
 void cmd_optimize_close_check(optimize *p);
 
-/* To stdout with --json, to a file with --report. */
-qdq_status cmd_optimize_print_json(const optimize *p, qdq_error *err);
-qdq_status cmd_optimize_write_json(const optimize *p, qdq_error *err);
+/* `path`: of --report; NULL: stdout, with --json. */
+qdq_status cmd_optimize_json(const optimize *p, const char *path, qdq_error *err);
 qdq_status cmd_optimize_print_text(const optimize *p, FILE *to, qdq_error *err);
 
 #endif /* QDQ_CMD_OPTIMIZE_H */

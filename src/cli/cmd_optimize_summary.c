@@ -89,20 +89,12 @@ static qdq_status report_json(qdq_json_doc *d, const optimize *p, qdq_error *err
     return st;
 }
 
-qdq_status cmd_optimize_print_json(const optimize *p, qdq_error *err)
+qdq_status cmd_optimize_json(const optimize *p, const char *path, qdq_error *err)
 {
     qdq_json_doc d = {0};
 
     QDQ_TRY(report_json(&d, p, err));
-    return cli_json_print(&d, err);
-}
-
-qdq_status cmd_optimize_write_json(const optimize *p, qdq_error *err)
-{
-    qdq_json_doc d = {0};
-
-    QDQ_TRY(report_json(&d, p, err));
-    return cli_json_write(&d, p->a->report, p->a->out.force, err);
+    return cli_json_write(&d, path, p->a->out.force, err);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */

@@ -109,7 +109,7 @@ static qdq_status save(quantize *q, qdq_error *err)
 static qdq_status finish(const quantize *q, qdq_error *err)
 {
     QDQ_TRY(cmd_quantize_report(q, err));
-    QDQ_TRY(q->c->json ? cmd_quantize_print_json(q, err)
+    QDQ_TRY(q->c->json ? cmd_quantize_json(q, NULL, err)
                        : cmd_quantize_print_text(q, cli_result_stream(&q->a->out), err));
     cmd_quantize_warn(q);
     return QDQ_OK;

@@ -98,9 +98,8 @@ const char *cmd_quantize_shapes(const quantize *q);
 /* The samples and shapes of the comparison with the input: "24 samples, cross-validated, shapes
  * open"; NULL: there was none, or no memory. */
 const char *cmd_quantize_evaluated_on(const quantize *q);
-qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err);
-/* The same to the file of --report. */
-qdq_status cmd_quantize_write_json(const quantize *q, qdq_error *err);
+/* `path`: of --report; NULL: stdout. */
+qdq_status cmd_quantize_json(const quantize *q, const char *path, qdq_error *err);
 qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err);
 /* Of --dry-run: the placement. */
 qdq_status cmd_quantize_print_plan(const quantize *q, qdq_error *err);

@@ -43,5 +43,5 @@ qdq_status cmd_quantize_report(const quantize *q, qdq_error *err)
 
     if (r.file != NULL || r.overlay != NULL)
         QDQ_TRY(cli_report_write(q->c, &r, err));
-    return is_json ? cmd_quantize_write_json(q, err) : QDQ_OK;
+    return is_json ? cmd_quantize_json(q, a->report, err) : QDQ_OK;
 }

@@ -140,20 +140,12 @@ static qdq_status summary_json(const quantize *q, const char *but, qdq_json_doc 
     return st;
 }
 
-qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
+qdq_status cmd_quantize_json(const quantize *q, const char *path, qdq_error *err)
 {
     qdq_json_doc d = {0};
 
-    QDQ_TRY(summary_json(q, NULL, &d, err));
-    return cli_json_print(&d, err);
-}
-
-qdq_status cmd_quantize_write_json(const quantize *q, qdq_error *err)
-{
-    qdq_json_doc d = {0};
-
-    QDQ_TRY(summary_json(q, q->a->report, &d, err));
-    return cli_json_write(&d, q->a->report, q->a->out.force, err);
+    QDQ_TRY(summary_json(q, path, &d, err));
+    return cli_json_write(&d, path, q->a->out.force, err);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */

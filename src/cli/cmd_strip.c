@@ -43,12 +43,8 @@ static qdq_status run_strip(cli *c, const void *args, qdq_error *err)
     qdq_status st =
         cli_at_file(c->operand[0], qdq_model_strip(m, &opts, &stripped, NULL, err), err);
     if (st == QDQ_OK)
-        st = cli_model_save(c, stripped, &a->out, err);
-    if (st == QDQ_E_FORMAT) /* the model itself is not sound */
-        st = cli_at_file(c->operand[0], st, err);
-    if (st == QDQ_OK && c->json)
-        st = cli_print_written(c, a->out.output, stripped, err);
-    else if (st == QDQ_OK)
+        st = cli_model_save_copy(c, stripped, &a->out, err);
+    if (st == QDQ_OK && !c->json)
         st = print_text(c, a, m, stripped, err);
     qdq_model_free(stripped);
     qdq_model_free(m);

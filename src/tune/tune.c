@@ -371,7 +371,8 @@ static qdq_status tune_model(qdq_tune_state *t, qdq_error *err)
 static void close_all(qdq_tune_state *t, const char *why)
 {
     qdq_worker_client_close(t->tools.worker_client);
-    qdq_tune_greedy_free(t);
+    if (t->run.greedy != NULL)
+        qdq_tune_kinds_free(&t->run.greedy->kinds);
     qdq_tune_close_cache(t);
     qdq_candidates_close(t->tools.files);
     qdq_tune_store_close(t->tools.store);

@@ -44,6 +44,19 @@ while read -r row; do
     fi
 done <<<"$presets"
 
+# docs/autotune.md has a row for each strategy that users can name.
+strategies=$(sed -n 's/^    STRATEGY([A-Z_]*, \([a-z_]*\)).*/\1/p' "$1/include/qdq/tune.h")
+if [ -z "$strategies" ]; then
+    echo "docs: found no strategies in tune.h" >&2
+    status=1
+fi
+for name in $strategies; do
+    if ! grep -q "^| \`$name\` |" "$1/docs/autotune.md"; then
+        echo "docs: docs/autotune.md lacks the strategy $name" >&2
+        status=1
+    fi
+done
+
 # A mistake in the man page's macros shows as a warning of the formatter, where there is one.
 if command -v groff >/dev/null; then
     warnings=$(groff -man -Tutf8 -ww -z "$1/docs/man/qdq.1" 2>&1)

@@ -112,5 +112,5 @@ qdq_status qdq_feedback_take(void *ctx, const char *name, const qdq_array *a, qd
         is_hidden = f->is_hidden[i];
         QDQ_TRY(qdq_hold(held_at(f, i, f->turn), a, err));
     }
-    return is_hidden ? QDQ_OK : f->fn(f->ctx, name, a, err);
+    return is_hidden || f->fn == NULL ? QDQ_OK : f->fn(f->ctx, name, a, err);
 }

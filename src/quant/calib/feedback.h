@@ -17,7 +17,7 @@ typedef struct qdq_feedback {
     size_t turn;
     /* of each state: the caller does not want to see its output */
     bool *is_hidden;
-    /* what qdq_feedback_take() passes outputs on to */
+    /* what qdq_feedback_take() passes outputs on to; NULL: nothing */
     qdq_output_fn fn;
     void *ctx;
 } qdq_feedback;

@@ -21,12 +21,6 @@ typedef struct timing {
     qdq_arena memory;
 } timing;
 
-static qdq_status drop_output(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
-{
-    (void)ctx, (void)name, (void)a, (void)err;
-    return QDQ_OK;
-}
-
 static qdq_status time_bound(qdq_session *s, const qdq_named_array *in, size_t n, uint64_t *ns,
                              qdq_error *err)
 {
@@ -104,10 +98,8 @@ qdq_status qdq_bench_sequence(const qdq_sequence_model *models, size_t n, qdq_da
         QDQ_TRY(check_engine(models[i].session, data, err));
     t.states = calloc(n + 1, sizeof *t.states);
     QDQ_NEED(t.states != NULL, err);
-    for (size_t i = 0; i < n && st == QDQ_OK; i++) {
+    for (size_t i = 0; i < n && st == QDQ_OK; i++)
         st = qdq_feedback_begin(&t.states[i], data, err);
-        t.states[i].fn = drop_output;
-    }
     if (st == QDQ_OK)
         st = qdq_bench_units(&unit, n, opts, out, err);
     for (size_t i = 0; i < n; i++)

@@ -13,12 +13,6 @@ size_t qdq_step_to_time(const qdq_data *d)
     return qdq_data_steps(d) / 2;
 }
 
-static qdq_status drop_output(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
-{
-    (void)ctx, (void)name, (void)a, (void)err;
-    return QDQ_OK;
-}
-
 static qdq_status read_step(const qdq_step_request *r, qdq_feedback *f, size_t step,
                             qdq_arena *memory, const qdq_named_array **in, size_t *n,
                             qdq_error *err)
@@ -96,7 +90,6 @@ qdq_status qdq_step_inputs(const qdq_step_request *r, qdq_arena *memory, const q
         s.opts.n_shapes = r->opts->n_shapes;
     }
     QDQ_TRY(qdq_feedback_begin(&f, r->data, err));
-    f.fn = drop_output;
     const qdq_status st = run_to_step(r, &f, &s, memory, in, n, err);
     qdq_safe_close(&s);
     qdq_feedback_free(&f);

@@ -121,8 +121,8 @@ qdq_status qdq_tune_find_sensitivities(qdq_tune_state *t, qdq_error *err);
 
 /* --- tune_samples.c --------------------------------------------------------------------------- */
 
-/* Some of the data as a file; NULL: there are none, or none that a file can hold. *n: how many, if
- * all have one shape; else 0. */
+/* Some of the data as a file, all of one shape; NULL: there are none, or none that a file can hold.
+ * *n: how many. */
 qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, size_t *n, qdq_error *err);
 
 /* Steps of the sequences that evaluate, and *timed, from 0: the one that is timed. 0: samples are

@@ -14,11 +14,7 @@ typedef struct stacked {
     /* by input */
     qdq_named_array *array;
     size_t n;
-    /* of the first sample; in `arena` */
-    int64_t *first_dims;
-    qdq_arena *arena;
     size_t n_samples;
-    bool differ;
 } stacked;
 
 static void stacked_free(stacked *s)
@@ -33,8 +29,7 @@ static qdq_status stack_sample(stacked *s, const qdq_named_array *in, size_t n, 
 {
     if (s->array == NULL) {
         s->array = calloc(n + 1, sizeof *s->array);
-        s->first_dims = qdq_arena_array(s->arena, n + 1, sizeof *s->first_dims);
-        QDQ_NEED(s->array != NULL && s->first_dims != NULL, err);
+        QDQ_NEED(s->array != NULL, err);
         s->n = n;
     }
     s->n_samples++;
@@ -45,9 +40,6 @@ static qdq_status stack_sample(stacked *s, const qdq_named_array *in, size_t n, 
         QDQ_NEED(data != NULL, err);
         memcpy(data + before, in[i].array.data, in[i].array.bytes);
         int64_t rows = s->n_samples > 1 ? to->array.dim[0] : 0;
-        if (s->n_samples == 1)
-            s->first_dims[i] = in[i].array.dim[0];
-        s->differ |= in[i].array.rank > 0 && in[i].array.dim[0] != s->first_dims[i];
         *to = in[i];
         to->array.data = data;
         to->array.bytes += before;
@@ -57,13 +49,14 @@ static qdq_status stack_sample(stacked *s, const qdq_named_array *in, size_t n, 
     return QDQ_OK;
 }
 
-/* Next to those that are there: no scalars, and equal but for the first axis. */
+/* Next to those that are there: no scalars, and of their shapes. */
 static bool can_be_stacked(const stacked *s, const qdq_named_array *in, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const qdq_array *a = &in[i].array, *first = &s->array[i].array;
 
         if (a->rank == 0 || a->rank != first->rank ||
+            a->dim[0] * (int64_t)s->n_samples != first->dim[0] ||
             memcmp(a->dim + 1, first->dim + 1, (size_t)(a->rank - 1) * sizeof *a->dim) != 0)
             return false;
     }
@@ -147,7 +140,7 @@ static qdq_status gather_samples(qdq_tune_state *t, stacked *s, qdq_arena *memor
 qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, size_t *n, qdq_error *err)
 {
     qdq_arena memory = QDQ_ARENA_INIT;
-    stacked s = {.arena = &t->arena};
+    stacked s = {.n = 0};
     char *file;
 
     *path = NULL;
@@ -158,7 +151,6 @@ qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, size_t *n, qdq
     qdq_status st = file != NULL ? gather_samples(t, &s, &memory, err) : qdq_nomem(err);
     if (st == QDQ_OK)
         st = qdq_npz_write(file, s.array, s.n, err);
-    const size_t count = s.differ ? 0 : s.n_samples;
     stacked_free(&s);
     qdq_arena_free(&memory);
     if (st == QDQ_E_UNSUPPORTED && !qdq_tune_caller_failed(t)) {
@@ -168,7 +160,7 @@ qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, size_t *n, qdq
     }
     if (st == QDQ_OK) {
         *path = file;
-        *n = count;
+        *n = s.n_samples;
     }
     return st;
 }

@@ -40,24 +40,16 @@ static qdq_status refuse_group(maker *s, const char *why, const qdq_value *v)
 
 /* --- halo ------------------------------------------------------------------------------------- */
 
-/* An If or a Loop may hold a model of its own: no neighbour. */
-static bool may_be_halo(const qdq_node *n)
-{
-    for (uint32_t i = 0; i < n->n_attr; i++)
-        if (n->attr[i]->type == QDQ_ATTR_GRAPH || n->attr[i]->type == QDQ_ATTR_GRAPHS)
-            return false;
-    return true;
-}
-
 /* A node alone may be fused otherwise than with those that it is computed with: an Add is a bias
- * where no Gelu follows it. All of its group is there, unless that would be much work. */
+ * where no Gelu follows it. All of its group is there, unless that would be much work. An If or a
+ * Loop may hold a model of its own: no neighbour. */
 static void add_neighbour(maker *s, uint32_t p)
 {
     const qdq_fusion *f = &s->f->at[s->f->of[s->g->node[p]->id]];
 
-    s->inside[p] |= may_be_halo(s->g->node[p]);
+    s->inside[p] |= !qdq_region_has_bodies(s->g->node[p]);
     for (uint32_t i = 0; i < f->n && f->linear == 0 && f->n <= MOST_BESIDE; i++)
-        s->inside[s->g->place[f->node[i]->id]] |= may_be_halo(f->node[i]);
+        s->inside[s->g->place[f->node[i]->id]] |= !qdq_region_has_bodies(f->node[i]);
 }
 
 static void add_halo(maker *s)
@@ -145,7 +137,7 @@ static qdq_status walk_cone(maker *s, const qdq_value *v, bool *pulled)
     QDQ_NEED(QDQ_PUSH(&s->scratch, &s->cone, v->producer), s->err);
     for (size_t i = 0; i < s->cone.n && *pulled; i++) {
         const qdq_node *n = s->cone.at[i];
-        *pulled = s->cone.n <= most && may_be_halo(n);
+        *pulled = s->cone.n <= most && !qdq_region_has_bodies(n);
         for (uint32_t k = 0; k < n->n_in && *pulled; k++) {
             const qdq_value *in = qdq_node_in(n, k);
             if (in == NULL || qdq_region_is_const(in) || in->init != NULL || s->is_input[in->id])

@@ -391,9 +391,3 @@ const qdq_strategy qdq_strategy_greedy = {.name = "greedy",
                                           .run = run_greedy,
                                           .count = count_groups,
                                           .show = qdq_tune_show_kinds};
-
-void qdq_tune_greedy_free(qdq_tune_state *t)
-{
-    if (t->run.greedy != NULL)
-        qdq_tune_kinds_free(&t->run.greedy->kinds);
-}

@@ -7,6 +7,8 @@
 #include "tune/greedy/group_classes.h"
 #include "tune/validate/validate.h"
 
+/* t->run.greedy, of the strategy (state/strategy.h) that measures schemes of groups in isolation,
+ * merges and validates them. */
 typedef struct qdq_tune_greedy {
     qdq_tune_kinds kinds;
     /* `place` of an item is its fusion group; NULL: no items yet */
@@ -15,10 +17,6 @@ typedef struct qdq_tune_greedy {
     const qdq_tune_kind **kind;
     qdq_validate_result result;
 } qdq_tune_greedy;
-
-/* The strategy (state/strategy.h) measures schemes of groups in isolation, merges and validates
- * them, and sets t->run.found and t->run.greedy. This function frees t->run.greedy. */
-void qdq_tune_greedy_free(qdq_tune_state *t);
 
 /* Reads decisions from this run's autotune_cache.json into g->problem, if its tune.db is missing.
  * Defined in cache_import.c. */

@@ -166,13 +166,28 @@ static bool is_near(const qdq_mincut_costs *k, const qdq_assign *a, const qdq_as
            qdq_energy_value(&k->energy, best);
 }
 
+/* Measures what is new, and not ruled out by costs (NULL: there are none), against the best. */
+static qdq_status try_placement(qdq_tune_state *t, const qdq_mincut_costs *costs,
+                                qdq_search_phase phase, const char *move, const qdq_assign *a,
+                                qdq_error *err)
+{
+    qdq_tune_candidate *c;
+    qdq_tune_tried r;
+
+    QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
+    if (c == t->run.base || c->tried)
+        return QDQ_OK;
+    if (costs == NULL || is_near(costs, a, &t->run.found.best))
+        return qdq_tune_try_for_best(t, phase, move, a, &r, err);
+    t->run.found.ruled_out++;
+    return QDQ_OK;
+}
+
 qdq_status qdq_tune_try_others(qdq_tune_state *t, qdq_error *err)
 {
     const qdq_search_opts *o = &t->run.search_opts;
     qdq_mincut_costs own = t->parts.costs;
     bool known = t->parts.has_costs;
-    qdq_tune_candidate *c;
-    qdq_tune_tried r;
 
     if (t->parts.problem.n_late > 0 && !known)
         QDQ_TRY(fit_costs(t, &own, &known, err));
@@ -180,14 +195,8 @@ qdq_status qdq_tune_try_others(qdq_tune_state *t, qdq_error *err)
         if ((o->max_builds > 0 && t->run.builds >= o->max_builds) ||
             (o->max_trials > 0 && t->run.found.trials >= o->max_trials))
             return QDQ_OK;
-        QDQ_TRY(qdq_tune_candidate_of(t, &t->parts.problem.late[i], &c, err));
-        if (c == t->run.base || c->tried)
-            continue;
-        if (!known || is_near(&own, &t->parts.problem.late[i], &t->run.found.best))
-            QDQ_TRY(qdq_tune_try_for_best(t, QDQ_PHASE_INTERACTIONS, t->parts.problem.late_name[i],
-                                          &t->parts.problem.late[i], &r, err));
-        else
-            t->run.found.ruled_out++;
+        QDQ_TRY(try_placement(t, known ? &own : NULL, QDQ_PHASE_INTERACTIONS,
+                              t->parts.problem.late_name[i], &t->parts.problem.late[i], err));
     }
     return QDQ_OK;
 }
@@ -222,24 +231,15 @@ static bool has_budget(const qdq_tune_state *t)
 static qdq_status try_edges_of(qdq_tune_state *t, const qdq_mincut_costs *costs, const char *name,
                                qdq_error *err)
 {
-    qdq_tune_candidate *c;
-    qdq_tune_tried r;
     qdq_assign a;
     bool any;
 
     QDQ_TRY(find_edges(t, name, &a, &any, err));
     if (!any)
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_candidate_of(t, &a, &c, err));
-    if (c == t->run.base || c->tried)
-        return QDQ_OK;
-    if (costs != NULL && !is_near(costs, &a, &t->run.found.best)) {
-        t->run.found.ruled_out++;
-        return QDQ_OK;
-    }
     const char *move = qdq_arena_printf(&t->arena, "rules of %s, edge by edge", name);
     QDQ_NEED(move != NULL, err);
-    return qdq_tune_try_for_best(t, QDQ_PHASE_EXCEPTIONS, move, &a, &r, err);
+    return try_placement(t, costs, QDQ_PHASE_EXCEPTIONS, move, &a, err);
 }
 
 qdq_status qdq_tune_try_others_by_edges(qdq_tune_state *t, qdq_error *err)

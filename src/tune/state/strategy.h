@@ -1,6 +1,6 @@
 /* strategy.h - the method by which a run finds its best placement, as a table of functions. To add
- * one, write a file or folder that defines qdq_strategy_NAME, and its line in
- * strategy/strategies.def. */
+ * one that users can name, write a file or folder that defines qdq_strategy_NAME, and its line in
+ * QDQ_TUNE_STRATEGIES (qdq/tune.h). */
 #ifndef QDQ_TUNE_STRATEGY_H
 #define QDQ_TUNE_STRATEGY_H
 
@@ -8,14 +8,14 @@
 #include "tune/state/tune_state.h"
 
 struct qdq_strategy {
-    /* name in reports */
+    /* name in reports: NAME */
     const char *name;
     /* It estimates all placements from profiles, so that it needs few builds and few starts. */
     bool by_costs;
     /* It decides group by group, and also accepts decisions from an autotune_cache.json. */
     bool by_groups;
-    /* Whether the strategy supports these options on this engine. An error: no other strategy
-     * does. */
+    /* Whether the strategy supports these options on this engine; called where users named it or
+     * none (QDQ_TUNE_AUTO), in region mode, too. An error: no other strategy does. */
     qdq_status (*fits)(qdq_tune_state *t, bool *fits, qdq_error *err);
     /* Searches: reads t->parts.problem and fills t->run.found. */
     qdq_status (*run)(qdq_tune_state *t, qdq_error *err);

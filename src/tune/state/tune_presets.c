@@ -19,6 +19,11 @@ static const preset presets[] = {
     {"extensive", 32, 5, 6, 40, 0, 60, 5},
 };
 
+/* By qdq_tune_strategy. */
+#define STRATEGY(MEMBER, name) #name,
+static const char *const strategies[] = {"auto", QDQ_TUNE_STRATEGIES(STRATEGY)};
+#undef STRATEGY
+
 const char *qdq_tune_preset_name(qdq_tune_preset p)
 {
     return presets[p].name;
@@ -95,11 +100,9 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
     if ((unsigned)o->mode > QDQ_TUNE_SUBGRAPH)
         return qdq_fail(err, QDQ_E_USAGE, "found mode %d, expected 0 (region) or 1 (subgraph)",
                         (int)o->mode);
-    if ((unsigned)o->strategy > QDQ_TUNE_GREEDY)
-        return qdq_fail(
-            err, QDQ_E_USAGE,
-            "found strategy %d, expected 0 (as the engine allows), 1 (mincut) or 2 (greedy)",
-            (int)o->strategy);
+    if ((unsigned)o->strategy >= QDQ_COUNT(strategies))
+        return qdq_fail(err, QDQ_E_USAGE, "found strategy %d, expected 0 to %zu", (int)o->strategy,
+                        QDQ_COUNT(strategies) - 1);
     if (d->pareto == 1 || d->pareto > QDQ_TUNE_MOST_POINTS)
         return qdq_fail(err, QDQ_E_USAGE, "pareto: found %u models, expected 2 to %d", d->pareto,
                         QDQ_TUNE_MOST_POINTS);
@@ -109,13 +112,14 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
                : d->layer_info != NULL        ? wrong_mode("layer information", "subgraph", err)
                : d->validate_whole            ? wrong_mode("validation as a whole", "subgraph", err)
                                               : QDQ_OK;
-    if (d->validate_whole && o->strategy == QDQ_TUNE_MINCUT)
-        return qdq_fail(
-            err, QDQ_E_USAGE,
-            "found strategy mincut with validation as a whole: only greedy merges groups");
-    if (d->pareto > 0 && qdq_tune_wants_greedy(o))
+    if (d->validate_whole && !qdq_tune_wants_greedy(o))
         return qdq_fail(err, QDQ_E_USAGE,
-                        "strategy greedy: found pareto, expected strategy mincut");
+                        "found strategy %s with validation as a whole: only greedy merges groups",
+                        strategies[o->strategy]);
+    const qdq_tune_strategy strategy = d->validate_whole ? QDQ_TUNE_GREEDY : o->strategy;
+    if (d->pareto > 0 && strategy != QDQ_TUNE_AUTO && strategy != QDQ_TUNE_MINCUT)
+        return qdq_fail(err, QDQ_E_USAGE, "strategy %s: found pareto, expected strategy mincut",
+                        strategies[strategy]);
     const unsigned least = LEAST_BUILDS + OF_BASELINE * count_baselines(o);
     if (o->max_builds > 0 && o->max_builds < least)
         return qdq_fail(

@@ -36,7 +36,8 @@ static qdq_status profile_placement(void *ctx, const qdq_assign *a, qdq_mincut_p
  * those of region mode, and the user is told. */
 static qdq_status mincut_fits(qdq_tune_state *t, bool *fits, qdq_error *err)
 {
-    if (t->opts->mode != QDQ_TUNE_SUBGRAPH || t->task.space->n_groups == 0)
+    if (t->opts->mode != QDQ_TUNE_SUBGRAPH || t->task.space->n_groups == 0 ||
+        qdq_tune_wants_greedy(t->opts))
         return QDQ_OK;
     *fits = t->run.base->times != NULL && t->run.base->times->is_known;
     if (*fits && t->details->schemes_per_region > 0)
@@ -50,7 +51,6 @@ static qdq_status mincut_fits(qdq_tune_state *t, bool *fits, qdq_error *err)
                         "engine '%s': too few times of layers for minimum cuts%s",
                         qdq_worker_client_engine(t->tools.worker_client)->name,
                         t->details->pareto > 0 ? "; expected them for --pareto" : "");
-    t->run.search_opts.max_builds = qdq_tune_max_builds(t, false);
     qdq_job_log(t->job, QDQ_LOG_WARNING,
                 "engine '%s': too few times of layers for minimum cuts; classes of groups are "
                 "tried one by one on the whole model, with more builds",

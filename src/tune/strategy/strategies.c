@@ -1,36 +1,37 @@
-/* strategies.c - the list of strategies, and the one that tries units one after the other. */
+/* strategies.c - which strategy a run follows, and the one that tries units one after the other. */
 #include "tune/strategy/strategies.h"
 
 #include "base/fail.h"
+#include "tune/state/tune_presets.h"
 #include "tune/trial/tune_trials.h"
 
-#define STRATEGY(name) extern const qdq_strategy qdq_strategy_##name;
-#include "tune/strategy/strategies.def"
+/* --- the list --------------------------------------------------------------------------------- */
+
+#define STRATEGY(MEMBER, name) extern const qdq_strategy qdq_strategy_##name;
+QDQ_TUNE_STRATEGIES(STRATEGY)
 #undef STRATEGY
 
 qdq_status qdq_tune_choose_strategy(qdq_tune_state *t, qdq_error *err)
 {
-    static const qdq_strategy *const all[] = {
-#define STRATEGY(name) &qdq_strategy_##name,
-#include "tune/strategy/strategies.def"
+#define STRATEGY(MEMBER, name) [QDQ_TUNE_##MEMBER] = &qdq_strategy_##name,
+    static const qdq_strategy *const all[] = {QDQ_TUNE_STRATEGIES(STRATEGY)};
 #undef STRATEGY
-    };
+    const size_t named = t->opts->strategy;
     bool fits = false;
 
-    for (size_t i = 0; i < QDQ_COUNT(all) && !fits; i++) {
+    for (size_t i = QDQ_TUNE_AUTO + 1; i < QDQ_COUNT(all) && !fits; i++) {
+        if (named != QDQ_TUNE_AUTO && i != named)
+            continue;
         t->strategy = all[i];
         QDQ_TRY(all[i]->fits(t, &fits, err));
     }
+    if (!fits)
+        t->strategy = &qdq_strategy_trials;
+    t->run.search_opts.max_builds = qdq_tune_max_builds(t, t->strategy->by_costs);
     return QDQ_OK;
 }
 
-static qdq_status trials_fit(qdq_tune_state *t, bool *fits, qdq_error *err)
-{
-    (void)t;
-    (void)err;
-    *fits = true;
-    return QDQ_OK;
-}
+/* --- units one by one ------------------------------------------------------------------------- */
 
 static qdq_status run_trials(qdq_tune_state *t, qdq_error *err)
 {
@@ -40,4 +41,4 @@ static qdq_status run_trials(qdq_tune_state *t, qdq_error *err)
                           err);
 }
 
-const qdq_strategy qdq_strategy_trials = {.name = "trials", .fits = trials_fit, .run = run_trials};
+const qdq_strategy qdq_strategy_trials = {.name = "trials", .run = run_trials};

@@ -4,10 +4,10 @@
 
 #include "tune/state/strategy.h"
 
-/* Tries units one after the other: until another one is chosen. */
+/* Tries units one after the other: until another one is chosen, and where none fits. */
 extern const qdq_strategy qdq_strategy_trials;
 
-/* Sets t->strategy: the first of strategies.def that fits. */
+/* Sets t->strategy: the one that users named, else the first of QDQ_TUNE_STRATEGIES that fits. */
 qdq_status qdq_tune_choose_strategy(qdq_tune_state *t, qdq_error *err);
 
 #endif /* QDQ_TUNE_STRATEGIES_H */
