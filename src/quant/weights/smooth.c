@@ -1,5 +1,6 @@
-/* smooth.c - see the header: which activations, and how strongly. Samples take turns: s and the
- * range of one half are tried on rows of the other one. */
+/* smooth.c - see the header: which activations, and how strongly. Samples take turns: s of one half
+ * is tried on rows of the other one. The range is that of both: what new samples clip they clip
+ * with any s, and few such values outweigh all that s changes. */
 #include "quant/weights/smooth.h"
 
 #include <math.h>
@@ -195,34 +196,39 @@ static void find_scales(candidate *c, const qdq_awq_group *g, size_t n, double s
                       : (float)fmin(MOST_SCALE, fmax(LEAST_SCALE, exp((double)c->s[k] - middle)));
 }
 
-/* The kept rows of g as 8 bits give them back, with s (NULL: 1) and the range of `seen`. */
-static bool quantize_rows(candidate *c, qdq_awq_group *g, const qdq_awq_group *seen, const float *s)
+/* The quantization of x / s (s NULL: of x), by n groups. */
+static bool find_range(const candidate *c, const qdq_awq_group *g, size_t n, const float *s,
+                       qdq_qparam *out)
 {
     double low = 0, high = 0;
-    qdq_qparam p;
 
     for (size_t k = 0; k < c->k; k++) {
         const double by = s != NULL ? (double)s[k] : 1;
 
         if (c->left_out != NULL && c->left_out[k])
             continue;
-        low = fmin(low, (double)seen->low[k] / by);
-        high = fmax(high, (double)seen->high[k] / by);
+        for (size_t i = 0; i < n; i++) {
+            low = fmin(low, (double)g[i].low[k] / by);
+            high = fmax(high, (double)g[i].high[k] / by);
+        }
     }
-    if (!qdq_qparam_from_range(&c->scheme, low, high, &p))
-        return false;
+    return qdq_qparam_from_range(&c->scheme, low, high, out);
+}
+
+/* The kept rows of g as 8 bits give them back, with s (NULL: 1). */
+static void quantize_rows(candidate *c, qdq_awq_group *g, const qdq_qparam *p, const float *s)
+{
     for (size_t r = 0; r < g->n_kept; r++) {
         float *back = c->back + r * c->k;
 
         for (size_t k = 0; k < c->k; k++)
             back[k] = s != NULL ? g->row[r * c->k + k] / s[k] : g->row[r * c->k + k];
-        qdq_quantize_floats(&p, back, c->k, c->codes);
-        qdq_dequantize_floats(&p, c->codes, c->k, back);
+        qdq_quantize_floats(p, back, c->k, c->codes);
+        qdq_dequantize_floats(p, c->codes, c->k, back);
         for (size_t k = 0; k < c->k && s != NULL; k++)
             back[k] *= s[k];
     }
     g->row_back = c->back;
-    return true;
 }
 
 /* The squared error of all products, each half by the scales of the other one; below 0: out of
@@ -233,13 +239,14 @@ static double error_of(const smoother *s, candidate *c, qdq_awq_group *g, double
     double sum = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const qdq_awq_group *seen = &g[(i + 1) % n];
         const float *by = strength > 0 ? c->s : NULL;
+        qdq_qparam p;
 
         if (by != NULL)
-            find_scales(c, seen, 1, strength);
-        if (!quantize_rows(c, &g[i], seen, by))
+            find_scales(c, &g[(i + 1) % n], 1, strength);
+        if (!find_range(c, g, n, by, &p))
             return (double)INFINITY;
+        quantize_rows(c, &g[i], &p, by);
         for (size_t k = 0; k < g->weights.n; k++) {
             const double error = qdq_awq_error(&g[i], &g->weights.at[k], by);
 
