@@ -1,6 +1,5 @@
-/* smooth.c - see the header: which activations, and how strongly. Samples take turns: s of one half
- * is tried on rows of the other one. The range is that of both: what new samples clip they clip
- * with any s, and few such values outweigh all that s changes. */
+/* smooth.c - see the header: which activations, and how strongly. Samples take turns: s and the
+ * range of one half are tried on rows of the other one, which clips as new samples do. */
 #include "quant/weights/smooth.h"
 
 #include <math.h>
@@ -196,9 +195,8 @@ static void find_scales(candidate *c, const qdq_awq_group *g, size_t n, double s
                       : (float)fmin(MOST_SCALE, fmax(LEAST_SCALE, exp((double)c->s[k] - middle)));
 }
 
-/* The quantization of x / s (s NULL: of x), by n groups. */
-static bool find_range(const candidate *c, const qdq_awq_group *g, size_t n, const float *s,
-                       qdq_qparam *out)
+/* The quantization of x / s (s NULL: of x), by the statistics of g. */
+static bool find_range(const candidate *c, const qdq_awq_group *g, const float *s, qdq_qparam *out)
 {
     double low = 0, high = 0;
 
@@ -207,10 +205,8 @@ static bool find_range(const candidate *c, const qdq_awq_group *g, size_t n, con
 
         if (c->left_out != NULL && c->left_out[k])
             continue;
-        for (size_t i = 0; i < n; i++) {
-            low = fmin(low, (double)g[i].low[k] / by);
-            high = fmax(high, (double)g[i].high[k] / by);
-        }
+        low = fmin(low, (double)g->low[k] / by);
+        high = fmax(high, (double)g->high[k] / by);
     }
     return qdq_qparam_from_range(&c->scheme, low, high, out);
 }
@@ -239,12 +235,13 @@ static double error_of(const smoother *s, candidate *c, qdq_awq_group *g, double
     double sum = 0;
 
     for (size_t i = 0; i < n; i++) {
+        const qdq_awq_group *seen = &g[(i + 1) % n];
         const float *by = strength > 0 ? c->s : NULL;
         qdq_qparam p;
 
         if (by != NULL)
-            find_scales(c, &g[(i + 1) % n], 1, strength);
-        if (!find_range(c, g, n, by, &p))
+            find_scales(c, seen, 1, strength);
+        if (!find_range(c, seen, by, &p))
             return (double)INFINITY;
         quantize_rows(c, &g[i], &p, by);
         for (size_t k = 0; k < g->weights.n; k++) {
