@@ -56,6 +56,7 @@ static qdq_status quantize_with(const job *j, const qdq_model *m, qdq_engine *e,
         st = qdq_quantize_goal(m, t, e, d, &opts, &goal, &p, &q, &r, err);
     } else {
         opts.smooth = QDQ_SMOOTH_ON;
+        opts.samples = 1; /* the simulated ones have nothing in common */
         st = qdq_quantize(m, t, e, d, &opts, &p, &q, err);
         if (st == QDQ_OK)
             assert_int_equal(p->smoothings.n, 1);
