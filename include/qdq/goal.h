@@ -221,6 +221,11 @@ typedef struct qdq_goal_result {
     /* Recurrent layers that have no form with calibrated scales have their data quantized at run
      * time: the model holds the goal, or misses it, with them and without. */
     bool has_recurrent;
+    /* Activations are smoothed, as qdq_quantize_opts.smooth allowed. smoothed_db and
+     * unsmoothed_db are the SQNR of the worst output with that and without, with every layer in 8
+     * bits. */
+    bool is_smoothed;
+    double smoothed_db, unsmoothed_db;
 } qdq_goal_result;
 
 /* Quantizes as qdq_quantize() does. If the result misses the goal, the search proceeds as follows:

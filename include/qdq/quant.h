@@ -161,6 +161,19 @@ typedef enum qdq_float_channels {
     QDQ_FLOAT_CHANNELS_OFF
 } qdq_float_channels;
 
+/* Whether activations in 8 bits before MatMul and Gemm with constant weights are divided by one
+ * number per channel, and the weights multiplied by it, so that both lose less: Xiao et al.,
+ * "SmoothQuant", ICML 2023, with a strength for each activation that held-out samples choose. The
+ * division goes into constants of the model, of a normalization, a Mul or another product; where
+ * that would change anything else, the activation stays as it is. Random data shows nothing of
+ * channels. */
+typedef enum qdq_smooth {
+    /* where a goal is missed otherwise, and it reduces the gap to it (qdq_quantize_goal()) */
+    QDQ_SMOOTH_AUTO,
+    QDQ_SMOOTH_ON,
+    QDQ_SMOOTH_OFF
+} qdq_smooth;
+
 typedef struct qdq_quantize_opts {
     size_t size;
     /* Which nodes may run in 8 bits. Each list ends with NULL; NULL: no restriction. A node is
@@ -208,6 +221,7 @@ typedef struct qdq_quantize_opts {
     /* for targets whose kernels depend on the processor; the plan records it */
     qdq_cpu cpu;
     qdq_float_channels float_channels;
+    qdq_smooth smooth;
 } qdq_quantize_opts;
 
 /* Default limit of the bytes by which constants of that copy may grow; `passes` can set another. A

@@ -178,7 +178,7 @@ KINDS: dict[Callable[[str, Any], Any], str] = {
     shapes: "shape set_shape min_shape opt_shape max_shape",
     states: "state",
     function: "metric live",
-    choice: "bias_correction float_channels",
+    choice: "bias_correction float_channels smooth",
 }
 TYPES = {name: kind for kind, names in KINDS.items() for name in names.split()}
 

@@ -520,6 +520,7 @@ def quantize(
     equalize: bool = False,
     bias_correction: str | bool | None = None,
     float_channels: str | bool | None = None,
+    smooth: str | bool | None = None,
     cache: Path | Statistics | None = None,
     memory: int | None = None,
     threads: int = 0,
@@ -653,9 +654,9 @@ def quantize(
         So much of the values is inside, with ``method="percentile"``; None: 99.999.
     equalize : bool
         Equalize channels between two Conv where it helps.
-    bias_correction, float_channels : str or bool
+    bias_correction, float_channels, smooth : str or bool
         ``"auto"``, ``"on"``, ``"off"``: correct biases for rounded weights; compute channels with
-        far larger data in float.
+        far larger data in float; divide channels of data and multiply weights (SmoothQuant).
     cache : path or Statistics
         Take ranges from a cache (TensorRT's or JSON) and calibrate the others; or statistics, in
         place of samples that calibrate.

@@ -163,16 +163,14 @@ EXTRA: dict[str, Callable[[Any], dict[str, Any]]] = {
     "DefaultTensorType": ignore,  # every type is inferred
     "QDQKeepRemovableActivations": ignore,  # always: engines fuse them
     "QDQDisableWeightAdjustForInt32Bias": ignore,  # always: what int32 cannot hold stays float
-    "SmoothQuantAlpha": ignore,  # of SmoothQuant, below
-    "SmoothQuantFolding": ignore,
+    "SmoothQuant": lambda v: {"smooth": True} if v else {},
+    "SmoothQuantAlpha": ignore,  # each activation gets its own
+    "SmoothQuantFolding": ignore,  # always: there is no smoothing without
     "ActivationRestrictedAsymmetric": refuse(
         "ActivationRestrictedAsymmetric: ActivationSymmetric, or asymmetric with any zero point"
     ),
     "extra.Sigmoid.nnapi": refuse("extra.Sigmoid.nnapi: there is no target for NNAPI"),
     "CalibMovingAverageConstant": refuse("CalibMovingAverageConstant: the constant is 0.01"),
-    "SmoothQuant": refuse(
-        "SmoothQuant: not for activations in 8 bits; equalize=True of quantize()"
-    ),
     "ForceQuantizeNoInputCheck": refuse(
         "ForceQuantizeNoInputCheck: the target's rules decide which operators pass codes on"
     ),

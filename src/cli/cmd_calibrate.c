@@ -270,8 +270,8 @@ const cli_command cmd_calibrate = {
         "The method entropy-compat has no parts: its bins depend on the first sample.\n"
         "\n"
         "With statistics, --calib of quantize only evaluates. The correction of biases, float\n"
-        "channels, AWQ and GPTQ need samples: an option that asks for one of them is an error,\n"
-        "and a goal goes without.\n"
+        "channels, smoothing, AWQ and GPTQ need samples: an option that asks for one of them is\n"
+        "an error, and a goal goes without.\n"
         "\n"
         "Nodes inside If, Loop and Scan are not observed. Ctrl-C ends the run without a file.\n"
         "docs/calibrate.md has the details.",

@@ -284,6 +284,7 @@ const cli_command cmd_quantize = {
         "  \"goal\": {\"reached\", \"shapes\", \"seconds\", \"cut\", \"bias_correction\",\n"
         "  \"corrected_db\", \"uncorrected_db\" (of the worst output, if it is true),\n"
         "  \"float_channels\", \"float_channels_db\", \"all_channels_db\" (the same),\n"
+        "  \"smooth\", \"smoothed_db\", \"unsmoothed_db\" (the same),\n"
         "  \"recurrent\" (LSTMs are dynamic),\n"
         "  \"evaluations\": [{\"float\", \"sqnr_db\", \"accuracy\", \"metric\", \"time_share\", "
         "\"holds\"}],\n"

@@ -37,6 +37,8 @@ qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err)
 
     if (clash == NULL && a->float_channels != QDQ_FLOAT_CHANNELS_AUTO)
         clash = "--float-channels";
+    if (clash == NULL && a->smooth != QDQ_SMOOTH_AUTO)
+        clash = "--smooth";
     if (clash == NULL && a->why != NULL)
         clash = "--why";
     if (a->plan != NULL && clash != NULL)

@@ -105,6 +105,11 @@ void cmd_quantize_goal_json(const quantize *q, qdq_json_out root)
         qdq_json_put_short(goal, "float_channels_db", q->r->goal->float_channels_db);
         qdq_json_put_short(goal, "all_channels_db", q->r->goal->all_channels_db);
     }
+    qdq_json_put_bool(goal, "smooth", q->r->goal->is_smoothed);
+    if (q->r->goal->is_smoothed) {
+        qdq_json_put_short(goal, "smoothed_db", q->r->goal->smoothed_db);
+        qdq_json_put_short(goal, "unsmoothed_db", q->r->goal->unsmoothed_db);
+    }
     qdq_json_put_bool(goal, "recurrent", q->r->goal->has_recurrent);
     qdq_json_put_bool(goal, "cut", q->r->goal->is_timed_out);
     steps_json(qdq_json_put_list(goal, "evaluations"), q);
@@ -196,6 +201,10 @@ qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err)
         fprintf(to, "channels in float: SQNR in dB of the worst output %s, without %s\n",
                 cli_sqnr_text(q->r->goal->float_channels_db, text[0], sizeof text[0]),
                 cli_sqnr_text(q->r->goal->all_channels_db, text[1], sizeof text[1]));
+    if (q->r->goal != NULL && q->r->goal->is_smoothed)
+        fprintf(to, "activations are smoothed: SQNR in dB of the worst output %s, without %s\n",
+                cli_sqnr_text(q->r->goal->smoothed_db, text[0], sizeof text[0]),
+                cli_sqnr_text(q->r->goal->unsmoothed_db, text[1], sizeof text[1]));
     if (q->r->goal != NULL && q->r->goal->is_corrected)
         fprintf(to, "biases are corrected: SQNR in dB of the worst output %s, without %s\n",
                 cli_sqnr_text(q->r->goal->corrected_db, text[0], sizeof text[0]),

@@ -126,6 +126,7 @@ qdq_status cmd_quantize_make(quantize *q, qdq_status (*save)(quantize *, qdq_err
     QDQ_TRY(cli_quant_fill(q->c, &q->a->quant, &quant, err));
     QDQ_TRY(cli_host_cpu(q->c, &q->a->engine, &quant.cpu, err));
     quant.float_channels = (qdq_float_channels)q->a->float_channels;
+    quant.smooth = (qdq_smooth)q->a->smooth;
     quant.samples = (size_t)q->a->quant.samples;
     QDQ_TRY(cli_host_threads(q->c, &q->a->engine, q->a->threads, &quant.threads, err));
     quant.why = q->why;

@@ -13,6 +13,7 @@ qdq_status cmd_quantize_tune_check(const struct quantize_args *a, qdq_error *err
                         : a->dry_run                                 ? "--dry-run"
                         : a->why != NULL                             ? "--why"
                         : a->float_channels == QDQ_FLOAT_CHANNELS_ON ? "--float-channels"
+                        : a->smooth == QDQ_SMOOTH_ON                 ? "--smooth"
                                                                      : NULL;
 
     if (a->autotune == 0)

@@ -148,6 +148,8 @@ static qdq_status make_plan(qdq_quantizing *q, qdq_quantize_opts *opts, bool pla
     q->m = *prepared;
     if (st == QDQ_OK && !place)
         st = qdq_statistics_open(q, given, &statistics, err);
+    if (st == QDQ_OK && !place && opts->smooth == QDQ_SMOOTH_ON)
+        st = qdq_quantize_smooth(q, *prepared, err);
     if (st == QDQ_OK)
         st = place ? place_alone(q, err) : qdq_quantize_plan(q, err);
     if (st == QDQ_OK)

@@ -17,6 +17,7 @@
 #include "quant/plan/fingerprint.h"
 #include "quant/quantize_steps.h"
 #include "quant/target_fit.h"
+#include "quant/weights/smooth_fold.h"
 
 /* --- cleaning --------------------------------------------------------------------------------- */
 
@@ -132,7 +133,8 @@ qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_j
 {
     cleaned done; /* the plan says it already */
 
-    return prepare_model(p, m, job, &done, out, err);
+    QDQ_TRY(prepare_model(p, m, job, &done, out, err));
+    return qdq_model_hand_over(*out, qdq_smooth_apply(*out, p, err), out);
 }
 
 /* --- an opset that has LayerNormalization ----------------------------------------------------- */
@@ -253,6 +255,7 @@ qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err
     p->n_not_equalized = first->n_not_equalized;
     p->n_layernorms = first->n_layernorms;
     p->rest.widened = first->rest.widened;
+    QDQ_NEED(qdq_plan_take_smoothings(p, first), err);
     for (size_t i = 0; i < first->rest.was_float.n; i++)
         QDQ_NEED(QDQ_PUSH(&p->arena, &p->rest.was_float,
                           qdq_arena_strdup(&p->arena, first->rest.was_float.at[i])) &&

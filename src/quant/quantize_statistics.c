@@ -74,6 +74,7 @@ static qdq_status check_needs(const qdq_quantizing *q, const qdq_statistics *s, 
     const char *what =
         q->opts->bias_correction == QDQ_BIAS_CORRECTION_ON ? "the correction of biases"
         : q->opts->float_channels == QDQ_FLOAT_CHANNELS_ON ? "the choice of float channels"
+        : q->opts->smooth == QDQ_SMOOTH_ON                 ? "smoothing"
         : rounds_by_samples(q->target)                     ? "rounding weights by AWQ or GPTQ"
                                                            : NULL;
 

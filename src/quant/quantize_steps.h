@@ -18,6 +18,10 @@ qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_j
 /* The head of another plan for the same model. */
 qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err);
 
+/* Smooths activations of the clean model m, which is q->m: q->plan, which has its head, gets
+ * smoothings and is otherwise empty. Samples choose them; random ones are a warning. */
+qdq_status qdq_quantize_smooth(const qdq_quantizing *q, qdq_model *m, qdq_error *err);
+
 /* Places and calibrates: the rest of q->plan. */
 qdq_status qdq_quantize_plan(const qdq_quantizing *q, qdq_error *err);
 

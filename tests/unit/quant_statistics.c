@@ -420,6 +420,9 @@ TEST(what_needs_samples_is_an_error)
     q = p;
     q.opts.float_channels = QDQ_FLOAT_CHANNELS_ON;
     assert_not_used(&q, cache, "the choice of float channels needs samples");
+    q = p;
+    q.opts.smooth = QDQ_SMOOTH_ON;
+    assert_not_used(&q, cache, "smoothing needs samples");
     qdq_statistics_free(s);
     q = p;
     assert_ok(qdq_target_load("ort-cpu", &other, &err));

@@ -371,7 +371,7 @@ TEST(options_out_of_range_are_refused_before_anything_is_made)
 {
     const qdq_tune_opts good = test_tuned_opts(test_tuned_costs(OPS, NULL));
     qdq_region_opts regions = QDQ_REGION_OPTS_INIT;
-    qdq_quantize_opts in_float = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_quantize_opts in_float = QDQ_QUANTIZE_OPTS_INIT, smoothed = QDQ_QUANTIZE_OPTS_INIT;
     qdq_tune_opts o;
 
 #define EXPECT(field, value, says) (o = good, o.field = (value), expect_refusal(o, says))
@@ -391,6 +391,8 @@ TEST(options_out_of_range_are_refused_before_anything_is_made)
     EXPECT(mode, (qdq_tune_mode)2, "found mode 2, expected 0 (region) or 1 (subgraph)");
     in_float.float_channels = QDQ_FLOAT_CHANNELS_ON;
     EXPECT(quantize, &in_float, "found float_channels on, expected auto or off");
+    smoothed.smooth = QDQ_SMOOTH_ON;
+    EXPECT(quantize, &smoothed, "found smooth on, expected auto or off");
     regions.builder = (qdq_region_builder)3;
     EXPECT_DETAIL(regions, &regions, "found region builder 3, expected 0 to 2");
 #undef EXPECT

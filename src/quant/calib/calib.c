@@ -26,11 +26,27 @@ qdq_calib_slot *qdq_calib_find(const qdq_calibration *c, const char *tensor)
     return v != NULL ? &c->slots.at[v->num] : NULL;
 }
 
+/* Of a smoothed tensor no value is clipped, unless the caller chose a method: what its channels
+ * have in common is not their size, but what they do to products. */
+static bool is_whole(const qdq_calibration *c, const char *tensor)
+{
+    const qdq_plan *p = c->q->plan;
+
+    for (size_t i = 0; i < p->smoothings.n && c->q->opts->method == QDQ_METHOD_DEFAULT; i++)
+        if (strcmp(p->smoothings.at[i].tensor, tensor) == 0)
+            return true;
+    return false;
+}
+
 /* Adds a slot, unless its tensor has one. */
 static qdq_status add_slot(qdq_calibration *c, const char *name, qdq_elem type, bool watched,
                            qdq_error *err)
 {
-    qdq_calib_slot slot = {.name = name, .type = type, .leader = c->slots.n, .watched = watched};
+    qdq_calib_slot slot = {.name = name,
+                           .type = type,
+                           .method = is_whole(c, name) ? QDQ_METHOD_MAX : c->method,
+                           .leader = c->slots.n,
+                           .watched = watched};
 
     return qdq_allocated(qdq_map_get(&c->by_name, name) != NULL ||
                              (QDQ_PUSH(&c->scratch, &c->slots, slot) &&
@@ -124,7 +140,7 @@ static qdq_status add_observers(qdq_calibration *c, qdq_error *err)
     for (size_t i = 0; i < c->slots.n; i++) {
         if (c->slots.at[i].cached)
             continue;
-        c->slots.at[i].observer = qdq_observer_new(c->method, c->percentile);
+        c->slots.at[i].observer = qdq_observer_new(c->slots.at[i].method, c->percentile);
         QDQ_NEED(c->slots.at[i].observer != NULL && qdq_calib_begin_folds(c, &c->slots.at[i]), err);
     }
     return QDQ_OK;
@@ -166,7 +182,7 @@ static qdq_status restore_observers(qdq_calibration *c, qdq_error *err)
         if (seen == NULL)
             return qdq_fail(err, QDQ_E_FORMAT, "%s: no statistics of tensor '%s'", from->name,
                             s->name);
-        qdq_statistics_restore(from, seen, c->method, s->observer);
+        qdq_statistics_restore(from, seen, s->method, s->observer);
     }
     return QDQ_OK;
 }

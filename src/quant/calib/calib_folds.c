@@ -30,7 +30,7 @@ bool qdq_calib_begin_folds(const qdq_calibration *c, qdq_calib_slot *s)
         return true;
     s->fold = calloc(c->n_folds, sizeof(qdq_observer *));
     for (unsigned k = 0; s->fold != NULL && k < c->n_folds; k++) {
-        s->fold[k] = qdq_observer_new(c->method, c->percentile);
+        s->fold[k] = qdq_observer_new(s->method, c->percentile);
         if (s->fold[k] == NULL)
             return false;
     }
@@ -73,7 +73,7 @@ static bool leave_out(const qdq_calibration *c, qdq_calib_slot *s)
     bool ok = outside != NULL;
 
     for (unsigned k = 0; ok && k < c->n_folds; k++) {
-        outside[k] = qdq_observer_new(c->method, c->percentile);
+        outside[k] = qdq_observer_new(s->method, c->percentile);
         ok = outside[k] != NULL && qdq_observer_pool(s->observer, s->fold[k]);
         for (unsigned i = 0; ok && i < c->n_folds; i++)
             ok = i == k || qdq_observer_pool(outside[k], s->fold[i]);

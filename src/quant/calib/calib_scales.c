@@ -149,7 +149,7 @@ static qdq_status pool_groups(qdq_calibration *c, qdq_error *err)
         if (s == leader || s->observer == NULL)
             continue;
         if (leader->observer == NULL)
-            leader->observer = qdq_observer_new(c->method, c->percentile);
+            leader->observer = qdq_observer_new(leader->method, c->percentile);
         QDQ_NEED(leader->observer != NULL && pool_folds(c, leader, s) &&
                      qdq_observer_pool(leader->observer, s->observer),
                  err);

@@ -12,6 +12,8 @@ typedef struct qdq_calib_slot {
     const char *name;
     /* type of its quantized values */
     qdq_elem type;
+    /* how its range is chosen */
+    qdq_method method;
     /* channels of the last dimension that are not observed; ascending */
     const int64_t *without;
     size_t n_without;

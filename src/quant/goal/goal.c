@@ -238,7 +238,7 @@ static qdq_status take(qdq_goal_run *g, const unsigned char *form, qdq_plan **pl
     note_forms(g, form);
     if (r->is_float) {
         t = NULL;
-        r->is_corrected = r->has_float_channels = false;
+        r->is_corrected = r->has_float_channels = r->is_smoothed = false;
         QDQ_TRY(qdq_goal_make_float(g, plan, err));
         QDQ_TRY(qdq_goal_apply(g, *plan, out, err));
     }
@@ -342,12 +342,14 @@ static void set_limit(qdq_goal_run *g)
 static void warn_of_statistics(const qdq_goal_run *g)
 {
     const bool corrects = g->opts.bias_correction == QDQ_BIAS_CORRECTION_AUTO ||
-                          g->opts.float_channels == QDQ_FLOAT_CHANNELS_AUTO;
+                          g->opts.float_channels == QDQ_FLOAT_CHANNELS_AUTO ||
+                          g->opts.smooth == QDQ_SMOOTH_AUTO;
 
     if (g->statistics != NULL)
         qdq_job_log(g->opts.job, QDQ_LOG_WARNING,
                     "%s: statistics without samples: no cross-validation%s", g->opts.cache,
-                    corrects ? ", no correction of biases and no float channels" : "");
+                    corrects ? ", no correction of biases, no float channels and no smoothing"
+                             : "");
 }
 
 /* A list of names that outlives the plan which it was made for. */
@@ -384,6 +386,8 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
     qdq_quantizing q = qdq_goal_quantizing(g, &g->opts, g->first);
     QDQ_TRY(qdq_statistics_open(&q, g->given, &g->statistics, err));
     warn_of_statistics(g);
+    if (g->opts.smooth == QDQ_SMOOTH_ON)
+        QDQ_TRY(qdq_quantize_smooth(&q, g->clean, err));
     QDQ_TRY(qdq_quantize_plan(&q, err));
     const double planned = qdq_clock_seconds();
     to->calibration = planned - g->begun;

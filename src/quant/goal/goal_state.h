@@ -112,6 +112,10 @@ typedef struct qdq_goal_run {
 
 /* --- goal_trial.c ----------------------------------------------------------------------------- */
 
+/* Are there samples for variants of the whole plan? A cache takes the place of the runs that would
+ * show channels. */
+bool qdq_goal_may_vary(const qdq_goal_run *g);
+
 /* What a plan of this run is made from. */
 qdq_quantizing qdq_goal_quantizing(qdq_goal_run *g, const qdq_quantize_opts *opts, qdq_plan *p);
 

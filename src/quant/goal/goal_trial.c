@@ -54,15 +54,20 @@ static void set_formats(qdq_goal_run *g, const unsigned char *form)
             g->formats[g->nodes[i]->id] = &g->forms[form[i] - QDQ_FORM_OTHER];
 }
 
-qdq_quantizing qdq_goal_quantizing(qdq_goal_run *g, const qdq_quantize_opts *opts, qdq_plan *p)
+bool qdq_goal_may_vary(const qdq_goal_run *g)
 {
     const bool is_evaluated_alone =
         g->goal.by_default && qdq_format_weight_only(&g->target->format);
-    /* A cache takes the place of the runs that would bring means. */
+
+    return g->opts.cache == NULL && !is_evaluated_alone && g->data != NULL &&
+           !qdq_data_is_random(g->data);
+}
+
+qdq_quantizing qdq_goal_quantizing(qdq_goal_run *g, const qdq_quantize_opts *opts, qdq_plan *p)
+{
     const bool is_wanted = g->opts.bias_correction == QDQ_BIAS_CORRECTION_AUTO ||
                            g->opts.float_channels == QDQ_FLOAT_CHANNELS_AUTO;
-    const bool means = is_wanted && g->opts.cache == NULL && !is_evaluated_alone &&
-                       g->data != NULL && !qdq_data_is_random(g->data);
+    const bool means = is_wanted && qdq_goal_may_vary(g);
 
     return (qdq_quantizing){.m = g->clean,
                             .target = g->target,

@@ -115,6 +115,102 @@ static qdq_status try_float_channels(qdq_goal_run *g, qdq_error *err)
     return QDQ_OK;
 }
 
+/* --- smoothing -------------------------------------------------------------------------------- */
+
+/* Formats of nodes for `to`, a copy of the clean model. */
+static qdq_status move_formats(qdq_goal_run *g, const qdq_model *to, const qdq_format ***out,
+                               qdq_error *err)
+{
+    const qdq_node *other = to->graph->end.next;
+    const size_t n = (size_t)to->graph->next_node_id + 1;
+
+    *out = NULL;
+    if (g->base_formats == NULL)
+        return QDQ_OK;
+    *out = qdq_arena_array(&g->arena, n, sizeof **out);
+    QDQ_NEED(*out != NULL, err);
+    QDQ_FOR_NODES (node, g->clean->graph) {
+        (*out)[other->id] = g->base_formats[node->id];
+        other = other->next;
+    }
+    return QDQ_OK;
+}
+
+/* What a smoothed model takes the place of. */
+typedef struct unsmoothed {
+    qdq_model *clean;
+    qdq_scales scales;
+    const qdq_format **formats, **base_formats;
+} unsmoothed;
+
+/* The plan of a smoothed copy of the clean model, which takes its place; *out NULL: nothing is
+ * smoothed. */
+static qdq_status make_smoothed(qdq_goal_run *g, qdq_plan *head, qdq_plan **out, qdq_error *err)
+{
+    qdq_quantizing q = qdq_goal_quantizing(g, &g->opts, head);
+    qdq_plan *first = g->first;
+
+    *out = NULL;
+    QDQ_TRY(qdq_quantize_again(first, head, err));
+    QDQ_TRY(qdq_quantize_smooth(&q, g->clean, err));
+    if (head->smoothings.n == 0)
+        return QDQ_OK;
+    g->first = head;
+    const qdq_status st = qdq_goal_make_plan(g, NULL, out, err);
+    g->first = first;
+    return st;
+}
+
+static qdq_status evaluate_smoothed(qdq_goal_run *g, gain *found, qdq_error *err)
+{
+    qdq_plan *head = qdq_plan_new(), *p = NULL;
+    qdq_status st = head != NULL ? make_smoothed(g, head, &p, err) : qdq_nomem(err);
+
+    qdq_plan_free(head);
+    return st == QDQ_OK && p != NULL ? evaluate_variant(g, p, found, err) : st;
+}
+
+/* Scales of the model as it was are not those of the smoothed one. */
+static qdq_status try_smooth(qdq_goal_run *g, qdq_error *err)
+{
+    const unsmoothed before = {g->clean, g->scales, g->formats, g->base_formats};
+    qdq_goal_result *r = &g->room->head;
+    gain found = {.is_better = is_nearer};
+    qdq_model *smoothed = NULL;
+    const qdq_format **base = NULL, **formats = NULL;
+
+    QDQ_TRY(qdq_model_clone(g->clean, &smoothed, err));
+    qdq_status st = move_formats(g, smoothed, &base, err);
+    if (st == QDQ_OK)
+        st = move_formats(g, smoothed, &formats, err);
+    if (st != QDQ_OK) {
+        qdq_model_free(smoothed);
+        return st;
+    }
+    g->clean = smoothed;
+    g->scales = (qdq_scales){0};
+    g->base_formats = base;
+    g->formats = formats;
+    st = evaluate_smoothed(g, &found, err);
+    if (found.is_kept) {
+        qdq_scales old = before.scales;
+
+        qdq_model_free(before.clean);
+        qdq_scales_free(&old);
+    } else {
+        qdq_model_free(smoothed);
+        qdq_scales_free(&g->scales);
+        g->clean = before.clean;
+        g->scales = before.scales;
+        g->base_formats = before.base_formats;
+        g->formats = before.formats;
+    }
+    r->is_smoothed = found.is_kept;
+    r->smoothed_db = found.with_db;
+    r->unsmoothed_db = found.without_db;
+    return st;
+}
+
 static bool has_corrections(const qdq_plan *p)
 {
     return p->corrections.n > 0;
@@ -140,10 +236,12 @@ qdq_status qdq_goal_try_variants(qdq_goal_run *g, qdq_error *err)
 {
     const bool may_correct = g->opts.bias_correction == QDQ_BIAS_CORRECTION_AUTO;
 
-    if (!qdq_goal_quantizing(g, &g->opts, NULL).basis.means)
+    if (!qdq_goal_may_vary(g))
         return QDQ_OK;
     if (g->opts.float_channels == QDQ_FLOAT_CHANNELS_AUTO)
         QDQ_TRY(try_float_channels(g, err));
+    if (g->opts.smooth == QDQ_SMOOTH_AUTO && !g->first_trial.holds)
+        QDQ_TRY(try_smooth(g, err));
     return may_correct && !g->first_trial.holds ? try_corrected(g, err) : QDQ_OK;
 }
 

@@ -106,6 +106,19 @@ bool qdq_plan_add_tensor(qdq_plan *p, qdq_plan_tensor t)
            QDQ_PUSH(&p->arena, &p->tensors, t);
 }
 
+bool qdq_plan_take_smoothings(qdq_plan *p, const qdq_plan *from)
+{
+    for (size_t i = 0; i < from->smoothings.n; i++) {
+        qdq_plan_smoothing s = from->smoothings.at[i];
+
+        s.tensor = qdq_arena_strdup(&p->arena, s.tensor);
+        s.scales = qdq_arena_copy(&p->arena, s.scales, s.n_scales, sizeof *s.scales);
+        if (s.tensor == NULL || s.scales == NULL || !QDQ_PUSH(&p->arena, &p->smoothings, s))
+            return false;
+    }
+    return true;
+}
+
 bool qdq_plan_take_folds(qdq_plan *p, const qdq_plan *from, qdq_plan_tensor *t)
 {
     if (t->fold == NULL)
@@ -219,6 +232,7 @@ static int compare_edges(const qdq_edges *x, const qdq_edges *y)
 BY_TENSOR(compare_tensor, qdq_plan_tensor, compare_edges(&x->consumers, &y->consumers))
 BY_TENSOR(compare_weight, qdq_plan_weight, compare_edges(&x->consumers, &y->consumers))
 BY_TENSOR(compare_scaling, qdq_plan_scaling, compare_edges(&x->consumers, &y->consumers))
+BY_TENSOR(compare_smoothing, qdq_plan_smoothing, 0)
 BY_TENSOR(compare_channels, qdq_plan_channels, compare_edges(&x->consumers, &y->consumers))
 BY_TENSOR(compare_bias, qdq_plan_bias, compare_edge(&x->consumer, &y->consumer))
 BY_TENSOR(compare_correction, qdq_plan_correction, compare_edge(&x->consumer, &y->consumer))
@@ -258,6 +272,7 @@ static void sort_all(qdq_plan *p)
         SORT(p->scalings.at[i].consumers, compare_edge);
     for (size_t i = 0; i < p->float_channels.n; i++)
         SORT(p->float_channels.at[i].consumers, compare_edge);
+    SORT(p->smoothings, compare_smoothing);
     SORT(p->scalings, compare_scaling);
     SORT(p->float_channels, compare_channels);
     SORT(p->tensors, compare_tensor);

@@ -107,6 +107,15 @@ typedef struct qdq_plan_scaling {
     const char *fold;
 } qdq_plan_scaling;
 
+/* An activation that is divided by `scales`, one for each index of its last dimension, in the
+ * constants that give it, and the weights of all products that consume it multiplied by them,
+ * before anything else of the plan (smooth.h). */
+typedef struct qdq_plan_smoothing {
+    const char *tensor;
+    const float *scales;
+    size_t n_scales;
+} qdq_plan_smoothing;
+
 /* Channels of an activation that products of matrices compute in float: their rows of the quantized
  * weights are 0, and a product of these channels and rows is added (LLM.int8(), Dettmers et al.,
  * 2022). */
@@ -260,6 +269,8 @@ struct qdq_plan {
     size_t n_equalized, n_not_equalized;
     /* while a plan is made: fused, since the opset was raised for them */
     size_t n_layernorms;
+    /* part of the model that all other entries speak of; ordered by name */
+    QDQ_VEC(qdq_plan_smoothing) smoothings;
     QDQ_VEC(qdq_plan_tensor) tensors;
     QDQ_VEC(qdq_plan_weight) weights;
     QDQ_VEC(qdq_plan_scaling) scalings;
@@ -289,6 +300,9 @@ void qdq_plan_clear(qdq_plan *p);
 /* Entries of `from`, which is empty then, and has to be freed all the same, become entries of p.
  * Places of entries of p change. False: out of memory, and p has some of them. */
 bool qdq_plan_absorb(qdq_plan *p, qdq_plan *from);
+
+/* Copies the smoothings of `from`. False: out of memory. */
+bool qdq_plan_take_smoothings(qdq_plan *p, const qdq_plan *from);
 
 /* Sorts all entries by name and edge, so that equal plans are equal text, and makes the summary.
  * False: out of memory. */

@@ -235,6 +235,16 @@ static void read_scaling(qdq_plan *plan, const qdq_json_place *p)
     KEEP(p, &plan->scalings, c);
 }
 
+static void read_smoothing(qdq_plan *plan, const qdq_json_place *p)
+{
+    qdq_plan_smoothing s = {0};
+
+    QDQ_JSON_KNOWN(p, "tensor", "scales");
+    s.tensor = qdq_json_text(p, "tensor", NULL);
+    s.scales = read_scales(p, &s.n_scales);
+    KEEP(p, &plan->smoothings, s);
+}
+
 static void read_channels(qdq_plan *plan, const qdq_json_place *p)
 {
     static const char numbers[] = "a list of ascending channels";
@@ -342,7 +352,8 @@ static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size
 
     QDQ_JSON_KNOWN(&top, "qdq_plan", "model", "target", "created_by", "clean", "opset", "tensors",
                    "weights", "biases", "placement_only", "quantized", "left_float", "rest",
-                   "scalings", "corrections", "times", "cpu", "target_sha256", "float_channels");
+                   "scalings", "corrections", "times", "cpu", "target_sha256", "float_channels",
+                   "smoothings");
     plan->model = qdq_json_text(&top, "model", "");
     plan->target = qdq_json_text(&top, "target", "");
     if (qdq_json_has(&top, "target_sha256"))
@@ -356,6 +367,8 @@ static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size
         read_tensor(plan, &item);
     for (size_t i = 0; qdq_json_item(&top, "weights", i, &item); i++)
         read_weight(plan, &item);
+    for (size_t i = 0; qdq_json_item(&top, "smoothings", i, &item); i++)
+        read_smoothing(plan, &item);
     for (size_t i = 0; qdq_json_item(&top, "scalings", i, &item); i++)
         read_scaling(plan, &item);
     for (size_t i = 0; qdq_json_item(&top, "float_channels", i, &item); i++)

@@ -129,6 +129,12 @@ static void put_scaling(qdq_json_out o, const qdq_plan_scaling *c)
     put_floats(o, "scales", c->scales, c->n_scales);
 }
 
+static void put_smoothing(qdq_json_out o, const qdq_plan_smoothing *s)
+{
+    put_name(o, "tensor", s->tensor);
+    put_floats(o, "scales", s->scales, s->n_scales);
+}
+
 static void put_channels(qdq_json_out o, const qdq_plan_channels *c)
 {
     put_name(o, "tensor", c->tensor);
@@ -267,6 +273,8 @@ qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
         put_rest(&b, &p->rest);
     if (p->times.processor != NULL)
         qdq_plan_put_times(&b, &p->times);
+    if (p->smoothings.n > 0)
+        PUT_LIST(&b, "smoothings", p->smoothings, put_smoothing, ",\n");
     PUT_LIST(&b, "tensors", p->tensors, put_tensor, ",\n");
     PUT_LIST(&b, "weights", p->weights, put_weight, ",\n");
     if (p->scalings.n > 0)

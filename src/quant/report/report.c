@@ -227,15 +227,21 @@ static void show_goal(qdq_reporting *r)
         {.head = "Time", .is_number = true, .bar = true},
         {.head = "Goal"}};
     const qdq_page_table table = {"trials", columns, 6, true};
-    char text[700] = "";
+    char text[900] = "";
 
-    if (g == NULL || (g->n_steps < 2 && !g->is_corrected && !g->has_float_channels))
+    if (g == NULL ||
+        (g->n_steps < 2 && !g->is_corrected && !g->has_float_channels && !g->is_smoothed))
         return;
     if (g->has_float_channels)
         qdq_text_add(text, sizeof text,
                      "Few channels are in float: with every layer in 8 bits the SQNR of the "
                      "worst output is %.2f dB, without %.2f dB. ",
                      g->float_channels_db, g->all_channels_db);
+    if (g->is_smoothed)
+        qdq_text_add(text, sizeof text,
+                     "Activations are smoothed: with every layer in 8 bits the SQNR of the worst "
+                     "output is %.2f dB, without %.2f dB. ",
+                     g->smoothed_db, g->unsmoothed_db);
     if (g->is_corrected)
         qdq_text_add(text, sizeof text,
                      "Biases are corrected: with every layer in 8 bits the SQNR of the worst "

@@ -30,8 +30,10 @@ static bool begin_group(qdq_awq_group *g, qdq_arena *arena)
         return true;
     g->row = qdq_arena_array(arena, QDQ_AWQ_ROWS * g->k + 1, sizeof *g->row);
     g->sum = qdq_arena_array(arena, g->k + 1, sizeof *g->sum);
+    g->low = qdq_arena_array(arena, g->k + 1, sizeof *g->low);
+    g->high = qdq_arena_array(arena, g->k + 1, sizeof *g->high);
     g->limit = UINT64_MAX;
-    return g->row != NULL && g->sum != NULL;
+    return g->row != NULL && g->sum != NULL && g->low != NULL && g->high != NULL;
 }
 
 bool qdq_awq_add_rows(qdq_awq_group *g, qdq_arena *arena, const float *x, size_t n_row)
@@ -50,6 +52,8 @@ bool qdq_awq_add_rows(qdq_awq_group *g, qdq_arena *arena, const float *x, size_t
             float v = isfinite(row[k]) ? row[k] : 0;
 
             g->sum[k] += fabs((double)v);
+            g->low[k] = v < g->low[k] ? v : g->low[k];
+            g->high[k] = v > g->high[k] ? v : g->high[k];
             if (keep)
                 g->row[g->n_kept * g->k + k] = v;
         }
@@ -64,9 +68,9 @@ static qdq_status observe_rows(void *ctx, size_t sample, const char *name, const
 {
     qdq_awq_state *a = ctx;
     const qdq_map_value *at = qdq_map_get(&a->by_value, name);
-    qdq_awq_group *g = at != NULL ? &a->groups.at[at->num] : NULL;
+    const size_t turn = a->n_turns > 1 ? sample % a->n_turns : 0;
+    qdq_awq_group *g = at != NULL ? &a->groups.at[at->num + turn] : NULL;
 
-    (void)sample;
     if (g == NULL)
         return QDQ_OK;
     if (x->elem != QDQ_FLOAT || x->rank < 1 || (size_t)x->dim[x->rank - 1] != g->k)
@@ -81,7 +85,7 @@ qdq_status qdq_awq_collect(qdq_awq_state *a)
     const qdq_value **values = qdq_arena_array(&a->scratch, a->groups.n + 1, sizeof *values);
     size_t n = 0;
 
-    for (size_t i = 0; i < a->groups.n && values != NULL; i++)
+    for (size_t i = 0; i < a->groups.n && values != NULL; i += a->n_turns > 1 ? a->n_turns : 1)
         if (a->groups.at[i].x->producer != NULL)
             values[n++] = a->groups.at[i].x;
     return values != NULL ? qdq_sweep(a->q, "weights", values, observe_rows, a, a->err)

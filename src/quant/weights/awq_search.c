@@ -1,7 +1,7 @@
 /* awq_search.c - see awq_state.h. The error of a product is that of X * (W' - W), X rows of the
- * activation and W' what the codes give back, divided by the scales again. It is computed for a
- * block of input channels and a strip of columns at a time; strips go in parallel, and are summed
- * in order. */
+ * activation and W' what the codes give back, divided by the scales again; with quantized data it
+ * is that of X' * (W' - W) + (X' - X) * W. It is computed for a block of input channels and a strip
+ * of columns at a time; strips go in parallel, and are summed in order. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -70,6 +70,23 @@ static void load_block(strip *t, const qdq_weight_columns *w, const float *s, si
     }
 }
 
+/* Adds the product of the kept rows `x` less `than` (NULL: 0) and a block of a strip to t->y. */
+static void add_product(strip *t, const float *x, const float *than, const float *w,
+                        const qdq_awq_group *g, size_t first, size_t rows)
+{
+    for (size_t r = 0; r < g->n_kept; r++) {
+        const size_t at = r * g->k + first;
+        float *y = t->y + r * STRIP;
+
+        for (size_t i = 0; i < rows; i++) {
+            const float by = than != NULL ? x[at + i] - than[at + i] : x[at + i];
+
+            for (size_t j = 0; j < STRIP; j++)
+                y[j] += by * w[i * STRIP + j];
+        }
+    }
+}
+
 /* Adds the error of a block to t->y, with `part` of the range. */
 static void add_error(strip *t, const qdq_awq_group *g, const qdq_weight_columns *w, const float *s,
                       size_t block, float part)
@@ -89,14 +106,13 @@ static void add_error(strip *t, const qdq_awq_group *g, const qdq_weight_columns
         for (size_t j = 0; j < STRIP; j++)
             back[j] = (back[j] - row[j]) * by;
     }
-    for (size_t r = 0; r < g->n_kept; r++) {
-        const float *x = g->row + r * g->k + first;
-        float *y = t->y + r * STRIP;
-
-        for (size_t i = 0; i < rows; i++)
-            for (size_t j = 0; j < STRIP; j++)
-                y[j] += x[i] * t->back[i * STRIP + j];
-    }
+    add_product(t, g->row_back != NULL ? g->row_back : g->row, NULL, t->back, g, first, rows);
+    if (g->row_back == NULL)
+        return;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < STRIP; j++)
+            t->w[i * STRIP + j] *= s != NULL ? 1 / s[first + i] : 1;
+    add_product(t, g->row_back, g->row, t->w, g, first, rows);
 }
 
 /* The squared error of column j. */

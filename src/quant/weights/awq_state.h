@@ -17,12 +17,16 @@ typedef struct qdq_awq_group {
     size_t k;
     /* of |x|, for each channel */
     double *sum;
-    /* rows that `sum` is of */
+    /* least and largest value of each channel, 0 included */
+    float *low, *high;
+    /* rows that these are of */
     uint64_t n_row;
     /* the kept ones, */
     float *row;
     /* this many, */
     size_t n_kept;
+    /* what quantized data makes of these rows; NULL: data stays float */
+    const float *row_back;
     /* with lots up to a limit */
     uint64_t lot[QDQ_AWQ_ROWS], limit;
     /* between exponents that are tried for `s`; 0: none are */
@@ -35,7 +39,9 @@ typedef struct qdq_awq_state {
     const qdq_quantizing *q;
     qdq_arena scratch;
     QDQ_VEC(qdq_awq_group) groups;
-    /* name of an activation -> index of its group */
+    /* groups of one activation, one after the other: samples take turns; 0: 1 */
+    size_t n_turns;
+    /* name of an activation -> index of its first group */
     qdq_map by_value;
     qdq_error *err;
 } qdq_awq_state;

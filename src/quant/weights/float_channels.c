@@ -6,7 +6,7 @@
 
 #include "base/fail.h"
 #include "quant/calib/calib_means.h"
-#include "quant/weights/scaling.h"
+#include "quant/weights/product_data.h"
 
 /* At most one channel in this many: the float product of more costs what 8 bits save. */
 #define SHARE 32
@@ -41,112 +41,25 @@ size_t qdq_outliers_of(const float *most, size_t n, float *sorted, int64_t *chan
 /* --- which tensors ---------------------------------------------------------------------------- */
 
 typedef struct finder {
+    qdq_product_finder products;
     const qdq_quantizing *q;
-    qdq_arena scratch;
-    /* label -> node */
-    qdq_map labels;
-    /* name -> 1 + index into the plan's; 0: it has several entries */
-    qdq_map weights;
-    /* the same */
-    qdq_map tensors;
     /* qdq_means_index */
     qdq_map means;
     qdq_error *err;
 } finder;
 
-static qdq_status put_once(qdq_map *map, const char *name, size_t index, qdq_error *err)
-{
-    bool is_new;
-    qdq_map_value *at = qdq_map_put(map, name, &is_new);
-
-    QDQ_NEED(at != NULL, err);
-    at->num = is_new ? index + 1 : 0;
-    return QDQ_OK;
-}
-
 static qdq_status begin(finder *f)
 {
-    const qdq_plan *p = f->q->plan;
-
-    QDQ_NEED(qdq_graph_map_labels(f->q->m->graph, &f->scratch, &f->labels), f->err);
-    for (size_t i = 0; i < p->tensors.n; i++)
-        QDQ_TRY(put_once(&f->tensors, p->tensors.at[i].tensor, i, f->err));
-    for (size_t i = 0; i < p->weights.n; i++)
-        QDQ_TRY(put_once(&f->weights, p->weights.at[i].tensor, i, f->err));
+    f->products = (qdq_product_finder){.q = f->q, .err = f->err};
+    QDQ_TRY(qdq_product_finder_begin(&f->products));
     return qdq_means_index(f->q->plan, &f->means, f->err);
 }
 
 static qdq_status end(finder *f, qdq_status st)
 {
-    qdq_map_free(&f->labels);
-    qdq_map_free(&f->weights);
-    qdq_map_free(&f->tensors);
+    qdq_product_finder_free(&f->products);
     qdq_map_free(&f->means);
-    qdq_arena_free(&f->scratch);
     return st;
-}
-
-/* Is n a product of x and a weight of the plan, which is rounded as it is and for products of x
- * alone? */
-static bool is_product(const finder *f, const qdq_node *n, const qdq_value *x, int64_t channels)
-{
-    const qdq_map_value *at = NULL;
-
-    if (qdq_node_in(n, 0) != x || n->graph != f->q->m->graph || !qdq_scaling_reader(n, channels))
-        return false;
-    at = qdq_map_get(&f->weights, n->in[1].value->name);
-    if (at == NULL || at->num == 0)
-        return false;
-    const qdq_plan_weight *w = &f->q->plan->weights.at[at->num - 1];
-    bool has_n = false;
-    for (size_t i = 0; i < w->consumers.n; i++) {
-        const qdq_node *reader = qdq_map_get_ptr(&f->labels, w->consumers.at[i].node);
-
-        if (reader == NULL || w->consumers.at[i].input != 1 || qdq_node_in(reader, 0) != x)
-            return false;
-        has_n |= reader == n;
-    }
-    return has_n && w->scales == NULL && !qdq_weight_method_is_awq(w->method) &&
-           !qdq_weight_method_is_gptq(w->method) &&
-           (w->store == QDQ_WEIGHT_AS_CODES || w->store == QDQ_WEIGHT_AS_FLOAT);
-}
-
-/* The input channels of a product that reads x; 0: no product does. */
-static int64_t channels_of(const qdq_value *x)
-{
-    for (const qdq_use *u = x->first; u != NULL; u = u->next) {
-        const qdq_tensor *t = qdq_node_const(u->node, 1);
-        const bool transposed = qdq_node_int(u->node, "transB", 0) != 0;
-
-        if (t != NULL && t->rank == 2 && qdq_scaling_reader(u->node, t->dim[transposed ? 1 : 0]))
-            return t->dim[transposed ? 1 : 0];
-    }
-    return 0;
-}
-
-/* The value of a plan's tensor that nothing but such products reads in 8 bits; else NULL. */
-static const qdq_value *find_data(const finder *f, const qdq_plan_tensor *t, int64_t *channels)
-{
-    const qdq_value *x = qdq_graph_find(f->q->m->graph, t->tensor);
-    const qdq_elem type = qdq_plan_asked(t);
-
-    if (x == NULL || qdq_value_const(x) != NULL || qdq_map_get(&f->tensors, t->tensor)->num == 0 ||
-        t->like != NULL || t->group != NULL || (t->known && !t->given) ||
-        (type != QDQ_INT8 && type != QDQ_UINT8) || (t->all && x->n_output > 0))
-        return NULL;
-    *channels = channels_of(x);
-    if (*channels == 0)
-        return NULL;
-    for (size_t i = 0; i < t->consumers.n; i++) {
-        const qdq_node *n = qdq_map_get_ptr(&f->labels, t->consumers.at[i].node);
-
-        if (n == NULL || t->consumers.at[i].input != 0 || !is_product(f, n, x, *channels))
-            return NULL;
-    }
-    for (const qdq_use *u = x->first; u != NULL && t->all; u = u->next)
-        if (u->index != 0 || !is_product(f, u->node, x, *channels))
-            return NULL;
-    return x;
 }
 
 /* --- statistics ------------------------------------------------------------------------------- */
@@ -168,7 +81,7 @@ qdq_status qdq_float_channels_want(const qdq_quantizing *q, qdq_error *err)
 
     for (size_t i = 0; i < q->plan->tensors.n && st == QDQ_OK; i++) {
         int64_t channels;
-        const qdq_value *x = find_data(&f, &q->plan->tensors.at[i], &channels);
+        const qdq_value *x = qdq_find_product_data(&f.products, &q->plan->tensors.at[i], &channels);
 
         if (x != NULL && !qdq_means_want(q->plan, &f.means, x->name, axis_of(x), (size_t)channels,
                                          q->basis.folds))
@@ -188,7 +101,7 @@ static bool is_listed(const qdq_outlier_list *list, const char *tensor)
 /* Of all samples: which channels are massive is a trait of the model. */
 static float *largest(finder *f, const qdq_plan_mean *m)
 {
-    float *most = qdq_arena_copy(&f->scratch, m->most, m->n, sizeof *most);
+    float *most = qdq_arena_copy(&f->products.scratch, m->most, m->n, sizeof *most);
 
     for (size_t i = m->n; i < m->rows * m->n && most != NULL; i++)
         most[i % m->n] = m->most[i] > most[i % m->n] ? m->most[i] : most[i % m->n];
@@ -200,8 +113,8 @@ static qdq_status add_outliers(finder *f, const qdq_value *x, const qdq_plan_mea
 {
     qdq_arena *arena = &f->q->plan->arena;
     const float *most = largest(f, m);
-    float *sorted = qdq_arena_array(&f->scratch, m->n + 1, sizeof *sorted);
-    int64_t *channels = qdq_arena_array(&f->scratch, m->n + 1, sizeof *channels);
+    float *sorted = qdq_arena_array(&f->products.scratch, m->n + 1, sizeof *sorted);
+    int64_t *channels = qdq_arena_array(&f->products.scratch, m->n + 1, sizeof *channels);
     qdq_outliers found = {.tensor = qdq_arena_strdup(arena, x->name)};
 
     QDQ_NEED(most != NULL && sorted != NULL && channels != NULL && found.tensor != NULL, f->err);
@@ -219,7 +132,7 @@ qdq_status qdq_float_channels_find(const qdq_quantizing *q, qdq_outlier_list *li
 
     for (size_t i = 0; i < q->plan->tensors.n && st == QDQ_OK; i++) {
         int64_t channels;
-        const qdq_value *x = find_data(&f, &q->plan->tensors.at[i], &channels);
+        const qdq_value *x = qdq_find_product_data(&f.products, &q->plan->tensors.at[i], &channels);
         const qdq_plan_mean *m =
             x != NULL ? qdq_means_find(q->plan, &f.means, x->name, axis_of(x), (size_t)channels)
                       : NULL;
@@ -237,13 +150,14 @@ static qdq_status add_entry(finder *f, const qdq_outliers *o, qdq_plan_tensor *t
     qdq_plan *p = f->q->plan;
     qdq_plan_channels c = {.tensor = t->tensor, .channels = o->channels, .n_channels = o->n};
     int64_t channels;
-    const qdq_value *x = find_data(f, t, &channels);
+    const qdq_value *x = qdq_find_product_data(&f->products, t, &channels);
 
     if (x == NULL) /* other readers take part in this round */
         return QDQ_OK;
     for (const qdq_use *u = x->first; u != NULL && t->all; u = u->next)
-        QDQ_NEED(qdq_plan_add_edge(p, &c.consumers, qdq_node_label(u->node, &f->scratch), 0),
-                 f->err);
+        QDQ_NEED(
+            qdq_plan_add_edge(p, &c.consumers, qdq_node_label(u->node, &f->products.scratch), 0),
+            f->err);
     for (size_t i = 0; i < t->consumers.n && !t->all; i++)
         QDQ_NEED(qdq_plan_add_edge(p, &c.consumers, t->consumers.at[i].node, 0), f->err);
     t->without = o->channels;
@@ -258,7 +172,7 @@ qdq_status qdq_float_channels_place(const qdq_quantizing *q, const qdq_outlier_l
     qdq_status st = list->n > 0 ? begin(&f) : QDQ_OK;
 
     for (size_t i = 0; i < list->n && st == QDQ_OK; i++) {
-        const qdq_map_value *at = qdq_map_get(&f.tensors, list->at[i].tensor);
+        const qdq_map_value *at = qdq_map_get(&f.products.tensors, list->at[i].tensor);
 
         if (at != NULL && at->num > 0)
             st = add_entry(&f, &list->at[i], &q->plan->tensors.at[at->num - 1]);

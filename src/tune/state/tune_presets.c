@@ -154,6 +154,10 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error
         return qdq_fail(err, QDQ_E_USAGE,
                         "found float_channels on, expected auto or off: placements are tuned with "
                         "all channels in 8 bits");
+    if (o->quantize != NULL && o->quantize->smooth == QDQ_SMOOTH_ON)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found smooth on, expected auto or off: placements are tuned with "
+                        "activations as they are");
     if (o->threads < 0)
         return qdq_fail(err, QDQ_E_USAGE, "found %d threads, expected 0 or more", o->threads);
     QDQ_TRY(check_range("min_gain", o->min_gain, 0.5, err));

@@ -44,6 +44,7 @@ q conv.onnx --cache mse.json
 q linear.onnx --cache a.json
 q conv.onnx --cache a.json --bias-correction=on
 q conv.onnx --cache a.json --float-channels=on
+q conv.onnx --cache a.json --smooth=on
 q conv.onnx --cache a.json --set activation.type=int8 2>err
 sed 's/[0-9a-f]\{64\}/HASH/g' err >&2
 q conv.onnx --cache a.json --no-optimize >/dev/null # which cleans this model to the same

@@ -1,0 +1,229 @@
+/* smooth_ort.c - data whose channels differ, on ONNX Runtime: divided by one number per channel,
+ * with the weights multiplied, products in 8 bits lose less. */
+#include <math.h>
+
+#include "base/random.h"
+#include "numeric/ort_help.h"
+#include "qdq/compare.h"
+#include "qdq/goal.h"
+#include "qdq/pass.h"
+#include "quant/plan/plan.h"
+#include "support/build.h"
+#include "support/npy_file.h"
+
+enum { SAMPLES = 8, ROWS = 16, IN = 64, OUT = 48 };
+
+static qdq_error err;
+
+typedef struct setting {
+    qdq_engine *engine;
+    qdq_model *m;
+    qdq_target *target;
+    qdq_data *data;
+    qdq_quantize_opts opts;
+    qdq_plan *plan;
+    qdq_model *out;
+} setting;
+
+/* Two products of normalized data; two of 64 gains are `large`. A Relu consumes it, too, if asked
+ * for. */
+static setting set_up(float large, bool other_reader)
+{
+    static float x[SAMPLES][ROWS][IN];
+    setting s = {.engine = need_ort(), .opts = QDQ_QUANTIZE_OPTS_INIT};
+    test_builder b = test_build(21);
+    qdq_random r = qdq_random_new(7, NULL);
+    const int64_t dim = IN;
+    void *gain;
+
+    for (size_t i = 0; i < (size_t)SAMPLES * ROWS * IN; i++)
+        (&x[0][0][0])[i] = (float)qdq_random_uniform(&r) - 0.5f; /* little is clipped */
+    TEST_INPUT(&b, "x", 1, ROWS, IN);
+    TEST_RANDOM(&b, "w", IN, OUT);
+    TEST_RANDOM(&b, "v", IN, OUT);
+    TEST_RANDOM(&b, "b", OUT);
+    qdq_tensor *t = qdq_tensor_new(b.m, QDQ_FLOAT, 1, &dim, &gain);
+    assert_non_null(t);
+    for (size_t i = 0; i < IN; i++)
+        ((float *)gain)[i] = i % 32 == 5 ? large : 1;
+    assert_non_null(qdq_graph_add_init(b.m->graph, "g", t));
+    TEST_NODE(&b, "LayerNormalization", "n", "x", "g");
+    TEST_NODE(&b, "MatMul", "p", "n", "w");
+    TEST_NODE(&b, "Add", "y", "p", "b");
+    TEST_NODE(&b, "MatMul", "z", "n", "v");
+    if (other_reader) {
+        TEST_NODE(&b, "Relu", "r", "n");
+        test_output(&b, "r");
+    }
+    test_output(&b, "y");
+    test_output(&b, "z");
+    s.m = test_built(&b);
+    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 16, 64)"), x, sizeof x),
+                            s.m, NULL, &s.data, &err));
+    assert_ok(qdq_target_load("ort-cpu", &s.target, &err));
+    assert_ok(qdq_target_set(s.target, "stay_float", "[]", &err));
+    s.opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
+    s.opts.float_channels = QDQ_FLOAT_CHANNELS_OFF;
+    return s;
+}
+
+static void put_away_result(setting *s)
+{
+    qdq_plan_free(s->plan);
+    qdq_model_free(s->out);
+}
+
+static void put_away(setting *s)
+{
+    put_away_result(s);
+    qdq_data_close(s->data);
+    qdq_target_free(s->target);
+    qdq_model_free(s->m);
+}
+
+/* Of the worst output, with this setting of the option. */
+static double db_with(setting *s, qdq_smooth when)
+{
+    qdq_compare_result *r = NULL;
+
+    s->opts.smooth = when;
+    assert_ok(qdq_quantize(s->m, s->target, s->engine, s->data, &s->opts, &s->plan, &s->out, &err));
+    assert_ok(qdq_compare(s->engine, s->m, s->out, s->data, NULL, &r, &err));
+    const double db = fmin(r->outputs[0].sqnr_db, r->outputs[1].sqnr_db);
+    qdq_free(r);
+    return db;
+}
+
+static const float *scales_of(const setting *s)
+{
+    assert_int_equal(s->plan->smoothings.n, 1);
+    assert_string_equal(s->plan->smoothings.at[0].tensor, "n");
+    assert_int_equal(s->plan->smoothings.at[0].n_scales, IN);
+    return s->plan->smoothings.at[0].scales;
+}
+
+TEST(channels_that_differ_are_smoothed)
+{
+    setting s = set_up(20, false);
+    const double without = db_with(&s, QDQ_SMOOTH_OFF);
+    char *text[2];
+    qdq_model *again = NULL;
+    qdq_plan *p = NULL;
+
+    assert_int_equal(s.plan->smoothings.n, 0);
+    put_away_result(&s);
+    const double with = db_with(&s, QDQ_SMOOTH_ON);
+    if (!(with > without + 1))
+        fail_msg("%.2f dB, without %.2f", with, without);
+    const float *scales = scales_of(&s);
+    assert_true(scales[5] > 2 * scales[0] && scales[37] > 2 * scales[2]);
+    assert_ok(qdq_plan_to_text(s.plan, &text[0], &err)); /* the plan alone gives the same bytes */
+    assert_ok(qdq_plan_parse(text[0], strlen(text[0]), "plan", &p, &err));
+    assert_ok(qdq_plan_apply(p, s.m, false, &again, &err));
+    qdq_free(text[0]);
+    text[0] = test_text_of(s.out);
+    text[1] = test_text_of(again);
+    assert_string_equal(text[0], text[1]);
+    qdq_free(text[0]);
+    qdq_free(text[1]);
+    qdq_plan_free(p);
+    qdq_model_free(again);
+    put_away(&s);
+}
+
+TEST(quantizing_again_smooths_nothing)
+{
+    setting s = set_up(20, false);
+    qdq_plan *p = NULL;
+
+    (void)db_with(&s, QDQ_SMOOTH_ON);
+    assert_ok(qdq_quantize(s.out, s.target, s.engine, s.data, &s.opts, &p, NULL, &err));
+    assert_int_equal(p->tensors.n + p->weights.n + p->smoothings.n, 0);
+    qdq_plan_free(p);
+    put_away(&s);
+}
+
+TEST(channels_that_are_alike_are_not)
+{
+    setting s = set_up(1, false);
+
+    (void)db_with(&s, QDQ_SMOOTH_ON);
+    assert_int_equal(s.plan->smoothings.n, 0);
+    put_away(&s);
+}
+
+TEST(another_consumer_speaks_against_it)
+{
+    setting s = set_up(20, true);
+    size_t n;
+    const qdq_why_note *notes;
+    bool has_reason = false;
+
+    s.opts.why = qdq_why_new("p");
+    assert_non_null(s.opts.why);
+    (void)db_with(&s, QDQ_SMOOTH_ON);
+    assert_int_equal(s.plan->smoothings.n, 0);
+    notes = qdq_why_notes(s.opts.why, &n);
+    for (size_t i = 0; i < n; i++)
+        has_reason |= strcmp(notes[i].rule, "smooth") == 0 && !notes[i].holds;
+    assert_true(has_reason);
+    qdq_why_free(s.opts.why);
+    put_away(&s);
+}
+
+TEST(samples_of_random_numbers_and_ranges_from_a_file_smooth_nothing)
+{
+    setting s = set_up(20, false);
+
+    s.opts.smooth = QDQ_SMOOTH_ON;
+    assert_ok(qdq_quantize(s.m, s.target, s.engine, NULL, &s.opts, &s.plan, &s.out, &err));
+    assert_int_equal(s.plan->smoothings.n, 0);
+    const char *ranges = test_path("ranges.json");
+    assert_ok(qdq_plan_save_ranges(s.plan, ranges, true, &err));
+    s.opts.cache = ranges;
+    qdq_plan *p = NULL;
+    assert_fails(QDQ_E_USAGE, "ranges of the model as it is, but smoothing changes them",
+                 qdq_quantize(s.m, s.target, s.engine, s.data, &s.opts, &p, NULL, &err));
+    put_away(&s);
+}
+
+/* One sample has no other to be held out for it. */
+TEST(one_sample_smooths_too)
+{
+    setting s = set_up(20, false);
+
+    s.opts.samples = 1;
+    (void)db_with(&s, QDQ_SMOOTH_ON);
+    (void)scales_of(&s);
+    put_away(&s);
+}
+
+TEST(a_goal_is_reached_by_smoothing_before_layers_go_back)
+{
+    setting s = set_up(20, false);
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+    qdq_goal_result *r = NULL;
+
+    goal.folds = 4;
+    goal.min_sqnr = 60; /* out of reach */
+    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &s.opts, &goal, &s.plan, &s.out,
+                                &r, &err));
+    assert_true(r->is_smoothed && r->smoothed_db > r->unsmoothed_db + 0.5);
+    assert_int_equal(s.plan->smoothings.n, 1);
+    qdq_goal_result_free(r);
+    put_away_result(&s);
+    s.opts.smooth = QDQ_SMOOTH_OFF;
+    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &s.opts, &goal, &s.plan, &s.out,
+                                &r, &err));
+    assert_false(r->is_smoothed);
+    assert_int_equal(s.plan->smoothings.n, 0);
+    qdq_goal_result_free(r);
+    put_away_result(&s);
+    s.opts.smooth = QDQ_SMOOTH_ON;
+    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &s.opts, &goal, &s.plan, &s.out,
+                                &r, &err));
+    assert_false(r->is_smoothed); /* not as a variant */
+    assert_int_equal(s.plan->smoothings.n, 1);
+    qdq_goal_result_free(r);
+    put_away(&s);
+}
