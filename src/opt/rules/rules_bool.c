@@ -4,8 +4,7 @@
 #include "ir/edit.h"
 #include "opt/rules/rule.h"
 
-/* --- lower-bool-cast: Cast <to = float> (b)  =>  Where(b, 1, 0) ---------------------------------
- */
+/* --- lower-bool-cast: Cast <to = float> (b)  =>  Where(b, 1, 0) ------------------------------- */
 
 static const qdq_pat pat[] = {{"y", QDQ_OP_CAST, {"b"}, 0}};
 
