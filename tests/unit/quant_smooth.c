@@ -191,7 +191,7 @@ TEST(a_plan_divides_the_activation_and_multiplies_the_weight)
     char *text = NULL;
 
     assert_ok(parse(TWO, &p, &err));
-    assert_ok(qdq_plan_apply(p, m, true, &out, &err));
+    assert_ok(qdq_plan_apply(p, m, true, NULL, &out, &err));
     assert_ok(qdq_model_verify(out, &err));
     assert_true(number_of(out, "g", 2) == 0.75f && number_of(out, "b", 3) == 16);
     assert_true(number_of(out, "w", 0) == 1 && number_of(out, "w", 4) == 10 &&
@@ -213,7 +213,7 @@ TEST(a_gain_that_others_consume_is_copied)
     qdq_plan *p = NULL;
 
     assert_ok(parse(TWO, &p, &err));
-    assert_ok(qdq_plan_apply(p, m, true, &out, &err));
+    assert_ok(qdq_plan_apply(p, m, true, NULL, &out, &err));
     assert_ok(qdq_model_verify(out, &err));
     assert_true(number_of(out, "g", 2) == 3 && number_of(out, "g_smoothed", 2) == 0.75f);
     qdq_plan_free(p);
@@ -239,7 +239,7 @@ TEST(smoothings_that_do_not_fit_are_rejected)
         qdq_plan *p = NULL;
 
         assert_ok(parse(cases[i].smoothings, &p, &err));
-        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_plan_apply(p, m, true, &out, &err));
+        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_plan_apply(p, m, true, NULL, &out, &err));
         assert_null(out);
         qdq_plan_free(p);
     }
