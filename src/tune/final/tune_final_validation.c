@@ -313,6 +313,7 @@ static qdq_status decide_result(qdq_tune_state *t, qdq_final_validation *g, qdq_
     }
     t->outcome.reason[0] = '\0';
     t->out->verdict = rules_win || g->same ? QDQ_TUNED_RULES : QDQ_TUNED;
+    t->outcome.ships_found = !rules_win;
     t->out->sqnr_db = !isnan(t->outcome.shipped_db) ? t->outcome.shipped_db
                       : rules_win                   ? g->rules->sqnr_db
                                                     : g->written->sqnr_db;

@@ -224,7 +224,7 @@ static qdq_status price_form(pricing *x, const qdq_node *n, qdq_picture_node *no
         at != QDQ_NOT_DYNAMIC && t->outcome.dynamic != NULL ? &t->outcome.dynamic[at] : NULL;
     char tried[80];
 
-    if (found == NULL || !found->kept || t->out->verdict != QDQ_TUNED)
+    if (found == NULL || !found->kept || t->out->verdict != QDQ_TUNED || !t->outcome.ships_found)
         return QDQ_OK;
     snprintf(tried, sizeof tried,
              found->turned > 1 ? "data of %u operators at run time, this one among them,"

@@ -181,12 +181,18 @@ static void put_weight(qdq_json_out list, const qdq_tune_state *t, size_t group,
     put_operator(list, t->task.space->group[group].node, found, scratch);
 }
 
+/* Not a plan of the rules or of the goal, nor a file of the user. */
+static bool ships_found(const qdq_tune_state *t)
+{
+    return t->out->verdict == QDQ_TUNED && t->outcome.ships_found;
+}
+
 /* Operators whose weight alone is quantized. Those that greedy found have no trial of their own. */
 static void put_weights(qdq_json_out o, const qdq_tune_state *t)
 {
     qdq_json_out list = qdq_json_put_list(o, "weights_alone");
     const qdq_space *s = t->task.space;
-    const size_t n = t->out->verdict == QDQ_TUNED && s != NULL ? s->n_groups : 0;
+    const size_t n = ships_found(t) && s != NULL ? s->n_groups : 0;
     qdq_arena scratch = QDQ_ARENA_INIT;
 
     for (size_t i = 0; i < n; i++)
@@ -200,7 +206,7 @@ static void put_forms(qdq_json_out o, const qdq_tune_state *t)
 {
     qdq_json_out list = qdq_json_put_list(o, "at_run_time");
     const qdq_space *s = t->task.space;
-    const size_t n = t->out->verdict == QDQ_TUNED && s != NULL ? s->n_dynamic : 0;
+    const size_t n = ships_found(t) && s != NULL ? s->n_dynamic : 0;
     qdq_arena scratch = QDQ_ARENA_INIT;
 
     for (size_t i = 0; i < n; i++)

@@ -32,6 +32,8 @@ typedef struct qdq_tune_outcome {
     QDQ_VEC(qdq_tune_typed) typed;
     /* the final validation's last model was slower with the other dims */
     bool slower;
+    /* the written model has the placement that the search found */
+    bool ships_found;
     /* SQNR of the model that the final validation evaluated last; NAN: none */
     double shipped_db;
     /* metric of the same model */

@@ -1,6 +1,7 @@
-# Data quantized at run time: an LSTM has no other form in 8 bits. Options that name a format prevent
-# it, and so does another engine than the target's.
-w=$(awk 'BEGIN { for (i = 0; i < 64; i++) printf "%s%.3f", (i ? ", " : ""), (i * 37 % 64 - 32) / 32 }')
+# Data quantized at run time: an LSTM has no other form in 8 bits. Options that name a format
+# prevent it, and so does another engine than the one of the target.
+w=$(awk 'BEGIN { for (i = 0; i < 64; i++)
+    printf "%s%.3f", (i ? ", " : ""), (i * 37 % 64 - 32) / 32 }')
 cat >lstm.onnxtxt <<EOF
 <ir_version: 8, opset_import: ["" : 17]>
 g (float[6,1,4] x) => (float[6,1,1,4] y) <float[1,16,4] w = {$w}, float[1,16,4] r = {$w}> {
