@@ -33,7 +33,8 @@ static setting run(double min_sqnr, double max_drop)
     s.goal.max_drop = max_drop;
     opts.threads = 1;
     opts.samples = 32;
-    opts.bias_correction = QDQ_BIAS_CORRECTION_OFF; /* with it no layer has to go */
+    opts.bias_correction = QDQ_BIAS_CORRECTION_OFF; /* with either no layer has to go */
+    opts.smooth = QDQ_SMOOTH_OFF;
     s.goal.count = max_drop >= 0 ? 200 : 8;
     assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.calib, &opts, &s.goal, &s.plan, &s.out,
                                 &s.r, &err));
