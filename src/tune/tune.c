@@ -448,6 +448,8 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     QDQ_TRY(qdq_metric_check(&asked, &metric, err));
     QDQ_TRY(qdq_goal_check_folds(data, &asked, err));
     known.engine_opts = &engine;
+    if (known.quantize != NULL)
+        known.quantize = &run.task.quantize;
     if (known.goal != NULL)
         known.goal = &asked;
     run.job = known.job;

@@ -69,6 +69,9 @@ TEST(a_normalization_takes_the_division)
     assert_ok(qdq_model_verify(m, &err));
     assert_true(first(m, "gain_scaled", 1) == gain / 4 && first(m, "shift_scaled", 0) == shift / 2);
     assert_null(qdq_graph_find(m->graph, "gain"));
+    /* what is divided is not the value that a comparison by names would take it for */
+    assert_null(qdq_graph_find(m->graph, "n"));
+    assert_string_equal(qdq_graph_find(m->graph, "n_scaled")->producer->name, "n");
     QDQ_FOR_NODES (n, m->graph)
         assert_true(n->op != QDQ_OP_MUL);
     qdq_plan_free(p);

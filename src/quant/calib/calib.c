@@ -33,7 +33,7 @@ static bool is_whole(const qdq_calibration *c, const char *tensor)
     const qdq_plan *p = c->q->plan;
 
     for (size_t i = 0; i < p->smoothings.n && c->q->opts->method == QDQ_METHOD_DEFAULT; i++)
-        if (strcmp(p->smoothings.at[i].tensor, tensor) == 0)
+        if (strcmp(p->smoothings.at[i].smoothed, tensor) == 0)
             return true;
     return false;
 }

@@ -143,5 +143,9 @@ qdq_status qdq_insert_scaling(qdq_inserter *in, size_t index)
         return insert_mul(in, c, qdq_insert_find_value(in, c->tensor));
     for (uint32_t i = qdq_scaling_inputs(n, (int64_t)c->n_scales, inputs); i-- > 0;)
         QDQ_TRY(divide_constant(in, c, n, inputs[i]));
-    return QDQ_OK;
+    /* it is not the value that the input model has by that name; a node keeps its label */
+    const char *name = qdq_insert_name(in, c->tensor, "_scaled");
+    if (!qdq_node_has_own_name(n))
+        QDQ_NEED(qdq_node_set_name(n, qdq_node_label(n, &in->scratch)), in->err);
+    return qdq_allocated(name != NULL && qdq_value_rename(n->out[0], name), in->err);
 }

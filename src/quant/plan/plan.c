@@ -112,8 +112,10 @@ bool qdq_plan_take_smoothings(qdq_plan *p, const qdq_plan *from)
         qdq_plan_smoothing s = from->smoothings.at[i];
 
         s.tensor = qdq_arena_strdup(&p->arena, s.tensor);
+        s.smoothed = qdq_arena_strdup(&p->arena, s.smoothed);
         s.scales = qdq_arena_copy(&p->arena, s.scales, s.n_scales, sizeof *s.scales);
-        if (s.tensor == NULL || s.scales == NULL || !QDQ_PUSH(&p->arena, &p->smoothings, s))
+        if (s.tensor == NULL || s.smoothed == NULL || s.scales == NULL ||
+            !QDQ_PUSH(&p->arena, &p->smoothings, s))
             return false;
     }
     return true;

@@ -112,6 +112,8 @@ typedef struct qdq_plan_scaling {
  * before anything else of the plan (smooth.h). */
 typedef struct qdq_plan_smoothing {
     const char *tensor;
+    /* its name after that */
+    const char *smoothed;
     const float *scales;
     size_t n_scales;
 } qdq_plan_smoothing;

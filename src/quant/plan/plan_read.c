@@ -239,8 +239,9 @@ static void read_smoothing(qdq_plan *plan, const qdq_json_place *p)
 {
     qdq_plan_smoothing s = {0};
 
-    QDQ_JSON_KNOWN(p, "tensor", "scales");
+    QDQ_JSON_KNOWN(p, "tensor", "smoothed", "scales");
     s.tensor = qdq_json_text(p, "tensor", NULL);
+    s.smoothed = qdq_json_text(p, "smoothed", NULL);
     s.scales = read_scales(p, &s.n_scales);
     KEEP(p, &plan->smoothings, s);
 }

@@ -132,6 +132,7 @@ static void put_scaling(qdq_json_out o, const qdq_plan_scaling *c)
 static void put_smoothing(qdq_json_out o, const qdq_plan_smoothing *s)
 {
     put_name(o, "tensor", s->tensor);
+    put_name(o, "smoothed", s->smoothed);
     put_floats(o, "scales", s->scales, s->n_scales);
 }
 

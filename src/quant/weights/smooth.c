@@ -292,9 +292,12 @@ static qdq_status write_entry(smoother *s, candidate *c, const qdq_awq_group *g,
     qdq_plan_smoothing entry = {.n_scales = c->k};
 
     find_scales(c, g, s->a.n_turns, strength);
+    const char *name = qdq_smooth_name(c->x, &s->out->arena);
+
     entry.tensor = qdq_arena_strdup(&s->out->arena, c->x->name);
+    entry.smoothed = name != NULL ? qdq_arena_strdup(&s->out->arena, name) : NULL;
     entry.scales = qdq_arena_copy(&s->out->arena, c->s, c->k, sizeof *c->s);
-    QDQ_NEED(entry.tensor != NULL && entry.scales != NULL &&
+    QDQ_NEED(entry.tensor != NULL && entry.smoothed != NULL && entry.scales != NULL &&
                  QDQ_PUSH(&s->out->arena, &s->out->smoothings, entry),
              s->err);
     return note(s, c->x, true,

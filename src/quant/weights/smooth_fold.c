@@ -245,6 +245,9 @@ bool qdq_smooth_find_fold(const qdq_value *x, int64_t count, qdq_smooth_fold *ou
             return reject(out, n, "its result is a graph output");
         if (l.v != x && l.v->n_use != 1)
             return reject(out, n, "its result has other consumers");
+        if (out->n_divided == QDQ_SMOOTH_STEPS)
+            return reject(out, n, "it is too far from constants");
+        out->divided[out->n_divided++] = l.v;
         if (is_product(n)) {
             const char *reason = end_at_product(&l, n, out);
             return reason == NULL || reject(out, n, reason);
@@ -254,6 +257,13 @@ bool qdq_smooth_find_fold(const qdq_value *x, int64_t count, qdq_smooth_fold *ou
         const char *reason = end_at_gain(&l, n, out);
         return reason == NULL || reject(out, n, reason);
     }
+}
+
+const char *qdq_smooth_name(const qdq_value *v, qdq_arena *scratch)
+{
+    const char *wanted = qdq_arena_printf(scratch, "%s_smoothed", v->name);
+
+    return wanted != NULL ? qdq_graph_unique_name(v->graph, wanted) : NULL;
 }
 
 /* --- edits ------------------------------------------------------------------------------------ */
@@ -289,12 +299,34 @@ static qdq_status scale_constant(editor *e, const qdq_smooth_part *p, bool divid
     }
     if (is_own(old) && old->init != NULL)
         return qdq_allocated(qdq_value_set_init(old, fresh), e->err);
-    const char *wanted = qdq_arena_printf(&e->scratch, "%s_smoothed", old->name);
-    const char *name = wanted != NULL ? qdq_graph_unique_name(p->node->graph, wanted) : NULL;
+    const char *name = qdq_smooth_name(old, &e->scratch);
     qdq_value *v = name != NULL ? qdq_graph_add_init(p->node->graph, name, fresh) : NULL;
     QDQ_NEED(v != NULL, e->err);
     qdq_node_set_in(p->node, p->input, v);
     qdq_value_remove_if_unused(old);
+    return QDQ_OK;
+}
+
+/* A node without a name keeps its label, which has the name of its result. */
+static qdq_status rename_divided(editor *e, qdq_value *v, const char *name)
+{
+    qdq_node *n = v->producer;
+
+    if (!qdq_node_has_own_name(n))
+        QDQ_NEED(qdq_node_set_name(n, qdq_node_label(n, &e->scratch)), e->err);
+    return qdq_allocated(name != NULL && qdq_value_rename(v, name), e->err);
+}
+
+static qdq_status rename_all(editor *e, const qdq_smooth_fold *fold)
+{
+    if (qdq_graph_find(e->m->graph, e->s->smoothed) != NULL)
+        return qdq_fail(e->err, QDQ_E_FORMAT, "smoothing of '%s': the model has a tensor '%s'",
+                        e->s->tensor, e->s->smoothed);
+    for (size_t i = 0; i < fold->n_divided; i++) {
+        qdq_value *v = (qdq_value *)fold->divided[i];
+
+        QDQ_TRY(rename_divided(e, v, i == 0 ? e->s->smoothed : qdq_smooth_name(v, &e->scratch)));
+    }
     return QDQ_OK;
 }
 
@@ -320,7 +352,7 @@ static qdq_status apply_entry(editor *e)
     }
     for (size_t i = 0; i < fold.n; i++)
         QDQ_TRY(scale_constant(e, &fold.part[i], true));
-    return QDQ_OK;
+    return rename_all(e, &fold);
 }
 
 qdq_status qdq_smooth_apply(qdq_model *m, const qdq_plan *p, qdq_error *err)

@@ -23,6 +23,8 @@ grep -c '"smoothings"' c.json
 qdq strip a.onnx -q -o s.onnx && qdq copy s.onnx -o s.onnxtxt && grep -c Linear s.onnxtxt
 qdq quantize norm.onnxtxt --calib x.npy --set 'stay_float=[]' --smooth --why p --min-sqnr 0 -o w.onnx \
     2>/dev/null | grep -c '^p  smooth  yes  strength'
+# no layer is blamed for what was divided
+qdq compare norm.onnxtxt a.onnx -d x.npy --per-tensor | awk '$1 == "p" && $4 > 30 { print "p has its own error alone" }'
 echo "for a goal"
 nearest() { q --one-format --best-effort --min-sqnr 30 "$@" 2>/dev/null; }
 qdq quantize norm.onnxtxt --calib x.npy --set 'stay_float=[]' --float-channels=off --one-format \
@@ -38,5 +40,5 @@ qdq quantize norm.onnxtxt --plan a.json --smooth -o e.onnx
 qdq quantize norm.onnxtxt --calib x.npy --autotune --smooth -o e.onnx
 q --no-sqnr -o r.onnx --cache-out r.json >/dev/null
 q --cache r.json --smooth -o e.onnx
-sed 's/"tensor": "n", "scales"/"tensor": "x", "scales"/' a.json >bad.json
+sed 's/"tensor": "n", "smoothed"/"tensor": "x", "smoothed"/' a.json >bad.json
 qdq quantize norm.onnxtxt --plan bad.json -q -o e.onnx
