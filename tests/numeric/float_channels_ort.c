@@ -1,87 +1,27 @@
 /* float_channels_ort.c - data with few channels that are far larger than all others, on ONNX
  * Runtime: a goal that one range for all of them misses is reached with these channels in float. */
-#include <math.h>
+#include "numeric/products_setting.h"
 
-#include "base/random.h"
-#include "numeric/ort_help.h"
-#include "qdq/compare.h"
-#include "qdq/goal.h"
-#include "quant/plan/plan.h"
-#include "support/build.h"
-#include "support/npy_file.h"
+static void add_neg(test_builder *b)
+{
+    TEST_NODE(b, "Neg", "n", "x");
+}
 
-enum { SAMPLES = 8, ROWS = 16, IN = 64, OUT = 48 };
-
-static qdq_error err;
-
-typedef struct setting {
-    qdq_engine *engine;
-    qdq_model *m;
-    qdq_target *target;
-    qdq_data *data;
-    qdq_quantize_opts opts;
-    qdq_plan *plan;
-    qdq_model *out;
-} setting;
-
-/* Two products of the same data, whose channels 5 and 40 are `large`. */
+/* Channels 5 and 40 are `large`. */
 static setting set_up(float large, bool other_reader)
 {
-    static float x[SAMPLES][ROWS][IN];
-    setting s = {.engine = need_ort(), .opts = QDQ_QUANTIZE_OPTS_INIT};
-    test_builder b = test_build(21);
+    static float x[VALUES];
     qdq_random r = qdq_random_new(7, NULL);
 
-    for (size_t i = 0; i < (size_t)SAMPLES * ROWS * IN; i++)
-        (&x[0][0][0])[i] = (i % IN == 5 || i % IN == 40 ? large : 1) * qdq_random_normal(&r);
-    TEST_INPUT(&b, "x", 1, ROWS, IN);
-    TEST_RANDOM(&b, "w", IN, OUT);
-    TEST_RANDOM(&b, "v", IN, OUT);
-    TEST_RANDOM(&b, "b", OUT);
-    TEST_NODE(&b, "Neg", "n", "x");
-    TEST_NODE(&b, "MatMul", "p", "n", "w");
-    TEST_NODE(&b, "Add", "y", "p", "b");
-    TEST_NODE(&b, "MatMul", "z", "n", "v");
-    if (other_reader) {
-        TEST_NODE(&b, "Relu", "r", "n");
-        test_output(&b, "r");
-    }
-    test_output(&b, "y");
-    test_output(&b, "z");
-    s.m = test_built(&b);
-    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 16, 64)"), x, sizeof x),
-                            s.m, NULL, &s.data, &err));
-    assert_ok(qdq_target_load("ort-cpu", &s.target, &err));
-    assert_ok(qdq_target_set(s.target, "stay_float", "[]", &err));
-    s.opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
-    return s;
+    for (size_t i = 0; i < VALUES; i++)
+        x[i] = (i % IN == 5 || i % IN == 40 ? large : 1) * qdq_random_normal(&r);
+    return set_up_products(x, add_neg, other_reader);
 }
 
-static void put_away_result(setting *s)
-{
-    qdq_plan_free(s->plan);
-    qdq_model_free(s->out);
-}
-
-static void put_away(setting *s)
-{
-    put_away_result(s);
-    qdq_data_close(s->data);
-    qdq_target_free(s->target);
-    qdq_model_free(s->m);
-}
-
-/* Of the worst output, with this setting of the option. */
 static double db_with(setting *s, qdq_float_channels when)
 {
-    qdq_compare_result *r = NULL;
-
     s->opts.float_channels = when;
-    assert_ok(qdq_quantize(s->m, s->target, s->engine, s->data, &s->opts, &s->plan, &s->out, &err));
-    assert_ok(qdq_compare(s->engine, s->m, s->out, s->data, NULL, &r, &err));
-    const double db = fmin(r->outputs[0].sqnr_db, r->outputs[1].sqnr_db);
-    qdq_free(r);
-    return db;
+    return quantized_db(s);
 }
 
 TEST(channels_in_float_leave_finer_steps_to_the_others)

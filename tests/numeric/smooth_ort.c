@@ -1,97 +1,41 @@
 /* smooth_ort.c - data whose channels differ, on ONNX Runtime: divided by one number per channel,
  * with the weights multiplied, products in 8 bits lose less. */
-#include <math.h>
-
-#include "base/random.h"
-#include "numeric/ort_help.h"
-#include "qdq/compare.h"
-#include "qdq/goal.h"
+#include "numeric/products_setting.h"
 #include "qdq/pass.h"
-#include "quant/plan/plan.h"
-#include "support/build.h"
-#include "support/npy_file.h"
 
-enum { SAMPLES = 8, ROWS = 16, IN = 64, OUT = 48 };
+static float large_gain;
 
-static qdq_error err;
-
-typedef struct setting {
-    qdq_engine *engine;
-    qdq_model *m;
-    qdq_target *target;
-    qdq_data *data;
-    qdq_quantize_opts opts;
-    qdq_plan *plan;
-    qdq_model *out;
-} setting;
-
-/* Two products of normalized data; two of 64 gains are `large`. A Relu consumes it, too, if asked
- * for. */
-static setting set_up(float large, bool other_reader)
+static void add_norm(test_builder *b)
 {
-    static float x[SAMPLES][ROWS][IN];
-    setting s = {.engine = need_ort(), .opts = QDQ_QUANTIZE_OPTS_INIT};
-    test_builder b = test_build(21);
-    qdq_random r = qdq_random_new(7, NULL);
     const int64_t dim = IN;
     void *gain;
+    qdq_tensor *t = qdq_tensor_new(b->m, QDQ_FLOAT, 1, &dim, &gain);
 
-    for (size_t i = 0; i < (size_t)SAMPLES * ROWS * IN; i++)
-        (&x[0][0][0])[i] = (float)qdq_random_uniform(&r) - 0.5f; /* little is clipped */
-    TEST_INPUT(&b, "x", 1, ROWS, IN);
-    TEST_RANDOM(&b, "w", IN, OUT);
-    TEST_RANDOM(&b, "v", IN, OUT);
-    TEST_RANDOM(&b, "b", OUT);
-    qdq_tensor *t = qdq_tensor_new(b.m, QDQ_FLOAT, 1, &dim, &gain);
     assert_non_null(t);
     for (size_t i = 0; i < IN; i++)
-        ((float *)gain)[i] = i % 32 == 5 ? large : 1;
-    assert_non_null(qdq_graph_add_init(b.m->graph, "g", t));
-    TEST_NODE(&b, "LayerNormalization", "n", "x", "g");
-    TEST_NODE(&b, "MatMul", "p", "n", "w");
-    TEST_NODE(&b, "Add", "y", "p", "b");
-    TEST_NODE(&b, "MatMul", "z", "n", "v");
-    if (other_reader) {
-        TEST_NODE(&b, "Relu", "r", "n");
-        test_output(&b, "r");
-    }
-    test_output(&b, "y");
-    test_output(&b, "z");
-    s.m = test_built(&b);
-    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 16, 64)"), x, sizeof x),
-                            s.m, NULL, &s.data, &err));
-    assert_ok(qdq_target_load("ort-cpu", &s.target, &err));
-    assert_ok(qdq_target_set(s.target, "stay_float", "[]", &err));
-    s.opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
+        ((float *)gain)[i] = i % 32 == 5 ? large_gain : 1;
+    assert_non_null(qdq_graph_add_init(b->m->graph, "g", t));
+    TEST_NODE(b, "LayerNormalization", "n", "x", "g");
+}
+
+/* Normalized data; two of 64 gains are `large`. */
+static setting set_up(float large, bool other_reader)
+{
+    static float x[VALUES];
+    qdq_random r = qdq_random_new(7, NULL);
+
+    for (size_t i = 0; i < VALUES; i++)
+        x[i] = (float)qdq_random_uniform(&r) - 0.5f; /* little is clipped */
+    large_gain = large;
+    setting s = set_up_products(x, add_norm, other_reader);
     s.opts.float_channels = QDQ_FLOAT_CHANNELS_OFF;
     return s;
 }
 
-static void put_away_result(setting *s)
-{
-    qdq_plan_free(s->plan);
-    qdq_model_free(s->out);
-}
-
-static void put_away(setting *s)
-{
-    put_away_result(s);
-    qdq_data_close(s->data);
-    qdq_target_free(s->target);
-    qdq_model_free(s->m);
-}
-
-/* Of the worst output, with this setting of the option. */
 static double db_with(setting *s, qdq_smooth when)
 {
-    qdq_compare_result *r = NULL;
-
     s->opts.smooth = when;
-    assert_ok(qdq_quantize(s->m, s->target, s->engine, s->data, &s->opts, &s->plan, &s->out, &err));
-    assert_ok(qdq_compare(s->engine, s->m, s->out, s->data, NULL, &r, &err));
-    const double db = fmin(r->outputs[0].sqnr_db, r->outputs[1].sqnr_db);
-    qdq_free(r);
-    return db;
+    return quantized_db(s);
 }
 
 static const float *scales_of(const setting *s)
