@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -75,7 +77,6 @@ def test_a_cache_is_written_and_read(cnn, images, tmp_path):
     [
         ({"quant_format": QuantFormat.QOperator}, "quant_format: found QOperator, expected QDQ"),
         ({"calibrate_method": CalibrationMethod.Distribution}, "found Distribution, expected one"),
-        ({"extra_options": {"SmoothQuant": True}}, "SmoothQuant: not for activations"),
         ({"extra_options": {"Colour": 1}}, "found 'Colour', which is not known"),
         ({"activation_type": "QInt3"}, "activation_type: found QInt3, expected one of QInt8"),
     ],
@@ -83,6 +84,16 @@ def test_a_cache_is_written_and_read(cnn, images, tmp_path):
 def test_what_has_no_counterpart_says_why(cnn, images, tmp_path, options, text):
     with pytest.raises(qdq.UnsupportedError, match=text):
         quantize_static(cnn, tmp_path / "q.onnx", Reader(images[:2]), **options)
+
+
+def test_smoothquant_divides_activations(cnn, images, tmp_path):
+    result = quantize_static(
+        Path(cnn).with_name("digits_vit.onnx"),
+        tmp_path / "q.onnx",
+        Reader(images[:32]),
+        extra_options={"SmoothQuant": True, "SmoothQuantAlpha": 0.5},
+    )
+    assert result.plan.to_dict()["smoothings"]
 
 
 def test_every_extra_option_can_be_off(cnn, images, tmp_path):
