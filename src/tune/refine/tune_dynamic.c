@@ -22,6 +22,7 @@
 enum { MOST_EVALUATIONS = 8 };
 
 typedef struct forming {
+    /* first: describe() is given this */
     qdq_refining r;
     const char *move;
     /* operators that the best placement quantizes; else those that it leaves float */
@@ -57,41 +58,17 @@ static bool is_item(const forming *x, size_t i)
 }
 
 /* Operators of one class have one type, and inputs and results of one size. */
-static qdq_status find_class(forming *x, size_t item, qdq_map *classes, qdq_error *err)
+static bool describe(const qdq_refining *r, size_t item, qdq_buf *text)
 {
-    const qdq_node *n = x->r.t->task.space->dynamic[item];
-    qdq_buf text = QDQ_BUF_INIT(1 << 16);
-    bool is_new = false;
+    const qdq_node *n = r->t->task.space->dynamic[item];
 
-    qdq_buf_puts(&text, n->type);
+    if (!is_item((const forming *)r, item))
+        return false;
+    qdq_buf_puts(text, n->type);
     for (uint32_t i = 0; i < n->n_in; i++)
-        qdq_refine_describe_dims(&text, qdq_node_in(n, i));
-    qdq_refine_describe_dims(&text, qdq_node_out(n, 0));
-    qdq_map_value *v = text.failed ? NULL : qdq_map_put(classes, text.data, &is_new);
-    qdq_buf_free(&text);
-    QDQ_NEED(v != NULL, err);
-    if (is_new) {
-        v->num = x->r.gain.n;
-        QDQ_NEED(QDQ_PUSH(&x->r.arena, &x->r.gain, (double){0}) &&
-                     QDQ_PUSH(&x->r.arena, &x->r.pays, (bool){false}),
-                 err);
-    }
-    x->r.kind[item] = (uint32_t)v->num;
-    return QDQ_OK;
-}
-
-static qdq_status find_classes(forming *x, qdq_error *err)
-{
-    qdq_map classes = QDQ_MAP_INIT;
-    qdq_status st = QDQ_OK;
-
-    memset(x->r.kind, 0xff, x->r.n * sizeof *x->r.kind);
-    x->r.gain.n = x->r.pays.n = 0;
-    for (size_t i = 0; i < x->r.n && st == QDQ_OK; i++)
-        if (is_item(x, i))
-            st = find_class(x, i, &classes, err);
-    qdq_map_free(&classes);
-    return st;
+        qdq_refine_describe_dims(text, qdq_node_in(n, i));
+    qdq_refine_describe_dims(text, qdq_node_out(n, 0));
+    return true;
 }
 
 static void make_dynamic(const qdq_refining *x, size_t item, qdq_assign *c)
@@ -255,7 +232,7 @@ static qdq_status try_form(forming *x, qdq_error *err)
 {
     qdq_tune_candidate *best;
 
-    QDQ_TRY(find_classes(x, err));
+    QDQ_TRY(qdq_refine_find_classes(&x->r, describe, err));
     if (x->r.gain.n == 0)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_candidate_of(x->r.t, &x->r.base, &best, err));

@@ -3,6 +3,7 @@
 #include "tune/refine/tune_prices.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/fail.h"
 #include "tune/candidate/tune_names.h"
@@ -94,6 +95,43 @@ void qdq_refine_describe_dims(qdq_buf *text, const qdq_value *v)
     for (int i = 0; v != NULL && v->type != NULL && i < v->type->rank; i++)
         qdq_buf_printf(text, " %lld", (long long)v->type->dim[i].value);
     qdq_buf_puts(text, ";");
+}
+
+static qdq_status find_class(qdq_refining *x, size_t item, qdq_refine_describe *describe,
+                             qdq_map *classes, qdq_error *err)
+{
+    qdq_buf text = QDQ_BUF_INIT(1 << 16);
+    bool is_new = false;
+
+    const bool is_item = describe(x, item, &text);
+    /* maps borrow their keys */
+    const char *key = is_item && !text.failed ? qdq_arena_strdup(&x->arena, text.data) : NULL;
+    qdq_buf_free(&text);
+    if (!is_item)
+        return QDQ_OK;
+    qdq_map_value *v = key != NULL ? qdq_map_put(classes, key, &is_new) : NULL;
+    QDQ_NEED(v != NULL, err);
+    if (is_new) {
+        v->num = x->gain.n;
+        QDQ_NEED(QDQ_PUSH(&x->arena, &x->gain, (double){0}) &&
+                     QDQ_PUSH(&x->arena, &x->pays, (bool){false}),
+                 err);
+    }
+    x->kind[item] = (uint32_t)v->num;
+    return QDQ_OK;
+}
+
+qdq_status qdq_refine_find_classes(qdq_refining *x, qdq_refine_describe *describe, qdq_error *err)
+{
+    qdq_map classes = QDQ_MAP_INIT;
+    qdq_status st = QDQ_OK;
+
+    memset(x->kind, 0xff, x->n * sizeof *x->kind);
+    x->gain.n = x->pays.n = 0;
+    for (size_t i = 0; i < x->n && st == QDQ_OK; i++)
+        st = find_class(x, i, describe, &classes, err);
+    qdq_map_free(&classes);
+    return st;
 }
 
 uint32_t qdq_refine_kind_of(const qdq_refining *x, const qdq_value *v)

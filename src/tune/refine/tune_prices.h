@@ -63,6 +63,12 @@ qdq_status qdq_refine_find_kinds(qdq_refining *x, qdq_error *err);
 /* Appends the dims of a tensor, which distinguish items of different sizes; `v` may be NULL. */
 void qdq_refine_describe_dims(qdq_buf *text, const qdq_value *v);
 
+/* Appends the properties that distinguish an item; false: it is none. */
+typedef bool qdq_refine_describe(const qdq_refining *x, size_t item, qdq_buf *text);
+
+/* Puts items into classes of equal properties, without savings. */
+qdq_status qdq_refine_find_classes(qdq_refining *x, qdq_refine_describe *describe, qdq_error *err);
+
 /* The class of a value's tensor. */
 uint32_t qdq_refine_kind_of(const qdq_refining *x, const qdq_value *v);
 

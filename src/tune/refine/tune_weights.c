@@ -1,8 +1,6 @@
 /* tune_weights.c - after the search: weights alone in 8 bits, where a linear operator stayed float
  * for its latency or for an accuracy goal. The best placement with all of these weights has a
  * profile, which prices each class of operators; those that pay are measured together. */
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/fail.h"
 #include "target/target.h"
@@ -37,40 +35,17 @@ static const qdq_value *weight_of(const qdq_space *s, size_t group)
 }
 
 /* Operators of one class have one type, and weights and results of one size. */
-static qdq_status find_class(qdq_refining *x, size_t group, qdq_map *classes, qdq_error *err)
+static bool describe(const qdq_refining *x, size_t group, qdq_buf *text)
 {
     const qdq_space *s = x->t->task.space;
     const qdq_node *n = s->group[group].node;
-    qdq_buf text = QDQ_BUF_INIT(1 << 16);
-    bool is_new = false;
 
-    qdq_buf_puts(&text, n->type);
-    qdq_refine_describe_dims(&text, weight_of(s, group));
-    qdq_refine_describe_dims(&text, qdq_node_out(n, 0));
-    qdq_map_value *v = text.failed ? NULL : qdq_map_put(classes, text.data, &is_new);
-    qdq_buf_free(&text);
-    QDQ_NEED(v != NULL, err);
-    if (is_new) {
-        v->num = x->gain.n;
-        QDQ_NEED(QDQ_PUSH(&x->arena, &x->gain, (double){0}) &&
-                     QDQ_PUSH(&x->arena, &x->pays, (bool){false}),
-                 err);
-    }
-    x->kind[group] = (uint32_t)v->num;
-    return QDQ_OK;
-}
-
-static qdq_status find_classes(qdq_refining *x, qdq_error *err)
-{
-    qdq_map classes = QDQ_MAP_INIT;
-    qdq_status st = QDQ_OK;
-
-    memset(x->kind, 0xff, x->n * sizeof *x->kind);
-    for (size_t i = 0; i < x->n && st == QDQ_OK; i++)
-        if (is_item(x, i))
-            st = find_class(x, i, &classes, err);
-    qdq_map_free(&classes);
-    return st;
+    if (!is_item(x, group))
+        return false;
+    qdq_buf_puts(text, n->type);
+    qdq_refine_describe_dims(text, weight_of(s, group));
+    qdq_refine_describe_dims(text, qdq_node_out(n, 0));
+    return true;
 }
 
 static void take_weight(const qdq_refining *x, size_t group, qdq_assign *c)
@@ -146,7 +121,7 @@ qdq_status qdq_tune_try_weights(qdq_tune_state *t, qdq_error *err)
         return QDQ_OK;
     qdq_status st = qdq_refine_begin(&x, t->task.space->n_groups, err);
     if (st == QDQ_OK)
-        st = find_classes(&x, err);
+        st = qdq_refine_find_classes(&x, describe, err);
     if (st == QDQ_OK && x.gain.n > 0) {
         t->outcome.weights = x.out;
         st = try_all(&x, err);
