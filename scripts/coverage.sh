@@ -5,7 +5,7 @@
 set -euo pipefail
 
 least_lines=95    # percent, in each folder
-least_branches=87 # percent, of all; 88 is the aim
+least_branches=88 # percent, of all
 build=$(realpath "$1")
 cd "$(dirname "$0")/.."
 table=$(mktemp)
