@@ -12,11 +12,25 @@ bool cli_is_stdout(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
+/* The folder that a path is in, and its name there; false: the path is too long to be one. */
+static bool split(const char *path, char *folder, size_t size, const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t n = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
+
+    if (n >= size)
+        return false;
+    memcpy(folder, slash == NULL ? "." : path, n);
+    folder[n] = '\0';
+    *name = slash != NULL ? slash + 1 : path;
+    return true;
+}
+
 /* Devices and pipes are refused: the file appears by rename, which would replace them. */
 qdq_status cli_path_check(const char *path, bool force, qdq_error *err)
 {
-    const char *slash = strrchr(path, '/');
-    char folder[4096] = ".";
+    char folder[4096];
+    const char *name;
     struct stat s;
 
     if (stat(path, &s) == 0) {
@@ -30,33 +44,15 @@ qdq_status cli_path_check(const char *path, bool force, qdq_error *err)
             return qdq_fail(err, QDQ_E_IO, "%s: exists, -f overwrites it", path);
         return QDQ_OK;
     }
-    if (slash == path)
+    if (!split(path, folder, sizeof folder, &name))
         return QDQ_OK;
-    if (slash != NULL && (size_t)(slash - path) < sizeof folder) {
-        memcpy(folder, path, (size_t)(slash - path));
-        folder[slash - path] = '\0';
-    }
     if (stat(folder, &s) != 0)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: folder '%s'", path, folder);
     if (!S_ISDIR(s.st_mode))
         return qdq_fail(err, QDQ_E_IO, "%s: '%s' is no folder", path, folder);
-    if (slash != NULL && slash[1] == '\0')
+    if (name[0] == '\0')
         return qdq_fail(err, QDQ_E_IO, "%s: found a folder, expected a file to write", path);
     return QDQ_OK;
-}
-
-/* The folder that a path is in, and its name there; false: the path is too long to be one. */
-static bool split(const char *path, char *folder, size_t size, const char **name)
-{
-    const char *slash = strrchr(path, '/');
-    const size_t n = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
-
-    if (n >= size)
-        return false;
-    memcpy(folder, slash == NULL ? "." : path, n);
-    folder[n] = '\0';
-    *name = slash != NULL ? slash + 1 : path;
-    return true;
 }
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
