@@ -127,12 +127,15 @@ void qdq_job_progress(const qdq_job *job, const char *stage, uint64_t done, uint
         j.progress(j.ctx, stage, done, total);
 }
 
+qdq_status qdq_cancel_poll(const qdq_cancel *cancel, qdq_error *err)
+{
+    return qdq_cancel_is_set(cancel) ? qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted") : QDQ_OK;
+}
+
 qdq_status qdq_job_poll(const qdq_job *job, qdq_error *err)
 {
     qdq_job j = QDQ_JOB_INIT;
 
     QDQ_TRY(qdq_opts_read("qdq_job", &j, sizeof j, job, err));
-    if (qdq_cancel_is_set(j.cancel))
-        return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted");
-    return QDQ_OK;
+    return qdq_cancel_poll(j.cancel, err);
 }

@@ -62,8 +62,7 @@ qdq_status qdq_sha256_file(int fd, const char *path, const qdq_cancel *cancel, c
     sha256_init(&h);
     *size = 0;
     do {
-        if (qdq_cancel_is_set(cancel))
-            return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted");
+        QDQ_TRY(qdq_cancel_poll(cancel, err));
         n = pread(fd, piece, sizeof piece, (off_t)*size);
         if (n < 0 && errno != EINTR)
             return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot read", path);

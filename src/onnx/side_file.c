@@ -112,8 +112,7 @@ static qdq_status use_existing(qdq_side *s, bool *gone, qdq_error *err)
     }
     if (fd >= 0)
         close(fd);
-    if (qdq_cancel_is_set(s->cancel))
-        return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted");
+    QDQ_TRY(qdq_cancel_poll(s->cancel, err));
     return *gone ? QDQ_OK
                  : qdq_fail(err, QDQ_E_IO,
                             "%s: its external data: %s exists with other content, expected none",

@@ -269,8 +269,7 @@ static qdq_status take_into_memory(void *ctx, const void *data, size_t size, qdq
 
     for (size_t at = 0, n; at < size; at += n) {
         n = size - at < PART ? size - at : PART;
-        if (qdq_cancel_is_set(c->cancel))
-            return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted");
+        QDQ_TRY(qdq_cancel_poll(c->cancel, err));
         memcpy(c->to, (const unsigned char *)data + at, n);
         c->to += n;
     }

@@ -492,8 +492,7 @@ static qdq_status pause_before_next(double seconds, const qdq_cancel *cancel, qd
     const double until = qdq_clock_seconds() + seconds;
 
     while (qdq_clock_seconds() < until) {
-        if (qdq_cancel_is_set(cancel))
-            return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted");
+        QDQ_TRY(qdq_cancel_poll(cancel, err));
         poll(NULL, 0, 5);
     }
     return QDQ_OK;

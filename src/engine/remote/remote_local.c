@@ -400,8 +400,7 @@ static qdq_status converse(local_process *p, const qdq_buf *text, const qdq_remo
             explain_end(p, outcome);
             return QDQ_OK;
         }
-        if (qdq_cancel_is_set(c->cancel))
-            return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted");
+        QDQ_TRY(qdq_cancel_poll(c->cancel, err));
         if (qdq_clock_seconds() >= until) {
             end_hung(p, c->deadline_s, outcome);
             return QDQ_OK;

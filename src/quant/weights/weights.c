@@ -15,16 +15,11 @@ enum {
     PART = 16 << 20  /* bytes or numbers between two looks at the cancel flag */
 };
 
-static qdq_status poll(const qdq_cancel *cancel, qdq_error *err)
-{
-    return qdq_cancel_is_set(cancel) ? qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted") : QDQ_OK;
-}
-
 static qdq_status copy_bytes(void *to, qdq_span from, const qdq_cancel *cancel, qdq_error *err)
 {
     for (size_t at = 0, n; at < from.size; at += n) {
         n = from.size - at < PART ? from.size - at : PART;
-        QDQ_TRY(poll(cancel, err));
+        QDQ_TRY(qdq_cancel_poll(cancel, err));
         memcpy((char *)to + at, (const char *)from.data + at, n);
     }
     return QDQ_OK;
@@ -209,7 +204,7 @@ qdq_status qdq_weight_ranges(const float *w, const qdq_scale_grid *g, const qdq_
 {
     bool bad;
 
-    QDQ_TRY(poll(cancel, err));
+    QDQ_TRY(qdq_cancel_poll(cancel, err));
     for (size_t i = 0; i < qdq_scale_count(g); i++)
         low[i] = high[i] = 0;
     if (g->block != 0)
@@ -219,7 +214,7 @@ qdq_status qdq_weight_ranges(const float *w, const qdq_scale_grid *g, const qdq_
         bad = ranges_of_columns(w, g, cancel, low, high);
     else
         bad = ranges_of_channels(w, g, cancel, low, high);
-    QDQ_TRY(poll(cancel, err));
+    QDQ_TRY(qdq_cancel_poll(cancel, err));
     for (size_t i = 0; bad && i < count_of(g); i++)
         if (!isfinite(w[i]))
             return qdq_fail(err, QDQ_E_FORMAT,
@@ -304,7 +299,7 @@ static qdq_status pack_codes(const char *codes, size_t count, const qdq_weight_p
                              char *packed, qdq_error *err)
 {
     for (size_t at = 0; at < count; at += PART) { /* even: 4 bits end with a byte */
-        QDQ_TRY(poll(p->cancel, err));
+        QDQ_TRY(qdq_cancel_poll(p->cancel, err));
         qdq_pack_codes(p->type, codes + at * qdq_code_size(p->type),
                        count - at < PART ? count - at : PART,
                        packed + at * qdq_elem_bits(p->type) / 8);
@@ -316,7 +311,7 @@ static qdq_status unpack_codes(const char *packed, size_t count, const qdq_weigh
                                char *codes, qdq_error *err)
 {
     for (size_t at = 0; at < count; at += PART) {
-        QDQ_TRY(poll(p->cancel, err));
+        QDQ_TRY(qdq_cancel_poll(p->cancel, err));
         qdq_unpack_codes(p->type, packed + at * qdq_elem_bits(p->type) / 8,
                          count - at < PART ? count - at : PART,
                          codes + at * qdq_code_size(p->type));
@@ -332,7 +327,7 @@ qdq_status qdq_weight_codes(const float *w, const qdq_scale_grid *g, const qdq_w
 
     QDQ_NEED(codes != NULL, err);
     quantize_runs(w, g, p, codes);
-    qdq_status st = poll(p->cancel, err);
+    qdq_status st = qdq_cancel_poll(p->cancel, err);
     if (pack && st == QDQ_OK)
         st = pack_codes(codes, count_of(g), p, packed, err);
     if (pack)
@@ -351,7 +346,7 @@ qdq_status qdq_weight_decode(const void *packed, const qdq_scale_grid *g,
     qdq_status st = unpack_codes(packed, count, p, codes, err);
     if (st == QDQ_OK) {
         dequantize_runs(codes, g, p, w);
-        st = poll(p->cancel, err);
+        st = qdq_cancel_poll(p->cancel, err);
     }
     free(codes);
     return st;
