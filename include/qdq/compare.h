@@ -33,10 +33,11 @@ typedef struct qdq_compare_tensor {
     size_t index;
     /* Lower bound of SQNR on equally many other samples, in dB: one-sided, 90 %, the least of the
      * whole and of its slices. NAN: fewer than two samples. Method: jackknife over samples, in dB
-     * (Efron and Tibshirani, An Introduction to the Bootstrap, chapter 11). If a gives at most 256
-     * scores in [0, 1], the bound includes the error that saturation may hide: that of undecided
-     * scores (p = 1/2) in a fraction 1 - 0.1^(1/N) of the samples. N is the number of scores, or of
-     * rows that add up to 1. */
+     * (Efron and Tibshirani, An Introduction to the Bootstrap, chapter 11), of the least slice,
+     * with at least the mean variance of the slices of its group. If a gives at most 256 scores in
+     * [0, 1], the bound includes the error that saturation may hide: that of undecided scores (p =
+     * 1/2) in a fraction 1 - 0.1^(1/N) of the samples. N is the number of scores, or of rows that
+     * add up to 1. */
     double bound_db;
     /* cosine similarity of all elements as one vector; NAN: a or b is zero everywhere */
     double cosine;

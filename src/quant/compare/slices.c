@@ -246,23 +246,39 @@ static double cut(double x, double all)
     return fmax(all - QDQ_JACKKNIFE_MOST_DB, fmin(x, all + QDQ_JACKKNIFE_MOST_DB));
 }
 
+/* Of `all`, over the samples; *mean: of what it is without one of them. */
+static double jackknife_variance(double all, const double *without, size_t n, double *mean)
+{
+    double sum = 0;
+
+    *mean = 0;
+    for (size_t i = 0; i < n; i++)
+        *mean += cut(without[i], all) / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        const double d = cut(without[i], all) - *mean;
+
+        sum += d * d;
+    }
+    return (double)(n - 1) / (double)n * sum;
+}
+
+/* What other samples stay above: their own mean varies as much as that of these. */
+static double below(double db, double variance, size_t n)
+{
+    return db - student_90(n - 1) * sqrt(2 * variance);
+}
+
 double qdq_jackknife_bound(double all, const double *without, size_t n)
 {
-    double mean = 0, sum = 0;
+    double mean;
 
     if (n < 2)
         return NAN;
     if (!isfinite(all))
         return all;
-    for (size_t i = 0; i < n; i++)
-        mean += cut(without[i], all) / (double)n;
-    for (size_t i = 0; i < n; i++) {
-        const double d = cut(without[i], all) - mean;
-
-        sum += d * d;
-    }
+    const double variance = jackknife_variance(all, without, n, &mean);
     const double corrected = (double)n * all - (double)(n - 1) * mean;
-    return fmin(all, corrected) - student_90(n - 1) * sqrt(2 * (double)(n - 1) / (double)n * sum);
+    return below(fmin(all, corrected), variance, n);
 }
 
 /* --- judging ---------------------------------------------------------------------------------- */
@@ -327,18 +343,56 @@ static void leave_out(const slice_evaluation *j, qdq_power_sums *behind, double 
     }
 }
 
+/* That of each group of slices: its least SQNR is as uncertain as its slices are in the mean, since
+ * the least of many is as often one whose samples happen to differ. */
+static double bound_of_groups(const slice_evaluation *j, const double *all, const double *left_out)
+{
+    const size_t n = j->x->n;
+    double variance[QDQ_SLICES_MOST] = {0}, least[QDQ_SLICES_MOST], mean, bound = INFINITY;
+    size_t count[QDQ_SLICES_MOST] = {0};
+
+    for (size_t k = 0; k < n; k++) {
+        const size_t g = j->group[k];
+        double without[QDQ_SLICES_BLOCKS];
+
+        if (!isfinite(all[k]))
+            continue;
+        for (size_t i = 0; i < j->n_blocks; i++)
+            without[i] = left_out[i * n + k];
+        variance[g] += jackknife_variance(all[k], without, j->n_blocks, &mean);
+        least[g] = count[g]++ == 0 ? all[k] : fmin(least[g], all[k]);
+    }
+    for (size_t g = 0; g < j->n_groups; g++)
+        if (count[g] > 0)
+            bound = fmin(bound, below(least[g], variance[g] / (double)count[g], j->n_blocks));
+    return bound;
+}
+
+/* That of the least SQNR of the slices, and of each group. */
+static double bound_of_axis(const slice_evaluation *j, const double *all, const double *left_out)
+{
+    const size_t n = j->x->n;
+    double least = INFINITY, without[QDQ_SLICES_BLOCKS];
+
+    if (j->n_blocks < 2)
+        return NAN;
+    for (size_t k = 0; k < n; k++)
+        least = fmin(least, all[k]);
+    for (size_t i = 0; i < j->n_blocks; i++) {
+        without[i] = INFINITY;
+        for (size_t k = 0; k < n; k++)
+            without[i] = fmin(without[i], left_out[i * n + k]);
+    }
+    return fmin(qdq_jackknife_bound(least, without, j->n_blocks),
+                bound_of_groups(j, all, left_out));
+}
+
 /* all: what was measured; with_hidden: and what saturation may hide, as in left_out. */
 static void conclude_axis(const slice_evaluation *j, const double *all, const double *with_hidden,
                           const double *left_out, qdq_slice_result *out)
 {
-    const size_t n = j->x->n;
-    double without[QDQ_SLICES_BLOCKS];
-
-    for (size_t k = 0; k < n; k++) {
-        for (size_t i = 0; i < j->n_blocks; i++)
-            without[i] = left_out[i * n + k];
-        out->bound_db =
-            fmin(out->bound_db, qdq_jackknife_bound(with_hidden[k], without, j->n_blocks));
+    out->bound_db = fmin(out->bound_db, bound_of_axis(j, with_hidden, left_out));
+    for (size_t k = 0; k < j->x->n; k++) {
         if (!isnan(out->worst_db) && !(all[k] < out->worst_db))
             continue;
         out->worst_db = all[k];

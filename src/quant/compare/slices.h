@@ -48,8 +48,10 @@ typedef struct qdq_slice_result {
     /* axis of that slice; -1: the whole */
     int axis;
     size_t index;
-    /* least lower bound of the whole and of its slices, with the error that saturation may hide
-     * (hidden.h); NAN: fewer than two samples */
+    /* lower bound of the least SQNR of the whole and of its slices, with the error that saturation
+     * may hide (hidden.h); NAN: fewer than two samples. Of slices it is the lesser of two: that of
+     * their least, and their least with the mean variance of the slices of a group. Slices are no
+     * samples of each other, but of many the least is as uncertain as the others. */
     double bound_db;
 } qdq_slice_result;
 
