@@ -94,7 +94,8 @@ static void end_process(qdq_relay *r)
     r->work = NULL;
 }
 
-static qdq_status start_process(qdq_relay *r, qdq_error *err)
+/* Makes the room for a process, which starts when it is greeted: then its environment is known. */
+static qdq_status make_room(qdq_relay *r, qdq_error *err)
 {
     end_process(r);
     const char *work = qdq_arena_printf(&r->arena, "%s/work%u", r->dir, r->n_processes++);
@@ -102,8 +103,7 @@ static qdq_status start_process(qdq_relay *r, qdq_error *err)
     if (mkdir(work, 0700) != 0)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot make this folder", work);
     r->work = work;
-    QDQ_TRY(qdq_shared_new(&r->exchange, err));
-    return qdq_remote_process_start(r->program, NULL, NULL, &r->process, err);
+    return qdq_shared_new(&r->exchange, err);
 }
 
 /* --- greeting --------------------------------------------------------------------------------- */
@@ -150,9 +150,9 @@ static qdq_status set_environment(const qdq_relay *r, const json_t *question, qd
     return qdq_allocated(setenv(name, value + 1, 1) == 0, err);
 }
 
-/* The process is of this build, whatever the other side is; folders and libraries are of this
- * machine. */
-static qdq_status greet(const qdq_relay *r, json_t *question, qdq_error *err)
+/* Starts the process that is greeted. It is of this build, whatever the other side is; folders and
+ * libraries are of this machine. */
+static qdq_status greet(qdq_relay *r, json_t *question, qdq_error *err)
 {
     qdq_json_doc doc = {.root = question};
     qdq_json_out q = qdq_json_root(&doc);
@@ -167,7 +167,10 @@ static qdq_status greet(const qdq_relay *r, json_t *question, qdq_error *err)
     put_library(q, "ort_library", "QDQ_ORT_LIBRARY");
     put_library(q, "openvino_library", "QDQ_OPENVINO_LIBRARY");
     QDQ_NEED(!doc.failed, err);
-    return set_environment(r, question, err);
+    QDQ_TRY(set_environment(r, question, err));
+    return r->work != NULL && r->process == NULL
+               ? qdq_remote_process_start(r->program, NULL, NULL, &r->process, err)
+               : QDQ_OK;
 }
 
 /* --- arrays ----------------------------------------------------------------------------------- */
@@ -324,7 +327,7 @@ qdq_status qdq_relay_answer(qdq_relay *r, const qdq_frame *frame, qdq_json_out a
         st = put(r, &q, frame, answer, err);
         break;
     case QDQ_FRAME_START:
-        st = start_process(r, err);
+        st = make_room(r, err);
         break;
     case QDQ_FRAME_ASK:
         st = ask(r, &q, frame, answer, binary, err);
