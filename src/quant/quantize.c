@@ -36,6 +36,21 @@ qdq_status qdq_quantize_plan(const qdq_quantizing *q, qdq_error *err)
     return qdq_allocated(qdq_plan_finish(p), err);
 }
 
+qdq_status qdq_quantize_first_plan(const qdq_quantizing *q, qdq_model *m, qdq_error *err)
+{
+    const qdq_quantize_opts *opts = q->opts;
+
+    if (opts->smooth == QDQ_SMOOTH_ON)
+        QDQ_TRY(qdq_quantize_smooth(q, m, err));
+    QDQ_TRY(qdq_quantize_plan(q, err));
+    if (opts->float_channels == QDQ_FLOAT_CHANNELS_ON && qdq_has_samples(q) &&
+        q->plan->float_channels.n == 0)
+        qdq_job_log(
+            opts->job, QDQ_LOG_WARNING,
+            "all channels are in 8 bits: none stands out, or AWQ or GPTQ rounds the weights");
+    return QDQ_OK;
+}
+
 /* --- finish ----------------------------------------------------------------------------------- */
 
 /* Runs one pass of the pipeline, if it is part of it, once more: Q/DQ have given it work, which
@@ -148,10 +163,8 @@ static qdq_status make_plan(qdq_quantizing *q, qdq_quantize_opts *opts, bool pla
     q->m = *prepared;
     if (st == QDQ_OK && !place)
         st = qdq_statistics_open(q, given, &statistics, err);
-    if (st == QDQ_OK && !place && opts->smooth == QDQ_SMOOTH_ON)
-        st = qdq_quantize_smooth(q, *prepared, err);
     if (st == QDQ_OK)
-        st = place ? place_alone(q, err) : qdq_quantize_plan(q, err);
+        st = place ? place_alone(q, err) : qdq_quantize_first_plan(q, *prepared, err);
     if (st == QDQ_OK)
         st = qdq_why_conclude(opts->why, *prepared, q->plan, err);
     qdq_statistics_free(statistics);

@@ -25,6 +25,9 @@ qdq_status qdq_quantize_smooth(const qdq_quantizing *q, qdq_model *m, qdq_error 
 /* Places and calibrates: the rest of q->plan. */
 qdq_status qdq_quantize_plan(const qdq_quantizing *q, qdq_error *err);
 
+/* The same with smoothing of the clean model m, if it is asked for. */
+qdq_status qdq_quantize_first_plan(const qdq_quantizing *q, qdq_model *m, qdq_error *err);
+
 /* Applies the plan to the clean model, which becomes the quantized one. `cache`: as for
  * qdq_insert(). */
 qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, qdq_insert_cache *cache,

@@ -386,9 +386,7 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
     qdq_quantizing q = qdq_goal_quantizing(g, &g->opts, g->first);
     QDQ_TRY(qdq_statistics_open(&q, g->given, &g->statistics, err));
     warn_of_statistics(g);
-    if (g->opts.smooth == QDQ_SMOOTH_ON)
-        QDQ_TRY(qdq_quantize_smooth(&q, g->clean, err));
-    QDQ_TRY(qdq_quantize_plan(&q, err));
+    QDQ_TRY(qdq_quantize_first_plan(&q, g->clean, err));
     const double planned = qdq_clock_seconds();
     to->calibration = planned - g->begun;
     QDQ_TRY(qdq_goal_evaluate(g, g->first, NULL, &g->first_trial, err));

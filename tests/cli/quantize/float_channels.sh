@@ -22,5 +22,7 @@ grep -c '"channels"' g.json
 q --min-sqnr 30 --json -o j.onnx | grep '"float_channels":'
 echo "mistakes"
 qdq quantize wide.onnxtxt --calib random:1 -o d.onnx --float-channels 2>&1 >/dev/null | grep stand
+qdq quantize wide.onnxtxt --calib x.npy -o f.onnx --float-channels --weight-method gptq \
+    2>&1 >/dev/null | grep stands
 qdq quantize wide.onnxtxt --plan a.json --float-channels -o e.onnx
 qdq quantize wide.onnxtxt --calib x.npy --autotune --float-channels -o e.onnx
