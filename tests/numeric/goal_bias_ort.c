@@ -178,7 +178,7 @@ static void default_goal_by(setting *s, qdq_plan *times, double us)
     char hash[65];
 
     assert_true(QDQ_PUSH(&arena, &t.layers, ((qdq_layer_time){"y", 400, us, {0}})));
-    assert_true(QDQ_PUSH(&arena, &t.timed, ((qdq_trial_time){1, us + 5, us})));
+    assert_true(QDQ_PUSH(&arena, &t.timed, ((qdq_trial_time){1, us})));
     qdq_sha256_text(qdq_target_text(s->target), hash);
     t.target_sha256 = hash;
     assert_true(qdq_plan_set_times(times, &t));

@@ -132,9 +132,8 @@ static qdq_status take_compared(qdq_goal_run *g, const qdq_goal_tried *t, qdq_pl
 
 /* Makes the plan of a set; whole runs of it are timed if a default goal may take it. */
 static qdq_status make(qdq_goal_run *g, const qdq_goal_tried *t, const unsigned char *form,
-                       double *least_share, qdq_plan **plan, qdq_model **out, qdq_error *err)
+                       qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
-    *least_share = t != NULL ? t->time_fraction : 0;
     if (form != NULL)
         QDQ_TRY(qdq_goal_make_plan(g, form, plan, err));
     QDQ_TRY(qdq_goal_apply(g, form != NULL ? *plan : g->first, out, err));
@@ -142,21 +141,17 @@ static qdq_status make(qdq_goal_run *g, const qdq_goal_tried *t, const unsigned 
         form != NULL || g->room->head.reached; /* the first plan: if its biases were corrected */
     if (t == NULL || !may_ship || !g->goal.by_default || !g->room->head.is_profiled)
         return QDQ_OK;
-    return qdq_goal_time_plan(g, (size_t)(t - g->tried.at), *out, least_share, err);
+    return qdq_goal_time_plan(g, (size_t)(t - g->tried.at), *out, err);
 }
 
-/* Takes it if its time, as a share of the float model's, is at most so much; else *out stays NULL.
- * `for_sure`: by the median; else if the interval of the time allows it. */
+/* Takes it if its time, as a share of the float model's, is at most so much; else *out stays
+ * NULL. */
 static qdq_status take_if(qdq_goal_run *g, const qdq_goal_tried *t, const unsigned char *form,
-                          double most, bool for_sure, qdq_plan **plan, qdq_model **out,
-                          qdq_error *err)
+                          double most, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
-    double share;
-    const qdq_status st = make(g, t, form, &share, plan, out, err);
+    const qdq_status st = make(g, t, form, plan, out, err);
 
-    if (for_sure)
-        share = t->time_fraction;
-    if (st == QDQ_OK && share <= most) {
+    if (st == QDQ_OK && (t == NULL || t->time_fraction <= most)) {
         if (form == NULL) {
             *plan = g->first;
             g->first = NULL;
@@ -175,7 +170,7 @@ static qdq_status take_best(qdq_goal_run *g, qdq_goal_tried **t, qdq_plan **plan
                             qdq_error *err)
 {
     for (int i = 0; i < MOST_TIMED && (*t = best_tried(g, 1 - saving(g), same_db)) != NULL; i++) {
-        QDQ_TRY(take_if(g, *t, (*t)->form, 1 - saving(g), true, plan, out, err));
+        QDQ_TRY(take_if(g, *t, (*t)->form, 1 - saving(g), plan, out, err));
         if (*out != NULL)
             return QDQ_OK;
     }
@@ -223,7 +218,7 @@ static qdq_status take(qdq_goal_run *g, const unsigned char *form, qdq_plan **pl
         form = t != NULL ? t->form : form;
         const double most = g->goal.by_default && r->is_profiled ? 1 : (double)INFINITY;
 
-        QDQ_TRY(take_if(g, t, form, most, false, plan, out, err));
+        QDQ_TRY(take_if(g, t, form, most, plan, out, err));
         if (*out == NULL)
             tell_no_gain(g, t);
     } else {

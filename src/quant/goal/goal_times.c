@@ -283,16 +283,14 @@ qdq_status qdq_goal_time_form(qdq_goal_run *g, size_t k, const unsigned char *fo
 
 /* --- whole plans ------------------------------------------------------------------------------ */
 
-static void use_time(qdq_goal_run *g, const qdq_plan_times *t, const qdq_trial_time *of,
-                     double *least_share)
+static void use_time(qdq_goal_run *g, const qdq_plan_times *t, const qdq_trial_time *of)
 {
     g->tried.at[of->trial - 1].time_fraction = g->room->steps.at[of->trial - 1].time_fraction =
         of->us / t->float_us;
-    *least_share = of->least_us / t->float_us;
 }
 
 qdq_status qdq_goal_time_plan(qdq_goal_run *g, size_t trial, const qdq_model *quantized,
-                              double *least_share, qdq_error *err)
+                              qdq_error *err)
 {
     const qdq_plan_times *given = g->goal.times != NULL ? &g->goal.times->times : NULL;
     qdq_trial_time t = {.trial = (unsigned)trial + 1};
@@ -301,13 +299,12 @@ qdq_status qdq_goal_time_plan(qdq_goal_run *g, size_t trial, const qdq_model *qu
     if (given != NULL && given->processor != NULL) {
         for (size_t i = 0; i < given->timed.n; i++)
             if (given->timed.at[i].trial == t.trial)
-                use_time(g, given, &given->timed.at[i], least_share);
+                use_time(g, given, &given->timed.at[i]);
         return QDQ_OK;
     }
     QDQ_TRY(time_models(g, quantized, found, err));
     t.us = hundredths(g->times.float_us / found[1].speedup);
-    t.least_us = hundredths(g->times.float_us / found[1].ci_high);
-    use_time(g, &g->times, &t, least_share);
+    use_time(g, &g->times, &t);
     return QDQ_PUSH(&g->arena, &g->times.timed, t) ? QDQ_OK : qdq_nomem(err);
 }
 

@@ -19,10 +19,10 @@ qdq_status qdq_goal_time_form(qdq_goal_run *g, size_t k, const unsigned char *fo
 
 /* Times a plan that was tried, whole runs of it beside the float model: what layers save by
  * themselves does not add up where kernels meet. `trial`: its index in g->tried, whose
- * time_fraction is set. *least_share: what the 95 % interval allows at least. Where recorded times
- * are used and do not have the trial, both stay what they are. */
+ * time_fraction is set. Where recorded times are used and do not have the trial, it stays what it
+ * is. */
 qdq_status qdq_goal_time_plan(qdq_goal_run *g, size_t trial, const qdq_model *quantized,
-                              double *least_share, qdq_error *err);
+                              qdq_error *err);
 
 /* Refuses times that were measured for another target. */
 qdq_status qdq_goal_check_times(const qdq_goal_run *g, qdq_error *err);

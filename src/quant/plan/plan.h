@@ -230,9 +230,9 @@ typedef struct qdq_layer_time {
 typedef struct qdq_trial_time {
     /* from 1 */
     unsigned trial;
-    /* Of one run, where the float model takes qdq_plan_times.float_us: the median of paired rounds,
-     * and the least that their 95 % interval allows. */
-    double us, least_us;
+    /* of one run, where the float model takes qdq_plan_times.float_us: the median of paired
+     * rounds */
+    double us;
 } qdq_trial_time;
 
 /* What the search for a goal took from a clock: with it, the same plan is found again. */

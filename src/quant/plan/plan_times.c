@@ -79,8 +79,8 @@ void qdq_plan_put_times(qdq_buf *b, const qdq_plan_times *t)
     qdq_buf_puts(b, t->layers.n > 0 ? "\n  ]" : "]");
     for (size_t i = 0; i < t->timed.n; i++) {
         qdq_buf_puts(b, i == 0 ? ", \"timed\": [" : ", ");
-        qdq_plan_put_json(b, json_pack("{s:i, s:f, s:f}", "trial", (int)t->timed.at[i].trial, "us",
-                                       t->timed.at[i].us, "least_us", t->timed.at[i].least_us));
+        qdq_plan_put_json(b, json_pack("{s:i, s:f}", "trial", (int)t->timed.at[i].trial, "us",
+                                       t->timed.at[i].us));
     }
     qdq_buf_puts(b, t->timed.n > 0 ? "]},\n" : "},\n");
 }
@@ -135,10 +135,9 @@ static void read_timed(qdq_plan *plan, const qdq_json_place *p)
 {
     qdq_trial_time t;
 
-    QDQ_JSON_KNOWN(p, "trial", "us", "least_us");
+    QDQ_JSON_KNOWN(p, "trial", "us");
     t.trial = (unsigned)qdq_json_int(p, "trial", 1, most_trials, -1);
     t.us = qdq_json_number(p, "us", 0, most_us, -1);
-    t.least_us = qdq_json_number(p, "least_us", 0, most_us, -1);
     if (!QDQ_PUSH(&plan->arena, &plan->times.timed, t))
         qdq_json_nomem(p);
 }
