@@ -33,12 +33,29 @@ class ClusterError(errors.Error, RuntimeError):
     """The cluster cannot go on: the scheduler is lost, or no worker can do the work."""
 
 
+def slow_heartbeats() -> Callable[[], None]:
+    """What a scheduler runs so that its workers tell it every five seconds that they live.
+
+    Dask lets each of ten workers do so twice a second, and has no setting for it. The function
+    names nothing of this package, which a scheduler need not have.
+    """
+
+    def slow() -> None:
+        import distributed.scheduler
+
+        distributed.scheduler.heartbeat_interval = lambda n: 5.0
+
+    return slow
+
+
 def client_of(client: Any) -> Any:
     """The client that was given, or the one of this process."""
     if client is None:
         client = get_client()
     if getattr(client, "asynchronous", False):
         raise errors.UsageError("client: found an asynchronous one, expected Client(...)")
+    with contextlib.suppress(Exception):  # a scheduler may forbid it
+        client.run_on_scheduler(slow_heartbeats())
     return client
 
 

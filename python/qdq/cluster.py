@@ -71,10 +71,11 @@ def configure() -> dict[str, Any]:
     >>> qdq.cluster.configure()
     >>> client = Client(LocalCluster(n_workers=2, threads_per_worker=1))
     """
-    cluster_modules()
+    cluster, _ = cluster_modules()
     import dask.config
 
     dask.config.set(IDLE)
+    cluster.slow_heartbeats()()
     return dict(IDLE)
 
 

@@ -253,6 +253,14 @@ def test_runs_that_lock_their_host_give_the_same_plans(client):
     assert len(found) == 2
 
 
+def test_heartbeats_are_slow_on_any_cluster(client, monkeypatch):
+    from qdq import _cluster_client
+
+    monkeypatch.setattr(distributed.scheduler, "heartbeat_interval", lambda n: 0.5)
+    _cluster_client.client_of(client)
+    assert distributed.scheduler.heartbeat_interval(8) == 5.0
+
+
 def test_the_page_has_the_settings_that_configure_makes():
     yaml = pytest.importorskip("yaml")
     page = (ROOT / "docs/cluster.md").read_text()
