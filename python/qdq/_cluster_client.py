@@ -227,6 +227,17 @@ def hosts_with(client: Any, paths: list[str]) -> list[list[str] | None]:
     return out
 
 
+def outcome_of(future: Any) -> tuple[Exception | None, Any]:
+    """The exception and the result of a task that has ended.
+
+    One question, not two: a worker that ends takes its results with it, and the task begins anew.
+    """
+    try:
+        return None, future.result()
+    except Exception as e:
+        return e, None
+
+
 def gather(
     client: Any,
     files: Files,
@@ -265,12 +276,11 @@ def gather(
                 continue
             if future.status in LOST:
                 raise lost(client)
-            error = future.exception()
+            error, found = outcome_of(future)
             if isinstance(error, KilledWorker):
                 raise ClusterError(f"{stage} {calls[i][2]}: {error}") from error
             if error is not None:
                 raise error
-            found = future.result()
             if found["outcome"] == "missing":
                 files.send(found["sha256"])
                 submit(i)

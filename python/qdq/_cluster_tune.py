@@ -23,7 +23,17 @@ from distributed import KilledWorker
 
 from . import _cluster_worker as worker
 from . import _cluster_runs, _core, errors
-from ._cluster_client import LOOK, LOST, Bar, Files, announce, cancel, kinds_of, lost
+from ._cluster_client import (
+    LOOK,
+    LOST,
+    Bar,
+    Files,
+    announce,
+    cancel,
+    kinds_of,
+    lost,
+    outcome_of,
+)
 from ._cluster_worker import PREFIX, SentFile
 from ._model import Model
 from ._plan import Plan
@@ -342,7 +352,7 @@ class Tuning:
             return  # of a task that was given up
         if news.status in LOST:
             raise lost(self.client, self.so_far())
-        error = news.exception()
+        error, found = outcome_of(news)
         if isinstance(error, KilledWorker):
             del self.active[news.key]
             self.bury(run, run.begun)
@@ -358,7 +368,7 @@ class Tuning:
         elif error is not None:
             raise error
         else:
-            self.take(run, news.result())
+            self.take(run, found)
 
     def hear(self, event: Mapping[str, Any]) -> None:
         if event["what"] == "device":

@@ -221,6 +221,24 @@ def test_a_run_ends_with_its_worker():
     assert is_cancelled(worker, "mine")
 
 
+def test_a_result_that_ends_with_its_worker_is_a_worker_that_was_killed():
+    """The task had ended well when it was asked about, but the result was still on its worker."""
+    from qdq._cluster_client import outcome_of
+
+    killed = distributed.KilledWorker("task", None, 3)
+
+    class Future:
+        status = "finished"
+
+        def exception(self):
+            return None
+
+        def result(self):
+            raise killed
+
+    assert outcome_of(Future()) == (killed, None)
+
+
 def test_one_measurement_at_a_time_on_a_host_and_the_dead_free_it(tmp_path):
     from qdq._cluster_worker import lock_of_host
 
