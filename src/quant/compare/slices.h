@@ -50,8 +50,7 @@ typedef struct qdq_slice_result {
     size_t index;
     /* lower bound of the least SQNR of the whole and of its slices, with the error that saturation
      * may hide (hidden.h); NAN: fewer than two samples. Of slices it is the lesser of two: that of
-     * their least, and their least with the mean variance of the slices of a group. Slices are no
-     * samples of each other, but of many the least is as uncertain as the others. */
+     * their least, and the least of a group with the mean variance of its slices. */
     double bound_db;
 } qdq_slice_result;
 
