@@ -286,10 +286,11 @@ typedef struct qdq_tune_overruled {
     unsigned nodes;
 } qdq_tune_overruled;
 
-/* Tensors whose quantized values have another type than the target's (`other_activations`), based
- * on one measurement. */
+/* Tensors whose quantized values have another type or format than the target's
+ * (`other_activations`), based on one measurement. */
 typedef struct qdq_tune_typed {
-    /* names of the element type and of the target's; static */
+    /* names of that and of the target's: the element type, and where the target has several formats
+     * of it what tells them apart, as "symmetric int8" */
     const char *type, *instead_of;
     unsigned tensors;
     /* number of the trial in the report */

@@ -258,8 +258,27 @@ static void check_pattern(const qdq_json_place *p, const char *pattern)
         qdq_json_fail(p, "key 'node': %s", err.text);
 }
 
-/* Calibration tells formats apart by the type of their codes alone, so one type has one form.
- * `first` [type] is the format that came first. */
+bool qdq_format_same_activation(const qdq_format *a, const qdq_format *b)
+{
+    return a->activation.type == b->activation.type &&
+           a->activation.symmetric == b->activation.symmetric &&
+           a->activation.reduced == b->activation.reduced &&
+           a->activation.pow2 == b->activation.pow2 &&
+           a->unsigned_if_non_negative == b->unsigned_if_non_negative;
+}
+
+const char *qdq_format_describe_activation(const qdq_format *f, char *text, size_t size)
+{
+    const char *type = qdq_elem_name(f->activation.type);
+
+    snprintf(text, size, "%s %s%s%s%s", f->activation.symmetric ? "symmetric" : "asymmetric", type,
+             f->unsigned_if_non_negative ? ", unsigned if not negative" : "",
+             f->activation.reduced ? ", reduced" : "", f->activation.pow2 ? ", powers of 2" : "");
+    return text;
+}
+
+/* Nodes next to each other with formats of their own agree about codes by their type alone, so one
+ * type has one form among them. `first` [type] is the format that came first. */
 static void check_form(const qdq_json_place *p, const qdq_format *f, qdq_format *first)
 {
     const qdq_qscheme *s = &f->activation;
@@ -269,9 +288,7 @@ static void check_form(const qdq_json_place *p, const qdq_format *f, qdq_format 
         return;
     if (known->activation.type == QDQ_UNDEFINED)
         *known = *f;
-    else if (known->activation.symmetric != s->symmetric ||
-             known->activation.reduced != s->reduced || known->activation.pow2 != s->pow2 ||
-             known->unsigned_if_non_negative != f->unsigned_if_non_negative)
+    else if (!qdq_format_same_activation(known, f))
         qdq_json_wrong(
             p, "activation",
             "'symmetric', 'reduced', 'pow2' and 'unsigned_if_non_negative' as other activations of "

@@ -107,6 +107,15 @@ void qdq_format_read_activation(const qdq_json_place *p, qdq_format *f);
 /* Does some kernel multiply activations of this format with its weights? */
 bool qdq_format_has_kernels(const qdq_format *f);
 
+/* Do activations of the same range have the same codes in both? */
+bool qdq_format_same_activation(const qdq_format *a, const qdq_format *b);
+
+enum { QDQ_ACTIVATION_NAME = 80 }; /* bytes that are enough for it */
+
+/* What distinguishes activations of this format from others of their type, as "symmetric int8".
+ * Returns text, of `size` bytes. */
+const char *qdq_format_describe_activation(const qdq_format *f, char *text, size_t size);
+
 /* The list "overrides": each begins with `base`. */
 void qdq_overrides_read(const qdq_json_place *p, const qdq_format *base, qdq_overrides *out);
 

@@ -405,6 +405,19 @@ const char *qdq_target_engine(const qdq_target *t)
     return t->engine;
 }
 
+const char *qdq_target_activation_name(const qdq_target *t, size_t k, char *text, size_t size)
+{
+    const qdq_format *f = k > 0 ? &t->others.at[k - 1].format : &t->format;
+    size_t n = f->activation.type == t->format.activation.type;
+
+    for (size_t i = 0; i < t->others.n; i++)
+        n += t->others.at[i].format.activation.type == f->activation.type;
+    if (n > 1)
+        return qdq_format_describe_activation(f, text, size);
+    snprintf(text, size, "%s", qdq_elem_name(f->activation.type));
+    return text;
+}
+
 const qdq_target_op *qdq_target_find(const qdq_target *t, const char *op)
 {
     for (size_t i = 0; i < t->ops.n; i++)

@@ -177,8 +177,8 @@ struct qdq_target {
     /* of calibration, where the caller has none; never QDQ_METHOD_DEFAULT */
     qdq_method method;
     qdq_overrides overrides;
-    /* The most hopeful first, without those that are off. No two formats of a target have one type
-     * of codes and differ. */
+    /* the most hopeful first, without those that are off; no two are alike, and none is like that
+     * of `format` or an override */
     QDQ_VEC(qdq_other_activation) others;
     /* what the optimizer does for this engine beyond `default`; or NULL */
     const char *const *passes;
@@ -238,6 +238,11 @@ qdq_status qdq_target_parse(const char *text, size_t size, const char *name, qdq
  * all rules. */
 qdq_status qdq_target_for_cpu(const qdq_target *t, const char *kind, const char *name,
                               qdq_target **out, qdq_error *err);
+
+/* What the format number k of activations is called, 0 being the target's own and k one of its
+ * others [k - 1]: its type, and more where several have that type. Returns text, of `size`
+ * bytes. */
+const char *qdq_target_activation_name(const qdq_target *t, size_t k, char *text, size_t size);
 
 const qdq_target_op *qdq_target_find(const qdq_target *t, const char *op); /* NULL: not listed */
 /* The first rule of `op` that does not hold; NULL: there is none. */

@@ -254,15 +254,15 @@ static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index
         qdq_json_nomem(p);
 }
 
-/* Do "activation", "overrides" or earlier ones of the list have codes of this type? */
-static bool has_type(const qdq_target *t, qdq_elem type)
+/* Do "activation", "overrides" or earlier ones of the list have this format of activations? */
+static bool has_activation(const qdq_target *t, const qdq_format *f)
 {
-    bool has = t->format.activation.type == type;
+    bool has = qdq_format_same_activation(&t->format, f);
 
     for (size_t i = 0; i < t->overrides.n; i++)
-        has = has || t->overrides.at[i].format.activation.type == type;
+        has = has || qdq_format_same_activation(&t->overrides.at[i].format, f);
     for (size_t i = 0; i < t->others.n; i++)
-        has = has || t->others.at[i].format.activation.type == type;
+        has = has || qdq_format_same_activation(&t->others.at[i].format, f);
     return has;
 }
 
@@ -280,9 +280,11 @@ static void read_other(qdq_target *t, const qdq_json_place *p)
         return;
     }
     qdq_format_read_activation(p, &o.format);
-    if ((s->type != QDQ_INT8 && s->type != QDQ_UINT8) || has_type(t, s->type))
-        qdq_json_wrong(&place, "type",
-                       "'int8' or 'uint8', which no other activations of the target have");
+    if (s->type != QDQ_INT8 && s->type != QDQ_UINT8)
+        qdq_json_wrong(&place, "type", "'int8' or 'uint8'");
+    else if (has_activation(t, &o.format))
+        qdq_json_wrong(p, "activation",
+                       "a format that no other activations of the target have");
     if (!o.facts.off && qdq_format_has_kernels(&o.format) && !QDQ_PUSH(&t->arena, &t->others, o))
         qdq_json_nomem(p);
 }

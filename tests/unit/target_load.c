@@ -534,14 +534,14 @@ TEST(mistakes_are_named_with_their_place)
         {HEAD TYPES ", \"other_activations\": [{}]}",
          "other_activations[0], key 'activation': expected an object"},
         {HEAD TYPES ", \"other_activations\": [{\"activation\": {\"type\": \"uint8\"}}]}",
-         "other_activations[0].activation, key 'type': expected 'int8' or 'uint8', which no other "
-         "activations of "
+         "other_activations[0], key 'activation': expected a format that no other activations of "
          "the target have"},
         {HEAD TYPES ", \"other_activations\": [{\"activation\": {\"type\": \"int16\"}}]}",
          "other_activations[0].activation, key 'type': expected 'int8' or 'uint8'"},
         {HEAD TYPES ", \"other_activations\": [{\"activation\": {\"type\": \"int8\"}}, "
-                    "{\"activation\": {\"type\": \"int8\", \"symmetric\": true}}]}",
-         "other_activations[1].activation, key 'type': expected 'int8' or 'uint8', which"},
+                    "{\"activation\": {\"symmetric\": true}}, {\"activation\": {\"type\": "
+                    "\"int8\"}}]}",
+         "other_activations[2], key 'activation': expected a format that no other"},
         {HEAD TYPES
          ", \"other_activations\": [{\"activation\": {\"type\": \"int8\"}, \"weight\": {}}]}",
          "other_activations[0]: unknown key 'weight'"},

@@ -85,6 +85,16 @@ static qdq_tune_result run(const char *folder, const double *times, qdq_tune_mod
     return r;
 }
 
+static json_t *plan_in(const char *folder)
+{
+    char *text = test_tuned_file(folder, "plan.json");
+    json_t *p;
+
+    assert_ok(qdq_json_parse(text, strlen(text), "plan", &p, &err));
+    qdq_free(text);
+    return p;
+}
+
 /* Types of what the products read, in the plan of the folder: "int8 uint8 ..."; "-": floats. Static
  * storage. */
 static const char *types_in(const char *folder, const char *file)
@@ -241,10 +251,8 @@ TEST(tensors_that_share_a_scale_change_together)
                              ops));
         o.mode = i % 2 == 0 ? QDQ_TUNE_REGION : QDQ_TUNE_SUBGRAPH;
         tune_for("openvino", m, folder, NULL, &o);
-        char *plan = test_tuned_file(folder, "plan.json");
-        json_t *p, *t;
+        json_t *p = plan_in(folder), *t;
         size_t k;
-        assert_ok(qdq_json_parse(plan, strlen(plan), "plan", &p, &err));
         json_array_foreach(json_object_get(p, "tensors"), k, t)
         {
             for (size_t j = 0; j < 3; j++)
@@ -255,7 +263,65 @@ TEST(tensors_that_share_a_scale_change_together)
         assert_string_equal(type[0], type[2]);
         assert_string_equal(type[i < 2 ? 0 : 1], "uint8");
         json_decref(p);
-        qdq_free(plan);
+        qdq_model_free(m);
+    }
+}
+
+/* Three products, two of which read what is not negative. */
+static qdq_model *relus(void)
+{
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 8, 8);
+    TEST_RANDOM(&b, "wa", 8, 16);
+    TEST_RANDOM(&b, "wb", 16, 24);
+    TEST_RANDOM(&b, "wc", 24, 12);
+    TEST_NODE(&b, "MatMul", "a", "x", "wa");
+    TEST_NODE(&b, "Relu", "ra", "a");
+    TEST_NODE(&b, "MatMul", "b", "ra", "wb");
+    TEST_NODE(&b, "Relu", "rb", "b");
+    TEST_NODE(&b, "MatMul", "y", "rb", "wc");
+    test_output(&b, "y");
+    return test_built(&b);
+}
+
+/* The target has int8 where values are negative and uint8 from 0 elsewhere; kernels are faster on
+ * int8, which two more formats have. Tensors that these give the same codes are left alone. */
+TEST(one_type_with_and_without_a_zero_point_are_two_choices)
+{
+    static const struct {
+        const char *others, *name;
+        int zero_point;
+    } rows[] = {
+        {"[{\"activation\": {\"unsigned_if_non_negative\": false}}]", "symmetric int8", 0},
+        {"[{\"activation\": {\"symmetric\": false, \"unsigned_if_non_negative\": false}}, "
+         "{\"activation\": {\"unsigned_if_non_negative\": false}}]",
+         "asymmetric int8", -128},
+    };
+
+    for (size_t i = 0; i < QDQ_COUNT(rows); i++) {
+        const char *folder = test_path("formats%zu", i);
+        qdq_model *m = relus();
+        qdq_tune_opts o = test_tuned_opts(test_tuned_costs(
+            "\"MatMul\": {\"float_us\": 200, \"int8_us\": 50, \"types\": {\"int8\": 0.5}}", NULL));
+        o.mode = QDQ_TUNE_SUBGRAPH;
+        const qdq_tune_result r = tune_for("openvino", m, folder, rows[i].others, &o);
+        assert_int_equal(r.n_typed, 1);
+        assert_string_equal(r.typed[0].type, rows[i].name);
+        assert_string_equal(r.typed[0].instead_of, "symmetric int8, unsigned if not negative");
+        json_t *p = plan_in(folder), *t;
+        size_t k, n = 0;
+        json_array_foreach(json_object_get(p, "tensors"), k, t)
+        {
+            if (strcmp(json_string_value(json_object_get(t, "tensor")), "x") == 0)
+                continue;
+            assert_string_equal(json_string_value(json_object_get(t, "type")), "int8");
+            assert_int_equal(json_integer_value(json_object_get(t, "zero_point")),
+                             rows[i].zero_point);
+            n++;
+        }
+        assert_int_equal(n, 2);
+        json_decref(p);
         qdq_model_free(m);
     }
 }
@@ -281,6 +347,22 @@ TEST(a_target_without_other_types_tries_none)
     tune(m, folder, "[]", &o);
     assert_string_equal(types(folder), "uint8 uint8 uint8 uint8");
     assert_false(was_tried(folder));
+    qdq_model_free(m);
+}
+
+TEST(a_format_that_gives_all_tensors_the_codes_that_they_have_is_not_built)
+{
+    const char *folder = test_path("same");
+    qdq_model *m = network();
+    qdq_tune_opts o = test_tuned_opts(costs(all, NULL));
+
+    o.mode = QDQ_TUNE_SUBGRAPH;
+    const qdq_tune_result without = tune_for("openvino", m, test_path("same0"), "[]", &o);
+    const qdq_tune_result r = tune_for(
+        "openvino", m, folder, "[{\"activation\": {\"unsigned_if_non_negative\": false}}]", &o);
+    assert_false(page_has(folder, "symmetric int8 activations</td>"));
+    assert_int_equal(r.builds, without.builds);
+    assert_int_equal(r.n_typed, 0);
     qdq_model_free(m);
 }
 

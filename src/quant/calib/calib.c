@@ -39,11 +39,12 @@ static bool is_whole(const qdq_calibration *c, const char *tensor)
 }
 
 /* Adds a slot, unless its tensor has one. */
-static qdq_status add_slot(qdq_calibration *c, const char *name, qdq_elem type, bool watched,
-                           qdq_error *err)
+static qdq_status add_slot(qdq_calibration *c, const char *name, qdq_elem type,
+                           const qdq_format *form, bool watched, qdq_error *err)
 {
     qdq_calib_slot slot = {.name = name,
                            .type = type,
+                           .form = form,
                            .method = is_whole(c, name) ? QDQ_METHOD_MAX : c->method,
                            .leader = c->slots.n,
                            .watched = watched};
@@ -60,7 +61,7 @@ static qdq_status add_entry(qdq_calibration *c, qdq_map *groups, const qdq_plan_
 {
     const char *name = t->like != NULL ? t->like : t->tensor;
 
-    QDQ_TRY(add_slot(c, name, qdq_plan_asked(t), false, err));
+    QDQ_TRY(add_slot(c, name, qdq_plan_asked(t), t->form, false, err));
     if (t->n_without > 0) { /* such a tensor has one entry, and its own range */
         qdq_calib_slot *s = qdq_calib_find(c, name);
 
@@ -87,7 +88,7 @@ static qdq_status add_slots(qdq_calibration *c, qdq_error *err)
         for (size_t k = 0; k < c->q->plan->joins.at[i].n_operands && st == QDQ_OK; k++)
             if (!c->q->plan->joins.at[i].known)
                 st = add_slot(c, c->q->plan->joins.at[i].operands[k],
-                              c->q->target->format.activation.type, true, err);
+                              c->q->target->format.activation.type, NULL, true, err);
     qdq_map_free(&groups);
     return st;
 }

@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "quant/calib/calib_folds.h"
 
-/* The format whose activations have codes of that type. */
+/* The first format whose activations have codes of that type. */
 static const qdq_format *format_of(const qdq_calibration *c, qdq_elem type)
 {
     const qdq_format *f = &c->q->target->format;
@@ -21,10 +21,12 @@ static const qdq_format *format_of(const qdq_calibration *c, qdq_elem type)
     return f;
 }
 
-/* The codes that an entry asks for, once the values of its leader are known. */
-static qdq_qscheme scheme_for(const qdq_calibration *c, const qdq_calib_slot *leader, qdq_elem type)
+/* The codes that an entry of this type and format asks for, once the values of its leader are
+ * known. */
+static qdq_qscheme scheme_for(const qdq_calibration *c, const qdq_calib_slot *leader, qdq_elem type,
+                              const qdq_format *form)
 {
-    const qdq_format *f = format_of(c, type);
+    const qdq_format *f = form != NULL ? form : format_of(c, type);
     qdq_qscheme scheme;
 
     if (leader->non_negative && f->activation.type == type && qdq_format_unsigned(f, &scheme))
@@ -66,7 +68,7 @@ static bool measure_own(const qdq_calibration *c, qdq_calib_slot *s)
     qdq_range r = s->range;
 
     if (s->observer != NULL && !qdq_observer_empty(s->observer)) {
-        const qdq_qscheme scheme = scheme_for(c, s, s->type);
+        const qdq_qscheme scheme = scheme_for(c, s, s->type, s->form);
 
         if (!qdq_observer_range(s->observer, &scheme, &r, NULL))
             return false;
@@ -195,7 +197,7 @@ static qdq_status search_ranges(qdq_calibration *c, qdq_error *err)
 #pragma omp parallel for schedule(dynamic) reduction(|| : nomem)
     for (size_t i = 0; i < c->slots.n; i++) {
         qdq_calib_slot *s = &c->slots.at[i];
-        const qdq_qscheme scheme = scheme_for(c, s, s->type);
+        const qdq_qscheme scheme = scheme_for(c, s, s->type, s->form);
         qdq_range r;
 
         if (s->leader != i || s->watched || s->observer == NULL || qdq_observer_empty(s->observer))
@@ -218,13 +220,15 @@ static qdq_status report_empty(const qdq_calibration *c, const qdq_calib_slot *s
     return qdq_allocated(name != NULL && QDQ_PUSH(&c->q->plan->arena, empty, name), err);
 }
 
-/* What codes of another type than the leader's have, beside those: a range that was searched for
- * symmetric int16 is none for uint8. */
-static qdq_status range_for(const qdq_calib_slot *leader, qdq_elem asked, const qdq_qscheme *scheme,
-                            qdq_range *r, qdq_error *err)
+/* What codes of another type or format than the leader's have, beside those: a range that was
+ * searched for symmetric int16 is none for uint8. */
+static qdq_status range_for(const qdq_calib_slot *leader, const qdq_plan_tensor *entry,
+                            const qdq_qscheme *scheme, qdq_range *r, qdq_error *err)
 {
+    const bool same = qdq_plan_asked(entry) == leader->type && entry->form == leader->form;
+
     *r = leader->range;
-    if (asked == leader->type || leader->observer == NULL || qdq_observer_empty(leader->observer))
+    if (same || leader->observer == NULL || qdq_observer_empty(leader->observer))
         return QDQ_OK;
     QDQ_NEED(qdq_observer_range(leader->observer, scheme, r, NULL), err);
     if (leader->cached)
@@ -236,10 +240,10 @@ static qdq_status find_scale(const qdq_calibration *c, const qdq_calib_slot *lea
                              const qdq_plan_tensor *entry, qdq_qparam *out, qdq_error *err)
 {
     const qdq_elem asked = qdq_plan_asked(entry);
-    const qdq_qscheme scheme = scheme_for(c, leader, asked);
+    const qdq_qscheme scheme = scheme_for(c, leader, asked, entry->form);
     qdq_range r;
 
-    QDQ_TRY(range_for(leader, asked, &scheme, &r, err));
+    QDQ_TRY(range_for(leader, entry, &scheme, &r, err));
     if (scheme.type != asked)
         r.low = 0; /* some methods and caches give ranges around 0 */
     r.high = fmax(r.high, fmin(r.low, 0) + c->q->target->format.min_range);

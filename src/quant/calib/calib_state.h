@@ -10,8 +10,9 @@
 /* A tensor to calibrate. */
 typedef struct qdq_calib_slot {
     const char *name;
-    /* type of its quantized values */
+    /* type of its quantized values, and their format, as in qdq_plan_tensor */
     qdq_elem type;
+    const qdq_format *form;
     /* how its range is chosen */
     qdq_method method;
     /* channels of the last dimension that are not observed; ascending */

@@ -97,7 +97,7 @@ qdq_status qdq_bodies_leave(const qdq_quantizing *q, const char *why, qdq_error 
 static void share_scale(const qdq_plan *p, size_t n_outside, qdq_plan_tensor *t)
 {
     for (size_t i = 0; i < n_outside; i++)
-        if (qdq_plan_asked(&p->tensors.at[i]) == qdq_plan_asked(t) &&
+        if (qdq_plan_same_form(&p->tensors.at[i], t) &&
             strcmp(p->tensors.at[i].tensor, t->tensor) == 0) {
             t->qparam = p->tensors.at[i].qparam;
             return;

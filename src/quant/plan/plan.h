@@ -41,6 +41,9 @@ typedef struct qdq_plan_tensor {
     const char *group;
     /* the same: the type that placement gave it; see qdq_plan_asked */
     qdq_elem asked;
+    /* the same: one of the target's other formats of activations (`other_activations`), of this
+     * type; NULL: the first format of this type */
+    const qdq_format *form;
     /* the same: the scale is there already, found in the model */
     bool known;
     /* the same: known from an earlier plan (scales.h) */
@@ -336,6 +339,12 @@ static inline qdq_qscheme qdq_plan_scheme(const qdq_plan_weight *w)
 static inline qdq_elem qdq_plan_asked(const qdq_plan_tensor *t)
 {
     return t->asked != QDQ_UNDEFINED ? t->asked : t->qparam.type;
+}
+
+/* Are the values of both quantized alike, once their ranges are the same? */
+static inline bool qdq_plan_same_form(const qdq_plan_tensor *a, const qdq_plan_tensor *b)
+{
+    return qdq_plan_asked(a) == qdq_plan_asked(b) && a->form == b->form;
 }
 
 /* Append an entry, with copies of its texts, scales and zero points; edges are taken as they are,

@@ -217,10 +217,11 @@ static qdq_status try_type(typing *x, qdq_error *err)
     qdq_tune_candidate *best, *other;
     bool profiled, kept;
     qdq_assign all;
+    char name[QDQ_ACTIVATION_NAME];
 
     x->move = qdq_arena_printf(
         &x->r.t->arena, "%s activations",
-        qdq_elem_name(x->r.t->task.space->target->others.at[x->type - 1].format.activation.type));
+        qdq_target_activation_name(x->r.t->task.space->target, x->type, name, sizeof name));
     QDQ_NEED(x->move != NULL, err);
     QDQ_TRY(read_plan(x, err));
     QDQ_TRY(make_all(x, &all, err));
@@ -259,19 +260,23 @@ qdq_status qdq_tune_try_types(qdq_tune_state *t, qdq_error *err)
 /* --- what became of it ------------------------------------------------------------------------ */
 
 /* The row of a type and a trial; false: out of memory. */
-static bool find_row(qdq_tune_state *t, const qdq_tune_change *type, qdq_elem elem, size_t *row)
+static bool find_row(qdq_tune_state *t, const qdq_tune_change *change, size_t type, size_t *row)
 {
-    const qdq_tune_typed one = {.type = qdq_elem_name(elem),
-                                .instead_of =
-                                    qdq_elem_name(t->task.space->target->format.activation.type),
-                                .trial = (unsigned)type->trial,
-                                .gain = type->result.gain};
+    char own[QDQ_ACTIVATION_NAME], other[QDQ_ACTIVATION_NAME];
+    const qdq_target *target = t->task.space->target;
+    qdq_tune_typed one = {.type = qdq_target_activation_name(target, type, other, sizeof other),
+                          .instead_of = qdq_target_activation_name(target, 0, own, sizeof own),
+                          .trial = (unsigned)change->trial,
+                          .gain = change->result.gain};
 
     for (*row = 0; *row < t->outcome.typed.n; (*row)++)
         if (t->outcome.typed.at[*row].trial == one.trial &&
             strcmp(t->outcome.typed.at[*row].type, one.type) == 0)
             return true;
-    return QDQ_PUSH(&t->arena, &t->outcome.typed, one);
+    one.type = qdq_arena_strdup(&t->arena, one.type);
+    one.instead_of = qdq_arena_strdup(&t->arena, one.instead_of);
+    return one.type != NULL && one.instead_of != NULL &&
+           QDQ_PUSH(&t->arena, &t->outcome.typed, one);
 }
 
 static qdq_status list_typed(qdq_tune_state *t, const qdq_plan *p, qdq_error *err)
@@ -285,9 +290,8 @@ static qdq_status list_typed(qdq_tune_state *t, const qdq_plan *p, qdq_error *er
         QDQ_NEED(name != NULL, err);
         if (type == 0 || strcmp(e->origin, "tuned") != 0 || !t->outcome.types[typed].kept)
             continue;
-        const qdq_elem elem = t->task.space->target->others.at[type - 1].format.activation.type;
         size_t row;
-        QDQ_NEED(find_row(t, &t->outcome.types[typed], elem, &row), err);
+        QDQ_NEED(find_row(t, &t->outcome.types[typed], type, &row), err);
         t->outcome.typed.at[row].tensors++;
         QDQ_NEED(QDQ_PUSH(&t->arena, &t->outcome.typed_name, name) &&
                      QDQ_PUSH(&t->arena, &t->outcome.typed_of, row),

@@ -70,12 +70,12 @@ static bool is_of_main_graph(const qdq_space *s, const qdq_edges *consumers)
     return consumers->n > 0 && qdq_space_node(s, consumers->at[0].node) != NULL;
 }
 
-/* The entry of p that lists readers of this tensor in this type; NULL: there is none. */
+/* The entry of p that lists readers of this tensor in this format; NULL: there is none. */
 static qdq_plan_tensor *find_tensor(const qdq_space *s, qdq_plan *p, const qdq_plan_tensor *like)
 {
     for (size_t i = 0; i < p->tensors.n; i++) {
         qdq_plan_tensor *t = &p->tensors.at[i];
-        if (!t->all && qdq_plan_asked(t) == qdq_plan_asked(like) &&
+        if (!t->all && qdq_plan_same_form(t, like) &&
             strcmp(t->tensor, like->tensor) == 0 && is_of_main_graph(s, &t->consumers))
             return t;
     }

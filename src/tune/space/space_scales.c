@@ -70,7 +70,7 @@ typedef struct calibrating {
     const qdq_space *s;
     /* for its scales alone */
     qdq_plan *p;
-    /* "TYPE TENSOR" of entries that decide for themselves */
+    /* "TYPE FORMAT TENSOR" of entries that decide for themselves */
     qdq_map have;
     /* tensors whose range is pooled with that of others */
     qdq_map grouped;
@@ -81,15 +81,28 @@ typedef struct calibrating {
     qdq_error *err;
 } calibrating;
 
-/* An entry of a tensor on its own, whoever it shares a scale with when all is quantized. */
-static qdq_status add_single(calibrating *c, const char *tensor, qdq_elem type)
+/* Of an entry that decides for itself; false: out of memory. */
+static bool note_entry(calibrating *c, const qdq_plan_tensor *e, bool *is_new)
 {
-    qdq_plan_tensor entry = {.tensor = tensor, .all = true, .rule = "", .origin = ""};
-    const char *key = qdq_arena_printf(&c->p->arena, "%d %s", (int)type, tensor);
+    const char *key = qdq_arena_printf(&c->p->arena, "%d %p %s", (int)e->qparam.type,
+                                       (const void *)e->form, e->tensor);
+
+    return key != NULL && qdq_map_put(&c->have, key, is_new) != NULL;
+}
+
+/* An entry of a tensor on its own, whoever it shares a scale with when all is quantized. */
+static qdq_status add_single(calibrating *c, const char *tensor, qdq_elem type,
+                             const qdq_format *form)
+{
+    const qdq_plan_tensor entry = {.tensor = tensor,
+                                   .all = true,
+                                   .qparam = {.type = type},
+                                   .form = form,
+                                   .rule = "",
+                                   .origin = ""};
     bool is_new;
 
-    QDQ_NEED(key != NULL && qdq_map_put(&c->have, key, &is_new) != NULL, c->err);
-    entry.qparam.type = type;
+    QDQ_NEED(note_entry(c, &entry, &is_new), c->err);
     if (!is_new)
         return QDQ_OK;
     bool ok = qdq_map_get(&c->grouped, tensor) != NULL
@@ -98,13 +111,20 @@ static qdq_status add_single(calibrating *c, const char *tensor, qdq_elem type)
     return ok ? QDQ_OK : qdq_nomem(c->err);
 }
 
-/* The target's type, and the other ones that it allows, which have no entry yet. */
+static qdq_status add_others(calibrating *c, const char *tensor)
+{
+    for (size_t i = 0; i < c->s->target->others.n; i++) {
+        const qdq_format *f = &c->s->target->others.at[i].format;
+        QDQ_TRY(add_single(c, tensor, f->activation.type, f));
+    }
+    return QDQ_OK;
+}
+
+/* The target's format, and the other ones that it allows, which have no entry yet. */
 static qdq_status add_all_types(calibrating *c, const char *tensor)
 {
-    QDQ_TRY(add_single(c, tensor, c->s->target->format.activation.type));
-    for (size_t i = 0; i < c->s->target->others.n; i++)
-        QDQ_TRY(add_single(c, tensor, c->s->target->others.at[i].format.activation.type));
-    return QDQ_OK;
+    QDQ_TRY(add_single(c, tensor, c->s->target->format.activation.type, NULL));
+    return add_others(c, tensor);
 }
 
 static qdq_status note_own(calibrating *c, size_t n)
@@ -117,8 +137,7 @@ static qdq_status note_own(calibrating *c, size_t n)
             return qdq_nomem(c->err);
         if (t->like != NULL || t->group != NULL)
             continue;
-        const char *key = qdq_arena_printf(&c->p->arena, "%d %s", (int)t->qparam.type, t->tensor);
-        QDQ_NEED(key != NULL && qdq_map_put(&c->have, key, NULL) != NULL, c->err);
+        QDQ_NEED(note_entry(c, t, NULL), c->err);
     }
     return QDQ_OK;
 }
@@ -134,14 +153,14 @@ static qdq_status add_deciders(calibrating *c, size_t n)
         if (t->known)
             continue;
         if (t->like != NULL || t->group != NULL)
-            QDQ_TRY(add_single(c, t->like != NULL ? t->like : t->tensor, t->qparam.type));
+            QDQ_TRY(add_single(c, t->like != NULL ? t->like : t->tensor, t->qparam.type, NULL));
         if (t->qparam.type == own)
             QDQ_TRY(add_all_types(c, t->like != NULL ? t->like : t->tensor));
     }
     return QDQ_OK;
 }
 
-/* What shares a scale when all is quantized: also in the other types. */
+/* What shares a scale when all is quantized: also in the other formats. */
 static qdq_status note_groups(calibrating *c)
 {
     for (size_t i = 0; i < c->p->tensors.n && c->s->target->others.n > 0; i++) {
@@ -154,16 +173,18 @@ static qdq_status note_groups(calibrating *c)
     return QDQ_OK;
 }
 
-/* The plan of these entries, in this type; QDQ_UNDEFINED: as they are. */
+/* The plan of these entries, in this format; NULL: as they are. */
 static qdq_status take_entries(calibrating *c, const qdq_plan_tensor *entry, size_t n,
-                               qdq_elem type)
+                               const qdq_format *form)
 {
     c->p->tensors.n = 0;
     for (size_t i = 0; i < n; i++) {
         qdq_plan_tensor e = entry[i];
-        if (type != QDQ_UNDEFINED)
-            e.qparam = (qdq_qparam){.type = type};
-        e.asked = type;
+        if (form != NULL) {
+            e.qparam = (qdq_qparam){.type = form->activation.type};
+            e.form = form;
+        }
+        e.asked = QDQ_UNDEFINED;
         e.fold = NULL;
         QDQ_NEED(QDQ_PUSH(&c->p->arena, &c->p->tensors, e), c->err);
     }
@@ -177,7 +198,7 @@ static bool is_calibrated(const qdq_value *v)
            (v->producer == NULL || v->producer->op != QDQ_OP_DEQUANTIZELINEAR);
 }
 
-/* What the inputs of a group read, in the types that there are. */
+/* What the inputs of a group read, in the formats that there are. */
 static qdq_status add_inputs(calibrating *c, const qdq_decision *g, const bool *types)
 {
     for (uint32_t i = 0; i < g->node->n_in && i < 32; i++) {
@@ -187,7 +208,8 @@ static qdq_status add_inputs(calibrating *c, const qdq_decision *g, const bool *
             continue;
         for (int type = 0; type < QDQ_ELEM_COUNT; type++)
             if (types[type])
-                QDQ_TRY(add_single(c, v->name, (qdq_elem)type));
+                QDQ_TRY(add_single(c, v->name, (qdq_elem)type, NULL));
+        QDQ_TRY(add_others(c, v->name));
     }
     return QDQ_OK;
 }
@@ -211,8 +233,6 @@ static qdq_status add_singles(calibrating *c)
 
     for (size_t i = 0; i < n; i++)
         types[c->p->tensors.at[i].qparam.type] = true;
-    for (size_t i = 0; i < c->s->target->others.n; i++)
-        types[c->s->target->others.at[i].format.activation.type] = true;
     QDQ_TRY(note_own(c, n));
     QDQ_TRY(add_deciders(c, n));
     for (size_t i = 0; i < c->s->n_groups; i++)
@@ -227,11 +247,10 @@ static qdq_status calibrate_all(calibrating *c, const qdq_space_scaling *from)
     QDQ_TRY(add_singles(c));
     QDQ_TRY(note_groups(c));
     QDQ_TRY(qdq_space_fill_scales(c->s, from, c->p, c->err));
-    QDQ_TRY(take_entries(c, c->later.at, c->later.n, QDQ_UNDEFINED));
+    QDQ_TRY(take_entries(c, c->later.at, c->later.n, NULL));
     QDQ_TRY(qdq_space_fill_scales(c->s, from, c->p, c->err));
     for (size_t i = 0; i < c->s->target->others.n; i++) {
-        const qdq_elem type = c->s->target->others.at[i].format.activation.type;
-        QDQ_TRY(take_entries(c, c->groups.at, c->groups.n, type));
+        QDQ_TRY(take_entries(c, c->groups.at, c->groups.n, &c->s->target->others.at[i].format));
         QDQ_TRY(qdq_space_fill_scales(c->s, from, c->p, c->err));
     }
     return qdq_space_fill_clips(c->s, from->known, c->p, c->err);

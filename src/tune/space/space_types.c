@@ -65,7 +65,8 @@ const qdq_value *qdq_space_type_decider(const qdq_space *s, const qdq_plan_tenso
 {
     const qdq_value *v = qdq_graph_find(s->clean->graph, e->like != NULL ? e->like : e->tensor);
 
-    return !e->known && qdq_plan_asked(e) == s->target->format.activation.type && v != NULL &&
+    return !e->known && e->form == NULL &&
+                   qdq_plan_asked(e) == s->target->format.activation.type && v != NULL &&
                    qdq_space_typed(s, v) != QDQ_NOT_TYPED
                ? v
                : NULL;
@@ -125,8 +126,14 @@ static qdq_status find_types(retyping *r, bool *any)
     return QDQ_OK;
 }
 
+static bool same_numbers(const qdq_plan_tensor *a, const qdq_plan_tensor *b)
+{
+    return a->qparam.type == b->qparam.type && a->qparam.scale == b->qparam.scale &&
+           a->qparam.zero_point == b->qparam.zero_point;
+}
+
 /* Scales of the entries with another type, from a plan of these alone: what shares a scale is
- * together in it. */
+ * together in it. An entry whose numbers are in the other format what they were stays as it is. */
 static qdq_status fill_types(retyping *r, const qdq_space_scaling *from)
 {
     qdq_plan all = *r->p;
@@ -138,8 +145,8 @@ static qdq_status fill_types(retyping *r, const qdq_space_scaling *from)
         qdq_plan_tensor own = all.tensors.at[i];
         if (r->type[i] == 0)
             continue;
-        own.qparam =
-            (qdq_qparam){.type = r->s->target->others.at[r->type[i] - 1].format.activation.type};
+        own.form = &r->s->target->others.at[r->type[i] - 1].format;
+        own.qparam = (qdq_qparam){.type = own.form->activation.type};
         own.asked = own.qparam.type;
         own.fold = NULL;
         own.given = false;
@@ -156,7 +163,8 @@ static qdq_status fill_types(retyping *r, const qdq_space_scaling *from)
         if (r->type[i] > 0 && at < filled.tensors.n &&
             filled.tensors.at[at].consumers.at == all.tensors.at[i].consumers.at &&
             strcmp(filled.tensors.at[at].tensor, all.tensors.at[i].tensor) == 0)
-            r->p->tensors.at[i] = filled.tensors.at[at++];
+            if (!same_numbers(&r->p->tensors.at[i], &filled.tensors.at[at++]))
+                r->p->tensors.at[i] = filled.tensors.at[at - 1];
     return st;
 }
 

@@ -24,7 +24,7 @@ void qdq_tune_begin_result(qdq_tune_result *r)
                            .written = qdq_tune_no_accuracy};
 }
 
-/* `mode`, `strategy`, names of types, and `why` of a float verdict are static texts. */
+/* `mode`, `strategy`, and `why` of a float verdict are static texts. */
 static void fill(qdq_pack *p, void *to)
 {
     qdq_tune_result *r = to;
@@ -48,6 +48,10 @@ static void fill(qdq_pack *p, void *to)
         r->overruled[i].op = qdq_pack_string(p, r->overruled[i].op);
     }
     r->typed = qdq_pack_array(p, r->typed, r->n_typed, sizeof *r->typed);
+    for (size_t i = 0; i < r->n_typed; i++) {
+        r->typed[i].type = qdq_pack_string(p, r->typed[i].type);
+        r->typed[i].instead_of = qdq_pack_string(p, r->typed[i].instead_of);
+    }
     r->pareto = qdq_pack_array(p, r->pareto, r->n_pareto, sizeof *r->pareto);
     for (size_t i = 0; i < r->n_pareto; i++) {
         r->pareto[i].file = qdq_pack_string(p, r->pareto[i].file);
