@@ -283,8 +283,7 @@ static void read_other(qdq_target *t, const qdq_json_place *p)
     if (s->type != QDQ_INT8 && s->type != QDQ_UINT8)
         qdq_json_wrong(&place, "type", "'int8' or 'uint8'");
     else if (has_activation(t, &o.format))
-        qdq_json_wrong(p, "activation",
-                       "a format that no other activations of the target have");
+        qdq_json_wrong(p, "activation", "a format that no other activations of the target have");
     if (!o.facts.off && qdq_format_has_kernels(&o.format) && !QDQ_PUSH(&t->arena, &t->others, o))
         qdq_json_nomem(p);
 }

@@ -47,8 +47,7 @@ static unsigned form_of(const qdq_plan_tensor *t)
 
     return f == NULL ? 0
                      : 1U + (f->activation.symmetric ? 2U : 0) + (f->activation.reduced ? 4U : 0) +
-                           (f->activation.pow2 ? 8U : 0) +
-                           (f->unsigned_if_non_negative ? 16U : 0);
+                           (f->activation.pow2 ? 8U : 0) + (f->unsigned_if_non_negative ? 16U : 0);
 }
 
 /* NULL: out of memory. */

@@ -75,8 +75,8 @@ static qdq_plan_tensor *find_tensor(const qdq_space *s, qdq_plan *p, const qdq_p
 {
     for (size_t i = 0; i < p->tensors.n; i++) {
         qdq_plan_tensor *t = &p->tensors.at[i];
-        if (!t->all && qdq_plan_same_form(t, like) &&
-            strcmp(t->tensor, like->tensor) == 0 && is_of_main_graph(s, &t->consumers))
+        if (!t->all && qdq_plan_same_form(t, like) && strcmp(t->tensor, like->tensor) == 0 &&
+            is_of_main_graph(s, &t->consumers))
             return t;
     }
     return NULL;

@@ -65,9 +65,8 @@ const qdq_value *qdq_space_type_decider(const qdq_space *s, const qdq_plan_tenso
 {
     const qdq_value *v = qdq_graph_find(s->clean->graph, e->like != NULL ? e->like : e->tensor);
 
-    return !e->known && e->form == NULL &&
-                   qdq_plan_asked(e) == s->target->format.activation.type && v != NULL &&
-                   qdq_space_typed(s, v) != QDQ_NOT_TYPED
+    return !e->known && e->form == NULL && qdq_plan_asked(e) == s->target->format.activation.type &&
+                   v != NULL && qdq_space_typed(s, v) != QDQ_NOT_TYPED
                ? v
                : NULL;
 }
