@@ -39,17 +39,6 @@ static void end_keys(keys *k)
     qdq_arena_free(&k->scratch);
 }
 
-/* What scales follow from beside the range and the type: those of one format are those of another
- * one that is written alike. 0: the first format of the type. */
-static unsigned form_of(const qdq_plan_tensor *t)
-{
-    const qdq_format *f = t->form;
-
-    return f == NULL ? 0
-                     : 1U + (f->activation.symmetric ? 2U : 0) + (f->activation.reduced ? 4U : 0) +
-                           (f->activation.pow2 ? 8U : 0) + (f->unsigned_if_non_negative ? 16U : 0);
-}
-
 /* NULL: out of memory. */
 static const char *key_of(const keys *k, const qdq_plan_tensor *t, qdq_arena *arena)
 {
@@ -57,9 +46,12 @@ static const char *key_of(const keys *k, const qdq_plan_tensor *t, qdq_arena *ar
     const qdq_map_value *group = t->group != NULL ? qdq_map_get(&k->groups, t->group) : NULL;
     const uint64_t without =
         t->n_without > 0 ? XXH3_64bits(t->without, t->n_without * sizeof *t->without) : 0;
+    char form[QDQ_ACTIVATION_NAME] = "";
 
-    return qdq_arena_printf(arena, "%d %u %" PRIx64 " %" PRIx64 " %s", (int)qdq_plan_asked(t),
-                            form_of(t), group != NULL ? group->num : 0, without, decides);
+    if (t->form != NULL)
+        qdq_format_describe_activation(t->form, form, sizeof form);
+    return qdq_arena_printf(arena, "%d %s %" PRIx64 " %" PRIx64 " %s", (int)qdq_plan_asked(t), form,
+                            group != NULL ? group->num : 0, without, decides);
 }
 
 typedef struct scale {

@@ -158,12 +158,16 @@ static qdq_status fill_types(retyping *r, const qdq_space_scaling *from)
     const qdq_plan filled = *r->p;
     r->p->tensors = all.tensors;
     /* what calibration saw no value of is not in it */
-    for (size_t i = 0; i < all.tensors.n && st == QDQ_OK; i++)
-        if (r->type[i] > 0 && at < filled.tensors.n &&
-            filled.tensors.at[at].consumers.at == all.tensors.at[i].consumers.at &&
-            strcmp(filled.tensors.at[at].tensor, all.tensors.at[i].tensor) == 0)
-            if (!same_numbers(&r->p->tensors.at[i], &filled.tensors.at[at++]))
-                r->p->tensors.at[i] = filled.tensors.at[at - 1];
+    for (size_t i = 0; i < all.tensors.n && at < filled.tensors.n && st == QDQ_OK; i++) {
+        qdq_plan_tensor *e = &r->p->tensors.at[i];
+        const qdq_plan_tensor *own = &filled.tensors.at[at];
+        if (r->type[i] == 0 || own->consumers.at != e->consumers.at ||
+            strcmp(own->tensor, e->tensor) != 0)
+            continue;
+        at++;
+        if (!same_numbers(own, e))
+            *e = *own;
+    }
     return st;
 }
 
