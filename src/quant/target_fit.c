@@ -1,6 +1,7 @@
 /* target_fit.c - see the header. Without VNNI, kernels for u8 x s8 add pairs of products in int16:
- * 255 * 127 * 2 does not fit. uint8 weights have kernels that add in 32 bits; weights of 7 bits
- * fit. Then the rules for other processors go. */
+ * 255 * 127 * 2 does not fit. Scales that keep pairs of codes below the limit make them fit, and so
+ * do weights of 7 bits; uint8 weights have kernels that add in 32 bits. Then the rules for other
+ * processors go. */
 #include "quant/target_fit.h"
 
 #include "base/cpu.h"
@@ -20,23 +21,33 @@ static bool is_changed(const qdq_target *t, qdq_cpu cpu)
     const qdq_format *f = &t->format;
 
     return t->without_vnni > QDQ_WITHOUT_VNNI_AS_IT_IS && qdq_cpu_saturates(cpu) &&
-           f->weight.type == QDQ_INT8 && !f->weight.reduced &&
+           f->weight.type == QDQ_INT8 && !f->weight.reduced && !f->weight.pairs &&
            (qdq_format_dynamic(f) ||
             (f->activation.type != QDQ_FLOAT && qdq_elem_bits(f->activation.type) == 8));
 }
 
-/* int8 activations have no kernels beside uint8 weights. */
+/* int8 activations have no kernels beside uint8 weights, and pairs are those of symmetric codes. */
 static qdq_status change_weights(const qdq_target *t, const qdq_job *job, qdq_target **out,
                                  qdq_error *err)
 {
-    const bool is_uint8 =
-        t->without_vnni == QDQ_WITHOUT_VNNI_UINT8 &&
-        (t->format.activation.type == QDQ_UINT8 || qdq_format_dynamic(&t->format));
+    static const struct {
+        const char *key, *value, *what;
+    } changes[] = {
+        [QDQ_WITHOUT_VNNI_UINT8] = {"weight.type", "uint8", "uint8"},
+        [QDQ_WITHOUT_VNNI_REDUCED] = {"weight.reduced", "true", "int8 with one bit less"},
+        [QDQ_WITHOUT_VNNI_PAIRS] = {"weight.pairs", "true",
+                                    "int8 with scales that keep sums of two below the limit"},
+    };
+    const qdq_format *f = &t->format;
+    qdq_without_vnni how = t->without_vnni;
 
+    if ((how == QDQ_WITHOUT_VNNI_UINT8 && f->activation.type != QDQ_UINT8 &&
+         !qdq_format_dynamic(f)) ||
+        (how == QDQ_WITHOUT_VNNI_PAIRS && !f->weight.symmetric))
+        how = QDQ_WITHOUT_VNNI_REDUCED;
     qdq_job_log(job, QDQ_LOG_INFO, "without VNNI products of int8 weights saturate: weights are %s",
-                is_uint8 ? "uint8" : "int8 with one bit less");
-    return is_uint8 ? qdq_target_with(t, "weight.type", "uint8", out, err)
-                    : qdq_target_with(t, "weight.reduced", "true", out, err);
+                changes[how].what);
+    return qdq_target_with(t, changes[how].key, changes[how].value, out, err);
 }
 
 /* The name is that of the processor that runs: a model for another kind is not made for it. */

@@ -76,6 +76,9 @@ static void read_scheme(const qdq_json_place *p, const char *const *types, qdq_q
     if (s->reduced && s->type != QDQ_INT8 && s->type != QDQ_UINT8)
         qdq_json_wrong(p, "reduced",
                        "false: it is for 8-bit integers, whose products may saturate");
+    s->pairs = flag(p, "pairs", s->pairs);
+    if (s->pairs && (s->type != QDQ_INT8 || !s->symmetric || s->reduced))
+        qdq_json_wrong(p, "pairs", "false: it is for symmetric int8 that is not 'reduced'");
 }
 
 static void read_activation(const qdq_json_place *top, qdq_format *f)
@@ -200,9 +203,9 @@ static void read_weight(const qdq_json_place *top, qdq_format *f)
             check_weight(top, f);
         return;
     }
-    QDQ_JSON_KNOWN(&p, "type", "symmetric", "reduced", "pow2", "method", "per_channel", "block",
-                   "store", "tables", "accuracy_level", "alpha_step", "clip_step", "clip_min",
-                   "damping", "act_order");
+    QDQ_JSON_KNOWN(&p, "type", "symmetric", "reduced", "pairs", "pow2", "method", "per_channel",
+                   "block", "store", "tables", "accuracy_level", "alpha_step", "clip_step",
+                   "clip_min", "damping", "act_order");
     read_scheme(&p, qdq_code_type_names, &f->weight);
     f->weight_method = (qdq_weight_method)QDQ_JSON_WORD(
         &p, "method", (int)f->weight_method, "absmax", "mse", "awq-lite", "awq-clip", "awq-full",

@@ -132,8 +132,9 @@ typedef struct qdq_stay_float {
 typedef enum qdq_without_vnni {
     QDQ_WITHOUT_VNNI_ANY,      /* its kernels compute the same on all processors */
     QDQ_WITHOUT_VNNI_AS_IT_IS, /* they stay, and saturate */
-    QDQ_WITHOUT_VNNI_UINT8,    /* beside int8 activations as below */
-    QDQ_WITHOUT_VNNI_REDUCED   /* they lose a bit */
+    QDQ_WITHOUT_VNNI_UINT8,    /* beside int8 activations they lose a bit */
+    QDQ_WITHOUT_VNNI_REDUCED,  /* they lose a bit */
+    QDQ_WITHOUT_VNNI_PAIRS     /* their scales keep the sums of pairs below the limit */
 } qdq_without_vnni;
 
 /* Another format of activations that the engine runs: the target's, with other activations. */

@@ -333,7 +333,8 @@ static void read_measured_on(qdq_target *t, const qdq_json_place *top)
 
 qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *err)
 {
-    static const char *const without_vnni[] = {"any", "as-it-is", "uint8", "reduced", NULL};
+    static const char *const without_vnni[] = {"any",     "as-it-is", "uint8",
+                                               "reduced", "pairs",    NULL};
     qdq_json_reader reader = {.arena = &t->arena, .err = err};
     if (lines) {
         reader.text = t->text;

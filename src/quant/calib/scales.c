@@ -255,8 +255,8 @@ qdq_status qdq_scales_keep(qdq_scales *s, qdq_plan *plan, qdq_error *err)
 /* All that the search depends on beside the numbers of the weight. NULL: out of memory. */
 static const char *weight_key(const qdq_plan_weight *w, qdq_arena *arena)
 {
-    return qdq_arena_printf(arena, "%d %d %lld %d%d %s", (int)w->type, w->axis, (long long)w->block,
-                            w->asymmetric, w->reduced, w->tensor);
+    return qdq_arena_printf(arena, "%d %d %lld %d%d%d %s", (int)w->type, w->axis,
+                            (long long)w->block, w->asymmetric, w->reduced, w->pairs, w->tensor);
 }
 
 static bool is_searched(const qdq_plan_weight *w)

@@ -23,8 +23,8 @@ static const char *scales_key(const qdq_plan_weight *w, qdq_arena *arena)
 {
     uint64_t clip = w->clip != NULL ? XXH3_64bits_withSeed(w->clip, w->n_scales, w->n_scales) : 0;
 
-    return qdq_arena_printf(arena, "%d %d %" PRId64 " %d%d %" PRIx64 " %a %s", (int)w->type,
-                            w->axis, w->block, w->asymmetric, w->reduced, clip,
+    return qdq_arena_printf(arena, "%d %d %" PRId64 " %d%d%d %" PRIx64 " %a %s", (int)w->type,
+                            w->axis, w->block, w->asymmetric, w->reduced, w->pairs, clip,
                             w->clip != NULL ? w->clip_step : 0, w->tensor);
 }
 

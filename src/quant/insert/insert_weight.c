@@ -13,6 +13,7 @@
 #include "ir/pages.h"
 #include "quant/insert/insert_state.h"
 #include "quant/weights/half_numbers.h"
+#include "quant/weights/pairs.h"
 
 /* --- scales ----------------------------------------------------------------------------------- */
 
@@ -41,6 +42,9 @@ static qdq_status scales_of_weight(qdq_inserter *in, const qdq_plan_weight *w, q
     if (low == NULL || high == NULL || (w->clip != NULL && factor == NULL))
         return qdq_nomem(in->err);
     QDQ_TRY(qdq_weight_ranges(s->floats, &s->grid, qdq_job_cancel(in->job), low, high, in->err));
+    if (scheme.pairs)
+        QDQ_TRY(qdq_pairs_widen(s->floats, s->tensor, w->axis, qdq_job_cancel(in->job), low, high,
+                                in->err));
     QDQ_TRY(qdq_weight_scales(&scheme, low, high, factor, n, s->scales, s->zeros, in->err));
     qdq_tensor_rest(s->tensor);
     qdq_arena_reset(&in->scratch, mark);

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "quant/weights/linear_form.h"
+#include "quant/weights/pairs.h"
 
 static const char *label_of(qdq_emitter *e, const qdq_node *n)
 {
@@ -110,6 +111,20 @@ static void set_blocks(const qdq_node *n, const qdq_tensor *t, const qdq_format 
     w->axis = w->axis < 0 ? t->rank - 2 : w->axis == 0 ? 1 : 0;
 }
 
+/* Where the order of the products is not known, or a method moves codes by itself, pairs are kept
+ * below their limit by one bit less. */
+static void set_pairs(const qdq_node *n, const qdq_tensor *t, const qdq_format *f,
+                      qdq_plan_weight *w)
+{
+    const qdq_pair_kind kind = qdq_pair_kind_of(n, t);
+
+    if (!f->weight.pairs || kind == QDQ_PAIRS_NONE)
+        return;
+    w->pairs = kind == QDQ_PAIRS_KNOWN && w->axis >= 0 && f->weight_block == 0 &&
+               f->weight_method <= QDQ_WEIGHT_MSE;
+    w->reduced = !w->pairs;
+}
+
 static qdq_status new_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input,
                              int axis, const char *rule)
 {
@@ -129,6 +144,7 @@ static qdq_status new_weight(qdq_emitter *e, const qdq_value *w, const qdq_node 
                              .origin = "rule"};
 
     set_blocks(n, t, f, &entry);
+    set_pairs(n, t, f, &entry);
     if (f->weight_store == QDQ_WEIGHT_AS_NBITS && !qdq_nbits_takes(n, input, t, entry.type))
         entry.store = QDQ_WEIGHT_AS_CODES;
     return qdq_allocated(qdq_plan_add_weight(e->plan, entry), e->err);

@@ -201,8 +201,8 @@ static void read_weight(qdq_plan *plan, const qdq_json_place *p)
 {
     qdq_plan_weight w = {0};
 
-    QDQ_JSON_KNOWN(p, "tensor", "consumers", "axis", "type", "symmetric", "reduced", "pow2",
-                   "store", "accuracy_level", "method", "block", "scales", "zero_points",
+    QDQ_JSON_KNOWN(p, "tensor", "consumers", "axis", "type", "symmetric", "reduced", "pairs",
+                   "pow2", "store", "accuracy_level", "method", "block", "scales", "zero_points",
                    "clip_step", "clip", "codes", "rule", "origin");
     w.tensor = qdq_json_text(p, "tensor", NULL);
     w.consumers = read_edges(p);
@@ -210,12 +210,15 @@ static void read_weight(qdq_plan *plan, const qdq_json_place *p)
     w.asymmetric = qdq_json_has(p, "symmetric") && !qdq_json_bool(p, "symmetric");
     w.reduced = qdq_json_bool(p, "reduced");
     w.pow2 = qdq_json_bool(p, "pow2");
+    w.pairs = qdq_json_bool(p, "pairs");
     w.store = (qdq_weight_store)qdq_json_word(p, "store", qdq_weight_store_names, 0);
     w.accuracy_level = (int)qdq_json_int(p, "accuracy_level", 0, 4, 0);
     w.axis = (int)qdq_json_int(p, "axis", 0, 64, -1);
     w.block = qdq_json_int(p, "block", 1, INT32_MAX, 0);
     if (w.block != 0 && w.axis < 0)
         qdq_json_wrong(p, "axis", "a number, as there are blocks");
+    if (w.pairs && (w.type != QDQ_INT8 || w.asymmetric || w.reduced || w.axis < 0))
+        qdq_json_wrong(p, "pairs", "false: it is for symmetric int8 with an axis, not 'reduced'");
     read_method(p, &w);
     w.rule = qdq_json_text(p, "rule", "");
     w.origin = qdq_json_text(p, "origin", "user");

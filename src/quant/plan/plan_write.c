@@ -66,6 +66,8 @@ static void put_format(qdq_json_out o, const qdq_plan_weight *w)
         qdq_json_put_bool(o, "symmetric", false);
     if (w->scales == NULL && w->reduced)
         qdq_json_put_bool(o, "reduced", true);
+    if (w->scales == NULL && w->pairs)
+        qdq_json_put_bool(o, "pairs", true);
     if (w->scales == NULL && w->pow2)
         qdq_json_put_bool(o, "pow2", true);
     if (w->store != QDQ_WEIGHT_AS_CODES)

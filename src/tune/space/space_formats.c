@@ -204,8 +204,8 @@ static bool are_alike(const qdq_plan_weight *a, const qdq_plan_weight *b)
 {
     return strcmp(a->tensor, b->tensor) == 0 && a->axis == b->axis && a->block == b->block &&
            a->type == b->type && a->store == b->store && a->asymmetric == b->asymmetric &&
-           a->reduced == b->reduced && a->pow2 == b->pow2 && a->scales == b->scales &&
-           a->clip == b->clip && a->codes == b->codes;
+           a->reduced == b->reduced && a->pairs == b->pairs && a->pow2 == b->pow2 &&
+           a->scales == b->scales && a->clip == b->clip && a->codes == b->codes;
 }
 
 /* One entry for all that read a constant in the same way. */

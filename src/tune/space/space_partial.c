@@ -89,7 +89,7 @@ static qdq_plan_weight *find_weight(const qdq_space *s, qdq_plan *p, const qdq_p
         qdq_plan_weight *w = &p->weights.at[i];
         if (w->type == like->type && w->axis == like->axis && w->block == like->block &&
             w->asymmetric == like->asymmetric && w->reduced == like->reduced &&
-            w->pow2 == like->pow2 && w->store == like->store &&
+            w->pairs == like->pairs && w->pow2 == like->pow2 && w->store == like->store &&
             strcmp(w->tensor, like->tensor) == 0 && is_of_main_graph(s, &w->consumers))
             return w;
     }
