@@ -21,7 +21,7 @@ static bool is_changed(const qdq_target *t, qdq_cpu cpu)
     const qdq_format *f = &t->format;
 
     return t->without_vnni > QDQ_WITHOUT_VNNI_AS_IT_IS && qdq_cpu_saturates(cpu) &&
-           f->weight.type == QDQ_INT8 && !f->weight.reduced && !f->weight.pairs &&
+           f->weight.type == QDQ_INT8 && !f->weight.reduced && !f->weight_pairs &&
            (qdq_format_dynamic(f) ||
             (f->activation.type != QDQ_FLOAT && qdq_elem_bits(f->activation.type) == 8));
 }

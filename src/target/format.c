@@ -76,9 +76,6 @@ static void read_scheme(const qdq_json_place *p, const char *const *types, qdq_q
     if (s->reduced && s->type != QDQ_INT8 && s->type != QDQ_UINT8)
         qdq_json_wrong(p, "reduced",
                        "false: it is for 8-bit integers, whose products may saturate");
-    s->pairs = flag(p, "pairs", s->pairs);
-    if (s->pairs && (s->type != QDQ_INT8 || !s->symmetric || s->reduced))
-        qdq_json_wrong(p, "pairs", "false: it is for symmetric int8 that is not 'reduced'");
 }
 
 static void read_activation(const qdq_json_place *top, qdq_format *f)
@@ -146,6 +143,12 @@ bool qdq_format_has_kernels(const qdq_format *f)
            !is_int8_by_uint8(f);
 }
 
+/* Can scales keep pairs of these codes below the limit? */
+static bool has_pairs(const qdq_format *f)
+{
+    return f->weight.type == QDQ_INT8 && f->weight.symmetric && !f->weight.reduced;
+}
+
 /* What no engine multiplies, or no operator of ONNX says. */
 static void check_weight(const qdq_json_place *p, const qdq_format *f)
 {
@@ -156,6 +159,8 @@ static void check_weight(const qdq_json_place *p, const qdq_format *f)
             p, "type",
             float8 ? "integers: no kernel multiplies float8 weights with activations that are none"
                    : "'float8e4m3fn', as activations are: no kernel multiplies them with integers");
+    if (f->weight_pairs && !has_pairs(f))
+        qdq_json_wrong(p, "pairs", "false: it is for symmetric int8 that is not 'reduced'");
     if (is_int8_by_uint8(f))
         qdq_json_wrong(p, "type",
                        "'int8': no kernel multiplies int8 activations with uint8 weights");
@@ -213,6 +218,7 @@ static void read_weight(const qdq_json_place *top, qdq_format *f)
     f->weight_store =
         (qdq_weight_store)qdq_json_word(&p, "store", qdq_weight_store_names, (int)f->weight_store);
     f->weight_per_channel = flag(&p, "per_channel", f->weight_per_channel);
+    f->weight_pairs = flag(&p, "pairs", f->weight_pairs && has_pairs(f));
     f->weight_tables = flag(&p, "tables", f->weight_tables);
     f->weight_block = qdq_json_int(&p, "block", -1, BLOCK_MAX, f->weight_block);
     f->accuracy_level = (int)qdq_json_int(&p, "accuracy_level", 0, 4, f->accuracy_level);

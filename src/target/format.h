@@ -71,6 +71,9 @@ typedef struct qdq_format {
     double min_range;
     qdq_qscheme weight;
     bool weight_per_channel;
+    /* scales keep the sum of two codes that kernels add first at 128 or less, for kernels that
+     * saturate (quant/weights/pairs.h) */
+    bool weight_pairs;
     /* input channels that share a scale; 0: all of them */
     int64_t weight_block;
     qdq_weight_store weight_store;

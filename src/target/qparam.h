@@ -27,9 +27,6 @@ typedef struct qdq_qscheme {
     qdq_elem storage;
     /* scales are powers of two, rounded up: for kernels that shift instead of multiplying */
     bool pow2;
-    /* of weights: no two codes that kernels add first have a sum above 128, for those that saturate
-     * (quant/weights/pairs.h) */
-    bool pairs;
 } qdq_qscheme;
 
 /* The codes that a scheme uses to compute a scale, and the limits that quantized values saturate

@@ -115,7 +115,7 @@ TEST(caches_survive_every_allocation_failure)
 static qdq_status pool(void *ctx, qdq_error *err)
 {
     static const float a[] = {-1, 4, 0.5f}, b[] = {-2, 3, 0.25f};
-    static const qdq_qscheme s = {.type = QDQ_INT8, .symmetric = true};
+    static const qdq_qscheme s = {QDQ_INT8, true, false, QDQ_FLOAT, false};
     const qdq_method *method = ctx;
     qdq_observer *x = qdq_observer_new(*method, 99), *y = qdq_observer_new(*method, 99);
     qdq_range r;

@@ -156,7 +156,7 @@ static qdq_status search(void *ctx, qdq_error *err)
                                  .step_n = 1,
                                  .block = K,
                                  .n_block = 1,
-                                 .scheme = {.type = QDQ_INT4, .symmetric = true}};
+                                 .scheme = {QDQ_INT4, true, false, QDQ_FLOAT, false}};
     qdq_arena arena = QDQ_ARENA_INIT;
     char letters[N + 1] = {0};
 
@@ -187,7 +187,7 @@ static qdq_status round_codes(void *ctx, qdq_error *err)
                                         .step_n = 1,
                                         .block = 16,
                                         .n_block = 3,
-                                        .scheme = {.type = QDQ_INT4, .symmetric = true},
+                                        .scheme = {QDQ_INT4, true, false, QDQ_FLOAT, false},
                                         .grid = {{1, K, N}, 16, 3}};
     qdq_gptq_group g = {.k = K};
     qdq_gptq_factor f = {0};

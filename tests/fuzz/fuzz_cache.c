@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const qdq_qscheme schemes[] = {{.type = QDQ_INT8, .symmetric = true},
+    const qdq_qscheme schemes[] = {{QDQ_INT8, true, false, QDQ_FLOAT, false},
                                    {QDQ_UINT8, false, false, QDQ_FLOAT, false}};
     qdq_error err = QDQ_ERROR_INIT;
     qdq_cache c;

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void use_tensor(const qdq_statistics *s, const qdq_seen_tensor *t)
 {
-    const qdq_qscheme scheme = {.type = QDQ_INT8, .symmetric = true};
+    const qdq_qscheme scheme = {QDQ_INT8, true, false, QDQ_FLOAT, false};
     const qdq_method methods[] = {QDQ_METHOD_MAX, s->summary.method};
 
     for (size_t i = 0; i < 2; i++) {

@@ -99,7 +99,7 @@ static double noise_of(const qdq_model *m, const char *node)
     const qdq_node *n = NULL;
     qdq_arena a = QDQ_ARENA_INIT;
     qdq_error err = QDQ_ERROR_INIT;
-    const qdq_qscheme s = {.type = QDQ_INT8, .symmetric = true};
+    const qdq_qscheme s = {QDQ_INT8, true, false, QDQ_FLOAT, false};
     float low, high, scale;
     double mean = 0;
     int32_t zero;

@@ -39,7 +39,7 @@ static void make(fixture *f, float outlier)
                                      .step_n = 1,
                                      .block = 32,
                                      .n_block = 2,
-                                     .scheme = {.type = QDQ_INT4, .symmetric = true}};
+                                     .scheme = {QDQ_INT4, true, false, QDQ_FLOAT, false}};
     assert_true(QDQ_PUSH(&f->arena, &f->group.weights, f->weight));
 }
 
@@ -105,7 +105,7 @@ static double written_error(const fixture *f, const float *s)
  * none. */
 TEST(the_error_is_that_of_the_format_that_is_written)
 {
-    static const qdq_qscheme schemes[] = {{.type = QDQ_INT4, .symmetric = true},
+    static const qdq_qscheme schemes[] = {{QDQ_INT4, true, false, QDQ_FLOAT, false},
                                           {QDQ_UINT4, false, false, QDQ_FLOAT, false},
                                           {QDQ_UINT8, false, false, QDQ_FLOAT, false}};
     static fixture f;

@@ -42,7 +42,7 @@ TEST(blocks_are_rows_that_follow_each_other)
 {
     static const float w[] = {1, 2, 3, 4, 5, 6, 7, 8};
     static const int64_t dim[] = {4, 2};
-    const qdq_qscheme s = {.type = QDQ_INT4, .symmetric = true};
+    const qdq_qscheme s = {QDQ_INT4, true, false, QDQ_FLOAT, false};
     qdq_tensor t = tensor_of(2, dim);
     static coded c;
 
@@ -56,7 +56,7 @@ TEST(four_bit_blocks_use_seven_codes_on_each_side)
     static const float block[] = {-.8f, .7f, .35f, 0}, zero[4] = {0},
                        two[] = {.5f, 1.5f, .875f, 1.75f};
     static const int64_t column[] = {4, 1}, square[] = {2, 2};
-    const qdq_qscheme s = {.type = QDQ_INT4, .symmetric = true};
+    const qdq_qscheme s = {QDQ_INT4, true, false, QDQ_FLOAT, false};
     qdq_tensor t = tensor_of(2, column), u = tensor_of(2, square);
     static coded c;
 
@@ -75,11 +75,11 @@ TEST(codes_follow_the_definition_whatever_the_layout)
 {
     static const int64_t dims[][4] = {
         {7, 5, 3, 2}, {1, 9, 1, 11}, {1, 1, 1, 64}, {3, 70, 1, 1}, {2, 1, 5, 4}};
-    static const qdq_qscheme schemes[] = {{.type = QDQ_INT8, .symmetric = true},
+    static const qdq_qscheme schemes[] = {{QDQ_INT8, true, false, QDQ_FLOAT, false},
                                           {QDQ_UINT8, false, true, QDQ_FLOAT, false},
                                           {QDQ_INT16, true, false, QDQ_FLOAT, false},
                                           {QDQ_UINT4, false, false, QDQ_FLOAT, false},
-                                          {.type = QDQ_INT4, .symmetric = true},
+                                          {QDQ_INT4, true, false, QDQ_FLOAT, false},
                                           {QDQ_FLOAT8E4M3FN, true, false, QDQ_FLOAT, false}};
     static float w[MOST], back[MOST];
     static coded c;
@@ -118,7 +118,7 @@ TEST(codes_follow_the_definition_whatever_the_layout)
 TEST(clipping_takes_a_part_of_the_range)
 {
     const float low[] = {-1, -2}, high[] = {2, 1}, factor[] = {0.5f, 1};
-    const qdq_qscheme s = {.type = QDQ_INT8, .symmetric = true};
+    const qdq_qscheme s = {QDQ_INT8, true, false, QDQ_FLOAT, false};
     qdq_error err = QDQ_ERROR_INIT;
     float scales[2];
     int32_t zeros[2];
@@ -152,7 +152,7 @@ TEST(odd_channels_have_scales)
 {
     static const int64_t one[] = {1, 1}, none[] = {0, 3};
     static const float zero[] = {0}, some[] = {-3};
-    const qdq_qscheme s = {.type = QDQ_INT8, .symmetric = true};
+    const qdq_qscheme s = {QDQ_INT8, true, false, QDQ_FLOAT, false};
     qdq_tensor t = tensor_of(2, one), u = tensor_of(2, none);
     static coded c;
 

@@ -8,7 +8,7 @@
 
 static qdq_qparam of_range(qdq_elem type, bool symmetric, bool reduced, double low, double high)
 {
-    qdq_qscheme s = {.type = type, .symmetric = symmetric, .reduced = reduced};
+    qdq_qscheme s = {type, symmetric, reduced, QDQ_FLOAT, false};
     qdq_qparam p = {0};
 
     assert_true(qdq_qparam_from_range(&s, low, high, &p));
@@ -51,7 +51,7 @@ TEST(sixteen_bits_and_reduced_ranges)
 
 TEST(empty_and_tiny_ranges)
 {
-    qdq_qscheme half = {.type = QDQ_INT8, .symmetric = true, .storage = QDQ_FLOAT16};
+    qdq_qscheme half = {QDQ_INT8, true, false, QDQ_FLOAT16, false};
     qdq_qparam p;
 
     assert_qparam(of_range(QDQ_UINT8, false, false, 0, 0), 1, 0);
@@ -116,7 +116,7 @@ TEST(scales_that_are_powers_of_two_are_rounded_up)
 
 TEST(infinity_and_nan_have_no_scale)
 {
-    qdq_qscheme s = {.type = QDQ_UINT8};
+    qdq_qscheme s = {QDQ_UINT8, false, false, QDQ_FLOAT, false};
     qdq_qparam p;
 
     assert_false(qdq_qparam_from_range(&s, -INFINITY, 1, &p));
@@ -286,7 +286,7 @@ TEST(scales_of_mx_formats_are_powers_of_two)
         double largest;
         int stored;
     } cases[] = {{3, 120}, {4, 121}, {7, 121}, {8, 122}, {448, 127}, {0, 0}};
-    const qdq_qscheme s = {.type = QDQ_FLOAT8E4M3FN, .symmetric = true, .storage = QDQ_FLOAT8E8M0};
+    const qdq_qscheme s = {QDQ_FLOAT8E4M3FN, true, false, QDQ_FLOAT8E8M0, false};
     qdq_qparam p;
 
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {

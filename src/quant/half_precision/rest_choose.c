@@ -170,7 +170,7 @@ static qdq_status observe_ranges(chooser *c, const qdq_quantizing *q)
         QDQ_NEED(QDQ_PUSH(&c->observed->arena, &c->observed->tensors, entry), c->err);
         QDQ_NEED(qdq_map_set_num(&c->widest, entry.tensor, c->observed->tensors.n - 1), c->err);
     }
-    symmetric.format.activation = (qdq_qscheme){.type = QDQ_INT8, .symmetric = true};
+    symmetric.format.activation = (qdq_qscheme){QDQ_INT8, true, false, QDQ_FLOAT, false};
     opts.method = QDQ_METHOD_MAX;
     opts.cache = NULL;
     own.target = &symmetric;

@@ -90,11 +90,7 @@ void qdq_import_find_scheme(qdq_importer *im, const float *w, const qdq_scale_gr
 
         if (reduced && !is_8_bit)
             continue;
-        found->scheme = (qdq_qscheme){.type = found->type,
-                                      .symmetric = i % 2 == 0,
-                                      .reduced = reduced,
-                                      .storage = im->storage,
-                                      .pow2 = i >= 4};
+        found->scheme = (qdq_qscheme){found->type, i % 2 == 0, reduced, im->storage, i >= 4};
         found->follow = gives_scales(im, &found->scheme, w, g, found);
         qdq_arena_reset(&im->scratch, mark);
     }

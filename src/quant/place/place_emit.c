@@ -118,11 +118,13 @@ static void set_pairs(const qdq_node *n, const qdq_tensor *t, const qdq_format *
 {
     const qdq_pair_kind kind = qdq_pair_kind_of(n, t);
 
-    if (!f->weight.pairs || kind == QDQ_PAIRS_NONE)
+    if (!f->weight_pairs || kind == QDQ_PAIRS_NONE)
         return;
     w->pairs = kind == QDQ_PAIRS_KNOWN && w->axis >= 0 && f->weight_block == 0 &&
                f->weight_method <= QDQ_WEIGHT_MSE;
     w->reduced = !w->pairs;
+    if (w->pairs) /* a part of the range would have sums beyond the limit */
+        w->method = QDQ_WEIGHT_ABSMAX;
 }
 
 static qdq_status new_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input,

@@ -332,7 +332,7 @@ static inline bool qdq_plan_has_rest(const qdq_plan *p)
 /* Whether scales of a weight follow from it: by these ranges of codes. */
 static inline qdq_qscheme qdq_plan_scheme(const qdq_plan_weight *w)
 {
-    return (qdq_qscheme){w->type, !w->asymmetric, w->reduced, QDQ_FLOAT, w->pow2, w->pairs};
+    return (qdq_qscheme){w->type, !w->asymmetric, w->reduced, QDQ_FLOAT, w->pow2};
 }
 
 /* The type that placement gave an entry, before its range was known. */

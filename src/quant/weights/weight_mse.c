@@ -200,7 +200,7 @@ bool qdq_weight_mse_letters(const float *w, const qdq_scale_grid *g, const qdq_q
     const size_t n = row > 0 ? scales / row * per_row : 0;
     bool ok = true;
 
-    if (s->reduced || s->pairs) { /* kernels have no room for more */
+    if (s->reduced) { /* what is clipped would have the bit that kernels have no room for */
         memset(letters, QDQ_CLIP_LETTERS[0], scales);
         return true;
     }
