@@ -40,7 +40,6 @@ static qdq_model *dynamic(qdq_engine *e, const qdq_model *m, const char *key, co
     qdq_plan *p = NULL;
     qdq_model *q = NULL;
 
-    opts.cpu = QDQ_CPU_VNNI;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_target_set_all(t, changes, QDQ_COUNT(changes), &err));
     assert_ok(qdq_quantize(m, t, e, NULL, &opts, &p, &q, &err));

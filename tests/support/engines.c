@@ -1,4 +1,5 @@
 /* engines.c - one engine of each kind for the whole test program. */
+#include "base/cpu.h"
 #include "support/test.h"
 
 static qdq_engine *ort, *openvino;
@@ -60,4 +61,9 @@ qdq_engine *test_ort(void)
 qdq_engine *test_openvino(void)
 {
     return open_once("openvino", &openvino);
+}
+
+bool test_saturates(void)
+{
+    return qdq_cpu_saturates(qdq_cpu_detect());
 }

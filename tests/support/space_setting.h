@@ -36,6 +36,7 @@ static inline setting open_setting(qdq_model *m, const char *target)
     snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
     assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
     assert_ok(qdq_target_load(target, &s.target, &err));
+    s.opts.cpu = QDQ_CPU_VNNI; /* that of the target as it is */
     return s;
 }
 

@@ -91,4 +91,8 @@ qdq_engine *test_ort(void);
 qdq_engine *test_openvino(void); /* likewise */
 void test_missing(const char *what);
 
+/* Do engines add products of full int8 weights with saturation here (x86-64 without VNNI)? What is
+ * not made for this processor then loses accuracy. */
+bool test_saturates(void);
+
 #endif /* QDQ_TEST_H */

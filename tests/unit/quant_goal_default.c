@@ -107,6 +107,8 @@ static test_goal set_up_timed(qdq_plan *times, double us)
     }
     for (unsigned i = 1; us > 0 && i <= 16; i++)
         assert_true(QDQ_PUSH(&arena, &t.timed, ((qdq_trial_time){i, us})));
+    /* times are of a target as it was changed for the processor */
+    assert_ok(qdq_target_set(s.target, "without_vnni", "any", &err));
     qdq_sha256_text(qdq_target_text(s.target), hash);
     t.target_sha256 = hash;
     assert_true(qdq_plan_set_times(times, &t));

@@ -11,7 +11,7 @@ static qdq_error err;
 
 typedef struct fitted {
     qdq_elem type;
-    bool reduced, changed;
+    bool reduced, pairs, changed;
 } fitted;
 
 static fitted fit(const char *target, const char *key, const char *value, qdq_cpu cpu)
@@ -27,8 +27,10 @@ static fitted fit(const char *target, const char *key, const char *value, qdq_cp
     if (key != NULL)
         assert_ok(qdq_target_set(t, key, value, &err));
     assert_ok(qdq_target_fit(m, t, cpu, NULL, &own, &err));
-    const qdq_qscheme *was = &t->format.weight, *w = own != NULL ? &own->format.weight : was;
-    fitted out = {w->type, w->reduced, w->type != was->type || w->reduced != was->reduced};
+    const qdq_format *was = &t->format, *f = own != NULL ? &own->format : was;
+    fitted out = {f->weight.type, f->weight.reduced, f->weight_pairs,
+                  f->weight.type != was->weight.type || f->weight.reduced != was->weight.reduced ||
+                      f->weight_pairs != was->weight_pairs};
     qdq_target_free(own);
     qdq_target_free(t);
     qdq_model_free(m);
@@ -42,14 +44,33 @@ static void assert_fits(fitted f, qdq_elem type, bool reduced, bool changed)
     assert_int_equal(f.changed, changed);
 }
 
-TEST(without_vnni_weights_are_uint8_or_lose_a_bit)
+TEST(without_vnni_pairs_of_weights_stay_below_the_limit)
 {
-    assert_fits(fit("ort-cpu", NULL, NULL, QDQ_CPU_AVX2), QDQ_UINT8, false, true);
-    assert_fits(fit("ort-cpu", NULL, NULL, QDQ_CPU_AVX512), QDQ_UINT8, false, true);
-    assert_fits(fit("openvino", NULL, NULL, QDQ_CPU_AVX2), QDQ_INT8, true, true);
-    assert_fits(
-        fit("ort-cpu", "activation", "{\"type\": \"int8\", \"symmetric\": true}", QDQ_CPU_AVX2),
-        QDQ_INT8, true, true);
+    static const char *const targets[] = {"ort-cpu", "openvino"};
+    static const qdq_cpu cpus[] = {QDQ_CPU_AVX2, QDQ_CPU_AVX512};
+
+    for (int i = 0; i < 4; i++) {
+        fitted f = fit(targets[i % 2], NULL, NULL, cpus[i / 2]);
+
+        assert_fits(f, QDQ_INT8, false, true);
+        assert_true(f.pairs);
+    }
+    assert_true(
+        fit("ort-cpu", "activation", "{\"type\": \"int8\", \"symmetric\": true}", QDQ_CPU_AVX2)
+            .pairs);
+}
+
+TEST(a_target_may_have_uint8_weights_without_vnni_or_one_bit_less)
+{
+    assert_fits(fit("ort-cpu", "without_vnni", "uint8", QDQ_CPU_AVX2), QDQ_UINT8, false, true);
+    assert_fits(fit("ort-cpu", "without_vnni", "reduced", QDQ_CPU_AVX2), QDQ_INT8, true, true);
+    /* pairs are those of symmetric codes */
+    assert_fits(fit("ort-cpu", "weight.symmetric", "false", QDQ_CPU_AVX2), QDQ_INT8, true, true);
+}
+
+TEST(int8_activations_have_no_kernel_beside_uint8_weights)
+{
+    assert_fits(fit("openvino", "without_vnni", "uint8", QDQ_CPU_AVX2), QDQ_INT8, true, true);
 }
 
 TEST(nothing_changes_where_nothing_saturates)

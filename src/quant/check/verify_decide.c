@@ -220,7 +220,7 @@ void qdq_verify_explain(qdq_verifying *v)
     if (r->saturates)
         snprintf(v->why, sizeof v->why,
                  "this processor adds products of u8 and s8 with saturation: output '%s'%s %s; %s: "
-                 "uint8 weights or weights with 7 bits avoid it",
+                 "weights that quantize makes for this processor avoid it",
                  r->output, slice, numbers, place);
 }
 
