@@ -5,6 +5,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cpu.h"
+
+/* Virtual machines hide which processor they run on: one name stands for some with and without
+ * VNNI, whose 8-bit kernels differ. */
+static const char *missing_kernels(void)
+{
+    return qdq_cpu_saturates(qdq_cpu_detect()) ? " without VNNI" : "";
+}
+
 void qdq_processor_name(char *out, size_t room)
 {
     FILE *f = fopen("/proc/cpuinfo", "r");
@@ -16,7 +25,8 @@ void qdq_processor_name(char *out, size_t room)
         if (name == NULL)
             continue;
         line[strcspn(line, "\n")] = '\0';
-        snprintf(out, room, "%.200s, %ld cores", name + 2, sysconf(_SC_NPROCESSORS_ONLN));
+        snprintf(out, room, "%.200s%s, %ld cores", name + 2, missing_kernels(),
+                 sysconf(_SC_NPROCESSORS_ONLN));
         break;
     }
     if (f != NULL)

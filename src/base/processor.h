@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* "Intel(R) Xeon(R) Processor, 2 cores", as the system has it. Some 300 bytes are enough. */
+/* "Intel(R) Xeon(R) Processor, 2 cores", as the system has it, or "AMD EPYC without VNNI, 2 cores".
+ * Some 300 bytes are enough. */
 void qdq_processor_name(char *out, size_t room);
 
 #endif /* QDQ_PROCESSOR_H */

@@ -219,10 +219,11 @@ static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, 
     return print_counts(q, s->left_float, s->n_left, to, err);
 }
 
-/* Rules of speed and times are those of processors with VNNI. */
+/* Rules of speed were measured with VNNI, and with AVX2 alone. */
 static void print_cpu(const qdq_plan_summary *s, FILE *to)
 {
-    if (s->cpu[0] != '\0' && strcmp(s->cpu, qdq_cpu_name(QDQ_CPU_VNNI)) != 0)
+    if (s->cpu[0] != '\0' && strcmp(s->cpu, qdq_cpu_name(QDQ_CPU_VNNI)) != 0 &&
+        strcmp(s->cpu, qdq_cpu_name(QDQ_CPU_AVX2)) != 0)
         fprintf(to, "made for processor %s: the target's rules of speed were not measured there\n",
                 s->cpu);
 }

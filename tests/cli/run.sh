@@ -9,7 +9,9 @@
 #
 # quantize measures what it wrote, and no two times are alike: `qdq` adds --no-bench to it, except
 # in cases with a line "# measures". Warnings that the machine is noisy are of the machine, not of
-# the case: they are taken out of stderr.
+# the case: they are taken out of stderr. Without VNNI other weights are made, for kernels that
+# saturate there: in cases with a line "# as with VNNI", quantize and autotune make those of
+# processors that have it.
 #
 # A line "# needs: ort full" in a case skips it, loudly, where one of them is missing; with
 # QDQ_TEST_REQUIRE=1 that is a failure. Set by the caller: QDQ (the tool). For the cases: MODELS
@@ -28,6 +30,10 @@ export XDG_CONFIG_HOME=$work/config # no targets of this machine
 mkdir "$work/bin"
 cat >"$work/bin/qdq" <<END
 #!/bin/bash
+case "\${WITH_VNNI:-} \$* " in
+*" --plan "*) ;;
+"1 quantize "* | "1 autotune "*) set -- "\$1" --cpu vnni "\${@:2}" ;;
+esac
 if [ "\${1:-}" = quantize ] && [ "\${MEASURES:-}" != 1 ]; then
     exec -a qdq '$QDQ' quantize --no-bench "\${@:2}"
 fi
@@ -114,7 +120,8 @@ run_case() {
             return
         fi
     done
-    export MEASURES=0
+    export MEASURES=0 WITH_VNNI=0
+    grep -q '^# as with VNNI$' "$script" && WITH_VNNI=1
     grep -q '^# measures$' "$script" && MEASURES=1
     rm -rf "$work/run"
     mkdir "$work/run"

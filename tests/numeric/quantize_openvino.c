@@ -63,7 +63,11 @@ static void expect_8_bits(const char *model, size_t least)
     assert_ok(qdq_session_open(e, q.after, &opts, &s, &err));
     assert_ok(qdq_session_layers(s, NULL, 0, 0, &g, &n, &err));
     for (size_t i = 0; i < n; i++) {
-        if (strstr(g[i].op, "Convolution/") == NULL && strstr(g[i].op, "FullyConnected/") == NULL)
+        const bool is_product = strstr(g[i].op, "FullyConnected/") != NULL;
+
+        if (!is_product && strstr(g[i].op, "Convolution/") == NULL)
+            continue;
+        if (is_product && test_saturates()) /* float by rule, where they are slower in 8 bits */
             continue;
         found++;
         if (strcmp(g[i].in_type, "i8") != 0 && strcmp(g[i].in_type, "u8") != 0)

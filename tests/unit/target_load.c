@@ -175,6 +175,7 @@ static void forget(json_t *root)
     {
         json_object_del(rule, "only_between");
         json_object_del(rule, "off");
+        json_object_del(rule, "cpu");
         json_object_del(rule, "measured");
     }
 }

@@ -51,8 +51,9 @@ bool qdq_verify_reads_codes(const qdq_node *n)
     return false;
 }
 
-bool qdq_verify_saturates(const qdq_node *n)
+bool qdq_verify_saturates(const qdq_engine *e, const qdq_node *n)
 {
-    return qdq_cpu_saturates(qdq_cpu_detect()) && read_as(n, 0) == QDQ_UINT8 &&
+    return strcmp(qdq_engine_get_info(e)->device, "cpu") == 0 &&
+           qdq_cpu_saturates(qdq_cpu_detect()) && read_as(n, 0) == QDQ_UINT8 &&
            read_as(n, 1) == QDQ_INT8;
 }

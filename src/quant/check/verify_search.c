@@ -264,7 +264,7 @@ static qdq_status find_node(searching *s, qdq_error *err)
     snprintf(s->v->op, sizeof s->v->op, "%s", n->type);
     snprintf(s->v->node, sizeof s->v->node, "%s", qdq_node_label(n, &scratch));
     qdq_verify_describe(n, r->open, s->v->form, sizeof s->v->form);
-    r->saturates = qdq_verify_saturates(n);
+    r->saturates = qdq_verify_saturates(s->v->engine, n);
     qdq_arena_free(&scratch);
     return QDQ_OK;
 }

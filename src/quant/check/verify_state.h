@@ -88,8 +88,9 @@ void qdq_verify_describe(const qdq_node *n, bool open, char *text, size_t size);
 /* Does it read quantized values through a DQ? */
 bool qdq_verify_reads_codes(const qdq_node *n);
 
-/* Does this processor add products of u8 and s8 with saturation, and the node such products? */
-bool qdq_verify_saturates(const qdq_node *n);
+/* Does the processor that e runs on add products of u8 and s8 with saturation, and the node such
+ * products? */
+bool qdq_verify_saturates(const qdq_engine *e, const qdq_node *n);
 
 /* verify_eval.c: does qdq's evaluator know every operator of m? If not, *why names the first. */
 bool qdq_verify_can_evaluate(const qdq_model *m, char *why, size_t size);

@@ -1,3 +1,4 @@
+# as with VNNI
 # each option of quantize means the same here: where nothing beats the rules' plan, that is the plan
 # which quantize makes
 # with the same options, byte for byte; and each option changes something

@@ -6,5 +6,5 @@ for cpu in avx2 vnni; do
         --cpu $cpu -q >/dev/null
     echo "exit $?"
     grep '"cpu"' $cpu/plan.json
-    grep -o '"axis": 0, "type": "[a-z0-9]*"' $cpu/plan.json | sort -u
+    grep -o '"axis": 0, "type": "[a-z0-9]*"\(, "pairs": true\)\?' $cpu/plan.json | sort -u
 done

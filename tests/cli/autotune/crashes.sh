@@ -1,3 +1,4 @@
+# as with VNNI
 # What becomes of a run whose candidates end the engine's process, or keep it busy beyond the
 # budget.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx

@@ -1,3 +1,4 @@
+# as with VNNI
 # needs: ort
 # Sequences calibrate and evaluate; the step in the middle is timed, with the states that it has
 # there. What sim computes from other states are other numbers: no goal.

@@ -1,3 +1,4 @@
+# as with VNNI
 # A length that nobody gave became 1: bench says so, and so does quantize where random data stand
 # in. A batch of 1 needs no word.
 cat >open.onnxtxt <<'END'

@@ -31,14 +31,14 @@ blocks (float[4,2] x) => (float[4,2] y) <float[2,2] w = {1, 2, 3, 4}> {
   y = MatMul(s9, w)
 }
 END
-qdq inspect blocks.onnxtxt --regions
+qdq inspect blocks.onnxtxt --regions --cpu vnni
 echo "-- every node, small leaves"
-qdq inspect blocks.onnxtxt --regions --all-regions --max-region-size 4 -v
+qdq inspect blocks.onnxtxt --regions --cpu vnni --all-regions --max-region-size 4 -v
 echo "-- by names"
-qdq inspect blocks.onnxtxt --regions --region-builder names | head -12
+qdq inspect blocks.onnxtxt --regions --cpu vnni --region-builder names | head -12
 echo "-- JSON"
-qdq inspect "$FIXTURES/conv.onnxtxt" --regions --json
+qdq inspect "$FIXTURES/conv.onnxtxt" --regions --cpu vnni --json
 echo "-- drawing"
-qdq inspect blocks.onnxtxt --regions --dot
+qdq inspect blocks.onnxtxt --regions --cpu vnni --dot
 echo "-- nothing in it"
-qdq inspect "$FIXTURES/nothing.onnxtxt" --regions
+qdq inspect "$FIXTURES/nothing.onnxtxt" --regions --cpu vnni

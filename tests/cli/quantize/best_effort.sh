@@ -1,3 +1,4 @@
+# as with VNNI
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 qdq quantize conv.onnx -e sim:sim.json -o q.onnx --calib random:1 --set 'stay_float=[]' \

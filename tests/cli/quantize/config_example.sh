@@ -1,3 +1,4 @@
+# as with VNNI
 # The example of a configuration is taken as it is, without a warning but that of random data; and
 # with the names that it has for a model of one's own.
 cp "$FIXTURES/conv.onnxtxt" "$FIXTURES/sim.json" .

@@ -5,7 +5,7 @@ for cpu in avx2 vnni arm; do
     qdq quantize conv.onnxtxt -o $cpu.onnx -e sim:sim.json --cpu $cpu --plan-out $cpu.json \
         2>/dev/null | grep processor
     grep '"cpu"' $cpu.json
-    grep -o '"axis": 0, "type": "[a-z0-9]*"' $cpu.json | sort -u
+    grep -o '"axis": 0, "type": "[a-z0-9]*"\(, "pairs": true\)\?' $cpu.json | sort -u
     qdq check $cpu.onnx -T ort-cpu --cpu avx2 | grep -o 'saturates.*' | sort -u
     qdq check $cpu.onnx -T ort-cpu --cpu arm | grep -c saturates
 done

@@ -22,7 +22,7 @@ check() {
     echo "== $*"
     qdq quantize dynamic.onnxtxt --calib random:3 -i . -q -q -f -o q.onnx --plan-out p.json "$@" \
         >/dev/null || echo "exit $?"
-    sed -E 's/"(scale|zero_point)": [^,}]*, //g; s/, "origin": "rule"//; /"left_float"/,$!{/"quantized"/,/\]/d}' p.json |
+    sed -E 's/"(scale|zero_point)": [^,}]*, //g; s/, "origin": "rule"|"pairs": true, //g; /"left_float"/,$!{/"quantized"/,/\]/d}' p.json |
         grep -E '^    \{' | grep -E '"tensor"|"reason".*|"byinput|"conv' |
             grep -v '"op": "(Tanh|Sin|Range|Reshape)"'
     qdq compare dynamic.onnxtxt q.onnx --data random:5 --json |

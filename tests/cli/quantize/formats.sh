@@ -1,3 +1,4 @@
+# as with VNNI
 # Each option of formats shows in the model that is written: read back as a plan, with its opset and
 # its counts of Q/DQ.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx

@@ -1,3 +1,4 @@
+# as with VNNI
 # Formats of weights, each seen in the model that is written: read back as a plan.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .

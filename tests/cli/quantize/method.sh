@@ -1,3 +1,4 @@
+# as with VNNI
 # All methods run. The default is the target's method, max unless it says so; mistakes are found
 # before a model is read.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx

@@ -7,7 +7,7 @@ cat >speech.onnxtxt <<M
 <ir_version: 8, opset_import: ["" : 13]>
 speech (float[N,128] x) => (float[M] y)
 <float[128,128] w = {$(weights)},
- float fast = {0.7}, int64 zero = {0}, int64 one = {1}, float level = {0.5}> {
+ float fast = {7}, int64 zero = {0}, int64 one = {1}, float level = {0.5}> {
   [product] a = MatMul(x, w) p = Abs(a) d = Mul(p, fast) durations = Ceil(d)
   sum = ReduceSum<keepdims = 0>(durations) length = Cast<to = 7>(sum)
   r = Range(zero, length, one) f = Cast<to = 1>(r) y = Mul(f, level)

@@ -1,3 +1,4 @@
+# as with VNNI
 # needs: ort
 # A weight that a MatMul reads as [K, N] and a Gemm with transB as [N, K] has codes for each, with
 # the scales of its own axis: rows of very different size lose nothing where they are channels. With

@@ -13,7 +13,7 @@ kept o.onnx optimize
 qdq inspect m.onnx | grep -e '^Q/DQ' -e '^initializers'
 qdq check m.onnx
 for target in ort-cpu openvino tensorrt int4 ort-cpu-int4; do
-    qdq quantize m.onnx -o q.onnx -f -T $target -c random:0 >table 2>/dev/null
+    qdq quantize m.onnx -o q.onnx -f -T $target --cpu avx512 -c random:0 >table 2>/dev/null
     kept q.onnx "$target"
     sed -n '/^left float/,/^$/p' table
 done

@@ -1,3 +1,4 @@
+# as with VNNI
 # A run takes the samples of a merged store, here of an engine that was faster; what is no store
 # changes nothing.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
