@@ -277,6 +277,7 @@ TEST(calibration_sees_the_states_of_the_float_model)
     if (test_ort() == NULL)
         return;
     opts.method = QDQ_METHOD_MAX;
+    opts.cpu = QDQ_CPU_VNNI;
     assert_float_equal(most_seen(inner, "t", &opts), 3, 0.02);
     assert_float_equal(most_seen(input, "s", &opts), 2, 0.02);
     opts.memory = 1; /* a run for each tensor */
@@ -299,6 +300,7 @@ TEST(subgraphs_see_the_states_of_the_graph_around_them)
         return;
     opts.method = QDQ_METHOD_MAX;
     opts.passes = QDQ_PASSES_MINIMAL;
+    opts.cpu = QDQ_CPU_VNNI;
     assert_float_equal(most_seen(branch, "u", &opts), 3, 0.02);
 }
 

@@ -66,7 +66,8 @@ static bool is_beside(const qdq_probe *p, const char *rule)
     return rule != NULL && qdq_word_is_in(rule, p->beside);
 }
 
-/* Rules that are measured by themselves do not decide here. */
+/* Rules that are measured by themselves do not decide here, and the neighbours run in 8 bits even
+ * where that is slower: a rule that moves their codes would be the same without it. */
 static qdq_status set_others(json_t *root, const json_t *own, const qdq_probe *p, qdq_error *err)
 {
     json_t *rule;
@@ -83,6 +84,7 @@ static qdq_status set_others(json_t *root, const json_t *own, const qdq_probe *p
         json_object_del(rule, "off");
         json_object_del(rule, "cpu");
     }
+    json_array_foreach(json_object_get(root, "operators"), i, rule) json_object_del(rule, "cpu");
     return QDQ_OK;
 }
 

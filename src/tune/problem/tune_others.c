@@ -57,8 +57,10 @@ static qdq_status place_by_name(const qdq_tune_state *t, const char *name, qdq_p
     QDQ_TRY(qdq_target_load(name, &other, err));
     *out = qdq_plan_new();
     qdq_status st = qdq_allocated(*out != NULL, err);
+    /* what its rules say of this processor was measured with another engine: they are taken as for
+     * one that has all kernels */
     if (st == QDQ_OK)
-        st = qdq_target_fit(t->task.m, other, t->task.quantize.cpu, NULL, &fitting, err);
+        st = qdq_target_fit(t->task.m, other, QDQ_CPU_VNNI, NULL, &fitting, err);
     /* rules without measurements follow those of a target that has some, which is in the list */
     if (st == QDQ_OK && !qdq_format_weight_only(&other->format) && !other->unmeasured)
         st = place_rules(t, fitting != NULL ? fitting : other, *out, err);
