@@ -98,6 +98,53 @@ TEST(weights_of_every_format_come_back)
         }
 }
 
+/* Scales that keep pairs of codes below a limit are no rule that codes give back. */
+TEST(weights_of_limited_pairs_come_back_with_their_scales)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = two_products(), *stripped = NULL;
+    qdq_plan *p = plan_with("", NODE("w", "y", "\"axis\": 1, \"type\": \"int8\", \"pairs\": true")),
+             *again = NULL, *read = NULL;
+    char *text;
+
+    assert_ok(qdq_plan_to_text(p, &text, &err));
+    assert_ok(qdq_plan_parse(text, strlen(text), "plan", &read, &err));
+    assert_true(read->weights.at[0].pairs);
+    qdq_free(text);
+    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
+    assert_ok(qdq_plan_import(m, NULL, &again, &stripped, &err));
+    assert_non_null(again->weights.at[0].scales);
+    assert_ok(qdq_insert(stripped, again, NULL, NULL, &err));
+    const qdq_tensor *a = qdq_graph_find(m->graph, "w_quantized")->init;
+    const qdq_tensor *b = qdq_graph_find(stripped->graph, "w_quantized")->init;
+    assert_int_equal(a->bytes.size, b->bytes.size);
+    assert_memory_equal(a->bytes.data, b->bytes.data, a->bytes.size);
+    qdq_plan_free(p);
+    qdq_plan_free(read);
+    qdq_plan_free(again);
+    qdq_model_free(m);
+    qdq_model_free(stripped);
+}
+
+TEST(pairs_of_another_format_are_an_error_of_the_plan)
+{
+    static const char *const wrong[] = {"\"axis\": 1, \"type\": \"uint8\"",
+                                        "\"axis\": null, \"type\": \"int8\"",
+                                        "\"axis\": 1, \"type\": \"int8\", \"reduced\": true",
+                                        "\"axis\": 1, \"type\": \"int8\", \"symmetric\": false"};
+    qdq_error err = QDQ_ERROR_INIT;
+    char text[1000];
+    qdq_plan *p = NULL;
+
+    for (size_t i = 0; i < QDQ_COUNT(wrong); i++) {
+        snprintf(text, sizeof text,
+                 "{\"qdq_plan\": 1, \"weights\": [" NODE("w", "y", "%s, \"pairs\": true") "]}",
+                 wrong[i]);
+        assert_fails(QDQ_E_FORMAT, "key 'pairs': expected false",
+                     qdq_plan_parse(text, strlen(text), "plan", &p, &err));
+    }
+}
+
 /* An even number of codes has no middle: what codes give back does not tell the range that they
  * were made for. */
 TEST(symmetric_unsigned_weights_come_back_with_their_scales)

@@ -375,6 +375,8 @@ TEST(mistakes_are_named_with_their_place)
         {HEAD FORMAT("uint8", "\"type\": \"float\""),
          "weight, key 'type': expected 'int8', 'uint8', "
          "'int16', 'uint16', 'int4', 'uint4' or 'float8e4m3fn'"},
+        {HEAD FORMAT("uint8", "\"type\": \"uint8\", \"pairs\": true"),
+         "weight, key 'pairs': expected false: it is for symmetric int8"},
         {HEAD FORMAT("uint8", "\"type\": \"int16\", \"reduced\": true"),
          "weight, key 'reduced': expected false: it is for 8-bit integers"},
         {HEAD FORMAT("uint8", "\"type\": \"float8e4m3fn\""),

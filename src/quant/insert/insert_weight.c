@@ -43,8 +43,8 @@ static qdq_status scales_of_weight(qdq_inserter *in, const qdq_plan_weight *w, q
         return qdq_nomem(in->err);
     QDQ_TRY(qdq_weight_ranges(s->floats, &s->grid, qdq_job_cancel(in->job), low, high, in->err));
     if (w->pairs)
-        QDQ_TRY(qdq_pairs_widen(s->floats, s->tensor, w->axis, qdq_job_cancel(in->job), low, high,
-                                in->err));
+        QDQ_TRY(qdq_pairs_widen(s->floats, s->tensor, w->axis, &s->grid, qdq_job_cancel(in->job),
+                                low, high, in->err));
     QDQ_TRY(qdq_weight_scales(&scheme, low, high, factor, n, s->scales, s->zeros, in->err));
     qdq_tensor_rest(s->tensor);
     qdq_arena_reset(&in->scratch, mark);

@@ -111,8 +111,9 @@ static void set_blocks(const qdq_node *n, const qdq_tensor *t, const qdq_format 
     w->axis = w->axis < 0 ? t->rank - 2 : w->axis == 0 ? 1 : 0;
 }
 
-/* Where the order of the products is not known, or a method moves codes by itself, pairs are kept
- * below their limit by one bit less. */
+/* Where the order of the products is not known, an output channel (of an LSTM: a row) has no scale
+ * of its own, or a method moves codes by itself, pairs are kept below their limit by one bit less.
+ */
 static void set_pairs(const qdq_node *n, const qdq_tensor *t, const qdq_format *f,
                       qdq_plan_weight *w)
 {
@@ -120,8 +121,8 @@ static void set_pairs(const qdq_node *n, const qdq_tensor *t, const qdq_format *
 
     if (!f->weight_pairs || kind == QDQ_PAIRS_NONE)
         return;
-    w->pairs = kind == QDQ_PAIRS_KNOWN && w->axis >= 0 && f->weight_block == 0 &&
-               f->weight_method <= QDQ_WEIGHT_MSE;
+    w->pairs = kind == QDQ_PAIRS_KNOWN && w->axis >= (n->op == QDQ_OP_LSTM) &&
+               f->weight_block == 0 && f->weight_method <= QDQ_WEIGHT_MSE;
     w->reduced = !w->pairs;
     if (w->pairs) /* a part of the range would have sums beyond the limit */
         w->method = QDQ_WEIGHT_ABSMAX;

@@ -119,15 +119,25 @@ static void widen_all(const float *w, const qdq_pair_order *o, const qdq_cancel 
             widen_channel(w + out * o->out_step, o, &low[out], &high[out]);
 }
 
-qdq_status qdq_pairs_widen(const float *w, const qdq_tensor *t, int axis, const qdq_cancel *cancel,
-                           float *low, float *high, qdq_error *err)
+/* A row of an LSTM's weight may be a block: of two directions each has rows of its own. */
+static bool has_scale_each(const qdq_tensor *t, int axis, const qdq_scale_grid *g,
+                           const qdq_pair_order *o)
+{
+    const bool is_row = t->rank == 3 && axis == 2;
+
+    return (is_row ? (int64_t)g->block == t->dim[2] : g->block == 0) &&
+           (int64_t)qdq_scale_count(g) == o->n_out;
+}
+
+qdq_status qdq_pairs_widen(const float *w, const qdq_tensor *t, int axis, const qdq_scale_grid *g,
+                           const qdq_cancel *cancel, float *low, float *high, qdq_error *err)
 {
     qdq_pair_order order;
 
-    if (!qdq_pair_order_of(t, axis, &order))
+    if (!qdq_pair_order_of(t, axis, &order) || !has_scale_each(t, axis, g, &order))
         return qdq_fail(err, QDQ_E_FORMAT,
-                        "'pairs' with axis %d of rank %d: expected the output channels of a "
-                        "matrix, a Conv or an LSTM",
+                        "'pairs' with axis %d of rank %d: expected a scale for each output channel "
+                        "of a matrix, a Conv or an LSTM",
                         axis, t->rank);
     widen_all(w, &order, cancel, low, high);
     return qdq_cancel_poll(cancel, err);

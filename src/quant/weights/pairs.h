@@ -5,7 +5,7 @@
 #ifndef QDQ_PAIRS_H
 #define QDQ_PAIRS_H
 
-#include "ir/ir.h"
+#include "ir/qdq_node.h"
 
 /* Numbers of one output channel in the order in which their products are added up: rows of a
  * matrix; of a convolution, computed with channels last, input channels at each place of the
@@ -36,10 +36,11 @@ bool qdq_pair_order_of(const qdq_tensor *t, int axis, qdq_pair_order *out);
 /* How many pairs of these int8 codes can saturate, whatever the activations are. */
 int64_t qdq_pairs_saturating(const qdq_pair_order *o, const void *codes);
 
-/* Widens the range of each output channel of t, whose numbers w are, to that of the sums of its
- * pairs, so that no two codes of a symmetric scheme of 127 steps have a sum above 128. QDQ_E_FORMAT
- * if the order is not known; QDQ_E_INTERRUPTED. `cancel` may be NULL. */
-qdq_status qdq_pairs_widen(const float *w, const qdq_tensor *t, int axis, const qdq_cancel *cancel,
-                           float *low, float *high, qdq_error *err);
+/* Widens the ranges of t, whose numbers w are and whose scales lie as g has them, one for each
+ * output channel, to those of the sums of pairs, so that no two codes of a symmetric scheme of 127
+ * steps have a sum above 128. QDQ_E_FORMAT if the order is not known, or the scales are others;
+ * QDQ_E_INTERRUPTED. `cancel` may be NULL. */
+qdq_status qdq_pairs_widen(const float *w, const qdq_tensor *t, int axis, const qdq_scale_grid *g,
+                           const qdq_cancel *cancel, float *low, float *high, qdq_error *err);
 
 #endif /* QDQ_PAIRS_H */
