@@ -241,7 +241,7 @@ def open_target(target: Any, engine: str, o: Mapping[str, Any]) -> Target:
     if (
         o["weight_type"] is not None or "weight.type" in given
     ) and "without_vnni" in made.to_dict():
-        changes["without_vnni"] = "as-it-is"
+        changes["without_vnni"] = "pairs"
     changes.update(given)
     if changes:
         made._change(changes)

@@ -219,7 +219,7 @@ static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a,
     apply_options(&l, a);
     apply_rest(&l, a);
     if (names_weights(a) && strstr(qdq_target_text(t), "\"without_vnni\"") != NULL)
-        change(&l, "without_vnni", "as-it-is");
+        change(&l, "without_vnni", "pairs");
     QDQ_TRY(apply_set(&l, &a->set, err));
     QDQ_NEED(!l.failed, err);
     qdq_status st = l.all.n > 0 ? qdq_target_set_all(t, l.all.at, l.all.n, err) : QDQ_OK;
