@@ -55,23 +55,6 @@ static inline int64_t step_of(const qdq_pair_order *o)
     return o->minor < o->n && o->minor % 2 != 0 ? 1 : 2;
 }
 
-int64_t qdq_pairs_saturating(const qdq_pair_order *o, const void *codes)
-{
-    const int8_t *code = codes;
-    int64_t found = 0;
-
-    for (int64_t out = 0; out < o->n_out; out++)
-        for (int64_t k = 0; k + 1 < o->n; k += 2) {
-            const int a = code[out * o->out_step + place_of(o, k)];
-            const int b = code[out * o->out_step + place_of(o, k + 1)];
-            const int up = (a > 0 ? a : 0) + (b > 0 ? b : 0);
-            const int down = (a < 0 ? a : 0) + (b < 0 ? b : 0);
-
-            found += 255 * up > INT16_MAX || 255 * down < INT16_MIN;
-        }
-    return found;
-}
-
 /* Where activations are 0 only one of the two counts, so that those of different signs do not
  * cancel. */
 static inline void widen(float a, float b, float *low, float *high)
@@ -80,6 +63,22 @@ static inline void widen(float a, float b, float *low, float *high)
 
     *low = down < *low ? down : *low;
     *high = up > *high ? up : *high;
+}
+
+int64_t qdq_pairs_saturating(const qdq_pair_order *o, const void *codes)
+{
+    const int8_t *code = codes;
+    int64_t found = 0;
+
+    for (int64_t out = 0; out < o->n_out; out++)
+        for (int64_t k = 0; k + 1 < o->n; k += 2) {
+            const int8_t *first = code + out * o->out_step;
+            float low = 0, high = 0;
+
+            widen(first[place_of(o, k)], first[place_of(o, k + 1)], &low, &high);
+            found += 255 * high > INT16_MAX || 255 * low < INT16_MIN;
+        }
+    return found;
 }
 
 /* Output channels side by side: row by row. */
