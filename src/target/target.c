@@ -171,6 +171,20 @@ qdq_status qdq_target_set(qdq_target *t, const char *key, const char *value, qdq
     return st == QDQ_OK ? st : qdq_within(err, st, "set %s", key);
 }
 
+/* Formats of activations for other processors come last: they run, with little hope. */
+static void rank_others(qdq_target *t, const char *kind, const char *name)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->others.n; i++) {
+        qdq_other_activation o = t->others.at[i];
+        o.elsewhere = !qdq_rule_is_for(&o.facts, kind, name);
+        const size_t at = o.elsewhere ? i : n++;
+        memmove(&t->others.at[at + 1], &t->others.at[at], (i - at) * sizeof o);
+        t->others.at[at] = o;
+    }
+}
+
 /* Leaves out the rules for other processors. False: out of memory. */
 static bool keep_processor(qdq_target *t, const char *kind, const char *name)
 {
@@ -196,11 +210,7 @@ static bool keep_processor(qdq_target *t, const char *kind, const char *name)
         if (qdq_rule_is_for(&t->stay.at[i].facts, kind, name))
             t->stay.at[n++] = t->stay.at[i];
     t->stay.n = n;
-    n = 0;
-    for (size_t i = 0; i < t->others.n; i++)
-        if (qdq_rule_is_for(&t->others.at[i].facts, kind, name))
-            t->others.at[n++] = t->others.at[i];
-    t->others.n = n;
+    rank_others(t, kind, name);
     return true;
 }
 

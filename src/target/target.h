@@ -141,6 +141,8 @@ typedef enum qdq_without_vnni {
 typedef struct qdq_other_activation {
     qdq_format format;
     qdq_rule_facts facts;
+    /* for other processors (qdq_target_for_cpu) */
+    bool elsewhere;
 } qdq_other_activation;
 
 typedef struct qdq_no_kernel {
@@ -178,8 +180,8 @@ struct qdq_target {
     /* of calibration, where the caller has none; never QDQ_METHOD_DEFAULT */
     qdq_method method;
     qdq_overrides overrides;
-    /* the most hopeful first, without those that are off; no two are alike, and none is like that
-     * of `format` or an override */
+    /* the most hopeful first, those for other processors last, without those that are off; no two
+     * are alike, and none is like that of `format` or an override */
     QDQ_VEC(qdq_other_activation) others;
     /* what the optimizer does for this engine beyond `default`; or NULL */
     const char *const *passes;

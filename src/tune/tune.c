@@ -290,9 +290,10 @@ static qdq_status search_placement(qdq_tune_state *t, qdq_error *err)
     QDQ_TRY(qdq_baselines_try_exact(t, err));
     QDQ_TRY(qdq_tune_try_others_by_edges(t, err));
     QDQ_TRY(qdq_tune_try_edges(t, err));
-    QDQ_TRY(qdq_tune_try_types(t, err));
+    QDQ_TRY(qdq_tune_try_types(t, false, err));
     QDQ_TRY(qdq_tune_try_weights(t, err));
-    return qdq_tune_try_dynamic(t, err);
+    QDQ_TRY(qdq_tune_try_dynamic(t, err));
+    return qdq_tune_tries_the_hopeless(t) ? qdq_tune_try_types(t, true, err) : QDQ_OK;
 }
 
 /* What became of all placements that were measured. */

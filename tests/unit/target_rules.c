@@ -108,18 +108,29 @@ TEST(a_rule_for_another_processor_does_not_hold)
     qdq_model_free(m);
 }
 
-TEST(a_type_of_activations_for_another_processor_is_not_tried)
+TEST(types_of_activations_for_another_processor_come_last)
 {
+    static const struct {
+        const char *processor;
+        bool symmetric[2], elsewhere[2];
+    } rows[] = {{"arm", {true, false}, {false, true}}, {"vnni", {false, true}, {false, true}}};
     qdq_target *t = NULL, *own = NULL;
 
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
-    assert_ok(qdq_target_for_cpu(t, "vnni", NULL, &own, &err));
-    assert_int_equal(own->others.n, 0);
-    qdq_target_free(own);
-    assert_ok(qdq_target_for_cpu(t, "arm", NULL, &own, &err));
-    assert_int_equal(own->others.n, 1);
-    assert_int_equal(own->others.at[0].format.activation.type, QDQ_INT8);
-    qdq_target_free(own);
+    assert_ok(qdq_target_set(
+        t, "other_activations",
+        "[{\"activation\": {\"type\": \"int8\", \"symmetric\": true}, \"cpu\": [\"arm\"]}, "
+        "{\"activation\": {\"type\": \"int8\"}, \"cpu\": [\"vnni\"]}]",
+        &err));
+    for (size_t i = 0; i < QDQ_COUNT(rows); i++) {
+        assert_ok(qdq_target_for_cpu(t, rows[i].processor, NULL, &own, &err));
+        assert_int_equal(own->others.n, 2);
+        for (size_t k = 0; k < 2; k++) {
+            assert_int_equal(own->others.at[k].format.activation.symmetric, rows[i].symmetric[k]);
+            assert_int_equal(own->others.at[k].elsewhere, rows[i].elsewhere[k]);
+        }
+        qdq_target_free(own);
+    }
     qdq_target_free(t);
 }
 

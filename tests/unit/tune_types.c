@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "support/build.h"
 #include "support/tuned.h"
+#include "target/target.h"
 
 static qdq_error err;
 
@@ -54,7 +55,7 @@ static qdq_tune_result tune_for(const char *target, const qdq_model *m, const ch
 {
     const qdq_goal_opts goal = test_tuned_two_forms(o);
     qdq_tune_opts own = *o;
-    qdq_target *t;
+    qdq_target *t, *here;
     qdq_tune_result *r;
 
     own.goal = &goal;
@@ -62,8 +63,10 @@ static qdq_tune_result tune_for(const char *target, const qdq_model *m, const ch
     assert_ok(qdq_target_set(t, "engine", "sim", &err));
     if (others != NULL)
         assert_ok(qdq_target_set(t, "other_activations", others, &err));
-    assert_ok(qdq_autotune(m, t, NULL, folder, &own, &r, &err));
+    assert_ok(qdq_target_for_cpu(t, "vnni", NULL, &here, &err));
+    assert_ok(qdq_autotune(m, here, NULL, folder, &own, &r, &err));
     test_keep(r);
+    qdq_target_free(here);
     qdq_target_free(t);
     return *r;
 }
@@ -162,6 +165,31 @@ TEST(tensors_whose_kernels_are_faster_with_another_type_get_it)
         assert_int_equal(r.typed[0].tensors, 2);
         assert_true(r.typed[0].trial > 0 && r.typed[0].gain > 0.02);
     }
+}
+
+/* What a rule says of processors is no bound: with builds left over, its hope is measured. */
+TEST(a_type_that_was_found_slow_on_this_processor_is_tried_with_the_builds_left)
+{
+    static const char elsewhere[] =
+        "[{\"activation\": {\"type\": \"int8\", \"symmetric\": true}, \"cpu\": [\"arm\"]}]";
+    qdq_model *m = network();
+    qdq_tune_opts o = test_tuned_opts(costs(some, NULL));
+
+    o.mode = QDQ_TUNE_SUBGRAPH;
+    o.max_builds = 14;
+    const qdq_tune_result r = tune(m, test_path("elsewhere"), elsewhere, &o);
+    assert_string_equal(types(test_path("elsewhere")), "int8 uint8 int8 uint8");
+    assert_true(r.builds <= 14);
+    o.max_builds = 7;
+    tune(m, test_path("none_left"), elsewhere, &o);
+    assert_false(was_tried(test_path("none_left")));
+    o.max_builds = 0; /* of the preset: none for what loses */
+    tune(m, test_path("preset"), elsewhere, &o);
+    assert_false(was_tried(test_path("preset")));
+    o.preset = QDQ_TUNE_EXTENSIVE;
+    tune(m, test_path("extensive"), elsewhere, &o);
+    assert_string_equal(types(test_path("extensive")), "int8 uint8 int8 uint8");
+    qdq_model_free(m);
 }
 
 /* Groups apart have other names, so that operators have the costs. */

@@ -12,9 +12,10 @@
 qdq_status qdq_tune_try_edges(qdq_tune_state *t, qdq_error *err);
 
 /* Tries other types of activations against t->run.found.best, which then may have a bit for each
- * edge. Takes two builds, three if the best has no profile, and one more if builds are left. Fills
+ * edge: those for this processor, or those that are listed for other ones (`elsewhere`). Takes two
+ * builds, three if the best has no profile, and one more if builds are left. Fills
  * t->outcome.types. */
-qdq_status qdq_tune_try_types(qdq_tune_state *t, qdq_error *err);
+qdq_status qdq_tune_try_types(qdq_tune_state *t, bool elsewhere, qdq_error *err);
 
 /* Tries to quantize only the weights of linear operators that are float in t->run.found.best, if
  * the target has kernels for it (`weights_alone`). Takes two builds that are left, three if the

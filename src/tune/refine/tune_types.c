@@ -237,8 +237,9 @@ static qdq_status try_type(typing *x, qdq_error *err)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-qdq_status qdq_tune_try_types(qdq_tune_state *t, qdq_error *err)
+qdq_status qdq_tune_try_types(qdq_tune_state *t, bool elsewhere, qdq_error *err)
 {
+    const qdq_target *target = t->task.space->target;
     typing x = {.r = {.t = t,
                       .arena = QDQ_ARENA_INIT,
                       .may_build = has_a_build,
@@ -250,10 +251,12 @@ qdq_status qdq_tune_try_types(qdq_tune_state *t, qdq_error *err)
     if (t->task.space->n_typed == 0 || !qdq_tune_may_refine(t))
         return QDQ_OK;
     qdq_status st = qdq_refine_begin(&x.r, t->task.space->n_typed, err);
+    if (t->outcome.types != NULL)
+        x.r.out = t->outcome.types;
     t->outcome.types = x.r.out;
-    for (x.type = 1; x.type <= t->task.space->target->others.n && has_a_build(t) && st == QDQ_OK;
-         x.type++)
-        st = try_type(&x, err);
+    for (x.type = 1; x.type <= target->others.n && has_a_build(t) && st == QDQ_OK; x.type++)
+        if (target->others.at[x.type - 1].elsewhere == elsewhere)
+            st = try_type(&x, err);
     return qdq_refine_end(&x.r, st, err);
 }
 

@@ -177,10 +177,18 @@ static unsigned builds_of_search(unsigned all, unsigned of_final, unsigned of_ot
 
 enum { OF_CUTS = 12, OF_TYPES = 2 };
 
-/* Share of other types of activations in the builds of a search, by preset. */
+/* Share of other types of activations in the builds of a search, by preset. Those for other
+ * processors have what is left over. */
 static unsigned of_types(const qdq_tune_state *t)
 {
-    return t->task.target->others.n > 0 ? OF_TYPES : 0;
+    const qdq_target *target = t->task.target;
+
+    return target->others.n > 0 && !target->others.at[0].elsewhere ? OF_TYPES : 0;
+}
+
+bool qdq_tune_tries_the_hopeless(const qdq_tune_state *t)
+{
+    return t->opts->max_builds > 0 || presets[t->opts->preset].max_builds == 0;
 }
 
 unsigned qdq_tune_max_builds(const qdq_tune_state *t, bool cuts)
