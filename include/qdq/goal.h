@@ -132,8 +132,9 @@ typedef struct qdq_goal_step {
     /* number of layers that this plan returns to float */
     size_t n_float;
     /* The value that is compared with min_sqnr, in dB: the lower bound of the worst slice of all
-     * outputs, or its SQNR where there is no bound. NAN: an output is zero everywhere. -INFINITY:
-     * an output has another shape, or the engine rejects the model. */
+     * outputs, or its SQNR where there is no bound. Of a trial that its first samples showed to be
+     * far from the goal, an estimate. NAN: an output is zero everywhere. -INFINITY: an output has
+     * another shape, or the engine rejects the model. */
     double sqnr_db;
     /* fraction of samples that match their label; NAN: no labels */
     double accuracy;
@@ -168,7 +169,7 @@ typedef struct qdq_goal_seconds {
     double evaluation;
     /* errors of all layers */
     double layers;
-    /* profiles of the float and of the quantized model */
+    /* profiles of the float and of the quantized model, and times of what may be taken */
     double profile;
     /* all plans after the first, those with layers in other formats included */
     double trials;

@@ -23,7 +23,9 @@ typedef struct test_goal {
 enum { TEST_GOAL_LAYERS = 8 };
 qdq_model *test_goal_chain(void);
 
-/* On random data for ort-cpu; takes the model over. */
+/* On random data for ort-cpu; takes the model over. `costs`: of the simulated engine. */
+test_goal test_goal_begin_on(qdq_model *m, const char *costs);
+/* With test_goal_cost. */
 test_goal test_goal_begin(qdq_model *m);
 qdq_status test_goal_run(test_goal *s, qdq_error *err);
 void test_goal_end(test_goal *s);

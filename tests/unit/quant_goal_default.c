@@ -16,13 +16,8 @@ static test_goal set_up_noisy(void)
 {
     static const char noisy[] = "{\"qdq_sim\": 1, \"error\": 0.2, \"ops\": {"
                                 "\"MatMul\": {\"float_us\": 50, \"int8_us\": 20, \"inputs\": 2}}}";
-    test_goal s = test_goal_begin(test_goal_chain());
-    char spec[600];
+    test_goal s = test_goal_begin_on(test_goal_chain(), noisy);
 
-    qdq_engine_close(s.engine);
-    assert_ok(qdq_write_file(test_path("noisy.json"), true, noisy, strlen(noisy), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("noisy.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
     s.goal.by_default = true;
     return s;
 }
@@ -91,16 +86,12 @@ static test_goal set_up_timed(qdq_plan *times, double us)
 {
     static const char mild[] = "{\"qdq_sim\": 1, \"error\": 0.05, \"ops\": {"
                                "\"MatMul\": {\"float_us\": 50, \"int8_us\": 20, \"inputs\": 2}}}";
-    test_goal s = test_goal_begin(test_goal_chain());
+    test_goal s = test_goal_begin_on(test_goal_chain(), mild);
     qdq_plan_times t = {
         .processor = "p", .target = "ort-cpu", .trials = 16, .float_us = 400, .eight_us = 320};
     qdq_arena arena = QDQ_ARENA_INIT;
-    char spec[600], name[TEST_GOAL_LAYERS][20], hash[65];
+    char name[TEST_GOAL_LAYERS][20], hash[65];
 
-    qdq_engine_close(s.engine);
-    assert_ok(qdq_write_file(test_path("mild.json"), true, mild, strlen(mild), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("mild.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
     for (int i = 0; i < TEST_GOAL_LAYERS; i++) {
         snprintf(name[i], sizeof name[i], "m%d", i);
         assert_true(QDQ_PUSH(&arena, &t.layers, ((qdq_layer_time){name[i], 50, 20, {0}})));

@@ -65,6 +65,10 @@ struct qdq_comparing {
     bool is_borrowed;
     /* of the two models */
     qdq_feedback states[2];
+    /* qdq_comparing_check(); 0: none */
+    size_t check_after;
+    double least_db;
+    double *checked_db;
     /* that runs */
     size_t sample, step;
     /* its */
@@ -512,13 +516,35 @@ qdq_status qdq_comparing_begin(const qdq_comparison *of, qdq_comparing **out, qd
     return st;
 }
 
+void qdq_comparing_check(qdq_comparing *c, size_t samples, double least_db, double *worst_db)
+{
+    c->check_after = samples;
+    c->least_db = least_db;
+    c->checked_db = worst_db;
+}
+
+static qdq_status check_so_far(const qdq_comparing *c, bool *goes_on, qdq_error *err)
+{
+    qdq_compare_result *r = NULL;
+
+    QDQ_TRY(qdq_comparing_get(c, &r, err));
+    *c->checked_db = r->worst_db;
+    *goes_on = !(r->worst_db < c->least_db);
+    qdq_free(r);
+    return QDQ_OK;
+}
+
 static qdq_status run_samples(qdq_comparing *c, size_t first, size_t end, qdq_error *err)
 {
-    for (size_t i = first; i < end; i++) {
+    bool goes_on = true;
+
+    for (size_t i = first; i < end && goes_on; i++) {
         if (i < c->first || i >= c->end || c->has_run[i - c->first])
             return qdq_fail(err, QDQ_E_BUG, "sample %zu is not one that this comparison waits for",
                             i);
         QDQ_TRY(run_sample(c, i, i + 1 == end, err));
+        if (c->n_run == c->check_after)
+            QDQ_TRY(check_so_far(c, &goes_on, err));
     }
     return QDQ_OK;
 }

@@ -27,6 +27,10 @@ qdq_status qdq_comparing_add(qdq_comparing *c, const qdq_model *b, size_t first,
  * all. */
 void qdq_comparing_set_level(qdq_comparing *c, int model, qdq_opt_level level);
 
+/* After this number of samples, before the first qdq_comparing_add(): the worst SQNR so far is noted
+ * in *worst_db, and the comparison ends there if that is below `least_db`. */
+void qdq_comparing_check(qdq_comparing *c, size_t samples, double least_db, double *worst_db);
+
 /* The result for the samples so far. *out is freed with qdq_free() (one block). */
 qdq_status qdq_comparing_get(const qdq_comparing *c, qdq_compare_result **out, qdq_error *err);
 /* Its samples; borrowed. */

@@ -24,7 +24,7 @@
 /* of outputs of the float model, as of activations in calibration */
 #define KEPT_BYTES ((uint64_t)256 << 20)
 
-enum { MAX_EVALUATIONS = 16, MOST_TIMED = 3 };
+enum { MAX_EVALUATIONS = 16, MOST_TIMED = 3, MOST_COMPLETED = 3 };
 
 static const double min_saving = 0.1;
 static const double same_db = 1; /* bounds of few samples do not tell plans apart that are closer */
@@ -93,6 +93,19 @@ static qdq_goal_tried *best_tried(const qdq_goal_run *g, double most, double wit
                 best = t;
         }
     return best;
+}
+
+/* The same, *out, as found on all samples: the first ones may have said too much of others. */
+static qdq_status best_completed(qdq_goal_run *g, double most, double within_db,
+                                 qdq_goal_tried **out, qdq_error *err)
+{
+    for (int i = 0; i <= MOST_COMPLETED; i++) {
+        *out = best_tried(g, most, within_db);
+        if (*out == NULL || (*out)->is_evaluated || i == MOST_COMPLETED)
+            return QDQ_OK;
+        QDQ_TRY(qdq_goal_complete(g, (size_t)(*out - g->tried.at), err));
+    }
+    return QDQ_OK;
 }
 
 /* Of those with a layer in 8 bits, that with the highest metric; of equal ones the first. NULL:
@@ -169,7 +182,10 @@ static qdq_status take_if(qdq_goal_run *g, const qdq_goal_tried *t, const unsign
 static qdq_status take_best(qdq_goal_run *g, qdq_goal_tried **t, qdq_plan **plan, qdq_model **out,
                             qdq_error *err)
 {
-    for (int i = 0; i < MOST_TIMED && (*t = best_tried(g, 1 - saving(g), same_db)) != NULL; i++) {
+    for (int i = 0; i < MOST_TIMED; i++) {
+        QDQ_TRY(best_completed(g, 1 - saving(g), same_db, t, err));
+        if (*t == NULL)
+            return QDQ_OK;
         QDQ_TRY(take_if(g, *t, (*t)->form, 1 - saving(g), plan, out, err));
         if (*out != NULL)
             return QDQ_OK;
@@ -208,8 +224,8 @@ static qdq_status take(qdq_goal_run *g, const unsigned char *form, qdq_plan **pl
     qdq_goal_result *r = &g->room->head;
     qdq_goal_tried *t = qdq_goal_find_tried(g, form), *nearest = best_measured(g);
 
-    if (nearest == NULL)
-        nearest = best_tried(g, (double)INFINITY, 0);
+    if (nearest == NULL && !r->reached && !g->goal.by_default)
+        QDQ_TRY(best_completed(g, (double)INFINITY, 0, &nearest, err));
     if (!r->reached && !g->goal.by_default && nearest != NULL) {
         t = nearest;
         snprintf(g->room->why, sizeof g->room->why, "%s", t->why);
@@ -286,7 +302,7 @@ static qdq_status search(qdq_goal_run *g, unsigned *trials, unsigned char **form
     QDQ_TRY(qdq_goal_try_other_forms(g, *form, &r->reached, err));
     if (!r->reached && g->goal.by_default)
         QDQ_TRY(try_what_saves_enough(g, err));
-    r->seconds.trials = qdq_clock_seconds() - begun;
+    r->seconds.trials += qdq_clock_seconds() - begun;
     return QDQ_OK;
 }
 
@@ -386,6 +402,9 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
     to->calibration = planned - g->begun;
     QDQ_TRY(qdq_goal_evaluate(g, g->first, NULL, &g->first_trial, err));
     to->evaluation = qdq_clock_seconds() - planned;
+    const qdq_compare_result *r = g->tried.at[0].compared;
+    const double runs = r != NULL ? 2 * (double)(r->samples * qdq_data_steps(qdq_goal_data(g))) : 0;
+    g->run_s = runs > 0 ? to->evaluation / runs : 0;
     g->room->head.is_cross_validated = g->first->n_folds > 0;
     set_limit(g);
     return QDQ_OK;
@@ -437,6 +456,21 @@ static qdq_status ask_hook(const qdq_goal_run *g, bool *search, qdq_error *err)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
+/* The whole plan in other ways; *missed: no way reaches the goal, and layers may. */
+static qdq_status try_other_ways(qdq_goal_run *g, bool *missed, qdq_error *err)
+{
+    const double begun = qdq_clock_seconds();
+
+    if (!has_kept(g->first)) { /* what the model brought is the user's choice */
+        QDQ_TRY(qdq_goal_try_recurrent(g, err));
+        *missed = *missed && can_search(g);
+    }
+    if (*missed)
+        QDQ_TRY(qdq_goal_try_variants(g, err));
+    g->room->head.seconds.trials = qdq_clock_seconds() - begun;
+    return QDQ_OK;
+}
+
 static qdq_status search_for_goal(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
@@ -447,12 +481,7 @@ static qdq_status search_for_goal(qdq_goal_run *g, qdq_plan **plan, qdq_model **
     bool missed = can_search(g);
     QDQ_TRY(ask_hook(g, &missed, err));
     QDQ_TRY(qdq_goal_list_forms(g, err));
-    if (!has_kept(g->first)) { /* what the model brought is the user's choice */
-        QDQ_TRY(qdq_goal_try_recurrent(g, err));
-        missed = missed && can_search(g);
-    }
-    if (missed)
-        QDQ_TRY(qdq_goal_try_variants(g, err));
+    QDQ_TRY(try_other_ways(g, &missed, err));
     r->reached = g->first_trial.holds;
     /* what reaches a default goal must be faster, too */
     if (missed && (!r->reached || g->goal.by_default))

@@ -38,6 +38,8 @@ typedef struct qdq_goal_tried {
     /* nothing is left in 8 bits: what stays is in 8 bits beside others alone */
     bool is_float;
     double sqnr_db, time_fraction;
+    /* worst SQNR of the samples that are looked at first; NAN: there are too few samples */
+    double early_db;
     /* it missed */
     const char *why;
     /* NAN: not measured, or none */
@@ -95,6 +97,8 @@ typedef struct qdq_goal_run {
     /* seconds of the clock: when it began; no new trial after that */
     double begun, until;
     double longest_trial;
+    /* about what a run takes */
+    double run_s;
     char processor[300];
     /* as measured; in the arena */
     qdq_plan_times times;
@@ -154,6 +158,10 @@ size_t qdq_goal_count_float(const qdq_goal_run *g, const unsigned char *form);
 
 /* The first sample of a fold of the first plan; of the number of folds: behind the last. */
 size_t qdq_goal_fold_first(const qdq_goal_run *g, unsigned k);
+
+/* Evaluates a trial that missed on its first samples, or by ranges that saw them, on all samples in
+ * folds. */
+qdq_status qdq_goal_complete(qdq_goal_run *g, size_t trial, qdq_error *err);
 
 /* Of what is shipped without a trial: a comparison alone. */
 qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_compare_result **out,

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/fail.h"
 #include "base/processor.h"
@@ -18,7 +19,10 @@
 #include "quant/target_fit.h"
 #include "target/target.h"
 
-enum { ROUNDS = 9 };
+/* of whole runs, and at least; the least of a profile */
+enum { ROUNDS = 9, LEAST_ROUNDS = 5, LEAST_RUNS = 3 };
+/* of runs of one model, where the least take less */
+static const double most_seconds = 1;
 
 /* --- measured --------------------------------------------------------------------------------- */
 
@@ -60,6 +64,14 @@ static qdq_session_opts session_opts(const qdq_goal_run *g)
     return o;
 }
 
+/* At most so many, as many as that time allows, but at least some. */
+static unsigned runs_of(const qdq_goal_run *g, unsigned most, unsigned least)
+{
+    if (!(g->run_s * most > most_seconds))
+        return most;
+    return g->run_s * least > most_seconds ? least : (unsigned)(most_seconds / g->run_s);
+}
+
 static qdq_status measure_model(qdq_goal_run *g, const qdq_model *m, const qdq_map *by_label,
                                 bool eight, double **us, double *all, qdq_error *err)
 {
@@ -71,7 +83,8 @@ static qdq_status measure_model(qdq_goal_run *g, const qdq_model *m, const qdq_m
     if (*us == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_data_find_typical(g->data, 0, 0, &sample, err));
-    QDQ_TRY(qdq_profile_layers(g->engine, m, &o, g->data, sample, &group, &n, err));
+    QDQ_TRY(qdq_profile_layers(g->engine, m, &o, g->data, sample,
+                               (int)runs_of(g, QDQ_PROFILE_RUNS, LEAST_RUNS), &group, &n, err));
     *all = qdq_profile_nodes(group, n, by_label, eight, *us);
     qdq_free(group);
     return QDQ_OK;
@@ -87,7 +100,7 @@ static qdq_status time_models(const qdq_goal_run *g, const qdq_model *quantized,
     qdq_session_opts o = session_opts(g);
     size_t sample;
 
-    b.rounds = ROUNDS;
+    b.rounds = runs_of(g, ROUNDS, LEAST_ROUNDS);
     b.warmup = 1;
     b.job = &g->quiet;
     QDQ_TRY(qdq_data_find_typical(g->data, 0, 0, &sample, err));
@@ -302,7 +315,9 @@ qdq_status qdq_goal_time_plan(qdq_goal_run *g, size_t trial, const qdq_model *qu
                 use_time(g, given, &given->timed.at[i]);
         return QDQ_OK;
     }
+    const double begun = qdq_clock_seconds();
     QDQ_TRY(time_models(g, quantized, found, err));
+    g->room->head.seconds.profile += qdq_clock_seconds() - begun;
     t.us = hundredths(g->times.float_us / found[1].speedup);
     use_time(g, &g->times, &t);
     return QDQ_PUSH(&g->arena, &g->times.timed, t) ? QDQ_OK : qdq_nomem(err);

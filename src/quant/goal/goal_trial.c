@@ -225,22 +225,64 @@ qdq_data *qdq_goal_data(const qdq_goal_run *g)
     return g->goal.eval != NULL ? g->goal.eval : g->data;
 }
 
-qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_compare_result **out,
-                            qdq_error *err)
+/* How many are looked at first: enough that a plan far from the goal shows. 0: there are too few.
+ */
+static size_t early_samples(const qdq_goal_run *g)
+{
+    enum { LEAST = 4 };
+    const size_t have = qdq_data_count(qdq_goal_data(g)) - g->goal.first,
+                 n = g->goal.count > 0 ? g->goal.count : have;
+
+    return n < 2 * LEAST ? 0 : n / 4 > LEAST ? n / 4 : LEAST;
+}
+
+/* Ends early where the first samples are worse than least_db. */
+static qdq_status compare_outputs(qdq_goal_run *g, qdq_plan *p, bool in_folds, double least_db,
+                                  double *early_db, qdq_compare_result **out, qdq_error *err)
 {
     qdq_compare_opts o = qdq_goal_compare_opts(g);
     qdq_comparing *c = NULL;
 
     *out = NULL;
+    *early_db = NAN;
     o.first = g->goal.first;
     o.count = g->goal.count;
     QDQ_TRY(qdq_comparing_begin(&(qdq_comparison){g->engine, g->m, qdq_goal_data(g), &o, &g->kept},
                                 &c, err));
+    qdq_comparing_check(c, early_samples(g), least_db, early_db);
     qdq_status st = in_folds && p->n_folds > 0 ? add_folds(g, p, c, err) : add_model(g, p, c, err);
     if (st == QDQ_OK)
         st = qdq_comparing_get(c, out, err);
     qdq_comparing_free(c);
     return st;
+}
+
+qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_compare_result **out,
+                            qdq_error *err)
+{
+    double early_db;
+
+    return compare_outputs(g, p, in_folds, -INFINITY, &early_db, out, err);
+}
+
+/* --- a look at the first samples ---------------------------------------------------------------
+ */
+
+/* What the first plan has on all samples, above what it has on the first ones. */
+static double early_gap(const qdq_goal_run *g)
+{
+    return g->tried.n > 0 ? g->tried.at[0].sqnr_db - g->tried.at[0].early_db : (double)NAN;
+}
+
+/* A trial whose first samples say that it is below that ends there: the first plan shows what they
+ * say about all. Not in folds, where the first samples are one of them. */
+static double least_early_db(const qdq_goal_run *g, const qdq_plan *p, bool in_folds)
+{
+    const double hopeless_db = 6, gap = early_gap(g);
+
+    return p == g->first || (in_folds && p->n_folds > 0) || g->goal.min_sqnr == 0 || !isfinite(gap)
+               ? (double)-INFINITY
+               : g->goal.min_sqnr - hopeless_db - gap;
 }
 
 /* --- is it enough? ---------------------------------------------------------------------------- */
@@ -285,12 +327,16 @@ static qdq_status evaluate_accuracy(qdq_goal_run *g, const qdq_compare_result *r
     return QDQ_OK;
 }
 
-/* How far the result is from the goal, and in words what is missing. */
-static qdq_status evaluate_outputs(qdq_goal_run *g, const qdq_compare_result *r,
+/* How far the result is from the goal, and in words what is missing. early_db: of a comparison that
+ * ended early, else NAN. */
+static qdq_status evaluate_outputs(qdq_goal_run *g, const qdq_compare_result *r, double early_db,
                                    qdq_goal_step *step, qdq_goal_trial *out, qdq_error *err)
 {
     qdq_goal_result *to = &g->room->head;
-    const qdq_goal_outputs o = qdq_goal_read_outputs(g->clean, r, &g->goal);
+    qdq_goal_outputs o = qdq_goal_read_outputs(g->clean, r, &g->goal);
+
+    if (!isnan(early_db))
+        o.db = early_db + early_gap(g);
 
     step->sqnr_db = o.db;
     step->accuracy = r->accuracy_b;
@@ -333,15 +379,21 @@ static void note_refusal(qdq_goal_run *g, qdq_goal_step *step, qdq_goal_trial *o
     *err = (qdq_error)QDQ_ERROR_INIT;
 }
 
-/* In folds where t->is_evaluated says so. */
+/* In folds where t->is_evaluated says so, which is false then if it ended early. */
 static qdq_status evaluate_once(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step,
                                 qdq_goal_tried *t, qdq_goal_trial *out, qdq_error *err)
 {
-    qdq_free(t->compared);
-    qdq_status st = qdq_goal_compare(g, p, t->is_evaluated, &t->compared, err);
+    const double least_db = least_early_db(g, p, t->is_evaluated);
 
+    qdq_free(t->compared);
+    qdq_status st =
+        compare_outputs(g, p, t->is_evaluated, least_db, &t->early_db, &t->compared, err);
+    const bool is_early = t->early_db < least_db;
+
+    t->is_evaluated = t->is_evaluated && !is_early;
     if (st == QDQ_OK)
-        return evaluate_outputs(g, t->compared, step, out, err);
+        return evaluate_outputs(g, t->compared, is_early ? t->early_db : (double)NAN, step, out,
+                                err);
     if (!is_refused(g, st) || !g->kept.is_complete) /* else the float model may be at fault */
         return st;
     note_refusal(g, step, out, err);
@@ -463,6 +515,28 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *
     g->longest_trial = fmax(g->longest_trial, qdq_clock_seconds() - begun);
     qdq_job_progress(g->opts.job, "goal", g->room->steps.n, 0);
     return QDQ_OK;
+}
+
+qdq_status qdq_goal_complete(qdq_goal_run *g, size_t trial, qdq_error *err)
+{
+    qdq_goal_tried *t = &g->tried.at[trial];
+    qdq_compare_result *r = NULL;
+    qdq_plan *p = NULL;
+
+    QDQ_TRY(qdq_goal_make_plan(g, t->form, &p, err));
+    const qdq_status st = qdq_goal_compare(g, p, true, &r, err);
+    qdq_plan_free(p);
+    QDQ_TRY(st);
+    const qdq_goal_outputs o = qdq_goal_read_outputs(g->clean, r, &g->goal);
+    qdq_free(t->compared);
+    t->compared = r;
+    t->is_evaluated = true;
+    t->sqnr_db = g->room->steps.at[trial].sqnr_db = o.db;
+    if (o.worst == NULL || o.db >= g->goal.min_sqnr)
+        return QDQ_OK;
+    tell_output(g, &o, g->room->why, sizeof g->room->why);
+    t->why = qdq_arena_strdup(&g->arena, g->room->why);
+    return qdq_allocated(t->why != NULL, err);
 }
 
 /* --- what was tried --------------------------------------------------------------------------- */

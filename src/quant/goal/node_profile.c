@@ -9,10 +9,8 @@
 #include "quant/compare/step_inputs.h"
 #include "quant/goal/node_cost.h"
 
-enum { RUNS = 7 };
-
 static qdq_status profile_on(qdq_engine *e, const qdq_model *m, const qdq_step_request *at,
-                             qdq_layer **out, size_t *n, qdq_error *err)
+                             int runs, qdq_layer **out, size_t *n, qdq_error *err)
 {
     qdq_session_opts o = *at->opts;
     qdq_arena memory = QDQ_ARENA_INIT;
@@ -25,14 +23,14 @@ static qdq_status profile_on(qdq_engine *e, const qdq_model *m, const qdq_step_r
     if (st == QDQ_OK)
         st = qdq_session_open(e, m, &o, &s, err);
     if (st == QDQ_OK)
-        st = qdq_session_layers(s, in, n_in, RUNS, out, n, err);
+        st = qdq_session_layers(s, in, n_in, runs, out, n, err);
     qdq_session_close(s);
     qdq_arena_free(&memory);
     return st;
 }
 
 qdq_status qdq_profile_layers(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts,
-                              qdq_data *data, size_t sample, qdq_layer **out, size_t *n,
+                              qdq_data *data, size_t sample, int runs, qdq_layer **out, size_t *n,
                               qdq_error *err)
 {
     const qdq_step_request at = {.engine = e,
@@ -47,7 +45,7 @@ qdq_status qdq_profile_layers(qdq_engine *e, const qdq_model *m, const qdq_sessi
     QDQ_TRY(qdq_model_clone(m, &named, err));
     qdq_status st = qdq_graph_name_nodes(named->graph) ? QDQ_OK : qdq_nomem(err);
     if (st == QDQ_OK)
-        st = profile_on(e, named, &at, out, n, err);
+        st = profile_on(e, named, &at, runs, out, n, err);
     qdq_model_free(named);
     return st;
 }

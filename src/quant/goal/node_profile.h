@@ -6,11 +6,14 @@
 #include "qdq/data.h"
 #include "qdq/engine.h"
 
+/* Runs of a profile whose times are medians. */
+enum { QDQ_PROFILE_RUNS = 7 };
+
 /* Layers of `m` with their times, on one sample (of a sequence the step in its middle). `opts`:
  * what sessions of the caller have; groups are asked for besides. The engine has QDQ_CAN_PROFILE
  * and QDQ_CAN_LIST_LAYERS. *out is freed with qdq_free(). */
 qdq_status qdq_profile_layers(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts,
-                              qdq_data *data, size_t sample, qdq_layer **out, size_t *n,
+                              qdq_data *data, size_t sample, int runs, qdq_layer **out, size_t *n,
                               qdq_error *err);
 
 /* Adds the time of each layer to us[id] of its nodes, in microseconds, by the time that each node

@@ -1,0 +1,102 @@
+/* quant_goal_early.c - trials that are far from the goal end with their first samples. */
+#include <math.h>
+#include <string.h>
+
+#include "support/goals.h"
+#include "support/test.h"
+
+static qdq_error err;
+
+enum { SAMPLES = 8, FIRST_SAMPLES = 4, MOST = 64 };
+
+/* How many samples each comparison ran. */
+typedef struct counted {
+    size_t n, samples[MOST];
+} counted;
+
+static void count(void *ctx, const char *phase, uint64_t done, uint64_t total)
+{
+    counted *c = ctx;
+
+    (void)total;
+    if (strcmp(phase, "compare") != 0)
+        return;
+    c->n += done == 1;
+    assert_in_range(c->n, 1, MOST);
+    c->samples[c->n - 1] = done;
+}
+
+static void run(test_goal *s, counted *c)
+{
+    qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_job job = QDQ_JOB_INIT;
+
+    *c = (counted){.n = 0};
+    job.ctx = c;
+    job.progress = count;
+    o.job = &job;
+    assert_ok(qdq_quantize_goal(s->m, s->target, s->engine, s->data, &o, &s->goal, &s->plan,
+                                &s->out, &s->r, &err));
+}
+
+static size_t count_early(const counted *c)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        n += c->samples[i] == FIRST_SAMPLES;
+        assert_true(c->samples[i] == FIRST_SAMPLES || c->samples[i] == SAMPLES);
+    }
+    return n;
+}
+
+TEST(a_trial_far_from_the_goal_ends_with_its_first_samples)
+{
+    test_goal s = test_goal_begin(test_goal_chain());
+    counted c;
+
+    s.goal.min_sqnr = 60;
+    run(&s, &c);
+    assert_int_equal(c.samples[0], SAMPLES); /* of the first plan, which shows what they say */
+    assert_true(count_early(&c) > 0);
+    for (size_t i = 0; i < s.r->n_steps; i++)
+        assert_true(s.r->steps[i].holds == (s.r->steps[i].sqnr_db >= 60));
+    test_goal_end(&s);
+}
+
+TEST(a_trial_near_the_goal_sees_all_samples)
+{
+    test_goal s = test_goal_begin(test_goal_chain());
+    counted c;
+
+    s.goal.min_sqnr = 1;
+    run(&s, &c);
+    const double db = s.r->steps[0].sqnr_db;
+    test_goal_end(&s);
+    s = test_goal_begin(test_goal_chain());
+    s.goal.min_sqnr = db + 1;
+    run(&s, &c);
+    assert_true(s.r->reached && s.r->n_steps > 1);
+    assert_int_equal(count_early(&c), 0);
+    test_goal_end(&s);
+}
+
+/* Of a default goal that is missed, the best is taken by what all samples say. */
+TEST(what_is_taken_was_evaluated_on_all_samples)
+{
+    static const char noisy[] = "{\"qdq_sim\": 1, \"error\": 0.5, \"ops\": {"
+                                "\"MatMul\": {\"float_us\": 50, \"int8_us\": 20, \"inputs\": 2}}}";
+    test_goal s = test_goal_begin_on(test_goal_chain(), noisy);
+    counted c;
+
+    s.goal.by_default = true;
+    run(&s, &c);
+    assert_true(s.r->is_best_accepted && count_early(&c) > 0);
+    assert_int_equal(s.r->compared->samples, SAMPLES);
+    double best = -INFINITY;
+    for (size_t i = 0; i < s.r->n_steps; i++)
+        if (s.r->steps[i].time_fraction <= 0.9)
+            best = fmax(best, s.r->steps[i].sqnr_db);
+    assert_true(fmin(s.r->compared->worst_db, s.r->compared->bound_db) >= best - 1);
+    test_goal_end(&s);
+}
