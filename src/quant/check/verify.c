@@ -11,6 +11,7 @@
 #include "quant/check/verify_state.h"
 #include "quant/check/verify_texts.h"
 #include "quant/compare/compare_feed.h"
+#include "quant/compare/compare_run.h"
 #include "quant/compare/compare_stat.h"
 #include "quant/data/data_source.h"
 #include "quant/half_precision/safe_session.h"

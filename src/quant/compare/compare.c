@@ -248,19 +248,6 @@ static qdq_status match_output(void *ctx, const char *name, const qdq_array *b, 
 
 /* --- over the data ---------------------------------------------------------------------------- */
 
-qdq_safe_session qdq_compare_session(qdq_engine *e, const qdq_model *m, const qdq_compare_opts *o,
-                                     const char *which)
-{
-    qdq_safe_session s = {
-        .engine = e, .model = m, .opts = QDQ_SESSION_OPTS_INIT, .which = which, .job = o->job};
-
-    s.opts.threads = o->threads;
-    s.opts.shapes = o->shapes;
-    s.opts.n_shapes = o->n_shapes;
-    s.opts.fake_quant = o->fake_quant;
-    return s;
-}
-
 static qdq_status open_session(qdq_comparing *c, int k, qdq_error *err)
 {
     qdq_safe_session *s = &c->session[k];
@@ -467,19 +454,6 @@ qdq_status qdq_comparing_get(const qdq_comparing *c, qdq_compare_result **out, q
         return st;
     }
     *out = r;
-    return QDQ_OK;
-}
-
-qdq_status qdq_compare_range(const qdq_data *d, const qdq_compare_opts *opts, size_t *first,
-                             size_t *end, qdq_error *err)
-{
-    size_t n = qdq_data_count(d);
-
-    if (opts->first >= n || opts->count > n - opts->first)
-        return qdq_fail(err, QDQ_E_USAGE, "samples %zu to %zu, the data have %zu", opts->first,
-                        opts->first + opts->count, n);
-    *first = opts->first;
-    *end = opts->count > 0 ? opts->first + opts->count : n;
     return QDQ_OK;
 }
 

@@ -10,6 +10,10 @@
 qdq_safe_session qdq_compare_session(qdq_engine *e, const qdq_model *m, const qdq_compare_opts *o,
                                      const char *which);
 
+/* The samples of the options: [*first, *end). QDQ_E_USAGE: the data has fewer. */
+qdq_status qdq_compare_range(const qdq_data *d, const qdq_compare_opts *opts, size_t *first,
+                             size_t *end, qdq_error *err);
+
 typedef struct qdq_comparing qdq_comparing;
 
 /* Begins a comparison of of->a on the samples of the options. All that `of` points to, except the
@@ -27,8 +31,8 @@ qdq_status qdq_comparing_add(qdq_comparing *c, const qdq_model *b, size_t first,
  * all. */
 void qdq_comparing_set_level(qdq_comparing *c, int model, qdq_opt_level level);
 
-/* After this number of samples, before the first qdq_comparing_add(): the worst SQNR so far is noted
- * in *worst_db, and the comparison ends there if that is below `least_db`. */
+/* After this number of samples, before the first qdq_comparing_add(): the worst SQNR so far is
+ * noted in *worst_db, and the comparison ends there if that is below `least_db`. */
 void qdq_comparing_check(qdq_comparing *c, size_t samples, double least_db, double *worst_db);
 
 /* The result for the samples so far. *out is freed with qdq_free() (one block). */

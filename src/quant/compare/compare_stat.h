@@ -65,9 +65,4 @@ void qdq_top1_add(qdq_top1 *t, const qdq_array *a, const qdq_array *b, const int
 enum { QDQ_LOGITS_LEAST = 10 };
 bool qdq_top1_is_choice(const qdq_top1 *t);
 
-/* The samples of the options: [*first, *end). QDQ_E_USAGE: the data has fewer. Defined in
- * compare.c. */
-qdq_status qdq_compare_range(const qdq_data *d, const qdq_compare_opts *opts, size_t *first,
-                             size_t *end, qdq_error *err);
-
 #endif /* QDQ_COMPARE_STAT_H */

@@ -24,7 +24,7 @@
 /* of outputs of the float model, as of activations in calibration */
 #define KEPT_BYTES ((uint64_t)256 << 20)
 
-enum { MAX_EVALUATIONS = 16, MOST_TIMED = 3, MOST_COMPLETED = 3 };
+enum { MAX_EVALUATIONS = 16, MOST_TIMED = 3 };
 
 static const double min_saving = 0.1;
 static const double same_db = 1; /* bounds of few samples do not tell plans apart that are closer */
@@ -72,55 +72,6 @@ static unsigned most_trials(const qdq_goal_run *g)
 static double saving(const qdq_goal_run *g)
 {
     return g->goal.min_saving > 0 ? g->goal.min_saving : min_saving;
-}
-
-/* Of those with a layer in 8 bits that take at most this share of float's time; of those within
- * `within_db` of the best, that with the fewest layers in 8 bits. NULL: there is none. */
-static qdq_goal_tried *best_tried(const qdq_goal_run *g, double most, double within_db)
-{
-    qdq_goal_tried *best = NULL;
-    double db = -INFINITY;
-
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < g->tried.n; i++) {
-            qdq_goal_tried *t = &g->tried.at[i];
-
-            if (t->is_float || t->time_fraction > most || !(t->sqnr_db > -INFINITY))
-                continue;
-            if (pass == 0)
-                db = fmax(db, t->sqnr_db);
-            else if (t->sqnr_db >= db - within_db && (best == NULL || t->n_gone > best->n_gone))
-                best = t;
-        }
-    return best;
-}
-
-/* The same, *out, as found on all samples: the first ones may have said too much of others. */
-static qdq_status best_completed(qdq_goal_run *g, double most, double within_db,
-                                 qdq_goal_tried **out, qdq_error *err)
-{
-    for (int i = 0; i <= MOST_COMPLETED; i++) {
-        *out = best_tried(g, most, within_db);
-        if (*out == NULL || (*out)->is_evaluated || i == MOST_COMPLETED)
-            return QDQ_OK;
-        QDQ_TRY(qdq_goal_complete(g, (size_t)(*out - g->tried.at), err));
-    }
-    return QDQ_OK;
-}
-
-/* Of those with a layer in 8 bits, that with the highest metric; of equal ones the first. NULL:
- * none was measured. */
-static qdq_goal_tried *best_measured(const qdq_goal_run *g)
-{
-    qdq_goal_tried *best = NULL;
-
-    for (size_t i = 0; i < g->tried.n; i++) {
-        qdq_goal_tried *t = &g->tried.at[i];
-
-        if (!t->is_float && !isnan(t->metric) && (best == NULL || t->metric > best->metric))
-            best = t;
-    }
-    return best;
 }
 
 /* The outputs of the plan that is taken: those of its trial, if it was evaluated. */
@@ -183,7 +134,7 @@ static qdq_status take_best(qdq_goal_run *g, qdq_goal_tried **t, qdq_plan **plan
                             qdq_error *err)
 {
     for (int i = 0; i < MOST_TIMED; i++) {
-        QDQ_TRY(best_completed(g, 1 - saving(g), same_db, t, err));
+        QDQ_TRY(qdq_goal_find_best(g, 1 - saving(g), same_db, t, err));
         if (*t == NULL)
             return QDQ_OK;
         QDQ_TRY(take_if(g, *t, (*t)->form, 1 - saving(g), plan, out, err));
@@ -222,10 +173,10 @@ static qdq_status take(qdq_goal_run *g, const unsigned char *form, qdq_plan **pl
                        qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
-    qdq_goal_tried *t = qdq_goal_find_tried(g, form), *nearest = best_measured(g);
+    qdq_goal_tried *t = qdq_goal_find_tried(g, form), *nearest = qdq_goal_find_best_measured(g);
 
     if (nearest == NULL && !r->reached && !g->goal.by_default)
-        QDQ_TRY(best_completed(g, (double)INFINITY, 0, &nearest, err));
+        QDQ_TRY(qdq_goal_find_best(g, (double)INFINITY, 0, &nearest, err));
     if (!r->reached && !g->goal.by_default && nearest != NULL) {
         t = nearest;
         snprintf(g->room->why, sizeof g->room->why, "%s", t->why);

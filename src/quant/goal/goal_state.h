@@ -172,6 +172,18 @@ qdq_status qdq_goal_measure_input(qdq_goal_run *g, qdq_error *err);
 /* The input model misses min_metric itself: no layer that goes back changes that. */
 bool qdq_goal_is_beyond_reach(const qdq_goal_run *g);
 
+/* --- goal_best.c ------------------------------------------------------------------------------ */
+
+/* *out: of the plans with a layer in 8 bits that take at most the share `most` of float's time,
+ * that which is nearest to the goal; of those within `within_db` of it, that with the fewest layers
+ * in 8 bits. NULL: there is none. */
+qdq_status qdq_goal_find_best(qdq_goal_run *g, double most, double within_db, qdq_goal_tried **out,
+                              qdq_error *err);
+
+/* Of those with a layer in 8 bits, that with the highest metric; of equal ones the first. NULL:
+ * none was measured. */
+qdq_goal_tried *qdq_goal_find_best_measured(const qdq_goal_run *g);
+
 /* --- goal_variants.c -------------------------------------------------------------------------- */
 
 /* The first plan misses: tries it with float channels and with corrected biases, as the options

@@ -27,8 +27,8 @@ static qdq_status profile_model(qdq_reporting *r, const qdq_model *m, bool eight
     l->us = qdq_arena_array(&r->arena, (size_t)r->clean->graph->next_node_id + 1, sizeof *l->us);
     QDQ_NEED(l->us != NULL, err);
     QDQ_TRY(qdq_data_find_typical(r->opts.data, r->opts.first, r->opts.count, &sample, err));
-    QDQ_TRY(qdq_profile_layers(r->engine, m, &o, r->opts.data, sample, QDQ_PROFILE_RUNS,
-                               &l->at, &l->n, err));
+    QDQ_TRY(qdq_profile_layers(r->engine, m, &o, r->opts.data, sample, QDQ_PROFILE_RUNS, &l->at,
+                               &l->n, err));
     l->all = qdq_profile_nodes(l->at, l->n, &r->node, eight, l->us);
     if (!(l->all > 0))
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "the profile has no times");
