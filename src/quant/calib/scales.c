@@ -279,7 +279,7 @@ qdq_status qdq_scales_give_clips(const qdq_scales *s, qdq_plan *plan, qdq_error 
             continue;
         const char *key = weight_key(w, &plan->arena);
         QDQ_NEED(key != NULL, err);
-        const clip *c = qdq_map_get_ptr(&s->by_weight, key);
+        const clip *c = qdq_map_get_ptr(&s->weights.clips, key);
         if (c == NULL)
             continue;
         w->clip = qdq_arena_strndup(&plan->arena, c->letters, c->n);
@@ -295,7 +295,7 @@ static qdq_status keep_clip(qdq_scales *s, const qdq_plan_weight *w, qdq_error *
     qdq_arena_mark mark = qdq_arena_get_mark(&s->arena);
     const char *key = weight_key(w, &s->arena);
 
-    if (key != NULL && qdq_map_get(&s->by_weight, key) != NULL) {
+    if (key != NULL && qdq_map_get(&s->weights.clips, key) != NULL) {
         qdq_arena_reset(&s->arena, mark);
         return QDQ_OK;
     }
@@ -303,7 +303,7 @@ static qdq_status keep_clip(qdq_scales *s, const qdq_plan_weight *w, qdq_error *
                         w->clip_step};
     const clip *c = qdq_arena_copy(&s->arena, &entry, 1, sizeof entry);
     return qdq_allocated(
-        entry.letters != NULL && c != NULL && qdq_map_set_ptr(&s->by_weight, key, c), err);
+        entry.letters != NULL && c != NULL && qdq_map_set_ptr(&s->weights.clips, key, c), err);
 }
 
 qdq_status qdq_scales_keep_clips(qdq_scales *s, const qdq_plan *plan, qdq_error *err)
@@ -338,7 +338,7 @@ qdq_status qdq_scales_give_codes(const qdq_scales *s, qdq_plan *plan, qdq_error 
             continue;
         const char *key = weight_key(w, &plan->arena);
         QDQ_NEED(key != NULL, err);
-        const rounded *r = qdq_map_get_ptr(&s->by_rounded, key);
+        const rounded *r = qdq_map_get_ptr(&s->weights.rounded, key);
         if (r == NULL)
             continue;
         w->is_rounded = true;
@@ -374,7 +374,7 @@ static qdq_status keep_codes(qdq_scales *s, const qdq_plan_weight *w, const qdq_
             qdq_arena_copy(&s->arena, w->zero_points, w->n_scales, sizeof *w->zero_points);
         QDQ_NEED(r->entry.zero_points != NULL, err);
     }
-    return qdq_allocated(qdq_map_set_ptr(&s->by_rounded, key, r), err);
+    return qdq_allocated(qdq_map_set_ptr(&s->weights.rounded, key, r), err);
 }
 
 qdq_status qdq_scales_keep_codes(qdq_scales *s, const qdq_plan *plan, qdq_error *err)
@@ -389,11 +389,16 @@ qdq_status qdq_scales_keep_codes(qdq_scales *s, const qdq_plan *plan, qdq_error 
     return QDQ_OK;
 }
 
+void qdq_weight_finds_free(qdq_weight_finds *s)
+{
+    qdq_map_free(&s->clips);
+    qdq_map_free(&s->rounded);
+}
+
 void qdq_scales_free(qdq_scales *s)
 {
-    qdq_map_free(&s->by_rounded);
+    qdq_weight_finds_free(&s->weights);
     qdq_map_free(&s->by_use);
-    qdq_map_free(&s->by_weight);
     qdq_map_free(&s->means);
     qdq_map_free(&s->joins);
     qdq_arena_free(&s->arena);

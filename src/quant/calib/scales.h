@@ -6,16 +6,22 @@
 #include "base/map.h"
 #include "quant/plan/plan.h"
 
+/* What was found for weights, which a smoothed model has others of by the same names. Its numbers
+ * are in the arena of the scales that it was in. */
+typedef struct qdq_weight_finds {
+    /* weight and form -> its `clip` */
+    qdq_map clips;
+    /* weight and form -> what GPTQ made of it */
+    qdq_map rounded;
+} qdq_weight_finds;
+
 typedef struct qdq_scales {
     qdq_arena arena;
     /* type, and whose range decides, with those that share it -> qdq_qparam, with its folds */
     qdq_map by_use;
     /* of each; 0: none */
     unsigned n_folds;
-    /* weight and form -> its `clip` */
-    qdq_map by_weight;
-    /* weight and form -> what GPTQ made of it */
-    qdq_map by_rounded;
+    qdq_weight_finds weights;
     /* tensor, axis, channels -> qdq_plan_mean */
     qdq_map means;
     /* result -> qdq_plan_join */
@@ -46,6 +52,7 @@ qdq_status qdq_scales_keep_clips(qdq_scales *s, const qdq_plan *plan, qdq_error 
 qdq_status qdq_scales_give_codes(const qdq_scales *s, qdq_plan *plan, qdq_error *err);
 qdq_status qdq_scales_keep_codes(qdq_scales *s, const qdq_plan *plan, qdq_error *err);
 
+void qdq_weight_finds_free(qdq_weight_finds *s);
 void qdq_scales_free(qdq_scales *s);
 
 #endif /* QDQ_SCALES_H */

@@ -139,7 +139,7 @@ static qdq_status move_formats(qdq_goal_run *g, const qdq_model *to, const qdq_f
 /* What a smoothed model takes the place of. */
 typedef struct unsmoothed {
     qdq_model *clean;
-    qdq_scales scales;
+    qdq_weight_finds weights;
     const qdq_format **formats, **base_formats;
 } unsmoothed;
 
@@ -170,10 +170,11 @@ static qdq_status evaluate_smoothed(qdq_goal_run *g, gain *found, qdq_error *err
     return st == QDQ_OK && p != NULL ? evaluate_variant(g, p, found, err) : st;
 }
 
-/* Scales of the model as it was are not those of the smoothed one. */
+/* What is smoothed has another name, so that the ranges that are there hold; its products have
+ * other weights by the names that they had. */
 static qdq_status try_smooth(qdq_goal_run *g, qdq_error *err)
 {
-    const unsmoothed before = {g->clean, g->scales, g->formats, g->base_formats};
+    unsmoothed before = {g->clean, g->scales.weights, g->formats, g->base_formats};
     qdq_goal_result *r = &g->room->head;
     gain found = {.is_better = is_nearer};
     qdq_model *smoothed = NULL;
@@ -188,20 +189,18 @@ static qdq_status try_smooth(qdq_goal_run *g, qdq_error *err)
         return st;
     }
     g->clean = smoothed;
-    g->scales = (qdq_scales){0};
+    g->scales.weights = (qdq_weight_finds){0};
     g->base_formats = base;
     g->formats = formats;
     st = evaluate_smoothed(g, &found, err);
     if (found.is_kept) {
-        qdq_scales old = before.scales;
-
         qdq_model_free(before.clean);
-        qdq_scales_free(&old);
+        qdq_weight_finds_free(&before.weights);
     } else {
         qdq_model_free(smoothed);
-        qdq_scales_free(&g->scales);
+        qdq_weight_finds_free(&g->scales.weights);
         g->clean = before.clean;
-        g->scales = before.scales;
+        g->scales.weights = before.weights;
         g->base_formats = before.base_formats;
         g->formats = before.formats;
     }
