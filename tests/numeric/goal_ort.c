@@ -1,4 +1,6 @@
 /* Goals on a trained model, where accuracy is real. */
+#include <math.h>
+
 #include "ort_help.h"
 
 #include "qdq/qdq.h"
@@ -84,11 +86,37 @@ static void an_sqnr_goal_is_kept(void **state)
     put_away(&s);
 }
 
+/* A trial that is far from the goal on its first samples has no accuracy, and float keeps its own.
+ */
+static void accuracies_are_of_all_samples(void **state)
+{
+    (void)state;
+    setting s = run(30, 0.005);
+    qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
+    qdq_compare_result *c;
+    size_t early = 0;
+
+    o.threads = 1;
+    o.count = 200;
+    assert_ok(qdq_compare(s.engine, s.m, s.out, s.eval, &o, &c, &err));
+    assert_true(s.r->float_accuracy == c->accuracy_a);
+    qdq_free(c);
+    for (size_t i = 0; i < s.r->n_steps; i++) {
+        const qdq_goal_step *step = &s.r->steps[i];
+
+        early += isnan(step->accuracy);
+        assert_true(!isnan(step->accuracy) || step->sqnr_db < 30 - 6);
+    }
+    assert_true(early > 0 && !isnan(s.r->steps[0].accuracy));
+    put_away(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_accuracy_goal_is_kept_with_few_layers_back),
         cmocka_unit_test(an_sqnr_goal_is_kept),
+        cmocka_unit_test(accuracies_are_of_all_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

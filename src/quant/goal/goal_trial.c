@@ -225,8 +225,7 @@ qdq_data *qdq_goal_data(const qdq_goal_run *g)
     return g->goal.eval != NULL ? g->goal.eval : g->data;
 }
 
-/* How many are looked at first: enough that a plan far from the goal shows. 0: there are too few.
- */
+/* How many are looked at first; 0: there are too few for that. */
 static size_t early_samples(const qdq_goal_run *g)
 {
     enum { LEAST = 4 };
@@ -265,8 +264,7 @@ qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_com
     return compare_outputs(g, p, in_folds, -INFINITY, &early_db, out, err);
 }
 
-/* --- a look at the first samples ---------------------------------------------------------------
- */
+/* --- a look at the first samples -------------------------------------------------------------- */
 
 /* What the first plan has on all samples, above what it has on the first ones. */
 static double early_gap(const qdq_goal_run *g)
@@ -339,8 +337,9 @@ static qdq_status evaluate_outputs(qdq_goal_run *g, const qdq_compare_result *r,
         o.db = early_db + early_gap(g);
 
     step->sqnr_db = o.db;
-    step->accuracy = r->accuracy_b;
-    to->float_accuracy = r->accuracy_a;
+    step->accuracy = isnan(early_db) ? r->accuracy_b : (double)NAN;
+    if (isnan(early_db))
+        to->float_accuracy = r->accuracy_a;
     *out = (qdq_goal_trial){.holds = true, .excess = NAN};
     QDQ_TRY(qdq_goal_need_rows(r, &g->goal, err));
     QDQ_TRY(evaluate_accuracy(g, r, out, err));
@@ -532,6 +531,7 @@ qdq_status qdq_goal_complete(qdq_goal_run *g, size_t trial, qdq_error *err)
     t->compared = r;
     t->is_evaluated = true;
     t->sqnr_db = g->room->steps.at[trial].sqnr_db = o.db;
+    g->room->steps.at[trial].accuracy = r->accuracy_b;
     if (o.worst == NULL || o.db >= g->goal.min_sqnr)
         return QDQ_OK;
     tell_output(g, &o, g->room->why, sizeof g->room->why);
