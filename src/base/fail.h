@@ -50,6 +50,9 @@ void qdq_keep_one_line(char *text);
 void qdq_job_log(const qdq_job *job, qdq_log_level level, const char *fmt, ...) QDQ_PRINTF(3, 4);
 void qdq_job_progress(const qdq_job *job, const char *stage, uint64_t done, uint64_t total);
 
+/* Bytes, or numbers, that loops over much data take between two looks at the cancel flag. */
+enum { QDQ_POLL_BYTES = 16 << 20 };
+
 /* QDQ_E_INTERRUPTED with a message once the flag is set (NULL: never), else QDQ_OK. */
 qdq_status qdq_cancel_poll(const qdq_cancel *cancel, qdq_error *err);
 

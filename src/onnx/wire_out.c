@@ -12,8 +12,7 @@
 enum {
     BY_REFERENCE = 512,     /* spans from this size on are not copied */
     MOVE_AT_MOST = 1 << 14, /* bodies up to this size are moved to make room for their length */
-    STAGING = 1 << 18,      /* small pieces are collected before they go to a file */
-    PART = 16 << 20         /* bytes between two looks at the cancel flag */
+    STAGING = 1 << 18       /* small pieces are collected before they go to a file */
 };
 
 static size_t varint_encode(uint64_t v, unsigned char *p)
@@ -268,7 +267,7 @@ static qdq_status take_into_memory(void *ctx, const void *data, size_t size, qdq
     copying *c = ctx;
 
     for (size_t at = 0, n; at < size; at += n) {
-        n = size - at < PART ? size - at : PART;
+        n = size - at < QDQ_POLL_BYTES ? size - at : QDQ_POLL_BYTES;
         QDQ_TRY(qdq_cancel_poll(c->cancel, err));
         memcpy(c->to, (const unsigned char *)data + at, n);
         c->to += n;

@@ -9,11 +9,7 @@
 #include "ir/pages.h"
 #include "onnx/onnx_io.h"
 
-enum {
-    INLINE_MAX = 1024,
-    /* bytes between two looks at the cancel flag */
-    PART = 16 << 20
-};
+enum { INLINE_MAX = 1024 };
 
 typedef struct hashing {
     XXH3_state_t *weights;
@@ -25,7 +21,7 @@ typedef struct hashing {
 static qdq_status hash_bytes(const hashing *h, qdq_span bytes)
 {
     for (size_t at = 0, size; at < bytes.size; at += size) {
-        size = bytes.size - at < PART ? bytes.size - at : PART;
+        size = bytes.size - at < QDQ_POLL_BYTES ? bytes.size - at : QDQ_POLL_BYTES;
         QDQ_TRY(qdq_job_poll(h->job, h->err));
         XXH3_128bits_update(h->weights, (const char *)bytes.data + at, size);
     }

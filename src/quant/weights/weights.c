@@ -10,15 +10,12 @@
 #include "base/fail.h"
 #include "quant/plan/plan.h"
 
-enum {
-    PIECE = 1 << 16, /* elements: below, threads cost more than they bring */
-    PART = 16 << 20  /* bytes or numbers between two looks at the cancel flag */
-};
+enum { PIECE = 1 << 16 }; /* elements: below, threads cost more than they bring */
 
 static qdq_status copy_bytes(void *to, qdq_span from, const qdq_cancel *cancel, qdq_error *err)
 {
     for (size_t at = 0, n; at < from.size; at += n) {
-        n = from.size - at < PART ? from.size - at : PART;
+        n = from.size - at < QDQ_POLL_BYTES ? from.size - at : QDQ_POLL_BYTES;
         QDQ_TRY(qdq_cancel_poll(cancel, err));
         memcpy((char *)to + at, (const char *)from.data + at, n);
     }
@@ -298,10 +295,10 @@ static void dequantize_runs(const char *codes, const qdq_scale_grid *g, const qd
 static qdq_status pack_codes(const char *codes, size_t count, const qdq_weight_params *p,
                              char *packed, qdq_error *err)
 {
-    for (size_t at = 0; at < count; at += PART) { /* even: 4 bits end with a byte */
+    for (size_t at = 0; at < count; at += QDQ_POLL_BYTES) { /* even: 4 bits end with a byte */
         QDQ_TRY(qdq_cancel_poll(p->cancel, err));
         qdq_pack_codes(p->type, codes + at * qdq_code_size(p->type),
-                       count - at < PART ? count - at : PART,
+                       count - at < QDQ_POLL_BYTES ? count - at : QDQ_POLL_BYTES,
                        packed + at * qdq_elem_bits(p->type) / 8);
     }
     return QDQ_OK;
@@ -310,10 +307,10 @@ static qdq_status pack_codes(const char *codes, size_t count, const qdq_weight_p
 static qdq_status unpack_codes(const char *packed, size_t count, const qdq_weight_params *p,
                                char *codes, qdq_error *err)
 {
-    for (size_t at = 0; at < count; at += PART) {
+    for (size_t at = 0; at < count; at += QDQ_POLL_BYTES) {
         QDQ_TRY(qdq_cancel_poll(p->cancel, err));
         qdq_unpack_codes(p->type, packed + at * qdq_elem_bits(p->type) / 8,
-                         count - at < PART ? count - at : PART,
+                         count - at < QDQ_POLL_BYTES ? count - at : QDQ_POLL_BYTES,
                          codes + at * qdq_code_size(p->type));
     }
     return QDQ_OK;
