@@ -185,7 +185,7 @@ static void rank_others(qdq_target *t, const char *kind, const char *name)
     }
 }
 
-/* Leaves out the rules for other processors. False: out of memory. */
+/* Leaves out the rules for other processors, and ranks activations. False: out of memory. */
 static bool keep_processor(qdq_target *t, const char *kind, const char *name)
 {
     size_t n = 0;

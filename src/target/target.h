@@ -236,9 +236,9 @@ qdq_status qdq_target_with(const qdq_target *t, const char *key, const char *val
 qdq_status qdq_target_parse(const char *text, size_t size, const char *name, qdq_target **out,
                             qdq_error *err);
 
-/* *out is the target with the rules that hold on this processor alone, as are targets made of it:
- * `kind` as qdq_cpu_name() has it, `name` of the model, NULL if it is not known. Its text still has
- * all rules. */
+/* *out is the target with the rules that hold on this processor alone, and with the activations of
+ * other processors last, as are targets made of it: `kind` as qdq_cpu_name() has it, `name` of the
+ * model, NULL if it is not known. Its text still has all rules. */
 qdq_status qdq_target_for_cpu(const qdq_target *t, const char *kind, const char *name,
                               qdq_target **out, qdq_error *err);
 

@@ -293,7 +293,7 @@ static qdq_status search_placement(qdq_tune_state *t, qdq_error *err)
     QDQ_TRY(qdq_tune_try_types(t, false, err));
     QDQ_TRY(qdq_tune_try_weights(t, err));
     QDQ_TRY(qdq_tune_try_dynamic(t, err));
-    return qdq_tune_tries_the_hopeless(t) ? qdq_tune_try_types(t, true, err) : QDQ_OK;
+    return qdq_tune_tries_unlikely(t) ? qdq_tune_try_types(t, true, err) : QDQ_OK;
 }
 
 /* What became of all placements that were measured. */

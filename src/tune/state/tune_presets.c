@@ -186,7 +186,7 @@ static unsigned of_types(const qdq_tune_state *t)
     return target->others.n > 0 && !target->others.at[0].elsewhere ? OF_TYPES : 0;
 }
 
-bool qdq_tune_tries_the_hopeless(const qdq_tune_state *t)
+bool qdq_tune_tries_unlikely(const qdq_tune_state *t)
 {
     return t->opts->max_builds > 0 || presets[t->opts->preset].max_builds == 0;
 }

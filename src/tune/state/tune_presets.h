@@ -28,7 +28,7 @@ unsigned qdq_tune_max_builds_with_dynamic(const qdq_tune_state *t);
 
 /* Whether builds that are left over go to what was measured to lose on this processor: the user
  * gave their number, or the preset has no limit. */
-bool qdq_tune_tries_the_hopeless(const qdq_tune_state *t);
+bool qdq_tune_tries_unlikely(const qdq_tune_state *t);
 
 /* Whether there is a goal and the engine can evaluate it. */
 bool qdq_tune_has_goal(const qdq_tune_state *t);
