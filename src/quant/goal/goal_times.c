@@ -19,10 +19,10 @@
 #include "quant/target_fit.h"
 #include "target/target.h"
 
-/* of whole runs, and at least; the least of a profile */
-enum { ROUNDS = 9, LEAST_ROUNDS = 5, LEAST_RUNS = 3 };
-/* of runs of one model, where the least take less */
-static const double most_seconds = 1;
+/* Rounds of whole runs, and runs of a profile: QDQ_PROFILE_RUNS, or LEAST_RUNS. */
+enum { MOST_ROUNDS = 9, LEAST_ROUNDS = 5, LEAST_RUNS = 3 };
+/* of the runs of one model */
+static const double usual_seconds = 1;
 
 /* --- measured --------------------------------------------------------------------------------- */
 
@@ -64,12 +64,12 @@ static qdq_session_opts session_opts(const qdq_goal_run *g)
     return o;
 }
 
-/* At most so many, as many as that time allows, but at least some. */
+/* How many runs take the usual time: at least `least`, at most `most`. */
 static unsigned runs_of(const qdq_goal_run *g, unsigned most, unsigned least)
 {
-    if (!(g->run_s * most > most_seconds))
-        return most;
-    return g->run_s * least > most_seconds ? least : (unsigned)(most_seconds / g->run_s);
+    const double usual = g->run_s > 0 ? usual_seconds / g->run_s : most;
+
+    return (unsigned)fmin(most, fmax(least, usual));
 }
 
 static qdq_status measure_model(qdq_goal_run *g, const qdq_model *m, const qdq_map *by_label,
@@ -100,7 +100,7 @@ static qdq_status time_models(const qdq_goal_run *g, const qdq_model *quantized,
     qdq_session_opts o = session_opts(g);
     size_t sample;
 
-    b.rounds = runs_of(g, ROUNDS, LEAST_ROUNDS);
+    b.rounds = runs_of(g, MOST_ROUNDS, LEAST_ROUNDS);
     b.warmup = 1;
     b.job = &g->quiet;
     QDQ_TRY(qdq_data_find_typical(g->data, 0, 0, &sample, err));

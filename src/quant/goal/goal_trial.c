@@ -235,7 +235,8 @@ static size_t early_samples(const qdq_goal_run *g)
     return n < 2 * LEAST ? 0 : n / 4 > LEAST ? n / 4 : LEAST;
 }
 
-/* Ends early where the first samples are worse than least_db. */
+/* early_db: the worst SQNR of the first samples; where it is below least_db, the comparison ends
+ * with them. NULL: nobody asks. */
 static qdq_status compare_outputs(qdq_goal_run *g, qdq_plan *p, bool in_folds, double least_db,
                                   double *early_db, qdq_compare_result **out, qdq_error *err)
 {
@@ -243,12 +244,14 @@ static qdq_status compare_outputs(qdq_goal_run *g, qdq_plan *p, bool in_folds, d
     qdq_comparing *c = NULL;
 
     *out = NULL;
-    *early_db = NAN;
     o.first = g->goal.first;
     o.count = g->goal.count;
     QDQ_TRY(qdq_comparing_begin(&(qdq_comparison){g->engine, g->m, qdq_goal_data(g), &o, &g->kept},
                                 &c, err));
-    qdq_comparing_check(c, early_samples(g), least_db, early_db);
+    if (early_db != NULL) {
+        *early_db = NAN;
+        qdq_comparing_check(c, early_samples(g), least_db, early_db);
+    }
     qdq_status st = in_folds && p->n_folds > 0 ? add_folds(g, p, c, err) : add_model(g, p, c, err);
     if (st == QDQ_OK)
         st = qdq_comparing_get(c, out, err);
@@ -259,9 +262,7 @@ static qdq_status compare_outputs(qdq_goal_run *g, qdq_plan *p, bool in_folds, d
 qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_compare_result **out,
                             qdq_error *err)
 {
-    double early_db;
-
-    return compare_outputs(g, p, in_folds, -INFINITY, &early_db, out, err);
+    return compare_outputs(g, p, in_folds, -INFINITY, NULL, out, err);
 }
 
 /* --- a look at the first samples -------------------------------------------------------------- */
@@ -273,12 +274,12 @@ static double early_gap(const qdq_goal_run *g)
 }
 
 /* A trial whose first samples say that it is below that ends there: the first plan shows what they
- * say about all. Not in folds, where the first samples are one of them. */
-static double least_early_db(const qdq_goal_run *g, const qdq_plan *p, bool in_folds)
+ * say about all. */
+static double least_early_db(const qdq_goal_run *g, const qdq_plan *p)
 {
     const double hopeless_db = 6, gap = early_gap(g);
 
-    return p == g->first || (in_folds && p->n_folds > 0) || g->goal.min_sqnr == 0 || !isfinite(gap)
+    return p == g->first || g->goal.min_sqnr == 0 || !isfinite(gap)
                ? (double)-INFINITY
                : g->goal.min_sqnr - hopeless_db - gap;
 }
@@ -379,11 +380,9 @@ static void note_refusal(qdq_goal_run *g, qdq_goal_step *step, qdq_goal_trial *o
 }
 
 /* In folds where t->is_evaluated says so, which is false then if it ended early. */
-static qdq_status evaluate_once(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step,
+static qdq_status evaluate_once(qdq_goal_run *g, qdq_plan *p, double least_db, qdq_goal_step *step,
                                 qdq_goal_tried *t, qdq_goal_trial *out, qdq_error *err)
 {
-    const double least_db = least_early_db(g, p, t->is_evaluated);
-
     qdq_free(t->compared);
     qdq_status st =
         compare_outputs(g, p, t->is_evaluated, least_db, &t->early_db, &t->compared, err);
@@ -405,7 +404,7 @@ static qdq_status evaluate_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *st
                                  qdq_goal_tried *t, qdq_goal_trial *out, qdq_error *err)
 {
     t->is_evaluated = p->n_folds == 0 || p == g->first;
-    QDQ_TRY(evaluate_once(g, p, step, t, out, err));
+    QDQ_TRY(evaluate_once(g, p, least_early_db(g, p), step, t, out, err));
     if (t->is_evaluated)
         return QDQ_OK;
     if (!out->holds || step->sqnr_db - g->optimism_db < g->goal.min_sqnr - 1) {
@@ -416,7 +415,7 @@ static qdq_status evaluate_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *st
     }
     const double seen = step->sqnr_db;
     t->is_evaluated = true;
-    QDQ_TRY(evaluate_once(g, p, step, t, out, err));
+    QDQ_TRY(evaluate_once(g, p, -INFINITY, step, t, out, err));
     if (isfinite(seen) && isfinite(step->sqnr_db))
         g->optimism_db = fmax(0, seen - step->sqnr_db);
     return QDQ_OK;
@@ -519,22 +518,18 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *
 qdq_status qdq_goal_complete(qdq_goal_run *g, size_t trial, qdq_error *err)
 {
     qdq_goal_tried *t = &g->tried.at[trial];
-    qdq_compare_result *r = NULL;
+    qdq_goal_step *step = &g->room->steps.at[trial];
+    qdq_goal_trial found;
     qdq_plan *p = NULL;
 
     QDQ_TRY(qdq_goal_make_plan(g, t->form, &p, err));
-    const qdq_status st = qdq_goal_compare(g, p, true, &r, err);
+    t->is_evaluated = true;
+    const qdq_status st = evaluate_once(g, p, -INFINITY, step, t, &found, err);
     qdq_plan_free(p);
     QDQ_TRY(st);
-    const qdq_goal_outputs o = qdq_goal_read_outputs(g->clean, r, &g->goal);
-    qdq_free(t->compared);
-    t->compared = r;
-    t->is_evaluated = true;
-    t->sqnr_db = g->room->steps.at[trial].sqnr_db = o.db;
-    g->room->steps.at[trial].accuracy = r->accuracy_b;
-    if (o.worst == NULL || o.db >= g->goal.min_sqnr)
+    t->sqnr_db = step->sqnr_db;
+    if (found.holds)
         return QDQ_OK;
-    tell_output(g, &o, g->room->why, sizeof g->room->why);
     t->why = qdq_arena_strdup(&g->arena, g->room->why);
     return qdq_allocated(t->why != NULL, err);
 }
