@@ -218,6 +218,29 @@ TEST(where_another_type_pays_everywhere_all_tensors_get_it)
     assert_int_equal(r.typed[0].tensors, PRODUCTS);
 }
 
+/* All in one type bring more than nine tenths of what the mixture does, and are tried first. */
+TEST(a_tensor_that_loses_a_little_beside_others_that_gain_gets_its_type_back)
+{
+    static const double nearly_all[PRODUCTS] = {0.5, 0.5, 0.5, 1.15};
+    const char *folder = test_path("nearly_all");
+
+    const qdq_tune_result r = run(folder, nearly_all, QDQ_TUNE_SUBGRAPH);
+    assert_string_equal(types(folder), "int8 int8 int8 uint8");
+    assert_int_equal(r.typed[0].tensors, PRODUCTS - 1);
+}
+
+/* The mixture without the one that gains nothing is refused. */
+TEST(a_type_that_was_kept_is_reported_though_giving_it_back_was_tried)
+{
+    static const double equal[PRODUCTS] = {0.5, 0.5, 0.5, 1};
+    const char *folder = test_path("equal");
+
+    const qdq_tune_result r = run(folder, equal, QDQ_TUNE_SUBGRAPH);
+    assert_string_equal(types(folder), "int8 int8 int8 int8");
+    assert_int_equal(r.n_typed, 1);
+    assert_int_equal(r.typed[0].tensors, PRODUCTS);
+}
+
 TEST(without_profiles_all_tensors_are_tried_at_once)
 {
     static const double *const times[] = {all, some, none};

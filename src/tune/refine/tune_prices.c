@@ -305,6 +305,7 @@ uint32_t qdq_refine_best_kind(const qdq_refining *x, size_t *n)
 
 /* --- trials ----------------------------------------------------------------------------------- */
 
+/* An item that was changed by a trial that was kept has that trial, whatever is refused later. */
 static void note_trial(const qdq_refining *x, const qdq_assign *c, const qdq_tune_tried *r)
 {
     unsigned turned = 0;
@@ -312,7 +313,7 @@ static void note_trial(const qdq_refining *x, const qdq_assign *c, const qdq_tun
     for (size_t i = 0; i < x->n; i++)
         turned += x->differs(x, i, c);
     for (size_t i = 0; i < x->n; i++) {
-        if (!x->differs(x, i, c))
+        if (!x->differs(x, i, c) || (x->out[i].kept && !r->kept))
             continue;
         x->out[i].tried = true;
         x->out[i].kept = r->kept;
@@ -340,16 +341,22 @@ qdq_status qdq_refine_try(qdq_refining *x, const char *move, const qdq_assign *c
     return QDQ_OK;
 }
 
+qdq_status qdq_refine_change_kinds(qdq_refining *x, uint32_t only, qdq_assign *out, qdq_error *err)
+{
+    QDQ_NEED(qdq_assign_copy(out, &x->base, &x->arena), err);
+    for (size_t i = 0; i < x->n; i++)
+        if (x->kind[i] != QDQ_TUNE_NO_KIND && x->pays.at[x->kind[i]] &&
+            (only == QDQ_TUNE_NO_KIND || only == x->kind[i]))
+            x->change(x, i, out);
+    return QDQ_OK;
+}
+
 qdq_status qdq_refine_try_kind(qdq_refining *x, const char *move, uint32_t only, bool *kept,
                                qdq_error *err)
 {
     qdq_assign c;
 
-    QDQ_NEED(qdq_assign_copy(&c, &x->base, &x->arena), err);
-    for (size_t i = 0; i < x->n; i++)
-        if (x->kind[i] != QDQ_TUNE_NO_KIND && x->pays.at[x->kind[i]] &&
-            (only == QDQ_TUNE_NO_KIND || only == x->kind[i]))
-            x->change(x, i, &c);
+    QDQ_TRY(qdq_refine_change_kinds(x, only, &c, err));
     return qdq_refine_try(x, move, &c, kept, err);
 }
 

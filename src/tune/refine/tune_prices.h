@@ -93,8 +93,11 @@ qdq_status qdq_refine_find_gains(qdq_refining *x, const qdq_assign *c, qdq_tune_
  * classes. */
 uint32_t qdq_refine_best_kind(const qdq_refining *x, size_t *n);
 
-/* Measures the base with changed items: those of class `only`, or of all classes with a detectable
+/* *out: the base with changed items: those of class `only`, or of all classes with a detectable
  * saving (QDQ_TUNE_NO_KIND). */
+qdq_status qdq_refine_change_kinds(qdq_refining *x, uint32_t only, qdq_assign *out, qdq_error *err);
+
+/* Measures that. */
 qdq_status qdq_refine_try_kind(qdq_refining *x, const char *move, uint32_t only, bool *kept,
                                qdq_error *err);
 

@@ -181,6 +181,7 @@ static qdq_status find_gains(typing *x, const qdq_assign *all, sums *out, qdq_er
 static qdq_status try_kinds(typing *x, const qdq_assign *all, qdq_error *err)
 {
     sums s;
+    qdq_assign mixture;
     bool kept = false, better = false;
     size_t n;
 
@@ -193,10 +194,10 @@ static qdq_status try_kinds(typing *x, const qdq_assign *all, qdq_error *err)
     const uint32_t best = qdq_refine_best_kind(&x->r, &n);
     if (!has_a_build(x->r.t))
         return QDQ_OK;
-    QDQ_TRY(whole ? qdq_refine_try(&x->r, x->move, all, &kept, err)
-                  : qdq_refine_try_kind(&x->r, x->move, QDQ_TUNE_NO_KIND, &kept, err));
+    QDQ_TRY(qdq_refine_change_kinds(&x->r, QDQ_TUNE_NO_KIND, &mixture, err));
+    QDQ_TRY(qdq_refine_try(&x->r, x->move, whole ? all : &mixture, &kept, err));
     if (whole && s.known && s.n_paying > 0 && s.n_paying < s.n && has_a_build(x->r.t))
-        QDQ_TRY(qdq_refine_try_kind(&x->r, x->move, QDQ_TUNE_NO_KIND, &better, err));
+        QDQ_TRY(qdq_refine_try(&x->r, x->move, &mixture, &better, err));
     return kept || better || n < 2 || !has_a_build(x->r.t)
                ? QDQ_OK
                : qdq_refine_try_kind(&x->r, x->move, best, &kept, err);
