@@ -44,6 +44,7 @@ fi
 export QDQ_ORT_LIBRARY PATH=$build:$PATH
 ln -s "$source/examples/ultraface/ultraface_rfb320.onnx" "$work/MODEL"
 ln -s "$source/examples/ultraface/photos" "$work/PHOTOS"
+ln -s "$source/tests/models/real/mnist.onnx" "$work/SMALL"
 cd "$work" || exit 1
 while IFS= read -r line; do
     # shellcheck disable=SC2086 # words of the page
