@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "base/opts.h"
+#include "qdq/data.h"
 #include "qdq/model.h"
 #include "tune/probe/probe_model.h"
 #include "tune/probe/probe_run.h"
@@ -13,18 +14,23 @@ static qdq_status quantize_side(qdq_probe_run *r, const qdq_probe *p, const qdq_
                                 qdq_model **out, qdq_error *err)
 {
     qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_data_opts of_data = QDQ_DATA_OPTS_INIT;
     qdq_job quiet = QDQ_JOB_INIT;
     qdq_target *side = NULL;
+    qdq_data *data = NULL;
     qdq_plan *plan = NULL;
 
     QDQ_TRY(qdq_probe_side(r->t, p, with, &side, err));
+    of_data.max_samples = 1; /* no kernel takes longer for another scale */
     quiet.cancel = qdq_job_cancel(r->opts.job);
     o.job = &quiet;
     o.threads = r->opts.threads;
-    /* Without its only operator, a target leaves all float. */
-    qdq_status st = side->ops.n > 0 ? qdq_quantize(m, side, r->engine, NULL, &o, &plan, out, err)
-                                    : qdq_model_clone(m, out, err);
+    qdq_status st = qdq_data_open("random:1", m, &of_data, &data, err);
+    if (st == QDQ_OK) /* without its only operator, a target leaves all float */
+        st = side->ops.n > 0 ? qdq_quantize(m, side, r->engine, data, &o, &plan, out, err)
+                             : qdq_model_clone(m, out, err);
     qdq_plan_free(plan);
+    qdq_data_close(data);
     qdq_target_free(side);
     return st;
 }
