@@ -18,6 +18,7 @@
 # (tests/models), FIXTURES, BUILD (the folder of the tool).
 set -u
 export LC_ALL=C NO_COLOR=1
+export OMP_WAIT_POLICY=passive # what waits by spinning takes the processor from other tests
 unset TMPDIR
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 QDQ=$(realpath "${QDQ:-$here/../../build/qdq}")
