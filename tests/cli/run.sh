@@ -18,29 +18,40 @@
 # (tests/models), FIXTURES, BUILD (the folder of the tool).
 set -u
 export LC_ALL=C NO_COLOR=1
+export OMP_WAIT_POLICY=passive # what waits by spinning takes the processor from other tests
 unset TMPDIR
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 QDQ=$(realpath "${QDQ:-$here/../../build/qdq}")
 BUILD=$(dirname "$QDQ")
 MODELS=$(realpath "$here/../models")
-export MODELS FIXTURES=$here/fixtures BUILD
+export MODELS FIXTURES=$here/fixtures BUILD MEASURES WITH_VNNI
 work=$(mktemp -d "${TMPDIR:-/tmp}/qdq-cli-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 export XDG_CONFIG_HOME=$work/config # no targets of this machine
-mkdir "$work/bin"
+# Most shells for sh start in less time than bash, and these start thousands of times.
+mkdir "$work/bin" "$work/plain"
 cat >"$work/bin/qdq" <<END
-#!/bin/bash
+#!/bin/sh
+more=
 case "\${WITH_VNNI:-} \$* " in
 *" --plan "*) ;;
-"1 quantize "* | "1 autotune "*) set -- "\$1" --cpu vnni "\${@:2}" ;;
+"1 quantize "* | "1 autotune "*) more='--cpu vnni' ;;
 esac
-if [ "\${1:-}" = quantize ] && [ "\${MEASURES:-}" != 1 ]; then
-    exec -a qdq '$QDQ' quantize --no-bench "\${@:2}"
+case "\${MEASURES:-} \${1:-}" in
+"1 "*) ;;
+*" quantize") more="--no-bench \$more" ;;
+esac
+if [ -n "\$more" ]; then
+    command=\$1
+    shift
+    set -- "\$command" \$more "\$@"
 fi
-exec -a qdq '$QDQ' "\$@"
+exec '$QDQ' "\$@"
 END
 chmod +x "$work/bin/qdq"
-export PATH="$work/bin:$PATH"
+ln -s "$QDQ" "$work/plain/qdq"
+path=$PATH
+declare -A has # what `have` found, by name
 passed=0 failed=0 skipped=0
 
 complain() {
@@ -49,13 +60,16 @@ complain() {
 }
 
 have() {
-    case $1 in
-    ort) qdq engines ort >/dev/null 2>&1 ;;
-    openvino) qdq engines openvino >/dev/null 2>&1 ;;
-    full) [ -c /dev/full ] ;;
-    terminal) command -v script >/dev/null ;;
-    *) return 1 ;;
-    esac
+    if [ -z "${has[$1]:-}" ]; then
+        case $1 in
+        ort | openvino) "$QDQ" engines "$1" >/dev/null 2>&1 ;;
+        full) [ -c /dev/full ] ;;
+        terminal) command -v script >/dev/null ;;
+        *) false ;;
+        esac
+        has[$1]=$?
+    fi
+    return "${has[$1]}"
 }
 
 # globs PATTERNS TEXT: "..." takes any number of lines
@@ -108,8 +122,20 @@ compare_stream() {
 }
 
 run_case() {
-    local script=$here/$folder/$name.sh want=0 code need good=1
-    for need in $(sed -n 's/^# needs: //p' "$script"); do
+    local script=$here/$folder/$name.sh want=0 code need needs='' line good=1
+    local -a lines
+    mapfile -t lines <"$script"
+    MEASURES=0 WITH_VNNI=0 PATH=$work/plain:$path
+    for line in "${lines[@]}"; do
+        case $line in
+        '# needs: '*) needs+=" ${line#'# needs: '}" ;;
+        '# as with VNNI') WITH_VNNI=1 ;;
+        '# measures') MEASURES=1 ;;
+        esac
+        # What a case reads from FIXTURES may quantize, too.
+        case $line in *quantize* | '. '* | '# as with VNNI') PATH=$work/bin:$path ;; esac
+    done
+    for need in $needs; do
         if ! have "$need"; then
             if [ "${QDQ_TEST_REQUIRE:-}" = 1 ]; then
                 complain "needs $need"
@@ -120,15 +146,13 @@ run_case() {
             return
         fi
     done
-    export MEASURES=0 WITH_VNNI=0
-    grep -q '^# as with VNNI$' "$script" && WITH_VNNI=1
-    grep -q '^# measures$' "$script" && MEASURES=1
     rm -rf "$work/run"
     mkdir "$work/run"
     (cd "$work/run" && timeout 300 bash "$script" >"$work/stdout" 2>"$work/stderr" </dev/null)
     code=$?
-    sed -i -E '/^qdq: warning: .*(this machine is noisy|latency drifted)/d' "$work/stderr"
-    [ -f "$here/$folder/$name.exit" ] && want=$(cat "$here/$folder/$name.exit")
+    [ ! -s "$work/stderr" ] ||
+        sed -i -E '/^qdq: warning: .*(this machine is noisy|latency drifted)/d' "$work/stderr"
+    [ -f "$here/$folder/$name.exit" ] && want=$(<"$here/$folder/$name.exit")
     if [ "${UPDATE:-}" = 1 ]; then
         if [ $code = 0 ]; then rm -f "$here/$folder/$name.exit"; else echo $code \
             >"$here/$folder/$name.exit"; fi
@@ -146,7 +170,8 @@ run_case() {
 for folder in "$@"; do
     [ -d "$here/$folder" ] || { echo "run.sh: no folder $here/$folder" >&2; exit 2; }
     for script in "$here/$folder"/*.sh; do
-        name=$(basename "$script" .sh)
+        name=${script##*/}
+        name=${name%.sh}
         run_case
     done
 done

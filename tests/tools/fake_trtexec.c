@@ -4,7 +4,8 @@
  *
  * FAKE_TRTEXEC_VERSION is the version as its banner has it: 101601 if unset. FAKE_TRTEXEC lists
  * what goes wrong, words with commas between them: see misbehaves() in the code below.
- * FAKE_TRTEXEC_STATE is a file for what it remembers. */
+ * FAKE_TRTEXEC_STATE is a file for what it remembers, FAKE_TRTEXEC_CALLS one that gets a line with
+ * the options of each call. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,7 @@ static const char *arg[MAX_ARGS];
 static int n_arg, version;
 static fake_layer layers[MAX_LAYERS];
 static size_t n_layers;
+static double engine_us;
 
 static int misbehaves(const char *word)
 {
@@ -163,12 +165,27 @@ static int check_options(void)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
+static void write_call(void)
+{
+    const char *path = getenv("FAKE_TRTEXEC_CALLS");
+    FILE *f = path != NULL ? fopen(path, "a") : NULL;
+
+    if (f == NULL)
+        return;
+    for (int i = 0; i < n_arg; i++)
+        fprintf(f, "%s%s", i > 0 ? " " : "", arg[i]);
+    fprintf(f, "\n");
+    fclose(f);
+}
+
+/* The time of all layers comes first: most runs need no more, and there are hundreds of them. */
 static int save_engine(const char *path)
 {
     FILE *f = fopen(path, "wb");
 
     if (f == NULL)
         return 0;
+    fwrite(&engine_us, sizeof engine_us, 1, f);
     fwrite(layers, sizeof layers[0], n_layers, f);
     return fclose(f) == 0;
 }
@@ -176,12 +193,15 @@ static int save_engine(const char *path)
 static int load_engine(const char *path)
 {
     FILE *f = fopen(path, "rb");
+    size_t n;
 
     if (f == NULL)
         return 0;
-    n_layers = fread(layers, sizeof layers[0], MAX_LAYERS, f);
+    n = fread(&engine_us, sizeof engine_us, 1, f);
+    if (value_of("--exportProfile") != NULL || value_of("--exportLayerInfo") != NULL)
+        n = n_layers = fread(layers, sizeof layers[0], MAX_LAYERS, f);
     fclose(f);
-    return n_layers > 0;
+    return n > 0;
 }
 
 /* 5 % more or less, by the process. */
@@ -192,11 +212,7 @@ static double jitter(void)
 
 static double total_ms(void)
 {
-    double us = 10;
-
-    for (size_t i = 0; i < n_layers; i++)
-        us += layers[i].us;
-    return us * 1e-3 * jitter();
+    return engine_us * 1e-3 * jitter();
 }
 
 static void tensors(FILE *f, const fake_tensor *t, size_t n)
@@ -405,6 +421,9 @@ static int build(const char *onnx)
                i, i);
     if ((n_layers = fake_layers_of(onnx, layers, MAX_LAYERS)) == 0)
         return fail("Failed to parse onnx file");
+    engine_us = 10;
+    for (size_t i = 0; i < n_layers; i++)
+        engine_us += layers[i].us;
     if (path != NULL && !save_engine(path))
         return fail("Saving engine to file failed.");
     if (cache != NULL && !write_cache(cache))
@@ -457,6 +476,7 @@ int main(int argc, char **argv)
     version = v != NULL ? (int)strtol(v, NULL, 10) : 101601;
     for (int i = 1; i < argc && n_arg < MAX_ARGS; i++)
         arg[n_arg++] = argv[i];
+    write_call();
     if (misbehaves("silent"))
         return 0;
     banner("RUNNING");

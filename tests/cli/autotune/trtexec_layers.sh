@@ -28,7 +28,7 @@ kernels mincut/model.onnx
 awk -F'[:,]' \
     '/"conversions_us": / && !part { part = $2 } /"us": / && !us { us = $2 } END { print (part > 0.08 * us ? "8 %" : part / us) }' layers.json
 grep -o '"tensor": "b0[^"]*"' layers.json | head -2
-tune greedy --mode subgraph --strategy greedy
+tune greedy --mode subgraph --strategy greedy --preset quick
 grep -h -o '"apart_by": "[a-z ]*"' greedy/report.json
 tune regions
 echo "profiles without the nodes of layers: $(grep -l 'and profile' regions/logs/* | wc -l)"

@@ -27,7 +27,7 @@ tune fp16 --strategy greedy --preset quick --trtexec-args --fp16
 cmp first.log fp16/model.fp16.build.log && echo "a run that goes on leaves it as it was"
 echo "of much, the beginning and the end"
 export FAKE_TRTEXEC=chatty
-tune chatty --preset quick --rest fp16
+tune chatty --max-builds 7 -i /b0/Depth --rest fp16
 cp chatty/model.fp16.build.log chatty.log
 grep -c 'bytes left out' chatty.log
 [ "$(wc -c <chatty.log)" -lt 80000 ] && echo "not larger than its bound"

@@ -10,5 +10,5 @@ done
 option=--exportProfile
 export FAKE_TRTEXEC=refuse:$option
 echo "layers have their nodes, and no times"
-qdq inspect m.onnxtxt --groups -e trtexec:./trtexec --json | grep -c '"us": null'
+qdq inspect m.onnxtxt --groups -e "trtexec:$fake" --json | grep -c '"us": null'
 grep -c '"by": "exact"' exportProfile/model.fp32.graph.json

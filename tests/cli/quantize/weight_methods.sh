@@ -18,6 +18,7 @@ awk '{ db[$2] = $1 } END { print (db["awq-clip"] > db["absmax"] + 1), (db["awq-f
     (db["gptq-refine"] > db["gptq-mse"] + 1) }' sqnr
 for threads in 1 2 3; do
     OMP_NUM_THREADS=$threads qdq quantize "$MODELS"/digits/digits_vit.onnx -o told/$threads.onnx -q \
-        --target int4 --calib digits_calib.npz --weight-method gptq-refine --no-sqnr --no-bench -t 1
+        --target int4 --calib digits_calib.npz --weight-method gptq-refine --samples 64 \
+        --no-sqnr --no-bench -t 1
 done
 md5sum told/[123].onnx | cut -d ' ' -f 1 | sort -u | wc -l
