@@ -148,6 +148,6 @@ def test_autotune_takes_a_metric(cnn, images):
         return 1.0
 
     result = qdq.autotune(
-        cnn, preset="quick", calib=images[:16], time=1, metric=metric, min_metric=0.5
+        cnn, preset="quick", calib=images[:16], time=3, metric=metric, min_metric=0.5
     )
     assert calls and calls[0] and result.report.verdict in ("tuned", "rules", "float")
