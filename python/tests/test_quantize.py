@@ -204,7 +204,8 @@ def test_plans_compare_and_pickle_and_apply(cnn, calib, tmp_path):
         qdq.Plan("{")
 
 
-def test_a_goal_that_was_given_and_is_missed_is_an_error_with_what_came_nearest(cnn, calib):
+def test_a_goal_that_was_given_and_is_missed_is_an_error_with_what_came_nearest(cnn, images):
+    calib = images[:16]
     with pytest.raises(qdq.GoalNotReached, match="the goal is not reached") as caught:
         qdq.quantize(cnn, calib=calib, min_sqnr=200, bench=False)
     assert caught.value.nearest.model is not None
@@ -217,7 +218,8 @@ def test_accuracy_with_labels(cnn):
     calib = {"x": data["x"][:128]}
     result = qdq.quantize(cnn, calib=calib, labels=data["label"][:128], max_drop=0.01, bench=False)
     assert result.compared.accuracy_a > 0.9
-    assert qdq.quantize(cnn, calib=TEST, labels="label", max_drop=0.5, bench=False).goal.reached
+    whole = {"calib": TEST, "labels": "label", "samples": 128, "max_drop": 0.5}
+    assert qdq.quantize(cnn, **whole, bench=False).goal.reached
     each = [{"x": x[None], "label": y[None]} for x, y in zip(data["x"][:64], data["label"])]
     rows = {"x": data["x"][:64], "label": data["label"][:64]}
     for samples in (each, iter(each), rows):
@@ -286,7 +288,8 @@ def test_messages_go_to_the_logger(cnn, images, caplog):
 
 
 def test_models_are_compared_and_timed(cnn, quantized):
-    result = qdq.compare(cnn, quantized, data=TEST, per_layer=True, labels="label")
+    data = {name: array[:64] for name, array in np.load(TEST).items()}
+    result = qdq.compare(cnn, quantized, data=data, per_layer=True, labels="label")
     assert 20 < result.sqnr_db < 100
     assert result.report.accuracy_b > 0.9
     assert result.layers.layers[0].error > 0

@@ -25,27 +25,33 @@ if is_on QDQ_COVERAGE || { is_on QDQ_SANITIZE &&
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# Many processes import the same large packages: where this is set, each compiles them again.
+unset PYTHONDONTWRITEBYTECODE
 venv=$work/venv
-install() { "$venv/bin/python" -m pip install --disable-pip-version-check -q --no-index --no-compile \
+tools=$build/wheel/venv/bin/python
+install() { "${pip[@]}" install --disable-pip-version-check -q --no-index --no-compile \
     --find-links "$packages" "$@"; }
+# The pip that builds the wheel installs it, too: one in each environment takes seconds to set up.
+make_environment() {
+    python3 -m venv --clear --without-pip "$1"
+    pip=("$tools" -m pip --python "$1/bin/python")
+}
 
 install_wheel() {
     scripts/wheel.sh "$build" || die "the wheel was not built"
-    python3 -m venv "$venv"
+    make_environment "$venv"
     install "$build"/dist/*.whl || die "the wheel cannot be installed"
     (cd "$work" && env -u QDQ_ORT_LIBRARY "$venv/bin/python" -c 'import qdq; qdq.optimize' &&
         "$venv/bin/qdq" --version >/dev/null) || die "it does not work with cffi and numpy alone"
     install pytest onnx onnx_ir onnxruntime matplotlib tqdm distributed mypy
-    (cd "$work" && timeout 60 "$venv/bin/python" -m mypy --strict \
-        --config-file "$source/pyproject.toml" -p qdq) || die "mypy"
-    (cd "$work" && timeout 60 "$venv/bin/python" -m mypy --strict \
-        "$source/python/tests/typed_user.py") || die "mypy: a script of a user"
+    cp "$source/python/tests/typed_user.py" "$work/" # a script of a user
+    (cd "$work" && timeout 120 "$venv/bin/python" -m mypy --strict --cache-dir=/dev/null \
+        --config-file "$source/pyproject.toml" -p qdq -m typed_user) || die "mypy"
 }
 
 # The other checker of types, with its node from the packages; only where all tests run.
 check_types() {
     install 'pyright[nodejs]'
-    cp "$source/python/tests/typed_user.py" "$work/"
     site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     (cd "$work" && timeout 240 "$venv/bin/pyright" --pythonpath "$venv/bin/python" \
         typed_user.py "$site/qdq" >"$work/log") || { cat "$work/log"; die "pyright"; }
@@ -53,19 +59,19 @@ check_types() {
 
 # With the libraries of the system, as `pip install` of the archive does it.
 build_sdist() {
-    "$build/wheel/venv/bin/python" -m pip wheel --disable-pip-version-check --no-deps \
+    "$tools" -m pip wheel --disable-pip-version-check --no-deps \
         --no-build-isolation --wheel-dir "$work/built" "$work"/sdist/qdq-*.tar.gz \
         >"$work/log" 2>&1 || { tail -n 30 "$work/log"; die "the archive of sources does not build"; }
-    python3 -m venv "$work/other"
-    "$work/other/bin/python" -m pip install --disable-pip-version-check -q --no-index --no-compile \
-        --find-links "$packages" "$work"/built/qdq-*.whl || die "what it builds is not installed"
+    make_environment "$work/other"
+    install "$work"/built/qdq-*.whl || die "what it builds is not installed"
+    pip=("$tools" -m pip --python "$venv/bin/python")
     (cd "$work" && "$work/other/bin/python" -c 'import qdq; qdq.optimize' &&
         "$work/other/bin/qdq" --version >/dev/null) || die "what it builds does not work"
 }
 
 # What a build of the sources needs is in their archive, which has no git and no tests.
 check_sdist() {
-    "$build/wheel/venv/bin/python" -m build --sdist --no-isolation --outdir "$work/sdist" . \
+    "$tools" -m build --sdist --no-isolation --outdir "$work/sdist" . \
         >"$work/log" 2>&1 || { cat "$work/log"; die "the archive of sources was not made"; }
     tar tzf "$work"/sdist/qdq-*.tar.gz | sed 's#^[^/]*/##' | sort >"$work/have"
     find CMakeLists.txt LICENSE pyproject.toml docs/python.md src include cmake python/*.* \
@@ -79,6 +85,7 @@ check_sdist() {
 install_sanitized() {
     venv=$build/python/venv
     python3 -m venv --clear "$venv"
+    pip=("$venv/bin/python" -m pip)
     install cffi numpy pytest onnx onnx_ir
     cmake -G Ninja -S . -B "$build/python" -Wno-dev --log-level=WARNING -DCMAKE_C_COMPILER=gcc \
         -DQDQ_SANITIZE=ON -DQDQ_PYTHON=ON -DQDQ_TESTS=OFF "-DQDQ_LIBRARY=$build/libqdq.a" \
