@@ -243,10 +243,10 @@ static qdq_status run_another(void *ctx, const char *name, const qdq_array *a, q
     return QDQ_OK;
 }
 
-/* Five outputs of 9 MiB and one of 40. */
+/* Four outputs of 9 MiB and one of 45, of a type of which few numbers make many bytes. */
 static const char large[] =
-    "g (float[1536,1536] x) => (float[1536,1536] a, float[1536,1536] b, float[1536,1536] c, "
-    "float[7680,1536] d, float[1536,1536] e) { a = Relu(x) b = Neg(a) c = Neg(b) "
+    "g (int64[1536,768] x) => (int64[1536,768] a, int64[1536,768] b, int64[1536,768] c, "
+    "int64[7680,768] d, int64[1536,768] e) { a = Relu(x) b = Neg(a) c = Neg(b) "
     "d = Concat<axis = 0>(x, a, b, c, x) e = Neg(c) }";
 
 #define STATE QDQ_BUILD_DIR "/tests/large_outputs.state"

@@ -89,13 +89,18 @@ TEST(parts_merge_to_the_bytes_of_one_run_in_any_order_and_grouping)
     for (size_t i = 0; i < QDQ_COUNT(methods); i++) {
         p.opts.method = methods[i];
         qdq_statistics *one = test_collect(&p, 0, 0);
+        char *text = test_statistics_text(one);
+
         for (size_t k = 0; k < QDQ_COUNT(sizes); k++)
             for (int how = TEST_FORWARD; how <= TEST_IN_PAIRS; how++) {
                 qdq_statistics *all = test_merge_parts(&p, sizes[k], (test_merging)how);
+                char *merged = test_statistics_text(all);
 
-                assert_same_text(one, all);
+                assert_string_equal(text, merged);
+                qdq_free(merged);
                 qdq_statistics_free(all);
             }
+        qdq_free(text);
         qdq_statistics_free(one);
     }
     close_parts(&p);
