@@ -5,6 +5,7 @@
 #include "quant/calib/calib_cache.h"
 #include "quant/calib/observer.h"
 #include "quant/plan/plan.h"
+#include "quant/target_fit.h"
 #include "support/build.h"
 #include "support/npy_file.h"
 
@@ -32,6 +33,7 @@ static void write_model(const char *path)
 typedef struct job {
     const char *model, *ranges, *data;
     qdq_method method;
+    const qdq_target *t; /* fits the processor: quantize_alloc.c makes it in the attempts */
 } job;
 
 static qdq_status quantize(void *ctx, qdq_error *err)
@@ -41,7 +43,6 @@ static qdq_status quantize(void *ctx, qdq_error *err)
     qdq_model *m = NULL, *q = NULL;
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
     qdq_engine *e = NULL;
-    qdq_target *t = NULL;
     qdq_data *d = NULL;
     qdq_plan *p = NULL;
     qdq_status st = qdq_model_load(j->model, NULL, &m, err);
@@ -53,24 +54,36 @@ static qdq_status quantize(void *ctx, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &e, err);
     if (st == QDQ_OK)
-        st = qdq_target_load("ort-cpu", &t, err);
-    if (st == QDQ_OK)
-        st = qdq_target_set(t, "weight.method", "mse", err);
-    if (st == QDQ_OK)
         st = qdq_data_open(j->data, m, &dopts, &d, err);
     if (st == QDQ_OK)
-        st = qdq_quantize(m, t, e, d, &opts, &p, &q, err);
+        st = qdq_quantize(m, j->t, e, d, &opts, &p, &q, err);
     if (st == QDQ_OK)
         assert_int_equal(p->corrections.n, 2);
     if (st == QDQ_OK)
         st = qdq_plan_save_ranges(p, j->ranges, true, err);
     qdq_plan_free(p);
     qdq_model_free(q);
-    qdq_target_free(t);
     qdq_data_close(d);
     qdq_engine_close(e);
     qdq_model_free(m);
     return st;
+}
+
+static qdq_target *fitted_target(const char *model)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL, *fitted = NULL;
+    qdq_model *m = NULL;
+
+    assert_ok(qdq_model_load(model, NULL, &m, &err));
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_target_set(t, "weight.method", "mse", &err));
+    assert_ok(qdq_target_fit(m, t, QDQ_CPU_AUTO, NULL, &fitted, &err));
+    qdq_model_free(m);
+    if (fitted == NULL)
+        return t;
+    qdq_target_free(t);
+    return fitted;
 }
 
 TEST(every_method_survives_every_allocation_failure)
@@ -81,10 +94,13 @@ TEST(every_method_survives_every_allocation_failure)
         static const float x[128] = {1, 2, 3, 4, [64] = 0.5f, 3};
         job j = {test_path("in.onnx"), test_path("ranges.json"),
                  test_npy_file("x.npy", TEST_HEADER("<f4", "(1, 8, 4, 4)"), x, sizeof x),
-                 methods[i]};
+                 methods[i], NULL};
 
         write_model(j.model);
+        qdq_target *t = fitted_target(j.model);
+        j.t = t;
         assert_true(test_every_alloc_fails(quantize, &j) > 50);
+        qdq_target_free(t);
     }
 }
 
