@@ -5,9 +5,9 @@
 #include "quant/calib/calib_cache.h"
 #include "quant/calib/observer.h"
 #include "quant/plan/plan.h"
-#include "quant/target_fit.h"
 #include "support/build.h"
 #include "support/npy_file.h"
+#include "support/quantize.h"
 
 static void write_model(const char *path)
 {
@@ -69,23 +69,6 @@ static qdq_status quantize(void *ctx, qdq_error *err)
     return st;
 }
 
-static qdq_target *fitted_target(const char *model)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_target *t = NULL, *fitted = NULL;
-    qdq_model *m = NULL;
-
-    assert_ok(qdq_model_load(model, NULL, &m, &err));
-    assert_ok(qdq_target_load("ort-cpu", &t, &err));
-    assert_ok(qdq_target_set(t, "weight.method", "mse", &err));
-    assert_ok(qdq_target_fit(m, t, QDQ_CPU_AUTO, NULL, &fitted, &err));
-    qdq_model_free(m);
-    if (fitted == NULL)
-        return t;
-    qdq_target_free(t);
-    return fitted;
-}
-
 TEST(every_method_survives_every_allocation_failure)
 {
     static const qdq_method methods[] = {QDQ_METHOD_ENTROPY_COMPAT, QDQ_METHOD_AUTO};
@@ -97,7 +80,7 @@ TEST(every_method_survives_every_allocation_failure)
                  methods[i], NULL};
 
         write_model(j.model);
-        qdq_target *t = fitted_target(j.model);
+        qdq_target *t = test_fitted_target(j.model, "weight.method", "mse");
         j.t = t;
         assert_true(test_every_alloc_fails(quantize, &j) > 50);
         qdq_target_free(t);

@@ -4,9 +4,9 @@
 
 #include "qdq/goal.h"
 #include "quant/plan/plan.h"
-#include "quant/target_fit.h"
 #include "support/build.h"
 #include "support/npy_file.h"
+#include "support/quantize.h"
 
 enum { SAMPLES = 2, ROWS = 4, IN = 8, OUT = 4 };
 
@@ -90,23 +90,6 @@ static qdq_status quantize(void *ctx, qdq_error *err)
     return st;
 }
 
-static qdq_target *fitted_target(const char *model)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_target *t = NULL, *fitted = NULL;
-    qdq_model *m = NULL;
-
-    assert_ok(qdq_model_load(model, NULL, &m, &err));
-    assert_ok(qdq_target_load("ort-cpu", &t, &err));
-    assert_ok(qdq_target_set(t, "stay_float", "[]", &err));
-    assert_ok(qdq_target_fit(m, t, QDQ_CPU_AUTO, NULL, &fitted, &err));
-    qdq_model_free(m);
-    if (fitted == NULL)
-        return t;
-    qdq_target_free(t);
-    return fitted;
-}
-
 TEST(smoothing_survives_every_allocation_failure)
 {
     static float x[SAMPLES][ROWS][IN];
@@ -119,7 +102,7 @@ TEST(smoothing_survives_every_allocation_failure)
                  goal != 0};
 
         write_model(j.model);
-        qdq_target *t = fitted_target(j.model);
+        qdq_target *t = test_fitted_target(j.model, "stay_float", "[]");
         j.t = t;
         assert_true(test_every_alloc_fails(quantize, &j) > 50);
         qdq_target_free(t);
