@@ -25,6 +25,9 @@ export \
     LSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")/../tests" && pwd)/leaks.supp:print_suppressions=0${LSAN_OPTIONS:+:$LSAN_OPTIONS}"
 # else TBB, which OpenVINO brings, asks dlopen() for what AddressSanitizer cannot bear
 export TBB_ENABLE_SANITIZERS=1
+# Tests share the cores: a thread of OpenMP that spins while it waits takes one from another test,
+# and often from the very thread that it waits for.
+export OMP_WAIT_POLICY="${OMP_WAIT_POLICY-passive}"
 
 log=$build/Testing/Temporary/LastTest.log
 results=$build/Testing/results.xml

@@ -187,7 +187,8 @@ class Quantizing:
         """Processor seconds, without reading and cleaning; the test prints them."""
         text = subprocess.run([os.path.join(self.build, "tests", "test_place_speed")],
                               stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, check=False).stdout.decode()
+                              stderr=subprocess.DEVNULL, check=False,
+                              env=dict(os.environ, QDQ_BENCH="1")).stdout.decode()
         rows = [(m[0], m[1], int(m[2]), float(m[3]), float(m[3]) / int(m[2]) * 1e6) for m in
                 re.findall(r"^(\S+) +(\S+) +(\d+) nodes: ([\d.]+) s", text, re.MULTILINE)]
         if not rows:

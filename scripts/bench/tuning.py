@@ -216,7 +216,8 @@ class Tuning:
             print("%s is missing: it is built with the tests, by `make check`" % program,
                   file=sys.stderr)
             return [[] for _ in patterns]
-        done = subprocess.run([program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        done = subprocess.run([program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              env=dict(os.environ, QDQ_BENCH="1"))
         text = done.stdout.decode(errors="replace")
         if done.returncode != 0:
             print("%s: status %d\n%s" % (test, done.returncode, text), file=sys.stderr)

@@ -50,6 +50,7 @@ static char plan_text[] = "{\n"
 typedef struct files {
     const char *model, *cost, *out;
     qdq_plan *plan;
+    qdq_target *target; /* fits the processor, where that is no part of what fails */
 } files;
 
 /* Linear, joint and pass-through operators: every kind of rule once. */
@@ -147,6 +148,13 @@ static qdq_status quantize(void *ctx, qdq_error *err)
     return test_quantize_on_sim(f->model, f->cost, err);
 }
 
+static qdq_status quantize_trained(void *ctx, qdq_error *err)
+{
+    const files *f = ctx;
+
+    return test_quantize_for_on_sim(f->model, f->cost, f->target, err);
+}
+
 static qdq_status quantize_goal(void *ctx, qdq_error *err)
 {
     const files *f = ctx;
@@ -158,7 +166,7 @@ static qdq_status quantize_half(void *ctx, qdq_error *err)
 {
     const files *f = ctx;
 
-    return test_quantize_half_on_sim(f->model, f->cost, err);
+    return test_quantize_half_on_sim(f->model, f->cost, f->target, err);
 }
 
 static qdq_status record_each(qdq_model *m, qdq_engine *e, qdq_data *data, qdq_error *err)
@@ -262,7 +270,7 @@ static qdq_status load_target(void *ctx, qdq_error *err)
 static files prepared(void)
 {
     files f = {test_path("in.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json",
-               test_path("out.onnx"), NULL};
+               test_path("out.onnx"), NULL, NULL};
 
     write_model(f.model);
     return f;
@@ -293,7 +301,9 @@ TEST(a_rest_in_float16_survives_every_allocation_failure)
 {
     files f = prepared();
 
+    f.target = test_fitted_target(f.model, "rest.type", "float16");
     assert_true(test_every_alloc_fails(quantize_half, &f) > 50);
+    qdq_target_free(f.target);
 }
 
 TEST(a_goal_survives_every_allocation_failure)
@@ -306,7 +316,8 @@ TEST(a_goal_survives_every_allocation_failure)
 /* Every way to drive a body: a branch, iterations with a body inside, slices. */
 TEST(bodies_survive_every_allocation_failure)
 {
-    files f = {test_path("bodies.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, NULL};
+    files f = {test_path("bodies.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, NULL,
+               NULL};
     qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(
@@ -338,10 +349,13 @@ TEST(explaining_survives_every_allocation_failure)
 
 TEST(completing_a_trained_model_survives_every_allocation_failure)
 {
-    files f = {test_path("trained.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, NULL};
+    files f = {test_path("trained.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, NULL,
+               NULL};
 
     write_trained_model(f.model);
-    assert_true(test_every_alloc_fails(quantize, &f) > 50);
+    f.target = test_fitted_target(f.model, NULL, NULL);
+    assert_true(test_every_alloc_fails(quantize_trained, &f) > 50);
+    qdq_target_free(f.target);
 }
 
 TEST(plans_and_targets_as_text_survive_every_allocation_failure)

@@ -6,6 +6,7 @@
 #include "quant/plan/plan.h"
 #include "support/build.h"
 #include "support/npy_file.h"
+#include "support/quantize.h"
 
 enum { SAMPLES = 2, ROWS = 4, IN = 8, OUT = 4 };
 
@@ -35,11 +36,12 @@ static void write_model(const char *path)
 
 typedef struct job {
     const char *model, *data;
+    const qdq_target *t; /* fits the processor: quantize_alloc.c makes it in the attempts */
     bool has_goal;
 } job;
 
-static qdq_status quantize_with(const job *j, const qdq_model *m, qdq_engine *e, qdq_target *t,
-                                qdq_data *d, qdq_error *err)
+static qdq_status quantize_with(const job *j, const qdq_model *m, qdq_engine *e, qdq_data *d,
+                                qdq_error *err)
 {
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
@@ -53,11 +55,11 @@ static qdq_status quantize_with(const job *j, const qdq_model *m, qdq_engine *e,
     goal.min_sqnr = 90;
     goal.one_format = true;
     if (j->has_goal) {
-        st = qdq_quantize_goal(m, t, e, d, &opts, &goal, &p, &q, &r, err);
+        st = qdq_quantize_goal(m, j->t, e, d, &opts, &goal, &p, &q, &r, err);
     } else {
         opts.smooth = QDQ_SMOOTH_ON;
         opts.samples = 1; /* the simulated ones have nothing in common */
-        st = qdq_quantize(m, t, e, d, &opts, &p, &q, err);
+        st = qdq_quantize(m, j->t, e, d, &opts, &p, &q, err);
         if (st == QDQ_OK)
             assert_int_equal(p->smoothings.n, 1);
     }
@@ -72,7 +74,6 @@ static qdq_status quantize(void *ctx, qdq_error *err)
     const job *j = ctx;
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
     qdq_engine *e = NULL;
-    qdq_target *t = NULL;
     qdq_data *d = NULL;
     qdq_model *m = NULL;
     qdq_status st = qdq_model_load(j->model, NULL, &m, err);
@@ -80,14 +81,9 @@ static qdq_status quantize(void *ctx, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &e, err);
     if (st == QDQ_OK)
-        st = qdq_target_load("ort-cpu", &t, err);
-    if (st == QDQ_OK)
-        st = qdq_target_set(t, "stay_float", "[]", err);
-    if (st == QDQ_OK)
         st = qdq_data_open(j->data, m, &dopts, &d, err);
     if (st == QDQ_OK)
-        st = quantize_with(j, m, e, t, d, err);
-    qdq_target_free(t);
+        st = quantize_with(j, m, e, d, err);
     qdq_data_close(d);
     qdq_engine_close(e);
     qdq_model_free(m);
@@ -102,9 +98,13 @@ TEST(smoothing_survives_every_allocation_failure)
         (&x[0][0][0])[i] = (float)(i * 29 % 67) / 33 - 1;
     for (int goal = 0; goal < 2; goal++) {
         job j = {test_path("in.onnx"),
-                 test_npy_file("x.npy", TEST_HEADER("<f4", "(2, 4, 8)"), x, sizeof x), goal != 0};
+                 test_npy_file("x.npy", TEST_HEADER("<f4", "(2, 4, 8)"), x, sizeof x), NULL,
+                 goal != 0};
 
         write_model(j.model);
+        qdq_target *t = test_fitted_target(j.model, "stay_float", "[]");
+        j.t = t;
         assert_true(test_every_alloc_fails(quantize, &j) > 50);
+        qdq_target_free(t);
     }
 }

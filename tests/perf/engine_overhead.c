@@ -12,7 +12,7 @@
 
 static qdq_error err;
 
-enum { PAIRS = 300, LEG_RUNS = 30 };
+enum { PAIRS = 100, LEG_RUNS = 30 };
 
 static int by_size(const void *a, const void *b)
 {

@@ -51,7 +51,7 @@ static void compare_with_itself(qdq_model *m, double limit)
     double start = test_cpu_seconds();
 
     assert_ok(qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", &eo, &e, &err));
-    assert_ok(qdq_data_open("random:2", m, &d, &data, &err));
+    assert_ok(qdq_data_open("random:1", m, &d, &data, &err));
     assert_ok(qdq_compare(e, m, m, data, &opts, &r, &err));
     printf("%.1f s\n", test_cpu_seconds() - start);
     assert_true(test_cpu_seconds() - start < limit);

@@ -149,12 +149,15 @@ static double place_time(const char *kind, const char *target, long nodes)
 static void placement_is_linear(const char *target)
 {
     static const char *const kinds[] = {"mixed", "residual", "nested", "copies", "star"};
+    const bool is_bench = getenv("QDQ_BENCH") != NULL; /* `make bench` sets it */
 
     for (size_t i = 0; i < QDQ_COUNT(kinds); i++) {
-        double half = place_time(kinds[i], target, 50000),
-               all = place_time(kinds[i], target, 100000);
+        const double all = place_time(kinds[i], target, 100000);
 
         assert_true(all < 1.5);
+        if (all <= 0.2 && !is_bench) /* fast enough, whatever half of it takes */
+            continue;
+        const double half = place_time(kinds[i], target, 50000);
         if (all > 0.2 && all > 5 * half)
             fail_msg("%s, %s: %.3f s for twice the nodes of %.3f s", target, kinds[i], all, half);
     }

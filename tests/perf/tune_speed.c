@@ -171,6 +171,7 @@ TEST(regions_and_slots_of_large_graphs_are_found_in_linear_time)
     static const char *const targets[] = {"ort-cpu", "tensorrt"};
     static const long sizes[] = {6000, 100000};
     static const double limits_ms[] = {250, 5000};
+    const bool is_bench = getenv("QDQ_BENCH") != NULL; /* `make bench` sets it */
 
     for (size_t i = 0; i < 4; i++) {
         qdq_model *m = residual_chain(sizes[i / 2]);
@@ -179,7 +180,8 @@ TEST(regions_and_slots_of_large_graphs_are_found_in_linear_time)
         qdq_target *t;
 
         assert_ok(qdq_target_load(targets[i % 2], &t, &err));
-        for (int round = 0; round < 3; round++) {
+        /* the least of three; as a test, the first that is fast enough */
+        for (int round = 0; round < 3 && (is_bench || !(sum < limits_ms[i / 2])); round++) {
             double ms[3];
             take_apart(m, t, ms, &n_groups);
             if (ms[0] + ms[1] + ms[2] < sum) {

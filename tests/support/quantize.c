@@ -5,6 +5,7 @@
 
 #include "qdq/qdq.h"
 #include "quant/half_precision/widen.h"
+#include "quant/target_fit.h"
 #include "support/test.h"
 
 /* What the engine would get if it refused 16-bit floats. */
@@ -17,8 +18,9 @@ static qdq_status widen(const qdq_model *m, qdq_error *err)
     return st;
 }
 
-static qdq_status quantize_on_sim(const char *model, const char *cost, const char *rest,
-                                  qdq_error *err)
+/* `given`: NULL for ort-cpu, which is loaded first. */
+static qdq_status quantize_on_sim(const char *model, const char *cost, const qdq_target *given,
+                                  bool widens, qdq_error *err)
 {
     qdq_model *m = NULL, *q = NULL;
     qdq_engine *e = NULL;
@@ -31,19 +33,17 @@ static qdq_status quantize_on_sim(const char *model, const char *cost, const cha
     snprintf(spec, sizeof spec, "sim:%s", cost);
     if (st == QDQ_OK)
         st = qdq_engine_open(spec, NULL, &e, err);
-    if (st == QDQ_OK)
+    if (st == QDQ_OK && given == NULL)
         st = qdq_target_load("ort-cpu", &t, err);
-    if (st == QDQ_OK && rest != NULL)
-        st = qdq_target_set(t, "rest.type", rest, err);
     if (st == QDQ_OK)
-        st = qdq_plan_make(m, t, e, NULL, &opts, &p, err);
+        st = qdq_plan_make(m, given != NULL ? given : t, e, NULL, &opts, &p, err);
     if (st == QDQ_OK)
         st = qdq_plan_to_text(p, &text, err);
     if (st == QDQ_OK)
         st = qdq_plan_apply(p, m, false, NULL, &q, err);
     if (st == QDQ_OK)
         st = qdq_plan_import(q, NULL, &imported, NULL, err);
-    if (st == QDQ_OK && rest != NULL)
+    if (st == QDQ_OK && widens)
         st = widen(q, err);
     qdq_free(text);
     qdq_plan_free(imported);
@@ -57,12 +57,37 @@ static qdq_status quantize_on_sim(const char *model, const char *cost, const cha
 
 qdq_status test_quantize_on_sim(const char *model, const char *cost, qdq_error *err)
 {
-    return quantize_on_sim(model, cost, NULL, err);
+    return quantize_on_sim(model, cost, NULL, false, err);
 }
 
-qdq_status test_quantize_half_on_sim(const char *model, const char *cost, qdq_error *err)
+qdq_status test_quantize_for_on_sim(const char *model, const char *cost, const qdq_target *t,
+                                    qdq_error *err)
 {
-    return quantize_on_sim(model, cost, "float16", err);
+    return quantize_on_sim(model, cost, t, false, err);
+}
+
+qdq_status test_quantize_half_on_sim(const char *model, const char *cost, const qdq_target *t,
+                                     qdq_error *err)
+{
+    return quantize_on_sim(model, cost, t, true, err);
+}
+
+qdq_target *test_fitted_target(const char *model, const char *key, const char *value)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL, *fitted = NULL;
+    qdq_model *m = NULL;
+
+    assert_ok(qdq_model_load(model, NULL, &m, &err));
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    if (key != NULL)
+        assert_ok(qdq_target_set(t, key, value, &err));
+    assert_ok(qdq_target_fit(m, t, QDQ_CPU_AUTO, NULL, &fitted, &err));
+    qdq_model_free(m);
+    if (fitted == NULL)
+        return t;
+    qdq_target_free(t);
+    return fitted;
 }
 
 qdq_status test_quantize_goal_on_sim(const char *model, const char *cost, qdq_error *err)
