@@ -77,6 +77,12 @@ static qdq_status fit_rules(const qdq_target *t, qdq_cpu cpu, const qdq_job *job
     return t->has_cpu && t->cpu_kind == NULL ? leave_out_rules(t, cpu, out, err) : QDQ_OK;
 }
 
+qdq_status qdq_target_fit_rules(const qdq_target *t, qdq_cpu cpu, qdq_target **out, qdq_error *err)
+{
+    *out = NULL;
+    return fit_rules(t, qdq_target_cpu(cpu), NULL, out, err);
+}
+
 qdq_status qdq_target_fit(const qdq_model *m, const qdq_target *t, qdq_cpu cpu, const qdq_job *job,
                           qdq_target **out, qdq_error *err)
 {

@@ -15,4 +15,7 @@ qdq_cpu qdq_target_cpu(qdq_cpu asked);
 qdq_status qdq_target_fit(const qdq_model *m, const qdq_target *t, qdq_cpu cpu, const qdq_job *job,
                           qdq_target **out, qdq_error *err);
 
+/* The same for a model that is quantized already: only the rules for other processors go. */
+qdq_status qdq_target_fit_rules(const qdq_target *t, qdq_cpu cpu, qdq_target **out, qdq_error *err);
+
 #endif /* QDQ_TARGET_FIT_H */

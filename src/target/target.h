@@ -99,6 +99,12 @@ typedef struct qdq_stay_float {
     int64_t weight_max;
     /* multiplications in one matrix product of two activations */
     int64_t work_max;
+    /* multiplications of what runs in 8 bits around it, for each number converted at the border */
+    int64_t island_work_max;
+    /* operators that the engine fuses into it in float, and how often a number at the border that
+     * one of them reads counts; NULL: none */
+    const char *const *fused_in_float;
+    int64_t fused_in_float_counts;
     bool depthwise;
     /* about nodes whose data the model quantizes; other rules about the rest */
     bool dynamic;

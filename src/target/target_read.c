@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "base/json_read.h"
 
-enum { INPUT_MAX = 15, CHANNELS_MAX = 1 << 20, WORK_MAX = 1 << 30 };
+enum { INPUT_MAX = 15, CHANNELS_MAX = 1 << 20, WORK_MAX = 1 << 30, COUNTS_MAX = 1000 };
 
 /* --- the parts of a description --------------------------------------------------------------- */
 
@@ -217,7 +217,8 @@ static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index
 
     read_facts(t, p,
                QDQ_WORDS("op", "rule", "reason", "data_is", "in_channels_max", "out_channels_max",
-                         "group_channels_max", "sum_max", "weight_max", "work_max", "depthwise",
+                         "group_channels_max", "sum_max", "weight_max", "work_max",
+                         "island_work_max", "fused_in_float", "fused_in_float_counts", "depthwise",
                          "activations", "alone", "one_reader", "linear_reader", "reads",
                          "not_before", "engine", "open", "no_bias", "float_reader", "dynamic",
                          "off", "cpu", "accuracy", "measured", "probe"),
@@ -239,6 +240,9 @@ static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index
     s.sum_max = qdq_json_int(p, "sum_max", 0, WORK_MAX, 0);
     s.weight_max = qdq_json_int(p, "weight_max", 0, WORK_MAX, 0);
     s.work_max = qdq_json_int(p, "work_max", 0, WORK_MAX, 0);
+    s.island_work_max = qdq_json_int(p, "island_work_max", 0, WORK_MAX, 0);
+    s.fused_in_float = qdq_json_texts(p, "fused_in_float");
+    s.fused_in_float_counts = qdq_json_int(p, "fused_in_float_counts", 1, COUNTS_MAX, 1);
     s.reads = qdq_json_texts(p, "reads");
     s.not_before = qdq_json_texts(p, "not_before");
     s.engine = qdq_json_texts(p, "engine");
@@ -247,6 +251,8 @@ static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index
     s.float_reader = qdq_json_texts(p, "float_reader");
     if (s.work_max != 0 && !s.activations)
         qdq_json_fail(p, "key 'work_max': of no meaning without 'activations'");
+    if (s.island_work_max != 0 && strcmp(s.op, "Conv") != 0)
+        qdq_json_fail(p, "key 'island_work_max': found operator '%s', expected Conv", s.op);
     if (s.engine != NULL && qdq_json_has(p, "probe"))
         qdq_json_wrong(p, "probe",
                        "none beside 'engine': times do not decide a rule of correctness");

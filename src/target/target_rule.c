@@ -153,7 +153,7 @@ static int64_t value_of(const qdq_probe_size *s, const char *name)
 static bool is_threshold(const char *key)
 {
     return QDQ_WORD_IS_IN(key, "in_channels_max", "out_channels_max", "group_channels_max",
-                          "sum_max", "weight_max", "work_max");
+                          "sum_max", "weight_max", "work_max", "island_work_max");
 }
 
 /* One or more sizes; without the key, one without parameters. */

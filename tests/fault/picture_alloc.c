@@ -94,10 +94,11 @@ typedef struct subject {
 static void open_subject(subject *s)
 {
     static char model[4000], w[1000];
-    const qdq_quantize_opts qo = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_quantize_opts qo = QDQ_QUANTIZE_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
     size_t at = 0;
 
+    qo.cpu = QDQ_CPU_VNNI;
     for (int i = 0; i < 72; i++)
         at += (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "",
                                ((i * 37) % 72 - 36) / 36.0);
@@ -161,10 +162,11 @@ typedef struct tuned {
 
 static void open_tuned(tuned *x)
 {
-    const qdq_quantize_opts qo = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_quantize_opts qo = QDQ_QUANTIZE_OPTS_INIT;
     static double zeros[64];
     qdq_error err = QDQ_ERROR_INIT;
 
+    qo.cpu = QDQ_CPU_VNNI;
     open_subject(&x->s);
     assert_ok(qdq_model_infer_shapes(x->s.m, &err));
     assert_ok(qdq_space_new(x->s.m, x->s.target, &qo, &x->space, &err));

@@ -7,6 +7,7 @@
 #include "quant/calib/scales.h"
 #include "quant/plan/plan.h"
 #include "support/build.h"
+#include "support/placed.h"
 
 /* Three Conv behind each other. */
 static qdq_model *chain(void)
@@ -44,9 +45,8 @@ static qdq_plan *plan_of(const wanted *w, size_t n, qdq_elem type)
 static qdq_target *target_of(bool symmetric)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_target *t = NULL;
+    qdq_target *t = test_target("ort-cpu");
 
-    assert_ok(qdq_target_load("ort-cpu", &t, &err));
     if (symmetric) {
         assert_ok(qdq_target_set(t, "activation.type", "int8", &err));
         assert_ok(qdq_target_set(t, "activation.symmetric", "true", &err));

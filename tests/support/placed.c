@@ -41,13 +41,23 @@ char *test_describe_placement(const qdq_model *m, const qdq_plan *p)
     return qdq_buf_take(&out);
 }
 
+qdq_target *test_target(const char *name)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL, *with_vnni = NULL;
+
+    assert_ok(qdq_target_load(name, &t, &err));
+    assert_ok(qdq_target_for_cpu(t, "vnni", NULL, &with_vnni, &err));
+    qdq_target_free(t);
+    return with_vnni;
+}
+
 test_placed test_place_on(test_builder *b, const char *target, const qdq_place_opts *opts)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_target *t = NULL;
+    qdq_target *t = test_target(target);
     test_placed p = {test_built(b), qdq_plan_new(), NULL};
 
-    assert_ok(qdq_target_load(target, &t, &err));
     assert_ok(qdq_place(p.m, t, opts, p.plan, &err));
     assert_true(qdq_plan_finish(p.plan));
     qdq_target_free(t);
@@ -178,10 +188,9 @@ test_builder test_trained_chain(qdq_elem type, int32_t zero_point)
 qdq_plan *test_plan_by_rules(const qdq_model *m)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_target *t = NULL;
+    qdq_target *t = test_target("ort-cpu");
     qdq_plan *p = qdq_plan_new();
 
-    assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_place(m, t, NULL, p, &err));
     qdq_target_free(t);
     for (size_t i = 0; i < p->tensors.n; i++) {

@@ -5,6 +5,9 @@
 #include "quant/place/place.h"
 #include "support/build.h"
 
+/* A target as it is on processors with VNNI, whatever runs the test; qdq_target_free(). */
+qdq_target *test_target(const char *name);
+
 /* One line for each node but Q and DQ: "c1: QDQ(r0) QW(c1.w) QB(c1.b)". What the plan puts into 8
  * bits stands in brackets. */
 typedef struct test_placed {

@@ -82,7 +82,7 @@ qdq_target *test_fitted_target(const char *model, const char *key, const char *v
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     if (key != NULL)
         assert_ok(qdq_target_set(t, key, value, &err));
-    assert_ok(qdq_target_fit(m, t, QDQ_CPU_AUTO, NULL, &fitted, &err));
+    assert_ok(qdq_target_fit(m, t, QDQ_CPU_VNNI, NULL, &fitted, &err));
     qdq_model_free(m);
     if (fitted == NULL)
         return t;

@@ -17,8 +17,9 @@ qdq_status test_quantize_for_on_sim(const char *model, const char *cost, const q
 qdq_status test_quantize_half_on_sim(const char *model, const char *cost, const qdq_target *t,
                                      qdq_error *err);
 
-/* ort-cpu with a key changed (NULL: as it is), fitted to this processor: to load and fit it is most
- * of the work in quantizing a small model, which need not be done again for every allocation. */
+/* ort-cpu with a key changed (NULL: as it is), fitted to processors with VNNI: to load and fit it
+ * is most of the work in quantizing a small model, which need not be done again for every
+ * allocation. */
 qdq_target *test_fitted_target(const char *model, const char *key, const char *value);
 
 /* Quantizes under a goal that only a float model reaches, so that layers go back, and writes the

@@ -17,7 +17,8 @@ enum { MAX_WORDS = 16, MAX_LIST = 8 };
 typedef struct wishes {
     char words[1024];
     qdq_target *target;
-    const char *passes;
+    /* kind of processor */
+    const char *cpu, *passes;
     /* of all tensors */
     double low, high;
     /* "w:nan": the last element of a constant */
@@ -58,6 +59,8 @@ static qdq_status take(wishes *w, size_t i, char *key, char *value, qdq_error *e
         }
     if (strcmp(key, "passes") == 0) {
         w->passes = value;
+    } else if (strcmp(key, "cpu") == 0) {
+        w->cpu = value;
     } else if (strcmp(key, "range") == 0) {
         assert_int_equal(sscanf(value, "%lf..%lf", &w->low, &w->high), 2);
     } else if (strcmp(key, "put") == 0) {
@@ -91,6 +94,10 @@ static qdq_status take_all(wishes *w, const char *arg, qdq_error *err)
         *value = '\0';
         QDQ_TRY(take(w, n++, word, value + 1, err));
     }
+    qdq_target *of_cpu;
+    QDQ_TRY(qdq_target_for_cpu(w->target, w->cpu != NULL ? w->cpu : "vnni", NULL, &of_cpu, err));
+    qdq_target_free(w->target);
+    w->target = of_cpu;
     return QDQ_OK;
 }
 

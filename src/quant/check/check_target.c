@@ -21,6 +21,7 @@
 #include "ir/shape.h"
 #include "quant/check/check_state.h"
 #include "quant/place/place.h"
+#include "quant/target_fit.h"
 #include "quant/import/strip.h"
 
 static const struct {
@@ -296,11 +297,17 @@ qdq_status qdq_model_check_target(const qdq_model *m, const qdq_target *t,
     qdq_check_opts own = QDQ_CHECK_OPTS_INIT;
     qdq_checking c = {.t = t, .opts = &own, .err = err};
 
+    qdq_target *fitted;
+
     *out = NULL;
     QDQ_TRY(qdq_opts_read("qdq_check_opts", &own, sizeof own, opts, err));
-    qdq_status st = qdq_model_clone(m, &c.m, err);
+    qdq_status st = qdq_target_fit_rules(t, own.cpu, &fitted, err);
+    c.t = fitted != NULL ? fitted : t;
+    if (st == QDQ_OK)
+        st = qdq_model_clone(m, &c.m, err);
     if (st == QDQ_OK)
         st = check_model(&c, out);
+    qdq_target_free(fitted);
     qdq_arena_free(&c.arena);
     qdq_model_free(c.m);
     return st;

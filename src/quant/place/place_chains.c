@@ -196,11 +196,61 @@ static void walk_backward(qdq_placing *p)
     }
 }
 
+/* --- islands ---------------------------------------------------------------------------------- */
+
+/* The first one; NULL: there is none. */
+static const qdq_stay_float *island_rule(const qdq_target *t)
+{
+    for (size_t i = 0; i < t->stay.n; i++)
+        if (t->stay.at[i].island_work_max != 0)
+            return &t->stay.at[i];
+    return NULL;
+}
+
+/* Places all, and forgets it but for the nodes in islands that multiply too little. */
+static qdq_status look_ahead(qdq_placing *p, const qdq_stay_float *rule, bool *poor, qdq_error *err)
+{
+    const size_t n_nodes = (size_t)p->model->graph->next_node_id + 1,
+                 n_values = p->model->graph->values.n + 1;
+    const qdq_place_opts *opts = p->opts;
+    qdq_place_opts silent = opts != NULL ? *opts : (qdq_place_opts){0};
+    qdq_node_state *node = qdq_place_by_node(p, sizeof *node);
+    qdq_value_state *value = qdq_arena_array(&p->scratch, n_values, sizeof *value);
+
+    QDQ_NEED(node != NULL && value != NULL, err);
+    memcpy(node, p->node, n_nodes * sizeof *node);
+    memcpy(value, p->value, n_values * sizeof *value);
+    silent.why = NULL;
+    p->opts = &silent;
+    walk_forward(p);
+    walk_backward(p);
+    p->opts = opts;
+    QDQ_TRY(qdq_place_find_islands(p, rule, poor, err));
+    memcpy(p->node, node, n_nodes * sizeof *node);
+    memcpy(p->value, value, n_values * sizeof *value);
+    return QDQ_OK;
+}
+
+static qdq_status leave_poor_islands(qdq_placing *p, qdq_error *err)
+{
+    const qdq_stay_float *rule = island_rule(p->target);
+    bool *poor = rule != NULL ? qdq_place_by_node(p, sizeof *poor) : NULL;
+
+    if (rule == NULL)
+        return QDQ_OK;
+    QDQ_NEED(poor != NULL, err);
+    QDQ_TRY(look_ahead(p, rule, poor, err));
+    QDQ_FOR_PLACED (n, p)
+        qdq_state_of(p, n)->in_poor_island = poor[n->id];
+    return QDQ_OK;
+}
+
 /* --- all six ---------------------------------------------------------------------------------- */
 
 qdq_status qdq_place_chains(qdq_placing *p, qdq_plan *plan, qdq_error *err)
 {
     qdq_place_leave_weights(p);
+    QDQ_TRY(leave_poor_islands(p, err));
     walk_forward(p);
     walk_backward(p);
     QDQ_NEED(!p->no_memory, err);

@@ -14,6 +14,10 @@ typedef struct qdq_node_state {
     const qdq_stay_float *stay;
     /* a rule about consumers of its result; NULL: none */
     const qdq_stay_float *late;
+    /* a rule about the island that it would be part of; NULL: none */
+    const qdq_stay_float *island;
+    /* that island multiplies too little */
+    bool in_poor_island;
     /* why it is float; NULL: it runs in 8 bits, or is absorbed */
     const char *reason;
     /* 8-bit node into which the engine fuses it, or NULL */
@@ -220,6 +224,15 @@ const char *qdq_place_stay(qdq_placing *p, const qdq_node *n, const qdq_tensor *
 
 /* Whether the rule `late` of an 8-bit node applies. Call it after all consumers of n are placed. */
 bool qdq_place_stays_late(const qdq_placing *p, const qdq_node *n);
+
+/* --- place_islands.c: what runs in 8 bits with float operators all around it -------------------
+ */
+
+/* poor[id of a node]: it is a Conv with a rule `island`, and its island multiplies too little for
+ * it. `rule`: the target's first one of islands, which says what counts more. Call it after all
+ * nodes are placed. */
+qdq_status qdq_place_find_islands(qdq_placing *p, const qdq_stay_float *rule, bool *poor,
+                                  qdq_error *err);
 
 /* --- place_chains.c: targets that fuse chains of Q/DQ nodes, as ONNX Runtime does ------------- */
 

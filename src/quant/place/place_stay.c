@@ -316,6 +316,12 @@ const char *qdq_place_stay(qdq_placing *p, const qdq_node *n, const qdq_tensor *
             state->late = s;
             continue;
         }
+        if (s->island_work_max != 0 && !state->in_poor_island) {
+            state->island = s;
+            qdq_why_say(qdq_place_listener(p), n, s->rule, false,
+                        "does not apply: its condition 'island_work_max' fails");
+            continue;
+        }
         state->stay = s;
         /* who reads it is not known yet: placement comes back to it */
         state->needs_reader = s->alone;

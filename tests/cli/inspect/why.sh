@@ -1,3 +1,4 @@
+# as with VNNI
 # Every rule that looked at a node or tensor, with its verdict; no engine, no data.
 m="$FIXTURES/conv.onnxtxt"
 for name in conv1 features pool prob; do

@@ -1,3 +1,4 @@
+# as with VNNI
 # Options from a file by their long names; what the command line says wins; files are read by every
 # command.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx

@@ -1,3 +1,4 @@
+# as with VNNI
 # A slip of the pen in a choice is told: the result looks the same without it.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .

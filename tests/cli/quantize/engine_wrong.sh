@@ -1,3 +1,4 @@
+# as with VNNI
 # An engine that computes a form wrongly: such nodes stay float, and where that does not help
 # nothing is written.
 cp "$FIXTURES/conv.onnxtxt" "$FIXTURES/nine.npy" .

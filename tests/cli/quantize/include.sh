@@ -1,3 +1,4 @@
+# as with VNNI
 # Which nodes: names, regular expressions, operators; each shows in the plan.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .

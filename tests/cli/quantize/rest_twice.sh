@@ -1,3 +1,4 @@
+# as with VNNI
 # Quantizing a result with --rest once more with the same options gives the same bytes: codes of
 # biases, and constants of bodies, are what they were.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx

@@ -1,3 +1,4 @@
+# as with VNNI
 # The rules' verdicts and what the plan has, scale and range included; a dry run writes nothing.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
