@@ -11,7 +11,7 @@
 # in cases with a line "# measures". Warnings that the machine is noisy are of the machine, not of
 # the case: they are taken out of stderr. Without VNNI other weights are made, for kernels that
 # saturate there, and less pays: in cases with a line "# as with VNNI", quantize, autotune and
-# inspect work for processors that have it.
+# inspect --why work for processors that have it.
 #
 # A line "# needs: ort full" in a case skips it, loudly, where one of them is missing; with
 # QDQ_TEST_REQUIRE=1 that is a failure. Set by the caller: QDQ (the tool). For the cases: MODELS
@@ -35,7 +35,7 @@ cat >"$work/bin/qdq" <<END
 more=
 case "\${WITH_VNNI:-} \$* " in
 *" --plan "*) ;;
-"1 quantize "* | "1 autotune "* | "1 inspect "*) more='--cpu vnni' ;;
+"1 quantize "* | "1 autotune "* | "1 inspect "*" --why "*) more='--cpu vnni' ;;
 esac
 case "\${MEASURES:-} \${1:-}" in
 "1 "*) ;;

@@ -104,6 +104,13 @@ done < <(perl -CSD -0777 -ne '
         print "$ARGV:$n:", length, "\n" if length > 100 && /\S\s+\S/;
     }' "${rest[@]}" .ci/run)
 
+# A program with a main() of its own runs the tests that it names there, and no other.
+while read -r file; do
+    while read -r name; do
+        grep -q "_test.*($name[,)]" "$file" || complain "$file: main() does not run $name"
+    done < <(sed -nE 's/^TEST\((.*)\)$/\1/p' "$file")
+done < <(grep -l '^int main(' tests/*/*.c)
+
 # A clone is whole: no link leads out of it.
 while read -r link; do
     target=$(realpath -m "$link")

@@ -119,7 +119,7 @@ static size_t next_guess(const search *s, size_t k, double excess)
 /* The least prefix that holds, as far as trials go; 0: none does. */
 static qdq_status find_prefix(search *s, size_t k, size_t *out, qdq_error *err)
 {
-    size_t low = 0, high = 0, most = s->n - 1;
+    size_t low = 0, high = 0, most = s->n - 1, less = 1;
     qdq_goal_trial t;
 
     while (most > 0 && is_left(s)) {
@@ -132,7 +132,9 @@ static qdq_status find_prefix(search *s, size_t k, size_t *out, qdq_error *err)
             most = k - 1;
             if (most == low)
                 break;
-            k = most;
+            /* rules may leave many of those in float that are alone then */
+            k = most > low + less ? most + 1 - less : low + 1;
+            less *= 2;
             continue;
         } else if (k == most)
             break;
@@ -140,7 +142,9 @@ static qdq_status find_prefix(search *s, size_t k, size_t *out, qdq_error *err)
             low = k;
         if (high > 0 && high - low <= 1)
             break;
-        k = high > 0 ? low + (high - low) / 2 : next_guess(s, k, t.excess);
+        k = high > 0          ? low + (high - low) / 2
+            : most < s->n - 1 ? low + (most - low + 1) / 2
+                              : next_guess(s, k, t.excess);
     }
     *out = high;
     return QDQ_OK;

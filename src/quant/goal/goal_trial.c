@@ -478,7 +478,7 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *
 {
     const double begun = qdq_clock_seconds();
     const size_t n_gone = qdq_goal_count_float(g, form);
-    qdq_goal_step step = {.n_float = n_gone, .metric = NAN};
+    qdq_goal_step step = {.n_float = n_gone, .accuracy = NAN, .metric = NAN};
     qdq_goal_tried t = {.n_gone = n_gone};
     unsigned char *copy = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *copy);
 
@@ -487,12 +487,17 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *
     if (form != NULL)
         t.form = memcpy(copy, form, g->n_layers * sizeof *copy);
     QDQ_TRY(qdq_goal_time_share(g, p, form, &step.time_fraction, err));
-    qdq_status st = evaluate_twice(g, p, &step, &t, out, err);
+    qdq_status st = QDQ_OK;
     t.is_float = p->tensors.n == 0 && p->weights.n == 0;
-    if (t.is_float && n_gone > 0)
+    if (t.is_float && n_gone > 0) { /* nobody takes it */
         *out = (qdq_goal_trial){.is_float = true, .excess = NAN};
-    else if (st == QDQ_OK)
-        st = evaluate_metric(g, p, &step, out, err);
+        step.sqnr_db = INFINITY;
+        g->room->why[0] = '\0';
+    } else {
+        st = evaluate_twice(g, p, &step, &t, out, err);
+        if (st == QDQ_OK)
+            st = evaluate_metric(g, p, &step, out, err);
+    }
     step.holds = t.holds = out->holds;
     t.sqnr_db = step.sqnr_db;
     t.metric = step.metric;
