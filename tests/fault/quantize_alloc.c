@@ -223,6 +223,7 @@ static qdq_status explain(void *ctx, qdq_error *err)
     qdq_target *t = NULL;
     qdq_status st = qdq_model_load(f->model, NULL, &m, err);
 
+    o.cpu = QDQ_CPU_AVX2; /* which has rules about islands */
     if (st == QDQ_OK)
         st = qdq_target_load("ort-cpu", &t, err);
     if (st == QDQ_OK && (o.why = qdq_why_new("r0")) == NULL)

@@ -7,6 +7,9 @@
  *   emit      write edges, weights, biases and reasons into the plan
  *   tie       what a Concat joins shares one scale (place_tied.c)
  *
+ * Where the target has rules about islands, forward and backward come twice: the first time shows
+ * what would hang together in 8 bits (place_islands.c).
+ *
  * Decisions are about chains: a Conv takes its Relu along, an Add is 8-bit only between 8-bit
  * neighbours, a Reshape only hands on what it gets. */
 
@@ -245,7 +248,7 @@ static qdq_status leave_poor_islands(qdq_placing *p, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- all six ---------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 qdq_status qdq_place_chains(qdq_placing *p, qdq_plan *plan, qdq_error *err)
 {
