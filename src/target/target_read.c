@@ -211,6 +211,19 @@ static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
         qdq_json_nomem(p);
 }
 
+static void read_island(const qdq_target *t, const qdq_json_place *p, qdq_stay_float *s)
+{
+    s->island_work_max = qdq_json_int(p, "island_work_max", 0, WORK_MAX, 0);
+    s->fused_in_float = qdq_json_texts(p, "fused_in_float");
+    s->fused_in_float_counts = qdq_json_int(p, "fused_in_float_counts", 1, COUNTS_MAX, 1);
+    if (s->island_work_max != 0 && (strcmp(s->op, "Conv") != 0 || t->partitions != NULL))
+        qdq_json_wrong(p, "island_work_max", "operator Conv, and no 'partitions'");
+    if (s->island_work_max == 0 && s->fused_in_float != NULL)
+        qdq_json_fail(p, "key 'fused_in_float': of no meaning without 'island_work_max'");
+    if (s->fused_in_float == NULL && qdq_json_has(p, "fused_in_float_counts"))
+        qdq_json_fail(p, "key 'fused_in_float_counts': of no meaning without 'fused_in_float'");
+}
+
 static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index)
 {
     qdq_stay_float s = {0};
@@ -240,9 +253,7 @@ static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index
     s.sum_max = qdq_json_int(p, "sum_max", 0, WORK_MAX, 0);
     s.weight_max = qdq_json_int(p, "weight_max", 0, WORK_MAX, 0);
     s.work_max = qdq_json_int(p, "work_max", 0, WORK_MAX, 0);
-    s.island_work_max = qdq_json_int(p, "island_work_max", 0, WORK_MAX, 0);
-    s.fused_in_float = qdq_json_texts(p, "fused_in_float");
-    s.fused_in_float_counts = qdq_json_int(p, "fused_in_float_counts", 1, COUNTS_MAX, 1);
+    read_island(t, p, &s);
     s.reads = qdq_json_texts(p, "reads");
     s.not_before = qdq_json_texts(p, "not_before");
     s.engine = qdq_json_texts(p, "engine");
@@ -251,8 +262,6 @@ static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index
     s.float_reader = qdq_json_texts(p, "float_reader");
     if (s.work_max != 0 && !s.activations)
         qdq_json_fail(p, "key 'work_max': of no meaning without 'activations'");
-    if (s.island_work_max != 0 && strcmp(s.op, "Conv") != 0)
-        qdq_json_fail(p, "key 'island_work_max': found operator '%s', expected Conv", s.op);
     if (s.engine != NULL && qdq_json_has(p, "probe"))
         qdq_json_wrong(p, "probe",
                        "none beside 'engine': times do not decide a rule of correctness");

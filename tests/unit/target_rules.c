@@ -255,6 +255,13 @@ TEST(mistakes_are_named_with_their_line_and_place)
          "stay_float[0].probe[0].without: unknown key 'colour'"},
         {FLOAT(PROBE(GRAPH ", \"with\": {\"off\": true}")),
          "stay_float[0].probe[0], key 'without': expected an object, as there is a 'with'"},
+        {HEAD "\"stay_float\": [{\"op\": \"Gemm\", \"rule\": \"r\", \"reason\": \"slow\", "
+              "\"island_work_max\": 9}]}",
+         "stay_float[0], key 'island_work_max': expected operator Conv, and no 'partitions'"},
+        {FLOAT(", \"fused_in_float\": [\"A\"]"),
+         "key 'fused_in_float': of no meaning without 'island_work_max'"},
+        {FLOAT(", \"island_work_max\": 9, \"fused_in_float_counts\": 2"),
+         "key 'fused_in_float_counts': of no meaning without 'fused_in_float'"},
         {FLOAT(", \"engine\": [\"1\"]" PROBE(GRAPH)),
          "stay_float[0], key 'probe': expected none beside "
          "'engine': times do not decide a rule of correctness"},

@@ -96,8 +96,11 @@ static qdq_status make_side(json_t *root, const qdq_probe *p, bool with, qdq_err
     json_object_del(rule, "off");
     json_object_del(rule, "cpu");
     QDQ_TRY(qdq_probe_apply(root, p, with, err));
-    if (p->threshold != NULL)
+    if (p->threshold != NULL) { /* and what has no meaning without island_work_max */
         json_object_del(rule, p->threshold);
+        json_object_del(rule, "fused_in_float");
+        json_object_del(rule, "fused_in_float_counts");
+    }
     return QDQ_OK;
 }
 
