@@ -47,6 +47,7 @@ static qdq_status place_without(const qdq_quantizing *q, const unfit *u, qdq_err
                          .apart = &u->apart,
                          .stay = q->basis.stay,
                          .formats = q->basis.formats,
+                         .islands_of = q->basis.islands_of,
                          .engine = q->engine != NULL ? qdq_engine_get_info(q->engine) : NULL,
                          .finite = q->basis.finite,
                          .why = opts->why,

@@ -77,6 +77,7 @@ qdq_quantizing qdq_goal_quantizing(qdq_goal_run *g, const qdq_quantize_opts *opt
                             .basis = {.known = &g->scales,
                                       .folds = g->goal.folds,
                                       .means = means,
+                                      .islands_of = p != g->first ? g->first : NULL,
                                       .formats = g->formats},
                             .plan = p,
                             .statistics = g->statistics};
@@ -492,7 +493,6 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *
     if (t.is_float && n_gone > 0) { /* nobody takes it */
         *out = (qdq_goal_trial){.is_float = true, .excess = NAN};
         step.sqnr_db = INFINITY;
-        g->room->why[0] = '\0';
     } else {
         st = evaluate_twice(g, p, &step, &t, out, err);
         if (st == QDQ_OK)

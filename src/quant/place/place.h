@@ -36,6 +36,9 @@ typedef struct qdq_place_opts {
     /* by node id of the main graph: its number format; NULL: the target's or an override. NULL:
      * none */
     const qdq_format *const *formats;
+    /* the islands that this plan leaves in float stay so, and no others, whatever hangs together
+     * now; NULL: rules decide */
+    const qdq_plan *islands_of;
     /* the engine; NULL: unknown, and rules for single versions apply */
     const qdq_engine_info *engine;
     /* facts about constants, reused between placements of one model; may be NULL */

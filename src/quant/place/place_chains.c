@@ -234,6 +234,29 @@ static qdq_status look_ahead(qdq_placing *p, const qdq_stay_float *rule, bool *p
     return QDQ_OK;
 }
 
+static bool is_island_reason(const qdq_target *t, const char *reason)
+{
+    for (size_t i = 0; i < t->stay.n; i++)
+        if (t->stay.at[i].island_work_max != 0 && strcmp(t->stay.at[i].reason, reason) == 0)
+            return true;
+    return false;
+}
+
+static qdq_status read_islands(qdq_placing *p, const qdq_plan *from, bool *poor, qdq_error *err)
+{
+    qdq_map nodes = QDQ_MAP_INIT;
+    const bool ok = qdq_graph_map_labels(p->model->graph, &p->scratch, &nodes);
+
+    for (size_t i = 0; ok && i < from->left_float.n; i++) {
+        const qdq_node *n = qdq_map_get_ptr(&nodes, from->left_float.at[i].node);
+
+        if (n != NULL && is_island_reason(p->target, from->left_float.at[i].reason))
+            poor[n->id] = true;
+    }
+    qdq_map_free(&nodes);
+    return qdq_allocated(ok, err);
+}
+
 static qdq_status leave_poor_islands(qdq_placing *p, qdq_error *err)
 {
     const qdq_stay_float *rule = island_rule(p->target);
@@ -242,7 +265,10 @@ static qdq_status leave_poor_islands(qdq_placing *p, qdq_error *err)
     if (rule == NULL)
         return QDQ_OK;
     QDQ_NEED(poor != NULL, err);
-    QDQ_TRY(look_ahead(p, rule, poor, err));
+    if (p->opts != NULL && p->opts->islands_of != NULL)
+        QDQ_TRY(read_islands(p, p->opts->islands_of, poor, err));
+    else
+        QDQ_TRY(look_ahead(p, rule, poor, err));
     QDQ_FOR_PLACED (n, p)
         qdq_state_of(p, n)->in_poor_island = poor[n->id];
     return QDQ_OK;

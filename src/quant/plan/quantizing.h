@@ -24,6 +24,8 @@ typedef struct qdq_plan_basis {
     const qdq_target *bodies;
     /* 2 or more: scales for cross-validation, too (qdq_plan_tensor.fold), of the main graph */
     unsigned folds;
+    /* as in qdq_place_opts */
+    const qdq_plan *islands_of;
     /* gather those that corrections of biases need, for a later plan */
     bool means;
     /* that of another plan, complete: it does not depend on where Q/DQ are */

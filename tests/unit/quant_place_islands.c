@@ -1,0 +1,66 @@
+/* Islands in 8 bits when layers go back to float for a goal. */
+#include <string.h>
+
+#include "ir/shape.h"
+#include "quant/place/place.h"
+#include "support/build.h"
+#include "support/test.h"
+
+static qdq_error err;
+
+static bool is_quantized(const qdq_plan *p, const char *node)
+{
+    for (size_t i = 0; i < p->quantized.n; i++)
+        if (strcmp(p->quantized.at[i].node, node) == 0)
+            return true;
+    return false;
+}
+
+static qdq_plan *placed(const qdq_model *m, const qdq_target *t, const char *const *exclude,
+                        const qdq_plan *islands_of)
+{
+    const qdq_place_opts o = {.exclude = exclude, .islands_of = islands_of};
+    qdq_plan *p = qdq_plan_new();
+
+    assert_non_null(p);
+    assert_ok(qdq_place(m, t, &o, p, &err));
+    return p;
+}
+
+/* Two Conv in a row multiply enough, one of them alone does not; a third one is alone anyway. */
+TEST(a_layer_that_goes_back_to_float_takes_no_other_along)
+{
+    static const char *const one[] = {"=d", NULL};
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 1, 24, 24, 48);
+    TEST_RANDOM(&b, "cw", 24, 24, 1, 1);
+    TEST_RANDOM(&b, "dw", 24, 24, 1, 1);
+    TEST_RANDOM(&b, "ew", 24, 24, 1, 1);
+    TEST_NODE(&b, "Tanh", "t", "x");
+    TEST_NODE(&b, "Conv", "c", "t", "cw");
+    TEST_NODE(&b, "Conv", "d", "c", "dw");
+    TEST_NODE(&b, "Tanh", "s", "d");
+    TEST_NODE(&b, "Conv", "e", "s", "ew");
+    TEST_NODE(&b, "Tanh", "y", "e");
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    qdq_target *any, *t;
+
+    assert_ok(qdq_model_infer_shapes(m, &err));
+    assert_ok(qdq_target_load("ort-cpu", &any, &err));
+    assert_ok(qdq_target_for_cpu(any, "avx2", NULL, &t, &err));
+    qdq_plan *first = placed(m, t, NULL, NULL);
+    assert_true(is_quantized(first, "c") && is_quantized(first, "d"));
+    assert_false(is_quantized(first, "e"));
+    qdq_plan *by_rules = placed(m, t, one, NULL), *without = placed(m, t, one, first);
+    assert_false(is_quantized(by_rules, "c"));
+    assert_true(is_quantized(without, "c"));
+    assert_false(is_quantized(without, "d") || is_quantized(without, "e"));
+    qdq_plan_free(without);
+    qdq_plan_free(by_rules);
+    qdq_plan_free(first);
+    qdq_target_free(t);
+    qdq_target_free(any);
+    qdq_model_free(m);
+}
