@@ -20,9 +20,9 @@
 #include "ir/edit.h"
 #include "ir/shape.h"
 #include "quant/check/check_state.h"
+#include "quant/import/strip.h"
 #include "quant/place/place.h"
 #include "quant/target_fit.h"
-#include "quant/import/strip.h"
 
 static const struct {
     const char *name;
@@ -296,7 +296,6 @@ qdq_status qdq_model_check_target(const qdq_model *m, const qdq_target *t,
 {
     qdq_check_opts own = QDQ_CHECK_OPTS_INIT;
     qdq_checking c = {.t = t, .opts = &own, .err = err};
-
     qdq_target *fitted;
 
     *out = NULL;

@@ -237,7 +237,7 @@ static size_t early_samples(const qdq_goal_run *g)
 }
 
 /* early_db: the worst SQNR of the first samples; where it is below least_db, the comparison ends
- * with them. NULL: nobody asks. */
+ * with them. NULL: it runs to the end. */
 static qdq_status compare_outputs(qdq_goal_run *g, qdq_plan *p, bool in_folds, double least_db,
                                   double *early_db, qdq_compare_result **out, qdq_error *err)
 {
@@ -490,7 +490,7 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *
     QDQ_TRY(qdq_goal_time_share(g, p, form, &step.time_fraction, err));
     qdq_status st = QDQ_OK;
     t.is_float = p->tensors.n == 0 && p->weights.n == 0;
-    if (t.is_float && n_gone > 0) { /* nobody takes it */
+    if (t.is_float && n_gone > 0) { /* it is never taken */
         *out = (qdq_goal_trial){.is_float = true, .excess = NAN};
         step.sqnr_db = INFINITY;
     } else {

@@ -40,34 +40,33 @@ typedef struct looking {
     uint32_t *in;
 } looking;
 
-static island *find(const looking *x, uint32_t node)
+static island *island_of(const looking *x, uint32_t node)
 {
     while (x->at[node].parent != node)
         node = x->at[node].parent = x->at[x->at[node].parent].parent;
     return &x->at[node];
 }
 
-static void add(sums *to, const sums *from)
+static void add_sums(sums *to, const sums *from)
 {
     to->work += from->work;
     to->border += from->border;
     to->tensors += from->tensors;
 }
 
-static island *unite(const looking *x, uint32_t a, uint32_t b)
+static void unite_islands(const looking *x, uint32_t a, uint32_t b)
 {
-    island *to = find(x, a), *from = find(x, b);
+    island *to = island_of(x, a), *from = island_of(x, b);
 
     if (to == from)
-        return to;
-    add(&to->real, &from->real);
-    add(&to->each, &from->each);
+        return;
+    add_sums(&to->real, &from->real);
+    add_sums(&to->each, &from->each);
     if (from->work_max != 0 && (to->work_max == 0 || from->work_max < to->work_max))
         to->work_max = from->work_max;
     to->is_open |= from->is_open;
     to->stays |= from->stays;
     from->parent = to->parent;
-    return to;
 }
 
 /* Without the batch. NAN: not known. */
@@ -89,7 +88,7 @@ static double channels_of(const qdq_value *v)
 
 /* `times`: how often its numbers count; `positions`: of the tensor, for one of those that its
  * island counts. */
-static void convert(island *of, const qdq_value *v, double times, double positions)
+static void count_border(island *of, const qdq_value *v, double times, double positions)
 {
     const double channels = channels_of(v), all = channels * positions_of(v);
 
@@ -114,21 +113,21 @@ static double stride_of(const qdq_node *n)
 }
 
 /* n reads v as codes, from 8 bits or from float. */
-static void read(const looking *x, const qdq_node *n, const qdq_value *v)
+static void read_codes(const looking *x, const qdq_node *n, const qdq_value *v)
 {
     if (x->in[v->id] != 0) {
-        unite(x, n->id, x->in[v->id] - 1);
+        unite_islands(x, n->id, x->in[v->id] - 1);
         return;
     }
     x->in[v->id] = n->id + 1;
-    find(x, n->id)->stays |= qdq_place_found(x->p, v) != NULL;
-    convert(find(x, n->id), v, 1, stride_of(n));
+    island_of(x, n->id)->stays |= qdq_place_found(x->p, v) != NULL;
+    count_border(island_of(x, n->id), v, 1, stride_of(n));
 }
 
-static void compute(const looking *x, const qdq_node *n)
+static void count_work(const looking *x, const qdq_node *n)
 {
     const qdq_node_state *s = qdq_state_of(x->p, n);
-    island *of = find(x, n->id);
+    island *of = island_of(x, n->id);
     const qdq_found *found;
 
     of->stays |= s->kept || (s->rule->kind != QDQ_KIND_JOINT && s->rule->kind != QDQ_KIND_PASS &&
@@ -143,7 +142,7 @@ static void compute(const looking *x, const qdq_node *n)
     of->each.work += work;
 }
 
-/* How often its numbers count, which are converted for who reads them in float; 0: nobody does. */
+/* How often the numbers count that are converted for its float readers; 0: there are none. */
 static double counts_of(const looking *x, const qdq_value *v)
 {
     double counts = v->n_output > 0;
@@ -159,14 +158,14 @@ static double counts_of(const looking *x, const qdq_value *v)
 }
 
 /* v has the codes that n gives. */
-static void give(const looking *x, const qdq_node *n, const qdq_value *v)
+static void give_codes(const looking *x, const qdq_node *n, const qdq_value *v)
 {
     if (v == NULL || !x->p->value[v->id].carries)
         return;
     x->in[v->id] = n->id + 1;
     const double counts = counts_of(x, v);
     if (counts > 0)
-        convert(find(x, n->id), v, counts, 1);
+        count_border(island_of(x, n->id), v, counts, 1);
 }
 
 static void add_node(const looking *x, const qdq_node *n)
@@ -174,17 +173,17 @@ static void add_node(const looking *x, const qdq_node *n)
     const qdq_node_state *s = qdq_state_of(x->p, n);
     const qdq_found *found;
 
-    compute(x, n);
+    count_work(x, n);
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qdq_value *v = qdq_node_in(n, i);
         if (v != NULL && qdq_place_is_float(v) && qdq_place_weight(x->p, v, &found) == NULL)
-            read(x, n, v);
+            read_codes(x, n, v);
     }
     if (s->rule->kind != QDQ_KIND_PASS)
-        give(x, n, s->result);
+        give_codes(x, n, s->result);
     else
         for (uint32_t i = 0; i < n->n_out; i++)
-            give(x, n, n->out[i]);
+            give_codes(x, n, n->out[i]);
 }
 
 static bool multiplies_too_little(const island *of)
@@ -209,6 +208,6 @@ qdq_status qdq_place_find_islands(qdq_placing *p, const qdq_stay_float *rule, bo
             add_node(&x, n);
     QDQ_FOR_PLACED (n, p)
         poor[n->id] = qdq_state_of(p, n)->eight && qdq_state_of(p, n)->island != NULL &&
-                      multiplies_too_little(find(&x, n->id));
+                      multiplies_too_little(island_of(&x, n->id));
     return QDQ_OK;
 }
