@@ -9,6 +9,10 @@
 extern "C" {
 #endif
 
+/* At this SQNR, in dB, two scores differ by so little that noise may exchange them
+ * (qdq_compare_tensor.top1_close): that of the default goal. */
+#define QDQ_TIE_DB 20.0
+
 /* The difference between an output of model b and the same output of model a. SQNR is 10 log10(sum
  * a^2 / sum (a-b)^2) in dB, over all samples.
  *
@@ -51,6 +55,10 @@ typedef struct qdq_compare_tensor {
      * classes. Scores are rows that add up to 1, their logarithms, rows with labels, and in rank 1
      * or 2 rows with both signs and ten columns or more. */
     double top1;
+    /* As top1, and rows of ties count, too: a's largest element and b's choice differ in a by at
+     * most sqrt(2) times the row's RMS at QDQ_TIE_DB, the standard deviation that white noise of
+     * that SQNR gives to the difference of two elements. */
+    double top1_close;
     /* fraction of elements on the same side of 0.5; NAN: not all of a is in [0, 1] */
     double half_agreement;
     /* number of elements compared, over all samples */

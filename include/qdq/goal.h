@@ -11,10 +11,11 @@ extern "C" {
 #endif
 
 /* The goal of `qdq quantize` if the user names none, in dB. */
-#define QDQ_DEFAULT_MIN_SQNR 20.0
+#define QDQ_DEFAULT_MIN_SQNR QDQ_TIE_DB
 
 /* Part of the default goal, for outputs that score more than 128 classes: this fraction of their
- * rows has the same argmax as in the float model. With 20 rows or fewer, one row may differ. */
+ * rows has the same argmax as in the float model, or one that ties with it
+ * (qdq_compare_tensor.top1_close). With 20 rows or fewer, one row may differ. */
 #define QDQ_DEFAULT_AGREEMENT 0.95
 
 /* --- a metric of the caller ------------------------------------------------------------------- */

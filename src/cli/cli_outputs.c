@@ -21,6 +21,7 @@ void cli_outputs_json(qdq_json_out list, const qdq_compare_tensor *t, size_t n)
         qdq_json_put_short(entry, "cosine", t[i].cosine);
         qdq_json_put_short(entry, "max_abs", t[i].max_abs);
         qdq_json_put_short(entry, "top1", t[i].top1);
+        qdq_json_put_short(entry, "top1_close", t[i].top1_close);
         qdq_json_put_short(entry, "half_agreement", t[i].half_agreement);
         if (isinf(t[i].sqnr_db) && t[i].sqnr_db > 0)
             qdq_json_put_bool(entry, "equal", true);

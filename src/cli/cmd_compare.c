@@ -230,7 +230,8 @@ const cli_command cmd_compare = {
     .json =
         "{ \"outputs\": [{\"name\", \"sqnr_db\", \"worst_db\", \"axis\", \"index\", \"bound_db\", "
         "\"cosine\",\n"
-        "  \"max_abs\", \"top1\", \"half_agreement\", \"no_signal\"}], \"top1_agreement\",\n"
+        "  \"max_abs\", \"top1\", \"top1_close\", \"half_agreement\", \"no_signal\"}],\n"
+        "  \"top1_agreement\",\n"
         "  \"accuracy\": {\"a\", \"b\"}, \"samples\", \"run_as\": [{\"input\", \"shape\"}] }, with "
         "--state\n"
         "also \"steps\" of each sample; with --per-tensor\n"

@@ -180,6 +180,26 @@ TEST(top1_counts_rows_and_the_first_of_equals_wins)
     assert_int_equal(t.labelled, 4);
 }
 
+/* Rows of RMS 1, whose best two may differ by 0.141; b chooses the other. */
+TEST(a_choice_that_scores_nearly_as_high_is_a_tie)
+{
+    float x[] = {1.4F, 0.2F, 1.36F, 0.4F, 1.4F, 0.3F, 1.25F, 0.6F, 1.4F, 0.2F, 1.36F, NAN},
+          y[] = {1, 0, 2, 0, 1, 0, 2, 0, 1, 0, 2, 0};
+    qdq_array a = {.elem = QDQ_FLOAT, .rank = 2, .dim = {3, 4}, .data = x, .bytes = sizeof x};
+    qdq_array b = a;
+    qdq_top1 t = {0};
+
+    b.data = y;
+    qdq_top1_add(&t, &a, &b, NULL);
+    assert_int_equal(t.rows, 3);
+    assert_int_equal(t.same, 0);
+    /* row 0; in row 1 the best two are 0.15 apart, and row 2 has NaN */
+    assert_int_equal(t.close, 1);
+    qdq_top1_add(&t, &a, &a, NULL);
+    assert_int_equal(t.same, 2);
+    assert_int_equal(t.close, 1);
+}
+
 TEST(an_axis_without_a_choice_has_no_rows)
 {
     qdq_array a = {.elem = QDQ_FLOAT, .rank = 2, .dim = {4, 1}};

@@ -2,6 +2,8 @@
  * Runtime. */
 #include <math.h>
 
+#include "ir/shape.h"
+#include "quant/goal/goal_outputs.h"
 #include "support/build.h"
 #include "support/goals.h"
 #include "support/test.h"
@@ -129,4 +131,43 @@ TEST(rows_count_as_scores_only_where_that_is_asked)
     assert_ok(test_goal_run(&s, &err));
     assert_true(isnan(s.r->compared->outputs[0].top1));
     end(&s);
+}
+
+/* Ten images of 200 classes, by a comparison that was made by hand. */
+TEST(by_default_ties_count_as_agreement_and_other_rows_do_not)
+{
+    test_builder b = test_build(21);
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+    qdq_compare_tensor t = {.name = "y",
+                            .sqnr_db = 30,
+                            .worst_db = 30,
+                            .bound_db = 29,
+                            .elements = 2000,
+                            .top1 = 0.6,
+                            .top1_close = 0.9};
+    const qdq_compare_result r = {.outputs = &t, .n_outputs = 1};
+    char text[200];
+
+    TEST_INPUT(&b, "x", 10, 200);
+    TEST_NODE(&b, "Neg", "y", "x");
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_model_infer(m, NULL, &err));
+    goal.by_default = true;
+    assert_null(qdq_goal_read_outputs(m, &r, &goal).disagreeing);
+
+    t.top1_close = 0.8;
+    qdq_goal_outputs o = qdq_goal_read_outputs(m, &r, &goal);
+    assert_ptr_equal(o.disagreeing, &t);
+    qdq_goal_rows_text(&o, &goal, text, sizeof text);
+    assert_string_equal(text, "output 'y': 0.8000 of its rows have float's argmax or a tie, "
+                              "expected at least 0.95");
+
+    goal.by_default = false;
+    goal.min_agreement = 0.7;
+    o = qdq_goal_read_outputs(m, &r, &goal);
+    qdq_goal_rows_text(&o, &goal, text, sizeof text);
+    assert_string_equal(
+        text, "output 'y': 0.6000 of its rows have float's argmax, expected at least 0.7");
+    qdq_model_free(m);
 }

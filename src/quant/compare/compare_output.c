@@ -27,8 +27,10 @@ qdq_status qdq_compare_output_get(const qdq_compare_output *o, qdq_compare_tenso
     t->axis = slices.axis;
     t->index = slices.index;
     t->bound_db = slices.bound_db;
-    t->top1 =
-        qdq_top1_is_choice(&o->top1) ? (double)o->top1.same / (double)o->top1.rows : (double)NAN;
+    if (!qdq_top1_is_choice(&o->top1))
+        return QDQ_OK;
+    t->top1 = (double)o->top1.same / (double)o->top1.rows;
+    t->top1_close = (double)(o->top1.same + o->top1.close) / (double)o->top1.rows;
     return QDQ_OK;
 }
 
@@ -37,7 +39,7 @@ void qdq_compare_tensor_reshaped(qdq_compare_tensor *t)
     t->other_shape = true;
     t->sqnr_db = t->worst_db = t->bound_db = -INFINITY;
     t->axis = -1;
-    t->cosine = t->top1 = t->half_agreement = NAN;
+    t->cosine = t->top1 = t->top1_close = t->half_agreement = NAN;
     t->max_abs = INFINITY;
 }
 

@@ -89,7 +89,7 @@ void qdq_compare_stat_result(const qdq_compare_stat *s, qdq_compare_tensor *t)
     t->unequal = s->unequal;
     t->max_abs = s->max_abs;
     t->range = s->high - s->low;
-    t->top1 = t->bound_db = NAN;
+    t->top1 = t->top1_close = t->bound_db = NAN;
     t->half_agreement = half_agreement(s);
     t->axis = -1;
     t->index = 0;
@@ -161,6 +161,21 @@ static void look_at_row(qdq_top1 *t, const qdq_array *a, int64_t first, int64_t 
     t->has_positive |= high > 0;
 }
 
+/* Are x, the row's largest element, and y nearer to each other than what an error of all elements
+ * at QDQ_TIE_DB makes of the difference of two? */
+static bool is_tie(const qdq_array *a, int64_t first, int64_t n, int64_t x, int64_t y)
+{
+    const double gap = qdq_array_number(a, first + x) - qdq_array_number(a, first + y);
+    double power = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        const double v = qdq_array_number(a, first + i);
+
+        power += v * v;
+    }
+    return gap * gap <= 2 * power / (double)n * pow(10, -QDQ_TIE_DB / 10);
+}
+
 static void look_at_array(qdq_top1 *t, const qdq_array *a, int64_t n)
 {
     const bool is_float = qdq_elem_is_float(a->elem), is_flat = is_float && a->rank <= 2;
@@ -196,6 +211,7 @@ void qdq_top1_add(qdq_top1 *t, const qdq_array *a, const qdq_array *b, const int
             look_at_row(t, a, r * n, n);
         t->rows++;
         t->same += x == y && x >= 0;
+        t->close += x != y && x >= 0 && y >= 0 && is_tie(a, r * n, n, x, y);
         if (labels == NULL)
             continue;
         t->labelled++;

@@ -34,8 +34,9 @@ void qdq_compare_stat_result(const qdq_compare_stat *s, qdq_compare_tensor *t);
 /* Rows along the last axis: the largest element of each, and whether the values of the first array
  * are scores of classes: qdq_top1_is_choice(). */
 typedef struct qdq_top1 {
-    /* number of rows, and of rows with the same largest element in both arrays */
-    uint64_t rows, same;
+    /* number of rows, of rows with the same largest element in both arrays, and of others whose
+     * two largest elements hardly differ in the first (qdq_compare_tensor.top1_close) */
+    uint64_t rows, same, close;
     /* number of rows with a label, and of correct ones */
     uint64_t labelled, right_a, right_b;
     /* a row without NaN was added */

@@ -2,6 +2,7 @@
 #include "quant/goal/goal_outputs.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/fail.h"
 #include "ir/ir.h"
@@ -83,8 +84,8 @@ static const qdq_compare_tensor *disagreeing_output(const qdq_model *m, const qd
 
         if (isnan(t->top1) || classes <= LONG_AXIS)
             continue;
-        const double rows = (double)t->elements / classes, missed = rows * (1 - t->top1);
-        if (rows <= FEW_ROWS ? missed > 1.5 : t->top1 < QDQ_DEFAULT_AGREEMENT)
+        const double rows = (double)t->elements / classes, missed = rows * (1 - t->top1_close);
+        if (rows <= FEW_ROWS ? missed > 1.5 : t->top1_close < QDQ_DEFAULT_AGREEMENT)
             return t;
     }
     return NULL;
@@ -94,10 +95,12 @@ qdq_goal_outputs qdq_goal_read_outputs(const qdq_model *m, const qdq_compare_res
                                        const qdq_goal_opts *goal)
 {
     const qdq_compare_tensor *worst = worst_output(r, goal->by_default);
-    qdq_goal_outputs o = {worst, INFINITY, NAN,
-                          goal->by_default ? disagreeing_output(m, r)
-                                           : least_agreeing(r, goal->min_agreement)};
+    qdq_goal_outputs o = {
+        worst, INFINITY, NAN,
+        goal->by_default ? disagreeing_output(m, r) : least_agreeing(r, goal->min_agreement), NAN};
 
+    if (o.disagreeing != NULL)
+        o.agreement = goal->by_default ? o.disagreeing->top1_close : o.disagreeing->top1;
     if (worst == NULL)
         return o;
     o.db = o.measured_db = NAN;
@@ -106,6 +109,15 @@ qdq_goal_outputs qdq_goal_read_outputs(const qdq_model *m, const qdq_compare_res
     o.db = qdq_goal_db(worst);
     o.measured_db = worst->worst_db;
     return o;
+}
+
+void qdq_goal_rows_text(const qdq_goal_outputs *o, const qdq_goal_opts *goal, char *text,
+                        size_t size)
+{
+    snprintf(text, size,
+             "output '%.60s': %.4f of its rows have float's argmax%s, expected at least %g",
+             o->disagreeing->name, o->agreement, goal->by_default ? " or a tie" : "",
+             qdq_goal_agreement(goal));
 }
 
 /* --- folds ------------------------------------------------------------------------------------ */

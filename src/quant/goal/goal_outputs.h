@@ -22,6 +22,8 @@ typedef struct qdq_goal_outputs {
     double measured_db;
     /* Rows of scores that miss the least agreement of the goal; NULL: none. */
     const qdq_compare_tensor *disagreeing;
+    /* the fraction of its rows that agree: top1, or top1_close by default; NAN: there is none */
+    double agreement;
 } qdq_goal_outputs;
 
 /* What argmax of rows has to agree: QDQ_DEFAULT_AGREEMENT, or what was asked for. */
@@ -30,6 +32,10 @@ double qdq_goal_agreement(const qdq_goal_opts *goal);
 /* `m`: the model that was compared, with shapes. */
 qdq_goal_outputs qdq_goal_read_outputs(const qdq_model *m, const qdq_compare_result *r,
                                        const qdq_goal_opts *goal);
+
+/* What the disagreeing output misses, in words. */
+void qdq_goal_rows_text(const qdq_goal_outputs *o, const qdq_goal_opts *goal, char *text,
+                        size_t size);
 
 /* QDQ_E_USAGE: an agreement was asked for, and no output has rows of two columns or more. */
 qdq_status qdq_goal_need_rows(const qdq_compare_result *r, const qdq_goal_opts *goal,

@@ -347,9 +347,7 @@ static qdq_status evaluate_outputs(qdq_goal_run *g, const qdq_compare_result *r,
     QDQ_TRY(evaluate_accuracy(g, r, out, err));
     if (o.disagreeing != NULL) {
         out->holds = false;
-        snprintf(g->room->why, sizeof g->room->why,
-                 "output '%s': %.4f of its rows have float's argmax, expected at least %g",
-                 o.disagreeing->name, o.disagreeing->top1, qdq_goal_agreement(&g->goal));
+        qdq_goal_rows_text(&o, &g->goal, g->room->why, sizeof g->room->why);
     }
     if (g->goal.min_sqnr == 0 || o.db >= g->goal.min_sqnr)
         return QDQ_OK;

@@ -122,12 +122,13 @@ static qdq_status check_agreement(qdq_ptq_run *r, qdq_error *err)
     const qdq_compare_result *c = r->room->head.compared;
 
     QDQ_TRY(qdq_goal_need_rows(c, &r->goal, err));
-    const qdq_compare_tensor *t = qdq_goal_read_outputs(qdq_ptq_model(r), c, &r->goal).disagreeing;
-    return t == NULL ? QDQ_OK
-                     : miss(r, err,
-                            "output '%s': %.4f of its rows have float's argmax, expected at least "
-                            "%g",
-                            t->name, t->top1, r->goal.min_agreement);
+    const qdq_goal_outputs o = qdq_goal_read_outputs(qdq_ptq_model(r), c, &r->goal);
+    char text[200];
+
+    if (o.disagreeing == NULL)
+        return QDQ_OK;
+    qdq_goal_rows_text(&o, &r->goal, text, sizeof text);
+    return miss(r, err, "%s", text);
 }
 
 /* Nothing is changed: it reaches the goal or it does not. */

@@ -117,7 +117,7 @@ static qdq_status read_result(qdq_tune_state *t, const qdq_compare_result *r,
     }
     if (o.disagreeing != NULL) {
         out->disagreeing = qdq_arena_strdup(&t->arena, o.disagreeing->name);
-        out->agreement = o.disagreeing->top1;
+        out->agreement = o.agreement;
     }
     return qdq_allocated(out->more.worst != NULL && out->disagreeing != NULL, err);
 }
@@ -190,9 +190,10 @@ void qdq_tune_miss_text(const qdq_tune_state *t, const qdq_tune_evaluation *h, c
         snprintf(text, size, "%s: not finite, or of another shape", outputs);
     else if (!qdq_tune_outputs_hold(g, h) && (g->min_sqnr == 0 || h->goal_db >= g->min_sqnr))
         snprintf(text, size,
-                 "output '%.60s': %.4f of its rows have the argmax of the given model, expected at "
-                 "least %g",
-                 h->disagreeing, h->agreement, qdq_goal_agreement(g));
+                 "output '%.60s': %.4f of its rows have the argmax of the given model%s, expected "
+                 "at least %g",
+                 h->disagreeing, h->agreement, g->by_default ? " or a tie" : "",
+                 qdq_goal_agreement(g));
     else if (!qdq_tune_outputs_hold(g, h))
         snprintf(text, size,
                  "%s: SQNR %.2f dB%s on all evaluation samples, expected at least %g dB", outputs,
