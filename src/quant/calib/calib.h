@@ -3,7 +3,7 @@
 #ifndef QDQ_CALIB_H
 #define QDQ_CALIB_H
 
-#include "quant/plan/quantizing.h"
+#include "quant/calib/quantizing.h"
 
 /* Names of tensors, in the arena of the plan. */
 typedef QDQ_VEC(const char *) qdq_calib_names;

@@ -4,7 +4,7 @@
 #ifndef QDQ_SWEEP_H
 #define QDQ_SWEEP_H
 
-#include "quant/plan/quantizing.h"
+#include "quant/calib/quantizing.h"
 
 /* The number of samples that the options allow, and the limit of activations observed at once, in
  * bytes. */

@@ -4,7 +4,7 @@
 #ifndef QDQ_BODY_DATA_H
 #define QDQ_BODY_DATA_H
 
-#include "quant/plan/quantizing.h"
+#include "quant/calib/quantizing.h"
 
 typedef struct qdq_body {
     const qdq_graph *graph;

@@ -42,8 +42,8 @@ static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_go
         return QDQ_OK;
     }
     for (size_t i = 0; i < g->n_layers; i++)
-        g->tried_form[i] = gone[i] ? QDQ_FORM_FLOAT : QDQ_FORM_TARGET;
-    return qdq_goal_try_forms(g, g->tried_form, out, err);
+        g->forms.tried[i] = gone[i] ? QDQ_FORM_FLOAT : QDQ_FORM_TARGET;
+    return qdq_goal_try_forms(g, g->forms.tried, out, err);
 }
 
 /* --- the way ---------------------------------------------------------------------------------- */
@@ -55,8 +55,8 @@ static qdq_status make_room(qdq_goal_run *g, qdq_error *err)
     while (given != NULL && given[g->n_exclude] != NULL)
         g->n_exclude++;
     g->exclude = qdq_arena_array(&g->arena, g->n_exclude + g->n_layers + 1, sizeof *g->exclude);
-    g->tried_form = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *g->tried_form);
-    QDQ_NEED(g->exclude != NULL && g->tried_form != NULL, err);
+    g->forms.tried = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *g->forms.tried);
+    QDQ_NEED(g->exclude != NULL && g->forms.tried != NULL, err);
     for (size_t i = 0; i < g->n_exclude; i++)
         g->exclude[i] = given[i];
     return QDQ_OK;
@@ -164,7 +164,7 @@ static void note_forms(qdq_goal_run *g, const unsigned char *form)
 
         g->layers[i].is_float = is_float || f == QDQ_FORM_FLOAT;
         g->layers[i].form =
-            !is_float && f >= QDQ_FORM_OTHER ? g->form_names[f - QDQ_FORM_OTHER] : NULL;
+            !is_float && f >= QDQ_FORM_OTHER ? g->forms.name[f - QDQ_FORM_OTHER] : NULL;
     }
 }
 
@@ -277,7 +277,7 @@ static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model *
     r->layers = g->layers;
     r->n_layers = g->n_layers;
     QDQ_TRY(take(g, form, plan, out, err));
-    if (r->is_profiled || g->until > 0)
+    if (r->is_profiled || g->clock.until > 0)
         QDQ_TRY(qdq_goal_record_times(g, trials, *plan, err));
     qdq_goal_sort_layers(r->layers, r->n_layers);
     return QDQ_OK;
@@ -294,10 +294,11 @@ static void set_limit(qdq_goal_run *g)
     if (g->goal.times != NULL)
         return;
     if (g->goal.limit_s != 0)
-        g->until = g->begun + fmax(g->goal.limit_s, 0);
+        g->clock.until = g->clock.begun + fmax(g->goal.limit_s, 0);
     else if (g->goal.max_slowdown > 0)
-        g->until = g->begun + g->goal.max_slowdown * (s->calibration + share * s->evaluation);
-    g->room->head.limit_s = g->until > 0 ? g->until - g->begun : 0;
+        g->clock.until =
+            g->clock.begun + g->goal.max_slowdown * (s->calibration + share * s->evaluation);
+    g->room->head.limit_s = g->clock.until > 0 ? g->clock.until - g->clock.begun : 0;
 }
 
 /* What a goal would try with samples. */
@@ -338,7 +339,7 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
 {
     qdq_goal_seconds *to = &g->room->head.seconds;
 
-    g->begun = qdq_clock_seconds();
+    g->clock.begun = qdq_clock_seconds();
     g->first = qdq_plan_new();
     QDQ_NEED(g->first != NULL, err);
     QDQ_TRY(qdq_quantize_begin(g->m, g->target, &g->opts, g->first, &g->clean, err));
@@ -350,12 +351,12 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
     warn_of_statistics(g);
     QDQ_TRY(qdq_quantize_first_plan(&q, g->clean, err));
     const double planned = qdq_clock_seconds();
-    to->calibration = planned - g->begun;
+    to->calibration = planned - g->clock.begun;
     QDQ_TRY(qdq_goal_evaluate(g, g->first, NULL, &g->first_trial, err));
     to->evaluation = qdq_clock_seconds() - planned;
     const qdq_compare_result *r = g->tried.at[0].compared;
     const double runs = r != NULL ? 2 * (double)(r->samples * qdq_data_steps(qdq_goal_data(g))) : 0;
-    g->run_s = runs > 0 ? to->evaluation / runs : 0;
+    g->clock.run_s = runs > 0 ? to->evaluation / runs : 0;
     g->room->head.is_cross_validated = g->first->n_folds > 0;
     set_limit(g);
     return QDQ_OK;
@@ -505,9 +506,9 @@ qdq_status qdq_quantize_goal_hooked(const qdq_goal_call *c, qdq_plan **plan, qdq
     g.quiet = qdq_job_copy(g.opts.job);
     g.quiet.log = NULL;
     if (c->e != NULL)
-        snprintf(g.processor, sizeof g.processor, "%s", qdq_engine_processor(c->e));
+        snprintf(g.clock.processor, sizeof g.clock.processor, "%s", qdq_engine_processor(c->e));
     else
-        qdq_processor_name(g.processor, sizeof g.processor);
+        qdq_processor_name(g.clock.processor, sizeof g.clock.processor);
     g.room = calloc(1, sizeof *g.room);
     QDQ_NEED(g.room != NULL, err);
     g.room->head.why = g.room->why;

@@ -17,11 +17,11 @@ static const double least_expected_bound = 0.002;
 
 static void add_form(qdq_goal_run *g, const qdq_format *f, const char *name)
 {
-    qdq_format *to = &g->forms[g->n_forms];
+    qdq_format *to = &g->forms.form[g->forms.n];
 
     *to = *f;
-    to->id = (uint32_t)(g->target->overrides.n + 1 + g->n_forms);
-    g->form_names[g->n_forms++] = name;
+    to->id = (uint32_t)(g->target->overrides.n + 1 + g->forms.n);
+    g->forms.name[g->forms.n++] = name;
 }
 
 /* The same weights, with data that the model quantizes. */
@@ -68,11 +68,11 @@ qdq_status qdq_goal_list_forms(qdq_goal_run *g, qdq_error *err)
         add_dynamic(g);
     else if (f->weight_store == QDQ_WEIGHT_AS_NBITS)
         QDQ_TRY(add_nbits(g, err));
-    if (g->n_forms == 0)
+    if (g->forms.n == 0)
         return QDQ_OK;
-    g->formats = qdq_arena_array(&g->arena, n, sizeof *g->formats);
-    g->base_formats = qdq_arena_array(&g->arena, n, sizeof *g->base_formats);
-    return qdq_allocated(g->formats != NULL && g->base_formats != NULL, err);
+    g->forms.by_node = qdq_arena_array(&g->arena, n, sizeof *g->forms.by_node);
+    g->forms.base = qdq_arena_array(&g->arena, n, sizeof *g->forms.base);
+    return qdq_allocated(g->forms.by_node != NULL && g->forms.base != NULL, err);
 }
 
 /* --- layers that can have one ----------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static bool may_move(const moving *m, size_t layer)
     const qdq_goal_run *g = m->g;
     const unsigned char now = m->form[layer];
 
-    return g->nodes[layer] != NULL && g->base_formats[g->nodes[layer]->id] == NULL &&
+    return g->nodes[layer] != NULL && g->forms.base[g->nodes[layer]->id] == NULL &&
            g->target->overrides.n == 0 &&
            (now == QDQ_FORM_FLOAT || (now >= QDQ_FORM_OTHER && now < m->to));
 }
@@ -127,9 +127,9 @@ static void keep_movable(moving *m, const qdq_plan *p)
 
     for (size_t i = 0; i < m->n; i++) {
         const size_t k = m->layer[i];
-        const double *saved = g->other_saved[to],
+        const double *saved = g->forms.saved[to],
                      *before = m->form[k] >= QDQ_FORM_OTHER
-                                   ? g->other_saved[m->form[k] - QDQ_FORM_OTHER]
+                                   ? g->forms.saved[m->form[k] - QDQ_FORM_OTHER]
                                    : NULL;
         const double expected_bound = saved != NULL ? saved[k] - (before != NULL ? before[k] : 0)
                                                     : g->layers[k].saved_fraction;
@@ -179,18 +179,18 @@ static qdq_status try_moved(void *ctx, const bool *gone, size_t n_gone, qdq_goal
 
     (void)n_gone;
     for (size_t i = 0; i < g->n_layers; i++)
-        g->tried_form[i] = m->form[i];
+        g->forms.tried[i] = m->form[i];
     for (size_t i = 0; i < m->n; i++)
         if (!gone[i])
-            g->tried_form[m->layer[i]] = m->to;
-    return qdq_goal_try_forms(g, g->tried_form, out, err);
+            g->forms.tried[m->layer[i]] = m->to;
+    return qdq_goal_try_forms(g, g->forms.tried, out, err);
 }
 
 /* How many more trials there may be. */
 static unsigned trials_left(const qdq_goal_run *g)
 {
     const qdq_plan_times *given = g->goal.times != NULL ? &g->goal.times->times : NULL;
-    unsigned most = MOST_TRIALS, used = g->other_trials;
+    unsigned most = MOST_TRIALS, used = g->forms.trials;
 
     if (given != NULL && given->processor != NULL) {
         most = given->other_trials;
@@ -210,13 +210,13 @@ static qdq_status try_form(qdq_goal_run *g, unsigned char *form, size_t k, bool 
     qdq_goal_search_result found;
 
     /* weights in blocks are to be small; and what reaches the goal at all is better than nothing */
-    m.is_faster = *reached && qdq_format_dynamic(&g->forms[k]);
+    m.is_faster = *reached && qdq_format_dynamic(&g->forms.form[k]);
     if (trials_left(g) == 0)
         return QDQ_OK;
     QDQ_TRY(list_movable(&m, err));
     QDQ_TRY(
         qdq_goal_search_back(m.items, m.n, trials_left(g), try_moved, &m, &g->arena, &found, err));
-    g->other_trials += found.trials;
+    g->forms.trials += found.trials;
     g->room->head.is_timed_out |= found.cut;
     *reached |= found.reached;
     for (size_t i = 0; i < m.n && found.reached; i++)
@@ -233,7 +233,7 @@ qdq_status qdq_goal_try_other_forms(qdq_goal_run *g, unsigned char *form, bool *
     QDQ_NEED(now != NULL, err);
     for (size_t i = 0; i < g->n_layers; i++)
         now[i] = *reached ? form[i] : QDQ_FORM_FLOAT;
-    for (size_t k = 0; k < g->n_forms; k++)
+    for (size_t k = 0; k < g->forms.n; k++)
         QDQ_TRY(try_form(g, now, k, reached, err));
     for (size_t i = 0; i < g->n_layers && *reached; i++)
         form[i] = now[i];

@@ -178,7 +178,7 @@ qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error 
 /* What layer i loses of what it saves in 8 bits, in this format. */
 static double lost_saving(const qdq_goal_run *g, size_t i, unsigned char form)
 {
-    const double *other = form >= QDQ_FORM_OTHER ? g->other_saved[form - QDQ_FORM_OTHER] : NULL;
+    const double *other = form >= QDQ_FORM_OTHER ? g->forms.saved[form - QDQ_FORM_OTHER] : NULL;
 
     if (form == QDQ_FORM_FLOAT)
         return g->layers[i].saved_fraction;
@@ -195,7 +195,7 @@ qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const u
         *share = float_time > 0 ? time / float_time : 1;
         return QDQ_OK;
     }
-    *share = g->eight_share;
+    *share = g->clock.eight_share;
     for (size_t i = 0; i < g->n_layers && form != NULL; i++)
         *share += lost_saving(g, i, form[i]);
     return QDQ_OK;

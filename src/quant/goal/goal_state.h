@@ -23,7 +23,7 @@ typedef struct qdq_goal_room {
     char why[300];
 } qdq_goal_room;
 
-/* The format of a layer; from QDQ_FORM_OTHER on: forms[form - QDQ_FORM_OTHER] of the run. */
+/* The format of a layer; from QDQ_FORM_OTHER on: forms.form[form - QDQ_FORM_OTHER] of the run. */
 enum { QDQ_FORM_TARGET, QDQ_FORM_FLOAT, QDQ_FORM_OTHER };
 
 /* A plan that was tried. */
@@ -47,6 +47,39 @@ typedef struct qdq_goal_tried {
     /* NULL: its outputs cannot be compared */
     qdq_compare_result *compared;
 } qdq_goal_tried;
+
+/* Times: what the search may take, and what models and layers take. Seconds of the clock. */
+typedef struct qdq_goal_clock {
+    /* when it began; no new trial after that */
+    double begun, until;
+    double longest_trial;
+    /* about what a run takes */
+    double run_s;
+    char processor[300];
+    /* as measured; in the arena */
+    qdq_plan_times times;
+    /* a profile's time of a node times that is its time in microseconds */
+    double profile_factor;
+    /* time of the first plan as a share of the float model's, if they are profiled */
+    double eight_share;
+} qdq_goal_clock;
+
+/* Formats that layers may have besides float and the target's. */
+typedef struct qdq_goal_forms {
+    /* in the order in which they are tried, and what users call them */
+    qdq_format form[QDQ_MOST_FORMS];
+    const char *name[QDQ_MOST_FORMS];
+    size_t n;
+    /* by node id of the clean model: formats of the plan that is made next, and of all plans; NULL
+     * entries: the target's */
+    const qdq_format **by_node, **base;
+    /* by layer, of the trial that is made */
+    unsigned char *tried;
+    /* number of trials with layers in these formats */
+    unsigned trials;
+    /* what a layer saves in each, as saved_fraction; NULL: not measured */
+    double *saved[QDQ_MOST_FORMS];
+} qdq_goal_forms;
 
 typedef struct qdq_goal_run {
     const qdq_model *m;
@@ -73,16 +106,6 @@ typedef struct qdq_goal_run {
     /* by layer; NULL: in a subgraph */
     const qdq_node **nodes;
     size_t n_layers;
-    /* formats that layers may have besides float and the target's, in the order in which they are
-     * tried, and what users call them */
-    qdq_format forms[QDQ_MOST_FORMS];
-    const char *form_names[QDQ_MOST_FORMS];
-    size_t n_forms;
-    /* by node id of the clean model: formats of the plan that is made next, and of all plans; NULL
-     * entries: the target's */
-    const qdq_format **formats, **base_formats;
-    /* of the trial that is made */
-    unsigned char *tried_form;
     /* the caller's, and room for the layers */
     const char **exclude;
     size_t n_exclude;
@@ -94,24 +117,10 @@ typedef struct qdq_goal_run {
     unsigned worst_fold;
     /* how much better a plan looks when its ranges saw the samples; at least 0 */
     double optimism_db;
-    /* seconds of the clock: when it began; no new trial after that */
-    double begun, until;
-    double longest_trial;
-    /* about what a run takes */
-    double run_s;
-    char processor[300];
-    /* as measured; in the arena */
-    qdq_plan_times times;
-    /* a profile's time of a node times that is its time in microseconds */
-    double profile_factor;
-    /* of layers in other formats */
-    unsigned other_trials;
-    /* what a layer saves in other formats, as saved_fraction; NULL: not measured */
-    double *other_saved[QDQ_MOST_FORMS];
     /* what goal.metric points to */
     qdq_metric metric;
-    /* time of the first plan as a share of the float model's, if they are profiled */
-    double eight_share;
+    qdq_goal_clock clock;
+    qdq_goal_forms forms;
 } qdq_goal_run;
 
 /* --- goal_trial.c ----------------------------------------------------------------------------- */

@@ -67,7 +67,7 @@ static qdq_session_opts session_opts(const qdq_goal_run *g)
 /* How many runs take the usual time: at least `least`, at most `most`. */
 static unsigned runs_of(const qdq_goal_run *g, unsigned most, unsigned least)
 {
-    const double usual = g->run_s > 0 ? usual_seconds / g->run_s : most;
+    const double usual = g->clock.run_s > 0 ? usual_seconds / g->clock.run_s : most;
 
     return (unsigned)fmin(most, fmax(least, usual));
 }
@@ -127,7 +127,7 @@ static qdq_status time_models(const qdq_goal_run *g, const qdq_model *quantized,
 static qdq_status measure(qdq_goal_run *g, const qdq_model *quantized, const qdq_map *by_label,
                           qdq_error *err)
 {
-    qdq_plan_times *t = &g->times;
+    qdq_plan_times *t = &g->clock.times;
     double *as_float, *as_eight, all_float, all_eight;
     qdq_bench_model found[2];
 
@@ -137,7 +137,7 @@ static qdq_status measure(qdq_goal_run *g, const qdq_model *quantized, const qdq
     /* the quickest: a busy machine only adds to them */
     t->float_us = hundredths(found[0].p10_ms * 1000);
     t->eight_us = hundredths(t->float_us / found[1].speedup);
-    g->profile_factor = all_float > 0 ? t->float_us / all_float : 0;
+    g->clock.profile_factor = all_float > 0 ? t->float_us / all_float : 0;
     for (size_t i = 0; i < g->n_layers && all_float > 0 && all_eight > 0; i++) {
         const qdq_map_value *v = qdq_map_get(by_label, g->layers[i].node);
         const qdq_node *n = v != NULL ? v->ptr : NULL;
@@ -197,7 +197,7 @@ static void share_time(qdq_goal_run *g, const qdq_plan_times *t, const qdq_layer
         g->layers[i].saved_fraction =
             (of[i]->float_us - of[i]->eight_us + rest * part) / t->float_us;
     }
-    g->eight_share = t->eight_us / t->float_us;
+    g->clock.eight_share = t->eight_us / t->float_us;
 }
 
 static qdq_status use(qdq_goal_run *g, const qdq_plan_times *t, qdq_error *err)
@@ -228,11 +228,11 @@ qdq_status qdq_goal_take_times(qdq_goal_run *g, const qdq_model *quantized, cons
     /* it runs otherwise: estimates from shapes do */
     if ((st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED) && !qdq_data_has_failed(g->data)) {
         *err = (qdq_error)QDQ_ERROR_INIT;
-        g->times = (qdq_plan_times){0};
+        g->clock.times = (qdq_plan_times){0};
         return QDQ_OK;
     }
     QDQ_TRY(st);
-    return g->times.layers.n > 0 ? use(g, &g->times, err) : QDQ_OK;
+    return g->clock.times.layers.n > 0 ? use(g, &g->clock.times, err) : QDQ_OK;
 }
 
 /* --- of other formats ------------------------------------------------------------------------- */
@@ -251,7 +251,8 @@ static qdq_status measure_form(qdq_goal_run *g, size_t k, const unsigned char *f
         st = measure_model(g, m, &by_label, true, &us, &all, err);
     for (size_t i = 0; i < g->n_layers && st == QDQ_OK; i++)
         if (form[i] == QDQ_FORM_OTHER + k)
-            g->times.layers.at[i].other_us[k] = hundredths(us[g->nodes[i]->id] * g->profile_factor);
+            g->clock.times.layers.at[i].other_us[k] =
+                hundredths(us[g->nodes[i]->id] * g->clock.profile_factor);
     qdq_map_free(&by_label);
     qdq_model_free(m);
     return st;
@@ -271,7 +272,7 @@ static qdq_status use_form(qdq_goal_run *g, size_t k, const qdq_plan_times *t,
         if (form[i] == QDQ_FORM_OTHER + k && of[i]->other_us[k] > 0)
             saved[i] = (of[i]->float_us - of[i]->other_us[k]) / t->float_us;
     qdq_map_free(&by_node);
-    g->other_saved[k] = saved;
+    g->forms.saved[k] = saved;
     return st;
 }
 
@@ -291,7 +292,7 @@ qdq_status qdq_goal_time_form(qdq_goal_run *g, size_t k, const unsigned char *fo
         return QDQ_OK;
     }
     QDQ_TRY(st);
-    return use_form(g, k, &g->times, form, err);
+    return use_form(g, k, &g->clock.times, form, err);
 }
 
 /* --- whole plans ------------------------------------------------------------------------------ */
@@ -318,9 +319,9 @@ qdq_status qdq_goal_time_plan(qdq_goal_run *g, size_t trial, const qdq_model *qu
     const double begun = qdq_clock_seconds();
     QDQ_TRY(time_models(g, quantized, found, err));
     g->room->head.seconds.profile += qdq_clock_seconds() - begun;
-    t.us = hundredths(g->times.float_us / found[1].speedup);
-    use_time(g, &g->times, &t);
-    return QDQ_PUSH(&g->arena, &g->times.timed, t) ? QDQ_OK : qdq_nomem(err);
+    t.us = hundredths(g->clock.times.float_us / found[1].speedup);
+    use_time(g, &g->clock.times, &t);
+    return QDQ_PUSH(&g->arena, &g->clock.times.timed, t) ? QDQ_OK : qdq_nomem(err);
 }
 
 qdq_status qdq_goal_check_times(const qdq_goal_run *g, qdq_error *err)
@@ -346,16 +347,16 @@ qdq_status qdq_goal_record_times(const qdq_goal_run *g, unsigned trials, qdq_pla
                                  qdq_error *err)
 {
     const bool is_given = g->goal.times != NULL && g->goal.times->times.processor != NULL;
-    qdq_plan_times t = is_given ? g->goal.times->times : g->times;
+    qdq_plan_times t = is_given ? g->goal.times->times : g->clock.times;
     char hash[65];
 
     if (!is_given) {
-        t.processor = g->processor;
+        t.processor = g->clock.processor;
         t.target = g->target->name;
         qdq_sha256_text(qdq_target_text(g->target), hash);
         t.target_sha256 = hash;
         t.trials = trials;
-        t.other_trials = g->other_trials;
+        t.other_trials = g->forms.trials;
     }
     return qdq_plan_set_times(p, &t) ? QDQ_OK : qdq_nomem(err);
 }

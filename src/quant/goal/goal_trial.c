@@ -46,12 +46,12 @@ static void set_formats(qdq_goal_run *g, const unsigned char *form)
 {
     const size_t n = (size_t)g->clean->graph->next_node_id + 1;
 
-    if (g->formats == NULL)
+    if (g->forms.by_node == NULL)
         return;
-    memcpy(g->formats, g->base_formats, n * sizeof(const qdq_format *));
+    memcpy(g->forms.by_node, g->forms.base, n * sizeof(const qdq_format *));
     for (size_t i = 0; form != NULL && i < g->n_layers; i++)
         if (form[i] >= QDQ_FORM_OTHER)
-            g->formats[g->nodes[i]->id] = &g->forms[form[i] - QDQ_FORM_OTHER];
+            g->forms.by_node[g->nodes[i]->id] = &g->forms.form[form[i] - QDQ_FORM_OTHER];
 }
 
 bool qdq_goal_may_vary(const qdq_goal_run *g)
@@ -78,7 +78,7 @@ qdq_quantizing qdq_goal_quantizing(qdq_goal_run *g, const qdq_quantize_opts *opt
                                       .folds = g->goal.folds,
                                       .means = means,
                                       .islands_of = p != g->first ? g->first : NULL,
-                                      .formats = g->formats},
+                                      .formats = g->forms.by_node},
                             .plan = p,
                             .statistics = g->statistics};
 }
@@ -513,7 +513,7 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *
                     "outputs of the float model are more than %" PRIu64
                     " MiB: it runs again for each trial (--memory)",
                     g->kept.limit >> 20);
-    g->longest_trial = fmax(g->longest_trial, qdq_clock_seconds() - begun);
+    g->clock.longest_trial = fmax(g->clock.longest_trial, qdq_clock_seconds() - begun);
     qdq_job_progress(g->opts.job, "goal", g->room->steps.n, 0);
     return QDQ_OK;
 }
@@ -548,8 +548,8 @@ bool qdq_goal_is_over(const qdq_goal_run *g)
 
     for (size_t i = 0; i < g->tried.n; i++)
         held |= g->tried.at[i].holds;
-    return g->until > 0 && (held || g->tried.n >= LEAST_TRIALS) &&
-           qdq_clock_seconds() + g->longest_trial > g->until;
+    return g->clock.until > 0 && (held || g->tried.n >= LEAST_TRIALS) &&
+           qdq_clock_seconds() + g->clock.longest_trial > g->clock.until;
 }
 
 size_t qdq_goal_count_float(const qdq_goal_run *g, const unsigned char *form)

@@ -125,12 +125,12 @@ static qdq_status move_formats(qdq_goal_run *g, const qdq_model *to, const qdq_f
     const size_t n = (size_t)to->graph->next_node_id + 1;
 
     *out = NULL;
-    if (g->base_formats == NULL)
+    if (g->forms.base == NULL)
         return QDQ_OK;
     *out = qdq_arena_array(&g->arena, n, sizeof **out);
     QDQ_NEED(*out != NULL, err);
     QDQ_FOR_NODES (node, g->clean->graph) {
-        (*out)[other->id] = g->base_formats[node->id];
+        (*out)[other->id] = g->forms.base[node->id];
         other = other->next;
     }
     return QDQ_OK;
@@ -174,7 +174,7 @@ static qdq_status evaluate_smoothed(qdq_goal_run *g, gain *found, qdq_error *err
  * other weights by the names that they had. */
 static qdq_status try_smooth(qdq_goal_run *g, qdq_error *err)
 {
-    unsmoothed before = {g->clean, g->scales.weights, g->formats, g->base_formats};
+    unsmoothed before = {g->clean, g->scales.weights, g->forms.by_node, g->forms.base};
     qdq_goal_result *r = &g->room->head;
     gain found = {.is_better = is_nearer};
     qdq_model *smoothed = NULL;
@@ -190,8 +190,8 @@ static qdq_status try_smooth(qdq_goal_run *g, qdq_error *err)
     }
     g->clean = smoothed;
     g->scales.weights = (qdq_weight_finds){0};
-    g->base_formats = base;
-    g->formats = formats;
+    g->forms.base = base;
+    g->forms.by_node = formats;
     st = evaluate_smoothed(g, &found, err);
     if (found.is_kept) {
         qdq_model_free(before.clean);
@@ -201,8 +201,8 @@ static qdq_status try_smooth(qdq_goal_run *g, qdq_error *err)
         qdq_weight_finds_free(&g->scales.weights);
         g->clean = before.clean;
         g->scales.weights = before.weights;
-        g->base_formats = before.base_formats;
-        g->formats = before.formats;
+        g->forms.base = before.base_formats;
+        g->forms.by_node = before.formats;
     }
     r->is_smoothed = found.is_kept;
     r->smoothed_db = found.with_db;
@@ -269,7 +269,7 @@ static bool choose_recurrent(qdq_goal_run *g)
 
         if (op == NULL || op->kind != QDQ_KIND_RECURRENT || !op->dynamic || n->domain[0] != '\0')
             continue;
-        g->base_formats[n->id] = &g->forms[0];
+        g->forms.base[n->id] = &g->forms.form[0];
         any = true;
     }
     return any;
@@ -279,12 +279,12 @@ qdq_status qdq_goal_try_recurrent(qdq_goal_run *g, qdq_error *err)
 {
     gain found = {.is_better = is_no_harm};
 
-    if (g->n_forms == 0 || !qdq_format_dynamic(&g->forms[0]) || g->target->overrides.n > 0 ||
+    if (g->forms.n == 0 || !qdq_format_dynamic(&g->forms.form[0]) || g->target->overrides.n > 0 ||
         !is_asked(g) || qdq_goal_is_beyond_reach(g) || !choose_recurrent(g))
         return QDQ_OK;
     QDQ_TRY(try_plan(g, qdq_plan_has_dynamic, &found, err));
     if (!found.is_kept)
-        memset(g->base_formats, 0,
+        memset(g->forms.base, 0,
                ((size_t)g->clean->graph->next_node_id + 1) * sizeof(const qdq_format *));
     g->room->head.has_recurrent = found.is_kept;
     return QDQ_OK;

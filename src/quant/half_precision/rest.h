@@ -8,7 +8,7 @@
 #ifndef QDQ_REST_H
 #define QDQ_REST_H
 
-#include "quant/plan/quantizing.h"
+#include "quant/calib/quantizing.h"
 
 /* For a target whose half precision follows the model, and a model in 16 bits: *out is a copy of
  * the target with that type, to be freed. NULL: t is used unchanged. */

@@ -5,7 +5,7 @@
 #ifndef QDQ_AWQ_H
 #define QDQ_AWQ_H
 
-#include "quant/plan/quantizing.h"
+#include "quant/calib/quantizing.h"
 
 /* Searches for all weights of q->plan whose method asks for it; fills their `clip` and
  * plan->scalings. One sweep over the samples for all of them, as far as `memory` lets it. Weights

@@ -5,7 +5,7 @@
 #ifndef QDQ_FLOAT_CHANNELS_H
 #define QDQ_FLOAT_CHANNELS_H
 
-#include "quant/plan/quantizing.h"
+#include "quant/calib/quantizing.h"
 
 /* Channels of one tensor; texts and numbers in the arena of the plan. */
 typedef struct qdq_outliers {

@@ -6,7 +6,7 @@
 #ifndef QDQ_GPTQ_H
 #define QDQ_GPTQ_H
 
-#include "quant/plan/quantizing.h"
+#include "quant/calib/quantizing.h"
 
 /* Rounds all weights of q->plan whose method asks for it, matrices behind one activation with a
  * scale for each column or in blocks; fills their scales, zero points and codes, and plan->rounded,

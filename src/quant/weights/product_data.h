@@ -4,7 +4,7 @@
 #define QDQ_PRODUCT_DATA_H
 
 #include "base/map.h"
-#include "quant/plan/quantizing.h"
+#include "quant/calib/quantizing.h"
 
 typedef struct qdq_product_finder {
     const qdq_quantizing *q;

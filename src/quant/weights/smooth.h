@@ -6,7 +6,7 @@
 #ifndef QDQ_SMOOTH_H
 #define QDQ_SMOOTH_H
 
-#include "quant/plan/quantizing.h"
+#include "quant/calib/quantizing.h"
 
 /* What became of an activation; texts in the arena of the list. */
 typedef struct qdq_smooth_note {
