@@ -127,6 +127,24 @@ TEST(an_operand_that_is_a_graph_input_gets_codes_too)
     }
 }
 
+/* Nothing computes x, and the normalization reads nothing else: what shows that codes of x are at
+ * hand is the residual Add. */
+TEST(a_normalization_beside_a_residual_that_is_read_as_codes_gets_them_too)
+{
+    for (size_t i = 0; i < QDQ_COUNT(modes); i++) {
+        const char *folder = test_path("beside%zu", i);
+
+        run_on(network_of("float[8,8] x, float[8] g",
+                          "n = LayerNormalization(x, g) h = MatMul(n, a) r = Add(h, x)"
+                          " y = MatMul(r, a)"),
+               folder,
+               PRODUCTS ", \"Add\": {\"float_us\": 60, \"int8_us\": 10, \"inputs\": 2},"
+                        " \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}",
+               NULL, modes[i]);
+        assert_string_equal(readers(folder, "x"), "all");
+    }
+}
+
 /* Of these kernels the one that gives the graph's output needs Q behind it. */
 TEST(a_kernel_that_gives_an_output_gets_codes_behind_it_where_they_pay)
 {

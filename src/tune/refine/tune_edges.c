@@ -96,11 +96,22 @@ static bool reads_codes(const edging *x, const qdq_node *n)
     return x->runs[n->id];
 }
 
+/* Are codes of v at hand, as another reader takes them or may take them? */
+static bool has_coded_reader(const edging *x, const qdq_value *v)
+{
+    QDQ_FOR_USES (u, v) {
+        const size_t e = qdq_space_edge_of(x->r.t->task.space, u->node, u->index);
+        if (e != QDQ_NO_EDGE && (x->has_codes[e] || x->may_pay[e]))
+            return true;
+    }
+    return leaves_as_codes(x, v);
+}
+
 /* A copy may move floats instead of codes, and the other way round, where codes are read behind it.
- * A float operator may read codes of what reads codes, or beside others, and a graph output may
- * take them: the kernel before it may want Q behind it. What reads floats among floats has no
- * kernel to gain from. What was turned before may be turned back, and so may codes that a rule puts
- * behind a kernel and that no kernel reads. */
+ * A float operator may read codes of what reads codes, or beside others, or those that another
+ * operator reads; and a graph output may take them: the kernel before it may want Q behind it. What
+ * reads floats among floats has no kernel to gain from. What was turned before may be turned back,
+ * and so may codes that a rule puts behind a kernel and that no kernel reads. */
 static bool may_pay(const edging *x, size_t edge)
 {
     const qdq_space_edge *e = &x->r.t->task.space->edge[edge];
@@ -114,7 +125,8 @@ static bool may_pay(const edging *x, size_t edge)
         return qdq_space_is_flipped(x->r.t->task.space, &x->r.base, edge) ||
                !is_read_by_kernel(x, e->value);
     from = qdq_space_source(x->r.t->task.space, e->value);
-    return (from != NULL && reads_codes(x, from)) || (e->node != NULL && reads_codes(x, e->node));
+    return (from != NULL && reads_codes(x, from)) || (e->node != NULL && reads_codes(x, e->node)) ||
+           has_coded_reader(x, e->value);
 }
 
 static qdq_status read_plan(edging *x, qdq_error *err)
