@@ -1,5 +1,6 @@
 /* cmd_targets_measure.c - the rules of a target, measured on this machine. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/file.h"
@@ -124,7 +125,37 @@ static qdq_status fill(cli *c, const struct targets_args *a, const qdq_target *t
     return QDQ_OK;
 }
 
-/* An installed target replaces an older one. */
+/* Number of measurements in the text of a target. */
+static size_t count_figures(const char *text)
+{
+    size_t n = 0;
+
+    while ((text = strstr(text, "\"verdict\":")) != NULL) {
+        text++;
+        n++;
+    }
+    return n;
+}
+
+/* An installed target replaces an older one, but one that was cut short replaces no whole one. */
+static qdq_status check_older(const struct targets_args *a, const char *path, const char *text,
+                              qdq_error *err)
+{
+    qdq_error ignored = QDQ_ERROR_INIT;
+    qdq_target *older;
+
+    if (a->force || access(path, F_OK) != 0 || qdq_target_load(path, &older, &ignored) != QDQ_OK)
+        return QDQ_OK;
+    const size_t before = count_figures(qdq_target_text(older)), now = count_figures(text);
+    qdq_target_free(older);
+    return now >= before
+               ? QDQ_OK
+               : qdq_fail(err, QDQ_E_IO,
+                          "%s: has the figures of %zu probes, and %zu were measured now; --force "
+                          "replaces it",
+                          path, before, now);
+}
+
 static qdq_status write_target(cli *c, const struct targets_args *a, const char *name,
                                const qdq_target *t, const qdq_probe_report *r, const char **path,
                                qdq_error *err)
@@ -134,6 +165,7 @@ static qdq_status write_target(cli *c, const struct targets_args *a, const char 
     *path = a->output;
     if (a->install) {
         QDQ_TRY(cli_installed_path(c, name, r->engine, r->version, path, err));
+        QDQ_TRY(check_older(a, *path, text, err));
         QDQ_TRY(cli_installed_make_folder(c, *path, err));
     }
     return qdq_write_file(*path, a->force || a->install, text, strlen(text), err);

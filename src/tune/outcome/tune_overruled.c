@@ -47,6 +47,20 @@ static bool is_decided(const char *reason)
            strcmp(reason, QDQ_SPACE_GETS_FLOATS) == 0 || strcmp(reason, QDQ_SPACE_ONLY_WEIGHT) == 0;
 }
 
+/* The rule against codes at the inputs of an operator: its own, one that is off, or the key of the
+ * target's list of operators without a kernel. NULL: no rule speaks of it. */
+static const char *rule_against_codes(const qdq_target *t, const char *op)
+{
+    const qdq_target_op *rule = qdq_target_find(t, op);
+
+    if (rule == NULL)
+        rule = qdq_target_find_off(t, op);
+    for (size_t i = 0; rule == NULL && i < t->none.n; i++)
+        if (strcmp(t->none.at[i].op, op) == 0)
+            return "no_kernel";
+    return rule != NULL ? rule->rule : NULL;
+}
+
 static bool compare_plans(qdq_tune_state *t, const qdq_map *by_rules, const qdq_map *written,
                           const qdq_plan *p)
 {
@@ -61,11 +75,10 @@ static bool compare_plans(qdq_tune_state *t, const qdq_map *by_rules, const qdq_
     for (size_t i = 0; i < p->left_float.n; i++) {
         const qdq_plan_float *f = &p->left_float.at[i];
         const qdq_target_op *op = qdq_target_find(t->task.target, f->op);
-        const qdq_target_op *off = qdq_target_find_off(t->task.target, f->op);
         if (op != NULL && qdq_map_get(by_rules, f->node) == NULL && is_decided(f->reason))
             ok &= add_overruled(t, op->rule, f->op, false);
-        if (op == NULL && off != NULL && strcmp(f->reason, QDQ_SPACE_GETS_CODES) == 0)
-            ok &= add_overruled(t, off->rule, f->op, true);
+        if (strcmp(f->reason, QDQ_SPACE_GETS_CODES) == 0)
+            ok &= add_overruled(t, rule_against_codes(t->task.target, f->op), f->op, true);
     }
     return ok;
 }
