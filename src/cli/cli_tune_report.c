@@ -123,7 +123,10 @@ static qdq_status print_front(cli *c, json_t *report, FILE *to, qdq_error *err)
         const char *file = json_string_value(json_object_get(p, "file"));
         cli_cell(&t, "%s", file != NULL ? file : "");
         cli_cell(&t, "%.4g", number(p, "ms"));
-        cli_cell(&t, "%.2f", number(p, "sqnr_db"));
+        if (isnan(number(p, "sqnr_db")))
+            CLI_CELLS(&t, "-");
+        else
+            cli_cell(&t, "%.2f", number(p, "sqnr_db"));
         cli_cell(&t, "%.0f", number(p, "nodes"));
         cli_cell(&t, "%s", json_is_true(json_object_get(p, "dominated")) ? "dominated" : "");
     }

@@ -61,9 +61,13 @@ static const cli_group groups[] = {
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static void target_json(qdq_json_out root, const char *target, const qdq_target_check *t)
+static void target_json(qdq_json_out root, const checking *k)
 {
-    qdq_json_put_text(root, "target", target);
+    const qdq_target_check *t = k->target;
+
+    qdq_json_put_text(root, "target", k->a->target);
+    if (k->c->installed != NULL)
+        qdq_json_put_text(root, "installed_target", k->c->installed);
     qdq_json_put_bool(root, "proven", t->proven);
     qdq_json_put_int(root, "quantizers", (int64_t)t->n_quantizers);
     qdq_json_put_int(root, "fused", (int64_t)t->n_fused);
@@ -103,7 +107,7 @@ static qdq_status print_json(const checking *k, qdq_error *err)
         qdq_json_put_text(entry, "text", k->findings[i].text);
     }
     if (k->target != NULL)
-        target_json(qdq_json_put_object(root, "quantization"), k->a->target, k->target);
+        target_json(qdq_json_put_object(root, "quantization"), k);
     if (k->computed != NULL)
         cli_verify_json(qdq_json_put_object(root, "engine_check"), k->computed,
                         qdq_engine_get_info(k->engine), k->data);
@@ -334,8 +338,8 @@ const cli_command cmd_check = {
         "engine.",
     .json =
         "{ \"model\", \"errors\", \"warnings\", \"findings\": [{\"level\": \"error\", \"text\"}],\n"
-        "  \"quantization\": {\"target\", \"proven\", \"quantizers\", \"fused\", \"unfused\",\n"
-        "    \"weights_alone\", \"errors\", \"converted\",\n"
+        "  \"quantization\": {\"target\", \"installed_target\", \"proven\", \"quantizers\", \"fused\",\n"
+        "    \"unfused\", \"weights_alone\", \"errors\", \"converted\",\n"
         "    \"microseconds\", \"findings\": [{\"level\", \"kind\", \"op\", \"node\", \"why\",\n"
         "    \"measured\", \"converted\", \"microseconds\"}]},\n"
         "  \"engine_check\": {\"engine\", \"version\", \"result\": \"right\", \"wrong\" or "

@@ -9,6 +9,8 @@ quantize() {
 }
 echo "the engine that measured it"
 quantize -e "sim:$FIXTURES/sim.json"
+qdq check out.onnx --target ort-cpu -e "sim:$FIXTURES/sim.json" --json |
+    sed -n 's/"installed_target": ".*"/"installed_target": FILE/p'
 echo "the built-in target"
 quantize -e "sim:$FIXTURES/sim.json" --target builtin:ort-cpu
 echo "a file that is broken"
