@@ -338,7 +338,8 @@ const cli_command cmd_check = {
         "engine.",
     .json =
         "{ \"model\", \"errors\", \"warnings\", \"findings\": [{\"level\": \"error\", \"text\"}],\n"
-        "  \"quantization\": {\"target\", \"installed_target\", \"proven\", \"quantizers\", \"fused\",\n"
+        "  \"quantization\": {\"target\", \"installed_target\", \"proven\", \"quantizers\", "
+        "\"fused\",\n"
         "    \"unfused\", \"weights_alone\", \"errors\", \"converted\",\n"
         "    \"microseconds\", \"findings\": [{\"level\", \"kind\", \"op\", \"node\", \"why\",\n"
         "    \"measured\", \"converted\", \"microseconds\"}]},\n"
