@@ -46,6 +46,19 @@ static double factor_of(const qdq_tune_times *times, double whole_ms)
     return isfinite(whole_ms) && times->sum > 0 ? whole_ms * 1000 / times->sum : 1;
 }
 
+/* A float operator that reads codes may be another kernel of the engine, whose time only a profile
+ * of what was written could tell. */
+static void forget_times_on_codes(qdq_picture *p)
+{
+    for (size_t i = 0; i < p->n_edges; i++) {
+        const qdq_picture_edge *e = &p->edge[i];
+
+        if (e->coded && e->to != QDQ_PICTURE_OUTSIDE &&
+            p->node[e->to].chosen == p->node[e->to].given)
+            p->node[e->to].chosen_us = NAN;
+    }
+}
+
 static void set_times(const qdq_tune_state *t, qdq_plan_picture *x, const qdq_tune_times *given,
                       const qdq_tune_times *chosen)
 {
@@ -65,6 +78,8 @@ static void set_times(const qdq_tune_state *t, qdq_plan_picture *x, const qdq_tu
                        : isnan(predicted) ? n->given_us
                                           : predicted;
     }
+    if (chosen == NULL)
+        forget_times_on_codes(&x->picture);
     for (size_t i = 0; chosen != NULL && i < x->picture.n_edges; i++)
         if (x->picture.edge[i].coded && x->value[i]->graph == t->task.clean->graph &&
             chosen->conversions[x->value[i]->id] > 0)
