@@ -50,14 +50,21 @@ folder_of() { # folder_of NAME: its sources
     [ -n "$folder" ] || die "no sources of $1"
 }
 
-cmake_library() { # cmake_library NAME OPTION...
+build_target() { # build_target NAME TARGET OPTION...
     folder_of "$1"
-    shift
+    target=$2
+    shift 2
     quietly cmake -G Ninja -S "$folder" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF \
         ${CROSS:+--toolchain "$PWD/cmake/$CROSS.cmake"} \
         -DCMAKE_INSTALL_PREFIX="$root" -DCMAKE_INSTALL_LIBDIR:STRING=lib "$@"
-    quietly cmake --build "$folder/build"
+    quietly cmake --build "$folder/build" -t "$target"
+}
+
+cmake_library() { # cmake_library NAME OPTION...
+    library=$1
+    shift
+    build_target "$library" all "$@"
     quietly cmake --install "$folder/build"
 }
 
@@ -75,7 +82,13 @@ for name in $missing; do
             -DBUILD_DOC=OFF ;;
     libjpeg-turbo)
         command -v nasm >/dev/null || die "no nasm, expected Debian's package nasm"
-        cmake_library libjpeg-turbo -DENABLE_SHARED=OFF -DWITH_TURBOJPEG=OFF -DREQUIRE_SIMD=ON ;;
+        # without its programs, which would have to be there to be installed
+        build_target libjpeg-turbo jpeg-static -DENABLE_SHARED=OFF -DWITH_TURBOJPEG=OFF \
+            -DREQUIRE_SIMD=ON
+        cp "$folder/build/libjpeg.a" "$root/lib/"
+        cp "$folder/build/pkgscripts/libjpeg.pc" "$root/lib/pkgconfig/"
+        cp "$folder/build/jconfig.h" "$folder/jerror.h" "$folder/jmorecfg.h" "$folder/jpeglib.h" \
+            "$root/include/" ;;
     libspng)
         folder_of libspng
         quietly "$cc" -O2 -fPIC -c "$folder/spng/spng.c" -o "$sources/spng.o"
