@@ -13,6 +13,8 @@ if(QDQ_SANITIZE)
   target_compile_options(qdq_flags INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer
     -fno-sanitize-recover=all
     -g1 # lines for traces; all of it would be gigabytes of test programs
+    -O1 # with checks in every line, -O2 compiles for twice as long and finds no more
+    -Wno-format-truncation # guesses at -O1 what -O2 knows, and the other build warns
     -UNDEBUG) # assertions of our own belong to the checks
   target_compile_definitions(qdq_flags INTERFACE QDQ_ARENA_MALLOC)
   target_link_options(qdq_flags INTERFACE -fsanitize=address,undefined)
