@@ -44,41 +44,40 @@
 #define FLOAT_MAX(x, y) (x > y || x != x ? x : y)
 #define FLOAT_MIN(x, y) (x < y || x != x ? x : y)
 
-#define COMPARISONS(type, E)                                                                       \
-    RUN(equal_##E, type, uint8_t, x == y)                                                          \
+/* Greater is Less the other way round. */
+#define ORDER(type, E)                                                                             \
     RUN(less_##E, type, uint8_t, x < y)                                                            \
-    RUN(less_equal_##E, type, uint8_t, x <= y)                                                     \
-    RUN(greater_##E, type, uint8_t, x > y)                                                         \
-    RUN(greater_equal_##E, type, uint8_t, x >= y)
+    RUN(less_equal_##E, type, uint8_t, x <= y)
 
-#define RING(type, E)                                                                              \
-    RUN(add_##E, type, type, U(x) + U(y))                                                          \
-    RUN(sub_##E, type, type, U(x) - U(y))                                                          \
-    RUN(mul_##E, type, type, U(x) * U(y))                                                          \
+#define INTEGER(type, E)                                                                           \
+    ORDER(type, E)                                                                                 \
     RUN(max_##E, type, type, x > y ? x : y)                                                        \
-    RUN(min_##E, type, type, x < y ? x : y)                                                        \
-    RUN(bit_and_##E, type, type, x &y)                                                             \
-    RUN(bit_or_##E, type, type, x | y)                                                             \
-    RUN(bit_xor_##E, type, type, x ^ y)
+    RUN(min_##E, type, type, x < y ? x : y)
 
 #define SIGNED(type, E)                                                                            \
-    RING(type, E)                                                                                  \
-    COMPARISONS(type, E)                                                                           \
+    INTEGER(type, E)                                                                               \
     RUN(div_##E, type, type, SIGNED_DIV(x, y))                                                     \
     RUN(mod_##E, type, type, SIGNED_MOD(x, y))                                                     \
     RUN(rem_##E, type, type, SIGNED_REM(x, y))
 
+/* The first seven serve the type with a sign, too: bits are the same. */
 #define UNSIGNED(type, E)                                                                          \
-    RING(type, E)                                                                                  \
-    COMPARISONS(type, E)                                                                           \
+    RUN(add_##E, type, type, U(x) + U(y))                                                          \
+    RUN(sub_##E, type, type, U(x) - U(y))                                                          \
+    RUN(mul_##E, type, type, U(x) * U(y))                                                          \
+    RUN(bit_and_##E, type, type, x &y)                                                             \
+    RUN(bit_or_##E, type, type, x | y)                                                             \
+    RUN(bit_xor_##E, type, type, x ^ y)                                                            \
+    RUN(equal_##E, type, uint8_t, x == y)                                                          \
+    INTEGER(type, E)                                                                               \
     RUN(div_##E, type, type, x / y)                                                                \
     RUN(mod_##E, type, type, x % y)                                                                \
-    RUN(rem_##E, type, type, x % y)                                                                \
     RUN(shift_left_##E, type, type, U(x) << y)                                                     \
     RUN(shift_right_##E, type, type, x >> y)
 
 #define FLOATING(type, E, fmod_function)                                                           \
-    COMPARISONS(type, E)                                                                           \
+    ORDER(type, E)                                                                                 \
+    RUN(equal_##E, type, uint8_t, x == y)                                                          \
     RUN(add_##E, type, type, x + y)                                                                \
     RUN(sub_##E, type, type, x - y)                                                                \
     RUN(mul_##E, type, type, x *y)                                                                 \
@@ -103,43 +102,53 @@ RUN(xor_BOOL, uint8_t, uint8_t, (x != 0) != (y != 0))
 
 typedef qdq_run_fn *run_table[QDQ_ELEM_COUNT];
 
-#define TYPE(name, E) [QDQ_##E] = name##_##E
+#define TYPE_BY(name, E, F) [QDQ_##E] = name##_##F
+#define TYPE(name, E)       TYPE_BY(name, E, E)
 #define UNSIGNEDS(name)                                                                            \
     TYPE(name, UINT8), TYPE(name, UINT16), TYPE(name, UINT32), TYPE(name, UINT64)
-#define INTEGERS(name)                                                                             \
-    UNSIGNEDS(name), TYPE(name, INT8), TYPE(name, INT16), TYPE(name, INT32), TYPE(name, INT64)
-#define NUMBERS(name) INTEGERS(name), TYPE(name, FLOAT), TYPE(name, DOUBLE)
+#define SIGNEDS(name)  TYPE(name, INT8), TYPE(name, INT16), TYPE(name, INT32), TYPE(name, INT64)
+#define INTEGERS(name) UNSIGNEDS(name), SIGNEDS(name)
+#define FLOATS(name)   TYPE(name, FLOAT), TYPE(name, DOUBLE)
+#define NUMBERS(name)  INTEGERS(name), FLOATS(name)
+/* Where the sign of an integer changes no bit of the result. */
+#define INTEGER_BITS(name)                                                                         \
+    UNSIGNEDS(name), TYPE_BY(name, INT8, UINT8), TYPE_BY(name, INT16, UINT16),                     \
+        TYPE_BY(name, INT32, UINT32), TYPE_BY(name, INT64, UINT64)
+#define NUMBER_BITS(name) INTEGER_BITS(name), FLOATS(name)
 
-static const run_table rem = {NUMBERS(rem)}, shift_left = {UNSIGNEDS(shift_left)},
-                       shift_right = {UNSIGNEDS(shift_right)};
+static const run_table rem = {UNSIGNEDS(mod), SIGNEDS(rem), FLOATS(rem)},
+                       shift_left = {UNSIGNEDS(shift_left)}, shift_right = {UNSIGNEDS(shift_right)};
 
 static const struct operation {
     run_table runs;
     bool gives_bool;
+    /* the second input comes first */
+    bool swapped;
 } operations[QDQ_OP_COUNT] = {
-    [QDQ_OP_ADD] = {{NUMBERS(add)}, false},
-    [QDQ_OP_SUM] = {{NUMBERS(add)}, false},
-    [QDQ_OP_MEAN] = {{NUMBERS(add)}, false}, /* but for the division */
-    [QDQ_OP_SUB] = {{NUMBERS(sub)}, false},
-    [QDQ_OP_MUL] = {{NUMBERS(mul)}, false},
-    [QDQ_OP_DIV] = {{NUMBERS(div)}, false},
-    [QDQ_OP_MAX] = {{NUMBERS(max)}, false},
-    [QDQ_OP_MIN] = {{NUMBERS(min)}, false},
-    [QDQ_OP_MOD] = {{INTEGERS(mod)}, false},
-    [QDQ_OP_BITWISEAND] = {{INTEGERS(bit_and)}, false},
-    [QDQ_OP_BITWISEOR] = {{INTEGERS(bit_or)}, false},
-    [QDQ_OP_BITWISEXOR] = {{INTEGERS(bit_xor)}, false},
-    [QDQ_OP_EQUAL] = {{NUMBERS(equal), TYPE(equal, BOOL)}, true},
-    [QDQ_OP_LESS] = {{NUMBERS(less)}, true},
-    [QDQ_OP_LESSOREQUAL] = {{NUMBERS(less_equal)}, true},
-    [QDQ_OP_GREATER] = {{NUMBERS(greater)}, true},
-    [QDQ_OP_GREATEROREQUAL] = {{NUMBERS(greater_equal)}, true},
+    [QDQ_OP_ADD] = {{NUMBER_BITS(add)}, false, false},
+    [QDQ_OP_SUM] = {{NUMBER_BITS(add)}, false, false},
+    [QDQ_OP_MEAN] = {{NUMBER_BITS(add)}, false, false}, /* but for the division */
+    [QDQ_OP_SUB] = {{NUMBER_BITS(sub)}, false, false},
+    [QDQ_OP_MUL] = {{NUMBER_BITS(mul)}, false, false},
+    [QDQ_OP_DIV] = {{NUMBERS(div)}, false, false},
+    [QDQ_OP_MAX] = {{NUMBERS(max)}, false, false},
+    [QDQ_OP_MIN] = {{NUMBERS(min)}, false, false},
+    [QDQ_OP_MOD] = {{INTEGERS(mod)}, false, false},
+    [QDQ_OP_BITWISEAND] = {{INTEGER_BITS(bit_and)}, false, false},
+    [QDQ_OP_BITWISEOR] = {{INTEGER_BITS(bit_or)}, false, false},
+    [QDQ_OP_BITWISEXOR] = {{INTEGER_BITS(bit_xor)}, false, false},
+    [QDQ_OP_EQUAL] = {{NUMBER_BITS(equal), TYPE(equal, BOOL)}, true, false},
+    [QDQ_OP_LESS] = {{NUMBERS(less)}, true, false},
+    [QDQ_OP_LESSOREQUAL] = {{NUMBERS(less_equal)}, true, false},
+    [QDQ_OP_GREATER] = {{NUMBERS(less)}, true, true},
+    [QDQ_OP_GREATEROREQUAL] = {{NUMBERS(less_equal)}, true, true},
     [QDQ_OP_PRELU] = {{TYPE(prelu, INT32), TYPE(prelu, INT64), TYPE(prelu, FLOAT),
                        TYPE(prelu, DOUBLE)},
+                      false,
                       false},
-    [QDQ_OP_AND] = {{TYPE(and, BOOL)}, true},
-    [QDQ_OP_OR] = {{TYPE(or, BOOL)}, true},
-    [QDQ_OP_XOR] = {{TYPE(xor, BOOL)}, true},
+    [QDQ_OP_AND] = {{TYPE(and, BOOL)}, true, false},
+    [QDQ_OP_OR] = {{TYPE(or, BOOL)}, true, false},
+    [QDQ_OP_XOR] = {{TYPE(xor, BOOL)}, true, false},
 };
 
 qdq_run_fn *qdq_eval_run_of(qdq_op op, qdq_elem e)
@@ -223,10 +232,11 @@ bool qdq_eval_binary(qdq_eval *c)
     if (!check_divisor(c) || !qdq_eval_broadcast(c, 2, c->in, &rank, dim))
         return false;
     qdq_elem to = operations[c->node->op].gives_bool ? QDQ_BOOL : e;
+    const bool swapped = operations[c->node->op].swapped;
     void *out = qdq_eval_output(c, 0, to, rank, dim);
     if (out == NULL)
         return false;
-    walk_all(rank, dim, c->in[0], c->in[1], qdq_eval_size(to), out, (*runs)[e]);
+    walk_all(rank, dim, c->in[swapped], c->in[!swapped], qdq_eval_size(to), out, (*runs)[e]);
     return true;
 }
 
