@@ -22,8 +22,8 @@ function(qdq_find_archive name list)
   set(${list} ${${list}} ${path} PARENT_SCOPE)
 endfunction()
 
-# `objects`: of the program, the file with main() aside; `source`: of what replaces later functions.
-function(qdq_link_portable program objects source)
+# `part`: the program, the file with main() aside; `source`: of what replaces later functions.
+function(qdq_link_portable program part source)
   if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" OR
       NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|aarch64|arm64)$" OR
       NOT CMAKE_C_COMPILER_ID STREQUAL "GNU" OR QDQ_SANITIZE OR QDQ_COVERAGE)
@@ -41,7 +41,7 @@ function(qdq_link_portable program objects source)
   add_custom_command(OUTPUT ${folder}/libc.so
     COMMAND sh ${script} ${CMAKE_C_COMPILER} ${QDQ_OLD_GLIBC} ${folder}
     DEPENDS ${script} VERBATIM COMMENT "Making stand-ins for glibc ${QDQ_OLD_GLIBC}")
-  target_sources(${program} PRIVATE ${source} ${folder}/libc.so $<TARGET_OBJECTS:${objects}>)
+  target_sources(${program} PRIVATE ${source} ${folder}/libc.so)
   set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -fno-builtin) # names are glibc's
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/include
     ${PROJECT_SOURCE_DIR}/src)
@@ -51,11 +51,13 @@ function(qdq_link_portable program objects source)
     list(APPEND parts ${path})
   endforeach()
   target_link_options(${program} PRIVATE -static-libgcc -L${folder} -Wl,--wrap=__libc_start_main)
-  target_link_libraries(${program} PRIVATE qdq_flags $<TARGET_FILE:qdq_static> ${archives} m
+  target_link_libraries(${program} PRIVATE qdq_flags $<TARGET_FILE:${part}>
+    $<TARGET_FILE:qdq_static> ${archives} m
     -Wl,--push-state,--no-as-needed ${parts} -Wl,--pop-state)
   set_property(TARGET ${program} APPEND PROPERTY LINK_DEPENDS ${folder}/libc.so)
   if(NOT QDQ_LIBRARY)
-    add_dependencies(${program} qdq_static)
-    set_property(TARGET ${program} APPEND PROPERTY LINK_DEPENDS ${PROJECT_BINARY_DIR}/libqdq.a)
+    add_dependencies(${program} ${part} qdq_static)
+    set_property(TARGET ${program} APPEND PROPERTY LINK_DEPENDS ${PROJECT_BINARY_DIR}/libqdq.a
+      $<TARGET_FILE:${part}>)
   endif()
 endfunction()

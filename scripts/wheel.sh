@@ -21,10 +21,11 @@ mkdir -p "$root"
 unset PYTHONDONTWRITEBYTECODE # each of many processes would compile what it imports
 
 [ -e "$build/CMakeCache.txt" ] || die "$build is not configured: run make first"
-# what GCC compiled is linked as it is; libomp, which Clang would want, is not in a wheel
+# What GCC compiled, libqdq.a and what programs consist of, is linked as it is; libomp, which Clang
+# would want, is not in a wheel.
 compiled=
 if grep -q 'CMAKE_C_COMPILER_ID "GNU"' "$build"/CMakeFiles/*/CMakeCCompiler.cmake; then
-    quietly cmake --build "$build" --target qdq_static
+    quietly cmake --build "$build" --target qdq_static qdq_cli qdq_worker
     compiled=-Ccmake.define.QDQ_LIBRARY=$build/libqdq.a
 fi
 scripts/libraries.sh "$build" jansson libzip libjpeg-turbo libspng
