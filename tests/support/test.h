@@ -17,23 +17,23 @@
 #include "qdq/qdq.h"
 
 /* TEST(what_it_proves) { ... }: a test function that takes nothing from a fixture. It lists itself:
- * support/test_main.c runs those of a program in the order of the file. A program with a main() of
- * its own runs what that says. */
+ * support/test_main.c runs those of a file in their order. A program with a main() of its own runs
+ * what that says. */
 typedef struct test_listed {
-    const char *name;
+    const char *name, *file;
     CMUnitTestFunction run;
     int line;
     struct test_listed *next;
 } test_listed;
 
 void test_list_add(test_listed *t);
-const test_listed *test_list(void);
+const test_listed *test_list(void); /* of all files in the program, the last one first */
 
 #define TEST(name)                                                                                 \
     static void name(void **state);                                                                \
     __attribute__((constructor)) static void list_##name(void)                                     \
     {                                                                                              \
-        static test_listed test = {#name, name, __LINE__, NULL};                                   \
+        static test_listed test = {#name, __FILE__, name, __LINE__, NULL};                         \
         test_list_add(&test);                                                                      \
     }                                                                                              \
     static void name(void **state __attribute__((unused)))

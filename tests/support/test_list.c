@@ -5,12 +5,8 @@ static test_listed *first;
 
 void test_list_add(test_listed *t)
 {
-    test_listed **at = &first;
-
-    while (*at != NULL && (*at)->line < t->line)
-        at = &(*at)->next;
-    t->next = *at;
-    *at = t;
+    t->next = first;
+    first = t;
 }
 
 const test_listed *test_list(void)
