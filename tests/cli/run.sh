@@ -19,7 +19,6 @@
 set -u
 export LC_ALL=C NO_COLOR=1
 export OMP_WAIT_POLICY=passive # what waits by spinning takes the processor from other tests
-unset TMPDIR
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 QDQ=$(realpath "${QDQ:-$here/../../build/qdq}")
 BUILD=$(dirname "$QDQ")
@@ -27,6 +26,7 @@ MODELS=$(realpath "$here/../models")
 export MODELS FIXTURES=$here/fixtures BUILD MEASURES WITH_VNNI
 work=$(mktemp -d "${TMPDIR:-/tmp}/qdq-cli-XXXXXX")
 trap 'rm -rf "$work"' EXIT
+unset TMPDIR # what a user has not set
 export XDG_CONFIG_HOME=$work/config # no targets of this machine
 # Most shells for sh start in less time than bash, and these start thousands of times.
 mkdir "$work/bin" "$work/plain"
