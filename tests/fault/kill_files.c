@@ -195,7 +195,7 @@ static void write_model(const char *path, int first)
 
 static bool every_call(const char *path)
 {
-    return strncmp(path, "/dev/", 5) != 0;
+    return strncmp(path, "/dev/", 5) != 0 || strncmp(path, "/dev/shm/", 9) == 0;
 }
 
 TEST(quantize_leaves_the_old_model_or_the_new)
