@@ -193,22 +193,16 @@ static qdq_status add_groups(exporting *x, qdq_error *err)
 
 /* --- decisions -------------------------------------------------------------------------------- */
 
-static bool is_decided(const qdq_validate_result *r, size_t item)
-{
-    return r->item != NULL && (r->item[item].known || r->item[item].trial < r->n_trials);
-}
-
 /* A group is decided about once it is kept, or was tried alone or with others and rejected. */
 static qdq_status add_decision(exporting *x, size_t item, qdq_error *err)
 {
     const qdq_tune_greedy *g = x->t->run.greedy;
     const qdq_validate_decision *of = &g->result.item[item];
-    const double base_ms = x->t->parts.problem.base_ns * 1e-6,
-                 time = of->trial < g->result.n_trials ? g->result.trial[of->trial].time : NAN;
+    const double base_ms = x->t->parts.problem.base_ns * 1e-6;
     const bool failed = of->verdict == QDQ_VALIDATE_FAILED;
     const qdq_cached_decision d = {.group = g->problem.item[item].place,
                                    .kept = of->verdict == QDQ_VALIDATE_KEPT,
-                                   .ms = failed ? NAN : time * base_ms,
+                                   .ms = failed ? NAN : of->time * base_ms,
                                    .reason = failed ? "a model with it could not be built" : NULL,
                                    .verdict = qdq_validate_verdict_name(of->verdict)};
 
@@ -221,7 +215,7 @@ static qdq_status add_decisions(exporting *x, qdq_error *err)
 
     for (size_t i = 0; i < g->problem.n_items; i++) {
         QDQ_NEED(QDQ_PUSH(&x->c.arena, &x->c.candidates, (int64_t)g->problem.item[i].place), err);
-        if (is_decided(&g->result, i))
+        if (g->result.item != NULL && g->result.item[i].move != NULL)
             QDQ_TRY(add_decision(x, i, err));
         else if (x->c.next < 0)
             x->c.next = g->problem.item[i].place;

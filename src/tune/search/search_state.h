@@ -8,6 +8,15 @@
 #include "base/vec.h"
 #include "tune/search/search.h"
 
+/* The last measurement of an assignment. */
+typedef struct qdq_search_known {
+    /* as a fraction of the baseline's; INFINITY: failed */
+    double time;
+    /* identity of the incumbent, and whether it lost */
+    uint64_t against;
+    bool kept;
+} qdq_search_known;
+
 typedef struct qdq_search_state {
     const qdq_search_problem *p;
     const qdq_search_opts *opts;
@@ -25,14 +34,9 @@ typedef struct qdq_search_state {
     qdq_assign incumbent, candidate;
     /* time of the incumbent, as a fraction of the baseline's */
     double time;
-    /* identity to index in `times` */
+    /* identity to index in `known` */
     qdq_map measured;
-    /* fractions of the baseline's time; INFINITY: failed */
-    QDQ_VEC(double) times;
-    /* by the same index: identity of the incumbent in that measurement */
-    QDQ_VEC(uint64_t) against;
-    /* identities of starts that were the incumbent */
-    QDQ_VEC(uint64_t) kept_starts;
+    QDQ_VEC(qdq_search_known) known;
     /* the budget is used up */
     bool over;
     /* number of builds for seeds from caches, which do not count for the budget */
@@ -68,12 +72,9 @@ qdq_status qdq_search_finish(qdq_search_state *s, qdq_error *err);
 
 void qdq_search_free(qdq_search_state *s);
 
-/* Measures s->candidate against the incumbent, unless it is known to be no better. `unit` SIZE_MAX:
- * none. */
+/* Measures s->candidate against the incumbent, unless it is known to be no better, or to have won
+ * against it. `unit` SIZE_MAX: none. */
 qdq_status qdq_search_try(qdq_search_state *s, size_t unit, qdq_tried *out, qdq_error *err);
-
-/* Whether the candidate is a start that was the incumbent. */
-qdq_status qdq_search_is_kept_start(qdq_search_state *s, bool *yes, qdq_error *err);
 
 /* Copies the incumbent into the candidate. */
 void qdq_search_reset(qdq_search_state *s);

@@ -33,20 +33,25 @@ static qdq_status identify(qdq_search_state *s, const qdq_assign *a, uint64_t *o
     return QDQ_OK;
 }
 
-static qdq_status remember_time(qdq_search_state *s, uint64_t identity, uint64_t incumbent,
-                                double time, qdq_error *err)
+static qdq_status remember_time(qdq_search_state *s, uint64_t identity, qdq_search_known known,
+                                qdq_error *err)
 {
     bool is_new;
     qdq_map_value *place = qdq_map_put_int(&s->measured, identity, &is_new);
 
-    if (place == NULL || (is_new && (!QDQ_PUSH(&s->scratch, &s->times, time) ||
-                                     !QDQ_PUSH(&s->scratch, &s->against, incumbent))))
-        return qdq_nomem(err);
+    QDQ_NEED(place != NULL && (!is_new || QDQ_PUSH(&s->scratch, &s->known, known)), err);
     if (is_new)
-        place->num = s->times.n - 1;
-    s->times.at[place->num] = time;
-    s->against.at[place->num] = incumbent;
+        place->num = s->known.n - 1;
+    s->known.at[place->num] = known;
     return QDQ_OK;
+}
+
+/* NULL: it was not measured. */
+static const qdq_search_known *recall_time(const qdq_search_state *s, uint64_t identity)
+{
+    const qdq_map_value *place = qdq_map_get_int(&s->measured, identity);
+
+    return place != NULL ? &s->known.at[place->num] : NULL;
 }
 
 unsigned qdq_search_builds(const qdq_search_state *s)
@@ -101,6 +106,13 @@ static qdq_search_event event_of(const qdq_search_state *s, size_t unit)
                               .saved = 1 - s->time};
 }
 
+static void make_incumbent(qdq_search_state *s, double time)
+{
+    qdq_assign_take(&s->incumbent, &s->candidate);
+    s->time = time;
+    s->is_profiled = false;
+}
+
 /* mine, now: identities of the candidate and the incumbent. */
 static qdq_status measure_candidate(qdq_search_state *s, size_t unit, uint64_t mine, uint64_t now,
                                     qdq_tried *out, qdq_error *err)
@@ -117,10 +129,9 @@ static qdq_status measure_candidate(qdq_search_state *s, size_t unit, uint64_t m
     if (out->kept) {
         if (unit != SIZE_MAX)
             s->out->unit[unit].gain += before - out->time;
-        qdq_assign_take(&s->incumbent, &s->candidate);
-        s->is_profiled = false;
+        make_incumbent(s, out->time);
     }
-    return remember_time(s, mine, now, out->time, err);
+    return remember_time(s, mine, (qdq_search_known){out->time, now, out->kept}, err);
 }
 
 qdq_status qdq_search_known_time(qdq_search_state *s, const qdq_assign *a, double *out,
@@ -129,8 +140,8 @@ qdq_status qdq_search_known_time(qdq_search_state *s, const qdq_assign *a, doubl
     uint64_t name;
 
     QDQ_TRY(identify(s, a, &name, err));
-    const qdq_map_value *known = qdq_map_get_int(&s->measured, name);
-    *out = known != NULL && isfinite(s->times.at[known->num]) ? s->times.at[known->num] : NAN;
+    const qdq_search_known *known = recall_time(s, name);
+    *out = known != NULL && isfinite(known->time) ? known->time : NAN;
     return QDQ_OK;
 }
 
@@ -159,11 +170,17 @@ qdq_status qdq_search_try(qdq_search_state *s, size_t unit, qdq_tried *out, qdq_
         out->time = s->time;
         return QDQ_OK;
     }
-    const qdq_map_value *known = qdq_map_get_int(&s->measured, mine);
-    if (known != NULL) { /* the same two would run the same pairs once more */
-        out->time = s->times.at[known->num];
-        if (s->against.at[known->num] == now || !(out->time < s->time * (1 - s->opts->test.enter)))
+    const qdq_search_known *known = recall_time(s, mine);
+    if (known != NULL) {
+        out->time = known->time;
+        if (!(out->time < s->time * (1 - s->opts->test.enter)))
             return QDQ_OK;
+        if (known->against == now) { /* the same two would run the same pairs once more */
+            out->kept = known->kept;
+            if (out->kept)
+                make_incumbent(s, out->time);
+            return QDQ_OK;
+        }
     }
     QDQ_TRY(may_save(s, &may_gain, err));
     return may_gain ? measure_candidate(s, unit, mine, now, out, err) : QDQ_OK;
@@ -211,26 +228,8 @@ static qdq_status is_beaten(qdq_search_state *s, bool *beaten, qdq_error *err)
         return QDQ_OK;
     QDQ_TRY(identify(s, &s->candidate, &mine, err));
     QDQ_TRY(identify(s, &s->incumbent, &now, err));
-    return mine == now ? QDQ_OK : remember_time(s, mine, now, share, err);
-}
-
-static qdq_status note_start(qdq_search_state *s, qdq_error *err)
-{
-    uint64_t mine;
-
-    QDQ_TRY(identify(s, &s->incumbent, &mine, err));
-    return QDQ_PUSH(&s->scratch, &s->kept_starts, mine) ? QDQ_OK : qdq_nomem(err);
-}
-
-qdq_status qdq_search_is_kept_start(qdq_search_state *s, bool *yes, qdq_error *err)
-{
-    uint64_t mine;
-
-    *yes = false;
-    QDQ_TRY(identify(s, &s->candidate, &mine, err));
-    for (size_t i = 0; i < s->kept_starts.n && !*yes; i++)
-        *yes = s->kept_starts.at[i] == mine;
-    return QDQ_OK;
+    return mine == now ? QDQ_OK
+                       : remember_time(s, mine, (qdq_search_known){share, now, false}, err);
 }
 
 static qdq_status measure_starts(qdq_search_state *s, qdq_error *err)
@@ -246,7 +245,7 @@ static qdq_status measure_starts(qdq_search_state *s, qdq_error *err)
              err);
     s->time = 1;
     QDQ_TRY(identify(s, &s->incumbent, &base, err));
-    QDQ_TRY(remember_time(s, base, base, 1, err));
+    QDQ_TRY(remember_time(s, base, (qdq_search_known){1, base, false}, err));
     s->phase = QDQ_PHASE_START;
     for (size_t i = 1; i < p->n_starts && !s->over; i++) {
         const unsigned builds = qdq_search_builds(s);
@@ -257,8 +256,6 @@ static qdq_status measure_starts(qdq_search_state *s, qdq_error *err)
         QDQ_TRY(is_beaten(s, &beaten, err));
         if (!beaten)
             QDQ_TRY(qdq_search_try(s, SIZE_MAX, &t, err));
-        if (t.kept)
-            QDQ_TRY(note_start(s, err));
         if (i <= p->n_cached_starts)
             s->of_seeds += qdq_search_builds(s) - builds;
     }

@@ -1,7 +1,8 @@
 /* validate.h - decides by measurements on the whole model which of many proposals to accept. It
  * measures all of them together; if they save less than expected, it measures parts of them, until
- * harmful ones are isolated. It knows no models: it uses the operations of search.h, and only a
- * measurement changes the incumbent. It is deterministic: equal measurements give equal decisions.
+ * harmful ones are isolated. It knows no models: it makes trials as the search does (search.h), and
+ * only a measurement changes the incumbent. It is deterministic: equal measurements give equal
+ * decisions.
  *
  * A set of items saves less than expected if its measured saving is below the sum of the expected
  * ones by more than three standard errors, of the measurement and of the expectations: saved <
@@ -66,36 +67,19 @@ typedef struct qdq_validate_problem {
     void *decided_ctx;
 } qdq_validate_problem;
 
-/* A trial: a model that was measured, or known. */
-typedef struct qdq_validate_trial {
-    /* "all groups", "several components", "a component", "half of a component", "a group", "known
-     * groups", "two neighbours", or "without ..." one of these */
-    const char *move;
-    /* items that were added or removed */
-    const uint32_t *item;
-    size_t n_items;
-    /* removed */
-    bool without;
-    /* the change was accepted */
-    bool kept;
-    /* the model cannot be built: the members below do not apply */
-    bool failed;
-    /* sum of the items' `saves`; NAN: unknown */
-    double promised;
-    /* Saving of the items, as a fraction of the baseline's time, and its 95 % interval; of removed
-     * items, the loss. NAN: a known model has no interval. */
-    double saved, low, high;
-    /* time of the model, as a fraction of the baseline's */
-    double time;
-    unsigned pairs;
-} qdq_validate_trial;
+/* The kind of a candidate whose items an earlier run decided about. */
+#define QDQ_VALIDATE_KNOWN "known groups"
 
 typedef struct qdq_validate_decision {
     qdq_validate_verdict verdict;
-    /* trial that decided the item, alone or in a set; SIZE_MAX: none */
-    size_t trial;
-    /* decided by an earlier run */
-    bool known;
+    /* Kind of the candidate that decided the item, alone or in a set, as in the search's events:
+     * "all groups", "several components", "a component", "half of a component", "a group", "the
+     * other groups", "two neighbours", QDQ_VALIDATE_KNOWN, or "without ..." one of these. NULL:
+     * nothing decided it yet. */
+    const char *move;
+    /* time of that candidate, as a fraction of the baseline's; NAN: it cannot be built, or an
+     * earlier run decided */
+    double time;
 } qdq_validate_decision;
 
 /* The result; arrays are in the arena. */
@@ -106,15 +90,8 @@ typedef struct qdq_validate_result {
     qdq_assign raw, merged;
     /* by item */
     qdq_validate_decision *item;
-    /* in order, without starts */
-    qdq_validate_trial *trial;
-    size_t n_trials;
-    /* numbers of items */
+    /* numbers of items, by verdict */
     size_t kept, rejected, failed, undecided;
-    /* builds of whole models, by ops->builds; 0: not available */
-    unsigned builds;
-    /* the last items were tried one by one */
-    bool linear;
 } qdq_validate_result;
 
 /* Validates the items. Of `opts`, only test, max_trials and max_builds count; ops->profile is not

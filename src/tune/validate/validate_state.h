@@ -1,4 +1,5 @@
-/* validate_state.h - the state of a validation; shared by the validate*.c files only. */
+/* validate_state.h - the state of a validation, and one trial of it; shared by the validate*.c
+ * files only. */
 #ifndef QDQ_VALIDATE_STATE_H
 #define QDQ_VALIDATE_STATE_H
 
@@ -15,26 +16,23 @@ typedef struct qdq_validate_set {
     double saved, variance;
     /* waiting sets with the highest value are first */
     double urgency;
-    /* last trial of the set, or of a set that contains it; SIZE_MAX: none */
-    size_t trial;
+    /* of the last trial of the set, or of a set that contains it: as in a decision */
+    const char *move;
+    double time;
     /* result of its own trial; unclear: the pairs were undecided */
-    bool kept, failed, unclear;
+    bool failed, unclear;
 } qdq_validate_set;
-
-typedef QDQ_VEC(qdq_validate_set) qdq_validate_sets;
 
 /* State of an item. */
 typedef struct qdq_validate_mark {
     bool on;
     /* it was tried alone, and rejected */
     bool alone;
-    /* of the representative of a component: number of its items */
-    size_t size;
     /* possible shortfall that its accepted set hides */
     double hidden;
 } qdq_validate_mark;
 
-typedef struct qdq_validate_state {
+typedef struct qdq_validation {
     const qdq_validate_problem *p;
     const qdq_search_opts *asked;
     qdq_validate_result *out;
@@ -43,8 +41,6 @@ typedef struct qdq_validate_state {
     /* the caller's, without known times and profiles */
     qdq_search_ops ops;
     qdq_search_state s;
-
-    const qdq_assign *base;
     /* items by component, the largest saving first, then by topological index */
     uint32_t *order;
     /* by item */
@@ -55,60 +51,56 @@ typedef struct qdq_validate_state {
     size_t good, bad;
     /* number of trials that took a build */
     unsigned measured;
+    /* items are tried one by one from now on */
+    bool linear;
     /* a decision was not reported yet */
     bool news;
     /* waiting for a trial */
-    qdq_validate_sets sets;
-    QDQ_VEC(qdq_validate_trial) trials;
-} qdq_validate_state;
+    QDQ_VEC(qdq_validate_set) sets;
+} qdq_validation;
 
-/* --- validate_trial.c ------------------------------------------------------------------------- */
-
-static inline bool qdq_validate_is_on(const qdq_validate_state *v, const qdq_validate_set *s)
+static inline bool qdq_validate_is_on(const qdq_validation *v, const qdq_validate_set *s)
 {
     return v->mark[s->item[0]].on;
 }
 
+static inline const qdq_assign *qdq_validate_base(const qdq_validation *v)
+{
+    return &v->p->search->start[v->p->base];
+}
+
 /* Turns the items on or off, without a trial. */
-void qdq_validate_turn(qdq_validate_state *v, const uint32_t *item, size_t n, bool on);
+void qdq_validate_turn(qdq_validation *v, const qdq_validate_set *s, bool on);
 
 /* Sets `a` to the base with all items that are on. */
-void qdq_validate_merge(const qdq_validate_state *v, qdq_assign *a);
+void qdq_validate_merge(const qdq_validation *v, qdq_assign *a);
+
+/* Records a verdict about the items, by s->move; and reports new ones to the caller. */
+void qdq_validate_decide(qdq_validation *v, const qdq_validate_set *s,
+                         qdq_validate_verdict verdict);
+qdq_status qdq_validate_report(qdq_validation *v, qdq_error *err);
+
+/* Sum of the items' expected savings; NAN: one is unknown. */
+double qdq_validate_promise(const qdq_validation *v, const qdq_validate_set *s);
+
+/* What may be missing of the promise: its shortfall and one standard error. NAN: nothing was
+ * promised. */
+double qdq_validate_doubt(const qdq_validation *v, const qdq_validate_set *s);
+
+/* Whether the set falls short of its promise, and by enough that one of the items may do harm that
+ * can be seen. */
+bool qdq_validate_is_short(const qdq_validation *v, const qdq_validate_set *s);
+
+/* Whether it could be told from noise if the items kept their promise. */
+bool qdq_validate_matters(const qdq_validation *v, const qdq_validate_set *s);
 
 /* Measures the incumbent with the items, or without them if they are on, and makes the change if it
  * is accepted. `split`: number of such trials that share the error rate of false acceptance. If the
  * budget is used up (v->s.over), nothing is measured, and *s is unchanged. */
-qdq_status qdq_validate_try(qdq_validate_state *v, qdq_validate_set *s, const char *move,
-                            double split, qdq_error *err);
-
-/* Sum of the items' expected savings; NAN: one is unknown. */
-double qdq_validate_expected_saving(const qdq_validate_state *v, const qdq_validate_set *s);
-
-/* Reports new decisions to the caller. */
-qdq_status qdq_validate_report(qdq_validate_state *v, qdq_error *err);
-
-/* Records the verdict of a set's items, with s->trial. */
-void qdq_validate_decide(qdq_validate_state *v, const qdq_validate_set *s,
-                         qdq_validate_verdict verdict);
+qdq_status qdq_validate_try(qdq_validation *v, qdq_validate_set *s, const char *move, double split,
+                            qdq_error *err);
 
 /* The verdict that the trial of a set gives its items. */
-qdq_validate_verdict qdq_validate_verdict_of(const qdq_validate_state *v,
-                                             const qdq_validate_set *s);
-
-/* --- validate_sets.c -------------------------------------------------------------------------- */
-
-/* Finds components and the order of items. `by_known`: first those that an earlier run accepted,
- * then undecided ones. */
-qdq_status qdq_validate_arrange(qdq_validate_state *v, bool by_known, qdq_error *err);
-
-/* Continues after the trial of a set, which is on if it was accepted. A set with a shortfall is
- * halved until it is decided, or the budget is used up. */
-qdq_status qdq_validate_halve(qdq_validate_state *v, const qdq_validate_set *s, qdq_error *err);
-
-/* Tries neighbours together that were rejected alone. */
-qdq_status qdq_validate_pairs(qdq_validate_state *v, qdq_error *err);
-
-/* Removes accepted sets that may be harmful, while builds are left. */
-qdq_status qdq_validate_backward(qdq_validate_state *v, qdq_error *err);
+qdq_validate_verdict qdq_validate_verdict_of(const qdq_validation *v, const qdq_validate_set *s);
 
 #endif /* QDQ_VALIDATE_STATE_H */
