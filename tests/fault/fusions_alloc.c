@@ -8,7 +8,6 @@
 #include "support/test.h"
 #include "tune/group/fusion_patterns.h"
 #include "tune/group/graph_file.h"
-#include "tune/isolate/context.h"
 
 typedef struct finding {
     qdq_model *m;
@@ -32,10 +31,6 @@ static qdq_status find(void *ctx, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_fusion_keys_find(both, &keys, err);
     assert_true((st == QDQ_OK) == (keys != NULL));
-    for (uint32_t i = 0; st == QDQ_OK && i < keys->n; i++) {
-        char context[33];
-        st = qdq_group_context(both, &keys->at[i].instance[0], keys->at[i].n_nodes, context, err);
-    }
     if (st == QDQ_OK)
         st = qdq_fusion_patterns_make(keys, &patterns, err);
     assert_true((st == QDQ_OK) == (patterns != NULL));

@@ -1,11 +1,11 @@
 /* group_classes.c - which groups are measured apart, as which model, and with which schemes. */
 #include "tune/greedy/group_classes.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
-#include "tune/isolate/context.h"
 #include "tune/isolate/legal_inputs.h"
 #include "tune/problem/tune_problem.h"
 #include "tune/space/space_partial.h"
@@ -36,21 +36,16 @@ static const char *wishes_of(finding *f, uint32_t unit, uint32_t instance)
     return text;
 }
 
+/* NULL: no memory. */
 static const char *name_instance(finding *f, uint32_t unit, uint32_t instance)
 {
     const qdq_fusion_key *key = &f->t->parts.keys->at[unit];
+    const uint64_t *around = key->instance[instance].around;
     const char *wishes = wishes_of(f, unit, instance);
-    char around[33];
 
-    if (wishes == NULL)
-        return qdq_nomem(f->err), NULL;
-    if (qdq_group_context(f->t->parts.fusions, &key->instance[instance], key->n_nodes, around,
-                          f->err) != QDQ_OK)
-        return NULL;
-    const char *name = qdq_arena_printf(&f->t->arena, "%s %s %s", key->hash, around, wishes);
-    if (name == NULL)
-        qdq_nomem(f->err);
-    return name;
+    return wishes == NULL ? NULL
+                          : qdq_arena_printf(&f->t->arena, "%s %016" PRIx64 "%016" PRIx64 " %s",
+                                             key->hash, around[0], around[1], wishes);
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
@@ -77,8 +72,7 @@ static qdq_status add_instance(finding *f, uint32_t unit, uint32_t instance, siz
     const qdq_fusion_key *key = &f->t->parts.keys->at[unit];
     const char *name = name_instance(f, unit, instance);
 
-    if (name == NULL)
-        return f->err->code;
+    QDQ_NEED(name != NULL, f->err);
     qdq_tune_kind *k = find_kind(f, first, name);
     if (k == NULL) {
         const qdq_tune_kind new = {

@@ -212,6 +212,9 @@ typedef struct keyer {
     qdq_key_instance *instance;
     /* by group */
     char (*hash)[65];
+    /* by place: in a group or next to it; and those nodes in the order of the graph */
+    bool *is_near;
+    const qdq_node **near;
     qdq_arena scratch;
     QDQ_VEC(uint64_t) more;
 } keyer;
@@ -276,18 +279,42 @@ static void make_hash(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n
         snprintf(hash + 2 * i, 3, "%02x", digest[i]);
 }
 
+/* *form: of the group with the nodes next to it. */
+static qdq_status describe_surroundings(keyer *s, uint32_t group, qdq_canon_form *form,
+                                        qdq_error *err)
+{
+    const qdq_region_graph *g = &s->f->g;
+    size_t n = 0;
+
+    memset(s->is_near, 0, g->n * sizeof *s->is_near);
+    for (uint32_t i = 0; i < s->f->at[group].n; i++) {
+        const uint32_t p = g->place[s->f->at[group].node[i]->id];
+        s->is_near[p] = true;
+        for (uint32_t e = g->first_source[p]; e < g->first_source[p + 1]; e++)
+            s->is_near[g->source[e]] = true;
+        for (uint32_t e = g->first_reader[p]; e < g->first_reader[p + 1]; e++)
+            s->is_near[g->reader[e]] = true;
+    }
+    for (uint32_t p = 0; p < g->n; p++)
+        if (s->is_near[p])
+            s->near[n++] = g->node[p];
+    return qdq_canon_nodes(s->canon, s->near, n, group + 1, &s->scratch, form, err);
+}
+
 static qdq_status describe_group(keyer *s, uint32_t group, qdq_error *err)
 {
     const qdq_fusion *f = &s->f->at[group];
     qdq_map symbols = QDQ_MAP_INIT;
-    qdq_canon_form form;
+    qdq_canon_form form, around;
 
+    QDQ_TRY(describe_surroundings(s, group, &around, err));
     QDQ_TRY(qdq_canon_nodes(s->canon, f->node, f->n, group + 1, &s->k->arena, &form, err));
     bool ok = put_rest(s, &form, &symbols);
     qdq_map_free(&symbols);
     QDQ_NEED(ok, err);
     make_hash(form.word, form.n_words, s->more.at, s->more.n, s->hash[group]);
-    s->instance[group] = (qdq_key_instance){group, form.node, form.input};
+    s->instance[group] =
+        (qdq_key_instance){group, form.node, form.input, {around.hash[0], around.hash[1]}};
     return QDQ_OK;
 }
 
@@ -351,8 +378,12 @@ static qdq_status find_keys(keyer *s, qdq_map *known, qdq_error *err)
 
     s->instance = qdq_arena_array(&s->scratch, (size_t)f->n + 1, sizeof *s->instance);
     s->hash = qdq_arena_array(&s->scratch, (size_t)f->n + 1, sizeof *s->hash);
+    s->is_near = qdq_arena_array(&s->scratch, (size_t)f->g.n + 1, sizeof *s->is_near);
+    s->near = qdq_arena_array(&s->scratch, (size_t)f->g.n + 1, sizeof(const qdq_node *));
     s->k->of = qdq_arena_array(&s->k->arena, (size_t)f->n + 1, sizeof *s->k->of);
-    QDQ_NEED(owner != NULL && s->instance != NULL && s->hash != NULL && s->k->of != NULL, err);
+    QDQ_NEED(owner != NULL && s->instance != NULL && s->hash != NULL && s->is_near != NULL &&
+                 s->near != NULL && s->k->of != NULL,
+             err);
     for (uint32_t i = 0; i <= f->g.g->next_node_id; i++)
         owner[i] = f->of[i] != QDQ_NO_FUSION ? f->of[i] + 1 : 0;
     QDQ_TRY(qdq_canon_new_sets(f->g.g, owner, &s->scratch, &s->canon, err));

@@ -13,6 +13,9 @@ typedef struct qdq_key_instance {
     const qdq_node **node;
     /* of each node: canonical input -> input; operands of commutative operators may be swapped */
     uint32_t **input;
+    /* Hash of the group with the nodes next to it, without names: who makes what it reads, and who
+     * reads what it gives. The first and the last of equal blocks often differ in them. */
+    uint64_t around[2];
 } qdq_key_instance;
 
 typedef struct qdq_fusion_key {
