@@ -2,79 +2,32 @@
 #include "tune/isolate/fusion_schemes.h"
 
 #include "base/fail.h"
-#include "target/target.h"
 
 const char *const qdq_scheme_kind_names[QDQ_SCHEME_COUNT] = {
     "none", "full", "weight-only", "activation-only", "skip-small", "rules"};
 
-/* --- output channels -------------------------------------------------------------------------- */
-
-/* Along the axis that has them, which is not always the first; INT64_MAX: the target knows none. */
-static int64_t output_channels(const qdq_node *n, const qdq_target_op *op, const qdq_tensor *w)
+/* By what it gives: images have their channels in front. */
+static bool is_small(const qdq_decision *g)
 {
-    if (w->rank < 2)
-        return INT64_MAX;
-    switch (op->axis) {
-    case QDQ_AXIS_TENSOR:
-        return INT64_MAX;
-    case QDQ_AXIS_0:
-        return w->dim[0];
-    case QDQ_AXIS_1: { /* ConvTranspose: those of each group */
-        int64_t groups = qdq_node_int(n, "group", 1);
+    const qdq_value *v = qdq_node_out(g->node, 0);
+    const qdq_type *t = v != NULL ? v->type : NULL;
 
-        return groups > 0 && w->dim[1] <= INT64_MAX / groups ? w->dim[1] * groups : INT64_MAX;
-    }
-    case QDQ_AXIS_LAST:
-        return w->dim[w->rank - 1];
-    case QDQ_AXIS_GEMM:
-        return w->dim[qdq_node_int(n, "transB", 0) != 0 ? w->rank - 2 : w->rank - 1];
-    }
-    return INT64_MAX;
+    if (!g->linear || t == NULL || t->rank < 2)
+        return false;
+    const bool image = QDQ_OP_IS_IN(g->node->op, QDQ_OP_CONV, QDQ_OP_CONVTRANSPOSE);
+    const int64_t channels = t->dim[image ? 1 : t->rank - 1].value;
+    return channels >= 0 && channels < QDQ_SCHEME_SMALL;
 }
 
-static bool is_small(const qdq_space *s, size_t i)
+static bool may_be_on(const qdq_space *s, const qdq_assign *allowed, size_t i, const qdq_fusions *f,
+                      uint32_t group)
 {
-    const qdq_decision *g = &s->group[i];
-    const qdq_target_op *op = qdq_target_find(s->target, g->node->type);
-    const qdq_value *weight = g->linear && op != NULL ? qdq_node_in(g->node, op->weight) : NULL;
-    const qdq_tensor *w = weight != NULL ? qdq_value_const(weight) : NULL;
-
-    return w != NULL && output_channels(g->node, op, w) < QDQ_SCHEME_SMALL;
+    return f->of[s->group[i].node->id] == group && (allowed == NULL || qdq_assign_get(allowed, i));
 }
 
-/* --- schemes ---------------------------------------------------------------------------------- */
-
-typedef struct choosing {
-    const qdq_fusions *f;
-    uint32_t group;
-    const qdq_space *s;
-    const qdq_assign *allowed;
-    /* without small operators there are others left */
-    bool skips;
-} choosing;
-
-static bool is_inside(const choosing *c, size_t i)
+/* `skips`: without small operators there are others left. */
+static qdq_space_part part_of(const qdq_space *s, qdq_scheme_kind kind, bool skips, size_t i)
 {
-    return c->f->of[c->s->group[i].node->id] == c->group;
-}
-
-static bool may_be_on(const choosing *c, size_t i)
-{
-    return c->allowed == NULL || qdq_assign_get(c->allowed, i);
-}
-
-static bool has_larger(const choosing *c)
-{
-    for (size_t i = 0; i < c->s->n_groups; i++)
-        if (is_inside(c, i) && may_be_on(c, i) && c->s->group[i].linear && !is_small(c->s, i))
-            return true;
-    return false;
-}
-
-static qdq_space_part part_of(const choosing *c, qdq_scheme_kind kind, size_t i)
-{
-    if (!may_be_on(c, i))
-        return QDQ_PART_NONE;
     switch (kind) {
     case QDQ_SCHEME_NONE:
     case QDQ_SCHEME_COUNT:
@@ -86,9 +39,9 @@ static qdq_space_part part_of(const choosing *c, qdq_scheme_kind kind, size_t i)
     case QDQ_SCHEME_ACTIVATION_ONLY:
         return QDQ_PART_ACTIVATION;
     case QDQ_SCHEME_SKIP_SMALL:
-        return c->skips && is_small(c->s, i) ? QDQ_PART_NONE : QDQ_PART_FULL;
+        return skips && is_small(&s->group[i]) ? QDQ_PART_NONE : QDQ_PART_FULL;
     case QDQ_SCHEME_RULES:
-        return qdq_assign_get(&c->s->rules, i) ? QDQ_PART_FULL : QDQ_PART_NONE;
+        return qdq_assign_get(&s->rules, i) ? QDQ_PART_FULL : QDQ_PART_NONE;
     }
     return QDQ_PART_NONE;
 }
@@ -96,12 +49,16 @@ static qdq_space_part part_of(const choosing *c, qdq_scheme_kind kind, size_t i)
 void qdq_fusion_set_scheme(const qdq_fusions *f, uint32_t group, const qdq_space *s,
                            const qdq_assign *allowed, qdq_scheme_kind kind, qdq_assign *a)
 {
-    choosing c = {.f = f, .group = group, .s = s, .allowed = allowed};
+    bool skips = false;
 
-    c.skips = has_larger(&c);
     for (size_t i = 0; i < s->n_groups; i++)
-        if (is_inside(&c, i))
-            qdq_space_set_part(s, a, i, part_of(&c, kind, i));
+        skips |=
+            s->group[i].linear && !is_small(&s->group[i]) && may_be_on(s, allowed, i, f, group);
+    for (size_t i = 0; i < s->n_groups; i++)
+        if (f->of[s->group[i].node->id] == group)
+            qdq_space_set_part(s, a, i,
+                               may_be_on(s, allowed, i, f, group) ? part_of(s, kind, skips, i)
+                                                                  : QDQ_PART_NONE);
 }
 
 static bool is_listed(const qdq_fusion_schemes *all, const qdq_assign *bits)
