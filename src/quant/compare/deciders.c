@@ -48,6 +48,13 @@ static const sink *find_sink(qdq_op op)
     return NULL;
 }
 
+uint32_t qdq_deciding_inputs(qdq_op op)
+{
+    const sink *s = find_sink(op);
+
+    return s != NULL ? s->elements : 0;
+}
+
 /* Results of these say no more than what they read. */
 static bool passes(const qdq_node *n)
 {

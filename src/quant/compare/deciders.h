@@ -14,6 +14,9 @@ typedef struct qdq_deciders {
     bool *follows;
 } qdq_deciders;
 
+/* Inputs, bit by bit, whose elements the shape of the operator's result depends on. */
+uint32_t qdq_deciding_inputs(qdq_op op);
+
 /* Follows the shapes of outputs back through the graph. Shapes that depend only on input shapes,
  * constants or integer inputs are the same in all models with the same inputs, and are ignored.
  * Subgraphs of If, Loop and Scan are not searched. Call qdq_deciders_free() for *out in every
