@@ -17,83 +17,81 @@ typedef struct cutter {
     const qdq_plan *whole;
     qdq_plan *part;
     qdq_arena scratch;
-    /* labels of the group's nodes -> node */
-    qdq_map own;
-    /* by node id of `clean` */
-    bool *is_own;
+    /* labels of the nodes of the group's model -> 1 + index there */
+    qdq_map nodes;
     /* the group has nodes that run in 8 bits */
     bool in_codes;
-    qdq_error *err;
+    bool nomem;
 } cutter;
 
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+static bool list_nodes(cutter *c)
+{
+    for (uint32_t i = 0; i < c->g->n_nodes; i++) {
+        const char *label = qdq_node_label(c->g->node[i], &c->scratch);
+        qdq_map_value *at =
+            qdq_node_label_failed(label) ? NULL : qdq_map_put(&c->nodes, label, NULL);
+        if (at == NULL)
+            return false;
+        at->num = i + 1;
+    }
+    return true;
+}
+
+/* The group's own node of this label. NULL: it has none. */
 static const qdq_node *own_node(const cutter *c, const char *label)
 {
-    return qdq_map_get_ptr(&c->own, label);
+    const qdq_map_value *at = qdq_map_get(&c->nodes, label);
+
+    return at != NULL && !c->g->is_halo[at->num - 1] ? c->g->node[at->num - 1] : NULL;
 }
 
-static bool is_own(const cutter *c, const qdq_node *n)
-{
-    return n != NULL && n->graph == c->clean && c->is_own[n->id];
-}
+typedef enum side { OUTSIDE, HALO, OWN } side;
 
-static qdq_status find_own(cutter *c)
+static side side_of(const cutter *c, const qdq_node *n)
 {
-    c->is_own = qdq_arena_array(&c->scratch, (size_t)c->clean->next_node_id + 1, sizeof *c->is_own);
-    QDQ_NEED(c->is_own != NULL, c->err);
-    for (uint32_t i = 0; i < c->g->n_nodes; i++) {
-        if (c->g->is_halo[i])
-            continue;
-        const char *label = qdq_node_label(c->g->node[i], &c->scratch);
-        QDQ_NEED(!qdq_node_label_failed(label) && qdq_map_set_ptr(&c->own, label, c->g->node[i]),
-                 c->err);
-        c->is_own[c->g->node[i]->id] = true;
-    }
-    return QDQ_OK;
+    for (uint32_t i = 0; n != NULL && i < c->g->n_nodes; i++)
+        if (c->g->node[i] == n)
+            return c->g->is_halo[i] ? HALO : OWN;
+    return OUTSIDE;
 }
 
 /* --- edges ------------------------------------------------------------------------------------ */
 
-static bool push_edge(cutter *c, qdq_edges *to, const char *node, uint32_t input)
+static void keep_edges(cutter *c, qdq_edges *e)
 {
-    return QDQ_PUSH(&c->part->arena, to, ((qdq_edge){node, input}));
-}
+    const qdq_edges from = *e;
 
-static qdq_status keep_edges(cutter *c, const qdq_edges *from, qdq_edges *to)
-{
-    *to = (qdq_edges){0};
-    for (size_t i = 0; i < from->n; i++)
-        if (own_node(c, from->at[i].node) != NULL &&
-            !push_edge(c, to, from->at[i].node, from->at[i].input))
-            return qdq_nomem(c->err);
-    return QDQ_OK;
+    *e = (qdq_edges){0};
+    for (size_t i = 0; i < from.n; i++)
+        if (own_node(c, from.at[i].node) != NULL)
+            c->nomem |= !QDQ_PUSH(&c->part->arena, e, from.at[i]);
 }
 
 /* Has another entry of the tensor this edge? Such an entry stands on top of the one for all
  * readers. */
-static bool is_listed(const cutter *c, const qdq_plan_tensor *all, const char *node, uint32_t input)
+static bool is_listed(const cutter *c, const char *tensor, const char *node, uint32_t input)
 {
-    const qdq_plan *p = c->whole;
-
-    for (size_t i = 0; i < p->tensors.n; i++)
-        if (&p->tensors.at[i] != all && strcmp(p->tensors.at[i].tensor, all->tensor) == 0 &&
-            qdq_edges_have(&p->tensors.at[i].consumers, node, input))
+    for (size_t i = 0; i < c->whole->tensors.n; i++) {
+        const qdq_plan_tensor *t = &c->whole->tensors.at[i];
+        if (!t->all && strcmp(t->tensor, tensor) == 0 && qdq_edges_have(&t->consumers, node, input))
             return true;
+    }
     return false;
 }
 
-static qdq_status list_readers(cutter *c, const qdq_plan_tensor *all, const qdq_value *v,
-                               qdq_edges *to)
+static void list_readers(cutter *c, const qdq_value *v, qdq_edges *to)
 {
-    *to = (qdq_edges){0};
     QDQ_FOR_USES (u, v) {
-        if (!is_own(c, u->node))
+        if (side_of(c, u->node) != OWN)
             continue;
         const char *label = qdq_node_label(u->node, &c->part->arena);
-        if (qdq_node_label_failed(label) ||
-            (!is_listed(c, all, label, u->index) && !push_edge(c, to, label, u->index)))
-            return qdq_nomem(c->err);
+        if (qdq_node_label_failed(label))
+            c->nomem = true;
+        else if (!is_listed(c, v->name, label, u->index))
+            c->nomem |= !QDQ_PUSH(&c->part->arena, to, ((qdq_edge){label, u->index}));
     }
-    return QDQ_OK;
 }
 
 #define HAS_ENTRY(list, name, found)                                                               \
@@ -104,14 +102,6 @@ static qdq_status list_readers(cutter *c, const qdq_plan_tensor *all, const qdq_
     } while (0)
 
 /* --- what the group gives --------------------------------------------------------------------- */
-
-static bool is_halo(const cutter *c, const qdq_node *n)
-{
-    for (uint32_t i = 0; i < c->g->n_nodes; i++)
-        if (c->g->node[i] == n)
-            return c->g->is_halo[i];
-    return false;
-}
 
 /* The only tensor that n computes with, if n is the only one to read it; NULL: it is not so. */
 static const qdq_value *carried_by(const qdq_node *n)
@@ -136,61 +126,55 @@ static const qdq_value *carried_by(const qdq_node *n)
  * the engine fuses it in float alone. */
 static bool is_given(const cutter *c, const qdq_value *v)
 {
-    const qdq_node *n = v->producer;
-
-    if (is_own(c, n))
-        return true;
-    if (n == NULL || !is_halo(c, n))
-        return false;
-    const qdq_value *from = carried_by(n);
+    const side at = side_of(c, v->producer);
+    const qdq_value *from = at == HALO ? carried_by(v->producer) : NULL;
     bool is_quantized;
-    if (from == NULL || !is_own(c, from->producer))
-        return false;
+
+    if (from == NULL || side_of(c, from->producer) != OWN)
+        return at == OWN;
     HAS_ENTRY(c->whole->tensors, from->name, is_quantized);
     return !is_quantized;
 }
 
-/* --- entries ---------------------------------------------------------------------------------- */
+/* --- entries: what is left of a copy for the group; false: nothing ---------------------------- */
 
-static qdq_status keep_tensor(cutter *c, const qdq_plan_tensor *from)
+static bool keep_quantized(cutter *c, qdq_plan_node *n)
 {
-    const qdq_value *v = qdq_graph_find(c->clean, from->tensor);
-    qdq_plan_tensor t = *from;
-
-    if (v == NULL)
-        return QDQ_OK; /* of a body */
-    t.consumers = (qdq_edges){0};
-    t.all = from->all && c->in_codes && is_given(c, v);
-    if (from->all && !t.all)
-        QDQ_TRY(list_readers(c, from, v, &t.consumers));
-    else if (!t.all)
-        QDQ_TRY(keep_edges(c, &from->consumers, &t.consumers));
-    if (!t.all && t.consumers.n == 0)
-        return QDQ_OK;
-    return qdq_allocated(QDQ_PUSH(&c->part->arena, &c->part->tensors, t), c->err);
+    return own_node(c, n->node) != NULL;
 }
 
-static qdq_status keep_weight(cutter *c, const qdq_plan_weight *from)
+static bool keep_tensor(cutter *c, qdq_plan_tensor *t)
 {
-    qdq_plan_weight w = *from;
+    const qdq_value *v = qdq_graph_find(c->clean, t->tensor);
+    const bool all = t->all;
 
-    QDQ_TRY(keep_edges(c, &from->consumers, &w.consumers));
-    if (w.consumers.n == 0)
-        return QDQ_OK;
-    return qdq_allocated(QDQ_PUSH(&c->part->arena, &c->part->weights, w), c->err);
+    if (v == NULL)
+        return false; /* of a body */
+    t->all = all && c->in_codes && is_given(c, v);
+    if (all)
+        t->consumers = (qdq_edges){0};
+    else
+        keep_edges(c, &t->consumers);
+    if (all && !t->all)
+        list_readers(c, v, &t->consumers);
+    return t->all || t->consumers.n > 0;
+}
+
+static bool keep_weight(cutter *c, qdq_plan_weight *w)
+{
+    keep_edges(c, &w->consumers);
+    return w->consumers.n > 0;
 }
 
 /* What the operator before the group takes in divides nothing here: weights are then as they were,
  * which takes as long. */
-static qdq_status keep_scaling(cutter *c, const qdq_plan_scaling *from)
+static bool keep_scaling(cutter *c, qdq_plan_scaling *s)
 {
-    qdq_plan_scaling s = *from;
+    const size_t n = s->consumers.n;
 
-    QDQ_TRY(keep_edges(c, &from->consumers, &s.consumers));
-    if (s.consumers.n == 0 ||
-        (s.fold != NULL && (s.consumers.n < from->consumers.n || own_node(c, s.fold) == NULL)))
-        return QDQ_OK;
-    return qdq_allocated(QDQ_PUSH(&c->part->arena, &c->part->scalings, s), c->err);
+    keep_edges(c, &s->consumers);
+    return s->consumers.n > 0 &&
+           (s->fold == NULL || (s->consumers.n == n && own_node(c, s->fold) != NULL));
 }
 
 static bool comes_from_dq(const cutter *c, const char *tensor)
@@ -201,13 +185,13 @@ static bool comes_from_dq(const cutter *c, const char *tensor)
 }
 
 /* Its scale is that of a product that is computed here. */
-static bool has_scales(const cutter *c, const qdq_plan_bias *b)
+static bool keep_bias(cutter *c, qdq_plan_bias *b)
 {
     const qdq_node *reader = own_node(c, b->consumer.node);
     const qdq_node *linear = reader != NULL ? qdq_bias_linear(reader, b->consumer.input) : NULL;
     bool activation, weight;
 
-    if (reader == NULL || (linear != NULL && !is_own(c, linear)))
+    if (reader == NULL || (linear != NULL && side_of(c, linear) != OWN))
         return false;
     HAS_ENTRY(c->part->tensors, b->activation, activation);
     HAS_ENTRY(c->part->weights, b->weight, weight);
@@ -215,44 +199,29 @@ static bool has_scales(const cutter *c, const qdq_plan_bias *b)
            (weight || comes_from_dq(c, b->weight));
 }
 
-/* Nodes that stay float32 where the rest is in 16 bits, neighbours included: tensors that cross the
- * border have the type that they have in the whole model, so the inputs and outputs of the part are
- * converted, too. */
-static qdq_status keep_rest(cutter *c)
+static bool keep_correction(cutter *c, qdq_plan_correction *k)
 {
-    const qdq_plan_rest *from = &c->whole->rest;
-    qdq_plan_rest *to = &c->part->rest;
-    qdq_map labels = QDQ_MAP_INIT;
-    bool good = true;
+    return own_node(c, k->consumer.node) != NULL;
+}
 
-    *to = (qdq_plan_rest){.type = from->type, .direct_io = true, .widened = from->widened};
-    for (uint32_t i = 0; i < c->g->n_nodes && from->keep.n > 0 && good; i++) {
-        const char *label = qdq_node_label(c->g->node[i], &c->scratch);
-        good = !qdq_node_label_failed(label) && qdq_map_put(&labels, label, NULL) != NULL;
-    }
-    for (size_t i = 0; i < from->keep.n && good; i++)
-        if (qdq_map_get(&labels, from->keep.at[i].node) != NULL)
-            good = QDQ_PUSH(&c->part->arena, &to->keep, from->keep.at[i]);
-    qdq_map_free(&labels);
-    return qdq_allocated(good, c->err);
+/* Nodes that stay float32 where the rest is in 16 bits, neighbours included. */
+static bool keep_float(cutter *c, qdq_plan_float *f)
+{
+    return qdq_map_get(&c->nodes, f->node) != NULL;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static qdq_status keep_quantized(cutter *c)
-{
-    const qdq_plan *p = c->whole;
+#define KEEP(list, keeps)                                                                          \
+    for (size_t i_ = 0; i_ < c->whole->list.n && !c->nomem; i_++) {                                \
+        c->nomem = !QDQ_PUSH(&c->part->arena, &c->part->list, c->whole->list.at[i_]);              \
+        if (!c->nomem && !keeps(c, &c->part->list.at[c->part->list.n - 1]))                        \
+            c->part->list.n--;                                                                     \
+    }
 
-    for (size_t i = 0; i < p->quantized.n; i++)
-        if (own_node(c, p->quantized.at[i].node) != NULL &&
-            !QDQ_PUSH(&c->part->arena, &c->part->quantized, p->quantized.at[i]))
-            return qdq_nomem(c->err);
-    /* a plan that was made of a model with Q/DQ may not say which kernels it means */
-    c->in_codes = c->part->quantized.n > 0 || p->quantized.n == 0;
-    return QDQ_OK;
-}
-
-static qdq_status cut_plan(cutter *c)
+/* Tensors that cross the border have the type that they have in the whole model, so the inputs and
+ * outputs of the part are converted, too. */
+static bool cut_plan(cutter *c)
 {
     const qdq_plan *p = c->whole;
 
@@ -261,24 +230,19 @@ static qdq_status cut_plan(cutter *c)
     c->part->created_by = p->created_by;
     c->part->clean = p->clean;
     c->part->opset = p->opset;
-    QDQ_TRY(find_own(c));
-    QDQ_TRY(keep_quantized(c));
-    for (size_t i = 0; i < p->tensors.n; i++)
-        QDQ_TRY(keep_tensor(c, &p->tensors.at[i]));
-    for (size_t i = 0; i < p->weights.n; i++)
-        QDQ_TRY(keep_weight(c, &p->weights.at[i]));
-    for (size_t i = 0; i < p->scalings.n; i++)
-        QDQ_TRY(keep_scaling(c, &p->scalings.at[i]));
-    for (size_t i = 0; i < p->biases.n; i++)
-        if (has_scales(c, &p->biases.at[i]) &&
-            !QDQ_PUSH(&c->part->arena, &c->part->biases, p->biases.at[i]))
-            return qdq_nomem(c->err);
-    for (size_t i = 0; i < p->corrections.n; i++)
-        if (own_node(c, p->corrections.at[i].consumer.node) != NULL &&
-            !QDQ_PUSH(&c->part->arena, &c->part->corrections, p->corrections.at[i]))
-            return qdq_nomem(c->err);
-    QDQ_TRY(keep_rest(c));
-    return qdq_allocated(qdq_plan_finish(c->part), c->err);
+    c->part->rest =
+        (qdq_plan_rest){.type = p->rest.type, .direct_io = true, .widened = p->rest.widened};
+    c->nomem = !list_nodes(c);
+    KEEP(quantized, keep_quantized)
+    /* a plan that was made of a model with Q/DQ may not say which kernels it means */
+    c->in_codes = c->part->quantized.n > 0 || p->quantized.n == 0;
+    KEEP(tensors, keep_tensor)
+    KEEP(weights, keep_weight)
+    KEEP(scalings, keep_scaling)
+    KEEP(biases, keep_bias)
+    KEEP(corrections, keep_correction)
+    KEEP(rest.keep, keep_float)
+    return !c->nomem && qdq_plan_finish(c->part);
 }
 
 /* --- its model -------------------------------------------------------------------------------- */
@@ -295,34 +259,32 @@ static const qdq_node *source_of(const qdq_graph *clean, const qdq_node *n)
 }
 
 /* A name that two nodes have is no label, but would be one where the other node is missing. */
-static qdq_status name_nodes(const qdq_fusions *f, qdq_model *m, qdq_error *err)
+static bool name_nodes(const qdq_graph *clean, qdq_model *m)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     bool good = true;
 
     QDQ_FOR_NODES (n, m->graph) {
-        const qdq_node *from = source_of(f->g.g, n);
+        const qdq_node *from = source_of(clean, n);
         if (from == NULL || qdq_node_has_own_name(from))
             continue;
         const char *label = qdq_node_label(from, &scratch);
         good = good && !qdq_node_label_failed(label) && qdq_node_set_name(n, label);
     }
     qdq_arena_free(&scratch);
-    return qdq_allocated(good, err);
+    return good;
 }
 
-static qdq_status quantize_part(const qdq_fusions *f, const qdq_group_model *g,
-                                const qdq_plan *whole, qdq_insert_cache *cache, qdq_model *m,
-                                qdq_error *err)
+static qdq_status quantize_part(cutter *c, qdq_insert_cache *cache, qdq_model *m, qdq_error *err)
 {
-    cutter c = {.clean = f->g.g, .g = g, .whole = whole, .part = qdq_plan_new(), .err = err};
-    qdq_status st = c.part != NULL ? cut_plan(&c) : qdq_nomem(err);
+    c->part = qdq_plan_new();
+    qdq_status st = qdq_allocated(c->part != NULL && cut_plan(c), err);
 
-    qdq_map_free(&c.own);
-    qdq_arena_free(&c.scratch);
+    qdq_map_free(&c->nodes);
+    qdq_arena_free(&c->scratch);
     if (st == QDQ_OK)
-        st = qdq_quantize_finish(m, c.part, cache, NULL, err);
-    qdq_plan_free(c.part);
+        st = qdq_quantize_finish(m, c->part, cache, NULL, err);
+    qdq_plan_free(c->part);
     return st;
 }
 
@@ -330,10 +292,12 @@ qdq_status qdq_group_plan_apply(const qdq_fusions *f, const qdq_group_model *g,
                                 const qdq_plan *whole, qdq_insert_cache *cache, qdq_model **out,
                                 qdq_error *err)
 {
+    cutter c = {.clean = f->g.g, .g = g, .whole = whole};
+
     QDQ_TRY(qdq_model_clone(g->model, out, err));
-    qdq_status st = name_nodes(f, *out, err);
+    qdq_status st = qdq_allocated(name_nodes(c.clean, *out), err);
     if (st == QDQ_OK && whole != NULL)
-        st = quantize_part(f, g, whole, cache, *out, err);
+        st = quantize_part(&c, cache, *out, err);
     if (st == QDQ_OK && !qdq_graph_name_nodes((*out)->graph)) /* what came with the plan */
         st = qdq_nomem(err);
     return qdq_model_hand_over(*out, st, out);
