@@ -3,6 +3,7 @@
 #include "support/alloc_fail.h"
 #include "support/isolated.h"
 #include "support/test.h"
+#include "tune/isolate/group_plan.h"
 #include "tune/isolate/legal_inputs.h"
 #include "tune/isolate/score.h"
 
@@ -69,18 +70,14 @@ TEST(looking_at_inputs_survives_every_allocation_failure)
     put_away(x);
 }
 
-typedef struct joining {
-    const qdq_fusions *f;
-    qdq_part part[2];
-} joining;
-
 static qdq_status join(void *ctx, qdq_error *err)
 {
-    const joining *j = ctx;
+    const setting *x = ctx;
     qdq_parts *p;
-    qdq_status st = qdq_parts_make(j->f, j->part, 2, &p, err);
+    qdq_status st = qdq_parts_new(x->s.f, &p, err);
 
-    assert_true((st == QDQ_OK) == (p != NULL));
+    for (uint32_t i = 0; i < 2 && st == QDQ_OK; i++)
+        st = qdq_parts_join(p, 2 + i, x->g[i], x->all, NULL, err);
     qdq_parts_free(p);
     return st;
 }
@@ -88,17 +85,8 @@ static qdq_status join(void *ctx, qdq_error *err)
 TEST(joining_parts_survives_every_allocation_failure)
 {
     setting *x = set_up();
-    joining j = {.f = x->s.f};
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m[2];
 
-    for (uint32_t i = 0; i < 2; i++) {
-        assert_ok(qdq_group_plan_apply(x->s.f, x->g[i], x->all, NULL, &m[i], &err));
-        j.part[i] = (qdq_part){2 + i, x->g[i], m[i]};
-    }
-    assert_true(test_every_alloc_fails(join, &j) >= 30);
-    for (uint32_t i = 0; i < 2; i++)
-        qdq_model_free(m[i]);
+    assert_true(test_every_alloc_fails(join, x) >= 30);
     put_away(x);
 }
 
@@ -114,8 +102,13 @@ static qdq_status score(void *ctx, qdq_error *err)
     const scoring *x = ctx;
     qdq_part_score out[TEST_MOST_PARTS];
 
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_group_layers *whole;
+
     QDQ_TRY(qdq_parts_score(x->p, x->layer, x->n, 50, out, err));
-    return qdq_parts_compare(x->f, x->p, x->layer, x->n, out, err);
+    const qdq_status st = qdq_count_group_layers(x->f, x->layer, x->n, &arena, &whole, err);
+    qdq_arena_free(&arena);
+    return st;
 }
 
 TEST(scoring_survives_every_allocation_failure)

@@ -20,6 +20,8 @@ typedef struct ended {
     qdq_tune_details details;
     qdq_input_shape shape;
     qdq_tune_greedy greedy;
+    qdq_fusion_scheme what;
+    qdq_tune_scheme scheme;
     qdq_tune_kind kind;
     qdq_validate_item item;
     const qdq_tune_kind *kind_of_item;
@@ -46,7 +48,9 @@ static void fill(ended *e)
     e->details.set_shapes = &e->shape;
     e->details.n_set_shapes = 1;
     e->details.pareto = 2;
-    e->kind = (qdq_tune_kind){.saved = {.mean_us = 3, .se_us = NAN}};
+    e->what.kind = QDQ_SCHEME_FULL;
+    e->scheme = (qdq_tune_scheme){.what = &e->what, .saved = {.mean_us = 3, .se_us = NAN}};
+    e->kind = (qdq_tune_kind){.scheme = &e->scheme, .n_schemes = 1};
     e->item = (qdq_validate_item){.name = "fc"};
     e->kind_of_item = &e->kind;
     e->greedy = (qdq_tune_greedy){.kind = &e->kind_of_item};

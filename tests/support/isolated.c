@@ -175,22 +175,15 @@ qdq_group_model *test_isolated_group(const test_isolated *s, uint32_t group)
 qdq_parts *test_isolated_parts(const test_isolated *s, const qdq_plan *plan,
                                qdq_insert_cache *cache)
 {
-    qdq_group_model *g[TEST_MOST_PARTS];
-    qdq_model *m[TEST_MOST_PARTS];
-    qdq_part part[TEST_MOST_PARTS];
     qdq_error err = QDQ_ERROR_INIT;
     qdq_parts *p;
 
     assert_true(s->f->n <= TEST_MOST_PARTS);
+    assert_ok(qdq_parts_new(s->f, &p, &err));
     for (uint32_t i = 0; i < s->f->n; i++) {
-        g[i] = test_isolated_group(s, i);
-        assert_ok(qdq_group_plan_apply(s->f, g[i], plan, cache, &m[i], &err));
-        part[i] = (qdq_part){i, g[i], m[i]};
-    }
-    assert_ok(qdq_parts_make(s->f, part, s->f->n, &p, &err));
-    for (uint32_t i = 0; i < s->f->n; i++) {
-        qdq_model_free(m[i]);
-        qdq_group_model_free(g[i]);
+        qdq_group_model *g = test_isolated_group(s, i);
+        assert_ok(qdq_parts_join(p, i, g, plan, cache, &err));
+        qdq_group_model_free(g);
     }
     return p;
 }

@@ -4,7 +4,6 @@
 #define QDQ_TEST_ISOLATED_H
 
 #include "tune/isolate/bench_model.h"
-#include "tune/isolate/group_plan.h"
 #include "tune/space/space.h"
 
 typedef struct test_isolated {

@@ -15,8 +15,6 @@ enum { MAX_PARTS = 24 };
 
 typedef struct made {
     qdq_group_model *g[MAX_PARTS];
-    qdq_model *m[MAX_PARTS];
-    qdq_part part[MAX_PARTS];
     uint32_t n;
     qdq_parts *p;
 } made;
@@ -24,21 +22,17 @@ typedef struct made {
 static void add_part(made *x, const test_isolated *s, uint32_t group, const qdq_plan *plan,
                      qdq_insert_cache *cache)
 {
-    const uint32_t i = x->n++;
-
-    x->g[i] = test_isolated_group(s, group);
-    assert_ok(qdq_group_plan_apply(s->f, x->g[i], plan, cache, &x->m[i], &err));
-    x->part[i] = (qdq_part){group, x->g[i], x->m[i]};
+    if (x->p == NULL)
+        assert_ok(qdq_parts_new(s->f, &x->p, &err));
+    x->g[x->n] = test_isolated_group(s, group);
+    assert_ok(qdq_parts_join(x->p, group, x->g[x->n++], plan, cache, &err));
 }
 
-/* Joins them, and lets go of what they were made from. */
-static void join(made *x, const test_isolated *s)
+/* Lets go of what they were made from. */
+static void join(made *x)
 {
-    assert_ok(qdq_parts_make(s->f, x->part, x->n, &x->p, &err));
-    for (uint32_t i = 0; i < x->n; i++) {
-        qdq_model_free(x->m[i]);
+    for (uint32_t i = 0; i < x->n; i++)
         qdq_group_model_free(x->g[i]);
-    }
     assert_ok(qdq_model_verify(x->p->model, &err));
 }
 
@@ -70,7 +64,7 @@ TEST(all_groups_are_one_model_that_runs)
         size_t n;
         made x = {.p = test_isolated_parts(&s, with != 0 ? all : NULL, NULL)};
         assert_ok(qdq_model_verify(x.p->model, &err));
-        assert_int_equal(x.p->n_shapes, 0);
+        assert_int_equal(x.p->shape.n, 0);
         QDQ_FOR_NODES (node, x.p->model->graph)
             assert_non_null(find(&x, node->name));
         opts.layers = true;
@@ -99,7 +93,7 @@ TEST(nodes_are_told_apart)
 
     add_part(&x, &s, group, all, NULL);
     add_part(&x, &s, group, NULL, NULL);
-    join(&x, &s);
+    join(&x);
     snprintf(prefix, sizeof prefix, "g%u/", (unsigned)group);
 #define NODE(of) (snprintf(name, sizeof name, "%s" of, prefix), find(&x, name))
     assert_int_equal(NODE("flat")->role, QDQ_ROLE_OWN);
@@ -117,8 +111,8 @@ TEST(nodes_are_told_apart)
     assert_int_equal(NODE("flat")->part, 1);
     snprintf(name, sizeof name, "%sflat_QuantizeLinear", prefix);
     assert_null(qdq_map_get(&x.p->nodes, name));
-    assert_int_equal(x.p->group[1], group);
-    assert_int_equal(x.p->layers[1], 1);
+    assert_int_equal(x.p->group.at[1], group);
+    assert_int_equal(s.f->at[x.p->group.at[1]].layers, 1);
     qdq_parts_free(x.p);
     qdq_plan_free(all);
     test_isolated_free(&s);
@@ -132,7 +126,7 @@ TEST(the_models_own_input_is_no_border)
     made x = {0};
 
     add_part(&x, &s, group_of(&s, "stem"), all, NULL);
-    join(&x, &s);
+    join(&x);
     assert_false(find(&x, "g0/x_QuantizeLinear")->boundary);
     assert_true(find(&x, "g0/stem.c_QuantizeLinear")->boundary);
     qdq_parts_free(x.p);
@@ -146,7 +140,7 @@ TEST(weights_are_shared)
     made x = {0};
 
     add_part(&x, &s, group_of(&s, "stem"), NULL, NULL);
-    join(&x, &s);
+    join(&x);
     assert_ptr_equal(qdq_graph_find(x.p->model->graph, "g0/stem.w")->init->bytes.data,
                      qdq_graph_find(s.clean->graph, "stem.w")->init->bytes.data);
     test_isolated_free(&s); /* the parts hold them */
@@ -167,19 +161,19 @@ TEST(open_dims_have_the_usual_shapes_of_their_parts)
 
     for (uint32_t i = 0; i < s.f->n; i++)
         add_part(&x, &s, i, NULL, NULL);
-    join(&x, &s);
-    for (size_t i = 0; i < x.p->n_shapes; i++) {
-        assert_int_equal(x.p->shape[i].dim[0], 2);
-        assert_true(qdq_graph_find(x.p->model->graph, x.p->shape[i].name)->is_input);
+    join(&x);
+    for (size_t i = 0; i < x.p->shape.n; i++) {
+        assert_int_equal(x.p->shape.at[i].dim[0], 2);
+        assert_true(qdq_graph_find(x.p->model->graph, x.p->shape.at[i].name)->is_input);
     }
-    assert_int_equal(x.p->n_shapes, x.p->model->graph->inputs.n);
+    assert_int_equal(x.p->shape.n, x.p->model->graph->inputs.n);
     snprintf(name, sizeof name, "g%u/flat", (unsigned)group);
     const qdq_value *flat = qdq_graph_find(x.p->model->graph, name);
     snprintf(name, sizeof name, "g%u/N", (unsigned)group);
     if (flat->is_input)
         assert_string_equal(flat->type->dim[0].param, name);
-    opts.shapes = x.p->shape;
-    opts.n_shapes = x.p->n_shapes;
+    opts.shapes = x.p->shape.at;
+    opts.n_shapes = x.p->shape.n;
     assert_ok(qdq_session_open(s.engine, x.p->model, &opts, &session, &err));
     qdq_session_close(session);
     qdq_parts_free(x.p);
@@ -189,16 +183,15 @@ TEST(open_dims_have_the_usual_shapes_of_their_parts)
 TEST(a_part_of_unknown_shape_is_refused)
 {
     test_isolated s = test_isolate(test_isolated_network(0), NULL);
+    qdq_group_model *g = test_isolated_group(&s, 0);
     qdq_parts *p;
-    made x = {0};
 
-    add_part(&x, &s, 0, NULL, NULL);
-    x.g[0]->input[0].dims.dim[QDQ_SHAPE_OPT][0] = -1;
+    assert_ok(qdq_parts_new(s.f, &p, &err));
+    g->input[0].dims.dim[QDQ_SHAPE_OPT][0] = -1;
     assert_fails(QDQ_E_USAGE, "the usual shape of input 'x' is not known",
-                 qdq_parts_make(s.f, x.part, 1, &p, &err));
-    assert_null(p);
-    qdq_model_free(x.m[0]);
-    qdq_group_model_free(x.g[0]);
+                 qdq_parts_join(p, 0, g, NULL, NULL, &err));
+    qdq_parts_free(p);
+    qdq_group_model_free(g);
     test_isolated_free(&s);
 }
 
@@ -219,7 +212,7 @@ TEST(parts_are_written_beside_the_weights_of_candidates)
         add_part(&x, &s, i, NULL, NULL);
         add_part(&x, &s, i, all, qdq_candidates_cache(c));
     }
-    join(&x, &s);
+    join(&x);
     assert_ok(qdq_candidate_write_part(c, x.p->model, "some.onnx", &err));
     assert_ok(qdq_model_load(path, NULL, &read, &err));
     const qdq_tensor *codes = qdq_graph_find(read->graph, "g0.1/stem.w_quantized")->init;

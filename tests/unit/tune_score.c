@@ -55,8 +55,6 @@ static setting set_up(void)
     test_layers l = TEST_LAYERS("gemm a", "gemm b+r+m+c", "gemm d");
     setting s = {.m = test_model(chain)};
     qdq_group_model *g;
-    qdq_part part[2];
-    qdq_model *m[2];
     qdq_plan *p;
 
     assert_ok(qdq_plan_parse(plan, strlen(plan), "plan", &p, &err));
@@ -66,13 +64,9 @@ static setting set_up(void)
     assert_ok(qdq_shape_range_open(s.m, NULL, &s.range, &err));
     const qdq_group_model_opts o = {.halo = true, .range = s.range};
     assert_ok(qdq_group_model_make(s.f, 1, &o, &g, &err));
-    for (int i = 0; i < 2; i++) {
-        assert_ok(qdq_group_plan_apply(s.f, g, i > 0 ? p : NULL, NULL, &m[i], &err));
-        part[i] = (qdq_part){1, g, m[i]};
-    }
-    assert_ok(qdq_parts_make(s.f, part, 2, &s.p, &err));
+    assert_ok(qdq_parts_new(s.f, &s.p, &err));
     for (int i = 0; i < 2; i++)
-        qdq_model_free(m[i]);
+        assert_ok(qdq_parts_join(s.p, 1, g, i > 0 ? p : NULL, NULL, &err));
     qdq_group_model_free(g);
     qdq_plan_free(p);
     test_layers_free(&l);
@@ -110,10 +104,10 @@ TEST(layers_of_the_group_count_and_those_of_the_halo_do_not)
     assert_true(s[0].known && s[1].known);
     assert_us(s[0].own_us, 50);
     assert_int_equal(s[0].layers, 2);
-    assert_true(s[0].context_mismatch); /* one in the whole model */
+    assert_true(qdq_part_mismatches(&s[0], &(qdq_group_layers){.n = 1, .shared = true}));
     assert_false(s[0].shared);
     assert_us(s[1].own_us, 7);
-    assert_false(s[1].context_mismatch);
+    assert_false(qdq_part_mismatches(&s[1], &(qdq_group_layers){.n = 1, .shared = true}));
 }
 
 TEST(a_layer_of_both_counts_and_says_so)
@@ -149,11 +143,14 @@ TEST(what_is_not_known_is_said)
 static void assert_context(test_layers part, test_layers whole, bool mismatch)
 {
     setting s = set_up();
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_group_layers *there;
     qdq_part_score out[2];
 
     assert_ok(qdq_parts_score(s.p, part.at, part.n, NAN, out, &err));
-    assert_ok(qdq_parts_compare(s.f, s.p, whole.at, whole.n, out, &err));
-    assert_int_equal(out[0].context_mismatch, mismatch);
+    assert_ok(qdq_count_group_layers(s.f, whole.at, whole.n, &arena, &there, &err));
+    assert_int_equal(qdq_part_mismatches(&out[0], &there[1]), mismatch);
+    qdq_arena_free(&arena);
     test_layers_free(&part);
     test_layers_free(&whole);
     put_away(&s);
@@ -339,7 +336,10 @@ TEST(scores_of_all_groups_are_those_of_the_engine)
 {
     test_isolated s = test_isolate(test_isolated_network(1), NULL);
     qdq_part_score none[TEST_MOST_PARTS], all[TEST_MOST_PARTS];
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_group_layers *there;
 
+    assert_ok(qdq_count_group_layers(s.f, NULL, 0, &arena, &there, &err));
     score_on_sim(&s, false, none);
     score_on_sim(&s, true, all);
     for (uint32_t i = 0; i < s.f->n; i++) {
@@ -347,8 +347,9 @@ TEST(scores_of_all_groups_are_those_of_the_engine)
         const bool conv = f->node[0]->op == QDQ_OP_CONV;
         assert_true(none[i].known && all[i].known);
         assert_int_equal(none[i].layers, 1);
-        assert_false(none[i].context_mismatch || all[i].context_mismatch || none[i].shared ||
-                     all[i].shared);
+        assert_false(qdq_part_mismatches(&none[i], &there[i]) ||
+                     qdq_part_mismatches(&all[i], &there[i]));
+        assert_false(none[i].shared || all[i].shared);
         assert_us(none[i].qdq_us, 0);
         if (!conv)
             continue;
@@ -357,5 +358,6 @@ TEST(scores_of_all_groups_are_those_of_the_engine)
         assert_us(all[i].qdq_us, 10);                       /* a Q in front, a DQ behind */
         assert_us(all[i].boundary_qdq_us, i == 0 ? 5 : 10); /* who feeds the model gives no codes */
     }
+    qdq_arena_free(&arena);
     test_isolated_free(&s);
 }

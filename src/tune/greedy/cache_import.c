@@ -21,9 +21,9 @@ static void import_group(const qdq_tune_state *t, const qdq_cached_group *g, qdq
             continue;
         k->settled = true;
         k->best = k->proposed = s;
-        k->none_us = none * 1e3;
-        k->boundary_us = by_layers && g->best_ms > best ? (g->best_ms - best) * 1e3 : 0;
-        k->saved = (qdq_saving){
+        k->scheme[s].none_us = none * 1e3;
+        k->scheme[s].boundary_us = by_layers && g->best_ms > best ? (g->best_ms - best) * 1e3 : 0;
+        k->scheme[s].saved = (qdq_saving){
             .mean_us = (none - best) * 1e3, .groups = (double)k->n, .qualifies = s != 0};
     }
 }

@@ -8,30 +8,22 @@
 
 /* --- report.json ------------------------------------------------------------------------------ */
 
-static const char *scheme_of(const qdq_tune_kind *k)
+static qdq_validate_verdict verdict_of(const qdq_tune_greedy *g, size_t item)
 {
-    const size_t shown = k->proposed != 0 ? k->proposed : k->best;
-
-    return qdq_scheme_kind_names[k->n_schemes > 0 ? k->scheme[shown].what->kind : QDQ_SCHEME_NONE];
-}
-
-static const char *verdict_of(const qdq_tune_greedy *g, size_t item)
-{
-    return qdq_validate_verdict_name(g->result.item != NULL ? g->result.item[item].verdict
-                                                            : QDQ_VALIDATE_UNDECIDED);
+    return g->result.item != NULL ? g->result.item[item].verdict : QDQ_VALIDATE_UNDECIDED;
 }
 
 static void put_decision(qdq_json_out list, const qdq_tune_greedy *g, size_t item)
 {
-    const qdq_tune_kind *k = g->kind[item];
+    const qdq_tune_scheme *s = qdq_tune_shown_scheme(g->kind[item]);
     qdq_json_out j = qdq_json_put_object(list, NULL);
 
     qdq_json_put_int(j, "group", g->problem.item[item].place);
     qdq_json_put_text(j, "node", g->problem.item[item].name);
-    qdq_json_put_text(j, "scheme", scheme_of(k));
-    qdq_json_put_real(j, "saves_us", k->saved.mean_us);
-    qdq_json_put_real(j, "se_us", k->saved.se_us);
-    qdq_json_put_text(j, "verdict", verdict_of(g, item));
+    qdq_json_put_text(j, "scheme", qdq_scheme_kind_names[s->what->kind]);
+    qdq_json_put_real(j, "saves_us", s->saved.mean_us);
+    qdq_json_put_real(j, "se_us", s->saved.se_us);
+    qdq_json_put_text(j, "verdict", qdq_validate_verdict_name(verdict_of(g, item)));
 }
 
 void qdq_tune_put_greedy(const qdq_tune_state *t, qdq_json_out report)
@@ -56,8 +48,8 @@ static size_t count_groups(const qdq_tune_greedy *g, const qdq_tune_kind *kind,
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < g->problem.n_items && g->result.item != NULL; i++)
-        n += g->kind[i] == kind && g->result.item[i].verdict == verdict;
+    for (size_t i = 0; i < g->problem.n_items; i++)
+        n += g->kind[i] == kind && verdict_of(g, i) == verdict;
     return n;
 }
 
@@ -65,24 +57,25 @@ static void show_kind(const qdq_tune_state *t, const qdq_tune_kind *k, const qdq
                       qdq_buf *b)
 {
     const qdq_tune_greedy *g = t->run.greedy;
-    const bool saves = k->best != 0 || k->proposed != 0;
+    const qdq_tune_scheme *s = qdq_tune_shown_scheme(k);
+    const bool saves = s != k->scheme;
     const size_t kept = count_groups(g, k, QDQ_VALIDATE_KEPT);
 
     qdq_page_row_begin(b, kept > 0 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
     qdq_page_cell(b, table, 0, t->parts.patterns->pattern[k->unit].signature);
     qdq_page_number(b, (double)k->n, "%.0f");
-    qdq_page_cell(b, table, 2, scheme_of(k));
-    qdq_page_number(b, saves ? k->none_us : NAN, "%.3g");
-    qdq_page_number(b, saves ? k->saved.mean_us : NAN, "%.3g");
-    qdq_page_number(b, saves ? k->saved.se_us : NAN, "%.2g");
-    qdq_page_number(b, saves ? k->boundary_us : NAN, "%.3g");
+    qdq_page_cell(b, table, 2, qdq_scheme_kind_names[s->what->kind]);
+    qdq_page_number(b, saves ? s->none_us : NAN, "%.3g");
+    qdq_page_number(b, saves ? s->saved.mean_us : NAN, "%.3g");
+    qdq_page_number(b, saves ? s->saved.se_us : NAN, "%.2g");
+    qdq_page_number(b, saves ? s->boundary_us : NAN, "%.3g");
     qdq_page_number(b, (double)kept, "%.0f");
     qdq_page_cell(b, table, 8,
                   k->why != NULL ? k->why
                   : k->settled   ? "known from autotune_cache.json"
                   : count_groups(g, k, QDQ_VALIDATE_FAILED) > 0
                       ? "a model with it could not be built"
-                  : k->saved.qualifies ? ""
+                  : s->saved.qualifies ? ""
                   : kept > 0           ? "for its neighbours' sake"
                   : saves              ? "saves nothing that counts"
                                        : "");

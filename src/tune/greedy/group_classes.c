@@ -14,12 +14,11 @@ typedef struct finding {
     qdq_tune_state *t;
     qdq_shape_range *range;
     QDQ_VEC(qdq_tune_kind) kinds;
-    qdq_error *err;
 } finding;
 
-/* --- names ------------------------------------------------------------------------------------ */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
-/* What the rules want of an instance: one letter for each choice. */
+/* What the rules want of an instance: one letter for each choice. NULL: no memory. */
 static const char *wishes_of(finding *f, uint32_t unit, uint32_t instance)
 {
     const qdq_choices *c = &f->t->parts.choices[unit];
@@ -31,8 +30,6 @@ static const char *wishes_of(finding *f, uint32_t unit, uint32_t instance)
                   : qdq_assign_get(&f->t->task.space->rules, group) ? '1'
                                                                     : '0';
     }
-    if (text != NULL)
-        text[c->n] = '\0';
     return text;
 }
 
@@ -48,16 +45,6 @@ static const char *name_instance(finding *f, uint32_t unit, uint32_t instance)
                                              key->hash, around[0], around[1], wishes);
 }
 
-/* --- kinds ------------------------------------------------------------------------------------ */
-
-static qdq_tune_kind *find_kind(finding *f, size_t first, const char *name)
-{
-    for (size_t i = first; i < f->kinds.n; i++)
-        if (strcmp(f->kinds.at[i].name, name) == 0)
-            return &f->kinds.at[i];
-    return NULL;
-}
-
 bool qdq_tune_has_decision(const qdq_tune_state *t, uint32_t unit, uint32_t instance)
 {
     for (size_t k = 0; k < t->parts.choices[unit].n; k++)
@@ -67,22 +54,25 @@ bool qdq_tune_has_decision(const qdq_tune_state *t, uint32_t unit, uint32_t inst
 }
 
 /* Kinds of one unit stand beside each other from `first` on. */
-static qdq_status add_instance(finding *f, uint32_t unit, uint32_t instance, size_t first)
+static qdq_status add_instance(finding *f, uint32_t unit, uint32_t instance, size_t first,
+                               qdq_error *err)
 {
     const qdq_fusion_key *key = &f->t->parts.keys->at[unit];
     const char *name = name_instance(f, unit, instance);
+    size_t i = first;
 
-    QDQ_NEED(name != NULL, f->err);
-    qdq_tune_kind *k = find_kind(f, first, name);
-    if (k == NULL) {
+    QDQ_NEED(name != NULL, err);
+    while (i < f->kinds.n && strcmp(f->kinds.at[i].name, name) != 0)
+        i++;
+    if (i == f->kinds.n) {
         const qdq_tune_kind new = {
             .unit = unit,
             .group = key->instance[instance].group,
             .name = name,
-            .at = qdq_arena_array(&f->t->arena, key->n_instances, sizeof *k->at)};
-        QDQ_NEED(new.at != NULL &&QDQ_PUSH(&f->t->arena, &f->kinds, new), f->err);
-        k = &f->kinds.at[f->kinds.n - 1];
+            .at = qdq_arena_array(&f->t->arena, key->n_instances, sizeof *new.at)};
+        QDQ_NEED(new.at != NULL &&QDQ_PUSH(&f->t->arena, &f->kinds, new), err);
     }
+    qdq_tune_kind *k = &f->kinds.at[i];
     k->at[k->n++] = instance;
     return QDQ_OK;
 }
@@ -95,11 +85,9 @@ static qdq_status make_model(finding *f, qdq_tune_kind *k, qdq_error *err)
     const char *why;
 
     QDQ_TRY(qdq_group_model_make(f->t->parts.fusions, k->group, &opts, &k->model, err));
-    if (k->model->model == NULL) {
-        k->why = k->model->why;
-        return QDQ_OK;
-    }
-    QDQ_TRY(qdq_legal_inputs(k->model, &f->t->arena, &why, err));
+    why = k->model->why;
+    if (k->model->model != NULL)
+        QDQ_TRY(qdq_legal_inputs(k->model, &f->t->arena, &why, err));
     k->why = why[0] != '\0' ? why : NULL;
     return QDQ_OK;
 }
@@ -108,17 +96,16 @@ static qdq_status make_model(finding *f, qdq_tune_kind *k, qdq_error *err)
  * none is always there. */
 static bool is_allowed(const qdq_fusion_schemes *all, const qdq_fusion_scheme *s, unsigned most)
 {
-    static const qdq_scheme_kind by_use[] = {QDQ_SCHEME_FULL, QDQ_SCHEME_RULES,
-                                             QDQ_SCHEME_SKIP_SMALL, QDQ_SCHEME_WEIGHT_ONLY,
-                                             QDQ_SCHEME_ACTIVATION_ONLY};
+    static const unsigned rank[QDQ_SCHEME_COUNT] = {[QDQ_SCHEME_FULL] = 1,
+                                                    [QDQ_SCHEME_RULES] = 2,
+                                                    [QDQ_SCHEME_SKIP_SMALL] = 3,
+                                                    [QDQ_SCHEME_WEIGHT_ONLY] = 4,
+                                                    [QDQ_SCHEME_ACTIVATION_ONLY] = 5};
     unsigned before = 0;
 
-    if (most == 0 || s->kind == QDQ_SCHEME_NONE)
-        return true;
-    for (size_t i = 0; i < QDQ_COUNT(by_use) && by_use[i] != s->kind; i++)
-        for (size_t k = 0; k < all->n; k++)
-            before += all->at[k].kind == by_use[i];
-    return before < most;
+    for (size_t k = 0; k < all->n; k++)
+        before += rank[all->at[k].kind] < rank[s->kind];
+    return most == 0 || before <= most; /* none is before all others */
 }
 
 static qdq_status list_schemes(finding *f, qdq_tune_kind *k, qdq_error *err)
@@ -132,7 +119,9 @@ static qdq_status list_schemes(finding *f, qdq_tune_kind *k, qdq_error *err)
     QDQ_NEED(k->scheme != NULL, err);
     for (size_t i = 0; i < list->n; i++)
         if (is_allowed(list, &list->at[i], f->t->details->schemes_per_region))
-            k->scheme[k->n_schemes++].what = &list->at[i];
+            k->scheme[k->n_schemes++] = (qdq_tune_scheme){
+                .what = &list->at[i],
+                .saved = {.mean_us = -INFINITY, .se_us = INFINITY, .groups = (double)k->n}};
     return QDQ_OK;
 }
 
@@ -150,7 +139,7 @@ static qdq_status fill_kind(finding *f, qdq_tune_kind *k, size_t *skipped, qdq_e
     return QDQ_OK;
 }
 
-static qdq_status find_kinds_and_models(finding *f, qdq_tune_kinds *out, qdq_error *err)
+static qdq_status fill_kinds(finding *f, qdq_tune_kinds *out, qdq_error *err)
 {
     const qdq_tune_state *t = f->t;
 
@@ -159,7 +148,7 @@ static qdq_status find_kinds_and_models(finding *f, qdq_tune_kinds *out, qdq_err
         for (uint32_t i = 0; i < t->parts.keys->at[u].n_instances; i++)
             if (t->parts.problem.unit[u].n_choices > 0 &&
                 qdq_tune_has_decision(t, u, i)) /* else users filtered it out */
-                QDQ_TRY(add_instance(f, u, i, first));
+                QDQ_TRY(add_instance(f, u, i, first, err));
     }
     out->at = f->kinds.at;
     out->n = f->kinds.n;
@@ -172,11 +161,11 @@ static qdq_status find_kinds_and_models(finding *f, qdq_tune_kinds *out, qdq_err
 
 qdq_status qdq_tune_find_kinds(qdq_tune_state *t, qdq_tune_kinds *out, qdq_error *err)
 {
-    finding f = {.t = t, .err = err};
+    finding f = {.t = t};
 
     *out = (qdq_tune_kinds){0};
     QDQ_TRY(qdq_tune_open_range(t, &f.range, err));
-    qdq_status st = find_kinds_and_models(&f, out, err);
+    qdq_status st = fill_kinds(&f, out, err);
     qdq_shape_range_close(f.range);
     return st;
 }
@@ -202,41 +191,4 @@ void qdq_tune_apply_scheme(const qdq_tune_state *t, const qdq_tune_kind *k, size
                 t->task.space, a, here,
                 qdq_space_get_part(t->task.space, &k->scheme[scheme].what->bits, first));
     }
-}
-
-double qdq_tune_saved_us(const qdq_tune_isolated *a)
-{
-    return a->none_us - (a->scheme_us - a->boundary_us);
-}
-
-double qdq_tune_mean_saved(const qdq_tune_scheme *s)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < s->samples.n; i++)
-        sum += qdq_tune_saved_us(&s->samples.at[i]);
-    return s->failed == NULL && s->samples.n > 0 ? sum / (double)s->samples.n : -INFINITY;
-}
-
-void qdq_tune_kind_so_far(const qdq_tune_kind *k, size_t *best, double *none_us, double *saved_us)
-{
-    double sum = 0;
-    size_t n = 0;
-
-    *best = k->best;
-    *none_us = k->none_us > 0 ? k->none_us : NAN;
-    *saved_us = k->best != 0 ? k->saved.mean_us : 0;
-    for (size_t i = 1; i < k->n_schemes; i++)
-        for (size_t s = 0; s < k->scheme[i].samples.n; s++, n++)
-            sum += k->scheme[i].samples.at[s].none_us;
-    if (n == 0)
-        return;
-    *none_us = sum / (double)n;
-    *best = 0;
-    *saved_us = 0;
-    for (size_t i = 1; i < k->n_schemes; i++)
-        if (qdq_tune_mean_saved(&k->scheme[i]) > *saved_us) {
-            *best = i;
-            *saved_us = qdq_tune_mean_saved(&k->scheme[i]);
-        }
 }

@@ -23,9 +23,16 @@ typedef struct qdq_tune_scheme {
     const qdq_fusion_scheme *what;
     /* plan of the whole model with this scheme; NULL: not made yet */
     qdq_plan *plan;
+    /* of the last look at it */
     QDQ_VEC(qdq_tune_isolated) samples;
     /* why it cannot be measured */
     const char *failed;
+    /* What samples say, of one group: time without Q/DQ (0: there are none), additional time with
+     * float neighbours, */
+    double none_us, boundary_us;
+    /* and saving with 8-bit neighbours: whether they are is another question. mean_us -INFINITY:
+     * there are none; se_us INFINITY: they are those that chose it. */
+    qdq_saving saved;
 } qdq_tune_scheme;
 
 typedef struct qdq_tune_kind {
@@ -46,17 +53,10 @@ typedef struct qdq_tune_kind {
     /* the first one is "none" */
     qdq_tune_scheme *scheme;
     size_t n_schemes;
-    /* 0: none */
+    /* by the samples so far; 0: none saves time */
     size_t best;
     /* scheme to propose: the best one if it qualifies, else full; 0: none */
     size_t proposed;
-    /* `saved.mean_us`, `boundary_us` and `none_us` of scheme full after its first samples; NAN:
-     * unknown */
-    double full_us, full_boundary_us, full_none_us;
-    /* saving of the best scheme, with 8-bit neighbours */
-    qdq_saving saved;
-    /* time of the group without Q/DQ, and additional time with float neighbours */
-    double none_us, boundary_us;
 } qdq_tune_kind;
 
 typedef struct qdq_tune_kinds {
@@ -82,35 +82,42 @@ bool qdq_tune_has_decision(const qdq_tune_state *t, uint32_t unit, uint32_t inst
 qdq_status qdq_tune_find_kinds(qdq_tune_state *t, qdq_tune_kinds *out, qdq_error *err);
 void qdq_tune_kinds_free(qdq_tune_kinds *k);
 
+/* Whether it has schemes, and is measured. */
+static inline bool qdq_tune_is_measured(const qdq_tune_kind *k)
+{
+    return k->why == NULL && !k->settled && k->n_schemes > 1;
+}
+
+/* Its proposed scheme, else the best one, else "none". */
+static inline const qdq_tune_scheme *qdq_tune_shown_scheme(const qdq_tune_kind *k)
+{
+    return &k->scheme[k->proposed != 0 ? k->proposed : k->best];
+}
+
 /* Measures schemes in isolation, the most promising ones longer, and finds the best one of each
  * class and its saving. Results of earlier runs, also of other models, are reused. Defined in
  * successive_halving.c. */
 qdq_status qdq_tune_isolate(qdq_tune_state *t, qdq_tune_kinds *all, qdq_error *err);
 
-/* The best scheme by the samples so far (0: none saves time), what the group takes without Q/DQ,
- * and what the scheme saves; NAN: nothing was measured yet. */
-void qdq_tune_kind_so_far(const qdq_tune_kind *k, size_t *best, double *none_us, double *saved_us);
-
 /* The scheme that a kind has in one of its groups: bits over the space with halves, into *a. */
 void qdq_tune_apply_scheme(const qdq_tune_state *t, const qdq_tune_kind *k, size_t scheme,
                            uint32_t instance, qdq_assign *a);
 
-/* What a sample, and all samples of a scheme so far, say that the scheme saves with its neighbours
- * in 8 bits: whether they are is another question. -INFINITY: nothing, or it failed. */
-double qdq_tune_saved_us(const qdq_tune_isolated *a);
-double qdq_tune_mean_saved(const qdq_tune_scheme *s);
-
-/* Takes what the autotune_cache.json that the run began with has of them: samples of its own,
- * schemes of another one. cache_import.c */
-void qdq_tune_import_cache(const qdq_tune_state *t, qdq_tune_kinds *k);
-
-/* Takes `amount` samples more of each of these: pairs of whole times, or one profile of this many
- * times eight runs. `label`: which time it is, for the store. sampling.c */
+/* A scheme to sample. */
 typedef struct qdq_tune_entry {
     qdq_tune_kind *kind;
     qdq_tune_scheme *scheme;
 } qdq_tune_entry;
+
+/* How: pairs of whole times, or one profile of this many times eight runs; and which time it is,
+ * for the store. */
+typedef struct qdq_tune_look {
+    unsigned amount;
+    const char *label;
+} qdq_tune_look;
+
+/* Takes samples of each of these. sampling.c */
 qdq_status qdq_tune_sample(qdq_tune_state *t, qdq_tune_kinds *k, const qdq_tune_entry *e, size_t n,
-                           unsigned amount, const char *label, qdq_error *err);
+                           const qdq_tune_look *look, qdq_error *err);
 
 #endif /* QDQ_TUNE_KINDS_H */

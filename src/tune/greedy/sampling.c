@@ -1,6 +1,7 @@
 /* sampling.c - samples of schemes, each beside its group without Q/DQ: many groups and schemes in
  * one model where the engine times layers; else a group and one scheme at a time. What an engine
  * does not survive is divided until the one to blame is alone. */
+#include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -8,8 +9,6 @@
 #include "base/json.h"
 #include "tune/candidate/tune_plans.h"
 #include "tune/greedy/greedy.h"
-#include "tune/isolate/bench_model.h"
-#include "tune/isolate/group_plan.h"
 #include "tune/isolate/score.h"
 #include "tune/problem/tune_cache_read.h"
 #include "tune/space/space_partial.h"
@@ -18,13 +17,19 @@
 #include "tune/state/tune_values.h"
 #include "tune/trial/tune_engines.h"
 
+/* The noise of a kernel's time from session to session, as a share of it: three samples may agree
+ * by chance. */
+static const double least_noise = 0.01;
+
 /* One sampling round: samples of schemes, taken together. */
 typedef struct sampling_round {
     qdq_tune_state *t;
     qdq_tune_kinds *kinds;
-    unsigned amount;
-    const char *label;
+    const qdq_tune_look *look;
     qdq_worker_client *worker_client;
+    /* by group: its layers in the whole model, without Q/DQ and with all of it */
+    qdq_group_layers *plain, *full;
+    qdq_arena scratch;
     qdq_error *err;
 } sampling_round;
 
@@ -40,35 +45,49 @@ static qdq_status record_scheme_failure(const sampling_round *s, const qdq_tune_
     return qdq_allocated(e->scheme->failed != NULL, s->err);
 }
 
-static void leave_out(const qdq_tune_entry *e, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        e[i].scheme->failed = "no time was left for it";
-}
-
 /* --- samples in the store: by content, so that other models have them, too -------------------- */
 
 /* Whole times and times of layers have nothing to do with each other. */
 static const char *key_of(const sampling_round *s, const qdq_tune_entry *e)
 {
     return qdq_arena_printf(&s->t->arena, "apart, %s, %s %u, %s: %s",
-                            s->kinds->by_layers ? "layers" : "whole", s->label, s->amount,
-                            qdq_scheme_kind_names[e->scheme->what->kind], e->kind->name);
+                            s->kinds->by_layers ? "layers" : "whole", s->look->label,
+                            s->look->amount, qdq_scheme_kind_names[e->scheme->what->kind],
+                            e->kind->name);
+}
+
+static qdq_status sum_up(const sampling_round *s, qdq_tune_scheme *x)
+{
+    const double n = (double)x->samples.n;
+    double *saved = qdq_arena_array(&s->t->arena, x->samples.n + 1, sizeof *saved);
+
+    QDQ_NEED(saved != NULL, s->err);
+    x->none_us = x->boundary_us = 0;
+    for (size_t i = 0; i < x->samples.n; i++) {
+        const qdq_tune_isolated *a = &x->samples.at[i];
+        saved[i] = a->none_us - (a->scheme_us - a->boundary_us);
+        x->none_us += a->none_us / n;
+        x->boundary_us += a->boundary_us / n;
+    }
+    qdq_saving_of(saved, x->samples.n, least_noise * x->none_us, &x->saved);
+    return QDQ_OK;
 }
 
 _Static_assert(sizeof(qdq_tune_isolated) == 3 * sizeof(double), "a sample is three numbers");
 
-/* For the scheme, and for autotune_cache.json. */
+/* For the scheme, and for autotune_cache.json; they are in the arena. */
 static qdq_status note_samples(const sampling_round *s, const qdq_tune_entry *e, const char *key,
                                const qdq_tune_isolated *a, size_t n)
 {
-    double *us = qdq_arena_array(&s->t->arena, 3 * n + 1, sizeof *us);
-    const qdq_cached_samples known = {.key = key, .us = us, .n = 3 * n};
+    const qdq_cached_samples known = {.key = key, .us = &a->none_us, .n = 3 * n};
+    qdq_tune_kind *k = e->kind;
 
-    QDQ_NEED(us != NULL && QDQ_PUSH(&s->t->arena, &s->kinds->samples, known), s->err);
-    memcpy(us, a, n * sizeof *a);
+    QDQ_NEED(QDQ_PUSH(&s->t->arena, &s->kinds->samples, known), s->err);
     for (size_t i = 0; i < n; i++)
         QDQ_NEED(QDQ_PUSH(&s->t->arena, &e->scheme->samples, a[i]), s->err);
+    QDQ_TRY(sum_up(s, e->scheme));
+    if (e->scheme->saved.mean_us > (k->best != 0 ? k->scheme[k->best].saved.mean_us : 0))
+        k->best = (size_t)(e->scheme - k->scheme);
     return QDQ_OK;
 }
 
@@ -83,22 +102,21 @@ static bool read_sample(const json_t *one, qdq_tune_isolated *out)
 static qdq_status recall_samples(sampling_round *s, const qdq_tune_entry *e, bool *known)
 {
     const char *key = key_of(s, e);
-    QDQ_VEC(qdq_tune_isolated) found = {0};
-    qdq_status st = QDQ_OK;
-    qdq_tune_isolated sample;
+    qdq_tune_isolated *found;
+    size_t i, n = 0;
     json_t *list, *one;
-    size_t i;
 
     QDQ_NEED(key != NULL, s->err);
     QDQ_TRY(qdq_tune_recall_content(s->t, key, &list, s->err));
+    found = qdq_arena_array(&s->t->arena, json_array_size(list) + 1, sizeof *found);
     json_array_foreach(list, i, one)
     {
-        if (st == QDQ_OK && read_sample(one, &sample) && !QDQ_PUSH(&s->t->arena, &found, sample))
-            st = qdq_nomem(s->err);
+        n += found != NULL && read_sample(one, &found[n]);
     }
     json_decref(list);
-    *known = found.n > 0;
-    return st == QDQ_OK && *known ? note_samples(s, e, key, found.at, found.n) : st;
+    QDQ_NEED(found != NULL, s->err);
+    *known = n > 0;
+    return *known ? note_samples(s, e, key, found, n) : QDQ_OK;
 }
 
 /* Stored at once: then they count in a run that is cut off right after. */
@@ -106,40 +124,25 @@ static qdq_status take_samples(sampling_round *s, const qdq_tune_entry *e,
                                const qdq_tune_isolated *a, size_t n)
 {
     const char *key = key_of(s, e);
+    const qdq_tune_isolated *kept = qdq_arena_copy(&s->t->arena, a, n, sizeof *a);
 
     s->t->run.isolated_tried += e->scheme->samples.n == 0;
-    QDQ_NEED(key != NULL, s->err);
-    QDQ_TRY(note_samples(s, e, key, a, n));
+    QDQ_NEED(key != NULL && kept != NULL, s->err);
+    QDQ_TRY(note_samples(s, e, key, kept, n));
     return qdq_tune_remember_samples(s->t, &s->kinds->samples.at[s->kinds->samples.n - 1], s->err);
 }
 
 /* --- groups with schemes as parts of a model -------------------------------------------------- */
 
-/* The model that is measured. */
-typedef struct bench {
-    QDQ_VEC(qdq_part) part;
-    qdq_parts *parts;
-    /* of its file */
-    const char *path;
-    qdq_arena scratch;
-} bench;
-
-static void free_bench(bench *b)
-{
-    for (size_t i = 0; i < b->part.n; i++)
-        qdq_model_free((qdq_model *)(uintptr_t)b->part.at[i].model);
-    qdq_parts_free(b->parts);
-    qdq_arena_free(&b->scratch);
-}
-
 /* With all its neighbours in 8 bits, as they will be where it matters: some operators have Q/DQ
- * only beside others that do. What is not the group's is left out of its model. */
+ * only beside others that do. What is not the group's is left out of its model. The first scheme is
+ * without Q/DQ. */
 static qdq_status plan_scheme(sampling_round *s, const qdq_tune_entry *e)
 {
     const qdq_tune_state *t = s->t;
     qdq_assign a;
 
-    if (e->scheme->plan != NULL)
+    if (e->scheme->plan != NULL || e->scheme == e->kind->scheme)
         return QDQ_OK;
     QDQ_NEED(qdq_assign_new(&a, qdq_space_scheme_bits(t->task.space), &s->t->arena), s->err);
     for (size_t i = 0; i < t->task.space->n_groups; i++)
@@ -149,22 +152,12 @@ static qdq_status plan_scheme(sampling_round *s, const qdq_tune_entry *e)
     return qdq_tune_plan_of(s->t, &a, &e->scheme->plan, s->err);
 }
 
-/* The first scheme is without Q/DQ. */
-static qdq_status add_part(sampling_round *s, bench *b, qdq_tune_entry e)
+static qdq_status add_part(sampling_round *s, qdq_parts *p, qdq_tune_entry e)
 {
-    const bool is_none = e.scheme == e.kind->scheme;
-    qdq_model *m = NULL;
-
-    if (!is_none)
-        QDQ_TRY(plan_scheme(s, &e));
-    QDQ_TRY(qdq_group_plan_apply(s->t->parts.fusions, e.kind->model,
-                                 is_none ? s->t->task.nothing : e.scheme->plan,
-                                 qdq_candidates_cache(s->t->tools.files), &m, s->err));
-    if (QDQ_PUSH(&b->scratch, &b->part,
-                 ((qdq_part){.group = e.kind->group, .in = e.kind->model, .model = m})))
-        return QDQ_OK;
-    qdq_model_free(m);
-    return qdq_nomem(s->err);
+    QDQ_TRY(plan_scheme(s, &e));
+    return qdq_parts_join(p, e.kind->group, e.kind->model,
+                         e.scheme->plan != NULL ? e.scheme->plan : s->t->task.nothing,
+                         qdq_candidates_cache(s->t->tools.files), s->err);
 }
 
 /* "group_3_scheme_1_2-group_5_scheme_2.onnx": what is measured together; scheme 0 is without Q/DQ.
@@ -188,56 +181,53 @@ static const char *isolated_name(sampling_round *s, const qdq_tune_entry *e, siz
     return qdq_arena_printf(&s->t->arena, "%s.onnx", text);
 }
 
+/* Does the part of entry i come behind one of its group without Q/DQ? One that is without, too, is
+ * alone. */
+static bool begins_kind(const qdq_tune_entry *e, size_t i)
+{
+    return e[i].scheme != e[i].kind->scheme && (i == 0 || e[i].kind != e[i - 1].kind);
+}
+
 /* One model of all parts, for the usual shapes: that is what is timed. Into the folder of
- * candidates. */
-static qdq_status write_bench(sampling_round *s, bench *b, const qdq_tune_entry *e, size_t n)
+ * candidates. Entries of one kind stand beside each other. */
+static qdq_status write_bench(sampling_round *s, const qdq_tune_entry *e, size_t n, qdq_parts *p,
+                              const char **path)
 {
     const char *name = isolated_name(s, e, n);
 
-    b->path = qdq_arena_printf(&s->t->arena, "%s/%s", qdq_tempdir_path(s->t->tools.work),
-                               name != NULL ? name : "");
-    QDQ_NEED(name != NULL && b->path != NULL, s->err);
-    QDQ_TRY(qdq_parts_make(s->t->parts.fusions, b->part.at, b->part.n, &b->parts, s->err));
-    QDQ_TRY(qdq_model_set_shapes(b->parts->model, b->parts->shape, b->parts->n_shapes, s->err));
-    return qdq_candidate_write_part(s->t->tools.files, b->parts->model, name, s->err);
+    *path = qdq_arena_printf(&s->t->arena, "%s/%s", qdq_tempdir_path(s->t->tools.work),
+                             name != NULL ? name : "");
+    QDQ_NEED(name != NULL && *path != NULL, s->err);
+    for (size_t i = 0; i < n; i++) {
+        if (s->kinds->by_layers && begins_kind(e, i))
+            QDQ_TRY(add_part(s, p, (qdq_tune_entry){e[i].kind, e[i].kind->scheme}));
+        QDQ_TRY(add_part(s, p, e[i]));
+    }
+    QDQ_TRY(qdq_model_set_shapes(p->model, p->shape.at, p->shape.n, s->err));
+    return qdq_candidate_write_part(s->t->tools.files, p->model, name, s->err);
 }
 
 /* --- by the layers of an engine: many groups and schemes in one model ------------------------- */
 
-enum { RUNS = 8, PROFILE_PAIRS = 4 };
-
-typedef struct layered {
-    bench b;
-    /* by entry: its part of the model, */
-    uint32_t *part_of;
-    /* and that of its kind without Q/DQ */
-    uint32_t *none_of;
-    /* of the model */
-    qdq_layer *layer;
-    size_t n_layers;
-    /* of a run of it without a profile */
-    double us;
-    /* by part: its score; whether its kernels are those of the whole model without Q/DQ and with
-     * all of it */
-    qdq_part_score *of, *plain, *full;
-} layered;
-
-static qdq_status time_layers(sampling_round *s, layered *x, qdq_remote_outcome *outcome)
+/* *us: of a run without a profile. */
+static qdq_status time_layers(sampling_round *s, const char *path, qdq_layer **layer,
+                              size_t *n_layers, double *us, qdq_remote_outcome *outcome)
 {
+    enum { RUNS = 8, PAIRS = 4 };
     int handle = -1;
-    double a, b, sum = 0;
+    double a, b;
 
+    *us = 0;
     s->kinds->builds += 2;
-    QDQ_TRY(qdq_worker_client_groups(s->worker_client, x->b.path, RUNS * s->amount, &x->layer,
-                                     &x->n_layers, outcome, s->err));
+    QDQ_TRY(qdq_worker_client_groups(s->worker_client, path, RUNS * s->look->amount, layer,
+                                     n_layers, outcome, s->err));
     if (outcome->end == QDQ_REMOTE_FINE)
-        QDQ_TRY(qdq_worker_client_build(s->worker_client, x->b.path, &handle, outcome, s->err));
-    for (unsigned i = 0; i < PROFILE_PAIRS && outcome->end == QDQ_REMOTE_FINE; i++) {
+        QDQ_TRY(qdq_worker_client_build(s->worker_client, path, &handle, outcome, s->err));
+    for (unsigned i = 0; i < PAIRS && outcome->end == QDQ_REMOTE_FINE; i++) {
         QDQ_TRY(qdq_worker_client_pair(s->worker_client, handle, handle, false, i, &a, &b, outcome,
                                        s->err));
-        sum += (a + b) / 2;
+        *us += (a + b) / 2 / PAIRS * 1e-3;
     }
-    x->us = sum / PROFILE_PAIRS * 1e-3;
     return QDQ_OK;
 }
 
@@ -252,18 +242,20 @@ static bool in_whole_model(const qdq_tune_state *t, const qdq_tune_kind *k, qdq_
 }
 
 /* A part with other kernels than the whole model has says nothing of it: then the whole model's own
- * times count, where there are any. */
-static const char *read_scores(const sampling_round *s, const qdq_tune_entry *e, const layered *x,
-                               uint32_t with, uint32_t without, qdq_tune_isolated *out)
+ * times count, where there are any. `a`: without Q/DQ, `b`: with the scheme. */
+static const char *read_scores(const sampling_round *s, const qdq_tune_entry *e,
+                               const qdq_part_score *a, const qdq_part_score *b,
+                               qdq_tune_isolated *out)
 {
-    const qdq_part_score *a = &x->of[without], *b = &x->of[with];
+    const uint32_t group = e->kind->group;
     const bool is_full = e->scheme->what->kind == QDQ_SCHEME_FULL;
     /* in one of them a neighbour is in the same layer */
     const bool differs = a->shared != b->shared;
 
     if (!a->known || !b->known)
         return "the engine reports no times of layers";
-    if (x->plain[without].context_mismatch || (is_full && x->full[with].context_mismatch)) {
+    if (qdq_part_mismatches(a, &s->plain[group]) ||
+        (is_full && qdq_part_mismatches(b, &s->full[group]))) {
         if (!is_full || !in_whole_model(s->t, e->kind, out))
             return "in isolation, other kernels compute it than in the whole model";
         out->scheme_us += b->boundary_qdq_us;
@@ -276,55 +268,39 @@ static const char *read_scores(const sampling_round *s, const qdq_tune_entry *e,
     return out->none_us > 0 && out->scheme_us > 0 ? NULL : "no time was seen to pass in it";
 }
 
-static qdq_status score_layers(sampling_round *s, layered *x)
+static qdq_status take_scores(sampling_round *s, const qdq_part_score *score,
+                              const qdq_tune_entry *e, size_t n)
 {
-    const qdq_tune_parts *whole = &s->t->parts;
-    const size_t size = (x->b.parts->n + 1) * sizeof *x->of;
+    const qdq_part_score *none = score;
 
-    x->of = qdq_arena_alloc(&x->b.scratch, size);
-    x->plain = qdq_arena_alloc(&x->b.scratch, size);
-    x->full = qdq_arena_alloc(&x->b.scratch, size);
-    QDQ_NEED(x->of != NULL && x->plain != NULL && x->full != NULL, s->err);
-    memset(x->of, 0, size);
-    QDQ_TRY(qdq_parts_score(x->b.parts, x->layer, x->n_layers, x->us, x->of, s->err));
-    memcpy(x->plain, x->of, size);
-    memcpy(x->full, x->of, size);
-    if (whole->layers.n > 0)
-        QDQ_TRY(qdq_parts_compare(whole->fusions, x->b.parts, whole->layers.at, whole->layers.n,
-                                  x->plain, s->err));
-    return whole->full_layers.n > 0
-               ? qdq_parts_compare(whole->fusions, x->b.parts, whole->full_layers.at,
-                                   whole->full_layers.n, x->full, s->err)
-               : QDQ_OK;
-}
-
-static qdq_status take_scores(sampling_round *s, layered *x, const qdq_tune_entry *e, size_t n)
-{
-    QDQ_TRY(score_layers(s, x));
     for (size_t i = 0; i < n; i++) {
         qdq_tune_isolated sample;
-        e[i].scheme->failed = read_scores(s, &e[i], x, x->part_of[i], x->none_of[i], &sample);
+        none = begins_kind(e, i) ? score++ : none;
+        e[i].scheme->failed = read_scores(s, &e[i], none, score++, &sample);
         if (e[i].scheme->failed == NULL)
             QDQ_TRY(take_samples(s, &e[i], &sample, 1));
     }
     return QDQ_OK;
 }
 
-/* Entries of one kind stand beside each other; each kind begins without Q/DQ. */
-static qdq_status fill_bench(sampling_round *s, layered *x, const qdq_tune_entry *e, size_t n)
+static qdq_status sample_parts(sampling_round *s, const qdq_tune_entry *e, size_t n, qdq_parts *p,
+                               qdq_remote_outcome *outcome)
 {
-    x->part_of = qdq_arena_array(&x->b.scratch, n + 1, sizeof *x->part_of);
-    x->none_of = qdq_arena_array(&x->b.scratch, n + 1, sizeof *x->none_of);
-    QDQ_NEED(x->part_of != NULL && x->none_of != NULL, s->err);
-    for (size_t i = 0; i < n; i++) {
-        const bool is_first = i == 0 || e[i].kind != e[i - 1].kind;
-        x->none_of[i] = is_first ? (uint32_t)x->b.part.n : x->none_of[i - 1];
-        if (is_first)
-            QDQ_TRY(add_part(s, &x->b, (qdq_tune_entry){e[i].kind, e[i].kind->scheme}));
-        x->part_of[i] = (uint32_t)x->b.part.n;
-        QDQ_TRY(add_part(s, &x->b, e[i]));
-    }
-    return write_bench(s, &x->b, e, n);
+    qdq_layer *layer = NULL;
+    size_t n_layers = 0;
+    const char *path;
+    double us;
+
+    QDQ_TRY(write_bench(s, e, n, p, &path));
+    qdq_part_score *score = qdq_arena_array(&s->scratch, p->n + 1, sizeof *score);
+    QDQ_NEED(score != NULL, s->err);
+    qdq_status st = time_layers(s, path, &layer, &n_layers, &us, outcome);
+    if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE)
+        st = qdq_parts_score(p, layer, n_layers, us, score, s->err);
+    if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE)
+        st = take_scores(s, score, e, n);
+    qdq_free(layer);
+    return st;
 }
 
 /* Samples of all entries, by the layers of one model; or the outcome of the engine with it, and
@@ -332,15 +308,12 @@ static qdq_status fill_bench(sampling_round *s, layered *x, const qdq_tune_entry
 static qdq_status sample_by_layers(sampling_round *s, const qdq_tune_entry *e, size_t n,
                                    qdq_remote_outcome *outcome)
 {
-    layered x = {.n_layers = 0};
-    qdq_status st = fill_bench(s, &x, e, n);
+    qdq_parts *p;
+    qdq_status st = qdq_parts_new(s->t->parts.fusions, &p, s->err);
 
     if (st == QDQ_OK)
-        st = time_layers(s, &x, outcome);
-    if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE)
-        st = take_scores(s, &x, e, n);
-    qdq_free(x.layer);
-    free_bench(&x.b);
+        st = sample_parts(s, e, n, p, outcome);
+    qdq_parts_free(p);
     return st;
 }
 
@@ -350,35 +323,37 @@ static qdq_status sample_by_layers(sampling_round *s, const qdq_tune_entry *e, s
 static qdq_status open_alone(sampling_round *s, qdq_tune_entry e, int *handle,
                              qdq_remote_outcome *outcome)
 {
-    bench b = {.path = NULL};
-    qdq_status st = add_part(s, &b, e);
+    const char *path;
+    qdq_parts *p;
+    qdq_status st = qdq_parts_new(s->t->parts.fusions, &p, s->err);
 
     if (st == QDQ_OK)
-        st = write_bench(s, &b, &e, 1);
-    free_bench(&b);
+        st = write_bench(s, &e, 1, p, &path);
+    qdq_parts_free(p);
     QDQ_TRY(st);
     s->kinds->builds++;
-    return qdq_worker_client_build(s->worker_client, b.path, handle, outcome, s->err);
+    return qdq_worker_client_build(s->worker_client, path, handle, outcome, s->err);
 }
 
 /* `none`: handle of the group without Q/DQ. */
 static qdq_status measure_scheme(sampling_round *s, int none, const qdq_tune_entry *e)
 {
-    qdq_tune_isolated *sample = qdq_arena_array(&s->t->arena, s->amount + 1, sizeof *sample);
+    const unsigned n = s->look->amount;
+    qdq_tune_isolated *sample = qdq_arena_array(&s->scratch, n + 1, sizeof *sample);
     qdq_remote_outcome outcome = {0};
     double none_ns, with_ns;
     int with = -1;
 
     QDQ_NEED(sample != NULL, s->err);
     QDQ_TRY(open_alone(s, *e, &with, &outcome));
-    for (unsigned i = 0; i < s->amount && outcome.end == QDQ_REMOTE_FINE; i++) {
+    for (unsigned i = 0; i < n && outcome.end == QDQ_REMOTE_FINE; i++) {
         QDQ_TRY(qdq_worker_client_pair(s->worker_client, none, with, i % 2 == 1, i, &none_ns,
                                        &with_ns, &outcome, s->err));
         sample[i] = (qdq_tune_isolated){none_ns * 1e-3, with_ns * 1e-3, 0};
     }
     if (with >= 0)
         qdq_worker_client_drop(s->worker_client, with);
-    return outcome.end == QDQ_REMOTE_FINE ? take_samples(s, e, sample, s->amount)
+    return outcome.end == QDQ_REMOTE_FINE ? take_samples(s, e, sample, n)
                                           : record_scheme_failure(s, e, &outcome);
 }
 
@@ -396,7 +371,7 @@ static qdq_status sample_by_latency(sampling_round *s, const qdq_tune_entry *e, 
         if (of_none.end != QDQ_REMOTE_FINE)
             QDQ_TRY(record_scheme_failure(s, &e[i], &of_none));
         else if (qdq_tune_time_is_up(s->t))
-            leave_out(&e[i], 1);
+            e[i].scheme->failed = "no time was left for it";
         else
             QDQ_TRY(measure_scheme(s, none, &e[i]));
     }
@@ -432,15 +407,14 @@ static size_t middle_of(const qdq_tune_entry *e, size_t n)
 static qdq_status sample_or_divide(sampling_round *s, const qdq_tune_entry *e, size_t n)
 {
     const bool fits = n > 0 && (s->kinds->by_layers || e[0].kind == e[n - 1].kind);
+    const bool late = qdq_tune_time_is_up(s->t);
     qdq_remote_outcome outcome = {0};
 
     QDQ_TRY(qdq_job_poll(s->t->job, s->err));
-    if (n == 0)
+    for (size_t i = 0; i < n && late; i++)
+        e[i].scheme->failed = "no time was left for it";
+    if (n == 0 || late)
         return QDQ_OK;
-    if (qdq_tune_time_is_up(s->t)) {
-        leave_out(e, n);
-        return QDQ_OK;
-    }
     if (fits)
         QDQ_TRY(sample_in_process(s, e, n, &outcome));
     if (n == 1 && outcome.end != QDQ_REMOTE_FINE)
@@ -452,24 +426,34 @@ static qdq_status sample_or_divide(sampling_round *s, const qdq_tune_entry *e, s
     return sample_or_divide(s, e + middle, n - middle);
 }
 
-qdq_status qdq_tune_sample(qdq_tune_state *t, qdq_tune_kinds *k, const qdq_tune_entry *e, size_t n,
-                           unsigned amount, const char *label, qdq_error *err)
+/* What is known is not measured again. */
+static qdq_status sample_unknown(sampling_round *s, const qdq_tune_entry *e, size_t n)
 {
-    sampling_round s = {.t = t, .kinds = k, .amount = amount, .label = label, .err = err};
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_tune_entry *left = qdq_arena_array(&scratch, n + 1, sizeof *left);
+    const qdq_tune_parts *whole = &s->t->parts;
+    qdq_tune_entry *left = qdq_arena_array(&s->scratch, n + 1, sizeof *left);
     size_t n_left = 0;
-    qdq_status st = qdq_allocated(left != NULL, err);
 
-    for (size_t i = 0; i < n && st == QDQ_OK; i++) {
+    QDQ_NEED(left != NULL, s->err);
+    for (size_t i = 0; i < n; i++) {
         bool known = e[i].scheme->failed != NULL;
         if (!known)
-            st = recall_samples(&s, &e[i], &known);
+            QDQ_TRY(recall_samples(s, &e[i], &known));
         if (!known)
             left[n_left++] = e[i];
     }
-    if (st == QDQ_OK)
-        st = sample_or_divide(&s, left, n_left);
-    qdq_arena_free(&scratch);
+    QDQ_TRY(qdq_count_group_layers(whole->fusions, whole->layers.at, whole->layers.n, &s->scratch,
+                                   &s->plain, s->err));
+    QDQ_TRY(qdq_count_group_layers(whole->fusions, whole->full_layers.at, whole->full_layers.n,
+                                   &s->scratch, &s->full, s->err));
+    return sample_or_divide(s, left, n_left);
+}
+
+qdq_status qdq_tune_sample(qdq_tune_state *t, qdq_tune_kinds *k, const qdq_tune_entry *e, size_t n,
+                           const qdq_tune_look *look, qdq_error *err)
+{
+    sampling_round s = {.t = t, .kinds = k, .look = look, .scratch = QDQ_ARENA_INIT, .err = err};
+    qdq_status st = sample_unknown(&s, e, n);
+
+    qdq_arena_free(&s.scratch);
     return st;
 }

@@ -101,63 +101,53 @@ static const qdq_tune_kind *kind_of(const qdq_tune_state *t, uint32_t unit, uint
     return NULL;
 }
 
-/* The scheme of a group, and what is known of it. Once groups are merged, one that was not proposed
+/* The scheme of a group, as far as is known. Once groups are merged, one that was not proposed
  * stays float. */
-typedef struct outcome {
-    size_t scheme;
-    double none_us, saved_us, boundary_us;
-    bool in_progress;
-} outcome;
-
-static outcome outcome_of(const qdq_tune_state *t, const qdq_tune_kind *k, uint32_t group)
+static size_t scheme_of(const qdq_tune_greedy *g, const qdq_tune_kind *k, int64_t group)
 {
-    const qdq_tune_greedy *g = t->run.greedy;
-    outcome o = {.none_us = NAN,
-                 .in_progress = !g->kinds.measured && !k->settled && k->why == NULL};
     bool chosen = g->problem.item == NULL;
 
+    if (k->why != NULL || qdq_tune_is_in_progress(g, k))
+        return k->why != NULL ? 0 : k->best;
     for (size_t i = 0; i < g->problem.n_items && !chosen; i++)
         chosen = g->problem.item[i].place == group;
-    if (k->n_schemes == 0 || k->why != NULL)
-        return o;
-    if (o.in_progress)
-        qdq_tune_kind_so_far(k, &o.scheme, &o.none_us, &o.saved_us);
-    else {
-        o.none_us = k->none_us > 0 ? k->none_us : NAN;
-        o.scheme = chosen ? k->proposed : 0;
-        o.saved_us = o.scheme != 0 ? k->saved.mean_us : 0;
-        o.boundary_us = o.scheme != 0 ? k->boundary_us : 0;
-    }
-    return o;
+    return chosen ? k->proposed : 0;
 }
 
-static const char *words_of(const qdq_tune_kind *k, const outcome *o)
+/* Time of the group without Q/DQ, beside this scheme or another one; NAN: unknown. */
+static double none_us_of(const qdq_tune_kind *k, size_t scheme)
 {
-    return k->why != NULL       ? k->why
-           : o->in_progress     ? "is being measured"
-           : o->scheme == 0     ? "does not pay next to its neighbours"
-           : k->saved.qualifies ? "saves time in isolation"
-                                : "pays next to its neighbours";
+    for (size_t i = 0; i < k->n_schemes && !(k->scheme[scheme].none_us > 0); i++)
+        scheme = i;
+    return k->why == NULL && scheme < k->n_schemes && k->scheme[scheme].none_us > 0
+               ? k->scheme[scheme].none_us
+               : NAN;
 }
 
 /* Of greedy: by what was measured in isolation. */
 static qdq_status fill_by_kind(exporting *x, const qdq_tune_kind *k, uint32_t instance,
                                qdq_cached_group *g, qdq_error *err)
 {
-    const outcome o = outcome_of(x->t, k, (uint32_t)g->id);
-    const double none = o.none_us * 1e-3, best = none - o.saved_us * 1e-3;
+    const qdq_tune_greedy *greedy = x->t->run.greedy;
+    const size_t scheme = scheme_of(greedy, k, g->id);
+    const qdq_tune_scheme *with = scheme != 0 ? &k->scheme[scheme] : NULL;
+    const double none = none_us_of(k, scheme) * 1e-3,
+                 best = with != NULL ? none - with->saved.mean_us * 1e-3 : none;
     qdq_assign a;
 
     QDQ_NEED(qdq_assign_new(&a, qdq_space_scheme_bits(x->t->task.space), &x->c.arena), err);
-    if (k->n_schemes > 0)
-        qdq_tune_apply_scheme(x->t, k, o.scheme, instance, &a);
+    qdq_tune_apply_scheme(x->t, k, scheme, instance, &a);
     QDQ_TRY(list_tensors(x, &x->t->parts.choices[k->unit], instance, &a, g, err));
-    g->scheme = o.scheme != 0 ? qdq_scheme_kind_names[k->scheme[o.scheme].what->kind] : "baseline";
-    g->what = words_of(k, &o);
-    g->in_progress = o.in_progress;
+    g->scheme = with != NULL ? qdq_scheme_kind_names[with->what->kind] : "baseline";
+    g->in_progress = qdq_tune_is_in_progress(greedy, k);
+    g->what = k->why != NULL          ? k->why
+              : g->in_progress        ? "is being measured"
+              : with == NULL          ? "does not pay next to its neighbours"
+              : with->saved.qualifies ? "saves time in isolation"
+                                      : "pays next to its neighbours";
     g->base_ms = none;
-    g->best_ms = best + o.boundary_us * 1e-3;
-    if (x->t->run.greedy->kinds.by_layers) {
+    g->best_ms = with != NULL ? best + with->boundary_us * 1e-3 : best;
+    if (greedy->kinds.by_layers) {
         g->base_compute_ms = none;
         g->best_compute_ms = best;
     }
@@ -194,41 +184,27 @@ static qdq_status add_groups(exporting *x, qdq_error *err)
 /* --- decisions -------------------------------------------------------------------------------- */
 
 /* A group is decided about once it is kept, or was tried alone or with others and rejected. */
-static qdq_status add_decision(exporting *x, size_t item, qdq_error *err)
-{
-    const qdq_tune_greedy *g = x->t->run.greedy;
-    const qdq_validate_decision *of = &g->result.item[item];
-    const double base_ms = x->t->parts.problem.base_ns * 1e-6;
-    const bool failed = of->verdict == QDQ_VALIDATE_FAILED;
-    const qdq_cached_decision d = {.group = g->problem.item[item].place,
-                                   .kept = of->verdict == QDQ_VALIDATE_KEPT,
-                                   .ms = failed ? NAN : of->time * base_ms,
-                                   .reason = failed ? "a model with it could not be built" : NULL,
-                                   .verdict = qdq_validate_verdict_name(of->verdict)};
-
-    return qdq_allocated(QDQ_PUSH(&x->c.arena, &x->c.decisions, d), err);
-}
-
 static qdq_status add_decisions(exporting *x, qdq_error *err)
 {
     const qdq_tune_greedy *g = x->t->run.greedy;
 
     for (size_t i = 0; i < g->problem.n_items; i++) {
-        QDQ_NEED(QDQ_PUSH(&x->c.arena, &x->c.candidates, (int64_t)g->problem.item[i].place), err);
-        if (g->result.item != NULL && g->result.item[i].move != NULL)
-            QDQ_TRY(add_decision(x, i, err));
-        else if (x->c.next < 0)
-            x->c.next = g->problem.item[i].place;
+        const int64_t group = g->problem.item[i].place;
+        const qdq_validate_decision *of = g->result.item != NULL ? &g->result.item[i] : NULL;
+        QDQ_NEED(QDQ_PUSH(&x->c.arena, &x->c.candidates, group), err);
+        if (of == NULL || of->move == NULL) {
+            x->c.next = x->c.next < 0 ? group : x->c.next;
+            continue;
+        }
+        const bool failed = of->verdict == QDQ_VALIDATE_FAILED;
+        const qdq_cached_decision d = {.group = group,
+                                       .kept = of->verdict == QDQ_VALIDATE_KEPT,
+                                       .ms = of->time * x->t->parts.problem.base_ns * 1e-6,
+                                       .reason =
+                                           failed ? "a model with it could not be built" : NULL,
+                                       .verdict = qdq_validate_verdict_name(of->verdict)};
+        QDQ_NEED(QDQ_PUSH(&x->c.arena, &x->c.decisions, d), err);
     }
-    return QDQ_OK;
-}
-
-static qdq_status add_samples(exporting *x, qdq_error *err)
-{
-    const qdq_tune_kinds *k = &x->t->run.greedy->kinds;
-
-    for (size_t i = 0; i < k->samples.n; i++)
-        QDQ_NEED(QDQ_PUSH(&x->c.arena, &x->c.samples, k->samples.at[i]), err);
     return QDQ_OK;
 }
 
@@ -248,7 +224,8 @@ static qdq_status fill_cache(exporting *x, bool completed, qdq_error *err)
     QDQ_TRY(add_groups(x, err));
     if (t->run.greedy == NULL)
         return QDQ_OK;
-    QDQ_TRY(add_samples(x, err));
+    for (size_t i = 0; i < t->run.greedy->kinds.samples.n; i++)
+        QDQ_NEED(QDQ_PUSH(&x->c.arena, &x->c.samples, t->run.greedy->kinds.samples.at[i]), err);
     return add_decisions(x, err);
 }
 

@@ -4,16 +4,9 @@
 #ifndef QDQ_BENCH_MODEL_H
 #define QDQ_BENCH_MODEL_H
 
+#include "base/vec.h"
+#include "quant/insert/insert_cache.h"
 #include "tune/extract/group_model.h"
-
-typedef struct qdq_part {
-    /* index in qdq_fusions.at */
-    uint32_t group;
-    /* model of this group, which qdq_legal_inputs() accepts */
-    const qdq_group_model *in;
-    /* the same with or without Q/DQ, from qdq_group_plan_apply() */
-    const qdq_model *model;
-} qdq_part;
 
 /* The role of a node in its part. */
 typedef enum qdq_part_role {
@@ -38,25 +31,30 @@ typedef struct qdq_part_node {
 
 typedef struct qdq_parts {
     qdq_arena arena;
-    /* it holds the weights, so that the parts may be freed */
+    const qdq_fusions *f;
+    /* labels of the clean model to its nodes */
+    qdq_map labels;
+    /* it holds the weights, so that models of groups may be freed */
     qdq_model *model;
     /* number of parts */
     uint32_t n;
-    /* by part */
-    const uint32_t *group;
-    /* by part: layers of the group in the whole model; 0: unknown */
-    const uint32_t *layers;
+    /* by part: index in qdq_fusions.at */
+    QDQ_VEC(uint32_t) group;
     /* opt shapes of all inputs with open dims */
-    qdq_input_shape *shape;
-    size_t n_shapes;
+    QDQ_VEC(qdq_input_shape) shape;
     /* name of a node of the main graph (each has one) to qdq_part_node * */
     qdq_map nodes;
 } qdq_parts;
 
-/* Makes the model. A group may occur several times ("g12/", "g12.1/", ...). QDQ_E_USAGE: a shape of
- * a part is unknown. The parts are only read during the call. */
-qdq_status qdq_parts_make(const qdq_fusions *f, const qdq_part *part, size_t n, qdq_parts **out,
-                          qdq_error *err);
+/* Begins a model of groups of `f`. Call qdq_parts_free() in every case. */
+qdq_status qdq_parts_new(const qdq_fusions *f, qdq_parts **out, qdq_error *err);
+
+/* Adds the model of a group, which qdq_legal_inputs() accepts, with its part of the plan of the
+ * whole model, as qdq_group_plan_apply() does. A group may occur several times ("g12/", "g12.1/",
+ * ...). QDQ_E_USAGE: a shape is unknown; then `p` can only be freed. */
+qdq_status qdq_parts_join(qdq_parts *p, uint32_t group, const qdq_group_model *in,
+                         const qdq_plan *whole, qdq_insert_cache *cache, qdq_error *err);
+
 /* NULL is allowed. */
 void qdq_parts_free(qdq_parts *p);
 

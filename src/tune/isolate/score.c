@@ -28,12 +28,6 @@ typedef struct row {
     bool shared, boundary;
 } row;
 
-/* The nodes of a layer by what they are. */
-typedef struct members {
-    uint32_t part, own, own_light, halo, halo_light, qdq, qdq_boundary, cast, cast_boundary, known;
-    bool mixed;
-} members;
-
 typedef struct scorer {
     const qdq_parts *p;
     const qdq_layer *layer;
@@ -48,57 +42,67 @@ typedef struct scorer {
 
 /* --- a layer on its own ----------------------------------------------------------------------- */
 
-static void count_node(const scorer *s, const char *name, members *m)
-{
-    const qdq_part_node *n = qdq_map_get_ptr(&s->p->nodes, name);
+/* What nodes a layer has; of Q, DQ and casts also those that are not at the boundary. */
+enum {
+    OWN = 1,
+    HALO = 2,
+    OWN_LIGHT = 4,
+    HALO_LIGHT = 8,
+    QDQ = 16,
+    QDQ_INSIDE = 32,
+    CAST_INSIDE = 64
+};
 
-    if (n == NULL)
-        return;
-    m->mixed |= m->known > 0 && m->part != n->part;
-    m->part = n->part;
-    m->known++;
+static unsigned bits_of(const qdq_part_node *n)
+{
     switch (n->role) {
     case QDQ_ROLE_BESIDE:
-        break;
+        return 0;
     case QDQ_ROLE_OWN:
-        *(n->light ? &m->own_light : &m->own) += 1;
-        break;
+        return n->light ? OWN_LIGHT : OWN;
     case QDQ_ROLE_HALO:
-        *(n->light ? &m->halo_light : &m->halo) += 1;
-        break;
+        return n->light ? HALO_LIGHT : HALO;
     case QDQ_ROLE_QDQ:
-        m->qdq++;
-        m->qdq_boundary += n->boundary;
-        break;
+        return n->boundary ? QDQ : QDQ | QDQ_INSIDE;
     case QDQ_ROLE_CAST:
-        m->cast++;
-        m->cast_boundary += n->boundary;
-        break;
+        return n->boundary ? 0 : CAST_INSIDE;
     }
+    return 0;
 }
 
 /* Nodes that only move numbers are in the layers of all who read them: they say whose a layer is if
  * nothing else does. */
-static row evaluate_layer(const members *m, bool conversion)
+static kind kind_of(unsigned has, bool conversion)
 {
-    row r = {.part = m->known > 0 ? m->part : NO_PART};
-    const bool computes = m->own + m->halo > 0;
+    if ((has & (OWN | HALO)) != 0) /* a conversion is for a node, but not what computes it */
+        return conversion ? IS_OPEN : (has & OWN) != 0 ? IS_OWN : IS_NOTHING;
+    if ((has & QDQ) != 0 && (conversion || (has & (OWN_LIGHT | HALO_LIGHT)) == 0))
+        return IS_QDQ;
+    if ((has & (OWN_LIGHT | HALO_LIGHT)) != 0)
+        return (has & OWN_LIGHT) != 0 ? IS_OWN : IS_NOTHING;
+    return (has & CAST_INSIDE) != 0 ? IS_REFORMAT : IS_NOTHING;
+}
 
-    if (m->known == 0)
-        r.kind = conversion ? IS_OPEN : IS_NOTHING;
-    else if (computes && conversion) /* for a node, but not what computes it */
-        r.kind = IS_OPEN;
-    else if (computes)
-        r.kind = m->own > 0 ? IS_OWN : IS_NOTHING;
-    else if (m->qdq > 0 && (conversion || m->own_light + m->halo_light == 0))
-        r.kind = IS_QDQ;
-    else if (m->own_light + m->halo_light > 0)
-        r.kind = m->own_light > 0 ? IS_OWN : IS_NOTHING;
-    else if (m->cast > m->cast_boundary)
-        r.kind = IS_REFORMAT;
-    r.computes = !conversion && r.kind != IS_QDQ;
-    r.shared = computes ? m->own > 0 && m->halo > 0 : m->own_light > 0 && m->halo_light > 0;
-    r.boundary = m->qdq_boundary > 0 && m->qdq_boundary == m->qdq;
+/* A layer of two parts is nobody's: no one knows whose share it is. */
+static row evaluate_layer(const scorer *s, const qdq_layer *l)
+{
+    row r = {.part = NO_PART};
+    unsigned has = 0;
+
+    for (size_t k = 0; k < l->n_nodes; k++) {
+        const qdq_part_node *n = qdq_map_get_ptr(&s->p->nodes, l->node[k]);
+        if (n == NULL)
+            continue;
+        if (r.part != NO_PART && r.part != n->part)
+            s->spoiled[r.part] = s->spoiled[n->part] = true;
+        r.part = n->part;
+        has |= bits_of(n);
+    }
+    const unsigned both = (has & (OWN | HALO)) != 0 ? OWN | HALO : OWN_LIGHT | HALO_LIGHT;
+    r.kind = r.part != NO_PART ? kind_of(has, l->conversion) : l->conversion ? IS_OPEN : IS_NOTHING;
+    r.computes = !l->conversion && r.kind != IS_QDQ;
+    r.shared = (has & both) == both;
+    r.boundary = (has & (QDQ | QDQ_INSIDE)) == QDQ;
     return r;
 }
 
@@ -157,19 +161,17 @@ static qdq_status evaluate_name(scorer *s, const qdq_layer *l, row *r)
 
 /* --- a conversion by what is executed around it ----------------------------------------------- */
 
-static const row *next_computing(const scorer *s, size_t i, bool forward)
+static const row *next_computing(const scorer *s, size_t i, int step)
 {
-    while (forward ? i + 1 < s->n : i > 0) {
-        i = forward ? i + 1 : i - 1;
+    for (i += step; i < s->n; i += step) /* in front of the first one is a large number */
         if (s->row[i].computes && s->row[i].part != NO_PART)
             return &s->row[i];
-    }
     return NULL;
 }
 
 static void evaluate_place(scorer *s, size_t i)
 {
-    const row *before = next_computing(s, i, false), *behind = next_computing(s, i, true);
+    const row *before = next_computing(s, i, -1), *behind = next_computing(s, i, 1);
     row *r = &s->row[i];
     const bool inside = before != NULL && behind != NULL && before->kind == IS_OWN &&
                         behind->kind == IS_OWN && before->part == behind->part;
@@ -186,17 +188,9 @@ static qdq_status evaluate_all(scorer *s)
     s->row = qdq_arena_array(&s->scratch, s->n + 1, sizeof *s->row);
     QDQ_NEED(s->row != NULL, s->err);
     for (size_t i = 0; i < s->n; i++) {
-        members m = {.part = NO_PART};
-        for (size_t k = 0; k < s->layer[i].n_nodes; k++)
-            count_node(s, s->layer[i].node[k], &m);
-        s->row[i] = evaluate_layer(&m, s->layer[i].conversion);
+        s->row[i] = evaluate_layer(s, &s->layer[i]);
         if (s->row[i].kind == IS_OPEN)
             QDQ_TRY(evaluate_name(s, &s->layer[i], &s->row[i]));
-        for (size_t k = 0; k < s->layer[i].n_nodes && m.mixed; k++) {
-            const qdq_part_node *n = qdq_map_get_ptr(&s->p->nodes, s->layer[i].node[k]);
-            if (n != NULL)
-                s->spoiled[n->part] = true;
-        }
     }
     for (size_t i = 0; i < s->n; i++)
         if (s->row[i].kind == IS_OPEN)
@@ -220,28 +214,16 @@ static double launch_of(const scorer *s, double end_to_end_us)
     return n > 0 && sum > end_to_end_us ? (sum - end_to_end_us) / (double)n : 0;
 }
 
-static void add_row(scorer *s, const row *r, double us, qdq_part_score *to)
+static void add_row(const row *r, double us, qdq_part_score *to)
 {
-    s->spoiled[r->part] |= isnan(us);
-    switch (r->kind) {
-    case IS_OWN:
-        to->own_us += us;
-        to->layers++;
-        to->shared |= r->shared;
-        break;
-    case IS_QDQ:
-        to->qdq_us += us;
-        to->boundary_qdq_us += r->boundary ? us : 0;
-        break;
-    case IS_REFORMAT:
-        to->reformat_us += us;
-        break;
-    case IS_NOTHING:
+    if (r->kind == IS_NOTHING) {
         to->halo_us += r->computes ? us : 0;
-        break;
-    case IS_OPEN:
-        break;
+        return;
     }
+    *(r->kind == IS_OWN ? &to->own_us : r->kind == IS_QDQ ? &to->qdq_us : &to->reformat_us) += us;
+    to->boundary_qdq_us += r->kind == IS_QDQ && r->boundary ? us : 0;
+    to->layers += r->kind == IS_OWN;
+    to->shared |= r->kind == IS_OWN && r->shared;
 }
 
 static void add_all(scorer *s, double end_to_end_us, qdq_part_score *out)
@@ -251,12 +233,13 @@ static void add_all(scorer *s, double end_to_end_us, qdq_part_score *out)
     for (size_t i = 0; i < s->n; i++) {
         const row *r = &s->row[i];
         const double us = s->layer[i].median_us;
-        if (r->part != NO_PART)
-            add_row(s, r, isnan(us) ? us : fmax(0, us - launch), &out[r->part]);
+        if (r->part == NO_PART)
+            continue;
+        s->spoiled[r->part] |= isnan(us);
+        add_row(r, isnan(us) ? us : fmax(0, us - launch), &out[r->part]);
     }
     for (uint32_t k = 0; k < s->p->n; k++) {
         qdq_part_score *to = &out[k];
-        to->context_mismatch = s->p->layers[k] > 0 && to->layers > s->p->layers[k];
         to->known = to->layers > 0 && !s->spoiled[k];
         if (!to->known)
             to->own_us = to->qdq_us = to->boundary_qdq_us = to->reformat_us = to->halo_us = NAN;
@@ -286,69 +269,52 @@ qdq_status qdq_parts_score(const qdq_parts *p, const qdq_layer *layer, size_t n,
 
 /* Layers are read as those of parts are: nodes that only move numbers, which are in the layers of
  * all who read them, count where there are no others. */
-typedef struct context {
-    /* of the group */
-    uint32_t layers;
-    /* one of them computes nodes of other groups, too */
-    bool shared;
-    /* layer that was counted, plus one */
-    size_t last;
-} context;
-
-static bool is_light(const qdq_node *n)
+static uint32_t counted_group(const qdq_fusions *f, const qdq_map *labels, const char *node,
+                              bool light)
 {
-    return qdq_fusion_is_light(n) || n->op == QDQ_OP_CAST;
+    const qdq_node *n = qdq_map_get_ptr(labels, node);
+    const bool is_light = n != NULL && (qdq_fusion_is_light(n) || n->op == QDQ_OP_CAST);
+
+    return n != NULL && is_light == light ? f->of[n->id] : QDQ_NO_FUSION;
 }
 
-/* Groups of the nodes of layer i, light ones or the others. False: it has none of them. */
-static bool count_groups(const qdq_fusions *f, const qdq_map *labels, const qdq_layer *l, size_t i,
-                         bool light, context *at)
+/* Layer number i, from 1, by its light nodes or by the others. False: it has none of them. */
+static bool count_layer(const qdq_fusions *f, const qdq_map *labels, const qdq_layer *l, size_t i,
+                        bool light, qdq_group_layers *at)
 {
     uint32_t first = QDQ_NO_FUSION;
-    bool shared = false;
 
     for (size_t k = 0; k < l->n_nodes; k++) {
-        const qdq_node *n = qdq_map_get_ptr(labels, l->node[k]);
-        const uint32_t group = n != NULL && is_light(n) == light ? f->of[n->id] : QDQ_NO_FUSION;
+        const uint32_t group = counted_group(f, labels, l->node[k], light);
         if (group == QDQ_NO_FUSION)
             continue;
-        shared |= first != QDQ_NO_FUSION && first != group;
         first = first == QDQ_NO_FUSION ? group : first;
-        at[group].layers += at[group].last != i + 1;
-        at[group].last = i + 1;
-    }
-    for (size_t k = 0; k < l->n_nodes && shared; k++) {
-        const qdq_node *n = qdq_map_get_ptr(labels, l->node[k]);
-        if (n != NULL && is_light(n) == light && f->of[n->id] != QDQ_NO_FUSION)
-            at[f->of[n->id]].shared = true;
+        if (group != first)
+            at[first].shared = at[group].shared = true;
+        at[group].n += at[group].last != i;
+        at[group].last = i;
     }
     return first != QDQ_NO_FUSION;
 }
 
-static void compare_parts(const qdq_parts *p, const context *at, qdq_part_score *score)
+qdq_status qdq_count_group_layers(const qdq_fusions *f, const qdq_layer *whole, size_t n,
+                                  qdq_arena *arena, qdq_group_layers **out, qdq_error *err)
 {
-    for (uint32_t i = 0; i < p->n; i++) {
-        const context *there = &at[p->group[i]];
-        if (there->layers > 0)
-            score[i].context_mismatch =
-                score[i].layers > there->layers || (score[i].shared && !there->shared);
-    }
+    qdq_map labels = QDQ_MAP_INIT;
+
+    *out = qdq_arena_array(arena, (size_t)f->n + 1, sizeof **out);
+    const bool good = *out != NULL && qdq_graph_map_labels(f->g.g, arena, &labels);
+    for (size_t i = 0; i < n && good; i++)
+        if (!whole[i].conversion && !count_layer(f, &labels, &whole[i], i + 1, false, *out))
+            (void)count_layer(f, &labels, &whole[i], i + 1, true, *out);
+    for (uint32_t i = 0; i < f->n && good; i++)
+        if ((*out)[i].n == 0) /* as the groups were found */
+            (*out)[i] = (qdq_group_layers){.n = f->at[i].layers, .shared = true};
+    qdq_map_free(&labels);
+    return qdq_allocated(good, err);
 }
 
-qdq_status qdq_parts_compare(const qdq_fusions *f, const qdq_parts *p, const qdq_layer *whole,
-                             size_t n, qdq_part_score *score, qdq_error *err)
+bool qdq_part_mismatches(const qdq_part_score *s, const qdq_group_layers *there)
 {
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_map labels = QDQ_MAP_INIT;
-    context *at = qdq_arena_array(&scratch, (size_t)f->n + 1, sizeof *at);
-    const bool good = at != NULL && qdq_graph_map_labels(f->g.g, &scratch, &labels);
-
-    for (size_t i = 0; i < n && good; i++)
-        if (!whole[i].conversion && !count_groups(f, &labels, &whole[i], i, false, at))
-            (void)count_groups(f, &labels, &whole[i], i, true, at);
-    if (good)
-        compare_parts(p, at, score);
-    qdq_map_free(&labels);
-    qdq_arena_free(&scratch);
-    return qdq_allocated(good, err);
+    return (there->n > 0 && s->layers > there->n) || (s->shared && !there->shared);
 }

@@ -24,8 +24,6 @@ typedef struct qdq_part_score {
     uint32_t layers;
     /* some of them also compute nodes of the halo */
     bool shared;
-    /* the group has more layers than in the whole model; qdq_parts_compare() refines it */
-    bool context_mismatch;
 } qdq_part_score;
 
 /* Computes the scores. `layer` has the engine's n layers of p->model in order of execution.
@@ -34,12 +32,22 @@ typedef struct qdq_part_score {
 qdq_status qdq_parts_score(const qdq_parts *p, const qdq_layer *layer, size_t n,
                            double end_to_end_us, qdq_part_score *out, qdq_error *err);
 
-/* Sets context_mismatch of the scores of p from `whole`, n layers of the whole model with the same
- * Q/DQ as the parts. It is set if a group has more layers than there, or if it shares a layer with
- * its halo, and shares none with other groups there. A group without layers there keeps its
- * value. */
-qdq_status qdq_parts_compare(const qdq_fusions *f, const qdq_parts *p, const qdq_layer *whole,
-                             size_t n, qdq_part_score *score, qdq_error *err);
+/* The layers of a group in the whole model. */
+typedef struct qdq_group_layers {
+    uint32_t n;
+    /* one of them computes nodes of other groups, too */
+    bool shared;
+    /* while they are counted: the last one, plus one */
+    size_t last;
+} qdq_group_layers;
+
+/* Counts the layers of each group in n layers of the whole model; by group, in the arena. */
+qdq_status qdq_count_group_layers(const qdq_fusions *f, const qdq_layer *whole, size_t n,
+                                  qdq_arena *arena, qdq_group_layers **out, qdq_error *err);
+
+/* Whether the group has more layers than in the whole model with the same Q/DQ, or shares a layer
+ * with its halo, and none with other groups there. */
+bool qdq_part_mismatches(const qdq_part_score *s, const qdq_group_layers *there);
 
 /* Time with all neighbours in float; with all neighbours in 8 bits, it is shorter by
  * boundary_qdq_us. */

@@ -17,10 +17,19 @@
 #include "tune/state/tune_presets.h"
 #include "tune/trial/tune_trials.h"
 
+/* Starts may have room for halves, and have none. */
+static bool is_start(const qdq_assign *start, const qdq_assign *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (qdq_assign_get(start, i) != qdq_assign_get(a, i))
+            return false;
+    return true;
+}
+
 static bool is_known(const qdq_search_problem *p, const qdq_assign *a, size_t n_late)
 {
     for (size_t i = 0; i < p->n_starts; i++)
-        if (qdq_assign_equal(&p->start[i], a))
+        if (is_start(&p->start[i], a))
             return true;
     for (size_t i = 0; i < n_late; i++)
         if (qdq_assign_equal(&p->late[i], a))

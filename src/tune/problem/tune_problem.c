@@ -10,6 +10,7 @@
 #include "tune/baseline/baseline.h"
 #include "tune/problem/tune_cache_read.h"
 #include "tune/problem/tune_known.h"
+#include "tune/space/space_partial.h"
 #include "tune/state/strategy.h"
 #include "tune/state/units.h"
 
@@ -162,15 +163,16 @@ typedef struct starts {
 static qdq_status add_start(qdq_tune_state *t, starts *s, const char *name, qdq_error *err)
 {
     s->name[s->n] = name;
-    return qdq_assign_new(&s->assign[s->n++], t->task.space->n_groups, &t->arena) ? QDQ_OK
-                                                                                  : qdq_nomem(err);
+    return qdq_allocated(qdq_assign_new(&s->assign[s->n++], t->parts.problem.n_bits, &t->arena),
+                         err);
 }
 
 static qdq_status copy_start(qdq_tune_state *t, starts *s, const char *name, const qdq_assign *from,
                              qdq_error *err)
 {
     QDQ_TRY(add_start(t, s, name, err));
-    qdq_assign_take(&s->assign[s->n - 1], from);
+    for (size_t i = 0; i < from->n; i++)
+        qdq_assign_set(&s->assign[s->n - 1], i, qdq_assign_get(from, i));
     return QDQ_OK;
 }
 
@@ -379,10 +381,15 @@ qdq_status qdq_tune_read_regions(qdq_tune_state *t, qdq_error *err)
 
 qdq_status qdq_tune_build_problem(qdq_tune_state *t, qdq_error *err)
 {
-    t->parts.problem.n_bits = t->task.space->n_groups;
+    t->parts.problem.n_bits =
+        t->strategy->by_groups ? qdq_space_scheme_bits(t->task.space) : t->task.space->n_groups;
     QDQ_TRY(make_units(t, err));
     if (t->parts.regions != NULL)
         QDQ_TRY(make_boundaries(t, err));
     QDQ_TRY(make_starts(t, err));
-    return t->parts.settled != NULL ? QDQ_OK : qdq_tune_find_others(t, err);
+    if (t->parts.settled == NULL)
+        QDQ_TRY(qdq_tune_find_others(t, err));
+    if (t->strategy->by_groups) /* "linear" and "everything" are what groups were found by */
+        t->parts.problem.n_starts -= 2;
+    return QDQ_OK;
 }

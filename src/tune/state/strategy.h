@@ -12,7 +12,8 @@ struct qdq_strategy {
     const char *name;
     /* It estimates all placements from profiles, so that it needs few builds and few starts. */
     bool by_costs;
-    /* It decides group by group, and also accepts decisions from an autotune_cache.json. */
+    /* It decides group by group, also about halves of decisions, and accepts decisions from an
+     * autotune_cache.json. It starts from what users hand in and from the rules alone. */
     bool by_groups;
     /* Whether the strategy supports these options on this engine; called where users named it or
      * none (QDQ_TUNE_AUTO), in region mode, too. An error: no other strategy does. */
