@@ -172,7 +172,6 @@ static inline unsigned builds(void *ctx)
 /* `start`: of another assignment to begin with; NULL: none. */
 typedef struct asking {
     bool at_once;
-    size_t base;
     const qdq_assign *start;
     const qdq_validate_verdict *known;
     qdq_search_opts opts;
@@ -223,7 +222,6 @@ static inline qdq_validate_result run_with(world *w, const asking *ask)
                                   .n_starts = ask->start != NULL ? 2 : 1,
                                   .base_ns = 1e6};
     const qdq_validate_problem p = {.search = &s,
-                                    .base = ask->base,
                                     .item = item,
                                     .n_items = w->n,
                                     .link = w->link,

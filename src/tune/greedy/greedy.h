@@ -18,18 +18,12 @@ typedef struct qdq_tune_greedy {
     qdq_validate_result result;
 } qdq_tune_greedy;
 
-/* Its schemes are still measured. */
-static inline bool qdq_tune_is_in_progress(const qdq_tune_greedy *g, const qdq_tune_kind *k)
-{
-    return !g->kinds.measured && !k->settled && k->why == NULL;
-}
-
 /* Reads decisions from this run's autotune_cache.json into g->problem, if its tune.db is missing.
- * Defined in cache_import.c. */
+ */
 qdq_status qdq_tune_take_decisions(qdq_tune_state *t, qdq_tune_greedy *g, qdq_error *err);
 
 /* Takes what the autotune_cache.json that the run began with has of them: samples of its own,
- * schemes of another one. cache_import.c */
+ * schemes of another one. */
 void qdq_tune_import_cache(const qdq_tune_state *t, qdq_tune_kinds *k);
 
 /* Writes autotune_cache.json with the current state. */

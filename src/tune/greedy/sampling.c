@@ -156,8 +156,8 @@ static qdq_status add_part(sampling_round *s, qdq_parts *p, qdq_tune_entry e)
 {
     QDQ_TRY(plan_scheme(s, &e));
     return qdq_parts_join(p, e.kind->group, e.kind->model,
-                         e.scheme->plan != NULL ? e.scheme->plan : s->t->task.nothing,
-                         qdq_candidates_cache(s->t->tools.files), s->err);
+                          e.scheme->plan != NULL ? e.scheme->plan : s->t->task.nothing,
+                          qdq_candidates_cache(s->t->tools.files), s->err);
 }
 
 /* "group_3_scheme_1_2-group_5_scheme_2.onnx": what is measured together; scheme 0 is without Q/DQ.

@@ -160,7 +160,7 @@ static qdq_status join_part(joiner *j)
 }
 
 qdq_status qdq_parts_join(qdq_parts *p, uint32_t group, const qdq_group_model *in,
-                         const qdq_plan *whole, qdq_insert_cache *cache, qdq_error *err)
+                          const qdq_plan *whole, qdq_insert_cache *cache, qdq_error *err)
 {
     joiner j = {.p = p, .in = in, .group = group, .err = err};
     qdq_model *m;

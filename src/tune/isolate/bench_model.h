@@ -53,7 +53,7 @@ qdq_status qdq_parts_new(const qdq_fusions *f, qdq_parts **out, qdq_error *err);
  * whole model, as qdq_group_plan_apply() does. A group may occur several times ("g12/", "g12.1/",
  * ...). QDQ_E_USAGE: a shape is unknown; then `p` can only be freed. */
 qdq_status qdq_parts_join(qdq_parts *p, uint32_t group, const qdq_group_model *in,
-                         const qdq_plan *whole, qdq_insert_cache *cache, qdq_error *err);
+                          const qdq_plan *whole, qdq_insert_cache *cache, qdq_error *err);
 
 /* NULL is allowed. */
 void qdq_parts_free(qdq_parts *p);

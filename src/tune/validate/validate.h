@@ -48,10 +48,9 @@ const char *qdq_validate_verdict_name(qdq_validate_verdict v);
 struct qdq_validate_result;
 
 typedef struct qdq_validate_problem {
-    /* its starts are measured first; its units and boundaries are not used */
+    /* its starts are measured first, and items are added to the first one, the baseline; its units
+     * and boundaries are not used */
     const qdq_search_problem *search;
-    /* index of the start that items are added to; 0: the baseline */
-    size_t base;
     const qdq_validate_item *item;
     size_t n_items;
     const qdq_validate_link *link;
@@ -86,7 +85,7 @@ typedef struct qdq_validate_decision {
 typedef struct qdq_validate_result {
     /* best: `merged`, or a faster start */
     qdq_search_result search;
-    /* the base with all items, and with accepted ones */
+    /* the baseline with all items, and with accepted ones */
     qdq_assign raw, merged;
     /* by item */
     qdq_validate_decision *item;
@@ -95,7 +94,7 @@ typedef struct qdq_validate_result {
 } qdq_validate_result;
 
 /* Validates the items. Of `opts`, only test, max_trials and max_builds count; ops->profile is not
- * used. During the validation, the incumbent is the base with accepted items; at the end it is
+ * used. During the validation, the incumbent is the baseline with accepted items; at the end it is
  * measured against the best other start. A set of n items is tested with opts->test.alpha / n,
  * because an error accepts n items. Without limits, it takes at most 4 + 2 log2(n) (d + 1) builds
  * and those of the starts, if d items save less than expected. */
