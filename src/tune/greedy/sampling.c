@@ -27,6 +27,8 @@ typedef struct sampling_round {
     qdq_tune_kinds *kinds;
     const qdq_tune_look *look;
     qdq_worker_client *worker_client;
+    /* the model that was written last */
+    qdq_parts *parts;
     /* by group: its layers in the whole model, without Q/DQ and with all of it */
     qdq_group_layers *plain, *full;
     qdq_arena scratch;
@@ -152,10 +154,10 @@ static qdq_status plan_scheme(sampling_round *s, const qdq_tune_entry *e)
     return qdq_tune_plan_of(s->t, &a, &e->scheme->plan, s->err);
 }
 
-static qdq_status add_part(sampling_round *s, qdq_parts *p, qdq_tune_entry e)
+static qdq_status add_part(sampling_round *s, qdq_tune_entry e)
 {
     QDQ_TRY(plan_scheme(s, &e));
-    return qdq_parts_join(p, e.kind->group, e.kind->model,
+    return qdq_parts_join(s->parts, e.kind->group, e.kind->model,
                           e.scheme->plan != NULL ? e.scheme->plan : s->t->task.nothing,
                           qdq_candidates_cache(s->t->tools.files), s->err);
 }
@@ -190,7 +192,7 @@ static bool begins_kind(const qdq_tune_entry *e, size_t i)
 
 /* One model of all parts, for the usual shapes: that is what is timed. Into the folder of
  * candidates. Entries of one kind stand beside each other. */
-static qdq_status write_bench(sampling_round *s, const qdq_tune_entry *e, size_t n, qdq_parts *p,
+static qdq_status write_bench(sampling_round *s, const qdq_tune_entry *e, size_t n,
                               const char **path)
 {
     const char *name = isolated_name(s, e, n);
@@ -198,13 +200,15 @@ static qdq_status write_bench(sampling_round *s, const qdq_tune_entry *e, size_t
     *path = qdq_arena_printf(&s->t->arena, "%s/%s", qdq_tempdir_path(s->t->tools.work),
                              name != NULL ? name : "");
     QDQ_NEED(name != NULL && *path != NULL, s->err);
+    qdq_parts_free(s->parts);
+    QDQ_TRY(qdq_parts_new(s->t->parts.fusions, &s->parts, s->err));
     for (size_t i = 0; i < n; i++) {
         if (s->kinds->by_layers && begins_kind(e, i))
-            QDQ_TRY(add_part(s, p, (qdq_tune_entry){e[i].kind, e[i].kind->scheme}));
-        QDQ_TRY(add_part(s, p, e[i]));
+            QDQ_TRY(add_part(s, (qdq_tune_entry){e[i].kind, e[i].kind->scheme}));
+        QDQ_TRY(add_part(s, e[i]));
     }
-    QDQ_TRY(qdq_model_set_shapes(p->model, p->shape.at, p->shape.n, s->err));
-    return qdq_candidate_write_part(s->t->tools.files, p->model, name, s->err);
+    QDQ_TRY(qdq_model_set_shapes(s->parts->model, s->parts->shape.at, s->parts->shape.n, s->err));
+    return qdq_candidate_write_part(s->t->tools.files, s->parts->model, name, s->err);
 }
 
 /* --- by the layers of an engine: many groups and schemes in one model ------------------------- */
@@ -283,37 +287,25 @@ static qdq_status take_scores(sampling_round *s, const qdq_part_score *score,
     return QDQ_OK;
 }
 
-static qdq_status sample_parts(sampling_round *s, const qdq_tune_entry *e, size_t n, qdq_parts *p,
-                               qdq_remote_outcome *outcome)
+/* Samples of all entries, by the layers of one model; or the outcome of the engine with it, and
+ * none. */
+static qdq_status sample_by_layers(sampling_round *s, const qdq_tune_entry *e, size_t n,
+                                   qdq_remote_outcome *outcome)
 {
     qdq_layer *layer = NULL;
     size_t n_layers = 0;
     const char *path;
     double us;
 
-    QDQ_TRY(write_bench(s, e, n, p, &path));
-    qdq_part_score *score = qdq_arena_array(&s->scratch, p->n + 1, sizeof *score);
+    QDQ_TRY(write_bench(s, e, n, &path));
+    qdq_part_score *score = qdq_arena_array(&s->scratch, s->parts->n + 1, sizeof *score);
     QDQ_NEED(score != NULL, s->err);
     qdq_status st = time_layers(s, path, &layer, &n_layers, &us, outcome);
     if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE)
-        st = qdq_parts_score(p, layer, n_layers, us, score, s->err);
+        st = qdq_parts_score(s->parts, layer, n_layers, us, score, s->err);
     if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE)
         st = take_scores(s, score, e, n);
     qdq_free(layer);
-    return st;
-}
-
-/* Samples of all entries, by the layers of one model; or the outcome of the engine with it, and
- * none. */
-static qdq_status sample_by_layers(sampling_round *s, const qdq_tune_entry *e, size_t n,
-                                   qdq_remote_outcome *outcome)
-{
-    qdq_parts *p;
-    qdq_status st = qdq_parts_new(s->t->parts.fusions, &p, s->err);
-
-    if (st == QDQ_OK)
-        st = sample_parts(s, e, n, p, outcome);
-    qdq_parts_free(p);
     return st;
 }
 
@@ -324,13 +316,8 @@ static qdq_status open_alone(sampling_round *s, qdq_tune_entry e, int *handle,
                              qdq_remote_outcome *outcome)
 {
     const char *path;
-    qdq_parts *p;
-    qdq_status st = qdq_parts_new(s->t->parts.fusions, &p, s->err);
 
-    if (st == QDQ_OK)
-        st = write_bench(s, &e, 1, p, &path);
-    qdq_parts_free(p);
-    QDQ_TRY(st);
+    QDQ_TRY(write_bench(s, &e, 1, &path));
     s->kinds->builds++;
     return qdq_worker_client_build(s->worker_client, path, handle, outcome, s->err);
 }
@@ -454,6 +441,7 @@ qdq_status qdq_tune_sample(qdq_tune_state *t, qdq_tune_kinds *k, const qdq_tune_
     sampling_round s = {.t = t, .kinds = k, .look = look, .scratch = QDQ_ARENA_INIT, .err = err};
     qdq_status st = sample_unknown(&s, e, n);
 
+    qdq_parts_free(s.parts);
     qdq_arena_free(&s.scratch);
     return st;
 }
