@@ -180,8 +180,8 @@ static qdq_status opset_of_graph(qdq_model *m, qdq_graph *g, int to, int64_t *fr
 /* The lowest IR version whose release has this opset. */
 static int64_t ir_version_for(int opset)
 {
-    static const signed char lowest[HIGHEST + 1] = {3, 3, 3, 3, 3, 3, 3, 3, 3, 4,  5, 6,
-                                                    7, 7, 7, 8, 8, 8, 8, 9, 9, 10, 10};
+    static const signed char lowest[HIGHEST + 1] = {3, 3, 3, 3, 3, 3, 3, 3,  3,  4,  5,  6,  7, 7,
+                                                    7, 8, 8, 8, 8, 9, 9, 10, 10, 11, 12, 13, 13};
 
     return lowest[opset];
 }
