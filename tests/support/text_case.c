@@ -11,13 +11,14 @@ static const struct {
     /* "type of VALUE: ..." */
     bool named;
 } kinds[] = {
-    [TEXT_BECOMES] = {"becomes", false}, [TEXT_STAYS] = {"stays", false},
-    [TEXT_CHANGES] = {"changes", false}, [TEXT_REFUSED] = {"refused", false},
-    [TEXT_ERROR] = {"error", false},     [TEXT_UNSUPPORTED] = {"unsupported", false},
-    [TEXT_USAGE] = {"usage", false},     [TEXT_WARNING] = {"warning", false},
-    [TEXT_TYPE] = {"type of", true},     [TEXT_ELEMENTS] = {"elements of", true},
-    [TEXT_PLACED] = {"placed", false},   [TEXT_REASON] = {"reason of", true},
-    [TEXT_FORMAT] = {"format of", true}, [TEXT_QUANTIZED] = {"quantized", false},
+    [TEXT_BECOMES] = {"becomes", false},   [TEXT_STAYS] = {"stays", false},
+    [TEXT_CHANGES] = {"changes", false},   [TEXT_REFUSED] = {"refused", false},
+    [TEXT_ERROR] = {"error", false},       [TEXT_UNSUPPORTED] = {"unsupported", false},
+    [TEXT_USAGE] = {"usage", false},       [TEXT_WARNING] = {"warning", false},
+    [TEXT_TYPE] = {"type of", true},       [TEXT_ELEMENTS] = {"elements of", true},
+    [TEXT_PLACED] = {"placed", false},     [TEXT_REASON] = {"reason of", true},
+    [TEXT_FORMAT] = {"format of", true},   [TEXT_QUANTIZED] = {"quantized", false},
+    [TEXT_FINDINGS] = {"findings", false}, [TEXT_COUNTS] = {"counts", false},
 };
 
 typedef struct reader {
@@ -403,6 +404,10 @@ static char *lay_out(char *s)
         size_t n = strcspn(text, "\n"), next = text[n] != '\0';
         bool tight = to > out && (to[-1] == '<' || *text == '>');
 
+        if (n == 0) { /* between functions: it would be the end here */
+            line = text + next;
+            continue;
+        }
         if (to > out && (one || list || *text == '}') && column + n + (tight ? 0 : 2) <= most) {
             if (!tight)
                 *to++ = ' ';

@@ -23,6 +23,8 @@ typedef enum text_kind {
     TEXT_REASON,      /* reason of NODE: REASON */
     TEXT_FORMAT,      /* format of TENSOR: FORMAT */
     TEXT_QUANTIZED,   /* quantized: NODES */
+    TEXT_FINDINGS,    /* findings: KIND NODE, ... */
+    TEXT_COUNTS,      /* counts: 4 Q and DQ, ... */
 } text_kind;
 
 typedef struct text_wanted {

@@ -12,14 +12,14 @@
 #include "support/test.h"
 #include "support/text_case.h"
 #include "text/text_numbers.h"
-#include "text/text_place.h"
+#include "text/text_ways.h"
 
 /* What came out of a case. Lists of lines that hold reasons or findings, each behind a newline. */
 typedef struct outcome {
     qdq_model *m;
     /* NULL: types are those that are written in the model */
     qdq_facts *facts;
-    text_placement placed;
+    text_result result;
     qdq_status status;
     qdq_error err;
     /* the model as text, without its header */
@@ -157,22 +157,54 @@ static void run_check(const place *p, outcome *o)
 
 static void run_place(const place *p, outcome *o)
 {
-    o->status = text_place(o->m, p->c->arg, false, &o->placed, &o->err);
+    o->status = text_place(o->m, p->c->arg, false, &o->result, &o->err);
 }
 
 static void run_quantize(const place *p, outcome *o)
 {
-    o->status = text_place(o->m, p->c->arg, true, &o->placed, &o->err);
+    o->status = text_place(o->m, p->c->arg, true, &o->result, &o->err);
 }
 
-static const struct {
+typedef struct way {
     const char *name;
     void (*run)(const place *p, outcome *o);
-} runs[] = {
-    {"optimize", run_optimize}, {"raise", run_raise}, {"infer", run_infer},
-    {"facts", run_facts},       {"check", run_check}, {"place", run_place},
-    {"quantize", run_quantize},
+    /* or this */
+    qdq_status (*of_text)(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
+    /* nodes have names, and constants data */
+    bool completes;
+    /* the graph computes the same numbers afterwards */
+    bool keeps_numbers;
+    /* a file has each of the warnings */
+    bool lists_warnings;
+    /* what fails may leave half of a change behind */
+    bool may_tear;
+} way;
+
+static const way ways[] = {
+    {.name = "optimize", .run = run_optimize, .keeps_numbers = true},
+    {.name = "raise", .run = run_raise, .keeps_numbers = true},
+    /* inference keeps the types that it found inside of bodies */
+    {.name = "infer", .run = run_infer, .keeps_numbers = true, .may_tear = true},
+    {.name = "facts", .run = run_facts, .keeps_numbers = true},
+    {.name = "check", .run = run_check, .keeps_numbers = true},
+    {.name = "place", .run = run_place, .completes = true},
+    {.name = "quantize", .run = run_quantize, .completes = true},
+    {.name = "insert", .of_text = text_insert, .lists_warnings = true, .may_tear = true},
+    {.name = "strip", .of_text = text_strip, .lists_warnings = true},
+    {.name = "import", .of_text = text_import, .completes = true, .lists_warnings = true},
+    {.name = "half", .of_text = text_half, .lists_warnings = true, .may_tear = true},
+    {.name = "findings", .of_text = text_findings, .completes = true},
+    {.name = "shapes", .of_text = text_shapes},
 };
+
+static const way *way_of(const place *p)
+{
+    for (size_t i = 0; i < QDQ_COUNT(ways); i++)
+        if (strcmp(ways[i].name, p->c->run) == 0)
+            return &ways[i];
+    COMPLAIN(p, "run: '%s' is nothing that can be done", p->c->run);
+    return NULL;
+}
 
 /* --- what came out ---------------------------------------------------------------------------- */
 
@@ -196,22 +228,20 @@ static void do_case(const place *p, outcome *o)
     o->status = qdq_model_from_text(p->c->before, "test", &o->m, &o->err);
     if (o->status != QDQ_OK)
         COMPLAIN(p, "%s", o->err.text);
-    if (strcmp(p->c->run, "place") == 0 || strcmp(p->c->run, "quantize") == 0)
+    if (way_of(p)->completes)
         text_complete(o->m);
     o->before = text_of(p, o);
-    for (size_t i = 0; i < QDQ_COUNT(runs); i++)
-        if (strcmp(runs[i].name, p->c->run) == 0) {
-            runs[i].run(p, o);
-            o->after = text_of(p, o);
-            return;
-        }
-    COMPLAIN(p, "run: '%s' is nothing that can be done", p->c->run);
+    if (way_of(p)->run != NULL)
+        way_of(p)->run(p, o);
+    else
+        o->status = way_of(p)->of_text(&o->m, p->c->arg, &o->result, &o->err);
+    o->after = text_of(p, o);
 }
 
 static void end_case(outcome *o)
 {
     qdq_facts_close(o->facts);
-    text_placement_free(&o->placed);
+    text_result_free(&o->result);
     qdq_model_free(o->m);
     qdq_free(o->before);
     qdq_free(o->after);
@@ -259,18 +289,24 @@ static char *said(const place *p, outcome *o, const text_wanted *w)
         s = line_with(o->reasons, w->text);
         break;
     case TEXT_WARNING:
-        s = line_with(o->placed.plan != NULL ? o->placed.warnings : o->warnings, w->text);
+        s = line_with(*o->warnings != '\0' ? o->warnings : o->result.warnings, w->text);
         break;
     case TEXT_PLACED:
-        return text_join_lines(o->placed.lines != NULL ? o->placed.lines : "");
+        return text_join_lines(o->result.lines != NULL ? o->result.lines : "");
     case TEXT_REASON:
-        s = o->placed.plan != NULL ? text_reason(o->placed.plan, w->name) : "";
+        s = o->result.plan != NULL ? text_reason(o->result.plan, w->name) : "";
         break;
     case TEXT_QUANTIZED:
-        s = o->placed.plan != NULL ? text_quantized(o->placed.plan) : "";
+        s = o->result.plan != NULL ? text_quantized(o->result.plan) : "";
         break;
     case TEXT_FORMAT:
-        s = o->placed.plan != NULL ? text_format(o->placed.plan, w->name) : "";
+        s = o->result.plan != NULL ? text_format(o->result.plan, w->name) : "";
+        break;
+    case TEXT_FINDINGS:
+        s = o->result.findings != NULL ? o->result.findings : "-";
+        break;
+    case TEXT_COUNTS:
+        s = o->result.counts != NULL ? o->result.counts : "-";
         break;
     case TEXT_ERROR:
     case TEXT_UNSUPPORTED:
@@ -297,7 +333,7 @@ static bool has_same_numbers(const place *p, outcome *o)
 {
     qdq_model *before = test_model(p->c->before);
     const char *other =
-        o->placed.plan != NULL ? NULL : text_other_numbers(before, o->m, &n_computed);
+        way_of(p)->keeps_numbers ? text_other_numbers(before, o->m, &n_computed) : NULL;
 
     if (other != NULL)
         print_error("output '%s' has other numbers than before\n", other);
@@ -317,17 +353,17 @@ static char *printed(const place *p, const char *text)
     return s;
 }
 
-/* Each warning of placement is in the file. */
+/* Each warning is in the file. */
 static bool has_all_warnings(const place *p, const outcome *o)
 {
     size_t n = 0, wanted = 0;
 
-    for (const char *s = o->placed.warnings; (s = strchr(s, '\n')) != NULL; s++)
+    for (const char *s = o->result.warnings; (s = strchr(s, '\n')) != NULL; s++)
         n++;
     for (size_t i = 0; i < p->c->n_wanted; i++)
         wanted += p->c->wanted[i].kind == TEXT_WARNING;
     if (n != wanted)
-        print_error("%zu warnings:%s\n", n, o->placed.warnings);
+        print_error("%zu warnings:%s\n", n, o->result.warnings);
     return n == wanted;
 }
 
@@ -339,6 +375,8 @@ static bool is_wanted(const place *p, outcome *o, const text_wanted *w, const ch
     bool same;
     char *want;
 
+    if (way_of(p)->lists_warnings && o->status == QDQ_OK && !has_all_warnings(p, o))
+        return false;
     if (w->kind == TEXT_BECOMES && strcmp(p->c->run, "quantize") == 0)
         return o->status == QDQ_OK && text_same_words(w->written, got);
     switch (w->kind) {
@@ -361,14 +399,15 @@ static bool is_wanted(const place *p, outcome *o, const text_wanted *w, const ch
     case TEXT_ERROR:
     case TEXT_UNSUPPORTED:
     case TEXT_USAGE:
-        /* inference keeps the types that it found inside of bodies */
         return o->status == status[w->kind] && strstr(got, w->text) != NULL &&
-               (strcmp(p->c->run, "infer") == 0 || strcmp(o->before, o->after) == 0);
+               (way_of(p)->may_tear || strcmp(o->before, o->after) == 0);
     case TEXT_PLACED:
         return o->status == QDQ_OK && has_all_warnings(p, o) && text_same_words(got, w->text);
     case TEXT_REASON:
     case TEXT_QUANTIZED:
     case TEXT_FORMAT:
+    case TEXT_FINDINGS:
+    case TEXT_COUNTS:
         return o->status == QDQ_OK && strcmp(got, w->text) == 0;
     case TEXT_TYPE:
     case TEXT_ELEMENTS:

@@ -151,7 +151,7 @@ static void put(const qdq_model *m, char *where)
 }
 
 /* Those that read quantized values. */
-static char *quantized_lines(const qdq_model *m, const qdq_plan *p)
+char *text_quantized_lines(const qdq_model *m, const qdq_plan *p)
 {
     char *all = test_describe_placement(m, p), *to = all;
 
@@ -168,9 +168,9 @@ static char *quantized_lines(const qdq_model *m, const qdq_plan *p)
     return all;
 }
 
-static void log_warning(void *ctx, qdq_log_level level, const char *text)
+void text_log_warning(void *ctx, qdq_log_level level, const char *text)
 {
-    text_placement *p = ctx;
+    text_result *p = ctx;
     size_t n = strlen(p->warnings);
 
     if (level == QDQ_LOG_WARNING)
@@ -205,8 +205,7 @@ static qdq_status expect_nothing_to_add(qdq_model *m, const wishes *w, qdq_error
     return QDQ_OK;
 }
 
-static qdq_status place(qdq_model *m, wishes *w, bool with_insert, text_placement *out,
-                        qdq_error *err)
+static qdq_status place(qdq_model *m, wishes *w, bool with_insert, text_result *out, qdq_error *err)
 {
     if (w->put != NULL)
         put(m, w->put);
@@ -215,14 +214,14 @@ static qdq_status place(qdq_model *m, wishes *w, bool with_insert, text_placemen
     QDQ_TRY(qdq_model_infer(m, NULL, err));
     QDQ_TRY(qdq_place(m, w->target, &w->opts, out->plan, err));
     assert_true(qdq_plan_finish(out->plan));
-    out->lines = quantized_lines(m, out->plan);
+    out->lines = text_quantized_lines(m, out->plan);
     if (!with_insert)
         return QDQ_OK;
     QDQ_TRY(insert(m, w, out->plan, err));
     return expect_nothing_to_add(m, w, err);
 }
 
-qdq_status text_place(qdq_model *m, const char *arg, bool with_insert, text_placement *out,
+qdq_status text_place(qdq_model *m, const char *arg, bool with_insert, text_result *out,
                       qdq_error *err)
 {
     wishes w = {.low = -1, .high = 1};
@@ -230,7 +229,7 @@ qdq_status text_place(qdq_model *m, const char *arg, bool with_insert, text_plac
     qdq_status st;
 
     job.ctx = out;
-    job.log = log_warning;
+    job.log = text_log_warning;
     w.opts.job = &job;
     out->plan = qdq_plan_new();
     assert_non_null(out->plan);
@@ -241,10 +240,12 @@ qdq_status text_place(qdq_model *m, const char *arg, bool with_insert, text_plac
     return st;
 }
 
-void text_placement_free(text_placement *p)
+void text_result_free(text_result *p)
 {
     qdq_plan_free(p->plan);
     qdq_free(p->lines);
+    qdq_free(p->findings);
+    qdq_free(p->counts);
 }
 
 const char *text_reason(const qdq_plan *p, const char *node)

@@ -5,14 +5,20 @@
 #include "ir/ir.h"
 #include "quant/plan/plan.h"
 
-typedef struct text_placement {
-    /* NULL: nothing was placed */
+/* What comes out beside the graph. */
+typedef struct text_result {
+    /* NULL: there is none */
     qdq_plan *plan;
     /* "c0: QDQ(x) QW(w) QB(b)\n" for each node that reads quantized values */
     char *lines;
+    /* "unpaired-q q, !scale d", and "4 Q and DQ, 1 in 8 bits"; NULL: none */
+    char *findings, *counts;
     /* each after a newline */
     char warnings[1 << 12];
-} text_placement;
+} text_result;
+
+/* Adds a line to the warnings of a text_result; for jobs. */
+void text_log_warning(void *ctx, qdq_log_level level, const char *text);
 
 /* Names nodes after their first results. Values that have a type but nothing that produces them
  * become constants of random numbers. */
@@ -20,9 +26,11 @@ void text_complete(qdq_model *m);
 
 /* Places on the first word of `arg`; the other words are options (tests/README.md). With `insert`,
  * the tensors get a range and m the Q/DQ, and a second placement must add nothing. */
-qdq_status text_place(qdq_model *m, const char *arg, bool insert, text_placement *out,
-                      qdq_error *err);
-void text_placement_free(text_placement *p);
+qdq_status text_place(qdq_model *m, const char *arg, bool insert, text_result *out, qdq_error *err);
+void text_result_free(text_result *p);
+
+/* The lines of text_result. qdq_free(). */
+char *text_quantized_lines(const qdq_model *m, const qdq_plan *p);
 
 /* Why a node stays float, and how a tensor is quantized: "uint8, as r", "int8, axis 0"; "-": it is
  * not. The nodes that run in 8 bits, in the order of the graph. Valid until the next call. */
