@@ -259,8 +259,6 @@ static void print_findings(const qdq_target_check *c, text_result *out)
         assert_true(f->why[0] != '\0');
         qdq_buf_printf(&list, "%s%s%s %s", i > 0 ? ", " : "", f->is_error ? "!" : "", f->kind,
                        f->node);
-        if (f->converted > 0)
-            qdq_buf_printf(&list, " %d", (int)f->converted);
     }
     for (size_t i = 0; i < QDQ_COUNT(counts); i++)
         if (counts[i].n > 0)
