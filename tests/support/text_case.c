@@ -18,7 +18,8 @@ static const struct {
     [TEXT_TYPE] = {"type of", true},       [TEXT_ELEMENTS] = {"elements of", true},
     [TEXT_PLACED] = {"placed", false},     [TEXT_REASON] = {"reason of", true},
     [TEXT_FORMAT] = {"format of", true},   [TEXT_QUANTIZED] = {"quantized", false},
-    [TEXT_FINDINGS] = {"findings", false}, [TEXT_COUNTS] = {"counts", false},
+    [TEXT_VERSIONS] = {"versions", false}, [TEXT_FINDINGS] = {"findings", false},
+    [TEXT_COUNTS] = {"counts", false},
 };
 
 typedef struct reader {

@@ -23,6 +23,7 @@ typedef enum text_kind {
     TEXT_REASON,      /* reason of NODE: REASON */
     TEXT_FORMAT,      /* format of TENSOR: FORMAT */
     TEXT_QUANTIZED,   /* quantized: NODES */
+    TEXT_VERSIONS,    /* versions: ir 8, opset 17, my 1 */
     TEXT_FINDINGS,    /* findings: KIND NODE, ... */
     TEXT_COUNTS,      /* counts: 4 Q and DQ, ... */
 } text_kind;

@@ -247,6 +247,20 @@ static void end_case(outcome *o)
     qdq_free(o->after);
 }
 
+static const char *versions_of(const qdq_model *m)
+{
+    static char text[256];
+    size_t n = (size_t)snprintf(text, sizeof text, "ir %d", (int)m->ir_version);
+
+    for (size_t i = 0; i < m->opsets.n; i++) {
+        const char *domain = m->opsets.at[i].domain;
+
+        n += (size_t)snprintf(text + n, sizeof text - n, ", %s %d",
+                              *domain != '\0' ? domain : "opset", (int)m->opsets.at[i].version);
+    }
+    return text;
+}
+
 /* A value of any graph, so that bodies can be asked for, too. */
 static const char *type_of(const place *p, outcome *o, const char *name)
 {
@@ -301,6 +315,9 @@ static char *said(const place *p, outcome *o, const text_wanted *w)
         break;
     case TEXT_FORMAT:
         s = o->result.plan != NULL ? text_format(o->result.plan, w->name) : "";
+        break;
+    case TEXT_VERSIONS:
+        s = versions_of(o->m);
         break;
     case TEXT_FINDINGS:
         s = o->result.findings != NULL ? o->result.findings : "-";
@@ -406,6 +423,7 @@ static bool is_wanted(const place *p, outcome *o, const text_wanted *w, const ch
     case TEXT_REASON:
     case TEXT_QUANTIZED:
     case TEXT_FORMAT:
+    case TEXT_VERSIONS:
     case TEXT_FINDINGS:
     case TEXT_COUNTS:
         return o->status == QDQ_OK && strcmp(got, w->text) == 0;
