@@ -41,6 +41,15 @@ static const char *const *list(char *value, const char **into)
     return into;
 }
 
+/* What `--format dynamic` changes. */
+static qdq_status set_dynamic(qdq_target *t, qdq_error *err)
+{
+    static const qdq_target_change changes[] = {
+        {"activation.type", "float"}, {"weight.store", "dynamic"}, {"bias.type", "float"}};
+
+    return qdq_target_set_all(t, changes, QDQ_COUNT(changes), err);
+}
+
 /* One word KEY=VALUE: an option of placement, else a key of the target. */
 static qdq_status take(wishes *w, size_t i, char *key, char *value, qdq_error *err)
 {
@@ -63,6 +72,9 @@ static qdq_status take(wishes *w, size_t i, char *key, char *value, qdq_error *e
         w->cpu = value;
     } else if (strcmp(key, "range") == 0) {
         assert_int_equal(sscanf(value, "%lf..%lf", &w->low, &w->high), 2);
+    } else if (strcmp(key, "format") == 0) {
+        assert_string_equal(value, "dynamic");
+        return set_dynamic(w->target, err);
     } else if (strcmp(key, "put") == 0) {
         w->put = value;
     } else if (strcmp(key, "engine") == 0) {
