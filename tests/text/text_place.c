@@ -312,7 +312,9 @@ const char *text_format(const qdq_plan *p, const char *tensor)
         add(&out, w->axis < 0 ? ", one scale" : ", axis %d", w->axis);
         if (w->block > 0)
             add(&out, ", blocks of %d", (int)w->block);
-        add(&out, w->store == QDQ_WEIGHT_AS_NBITS ? ", nbits" : "");
+        add(&out, w->store == QDQ_WEIGHT_AS_NBITS     ? ", nbits"
+                  : w->store == QDQ_WEIGHT_AS_DYNAMIC ? ", dynamic"
+                                                      : "");
     }
     return out.text;
 }
