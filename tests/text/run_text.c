@@ -108,7 +108,8 @@ static void count_warning(void *ctx, qdq_log_level level, const char *text)
 static void run_infer(const place *p, outcome *o)
 {
     qdq_job job = QDQ_JOB_INIT;
-    qdq_shape_opts strict = {false, true, NULL}, lax = {false, false, &job};
+    const bool forget = strcmp(p->c->arg, "forget") == 0;
+    qdq_shape_opts strict = {forget, true, NULL}, lax = {forget, false, &job};
     qdq_error err = QDQ_ERROR_INIT;
     int warnings = 0;
 
@@ -186,7 +187,7 @@ static const way ways[] = {
     /* inference keeps the types that it found inside of bodies */
     {.name = "infer", .run = run_infer, .keeps_numbers = true, .may_tear = true},
     {.name = "facts", .run = run_facts, .keeps_numbers = true},
-    {.name = "check", .run = run_check, .keeps_numbers = true},
+    {.name = "check", .run = run_check, .keeps_numbers = true, .lists_warnings = true},
     {.name = "place", .run = run_place, .completes = true},
     {.name = "quantize", .run = run_quantize, .completes = true},
     {.name = "insert", .of_text = text_insert, .lists_warnings = true, .may_tear = true},
@@ -194,6 +195,8 @@ static const way ways[] = {
     {.name = "import", .of_text = text_import, .completes = true, .lists_warnings = true},
     {.name = "half", .of_text = text_half, .lists_warnings = true, .may_tear = true},
     {.name = "findings", .of_text = text_findings, .completes = true},
+    {.name = "extract", .of_text = text_extract},
+    {.name = "domains", .of_text = text_domains},
     {.name = "shapes", .of_text = text_shapes},
 };
 
@@ -373,14 +376,15 @@ static char *printed(const place *p, const char *text)
 /* Each warning is in the file. */
 static bool has_all_warnings(const place *p, const outcome *o)
 {
+    const char *all = *o->warnings != '\0' ? o->warnings : o->result.warnings;
     size_t n = 0, wanted = 0;
 
-    for (const char *s = o->result.warnings; (s = strchr(s, '\n')) != NULL; s++)
+    for (const char *s = all; (s = strchr(s, '\n')) != NULL; s++)
         n++;
     for (size_t i = 0; i < p->c->n_wanted; i++)
         wanted += p->c->wanted[i].kind == TEXT_WARNING;
     if (n != wanted)
-        print_error("%zu warnings:%s\n", n, o->result.warnings);
+        print_error("%zu warnings:%s\n", n, all);
     return n == wanted;
 }
 

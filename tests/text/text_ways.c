@@ -8,7 +8,7 @@
 #include "quant/insert/insert.h"
 #include "support/test.h"
 
-enum { MAX_SHAPES = 8 };
+enum { MAX_SHAPES = 8, MAX_NAMES = 8 };
 
 /* The words of a line "run:", taken apart in place. */
 typedef struct words {
@@ -323,5 +323,61 @@ qdq_status text_shapes(qdq_model **m, const char *arg, text_result *out, qdq_err
     }
     assert_int_equal((*m)->graph->edits, edits);
     assert_int_equal(qdq_model_set_shapes(*m, shapes, n, NULL), st);
+    return st;
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+/* "x,z y": from x and z to y; "-": none. */
+qdq_status text_extract(qdq_model **m, const char *arg, text_result *out, qdq_error *err)
+{
+    const char *names[2][MAX_NAMES];
+    size_t n[2] = {0, 0};
+    qdq_model *part = NULL;
+    words w;
+
+    (void)out;
+    char *word[] = {first_word(&w, arg), next_word(&w)};
+    assert_non_null(word[1]);
+    for (int i = 0; i < 2; i++) {
+        char *rest = NULL;
+
+        for (char *s = strtok_r(word[i], ",", &rest); s != NULL; s = strtok_r(NULL, ",", &rest))
+            if (strcmp(s, "-") != 0) {
+                assert_true(n[i] < MAX_NAMES);
+                names[i][n[i]++] = s;
+            }
+    }
+    qdq_status st = qdq_model_extract(*m, names[0], n[0], names[1], n[1], &part, err);
+    if (st != QDQ_OK) {
+        assert_null(part);
+        return st;
+    }
+    qdq_model_free(*m);
+    *m = part;
+    return qdq_model_verify(part, err);
+}
+
+/* --- what ends engines ------------------------------------------------------------------------ */
+
+/* The first error that the verifier's findings have is the same; to the verifier it is none, so
+ * that such a model can be copied and mended. */
+qdq_status text_domains(qdq_model **m, const char *arg, text_result *out, qdq_error *err)
+{
+    qdq_error other = QDQ_ERROR_INIT;
+    qdq_status st = qdq_model_check_domains(*m, err);
+    qdq_finding *f = NULL;
+    size_t n = 0, i = 0;
+
+    (void)arg;
+    (void)out;
+    assert_int_equal(qdq_model_verify(*m, &other), QDQ_OK);
+    assert_int_equal(qdq_model_check(*m, &f, &n, &other), QDQ_OK);
+    while (i < n && !f[i].is_error)
+        i++;
+    assert_int_equal(i < n, st != QDQ_OK);
+    if (i < n)
+        assert_string_equal(f[i].text, err->text);
+    qdq_free(f);
     return st;
 }

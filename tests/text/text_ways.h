@@ -1,5 +1,5 @@
 /* text_ways.h - more that is done with a graph of tests/text: Q/DQ that go or come, half precision,
- * findings for a target, shapes of inputs. */
+ * findings for a target, numbers that end engines, parts, shapes of inputs. */
 #ifndef QDQ_TEST_TEXT_WAYS_H
 #define QDQ_TEST_TEXT_WAYS_H
 
@@ -13,6 +13,8 @@ qdq_status text_import(qdq_model **m, const char *arg, text_result *out, qdq_err
 qdq_status text_insert(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
 qdq_status text_half(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
 qdq_status text_findings(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
+qdq_status text_extract(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
+qdq_status text_domains(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
 qdq_status text_shapes(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
 
 #endif /* QDQ_TEST_TEXT_WAYS_H */
