@@ -1,6 +1,5 @@
-/* opt_fold_constants.c - what is computed, what is not and why, and that quantization stays. */
-#include <math.h>
-
+/* opt_fold_constants.c - quantization stays under all limits and callbacks. What is computed, what
+ * is not and why is in text/fold-constants. */
 #include "ir/edit.h"
 #include "ir/ir.h"
 #include "support/build.h"
@@ -145,29 +144,6 @@ TEST(the_scale_of_a_weight_above_all_limits_is_computed)
     qdq_model_free(m);
 }
 
-TEST(a_scale_may_be_made_of_another_scale)
-{
-    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
-
-    opts.fold_input_bytes = opts.fold_output_bytes = 8;
-    test_folds_to_with("g (float[N] x) => (uint8[N] y, uint8[N] u) <float[4] w = {1, -8, 2, 4}, "
-                       "float half = {0.5}> {\n"
-                       "  a = Abs(w)\n"
-                       "  s = ReduceMax <keepdims = 0> (a)\n"
-                       "  t = Mul(s, half)\n"
-                       "  y = QuantizeLinear(x, t)\n"
-                       "  u = QuantizeLinear(x, s)\n"
-                       "}\n",
-                       "g (float[N] x) => (uint8[N] y, uint8[N] u) <\n"
-                       "  float t = {4},\n"
-                       "  float s = {8}\n"
-                       "> {\n"
-                       "  y = QuantizeLinear(x, t)\n"
-                       "  u = QuantizeLinear(x, s)\n"
-                       "}\n",
-                       opts);
-}
-
 /* Each scale is the sum of all weights behind it: what is computed for one is not kept for the
  * next. */
 TEST(scales_that_share_their_way_do_not_take_quadratic_time)
@@ -205,146 +181,7 @@ TEST(scales_that_share_their_way_do_not_take_quadratic_time)
     qdq_model_free(m);
 }
 
-TEST(a_dequantization_stays_however_it_is_spelled)
-{
-    static const char *const way[] = {
-        "c = Cast <to = 1> (w)\n  t = Transpose(c)\n  m = Mul(t, s)",
-        "c = Cast <to = 1> (w)\n  t = Reshape(c, shape)\n  m = Mul(t, s)",
-        "c = Cast <to = 1> (w)\n  u = Sub(c, z)\n  m = Div(u, s)",
-        "c = Cast <to = 1> (w)\n  m = Div(c, s)",
-        "c = Cast <to = 1> (w)\n  m = Transpose(c)",
-        "c = CastLike(w, s)\n  m = Mul(c, s)",
-        "i = Cast <to = 6> (w)\n  u = Sub(i, zi)\n  c = Cast <to = 1> (u)\n  m = Mul(c, s)",
-    };
-
-    for (size_t i = 0; i < QDQ_COUNT(way); i++) {
-        char text[600];
-
-        snprintf(text, sizeof text,
-                 "g (float[N,2] x) => (float[N,2] y) <\n  int8[2,2] w = {1, 2, 3, 4},\n  float s = "
-                 "{0.5},\n"
-                 "  float z = {3},\n  int32 zi = {3},\n  int64[2] shape = {2, 2}\n> {\n  %s\n  y = "
-                 "MatMul(x, "
-                 "m)\n}\n",
-                 way[i]);
-        qdq_model *m = test_folded(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, NULL);
-        if (!qdq_elem_is_int(qdq_value_const(qdq_graph_find(m->graph, "w"))->elem) ||
-            qdq_value_const(qdq_graph_find(m->graph, "m")) != NULL)
-            fail_msg("computed: %s", way[i]);
-        assert_null(qdq_value_const(qdq_graph_find(m->graph, "c")));
-        qdq_model_free(m);
-    }
-}
-
-/* --- what is computed ------------------------------------------------------------------------- */
-
-TEST(function_bodies_get_constant_nodes)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"d\" : 1]>\n"
-                              "g (float[2] x) => (float[2] y) {\n"
-                              "  y = d.F(x)\n"
-                              "}\n"
-                              "<domain: \"d\", opset_import: [\"\" : 17]> F (p) => (q) {\n"
-                              "  a = Constant <value = float[2] {1, 2}> ()\n"
-                              "  b = Neg(a)\n"
-                              "  q = Add(p, b)\n"
-                              "}\n");
-
-    assert_ok(qdq_model_run_passes(m, TEST_FOLD_PASSES, &err));
-    const qdq_graph *body = m->functions.at[0]->body;
-    assert_int_equal(body->n_node, 2);
-    assert_int_equal(body->end.next->op, QDQ_OP_CONSTANT);
-    assert_int_equal(body->inits.n, 0);
-    qdq_model_free(m);
-}
-
-TEST(shape_arithmetic_in_a_function_depends_on_the_call_and_stays)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"d\" : 1]>\n"
-                              "g (float[2] x, float[3] u) => (int64[1] y, int64[1] v) {\n"
-                              "  y = d.F(x)\n"
-                              "  v = d.F(u)\n"
-                              "}\n"
-                              "<domain: \"d\", opset_import: [\"\" : 17]> F (p) => (q) {\n"
-                              "  q = Shape(p)\n"
-                              "}\n");
-
-    assert_ok(qdq_model_run_passes(m, "fold-constants", &err));
-    assert_int_equal(test_count_op(m, QDQ_OP_SHAPE), 1);
-    qdq_model_free(m);
-}
-
-/* --- what is not ------------------------------------------------------------------------------ */
-
-TEST(inputs_above_the_limit_are_not_computed_with)
-{
-    const char *text = "g (float[8] x) => (float[8] y) <\n"
-                       "  float[8] w = {1, 2, 3, 4, 5, 6, 7, 8}\n"
-                       "> {\n"
-                       "  q = Mul(w, w)\n"
-                       "  y = Add(x, q)\n"
-                       "}\n";
-    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
-
-    opts.fold_input_bytes = 31;
-    test_folds_to_with(text, text, opts);
-    test_fold_refused(text, opts, "an input is larger than the limit");
-    opts.fold_input_bytes = 32;
-    test_folds_to_with(text,
-                       "g (float[8] x) => (float[8] y) <\n"
-                       "  float[8] q = {1, 4, 9, 16, 25, 36, 49, 64}\n"
-                       "> {\n"
-                       "  y = Add(x, q)\n"
-                       "}\n",
-                       opts);
-}
-
-TEST(a_weight_that_one_node_reads_is_transposed_whatever_its_size)
-{
-    const char *alone = "g (float[3] x) => (float[2] y) <float[2,3] w = {1, 2, 3, 4, 5, 6}> {\n"
-                        "  t = Transpose(w)\n"
-                        "  y = MatMul(x, t)\n"
-                        "}\n";
-    const char *shared = "g (float[3] x, float[2] u) => (float[2] y, float[3] v) <\n"
-                         "  float[2,3] w = {1, 2, 3, 4, 5, 6}\n"
-                         "> {\n"
-                         "  t = Transpose(w)\n"
-                         "  y = MatMul(x, t)\n"
-                         "  v = MatMul(u, w)\n"
-                         "}\n";
-    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
-
-    opts.fold_input_bytes = 1;
-    test_folds_to_with(alone,
-                       "g (float[3] x) => (float[2] y) <\n"
-                       "  float[3,2] t = {1, 4, 2, 5, 3, 6}\n"
-                       "> {\n"
-                       "  y = MatMul(x, t)\n"
-                       "}\n",
-                       opts);
-    test_folds_to_with(shared, shared, opts);
-}
-
-TEST(constants_do_not_outgrow_the_budget)
-{
-    const char *text = "g (float[1] x) => (float[100] y) <\n"
-                       "  float[1] a = {1},\n"
-                       "  int64[1] n = {100}\n"
-                       "> {\n"
-                       "  t = Expand(a, n)\n"
-                       "  y = Add(x, t)\n"
-                       "}\n";
-    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
-
-    opts.growth_bytes = 100;
-    test_folds_to_with(text, text, opts);
-    test_fold_refused(text, opts, "the constants would grow beyond the budget");
-    opts.growth_bytes = 0;
-    opts.fold_output_bytes = 399;
-    test_fold_refused(text, opts, "the result is larger than the limit");
-}
+/* --- what callers decide ---------------------------------------------------------------------- */
 
 TEST(lists_and_the_callback_decide)
 {
@@ -373,66 +210,5 @@ TEST(lists_and_the_callback_decide)
     assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
     assert_int_equal(test_count_op(m, QDQ_OP_NEG), 0);
     assert_int_equal(asked, 1);
-    qdq_model_free(m);
-}
-
-TEST(arguments_of_the_pass_are_limits_and_lists)
-{
-    static const struct {
-        const char *passes;
-        /* that stay */
-        size_t negs, adds;
-    } cases[] = {
-        {"fold-constants", 0, 1},
-        {"fold-constants:no=Neg", 1, 1},
-        {"fold-constants:only=Abs+only=Add", 1, 1},
-        {"fold-constants:only=Neg+input=7", 1, 1},
-        {"fold-constants:only=Neg+input=8", 0, 1},
-        {"fold-constants:output=7", 1, 1},
-        {"fold-constants:growth=1", 1, 1},
-        {"fold-constants:growth=8", 0, 1},
-    };
-    static const char *const wrong[] = {
-        "no=Nag",    "no=",     "only=DequantizeLinear",     "input=-1", "input=",
-        "growth=1k", "weights", "output=1234567890123456789"};
-    qdq_error err = QDQ_ERROR_INIT;
-    char *text;
-
-    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
-        qdq_model *m =
-            test_model("g (float[2] x) => (float[2] y, float[2] a) <float[2] a = {1, 2}> {\n"
-                       "  b = Neg(a)\n  y = Add(x, b)\n}\n");
-
-        assert_ok(qdq_model_run_passes(m, cases[i].passes, &err));
-        if (test_count_op(m, QDQ_OP_NEG) != cases[i].negs ||
-            test_count_op(m, QDQ_OP_ADD) != cases[i].adds)
-            fail_msg("%s: %zu Neg", cases[i].passes, test_count_op(m, QDQ_OP_NEG));
-        qdq_model_free(m);
-    }
-    for (size_t i = 0; i < QDQ_COUNT(wrong); i++) {
-        char passes[80];
-
-        snprintf(passes, sizeof passes, "fold-constants:%s", wrong[i]);
-        assert_fails(QDQ_E_USAGE, "it takes no such", qdq_pass_pipeline(passes, NULL, &text, &err));
-    }
-}
-
-/* Inference gives types to outputs of nodes alone: whoever asked for that of a computed weight got
- * none, and targets with partitions put Q/DQ on the data of a product, but not on its weight. */
-TEST(what_was_computed_has_a_type)
-{
-    qdq_model *m =
-        test_folded("<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                    "h (float[N,3] x) => (float[N,2] y) <float[2,3] w = {1, 2, 3, 4, 5, 6}> {\n"
-                    "  t = Transpose(w)\n  y = MatMul(x, t)\n}\n",
-                    (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, NULL);
-    const qdq_value *t = qdq_graph_find(m->graph, "t");
-
-    assert_non_null(qdq_value_const(t));
-    assert_non_null(t->type);
-    assert_int_equal(t->type->elem, QDQ_FLOAT);
-    assert_int_equal(t->type->rank, 2);
-    assert_int_equal(t->type->dim[0].value, 3);
-    assert_int_equal(t->type->dim[1].value, 2);
     qdq_model_free(m);
 }
