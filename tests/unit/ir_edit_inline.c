@@ -1,5 +1,5 @@
-/* ir_edit_inline.c - a node gives way to a body. What it is for: tests/text/inline-if,
- * opt_inline_functions.c; here is what those cannot see. */
+/* ir_edit_inline.c - a node gives way to a body. What it is for: text/inline-if and
+ * text/inline-functions; here is what those cannot see. */
 #include "support/test.h"
 
 #include "ir/edit.h"

@@ -1,4 +1,5 @@
-/* ir_facts.c - what types can be proven of values, in bodies and while the model changes. */
+/* ir_facts.c - what types can be proven of values, while the model changes and of many nodes; more
+ * of them in text/facts. */
 #include "support/facts.h"
 
 #include <time.h>
@@ -6,21 +7,6 @@
 #include "ir/edit.h"
 
 /* --- types ------------------------------------------------------------------------------------ */
-
-TEST(types_follow_from_graph_inputs)
-{
-    test_known k = test_know(
-        HEAD "g (float[N,3,?] x) => (y) <float[3,1] w = {1, 2, 3}> { a = Relu(x) b = Mul(a, w) y "
-             "= Reshape(b, s) s = Shape(x) }");
-
-    test_assert_type(&k, "x", "float[N,3,?]");
-    test_assert_type(&k, "b", "float[N,3,?]");
-    test_assert_type(&k, "y", "float[N,3,?]");
-    test_assert_type(&k, "w", "float[3,1]");
-    test_assert_type(&k, "s", "int64[3]");
-    assert_null(test_value(&k, "y")->type);
-    test_forget(&k);
-}
 
 TEST(claims_of_the_file_are_no_proof)
 {

@@ -25,28 +25,6 @@ TEST(names_that_look_like_sums_are_names)
     test_forget(&k);
 }
 
-TEST(shapes_follow_sums_of_symbols)
-{
-    test_known k = test_know(
-        HEAD
-        "g (float[N,S,12,64] x, float[N,1,768] c) => (y) <int64[2] f = {-1, 64}, int64[4] b = {-1, "
-        "1, "
-        "12, 64}, "
-        "int64[3] three = {0, 0, -1}> { a = Reshape(x, f) y = Reshape(a, b) t = Reshape(x, three) "
-        "u = "
-        "Concat<axis = 1>(c, t) v = Flatten(x) w = Shape(u) z = Reshape(x, z0) z0 = Shape(x) }");
-
-    test_assert_type(&k, "a", "float[12*N*S,64]");
-    test_assert_type(&k, "y", "float[N*S,1,12,64]");
-    test_assert_type(&k, "t", "float[N,S,768]");
-    test_assert_type(&k, "u", "float[N,S+1,768]");
-    test_assert_type(&k, "v", "float[N,768*S]");
-    test_assert_elems(&k, "w", "N,S+1,768");
-    test_assert_type(&k, "z", "float[N,S,12,64]");
-    assert_null(test_value(&k, "a")->type);
-    test_forget(&k);
-}
-
 TEST(at_most_as_many_elements_as_asked_for)
 {
     test_known k = test_know(

@@ -1,4 +1,5 @@
-/* ir_shape_declared.c - what inference does with what the file says. */
+/* ir_shape_declared.c - what inference does with what the file says: contradictions, cycles,
+ * sequences, and the cancel flag. The rest is in text/infer-declared. */
 #include "support/shapes.h"
 
 #include "ir/edit.h"
@@ -31,21 +32,6 @@ static qdq_model *infer(const char *text, bool strict, bool forget, recorded_lin
     if (qdq_model_infer(m, &opts, &err) != QDQ_OK)
         fail_msg("%s", err.text);
     return m;
-}
-
-TEST(declared_types_fill_what_inference_leaves_open)
-{
-    recorded_lines h;
-    qdq_model *m =
-        infer("g (float[N,?] x) => (float[N,10] y, z) <float[4,5] u> { t = Relu(x) y = Mul(t, t)"
-              " u = a.Unknown(x) z = Relu(u) }",
-              true, false, &h);
-
-    assert_string_equal(test_type(m, "t"), "float[N,?]");
-    assert_string_equal(test_type(m, "y"), "float[N,10]");
-    assert_string_equal(test_type(m, "u"), "float[4,5]");
-    assert_string_equal(test_type(m, "z"), "float[4,5]");
-    qdq_model_free(m);
 }
 
 TEST(a_contradiction_is_an_error_or_a_warning)
@@ -100,53 +86,6 @@ TEST(after_many_contradictions_the_log_only_counts)
     qdq_model_free(infer(text, false, false, &h));
     assert_int_equal(h.n, 21);
     assert_string_equal(h.last, "10 more contradictions between shapes");
-}
-
-TEST(stale_types_can_be_forgotten)
-{
-    recorded_lines h;
-    qdq_model *m =
-        infer("g (float[4,5] x) => (float[1,5] y, float[1,N] z) <float[1,5] t, float[1,7] u> { t "
-              "= Relu(x) y = Neg(t)"
-              " u = a.Unknown(x) z = a.Unknown(u) }",
-              true, true, &h);
-
-    assert_string_equal(test_type(m, "x"), "float[4,5]");
-    assert_string_equal(test_type(m, "t"), "float[4,5]");
-    assert_string_equal(test_type(m, "y"), "float[4,5]");
-    assert_string_equal(test_type(m, "u"), "float[]");
-    assert_string_equal(test_type(m, "z"), "float[?,N]");
-    qdq_model_free(m);
-}
-
-TEST(outputs_keep_the_names_of_their_dims)
-{
-    recorded_lines h;
-    qdq_model *m =
-        infer("g (float[N,5] x) => (float[batch,5] y) { t = Relu(x) y = Neg(t) }", true, false, &h);
-
-    assert_string_equal(test_type(m, "t"), "float[N,5]");
-    assert_string_equal(test_type(m, "y"), "float[batch,5]");
-    qdq_model_free(m);
-}
-
-TEST(old_models_list_constants_as_inputs)
-{
-    recorded_lines h;
-    qdq_model *m =
-        infer("<ir_version: 3, opset_import: [\"\" : 8]> g (float[2,6] x, int64[2] s = {3, 4}) => "
-              "(y) { y = Reshape(x, s) }",
-              true, false, &h);
-
-    assert_string_equal(test_type(m, "y"), "float[3,4]");
-    qdq_model_free(m);
-    /* since IR 4 the caller may give another value */
-    m = infer("<ir_version: 4, opset_import: [\"\" : 8]> g (float[2,6] x, int64[2] s = {3, 4}) => "
-              "(y) { y = "
-              "Reshape(x, s) }",
-              true, false, &h);
-    assert_string_equal(test_type(m, "y"), "float[?,?]");
-    qdq_model_free(m);
 }
 
 TEST(a_cycle_is_refused)

@@ -1,35 +1,11 @@
-/* opt_inline_functions.c - calls of functions give way to their bodies; what cannot be put in place
- * stays a call. */
+/* opt_inline_functions.c - limits of what calls of functions give way to. The rest is in
+ * text/inline-functions. */
 #include "support/test.h"
 
 #define HEAD(imports) "<ir_version: 9, opset_import: [\"\" : 17, " imports "]>\n"
 #define MY            HEAD("\"my\" : 1")
 #define BODY          "<domain: \"my\", opset_import: [\"\" : 17, \"my\" : 1]>\n"
 #define PASS          "inline-functions,drop-unused-functions"
-
-/* --- fires ------------------------------------------------------------------------------------ */
-
-TEST(domains_that_the_model_lacks_are_imported)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m =
-        test_model(MY "g (float[2] x) => (float[2] y) {\n"
-                      "  y = my.F(x)\n"
-                      "}\n"
-                      "<domain: \"my\", opset_import: [\"\" : 17, \"your\" : 3, \"unused\" : 1]>\n"
-                      "F (a) => (b) {\n"
-                      "  b = your.Op(a)\n"
-                      "}\n");
-    char *text;
-
-    assert_ok(qdq_model_run_passes(m, PASS ",drop-unused-opsets", &err));
-    assert_ok(qdq_model_to_text(m, &text, &err));
-    assert_non_null(strstr(text, "opset_import: [\"\" : 17, \"your\" : 3]"));
-    qdq_free(text);
-    qdq_model_free(m);
-}
-
-/* --- size ------------------------------------------------------------------------------------- */
 
 /* Each function calls the next one twice: 2^40 nodes. What fits into the limit is expanded, above
  * it calls stay. */
@@ -87,49 +63,4 @@ TEST(graphs_do_not_get_nested_too_deep)
     assert_string_equal(r->passes[0].refusals[0].reason, "graphs would be nested too deep");
     qdq_optimize_report_free(r);
     qdq_model_free(m);
-}
-
-/* --- drop-unused-functions, drop-unused-opsets ------------------------------------------------ */
-
-/* The text of the imports after the pass. */
-static void assert_imports(const char *text, const char *expected)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(text);
-    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
-    qdq_optimize_report *r;
-    char *printed;
-
-    opts.passes = "drop-unused-opsets";
-    opts.verify_each = true;
-    for (int i = 0; i < 2; i++) {
-        assert_ok(qdq_model_optimize(m, &opts, &r, &err));
-        assert_true(i == 0 || r->changes == 0);
-        assert_ok(qdq_model_to_text(m, &printed, &err));
-        if (strstr(printed, expected) == NULL)
-            fail_msg("'%s' is not in '%s'", expected, printed);
-        qdq_free(printed);
-        qdq_optimize_report_free(r);
-    }
-    qdq_model_free(m);
-}
-
-TEST(imports_that_no_node_needs_go)
-{
-    assert_imports(
-        HEAD("\"a\" : 1, \"b\" : 2, \"my\" : 3, \"c\" : 4") "g (float[2] x) => (float[2] y) { y = "
-                                                            "b.F(x) }",
-        "[\"\" : 17, \"b\" : 2]");
-    /* domains of functions, and what functions import, stay; functions themselves keep what they
-     * use */
-    assert_imports(
-        HEAD("\"my\" : 1, \"a\" : 1, \"b\" : 1") "g (float[2] x) => (float[2] y) { y = my.F(x) }\n"
-                                                 "<domain: \"my\", opset_import: [\"a\" : 1, \"\" "
-                                                 ": 17]>\n"
-                                                 "F (x) => (y) { y = a.Op(x) }\n",
-        "[\"\" : 17, \"my\" : 1, \"a\" : 1]");
-    assert_imports(MY "g (float[2] x) => (float[2] y) { y = my.F(x) }\n"
-                      "<domain: \"my\", opset_import: [\"a\" : 1, \"\" : 17, \"b\" : 2]>\n"
-                      "F (x) => (y) { y = a.Op(x) }\n",
-                   "<domain: \"my\", opset_import: [\"a\" : 1, \"\" : 17]>");
 }
