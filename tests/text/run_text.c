@@ -11,6 +11,7 @@
 #include "support/facts.h"
 #include "support/test.h"
 #include "support/text_case.h"
+#include "text/text_groups.h"
 #include "text/text_numbers.h"
 #include "text/text_ways.h"
 
@@ -197,6 +198,8 @@ static const way ways[] = {
     {.name = "findings", .of_text = text_findings, .completes = true},
     {.name = "extract", .of_text = text_extract},
     {.name = "domains", .of_text = text_domains},
+    {.name = "group", .of_text = text_group},
+    {.name = "legal-inputs", .of_text = text_legal_inputs},
     {.name = "shapes", .of_text = text_shapes},
 };
 
@@ -303,7 +306,7 @@ static char *said(const place *p, outcome *o, const text_wanted *w)
     case TEXT_CHANGES:
         return changed ? text_shorten(o->before, o->after) : strdup("");
     case TEXT_REFUSED:
-        s = line_with(o->reasons, w->text);
+        s = o->result.refusal != NULL ? o->result.refusal : line_with(o->reasons, w->text);
         break;
     case TEXT_WARNING:
         s = line_with(*o->warnings != '\0' ? o->warnings : o->result.warnings, w->text);

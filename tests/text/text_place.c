@@ -258,6 +258,7 @@ void text_result_free(text_result *p)
     qdq_free(p->lines);
     qdq_free(p->findings);
     qdq_free(p->counts);
+    qdq_free(p->refusal);
 }
 
 const char *text_reason(const qdq_plan *p, const char *node)

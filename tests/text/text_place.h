@@ -13,6 +13,8 @@ typedef struct text_result {
     char *lines;
     /* "unpaired-q q, !scale d", and "4 Q and DQ, 1 in 8 bits"; NULL: none */
     char *findings, *counts;
+    /* why nothing is done; NULL: it is */
+    char *refusal;
     /* each after a newline */
     char warnings[1 << 12];
 } text_result;
