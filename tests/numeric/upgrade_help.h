@@ -10,8 +10,9 @@
 
 #include "ir/ir.h"
 #include "ir/shape.h"
+#include "support/text_case.h"
 
-enum { MAX_OUTPUTS = 8, NEWEST = 22 };
+enum { MAX_OUTPUTS = 8, NEWEST = TEXT_NEWEST };
 static const double tolerance = 1e-5;
 
 /* The outputs of one run, copied. */
@@ -145,6 +146,52 @@ static inline qdq_model *model_at(int opset, const char *graph)
     assert_ok(qdq_model_from_text(text, "test", &m, &err));
     m->ir_version = opset < 9 ? 4 : 8; /* constants that are no inputs */
     return m;
+}
+
+/* From one opset to several. */
+typedef struct raised {
+    const char *graph;
+    int from, to[NEWEST];
+    size_t n;
+} raised;
+
+static inline void raise_all(raised *r)
+{
+    if (r->n == 0)
+        return;
+    qdq_model *m = model_at(r->from, r->graph);
+    assert_keeps_its_numbers(m, r->graph, r->to, r->n);
+    qdq_model_free(m);
+    r->n = 0;
+}
+
+static inline void add_raise(void *ctx, int from, int to)
+{
+    raised *r = ctx;
+
+    if (r->from != from)
+        raise_all(r);
+    r->from = from;
+    r->to[r->n++] = to;
+}
+
+static inline void raise_case(void *ctx, const text_case *c)
+{
+    raised r = {.graph = c->before};
+
+    (void)ctx;
+    assert_string_equal(c->run, "raise-each");
+    text_each_raise(c->arg, add_raise, &r);
+    raise_all(&r);
+}
+
+/* The graphs of a file of text/raise-each. */
+static inline void raise_graphs_of(const char *name)
+{
+    if (test_ort() == NULL)
+        test_missing("ONNX Runtime");
+    else
+        text_each(name, raise_case, NULL);
 }
 
 #endif /* QDQ_TEST_UPGRADE_HELP_H */

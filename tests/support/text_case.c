@@ -389,6 +389,26 @@ void text_each(const char *name, void (*visit)(void *ctx, const text_case *c), v
     globfree(&found);
 }
 
+static bool is_start(int opset, int low)
+{
+    static const int common[] = {7, 8, 9, 11, 13, 17, 18};
+
+    for (size_t i = 0; i < QDQ_COUNT(common); i++)
+        if (opset == common[i])
+            return true;
+    return opset == low;
+}
+
+void text_each_raise(const char *range, void (*visit)(void *ctx, int from, int to), void *ctx)
+{
+    int low, high;
+
+    assert_int_equal(sscanf(range, "%d..%d", &low, &high), 2);
+    for (int from = low; from <= high; from++)
+        for (int to = from + 1; is_start(from, low) && to <= TEXT_NEWEST; to++)
+            visit(ctx, from, to);
+}
+
 /* --- the other way ---------------------------------------------------------------------------- */
 
 /* As the files are laid out: one line, where that is not too long; else initializers fill lines,

@@ -68,6 +68,11 @@ void text_close(text_file *f);
 /* All graphs of the files of this name in the folders of tests/text; there are some. */
 void text_each(const char *name, void (*visit)(void *ctx, const text_case *c), void *ctx);
 
+/* "7..12", of "run: raise-each": the opsets that a graph is written in. Calls visit() for each of
+ * them that models come in, and for LOW, with each later opset up to TEXT_NEWEST. */
+enum { TEXT_NEWEST = 22 };
+void text_each_raise(const char *range, void (*visit)(void *ctx, int from, int to), void *ctx);
+
 const char *text_kind_name(text_kind kind); /* "type of" */
 
 /* The shortest text that makes `after` of `before`, two graphs as the library prints them, for

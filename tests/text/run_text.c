@@ -200,6 +200,7 @@ static const way ways[] = {
     {.name = "domains", .of_text = text_domains},
     {.name = "group", .of_text = text_group},
     {.name = "legal-inputs", .of_text = text_legal_inputs},
+    {.name = "raise-each", .of_text = text_raise_each},
     {.name = "shapes", .of_text = text_shapes},
 };
 
