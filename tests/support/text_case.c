@@ -376,7 +376,8 @@ void text_each(const char *name, void (*visit)(void *ctx, const text_case *c), v
     char pattern[4096];
     glob_t found;
 
-    snprintf(pattern, sizeof pattern, QDQ_SOURCE_DIR "/tests/text/*/%s", name);
+    snprintf(pattern, sizeof pattern, QDQ_SOURCE_DIR "/tests/text/%s%s",
+             strchr(name, '/') != NULL ? "" : "*/", name);
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         text_file f;

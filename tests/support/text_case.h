@@ -65,7 +65,8 @@ typedef struct text_file {
 void text_open(text_file *f, const char *path);
 void text_close(text_file *f);
 
-/* All graphs of the files of this name in the folders of tests/text; there are some. */
+/* All graphs of the files of this name in the folders of tests/text, or "FOLDER/NAME", with '*' for
+ * anything; there are some. */
 void text_each(const char *name, void (*visit)(void *ctx, const text_case *c), void *ctx);
 
 /* "7..12", of "run: raise-each": the opsets that a graph is written in. Calls visit() for each of

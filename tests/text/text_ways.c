@@ -7,6 +7,7 @@
 #include "ir/shape.h"
 #include "quant/half_precision/rest.h"
 #include "quant/insert/insert.h"
+#include "support/survive.h"
 #include "support/test.h"
 #include "support/text_case.h"
 #include "text/text_numbers.h"
@@ -415,5 +416,16 @@ qdq_status text_raise_each(qdq_model **m, const char *arg, text_result *out, qdq
     (void)out;
     (void)err;
     text_each_raise(arg, raise_once, *m);
+    return QDQ_OK;
+}
+
+/* --- odd models ------------------------------------------------------------------------------- */
+
+qdq_status text_survive(qdq_model **m, const char *arg, text_result *out, qdq_error *err)
+{
+    (void)out;
+    (void)err;
+    assert_true(*arg == '\0' || strcmp(arg, "ort") == 0);
+    test_survives_all(*m, "the graph");
     return QDQ_OK;
 }
