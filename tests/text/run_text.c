@@ -201,6 +201,7 @@ static const way ways[] = {
     {.name = "group", .of_text = text_group},
     {.name = "legal-inputs", .of_text = text_legal_inputs},
     {.name = "raise-each", .of_text = text_raise_each},
+    {.name = "params", .of_text = text_params},
     {.name = "survive", .of_text = text_survive},
     {.name = "shapes", .of_text = text_shapes},
 };

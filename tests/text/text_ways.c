@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "ir/edit.h"
 #include "ir/graph_check.h"
+#include "ir/qdq_node.h"
 #include "ir/shape.h"
 #include "quant/half_precision/rest.h"
 #include "quant/insert/insert.h"
@@ -416,6 +417,49 @@ qdq_status text_raise_each(qdq_model **m, const char *arg, text_result *out, qdq
     (void)out;
     (void)err;
     text_each_raise(arg, raise_once, *m);
+    return QDQ_OK;
+}
+
+/* --- what Q and DQ say -------------------------------------------------------------------------
+ */
+
+static char *describe_params(const qdq_params *p)
+{
+    qdq_buf to = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+
+    qdq_buf_printf(&to, "%s, %lld scale%s", qdq_elem_name(p->codes), (long long)p->count,
+                   p->count == 1 ? "" : "s");
+    if (p->axis >= 0)
+        qdq_buf_printf(&to, " along %d", p->axis);
+    if (p->block > 0)
+        qdq_buf_printf(&to, " of blocks of %lld", (long long)p->block);
+    qdq_buf_printf(&to, ", the last %g with zero point %d%s", (double)p->scale[p->count - 1],
+                   (int)qdq_params_zero(p, p->count - 1), p->positive ? "" : ", some are 0");
+    return qdq_buf_take(&to);
+}
+
+/* Of the node n. Its data is its first input where that is constant, else unknown. */
+qdq_status text_params(qdq_model **m, const char *arg, text_result *out, qdq_error *err)
+{
+    qdq_arena memory = QDQ_ARENA_INIT;
+    const qdq_node *found = NULL;
+    const char *why = NULL;
+    qdq_params p;
+
+    (void)arg;
+    QDQ_FOR_NODES (n, (*m)->graph)
+        if (strcmp(n->name, "n") == 0)
+            found = n;
+    assert_non_null(found);
+    const qdq_value *x = qdq_node_in(found, 0);
+    QDQ_TRY(qdq_params_read(found, qdq_value_const(x), &memory, &p, &why, err));
+    if (why == NULL) {
+        assert_true(qdq_params_equal(&p, &p));
+        out->counts = describe_params(&p);
+    } else {
+        out->refusal = strdup(why);
+    }
+    qdq_arena_free(&memory);
     return QDQ_OK;
 }
 
