@@ -13,6 +13,7 @@
 #include "support/text_case.h"
 #include "text/text_groups.h"
 #include "text/text_numbers.h"
+#include "text/text_rules.h"
 #include "text/text_ways.h"
 
 /* What came out of a case. Lists of lines that hold reasons or findings, each behind a newline. */
@@ -202,6 +203,7 @@ static const way ways[] = {
     {.name = "legal-inputs", .of_text = text_legal_inputs},
     {.name = "raise-each", .of_text = text_raise_each},
     {.name = "params", .of_text = text_params},
+    {.name = "rules", .of_text = text_rules},
     {.name = "survive", .of_text = text_survive},
     {.name = "shapes", .of_text = text_shapes},
 };
