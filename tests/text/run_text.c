@@ -204,6 +204,8 @@ static const way ways[] = {
     {.name = "raise-each", .of_text = text_raise_each},
     {.name = "params", .of_text = text_params},
     {.name = "rules", .of_text = text_rules},
+    {.name = "fusions", .of_text = text_fusions},
+    {.name = "smooth", .of_text = text_smooth},
     {.name = "survive", .of_text = text_survive},
     {.name = "shapes", .of_text = text_shapes},
 };

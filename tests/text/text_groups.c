@@ -37,11 +37,24 @@ static void read_shapes(question *q, char *word)
     }
 }
 
+/* "gemm a | gemm b+s"; "-": none. Cuts the text. */
+static void read_layers(char *at, const char **layer)
+{
+    for (size_t n = 0; at != NULL && strcmp(at, "-") != 0; n++) {
+        char *bar = strstr(at, " | ");
+
+        assert_true(n < TEST_MAX_LAYERS);
+        layer[n] = at;
+        if (bar != NULL)
+            *bar = '\0';
+        at = bar != NULL ? bar + 3 : NULL;
+    }
+}
+
 /* "2 halo x:1,2..8,2..16,2 of gemm a | gemm b+s" */
 static void read_question(question *q, const char *arg)
 {
     char *rest = NULL, *layers;
-    size_t n = 0;
 
     memset(q, 0, sizeof *q);
     assert_true(strlen(arg) < sizeof q->text);
@@ -56,15 +69,7 @@ static void read_question(question *q, const char *arg)
         else
             read_shapes(q, word);
     }
-    for (char *at = layers + 4; at != NULL; n++) {
-        char *bar = strstr(at, " | ");
-
-        assert_true(n < TEST_MAX_LAYERS);
-        q->layer[n] = at;
-        if (bar != NULL)
-            *bar = '\0';
-        at = bar != NULL ? bar + 3 : NULL;
-    }
+    read_layers(layers + 4, q->layer);
 }
 
 static void print_dims(qdq_buf *to, const qdq_dims_range *d, int which)
@@ -194,4 +199,28 @@ qdq_status text_legal_inputs(qdq_model **m, const char *arg, text_result *out, q
     qdq_shape_range_close(range);
     qdq_fusions_free(f);
     return QDQ_OK;
+}
+
+/* Every node is in one group, and no way leaves a group and comes back. */
+qdq_status text_fusions(qdq_model **m, const char *arg, text_result *out, qdq_error *err)
+{
+    const char *layer[TEST_MAX_LAYERS + 1] = {NULL};
+    char text[1024];
+    qdq_fusions *f = NULL;
+
+    assert_true(strncmp(arg, "of ", 3) == 0 && strlen(arg) < sizeof text);
+    strcpy(text, arg + 3);
+    read_layers(text, layer);
+    test_layers l = test_layers_of(layer);
+    QDQ_TRY(qdq_model_infer(*m, NULL, err));
+    qdq_status st = qdq_fusions_find(*m, l.at, l.n, NULL, &f, err);
+    if (st == QDQ_OK) {
+        out->findings = *test_fusions_text(f) != '\0' ? strdup(test_fusions_text(f)) : NULL;
+        test_fusions_sound(f);
+    } else {
+        assert_null(f);
+    }
+    qdq_fusions_free(f);
+    test_layers_free(&l);
+    return st;
 }

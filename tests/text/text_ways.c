@@ -8,6 +8,7 @@
 #include "ir/shape.h"
 #include "quant/half_precision/rest.h"
 #include "quant/insert/insert.h"
+#include "quant/weights/smooth_fold.h"
 #include "support/survive.h"
 #include "support/test.h"
 #include "support/text_case.h"
@@ -460,6 +461,31 @@ qdq_status text_params(qdq_model **m, const char *arg, text_result *out, qdq_err
         out->refusal = strdup(why);
     }
     qdq_arena_free(&memory);
+    return QDQ_OK;
+}
+
+/* --- smoothing -------------------------------------------------------------------------------- */
+
+/* Where a division of x by a number for each of 4 channels can go. */
+qdq_status text_smooth(qdq_model **m, const char *arg, text_result *out, qdq_error *err)
+{
+    qdq_buf to = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+    qdq_smooth_fold f;
+
+    (void)arg;
+    QDQ_TRY(qdq_model_infer(*m, NULL, err));
+    (void)qdq_smooth_find_fold(qdq_graph_find((*m)->graph, "x"), 4, &f);
+    for (size_t i = 0; i < f.n; i++)
+        qdq_buf_printf(&to, "%s%s along %d", i > 0 ? ", " : "",
+                       f.part[i].node->in[f.part[i].input].value->name, f.part[i].axis);
+    if (f.n > 0)
+        out->counts = qdq_buf_take(&to);
+    else if (f.node != NULL && f.node->n_out > 0)
+        qdq_buf_printf(&to, "%s: %s", f.node->out[0]->name, f.reason);
+    else
+        qdq_buf_puts(&to, f.reason);
+    if (f.n == 0)
+        out->refusal = qdq_buf_take(&to);
     return QDQ_OK;
 }
 

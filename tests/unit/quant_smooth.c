@@ -1,168 +1,18 @@
-/* quant_smooth.c - activations divided in the constants that give them: which constants, what
- * stands against it, and what a plan that has it does to a model. */
+/* quant_smooth.c - activations divided in the constants that give them: what a plan that has it
+ * does to a model. Which constants, and what stands against it, is in text/smooth. */
 #include <stdio.h>
 
 #include "ir/graph_check.h"
-#include "ir/shape.h"
 #include "qdq/quant.h"
-#include "quant/weights/smooth_fold.h"
 #include "support/test.h"
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 23]>\n"
-
-/* --- where the division can go ---------------------------------------------------------------- */
-
-static qdq_smooth_fold fold_of(const qdq_model *m, int64_t count)
-{
-    const qdq_value *x = qdq_graph_find(m->graph, "x");
-    qdq_smooth_fold f;
-
-    assert_non_null(x);
-    (void)qdq_smooth_find_fold(x, count, &f);
-    return f;
-}
-
-/* Tensor "x" of 4 channels: its division goes into these constants, named in order. */
-static void assert_folds(const char *text, const char *constants)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(text);
-    char names[200] = "";
-
-    assert_ok(qdq_model_infer(m, NULL, &err));
-    const qdq_smooth_fold f = fold_of(m, 4);
-    if (f.n == 0)
-        fail_msg("%s: %s", text, f.reason);
-    for (size_t i = 0; i < f.n; i++)
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s/%d ",
-                 f.part[i].node->in[f.part[i].input].value->name, f.part[i].axis);
-    assert_string_equal(names, constants);
-    qdq_model_free(m);
-}
 
 #define GRAPH(nodes, more)                                                                         \
     HEAD "g (float[2,4] a) => (float[2,3] y)\n"                                                    \
          "<float[4,3] w = {1,2,3,4,5,6,7,8,9,10,11,12}, float[4] g = {1,2,3,4}, "                  \
          "float[4] b = {5,6,7,8}, float[4,4] v = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7}" more           \
          ">\n{\n" nodes "\n  y = MatMul(x, w)\n}"
-
-TEST(gains_and_biases_of_normalizations_take_the_division)
-{
-    assert_folds(GRAPH("x = LayerNormalization(a, g, b)", ""), "g/0 b/0 ");
-    assert_folds(GRAPH("x = LayerNormalization(a, g)", ""), "g/0 ");
-    assert_folds(GRAPH("x = RMSNormalization(a, g)", ""), "g/0 ");
-    assert_folds(GRAPH("x = Mul(a, g)", ""), "g/0 ");
-    assert_folds(GRAPH("n = Mul(a, g)\n x = Add(n, b)", ""), "b/0 g/0 ");
-}
-
-TEST(columns_of_products_take_the_division)
-{
-    assert_folds(GRAPH("x = MatMul(a, v)", ""), "v/1 ");
-    assert_folds(GRAPH("n = MatMul(a, v)\n x = Add(b, n)", ""), "b/0 v/1 ");
-    assert_folds(GRAPH("x = Gemm(a, v, b)", ""), "v/1 b/0 ");
-    assert_folds(GRAPH("x = Gemm<transB = 1>(a, v)", ""), "v/0 ");
-}
-
-/* Heads of attention: channels go through a product with the weights of tokens. */
-static const char attention[] =
-    HEAD "g (float[1,s,4] a, float[1,2,s,s] p) => (float[1,s,3] y)\n"
-         "<float[4,3] w = {1,2,3,4,5,6,7,8,9,10,11,12}, float[4] b = {5,6,7,8}, "
-         "float[4,4] v = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7}, int64[4] heads = {1,-1,2,2}, "
-         "int64[3] all = {1,-1,4}>\n{\n"
-         "  m = MatMul(a, v)\n  n = Add(m, b)\n  r = Reshape(n, heads)\n"
-         "  t = Transpose<perm = [0,2,1,3]>(r)\n  o = MatMul(p, t)\n"
-         "  u = Transpose<perm = [0,2,1,3]>(o)\n  x = Reshape(u, all)\n  y = MatMul(x, w)\n}";
-
-TEST(channels_are_followed_through_copies_and_attention)
-{
-    assert_folds(attention, "b/0 v/1 ");
-    assert_folds(GRAPH("n = MatMul(a, v)\n x = Identity(n)", ""), "v/1 ");
-}
-
-TEST(what_does_not_keep_channels_or_has_other_consumers_is_left_alone)
-{
-    static const struct {
-        const char *text, *node, *reason;
-    } cases[] = {
-        {GRAPH("x = Relu(a)", ""), "x", "it has no constants with one number for each channel"},
-        {GRAPH("x = LayerNormalization(a, a)", ""), "x", "it has no constants"},
-        {GRAPH("x = Mul(a, one)", ", float[1] one = {2}"), "x", "it has no constants"},
-        {GRAPH("x = LayerNormalization<axis = 0>(a, q)", ", float[2,4] q = {1,2,3,4,5,6,7,8}"), "x",
-         "it has no constants"},
-        {GRAPH("n = Mul(a, g)\n x = Softmax(n)", ""), "x", "it has no constants"},
-        {GRAPH("n = MatMul(a, v)\n t = Transpose(n)\n x = Reshape(t, shape)",
-               ", int64[2] shape = {2,4}"),
-         "x", "it has no constants"},
-        {GRAPH("n = MatMul(a, v)\n r = Relu(n)\n x = Identity(n)", ""), "n",
-         "its result has other consumers"},
-        {GRAPH("x = Gemm(a, v, c)", ", float[1] c = {1}"), "x",
-         "its bias is not one constant for each channel"},
-        {GRAPH("x = MatMul(a, v)\n z = MatMul(a, v)", ""), "x", "its weight has other consumers"},
-        {GRAPH("x = Mul(a, g)\n r = Relu(x)", ""), "r", "is no product of it and a constant"},
-        {GRAPH("x = Mul(a, g)\n t = MatMul(x, a)", ""), "t", "is no product"},
-        {GRAPH("x = Mul(a, g)\n t = Transpose(w)", ""), "y", "its weight has other consumers"},
-        {GRAPH("x = DequantizeLinear(codes, s)", ", int8[2,4] codes = {1,2,3,4,5,6,7,8}, float s "
-                                                 "= {1}"),
-         "x", "it has no constants"},
-        {GRAPH("x = Mul(a, g)\n t = QuantizeLinear(x, s)", ", float s = {1}"), "t",
-         "is no product"},
-        {HEAD "g (float[2,4] x) => (float[2,3] y)\n<float[4,3] w = "
-              "{1,2,3,4,5,6,7,8,9,10,11,12}>\n{\n y = MatMul(x, w)\n}",
-         NULL, "it is an input of the graph"},
-        {HEAD "g (float[2,4] a) => (float[2,3] y, float[2,4] x)\n<float[4,3] w = "
-              "{1,2,3,4,5,6,7,8,9,10,11,12}, float[4] g = {1,2,3,4}>\n{\n x = Mul(a, g)\n"
-              " y = MatMul(x, w)\n}",
-         "x", "its result is a graph output"},
-        {HEAD "g (float[2,4] a, bool c) => (float[2,3] y, float[2,4] z)\n<float[4,3] w = "
-              "{1,2,3,4,5,6,7,8,9,10,11,12}, float[4] g = {1,2,3,4}>\n{\n x = Mul(a, g)\n"
-              " y = MatMul(x, w)\n z = If(c) <then_branch = t () => (float[2,4] p) { p = Neg(x) },"
-              " else_branch = e () => (float[2,4] q) { q = Abs(x) }>\n}",
-         "p", "a node of a subgraph consumes the tensor"},
-    };
-    qdq_error err = QDQ_ERROR_INIT;
-
-    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
-        qdq_model *m = test_model(cases[i].text);
-
-        assert_ok(qdq_model_infer(m, NULL, &err));
-        const qdq_smooth_fold f = fold_of(m, 4);
-        if (f.n > 0 || strstr(f.reason, cases[i].reason) == NULL)
-            fail_msg("%s: %s, expected %s", cases[i].text, f.n > 0 ? "folds" : f.reason,
-                     cases[i].reason);
-        assert_true((f.node == NULL) == (cases[i].node == NULL));
-        if (f.node != NULL && cases[i].node[0] != 'p')
-            assert_string_equal(f.node->out[0]->name, cases[i].node);
-        qdq_model_free(m);
-    }
-}
-
-/* The heads have an open number, or are repeated. */
-TEST(channels_that_cannot_be_followed_are_left_alone)
-{
-    static const char *const texts[] = {
-        HEAD "g (float[1,s,h,2] u) => (float[1,s,3] y)\n"
-             "<float[4,3] w = {1,2,3,4,5,6,7,8,9,10,11,12}, int64[3] all = {1,-1,4}>\n{\n"
-             "  n = Identity(u)\n  x = Reshape(n, all)\n  y = MatMul(x, w)\n}",
-        HEAD "g (float[1,1,s,2] t, float[1,2,s,s] p) => (float[1,s,3] y)\n"
-             "<float[4,3] w = {1,2,3,4,5,6,7,8,9,10,11,12}, int64[3] all = {1,-1,4}>\n{\n"
-             "  n = Identity(t)\n  o = MatMul(p, n)\n  u = Transpose<perm = [0,2,1,3]>(o)\n"
-             "  x = Reshape(u, all)\n  y = MatMul(x, w)\n}",
-    };
-    static const char *const at[] = {"x", "o"};
-    qdq_error err = QDQ_ERROR_INIT;
-
-    for (size_t i = 0; i < QDQ_COUNT(texts); i++) {
-        qdq_model *m = test_model(texts[i]);
-
-        assert_ok(qdq_model_infer(m, NULL, &err));
-        const qdq_smooth_fold f = fold_of(m, 4);
-        assert_int_equal(f.n, 0);
-        assert_string_equal(f.node->out[0]->name, at[i]);
-        qdq_model_free(m);
-    }
-}
-
-/* --- what a plan does ------------------------------------------------------------------------- */
 
 static qdq_status parse(const char *smoothings, qdq_plan **p, qdq_error *err)
 {

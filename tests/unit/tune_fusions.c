@@ -1,5 +1,5 @@
-/* tune_fusions.c - fusion groups: every step from layers to a partition, where it takes place and
- * where it does not. */
+/* tune_fusions.c - fusion groups: times, options, sizes, refinement, and that any layers give a
+ * sound partition. Every step from layers to a partition is in text/fusions. */
 #include "tune/group/fusions.h"
 
 #include <math.h>
@@ -40,72 +40,7 @@ static void assert_us(double found, double want)
         fail_msg("want %g, got %g", want, found);
 }
 
-/* Consumes m and l. */
-static void assert_groups(qdq_model *m, test_layers l, const char *want)
-{
-    qdq_fusions *f;
-
-    assert_ok(qdq_fusions_find(m, l.at, l.n, NULL, &f, &err));
-    assert_string_equal(test_fusions_text(f), want);
-    test_fusions_sound(f);
-    qdq_fusions_free(f);
-    test_layers_free(&l);
-    qdq_model_free(m);
-}
-
-static test_layers no_layers(void)
-{
-    return test_layers_of((const char *const[]){NULL});
-}
-
 /* --- layers ----------------------------------------------------------------------------------- */
-
-TEST(a_layer_is_a_group)
-{
-    assert_groups(pair(), TEST_LAYERS("Conv a+b", "Conv c+d"), "a b | c d");
-    assert_groups(pair(), TEST_LAYERS("Conv a", "Relu b", "Conv c+d"), "a | b | c d");
-}
-
-TEST(layers_that_share_a_node_are_one_group)
-{
-    assert_groups(pair(), TEST_LAYERS("Conv a+b", "Relu b+c", "Relu d"), "a b c | d");
-}
-
-static qdq_model *moved(void)
-{
-    return typed(HEAD "g (float[1,4] x) => (float[4,4] y, float[4,4] z)\n"
-                      "<float[1,4] w = {1,2,3,4}>\n"
-                      "{ [t] u = Transpose(x)\n [a] y = MatMul(u, w)\n [b] z = MatMul(u, w) }\n");
-}
-
-TEST(a_shared_transpose_does_not_join_its_readers)
-{
-    assert_groups(moved(), TEST_LAYERS("gemm t+a", "gemm t+b"), "t | a | b");
-    assert_groups(moved(), TEST_LAYERS("gemm t+a", "gemm b"), "t a | b");
-}
-
-TEST(conversions_and_control_make_no_groups)
-{
-    assert_groups(pair(),
-                  TEST_LAYERS("Reorder a+b+c conversion", "Conv a+b", "wait b+c", "Conv c+d"),
-                  "a b | c d");
-}
-
-static qdq_model *quantized(void)
-{
-    return typed(
-        HEAD
-        "g (float[1,4] x) => (float[1,4] y)\n"
-        "<float s = {0.1}, int8 z = {0}, float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-        "{ [a] t = MatMul(x, w)\n [q] u = QuantizeLinear(t, s, z)\n"
-        "  [dq] v = DequantizeLinear(u, s, z)\n [b] y = MatMul(v, w) }\n");
-}
-
-TEST(q_and_dq_go_to_their_reader_and_join_nothing)
-{
-    assert_groups(quantized(), TEST_LAYERS("gemm a+q", "gemm q+dq+b"), "a | q dq b");
-    assert_groups(quantized(), TEST_LAYERS("gemm a+q", "gemm b"), "a | q dq b");
-}
 
 TEST(the_times_of_layers_are_those_of_their_groups)
 {
@@ -165,31 +100,6 @@ TEST(which_operators_count_is_an_option)
 
 /* --- nodes without a layer -------------------------------------------------------------------- */
 
-TEST(an_activation_that_no_layer_names_is_an_epilogue)
-{
-    assert_groups(pair(), TEST_LAYERS("Conv a", "Conv c"), "a b | c d");
-}
-
-TEST(movement_goes_to_its_reader_or_at_an_output_to_its_producer)
-{
-    qdq_model *m =
-        typed(HEAD "g (float[4,4] x) => (float[4,4] y)\n"
-                   "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-                   "{ [t] u = Transpose(x)\n [a] v = MatMul(u, w)\n [r] y = Transpose(v) }\n");
-
-    assert_groups(m, TEST_LAYERS("gemm a"), "t a r");
-}
-
-TEST(what_several_groups_read_is_in_none_of_them)
-{
-    qdq_model *m =
-        typed(HEAD "g (float[4,4] x) => (float[4,4] y, float[4,4] z)\n"
-                   "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-                   "{ [n] u = Softmax(x)\n [a] y = MatMul(u, w)\n [b] z = MatMul(u, w) }\n");
-
-    assert_groups(m, TEST_LAYERS("gemm a", "gemm b"), "n | a | b");
-}
-
 TEST(an_operator_that_no_layer_names_is_a_group_by_structure)
 {
     test_layers l = TEST_LAYERS("Conv a+b");
@@ -223,44 +133,6 @@ TEST(without_layers_structure_decides)
     qdq_model_free(m);
 }
 
-TEST(constants_and_shapes_are_in_no_group)
-{
-    qdq_model *m = typed(
-        HEAD "g (float[N,4] x) => (float[M,K] y)\n"
-             "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-             "{ [c] k = Constant<value = int64[1] {2}>()\n [s] sh = Shape(x)\n [m] q = Mul(sh, k)\n"
-             "  [a] t = MatMul(x, w)\n [r] y = Reshape(t, sh) }\n");
-
-    assert_groups(m, TEST_LAYERS("gemm a"), "a r");
-}
-
-static qdq_model *branching(void)
-{
-    return typed(
-        HEAD "g (float[4,4] x, bool c) => (float[4,4] y)\n"
-             "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-             "{ [a] t = MatMul(x, w)\n"
-             "  [i] u = If(c) <then_branch = then () => (float[4,4] p) { [in] p = MatMul(t, w) },\n"
-             "                 else_branch = other () => (float[4,4] q) { [out] q = Relu(t) }>\n"
-             "  [b] y = MatMul(u, w) }\n");
-}
-
-/* An If is one node, whatever an engine says about what is inside. */
-TEST(bodies_are_part_of_the_node_around)
-{
-    assert_groups(branching(), TEST_LAYERS("gemm a", "gemm in", "Relu out", "gemm b"), "a | i | b");
-    assert_groups(branching(), TEST_LAYERS("gemm a", "gemm b"), "a | i b");
-}
-
-TEST(a_group_at_an_output_has_its_nodes)
-{
-    qdq_model *m = typed(HEAD "g (float[4,4] x) => (float[4,4] y, float[4,4] t)\n"
-                              "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-                              "{ [a] t = MatMul(x, w)\n [r] y = Relu(t) }\n");
-
-    assert_groups(m, TEST_LAYERS("gemm a"), "a r");
-}
-
 /* --- what is too large ------------------------------------------------------------------------ */
 
 /* One layer over everything, of which at most two operators may be decided together. */
@@ -291,32 +163,6 @@ TEST(a_large_layer_is_cut_where_one_tensor_passes)
     qdq_fusions_free(f);
     test_layers_free(&l);
     qdq_model_free(m);
-}
-
-/* --- convexity -------------------------------------------------------------------------------- */
-
-TEST(what_little_lies_between_is_taken_in)
-{
-    qdq_model *m = typed(HEAD "g (float[4,4] x) => (float[4,4] y)\n"
-                              "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-                              "{ [a] t = MatMul(x, w)\n [r] u = Relu(t)\n [s] y = Add(t, u) }\n");
-
-    assert_groups(m, TEST_LAYERS("gemm a+s", "relu r"), "a r s");
-}
-
-TEST(a_group_around_a_kernel_is_split)
-{
-    qdq_model *m = typed(HEAD "g (float[4,4] x) => (float[4,4] y)\n"
-                              "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-                              "{ [a] t = MatMul(x, w)\n [k] u = MatMul(t, w)\n [s] v = Add(t, u)\n"
-                              "  [l] z = MatMul(v, w)\n [e] y = Add(v, z) }\n");
-
-    assert_groups(m, TEST_LAYERS("gemm a+s+e", "gemm k", "gemm l"), "a | k | s | l | e");
-}
-
-TEST(siblings_without_a_way_between_stay_together)
-{
-    assert_groups(moved(), TEST_LAYERS("gemm a+b", "move t"), "t | a b");
 }
 
 /* --- layers of another model ------------------------------------------------------------------ */
@@ -468,11 +314,4 @@ TEST(any_layers_give_a_sound_partition)
         qdq_model_free(m);
         free(text);
     }
-}
-
-TEST(a_graph_without_nodes_has_no_groups)
-{
-    qdq_model *m = typed(HEAD "g (float[4] x) => (float[4] x) { }\n");
-
-    assert_groups(m, no_layers(), "");
 }
