@@ -205,6 +205,7 @@ static const way ways[] = {
     {.name = "params", .of_text = text_params},
     {.name = "rules", .of_text = text_rules},
     {.name = "fusions", .of_text = text_fusions},
+    {.name = "scale-types", .of_text = text_scale_types},
     {.name = "smooth", .of_text = text_smooth},
     {.name = "survive", .of_text = text_survive},
     {.name = "shapes", .of_text = text_shapes},

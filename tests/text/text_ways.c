@@ -8,6 +8,7 @@
 #include "ir/shape.h"
 #include "quant/half_precision/rest.h"
 #include "quant/insert/insert.h"
+#include "quant/weights/scale_types.h"
 #include "quant/weights/smooth_fold.h"
 #include "support/survive.h"
 #include "support/test.h"
@@ -462,6 +463,14 @@ qdq_status text_params(qdq_model **m, const char *arg, text_result *out, qdq_err
     }
     qdq_arena_free(&memory);
     return QDQ_OK;
+}
+
+/* Q and DQ have the type of their scale. */
+qdq_status text_scale_types(qdq_model **m, const char *arg, text_result *out, qdq_error *err)
+{
+    (void)arg;
+    (void)out;
+    return qdq_check_scale_types(*m, err);
 }
 
 /* --- smoothing -------------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@ qdq_status text_extract(qdq_model **m, const char *arg, text_result *out, qdq_er
 qdq_status text_domains(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
 qdq_status text_raise_each(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
 qdq_status text_params(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
+qdq_status text_scale_types(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
 qdq_status text_smooth(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
 qdq_status text_survive(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
 qdq_status text_shapes(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
