@@ -43,7 +43,7 @@ const char *qdq_fold_decide(qdq_fold_policy *p, const qdq_fold_cost *c, uint64_t
 /* Cast or CastLike of `count` stored integers whose readers only move them (Transpose, Reshape and
  * their like), subtract a zero point, multiply by a scale or divide by one is how some exporters
  * write DequantizeLinear: it stays, as that would, if the result is larger or the integers have at
- * most 16 bits. Likewise a Cast to wider integers that become float behind such operators. */
+ * most 16 bits. So does a Cast to wider integers that become float behind such operators. */
 bool qdq_is_spelled_dequantize(const qdq_node *n, qdq_elem from, qdq_elem to, int64_t count);
 
 #endif /* QDQ_FOLD_POLICY_H */

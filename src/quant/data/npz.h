@@ -26,7 +26,7 @@ void qdq_npz_close(qdq_npz *z); /* NULL is allowed */
 size_t qdq_npz_count(const qdq_npz *z);
 const char *qdq_npz_name(const qdq_npz *z, size_t i);
 
-/* Type and shape. Lent, as long as the archive. */
+/* Type and shape; borrowed from the archive. */
 qdq_status qdq_npz_header(qdq_npz *z, size_t i, const qdq_npy **out, qdq_error *err);
 
 /* Bytes [offset, offset + size) of the data, little-endian; whole elements. Reading on from where
