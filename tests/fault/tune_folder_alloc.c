@@ -5,6 +5,7 @@
 #include <dirent.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "support/disk.h"
 #include "tune/store/tune_folder.h"
 
@@ -49,6 +50,69 @@ static qdq_status ask(void *ctx, qdq_error *err)
     assert_string_equal(note.failed, "out of luck");
     qdq_tune_note_free(&note);
     return QDQ_OK;
+}
+
+/* What the next run relies on: which process, which run, where its samples are and what it wrote. A
+ * file that is named names what it was made of. */
+static void check_note(const char *dir)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    char path[4096];
+    const char *name;
+    json_t *note, *file;
+
+    snprintf(path, sizeof path, "%s/.run", dir);
+    assert_ok(qdq_json_load(path, &note, &err));
+    if (!json_is_integer(json_object_get(note, "process")) ||
+        !json_is_integer(json_object_get(note, "run")) ||
+        !json_is_string(json_object_get(note, "store")) ||
+        !json_is_object(json_object_get(note, "files")))
+        fail_msg("found half a note: %s", json_dumps(note, 0));
+    const json_int_t run = json_integer_value(json_object_get(note, "run"));
+    const json_t *earlier = json_object_get(note, "earlier");
+    if (run != 3 && (json_integer_value(json_object_get(earlier, "run")) != 3 ||
+                     !json_is_string(json_object_get(earlier, "store"))))
+        fail_msg("the run before is forgotten: %s", json_dumps(note, 0));
+    const json_t *files = json_object_get(note, "files");
+    assert_non_null(json_object_get(files, "baseline.onnx"));
+    json_object_foreach((json_t *)(uintptr_t)files, name,
+                        file) if (!json_is_string(json_object_get(file, "of")) ||
+                                  !json_is_string(json_object_get(file, "stamp")))
+        fail_msg("found half of a file: %s", json_dumps(note, 0));
+    json_decref(note);
+}
+
+/* The same with every run that follows, whatever became of the one before. */
+static qdq_status open_use_and_check(void *ctx, qdq_error *err)
+{
+    const qdq_status st = open_use_and_close(ctx, err);
+
+    test_let_allocs_be(true);
+    check_note(ctx);
+    test_let_allocs_be(false);
+    return st;
+}
+
+TEST(the_note_on_disk_is_never_half_of_one)
+{
+    char *dir = strdup(test_path("whole"));
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_tune_folder *f;
+    json_malloc_t json_malloc;
+    json_free_t json_free;
+
+    assert_ok(qdq_tune_folder_open(dir, true, "a store", &f, &err));
+    assert_ok(qdq_write_file(test_path("whole/baseline.onnx"), true, "x", 1, &err));
+    assert_ok(qdq_tune_folder_wrote(f, "baseline.onnx", "model1", &err));
+    assert_ok(qdq_tune_folder_began(f, 3, &err));
+    qdq_tune_folder_close(f, NULL);
+
+    json_get_alloc_funcs(&json_malloc, &json_free);
+    json_set_alloc_funcs(malloc, free); /* jansson's allocations fail, too */
+    const unsigned long all = test_every_alloc_fails(open_use_and_check, dir);
+    json_set_alloc_funcs(json_malloc, json_free);
+    assert_true(all >= 40);
+    free(dir);
 }
 
 TEST(a_folder_survives_every_allocation_failure)

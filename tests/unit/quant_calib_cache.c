@@ -139,3 +139,15 @@ TEST(one_line_spans_all_entries_of_a_tensor)
     assert_written(p, "first.cache", HEAD "a: 3ca3d70a\nb: 3f800000\n");
     qdq_plan_free(p);
 }
+
+TEST(ranges_of_a_tensor_whose_name_is_no_utf8_are_no_lack_of_memory)
+{
+    const char *const name = "caf\xe9";
+    const float scale = 1;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = plan_of(&name, &scale, 1);
+    const char *path = test_path("latin.json");
+
+    assert_ok(qdq_plan_save_ranges(p, path, true, &err));
+    qdq_plan_free(p);
+}

@@ -50,6 +50,24 @@ TEST(times_are_read_back_as_they_were_written)
     qdq_plan_free(back);
 }
 
+TEST(a_layer_whose_name_is_no_utf8_is_no_lack_of_memory)
+{
+    qdq_plan *p = qdq_plan_new();
+    qdq_plan_times t = {"p", "ort-cpu", HASH, 7, 1234.56, 0.1, {0}, {0}, 2};
+    qdq_arena arena = QDQ_ARENA_INIT;
+    char *text;
+
+    assert_non_null(p);
+    p->model = p->target = p->created_by = p->clean = "";
+    assert_true(QDQ_PUSH(&arena, &t.layers, ((qdq_layer_time){"caf\xe9", 1, 2, {0}})));
+    assert_true(qdq_plan_set_times(p, &t));
+    assert_ok(qdq_plan_to_text(p, &text, &err));
+    assert_non_null(strstr(text, "\"node\": \"caf?\""));
+    qdq_free(text);
+    qdq_arena_free(&arena);
+    qdq_plan_free(p);
+}
+
 TEST(a_plan_without_times_has_no_such_key)
 {
     qdq_plan *p = qdq_plan_new();

@@ -234,3 +234,13 @@ TEST(a_reason_that_is_no_utf8_is_noted)
     qdq_tune_note_free(&note);
     free(dir);
 }
+
+TEST(a_store_in_a_folder_that_is_no_utf8_is_no_lack_of_memory)
+{
+    char *dir = strdup(test_path("latin"));
+    qdq_tune_folder *f;
+
+    assert_ok(qdq_tune_folder_open(dir, true, "/r\xe9sultats/tune.db", &f, &err));
+    qdq_tune_folder_close(f, NULL);
+    free(dir);
+}

@@ -8,7 +8,7 @@
 
 #include "base/fail.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "quant/plan/plan.h"
 
 /* What trtexec and IInt8EntropyCalibrator2 of TensorRT 8.6 and later look for. */
@@ -60,12 +60,14 @@ static void put_trt(qdq_buf *b, const char *tensor, qdq_range r)
 
 static void put_ours(qdq_buf *b, const char *tensor, qdq_range r, bool first)
 {
-    json_t *o = json_pack("{s:s, s:f, s:f}", "tensor", tensor, "low", r.low, "high", r.high);
+    qdq_json_doc doc = {0};
+    qdq_json_out o = qdq_json_object(&doc);
 
+    qdq_json_put_text(o, "tensor", tensor);
+    qdq_json_put_real(o, "low", r.low);
+    qdq_json_put_real(o, "high", r.high);
     qdq_buf_puts(b, first ? "\n    " : ",\n    ");
-    if (o == NULL || !qdq_json_put_line(b, o))
-        b->failed = true;
-    json_decref(o);
+    qdq_json_finish_line(&doc, b);
 }
 
 qdq_status qdq_plan_save_ranges(const qdq_plan *p, const char *path, bool allow_overwrite,

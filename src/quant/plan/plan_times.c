@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/json_write.h"
+
 bool qdq_plan_set_times(qdq_plan *p, const qdq_plan_times *t)
 {
     qdq_plan_times *to = &p->times;
@@ -36,23 +38,34 @@ void qdq_plan_put_json(qdq_buf *b, json_t *j)
     json_decref(j);
 }
 
-/* NULL: out of memory. */
-static json_t *layer_json(const qdq_layer_time *l)
+static void put_layer(qdq_buf *b, const qdq_layer_time *l)
 {
-    json_t *o = json_pack("{s:s, s:f, s:f}", "node", l->node, "float_us", l->float_us,
-                          "quantized_us", l->eight_us),
-           *other = NULL;
-    bool any = false, ok = o != NULL;
+    qdq_json_doc doc = {0};
+    qdq_json_out o = qdq_json_object(&doc);
+    bool any = false;
 
+    qdq_json_put_text(o, "node", l->node);
+    qdq_json_put_real(o, "float_us", l->float_us);
+    qdq_json_put_real(o, "quantized_us", l->eight_us);
     for (int k = 0; k < QDQ_MOST_FORMS; k++)
         any |= l->other_us[k] > 0;
-    if (ok && any)
-        ok = (other = json_array()) != NULL && json_object_set_new(o, "other_us", other) == 0;
-    for (int k = 0; k < QDQ_MOST_FORMS && ok && any; k++)
-        ok = json_array_append_new(other, json_real(l->other_us[k])) == 0;
-    if (!ok)
-        json_decref(o);
-    return ok ? o : NULL;
+    if (any) {
+        qdq_json_out other = qdq_json_put_list(o, "other_us");
+
+        for (int k = 0; k < QDQ_MOST_FORMS; k++)
+            qdq_json_put_real(other, NULL, l->other_us[k]);
+    }
+    qdq_json_finish_line(&doc, b);
+}
+
+static void put_timed(qdq_buf *b, const qdq_trial_time *t)
+{
+    qdq_json_doc doc = {0};
+    qdq_json_out o = qdq_json_object(&doc);
+
+    qdq_json_put_int(o, "trial", t->trial);
+    qdq_json_put_real(o, "us", t->us);
+    qdq_json_finish_line(&doc, b);
 }
 
 void qdq_plan_put_times(qdq_buf *b, const qdq_plan_times *t)
@@ -71,16 +84,13 @@ void qdq_plan_put_times(qdq_buf *b, const qdq_plan_times *t)
     qdq_plan_put_json(b, json_real(t->eight_us));
     qdq_buf_puts(b, ", \"layers\": [");
     for (size_t i = 0; i < t->layers.n; i++) {
-        const qdq_layer_time *l = &t->layers.at[i];
-
         qdq_buf_puts(b, i == 0 ? "\n    " : ",\n    ");
-        qdq_plan_put_json(b, layer_json(l));
+        put_layer(b, &t->layers.at[i]);
     }
     qdq_buf_puts(b, t->layers.n > 0 ? "\n  ]" : "]");
     for (size_t i = 0; i < t->timed.n; i++) {
         qdq_buf_puts(b, i == 0 ? ", \"timed\": [" : ", ");
-        qdq_plan_put_json(b, json_pack("{s:i, s:f}", "trial", (int)t->timed.at[i].trial, "us",
-                                       t->timed.at[i].us));
+        put_timed(b, &t->timed.at[i]);
     }
     qdq_buf_puts(b, t->timed.n > 0 ? "]},\n" : "},\n");
 }

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "quant/compare/deciders.h"
 #include "quant/data/data_source.h"
 #include "tune/accuracy/accuracy.h"
@@ -110,9 +110,12 @@ qdq_status qdq_tune_name_data(qdq_tune_state *t, const char **out, qdq_error *er
 /* --- remembering ------------------------------------------------------------------------------ */
 
 /* As text, since there are infinite ones. */
-static bool put_number(json_t *j, const char *key, double x)
+static void put_number(qdq_json_out o, const char *key, double x)
 {
-    return json_object_set_new(j, key, json_sprintf("%.17g", x)) == 0;
+    char text[40];
+
+    snprintf(text, sizeof text, "%.17g", x);
+    qdq_json_put_text(o, key, text);
 }
 
 static bool get_number(const json_t *j, const char *key, double *x)
@@ -143,27 +146,29 @@ static bool read_evaluation(const json_t *j, qdq_arena *arena, qdq_tune_evaluati
            get_number(j, "half_agreement", &h->more.half_agreement);
 }
 
+/* NULL: out of memory. */
 static json_t *write_evaluation(const qdq_tune_evaluation *h)
 {
-    json_t *j = json_object();
+    qdq_json_doc doc = {0};
+    qdq_json_out o = qdq_json_object(&doc);
 
-    if (put_number(j, "goal_db", h->goal_db) && put_number(j, "sqnr_db", h->sqnr_db) &&
-        json_object_set_new(j, "disagreeing", json_string(h->disagreeing)) == 0 &&
-        put_number(j, "agreement", h->agreement) && put_number(j, "accuracy", h->accuracy) &&
-        put_number(j, "given_accuracy", h->given_accuracy) &&
-        put_number(j, "bound_db", h->more.bound_db) && put_number(j, "top1", h->more.top1) &&
-        put_number(j, "half_agreement", h->more.half_agreement) &&
-        put_number(j, "metric", h->metric.value) &&
-        json_object_set_new(j, "metric_why", json_string(h->metric.why)) == 0 &&
-        json_object_set_new(j, "worst", json_string(h->more.worst)) == 0 &&
-        json_object_set_new(j, "samples", json_integer((json_int_t)h->more.samples)) == 0)
-        return j;
-    json_decref(j);
-    return NULL;
+    put_number(o, "goal_db", h->goal_db);
+    put_number(o, "sqnr_db", h->sqnr_db);
+    qdq_json_put_text(o, "disagreeing", h->disagreeing);
+    put_number(o, "agreement", h->agreement);
+    put_number(o, "accuracy", h->accuracy);
+    put_number(o, "given_accuracy", h->given_accuracy);
+    put_number(o, "bound_db", h->more.bound_db);
+    put_number(o, "top1", h->more.top1);
+    put_number(o, "half_agreement", h->more.half_agreement);
+    put_number(o, "metric", h->metric.value);
+    qdq_json_put_text(o, "metric_why", h->metric.why);
+    qdq_json_put_text(o, "worst", h->more.worst);
+    qdq_json_put_size(o, "samples", h->more.samples);
+    return qdq_json_take(&doc);
 }
 
-/* --- evaluating ----------------------------------------------------------------------------------
- */
+/* --- evaluating ------------------------------------------------------------------------------- */
 
 /* What does not run is as far from the given model as can be. *known: false where there was no time
  * for it. */

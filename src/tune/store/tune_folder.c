@@ -17,7 +17,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/fail.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/side_name.h"
 #include "onnx/side_file.h"
 
@@ -107,38 +107,55 @@ static qdq_status write_note(qdq_tune_folder *f, qdq_error *err)
     return QDQ_OK;
 }
 
+/* What the run before left: until this one has begun, the files are of that run. */
+static void put_earlier(qdq_json_out note, const json_t *old)
+{
+    json_t *run = json_object_get(old, "run"), *store = json_object_get(old, "store"),
+           *earlier = json_object_get(old, "earlier");
+
+    if (json_integer_value(run) != 0) {
+        qdq_json_out o = qdq_json_put_object(note, "earlier");
+
+        qdq_json_put(o, "run", json_incref(run));
+        if (store != NULL)
+            qdq_json_put(o, "store", json_incref(store));
+    } else if (earlier != NULL) {
+        qdq_json_put(note, "earlier", json_incref(earlier));
+    }
+}
+
+static qdq_status absolute_path(qdq_arena *arena, const char *path, const char **out,
+                                qdq_error *err)
+{
+    char folder[PATH_MAX];
+
+    *out = path;
+    if (path == NULL || path[0] == '/' || getcwd(folder, sizeof folder) == NULL)
+        return QDQ_OK;
+    *out = qdq_arena_printf(arena, "%s/%s", folder, path);
+    return qdq_allocated(*out != NULL, err);
+}
+
 /* What was written before is known still; what the run before came to is not. */
 static qdq_status begin_note(qdq_tune_folder *f, const char *store, qdq_error *err)
 {
-    json_t *old = NULL;
-    char absolute[PATH_MAX];
+    qdq_json_doc doc = {0};
 
-    if (read_note(f->fd, f->dir, &old, NULL) != QDQ_OK)
-        old = NULL; /* not there yet, or garbage */
-    f->note = json_object();
-    json_object_set_new(f->note, "process", json_integer(getpid()));
-    json_object_set_new(f->note, "run", json_integer(0));
-    if (store != NULL && store[0] != '/' && getcwd(absolute, sizeof absolute) != NULL &&
-        (store = qdq_arena_printf(&f->arena, "%s/%s", absolute, store)) == NULL) {
-        json_decref(old);
-        return qdq_nomem(err);
-    }
-    f->before = old;
-    json_t *earlier = json_incref(json_object_get(old, "earlier"));
-    if (json_integer_value(json_object_get(old, "run")) != 0) {
-        json_decref(earlier);
-        earlier = json_object();
-        json_object_set(earlier, "run", json_object_get(old, "run"));
-        json_object_set(earlier, "store", json_object_get(old, "store"));
-    }
-    if (earlier != NULL) /* until this one has begun, the files are of that run */
-        json_object_set_new(f->note, "earlier", earlier);
+    QDQ_TRY(absolute_path(&f->arena, store, &store, err));
+    if (read_note(f->fd, f->dir, &f->before, err) == QDQ_E_NOMEM)
+        return QDQ_E_NOMEM;
+    /* else it is not there yet, or garbage */
+    json_t *files = json_object_get(f->before, "files");
+    qdq_json_out note = qdq_json_object(&doc);
+    qdq_json_put_int(note, "process", getpid());
+    qdq_json_put_int(note, "run", 0);
+    put_earlier(note, f->before);
     if (store != NULL)
-        json_object_set_new(f->note, "store", json_string(store));
-    json_t *files = json_object_get(old, "files");
-    json_object_set_new(f->note, "files",
-                        json_is_object(files) ? json_incref(files) : json_object());
-    return f->note != NULL ? write_note(f, err) : qdq_nomem(err);
+        qdq_json_put_text(note, "store", store);
+    qdq_json_put(note, "files", json_is_object(files) ? json_incref(files) : json_object());
+    f->note = qdq_json_take(&doc);
+    QDQ_NEED(f->note != NULL, err);
+    return write_note(f, err);
 }
 
 /* --- open and close --------------------------------------------------------------------------- */
@@ -257,10 +274,9 @@ void qdq_tune_folder_close(qdq_tune_folder *f, const char *why)
     if (f == NULL)
         return;
     if (f->note != NULL && why != NULL && !f->restored) {
-        json_object_set_new(f->note, "failed", qdq_json_new_text(why));
         qdq_error ignored; /* the run has failed already */
-        if (write_note(f, &ignored) != QDQ_OK)
-            why = NULL;
+        if (json_object_set_new(f->note, "failed", qdq_json_new_text(why)) == 0)
+            (void)write_note(f, &ignored);
     }
     qdq_tempdir_free(f->work);
     json_decref(f->note);
@@ -278,9 +294,9 @@ qdq_tempdir *qdq_tune_folder_work(const qdq_tune_folder *f)
 
 qdq_status qdq_tune_folder_began(qdq_tune_folder *f, int64_t run, qdq_error *err)
 {
+    QDQ_NEED(json_object_set_new(f->note, "run", json_integer(run)) == 0, err);
     json_object_del(f->note, "earlier");
-    return json_object_set_new(f->note, "run", json_integer(run)) == 0 ? write_note(f, err)
-                                                                       : qdq_nomem(err);
+    return write_note(f, err);
 }
 
 int64_t qdq_tune_folder_run_before(const qdq_tune_folder *f, const char **store)
@@ -355,14 +371,15 @@ bool qdq_tune_folder_has(const qdq_tune_folder *f, const char *name, const char 
 qdq_status qdq_tune_folder_wrote(qdq_tune_folder *f, const char *name, const char *of,
                                  qdq_error *err)
 {
-    json_t *file = json_object();
+    qdq_json_doc doc = {0};
+    qdq_json_out file = qdq_json_object(&doc);
     char *now = stamp_output(f, name);
 
-    json_object_set_new(file, "of", json_string(of));
-    json_object_set_new(file, "stamp", json_string(now != NULL ? now : ""));
+    qdq_json_put_text(file, "of", of);
+    qdq_json_put_text(file, "stamp", now != NULL ? now : "");
     qdq_free(now);
-    if (json_object_set_new(json_object_get(f->note, "files"), name, file) != 0)
-        return qdq_nomem(err);
+    QDQ_NEED(json_object_set_new(json_object_get(f->note, "files"), name, qdq_json_take(&doc)) == 0,
+             err);
     return write_note(f, err);
 }
 

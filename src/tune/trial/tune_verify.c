@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "quant/check/verify_texts.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/candidate/tune_files.h"
@@ -25,11 +25,19 @@ static const char *key_of(qdq_tune_state *t, const char *name, bool shipped)
     return qdq_arena_printf(&t->arena, "computes %s%s", name, shipped ? ", shipped" : "");
 }
 
+/* NULL: out of memory. */
 static json_t *write_answer(const qdq_verify_result *r)
 {
-    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:i}", "verdict", (int)r->verdict, "why", r->why,
-                     "reference", r->reference, "output", r->output, "sqnr_db",
-                     qdq_json_real(r->sqnr_db), "samples", (int)r->samples);
+    qdq_json_doc doc = {0};
+    qdq_json_out o = qdq_json_object(&doc);
+
+    qdq_json_put_int(o, "verdict", r->verdict);
+    qdq_json_put_text(o, "why", r->why);
+    qdq_json_put_text(o, "reference", r->reference);
+    qdq_json_put_text(o, "output", r->output);
+    qdq_json_put_real(o, "sqnr_db", r->sqnr_db);
+    qdq_json_put_size(o, "samples", r->samples);
+    return qdq_json_take(&doc);
 }
 
 /* With texts that live as long as j. */
