@@ -64,7 +64,7 @@ static qdq_status draw(void *ctx, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_model_infer_shapes(m, err);
     if (st == QDQ_OK)
-        st = qdq_plan_picture_make(m, p, &arena, &x, err);
+        st = qdq_plan_picture_make(m, p, NULL, &arena, &x, err);
     if (st == QDQ_OK) {
         assert_int_equal(x.picture.n_nodes, 7);
         st = write(&x, &arena, m, err);

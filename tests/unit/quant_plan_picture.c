@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "quant/place/place.h"
 #include "support/test.h"
 
 static qdq_model *chain(void)
@@ -45,7 +46,7 @@ static void open_fixture(fixture *f)
 
     *f = (fixture){.m = chain(), .p = plan()};
     assert_ok(qdq_model_infer_shapes(f->m, &err));
-    assert_ok(qdq_plan_picture_make(f->m, f->p, &f->arena, &f->x, &err));
+    assert_ok(qdq_plan_picture_make(f->m, f->p, NULL, &f->arena, &f->x, &err));
 }
 
 static void close_fixture(fixture *f)
@@ -72,6 +73,35 @@ TEST(nodes_have_formats_rules_and_reasons)
     assert_string_equal(n[2].why, "no 8-bit kernel");
     assert_true(isnan(n[0].given_us));
     close_fixture(&f);
+}
+
+/* Both read what the first convolution gives, and its entry has the convolution's rule. */
+TEST(an_add_of_a_residual_block_has_its_own_rule_and_not_that_of_the_convolution)
+{
+    static const char block[] =
+        "g (float[1,2,3,3] x) => (float[1,2,3,3] y) <float[2,2,1,1] w = {1, 2, 3, 4}> { [\"c1\"] a "
+        "= Conv(x, w) [\"c2\"] b = Conv(a, w) [\"add\"] y = Add(a, b) }";
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_model *m = test_model(block);
+    qdq_plan *p = qdq_plan_new();
+    qdq_target *t;
+    qdq_plan_picture x;
+
+    assert_ok(qdq_model_infer_shapes(m, &err));
+    assert_ok(qdq_target_load(QDQ_SOURCE_DIR "/tests/data/ort_cpu_bare.json", &t, &err));
+    assert_non_null(p);
+    assert_ok(qdq_place(m, t, NULL, p, &err));
+    assert_ok(qdq_plan_picture_make(m, p, t, &arena, &x, &err));
+    assert_int_equal(x.picture.n_nodes, 3);
+    assert_string_equal(x.picture.node[1].why, "conv");
+    assert_string_equal(x.picture.node[2].name, "add");
+    assert_int_equal(x.picture.node[2].chosen, QDQ_UINT8);
+    assert_string_equal(x.picture.node[2].why, "add-of-8-bit");
+    qdq_arena_free(&arena);
+    qdq_plan_free(p);
+    qdq_target_free(t);
+    qdq_model_free(m);
 }
 
 TEST(edges_of_the_plan_carry_codes)
@@ -130,7 +160,7 @@ TEST(nodes_without_names_are_found_by_their_outputs)
     qdq_plan_picture x;
 
     assert_non_null(p);
-    assert_ok(qdq_plan_picture_make(m, p, &arena, &x, &err));
+    assert_ok(qdq_plan_picture_make(m, p, NULL, &arena, &x, &err));
     assert_string_equal(x.picture.node[0].key, "t");
     assert_string_equal(x.picture.node[1].key, "n");
     qdq_plan_picture_name(&x);
@@ -160,7 +190,7 @@ TEST(bodies_are_drawn_behind_their_node)
     assert_true(
         QDQ_PUSH(&p->arena, &p->left_float, ((qdq_plan_float){"in", "MatMul", "too small"})));
     assert_ok(qdq_model_infer_shapes(m, &err));
-    assert_ok(qdq_plan_picture_make(m, p, &arena, &x, &err));
+    assert_ok(qdq_plan_picture_make(m, p, NULL, &arena, &x, &err));
     const qdq_picture_node *n = x.picture.node;
     static const struct {
         const char *name, *body;

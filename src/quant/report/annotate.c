@@ -128,13 +128,17 @@ qdq_status qdq_plan_annotate(const qdq_plan *p, const qdq_model *m, const qdq_jo
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_model *clean = NULL;
+    qdq_target *t = NULL;
     qdq_plan_picture x;
 
     qdq_status st = qdq_quantize_clean(p, m, job, &clean, err);
+    if (st == QDQ_OK && qdq_target_load(p->target, &t, NULL) == QDQ_E_NOMEM)
+        st = qdq_nomem(err); /* else it may be a file that is elsewhere */
     if (st == QDQ_OK)
-        st = qdq_plan_picture_make(clean, p, &arena, &x, err);
+        st = qdq_plan_picture_make(clean, p, t, &arena, &x, err);
     if (st == QDQ_OK)
         st = qdq_annotate(quantized, &x.picture, false, err);
+    qdq_target_free(t);
     qdq_model_free(clean);
     qdq_arena_free(&arena);
     return st;

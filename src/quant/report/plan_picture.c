@@ -15,6 +15,8 @@ typedef struct drawing {
     /* the main one */
     const qdq_graph *graph;
     const qdq_plan *plan;
+    /* of the plan; NULL: unknown */
+    const qdq_target *target;
     qdq_arena *arena;
     qdq_plan_picture *out;
     /* by graph: its nodes' places in the picture, by id; NULL: it is not drawn */
@@ -118,6 +120,17 @@ static qdq_elem format_of(const qdq_node *n)
     return e;
 }
 
+/* The rule of a target's table for n. An input's entry has the rule of the consumer for which it
+ * was made first. NULL: this table has no say. */
+static const char *own_rule(const drawing *d, const qdq_node *n, const qdq_plan_tensor *t)
+{
+    const qdq_target_op *op = NULL;
+
+    if (d->target != NULL && d->target->partitions == NULL && strcmp(t->origin, "rule") == 0)
+        op = qdq_target_find(d->target, n->type);
+    return op != NULL ? op->rule : NULL;
+}
+
 /* Type, rule and weight of the inputs that n reads as codes. */
 static void look_at_inputs(const drawing *d, const qdq_node *n, qdq_picture_node *out,
                            qdq_elem *codes, const char **rule)
@@ -129,8 +142,10 @@ static void look_at_inputs(const drawing *d, const qdq_node *n, qdq_picture_node
         const qdq_plan_tensor *t = entry_of(d, v->name, out->name, i);
         const qdq_plan_weight *w = weight_of(d, v->name, out->name, i);
         if (t != NULL && *codes == QDQ_UNDEFINED) {
+            const char *own = own_rule(d, n, t);
+
             *codes = t->qparam.type;
-            *rule = *rule != NULL ? *rule : t->rule;
+            *rule = *rule != NULL ? *rule : own != NULL ? own : t->rule;
         }
         if (w != NULL && out->weight == QDQ_UNDEFINED) {
             out->weight = w->type;
@@ -314,10 +329,10 @@ static bool draw_edges(drawing *d)
     return true;
 }
 
-qdq_status qdq_plan_picture_make(const qdq_model *clean, const qdq_plan *p, qdq_arena *arena,
-                                 qdq_plan_picture *out, qdq_error *err)
+qdq_status qdq_plan_picture_make(const qdq_model *clean, const qdq_plan *p, const qdq_target *t,
+                                 qdq_arena *arena, qdq_plan_picture *out, qdq_error *err)
 {
-    drawing d = {.graph = clean->graph, .plan = p, .arena = arena, .out = out};
+    drawing d = {.graph = clean->graph, .plan = p, .target = t, .arena = arena, .out = out};
 
     *out = (qdq_plan_picture){.picture.graph = clean->graph->name};
     const bool ok = index_nodes(&d) && draw_nodes(&d) && draw_edges(&d);

@@ -20,10 +20,12 @@ typedef struct qdq_plan_picture {
 } qdq_plan_picture;
 
 /* Bodies of If, Loop and Scan are drawn behind their node. `clean`: the model that the plan speaks
- * of, with inferred types. Its constants are not drawn. Arrays and texts are in the arena, in the
- * model or in the plan. Without times: every number is NAN. */
-qdq_status qdq_plan_picture_make(const qdq_model *clean, const qdq_plan *p, qdq_arena *arena,
-                                 qdq_plan_picture *out, qdq_error *err);
+ * of, with inferred types. Its constants are not drawn. `t`: the target that the plan was made for;
+ * NULL: unknown, and a node may have the rule of another one that reads the same tensor. Arrays and
+ * texts are in the arena, in the model, in the plan or in the target. Without times: every number
+ * is NAN. */
+qdq_status qdq_plan_picture_make(const qdq_model *clean, const qdq_plan *p, const qdq_target *t,
+                                 qdq_arena *arena, qdq_plan_picture *out, qdq_error *err);
 
 /* Is node i of the main graph, so that its id counts there? */
 static inline bool qdq_plan_picture_is_main(const qdq_plan_picture *x, size_t i)

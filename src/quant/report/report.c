@@ -102,6 +102,22 @@ static void accuracy_figure(const qdq_reporting *r, figures *f)
     }
 }
 
+/* Nodes of floats that the plan names nowhere: the kernel of a node that it names computes them. */
+static size_t count_fused(const qdq_reporting *r)
+{
+    size_t fused = 0;
+
+    for (size_t i = 0; i < r->picture.n_nodes; i++) {
+        const qdq_picture_node *n = &r->picture.node[i];
+        const qdq_op op = qdq_op_find("", n->op);
+
+        fused += n->why == NULL && n->given == QDQ_FLOAT && op != QDQ_OP_CAST &&
+                 op != QDQ_OP_DEQUANTIZELINEAR &&
+                 (qdq_op_get_info(op)->flags & QDQ_OP_CONTROL) == 0;
+    }
+    return fused;
+}
+
 static void coverage_figure(const qdq_reporting *r, figures *f)
 {
     const qdq_plan *p = r->plan;
@@ -114,8 +130,12 @@ static void coverage_figure(const qdq_reporting *r, figures *f)
     QDQ_FOR_NODES (n, r->clean->graph)
         all += qdq_node_macs(n);
     snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.0f", all > 0 ? eight / all * 100 : 0);
-    snprintf(f->text[f->n][1], sizeof f->text[0][1], "%zu nodes quantized, %zu left float",
-             p->quantized.n, p->left_float.n);
+    const size_t fused = count_fused(r);
+    char with[40] = "";
+    if (fused > 0)
+        snprintf(with, sizeof with, "%zu fused with them, ", fused);
+    snprintf(f->text[f->n][1], sizeof f->text[0][1], "%zu nodes quantized, %s%zu left float",
+             p->quantized.n, with, p->left_float.n);
     add_figure(f, QDQ_TONE_PLAIN, "%", "of the multiplications quantized");
 }
 

@@ -177,7 +177,7 @@ qdq_status qdq_report_draw(qdq_reporting *r, qdq_error *err)
     const char *why = NULL;
     qdq_plan_picture x;
 
-    QDQ_TRY(qdq_plan_picture_make(r->clean, r->plan, &r->arena, &x, err));
+    QDQ_TRY(qdq_plan_picture_make(r->clean, r->plan, r->opts.target, &r->arena, &x, err));
     if (r->opts.named)
         qdq_plan_picture_name(&x);
     qdq_status st = can_profile(r) ? measure_profiles(r, &x, l, &found) : QDQ_E_UNSUPPORTED;

@@ -429,7 +429,8 @@ static qdq_status set_prices(qdq_tune_state *t, qdq_plan_picture *out, qdq_error
         qdq_arena_array(&t->arena, (size_t)t->task.clean->graph->next_node_id + 1, sizeof *x.trial);
     QDQ_NEED(x.trial != NULL, err);
     QDQ_TRY(find_trials(t, x.trial, err));
-    QDQ_TRY(qdq_plan_picture_make(t->task.clean, t->task.rules, &t->arena, &x.rules, err));
+    QDQ_TRY(qdq_plan_picture_make(t->task.clean, t->task.rules, t->task.target, &t->arena, &x.rules,
+                                  err));
     QDQ_TRY(find_otherwise(&x, err));
     if (t->run.base->times != NULL && t->run.base->times->is_known)
         x.factor = factor_of(t->run.base->times, t->out->baseline_ms);
@@ -472,7 +473,7 @@ qdq_status qdq_tune_draw(qdq_tune_state *t, const qdq_plan *p, qdq_plan_picture 
 {
     const qdq_tune_times *given = t->run.base->times, *chosen = NULL;
 
-    QDQ_TRY(qdq_plan_picture_make(t->task.clean, p, &t->arena, out, err));
+    QDQ_TRY(qdq_plan_picture_make(t->task.clean, p, t->task.target, &t->arena, out, err));
     QDQ_TRY(shipped_times(t, &chosen, err));
     if (given != NULL && given->is_known) {
         set_times(t, out, given, chosen);
