@@ -18,15 +18,57 @@ typedef struct follower {
     const qdq_job *job;
 } follower;
 
+static const qdq_node *producer_in(const qdq_model *clean, const qdq_value *v)
+{
+    const qdq_value *same = v != NULL ? qdq_graph_find(clean->graph, v->name) : NULL;
+
+    return same != NULL ? same->producer : NULL;
+}
+
+/* Scales and shifts by constants are folded into the weights of the node before them. */
+static bool folds_into_weights(const qdq_node *n)
+{
+    return n->op == QDQ_OP_BATCHNORMALIZATION || n->op == QDQ_OP_MUL || n->op == QDQ_OP_DIV ||
+           n->op == QDQ_OP_ADD || n->op == QDQ_OP_SUB;
+}
+
+static bool has_weights(const qdq_node *n)
+{
+    return n->op == QDQ_OP_CONV || n->op == QDQ_OP_CONVTRANSPOSE || n->op == QDQ_OP_GEMM ||
+           n->op == QDQ_OP_MATMUL;
+}
+
+/* The node whose weights n was folded into, possibly with others of its kind; NULL: none. */
+static const qdq_node *folded_into(const qdq_model *clean, const qdq_node *n)
+{
+    enum { LONGEST_CHAIN = 8 };
+
+    for (int i = 0; i < LONGEST_CHAIN && n != NULL && folds_into_weights(n); i++) {
+        const qdq_node *before = NULL;
+
+        for (uint32_t k = 0; k < n->n_in; k++) {
+            const qdq_value *v = n->in[k].value;
+            const qdq_node *maker = producer_in(clean, v);
+
+            if (maker != NULL && has_weights(maker))
+                return maker;
+            if (v != NULL && v->producer != NULL && v->producer->op != QDQ_OP_CONSTANT)
+                before = v->producer;
+        }
+        n = before;
+    }
+    return NULL;
+}
+
 const qdq_node *qdq_place_maker(const qdq_model *clean, const qdq_node *n)
 {
     for (uint32_t i = 0; i < n->n_out; i++) {
-        const qdq_value *v =
-            n->out[i] != NULL ? qdq_graph_find(clean->graph, n->out[i]->name) : NULL;
-        if (v != NULL && v->producer != NULL)
-            return v->producer;
+        const qdq_node *maker = producer_in(clean, n->out[i]);
+
+        if (maker != NULL)
+            return maker;
     }
-    return NULL;
+    return folded_into(clean, n);
 }
 
 static const qdq_node *reader_of(const qdq_node *n)

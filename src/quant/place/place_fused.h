@@ -12,7 +12,7 @@
 qdq_status qdq_place_follow_names(const qdq_model *m, const qdq_model *clean, qdq_arena *arena,
                                   qdq_quantize_opts *opts, qdq_error *err);
 
-/* The node of the cleaned model that makes a result of n; NULL: none does. */
+/* The node of the cleaned model that makes a result of n, or that n was folded into; NULL: none. */
 const qdq_node *qdq_place_maker(const qdq_model *clean, const qdq_node *n);
 
 #endif /* QDQ_PLACE_FUSED_H */
