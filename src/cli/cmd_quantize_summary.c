@@ -191,6 +191,24 @@ static void print_rounded(const qdq_plan_summary *s, FILE *to)
     fprintf(to, "\n");
 }
 
+/* A regular expression may match more than is meant. */
+static void print_excluded(const quantize *q, const qdq_plan_summary *s, FILE *to)
+{
+    static const char reason[] = ": excluded by the user";
+    size_t patterns = 0, nodes = 0;
+
+    for (size_t i = 0; i < q->a->quant.exclude.n; i++)
+        patterns += q->a->quant.exclude.at[i][0] != '=';
+    for (size_t i = 0; i < s->n_left; i++) {
+        const char *what = s->left_float[i].what, *colon = strrchr(what, ':');
+
+        nodes += colon != NULL && strcmp(colon, reason) == 0 ? s->left_float[i].n : 0;
+    }
+    if (patterns > 0)
+        fprintf(to, "note: --exclude matches %zu node%s; '=NAME' excludes a single one\n", nodes,
+                cli_plural(nodes));
+}
+
 static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, FILE *to,
                                   qdq_error *err)
 {
@@ -216,7 +234,9 @@ static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, 
     if (s->n_left == 0)
         return QDQ_OK;
     fprintf(to, "\nleft float: %zu node%s\n", s->n_left_float, cli_plural(s->n_left_float));
-    return print_counts(q, s->left_float, s->n_left, to, err);
+    QDQ_TRY(print_counts(q, s->left_float, s->n_left, to, err));
+    print_excluded(q, s, to);
+    return QDQ_OK;
 }
 
 /* Rules of speed were measured with VNNI, and with AVX2 alone. */

@@ -144,7 +144,8 @@ static void warn_of_no_match(qdq_placing *p, const char *text)
 }
 
 /* Marks in hit[], by place in the order, the nodes that the pattern matches. */
-static qdq_status mark_matching(qdq_placing *p, const char *text, bool *hit, qdq_error *err)
+static qdq_status mark_matching(qdq_placing *p, const char *option, const char *text, bool *hit,
+                                qdq_error *err)
 {
     size_t found = 0;
     qdq_status st = QDQ_OK;
@@ -167,6 +168,9 @@ static qdq_status mark_matching(qdq_placing *p, const char *text, bool *hit, qdq
     close_pattern(&wanted);
     if (st == QDQ_OK && found == 0)
         warn_of_no_match(p, text);
+    else if (st == QDQ_OK && wanted.name == NULL)
+        qdq_job_log(p->opts->job, QDQ_LOG_INFO, "%s '%s' matches %zu node%s", option, text, found,
+                    found == 1 ? "" : "s");
     return st;
 }
 
@@ -180,7 +184,7 @@ static qdq_status filter_names(qdq_placing *p, const char *const *patterns, bool
     bool *hit = qdq_arena_array(&p->scratch, p->n_order + 1, sizeof *hit);
     QDQ_NEED(hit != NULL, err);
     for (size_t k = 0; patterns[k] != NULL; k++)
-        QDQ_TRY(mark_matching(p, patterns[k], hit, err));
+        QDQ_TRY(mark_matching(p, option, patterns[k], hit, err));
     for (size_t i = 0; i < p->n_order; i++)
         if (hit[i] != others)
             keep_out(p, p->order[i], option, reason);
