@@ -354,6 +354,7 @@ const cli_command cmd_check = {
     .example = "qdq check model.onnx && echo sound\n"
                "qdq check model.qdq.onnx --target ort-cpu --engine ort\n"
                "qdq check model.qdq.onnx --engine openvino --data test.npz",
+    .common = "target strict engine data threads layer-info json help",
     .groups = groups,
     .args_size = sizeof(struct check_args),
     .run = run_check,

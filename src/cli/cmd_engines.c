@@ -371,6 +371,7 @@ const cli_command cmd_engines = {
     .example =
         "qdq engines\nqdq engines trtexec --self-test -o report\nqdq engines ort --ort-library "
         "/opt/ort/lib/libonnxruntime.so",
+    .common = "self-test output install host ort-library openvino-library trtexec json help",
     .groups = groups,
     .args_size = sizeof(struct engines_args),
     .run = run_engines,

@@ -269,6 +269,7 @@ const cli_command cmd_extract = {
             "\"inputs\": [{\"name\", \"dynamic\", \"min\": [1, 64], \"opt\", \"max\"}]; null: not "
             "known",
     .example = "qdq extract model.onnx -o head.onnx --inputs pool_out --outputs logits",
+    .common = "inputs outputs group engine output force json help",
     .groups = groups,
     .args_size = sizeof(struct extract_args),
     .run = run_extract,

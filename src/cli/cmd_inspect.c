@@ -230,6 +230,7 @@ const cli_command cmd_inspect = {
             "\"linear\", \"layers\",\n"
             "  \"layer\", \"nodes\"}] }",
     .example = "qdq inspect model.onnx --json",
+    .common = "dot why regions groups target engine layer-info json help",
     .groups = groups,
     .args_size = sizeof(struct inspect_args),
     .run = run_inspect,
