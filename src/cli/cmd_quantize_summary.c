@@ -266,7 +266,8 @@ const char *cmd_quantize_evaluated_on(const quantize *q)
                : qdq_arena_printf(&q->c->arena, "%zu %ssample%s%s%s, shapes %s", r->samples,
                                   cmd_quantize_is_real(q->a) ? "" : "random ",
                                   cli_plural(r->samples), steps,
-                                  q->samples.eval != NULL      ? " of --eval"
+                                  !cmd_quantize_is_real(q->a)  ? ""
+                                  : q->samples.eval != NULL    ? " of --eval"
                                   : q->samples.split.folds > 0 ? ", cross-validated"
                                   : q->samples.split.held_out  ? " held out"
                                   : q->a->plan == NULL         ? ", not held out"
@@ -293,6 +294,9 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
     const char *evaluated_on = cmd_quantize_evaluated_on(q);
     QDQ_NEED(evaluated_on != NULL, err);
     fprintf(to, "\naccuracy against the input model on %s\n", evaluated_on);
+    /* else a warning says it */
+    if (!cmd_quantize_is_real(q->a) && !qdq_plan_get_summary(q->plan)->placement_only)
+        fputs("random data shows the placement only: --calib DATA measures accuracy\n", to);
     QDQ_TRY(cli_outputs_print(q->c, "output", r->outputs, r->n_outputs, to, err));
     if (is_misjudged(q->r)) {
         fputs("accuracy is unknown: the engine computes the model wrongly\n", to);
