@@ -578,7 +578,7 @@ def find_wrong_model(path: str, files: Mapping[str, bytes]) -> str:
         given = Model(path)
         for what in ("inputs", "outputs"):
             if [io.name for io in getattr(made, what)] != [io.name for io in getattr(given, what)]:
-                return f"model.onnx: other {what} than the given model"
+                return f"model.onnx: other {what} than the input model"
     return ""
 
 

@@ -176,7 +176,7 @@ class QuantizeResult:
 
     @property
     def speedup(self) -> float:
-        """Latency of the given model / latency of this one; NAN: not measured."""
+        """Latency of the input model / latency of this one; NAN: not measured."""
         return self.speed.after.speedup if self.speed is not None else math.nan
 
     def __repr__(self) -> str:

@@ -81,7 +81,7 @@ class TuneResult:
 
     @property
     def speedup(self) -> float:
-        """Latency of the given model / latency of the result, measured again at the end."""
+        """Latency of the input model / latency of the result, measured again at the end."""
         return self.report.speedup
 
     @property

@@ -194,8 +194,12 @@ static void print_counts(json_t *report, FILE *to)
     const char *state = json_string_value(json_object_get(report, "state"));
     const char *error = json_string_value(json_object_get(report, "error"));
     const char *engine = json_string_value(json_object_get(report, "engine"));
-    static const char *const counts[] = {"regions", "patterns", "groups",    "keys",   "trials",
-                                         "kept",    "rejected", "undecided", "builds", "timings"};
+    static const struct {
+        const char *key, *name;
+    } counts[] = {{"regions", "regions"},   {"patterns", "patterns"},   {"groups", "groups"},
+                  {"keys", "keys"},         {"trials", "trials"},       {"kept", "kept"},
+                  {"rejected", "rejected"}, {"undecided", "undecided"}, {"builds", "builds"},
+                  {"timings", "pairs"}};
     const char *between = "";
 
     if (state != NULL)
@@ -205,8 +209,8 @@ static void print_counts(json_t *report, FILE *to)
     if (engine != NULL)
         fprintf(to, "engine %s\n", engine);
     for (size_t i = 0; i < QDQ_COUNT(counts); i++)
-        if (isfinite(number(report, counts[i]))) {
-            fprintf(to, "%s%s %.0f", between, counts[i], number(report, counts[i]));
+        if (isfinite(number(report, counts[i].key))) {
+            fprintf(to, "%s%s %.0f", between, counts[i].name, number(report, counts[i].key));
             between = ", ";
         }
     if (isfinite(seconds))

@@ -247,7 +247,7 @@ static void put_table(qdq_buf *b, const qdq_picture *p)
         {.head = "Node", .is_code = true},
         {.head = "Operator"},
         {.head = "Runs as"},
-        {.head = p->relative ? "Given, %" : "Given, ms", .is_number = true},
+        {.head = p->relative ? "Input, %" : "Input, ms", .is_number = true},
         {.head = p->relative ? "Chosen, %" : "Chosen, ms", .is_number = true},
         {.head = "Saves", .is_number = true, .hint = "if it is quantized"},
         {.head = "Rule or reason"},
@@ -295,8 +295,9 @@ void qdq_page_picture(qdq_buf *b, const qdq_picture *p)
     if (p->n_nodes == 0)
         return;
     snprintf(note, sizeof note,
-             "Nodes along the flow, in modules. Of two bars the upper one is the given model, the "
-             "lower one the chosen model; colours are formats. Thick lines carry codes. %.300s%s",
+             "Nodes along the flow, in modules. Of two bars the upper one is the input model, the "
+             "lower one the chosen model; colours are formats. Thick lines carry quantized values. "
+             "%.300s%s",
              p->times != NULL ? p->times : "",
              has_bodies(p) && !p->relative ? " Nodes inside of If, Loop and Scan divide the time "
                                              "of that node as estimates have it."

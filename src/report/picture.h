@@ -52,7 +52,7 @@ typedef struct qdq_picture_node {
     qdq_elem given, chosen;
     /* format of its quantized weight; QDQ_UNDEFINED: none */
     qdq_elem weight;
-    /* its kernels in the given model */
+    /* its kernels in the input model */
     double given_us;
     /* its kernels in the chosen model */
     double chosen_us;
@@ -90,7 +90,7 @@ typedef struct qdq_picture {
     const char *graph;
     /* a sentence: where the times come from */
     const char *times;
-    /* times are estimates: the given model takes 100 */
+    /* times are estimates: the input model takes 100 */
     bool relative;
     qdq_picture_node *node;
     size_t n_nodes;
@@ -103,7 +103,7 @@ void qdq_page_picture(qdq_buf *b, const qdq_picture *p);
 
 /* The same data as a file of node data for Model Explorer: {graph: {"name", "results": {key:
  * {"value", "bgColor", "textColor"}}}}. `value` is the node's time in the chosen model in ms, or
- * its share of the given model's time in percent where times are estimates; a node without a time
+ * its share of the input model's time in percent where times are estimates; a node without a time
  * is left out. Colours are those of formats. A body of Loop or Scan is a graph of its own,
  * "NODE/ATTRIBUTE", and what is in a branch of If is "IF/ATTRIBUTE/NODE" in the If's graph, as
  * Model Explorer's reader of ONNX has them. */

@@ -88,7 +88,7 @@ static void put_graph(qdq_buf *b, const qdq_picture *p, size_t first, qdq_buf *k
     const char *comma = "";
 
     qdq_buf_printf(b, ": {\n  \"name\": \"%s\",\n  \"results\": {",
-                   p->relative ? "qdq: estimated time, % of the given model"
+                   p->relative ? "qdq: estimated time, % of the input model"
                                : "qdq: ms of one run");
     for (size_t i = first; i < p->n_nodes && p->node[i].within >= p->node[first].within; i++) {
         if (!isfinite(p->node[i].chosen_us) || !is_together(p, i, first))

@@ -333,7 +333,7 @@ function drawStrip() {
       hot.addEventListener('mouseleave', hideTip);
     }
   });
-  ['given', 'chosen'].forEach(function (w, i) {
+  ['input', 'chosen'].forEach(function (w, i) {
     svg('text', {x: 0, y: tops[i] + 17, class: 'name'}, s, w);
     svg('text', {x: W, y: tops[i] + 17, class: 'num'}, s, num(root.us[i]));
   });
@@ -362,7 +362,7 @@ function drawAxis() {
         : 'middle'}, s, tickText(x) + (x === 0 ? ' ' + unit : ''));
   });
   svg('text', {class: 'dim num', x: scale.W - 14, y: 14}, s, scale.small ? ''
-      : 'given \u2192 chosen');
+      : 'input \u2192 chosen');
 }
 function bars(into, of, y) {
   [0, 1].forEach(function (side) {

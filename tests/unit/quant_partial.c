@@ -313,7 +313,7 @@ TEST(scales_along_the_rows_of_a_matrix_fit_no_kernel)
 }
 
 /* convbn-bias case 28: without an axis attribute the scales are per input channel. */
-TEST(case_28_scales_per_input_channel_fit_no_kernel)
+TEST(scales_per_input_channel_fit_no_kernel)
 {
     test_builder b = test_build(17);
 

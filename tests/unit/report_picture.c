@@ -168,7 +168,7 @@ TEST(an_overlay_of_estimates_says_so)
     qdq_buf b = QDQ_BUF_INIT(100000);
 
     qdq_picture_overlay(&b, &p);
-    assert_non_null(strstr(b.data, "\"name\": \"qdq: estimated time, % of the given model\""));
+    assert_non_null(strstr(b.data, "\"name\": \"qdq: estimated time, % of the input model\""));
     assert_non_null(strstr(b.data, "\"value\": 4,"));
     qdq_buf_free(&b);
 }

@@ -74,7 +74,7 @@ TEST(models_lie_along_the_front)
     assert_non_null(strstr(json, "\"file\": \"pareto/model_1.onnx\""));
     assert_non_null(strstr(page, "Latency against accuracy"));
     assert_non_null(strstr(page, "aria-label=\"Dots\""));
-    assert_non_null(strstr(page, ">given</text>"));
+    assert_non_null(strstr(page, ">input</text>"));
     qdq_free(json);
     qdq_free(page);
 }

@@ -27,7 +27,7 @@ static const char *check(const qdq_match *m)
 }
 
 /* NULL: out of memory, here or in an input. */
-static qdq_value *add(qdq_match *m, const char *op, uint32_t n_in, qdq_value *const *in)
+static qdq_value *add_operator(qdq_match *m, const char *op, uint32_t n_in, qdq_value *const *in)
 {
     for (uint32_t i = 0; i < n_in; i++)
         if (in[i] == NULL)
@@ -39,7 +39,7 @@ static qdq_value *add(qdq_match *m, const char *op, uint32_t n_in, qdq_value *co
 /* The length of v along the axis, as a tensor of one element. */
 static qdq_value *add_length(qdq_match *m, qdq_value *v, int axis)
 {
-    qdq_value *length = add(m, "Shape", 1, &v);
+    qdq_value *length = add_operator(m, "Shape", 1, &v);
 
     return length != NULL && qdq_node_set_int(length->producer, "start", axis) &&
                    qdq_node_set_int(length->producer, "end", axis + 1)
@@ -54,18 +54,18 @@ static qdq_value *add_count(qdq_match *m, int axis)
     qdq_model *model = m->graph->model;
     qdq_value *length = add_length(m, qdq_match_value(m, "u"), axis);
 
-    return add(
+    return add_operator(
         m, "Range", 3,
         (qdq_value *[]){qdq_match_add_const(m, "start", qdq_tensor_of_ints(model, 0, NULL, &zero)),
-                        add(m, "Squeeze", 1, &length),
+                        add_operator(m, "Squeeze", 1, &length),
                         qdq_match_add_const(m, "step", qdq_tensor_of_ints(model, 0, NULL, &one))});
 }
 
 static qdq_value *add_unsqueeze(qdq_match *m, qdq_value *v, size_t n, const int64_t *axes)
 {
-    return n == 0
-               ? v
-               : add(m, "Unsqueeze", 2, (qdq_value *[]){v, qdq_match_add_ints(m, "axes", n, axes)});
+    return n == 0 ? v
+                  : add_operator(m, "Unsqueeze", 2,
+                                 (qdq_value *[]){v, qdq_match_add_ints(m, "axes", n, axes)});
 }
 
 static qdq_value *add_places(qdq_match *m, const scatter *s)
@@ -79,13 +79,14 @@ static qdq_value *add_places(qdq_match *m, const scatter *s)
         if (i != s->axis && (w == NULL || i != 0))
             axes[n++] = i;
     if (w != NULL)
-        places =
-            add(m, "Add", 2, (qdq_value *[]){add_unsqueeze(m, w, 1, (const int64_t[]){1}), places});
+        places = add_operator(
+            m, "Add", 2, (qdq_value *[]){add_unsqueeze(m, w, 1, (const int64_t[]){1}), places});
     if (qdq_node_string_is(m->root, "mode", "circular", "linear"))
-        places = add(m, "Mod", 2,
-                     (qdq_value *[]){places, add_length(m, qdq_match_value(m, "x"), s->axis)});
-    return add(m, "Expand", 2,
-               (qdq_value *[]){add_unsqueeze(m, places, n, axes), add(m, "Shape", 1, &u)});
+        places = add_operator(
+            m, "Mod", 2, (qdq_value *[]){places, add_length(m, qdq_match_value(m, "x"), s->axis)});
+    return add_operator(
+        m, "Expand", 2,
+        (qdq_value *[]){add_unsqueeze(m, places, n, axes), add_operator(m, "Shape", 1, &u)});
 }
 
 static qdq_status build(qdq_match *m, qdq_error *err)

@@ -41,7 +41,7 @@ bool qdq_why_restart(qdq_why *w);
 /* --- why_plan.c: before the rules speak, and behind them -------------------------------------- */
 
 /* Is what is asked about in the cleaned model? QDQ_E_USAGE: no, and what is near, or what became of
- * it: `m` is the model as it came. `w` may be NULL. */
+ * it: `m` is the input model. `w` may be NULL. */
 qdq_status qdq_why_look(qdq_why *w, const qdq_model *m, const qdq_model *cleaned, qdq_error *err);
 
 /* Adds what the plan, which is finished, says of it. `w` may be NULL. */

@@ -483,7 +483,7 @@ void qdq_plan_picture_estimate(qdq_plan_picture *x)
     }
     p->relative = true;
     p->times =
-        "Nothing was timed: widths are estimates from shapes, in percent of the given model.";
+        "Nothing was timed: widths are estimates from shapes, in percent of the input model.";
 }
 
 /* --- a file ----------------------------------------------------------------------------------- */

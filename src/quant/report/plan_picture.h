@@ -51,7 +51,7 @@ bool qdq_plan_picture_fuse(qdq_plan_picture *x);
  * estimates have it: for profiles of that node. False: out of memory. */
 bool qdq_plan_picture_divide(qdq_plan_picture *x, qdq_arena *arena);
 
-/* Times from shapes, where no others are known: the given model takes 100. */
+/* Times from shapes, where no others are known: the input model takes 100. */
 void qdq_plan_picture_estimate(qdq_plan_picture *x);
 
 /* The picture as a file of node data for Model Explorer. */

@@ -90,7 +90,7 @@ static void accuracy_figure(const qdq_reporting *r, figures *f)
         return;
     if (!isnan(c->accuracy_a)) {
         snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.2f", c->accuracy_b * 100);
-        snprintf(f->text[f->n][1], sizeof f->text[0][1], "float %.2f %%, %+.2f points",
+        snprintf(f->text[f->n][1], sizeof f->text[0][1], "input %.2f %%, %+.2f points",
                  c->accuracy_a * 100, (c->accuracy_b - c->accuracy_a) * 100);
         add_figure(f, c->accuracy_b < c->accuracy_a - 0.01 ? QDQ_TONE_BAD : QDQ_TONE_PLAIN, "%",
                    "accuracy");
@@ -162,7 +162,7 @@ static void show_latency(qdq_reporting *r)
         return;
     }
     const qdq_bench_model *a = &r->time[0], *b = &r->time[1];
-    const qdq_page_bar bars[] = {{"float", a->median_ms, a->p10_ms, a->p90_ms, QDQ_TONE_PLAIN},
+    const qdq_page_bar bars[] = {{"input", a->median_ms, a->p10_ms, a->p90_ms, QDQ_TONE_PLAIN},
                                  {"quantized", b->median_ms, b->p10_ms, b->p90_ms, QDQ_TONE_GOOD}};
     if (b->runs > 0)
         snprintf(text, sizeof text,
@@ -200,7 +200,7 @@ static void show_outputs(qdq_reporting *r)
 
     if (c == NULL)
         return;
-    snprintf(text, sizeof text, "Against the model as it came on %.200s.",
+    snprintf(text, sizeof text, "Against the input model on %.200s.",
              r->opts.evaluated_on != NULL ? r->opts.evaluated_on : "the held-out samples");
     qdq_page_section(&r->page, "accuracy", "Outputs", text);
     qdq_page_table_begin(&r->page, &table);
@@ -231,7 +231,7 @@ static void show_computed(qdq_reporting *r)
         return;
     const qdq_engine_info *info = qdq_engine_get_info(r->engine);
     snprintf(engine, sizeof engine, "%.40s %.60s", info->name, info->version);
-    qdq_page_section(&r->page, "engine", "Does the engine compute what the model says?",
+    qdq_page_section(&r->page, "engine", "Engine check",
                      qdq_verify_text(r->opts.computed, engine, NULL, text, sizeof text));
 }
 

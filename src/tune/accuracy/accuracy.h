@@ -40,7 +40,7 @@ qdq_status qdq_tune_everything(qdq_tune_state *t, qdq_tune_candidate **out, qdq_
 /* Can accuracy be evaluated, if it is to be? Asked before anything that takes time. */
 qdq_status qdq_tune_check_goal(qdq_tune_state *t, qdq_error *err);
 
-/* Is the accuracy of a plan (NULL: of model.onnx) as near to the given model's as the goal wants?
+/* Is the accuracy of a plan (NULL: of model.onnx) as near to the input model's as the goal wants?
  * Yes without such a goal. */
 qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, qdq_plan *p, bool *keeps, qdq_error *err);
 

@@ -170,7 +170,7 @@ static json_t *write_evaluation(const qdq_tune_evaluation *h)
 
 /* --- evaluating ------------------------------------------------------------------------------- */
 
-/* What does not run is as far from the given model as can be. *known: false where there was no time
+/* What does not run is as far from the input model as can be. *known: false where there was no time
  * for it. */
 static qdq_status evaluate_now(qdq_tune_state *t, qdq_plan *p, const qdq_model *m, const char *key,
                                qdq_tune_evaluation *out, bool *known, qdq_error *err)

@@ -74,7 +74,7 @@ static bool has_own_reference(const qdq_tune_state *t)
 }
 
 /* What outputs are compared with: the model as it was given, or its clean copy, which is the
- * baseline. Where inputs have another type than in the given model, no sample is the same for
+ * baseline. Where inputs have another type than in the input model, no sample is the same for
  * both. */
 static qdq_status build_reference(qdq_tune_state *t, const qdq_tune_candidate **out, qdq_error *err)
 {

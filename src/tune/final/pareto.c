@@ -45,7 +45,7 @@ typedef struct front {
     size_t n_points;
     /* of the model without Q/DQ, by the same costs */
     double given_cost;
-    /* of the given model's time that the clean one takes */
+    /* of the input model's time that the clean one takes */
     double clean_share;
 } front;
 
@@ -262,7 +262,7 @@ static int by_latency(const void *a, const void *b)
                           : strcmp(((const point *)a)->c->name, ((const point *)b)->c->name);
 }
 
-/* By one that is as fast and as near to the given model, and better in one of both; or by that
+/* By one that is as fast and as near to the input model, and better in one of both; or by that
  * model itself. */
 static bool is_dominated(const front *f, const qdq_tune_point *p)
 {

@@ -1,5 +1,5 @@
-/* fusion_patterns.h - equal fusion groups as patterns, so that whatever is decided alike in all
- * instances of a pattern is decided alike in all groups of one key. */
+/* fusion_patterns.h - equal fusion groups as patterns, so that whatever is decided together in all
+ * instances of a pattern is decided together in all groups of one key. */
 #ifndef QDQ_FUSION_PATTERNS_H
 #define QDQ_FUSION_PATTERNS_H
 

@@ -87,9 +87,9 @@ static void set_times(const qdq_tune_state *t, qdq_plan_picture *x, const qdq_tu
     x->picture.times =
         chosen != NULL ? "Times come from profiles of the search, scaled to whole runs."
         : t->parts.has_costs
-            ? "Times of the given model come from a profile, those of quantized nodes from the "
+            ? "Times of the input model come from a profile, those of quantized nodes from the "
               "costs that the search ended with."
-            : "Times come from a profile of the given model; what was written has none.";
+            : "Times come from a profile of the input model; what was written has none.";
 }
 
 /* --- prices ----------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@
 
 enum { PAGE_BYTES = 64 << 20, TEXT = 200, MORE = 400 };
 
-/* --- what came out ---------------------------------------------------------------------------- */
+/* --- result ----------------------------------------------------------------------------------- */
 
 /* Empty where no goal was asked of what was written. */
 static void accuracy_text(const qdq_tune_state *t, char *text, size_t size)
@@ -44,7 +44,7 @@ static void accuracy_text(const qdq_tune_state *t, char *text, size_t size)
 /* Of times, those that were measured. */
 static void times_text(const qdq_tune_result *r, char *text, size_t size)
 {
-    snprintf(text, size, "given %.3g ms", r->baseline_ms);
+    snprintf(text, size, "input %.3g ms", r->baseline_ms);
     if (isfinite(r->rules_ms))
         qdq_text_add(text, size, ", rules %.3g ms", r->rules_ms);
     if (isfinite(r->predicted_ms))
@@ -71,7 +71,7 @@ static void show_figures(const qdq_tune_state *t, qdq_buf *b)
 
     snprintf(speed, sizeof speed, "%.2f", r->speedup);
     snprintf(interval, sizeof interval, "95 %%: %.2f to %.2f", r->ci_low, r->ci_high);
-    f[n++] = (qdq_page_figure){speed, "\xc3\x97", "as fast as the model that was given", interval,
+    f[n++] = (qdq_page_figure){speed, "\xc3\x97", "as fast as the input model", interval,
                                r->ci_low > 1 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN};
     snprintf(final, sizeof final, "%.3g", r->final_ms);
     times_text(r, base, sizeof base);
@@ -83,7 +83,7 @@ static void show_figures(const qdq_tune_state *t, qdq_buf *b)
              "candidates",
              r->timings, r->seconds, tried, r->timings > tried ? r->timings - tried : 0,
              r->ruled_out);
-    f[n++] = (qdq_page_figure){builds, NULL, "sessions built", timings, QDQ_TONE_PLAIN};
+    f[n++] = (qdq_page_figure){builds, NULL, "builds", timings, QDQ_TONE_PLAIN};
     if (!isnan(r->sqnr_db)) {
         snprintf(sqnr, sizeof sqnr, "%.1f", r->sqnr_db);
         accuracy_text(t, slice, sizeof slice);
@@ -121,13 +121,12 @@ static void dims_text(const qdq_tune_state *t, char *text, size_t size)
 }
 
 static const char *const verdict_text[] = {
-    "The search found the fastest of the three: the model that was given, the plan of the target's "
+    "The search found the fastest of the three: the input model, the plan of the target's "
     "rules, and its own.",
     "Nothing that the search found was faster than the plan of the target's rules, which is what "
     "was written.",
-    "No Q/DQ made this model faster on this engine: the model that was given was written again.",
-    ("Nothing was faster than a model with Q/DQ that was given beside it, which was written as it "
-     "is.")};
+    "No Q/DQ made this model faster on this engine: the input model was written again.",
+    "Nothing was faster than a baseline with Q/DQ, which was written as it is."};
 
 static void show_latency(const qdq_tune_state *t, qdq_buf *b)
 {
@@ -148,7 +147,7 @@ static void show_latency(const qdq_tune_state *t, qdq_buf *b)
                  " A gain below %.2f %% could not have been seen in this many pairs.",
                  r->mde * 100);
     bars[n++] =
-        (qdq_page_bar){"given", r->baseline_ms, r->baseline_ms, r->baseline_ms, QDQ_TONE_PLAIN};
+        (qdq_page_bar){"input", r->baseline_ms, r->baseline_ms, r->baseline_ms, QDQ_TONE_PLAIN};
     if (isfinite(r->rules_ms))
         bars[n++] = (qdq_page_bar){"rules", r->rules_ms, r->rules_ms, r->rules_ms, QDQ_TONE_PLAIN};
     bars[n++] = (qdq_page_bar){"written", r->final_ms, r->baseline_ms / r->ci_high,
@@ -158,7 +157,7 @@ static void show_latency(const qdq_tune_state *t, qdq_buf *b)
              verdict_text[r->verdict], why, dims, mde,
              r->ended_early ? " The budget ended the search before it was through." : "",
              r->rules_why[0] != '\0' ? " The rules' plan was not timed: " : "", r->rules_why);
-    qdq_page_section(b, "latency", "What came out", text);
+    qdq_page_section(b, "latency", "Result", text);
     qdq_page_bars(b, bars, n, "ms");
 }
 
@@ -187,7 +186,7 @@ static void show_baselines(const qdq_tune_state *t, qdq_buf *b)
     static const qdq_page_column columns[] = {
         {.head = "File", .is_code = true},
         {.head = "Result"},
-        {.head = "ms", .is_number = true, .hint = "measured in pairs with the given model"},
+        {.head = "ms", .is_number = true, .hint = "measured in pairs with the input model"},
         {.head = "Speed-up", .is_number = true},
         {.head = "from", .is_number = true, .hint = "95 % interval"},
         {.head = "to", .is_number = true},
@@ -203,7 +202,7 @@ static void show_baselines(const qdq_tune_state *t, qdq_buf *b)
 
     if (t->out->n_baselines == 0)
         return;
-    qdq_page_section(b, "baselines", "Models with Q/DQ that were given",
+    qdq_page_section(b, "baselines", "Baselines with Q/DQ",
                      "Each was measured as it is, and its placement was a start of the search.");
     qdq_page_table_begin(b, &table);
     for (size_t i = 0; i < t->out->n_baselines; i++) {
@@ -240,7 +239,7 @@ static void show_computed(const qdq_tune_state *t, qdq_buf *b)
         qdq_text_add(text, sizeof text, ". Refused for that: %u placement%s, the first because %s",
                      r->n_wrong, r->n_wrong == 1 ? "" : "s", r->wrong);
     qdq_text_add(text, sizeof text, ".");
-    qdq_page_section(b, "engine", "Does the engine compute what the model says?", text);
+    qdq_page_section(b, "engine", "Engine check", text);
 }
 
 static void show_overruled(const qdq_tune_state *t, qdq_buf *b)
@@ -405,18 +404,18 @@ void qdq_tune_show_patterns(const qdq_tune_state *t, const qdq_tune_candidate *b
          .hint = "its number, its operators, and how often it occurs"},
         {.head = "Instances", .is_number = true, .hint = "equal regions, decided together"},
         {.head = "Quantized", .hint = "decisions that are on, of all"},
-        {.head = "Given, ms",
+        {.head = "Input, ms",
          .is_number = true,
-         .hint = "its kernels in the given model, by a profile"},
+         .hint = "its kernels in the input model, by a profile"},
         {.head = "Found, ms", .is_number = true, .hint = "its kernels in the best that was found"},
         {.head = "Tried", .is_number = true},
-        {.head = "Gain", .is_number = true, .hint = "of the given model's time"},
+        {.head = "Gain", .is_number = true, .hint = "of the input model's time"},
         {.head = "Note"}};
     static const qdq_page_table table = {"patterns", columns, QDQ_COUNT(columns), false};
     char text[MORE];
 
     qdq_page_section(b, "patterns", "What won where",
-                     "Regions of one pattern are decided alike. Times are those of its kernels, "
+                     "Regions of one pattern are decided together. Times are those of its kernels, "
                      "without conversions around them; gains are those of trials of this pattern "
                      "alone, after whole placements were tried.");
     qdq_page_table_begin(b, &table);
@@ -467,9 +466,9 @@ void qdq_tune_show_groups(const qdq_tune_state *t, const qdq_tune_candidate *bes
          .hint = "operators, and the first digits of its key"},
         {.head = "Groups", .is_number = true},
         {.head = "Quantized", .hint = "decisions that are on, of all, in all groups of the kind"},
-        {.head = "Given, ms",
+        {.head = "Input, ms",
          .is_number = true,
-         .hint = "its kernels in the given model, by a profile"},
+         .hint = "its kernels in the input model, by a profile"},
         {.head = "Found, ms", .is_number = true, .hint = "its kernels in the best that was found"}};
     static const qdq_page_table table = {"groups", columns, QDQ_COUNT(columns), false};
     char text[TEXT];

@@ -26,12 +26,12 @@ static void draw_front(const qdq_tune_state *t, qdq_buf *b)
     qdq_page_scatter_plot(
         b,
         &(qdq_page_scatter){.title = "Time of one run over SQNR of the worst output: further down "
-                                     "is faster, further right is nearer to the given model",
+                                     "is faster, further right is nearer to the input model",
                             .x_unit = "SQNR, dB",
                             .y_unit = "ms",
                             .dot = dot,
                             .n = n,
-                            .line = "given",
+                            .line = "input",
                             .line_y = r->baseline_ms});
 }
 
@@ -39,7 +39,7 @@ void qdq_tune_show_front(const qdq_tune_state *t, qdq_buf *b)
 {
     static const qdq_page_column columns[] = {
         {.head = "Model", .is_code = true},
-        {.head = "ms", .is_number = true, .hint = "measured in pairs with the given model"},
+        {.head = "ms", .is_number = true, .hint = "measured in pairs with the input model"},
         {.head = "from", .is_number = true, .hint = "95 % interval"},
         {.head = "to", .is_number = true},
         {.head = "Predicted, ms",

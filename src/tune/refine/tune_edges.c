@@ -1,7 +1,7 @@
 /* tune_edges.c - after the search: Q/DQ on single edges, as space_edges.h has them. Two profiles
  * price them all, of the best placement and of the same with every edge turned that may pay; what
  * pays by these is measured like any other candidate. Edges between nodes that are alike are
- * decided alike: times of single layers are too rough for one. */
+ * decided together: times of single layers are too rough for one. */
 
 #include "base/buf.h"
 #include "base/fail.h"

@@ -87,8 +87,9 @@ typedef struct difference {
     bool is_full;
 } difference;
 
-static void add(difference *d, const char *separator, const char *fmt, ...) QDQ_PRINTF(3, 4);
-static void add(difference *d, const char *separator, const char *fmt, ...)
+static void add_difference(difference *d, const char *separator, const char *fmt, ...)
+    QDQ_PRINTF(3, 4);
+static void add_difference(difference *d, const char *separator, const char *fmt, ...)
 {
     char item[QDQ_TUNE_STORE_DIFFERENCE];
     const size_t used = strlen(d->out);
@@ -155,12 +156,13 @@ static void show_setting(difference *d, settings *s, const word *a, const word *
         snprintf(open, sizeof open, "another %s (", s->what);
     const int n = (int)any->n_key;
     if (a != NULL && b != NULL)
-        add(d, before, "%s%.*s=%s, not %.*s=%s", open, n, any->key, show(a, x), n, any->key,
-            show(b, y));
+        add_difference(d, before, "%s%.*s=%s, not %.*s=%s", open, n, any->key, show(a, x), n,
+                       any->key, show(b, y));
     else if (b != NULL)
-        add(d, before, "%sno %.*s, not %.*s=%s", open, n, any->key, n, any->key, show(b, y));
+        add_difference(d, before, "%sno %.*s, not %.*s=%s", open, n, any->key, n, any->key,
+                       show(b, y));
     else
-        add(d, before, "%s%.*s=%s, not none", open, n, any->key, show(a, x));
+        add_difference(d, before, "%s%.*s=%s, not none", open, n, any->key, show(a, x));
 }
 
 /* Of one key; a or b NULL: it is in the other text alone. */
@@ -181,7 +183,7 @@ static void name_content(difference *d, const word *w)
     const char *name = content_name(w);
 
     if (name != NULL && name[0] != '\0')
-        add(d, d->out[0] != '\0' ? ", " : "", "%s", name);
+        add_difference(d, d->out[0] != '\0' ? ", " : "", "%s", name);
 }
 
 static void compare_settings(difference *d, const char *what, const char *there, const char *here)
@@ -219,9 +221,9 @@ static void compare_names(difference *d, const char *what, const char *there, co
     if (!values_differ(&a, &b))
         return;
     if (is_digest(&a) || is_digest(&b))
-        add(d, before, "another %s", what);
+        add_difference(d, before, "another %s", what);
     else
-        add(d, before, "another %s (%s, not %s)", what, show(&a, x), show(&b, y));
+        add_difference(d, before, "another %s (%s, not %s)", what, show(&a, x), show(&b, y));
 }
 
 qdq_status qdq_tune_store_differ(qdq_tune_store *s, int64_t run, const qdq_tune_store_context *c,
@@ -254,7 +256,8 @@ qdq_status qdq_tune_store_differ(qdq_tune_store *s, int64_t run, const qdq_tune_
             compare_settings(&d, what[i], there, mine[i]);
     }
     if (row && !same && out[0] == '\0')
-        add(&d, "", "another plan of the rules: other options of quantization, or another target");
+        add_difference(
+            &d, "", "another plan of the rules: other options of quantization, or another target");
     qdq_sql_end(&st);
     return status;
 }
