@@ -80,7 +80,7 @@ done < <(grep -rnIE '(^|[^A-Za-z0-9_.])/(home|root|work|Users)/[a-z]' src includ
     Makefile CMakeLists.txt README.md CONTRIBUTING.md CHANGELOG.md --exclude=style.sh 2>/dev/null ||
     true)
 
-# Lines end at 100 columns; clang-format sees to C. Longer may be: tables, code, headings and links in
+# Lines end at 100 columns; clang-format sees to C. Longer may be: tables, code and headings in
 # documents, what has no space to break at, and text in shell scripts: in quotes, here-documents.
 mapfile -t rest < <(find . -path './build*' -prune -o -path ./.git -prune -o -path ./.ci -prune -o -type f \
     \( -name '*.md' -o -name '*.sh' -o -name '*.py' -o -name '*.js' -o -name '*.css' -o -name '*.cpp' \
@@ -100,7 +100,7 @@ done < <(perl -CSD -0777 -ne '
     for (split /\n/) {
         $n++;
         next if $md && /^(\||#|    )/;
-        s/\]\([^)]*\)|`[^`]*`|https?:\S+//g if $md;
+        s/^\s*([-*>]|\d+\.)\s+// if $md && length > 100 && !/^\s*([-*>]|\d+\.)\s+\S+\s+\S/;
         print "$ARGV:$n:", length, "\n" if length > 100 && /\S\s+\S/;
     }' "${rest[@]}" .ci/run)
 

@@ -1,5 +1,5 @@
-/* tune_problem.c - from a model to the search's problem: regions of one pattern are decided together,
- * and what is known beforehand is tried first. */
+/* tune_problem.c - from a model to the search's problem: regions of one pattern are decided
+ * together, and what is known beforehand is tried first. */
 #include "tune/problem/tune_problem.h"
 
 #include <fnmatch.h>
