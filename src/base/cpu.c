@@ -1,6 +1,6 @@
-/* cpu.c - see the header. What the operating system does not save at a switch of tasks, it does not
- * report: hence the compiler's test for the registers, and CPUID for the instructions that some
- * compilers have no name for. */
+/* cpu.c - which 8-bit arithmetic the processor has. What the operating system does not save at a
+ * switch of tasks, it does not report: hence the compiler's test for the registers, and CPUID
+ * for the instructions that some compilers have no name for. */
 #include "base/cpu.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -1,5 +1,5 @@
-/* regexp.c - see the header. What an expression will cost is counted before the system's compiler
- * sees it. */
+/* regexp.c - POSIX regular expressions with bounds on size and time. What an expression will
+ * cost is counted before the system's compiler sees it. */
 #include "base/regexp.h"
 
 #include <stdlib.h>

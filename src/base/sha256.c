@@ -1,4 +1,4 @@
-/* sha256.c - see the header. The hash itself is nettle's. */
+/* sha256.c - hashes of texts as names. The hash itself is nettle's. */
 #include "base/sha256.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* cli_metric.c - see the header. The shell takes the command apart, as users expect of one; the
- * model's path is its last argument. */
+/* cli_metric.c - runs the program of --metric-command. The shell takes the command apart, as
+ * users expect of one; the model's path is its last argument. */
 #include "cli/cli_metric.h"
 
 #include <math.h>

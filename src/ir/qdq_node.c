@@ -1,6 +1,6 @@
-/* qdq_node.c - see the header. Rules: QuantizeLinear and DequantizeLinear of the ONNX operator
- * specification, versions 10 (one scale), 13 (axis), 19 (float8), 21 (blocks, 4 and 16 bits,
- * output_dtype of Q). */
+/* qdq_node.c - reads the inputs and attributes of QuantizeLinear and DequantizeLinear. Rules:
+ * QuantizeLinear and DequantizeLinear of the ONNX operator specification, versions 10 (one
+ * scale), 13 (axis), 19 (float8), 21 (blocks, 4 and 16 bits, output_dtype of Q). */
 #include "ir/qdq_node.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
-/* side_file.c - see the header. The order that makes a model and its side file one: side file
- * synced, renamed, folder synced; model renamed, folder synced; old side file removed. */
+/* side_file.c - writes and removes the file of external data that a model names. The order that
+ * makes a model and its side file one: side file synced, renamed, folder synced; model renamed,
+ * folder synced; old side file removed. */
 #include "onnx/side_file.h"
 
 #include <dirent.h>

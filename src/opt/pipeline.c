@@ -1,6 +1,6 @@
-/* pipeline.c - see the header. Groups are put together here, so that what an engine wants done
- * ("passes" in its description) ends up as text: a pipeline means the same with and without the
- * target at hand. */
+/* pipeline.c - parses pipelines of passes. Groups are put together here, so that what an engine
+ * wants done ("passes" in its description) ends up as text: a pipeline means the same with and
+ * without the target at hand. */
 #include "opt/pipeline.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* target_fit.c - see the header. Without VNNI, kernels for u8 x s8 add pairs of products in int16:
- * 255 * 127 * 2 does not fit. Scales that keep pairs of codes below the limit make them fit, and so
- * do weights of 7 bits; uint8 weights have kernels that add in 32 bits. Then the rules for other
- * processors go. */
+/* target_fit.c - fits a target to a model and a processor. Without VNNI, kernels for u8 x s8 add
+ * pairs of products in int16: 255 * 127 * 2 does not fit. Scales that keep pairs of codes below
+ * the limit make them fit, and so do weights of 7 bits; uint8 weights have kernels that add in
+ * 32 bits. Then the rules for other processors go. */
 #include "quant/target_fit.h"
 
 #include "base/cpu.h"

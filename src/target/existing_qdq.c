@@ -1,5 +1,5 @@
-/* existing_qdq.c - see the header. Constants are qdq_params_read()'s business; what is computed is
- * evaluated by its type. */
+/* existing_qdq.c - reads Q and DQ that a model already has. Constants are qdq_params_read()'s
+ * business; what is computed is evaluated by its type. */
 #include "target/existing_qdq.h"
 
 #include "base/fail.h"

@@ -56,6 +56,11 @@ done < <(awk 'FNR == 1 {
     if (index($0, "/* " name " - ") != 1) print FILENAME, name
     nextfile }' "${own[@]}")
 
+while IFS=: read -r file line _; do
+    complain "$file:$line: says where to look, expected what the file is for"
+done < <(grep -nE '^/\* [a-z_0-9]+\.[ch] - see ' "${own[@]}" |
+    grep -vE '^src/quant/(compare|goal)/' || true)
+
 # Files stay below 600 lines.
 while read -r lines file; do
     complain "$file: has $lines lines, expected at most 600"

@@ -1,5 +1,5 @@
-/* eval_window.c - see the header. ONNX's specification of opset 22 has the formulas, with Conv and
- * AveragePool. */
+/* eval_window.c - computes Conv, ConvTranspose and pools. ONNX's specification of opset 22 has
+ * the formulas, with Conv and AveragePool. */
 #include "opt/eval/eval_window.h"
 
 #include <inttypes.h>

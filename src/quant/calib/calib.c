@@ -1,7 +1,7 @@
-/* calib.c - see the header. Tensors are observed in chunks: one instrumented session holds as many
- * outputs as the memory bound allows, since an engine keeps every declared output until the run is
- * over. A bound that no two tensors fit into means a run for each tensor; the scales are the
- * same. */
+/* calib.c - runs samples through an engine, and computes the scales of planned tensors. Tensors
+ * are observed in chunks: one instrumented session holds as many outputs as the memory bound
+ * allows, since an engine keeps every declared output until the run is over. A bound that no two
+ * tensors fit into means a run for each tensor; the scales are the same. */
 #include "quant/calib/calib.h"
 
 #include "base/fail.h"

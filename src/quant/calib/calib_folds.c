@@ -1,6 +1,6 @@
-/* calib_folds.c - see the header. Histograms and bounds are added up: each sample is counted once,
- * for its own fold. Statistics that depend on the order of samples cannot be: there each sample is
- * counted for all other folds. */
+/* calib_folds.c - ranges without some of the samples, for cross-validation. Histograms and
+ * bounds are added up: each sample is counted once, for its own fold. Statistics that depend on
+ * the order of samples cannot be: there each sample is counted for all other folds. */
 #include "quant/calib/calib_folds.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* calib_means.c - see the header. Sums are of doubles in the order of the samples: the same data
- * gives the same means, however tensors are spread over runs. */
+/* calib_means.c - means of channels, for corrections of biases. Sums are of doubles in the order
+ * of the samples: the same data gives the same means, however tensors are spread over runs. */
 #include "quant/calib/calib_means.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* histogram.c - see the header. The loop that finds the bins vectorizes; the one that counts is
- * left with one increment per value. */
+/* histogram.c - counts the values of a tensor in bins. The loop that finds the bins vectorizes;
+ * the one that counts is left with one increment per value. */
 #include "quant/calib/histogram.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* threshold_compat.c - see the header. Arithmetic is in float where NumPy's is, step by step, so
- * that values fall into the same bins. */
+/* threshold_compat.c - entropy calibration as ONNX Runtime's tool computes it. Arithmetic is in
+ * float where NumPy's is, step by step, so that values fall into the same bins. */
 #include "quant/calib/threshold_compat.h"
 
 #include <math.h>

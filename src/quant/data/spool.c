@@ -1,5 +1,6 @@
-/* spool.c - see the header. A sample is the shapes of its arrays, then their bytes. The name of the
- * file is removed before anything is written, so that no death of the process leaves a file. */
+/* spool.c - keeps samples of a source that can be read once, in a file without a name. A sample
+ * is the shapes of its arrays, then their bytes. The name of the file is removed before anything
+ * is written, so that no death of the process leaves a file. */
 #include "quant/data/spool.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* rest.c - see the header. First all is decided, on the graph as it is (rest_decide.c); then, value
- * by value:
+/* rest.c - converts unquantized nodes to 16 bits. First all is decided, on the graph as it is
+ * (rest_decide.c); then, value by value:
  *
  *   constants  in the type that their readers want, in both where they want both
  *   casts      one behind a value that some readers want in the other type; a graph output's name

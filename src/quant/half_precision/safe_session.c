@@ -1,4 +1,4 @@
-/* safe_session.c - see the header.
+/* safe_session.c - opens sessions whose results are right, for models under inspection.
  *
  * ONNX Runtime (1.31) makes kernels for integers of Q/DQ, also with float8, with blocks and with
  * constants that two of its rewrites want. Then it refuses its own graph, or makes one that fails

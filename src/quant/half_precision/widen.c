@@ -1,6 +1,6 @@
-/* widen.c - see the header. Every type is changed where it stands: of values, constants and
- * attributes. A Cast between float32 and what was 16 bits is then one to the type that is there
- * already, and goes. */
+/* widen.c - widens 16-bit floats of a model to float32. Every type is changed where it stands:
+ * of values, constants and attributes. A Cast between float32 and what was 16 bits is then one
+ * to the type that is there already, and goes. */
 #include "quant/half_precision/widen.h"
 
 #include <string.h>

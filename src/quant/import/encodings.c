@@ -1,9 +1,10 @@
-/* encodings.c - see the header. The format is AIMET's "Encoding Format Specification":
+/* encodings.c - reads AIMET's quantization encodings. The format is AIMET's "Encoding Format
+ * Specification":
  *
  *   real = (code + offset) * scale,  code in 0 .. 2^bitwidth - 1, offset 0 or below
  *
- * Symmetric encodings have the offset in the middle of the codes: those are signed types with zero
- * point 0. All others are unsigned, with zero point -offset. */
+ * Symmetric encodings have the offset in the middle of the codes: those are signed types with
+ * zero point 0. All others are unsigned, with zero point -offset. */
 #include "quant/import/encodings.h"
 
 #include <float.h>

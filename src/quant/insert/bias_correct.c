@@ -1,5 +1,6 @@
-/* bias_correct.c - see the header. Products are listed twice: before calibration for the means that
- * they need, and after it, when their weights have scales. */
+/* bias_correct.c - corrects biases for the mean error of rounded weights. Products are listed
+ * twice: before calibration for the means that they need, and after it, when their weights have
+ * scales. */
 #include "quant/insert/bias_correct.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* place_joins.c - see the header. A Concat of boxes (to 640) and scores (to 1) with one uint8 scale
- * has 54 dB over all, and every score is 0. What moves such a tensor on moves the join on; what
- * takes it apart again (Slice, Split, Gather) ends it. */
+/* place_joins.c - decides which joins share one scale. A Concat of boxes (to 640) and scores (to
+ * 1) with one uint8 scale has 54 dB over all, and every score is 0. What moves such a tensor on
+ * moves the join on; what takes it apart again (Slice, Split, Gather) ends it. */
 #include "quant/place/place_joins.h"
 
 #include "base/fail.h"

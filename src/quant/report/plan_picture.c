@@ -1,5 +1,5 @@
-/* plan_picture.c - see the header. An edge carries codes if the plan gives its reader the quantized
- * form of the tensor. */
+/* plan_picture.c - the nodes and edges of a plan's model, to be drawn. An edge carries codes if
+ * the plan gives its reader the quantized form of the tensor. */
 #include "quant/report/plan_picture.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* awq.c - see the header: which weights read which activation, and what the plan says of the
- * outcome. */
+/* awq.c - activation-aware scales of weights (AWQ): which weights read which activation, and
+ * what the plan says of the outcome. */
 #include "quant/weights/awq.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* awq_collect.c - see awq_state.h. Of an activation are kept: the mean of |x| for each channel, and
- * a sample of rows: those whose lot is low enough, the limit halved whenever there are too many.
- * The lot depends on the number of the row alone. */
+/* awq_collect.c - collects activations for AWQ. Of an activation are kept: the mean of |x| for
+ * each channel, and a sample of rows: those whose lot is low enough, the limit halved whenever
+ * there are too many. The lot depends on the number of the row alone. */
 #include <math.h>
 #include <string.h>
 

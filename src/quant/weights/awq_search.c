@@ -1,7 +1,8 @@
-/* awq_search.c - see awq_state.h. The error of a product is that of X * (W' - W), X rows of the
- * activation and W' what the codes give back, divided by the scales again; with quantized data it
- * is that of X' * (W' - W) + (X' - X) * W. It is computed for a block of input channels and a strip
- * of columns at a time; strips go in parallel, and are summed in order. */
+/* awq_search.c - searches the scales and ranges of AWQ. The error of a product is that of X *
+ * (W' - W), X rows of the activation and W' what the codes give back, divided by the scales
+ * again; with quantized data it is that of X' * (W' - W) + (X' - X) * W. It is computed for a
+ * block of input channels and a strip of columns at a time; strips go in parallel, and are
+ * summed in order. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

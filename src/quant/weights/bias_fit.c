@@ -1,6 +1,6 @@
-/* bias_fit.c - see the header. The scale of a bias is that of activation times weight; where both
- * are there and only the activation's was calibrated now, no one has looked yet whether the bias
- * fits. */
+/* bias_fit.c - finds biases that int32 cannot hold. The scale of a bias is that of activation
+ * times weight; where both are there and only the activation's was calibrated now, no one has
+ * looked yet whether the bias fits. */
 #include "quant/weights/bias_fit.h"
 
 #include <float.h>

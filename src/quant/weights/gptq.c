@@ -1,5 +1,5 @@
-/* gptq.c - see the header: which weights read which activation, what of them fits into memory at
- * once, and what the plan says of the outcome. */
+/* gptq.c - rounds weights one input channel after the other (GPTQ): which weights read which
+ * activation, what of them fits into memory at once, and what the plan says of the outcome. */
 #include "quant/weights/gptq.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* gptq_collect.c - see gptq_state.h. Rows are packed until there are enough of them for a product:
- * samples of one row cost no walk over the whole matrix each. */
+/* gptq_collect.c - sums the Hessians of GPTQ. Rows are packed until there are enough of them for
+ * a product: samples of one row cost no walk over the whole matrix each. */
 #include <stdlib.h>
 
 #include "quant/weights/gptq_state.h"

@@ -1,10 +1,11 @@
-/* gptq_factor.c - see gptq_state.h. The paper factorizes the inverse, H^-1 = U'U with U upper. With
- * the channels in the reverse order, H = L L' and V = L^-1 hold the same numbers: U read from its
- * last row and column to the first. That is one factorization and one inverse of a triangle less.
+/* gptq_factor.c - factorizes the inverse of a Hessian. The paper factorizes the inverse, H^-1 =
+ * U'U with U upper. With the channels in the reverse order, H = L L' and V = L^-1 hold the same
+ * numbers: U read from its last row and column to the first. That is one factorization and one
+ * inverse of a triangle less.
  *
  * The matrix is worked on in place, in blocks: R = L' in the upper triangle, V in the lower one,
- * inverses of the blocks on the diagonal beside it. Those are computed in double, what is summed up
- * between blocks in float: damping keeps the smallest eigenvalue far above its last digit. */
+ * inverses of the blocks on the diagonal beside it. Those are computed in double, what is summed
+ * up between blocks in float: damping keeps the smallest eigenvalue far above its last digit. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

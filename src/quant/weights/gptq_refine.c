@@ -1,9 +1,10 @@
-/* gptq_refine.c - see gptq_state.h. GPTQ rounds each channel once, and never comes back. Here each
- * quantized value moves to the best one while all others stay, channel after channel, and then each
- * scale does, in sweeps until little changes: coordinate descent on the error of the products, as
- * in Behdin et al., "QuantEase: Optimization-based Quantization for Language Models" (arXiv
- * 2309.01885), which leaves the scales as they are. With D = W - Q the error is tr(D'HD), the
- * best change of one element of D is -(HD) / H on the diagonal. */
+/* gptq_refine.c - refines quantized values and scales after GPTQ. GPTQ rounds each channel once,
+ * and never comes back. Here each quantized value moves to the best one while all others stay,
+ * channel after channel, and then each scale does, in sweeps until little changes: coordinate
+ * descent on the error of the products, as in Behdin et al., "QuantEase: Optimization-based
+ * Quantization for Language Models" (arXiv 2309.01885), which leaves the scales as they are.
+ * With D = W - Q the error is tr(D'HD), the best change of one element of D is -(HD) / H on the
+ * diagonal. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

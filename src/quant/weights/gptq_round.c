@@ -1,5 +1,6 @@
-/* gptq_round.c - see gptq_state.h. Columns of a weight do not know of each other: threads take
- * strips of them, all channels of a strip in the order of positions, the last one first. */
+/* gptq_round.c - rounds the columns of a weight by GPTQ. Columns of a weight do not know of each
+ * other: threads take strips of them, all channels of a strip in the order of positions, the
+ * last one first. */
 #include <stdlib.h>
 #include <string.h>
 

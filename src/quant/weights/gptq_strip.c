@@ -1,4 +1,4 @@
-/* gptq_strip.c - see the header. */
+/* gptq_strip.c - copies columns of a weight to and from the strip of one thread */
 #include "quant/weights/gptq_strip.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* linear_form.c - see the header. A weight is [rows, columns, inner]: two dims of channels, one of
- * them in groups, and what lies inside. */
+/* linear_form.c - a product with a constant weight as a sum over input channels. A weight is
+ * [rows, columns, inner]: two dims of channels, one of them in groups, and what lies inside. */
 #include "quant/weights/linear_form.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
-/* matrix_product.c - see the header. A tile of sums stays in registers while it runs over all rows
- * of two packed panels; the tile is compiled for each width of registers that x86 has. */
+/* matrix_product.c - sums of products of float matrices, for GPTQ. A tile of sums stays in
+ * registers while it runs over all rows of two packed panels; the tile is compiled for each
+ * width of registers that x86 has. */
 #include "quant/weights/matrix_product.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* pairs.c - see the header. */
+/* pairs.c - which numbers of a weight kernels add first */
 #include "quant/weights/pairs.h"
 
 #include "base/fail.h"

@@ -1,5 +1,6 @@
-/* smooth.c - see the header: which activations, and how strongly. Samples take turns: s and the
- * range of one half are tried on rows of the other one, which clips as new samples do. */
+/* smooth.c - smooths the channels of activations before products: which activations, and how
+ * strongly. Samples take turns: s and the range of one half are tried on rows of the other one,
+ * which clips as new samples do. */
 #include "quant/weights/smooth.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
-/* weight_mse.c - see the header. Scales are searched in parallel, each on its own weights side by
- * side: every step costs a walk over all of them, so that the walk is all that counts. */
+/* weight_mse.c - searches the range of a weight with the least squared error. Scales are
+ * searched in parallel, each on its own weights side by side: every step costs a walk over all
+ * of them, so that the walk is all that counts. */
 #include "quant/weights/weight_mse.h"
 
 #include <math.h>

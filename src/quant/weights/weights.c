@@ -1,6 +1,6 @@
-/* weights.c - see the header. A tensor is a sequence of runs: elements side by side that share one
- * scale, or have one each, side by side too. Runs go in parallel; each writes only its own results,
- * so that the outcome does not depend on the number of threads. */
+/* weights.c - quantizes constant tensors. A tensor is a sequence of runs: elements side by side
+ * that share one scale, or have one each, side by side too. Runs go in parallel; each writes
+ * only its own results, so that the outcome does not depend on the number of threads. */
 #include "quant/weights/weights.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* boundaries.c - see scheme.h: what composites can decide. A boundary is found in the first
- * instance of a pattern; in the others it is where the node in the same canonical place reads at
- * the same canonical input. */
+/* boundaries.c - finds what composites can decide. A boundary is found in the first instance of
+ * a pattern; in the others it is where the node in the same canonical place reads at the same
+ * canonical input. */
 
 #include "base/fail.h"
 #include "base/map.h"

@@ -1,5 +1,4 @@
-/* choices.c - see scheme.h: what can be decided in a pattern, and what is decided in a whole
- * assignment. */
+/* choices.c - lists what can be decided in a pattern, and in a whole assignment */
 #include "base/fail.h"
 #include "tune/scheme/scheme.h"
 

@@ -1,5 +1,5 @@
-/* choices_scheme.c - see scheme.h: bits of a pattern's choices as points, and back; what points at
- * boundaries lead to. */
+/* choices_scheme.c - converts the bits of a pattern's choices to points and back, and what
+ * points at boundaries lead to. */
 #include <math.h>
 
 #include "base/fail.h"

@@ -1,5 +1,5 @@
-/* skip.c - see scheme.h: where Model-Optimizer would not quantize, in the order in which it asks;
- * and where it should not: constant operands, float64, unknown types. bfloat16 is a float here. */
+/* skip.c - finds where Model-Optimizer would not quantize, in the order in which it asks; and
+ * where it should not: constant operands, float64, unknown types. bfloat16 is a float here. */
 
 #include "base/words.h"
 #include "tune/scheme/scheme.h"
