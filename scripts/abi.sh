@@ -1,20 +1,17 @@
 #!/bin/bash
 # abi.sh BUILD [COMMIT] - what changed in the binary interface of libqdq.so since COMMIT, by
 # abidiff: functions, and members of the structs in include/qdq. Without COMMIT: since the newest
-# tag v*; where there is none, nothing is compared. QDQ_ABI=error makes a change an error,
-# QDQ_ABI=report prints it only. The default is error against a tag, report against COMMIT.
+# tag v*, or before the first release, since the commit in scripts/abi.base. QDQ_ABI=error makes a
+# change an error, QDQ_ABI=report prints it only. The default is error against a tag, else report.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${1:?the build folder}")
-case ${QDQ_ABI:=$([ $# -gt 1 ] && echo report || echo error)} in
+tag=$(git tag --list 'v*' --sort=-version:refname | head -n 1)
+case ${QDQ_ABI:=$([ $# -gt 1 ] || [ -z "$tag" ] && echo report || echo error)} in
 error | report) ;;
 *) echo "abi: QDQ_ABI is '$QDQ_ABI', expected error or report" >&2; exit 2 ;;
 esac
-base=${2:-$(git tag --list 'v*' --sort=-version:refname | head -n 1)}
-if [ -z "$base" ]; then
-    echo "abi: no release to compare with (scripts/abi.sh BUILD COMMIT compares with a commit)"
-    exit 0
-fi
+base=${2:-${tag:-$(<scripts/abi.base)}}
 old=$build/abi/$(git rev-parse --short "$base^{commit}")
 if [ ! -f "$old/build/libqdq.so" ]; then
     mkdir -p "$old/source"
