@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
+
 /* Room for `more` bytes and the NUL. */
 static bool grow(qdq_buf *b, size_t more)
 {
@@ -118,6 +120,18 @@ void qdq_text_add(char *text, size_t size, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text + used, size - used, fmt, args);
     va_end(args);
+}
+
+qdq_status qdq_text_copy(const char *text, char **out, qdq_error *err)
+{
+    *out = NULL;
+    if (text == NULL)
+        return QDQ_OK;
+    const size_t size = strlen(text) + 1;
+    *out = malloc(size);
+    QDQ_NEED(*out != NULL, err);
+    memcpy(*out, text, size);
+    return QDQ_OK;
 }
 
 bool qdq_text_lists(const char *text, const char *separators, const char *word, size_t size)

@@ -40,6 +40,9 @@ void qdq_buf_free(qdq_buf *b);
 /* Adds to a text in `size` bytes, which cut it. */
 void qdq_text_add(char *text, size_t size, const char *fmt, ...) QDQ_PRINTF(3, 4);
 
+/* *out goes to free(); `text` NULL: NULL. */
+qdq_status qdq_text_copy(const char *text, char **out, qdq_error *err);
+
 /* Is the word, of `size` bytes, in a text of words with one of the separators between them? */
 bool qdq_text_lists(const char *text, const char *separators, const char *word, size_t size);
 

@@ -129,18 +129,12 @@ static qdq_status replay_session_open(qdq_session *s, const qdq_model *m,
                                       const qdq_session_opts *opts, qdq_error *err)
 {
     replay_session *rs = calloc(1, sizeof *rs);
-    qdq_model *copy = NULL;
 
     (void)opts;
     QDQ_NEED(rs != NULL, err);
     s->self = rs;
     QDQ_TRY(qdq_trt_record_key(m, &s->arena, &rs->key, err));
-    QDQ_TRY(qdq_model_clone(m, &copy, err));
-    qdq_status st = qdq_model_infer_shapes(copy, err);
-    if (st == QDQ_OK)
-        st = qdq_session_describe(s, copy->graph, err);
-    qdq_model_free(copy);
-    return st;
+    return qdq_session_describe_model(s, m, err);
 }
 
 static void replay_session_close(qdq_session *s)

@@ -38,3 +38,15 @@ qdq_status qdq_session_describe(qdq_session *s, const qdq_graph *g, qdq_error *e
         QDQ_TRY(describe(s, g->outputs.at[i], &s->out[s->n_out++], err));
     return QDQ_OK;
 }
+
+qdq_status qdq_session_describe_model(qdq_session *s, const qdq_model *m, qdq_error *err)
+{
+    qdq_model *copy = NULL;
+
+    QDQ_TRY(qdq_model_clone(m, &copy, err));
+    qdq_status st = qdq_model_infer_shapes(copy, err);
+    if (st == QDQ_OK)
+        st = qdq_session_describe(s, copy->graph, err);
+    qdq_model_free(copy);
+    return st;
+}

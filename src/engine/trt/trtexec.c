@@ -266,19 +266,6 @@ static qdq_status choose_shapes(qdq_session *s, qdq_error *err)
     return ts->shapes != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* Shapes are inferred in a copy: the model that is saved stays as it was given. */
-static qdq_status describe(qdq_session *s, const qdq_model *m, qdq_error *err)
-{
-    qdq_model *copy = NULL;
-
-    QDQ_TRY(qdq_model_clone(m, &copy, err));
-    qdq_status st = qdq_model_infer_shapes(copy, err);
-    if (st == QDQ_OK)
-        st = qdq_session_describe(s, copy->graph, err);
-    qdq_model_free(copy);
-    return st;
-}
-
 static qdq_status trt_session_open(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
                                    qdq_error *err)
 {
@@ -292,7 +279,7 @@ static qdq_status trt_session_open(qdq_session *s, const qdq_model *m, const qdq
         QDQ_TRY(check_local(&ts->e->tool, "profiles nothing", err));
     if (ts->e->record != NULL)
         QDQ_TRY(qdq_trt_record_key(m, &s->arena, &ts->key, err));
-    QDQ_TRY(describe(s, m, err));
+    QDQ_TRY(qdq_session_describe_model(s, m, err));
     QDQ_TRY(choose_shapes(s, err));
     QDQ_TRY(qdq_tempdir_new(s->engine->temp_dir, &ts->dir, err));
     const char *path = in_folder(ts, "model.onnx");

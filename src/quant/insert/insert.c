@@ -27,6 +27,15 @@ qdq_node *qdq_insert_find_node(const qdq_inserter *in, const char *label)
     return qdq_map_get_ptr(&in->nodes, label);
 }
 
+const qdq_node *qdq_insert_reader(const qdq_inserter *in, const qdq_edge *e, qdq_buf *list)
+{
+    const qdq_node *n = qdq_insert_find_node(in, e->node);
+
+    if (n == NULL)
+        qdq_buf_printf(list, " node '%s';", e->node);
+    return n;
+}
+
 qdq_value *qdq_insert_find_value(const qdq_inserter *in, const char *name)
 {
     return qdq_map_get_ptr(&in->values, name);

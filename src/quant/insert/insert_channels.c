@@ -32,12 +32,10 @@ qdq_status qdq_insert_check_channels(qdq_inserter *in, size_t index, qdq_buf *li
 
     for (size_t i = 0; i < c->consumers.n; i++) {
         const qdq_edge *e = &c->consumers.at[i];
-        const qdq_node *n = qdq_insert_find_node(in, e->node);
+        const qdq_node *n = qdq_insert_reader(in, e, list);
 
-        if (n == NULL) {
-            qdq_buf_printf(list, " node '%s';", e->node);
+        if (n == NULL)
             continue;
-        }
         if (e->input != 0 || qdq_node_in(n, 0) != v || !has_channels(n, c))
             qdq_buf_printf(list, " product '%s' of '%s' and a matrix with such input channels;",
                            e->node, c->tensor);

@@ -30,12 +30,10 @@ qdq_status qdq_insert_check_scaling(qdq_inserter *in, size_t index, qdq_buf *lis
 
     for (size_t i = 0; i < c->consumers.n; i++) {
         const qdq_edge *e = &c->consumers.at[i];
-        const qdq_node *n = qdq_insert_find_node(in, e->node);
+        const qdq_node *n = qdq_insert_reader(in, e, list);
 
-        if (n == NULL) {
-            qdq_buf_printf(list, " node '%s';", e->node);
+        if (n == NULL)
             continue;
-        }
         if (e->input != 0 || qdq_node_in(n, 0) != v || !qdq_scaling_reader(n, (int64_t)c->n_scales))
             qdq_buf_printf(list, " product '%s' of '%s' and a matrix with %zu input channels;",
                            e->node, c->tensor, c->n_scales);

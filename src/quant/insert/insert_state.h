@@ -94,6 +94,8 @@ static inline uint64_t qdq_insert_edge(const qdq_inserter *in, const qdq_node *n
 }
 
 qdq_node *qdq_insert_find_node(const qdq_inserter *in, const char *label);
+/* The node of an edge; NULL: there is none, which is added to the list of what is missing. */
+const qdq_node *qdq_insert_reader(const qdq_inserter *in, const qdq_edge *e, qdq_buf *list);
 qdq_value *qdq_insert_find_value(const qdq_inserter *in, const char *name);
 
 /* The first of the readers, before which goes what all of them read, so that each block of the file

@@ -249,6 +249,21 @@ float qdq_clip_factor(char letter, double step)
 
 /* --- codes ------------------------------------------------------------------------------------ */
 
+/* A run, its zero point (NULL: none) and its scale as that of a whole tensor. */
+typedef struct scaled_run {
+    run at;
+    const int32_t *zero;
+    qdq_qparam one;
+} scaled_run;
+
+static scaled_run scaled_run_at(const qdq_scale_grid *g, const qdq_weight_params *p, size_t i)
+{
+    const run r = run_at(g, i);
+    const int32_t *zero = p->zeros != NULL ? p->zeros + r.scale : NULL;
+
+    return (scaled_run){r, zero, {p->type, p->scales[r.scale], zero != NULL ? *zero : 0}};
+}
+
 static void quantize_runs(const float *w, const qdq_scale_grid *g, const qdq_weight_params *p,
                           char *codes)
 {
@@ -256,17 +271,16 @@ static void quantize_runs(const float *w, const qdq_scale_grid *g, const qdq_wei
 
 #pragma omp parallel for schedule(static) if (count_of(g) > PIECE)
     for (size_t i = 0; i < run_count(g); i++) {
-        run r = run_at(g, i);
-        const int32_t *zero = p->zeros != NULL ? p->zeros + r.scale : NULL;
-        qdq_qparam one = {p->type, p->scales[r.scale], zero != NULL ? *zero : 0};
+        const scaled_run s = scaled_run_at(g, p, i);
+        const run r = s.at;
 
         if (qdq_cancel_is_set(p->cancel))
             continue;
         if (r.one_each)
-            qdq_quantize_row(p->type, p->scales + r.scale, zero, w + r.at, r.n,
+            qdq_quantize_row(p->type, p->scales + r.scale, s.zero, w + r.at, r.n,
                              codes + r.at * size);
         else
-            qdq_quantize_floats(&one, w + r.at, r.n, codes + r.at * size);
+            qdq_quantize_floats(&s.one, w + r.at, r.n, codes + r.at * size);
     }
 }
 
@@ -277,17 +291,16 @@ static void dequantize_runs(const char *codes, const qdq_scale_grid *g, const qd
 
 #pragma omp parallel for schedule(static) if (count_of(g) > PIECE)
     for (size_t i = 0; i < run_count(g); i++) {
-        run r = run_at(g, i);
-        const int32_t *zero = p->zeros != NULL ? p->zeros + r.scale : NULL;
-        qdq_qparam one = {p->type, p->scales[r.scale], zero != NULL ? *zero : 0};
+        const scaled_run s = scaled_run_at(g, p, i);
+        const run r = s.at;
 
         if (qdq_cancel_is_set(p->cancel))
             continue;
         if (r.one_each)
-            qdq_dequantize_row(p->type, p->scales + r.scale, zero, codes + r.at * size, r.n,
+            qdq_dequantize_row(p->type, p->scales + r.scale, s.zero, codes + r.at * size, r.n,
                                w + r.at);
         else
-            qdq_dequantize_floats(&one, codes + r.at * size, r.n, w + r.at);
+            qdq_dequantize_floats(&s.one, codes + r.at * size, r.n, w + r.at);
     }
 }
 

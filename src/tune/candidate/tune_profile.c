@@ -71,6 +71,17 @@ static qdq_status ask_engine(qdq_tune_state *t, const char *path, qdq_tune_layer
     return QDQ_OK;
 }
 
+qdq_status qdq_tune_file_to_profile(qdq_tune_state *t, qdq_tune_candidate *c, const char **path,
+                                    qdq_error *err)
+{
+    *path = NULL;
+    if (c != t->run.base && qdq_tune_time_is_up(t))
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_model_file(t, c, path, err));
+    qdq_tune_set_deadline(t, t->tools.worker_client);
+    return QDQ_OK;
+}
+
 /* What an engine did not survive says nothing, and is asked again by a run that goes on, which has
  * to see the same. */
 static qdq_status measure_profile(qdq_tune_state *t, qdq_tune_candidate *c, const char *key,
@@ -79,10 +90,9 @@ static qdq_status measure_profile(qdq_tune_state *t, qdq_tune_candidate *c, cons
     const char *path;
     qdq_remote_outcome outcome = {0};
 
-    if (c != t->run.base && qdq_tune_time_is_up(t))
+    QDQ_TRY(qdq_tune_file_to_profile(t, c, &path, err));
+    if (path == NULL)
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
-    qdq_tune_set_deadline(t, t->tools.worker_client);
     QDQ_TRY(ask_engine(t, path, out, &outcome, err));
     QDQ_TRY(qdq_tune_note_refused(t, t->tools.worker_client, err));
     if (outcome.end == QDQ_REMOTE_FINE)

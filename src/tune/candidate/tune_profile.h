@@ -12,6 +12,11 @@ qdq_status qdq_tune_profile(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error 
 qdq_status qdq_tune_profile_from(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_layer *g,
                                  size_t n, qdq_error *err);
 
+/* The file of a candidate's model, with the client's deadline set for its profile. *path NULL: the
+ * time of the search is used up. */
+qdq_status qdq_tune_file_to_profile(qdq_tune_state *t, qdq_tune_candidate *c, const char **path,
+                                    qdq_error *err);
+
 /* Stored layers of a key; out->at is freed with qdq_free(). *known false: there are none, or they
  * cannot be read. */
 qdq_status qdq_tune_recall_layers(qdq_tune_state *t, const char *key, qdq_tune_layers *out,

@@ -121,10 +121,9 @@ static qdq_status measure_layers(qdq_tune_state *t, qdq_tune_candidate *c, const
     const char *path;
     qdq_remote_outcome outcome = {0};
 
-    if (c != t->run.base && qdq_tune_time_is_up(t))
+    QDQ_TRY(qdq_tune_file_to_profile(t, c, &path, err));
+    if (path == NULL)
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
-    qdq_tune_set_deadline(t, t->tools.worker_client);
     QDQ_TRY(qdq_worker_client_groups(t->tools.worker_client, path, GROUP_RUNS, &out->at, &out->n,
                                      &outcome, err));
     if (c == t->run.base)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 
 double qdq_sql_now(void)
@@ -105,13 +106,5 @@ qdq_status qdq_sql_run(qdq_tune_store *s, const char *what, const char *sql,
 
 qdq_status qdq_sql_copy_text(const qdq_sql *st, int column, char **out, qdq_error *err)
 {
-    const char *text = (const char *)sqlite3_column_text(st->at, column);
-
-    *out = NULL;
-    if (text == NULL)
-        return QDQ_OK;
-    *out = malloc(strlen(text) + 1);
-    QDQ_NEED(*out != NULL, err);
-    memcpy(*out, text, strlen(text) + 1);
-    return QDQ_OK;
+    return qdq_text_copy((const char *)sqlite3_column_text(st->at, column), out, err);
 }

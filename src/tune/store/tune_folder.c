@@ -385,18 +385,6 @@ qdq_status qdq_tune_folder_wrote(qdq_tune_folder *f, const char *name, const cha
 
 /* --- whoever asks ----------------------------------------------------------------------------- */
 
-static qdq_status copy_text(json_t *note, const char *key, char **out, qdq_error *err)
-{
-    const char *text = json_string_value(json_object_get(note, key));
-
-    if (text == NULL)
-        return QDQ_OK;
-    *out = malloc(strlen(text) + 1);
-    QDQ_NEED(*out != NULL, err);
-    memcpy(*out, text, strlen(text) + 1);
-    return QDQ_OK;
-}
-
 static qdq_status read_note_of(int fd, const char *dir, qdq_tune_note *out, qdq_error *err)
 {
     json_t *note;
@@ -406,9 +394,10 @@ static qdq_status read_note_of(int fd, const char *dir, qdq_tune_note *out, qdq_
     out->found = true;
     out->process = json_integer_value(json_object_get(note, "process"));
     out->run = json_integer_value(json_object_get(note, "run"));
-    qdq_status st = copy_text(note, "store", &out->store, err);
+    qdq_status st =
+        qdq_text_copy(json_string_value(json_object_get(note, "store")), &out->store, err);
     if (st == QDQ_OK)
-        st = copy_text(note, "failed", &out->failed, err);
+        st = qdq_text_copy(json_string_value(json_object_get(note, "failed")), &out->failed, err);
     json_decref(note);
     return st;
 }
