@@ -8,9 +8,11 @@ typedef enum qdq_elem_kind {
     QDQ_ELEM_NONE,
     QDQ_ELEM_BOOL,
     QDQ_ELEM_UINT,
-    QDQ_ELEM_INT, /* with a sign */
+    /* with a sign */
+    QDQ_ELEM_INT,
     QDQ_ELEM_FLOAT,
-    QDQ_ELEM_OTHER /* strings and complex numbers */
+    /* strings and complex numbers */
+    QDQ_ELEM_OTHER
 } qdq_elem_kind;
 
 /* Numbers of fields of a TensorProto. */

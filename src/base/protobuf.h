@@ -12,7 +12,8 @@
 enum {
     QDQ_WIRE_VARINT = 0,
     QDQ_WIRE_FIXED64 = 1,
-    QDQ_WIRE_LENGTH = 2, /* length-delimited */
+    /* length-delimited */
+    QDQ_WIRE_LENGTH = 2,
     QDQ_WIRE_FIXED32 = 5
 };
 

@@ -11,12 +11,17 @@
 #include "qdq/status.h"
 
 enum {
-    QDQ_REGEXP_TEXT = 16384, /* bytes of an expression */
-    QDQ_REGEXP_SIZE = 16384, /* characters once its repetitions are written out */
+    /* bytes of an expression */
+    QDQ_REGEXP_TEXT = 16384,
+    /* characters once its repetitions are written out */
+    QDQ_REGEXP_SIZE = 16384,
     QDQ_REGEXP_OPERATORS = 400,
-    QDQ_REGEXP_DEPTH = 64,  /* parentheses inside parentheses */
-    QDQ_REGEXP_NAME = 1024, /* bytes of a text that can match: a longer one matches nothing */
-    QDQ_REGEXP_SECONDS = 5, /* for all texts together */
+    /* parentheses inside parentheses */
+    QDQ_REGEXP_DEPTH = 64,
+    /* bytes of a text that can match: a longer one matches nothing */
+    QDQ_REGEXP_NAME = 1024,
+    /* for all texts together */
+    QDQ_REGEXP_SECONDS = 5,
 };
 
 typedef struct qdq_regexp {

@@ -13,23 +13,38 @@
 
 /* What an option takes, and the type of the member that receives it. */
 typedef enum cli_kind {
-    CLI_FLAG,  /* bool; --name, --no-name */
-    CLI_COUNT, /* int: how often it was given */
-    CLI_TEXT,  /* const char * */
+    /* bool; --name, --no-name */
+    CLI_FLAG,
+    /* int: how often it was given */
+    CLI_COUNT,
+    /* const char * */
+    CLI_TEXT,
     /* const char *: options for another program in one text, which may begin with dashes */
     CLI_WORDS,
-    CLI_FILE,   /* const char *; shells complete file names */
-    CLI_CHOICE, /* int: index into choices */
-    CLI_WHOLE,  /* int64_t from min to max */
-    CLI_REAL,   /* double, finite */
-    CLI_MAYBE,  /* cli_maybe: a finite number, and whether it was given */
-    CLI_TIME,   /* double, seconds: 90, 90s, 10m, 1.5h */
-    CLI_SIZE,   /* uint64_t bytes: 4096, 256M, 1GiB */
-    CLI_LIST,   /* cli_names: one element each time it is given */
-    CLI_NAMES,  /* cli_names: A,B,C; given again it adds */
-    CLI_SHAPES, /* cli_shapes: NAME=1x3x224x224; given again it adds */
-    CLI_REALS,  /* cli_reals: 1,2.5,3 */
-    CLI_EXTENT  /* cli_extent: HxW, or N for a square */
+    /* const char *; shells complete file names */
+    CLI_FILE,
+    /* int: index into choices */
+    CLI_CHOICE,
+    /* int64_t from min to max */
+    CLI_WHOLE,
+    /* double, finite */
+    CLI_REAL,
+    /* cli_maybe: a finite number, and whether it was given */
+    CLI_MAYBE,
+    /* double, seconds: 90, 90s, 10m, 1.5h */
+    CLI_TIME,
+    /* uint64_t bytes: 4096, 256M, 1GiB */
+    CLI_SIZE,
+    /* cli_names: one element each time it is given */
+    CLI_LIST,
+    /* cli_names: A,B,C; given again it adds */
+    CLI_NAMES,
+    /* cli_shapes: NAME=1x3x224x224; given again it adds */
+    CLI_SHAPES,
+    /* cli_reals: 1,2.5,3 */
+    CLI_REALS,
+    /* cli_extent: HxW, or N for a square */
+    CLI_EXTENT
 } cli_kind;
 
 /* at[n] is NULL once an element is there; at is NULL before */
@@ -57,10 +72,13 @@ typedef struct cli_extent {
 
 /* What becomes of the file that an option names (cli_files.h). */
 typedef enum cli_use {
-    CLI_USE_OF_KIND, /* CLI_READS of a CLI_FILE; others name no file */
+    /* CLI_READS of a CLI_FILE; others name no file */
+    CLI_USE_OF_KIND,
     CLI_READS,
-    CLI_READS_MODEL, /* may be the file of CLI_WRITES_MODEL: a model is changed in place */
-    CLI_UPDATES,     /* what is there already is added to */
+    /* may be the file of CLI_WRITES_MODEL: a model is changed in place */
+    CLI_READS_MODEL,
+    /* what is there already is added to */
+    CLI_UPDATES,
     CLI_WRITES,
     CLI_WRITES_MODEL
 } cli_use;

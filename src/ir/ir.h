@@ -34,7 +34,8 @@ typedef struct qdq_type qdq_type;
 typedef struct qdq_function qdq_function;
 
 typedef enum qdq_op {
-    QDQ_OP_UNKNOWN = 0, /* of another domain, or not in ops.def */
+    /* of another domain, or not in ops.def */
+    QDQ_OP_UNKNOWN = 0,
 #define OP(ENUM, name, flags, infer, values) QDQ_OP_##ENUM,
 #include "ir/ops.def"
 #undef OP
@@ -75,7 +76,8 @@ typedef enum qdq_type_kind {
     QDQ_TYPE_SEQUENCE,
     QDQ_TYPE_MAP,
     QDQ_TYPE_OPTIONAL,
-    QDQ_TYPE_OTHER /* kept as wire bytes in `rest` */
+    /* kept as wire bytes in `rest` */
+    QDQ_TYPE_OTHER
 } qdq_type_kind;
 
 struct qdq_type {
@@ -98,9 +100,12 @@ struct qdq_type {
 /* --- tensors: constants ----------------------------------------------------------------------- */
 
 typedef enum qdq_storage {
-    QDQ_STORE_BYTES,  /* `bytes`: raw little-endian data inside `owner` */
-    QDQ_STORE_WIRE,   /* typed fields inside the wire form `wire`; decoded on demand */
-    QDQ_STORE_STRINGS /* `strings` */
+    /* `bytes`: raw little-endian data inside `owner` */
+    QDQ_STORE_BYTES,
+    /* typed fields inside the wire form `wire`; decoded on demand */
+    QDQ_STORE_WIRE,
+    /* `strings` */
+    QDQ_STORE_STRINGS
 } qdq_storage;
 
 struct qdq_tensor {

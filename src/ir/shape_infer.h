@@ -14,9 +14,12 @@
 #include "ir/shape.h"
 
 enum {
-    QDQ_INFER_RANK = 32, /* shapes of higher rank count as unknown: no operator needs them */
-    QDQ_VALUES_RANK = 4, /* tensors whose elements are followed have at most this rank ... */
-    QDQ_VALUES_MAX = 64  /* ... and at most as many elements */
+    /* shapes of higher rank count as unknown: no operator needs them */
+    QDQ_INFER_RANK = 32,
+    /* tensors whose elements are followed have at most this rank ... */
+    QDQ_VALUES_RANK = 4,
+    /* ... and at most as many elements */
+    QDQ_VALUES_MAX = 64
 };
 
 /* A shape under construction. */

@@ -17,18 +17,28 @@
 
 typedef enum qdq_wire_kind {
     QDQ_WIRE_NONE = 0,
-    QDQ_WIRE_INT,    /* optional varint, signed 64 bit */
-    QDQ_WIRE_FLOAT,  /* optional fixed32 */
-    QDQ_WIRE_TEXT,   /* optional string or bytes; data is NULL when it is not there */
-    QDQ_WIRE_TEXTS,  /* repeated string or bytes */
-    QDQ_WIRE_INTS,   /* repeated varint; packed is read, unpacked is written */
-    QDQ_WIRE_FLOATS, /* repeated fixed32; packed is read, unpacked is written */
-    QDQ_WIRE_MSG,    /* optional message */
-    QDQ_WIRE_MSGS,   /* repeated message */
+    /* optional varint, signed 64 bit */
+    QDQ_WIRE_INT,
+    /* optional fixed32 */
+    QDQ_WIRE_FLOAT,
+    /* optional string or bytes; data is NULL when it is not there */
+    QDQ_WIRE_TEXT,
+    /* repeated string or bytes */
+    QDQ_WIRE_TEXTS,
+    /* repeated varint; packed is read, unpacked is written */
+    QDQ_WIRE_INTS,
+    /* repeated fixed32; packed is read, unpacked is written */
+    QDQ_WIRE_FLOATS,
+    /* optional message */
+    QDQ_WIRE_MSG,
+    /* repeated message */
+    QDQ_WIRE_MSGS,
     /* repeated numbers, packed or not, that are only counted; never written */
     QDQ_WIRE_COUNT_VARINT,
-    QDQ_WIRE_COUNT_FIXED32, /* the same */
-    QDQ_WIRE_COUNT_FIXED64  /* the same */
+    /* the same */
+    QDQ_WIRE_COUNT_FIXED32,
+    /* the same */
+    QDQ_WIRE_COUNT_FIXED64
 } qdq_wire_kind;
 
 typedef struct qdq_wire_out qdq_wire_out;

@@ -14,10 +14,14 @@
 
 /* Where a price comes from. */
 typedef enum qdq_price_source {
-    QDQ_PRICE_NONE,      /* nothing was measured */
-    QDQ_PRICE_ESTIMATED, /* from shapes */
-    QDQ_PRICE_PREDICTED, /* from costs that were fitted to profiles of other placements */
-    QDQ_PRICE_PROFILED,  /* from profiles with and without it */
+    /* nothing was measured */
+    QDQ_PRICE_NONE,
+    /* from shapes */
+    QDQ_PRICE_ESTIMATED,
+    /* from costs that were fitted to profiles of other placements */
+    QDQ_PRICE_PREDICTED,
+    /* from profiles with and without it */
+    QDQ_PRICE_PROFILED,
     QDQ_PRICE_COUNT
 } qdq_price_source;
 

@@ -8,23 +8,33 @@
 #include "target/qparam.h"
 
 typedef enum qdq_weight_store {
-    QDQ_WEIGHT_AS_CODES, /* codes -> DQ */
-    QDQ_WEIGHT_AS_FLOAT, /* float -> Q -> DQ: engines that read scales off Q and fold both */
-    QDQ_WEIGHT_AS_NBITS, /* inside ONNX Runtime's MatMulNBits and GatherBlockQuantized */
+    /* codes -> DQ */
+    QDQ_WEIGHT_AS_CODES,
+    /* float -> Q -> DQ: engines that read scales off Q and fold both */
+    QDQ_WEIGHT_AS_FLOAT,
+    /* inside ONNX Runtime's MatMulNBits and GatherBlockQuantized */
+    QDQ_WEIGHT_AS_NBITS,
     /* inside MatMulInteger, behind a DynamicQuantizeLinear of its data */
     QDQ_WEIGHT_AS_DYNAMIC
 } qdq_weight_store;
 
 typedef enum qdq_weight_method {
-    QDQ_WEIGHT_ABSMAX,   /* the range of the weights */
-    QDQ_WEIGHT_MSE,      /* the part of it with the least error of the weights */
-    QDQ_WEIGHT_AWQ_LITE, /* input channels scaled by what activations hold */
-    QDQ_WEIGHT_AWQ_CLIP, /* the part of the range with the least error of the products */
-    QDQ_WEIGHT_AWQ_FULL, /* both */
+    /* the range of the weights */
+    QDQ_WEIGHT_ABSMAX,
+    /* the part of it with the least error of the weights */
+    QDQ_WEIGHT_MSE,
+    /* input channels scaled by what activations hold */
+    QDQ_WEIGHT_AWQ_LITE,
+    /* the part of the range with the least error of the products */
+    QDQ_WEIGHT_AWQ_CLIP,
+    /* both */
+    QDQ_WEIGHT_AWQ_FULL,
     /* what rounding a row loses is made up for by the rows after it (gptq.h), */
     QDQ_WEIGHT_GPTQ,
-    QDQ_WEIGHT_GPTQ_MSE,   /* with parts of the range as of QDQ_WEIGHT_MSE */
-    QDQ_WEIGHT_GPTQ_REFINE /* and then moved, value by value and scale by scale */
+    /* with parts of the range as of QDQ_WEIGHT_MSE */
+    QDQ_WEIGHT_GPTQ_MSE,
+    /* and then moved, value by value and scale by scale */
+    QDQ_WEIGHT_GPTQ_REFINE
 } qdq_weight_method;
 
 static inline bool qdq_weight_method_is_awq(qdq_weight_method m)

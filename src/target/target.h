@@ -11,28 +11,36 @@
 #include "target/target_rule.h"
 
 typedef enum qdq_op_kind {
-    QDQ_KIND_LINEAR, /* activation and constant weight: the reason to quantize at all */
+    /* activation and constant weight: the reason to quantize at all */
+    QDQ_KIND_LINEAR,
     /* hands out rows of a constant table, whose rows can be quantized on their own */
     QDQ_KIND_TABLE,
     /* LSTM: two constant weights, multiplied in a loop inside of it; in 8 bits it is another
      * operator, whose data is quantized while it runs */
     QDQ_KIND_RECURRENT,
-    QDQ_KIND_JOINT, /* 8-bit kernel when every data input is 8-bit already */
-    QDQ_KIND_PASS   /* moves 8-bit data; output has the input's scale */
+    /* 8-bit kernel when every data input is 8-bit already */
+    QDQ_KIND_JOINT,
+    /* moves 8-bit data; output has the input's scale */
+    QDQ_KIND_PASS
 } qdq_op_kind;
 
 typedef enum qdq_axis_rule {
-    QDQ_AXIS_TENSOR, /* one scale for the whole weight */
+    /* one scale for the whole weight */
+    QDQ_AXIS_TENSOR,
     QDQ_AXIS_0,
     QDQ_AXIS_1,
-    QDQ_AXIS_LAST, /* MatMul: the columns of a matrix; another rank has one scale */
-    QDQ_AXIS_GEMM  /* 0 with transB, else 1 */
+    /* MatMul: the columns of a matrix; another rank has one scale */
+    QDQ_AXIS_LAST,
+    /* 0 with transB, else 1 */
+    QDQ_AXIS_GEMM
 } qdq_axis_rule;
 
 typedef enum qdq_bias_rule {
     QDQ_BIAS_NONE,
-    QDQ_BIAS_INPUT,        /* an input of the operator itself */
-    QDQ_BIAS_ADD_IF_STATIC /* the constant of a following Add, when the shape is fixed */
+    /* an input of the operator itself */
+    QDQ_BIAS_INPUT,
+    /* the constant of a following Add, when the shape is fixed */
+    QDQ_BIAS_ADD_IF_STATIC
 } qdq_bias_rule;
 
 typedef struct qdq_attr_is { /* an attribute that is there must have this value */
@@ -81,8 +89,10 @@ static inline uint32_t qdq_target_weights(const qdq_target_op *op)
 typedef enum qdq_data_is {
     QDQ_DATA_ANY,
     QDQ_DATA_GRAPH_INPUT,
-    QDQ_DATA_LEFT_FLOAT, /* of a node that such a rule left float */
-    QDQ_DATA_FLOAT       /* not in 8 bits yet */
+    /* of a node that such a rule left float */
+    QDQ_DATA_LEFT_FLOAT,
+    /* not in 8 bits yet */
+    QDQ_DATA_FLOAT
 } qdq_data_is;
 
 /* A linear node that all given conditions hold for stays float. Numbers: 0 stands for any. */
@@ -136,11 +146,16 @@ typedef struct qdq_stay_float {
 
 /* What becomes of int8 weights on x86-64 without VNNI. */
 typedef enum qdq_without_vnni {
-    QDQ_WITHOUT_VNNI_ANY,      /* its kernels compute the same on all processors */
-    QDQ_WITHOUT_VNNI_AS_IT_IS, /* they stay, and saturate */
-    QDQ_WITHOUT_VNNI_UINT8,    /* beside int8 activations they lose a bit */
-    QDQ_WITHOUT_VNNI_REDUCED,  /* they lose a bit */
-    QDQ_WITHOUT_VNNI_PAIRS     /* their scales keep the sums of pairs below the limit */
+    /* its kernels compute the same on all processors */
+    QDQ_WITHOUT_VNNI_ANY,
+    /* they stay, and saturate */
+    QDQ_WITHOUT_VNNI_AS_IT_IS,
+    /* beside int8 activations they lose a bit */
+    QDQ_WITHOUT_VNNI_UINT8,
+    /* they lose a bit */
+    QDQ_WITHOUT_VNNI_REDUCED,
+    /* their scales keep the sums of pairs below the limit */
+    QDQ_WITHOUT_VNNI_PAIRS
 } qdq_without_vnni;
 
 /* Another format of activations that the engine runs: the target's, with other activations. */

@@ -7,7 +7,8 @@
 #include "base/json_read.h"
 
 typedef enum qdq_rule_verdict {
-    QDQ_RULE_UNDECIDED, /* the interval of the factor holds 1 */
+    /* the interval of the factor holds 1 */
+    QDQ_RULE_UNDECIDED,
     QDQ_RULE_PAYS,
     QDQ_RULE_HARMS
 } qdq_rule_verdict;

@@ -45,8 +45,10 @@
 #include "base/json_write.h"
 
 enum {
-    QDQ_REMOTE_HEAD = 4,                        /* bytes before a message */
-    QDQ_REMOTE_MESSAGE_MAX = 256 * 1024 * 1024, /* a profile of a large model has megabytes */
+    /* bytes before a message */
+    QDQ_REMOTE_HEAD = 4,
+    /* a profile of a large model has megabytes */
+    QDQ_REMOTE_MESSAGE_MAX = 256 * 1024 * 1024,
 };
 
 /* Appends a message; b->failed: no memory. */

@@ -12,10 +12,14 @@
 /* How something failed inside the worker: it is a result, not an error of the call. */
 typedef enum qdq_remote_end {
     QDQ_REMOTE_FINE,
-    QDQ_REMOTE_REFUSED, /* the engine said no: text */
-    QDQ_REMOTE_CRASHED, /* signal in text */
-    QDQ_REMOTE_HUNG,    /* past its deadline */
-    QDQ_REMOTE_MEMORY   /* out of memory */
+    /* the engine said no: text */
+    QDQ_REMOTE_REFUSED,
+    /* signal in text */
+    QDQ_REMOTE_CRASHED,
+    /* past its deadline */
+    QDQ_REMOTE_HUNG,
+    /* out of memory */
+    QDQ_REMOTE_MEMORY
 } qdq_remote_end;
 
 typedef struct qdq_remote_outcome {

@@ -8,20 +8,28 @@
 #include "base/json_read.h"
 
 typedef enum qdq_sim_fault {
-    QDQ_SIM_ERROR,   /* a status */
-    QDQ_SIM_CRASH,   /* the process dies of a signal */
-    QDQ_SIM_HANG,    /* nothing happens for a while */
-    QDQ_SIM_MEMORY,  /* memory is taken, until the session is closed */
-    QDQ_SIM_OUTPUTS, /* they are not what they should be */
-    QDQ_SIM_SLOW     /* from then on all takes longer */
+    /* a status */
+    QDQ_SIM_ERROR,
+    /* the process dies of a signal */
+    QDQ_SIM_CRASH,
+    /* nothing happens for a while */
+    QDQ_SIM_HANG,
+    /* memory is taken, until the session is closed */
+    QDQ_SIM_MEMORY,
+    /* they are not what they should be */
+    QDQ_SIM_OUTPUTS,
+    /* from then on all takes longer */
+    QDQ_SIM_SLOW
 } qdq_sim_fault;
 
 typedef enum qdq_sim_spoil {
     QDQ_SIM_SOUND,
     QDQ_SIM_NAN,
     QDQ_SIM_INF,
-    QDQ_SIM_ZERO, /* everywhere */
-    QDQ_SIM_WRONG /* numbers, but others */
+    /* everywhere */
+    QDQ_SIM_ZERO,
+    /* numbers, but others */
+    QDQ_SIM_WRONG
 } qdq_sim_spoil;
 
 /* What becomes of the call at hand. */

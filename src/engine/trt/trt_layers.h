@@ -69,10 +69,14 @@ const char *qdq_trt_type(const char *prose);
  * compute". */
 typedef enum qdq_trt_class {
     QDQ_TRT_COMPUTE,
-    QDQ_TRT_MOVEMENT,   /* Reformat with origin REFORMAT or none, Shuffle, Slice, ... */
-    QDQ_TRT_CONVERSION, /* a Q or DQ that survived */
-    QDQ_TRT_FREE,       /* NoOp, Constant */
-    QDQ_TRT_CONTROL     /* waits and signals, jumps, shapes */
+    /* Reformat with origin REFORMAT or none, Shuffle, Slice, ... */
+    QDQ_TRT_MOVEMENT,
+    /* a Q or DQ that survived */
+    QDQ_TRT_CONVERSION,
+    /* NoOp, Constant */
+    QDQ_TRT_FREE,
+    /* waits and signals, jumps, shapes */
+    QDQ_TRT_CONTROL
 } qdq_trt_class;
 
 qdq_trt_class qdq_trt_layer_class(const qdq_trt_layer *l);

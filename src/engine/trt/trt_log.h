@@ -10,27 +10,41 @@
 
 /* What lets a measurement be trusted less. */
 enum {
-    QDQ_TRT_ENQUEUE_BOUND = 1,  /* the host is too slow to feed the device */
-    QDQ_TRT_UNSTABLE = 2,       /* coefficient of variance above 2.5 % */
-    QDQ_TRT_TRANSFER_BOUND = 4, /* by copies to and from the device */
+    /* the host is too slow to feed the device */
+    QDQ_TRT_ENQUEUE_BOUND = 1,
+    /* coefficient of variance above 2.5 % */
+    QDQ_TRT_UNSTABLE = 2,
+    /* by copies to and from the device */
+    QDQ_TRT_TRANSFER_BOUND = 4,
     /* CUDA graph capture failed: not to be compared with runs that have one */
     QDQ_TRT_NO_GRAPH = 8,
-    QDQ_TRT_AUX_STREAMS = 16,  /* layers ran beside each other: their times do not add up */
-    QDQ_TRT_PROFILE_LOST = 32, /* not all layers have a time */
-    QDQ_TRT_SHAPE_ASSUMED = 64 /* dynamic dimensions without a shape were timed at 1 */
+    /* layers ran beside each other: their times do not add up */
+    QDQ_TRT_AUX_STREAMS = 16,
+    /* not all layers have a time */
+    QDQ_TRT_PROFILE_LOST = 32,
+    /* dynamic dimensions without a shape were timed at 1 */
+    QDQ_TRT_SHAPE_ASSUMED = 64
 };
 
 /* Why it failed, by its words. */
 typedef enum qdq_trt_failure {
     QDQ_TRT_FINE,
-    QDQ_TRT_ARGUMENTS, /* an option that this version has not, or a wrong value */
-    QDQ_TRT_PARSE,     /* the model file is not understood: infeasible */
-    QDQ_TRT_NETWORK,   /* shapes and profiles */
-    QDQ_TRT_BUILDER,   /* no kernel: infeasible */
-    QDQ_TRT_RUNTIME,   /* while it loaded or ran an engine */
-    QDQ_TRT_ACCURACY,  /* 11.1: outputs differ from references */
-    QDQ_TRT_MEMORY,    /* transient: worth another try with the device idle */
-    QDQ_TRT_OTHER      /* an error that we do not know */
+    /* an option that this version has not, or a wrong value */
+    QDQ_TRT_ARGUMENTS,
+    /* the model file is not understood: infeasible */
+    QDQ_TRT_PARSE,
+    /* shapes and profiles */
+    QDQ_TRT_NETWORK,
+    /* no kernel: infeasible */
+    QDQ_TRT_BUILDER,
+    /* while it loaded or ran an engine */
+    QDQ_TRT_RUNTIME,
+    /* 11.1: outputs differ from references */
+    QDQ_TRT_ACCURACY,
+    /* transient: worth another try with the device idle */
+    QDQ_TRT_MEMORY,
+    /* an error that we do not know */
+    QDQ_TRT_OTHER
 } qdq_trt_failure;
 
 const char *qdq_trt_failure_name(qdq_trt_failure f); /* "fine", "arguments", ... */

@@ -7,7 +7,8 @@
 
 enum {
     QDQ_WINDOW_SPACE = 3,
-    QDQ_WINDOW_WORK = 1 << 26 /* places in the kernels of all results */
+    /* places in the kernels of all results */
+    QDQ_WINDOW_WORK = 1 << 26
 };
 
 typedef struct qdq_window {

@@ -112,7 +112,8 @@ typedef struct qdq_weight_change {
 } qdq_weight_change;
 
 enum {
-    QDQ_WEIGHT_CLIP = 1, /* a lowest code that has no negative becomes the highest */
+    /* a lowest code that has no negative becomes the highest */
+    QDQ_WEIGHT_CLIP = 1,
     /* ... is a reason; without either, its channel gets a slightly larger scale */
     QDQ_WEIGHT_SKIP = 2,
     /* one scale stays one scale, though codes must be rounded again for it */

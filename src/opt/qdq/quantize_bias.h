@@ -6,12 +6,16 @@
 #include "opt/fuse/linear.h"
 
 enum {
-    QDQ_BIAS_SYMMETRIC = 1, /* no code below -INT32_MAX */
-    QDQ_BIAS_SATURATE = 2,  /* a bias that does not fit is clipped; */
+    /* no code below -INT32_MAX */
+    QDQ_BIAS_SYMMETRIC = 1,
+    /* a bias that does not fit is clipped; */
+    QDQ_BIAS_SATURATE = 2,
     /* ... or stays float; without either, the scales of its weight are raised */
     QDQ_BIAS_SKIP = 4,
-    QDQ_BIAS_ZERO = 8, /* a node without bias gets zeros */
-    QDQ_BIAS_ASK = 16  /* a change of its own, for which permission is needed */
+    /* a node without bias gets zeros */
+    QDQ_BIAS_ZERO = 8,
+    /* a change of its own, for which permission is needed */
+    QDQ_BIAS_ASK = 16
 };
 
 /* *why: what keeps a bias of n from being codes; NULL: nothing, or its kernel adds floats (data or

@@ -16,14 +16,17 @@ enum {
     QDQ_PAT_ROWS = 12,
     QDQ_PAT_INPUTS = 9,
     QDQ_MATCH_NAMES = 40,
-    QDQ_MATCH_FOUND = 1024 /* bytes */
+    /* bytes */
+    QDQ_MATCH_FOUND = 1024
 };
 
 enum {
     /* what it computes is read inside the match only, and is no graph output */
     QDQ_PAT_ONLY = 1,
-    QDQ_PAT_COMMUTES = 2, /* the first two inputs may stand in either order */
-    QDQ_PAT_MORE = 4      /* further inputs than are listed may be there */
+    /* the first two inputs may stand in either order */
+    QDQ_PAT_COMMUTES = 2,
+    /* further inputs than are listed may be there */
+    QDQ_PAT_MORE = 4
 };
 
 /* One operator (of the default domain; its first output is what is meant):

@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 enum {
-    QDQ_HISTOGRAM_SIDE = 4096, /* bins on each side of zero */
+    /* bins on each side of zero */
+    QDQ_HISTOGRAM_SIDE = 4096,
     QDQ_HISTOGRAM_BINS = 2 * QDQ_HISTOGRAM_SIDE,
     /* places behind the bins: equal neighbours in memory must not wait for each other */
     QDQ_HISTOGRAM_ZEROS = 8

@@ -28,7 +28,8 @@ typedef struct qdq_npy {
 enum {
     /* bytes that tell how long the header is; a whole file has more */
     QDQ_NPY_START = 12,
-    QDQ_NPY_MAX_OFFSET = 1024 * 1024, /* a longer header is refused */
+    /* a longer header is refused */
+    QDQ_NPY_MAX_OFFSET = 1024 * 1024,
 };
 
 /* Where the data begin, from the first QDQ_NPY_START bytes of the file. */

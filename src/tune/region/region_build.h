@@ -7,10 +7,14 @@
 #include "tune/region/region_graph.h"
 
 enum {
-    QDQ_REGION_SIZE = 10,      /* nodes of a leaf */
-    QDQ_REGION_KERNELS = 3,    /* backbone operators of a leaf */
-    QDQ_REGION_HOPS = 10,      /* from a fork to where its branches meet */
-    QDQ_REGION_FORK_NODES = 64 /* of a fork and its branches */
+    /* nodes of a leaf */
+    QDQ_REGION_SIZE = 10,
+    /* backbone operators of a leaf */
+    QDQ_REGION_KERNELS = 3,
+    /* from a fork to where its branches meet */
+    QDQ_REGION_HOPS = 10,
+    /* of a fork and its branches */
+    QDQ_REGION_FORK_NODES = 64
 };
 
 typedef QDQ_VEC(uint32_t) qdq_places;

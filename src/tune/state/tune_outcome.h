@@ -43,9 +43,8 @@ typedef struct qdq_tune_outcome {
     double final_db, rules_db;
     /* by edge of the space (tune_edges.c); NULL: not searched */
     qdq_tune_change *edges;
-    qdq_tune_change
-        /* by number of a typed tensor (space_types.h); NULL: not searched */
-        *types;
+    /* by number of a typed tensor (space_types.h); NULL: not searched */
+    qdq_tune_change *types;
     /* by group (tune_weights.c); NULL: not searched */
     qdq_tune_change *weights;
     /* by operator of space_dynamic.h (tune_dynamic.c); NULL: not searched */
