@@ -43,6 +43,13 @@ static const struct {
     {"qoperator-to-qdq", "static", NULL},
 };
 
+/* The first makes what the second takes apart, for engines that have no kernel of it. */
+static const struct {
+    const char *makes, *lowers;
+} opposites[] = {
+    {"fuse-silu", "lower-swish"},
+};
+
 _Static_assert(QDQ_COUNT(passes) < QDQ_MAX_STEPS, "the default pipeline has room");
 
 typedef struct word {
@@ -222,6 +229,35 @@ static qdq_status add_word(qdq_pipeline *p, word w, const qdq_target *t, qdq_are
     return QDQ_OK;
 }
 
+static bool has_step(const qdq_pipeline *p, const char *pass)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (strcmp(p->step[i].pass->name, pass) == 0)
+            return true;
+    return false;
+}
+
+/* Together they would never settle, and the first alone writes what the target's engine cannot
+ * run. */
+static qdq_status check_opposites(const qdq_pipeline *p, const qdq_target *t, qdq_error *err)
+{
+    for (size_t i = 0; i < QDQ_COUNT(opposites); i++) {
+        const char *makes = opposites[i].makes, *lowers = opposites[i].lowers;
+        word w;
+
+        if (!has_step(p, makes))
+            continue;
+        if (target_wants(t, find_pass((word){lowers, strlen(lowers)}), &w))
+            return qdq_fail(err, QDQ_E_USAGE,
+                            "pass '%s': target '%s' asks for '%s', which undoes it", makes, t->name,
+                            lowers);
+        if (has_step(p, lowers))
+            return qdq_fail(err, QDQ_E_USAGE, "pass '%s': '%s' undoes it, expected one of the two",
+                            makes, lowers);
+    }
+    return QDQ_OK;
+}
+
 qdq_status qdq_pipeline_parse(const char *text, const qdq_target *t, qdq_arena *memory,
                               qdq_pipeline *out, qdq_error *err)
 {
@@ -232,7 +268,7 @@ qdq_status qdq_pipeline_parse(const char *text, const qdq_target *t, qdq_arena *
         QDQ_TRY(add_word(out, w, t, memory, err));
         text += w.size + (text[w.size] == ',');
     }
-    return QDQ_OK;
+    return check_opposites(out, t, err);
 }
 
 /* --- public ----------------------------------------------------------------------------------- */
