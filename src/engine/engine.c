@@ -16,6 +16,7 @@
 #include "engine/session_inputs.h"
 #include "engine/session_model.h"
 #include "ir/graph_check.h"
+#include "qdq/pass.h"
 
 static const struct {
     const char *name, *help;
@@ -197,6 +198,59 @@ unsigned qdq_engine_crashes(const qdq_engine *e)
 
 /* --- sessions --------------------------------------------------------------------------------- */
 
+static bool has_lacking(const qdq_engine_ops *ops, const qdq_model *m)
+{
+    if (ops->instead == NULL)
+        return false;
+    QDQ_FOR_GRAPHS (g, m)
+        QDQ_FOR_NODES (n, g)
+            if (n->op == ops->lacks)
+                return true;
+    return false;
+}
+
+/* Once: sessions are many. The file as it is would not run where users take it. */
+static void say_lowered(qdq_engine *e)
+{
+    if (!e->said_lowered)
+        qdq_job_log(e->job, QDQ_LOG_WARNING,
+                    "engine '%s' has no kernel of %s: it gets what 'qdq optimize -p %s' writes",
+                    e->info.name, qdq_op_get_info(e->ops->lacks)->name, e->ops->instead);
+    e->said_lowered = true;
+}
+
+static qdq_status open_lowered(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
+                               qdq_error *err)
+{
+    const qdq_engine_ops *ops = s->engine->ops;
+    qdq_model *lowered = NULL;
+
+    ops->session_close(s);
+    s->self = NULL;
+    s->n_in = s->n_out = 0;
+    QDQ_TRY(qdq_model_clone(m, &lowered, err));
+    qdq_status st = qdq_model_run_passes(lowered, ops->instead, err);
+    if (st == QDQ_OK) {
+        say_lowered(s->engine);
+        st = ops->session_open(s, lowered, opts, err);
+    }
+    if (st == QDQ_E_ENGINE && has_lacking(ops, lowered))
+        st = qdq_within(err, st, "no kernel of %s, and pass '%s' cannot write it in others",
+                        qdq_op_get_info(ops->lacks)->name, ops->instead);
+    qdq_model_free(lowered);
+    return st;
+}
+
+/* The engine is asked first: releases differ in what they lack. */
+static qdq_status open_model(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
+                             qdq_error *err)
+{
+    qdq_status st = s->engine->ops->session_open(s, m, opts, err);
+
+    return st == QDQ_E_ENGINE && has_lacking(s->engine->ops, m) ? open_lowered(s, m, opts, err)
+                                                                : st;
+}
+
 static qdq_status open_session(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
                                qdq_error *err)
 {
@@ -220,7 +274,7 @@ static qdq_status open_session(qdq_session *s, const qdq_model *m, const qdq_ses
     if (st == QDQ_OK && opts->layers)
         s->source = own;
     if (st == QDQ_OK)
-        st = s->engine->ops->session_open(s, own != NULL ? own : m, opts, err);
+        st = open_model(s, own != NULL ? own : m, opts, err);
     if (s->source == NULL)
         qdq_model_free(own);
     return st;

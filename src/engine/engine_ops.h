@@ -5,6 +5,7 @@
 #define QDQ_ENGINE_OPS_H
 
 #include "base/arena.h"
+#include "ir/ir.h"
 #include "qdq/engine.h"
 
 typedef struct qdq_engine_ops {
@@ -57,6 +58,11 @@ typedef struct qdq_engine_ops {
 
     /* It reads no models with functions: sessions get their nodes in place of calls. */
     bool no_functions;
+
+    /* An operator that releases of the engine cannot run, and the passes that write it in others:
+     * a model with such nodes that cannot be loaded is loaded after these. NULL: none. */
+    qdq_op lacks;
+    const char *instead;
 } qdq_engine_ops;
 
 #define ENGINE(symbol, name, help) extern const qdq_engine_ops qdq_engine_##symbol;
@@ -72,6 +78,8 @@ struct qdq_engine {
     const char *temp_dir;
     /* it is in another process */
     bool remote;
+    /* the user knows that sessions get other operators than `lacks` */
+    bool said_lowered;
     void *self;
     /* of the machine that runs it */
     const char *processor;

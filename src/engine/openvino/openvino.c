@@ -106,15 +106,6 @@ static qdq_status compile(qdq_session *s, qdq_error *err)
         "cannot compile the model", err);
 }
 
-static bool has_tensorscatter(const qdq_model *m)
-{
-    QDQ_FOR_GRAPHS (g, m)
-        QDQ_FOR_NODES (n, g)
-            if (n->op == QDQ_OP_TENSORSCATTER)
-                return true;
-    return false;
-}
-
 static qdq_status read_model(qdq_session *s, const qdq_model *m, qdq_error *err)
 {
     qdq_ov_session *os = s->self;
@@ -128,9 +119,6 @@ static qdq_status read_model(qdq_session *s, const qdq_model *m, qdq_error *err)
                                                                   bytes.size, NULL, &os->model),
                           "cannot load the model", err);
     qdq_buf_free(&bytes);
-    if (st == QDQ_E_ENGINE && has_tensorscatter(m))
-        return qdq_within(
-            err, st, "no TensorScatter ('qdq optimize --target openvino' writes it in others)");
     return st;
 }
 
@@ -383,4 +371,6 @@ const qdq_engine_ops qdq_engine_openvino = {
     .profile = qdq_ov_profile,
     .groups = qdq_ov_groups,
     .no_functions = true, /* "No conversion rule found for operations" of their domain */
+    .lacks = QDQ_OP_TENSORSCATTER,
+    .instead = "lower-tensorscatter",
 };

@@ -406,4 +406,7 @@ const qdq_engine_ops qdq_engine_ort = {
     .time_runs = qdq_ort_time_runs,
     .profile = qdq_ort_profile,
     .groups = qdq_ort_groups,
+    /* 1.31.1, of opset 25. Functions: their callers may decide alpha. */
+    .lacks = QDQ_OP_SWISH,
+    .instead = "inline-functions,lower-swish",
 };
