@@ -264,7 +264,7 @@ TEST(a_batch_of_two_with_one_token_and_no_cache_runs_in_8_bits)
 {
     /* not TEST_WHISPER_MERGED, whose switch is one for a run of any batch */
     for (int f = 0; f < TEST_WHISPER_MERGED; f++) {
-        const bool has_caches = f == TEST_GPT || f == TEST_WHISPER_DECODER;
+        const bool has_caches = f == TEST_GPT || f == TEST_LLAMA || f == TEST_WHISPER_DECODER;
         const int64_t lengths[] = {has_caches ? 0 : 1, -1};
         const test_sequences one = {3, 8, 1, lengths};
         setting s = begin((test_family)f, &test_transformer_small);

@@ -18,9 +18,15 @@ typedef struct part {
     qdq_named_array a[MOST_INPUTS];
 } part;
 
+/* A decoder by itself, whose caches are padded in front, as generate() does. */
+static bool writes_text(test_family f)
+{
+    return f == TEST_GPT || f == TEST_LLAMA;
+}
+
 static bool has_caches(test_family f)
 {
-    return f == TEST_GPT || f == TEST_WHISPER_DECODER || f == TEST_WHISPER_MERGED;
+    return writes_text(f) || f == TEST_WHISPER_DECODER || f == TEST_WHISPER_MERGED;
 }
 
 static qdq_array *add(part *p, const char *name, qdq_elem elem, int rank, const int64_t *dim)
@@ -88,13 +94,13 @@ static void begin(part *p, test_family f, const test_transformer *s, int64_t row
         return;
     }
     add_ints(p, "input_ids", tokens);
-    if (f == TEST_BERT || f == TEST_GPT || f == TEST_T5)
+    if (f == TEST_BERT || writes_text(f) || f == TEST_T5)
         add_ints(p, "attention_mask", past + tokens);
     if (f == TEST_BERT)
         add_ints(p, "token_type_ids", tokens);
     if (f == TEST_T5)
         add_ints(p, "decoder_input_ids", (tokens + 1) / 2);
-    if (f == TEST_GPT) {
+    if (writes_text(f)) {
         add_ints(p, "position_ids", tokens);
         add_caches(p, "", past);
     }
@@ -152,8 +158,7 @@ static void fill_row(part *p, int64_t row, const int64_t *ids, uint64_t seed, in
         }
         for (int64_t c = 0; c < a->dim[1]; c++)
             if (strcmp(name, "attention_mask") == 0)
-                /* caches are padded in front, as generate() does */
-                x[c] = p->family == TEST_GPT ? c >= pad : c < all - pad;
+                x[c] = writes_text(p->family) ? c >= pad : c < all - pad;
             else if (strcmp(name, "position_ids") == 0)
                 x[c] = p->past + c > pad ? p->past + c - pad : 0;
             else if (strcmp(name, "token_type_ids") == 0)

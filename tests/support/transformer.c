@@ -39,6 +39,9 @@ static void put_size(qdq_buf *b, char what, const test_transformer *s)
     case 's':
         qdq_buf_printf(b, "%lld", (long long)size);
         break;
+    case 'S':
+        qdq_buf_printf(b, "%lld", (long long)size / 2);
+        break;
     case 'f':
         qdq_buf_printf(b, "%lld", (long long)s->hidden);
         break;
@@ -208,15 +211,19 @@ static void fill_all(qdq_model *m, const test_transformer *s)
         fill_value(m, m->graph->values.at[i], s);
 }
 
-qdq_model *test_transformer_model(test_family f, const test_transformer *s)
+qdq_model *test_transformer_model(test_family f, const test_transformer *size)
 {
     const test_family_text *t = &test_family_texts[f];
+    test_transformer own = *size, *s = &own;
     qdq_buf b = QDQ_BUF_INIT(1 << 20);
     qdq_error err = QDQ_ERROR_INIT;
 
+    if (own.opset < t->least_opset)
+        own.opset = t->least_opset;
+    qdq_buf_printf(&b, "<ir_version: %d, ", own.opset < 23 ? 8 : 11);
     put(&b,
-        "<ir_version: 8, opset_import: [\"\" : ~o, \"torch\" : 1], producer_name: "
-        "\"pytorch\">\nmain_graph (",
+        "opset_import: [\"\" : ~o, \"torch\" : 1], producer_name: \"pytorch\">\n"
+        "main_graph (",
         s, 0);
     put(&b, t->inputs, s, 0);
     put_each(&b, t->layer_inputs, s);

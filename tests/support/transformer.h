@@ -17,6 +17,9 @@ typedef enum test_family {
     TEST_BERT,
     /* tokens, mask, positions, caches -> logits, caches; Conv1D by Gemm, Trilu */
     TEST_GPT,
+    /* inputs and outputs as GPT's; opset 25 at least: Attention with caches, RotaryEmbedding,
+     * RMSNormalization and a gate by Swish, no function */
+    TEST_LLAMA,
     /* tokens, mask, tokens of the decoder -> logits; RMSNorm and relative positions in nodes */
     TEST_T5,
     /* 80 mel features -> last_hidden_state; two Conv of one dimension in front */
@@ -31,7 +34,7 @@ typedef enum test_family {
 
 typedef struct test_transformer {
     int64_t layers, width, heads, hidden, vocabulary;
-    /* 17 has LayerNormalization; below it is spelled out */
+    /* 17 has LayerNormalization; below it is spelled out. A family may need more. */
     int opset;
 } test_transformer;
 

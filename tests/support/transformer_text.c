@@ -101,6 +101,16 @@ static const char bert_before[] =
 
 #define TOTAL "\"past_sequence_length + sequence_length\""
 
+#define GPT_INPUTS                                                                                 \
+    "int64[batch_size,sequence_length] input_ids, int64[batch_size," TOTAL                         \
+    "] attention_mask, int64[batch_size,sequence_length] position_ids"
+#define GPT_PAST                                                                                   \
+    ", float[batch_size,~h,past_sequence_length,~s] \"past_key_values.$.key\", "                   \
+    "float[batch_size,~h,past_sequence_length,~s] \"past_key_values.$.value\""
+#define GPT_PRESENT                                                                                \
+    ", float[batch_size,~h," TOTAL ",~s] \"present.$.key\", "                                      \
+    "float[batch_size,~h," TOTAL ",~s] \"present.$.value\""
+
 static const char gpt_functions[] = FUNCTION
     "Conv1D <from, to> (x, w, b) => (y) {\n" BATCH_AND_STEPS
     "  from = Constant <value_ints: ints = @from> ()\n"
@@ -115,25 +125,28 @@ static const char gpt_functions[] = FUNCTION
     "  h = Mul(x, half)\n  c = Pow(x, three)\n  ac = Mul(c, a)\n  s = Add(x, ac)\n"
     "  r = Mul(s, root)\n  t = Tanh(r)\n  u = Add(t, one)\n  y = Mul(h, u)\n}\n";
 
-static const char gpt_before[] =
-    "  shape = Shape(input_ids)\n"
-    "  steps = Gather <axis = 0> (shape, i1)\n"
-    "  past_shape = Shape(\"past_key_values.0.key\")\n"
-    "  past = Gather <axis = 0> (past_shape, i2)\n"
-    "  total = Add(past, steps)\n"
-    "  words = Gather <axis = 0> (words_table, input_ids)\n"
-    "  places = Gather <axis = 0> (places_table, position_ids)\n"
-    "  x0 = Add(words, places)\n"
-    "  steps_1 = Unsqueeze(steps, a0)\n  total_1 = Unsqueeze(total, a0)\n"
-    "  square = Concat <axis = 0> (steps_1, total_1)\n"
-    "  full = ConstantOfShape <value = float[1] {-3.4028235e+38}> (square)\n"
-    "  above = Add(past, i1)\n"
-    "  causal_2 = Trilu <upper = 1> (full, above)\n"
-    "  causal = Unsqueeze(causal_2, a01)\n"
-    "  mask_4 = Unsqueeze(attention_mask, a12)\n"
-    "  mask = Cast <to = 1> (mask_4)\n  hidden_f = Sub(one, mask)\n"
-    "  hidden = Cast <to = 9> (hidden_f)\n"
-    "  bias = Where(hidden, lowest, causal)\n";
+/* Keys and queries of the whole sequence, of which `past` are in caches; `bias` hides what comes
+ * later and what attention_mask leaves out. */
+#define GPT_BIAS                                                                                   \
+    "  shape = Shape(input_ids)\n"                                                                 \
+    "  steps = Gather <axis = 0> (shape, i1)\n"                                                    \
+    "  past_shape = Shape(\"past_key_values.0.key\")\n"                                            \
+    "  past = Gather <axis = 0> (past_shape, i2)\n"                                                \
+    "  total = Add(past, steps)\n"                                                                 \
+    "  steps_1 = Unsqueeze(steps, a0)\n  total_1 = Unsqueeze(total, a0)\n"                         \
+    "  square = Concat <axis = 0> (steps_1, total_1)\n"                                            \
+    "  full = ConstantOfShape <value = float[1] {-3.4028235e+38}> (square)\n"                      \
+    "  above = Add(past, i1)\n"                                                                    \
+    "  causal_2 = Trilu <upper = 1> (full, above)\n"                                               \
+    "  causal = Unsqueeze(causal_2, a01)\n"                                                        \
+    "  mask_4 = Unsqueeze(attention_mask, a12)\n"                                                  \
+    "  mask = Cast <to = 1> (mask_4)\n  hidden_f = Sub(one, mask)\n"                               \
+    "  hidden = Cast <to = 9> (hidden_f)\n"                                                        \
+    "  bias = Where(hidden, lowest, causal)\n"
+
+static const char gpt_before[] = "  words = Gather <axis = 0> (words_table, input_ids)\n"
+                                 "  places = Gather <axis = 0> (places_table, position_ids)\n"
+                                 "  x0 = Add(words, places)\n" GPT_BIAS;
 
 static const char gpt_layer[] =
     "  n$ = torch.LayerNorm(x$, ga$, ba$)\n"
@@ -153,6 +166,26 @@ static const char gpt_layer[] =
     "  act$ = torch.NewGelu(up$)\n"
     "  down$ = torch.Conv1D <from = [-1, ~f], to = [~d]> (act$, w2$, b2$)\n"
     "  x% = Add(r$, down$)\n";
+
+/* --- Llama ------------------------------------------------------------------------------------ */
+
+static const char llama_before[] =
+    "  x0 = Gather <axis = 0> (words_table, input_ids)\n"
+    "  places = Cast <to = 1> (position_ids)\n  places_3 = Unsqueeze(places, a2)\n"
+    "  angles = Mul(places_3, frequencies)\n  cos = Cos(angles)\n  sin = Sin(angles)\n" GPT_BIAS;
+
+static const char llama_layer[] =
+    "  n$ = RMSNormalization <axis = -1, epsilon = 0.00001> (x$, ga$)\n"
+    "  q$ = MatMul(n$, wnq$)\n  k$ = MatMul(n$, wnk$)\n  v$ = MatMul(n$, wnv$)\n"
+    "  qr$ = RotaryEmbedding <num_heads = ~h> (q$, cos, sin)\n"
+    "  kr$ = RotaryEmbedding <num_heads = ~h> (k$, cos, sin)\n"
+    "  h$, \"present.$.key\", \"present.$.value\" = Attention <q_num_heads = ~h, kv_num_heads = "
+    "~h> "
+    "(qr$, kr$, v$, bias, \"past_key_values.$.key\", \"past_key_values.$.value\")\n"
+    "  o$ = MatMul(h$, wo$)\n  r$ = Add(x$, o$)\n"
+    "  m$ = RMSNormalization <axis = -1, epsilon = 0.00001> (r$, gm$)\n"
+    "  gate$ = MatMul(m$, wng$)\n  act$ = Swish(gate$)\n  up$ = MatMul(m$, wn1$)\n"
+    "  both$ = Mul(act$, up$)\n  down$ = MatMul(both$, w2$)\n  x% = Add(r$, down$)\n";
 
 /* --- T5 --------------------------------------------------------------------------------------- */
 
@@ -362,15 +395,10 @@ const test_family_text test_family_texts[TEST_FAMILIES] = {
     [TEST_GPT] =
         {
             .name = "gpt",
-            .inputs = "int64[batch_size,sequence_length] input_ids, int64[batch_size," TOTAL
-                      "] attention_mask, int64[batch_size,sequence_length] position_ids",
-            .layer_inputs = ", float[batch_size,~h,past_sequence_length,~s] "
-                            "\"past_key_values.$.key\", "
-                            "float[batch_size,~h,past_sequence_length,~s] "
-                            "\"past_key_values.$.value\"",
+            .inputs = GPT_INPUTS,
+            .layer_inputs = GPT_PAST,
             .outputs = "float[batch_size,sequence_length,~v] logits",
-            .layer_outputs = ", float[batch_size,~h," TOTAL ",~s] \"present.$.key\", "
-                             "float[batch_size,~h," TOTAL ",~s] \"present.$.value\"",
+            .layer_outputs = GPT_PRESENT,
             .weights = NUMBERS ", int64[3] thirds = {~d, ~d, ~d}, float[~v,~d] words_table, "
                                "float[~p,~d] places_table, float[~d] gf, float[~d] bf, "
                                "float[~d,~v] head",
@@ -382,6 +410,26 @@ const test_family_text test_family_texts[TEST_FAMILIES] = {
             .layer = gpt_layer,
             .after = "  final = torch.LayerNorm(x$, gf, bf)\n  logits = MatMul(final, head)\n",
             .functions = gpt_functions,
+        },
+    [TEST_LLAMA] =
+        {
+            .name = "llama",
+            .inputs = GPT_INPUTS,
+            .layer_inputs = GPT_PAST,
+            .outputs = "float[batch_size,sequence_length,~v] logits",
+            .layer_outputs = GPT_PRESENT,
+            .weights = NUMBERS ", int64[1] a2 = {2}, float[~v,~d] words_table, "
+                               "float[~S] frequencies, float[~d] gf, float[~d,~v] head",
+            .layer_weights =
+                ", float[~d] ga$, float[~d,~d] wnq$, float[~d,~d] wnk$, float[~d,~d] wnv$, "
+                "float[~d,~d] wo$, float[~d] gm$, float[~d,~f] wng$, float[~d,~f] wn1$, "
+                "float[~f,~d] w2$",
+            .before = llama_before,
+            .layer = llama_layer,
+            .after = "  final = RMSNormalization <axis = -1, epsilon = 0.00001> (x$, gf)\n"
+                     "  logits = MatMul(final, head)\n",
+            .functions = "",
+            .least_opset = 25,
         },
     [TEST_T5] =
         {

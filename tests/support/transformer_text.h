@@ -1,6 +1,6 @@
 /* transformer_text.h - the graphs of support/transformer.h as templates of text: $ is the number of
- * a layer, % the next one; ~d width, ~D three of it, ~h heads, ~s size of a head, ~f hidden, ~v
- * vocabulary, ~p positions, ~m mel features, ~r 1 / sqrt(~s). */
+ * a layer, % the next one; ~d width, ~D three of it, ~h heads, ~s size of a head, ~S half of it, ~f
+ * hidden, ~v vocabulary, ~p positions, ~m mel features, ~r 1 / sqrt(~s). */
 #ifndef QDQ_TEST_TRANSFORMER_TEXT_H
 #define QDQ_TEST_TRANSFORMER_TEXT_H
 
@@ -13,6 +13,8 @@ typedef struct test_family_text {
     const char *before, *layer, *between, *layer_2, *after;
     /* functions beside those of all families */
     const char *functions;
+    /* 0: any */
+    int least_opset;
 } test_family_text;
 
 extern const test_family_text test_family_texts[];
