@@ -297,39 +297,6 @@ TEST(what_it_cannot_take_has_a_reason)
     qdq_model_free(m);
 }
 
-TEST(a_cache_that_is_written_in_place_is_written_otherwise_for_it)
-{
-    qdq_engine *ov = need_openvino(), *ort = need_ort();
-    qdq_model *m = test_model("<ir_version: 11, opset_import: [\"\" : 24]>\n"
-                              "g (float[B,8,3] x, float[B,2,3] u) => (y) "
-                              "<int64[1] w = {6}> { y = TensorScatter(x, u, w) }");
-    static kept a, b, c;
-
-    run_model(ort, m, NULL, &a);
-    run_model(ov, m, NULL, &b);
-    assert_memory_equal(a.bytes, b.bytes, a.size);
-    assert_ok(qdq_model_run_passes(m, "lower-tensorscatter", &err));
-    run_model(ov, m, NULL, &c);
-    assert_memory_equal(a.bytes, c.bytes, a.size);
-    qdq_model_free(m);
-}
-
-TEST(a_cache_that_no_pass_can_write_otherwise_is_named)
-{
-    qdq_engine *ov = need_openvino();
-    qdq_model *m = test_model("<ir_version: 11, opset_import: [\"\" : 24]>\n"
-                              "g (float[3,2] x, float[3,2] u) => (y) "
-                              "{ y = TensorScatter <axis = 0> (x, u) }");
-    qdq_session *s;
-
-    assert_fails(QDQ_E_ENGINE,
-                 "engine 'openvino': no kernel of TensorScatter, and pass 'lower-tensorscatter' "
-                 "cannot write it in others: ",
-                 qdq_session_open(ov, m, NULL, &s, &err));
-    assert_null(s);
-    qdq_model_free(m);
-}
-
 /* An If in an If in ...: `depth` bodies inside each other. */
 static qdq_model *nested_ifs(int depth)
 {
