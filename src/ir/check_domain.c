@@ -10,14 +10,16 @@
 #include "base/fail.h"
 #include "ir/checker.h"
 #include "ir/graph_check.h"
+#include "ir/qdq_node.h"
 
-#define ERROR(...) qdq_check_report(c, true, __VA_ARGS__)
+#define ERROR(...)   qdq_check_report(c, true, __VA_ARGS__)
+#define WARNING(...) qdq_check_report(c, false, __VA_ARGS__)
 
 enum { AXIS_MAX = 1000 }; /* where the rank is not known */
 enum { ANY_RANK, SCALAR };
 enum { CHECKED_MAX = 1 << 16 }; /* elements of a constant that are looked at */
 
-typedef enum kind { WITHIN, AXIS, TYPE, PERM } kind;
+typedef enum kind { WITHIN, POWER, USUAL, AXIS, TYPE, PERM } kind;
 
 typedef struct domain {
     const char *attr;
@@ -121,12 +123,32 @@ static void check_axis(qdq_checker *c, const qdq_node *n, const domain *d, int64
         outside(c, n, d->attr, value, low, high);
 }
 
+/* Tables of float8 and float4 may have one scale for all, which is a block of 0. */
+static bool is_one_block(const qdq_node *n, int64_t value)
+{
+    const qdq_tensor *codes = qdq_node_const(n, 0);
+
+    return value == 0 && codes != NULL && qdq_elem_is_float(codes->elem);
+}
+
 static void check_int(qdq_checker *c, const qdq_node *n, const domain *d, int64_t value)
 {
     switch (d->kind) {
     case WITHIN:
         if (value < d->low || value > d->high)
             outside(c, n, d->attr, value, d->low, d->high);
+        break;
+    case POWER:
+        if ((value < d->low || value > d->high || (value & (value - 1)) != 0) &&
+            !is_one_block(n, value))
+            ERROR("%s: attribute '%s' of %s is %" PRId64 "; expected a power of two from %" PRId64
+                  " to %" PRId64,
+                  qdq_check_place(c, n), d->attr, n->type, value, d->low, d->high);
+        break;
+    case USUAL:
+        if (value < d->low || value > d->high)
+            WARNING("%s: attribute '%s' of %s is %" PRId64 "; expected %" PRId64 " to %" PRId64,
+                    qdq_check_place(c, n), d->attr, n->type, value, d->low, d->high);
         break;
     case AXIS:
         check_axis(c, n, d, value);
@@ -411,11 +433,15 @@ static void check_fit(qdq_checker *c, const qdq_node *n)
 void qdq_check_domains(qdq_checker *c, const qdq_node *n)
 {
     const size_t errors = c->n_error;
+    const bool is_ours =
+        qdq_node_is_contrib(n, "MatMulNBits") || qdq_node_is_contrib(n, "GatherBlockQuantized");
 
-    if (qdq_plain_domain(n->domain)[0] != '\0' || qdq_check_is_call(c, n))
+    if ((qdq_plain_domain(n->domain)[0] != '\0' && !is_ours) || qdq_check_is_call(c, n))
         return;
     for (uint32_t i = 0; i < n->n_attr; i++)
         check_attr(c, n, n->attr[i]);
+    if (is_ours)
+        return;
     check_inputs(c, n);
     if (c->n_error == errors && n->n_attr > 0)
         check_fit(c, n);
