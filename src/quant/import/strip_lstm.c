@@ -1,6 +1,7 @@
 /* strip_lstm.c - DynamicQuantizeLSTM of ONNX Runtime as an LSTM whose weights come from a
  * DequantizeLinear: the inverse of insert_dynamic.c, where the layouts are described. What reads
  * and removes DequantizeLinear does the rest. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -50,6 +51,26 @@ static const char *read_weight(const qdq_node *n, uint32_t input, weight *w)
         w->scales->dim[0] != dim[0] || (w->by_row && w->scales->dim[1] != dim[2]))
         return "its scales are not those of directions, or of rows of each";
     return NULL;
+}
+
+/* Four gates have a row each for every neuron; R reads as many as there are. */
+static qdq_status check_sizes(apart *a, const qdq_node *n, const weight w[2])
+{
+    const int64_t rows = w[0].codes->dim[2], hidden = qdq_node_int(n, "hidden_size", rows / 4);
+    const char *label = qdq_node_label(n, &a->scratch);
+
+    if (rows % 4 != 0 || hidden != rows / 4)
+        return qdq_fail(a->err, QDQ_E_FORMAT,
+                        "node '%s': attribute 'hidden_size' of DynamicQuantizeLSTM is %" PRId64
+                        ", and its weight has %" PRId64 " rows; expected 4 for each",
+                        label, hidden, rows);
+    const int64_t *dim = w[1].codes->dim;
+    if (dim[0] == w[0].codes->dim[0] && dim[1] == hidden && dim[2] == rows)
+        return QDQ_OK;
+    return qdq_fail(a->err, QDQ_E_FORMAT,
+                    "node '%s': the recurrent weight of DynamicQuantizeLSTM is %" PRId64 "x%" PRId64
+                    "x%" PRId64 "; expected %" PRId64 "x%" PRId64 "x%" PRId64,
+                    label, dim[0], dim[1], dim[2], w[0].codes->dim[0], hidden, rows);
 }
 
 /* [directions, rows, inputs] */
@@ -160,9 +181,11 @@ static qdq_status split_all(apart *a, const qdq_leftover *left)
             why = read_weight(n, LSTM_W, &w[0]);
             if (why == NULL)
                 why = read_weight(n, LSTM_R, &w[1]);
-            if (why == NULL)
+            if (why == NULL) {
+                QDQ_TRY(check_sizes(a, n, w));
                 QDQ_TRY(become_lstm(a, n, w));
-            else
+            }
+            if (why != NULL)
                 qdq_job_log(left->job, QDQ_LOG_WARNING, "%s '%s': not taken apart: %s", n->type,
                             qdq_node_label(n, &a->scratch), why);
         }

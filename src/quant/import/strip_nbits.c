@@ -4,6 +4,7 @@
  *
  * The file does not say what a product was. With a bias and data of rank 2 it becomes a Gemm with
  * transB, with a bias and other data MatMul and Add, without one a MatMul. */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -488,6 +489,18 @@ static qdq_status add_biases(apart *a)
     return QDQ_OK;
 }
 
+static qdq_status check_axis(apart *a, const qdq_node *n, const qdq_tensor *codes)
+{
+    const int64_t axis = qdq_node_int(n, "gather_axis", 0);
+
+    if (axis >= -codes->rank && axis < codes->rank)
+        return QDQ_OK;
+    return qdq_fail(a->err, QDQ_E_FORMAT,
+                    "node '%s': attribute 'gather_axis' of GatherBlockQuantized is %" PRId64
+                    "; expected %d to %d",
+                    qdq_node_label(n, &a->scratch), axis, -codes->rank, codes->rank - 1);
+}
+
 /* n as Gather. */
 static qdq_status split_table(apart *a, qdq_node *n, const char **why)
 {
@@ -505,6 +518,7 @@ static qdq_status split_table(apart *a, qdq_node *n, const char **why)
         *why = "it has no indices or no output";
     if (*why != NULL)
         return QDQ_OK;
+    QDQ_TRY(check_axis(a, n, codes));
     key.columns = true;
     key.k = along < 0 ? along + codes->rank : along;
     key.block = qdq_node_int(n, "block_size", 128);
