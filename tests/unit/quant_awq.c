@@ -146,6 +146,26 @@ TEST(ranges_are_cut_where_the_products_lose_least)
     qdq_arena_free(&f.arena);
 }
 
+/* Quantized values saturate at the limits of the type: with a part of the range, at codes that
+ * kernels without VNNI have no room for. */
+TEST(codes_of_reduced_weights_stay_within_their_limits)
+{
+    static fixture f;
+    char letters[2 * N + 1] = {0};
+
+    make(&f, 1);
+    f.weight.scheme = (qdq_qscheme){QDQ_INT8, true, true, QDQ_FLOAT, false};
+    for (size_t j = 0; j < N; j++)
+        f.w[7 * N + j] = 5;
+    for (size_t i = 0; i < ROWS; i++)
+        f.x[i * K + 7] *= 0.001f;
+    assert_true(qdq_awq_add_rows(&f.group, &f.arena, f.x, ROWS));
+    assert_true(qdq_awq_search_clip(&f.group, &f.weight, letters));
+    for (size_t j = 0; j < 2 * N; j++)
+        assert_int_equal(letters[j], 'A');
+    qdq_arena_free(&f.arena);
+}
+
 /* the reference takes steps of 0.1 in one of its searches, whatever the option says */
 TEST(the_steps_are_those_that_were_asked_for)
 {

@@ -143,7 +143,8 @@ typedef struct found {
     bool pairs, reduced;
 } found;
 
-/* `dims` of the weight, with a 0 behind them. */
+/* `dims` of the weight, with a 0 behind them; `key` "dynamic": data quantized at run time, weights
+ * by the method `value`. */
 static found placed(const char *op, int64_t group, const int64_t *dims, const char *key,
                     const char *value)
 {
@@ -162,7 +163,12 @@ static found placed(const char *op, int64_t group, const int64_t *dims, const ch
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_target_set(t, "stay_float", "[]", &err));
     assert_ok(qdq_target_set(t, "weight.pairs", "true", &err));
-    if (key != NULL)
+    const qdq_target_change dynamic[] = {{"activation", "{\"type\": \"float\"}"},
+                                         {"weight.store", "dynamic"},
+                                         {"weight.method", value}};
+    if (key != NULL && strcmp(key, "dynamic") == 0)
+        assert_ok(qdq_target_set_all(t, dynamic, QDQ_COUNT(dynamic), &err));
+    else if (key != NULL)
         assert_ok(qdq_target_set(t, key, value, &err));
     assert_ok(qdq_place(m, t, &(qdq_place_opts){.job = NULL}, p, &err));
     assert_int_equal(p->weights.n, 1);
@@ -194,4 +200,11 @@ TEST(where_the_order_is_not_known_weights_lose_a_bit)
     assert_placed(placed("MatMul", 0, DIMS(4, 8, 6), NULL, NULL), false, true);
     assert_placed(placed("MatMul", 0, DIMS(8, 6), "weight.per_channel", "false"), false, true);
     assert_placed(placed("MatMul", 0, DIMS(8, 6), "weight.method", "gptq"), false, true);
+    assert_placed(placed("MatMul", 0, DIMS(8, 6), "dynamic", "awq-full"), false, true);
+}
+
+TEST(a_method_that_only_cuts_ranges_keeps_pairs_and_cuts_none)
+{
+    assert_placed(placed("MatMul", 0, DIMS(8, 6), "weight.method", "mse"), true, false);
+    assert_placed(placed("MatMul", 0, DIMS(8, 6), "dynamic", "awq-clip"), true, false);
 }

@@ -118,11 +118,13 @@ static void set_pairs(const qdq_node *n, const qdq_tensor *t, const qdq_format *
                       qdq_plan_weight *w)
 {
     const qdq_pair_kind kind = qdq_pair_kind_of(n, t);
+    const bool moves_none =
+        f->weight_method <= QDQ_WEIGHT_MSE || f->weight_method == QDQ_WEIGHT_AWQ_CLIP;
 
     if (!f->weight_pairs || kind == QDQ_PAIRS_NONE)
         return;
     w->pairs = kind == QDQ_PAIRS_KNOWN && w->axis >= (n->op == QDQ_OP_LSTM) &&
-               f->weight_block == 0 && f->weight_method <= QDQ_WEIGHT_MSE;
+               f->weight_block == 0 && moves_none;
     w->reduced = !w->pairs;
     if (w->pairs) /* a part of the range would have sums beyond the limit */
         w->method = QDQ_WEIGHT_ABSMAX;

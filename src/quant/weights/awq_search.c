@@ -288,7 +288,8 @@ static void clip_strip(strip *t, const qdq_awq_group *g, const qdq_weight_column
                        size_t n, void *ctx)
 {
     const qdq_awq_steps *steps = &w->entry->awq;
-    const int last = (int)((1 - steps->clip_lowest) / steps->clip + SLACK);
+    /* what is clipped of a reduced scheme would have the bit that kernels have no room for */
+    const int last = w->scheme.reduced ? 0 : (int)((1 - steps->clip_lowest) / steps->clip + SLACK);
     char *letters = ctx;
     double least[STRIP];
 
