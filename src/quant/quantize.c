@@ -36,13 +36,50 @@ qdq_status qdq_quantize_plan(const qdq_quantizing *q, qdq_error *err)
     return qdq_allocated(qdq_plan_finish(p), err);
 }
 
+static void warn_of_no_smoothing(const qdq_quantizing *q)
+{
+    const qdq_format *f = &q->target->format;
+
+    if (!qdq_has_samples(q) || q->plan->smoothings.n > 0)
+        return; /* of random input it was said */
+    qdq_job_log(q->opts->job, QDQ_LOG_WARNING, "no activation is smoothed: %s",
+                qdq_format_dynamic(f) ? "their scales are computed while the model runs"
+                : qdq_format_weight_only(f)
+                    ? "only weights are quantized"
+                    : "none can be, or too little would be gained ('--why NODE' tells)");
+}
+
+/* Engines take a scale for each column of one matrix, not of several that lie in one weight. */
+static void note_single_scales(const qdq_quantizing *q)
+{
+    const char *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < q->plan->weights.n && q->target->format.weight_per_channel; i++) {
+        const qdq_plan_weight *w = &q->plan->weights.at[i];
+        const qdq_tensor *t = qdq_value_const(qdq_graph_find(q->m->graph, w->tensor));
+
+        if (w->axis >= 0 || t == NULL || t->rank < 3)
+            continue;
+        first = first != NULL ? first : w->tensor;
+        n++;
+    }
+    if (n > 0)
+        qdq_job_log(q->opts->job, QDQ_LOG_INFO,
+                    "weight '%s'%s: one scale for all channels, since it holds several matrices",
+                    first, n > 1 ? " and others" : "");
+}
+
 qdq_status qdq_quantize_first_plan(const qdq_quantizing *q, qdq_model *m, qdq_error *err)
 {
     const qdq_quantize_opts *opts = q->opts;
 
-    if (opts->smooth == QDQ_SMOOTH_ON)
+    if (opts->smooth == QDQ_SMOOTH_ON) {
         QDQ_TRY(qdq_quantize_smooth(q, m, err));
+        warn_of_no_smoothing(q);
+    }
     QDQ_TRY(qdq_quantize_plan(q, err));
+    note_single_scales(q);
     if (opts->float_channels == QDQ_FLOAT_CHANNELS_ON && qdq_has_samples(q) &&
         q->plan->float_channels.n == 0)
         qdq_job_log(

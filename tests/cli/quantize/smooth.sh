@@ -34,6 +34,11 @@ grep -c 'Activations are smoothed' g.html
 grep -c '"smoothings"' g.json
 nearest --json -o j.onnx | grep -E '"(smooth|smoothed_db|unsmoothed_db)":' | sed 's/: [0-9.]*,/: N,/'
 nearest --smooth=off --json -o k.onnx | grep '"smooth":'
+echo "nothing to smooth"
+for more in "--format dynamic" "-T int4"; do
+    qdq quantize norm.onnxtxt --calib x.npy $more --smooth --min-sqnr 0 -o n.onnx -f \
+        2>&1 >/dev/null | grep smoothed
+done
 echo "mistakes"
 qdq quantize norm.onnxtxt --calib random:1 -o d.onnx --smooth 2>&1 >/dev/null | grep smoothed
 qdq quantize norm.onnxtxt --plan a.json --smooth -o e.onnx
