@@ -448,6 +448,10 @@ typedef struct qdq_tune_result {
     size_t n_pareto;
 } qdq_tune_result;
 
+/* Does qdq_autotune() take the target on this engine (NULL: "ort")? Where weights alone are
+ * quantized, or the engine has no kernels for the type of activations, it has nothing to tune. */
+QDQ_API bool qdq_autotune_takes(const qdq_target *t, const char *engine);
+
 /* Tunes m into the folder `dir`, which is created: model.onnx, plan.json, report.json, report.html,
  * baseline.onnx, tune.db, logs/, and in region mode patterns.yaml. At every moment, model.onnx is
  * the best model so far. `data` NULL: seeded random input, so that the scales are meaningless.

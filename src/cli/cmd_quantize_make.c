@@ -8,6 +8,7 @@
 #include "cli/cli_text.h"
 #include "cli/cli_verify.h"
 #include "cli/cmd_quantize.h"
+#include "qdq/tune.h"
 
 static bool is_real(const char *data)
 {
@@ -146,15 +147,17 @@ qdq_status cmd_quantize_make(quantize *q, qdq_status (*save)(quantize *, qdq_err
 
 /* --- warnings --------------------------------------------------------------------------------- */
 
-static const char *next_step(qdq_ptq_fact fact)
+static const char *next_step(const quantize *q, qdq_ptq_fact fact)
 {
+    const bool tunable = q->target == NULL || qdq_autotune_takes(q->target, q->a->engine.engine);
+
     switch (fact) {
     case QDQ_PTQ_GOAL_MISSED:
     case QDQ_PTQ_GOAL_FLOAT:
         return "; next: more samples, or 'qdq compare --per-tensor' and --exclude; --min-sqnr DB "
                "changes the goal";
     case QDQ_PTQ_GOAL_SLOWER:
-        return "; next: 'qdq autotune' measures which layers are faster in 8 bits";
+        return tunable ? "; next: 'qdq autotune' measures which layers are faster in 8 bits" : "";
     case QDQ_PTQ_LITTLE:
         return ", --format int4 those of Conv too";
     case QDQ_PTQ_PLACEMENT_ONLY:
@@ -164,7 +167,7 @@ static const char *next_step(qdq_ptq_fact fact)
     case QDQ_PTQ_SLOWER_OPTIMIZED:
     case QDQ_PTQ_SLOWER:
     case QDQ_PTQ_NOT_FASTER:
-        return "; 'qdq autotune' measures which layers are faster in 8 bits";
+        return tunable ? "; 'qdq autotune' measures which layers are faster in 8 bits" : "";
     case QDQ_PTQ_ONE_SAMPLE:
     case QDQ_PTQ_NO_OUTPUTS:
     case QDQ_PTQ_NOT_COMPARED:
@@ -184,6 +187,6 @@ void cmd_quantize_warn(const quantize *q)
         const qdq_ptq_warning *w = &q->r->warnings[i];
 
         if (!w->logged)
-            cli_warn(&q->c->ui, "%s%s", w->text, next_step(w->fact));
+            cli_warn(&q->c->ui, "%s%s", w->text, next_step(q, w->fact));
     }
 }

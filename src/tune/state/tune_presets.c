@@ -77,6 +77,11 @@ static qdq_status check_formats(const char *engine, const qdq_target *t, qdq_err
     return QDQ_OK;
 }
 
+bool qdq_autotune_takes(const qdq_target *t, const char *engine)
+{
+    return check_formats(engine, t, NULL) == QDQ_OK;
+}
+
 static qdq_status wrong_mode(const char *option, const char *mode, qdq_error *err)
 {
     return qdq_fail(err, QDQ_E_USAGE, "found %s, which is of %s mode alone", option, mode);
