@@ -195,20 +195,34 @@ void qdq_verify_decide(qdq_verifying *v)
 
 /* --- in words --------------------------------------------------------------------------------- */
 
+/* Of engine and graph against the original. */
+static void numbers_text(const qdq_verify_result *r, char *text, size_t size)
+{
+    char engine[60] = "has values that are not finite", graph[60] = "has none of them";
+
+    if (isfinite(r->engine_db))
+        snprintf(engine, sizeof engine, "has an SQNR of %.1f dB", r->engine_db);
+    if (r->reference_db > 0 && isinf(r->reference_db))
+        snprintf(graph, sizeof graph, "has no error");
+    else if (isfinite(r->reference_db))
+        snprintf(graph, sizeof graph, "%.1f dB", r->reference_db);
+    snprintf(text, size, "%s, the graph as it is written %s", engine, graph);
+}
+
 void qdq_verify_explain(qdq_verifying *v)
 {
     const qdq_engine_info *info = qdq_engine_get_info(v->engine);
     qdq_verify_result *r = v->out;
-    char place[700] = "its first wrong node was not found", numbers[120], slice[60];
+    char place[700] = "its first wrong node was not found", numbers[200], slice[60];
     const qdq_compare_tensor at = {.axis = r->axis, .index = r->index};
 
     if (!isnan(r->reference_db))
-        snprintf(numbers, sizeof numbers,
-                 "has an SQNR of %.1f dB, the graph as it is written %.1f dB", r->engine_db,
-                 r->reference_db);
-    else
+        numbers_text(r, numbers, sizeof numbers);
+    else if (isfinite(r->sqnr_db))
         snprintf(numbers, sizeof numbers,
                  "has an SQNR of %.1f dB against the graph as it is written", r->sqnr_db);
+    else
+        snprintf(numbers, sizeof numbers, "has values that are not finite");
     qdq_compare_place(&at, slice, sizeof slice);
     if (r->node[0] != '\0')
         snprintf(place, sizeof place, "first at %s '%s' (%s)", r->op, r->node, r->form);

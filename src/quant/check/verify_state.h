@@ -33,13 +33,15 @@ enum { QDQ_VERIFY_FORM = 400 };
 
 typedef struct qdq_verifying {
     const qdq_model *m;
+    /* owned: m for the reference, with data that the engine may round (verify_round.c); NULL: m */
+    qdq_model *rounded;
     /* reference NULL: the evaluator */
     qdq_engine *engine, *reference;
     qdq_data *data;
     qdq_verify_opts opts;
     /* with these texts */
     qdq_verify_result *out;
-    char reference_name[120], output_name[200], op[64], node[200], form[QDQ_VERIFY_FORM], why[1000],
+    char reference_name[200], output_name[200], op[64], node[200], form[QDQ_VERIFY_FORM], why[1000],
         not_compared[600];
     qdq_arena arena;
     /* n_outputs: those of m */
@@ -64,7 +66,7 @@ typedef struct qdq_verify_side {
 /* verify_texts.c: a result that knows nothing, with the texts of v. */
 void qdq_verify_begin(qdq_verifying *v);
 
-/* Opens a session of v->m for this side. */
+/* Opens a session for this side: of v->m, and of v->rounded for the reference if there is one. */
 qdq_status qdq_verify_open(qdq_verifying *v, const qdq_verify_side *side, qdq_session **out,
                            qdq_error *err);
 
@@ -78,6 +80,10 @@ qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, in
  * sentence for a wrong one. */
 void qdq_verify_decide(qdq_verifying *v);
 void qdq_verify_explain(qdq_verifying *v);
+
+/* verify_round.c: sets v->rounded, and says so in the reference's name. *any: there is something to
+ * round. */
+qdq_status qdq_verify_round(qdq_verifying *v, bool *any, qdq_error *err);
 
 /* verify_search.c: fills in op, node and form of v->out for the output v->worst. */
 qdq_status qdq_verify_search(qdq_verifying *v, qdq_error *err);
