@@ -85,7 +85,8 @@ typedef struct qdq_goal_opts {
     /* Cross-validation: the calibration samples are split into this number of folds, and each fold
      * is evaluated with ranges from the other folds (more folds than samples: one fold for each
      * sample). 0: samples [first, first + count) are evaluated with ranges from all samples. Cannot
-     * be combined with `eval` or random data. */
+     * be combined with `eval`, random data, or weights that samples round
+     * (qdq_rounds_by_samples()): folds have ranges of their own and nothing else. */
     unsigned folds;
     /* The user asked for no goal: min_sqnr is ignored, and the goal is QDQ_DEFAULT_MIN_SQNR.
      * Outputs that are zero everywhere are left out, and rows of scores must agree

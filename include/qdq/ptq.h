@@ -24,7 +24,7 @@ typedef struct qdq_split {
     size_t calibrate;
     /* samples that evaluate: [first, first + evaluate); evaluate 0: none */
     size_t first, evaluate;
-    /* no sample is evaluated with ranges that saw it */
+    /* no sample is evaluated with ranges, or with weights that samples rounded, that saw it */
     bool held_out;
     /* of cross-validation, as in qdq_goal_opts: all samples calibrate, and all evaluate; 0: none */
     unsigned folds;
@@ -35,15 +35,22 @@ typedef enum qdq_split_use {
     QDQ_SPLIT_CALIBRATE = 1,
     QDQ_SPLIT_EVALUATE = 2,
     /* the evaluation is compared with a goal: needs more samples, or folds */
-    QDQ_SPLIT_GOAL = 4
+    QDQ_SPLIT_GOAL = 4,
+    /* samples round weights, too (qdq_rounds_by_samples()): no folds */
+    QDQ_SPLIT_ROUND = 8
 } qdq_split_use;
 
 /* Splits the samples of `data`; `eval` evaluates instead of samples that are held out, NULL: none.
  * `samples`: the most that calibrate, 0: all. One sample in eight is held out, 1 to 64 of them; a
  * single sample calibrates and evaluates. With a goal, fewer than 64 samples are cross-validated in
- * 4 folds; of more, 16 to 64 are held out, those after the first `samples` if there are 8. */
+ * 4 folds; of more, 16 to 64 are held out, those after the first `samples` if there are 8. Folds
+ * have ranges of their own and nothing else: where samples also round weights, one in four of
+ * fewer than 64 is held out, at least 4 or half of them. */
 QDQ_API qdq_split qdq_split_samples(const qdq_data *data, const qdq_data *eval, size_t samples,
                                     unsigned uses);
+
+/* Do samples decide what the target's weights are rounded to, by AWQ or GPTQ? */
+QDQ_API bool qdq_rounds_by_samples(const qdq_target *t);
 
 /* How many random samples such a split needs (qdq_data_opts.max_samples): 8 that calibrate where
  * `samples` is 0, and those that evaluate if `uses` has QDQ_SPLIT_EVALUATE. */

@@ -300,9 +300,9 @@ class Samples:
                 self.data.close()
                 raise
 
-    def split(self, for_goal: bool) -> Split:
-        """Which of them calibrate, and which evaluate."""
-        uses = uses_of(self.evaluates, for_goal)
+    def split(self, for_goal: bool, rounds: bool) -> Split:
+        """Which of them calibrate, and which evaluate. `rounds`: they round weights, too."""
+        uses = uses_of(self.evaluates, for_goal, rounds)
         found: Split = read(lib.qdq_split_samples(self.data.c, self.eval_c, self.most, uses))
         return found
 
@@ -316,11 +316,12 @@ class Samples:
                 data.close()
 
 
-def uses_of(evaluates: bool, for_goal: bool = False) -> int:
+def uses_of(evaluates: bool, for_goal: bool = False, rounds: bool = False) -> int:
     return int(
         lib.QDQ_SPLIT_CALIBRATE
         | (lib.QDQ_SPLIT_EVALUATE if evaluates else 0)
         | (lib.QDQ_SPLIT_GOAL if evaluates and for_goal else 0)
+        | (lib.QDQ_SPLIT_ROUND if rounds else 0)
     )
 
 

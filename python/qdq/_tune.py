@@ -377,7 +377,7 @@ host_timeout, trtexec, trtexec_args, timing_cache
     samples_of = Samples(own, job, {**given, "shape": usual or None})
     found = ffi.new("qdq_tune_result **")
     try:
-        options = options_of(given, job, samples_of)
+        options = options_of(given, job, samples_of, rules)
         others = [open_model(b) for b in baselines]
         if others:
             options.keep += others
@@ -409,12 +409,17 @@ host_timeout, trtexec, trtexec_args, timing_cache
     return result
 
 
-def options_of(given: Mapping[str, Any], job: TuneJob, samples: Samples) -> Options:
+def options_of(
+    given: Mapping[str, Any], job: TuneJob, samples: Samples, target: Target
+) -> Options:
     """All options of the run."""
     own = given["engine"]
     spec, engine_given = (own.spec, own.options) if isinstance(own, Engine) else (own, given)
     has_goal = any(given[n] for n in ("min_sqnr", "min_agreement")) or given["max_drop"] is not None
-    split = samples.split(has_goal or given["metric"] is not None or not names_goal(given))
+    split = samples.split(
+        has_goal or given["metric"] is not None or not names_goal(given),
+        bool(lib.qdq_rounds_by_samples(target.c)),
+    )
     part = {"folds": split.folds, "first": split.first, "count": split.evaluate}
     return Options(
         "qdq_tune_opts",

@@ -210,13 +210,15 @@ qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m,
     return QDQ_OK;
 }
 
-void cli_samples_for_goal(const cli_quant_args *a, cli_samples *s)
+void cli_samples_for_goal(const cli_quant_args *a, const qdq_target *t, cli_samples *s)
 {
-    const bool has_goal = cli_quant_has_goal(a) || !cli_quant_names_goal(a);
+    const bool has_goal = cli_quant_has_goal(a) || !cli_quant_names_goal(a),
+               rounds = qdq_rounds_by_samples(t);
 
     if (s->split.evaluate > 0 && has_goal)
         s->split = qdq_split_samples(s->data, s->eval, (size_t)a->samples,
-                                     uses_of(true, true) | QDQ_SPLIT_GOAL);
+                                     uses_of(true, true) | QDQ_SPLIT_GOAL |
+                                         (rounds ? QDQ_SPLIT_ROUND : 0));
 }
 
 void cli_samples_close(cli_samples *s)

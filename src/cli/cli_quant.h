@@ -66,9 +66,9 @@ typedef struct cli_samples {
 qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m, bool calibrate,
                             bool evaluate, cli_samples *out, qdq_error *err);
 
-/* With a goal few samples are cross-validated, and of more enough are held out for a lower bound.
- * After cli_samples_open(). */
-void cli_samples_for_goal(const cli_quant_args *a, cli_samples *s);
+/* Of autotune. With a goal few samples are cross-validated, unless they round the target's weights,
+ * and of more enough are held out for a lower bound. After cli_samples_open(). */
+void cli_samples_for_goal(const cli_quant_args *a, const qdq_target *t, cli_samples *s);
 
 void cli_samples_close(cli_samples *s);
 

@@ -61,7 +61,7 @@ static qdq_status open_samples(autotune *t, qdq_error *err)
 
     q.shape.shapes = t->usual;
     QDQ_TRY(cli_samples_open(t->c, &q, t->model, true, q.sqnr, &t->samples, err));
-    cli_samples_for_goal(&q, &t->samples);
+    cli_samples_for_goal(&q, t->target, &t->samples);
     return QDQ_OK;
 }
 

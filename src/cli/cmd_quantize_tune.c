@@ -73,7 +73,7 @@ qdq_status cmd_quantize_tune(quantize *q, qdq_error *err)
                                     a->one_format || cli_format_is_named(&a->quant.format),
                                 .max_drop = q->max_drop,
                                 .metric = &q->metric};
-    cli_samples_for_goal(&a->quant, &q->samples);
+    cli_samples_for_goal(&a->quant, q->target, &q->samples);
     QDQ_TRY(cli_tune_run(q->c, &r, &o, err));
     if (q->samples.split.folds > 0) { /* the result is calibrated on all of them */
         q->samples.split.folds = 0;

@@ -55,27 +55,13 @@ static qdq_status check_head(const qdq_quantizing *q, const qdq_target *given,
     return st;
 }
 
-static bool needs_samples(qdq_weight_method m)
-{
-    return qdq_weight_method_is_awq(m) || qdq_weight_method_is_gptq(m);
-}
-
-static bool rounds_by_samples(const qdq_target *t)
-{
-    bool any = needs_samples(t->format.weight_method);
-
-    for (size_t i = 0; i < t->overrides.n; i++)
-        any = any || needs_samples(t->overrides.at[i].format.weight_method);
-    return any;
-}
-
 static qdq_status check_needs(const qdq_quantizing *q, const qdq_statistics *s, qdq_error *err)
 {
     const char *what =
         q->opts->bias_correction == QDQ_BIAS_CORRECTION_ON ? "the correction of biases"
         : q->opts->float_channels == QDQ_FLOAT_CHANNELS_ON ? "the choice of float channels"
         : q->opts->smooth == QDQ_SMOOTH_ON                 ? "smoothing"
-        : rounds_by_samples(q->target)                     ? "rounding weights by AWQ or GPTQ"
+        : qdq_target_rounds_by_samples(q->target)          ? "rounding weights by AWQ or GPTQ"
                                                            : NULL;
 
     if (what != NULL)

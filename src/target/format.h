@@ -47,6 +47,11 @@ static inline bool qdq_weight_method_is_gptq(qdq_weight_method m)
     return m >= QDQ_WEIGHT_GPTQ && m <= QDQ_WEIGHT_GPTQ_REFINE;
 }
 
+static inline bool qdq_weight_method_reads_samples(qdq_weight_method m)
+{
+    return qdq_weight_method_is_awq(m) || qdq_weight_method_is_gptq(m);
+}
+
 /* Are ranges searched by the squared error of the weights, where nothing better is found? */
 static inline bool qdq_weight_method_is_mse(qdq_weight_method m)
 {

@@ -410,6 +410,15 @@ const char *qdq_target_get_name(const qdq_target *t)
     return t->name;
 }
 
+bool qdq_target_rounds_by_samples(const qdq_target *t)
+{
+    bool any = qdq_weight_method_reads_samples(t->format.weight_method);
+
+    for (size_t i = 0; i < t->overrides.n; i++)
+        any = any || qdq_weight_method_reads_samples(t->overrides.at[i].format.weight_method);
+    return any;
+}
+
 const char *qdq_target_engine(const qdq_target *t)
 {
     return t->engine;

@@ -268,6 +268,9 @@ qdq_status qdq_target_for_cpu(const qdq_target *t, const char *kind, const char 
  * bytes. */
 const char *qdq_target_activation_name(const qdq_target *t, size_t k, char *text, size_t size);
 
+/* Do samples decide what weights are rounded to, by AWQ or GPTQ? */
+bool qdq_target_rounds_by_samples(const qdq_target *t);
+
 const qdq_target_op *qdq_target_find(const qdq_target *t, const char *op); /* NULL: not listed */
 /* The first rule of `op` that does not hold; NULL: there is none. */
 const qdq_target_op *qdq_target_find_off(const qdq_target *t, const char *op);

@@ -447,7 +447,7 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     details.regions = &regions;
     known.details = &details;
     QDQ_TRY(qdq_metric_check(&asked, &metric, err));
-    QDQ_TRY(qdq_goal_check_folds(data, &asked, err));
+    QDQ_TRY(qdq_goal_check_folds(data, &asked, qdq_target_rounds_by_samples(t), err));
     known.engine_opts = &engine;
     if (known.quantize != NULL)
         known.quantize = &run.task.quantize;

@@ -2,6 +2,7 @@
  * bits, and with nothing else: so how many have to go is known. */
 #include <math.h>
 
+#include "qdq/ptq.h"
 #include "quant/plan/plan_times.h"
 #include "support/build.h"
 #include "support/goals.h"
@@ -358,6 +359,20 @@ TEST(random_data_and_other_data_are_not_cross_validated)
     test_goal_end(&s);
 }
 
+/* Their folds would be evaluated with weights that have seen them. */
+TEST(weights_that_samples_round_are_not_cross_validated)
+{
+    test_goal s = set_up_outlier();
+
+    s.goal.folds = 4;
+    assert_false(qdq_rounds_by_samples(s.target));
+    assert_ok(qdq_target_set(s.target, "weight.method", "gptq", &err));
+    assert_true(qdq_rounds_by_samples(s.target));
+    assert_fails(QDQ_E_USAGE, "expected folds 0 and samples that are held out",
+                 test_goal_run(&s, &err));
+    test_goal_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +389,7 @@ int main(void)
         cmocka_unit_test(
             a_fold_is_judged_by_ranges_that_did_not_see_it_and_the_plan_has_those_of_all),
         cmocka_unit_test(random_data_and_other_data_are_not_cross_validated),
+        cmocka_unit_test(weights_that_samples_round_are_not_cross_validated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

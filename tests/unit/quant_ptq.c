@@ -341,6 +341,7 @@ TEST(an_engine_that_is_not_the_targets_and_computes_wrongly_starts_no_search)
 TEST(samples_are_split_by_what_they_are_for)
 {
     const unsigned both = QDQ_SPLIT_CALIBRATE | QDQ_SPLIT_EVALUATE;
+    enum { ROUNDED = QDQ_SPLIT_GOAL | QDQ_SPLIT_ROUND };
     static const struct {
         size_t have, most;
         unsigned more;
@@ -357,6 +358,18 @@ TEST(samples_are_split_by_what_they_are_for)
         {24, 16, QDQ_SPLIT_GOAL, {16, 16, 8, true, 0}},
         {24, 17, QDQ_SPLIT_GOAL, {17, 0, 17, true, 4}},
         {160, 0, QDQ_SPLIT_GOAL, {140, 140, 20, true, 0}},
+        {1, 0, ROUNDED, {1, 0, 1, false, 0}},
+        {2, 0, ROUNDED, {1, 1, 1, true, 0}},
+        {4, 0, ROUNDED, {2, 2, 2, true, 0}},
+        {8, 0, ROUNDED, {4, 4, 4, true, 0}},
+        {15, 0, ROUNDED, {11, 11, 4, true, 0}},
+        {40, 0, ROUNDED, {30, 30, 10, true, 0}},
+        {63, 0, ROUNDED, {48, 48, 15, true, 0}},
+        {64, 0, ROUNDED, {48, 48, 16, true, 0}},
+        {24, 17, ROUNDED, {17, 17, 7, true, 0}},
+        {24, 22, ROUNDED, {19, 19, 5, true, 0}},
+        {3, 1, ROUNDED, {1, 1, 2, true, 0}},
+        {8, 0, QDQ_SPLIT_ROUND, {7, 7, 1, true, 0}},
     };
     qdq_model *m = test_goal_chain();
 

@@ -455,14 +455,14 @@ static qdq_status search_for_goal(qdq_goal_run *g, qdq_plan **plan, qdq_model **
 
 /* --- the interface ---------------------------------------------------------------------------- */
 
-static qdq_status check(const qdq_data *data, const qdq_goal_opts *how, qdq_error *err)
+static qdq_status check(const qdq_data *data, const qdq_goal_opts *how, bool rounds, qdq_error *err)
 {
     if (data == NULL && how->eval == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "a goal without data: found nothing to evaluate on");
     if (!(how->min_agreement >= 0 && how->min_agreement <= 1))
         return qdq_fail(err, QDQ_E_USAGE, "min_agreement: found %g, expected 0 to 1",
                         how->min_agreement);
-    return qdq_goal_check_folds(data, how, err);
+    return qdq_goal_check_folds(data, how, rounds, err);
 }
 
 static void put_away(qdq_goal_run *g)
@@ -497,7 +497,7 @@ qdq_status qdq_quantize_goal_hooked(const qdq_goal_call *c, qdq_plan **plan, qdq
     QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &g.opts, sizeof g.opts, c->opts, err));
     QDQ_TRY(qdq_opts_read("qdq_goal_opts", &g.goal, sizeof g.goal, c->how, err));
     QDQ_TRY(qdq_metric_check(&g.goal, &g.metric, err));
-    QDQ_TRY(check(data, &g.goal, err));
+    QDQ_TRY(check(data, &g.goal, qdq_target_rounds_by_samples(c->t), err));
     QDQ_TRY(qdq_data_warn_of_sameness(data, g.opts.job, err));
     QDQ_TRY(qdq_data_warn_of_sameness(g.goal.eval, g.opts.job, err));
     if (g.goal.by_default)

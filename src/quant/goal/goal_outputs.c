@@ -122,11 +122,17 @@ void qdq_goal_rows_text(const qdq_goal_outputs *o, const qdq_goal_opts *goal, ch
 
 /* --- folds ------------------------------------------------------------------------------------ */
 
-qdq_status qdq_goal_check_folds(const qdq_data *data, const qdq_goal_opts *goal, qdq_error *err)
+qdq_status qdq_goal_check_folds(const qdq_data *data, const qdq_goal_opts *goal, bool rounds,
+                                qdq_error *err)
 {
     if (goal->folds > 0 && (goal->eval != NULL || data == NULL || qdq_data_is_random(data)))
         return qdq_fail(err, QDQ_E_USAGE,
                         "cross-validation: expected samples that calibrate, found others");
+    if (goal->folds > 0 && rounds)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "cross-validation of weights that samples round: folds have ranges of "
+                        "their own and nothing else; expected folds 0 and samples that are held "
+                        "out");
     return QDQ_OK;
 }
 

@@ -41,8 +41,10 @@ void qdq_goal_rows_text(const qdq_goal_outputs *o, const qdq_goal_opts *goal, ch
 qdq_status qdq_goal_need_rows(const qdq_compare_result *r, const qdq_goal_opts *goal,
                               qdq_error *err);
 
-/* Cross-validation needs samples that calibrate. */
-qdq_status qdq_goal_check_folds(const qdq_data *data, const qdq_goal_opts *goal, qdq_error *err);
+/* Cross-validation needs samples that calibrate, and that decide ranges alone: `rounds` is
+ * qdq_rounds_by_samples(). */
+qdq_status qdq_goal_check_folds(const qdq_data *data, const qdq_goal_opts *goal, bool rounds,
+                                qdq_error *err);
 
 /* The model of a plan; *out goes to qdq_model_free(). */
 typedef qdq_status qdq_goal_model_fn(void *ctx, const qdq_plan *p, qdq_model **out, qdq_error *err);

@@ -80,7 +80,8 @@ static void split(qdq_ptq_run *r)
     const bool evaluates = !r->o.no_sqnr && (!r->o.plan_only || qdq_ptq_has_goal(r));
     const unsigned uses = (r->is_given || r->has_statistics ? 0 : QDQ_SPLIT_CALIBRATE) |
                           (evaluates ? QDQ_SPLIT_EVALUATE : 0) |
-                          (qdq_ptq_seeks(r) ? QDQ_SPLIT_GOAL : 0);
+                          (qdq_ptq_seeks(r) ? QDQ_SPLIT_GOAL : 0) |
+                          (!r->is_given && qdq_rounds_by_samples(r->t) ? QDQ_SPLIT_ROUND : 0);
 
     r->room->head.split = r->o.split != NULL
                               ? *r->o.split

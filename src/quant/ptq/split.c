@@ -1,8 +1,10 @@
 /* split.c - which samples calibrate and which evaluate. Where the number of folds and the limit of
- * cross-validation come from: docs/decisions.md, "few samples are cross-validated". */
+ * cross-validation come from: docs/decisions.md, "few samples are cross-validated", and why not
+ * where samples round weights: "weights that samples round are evaluated on other samples". */
 #include "qdq/ptq.h"
 
 #include "quant/data/data_source.h"
+#include "target/target.h"
 
 enum { RANDOM_SAMPLES = 8, MOST_EVALUATE = 64 };
 
@@ -19,6 +21,15 @@ static size_t eighth(size_t n)
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
+}
+
+/* Of few samples one in four, as of FEW_SAMPLES, but four if these are no more than half: what
+ * fewer bound from below is far lower. */
+static size_t quarter(size_t n)
+{
+    const size_t half = n > 1 ? n / 2 : 1;
+
+    return n / 4 > 4 ? n / 4 : least(half, 4);
 }
 
 /* `want` of `have` samples calibrate, unless they are all there are. */
@@ -39,7 +50,7 @@ static qdq_split hold_out(size_t have, size_t want)
     return s;
 }
 
-static qdq_split split_for_goal(size_t have, size_t want)
+static qdq_split split_for_goal(size_t have, size_t want, bool rounds)
 {
     const size_t rest = have - want;
     qdq_split s = hold_out(have, want);
@@ -50,6 +61,10 @@ static qdq_split split_for_goal(size_t have, size_t want)
         s.evaluate = s.evaluate > LEAST_EVALUATE ? s.evaluate : LEAST_EVALUATE;
         if (rest >= LEAST_EVALUATE / 2)
             s.evaluate = least(s.evaluate, rest);
+        s.calibrate = rest >= s.evaluate ? want : have - s.evaluate;
+        s.first = s.calibrate;
+    } else if (rounds) {
+        s.evaluate = quarter(want) > rest ? quarter(want) : rest;
         s.calibrate = rest >= s.evaluate ? want : have - s.evaluate;
         s.first = s.calibrate;
     } else if (want >= 2)
@@ -87,7 +102,7 @@ qdq_split qdq_split_samples(const qdq_data *data, const qdq_data *eval, size_t s
     else if (!evaluates || eval != NULL)
         s.calibrate = want;
     else if ((uses & QDQ_SPLIT_GOAL) && !is_random)
-        s = split_for_goal(have, want);
+        s = split_for_goal(have, want, (uses & QDQ_SPLIT_ROUND) != 0);
     else
         s = hold_out(have, want);
     if ((uses & QDQ_SPLIT_CALIBRATE) && evaluates && eval == NULL && data != NULL)
@@ -97,6 +112,11 @@ qdq_split qdq_split_samples(const qdq_data *data, const qdq_data *eval, size_t s
         s.held_out = true;
     }
     return s;
+}
+
+bool qdq_rounds_by_samples(const qdq_target *t)
+{
+    return qdq_target_rounds_by_samples(t);
 }
 
 size_t qdq_split_random(size_t samples, unsigned uses)
