@@ -106,7 +106,8 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_layers_check(const qdq_model *m, const qdq_l
  * the engine as users run it, and on a reference that computes the graph as written. The reference
  * is ONNX Runtime without optimizations, with Q and DQ as operators; for the engines "ort" and
  * "sim", the engine itself without optimizations; and if neither is available, qdq's own evaluator,
- * if it knows every operator.
+ * if it knows every operator. What would be wrong by ONNX Runtime is compared once more, with the
+ * data of products with weights in blocks in 8 bits, as engines compute these.
  *
  * An output is wrong if one of two rules applies to a slice of it or to the whole. Rule 1: its SQNR
  * against the original model is below QDQ_SAME_SQNR_DB (compare.h), and more than
