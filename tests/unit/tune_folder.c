@@ -244,3 +244,15 @@ TEST(a_store_in_a_folder_that_is_no_utf8_is_no_lack_of_memory)
     qdq_tune_folder_close(f, NULL);
     free(dir);
 }
+
+TEST(a_folder_without_a_note_leaves_no_error_behind)
+{
+    char *dir = strdup(test_path("quiet"));
+    qdq_error own = QDQ_ERROR_INIT;
+    qdq_tune_folder *f;
+
+    assert_int_equal(qdq_tune_folder_open(dir, true, NULL, &f, &own), QDQ_OK);
+    assert_int_equal(own.code, QDQ_OK);
+    qdq_tune_folder_close(f, NULL);
+    free(dir);
+}

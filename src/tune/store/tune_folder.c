@@ -142,8 +142,8 @@ static qdq_status begin_note(qdq_tune_folder *f, const char *store, qdq_error *e
     qdq_json_doc doc = {0};
 
     QDQ_TRY(absolute_path(&f->arena, store, &store, err));
-    if (read_note(f->fd, f->dir, &f->before, err) == QDQ_E_NOMEM)
-        return QDQ_E_NOMEM;
+    if (read_note(f->fd, f->dir, &f->before, NULL) == QDQ_E_NOMEM)
+        return qdq_nomem(err);
     /* else it is not there yet, or garbage */
     json_t *files = json_object_get(f->before, "files");
     qdq_json_out note = qdq_json_object(&doc);
