@@ -16,7 +16,7 @@
 #include "quant/place/why.h"
 #include "quant/plan/fingerprint.h"
 #include "quant/quantize_steps.h"
-#include "quant/half_precision/rest.h"
+#include "quant/half_precision/half_precision.h"
 #include "quant/target_fit.h"
 #include "quant/weights/scale_types.h"
 

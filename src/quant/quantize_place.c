@@ -14,7 +14,7 @@
 
 #include "base/fail.h"
 #include "quant/calib/scales.h"
-#include "quant/half_precision/rest.h"
+#include "quant/half_precision/half_precision.h"
 #include "quant/insert/bias_correct.h"
 #include "quant/place/place_joins.h"
 #include "quant/weights/awq.h"

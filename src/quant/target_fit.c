@@ -7,7 +7,7 @@
 #include "base/cpu.h"
 #include "base/fail.h"
 #include "base/processor.h"
-#include "quant/half_precision/rest.h"
+#include "quant/half_precision/half_precision.h"
 
 qdq_cpu qdq_target_cpu(qdq_cpu asked)
 {

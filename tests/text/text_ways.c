@@ -6,7 +6,7 @@
 #include "ir/graph_check.h"
 #include "ir/qdq_node.h"
 #include "ir/shape.h"
-#include "quant/half_precision/rest.h"
+#include "quant/half_precision/half_precision.h"
 #include "quant/insert/insert.h"
 #include "quant/weights/scale_types.h"
 #include "quant/weights/smooth_fold.h"

@@ -159,7 +159,7 @@ TEST(scores_whose_argmax_changes_are_not_shipped_where_a_goal_counts_all_rows)
     goal.min_agreement = 0.95;
     const qdq_tune_result r = run_classes(test_path("scores"), &goal);
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
-    assert_non_null(strstr(r.reason, "of its rows have the argmax of the given model, expected"));
+    assert_non_null(strstr(r.reason, "of its rows have the input's argmax, expected"));
 }
 
 TEST(classes_that_score_nearly_the_same_do_not_keep_a_model_in_float)

@@ -1,6 +1,6 @@
-/* compare_match.c - see the header. A value is matched by its name. The second model may have a Q
- * and a DQ behind it, or, where it is a graph output, in front of it; then the value before the Q
- * is what is compared first. */
+/* compare_match.c - matches values of two models by name. The second model may have a Q and a DQ
+ * after the value, or before it if it is a graph output; then the value before the Q is what is
+ * compared first. */
 #include "quant/compare/compare_match.h"
 
 #include <string.h>

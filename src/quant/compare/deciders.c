@@ -1,5 +1,5 @@
-/* deciders.c - see the header. A value is asked for its shape or for its elements; what a node asks
- * of its inputs then is the table below. */
+/* deciders.c - finds the values that decide the shape of an output. A value is needed for its shape
+ * or for its elements; which of its inputs a node then needs is the table below. */
 #include "quant/compare/deciders.h"
 
 #include <string.h>

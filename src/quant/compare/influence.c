@@ -1,4 +1,4 @@
-/* influence.c - see the header: one walk each, readers first. */
+/* influence.c - estimates how much a value counts for the outputs: one walk each, readers first. */
 #include "quant/compare/influence.h"
 
 #include <math.h>

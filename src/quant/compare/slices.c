@@ -1,5 +1,5 @@
-/* slices.c - see the header. Sums of every axis that may turn out to be the one are kept, for which
- * it is may depend on samples that come later. */
+/* slices.c - SQNR of the slices of an output. Sums of every axis that may be the one are kept:
+ * which it is may depend on later samples. */
 #include "quant/compare/slices.h"
 
 #include <math.h>

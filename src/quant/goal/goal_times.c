@@ -1,5 +1,6 @@
-/* goal_times.c - see the header. Both models are profiled once, shortly: the time of an executed
- * layer belongs to its nodes, by the time that each is estimated to take. */
+/* goal_times.c - the time that each layer saves in 8 bits. Both models are profiled once, shortly:
+ * the time of an executed layer belongs to its nodes, by the time that each is estimated to take.
+ */
 #include "quant/goal/goal_times.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* metric.c - see the header. A session is opened when the metric asks for a run: one that works on
- * the model's file needs none. */
+/* metric.c - calls the caller's metric for one model. A session is opened when the metric runs the
+ * model: one that works on the model's file needs none. */
 #include "quant/goal/metric.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* node_cost.c - see the header: the slower of arithmetic and memory, and a little for the call. */
+/* node_cost.c - estimates the time of a node: the slower of arithmetic and memory, and a little for
+ * the call. */
 #include "quant/goal/node_cost.h"
 
 #include "base/fail.h"

@@ -1,6 +1,6 @@
 /* node_cost.h - about how long a node takes, from its shapes alone: for ranking and for telling
- * what a plan may bring before anybody measures. The numbers are those of one core with 256 or 512
- * bits wide registers; only ratios count. */
+ * what a plan may bring before anything is measured. The numbers are those of one core with 256 or
+ * 512 bits wide registers; only ratios count. */
 #ifndef QDQ_NODE_COST_H
 #define QDQ_NODE_COST_H
 

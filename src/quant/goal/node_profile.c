@@ -1,5 +1,5 @@
-/* node_profile.c - see the header. Models are profiled once, shortly. Engines call layers after
- * nodes, so that a copy in which each node has a name is profiled. */
+/* node_profile.c - measures the time of each node. Models are profiled once, shortly. Engines name
+ * layers after nodes, so that a copy in which each node has a name is profiled. */
 #include "quant/goal/node_profile.h"
 
 #include <math.h>

@@ -19,8 +19,8 @@
 #include "ir/edit.h"
 #include "ir/graph_check.h"
 #include "quant/import/import_state.h"
-#include "quant/control_flow/bodies.h"
-#include "quant/half_precision/rest.h"
+#include "quant/control_flow/control_flow.h"
+#include "quant/half_precision/half_precision.h"
 #include "quant/half_precision/widen.h"
 
 /* --- activations ------------------------------------------------------------------------------ */

@@ -3,7 +3,7 @@
 #include "base/fail.h"
 #include "quant/plan/fingerprint.h"
 #include "quant/import/import_state.h"
-#include "quant/half_precision/rest.h"
+#include "quant/half_precision/half_precision.h"
 
 static bool write_edges(qdq_plan *p, const qdq_found_edges *from, qdq_edges *to)
 {

@@ -1,7 +1,7 @@
 /* place_chains.c - placement by chains, in six steps, each one loop over the graph:
  *
  *   filter    mark what the user does not want quantized (place_filter.c)
- *   find      read the Q and DQ that the model has: they are kept (place_found.c)
+ *   find      read the Q and DQ that the model has: they are kept (place_existing.c)
  *   forward   producers first: can this node run in 8 bits, given what reaches it?
  *   backward  readers first: take back what pays only with an 8-bit reader and has none
  *   emit      write edges, weights, biases and reasons into the plan

@@ -122,7 +122,7 @@ void qdq_place_leave_weights(qdq_placing *p);
  * entry that matches no node is a warning. */
 qdq_status qdq_place_filter(qdq_placing *p, qdq_error *err);
 
-/* --- place_found.c: existing Q/DQ, which is preserved ----------------------------------------- */
+/* --- place_existing.c: existing Q/DQ, which is preserved -------------------------------------- */
 
 /* Reads every Q and DQ of the main graph. */
 qdq_status qdq_place_find(qdq_placing *p, qdq_error *err);

@@ -196,7 +196,7 @@ typedef struct qdq_plan_float {
     const char *node, *op, *reason;
 } qdq_plan_float;
 
-/* What is not quantized, if it is not float32 (rest.h). */
+/* What is not quantized, if it is not float32 (half_precision.h). */
 typedef struct qdq_plan_rest {
     /* QDQ_FLOAT16, QDQ_BFLOAT16, or QDQ_FLOAT and QDQ_UNDEFINED: as it is */
     qdq_elem type;

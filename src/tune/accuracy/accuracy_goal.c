@@ -190,8 +190,7 @@ void qdq_tune_miss_text(const qdq_tune_state *t, const qdq_tune_evaluation *h, c
         snprintf(text, size, "%s: not finite, or of another shape", outputs);
     else if (!qdq_tune_outputs_hold(g, h) && (g->min_sqnr == 0 || h->goal_db >= g->min_sqnr))
         snprintf(text, size,
-                 "output '%.60s': %.4f of its rows have the argmax of the given model%s, expected "
-                 "at least %g",
+                 "output '%.60s': %.4f of its rows have the input's argmax%s, expected at least %g",
                  h->disagreeing, h->agreement, g->by_default ? " or a tie" : "",
                  qdq_goal_agreement(g));
     else if (!qdq_tune_outputs_hold(g, h))
@@ -199,8 +198,7 @@ void qdq_tune_miss_text(const qdq_tune_state *t, const qdq_tune_evaluation *h, c
                  "%s: SQNR %.2f dB%s on all evaluation samples, expected at least %g dB", outputs,
                  h->goal_db, isnan(h->more.bound_db) ? "" : " (lower bound)", g->min_sqnr);
     else if (qdq_tune_metric_holds(t, h, text, size))
-        snprintf(text, size,
-                 "%s %.4f, %.2f points below that of the given model, expected at most %g",
+        snprintf(text, size, "%s %.4f, %.2f points below that of the input, expected at most %g",
                  accuracy, h->accuracy, (h->given_accuracy - h->accuracy) * 100, g->max_drop * 100);
 }
 

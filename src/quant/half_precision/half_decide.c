@@ -1,4 +1,4 @@
-/* rest_decide.c - which nodes compute in 16 bits, and which values have them. Four loops:
+/* half_decide.c - which nodes compute in 16 bits, and which values have them. Four loops:
  *
  *   modes    what each node can do, by its operator, its types and the plan
  *   index    readers first: small tensors that only become indices and sizes stay float32, where
@@ -7,7 +7,7 @@
  *   wants    asked value by value, by the conversion */
 #include "base/fail.h"
 #include "ir/graph_check.h"
-#include "quant/half_precision/rest_state.h"
+#include "quant/half_precision/half_state.h"
 #include "quant/weights/half_numbers.h"
 
 enum { INDEX_ELEMENTS = 64 };

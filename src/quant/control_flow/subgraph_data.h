@@ -1,8 +1,8 @@
-/* body_data.h - what reaches the bodies of If, Loop and Scan while samples run: engines show no
+/* subgraph_data.h - what reaches the bodies of If, Loop and Scan while samples run: engines show no
  * tensor inside a body, so each body becomes a model of its own, and the rest of the model is run
  * to see what it is given. */
-#ifndef QDQ_BODY_DATA_H
-#define QDQ_BODY_DATA_H
+#ifndef QDQ_SUBGRAPH_DATA_H
+#define QDQ_SUBGRAPH_DATA_H
 
 #include "quant/calib/quantizing.h"
 
@@ -26,7 +26,8 @@ qdq_status qdq_bodies_record(const qdq_quantizing *q, const qdq_node *control, q
                              qdq_body_list *out, qdq_error *err);
 void qdq_bodies_free(qdq_body_list *list);
 
-/* --- body_store.c: samples in memory ---------------------------------------------------------- */
+/* --- subgraph_store.c: samples in memory
+ * ---------------------------------------------------------- */
 
 /* An empty source for the inputs of m. */
 qdq_status qdq_store_open(const qdq_model *m, qdq_data **out, qdq_error *err);
@@ -40,4 +41,4 @@ qdq_status qdq_store_add(qdq_data *d, const qdq_array *arrays, qdq_error *err);
 /* Bytes that are kept. */
 size_t qdq_store_bytes(const qdq_data *d);
 
-#endif /* QDQ_BODY_DATA_H */
+#endif /* QDQ_SUBGRAPH_DATA_H */

@@ -1,5 +1,5 @@
-/* rest.c - converts unquantized nodes to 16 bits. First all is decided, on the graph as it is
- * (rest_decide.c); then, value by value:
+/* half_precision.c - converts unquantized nodes to 16 bits. First all is decided, on the graph as
+ * it is (half_decide.c); then, value by value:
  *
  *   constants  in the type that their readers want, in both where they want both
  *   casts      one behind a value that some readers want in the other type; a graph output's name
@@ -8,13 +8,13 @@
  *
  * Casts between float32 and the 16-bit type that the model has are the same thing as those made
  * here, and used. */
-#include "quant/half_precision/rest.h"
+#include "quant/half_precision/half_precision.h"
 
 #include "base/buf.h"
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/graph_check.h"
-#include "quant/half_precision/rest_state.h"
+#include "quant/half_precision/half_state.h"
 
 /* --- which nodes are kept --------------------------------------------------------------------- */
 

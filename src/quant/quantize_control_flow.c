@@ -1,10 +1,10 @@
-/* quantize_bodies.c - places and calibrates a model and the bodies of its control nodes. */
+/* quantize_control_flow.c - places and calibrates a model and the bodies of its control nodes. */
 #include "quant/quantize_steps.h"
 
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/shape.h"
-#include "quant/control_flow/bodies.h"
+#include "quant/control_flow/control_flow.h"
 #include "quant/calib/scales.h"
 #include "quant/insert/bias_correct.h"
 #include "quant/weights/bias_fit.h"

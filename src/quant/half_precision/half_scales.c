@@ -1,9 +1,9 @@
-/* rest_scales.c - scales as the 16-bit type has them, while all is float32 still. Those of a Q that
+/* half_scales.c - scales as the 16-bit type has them, while all is float32 still. Those of a Q that
  * stays in front of its border, too: Q and DQ have one scale. */
 
 #include "base/fail.h"
 #include "ir/edit.h"
-#include "quant/half_precision/rest_state.h"
+#include "quant/half_precision/half_state.h"
 #include "quant/weights/half_numbers.h"
 
 /* Has n a scale that can have the type, and is not that of a bias? */

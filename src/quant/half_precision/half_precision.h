@@ -1,12 +1,12 @@
-/* rest.h - unquantized nodes in float16 or bfloat16. Which nodes stay float32 is decided when a
- * plan is made, and recorded in it; the conversion depends on model and plan alone.
+/* half_precision.h - unquantized nodes in float16 or bfloat16. Which nodes stay float32 is decided
+ * when a plan is made, and recorded in it; the conversion depends on model and plan alone.
  *
  * Every float value has the type of its producer, and at most one Cast for consumers that need the
  * other type. Graph inputs and outputs keep their types unless the plan has `direct_io`; so do
  * inputs and outputs of subgraphs. Q and DQ are boundaries: a Q has the type of its input, a DQ the
  * type that its consumers need, and both have scales of that type. */
-#ifndef QDQ_REST_H
-#define QDQ_REST_H
+#ifndef QDQ_HALF_PRECISION_H
+#define QDQ_HALF_PRECISION_H
 
 #include "quant/calib/quantizing.h"
 
@@ -51,4 +51,4 @@ qdq_status qdq_rest_round_scales(qdq_model *m, const qdq_plan_rest *rest, const 
 qdq_status qdq_rest_convert(qdq_model *m, const qdq_plan_rest *rest, const qdq_map *kept,
                             const qdq_job *job, qdq_error *err);
 
-#endif /* QDQ_REST_H */
+#endif /* QDQ_HALF_PRECISION_H */

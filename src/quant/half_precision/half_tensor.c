@@ -1,9 +1,9 @@
-/* rest_tensor.c - float constants in 16 bits, number by number as half_numbers.h has them. */
+/* half_tensor.c - float constants in 16 bits, number by number as half_numbers.h has them. */
 #include <string.h>
 
 #include "base/fail.h"
 #include "ir/edit.h"
-#include "quant/half_precision/rest_state.h"
+#include "quant/half_precision/half_state.h"
 #include "quant/weights/half_numbers.h"
 
 static void convert_floats(const char *from, uint16_t *to, int64_t count, qdq_elem elem,

@@ -1,7 +1,7 @@
-/* rest_choose.c - which nodes stay float32 when the others get 16 bits: those that the user names,
+/* half_choose.c - which nodes stay float32 when the others get 16 bits: those that the user names,
  * those that add up many numbers where that is asked for, and those whose inputs or results came
  * near the end of the range when samples were run. What an operator cannot do at all needs no
- * mention: rest_decide.c knows. */
+ * mention: half_decide.c knows. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/regexp.h"
 #include "ir/shape.h"
 #include "quant/calib/calib.h"
-#include "quant/half_precision/rest_state.h"
+#include "quant/half_precision/half_state.h"
 #include "quant/half_precision/widen.h"
 
 /* --- models in 16 bits ------------------------------------------------------------------------ */

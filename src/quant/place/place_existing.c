@@ -1,4 +1,4 @@
-/* place_found.c - what the model has in 8 bits already. It is kept as it is, scales included:
+/* place_existing.c - what the model has in 8 bits already. It is kept as it is, scales included:
  * placement only adds what is missing beside it. Three things follow.
  *
  * A value behind a DQ is in 8 bits. A value in front of a Q is quantized once its producer is, and

@@ -1,8 +1,8 @@
-/* body_data.c - collects what reaches the subgraphs of If, Loop and Scan. The graph around a
+/* subgraph_data.c - collects what reaches the subgraphs of If, Loop and Scan. The graph around a
  * body is run with what reaches the control node made visible; then each body is run as the ONNX
  * operator says: If by its condition, Loop while there are trips and its condition holds, Scan
  * once for each slice. */
-#include "quant/control_flow/body_data.h"
+#include "quant/control_flow/subgraph_data.h"
 
 #include <string.h>
 

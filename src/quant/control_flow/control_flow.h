@@ -1,9 +1,9 @@
-/* bodies.h - plans for what is inside If, Loop and Scan: each body is planned like a model of its
- * own, with what samples give it, and its entries join the plan. */
-#ifndef QDQ_BODIES_H
-#define QDQ_BODIES_H
+/* control_flow.h - plans for what is inside If, Loop and Scan: each body is planned like a model of
+ * its own, with what samples give it, and its entries join the plan. */
+#ifndef QDQ_CONTROL_FLOW_H
+#define QDQ_CONTROL_FLOW_H
 
-#include "quant/control_flow/body_data.h"
+#include "quant/control_flow/subgraph_data.h"
 
 /* Values in different graphs get different names, so that a plan can name them. No edit where that
  * is so. */
@@ -21,4 +21,4 @@ qdq_status qdq_bodies_plan(const qdq_quantizing *q, qdq_plan_fn plan, int depth,
 /* Reports the nodes of all bodies as left float, for the reason. */
 qdq_status qdq_bodies_leave(const qdq_quantizing *q, const char *why, qdq_error *err);
 
-#endif /* QDQ_BODIES_H */
+#endif /* QDQ_CONTROL_FLOW_H */

@@ -1,5 +1,5 @@
-/* bodies.c - plans the subgraphs of If, Loop and Scan and adds their entries to the plan. */
-#include "quant/control_flow/bodies.h"
+/* control_flow.c - plans the subgraphs of If, Loop and Scan and adds their entries to the plan. */
+#include "quant/control_flow/control_flow.h"
 
 #include <string.h>
 

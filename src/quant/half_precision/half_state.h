@@ -1,10 +1,10 @@
-/* rest_state.h - the state of the conversion to 16-bit floats; shared by the rest*.c files only. */
-#ifndef QDQ_REST_STATE_H
-#define QDQ_REST_STATE_H
+/* half_state.h - the state of the conversion to 16-bit floats; shared by the rest*.c files only. */
+#ifndef QDQ_HALF_STATE_H
+#define QDQ_HALF_STATE_H
 
 #include "ir/function.h"
 #include "onnx/float_types.h"
-#include "quant/half_precision/rest.h"
+#include "quant/half_precision/half_precision.h"
 
 typedef enum qdq_rest_mode {
     /* stays float32 */
@@ -80,7 +80,7 @@ static inline bool qdq_rest_keeps_outputs(const qdq_rest_state *s, const qdq_gra
     return g != s->m->graph || !s->rest->direct_io;
 }
 
-/* --- rest_decide.c: decides, changes nothing -------------------------------------------------- */
+/* --- half_decide.c: decides, changes nothing -------------------------------------------------- */
 
 /* Fills s->graph: the mode of every node, and which values have 16 bits. */
 qdq_status qdq_rest_decide(qdq_rest_state *s);
@@ -95,11 +95,11 @@ const qdq_value *qdq_rest_known_low(const qdq_rest_state *s, const qdq_value *v)
 /* Why node n of the model stays float32 in any plan; NULL: it can have 16 bits. */
 const char *qdq_rest_refusal(const qdq_rest_state *s, const qdq_node *n);
 
-/* --- rest_tensor.c ---------------------------------------------------------------------------- */
+/* --- half_tensor.c ---------------------------------------------------------------------------- */
 
 /* A float tensor in `elem`: clamped to its range, with a warning; values other than 0 do not become
  * 0. NULL: out of memory, or (with *status set) unreadable. */
 qdq_tensor *qdq_rest_tensor(qdq_model *m, const qdq_tensor *t, qdq_elem elem, const qdq_job *job,
                             qdq_status *status, qdq_error *err);
 
-#endif /* QDQ_REST_STATE_H */
+#endif /* QDQ_HALF_STATE_H */

@@ -1,11 +1,11 @@
-/* body_store.c - a data source whose samples are in memory. Samples may share arrays: what a Loop
- * captures is the same in every iteration. */
+/* subgraph_store.c - a data source whose samples are in memory. Samples may share arrays: what a
+ * Loop captures is the same in every iteration. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/vec.h"
-#include "quant/control_flow/body_data.h"
+#include "quant/control_flow/subgraph_data.h"
 #include "quant/data/data_source.h"
 
 typedef struct store {

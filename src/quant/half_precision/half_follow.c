@@ -1,8 +1,8 @@
-/* rest_follow.c - targets whose rest has the type of the model's floats: a model in 16 bits is
+/* half_follow.c - targets whose rest has the type of the model's floats: a model in 16 bits is
  * quantized as it is. */
 #include "base/fail.h"
 #include "ir/shape.h"
-#include "quant/half_precision/rest.h"
+#include "quant/half_precision/half_precision.h"
 #include "quant/half_precision/widen.h"
 
 /* Results of operators by type. A Cast is a border, and Q and DQ have the type of their
