@@ -139,6 +139,10 @@ typedef struct qdq_compare_layer {
     const char *name_in_a;
     /* the layer has Q or DQ; false: it introduces no error */
     bool quantized;
+    /* it is not quantized, or its Q/DQ only convert what it reads: an 8-bit kernel gives a float
+     * result without Q after it for products alone (Conv, ConvTranspose, Gemm, MatMul, LSTM, GRU)
+     */
+    bool in_float;
     /* the introduced error; INFINITY: the value is zero everywhere in a and not in b */
     double error;
     /* the introduced error as SQNR, cosine, ...: of the layer in isolation. The worst slice is

@@ -4,25 +4,14 @@
 #include <math.h>
 
 #include "base/fail.h"
-#include "base/words.h"
 #include "cli/cli_engine.h"
 #include "cli/cli_outputs.h"
-
-/* Does it only read or give quantized values, and compute in float? An 8-bit kernel gives a float
- * result without Q after it for products alone. */
-static bool computes_in_float(const qdq_compare_layer *l)
-{
-    static const char *const products[] = {"Conv", "ConvTranspose", "Gemm", "MatMul",
-                                           "LSTM", "GRU",           NULL};
-
-    return !l->quantized || (isnan(l->read_sqnr_db) && !qdq_word_is_in(l->op, products));
-}
 
 static void layer_json(qdq_json_out o, const qdq_compare_layer *l)
 {
     qdq_json_put_text(o, "node", l->node);
     qdq_json_put_text(o, "op", l->op);
-    qdq_json_put_bool(o, "quantized", !computes_in_float(l));
+    qdq_json_put_bool(o, "quantized", !l->in_float);
     qdq_json_put_bool(o, "has_qdq", l->quantized);
     qdq_json_put_short(o, "error", l->error);
     qdq_json_put_short(o, "introduced_sqnr_db", l->introduced.sqnr_db);
@@ -81,9 +70,9 @@ qdq_status cli_layers_print(cli *c, const qdq_compare_layers_result *r, size_t t
 
         if (!l->quantized || (n_quantized++ >= top && top > 0))
             continue;
-        worst = worst == NULL && !computes_in_float(l) ? l->node : worst;
+        worst = worst == NULL && !l->in_float ? l->node : worst;
         cli_cell(&table, "%s", l->node);
-        cli_cell(&table, "%s%s", l->op, computes_in_float(l) ? ", float" : "");
+        cli_cell(&table, "%s%s", l->op, l->in_float ? ", float" : "");
         cli_cell(&table, "%s", l->value.name);
         cli_cell(&table, "%s", cli_sqnr_text(l->introduced.sqnr_db, text, sizeof text));
         cli_cell(&table, "%s", cli_sqnr_text(l->value.sqnr_db, text, sizeof text));

@@ -55,8 +55,7 @@ qdq_status qdq_find_scales(const qdq_quantizing *q, qdq_calib_names *empty, qdq_
  * model has it. */
 qdq_status qdq_take_rest(const qdq_plan_rest *from, qdq_plan *p, qdq_error *err);
 
-/* --- quantize_control_flow.c: the same for the bodies of If, Loop and Scan
- * -------------------------- */
+/* --- quantize_control_flow.c: the same for the bodies of If, Loop and Scan -------------------- */
 
 /* Fills q->plan, with scales, bodies included as far as samples reach them. */
 qdq_status qdq_place_all(const qdq_quantizing *q, qdq_error *err);

@@ -159,14 +159,14 @@ TEST(by_default_ties_count_as_agreement_and_other_rows_do_not)
     t.top1_close = 0.8;
     qdq_goal_outputs o = qdq_goal_read_outputs(m, &r, &goal);
     assert_ptr_equal(o.disagreeing, &t);
-    qdq_goal_rows_text(&o, &goal, text, sizeof text);
+    qdq_goal_rows_text(&goal, o.disagreeing->name, o.agreement, "float's", text, sizeof text);
     assert_string_equal(text, "output 'y': 0.8000 of its rows have float's argmax or a tie, "
                               "expected at least 0.95");
 
     goal.by_default = false;
     goal.min_agreement = 0.7;
     o = qdq_goal_read_outputs(m, &r, &goal);
-    qdq_goal_rows_text(&o, &goal, text, sizeof text);
+    qdq_goal_rows_text(&goal, o.disagreeing->name, o.agreement, "float's", text, sizeof text);
     assert_string_equal(
         text, "output 'y': 0.6000 of its rows have float's argmax, expected at least 0.7");
     qdq_model_free(m);

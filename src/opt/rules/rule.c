@@ -365,6 +365,16 @@ qdq_node *qdq_match_add(qdq_match *m, const char *op, uint32_t n_in, qdq_value *
     return n;
 }
 
+qdq_value *qdq_match_add_value(qdq_match *m, const char *op, uint32_t n_in, qdq_value *const *in,
+                               const qdq_type *type)
+{
+    for (uint32_t i = 0; i < n_in; i++)
+        if (in[i] == NULL)
+            return NULL;
+    const qdq_node *n = qdq_match_add(m, op, n_in, in, type);
+    return n != NULL ? n->out[0] : NULL;
+}
+
 qdq_value *qdq_match_add_const(qdq_match *m, const char *base, qdq_tensor *t)
 {
     return qdq_opt_constant(m->o, m->root, base, "", t);

@@ -146,6 +146,10 @@ bool qdq_match_broadcasts_into(const qdq_match *m, const qdq_tensor *t, const qd
 qdq_node *qdq_match_add(qdq_match *m, const char *op, uint32_t n_in, qdq_value *const *in,
                         const qdq_type *type);
 
+/* The output of such a node. NULL: out of memory, here or in an input, which is then NULL. */
+qdq_value *qdq_match_add_value(qdq_match *m, const char *op, uint32_t n_in, qdq_value *const *in,
+                               const qdq_type *type);
+
 /* A tensor type for a new value (NULL: unknown), copied: what is proven lives no longer than the
  * facts. */
 bool qdq_match_set_type(qdq_match *m, qdq_value *v, const qdq_type *type);

@@ -26,20 +26,10 @@ static const char *check(const qdq_match *m)
     return s->axis != 0 ? NULL : "the axis is that of the batch";
 }
 
-/* NULL: out of memory, here or in an input. */
-static qdq_value *add_operator(qdq_match *m, const char *op, uint32_t n_in, qdq_value *const *in)
-{
-    for (uint32_t i = 0; i < n_in; i++)
-        if (in[i] == NULL)
-            return NULL;
-    const qdq_node *n = qdq_match_add(m, op, n_in, in, NULL);
-    return n != NULL ? n->out[0] : NULL;
-}
-
 /* The length of v along the axis, as a tensor of one element. */
 static qdq_value *add_length(qdq_match *m, qdq_value *v, int axis)
 {
-    qdq_value *length = add_operator(m, "Shape", 1, &v);
+    qdq_value *length = qdq_match_add_value(m, "Shape", 1, &v, NULL);
 
     return length != NULL && qdq_node_set_int(length->producer, "start", axis) &&
                    qdq_node_set_int(length->producer, "end", axis + 1)
@@ -54,18 +44,20 @@ static qdq_value *add_count(qdq_match *m, int axis)
     qdq_model *model = m->graph->model;
     qdq_value *length = add_length(m, qdq_match_value(m, "u"), axis);
 
-    return add_operator(
+    return qdq_match_add_value(
         m, "Range", 3,
         (qdq_value *[]){qdq_match_add_const(m, "start", qdq_tensor_of_ints(model, 0, NULL, &zero)),
-                        add_operator(m, "Squeeze", 1, &length),
-                        qdq_match_add_const(m, "step", qdq_tensor_of_ints(model, 0, NULL, &one))});
+                        qdq_match_add_value(m, "Squeeze", 1, &length, NULL),
+                        qdq_match_add_const(m, "step", qdq_tensor_of_ints(model, 0, NULL, &one))},
+        NULL);
 }
 
 static qdq_value *add_unsqueeze(qdq_match *m, qdq_value *v, size_t n, const int64_t *axes)
 {
     return n == 0 ? v
-                  : add_operator(m, "Unsqueeze", 2,
-                                 (qdq_value *[]){v, qdq_match_add_ints(m, "axes", n, axes)});
+                  : qdq_match_add_value(m, "Unsqueeze", 2,
+                                        (qdq_value *[]){v, qdq_match_add_ints(m, "axes", n, axes)},
+                                        NULL);
 }
 
 static qdq_value *add_places(qdq_match *m, const scatter *s)
@@ -79,14 +71,17 @@ static qdq_value *add_places(qdq_match *m, const scatter *s)
         if (i != s->axis && (w == NULL || i != 0))
             axes[n++] = i;
     if (w != NULL)
-        places = add_operator(
-            m, "Add", 2, (qdq_value *[]){add_unsqueeze(m, w, 1, (const int64_t[]){1}), places});
+        places = qdq_match_add_value(
+            m, "Add", 2, (qdq_value *[]){add_unsqueeze(m, w, 1, (const int64_t[]){1}), places},
+            NULL);
     if (qdq_node_string_is(m->root, "mode", "circular", "linear"))
-        places = add_operator(
-            m, "Mod", 2, (qdq_value *[]){places, add_length(m, qdq_match_value(m, "x"), s->axis)});
-    return add_operator(
-        m, "Expand", 2,
-        (qdq_value *[]){add_unsqueeze(m, places, n, axes), add_operator(m, "Shape", 1, &u)});
+        places = qdq_match_add_value(
+            m, "Mod", 2, (qdq_value *[]){places, add_length(m, qdq_match_value(m, "x"), s->axis)},
+            NULL);
+    return qdq_match_add_value(m, "Expand", 2,
+                               (qdq_value *[]){add_unsqueeze(m, places, n, axes),
+                                               qdq_match_add_value(m, "Shape", 1, &u, NULL)},
+                               NULL);
 }
 
 static qdq_status build(qdq_match *m, qdq_error *err)

@@ -11,44 +11,27 @@
 
 static const qdq_pat pat[] = {{"y", QDQ_OP_SWISH, {"x"}, 0}};
 
-static float alpha_of(const qdq_match *m)
-{
-    return qdq_node_float(m->root, "alpha", 1);
-}
-
 /* NULL: out of memory */
-static qdq_value *add(qdq_match *m, const char *op, uint32_t n_in, qdq_value *const *in)
+static qdq_value *add_alpha(qdq_match *m, float alpha)
 {
-    const qdq_node *n = qdq_match_add(m, op, n_in, in, qdq_match_type(m, qdq_match_value(m, "x")));
-
-    return n != NULL ? n->out[0] : NULL;
-}
-
-static qdq_value *add_alpha(qdq_match *m)
-{
-    const float alpha = alpha_of(m);
     qdq_value *x = qdq_match_value(m, "x");
     qdq_value *a =
         qdq_match_add_const(m, "alpha", qdq_tensor_of_floats(m->graph->model, 0, NULL, &alpha));
 
-    if (a == NULL || qdq_match_elem(m, x) == QDQ_FLOAT)
-        return a;
-    const qdq_node *cast = qdq_match_add(m, "CastLike", 2, (qdq_value *[]){a, x}, NULL);
-    return cast != NULL ? cast->out[0] : NULL;
+    return qdq_match_elem(m, x) == QDQ_FLOAT
+               ? a
+               : qdq_match_add_value(m, "CastLike", 2, (qdq_value *[]){a, x}, NULL);
 }
 
 static qdq_status build(qdq_match *m, qdq_error *err)
 {
+    const float alpha = qdq_node_float(m->root, "alpha", 1);
     qdq_value *x = qdq_match_value(m, "x"), *argument = x;
+    const qdq_type *type = qdq_match_type(m, x);
 
-    if (alpha_of(m) != 1) {
-        qdq_value *alpha = add_alpha(m);
-
-        QDQ_NEED(alpha != NULL, err);
-        argument = add(m, "Mul", 2, (qdq_value *[]){x, alpha});
-        QDQ_NEED(argument != NULL, err);
-    }
-    qdq_value *factor = add(m, "Sigmoid", 1, &argument);
+    if (alpha != 1)
+        argument = qdq_match_add_value(m, "Mul", 2, (qdq_value *[]){x, add_alpha(m, alpha)}, type);
+    qdq_value *factor = qdq_match_add_value(m, "Sigmoid", 1, &argument, type);
     QDQ_NEED(factor != NULL, err);
     return qdq_match_recast(m, "Mul", 2, (qdq_value *[]){x, factor}, err);
 }

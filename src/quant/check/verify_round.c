@@ -40,7 +40,7 @@ typedef struct adding {
     bool ok;
 } adding;
 
-static qdq_value *add(adding *a, const char *type, qdq_value *x, qdq_value *y)
+static qdq_value *add_operator(adding *a, const char *type, qdq_value *x, qdq_value *y)
 {
     qdq_value *const in[] = {x, y};
     const qdq_node *n = a->ok ? qdq_graph_add_op(a->before->graph, a->before, type, "", a->base,
@@ -74,14 +74,14 @@ static bool round_data(qdq_node *n, int64_t block)
     const float least = 1e-30f, codes = 127;
     adding a = {n, "rounded", true};
     qdq_value *x = qdq_node_in(n, 0);
-    qdq_value *shape = add(&a, "Shape", x, NULL),
-              *rows = add(&a, "Reshape", x, add_constant(&a, QDQ_INT64, 1, 2, dims)),
-              *most = add(&a, "ReduceMax", add(&a, "Abs", rows, NULL),
-                          add_constant(&a, QDQ_INT64, 1, 1, &last));
-    qdq_value *some = add(&a, "Max", most, add_constant(&a, QDQ_FLOAT, 0, 1, &least)),
-              *step = add(&a, "Div", some, add_constant(&a, QDQ_FLOAT, 0, 1, &codes)),
-              *code = add(&a, "Round", add(&a, "Div", rows, step), NULL);
-    qdq_value *back = add(&a, "Reshape", add(&a, "Mul", code, step), shape);
+    qdq_value *shape = add_operator(&a, "Shape", x, NULL),
+              *rows = add_operator(&a, "Reshape", x, add_constant(&a, QDQ_INT64, 1, 2, dims)),
+              *most = add_operator(&a, "ReduceMax", add_operator(&a, "Abs", rows, NULL),
+                                   add_constant(&a, QDQ_INT64, 1, 1, &last));
+    qdq_value *some = add_operator(&a, "Max", most, add_constant(&a, QDQ_FLOAT, 0, 1, &least)),
+              *step = add_operator(&a, "Div", some, add_constant(&a, QDQ_FLOAT, 0, 1, &codes)),
+              *code = add_operator(&a, "Round", add_operator(&a, "Div", rows, step), NULL);
+    qdq_value *back = add_operator(&a, "Reshape", add_operator(&a, "Mul", code, step), shape);
 
     if (a.ok)
         qdq_node_set_in(n, 0, back);

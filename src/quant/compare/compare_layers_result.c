@@ -2,6 +2,7 @@
  * of memory. */
 #include "base/fail.h"
 #include "base/pack.h"
+#include "base/words.h"
 #include "quant/compare/compare_match.h"
 
 #include <math.h>
@@ -35,6 +36,14 @@ static qdq_status write_worst(const qdq_slices *s, qdq_compare_tensor *to, qdq_e
     return QDQ_OK;
 }
 
+static bool is_in_float(const qdq_compare_layer *l)
+{
+    static const char *const products[] = {"Conv", "ConvTranspose", "Gemm", "MatMul",
+                                           "LSTM", "GRU",           NULL};
+
+    return !l->quantized || (isnan(l->read_sqnr_db) && !qdq_word_is_in(l->op, products));
+}
+
 static qdq_status write_layer(const qdq_match *v, qdq_compare_layer *to, char **text,
                               qdq_error *err)
 {
@@ -51,6 +60,7 @@ static qdq_status write_layer(const qdq_match *v, qdq_compare_layer *to, char **
     qdq_compare_stat_result(&v->behind, &behind);
     to->introduced.name = to->value.name = name;
     to->read_sqnr_db = v->read != NULL ? behind.sqnr_db : (double)NAN;
+    to->in_float = is_in_float(to);
     QDQ_TRY(write_worst(&v->own_slices, &to->introduced, err));
     return write_worst(&v->value_slices, &to->value, err);
 }

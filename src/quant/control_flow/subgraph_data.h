@@ -26,8 +26,7 @@ qdq_status qdq_bodies_record(const qdq_quantizing *q, const qdq_node *control, q
                              qdq_body_list *out, qdq_error *err);
 void qdq_bodies_free(qdq_body_list *list);
 
-/* --- subgraph_store.c: samples in memory
- * ---------------------------------------------------------- */
+/* --- subgraph_store.c: samples in memory ------------------------------------------------------ */
 
 /* An empty source for the inputs of m. */
 qdq_status qdq_store_open(const qdq_model *m, qdq_data **out, qdq_error *err);

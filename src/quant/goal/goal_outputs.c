@@ -111,12 +111,11 @@ qdq_goal_outputs qdq_goal_read_outputs(const qdq_model *m, const qdq_compare_res
     return o;
 }
 
-void qdq_goal_rows_text(const qdq_goal_outputs *o, const qdq_goal_opts *goal, char *text,
-                        size_t size)
+void qdq_goal_rows_text(const qdq_goal_opts *goal, const char *output, double agreement,
+                        const char *whose, char *text, size_t size)
 {
-    snprintf(text, size,
-             "output '%.60s': %.4f of its rows have float's argmax%s, expected at least %g",
-             o->disagreeing->name, o->agreement, goal->by_default ? " or a tie" : "",
+    snprintf(text, size, "output '%.60s': %.4f of its rows have %s argmax%s, expected at least %g",
+             output, agreement, whose, goal->by_default ? " or a tie" : "",
              qdq_goal_agreement(goal));
 }
 

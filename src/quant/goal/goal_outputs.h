@@ -33,9 +33,9 @@ double qdq_goal_agreement(const qdq_goal_opts *goal);
 qdq_goal_outputs qdq_goal_read_outputs(const qdq_model *m, const qdq_compare_result *r,
                                        const qdq_goal_opts *goal);
 
-/* What the disagreeing output misses, in words. */
-void qdq_goal_rows_text(const qdq_goal_outputs *o, const qdq_goal_opts *goal, char *text,
-                        size_t size);
+/* What an output misses whose rows agree too little with those of `whose` model, in words. */
+void qdq_goal_rows_text(const qdq_goal_opts *goal, const char *output, double agreement,
+                        const char *whose, char *text, size_t size);
 
 /* QDQ_E_USAGE: an agreement was asked for, and no output has rows of two columns or more. */
 qdq_status qdq_goal_need_rows(const qdq_compare_result *r, const qdq_goal_opts *goal,

@@ -347,7 +347,8 @@ static qdq_status evaluate_outputs(qdq_goal_run *g, const qdq_compare_result *r,
     QDQ_TRY(evaluate_accuracy(g, r, out, err));
     if (o.disagreeing != NULL) {
         out->holds = false;
-        qdq_goal_rows_text(&o, &g->goal, g->room->why, sizeof g->room->why);
+        qdq_goal_rows_text(&g->goal, o.disagreeing->name, o.agreement, "float's", g->room->why,
+                           sizeof g->room->why);
     }
     if (g->goal.min_sqnr == 0 || o.db >= g->goal.min_sqnr)
         return QDQ_OK;

@@ -1,4 +1,5 @@
-/* half_state.h - the state of the conversion to 16-bit floats; shared by the rest*.c files only. */
+/* half_state.h - the state of the conversion to 16-bit floats; shared by files of this folder only.
+ */
 #ifndef QDQ_HALF_STATE_H
 #define QDQ_HALF_STATE_H
 

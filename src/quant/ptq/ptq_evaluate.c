@@ -127,7 +127,7 @@ static qdq_status check_agreement(qdq_ptq_run *r, qdq_error *err)
 
     if (o.disagreeing == NULL)
         return QDQ_OK;
-    qdq_goal_rows_text(&o, &r->goal, text, sizeof text);
+    qdq_goal_rows_text(&r->goal, o.disagreeing->name, o.agreement, "float's", text, sizeof text);
     return miss(r, err, "%s", text);
 }
 

@@ -189,10 +189,7 @@ void qdq_tune_miss_text(const qdq_tune_state *t, const qdq_tune_evaluation *h, c
     if (!qdq_tune_outputs_hold(g, h) && h->goal_db == -(double)INFINITY)
         snprintf(text, size, "%s: not finite, or of another shape", outputs);
     else if (!qdq_tune_outputs_hold(g, h) && (g->min_sqnr == 0 || h->goal_db >= g->min_sqnr))
-        snprintf(text, size,
-                 "output '%.60s': %.4f of its rows have the input's argmax%s, expected at least %g",
-                 h->disagreeing, h->agreement, g->by_default ? " or a tie" : "",
-                 qdq_goal_agreement(g));
+        qdq_goal_rows_text(g, h->disagreeing, h->agreement, "the input's", text, size);
     else if (!qdq_tune_outputs_hold(g, h))
         snprintf(text, size,
                  "%s: SQNR %.2f dB%s on all evaluation samples, expected at least %g dB", outputs,

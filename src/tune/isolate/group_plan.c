@@ -17,8 +17,10 @@ typedef struct cutter {
     const qdq_plan *whole;
     qdq_plan *part;
     qdq_arena scratch;
-    /* labels of the nodes of the group's model -> 1 + index there */
+    /* labels of the nodes of the group's model -> node */
     qdq_map nodes;
+    /* by node id of `clean` */
+    unsigned char *side;
     /* the group has nodes that run in 8 bits */
     bool in_codes;
     bool nomem;
@@ -26,35 +28,33 @@ typedef struct cutter {
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
+enum { OUTSIDE, HALO, OWN };
+
 static bool list_nodes(cutter *c)
 {
-    for (uint32_t i = 0; i < c->g->n_nodes; i++) {
-        const char *label = qdq_node_label(c->g->node[i], &c->scratch);
-        qdq_map_value *at =
-            qdq_node_label_failed(label) ? NULL : qdq_map_put(&c->nodes, label, NULL);
-        if (at == NULL)
+    c->side = qdq_arena_array(&c->scratch, (size_t)c->clean->next_node_id + 1, sizeof *c->side);
+    for (uint32_t i = 0; c->side != NULL && i < c->g->n_nodes; i++) {
+        const qdq_node *n = c->g->node[i];
+        const char *label = qdq_node_label(n, &c->scratch);
+
+        if (qdq_node_label_failed(label) || !qdq_map_set_ptr(&c->nodes, label, n))
             return false;
-        at->num = i + 1;
+        c->side[n->id] = c->g->is_halo[i] ? HALO : OWN;
     }
-    return true;
+    return c->side != NULL;
+}
+
+static unsigned char side_of(const cutter *c, const qdq_node *n)
+{
+    return n != NULL && n->graph == c->clean ? c->side[n->id] : OUTSIDE;
 }
 
 /* The group's own node of this label. NULL: it has none. */
 static const qdq_node *own_node(const cutter *c, const char *label)
 {
-    const qdq_map_value *at = qdq_map_get(&c->nodes, label);
+    const qdq_node *n = qdq_map_get_ptr(&c->nodes, label);
 
-    return at != NULL && !c->g->is_halo[at->num - 1] ? c->g->node[at->num - 1] : NULL;
-}
-
-typedef enum side { OUTSIDE, HALO, OWN } side;
-
-static side side_of(const cutter *c, const qdq_node *n)
-{
-    for (uint32_t i = 0; n != NULL && i < c->g->n_nodes; i++)
-        if (c->g->node[i] == n)
-            return c->g->is_halo[i] ? HALO : OWN;
-    return OUTSIDE;
+    return side_of(c, n) == OWN ? n : NULL;
 }
 
 /* --- edges ------------------------------------------------------------------------------------ */
@@ -126,7 +126,7 @@ static const qdq_value *carried_by(const qdq_node *n)
  * the engine fuses it in float alone. */
 static bool is_given(const cutter *c, const qdq_value *v)
 {
-    const side at = side_of(c, v->producer);
+    const unsigned char at = side_of(c, v->producer);
     const qdq_value *from = at == HALO ? carried_by(v->producer) : NULL;
     bool is_quantized;
 

@@ -83,7 +83,7 @@ static kind kind_of(unsigned has, bool conversion)
     return (has & CAST_INSIDE) != 0 ? IS_REFORMAT : IS_NOTHING;
 }
 
-/* A layer of two parts is nobody's: no one knows whose share it is. */
+/* A layer of two parts counts for neither: their shares of it are not known. */
 static row evaluate_layer(const scorer *s, const qdq_layer *l)
 {
     row r = {.part = NO_PART};

@@ -59,20 +59,23 @@ static bool leaves_as_codes(const edging *x, const qdq_value *v)
     return false;
 }
 
+/* Does anything take codes of v? `may`: or may take them. */
+static bool has_coded_reader(const edging *x, const qdq_value *v, bool may)
+{
+    QDQ_FOR_USES (u, v) {
+        const size_t e = qdq_space_edge_of(x->r.t->task.space, u->node, u->index);
+        if (e == QDQ_NO_EDGE ? x->runs[u->node->id] : x->has_codes[e] || (may && x->may_pay[e]))
+            return true;
+    }
+    return leaves_as_codes(x, v);
+}
+
 /* Does anything take codes of what n gives? */
 static bool gives_codes(const edging *x, const qdq_node *n)
 {
-    for (uint32_t i = 0; i < n->n_out; i++) {
-        if (n->out[i] == NULL)
-            continue;
-        if (leaves_as_codes(x, n->out[i]))
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL && has_coded_reader(x, n->out[i], false))
             return true;
-        QDQ_FOR_USES (u, n->out[i]) {
-            const size_t e = qdq_space_edge_of(x->r.t->task.space, u->node, u->index);
-            if (e == QDQ_NO_EDGE ? x->runs[u->node->id] : x->has_codes[e])
-                return true;
-        }
-    }
     return false;
 }
 
@@ -96,17 +99,6 @@ static bool reads_codes(const edging *x, const qdq_node *n)
     return x->runs[n->id];
 }
 
-/* Are codes of v at hand, as another reader takes them or may take them? */
-static bool has_coded_reader(const edging *x, const qdq_value *v)
-{
-    QDQ_FOR_USES (u, v) {
-        const size_t e = qdq_space_edge_of(x->r.t->task.space, u->node, u->index);
-        if (e != QDQ_NO_EDGE && (x->has_codes[e] || x->may_pay[e]))
-            return true;
-    }
-    return leaves_as_codes(x, v);
-}
-
 /* A copy may move floats instead of codes, and the other way round, where codes are read behind it.
  * A float operator may read codes of what reads codes, or beside others, or those that another
  * operator reads; and a graph output may take them: the kernel before it may want Q behind it. What
@@ -126,7 +118,7 @@ static bool may_pay(const edging *x, size_t edge)
                !is_read_by_kernel(x, e->value);
     from = qdq_space_source(x->r.t->task.space, e->value);
     return (from != NULL && reads_codes(x, from)) || (e->node != NULL && reads_codes(x, e->node)) ||
-           has_coded_reader(x, e->value);
+           has_coded_reader(x, e->value, true);
 }
 
 static qdq_status read_plan(edging *x, qdq_error *err)
