@@ -1,8 +1,6 @@
 /* fusions_convex.c - no way may leave a group and come back: a part that is built alone would read
  * what it makes. What lies between is taken in if it is little, else the group is split where ways
  * come back. */
-#include <stdlib.h>
-
 #include "base/fail.h"
 #include "tune/group/fusions_build.h"
 
@@ -83,13 +81,6 @@ static bool is_little(const hull *h)
     return true;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* A way never leads to a lower level, and one that leaves and comes back to a higher one: each
  * level is convex. */
 static void split_group(hull *h, const uint32_t *member, uint32_t n, uint32_t group)
@@ -98,7 +89,7 @@ static void split_group(hull *h, const uint32_t *member, uint32_t n, uint32_t gr
     const uint32_t stamp = h->b->n_seen, first_new = h->b->n_groups;
     size_t m = 0, k = 0;
 
-    qsort(h->between.at, h->between.n, sizeof *h->between.at, by_place);
+    qdq_region_sort_places(h->between.at, h->between.n);
     while (m < n || k < h->between.n) { /* in the order of places */
         bool inside = k >= h->between.n || (m < n && member[m] < h->between.at[k]);
         uint32_t p = inside ? member[m++] : h->between.at[k++], level = 0;

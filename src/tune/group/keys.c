@@ -212,9 +212,12 @@ typedef struct keyer {
     qdq_key_instance *instance;
     /* by group */
     char (*hash)[65];
-    /* by place: in a group or next to it; and those nodes in the order of the graph */
+    /* by place: in the group or next to it; those places, and their nodes, in the order of the
+     * graph */
     bool *is_near;
-    const qdq_node **near;
+    uint32_t *near;
+    const qdq_node **near_node;
+    size_t n_near;
     qdq_arena scratch;
     QDQ_VEC(uint64_t) more;
 } keyer;
@@ -279,26 +282,34 @@ static void make_hash(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n
         snprintf(hash + 2 * i, 3, "%02x", digest[i]);
 }
 
+static void add_near(keyer *s, uint32_t place)
+{
+    if (!s->is_near[place])
+        s->near[s->n_near++] = place;
+    s->is_near[place] = true;
+}
+
 /* *form: of the group with the nodes next to it. */
 static qdq_status describe_surroundings(keyer *s, uint32_t group, qdq_canon_form *form,
                                         qdq_error *err)
 {
     const qdq_region_graph *g = &s->f->g;
-    size_t n = 0;
 
-    memset(s->is_near, 0, g->n * sizeof *s->is_near);
+    s->n_near = 0;
     for (uint32_t i = 0; i < s->f->at[group].n; i++) {
         const uint32_t p = g->place[s->f->at[group].node[i]->id];
-        s->is_near[p] = true;
+        add_near(s, p);
         for (uint32_t e = g->first_source[p]; e < g->first_source[p + 1]; e++)
-            s->is_near[g->source[e]] = true;
+            add_near(s, g->source[e]);
         for (uint32_t e = g->first_reader[p]; e < g->first_reader[p + 1]; e++)
-            s->is_near[g->reader[e]] = true;
+            add_near(s, g->reader[e]);
     }
-    for (uint32_t p = 0; p < g->n; p++)
-        if (s->is_near[p])
-            s->near[n++] = g->node[p];
-    return qdq_canon_nodes(s->canon, s->near, n, group + 1, &s->scratch, form, err);
+    qdq_region_sort_places(s->near, s->n_near);
+    for (size_t i = 0; i < s->n_near; i++) {
+        s->near_node[i] = g->node[s->near[i]];
+        s->is_near[s->near[i]] = false;
+    }
+    return qdq_canon_nodes(s->canon, s->near_node, s->n_near, group + 1, &s->scratch, form, err);
 }
 
 static qdq_status describe_group(keyer *s, uint32_t group, qdq_error *err)
@@ -379,10 +390,11 @@ static qdq_status find_keys(keyer *s, qdq_map *known, qdq_error *err)
     s->instance = qdq_arena_array(&s->scratch, (size_t)f->n + 1, sizeof *s->instance);
     s->hash = qdq_arena_array(&s->scratch, (size_t)f->n + 1, sizeof *s->hash);
     s->is_near = qdq_arena_array(&s->scratch, (size_t)f->g.n + 1, sizeof *s->is_near);
-    s->near = qdq_arena_array(&s->scratch, (size_t)f->g.n + 1, sizeof(const qdq_node *));
+    s->near = qdq_arena_array(&s->scratch, (size_t)f->g.n + 1, sizeof *s->near);
+    s->near_node = qdq_arena_array(&s->scratch, (size_t)f->g.n + 1, sizeof(const qdq_node *));
     s->k->of = qdq_arena_array(&s->k->arena, (size_t)f->n + 1, sizeof *s->k->of);
     QDQ_NEED(owner != NULL && s->instance != NULL && s->hash != NULL && s->is_near != NULL &&
-                 s->near != NULL && s->k->of != NULL,
+                 s->near != NULL && s->near_node != NULL && s->k->of != NULL,
              err);
     for (uint32_t i = 0; i <= f->g.g->next_node_id; i++)
         owner[i] = f->of[i] != QDQ_NO_FUSION ? f->of[i] + 1 : 0;

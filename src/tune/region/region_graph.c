@@ -1,6 +1,8 @@
 /* region_graph.c - which nodes take part, who reads whom, and where branches meet. */
 #include "tune/region/region_graph.h"
 
+#include <stdlib.h>
+
 #include "base/fail.h"
 
 bool qdq_region_is_const(const qdq_value *v)
@@ -20,6 +22,22 @@ bool qdq_region_is_fusible(const qdq_node *n)
     return QDQ_OP_IS_IN(n->op, QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL, QDQ_OP_SUM, QDQ_OP_RELU,
                         QDQ_OP_LEAKYRELU, QDQ_OP_PRELU, QDQ_OP_SIGMOID, QDQ_OP_TANH, QDQ_OP_GELU,
                         QDQ_OP_HARDSWISH, QDQ_OP_HARDSIGMOID, QDQ_OP_IDENTITY, QDQ_OP_DROPOUT);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+void qdq_region_sort_places(uint32_t *place, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (place[i - 1] > place[i]) {
+            qsort(place, n, sizeof *place, by_place);
+            return;
+        }
 }
 
 const qdq_node *qdq_region_reader(const qdq_graph *g, const qdq_use *u)

@@ -40,6 +40,9 @@ static inline uint32_t qdq_readers(const qdq_region_graph *g, uint32_t i)
 /* Where the ways from both meet; g->n: nowhere. */
 uint32_t qdq_region_meet(const qdq_region_graph *g, uint32_t a, uint32_t b);
 
+/* Puts places into the order of the graph. */
+void qdq_region_sort_places(uint32_t *place, size_t n);
+
 /* Is it an If, a Loop or a Scan, or anything else with graphs of its own? */
 bool qdq_region_has_bodies(const qdq_node *n);
 

@@ -8,22 +8,6 @@
 #include "base/fail.h"
 #include "base/union_find.h"
 
-static int by_place(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static void sort_places(qdq_places *p)
-{
-    for (size_t i = 1; i < p->n; i++)
-        if (p->at[i - 1] > p->at[i]) {
-            qsort(p->at, p->n, sizeof *p->at, by_place);
-            return;
-        }
-}
-
 /* --- walks ------------------------------------------------------------------------------------ */
 
 static bool visit_place(qdq_rb *b, const qdq_fork *f, uint32_t i, uint32_t hops, bool *nomem)
@@ -181,7 +165,7 @@ qdq_status qdq_region_leaf(qdq_rb *b, qdq_places *nodes, const char *path, qdq_r
     qdq_region *r = qdq_arena_alloc(b->arena, sizeof *r);
 
     QDQ_NEED(r != NULL, err);
-    sort_places(nodes);
+    qdq_region_sort_places(nodes->at, nodes->n);
     r->type = QDQ_REGION_LEAF;
     r->path = path;
     r->n_total = nodes->n;
@@ -199,7 +183,7 @@ qdq_status qdq_region_leaves(qdq_rb *b, qdq_places *nodes, const char *path, qdq
     } bucket;
     QDQ_VEC(bucket) leaf = {0};
 
-    sort_places(nodes);
+    qdq_region_sort_places(nodes->at, nodes->n);
     QDQ_TRY(grow_leaves(b, nodes, err));
     for (size_t i = 0; i < nodes->n; i++)
         b->count[leaf_of(b, nodes->at[i])] = 0;
@@ -233,7 +217,9 @@ typedef struct placed {
 
 static int by_first(const void *a, const void *b)
 {
-    return by_place(&((const placed *)a)->first, &((const placed *)b)->first);
+    const uint32_t x = ((const placed *)a)->first, y = ((const placed *)b)->first;
+
+    return x < y ? -1 : x > y;
 }
 
 qdq_status qdq_region_sort(qdq_rb *b, qdq_region_list *list, qdq_error *err)
