@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "base/heap.h"
 #include "base/suggest.h"
 #include "base/opts.h"
 #include "base/processor.h"
@@ -293,7 +294,9 @@ qdq_status qdq_session_open(qdq_engine *e, const qdq_model *m, const qdq_session
     s->engine = e;
     s->can_profile = opts->profile;
     s->can_group = opts->layers;
+    qdq_heap_trim(); /* of the session before it */
     qdq_status st = open_session(s, m, opts, err);
+    qdq_heap_trim(); /* of loading */
     if (st != QDQ_OK) {
         qdq_session_close(s);
         return at_engine(e, e->info.name, st, err);

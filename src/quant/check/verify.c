@@ -13,10 +13,11 @@
 #include "quant/compare/compare_feed.h"
 #include "quant/compare/compare_run.h"
 #include "quant/compare/compare_stat.h"
+#include "quant/compare/reference_outputs.h"
 #include "quant/data/data_source.h"
 #include "quant/half_precision/safe_session.h"
 
-enum { MOST_SAMPLES = 4 };
+enum { MOST_SAMPLES = 4, MOST_KEPT = 64 << 20 };
 
 const char *qdq_verify_verdict_name(qdq_verify_verdict v)
 {
@@ -176,6 +177,9 @@ typedef struct running {
     qdq_safe_session original;
     /* it does not run: its rule is not asked */
     bool without_original;
+    /* what the original gave for the samples from `first` on, step by step */
+    qdq_kept kept;
+    size_t first;
     /* of the two */
     qdq_feedback states[2];
 } running;
@@ -188,6 +192,12 @@ static qdq_status get_step(qdq_verifying *v, qdq_feedback *states, const qdq_nam
     QDQ_TRY(qdq_job_poll(v->opts.job, err));
     QDQ_TRY(qdq_data_get_step(v->data, v->sample, v->step, in, n, err));
     return qdq_feedback_put(states, v->step, in, *n, &v->arena, err);
+}
+
+static void forget_step(const qdq_verifying *v)
+{
+    for (size_t t = 0; t < v->n_outputs; t++)
+        v->output[t].reference.is_held = v->output[t].original.is_held = false;
 }
 
 static void open_original(qdq_verifying *v, running *r)
@@ -204,22 +214,73 @@ static void open_original(qdq_verifying *v, running *r)
     r->without_original = qdq_safe_open(&r->original, &own) != QDQ_OK;
 }
 
+/* Of the step at hand. */
 static qdq_status run_original(qdq_verifying *v, running *r, qdq_error *err)
 {
     qdq_error own = QDQ_ERROR_INIT;
     const qdq_named_array *in;
     size_t n;
 
-    if (v->opts.original == NULL || v->reference == NULL || r->without_original)
-        return QDQ_OK;
-    if (r->original.session == NULL)
-        open_original(v, r);
-    if (r->without_original)
-        return QDQ_OK;
+    forget_step(v);
     QDQ_TRY(get_step(v, &r->states[ORIGINAL], &in, &n, err));
     QDQ_TRY(qdq_compare_feed(r->original.model, v->opts.original, &in, n, &v->arena, err));
     r->without_original =
         qdq_safe_run(&r->original, in, n, qdq_feedback_take, &r->states[ORIGINAL], &own) != QDQ_OK;
+    return QDQ_OK;
+}
+
+/* Where what the original gave in the step at hand is kept. */
+static size_t kept_place(const qdq_verifying *v, const running *r)
+{
+    return ((v->sample - r->first) * qdq_data_steps(v->data) + v->step) * v->n_outputs;
+}
+
+static qdq_status keep_original(qdq_verifying *v, running *r, qdq_error *err)
+{
+    const qdq_arena_mark mark = qdq_arena_get_mark(&v->arena);
+    const size_t at = kept_place(v, r);
+
+    QDQ_TRY(run_original(v, r, err));
+    qdq_arena_reset(&v->arena, mark);
+    for (size_t t = 0; t < v->n_outputs && !r->kept.is_over; t++)
+        if (v->output[t].original.is_held)
+            QDQ_TRY(qdq_keep(&r->kept, at + t, &v->output[t].original.array, err));
+    return QDQ_OK;
+}
+
+/* Over a range, before the others have sessions: its weights and theirs are never in memory at the
+ * same time. Outputs beyond the limit: none is kept, and it runs in turns with the others. */
+static qdq_status keep_originals(qdq_verifying *v, running *r, size_t first, size_t end,
+                                 qdq_error *err)
+{
+    const size_t steps = qdq_data_steps(v->data);
+
+    if (v->opts.original == NULL || v->reference == NULL || r->without_original)
+        return QDQ_OK;
+    qdq_kept_free(&r->kept);
+    r->kept.limit = MOST_KEPT;
+    r->first = first;
+    QDQ_TRY(qdq_kept_begin(&r->kept, (end - first) * steps * v->n_outputs, err));
+    open_original(v, r);
+    for (v->sample = first; v->sample < end; v->sample++)
+        for (v->step = 0; v->step < steps && !r->without_original && !r->kept.is_over; v->step++)
+            QDQ_TRY(keep_original(v, r, err));
+    if (!r->kept.is_over)
+        qdq_safe_close(&r->original);
+    return QDQ_OK;
+}
+
+/* A copy: that of the next step takes its place. */
+static qdq_status take_original(qdq_verifying *v, running *r, qdq_error *err)
+{
+    if (v->opts.original == NULL || v->reference == NULL || r->without_original)
+        return QDQ_OK;
+    if (r->kept.is_over)
+        return run_original(v, r, err);
+    const qdq_held *kept = &r->kept.at[kept_place(v, r)];
+    for (size_t t = 0; t < v->n_outputs; t++)
+        if (kept[t].is_held)
+            QDQ_TRY(qdq_hold(&v->output[t].original, &kept[t].array, err));
     return QDQ_OK;
 }
 
@@ -264,9 +325,8 @@ static qdq_status run_step(qdq_verifying *v, running *r, bool *known, qdq_error 
     const qdq_named_array *in;
     size_t n;
 
-    for (size_t t = 0; t < v->n_outputs; t++)
-        v->output[t].reference.is_held = v->output[t].original.is_held = false;
-    QDQ_TRY(run_original(v, r, err));
+    forget_step(v);
+    QDQ_TRY(take_original(v, r, err));
     QDQ_TRY(get_step(v, &r->states[REFERENCE], &in, &n, err));
     if (v->opts.original != NULL)
         QDQ_TRY(qdq_compare_feed(v->m, v->opts.original, &in, n, &v->arena, err));
@@ -300,6 +360,7 @@ static void close_all(running *r)
     qdq_session_close(r->engine);
     qdq_session_close(r->reference);
     qdq_safe_close(&r->original);
+    qdq_kept_free(&r->kept);
     for (int k = 0; k < 2; k++)
         qdq_feedback_free(&r->states[k]);
 }
@@ -343,6 +404,7 @@ static qdq_status run_samples(qdq_verifying *v, running *r, size_t first, size_t
                               qdq_error *err)
 {
     *known = true;
+    QDQ_TRY(keep_originals(v, r, first, end, err));
     for (size_t i = first; *known && i < end; i++)
         QDQ_TRY(run_sample(v, r, i, known, err));
     if (*known)

@@ -1,178 +1,27 @@
-/* compare.c - runs two models on the same samples and adds up how far their outputs are apart. One
- * sample's outputs of the first model are held at a time, never more. What is inside is
- * compare_layers.c. */
+/* compare.c - runs two models on the same samples and adds up how far their outputs are apart.
+ * Where outputs of the first model are kept for later comparisons it runs first, over all samples;
+ * else one sample's outputs are held at a time. What is inside is compare_layers.c. */
 #include "qdq/compare.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/fail.h"
-#include "base/map.h"
 #include "base/opts.h"
 #include "base/pack.h"
-#include "base/vec.h"
 #include "ir/ir.h"
-#include "quant/calib/feedback.h"
 #include "quant/compare/compare_feed.h"
-#include "quant/compare/compare_output.h"
-#include "quant/compare/compare_run.h"
-#include "quant/compare/deciders.h"
+#include "quant/compare/compare_state.h"
 #include "quant/data/data_source.h"
 
 static const char *const model_name[2] = {"first model", "second model"};
 
-/* An output that both models have. */
-typedef struct common {
-    const char *name;
-    qdq_compare_output sums;
-    /* it has no numbers */
-    bool left_out;
-    /* no output: it decides the shape of one */
-    bool is_inner;
-    /* its shape is decided by an inner value, which is compared in its place */
-    bool follows;
-    /* then: in a sample it was another one */
-    bool other_shape;
-    /* of the first model, for this sample */
-    qdq_held held;
-    /* and the second one gave it, too */
-    bool is_done;
-} common;
-
-struct qdq_comparing {
-    qdq_engine *engine;
-    /* the second: of the range that runs; NULL: none ran yet */
-    const qdq_model *model[2];
-    qdq_data *data;
-    qdq_compare_opts opts;
-    /* samples */
-    size_t first, end;
-    /* of these */
-    bool *has_run;
-    size_t n_run;
-    qdq_arena arena;
-    QDQ_VEC(common) outputs;
-    /* names of inner ones, and NULL; empty: none */
-    QDQ_VEC(const char *) expose;
-    qdq_map by_name;
-    qdq_safe_session session[2];
-    qdq_opt_level level[2];
-    /* outputs of the first model, from comparison to comparison; NULL: they are not kept */
-    qdq_kept *kept;
-    /* all of them were there when this comparison began */
-    bool is_borrowed;
-    /* of the two models */
-    qdq_feedback states[2];
-    /* qdq_comparing_check(); 0: none */
-    size_t check_after;
-    double least_db;
-    double *checked_db;
-    /* that runs */
-    size_t sample, step;
-    /* its */
-    const int64_t *labels;
-    size_t n_labels;
-    /* the same: qdq_slices_batch() */
-    int64_t batch;
-};
-
-/* --- what both have --------------------------------------------------------------------------- */
-
-static bool has_output(const qdq_model *m, const char *name)
-{
-    const qdq_value *v = qdq_graph_find(m->graph, name);
-
-    return v != NULL && v->n_output > 0;
-}
-
-/* Values that decide the shape of an output, where both models have them and the engine shows
- * them. */
-static qdq_status add_inner(qdq_comparing *c, const qdq_deciders *d, qdq_error *err)
-{
-    const bool can = (qdq_engine_get_info(c->engine)->capabilities & QDQ_CAN_EXPOSE) != 0;
-
-    for (size_t i = 0; can && i < d->names.n; i++) {
-        common v = {.is_inner = true};
-
-        if (qdq_graph_find(c->model[1]->graph, d->names.at[i]) == NULL ||
-            has_output(c->model[0], d->names.at[i]))
-            continue;
-        v.name = qdq_arena_strdup(&c->arena, d->names.at[i]);
-        QDQ_NEED(v.name != NULL && QDQ_PUSH(&c->arena, &c->outputs, v) &&
-                     QDQ_PUSH(&c->arena, &c->expose, v.name),
-                 err);
-        qdq_job_log(c->opts.job, QDQ_LOG_INFO,
-                    "'%s' decides the shape of an output, and is compared", v.name);
-    }
-    return qdq_allocated(c->expose.n == 0 || QDQ_PUSH(&c->arena, &c->expose, NULL), err);
-}
-
-static qdq_status find_inner(qdq_comparing *c, qdq_error *err)
-{
-    qdq_deciders d;
-    size_t k = 0; /* outputs are in the order of the first model */
-    qdq_io io;
-
-    qdq_status st = qdq_deciders_find(c->model[0], c->opts.job, &d, err);
-    for (size_t i = 0; st == QDQ_OK && k < c->outputs.n && qdq_model_output(c->model[0], i, &io);
-         i++)
-        if (strcmp(c->outputs.at[k].name, io.name) == 0)
-            c->outputs.at[k++].follows = d.follows[i];
-    if (st == QDQ_OK)
-        st = add_inner(c, &d, err);
-    qdq_deciders_free(&d);
-    return st;
-}
-
-static qdq_status find_outputs(qdq_comparing *c, qdq_error *err)
-{
-    qdq_io a;
-
-    for (size_t i = 0; qdq_model_output(c->model[0], i, &a); i++) {
-        if (!has_output(c->model[1], a.name))
-            qdq_job_log(c->opts.job, QDQ_LOG_WARNING,
-                        "output '%s' of the first model is not in the second: left out", a.name);
-        else if (!QDQ_PUSH(&c->arena, &c->outputs, ((common){.name = a.name})))
-            return qdq_nomem(err);
-    }
-    if (c->outputs.n == 0)
-        return qdq_fail(err, QDQ_E_FORMAT, "the two models have no output in common");
-    c->outputs.at[0].sums.top1.is_asked = c->opts.scores;
-    QDQ_TRY(find_inner(c, err));
-    for (size_t k = 0; k < c->outputs.n; k++)
-        QDQ_NEED(qdq_map_set_ptr(&c->by_name, c->outputs.at[k].name, &c->outputs.at[k]), err);
-    const size_t runs = (c->end - c->first) * qdq_data_steps(c->data);
-    return c->kept != NULL ? qdq_kept_begin(c->kept, runs * c->outputs.n, err) : QDQ_OK;
-}
-
-static qdq_status need_states(const qdq_comparing *c, const qdq_model *b, qdq_error *err)
-{
-    for (size_t i = 0; i < c->states[1].n; i++)
-        if (!has_output(b, c->states[1].states[i].output))
-            return qdq_fail(err, QDQ_E_FORMAT,
-                            "second model: found no output '%s', expected the state of input '%s'",
-                            c->states[1].states[i].output, c->states[1].states[i].input);
-    return QDQ_OK;
-}
-
-static qdq_status need_outputs(const qdq_comparing *c, const qdq_model *b, qdq_error *err)
-{
-    for (size_t k = 0; k < c->outputs.n; k++)
-        if (c->outputs.at[k].is_inner ? qdq_graph_find(b->graph, c->outputs.at[k].name) == NULL
-                                      : !has_output(b, c->outputs.at[k].name))
-            return qdq_fail(err, QDQ_E_FORMAT,
-                            "second model: found no output '%s', which the one before it has",
-                            c->outputs.at[k].name);
-    return QDQ_OK;
-}
-
 /* --- outputs of a run ------------------------------------------------------------------------- */
 
-static common *find_value(const qdq_comparing *c, const char *name)
+static qdq_compared *find_value(const qdq_comparing *c, const char *name)
 {
-    common *v = qdq_map_get_ptr(&c->by_name, name);
+    qdq_compared *v = qdq_map_get_ptr(&c->by_name, name);
 
     return v != NULL && !v->left_out ? v : NULL;
 }
@@ -186,7 +35,7 @@ static bool has_numbers(const qdq_array *a)
 static qdq_status copy_output(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
     qdq_comparing *c = ctx;
-    common *v = find_value(c, name);
+    qdq_compared *v = find_value(c, name);
 
     if (v == NULL)
         return QDQ_OK;
@@ -202,7 +51,7 @@ static qdq_status copy_output(void *ctx, const char *name, const qdq_array *a, q
 }
 
 /* Labels are for rows of the first output. */
-static qdq_status labels_of(const qdq_comparing *c, const common *v, const int64_t **labels,
+static qdq_status labels_of(const qdq_comparing *c, const qdq_compared *v, const int64_t **labels,
                             qdq_error *err)
 {
     int64_t rows = qdq_top1_rows(&v->held.array);
@@ -221,7 +70,7 @@ static qdq_status labels_of(const qdq_comparing *c, const common *v, const int64
 static qdq_status match_output(void *ctx, const char *name, const qdq_array *b, qdq_error *err)
 {
     qdq_comparing *c = ctx;
-    common *v = find_value(c, name);
+    qdq_compared *v = find_value(c, name);
     const int64_t *labels;
     char text[2][200];
 
@@ -292,7 +141,7 @@ static qdq_status run_model(qdq_comparing *c, int k, bool is_last, const qdq_nam
 static qdq_status check_labels(const qdq_comparing *c, size_t sample, qdq_error *err)
 {
     for (size_t k = 0; k < c->outputs.n && c->labels != NULL; k++) {
-        const common *v = &c->outputs.at[k];
+        const qdq_compared *v = &c->outputs.at[k];
         int64_t rows = v->held.is_held ? qdq_top1_rows(&v->held.array) : 0;
         int64_t classes = rows > 0 ? v->held.array.dim[v->held.array.rank - 1] : 0;
 
@@ -317,7 +166,7 @@ static size_t kept_place(const qdq_comparing *c)
 static void take_kept(qdq_comparing *c)
 {
     for (size_t k = 0; k < c->outputs.n; k++) {
-        common *v = &c->outputs.at[k];
+        qdq_compared *v = &c->outputs.at[k];
 
         v->held = c->kept->at[kept_place(c) + k];
         v->left_out = !v->held.is_held;
@@ -342,8 +191,48 @@ static qdq_status run_first(qdq_comparing *c, const qdq_named_array *in, size_t 
     }
     const bool is_last =
         c->n_run + 1 == c->end - c->first && c->step + 1 == qdq_data_steps(c->data);
-    QDQ_TRY(run_model(c, 0, is_last, in, n, err));
-    return c->kept != NULL ? keep_outputs(c, err) : QDQ_OK;
+    return run_model(c, 0, is_last, in, n, err);
+}
+
+static void forget_held(qdq_comparing *c)
+{
+    for (size_t k = 0; k < c->outputs.n; k++)
+        c->outputs.at[k].held.is_held = c->outputs.at[k].is_done = false;
+}
+
+/* The step at hand; *in: its inputs. */
+static qdq_status get_step(qdq_comparing *c, const qdq_named_array **in, size_t *n, qdq_error *err)
+{
+    QDQ_TRY(qdq_job_poll(c->opts.job, err));
+    forget_held(c);
+    return qdq_data_get_step(c->data, c->sample, c->step, in, n, err);
+}
+
+/* The first model over all samples, before the second one has a session: the weights of both are
+ * never in memory at the same time. Outputs beyond the limit: none is kept, and both run in
+ * turns. */
+static qdq_status keep_first(qdq_comparing *c, qdq_error *err)
+{
+    const size_t steps = qdq_data_steps(c->data);
+    const qdq_named_array *in;
+    size_t n;
+
+    for (c->sample = c->first; c->sample < c->end && !c->kept->is_over; c->sample++) {
+        for (c->step = 0; c->step < steps && !c->kept->is_over; c->step++) {
+            QDQ_TRY(get_step(c, &in, &n, err));
+            QDQ_TRY(run_model(c, 0, false, in, n, err));
+            QDQ_TRY(keep_outputs(c, err));
+        }
+        if (c->sample == c->first)
+            qdq_kept_expect(c->kept, c->end - c->first);
+    }
+    if (c->kept->is_over)
+        return QDQ_OK;
+    qdq_safe_close(&c->session[0]);
+    for (size_t k = 0; k < c->outputs.n; k++)
+        qdq_held_free(&c->outputs.at[k].held);
+    c->kept->is_complete = c->is_borrowed = true;
+    return QDQ_OK;
 }
 
 static qdq_status run_step(qdq_comparing *c, bool is_last, qdq_error *err)
@@ -352,14 +241,11 @@ static qdq_status run_step(qdq_comparing *c, bool is_last, qdq_error *err)
     const qdq_named_array *in;
     size_t n;
 
-    QDQ_TRY(qdq_job_poll(c->opts.job, err));
-    QDQ_TRY(qdq_data_get_step(c->data, i, c->step, &in, &n, err));
+    QDQ_TRY(get_step(c, &in, &n, err));
     c->labels = qdq_data_labels(c->data, i, &c->n_labels);
     c->n_labels /= qdq_data_steps(c->data);
     c->labels += c->labels != NULL ? c->step * c->n_labels : 0;
     c->batch = qdq_slices_batch(in, n);
-    for (size_t k = 0; k < c->outputs.n; k++)
-        c->outputs.at[k].held.is_held = c->outputs.at[k].is_done = false;
     QDQ_TRY(run_first(c, in, n, err));
     QDQ_TRY(check_labels(c, i, err));
     QDQ_TRY(run_model(c, 1, is_last, in, n, err));
@@ -403,7 +289,7 @@ static void find_worst(qdq_compare_result *r)
 }
 
 /* An output that follows an inner value counts where it got another shape. */
-static bool is_result(const qdq_comparing *c, const common *v)
+static bool is_result(const qdq_comparing *c, const qdq_compared *v)
 {
     return !v->left_out && !(v->follows && c->expose.n > 0 && !v->other_shape);
 }
@@ -414,7 +300,7 @@ static qdq_status fill_result(const qdq_comparing *c, qdq_compare_result *r, cha
     const qdq_top1 *t = &c->outputs.at[0].sums.top1;
 
     for (size_t i = 0; i < c->outputs.n; i++) {
-        const common *v = &c->outputs.at[i];
+        const qdq_compared *v = &c->outputs.at[i];
         qdq_compare_tensor *to = &r->outputs[r->n_outputs];
 
         if (!is_result(c, v))
@@ -529,15 +415,14 @@ qdq_status qdq_comparing_add(qdq_comparing *c, const qdq_model *b, size_t first,
     const bool is_first = c->model[1] == NULL;
 
     c->model[1] = b;
-    QDQ_TRY(is_first ? find_outputs(c, err) : need_outputs(c, b, err));
-    QDQ_TRY(need_states(c, b, err));
+    QDQ_TRY(is_first ? qdq_comparing_find_outputs(c, err) : qdq_comparing_need_outputs(c, b, err));
+    QDQ_TRY(qdq_comparing_need_states(c, b, err));
+    if (c->kept != NULL && !c->is_borrowed && !c->kept->is_over)
+        QDQ_TRY(keep_first(c, err));
     qdq_status st =
         run_samples(c, count > 0 ? first : c->first, count > 0 ? first + count : c->end, err);
     qdq_safe_close(&c->session[1]);
-    QDQ_TRY(st);
-    if (c->kept != NULL && c->n_run == c->end - c->first)
-        c->kept->is_complete = !c->kept->is_over;
-    return QDQ_OK;
+    return st;
 }
 
 const qdq_data *qdq_comparing_data(const qdq_comparing *c)

@@ -14,6 +14,8 @@ static void drop_all(qdq_kept *k)
 
 qdq_status qdq_kept_begin(qdq_kept *k, size_t n, qdq_error *err)
 {
+    if (k->at != NULL && !k->is_complete)
+        drop_all(k); /* of a comparison that failed */
     if (k->at != NULL)
         return k->n == n ? QDQ_OK
                          : qdq_fail(err, QDQ_E_BUG, "%zu outputs were kept, expected %zu", k->n, n);
@@ -23,11 +25,22 @@ qdq_status qdq_kept_begin(qdq_kept *k, size_t n, qdq_error *err)
     return QDQ_OK;
 }
 
+static void give_up(qdq_kept *k)
+{
+    drop_all(k);
+    k->is_over = true;
+}
+
+void qdq_kept_expect(qdq_kept *k, size_t samples)
+{
+    if (k->bytes > k->limit / samples)
+        give_up(k);
+}
+
 qdq_status qdq_keep(qdq_kept *k, size_t i, const qdq_array *a, qdq_error *err)
 {
     if (a->bytes > k->limit - k->bytes) {
-        drop_all(k);
-        k->is_over = true;
+        give_up(k);
         return QDQ_OK;
     }
     QDQ_TRY(qdq_hold(&k->at[i], a, err));

@@ -17,11 +17,14 @@ typedef struct qdq_kept {
     bool is_complete, is_over;
 } qdq_kept;
 
-/* Allocates n outputs, unless this was done. */
+/* Allocates n outputs, unless this was done. Those that are not complete are freed. */
 qdq_status qdq_kept_begin(qdq_kept *k, size_t n, qdq_error *err);
 
 /* Copies an output. Beyond the limit all copies are freed, and is_over is set. */
 qdq_status qdq_keep(qdq_kept *k, size_t i, const qdq_array *a, qdq_error *err);
+
+/* After the first of so many samples: the same if as large ones will exceed the limit. */
+void qdq_kept_expect(qdq_kept *k, size_t samples);
 void qdq_kept_free(qdq_kept *k);
 
 /* The fixed part of comparisons with one model. */

@@ -9,6 +9,7 @@
 #include "quant/insert/insert_state.h"
 
 #include "base/fail.h"
+#include "ir/pages.h"
 #include "quant/weights/linear_form.h"
 
 enum { LEAST_BLOCK = 16 };
@@ -115,13 +116,14 @@ static qdq_tensor *pack_columns(qdq_inserter *in, const qdq_plan_weight *w,
 {
     const int64_t dim[] = {(int64_t)c->n, (int64_t)c->n_block, (int64_t)(c->block * c->bits / 8)};
     void *data;
-    qdq_tensor *t = qdq_tensor_new(in->m, QDQ_UINT8, 3, dim, &data);
+    qdq_tensor *t = qdq_tensor_new_on_disk(in->m, QDQ_UINT8, 3, dim, &data);
 
     if (t == NULL)
         return NULL;
 #pragma omp parallel for schedule(static) if (c->n * c->k > 65536)
     for (size_t n = 0; n < c->n; n++)
         pack_column(w, s, c, n, (uint8_t *)data + n * (size_t)(dim[1] * dim[2]));
+    qdq_tensor_rest(t);
     return t;
 }
 
@@ -130,11 +132,14 @@ static qdq_tensor *pack_scales(qdq_inserter *in, const qdq_plan_weight *w,
 {
     const int64_t dim[] = {(int64_t)c->n, (int64_t)c->n_block};
     void *data;
-    qdq_tensor *t = qdq_tensor_new(in->m, QDQ_FLOAT, 2, dim, &data);
+    qdq_tensor *t = qdq_tensor_new_on_disk(in->m, QDQ_FLOAT, 2, dim, &data);
 
-    for (size_t n = 0; t != NULL && n < c->n; n++)
+    if (t == NULL)
+        return NULL;
+    for (size_t n = 0; n < c->n; n++)
         for (size_t b = 0; b < c->n_block; b++)
             ((float *)data)[n * c->n_block + b] = s->scales[scale_at(w, c, n, b)];
+    qdq_tensor_rest(t);
     return t;
 }
 
@@ -225,10 +230,11 @@ static qdq_status insert_table(qdq_inserter *in, const qdq_plan_weight *w, qdq_w
 {
     const qdq_scale_form form = {1, w->block, 2, {s->tensor->dim[0], (int64_t)s->grid.n_block}};
     void *codes;
-    qdq_tensor *t = qdq_tensor_new(in->m, w->type, 2, s->tensor->dim, &codes);
+    qdq_tensor *t = qdq_tensor_new_on_disk(in->m, w->type, 2, s->tensor->dim, &codes);
 
     QDQ_NEED(t != NULL, in->err);
     QDQ_TRY(qdq_insert_weight_codes(in, w, s, codes));
+    qdq_tensor_rest(t);
     packed[0] = qdq_insert_constant(in, in->g, w->tensor, "_quantized", t);
     packed[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);
     packed[2] = qdq_insert_zero_points(in, w->tensor, &form, w->type, s->zeros);

@@ -1,0 +1,128 @@
+/* compare_sessions.c - which sessions are open at the same time: the weights of two models in
+ * memory cost as much as both. */
+#include "engine/engine_ops.h"
+#include "quant/compare/reference_outputs.h"
+#include "support/test.h"
+
+static qdq_error err;
+
+/* Of the engine sim, with a look at what is open. */
+static struct {
+    qdq_engine_ops ops;
+    const qdq_engine_ops *sim;
+    const qdq_session *first;
+    unsigned open, opened, most_beside_first;
+} seen;
+
+/* The first model is named "a". */
+static qdq_status open_seen(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
+                            qdq_error *to)
+{
+    seen.open++;
+    seen.opened++;
+    if (strcmp(m->graph->name, "a") == 0)
+        seen.first = s;
+    if (seen.first != NULL && seen.open - 1 > seen.most_beside_first)
+        seen.most_beside_first = seen.open - 1;
+    return seen.sim->session_open(s, m, opts, to);
+}
+
+static void close_seen(qdq_session *s)
+{
+    seen.open--;
+    if (s == seen.first)
+        seen.first = NULL;
+    seen.sim->session_close(s);
+}
+
+static qdq_engine *open_engine(void)
+{
+    qdq_engine *e = NULL;
+
+    assert_ok(qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &e, &err));
+    memset(&seen, 0, sizeof seen);
+    seen.sim = e->ops;
+    seen.ops = *e->ops;
+    seen.ops.session_open = open_seen;
+    seen.ops.session_close = close_seen;
+    e->ops = &seen.ops;
+    return e;
+}
+
+#define MODEL(name) name " (float[N,2] x) => (float[N,2] y) { y = Neg(x) }"
+
+typedef struct setting {
+    qdq_engine *e;
+    qdq_model *a, *b;
+    qdq_data *d;
+} setting;
+
+static setting set_up(void)
+{
+    setting s = {open_engine(), test_model(MODEL("a")), test_model(MODEL("b")), NULL};
+
+    assert_ok(qdq_data_open("random:3", s.a, NULL, &s.d, &err));
+    return s;
+}
+
+static void tear_down(setting *s)
+{
+    assert_int_equal(seen.open, 0);
+    qdq_data_close(s->d);
+    qdq_model_free(s->a);
+    qdq_model_free(s->b);
+    qdq_engine_close(s->e);
+}
+
+static void compare(setting *s, qdq_kept *kept)
+{
+    qdq_compare_result *r = NULL;
+
+    assert_ok(qdq_compare_keeping(&(qdq_comparison){s->e, s->a, s->d, NULL, kept}, s->b, &r, &err));
+    assert_int_equal(r->samples, qdq_data_count(s->d));
+    assert_true(r->worst_db > 200);
+    qdq_free(r);
+}
+
+TEST(a_model_whose_outputs_are_kept_is_closed_before_the_other_one_is_opened)
+{
+    qdq_kept kept = {.limit = 1 << 20};
+    setting s = set_up();
+
+    compare(&s, &kept);
+    assert_int_equal(seen.opened, 2);
+    assert_int_equal(seen.most_beside_first, 0);
+    assert_true(kept.is_complete);
+    compare(&s, &kept);
+    assert_int_equal(seen.opened, 3);
+    qdq_kept_free(&kept);
+    tear_down(&s);
+}
+
+/* One sample takes 8 bytes. */
+TEST(outputs_beyond_the_limit_let_both_models_run_in_turns)
+{
+    qdq_kept kept = {.limit = 20};
+    setting s = set_up();
+
+    compare(&s, &kept);
+    assert_true(kept.is_over);
+    assert_int_equal(seen.most_beside_first, 1);
+    qdq_kept_free(&kept);
+    tear_down(&s);
+}
+
+TEST(the_original_is_closed_before_the_engine_is_checked)
+{
+    qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
+    qdq_verify_result *r = NULL;
+    setting s = set_up();
+
+    o.original = s.a;
+    assert_ok(qdq_verify_engine(s.b, s.e, s.d, &o, &r, &err));
+    assert_int_equal(r->verdict, QDQ_VERIFY_RIGHT);
+    assert_int_equal(seen.opened, 3);
+    assert_int_equal(seen.most_beside_first, 0);
+    qdq_free(r);
+    tear_down(&s);
+}
