@@ -64,10 +64,7 @@ static bool is_close(const char *test, const qdq_const *got, const qdq_const *wa
 {
     bool four_digits = strncmp(test, "roialign_", 9) == 0 ||
                        strcmp(test, "averagepool_2d_ceil_last_window_starts_on_pad") == 0;
-    double relative = got->elem == QDQ_FLOAT16    ? 2e-3
-                      : got->elem == QDQ_BFLOAT16 ? 1e-2
-                      : four_digits               ? 2e-4
-                                                  : 1e-5;
+    double relative = qdq_elem_is_half(got->elem) ? 1e-3 : four_digits ? 2e-4 : 1e-5;
     double largest = 0;
 
     *off = 0;

@@ -1,11 +1,14 @@
 /* eval_attention.c - Attention of constants, as ONNX's specification of opsets 23 to 25 defines it
  * with its errata: a soft cap comes before the mask, a causal mask ends at the last key that
- * counts, and a query without any key gives 0. Sums in double, each result rounded once. */
+ * counts, and a query without any key gives 0. Sums in double; in 16 bits the result of each step
+ * is rounded, as ONNX's reference implementation has it (onnx/reference/ops/op_attention.py). */
 #include "opt/eval/eval_kernel.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+#include "base/half.h"
 
 enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS };
 enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES };
@@ -34,13 +37,26 @@ typedef struct attention {
     const int64_t *lengths;
     /* [batch, heads, total, size], with the cache in front */
     const void *key, *value;
-    /* cap 0: none */
+    /* the query at hand and all keys, each with its part of the scale */
+    double *scaled_query, *scaled_key;
+    /* of the inputs, and of the softmax */
+    qdq_elem type, softmax_type;
+    /* the part of the scale that queries and keys get each; cap 0: none */
     double scale, cap;
     bool is_causal;
     /* keys that a query sees on both sides of its own; -1: all */
     int64_t left, right;
     score_mode mode;
 } attention;
+
+/* --- rounding --------------------------------------------------------------------------------- */
+
+static double rounded(qdq_elem e, double x)
+{
+    if (e == QDQ_FLOAT16)
+        return (double)qdq_float_of_float16(qdq_float16_of_double(x));
+    return e == QDQ_BFLOAT16 ? (double)qdq_float_of_bfloat16(qdq_bfloat16_of_double(x)) : x;
+}
 
 /* --- inputs ----------------------------------------------------------------------------------- */
 
@@ -148,7 +164,7 @@ static bool read_mask(qdq_eval *c, attention *a)
 static bool read_numbers(qdq_eval *c, attention *a)
 {
     int64_t mode = qdq_eval_int(c, "qk_matmul_output_mode", OF_PRODUCT);
-    int64_t precision = qdq_eval_int(c, "softmax_precision", QDQ_FLOAT);
+    int64_t precision = qdq_eval_int(c, "softmax_precision", a->type);
     float scale = qdq_eval_float(c, "scale", (float)(1 / sqrt((double)a->q.size)));
     float cap = qdq_eval_float(c, "softcap", 0);
 
@@ -164,8 +180,9 @@ static bool read_numbers(qdq_eval *c, attention *a)
         precision != QDQ_BFLOAT16)
         return QDQ_REFUSE(c, "attribute 'softmax_precision' is no float type");
     a->mode = (score_mode)mode;
-    a->scale = (double)scale;
-    a->cap = (double)cap;
+    a->softmax_type = (qdq_elem)precision;
+    a->scale = rounded(a->type, sqrt((double)scale));
+    a->cap = rounded(a->type, (double)cap);
     return c->why == NULL;
 }
 
@@ -177,7 +194,10 @@ static bool read_attention(qdq_eval *c, attention *a)
         return QDQ_REFUSE(c, "Attention below opset 23, which has none");
     if (!read_heads(c, Q, "q_num_heads", &a->q) || !read_heads(c, K, "kv_num_heads", &a->k) ||
         !read_heads(c, V, "kv_num_heads", &a->v) || !check_heads(c, a) || !read_past(c, a) ||
-        !read_lengths(c, a) || !read_mask(c, a) || !read_numbers(c, a))
+        !read_lengths(c, a) || !read_mask(c, a))
+        return false;
+    a->type = qdq_elem_is_half(c->real) ? c->real : a->q.x->elem;
+    if (!read_numbers(c, a))
         return false;
     if (__builtin_mul_overflow(a->q.batch * a->q.heads * a->q.length, a->total, &work) ||
         __builtin_mul_overflow(work, a->q.size + a->v.size, &work) || work > MAX_WORK)
@@ -241,28 +261,48 @@ static double bias_of(const attention *a, int64_t batch, int64_t head, int64_t q
     return qdq_eval_number(a->mask, i);
 }
 
-/* Turns scores with what was added to them into probabilities; none is left where no key counts. */
-static void softmax(double *score, const double *bias, int64_t n)
+/* Turns scores with what was added to them into probabilities; none is left where no key counts.
+ * The reference adds float16 up in float, and rounds each sum of bfloat16. */
+static void softmax(const attention *a, double *score, const double *bias, int64_t n)
 {
+    const qdq_elem e = a->softmax_type;
     double largest = -INFINITY, sum = 0;
     bool any = false;
 
     for (int64_t i = 0; i < n; i++) {
         any = any || bias[i] > -INFINITY || isnan(bias[i]);
+        score[i] = rounded(e, score[i]);
         largest = fmax(largest, score[i]);
     }
     for (int64_t i = 0; i < n; i++) {
-        score[i] = any ? exp(score[i] - largest) : 0;
+        score[i] = any ? rounded(e, exp(rounded(e, score[i] - largest))) : 0;
         sum += score[i];
+        sum = e == QDQ_BFLOAT16 ? rounded(e, sum) : sum;
     }
+    sum = rounded(e, sum);
     for (int64_t i = 0; any && i < n; i++)
-        score[i] /= sum;
+        score[i] = rounded(a->type, rounded(e, score[i] / sum));
 }
 
 static void put_scores(qdq_elem e, void *out, int64_t row, int64_t n, const double *score)
 {
     for (int64_t i = 0; out != NULL && i < n; i++)
         qdq_eval_put_number(e, out, row * n + i, score[i]);
+}
+
+static double capped(const attention *a, double score)
+{
+    const double part = rounded(a->type, tanh(rounded(a->type, score / a->cap)));
+
+    return rounded(a->type, part * a->cap);
+}
+
+static void scale_keys(const attention *a)
+{
+    const heads *k = &a->k;
+
+    for (int64_t i = 0; i < k->batch * k->heads * a->total * k->size; i++)
+        a->scaled_key[i] = rounded(a->type, number(k->x->elem, a->key, i) * a->scale);
 }
 
 /* One query: its scores in score[0..total), and with `out` those of the mode. */
@@ -275,24 +315,27 @@ static void score_query(const attention *a, int64_t batch, int64_t head, int64_t
     int64_t key = (batch * a->k.heads + group) * a->total * q->size;
     qdq_elem e = q->x->elem;
 
+    for (int64_t d = 0; d < q->size; d++)
+        a->scaled_query[d] = rounded(a->type, qdq_eval_number(q->x, from + d) * a->scale);
     for (int64_t j = 0; j < a->total; j++) {
-        score[j] = 0;
+        double sum = 0;
+
         for (int64_t d = 0; d < q->size; d++)
-            score[j] += qdq_eval_number(q->x, from + d) * number(e, a->key, key + j * q->size + d);
-        score[j] *= a->scale;
+            sum += a->scaled_query[d] * a->scaled_key[key + j * q->size + d];
+        score[j] = rounded(a->type, sum);
         bias[j] = bias_of(a, batch, head, query, j);
     }
     if (a->mode == OF_PRODUCT)
         put_scores(e, out, row + query, a->total, score);
     for (int64_t j = 0; a->cap > 0 && j < a->total; j++)
-        score[j] = a->cap * tanh(score[j] / a->cap);
+        score[j] = capped(a, score[j]);
     if (a->mode == OF_CAP)
         put_scores(e, out, row + query, a->total, score);
     for (int64_t j = 0; j < a->total; j++)
-        score[j] += bias[j];
+        score[j] = rounded(a->type, score[j] + bias[j]);
     if (a->mode == OF_MASK)
         put_scores(e, out, row + query, a->total, score);
-    softmax(score, bias, a->total);
+    softmax(a, score, bias, a->total);
     if (a->mode == OF_SOFTMAX)
         put_scores(e, out, row + query, a->total, score);
 }
@@ -335,9 +378,13 @@ bool qdq_eval_attention(qdq_eval *c)
     double *bias = qdq_eval_scratch(c, a.total, sizeof *bias);
     a.key = join(c, &a, &a.k, PAST_KEY, PRESENT_KEY);
     a.value = join(c, &a, &a.v, PAST_VALUE, PRESENT_VALUE);
+    a.scaled_query = qdq_eval_scratch(c, q->size, sizeof *a.scaled_query);
+    a.scaled_key =
+        qdq_eval_scratch(c, a.k.batch * a.k.heads * a.total * a.k.size, sizeof *a.scaled_key);
     if (c->why != NULL || c->nomem || y == NULL || score == NULL || bias == NULL || a.key == NULL ||
-        a.value == NULL)
+        a.value == NULL || a.scaled_query == NULL || a.scaled_key == NULL)
         return false;
+    scale_keys(&a);
     for (int64_t i = 0; i < q->batch * q->heads * q->length; i++) {
         int64_t query = i % q->length, head = i / q->length % q->heads;
         int64_t batch = i / q->length / q->heads;
