@@ -460,3 +460,12 @@ qdq_status qdq_model_check_domains(const qdq_model *m, qdq_error *err)
     }
     return qdq_check_conclude(&c, err);
 }
+
+qdq_status qdq_node_check_domains(const qdq_node *n, qdq_error *err)
+{
+    qdq_checker c = {.m = n->graph->model, .first_only = true, .wants_domains = true};
+
+    qdq_check_functions(&c);
+    qdq_check_domains(&c, n);
+    return qdq_check_conclude(&c, err);
+}

@@ -4,13 +4,13 @@
  *
  * The file does not say what a product was. With a bias and data of rank 2 it becomes a Gemm with
  * transB, with a bias and other data MatMul and Add, without one a MatMul. */
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/words.h"
 #include "ir/edit.h"
+#include "ir/graph_check.h"
 #include "ir/qdq_node.h"
 #include "ir/shape.h"
 #include "quant/import/strip.h"
@@ -489,18 +489,6 @@ static qdq_status add_biases(apart *a)
     return QDQ_OK;
 }
 
-static qdq_status check_axis(apart *a, const qdq_node *n, const qdq_tensor *codes)
-{
-    const int64_t axis = qdq_node_int(n, "gather_axis", 0);
-
-    if (axis >= -codes->rank && axis < codes->rank)
-        return QDQ_OK;
-    return qdq_fail(a->err, QDQ_E_FORMAT,
-                    "node '%s': attribute 'gather_axis' of GatherBlockQuantized is %" PRId64
-                    "; expected %d to %d",
-                    qdq_node_label(n, &a->scratch), axis, -codes->rank, codes->rank - 1);
-}
-
 /* n as Gather. */
 static qdq_status split_table(apart *a, qdq_node *n, const char **why)
 {
@@ -518,7 +506,7 @@ static qdq_status split_table(apart *a, qdq_node *n, const char **why)
         *why = "it has no indices or no output";
     if (*why != NULL)
         return QDQ_OK;
-    QDQ_TRY(check_axis(a, n, codes));
+    QDQ_TRY(qdq_node_check_domains(n, a->err));
     key.columns = true;
     key.k = along < 0 ? along + codes->rank : along;
     key.block = qdq_node_int(n, "block_size", 128);
