@@ -6,10 +6,86 @@
 
 static const char bench_engine[] = "ort"; /* the default of bench */
 
+/* --- words of a shell ------------------------------------------------------------------------- */
+
+static void put_word(const char *text, FILE *to)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+./:=,@%";
+
+    if (text[0] != '\0' && strspn(text, plain) == strlen(text)) {
+        fputs(text, to);
+        return;
+    }
+    fputc('\'', to);
+    for (; *text != '\0'; text++)
+        fputs(*text == '\'' ? "'\\''" : (const char[]){*text, '\0'}, to);
+    fputc('\'', to);
+}
+
+static void put_option(const cli_opt *o, const char *value, FILE *to)
+{
+    fprintf(to, " %s ", o->given);
+    put_word(value, to);
+}
+
+static void put_shapes(const cli_opt *o, const cli_shapes *shapes, FILE *to)
+{
+    for (size_t i = 0; i < shapes->n; i++) {
+        const qdq_input_shape *s = &shapes->at[i];
+
+        fprintf(to, " %s ", o->given);
+        put_word(s->name, to);
+        for (int k = 0; k < s->rank; k++)
+            fprintf(to, "%c%" PRId64, k == 0 ? '=' : 'x', s->dim[k]);
+    }
+}
+
+/* What is given of these options: texts, lists, shapes and whole numbers. */
+static void put_given(const cli_opt *opts, const void *args, FILE *to)
+{
+    for (const cli_opt *o = opts; o->name != NULL; o++) {
+        const void *at = (const char *)args + o->offset;
+        const cli_names *names = at;
+
+        if (o->kind == CLI_LIST)
+            for (size_t i = 0; i < names->n; i++)
+                put_option(o, names->at[i], to);
+        else if (o->kind == CLI_NAMES)
+            for (size_t i = 0; i < names->n; i++)
+                put_option(o, names->at[i], to);
+        else if (o->kind == CLI_SHAPES)
+            put_shapes(o, at, to);
+        else if (o->kind == CLI_WHOLE && *(const int64_t *)at != 0)
+            fprintf(to, " %s %" PRId64, o->given, *(const int64_t *)at);
+        else if ((o->kind == CLI_TEXT || o->kind == CLI_FILE) && *(const char *const *)at != NULL)
+            put_option(o, *(const char *const *)at, to);
+    }
+}
+
+static void put_models(const cli_next *next, const char *command, FILE *to)
+{
+    fprintf(to, "next: qdq %s ", command);
+    put_word(next->before, to);
+    fputc(' ', to);
+    put_word(next->after, to);
+}
+
+static void put_data(const char *data, FILE *to)
+{
+    fputs(" --data ", to);
+    put_word(data, to);
+}
+
+/* --- commands --------------------------------------------------------------------------------- */
+
 void cli_next_compare(const cli_next *next, const char *data, FILE *to)
 {
-    fprintf(to, "next: qdq compare %s %s --data %s --per-tensor\n", next->before, next->after,
-            data);
+    put_models(next, "compare", to);
+    put_data(data, to);
+    put_given(cli_state_opts, next->state, to);
+    put_given(cli_shape_opts, next->shape, to);
+    fputs(" --per-tensor\n", to);
 }
 
 /* "sim:costs.json" is an engine sim. */
@@ -23,13 +99,24 @@ static bool is_named(const char *spec, const char *engine)
 void cli_next_bench(const cli_next *next, FILE *to)
 {
     const char *own = next->target != NULL ? qdq_target_engine(next->target) : bench_engine,
-               *spec = next->engine != NULL && is_named(next->engine, own) ? next->engine : own;
+               *given = next->engine->engine;
+    const bool is_own = given != NULL && is_named(given, own);
+    const char *spec = is_own ? given : own;
 
     if (own[0] == '\0')
         return;
-    fprintf(to, "next: qdq bench %s %s", next->before, next->after);
-    if (strcmp(spec, bench_engine) != 0)
-        fprintf(to, " --engine %s", spec);
+    put_models(next, "bench", to);
+    if (strcmp(spec, bench_engine) != 0) {
+        fputs(" --engine ", to);
+        put_word(spec, to);
+    }
+    if (is_own)
+        put_given(cli_engine_opts + 1, next->engine, to); /* --engine is its first */
+    if (next->data != NULL)
+        put_data(next->data, to);
+    put_given(cli_state_opts, next->state, to);
+    put_given(cli_shape_opts, next->shape, to);
+    put_given(cli_shape_opts, next->sample, to);
     if (next->threads != 1) /* as the speed above was measured */
         fprintf(to, " --threads %" PRId64, next->threads);
     fputc('\n', to);

@@ -3,6 +3,9 @@
 #define QDQ_CLI_NEXT_H
 
 #include "cli/cli.h"
+#include "cli/cli_data.h"
+#include "cli/cli_engine.h"
+#include "cli/cli_model.h"
 #include "qdq/quant.h"
 
 typedef struct cli_next {
@@ -10,8 +13,13 @@ typedef struct cli_next {
     const char *before, *after;
     /* NULL: not known */
     const qdq_target *target;
-    /* of --engine; NULL: ort */
-    const char *engine;
+    /* what was given of these */
+    const cli_engine_args *engine;
+    const cli_state_args *state;
+    const cli_shape_args *shape;
+    /* of bench: open dimensions as in a sample, in one of these two ways; empty and NULL: 1 does */
+    const cli_shape_args *sample;
+    const char *data;
     /* of --threads; 0: all */
     int64_t threads;
 } cli_next;

@@ -355,24 +355,70 @@ qdq_status cmd_quantize_print_plan(const quantize *q, qdq_error *err)
     return QDQ_OK;
 }
 
-/* What to do with the result. */
-static void print_next(const quantize *q, FILE *to)
+/* Is it open, and other than 1 where it is? */
+static bool needs_shape(const qdq_io *io, const cli_shapes *given, const qdq_array *a)
 {
+    bool needs = false;
+
+    for (int d = 0; cli_is_assumed(io, given) && d < io->rank && d < a->rank; d++)
+        needs = needs || (io->dim[d] < 0 && a->dim[d] != 1);
+    return needs;
+}
+
+/* Inputs that need the shape which they have in the first sample. */
+static qdq_status list_shapes(const quantize *q, cli_shapes *out, qdq_error *err)
+{
+    const qdq_named_array *in;
+    size_t n;
+    qdq_io io;
+
+    QDQ_TRY(qdq_data_get_step(cli_samples_eval(&q->samples), 0, 0, &in, &n, err));
+    for (size_t i = 0; qdq_model_input(q->model, i, &io); i++)
+        for (size_t k = 0; k < n; k++) {
+            qdq_input_shape shape = {.name = io.name, .rank = in[k].array.rank};
+
+            if (strcmp(in[k].name, io.name) != 0 ||
+                !needs_shape(&io, &q->a->quant.shape.shapes, &in[k].array))
+                continue;
+            memcpy(shape.dim, in[k].array.dim, sizeof shape.dim);
+            QDQ_NEED(QDQ_PUSH(&q->c->arena, out, shape), err);
+        }
+    return QDQ_OK;
+}
+
+/* What to do with the result. */
+static qdq_status print_next(const quantize *q, FILE *to, qdq_error *err)
+{
+    const cli_quant_args *a = &q->a->quant;
     const qdq_compare_result *r = q->r->compared;
-    const char *data = q->a->quant.eval != NULL ? q->a->quant.eval : q->a->quant.calib;
-    const cli_next next = {.before = q->path,
-                           .after = q->a->out.output,
-                           .target = q->target,
-                           .engine = q->a->engine.engine,
-                           .threads = q->a->threads};
+    const char *data = a->eval != NULL ? a->eval : a->calib;
+    cli_shape_args sample = {{NULL, 0, 0}};
+    cli_next next = {.before = q->path,
+                     .after = q->a->out.output,
+                     .target = q->target,
+                     .engine = &q->a->engine,
+                     .state = &a->state,
+                     .shape = &a->shape,
+                     .sample = &sample,
+                     .threads = q->a->threads};
 
     if (cli_is_stdout(q->a->out.output) || q->tuned != NULL)
-        return;
+        return QDQ_OK;
     if (r != NULL && data != NULL &&
-        cli_outputs_below(r->outputs, r->n_outputs, QDQ_DEFAULT_MIN_SQNR) != NULL)
+        cli_outputs_below(r->outputs, r->n_outputs, QDQ_DEFAULT_MIN_SQNR) != NULL) {
         cli_next_compare(&next, data, to);
-    else
-        cli_next_bench(&next, to);
+        return QDQ_OK;
+    }
+    if (a->set_shape.n > 0)
+        sample.shapes = a->set_shape;
+    else if (cli_samples_eval(&q->samples) != NULL && a->state.states.n == 0)
+        QDQ_TRY(list_shapes(q, &sample.shapes, err));
+    if (a->state.states.n > 0 || sample.shapes.n > 1) { /* shorter than many shapes */
+        next.data = data;
+        sample.shapes.n = 0;
+    }
+    cli_next_bench(&next, to);
+    return QDQ_OK;
 }
 
 qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
@@ -388,6 +434,6 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
     QDQ_TRY(print_sizes(q, to, err));
     if (q->tuned != NULL)
         cli_tune_report_verdict(q->tuned, to);
-    print_next(q, to);
+    QDQ_TRY(print_next(q, to, err));
     return QDQ_OK;
 }
