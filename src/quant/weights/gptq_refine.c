@@ -4,7 +4,9 @@
  * descent on the error of the products, as in Behdin et al., "QuantEase: Optimization-based
  * Quantization for Language Models" (arXiv 2309.01885), which leaves the scales as they are.
  * With D = W - Q the error is tr(D'HD), the best change of one element of D is -(HD) / H on the
- * diagonal. */
+ * diagonal. AdaRound (Nagel et al., arXiv 2004.10568) and SignRound (Cheng et al., arXiv
+ * 2309.05516) learn the same rounding by gradients, in more steps that each cost a sweep:
+ * docs/decisions.md. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
