@@ -81,7 +81,7 @@ static const char *evaluate_node(qdq_placing *p, const qdq_node *n)
         return qdq_target_no_dynamic(p->target, n->type, s->rule);
     if (!is_dynamic && s->rule != NULL && s->rule->kind == QDQ_KIND_RECURRENT)
         return qdq_target_reason(p->target, n->type);
-    if (!is_dynamic && s->rule == NULL && n->op == QDQ_OP_GRU)
+    if (!is_dynamic && s->rule == NULL && (n->op == QDQ_OP_GRU || n->op == QDQ_OP_RNN))
         return qdq_target_reason(p->target, n->type);
     if (s->rule == NULL || (s->rule->kind != QDQ_KIND_LINEAR && s->rule->kind != QDQ_KIND_TABLE &&
                             s->rule->kind != QDQ_KIND_RECURRENT))
