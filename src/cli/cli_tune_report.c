@@ -316,6 +316,29 @@ static void print_forms(json_t *report, FILE *to)
         fprintf(to, "at run time: the data of %zu operator%s\n", n, n == 1 ? "" : "s");
 }
 
+/* A line for each format. */
+static void print_other_weights(json_t *report, FILE *to)
+{
+    const json_t *list = json_object_get(report, "other_weights");
+    json_t *counts = json_object(), *o, *count;
+    const char *format;
+    size_t i;
+
+    json_array_foreach(list, i, o)
+    {
+        format = json_string_value(json_object_get(o, "format"));
+        json_object_set_new(
+            counts, format,
+            json_integer(json_integer_value(json_object_get(counts, format)) + 1));
+    }
+    json_object_foreach(counts, format, count)
+    {
+        const json_int_t n = json_integer_value(count);
+        fprintf(to, "%s: %lld operator%s\n", format, (long long)n, n == 1 ? "" : "s");
+    }
+    json_decref(counts);
+}
+
 static void print_failed(const json_t *failed, FILE *to)
 {
     size_t i, machine = 0;
@@ -350,6 +373,7 @@ static void print_remarks(json_t *report, FILE *to)
     print_types(report, to);
     print_weights(report, to);
     print_forms(report, to);
+    print_other_weights(report, to);
     print_computed(json_object_get(report, "engine_check"), to);
     if (isfinite(mde))
         fprintf(to, "minimum detectable gain: %.2f %%\n", mde * 100);

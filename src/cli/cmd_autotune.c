@@ -351,7 +351,7 @@ const cli_command cmd_autotune = {
         "  \"half_agreement\", \"placement_only\", \"resumed\", \"budget_used_up\", \"failed\", "
         "\"reason\",\n"
         "  \"engine_check\", \"overruled\", \"types\", \"weights_alone\",\n"
-        "  \"at_run_time\" }\n"
+        "  \"at_run_time\", \"other_weights\" }\n"
         "With --metric-command also \"metric\": { \"name\", \"input\", \"written\", \"min\", "
         "\"max_drop\" }.\n"
         "With --state also \"steps\" and \"timed_step\".\n"

@@ -483,21 +483,6 @@ const char *qdq_target_reason(const qdq_target *t, const char *op)
     return "no 8-bit kernel on this target";
 }
 
-bool qdq_target_get_dynamic(const qdq_target *t, qdq_format *out)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < t->ops.n; i++)
-        any |= t->ops.at[i].dynamic;
-    *out = t->format;
-    out->id = (uint32_t)(t->overrides.n + 1);
-    out->activation = (qdq_qscheme){.type = QDQ_FLOAT};
-    out->unsigned_if_non_negative = out->int32_bias = false;
-    out->weight_store = QDQ_WEIGHT_AS_DYNAMIC;
-    out->weight_block = 0;
-    return any && (out->weight.type == QDQ_INT8 || out->weight.type == QDQ_UINT8);
-}
-
 const char *qdq_target_no_dynamic(const qdq_target *t, const char *op, const qdq_target_op *rule)
 {
     for (size_t i = 0; i < t->no_dynamic.n; i++)

@@ -249,6 +249,22 @@ struct qdq_target {
     const char *sha256;
 };
 
+enum { QDQ_FORM_NAME = 64, QDQ_TARGET_MOST_FORMS = 8 };
+
+/* A format that operators may have beside the target's own. */
+typedef struct qdq_target_form {
+    qdq_format format;
+    /* for people */
+    char name[QDQ_FORM_NAME];
+    /* a layer that a goal would make float may hold it with this format; QDQ_MOST_FORMS at most */
+    bool for_goals;
+} qdq_target_form;
+
+typedef struct qdq_target_forms {
+    qdq_target_form at[QDQ_TARGET_MOST_FORMS];
+    size_t n;
+} qdq_target_forms;
+
 /* *out is the target with one key changed, as by qdq_target_set(). */
 qdq_status qdq_target_with(const qdq_target *t, const char *key, const char *value,
                            qdq_target **out, qdq_error *err);
@@ -278,9 +294,10 @@ const qdq_target_op *qdq_target_find_off(const qdq_target *t, const char *op);
 int qdq_target_opset(const qdq_target *t);
 /* why `op` has no rule; never NULL */
 const char *qdq_target_reason(const qdq_target *t, const char *op);
-/* The target's format of weights, with data that is quantized at run time. False: none of its
- * operators has such a form, or its weights do not have 8 bits. */
-bool qdq_target_get_dynamic(const qdq_target *t, qdq_format *out);
+/* Lists the formats that operators may have beside the target's: data that is quantized at run time
+ * where the target quantizes activations, other bits, blocks, zero points and levels where it has
+ * weights alone in blocks. None with overrides: the target's author chose. */
+void qdq_target_list_forms(const qdq_target *t, qdq_target_forms *out);
 /* why `op`, whose rule is `rule` or NULL, has no dynamic form; never NULL */
 const char *qdq_target_no_dynamic(const qdq_target *t, const char *op, const qdq_target_op *rule);
 

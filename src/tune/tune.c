@@ -275,7 +275,7 @@ static qdq_status search_placement(qdq_tune_state *t, qdq_error *err)
 {
     qdq_assign nothing;
 
-    t->run.dynamic_due = qdq_tune_offers_dynamic(t);
+    t->run.forms_due = qdq_tune_offers_forms(t);
     QDQ_TRY(t->units->open(t, err));
     qdq_tune_show(t, "control");
     QDQ_NEED(qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena), err);
@@ -292,7 +292,7 @@ static qdq_status search_placement(qdq_tune_state *t, qdq_error *err)
     QDQ_TRY(qdq_tune_try_edges(t, err));
     QDQ_TRY(qdq_tune_try_types(t, false, err));
     QDQ_TRY(qdq_tune_try_weights(t, err));
-    QDQ_TRY(qdq_tune_try_dynamic(t, err));
+    QDQ_TRY(qdq_tune_try_forms(t, err));
     return qdq_tune_tries_unlikely(t) ? qdq_tune_try_types(t, true, err) : QDQ_OK;
 }
 

@@ -9,7 +9,7 @@
 #include "support/build.h"
 #include "tune/space/candidates.h"
 #include "tune/mincut/hyperedges.h"
-#include "tune/space/space_dynamic.h"
+#include "tune/space/space_forms.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_partial.h"
 
@@ -81,8 +81,8 @@ static qdq_status plan_form(const qdq_space *space, const qdq_space_scaling *fro
     QDQ_NEED(qdq_assign_new(&a, qdq_space_edge_bits(space), arena), err);
     for (size_t i = 0; i < space->n_groups; i++)
         qdq_assign_set(&a, i, true);
-    for (size_t i = 0; i < space->n_dynamic; i++)
-        qdq_space_make_dynamic(space, &a, i);
+    for (size_t i = 0; i < space->n_formed; i++)
+        qdq_space_set_form(space, &a, i);
     return qdq_space_plan(space, &a, from, out, err);
 }
 

@@ -8,66 +8,35 @@
 #include "quant/goal/goal_times.h"
 #include "target/target.h"
 
-enum { MOST_TRIALS = 8, FINE_BLOCK = 16 };
+enum { MOST_TRIALS = 8 };
 
 /* Of the float model's time: a layer that saves less has no place in the order. */
 static const double least_expected_bound = 0.002;
 
 /* --- which formats there are ------------------------------------------------------------------ */
 
-static void add_form(qdq_goal_run *g, const qdq_format *f, const char *name)
+static qdq_status add_form(qdq_goal_run *g, const qdq_target_form *f, qdq_error *err)
 {
-    qdq_format *to = &g->forms.form[g->forms.n];
-
-    *to = *f;
-    to->id = (uint32_t)(g->target->overrides.n + 1 + g->forms.n);
-    g->forms.name[g->forms.n++] = name;
-}
-
-/* The same weights, with data that the model quantizes. */
-static void add_dynamic(qdq_goal_run *g)
-{
-    qdq_format f;
-
-    if (qdq_target_get_dynamic(g->target, &f))
-        add_form(g, &f, "at run time");
-}
-
-static qdq_status add_blocks(qdq_goal_run *g, const qdq_format *f, qdq_error *err)
-{
-    const char *name = qdq_arena_printf(&g->room->arena, "%s, blocks of %lld",
-                                        qdq_elem_name(f->weight.type), (long long)f->weight_block);
+    const char *name = qdq_arena_strdup(&g->room->arena, f->name);
 
     QDQ_NEED(name != NULL, err);
-    add_form(g, f, name);
+    g->forms.form[g->forms.n] = f->format;
+    g->forms.name[g->forms.n++] = name;
     return QDQ_OK;
-}
-
-/* More bits first: they cost memory, and smaller blocks of more layers cost less of it. */
-static qdq_status add_nbits(qdq_goal_run *g, qdq_error *err)
-{
-    qdq_format more = g->target->format, fine = more;
-
-    if (qdq_elem_bits(more.weight.type) == 4) {
-        more.weight.type = more.weight.type == QDQ_INT4 ? QDQ_INT8 : QDQ_UINT8;
-        QDQ_TRY(add_blocks(g, &more, err));
-    }
-    fine.weight_block = FINE_BLOCK;
-    return g->target->format.weight_block > FINE_BLOCK ? add_blocks(g, &fine, err) : QDQ_OK;
 }
 
 qdq_status qdq_goal_list_forms(qdq_goal_run *g, qdq_error *err)
 {
     const size_t n = (size_t)g->clean->graph->next_node_id + 1;
-    const qdq_format *f = &g->target->format;
+    qdq_target_forms all;
 
     /* operators of the target's own engine: another one has no kernel for them, or other ones */
     if (g->goal.one_format || strcmp(qdq_engine_get_info(g->engine)->name, g->target->engine) != 0)
         return QDQ_OK;
-    if (!qdq_format_weight_only(f))
-        add_dynamic(g);
-    else if (f->weight_store == QDQ_WEIGHT_AS_NBITS)
-        QDQ_TRY(add_nbits(g, err));
+    qdq_target_list_forms(g->target, &all);
+    for (size_t i = 0; i < all.n && g->forms.n < QDQ_MOST_FORMS; i++)
+        if (all.at[i].for_goals)
+            QDQ_TRY(add_form(g, &all.at[i], err));
     if (g->forms.n == 0)
         return QDQ_OK;
     g->forms.by_node = qdq_arena_array(&g->arena, n, sizeof *g->forms.by_node);
@@ -97,7 +66,6 @@ static bool may_move(const moving *m, size_t layer)
     const unsigned char now = m->form[layer];
 
     return g->nodes[layer] != NULL && g->forms.base[g->nodes[layer]->id] == NULL &&
-           g->target->overrides.n == 0 &&
            (now == QDQ_FORM_FLOAT || (now >= QDQ_FORM_OTHER && now < m->to));
 }
 

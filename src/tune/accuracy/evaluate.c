@@ -14,7 +14,7 @@
 #include "quant/data/data_source.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/candidate/tune_plans.h"
-#include "tune/space/space_dynamic.h"
+#include "tune/space/space_forms.h"
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_presets.h"
 #include "tune/state/tune_progress.h"
@@ -262,7 +262,7 @@ static void tell_evaluation(const qdq_tune_state *t, const qdq_tune_candidate *c
 {
     const qdq_tune_evaluation *h = &c->evaluation;
 
-    char accuracy[40] = "", bound[40] = "", form[60] = "";
+    char accuracy[40] = "", bound[40] = "", form[80] = "";
 
     if (!isnan(h->metric.value))
         snprintf(accuracy, sizeof accuracy, ", metric %.6g", h->metric.value);
@@ -270,9 +270,12 @@ static void tell_evaluation(const qdq_tune_state *t, const qdq_tune_candidate *c
         snprintf(accuracy, sizeof accuracy, ", accuracy %.4f", h->accuracy);
     if (!isnan(h->more.bound_db))
         snprintf(bound, sizeof bound, " (lower bound %.2f)", h->goal_db);
-    const size_t at_run_time = qdq_space_count_dynamic(t->task.space, &c->assign);
+    const size_t at_run_time = qdq_space_count_forms(t->task.space, &c->assign, true),
+                 others = qdq_space_count_forms(t->task.space, &c->assign, false);
     if (at_run_time > 0)
         snprintf(form, sizeof form, ", data of %zu at run time", at_run_time);
+    else if (others > 0)
+        snprintf(form, sizeof form, ", %zu in other formats", others);
     qdq_job_log(
         t->job, QDQ_LOG_INFO, "evaluated, %zu of %zu decisions in 8 bits%s: SQNR %.2f dB%s%s",
         count_decisions(t, &c->assign), t->task.space->n_groups, form, h->sqnr_db, bound, accuracy);

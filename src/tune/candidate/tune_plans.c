@@ -73,7 +73,7 @@ qdq_status qdq_tune_prepare(qdq_tune_state *t, qdq_error *err)
         return qdq_nomem(err);
     QDQ_TRY(qdq_tune_name_plan(t->task.nothing, t->task.nothing_name, err));
     QDQ_TRY(qdq_space_new(t->task.clean, t->task.target, &t->task.quantize, &t->task.space, err));
-    if (t->task.space->n_groups + t->task.space->n_dynamic == 0)
+    if (t->task.space->n_groups + t->task.space->n_formed == 0)
         qdq_job_log(t->job, QDQ_LOG_WARNING,
                     "no operator of this model can run in 8 bits on target '%s'",
                     t->task.target->name);

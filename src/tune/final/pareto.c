@@ -18,7 +18,7 @@
 #include "tune/candidate/tune_plans.h"
 #include "tune/mincut/pareto_front.h"
 #include "tune/final/tune_final_validation.h"
-#include "tune/space/space_dynamic.h"
+#include "tune/space/space_forms.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_partial.h"
 #include "tune/space/space_types.h"
@@ -129,10 +129,10 @@ static qdq_status take_edges(qdq_tune_state *t, const qdq_assign *a, qdq_assign 
         if (typed != QDQ_NOT_TYPED)
             qdq_space_set_type(s, out, typed, qdq_space_get_type(s, &t->run.found.best, typed));
     }
-    for (size_t i = 0; i < s->n_dynamic; i++)
-        if (qdq_space_is_dynamic(s, &t->run.found.best, i) &&
-            is_decided_equally(s, s->dynamic[i], a, &t->run.found.best))
-            qdq_space_make_dynamic(s, out, i);
+    for (size_t i = 0; i < s->n_formed; i++)
+        if (qdq_space_has_form(s, &t->run.found.best, i) &&
+            is_decided_equally(s, s->formed[i].node, a, &t->run.found.best))
+            qdq_space_set_form(s, out, i);
     return QDQ_OK;
 }
 

@@ -12,7 +12,7 @@
 #include "tune/candidate/tune_names.h"
 #include "tune/greedy/greedy.h"
 #include "tune/problem/tune_cache_read.h"
-#include "tune/space/space_dynamic.h"
+#include "tune/space/space_forms.h"
 #include "tune/space/space_partial.h"
 
 /* --- groups ----------------------------------------------------------------------------------- */
@@ -59,16 +59,14 @@ static qdq_status list_tensors(exporting *x, const qdq_choices *c, size_t instan
     return QDQ_OK;
 }
 
-/* Has the best placement data in a group that is quantized at run time? */
+/* Has the best placement an operator of the group in another format than the target's? */
 static bool is_other_form(const exporting *x, const qdq_fusion *f)
 {
     const qdq_space *s = x->t->task.space;
 
-    for (size_t i = 0; i < f->n; i++) {
-        const size_t at = qdq_space_dynamic_of(s, f->node[i]);
-        if (at != QDQ_NOT_DYNAMIC && qdq_space_is_dynamic(s, x->incumbent, at))
+    for (size_t i = 0; i < f->n; i++)
+        if (qdq_space_form_of(s, x->incumbent, f->node[i]) != QDQ_NO_FORM)
             return true;
-    }
     return false;
 }
 
@@ -83,7 +81,7 @@ static qdq_status fill_by_bits(exporting *x, uint32_t unit, uint32_t instance, q
     QDQ_TRY(list_tensors(x, &x->t->parts.choices[unit], instance, x->incumbent, g, err));
     g->scheme = g->n_tensors > 0 ? "full" : "baseline";
     g->what = g->n_tensors > 0      ? "as minimum cuts placed it"
-              : is_other_form(x, f) ? "data quantized at run time"
+              : is_other_form(x, f) ? qdq_space_forms_name(x->t->task.space)
                                     : "without Q/DQ";
     g->base_compute_ms =
         qdq_tune_kernels_ms(x->t->run.base->times, f->node, f->n, x->t->parts.problem.base_ns);

@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "tune/candidate/tune_names.h"
 #include "tune/outcome/outcome.h"
-#include "tune/space/space_dynamic.h"
+#include "tune/space/space_forms.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_partial.h"
 #include "tune/space/space_types.h"
@@ -230,21 +230,26 @@ static qdq_status price_weight(pricing *x, size_t group, qdq_picture_node *node,
     return qdq_allocated(node->price.measured != NULL, err);
 }
 
-/* The same of data that is quantized at run time. */
+/* The same of operators in other formats. */
 static qdq_status price_form(pricing *x, const qdq_node *n, qdq_picture_node *node, qdq_error *err)
 {
     qdq_tune_state *t = x->t;
-    const size_t at = qdq_space_dynamic_of(t->task.space, n);
+    const qdq_space *s = t->task.space;
+    const size_t at = qdq_space_form_of(s, &t->run.found.best, n);
     const qdq_tune_change *found =
-        at != QDQ_NOT_DYNAMIC && t->outcome.dynamic != NULL ? &t->outcome.dynamic[at] : NULL;
-    char tried[80];
+        at != QDQ_NO_FORM && t->outcome.forms != NULL ? &t->outcome.forms[at] : NULL;
+    char tried[160];
 
     if (found == NULL || !found->kept || t->out->verdict != QDQ_TUNED || !t->outcome.ships_found)
         return QDQ_OK;
-    snprintf(tried, sizeof tried,
-             found->turned > 1 ? "data of %u operators at run time, this one among them,"
-                               : "data of this operator at run time,",
-             found->turned);
+    if (!qdq_space_is_dynamic(s, at))
+        snprintf(tried, sizeof tried, "other weights of %u operators, %s of this one,",
+                 found->turned, s->forms.at[s->formed[at].form].name);
+    else
+        snprintf(tried, sizeof tried,
+                 found->turned > 1 ? "data of %u operators at run time, this one among them,"
+                                   : "data of this operator at run time,",
+                 found->turned);
     set_price(&node->price, QDQ_PRICE_PROFILED, found->saved_us * x->factor, NAN);
     node->price.measured = trial_text(t, tried, &found->result, true);
     return qdq_allocated(node->price.measured != NULL, err);

@@ -10,7 +10,7 @@
 #include "tune/worker_client/tune_fault.h"
 #include "tune/outcome/outcome.h"
 #include "tune/problem/tune_known.h"
-#include "tune/space/space_dynamic.h"
+#include "tune/space/space_forms.h"
 #include "tune/space/space_partial.h"
 #include "tune/state/units.h"
 
@@ -159,8 +159,8 @@ static void put_types(qdq_json_out o, const qdq_tune_state *t)
 }
 
 /* An operator and the trial that changed it; `found` NULL: there was none. */
-static void put_operator(qdq_json_out list, const qdq_node *n, const qdq_tune_change *found,
-                         qdq_arena *scratch)
+static qdq_json_out put_operator(qdq_json_out list, const qdq_node *n,
+                                 const qdq_tune_change *found, qdq_arena *scratch)
 {
     const char *label = qdq_node_label(n, scratch);
     qdq_json_out j = qdq_json_put_object(list, NULL);
@@ -172,6 +172,7 @@ static void put_operator(qdq_json_out list, const qdq_node *n, const qdq_tune_ch
     else
         qdq_json_put_null(j, "trial");
     qdq_json_put_real(j, "gain", found != NULL && found->kept ? found->result.gain : NAN);
+    return j;
 }
 
 static void put_weight(qdq_json_out list, const qdq_tune_state *t, size_t group, qdq_arena *scratch)
@@ -201,18 +202,24 @@ static void put_weights(qdq_json_out o, const qdq_tune_state *t)
     qdq_arena_free(&scratch);
 }
 
-/* Operators whose data is quantized at run time. Those of a cache have no trial of their own. */
-static void put_forms(qdq_json_out o, const qdq_tune_state *t)
+/* Operators in other formats: whose data is quantized at run time, or whose weights are others.
+ * Those of a cache have no trial of their own. */
+static void put_forms(qdq_json_out o, const qdq_tune_state *t, bool dynamic)
 {
-    qdq_json_out list = qdq_json_put_list(o, "at_run_time");
+    qdq_json_out list = qdq_json_put_list(o, dynamic ? "at_run_time" : "other_weights");
     const qdq_space *s = t->task.space;
-    const size_t n = ships_found(t) && s != NULL ? s->n_dynamic : 0;
+    const size_t n = ships_found(t) && s != NULL ? s->n_formed : 0;
     qdq_arena scratch = QDQ_ARENA_INIT;
 
-    for (size_t i = 0; i < n; i++)
-        if (qdq_space_is_dynamic(s, &t->run.found.best, i))
-            put_operator(list, s->dynamic[i],
-                         t->outcome.dynamic != NULL ? &t->outcome.dynamic[i] : NULL, &scratch);
+    for (size_t i = 0; i < n; i++) {
+        if (!qdq_space_has_form(s, &t->run.found.best, i) || qdq_space_is_dynamic(s, i) != dynamic)
+            continue;
+        const qdq_json_out j =
+            put_operator(list, s->formed[i].node,
+                         t->outcome.forms != NULL ? &t->outcome.forms[i] : NULL, &scratch);
+        if (!dynamic)
+            qdq_json_put_text(j, "format", s->forms.at[s->formed[i].form].name);
+    }
     qdq_arena_free(&scratch);
 }
 
@@ -314,7 +321,8 @@ qdq_status qdq_tune_report_text(const qdq_tune_state *t, char **text, qdq_error 
     put_overruled(j, r);
     put_types(j, t);
     put_weights(j, t);
-    put_forms(j, t);
+    put_forms(j, t, true);
+    put_forms(j, t, false);
     if (t->details->n_set_shapes > 0)
         put_shapes(j, t->details->set_shapes, t->details->n_set_shapes);
     if (r->n_baselines > 0)

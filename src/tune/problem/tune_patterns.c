@@ -9,7 +9,7 @@
 #include "tune/problem/tune_known.h"
 #include "tune/problem/tune_problem.h"
 #include "tune/region/canon.h"
-#include "tune/space/space_dynamic.h"
+#include "tune/space/space_forms.h"
 #include "tune/space/space_edges.h"
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -214,7 +214,9 @@ static qdq_status learn(qdq_tune_state *t, lesson *l, qdq_error *err)
     l->when = now_text(&l->scratch);
     QDQ_NEED(whole.placement != NULL && l->when != NULL, err);
     QDQ_TRY(add_scheme(t, l, &key, (size_t)t->task.clean->graph->n_node, &whole, err));
-    if (qdq_space_count_dynamic(t->task.space, l->now) > 0) /* schemes have Q/DQ alone */
+    if (qdq_space_count_forms(t->task.space, l->now, true) +
+            qdq_space_count_forms(t->task.space, l->now, false) >
+        0) /* schemes have the target's own formats alone */
         return QDQ_OK;
     for (size_t u = 0; u < t->parts.problem.n_units; u++)
         QDQ_TRY(learn_pattern(t, u, l, err));

@@ -1,5 +1,5 @@
 /* refine.h - the steps after the search: single edges, other types of activations, weights alone,
- * and data quantized at run time. */
+ * and other formats of operators. */
 #ifndef QDQ_TUNE_REFINE_H
 #define QDQ_TUNE_REFINE_H
 
@@ -22,14 +22,16 @@ qdq_status qdq_tune_try_types(qdq_tune_state *t, bool elsewhere, qdq_error *err)
  * best has no profile, and none on an engine without profiles. Fills t->outcome.weights. */
 qdq_status qdq_tune_try_weights(qdq_tune_state *t, qdq_error *err);
 
-/* Whether operators of the model may have their data quantized at run time: the target's engine
- * measures, and neither the target nor the user chose formats of operators. */
-bool qdq_tune_offers_dynamic(const qdq_tune_state *t);
+/* Whether operators of the model may have other formats than the target's: the target's engine
+ * measures, neither the target nor the user chose formats of operators, and where weights may lose
+ * more than the target's, a goal evaluates them. */
+bool qdq_tune_offers_forms(const qdq_tune_state *t);
 
-/* Tries operators whose data is quantized at run time (space_dynamic.h) against t->run.found.best:
- * those that are float in it, then those that are quantized; as many as the goal allows. Takes
- * builds that are left, two or three for each of both. Fills t->outcome.dynamic. */
-qdq_status qdq_tune_try_dynamic(qdq_tune_state *t, qdq_error *err);
+/* Tries operators in other formats (space_forms.h) against t->run.found.best: data quantized at run
+ * time of those that are float in it, then of those that are quantized; or other weights of all; as
+ * many as the goal allows. Takes builds that are left: one for each format, and up to three more.
+ * Fills t->outcome.forms. */
+qdq_status qdq_tune_try_forms(qdq_tune_state *t, qdq_error *err);
 
 /* Sets t->out->typed from plan.json, after the verdict, and t->outcome.typed_of. */
 qdq_status qdq_tune_find_typed(qdq_tune_state *t, qdq_error *err);

@@ -1,6 +1,6 @@
 /* tune_prices.h - the costs of classes of tensors in a placement, from its profile: for the steps
  * after the search, tune_edges.c and tune_types.c; and their trials, also those of
- * tune_weights.c and tune_dynamic.c. */
+ * tune_weights.c and tune_forms.c. */
 #ifndef QDQ_TUNE_PRICES_H
 #define QDQ_TUNE_PRICES_H
 

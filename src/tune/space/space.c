@@ -10,7 +10,7 @@
 #include "quant/goal/node_cost.h"
 #include "quant/place/place.h"
 #include "tune/space/space_cover.h"
-#include "tune/space/space_dynamic.h"
+#include "tune/space/space_forms.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_types.h"
 
@@ -117,7 +117,7 @@ static bool is_left_out(const qdq_cover *c, const qdq_decision *g, uint32_t inpu
 {
     const qdq_target_op *op = qdq_target_find(c->target, g->node->type);
     bool weight = g->linear && op != NULL && input == (uint32_t)op->weight &&
-                  qdq_node_const(g->node, input) != NULL;
+                  g->inputs != (uint32_t)1 << input && qdq_node_const(g->node, input) != NULL;
 
     return qdq_cover_input(c, g->node, input) == QDQ_COVERED_NOT && !weight;
 }
@@ -210,7 +210,7 @@ static qdq_status fill_space(qdq_space *s, const qdq_quantize_opts *opts, qdq_er
     if (st == QDQ_OK)
         st = qdq_space_find_typed(s, err);
     if (st == QDQ_OK)
-        st = qdq_space_find_dynamic(s, opts, err);
+        st = qdq_space_find_forms(s, opts, err);
     if (st == QDQ_OK)
         st = find_rules(s, opts, p, err);
     qdq_plan_free(p);

@@ -24,6 +24,14 @@ typedef struct qdq_decision {
 
 #define QDQ_NO_GROUP UINT32_MAX
 
+/* An operator, and a format that it can have: an index in qdq_space.forms. */
+typedef struct qdq_space_form {
+    const qdq_node *node;
+    size_t form;
+    /* of its weight's scales then */
+    int axis;
+} qdq_space_form;
+
 typedef struct qdq_space {
     qdq_arena arena;
     const qdq_model *clean;
@@ -43,12 +51,12 @@ typedef struct qdq_space {
     /* by value id: its number among tensors that have a type (space_types.h) */
     uint32_t *typed;
     uint32_t n_typed;
-    /* operators whose data can be quantized at run time (space_dynamic.h), and their format then */
-    const qdq_node *const *dynamic;
-    size_t n_dynamic;
-    qdq_format dynamic_format;
-    /* by node id: index in `dynamic`, or QDQ_NOT_DYNAMIC */
-    size_t *dynamic_of;
+    /* formats of the target beside its own, and which operator can have which (space_forms.h) */
+    qdq_target_forms forms;
+    const qdq_space_form *formed;
+    size_t n_formed;
+    /* by node id: index of its first one in `formed`. Those of a node are consecutive */
+    size_t *first_formed;
     /* of placements that the caller added (space_formats.h) */
     const qdq_plan *const *formats;
     size_t n_formats;

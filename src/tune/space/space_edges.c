@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "quant/place/place.h"
 #include "tune/space/space_cover.h"
-#include "tune/space/space_dynamic.h"
+#include "tune/space/space_forms.h"
 #include "tune/space/space_partial.h"
 #include "tune/space/space_scales.h"
 #include "tune/space/space_types.h"
@@ -99,7 +99,7 @@ qdq_status qdq_space_find_edges(qdq_space *s, const qdq_quantize_opts *opts, qdq
 size_t qdq_space_edge_bits(const qdq_space *s)
 {
     return qdq_space_scheme_bits(s) + s->n_edges + qdq_space_type_bits(s) +
-           qdq_space_dynamic_bits(s) + s->n_formats;
+           qdq_space_form_bits(s) + s->n_formats;
 }
 
 size_t qdq_space_edge_of(const qdq_space *s, const qdq_node *n, uint32_t input)

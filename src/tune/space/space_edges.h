@@ -4,7 +4,7 @@
  * times show their effect.
  *
  * An assignment with edges has qdq_space_edge_bits() bits: those of space_partial.h, one for each
- * edge, those of space_types.h, of space_dynamic.h, and of space_formats.h. An edge whose bit is on
+ * edge, those of space_types.h, of space_forms.h, and of space_formats.h. An edge whose bit is on
  * is the reverse of the rest of the assignment: with Q/DQ where it has none, and without where it
  * has them. A constant weight belongs to its group alone. */
 #ifndef QDQ_SPACE_EDGES_H

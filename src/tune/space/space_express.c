@@ -2,7 +2,7 @@
  * and halves first; then edges are turned where the plan of those differs. */
 #include "base/fail.h"
 #include "tune/space/space_cover.h"
-#include "tune/space/space_dynamic.h"
+#include "tune/space/space_forms.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_formats.h"
 #include "tune/space/space_partial.h"
@@ -32,14 +32,23 @@ static void set_parts(const qdq_space *s, const qdq_cover *want, const qdq_assig
     }
 }
 
-/* Operators whose data is quantized at run time. */
-static void set_dynamic(const qdq_space *s, const qdq_plan *want, const qdq_cover *c, qdq_assign *a)
+static bool is_of_form(const qdq_plan_weight *w, const qdq_format *f)
 {
-    for (size_t i = 0; i < s->n_dynamic; i++) {
-        const qdq_node *n = s->dynamic[i];
+    return w->store == f->weight_store &&
+           (qdq_format_dynamic(f) ||
+            (w->type == f->weight.type && w->block == f->weight_block &&
+             w->asymmetric == !f->weight.symmetric && w->accuracy_level == f->accuracy_level));
+}
+
+/* Operators in other formats than the target's. */
+static void set_forms(const qdq_space *s, const qdq_plan *want, const qdq_cover *c, qdq_assign *a)
+{
+    for (size_t i = 0; i < s->n_formed; i++) {
+        const qdq_node *n = s->formed[i].node;
         const size_t at = qdq_cover_weight(c, n, qdq_target_find(s->target, n->type)->weight);
-        if (at > 0 && want->weights.at[at - 1].store == QDQ_WEIGHT_AS_DYNAMIC)
-            qdq_space_make_dynamic(s, a, i);
+        if (at > 0 &&
+            is_of_form(&want->weights.at[at - 1], &s->forms.at[s->formed[i].form].format))
+            qdq_space_set_form(s, a, i);
     }
 }
 
@@ -113,7 +122,7 @@ qdq_status qdq_space_express(const qdq_space *s, const qdq_plan *want,
     qdq_status st = qdq_cover_open(&c, s, want, err);
     if (st == QDQ_OK) {
         set_parts(s, &c, &groups, a);
-        set_dynamic(s, want, &c, a);
+        set_forms(s, want, &c, a);
         qdq_space_use_formats(s, a, want, true);
     }
     while (again && st == QDQ_OK) /* each time fewer groups are on */

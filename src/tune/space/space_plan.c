@@ -6,7 +6,7 @@
 #include "base/fail.h"
 #include "base/opts.h"
 #include "quant/quantize_steps.h"
-#include "tune/space/space_dynamic.h"
+#include "tune/space/space_forms.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_formats.h"
 #include "tune/space/space_partial.h"
@@ -64,7 +64,7 @@ static qdq_status find_choices(const qdq_space *s, const qdq_assign *a, qdq_aren
     out->stay =
         qdq_arena_array(scratch, (size_t)s->clean->graph->next_node_id + 1, sizeof *out->stay);
     QDQ_NEED(out->stay != NULL, err);
-    QDQ_TRY(qdq_space_dynamic_formats(s, a, scratch, &out->formats, err));
+    QDQ_TRY(qdq_space_node_formats(s, a, scratch, &out->formats, err));
     QDQ_FOR_NODES (n, s->clean->graph)
         out->stay[n->id] =
             out->formats != NULL && out->formats[n->id] != NULL ? 0 : stay_of(s, a, n);

@@ -55,7 +55,7 @@ static double reserve_s(const qdq_tune_state *t)
     /* each baseline is built and timed too, and the best one once more */
     const double n = (double)t->parts.n_baselines;
     const double raw = t->units->raw;
-    const unsigned due = t->run.dynamic_due; /* two profiles, a model and its pairs */
+    const unsigned due = t->run.forms_due; /* two profiles, a model and its pairs */
     return fmin((3 + n + 3 * due) * build +
                     (2 + n + (n > 0) + raw + due) * RESERVED_PAIRS *
                         qdq_worker_client_pair_s(t->tools.worker_client) +

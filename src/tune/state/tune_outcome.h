@@ -47,8 +47,8 @@ typedef struct qdq_tune_outcome {
     qdq_tune_change *types;
     /* by group (tune_weights.c); NULL: not searched */
     qdq_tune_change *weights;
-    /* by operator of space_dynamic.h (tune_dynamic.c); NULL: not searched */
-    qdq_tune_change *dynamic;
+    /* by operator and format of space_forms.h (tune_forms.c); NULL: not searched */
+    qdq_tune_change *forms;
     /* Names of the tensors of t->out->typed, and for each the index of its entry there. */
     QDQ_VEC(const char *) typed_name;
     QDQ_VEC(size_t) typed_of;

@@ -60,14 +60,11 @@ static qdq_status check_formats(const char *engine, const qdq_target *t, qdq_err
         engine == NULL || strcmp(engine, "ort") == 0 || strncmp(engine, "ort:", 4) == 0;
     const char *type = qdq_elem_name(t->format.activation.type);
 
-    if (qdq_format_weight_only(&t->format))
+    if (qdq_format_dynamic(&t->format))
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        qdq_format_dynamic(&t->format)
-                            ? "found a target that quantizes activations while the model runs, "
-                              "expected one with a type of activations: there is no placement to "
-                              "tune"
-                            : "found a target that quantizes weights alone, expected one with a "
-                              "type of activations: there is no placement to tune");
+                        "found a target that quantizes activations while the model runs, expected "
+                        "one with a type of activations, where this form is tried: there is no "
+                        "placement to tune");
     if (is_ort && strncmp(type, "float8", 6) == 0)
         return qdq_fail(
             err, QDQ_E_UNSUPPORTED,
@@ -196,7 +193,8 @@ bool qdq_tune_tries_unlikely(const qdq_tune_state *t)
     return t->opts->max_builds > 0 || presets[t->opts->preset].max_builds == 0;
 }
 
-unsigned qdq_tune_max_builds(const qdq_tune_state *t, bool cuts)
+/* All builds before the final validation but those of the steps after the search. */
+static unsigned builds_before_final(const qdq_tune_state *t, bool cuts)
 {
     const qdq_tune_opts *o = t->opts;
     const unsigned n = count_baselines(o), of_preset = presets[o->preset].max_builds;
@@ -212,12 +210,33 @@ unsigned qdq_tune_max_builds(const qdq_tune_state *t, bool cuts)
                              : builds_of_search(usual, OF_FINAL + n, 0);
 }
 
+/* Decisions about weights alone do not depend on each other, so that two profiles settle them: the
+ * search needs the model without Q/DQ and with all, both profiles, and what is fastest by these. */
+enum { OF_DECISIONS = 5, OF_WEIGHTS = 6 };
+
+static bool has_weights_alone(const qdq_tune_state *t)
+{
+    return qdq_format_weight_only(&t->task.target->format);
+}
+
+unsigned qdq_tune_max_builds(const qdq_tune_state *t, bool cuts)
+{
+    const unsigned all = builds_before_final(t, cuts),
+                   few = OF_DECISIONS + OF_BASELINE * count_baselines(t->opts);
+
+    if (!has_weights_alone(t) || all <= few)
+        return all;
+    /* a user's bound is for both */
+    return t->opts->max_builds > 0 && all > few + OF_WEIGHTS ? all - OF_WEIGHTS : few;
+}
+
 unsigned qdq_tune_max_builds_with_edges(const qdq_tune_state *t)
 {
     enum { OF_EDGES = 2 };
     const unsigned search = qdq_tune_max_builds(t, t->strategy->by_costs);
 
-    return t->opts->max_builds > 0 || search == 0 ? search : search + OF_EDGES;
+    return t->opts->max_builds > 0 || search == 0 || has_weights_alone(t) ? search
+                                                                          : search + OF_EDGES;
 }
 
 unsigned qdq_tune_max_builds_with_types(const qdq_tune_state *t)
@@ -227,12 +246,14 @@ unsigned qdq_tune_max_builds_with_types(const qdq_tune_state *t)
     return t->opts->max_builds > 0 || most == 0 ? most : most + of_types(t);
 }
 
-unsigned qdq_tune_max_builds_with_dynamic(const qdq_tune_state *t)
+unsigned qdq_tune_max_builds_with_forms(const qdq_tune_state *t)
 {
     enum { OF_DYNAMIC = 3 };
     const unsigned most = qdq_tune_max_builds_with_types(t);
 
-    return t->opts->max_builds > 0 || most == 0 ? most : most + OF_DYNAMIC;
+    if (t->opts->max_builds > 0)
+        return builds_before_final(t, t->strategy->by_costs);
+    return most == 0 ? 0 : most + (has_weights_alone(t) ? OF_WEIGHTS : OF_DYNAMIC);
 }
 
 unsigned qdq_tune_sample_runs(const qdq_tune_opts *o)

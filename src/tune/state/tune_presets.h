@@ -23,8 +23,8 @@ unsigned qdq_tune_max_builds(const qdq_tune_state *t, bool cuts);
 unsigned qdq_tune_max_builds_with_edges(const qdq_tune_state *t);
 /* and of the search of other activation types after both. */
 unsigned qdq_tune_max_builds_with_types(const qdq_tune_state *t);
-/* The same with those of data quantized at run time. */
-unsigned qdq_tune_max_builds_with_dynamic(const qdq_tune_state *t);
+/* The same with those of other formats of operators. */
+unsigned qdq_tune_max_builds_with_forms(const qdq_tune_state *t);
 
 /* Whether builds that are left over go to what was measured to lose on this processor: the user
  * gave their number, or the preset has no limit. */

@@ -80,8 +80,8 @@ typedef struct qdq_tune_run {
     double budget_from;
     /* the final validation has begun, and may use all the time that is left */
     bool guarded;
-    /* data quantized at run time is still to be tried: time is reserved for it */
-    bool dynamic_due;
+    /* other formats of operators are still to be tried: time is reserved for it */
+    bool forms_due;
     /* the time ended before the final validation had measured everything */
     bool cut;
     /* duration of the final validation's steps after its current pairs */

@@ -1,4 +1,4 @@
-/* tune_dynamic.c - whole runs on the sim engine, whose costs price data that is quantized at run
+/* tune_forms.c - whole runs on the sim engine, whose costs price data that is quantized at run
  * time: operators get this form where it is faster than float and than calibrated scales and holds
  * the goal, on a target that has it. */
 #include "base/file.h"
