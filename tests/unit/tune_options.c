@@ -401,14 +401,18 @@ TEST(options_out_of_range_are_refused_before_anything_is_made)
 
 TEST(what_the_engine_has_no_kernels_for_is_refused)
 {
-    static const char *const named[] = {"tensorrt-fp8", "int4"};
+    static const char *const named[] = {"tensorrt-fp8", "ort-cpu"};
     static const char *const says[] = {"engine ort has no kernels for activations in float8e4m3fn",
-                                       "quantizes weights alone"};
+                                       "quantizes activations while the model runs"};
+    static const qdq_target_change dynamic[] = {
+        {"activation.type", "float"}, {"weight.store", "dynamic"}, {"bias.type", "float"}};
     qdq_tune_opts o = QDQ_TUNE_OPTS_INIT;
 
     for (int i = 0; i < 2; i++) {
         qdq_target *t;
         assert_ok(qdq_target_load(named[i], &t, &err));
+        if (i == 1)
+            assert_ok(qdq_target_set_all(t, dynamic, QDQ_COUNT(dynamic), &err));
         assert_fails(QDQ_E_UNSUPPORTED, says[i],
                      qdq_autotune(model, t, NULL, test_path("no_kernels"), &o, NULL, &err));
         assert_int_not_equal(access(test_path("no_kernels"), F_OK), 0);

@@ -207,7 +207,9 @@ static void shape_floats(const sim_session *ss, const qdq_value *v, uint64_t see
     bool unit = strcmp(op, "Sigmoid") == 0 || strcmp(op, "Softmax") == 0;
     const double in_8_bits = ss->sim->error * sqrt((double)ss->estimate.n_int8),
                  at_run_time = ss->sim->dynamic_error * sqrt((double)ss->estimate.n_dynamic),
-                 amplitude = sqrt(in_8_bits * in_8_bits + at_run_time * at_run_time);
+                 of_weights = ss->sim->weight_error * sqrt(ss->estimate.weight_noise),
+                 amplitude = sqrt(in_8_bits * in_8_bits + at_run_time * at_run_time +
+                                  of_weights * of_weights);
     qdq_random r = qdq_random_new(seed ^ ss->estimate.assignment, v->name);
     float *x = a->data;
 

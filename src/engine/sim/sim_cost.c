@@ -3,6 +3,8 @@
  * enough to find a best placement by hand. */
 #include "engine/sim/sim_cost.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -39,6 +41,21 @@ static qdq_node *producer(const qdq_node *n, uint32_t i)
 
 /* --- which nodes run in 8 bits ---------------------------------------------------------------- */
 
+/* MatMulNBits has costs by bits, block and level, too. */
+static qdq_map_value *find_op(const estimator *e, const qdq_node *n)
+{
+    char form[80];
+    qdq_map_value *at = NULL;
+
+    if (strcmp(n->type, "MatMulNBits") == 0) {
+        snprintf(form, sizeof form, "%s %lld %lld %lld", n->type,
+                 (long long)qdq_node_int(n, "bits", 0), (long long)qdq_node_int(n, "block_size", 0),
+                 (long long)qdq_node_int(n, "accuracy_level", 0));
+        at = qdq_map_get(&e->sim->by_op, form);
+    }
+    return at != NULL ? at : qdq_map_get(&e->sim->by_op, n->type);
+}
+
 static const qdq_sim_cost *find_cost(const estimator *e, const qdq_node *n)
 {
     qdq_map_value *at = NULL;
@@ -46,7 +63,7 @@ static const qdq_sim_cost *find_cost(const estimator *e, const qdq_node *n)
     if (e->sim->by_node.n_live > 0) /* labels are not for free */
         at = qdq_map_get(&e->sim->by_node, qdq_node_label(n, e->arena));
     if (at == NULL)
-        at = qdq_map_get(&e->sim->by_op, n->type);
+        at = find_op(e, n);
     if (at != NULL)
         return at->ptr;
     return is_q(n) || is_dq(n) ? &e->sim->convert : &e->sim->other;
@@ -195,6 +212,8 @@ static qdq_status add_layer(const estimator *e, const qdq_node *n, qdq_sim_estim
     out->n_int8 += is_int8;
     out->n_dynamic +=
         strcmp(n->type, "MatMulInteger") == 0 || strcmp(n->type, "DynamicQuantizeLSTM") == 0;
+    if (strcmp(n->type, "MatMulNBits") == 0) /* steps of 4 bits are 16 times as large as those of 8 */
+        out->weight_noise += pow(4, 4 - (double)qdq_node_int(n, "bits", 4));
     return QDQ_OK;
 }
 

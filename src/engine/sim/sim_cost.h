@@ -46,6 +46,8 @@ typedef struct qdq_sim {
     double error;
     /* the same for each node whose data is quantized at run time */
     double dynamic_error;
+    /* the same for each MatMulNBits of 4 bits; of 8 bits a sixteenth */
+    double weight_error;
     /* Q and DQ that no kernel takes in: float_us, float_us_per_k */
     qdq_sim_cost convert;
     /* operators that are not named */
@@ -81,6 +83,8 @@ typedef struct qdq_sim_estimate {
     size_t n_int8;
     /* nodes with data that is quantized at run time */
     size_t n_dynamic;
+    /* of MatMulNBits nodes: sum of squared steps, that of 4 bits being 1 */
+    double weight_noise;
     /* by node id: costs nothing, as a kernel takes it in or it is computed beforehand */
     const bool *is_taken;
     /* hash of which edges carry Q/DQ, and of which type; not of names of Q/DQ themselves */

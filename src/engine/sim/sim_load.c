@@ -116,7 +116,7 @@ static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)
 
     QDQ_JSON_KNOWN(&top, "qdq_sim", "device", "seed", "noise", "outlier_rate", "outlier_factor",
                    "overhead_us", "error", "convert", "default", "ops", "nodes", "fail",
-                   "no_profile", "wrong", "int8_fixed_times", "dynamic_error");
+                   "no_profile", "wrong", "int8_fixed_times", "dynamic_error", "weight_error");
     sim->device = qdq_json_text(&top, "device", "sim");
     sim->seed = (uint64_t)qdq_json_int(&top, "seed", 0, INT64_MAX, 0);
     sim->noise = qdq_json_number(&top, "noise", 0, INFINITY, 0);
@@ -127,6 +127,7 @@ static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)
     sim->overhead_us = qdq_json_number(&top, "overhead_us", 0, INFINITY, 0);
     sim->error = qdq_json_number(&top, "error", 0, INFINITY, 0);
     sim->dynamic_error = qdq_json_number(&top, "dynamic_error", 0, INFINITY, 0);
+    sim->weight_error = qdq_json_number(&top, "weight_error", 0, INFINITY, 0);
     sim->no_profile = qdq_json_bool(&top, "no_profile");
     sim->int8_fixed_times = qdq_json_number(&top, "int8_fixed_times", 0, INFINITY, 1);
 
@@ -145,9 +146,10 @@ static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)
 /* Of what it computes. Times change under a run, as those of a machine do, and failures happen. */
 static bool take_digits(qdq_sim *sim, json_t *root)
 {
-    json_t *computes = json_pack("{s:O?, s:O?, s:O*}", "error", json_object_get(root, "error"),
+    json_t *computes = json_pack("{s:O?, s:O?, s:O*, s:O*}", "error", json_object_get(root, "error"),
                                  "wrong", json_object_get(root, "wrong"), "dynamic_error",
-                                 json_object_get(root, "dynamic_error"));
+                                 json_object_get(root, "dynamic_error"), "weight_error",
+                                 json_object_get(root, "weight_error"));
     char *text = json_dumps(computes, JSON_COMPACT | JSON_SORT_KEYS);
 
     json_decref(computes);
