@@ -5,7 +5,7 @@
 #include "support/test.h"
 #include "tune/isolate/group_plan.h"
 #include "tune/isolate/legal_inputs.h"
-#include "tune/isolate/score.h"
+#include "tune/isolate/part_times.h"
 
 typedef struct setting {
     test_isolated s;
@@ -90,31 +90,24 @@ TEST(joining_parts_survives_every_allocation_failure)
     put_away(x);
 }
 
-typedef struct scoring {
-    const qdq_fusions *f;
+typedef struct timing {
     qdq_parts *p;
     qdq_layer *layer;
     size_t n;
-} scoring;
+} timing;
 
-static qdq_status score(void *ctx, qdq_error *err)
+static qdq_status time_parts(void *ctx, qdq_error *err)
 {
-    const scoring *x = ctx;
-    qdq_part_score out[TEST_MOST_PARTS];
+    const timing *x = ctx;
+    qdq_group_time out[TEST_MOST_PARTS];
 
-    qdq_arena arena = QDQ_ARENA_INIT;
-    qdq_group_layers *whole;
-
-    QDQ_TRY(qdq_parts_score(x->p, x->layer, x->n, 50, out, err));
-    const qdq_status st = qdq_count_group_layers(x->f, x->layer, x->n, &arena, &whole, err);
-    qdq_arena_free(&arena);
-    return st;
+    return qdq_parts_time(x->p, x->layer, x->n, 50, out, err);
 }
 
-TEST(scoring_survives_every_allocation_failure)
+TEST(timing_parts_survives_every_allocation_failure)
 {
     setting *x = set_up();
-    scoring s = {.f = x->s.f, .p = test_isolated_parts(&x->s, x->all, NULL)};
+    timing s = {.p = test_isolated_parts(&x->s, x->all, NULL)};
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_session *session;
@@ -123,7 +116,7 @@ TEST(scoring_survives_every_allocation_failure)
     assert_ok(qdq_session_open(x->s.engine, s.p->model, &opts, &session, &err));
     assert_ok(qdq_session_layers(session, NULL, 0, 0, &s.layer, &s.n, &err));
     qdq_session_close(session);
-    assert_true(test_every_alloc_fails(score, &s) >= 3);
+    assert_true(test_every_alloc_fails(time_parts, &s) >= 3);
     qdq_free(s.layer);
     qdq_parts_free(s.p);
     put_away(x);

@@ -51,18 +51,16 @@ static bool are_timed(const qdq_layer *g, size_t n)
     return timed;
 }
 
-/* With their nodes, where the engine names layers after other things: layers that are all timed. */
-static qdq_status ask_engine(qdq_tune_state *t, const char *path, qdq_tune_layers *out,
-                             qdq_remote_outcome *outcome, qdq_error *err)
+qdq_status qdq_tune_ask_layers(qdq_tune_state *t, qdq_worker_client *w, const char *path,
+                               unsigned runs, qdq_tune_layers *out, qdq_remote_outcome *outcome,
+                               qdq_error *err)
 {
     if (t->run.by_nodes) {
-        QDQ_TRY(qdq_worker_client_groups(t->tools.worker_client, path, PROFILE_RUNS, &out->at,
-                                         &out->n, outcome, err));
+        QDQ_TRY(qdq_worker_client_groups(w, path, runs, &out->at, &out->n, outcome, err));
         out->n = are_timed(out->at, out->n) ? out->n : 0;
         return QDQ_OK;
     }
-    QDQ_TRY(qdq_worker_client_profile(t->tools.worker_client, path, PROFILE_RUNS, &out->at, &out->n,
-                                      outcome, err));
+    QDQ_TRY(qdq_worker_client_profile(w, path, runs, &out->at, &out->n, outcome, err));
     for (size_t i = 0; i < out->n; i++) { /* by their names alone */
         out->at[i].conversion = false;
         out->at[i].n_nodes = 0;
@@ -93,7 +91,7 @@ static qdq_status measure_profile(qdq_tune_state *t, qdq_tune_candidate *c, cons
     QDQ_TRY(qdq_tune_file_to_profile(t, c, &path, err));
     if (path == NULL)
         return QDQ_OK;
-    QDQ_TRY(ask_engine(t, path, out, &outcome, err));
+    QDQ_TRY(qdq_tune_ask_layers(t, t->tools.worker_client, path, PROFILE_RUNS, out, &outcome, err));
     QDQ_TRY(qdq_tune_note_refused(t, t->tools.worker_client, err));
     if (outcome.end == QDQ_REMOTE_FINE)
         return qdq_tune_keep_layers(t, key, out, err);

@@ -12,6 +12,12 @@ qdq_status qdq_tune_profile(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error 
 qdq_status qdq_tune_profile_from(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_layer *g,
                                  size_t n, qdq_error *err);
 
+/* Times layers of a model file, with their nodes where the engine names layers after other things:
+ * then there are no layers unless all are timed. out->at is freed with qdq_free() in any case. */
+qdq_status qdq_tune_ask_layers(qdq_tune_state *t, qdq_worker_client *w, const char *path,
+                               unsigned runs, qdq_tune_layers *out, qdq_remote_outcome *outcome,
+                               qdq_error *err);
+
 /* The file of a candidate's model, with the client's deadline set for its profile. *path NULL: the
  * time of the search is used up. */
 qdq_status qdq_tune_file_to_profile(qdq_tune_state *t, qdq_tune_candidate *c, const char **path,

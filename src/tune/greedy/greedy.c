@@ -278,9 +278,7 @@ static qdq_status run_phases(qdq_tune_state *t, qdq_tune_greedy *g, qdq_error *e
     merging m = {.t = t, .g = g};
 
     QDQ_TRY(qdq_tune_find_kinds(t, &g->kinds, err));
-    g->kinds.by_layers =
-        t->run.base->times != NULL && t->run.base->times->is_known &&
-        (qdq_worker_client_engine(t->tools.worker_client)->capabilities & QDQ_CAN_LIST_LAYERS) != 0;
+    g->kinds.by_layers = t->run.base->times != NULL && t->run.base->times->is_known;
     qdq_tune_import_cache(t, &g->kinds);
     QDQ_TRY(qdq_tune_isolate(t, &g->kinds, err));
     g->problem = (qdq_validate_problem){.search = &t->parts.problem,

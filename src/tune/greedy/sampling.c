@@ -8,8 +8,9 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "tune/candidate/tune_plans.h"
+#include "tune/candidate/tune_profile.h"
 #include "tune/greedy/greedy.h"
-#include "tune/isolate/score.h"
+#include "tune/isolate/part_times.h"
 #include "tune/problem/tune_cache_read.h"
 #include "tune/space/space_partial.h"
 #include "tune/state/tune_budget.h"
@@ -29,8 +30,6 @@ typedef struct sampling_round {
     qdq_worker_client *worker_client;
     /* the model that was written last */
     qdq_parts *parts;
-    /* by group: its layers in the whole model, without Q/DQ and with all of it */
-    qdq_group_layers *plain, *full;
     qdq_arena scratch;
     qdq_error *err;
 } sampling_round;
@@ -213,78 +212,71 @@ static qdq_status write_bench(sampling_round *s, const qdq_tune_entry *e, size_t
 
 /* --- by the layers of an engine: many groups and schemes in one model ------------------------- */
 
-/* *us: of a run without a profile. */
-static qdq_status time_layers(sampling_round *s, const char *path, qdq_layer **layer,
-                              size_t *n_layers, double *us, qdq_remote_outcome *outcome)
+/* Of all parts of the model that was written last. */
+static qdq_status time_parts(sampling_round *s, const char *path, qdq_group_time *out,
+                             qdq_remote_outcome *outcome)
 {
     enum { RUNS = 8, PAIRS = 4 };
+    qdq_tune_layers layers = {0};
+    double a, b, us = 0;
     int handle = -1;
-    double a, b;
 
-    *us = 0;
     s->kinds->builds += 2;
-    QDQ_TRY(qdq_worker_client_groups(s->worker_client, path, RUNS * s->look->amount, layer,
-                                     n_layers, outcome, s->err));
-    if (outcome->end == QDQ_REMOTE_FINE)
-        QDQ_TRY(qdq_worker_client_build(s->worker_client, path, &handle, outcome, s->err));
-    for (unsigned i = 0; i < PAIRS && outcome->end == QDQ_REMOTE_FINE; i++) {
-        QDQ_TRY(qdq_worker_client_pair(s->worker_client, handle, handle, false, i, &a, &b, outcome,
-                                       s->err));
-        *us += (a + b) / 2 / PAIRS * 1e-3;
+    qdq_status st = qdq_tune_ask_layers(s->t, s->worker_client, path, RUNS * s->look->amount,
+                                        &layers, outcome, s->err);
+    if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE)
+        st = qdq_worker_client_build(s->worker_client, path, &handle, outcome, s->err);
+    for (unsigned i = 0; i < PAIRS && st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE; i++) {
+        st = qdq_worker_client_pair(s->worker_client, handle, handle, false, i, &a, &b, outcome,
+                                    s->err);
+        us += (a + b) / 2 / PAIRS * 1e-3;
     }
-    return QDQ_OK;
+    if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE)
+        st = qdq_parts_time(s->parts, layers.at, layers.n, us, out, s->err);
+    qdq_free(layers.at);
+    return st;
 }
 
-/* What the group's kernels take in the whole model, without Q/DQ and with all. */
-static bool in_whole_model(const qdq_tune_state *t, const qdq_tune_kind *k, qdq_tune_isolated *out)
+/* What the group takes in the whole model; NAN where no profile tells it. */
+static qdq_group_time time_in_whole(const sampling_round *s, uint32_t group,
+                                    const qdq_tune_times *times)
 {
-    const qdq_fusion *f = &t->parts.fusions->at[k->group];
+    qdq_group_time whole = {.own = NAN};
 
-    *out = (qdq_tune_isolated){qdq_tune_kernels_us(t->run.base->times, f->node, f->n),
-                               qdq_tune_kernels_us(t->parts.full_times, f->node, f->n), 0};
-    return out->none_us > 0 && out->scheme_us > 0;
+    if (times != NULL && times->is_known)
+        whole = qdq_group_time_of(s->t->parts.fusions, group, times);
+    if (!(whole.rows > 0))
+        whole.rows = NAN;
+    return whole;
 }
 
 /* A part with other kernels than the whole model has says nothing of it: then the whole model's own
- * times count, where there are any. `a`: without Q/DQ, `b`: with the scheme. */
-static const char *read_scores(const sampling_round *s, const qdq_tune_entry *e,
-                               const qdq_part_score *a, const qdq_part_score *b,
-                               qdq_tune_isolated *out)
+ * times count, where there are any. Where the scheme changes what is fused with neighbours, these
+ * count, too. NULL: *out is a sample; else the reason why not. */
+static const char *compare_parts(const sampling_round *s, const qdq_tune_entry *e,
+                                 const qdq_group_time *none, const qdq_group_time *with,
+                                 qdq_tune_isolated *out)
 {
-    const uint32_t group = e->kind->group;
-    const bool is_full = e->scheme->what->kind == QDQ_SCHEME_FULL;
-    /* in one of them a neighbour is in the same layer */
-    const bool differs = a->shared != b->shared;
+    const qdq_group_time plain = time_in_whole(s, e->kind->group, s->t->run.base->times),
+                         full = time_in_whole(s, e->kind->group, s->t->parts.full_times);
+    const bool is_full = e->scheme->what->kind == QDQ_SCHEME_FULL,
+               is_fused = qdq_group_time_differs(none, with);
+    const double border_us = fmax(0, with->border - none->border);
 
-    if (!a->known || !b->known)
+    if (!(none->own + none->halo > 0) || !(with->own + with->halo > 0))
         return "the engine reports no times of layers";
-    if (qdq_part_mismatches(a, &s->plain[group]) ||
-        (is_full && qdq_part_mismatches(b, &s->full[group]))) {
-        if (!is_full || !in_whole_model(s->t, e->kind, out))
+    *out = (qdq_tune_isolated){
+        .none_us = none->own + none->inside + (is_fused ? none->halo : 0),
+        .scheme_us = with->own + with->inside + (is_fused ? with->halo : 0) + border_us,
+        .boundary_us = border_us};
+    if (qdq_group_time_differs(none, &plain) ||
+        (is_full && qdq_group_time_differs(with, &full))) {
+        if (!is_full || !(plain.own > 0) || !(full.own > 0))
             return "in isolation, other kernels compute it than in the whole model";
-        out->scheme_us += b->boundary_qdq_us;
-        out->boundary_us = b->boundary_qdq_us;
-        return NULL;
+        out->none_us = plain.own;
+        out->scheme_us = full.own + border_us;
     }
-    *out =
-        (qdq_tune_isolated){qdq_part_cold_us(a) + (differs ? a->halo_us : 0),
-                            qdq_part_cold_us(b) + (differs ? b->halo_us : 0), b->boundary_qdq_us};
     return out->none_us > 0 && out->scheme_us > 0 ? NULL : "no time was seen to pass in it";
-}
-
-static qdq_status take_scores(sampling_round *s, const qdq_part_score *score,
-                              const qdq_tune_entry *e, size_t n)
-{
-    const qdq_part_score *none = score;
-
-    for (size_t i = 0; i < n; i++) {
-        qdq_tune_isolated sample;
-        none = begins_kind(e, i) ? score++ : none;
-        e[i].scheme->failed = read_scores(s, &e[i], none, score++, &sample);
-        if (e[i].scheme->failed == NULL)
-            QDQ_TRY(take_samples(s, &e[i], &sample, 1));
-    }
-    return QDQ_OK;
 }
 
 /* Samples of all entries, by the layers of one model; or the outcome of the engine with it, and
@@ -292,21 +284,21 @@ static qdq_status take_scores(sampling_round *s, const qdq_part_score *score,
 static qdq_status sample_by_layers(sampling_round *s, const qdq_tune_entry *e, size_t n,
                                    qdq_remote_outcome *outcome)
 {
-    qdq_layer *layer = NULL;
-    size_t n_layers = 0;
     const char *path;
-    double us;
 
     QDQ_TRY(write_bench(s, e, n, &path));
-    qdq_part_score *score = qdq_arena_array(&s->scratch, s->parts->n + 1, sizeof *score);
-    QDQ_NEED(score != NULL, s->err);
-    qdq_status st = time_layers(s, path, &layer, &n_layers, &us, outcome);
-    if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE)
-        st = qdq_parts_score(s->parts, layer, n_layers, us, score, s->err);
-    if (st == QDQ_OK && outcome->end == QDQ_REMOTE_FINE)
-        st = take_scores(s, score, e, n);
-    qdq_free(layer);
-    return st;
+    qdq_group_time *time = qdq_arena_array(&s->scratch, s->parts->n + 1, sizeof *time);
+    const qdq_group_time *none = time;
+    QDQ_NEED(time != NULL, s->err);
+    QDQ_TRY(time_parts(s, path, time, outcome));
+    for (size_t i = 0; i < n && outcome->end == QDQ_REMOTE_FINE; i++) {
+        qdq_tune_isolated sample;
+        none = begins_kind(e, i) ? time++ : none;
+        e[i].scheme->failed = compare_parts(s, &e[i], none, time++, &sample);
+        if (e[i].scheme->failed == NULL)
+            QDQ_TRY(take_samples(s, &e[i], &sample, 1));
+    }
+    return QDQ_OK;
 }
 
 /* --- by whole times --------------------------------------------------------------------------- */
@@ -416,7 +408,6 @@ static qdq_status sample_or_divide(sampling_round *s, const qdq_tune_entry *e, s
 /* What is known is not measured again. */
 static qdq_status sample_unknown(sampling_round *s, const qdq_tune_entry *e, size_t n)
 {
-    const qdq_tune_parts *whole = &s->t->parts;
     qdq_tune_entry *left = qdq_arena_array(&s->scratch, n + 1, sizeof *left);
     size_t n_left = 0;
 
@@ -428,10 +419,6 @@ static qdq_status sample_unknown(sampling_round *s, const qdq_tune_entry *e, siz
         if (!known)
             left[n_left++] = e[i];
     }
-    QDQ_TRY(qdq_count_group_layers(whole->fusions, whole->layers.at, whole->layers.n, &s->scratch,
-                                   &s->plain, s->err));
-    QDQ_TRY(qdq_count_group_layers(whole->fusions, whole->full_layers.at, whole->full_layers.n,
-                                   &s->scratch, &s->full, s->err));
     return sample_or_divide(s, left, n_left);
 }
 

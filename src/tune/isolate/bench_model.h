@@ -4,46 +4,24 @@
 #ifndef QDQ_BENCH_MODEL_H
 #define QDQ_BENCH_MODEL_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "quant/insert/insert_cache.h"
 #include "tune/extract/group_model.h"
 
-/* The role of a node in its part. */
-typedef enum qdq_part_role {
-    /* constants and shapes that were copied with it */
-    QDQ_ROLE_BESIDE,
-    QDQ_ROLE_OWN,
-    QDQ_ROLE_HALO,
-    /* Q/DQ of the plan */
-    QDQ_ROLE_QDQ,
-    /* cast in a model with half precision */
-    QDQ_ROLE_CAST
-} qdq_part_role;
-
-typedef struct qdq_part_node {
-    uint32_t part;
-    qdq_part_role role;
-    /* moves or converts values, and computes none */
-    bool light;
-    /* Q, DQ or cast of a tensor that another group produces or consumes too */
-    bool boundary;
-} qdq_part_node;
-
 typedef struct qdq_parts {
     qdq_arena arena;
     const qdq_fusions *f;
-    /* labels of the clean model to its nodes */
-    qdq_map labels;
     /* it holds the weights, so that models of groups may be freed */
     qdq_model *model;
     /* number of parts */
     uint32_t n;
     /* by part: index in qdq_fusions.at */
     QDQ_VEC(uint32_t) group;
+    /* prefix to number of the part */
+    qdq_map prefixes;
     /* opt shapes of all inputs with open dims */
     QDQ_VEC(qdq_input_shape) shape;
-    /* name of a node of the main graph (each has one) to qdq_part_node * */
-    qdq_map nodes;
 } qdq_parts;
 
 /* Begins a model of groups of `f`. Call qdq_parts_free() in every case. */

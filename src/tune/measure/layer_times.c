@@ -187,6 +187,8 @@ static qdq_status find_owner(reading *r, const qdq_layer *g, qdq_arena *arena, l
         const qdq_layer_owner owner = qdq_layer_find_ending(&r->names, name);
         l->node = owner.node;
         l->value = owner.value;
+        if (l->value == NULL && is_conversion(l)) /* a node may be called as a tensor */
+            l->value = qdq_graph_find(r->graph, name);
         if (owner.node != NULL || owner.value != NULL)
             return QDQ_OK;
         QDQ_TRY(find_by_nodes(r, g, arena, l, err));
