@@ -49,7 +49,7 @@ static qdq_status merge(qdq_arena *arena, qdq_error *err)
             return qdq_nomem(err);
         qdq_assign_set(&item[i].bits, i, true);
         if (i > 0)
-            link[i - 1] = (qdq_validate_link){i - 1, i};
+            link[i - 1] = (qdq_validate_link){{i - 1, i}};
     }
     const qdq_search_problem s = {
         .n_bits = ITEMS, .start = start, .start_name = names, .n_starts = 2, .base_ns = 1e6};

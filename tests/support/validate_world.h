@@ -70,7 +70,7 @@ static inline void fill(world *w, double saves, double promised)
 static inline void link_chain(world *w)
 {
     for (uint32_t i = 0; i + 1 < w->n; i++)
-        w->link[w->n_links++] = (qdq_validate_link){i, i + 1};
+        w->link[w->n_links++] = (qdq_validate_link){{i, i + 1}};
 }
 
 static inline double time_of(const world *w, const qdq_assign *a)

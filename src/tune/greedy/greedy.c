@@ -227,7 +227,7 @@ static qdq_status make_links(merging *m, qdq_error *err)
                 continue;
             if (last != NULL && last != now)
                 QDQ_NEED(
-                    QDQ_PUSH(&m->t->arena, &links, ((qdq_validate_link){last->item, now->item})),
+                    QDQ_PUSH(&m->t->arena, &links, ((qdq_validate_link){{last->item, now->item}})),
                     err);
             last = now;
         }

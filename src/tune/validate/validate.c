@@ -1,43 +1,28 @@
-/* validate.c - the way of a validation: starts, all items, halves, neighbours, backward, and the
- * best start once more. A set that brings less than it promised is halved, first between
- * components, then inside one, and the worst half goes on. What is on is tried without a half, what
- * is off with one; of the other half it is often known what it saves, because the whole was
- * measured. Then what halving cannot see: neighbours that pay only together, and what does harm
- * where others are on. */
+/* validate.c - the way of a validation: starts, all items, halves, neighbours, components, and the
+ * best start once more. One move does it all: a set of items is tried without them if they are on,
+ * with them if they are off, and its halves wait if one of them may bring something. */
 #include "tune/validate/validate.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/fail.h"
+#include "base/union_find.h"
 #include "tune/search/search_state.h"
-#include "tune/validate/validate_items.h"
 
 /* Items that are tried together: all of them are on, or all off. */
 typedef struct set {
     /* consecutive in the order by component and topological index */
     const uint32_t *item;
     size_t n;
-    /* saving of the items and its variance, as fractions of the baseline's time: measured, or the
-     * remainder of a larger set; NAN: unknown */
+    /* measured saving of the items and its variance, as fractions of the baseline's time; NAN:
+     * unknown */
     double saved, variance;
-    /* waiting sets with the highest value are first */
-    double urgency;
-    /* of the last trial of the set, or of a set that contains it: as in a decision */
-    const char *move;
-    double time;
-    /* result of its own trial; unclear: the pairs were undecided */
-    bool failed, unclear;
+    /* what may be gained by its trial: the set with the most is next */
+    double gain;
+    /* of its trial, or of that of a set that contains it */
+    qdq_validate_decision last;
 } set;
-
-/* State of an item. */
-typedef struct mark {
-    bool on;
-    /* it was tried alone, and rejected */
-    bool alone;
-    /* possible shortfall that its accepted set hides */
-    double hidden;
-} mark;
 
 typedef struct validation {
     const qdq_validate_problem *p;
@@ -50,16 +35,14 @@ typedef struct validation {
     qdq_search_state s;
     /* items by component, the largest saving first, then by topological index */
     uint32_t *order;
-    /* by item */
-    mark *mark;
     /* by item: representative of its component, which links connect */
     uint32_t *component;
-    /* numbers of items that trials accepted and rejected */
-    size_t good, bad;
+    /* by item: what its accepted set may lack of its promise; NAN: nothing was promised */
+    double *hidden;
+    /* items that trials rejected */
+    size_t bad;
     /* number of trials that took a build */
     unsigned measured;
-    /* items are tried one by one from now on */
-    bool linear;
     /* a decision was not reported yet */
     bool news;
     /* waiting for a trial */
@@ -68,32 +51,79 @@ typedef struct validation {
 
 /* --- items ------------------------------------------------------------------------------------ */
 
-static bool is_on(const validation *v, const set *s)
+const char *qdq_validate_verdict_name(qdq_validate_verdict v)
 {
-    return v->mark[s->item[0]].on;
+    static const char *const names[] = {"undecided", "kept", "rejected", "failed"};
+
+    return names[v];
 }
 
-static void turn_items(validation *v, const set *s, bool on)
+typedef struct placed {
+    /* what its component saves, less than none; its component; its place */
+    double key[3];
+    uint32_t item;
+} placed;
+
+static int by_order(const void *a, const void *b)
 {
-    for (size_t i = 0; i < s->n; i++)
-        v->mark[s->item[i]].on = on;
+    const placed *x = a, *y = b;
+
+    for (size_t i = 0; i < QDQ_COUNT(x->key); i++)
+        if (x->key[i] != y->key[i])
+            return x->key[i] < y->key[i] ? -1 : 1;
+    return x->item < y->item ? -1 : 1;
 }
 
-/* The baseline with all items that are on. */
-static void merge_items(const validation *v, qdq_assign *a)
+/* NAN: nothing is promised. */
+static double or_zero(double saves)
 {
-    qdq_assign_take(a, &v->p->search->start[0]);
-    for (size_t i = 0; i < v->p->n_items; i++)
-        for (size_t bit = 0; v->mark[i].on && bit < a->n; bit++)
-            if (qdq_assign_get(&v->p->item[i].bits, bit))
-                qdq_assign_set(a, bit, true);
+    return isnan(saves) ? 0 : saves;
 }
 
-static void decide_items(validation *v, const set *s, qdq_validate_verdict verdict)
+static qdq_status order_items(validation *v, qdq_error *err)
 {
-    v->news = true;
-    for (size_t i = 0; i < s->n; i++)
-        v->out->item[s->item[i]] = (qdq_validate_decision){verdict, s->move, s->time};
+    const qdq_validate_problem *p = v->p;
+    const size_t n = p->n_items;
+    placed *at = qdq_arena_array(&v->s.scratch, n + 1, sizeof *at);
+    double *saves = qdq_arena_array(&v->s.scratch, n + 1, sizeof *saves);
+
+    v->order = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->order);
+    v->component = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->component);
+    QDQ_NEED(at != NULL && saves != NULL && v->order != NULL && v->component != NULL, err);
+    for (uint32_t i = 0; i < n; i++)
+        v->component[i] = i;
+    for (size_t k = 0; k < p->n_links; k++)
+        qdq_part_join(v->component, p->link[k].item[0], p->link[k].item[1]);
+    for (uint32_t i = 0; i < n; i++) {
+        v->component[i] = qdq_part_of(v->component, i);
+        saves[v->component[i]] += or_zero(p->item[i].saves);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        at[i] = (placed){{-saves[v->component[i]], v->component[i], p->item[i].place}, i};
+    qsort(at, n, sizeof *at, by_order);
+    for (size_t i = 0; i < n; i++)
+        v->order[i] = at[i].item;
+    return QDQ_OK;
+}
+
+static void turn_item(const validation *v, uint32_t item, bool on, qdq_assign *a)
+{
+    const qdq_assign *bits = &v->p->item[item].bits;
+
+    for (size_t bit = 0; bit < bits->n; bit++)
+        if (qdq_assign_get(bits, bit))
+            qdq_assign_set(a, bit, on);
+}
+
+/* Is it on in the incumbent? Bits of an item are on together. */
+static bool is_on(const validation *v, uint32_t item)
+{
+    const qdq_assign *bits = &v->p->item[item].bits;
+    size_t bit = 0;
+
+    while (bit < bits->n && !qdq_assign_get(bits, bit))
+        bit++;
+    return bit < bits->n && qdq_assign_get(&v->s.incumbent, bit);
 }
 
 static qdq_status report_news(validation *v, qdq_error *err)
@@ -121,10 +151,8 @@ static double error_of(const validation *v, const set *s)
 {
     double variance = s->variance;
 
-    for (size_t i = 0; i < s->n; i++) {
-        const double se = v->p->item[s->item[i]].se;
-        variance += isnan(se) ? 0 : se * se;
-    }
+    for (size_t i = 0; i < s->n; i++)
+        variance += pow(or_zero(v->p->item[s->item[i]].se), 2);
     return sqrt(variance);
 }
 
@@ -135,18 +163,29 @@ static double doubt_of(const validation *v, const set *s)
     return promise_of(v, s) - s->saved + error_of(v, s);
 }
 
-/* Does the set fall short of its promise, and by enough that one of the items may do harm that can
- * be seen? The least that a harmful item takes with it is its own promise, and harm that can be
- * seen: a set that lacks less than both has none. So promises that are all a little too high are
- * not followed down to single items. */
-static bool is_short(const validation *v, const set *s)
+/* The harm that an item of a measured set may do: what the set lacks of its promise. The least that
+ * a harmful item takes with it is its own promise, and harm that can be seen: so promises that are
+ * all a little too high are not followed down to single items. Without a promise: what the set
+ * itself loses. */
+static double harm_of(const validation *v, const set *s)
 {
+    const double doubt = doubt_of(v, s);
     double least = INFINITY;
 
     for (size_t i = 0; i < s->n; i++)
         least = fmin(least, v->p->item[s->item[i]].saves);
-    return promise_of(v, s) - s->saved > 3 * error_of(v, s) &&
-           doubt_of(v, s) > least + v->asked->test.enter * v->s.time;
+    return isnan(doubt) ? sqrt(s->variance) - s->saved : doubt - least;
+}
+
+static bool is_visible(const validation *v, double harm)
+{
+    return harm >= v->asked->test.enter * v->s.time;
+}
+
+/* Does one of the items do harm, as far as the set tells? */
+static bool is_short(const validation *v, const set *s)
+{
+    return promise_of(v, s) - s->saved > 3 * error_of(v, s) && is_visible(v, harm_of(v, s));
 }
 
 /* Could it be told from noise if the items kept their promise? */
@@ -157,7 +196,46 @@ static bool matters(const validation *v, const set *s)
     return isnan(saves) || qdq_search_matters(&v->s, saves);
 }
 
+static void decide_items(validation *v, const set *s, qdq_validate_verdict verdict)
+{
+    v->news = true;
+    for (size_t i = 0; i < s->n; i++) {
+        v->hidden[s->item[i]] = doubt_of(v, s);
+        v->out->item[s->item[i]] = s->last;
+        v->out->item[s->item[i]].verdict = verdict;
+    }
+}
+
 /* --- one trial -------------------------------------------------------------------------------- */
+
+/* Where a set is cut: between components, as near to the middle as can be. */
+static size_t middle_of(const validation *v, const set *s)
+{
+    const size_t middle = s->n / 2;
+
+    for (size_t d = 0; d <= middle; d++)
+        for (int back = 1; back >= 0; back--) {
+            const size_t at = back ? middle - d : middle + d;
+            if (at >= 1 && at < s->n && v->component[s->item[at - 1]] != v->component[s->item[at]])
+                return at;
+        }
+    return middle;
+}
+
+/* The words for a trial of a set, with or without it. */
+static const char *move_of(const validation *v, const set *s, bool without)
+{
+    static const char *const moves[][2] = {{"a group", "without a group"},
+                                           {"several components", "without several components"},
+                                           {"a component", "without a component"},
+                                           {"half of a component", "without half of a component"}};
+    const uint32_t first = v->component[s->item[0]], last = v->component[s->item[s->n - 1]];
+    size_t size = 0;
+
+    for (size_t i = 0; i < v->p->n_items; i++)
+        size += v->component[i] == first;
+    return moves[s->n == 1 ? 0 : first != last ? 1 : s->n == size ? 2 : 3][without];
+}
 
 /* What a set saves is compared with what it promises, and says what the rest of a larger set saves:
  * then it is to be known as well as can be. Pairs are cheap beside builds. */
@@ -179,240 +257,32 @@ static void set_test(validation *v, const set *s, double split)
  * is unchanged. */
 static qdq_status try_set(validation *v, set *s, const char *move, double split, qdq_error *err)
 {
-    const bool without = is_on(v, s);
+    const bool without = is_on(v, s->item[0]);
     const double before = v->s.time;
     qdq_tried t;
 
     QDQ_TRY(report_news(v, err));
     set_test(v, s, without ? 1 : split);
-    turn_items(v, s, !without);
-    merge_items(v, &v->s.candidate);
-    v->s.move = move != NULL ? move : qdq_validate_move(v->p, v->component, s->item, s->n, without);
+    qdq_search_reset(&v->s);
+    for (size_t i = 0; i < s->n; i++)
+        turn_item(v, s->item[i], !without, &v->s.candidate);
+    v->s.move = move != NULL ? move : move_of(v, s, without);
     QDQ_TRY(qdq_search_try(&v->s, SIZE_MAX, &t, err));
-    if (!t.kept)
-        turn_items(v, s, without);
     v->measured += t.measured;
     if (isnan(t.time)) /* the budget is over */
         return QDQ_OK;
+    const bool failed = !isfinite(t.time),
+               unclear = t.measured && !without && t.result.verdict == QDQ_VERDICT_UNDECIDED;
     /* what is known was measured about as well as the last */
     const double se = before * (t.measured ? t.result.sd / sqrt(t.result.pairs) : v->s.noise);
-    s->move = v->s.move;
-    s->failed = !isfinite(t.time);
-    s->unclear = t.measured && !s->failed && !without && t.result.verdict == QDQ_VERDICT_UNDECIDED;
-    s->time = s->failed ? NAN : t.time;
-    s->saved = without ? s->time - before : before - s->time;
+    s->last = (qdq_validate_decision){.verdict = t.kept != without ? QDQ_VALIDATE_KEPT
+                                                 : failed          ? QDQ_VALIDATE_FAILED
+                                                 : unclear         ? QDQ_VALIDATE_UNDECIDED
+                                                                   : QDQ_VALIDATE_REJECTED,
+                                      .move = v->s.move,
+                                      .time = failed ? NAN : t.time};
+    s->saved = without ? s->last.time - before : before - s->last.time;
     s->variance = se * se;
-    return QDQ_OK;
-}
-
-static qdq_validate_verdict verdict_of(const validation *v, const set *s)
-{
-    return is_on(v, s)  ? QDQ_VALIDATE_KEPT
-           : s->failed  ? QDQ_VALIDATE_FAILED
-           : s->unclear ? QDQ_VALIDATE_UNDECIDED
-                        : QDQ_VALIDATE_REJECTED;
-}
-
-/* 0 where nothing is promised. */
-static double known_promise(const validation *v, const set *s)
-{
-    const double saves = promise_of(v, s);
-
-    return isnan(saves) ? 0 : saves;
-}
-
-/* --- sets that wait --------------------------------------------------------------------------- */
-
-static qdq_status push_set(validation *v, set s, double urgency, qdq_error *err)
-{
-    s.urgency = urgency;
-    return qdq_allocated(QDQ_PUSH(&v->s.scratch, &v->sets, s), err);
-}
-
-/* By what it promises beyond what it is known to save. Where nothing was promised by what was lost,
- * and what is unknown comes last. */
-static qdq_status push_short(validation *v, const set *s, qdq_error *err)
-{
-    return push_set(v, *s, isnan(s->saved) ? -INFINITY : known_promise(v, s) - s->saved, err);
-}
-
-static set pop_worst(validation *v)
-{
-    size_t worst = 0;
-
-    for (size_t i = 1; i < v->sets.n; i++)
-        if (v->sets.at[i].urgency > v->sets.at[worst].urgency)
-            worst = i;
-    const set s = v->sets.at[worst];
-    v->sets.at[worst] = v->sets.at[--v->sets.n];
-    return s;
-}
-
-/* --- halves ----------------------------------------------------------------------------------- */
-
-static void keep_set(validation *v, const set *s)
-{
-    for (size_t i = 0; i < s->n; i++)
-        v->mark[s->item[i]].hidden = doubt_of(v, s);
-    decide_items(v, s, QDQ_VALIDATE_KEPT);
-    v->good += s->n;
-}
-
-/* What a trial of a set means for it: it is decided, or goes on. */
-static qdq_status conclude_set(validation *v, const set *s, qdq_error *err)
-{
-    const bool on = is_on(v, s);
-
-    if (s->n > 1 && (!on || is_short(v, s)))
-        return push_short(v, s, err);
-    if (on) {
-        keep_set(v, s);
-        return QDQ_OK;
-    }
-    v->mark[s->item[0]].alone = !s->failed;
-    v->bad++;
-    decide_items(v, s, verdict_of(v, s));
-    return QDQ_OK;
-}
-
-/* Tries a set, unless it is off and too small to be seen. */
-static qdq_status examine_set(validation *v, set *s, qdq_error *err)
-{
-    s->saved = NAN;
-    s->variance = 0;
-    s->failed = s->unclear = false;
-    if (!is_on(v, s) && !matters(v, s)) {
-        decide_items(v, s, QDQ_VALIDATE_UNDECIDED);
-        return QDQ_OK;
-    }
-    QDQ_TRY(try_set(v, s, NULL, (double)s->n, err));
-    return v->s.over ? QDQ_OK : conclude_set(v, s, err);
-}
-
-/* What the other half saves is the rest, if both are known. A model that fails although its first
- * half can be built has the reason in the other one. */
-static qdq_status halve_set(validation *v, const set *whole, qdq_error *err)
-{
-    enum { WORSE = 4 };
-    set first = *whole, rest = *whole;
-
-    first.n = qdq_validate_middle(v->component, whole->item, whole->n);
-    rest.item += first.n;
-    rest.n -= first.n;
-    QDQ_TRY(examine_set(v, &first, err));
-    if (v->s.over)
-        return QDQ_OK;
-    rest.saved = whole->saved - first.saved;
-    rest.variance = whole->variance + first.variance;
-    if (rest.variance > WORSE * first.variance)
-        rest.saved = NAN; /* inferred too often: to be measured */
-    if ((isnan(whole->saved) && !first.failed) || (!isnan(rest.saved) && is_short(v, &rest)))
-        return push_short(v, &rest, err);
-    if (!is_on(v, &rest) || isnan(rest.saved))
-        return examine_set(v, &rest, err);
-    keep_set(v, &rest);
-    return QDQ_OK;
-}
-
-/* Where every fifth is bad, halving costs more than trying all: single items from now on, those
- * first that promise most. */
-static qdq_status go_one_by_one(validation *v, qdq_error *err)
-{
-    enum { SOME = 3, ONE_IN = 5 };
-    const size_t n = v->sets.n;
-
-    if (v->linear || v->bad < SOME || ONE_IN * v->bad <= v->good + v->bad)
-        return QDQ_OK;
-    v->linear = true;
-    for (size_t k = 0; k < n; k++)
-        for (size_t i = 0; i < v->sets.at[k].n; i++) {
-            set one = v->sets.at[k];
-            one.item += i;
-            one.n = 1;
-            QDQ_TRY(push_set(v, one, known_promise(v, &one), err));
-        }
-    v->sets.n -= n;
-    memmove(v->sets.at, v->sets.at + n, v->sets.n * sizeof *v->sets.at);
-    return QDQ_OK;
-}
-
-/* Continues after the trial of a set, which is on if it was accepted. A set with a shortfall is
- * halved until it is decided, or the budget is used up. */
-static qdq_status follow_halves(validation *v, const set *s, qdq_error *err)
-{
-    QDQ_TRY(conclude_set(v, s, err));
-    while (v->sets.n > 0 && !v->s.over) {
-        QDQ_TRY(go_one_by_one(v, err));
-        set next = pop_worst(v);
-        QDQ_TRY(next.n > 1 ? halve_set(v, &next, err) : examine_set(v, &next, err));
-    }
-    return QDQ_OK;
-}
-
-/* --- neighbours ------------------------------------------------------------------------------- */
-
-/* Links between two that were rejected alone, those first that promise most. At most as many as
- * there are such items: in a dense graph that would be half of their square. */
-static qdq_status try_neighbours(validation *v, qdq_error *err)
-{
-    uint32_t *both = qdq_arena_array(&v->s.scratch, 2 * v->p->n_links + 1, sizeof *both);
-    size_t n = 0;
-
-    QDQ_NEED(both != NULL, err);
-    v->sets.n = 0;
-    for (uint32_t i = 0; i < v->p->n_items; i++)
-        n += v->mark[i].alone && !v->mark[i].on;
-    for (size_t k = 0; k < v->p->n_links; k++, both += 2) {
-        const set s = {.item = both, .n = 2};
-        both[0] = v->p->link[k].a;
-        both[1] = v->p->link[k].b;
-        if (both[0] != both[1] && v->mark[both[0]].alone && !v->mark[both[0]].on &&
-            v->mark[both[1]].alone && !v->mark[both[1]].on && matters(v, &s))
-            QDQ_TRY(push_set(v, s, known_promise(v, &s), err));
-    }
-    n = n < v->sets.n ? n : v->sets.n;
-    for (size_t i = 0; i < n && !v->s.over; i++) {
-        set s = pop_worst(v);
-        if (v->mark[s.item[0]].on || v->mark[s.item[1]].on)
-            continue; /* with another neighbour */
-        QDQ_TRY(try_set(v, &s, "two neighbours", 2 * (double)n, err));
-        if (is_on(v, &s))
-            decide_items(v, &s, QDQ_VALIDATE_KEPT);
-    }
-    return QDQ_OK;
-}
-
-/* --- backward --------------------------------------------------------------------------------- */
-
-/* What a set may do harm by is what the set that it was kept in may lack, and more than it promised
- * itself. Without a promise anything is possible. */
-static double possible_loss(const validation *v, const set *s)
-{
-    double hidden = 0;
-
-    for (size_t i = 0; i < s->n; i++)
-        hidden = fmax(hidden, v->mark[s->item[i]].hidden);
-    const double harm = hidden - promise_of(v, s);
-    return isnan(harm) ? INFINITY : harm;
-}
-
-/* Items of each component that are on wait for a trial without them. */
-static qdq_status push_components(validation *v, qdq_error *err)
-{
-    uint32_t *item = qdq_arena_array(&v->s.scratch, v->p->n_items + 1, sizeof *item);
-    size_t n = 0, first = 0;
-
-    QDQ_NEED(item != NULL, err);
-    v->sets.n = 0;
-    for (size_t i = 0; i < v->p->n_items; i++)
-        if (v->mark[v->order[i]].on)
-            item[n++] = v->order[i];
-    for (size_t i = 1; i <= n; i++)
-        if (i == n || v->component[item[i]] != v->component[item[first]]) {
-            const set s = {.item = &item[first], .n = i - first};
-            QDQ_TRY(push_set(v, s, possible_loss(v, &s), err));
-            first = i;
-        }
     return QDQ_OK;
 }
 
@@ -426,32 +296,160 @@ static bool has_builds_left(const validation *v)
     return most >= used + 1;
 }
 
-/* Removes accepted sets that may be harmful, while builds are left; then their halves, as far as
- * taking one away may have gained something. */
-static qdq_status go_backward(validation *v, qdq_error *err)
+/* --- sets that wait --------------------------------------------------------------------------- */
+
+static qdq_status push_set(validation *v, set s, double gain, qdq_error *err)
 {
-    QDQ_TRY(push_components(v, err));
-    while (v->sets.n > 0 && has_builds_left(v)) {
-        set s = pop_worst(v);
-        if (!(s.urgency >= v->asked->test.enter * v->s.time)) /* it could not be seen */
-            return QDQ_OK;
-        QDQ_TRY(try_set(v, &s, NULL, 1, err));
-        if (v->s.over)
-            return QDQ_OK;
-        if (!is_on(v, &s)) {
-            decide_items(v, &s, QDQ_VALIDATE_REJECTED);
-            v->bad++;
-        } else if (s.n > 1) {
-            const size_t m = s.n / 2;
-            const double gain = sqrt(s.variance) - s.saved;
-            QDQ_TRY(push_set(v, (set){.item = s.item, .n = m}, gain, err));
-            QDQ_TRY(push_set(v, (set){.item = s.item + m, .n = s.n - m}, gain, err));
-        }
+    s.gain = gain;
+    return qdq_allocated(QDQ_PUSH(&v->s.scratch, &v->sets, s), err);
+}
+
+static set pop_best(validation *v)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < v->sets.n; i++)
+        if (v->sets.at[i].gain > v->sets.at[best].gain)
+            best = i;
+    const set s = v->sets.at[best];
+    v->sets.at[best] = v->sets.at[--v->sets.n];
+    return s;
+}
+
+/* --- halves ----------------------------------------------------------------------------------- */
+
+/* What is known of a set's saving decides about it, or it waits to be halved. */
+static qdq_status conclude_set(validation *v, const set *s, qdq_error *err)
+{
+    const bool on = is_on(v, s->item[0]);
+
+    if (s->n > 1 && (!on || is_short(v, s)))
+        return push_set(v, *s, on ? harm_of(v, s) : or_zero(promise_of(v, s)), err);
+    v->bad += !on;
+    decide_items(v, s, s->last.verdict);
+    return QDQ_OK;
+}
+
+/* Tries a set, unless it is off and too small to be seen. */
+static qdq_status examine_set(validation *v, set *s, qdq_error *err)
+{
+    s->saved = s->variance = NAN;
+    if (!is_on(v, s->item[0]) && !matters(v, s)) {
+        s->last.time = NAN;
+        decide_items(v, s, QDQ_VALIDATE_UNDECIDED);
+        return QDQ_OK;
+    }
+    QDQ_TRY(try_set(v, s, NULL, (double)s->n, err));
+    return v->s.over ? QDQ_OK : conclude_set(v, s, err);
+}
+
+/* What the other half saves is the rest, unless that was inferred too often; a single item that may
+ * change is tried in any case. */
+static qdq_status halve_set(validation *v, const set *whole, qdq_error *err)
+{
+    enum { WORSE = 4 };
+    set first = *whole, rest = *whole;
+
+    first.n = middle_of(v, whole);
+    rest.item += first.n;
+    rest.n -= first.n;
+    QDQ_TRY(examine_set(v, &first, err));
+    if (v->s.over)
+        return QDQ_OK;
+    rest.saved = whole->saved - first.saved;
+    rest.variance = whole->variance + first.variance;
+    const bool known = !isnan(rest.saved) && rest.variance <= WORSE * first.variance,
+               harmless = is_on(v, rest.item[0]) && !is_visible(v, harm_of(v, &rest));
+    return known && (harmless || (rest.n > 1 && is_short(v, &rest))) ? conclude_set(v, &rest, err)
+                                                                     : examine_set(v, &rest, err);
+}
+
+/* Goes on until no set waits, or the budget is used up; `bounded`: or the bound of validate.h. */
+static qdq_status follow_sets(validation *v, bool bounded, qdq_error *err)
+{
+    while (v->sets.n > 0 && !v->s.over && (!bounded || has_builds_left(v))) {
+        set next = pop_best(v);
+        QDQ_TRY(isnan(next.saved) && is_on(v, next.item[0]) ? examine_set(v, &next, err)
+                                                            : halve_set(v, &next, err));
+    }
+    return QDQ_OK;
+}
+
+/* --- neighbours ------------------------------------------------------------------------------- */
+
+/* It was tried alone, and rejected. */
+static bool was_refused(const validation *v, uint32_t item)
+{
+    return !is_on(v, item) && isfinite(v->out->item[item].time);
+}
+
+/* Links between two that were rejected alone, those first that promise most. At most as many as
+ * there are such items: in a dense graph that would be half of their square. */
+static qdq_status try_neighbours(validation *v, qdq_error *err)
+{
+    size_t n = 0;
+
+    v->sets.n = 0;
+    for (uint32_t i = 0; i < v->p->n_items; i++)
+        n += was_refused(v, i);
+    for (size_t k = 0; k < v->p->n_links; k++) {
+        const set s = {.item = v->p->link[k].item, .n = 2};
+        if (s.item[0] != s.item[1] && was_refused(v, s.item[0]) && was_refused(v, s.item[1]) &&
+            matters(v, &s))
+            QDQ_TRY(push_set(v, s, or_zero(promise_of(v, &s)), err));
+    }
+    n = n < v->sets.n ? n : v->sets.n;
+    for (size_t i = 0; i < n && !v->s.over; i++) {
+        set s = pop_best(v);
+        if (is_on(v, s.item[0]) || is_on(v, s.item[1]))
+            continue; /* with another neighbour */
+        QDQ_TRY(try_set(v, &s, "two neighbours", 2 * (double)n, err));
+        if (is_on(v, s.item[0]))
+            decide_items(v, &s, QDQ_VALIDATE_KEPT);
+    }
+    return QDQ_OK;
+}
+
+/* --- components ------------------------------------------------------------------------------- */
+
+/* Items of each component that are on wait for a trial without them, if they may do harm: by what
+ * the sets that they were accepted in lack, and more than they promised themselves. Without a
+ * promise anything is possible. */
+static qdq_status push_components(validation *v, qdq_error *err)
+{
+    uint32_t *item = qdq_arena_array(&v->s.scratch, v->p->n_items + 1, sizeof *item);
+    size_t n = 0;
+
+    QDQ_NEED(item != NULL, err);
+    v->sets.n = 0;
+    for (size_t i = 0; i < v->p->n_items; i++)
+        if (is_on(v, v->order[i]))
+            item[n++] = v->order[i];
+    for (size_t first = 0, end; first < n; first = end) {
+        set s = {.item = &item[first], .saved = NAN};
+        double hidden = 0;
+        for (end = first; end < n && v->component[item[end]] == v->component[item[first]]; end++)
+            hidden = fmax(hidden, v->hidden[item[end]]);
+        s.n = end - first;
+        const double harm = hidden - promise_of(v, &s);
+        if (isnan(harm) || is_visible(v, harm))
+            QDQ_TRY(push_set(v, s, isnan(harm) ? INFINITY : harm, err));
     }
     return QDQ_OK;
 }
 
 /* --- all items -------------------------------------------------------------------------------- */
+
+/* Those with this verdict of an earlier run, in order. */
+static set list_known(const validation *v, qdq_validate_verdict verdict, uint32_t *to)
+{
+    set s = {.item = to};
+
+    for (size_t i = 0; i < v->p->n_items; i++)
+        if (v->p->known[v->order[i]] == verdict)
+            to[s.n++] = v->order[i];
+    return s;
+}
 
 /* Takes decisions of an earlier run: those that it kept are measured together, and if they stay the
  * others stand. *open: what is still to be decided. */
@@ -460,23 +458,20 @@ static qdq_status take_known(validation *v, set *open, qdq_error *err)
     uint32_t *item = qdq_arena_array(&v->s.scratch, v->p->n_items + 1, sizeof *item);
 
     QDQ_NEED(item != NULL, err);
-    set kept = {.item = item, .n = qdq_validate_list(v->p, v->order, QDQ_VALIDATE_KEPT, item)};
+    set kept = list_known(v, QDQ_VALIDATE_KEPT, item);
     if (kept.n > 0)
         QDQ_TRY(try_set(v, &kept, QDQ_VALIDATE_KNOWN, (double)kept.n, err));
-    if (v->s.over || (kept.n > 0 && !is_on(v, &kept)))
+    if (v->s.over || (kept.n > 0 && !is_on(v, kept.item[0])))
         return QDQ_OK;
-    *open = (set){.item = item + kept.n};
-    open->n = qdq_validate_list(v->p, v->order, QDQ_VALIDATE_UNDECIDED, item + kept.n);
-    for (uint32_t i = 0; i < v->p->n_items; i++) {
-        const qdq_validate_verdict known = v->p->known[i];
-        const bool is_kept = known == QDQ_VALIDATE_KEPT;
-        const set one = {
-            .item = &i, .n = 1, .move = QDQ_VALIDATE_KNOWN, .time = is_kept ? kept.time : NAN};
-        if (known == QDQ_VALIDATE_UNDECIDED)
-            continue;
-        decide_items(v, &one, known);
-        *(is_kept ? &v->good : &v->bad) += 1;
+    decide_items(v, &kept, QDQ_VALIDATE_KEPT);
+    item += kept.n;
+    for (int verdict = QDQ_VALIDATE_REJECTED; verdict <= QDQ_VALIDATE_FAILED; verdict++) {
+        set off = list_known(v, (qdq_validate_verdict)verdict, item);
+        off.last = (qdq_validate_decision){.move = QDQ_VALIDATE_KNOWN, .time = NAN};
+        decide_items(v, &off, (qdq_validate_verdict)verdict);
+        v->bad += off.n;
     }
+    *open = list_known(v, QDQ_VALIDATE_UNDECIDED, item);
     return QDQ_OK;
 }
 
@@ -493,40 +488,50 @@ static qdq_status settle_items(validation *v, qdq_error *err)
     if (v->s.over)
         return QDQ_OK;
     if (!v->p->incremental) {
-        decide_items(v, &open, verdict_of(v, &open));
+        decide_items(v, &open, open.last.verdict);
         return QDQ_OK;
     }
     if (open.n > 0)
-        QDQ_TRY(follow_halves(v, &open, err));
+        QDQ_TRY(conclude_set(v, &open, err));
+    QDQ_TRY(follow_sets(v, false, err));
     QDQ_TRY(try_neighbours(v, err));
-    return v->s.over ? QDQ_OK : go_backward(v, err);
-}
-
-/* --- begin ------------------------------------------------------------------------------------ */
-
-static qdq_status prepare_items(validation *v, qdq_error *err)
-{
-    const size_t n = v->p->n_items;
-    qdq_validate_result *out = v->out;
-
-    QDQ_TRY(qdq_validate_order(v->p, &v->s.scratch, &v->order, &v->component, err));
-    v->mark = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->mark);
-    out->item = qdq_arena_array(v->s.arena, n + 1, sizeof *out->item);
-    QDQ_NEED(v->mark != NULL && out->item != NULL &&
-                 qdq_assign_copy(&out->raw, &v->p->search->start[0], v->s.arena) &&
-                 qdq_assign_copy(&out->merged, &v->p->search->start[0], v->s.arena),
-             err);
-    for (size_t i = 0; i < n; i++) {
-        v->mark[i] = (mark){.on = true, .hidden = NAN};
-        out->item[i].time = NAN;
-    }
-    merge_items(v, &out->raw);
-    for (size_t i = 0; i < n; i++)
-        v->mark[i].on = false;
-    return QDQ_OK;
+    QDQ_TRY(push_components(v, err));
+    return follow_sets(v, true, err);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
+
+static qdq_status prepare_items(validation *v, qdq_error *err)
+{
+    const qdq_assign *base = &v->p->search->start[0];
+
+    QDQ_TRY(order_items(v, err));
+    v->out->item = qdq_arena_array(v->s.arena, v->p->n_items + 1, sizeof *v->out->item);
+    v->hidden = qdq_arena_array(&v->s.scratch, v->p->n_items + 1, sizeof *v->hidden);
+    QDQ_NEED(v->out->item != NULL && v->hidden != NULL &&
+                 qdq_assign_copy(&v->out->raw, base, v->s.arena) &&
+                 qdq_assign_copy(&v->out->merged, base, v->s.arena),
+             err);
+    for (uint32_t i = 0; i < v->p->n_items; i++) {
+        v->out->item[i].time = NAN;
+        turn_item(v, i, true, &v->out->raw);
+    }
+    return QDQ_OK;
+}
+
+static void count_items(validation *v)
+{
+    qdq_validate_result *out = v->out;
+    size_t *const by_verdict[] = {&out->undecided, &out->kept, &out->rejected, &out->failed};
+
+    for (uint32_t i = 0; i < v->p->n_items; i++) {
+        if (is_on(v, i))
+            out->item[i].verdict = QDQ_VALIDATE_KEPT;
+        else if (out->item[i].verdict == QDQ_VALIDATE_KEPT)
+            out->item[i].verdict = QDQ_VALIDATE_UNDECIDED;
+        ++*by_verdict[out->item[i].verdict];
+    }
+}
 
 /* What was merged against the best start, unless it is known to be slower. What is added to the
  * baseline has won against it. Once the budget is over nothing is measured any more: then the
@@ -546,20 +551,6 @@ static qdq_status choose_best(validation *v, const qdq_assign *start, double tim
     return qdq_search_try(&v->s, SIZE_MAX, &ignored, err);
 }
 
-static void count_items(validation *v)
-{
-    qdq_validate_result *out = v->out;
-    size_t *const by_verdict[] = {&out->undecided, &out->kept, &out->rejected, &out->failed};
-
-    for (size_t i = 0; i < v->p->n_items; i++) {
-        if (v->mark[i].on)
-            out->item[i].verdict = QDQ_VALIDATE_KEPT;
-        else if (out->item[i].verdict == QDQ_VALIDATE_KEPT)
-            out->item[i].verdict = QDQ_VALIDATE_UNDECIDED;
-        ++*by_verdict[out->item[i].verdict];
-    }
-}
-
 /* Items are added to the baseline, whatever start is faster. */
 static qdq_status run_validation(validation *v, qdq_error *err)
 {
@@ -574,10 +565,10 @@ static qdq_status run_validation(validation *v, qdq_error *err)
     v->s.phase = QDQ_PHASE_INTERACTIONS;
     if (v->p->n_items > 0 && !v->s.over)
         QDQ_TRY(settle_items(v, err));
-    QDQ_TRY(report_news(v, err));
-    merge_items(v, &v->out->merged);
-    QDQ_TRY(choose_best(v, &start, time, err));
     count_items(v);
+    QDQ_TRY(report_news(v, err));
+    qdq_assign_take(&v->out->merged, &v->s.incumbent);
+    QDQ_TRY(choose_best(v, &start, time, err));
     return qdq_search_finish(&v->s, err);
 }
 

@@ -29,7 +29,7 @@ typedef struct qdq_validate_item {
 
 /* Two items that share a tensor. They are tried together before each is tried alone. */
 typedef struct qdq_validate_link {
-    uint32_t a, b;
+    uint32_t item[2];
 } qdq_validate_link;
 
 typedef enum qdq_validate_verdict {
