@@ -196,8 +196,7 @@ static bool keep_processor(qdq_target *t, const char *kind, const char *name)
         return false;
     for (size_t i = 0; i < t->ops.n; i++) {
         const qdq_target_op *op = &t->ops.at[i];
-        const qdq_no_kernel none = {op->op, "slower in 8 bits on this processor",
-                                    qdq_rule_newest(&op->facts, QDQ_RULE_HARMS)};
+        const qdq_no_kernel none = {op->op, "slower in 8 bits on this processor", op->facts};
 
         if (qdq_rule_is_for(&op->facts, kind, name))
             t->ops.at[n++] = *op;
@@ -499,11 +498,11 @@ const qdq_measured *qdq_target_figures(const qdq_target *t, const char *op, cons
 
     for (size_t i = 0; i < t->stay.n && reason != NULL; i++)
         if (strcmp(t->stay.at[i].op, op) == 0 && strcmp(t->stay.at[i].reason, reason) == 0)
-            return qdq_rule_newest(&t->stay.at[i].facts, QDQ_RULE_PAYS);
+            return qdq_rule_newest(&t->stay.at[i].facts, QDQ_RULE_PAYS, t->cpu_name);
     if (rule != NULL)
-        return reason == NULL ? qdq_rule_newest(&rule->facts, QDQ_RULE_PAYS) : NULL;
+        return reason == NULL ? qdq_rule_newest(&rule->facts, QDQ_RULE_PAYS, t->cpu_name) : NULL;
     for (size_t i = 0; i < t->none.n; i++)
         if (strcmp(t->none.at[i].op, op) == 0)
-            return t->none.at[i].measured;
+            return qdq_rule_newest(&t->none.at[i].facts, QDQ_RULE_HARMS, t->cpu_name);
     return NULL;
 }

@@ -168,8 +168,8 @@ typedef struct qdq_other_activation {
 
 typedef struct qdq_no_kernel {
     const char *op, *reason;
-    /* of a rule that is off, or for other processors; NULL: nothing was */
-    const qdq_measured *measured;
+    /* of the rule, if it is off, or for other processors */
+    qdq_rule_facts facts;
 } qdq_no_kernel;
 
 /* What becomes of what is not quantized. */

@@ -73,18 +73,20 @@ static const char *figures_text(comparing *c, const json_t *rule, const char *ke
 {
     const json_t *f = figures_of(rule, key), *interval = json_object_get(f, "interval");
     const json_int_t at = json_integer_value(json_object_get(f, "at"));
-    char size[40] = "";
+    char size[40] = "", range[64] = "";
 
     if (f == NULL)
         return "";
     if (at > 0)
         snprintf(size, sizeof size, " at %" JSON_INTEGER_FORMAT, at);
-    return keep(c, qdq_arena_printf(
-                       &c->arena, "%s%s, %.3f (%.3f to %.3f), %s %s, %s", text_of(f, "verdict", ""),
-                       size, json_number_value(json_object_get(f, "factor")),
-                       json_number_value(json_array_get(interval, 0)),
-                       json_number_value(json_array_get(interval, 1)), text_of(f, "engine", ""),
-                       text_of(f, "version", ""), text_of(f, "processor", "")));
+    if (interval != NULL)
+        snprintf(range, sizeof range, " (%.3f to %.3f)",
+                 json_number_value(json_array_get(interval, 0)),
+                 json_number_value(json_array_get(interval, 1)));
+    return keep(c, qdq_arena_printf(&c->arena, "%s%s, %.3f%s, %s %s, %s", text_of(f, "verdict", ""),
+                                    size, json_number_value(json_object_get(f, "factor")), range,
+                                    text_of(f, "engine", ""), text_of(f, "version", ""),
+                                    text_of(f, "processor", "")));
 }
 
 /* --- rules ------------------------------------------------------------------------------------ */

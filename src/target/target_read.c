@@ -146,11 +146,11 @@ static const char *remark(const qdq_target *t, const qdq_json_place *p, const ch
 /* Why an operator that the description lists has no rule. */
 static void leave_out(qdq_target *t, const qdq_json_place *p, const qdq_target_op *op)
 {
-    const qdq_measured *slow = qdq_rule_newest(&op->facts, QDQ_RULE_HARMS);
+    const bool slow = qdq_rule_newest(&op->facts, QDQ_RULE_HARMS, NULL) != NULL;
     const qdq_no_kernel n = {op->op,
-                             slow != NULL ? "slower in 8 bits, as measured"
-                                          : remark(t, p, "its rule is off", &op->facts),
-                             slow};
+                             slow ? "slower in 8 bits, as measured"
+                                  : remark(t, p, "its rule is off", &op->facts),
+                             op->facts};
 
     if (!QDQ_PUSH(&t->arena, &t->none, n) || !QDQ_PUSH(&t->arena, &t->off, *op))
         qdq_json_nomem(p);

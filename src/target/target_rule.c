@@ -1,7 +1,9 @@
 /* target_rule.c - reads the common keys of rules in target descriptions. */
 #include "target/target_rule.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -22,6 +24,8 @@ static void read_interval(const qdq_json_place *p, qdq_measured *m)
     const json_t *list = json_object_get(p->object, "interval");
     const json_t *low = json_array_get(list, 0), *high = json_array_get(list, 1);
 
+    if (list == NULL)
+        return;
     if (json_array_size(list) != 2 || !json_is_number(low) || !json_is_number(high) ||
         !(json_number_value(low) > 0) || json_number_value(high) < json_number_value(low)) {
         qdq_json_wrong(p, "interval", "a list of two rising numbers above 0");
@@ -72,18 +76,52 @@ void qdq_rule_read(const qdq_json_place *p, const char *const *keys, qdq_rule_fa
     read_all_measured(p, out);
 }
 
-const qdq_measured *qdq_rule_newest(const qdq_rule_facts *r, qdq_rule_verdict v)
+/* Of a processor's name, without its count of cores. */
+static size_t name_length(const char *processor)
 {
-    for (size_t i = r->n_measured; i-- > 0;)
-        if (r->measured[i].verdict == v)
-            return &r->measured[i];
-    return NULL;
+    const char *cores = strrchr(processor, ',');
+
+    return cores != NULL ? (size_t)(cores - processor) : strlen(processor);
+}
+
+static bool is_of_processor(const qdq_measured *m, const char *processor)
+{
+    return processor != NULL && name_length(m->processor) == name_length(processor) &&
+           strncmp(m->processor, processor, name_length(processor)) == 0;
+}
+
+/* Is it about the rule, and not about another of its keys? */
+static bool is_of_rule(const qdq_measured *m)
+{
+    return strcmp(m->key, "off") == 0 || m->at > 0;
+}
+
+const qdq_measured *qdq_rule_newest(const qdq_rule_facts *r, qdq_rule_verdict v,
+                                    const char *processor)
+{
+    const qdq_measured *other = NULL;
+
+    for (size_t i = r->n_measured; i-- > 0;) {
+        const qdq_measured *m = &r->measured[i];
+        if (m->verdict != v || !is_of_rule(m))
+            continue;
+        if (is_of_processor(m, processor))
+            return m;
+        other = other != NULL ? other : m;
+    }
+    return other;
 }
 
 const char *qdq_measured_text(const qdq_measured *m, qdq_arena *arena)
 {
-    return qdq_arena_printf(arena, "%.3f (%.3f to %.3f) on %s %s, %s", m->factor, m->low, m->high,
-                            m->engine, m->version, m->processor);
+    char interval[64] = "", at[64] = "";
+
+    if (m->low > 0)
+        snprintf(interval, sizeof interval, " (%.3f to %.3f)", m->low, m->high);
+    if (m->at > 0)
+        snprintf(at, sizeof at, " at %" PRId64, m->at);
+    return qdq_arena_printf(arena, "%.3f%s%s on %s %s, %s", m->factor, interval, at, m->engine,
+                            m->version, m->processor);
 }
 
 bool qdq_rule_is_for(const qdq_rule_facts *r, const char *kind, const char *name)

@@ -18,7 +18,7 @@ const char *qdq_rule_verdict_name(qdq_rule_verdict v);
 
 typedef struct qdq_measured {
     qdq_rule_verdict verdict;
-    /* time with the rule / time without it, and its 95 % interval */
+    /* time with the rule / time without it, and its 95 % interval; low 0: not known */
     double factor, low, high;
     const char *engine, *version, *processor;
     /* the key of the rule that the probe decides: "off", "output", "out_channels_max", ... */
@@ -80,10 +80,14 @@ void qdq_rule_read(const qdq_json_place *p, const char *const *keys, qdq_rule_fa
 bool qdq_probe_read(const qdq_json_place *p, const char *list, size_t index, size_t i,
                     const char *const *keys, qdq_probe *out);
 
-/* The newest figures with this verdict; NULL: there are none. */
-const qdq_measured *qdq_rule_newest(const qdq_rule_facts *r, qdq_rule_verdict v);
+/* The newest figures that have this verdict on the whole rule, not on one of its keys: those of
+ * `processor` before others (qdq_processor_name(), whose count of cores may differ; or NULL).
+ * NULL: there are none. */
+const qdq_measured *qdq_rule_newest(const qdq_rule_facts *r, qdq_rule_verdict v,
+                                    const char *processor);
 
-/* "0.823 (0.802 to 0.845) on ENGINE VERSION, PROCESSOR", in the arena; NULL: out of memory. */
+/* "0.823 (0.802 to 0.845) at 48 on ENGINE VERSION, PROCESSOR", in the arena; NULL: out of memory.
+ */
 const char *qdq_measured_text(const qdq_measured *m, qdq_arena *arena);
 
 /* Does the rule hold on a processor? `kind` as qdq_cpu_name() has it; `name`: NULL if not known. */

@@ -313,6 +313,17 @@ TEST(a_target_without_probes_and_another_engine_are_refused)
     qdq_target_free(t);
 }
 
+/* Figures of this run, beside which the description has those of real processors. */
+static size_t count_figures(const measured *m, const char *op)
+{
+    const qdq_rule_facts *f = &qdq_target_find(m->t, op)->facts;
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->n_measured; i++)
+        n += strcmp(f->measured[i].engine, "sim") == 0;
+    return n;
+}
+
 static void cancel_at_three(void *ctx, const char *stage, uint64_t done, uint64_t total)
 {
     (void)stage, (void)total;
@@ -331,8 +342,8 @@ TEST(an_interrupt_keeps_the_probes_that_are_done)
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_int_equal(measure_on(COSTS, t, 0, &job, &m), QDQ_E_INTERRUPTED);
     assert_int_equal(m.r->n, 3);
-    assert_int_equal(qdq_target_find(m.t, "Conv")->facts.n_measured, 1);
-    assert_int_equal(qdq_target_find(m.t, "Add")->facts.n_measured, 0);
+    assert_int_equal(count_figures(&m, "Conv"), 1);
+    assert_int_equal(count_figures(&m, "Add"), 0);
     measured_free(m);
     qdq_target_free(t);
     qdq_cancel_free(cancel);

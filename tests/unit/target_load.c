@@ -166,9 +166,12 @@ static void forget(json_t *root)
     json_t *rule;
     size_t i;
 
-    json_array_foreach(json_object_get(root, "stay_float"), i,
-                       rule) if (json_object_get(rule, "probe") != NULL)
-        json_object_set_new(rule, "off", json_true());
+    json_array_foreach(json_object_get(root, "stay_float"), i, rule)
+    {
+        if (json_object_get(rule, "probe") != NULL)
+            json_object_set_new(rule, "off", json_true());
+        json_object_del(rule, "measured");
+    }
     json_object_del(root, "no_kernel");
     json_object_del(root, "no_dynamic");
     json_array_foreach(json_object_get(root, "operators"), i, rule)

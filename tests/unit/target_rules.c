@@ -62,6 +62,57 @@ TEST(figures_are_read)
     qdq_target_free(t);
 }
 
+TEST(an_interval_that_was_not_noted_is_left_out)
+{
+    qdq_target *t =
+        load(OP(", \"measured\": [{\"verdict\": \"pays\", \"factor\": 0.351, \"engine\": "
+                "\"ort\", \"version\": \"1\", \"processor\": \"A, 2 cores\"}]"));
+    qdq_arena arena = QDQ_ARENA_INIT;
+
+    assert_string_equal(qdq_measured_text(qdq_target_figures(t, "Conv", NULL), &arena),
+                        "0.351 on ort 1, A, 2 cores");
+    qdq_arena_free(&arena);
+    qdq_target_free(t);
+}
+
+#define FIGURE(verdict, factor, more, processor)                                                   \
+    "{\"verdict\": \"" verdict "\", \"factor\": " factor ", \"engine\": \"ort\", "                 \
+    "\"version\": \"1\"" more ", \"processor\": \"" processor "\"}"
+
+TEST(figures_of_this_processor_are_quoted_before_newer_ones_of_others)
+{
+    static const struct {
+        const char *name;
+        double factor;
+    } rows[] = {{"AMD EPYC, 2 cores", 0.3},
+                {"AMD EPYC, 16 cores", 0.3},
+                {"AMD EPYC without VNNI, 2 cores", 0.5},
+                {"AMD", 0.4},
+                {NULL, 0.4}};
+    qdq_target *t =
+        load(OP(", \"measured\": [" FIGURE("pays", "0.3", "", "AMD EPYC, 2 cores") ", " FIGURE(
+            "pays", "0.5", "", "AMD EPYC without VNNI, 2 cores") ", " FIGURE("pays", "0.4", "",
+                                                                             "Xeon, 2 cores") "]"));
+    qdq_target *own;
+
+    for (size_t i = 0; i < QDQ_COUNT(rows); i++) {
+        assert_ok(qdq_target_for_cpu(t, "vnni", rows[i].name, &own, &err));
+        assert_true(qdq_target_figures(own, "Conv", NULL)->factor == rows[i].factor);
+        qdq_target_free(own);
+    }
+    qdq_target_free(t);
+}
+
+TEST(figures_of_another_key_do_not_speak_for_the_rule)
+{
+    qdq_target *t = load(OP(", \"off\": true, \"measured\": [" FIGURE(
+        "harms", "1.1", ", \"key\": \"output\"", "A") "]"));
+
+    assert_null(qdq_target_figures(t, "Conv", "its rule is off"));
+    assert_string_equal(qdq_target_reason(t, "Conv"), "its rule is off");
+    qdq_target_free(t);
+}
+
 /* --- processors ------------------------------------------------------------------------------- */
 
 TEST(a_condition_names_kinds_of_processors_or_parts_of_their_names)
