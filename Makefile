@@ -123,8 +123,10 @@ bench: ## measure what docs/benchmarks.md says; peers go to a virtual environmen
 	@$(MAKE) --no-print-directory all
 	@scripts/bench.sh $(BUILD)
 
+# Root's installation is in the loader's cache, so that programs start that are linked with it.
 install: all ## install below PREFIX (/usr/local), DESTDIR in front of it
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || PATH=$$PATH:/sbin ldconfig || :
 
 ifeq ($(CROSS),)
 worker: ## build/portable/qdq-worker, for other machines: it needs nothing but an old glibc

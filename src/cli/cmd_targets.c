@@ -112,7 +112,7 @@ const cli_command cmd_targets = {
             "place of figures;\n"
             "with --compare: [{ \"place\", \"key\", \"a\", \"b\", \"figures_a\", \"figures_b\" }]",
     .example = "qdq targets ort-cpu > my-target.json\nqdq targets ort-cpu --measure -o "
-               "my-target.json\nqdq targets --compare ort-cpu my-target.json",
+               "measured.json\nqdq targets --compare ort-cpu measured.json",
     .common = "compare measure output install force time engine json help",
     .groups = groups,
     .args_size = sizeof(struct targets_args),

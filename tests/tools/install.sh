@@ -110,6 +110,24 @@ cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$root" >"$wor
 check "CMake, shared" "$work/cmake/build/shared"
 check "CMake, static" "$work/cmake/build/static"
 
+# Programs find the library after `make install` by root: the loader's cache has to learn of it. Not
+# in a package's folder.
+mkdir "$work/bin"
+for program in cmake id ldconfig; do
+    printf '#!/bin/sh\necho %s >>"%s"\n[ %s != id ] || echo 0\n' $program "$work/ran" $program \
+        >"$work/bin/$program"
+    chmod +x "$work/bin/$program"
+done
+install_as_root() { # install_as_root SOURCE DESTDIR: prints what `make install` runs
+    rm -f "$work/ran"
+    PATH=$work/bin:$PATH make -s -C "$1" -o all install "DESTDIR=$2" PREFIX=/usr/local >&2
+    grep -v '^id$' "$work/ran" | tr '\n' ' '
+}
+ran=$(install_as_root "$1" "")
+[ "$ran" = "cmake ldconfig " ] || die "make install ran '$ran', expected cmake and ldconfig"
+ran=$(install_as_root "$1" "$work/package")
+[ "$ran" = "cmake " ] || die "make install with DESTDIR ran '$ran', expected cmake alone"
+
 # The program that runs engines lies where the tool looks first: beside it.
 [ "$("$root/bin/qdq-worker" --version)" = "qdq-worker $version" ] ||
     die "the installed worker does not run"
