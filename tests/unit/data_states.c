@@ -384,7 +384,7 @@ TEST(data_without_a_time_axis_are_refused)
 
     refuse_arrays(cell, in, 2, &opts, QDQ_E_FORMAT,
                   "arrays: found no time axis, expected an array [sequences, steps, shape of a "
-                  "run] for an input, or a number of steps");
+                  "run] for an input, or --steps N");
     refused(cell, "random:1", &opts, QDQ_E_FORMAT, "random:1: found no time axis");
     opts.steps = 3;
     refuse_arrays(cell, in, 2, &opts, QDQ_E_FORMAT,

@@ -158,7 +158,7 @@ qdq_status qdq_data_count_sequences(qdq_data *d, qdq_error *err)
     if (d->steps == 0)
         return qdq_fail(err, QDQ_E_FORMAT,
                         "%s: found no time axis, expected an array [sequences, steps, shape of a "
-                        "run] for an input, or a number of steps",
+                        "run] for an input, or --steps N",
                         d->spec);
     d->count = runs / d->steps;
     if (d->count == 0)
