@@ -41,21 +41,42 @@ static void put_shapes(const cli_opt *o, const cli_shapes *shapes, FILE *to)
     }
 }
 
-/* What is given of these options: texts, lists, shapes and whole numbers. */
+static void put_names(const cli_opt *o, const cli_names *names, FILE *to)
+{
+    for (size_t i = 0; i < names->n; i++)
+        put_option(o, names->at[i], to);
+}
+
+static void put_reals(const cli_opt *o, const cli_reals *r, FILE *to)
+{
+    if (r->n > 0)
+        fprintf(to, " %s ", o->given);
+    for (int i = 0; i < r->n; i++)
+        fprintf(to, i == 0 ? "%.9g" : ",%.9g", r->at[i]);
+}
+
+static void put_extent(const cli_opt *o, const cli_extent *e, FILE *to)
+{
+    if (e->height != 0)
+        fprintf(to, " %s %dx%d", o->given, e->height, e->width);
+}
+
+/* What is given of these options, of the kinds that say what a model runs on. */
 static void put_given(const cli_opt *opts, const void *args, FILE *to)
 {
     for (const cli_opt *o = opts; o->name != NULL; o++) {
         const void *at = (const char *)args + o->offset;
-        const cli_names *names = at;
 
-        if (o->kind == CLI_LIST)
-            for (size_t i = 0; i < names->n; i++)
-                put_option(o, names->at[i], to);
-        else if (o->kind == CLI_NAMES)
-            for (size_t i = 0; i < names->n; i++)
-                put_option(o, names->at[i], to);
+        if (o->kind == CLI_LIST || o->kind == CLI_NAMES)
+            put_names(o, at, to);
         else if (o->kind == CLI_SHAPES)
             put_shapes(o, at, to);
+        else if (o->kind == CLI_REALS)
+            put_reals(o, at, to);
+        else if (o->kind == CLI_EXTENT)
+            put_extent(o, at, to);
+        else if (o->kind == CLI_CHOICE && *(const int *)at != 0)
+            put_option(o, o->choices[*(const int *)at], to);
         else if (o->kind == CLI_WHOLE && *(const int64_t *)at != 0)
             fprintf(to, " %s %" PRId64, o->given, *(const int64_t *)at);
         else if ((o->kind == CLI_TEXT || o->kind == CLI_FILE) && *(const char *const *)at != NULL)
@@ -83,6 +104,7 @@ void cli_next_compare(const cli_next *next, const char *data, FILE *to)
 {
     put_models(next, "compare", to);
     put_data(data, to);
+    put_given(cli_data_opts, next->pixels, to);
     put_given(cli_state_opts, next->state, to);
     put_given(cli_shape_opts, next->shape, to);
     fputs(" --per-tensor\n", to);

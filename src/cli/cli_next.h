@@ -14,6 +14,7 @@ typedef struct cli_next {
     /* NULL: not known */
     const qdq_target *target;
     /* what was given of these */
+    const cli_data_args *pixels;
     const cli_engine_args *engine;
     const cli_state_args *state;
     const cli_shape_args *shape;

@@ -397,6 +397,7 @@ static qdq_status print_next(const quantize *q, FILE *to, qdq_error *err)
                      .after = q->a->out.output,
                      .target = q->target,
                      .engine = &q->a->engine,
+                     .pixels = &a->data,
                      .state = &a->state,
                      .shape = &a->shape,
                      .sample = &sample,
