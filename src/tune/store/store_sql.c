@@ -18,6 +18,10 @@ double qdq_sql_now(void)
 
 qdq_status qdq_sql_fail(const qdq_tune_store *s, int rc, const char *what, qdq_error *err)
 {
+    const int reason = s->db != NULL ? sqlite3_system_errno(s->db) : 0;
+
+    if ((rc & 0xff) == SQLITE_CANTOPEN && reason != 0)
+        return qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot open", s->path);
     switch (rc & 0xff) {
     case SQLITE_NOMEM:
         return qdq_nomem(err);
