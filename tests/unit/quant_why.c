@@ -163,7 +163,7 @@ TEST(an_unknown_name_is_refused_with_one_that_is_near)
     assert_fails(QDQ_E_USAGE, "found no node and no tensor 'C1', did you mean 'c1'?",
                  explain("C1", &why, &err));
     qdq_why_free(why);
-    assert_fails(QDQ_E_USAGE, "found no node and no tensor 'nowhere'",
+    assert_fails(QDQ_E_USAGE, "found no node and no tensor 'nowhere'; expected a name like 'c0'",
                  explain("nowhere", &why, &err));
     qdq_why_free(why);
 }

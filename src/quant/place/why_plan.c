@@ -50,12 +50,14 @@ static qdq_status nothing_there(const qdq_why *w, const qdq_model *cleaned, qdq_
     if (!collect_names(cleaned, &scratch, &all)) {
         st = qdq_nomem(err);
     } else {
-        const char *near = near_name(w->about, &all);
+        const char *near = near_name(w->about, &all), *first = all.n > 0 ? all.at[0] : "";
 
         st = near != NULL
                  ? qdq_fail(err, QDQ_E_USAGE,
                             "found no node and no tensor '%s', did you mean '%s'?", w->about, near)
-                 : qdq_fail(err, QDQ_E_USAGE, "found no node and no tensor '%s'", w->about);
+                 : qdq_fail(err, QDQ_E_USAGE,
+                            "found no node and no tensor '%s'; expected a name like '%s'", w->about,
+                            first);
     }
     qdq_arena_free(&scratch);
     return st;
