@@ -186,7 +186,9 @@ static void print_rounded(const qdq_plan_summary *s, FILE *to)
         n++;
     }
     fprintf(to, "gptq: %zu of %zu weight%s", n, s->n_rounded, cli_plural(s->n_rounded));
-    if (n > 0)
+    if (n == 1)
+        fprintf(to, "; held-out rows lose %.1f dB less", least);
+    else if (n > 1)
         fprintf(to, "; held-out rows lose %.1f to %.1f dB less", least, most);
     fprintf(to, "\n");
 }

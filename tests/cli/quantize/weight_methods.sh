@@ -22,3 +22,7 @@ for threads in 1 2 3; do
         --no-sqnr --no-bench -t 1
 done
 md5sum told/[123].onnx | cut -d ' ' -f 1 | sort -u | wc -l
+# One weight: one number.
+qdq quantize "$MODELS"/digits/digits_cnn.onnx -o told/one.onnx --calib digits_calib.npz \
+    --format int4 --weight-method gptq --samples 32 --no-sqnr --no-bench 2>/dev/null |
+    sed -n '/^gptq/s/lose [0-9.]* dB/lose N dB/p'
