@@ -120,7 +120,7 @@ for program in cmake id ldconfig; do
 done
 install_as_root() { # install_as_root SOURCE DESTDIR: prints what `make install` runs
     rm -f "$work/ran"
-    PATH=$work/bin:$PATH make -s -C "$1" -o all install "DESTDIR=$2" PREFIX=/usr/local >&2
+    PATH=$work/bin:$PATH env -u MAKEFLAGS make -s -C "$1" -o all install "DESTDIR=$2" PREFIX=/usr/local >&2
     grep -v '^id$' "$work/ran" | tr '\n' ' '
 }
 ran=$(install_as_root "$1" "")

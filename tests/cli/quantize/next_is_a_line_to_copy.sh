@@ -1,5 +1,6 @@
 # The line at the end works as it stands: names with blanks are quoted, and shapes, sequences and
 # pictures are those of this run.
+# needs: ort
 qdq copy "$FIXTURES/conv.onnxtxt" -o 'my conv.onnx'
 cp "$FIXTURES/sim.json" .
 next() {
@@ -17,7 +18,6 @@ next open.onnxtxt -e sim:sim.json --calib x.npy
 eval "printf '[%s]' $(next 'my conv.onnx' -e sim:sim.json --calib random:1)"
 echo
 # What fits badly is compared on the pixels that this run had.
-# needs: ort
 cp -rL "$MODELS/real/photos" "$MODELS/digits/digits_cnn.onnx" .
 next digits_cnn.onnx --calib photos --mean 12.5 --std 255 --layout nchw --channel-order gray \
     --image-size 16 --format int4 -t 1
