@@ -36,7 +36,7 @@ static qdq_status apply(void *ctx, qdq_error *err)
 {
     const setting *x = ctx;
     qdq_model *m;
-    qdq_status st = qdq_group_plan_apply(x->s.f, x->g[0], x->all, NULL, &m, err);
+    qdq_status st = qdq_group_plan_apply(x->s.f, 2, x->g[0], x->all, NULL, &m, err);
 
     assert_true((st == QDQ_OK) == (m != NULL));
     qdq_model_free(m);

@@ -110,7 +110,7 @@ TEST(a_group_is_quantized_as_in_the_whole_model)
     assert_ok(qdq_quantize_finish(whole, all, NULL, NULL, &err));
     for (uint32_t i = 0; i < s.f->n; i++) {
         qdq_group_model *g = test_isolated_group(&s, i);
-        assert_ok(qdq_group_plan_apply(s.f, g, all, NULL, &part, &err));
+        assert_ok(qdq_group_plan_apply(s.f, i, g, all, NULL, &part, &err));
         assert_placed_alike(s.f, i, g, part, whole);
         linear += s.f->at[i].linear;
         qdq_model_free(part);
@@ -133,7 +133,7 @@ TEST(what_one_group_wants_is_there_alone)
         qdq_group_model *g = test_isolated_group(&s, i);
         assert_ok(qdq_model_clone(s.clean, &whole, &err));
         assert_ok(qdq_quantize_finish(whole, p, NULL, NULL, &err));
-        assert_ok(qdq_group_plan_apply(s.f, g, p, NULL, &part, &err));
+        assert_ok(qdq_group_plan_apply(s.f, i, g, p, NULL, &part, &err));
         assert_placed_alike(s.f, i, g, part, whole);
         assert_int_equal(test_count_nodes(part, QDQ_OP_QUANTIZELINEAR),
                          test_count_nodes(whole, QDQ_OP_QUANTIZELINEAR));
@@ -197,7 +197,7 @@ static qdq_model *apply(const small *s, uint32_t group, bool halo)
 
     assert_ok(qdq_group_model_make(s->f, group, &o, &g, &err));
     assert_non_null(g->model);
-    assert_ok(qdq_group_plan_apply(s->f, g, s->p, NULL, &part, &err));
+    assert_ok(qdq_group_plan_apply(s->f, group, g, s->p, NULL, &part, &err));
     assert_ok(qdq_model_clone(s->m, &whole, &err));
     assert_ok(qdq_quantize_finish(whole, s->p, NULL, NULL, &err));
     assert_placed_alike(s->f, group, g, part, whole);
@@ -312,7 +312,7 @@ TEST(a_bias_comes_with_its_product)
 
     assert_int_equal(test_count_nodes(with, QDQ_OP_DEQUANTIZELINEAR), 3);
     assert_ok(qdq_group_model_make(two.f, 1, &o, &g, &err));
-    assert_ok(qdq_group_plan_apply(two.f, g, two.p, NULL, &without, &err));
+    assert_ok(qdq_group_plan_apply(two.f, 1, g, two.p, NULL, &without, &err));
     assert_int_equal(test_count_nodes(without, QDQ_OP_DEQUANTIZELINEAR), 0);
     qdq_model_free(without);
     qdq_group_model_free(g);
@@ -374,7 +374,7 @@ TEST(without_a_plan_the_part_is_as_it_was)
     char *a, *b;
 
     assert_ok(qdq_group_model_make(s.f, 0, &o, &g, &err));
-    assert_ok(qdq_group_plan_apply(s.f, g, NULL, NULL, &part, &err));
+    assert_ok(qdq_group_plan_apply(s.f, 0, g, NULL, NULL, &part, &err));
     assert_ok(qdq_model_to_text(part, &a, &err));
     assert_ok(qdq_model_to_text(g->model, &b, &err));
     assert_string_equal(a, b);

@@ -92,36 +92,20 @@ static qdq_status make_model(finding *f, qdq_tune_kind *k, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Is this scheme among those that users allow for a group? Those that win most often come first;
- * none is always there. */
-static bool is_allowed(const qdq_fusion_schemes *all, const qdq_fusion_scheme *s, unsigned most)
-{
-    static const unsigned rank[QDQ_SCHEME_COUNT] = {[QDQ_SCHEME_FULL] = 1,
-                                                    [QDQ_SCHEME_RULES] = 2,
-                                                    [QDQ_SCHEME_SKIP_SMALL] = 3,
-                                                    [QDQ_SCHEME_WEIGHT_ONLY] = 4,
-                                                    [QDQ_SCHEME_ACTIVATION_ONLY] = 5};
-    unsigned before = 0;
-
-    for (size_t k = 0; k < all->n; k++)
-        before += rank[all->at[k].kind] < rank[s->kind];
-    return most == 0 || before <= most; /* none is before all others */
-}
-
 static qdq_status list_schemes(finding *f, qdq_tune_kind *k, qdq_error *err)
 {
     qdq_fusion_schemes *list = qdq_arena_alloc(&f->t->arena, sizeof *list);
+    const unsigned most = f->t->details->schemes_per_region;
 
     QDQ_NEED(list != NULL, err);
     QDQ_TRY(qdq_fusion_list_schemes(f->t->parts.fusions, k->group, f->t->task.space,
                                     f->t->parts.problem.allowed, &f->t->arena, list, err));
     k->scheme = qdq_arena_array(&f->t->arena, list->n, sizeof *k->scheme);
     QDQ_NEED(k->scheme != NULL, err);
-    for (size_t i = 0; i < list->n; i++)
-        if (is_allowed(list, &list->at[i], f->t->details->schemes_per_region))
-            k->scheme[k->n_schemes++] = (qdq_tune_scheme){
-                .what = &list->at[i],
-                .saved = {.mean_us = -INFINITY, .se_us = INFINITY, .groups = (double)k->n}};
+    for (size_t i = 0; i < list->n && (most == 0 || i <= most); i++) /* none is always there */
+        k->scheme[k->n_schemes++] = (qdq_tune_scheme){
+            .what = &list->at[i],
+            .saved = {.mean_us = -INFINITY, .se_us = INFINITY, .groups = (double)k->n}};
     return QDQ_OK;
 }
 

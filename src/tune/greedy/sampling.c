@@ -265,12 +265,11 @@ static const char *compare_parts(const sampling_round *s, const qdq_tune_entry *
 
     if (!(none->own + none->halo > 0) || !(with->own + with->halo > 0))
         return "the engine reports no times of layers";
-    *out = (qdq_tune_isolated){
-        .none_us = none->own + none->inside + (is_fused ? none->halo : 0),
-        .scheme_us = with->own + with->inside + (is_fused ? with->halo : 0) + border_us,
-        .boundary_us = border_us};
-    if (qdq_group_time_differs(none, &plain) ||
-        (is_full && qdq_group_time_differs(with, &full))) {
+    *out = (qdq_tune_isolated){.none_us = none->own + none->inside + (is_fused ? none->halo : 0),
+                               .scheme_us = with->own + with->inside + (is_fused ? with->halo : 0) +
+                                            border_us,
+                               .boundary_us = border_us};
+    if (qdq_group_time_differs(none, &plain) || (is_full && qdq_group_time_differs(with, &full))) {
         if (!is_full || !(plain.own > 0) || !(full.own > 0))
             return "in isolation, other kernels compute it than in the whole model";
         out->none_us = plain.own;

@@ -66,7 +66,7 @@ qdq_status qdq_parts_join(qdq_parts *p, uint32_t group, const qdq_group_model *i
 {
     qdq_model *m;
 
-    QDQ_TRY(qdq_group_plan_apply(p->f, in, whole, cache, &m, err));
+    QDQ_TRY(qdq_group_plan_apply(p->f, group, in, whole, cache, &m, err));
     qdq_status st = join_part(p, group, in, m, err);
     qdq_model_free(m);
     return st;

@@ -4,7 +4,7 @@
 #include "base/fail.h"
 
 const char *const qdq_scheme_kind_names[QDQ_SCHEME_COUNT] = {
-    "none", "full", "weight-only", "activation-only", "skip-small", "rules"};
+    "none", "full", "rules", "skip-small", "weight-only", "activation-only"};
 
 /* By what it gives: images have their channels in front. */
 static bool is_small(const qdq_decision *g)

@@ -7,29 +7,30 @@
 #include "tune/group/fusions.h"
 #include "tune/space/space_partial.h"
 
+/* Those that win most often come first. */
 typedef enum qdq_scheme_kind {
     /* Nothing is quantized: the baseline. For groups whose 8-bit kernel is missing or slower (tiny
      * and depthwise layers). */
     QDQ_SCHEME_NONE,
     /* Everything is quantized: for groups with 8-bit kernels. */
     QDQ_SCHEME_FULL,
+    /* The decisions of the target's rules. */
+    QDQ_SCHEME_RULES,
+    /* Full, without linear operators of fewer than QDQ_SCHEME_SMALL output channels: for thin
+     * layers next to others. */
+    QDQ_SCHEME_SKIP_SMALL,
     /* Weight-only: for groups that mostly read a large weight. No gain on an engine that decodes
      * weights before it runs. */
     QDQ_SCHEME_WEIGHT_ONLY,
     /* Activation-only: rarely faster, because kernels need both; it shows which part is slow. */
     QDQ_SCHEME_ACTIVATION_ONLY,
-    /* Full, without linear operators of fewer than QDQ_SCHEME_SMALL output channels: for thin
-     * layers next to others. */
-    QDQ_SCHEME_SKIP_SMALL,
-    /* The decisions of the target's rules. */
-    QDQ_SCHEME_RULES,
     QDQ_SCHEME_COUNT
 } qdq_scheme_kind;
 
 #define QDQ_SCHEME_SMALL 64
 
-/* Names in reports and stores: "none", "full", "weight-only", "activation-only", "skip-small",
- * "rules". */
+/* Names in reports and stores: "none", "full", "rules", "skip-small", "weight-only",
+ * "activation-only". */
 extern const char *const qdq_scheme_kind_names[QDQ_SCHEME_COUNT];
 
 /* Sets the bits of this group in `a`, of qdq_space_scheme_bits(), to this scheme; other bits stay.

@@ -12,15 +12,14 @@
 #include "tune/region/region_graph.h"
 
 typedef struct cutter {
-    const qdq_graph *clean;
-    const qdq_group_model *g;
+    const qdq_fusions *f;
+    uint32_t group;
+    /* the group's model */
+    const qdq_graph *model;
     const qdq_plan *whole;
     qdq_plan *part;
-    qdq_arena scratch;
-    /* labels of the nodes of the group's model -> node */
-    qdq_map nodes;
-    /* by node id of `clean` */
-    unsigned char *side;
+    /* labels of the nodes of the clean model -> node */
+    qdq_map labels;
     /* the group has nodes that run in 8 bits */
     bool in_codes;
     bool nomem;
@@ -28,33 +27,17 @@ typedef struct cutter {
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-enum { OUTSIDE, HALO, OWN };
-
-static bool list_nodes(cutter *c)
+static bool is_own(const cutter *c, const qdq_node *n)
 {
-    c->side = qdq_arena_array(&c->scratch, (size_t)c->clean->next_node_id + 1, sizeof *c->side);
-    for (uint32_t i = 0; c->side != NULL && i < c->g->n_nodes; i++) {
-        const qdq_node *n = c->g->node[i];
-        const char *label = qdq_node_label(n, &c->scratch);
-
-        if (qdq_node_label_failed(label) || !qdq_map_set_ptr(&c->nodes, label, n))
-            return false;
-        c->side[n->id] = c->g->is_halo[i] ? HALO : OWN;
-    }
-    return c->side != NULL;
-}
-
-static unsigned char side_of(const cutter *c, const qdq_node *n)
-{
-    return n != NULL && n->graph == c->clean ? c->side[n->id] : OUTSIDE;
+    return n != NULL && n->graph == c->f->g.g && c->f->of[n->id] == c->group;
 }
 
 /* The group's own node of this label. NULL: it has none. */
 static const qdq_node *own_node(const cutter *c, const char *label)
 {
-    const qdq_node *n = qdq_map_get_ptr(&c->nodes, label);
+    const qdq_node *n = qdq_map_get_ptr(&c->labels, label);
 
-    return side_of(c, n) == OWN ? n : NULL;
+    return is_own(c, n) ? n : NULL;
 }
 
 /* --- edges ------------------------------------------------------------------------------------ */
@@ -84,7 +67,7 @@ static bool is_listed(const cutter *c, const char *tensor, const char *node, uin
 static void list_readers(cutter *c, const qdq_value *v, qdq_edges *to)
 {
     QDQ_FOR_USES (u, v) {
-        if (side_of(c, u->node) != OWN)
+        if (!is_own(c, u->node))
             continue;
         const char *label = qdq_node_label(u->node, &c->part->arena);
         if (qdq_node_label_failed(label))
@@ -94,12 +77,13 @@ static void list_readers(cutter *c, const qdq_value *v, qdq_edges *to)
     }
 }
 
-#define HAS_ENTRY(list, name, found)                                                               \
-    do {                                                                                           \
-        (found) = false;                                                                           \
-        for (size_t i_ = 0; i_ < (list).n && !(found); i_++)                                       \
-            (found) = strcmp((list).at[i_].tensor, (name)) == 0;                                   \
-    } while (0)
+static bool is_quantized(const qdq_plan *p, const char *tensor)
+{
+    for (size_t i = 0; i < p->tensors.n; i++)
+        if (strcmp(p->tensors.at[i].tensor, tensor) == 0)
+            return true;
+    return false;
+}
 
 /* --- what the group gives --------------------------------------------------------------------- */
 
@@ -126,14 +110,11 @@ static const qdq_value *carried_by(const qdq_node *n)
  * the engine fuses it in float alone. */
 static bool is_given(const cutter *c, const qdq_value *v)
 {
-    const unsigned char at = side_of(c, v->producer);
-    const qdq_value *from = at == HALO ? carried_by(v->producer) : NULL;
-    bool is_quantized;
+    const bool is_halo = v->producer != NULL && qdq_graph_find(c->model, v->name) != NULL;
+    const qdq_value *from = is_halo ? carried_by(v->producer) : NULL;
 
-    if (from == NULL || side_of(c, from->producer) != OWN)
-        return at == OWN;
-    HAS_ENTRY(c->whole->tensors, from->name, is_quantized);
-    return !is_quantized;
+    return is_own(c, v->producer) ||
+           (from != NULL && is_own(c, from->producer) && !is_quantized(c->whole, from->name));
 }
 
 /* --- entries: what is left of a copy for the group; false: nothing ---------------------------- */
@@ -145,7 +126,7 @@ static bool keep_quantized(cutter *c, qdq_plan_node *n)
 
 static bool keep_tensor(cutter *c, qdq_plan_tensor *t)
 {
-    const qdq_value *v = qdq_graph_find(c->clean, t->tensor);
+    const qdq_value *v = qdq_graph_find(c->f->g.g, t->tensor);
     const bool all = t->all;
 
     if (v == NULL)
@@ -179,7 +160,7 @@ static bool keep_scaling(cutter *c, qdq_plan_scaling *s)
 
 static bool comes_from_dq(const cutter *c, const char *tensor)
 {
-    const qdq_value *v = qdq_graph_find(c->g->model->graph, tensor);
+    const qdq_value *v = qdq_graph_find(c->model, tensor);
 
     return v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR;
 }
@@ -189,25 +170,26 @@ static bool keep_bias(cutter *c, qdq_plan_bias *b)
 {
     const qdq_node *reader = own_node(c, b->consumer.node);
     const qdq_node *linear = reader != NULL ? qdq_bias_linear(reader, b->consumer.input) : NULL;
-    bool activation, weight;
+    bool weight = comes_from_dq(c, b->weight);
 
-    if (reader == NULL || (linear != NULL && side_of(c, linear) != OWN))
+    if (reader == NULL || (linear != NULL && !is_own(c, linear)))
         return false;
-    HAS_ENTRY(c->part->tensors, b->activation, activation);
-    HAS_ENTRY(c->part->weights, b->weight, weight);
-    return (activation || comes_from_dq(c, b->activation)) &&
-           (weight || comes_from_dq(c, b->weight));
-}
-
-static bool keep_correction(cutter *c, qdq_plan_correction *k)
-{
-    return own_node(c, k->consumer.node) != NULL;
+    for (size_t i = 0; i < c->part->weights.n && !weight; i++)
+        weight = strcmp(c->part->weights.at[i].tensor, b->weight) == 0;
+    return weight && (is_quantized(c->part, b->activation) || comes_from_dq(c, b->activation));
 }
 
 /* Nodes that stay float32 where the rest is in 16 bits, neighbours included. */
 static bool keep_float(cutter *c, qdq_plan_float *f)
 {
-    return qdq_map_get(&c->nodes, f->node) != NULL;
+    const qdq_node *n = qdq_map_get_ptr(&c->labels, f->node);
+    bool is_here = false;
+
+    for (uint32_t i = 0; n != NULL && i < n->n_out && !is_here; i++) {
+        const qdq_value *v = n->out[i] != NULL ? qdq_graph_find(c->model, n->out[i]->name) : NULL;
+        is_here = v != NULL && v->producer != NULL;
+    }
+    return is_here;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -219,8 +201,8 @@ static bool keep_float(cutter *c, qdq_plan_float *f)
             c->part->list.n--;                                                                     \
     }
 
-/* Tensors that cross the border have the type that they have in the whole model, so the inputs and
- * outputs of the part are converted, too. */
+/* A plan of the search has no corrections of biases. Tensors that cross the border have the type
+ * that they have in the whole model, so the inputs and outputs of the part are converted, too. */
 static bool cut_plan(cutter *c)
 {
     const qdq_plan *p = c->whole;
@@ -232,7 +214,6 @@ static bool cut_plan(cutter *c)
     c->part->opset = p->opset;
     c->part->rest =
         (qdq_plan_rest){.type = p->rest.type, .direct_io = true, .widened = p->rest.widened};
-    c->nomem = !list_nodes(c);
     KEEP(quantized, keep_quantized)
     /* a plan that was made of a model with Q/DQ may not say which kernels it means */
     c->in_codes = c->part->quantized.n > 0 || p->quantized.n == 0;
@@ -240,7 +221,6 @@ static bool cut_plan(cutter *c)
     KEEP(weights, keep_weight)
     KEEP(scalings, keep_scaling)
     KEEP(biases, keep_bias)
-    KEEP(corrections, keep_correction)
     KEEP(rest.keep, keep_float)
     return !c->nomem && qdq_plan_finish(c->part);
 }
@@ -277,25 +257,28 @@ static bool name_nodes(const qdq_graph *clean, qdq_model *m)
 
 static qdq_status quantize_part(cutter *c, qdq_insert_cache *cache, qdq_model *m, qdq_error *err)
 {
-    c->part = qdq_plan_new();
-    qdq_status st = qdq_allocated(c->part != NULL && cut_plan(c), err);
+    qdq_arena scratch = QDQ_ARENA_INIT;
 
-    qdq_map_free(&c->nodes);
-    qdq_arena_free(&c->scratch);
+    c->part = qdq_plan_new();
+    qdq_status st = qdq_allocated(
+        c->part != NULL && qdq_graph_map_labels(c->f->g.g, &scratch, &c->labels) && cut_plan(c),
+        err);
     if (st == QDQ_OK)
         st = qdq_quantize_finish(m, c->part, cache, NULL, err);
+    qdq_map_free(&c->labels);
+    qdq_arena_free(&scratch);
     qdq_plan_free(c->part);
     return st;
 }
 
-qdq_status qdq_group_plan_apply(const qdq_fusions *f, const qdq_group_model *g,
+qdq_status qdq_group_plan_apply(const qdq_fusions *f, uint32_t group, const qdq_group_model *g,
                                 const qdq_plan *whole, qdq_insert_cache *cache, qdq_model **out,
                                 qdq_error *err)
 {
-    cutter c = {.clean = f->g.g, .g = g, .whole = whole};
+    cutter c = {.f = f, .group = group, .model = g->model->graph, .whole = whole};
 
     QDQ_TRY(qdq_model_clone(g->model, out, err));
-    qdq_status st = qdq_allocated(name_nodes(c.clean, *out), err);
+    qdq_status st = qdq_allocated(name_nodes(f->g.g, *out), err);
     if (st == QDQ_OK && whole != NULL)
         st = quantize_part(&c, cache, *out, err);
     if (st == QDQ_OK && !qdq_graph_name_nodes((*out)->graph)) /* what came with the plan */

@@ -11,11 +11,11 @@
 #include "quant/insert/insert_cache.h"
 #include "tune/extract/group_model.h"
 
-/* Copies the model of `g`, a group of `f`, and applies that part of `whole` to it, a plan for the
+/* Copies the model `g` of a group of `f`, and applies that part of `whole` to it, a plan for the
  * clean model of `f` (NULL: without Q/DQ). Nodes have the names that qdq_node_label() gives them in
  * the clean model, and all of the main graph have one. `cache` is that of all plans for the clean
  * model, or NULL. */
-qdq_status qdq_group_plan_apply(const qdq_fusions *f, const qdq_group_model *g,
+qdq_status qdq_group_plan_apply(const qdq_fusions *f, uint32_t group, const qdq_group_model *g,
                                 const qdq_plan *whole, qdq_insert_cache *cache, qdq_model **out,
                                 qdq_error *err);
 
