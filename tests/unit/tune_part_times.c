@@ -299,7 +299,7 @@ TEST(times_of_all_groups_are_those_of_the_engine)
         assert_us(all[i].own, 30);
         assert_us(all[i].rows, 1);
         assert_us(all[i].inside + all[i].border, 10); /* a Q in front, a DQ behind */
-        assert_us(all[i].border, i == 0 ? 5 : 10); /* who feeds the model gives no codes */
+        assert_us(all[i].border, i == 0 ? 5 : 10);    /* who feeds the model gives no codes */
     }
     test_isolated_free(&s);
 }

@@ -18,7 +18,7 @@ static qdq_saving saving(double mean_us, double se_us, double groups)
 
 static bool qualifies(qdq_saving s, double model_us)
 {
-    assert_ok(qdq_savings_qualify(&s, 1, model_us, &err));
+    assert_ok(qdq_savings_qualify((qdq_saving *[]){&s}, 1, model_us, &err));
     return s.qualifies;
 }
 
@@ -69,10 +69,12 @@ TEST(of_many_that_save_nothing_few_qualify)
 
     for (unsigned seed = 0; seed < SEEDS; seed++) {
         qdq_random r = qdq_random_new(seed, "qualify");
-        qdq_saving s[KINDS];
-        for (size_t i = 0; i < KINDS; i++)
+        qdq_saving s[KINDS], *all[KINDS];
+        for (size_t i = 0; i < KINDS; i++) {
             measure(&r, i < 5 ? 5 : 0, &s[i]);
-        assert_ok(qdq_savings_qualify(s, KINDS, 100, &err));
+            all[i] = &s[i];
+        }
+        assert_ok(qdq_savings_qualify(all, KINDS, 100, &err));
         unsigned wrong = 0;
         for (size_t i = 0; i < KINDS; i++) {
             right += i < 5 && s[i].qualifies;

@@ -79,19 +79,6 @@ static qdq_status add_instance(finding *f, uint32_t unit, uint32_t instance, siz
 
 /* --- models and schemes ----------------------------------------------------------------------- */
 
-static qdq_status make_model(finding *f, qdq_tune_kind *k, qdq_error *err)
-{
-    const qdq_group_model_opts opts = {.halo = true, .range = f->range};
-    const char *why;
-
-    QDQ_TRY(qdq_group_model_make(f->t->parts.fusions, k->group, &opts, &k->model, err));
-    why = k->model->why;
-    if (k->model->model != NULL)
-        QDQ_TRY(qdq_legal_inputs(k->model, &f->t->arena, &why, err));
-    k->why = why[0] != '\0' ? why : NULL;
-    return QDQ_OK;
-}
-
 static qdq_status list_schemes(finding *f, qdq_tune_kind *k, qdq_error *err)
 {
     qdq_fusion_schemes *list = qdq_arena_alloc(&f->t->arena, sizeof *list);
@@ -109,17 +96,29 @@ static qdq_status list_schemes(finding *f, qdq_tune_kind *k, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status fill_kind(finding *f, qdq_tune_kind *k, size_t *skipped, qdq_error *err)
+void qdq_tune_skip_kind(const qdq_tune_state *t, qdq_tune_kinds *all, qdq_tune_kind *k,
+                        const char *why)
 {
+    k->why = why;
+    all->n_skipped++;
+    qdq_job_log(t->job, QDQ_LOG_INFO, "group %u: cannot be measured in isolation: %s",
+                (unsigned)k->group, why);
+}
+
+static qdq_status fill_kind(finding *f, qdq_tune_kind *k, qdq_tune_kinds *all, qdq_error *err)
+{
+    const qdq_group_model_opts opts = {.halo = true, .range = f->range};
+    const char *why;
+
     QDQ_TRY(list_schemes(f, k, err));
     if (k->n_schemes < 2)
         return QDQ_OK;
-    QDQ_TRY(make_model(f, k, err));
-    if (k->why == NULL)
-        return QDQ_OK;
-    (*skipped)++;
-    qdq_job_log(f->t->job, QDQ_LOG_INFO, "group %u: cannot be measured in isolation: %s", k->group,
-                k->why);
+    QDQ_TRY(qdq_group_model_make(f->t->parts.fusions, k->group, &opts, &k->model, err));
+    why = k->model->why;
+    if (k->model->model != NULL)
+        QDQ_TRY(qdq_legal_inputs(k->model, &f->t->arena, &why, err));
+    if (why[0] != '\0')
+        qdq_tune_skip_kind(f->t, all, k, why);
     return QDQ_OK;
 }
 
@@ -137,7 +136,7 @@ static qdq_status fill_kinds(finding *f, qdq_tune_kinds *out, qdq_error *err)
     out->at = f->kinds.at;
     out->n = f->kinds.n;
     for (size_t i = 0; i < out->n; i++)
-        QDQ_TRY(fill_kind(f, &out->at[i], &out->n_skipped, err));
+        QDQ_TRY(fill_kind(f, &out->at[i], out, err));
     return QDQ_OK;
 }
 

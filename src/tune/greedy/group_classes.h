@@ -82,6 +82,10 @@ bool qdq_tune_has_decision(const qdq_tune_state *t, uint32_t unit, uint32_t inst
 qdq_status qdq_tune_find_kinds(qdq_tune_state *t, qdq_tune_kinds *out, qdq_error *err);
 void qdq_tune_kinds_free(qdq_tune_kinds *k);
 
+/* It is not measured in isolation, which is logged. `why` lives as long as the run. */
+void qdq_tune_skip_kind(const qdq_tune_state *t, qdq_tune_kinds *all, qdq_tune_kind *k,
+                        const char *why);
+
 /* Whether it has schemes, and is measured. */
 static inline bool qdq_tune_is_measured(const qdq_tune_kind *k)
 {

@@ -79,12 +79,8 @@ static void leave_refused(halving *h, qdq_tune_kind *k)
 
     while (s < k->n_schemes && k->scheme[s].failed != NULL)
         s++;
-    if (!qdq_tune_is_measured(k) || s < k->n_schemes)
-        return;
-    k->why = k->scheme[1].failed;
-    h->all->n_skipped++;
-    qdq_job_log(h->t->job, QDQ_LOG_INFO, "group %u: cannot be measured in isolation: %s",
-                (unsigned)k->group, k->why);
+    if (qdq_tune_is_measured(k) && s == k->n_schemes)
+        qdq_tune_skip_kind(h->t, h->all, k, k->scheme[1].failed);
 }
 
 /* --- winners ---------------------------------------------------------------------------------- */
@@ -96,19 +92,14 @@ static bool has_winner(const qdq_tune_kind *k)
 
 static qdq_status qualify_winners(halving *h)
 {
-    qdq_saving *s = qdq_arena_array(&h->scratch, h->all->n + 1, sizeof *s);
+    qdq_saving **s = qdq_arena_array(&h->scratch, h->all->n + 1, sizeof *s);
     size_t n = 0;
 
     QDQ_NEED(s != NULL, h->err);
     for (size_t i = 0; i < h->all->n; i++)
         if (has_winner(&h->all->at[i]))
-            s[n++] = h->all->at[i].scheme[h->all->at[i].best].saved;
-    QDQ_TRY(qdq_savings_qualify(s, n, h->model_us, h->err));
-    n = 0;
-    for (size_t i = 0; i < h->all->n; i++)
-        if (has_winner(&h->all->at[i]))
-            h->all->at[i].scheme[h->all->at[i].best].saved = s[n++];
-    return QDQ_OK;
+            s[n++] = &h->all->at[i].scheme[h->all->at[i].best].saved;
+    return qdq_savings_qualify(s, n, h->model_us, h->err);
 }
 
 /* What does not pay alone may pay beside its neighbours: then full. */

@@ -100,9 +100,7 @@ static const qdq_value *carried_by(const qdq_node *n)
             return NULL;
         only = v;
     }
-    return only != NULL && only->n_output == 0 && only->first != NULL && only->first->next == NULL
-               ? only
-               : NULL;
+    return only != NULL && qdq_value_only_user(only) == n ? only : NULL;
 }
 
 /* Where a neighbour takes all that the group gives, and the plan has Q/DQ behind it and none

@@ -43,19 +43,19 @@ static double chance_of(const qdq_saving *s)
     return s->se_us > 0 ? 0.5 * erfc(s->mean_us / s->se_us / sqrt(2)) : s->mean_us > 0 ? 0 : 1;
 }
 
-qdq_status qdq_savings_qualify(qdq_saving *s, size_t n, double model_us, qdq_error *err)
+qdq_status qdq_savings_qualify(qdq_saving *const *s, size_t n, double model_us, qdq_error *err)
 {
     double *p = malloc((n + 1) * sizeof *p), most = -1;
 
     QDQ_NEED(p != NULL, err);
     for (size_t i = 0; i < n; i++)
-        p[i] = chance_of(&s[i]);
+        p[i] = chance_of(s[i]);
     qdq_stats_sort(p, n);
     for (size_t i = 0; i < n; i++)
         if (p[i] <= false_share * (double)(i + 1) / (double)n)
             most = p[i];
     for (size_t i = 0; i < n; i++)
-        s[i].qualifies = is_enough(&s[i], model_us) && chance_of(&s[i]) <= most;
+        s[i]->qualifies = is_enough(s[i], model_us) && chance_of(s[i]) <= most;
     free(p);
     return QDQ_OK;
 }

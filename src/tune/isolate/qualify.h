@@ -26,6 +26,6 @@ bool qdq_saving_is_clear(const qdq_saving *s, double model_us);
 /* Qualifies classes that save more than 0.05 % of the model's time in all their groups together, by
  * the lower bound of a one-sided 90 % interval. Benjamini and Hochberg's procedure (Controlling the
  * False Discovery Rate, 1995) limits the fraction of false ones to 0.1. */
-qdq_status qdq_savings_qualify(qdq_saving *s, size_t n, double model_us, qdq_error *err);
+qdq_status qdq_savings_qualify(qdq_saving *const *s, size_t n, double model_us, qdq_error *err);
 
 #endif /* QDQ_QUALIFY_H */

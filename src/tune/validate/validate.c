@@ -198,7 +198,7 @@ static bool matters(const validation *v, const set *s)
 
 static void decide_items(validation *v, const set *s, qdq_validate_verdict verdict)
 {
-    v->news = true;
+    v->news |= s->n > 0;
     for (size_t i = 0; i < s->n; i++) {
         v->hidden[s->item[i]] = doubt_of(v, s);
         v->out->item[s->item[i]] = s->last;

@@ -8,8 +8,7 @@
  * ones by more than three standard errors, of the measurement and of the expectations: saved <
  * sum(saves) - 3 sqrt(se(saved)^2 + sum(se^2)), as fractions of the baseline's time. If an item's
  * saving is unknown (NAN), only the verdict of the measurement counts. Such sets are halved, which
- * takes about log2(n) builds for each harmful item. If more than a fifth of the decided items is
- * harmful, items are tried one by one. */
+ * takes about log2(n) builds for each harmful item. */
 #ifndef QDQ_VALIDATE_H
 #define QDQ_VALIDATE_H
 
@@ -76,8 +75,8 @@ typedef struct qdq_validate_decision {
      * other groups", "two neighbours", QDQ_VALIDATE_KNOWN, or "without ..." one of these. NULL:
      * nothing decided it yet. */
     const char *move;
-    /* time of that candidate, as a fraction of the baseline's; NAN: it cannot be built, or an
-     * earlier run decided */
+    /* time of that candidate, as a fraction of the baseline's; NAN: it cannot be built, an earlier
+     * run decided, or the item is too small to be seen alone */
     double time;
 } qdq_validate_decision;
 
@@ -93,11 +92,12 @@ typedef struct qdq_validate_result {
     size_t kept, rejected, failed, undecided;
 } qdq_validate_result;
 
-/* Validates the items. Of `opts`, only test, max_trials and max_builds count; ops->profile is not
- * used. During the validation, the incumbent is the baseline with accepted items; at the end it is
- * measured against the best other start. A set of n items is tested with opts->test.alpha / n,
- * because an error accepts n items. Without limits, it takes at most 4 + 2 log2(n) (d + 1) builds
- * and those of the starts, if d items save less than expected. */
+/* Validates the items, each of which has bits that no other one has. Of `opts`, only test,
+ * max_trials and max_builds count; ops->profile is not used. During the validation, the incumbent
+ * is the baseline with accepted items; at the end it is measured against the best other start. A
+ * set of n items is tested with opts->test.alpha / n, because an error accepts n items. Without
+ * limits, it takes at most 4 + 2 log2(n) (d + 1) builds and those of the starts, if d items save
+ * less than expected. */
 qdq_status qdq_validate_run(const qdq_validate_problem *p, const qdq_search_opts *opts,
                             const qdq_search_ops *ops, qdq_arena *arena, qdq_validate_result *out,
                             qdq_error *err);
