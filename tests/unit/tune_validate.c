@@ -340,7 +340,7 @@ TEST(the_backward_pass_takes_away_what_does_harm)
     qdq_arena_free(&w.arena);
 }
 
-TEST(where_many_are_bad_items_are_tried_one_by_one)
+TEST(where_every_second_one_is_bad_less_than_50_builds_decide)
 {
     qdq_validate_result r;
     world w;
