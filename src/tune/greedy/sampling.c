@@ -218,7 +218,7 @@ static qdq_status time_parts(sampling_round *s, const char *path, qdq_group_time
 {
     enum { RUNS = 8, PAIRS = 4 };
     qdq_tune_layers layers = {0};
-    double a, b, us = 0;
+    double a = 0, b = 0, us = 0;
     int handle = -1;
 
     s->kinds->builds += 2;
