@@ -287,6 +287,18 @@ static bool is_misjudged(const qdq_ptq_result *r)
     return found;
 }
 
+/* Where samples round weights, few of them leave even fewer for the bound of a goal. */
+static void print_few(const quantize *q, FILE *to)
+{
+    enum { FEW = 4 };
+    const qdq_split *s = &q->samples.split;
+    const size_t n = q->r->compared->samples;
+
+    if (q->r->goal != NULL && s->held_out && s->folds == 0 && n < FEW)
+        fprintf(to, "the bound rests on %zu held-out sample%s: more samples for %s raise it\n", n,
+                cli_plural(n), q->samples.eval != NULL ? "--eval" : "--calib");
+}
+
 static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
 {
     const qdq_compare_result *r = q->r->compared;
@@ -313,6 +325,7 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
                                   to);
     if (isfinite(r->bound_db))
         cli_tell_unseen(r->samples, to);
+    print_few(q, to);
     return cmd_quantize_goal_print(q, to, err);
 }
 

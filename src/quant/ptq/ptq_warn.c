@@ -82,11 +82,13 @@ static qdq_status warn_of_plan(qdq_ptq_run *r, qdq_error *err)
 {
     const qdq_compare_tensor *low = qdq_ptq_find_low(r);
 
-    return low == NULL ? QDQ_OK
-                       : warn(r, err, QDQ_PTQ_PLAN_BELOW,
-                              "output '%s': SQNR %.2f dB, less than %g dB; the plan was not "
-                              "changed for that",
-                              low->name, qdq_goal_db(low), QDQ_DEFAULT_MIN_SQNR);
+    if (low == NULL)
+        return QDQ_OK;
+    const bool is_measured = low->worst_db < QDQ_DEFAULT_MIN_SQNR;
+    return warn(r, err, QDQ_PTQ_PLAN_BELOW,
+                "output '%s': %s %.2f dB, less than %g dB; the plan was not changed for that",
+                low->name, is_measured ? "SQNR" : "bound of the SQNR", qdq_goal_db(low),
+                QDQ_DEFAULT_MIN_SQNR);
 }
 
 static qdq_status warn_of_goal(qdq_ptq_run *r, qdq_error *err)

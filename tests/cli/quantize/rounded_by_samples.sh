@@ -23,6 +23,19 @@ for n in 1 2 9 40 64; do
         echo
     done
 done
+echo "- few of them say little: told with what helps"
+for n in 2 7 9; do
+    samples $n
+    for method in absmax gptq; do
+        qdq quantize m.onnxtxt --calib x.npy -T int4 --weight-method $method --min-sqnr -40 \
+            -o q.onnx -f 2>/dev/null | grep 'the bound rests'
+    done
+done
+samples 9
+mv x.npy calib.npy
+samples 3
+qdq quantize m.onnxtxt --calib calib.npy --eval x.npy -T int4 --weight-method gptq --min-sqnr -40 \
+    -o q.onnx -f 2>/dev/null | grep 'the bound rests'
 echo "- of autotune, by the same rule"
 samples 9
 echo '{"qdq_sim": 1, "default": {"float_us": 50, "int8_us": 20}}' >sim.json
