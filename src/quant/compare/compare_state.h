@@ -47,7 +47,7 @@ struct qdq_comparing {
     qdq_opt_level level[2];
     /* outputs of the first model, from comparison to comparison; NULL: they are not kept */
     qdq_kept *kept;
-    /* all of them were there when this comparison began */
+    /* all of them are there */
     bool is_borrowed;
     /* of the two models */
     qdq_feedback states[2];
