@@ -294,7 +294,7 @@ static void print_few(const quantize *q, FILE *to)
     const qdq_split *s = &q->samples.split;
     const size_t n = q->r->compared->samples;
 
-    if (q->r->goal != NULL && s->held_out && s->folds == 0 && n < FEW)
+    if (q->r->goal != NULL && cmd_quantize_is_real(q->a) && s->held_out && s->folds == 0 && n < FEW)
         fprintf(to, "the bound rests on %zu held-out sample%s: more samples for %s raise it\n", n,
                 cli_plural(n), q->samples.eval != NULL ? "--eval" : "--calib");
 }
