@@ -96,7 +96,7 @@ TEST(a_rule_that_a_measurement_overruled_is_named)
         assert_string_equal(text_at(data, node, RULES),
                             "float: the product with a small matrix is slower in 8 bits");
         /* behind the rule's name */
-        assert_non_null(strstr(text_at(data, node, FIGURES), ": no figures"));
+        assert_non_null(strstr(text_at(data, node, FIGURES), "small-matrix: 0."));
         assert_int_equal(json_array_size(row_of(data, "nodes", 1, "Tanh")), SOURCE + 1);
         json_decref(data);
     }
@@ -114,6 +114,33 @@ TEST(what_a_node_saves_is_profiled_or_predicted)
         assert_true(text_at(data, node, MEASURED)[0] != '\0');
         json_decref(data);
     }
+}
+
+/* The target wants Q behind each Conv, so that Softmax, which it has no kernel for, reads codes. No
+ * build is left to profile what is written. */
+TEST(what_runs_on_codes_has_no_float_time_where_no_profile_has_another)
+{
+    static char text[8000];
+    const char *folder = test_path("codes"), *overlay = test_path("codes.json");
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(
+        "\"Conv\": {\"float_us\": 300, \"int8_us\": 10}, \"Softmax\": {\"float_us\": 50}", NULL));
+    qdq_tune_result r;
+
+    snprintf(text, sizeof text,
+             "g (float[1,8,8,8] x) => (float[1,8,8,8] y) <float[8,8,1,1] a = {%s}> {"
+             " h = Conv(x, a) s = Softmax(h) y = Tanh(s) }",
+             test_tuned_weights());
+    o.max_builds = 6;
+    test_tuned_details(&o)->overlay = overlay;
+    qdq_model *m = test_model(text);
+    assert_ok(test_tuned_run(m, folder, &o, &r, &err));
+    qdq_model_free(m);
+    assert_int_equal(r.verdict, QDQ_TUNED);
+    char *nodes = test_tuned_file(test_dir(), "codes.json");
+    assert_null(strstr(nodes, "\"h\""));
+    assert_null(strstr(nodes, "\"s\""));
+    assert_non_null(strstr(nodes, "\"y\": {\"value\""));
+    qdq_free(nodes);
 }
 
 TEST(what_nobody_measured_has_no_price)

@@ -70,13 +70,11 @@ static void set_times(const qdq_tune_state *t, qdq_plan_picture *x, const qdq_tu
         const uint32_t id = x->node[i]->id;
         if (!qdq_plan_picture_is_main(x, i))
             continue;
-        const double predicted =
-            chosen == NULL && n->chosen != n->given ? predicted_us(t, x->node[i]) : NAN;
 
         n->given_us = given->own[id] * of_given;
-        n->chosen_us = chosen != NULL     ? chosen->own[id] * of_chosen
-                       : isnan(predicted) ? n->given_us
-                                          : predicted;
+        n->chosen_us = chosen != NULL          ? chosen->own[id] * of_chosen
+                       : n->chosen == n->given ? n->given_us
+                                               : predicted_us(t, x->node[i]);
     }
     if (chosen == NULL)
         forget_times_on_codes(&x->picture);
