@@ -165,6 +165,22 @@ TEST(a_kernel_that_gives_an_output_gets_codes_behind_it_where_they_pay)
     }
 }
 
+/* All tensors beside a kernel share what it gains in profiles, the output, too. */
+TEST(an_output_gets_no_codes_that_the_kernel_before_it_does_without)
+{
+    for (size_t i = 0; i < QDQ_COUNT(modes); i++) {
+        const char *folder = test_path("without%zu", i);
+        const qdq_tune_result r =
+            run_on(network_of("float[8,8] x", "h = MatMul(x, a) y = Sub(h, x)"), folder,
+                   PRODUCTS ", \"Sub\": {\"float_us\": 200, \"int8_us\": 10, \"inputs\": 2}", NULL,
+                   modes[i]);
+        assert_string_equal(readers(folder, "h"), "all");
+        assert_string_equal(readers(folder, "x"), "all");
+        assert_string_equal(readers(folder, "y"), "");
+        assert_true(r.builds <= 14);
+    }
+}
+
 /* Every placement of the decisions alone loses. */
 TEST(kernels_that_pay_only_with_codes_behind_them_are_found)
 {

@@ -260,13 +260,32 @@ static qdq_status go_round(edging *x, bool *again, qdq_error *err)
     return QDQ_OK;
 }
 
+/* All tensors beside a kernel share what it gains, so that codes of a graph output may seem to pay
+ * that the kernel does without. */
+static qdq_status try_float_outputs(edging *x, qdq_error *err)
+{
+    const qdq_space *s = x->r.t->task.space;
+    bool any = false, kept;
+    qdq_assign c;
+
+    QDQ_NEED(qdq_assign_copy(&c, &x->r.base, &x->r.arena), err);
+    for (size_t i = s->n_edges; i > 0 && s->edge[i - 1].node == NULL; i--)
+        if (x->has_codes[i - 1] && qdq_space_is_flipped(s, &c, i - 1)) {
+            turn_edge(&x->r, i - 1, &c);
+            any = true;
+        }
+    return any && has_budget(x->r.t) ? qdq_refine_try(&x->r, "edges", &c, &kept, err) : QDQ_OK;
+}
+
 static qdq_status go_rounds(edging *x, qdq_error *err)
 {
-    bool again = true;
+    bool again = true, any = false;
 
-    while (again)
+    while (again) {
         QDQ_TRY(go_round(x, &again, err));
-    return QDQ_OK;
+        any |= again;
+    }
+    return any ? try_float_outputs(x, err) : QDQ_OK;
 }
 
 /* *any: decisions that the best placement leaves float, which may be in 8 bits. */
