@@ -61,13 +61,15 @@ static bool waits_for_noise(const qdq_tune_state *t)
 }
 
 /* Is more to be learnt? What was found should not be lost to a wide interval; and where pairs are
- * cheap, it need not be wide. */
+ * cheap, it need not be wide. What is slower for sure is not shipped, however much. */
 static bool is_vague(const qdq_tune_state *t, const qdq_test_result *r)
 {
     const double width = 0.04;
 
     if (r->gain > 0 && r->ci_low <= 0)
         return true;
+    if (r->ci_high < 0 && !waits_for_noise(t))
+        return false;
     return (waits_for_noise(t) || r->ci_high - r->ci_low > width * (1 - r->gain)) &&
            affordable(t, r) > MORE_PAIRS;
 }
