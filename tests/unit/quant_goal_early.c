@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "support/build.h"
 #include "support/goals.h"
 #include "support/test.h"
 
@@ -98,5 +99,52 @@ TEST(what_is_taken_was_evaluated_on_all_samples)
         if (s.r->steps[i].time_fraction <= 0.9)
             best = fmax(best, s.r->steps[i].sqnr_db);
     assert_true(fmin(s.r->compared->worst_db, s.r->compared->bound_db) >= best - 1);
+    test_goal_end(&s);
+}
+
+/* --- samples that calibrate ------------------------------------------------------------------- */
+
+/* Runs of all samples that calibrate. */
+static void count_calibrations(void *ctx, const char *phase, uint64_t done, uint64_t total)
+{
+    (void)total;
+    *(size_t *)ctx += strcmp(phase, "calibrate") == 0 && done == 1;
+}
+
+/* Conv into a Concat that shares their scale, and one after it. */
+static qdq_model *concat_of_convs(void)
+{
+    test_builder b = test_build(17);
+    char name[20], weight[20];
+
+    TEST_INPUT(&b, "x", 1, 8, 16, 16);
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "c%d", i);
+        snprintf(weight, sizeof weight, "w%d", i);
+        TEST_RANDOM(&b, weight, 8 * (i + 1), 8, 3, 3);
+        TEST_NODE(&b, "Conv", name, "x", weight);
+    }
+    assert_true(qdq_node_set_int(TEST_NODE(&b, "Concat", "cat", "c0", "c1", "c2"), "axis", 1));
+    TEST_RANDOM(&b, "w3", 8, 48, 3, 3);
+    TEST_NODE(&b, "Conv", "y", "cat", "w3");
+    test_output(&b, "y");
+    return test_built(&b);
+}
+
+TEST(samples_do_not_run_again_where_a_shared_scale_goes_apart)
+{
+    qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
+    test_goal s = test_goal_begin(concat_of_convs());
+    qdq_job job = QDQ_JOB_INIT;
+    size_t calibrations = 0;
+
+    job.ctx = &calibrations;
+    job.progress = count_calibrations;
+    o.job = &job;
+    s.goal.min_sqnr = 60;
+    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &o, &s.goal, &s.plan, &s.out, &s.r,
+                                &err));
+    assert_true(s.r->n_steps > 1);
+    assert_int_equal(calibrations, 1);
     test_goal_end(&s);
 }

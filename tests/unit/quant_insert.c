@@ -409,3 +409,30 @@ TEST(the_same_plan_gives_the_same_bytes)
     qdq_model_free(second);
     qdq_model_free(m);
 }
+
+TEST(a_second_insertion_does_not_quantize_weights_again)
+{
+    test_builder b = test_two_convs();
+    qdq_model *m = test_built(&b);
+    qdq_plan *p = test_plan_by_rules(m);
+    qdq_model *alone = test_inserted(m, p), *q[2];
+    qdq_insert_cache cache = {0};
+    qdq_error err = QDQ_ERROR_INIT;
+
+    for (int i = 0; i < 2; i++) {
+        assert_ok(qdq_model_clone(m, &q[i], &err));
+        assert_ok(qdq_insert(q[i], p, &cache, NULL, &err));
+    }
+    const qdq_span expected = qdq_graph_find(alone->graph, "c0.w_quantized")->init->bytes,
+                   first = qdq_graph_find(q[0]->graph, "c0.w_quantized")->init->bytes,
+                   second = qdq_graph_find(q[1]->graph, "c0.w_quantized")->init->bytes;
+    qdq_insert_cache_free(&cache);
+    assert_ptr_equal(first.data, second.data);
+    assert_int_equal(second.size, expected.size);
+    assert_memory_equal(second.data, expected.data, expected.size);
+    for (int i = 0; i < 2; i++)
+        qdq_model_free(q[i]);
+    qdq_model_free(alone);
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}

@@ -8,6 +8,7 @@
 #include "quant/calib/calib_cache.h"
 #include "quant/calib/calib_folds.h"
 #include "quant/calib/calib_means.h"
+#include "quant/calib/calib_seen.h"
 #include "quant/calib/calib_state.h"
 #include "quant/calib/calib_statistics.h"
 #include "quant/calib/sweep.h"
@@ -143,6 +144,7 @@ static qdq_status add_observers(qdq_calibration *c, qdq_error *err)
             continue;
         c->slots.at[i].observer = qdq_observer_new(c->slots.at[i].method, c->percentile);
         QDQ_NEED(c->slots.at[i].observer != NULL && qdq_calib_begin_folds(c, &c->slots.at[i]), err);
+        QDQ_TRY(qdq_calib_take_seen(c, &c->slots.at[i], err));
     }
     return QDQ_OK;
 }
@@ -159,7 +161,7 @@ static qdq_status observe_constants(qdq_calibration *c, qdq_error *err)
 
         if (v == NULL)
             return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s' is not in the model", s->name);
-        if (t == NULL || s->observer == NULL)
+        if (t == NULL || s->observer == NULL || s->seen)
             continue;
         qdq_calib_free_folds(c, s);
         QDQ_TRY(qdq_tensor_floats(t, &c->scratch, &x, err));
@@ -222,7 +224,7 @@ static qdq_status observe_array(void *ctx, size_t sample, const char *name, cons
     size_t n = (size_t)qdq_array_count(a);
 
     QDQ_TRY(qdq_means_add(c->q->plan, &c->means, name, qdq_calib_fold_of(c, sample), a, err));
-    if (s == NULL || s->observer == NULL)
+    if (s == NULL || s->observer == NULL || s->seen)
         return QDQ_OK;
     if (a->elem != QDQ_FLOAT)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': %s, expected float", name,
@@ -242,14 +244,14 @@ static qdq_status observe_array(void *ctx, size_t sample, const char *name, cons
 static const char *name_to_observe(const qdq_calibration *c, size_t i)
 {
     if (i < c->slots.n)
-        return c->slots.at[i].observer != NULL ? c->slots.at[i].name : NULL;
+        return c->slots.at[i].observer != NULL && !c->slots.at[i].seen ? c->slots.at[i].name : NULL;
     const size_t mean = i - c->slots.n;
     const char *name = c->q->plan->means.at[mean].tensor;
     const qdq_calib_slot *s = qdq_calib_find(c, name);
     bool is_first = qdq_map_get(&c->means, name)->num == mean;
 
     return is_first && qdq_means_missing(c->q->plan, name, &c->means) &&
-                   (s == NULL || s->observer == NULL)
+                   (s == NULL || s->observer == NULL || s->seen)
                ? name
                : NULL;
 }
@@ -274,7 +276,7 @@ static const qdq_value **values_to_observe(qdq_calibration *c)
 static bool all_known(const qdq_calibration *c)
 {
     for (size_t i = 0; i < c->slots.n; i++)
-        if (!c->slots.at[i].cached)
+        if (!c->slots.at[i].cached && !c->slots.at[i].seen)
             return false;
     for (size_t i = 0; i < c->q->plan->means.n; i++)
         if (!c->q->plan->means.at[i].known)
@@ -331,6 +333,8 @@ qdq_status qdq_calibrate(const qdq_quantizing *q, qdq_calib_names *empty, qdq_er
         st = use_cache(&c, err);
     if (st == QDQ_OK)
         st = observe_all(&c, err);
+    if (st == QDQ_OK)
+        st = qdq_calib_keep_seen(&c, err);
     if (st == QDQ_OK)
         st = qdq_calib_close_folds(&c, err);
     if (st == QDQ_OK)

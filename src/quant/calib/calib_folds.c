@@ -18,8 +18,7 @@ unsigned qdq_calib_fold_of(const qdq_calibration *c, size_t sample)
     return k;
 }
 
-/* Is what two sets of samples give together known from what each of them gives? */
-static bool adds_up(const qdq_calibration *c)
+bool qdq_calib_adds_up(const qdq_calibration *c)
 {
     return c->method != QDQ_METHOD_MOVING_AVERAGE && c->method != QDQ_METHOD_ENTROPY_COMPAT;
 }
@@ -58,7 +57,7 @@ bool qdq_calib_observe(const qdq_calibration *c, qdq_calib_slot *s, size_t sampl
 
     if (s->fold == NULL)
         return add_values(s->observer, fits, x, n);
-    if (adds_up(c))
+    if (qdq_calib_adds_up(c))
         return add_values(s->fold[own], fits, x, n);
     for (unsigned k = 0; k < c->n_folds; k++)
         if (k != own && !add_values(s->fold[k], fits, x, n))
@@ -87,7 +86,7 @@ static bool leave_out(const qdq_calibration *c, qdq_calib_slot *s)
 
 qdq_status qdq_calib_close_folds(qdq_calibration *c, qdq_error *err)
 {
-    for (size_t i = 0; i < c->slots.n && adds_up(c); i++)
+    for (size_t i = 0; i < c->slots.n && qdq_calib_adds_up(c); i++)
         if (c->slots.at[i].fold != NULL && !leave_out(c, &c->slots.at[i]))
             return qdq_nomem(err);
     return QDQ_OK;

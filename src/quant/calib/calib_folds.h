@@ -12,6 +12,9 @@
 /* The fold of a sample; 0 without folds. */
 unsigned qdq_calib_fold_of(const qdq_calibration *c, size_t sample);
 
+/* Is what two sets of samples give together known from what each of them gives? */
+bool qdq_calib_adds_up(const qdq_calibration *c);
+
 /* Makes observers for each fold of a slot. False: out of memory. */
 bool qdq_calib_begin_folds(const qdq_calibration *c, qdq_calib_slot *s);
 

@@ -25,6 +25,8 @@ typedef struct qdq_calib_slot {
     /* observers of the samples outside of each fold; NULL: no folds, or a constant */
     qdq_observer **fold;
     bool cached;
+    /* an earlier plan's samples are in the observers, which get no others */
+    bool seen;
     /* no entry uses its scale: its range is compared with those that it is joined with */
     bool watched;
     /* an operand of a join that is measured now; then: */

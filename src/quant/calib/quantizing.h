@@ -14,6 +14,8 @@
 typedef struct qdq_plan_basis {
     /* its scales are taken, and new ones added (scales.h) */
     struct qdq_scales *known;
+    /* the same for what the scales of groups come from (calib_seen.h) */
+    struct qdq_seen *seen;
     /* as in qdq_place_opts */
     qdq_map *finite;
     const uint32_t *stay;

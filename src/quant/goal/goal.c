@@ -394,7 +394,7 @@ static bool can_search(const qdq_goal_run *g)
 }
 
 /* Is a search worth while, or does the engine compute the model wrongly? */
-static qdq_status ask_hook(const qdq_goal_run *g, bool *search, qdq_error *err)
+static qdq_status ask_hook(qdq_goal_run *g, bool *search, qdq_error *err)
 {
     qdq_model *first = NULL;
 
@@ -474,6 +474,8 @@ static void put_away(qdq_goal_run *g)
     qdq_model_free(g->clean);
     qdq_statistics_free(g->statistics);
     qdq_scales_free(&g->scales);
+    qdq_seen_free(&g->seen);
+    qdq_insert_cache_free(&g->codes);
     qdq_kept_free(&g->kept);
     qdq_arena_free(&g->arena);
 }

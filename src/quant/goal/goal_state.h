@@ -5,6 +5,7 @@
 
 #include "base/vec.h"
 #include "qdq/goal.h"
+#include "quant/calib/calib_seen.h"
 #include "quant/calib/scales.h"
 #include "quant/compare/reference_outputs.h"
 #include "quant/goal/goal_hook.h"
@@ -99,6 +100,9 @@ typedef struct qdq_goal_run {
     qdq_plan *first;
     /* of all plans so far */
     qdq_scales scales;
+    qdq_seen seen;
+    /* quantized weights of the clean model */
+    qdq_insert_cache codes;
     /* outputs of the float model, from the first trial on */
     qdq_kept kept;
     qdq_goal_layer *layers;
@@ -139,8 +143,7 @@ qdq_status qdq_goal_make_plan(qdq_goal_run *g, const unsigned char *form, qdq_pl
 /* The plan without any layer in 8 bits. */
 qdq_status qdq_goal_make_float(qdq_goal_run *g, qdq_plan **out, qdq_error *err);
 
-qdq_status qdq_goal_apply(const qdq_goal_run *g, const qdq_plan *p, qdq_model **out,
-                          qdq_error *err);
+qdq_status qdq_goal_apply(qdq_goal_run *g, const qdq_plan *p, qdq_model **out, qdq_error *err);
 
 /* What every comparison of this run has: threads, shapes, job. */
 qdq_compare_opts qdq_goal_compare_opts(const qdq_goal_run *g);

@@ -75,6 +75,7 @@ qdq_quantizing qdq_goal_quantizing(qdq_goal_run *g, const qdq_quantize_opts *opt
                             .data = g->data,
                             .opts = opts,
                             .basis = {.known = &g->scales,
+                                      .seen = &g->seen,
                                       .folds = g->goal.folds,
                                       .means = means,
                                       .islands_of = p != g->first ? g->first : NULL,
@@ -142,10 +143,10 @@ qdq_status qdq_goal_make_float(qdq_goal_run *g, qdq_plan **out, qdq_error *err)
     return qdq_plan_finish(*out) ? QDQ_OK : qdq_nomem(err);
 }
 
-qdq_status qdq_goal_apply(const qdq_goal_run *g, const qdq_plan *p, qdq_model **out, qdq_error *err)
+qdq_status qdq_goal_apply(qdq_goal_run *g, const qdq_plan *p, qdq_model **out, qdq_error *err)
 {
     QDQ_TRY(qdq_model_clone(g->clean, out, err));
-    qdq_status st = qdq_quantize_finish(*out, p, NULL, &g->quiet, err);
+    qdq_status st = qdq_quantize_finish(*out, p, &g->codes, &g->quiet, err);
     return qdq_model_hand_over(*out, st, out);
 }
 

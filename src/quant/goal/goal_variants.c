@@ -140,6 +140,7 @@ static qdq_status move_formats(qdq_goal_run *g, const qdq_model *to, const qdq_f
 typedef struct unsmoothed {
     qdq_model *clean;
     qdq_weight_finds weights;
+    qdq_insert_cache codes;
     const qdq_format **formats, **base_formats;
 } unsmoothed;
 
@@ -174,7 +175,7 @@ static qdq_status evaluate_smoothed(qdq_goal_run *g, gain *found, qdq_error *err
  * other weights by the names that they had. */
 static qdq_status try_smooth(qdq_goal_run *g, qdq_error *err)
 {
-    unsmoothed before = {g->clean, g->scales.weights, g->forms.by_node, g->forms.base};
+    unsmoothed before = {g->clean, g->scales.weights, g->codes, g->forms.by_node, g->forms.base};
     qdq_goal_result *r = &g->room->head;
     gain found = {.is_better = is_nearer};
     qdq_model *smoothed = NULL;
@@ -190,17 +191,21 @@ static qdq_status try_smooth(qdq_goal_run *g, qdq_error *err)
     }
     g->clean = smoothed;
     g->scales.weights = (qdq_weight_finds){0};
+    g->codes = (qdq_insert_cache){0};
     g->forms.base = base;
     g->forms.by_node = formats;
     st = evaluate_smoothed(g, &found, err);
     if (found.is_kept) {
         qdq_model_free(before.clean);
         qdq_weight_finds_free(&before.weights);
+        qdq_insert_cache_free(&before.codes);
     } else {
         qdq_model_free(smoothed);
         qdq_weight_finds_free(&g->scales.weights);
+        qdq_insert_cache_free(&g->codes);
         g->clean = before.clean;
         g->scales.weights = before.weights;
+        g->codes = before.codes;
         g->forms.base = before.base_formats;
         g->forms.by_node = before.formats;
     }

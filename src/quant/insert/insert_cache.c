@@ -2,6 +2,7 @@
 #include "quant/insert/insert_cache.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <xxhash.h>
 
 #include "base/fail.h"
@@ -98,6 +99,25 @@ static qdq_status put_codes(qdq_insert_cache *c, const qdq_fresh_codes *f, qdq_m
         t != NULL && qdq_map_set_ptr(&c->codes, qdq_arena_strdup(&c->arena, f->key), t), err);
 }
 
+/* Where the caller has no place for them. */
+static qdq_status store_unnamed(const qdq_span *piece, size_t n, qdq_mapping **map, size_t *offset,
+                                qdq_error *err)
+{
+    enum { ALIGN = 64 };
+    size_t size = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        offset[i] = size;
+        size += (piece[i].size + ALIGN - 1) / ALIGN * ALIGN;
+    }
+    *map = qdq_mapping_new_on_disk(size);
+    QDQ_NEED(*map != NULL, err);
+    for (size_t i = 0; i < n; i++)
+        if (piece[i].size > 0)
+            memcpy(qdq_mapping_own_data(*map) + offset[i], piece[i].data, piece[i].size);
+    return QDQ_OK;
+}
+
 static qdq_status store_codes(qdq_insert_cache *c, const qdq_fresh_codes *fresh, size_t n,
                               qdq_arena *scratch, qdq_error *err)
 {
@@ -108,7 +128,8 @@ static qdq_status store_codes(qdq_insert_cache *c, const qdq_fresh_codes *fresh,
     QDQ_NEED(piece != NULL && offset != NULL, err);
     for (size_t i = 0; i < n; i++)
         piece[i] = fresh[i].data;
-    QDQ_TRY(c->store(c->ctx, piece, n, &map, offset, err));
+    QDQ_TRY(c->store != NULL ? c->store(c->ctx, piece, n, &map, offset, err)
+                             : store_unnamed(piece, n, &map, offset, err));
     if (!QDQ_PUSH(&c->arena, &c->mappings, map)) {
         qdq_mapping_unref(map);
         return qdq_nomem(err);

@@ -20,6 +20,7 @@ typedef struct qdq_insert_cache {
     qdq_map codes;
     /* one reference each to the mappings of quantized values */
     QDQ_VEC(qdq_mapping *) mappings;
+    /* NULL: in unnamed files */
     qdq_insert_store_fn *store;
     void *ctx;
 } qdq_insert_cache;

@@ -183,29 +183,56 @@ static qdq_status make_codes(qdq_inserter *in, const qdq_plan_weight *w, qdq_wei
     return QDQ_OK;
 }
 
+/* Has it codes that others may have, too? */
+static bool shares_codes(const qdq_plan_weight *w, const qdq_weight_state *s)
+{
+    return (w->store == QDQ_WEIGHT_AS_CODES || w->store == QDQ_WEIGHT_AS_DYNAMIC) && !s->is_changed;
+}
+
+/* Of weights from *at on: as many as are not too large together. */
+static qdq_status cache_some(qdq_inserter *in, const char *const *key, size_t *at,
+                             qdq_fresh_codes *fresh)
+{
+    const size_t most = (size_t)16 << 20;
+    size_t n = 0, size = 0;
+
+    for (; *at < in->plan->weights.n && size < most; ++*at) {
+        const qdq_arena_mark copies = qdq_arena_get_mark(&in->copies);
+
+        QDQ_TRY(qdq_job_poll(in->job, in->err));
+        if (key[*at] == NULL || qdq_insert_cached_codes(in->cache, key[*at]) != NULL)
+            continue;
+        fresh[n].key = key[*at];
+        QDQ_TRY(make_codes(in, &in->plan->weights.at[*at], &in->weight[*at], &fresh[n]));
+        qdq_insert_drop_floats(in, &in->weight[*at], copies);
+        size += fresh[n++].data.size;
+    }
+    return qdq_insert_cache_codes(in->cache, fresh, n, in->err);
+}
+
 qdq_status qdq_insert_find_codes(qdq_inserter *in)
 {
-    size_t n = 0, count = in->plan->weights.n;
+    const size_t count = in->plan->weights.n;
     qdq_fresh_codes *fresh = qdq_arena_array(&in->scratch, count + 1, sizeof *fresh);
     const char **key = qdq_arena_array(&in->scratch, count + 1, sizeof *key);
 
     QDQ_NEED(fresh != NULL && key != NULL, in->err);
     for (size_t i = 0; i < count; i++) {
         const qdq_plan_weight *w = &in->plan->weights.at[i];
-        qdq_weight_state *s = &in->weight[i];
+        const qdq_weight_state *s = &in->weight[i];
 
-        QDQ_TRY(qdq_job_poll(in->job, in->err));
-        if ((w->store != QDQ_WEIGHT_AS_CODES && w->store != QDQ_WEIGHT_AS_DYNAMIC) || s->is_changed)
+        if (!shares_codes(w, s))
             continue;
         key[i] =
             qdq_insert_codes_key(w, s->scales, s->zeros, qdq_scale_count(&s->grid), &in->scratch);
         QDQ_NEED(key[i] != NULL, in->err);
-        if (qdq_insert_cached_codes(in->cache, key[i]) != NULL)
-            continue;
-        fresh[n].key = key[i];
-        QDQ_TRY(make_codes(in, w, s, &fresh[n++]));
     }
-    QDQ_TRY(qdq_insert_cache_codes(in->cache, fresh, n, in->err));
+    for (size_t at = 0; at < count;) {
+        const qdq_arena_mark mark = qdq_arena_get_mark(&in->scratch);
+
+        QDQ_TRY(cache_some(in, key, &at, fresh));
+        qdq_arena_reset(&in->scratch, mark);
+    }
     for (size_t i = 0; i < count; i++)
         if (key[i] != NULL)
             in->weight[i].codes = qdq_insert_cached_codes(in->cache, key[i]);

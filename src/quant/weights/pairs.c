@@ -95,10 +95,23 @@ static void widen_columns(const float *w, const qdq_pair_order *o, int64_t first
     }
 }
 
+/* As place_of() has them, one after the other: divisions would take most of the time. */
 static void widen_channel(const float *w, const qdq_pair_order *o, float *low, float *high)
 {
-    for (int64_t k = 0; k + 1 < o->n; k += step_of(o))
-        widen(w[place_of(o, k)], w[place_of(o, k + 1)], low, high);
+    const bool is_each = step_of(o) == 1;
+    int64_t minor = 0, start = 0;
+    float before = w[0];
+
+    for (int64_t k = 1; k < o->n; k++) {
+        if (++minor == o->minor) {
+            minor = 0;
+            start += o->major_step;
+        }
+        const float x = w[start + minor * o->minor_step];
+        if (is_each || k % 2 != 0)
+            widen(before, x, low, high);
+        before = x;
+    }
 }
 
 static void widen_all(const float *w, const qdq_pair_order *o, const qdq_cancel *cancel, float *low,
