@@ -4,6 +4,7 @@
 
 #include "support/build.h"
 #include "support/goals.h"
+#include "support/npy_file.h"
 #include "support/test.h"
 
 static qdq_error err;
@@ -99,6 +100,32 @@ TEST(what_is_taken_was_evaluated_on_all_samples)
         if (s.r->steps[i].time_fraction <= 0.9)
             best = fmax(best, s.r->steps[i].sqnr_db);
     assert_true(fmin(s.r->compared->worst_db, s.r->compared->bound_db) >= best - 1);
+    test_goal_end(&s);
+}
+
+/* Few samples are evaluated in folds, and in nothing else. */
+TEST(a_trial_that_holds_is_compared_once)
+{
+    static float x[4 * SAMPLES][64];
+    test_goal s = test_goal_begin(test_goal_chain());
+    counted c;
+
+    for (size_t i = 0; i < sizeof x / sizeof **x; i++)
+        x[i / 64][i % 64] = (float)(i * 37 % 101) / 25 - 1.5f;
+    qdq_data_close(s.data);
+    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(32, 64)"), x, sizeof x),
+                            s.m, NULL, &s.data, &err));
+    s.goal.folds = 4;
+    s.goal.min_sqnr = 1;
+    run(&s, &c);
+    const double db = s.r->steps[0].sqnr_db;
+    qdq_goal_result_free(s.r);
+    qdq_plan_free(s.plan);
+    qdq_model_free(s.out);
+    s.goal.min_sqnr = db + 1;
+    run(&s, &c);
+    assert_true(s.r->reached && s.r->n_steps > 1 && s.r->is_cross_validated);
+    assert_int_equal(c.n, s.r->n_steps);
     test_goal_end(&s);
 }
 

@@ -84,7 +84,7 @@ static qdq_status take_compared(qdq_goal_run *g, const qdq_goal_tried *t, qdq_pl
         g->room->head.compared = t->compared;
         return QDQ_OK;
     }
-    QDQ_TRY(qdq_goal_compare(g, p, true, &r, err));
+    QDQ_TRY(qdq_goal_compare(g, p, &r, err));
     const qdq_goal_tried own = {.is_evaluated = true, .compared = r};
     if (!QDQ_PUSH(&g->arena, &g->tried, own)) {
         qdq_free(r);

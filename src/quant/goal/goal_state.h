@@ -33,7 +33,7 @@ typedef struct qdq_goal_tried {
     const unsigned char *form;
     /* layers in float */
     size_t n_gone;
-    /* in folds where there are any; false: it missed before that */
+    /* on all samples; false: it missed by the first ones */
     bool is_evaluated;
     bool holds;
     /* nothing is left in 8 bits: what stays is in 8 bits beside others alone */
@@ -119,8 +119,6 @@ typedef struct qdq_goal_run {
     qdq_goal_trial first_trial;
     /* of the first plan: that with the most noise, where it has folds */
     unsigned worst_fold;
-    /* how much better a plan looks when its ranges saw the samples; at least 0 */
-    double optimism_db;
     /* what goal.metric points to */
     qdq_metric metric;
     qdq_goal_clock clock;
@@ -171,13 +169,11 @@ size_t qdq_goal_count_float(const qdq_goal_run *g, const unsigned char *form);
 /* The first sample of a fold of the first plan; of the number of folds: behind the last. */
 size_t qdq_goal_fold_first(const qdq_goal_run *g, unsigned k);
 
-/* Evaluates a trial that missed on its first samples, or by ranges that saw them, on all samples in
- * folds. */
+/* Evaluates a trial that missed on its first samples on all of them. */
 qdq_status qdq_goal_complete(qdq_goal_run *g, size_t trial, qdq_error *err);
 
 /* Of what is shipped without a trial: a comparison alone. */
-qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_compare_result **out,
-                            qdq_error *err);
+qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, qdq_compare_result **out, qdq_error *err);
 
 /* Measures the input model, where there is a metric. */
 qdq_status qdq_goal_measure_input(qdq_goal_run *g, qdq_error *err);

@@ -190,12 +190,14 @@ size_t qdq_goal_fold_first(const qdq_goal_run *g, unsigned k)
     return qdq_data_fold_first(g->data, k, g->first->n_folds, samples_that_calibrate(g));
 }
 
-/* Each fold by ranges that did not see it. */
-static qdq_status add_folds(qdq_goal_run *g, qdq_plan *p, qdq_comparing *c, qdq_error *err)
+/* Each fold by ranges that did not see it. *early_db < least_db: the comparison has ended; NULL: it
+ * does not end early. */
+static qdq_status add_folds(qdq_goal_run *g, qdq_plan *p, qdq_comparing *c, double least_db,
+                            const double *early_db, qdq_error *err)
 {
     double noise = 0, before = 0, most = 0;
 
-    for (unsigned k = 0; k < p->n_folds; k++) {
+    for (unsigned k = 0; k < p->n_folds && !(early_db != NULL && *early_db < least_db); k++) {
         QDQ_TRY(qdq_goal_add_fold(c, p, k, samples_that_calibrate(g), make_model, g, err));
         if (p != g->first)
             continue;
@@ -239,8 +241,8 @@ static size_t early_samples(const qdq_goal_run *g)
 
 /* early_db: the worst SQNR of the first samples; where it is below least_db, the comparison ends
  * with them. NULL: it runs to the end. */
-static qdq_status compare_outputs(qdq_goal_run *g, qdq_plan *p, bool in_folds, double least_db,
-                                  double *early_db, qdq_compare_result **out, qdq_error *err)
+static qdq_status compare_outputs(qdq_goal_run *g, qdq_plan *p, double least_db, double *early_db,
+                                  qdq_compare_result **out, qdq_error *err)
 {
     qdq_compare_opts o = qdq_goal_compare_opts(g);
     qdq_comparing *c = NULL;
@@ -254,17 +256,17 @@ static qdq_status compare_outputs(qdq_goal_run *g, qdq_plan *p, bool in_folds, d
         *early_db = NAN;
         qdq_comparing_check(c, early_samples(g), least_db, early_db);
     }
-    qdq_status st = in_folds && p->n_folds > 0 ? add_folds(g, p, c, err) : add_model(g, p, c, err);
+    qdq_status st =
+        p->n_folds > 0 ? add_folds(g, p, c, least_db, early_db, err) : add_model(g, p, c, err);
     if (st == QDQ_OK)
         st = qdq_comparing_get(c, out, err);
     qdq_comparing_free(c);
     return st;
 }
 
-qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_compare_result **out,
-                            qdq_error *err)
+qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, qdq_compare_result **out, qdq_error *err)
 {
-    return compare_outputs(g, p, in_folds, -INFINITY, NULL, out, err);
+    return compare_outputs(g, p, -INFINITY, NULL, out, err);
 }
 
 /* --- a look at the first samples -------------------------------------------------------------- */
@@ -380,45 +382,22 @@ static void note_refusal(qdq_goal_run *g, qdq_goal_step *step, qdq_goal_trial *o
     *err = (qdq_error)QDQ_ERROR_INIT;
 }
 
-/* In folds where t->is_evaluated says so, which is false then if it ended early. */
-static qdq_status evaluate_once(qdq_goal_run *g, qdq_plan *p, double least_db, qdq_goal_step *step,
-                                qdq_goal_tried *t, qdq_goal_trial *out, qdq_error *err)
+/* In folds where there are any. t->is_evaluated: it did not end early. */
+static qdq_status compare_and_evaluate(qdq_goal_run *g, qdq_plan *p, double least_db,
+                                       qdq_goal_step *step, qdq_goal_tried *t, qdq_goal_trial *out,
+                                       qdq_error *err)
 {
     qdq_free(t->compared);
-    qdq_status st =
-        compare_outputs(g, p, t->is_evaluated, least_db, &t->early_db, &t->compared, err);
+    qdq_status st = compare_outputs(g, p, least_db, &t->early_db, &t->compared, err);
     const bool is_early = t->early_db < least_db;
 
-    t->is_evaluated = t->is_evaluated && !is_early;
+    t->is_evaluated = !is_early;
     if (st == QDQ_OK)
         return evaluate_outputs(g, t->compared, is_early ? t->early_db : (double)NAN, step, out,
                                 err);
     if (!is_refused(g, st) || !g->kept.is_complete) /* else the float model may be at fault */
         return st;
     note_refusal(g, step, out, err);
-    return QDQ_OK;
-}
-
-/* Ranges that saw the samples first, where they were found to look better by so much: one model
- * instead of one for each fold, and few that miss by them hold by the others. */
-static qdq_status evaluate_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step,
-                                 qdq_goal_tried *t, qdq_goal_trial *out, qdq_error *err)
-{
-    t->is_evaluated = p->n_folds == 0 || p == g->first;
-    QDQ_TRY(evaluate_once(g, p, least_early_db(g, p), step, t, out, err));
-    if (t->is_evaluated)
-        return QDQ_OK;
-    if (!out->holds || step->sqnr_db - g->optimism_db < g->goal.min_sqnr - 1) {
-        if (out->holds)
-            *out = (qdq_goal_trial){
-                .excess = pow(10, (g->goal.min_sqnr + g->optimism_db - step->sqnr_db) / 10)};
-        return QDQ_OK;
-    }
-    const double seen = step->sqnr_db;
-    t->is_evaluated = true;
-    QDQ_TRY(evaluate_once(g, p, -INFINITY, step, t, out, err));
-    if (isfinite(seen) && isfinite(step->sqnr_db))
-        g->optimism_db = fmax(0, seen - step->sqnr_db);
     return QDQ_OK;
 }
 
@@ -494,7 +473,7 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *
         *out = (qdq_goal_trial){.is_float = true, .excess = NAN};
         step.sqnr_db = INFINITY;
     } else {
-        st = evaluate_twice(g, p, &step, &t, out, err);
+        st = compare_and_evaluate(g, p, least_early_db(g, p), &step, &t, out, err);
         if (st == QDQ_OK)
             st = evaluate_metric(g, p, &step, out, err);
     }
@@ -528,8 +507,7 @@ qdq_status qdq_goal_complete(qdq_goal_run *g, size_t trial, qdq_error *err)
     qdq_plan *p = NULL;
 
     QDQ_TRY(qdq_goal_make_plan(g, t->form, &p, err));
-    t->is_evaluated = true;
-    const qdq_status st = evaluate_once(g, p, -INFINITY, step, t, &found, err);
+    const qdq_status st = compare_and_evaluate(g, p, -INFINITY, step, t, &found, err);
     qdq_plan_free(p);
     QDQ_TRY(st);
     t->sqnr_db = step->sqnr_db;
