@@ -389,3 +389,40 @@ TEST(tensors_without_codes_are_not_observed)
     }
     qdq_model_free(m);
 }
+
+/* --- values on one side of 0 ------------------------------------------------------------------ */
+
+/* Positive numbers, `n` of them in a sample, and the same behind a Relu. */
+static void calibrate_positive(qdq_engine *e, int64_t n, qdq_plan *p)
+{
+    const qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    test_builder b = test_build(17);
+    qdq_calib_names empty = {0};
+
+    TEST_INPUT(&b, "x", 1, n);
+    TEST_NODE(&b, "Exp", "up", "x");
+    TEST_NODE(&b, "Add", "y", "up", "up");
+    TEST_NODE(&b, "Relu", "r", "y");
+    test_output(&b, "r");
+    qdq_model *m = test_built(&b);
+    calibrate(e, m, &opts, false, p, &empty);
+    qdq_model_free(m);
+}
+
+/* A detector of speech that was calibrated on speech gave 0.5 for silence. */
+TEST(few_scores_that_are_all_above_0_leave_codes_for_others_below_it)
+{
+    static const wanted both[] = {{"y", NULL}, {"r", NULL}};
+    qdq_engine *e = test_ort();
+
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    qdq_plan *few = plan_of(both, 2, QDQ_UINT8), *many = plan_of(both, 2, QDQ_UINT8);
+    calibrate_positive(e, 2, few);
+    calibrate_positive(e, 64, many);
+    assert_in_range(few->tensors.at[0].qparam.zero_point, 127, 128);
+    assert_int_equal(few->tensors.at[1].qparam.zero_point, 0); /* none is below it */
+    assert_int_equal(many->tensors.at[0].qparam.zero_point, 0);
+    qdq_plan_free(few);
+    qdq_plan_free(many);
+}

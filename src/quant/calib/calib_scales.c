@@ -178,6 +178,38 @@ static bool has_range(const qdq_calib_slot *s)
     return s->cached || !qdq_observer_empty(s->observer);
 }
 
+/* Does the graph itself limit how far the value falls, whatever the samples are? */
+static bool has_limit_below(const qdq_value *v)
+{
+    enum { FAR = 16 };
+
+    for (int i = 0; i < FAR && v != NULL && v->producer != NULL; i++) {
+        const qdq_op op = v->producer->op;
+
+        if (QDQ_OP_IS_IN(op, QDQ_OP_RELU, QDQ_OP_SIGMOID, QDQ_OP_HARDSIGMOID, QDQ_OP_SOFTMAX,
+                         QDQ_OP_ABS, QDQ_OP_EXP, QDQ_OP_SQRT, QDQ_OP_CLIP))
+            return true;
+        if (!QDQ_OP_IS_IN(op, QDQ_OP_MAXPOOL, QDQ_OP_AVERAGEPOOL, QDQ_OP_GLOBALAVERAGEPOOL,
+                          QDQ_OP_GLOBALMAXPOOL, QDQ_OP_REDUCEMEAN, QDQ_OP_RESHAPE, QDQ_OP_FLATTEN,
+                          QDQ_OP_SQUEEZE, QDQ_OP_UNSQUEEZE, QDQ_OP_TRANSPOSE, QDQ_OP_IDENTITY,
+                          QDQ_OP_SLICE, QDQ_OP_GATHER, QDQ_OP_SPLIT))
+            return false;
+        v = qdq_node_in(v->producer, 0);
+    }
+    return false;
+}
+
+/* Scores of recordings with speech say little of silence: what was seen on one side of 0 is allowed
+ * on the other. */
+static bool has_few(const qdq_calibration *c, const qdq_calib_slot *s)
+{
+    enum { FEW_VALUES = 256 };
+    const qdq_value *v = qdq_graph_find(c->q->m->graph, s->name);
+
+    return s->observer != NULL && !s->cached && qdq_observer_count(s->observer) < FEW_VALUES &&
+           qdq_value_const(v) == NULL && !has_limit_below(v);
+}
+
 /* What a cache says counts as seen. Nothing seen at all says nothing. */
 static void note_signs(qdq_calibration *c)
 {
@@ -187,7 +219,14 @@ static void note_signs(qdq_calibration *c)
 
         s->non_negative = (seen || s->cached) && (!seen || qdq_observer_low(s->observer) >= 0) &&
                           (!s->cached || s->range.low >= 0);
+        s->has_few = seen && has_few(c, s);
+        s->non_negative = s->non_negative && !s->has_few;
     }
+}
+
+static qdq_range with_other_side(const qdq_calib_slot *s, qdq_range r)
+{
+    return s->has_few ? both(r, (qdq_range){-r.high, -r.low}) : r;
 }
 
 static qdq_status search_ranges(qdq_calibration *c, qdq_error *err)
@@ -205,7 +244,7 @@ static qdq_status search_ranges(qdq_calibration *c, qdq_error *err)
         if (!qdq_observer_range(s->observer, &scheme, &r, &s->used))
             nomem = true;
         else
-            s->range = s->cached ? both(s->range, r) : r;
+            s->range = s->cached ? both(s->range, r) : with_other_side(s, r);
     }
     return nomem ? qdq_nomem(err) : QDQ_OK;
 }
@@ -231,6 +270,7 @@ static qdq_status range_for(const qdq_calib_slot *leader, const qdq_plan_tensor 
     if (same || leader->observer == NULL || qdq_observer_empty(leader->observer))
         return QDQ_OK;
     QDQ_NEED(qdq_observer_range(leader->observer, scheme, r, NULL), err);
+    *r = with_other_side(leader, *r);
     if (leader->cached)
         *r = both(leader->range, *r);
     return QDQ_OK;

@@ -35,6 +35,8 @@ typedef struct qdq_calib_slot {
     qdq_range own;
     /* of a leader: no value of its group is below 0 */
     bool non_negative;
+    /* of a leader: too few values to tell how far they go on either side of 0 */
+    bool has_few;
     qdq_range range;
     /* method that found the range */
     qdq_method used;

@@ -183,6 +183,13 @@ bool qdq_observer_empty(const qdq_observer *o)
            (o->held_back == NULL || o->held_back->count == 0);
 }
 
+size_t qdq_observer_count(const qdq_observer *o)
+{
+    if (o->histogram == NULL)
+        return SIZE_MAX;
+    return o->histogram->count + (o->held_back != NULL ? o->held_back->count : 0);
+}
+
 double qdq_observer_low(const qdq_observer *o)
 {
     double low = o->any ? o->bounds.low : INFINITY;

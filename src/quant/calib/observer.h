@@ -32,6 +32,8 @@ bool qdq_observer_pool(qdq_observer *o, const qdq_observer *other);
 uint64_t qdq_observer_nonfinite(const qdq_observer *o);
 /* No finite value was added, so that there is no range. */
 bool qdq_observer_empty(const qdq_observer *o);
+/* How many finite values were added; SIZE_MAX: the method counts none. */
+size_t qdq_observer_count(const qdq_observer *o);
 /* The smallest value of an observer that is not empty. */
 double qdq_observer_low(const qdq_observer *o);
 /* Why there is no range although there are values; NULL: there is one. */
