@@ -29,28 +29,21 @@ the command line tool ``qdq``, which the package has, too.
 from __future__ import annotations
 
 from . import _core as _core
+from ._bench import BenchResult, bench
 from ._calibrate import calibrate
+from ._check import CheckResult, check
+from ._compare import CompareResult, compare
 from ._engines import Engine
+from ._inspect import import_plan, inspect, strip
 from ._metric import MetricRun
 from ._model import Io, Model
+from ._optimize import OptimizeResult, optimize
 from ._plan import Plan, Target
 from ._qdq import lib as _lib
-from ._quantize import QuantizeResult, Speed, quantize
+from ._quantize import quantize
+from ._quantize_result import QuantizeResult, Speed
 from ._statistics import Statistics
 from ._stores import merge_stores
-from ._tools import (
-    BenchResult,
-    CheckResult,
-    CompareResult,
-    OptimizeResult,
-    bench,
-    check,
-    compare,
-    import_plan,
-    inspect,
-    optimize,
-    strip,
-)
 from ._tune import TuneResult, autotune
 from .errors import (
     AccuracyWarning,

@@ -14,7 +14,7 @@ from ._engines import Engine, open_engine, split
 from ._model import open_model
 from ._plan import Target
 from ._qdq import lib
-from ._quantize import open_target, plan_options
+from ._quantize_options import open_target, plan_options
 from ._statistics import Statistics
 
 

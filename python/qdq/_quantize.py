@@ -1,11 +1,8 @@
-"""quantize(): options and result of the library's qdq_ptq()."""
+"""quantize(): a call of the library's qdq_ptq()."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import math
-import os
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -14,73 +11,24 @@ from typing import Any
 from . import _core, errors
 from ._arguments import check_types
 from ._core import Job, Options, Path, Progress, Shapes, read
-from ._data import Data, Labels, SampleSource, open_data, stopped
+from ._data import Labels, SampleSource, stopped
 from ._engines import Engine, open_engine, split
-from ._metric import Metric, MetricRun
-from ._model import Model, ModelSource, kind_of, open_model
+from ._metric import MetricRun
+from ._model import Model, ModelSource, open_model
 from ._plan import Plan, Target, reject_external
 from ._qdq import ffi, lib
-from ._records import (
-    CompareReport,
-    EngineCheck,
-    GoalReport,
-    QuantizeReport,
-    QuantizeWarning,
-    Split,
-    Times,
+from ._quantize_options import (
+    check_options,
+    goal_options,
+    names_format,
+    open_target,
+    plan_options,
+    set_shards,
 )
-from ._shards import sharded
-from ._show import decibels, html_table, plot_bars, rows_of, svg_bars
+from ._quantize_result import QuantizeResult, Speed
+from ._samples import Samples
 from ._statistics import Statistics, as_cache
 
-# Keys of the target that an option of its own sets, and how.
-FORMATS: dict[str, Callable[[Any], dict[str, Any]]] = {
-    "activation_type": lambda v: {"activation.type": v},
-    "weight_type": lambda v: {"weight.type": v},
-    "symmetric": lambda v: {"activation.symmetric": v},
-    "weight_asymmetric": lambda v: {"weight.symmetric": not v},
-    "per_channel": lambda v: {"weight.per_channel": v},
-    "reduce_range": lambda v: {"weight.reduced": v},
-    "pow2": lambda v: {"activation.pow2": v, "weight.pow2": v},
-    "block_size": lambda v: {"weight.block": str(v)},
-    "weight_method": lambda v: {"weight.method": v},
-    "weights": lambda v: {"weight.store": v},
-    "accuracy_level": lambda v: {"weight.accuracy_level": str(v)},
-    "tables": lambda v: {"weight.tables": v},
-    "bias": lambda v: {"bias.type": v},
-    "rest": lambda v: {
-        "rest.type": {"fp32": "float", "fp16": "float16", "bf16": "bfloat16"}.get(v, v)
-    },
-    "rest_keep": lambda v: {"rest.keep": v},
-    "direct_io": lambda v: {"rest.direct_io": v},
-}
-TYPES = "activation.type", "activation.symmetric", "weight.type", "weight.symmetric"
-PRESETS: dict[str, dict[str, Any]] = {
-    "int8": dict(zip(TYPES, ("int8", True, "int8", True))),
-    "uint8": dict(zip(TYPES, ("uint8", False, "int8", True))),
-    "int16": dict(zip(TYPES, ("int16", True, "int8", True))),
-    "fp8": {
-        **dict(zip(TYPES, ("float8e4m3fn", True, "float8e4m3fn", True))),
-        "bias.type": "float",
-    },
-    "int4": {
-        **dict(zip(TYPES, ("float", False, "int4", True))),
-        "weight.block": "32",
-        "bias.type": "float",
-    },
-    "uint4": {
-        **dict(zip(TYPES, ("float", False, "uint4", False))),
-        "weight.block": "32",
-        "bias.type": "float",
-    },
-    "dynamic": {
-        **dict(zip(TYPES, ("float", False, "int8", True))),
-        "weight.store": "dynamic",
-        "weight.block": "0",
-        "bias.type": "float",
-    },
-}
-TARGET_OF_ENGINE = {"openvino": "openvino", "trtexec": "tensorrt"}
 # What the library finds and what helps: Python's words for it.
 NEXT_STEP = {
     "goal-missed": "; next: more samples, compare(per_layer=True) and exclude, or min_sqnr",
@@ -91,270 +39,6 @@ NEXT_STEP = {
     "slower": "; autotune() measures which layers are faster in 8 bits",
     "not-faster": "; autotune() measures which layers are faster in 8 bits",
 }
-
-
-@dataclasses.dataclass(frozen=True)
-class Speed:
-    """How fast the quantized model is, timed in turns with the model that was given."""
-
-    #: the model that was given
-    before: Times
-    #: the quantized one, with its speedup
-    after: Times
-    #: the same with the shapes of a sample fixed by the engine; None: shapes are fixed, or no time
-    fixed: Times | None = None
-
-    def __repr__(self) -> str:
-        a, b = self.before.median_ms, self.after.median_ms
-        return f"<qdq.Speed: {a:.4g} ms -> {b:.4g} ms, {self.after.speedup:.2f} times as fast>"
-
-
-class QuantizeResult:
-    """What `quantize` made.
-
-    Attributes
-    ----------
-    model
-        The quantized model, as the kind of object that was given; the path of `output` where
-        that was a path, or a `Model` without `output`.
-    plan : Plan
-        What is quantized, with scales and reasons.
-    target : Target
-        The rules that placed it.
-    compared : CompareReport or None
-        Distance of the outputs on samples that did not calibrate.
-    goal : GoalReport or None
-        The accuracy goal and how it was reached; None: no goal.
-    engine_check : EngineCheck or None
-        Whether the engine computes what the model defines.
-    speed : Speed or None
-        Latency against the model that was given.
-    verdict : str
-        ``"reached"``, ``"missed"``, ``"float"`` (only the float model reaches the default goal) or
-        ``"unknown"`` (no goal, or nothing was measured).
-    split : Split
-        Which samples calibrated, and which evaluated.
-    metric : float
-        Of `model`, where `metric=` was given; NAN: not measured.
-    report : QuantizeReport
-        All that was measured; ``report.to_dict()`` for JSON.
-    """
-
-    def __init__(self) -> None:
-        self.source: Any = None
-        self.output: Path | None = None
-        self.quantized: Model
-        self.plan: Plan
-        self.target: Target
-        self.compared: CompareReport | None = None
-        self.goal: GoalReport | None = None
-        self.engine_check: EngineCheck | None = None
-        self.speed: Speed | None = None
-        self.verdict: str
-        self.split: Split
-        self.metric = math.nan
-        self.warnings: tuple[QuantizeWarning, ...] = ()
-        self.report: QuantizeReport
-        self._model: Any = None
-
-    def written(self) -> None:
-        """The model is at `output`, and no longer in memory."""
-        if kind_of(self.source) == "path":
-            self._model = os.fspath(self.output or "")
-            self.quantized = Model(self._model)
-
-    @property
-    def model(self) -> Any:
-        if self._model is None:
-            self._model = self.quantized.to_kind(kind_of(self.source))
-        return self._model
-
-    @property
-    def sqnr_db(self) -> float:
-        """SQNR in dB of the worst output; NAN: not measured."""
-        return self.compared.worst_db if self.compared is not None else math.nan
-
-    @property
-    def speedup(self) -> float:
-        """Latency of the input model / latency of this one; NAN: not measured."""
-        return self.speed.after.speedup if self.speed is not None else math.nan
-
-    def __repr__(self) -> str:
-        s = self.plan.summary
-        parts = [f"{s.n_tensors} tensors and {s.n_weights} weights for {s.target}"]
-        if self.compared is not None:
-            parts.append(f"SQNR {self.sqnr_db:.2f} dB")
-        if self.speed is not None:
-            parts.append(f"{self.speedup:.2f} times as fast")
-        return f"<qdq.QuantizeResult: {', '.join(parts)}>"
-
-    def _repr_html_(self) -> str:
-        rows = rows_of(self.plan.summary)
-        rows.append(("verdict", self.verdict))
-        if self.speed is not None:
-            a = self.speed.after
-            rows.append(("speedup", f"{a.speedup:.2f} ({a.ci_low:.2f} to {a.ci_high:.2f})"))
-        plots = [svg_bars(*self._plotted(30))] if self.compared is not None else []
-        if self.speed is not None:
-            times = {"input": self.speed.before, "result": self.speed.after}
-            plots.append(svg_bars({name: t.median_ms for name, t in times.items()}, "ms"))
-        return html_table(rows) + "".join(plots)
-
-    def plot(self, ax: Any = None, *, most: int = 30) -> Any:
-        """Draws SQNR with matplotlib, and returns the axes.
-
-        It is that of the layers that lose most, if layers went back to float for the goal; else
-        that of each output. ``compare(per_layer=True)`` measures the layers of any model.
-        """
-        if self.compared is None:
-            raise errors.UsageError("plot: nothing was measured, expected samples")
-        return plot_bars(*self._plotted(most), ax)
-
-    def _plotted(self, most: int) -> tuple[dict[str, float], str]:
-        assert self.compared is not None
-        if self.goal is not None and self.goal.layers:
-            worst = sorted(self.goal.layers, key=lambda e: -e.error)[:most]
-            layers = {e.node + (" (float)" if e.is_float else ""): decibels(e.error) for e in worst}
-            return layers, "SQNR of the layer, dB"
-        return {o.name: o.sqnr_db for o in self.compared.outputs}, "SQNR, dB"
-
-
-# --- options --------------------------------------------------------------------------------------
-
-
-def open_target(target: Any, engine: str, o: Mapping[str, Any]) -> Target:
-    """The target with the formats of the options; made for the engine where none is named."""
-    if target is None:
-        target = TARGET_OF_ENGINE.get(engine, "ort-cpu")
-    made = Target(target)
-    changes: dict[str, Any] = {}
-    if o["format"] is not None:
-        if o["format"] not in PRESETS:
-            raise errors.UsageError(
-                f"format: found {o['format']!r}, expected one of {', '.join(map(repr, PRESETS))}"
-            )
-        changes.update(PRESETS[o["format"]])
-    for name, keys in FORMATS.items():
-        if o[name] is not None:
-            changes.update(keys(o[name]))
-    given = o["set"] or {}
-    if (
-        o["weight_type"] is not None or "weight.type" in given
-    ) and "without_vnni" in made.to_dict():
-        changes["without_vnni"] = "pairs"
-    changes.update(given)
-    if changes:
-        made._change(changes)
-    return made
-
-
-def pipeline_of(o: Mapping[str, Any]) -> str | None:
-    """The passes that run before placement."""
-    fold = {"input": "fold_input_bytes", "output": "fold_output_bytes", "growth": "growth_budget"}
-    given = [n for n in (*fold.values(), "no_fold", "fold_only") if o[n] is not None]
-    if not o["optimize"]:
-        if given or o["passes"]:
-            raise errors.UsageError(
-                f"optimize=False: conflicts with {(given or ['passes'])[0]}; expected one of them"
-            )
-        return _core.text(lib.QDQ_PASSES_MINIMAL)
-    passes = o["passes"] or "quantize"
-    if not given:
-        return str(passes)
-    words = [f"{word}={o[name] if o[name] is not None else 1 << 20}" for word, name in fold.items()]
-    words += [f"only={op}" for op in o["fold_only"] or ()]
-    words += [f"no={op}" for op in o["no_fold"] or ()]
-    return f"{passes},fold-constants:{'+'.join(words)}"
-
-
-def plan_options(o: Mapping[str, Any], job: Job, samples: int, threads: int) -> Options:
-    """How a plan is made, from so many samples."""
-    given = {"passes": pipeline_of(o), "samples": samples, "threads": threads}
-    return Options("qdq_quantize_opts", job, {**o, **given})
-
-
-# --- samples --------------------------------------------------------------------------------------
-
-
-class Samples:
-    """What calibrates and what evaluates."""
-
-    def __init__(self, model: Model, job: Job, o: Mapping[str, Any]) -> None:
-        self.eval: Data | None = None
-        self.evaluates = o["sqnr"]
-        hold_out = self.evaluates and o["eval"] is None
-        calib = o["calib"] if o["calib"] is not None else "random:0"
-        self.most, at_most = o["samples"], 0
-        if isinstance(calib, str) and calib.startswith("random:"):
-            at_most = lib.qdq_split_random(self.most, uses_of(hold_out))
-        labels = o["labels"]
-        self.data = open_data(
-            calib, model, job, o, labels=labels if hold_out else None, max_samples=at_most
-        )
-        if self.most > len(self.data):
-            _core.logger.warning("samples: found %d, expected %d", len(self.data), self.most)
-        if self.evaluates and o["eval"] is not None:
-            try:
-                self.eval = open_data(o["eval"], model, job, o, labels=labels, argument="eval")
-            except BaseException:
-                self.data.close()
-                raise
-
-    def split(self, for_goal: bool, rounds: bool) -> Split:
-        """Which of them calibrate, and which evaluate. `rounds`: they round weights, too."""
-        uses = uses_of(self.evaluates, for_goal, rounds)
-        found: Split = read(lib.qdq_split_samples(self.data.c, self.eval_c, self.most, uses))
-        return found
-
-    @property
-    def eval_c(self) -> Any:
-        return self.eval.c if self.eval is not None else ffi.NULL
-
-    def close(self) -> None:
-        for data in (self.data, self.eval):
-            if data is not None:
-                data.close()
-
-
-def uses_of(evaluates: bool, for_goal: bool = False, rounds: bool = False) -> int:
-    return int(
-        lib.QDQ_SPLIT_CALIBRATE
-        | (lib.QDQ_SPLIT_EVALUATE if evaluates else 0)
-        | (lib.QDQ_SPLIT_GOAL if evaluates and for_goal else 0)
-        | (lib.QDQ_SPLIT_ROUND if rounds else 0)
-    )
-
-
-def names_goal(o: Mapping[str, Any]) -> bool:
-    return any(o[name] is not None for name in ("min_sqnr", "min_agreement", "max_drop", "metric"))
-
-
-# Keywords that name types, zero points, blocks or stores: then no layer gets others.
-NAMES_FORMAT = "activation_type", "weight_type", "symmetric", "weight_asymmetric", "block_size"
-
-
-def names_format(o: Mapping[str, Any]) -> bool:
-    keys = tuple(o["set"] or ())
-    return (
-        any(o[name] is not None for name in (*NAMES_FORMAT, "weights"))
-        or o["format"] is not None
-        or any(key.startswith(("activation.", "weight.", "overrides")) for key in keys)
-    )
-
-
-def goal_options(o: Mapping[str, Any], job: Job, **members: Any) -> Options:
-    """The goal of the user, or the default one."""
-    return Options(
-        "qdq_goal_opts",
-        given={n: o[n] for n in ("min_sqnr", "min_agreement", "max_drop", "min_metric")},
-        by_default=not names_goal(o),
-        metric=Metric(o["metric"], job) if o["metric"] is not None else None,
-        has_min_metric=o["min_metric"] is not None,
-        **members,
-    )
-
-
-# --- the work -------------------------------------------------------------------------------------
 
 
 class Quantizing:
@@ -776,43 +460,3 @@ def quantize(
     if output is not None:
         q.result.written()
     return q.result
-
-
-def set_shards(o: dict[str, Any]) -> None:
-    """With a client, the metric is evaluated on its workers."""
-    if o["client"] is not None:
-        o["metric"] = sharded(o["metric"], o["shards"], o["client"], o)
-    elif o["shards"] is not None:
-        raise errors.UsageError("found shards without client")
-
-
-def check_options(o: Mapping[str, Any]) -> None:
-    judging = next(
-        (
-            n
-            for n in ("metric", "max_drop", "min_sqnr", "min_agreement", "labels", "eval")
-            if o[n] is not None
-        ),
-        None,
-    )
-    if judging is not None and not o["sqnr"]:
-        raise errors.UsageError(f"found {judging} where nothing is measured: sqnr=False")
-    if o["max_drop"] is not None and o["labels"] is None and o["metric"] is None:
-        raise errors.UsageError("found max_drop without labels")
-    if o["max_drop"] is not None and o["metric"] is None and not 0 <= o["max_drop"] <= 1:
-        raise errors.UsageError(f"max_drop: found {o['max_drop']!r}, expected a share from 0 to 1")
-    if o["labels"] is not None and o["calib"] is None and o["eval"] is None:
-        raise errors.UsageError("found labels without calib or eval")
-    if o["min_agreement"] is not None and not 0 < o["min_agreement"] <= 1:
-        raise errors.UsageError(
-            f"min_agreement: found {o['min_agreement']!r}, expected more than 0 and at most 1"
-        )
-    goals = ("min_sqnr", "min_agreement", "max_drop", "metric")
-    if o["best_effort"] and not any(o[n] is not None and (n != "min_sqnr" or o[n]) for n in goals):
-        raise errors.UsageError(
-            "found best_effort without min_sqnr, min_agreement, max_drop or metric"
-        )
-    if o["percentile"] is not None and not 50 < o["percentile"] <= 100:
-        raise errors.UsageError(
-            f"percentile: found {o['percentile']!r}, expected more than 50 and at most 100"
-        )

@@ -18,8 +18,7 @@ from ._metric import MetricRun
 from ._model import Model, ModelSource, open_model
 from ._plan import Plan, Target, hand_over
 from ._qdq import ffi, lib
-from ._quantize import (
-    Samples,
+from ._quantize_options import (
     check_options,
     goal_options,
     names_goal,
@@ -29,6 +28,7 @@ from ._quantize import (
 )
 from ._ranges import take_ranges
 from ._records import TuneProgress, TuneReport
+from ._samples import Samples
 from ._show import axes, html_table, plot_bars, svg_bars, svg_steps
 
 # Members of qdq_region_opts by option.

@@ -13,7 +13,7 @@ import qdq
 from conftest import ROOT
 from qdq._arguments import TYPES, check_types
 from qdq._core import MEMBERS, Options
-from qdq._quantize import FORMATS
+from qdq._quantize_options import FORMATS
 from qdq._tune import NO_DETAIL, REGIONS
 from qdq.compat import quantize_dynamic, quantize_static, simplify
 
