@@ -47,7 +47,7 @@ void qdq_page_begin(qdq_buf *b, const char *title, const char *kicker, const cha
     qdq_buf_puts(b, "\n<style>");
     for (size_t i = 0; qdq_page_css[i] != NULL; i++)
         qdq_buf_puts(b, qdq_page_css[i]);
-    qdq_buf_puts(b, qdq_picture_css());
+    qdq_picture_put_style(b);
     qdq_buf_puts(b, "</style>\n</head>\n<body>\n<main>\n<header>");
     element(b, "p", "kicker", kicker);
     element(b, "h1", NULL, title);
@@ -61,7 +61,7 @@ void qdq_page_end(qdq_buf *b, const char *colophon)
     qdq_buf_puts(b, "\n</main>\n<script>");
     qdq_buf_puts(b, qdq_page_script);
     qdq_buf_putc(b, '\n');
-    qdq_buf_puts(b, qdq_picture_script());
+    qdq_picture_put_script(b);
     qdq_buf_puts(b, "</script>\n</body>\n</html>\n");
 }
 

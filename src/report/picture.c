@@ -27,14 +27,18 @@ static const char *find_asset(const char *name)
     return "";
 }
 
-const char *qdq_picture_css(void)
+void qdq_picture_put_style(qdq_buf *b)
 {
-    return find_asset("picture_style");
+    qdq_buf_puts(b, find_asset("picture_style"));
 }
 
-const char *qdq_picture_script(void)
+void qdq_picture_put_script(qdq_buf *b)
 {
-    return find_asset("picture_script");
+    qdq_buf_puts(b, "'use strict';\n(function () {\n");
+    qdq_buf_puts(b, find_asset("picture_model"));
+    qdq_buf_puts(b, find_asset("picture_draw"));
+    qdq_buf_puts(b, find_asset("picture_events"));
+    qdq_buf_puts(b, "})();\n");
 }
 
 /* --- data ------------------------------------------------------------------------------------- */

@@ -113,8 +113,8 @@ void qdq_page_picture(qdq_buf *b, const qdq_picture *p);
  * Model Explorer's reader of ONNX has them. */
 void qdq_picture_overlay(qdq_buf *b, const qdq_picture *p);
 
-/* How the page is drawn: text that goes into it as it is; ends with NULL. */
-const char *qdq_picture_css(void);
-const char *qdq_picture_script(void);
+/* How a page draws it: the text of its elements style and script. */
+void qdq_picture_put_style(qdq_buf *b);
+void qdq_picture_put_script(qdq_buf *b);
 
 #endif /* QDQ_PICTURE_H */
