@@ -90,23 +90,13 @@ qdq_status cli_shapes_pick(cli *c, const cli_shapes *all, const qdq_model *m, cl
     return QDQ_OK;
 }
 
-static bool is_input(const qdq_model *m, const char *name)
-{
-    qdq_io io;
-
-    for (size_t i = 0; qdq_model_input(m, i, &io); i++)
-        if (strcmp(io.name, name) == 0)
-            return true;
-    return false;
-}
-
 static qdq_status check_names(const char *option, const cli_shapes *all, qdq_model *const *models,
                               size_t n, qdq_error *err)
 {
     for (size_t s = 0; s < all->n; s++) {
         bool found = false;
         for (size_t i = 0; i < n && !found; i++)
-            found = is_input(models[i], all->at[s].name);
+            found = qdq_model_has_input(models[i], all->at[s].name);
         if (found)
             continue;
         qdq_io io = {.name = NULL};

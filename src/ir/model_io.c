@@ -76,6 +76,13 @@ bool qdq_model_output(const qdq_model *m, size_t i, qdq_io *out)
     return true;
 }
 
+bool qdq_model_has_input(const qdq_model *m, const char *name)
+{
+    const qdq_value *v = qdq_graph_find(m->graph, name);
+
+    return v != NULL && v->is_input && is_real_input(v);
+}
+
 bool qdq_io_is_open(const qdq_io *io)
 {
     for (int i = 0; i < io->rank; i++)

@@ -70,6 +70,14 @@ qdq_status qdq_infer_constantofshape(qdq_infer *c)
     return qdq_infer_out(c, 0, a == NULL ? QDQ_FLOAT : a->v.t->elem, &out);
 }
 
+void qdq_shape_bounds(int64_t rank, int64_t *start, int64_t *end)
+{
+    const int64_t from = *start < 0 ? *start + rank : *start, to = *end < 0 ? *end + rank : *end;
+
+    *start = from < 0 ? 0 : from > rank ? rank : from;
+    *end = to < *start ? *start : to > rank ? rank : to;
+}
+
 /* Shape counts dims from `start` to `end`, since opset 15. */
 void qdq_infer_shape_range(qdq_infer *c, int rank, int *start, int *end)
 {
@@ -79,10 +87,7 @@ void qdq_infer_shape_range(qdq_infer *c, int rank, int *start, int *end)
         from = qdq_infer_int(c, "start", 0);
         to = qdq_infer_int(c, "end", rank);
     }
-    from = from < 0 ? from + rank : from;
-    to = to < 0 ? to + rank : to;
-    from = from < 0 ? 0 : from > rank ? rank : from;
-    to = to < from ? from : to > rank ? rank : to;
+    qdq_shape_bounds(rank, &from, &to);
     *start = (int)from;
     *end = (int)to;
 }

@@ -15,16 +15,6 @@ enum { RANDOM_SAMPLES = 4, ALIGNMENT = 64 };
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static bool is_input(const qdq_model *m, const char *name)
-{
-    qdq_io io;
-
-    for (size_t i = 0; qdq_model_input(m, i, &io); i++)
-        if (strcmp(io.name, name) == 0)
-            return true;
-    return false;
-}
-
 static bool has_shape_for(const qdq_data_opts *opts, const char *name)
 {
     for (size_t i = 0; i < opts->n_shapes; i++)
@@ -57,7 +47,7 @@ static qdq_status add_usual_shapes(const qdq_worker *w, qdq_arena *arena, qdq_da
     QDQ_TRY(qdq_trtexec_shapes_read(w->engine_opts.trtexec_args, &x, err));
     qdq_input_shape *all = more_shapes(opts, x->n_opt, arena);
     for (size_t i = 0; all != NULL && i < x->n_opt; i++) {
-        if (!is_input(w->data_for, x->opt[i].name))
+        if (!qdq_model_has_input(w->data_for, x->opt[i].name))
             continue;
         all[opts->n_shapes] = x->opt[i];
         all[opts->n_shapes].name = qdq_arena_strdup(arena, x->opt[i].name);

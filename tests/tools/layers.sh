@@ -1,15 +1,15 @@
 #!/bin/bash
 # layers.sh SOURCE BUILD - the order of the folders of src/ is kept: a file includes headers of its
 # own folder, of folders further left, and of include/qdq. The same holds for the rooms of a folder
-# whose rooms have an order, so there is no circle among them. Also: every file name is used once,
-# so that a name finds its file, and a file's own header comes first, which proves that it stands
-# alone.
+# whose rooms have an order, and for calls through public headers, so there is no circle among them.
+# Also: every file name is used once, so that a name finds its file, and a file's own header comes
+# first, which proves that it stands alone.
 set -euo pipefail
 cd "$1"
 
 order=(base ir onnx target opt engine report quant tune worker cli)
 declare -A rooms # "." are the files at the top of the folder
-rooms[quant]="data plan calib weights place insert half_precision control_flow . compare goal import check report ptq"
+rooms[quant]="data plan calib weights place insert half_precision control_flow . import compare goal check report ptq"
 rooms[tune]="measure store worker_client probe region space search mincut validate scheme group extract isolate cache
     state candidate accuracy trial baseline problem greedy strategy refine final outcome ."
 bad=0
@@ -58,6 +58,23 @@ while IFS=: read -r file line text; do
             complain "$file:$line: $own must not include \"$header\": $other stands to its right"
     fi
 done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src || true)
+
+# A call leads the same way where a public header hides the room: what the library's objects define
+# and need. Worker and cli, to the right of it, call what they want.
+while read -r file name to; do
+    complain "$file: must not call $name() of $to, which stands to its right"
+done < <({
+    while read -r file; do
+        r=${file#src/} r=${r%/*} # no call of room(): that takes a second
+        [[ $r == */* ]] || r=$r/.
+        echo "file $file $((1000 * ${rank[${r%%/*}]:-0} + ${room_rank[$r]:-0}))"
+    done < <(find src -name '*.c')
+    nm -A "$2/libqdq.a" | sed -nE 's/^[^:]*:([a-z0-9_]+\.c)\.o:.* ([A-Z]) (qdq_[a-z0-9_]+)$/\2 \1 \3/p'
+} | awk '$1 == "file" { name = $2; sub(/.*\//, "", name); path[name] = $2; rank[name] = $3; next }
+    $1 == "U" { needs[$2 " " $3]; next }
+    { home[$3] = $2 }
+    END { for (n in needs) { split(n, x, " "); to = home[x[2]]
+        if (to in rank && rank[to] > rank[x[1]]) print path[x[1]], x[2], path[to] } }' | sort)
 
 # The public headers stand alone: they are installed together, and nothing else is.
 while IFS=: read -r file line text; do

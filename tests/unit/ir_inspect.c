@@ -171,6 +171,11 @@ TEST(inputs_leave_initializers_out)
     assert_string_equal(io.name, "q");
     assert_true(io.rank == -1 && io.elem == QDQ_UNDEFINED);
     assert_false(qdq_model_input(m, 4, &io));
+    for (size_t i = 0; qdq_model_input(m, i, &io); i++)
+        assert_true(qdq_model_has_input(m, io.name));
+    assert_false(qdq_model_has_input(m, "b")); /* an initializer */
+    assert_false(qdq_model_has_input(m, "y"));
+    assert_false(qdq_model_has_input(m, "absent"));
     assert_true(qdq_model_output(m, 0, &io));
     assert_true(io.rank == 0 && io.elem == QDQ_FLOAT);
     assert_false(qdq_model_output(m, 2, &io));

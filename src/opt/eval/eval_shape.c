@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ir/shape.h"
+
 bool qdq_eval_identity(qdq_eval *c)
 {
     return qdq_eval_view(c, 0, c->in[0], c->in[0]->rank, c->in[0]->dim);
@@ -63,10 +65,7 @@ bool qdq_eval_shape(qdq_eval *c)
     if (c->opset >= 15) {
         start = qdq_eval_int(c, "start", 0);
         end = qdq_eval_int(c, "end", rank);
-        start = start < 0 ? start + rank : start;
-        end = end < 0 ? end + rank : end;
-        start = start < 0 ? 0 : start > rank ? rank : start;
-        end = end < start ? start : end > rank ? rank : end;
+        qdq_shape_bounds(rank, &start, &end);
     }
     count = end - start;
     out = qdq_eval_output(c, 0, QDQ_INT64, 1, &count);

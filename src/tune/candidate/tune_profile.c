@@ -69,8 +69,16 @@ qdq_status qdq_tune_ask_layers(qdq_tune_state *t, qdq_worker_client *w, const ch
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_file_to_profile(qdq_tune_state *t, qdq_tune_candidate *c, const char **path,
-                                    qdq_error *err)
+static qdq_status ask_profile(qdq_tune_state *t, const qdq_tune_candidate *c, const char *path,
+                              qdq_tune_layers *out, qdq_remote_outcome *outcome, qdq_error *err)
+{
+    (void)c;
+    return qdq_tune_ask_layers(t, t->tools.worker_client, path, PROFILE_RUNS, out, outcome, err);
+}
+
+/* With the client's deadline set for its profile. *path NULL: the time of the search is used up. */
+static qdq_status file_to_profile(qdq_tune_state *t, qdq_tune_candidate *c, const char **path,
+                                  qdq_error *err)
 {
     *path = NULL;
     if (c != t->run.base && qdq_tune_time_is_up(t))
@@ -80,22 +88,21 @@ qdq_status qdq_tune_file_to_profile(qdq_tune_state *t, qdq_tune_candidate *c, co
     return QDQ_OK;
 }
 
-/* What an engine did not survive says nothing, and is asked again by a run that goes on, which has
- * to see the same. */
-static qdq_status measure_profile(qdq_tune_state *t, qdq_tune_candidate *c, const char *key,
-                                  qdq_tune_layers *out, qdq_error *err)
+qdq_status qdq_tune_measure_layers(qdq_tune_state *t, qdq_tune_candidate *c, const char *key,
+                                   const char *what, qdq_tune_ask *ask, qdq_tune_layers *out,
+                                   qdq_error *err)
 {
     const char *path;
     qdq_remote_outcome outcome = {0};
 
-    QDQ_TRY(qdq_tune_file_to_profile(t, c, &path, err));
+    QDQ_TRY(file_to_profile(t, c, &path, err));
     if (path == NULL)
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_ask_layers(t, t->tools.worker_client, path, PROFILE_RUNS, out, &outcome, err));
+    QDQ_TRY(ask(t, c, path, out, &outcome, err));
     QDQ_TRY(qdq_tune_note_refused(t, t->tools.worker_client, err));
     if (outcome.end == QDQ_REMOTE_FINE)
         return qdq_tune_keep_layers(t, key, out, err);
-    qdq_job_log(t->job, QDQ_LOG_WARNING, "no profile of %s (%s: %s)", path,
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "no %s of %s (%s: %s)", what, path,
                 qdq_remote_end_name(outcome.end), outcome.text);
     return QDQ_OK;
 }
@@ -111,7 +118,7 @@ static qdq_status get_layers(qdq_tune_state *t, qdq_tune_candidate *c, qdq_tune_
     QDQ_NEED(key != NULL, err);
     t->run.builds++;
     QDQ_TRY(qdq_tune_recall_layers(t, key, out, &known, err));
-    return known ? QDQ_OK : measure_profile(t, c, key, out, err);
+    return known ? QDQ_OK : qdq_tune_measure_layers(t, c, key, "profile", ask_profile, out, err);
 }
 
 /* --- times of nodes --------------------------------------------------------------------------- */

@@ -18,10 +18,16 @@ qdq_status qdq_tune_ask_layers(qdq_tune_state *t, qdq_worker_client *w, const ch
                                unsigned runs, qdq_tune_layers *out, qdq_remote_outcome *outcome,
                                qdq_error *err);
 
-/* The file of a candidate's model, with the client's deadline set for its profile. *path NULL: the
- * time of the search is used up. */
-qdq_status qdq_tune_file_to_profile(qdq_tune_state *t, qdq_tune_candidate *c, const char **path,
-                                    qdq_error *err);
+/* Asks the engine for layers of the model in the file. */
+typedef qdq_status qdq_tune_ask(qdq_tune_state *t, const qdq_tune_candidate *c, const char *path,
+                                qdq_tune_layers *out, qdq_remote_outcome *outcome, qdq_error *err);
+
+/* Asks for a candidate's layers, and stores them under the key; none if the time of the search is
+ * used up. What an engine did not survive is not stored: a resumed run asks again. `what` is the
+ * word of the warning. */
+qdq_status qdq_tune_measure_layers(qdq_tune_state *t, qdq_tune_candidate *c, const char *key,
+                                   const char *what, qdq_tune_ask *ask, qdq_tune_layers *out,
+                                   qdq_error *err);
 
 /* Stored layers of a key; out->at is freed with qdq_free(). *known false: there are none, or they
  * cannot be read. */

@@ -114,27 +114,12 @@ static qdq_status keep_output(qdq_tune_state *t, qdq_error *err)
     return size == 0 || t->parts.base_log != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* What an engine did not survive says nothing, and is asked again by a run that goes on. */
-static qdq_status measure_layers(qdq_tune_state *t, qdq_tune_candidate *c, const char *key,
-                                 qdq_tune_layers *out, qdq_error *err)
+static qdq_status ask_groups(qdq_tune_state *t, const qdq_tune_candidate *c, const char *path,
+                             qdq_tune_layers *out, qdq_remote_outcome *outcome, qdq_error *err)
 {
-    const char *path;
-    qdq_remote_outcome outcome = {0};
-
-    QDQ_TRY(qdq_tune_file_to_profile(t, c, &path, err));
-    if (path == NULL)
-        return QDQ_OK;
     QDQ_TRY(qdq_worker_client_groups(t->tools.worker_client, path, GROUP_RUNS, &out->at, &out->n,
-                                     &outcome, err));
-    if (c == t->run.base)
-        QDQ_TRY(keep_output(t, err));
-    QDQ_TRY(qdq_tune_note_refused(t, t->tools.worker_client, err));
-    if (outcome.end != QDQ_REMOTE_FINE) {
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "no layers of %s (%s: %s)", path,
-                    qdq_remote_end_name(outcome.end), outcome.text);
-        return QDQ_OK;
-    }
-    return qdq_tune_keep_layers(t, key, out, err);
+                                     outcome, err));
+    return c == t->run.base ? keep_output(t, err) : QDQ_OK;
 }
 
 /* May another model be built, and a candidate after it? */
@@ -161,7 +146,7 @@ static qdq_status ask_for_layers(qdq_tune_state *t, qdq_tune_candidate *c, qdq_t
     if (!known && c == t->run.base)
         QDQ_TRY(read_graph(t, key, out, &known, err));
     if (!known)
-        QDQ_TRY(measure_layers(t, c, key, out, err));
+        QDQ_TRY(qdq_tune_measure_layers(t, c, key, "layers", ask_groups, out, err));
     return qdq_tune_profile_from(t, c, out->at, out->n, err);
 }
 
