@@ -53,6 +53,10 @@ QDQ_API const char *qdq_target_get_name(const qdq_target *t);
  * text. */
 QDQ_API const char *qdq_target_engine(const qdq_target *t);
 
+/* The target for an engine where none is named: "openvino" for "openvino:FILE"; "ort-cpu" for an
+ * engine without one of its own, and for NULL. */
+QDQ_API const char *qdq_target_of_engine(const char *spec);
+
 /* A key whose values differ between two targets, a and b. */
 typedef struct qdq_target_difference {
     /* "stay_float: small-matrix of MatMul", "activation"; "": the top level */

@@ -14,7 +14,7 @@ from ._engines import Engine, open_engine
 from ._model import Model, ModelSource, open_model
 from ._plan import Target
 from ._qdq import lib
-from ._quantize_options import TARGET_OF_ENGINE
+from ._quantize_options import target_of
 from ._records import EngineCheck, Finding, Record, TargetCheck
 from ._show import html_table
 
@@ -155,7 +155,7 @@ def check(
         return CheckResult(findings, None, None)
     with open_engine(engine, job, given) if engine is not None else nullcontext() as runner:
         if target is None and runner is not None:
-            target = TARGET_OF_ENGINE.get(runner.name, "ort-cpu")
+            target = target_of(runner.name)
         assert target is not None
         rules = Target(target)
         if given["set"]:

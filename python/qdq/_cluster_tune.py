@@ -458,7 +458,7 @@ class Tuning:
             if not files.get(name):
                 return f"{name} is missing"
         if not files["tune.db"].startswith(b"SQLite format 3\0"):
-            return "tune.db is no store"
+            return "tune.db is not a store"
         try:
             report = json.loads(files["report.json"])
             figures = [float(report[n]) for n in ("baseline_ms", "final_ms", "speedup")]

@@ -59,13 +59,17 @@ PRESETS: dict[str, dict[str, Any]] = {
         "bias.type": "float",
     },
 }
-TARGET_OF_ENGINE = {"openvino": "openvino", "trtexec": "tensorrt"}
+
+
+def target_of(engine: str) -> str:
+    """The target for an engine where none is named."""
+    return _core.text(lib.qdq_target_of_engine(engine.encode()))
 
 
 def open_target(target: Any, engine: str, o: Mapping[str, Any]) -> Target:
     """The target with the formats of the options; made for the engine where none is named."""
     if target is None:
-        target = TARGET_OF_ENGINE.get(engine, "ort-cpu")
+        target = target_of(engine)
     made = Target(target)
     changes: dict[str, Any] = {}
     if o["format"] is not None:

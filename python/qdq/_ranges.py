@@ -57,7 +57,7 @@ def take_ranges(engine: str | Engine, given: dict[str, Any]) -> dict[str, tuple[
 
 
 def read_arguments(args: str) -> tuple[Dims, Dims, Dims, str]:
-    """The three shapes in arguments of trtexec, and the first one that is no shape."""
+    """The three shapes in arguments of trtexec, and the first one that is not a shape."""
     found = make(lib.qdq_trtexec_shapes_read, _core.encode(args))
     try:
         ends = (found.min, found.n_min), (found.opt, found.n_opt), (found.max, found.n_max)

@@ -508,7 +508,7 @@ def test_files_that_are_no_result_are_named():
     for change, text in (
         ({"device": {**device, "fingerprint": "g"}}, "fingerprint is 'g', expected 'f'"),
         ({"files": {**files, "tune.db": b""}}, "tune.db is missing"),
-        ({"files": {**files, "tune.db": b"x"}}, "tune.db is no store"),
+        ({"files": {**files, "tune.db": b"x"}}, "tune.db is not a store"),
         ({"files": {**files, "report.json": b"{"}}, "report.json: JSONDecodeError"),
         ({"files": {**files, "report.json": b"{}"}}, "report.json: KeyError"),
         ({"files": other}, "other outputs"),

@@ -117,7 +117,7 @@ static qdq_status add_node(reader *r, const yaml_event_t *e, qdq_yaml_kind kind,
     }
     if (l->container->kind == QDQ_YAML_MAP) {
         if (l->key == NULL)
-            return refuse(r, &e->start_mark, "found a key that is no text, expected a name");
+            return refuse(r, &e->start_mark, "found a key that is not text, expected a name");
         n->key = l->key;
         n->key_line = l->key_line;
         n->key_column = l->key_column;

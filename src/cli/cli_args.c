@@ -158,7 +158,7 @@ static qdq_status parse_long(parser *p, const char *arg)
         negated = o != NULL;
         if (negated && o->kind != CLI_FLAG)
             return qdq_fail(p->err, QDQ_E_USAGE,
-                            "'%s': --%s is no flag, there is nothing to turn off", arg, o->name);
+                            "'%s': --%s is not a flag, there is nothing to turn off", arg, o->name);
     }
     if (o == NULL)
         return unknown_option(p, name, size);

@@ -49,7 +49,7 @@ qdq_status cli_path_check(const char *path, bool force, qdq_error *err)
     if (stat(folder, &s) != 0)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: folder '%s'", path, folder);
     if (!S_ISDIR(s.st_mode))
-        return qdq_fail(err, QDQ_E_IO, "%s: '%s' is no folder", path, folder);
+        return qdq_fail(err, QDQ_E_IO, "%s: '%s' is not a folder", path, folder);
     if (name[0] == '\0')
         return qdq_fail(err, QDQ_E_IO, "%s: found a folder, expected a file to write", path);
     return QDQ_OK;

@@ -227,19 +227,6 @@ static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a,
     return st == QDQ_E_FORMAT ? qdq_within(err, QDQ_E_USAGE, "formats") : st;
 }
 
-const char *cli_target_of_engine(const char *engine)
-{
-    static const struct {
-        const char *engine, *target;
-    } known[] = {{"openvino", "openvino"}, {"trtexec", "tensorrt"}};
-    size_t length = engine != NULL ? strcspn(engine, ":") : 0;
-
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (length == strlen(known[i].engine) && strncmp(engine, known[i].engine, length) == 0)
-            return known[i].target;
-    return "ort-cpu";
-}
-
 static bool is_file(const char *name)
 {
     return strpbrk(name, "/.") != NULL;

@@ -21,9 +21,6 @@ qdq_status cli_format_preset(const char *name, cli_format_args *a, qdq_error *er
 /* Does the user name types, zero points, blocks or stores? Then no layer gets others. */
 bool cli_format_is_named(const cli_format_args *a);
 
-/* The target that models are tuned for on an engine ("openvino:LIBRARY") by default. */
-const char *cli_target_of_engine(const char *engine);
-
 /* The target NAME (NULL: ort-cpu) with these changes: first the preset, then the options, then
  * --set. A built-in one is replaced by what was installed for this machine (cli_installed.h),
  * unless its name begins with "builtin:"; c->installed is the file then. `engine`: options of the

@@ -80,7 +80,7 @@ static qdq_status check_parent(const char *dir, qdq_error *err)
     if (stat(parent, &st) != 0)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: folder '%s'", dir, parent);
     return S_ISDIR(st.st_mode) ? QDQ_OK
-                               : qdq_fail(err, QDQ_E_IO, "%s: '%s' is no folder", dir, parent);
+                               : qdq_fail(err, QDQ_E_IO, "%s: '%s' is not a folder", dir, parent);
 }
 
 qdq_status cli_tune_check_folder(const char *dir, const char *model, const char *what, bool force,

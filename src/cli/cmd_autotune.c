@@ -93,7 +93,7 @@ static qdq_status load(autotune *t, qdq_error *err)
     QDQ_TRY(cli_shapes_check(&t->range.opt, &t->model, 1, err));
     QDQ_TRY(cli_shapes_pick(t->c, &q->shape.shapes, t->model, &fitting, err));
     QDQ_TRY(cli_shapes_pick(t->c, &t->range.opt, t->model, &fitting, err));
-    const char *target = q->target != NULL ? q->target : cli_target_of_engine(t->a->engine.engine);
+    const char *target = q->target != NULL ? q->target : qdq_target_of_engine(t->a->engine.engine);
     QDQ_TRY(cli_target_open(t->c, target, &format, &t->a->engine, &t->target, err));
     QDQ_TRY(load_baselines(t, err));
     return open_samples(t, err);

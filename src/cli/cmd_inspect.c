@@ -61,7 +61,7 @@ static qdq_status open_target(cli *c, const struct inspect_args *a, qdq_target *
 {
     const cli_engine_args *engine = &a->groups.engine;
     const char *name =
-        a->quant.target != NULL ? a->quant.target : cli_target_of_engine(engine->engine);
+        a->quant.target != NULL ? a->quant.target : qdq_target_of_engine(engine->engine);
 
     o->job = &c->job;
     QDQ_TRY(cli_quant_fill_clean(c, &a->quant, o, err));

@@ -279,7 +279,7 @@ const cli_command cmd_quantize = {
         "by the engine, or\n"
         "  null, \"optimized\": against the model with the same optimizations and without Q/DQ, or "
         "null} },\n"
-        "  of which not_measured stands alone where it is no null; with a goal also\n"
+        "  of which not_measured stands alone where it is not null; with a goal also\n"
         "  \"goal\": {\"reached\", \"shapes\", \"seconds\", \"cut\", \"bias_correction\",\n"
         "  \"corrected_db\", \"uncorrected_db\" (of the worst output, if it is true),\n"
         "  \"float_channels\", \"float_channels_db\", \"all_channels_db\" (the same),\n"

@@ -26,7 +26,7 @@ static qdq_status read_head(const char *path, Elf64_Ehdr *head, qdq_error *err)
     size_t n = fread(head, 1, sizeof *head, f);
     fclose(f);
     if (n < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s: is no shared library", path);
+        return qdq_fail(err, QDQ_E_ENGINE, "%s: is not a shared library", path);
     return QDQ_OK;
 }
 

@@ -65,10 +65,10 @@ static qdq_status load(const char *path, qdq_engine_plugin *out, qdq_error *err)
 
     QDQ_TRY(qdq_library_open(path, &handle, err));
     found.data = dlsym(handle, symbol);
-    qdq_status st =
-        found.data == NULL
-            ? qdq_fail(err, QDQ_E_ENGINE, "%s: is no engine: it does not export %s()", path, symbol)
-            : check_table(path, table = found.get(QDQ_ENGINE_PLUGIN_VERSION), err);
+    qdq_status st = found.data == NULL
+                        ? qdq_fail(err, QDQ_E_ENGINE,
+                                   "%s: is not an engine: it does not export %s()", path, symbol)
+                        : check_table(path, table = found.get(QDQ_ENGINE_PLUGIN_VERSION), err);
     if (st == QDQ_OK)
         memcpy(out, table, table->size < sizeof *out ? table->size : sizeof *out);
     else

@@ -66,7 +66,7 @@ static qdq_status check_array(const qdq_io *io, const qdq_array *a, qdq_error *e
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is of strings: expected numbers",
                         io->name);
     if (io->elem == QDQ_UNDEFINED)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is no tensor: expected tensors only",
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is not a tensor: expected tensors only",
                         io->name);
     if (qdq_elem_name(a->elem) == NULL || a->elem != io->elem) {
         const char *got = qdq_elem_name(a->elem);

@@ -57,7 +57,8 @@ static qdq_status check_shape(const qdq_value *v, const qdq_input_shape *shape, 
     const qdq_type *t = v->type;
 
     if (t == NULL || t->kind != QDQ_TYPE_TENSOR)
-        return qdq_fail(err, QDQ_E_USAGE, "shape for input '%s': the input is no tensor", v->name);
+        return qdq_fail(err, QDQ_E_USAGE, "shape for input '%s': the input is not a tensor",
+                        v->name);
     if (shape->rank < 0 || shape->rank > QDQ_MAX_RANK)
         return qdq_fail(err, QDQ_E_USAGE, "shape for input '%s' has rank %d: expected 0 to %d",
                         v->name, shape->rank, QDQ_MAX_RANK);

@@ -204,7 +204,7 @@ static void check_outputs(qdq_checker *c, const qdq_graph *g, uint32_t *listed)
         const qdq_value *v = g->outputs.at[i];
 
         if (v->dead || v->graph != g)
-            ERROR("graph '%s': output %zu, '%s', is no value of it", g->name, i, v->name);
+            ERROR("graph '%s': output %zu, '%s', is not a value of it", g->name, i, v->name);
         else if (++listed[v->id] > 1)
             WARNING("graph '%s': '%s' is listed as an output more than once", g->name, v->name);
     }
@@ -226,7 +226,7 @@ static void check_inputs(qdq_checker *c, const qdq_graph *g, uint32_t *listed)
         const qdq_value *v = g->inputs.at[i];
 
         if (v->dead || v->graph != g || !v->is_input)
-            ERROR("graph '%s': input %zu, '%s', is no input value of it", g->name, i, v->name);
+            ERROR("graph '%s': input %zu, '%s', is not an input value of it", g->name, i, v->name);
         else if (listed[v->id] & LISTED_INPUT)
             ERROR("graph '%s': '%s' is listed as an input twice", g->name, v->name);
         else

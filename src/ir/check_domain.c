@@ -181,7 +181,7 @@ static void check_perm(qdq_checker *c, const qdq_node *n, const qdq_attr *a)
         ERROR("%s: attribute 'perm' of %s has %zu entries; expected each of 0 to %d once",
               qdq_check_place(c, n), n->type, a->count, rank - 1);
     else if (!right)
-        ERROR("%s: attribute 'perm' of %s is no permutation of its %zu entries",
+        ERROR("%s: attribute 'perm' of %s is not a permutation of its %zu entries",
               qdq_check_place(c, n), n->type, a->count);
 }
 

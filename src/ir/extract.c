@@ -27,7 +27,7 @@ static qdq_status find_value(extractor *x, const char *name, const char *what, q
 {
     *v = qdq_graph_find(x->g, name);
     if (*v == NULL)
-        return qdq_fail(x->err, QDQ_E_USAGE, "extract: %s '%s' is no value of graph '%s'", what,
+        return qdq_fail(x->err, QDQ_E_USAGE, "extract: %s '%s' is not a value of graph '%s'", what,
                         name, x->g->name);
     return QDQ_OK;
 }

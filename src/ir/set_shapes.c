@@ -119,7 +119,7 @@ static qdq_status find_input(const qdq_model *m, const char *name, qdq_value **o
                         name);
     if (v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR || v->type->elem == QDQ_UNDEFINED)
         return qdq_fail(err, QDQ_E_USAGE,
-                        "shape for '%s': the input is no tensor of a known element type", name);
+                        "shape for '%s': the input is not a tensor of a known element type", name);
     *out = v;
     return QDQ_OK;
 }

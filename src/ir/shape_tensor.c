@@ -241,8 +241,8 @@ qdq_status qdq_infer_transpose(qdq_infer *c)
                         in.rank);
     for (int i = 0; i < in.rank; i++) {
         if (perm[i] < 0 || perm[i] >= in.rank || seen[perm[i]])
-            return qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'perm' is no permutation of %d axes",
-                            in.rank);
+            return qdq_fail(c->err, QDQ_E_FORMAT,
+                            "attribute 'perm' is not a permutation of %d axes", in.rank);
         seen[perm[i]] = true;
         out.dim[i] = in.dim[perm[i]];
     }

@@ -50,7 +50,7 @@ static qdq_status parse_dim(qdq_text_parser *p, qdq_dim *dim)
     QDQ_TRY(qdq_lex_number(&p->lex, &n));
     if (!qdq_number_int(&n, &dim->value) || dim->value < 0)
         return qdq_lex_fail(&p->lex,
-                            "found a dimension that is no integer from 0 up in front of this");
+                            "found a dimension that is not an integer from 0 up in front of this");
     return QDQ_OK;
 }
 
@@ -320,7 +320,7 @@ static qdq_status parse_graph_value(qdq_text_parser *p, qdq_node *owner, int dep
     const char *name;
 
     if (owner == NULL)
-        return qdq_lex_expected(&p->lex, "a value that is no graph");
+        return qdq_lex_expected(&p->lex, "a value that is not a graph");
     QDQ_TRY(qdq_parse_interned(p, &name));
     one->type = QDQ_ATTR_GRAPH;
     one->v.g = qdq_graph_new(p->m, owner, name);

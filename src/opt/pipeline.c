@@ -80,7 +80,7 @@ static const qdq_pass_info *find_pass(word name)
 
 static qdq_status unknown(word w, const char *where, qdq_error *err)
 {
-    return qdq_fail(err, QDQ_E_USAGE, "%s: '%.*s' is no pass; 'qdq passes' lists all", where,
+    return qdq_fail(err, QDQ_E_USAGE, "%s: '%.*s' is not a pass; 'qdq passes' lists all", where,
                     (int)(w.size < 80 ? w.size : 80), w.text);
 }
 

@@ -120,7 +120,8 @@ static qdq_status enter(json_t **at, step s, const char *key, qdq_error *err)
         return QDQ_OK;
     }
     if (!json_is_object(*at))
-        return qdq_fail(err, QDQ_E_USAGE, "key '%s': what stands before the dot is no object", key);
+        return qdq_fail(err, QDQ_E_USAGE, "key '%s': what stands before the dot is not an object",
+                        key);
     next = json_object_getn(*at, s.name, s.size);
     if (next == NULL) {
         next = json_object();
@@ -139,7 +140,8 @@ static qdq_status set_last(json_t *at, step s, const char *key, json_t *fresh, q
     if (json_is_array(at))
         st = find_index(at, s, key, &index, err);
     else if (!json_is_object(at))
-        st = qdq_fail(err, QDQ_E_USAGE, "key '%s': what stands before the dot is no object", key);
+        st = qdq_fail(err, QDQ_E_USAGE, "key '%s': what stands before the dot is not an object",
+                      key);
     if (st == QDQ_OK && (json_is_array(at) ? json_array_set(at, index, fresh)
                                            : json_object_set(at, s.name, fresh)) != 0)
         st = qdq_nomem(err);
@@ -337,16 +339,31 @@ static qdq_status load_file(const char *path, const char *text, size_t size, qdq
     return finish((*out)->sha256 != NULL, out, err);
 }
 
+/* The target of an engine: by its name, and by its product's. */
+static const struct {
+    const char *engine, *product, *target;
+} of_engine[] = {{"ort", "onnxruntime", "ort-cpu"},
+                 {"openvino", "openvino", "openvino"},
+                 {"trtexec", "tensorrt", "tensorrt"}};
+
+const char *qdq_target_of_engine(const char *spec)
+{
+    const size_t n = spec != NULL ? strcspn(spec, ":") : 0;
+
+    for (size_t i = 0; i < QDQ_COUNT(of_engine); i++)
+        if (strlen(of_engine[i].engine) == n && memcmp(of_engine[i].engine, spec, n) == 0)
+            return of_engine[i].target;
+    return of_engine[0].target;
+}
+
 /* The built-in target that is probably meant: by its engine's name, then by likeness. */
 static const char *nearest_target(const char *name)
 {
-    static const char *const engines[][2] = {
-        {"ort", "ort-cpu"}, {"onnxruntime", "ort-cpu"}, {"trtexec", "tensorrt"}};
     const char *names[QDQ_COUNT(builtin)];
 
-    for (size_t i = 0; i < QDQ_COUNT(engines); i++)
-        if (strcmp(engines[i][0], name) == 0)
-            return engines[i][1];
+    for (size_t i = 0; i < QDQ_COUNT(of_engine); i++)
+        if (strcmp(of_engine[i].engine, name) == 0 || strcmp(of_engine[i].product, name) == 0)
+            return of_engine[i].target;
     for (size_t i = 0; i < QDQ_COUNT(builtin); i++)
         names[i] = builtin[i].name;
     return qdq_suggest(name, names, QDQ_COUNT(builtin));

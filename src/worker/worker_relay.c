@@ -116,7 +116,7 @@ static bool answer_all(qdq_relay *r, streams *s, qdq_buf *in)
         qdq_status st =
             in->failed ? qdq_nomem(&err) : qdq_frame_take(in->data, in->size, &used, &frame, &err);
         if (st != QDQ_OK) {
-            fprintf(stderr, "qdq-worker: what arrives is no frame: %s\n", err.text);
+            fprintf(stderr, "qdq-worker: what arrives is not a frame: %s\n", err.text);
             return false;
         }
         if (frame.json == NULL)

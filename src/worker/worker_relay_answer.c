@@ -198,7 +198,7 @@ static qdq_status write_arrays(const qdq_relay *r, const json_t *question, const
 
         if (!read_row(json_array_get(list, i), &offset, &bytes) ||
             (size_t)bytes > frame->size - used)
-            return qdq_fail(err, QDQ_E_FORMAT, "key 'in': entry %zu is no array that came", i);
+            return qdq_fail(err, QDQ_E_FORMAT, "key 'in': entry %zu is not an array that came", i);
         uint64_t at = (uint64_t)offset;
         const int reason = qdq_write_at(r->exchange.fd, frame->binary + used, (size_t)bytes, &at);
         if (reason != 0)

@@ -394,7 +394,7 @@ typedef enum next { GO_ON, GOODBYE, CONFUSED } next;
 
 static next confused(const char *why)
 {
-    fprintf(stderr, "qdq-worker: what arrives is no question: %s\n", why);
+    fprintf(stderr, "qdq-worker: what arrives is not a question: %s\n", why);
     return CONFUSED;
 }
 

@@ -189,7 +189,7 @@ TEST(strings_and_sequences_are_refused_by_name)
     m = test_model(HEAD "g (float[1] x) => (seq(float[1]) y) { y = SequenceConstruct(x, x) }");
     assert_ok(qdq_session_open(e, m, NULL, &s, &err));
     assert_ok(qdq_random_inputs(s, 1, &random, &n, &err));
-    assert_fails(QDQ_E_UNSUPPORTED, "output 'y' is no tensor",
+    assert_fails(QDQ_E_UNSUPPORTED, "output 'y' is not a tensor",
                  qdq_session_run(s, random, n, keep, NULL, &err));
     qdq_bench_model timed; /* but it can be timed */
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;

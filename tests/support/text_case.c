@@ -116,7 +116,7 @@ static const char *skip_spaces(const char *s)
     return s;
 }
 
-/* Where a graph's initializers begin, or its body where it has none; NULL: it is no graph. */
+/* Where a graph's initializers begin, or its body where it has none; NULL: it is not a graph. */
 static const char *interface_end(const char *s)
 {
     s = skip_spaces(s);

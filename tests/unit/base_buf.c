@@ -68,7 +68,7 @@ TEST(failure_sticks)
 
     qdq_buf_puts(&b, "12345");
     assert_true(b.failed);
-    qdq_buf_puts(&b, "1"); /* would fit, but a gap in the text is no text */
+    qdq_buf_puts(&b, "1"); /* would fit, but a gap in the text is not text */
     qdq_buf_printf(&b, "1");
     assert_null(qdq_buf_extend(&b, 0));
     assert_int_equal(b.size, 0);

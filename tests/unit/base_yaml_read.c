@@ -88,8 +88,8 @@ TEST(a_key_that_comes_twice_is_refused_where_it_stands)
 
 TEST(keys_are_text)
 {
-    refuse("? [a, b]\n: 1\n", "c.yaml:1:3: found a key that is no text");
-    refuse("? {a: b}\n: 1\n", "c.yaml:1:3: found a key that is no text");
+    refuse("? [a, b]\n: 1\n", "c.yaml:1:3: found a key that is not text");
+    refuse("? {a: b}\n: 1\n", "c.yaml:1:3: found a key that is not text");
 }
 
 TEST(one_document_is_enough)

@@ -104,7 +104,7 @@ TEST(arrays_of_an_npz_go_to_the_inputs_of_their_names)
         }
         assert_floats(sample(d, 2, 0), ramp + 4, 2);
         assert_floats(sample(d, 0, 0), ramp, 2);
-        assert_recorded("array 'spare' is no input of the model");
+        assert_recorded("array 'spare' is not an input of the model");
         qdq_data_close(d);
     }
 }
@@ -308,7 +308,7 @@ TEST(inputs_must_agree_on_the_number_of_samples)
 
     refused(two_inputs, test_npz_file("uneven.npz", true, arrays, 2), NULL, QDQ_E_FORMAT,
             "uneven.npz: 2 samples for input 'b', but 3 for input 'a': where the first dimension "
-            "is no batch, "
+            "is not a batch, "
             "--shape says how long a sample is");
     refused(two_inputs, test_npz_file("lone.npz", true, arrays, 1), NULL, QDQ_E_FORMAT,
             "lone.npz: no array for input 'b'; arrays in the file: 'a'");

@@ -232,8 +232,9 @@ TEST(a_sample_that_does_not_fit_names_the_array)
     float bad[] = {1, NAN};
 
     refuse_given(two_inputs, NULL, a, 1, QDQ_E_FORMAT, "feed: sample 0: no array for input 'b'");
-    refuse_given(two_inputs, NULL, a, 3, QDQ_E_FORMAT,
-                 "feed: sample 0: array 'c' is no input of the model, whose inputs are 'a', 'b'");
+    refuse_given(
+        two_inputs, NULL, a, 3, QDQ_E_FORMAT,
+        "feed: sample 0: array 'c' is not an input of the model, whose inputs are 'a', 'b'");
     refuse_given(two_inputs, "y", a, 2, QDQ_E_FORMAT, "feed: sample 0: no labels 'y'");
     a[2] = a[3];
     refuse_given(two_inputs, "y", a, 3, QDQ_E_FORMAT,
@@ -257,7 +258,7 @@ TEST(a_sample_that_does_not_fit_names_the_array)
     refuse_given(two_inputs, NULL, a, 2, QDQ_E_USAGE,
                  "feed: sample 0: array 'a': 3 bytes of data, the shape needs 8");
     a[0].name = NULL;
-    refuse_given(two_inputs, NULL, a, 2, QDQ_E_FORMAT, "array '' is no input of the model");
+    refuse_given(two_inputs, NULL, a, 2, QDQ_E_FORMAT, "array '' is not an input of the model");
 }
 
 TEST(labels_of_another_batch_are_refused)

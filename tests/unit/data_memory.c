@@ -64,7 +64,7 @@ TEST(missing_and_surplus_arrays_are_named)
     refuse_arrays(two_inputs, arrays, 1, QDQ_E_FORMAT,
                   "arrays: no array for input 'b'; there are: 'a'");
     refuse_arrays(two_inputs, arrays, 3, QDQ_E_FORMAT,
-                  "arrays: array 'c' is no input of the model, whose inputs are 'a', 'b'");
+                  "arrays: array 'c' is not an input of the model, whose inputs are 'a', 'b'");
     refuse_arrays(two_inputs, arrays, 4, QDQ_E_FORMAT, "arrays: two arrays are named 'a'");
     opts.labels = "y";
     assert_fails(QDQ_E_FORMAT, "arrays: no labels 'y'; there are: 'a', 'b'",

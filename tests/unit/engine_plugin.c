@@ -18,7 +18,7 @@ static qdq_status open_fake(const char *file)
 
 TEST(a_library_that_is_no_engine_is_refused)
 {
-    assert_fails(QDQ_E_ENGINE, "is no engine: it does not export qdq_engine_plugin_get()",
+    assert_fails(QDQ_E_ENGINE, "is not an engine: it does not export qdq_engine_plugin_get()",
                  open_fake("stranger"));
     assert_fails(QDQ_E_ENGINE, "cannot open shared object file", open_fake("nobody"));
 }
@@ -50,9 +50,9 @@ TEST(files_that_are_no_libraries_of_this_machine_are_refused)
     assert_ok(qdq_write_file(path, true, (char *)head, sizeof head, &err));
     assert_fails(QDQ_E_ENGINE, "is for another machine", qdq_engine_open(path, NULL, &e, &err));
     assert_ok(qdq_write_file(path, true, "#!/bin/sh\n", 10, &err));
-    assert_fails(QDQ_E_ENGINE, "is no shared library", qdq_engine_open(path, NULL, &e, &err));
+    assert_fails(QDQ_E_ENGINE, "is not a shared library", qdq_engine_open(path, NULL, &e, &err));
     assert_ok(qdq_write_file(path, true, "", 0, &err));
-    assert_fails(QDQ_E_ENGINE, "is no shared library", qdq_engine_open(path, NULL, &e, &err));
+    assert_fails(QDQ_E_ENGINE, "is not a shared library", qdq_engine_open(path, NULL, &e, &err));
 }
 
 TEST(what_the_engine_says_of_itself_is_handed_on)

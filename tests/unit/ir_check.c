@@ -119,7 +119,7 @@ TEST(damaged_structures_are_found)
     value(m, "t")->producer->id = 0;
 
     value(m, "x")->dead = true;
-    assert_error(m, "input 0, 'x', is no input value of it");
+    assert_error(m, "input 0, 'x', is not an input value of it");
     assert_finds(m, "node 'n': input 0, 'x', was removed");
     value(m, "x")->dead = false;
 

@@ -230,7 +230,7 @@ TEST(mistakes_in_the_pipeline_are_errors_and_no_finding)
     qdq_bisect_result *r;
 
     opts.passes = "nothing";
-    assert_fails(QDQ_E_USAGE, "'nothing' is no pass",
+    assert_fails(QDQ_E_USAGE, "'nothing' is not a pass",
                  qdq_model_bisect(m, &opts, check_model, &j, &r, &err));
     assert_int_equal(j.calls, 0);
     qdq_model_free(m);

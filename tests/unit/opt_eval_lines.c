@@ -37,9 +37,9 @@ TEST(the_k_largest_or_smallest)
     gives(11, "float[0,1099511627776] x = {}, int64[1] k = {1}", "y, i = TopK(x, k)",
           "float[0,1] y = {}, int64[0,1] i = {}");
     refuses(11, "float[3] x = {1, 7, -3}, int64[1] k = {4}", "y, i = TopK(x, k)",
-            "k is no number from 0 to 3");
+            "k is not a number from 0 to 3");
     refuses(11, "float[3] x = {1, 7, -3}, int64[2] k = {1, 1}", "y, i = TopK(x, k)",
-            "k is no number");
+            "k is not a number");
     refuses(11, "float[3] x = {1, 7, -3}, int64[1] k = {1}", "y = TopK(x, k)",
             "1 outputs, expected 2");
     refuses(11, "float[3] x = {1, 7, -3}, int64[1] k = {1}", "y, i = TopK <sorted = 0> (x, k)",
@@ -221,7 +221,7 @@ TEST(sums_of_products_over_named_dims)
         snprintf(node, sizeof node, "y = Einsum <equation = \"%s\"> (x)", wrong[i][0]);
         refuses(12, "float[2,3] x = {1, 2, 3, 4, 5, 6}", node, wrong[i][1]);
     }
-    refuses(12, "float[2,3] x = {1, 2, 3, 4, 5, 6}", "y = Einsum(x)", "'equation' is no text");
+    refuses(12, "float[2,3] x = {1, 2, 3, 4, 5, 6}", "y = Einsum(x)", "'equation' is not text");
     refuses(12, "int8[1] x = {1}", "y = Einsum <equation = \"i\"> (x)", "type int8");
     refuses(12, "float[1] x = {1}, double[1] b = {1}", "y = Einsum <equation = \"i,i\"> (x, b)",
             "inputs of the types");

@@ -258,7 +258,7 @@ TEST(arrays_are_repeated_and_made)
     refuses(13, "int64 a = {0}, int64 b = {131073}, int64 d = {1}", "y = Range(a, b, d)",
             "above the limit");
     refuses(13, "int64 a = {0}, int32 b = {9}, int64 d = {1}", "y = Range(a, b, d)",
-            "input 1 is no scalar");
+            "input 1 is not a scalar");
 }
 
 TEST(casts_keep_what_fits)

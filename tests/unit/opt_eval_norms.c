@@ -43,7 +43,7 @@ TEST(norms_that_do_not_fit_are_refused)
     refuses(8, X4 S2B2 MV, "y = BatchNormalization <spatial = 0> (x, s, b, m, v)",
             "not by channels");
     refuses(9, X4 ", float[3] s = {1, 2, 3}, float[2] b = {1, 2}" MV,
-            "y = BatchNormalization(x, s, b, m, v)", "input 1 is no list of 2 numbers");
+            "y = BatchNormalization(x, s, b, m, v)", "input 1 is not a list of 2 numbers");
     refuses(9, "float[2] x = {1, 2}" S2B2 MV, "y = BatchNormalization(x, s, b, m, v)", "rank 1");
     refuses(9, X4 S2B2 ", float[2] m = {1, 5}, float[2] v = {-1, 1}",
             "y = BatchNormalization(x, s, b, m, v)", "the result has NaN");

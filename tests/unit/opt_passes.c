@@ -42,7 +42,7 @@ TEST(pipelines_have_groups_arguments_and_exceptions)
                           NULL, &text, &err));
     assert_string_equal(text, "lift-constants,fold-constants:no=Neg+input=7,drop-unused");
     qdq_free(text);
-    assert_fails(QDQ_E_USAGE, "pipeline: 'nothing' is no pass",
+    assert_fails(QDQ_E_USAGE, "pipeline: 'nothing' is not a pass",
                  qdq_pass_pipeline("-nothing", NULL, &text, &err));
     assert_null(text);
 }

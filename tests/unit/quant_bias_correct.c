@@ -107,9 +107,9 @@ TEST(what_is_no_such_product_says_why)
     static const struct {
         const char *node, *weight, *why;
     } cases[] = {
-        {"Conv(x, w)", "float[1] v = {1}", "its weight is no float constant"},
-        {"Conv(x, w)", "float[3] w = {1, 2, 3}", "its weight is no float constant"},
-        {"Conv(x, w)", "float[0,2,1,1] w", "its weight is no float constant"},
+        {"Conv(x, w)", "float[1] v = {1}", "its weight is not a float constant"},
+        {"Conv(x, w)", "float[3] w = {1, 2, 3}", "its weight is not a float constant"},
+        {"Conv(x, w)", "float[0,2,1,1] w", "its weight is not a float constant"},
         {"Conv<group = 0>(x, w)", "float[2,1] w = {1, 2}",
          "no weight whose channels fit its group"},
         {"Conv<group = -3>(x, w)", "float[2,1] w = {1, 2}",
@@ -117,8 +117,8 @@ TEST(what_is_no_such_product_says_why)
         {"Conv<group = 3>(x, w)", "float[2,1] w = {1, 2}",
          "no weight whose channels fit its group"},
         {"Gemm<beta = 0.0>(x, w)", "float[1,2] w = {1, 2}", "its bias is multiplied by 0"},
-        {"MatMul(x, w)", "float[1,1,2] w = {1, 2}", "its weight is no matrix"},
-        {"Gemm(x, w)", "float[1,1,2] w = {1, 2}", "its weight is no matrix"},
+        {"MatMul(x, w)", "float[1,1,2] w = {1, 2}", "its weight is not a matrix"},
+        {"Gemm(x, w)", "float[1,1,2] w = {1, 2}", "its weight is not a matrix"},
         {"Mul(x, w)", "float[1,2] w = {1, 2}", "no sum over channels"},
     };
 
@@ -332,7 +332,7 @@ TEST(what_does_not_fit_is_refused)
         {FIX("m", "S", 1, "[1, 2]"), "", "bias 'm' of a product with 2 channels"},
         {FIX("two", "S", 0, "[1, 2]"),
          ", \"tensors\": [{\"tensor\": \"two\", \"type\": \"uint8\", \"scale\": 1}]",
-         "room for a correction of 'two', which is no bias"},
+         "room for a correction of 'two', which is not a bias"},
         {FIX("two", "S", 0, "[3e38, 2]") "," FIX("two", "S", 0, "[3e38, 2]"), "",
          "correction of 'two': channel 0 is not finite"},
     };

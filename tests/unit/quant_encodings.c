@@ -184,7 +184,7 @@ TEST(what_has_no_place_in_a_plan_is_listed)
                 "{\"param_encodings\": {\"w\": [" INT8("0", "False") ", " INT8(
                     "0", "False") ", " INT8("0", "False") "]}}");
     assert_said(
-        "its codes have 32 bits, and it is no bias",
+        "its codes have 32 bits, and it is not a bias",
         "{\"param_encodings\": {\"b\": [{\"bitwidth\": 32, \"is_symmetric\": \"True\", \"offset\": "
         "-2147483648, "
         "\"scale\": 0.1}]}}");

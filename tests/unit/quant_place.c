@@ -104,7 +104,7 @@ TEST(plans_that_no_operator_of_the_engine_fits_are_refused)
         {"\"tensor\": \"v\", \"consumers\": [[\"y\", 1]], \"axis\": 1",
          "'nbits' for node 'y' needs blocks"},
         {"\"tensor\": \"u\", \"consumers\": [[\"z\", 1]], \"axis\": 0, \"block\": 16",
-         "node 'z' is no product of matrices and no table that 'nbits' is for"},
+         "node 'z' is neither a product of matrices nor a table that 'nbits' is for"},
     };
     qdq_error err = QDQ_ERROR_INIT;
 

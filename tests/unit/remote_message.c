@@ -214,8 +214,8 @@ static bool wait_for(peer *p, double seconds, int *status)
     return true;
 }
 
-/* The worker ends by itself: with code 2 where it can read that this is no question, or because we
- * hang up, which may come first. */
+/* The worker ends by itself: with code 2 where it can read that this is not a question, or because
+ * we hang up, which may come first. */
 static void assert_exits(const char *bytes, size_t size, const char *what)
 {
     peer p = start_worker();

@@ -118,7 +118,7 @@ TEST(a_key_is_changed_as_if_the_file_said_so)
                  qdq_target_set(t, "activation.type", "int9", &err));
     assert_fails(QDQ_E_FORMAT, "unknown key 'tpye'",
                  qdq_target_set(t, "activation.tpye", "int8", &err));
-    assert_fails(QDQ_E_USAGE, "what stands before the dot is no object",
+    assert_fails(QDQ_E_USAGE, "what stands before the dot is not an object",
                  qdq_target_set(t, "name.first", "1", &err));
     assert_fails(QDQ_E_USAGE, "no UTF-8", qdq_target_set(t, "name", "\xff", &err));
     assert_true(t->format.activation.type == QDQ_INT8); /* mistakes change nothing */
@@ -574,6 +574,15 @@ TEST(another_version_is_not_supported)
     assert_fails(QDQ_E_UNSUPPORTED, "key 'qdq_target': version 2 of the format, expected 1",
                  qdq_target_load(path, &t, &err));
     assert_null(t);
+}
+
+TEST(each_engine_has_a_target)
+{
+    assert_string_equal(qdq_target_of_engine("openvino:/opt/libopenvino_c.so"), "openvino");
+    assert_string_equal(qdq_target_of_engine("trtexec"), "tensorrt");
+    assert_string_equal(qdq_target_of_engine("ort"), "ort-cpu");
+    assert_string_equal(qdq_target_of_engine("sim:cost.json"), "ort-cpu");
+    assert_string_equal(qdq_target_of_engine(NULL), "ort-cpu");
 }
 
 TEST(unknown_names_and_missing_files_are_told_apart)

@@ -358,7 +358,7 @@ TEST(the_rest_is_converted_as_in_the_whole_model)
     assert_int_equal(alone->graph->inputs.at[0]->type->elem, QDQ_FLOAT16);
     assert_int_equal(test_count_nodes(alone, QDQ_OP_CAST), 0);
     assert_int_equal(kept->graph->inputs.at[0]->type->elem, QDQ_FLOAT16);
-    assert_int_equal(test_count_nodes(kept, QDQ_OP_CAST), 1); /* y is no tensor inside */
+    assert_int_equal(test_count_nodes(kept, QDQ_OP_CAST), 1); /* y is not a tensor inside */
     qdq_model_free(kept);
     qdq_model_free(alone);
     close_small(&s);

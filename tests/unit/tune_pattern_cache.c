@@ -329,7 +329,7 @@ TEST(any_signature_reads_back)
     qdq_pattern_cache_free(&again);
 }
 
-/* What is not UTF-8 is no text of YAML; the file stays readable. */
+/* What is not UTF-8 is not text of YAML; the file stays readable. */
 TEST(a_signature_that_is_not_utf8_is_written_with_marks)
 {
     static const char *const broken[] = {"\xff",     "\xc3",         "\xe2\x82",

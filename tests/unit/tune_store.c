@@ -224,7 +224,7 @@ TEST(times_of_groups_outlive_a_change_of_the_model)
     expect_content(s, &other, "conv, strides 2", NULL);
     assert_ok(qdq_tune_store_begin(s, &other, "seed=1", false, &r, &err));
     assert_ok(qdq_tune_store_value_get(s, &r, "profile", &value, &err));
-    assert_null(value); /* of a model it is no value of groups */
+    assert_null(value); /* of a model it is not a value of groups */
     for (int i = 0; i < 4; i++) {
         other = here;
         *(i == 0   ? &other.engine

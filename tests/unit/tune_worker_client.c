@@ -302,8 +302,8 @@ TEST(other_programs_are_found_out)
         {"printf '\\016\\000\\000\\000{\"end\":\"fine\"}' >&0; sleep 5", "key 'name'"},
         {"printf '\\016\\000\\000\\000{\"end\":\"fine\"}and more' >&0; sleep 5",
          "behind the answer"},
-        {"printf 'garbage garbage garbage' >&0; sleep 5", "this is no answer"},
-        {"printf '\\004\\000\\000\\000{\"a\"' >&0; sleep 5", "this is no answer"},
+        {"printf 'garbage garbage garbage' >&0; sleep 5", "this is not an answer"},
+        {"printf '\\004\\000\\000\\000{\"a\"' >&0; sleep 5", "this is not an answer"},
         {"sleep 60", "no answer within 0.3 s"},
     };
     char text[400];

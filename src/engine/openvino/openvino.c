@@ -191,7 +191,7 @@ static qdq_status copy_io(qdq_session *s, const qdq_value *v, qdq_io *io, qdq_er
     const qdq_type *t = v->type;
 
     if (t == NULL || t->kind != QDQ_TYPE_TENSOR || t->rank > QDQ_MAX_RANK)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is no tensor of rank %d at most",
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is not a tensor of rank %d at most",
                         v->name, QDQ_MAX_RANK);
     io->elem = t->elem;
     io->rank = t->rank;

@@ -89,8 +89,8 @@ static qdq_status lend_output(const qdq_ort_api *api, ort_value *v, const char *
     if (there)
         QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, GetValueType)(v, &type), name, err));
     if (type != ORT_TYPE_TENSOR)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is no tensor: expected tensors only",
-                        name);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "output '%s' is not a tensor: expected tensors only", name);
     QDQ_TRY(read_shape(api, v, name, &a, err));
     if (a.elem == QDQ_STRING || !qdq_elem_bytes(a.elem, qdq_array_count(&a), &a.bytes))
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is of strings: expected numbers",

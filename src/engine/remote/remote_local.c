@@ -368,7 +368,7 @@ static qdq_status take_answer(local_process *p, json_t **answer, qdq_error *err)
         return st;
     json_decref(*answer);
     *answer = NULL;
-    return qdq_within(err, QDQ_E_ENGINE, "%s: this is no answer", p->program);
+    return qdq_within(err, QDQ_E_ENGINE, "%s: this is not an answer", p->program);
 }
 
 static void wait_for_news(const local_process *p, bool sending)

@@ -106,7 +106,7 @@ static bool check_past(qdq_eval *c, uint32_t i, const heads *h, int64_t past)
     const int64_t want[4] = {h->batch, h->heads, past, h->size};
 
     return (x->elem == h->x->elem && x->rank == 4 && memcmp(x->dim, want, sizeof want) == 0) ||
-           QDQ_REFUSE(c, "input %u is no cache of the keys or values", (unsigned)i);
+           QDQ_REFUSE(c, "input %u is not a cache of the keys or values", (unsigned)i);
 }
 
 static bool read_past(qdq_eval *c, attention *a)
@@ -132,7 +132,7 @@ static bool read_lengths(qdq_eval *c, attention *a)
     if (c->opset < 24 || qdq_eval_in(c, PAST_KEY) != NULL)
         return QDQ_REFUSE(c, "lengths of keys with a cache, or below opset 24");
     if (x->elem != QDQ_INT64 || x->rank != 1 || x->dim[0] != a->k.batch)
-        return QDQ_REFUSE(c, "input %d is no list of lengths", LENGTHS);
+        return QDQ_REFUSE(c, "input %d is not a list of lengths", LENGTHS);
     if (!qdq_eval_ints(c, LENGTHS, &a->lengths, &n))
         return false;
     for (int64_t i = 0; i < n; i++)
@@ -172,13 +172,13 @@ static bool read_numbers(qdq_eval *c, attention *a)
     a->left = c->opset >= 25 ? qdq_eval_int(c, "left_window_size", -1) : -1;
     a->right = c->opset >= 25 ? qdq_eval_int(c, "right_window_size", -1) : -1;
     if (!(scale > 0) || !(cap >= 0) || isinf(scale) || isinf(cap))
-        return QDQ_REFUSE(c, "attribute 'scale' or 'softcap' is no positive number");
+        return QDQ_REFUSE(c, "attribute 'scale' or 'softcap' is not a positive number");
     if (mode < OF_PRODUCT || mode > OF_SOFTMAX || a->left < -1 || a->right < -1)
         return QDQ_REFUSE(c,
                           "attribute 'qk_matmul_output_mode' or a window's size is out of range");
     if (precision != QDQ_FLOAT && precision != QDQ_DOUBLE && precision != QDQ_FLOAT16 &&
         precision != QDQ_BFLOAT16)
-        return QDQ_REFUSE(c, "attribute 'softmax_precision' is no float type");
+        return QDQ_REFUSE(c, "attribute 'softmax_precision' is not a float type");
     a->mode = (score_mode)mode;
     a->softmax_type = (qdq_elem)precision;
     a->scale = rounded(a->type, sqrt((double)scale));

@@ -316,7 +316,7 @@ static bool bound(qdq_eval *c, uint32_t i, const char *name, double room[1], con
     if (x == NULL)
         return true;
     if (x->count != 1 || x->rank > 1)
-        return QDQ_REFUSE(c, "input %u is no scalar", (unsigned)i);
+        return QDQ_REFUSE(c, "input %u is not a scalar", (unsigned)i);
     *at = x->data;
     return true;
 }

@@ -51,7 +51,7 @@ static bool read_number(qdq_eval *c, uint32_t i, double *out)
     if (x == NULL)
         return true;
     if (!qdq_eval_is_float(x->elem) || x->count != 1)
-        return QDQ_REFUSE(c, "input %u is no single float", (unsigned)i);
+        return QDQ_REFUSE(c, "input %u is not a single float", (unsigned)i);
     *out = qdq_eval_number(x, 0);
     return !isnan(*out) || QDQ_REFUSE(c, "input %u is NaN", (unsigned)i);
 }

@@ -253,7 +253,7 @@ bool qdq_eval_einsum(qdq_eval *c)
     if (!check_inputs(c))
         return false;
     if (a == NULL || a->type != QDQ_ATTR_STRING)
-        return QDQ_REFUSE(c, "attribute 'equation' is no text");
+        return QDQ_REFUSE(c, "attribute 'equation' is not text");
     for (int label = 0; label < LABELS; label++)
         e.dim[label] = -1;
     if (!read_equation(c, &e, (const char *)a->v.s.data, a->v.s.size) || !order_loops(c, &e, &work))

@@ -55,7 +55,7 @@ bool qdq_eval_cumulate(qdq_eval *c)
     if (!qdq_eval_ints_or_attr(c, 1, NULL, 0, &list, &count))
         return false;
     if (count != 1)
-        return QDQ_REFUSE(c, "input 1 is no single axis");
+        return QDQ_REFUSE(c, "input 1 is not a single axis");
     if (!qdq_eval_axis(c, list[0], x->rank, &axis))
         return false;
     char *out = qdq_eval_output(c, 0, x->elem, x->rank, x->dim);

@@ -57,8 +57,8 @@ static bool fill_value(qdq_eval *c, qdq_const *x)
     if (!of_tensor(c, a->v.t, x))
         return false;
     if (x->count != 1 || qdq_elem_bits(x->elem) < 8 || qdq_elem_bits(x->elem) > 64)
-        return QDQ_REFUSE(c,
-                          "attribute 'value' is no single element of a type that is computed here");
+        return QDQ_REFUSE(
+            c, "attribute 'value' is not a single element of a type that is computed here");
     return true;
 }
 
@@ -121,7 +121,7 @@ bool qdq_eval_range(qdq_eval *c)
 
     for (uint32_t i = 0; i < 3; i++)
         if (c->in[i]->elem != e || c->in[i]->count != 1)
-            return QDQ_REFUSE(c, "input %u is no scalar of the type of the others", (unsigned)i);
+            return QDQ_REFUSE(c, "input %u is not a scalar of the type of the others", (unsigned)i);
     const void *start = c->in[0]->data, *limit = c->in[1]->data, *delta = c->in[2]->data;
     if (e == QDQ_INT16 || e == QDQ_INT32 || e == QDQ_INT64)
         ok = int_range(qdq_elem_int(e, start, 0), qdq_elem_int(e, limit, 0),
@@ -202,7 +202,7 @@ static bool read_depth(qdq_eval *c, int64_t *depth)
     if (!read_whole(c, 1, &list, &count))
         return false;
     if (count != 1 || list[0] < 0)
-        return QDQ_REFUSE(c, "input 1 is no single depth of 0 or more");
+        return QDQ_REFUSE(c, "input 1 is not a single depth of 0 or more");
     *depth = list[0];
     return true;
 }

@@ -264,7 +264,7 @@ bool qdq_eval_det(qdq_eval *c)
     if (!qdq_eval_is_float(x->elem))
         return qdq_eval_refuse_type(c, 0);
     if (x->rank < 2 || x->dim[x->rank - 1] != x->dim[x->rank - 2])
-        return QDQ_REFUSE(c, "an array that is no square matrix");
+        return QDQ_REFUSE(c, "an array that is not a square matrix");
     int64_t n = x->dim[x->rank - 1];
     if (n < 1 || n > MOST)
         return QDQ_REFUSE(c, "a matrix of %" PRId64 " rows, expected 1 to %d", n, MOST);

@@ -33,7 +33,7 @@ bool qdq_eval_transpose(qdq_eval *c)
         int64_t from = perm != NULL ? perm[i] : x->rank - 1 - i;
 
         if (from < 0 || from >= x->rank || seen[from])
-            return QDQ_REFUSE(c, "attribute 'perm' is no permutation");
+            return QDQ_REFUSE(c, "attribute 'perm' is not a permutation");
         seen[from] = true;
         w.dim[i] = x->dim[from];
         w.stride[1][i] = stride[from];
@@ -380,7 +380,7 @@ bool qdq_eval_trilu(qdq_eval *c)
     if (!qdq_eval_ints_or_attr(c, 1, NULL, 0, &k, &count))
         return false;
     if (x->rank < 2 || (k != NULL && count != 1))
-        return QDQ_REFUSE(c, "no matrix, or a diagonal that is no scalar");
+        return QDQ_REFUSE(c, "no matrix, or a diagonal that is not a scalar");
     char *out = qdq_eval_output(c, 0, x->elem, x->rank, x->dim);
     if (out == NULL)
         return false;

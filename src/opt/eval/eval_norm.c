@@ -19,7 +19,7 @@ static bool check_numbers(qdq_eval *c, uint32_t i, int64_t n)
     const qdq_const *x = qdq_eval_in(c, i);
 
     return x == NULL || (x->rank == 1 && x->dim[0] == n) ||
-           QDQ_REFUSE(c, "input %u is no list of %" PRId64 " numbers", (unsigned)i, n);
+           QDQ_REFUSE(c, "input %u is not a list of %" PRId64 " numbers", (unsigned)i, n);
 }
 
 /* Neither NaN nor below 0. */
@@ -27,7 +27,7 @@ static bool read_epsilon(qdq_eval *c, double *epsilon)
 {
     *epsilon = (double)qdq_eval_float(c, "epsilon", 1e-5f);
     return (*epsilon >= 0 && *epsilon <= (double)INFINITY) ||
-           QDQ_REFUSE(c, "attribute 'epsilon' is no number from 0 on");
+           QDQ_REFUSE(c, "attribute 'epsilon' is not a number from 0 on");
 }
 
 /* --- BatchNormalization ----------------------------------------------------------------------- */

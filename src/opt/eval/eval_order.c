@@ -119,7 +119,8 @@ static bool read_k(qdq_eval *c, int64_t length, int64_t *k)
             return false;
         *k = count == 1 ? list[0] : -1;
     }
-    return (*k >= 0 && *k <= length) || QDQ_REFUSE(c, "k is no number from 0 to %" PRId64, length);
+    return (*k >= 0 && *k <= length) ||
+           QDQ_REFUSE(c, "k is not a number from 0 to %" PRId64, length);
 }
 
 bool qdq_eval_topk(qdq_eval *c)

@@ -47,7 +47,7 @@ static bool read_value(qdq_eval *c, unsigned char *value)
     if (v == NULL)
         return true;
     if (v->elem != x->elem || v->count != 1)
-        return QDQ_REFUSE(c, "input 2 is no scalar of the type of the first");
+        return QDQ_REFUSE(c, "input 2 is not a scalar of the type of the first");
     memcpy(value, v->data, qdq_eval_size(v->elem));
     return true;
 }

@@ -146,7 +146,7 @@ static bool read_scales(qdq_eval *c, int n, const float **scales)
     if (c->node->op != QDQ_OP_UPSAMPLE || c->opset >= 9)
         return read_floats(c, c->node->op == QDQ_OP_UPSAMPLE ? 1 : 2, n, scales);
     if (a == NULL || a->type != QDQ_ATTR_FLOATS || a->count != (size_t)n)
-        return QDQ_REFUSE(c, "attribute 'scales' is no list of %d numbers", n);
+        return QDQ_REFUSE(c, "attribute 'scales' is not a list of %d numbers", n);
     *scales = a->v.floats;
     return true;
 }
@@ -325,7 +325,7 @@ static bool fill_line(qdq_eval *c, const resize *r, line *l)
         double x = l->is_same ? (double)i : place_of(r->how, l, i);
 
         if (isnan(x))
-            return QDQ_REFUSE(c, "a place that is no number");
+            return QDQ_REFUSE(c, "a place that is not a number");
         l->outside[i] = r->how == CROP && (x < 0 || x > (double)(l->in - 1));
         if (l->n > 1) {
             fill_taps(r, l, i, x);

@@ -53,7 +53,7 @@ static bool check_caches(qdq_eval *c, const rotary *r)
                                   : x->rank == 3 && x->dim[0] == r->batch && x->dim[1] == r->length;
 
         if (!fits || x->dim[x->rank - 1] != r->half)
-            return QDQ_REFUSE(c, "input %u is no cache of %" PRId64 " numbers for each place",
+            return QDQ_REFUSE(c, "input %u is not a cache of %" PRId64 " numbers for each place",
                               (unsigned)i, r->half);
     }
     return true;
@@ -141,7 +141,7 @@ static bool read_update(qdq_eval *c, int axis)
     if (!fits || axis == 0)
         return QDQ_REFUSE(c, "an update that does not fit the cache along axis %d", axis);
     return at == NULL || (at->elem == QDQ_INT64 && at->rank == 1 && at->dim[0] == x->dim[0]) ||
-           QDQ_REFUSE(c, "input 2 is no list of one place for each sample");
+           QDQ_REFUSE(c, "input 2 is not a list of one place for each sample");
 }
 
 /* Where row `i` of the update of this sample goes. */

@@ -28,7 +28,7 @@ bool qdq_eval_dropout(qdq_eval *c)
     bool has_mask = c->node->n_out > 1 && c->node->out[1] != NULL;
 
     if (trains != NULL && (trains->elem != QDQ_BOOL || trains->count != 1))
-        return QDQ_REFUSE(c, "input 2 is no single bool");
+        return QDQ_REFUSE(c, "input 2 is not a single bool");
     if (trains != NULL && *(const uint8_t *)trains->data != 0 && !drops_none(c))
         return QDQ_REFUSE(c, "a dropout that trains");
     if (has_mask && c->opset < 10)

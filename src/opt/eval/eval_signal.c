@@ -18,7 +18,7 @@ static bool read_int(qdq_eval *c, uint32_t i, int64_t least, int64_t *out)
     if (!qdq_eval_ints_or_attr(c, i, NULL, 0, &list, &count))
         return false;
     if (count != 1 || list[0] < least || list[0] > INT32_MAX)
-        return QDQ_REFUSE(c, "input %u is no single number from %" PRId64 " on", (unsigned)i,
+        return QDQ_REFUSE(c, "input %u is not a single number from %" PRId64 " on", (unsigned)i,
                           least);
     *out = list[0];
     return true;
@@ -94,7 +94,7 @@ static bool read_mel(qdq_eval *c, mel *m)
         const qdq_const *x = c->in[i];
 
         if (!qdq_eval_is_float(x->elem) || x->count != 1)
-            return QDQ_REFUSE(c, "input %u is no single float", (unsigned)i);
+            return QDQ_REFUSE(c, "input %u is not a single float", (unsigned)i);
         hertz[i - 3] = qdq_eval_number(x, 0);
     }
     m->low = 2595 * log10(1 + hertz[0] / 700);
@@ -220,7 +220,7 @@ static bool read_dft(qdq_eval *c, dft *d, int *axis)
     if (c->opset >= 20 && !qdq_eval_ints_or_attr(c, 2, NULL, 0, &list, &count))
         return false;
     if (list != NULL && count != 1)
-        return QDQ_REFUSE(c, "input 2 is no single axis");
+        return QDQ_REFUSE(c, "input 2 is not a single axis");
     if (!qdq_eval_axis(c, list != NULL ? list[0] : at, x->rank, axis))
         return false;
     if (*axis == x->rank - 1 || (onesided && d->inverse != is_complex))

@@ -42,7 +42,7 @@ static const char *check_gemm(const qdq_match *m)
         return "the product is read elsewhere";
     return is_bias(qdq_match_const(m, "c"), tb->dim[1])
                ? NULL
-               : "what is added is no constant with one number for each column";
+               : "what is added is not a constant with one number for each column";
 }
 
 static qdq_status build_gemm(qdq_match *m, qdq_error *err)

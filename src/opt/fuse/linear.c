@@ -144,7 +144,7 @@ static const char *find_channels(qdq_linear *l)
     default: /* Gemm, MatMul */
         l->axis = n->op == QDQ_OP_GEMM && qdq_node_int(n, "transB", 0) != 0 ? 0 : 1;
         if (w->rank != 2)
-            return "its weight is no matrix";
+            return "its weight is not a matrix";
     }
     l->channels = l->group * w->dim[l->axis]; /* at most count: the groups divide another dim */
     if (l->dq == NULL && w->elem != QDQ_FLOAT && w->elem != QDQ_FLOAT16 && w->elem != QDQ_BFLOAT16)

@@ -180,7 +180,7 @@ static const char *check_bias(const work *w)
         qdq_node_float(w->n, "alpha", 1) != 1)
         return "its bias has a scale that is computed";
     if (w->axis >= 0 && (t == NULL || t->rank < 1))
-        return "its bias is no constant with one number for each channel";
+        return "its bias is not a constant with one number for each channel";
     return qdq_value_const(xs) != NULL && !qdq_elem_is_float(qdq_value_const(xs)->elem)
                ? "its scale is not a float tensor"
                : NULL;

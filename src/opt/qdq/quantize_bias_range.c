@@ -93,7 +93,7 @@ const char *qdq_bias_encode(qdq_bias_codes *b)
             b->scale[i] = product(b, (double)(float)fmax(b->weight[i], b->least[i]));
     for (int64_t i = 0; i < b->n_scale; i++)
         if (is_unusable(b->scale[i]))
-            return "the scale of data times weight is no normal float";
+            return "the scale of data times weight is not a normal float";
     for (int64_t c = 0; c < b->channels; c++)
         encode(b, c);
     return NULL;

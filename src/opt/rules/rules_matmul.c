@@ -103,7 +103,7 @@ static const char *widen_check(const qdq_match *m)
     if (product == NULL || product->rank < 0)
         return "the rank of the product is not proven";
     if (product->rank < 3 || qdq_match_rank(m, qdq_match_value(m, "w")) != 2)
-        return "it is no product of more than two dims with a matrix";
+        return "it is not a product of more than two dims with a matrix";
     return is_open(product) ? NULL : "its shape is fixed";
 }
 

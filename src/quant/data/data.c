@@ -80,8 +80,9 @@ qdq_status qdq_data_surplus(qdq_data *d, const char *name, qdq_error *err)
 
     for (size_t k = 0; k < d->n_inputs && k < MOST_NAMED && text != NULL; k++)
         text = qdq_arena_printf(&d->arena, "%s%s'%s'", text, k > 0 ? ", " : "", d->inputs[k].name);
-    return qdq_fail(err, QDQ_E_FORMAT, "array '%s' is no input of the model, whose inputs are %s%s",
-                    name, text != NULL ? text : "?", d->n_inputs > MOST_NAMED ? ", ..." : "");
+    return qdq_fail(err, QDQ_E_FORMAT,
+                    "array '%s' is not an input of the model, whose inputs are %s%s", name,
+                    text != NULL ? text : "?", d->n_inputs > MOST_NAMED ? ", ..." : "");
 }
 
 int64_t qdq_io_batch(const qdq_io *io)
@@ -98,7 +99,8 @@ static qdq_status apply_input_shape(qdq_data *d, const qdq_input_shape *shape, q
             io = &d->inputs[k];
     if (io == NULL)
         return qdq_fail(err, QDQ_E_USAGE,
-                        "a shape is given for '%s', which is no input of the model", shape->name);
+                        "a shape is given for '%s', which is not an input of the model",
+                        shape->name);
     if (io->rank < 0) {
         io->rank = shape->rank;
         for (int i = 0; i < io->rank; i++)

@@ -135,7 +135,8 @@ static qdq_status check_unused_arrays(qdq_data *d, const array_source *s, qdq_er
         if (!used && s->in_memory)
             return qdq_data_surplus(d, name, err);
         if (!used)
-            qdq_job_log(d->job, QDQ_LOG_INFO, "%s: array '%s' is no input of the model, left out",
+            qdq_job_log(d->job, QDQ_LOG_INFO,
+                        "%s: array '%s' is not an input of the model, left out",
                         s->files[s->current].path, name);
     }
     return QDQ_OK;
@@ -301,7 +302,7 @@ static qdq_status bind_inputs(qdq_data *d, size_t *samples, qdq_error *err)
         if (*samples != SIZE_MAX && n != *samples)
             return qdq_fail(err, QDQ_E_FORMAT,
                             "%zu samples for input '%s', but %zu for input '%s': where the first "
-                            "dimension is no batch, --shape says how long a sample is",
+                            "dimension is not a batch, --shape says how long a sample is",
                             n, d->inputs[k].name, *samples, d->inputs[decided_by].name);
         *samples = n;
         decided_by = k;

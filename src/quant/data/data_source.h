@@ -206,7 +206,7 @@ qdq_status qdq_data_mismatch(qdq_data *d, size_t k, const char *found, const cha
 qdq_status qdq_data_mismatch_elem(qdq_data *d, size_t k, qdq_elem elem, const char *found,
                                   qdq_error *err);
 
-/* Fails: "array 'z' is no input of the model, whose inputs are 'x', 'y'". */
+/* Fails: "array 'z' is not an input of the model, whose inputs are 'x', 'y'". */
 qdq_status qdq_data_surplus(qdq_data *d, const char *name, qdq_error *err);
 
 /* "float [N, 1, 16, 16]": for messages; lives in the arena, and is "?" without memory. */

@@ -116,7 +116,7 @@ static qdq_status read_npy_type(cursor *c, qdq_npy *out, qdq_error *err)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "records of several fields, expected one number per element");
     if (!take_string(c, text, sizeof text))
-        return qdq_fail(err, QDQ_E_FORMAT, "header: 'descr' is no type");
+        return qdq_fail(err, QDQ_E_FORMAT, "header: 'descr' is not a type");
     if (strcmp(text, "|O") == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "Python objects (type '|O'), expected numbers");
     for (int e = 0; e < QDQ_ELEM_COUNT; e++) {
@@ -143,14 +143,14 @@ static qdq_status read_npy_shape(cursor *c, qdq_npy *out, qdq_error *err)
     bool comma = true;
 
     if (!take_char(c, '('))
-        return qdq_fail(err, QDQ_E_FORMAT, "header: 'shape' is no tuple");
+        return qdq_fail(err, QDQ_E_FORMAT, "header: 'shape' is not a tuple");
     out->count = 1;
     while (!take_char(c, ')')) {
         int64_t dim;
 
         if (!comma || !take_dim(c, &dim))
             return qdq_fail(err, QDQ_E_FORMAT,
-                            "header: 'shape' is no tuple of sizes that fit 63 bits");
+                            "header: 'shape' is not a tuple of sizes that fit 63 bits");
         if (out->rank == QDQ_MAX_RANK)
             return qdq_fail(err, QDQ_E_UNSUPPORTED, "more than %d dimensions", QDQ_MAX_RANK);
         if (__builtin_mul_overflow(out->count, dim, &out->count))
@@ -160,7 +160,7 @@ static qdq_status read_npy_shape(cursor *c, qdq_npy *out, qdq_error *err)
         comma = take_char(c, ',');
     }
     if (out->rank == 1 && !comma) /* "(3)" is a number in Python */
-        return qdq_fail(err, QDQ_E_FORMAT, "header: 'shape' is no tuple");
+        return qdq_fail(err, QDQ_E_FORMAT, "header: 'shape' is not a tuple");
     return QDQ_OK;
 }
 

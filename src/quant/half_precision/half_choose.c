@@ -240,10 +240,10 @@ static qdq_status choose_nodes(chooser *c, pattern *list, size_t n_list)
     }
     for (size_t i = 0; i < n_list; i++)
         if (!list[i].matched)
-            qdq_job_log(
-                c->job, QDQ_LOG_WARNING,
-                "keep in float32: '%s' is no operator and no label that is left after cleaning",
-                list[i].text);
+            qdq_job_log(c->job, QDQ_LOG_WARNING,
+                        "keep in float32: '%s' is neither an operator nor a label that is left "
+                        "after cleaning",
+                        list[i].text);
     return QDQ_OK;
 }
 

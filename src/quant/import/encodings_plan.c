@@ -125,9 +125,9 @@ static const char *speaks_against(const planner *pl, const qdq_encoding *e, cons
 
     *axis = -1;
     if (t == NULL || t->elem != QDQ_FLOAT)
-        return "its tensor is no constant of type float32";
+        return "its tensor is not a constant of type float32";
     if (qdq_elem_bits(e->type) > 16)
-        return "its codes have 32 bits, and it is no bias whose data and weight have encodings";
+        return "its codes have 32 bits, and it is not a bias whose data and weight have encodings";
     if (v->n_use == 0 || is_read_inside(pl, v) || v->n_output > 0)
         return "a plan cannot name what reads it";
     if (e->n == 1)

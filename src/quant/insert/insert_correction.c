@@ -56,7 +56,7 @@ void qdq_insert_check_correction(const qdq_inserter *in, size_t index, qdq_buf *
         qdq_buf_printf(list, " bias '%s' of a product with %zu channels;", c->tensor, c->n_delta);
     else if (qdq_map_get(&in->tensors, c->tensor) != NULL ||
              qdq_map_get(&in->weights, c->tensor) != NULL)
-        qdq_buf_printf(list, " room for a correction of '%s', which is no bias;", c->tensor);
+        qdq_buf_printf(list, " room for a correction of '%s', which is not a bias;", c->tensor);
 }
 
 /* May the value itself change? */

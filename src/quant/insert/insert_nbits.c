@@ -29,9 +29,9 @@ static qdq_status check_reader(qdq_inserter *in, const qdq_plan_weight *w,
     int axis = n->op == QDQ_OP_GATHER ? 1 : qdq_node_int(n, "transB", 0) != 0 ? 1 : 0;
 
     if (!qdq_nbits_takes(n, e->input, s->tensor, w->type))
-        return qdq_fail(in->err, QDQ_E_FORMAT,
-                        "node '%s' is no product of matrices and no table that 'nbits' is for",
-                        e->node);
+        return qdq_fail(
+            in->err, QDQ_E_FORMAT,
+            "node '%s' is neither a product of matrices nor a table that 'nbits' is for", e->node);
     if (w->axis != axis || w->block < LEAST_BLOCK || (w->block & (w->block - 1)) != 0)
         return qdq_fail(in->err, QDQ_E_FORMAT,
                         "'nbits' for node '%s' needs blocks of 16, 32, 64, ... along axis %d",

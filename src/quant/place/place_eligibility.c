@@ -408,7 +408,7 @@ static const char *evaluate_pass(qdq_placing *p, const qdq_node *n)
 
     s->needs_reader = true;
     if (v == NULL || qdq_value_const(v) != NULL || !qdq_place_is_float(v))
-        return "its data is no float32 activation";
+        return "its data is not a float32 activation";
     const qdq_found *source = qdq_place_found(p, v);
     const char *reason = source != NULL ? qdq_place_ineligible(p, source, "its input") : NULL;
     if (source == NULL && !p->value[v->id].carries && !would_change_output(p, n, v))

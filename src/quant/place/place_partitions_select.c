@@ -245,8 +245,9 @@ static void select_layernorm(const qdq_partition_state *t, const qdq_node *n)
         select_node(t, n, rule);
     } else if (v != NULL &&
                (t->p->target->layernorm_input == QDQ_LAYERNORM_ANY || qdq_part_through_dq(t, v))) {
-        QDQ_PART_SAY(t, n, rule, true,
-                     "its data is no linear kernel's, but the target wants any (layernorm-input)");
+        QDQ_PART_SAY(
+            t, n, rule, true,
+            "its data is not a linear kernel's, but the target wants any (layernorm-input)");
         select_node(t, n, rule);
     } else if (before == NULL) {
         leave_float(t, n, rule, "its data is a graph input");

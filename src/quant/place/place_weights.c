@@ -45,7 +45,7 @@ static const char *evaluate_weight(qdq_placing *p, const qdq_node *n, uint32_t i
     if (t->count == 0)
         return "its weight is empty";
     if (t->rank < 2)
-        return "its weight is no matrix";
+        return "its weight is not a matrix";
     if (!qdq_place_is_finite(p, t))
         return "its weight holds NaN or infinity";
     if (f->weight_store == QDQ_WEIGHT_AS_NBITS && n->op == QDQ_OP_GATHER &&

@@ -58,7 +58,7 @@ const char *qdq_linear_form_of(const qdq_node *n, qdq_linear_form *f)
     const char *why = NULL;
 
     if (w == NULL)
-        return "its weight is no float constant";
+        return "its weight is not a float constant";
     *f = (qdq_linear_form){.rows = (size_t)w->dim[0],
                            .columns = (size_t)w->dim[1],
                            .inner = (size_t)(w->count / w->dim[0] / w->dim[1]),
@@ -68,7 +68,7 @@ const char *qdq_linear_form_of(const qdq_node *n, qdq_linear_form *f)
     if (n->op == QDQ_OP_CONV || n->op == QDQ_OP_CONVTRANSPOSE)
         why = form_of_conv(n, f);
     else if (w->rank != 2)
-        why = "its weight is no matrix";
+        why = "its weight is not a matrix";
     else if (n->op == QDQ_OP_GEMM)
         why = form_of_gemm(n, f);
     else if (n->op != QDQ_OP_MATMUL)
@@ -191,7 +191,7 @@ const char *qdq_dynamic_lacks(const qdq_node *n, uint32_t input, const qdq_tenso
     if (input != 1 || (n->op != QDQ_OP_MATMUL && n->op != QDQ_OP_GEMM))
         return "it has no dynamic form as a MatMulInteger";
     if (w->rank < 2 || (n->op == QDQ_OP_GEMM && w->rank != 2))
-        return "its weight is no matrix";
+        return "its weight is not a matrix";
     if (n->op == QDQ_OP_MATMUL)
         return NULL;
     if (qdq_node_int(n, "transA", 0) != 0)

@@ -27,7 +27,7 @@ static const char *rejects_reader(const qdq_use *u, const qdq_graph *g, int64_t 
     if (u->node->graph != g)
         return "a node of a subgraph consumes the tensor";
     if (u->index != 0 || !qdq_scaling_reader(u->node, count))
-        return "it consumes the tensor, and is no product of it and a constant matrix";
+        return "it consumes the tensor, and is not a product of it and a constant matrix";
     return is_own(u->node->in[1].value) ? NULL : "its weight has other consumers";
 }
 

@@ -191,7 +191,7 @@ static qdq_status describe_inputs(maker *s)
         qdq_group_input *in = &out->input[out->n_inputs++];
 
         if (v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR)
-            return refuse_group(s, "an input is no tensor, or of a type that is not known", v);
+            return refuse_group(s, "an input is not a tensor, or of a type that is not known", v);
         if (!qdq_shape_range_of(s->opts->range, v, &in->dims))
             return refuse_group(s, "the shape of an input is not known before it runs", v);
         in->name = qdq_arena_strdup(&out->arena, v->name);

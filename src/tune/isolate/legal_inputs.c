@@ -117,7 +117,7 @@ static bool check_input(checker *c, const qdq_group_input *in)
     bool good;
 
     if (v == NULL || v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR)
-        return refuse_input(c, in->name, "an input is no tensor", NULL);
+        return refuse_input(c, in->name, "an input is not a tensor", NULL);
     const qdq_elem e = v->type->elem;
     if (!qdq_elem_is_int(e) && e != QDQ_FLOAT && e != QDQ_DOUBLE && !qdq_elem_is_half(e))
         return refuse_input(c, in->name, "there are no random numbers of the type of an input",

@@ -179,7 +179,7 @@ qdq_status qdq_worker_client_check_handle(const qdq_worker_client *worker_client
 {
     if (handle < 0 || (size_t)handle >= worker_client->models.n ||
         worker_client->models.at[handle].dropped)
-        return qdq_fail(err, QDQ_E_USAGE, "%d is no handle of a model in the lab", handle);
+        return qdq_fail(err, QDQ_E_USAGE, "%d is not a handle of a model of this client", handle);
     return QDQ_OK;
 }
 

@@ -1,5 +1,5 @@
 # as with VNNI
-# A run takes the samples of a merged store, here of an engine that was faster; what is no store
+# A run takes the samples of a merged store, here of an engine that was faster; what is not a store
 # changes nothing.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
