@@ -225,7 +225,7 @@ static qdq_status run_function(qdq_infer *c)
 }
 
 /* What an earlier visit found in the bodies of a node holds only if this one goes there again. */
-static void leave_bodies(qdq_infer_env *env, const qdq_node *n)
+static void leave_subgraphs(qdq_infer_env *env, const qdq_node *n)
 {
     if ((qdq_op_get_info(n->op)->flags & QDQ_OP_CONTROL) == 0)
         return;
@@ -239,7 +239,7 @@ static qdq_status infer_node(qdq_infer_env *env, const qdq_node *n, qdq_error *e
     qdq_infer c = {.env = env, .node = n, .opset = env->opset, .err = err};
     qdq_status st;
 
-    leave_bodies(env, n);
+    leave_subgraphs(env, n);
     st = run_function(&c);
     if (st == QDQ_E_FORMAT) {
         (void)qdq_within(err, st, "node '%s' (%s)", qdq_node_label(n, &env->arena), n->type);

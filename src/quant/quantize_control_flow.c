@@ -23,7 +23,7 @@ static qdq_status search_weights(const qdq_quantizing *q, qdq_error *err)
 
 static qdq_status plan_body(const qdq_quantizing *body, int depth, qdq_error *err);
 
-/* One model, the main one or a body. Depth is bounded by qdq_bodies_plan(). */
+/* One model, the main one or a body. Depth is bounded by qdq_control_flow_plan(). */
 static qdq_status plan_model(const qdq_quantizing *q, int depth, qdq_error *err)
 {
     QDQ_TRY(qdq_place_with_scales(q, err));
@@ -31,8 +31,9 @@ static qdq_status plan_model(const qdq_quantizing *q, int depth, qdq_error *err)
     QDQ_TRY(qdq_drop_overflowing_biases(q->m, q->opts->job, q->plan, err));
     if (q->opts->bias_correction == QDQ_BIAS_CORRECTION_ON)
         QDQ_TRY(qdq_bias_correct(q->m, q->target, q->opts->job, q->plan, err));
-    return q->statistics != NULL ? qdq_bodies_leave(q, "statistics have no samples of it", err)
-                                 : qdq_bodies_plan(q, plan_body, depth, err);
+    return q->statistics != NULL
+               ? qdq_control_flow_leave(q, "statistics have no samples of it", err)
+               : qdq_control_flow_plan(q, plan_body, depth, err);
 }
 
 /* Its inputs are no inputs of the model, and each sample counts. */

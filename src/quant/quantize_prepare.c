@@ -122,7 +122,7 @@ static qdq_status prepare_model(const qdq_plan *p, const qdq_model *m, const qdq
     if (st == QDQ_OK)
         st = raise_opset(copy, p->clean, p->opset, done, err);
     if (st == QDQ_OK)
-        st = qdq_bodies_name_apart(copy, err);
+        st = qdq_control_flow_name_apart(copy, err);
     if (st == QDQ_OK)
         st = qdq_model_infer(copy, &so, err);
     return qdq_model_hand_over(copy, st, out);

@@ -141,7 +141,7 @@ static void put_node(const texts *t, const qdq_picture_node *n)
 }
 
 /* [[node, node whose body it is in, body], ...] */
-static void list_bodies(const texts *t, const qdq_picture *p)
+static void list_subgraphs(const texts *t, const qdq_picture *p)
 {
     const char *comma = "";
 
@@ -201,7 +201,7 @@ static void put_data(qdq_buf *b, const qdq_picture *p)
         put_node(&t, &p->node[i]);
     }
     qdq_buf_putc(b, ']');
-    list_bodies(&t, p);
+    list_subgraphs(&t, p);
     qdq_buf_puts(b, ",\n\"edges\":[");
     for (size_t i = 0; i < p->n_edges; i++) {
         qdq_buf_puts(b, i > 0 ? ",\n" : "");
@@ -284,7 +284,7 @@ static void put_table(qdq_buf *b, const qdq_picture *p)
     free(rank);
 }
 
-static bool has_bodies(const qdq_picture *p)
+static bool has_subgraphs(const qdq_picture *p)
 {
     for (size_t i = 0; i < p->n_nodes; i++)
         if (p->node[i].within != 0)
@@ -303,9 +303,10 @@ void qdq_page_picture(qdq_buf *b, const qdq_picture *p)
              "lower one the chosen model; colours are formats. Thick lines carry quantized values. "
              "%.300s%s",
              p->times != NULL ? p->times : "",
-             has_bodies(p) && !p->relative ? " Nodes inside of If, Loop and Scan divide the time "
-                                             "of that node as estimates have it."
-                                           : "");
+             has_subgraphs(p) && !p->relative
+                 ? " Nodes inside of If, Loop and Scan divide the time "
+                   "of that node as estimates have it."
+                 : "");
     qdq_page_section(b, "model", "The model", note);
     qdq_buf_puts(b,
                  "<div id=\"picture\" class=\"picture\"></div>\n<script type=\"application/json\" "

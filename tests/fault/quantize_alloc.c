@@ -180,8 +180,8 @@ static qdq_status record_each(qdq_model *m, qdq_engine *e, qdq_data *data, qdq_e
         qdq_body_list list = {0};
 
         if (st == QDQ_OK && n->op != QDQ_OP_UNKNOWN && n->n_attr > 0)
-            st = qdq_bodies_record(&q, n, &memory, &list, err);
-        qdq_bodies_free(&list);
+            st = qdq_control_flow_record(&q, n, &memory, &list, err);
+        qdq_control_flow_free(&list);
         qdq_arena_free(&memory);
     }
     return st;
@@ -202,7 +202,7 @@ static qdq_status run_bodies(void *ctx, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_engine_open(spec, NULL, &e, err);
     if (st == QDQ_OK)
-        st = qdq_bodies_name_apart(m, err);
+        st = qdq_control_flow_name_apart(m, err);
     if (st == QDQ_OK)
         st = qdq_model_infer(m, NULL, err);
     if (st == QDQ_OK)

@@ -224,7 +224,7 @@ static qdq_status check_body(qdq_checking *c, const qdq_graph *g)
 }
 
 /* The bodies of If, Loop and Scan, at any depth, each as a model of its own. */
-static qdq_status check_bodies(qdq_checking *c)
+static qdq_status check_subgraphs(qdq_checking *c)
 {
     QDQ_FOR_GRAPHS (g, c->m) {
         if (g->owner == NULL || qdq_graph_in_function(g))
@@ -285,7 +285,7 @@ static qdq_status check_model(qdq_checking *c, qdq_target_check **out)
     if (c->opts->engine != NULL)
         QDQ_TRY(qdq_check_engine(c));
     QDQ_TRY(qdq_check_fusion(c));
-    QDQ_TRY(check_bodies(c));
+    QDQ_TRY(check_subgraphs(c));
     *out = pack_result(c);
     return qdq_allocated(*out != NULL, c->err);
 }

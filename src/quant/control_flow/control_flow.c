@@ -29,7 +29,7 @@ static qdq_status name_apart(qdq_graph *g, qdq_map *names, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_bodies_name_apart(qdq_model *m, qdq_error *err)
+qdq_status qdq_control_flow_name_apart(qdq_model *m, qdq_error *err)
 {
     qdq_map names = QDQ_MAP_INIT;
     qdq_status st = QDQ_OK;
@@ -75,7 +75,7 @@ static qdq_status leave_body(const qdq_body *b, const qdq_node *control, const c
     return QDQ_OK;
 }
 
-qdq_status qdq_bodies_leave(const qdq_quantizing *q, const char *why, qdq_error *err)
+qdq_status qdq_control_flow_leave(const qdq_quantizing *q, const char *why, qdq_error *err)
 {
     QDQ_FOR_GRAPHS (g, q->m) {
         if (g->owner == NULL || qdq_graph_in_function(g))
@@ -175,14 +175,14 @@ static qdq_status plan_body(const planning *pl, const qdq_body *b, const qdq_nod
     return st;
 }
 
-static qdq_status plan_bodies(const planning *pl, const qdq_node *control)
+static qdq_status plan_subgraphs(const planning *pl, const qdq_node *control)
 {
     qdq_body_list bodies = {0};
-    qdq_status st = qdq_bodies_record(pl->q, control, &pl->q->plan->arena, &bodies, pl->err);
+    qdq_status st = qdq_control_flow_record(pl->q, control, &pl->q->plan->arena, &bodies, pl->err);
 
     for (size_t i = 0; i < bodies.n && st == QDQ_OK; i++)
         st = plan_body(pl, &bodies.at[i], control);
-    qdq_bodies_free(&bodies);
+    qdq_control_flow_free(&bodies);
     return st;
 }
 
@@ -195,7 +195,8 @@ static bool has_graphs(const qdq_node *n)
     return k > 0;
 }
 
-qdq_status qdq_bodies_plan(const qdq_quantizing *q, qdq_plan_fn plan, int depth, qdq_error *err)
+qdq_status qdq_control_flow_plan(const qdq_quantizing *q, qdq_plan_fn plan, int depth,
+                                 qdq_error *err)
 {
     const planning pl = {q, plan, depth, q->plan->tensors.n, err};
     size_t n_control = 0;
@@ -209,7 +210,7 @@ qdq_status qdq_bodies_plan(const qdq_quantizing *q, qdq_plan_fn plan, int depth,
                         MAX_CONTROLS);
             return QDQ_OK;
         }
-        QDQ_TRY(plan_bodies(&pl, n));
+        QDQ_TRY(plan_subgraphs(&pl, n));
     }
     return QDQ_OK;
 }

@@ -81,7 +81,7 @@ static qdq_status add_body(driver *d, const qdq_graph *g)
     return kept->why == NULL ? qdq_store_open(kept->model, &kept->data, d->err) : QDQ_OK;
 }
 
-static qdq_status add_bodies(driver *d)
+static qdq_status add_subgraphs(driver *d)
 {
     qdq_graph_list graphs = {0};
 
@@ -522,9 +522,9 @@ static qdq_status drive_samples(driver *d)
 }
 
 /* A body that the engine does not run is no reason to give up the rest of the model. */
-static qdq_status record_bodies(driver *d)
+static qdq_status record_subgraphs(driver *d)
 {
-    QDQ_TRY(add_bodies(d));
+    QDQ_TRY(add_subgraphs(d));
     const char *why = refuse_control(d);
     if (why == NULL) {
         qdq_error own = QDQ_ERROR_INIT, *err = d->err;
@@ -548,11 +548,11 @@ static qdq_status record_bodies(driver *d)
     return QDQ_OK;
 }
 
-qdq_status qdq_bodies_record(const qdq_quantizing *q, const qdq_node *control, qdq_arena *memory,
-                             qdq_body_list *out, qdq_error *err)
+qdq_status qdq_control_flow_record(const qdq_quantizing *q, const qdq_node *control,
+                                   qdq_arena *memory, qdq_body_list *out, qdq_error *err)
 {
     driver d = {.q = q, .control = control, .memory = memory, .bodies = out, .err = err};
-    qdq_status st = record_bodies(&d);
+    qdq_status st = record_subgraphs(&d);
 
     qdq_feedback_free(&d.states);
     qdq_session_close(d.outer);
@@ -567,7 +567,7 @@ qdq_status qdq_bodies_record(const qdq_quantizing *q, const qdq_node *control, q
     return st;
 }
 
-void qdq_bodies_free(qdq_body_list *list)
+void qdq_control_flow_free(qdq_body_list *list)
 {
     for (size_t i = 0; i < list->n; i++) {
         qdq_data_close(list->at[i].data);

@@ -21,10 +21,10 @@ typedef QDQ_VEC(qdq_body) qdq_body_list;
 /* The bodies of `control`, a node of q->m's main graph, with what q->data gives them. An If gives
  * samples to the branch that it takes; Loop and Scan to their body, once for each iteration, up to
  * a bound. Lists and reasons are in `memory`; models and data are to be freed with
- * qdq_bodies_free(), also on failure. */
-qdq_status qdq_bodies_record(const qdq_quantizing *q, const qdq_node *control, qdq_arena *memory,
-                             qdq_body_list *out, qdq_error *err);
-void qdq_bodies_free(qdq_body_list *list);
+ * qdq_control_flow_free(), also on failure. */
+qdq_status qdq_control_flow_record(const qdq_quantizing *q, const qdq_node *control,
+                                   qdq_arena *memory, qdq_body_list *out, qdq_error *err);
+void qdq_control_flow_free(qdq_body_list *list);
 
 /* --- subgraph_store.c: samples in memory ------------------------------------------------------ */
 

@@ -545,7 +545,7 @@ static qdq_status import_model(const qdq_model *m, const qdq_import_opts *opts, 
     QDQ_TRY(qdq_opts_read("qdq_import_opts", &own, sizeof own, opts, err));
     qdq_status st = open_copy(&im, m, p != NULL, err);
     if (st == QDQ_OK)
-        st = qdq_bodies_name_apart(im.m, err); /* plans name values */
+        st = qdq_control_flow_name_apart(im.m, err); /* plans name values */
     if (st == QDQ_OK)
         st = import_all(&im, p);
     qdq_map_free(&im.activation_of);

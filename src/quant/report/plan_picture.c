@@ -194,7 +194,7 @@ static qdq_picture_node describe_node(const drawing *d, const qdq_node *n, const
 static bool draw_graph(drawing *d, const qdq_graph *g, uint32_t within, const char *body,
                        int depth);
 
-static bool draw_bodies(drawing *d, const qdq_node *n, uint32_t within, int depth)
+static bool draw_subgraphs(drawing *d, const qdq_node *n, uint32_t within, int depth)
 {
     for (uint32_t i = 0; i < n->n_attr; i++) {
         const qdq_attr *a = n->attr[i];
@@ -245,7 +245,7 @@ static bool draw_graph(drawing *d, const qdq_graph *g, uint32_t within, const ch
         p->node[p->n_nodes].within = within;
         p->node[p->n_nodes].body = body;
         p->n_nodes++;
-        if (!draw_bodies(d, n, (uint32_t)p->n_nodes, depth))
+        if (!draw_subgraphs(d, n, (uint32_t)p->n_nodes, depth))
             return false;
     }
     return true;

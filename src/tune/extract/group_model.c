@@ -47,9 +47,9 @@ static void add_neighbour(maker *s, uint32_t p)
 {
     const qdq_fusion *f = &s->f->at[s->f->of[s->g->node[p]->id]];
 
-    s->inside[p] |= !qdq_region_has_bodies(s->g->node[p]);
+    s->inside[p] |= !qdq_region_has_subgraphs(s->g->node[p]);
     for (uint32_t i = 0; i < f->n && f->linear == 0 && f->n <= MOST_BESIDE; i++)
-        s->inside[s->g->place[f->node[i]->id]] |= !qdq_region_has_bodies(f->node[i]);
+        s->inside[s->g->place[f->node[i]->id]] |= !qdq_region_has_subgraphs(f->node[i]);
 }
 
 static void add_halo(maker *s)
@@ -137,7 +137,7 @@ static qdq_status walk_cone(maker *s, const qdq_value *v, bool *pulled)
     QDQ_NEED(QDQ_PUSH(&s->scratch, &s->cone, v->producer), s->err);
     for (size_t i = 0; i < s->cone.n && *pulled; i++) {
         const qdq_node *n = s->cone.at[i];
-        *pulled = s->cone.n <= most && !qdq_region_has_bodies(n);
+        *pulled = s->cone.n <= most && !qdq_region_has_subgraphs(n);
         for (uint32_t k = 0; k < n->n_in && *pulled; k++) {
             const qdq_value *in = qdq_node_in(n, k);
             if (in == NULL || qdq_region_is_const(in) || in->init != NULL || s->is_input[in->id])

@@ -45,7 +45,7 @@ const qdq_node *qdq_region_reader(const qdq_graph *g, const qdq_use *u)
     return qdq_node_within(g, u->node);
 }
 
-bool qdq_region_has_bodies(const qdq_node *n)
+bool qdq_region_has_subgraphs(const qdq_node *n)
 {
     for (uint32_t i = 0; i < n->n_attr; i++)
         if (n->attr[i]->type == QDQ_ATTR_GRAPH || n->attr[i]->type == QDQ_ATTR_GRAPHS)
@@ -60,7 +60,7 @@ qdq_status qdq_region_reads(const qdq_node *n, qdq_arena *arena, qdq_region_valu
 
     for (uint32_t i = 0; i < n->n_in; i++)
         QDQ_NEED(QDQ_PUSH(arena, out, qdq_node_in(n, i)), err);
-    if (!qdq_region_has_bodies(n))
+    if (!qdq_region_has_subgraphs(n))
         return QDQ_OK;
     QDQ_NEED(qdq_node_push_graphs(n, arena, &bodies), err);
     for (size_t b = 0; b < bodies.n; b++) {
@@ -100,7 +100,7 @@ static kind kind_of(const qdq_node *n, const uint8_t *kinds)
         return CONSTANT;
     if (n->op == QDQ_OP_SHAPE || n->op == QDQ_OP_SIZE)
         return SHAPES;
-    if (n->n_in == 0 || qdq_region_has_bodies(n) ||
+    if (n->n_in == 0 || qdq_region_has_subgraphs(n) ||
         (qdq_op_get_info(n->op)->flags & QDQ_OP_PURE) == 0)
         return DATA;
     for (uint32_t i = 0; i < n->n_in; i++) {

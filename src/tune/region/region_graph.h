@@ -44,7 +44,7 @@ uint32_t qdq_region_meet(const qdq_region_graph *g, uint32_t a, uint32_t b);
 void qdq_region_sort_places(uint32_t *place, size_t n);
 
 /* Is it an If, a Loop or a Scan, or anything else with graphs of its own? */
-bool qdq_region_has_bodies(const qdq_node *n);
+bool qdq_region_has_subgraphs(const qdq_node *n);
 
 /* What node reads, slot by slot (NULL: left out), then what its bodies read of the main graph. */
 qdq_status qdq_region_reads(const qdq_node *n, qdq_arena *arena, qdq_region_values *out,
