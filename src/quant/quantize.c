@@ -132,12 +132,12 @@ static qdq_status tidy_constants(qdq_model *m, const qdq_plan *p, const qdq_job 
 static qdq_status convert_rest(qdq_model *m, const qdq_plan *p, const qdq_map *kept,
                                const qdq_job *job, qdq_error *err)
 {
-    if (!qdq_plan_has_rest(p))
+    if (!qdq_plan_has_half(p))
         return QDQ_OK;
-    QDQ_TRY(qdq_rest_round_scales(m, &p->rest, kept, err));
+    QDQ_TRY(qdq_half_round_scales(m, &p->rest, kept, err));
     QDQ_TRY(run_again(m, p->clean, "quantize-bias", job, err));
     QDQ_TRY(tidy_constants(m, p, job, err));
-    return qdq_rest_convert(m, &p->rest, kept, job, err);
+    return qdq_half_convert(m, &p->rest, kept, job, err);
 }
 
 /* Q/DQ, then the rest: nodes are found by the labels that they have before either. */
@@ -145,7 +145,7 @@ static qdq_status insert_and_convert(qdq_model *m, const qdq_plan *p, qdq_insert
                                      const qdq_job *job, qdq_error *err)
 {
     qdq_map kept = QDQ_MAP_INIT;
-    qdq_status st = qdq_rest_find_kept(m, p, &kept, err);
+    qdq_status st = qdq_half_find_kept(m, p, &kept, err);
 
     if (st == QDQ_OK)
         st = qdq_insert(m, p, cache, job, err);

@@ -209,7 +209,7 @@ static qdq_status describe_plan(qdq_plan *p, const qdq_model *m, const qdq_targe
         return qdq_nomem(err);
     if (t->without_vnni != QDQ_WITHOUT_VNNI_ANY || t->has_cpu)
         p->cpu = qdq_cpu_name(qdq_target_cpu(opts->cpu));
-    QDQ_TRY(qdq_rest_begin(m, t, p, err));
+    QDQ_TRY(qdq_half_begin(m, t, p, err));
     QDQ_TRY(qdq_model_fingerprint(m, opts->job, &p->arena, &p->model, err));
     return qdq_allocated(p->target != NULL && p->clean != NULL, err);
 }

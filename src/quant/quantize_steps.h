@@ -53,7 +53,7 @@ qdq_status qdq_find_scales(const qdq_quantizing *q, qdq_calib_names *empty, qdq_
 
 /* The precision of what is not quantized, and which nodes stay float32, as another plan for the
  * model has it. */
-qdq_status qdq_take_rest(const qdq_plan_rest *from, qdq_plan *p, qdq_error *err);
+qdq_status qdq_take_half(const qdq_plan_half *from, qdq_plan *p, qdq_error *err);
 
 /* --- quantize_control_flow.c: the same for the bodies of If, Loop and Scan -------------------- */
 

@@ -88,7 +88,7 @@ qdq_status qdq_target_fit(const qdq_model *m, const qdq_target *t, qdq_cpu cpu, 
 {
     static const fit_step steps[] = {fit_weights, fit_rules};
 
-    QDQ_TRY(qdq_rest_follow(m, t, job, out, err));
+    QDQ_TRY(qdq_half_follow(m, t, job, out, err));
     for (size_t i = 0; i < QDQ_COUNT(steps); i++) {
         qdq_target *own = NULL;
         qdq_status st = steps[i](*out != NULL ? *out : t, qdq_target_cpu(cpu), job, &own, err);

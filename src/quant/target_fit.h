@@ -9,7 +9,7 @@
  * runs. */
 qdq_cpu qdq_target_cpu(qdq_cpu asked);
 
-/* The target for this model (qdq_rest_follow), with weights whose products do not saturate on this
+/* The target for this model (qdq_half_follow), with weights whose products do not saturate on this
  * processor, as the target's key `without_vnni` has it, and without the rules for other processors
  * (key `cpu`). *out: NULL if nothing is to be changed, else to be freed. */
 qdq_status qdq_target_fit(const qdq_model *m, const qdq_target *t, qdq_cpu cpu, const qdq_job *job,

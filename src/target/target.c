@@ -470,7 +470,7 @@ const qdq_target_op *qdq_target_find_off(const qdq_target *t, const char *op)
 }
 
 /* Q/DQ have such scales since 19; bfloat16 is complete since 22. */
-static int opset_of_rest(const qdq_target_rest *r)
+static int opset_of_rest(const qdq_target_half *r)
 {
     return r->type == QDQ_FLOAT16 ? 19 : r->type == QDQ_BFLOAT16 ? 22 : 0;
 }

@@ -173,7 +173,7 @@ typedef struct qdq_no_kernel {
 } qdq_no_kernel;
 
 /* What becomes of what is not quantized. */
-typedef struct qdq_target_rest {
+typedef struct qdq_target_half {
     /* QDQ_FLOAT: as it is; QDQ_FLOAT16, QDQ_BFLOAT16 */
     qdq_elem type;
     /* it is that of the model; `type` is QDQ_FLOAT then */
@@ -184,7 +184,7 @@ typedef struct qdq_target_rest {
     bool keep_sums;
     /* operators, or regular expressions on labels, that stay float32; or NULL */
     const char *const *keep;
-} qdq_target_rest;
+} qdq_target_half;
 
 /* Where the rules were measured; see qdq_target_measure(). */
 typedef struct qdq_measured_on {
@@ -197,7 +197,7 @@ struct qdq_target {
     const char *name, *help, *engine;
     int min_opset, max_opset;
     qdq_format format;
-    qdq_target_rest rest;
+    qdq_target_half rest;
     /* of calibration, where the caller has none; never QDQ_METHOD_DEFAULT */
     qdq_method method;
     qdq_overrides overrides;

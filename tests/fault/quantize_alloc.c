@@ -418,7 +418,7 @@ static qdq_status follow(void *ctx, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_target_set(t, "rest.type", "model", err);
     if (st == QDQ_OK)
-        st = qdq_rest_follow(ctx, t, NULL, &own, err);
+        st = qdq_half_follow(ctx, t, NULL, &own, err);
     if (st == QDQ_OK)
         assert_int_equal(own->rest.type, QDQ_BFLOAT16);
     qdq_target_free(own);

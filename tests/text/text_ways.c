@@ -185,11 +185,11 @@ static qdq_status convert(qdq_model *m, const qdq_plan *p, bool rounds, const qd
     qdq_status st = qdq_model_infer(m, NULL, err);
 
     if (st == QDQ_OK)
-        st = qdq_rest_find_kept(m, p, &kept, err);
+        st = qdq_half_find_kept(m, p, &kept, err);
     if (st == QDQ_OK && rounds)
-        st = qdq_rest_round_scales(m, &p->rest, &kept, err);
+        st = qdq_half_round_scales(m, &p->rest, &kept, err);
     if (st == QDQ_OK)
-        st = qdq_rest_convert(m, &p->rest, &kept, job, err);
+        st = qdq_half_convert(m, &p->rest, &kept, job, err);
     if (st == QDQ_OK)
         st = qdq_model_verify(m, err);
     qdq_map_free(&kept);

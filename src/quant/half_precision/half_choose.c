@@ -25,7 +25,7 @@ static bool computes_float(const qdq_node *n)
         return false;
     for (uint32_t i = 0; i < n->n_in + n->n_out; i++) {
         const qdq_value *v = i < n->n_in ? n->in[i].value : n->out[i - n->n_in];
-        qdq_elem e = v != NULL ? qdq_rest_elem(v) : QDQ_UNDEFINED;
+        qdq_elem e = v != NULL ? qdq_half_elem(v) : QDQ_UNDEFINED;
 
         if (qdq_elem_is_half(e))
             return false;
@@ -35,7 +35,7 @@ static bool computes_float(const qdq_node *n)
     return n_out > 0 || n_in > 1;
 }
 
-static qdq_status note_float(const qdq_model *m, qdq_arena *arena, qdq_rest_labels *out,
+static qdq_status note_float(const qdq_model *m, qdq_arena *arena, qdq_half_labels *out,
                              qdq_error *err)
 {
     QDQ_FOR_GRAPHS (g, m)
@@ -48,7 +48,7 @@ static qdq_status note_float(const qdq_model *m, qdq_arena *arena, qdq_rest_labe
     return QDQ_OK;
 }
 
-qdq_status qdq_rest_find_float(const qdq_model *m, qdq_arena *arena, qdq_rest_labels *out,
+qdq_status qdq_half_find_float(const qdq_model *m, qdq_arena *arena, qdq_half_labels *out,
                                qdq_error *err)
 {
     qdq_model *copy;
@@ -59,14 +59,14 @@ qdq_status qdq_rest_find_float(const qdq_model *m, qdq_arena *arena, qdq_rest_la
     return st;
 }
 
-qdq_status qdq_rest_begin(const qdq_model *m, const qdq_target *t, qdq_plan *plan, qdq_error *err)
+qdq_status qdq_half_begin(const qdq_model *m, const qdq_target *t, qdq_plan *plan, qdq_error *err)
 {
-    qdq_rest_labels labels = {0};
+    qdq_half_labels labels = {0};
 
     if ((t->rest.type != QDQ_FLOAT16 && t->rest.type != QDQ_BFLOAT16) || !qdq_model_has_half(m))
         return QDQ_OK;
     plan->rest.widened = true;
-    QDQ_TRY(qdq_rest_find_float(m, &plan->arena, &labels, err));
+    QDQ_TRY(qdq_half_find_float(m, &plan->arena, &labels, err));
     for (size_t i = 0; i < labels.n; i++)
         QDQ_NEED(QDQ_PUSH(&plan->arena, &plan->rest.was_float, labels.at[i]), err);
     return QDQ_OK;
@@ -74,11 +74,11 @@ qdq_status qdq_rest_begin(const qdq_model *m, const qdq_target *t, qdq_plan *pla
 
 typedef struct chooser {
     const qdq_model *m;
-    const qdq_target_rest *rest;
+    const qdq_target_half *rest;
     qdq_plan *plan;
     const qdq_job *job;
     /* for what is refused anyway */
-    qdq_rest_state rules;
+    qdq_half_state rules;
     qdq_arena scratch;
     /* labels */
     qdq_map was_float;
@@ -98,7 +98,7 @@ static qdq_status keep_node(chooser *c, const qdq_node *n, const char *reason)
 {
     const qdq_plan_float entry = {qdq_node_label(n, &c->scratch), n->type, reason};
 
-    return qdq_allocated(qdq_plan_add_rest_keep(c->plan, entry), c->err);
+    return qdq_allocated(qdq_plan_add_half_keep(c->plan, entry), c->err);
 }
 
 /* --- by list ---------------------------------------------------------------------------------- */
@@ -209,7 +209,7 @@ static qdq_status choose_node(chooser *c, const qdq_node *n, pattern *list, size
 
     if (qdq_node_is_qdq(n))
         return QDQ_OK; /* what the model has follows what is around it */
-    if (qdq_rest_refusal(&c->rules, n) != NULL)
+    if (qdq_half_refusal(&c->rules, n) != NULL)
         return QDQ_OK;
     for (size_t i = 0; i < n_list; i++) {
         bool yes;
@@ -266,18 +266,18 @@ static qdq_status choose_kept(chooser *c)
     return st;
 }
 
-qdq_status qdq_rest_choose(const qdq_quantizing *q, qdq_error *err)
+qdq_status qdq_half_choose(const qdq_quantizing *q, qdq_error *err)
 {
-    const qdq_target_rest *rest = &q->target->rest;
+    const qdq_target_half *rest = &q->target->rest;
     qdq_plan *plan = q->plan;
     chooser c = {.m = q->m, .rest = rest, .plan = plan, .job = q->opts->job, .err = err};
     qdq_status st = QDQ_OK;
 
     plan->rest.type = rest->type;
     plan->rest.direct_io = rest->direct_io;
-    if (!qdq_plan_has_rest(plan))
+    if (!qdq_plan_has_half(plan))
         return QDQ_OK;
-    c.rules = (qdq_rest_state){.rest = &plan->rest, .err = err};
+    c.rules = (qdq_half_state){.rest = &plan->rest, .err = err};
     c.observed = qdq_plan_new();
     QDQ_NEED(c.observed != NULL, err);
     if (q->data != NULL && isfinite(limit_of(rest->type)))
@@ -291,14 +291,14 @@ qdq_status qdq_rest_choose(const qdq_quantizing *q, qdq_error *err)
     return st;
 }
 
-qdq_status qdq_rest_recall(const qdq_model *m, qdq_elem type, qdq_plan *plan, qdq_error *err)
+qdq_status qdq_half_recall(const qdq_model *m, qdq_elem type, qdq_plan *plan, qdq_error *err)
 {
-    const qdq_target_rest rest = {.type = type};
+    const qdq_target_half rest = {.type = type};
     qdq_model *copy;
     chooser c = {.rest = &rest, .plan = plan, .err = err};
 
     plan->rest.type = type;
-    c.rules = (qdq_rest_state){.rest = &plan->rest, .err = err};
+    c.rules = (qdq_half_state){.rest = &plan->rest, .err = err};
     /* what is refused anyway is known by types */
     QDQ_TRY(qdq_model_clone_typed(m, NULL, &copy, err));
     c.m = copy;

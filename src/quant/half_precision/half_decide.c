@@ -17,10 +17,10 @@ enum { INDEX_ELEMENTS = 64 };
 static bool types_are_known(const qdq_node *n)
 {
     for (uint32_t i = 0; i < n->n_in; i++)
-        if (n->in[i].value != NULL && qdq_rest_elem(n->in[i].value) == QDQ_UNDEFINED)
+        if (n->in[i].value != NULL && qdq_half_elem(n->in[i].value) == QDQ_UNDEFINED)
             return false;
     for (uint32_t i = 0; i < n->n_out; i++)
-        if (n->out[i] != NULL && qdq_rest_elem(n->out[i]) == QDQ_UNDEFINED)
+        if (n->out[i] != NULL && qdq_half_elem(n->out[i]) == QDQ_UNDEFINED)
             return false;
     return true;
 }
@@ -48,7 +48,7 @@ static floats count_floats(const qdq_node *n, qdq_float_slots may)
 }
 
 /* Can the 16-bit type hold the scales of a Q or DQ well enough? What is computed is trusted. */
-static qdq_status scales_fit(qdq_rest_state *s, const qdq_node *n, bool *fit)
+static qdq_status scales_fit(qdq_half_state *s, const qdq_node *n, bool *fit)
 {
     const qdq_tensor *t = qdq_node_const(n, 1);
     qdq_arena_mark mark = qdq_arena_get_mark(&s->scratch);
@@ -70,7 +70,7 @@ static const char *refusal_of_cast(const qdq_node *n)
     return in == out ? "it casts no float32" : NULL;
 }
 
-const char *qdq_rest_refusal(const qdq_rest_state *s, const qdq_node *n)
+const char *qdq_half_refusal(const qdq_half_state *s, const qdq_node *n)
 {
     qdq_float_slots may = qdq_float_slots_of(n, s->rest->type);
     floats f = count_floats(n, may);
@@ -91,31 +91,31 @@ const char *qdq_rest_refusal(const qdq_rest_state *s, const qdq_node *n)
     return NULL;
 }
 
-static qdq_status decide_node(qdq_rest_state *s, const qdq_node *n, qdq_rest_mode *mode)
+static qdq_status decide_node(qdq_half_state *s, const qdq_node *n, qdq_half_mode *mode)
 {
     qdq_float_slots may = qdq_float_slots_of(n, s->rest->type);
     floats f = count_floats(n, may);
     bool fit;
 
-    *mode = QDQ_REST_FLOAT;
+    *mode = QDQ_HALF_FLOAT;
     s->graph[n->graph->index].may[n->id] = may;
-    if (qdq_map_get_int(s->kept, (uint64_t)(uintptr_t)n) != NULL || qdq_rest_refusal(s, n) != NULL)
+    if (qdq_map_get_int(s->kept, (uint64_t)(uintptr_t)n) != NULL || qdq_half_refusal(s, n) != NULL)
         return QDQ_OK;
     if (n->op == QDQ_OP_CAST) {
-        *mode = qdq_is_float_tensor(n->out[0]) ? QDQ_REST_CASTS : QDQ_REST_READS;
+        *mode = qdq_is_float_tensor(n->out[0]) ? QDQ_HALF_CASTS : QDQ_HALF_READS;
     } else if (qdq_node_is_qdq(n)) {
         QDQ_TRY(scales_fit(s, n, &fit));
         if (fit)
-            *mode = n->op == QDQ_OP_QUANTIZELINEAR ? QDQ_REST_QUANTIZE : QDQ_REST_DEQUANTIZE;
+            *mode = n->op == QDQ_OP_QUANTIZELINEAR ? QDQ_HALF_QUANTIZE : QDQ_HALF_DEQUANTIZE;
     } else {
-        *mode = f.in == 1 && f.out == 0 ? QDQ_REST_READS : QDQ_REST_LOW;
+        *mode = f.in == 1 && f.out == 0 ? QDQ_HALF_READS : QDQ_HALF_LOW;
     }
     return QDQ_OK;
 }
 
-static qdq_status decide_nodes(qdq_rest_state *s, const qdq_graph *g)
+static qdq_status decide_nodes(qdq_half_state *s, const qdq_graph *g)
 {
-    qdq_rest_graph *state = &s->graph[g->index];
+    qdq_half_graph *state = &s->graph[g->index];
     bool in_function = qdq_graph_in_function(g); /* types differ from call to call */
 
     state->n_node = g->next_node_id;
@@ -128,7 +128,7 @@ static qdq_status decide_nodes(qdq_rest_state *s, const qdq_graph *g)
                  state->other != NULL,
              s->err);
     QDQ_FOR_NODES (n, g) {
-        qdq_rest_mode mode = QDQ_REST_FLOAT;
+        qdq_half_mode mode = QDQ_HALF_FLOAT;
 
         if (!in_function)
             QDQ_TRY(decide_node(s, n, &mode));
@@ -139,50 +139,50 @@ static qdq_status decide_nodes(qdq_rest_state *s, const qdq_graph *g)
 
 /* --- wants ------------------------------------------------------------------------------------ */
 
-const qdq_value *qdq_rest_known_low(const qdq_rest_state *s, const qdq_value *v)
+const qdq_value *qdq_half_known_low(const qdq_half_state *s, const qdq_value *v)
 {
     const qdq_node *n = v->producer;
 
     if (n == NULL || n->id >= s->graph[n->graph->index].n_node ||
-        qdq_rest_mode_of(s, n) != QDQ_REST_CASTS || qdq_rest_elem(n->in[0].value) != s->rest->type)
+        qdq_half_mode_of(s, n) != QDQ_HALF_CASTS || qdq_half_elem(n->in[0].value) != s->rest->type)
         return NULL;
     return n->in[0].value;
 }
 
 /* Of a scale: the type of what it belongs to. */
-static qdq_rest_want want_of_scale(const qdq_rest_state *s, const qdq_value *v)
+static qdq_half_want want_of_scale(const qdq_half_state *s, const qdq_value *v)
 {
-    if (v != NULL && qdq_rest_elem(v) == s->rest->type)
+    if (v != NULL && qdq_half_elem(v) == s->rest->type)
         return QDQ_WANT_LOW;
     if (v == NULL || !qdq_is_float_tensor(v))
         return QDQ_WANT_ANY; /* it is no float32, and neither is its scale */
-    return qdq_rest_is_low(s, v) || qdq_rest_known_low(s, v) != NULL ? QDQ_WANT_LOW
+    return qdq_half_is_low(s, v) || qdq_half_known_low(s, v) != NULL ? QDQ_WANT_LOW
                                                                      : QDQ_WANT_FLOAT;
 }
 
 /* Does the reader make 16 bits of it? */
-static bool casts_to_low(const qdq_rest_state *s, const qdq_node *n)
+static bool casts_to_low(const qdq_half_state *s, const qdq_node *n)
 {
     return n->id < s->graph[n->graph->index].n_node && n->op == QDQ_OP_CAST &&
-           qdq_rest_mode_of(s, n) == QDQ_REST_READS && qdq_rest_elem(n->out[0]) == s->rest->type;
+           qdq_half_mode_of(s, n) == QDQ_HALF_READS && qdq_half_elem(n->out[0]) == s->rest->type;
 }
 
-qdq_rest_want qdq_rest_want_of(const qdq_rest_state *s, const qdq_node *n, uint32_t input)
+qdq_half_want qdq_half_want_of(const qdq_half_state *s, const qdq_node *n, uint32_t input)
 {
     if (n->id >= s->graph[n->graph->index].n_node)
         return QDQ_WANT_ANY; /* a Cast that the conversion made */
-    switch (qdq_rest_mode_of(s, n)) {
-    case QDQ_REST_FLOAT:
+    switch (qdq_half_mode_of(s, n)) {
+    case QDQ_HALF_FLOAT:
         return QDQ_WANT_FLOAT;
-    case QDQ_REST_LOW:
+    case QDQ_HALF_LOW:
         return qdq_float_slot(s->graph[n->graph->index].may[n->id].in, input) ? QDQ_WANT_LOW
                                                                               : QDQ_WANT_FLOAT;
-    case QDQ_REST_READS:
-    case QDQ_REST_CASTS:
+    case QDQ_HALF_READS:
+    case QDQ_HALF_CASTS:
         return QDQ_WANT_ANY;
-    case QDQ_REST_QUANTIZE:
+    case QDQ_HALF_QUANTIZE:
         return input == 1 ? want_of_scale(s, qdq_node_in(n, 0)) : QDQ_WANT_ANY;
-    case QDQ_REST_DEQUANTIZE:
+    case QDQ_HALF_DEQUANTIZE:
         return input == 1 ? want_of_scale(s, qdq_node_out(n, 0)) : QDQ_WANT_ANY;
     }
     return QDQ_WANT_FLOAT;
@@ -196,34 +196,34 @@ static bool is_small(const qdq_value *v)
 }
 
 /* Every reader takes float32, or makes an integer of it. */
-static bool is_index(const qdq_rest_state *s, const qdq_value *v)
+static bool is_index(const qdq_half_state *s, const qdq_value *v)
 {
     if (!is_small(v) || v->n_output > 0 || v->n_use == 0)
         return false;
     QDQ_FOR_USES (u, v) {
         bool to_int = u->node->op == QDQ_OP_CAST && qdq_node_out(u->node, 0) != NULL &&
-                      qdq_elem_is_int(qdq_rest_elem(u->node->out[0]));
+                      qdq_elem_is_int(qdq_half_elem(u->node->out[0]));
 
-        if (!to_int && qdq_rest_want_of(s, u->node, u->index) != QDQ_WANT_FLOAT)
+        if (!to_int && qdq_half_want_of(s, u->node, u->index) != QDQ_WANT_FLOAT)
             return false;
     }
     return true;
 }
 
-static qdq_status decide_index(qdq_rest_state *s, const qdq_graph *g)
+static qdq_status decide_index(qdq_half_state *s, const qdq_graph *g)
 {
     qdq_node **order;
     size_t n;
 
     QDQ_TRY(qdq_graph_sorted(g, &s->scratch, &order, &n, s->err));
     while (n-- > 0) {
-        bool index = qdq_rest_mode_of(s, order[n]) == QDQ_REST_LOW;
+        bool index = qdq_half_mode_of(s, order[n]) == QDQ_HALF_LOW;
 
         for (uint32_t i = 0; i < order[n]->n_out && index; i++)
             if (qdq_is_float_tensor(order[n]->out[i]))
                 index = is_index(s, order[n]->out[i]);
         if (index)
-            s->graph[g->index].mode[order[n]->id] = QDQ_REST_FLOAT;
+            s->graph[g->index].mode[order[n]->id] = QDQ_HALF_FLOAT;
     }
     return QDQ_OK;
 }
@@ -231,38 +231,38 @@ static qdq_status decide_index(qdq_rest_state *s, const qdq_graph *g)
 /* --- values ----------------------------------------------------------------------------------- */
 
 /* Of a value whose producer gives either type. */
-static bool is_wanted_low(const qdq_rest_state *s, const qdq_value *v)
+static bool is_wanted_low(const qdq_half_state *s, const qdq_value *v)
 {
     if (v->n_output > 0)
-        return !qdq_rest_keeps_outputs(s, v->graph);
+        return !qdq_half_keeps_outputs(s, v->graph);
     QDQ_FOR_USES (u, v)
-        if (qdq_rest_want_of(s, u->node, u->index) == QDQ_WANT_LOW || casts_to_low(s, u->node))
+        if (qdq_half_want_of(s, u->node, u->index) == QDQ_WANT_LOW || casts_to_low(s, u->node))
             return true;
     return false;
 }
 
-static bool is_given_low(const qdq_rest_state *s, const qdq_value *v)
+static bool is_given_low(const qdq_half_state *s, const qdq_value *v)
 {
     if (v->producer == NULL)
         return v->is_input && v->init == NULL && v->graph == s->m->graph && s->rest->direct_io;
-    switch (qdq_rest_mode_of(s, v->producer)) {
-    case QDQ_REST_FLOAT:
-    case QDQ_REST_READS:
-    case QDQ_REST_QUANTIZE:
+    switch (qdq_half_mode_of(s, v->producer)) {
+    case QDQ_HALF_FLOAT:
+    case QDQ_HALF_READS:
+    case QDQ_HALF_QUANTIZE:
         return false;
-    case QDQ_REST_LOW:
+    case QDQ_HALF_LOW:
         return qdq_float_slot(s->graph[v->graph->index].may[v->producer->id].out, v->out_index);
     /* what has 16 bits already needs no Cast: it stays for those who want float */
-    case QDQ_REST_CASTS:
-        return (qdq_rest_elem(v->producer->in[0].value) != s->rest->type || v->n_output > 0) &&
+    case QDQ_HALF_CASTS:
+        return (qdq_half_elem(v->producer->in[0].value) != s->rest->type || v->n_output > 0) &&
                is_wanted_low(s, v);
-    case QDQ_REST_DEQUANTIZE:
+    case QDQ_HALF_DEQUANTIZE:
         return is_wanted_low(s, v);
     }
     return false;
 }
 
-static void decide_values(qdq_rest_state *s, const qdq_graph *g)
+static void decide_values(qdq_half_state *s, const qdq_graph *g)
 {
     for (size_t i = 0; i < g->values.n; i++) {
         const qdq_value *v = g->values.at[i];
@@ -272,7 +272,7 @@ static void decide_values(qdq_rest_state *s, const qdq_graph *g)
     }
 }
 
-qdq_status qdq_rest_decide(qdq_rest_state *s)
+qdq_status qdq_half_decide(qdq_half_state *s)
 {
     s->graph = qdq_arena_array(&s->scratch, s->m->graphs.n + 1, sizeof *s->graph);
     QDQ_NEED(s->graph != NULL && qdq_functions_open(&s->functions, s->m, &s->scratch), s->err);

@@ -33,7 +33,7 @@ static const char *most_common_type(const qdq_model *m)
     return halves > floats ? "float16" : brains > floats ? "bfloat16" : NULL;
 }
 
-qdq_status qdq_rest_follow(const qdq_model *m, const qdq_target *t, const qdq_job *job,
+qdq_status qdq_half_follow(const qdq_model *m, const qdq_target *t, const qdq_job *job,
                            qdq_target **out, qdq_error *err)
 {
     qdq_model *copy;

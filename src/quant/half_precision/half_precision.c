@@ -40,7 +40,7 @@ static qdq_status keep_named(const qdq_plan *p, const qdq_map *by_label, qdq_map
     return st;
 }
 
-qdq_status qdq_rest_find_kept(const qdq_model *m, const qdq_plan *p, qdq_map *kept, qdq_error *err)
+qdq_status qdq_half_find_kept(const qdq_model *m, const qdq_plan *p, qdq_map *kept, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_map by_label = QDQ_MAP_INIT;
@@ -65,12 +65,12 @@ typedef struct wants {
     size_t low, other;
 } wants;
 
-static wants count_wants(const qdq_rest_state *s, const qdq_value *v)
+static wants count_wants(const qdq_half_state *s, const qdq_value *v)
 {
     wants w = {0, v->n_output};
 
     QDQ_FOR_USES (u, v) {
-        if (qdq_rest_want_of(s, u->node, u->index) == QDQ_WANT_LOW)
+        if (qdq_half_want_of(s, u->node, u->index) == QDQ_WANT_LOW)
             w.low++;
         else
             w.other++;
@@ -78,23 +78,23 @@ static wants count_wants(const qdq_rest_state *s, const qdq_value *v)
     return w;
 }
 
-static void redirect_readers(const qdq_rest_state *s, qdq_value *v, qdq_rest_want want,
+static void redirect_readers(const qdq_half_state *s, qdq_value *v, qdq_half_want want,
                              qdq_value *to)
 {
     QDQ_FOR_USES (u, v)
-        if (qdq_rest_want_of(s, u->node, u->index) == want)
+        if (qdq_half_want_of(s, u->node, u->index) == want)
             qdq_node_set_in(u->node, u->index, to);
 }
 
 /* A free name made from that of v: "w" gives "w_float16". */
-static const char *name_of(qdq_rest_state *s, const qdq_value *v, qdq_elem elem)
+static const char *name_of(qdq_half_state *s, const qdq_value *v, qdq_elem elem)
 {
     const char *name = qdq_arena_printf(&s->scratch, "%s_%s", v->name, qdq_elem_name(elem));
 
     return name != NULL ? qdq_graph_unique_name(v->graph, name) : NULL;
 }
 
-static qdq_status convert_constant(qdq_rest_state *s, qdq_value *v)
+static qdq_status convert_constant(qdq_half_state *s, qdq_value *v)
 {
     wants w = count_wants(s, v);
     qdq_node *producer = v->producer;
@@ -102,7 +102,7 @@ static qdq_status convert_constant(qdq_rest_state *s, qdq_value *v)
 
     if (w.low == 0)
         return QDQ_OK;
-    qdq_tensor *t = qdq_rest_tensor(s->m, qdq_value_const(v), s->rest->type, s->job, &st, s->err);
+    qdq_tensor *t = qdq_half_tensor(s->m, qdq_value_const(v), s->rest->type, s->job, &st, s->err);
     if (t == NULL)
         return qdq_within(s->err, st, "constant '%s'", v->name);
     if (w.other == 0 && producer == NULL) {
@@ -123,7 +123,7 @@ static qdq_status convert_constant(qdq_rest_state *s, qdq_value *v)
 
 /* --- casts ------------------------------------------------------------------------------------ */
 
-static const qdq_type *with_elem(qdq_rest_state *s, const qdq_type *t, qdq_elem elem)
+static const qdq_type *with_elem(qdq_half_state *s, const qdq_type *t, qdq_elem elem)
 {
     return t != NULL ? qdq_type_tensor(s->m, elem, t->rank, t->dim)
                      : qdq_type_tensor(s->m, elem, -1, NULL);
@@ -137,7 +137,7 @@ static qdq_node *place_behind(const qdq_value *v)
 }
 
 /* v in the other type, named `name`. NULL: out of memory. */
-static qdq_value *add_cast(qdq_rest_state *s, qdq_value *v, const char *name, qdq_elem elem)
+static qdq_value *add_cast(qdq_half_state *s, qdq_value *v, const char *name, qdq_elem elem)
 {
     const char *base = qdq_arena_printf(&s->scratch, "%s_Cast", v->name);
     const char *node_name = base != NULL ? qdq_graph_unique_node_name(v->graph, base) : NULL;
@@ -158,19 +158,19 @@ static qdq_value *add_cast(qdq_rest_state *s, qdq_value *v, const char *name, qd
 
 /* Behind a Cast to float of what is there in 16 bits already, or in front of a Cast that gives
  * them: that is v in the other type. NULL: there is none. */
-static qdq_value *known_low(const qdq_rest_state *s, const qdq_value *v)
+static qdq_value *known_low(const qdq_half_state *s, const qdq_value *v)
 {
-    if (qdq_rest_known_low(s, v) != NULL)
+    if (qdq_half_known_low(s, v) != NULL)
         return v->producer->in[0].value;
     QDQ_FOR_USES (u, v)
         if (u->node->graph == v->graph && u->node->id < s->graph[v->graph->index].n_node &&
-            qdq_rest_mode_of(s, u->node) == QDQ_REST_READS && u->node->op == QDQ_OP_CAST &&
-            qdq_rest_elem(u->node->out[0]) == s->rest->type)
+            qdq_half_mode_of(s, u->node) == QDQ_HALF_READS && u->node->op == QDQ_OP_CAST &&
+            qdq_half_elem(u->node->out[0]) == s->rest->type)
             return u->node->out[0];
     return NULL;
 }
 
-static qdq_status make_low(qdq_rest_state *s, qdq_value *v, qdq_value **out)
+static qdq_status make_low(qdq_half_state *s, qdq_value *v, qdq_value **out)
 {
     *out = known_low(s, v);
     if (*out == NULL)
@@ -179,9 +179,9 @@ static qdq_status make_low(qdq_rest_state *s, qdq_value *v, qdq_value **out)
 }
 
 /* Callers ask for outputs by name: the name goes to the float32 form. */
-static qdq_status make_float(qdq_rest_state *s, qdq_value *v, qdq_value **out)
+static qdq_status make_float(qdq_half_state *s, qdq_value *v, qdq_value **out)
 {
-    bool is_output = v->n_output > 0 && qdq_rest_keeps_outputs(s, v->graph);
+    bool is_output = v->n_output > 0 && qdq_half_keeps_outputs(s, v->graph);
     const char *name = is_output ? v->name : name_of(s, v, QDQ_FLOAT);
 
     if (is_output) {
@@ -193,13 +193,13 @@ static qdq_status make_float(qdq_rest_state *s, qdq_value *v, qdq_value **out)
 }
 
 /* Casts to 16 bits of what now has them go. */
-static void drop_casts(qdq_rest_state *s, qdq_value *v)
+static void drop_casts(qdq_half_state *s, qdq_value *v)
 {
     QDQ_FOR_USES (u, v) {
         qdq_node *n = u->node;
 
         if (n->op != QDQ_OP_CAST || n->id >= s->graph[n->graph->index].n_node ||
-            qdq_rest_mode_of(s, n) != QDQ_REST_READS || qdq_rest_elem(n->out[0]) != s->rest->type)
+            qdq_half_mode_of(s, n) != QDQ_HALF_READS || qdq_half_elem(n->out[0]) != s->rest->type)
             continue;
         if (n->graph == v->graph ? qdq_value_replace(n->out[0], v) : n->out[0]->n_output == 0) {
             qdq_value_replace(n->out[0], v);
@@ -209,31 +209,31 @@ static void drop_casts(qdq_rest_state *s, qdq_value *v)
 }
 
 /* A Q takes any type: it reads what a Cast to float was made of. */
-static void quantize_low(const qdq_rest_state *s, qdq_value *v)
+static void quantize_low(const qdq_half_state *s, qdq_value *v)
 {
     qdq_value *low = v->producer->in[0].value;
 
     QDQ_FOR_USES (u, v)
         if (u->index == 0 && u->node->id < s->graph[u->node->graph->index].n_node &&
-            qdq_rest_mode_of(s, u->node) == QDQ_REST_QUANTIZE)
+            qdq_half_mode_of(s, u->node) == QDQ_HALF_QUANTIZE)
             qdq_node_set_in(u->node, 0, low);
 }
 
-static bool is_wanted(const qdq_rest_state *s, const qdq_value *v, qdq_rest_want want)
+static bool is_wanted(const qdq_half_state *s, const qdq_value *v, qdq_half_want want)
 {
     QDQ_FOR_USES (u, v)
-        if (qdq_rest_want_of(s, u->node, u->index) == want)
+        if (qdq_half_want_of(s, u->node, u->index) == want)
             return true;
     return false;
 }
 
-static qdq_status convert_value(qdq_rest_state *s, qdq_value *v)
+static qdq_status convert_value(qdq_half_state *s, qdq_value *v)
 {
-    bool low = qdq_rest_is_low(s, v);
-    qdq_rest_want other = low ? QDQ_WANT_FLOAT : QDQ_WANT_LOW;
+    bool low = qdq_half_is_low(s, v);
+    qdq_half_want other = low ? QDQ_WANT_FLOAT : QDQ_WANT_LOW;
     qdq_value **form = &s->graph[v->graph->index].other[v->id];
 
-    if (is_wanted(s, v, other) || (low && v->n_output > 0 && qdq_rest_keeps_outputs(s, v->graph))) {
+    if (is_wanted(s, v, other) || (low && v->n_output > 0 && qdq_half_keeps_outputs(s, v->graph))) {
         if (low) {
             QDQ_TRY(make_float(s, v, form));
         } else {
@@ -243,13 +243,13 @@ static qdq_status convert_value(qdq_rest_state *s, qdq_value *v)
     }
     if (low)
         drop_casts(s, v);
-    else if (qdq_rest_known_low(s, v) != NULL)
+    else if (qdq_half_known_low(s, v) != NULL)
         quantize_low(s, v);
     return QDQ_OK;
 }
 
 /* Only now: what readers want is asked by the types as they were. */
-static qdq_status retype_value(qdq_rest_state *s, qdq_value *v)
+static qdq_status retype_value(qdq_half_state *s, qdq_value *v)
 {
     const qdq_type *type = with_elem(s, v->type, s->rest->type);
 
@@ -258,7 +258,7 @@ static qdq_status retype_value(qdq_rest_state *s, qdq_value *v)
     return QDQ_OK;
 }
 
-static qdq_status convert_values(qdq_rest_state *s, qdq_graph *g)
+static qdq_status convert_values(qdq_half_state *s, qdq_graph *g)
 {
     size_t n = s->graph[g->index].n_value;
 
@@ -274,7 +274,7 @@ static qdq_status convert_values(qdq_rest_state *s, qdq_graph *g)
         const qdq_value *v = g->outputs.at[i]; /* one of a graph around, maybe */
 
         if (v->id < s->graph[v->graph->index].n_value && qdq_is_float_tensor(v) &&
-            qdq_rest_is_low(s, v) && qdq_rest_keeps_outputs(s, g) &&
+            qdq_half_is_low(s, v) && qdq_half_keeps_outputs(s, g) &&
             s->graph[v->graph->index].other[v->id] != NULL)
             qdq_graph_set_output(g, i, s->graph[v->graph->index].other[v->id]);
     }
@@ -283,7 +283,7 @@ static qdq_status convert_values(qdq_rest_state *s, qdq_graph *g)
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-static qdq_status set_fill(qdq_rest_state *s, qdq_node *n)
+static qdq_status set_fill(qdq_half_state *s, qdq_node *n)
 {
     const qdq_attr *old = qdq_node_attr(n, "value");
     const int64_t one = 1;
@@ -294,7 +294,7 @@ static qdq_status set_fill(qdq_rest_state *s, qdq_node *n)
     qdq_status st = QDQ_OK;
 
     qdq_tensor *t =
-        from != NULL ? qdq_rest_tensor(s->m, from, s->rest->type, s->job, &st, s->err) : NULL;
+        from != NULL ? qdq_half_tensor(s->m, from, s->rest->type, s->job, &st, s->err) : NULL;
     if (st != QDQ_OK)
         return st;
     QDQ_NEED(t != NULL, s->err);
@@ -302,40 +302,40 @@ static qdq_status set_fill(qdq_rest_state *s, qdq_node *n)
     return qdq_allocated(qdq_node_set_tensor(n, "value", t), s->err);
 }
 
-static qdq_status convert_node(qdq_rest_state *s, qdq_node *n)
+static qdq_status convert_node(qdq_half_state *s, qdq_node *n)
 {
     const qdq_value *out = qdq_node_out(n, 0);
-    qdq_rest_mode mode = qdq_rest_mode_of(s, n);
+    qdq_half_mode mode = qdq_half_mode_of(s, n);
 
-    if (out == NULL || !qdq_is_float_tensor(out) || !qdq_rest_is_low(s, out))
+    if (out == NULL || !qdq_is_float_tensor(out) || !qdq_half_is_low(s, out))
         return QDQ_OK;
-    if (mode == QDQ_REST_CASTS && !qdq_node_set_int(n, "to", s->rest->type))
+    if (mode == QDQ_HALF_CASTS && !qdq_node_set_int(n, "to", s->rest->type))
         return qdq_nomem(s->err);
     return n->op == QDQ_OP_CONSTANTOFSHAPE ? set_fill(s, n) : QDQ_OK;
 }
 
 /* Nodes, then types of values; a Cast to float whose only readers took its input goes. */
-static qdq_status finish_graph(qdq_rest_state *s, qdq_graph *g)
+static qdq_status finish_graph(qdq_half_state *s, qdq_graph *g)
 {
     size_t n = s->graph[g->index].n_value;
 
     QDQ_FOR_NODES (node, g) {
         if (node->id >= s->graph[g->index].n_node)
             continue;
-        if (qdq_rest_mode_of(s, node) == QDQ_REST_CASTS && !qdq_node_is_read(node))
+        if (qdq_half_mode_of(s, node) == QDQ_HALF_CASTS && !qdq_node_is_read(node))
             qdq_node_remove(node);
         else
             QDQ_TRY(convert_node(s, node));
     }
     for (size_t i = 0; i < n; i++)
-        if (!g->values.at[i]->dead && qdq_rest_is_low(s, g->values.at[i]))
+        if (!g->values.at[i]->dead && qdq_half_is_low(s, g->values.at[i]))
             QDQ_TRY(retype_value(s, g->values.at[i]));
     return qdq_graph_sort(g, s->err);
 }
 
-static qdq_status convert_model(qdq_rest_state *s)
+static qdq_status convert_model(qdq_half_state *s)
 {
-    QDQ_TRY(qdq_rest_decide(s));
+    QDQ_TRY(qdq_half_decide(s));
     QDQ_FOR_GRAPHS (g, s->m)
         if (!qdq_graph_in_function(g))
             QDQ_TRY(convert_values(s, g));
@@ -345,10 +345,10 @@ static qdq_status convert_model(qdq_rest_state *s)
     return QDQ_OK;
 }
 
-qdq_status qdq_rest_convert(qdq_model *m, const qdq_plan_rest *rest, const qdq_map *kept,
+qdq_status qdq_half_convert(qdq_model *m, const qdq_plan_half *rest, const qdq_map *kept,
                             const qdq_job *job, qdq_error *err)
 {
-    qdq_rest_state s = {.m = m, .rest = rest, .kept = kept, .job = job, .err = err};
+    qdq_half_state s = {.m = m, .rest = rest, .kept = kept, .job = job, .err = err};
 
     if (rest->type == QDQ_UNDEFINED || rest->type == QDQ_FLOAT)
         return QDQ_OK;

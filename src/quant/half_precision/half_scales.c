@@ -7,16 +7,16 @@
 #include "quant/weights/half_numbers.h"
 
 /* Has n a scale that can have the type, and is not that of a bias? */
-static bool is_pair(const qdq_rest_state *s, const qdq_node *n)
+static bool is_pair(const qdq_half_state *s, const qdq_node *n)
 {
-    qdq_rest_mode mode = qdq_rest_mode_of(s, n);
+    qdq_half_mode mode = qdq_half_mode_of(s, n);
 
-    return mode == QDQ_REST_QUANTIZE ||
-           (mode == QDQ_REST_DEQUANTIZE && qdq_rest_elem(n->in[0].value) != QDQ_INT32);
+    return mode == QDQ_HALF_QUANTIZE ||
+           (mode == QDQ_HALF_DEQUANTIZE && qdq_half_elem(n->in[0].value) != QDQ_INT32);
 }
 
 /* *out is NULL if each of them is such a number already. */
-static qdq_status round_tensor(qdq_rest_state *s, const qdq_tensor *t, qdq_tensor **out)
+static qdq_status round_tensor(qdq_half_state *s, const qdq_tensor *t, qdq_tensor **out)
 {
     bool same = true;
     float *x;
@@ -36,7 +36,7 @@ static qdq_status round_tensor(qdq_rest_state *s, const qdq_tensor *t, qdq_tenso
 }
 
 /* Readers that are no such Q/DQ keep the number that was there. */
-static qdq_status round_value(qdq_rest_state *s, qdq_value *v)
+static qdq_status round_value(qdq_half_state *s, qdq_value *v)
 {
     const qdq_tensor *t = qdq_value_const(v);
     size_t n_pair = 0, n_use = 0;
@@ -64,7 +64,7 @@ static qdq_status round_value(qdq_rest_state *s, qdq_value *v)
     return QDQ_OK;
 }
 
-static qdq_status round_graph(qdq_rest_state *s, qdq_graph *g)
+static qdq_status round_graph(qdq_half_state *s, qdq_graph *g)
 {
     size_t n = g->values.n; /* not those that are added */
 
@@ -79,19 +79,19 @@ static qdq_status round_graph(qdq_rest_state *s, qdq_graph *g)
     return QDQ_OK;
 }
 
-static qdq_status round_all(qdq_rest_state *s)
+static qdq_status round_all(qdq_half_state *s)
 {
-    QDQ_TRY(qdq_rest_decide(s));
+    QDQ_TRY(qdq_half_decide(s));
     QDQ_FOR_GRAPHS (g, s->m)
         if (!qdq_graph_in_function(g))
             QDQ_TRY(round_graph(s, g));
     return QDQ_OK;
 }
 
-qdq_status qdq_rest_round_scales(qdq_model *m, const qdq_plan_rest *rest, const qdq_map *kept,
+qdq_status qdq_half_round_scales(qdq_model *m, const qdq_plan_half *rest, const qdq_map *kept,
                                  qdq_error *err)
 {
-    qdq_rest_state s = {.m = m, .rest = rest, .kept = kept, .err = err};
+    qdq_half_state s = {.m = m, .rest = rest, .kept = kept, .err = err};
     qdq_status st = round_all(&s);
 
     qdq_functions_close(&s.functions);

@@ -7,29 +7,29 @@
 #include "onnx/float_types.h"
 #include "quant/half_precision/half_precision.h"
 
-typedef enum qdq_rest_mode {
+typedef enum qdq_half_mode {
     /* stays float32 */
-    QDQ_REST_FLOAT,
+    QDQ_HALF_FLOAT,
     /* computes in 16 bits, in the slots that may have them */
-    QDQ_REST_LOW,
+    QDQ_HALF_LOW,
     /* reads one float input of either type, and produces no float: Shape, ArgMax, Cast to int64 */
-    QDQ_REST_READS,
+    QDQ_HALF_READS,
     /* a Cast to float from a type other than float32 */
-    QDQ_REST_CASTS,
+    QDQ_HALF_CASTS,
     /* a Q: has the type of its input */
-    QDQ_REST_QUANTIZE,
+    QDQ_HALF_QUANTIZE,
     /* a DQ: produces the type that consumers need */
-    QDQ_REST_DEQUANTIZE,
-} qdq_rest_mode;
+    QDQ_HALF_DEQUANTIZE,
+} qdq_half_mode;
 
 /* The type that a consumer needs for a float value. */
-typedef enum qdq_rest_want { QDQ_WANT_ANY, QDQ_WANT_FLOAT, QDQ_WANT_LOW } qdq_rest_want;
+typedef enum qdq_half_want { QDQ_WANT_ANY, QDQ_WANT_FLOAT, QDQ_WANT_LOW } qdq_half_want;
 
-typedef struct qdq_rest_graph {
+typedef struct qdq_half_graph {
     /* larger ids are nodes that the conversion made */
     uint32_t n_node;
     size_t n_value;
-    /* qdq_rest_mode by node id */
+    /* qdq_half_mode by node id */
     uint8_t *mode;
     /* by value id: its producer produces 16 bits */
     bool *low;
@@ -37,22 +37,22 @@ typedef struct qdq_rest_graph {
     qdq_value **other;
     /* by node id: slots that may have 16 bits */
     qdq_float_slots *may;
-} qdq_rest_graph;
+} qdq_half_graph;
 
-typedef struct qdq_rest_state {
+typedef struct qdq_half_state {
     qdq_model *m;
-    const qdq_plan_rest *rest;
+    const qdq_plan_half *rest;
     const qdq_map *kept;
     const qdq_job *job;
     qdq_arena scratch;
     qdq_functions functions;
     /* by graph index */
-    qdq_rest_graph *graph;
+    qdq_half_graph *graph;
     qdq_error *err;
-} qdq_rest_state;
+} qdq_half_state;
 
 /* The type of a value; QDQ_UNDEFINED: unknown, or not a tensor. */
-static inline qdq_elem qdq_rest_elem(const qdq_value *v)
+static inline qdq_elem qdq_half_elem(const qdq_value *v)
 {
     if (v->init != NULL)
         return v->init->elem;
@@ -61,22 +61,22 @@ static inline qdq_elem qdq_rest_elem(const qdq_value *v)
 
 static inline bool qdq_is_float_tensor(const qdq_value *v)
 {
-    return v != NULL && qdq_rest_elem(v) == QDQ_FLOAT;
+    return v != NULL && qdq_half_elem(v) == QDQ_FLOAT;
 }
 
-static inline qdq_rest_mode qdq_rest_mode_of(const qdq_rest_state *s, const qdq_node *n)
+static inline qdq_half_mode qdq_half_mode_of(const qdq_half_state *s, const qdq_node *n)
 {
-    return (qdq_rest_mode)s->graph[n->graph->index].mode[n->id];
+    return (qdq_half_mode)s->graph[n->graph->index].mode[n->id];
 }
 
 /* Whether an original value has 16 bits. */
-static inline bool qdq_rest_is_low(const qdq_rest_state *s, const qdq_value *v)
+static inline bool qdq_half_is_low(const qdq_half_state *s, const qdq_value *v)
 {
     return s->graph[v->graph->index].low[v->id];
 }
 
 /* Whether outputs of this graph keep their type. */
-static inline bool qdq_rest_keeps_outputs(const qdq_rest_state *s, const qdq_graph *g)
+static inline bool qdq_half_keeps_outputs(const qdq_half_state *s, const qdq_graph *g)
 {
     return g != s->m->graph || !s->rest->direct_io;
 }
@@ -84,23 +84,23 @@ static inline bool qdq_rest_keeps_outputs(const qdq_rest_state *s, const qdq_gra
 /* --- half_decide.c: decides, changes nothing -------------------------------------------------- */
 
 /* Fills s->graph: the mode of every node, and which values have 16 bits. */
-qdq_status qdq_rest_decide(qdq_rest_state *s);
+qdq_status qdq_half_decide(qdq_half_state *s);
 
-/* The type that slot `input` of n needs for its float value. Call it after qdq_rest_decide(). */
-qdq_rest_want qdq_rest_want_of(const qdq_rest_state *s, const qdq_node *n, uint32_t input);
+/* The type that slot `input` of n needs for its float value. Call it after qdq_half_decide(). */
+qdq_half_want qdq_half_want_of(const qdq_half_state *s, const qdq_node *n, uint32_t input);
 
 /* If v is the output of a Cast to float, and the Cast's input has the 16-bit type: that input. Else
  * NULL. */
-const qdq_value *qdq_rest_known_low(const qdq_rest_state *s, const qdq_value *v);
+const qdq_value *qdq_half_known_low(const qdq_half_state *s, const qdq_value *v);
 
 /* Why node n of the model stays float32 in any plan; NULL: it can have 16 bits. */
-const char *qdq_rest_refusal(const qdq_rest_state *s, const qdq_node *n);
+const char *qdq_half_refusal(const qdq_half_state *s, const qdq_node *n);
 
 /* --- half_tensor.c ---------------------------------------------------------------------------- */
 
 /* A float tensor in `elem`: clamped to its range, with a warning; values other than 0 do not become
  * 0. NULL: out of memory, or (with *status set) unreadable. */
-qdq_tensor *qdq_rest_tensor(qdq_model *m, const qdq_tensor *t, qdq_elem elem, const qdq_job *job,
+qdq_tensor *qdq_half_tensor(qdq_model *m, const qdq_tensor *t, qdq_elem elem, const qdq_job *job,
                             qdq_status *status, qdq_error *err);
 
 #endif /* QDQ_HALF_STATE_H */

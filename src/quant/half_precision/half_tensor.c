@@ -23,7 +23,7 @@ static void convert_floats(const char *from, uint16_t *to, int64_t count, qdq_el
     *n_clamped = n;
 }
 
-qdq_tensor *qdq_rest_tensor(qdq_model *m, const qdq_tensor *t, qdq_elem elem, const qdq_job *job,
+qdq_tensor *qdq_half_tensor(qdq_model *m, const qdq_tensor *t, qdq_elem elem, const qdq_job *job,
                             qdq_status *status, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;

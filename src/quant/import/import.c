@@ -510,11 +510,11 @@ static qdq_elem storage_of(const qdq_model *m)
 /* The nodes of the copy that were float32 in m, before any is renamed. */
 static qdq_status remember_float(qdq_importer *im, const qdq_model *m, qdq_error *err)
 {
-    qdq_rest_labels labels = {0};
+    qdq_half_labels labels = {0};
     qdq_map names = QDQ_MAP_INIT;
     bool ok = true;
 
-    QDQ_TRY(qdq_rest_find_float(m, &im->scratch, &labels, err));
+    QDQ_TRY(qdq_half_find_float(m, &im->scratch, &labels, err));
     for (size_t i = 0; i < labels.n; i++)
         ok = ok && qdq_map_put(&names, labels.at[i], NULL) != NULL;
     QDQ_FOR_GRAPHS (g, im->m)

@@ -79,7 +79,7 @@ static qdq_status write_rest(const qdq_importer *im, qdq_plan *p)
             const char *label = qdq_arena_strdup(&p->arena, qdq_node_label(n, &p->arena));
             QDQ_NEED(label != NULL && QDQ_PUSH(&p->arena, &p->rest.was_float, label), im->err);
         }
-    return qdq_rest_recall(im->m, im->storage, p, im->err);
+    return qdq_half_recall(im->m, im->storage, p, im->err);
 }
 
 qdq_status qdq_import_write(const qdq_importer *im, qdq_plan *p)

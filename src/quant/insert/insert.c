@@ -516,7 +516,7 @@ qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cach
     qdq_inserter in = {.m = m, .g = m->graph, .plan = plan, .job = job, .err = err};
 
     /* what those do to weights is not in any key */
-    if (plan->scalings.n == 0 && !qdq_plan_has_rest(plan))
+    if (plan->scalings.n == 0 && !qdq_plan_has_half(plan))
         in.cache = cache;
     qdq_status st = insert_all(&in);
 

@@ -184,7 +184,7 @@ bool qdq_plan_add_left_float(qdq_plan *p, qdq_plan_float f)
     return copy_float(p, &f) && QDQ_PUSH(&p->arena, &p->left_float, f);
 }
 
-bool qdq_plan_add_rest_keep(qdq_plan *p, qdq_plan_float f)
+bool qdq_plan_add_half_keep(qdq_plan *p, qdq_plan_float f)
 {
     return copy_float(p, &f) && QDQ_PUSH(&p->arena, &p->rest.keep, f);
 }
@@ -254,7 +254,7 @@ static void sort_list(void *at, size_t n, size_t size, int (*compare)(const void
 #define SORT(list, compare) sort_list((list).at, (list).n, sizeof *(list).at, (compare))
 
 /* A body's nodes are asked about with the graph around it, too. */
-static void drop_repeated(qdq_plan_rest *r)
+static void drop_repeated(qdq_plan_half *r)
 {
     size_t n = 0;
 

@@ -197,7 +197,7 @@ typedef struct qdq_plan_float {
 } qdq_plan_float;
 
 /* What is not quantized, if it is not float32 (half_precision.h). */
-typedef struct qdq_plan_rest {
+typedef struct qdq_plan_half {
     /* QDQ_FLOAT16, QDQ_BFLOAT16, or QDQ_FLOAT and QDQ_UNDEFINED: as it is */
     qdq_elem type;
     /* graph inputs and outputs, too */
@@ -209,7 +209,7 @@ typedef struct qdq_plan_rest {
     QDQ_VEC(const char *)
     /* while a plan is made: labels of nodes of a widened model that were float32 */
     was_float;
-} qdq_plan_rest;
+} qdq_plan_half;
 
 typedef struct qdq_plan_node {
     const char *node, *op;
@@ -289,7 +289,7 @@ struct qdq_plan {
     /* nodes that run in 8 bits */
     QDQ_VEC(qdq_plan_node) quantized;
     QDQ_VEC(qdq_plan_float) left_float;
-    qdq_plan_rest rest;
+    qdq_plan_half rest;
     qdq_plan_times times;
     /* plans whose entries are in this one, and whose memory they need */
     struct qdq_plan *absorbed;
@@ -324,7 +324,7 @@ bool qdq_plan_needs_samples(const qdq_plan *p);
 bool qdq_plan_has_dynamic(const qdq_plan *p);
 
 /* Is what is not quantized in 16 bits? */
-static inline bool qdq_plan_has_rest(const qdq_plan *p)
+static inline bool qdq_plan_has_half(const qdq_plan *p)
 {
     return qdq_elem_is_half(p->rest.type);
 }
@@ -359,7 +359,7 @@ bool qdq_plan_own_weight(qdq_plan *p, qdq_plan_weight *w);
 bool qdq_plan_add_bias(qdq_plan *p, qdq_plan_bias b);
 bool qdq_plan_add_quantized(qdq_plan *p, qdq_plan_node n);
 bool qdq_plan_add_left_float(qdq_plan *p, qdq_plan_float f);
-bool qdq_plan_add_rest_keep(qdq_plan *p, qdq_plan_float f);
+bool qdq_plan_add_half_keep(qdq_plan *p, qdq_plan_float f);
 
 bool qdq_plan_add_edge(qdq_plan *p, qdq_edges *edges, const char *node, uint32_t input);
 bool qdq_edges_have(const qdq_edges *e, const char *node, uint32_t input);

@@ -179,7 +179,7 @@ static void put_float(qdq_json_out o, const qdq_plan_float *f)
     put_name(o, "reason", f->reason);
 }
 
-static void put_rest(qdq_buf *b, const qdq_plan_rest *r)
+static void put_rest(qdq_buf *b, const qdq_plan_half *r)
 {
     qdq_json_doc d;
     const qdq_json_out o = qdq_json_object(&d);
@@ -272,7 +272,7 @@ qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
     put_key(&b, "clean", json_string(p->clean));
     put_key(&b, "opset", json_integer(p->opset));
     put_key(&b, "placement_only", json_boolean(p->placement_only));
-    if (qdq_plan_has_rest(p))
+    if (qdq_plan_has_half(p))
         put_rest(&b, &p->rest);
     if (p->times.processor != NULL)
         qdq_plan_put_times(&b, &p->times);

@@ -31,7 +31,7 @@ static qdq_status settle_rest(qdq_tune_state *t, qdq_error *err)
     t->task.nothing->left_float.n = 0;
     t->task.converted =
         !t->task.asked->rest.follows; /* else the model is in that precision already */
-    return qdq_take_rest(&t->task.nothing->rest, t->task.head, err);
+    return qdq_take_half(&t->task.nothing->rest, t->task.head, err);
 }
 
 static bool wants_rest(const qdq_target *t)

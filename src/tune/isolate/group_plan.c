@@ -211,7 +211,7 @@ static bool cut_plan(cutter *c)
     c->part->clean = p->clean;
     c->part->opset = p->opset;
     c->part->rest =
-        (qdq_plan_rest){.type = p->rest.type, .direct_io = true, .widened = p->rest.widened};
+        (qdq_plan_half){.type = p->rest.type, .direct_io = true, .widened = p->rest.widened};
     KEEP(quantized, keep_quantized)
     /* a plan that was made of a model with Q/DQ may not say which kernels it means */
     c->in_codes = c->part->quantized.n > 0 || p->quantized.n == 0;

@@ -90,7 +90,7 @@ static const char *quantize_text(qdq_tune_state *t)
     if (t->opts->external != QDQ_EXTERNAL_AUTO)
         put_value(&b, "external_data",
                   t->opts->external == QDQ_EXTERNAL_ALWAYS ? "always" : "never");
-    if (qdq_plan_has_rest(t->task.nothing))
+    if (qdq_plan_has_half(t->task.nothing))
         put_value(&b, "rest", qdq_elem_name(t->task.nothing->rest.type));
     const char *text = b.failed ? NULL : qdq_arena_strdup(&t->arena, b.data != NULL ? b.data : "");
     qdq_buf_free(&b);

@@ -77,7 +77,7 @@ static qdq_status make_plan(const qdq_space *s, const qdq_assign *a, const choic
     qdq_job quiet;
     qdq_space_scaling silent = *from;
     const qdq_quantize_opts opts = without_talk(from->opts, &quiet);
-    const qdq_plan_rest *rest = &from->head->rest;
+    const qdq_plan_half *rest = &from->head->rest;
     const qdq_quantizing q = {.m = s->clean,
                               .target = s->target,
                               .engine = from->engine,
