@@ -21,7 +21,7 @@ static qdq_status parse_failed(const char *name, const json_error_t *at, qdq_err
                     at->column, at->text);
 }
 
-/* Jansson calls some lack of memory a mistake in the text, or nothing at all. So a failure is the
+/* Jansson calls some lack of memory an error in the text, or nothing at all. So a failure is the
  * text's only if it happens again while there is memory. */
 static bool is_memory_left(size_t size)
 {

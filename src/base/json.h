@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 
-/* Parses text; `name` and line and column of a mistake go into the message. Duplicate keys are
+/* Parses text; `name` and line and column of an error go into the message. Duplicate keys are
  * refused. */
 qdq_status qdq_json_parse(const char *text, size_t size, const char *name, json_t **out,
                           qdq_error *err);

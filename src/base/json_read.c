@@ -14,7 +14,7 @@
 
 enum { WORDS_SIZE = 600 }; /* room for a list of words in a message */
 
-/* --- mistakes --------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 void qdq_json_nomem(const qdq_json_place *p)
 {
@@ -74,7 +74,7 @@ static const char *list_words(const char *const *words, char text[WORDS_SIZE])
 
 /* --- members ---------------------------------------------------------------------------------- */
 
-/* NULL: absent, or there was a mistake before. */
+/* NULL: absent, or there was an error before. */
 static json_t *find_key(const qdq_json_place *p, const char *key)
 {
     json_t *j = p->reader->status == QDQ_OK ? json_object_get(p->object, key) : NULL;

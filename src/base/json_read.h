@@ -1,7 +1,7 @@
-/* json_read.h - the members of JSON objects, typed, and every mistake with its place:
+/* json_read.h - the members of JSON objects, typed, and every error with its place:
  * "operators[3], key 'kind': expected 'linear' or 'joint'".
  *
- * The first mistake sticks: from then on each function gives a harmless value and each walk ends.
+ * The first error sticks: from then on each function gives a harmless value and each walk ends.
  * So a document is read without a check after every member, and the reader's status is asked once,
  * at the end. Texts and lists are copied into the reader's arena, and outlive the document. A
  * member that is null counts as absent. */
@@ -15,9 +15,9 @@
 typedef struct qdq_json_reader {
     qdq_arena *arena;
     qdq_error *err;
-    /* of the first mistake */
+    /* of the first error */
     qdq_status status;
-    /* NULL, or what the document was read from: then a mistake has its line */
+    /* NULL, or what the document was read from: then an error has its line */
     const char *text;
     size_t size;
 } qdq_json_reader;
@@ -54,7 +54,7 @@ bool qdq_json_bool(const qdq_json_place *p, const char *key); /* absent: false *
 /* A list of strings, which ends with NULL; absent: NULL. */
 const char *const *qdq_json_texts(const qdq_json_place *p, const char *key);
 
-/* Goes into a member that is an object; false: absent, or a mistake. */
+/* Goes into a member that is an object; false: absent, or an error. */
 bool qdq_json_member(const qdq_json_place *p, const char *key, qdq_json_place *out);
 
 /* Goes into the i-th object of a list: for (size_t i = 0; qdq_json_item(p, "nodes", i, &node); i++)

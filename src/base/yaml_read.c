@@ -78,7 +78,7 @@ static qdq_status syntax_error(const reader *r)
                         p->problem_offset, p->problem != NULL ? p->problem : "unreadable");
     return qdq_fail(r->err, QDQ_E_FORMAT, "%s:%zu:%zu: not YAML: %s", r->name,
                     p->problem_mark.line + 1, p->problem_mark.column + 1,
-                    p->problem != NULL ? p->problem : "mistake");
+                    p->problem != NULL ? p->problem : "error");
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */

@@ -24,7 +24,7 @@ typedef struct qdq_yaml {
     const struct qdq_yaml *first, *next;
 } qdq_yaml;
 
-/* *out: the document's top, NULL if the text holds none. A mistake is QDQ_E_FORMAT:
+/* *out: the document's top, NULL if the text holds none. An error is QDQ_E_FORMAT:
  * "NAME:LINE:COLUMN: ...". */
 qdq_status qdq_yaml_parse(const char *text, size_t size, const char *name, qdq_arena *arena,
                           const qdq_yaml **out, qdq_error *err);

@@ -165,7 +165,7 @@ static qdq_status set_key(const config *c, const qdq_yaml *m)
                         m->key_line, m->key_column, m->key);
     if (!c->given(c->ctx, o))
         return set_option(c, o, offset, m);
-    config unread = *c; /* not taken, but not left unread: a mistake in it is one */
+    config unread = *c; /* not taken, but not left unread: an error in it is one */
     unread.args = qdq_arena_alloc(c->arena, c->cmd->args_size);
     return unread.args != NULL ? set_option(&unread, o, offset, m) : qdq_nomem(c->err);
 }

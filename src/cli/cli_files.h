@@ -20,7 +20,7 @@ qdq_status cli_files_collect(cli *c, const cli_command *cmd, const void *args, q
 qdq_status cli_files_add(cli *c, const char *path, const char *option, cli_use use, qdq_error *err);
 
 /* Before the work: two of them that are one file (also by links or other spellings), of which the
- * command writes one, are a mistake of usage. What is written is checked by cli_path_check(), but
+ * command writes one, are an error of usage. What is written is checked by cli_path_check(), but
  * for the model (cli_output_check()). */
 qdq_status cli_files_check(cli *c, bool force, qdq_error *err);
 

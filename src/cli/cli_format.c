@@ -223,7 +223,7 @@ static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a,
     QDQ_TRY(apply_set(&l, &a->set, err));
     QDQ_NEED(!l.failed, err);
     qdq_status st = l.all.n > 0 ? qdq_target_set_all(t, l.all.at, l.all.n, err) : QDQ_OK;
-    /* what a file must not have is a mistake on the command line here */
+    /* what a file must not have is an error on the command line here */
     return st == QDQ_E_FORMAT ? qdq_within(err, QDQ_E_USAGE, "formats") : st;
 }
 

@@ -1,4 +1,4 @@
-/* cli_quant.c - the tables of what calibration, placement and judging share, and what is made of
+/* cli_quant.c - the tables of what calibration, placement and evaluation share, and what is made of
  * them. */
 #include "cli/cli_quant.h"
 

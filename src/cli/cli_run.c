@@ -123,7 +123,7 @@ static qdq_status run_command(cli *c, const cli_command *cmd, int argc, char *co
     size_t size = strlen(cmd->name);
     if (st != QDQ_E_USAGE || (strncmp(err->text, cmd->name, size) == 0 && err->text[size] == ':'))
         return st;
-    return qdq_within(err, st, "%s", cmd->name); /* the place of a mistake on the command line */
+    return qdq_within(err, st, "%s", cmd->name); /* the place of an error on the command line */
 }
 
 static qdq_status dispatch(cli *c, int argc, char *const *argv, qdq_error *err)

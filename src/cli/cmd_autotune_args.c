@@ -75,11 +75,11 @@ static qdq_status check_status(const struct autotune_args *a, size_t n_models, q
 
 static qdq_status check_evaluation(const struct autotune_args *a, qdq_error *err)
 {
-    const char *judging = cli_quant_evaluation(&a->quant);
+    const char *evaluating = cli_quant_evaluation(&a->quant);
 
-    if (judging != NULL && !a->quant.sqnr)
+    if (evaluating != NULL && !a->quant.sqnr)
         return qdq_fail(err, QDQ_E_USAGE, "%s: needs held-out samples; conflicts with --no-sqnr",
-                        judging);
+                        evaluating);
     return QDQ_OK;
 }
 

@@ -99,7 +99,7 @@ static qdq_status open_session(const bench *b, const bench_engine *e, size_t i, 
 
 /* --- what is refused -------------------------------------------------------------------------- */
 
-/* What is wrong with an engine or a model on it; all else (a mistake on the command line, Ctrl-C,
+/* What is wrong with an engine or a model on it; all else (an error on the command line, Ctrl-C,
  * no memory) ends the command. */
 static bool is_refusal(qdq_status st)
 {
@@ -362,7 +362,7 @@ static qdq_status open_sequence(bench *b, qdq_error *err)
                                   : cli_states_check(&b->a->state, err);
 }
 
-/* All engines are opened first, so that a mistake in the last one's name costs no waiting for the
+/* All engines are opened first, so that an error in the last one's name costs no waiting for the
  * others. */
 static qdq_status measure(bench *b, qdq_error *err)
 {

@@ -1,5 +1,5 @@
 /* session_inputs.c - checks arrays against a session's inputs before an engine sees them: engines
- * report such mistakes late, each in its own words, or not at all. */
+ * report such errors late, each in its own words, or not at all. */
 #include "engine/session_inputs.h"
 
 #include <inttypes.h>

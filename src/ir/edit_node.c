@@ -231,7 +231,7 @@ static qdq_use *moved(const qdq_node *n, const qdq_use *old, qdq_use *u)
     return n->in + (at - start) / sizeof *u;
 }
 
-/* The uses of n moved in memory, from `old` to n->in: their lists must hear of it. */
+/* The uses of n moved in memory, from `old` to n->in: their lists must follow. */
 static void relink_moved(qdq_node *n, const qdq_use *old)
 {
     for (uint32_t i = 0; i < n->n_in; i++) {

@@ -51,7 +51,7 @@ static qdq_status parse_int(qdq_text_parser *p, int64_t *out)
     return QDQ_OK;
 }
 
-/* A mistake that was seen late is reported where it stands. */
+/* An error that was seen late is reported where it stands. */
 static qdq_status fail_at(qdq_text_parser *p, const char *at, const char *problem, const char *name)
 {
     p->lex.at = at;

@@ -116,7 +116,7 @@ typedef QDQ_VEC(qdq_override) qdq_overrides;
 
 /* Reads "activation", "weight" and "bias" of the object p into *f; what is missing stays as it is
  * in *f, which is all zero at first: then the types are needed. Combinations that no engine runs
- * are mistakes. */
+ * are errors. */
 void qdq_format_read(const qdq_json_place *p, qdq_format *f);
 
 /* Reads "activation" of the object p alone. *f has a type already, and p the key. */

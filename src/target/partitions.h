@@ -101,7 +101,7 @@ typedef struct qdq_partitions {
     qdq_attention_filter attention;
 } qdq_partitions;
 
-/* The object `partitions`; NULL after a mistake. */
+/* The object `partitions`; NULL after an error. */
 const qdq_partitions *qdq_partitions_read(const qdq_json_place *p);
 
 #endif /* QDQ_PARTITIONS_H */

@@ -1,4 +1,4 @@
-/* target_read.c - reads target descriptions. Every key is checked: an unknown one is a mistake, not
+/* target_read.c - reads target descriptions. Every key is checked: an unknown one is an error, not
  * a comment. */
 #include "target/target_read.h"
 

@@ -6,7 +6,7 @@
 
 #include "target/target.h"
 
-/* Fills t, whose text is there. `lines`: a mistake has its line in that text. */
+/* Fills t, whose text is there. `lines`: an error has its line in that text. */
 qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *err);
 
 #endif /* QDQ_TARGET_READ_H */

@@ -76,7 +76,7 @@ typedef struct qdq_rule_facts {
 /* The rule is object `index` of `list`. `keys`: all that it may have, ends with NULL. */
 void qdq_rule_read(const qdq_json_place *p, const char *const *keys, qdq_rule_facts *out);
 
-/* Reads probe `i` of the rule; false: there is none, or a mistake. */
+/* Reads probe `i` of the rule; false: there is none, or an error. */
 bool qdq_probe_read(const qdq_json_place *p, const char *list, size_t index, size_t i,
                     const char *const *keys, qdq_probe *out);
 

@@ -51,7 +51,7 @@ struct qdq_remote_link {
     char tail[TAIL + 1];
     size_t tail_size;
     /* when the last sign of life came, and bytes since then */
-    double heard;
+    double received;
     size_t arrived;
     unsigned number;
     /* of a file, in one frame */
@@ -267,7 +267,7 @@ static bool send_some(qdq_remote_link *l, const void *data, size_t size, size_t 
 
 static void note_life(qdq_remote_link *l)
 {
-    l->heard = qdq_clock_seconds();
+    l->received = qdq_clock_seconds();
     l->arrived = 0;
 }
 
@@ -350,7 +350,7 @@ static qdq_status exchange(qdq_remote_link *l, const qdq_buf *head, const qdq_re
             l->cut = false;
             return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted");
         }
-        if (qdq_clock_seconds() - l->heard > l->host.timeout_s)
+        if (qdq_clock_seconds() - l->received > l->host.timeout_s)
             return silent(l, err);
     }
 }

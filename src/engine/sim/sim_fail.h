@@ -56,7 +56,7 @@ typedef struct qdq_sim_failure {
     atomic_uint_fast64_t seen;
 } qdq_sim_failure;
 
-/* Reads one from its object; mistakes go to the reader. */
+/* Reads one from its object; errors go to the reader. */
 void qdq_sim_failure_read(const qdq_json_place *p, qdq_sim_failure *f);
 
 /* Is this the time at which it is to happen? Counts. */

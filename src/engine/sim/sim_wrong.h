@@ -27,7 +27,7 @@ typedef struct qdq_sim_wrong {
     double times;
 } qdq_sim_wrong;
 
-/* Reads one from its object; mistakes go to the reader. */
+/* Reads one from its object; errors go to the reader. */
 void qdq_sim_wrong_read(const qdq_json_place *p, qdq_sim_wrong *w);
 
 /* What becomes of the values of a graph: factor[value id], 1 where the value is right. A value that

@@ -281,7 +281,7 @@ double qdq_jackknife_bound(double all, const double *without, size_t n)
     return below(fmin(all, corrected), variance, n);
 }
 
-/* --- judging ---------------------------------------------------------------------------------- */
+/* --- evaluating ------------------------------------------------------------------------------- */
 
 /* What samples may hide (hidden.h), but for those of a block; n_blocks: of all. */
 static qdq_power_sums hidden_without(const slice_evaluation *j, size_t block)

@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "quant/data/quantized_inputs.h"
 
-/* A sample is held in memory whole: what is larger is no sample but a mistake, or an attack. */
+/* A sample is held in memory whole: what is larger is no sample but an error, or an attack. */
 #define MAX_SAMPLE_BYTES ((size_t)2 << 30)
 
 enum { MAX_NAMED_SKIPS = 20, MAX_FILES = 10000000 };
@@ -284,7 +284,7 @@ static kind kind_of_file(const char *name)
     return strncmp(name, "test_data_set_", 14) == 0 ? KIND_SETS : KIND_OTHER;
 }
 
-/* What ONNX puts beside its test data is no mistake, nor is a note on where the data are from. */
+/* What ONNX puts beside its test data is no error, nor is a note on where the data are from. */
 static bool is_expected(const char *name)
 {
     return (strncmp(name, "output_", 7) == 0 && has_suffix(name, ".pb")) ||

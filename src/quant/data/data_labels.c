@@ -27,7 +27,7 @@ static bool read_label(qdq_elem elem, const unsigned char *data, size_t i, int64
         CASE(QDQ_INT64, int64_t)
         CASE(QDQ_UINT64, uint64_t)
 #undef CASE
-    default: /* the one place where any other type is the same mistake */
+    default: /* the one place where any other type is the same error */
         return false;
     }
 }

@@ -155,7 +155,7 @@ static void check_room(const qdq_inserter *in, const qdq_plan_tensor *t, qdq_buf
                        t->tensor);
 }
 
-/* Everything that the plan names must be there: users get one list, not one mistake at a time. */
+/* Everything that the plan names must be there: users get one list, not one error at a time. */
 static qdq_status check_names(qdq_inserter *in)
 {
     qdq_buf list = QDQ_BUF_INIT(1 << 20);

@@ -7,7 +7,7 @@
 
 /* Weights are the values with a type and without data that no node gives: normal numbers, divided
  * by the root of how many are added up (all but the first dim), from `seed` and their names.
- * QDQ_E_FORMAT with the place in the graph: a mistake in its text, a parameter without a value, a
+ * QDQ_E_FORMAT with the place in the graph: an error in its text, a parameter without a value, a
  * weight that is not float or has open dims, a model that the verifier refuses. */
 qdq_status qdq_probe_make_model(const qdq_probe *p, const qdq_probe_size *size, uint64_t seed,
                                 qdq_model **out, qdq_error *err);

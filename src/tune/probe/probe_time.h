@@ -37,7 +37,7 @@ typedef struct qdq_probe_samples {
     double seconds;
 } qdq_probe_samples;
 
-/* All but the options is 0 before. qdq_worker_client_close(t->lab) afterwards, whatever happened.
+/* All but the options is 0 before. qdq_worker_client_close() afterwards, whatever happened.
  */
 qdq_status qdq_probe_open_worker_client(qdq_probe_timer *t, qdq_error *err);
 

@@ -18,8 +18,8 @@ double qdq_tune_after_pairs_s(const qdq_tune_state *t);
 /* Whether a candidate failed only because the time ended. It may then be tried again. */
 bool qdq_tune_was_cut(const qdq_tune_state *t, qdq_tune_candidate *c);
 
-/* Limits each later call of `lab` to the time that is left: that of the search, or in the final
- * validation the whole budget. */
+/* Limits each later call of `worker_client` to the time that is left: that of the search, or in the
+ * final validation the whole budget. */
 void qdq_tune_set_deadline(const qdq_tune_state *t, qdq_worker_client *worker_client);
 
 /* Between these two calls, work with the job t->tools.timed ends with QDQ_E_INTERRUPTED at the end

@@ -9,7 +9,8 @@ qdq_status qdq_tune_recall_refused(qdq_tune_state *t, qdq_error *err);
 /* Sends them to another worker client. */
 qdq_status qdq_tune_send_refused(const qdq_tune_state *t, qdq_worker_client *worker_client,
                                  qdq_error *err);
-/* After a call of `lab`: stores options that its engine has rejected since, and logs them once. */
+/* After a call of `worker_client`: stores options that its engine has rejected since, and logs them
+ * once. */
 qdq_status qdq_tune_note_refused(qdq_tune_state *t, const qdq_worker_client *worker_client,
                                  qdq_error *err);
 
