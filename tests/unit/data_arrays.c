@@ -81,7 +81,7 @@ TEST(a_shape_given_by_the_caller_decides_the_batch)
     shape.rank = 1;
     refused(one_input, path, &opts, QDQ_E_USAGE, "has 1 dimensions, the input is float [N, 2]");
     shape.name = "other";
-    refused(one_input, path, &opts, QDQ_E_USAGE, "'other', which is no input");
+    refused(one_input, path, &opts, QDQ_E_USAGE, "'other', which is not an input");
 }
 
 TEST(arrays_of_an_npz_go_to_the_inputs_of_their_names)

@@ -314,7 +314,7 @@ TEST(mistakes_are_reported_with_line_and_column)
     assert_refused("g (float x) -> (float y) {}", "found '-', expected '='");
     assert_refused("g (float x) = (float y) {}", "expected '=>'");
     assert_refused("g (float[a b] x) => () {}", "t:1:12: found 'b', expected ']'");
-    assert_refused("g (float[-1] x) => () {}", "no integer from 0 up");
+    assert_refused("g (float[-1] x) => () {}", "not an integer from 0 up");
     assert_refused("g (float x, float x) => () {}", "t:1:13: found a second listing of input 'x'");
     assert_refused("g (float x) => () { y = Relu(x) y = Neg(x) }",
                    "t:1:33: found a second definition of 'y'");

@@ -50,7 +50,7 @@ TEST(boxes_of_images)
     gives(11, BOXES, "y = NonMaxSuppression(b, s)", "int64[0,3] y = {}");
     refuses(11, BOXES ", float o = {0.500001}", "y = NonMaxSuppression(b, s, n, o)", "too near");
     refuses(11, BOXES ", float o = {nan}", "y = NonMaxSuppression(b, s, n, o)", "input 3 is NaN");
-    refuses(11, BOXES ", int64 o = {1}", "y = NonMaxSuppression(b, s, n, o)", "no single float");
+    refuses(11, BOXES ", int64 o = {1}", "y = NonMaxSuppression(b, s, n, o)", "not a single float");
     refuses(11, "float[1,2,4] b = {0, 0, 2, 2, 0, 0, 2, inf}, float[1,1,2] s = {0.5, 0.25}",
             "y = NonMaxSuppression(b, s)", "not finite");
     refuses(11, "float[1,1,4] b = {0, 0, 2, 2}, float[1,1,2] s = {0.5, 0.25}",
@@ -124,7 +124,7 @@ TEST(other_operators)
     gives(13, "float[2] x = {1, 2}, double r = {0}, bool t = {1}", "y, m = Dropout(x, r, t)",
           "float[2] y = {1, 2}, bool[2] m = {1, 1}");
     refuses(13, "float[2] x = {1, 2}, float r = {0.5}", "y = Dropout(x, \"\", r)",
-            "no single bool");
+            "not a single bool");
     refuses(9, "float[2] x = {1, 2}", "y, m = Dropout(x)", "below opset 10");
     gives(26, "float[1] x = {1}", "y = BitCast <to = 6> (x)", "int32[1] y = {1065353216}");
     refuses(26, "float[1] x = {1}", "y = BitCast <to = 7> (x)", "another size");
@@ -138,6 +138,6 @@ TEST(other_operators)
             "listed twice");
     gives(7, X22, "y = Upsample <scales = [1.0, 1.0, 1.0, 2.0]> (x)",
           "float[1,1,2,4] y = {1, 1, 2, 2, 3, 3, 4, 4}");
-    refuses(7, X22, "y = Upsample(x)", "no list of 4 numbers");
+    refuses(7, X22, "y = Upsample(x)", "not a list of 4 numbers");
     refuses(10, X22 ", float[4] s = {1, 1, 1, 2}", "y = Upsample(x, s)", "opset 10 or later");
 }

@@ -59,7 +59,7 @@ TEST(running_sums)
     gives(11, "int32[2] x = {2147483647, 1}, int64 a = {0}", "y = CumSum(x, a)",
           "int32[2] y = {2147483647, -2147483648}");
     gives(11, "float[0] x = {}, int64 a = {0}", "y = CumSum(x, a)", "float[0] y = {}");
-    refuses(11, "float[1] x = {1}, int64[2] a = {0, 0}", "y = CumSum(x, a)", "no single axis");
+    refuses(11, "float[1] x = {1}, int64[2] a = {0, 0}", "y = CumSum(x, a)", "not a single axis");
     refuses(11, "float[1] x = {1}, int64 a = {1}", "y = CumSum(x, a)", "axis 1");
     refuses(11, "uint8[1] x = {1}, int64 a = {0}", "y = CumSum(x, a)", "type uint8");
     refuses(11, "float[2] x = {inf, -inf}, int64 a = {0}", "y = CumSum(x, a)",
@@ -292,8 +292,8 @@ TEST(determinants_of_square_matrices_are_computed)
     gives(11, "double[2,2] x = {0, 2, 3, 0}", "y = Det(x)", "double y = {-6}");
     gives(11, "float[2,2] x = {1, 2, 2, 4}", "y = Det(x)", "float y = {0}");
     gives(11, "float[0,2,2] x = {}", "y = Det(x)", "float[0] y = {}");
-    refuses(11, "float[2,1] x = {1, 2}", "y = Det(x)", "no square matrix");
-    refuses(11, "float[2] x = {1, 2}", "y = Det(x)", "no square matrix");
+    refuses(11, "float[2,1] x = {1, 2}", "y = Det(x)", "not a square matrix");
+    refuses(11, "float[2] x = {1, 2}", "y = Det(x)", "not a square matrix");
     refuses(11, "float[0,0] x = {}", "y = Det(x)", "a matrix of 0 rows");
     refuses(11, "float[0,600,600] x = {}", "y = Det(x)", "a matrix of 600 rows");
     refuses(11, "int32[1,1] x = {1}", "y = Det(x)", "type int32");

@@ -127,7 +127,7 @@ TEST(clip_takes_bounds_as_attributes_or_inputs)
     gives(13, "int8[3] a = {-5, 0, 5}, int8 l = {1}", "y = Clip(a, l)", "int8[3] y = {1, 1, 5}");
     gives(13, "float16[2] a = {-5.0, 5.0}, float16 l = {1.0}", "y = Clip(a, l)",
           "float16[2] y = {1.0, 5.0}");
-    refuses(13, "float[2] a = {1, 2}, float[2] l = {1, 2}", "y = Clip(a, l)", "no scalar");
+    refuses(13, "float[2] a = {1, 2}, float[2] l = {1, 2}", "y = Clip(a, l)", "not a scalar");
     refuses(13, "float[2] a = {1, 2}, double l = {1}", "y = Clip(a, l)", "types float and double");
     refuses(7, "float[2] a = {1, 2}, float l = {1}", "y = Clip(a, l)", "below opset 11");
     refuses(7, "float[2] a = {1, 2}", "y = Clip <min = 1> (a)", "attribute 'min'");

@@ -73,8 +73,8 @@ TEST(axes_change_places)
     gives(13, "float x = {1}", "y = Transpose(x)", "float y = {1}");
     gives(13, "float[0,2] x = {}", "y = Transpose(x)", "float[2,0] y = {}");
     refuses(13, x23, "y = Transpose <perm = [0]> (x)", "1 axes of an array of rank 2");
-    refuses(13, x23, "y = Transpose <perm = [0, 0]> (x)", "no permutation");
-    refuses(13, x23, "y = Transpose <perm = [0, 2]> (x)", "no permutation");
+    refuses(13, x23, "y = Transpose <perm = [0, 0]> (x)", "not a permutation");
+    refuses(13, x23, "y = Transpose <perm = [0, 2]> (x)", "not a permutation");
     refuses(13, x23, "y = Transpose <perm = 1> (x)", "attribute 'perm'");
 }
 
@@ -228,7 +228,7 @@ TEST(arrays_are_repeated_and_made)
     gives(13, "int64[0] s = {}", "y = ConstantOfShape <value = bool[1] {1}> (s)", "bool y = {1}");
     refuses(13, "int64[1] s = {-3}", "y = ConstantOfShape(s)", "can be counted");
     refuses(13, "int64[1] s = {3}", "y = ConstantOfShape <value = int64[2] {1, 2}> (s)",
-            "no single element");
+            "not a single element");
     refuses(13, "int64[1] s = {262145}", "y = ConstantOfShape(s)", "above the limit");
     gives(13, "", "y = Constant <value = int64[2] {1, 2}> ()", "int64[2] y = {1, 2}");
     gives(13, "", "y = Constant <value_float = 2.5> ()", "float y = {2.5}");

@@ -62,7 +62,7 @@ TEST(norms_that_do_not_fit_are_refused)
     refuses(21, "float[1,2] x = {1, 2}" S2B2, "y = GroupNormalization <num_groups = 1> (x, s, b)",
             "rank 2");
     refuses(20, X4 S2B2, "y = GroupNormalization <num_groups = 1> (x, s, b)",
-            "no list of 1 numbers");
+            "not a list of 1 numbers");
     refuses(17, X4 S2B2, "y = LayerNormalization <axis = 3> (x, s, b)", "axis 3");
     refuses(17, X4 S2B2, "y = LayerNormalization <axis = 1> (x, s, b)",
             "not the shape that is normalized");

@@ -114,7 +114,7 @@ TEST(borders_are_added_and_taken_away)
             "3 pads for 1 axes");
     refuses(13, "float[2] x = {1, 2}", "y = Pad(x)", "0 pads");
     refuses(13, "float[2] x = {1, 2}, int64[2] p = {1, 0}, double v = {1}", "y = Pad(x, p, v)",
-            "no scalar of the type");
+            "not a scalar of the type");
     refuses(13, "float[2] x = {1, 2}, int64[2] p = {1, 0}", "y = Pad <mode = \"wrap\"> (x, p)",
             "'mode' is not known");
     refuses(18, X23 ", int64[4] p = {1, 0, 0, 0}, int64[2] a = {0, -2}", "y = Pad(x, p, \"\", a)",
@@ -154,7 +154,7 @@ TEST(arrays_are_cut)
           "int64[2,2] y = {0, 0, 3, 0}");
     gives(14, "int64[0,2] x = {}", "y = Trilu(x)", "int64[0,2] y = {}");
     refuses(14, "int64[2] x = {1, 2}", "y = Trilu(x)", "no matrix");
-    refuses(14, "int64[1,1] x = {1}, int64[2] k = {1, 2}", "y = Trilu(x, k)", "no scalar");
+    refuses(14, "int64[1,1] x = {1}, int64[2] k = {1, 2}", "y = Trilu(x, k)", "not a scalar");
 }
 
 TEST(arrays_are_repeated_and_regrouped)
@@ -206,7 +206,7 @@ TEST(arrays_are_made)
     gives(13, "int64[2] x = {3, 0}, int64 d = {0}, float[2] v = {-1, 1}", "y = OneHot(x, d, v)",
           "float[2,0] y = {}");
     refuses(13, "int64[2] x = {3, 0}, int64 d = {-1}, float[2] v = {-1, 1}", "y = OneHot(x, d, v)",
-            "no single depth");
+            "not a single depth");
     refuses(13, "int64[2] x = {3, 0}, int64 d = {2}, float[1] v = {-1}", "y = OneHot(x, d, v)",
             "1 elements, expected 2");
     gives(13, "float[2] x = {1, -2}, double d = {2}, int32[2] v = {0, 1}", "y = OneHot(x, d, v)",

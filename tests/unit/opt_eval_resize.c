@@ -84,7 +84,7 @@ TEST(resizes_that_are_not_computed_are_refused)
             "a crop without its part");
     refuses(13, X2 TWICE ", float[2] r = {nan, 1}",
             RESIZE "coordinate_transformation_mode = \"tf_crop_and_resize\"> (x, r, s)",
-            "no number");
+            "not a number");
     refuses(13, "int8[2] x = {1, 2}" TWICE ", float[2] r = {0.0, 1.0}",
             RESIZE "coordinate_transformation_mode = \"tf_crop_and_resize\"> (x, r, s)",
             "type int8");

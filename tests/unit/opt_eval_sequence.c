@@ -43,16 +43,16 @@ TEST(attention_that_does_not_fit_is_refused)
             "below opset 24");
     refuses(24, Q1 ", int64[1] n = {3}", "y = Attention(q, k, v, \"\", \"\", \"\", n)",
             "3 of 2 keys");
-    refuses(24, Q1 ", int64 n = {1}", "y = Attention(q, k, v, \"\", \"\", \"\", n)", "no list");
+    refuses(24, Q1 ", int64 n = {1}", "y = Attention(q, k, v, \"\", \"\", \"\", n)", "not a list");
     refuses(23, Q1 ", float[2] m = {1, 2}, float[1,1,1,1] a = {1}", "y = Attention(q, k, v, m, a)",
             "alone");
-    refuses(23, Q1 ", float[1,1,1] a = {1}", "y = Attention(q, k, v, \"\", a, a)", "no cache");
+    refuses(23, Q1 ", float[1,1,1] a = {1}", "y = Attention(q, k, v, \"\", a, a)", "not a cache");
     refuses(23, Q1 ", float[2,1] m = {1, 2}", "y = Attention(q, k, v, m)", "a mask");
     refuses(23, Q1 ", int32[2] m = {1, 2}", "y = Attention(q, k, v, m)", "type int32");
     refuses(23, Q1, "y = Attention <scale = 0.0> (q, k, v)", "'scale'");
     refuses(23, Q1, "y = Attention <qk_matmul_output_mode = 4> (q, k, v)", "out of range");
     refuses(25, Q1, "y = Attention <left_window_size = -2> (q, k, v)", "out of range");
-    refuses(23, Q1, "y = Attention <softmax_precision = 7> (q, k, v)", "no float type");
+    refuses(23, Q1, "y = Attention <softmax_precision = 7> (q, k, v)", "not a float type");
     refuses(23, "float[1,1,2,1] q = {0, 0}, float[1,2,1,1] k = {1, 2}", "y = Attention(q, k, k)",
             "2 of keys");
     refuses(23, "float[1,1,2,1] q = {0, 0}, float[1,1,1,2] k = {1, 2}", "y = Attention(q, k, k)",
@@ -80,7 +80,7 @@ TEST(rotary_embedding_turns_pairs)
           "y = RotaryEmbedding <num_heads = 2> (x, c, s)", "float[1,1,4] y = {-2, 1, -4, 3}");
     refuses(22, X2 CS, "y = RotaryEmbedding(x, c, s)", "below opset 23");
     refuses(23, X2 CS, "y = RotaryEmbedding <rotary_embedding_dim = 3> (x, c, s)", "in pairs");
-    refuses(23, X2 CS, "y = RotaryEmbedding <rotary_embedding_dim = 2> (x, c, s)", "no cache");
+    refuses(23, X2 CS, "y = RotaryEmbedding <rotary_embedding_dim = 2> (x, c, s)", "not a cache");
     refuses(23, X2 ", double[1,1,2] c = {0, 1}", "y = RotaryEmbedding(x, c, c)", "the types");
     refuses(23, X2 ", float[2,2] c = {0, 1, 0, 1}, int64[1,1] p = {2}",
             "y = RotaryEmbedding(x, c, c, p)", "place 2 of 2");

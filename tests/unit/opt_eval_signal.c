@@ -13,7 +13,7 @@ TEST(windows_and_filters)
     gives(17, "int64 n = {1}", "y = HannWindow <output_datatype = 10> (n)", "float16[1] y = {0.0}");
     gives(17, "int64 n = {0}", "y = HammingWindow(n)", "float[0] y = {}");
     refuses(17, "int64 n = {1}", "y = BlackmanWindow <periodic = 0> (n)", "ends are the same");
-    refuses(17, "int64 n = {-1}", "y = HannWindow(n)", "no single number from 0 on");
+    refuses(17, "int64 n = {-1}", "y = HannWindow(n)", "not a single number from 0 on");
     refuses(17, "float n = {1}", "y = HannWindow(n)", "type float");
     refuses(17, "int64 n = {2147483647}", "y = HannWindow(n)", "above the limit");
     refuses(17, "int64 n = {4}", "y = HannWindow <output_datatype = 7> (n)", "a result of a type");
@@ -41,9 +41,9 @@ TEST(transforms)
     gives(17, "float[1,3,1] x = {1, 2, 5}, int64 s = {1}, float[2] w = {1, 2}", "y = STFT(x, s, w)",
           "float[1,2,2,2] y = {5, 0, -3, 0, 12, 0, -8, 0}");
     refuses(20, S4 ", int64 a = {2}", "y = DFT(x, \"\", a)", "an axis of parts");
-    refuses(20, S4 ", int64[2] a = {0, 1}", "y = DFT(x, \"\", a)", "no single axis");
+    refuses(20, S4 ", int64[2] a = {0, 1}", "y = DFT(x, \"\", a)", "not a single axis");
     refuses(17, Z4, "y = DFT <onesided = 1> (x)", "one side of what has two");
-    refuses(17, S4 ", int64 n = {0}", "y = DFT(x, n)", "no single number from 1 on");
+    refuses(17, S4 ", int64 n = {0}", "y = DFT(x, n)", "not a single number from 1 on");
     refuses(17, S4 ", int64 n = {2147483647}", "y = DFT(x, n)", "above the limit");
     refuses(17, "float[2,1,2] x = {1, 2, 3, 4}", "y = DFT <inverse = 1, onesided = 1> (x)",
             "a length of 0");

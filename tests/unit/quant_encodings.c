@@ -178,7 +178,7 @@ TEST(what_has_no_place_in_a_plan_is_listed)
                     "0", "False") "]}}");
     assert_said("activation_encodings 'x' is not in the plan: it has several scales",
                 ACTIVATION("[" INT8("0", "False") ", " INT8("0", "False") "]"));
-    assert_said("its tensor is no constant",
+    assert_said("its tensor is not a constant",
                 "{\"param_encodings\": {\"x\": [" INT8("0", "False") "]}}");
     assert_said("it has not one scale for each channel",
                 "{\"param_encodings\": {\"w\": [" INT8("0", "False") ", " INT8(

@@ -109,7 +109,7 @@ TEST(smoothings_that_do_not_fit_are_rejected)
         {"{\"tensor\": \"x\", \"smoothed\": \"a\", \"scales\": [1, 2, 3, 4]}",
          "smoothing of 'x': the model has a tensor 'a'"},
         {"{\"tensor\": \"x\", " AS_S ": [1, 2]}",
-         "smoothing of 'x': node 'MatMul@y': it consumes the tensor, and is no product"},
+         "smoothing of 'x': node 'MatMul@y': it consumes the tensor, and is not a product"},
         {"{\"tensor\": \"a\", " AS_S ": [1, 2, 3, 4]}", "smoothing of 'a': node 'Mul@x'"},
     };
     qdq_error err = QDQ_ERROR_INIT;

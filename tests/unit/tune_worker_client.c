@@ -82,9 +82,9 @@ TEST(a_dropped_model_is_no_handle_any_more)
     qdq_worker_client_drop(worker_client, b);
     qdq_worker_client_drop(worker_client, b);
     qdq_worker_client_drop(worker_client, 99);
-    assert_fails(QDQ_E_USAGE, "1 is no handle",
+    assert_fails(QDQ_E_USAGE, "1 is not a handle",
                  qdq_worker_client_pair(worker_client, a, b, false, 0, &x, &y, &outcome, &err));
-    assert_fails(QDQ_E_USAGE, "-1 is no handle",
+    assert_fails(QDQ_E_USAGE, "-1 is not a handle",
                  qdq_worker_client_compare(worker_client, -1, a, &acc, &outcome, &err));
     assert_pair_is_fine(worker_client, a);
     close_worker_client(worker_client);
