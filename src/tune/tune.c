@@ -389,7 +389,7 @@ static void close_all(qdq_tune_state *t, const char *why)
     qdq_regions_free(t->parts.regions);
     qdq_space_free(t->task.space);
     qdq_scales_free(&t->task.scales);
-    qdq_kept_free(&t->tools.kept);
+    qdq_reference_outputs_free(&t->tools.kept);
     qdq_data_close(t->task.random);
     qdq_baselines_free(t);
     qdq_plan_free(t->task.rules);

@@ -10,7 +10,7 @@
 /* Twice: kept, then taken; within the limit and beyond it. */
 static qdq_status compare_twice(void *ctx, qdq_error *err)
 {
-    qdq_kept kept = {.limit = *(const uint64_t *)ctx};
+    qdq_reference_outputs kept = {.limit = *(const uint64_t *)ctx};
     qdq_engine *e = NULL;
     qdq_data *d = NULL;
     qdq_model *m = NULL;
@@ -28,7 +28,7 @@ static qdq_status compare_twice(void *ctx, qdq_error *err)
         assert_true((st == QDQ_OK) == (r != NULL));
         qdq_free(r);
     }
-    qdq_kept_free(&kept);
+    qdq_reference_outputs_free(&kept);
     qdq_data_close(d);
     qdq_engine_close(e);
     qdq_model_free(m);

@@ -74,7 +74,7 @@ static void tear_down(setting *s)
     qdq_engine_close(s->e);
 }
 
-static void compare(setting *s, qdq_kept *kept)
+static void compare(setting *s, qdq_reference_outputs *kept)
 {
     qdq_compare_result *r = NULL;
 
@@ -86,7 +86,7 @@ static void compare(setting *s, qdq_kept *kept)
 
 TEST(a_model_whose_outputs_are_kept_is_closed_before_the_other_one_is_opened)
 {
-    qdq_kept kept = {.limit = 1 << 20};
+    qdq_reference_outputs kept = {.limit = 1 << 20};
     setting s = set_up();
 
     compare(&s, &kept);
@@ -95,20 +95,20 @@ TEST(a_model_whose_outputs_are_kept_is_closed_before_the_other_one_is_opened)
     assert_true(kept.is_complete);
     compare(&s, &kept);
     assert_int_equal(seen.opened, 3);
-    qdq_kept_free(&kept);
+    qdq_reference_outputs_free(&kept);
     tear_down(&s);
 }
 
 /* One sample takes 8 bytes. */
 TEST(outputs_beyond_the_limit_let_both_models_run_in_turns)
 {
-    qdq_kept kept = {.limit = 20};
+    qdq_reference_outputs kept = {.limit = 20};
     setting s = set_up();
 
     compare(&s, &kept);
     assert_true(kept.is_over);
     assert_int_equal(seen.most_beside_first, 1);
-    qdq_kept_free(&kept);
+    qdq_reference_outputs_free(&kept);
     tear_down(&s);
 }
 

@@ -144,7 +144,7 @@ TEST(kept_outputs_are_those_of_each_step)
 {
     qdq_model *a = test_model(sum), *b = test_model(drift);
     qdq_data *d = sequences(a, 6, 3, &t_to_s);
-    qdq_kept kept = {.limit = 1 << 20};
+    qdq_reference_outputs kept = {.limit = 1 << 20};
     const qdq_comparison of = {test_ort(), a, d, NULL, &kept};
     qdq_compare_result *r = NULL;
 
@@ -154,7 +154,7 @@ TEST(kept_outputs_are_those_of_each_step)
         assert_float_equal(r->outputs[1].sqnr_db, db(14, 3.5), 1e-6);
         qdq_free(r);
     }
-    qdq_kept_free(&kept);
+    qdq_reference_outputs_free(&kept);
     qdq_data_close(d);
     qdq_model_free(a);
     qdq_model_free(b);

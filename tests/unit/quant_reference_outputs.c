@@ -65,14 +65,14 @@ static void close_pair(pair *p)
 
 /* Three comparisons on an engine that fails in run n: how many of them succeed. Each says the
  * same. */
-static int compare_three_times(uint64_t limit, int n, qdq_kept *kept)
+static int compare_three_times(uint64_t limit, int n, qdq_reference_outputs *kept)
 {
     pair p = open_pair();
     qdq_engine *e = engine_that_fails_in_run(n);
     double sqnr = 0;
     int done = 0;
 
-    *kept = (qdq_kept){.limit = limit};
+    *kept = (qdq_reference_outputs){.limit = limit};
     for (bool ok = true; ok && done < 3; done += ok) {
         qdq_compare_result *r = NULL;
 
@@ -98,29 +98,29 @@ static int compare_three_times(uint64_t limit, int n, qdq_kept *kept)
 /* 16 runs the first time, 8 each time after it. */
 TEST(the_first_model_runs_for_the_first_comparison_only)
 {
-    qdq_kept kept;
+    qdq_reference_outputs kept;
 
     assert_int_equal(compare_three_times(BYTES, 4 * SAMPLES + 1, &kept), 3);
     assert_true(kept.is_complete && !kept.is_over);
     assert_int_equal(kept.bytes, BYTES);
-    qdq_kept_free(&kept);
+    qdq_reference_outputs_free(&kept);
     assert_int_equal(compare_three_times(BYTES, 4 * SAMPLES, &kept), 2);
-    qdq_kept_free(&kept);
+    qdq_reference_outputs_free(&kept);
 }
 
 /* What exceeds the limit shows after one run. */
 TEST(beyond_the_limit_nothing_is_kept_and_the_first_model_runs_each_time)
 {
-    qdq_kept kept;
+    qdq_reference_outputs kept;
 
     assert_int_equal(compare_three_times(BYTES - 1, 6 * SAMPLES + 2, &kept), 3);
     assert_true(kept.is_over && !kept.is_complete);
     assert_int_equal(kept.bytes, 0);
     for (size_t i = 0; i < kept.n; i++)
         assert_true(kept.at[i].array.data == NULL && !kept.at[i].is_held);
-    qdq_kept_free(&kept);
+    qdq_reference_outputs_free(&kept);
     assert_int_equal(compare_three_times(BYTES - 1, 4 * SAMPLES + 2, &kept), 2);
-    qdq_kept_free(&kept);
+    qdq_reference_outputs_free(&kept);
 }
 
 TEST(what_is_kept_gives_the_numbers_of_a_plain_comparison)
@@ -128,7 +128,7 @@ TEST(what_is_kept_gives_the_numbers_of_a_plain_comparison)
     pair p = open_pair();
     qdq_engine *e = engine_that_fails_in_run(1000);
     qdq_compare_result *plain, *r;
-    qdq_kept kept = {.limit = BYTES};
+    qdq_reference_outputs kept = {.limit = BYTES};
 
     assert_ok(qdq_compare(e, p.a, p.b, p.data, NULL, &plain, &err));
     for (int i = 0; i < 2; i++) {
@@ -140,7 +140,7 @@ TEST(what_is_kept_gives_the_numbers_of_a_plain_comparison)
         qdq_free(r);
     }
     qdq_free(plain);
-    qdq_kept_free(&kept);
+    qdq_reference_outputs_free(&kept);
     qdq_engine_close(e);
     close_pair(&p);
 }
@@ -151,7 +151,7 @@ TEST(another_number_of_samples_is_refused)
     pair p = open_pair();
     qdq_engine *e = engine_that_fails_in_run(1000);
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
-    qdq_kept kept = {.limit = BYTES};
+    qdq_reference_outputs kept = {.limit = BYTES};
     qdq_compare_result *r;
 
     assert_ok(qdq_compare_keeping(&(qdq_comparison){e, p.a, p.data, NULL, &kept}, p.b, &r, &err));
@@ -160,7 +160,7 @@ TEST(another_number_of_samples_is_refused)
     assert_fails(
         QDQ_E_BUG, "outputs were kept, expected",
         qdq_compare_keeping(&(qdq_comparison){e, p.a, p.data, &opts, &kept}, p.b, &r, &err));
-    qdq_kept_free(&kept);
+    qdq_reference_outputs_free(&kept);
     qdq_engine_close(e);
     close_pair(&p);
 }
@@ -178,7 +178,7 @@ TEST(folds_of_one_model_add_up_to_one_comparison)
     pair p = open_pair();
     qdq_engine *e = engine_that_fails_in_run(1000);
     qdq_compare_result *whole, *r;
-    qdq_kept kept = {.limit = BYTES};
+    qdq_reference_outputs kept = {.limit = BYTES};
 
     assert_ok(qdq_compare(e, p.a, p.b, p.data, NULL, &whole, &err));
     for (int round = 0; round < 2; round++) {
@@ -196,7 +196,7 @@ TEST(folds_of_one_model_add_up_to_one_comparison)
         qdq_comparing_free(c);
     }
     qdq_free(whole);
-    qdq_kept_free(&kept);
+    qdq_reference_outputs_free(&kept);
     qdq_engine_close(e);
     close_pair(&p);
 }

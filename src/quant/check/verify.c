@@ -178,7 +178,7 @@ typedef struct running {
     /* it does not run: its rule is not asked */
     bool without_original;
     /* what the original gave for the samples from `first` on, step by step */
-    qdq_kept kept;
+    qdq_reference_outputs kept;
     size_t first;
     /* of the two */
     qdq_feedback states[2];
@@ -257,10 +257,10 @@ static qdq_status keep_originals(qdq_verifying *v, running *r, size_t first, siz
 
     if (v->opts.original == NULL || v->reference == NULL || r->without_original)
         return QDQ_OK;
-    qdq_kept_free(&r->kept);
+    qdq_reference_outputs_free(&r->kept);
     r->kept.limit = MOST_KEPT;
     r->first = first;
-    QDQ_TRY(qdq_kept_begin(&r->kept, (end - first) * steps * v->n_outputs, err));
+    QDQ_TRY(qdq_reference_outputs_begin(&r->kept, (end - first) * steps * v->n_outputs, err));
     open_original(v, r);
     for (v->sample = first; v->sample < end; v->sample++)
         for (v->step = 0; v->step < steps && !r->without_original && !r->kept.is_over; v->step++)
@@ -360,7 +360,7 @@ static void close_all(running *r)
     qdq_session_close(r->engine);
     qdq_session_close(r->reference);
     qdq_safe_close(&r->original);
-    qdq_kept_free(&r->kept);
+    qdq_reference_outputs_free(&r->kept);
     for (int k = 0; k < 2; k++)
         qdq_feedback_free(&r->states[k]);
 }

@@ -224,7 +224,7 @@ static qdq_status keep_first(qdq_comparing *c, qdq_error *err)
             QDQ_TRY(keep_outputs(c, err));
         }
         if (c->sample == c->first)
-            qdq_kept_expect(c->kept, c->end - c->first);
+            qdq_reference_outputs_expect(c->kept, c->end - c->first);
     }
     if (c->kept->is_over)
         return QDQ_OK;

@@ -46,7 +46,7 @@ struct qdq_comparing {
     qdq_safe_session session[2];
     qdq_opt_level level[2];
     /* outputs of the first model, from comparison to comparison; NULL: they are not kept */
-    qdq_kept *kept;
+    qdq_reference_outputs *kept;
     /* all of them are there */
     bool is_borrowed;
     /* of the two models */

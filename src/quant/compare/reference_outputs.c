@@ -5,14 +5,14 @@
 
 #include "base/fail.h"
 
-static void drop_all(qdq_kept *k)
+static void drop_all(qdq_reference_outputs *k)
 {
     for (size_t i = 0; i < k->n; i++)
         qdq_held_free(&k->at[i]);
     k->bytes = 0;
 }
 
-qdq_status qdq_kept_begin(qdq_kept *k, size_t n, qdq_error *err)
+qdq_status qdq_reference_outputs_begin(qdq_reference_outputs *k, size_t n, qdq_error *err)
 {
     if (k->at != NULL && !k->is_complete)
         drop_all(k); /* of a comparison that failed */
@@ -25,19 +25,19 @@ qdq_status qdq_kept_begin(qdq_kept *k, size_t n, qdq_error *err)
     return QDQ_OK;
 }
 
-static void give_up(qdq_kept *k)
+static void give_up(qdq_reference_outputs *k)
 {
     drop_all(k);
     k->is_over = true;
 }
 
-void qdq_kept_expect(qdq_kept *k, size_t samples)
+void qdq_reference_outputs_expect(qdq_reference_outputs *k, size_t samples)
 {
     if (k->bytes > k->limit / samples)
         give_up(k);
 }
 
-qdq_status qdq_keep(qdq_kept *k, size_t i, const qdq_array *a, qdq_error *err)
+qdq_status qdq_keep(qdq_reference_outputs *k, size_t i, const qdq_array *a, qdq_error *err)
 {
     if (a->bytes > k->limit - k->bytes) {
         give_up(k);
@@ -48,9 +48,9 @@ qdq_status qdq_keep(qdq_kept *k, size_t i, const qdq_array *a, qdq_error *err)
     return QDQ_OK;
 }
 
-void qdq_kept_free(qdq_kept *k)
+void qdq_reference_outputs_free(qdq_reference_outputs *k)
 {
     drop_all(k);
     free(k->at);
-    *k = (qdq_kept){.limit = 0};
+    *k = (qdq_reference_outputs){.limit = 0};
 }

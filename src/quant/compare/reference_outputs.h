@@ -6,7 +6,7 @@
 #include "qdq/compare.h"
 #include "quant/calib/array_copy.h"
 
-typedef struct qdq_kept {
+typedef struct qdq_reference_outputs {
     /* in bytes; if the outputs need more, none is kept, and the model runs each time */
     uint64_t limit;
     uint64_t bytes;
@@ -15,17 +15,17 @@ typedef struct qdq_kept {
     size_t n;
     /* all outputs are here; they exceed the limit */
     bool is_complete, is_over;
-} qdq_kept;
+} qdq_reference_outputs;
 
 /* Allocates n outputs, unless this was done. Those that are not complete are freed. */
-qdq_status qdq_kept_begin(qdq_kept *k, size_t n, qdq_error *err);
+qdq_status qdq_reference_outputs_begin(qdq_reference_outputs *k, size_t n, qdq_error *err);
 
 /* Copies an output. Beyond the limit all copies are freed, and is_over is set. */
-qdq_status qdq_keep(qdq_kept *k, size_t i, const qdq_array *a, qdq_error *err);
+qdq_status qdq_keep(qdq_reference_outputs *k, size_t i, const qdq_array *a, qdq_error *err);
 
 /* After the first of so many samples: the same if as large ones will exceed the limit. */
-void qdq_kept_expect(qdq_kept *k, size_t samples);
-void qdq_kept_free(qdq_kept *k);
+void qdq_reference_outputs_expect(qdq_reference_outputs *k, size_t samples);
+void qdq_reference_outputs_free(qdq_reference_outputs *k);
 
 /* The fixed part of comparisons with one model. */
 typedef struct qdq_comparison {
@@ -36,7 +36,7 @@ typedef struct qdq_comparison {
     const qdq_compare_opts *opts;
     /* outputs of a, kept between comparisons with the same a, samples and options; NULL: it runs
      * each time */
-    qdq_kept *kept;
+    qdq_reference_outputs *kept;
 } qdq_comparison;
 
 /* qdq_compare() with b. Defined in compare.c. */

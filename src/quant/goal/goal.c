@@ -476,7 +476,7 @@ static void put_away(qdq_goal_run *g)
     qdq_scales_free(&g->scales);
     qdq_seen_free(&g->seen);
     qdq_insert_cache_free(&g->codes);
-    qdq_kept_free(&g->kept);
+    qdq_reference_outputs_free(&g->kept);
     qdq_arena_free(&g->arena);
 }
 
