@@ -25,14 +25,9 @@ typedef struct edging {
     bool *may_pay;
 } edging;
 
-static bool has_builds(const qdq_tune_state *t, unsigned builds)
-{
-    return qdq_tune_has_builds(t, builds, qdq_tune_max_builds_with_edges(t));
-}
-
 static bool has_budget(const qdq_tune_state *t)
 {
-    return has_builds(t, 1);
+    return qdq_tune_has_builds(t, 1, qdq_tune_max_builds_with_edges(t));
 }
 
 /* --- which edges may pay ---------------------------------------------------------------------- */
@@ -216,60 +211,6 @@ static qdq_status may_beat(const edging *x, const qdq_tune_prices *before, bool 
     return QDQ_OK;
 }
 
-/* What reads an edge, with the conversions of its other tensors. */
-static double time_of_reader(const qdq_space_edge *e, const qdq_tune_times *times)
-{
-    double us = times->own[e->node->id];
-
-    for (uint32_t i = 0; i < e->node->n_in; i++)
-        if (qdq_node_in(e->node, i) != NULL && qdq_node_in(e->node, i) != e->value)
-            us += times->converted[qdq_node_in(e->node, i)->id];
-    for (uint32_t i = 0; i < e->node->n_out; i++)
-        if (e->node->out[i] != NULL)
-            us += times->converted[e->node->out[i]->id];
-    return us;
-}
-
-/* Is this edge of a graph input to be turned, and what reads it no faster for that? */
-static bool is_idle(const edging *x, size_t edge, const qdq_tune_times *base,
-                    const qdq_tune_times *turned)
-{
-    const qdq_space_edge *e = &x->r.t->task.space->edge[edge];
-
-    return x->may_pay[edge] && !x->has_codes[edge] && e->node != NULL &&
-           e->value->producer == NULL && !is_copy(x, e->node) &&
-           x->r.pace * time_of_reader(e, turned) >= time_of_reader(e, base);
-}
-
-/* No kernel in front of a graph input can want its codes, so that each reader is asked by itself:
- * what pays for one may cost another more. */
-static qdq_status leave_out_idle(edging *x, const qdq_assign *c, bool *any, qdq_error *err)
-{
-    qdq_tune_candidate *base, *turned;
-
-    *any = false;
-    QDQ_TRY(qdq_tune_candidate_of(x->r.t, &x->r.base, &base, err));
-    QDQ_TRY(qdq_tune_candidate_of(x->r.t, c, &turned, err));
-    for (size_t i = 0; i < x->r.n; i++)
-        if (is_idle(x, i, base->times, turned->times)) {
-            x->may_pay[i] = false;
-            *any = true;
-        }
-    return QDQ_OK;
-}
-
-/* Profiles the placement with all edges turned that may pay. */
-static qdq_status price_edges(edging *x, qdq_tune_prices *before, qdq_assign *c, bool *known,
-                              qdq_error *err)
-{
-    QDQ_TRY(find_kinds(x, err));
-    QDQ_NEED(qdq_assign_copy(c, &x->r.base, &x->r.arena), err);
-    for (size_t i = 0; i < x->r.n; i++)
-        if (x->may_pay[i])
-            turn_edge(&x->r, i, c);
-    return qdq_refine_find_gains(&x->r, c, before, known, err);
-}
-
 /* From the best placement so far. One profile beside another, with the edges turned that may pay,
  * says which kinds are faster so. *kept: there is a better one now. */
 static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
@@ -277,15 +218,14 @@ static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
     qdq_tune_prices before;
     qdq_assign c;
     size_t n;
-    bool known, any, may_pay;
+    bool known, may_pay;
 
     *kept = false;
-    QDQ_TRY(price_edges(x, &before, &c, &known, err));
-    if (known && has_builds(x->r.t, 2)) {
-        QDQ_TRY(leave_out_idle(x, &c, &any, err));
-        if (any)
-            QDQ_TRY(price_edges(x, &before, &c, &known, err));
-    }
+    QDQ_NEED(qdq_assign_copy(&c, &x->r.base, &x->r.arena), err);
+    for (size_t i = 0; i < x->r.n; i++)
+        if (x->may_pay[i])
+            turn_edge(&x->r, i, &c);
+    QDQ_TRY(qdq_refine_find_gains(&x->r, &c, &before, &known, err));
     const uint32_t best = qdq_refine_best_kind(&x->r, &n);
     if (!known || n == 0 || !has_budget(x->r.t))
         return QDQ_OK;
@@ -314,6 +254,7 @@ static qdq_status go_round(edging *x, bool *again, qdq_error *err)
     QDQ_TRY(find_edges(x, &any, err));
     if (!any)
         return QDQ_OK;
+    QDQ_TRY(find_kinds(x, err));
     QDQ_TRY(try_kinds(x, again, err));
     *again = *again && has_budget(x->r.t);
     return QDQ_OK;

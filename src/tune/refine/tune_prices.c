@@ -280,9 +280,9 @@ qdq_status qdq_refine_find_gains(qdq_refining *x, const qdq_assign *c, qdq_tune_
     *known = after.known;
     if (!after.known)
         return QDQ_OK;
-    x->pace = pace_between(before, &after);
+    const double pace = pace_between(before, &after);
     for (size_t k = 0; k < x->gain.n; k++) {
-        x->gain.at[k] = before->time[k] - x->pace * after.time[k];
+        x->gain.at[k] = before->time[k] - pace * after.time[k];
         x->pays.at[k] =
             x->gain.at[k] > fmax(least_of_kind * before->time[k], least_of_model * before->sum);
     }

@@ -45,8 +45,6 @@ struct qdq_refining {
     const bool *is_off;
     /* by item */
     qdq_tune_change *out;
-    /* of the last two profiles: times of the change are multiplied by it */
-    double pace;
     /* by class: saving of the change in us, below 0: loss; and whether it is a detectable saving */
     QDQ_VEC(double) gain;
     QDQ_VEC(bool) pays;
