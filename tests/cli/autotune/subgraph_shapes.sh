@@ -7,7 +7,8 @@ args="--minShapes=x:1x2x2 --optShapes=x:8x2x2 --maxShapes=x:16x2x2"
 tune() { # tune MODEL DIR OPTION...
     local model=$1 dir=$2
     shift 2
-    qdq autotune "$model" -o "$dir" --mode subgraph --preset quick -q "$@" >/dev/null
+    qdq autotune "$model" -o "$dir" --mode subgraph --preset quick --max-builds 7 -q "$@" \
+        >/dev/null
     echo "$dir: exit code $?"
 }
 ends() { # the model in a folder takes what the other takes, and gives about as much
