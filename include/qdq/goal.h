@@ -116,8 +116,8 @@ typedef struct qdq_goal_opts {
     bool has_min_metric;
     double min_metric;
     /* Every layer has the target's format or is float. false: where the target has such forms,
-     * layers may also have their data quantized at run time (also in qdq_autotune()), or more bits
-     * or smaller blocks (qdq_quantize_goal()). */
+     * layers may also have their data quantized at run time, or more bits or smaller blocks, and in
+     * qdq_autotune() other weights in blocks (docs/search.md). */
     bool one_format;
     /* Least fraction of rows whose argmax along the last axis is float's, up to 1: of the first
      * output, and of others whose rows are scores (qdq_compare_tensor.top1). 0: no such goal. */

@@ -448,8 +448,8 @@ typedef struct qdq_tune_result {
     size_t n_pareto;
 } qdq_tune_result;
 
-/* Does qdq_autotune() take the target on this engine (NULL: "ort")? Where weights alone are
- * quantized, or the engine has no kernels for the type of activations, it has nothing to tune. */
+/* Does qdq_autotune() take the target on this engine (NULL: "ort")? Where all data is quantized at
+ * run time, or the engine has no kernels for the type of activations, it has nothing to tune. */
 QDQ_API bool qdq_autotune_takes(const qdq_target *t, const char *engine);
 
 /* Tunes m into the folder `dir`, which is created: model.onnx, plan.json, report.json, report.html,

@@ -327,9 +327,8 @@ static void print_other_weights(json_t *report, FILE *to)
     json_array_foreach(list, i, o)
     {
         format = json_string_value(json_object_get(o, "format"));
-        json_object_set_new(
-            counts, format,
-            json_integer(json_integer_value(json_object_get(counts, format)) + 1));
+        json_object_set_new(counts, format,
+                            json_integer(json_integer_value(json_object_get(counts, format)) + 1));
     }
     json_object_foreach(counts, format, count)
     {

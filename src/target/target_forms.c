@@ -77,13 +77,13 @@ static qdq_format with_other_zeros(const qdq_format *own)
     qdq_format f = *own;
 
     f.weight.symmetric = !own->weight.symmetric;
-    f.weight.type = f.weight.symmetric ? (four ? QDQ_INT4 : QDQ_INT8)
-                                       : (four ? QDQ_UINT4 : QDQ_UINT8);
+    f.weight.type =
+        f.weight.symmetric ? (four ? QDQ_INT4 : QDQ_INT8) : (four ? QDQ_UINT4 : QDQ_UINT8);
     return f;
 }
 
-/* In the order of what was measured to be fastest. Of those for goals, more bits come before smaller
- * blocks: these cost memory, and smaller blocks of more layers cost less of it. */
+/* In the order of what was measured to be fastest. Of those for goals, more bits come before
+ * smaller blocks: these cost memory, and smaller blocks of more layers cost less of it. */
 static void add_all_blocks(const qdq_target *t, qdq_target_forms *out)
 {
     const qdq_format *own = &t->format, zeros = with_other_zeros(own);

@@ -146,10 +146,10 @@ static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)
 /* Of what it computes. Times change under a run, as those of a machine do, and failures happen. */
 static bool take_digits(qdq_sim *sim, json_t *root)
 {
-    json_t *computes = json_pack("{s:O?, s:O?, s:O*, s:O*}", "error", json_object_get(root, "error"),
-                                 "wrong", json_object_get(root, "wrong"), "dynamic_error",
-                                 json_object_get(root, "dynamic_error"), "weight_error",
-                                 json_object_get(root, "weight_error"));
+    json_t *computes = json_pack(
+        "{s:O?, s:O?, s:O*, s:O*}", "error", json_object_get(root, "error"), "wrong",
+        json_object_get(root, "wrong"), "dynamic_error", json_object_get(root, "dynamic_error"),
+        "weight_error", json_object_get(root, "weight_error"));
     char *text = json_dumps(computes, JSON_COMPACT | JSON_SORT_KEYS);
 
     json_decref(computes);

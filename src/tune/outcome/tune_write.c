@@ -159,8 +159,8 @@ static void put_types(qdq_json_out o, const qdq_tune_state *t)
 }
 
 /* An operator and the trial that changed it; `found` NULL: there was none. */
-static qdq_json_out put_operator(qdq_json_out list, const qdq_node *n,
-                                 const qdq_tune_change *found, qdq_arena *scratch)
+static qdq_json_out put_operator(qdq_json_out list, const qdq_node *n, const qdq_tune_change *found,
+                                 qdq_arena *scratch)
 {
     const char *label = qdq_node_label(n, scratch);
     qdq_json_out j = qdq_json_put_object(list, NULL);

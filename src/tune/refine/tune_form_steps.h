@@ -1,6 +1,6 @@
-/* tune_form_steps.h - which format each operator gets when a goal bounds what all of them lose: from
- * its fastest format an operator steps down to slower ones that lose less, and in the end to what
- * it has in the best placement. */
+/* tune_form_steps.h - which format each operator gets when a goal bounds what all of them lose:
+ * from its fastest format an operator steps down to slower ones that lose less, and in the end to
+ * what it has in the best placement. */
 #ifndef QDQ_TUNE_FORM_STEPS_H
 #define QDQ_TUNE_FORM_STEPS_H
 

@@ -23,11 +23,7 @@
 /* As many as a goal of quantize has for other formats. */
 enum { MOST_EVALUATIONS = 8 };
 
-typedef enum whose {
-    OF_FLOAT,
-    OF_QUANTIZED,
-    OF_ALL
-} whose;
+typedef enum whose { OF_FLOAT, OF_QUANTIZED, OF_ALL } whose;
 
 typedef struct forming {
     /* first: describe() is given this */
@@ -74,14 +70,16 @@ static bool is_item(const forming *x, size_t i)
             is_quantized(s, base, s->formed[i].node) == (x->whose == OF_QUANTIZED));
 }
 
-/* Operators of one class have one type, and inputs and results of one size. */
+/* Operators of one class have one type, inputs and results of one size, and are all float in the
+ * base or all quantized. */
 static bool describe(const qdq_refining *r, size_t item, qdq_buf *text)
 {
-    const qdq_node *n = r->t->task.space->formed[item].node;
+    const qdq_space *s = r->t->task.space;
+    const qdq_node *n = s->formed[item].node;
 
     if (!is_item((const forming *)r, item))
         return false;
-    qdq_buf_puts(text, n->type);
+    qdq_buf_printf(text, "%s %d", n->type, is_quantized(s, &r->base, n));
     for (uint32_t i = 0; i < n->n_in; i++)
         qdq_refine_describe_dims(text, qdq_node_in(n, i));
     qdq_refine_describe_dims(text, qdq_node_out(n, 0));
@@ -133,7 +131,7 @@ static void note_saved(forming *x, bool is_profiled)
         if (k == QDQ_TUNE_NO_KIND)
             continue;
         x->class[i] = x->n_classes + k;
-        x->saved[i] = !is_profiled ? 1
+        x->saved[i] = !is_profiled      ? 1
                       : x->r.pays.at[k] ? x->r.gain.at[k] / (double)count_equal(&x->r, i)
                                         : 0;
     }

@@ -46,8 +46,7 @@ static void set_forms(const qdq_space *s, const qdq_plan *want, const qdq_cover 
     for (size_t i = 0; i < s->n_formed; i++) {
         const qdq_node *n = s->formed[i].node;
         const size_t at = qdq_cover_weight(c, n, qdq_target_find(s->target, n->type)->weight);
-        if (at > 0 &&
-            is_of_form(&want->weights.at[at - 1], &s->forms.at[s->formed[i].form].format))
+        if (at > 0 && is_of_form(&want->weights.at[at - 1], &s->forms.at[s->formed[i].form].format))
             qdq_space_set_form(s, a, i);
     }
 }
