@@ -10,5 +10,5 @@ try --type fp8 --engine ort
 try --format fp8
 try --target tensorrt-fp8
 try --set activation.type=float8e4m3fn
-try --target int4
+try --format dynamic
 ls
