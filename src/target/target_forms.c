@@ -4,7 +4,8 @@
 
 #include "target/target.h"
 
-enum { FINE_BLOCK = 16, LEVEL_FLOAT = 1, LEVEL_INT8 = 4 };
+/* Kernels take blocks of up to 256. */
+enum { FINE_BLOCK = 16, LARGE_BLOCK = 128, LEVEL_FLOAT = 1, LEVEL_INT8 = 4 };
 
 static bool same_weights(const qdq_format *a, const qdq_format *b)
 {
@@ -90,7 +91,8 @@ static void add_all_blocks(const qdq_target *t, qdq_target_forms *out)
     const bool nbits = own->weight_store == QDQ_WEIGHT_AS_NBITS;
     qdq_format wide = *own, more = *own, fine = *own, level = *own;
 
-    wide.weight_block = 4 * own->weight_block;
+    wide.weight_block =
+        own->weight_block < LARGE_BLOCK ? 4 * own->weight_block : own->weight_block / 4;
     more.weight.type = with_8_bits(own->weight.type);
     fine.weight_block = FINE_BLOCK;
     level.accuracy_level = own->accuracy_level == LEVEL_INT8 ? LEVEL_FLOAT : LEVEL_INT8;

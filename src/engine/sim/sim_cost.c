@@ -212,8 +212,8 @@ static qdq_status add_layer(const estimator *e, const qdq_node *n, qdq_sim_estim
     out->n_int8 += is_int8;
     out->n_dynamic +=
         strcmp(n->type, "MatMulInteger") == 0 || strcmp(n->type, "DynamicQuantizeLSTM") == 0;
-    if (strcmp(n->type, "MatMulNBits") ==
-        0) /* steps of 4 bits are 16 times as large as those of 8 */
+    /* steps of 4 bits are 16 times as large as those of 8 */
+    if (strcmp(n->type, "MatMulNBits") == 0)
         out->weight_noise += pow(4, 4 - (double)qdq_node_int(n, "bits", 4));
     return QDQ_OK;
 }
