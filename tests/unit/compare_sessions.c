@@ -1,6 +1,8 @@
 /* compare_sessions.c - which sessions are open at the same time: the weights of two models in
  * memory cost as much as both. */
+#include "base/file.h"
 #include "engine/engine_ops.h"
+#include "ir/edit.h"
 #include "quant/compare/reference_outputs.h"
 #include "support/test.h"
 
@@ -35,11 +37,11 @@ static void close_seen(qdq_session *s)
     seen.sim->session_close(s);
 }
 
-static qdq_engine *open_engine(void)
+static qdq_engine *open_engine(const char *spec)
 {
     qdq_engine *e = NULL;
 
-    assert_ok(qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &e, &err));
+    assert_ok(qdq_engine_open(spec, NULL, &e, &err));
     memset(&seen, 0, sizeof seen);
     seen.sim = e->ops;
     seen.ops = *e->ops;
@@ -57,12 +59,17 @@ typedef struct setting {
     qdq_data *d;
 } setting;
 
-static setting set_up(void)
+static setting set_up_on(const char *engine)
 {
-    setting s = {open_engine(), test_model(MODEL("a")), test_model(MODEL("b")), NULL};
+    setting s = {open_engine(engine), test_model(MODEL("a")), test_model(MODEL("b")), NULL};
 
     assert_ok(qdq_data_open("random:3", s.a, NULL, &s.d, &err));
     return s;
+}
+
+static setting set_up(void)
+{
+    return set_up_on("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json");
 }
 
 static void tear_down(setting *s)
@@ -125,4 +132,56 @@ TEST(the_original_is_closed_before_the_engine_is_checked)
     assert_int_equal(seen.most_beside_first, 0);
     qdq_free(r);
     tear_down(&s);
+}
+
+/* --- more samples confirm a refusal ------------------------------------------------------------
+ */
+
+static void add_constant_output(qdq_model *m, int64_t bytes)
+{
+    void *data;
+    qdq_tensor *t = qdq_tensor_new(m, QDQ_BOOL, 1, &bytes, &data);
+
+    assert_non_null(t);
+    qdq_value *v = qdq_graph_add_init(m->graph, "constant", t);
+    assert_true(v != NULL && qdq_graph_add_output(m->graph, v));
+}
+
+/* A second sample is looked at, since the engine computes Neg wrongly. */
+static void check_twice(int64_t bytes)
+{
+    static const char costs[] =
+        "{\"qdq_sim\": 1, \"wrong\": [{\"op\": \"Neg\", \"float\": true, \"times\": 0.0001}]}";
+    char spec[600];
+    qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
+    qdq_verify_result *r = NULL;
+
+    assert_ok(qdq_write_file(test_path("sim.json"), true, costs, strlen(costs), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
+    setting s = set_up_on(spec);
+    add_constant_output(s.a, bytes);
+    add_constant_output(s.b, bytes);
+    o.original = s.a;
+    o.count = o.confirm = 1;
+    o.no_search = true;
+    assert_ok(qdq_verify_engine(s.b, s.e, s.d, &o, &r, &err));
+    assert_int_equal(r->verdict, QDQ_VERIFY_WRONG);
+    assert_int_equal(r->samples, 2);
+    qdq_free(r);
+    tear_down(&s);
+}
+
+TEST(the_others_are_closed_where_the_original_runs_on_more_samples)
+{
+    check_twice(10);
+    assert_int_equal(seen.opened, 6);
+    assert_int_equal(seen.most_beside_first, 0);
+}
+
+/* 64 MiB are kept. */
+TEST(an_original_with_large_outputs_is_opened_once_for_all_samples)
+{
+    check_twice((64 << 20) + 1);
+    assert_int_equal(seen.opened, 3);
+    assert_int_equal(seen.most_beside_first, 2);
 }

@@ -248,15 +248,25 @@ static qdq_status keep_original(qdq_verifying *v, running *r, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Over a range, before the others have sessions: its weights and theirs are never in memory at the
- * same time. Outputs beyond the limit: none is kept, and it runs in turns with the others. */
+/* They are opened again when they are needed. */
+static void close_others(running *r)
+{
+    qdq_session_close(r->engine);
+    qdq_session_close(r->reference);
+    r->engine = r->reference = NULL;
+}
+
+/* Over a range, before the others are needed: its weights and theirs are never in memory at the
+ * same time. Outputs beyond the limit: none is kept, and it stays open and runs in turns with the
+ * others, from then on. */
 static qdq_status keep_originals(qdq_verifying *v, running *r, size_t first, size_t end,
                                  qdq_error *err)
 {
     const size_t steps = qdq_data_steps(v->data);
 
-    if (v->opts.original == NULL || v->reference == NULL || r->without_original)
+    if (v->opts.original == NULL || v->reference == NULL || r->without_original || r->kept.is_over)
         return QDQ_OK;
+    close_others(r);
     qdq_reference_outputs_free(&r->kept);
     r->kept.limit = MOST_KEPT;
     r->first = first;
@@ -357,8 +367,7 @@ static qdq_status begin_states(qdq_verifying *v, running *r, qdq_error *err)
 
 static void close_all(running *r)
 {
-    qdq_session_close(r->engine);
-    qdq_session_close(r->reference);
+    close_others(r);
     qdq_safe_close(&r->original);
     qdq_reference_outputs_free(&r->kept);
     for (int k = 0; k < 2; k++)
