@@ -54,8 +54,9 @@ static qdq_target *target_of(bool symmetric)
     return t;
 }
 
-static void calibrate_for(const qdq_target *t, qdq_engine *e, const qdq_model *m,
-                          const qdq_quantize_opts *opts, qdq_plan *p, qdq_calib_names *empty)
+static void calibrate_in_folds(const qdq_target *t, qdq_engine *e, const qdq_model *m,
+                               const qdq_quantize_opts *opts, unsigned folds, qdq_plan *p,
+                               qdq_calib_names *empty)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
@@ -63,9 +64,15 @@ static void calibrate_for(const qdq_target *t, qdq_engine *e, const qdq_model *m
 
     dopts.max_samples = 10;
     assert_ok(qdq_data_open("random:4", m, &dopts, &d, &err));
-    const qdq_quantizing q = {m, t, e, d, .opts = opts, .plan = p};
+    const qdq_quantizing q = {m, t, e, d, .opts = opts, .plan = p, .basis = {.folds = folds}};
     assert_ok(qdq_calibrate(&q, empty, &err));
     qdq_data_close(d);
+}
+
+static void calibrate_for(const qdq_target *t, qdq_engine *e, const qdq_model *m,
+                          const qdq_quantize_opts *opts, qdq_plan *p, qdq_calib_names *empty)
+{
+    calibrate_in_folds(t, e, m, opts, 0, p, empty);
 }
 
 static void calibrate(qdq_engine *e, const qdq_model *m, const qdq_quantize_opts *opts,
@@ -393,7 +400,7 @@ TEST(tensors_without_codes_are_not_observed)
 /* --- values on one side of 0 ------------------------------------------------------------------ */
 
 /* Positive numbers, `n` of them in a sample, and the same behind a Relu. */
-static void calibrate_positive(qdq_engine *e, int64_t n, qdq_plan *p)
+static void calibrate_positive(qdq_engine *e, int64_t n, unsigned folds, qdq_plan *p)
 {
     const qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     test_builder b = test_build(17);
@@ -403,9 +410,12 @@ static void calibrate_positive(qdq_engine *e, int64_t n, qdq_plan *p)
     TEST_NODE(&b, "Exp", "up", "x");
     TEST_NODE(&b, "Add", "y", "up", "up");
     TEST_NODE(&b, "Relu", "r", "y");
-    test_output(&b, "r");
+    assert_true(qdq_node_set_int(TEST_NODE(&b, "Concat", "ru", "r", "up"), "axis", 1));
+    test_output(&b, "ru");
     qdq_model *m = test_built(&b);
-    calibrate(e, m, &opts, false, p, &empty);
+    qdq_target *t = target_of(false);
+    calibrate_in_folds(t, e, m, &opts, folds, p, &empty);
+    qdq_target_free(t);
     qdq_model_free(m);
 }
 
@@ -418,11 +428,46 @@ TEST(few_scores_that_are_all_above_0_leave_codes_for_others_below_it)
     if (e == NULL)
         test_missing("ONNX Runtime");
     qdq_plan *few = plan_of(both, 2, QDQ_UINT8), *many = plan_of(both, 2, QDQ_UINT8);
-    calibrate_positive(e, 2, few);
-    calibrate_positive(e, 64, many);
+    calibrate_positive(e, 2, 0, few);
+    calibrate_positive(e, 64, 0, many);
     assert_in_range(few->tensors.at[0].qparam.zero_point, 127, 128);
     assert_int_equal(few->tensors.at[1].qparam.zero_point, 0); /* none is below it */
     assert_int_equal(many->tensors.at[0].qparam.zero_point, 0);
     qdq_plan_free(few);
     qdq_plan_free(many);
+}
+
+TEST(few_values_that_share_a_scale_leave_such_codes_if_one_of_them_may_be_below_0)
+{
+    static const wanted open[] = {{"r", "g"}, {"y", "g"}}, limited[] = {{"r", "g"}, {"ru", "g"}};
+    qdq_engine *e = test_ort();
+
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    qdq_plan *p = plan_of(open, 2, QDQ_UINT8), *q = plan_of(limited, 2, QDQ_UINT8);
+    calibrate_positive(e, 2, 0, p);
+    calibrate_positive(e, 2, 0, q);
+    for (size_t i = 0; i < 2; i++) {
+        assert_in_range(p->tensors.at[i].qparam.zero_point, 127, 128);
+        assert_int_equal(q->tensors.at[i].qparam.zero_point, 0);
+    }
+    qdq_plan_free(p);
+    qdq_plan_free(q);
+}
+
+/* Of 300 values a fold sees 150. */
+TEST(folds_leave_such_codes_where_all_samples_do)
+{
+    static const wanted all[] = {{"y", NULL}};
+    qdq_engine *e = test_ort();
+
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    qdq_plan *p = plan_of(all, 1, QDQ_UINT8);
+    calibrate_positive(e, 30, 2, p);
+    assert_int_equal(p->n_folds, 2);
+    assert_int_equal(p->tensors.at[0].qparam.zero_point, 0);
+    for (unsigned k = 0; k < 2; k++)
+        assert_int_equal(p->tensors.at[0].fold[k].zero_point, 0);
+    qdq_plan_free(p);
 }

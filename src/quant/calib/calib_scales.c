@@ -60,6 +60,11 @@ static qdq_range both(qdq_range a, qdq_range b)
     return (qdq_range){fmin(a.low, b.low), fmax(a.high, b.high)};
 }
 
+static bool has_seen(const qdq_calib_slot *s)
+{
+    return s->observer != NULL && !qdq_observer_empty(s->observer);
+}
+
 /* --- joins ------------------------------------------------------------------------------------ */
 
 /* What the scale of a tensor on its own would span: codes always have 0 among them. */
@@ -67,7 +72,7 @@ static bool measure_own(const qdq_calibration *c, qdq_calib_slot *s)
 {
     qdq_range r = s->range;
 
-    if (s->observer != NULL && !qdq_observer_empty(s->observer)) {
+    if (has_seen(s)) {
         const qdq_qscheme scheme = scheme_for(c, s, s->type, s->form);
 
         if (!qdq_observer_range(s->observer, &scheme, &r, NULL))
@@ -178,36 +183,61 @@ static bool has_range(const qdq_calib_slot *s)
     return s->cached || !qdq_observer_empty(s->observer);
 }
 
-/* Does the graph itself limit how far the value falls, whatever the samples are? */
-static bool has_limit_below(const qdq_value *v)
+/* Where a value comes from, behind what moves or pools it; NULL: an input, or too far. */
+static const qdq_node *source_of(const qdq_value *v)
 {
     enum { FAR = 16 };
 
     for (int i = 0; i < FAR && v != NULL && v->producer != NULL; i++) {
-        const qdq_op op = v->producer->op;
-
-        if (QDQ_OP_IS_IN(op, QDQ_OP_RELU, QDQ_OP_SIGMOID, QDQ_OP_HARDSIGMOID, QDQ_OP_SOFTMAX,
-                         QDQ_OP_ABS, QDQ_OP_EXP, QDQ_OP_SQRT, QDQ_OP_CLIP))
-            return true;
-        if (!QDQ_OP_IS_IN(op, QDQ_OP_MAXPOOL, QDQ_OP_AVERAGEPOOL, QDQ_OP_GLOBALAVERAGEPOOL,
-                          QDQ_OP_GLOBALMAXPOOL, QDQ_OP_REDUCEMEAN, QDQ_OP_RESHAPE, QDQ_OP_FLATTEN,
-                          QDQ_OP_SQUEEZE, QDQ_OP_UNSQUEEZE, QDQ_OP_TRANSPOSE, QDQ_OP_IDENTITY,
-                          QDQ_OP_SLICE, QDQ_OP_GATHER, QDQ_OP_SPLIT))
-            return false;
+        if (!QDQ_OP_IS_IN(v->producer->op, QDQ_OP_MAXPOOL, QDQ_OP_AVERAGEPOOL,
+                          QDQ_OP_GLOBALAVERAGEPOOL, QDQ_OP_GLOBALMAXPOOL, QDQ_OP_REDUCEMEAN,
+                          QDQ_OP_RESHAPE, QDQ_OP_FLATTEN, QDQ_OP_SQUEEZE, QDQ_OP_UNSQUEEZE,
+                          QDQ_OP_TRANSPOSE, QDQ_OP_IDENTITY, QDQ_OP_SLICE, QDQ_OP_GATHER,
+                          QDQ_OP_SPLIT))
+            return v->producer;
         v = qdq_node_in(v->producer, 0);
     }
-    return false;
+    return NULL;
+}
+
+static bool limits_below(const qdq_node *n)
+{
+    if (n == NULL)
+        return false;
+    if (n->op == QDQ_OP_CLIP)
+        return qdq_node_in(n, 1) != NULL || qdq_node_attr(n, "min") != NULL;
+    return QDQ_OP_IS_IN(n->op, QDQ_OP_RELU, QDQ_OP_SIGMOID, QDQ_OP_HARDSIGMOID, QDQ_OP_SOFTMAX,
+                        QDQ_OP_ABS, QDQ_OP_EXP, QDQ_OP_SQRT);
+}
+
+/* Does the graph itself limit how far the value falls, whatever the samples are? */
+static bool has_limit_below(const qdq_value *v)
+{
+    const qdq_node *n = source_of(v);
+
+    if (n == NULL || n->op != QDQ_OP_CONCAT)
+        return limits_below(n);
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (qdq_value_const(n->in[i].value) == NULL && !limits_below(source_of(n->in[i].value)))
+            return false;
+    return true;
 }
 
 /* Scores of recordings with speech say little of silence: what was seen on one side of 0 is allowed
- * on the other. */
-static bool has_few(const qdq_calibration *c, const qdq_calib_slot *s)
+ * on the other. One member without a limit is enough. All samples decide it, for folds, too. */
+static void note_few(qdq_calibration *c)
 {
     enum { FEW_VALUES = 256 };
-    const qdq_value *v = qdq_graph_find(c->q->m->graph, s->name);
 
-    return s->observer != NULL && !s->cached && qdq_observer_count(s->observer) < FEW_VALUES &&
-           qdq_value_const(v) == NULL && !has_limit_below(v);
+    for (size_t i = 0; i < c->slots.n; i++) {
+        const qdq_calib_slot *s = &c->slots.at[i];
+        qdq_calib_slot *leader = &c->slots.at[s->leader];
+        const qdq_value *v = qdq_graph_find(c->q->m->graph, s->name);
+
+        leader->has_few = leader->has_few || (has_seen(leader) && !leader->cached &&
+                                              qdq_observer_count(leader->observer) < FEW_VALUES &&
+                                              qdq_value_const(v) == NULL && !has_limit_below(v));
+    }
 }
 
 /* What a cache says counts as seen. Nothing seen at all says nothing. */
@@ -215,12 +245,11 @@ static void note_signs(qdq_calibration *c)
 {
     for (size_t i = 0; i < c->slots.n; i++) {
         qdq_calib_slot *s = &c->slots.at[i];
-        bool seen = s->observer != NULL && !qdq_observer_empty(s->observer);
+        const bool seen = has_seen(s);
 
-        s->non_negative = (seen || s->cached) && (!seen || qdq_observer_low(s->observer) >= 0) &&
+        s->non_negative = (seen || s->cached) && !s->has_few &&
+                          (!seen || qdq_observer_low(s->observer) >= 0) &&
                           (!s->cached || s->range.low >= 0);
-        s->has_few = seen && has_few(c, s);
-        s->non_negative = s->non_negative && !s->has_few;
     }
 }
 
@@ -239,7 +268,7 @@ static qdq_status search_ranges(qdq_calibration *c, qdq_error *err)
         const qdq_qscheme scheme = scheme_for(c, s, s->type, s->form);
         qdq_range r;
 
-        if (s->leader != i || s->watched || s->observer == NULL || qdq_observer_empty(s->observer))
+        if (s->leader != i || s->watched || !has_seen(s))
             continue;
         if (!qdq_observer_range(s->observer, &scheme, &r, &s->used))
             nomem = true;
@@ -267,7 +296,7 @@ static qdq_status range_for(const qdq_calib_slot *leader, const qdq_plan_tensor 
     const bool same = qdq_plan_asked(entry) == leader->type && entry->form == leader->form;
 
     *r = leader->range;
-    if (same || leader->observer == NULL || qdq_observer_empty(leader->observer))
+    if (same || !has_seen(leader))
         return QDQ_OK;
     QDQ_NEED(qdq_observer_range(leader->observer, scheme, r, NULL), err);
     *r = with_other_side(leader, *r);
@@ -420,6 +449,7 @@ qdq_status qdq_calib_scales(qdq_calibration *c, qdq_calib_names *empty, qdq_erro
     QDQ_TRY(measure_joins(c, err));
     QDQ_TRY(pool_groups(c, err));
     join_cached(c);
+    note_few(c);
     qdq_calib_slot *before = qdq_arena_array(&c->scratch, c->slots.n + 1, sizeof *before);
     QDQ_NEED(before != NULL, err);
     if (c->slots.n > 0)
