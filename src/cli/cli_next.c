@@ -79,7 +79,10 @@ static void put_given(const cli_opt *opts, const void *args, FILE *to)
             put_option(o, o->choices[*(const int *)at], to);
         else if (o->kind == CLI_WHOLE && *(const int64_t *)at != 0)
             fprintf(to, " %s %" PRId64, o->given, *(const int64_t *)at);
-        else if ((o->kind == CLI_TEXT || o->kind == CLI_FILE) && *(const char *const *)at != NULL)
+        else if (o->kind == CLI_TIME && *(const double *)at != 0)
+            fprintf(to, " %s %.9g", o->given, *(const double *)at);
+        else if ((o->kind == CLI_TEXT || o->kind == CLI_FILE || o->kind == CLI_WORDS) &&
+                 *(const char *const *)at != NULL)
             put_option(o, *(const char *const *)at, to);
     }
 }
@@ -132,8 +135,10 @@ void cli_next_bench(const cli_next *next, FILE *to)
         fputs(" --engine ", to);
         put_word(spec, to);
     }
-    if (is_own)
+    if (is_own) {
         put_given(cli_engine_opts + 1, next->engine, to); /* --engine is its first */
+        put_given(cli_trtexec_opts, next->engine, to);
+    }
     if (next->data != NULL)
         put_data(next->data, to);
     put_given(cli_state_opts, next->state, to);

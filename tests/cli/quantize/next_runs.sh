@@ -22,3 +22,4 @@ run sum.onnxtxt -o q.onnx --calib random:1 --state t=s --steps 3
 run open.onnxtxt -o 'my q.onnx' --calib random:1 --shape x=3x4 --shape y=4x5
 run fixed.onnxtxt -o q.onnx --calib random:1 --shape x=1x3x4
 run fixed.onnxtxt -o q.onnx --calib random:1 --set-shape x=1x3x4
+run fixed.onnxtxt -o q.onnx --calib random:1 --shape x=1x3x4 --engine-timeout 1.5m
