@@ -59,6 +59,9 @@ while IFS=: read -r file line text; do
     fi
 done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src || true)
 
+nm "$2/libqdq.a" | grep -c ' T qdq_' >/dev/null ||
+    complain "$2/libqdq.a: no function qdq_*; expected the library's objects"
+
 # A call leads the same way where a public header hides the room: what the library's objects define
 # and need. Worker and cli, to the right of it, call what they want.
 while read -r file name to; do
