@@ -194,6 +194,7 @@ QDQ_API size_t qdq_model_input_count(const qdq_model *m);
 QDQ_API size_t qdq_model_output_count(const qdq_model *m);
 QDQ_API bool qdq_model_input(const qdq_model *m, size_t i, qdq_io *out);
 QDQ_API bool qdq_model_output(const qdq_model *m, size_t i, qdq_io *out);
+/* Is there such an input? An initializer that is also listed as an input is none. */
 QDQ_API bool qdq_model_has_input(const qdq_model *m, const char *name);
 
 /* Bytes of all constants, subgraphs of If, Loop and Scan included. */

@@ -2,8 +2,9 @@
 #ifndef QDQ_HEAP_H
 #define QDQ_HEAP_H
 
-/* After gigabytes were freed: a heap keeps them for what comes next, where other processes need
- * them. */
+/* Where much may have been freed: a heap keeps it for what comes next, and other processes need it.
+ * Free pages of all threads are looked at: next to nothing in a small heap, milliseconds for one of
+ * gigabytes. */
 void qdq_heap_trim(void);
 
 #endif /* QDQ_HEAP_H */

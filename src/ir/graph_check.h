@@ -14,7 +14,7 @@ qdq_status qdq_model_verify(const qdq_model *m, qdq_error *err);
  * as QDQ_E_FORMAT with its place. */
 qdq_status qdq_model_check_domains(const qdq_model *m, qdq_error *err);
 
-/* Attributes of n alone. */
+/* The same for the attributes and inputs of n alone. */
 qdq_status qdq_node_check_domains(const qdq_node *n, qdq_error *err);
 
 /* Live nodes of g, producers before readers, file order where that leaves a choice. A cycle is

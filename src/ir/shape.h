@@ -32,8 +32,8 @@ qdq_status qdq_model_infer(qdq_model *m, const qdq_shape_opts *opts, qdq_error *
 qdq_status qdq_model_clone_typed(const qdq_model *m, const qdq_job *job, qdq_model **out,
                                  qdq_error *err);
 
-/* Bounds of the dims that Shape gives, as they are and with negative ones counted from the end:
- * 0 <= *start <= *end <= rank afterwards. */
+/* Which dims Shape returns, by its attributes: negative bounds count from the end, others are
+ * clamped. Afterwards 0 <= *start <= *end <= rank. */
 void qdq_shape_bounds(int64_t rank, int64_t *start, int64_t *end);
 
 #endif /* QDQ_SHAPE_H */

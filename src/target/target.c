@@ -470,14 +470,14 @@ const qdq_target_op *qdq_target_find_off(const qdq_target *t, const char *op)
 }
 
 /* Q/DQ have such scales since 19; bfloat16 is complete since 22. */
-static int opset_of_rest(const qdq_target_half *r)
+static int opset_of_half(const qdq_target_half *r)
 {
     return r->type == QDQ_FLOAT16 ? 19 : r->type == QDQ_BFLOAT16 ? 22 : 0;
 }
 
 int qdq_target_opset(const qdq_target *t)
 {
-    int least = qdq_format_opset(&t->format), rest = opset_of_rest(&t->rest);
+    int least = qdq_format_opset(&t->format), rest = opset_of_half(&t->rest);
 
     least = rest > least ? rest : least;
     for (size_t i = 0; i < t->overrides.n; i++) {

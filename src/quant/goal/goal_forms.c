@@ -59,7 +59,7 @@ typedef struct moving {
     size_t n;
 } moving;
 
-/* Float, or in a format that was tried before; not where the target has an override. */
+/* Float, or in a format that was tried before; not where all plans have another format. */
 static bool may_move(const moving *m, size_t layer)
 {
     const qdq_goal_run *g = m->g;

@@ -284,8 +284,8 @@ qdq_status qdq_goal_try_recurrent(qdq_goal_run *g, qdq_error *err)
 {
     gain found = {.is_better = is_no_harm};
 
-    if (g->forms.n == 0 || !qdq_format_dynamic(&g->forms.form[0]) || g->target->overrides.n > 0 ||
-        !is_asked(g) || qdq_goal_is_beyond_reach(g) || !choose_recurrent(g))
+    if (g->forms.n == 0 || !qdq_format_dynamic(&g->forms.form[0]) || !is_asked(g) ||
+        qdq_goal_is_beyond_reach(g) || !choose_recurrent(g))
         return QDQ_OK;
     QDQ_TRY(try_plan(g, qdq_plan_has_dynamic, &found, err));
     if (!found.is_kept)

@@ -34,7 +34,8 @@ static qdq_status time_sessions(const qdq_ptq_run *r, const qdq_session_opts *so
     const qdq_model *models[2] = {t->before, t->after};
     qdq_bench_model times[2];
 
-    for (int i = 1; i >= 0; i--) { /* new weights are copied to be loaded: while there is room */
+    /* new weights are copied to be loaded: they come first, when most memory is free */
+    for (int i = 1; i >= 0; i--) {
         QDQ_TRY(qdq_job_poll(&r->job, err));
         QDQ_TRY(qdq_session_open(r->e, models[i], so, &s[i], err));
     }
