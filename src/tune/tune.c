@@ -383,8 +383,6 @@ static void close_all(qdq_tune_state *t, const char *why)
     qdq_pattern_cache_free(&t->parts.before);
     qdq_patterns_free(t->parts.patterns);
     qdq_fusion_keys_free(t->parts.keys);
-    qdq_free(t->parts.layers.at);
-    qdq_free(t->parts.full_layers.at);
     qdq_fusions_free(t->parts.fusions);
     qdq_regions_free(t->parts.regions);
     qdq_space_free(t->task.space);

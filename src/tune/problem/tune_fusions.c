@@ -180,7 +180,7 @@ static qdq_status find_by_engine(qdq_tune_state *t, qdq_fusions **out, qdq_error
         st = write_graph(t, &l, err);
     if (st == QDQ_OK)
         st = find_groups(t, &l, out, err);
-    t->parts.layers = l;
+    qdq_free(l.at);
     return st;
 }
 
@@ -220,7 +220,7 @@ static qdq_status refine_groups(qdq_tune_state *t, qdq_fusions **f, qdq_error *e
         *f = both;
     }
     qdq_fusions_free(with);
-    t->parts.full_layers = l;
+    qdq_free(l.at);
     t->parts.full_times = full->times;
     return st;
 }

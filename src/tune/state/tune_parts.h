@@ -22,14 +22,12 @@ typedef struct qdq_tune_layers {
 typedef struct qdq_tune_parts {
     /* region mode */
     qdq_regions *regions;
-    /* subgraph mode, also the next two */
+    /* subgraph mode, also the next one */
     qdq_fusions *fusions;
     qdq_fusion_keys *keys;
-    /* layers that the engine reports for the model without Q/DQ, and with all Q/DQ; may be empty */
-    qdq_tune_layers layers, full_layers;
     /* times of the model with all Q/DQ; NULL: unknown */
     const qdq_tune_times *full_times;
-    /* output of the engine for `layers`; NULL: none */
+    /* output of the engine for the layers of the model without Q/DQ; NULL: none */
     const char *base_log;
     /* hash of the file of layers from the user; "": none */
     char layers_name[33];
