@@ -200,6 +200,24 @@ int test_tuned_child(int argc, char **argv)
 
 /* --- what a run left -------------------------------------------------------------------------- */
 
+static void count_down(void *ctx, const qdq_tune_live *now)
+{
+    test_tuned_stop *s = ctx;
+
+    (void)now;
+    if (s->left > 0 && --s->left == 0)
+        qdq_cancel_set(s->cancel);
+}
+
+void test_tuned_stop_after(test_tuned_stop *s, unsigned n, qdq_tune_opts *o)
+{
+    *s = (test_tuned_stop){.job = QDQ_JOB_INIT, .cancel = qdq_cancel_new(), .left = n};
+    s->job.ctx = s;
+    s->job.cancel = s->cancel;
+    o->job = &s->job;
+    o->live = count_down;
+}
+
 char *test_tuned_file(const char *folder, const char *name)
 {
     qdq_error err = QDQ_ERROR_INIT;

@@ -66,6 +66,15 @@ qdq_status test_tuned_run_on(const qdq_model *m, qdq_data *data, const char *typ
 pid_t test_tuned_start(const char *folder, const char *engine, qdq_tune_mode mode, int report);
 int test_tuned_child(int argc, char **argv);
 
+/* Cancels a run with these options at the n-th thing that it shows. */
+typedef struct test_tuned_stop {
+    qdq_job job;
+    qdq_cancel *cancel;
+    unsigned left;
+} test_tuned_stop;
+
+void test_tuned_stop_after(test_tuned_stop *s, unsigned n, qdq_tune_opts *o);
+
 /* A file of the folder; qdq_free(). */
 char *test_tuned_file(const char *folder, const char *name);
 

@@ -315,20 +315,6 @@ TEST(operators_in_subgraphs_do_not_get_it)
 
 /* --- again, caches, reports ------------------------------------------------------------------- */
 
-typedef struct stopping {
-    qdq_cancel *cancel;
-    unsigned left;
-} stopping;
-
-static void stop_after(void *ctx, const qdq_tune_live *now)
-{
-    stopping *s = ctx;
-
-    (void)now;
-    if (s->left > 0 && --s->left == 0)
-        qdq_cancel_set(s->cancel);
-}
-
 /* Wherever a run is interrupted, it goes on and ends the same. */
 TEST(a_run_that_goes_on_ends_with_the_same_plan)
 {
@@ -338,14 +324,10 @@ TEST(a_run_that_goes_on_ends_with_the_same_plan)
         run(&s, test_path("whole%zu", i));
         for (bool ended = false; !ended && n < 60; n += 3) {
             const char *folder = test_path("parts%zu_%u", i, n);
-            stopping stop = {.cancel = qdq_cancel_new(), .left = n + 2};
-            qdq_job job = QDQ_JOB_INIT;
+            test_tuned_stop stop;
             qdq_tune_result r;
-            job.ctx = &stop;
-            job.cancel = stop.cancel;
             setting part = s;
-            part.o.job = &job;
-            part.o.live = stop_after;
+            test_tuned_stop_after(&stop, n + 2, &part.o);
             ended = try_run(&part, folder, &r) == QDQ_OK;
             if (!ended)
                 run(&s, folder);

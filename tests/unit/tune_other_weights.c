@@ -27,17 +27,18 @@ static qdq_model *products(void)
 
     TEST_INPUT(&b, "x", 4, 256);
     TEST_RANDOM(&b, "u", 256, 256);
-    TEST_NODE(&b, "MatMul", "p", "x", "u");
+    qdq_node *first = TEST_NODE(&b, "MatMul", "p", "x", "u");
     TEST_NODE(&b, "Softmax", "ps", "p");
     TEST_RANDOM(&b, "v", 256, 256);
-    TEST_NODE(&b, "MatMul", "q", "ps", "v");
+    qdq_node *second = TEST_NODE(&b, "MatMul", "q", "ps", "v");
     TEST_NODE(&b, "Tanh", "qt", "q");
     TEST_RANDOM(&b, "w", 256, 256);
-    TEST_NODE(&b, "MatMul", "r", "qt", "w");
+    qdq_node *third = TEST_NODE(&b, "MatMul", "r", "qt", "w");
     TEST_NODE(&b, "Sigmoid", "rs", "r");
     TEST_RANDOM(&b, "z", 256, 128);
     qdq_node *last = TEST_NODE(&b, "MatMul", "y", "rs", "z");
-    assert_true(qdq_node_set_name(last, "last"));
+    assert_true(qdq_node_set_name(first, "first") && qdq_node_set_name(second, "second") &&
+                qdq_node_set_name(third, "third") && qdq_node_set_name(last, "last"));
     test_output(&b, "y");
     return test_built(&b);
 }
@@ -150,6 +151,29 @@ TEST(without_profiles_each_format_has_its_trial)
     s.more = NOISE ", " TEST_TUNED_BLIND;
     run(&s, folder);
     assert_int_equal(count(folder, "\"block\": 128"), 4);
+    s = setting_of(COSTS("60", "50", "30"), QDQ_TUNE_REGION, 20); /* one format, then another */
+    s.more = NOISE ", " TEST_TUNED_BLIND;
+    folder = test_path("twice");
+    run(&s, folder);
+    assert_int_equal(count(folder, "\"uint8\""), 4);
+    assert_true(test_tuned_has(folder, "report.html", "other weights of 4 operators, uint8"));
+}
+
+/* The profile that fails is at last that of the fastest. */
+TEST(a_format_without_a_profile_does_not_end_the_search_for_others)
+{
+    bool found = false;
+
+    for (unsigned nth = 30; nth < 60 && !found; nth++) {
+        const char *folder = test_path("unknown%u", nth);
+        char more[200];
+        snprintf(more, sizeof more, NOISE ", \"fail\": [{\"at\": \"time\", \"nth\": %u}]", nth);
+        setting s = setting_of(WIDE, QDQ_TUNE_REGION, 20);
+        s.more = more;
+        run(&s, folder);
+        found = count(folder, "\"uint8\"") == 4;
+    }
+    assert_true(found);
 }
 
 /* --- the goal --------------------------------------------------------------------------------- */
@@ -231,20 +255,6 @@ TEST(a_run_again_measures_nothing_and_a_bound_of_builds_holds)
     assert_true(found > 0);
 }
 
-typedef struct stopping {
-    qdq_cancel *cancel;
-    unsigned left;
-} stopping;
-
-static void stop_after(void *ctx, const qdq_tune_live *now)
-{
-    stopping *s = ctx;
-
-    (void)now;
-    if (s->left > 0 && --s->left == 0)
-        qdq_cancel_set(s->cancel);
-}
-
 TEST(a_run_that_goes_on_ends_with_the_same_plan)
 {
     setting s = setting_of(WIDE, QDQ_TUNE_REGION, 30);
@@ -253,14 +263,10 @@ TEST(a_run_that_goes_on_ends_with_the_same_plan)
     run(&s, test_path("whole"));
     for (bool ended = false; !ended && n < 60; n += 4) {
         const char *folder = test_path("parts%u", n);
-        stopping stop = {.cancel = qdq_cancel_new(), .left = n + 2};
-        qdq_job job = QDQ_JOB_INIT;
+        test_tuned_stop stop;
         qdq_tune_result r;
-        job.ctx = &stop;
-        job.cancel = stop.cancel;
         setting part = s;
-        part.o.job = &job;
-        part.o.live = stop_after;
+        test_tuned_stop_after(&stop, n + 2, &part.o);
         ended = try_run(&part, folder, &r) == QDQ_OK;
         if (!ended)
             run(&s, folder);
@@ -280,4 +286,17 @@ TEST(the_reports_name_the_weights_of_each_operator_and_their_trial)
                                "other weights of 4 operators, uint4, blocks of 128 of this one"));
     assert_true(test_tuned_has(folder, "report.json", "\"format\": \"uint4, blocks of 128\""));
     assert_true(test_tuned_has(folder, "autotune_cache.json", "other weights"));
+}
+
+TEST(the_report_names_the_weights_of_one_operator_alone)
+{
+    const char *folder = test_path("alone");
+    setting s = setting_of(WIDE, QDQ_TUNE_SUBGRAPH, 20);
+
+#define EQUAL "{\"float_us\": 10}"
+    s.more =
+        NOISE ", \"nodes\": {\"first\": " EQUAL ", \"second\": " EQUAL ", \"third\": " EQUAL "}";
+    run(&s, folder);
+    assert_true(test_tuned_has(folder, "report.html",
+                               "other weights of 1 operator, uint4, blocks of 128, gained"));
 }

@@ -241,7 +241,9 @@ static qdq_status price_form(pricing *x, const qdq_node *n, qdq_picture_node *no
     if (found == NULL || !found->kept || t->out->verdict != QDQ_TUNED || !t->outcome.ships_found)
         return QDQ_OK;
     if (!qdq_space_is_dynamic(s, at))
-        snprintf(tried, sizeof tried, "other weights of %u operators, %s of this one,",
+        snprintf(tried, sizeof tried,
+                 found->turned > 1 ? "other weights of %u operators, %s of this one,"
+                                   : "other weights of %u operator, %s,",
                  found->turned, s->forms.at[s->formed[at].form].name);
     else
         snprintf(tried, sizeof tried,

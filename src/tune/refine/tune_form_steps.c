@@ -147,11 +147,11 @@ static const option *next_option(const option *all, size_t n, const option *now)
     return best;
 }
 
-static qdq_status add_steps(const qdq_refining *x, const double *saved, size_t operator,
-                            qdq_arena * arena, qdq_form_steps *steps, qdq_error *err)
+static qdq_status add_steps(const qdq_refining *x, const double *saved, size_t of, qdq_arena *arena,
+                            qdq_form_steps *steps, qdq_error *err)
 {
     const qdq_space *s = x->t->task.space;
-    const size_t fastest = steps->fastest.at[operator],
+    const size_t fastest = steps->fastest.at[of],
                  first = s->first_formed[s->formed[fastest].node->id];
     option all[QDQ_TARGET_MOST_FORMS + 1] = {{.item = QDQ_NO_FORM}};
     const option *now = &all[0];
@@ -169,7 +169,7 @@ static qdq_status add_steps(const qdq_refining *x, const double *saved, size_t o
         n++;
     }
     for (const option *to = now; (to = next_option(all, n, now)) != NULL; now = to) {
-        const qdq_form_step step = {operator, to->item };
+        const qdq_form_step step = {of, to->item};
         const qdq_goal_item cost = {.sensitivity = influence * (now->noise - to->noise),
                                     .expected_bound = now->saved - to->saved};
         QDQ_NEED(QDQ_PUSH(arena, &steps->step, step) && QDQ_PUSH(arena, &steps->cost, cost), err);
@@ -198,7 +198,7 @@ qdq_status qdq_form_steps_assign(const qdq_refining *x, const qdq_form_steps *st
     QDQ_NEED(qdq_assign_copy(out, &x->base, &x->t->arena), err);
     for (size_t i = 0; i < steps->fastest.n; i++) {
         size_t item = steps->fastest.at[i];
-        for (; at < steps->step.n && steps->step.at[at].operator== i; at++)
+        for (; at < steps->step.n && steps->step.at[at].of == i; at++)
             item = taken != NULL && taken[at] ? steps->step.at[at].to : item;
         if (item != QDQ_NO_FORM)
             qdq_space_set_form(x->t->task.space, out, item);

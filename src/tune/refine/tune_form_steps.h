@@ -9,7 +9,7 @@
 
 typedef struct qdq_form_step {
     /* index in qdq_form_steps.fastest */
-    size_t operator;
+    size_t of;
     /* index in s->formed of the format after the step; QDQ_NO_FORM: as in the base */
     size_t to;
 } qdq_form_step;

@@ -91,11 +91,12 @@ static void set_form(const qdq_refining *x, size_t item, qdq_assign *c)
     qdq_space_set_form(x->t->task.space, c, item);
 }
 
+/* Not the format that it takes the place of: operators are counted by what they get. */
 static bool is_set(const qdq_refining *x, size_t item, const qdq_assign *c)
 {
     const qdq_space *s = x->t->task.space;
 
-    return qdq_space_has_form(s, c, item) != qdq_space_has_form(s, &x->base, item);
+    return qdq_space_has_form(s, c, item) && !qdq_space_has_form(s, &x->base, item);
 }
 
 /* us of the kernel, of what quantizes its result, and its part of what is converted before it. */
@@ -114,28 +115,21 @@ static double time_of(const qdq_refining *x, size_t item, const qdq_tune_times *
 
 /* --- prices ----------------------------------------------------------------------------------- */
 
-static size_t count_equal(const qdq_refining *x, size_t item)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < x->n; i++)
-        n += x->kind[i] == x->kind[item];
-    return n;
-}
-
 /* Without profiles, all operators save as much. */
-static void note_saved(forming *x, bool is_profiled)
+static qdq_status note_saved(forming *x, bool is_profiled, qdq_error *err)
 {
+    unsigned *n_equal;
+
+    QDQ_TRY(qdq_refine_count_items(&x->r, &n_equal, err));
     for (size_t i = 0; i < x->r.n; i++) {
         const uint32_t k = x->r.kind[i];
         if (k == QDQ_TUNE_NO_KIND)
             continue;
         x->class[i] = x->n_classes + k;
-        x->saved[i] = !is_profiled      ? 1
-                      : x->r.pays.at[k] ? x->r.gain.at[k] / (double)count_equal(&x->r, i)
-                                        : 0;
+        x->saved[i] = !is_profiled ? 1 : x->r.pays.at[k] ? x->r.gain.at[k] / n_equal[k] : 0;
     }
     x->n_classes += (uint32_t)x->r.gain.n;
+    return QDQ_OK;
 }
 
 /* From the profile of the base with all operators of the round in format x->form. *known: there is
@@ -157,9 +151,7 @@ static qdq_status price_form(forming *x, bool *known, qdq_error *err)
                 set_form(&x->r, i, &all);
         QDQ_TRY(qdq_refine_find_gains(&x->r, &all, &before, known, err));
     }
-    if (*known)
-        note_saved(x, can_profile);
-    return QDQ_OK;
+    return *known ? note_saved(x, can_profile, err) : QDQ_OK;
 }
 
 /* --- the goal --------------------------------------------------------------------------------- */
@@ -293,12 +285,12 @@ static qdq_status try_forms(forming *x, qdq_error *err)
     const bool can_profile = qdq_tune_can_profile(x->r.t);
     qdq_tune_candidate *best;
     size_t n_priced = 0;
-    bool known = true;
+    bool known;
 
     for (size_t i = 0; i < x->r.n; i++)
         x->saved[i] = 0;
     x->n_classes = 0;
-    for (x->form = 0; x->form < x->r.t->task.space->forms.n && known; x->form++) {
+    for (x->form = 0; x->form < x->r.t->task.space->forms.n; x->form++) {
         QDQ_TRY(qdq_tune_candidate_of(x->r.t, &x->r.base, &best, err));
         if (!has_builds(x->r.t, can_profile ? 2 + (best->times == NULL) : 1))
             break;

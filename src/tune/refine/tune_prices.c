@@ -134,6 +134,17 @@ qdq_status qdq_refine_find_classes(qdq_refining *x, qdq_refine_describe *describ
     return st;
 }
 
+qdq_status qdq_refine_count_items(qdq_refining *x, unsigned **out, qdq_error *err)
+{
+    unsigned *n = *out = qdq_arena_array(&x->arena, x->gain.n + 1, sizeof *n);
+
+    QDQ_NEED(n != NULL, err);
+    for (size_t i = 0; i < x->n; i++)
+        if (x->kind[i] != QDQ_TUNE_NO_KIND)
+            n[x->kind[i]]++;
+    return QDQ_OK;
+}
+
 uint32_t qdq_refine_kind_of(const qdq_refining *x, const qdq_value *v)
 {
     const uint32_t hyperedge = x->t->parts.hyperedges.of[v->id];
@@ -252,18 +263,20 @@ static double pace_between(const qdq_tune_prices *before, const qdq_tune_prices 
 }
 
 /* Each item of a kind has its part of what all of them save. */
-static void note_prices(const qdq_refining *x)
+static qdq_status note_prices(qdq_refining *x, qdq_error *err)
 {
+    unsigned *n_equal;
+
+    QDQ_TRY(qdq_refine_count_items(x, &n_equal, err));
     for (size_t i = 0; i < x->n; i++) {
-        unsigned n_equal = 0;
-        if (x->kind[i] == QDQ_TUNE_NO_KIND || x->out[i].tried) /* of that trial it has its price */
+        const uint32_t k = x->kind[i];
+        if (k == QDQ_TUNE_NO_KIND || x->out[i].tried) /* of that trial it has its price */
             continue;
-        for (size_t k = 0; k < x->n; k++)
-            n_equal += x->kind[k] == x->kind[i];
-        const double gain = x->gain.at[x->kind[i]] / n_equal;
+        const double gain = x->gain.at[k] / n_equal[k];
         x->out[i].saved_us = x->is_off != NULL && x->is_off[i] ? -gain : gain;
-        x->out[i].n_equal = n_equal;
+        x->out[i].n_equal = n_equal[k];
     }
+    return QDQ_OK;
 }
 
 /* A gain below this share of what the kind takes, or of the model's time, is noise. */
@@ -286,8 +299,7 @@ qdq_status qdq_refine_find_gains(qdq_refining *x, const qdq_assign *c, qdq_tune_
         x->pays.at[k] =
             x->gain.at[k] > fmax(least_of_kind * before->time[k], least_of_model * before->sum);
     }
-    note_prices(x);
-    return QDQ_OK;
+    return note_prices(x, err);
 }
 
 uint32_t qdq_refine_best_kind(const qdq_refining *x, size_t *n)

@@ -69,6 +69,9 @@ typedef bool qdq_refine_describe(const qdq_refining *x, size_t item, qdq_buf *te
 /* Puts items into classes of equal properties, without savings. */
 qdq_status qdq_refine_find_classes(qdq_refining *x, qdq_refine_describe *describe, qdq_error *err);
 
+/* *out: by class, its number of items; in the arena. */
+qdq_status qdq_refine_count_items(qdq_refining *x, unsigned **out, qdq_error *err);
+
 /* The class of a value's tensor. */
 uint32_t qdq_refine_kind_of(const qdq_refining *x, const qdq_value *v);
 
