@@ -37,7 +37,7 @@ typedef struct validation {
     uint32_t *order;
     /* by item: representative of its component, which links connect */
     uint32_t *component;
-    /* by item: what its accepted set may lack of its promise; NAN: nothing was promised */
+    /* by item: what its accepted set may lack of its expected saving; NAN: that was unknown */
     double *hidden;
     /* items that trials rejected */
     size_t bad;
@@ -74,7 +74,7 @@ static int by_order(const void *a, const void *b)
     return x->item < y->item ? -1 : 1;
 }
 
-/* NAN: nothing is promised. */
+/* NAN: unknown. */
 static double or_zero(double saves)
 {
     return isnan(saves) ? 0 : saves;
@@ -134,10 +134,10 @@ static qdq_status report_news(validation *v, qdq_error *err)
     return news && v->p->decided != NULL ? v->p->decided(v->p->decided_ctx, v->out, err) : QDQ_OK;
 }
 
-/* --- promises --------------------------------------------------------------------------------- */
+/* --- expected savings ------------------------------------------------------------------------- */
 
-/* NAN: nothing is promised of one of them. */
-static double promise_of(const validation *v, const set *s)
+/* NAN: that of one of them is unknown. */
+static double expected_of(const validation *v, const set *s)
 {
     double saves = 0;
 
@@ -156,17 +156,17 @@ static double error_of(const validation *v, const set *s)
     return sqrt(variance);
 }
 
-/* What may be missing of the promise: its shortfall and one standard error. NAN: nothing was
- * promised. */
+/* What may be missing of the expected saving: the shortfall and one standard error. NAN: nothing
+ * was expected. */
 static double doubt_of(const validation *v, const set *s)
 {
-    return promise_of(v, s) - s->saved + error_of(v, s);
+    return expected_of(v, s) - s->saved + error_of(v, s);
 }
 
-/* The harm that an item of a measured set may do: what the set lacks of its promise. The least that
- * a harmful item takes with it is its own promise, and harm that can be seen: so promises that are
- * all a little too high are not followed down to single items. Without a promise: what the set
- * itself loses. */
+/* The harm that an item of a measured set may do: what the set lacks of its expected saving. The
+ * least that a harmful item takes with it is its own expected saving, and harm that can be seen: so
+ * expectations that are all a little too high are not followed down to single items. Where nothing
+ * is expected: what the set itself loses. */
 static double harm_of(const validation *v, const set *s)
 {
     const double doubt = doubt_of(v, s);
@@ -185,13 +185,13 @@ static bool is_visible(const validation *v, double harm)
 /* Does one of the items do harm, as far as the set tells? */
 static bool is_short(const validation *v, const set *s)
 {
-    return promise_of(v, s) - s->saved > 3 * error_of(v, s) && is_visible(v, harm_of(v, s));
+    return expected_of(v, s) - s->saved > 3 * error_of(v, s) && is_visible(v, harm_of(v, s));
 }
 
-/* Could it be told from noise if the items kept their promise? */
+/* Could it be told from noise if the items saved what is expected? */
 static bool matters(const validation *v, const set *s)
 {
-    const double saves = promise_of(v, s);
+    const double saves = expected_of(v, s);
 
     return isnan(saves) || qdq_search_matters(&v->s, saves);
 }
@@ -237,15 +237,15 @@ static const char *move_of(const validation *v, const set *s, bool without)
     return moves[s->n == 1 ? 0 : first != last ? 1 : s->n == size ? 2 : 3][without];
 }
 
-/* What a set saves is compared with what it promises, and says what the rest of a larger set saves:
- * then it is to be known as well as can be. Pairs are cheap beside builds. */
+/* What a set saves is compared with what is expected, and says what the rest of a larger set saves:
+ * then it is to be known as well as can be. Pairs are cheap next to builds. */
 static void set_test(validation *v, const set *s, double split)
 {
     qdq_test_opts *o = &v->opts.test;
 
     *o = v->asked->test;
     o->alpha /= split;
-    if (s->n > 1 && !isnan(promise_of(v, s))) {
+    if (s->n > 1 && !isnan(expected_of(v, s))) {
         o->pilot = o->max_pairs;
         o->precision = fmin(o->precision > 0 ? o->precision : INFINITY, o->enter / 2);
     }
@@ -324,7 +324,7 @@ static qdq_status conclude_set(validation *v, const set *s, qdq_error *err)
     const bool on = is_on(v, s->item[0]);
 
     if (s->n > 1 && (!on || is_short(v, s)))
-        return push_set(v, *s, on ? harm_of(v, s) : or_zero(promise_of(v, s)), err);
+        return push_set(v, *s, on ? harm_of(v, s) : or_zero(expected_of(v, s)), err);
     v->bad += !on;
     decide_items(v, s, s->last.verdict);
     return QDQ_OK;
@@ -383,7 +383,7 @@ static bool was_refused(const validation *v, uint32_t item)
     return !is_on(v, item) && isfinite(v->out->item[item].time);
 }
 
-/* Links between two that were rejected alone, those first that promise most. At most as many as
+/* Links between two that were rejected alone, the largest expected saving first. At most as many as
  * there are such items: in a dense graph that would be half of their square. */
 static qdq_status try_neighbours(validation *v, qdq_error *err)
 {
@@ -396,7 +396,7 @@ static qdq_status try_neighbours(validation *v, qdq_error *err)
         const set s = {.item = v->p->link[k].item, .n = 2};
         if (s.item[0] != s.item[1] && was_refused(v, s.item[0]) && was_refused(v, s.item[1]) &&
             matters(v, &s))
-            QDQ_TRY(push_set(v, s, or_zero(promise_of(v, &s)), err));
+            QDQ_TRY(push_set(v, s, or_zero(expected_of(v, &s)), err));
     }
     n = n < v->sets.n ? n : v->sets.n;
     for (size_t i = 0; i < n && !v->s.over; i++) {
@@ -413,8 +413,8 @@ static qdq_status try_neighbours(validation *v, qdq_error *err)
 /* --- components ------------------------------------------------------------------------------- */
 
 /* Items of each component that are on wait for a trial without them, if they may do harm: by what
- * the sets that they were accepted in lack, and more than they promised themselves. Without a
- * promise anything is possible. */
+ * the sets that they were accepted in lack, and more than is expected of themselves. Where nothing
+ * is expected anything is possible. */
 static qdq_status push_components(validation *v, qdq_error *err)
 {
     uint32_t *item = qdq_arena_array(&v->s.scratch, v->p->n_items + 1, sizeof *item);
@@ -431,7 +431,7 @@ static qdq_status push_components(validation *v, qdq_error *err)
         for (end = first; end < n && v->component[item[end]] == v->component[item[first]]; end++)
             hidden = fmax(hidden, v->hidden[item[end]]);
         s.n = end - first;
-        const double harm = hidden - promise_of(v, &s);
+        const double harm = hidden - expected_of(v, &s);
         if (isnan(harm) || is_visible(v, harm))
             QDQ_TRY(push_set(v, s, isnan(harm) ? INFINITY : harm, err));
     }

@@ -26,7 +26,8 @@ typedef struct qdq_validate_item {
     uint32_t place;
 } qdq_validate_item;
 
-/* Two items that share a tensor. They are tried together before each is tried alone. */
+/* Two items that share a tensor. Sets are halved between items without links as long as possible,
+ * and two items that were rejected alone are tried together. */
 typedef struct qdq_validate_link {
     uint32_t item[2];
 } qdq_validate_link;
