@@ -36,7 +36,7 @@ qdq_status qdq_tune_recall_layers(qdq_tune_state *t, const char *key, qdq_tune_l
 qdq_status qdq_tune_keep_layers(qdq_tune_state *t, const char *key, const qdq_tune_layers *l,
                                 qdq_error *err);
 
-/* The same by bits, as the search wants it. *known: false where the engine cannot, or says too
+/* A profile by bits, as the search wants it. *known: false where the engine cannot, or says too
  * little. */
 qdq_status qdq_tune_profile_bits(qdq_tune_state *t, const qdq_assign *a, qdq_search_cost *cost,
                                  bool *known, qdq_error *err);

@@ -7,8 +7,8 @@
 
 /* Tries changes of single edges against t->run.found.best, which then may have a bit for each edge
  * (space_edges.h): changes of the best placement, and of the one with all decisions in 8 bits if
- * the best leaves some float. Takes builds that are left, two or three for each round, and none on
- * an engine without profiles. Fills t->outcome.edges. */
+ * the best leaves some float. Takes builds that are left, two or three for each round and one
+ * after them, and none on an engine without profiles. Fills t->outcome.edges. */
 qdq_status qdq_tune_try_edges(qdq_tune_state *t, qdq_error *err);
 
 /* Tries other types of activations against t->run.found.best, which then may have a bit for each
@@ -29,8 +29,8 @@ bool qdq_tune_offers_forms(const qdq_tune_state *t);
 
 /* Tries operators in other formats (space_forms.h) against t->run.found.best: data quantized at run
  * time of those that are float in it, then of those that are quantized; or other weights of all; as
- * many as the goal allows. Takes builds that are left: one for each format, and up to three more.
- * Fills t->outcome.forms. */
+ * many as the goal allows. Takes builds that are left: one for each format, and up to three more;
+ * without profiles up to two for each. Fills t->outcome.forms. */
 qdq_status qdq_tune_try_forms(qdq_tune_state *t, qdq_error *err);
 
 /* Sets t->out->typed from plan.json, after the verdict, and t->outcome.typed_of. */
