@@ -1,6 +1,5 @@
 /* cli_run.c - the command table, and the only place that prints an error. */
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -151,15 +150,8 @@ static qdq_status dispatch(cli *c, int argc, char *const *argv, qdq_error *err)
 
 /* --- run -------------------------------------------------------------------------------------- */
 
-static bool has_no_reader(int fd)
-{
-    struct pollfd p = {.fd = fd};
-
-    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0;
-}
-
-/* A full disk or a closed pipe is not a success. Why a write failed before is not known any more.
- */
+/* A full disk or a closed pipe is not a success. Where several writes failed, the first one says
+ * why. */
 static qdq_status flush_stdout(qdq_error *err)
 {
     bool failed = ferror(stdout) != 0;
@@ -170,8 +162,8 @@ static qdq_status flush_stdout(qdq_error *err)
         failed = close(STDOUT_FILENO) != 0;
     if (!failed)
         return QDQ_OK;
-    const int before = has_no_reader(STDOUT_FILENO) ? EPIPE : EIO;
-    return qdq_fail_errno(err, QDQ_E_IO, errno == 0 ? before : errno, "<stdout>");
+    const int first = cli_text_failure();
+    return qdq_fail_errno(err, QDQ_E_IO, first != 0 ? first : errno != 0 ? errno : EIO, "<stdout>");
 }
 
 /* With --json a failure is a document too, unless the result has been printed. */

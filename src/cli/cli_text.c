@@ -24,6 +24,8 @@ typedef struct guard {
     decoder d;
     /* something was written */
     bool used;
+    /* errno of the first write that failed; 0: none did */
+    int failed;
 } guard;
 
 /* --- characters ------------------------------------------------------------------------------- */
@@ -144,8 +146,10 @@ static ssize_t write_guarded(void *ctx, const char *data, size_t size)
         n += feed(&g->d, g->mode, (unsigned char)data[i], out + n);
         if (n < ROOM && i + 1 < size)
             continue;
-        if (!write_all(g->fd, out, n))
-            return 0; /* stdio's word for a failure: errno stays */
+        if (!write_all(g->fd, out, n)) {
+            g->failed = g->failed == 0 ? errno : g->failed;
+            return 0; /* stdio's word for a failure */
+        }
         n = 0;
     }
     return (ssize_t)size;
@@ -181,6 +185,11 @@ bool cli_text_has_output(void)
 {
     fflush(stdout);
     return of_stdout.used;
+}
+
+int cli_text_failure(void)
+{
+    return of_stdout.failed;
 }
 
 FILE *cli_text_stderr(void)

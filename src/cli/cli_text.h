@@ -22,6 +22,9 @@ void cli_text_set_mode(cli_text_kind kind);
 /* Something was written to stdout. */
 bool cli_text_has_output(void);
 
+/* errno of the first write to stdout that failed; 0: none did. */
+int cli_text_failure(void);
+
 /* stderr for results that go there; like the guarded stdout. */
 FILE *cli_text_stderr(void);
 
