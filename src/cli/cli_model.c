@@ -32,24 +32,24 @@ qdq_status cli_at_file(const char *path, qdq_status st, qdq_error *err)
     return qdq_within(err, st, "%s", cli_is_stdout(path) ? "<stdin>" : path);
 }
 
-/* A comparison counts its models; of one file the first is that file, the second what was made. */
-static void name_models(qdq_error *err)
+/* A comparison counts its models; of one file the first is that file, which stands in front. */
+static void name_models(const cli *c, qdq_error *err)
 {
-    static const char first[] = "first model", second[] = "second model";
+    static const char first[] = "first model";
     const qdq_error found = *err;
     const char *text = found.text;
 
     if (strncmp(text, first, sizeof first - 1) == 0) {
         text += sizeof first - 1;
-        snprintf(err->text, sizeof err->text, "%s", text + strspn(text, ":, "));
-    } else if (strncmp(text, second, sizeof second - 1) == 0)
-        snprintf(err->text, sizeof err->text, "the result%.900s", text + sizeof second - 1);
+        text += strspn(text, ":, ");
+    }
+    cli_ui_name_models(&c->ui, text, err->text, sizeof err->text);
 }
 
-qdq_status cli_at_only_file(const char *path, qdq_status st, qdq_error *err)
+qdq_status cli_at_only_file(const cli *c, const char *path, qdq_status st, qdq_error *err)
 {
     if (st != QDQ_OK)
-        name_models(err);
+        name_models(c, err);
     return cli_at_file(path, st, err);
 }
 

@@ -30,7 +30,7 @@ qdq_status cli_model_save(cli *c, const qdq_model *m, const cli_output_args *a, 
  * command line and Ctrl-C have no file. */
 qdq_status cli_at_file(const char *path, qdq_status st, qdq_error *err);
 /* The same of a comparison that needs no other file: models are not counted then. */
-qdq_status cli_at_only_file(const char *path, qdq_status st, qdq_error *err);
+qdq_status cli_at_only_file(const cli *c, const char *path, qdq_status st, qdq_error *err);
 bool cli_has_suffix(const char *path, const char *suffix);
 
 /* Where people read the result: stdout, or stderr when the model itself goes to stdout. */

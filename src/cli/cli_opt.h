@@ -170,6 +170,9 @@ typedef struct cli_command {
     size_t min_operands, max_operands;
     /* half a line, lower case */
     const char *summary;
+    /* what it makes of its model, where messages of a comparison would count models: "the
+     * quantized model"; NULL: nothing, or there are several models */
+    const char *makes;
     /* paragraphs, lines of at most 100 columns; four spaces in front: verbatim */
     const char *about;
     /* what --json prints, laid out like `about`; NULL: there is no --json */

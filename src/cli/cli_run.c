@@ -109,6 +109,7 @@ static qdq_status run_command(cli *c, const cli_command *cmd, int argc, char *co
     QDQ_TRY(cli_parse(cmd, argc, argv, &c->arena, &parsed, err));
     const cli_common *common = parsed.args;
     cli_ui_set(&c->ui, common);
+    c->ui.makes = cmd->makes;
     if (common->help != NULL)
         return print_help(cmd, common->help, err);
     if (common->json && cmd->json == NULL)

@@ -166,5 +166,5 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     qdq_status st = qdq_autotune(r->model, r->target, r->samples->data, r->dir, o, NULL, err);
     cli_ui_clear(&c->ui);
     return st == QDQ_E_INTERRUPTED ? say_interrupted(r->dir, err)
-                                   : cli_at_only_file(r->path, st, err);
+                                   : cli_at_only_file(c, r->path, st, err);
 }

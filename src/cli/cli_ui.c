@@ -17,6 +17,7 @@
 #define PLAIN_INTERVAL 60.0
 #define HELD           1.0
 #define NO_ERRORS      (-1)
+#define LOG_LINE       1200
 
 void cli_ui_init(cli_ui *ui)
 {
@@ -69,7 +70,7 @@ static void print_line(cli_ui *ui, qdq_log_level level, const char *text)
                         : level == QDQ_LOG_WARNING ? "\033[1;33m"
                                                    : "";
     bool colored = ui->color && *color != '\0';
-    char line[1200];
+    char line[LOG_LINE];
 
     snprintf(line, sizeof line, "%s", text);
     cli_text_clean(line);
@@ -183,18 +184,30 @@ static bool was_told(cli_ui *ui, const char *text)
     return false;
 }
 
+void cli_ui_name_models(const cli_ui *ui, const char *text, char *out, size_t size)
+{
+    static const char second[] = "second model";
+
+    if (ui->makes != NULL && strncmp(text, second, sizeof second - 1) == 0)
+        snprintf(out, size, "%s%s", ui->makes, text + sizeof second - 1);
+    else
+        snprintf(out, size, "%s", text);
+}
+
 void cli_ui_log(void *ctx, qdq_log_level level, const char *text)
 {
     cli_ui *ui = ctx;
+    char line[LOG_LINE];
 
     if ((int)level > ui->level)
         return;
-    if (level == QDQ_LOG_WARNING && was_told(ui, text))
+    cli_ui_name_models(ui, text, line, sizeof line);
+    if (level == QDQ_LOG_WARNING && was_told(ui, line))
         return;
-    if (level == QDQ_LOG_WARNING && ui->level == QDQ_LOG_WARNING && hold(ui, text))
+    if (level == QDQ_LOG_WARNING && ui->level == QDQ_LOG_WARNING && hold(ui, line))
         return;
     show_held(ui);
-    print_line(ui, level, text);
+    print_line(ui, level, line);
 }
 
 static void log_line(cli_ui *ui, qdq_log_level level, const char *fmt, va_list ap) QDQ_PRINTF(3, 0);

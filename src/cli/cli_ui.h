@@ -22,6 +22,8 @@ typedef struct cli_warnings {
 typedef struct cli_ui {
     /* of the qdq_log_level that are shown; -1: not even errors */
     int level;
+    /* as cli_command has it */
+    const char *makes;
     /* of stderr */
     bool color;
     /* a progress line that is written over */
@@ -43,6 +45,10 @@ typedef struct cli_ui {
 
 void cli_ui_init(cli_ui *ui); /* before the command line is known: warnings, no progress */
 void cli_ui_set(cli_ui *ui, const cli_common *common);
+
+/* A comparison counts its models: copies its message, with the name of what the command makes for
+ * "second model" in front. */
+void cli_ui_name_models(const cli_ui *ui, const char *text, char *out, size_t size);
 
 /* For qdq_job: ctx is the cli_ui. */
 void cli_ui_log(void *ctx, qdq_log_level level, const char *text);

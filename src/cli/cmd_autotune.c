@@ -305,6 +305,7 @@ const cli_command cmd_autotune = {
     .min_operands = 0,
     .max_operands = 1,
     .summary = "find by measuring which Q/DQ make a model faster",
+    .makes = "the quantized model",
     .about =
         "Times placements of Q/DQ on the engine, each in interleaved pairs with the best so far,\n"
         "and keeps significantly faster ones. Equivalent regions of the model are decided\n"

@@ -184,6 +184,7 @@ const cli_command cmd_optimize = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "clean, fold, fuse, repair what training left; safe for Q/DQ",
+    .makes = "the optimized model",
     .about =
         "Runs passes over a model until nothing changes, and preserves what it computes: removes\n"
         "unneeded nodes, folds constants, fuses what an exporter split. QuantizeLinear and\n"

@@ -36,7 +36,7 @@ static qdq_status compare(const optimize *p, const qdq_model *before, const qdq_
     o.n_shapes = p->shapes.n;
     o.job = &p->c->job;
     return cli_at_only_file(
-        p->path,
+        p->c, p->path,
         qdq_compare_same(p->engine, before, after, p->samples, &o, p->a->tolerance, out, err), err);
 }
 

@@ -188,6 +188,7 @@ const cli_command cmd_quantize = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "calibrate, place Q/DQ by the target's rules, write the model",
+    .makes = "the quantized model",
     .about =
         "Optimizes a model, decides by the target's rules which tensors carry Q/DQ, takes scales\n"
         "from DATA and writes the model. The summary lists what was quantized and why the rest\n"

@@ -142,7 +142,7 @@ qdq_status cmd_quantize_make(quantize *q, qdq_status (*save)(quantize *, qdq_err
         take(q, *out);
     if (st == QDQ_OK || s.failed)
         return st;
-    return *out != NULL ? explain(q, st, err) : cli_at_only_file(q->path, st, err);
+    return *out != NULL ? explain(q, st, err) : cli_at_only_file(q->c, q->path, st, err);
 }
 
 /* --- warnings --------------------------------------------------------------------------------- */
