@@ -33,11 +33,11 @@ from ._statistics import Statistics, as_cache
 NEXT_STEP = {
     "goal-missed": "; next: more samples, compare(per_layer=True) and exclude, or min_sqnr",
     "goal-float": "; next: more samples, compare(per_layer=True) and exclude, or min_sqnr",
-    "goal-slower": "; next: autotune() measures which layers are faster in 8 bits",
+    "goal-slower": "; next: autotune() measures which layers are faster quantized",
     "slower-fixed": "; set_shape fixes them in the result",
-    "slower-optimized": "; autotune() measures which layers are faster in 8 bits",
-    "slower": "; autotune() measures which layers are faster in 8 bits",
-    "not-faster": "; autotune() measures which layers are faster in 8 bits",
+    "slower-optimized": "; autotune() measures which layers are faster quantized",
+    "slower": "; autotune() measures which layers are faster quantized",
+    "not-faster": "; autotune() measures which layers are faster quantized",
 }
 
 

@@ -157,7 +157,7 @@ static const char *next_step(const quantize *q, qdq_ptq_fact fact)
         return "; next: more samples, or 'qdq compare --per-tensor' and --exclude; --min-sqnr DB "
                "changes the goal";
     case QDQ_PTQ_GOAL_SLOWER:
-        return tunable ? "; next: 'qdq autotune' measures which layers are faster in 8 bits" : "";
+        return tunable ? "; next: 'qdq autotune' measures which layers are faster quantized" : "";
     case QDQ_PTQ_LITTLE:
         return ", --format int4 those of Conv too";
     case QDQ_PTQ_PLACEMENT_ONLY:
@@ -167,7 +167,7 @@ static const char *next_step(const quantize *q, qdq_ptq_fact fact)
     case QDQ_PTQ_SLOWER_OPTIMIZED:
     case QDQ_PTQ_SLOWER:
     case QDQ_PTQ_NOT_FASTER:
-        return tunable ? "; 'qdq autotune' measures which layers are faster in 8 bits" : "";
+        return tunable ? "; 'qdq autotune' measures which layers are faster quantized" : "";
     case QDQ_PTQ_ONE_SAMPLE:
     case QDQ_PTQ_NO_OUTPUTS:
     case QDQ_PTQ_NOT_COMPARED:

@@ -437,11 +437,19 @@ static qdq_status print_next(const quantize *q, FILE *to, qdq_error *err)
     return QDQ_OK;
 }
 
+static bool has_quantized(const quantize *q)
+{
+    const qdq_plan_summary *s = qdq_plan_get_summary(q->plan);
+
+    return s->n_tensors + s->n_weights + s->n_biases + s->n_existing > 0;
+}
+
 qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
 {
     QDQ_TRY(print_head(q, qdq_plan_get_summary(q->plan), to, err));
     QDQ_TRY(print_accuracy(q, to, err));
-    cmd_quantize_speed_print(q, to);
+    if (has_quantized(q)) /* else a warning says that nothing was, and whether it is slower */
+        cmd_quantize_speed_print(q, to);
     if (q->why != NULL) {
         fprintf(to, "\nwhy '%s':\n", q->a->why);
         QDQ_TRY(cli_why_print(q->c, q->why, to, err));
@@ -450,6 +458,5 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
     QDQ_TRY(print_sizes(q, to, err));
     if (q->tuned != NULL)
         cli_tune_report_verdict(q->tuned, to);
-    QDQ_TRY(print_next(q, to, err));
-    return QDQ_OK;
+    return has_quantized(q) ? print_next(q, to, err) : QDQ_OK;
 }
