@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "base/words.h"
 #include "cli/cli_installed.h"
+#include "cli/cli_values.h"
 
 static const char *const presets[] = {"target", "int8",  "uint8",   "int16", "fp8",
                                       "int4",   "uint4", "dynamic", NULL};
@@ -209,6 +210,21 @@ bool cli_format_is_named(const cli_format_args *a)
            a->asymmetric || a->weight_asymmetric || a->block != NULL || a->weights != 0;
 }
 
+/* What a file must not have is an error on the command line here, of these options. */
+static qdq_status at_options(const cli_format_args *a, qdq_error *err)
+{
+    enum { TEXT_MAX = 300 };
+    qdq_buf given = QDQ_BUF_INIT(TEXT_MAX);
+    cli_format_args changes = *a;
+
+    changes.cpu = 0; /* changes no key */
+    cli_put_given(cli_format_opts, &changes, &given);
+    const qdq_status st = qdq_within(err, QDQ_E_USAGE, "%s",
+                                     given.failed || given.size == 0 ? "formats" : given.data + 1);
+    qdq_buf_free(&given);
+    return st;
+}
+
 static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a, bool is_file,
                                 qdq_error *err)
 {
@@ -223,8 +239,7 @@ static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a,
     QDQ_TRY(apply_set(&l, &a->set, err));
     QDQ_NEED(!l.failed, err);
     qdq_status st = l.all.n > 0 ? qdq_target_set_all(t, l.all.at, l.all.n, err) : QDQ_OK;
-    /* what a file must not have is an error on the command line here */
-    return st == QDQ_E_FORMAT ? qdq_within(err, QDQ_E_USAGE, "formats") : st;
+    return st == QDQ_E_FORMAT ? at_options(a, err) : st;
 }
 
 static bool is_file(const char *name)

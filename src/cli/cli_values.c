@@ -323,6 +323,25 @@ const char *cli_first_given(const cli_opt *opts, const void *args)
     return NULL;
 }
 
+void cli_put_given(const cli_opt *opts, const void *args, qdq_buf *out)
+{
+    for (const cli_opt *o = opts; o->name != NULL; o++) {
+        const void *at = (const char *)args + o->offset;
+        const cli_names *list = at;
+
+        if (is_at_default(o, at))
+            continue;
+        for (size_t i = 0; o->kind == CLI_LIST && i < list->n; i++)
+            qdq_buf_printf(out, " %s %s", o->given, list->at[i]);
+        if (o->kind == CLI_CHOICE)
+            qdq_buf_printf(out, " %s %s", o->given, o->choices[*(const int *)at]);
+        else if (o->kind == CLI_TEXT)
+            qdq_buf_printf(out, " %s %s", o->given, *(const char *const *)at);
+        else if (o->kind != CLI_LIST)
+            qdq_buf_printf(out, " %s", o->given);
+    }
+}
+
 qdq_status cli_agreement_check(const cli_maybe *a, qdq_error *err)
 {
     if (a->given && !(a->value > 0 && a->value <= 1))

@@ -16,6 +16,10 @@ void cli_value_count(const cli_opt *o, bool negated, void *to);
  * counts as not given. */
 const char *cli_first_given(const cli_opt *opts, const void *args);
 
+/* Appends what such options are given, each after a space: " --format int8 --pow2". For flags that
+ * are off by default, choices, texts and lists. */
+void cli_put_given(const cli_opt *opts, const void *args, qdq_buf *out);
+
 /* The value of --min-agreement, if it was given, is a fraction above 0. */
 qdq_status cli_agreement_check(const cli_maybe *a, qdq_error *err);
 

@@ -56,8 +56,9 @@ static qdq_status nothing_there(const qdq_why *w, const qdq_model *cleaned, qdq_
                  ? qdq_fail(err, QDQ_E_USAGE,
                             "found no node and no tensor '%s', did you mean '%s'?", w->about, near)
                  : qdq_fail(err, QDQ_E_USAGE,
-                            "found no node and no tensor '%s'; expected a name like '%s'", w->about,
-                            first);
+                            "found no node and no tensor '%s'; expected a name like '%s': "
+                            "'qdq copy MODEL -o MODEL.onnxtxt' lists all",
+                            w->about, first);
     }
     qdq_arena_free(&scratch);
     return st;

@@ -18,6 +18,8 @@ try --rest fp16 --rest-keep '('
 try --rest-keep Softmax
 try --direct-io
 try --activation-type float8e4m3fn
+try --format dynamic --target tensorrt
+try --format int8 --weight-method awq-full
 try --plan p --format int8
 try --plan p --symmetric
 try --plan p --weights codes
