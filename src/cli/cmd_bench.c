@@ -45,15 +45,17 @@ static qdq_status at_engine(const bench_engine *e, qdq_status st, qdq_error *err
  */
 static qdq_status run_once(const bench *b, const bench_engine *e, qdq_session *s, qdq_error *err)
 {
-    qdq_named_array *in = NULL;
+    qdq_named_array *random = NULL;
+    const qdq_named_array *in = NULL;
     size_t n = 0;
 
     if (cmd_bench_has_steps(b) || !(qdq_engine_get_info(e->engine)->capabilities & QDQ_CAN_RUN))
         return QDQ_OK;
-    qdq_status st = qdq_random_inputs(s, (uint64_t)b->a->seed, &in, &n, err);
+    qdq_status st = e->left_open ? qdq_data_get(b->data, 0, &in, &n, err)
+                                 : qdq_random_inputs(s, (uint64_t)b->a->seed, &random, &n, err);
     if (st == QDQ_OK)
-        st = qdq_session_run(s, in, n, ignore, NULL, err);
-    qdq_free(in);
+        st = qdq_session_run(s, random != NULL ? random : in, n, ignore, NULL, err);
+    qdq_free(random);
     return at_engine(e, st, err);
 }
 
@@ -81,6 +83,7 @@ static qdq_status open_session(const bench *b, const bench_engine *e, size_t i, 
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     cli_shapes mine;
 
+    e->entry[i].unoptimized = NULL;
     QDQ_TRY(qdq_job_poll(&b->c->job, err));
     QDQ_TRY(cli_shapes_pick(b->c, &e->shapes, b->models[i], &mine, err));
     opts.threads = b->threads;
@@ -138,6 +141,8 @@ static qdq_status time_some(const bench *b, const bench_engine *e, const size_t 
     opts.warmup = (unsigned)b->a->warmup;
     opts.seed = (uint64_t)b->a->seed;
     opts.job = &b->c->job;
+    if (e->left_open)
+        QDQ_TRY(qdq_data_get(b->data, 0, &opts.inputs, &opts.n_inputs, err));
     return at_engine(e,
                      cmd_bench_has_steps(b)
                          ? qdq_bench_sequence(sequences, n, b->data, &opts, out, err)
@@ -200,10 +205,60 @@ static qdq_status drop_failing(bench *b, bench_engine *e, qdq_error *err)
     return QDQ_OK;
 }
 
+/* Shapes of --data that a model cannot be fixed to stay open, for all models: their times are
+ * compared. */
+static qdq_status open_without_data_shapes(bench *b, bench_engine *e, size_t i, qdq_error *err)
+{
+    const qdq_error fixed = *err;
+    const cli_shapes shapes = e->shapes;
+
+    e->shapes = b->a->shape.shapes;
+    e->left_open = true;
+    const qdq_status st = open_session(b, e, i, err);
+    if (is_refusal(st)) { /* with any shapes */
+        e->shapes = shapes;
+        e->left_open = false;
+        *err = fixed;
+        return fixed.code;
+    }
+    if (st == QDQ_OK)
+        cli_warn(&b->c->ui, "%s; shapes stay open, with input of the shapes of --data", fixed.text);
+    return st;
+}
+
+static bool has_data_shapes(const bench *b, const bench_engine *e)
+{
+    return !e->left_open && b->data != NULL && e->shapes.at == b->given.at &&
+           b->given.n > b->a->shape.shapes.n;
+}
+
+static qdq_status reopen(bench *b, bench_engine *e, size_t i, qdq_error *err)
+{
+    if (e->entry[i].session == NULL)
+        return QDQ_OK;
+    qdq_session_close(e->entry[i].session);
+    e->entry[i].session = NULL;
+    return note(b, open_session(b, e, i, err), &e->entry[i].failed, err);
+}
+
+static qdq_status open_sessions(bench *b, bench_engine *e, qdq_error *err)
+{
+    for (size_t i = 0; i < b->n_models; i++) {
+        const bool can_leave_open = has_data_shapes(b, e);
+        qdq_status st = open_session(b, e, i, err);
+
+        if (is_refusal(st) && can_leave_open)
+            st = open_without_data_shapes(b, e, i, err);
+        QDQ_TRY(note(b, st, &e->entry[i].failed, err));
+        for (size_t k = 0; k < i && can_leave_open && e->left_open; k++)
+            QDQ_TRY(reopen(b, e, k, err));
+    }
+    return QDQ_OK;
+}
+
 static qdq_status measure_on(bench *b, bench_engine *e, qdq_error *err)
 {
-    for (size_t i = 0; i < b->n_models; i++)
-        QDQ_TRY(note(b, open_session(b, e, i, err), &e->entry[i].failed, err));
+    QDQ_TRY(open_sessions(b, e, err));
     qdq_status st = time_open(b, e, err);
     while (is_refusal(st)) {
         QDQ_TRY(drop_failing(b, e, err));

@@ -44,6 +44,8 @@ typedef struct bench_engine {
     const char *failed;
     /* that are fixed in the models that it gets */
     cli_shapes shapes;
+    /* it rejects the shapes of --data as fixed ones: they are those of the input alone */
+    bool left_open;
     /* one for each model */
     bench_entry *entry;
 } bench_engine;
