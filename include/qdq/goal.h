@@ -52,10 +52,10 @@ typedef struct qdq_metric {
     void *ctx;
     /* Sets *value to the metric of a model. qdq calls it on the thread of the search: once for the
      * input model, and once for each model that reaches all other parts of the goal. NaN or
-     * infinity: the model misses the goal; for the input model it is QDQ_E_FORMAT. Any status but
-     * QDQ_OK ends the search with this status and this error, unchanged (QDQ_E_GOAL becomes
-     * QDQ_E_USAGE). Exception: if `measure` passes on the failure of a run on the engine, this
-     * model misses the goal, unless it is the input. */
+     * infinity: the model misses the goal, for the reason that is left in *err, if any; for the
+     * input model it is QDQ_E_FORMAT. Any status but QDQ_OK ends the search with this status and
+     * this error, unchanged (QDQ_E_GOAL becomes QDQ_E_USAGE). Exception: if `measure` passes on the
+     * failure of a run on the engine, this model misses the goal, unless it is the input. */
     qdq_status (*measure)(void *ctx, qdq_metric_run *run, double *value, qdq_error *err);
 } qdq_metric;
 

@@ -14,7 +14,7 @@ static const struct {
      "the answer is no: `check` found an error, `compare` missed --min-sqnr, `optimize "
      "--check` a difference"},
     {2, "the command line is wrong"},
-    {3, "an input is malformed, or sound but not supported"},
+    {3, "an input is malformed, or sound but not supported, or --metric-command fails on it"},
     {4, "a file or the system failed: missing, existing without -f, full disk, out of memory"},
     {5, "the inference engine failed, computes the model wrongly, or is unavailable"},
     {6, "an accuracy goal was missed: `quantize` writes files only with --best-effort, `autotune` "

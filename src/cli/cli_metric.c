@@ -80,8 +80,8 @@ static void read_answer(const cli_metric *m, qdq_child_result *r, double *value,
         return;
     const char *line = last_line(r->out, r->out_size);
     *value = strtod(line, &end);
-    if (end == line || *end != '\0')
-        snprintf(why, size, "found '%.100s' as its last line, expected a number", line);
+    if (end == line || *end != '\0' || !isfinite(*value))
+        snprintf(why, size, "found '%.100s' as its last line, expected a finite number", line);
 }
 
 static qdq_status run_metric_command(const cli_metric *m, const char *path,
@@ -119,13 +119,15 @@ qdq_status cli_metric_measure(cli_metric *m, const qdq_model *model, bool is_inp
     save.allow_overwrite = true;
     QDQ_TRY(qdq_model_save(model, path, &save, err));
     QDQ_TRY(run_metric_command(m, path, cancel, value, why, sizeof why, err));
-    if (is_input && why[0] != '\0')
-        return qdq_fail(err, QDQ_E_FORMAT, "--metric-command '%s' on the input model: %s",
-                        m->a->metric_command, why);
     if (why[0] != '\0') {
-        cli_warn(&m->c->ui, "--metric-command '%s' on a quantized model: %s; it misses the goal",
-                 m->a->metric_command, why);
-        *value = NAN;
+        const qdq_status st =
+            qdq_fail(err, QDQ_E_FORMAT, "--metric-command '%s' on %s model: %s",
+                     m->a->metric_command, is_input ? "the input" : "a quantized", why);
+
+        if (is_input)
+            return st;
+        cli_warn(&m->c->ui, "%s; it misses the goal", err->text);
+        *value = NAN; /* *err says why */
     }
     if (is_input) {
         m->knows_input = true;

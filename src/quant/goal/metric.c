@@ -138,7 +138,9 @@ static qdq_status conclude(const qdq_metric *metric, const qdq_metric_run *run, 
         return qdq_fail(err, QDQ_E_FORMAT,
                         "metric '%s' of the input model: found %g, expected a finite number", name,
                         out->value);
-    if (st == QDQ_OK)
+    if (st == QDQ_OK && own->text[0] != '\0')
+        snprintf(out->why, sizeof out->why, "%s", own->text);
+    else if (st == QDQ_OK)
         snprintf(out->why, sizeof out->why, "metric '%s': found %g, expected a finite number", name,
                  out->value);
     else if (st == run->refused && !run->is_input)
