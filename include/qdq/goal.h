@@ -151,10 +151,11 @@ typedef struct qdq_goal_step {
 /* A layer that can return to float. */
 typedef struct qdq_goal_layer {
     const char *node, *op;
-    /* error that the layer introduces: qdq_compare_layer.error */
+    /* error that the layer introduces: qdq_compare_layer.error; NAN: not known */
     double error;
     /* Time that 8 bits save in this layer, as a fraction of the float model's time;
-     * qdq_goal_result.is_profiled says where it comes from. */
+     * qdq_goal_result.is_profiled says where it comes from. NAN: not known, as in a body of a
+     * control-flow node. */
     double saved_fraction;
     /* the layer returned to float */
     bool is_float;

@@ -146,6 +146,14 @@ static qdq_status print_steps(const quantize *q, FILE *to, qdq_error *err)
     return cli_table_print(&t, to, err);
 }
 
+/* Half a hundredth below 0 would be "-0.00". */
+static double error_db(double error)
+{
+    const double db = error > 0 ? -10 * log10(error) : (double)INFINITY;
+
+    return fabs(db) < 0.005 ? 0 : db;
+}
+
 static qdq_status print_layers(const quantize *q, FILE *to, qdq_error *err)
 {
     cli_table t = {.arena = &q->c->arena, .columns = "llrr"};
@@ -159,8 +167,14 @@ static qdq_status print_layers(const quantize *q, FILE *to, qdq_error *err)
             continue;
         n++;
         CLI_CELLS(&t, l->node, l->op);
-        cli_cell(&t, "%.2f", l->error > 0 ? -10 * log10(l->error) : (double)INFINITY);
-        cli_cell(&t, "%.4f", l->saved_fraction);
+        if (isnan(l->error))
+            cli_cell(&t, "-");
+        else
+            cli_cell(&t, "%.2f", error_db(l->error));
+        if (isnan(l->saved_fraction))
+            cli_cell(&t, "-");
+        else
+            cli_cell(&t, "%.4f", l->saved_fraction);
     }
     if (n == 0)
         return QDQ_OK;

@@ -279,7 +279,7 @@ static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model *
     QDQ_TRY(take(g, form, plan, out, err));
     if (r->is_profiled || g->clock.until > 0)
         QDQ_TRY(qdq_goal_record_times(g, trials, *plan, err));
-    qdq_goal_sort_layers(r->layers, r->n_layers);
+    qdq_goal_sort_layers(g);
     return QDQ_OK;
 }
 

@@ -50,9 +50,10 @@ static qdq_status add_layer(ranking *k, const qdq_plan_node *p, const qdq_node *
     g->nodes[g->n_layers - 1] = n;
     if (n != NULL)
         k->layer[n->id] = g->n_layers;
-    else
-        g->items[g->n_layers - 1].sensitivity = to->error =
-            1; /* of a body: nothing shows what it loses */
+    else { /* of a body: nothing shows what it loses */
+        g->items[g->n_layers - 1].sensitivity = 1;
+        to->error = NAN;
+    }
     return QDQ_OK;
 }
 
@@ -140,8 +141,10 @@ static qdq_status measure_errors(ranking *k, const qdq_model *quantized, qdq_err
 /* Where layers cannot be compared, those that save least go first. */
 static void assume_errors(qdq_goal_run *g)
 {
-    for (size_t i = 0; i < g->n_layers; i++)
-        g->items[i].sensitivity = g->layers[i].error = 1;
+    for (size_t i = 0; i < g->n_layers; i++) {
+        g->items[i].sensitivity = 1;
+        g->layers[i].error = NAN;
+    }
 }
 
 qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error *err)
@@ -201,17 +204,26 @@ qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const u
     return QDQ_OK;
 }
 
+/* Where it is not known, the largest. */
+static double ranked_error(const qdq_goal_layer *l)
+{
+    return isnan(l->error) ? 1 : l->error;
+}
+
 static int by_rank(const void *a, const void *b)
 {
     const qdq_goal_layer *x = a, *y = b;
-    double rx = x->error / fmax(x->saved_fraction, least_expected_bound),
-           ry = y->error / fmax(y->saved_fraction, least_expected_bound);
+    double rx = ranked_error(x) / fmax(x->saved_fraction, least_expected_bound),
+           ry = ranked_error(y) / fmax(y->saved_fraction, least_expected_bound);
 
     return rx != ry ? (rx < ry ? 1 : -1) : strcmp(x->node, y->node);
 }
 
-void qdq_goal_sort_layers(qdq_goal_layer *layers, size_t n)
+void qdq_goal_sort_layers(qdq_goal_run *g)
 {
-    if (n > 1)
-        qsort(layers, n, sizeof *layers, by_rank);
+    for (size_t i = 0; i < g->n_layers; i++)
+        if (g->nodes[i] == NULL) /* of a body: it had a part of what all save */
+            g->layers[i].saved_fraction = NAN;
+    if (g->n_layers > 1)
+        qsort(g->layers, g->n_layers, sizeof *g->layers, by_rank);
 }

@@ -218,7 +218,7 @@ qdq_status qdq_goal_try_other_forms(qdq_goal_run *g, unsigned char *form, bool *
 qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error *err);
 
 /* For the caller: the worst first. */
-void qdq_goal_sort_layers(qdq_goal_layer *layers, size_t n);
+void qdq_goal_sort_layers(qdq_goal_run *g);
 
 /* Time of a plan as a share of the float model's. */
 qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const unsigned char *form,

@@ -1,6 +1,7 @@
 /* ptq_warn.c - what the user should know before the model is used. */
 #include "quant/ptq/ptq_state.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,7 @@ static qdq_status worst_layers(qdq_ptq_run *r, const char **out, qdq_error *err)
     QDQ_NEED(at, err);
     *out = "";
     for (size_t i = 0; i < g->n_layers; i++)
-        if (g->is_float || !g->layers[i].is_float)
+        if (!isnan(g->layers[i].error) && (g->is_float || !g->layers[i].is_float))
             at[n++] = &g->layers[i];
     if (n > 1)
         qsort(at, n, sizeof *at, by_error);
