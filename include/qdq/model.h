@@ -139,6 +139,12 @@ typedef enum qdq_view { QDQ_VIEW_TEXT, QDQ_VIEW_JSON, QDQ_VIEW_DOT } qdq_view;
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_inspect(const qdq_model *m, qdq_view view, char **text,
                                                   qdq_error *err);
 
+/* The same of the file at `path`, which need not be complete: no tensor is read. A file of external
+ * data that cannot be opened is a warning in the log of `job` (may be NULL). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_inspect_file(const char *path, qdq_view view,
+                                                       const qdq_job *job, char **text,
+                                                       qdq_error *err);
+
 /* One finding of the verifier. */
 typedef struct qdq_finding {
     /* an error; false: a warning */

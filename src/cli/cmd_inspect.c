@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "cli/cli.h"
+#include "cli/cli_files.h"
 #include "cli/cli_quant.h"
 #include "cli/cli_model.h"
 #include "cli/cli_regions.h"
@@ -138,13 +139,9 @@ static qdq_status check_options(const cli *c, const struct inspect_args *a, qdq_
     return cli_quant_check_clean(&a->quant, err);
 }
 
-static qdq_status show(cli *c, const struct inspect_args *a, qdq_model *m, char **text,
-                       qdq_error *err)
+static qdq_status show_model(cli *c, const struct inspect_args *a, qdq_view view, qdq_model *m,
+                             char **text, qdq_error *err)
 {
-    if (a->dot && !c->json)
-        cli_text_set_mode(CLI_TEXT_PLAIN); /* a document, with -q too */
-    const qdq_view view = a->dot ? QDQ_VIEW_DOT : c->json ? QDQ_VIEW_JSON : QDQ_VIEW_TEXT;
-
     QDQ_TRY(cli_shapes_set(&a->quant.set_shape, m, err));
     if (a->why != NULL)
         return explain(c, a, m, err);
@@ -153,19 +150,37 @@ static qdq_status show(cli *c, const struct inspect_args *a, qdq_model *m, char 
     return a->regions ? view_regions(c, a, m, text, err) : qdq_model_inspect(m, view, text, err);
 }
 
+static bool reads_tensors(const struct inspect_args *a)
+{
+    return a->why != NULL || a->groups.groups || a->regions || a->quant.set_shape.n > 0;
+}
+
+static qdq_status show(cli *c, const struct inspect_args *a, char **text, qdq_error *err)
+{
+    const qdq_view view = a->dot ? QDQ_VIEW_DOT : c->json ? QDQ_VIEW_JSON : QDQ_VIEW_TEXT;
+    const char *path = c->operand[0];
+    qdq_model *m = NULL;
+
+    if (a->dot && !c->json)
+        cli_text_set_mode(CLI_TEXT_PLAIN); /* a document, with -q too */
+    if (!reads_tensors(a) && !cli_is_stdout(path) && !cli_has_suffix(path, CLI_TEXT_SUFFIX))
+        return qdq_model_inspect_file(path, view, &c->job, text, err);
+    QDQ_TRY(cli_model_load(c, path, &m, err));
+    const qdq_status st = show_model(c, a, view, m, text, err);
+    qdq_model_free(m);
+    return st;
+}
+
 static qdq_status run_inspect(cli *c, const void *args, qdq_error *err)
 {
     const struct inspect_args *a = args;
-    qdq_model *m = NULL;
     char *text = NULL;
 
     QDQ_TRY(check_options(c, a, err));
-    QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
-    qdq_status st = show(c, a, m, &text, err);
+    const qdq_status st = show(c, a, &text, err);
     if (st == QDQ_OK && text != NULL)
         fputs(text, stdout);
     qdq_free(text);
-    qdq_model_free(m);
     return st;
 }
 
@@ -178,7 +193,9 @@ const cli_command cmd_inspect = {
     .summary = "show what a model holds",
     .about =
         "Shows versions, operators, inputs, outputs, weights and quantization of a model. It\n"
-        "reads no tensor, so it takes milliseconds for any size.\n"
+        "reads no tensor, so it takes milliseconds for any size, and a missing file of external "
+        "data is\n"
+        "a warning.\n"
         "\n"
         "--why NAME prints each rule of a target for a node (by its name, or as Op@output) or for\n"
         "a tensor (its producer and its consumers): in order, with node, rule, whether it holds,\n"

@@ -67,6 +67,8 @@ typedef struct load_from {
     size_t offset, size;
     const qdq_onnx_part *parts;
     size_t n_parts;
+    /* as in qdq_reader */
+    qdq_error *missing;
 } load_from;
 
 /* Takes over the caller's reference of the file. */
@@ -74,7 +76,8 @@ static qdq_status load_mapping(const load_from *from, const char *name, const qd
                                qdq_model **out, qdq_error *err)
 {
     qdq_mapping *file = from->file;
-    qdq_reader r = {.m = qdq_model_new(), .file = file, .external = QDQ_MAP_INIT};
+    qdq_reader r = {
+        .m = qdq_model_new(), .file = file, .external = QDQ_MAP_INIT, .missing = from->missing};
     qdq_span bytes = {from->size > 0 ? qdq_mapping_data(file) + from->offset : NULL, from->size};
     qdq_status st = QDQ_OK;
 
@@ -129,8 +132,8 @@ static qdq_status read_opts(qdq_load_opts *to, const qdq_load_opts *from, qdq_er
     return QDQ_OK;
 }
 
-qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts, qdq_model **out,
-                          qdq_error *err)
+static qdq_status load_file(const char *path, const qdq_load_opts *opts, qdq_error *missing,
+                            qdq_model **out, qdq_error *err)
 {
     qdq_load_opts own = QDQ_LOAD_OPTS_INIT;
     qdq_mapping *file;
@@ -144,8 +147,31 @@ qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts, qdq_model
         qdq_mapping_unref(file);
         return st;
     }
-    return load_mapping(&(load_from){file, 0, qdq_mapping_size(file), NULL, 0}, path, &own, out,
-                        err);
+    const load_from all = {.file = file, .size = qdq_mapping_size(file), .missing = missing};
+    return load_mapping(&all, path, &own, out, err);
+}
+
+qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts, qdq_model **out,
+                          qdq_error *err)
+{
+    return load_file(path, opts, NULL, out, err);
+}
+
+qdq_status qdq_model_inspect_file(const char *path, qdq_view view, const qdq_job *job, char **text,
+                                  qdq_error *err)
+{
+    qdq_error missing = QDQ_ERROR_INIT;
+    qdq_model *m;
+
+    *text = NULL;
+    QDQ_TRY(load_file(path, NULL, &missing, &m, err));
+    if (missing.code != QDQ_OK)
+        qdq_job_log(job, QDQ_LOG_WARNING,
+                    "%s: external data: %s; only the sizes of tensors are known", path,
+                    missing.text);
+    const qdq_status st = qdq_model_inspect(m, view, text, err);
+    qdq_model_free(m);
+    return st;
 }
 
 qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name,
@@ -161,7 +187,7 @@ qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name
     QDQ_NEED(file != NULL, err);
     if (!own.borrow)
         memcpy(qdq_mapping_own_data(file), data, bytes);
-    return load_mapping(&(load_from){file, 0, bytes, NULL, 0}, name, &own, out, err);
+    return load_mapping(&(load_from){.file = file, .size = bytes}, name, &own, out, err);
 }
 
 qdq_status qdq_onnx_read_parts(const qdq_onnx_part *model, size_t offset, size_t size,
@@ -174,8 +200,8 @@ qdq_status qdq_onnx_read_parts(const qdq_onnx_part *model, size_t offset, size_t
     if (size == 0 || offset > all || size > all - offset)
         return qdq_fail(err, QDQ_E_FORMAT, "%s: %zu bytes at %zu, expected a part of %zu bytes",
                         model->location, size, offset, all);
-    return load_mapping(&(load_from){qdq_mapping_ref(model->map), offset, size, parts, n},
-                        model->location, NULL, out, err);
+    const load_from part = {qdq_mapping_ref(model->map), offset, size, parts, n, NULL};
+    return load_mapping(&part, model->location, NULL, out, err);
 }
 
 /* Takes the file. */

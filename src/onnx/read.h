@@ -23,6 +23,9 @@ typedef struct qdq_reader {
     qdq_wire_in in;
     /* NULL: external data is refused */
     const char *external_dir;
+    /* why the first file of external data is not there: only their sizes are known; NULL: that is
+     * an error */
+    qdq_error *missing;
     /* location -> qdq_mapping, each mapped once; the model holds them */
     qdq_map external;
     qdq_seen_type seen[QDQ_SEEN_TYPES];

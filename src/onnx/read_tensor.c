@@ -116,23 +116,34 @@ static qdq_status set_external(qdq_reader *r, const qdq_pb_tensor *pb, qdq_tenso
 {
     external_ref ref;
     qdq_mapping *map = NULL;
+    qdq_error own = QDQ_ERROR_INIT;
 
     if (t->elem == QDQ_STRING)
         return qdq_fail(err, QDQ_E_FORMAT, "strings as external data, expected string_data");
     QDQ_TRY(read_external_ref(r, &pb->external_data, &ref, err));
-    QDQ_TRY(open_external(r, ref.location, &map, err));
+    const qdq_status st = open_external(r, ref.location, &map, &own);
+    const bool is_missing = st == QDQ_E_IO && r->missing != NULL;
+    if (is_missing && r->missing->code == QDQ_OK)
+        *r->missing = own;
+    if (st != QDQ_OK && !is_missing) {
+        if (err != NULL)
+            *err = own;
+        return st;
+    }
     if (ref.has_length && ref.length != bytes)
         return qdq_fail(err, QDQ_E_FORMAT,
                         "external data '%s': length is %" PRIu64 " bytes, the shape needs %zu",
                         ref.location, ref.length, bytes);
-    if (ref.offset > qdq_mapping_size(map) || bytes > qdq_mapping_size(map) - ref.offset)
+    if (!is_missing &&
+        (ref.offset > qdq_mapping_size(map) || bytes > qdq_mapping_size(map) - ref.offset))
         return qdq_fail(err, QDQ_E_FORMAT,
                         "external data '%s': offset %" PRIu64
                         " and length %zu reach beyond the end of the file (%zu bytes)",
                         ref.location, ref.offset, bytes, qdq_mapping_size(map));
     t->storage = QDQ_STORE_BYTES;
     t->owner = map;
-    t->bytes = (qdq_span){bytes == 0 ? NULL : qdq_mapping_data(map) + ref.offset, bytes};
+    t->bytes =
+        (qdq_span){bytes == 0 || is_missing ? NULL : qdq_mapping_data(map) + ref.offset, bytes};
     t->external = true;
     r->m->had_external = true;
     return QDQ_OK;
