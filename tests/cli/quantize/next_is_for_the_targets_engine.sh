@@ -8,7 +8,7 @@ next() {
 next
 next -t 1
 next -T openvino -t 3
-next -T tensorrt -t 1
+next -T tensorrt -t 1 --format int4
 qdq targets ort-cpu | sed 's/"engine": "ort"/"engine": "sim"/' >mine.json
 next -T mine.json -t 1
 sed '/^  "engine": "sim"/d' mine.json >ownerless.json # no engine: nothing is timed
