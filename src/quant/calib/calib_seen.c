@@ -4,6 +4,9 @@
 #include "base/fail.h"
 #include "quant/calib/calib_folds.h"
 
+/* A histogram has 64 KiB, and method auto two. */
+enum { MOST_OBSERVERS = 1024 };
+
 /* Of one tensor. */
 typedef struct kept {
     qdq_method method;
@@ -65,8 +68,10 @@ static qdq_status keep_slot(const qdq_calibration *c, const qdq_calib_slot *s, q
                             qdq_error *err)
 {
     if (s->observer == NULL || s->seen || (s->fold == NULL && c->n_folds > 0) || s->n_without > 0 ||
-        qdq_map_get(&to->by_tensor, s->name) != NULL)
+        qdq_map_get(&to->by_tensor, s->name) != NULL ||
+        to->n_observers + c->n_folds >= MOST_OBSERVERS)
         return QDQ_OK;
+    to->n_observers += c->n_folds + 1;
     const char *name = qdq_arena_strdup(&to->arena, s->name);
     kept *e = qdq_arena_alloc(&to->arena, sizeof *e);
     qdq_observer **observer =

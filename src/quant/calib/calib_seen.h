@@ -10,6 +10,8 @@ typedef struct qdq_seen {
     qdq_arena arena;
     /* tensor -> its observers */
     qdq_map by_tensor;
+    /* of all tensors; beyond a limit no more are kept, and samples run again for these */
+    size_t n_observers;
 } qdq_seen;
 
 void qdq_seen_free(qdq_seen *s);
