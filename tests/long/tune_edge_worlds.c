@@ -16,17 +16,23 @@ static qdq_error err;
 
 /* A product, three operators without a kernel in the target, one that copies, and a product at the
  * end. */
-static qdq_model *network(void)
+static const char inner[] =
+    "h1 = MatMul(x, a) n = LayerNormalization(h1, g) h2 = MatMul(n, a) t = Transpose<perm = [1, "
+    "0]>(h2) s = Softmax(t) h3 = MatMul(t, a) m = Mul(h3, s) y = MatMul(m, a)";
+
+/* The graph's input goes to a product and to two operators without a kernel in the target. */
+static const char from_input[] =
+    "h1 = MatMul(x, a) s = Softmax(x) m = Mul(h1, s) n = LayerNormalization(x, g) h2 = MatMul(n, "
+    "a) y = Mul(m, h2)";
+
+static qdq_model *network(const char *nodes)
 {
     static char text[8000];
 
     snprintf(text, sizeof text,
              "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}, float[8] g = {1, 1, 1, 1, "
-             "1, 1, 1, 1}> {"
-             " h1 = MatMul(x, a) n = LayerNormalization(h1, g) h2 = MatMul(n, a) t = "
-             "Transpose<perm = [1, 0]>(h2)"
-             " s = Softmax(t) h3 = MatMul(t, a) m = Mul(h3, s) y = MatMul(m, a) }",
-             test_tuned_weights());
+             "1, 1, 1, 1}> { %s }",
+             test_tuned_weights(), nodes);
     return test_model(text);
 }
 
@@ -49,7 +55,13 @@ static const char *costs(qdq_random *r)
     return test_tuned_costs(text, NULL);
 }
 
-/* The least time of all assignments of groups and inner edges. */
+/* An edge of an input that one operator reads is what its group says. */
+static bool is_single(const qdq_space_edge *e)
+{
+    return e->node != NULL && (e->value->producer != NULL || e->value->n_use > 1);
+}
+
+/* The least time of all assignments of groups and single edges. */
 static double best_of_all(test_space *t)
 {
     size_t edge[MOST_BITS], n_edges = 0;
@@ -57,7 +69,7 @@ static double best_of_all(test_space *t)
     qdq_assign a;
 
     for (size_t i = 0; i < t->s->n_edges; i++)
-        if (t->s->edge[i].node != NULL && t->s->edge[i].value->producer != NULL)
+        if (is_single(&t->s->edge[i]))
             edge[n_edges++] = i;
     const size_t bits = t->s->n_groups + n_edges;
     assert_true(bits <= MOST_BITS && n_edges > 0);
@@ -131,8 +143,8 @@ static qdq_model *baseline(test_space *t, const char *path, qdq_random *r)
 }
 
 /* One world: what a run in subgraph mode finds by the rules of `target`, beside the best of all. */
-static void try_world(const qdq_target *target, const char *folder, bool with_baseline,
-                      qdq_random *r, tally *sum)
+static void try_world(const qdq_target *target, const char *nodes, const char *folder,
+                      bool with_baseline, qdq_random *r, tally *sum)
 {
     static const char *const set[] = {"engine", "sim", NULL};
     qdq_engine *e;
@@ -140,7 +152,7 @@ static void try_world(const qdq_target *target, const char *folder, bool with_ba
     qdq_tune_opts o = test_tuned_opts(spec);
     const qdq_goal_opts goal = test_tuned_two_forms(&o);
     qdq_tune_result *found;
-    qdq_model *m = network(), *tuned, *given = NULL;
+    qdq_model *m = network(nodes), *tuned, *given = NULL;
     const qdq_model *baselines[2] = {NULL};
     char path[4300];
 
@@ -187,7 +199,19 @@ TEST(the_cut_finds_nearly_all_that_edges_can_bring)
     tally sum = {.worst = 1};
 
     for (int w = 0; w < WORLDS; w++)
-        try_world(t, test_path("world%d", w), false, &r, &sum);
+        try_world(t, inner, test_path("world%d", w), false, &r, &sum);
+    expect(&sum, WORLDS);
+    qdq_target_free(t);
+}
+
+TEST(the_cut_finds_nearly_all_that_edges_of_an_input_can_bring)
+{
+    qdq_random r = qdq_random_new(4, "inputs");
+    qdq_target *t = target_without(NULL, 0);
+    tally sum = {.worst = 1};
+
+    for (int w = 0; w < WORLDS; w++)
+        try_world(t, from_input, test_path("input%d", w), false, &r, &sum);
     expect(&sum, WORLDS);
     qdq_target_free(t);
 }
@@ -207,7 +231,7 @@ TEST(rules_that_are_wrong_cost_next_to_nothing)
             if (qdq_random_uniform(&r) < 0.5)
                 off[n++] = rules[i];
         qdq_target *t = target_without(off, n);
-        try_world(t, test_path("wrong%d", w), false, &r, &sum);
+        try_world(t, inner, test_path("wrong%d", w), false, &r, &sum);
         qdq_target_free(t);
     }
     expect(&sum, FEW_WORLDS);
@@ -220,7 +244,7 @@ TEST(a_baseline_takes_no_build_that_would_find_more)
     tally sum = {.worst = 1};
 
     for (int w = 0; w < FEW_WORLDS; w++)
-        try_world(t, test_path("given%d", w), true, &r, &sum);
+        try_world(t, inner, test_path("given%d", w), true, &r, &sum);
     expect(&sum, FEW_WORLDS);
     qdq_target_free(t);
 }

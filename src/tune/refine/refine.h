@@ -7,7 +7,7 @@
 
 /* Tries changes of single edges against t->run.found.best, which then may have a bit for each edge
  * (space_edges.h): changes of the best placement, and of the one with all decisions in 8 bits if
- * the best leaves some float. Takes builds that are left, two or three for each round and one
+ * the best leaves some float. Takes builds that are left, two or three for each round and two
  * after them, and none on an engine without profiles. Fills t->outcome.edges. */
 qdq_status qdq_tune_try_edges(qdq_tune_state *t, qdq_error *err);
 

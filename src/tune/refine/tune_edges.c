@@ -23,6 +23,14 @@ typedef struct edging {
     bool *runs;
     /* by edge: turned round it may be faster */
     bool *may_pay;
+    /* of the first round with profiles; times NULL: there was none */
+    struct {
+        /* the base, as x->has_codes and x->may_pay were in it */
+        qdq_assign base;
+        const bool *has_codes, *may_pay;
+        /* of the base, and of it with all edges turned that may pay */
+        const qdq_tune_times *before, *turned;
+    } first;
 } edging;
 
 static bool has_budget(const qdq_tune_state *t)
@@ -211,6 +219,22 @@ static qdq_status may_beat(const edging *x, const qdq_tune_prices *before, bool 
     return QDQ_OK;
 }
 
+static qdq_status note_first(edging *x, const qdq_assign *turned, qdq_error *err)
+{
+    qdq_tune_candidate *c;
+
+    if (x->first.turned != NULL)
+        return QDQ_OK;
+    QDQ_NEED(qdq_assign_copy(&x->first.base, &x->r.base, &x->r.arena), err);
+    x->first.has_codes = x->has_codes;
+    x->first.may_pay = x->may_pay;
+    QDQ_TRY(qdq_tune_candidate_of(x->r.t, &x->r.base, &c, err));
+    x->first.before = c->times;
+    QDQ_TRY(qdq_tune_candidate_of(x->r.t, turned, &c, err));
+    x->first.turned = c->times;
+    return QDQ_OK;
+}
+
 /* From the best placement so far. One profile beside another, with the edges turned that may pay,
  * says which kinds are faster so. *kept: there is a better one now. */
 static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
@@ -226,6 +250,8 @@ static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
         if (x->may_pay[i])
             turn_edge(&x->r, i, &c);
     QDQ_TRY(qdq_refine_find_gains(&x->r, &c, &before, &known, err));
+    if (known)
+        QDQ_TRY(note_first(x, &c, err));
     const uint32_t best = qdq_refine_best_kind(&x->r, &n);
     if (!known || n == 0 || !has_budget(x->r.t))
         return QDQ_OK;
@@ -277,6 +303,50 @@ static qdq_status try_float_outputs(edging *x, qdq_error *err)
     return any && has_budget(x->r.t) ? qdq_refine_try(&x->r, "edges", &c, &kept, err) : QDQ_OK;
 }
 
+/* Was this edge of a graph input turned to codes for the profile of the first round? */
+static bool was_given_codes(const edging *x, size_t edge)
+{
+    const qdq_space_edge *e = &x->r.t->task.space->edge[edge];
+
+    return x->first.may_pay[edge] && !x->first.has_codes[edge] && e->node != NULL &&
+           e->value->producer == NULL && !is_copy(x, e->node);
+}
+
+/* What its operator gained there, less its part of the conversions. */
+static double gain_alone(const edging *x, size_t edge)
+{
+    const qdq_tune_times *before = x->first.before, *turned = x->first.turned;
+    const qdq_space_edge *e = &x->r.t->task.space->edge[edge];
+    unsigned n = 0;
+
+    for (size_t i = 0; i < x->r.t->task.space->n_edges; i++)
+        n += x->r.t->task.space->edge[i].value == e->value && was_given_codes(x, i);
+    return before->own[e->node->id] - turned->own[e->node->id] -
+           (turned->converted[e->value->id] - before->converted[e->value->id]) / n;
+}
+
+/* All operators that read a graph input are one class, though codes may pay for one and cost
+ * another more. */
+static qdq_status try_readers(edging *x, qdq_error *err)
+{
+    const qdq_space *s = x->r.t->task.space;
+    bool any = false, kept;
+    qdq_assign c;
+
+    if (x->first.turned == NULL || x->r.against != NULL)
+        return QDQ_OK;
+    QDQ_NEED(qdq_assign_copy(&c, &x->r.base, &x->r.arena), err);
+    for (size_t i = 0; i < s->n_edges; i++) {
+        const bool has =
+            qdq_space_is_flipped(s, &x->r.base, i) != qdq_space_is_flipped(s, &x->first.base, i);
+        if (was_given_codes(x, i) && has != (gain_alone(x, i) > 0)) {
+            turn_edge(&x->r, i, &c);
+            any = true;
+        }
+    }
+    return any && has_budget(x->r.t) ? qdq_refine_try(&x->r, "edges", &c, &kept, err) : QDQ_OK;
+}
+
 static qdq_status go_rounds(edging *x, qdq_error *err)
 {
     bool again = true, any = false;
@@ -285,7 +355,9 @@ static qdq_status go_rounds(edging *x, qdq_error *err)
         QDQ_TRY(go_round(x, &again, err));
         any |= again;
     }
-    return any ? try_float_outputs(x, err) : QDQ_OK;
+    if (any)
+        QDQ_TRY(try_float_outputs(x, err));
+    return try_readers(x, err);
 }
 
 /* *any: decisions that the best placement leaves float, which may be in 8 bits. */
