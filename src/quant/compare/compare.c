@@ -156,6 +156,12 @@ static qdq_status check_labels(const qdq_comparing *c, size_t sample, qdq_error 
     return QDQ_OK;
 }
 
+/* Outputs of the first model are those, and it does not run. */
+static bool has_kept(const qdq_comparing *c)
+{
+    return c->kept != NULL && c->kept->is_complete;
+}
+
 /* Where outputs of the run at hand are kept. */
 static size_t kept_place(const qdq_comparing *c)
 {
@@ -185,7 +191,7 @@ static qdq_status keep_outputs(qdq_comparing *c, qdq_error *err)
 
 static qdq_status run_first(qdq_comparing *c, const qdq_named_array *in, size_t n, qdq_error *err)
 {
-    if (c->is_borrowed) {
+    if (has_kept(c)) {
         take_kept(c);
         return QDQ_OK;
     }
@@ -231,7 +237,7 @@ static qdq_status keep_first(qdq_comparing *c, qdq_error *err)
     qdq_safe_close(&c->session[0]);
     for (size_t k = 0; k < c->outputs.n; k++)
         qdq_held_free(&c->outputs.at[k].held);
-    c->kept->is_complete = c->is_borrowed = true;
+    c->kept->is_complete = true;
     return QDQ_OK;
 }
 
@@ -356,7 +362,6 @@ qdq_status qdq_comparing_begin(const qdq_comparison *of, qdq_comparing **out, qd
                          .data = of->data,
                          .opts = own,
                          .kept = of->kept};
-    c->is_borrowed = of->kept != NULL && of->kept->is_complete;
     qdq_status st = qdq_compare_range(of->data, &c->opts, &c->first, &c->end, err);
     if (st == QDQ_OK)
         st = qdq_data_warn_of_sameness(of->data, c->opts.job, err);
@@ -417,7 +422,7 @@ qdq_status qdq_comparing_add(qdq_comparing *c, const qdq_model *b, size_t first,
     c->model[1] = b;
     QDQ_TRY(is_first ? qdq_comparing_find_outputs(c, err) : qdq_comparing_need_outputs(c, b, err));
     QDQ_TRY(qdq_comparing_need_states(c, b, err));
-    if (c->kept != NULL && !c->is_borrowed && !c->kept->is_over)
+    if (c->kept != NULL && !c->kept->is_complete && !c->kept->is_over)
         QDQ_TRY(keep_first(c, err));
     qdq_status st =
         run_samples(c, count > 0 ? first : c->first, count > 0 ? first + count : c->end, err);
@@ -440,7 +445,7 @@ void qdq_comparing_free(qdq_comparing *c)
     }
     for (size_t k = 0; k < c->outputs.n; k++) {
         qdq_compare_output_free(&c->outputs.at[k].sums);
-        if (!c->is_borrowed)
+        if (!has_kept(c))
             qdq_held_free(&c->outputs.at[k].held);
     }
     qdq_map_free(&c->by_name);

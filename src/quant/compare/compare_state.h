@@ -47,8 +47,6 @@ struct qdq_comparing {
     qdq_opt_level level[2];
     /* outputs of the first model, from comparison to comparison; NULL: they are not kept */
     qdq_reference_outputs *kept;
-    /* all of them are there */
-    bool is_borrowed;
     /* of the two models */
     qdq_feedback states[2];
     /* qdq_comparing_check(); 0: none */

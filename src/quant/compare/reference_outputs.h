@@ -23,7 +23,8 @@ qdq_status qdq_reference_outputs_begin(qdq_reference_outputs *k, size_t n, qdq_e
 /* Copies an output. Beyond the limit all copies are freed, and is_over is set. */
 qdq_status qdq_keep(qdq_reference_outputs *k, size_t i, const qdq_array *a, qdq_error *err);
 
-/* After the first of so many samples: the same if as large ones will exceed the limit. */
+/* After the first of `samples` samples: does the same if samples of this size will exceed the
+ * limit. */
 void qdq_reference_outputs_expect(qdq_reference_outputs *k, size_t samples);
 void qdq_reference_outputs_free(qdq_reference_outputs *k);
 

@@ -8,8 +8,6 @@
 #include "quant/goal/goal_times.h"
 #include "target/target.h"
 
-enum { MOST_TRIALS = 8 };
-
 /* Of the float model's time: a layer that saves less has no place in the order. */
 static const double least_expected_bound = 0.002;
 
@@ -158,7 +156,7 @@ static qdq_status try_moved(void *ctx, const bool *gone, size_t n_gone, qdq_goal
 static unsigned trials_left(const qdq_goal_run *g)
 {
     const qdq_plan_times *given = g->goal.times != NULL ? &g->goal.times->times : NULL;
-    unsigned most = MOST_TRIALS, used = g->forms.trials;
+    unsigned most = QDQ_GOAL_FORM_TRIALS, used = g->forms.trials;
 
     if (given != NULL && given->processor != NULL) {
         most = given->other_trials;

@@ -37,6 +37,9 @@ typedef struct qdq_goal_search_result {
     bool cut;
 } qdq_goal_search_result;
 
+/* max_trials of the searches for operators in other formats, of quantize and of autotune */
+enum { QDQ_GOAL_FORM_TRIALS = 8 };
+
 /* Items go by harm / worth, the worst first: as many as it takes, found by steps that double and
  * then by bisection; where no number of them is enough, by harm alone, once more. Then groups of
  * them come back, the best worth first, as far as the goal allows and trials are left. At least one

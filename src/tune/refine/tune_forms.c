@@ -20,9 +20,6 @@
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_presets.h"
 
-/* As many as a goal of quantize has for other formats. */
-enum { MOST_EVALUATIONS = 8 };
-
 typedef enum whose { OF_FLOAT, OF_QUANTIZED, OF_ALL } whose;
 
 typedef struct forming {
@@ -197,7 +194,7 @@ static qdq_status take_steps(choice *c, const double *saved, const bool **taken,
     if (first.holds || first.is_last)
         return QDQ_OK;
     QDQ_TRY(qdq_form_steps_find(&c->x->r, saved, arena, &c->steps, err));
-    QDQ_TRY(qdq_goal_search(c->steps.cost.at, c->steps.cost.n, MOST_EVALUATIONS, try_steps, c,
+    QDQ_TRY(qdq_goal_search(c->steps.cost.at, c->steps.cost.n, QDQ_GOAL_FORM_TRIALS, try_steps, c,
                             arena, &r, err));
     *holds = r.reached;
     *taken = r.gone;
