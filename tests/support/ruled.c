@@ -64,20 +64,3 @@ void test_free_ruled(test_ruled *r)
 {
     qdq_arena_free(&r->state.memory);
 }
-
-void test_rule(const qdq_rule *rule, const char *before, const char *after, uint64_t changes)
-{
-    qdq_model *m = test_model(before), *want = test_model(after);
-    qdq_error err = QDQ_ERROR_INIT;
-    char *text;
-    test_ruled r;
-
-    assert_ok(qdq_model_to_text(want, &text, &err));
-    test_run_rules(m, &rule, 1, 0, &r);
-    test_assert_text(m, text);
-    assert_int_equal(r.state.changes, changes);
-    test_free_ruled(&r);
-    qdq_free(text);
-    qdq_model_free(want);
-    qdq_model_free(m);
-}

@@ -33,13 +33,4 @@ void test_run_rules(qdq_model *m, const qdq_rule *const *rules, size_t n, uint64
                     test_ruled *out);
 void test_free_ruled(test_ruled *r);
 
-/* One rule on `before` leaves `after`, with so many changes. */
-void test_rule(const qdq_rule *rule, const char *before, const char *after, uint64_t changes);
-
-#define ASSERT_FITS(pattern, before, after)                                                        \
-    do {                                                                                           \
-        static const qdq_rule rule = RULE_OF(pattern, NULL, test_mark);                            \
-        test_rule(&rule, before, after, strcmp(before, after) != 0);                               \
-    } while (0)
-
 #endif /* QDQ_TEST_RULED_H */

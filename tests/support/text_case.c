@@ -137,14 +137,16 @@ static const char *body_start(const char *s)
     return s != NULL ? skip_spaces(s) : NULL;
 }
 
-/* "g (", as against "y = Relu(x)" and other parts of one. */
+/* "g (float x) =>", as against "y = Relu(x)", "Relu(x)" and other parts of one. */
 static bool is_whole(const char *s)
 {
     if (*s == '<')
         return true;
     while (isalnum((unsigned char)*s) || *s == '_')
         s++;
-    return *skip_spaces(s) == '(';
+    s = skip_spaces(s);
+    s = *s == '(' ? behind(s) : NULL;
+    return s != NULL && strncmp(skip_spaces(s), "=>", 2) == 0;
 }
 
 static void bad(const reader *r, const char *what)

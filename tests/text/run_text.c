@@ -204,6 +204,7 @@ static const way ways[] = {
     {.name = "raise-each", .of_text = text_raise_each},
     {.name = "params", .of_text = text_params},
     {.name = "rules", .of_text = text_rules},
+    {.name = "match", .of_text = text_match},
     {.name = "fusions", .of_text = text_fusions},
     {.name = "scale-types", .of_text = text_scale_types},
     {.name = "smooth", .of_text = text_smooth},

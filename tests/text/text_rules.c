@@ -143,3 +143,126 @@ qdq_status text_rules(qdq_model **m, const char *arg, text_result *out, qdq_erro
     test_free_ruled(&r);
     return QDQ_OK;
 }
+
+/* --- one pattern ------------------------------------------------------------------------------ */
+
+/* "y = Add(n, x) commutes; n = Neg(z); where n is q", taken apart in place. */
+static struct {
+    char text[256];
+    qdq_pat pat[QDQ_PAT_ROWS];
+    size_t n;
+    /* this name is bound to this value */
+    const char *name, *value;
+    /* of the constants that a match has */
+    char numbers[128];
+} asked;
+
+static unsigned flag_of(const char *word)
+{
+    static const char *const words[] = {"only", "commutes", "more"};
+
+    for (unsigned i = 0; i < QDQ_COUNT(words); i++)
+        if (strcmp(words[i], word) == 0)
+            return 1U << i;
+    fail_msg("'%s' is no flag of a row", word);
+    return 0;
+}
+
+static void read_row(char *row)
+{
+    qdq_pat *p = &asked.pat[asked.n++];
+    char *end = strchr(row, ')'), *rest = NULL;
+    size_t n = 0;
+
+    assert_true(asked.n <= QDQ_PAT_ROWS && end != NULL);
+    *end = '\0';
+    p->bind = strtok_r(row, " =(,", &rest);
+    p->op = qdq_op_find("", strtok_r(NULL, " =(,", &rest));
+    assert_int_not_equal(p->op, QDQ_OP_UNKNOWN);
+    for (char *in; (in = strtok_r(NULL, " =(,", &rest)) != NULL; p->in[n++] = in)
+        assert_true(n + 1 < QDQ_PAT_INPUTS);
+    for (char *s = strtok_r(end + 1, " ", &rest); s != NULL; s = strtok_r(NULL, " ", &rest))
+        p->flags |= flag_of(s);
+}
+
+static void read_pattern(const char *arg)
+{
+    char *rest = NULL;
+
+    memset(&asked, 0, sizeof asked);
+    assert_true(strlen(arg) < sizeof asked.text);
+    strcpy(asked.text, arg);
+    for (char *s = strtok_r(asked.text, ";", &rest); s != NULL; s = strtok_r(NULL, ";", &rest)) {
+        char *is = strstr(s, " is "), *where = strstr(s, "where ");
+
+        if (is == NULL || where == NULL) {
+            read_row(s);
+            continue;
+        }
+        *is = '\0';
+        asked.name = where + strlen("where ");
+        asked.value = is + strlen(" is ");
+    }
+}
+
+static const char *is_another(const qdq_match *m)
+{
+    return asked.name == NULL || strcmp(qdq_match_value(m, asked.name)->name, asked.value) == 0
+               ? NULL
+               : "another value";
+}
+
+QDQ_PRINTF(1, 2)
+static void add_number(const char *fmt, ...)
+{
+    size_t n = strlen(asked.numbers);
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(asked.numbers + n, sizeof asked.numbers - n, fmt, ap);
+    va_end(ap);
+}
+
+/* "c 7 [7], d [1 2]": what can be read of constants, as one number and as at most 4 integers. */
+static qdq_status note_and_mark(qdq_match *m, qdq_error *err)
+{
+    for (size_t i = 0; i < m->n_names; i++) {
+        const char *name = m->name[i] + 1;
+        int64_t list[4];
+        double x = -1000;
+        size_t n;
+
+        if (m->name[i][0] != '#' || strchr(name, '?') != NULL)
+            continue;
+        add_number("%s%s", asked.numbers[0] != '\0' ? ", " : "", name);
+        if (qdq_match_scalar(m, name, &x))
+            add_number(" %.17g", x);
+        else
+            assert_true(x == -1000);
+        if (!qdq_match_ints(m, name, QDQ_COUNT(list), list, &n)) {
+            assert_int_equal(n, 0);
+            continue;
+        }
+        add_number(" [");
+        for (size_t k = 0; k < n; k++)
+            add_number("%s%lld", k > 0 ? " " : "", (long long)list[k]);
+        add_number("]");
+    }
+    return test_mark(m, err);
+}
+
+qdq_status text_match(qdq_model **m, const char *arg, text_result *out, qdq_error *err)
+{
+    qdq_rule rule = {.pat = asked.pat, .check = is_another, .build = note_and_mark};
+    test_ruled r;
+
+    (void)err;
+    read_pattern(arg);
+    rule.n_pat = asked.n;
+    test_run_rules(*m, &(const qdq_rule *){&rule}, 1, 0, &r);
+    assert_true(r.state.changes <= 1);
+    out->counts = describe(&r, &(const char *){"match"}, 1, false);
+    out->findings = asked.numbers[0] != '\0' ? strdup(asked.numbers) : NULL;
+    test_free_ruled(&r);
+    return QDQ_OK;
+}
