@@ -498,6 +498,23 @@ qdq_status text_smooth(qdq_model **m, const char *arg, text_result *out, qdq_err
     return QDQ_OK;
 }
 
+/* --- the text form ---------------------------------------------------------------------------- */
+
+/* What is printed reads as the same. */
+qdq_status text_text(qdq_model **m, const char *arg, text_result *out, qdq_error *err)
+{
+    char *once = test_text_of(*m);
+    qdq_model *again = test_model(once);
+
+    (void)arg;
+    (void)out;
+    (void)err;
+    assert_same_text(*m, again);
+    qdq_model_free(again);
+    qdq_free(once);
+    return QDQ_OK;
+}
+
 /* --- odd models ------------------------------------------------------------------------------- */
 
 qdq_status text_survive(qdq_model **m, const char *arg, text_result *out, qdq_error *err)

@@ -20,6 +20,7 @@ qdq_status text_params(qdq_model **m, const char *arg, text_result *out, qdq_err
 qdq_status text_scale_types(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
 qdq_status text_smooth(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
 qdq_status text_survive(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
+qdq_status text_text(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
 qdq_status text_shapes(qdq_model **m, const char *arg, text_result *out, qdq_error *err);
 
 #endif /* QDQ_TEST_TEXT_WAYS_H */
