@@ -29,3 +29,29 @@ void test_regioned_free(test_regioned *s)
     qdq_target_free(s->target);
     qdq_model_free(s->m);
 }
+
+void test_regions_sound(const qdq_regions *r)
+{
+    size_t covered = 0;
+
+    assert_int_equal(r->n_covered, r->n_nodes);
+    for (size_t i = 0; i < r->all.n; i++) {
+        const qdq_region *at = r->all.at[i];
+        size_t total = at->nodes.n;
+
+        assert_int_equal(at->id, i);
+        assert_true(at->parent == NULL ||
+                    (at->parent->id < at->id && at->depth == at->parent->depth + 1));
+        for (size_t k = 0; k < at->nodes.n; k++) {
+            assert_ptr_equal(r->of[at->nodes.at[k]->id], at);
+            assert_true(k == 0 ||
+                        r->place[at->nodes.at[k - 1]->id] < r->place[at->nodes.at[k]->id]);
+        }
+        for (size_t k = 0; k < at->children.n; k++)
+            total += at->children.at[k]->n_total;
+        assert_int_equal(at->n_total, total);
+        assert_true(at->type == QDQ_REGION_LEAF ? at->children.n == 0 : at->children.n > 1);
+        covered += at->nodes.n;
+    }
+    assert_int_equal(covered, r->n_nodes);
+}

@@ -21,4 +21,7 @@ typedef struct test_regioned {
 test_regioned test_regioned_open(qdq_model *m, const char *target, const qdq_region_opts *opts);
 void test_regioned_free(test_regioned *s);
 
+/* What every set of regions must keep. */
+void test_regions_sound(const qdq_regions *r);
+
 #endif /* QDQ_TEST_REGIONED_H */

@@ -13,6 +13,7 @@
 #include "support/text_case.h"
 #include "text/text_groups.h"
 #include "text/text_numbers.h"
+#include "text/text_regions.h"
 #include "text/text_rules.h"
 #include "text/text_ways.h"
 
@@ -212,6 +213,7 @@ static const way ways[] = {
     {.name = "smooth", .of_text = text_smooth},
     {.name = "survive", .of_text = text_survive},
     {.name = "shapes", .of_text = text_shapes},
+    {.name = "regions", .of_text = text_regions, .completes = true},
     {.name = "text", .of_text = text_text, .reads = true},
 };
 
@@ -343,6 +345,7 @@ static char *said(const place *p, outcome *o, const text_wanted *w)
         s = line_with(*o->warnings != '\0' ? o->warnings : o->result.warnings, w->text);
         break;
     case TEXT_PLACED:
+    case TEXT_REGIONS:
         return text_join_lines(o->result.lines != NULL ? o->result.lines : "");
     case TEXT_REASON:
         s = o->result.plan != NULL ? text_reason(o->result.plan, w->name) : "";
@@ -457,6 +460,7 @@ static bool is_wanted(const place *p, outcome *o, const text_wanted *w, const ch
         return o->status == status[w->kind] && strstr(got, w->text) != NULL &&
                (way_of(p)->may_tear || strcmp(o->before, o->after) == 0);
     case TEXT_PLACED:
+    case TEXT_REGIONS:
         return o->status == QDQ_OK && has_all_warnings(p, o) && text_same_words(got, w->text);
     case TEXT_REASON:
     case TEXT_QUANTIZED:

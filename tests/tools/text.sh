@@ -34,6 +34,10 @@ try "run: place ort-cpu" "$conv" "reason of y: it is no Conv"
 try "run: place ort-cpu exclude=^c" "$conv" "placed: y: QDQ(x) QW(w)" # a warning is missing
 try "run: place ort-cpu word" "$conv" "placed: y: QDQ(x) QW(w)"
 try "run: quantize ort-cpu" "$conv" "becomes: { y = Conv(x, w) }"
+try "run: match y = Relu(x); x = Neg(x)" "$relu" "changes"
+try "run: text" "g (float x) => (float y) {" "stays"
+try "run: text" "$relu" "stays" # it is printed in several lines
+try "run: regions" "$relu" "regions: 0: x > y as y(a) a(x)"
 try "run: optimize drop-repeated" "$relu"
 try "run: optimize drop-repeated" "frame: g (float x) => (float y) { \$ \$ }" "y = Relu(x)" "stays"
 try "run: optimize drop-repeated" "becomes: the same"
