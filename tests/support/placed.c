@@ -82,14 +82,6 @@ void test_placed_free(test_placed p)
     qdq_model_free(p.m);
 }
 
-void test_assert_placed(test_builder *b, const char *want)
-{
-    test_placed p = test_place(b);
-
-    assert_string_equal(p.text, want);
-    test_placed_free(p);
-}
-
 const char *test_reason(const qdq_plan *p, const char *node)
 {
     for (size_t i = 0; i < p->left_float.n; i++)
@@ -133,56 +125,6 @@ void test_assert_plan_replays(const qdq_plan *p, const qdq_model *m, const qdq_m
     qdq_free(b);
     qdq_plan_free(parsed);
     qdq_model_free(again);
-}
-
-const qdq_plan_tensor *test_planned_tensor(const qdq_plan *p, const char *name)
-{
-    for (size_t i = 0; i < p->tensors.n; i++)
-        if (strcmp(p->tensors.at[i].tensor, name) == 0)
-            return &p->tensors.at[i];
-    fail_msg("the plan has no tensor '%s'", name);
-    return NULL;
-}
-
-bool test_is_kept(const qdq_plan *p, const char *node)
-{
-    for (size_t i = 0; i < p->quantized.n; i++)
-        if (strcmp(p->quantized.at[i].node, node) == 0)
-            return p->quantized.at[i].kept;
-    fail_msg("the plan does not quantize '%s'", node);
-    return false;
-}
-
-void test_assert_empty(const qdq_plan *p)
-{
-    if (p->tensors.n + p->weights.n + p->biases.n > 0)
-        fail_msg("the plan has %zu tensors, %zu weights, %zu biases; first tensor '%s'",
-                 p->tensors.n, p->weights.n, p->biases.n,
-                 p->tensors.n > 0 ? p->tensors.at[0].tensor : "");
-    assert_int_equal(p->left_float.n, 0);
-}
-
-void test_assert_reason(test_builder *b, const char *node, const char *reason)
-{
-    test_placed p = test_place(b);
-
-    assert_string_equal(test_reason(p.plan, node), reason);
-    test_placed_free(p);
-}
-
-test_builder test_trained_chain(qdq_elem type, int32_t zero_point)
-{
-    test_builder b = test_build(17);
-
-    TEST_INPUT(&b, "x", 1, 32, 8, 8);
-    test_qdq(&b, "x", type, 0.25f, zero_point);
-    test_conv8(&b, "c0", "x.dq", 32, 32, 3);
-    TEST_NODE(&b, "Relu", "r0", "c0");
-    test_qdq(&b, "r0", type, 0.5f, zero_point);
-    test_conv8(&b, "c1", "r0.dq", 32, 32, 3);
-    test_qdq(&b, "c1", type, 0.75f, zero_point);
-    test_output(&b, "c1.dq");
-    return b;
 }
 
 qdq_plan *test_plan_by_rules(const qdq_model *m)

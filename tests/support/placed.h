@@ -26,24 +26,8 @@ test_placed test_place_with(test_builder *b, const qdq_place_opts *opts);
 test_placed test_place(test_builder *b);
 void test_placed_free(test_placed p);
 
-void test_assert_placed(test_builder *b, const char *want);
-
 /* Why the plan leaves a node float. */
 const char *test_reason(const qdq_plan *p, const char *node);
-
-/* The placement is a plan that leaves the node float for this reason. Takes the model over. */
-void test_assert_reason(test_builder *b, const char *node, const char *reason);
-
-/* The entry of a tensor, and whether the model had a quantized node in 8 bits before: both fail
- * where the plan has no such thing. */
-const qdq_plan_tensor *test_planned_tensor(const qdq_plan *p, const char *name);
-bool test_is_kept(const qdq_plan *p, const char *node);
-
-/* Nothing to add, and nothing left float. */
-void test_assert_empty(const qdq_plan *p);
-
-/* x -> Q/DQ -> Conv c0 -> Relu r0 -> Q/DQ -> Conv c1 -> Q/DQ: whole, in codes of `type`. */
-test_builder test_trained_chain(qdq_elem type, int32_t zero_point);
 
 /* The plan of the rules for a model, with scales that a calibration could have given; and the plan
  * inserted into a copy. */

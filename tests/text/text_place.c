@@ -1,6 +1,8 @@
 /* text_place.c - see the header. */
 #include "text/text_place.h"
 
+#include <math.h>
+
 #include "base/buf.h"
 #include "base/random.h"
 #include "ir/edit.h"
@@ -113,8 +115,17 @@ static qdq_status take_all(wishes *w, const char *arg, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Numbers in -1..1, or in -100..100 where they are whole. */
-static qdq_tensor *random_tensor(qdq_model *m, const qdq_type *type, uint64_t seed)
+/* The number that a scale or zero point of Q and DQ gets; NAN: v is none. */
+static double number_of(const qdq_value *v)
+{
+    QDQ_FOR_USES (u, v)
+        if (u->node->op == QDQ_OP_QUANTIZELINEAR || u->node->op == QDQ_OP_DEQUANTIZELINEAR)
+            return u->index == 1 ? 0.5 : u->index == 2 ? 0 : NAN;
+    return NAN;
+}
+
+/* `number`, or random ones in -1..1; where they are whole in -100..100, or 0..6 for small types. */
+static qdq_tensor *fill_tensor(qdq_model *m, const qdq_type *type, double number, uint64_t seed)
 {
     qdq_random random = qdq_random_new(seed, NULL);
     int64_t dims[QDQ_MAX_RANK];
@@ -125,10 +136,11 @@ static qdq_tensor *random_tensor(qdq_model *m, const qdq_type *type, uint64_t se
     qdq_tensor *t = qdq_tensor_new(m, type->elem, type->rank, dims, &data);
     assert_non_null(t);
     for (int64_t k = 0; k < t->count; k++) {
-        double x = 2 * qdq_random_uniform(&random) - 1;
+        double x = isnan(number) ? 2 * qdq_random_uniform(&random) - 1 : number;
 
         assert_true(qdq_elem_is_int(type->elem)
-                        ? qdq_elem_put_int(type->elem, data, k, (int64_t)(100 * x))
+                        ? qdq_elem_put_int(type->elem, data, k, (int64_t)(100 * x)) ||
+                              qdq_elem_put_int(type->elem, data, k, k % 7)
                         : qdq_elem_put_float(type->elem, data, k, x));
     }
     return t;
@@ -148,7 +160,7 @@ void text_complete(qdq_model *m)
 
         if (!v->dead && !v->is_input && v->producer == NULL && v->init == NULL && v->type != NULL &&
             v->type->kind == QDQ_TYPE_TENSOR)
-            assert_true(qdq_value_set_init(v, random_tensor(m, v->type, seed++)));
+            assert_true(qdq_value_set_init(v, fill_tensor(m, v->type, number_of(v), seed++)));
     }
 }
 
@@ -217,6 +229,28 @@ static qdq_status expect_nothing_to_add(qdq_model *m, const wishes *w, qdq_error
     return QDQ_OK;
 }
 
+/* "2 tensors, 1 biases, 3 left float, 2 Conv before": entries, and what the model had in 8 bits. */
+static char *describe_counts(const qdq_plan *p)
+{
+    const struct {
+        size_t n;
+        const char *what;
+    } counts[] = {{p->tensors.n, "tensors"},
+                  {p->weights.n, "weights"},
+                  {p->biases.n, "biases"},
+                  {p->left_float.n, "left float"}};
+    const qdq_plan_summary *s = qdq_plan_get_summary(p);
+    qdq_buf to = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < QDQ_COUNT(counts); i++)
+        if (counts[i].n > 0)
+            qdq_buf_printf(&to, "%s%zu %s", to.size > 0 ? ", " : "", counts[i].n, counts[i].what);
+    for (size_t i = 0; i < s->n_existing; i++)
+        qdq_buf_printf(&to, "%s%zu %s before", to.size > 0 ? ", " : "", s->existing[i].n,
+                       s->existing[i].what);
+    return to.size > 0 ? qdq_buf_take(&to) : NULL;
+}
+
 static qdq_status place(qdq_model *m, wishes *w, bool with_insert, text_result *out, qdq_error *err)
 {
     if (w->put != NULL)
@@ -227,6 +261,7 @@ static qdq_status place(qdq_model *m, wishes *w, bool with_insert, text_result *
     QDQ_TRY(qdq_place(m, w->target, &w->opts, out->plan, err));
     assert_true(qdq_plan_finish(out->plan));
     out->lines = text_quantized_lines(m, out->plan);
+    out->counts = describe_counts(out->plan);
     if (!with_insert)
         return QDQ_OK;
     QDQ_TRY(insert(m, w, out->plan, err));
@@ -297,7 +332,9 @@ const char *text_format(const qdq_plan *p, const char *tensor)
             continue;
         add(&out, "%s%s", out.n > 0 ? "; " : "", qdq_elem_name(t->qparam.type));
         if (t->known)
-            add(&out, ", scale %g", t->qparam.scale);
+            add(&out, ", scale %g (%s)", t->qparam.scale, t->origin);
+        if (t->known && t->qparam.zero_point != 0)
+            add(&out, ", zero point %d", (int)t->qparam.zero_point);
         if (t->like != NULL)
             add(&out, ", as %s", t->like);
         if (t->group != NULL)
@@ -317,6 +354,10 @@ const char *text_format(const qdq_plan *p, const char *tensor)
                   : w->store == QDQ_WEIGHT_AS_DYNAMIC ? ", dynamic"
                                                       : "");
     }
+    for (size_t i = 0; i < p->biases.n; i++)
+        if (strcmp(p->biases.at[i].tensor, tensor) == 0)
+            add(&out, "%sint32, %s times %s", out.n > 0 ? "; " : "", p->biases.at[i].activation,
+                p->biases.at[i].weight);
     return out.text;
 }
 

@@ -1,5 +1,5 @@
 /* quant_place.c - of placement, what the text form of tests (tests/text/place-*) does not express:
- * the trace of rules, plans that are written by hand, random graphs. */
+ * the trace of rules, plans that are written by hand, unsound and random graphs. */
 #include "ir/graph_check.h"
 #include "ir/shape.h"
 #include "quant/insert/insert.h"
@@ -123,6 +123,30 @@ TEST(plans_that_no_operator_of_the_engine_fits_are_refused)
         qdq_plan_free(p);
         qdq_model_free(m);
     }
+}
+
+/* The scale is missing, the data is: nothing that reaches placement unchecked makes it crash. */
+TEST(q_and_dq_without_inputs_are_no_reason_to_fail)
+{
+    test_builder b = test_build(17);
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+    qdq_plan *plan = qdq_plan_new();
+
+    TEST_INPUT(&b, "x", 4, 8);
+    TEST_RANDOM(&b, "w", 8, 4);
+    TEST_NODE(&b, "QuantizeLinear", "q", "x");
+    TEST_NODE(&b, "DequantizeLinear", "dq", "q");
+    TEST_NODE(&b, "DequantizeLinear", "none", "");
+    TEST_NODE(&b, "MatMul", "m", "dq", "w");
+    TEST_NODE(&b, "MatMul", "n", "x", "none");
+    test_output(&b, "m");
+    test_output(&b, "n");
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_place(b.m, t, NULL, plan, &err)); /* whatever it decides */
+    qdq_plan_free(plan);
+    qdq_target_free(t);
+    qdq_model_free(b.m);
 }
 
 /* Placed once more, a model that was placed is left as it is. */
