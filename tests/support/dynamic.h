@@ -41,27 +41,4 @@ static inline qdq_plan *test_dynamic_plan(const qdq_model *m, const qdq_place_op
 /* Rules of speed leave alone what is asked for, so that graphs can be small. */
 static const qdq_place_opts any_size = {.include = (const char *const[]){".", NULL}};
 
-/* The model with all that has the form. */
-static inline qdq_model *test_dynamic_model(const char *text, const char *key, const char *value)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(text);
-    qdq_plan *p = test_dynamic_plan(m, &any_size, key, value);
-
-    assert_ok(qdq_insert(m, p, NULL, NULL, &err));
-    assert_ok(qdq_model_verify(m, &err));
-    qdq_plan_free(p);
-    return m;
-}
-
-static inline size_t test_count(const qdq_model *m, const char *type)
-{
-    size_t n = 0;
-
-    QDQ_FOR_GRAPHS (g, m)
-        QDQ_FOR_NODES (node, g)
-            n += strcmp(node->type, type) == 0;
-    return n;
-}
-
 #endif /* QDQ_TEST_DYNAMIC_H */

@@ -21,8 +21,9 @@ typedef struct wishes {
     qdq_target *target;
     /* kind of processor */
     const char *cpu, *passes;
-    /* of all tensors */
+    /* of all tensors; `distinct`: of the first, twice that of the second, ... */
     double low, high;
+    bool distinct;
     /* "w:nan": the last element of a constant */
     char *put;
     qdq_engine_info engine;
@@ -74,6 +75,7 @@ static qdq_status take(wishes *w, size_t i, char *key, char *value, qdq_error *e
         w->cpu = value;
     } else if (strcmp(key, "range") == 0) {
         assert_int_equal(sscanf(value, "%lf..%lf", &w->low, &w->high), 2);
+        w->distinct = strstr(value, ",each") != NULL;
     } else if (strcmp(key, "format") == 0) {
         assert_string_equal(value, "dynamic");
         return set_dynamic(w->target, err);
@@ -205,11 +207,13 @@ static qdq_status insert(qdq_model *m, const wishes *w, qdq_plan *p, qdq_error *
 {
     for (size_t i = 0; i < p->tensors.n; i++) {
         qdq_plan_tensor *t = &p->tensors.at[i];
+        const double times = w->distinct ? (double)(i + 1) : 1;
         const qdq_qscheme scheme = {.type = t->qparam.type,
                                     .symmetric = t->qparam.type == QDQ_INT8};
 
         if (!t->known)
-            assert_true(qdq_qparam_from_range(&scheme, w->low, w->high, &t->qparam));
+            assert_true(
+                qdq_qparam_from_range(&scheme, w->low * times, w->high * times, &t->qparam));
     }
     QDQ_TRY(qdq_insert(m, p, NULL, NULL, err));
     return qdq_model_verify(m, err);
@@ -227,6 +231,90 @@ static qdq_status expect_nothing_to_add(qdq_model *m, const wishes *w, qdq_error
                  again->tensors.n > 0 ? again->tensors.at[0].tensor : again->weights.at[0].tensor);
     qdq_plan_free(again);
     return QDQ_OK;
+}
+
+static bool is_qdq(const qdq_node *n)
+{
+    return n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR ||
+           n->op == QDQ_OP_DYNAMICQUANTIZELINEAR;
+}
+
+/* A Gemm that reads its weight transposed comes back as one that does not: along another axis. */
+static bool is_transposed(const qdq_node *n)
+{
+    return n->op == QDQ_OP_GEMM && qdq_node_int(n, "transB", 0) != 0;
+}
+
+/* The operators of all graphs, but Q/DQ, are the same, in their order. */
+static void assert_same_operators(const qdq_model *a, const qdq_model *b)
+{
+    const qdq_model *of[] = {a, b};
+    char *text[2];
+
+    for (int i = 0; i < 2; i++) {
+        qdq_buf to = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+
+        QDQ_FOR_GRAPHS (g, of[i])
+            QDQ_FOR_NODES (n, g)
+                if (!is_qdq(n))
+                    qdq_buf_printf(&to, "%s ", n->type);
+        qdq_buf_puts(&to, ".");
+        text[i] = qdq_buf_take(&to);
+    }
+    assert_string_equal(text[0], text[1]);
+    qdq_free(text[0]);
+    qdq_free(text[1]);
+}
+
+static void assert_same_dims(const qdq_model *before, const qdq_model *after)
+{
+    QDQ_FOR_INITS(v, before->graph)
+    {
+        const qdq_value *w = qdq_graph_find(after->graph, v->name);
+
+        if (v->init == NULL || w == NULL || w->init == NULL)
+            continue;
+        assert_int_equal(w->init->rank, v->init->rank);
+        assert_memory_equal(w->init->dim, v->init->dim,
+                            (size_t)v->init->rank * sizeof *v->init->dim);
+    }
+}
+
+void text_assert_comes_back(const qdq_model *before, const qdq_model *m, qdq_plan *p)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *copy, *again;
+    qdq_model *stripped, *imported, *applied;
+    bool had = false;
+    size_t n_left;
+    char *text;
+
+    QDQ_FOR_NODES (n, before->graph)
+        if (is_transposed(n))
+            return;
+    p->model = p->target = p->created_by = p->clean = "";
+    assert_ok(qdq_plan_to_text(p, &text, &err));
+    assert_ok(qdq_plan_parse(text, strlen(text), "plan", &copy, &err));
+    assert_ok(qdq_plan_import(m, NULL, &again, &imported, &err));
+    assert_ok(qdq_plan_apply(again, imported, false, NULL, &applied, &err));
+    assert_same_operators(applied, m);
+    char *want = test_plan_essence(copy), *have = test_plan_essence(again);
+    assert_string_equal(have, want);
+    assert_ok(qdq_model_strip(m, NULL, &stripped, &n_left, &err));
+    QDQ_FOR_NODES (n, before->graph)
+        had |= is_qdq(n);
+    assert_true(had || n_left == 0);
+    assert_ok(qdq_model_verify(stripped, &err));
+    assert_same_operators(stripped, before);
+    assert_same_dims(before, stripped);
+    qdq_free(want);
+    qdq_free(have);
+    qdq_free(text);
+    qdq_plan_free(copy);
+    qdq_plan_free(again);
+    qdq_model_free(stripped);
+    qdq_model_free(imported);
+    qdq_model_free(applied);
 }
 
 /* "2 tensors, 1 biases, 3 left float, 2 Conv before": entries, and what the model had in 8 bits. */
@@ -264,7 +352,11 @@ static qdq_status place(qdq_model *m, wishes *w, bool with_insert, text_result *
     out->counts = describe_counts(out->plan);
     if (!with_insert)
         return QDQ_OK;
+    qdq_model *before;
+    QDQ_TRY(qdq_model_clone(m, &before, err));
     QDQ_TRY(insert(m, w, out->plan, err));
+    text_assert_comes_back(before, m, out->plan);
+    qdq_model_free(before);
     return expect_nothing_to_add(m, w, err);
 }
 

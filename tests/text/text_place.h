@@ -31,6 +31,10 @@ void text_complete(qdq_model *m);
 qdq_status text_place(qdq_model *m, const char *arg, bool insert, text_result *out, qdq_error *err);
 void text_result_free(text_result *p);
 
+/* Of a model before and after a plan was inserted: imported, the plan is found again, and applied
+ * it gives the same; stripped, the model is as before. */
+void text_assert_comes_back(const qdq_model *before, const qdq_model *m, qdq_plan *p);
+
 /* The lines of text_result. qdq_free(). */
 char *text_quantized_lines(const qdq_model *m, const qdq_plan *p);
 

@@ -152,6 +152,7 @@ qdq_status text_insert(qdq_model **m, const char *arg, text_result *out, qdq_err
 {
     qdq_job job = listening(out);
     qdq_buf json = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+    qdq_model *before = NULL;
     char *text;
 
     qdq_buf_printf(&json, "{\"qdq_plan\": 1, %s}", arg);
@@ -160,8 +161,14 @@ qdq_status text_insert(qdq_model **m, const char *arg, text_result *out, qdq_err
     qdq_status st = qdq_plan_parse(text, strlen(text), "plan", &out->plan, err);
     qdq_free(text);
     QDQ_TRY(st);
-    QDQ_TRY(qdq_insert(*m, out->plan, NULL, &job, err));
-    return qdq_model_verify(*m, err);
+    QDQ_TRY(qdq_model_clone(*m, &before, err));
+    st = qdq_insert(*m, out->plan, NULL, &job, err);
+    if (st == QDQ_OK)
+        st = qdq_model_verify(*m, err);
+    if (st == QDQ_OK)
+        text_assert_comes_back(before, *m, out->plan);
+    qdq_model_free(before);
+    return st;
 }
 
 /* --- half precision --------------------------------------------------------------------------- */
