@@ -60,22 +60,6 @@ TEST(fold_weight_quantize_is_off_in_default_and_on_before_placement)
     qdq_free(text);
 }
 
-/* --- what a graph has beside its text --------------------------------------------------------- */
-
-TEST(a_lifted_constant_has_its_type_before_shapes_are_inferred)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model("g (float[2] x) => (float[2] y) {\n"
-                              "  c = Constant <value = float[2] {1, 2}> ()\n"
-                              "  y = Add(x, c)\n"
-                              "}\n");
-
-    assert_ok(qdq_model_run_passes(m, "lift-constants", &err));
-    const qdq_value *c = qdq_graph_find(m->graph, "c");
-    assert_true(c != NULL && c->type != NULL && c->type->elem == QDQ_FLOAT && c->type->rank == 1);
-    qdq_model_free(m);
-}
-
 /* --- large graphs ----------------------------------------------------------------------------- */
 
 /* Two constants of 1 MiB and four bytes, and two of 1 MiB. */
@@ -135,42 +119,6 @@ TEST(deeply_nested_branches_come_up)
                         "  y0 = Exp(x)\n"
                         "}\n");
     qdq_model_free(m);
-}
-
-/* w of n numbers, all 1 */
-static void expect_size(const char *dims, int n, bool taken)
-{
-    char text[1200];
-    size_t at = (size_t)snprintf(text, sizeof text,
-                                 "g (float[1,C,8,8] x) => (float[] y) <float[%s,1,1] w = {1", dims);
-
-    for (int i = 1; i < n; i++)
-        at += (size_t)snprintf(text + at, sizeof text - at, ", 1");
-    snprintf(text + at, sizeof text - at,
-             "}> {\n  c = Conv(x, w) r = Relu(c) y = MaxPool<kernel_shape = [2, 2]>(r)\n}\n");
-    qdq_model *m = test_model(text);
-    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
-    qdq_optimize_report *r = NULL;
-    qdq_error err = QDQ_ERROR_INIT;
-
-    opts.passes = "pool-before-relu";
-    assert_ok(qdq_model_optimize(m, &opts, &r, &err));
-    assert_int_equal(r->passes[0].n_refusals, taken ? 0 : 1);
-    if (!taken)
-        assert_non_null(strstr(r->passes[0].refusals[0].reason,
-                               "more than 64 output channels or sums of more than 27"));
-    assert_int_equal(qdq_graph_find(m->graph, "y")->producer->op,
-                     taken ? QDQ_OP_RELU : QDQ_OP_MAXPOOL);
-    qdq_optimize_report_free(r);
-    qdq_model_free(m);
-}
-
-TEST(pool_before_relu_asks_for_the_sizes_of_the_rule_of_the_target)
-{
-    expect_size("64,1", 64, true);
-    expect_size("65,1", 65, false);
-    expect_size("1,27", 27, true);
-    expect_size("1,28", 28, false);
 }
 
 TEST(a_long_chain_of_concats_ends_at_a_bound)

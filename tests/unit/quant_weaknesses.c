@@ -10,33 +10,6 @@
 #include "support/placed.h"
 #include "support/test.h"
 
-TEST(the_opset_is_that_of_the_default_domain_wherever_it_stands)
-{
-    static const char text[] = "<ir_version: 8, opset_import: [\"trt.plugins\" : 1, \"\" : 12]>\n"
-                               "g (float[1,2] x) => (float[2] y) { y = Squeeze <axes = [0]> (x) }";
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(text);
-
-    assert_ok(qdq_model_set_opset(m, 13, &err));
-    assert_int_equal(qdq_model_opset_of(m, ""), 13);
-    assert_int_equal(qdq_model_opset_of(m, "trt.plugins"), 1);
-    /* converted, not just stamped */
-    assert_int_equal(qdq_graph_find(m->graph, "y")->producer->n_in, 2);
-    qdq_model_free(m);
-}
-
-TEST(what_cannot_be_raised_is_named_and_nothing_is_stamped)
-{
-    static const char text[] = "<ir_version: 8, opset_import: [\"\" : 12]>\n"
-                               "g (float[2] x) => (float[2] y) { y = NoSuchOperator (x) }";
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(text);
-
-    assert_fails(QDQ_E_UNSUPPORTED, "NoSuchOperator", qdq_model_set_opset(m, 21, &err));
-    assert_int_equal(qdq_model_opset_of(m, ""), 12);
-    qdq_model_free(m);
-}
-
 /* 2^60 ways from the product on, none of which leads to a Softmax: a search that forgets what it
  * saw takes years. */
 TEST(paths_through_what_is_read_twice_take_no_time)
