@@ -19,7 +19,7 @@ static const struct {
     [TEXT_PLACED] = {"placed", false},     [TEXT_REASON] = {"reason of", true},
     [TEXT_FORMAT] = {"format of", true},   [TEXT_QUANTIZED] = {"quantized", false},
     [TEXT_VERSIONS] = {"versions", false}, [TEXT_FINDINGS] = {"findings", false},
-    [TEXT_COUNTS] = {"counts", false},     [TEXT_REGIONS] = {"regions", false},
+    [TEXT_COUNTS] = {"counts", false},     [TEXT_PARTS] = {"parts", false},
 };
 
 typedef struct reader {
@@ -30,7 +30,7 @@ typedef struct reader {
     const char *run, *arg, *opset, *frame;
     /* lines of a graph so far, or NULL */
     char *before;
-    /* lines behind "becomes:", "placed:", "regions:" so far, or NULL */
+    /* lines behind "becomes:", "placed:", "parts:" so far, or NULL */
     char *after;
     /* the graph above, as it stands there */
     const char *last_before;
@@ -250,7 +250,7 @@ static bool wanted(reader *r, const char *line, size_t n, text_wanted *w)
     return false;
 }
 
-/* What is behind "becomes:", "placed:" or "regions:" is complete. */
+/* What is behind "becomes:", "placed:" or "parts:" is complete. */
 static void end_after(reader *r)
 {
     text_wanted *w = r->after != NULL ? &r->now->wanted[r->now->n_wanted - 1] : NULL;
@@ -302,7 +302,7 @@ static void read_wanted(reader *r, const char *line, size_t n, const text_wanted
     end_after(r);
     r->now->wanted[r->now->n_wanted++] = *w;
     r->now->to = (size_t)(line - r->f->text) + n;
-    if (w->kind == TEXT_BECOMES || w->kind == TEXT_PLACED || w->kind == TEXT_REGIONS)
+    if (w->kind == TEXT_BECOMES || w->kind == TEXT_PLACED || w->kind == TEXT_PARTS)
         r->after = w->text;
 }
 

@@ -26,7 +26,7 @@ typedef enum text_kind {
     TEXT_VERSIONS,    /* versions: ir 8, opset 17, my 1 */
     TEXT_FINDINGS,    /* findings: KIND NODE, ... */
     TEXT_COUNTS,      /* counts: 4 Q and DQ, ... */
-    TEXT_REGIONS,     /* regions: 0: x > y as a(x w) y(a), one or many, apart by '|' */
+    TEXT_PARTS,       /* parts: 0: x > y as a(x w) y(a), one or many, apart by '|' */
 } text_kind;
 
 typedef struct text_wanted {

@@ -345,7 +345,7 @@ static char *said(const place *p, outcome *o, const text_wanted *w)
         s = line_with(*o->warnings != '\0' ? o->warnings : o->result.warnings, w->text);
         break;
     case TEXT_PLACED:
-    case TEXT_REGIONS:
+    case TEXT_PARTS:
         return text_join_lines(o->result.lines != NULL ? o->result.lines : "");
     case TEXT_REASON:
         s = o->result.plan != NULL ? text_reason(o->result.plan, w->name) : "";
@@ -460,7 +460,7 @@ static bool is_wanted(const place *p, outcome *o, const text_wanted *w, const ch
         return o->status == status[w->kind] && strstr(got, w->text) != NULL &&
                (way_of(p)->may_tear || strcmp(o->before, o->after) == 0);
     case TEXT_PLACED:
-    case TEXT_REGIONS:
+    case TEXT_PARTS:
         return o->status == QDQ_OK && has_all_warnings(p, o) && text_same_words(got, w->text);
     case TEXT_REASON:
     case TEXT_QUANTIZED:

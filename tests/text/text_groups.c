@@ -1,12 +1,15 @@
 /* text_groups.c - see the header. */
 #include "text/text_groups.h"
 
+#include <math.h>
+
 #include "base/buf.h"
 #include "ir/graph_check.h"
 #include "ir/shape.h"
 #include "support/layers.h"
 #include "support/test.h"
 #include "tune/extract/group_model.h"
+#include "tune/group/keys.h"
 #include "tune/isolate/legal_inputs.h"
 
 /* What is asked for, taken apart in place. */
@@ -201,6 +204,85 @@ qdq_status text_legal_inputs(qdq_model **m, const char *arg, text_result *out, q
     return QDQ_OK;
 }
 
+/* "5 us"; nothing where that is not known. */
+static void put_time(qdq_buf *to, const char *before, double x, const char *unit)
+{
+    if (!isnan(x))
+        qdq_buf_printf(to, "%s%.9g%s", before, x, unit);
+}
+
+/* "0.2 exact, 2 layers of l, 15 us, 2 us of conversions: a(x w) b(a)": the key of the group, and
+ * the first instance of it with the same around; nodes in the order of the key. */
+static void put_group(qdq_buf *to, const qdq_fusions *f, const qdq_fusion_keys *k, uint32_t group)
+{
+    const qdq_fusion_key *key = &k->at[k->of[group]];
+    const qdq_key_instance *own = key->instance, *first = key->instance;
+    const qdq_fusion *at = &f->at[group];
+    qdq_arena scratch = QDQ_ARENA_INIT;
+
+    while (own->group != group)
+        own++;
+    while (memcmp(first->around, own->around, sizeof own->around) != 0)
+        first++;
+    qdq_buf_printf(to, "%u.%u %s%s", (unsigned)k->of[group], (unsigned)(first - key->instance),
+                   qdq_fusion_source_name(at->source), at->cut ? " cut" : "");
+    if (at->layers > 0)
+        qdq_buf_printf(to, ", %u layers of %s", (unsigned)at->layers, at->layer);
+    put_time(to, ", ", at->us, " us");
+    put_time(to, ", ", at->converts_us, " us of conversions");
+    qdq_buf_printf(to, ", %u linear:", (unsigned)at->linear);
+    for (uint32_t n = 0; n < key->n_nodes; n++) {
+        qdq_buf_printf(to, " %s(", qdq_node_label(own->node[n], &scratch));
+        for (uint32_t i = 0; i < own->node[n]->n_in; i++) {
+            const qdq_value *in = qdq_node_in(own->node[n], own->input[n][i]);
+
+            qdq_buf_printf(to, "%s%s", i > 0 ? " " : "", in != NULL ? in->name : "-");
+        }
+        qdq_buf_puts(to, ")");
+    }
+    qdq_buf_puts(to, "\n");
+    qdq_arena_free(&scratch);
+}
+
+/* Keys are the same each time. */
+static void assert_same_keys(const qdq_fusions *f, const qdq_fusion_keys *k)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_fusion_keys *again;
+
+    assert_ok(qdq_fusion_keys_find(f, &again, &err));
+    assert_int_equal(again->n, k->n);
+    for (uint32_t i = 0; i < k->n; i++) {
+        assert_string_equal(again->at[i].hash, k->at[i].hash);
+        assert_int_equal(strlen(k->at[i].hash), 64);
+    }
+    qdq_fusion_keys_free(again);
+}
+
+/* "42 us, 5 us unknown, 2 us of conversions, matched 0.75, covered 1, keys of 13 us, 15 us" */
+static qdq_status describe_fusions(const qdq_fusions *f, text_result *out, qdq_error *err)
+{
+    qdq_buf lines = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT), sums = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+    qdq_fusion_keys *k;
+
+    QDQ_TRY(qdq_fusion_keys_find(f, &k, err));
+    assert_same_keys(f, k);
+    for (uint32_t i = 0; i < f->n; i++)
+        put_group(&lines, f, k, i);
+    qdq_buf_printf(&sums, "%u keys", (unsigned)k->n);
+    for (uint32_t i = 0; i < k->n; i++)
+        put_time(&sums, i > 0 ? ", " : " of ", k->at[i].us, " us");
+    put_time(&sums, "; all ", f->us, " us");
+    put_time(&sums, ", unknown ", f->unknown_us, " us");
+    put_time(&sums, ", conversions ", f->converted_us, " us");
+    put_time(&sums, "; matched ", f->matched, "");
+    put_time(&sums, ", covered ", f->covered, "");
+    out->lines = lines.size > 0 ? qdq_buf_take(&lines) : NULL;
+    out->counts = qdq_buf_take(&sums);
+    qdq_fusion_keys_free(k);
+    return QDQ_OK;
+}
+
 /* Every node is in one group, and no way leaves a group and comes back. */
 qdq_status text_fusions(qdq_model **m, const char *arg, text_result *out, qdq_error *err)
 {
@@ -217,6 +299,7 @@ qdq_status text_fusions(qdq_model **m, const char *arg, text_result *out, qdq_er
     if (st == QDQ_OK) {
         out->findings = *test_fusions_text(f) != '\0' ? strdup(test_fusions_text(f)) : NULL;
         test_fusions_sound(f);
+        st = describe_fusions(f, out, err);
     } else {
         assert_null(f);
     }

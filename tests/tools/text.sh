@@ -37,7 +37,7 @@ try "run: quantize ort-cpu" "$conv" "becomes: { y = Conv(x, w) }"
 try "run: match y = Relu(x); x = Neg(x)" "$relu" "changes"
 try "run: text" "g (float x) => (float y) {" "stays"
 try "run: text" "$relu" "stays" # it is printed in several lines
-try "run: regions" "$relu" "regions: 0: x > y as y(a) a(x)"
+try "run: regions" "$relu" "parts: 0: x > y as y(a) a(x)"
 try "run: optimize drop-repeated" "$relu"
 try "run: optimize drop-repeated" "frame: g (float x) => (float y) { \$ \$ }" "y = Relu(x)" "stays"
 try "run: optimize drop-repeated" "becomes: the same"

@@ -1,5 +1,5 @@
-/* tune_fusions.c - fusion groups: times, options, sizes, refinement, and that any layers give a
- * sound partition. Every step from layers to a partition is in text/fusions. */
+/* tune_fusions.c - fusion groups: options, sizes, refinement, and that any layers give a sound
+ * partition. Every step from layers to a partition, and times are in text/fusions. */
 #include "tune/group/fusions.h"
 
 #include <math.h>
@@ -42,45 +42,6 @@ static void assert_us(double found, double want)
 
 /* --- layers ----------------------------------------------------------------------------------- */
 
-TEST(the_times_of_layers_are_those_of_their_groups)
-{
-    test_layers l = TEST_LAYERS("Conv a+b 12", "Relu b 3", "Reorder c conversion 2", "Conv c+d 20",
-                                "Myelin - 5");
-    qdq_model *m = pair();
-    qdq_fusions *f;
-
-    assert_ok(qdq_fusions_find(m, l.at, l.n, NULL, &f, &err));
-    assert_int_equal(f->n, 2);
-    assert_us(f->at[0].us, 15);
-    assert_us(f->at[1].us, 20);
-    assert_us(f->at[1].converts_us, 2);
-    assert_true(isnan(f->at[0].converts_us));
-    assert_us(f->us, 42);
-    assert_us(f->unknown_us, 5);
-    assert_us(f->converted_us, 2);
-    assert_us(f->matched, 0.75);
-    assert_us(f->covered, 1);
-    assert_int_equal(f->at[0].layers, 2);
-    assert_string_equal(f->at[0].layer, "a");
-    assert_int_equal(f->at[0].linear, 1);
-    qdq_fusions_free(f);
-    test_layers_free(&l);
-    qdq_model_free(m);
-}
-
-TEST(without_times_there_are_none)
-{
-    test_layers l = TEST_LAYERS("Conv a+b", "Conv c+d");
-    qdq_model *m = pair();
-    qdq_fusions *f;
-
-    assert_ok(qdq_fusions_find(m, l.at, l.n, NULL, &f, &err));
-    assert_true(isnan(f->us) && isnan(f->at[0].us) && isnan(f->unknown_us));
-    qdq_fusions_free(f);
-    test_layers_free(&l);
-    qdq_model_free(m);
-}
-
 TEST(which_operators_count_is_an_option)
 {
     static const char *const ops[] = {"Relu", NULL};
@@ -99,23 +60,6 @@ TEST(which_operators_count_is_an_option)
 }
 
 /* --- nodes without a layer -------------------------------------------------------------------- */
-
-TEST(an_operator_that_no_layer_names_is_a_group_by_structure)
-{
-    test_layers l = TEST_LAYERS("Conv a+b");
-    qdq_model *m = pair();
-    qdq_fusions *f;
-
-    assert_ok(qdq_fusions_find(m, l.at, l.n, NULL, &f, &err));
-    assert_string_equal(test_fusions_text(f), "a b | c d");
-    assert_int_equal(f->at[0].source, QDQ_FUSION_EXACT);
-    assert_int_equal(f->at[1].source, QDQ_FUSION_STRUCTURAL);
-    assert_int_equal(f->at[1].layers, 0);
-    assert_us(f->covered, 0.5);
-    qdq_fusions_free(f);
-    test_layers_free(&l);
-    qdq_model_free(m);
-}
 
 TEST(without_layers_structure_decides)
 {
