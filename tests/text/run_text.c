@@ -182,7 +182,7 @@ typedef struct way {
     bool lists_warnings;
     /* what fails may leave half of a change behind */
     bool may_tear;
-    /* the file's text counts to the letter, and may be none of a graph */
+    /* the text counts to the letter, and may be none that can be read */
     bool reads;
 } way;
 
@@ -234,8 +234,8 @@ static char *bare(char *text)
     const char *end = *text == '<' ? strchr(text, '>') : NULL;
     char *to = text;
 
-    for (const char *s = end != NULL ? end + 2 : text; *s != '\0'; s++)
-        if (*s != '\n' || (s[1] != '\n' && s[1] != '\0'))
+    for (const char *s = end != NULL ? end + 1 : text; *s != '\0'; s++)
+        if (*s != '\n' || (to > text && s[1] != '\n' && s[1] != '\0'))
             *to++ = *s;
     *to = '\0';
     return text;

@@ -211,8 +211,9 @@ static void put_time(qdq_buf *to, const char *before, double x, const char *unit
         qdq_buf_printf(to, "%s%.9g%s", before, x, unit);
 }
 
-/* "0.2 exact, 2 layers of l, 15 us, 2 us of conversions: a(x w) b(a)": the key of the group, and
- * the first instance of it with the same around; nodes in the order of the key. */
+/* "0.2 exact, 2 layers of l, 15 us, 2 us of conversions, 1 linear: a(x w) b(a)": the key of the
+ * group, and the first instance of it that has the same around it; nodes in the order of the key.
+ */
 static void put_group(qdq_buf *to, const qdq_fusions *f, const qdq_fusion_keys *k, uint32_t group)
 {
     const qdq_fusion_key *key = &k->at[k->of[group]];
@@ -259,7 +260,7 @@ static void assert_same_keys(const qdq_fusions *f, const qdq_fusion_keys *k)
     qdq_fusion_keys_free(again);
 }
 
-/* "42 us, 5 us unknown, 2 us of conversions, matched 0.75, covered 1, keys of 13 us, 15 us" */
+/* "2 keys of 15 us, 20 us; all 42 us, unknown 5 us, conversions 2 us; matched 0.75, covered 1" */
 static qdq_status describe_fusions(const qdq_fusions *f, text_result *out, qdq_error *err)
 {
     qdq_buf lines = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT), sums = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
