@@ -45,7 +45,10 @@ static qdq_status plan_body(const qdq_quantizing *body, int depth, qdq_error *er
 
     if (basis->bodies != NULL)
         own.target = basis->bodies;
-    own.basis = (qdq_plan_basis){.known = basis->known, .means = basis->means, .rest = basis->rest};
+    own.basis = (qdq_plan_basis){.known = basis->known,
+                                 .recorded = basis->recorded,
+                                 .means = basis->means,
+                                 .rest = basis->rest};
     opts.shapes = NULL;
     opts.n_shapes = 0;
     opts.samples = 0;

@@ -317,3 +317,81 @@ TEST(bodies_go_with_a_rest_in_float16)
     qdq_target_free(t);
     free_done(d);
 }
+
+/* --- many plans ------------------------------------------------------------------------------- */
+
+enum { FEED_SAMPLES = 16 };
+
+/* Rows that differ, and how often one was asked for. */
+typedef struct feed {
+    size_t at, calls;
+    float x[8];
+    qdq_named_array in;
+} feed;
+
+static qdq_status next_sample(void *ctx, const qdq_named_array **in, size_t *n, qdq_error *err)
+{
+    feed *f = ctx;
+
+    (void)err;
+    if (f->at == FEED_SAMPLES)
+        return QDQ_OK;
+    for (size_t i = 0; i < 8; i++)
+        f->x[i] = (float)((f->at * 8 + i) * 37 % 101) / 25 - 2;
+    f->at++;
+    f->calls++;
+    f->in = (qdq_named_array){"x", {.elem = QDQ_FLOAT, .rank = 2, .dim = {2, 4}, .bytes = 32}};
+    f->in.array.data = f->x;
+    *in = &f->in;
+    *n = 1;
+    return QDQ_OK;
+}
+
+static qdq_status first_sample(void *ctx, qdq_error *err)
+{
+    (void)err;
+    ((feed *)ctx)->at = 0;
+    return QDQ_OK;
+}
+
+/* Each plan of a search has the same samples in its bodies, those inside bodies included: what runs
+ * once more for each is its comparison. */
+TEST(samples_reach_the_bodies_once_for_all_plans_of_a_goal)
+{
+    qdq_engine *e = need_ort();
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_data_source source = QDQ_DATA_SOURCE_INIT;
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_goal_result *r = NULL;
+    feed f = {.at = 0};
+    done d = {.m = test_model(HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", " V
+                                   ", float zero = {0}> {\n"
+                                   "s = ReduceSum <keepdims = 0> (x)\n c = Greater(s, zero)\n"
+                                   "y = If <then_branch = t () => (float[2,4] p) {\n"
+                                   "  a = MatMul(x, w)\n b = Softmax(a)\n"
+                                   "  k = MatMul(b, v)\n l = Softmax(k)\n m = MatMul(l, w)\n"
+                                   "  n = Softmax(m)\n o = MatMul(n, v)\n p = MatMul(o, w) },\n"
+                                   "else_branch = e () => (float[2,4] q) {\n"
+                                   "  q = If <then_branch = t2 () => (float[2,4] p2) {\n"
+                                   "    a2 = MatMul(x, w)\n p2 = MatMul(a2, w) },\n"
+                                   "  else_branch = e2 () => (float[2,4] q2) {\n"
+                                   "    q2 = MatMul(x, v) }> (c) }> (c)\n}")};
+    qdq_target *t = NULL;
+
+    source.ctx = &f;
+    source.next = next_sample;
+    source.rewind = first_sample;
+    source.count = FEED_SAMPLES;
+    assert_ok(qdq_data_from(&source, d.m, NULL, &d.data, &err));
+    load_target(&t);
+    goal.min_sqnr = 60;
+    opts.threads = 1;
+    assert_ok(qdq_quantize_goal(d.m, t, e, d.data, &opts, &goal, &d.plan, &d.q, &r, &err));
+    assert_true(r->n_steps > 4);
+    /* that calibrates and that records, layers, and float's outputs */
+    assert_in_range(f.calls, FEED_SAMPLES, (r->n_steps + 5) * FEED_SAMPLES);
+    qdq_goal_result_free(r);
+    qdq_target_free(t);
+    free_done(d);
+}

@@ -16,6 +16,8 @@ typedef struct qdq_plan_basis {
     struct qdq_scales *known;
     /* the same for what the scales of groups come from (calib_seen.h) */
     struct qdq_seen *seen;
+    /* the same for what reaches the bodies of If, Loop and Scan (subgraph_data.h) */
+    struct qdq_recorded *recorded;
     /* as in qdq_place_opts */
     qdq_map *finite;
     const uint32_t *stay;

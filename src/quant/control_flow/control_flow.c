@@ -166,6 +166,7 @@ static qdq_status plan_body(const planning *pl, const qdq_body *b, const qdq_nod
         return leave_body(b, control, "bodies this deep are not run", pl->q->plan, pl->err);
     inner.m = b->model;
     inner.data = b->data;
+    inner.basis.recorded = b->inside;
     inner.plan = qdq_plan_new();
     QDQ_NEED(inner.plan != NULL, pl->err);
     qdq_status st = pl->plan(&inner, pl->depth + 1, pl->err);
@@ -177,12 +178,13 @@ static qdq_status plan_body(const planning *pl, const qdq_body *b, const qdq_nod
 
 static qdq_status plan_subgraphs(const planning *pl, const qdq_node *control)
 {
-    qdq_body_list bodies = {0};
-    qdq_status st = qdq_control_flow_record(pl->q, control, &pl->q->plan->arena, &bodies, pl->err);
+    qdq_body_list own = {0};
+    const qdq_body_list *bodies = &own;
+    qdq_status st = qdq_recorded_get(pl->q, control, &own, &bodies, pl->err);
 
-    for (size_t i = 0; i < bodies.n && st == QDQ_OK; i++)
-        st = plan_body(pl, &bodies.at[i], control);
-    qdq_control_flow_free(&bodies);
+    for (size_t i = 0; i < bodies->n && st == QDQ_OK; i++)
+        st = plan_body(pl, &bodies->at[i], control);
+    qdq_control_flow_free(&own);
     return st;
 }
 

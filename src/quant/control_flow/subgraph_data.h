@@ -14,6 +14,8 @@ typedef struct qdq_body {
     qdq_data *data;
     /* it cannot be run, or never was: then there are no data */
     const char *why;
+    /* of the control nodes in it; NULL: not kept */
+    struct qdq_recorded *inside;
 } qdq_body;
 
 typedef QDQ_VEC(qdq_body) qdq_body_list;
@@ -25,6 +27,30 @@ typedef QDQ_VEC(qdq_body) qdq_body_list;
 qdq_status qdq_control_flow_record(const qdq_quantizing *q, const qdq_node *control,
                                    qdq_arena *memory, qdq_body_list *out, qdq_error *err);
 void qdq_control_flow_free(qdq_body_list *list);
+
+/* --- subgraph_recorded.c: from plan to plan --------------------------------------------------- */
+
+/* The bodies of one control node. */
+typedef struct qdq_recorded_control {
+    uint32_t node_id;
+    qdq_body_list bodies;
+} qdq_recorded_control;
+
+/* What was recorded for the control nodes of one model, for its next plan on the same samples. */
+typedef struct qdq_recorded {
+    qdq_arena arena;
+    QDQ_VEC(qdq_recorded_control) controls;
+    /* of the model around it all, which counts the bytes; NULL: this one */
+    struct qdq_recorded *root;
+    size_t bytes;
+} qdq_recorded;
+
+/* qdq_control_flow_record(), once for all plans that have q->basis.recorded, as far as the memory
+ * of a sweep goes. `own` is for what is not kept, and to be freed with qdq_control_flow_free(),
+ * also on failure. */
+qdq_status qdq_recorded_get(const qdq_quantizing *q, const qdq_node *control, qdq_body_list *own,
+                            const qdq_body_list **out, qdq_error *err);
+void qdq_recorded_free(qdq_recorded *r);
 
 /* --- subgraph_store.c: samples in memory ------------------------------------------------------ */
 

@@ -475,6 +475,7 @@ static void put_away(qdq_goal_run *g)
     qdq_statistics_free(g->statistics);
     qdq_scales_free(&g->scales);
     qdq_seen_free(&g->seen);
+    qdq_recorded_free(&g->recorded);
     qdq_insert_cache_free(&g->codes);
     qdq_reference_outputs_free(&g->kept);
     qdq_arena_free(&g->arena);

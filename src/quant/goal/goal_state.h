@@ -8,6 +8,7 @@
 #include "quant/calib/calib_seen.h"
 #include "quant/calib/scales.h"
 #include "quant/compare/reference_outputs.h"
+#include "quant/control_flow/subgraph_data.h"
 #include "quant/goal/goal_hook.h"
 #include "quant/goal/metric.h"
 #include "quant/goal/goal_search.h"
@@ -101,6 +102,7 @@ typedef struct qdq_goal_run {
     /* of all plans so far */
     qdq_scales scales;
     qdq_seen seen;
+    qdq_recorded recorded;
     /* quantized weights of the clean model */
     qdq_insert_cache codes;
     /* outputs of the float model, from the first trial on */

@@ -76,6 +76,7 @@ qdq_quantizing qdq_goal_quantizing(qdq_goal_run *g, const qdq_quantize_opts *opt
                             .opts = opts,
                             .basis = {.known = &g->scales,
                                       .seen = &g->seen,
+                                      .recorded = &g->recorded,
                                       .folds = g->goal.folds,
                                       .means = means,
                                       .islands_of = p != g->first ? g->first : NULL,

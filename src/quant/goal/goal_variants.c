@@ -141,6 +141,7 @@ typedef struct unsmoothed {
     qdq_model *clean;
     qdq_weight_finds weights;
     qdq_insert_cache codes;
+    qdq_recorded recorded;
     const qdq_format **formats, **base_formats;
 } unsmoothed;
 
@@ -175,7 +176,8 @@ static qdq_status evaluate_smoothed(qdq_goal_run *g, gain *found, qdq_error *err
  * other weights by the names that they had. */
 static qdq_status try_smooth(qdq_goal_run *g, qdq_error *err)
 {
-    unsmoothed before = {g->clean, g->scales.weights, g->codes, g->forms.by_node, g->forms.base};
+    unsmoothed before = {g->clean,    g->scales.weights, g->codes,
+                         g->recorded, g->forms.by_node,  g->forms.base};
     qdq_goal_result *r = &g->room->head;
     gain found = {.is_better = is_nearer};
     qdq_model *smoothed = NULL;
@@ -192,6 +194,7 @@ static qdq_status try_smooth(qdq_goal_run *g, qdq_error *err)
     g->clean = smoothed;
     g->scales.weights = (qdq_weight_finds){0};
     g->codes = (qdq_insert_cache){0};
+    g->recorded = (qdq_recorded){0};
     g->forms.base = base;
     g->forms.by_node = formats;
     st = evaluate_smoothed(g, &found, err);
@@ -199,13 +202,16 @@ static qdq_status try_smooth(qdq_goal_run *g, qdq_error *err)
         qdq_model_free(before.clean);
         qdq_weight_finds_free(&before.weights);
         qdq_insert_cache_free(&before.codes);
+        qdq_recorded_free(&before.recorded);
     } else {
         qdq_model_free(smoothed);
         qdq_weight_finds_free(&g->scales.weights);
         qdq_insert_cache_free(&g->codes);
+        qdq_recorded_free(&g->recorded);
         g->clean = before.clean;
         g->scales.weights = before.weights;
         g->codes = before.codes;
+        g->recorded = before.recorded;
         g->forms.base = before.base_formats;
         g->forms.by_node = before.formats;
     }
