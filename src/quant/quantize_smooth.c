@@ -26,21 +26,22 @@ static void explain(const qdq_quantizing *q, const qdq_smooth_notes *notes)
     }
 }
 
-static qdq_status search(const qdq_quantizing *q, qdq_quantizing *placed, qdq_smooth_notes *notes,
-                         qdq_error *err)
+static qdq_status search(const qdq_quantizing *q, const qdq_smooth_ask *ask, qdq_quantizing *placed,
+                         qdq_smooth_notes *notes, qdq_error *err)
 {
     qdq_quantize_opts opts = *q->opts;
 
     QDQ_TRY(place_first(q, placed, err));
     placed->opts = &opts;
-    QDQ_TRY(qdq_smooth_search(placed, q->plan, notes, err));
+    QDQ_TRY(qdq_smooth_search(placed, ask, q->plan, notes, err));
     explain(q, notes);
     qdq_job_log(q->opts->job, QDQ_LOG_INFO, "%zu of %zu activations before products are smoothed",
                 q->plan->smoothings.n, notes->list.n);
     return QDQ_OK;
 }
 
-qdq_status qdq_quantize_smooth(const qdq_quantizing *q, qdq_model *m, qdq_error *err)
+qdq_status qdq_quantize_find_smoothings(const qdq_quantizing *q, const qdq_smooth_ask *ask,
+                                        qdq_error *err)
 {
     qdq_smooth_notes notes = {.arena = QDQ_ARENA_INIT};
     qdq_quantize_opts opts = *q->opts;
@@ -62,8 +63,14 @@ qdq_status qdq_quantize_smooth(const qdq_quantizing *q, qdq_model *m, qdq_error 
     opts.why = NULL;
     placed.opts = &opts;
     placed.plan = qdq_plan_new();
-    qdq_status st = placed.plan != NULL ? search(q, &placed, &notes, err) : qdq_nomem(err);
+    qdq_status st = placed.plan != NULL ? search(q, ask, &placed, &notes, err) : qdq_nomem(err);
     qdq_plan_free(placed.plan);
     qdq_arena_free(&notes.arena);
-    return st == QDQ_OK ? qdq_smooth_apply(m, q->plan, err) : st;
+    return st;
+}
+
+qdq_status qdq_quantize_smooth(const qdq_quantizing *q, qdq_model *m, qdq_error *err)
+{
+    QDQ_TRY(qdq_quantize_find_smoothings(q, NULL, err));
+    return qdq_smooth_apply(m, q->plan, err);
 }

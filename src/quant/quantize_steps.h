@@ -5,6 +5,7 @@
 
 #include "quant/insert/insert_cache.h"
 #include "quant/calib/calib.h"
+#include "quant/weights/smooth.h"
 
 /* Fills the head of an empty plan, and *prepared: the model that plans speak of. Names of nodes in
  * `opts` that this fused become names of nodes in it (place_fused.h), in the plan's arena. */
@@ -18,8 +19,13 @@ qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_j
 /* The head of another plan for the same model. */
 qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err);
 
-/* Smooths activations of the clean model m, which is q->m: q->plan, which has its head, gets
- * smoothings and is otherwise empty. Samples choose them; random ones are a warning. */
+/* Finds what to smooth in the clean model q->m: q->plan, which has its head, gets smoothings and is
+ * otherwise empty. Samples choose them; random ones are a warning. `ask`: as for
+ * qdq_smooth_search(). */
+qdq_status qdq_quantize_find_smoothings(const qdq_quantizing *q, const qdq_smooth_ask *ask,
+                                        qdq_error *err);
+
+/* The same for the clean model m, which is q->m, and smooths it. */
 qdq_status qdq_quantize_smooth(const qdq_quantizing *q, qdq_model *m, qdq_error *err);
 
 /* Places and calibrates: the rest of q->plan. */

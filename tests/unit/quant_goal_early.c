@@ -175,3 +175,66 @@ TEST(samples_do_not_run_again_where_a_shared_scale_goes_apart)
     assert_int_equal(calibrations, 1);
     test_goal_end(&s);
 }
+
+/* --- smoothing -------------------------------------------------------------------------------- */
+
+enum { NOISY = 30 };
+
+/* A gain that could be smoothed before a product, then products that nothing smooths. */
+static qdq_model *gain_and_chain(int n)
+{
+    test_builder b = test_build(17);
+    char name[20], weight[20], before[20] = "n";
+
+    TEST_INPUT(&b, "x", 1, 64);
+    TEST_RANDOM(&b, "g", 64);
+    TEST_NODE(&b, "Mul", "n", "x", "g");
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "m%d", i);
+        snprintf(weight, sizeof weight, "w%d", i);
+        TEST_RANDOM(&b, weight, 64, 64);
+        TEST_NODE(&b, "MatMul", name, before, weight);
+        snprintf(before, sizeof before, "t%d", i);
+        TEST_NODE(&b, "Softmax", before, name);
+    }
+    test_output(&b, before);
+    return test_built(&b);
+}
+
+/* Samples that run to find what to smooth. */
+static void count_collected(void *ctx, const char *phase, uint64_t done, uint64_t total)
+{
+    (void)done;
+    (void)total;
+    *(size_t *)ctx += strcmp(phase, "weights") == 0;
+}
+
+static size_t collected_for(int n_products)
+{
+    static float x[SAMPLES][64];
+    qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
+    test_goal s = test_goal_begin(gain_and_chain(n_products));
+    qdq_job job = QDQ_JOB_INIT;
+    size_t collected = 0;
+
+    for (size_t i = 0; i < sizeof x / sizeof **x; i++)
+        x[i / 64][i % 64] = (float)(i * 37 % 101) / 25 - 1.5f;
+    qdq_data_close(s.data);
+    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 64)"), x, sizeof x), s.m,
+                            NULL, &s.data, &err));
+    job.ctx = &collected;
+    job.progress = count_collected;
+
+    o.job = &job;
+    s.goal.min_sqnr = 60;
+    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &o, &s.goal, &s.plan, &s.out, &s.r,
+                                &err));
+    test_goal_end(&s);
+    return collected;
+}
+
+TEST(smoothing_is_not_searched_where_other_layers_make_the_error)
+{
+    assert_int_equal(collected_for(NOISY), 0);
+    assert_int_equal(collected_for(1), SAMPLES);
+}

@@ -261,14 +261,10 @@ static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model *
                                    qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
-    qdq_model *quantized = NULL;
     unsigned char *form = NULL;
     unsigned trials = 0;
 
-    QDQ_TRY(qdq_goal_apply(g, g->first, &quantized, err));
-    qdq_status st = qdq_goal_rank(g, quantized, err);
-    qdq_model_free(quantized);
-    QDQ_TRY(st);
+    QDQ_TRY(qdq_goal_rank(g, err));
     QDQ_TRY(qdq_goal_time_share(g, g->first, NULL, &g->tried.at[0].time_fraction, err));
     g->room->steps.at[0].time_fraction =
         g->tried.at[0].time_fraction; /* a profile may be there now */
@@ -419,7 +415,8 @@ static qdq_status try_other_ways(qdq_goal_run *g, bool *missed, qdq_error *err)
     }
     if (*missed)
         QDQ_TRY(qdq_goal_try_variants(g, err));
-    g->room->head.seconds.trials = qdq_clock_seconds() - begun;
+    /* layers may have been measured for a variant */
+    g->room->head.seconds.trials = qdq_clock_seconds() - begun - g->room->head.seconds.layers;
     return QDQ_OK;
 }
 

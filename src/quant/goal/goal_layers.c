@@ -63,6 +63,7 @@ static qdq_status list_layers(ranking *k, qdq_error *err)
     size_t most = g->first->quantized.n;
     double time, float_time = 0;
 
+    g->n_layers = 0;
     g->layers = qdq_arena_array(&g->room->arena, most + 1, sizeof *g->layers);
     g->items = qdq_arena_array(&g->arena, most + 1, sizeof *g->items);
     k->layer =
@@ -116,25 +117,24 @@ static qdq_status compare_layers(ranking *k, const qdq_model *quantized, size_t 
 
 /* Where there are folds, by the ranges and on the samples of the worst one: what they clip is lost
  * in no other. */
-static qdq_status measure_errors(ranking *k, const qdq_model *quantized, qdq_error *err)
+static qdq_status compare_worst(ranking *k, qdq_error *err)
 {
     qdq_goal_run *g = k->g;
-    qdq_model *of_fold = NULL;
+    const bool has_folds = g->first->n_folds > 0;
+    const size_t first = has_folds ? qdq_goal_fold_first(g, g->worst_fold) : g->goal.first;
+    size_t count = has_folds ? qdq_goal_fold_first(g, g->worst_fold + 1) - first : g->goal.count;
+    qdq_model *m = NULL;
 
-    if (g->first->n_folds == 0) {
-        const size_t have = qdq_data_count(qdq_goal_data(g)) - g->goal.first;
-
-        return compare_layers(k, quantized, g->goal.first,
-                              g->goal.count == 0 ? have : g->goal.count, err);
-    }
-    const size_t first = qdq_goal_fold_first(g, g->worst_fold);
-    qdq_plan_swap_fold(g->first, g->worst_fold);
-    qdq_status st = qdq_goal_apply(g, g->first, &of_fold, err);
-    qdq_plan_swap_fold(g->first, g->worst_fold);
+    if (count == 0)
+        count = qdq_data_count(qdq_goal_data(g)) - first;
+    if (has_folds)
+        qdq_plan_swap_fold(g->first, g->worst_fold);
+    qdq_status st = qdq_goal_apply(g, g->first, &m, err);
+    if (has_folds)
+        qdq_plan_swap_fold(g->first, g->worst_fold);
     if (st == QDQ_OK)
-        st = compare_layers(k, of_fold, first, qdq_goal_fold_first(g, g->worst_fold + 1) - first,
-                            err);
-    qdq_model_free(of_fold);
+        st = compare_layers(k, m, first, count, err);
+    qdq_model_free(m);
     return st;
 }
 
@@ -147,35 +147,63 @@ static void assume_errors(qdq_goal_run *g)
     }
 }
 
-qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error *err)
+static qdq_status measure_errors(qdq_goal_run *g, qdq_error *err)
 {
-    qdq_goal_seconds *to = &g->room->head.seconds;
     qdq_map by_label = QDQ_MAP_INIT;
-    const double begun = qdq_clock_seconds();
     ranking k = {.g = g, .by_label = &by_label};
-    qdq_status st =
-        qdq_graph_map_labels(g->clean->graph, &g->arena, &by_label) ? QDQ_OK : qdq_nomem(err);
+    qdq_status st = qdq_allocated(qdq_graph_map_labels(g->clean->graph, &g->arena, &by_label), err);
 
     if (st == QDQ_OK)
         st = list_layers(&k, err);
     if (st == QDQ_OK && g->first_trial.holds)
         assume_errors(g); /* no layer has to go */
     else if (st == QDQ_OK)
-        st = measure_errors(&k, quantized, err);
+        st = compare_worst(&k, err);
     if ((st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED) && !qdq_data_has_failed(qdq_goal_data(g))) {
         *err = (qdq_error)QDQ_ERROR_INIT;
         assume_errors(g);
         st = QDQ_OK;
     }
-    const double measured = qdq_clock_seconds();
-    to->layers = measured - begun;
-    if (st == QDQ_OK)
-        st = qdq_goal_take_times(g, quantized, &by_label, err);
-    to->profile = qdq_clock_seconds() - measured;
-    for (size_t i = 0; i < g->n_layers && st == QDQ_OK; i++)
-        g->items[i].expected_bound = fmax(g->layers[i].saved_fraction, least_expected_bound);
     qdq_map_free(&by_label);
     return st;
+}
+
+qdq_status qdq_goal_measure_errors(qdq_goal_run *g, qdq_error *err)
+{
+    const double begun = qdq_clock_seconds();
+
+    if (g->measured == g->first)
+        return QDQ_OK;
+    QDQ_TRY(measure_errors(g, err));
+    g->measured = g->first;
+    g->room->head.seconds.layers += qdq_clock_seconds() - begun;
+    return QDQ_OK;
+}
+
+static qdq_status take_times(qdq_goal_run *g, qdq_error *err)
+{
+    qdq_map by_label = QDQ_MAP_INIT;
+    qdq_model *quantized = NULL;
+    qdq_status st = qdq_goal_apply(g, g->first, &quantized, err);
+
+    if (st == QDQ_OK)
+        st = qdq_allocated(qdq_graph_map_labels(g->clean->graph, &g->arena, &by_label), err);
+    if (st == QDQ_OK)
+        st = qdq_goal_take_times(g, quantized, &by_label, err);
+    qdq_map_free(&by_label);
+    qdq_model_free(quantized);
+    return st;
+}
+
+qdq_status qdq_goal_rank(qdq_goal_run *g, qdq_error *err)
+{
+    QDQ_TRY(qdq_goal_measure_errors(g, err));
+    const double measured = qdq_clock_seconds();
+    QDQ_TRY(take_times(g, err));
+    g->room->head.seconds.profile = qdq_clock_seconds() - measured;
+    for (size_t i = 0; i < g->n_layers; i++)
+        g->items[i].expected_bound = fmax(g->layers[i].saved_fraction, least_expected_bound);
+    return QDQ_OK;
 }
 
 /* What layer i loses of what it saves in 8 bits, in this format. */

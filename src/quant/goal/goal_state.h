@@ -112,6 +112,8 @@ typedef struct qdq_goal_run {
     /* by layer; NULL: in a subgraph */
     const qdq_node **nodes;
     size_t n_layers;
+    /* the plan that they were listed for, with their errors; NULL: none */
+    const qdq_plan *measured;
     /* the caller's, and room for the layers */
     const char **exclude;
     size_t n_exclude;
@@ -216,8 +218,11 @@ qdq_status qdq_goal_try_other_forms(qdq_goal_run *g, unsigned char *form, bool *
 
 /* --- goal_layers.c ---------------------------------------------------------------------------- */
 
-/* Lists and ranks the layers that can go. `quantized`: the first plan, applied. */
-qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error *err);
+/* Lists the layers that can go, with what each loses, once for each first plan. */
+qdq_status qdq_goal_measure_errors(qdq_goal_run *g, qdq_error *err);
+
+/* The same with what each saves. */
+qdq_status qdq_goal_rank(qdq_goal_run *g, qdq_error *err);
 
 /* For the caller: the worst first. */
 void qdq_goal_sort_layers(qdq_goal_run *g);

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "ir/ir.h"
 #include "quant/goal/goal_state.h"
+#include "quant/weights/smooth_fold.h"
 #include "target/target.h"
 
 /* Less gain than this on the samples at hand may be harm on others: dnsmos has 0.01 dB more there
@@ -71,6 +73,7 @@ static qdq_status evaluate_variant(qdq_goal_run *g, qdq_plan *variant, gain *out
         out->with_db = least_db(g->tried.at[1].compared);
         out->without_db = least_db(g->tried.at[0].compared);
         g->first_trial = trial;
+        g->measured = NULL; /* another plan may have its place in memory */
     } else {
         g->first = first;
         g->worst_fold = worst_fold;
@@ -145,36 +148,21 @@ typedef struct unsmoothed {
     const qdq_format **formats, **base_formats;
 } unsmoothed;
 
-/* The plan of a smoothed copy of the clean model, which takes its place; *out NULL: nothing is
- * smoothed. */
-static qdq_status make_smoothed(qdq_goal_run *g, qdq_plan *head, qdq_plan **out, qdq_error *err)
+/* Smooths the copy that has taken the place of the clean model. What is smoothed has another name,
+ * so that the ranges that are there hold. */
+static qdq_status evaluate_smoothed(qdq_goal_run *g, qdq_plan *head, gain *found, qdq_error *err)
 {
-    qdq_quantizing q = qdq_goal_quantizing(g, &g->opts, head);
-    qdq_plan *first = g->first;
+    qdq_plan *first = g->first, *p = NULL;
 
-    *out = NULL;
-    QDQ_TRY(qdq_quantize_again(first, head, err));
-    QDQ_TRY(qdq_quantize_smooth(&q, g->clean, err));
-    if (head->smoothings.n == 0)
-        return QDQ_OK;
+    QDQ_TRY(qdq_smooth_apply(g->clean, head, err));
     g->first = head;
-    const qdq_status st = qdq_goal_make_plan(g, NULL, out, err);
+    const qdq_status st = qdq_goal_make_plan(g, NULL, &p, err);
     g->first = first;
-    return st;
+    return st == QDQ_OK ? evaluate_variant(g, p, found, err) : st;
 }
 
-static qdq_status evaluate_smoothed(qdq_goal_run *g, gain *found, qdq_error *err)
-{
-    qdq_plan *head = qdq_plan_new(), *p = NULL;
-    qdq_status st = head != NULL ? make_smoothed(g, head, &p, err) : qdq_nomem(err);
-
-    qdq_plan_free(head);
-    return st == QDQ_OK && p != NULL ? evaluate_variant(g, p, found, err) : st;
-}
-
-/* What is smoothed has another name, so that the ranges that are there hold; its products have
- * other weights by the names that they had. */
-static qdq_status try_smooth(qdq_goal_run *g, qdq_error *err)
+/* Its products have other weights by the names that they had. */
+static qdq_status smooth_copy(qdq_goal_run *g, qdq_plan *head, qdq_error *err)
 {
     unsmoothed before = {g->clean,    g->scales.weights, g->codes,
                          g->recorded, g->forms.by_node,  g->forms.base};
@@ -197,7 +185,7 @@ static qdq_status try_smooth(qdq_goal_run *g, qdq_error *err)
     g->recorded = (qdq_recorded){0};
     g->forms.base = base;
     g->forms.by_node = formats;
-    st = evaluate_smoothed(g, &found, err);
+    st = evaluate_smoothed(g, head, &found, err);
     if (found.is_kept) {
         qdq_model_free(before.clean);
         qdq_weight_finds_free(&before.weights);
@@ -218,6 +206,73 @@ static qdq_status try_smooth(qdq_goal_run *g, qdq_error *err)
     r->is_smoothed = found.is_kept;
     r->smoothed_db = found.with_db;
     r->unsmoothed_db = found.without_db;
+    return st;
+}
+
+/* Is g->items[i] a product that reads x, or what makes it? */
+static bool is_around(const qdq_goal_run *g, size_t i, const qdq_value *x)
+{
+    if (x->producer == g->nodes[i])
+        return true;
+    QDQ_FOR_USES (u, x)
+        if (u->node == g->nodes[i])
+            return true;
+    return false;
+}
+
+/* The fraction of what all layers do to the outputs that layers around x[0] to x[n - 1] do. NAN:
+ * it is not known. */
+static double fraction_around(const qdq_goal_run *g, const qdq_value *const *x, size_t n)
+{
+    double all = 0, around = 0;
+
+    for (size_t i = 0; i < g->n_layers; i++) {
+        bool is_near = false;
+
+        if (isnan(g->layers[i].error))
+            return NAN;
+        for (size_t k = 0; k < n && !is_near; k++)
+            is_near = is_around(g, i, x[k]);
+        all += g->items[i].sensitivity;
+        around += is_near ? g->items[i].sensitivity : 0;
+    }
+    return around / all;
+}
+
+/* Even without any error of its products, would the output be nearer to the goal? */
+static qdq_status ask_errors(void *ctx, const qdq_value *const *x, size_t n, const char **why_not,
+                             qdq_error *err)
+{
+    qdq_goal_run *g = ctx;
+
+    QDQ_TRY(qdq_goal_measure_errors(g, err));
+    const double fraction = fraction_around(g, x, n);
+    if (!(-10 * log10(1 - fraction) < LEAST_GAIN_DB))
+        return QDQ_OK;
+    *why_not = qdq_arena_printf(&g->arena,
+                                "all products of such activations have %.3g of the error of the "
+                                "outputs",
+                                fraction);
+    return qdq_allocated(*why_not != NULL, err);
+}
+
+static qdq_status find_smoothings(qdq_goal_run *g, qdq_plan *head, qdq_error *err)
+{
+    const qdq_quantizing q = qdq_goal_quantizing(g, &g->opts, head);
+    const qdq_smooth_ask ask = {ask_errors, g};
+
+    QDQ_TRY(qdq_quantize_again(g->first, head, err));
+    return qdq_quantize_find_smoothings(&q, &ask, err);
+}
+
+static qdq_status try_smooth(qdq_goal_run *g, qdq_error *err)
+{
+    qdq_plan *head = qdq_plan_new();
+    qdq_status st = head != NULL ? find_smoothings(g, head, err) : qdq_nomem(err);
+
+    if (st == QDQ_OK && head->smoothings.n > 0)
+        st = smooth_copy(g, head, err);
+    qdq_plan_free(head);
     return st;
 }
 

@@ -344,12 +344,33 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const qdq_plan_smoothing *)a)->tensor, ((const qdq_plan_smoothing *)b)->tensor);
 }
 
-static qdq_status search_all(smoother *s)
+/* Notes why_not for all candidates, if there is one. */
+static qdq_status ask_caller(smoother *s, const qdq_smooth_ask *ask, const char **why_not)
+{
+    const size_t n = s->candidates.n;
+    const qdq_value **x = qdq_arena_array(&s->a.scratch, n, sizeof *x);
+
+    QDQ_NEED(x != NULL, s->err);
+    for (size_t i = 0; i < n; i++)
+        x[i] = s->candidates.at[i].x;
+    QDQ_TRY(ask->fn(ask->ctx, x, n, why_not, s->err));
+    for (size_t i = 0; i < n && *why_not != NULL; i++)
+        QDQ_TRY(note(s, x[i], false, qdq_arena_strdup(&s->notes->arena, *why_not)));
+    return QDQ_OK;
+}
+
+static qdq_status search_all(smoother *s, const qdq_smooth_ask *ask)
 {
     const qdq_job *job = s->a.q->opts->job;
+    const char *why_not = NULL;
 
-    if (s->candidates.n > 0)
-        QDQ_TRY(qdq_awq_collect(&s->a));
+    if (s->candidates.n == 0)
+        return QDQ_OK;
+    if (ask != NULL)
+        QDQ_TRY(ask_caller(s, ask, &why_not));
+    if (why_not != NULL)
+        return QDQ_OK;
+    QDQ_TRY(qdq_awq_collect(&s->a));
     for (size_t i = 0; i < s->candidates.n; i++) {
         const qdq_arena_mark mark = qdq_arena_get_mark(&s->a.scratch);
 
@@ -363,8 +384,8 @@ static qdq_status search_all(smoother *s)
     return QDQ_OK;
 }
 
-qdq_status qdq_smooth_search(const qdq_quantizing *q, qdq_plan *out, qdq_smooth_notes *notes,
-                             qdq_error *err)
+qdq_status qdq_smooth_search(const qdq_quantizing *q, const qdq_smooth_ask *ask, qdq_plan *out,
+                             qdq_smooth_notes *notes, qdq_error *err)
 {
     smoother s = {.a = {.q = q, .n_turns = qdq_sweep_count(q) > 1 ? 2 : 1, .err = err},
                   .f = {.q = q, .with_gptq = true, .err = err},
@@ -376,7 +397,7 @@ qdq_status qdq_smooth_search(const qdq_quantizing *q, qdq_plan *out, qdq_smooth_
     for (size_t i = 0; i < q->plan->tensors.n && st == QDQ_OK; i++)
         st = look_at(&s, &q->plan->tensors.at[i]);
     if (st == QDQ_OK)
-        st = search_all(&s);
+        st = search_all(&s, ask);
     qdq_product_finder_free(&s.f);
     qdq_map_free(&s.a.by_value);
     qdq_arena_free(&s.a.scratch);
