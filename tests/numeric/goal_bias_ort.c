@@ -2,6 +2,7 @@
  * corrected before any layer goes back to float, where that brings the goal nearer on samples that
  * the means did not see. */
 #include <math.h>
+#include <string.h>
 
 #include "base/random.h"
 #include "base/sha256.h"
@@ -165,6 +166,30 @@ TEST(corrections_are_judged_by_means_that_did_not_see_the_samples)
     go(&s);
     assert_false(s.r->reached || s.r->is_corrected);
     assert_int_equal(s.plan->corrections.n, 0);
+    put_away(&s);
+}
+
+static void count_samples(void *ctx, const char *phase, uint64_t done, uint64_t total)
+{
+    (void)done;
+    (void)total;
+    *(size_t *)ctx += strcmp(phase, "compare") == 0;
+}
+
+/* The first half of the samples shows the harm, and is all that they run on. */
+TEST(corrections_that_do_harm_to_the_first_samples_do_not_run_on_all)
+{
+    setting s = set_up(3, -1, 2);
+    qdq_job job = QDQ_JOB_INIT;
+    size_t samples = 0;
+
+    s.goal.min_sqnr = bound_with(&s, QDQ_BIAS_CORRECTION_OFF) + 20;
+    job.ctx = &samples;
+    job.progress = count_samples;
+    s.opts.job = &job;
+    go(&s);
+    assert_false(s.r->is_corrected);
+    assert_int_equal(samples, SAMPLES + SAMPLES / 2); /* one layer: without it nothing is left */
     put_away(&s);
 }
 

@@ -209,19 +209,26 @@ static void count_collected(void *ctx, const char *phase, uint64_t done, uint64_
     *(size_t *)ctx += strcmp(phase, "weights") == 0;
 }
 
-static size_t collected_for(int n_products)
+/* Samples from a file: of random ones no variant is tried. */
+static void read_samples(test_goal *s)
 {
     static float x[SAMPLES][64];
+
+    for (size_t i = 0; i < sizeof x / sizeof **x; i++)
+        x[i / 64][i % 64] = (float)(i * 37 % 101) / 25 - 1.5f;
+    qdq_data_close(s->data);
+    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 64)"), x, sizeof x),
+                            s->m, NULL, &s->data, &err));
+}
+
+static size_t collected_for(int n_products)
+{
     qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
     test_goal s = test_goal_begin(gain_and_chain(n_products));
     qdq_job job = QDQ_JOB_INIT;
     size_t collected = 0;
 
-    for (size_t i = 0; i < sizeof x / sizeof **x; i++)
-        x[i / 64][i % 64] = (float)(i * 37 % 101) / 25 - 1.5f;
-    qdq_data_close(s.data);
-    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 64)"), x, sizeof x), s.m,
-                            NULL, &s.data, &err));
+    read_samples(&s);
     job.ctx = &collected;
     job.progress = count_collected;
 

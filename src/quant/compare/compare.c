@@ -381,35 +381,45 @@ qdq_status qdq_comparing_begin(const qdq_comparison *of, qdq_comparing **out, qd
     return st;
 }
 
-void qdq_comparing_check(qdq_comparing *c, size_t samples, double least_db, double *worst_db)
+void qdq_comparing_look(qdq_comparing *c, qdq_compare_look *look)
 {
-    c->check_after = samples;
-    c->least_db = least_db;
-    c->checked_db = worst_db;
+    look->worst_db = look->whole_db = NAN;
+    look->has_ended = false;
+    c->look = look;
 }
 
-static qdq_status check_so_far(const qdq_comparing *c, bool *goes_on, qdq_error *err)
+double qdq_compare_whole_db(const qdq_compare_result *r)
+{
+    double least = INFINITY;
+
+    for (size_t i = 0; i < r->n_outputs; i++)
+        if (!isnan(r->outputs[i].sqnr_db))
+            least = fmin(least, r->outputs[i].sqnr_db);
+    return least;
+}
+
+static qdq_status look_at_first(const qdq_comparing *c, qdq_error *err)
 {
     qdq_compare_result *r = NULL;
 
     QDQ_TRY(qdq_comparing_get(c, &r, err));
-    *c->checked_db = r->worst_db;
-    *goes_on = !(r->worst_db < c->least_db);
+    c->look->worst_db = r->worst_db;
+    c->look->whole_db = qdq_compare_whole_db(r);
+    c->look->has_ended =
+        c->look->worst_db < c->look->least_worst_db && !(c->look->whole_db > c->look->least_whole_db);
     qdq_free(r);
     return QDQ_OK;
 }
 
 static qdq_status run_samples(qdq_comparing *c, size_t first, size_t end, qdq_error *err)
 {
-    bool goes_on = true;
-
-    for (size_t i = first; i < end && goes_on; i++) {
+    for (size_t i = first; i < end && !(c->look != NULL && c->look->has_ended); i++) {
         if (i < c->first || i >= c->end || c->has_run[i - c->first])
             return qdq_fail(err, QDQ_E_BUG, "sample %zu is not one that this comparison waits for",
                             i);
         QDQ_TRY(run_sample(c, i, i + 1 == end, err));
-        if (c->n_run == c->check_after)
-            QDQ_TRY(check_so_far(c, &goes_on, err));
+        if (c->look != NULL && c->n_run == c->look->samples)
+            QDQ_TRY(look_at_first(c, err));
     }
     return QDQ_OK;
 }

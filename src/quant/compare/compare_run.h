@@ -31,9 +31,24 @@ qdq_status qdq_comparing_add(qdq_comparing *c, const qdq_model *b, size_t first,
  * all. */
 void qdq_comparing_set_level(qdq_comparing *c, int model, qdq_opt_level level);
 
-/* After this number of samples, before the first qdq_comparing_add(): the worst SQNR so far is
- * noted in *worst_db, and the comparison ends there if that is below `least_db`. */
-void qdq_comparing_check(qdq_comparing *c, size_t samples, double least_db, double *worst_db);
+/* A look at the first samples. The comparison ends there if the worst SQNR that it finds is below
+ * the one limit, and that of whole outputs is not above the other. */
+typedef struct qdq_compare_look {
+    /* how many they are; 0: there is no look */
+    size_t samples;
+    /* limits of what follows; -INFINITY: it goes on; INFINITY: the other one decides */
+    double least_worst_db, least_whole_db;
+    /* found: the worst SQNR, slices included, and the least one of whole outputs; NAN: not yet */
+    double worst_db, whole_db;
+    bool has_ended;
+} qdq_compare_look;
+
+/* Before the first qdq_comparing_add(). `look` is filled as samples run, and has to live until
+ * then. */
+void qdq_comparing_look(qdq_comparing *c, qdq_compare_look *look);
+
+/* The least SQNR of outputs as wholes; INFINITY: none has one. */
+double qdq_compare_whole_db(const qdq_compare_result *r);
 
 /* The result for the samples so far. *out is freed with qdq_free() (one block). */
 qdq_status qdq_comparing_get(const qdq_comparing *c, qdq_compare_result **out, qdq_error *err);

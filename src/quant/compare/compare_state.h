@@ -49,10 +49,8 @@ struct qdq_comparing {
     qdq_reference_outputs *kept;
     /* of the two models */
     qdq_feedback states[2];
-    /* qdq_comparing_check(); 0: none */
-    size_t check_after;
-    double least_db;
-    double *checked_db;
+    /* NULL: none */
+    qdq_compare_look *look;
     /* that runs */
     size_t sample, step;
     /* its */

@@ -7,7 +7,7 @@
 #include "qdq/goal.h"
 #include "quant/calib/calib_seen.h"
 #include "quant/calib/scales.h"
-#include "quant/compare/reference_outputs.h"
+#include "quant/compare/compare_run.h"
 #include "quant/control_flow/subgraph_data.h"
 #include "quant/goal/goal_hook.h"
 #include "quant/goal/metric.h"
@@ -40,8 +40,8 @@ typedef struct qdq_goal_tried {
     /* nothing is left in 8 bits: what stays is in 8 bits beside others alone */
     bool is_float;
     double sqnr_db, time_fraction;
-    /* worst SQNR of the samples that are looked at first; NAN: there are too few samples */
-    double early_db;
+    /* what the samples that are looked at first have; no samples: there are too few */
+    qdq_compare_look early;
     /* it missed */
     const char *why;
     /* NAN: not measured, or none */
@@ -123,6 +123,8 @@ typedef struct qdq_goal_run {
     qdq_goal_trial first_trial;
     /* of the first plan: that with the most noise, where it has folds */
     unsigned worst_fold;
+    /* g->first is a variant that has to come nearer to the goal than the plan of tried.at[0] */
+    bool is_rival;
     /* what goal.metric points to */
     qdq_metric metric;
     qdq_goal_clock clock;

@@ -191,14 +191,13 @@ size_t qdq_goal_fold_first(const qdq_goal_run *g, unsigned k)
     return qdq_data_fold_first(g->data, k, g->first->n_folds, samples_that_calibrate(g));
 }
 
-/* Each fold by ranges that did not see it. *early_db < least_db: the comparison has ended; NULL: it
- * does not end early. */
-static qdq_status add_folds(qdq_goal_run *g, qdq_plan *p, qdq_comparing *c, double least_db,
-                            const double *early_db, qdq_error *err)
+/* Each fold by ranges that did not see it, as far as `early` lets it go on; NULL: to the end. */
+static qdq_status add_folds(qdq_goal_run *g, qdq_plan *p, qdq_comparing *c,
+                            const qdq_compare_look *early, qdq_error *err)
 {
     double noise = 0, before = 0, most = 0;
 
-    for (unsigned k = 0; k < p->n_folds && !(early_db != NULL && *early_db < least_db); k++) {
+    for (unsigned k = 0; k < p->n_folds && !(early != NULL && early->has_ended); k++) {
         QDQ_TRY(qdq_goal_add_fold(c, p, k, samples_that_calibrate(g), make_model, g, err));
         if (p != g->first)
             continue;
@@ -240,9 +239,8 @@ static size_t early_samples(const qdq_goal_run *g)
     return n < 2 * LEAST ? 0 : n / 4 > LEAST ? n / 4 : LEAST;
 }
 
-/* early_db: the worst SQNR of the first samples; where it is below least_db, the comparison ends
- * with them. NULL: it runs to the end. */
-static qdq_status compare_outputs(qdq_goal_run *g, qdq_plan *p, double least_db, double *early_db,
+/* early: where a look at the first samples is noted; NULL: there is none. */
+static qdq_status compare_outputs(qdq_goal_run *g, qdq_plan *p, qdq_compare_look *early,
                                   qdq_compare_result **out, qdq_error *err)
 {
     qdq_compare_opts o = qdq_goal_compare_opts(g);
@@ -253,12 +251,9 @@ static qdq_status compare_outputs(qdq_goal_run *g, qdq_plan *p, double least_db,
     o.count = g->goal.count;
     QDQ_TRY(qdq_comparing_begin(&(qdq_comparison){g->engine, g->m, qdq_goal_data(g), &o, &g->kept},
                                 &c, err));
-    if (early_db != NULL) {
-        *early_db = NAN;
-        qdq_comparing_check(c, early_samples(g), least_db, early_db);
-    }
-    qdq_status st =
-        p->n_folds > 0 ? add_folds(g, p, c, least_db, early_db, err) : add_model(g, p, c, err);
+    if (early != NULL)
+        qdq_comparing_look(c, early);
+    qdq_status st = p->n_folds > 0 ? add_folds(g, p, c, early, err) : add_model(g, p, c, err);
     if (st == QDQ_OK)
         st = qdq_comparing_get(c, out, err);
     qdq_comparing_free(c);
@@ -267,7 +262,7 @@ static qdq_status compare_outputs(qdq_goal_run *g, qdq_plan *p, double least_db,
 
 qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, qdq_compare_result **out, qdq_error *err)
 {
-    return compare_outputs(g, p, -INFINITY, NULL, out, err);
+    return compare_outputs(g, p, NULL, out, err);
 }
 
 /* --- a look at the first samples -------------------------------------------------------------- */
@@ -275,18 +270,25 @@ qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, qdq_compare_result **o
 /* What the first plan has on all samples, above what it has on the first ones. */
 static double early_gap(const qdq_goal_run *g)
 {
-    return g->tried.n > 0 ? g->tried.at[0].sqnr_db - g->tried.at[0].early_db : (double)NAN;
+    return g->tried.n > 0 ? g->tried.at[0].sqnr_db - g->tried.at[0].early.worst_db : (double)NAN;
 }
 
-/* A trial whose first samples say that it is below that ends there: the first plan shows what they
- * say about all. */
-static double least_early_db(const qdq_goal_run *g, const qdq_plan *p)
+/* A trial whose first samples say that it is far below the goal ends there: the first plan shows
+ * what they say about all. So does a variant, where these samples are no nearer to the goal with
+ * it. */
+static qdq_compare_look look_early(const qdq_goal_run *g, const qdq_plan *p)
 {
     const double hopeless_db = 6, gap = early_gap(g);
+    const bool may_end = p != g->first || (g->is_rival && g->goal.max_drop < 0);
+    qdq_compare_look look = {
+        .samples = early_samples(g), .least_worst_db = -INFINITY, .least_whole_db = INFINITY};
 
-    return p == g->first || g->goal.min_sqnr == 0 || !isfinite(gap)
-               ? (double)-INFINITY
-               : g->goal.min_sqnr - hopeless_db - gap;
+    if (!may_end || g->goal.min_sqnr == 0 || !isfinite(gap))
+        return look;
+    look.least_worst_db = g->goal.min_sqnr - hopeless_db - gap;
+    if (g->is_rival)
+        look.least_whole_db = g->tried.at[0].early.whole_db;
+    return look;
 }
 
 /* --- is it enough? ---------------------------------------------------------------------------- */
@@ -331,20 +333,20 @@ static qdq_status evaluate_accuracy(qdq_goal_run *g, const qdq_compare_result *r
     return QDQ_OK;
 }
 
-/* How far the result is from the goal, and in words what is missing. early_db: of a comparison that
- * ended early, else NAN. */
-static qdq_status evaluate_outputs(qdq_goal_run *g, const qdq_compare_result *r, double early_db,
-                                   qdq_goal_step *step, qdq_goal_trial *out, qdq_error *err)
+/* How far the result is from the goal, and in words what is missing. */
+static qdq_status evaluate_outputs(qdq_goal_run *g, const qdq_compare_result *r,
+                                   const qdq_compare_look *early, qdq_goal_step *step,
+                                   qdq_goal_trial *out, qdq_error *err)
 {
     qdq_goal_result *to = &g->room->head;
     qdq_goal_outputs o = qdq_goal_read_outputs(g->clean, r, &g->goal);
 
-    if (!isnan(early_db))
-        o.db = early_db + early_gap(g);
+    if (early->has_ended)
+        o.db = early->worst_db + early_gap(g);
 
     step->sqnr_db = o.db;
-    step->accuracy = isnan(early_db) ? r->accuracy_b : (double)NAN;
-    if (isnan(early_db))
+    step->accuracy = early->has_ended ? (double)NAN : r->accuracy_b;
+    if (!early->has_ended)
         to->float_accuracy = r->accuracy_a;
     *out = (qdq_goal_trial){.holds = true, .excess = NAN};
     QDQ_TRY(qdq_goal_need_rows(r, &g->goal, err));
@@ -383,19 +385,16 @@ static void note_refusal(qdq_goal_run *g, qdq_goal_step *step, qdq_goal_trial *o
     *err = (qdq_error)QDQ_ERROR_INIT;
 }
 
-/* In folds where there are any. t->is_evaluated: it did not end early. */
-static qdq_status compare_and_evaluate(qdq_goal_run *g, qdq_plan *p, double least_db,
-                                       qdq_goal_step *step, qdq_goal_tried *t, qdq_goal_trial *out,
-                                       qdq_error *err)
+/* In folds where there are any, with the look t->early. t->is_evaluated: it did not end early. */
+static qdq_status compare_and_evaluate(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step,
+                                       qdq_goal_tried *t, qdq_goal_trial *out, qdq_error *err)
 {
     qdq_free(t->compared);
-    qdq_status st = compare_outputs(g, p, least_db, &t->early_db, &t->compared, err);
-    const bool is_early = t->early_db < least_db;
+    qdq_status st = compare_outputs(g, p, &t->early, &t->compared, err);
 
-    t->is_evaluated = !is_early;
+    t->is_evaluated = !t->early.has_ended;
     if (st == QDQ_OK)
-        return evaluate_outputs(g, t->compared, is_early ? t->early_db : (double)NAN, step, out,
-                                err);
+        return evaluate_outputs(g, t->compared, &t->early, step, out, err);
     if (!is_refused(g, st) || !g->kept.is_complete) /* else the float model may be at fault */
         return st;
     note_refusal(g, step, out, err);
@@ -460,7 +459,7 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *
     const double begun = qdq_clock_seconds();
     const size_t n_gone = qdq_goal_count_float(g, form);
     qdq_goal_step step = {.n_float = n_gone, .accuracy = NAN, .metric = NAN};
-    qdq_goal_tried t = {.n_gone = n_gone};
+    qdq_goal_tried t = {.n_gone = n_gone, .early = look_early(g, p)};
     unsigned char *copy = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *copy);
 
     *out = (qdq_goal_trial){.excess = NAN};
@@ -474,7 +473,7 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *
         *out = (qdq_goal_trial){.is_float = true, .excess = NAN};
         step.sqnr_db = INFINITY;
     } else {
-        st = compare_and_evaluate(g, p, least_early_db(g, p), &step, &t, out, err);
+        st = compare_and_evaluate(g, p, &step, &t, out, err);
         if (st == QDQ_OK)
             st = evaluate_metric(g, p, &step, out, err);
     }
@@ -508,7 +507,8 @@ qdq_status qdq_goal_complete(qdq_goal_run *g, size_t trial, qdq_error *err)
     qdq_plan *p = NULL;
 
     QDQ_TRY(qdq_goal_make_plan(g, t->form, &p, err));
-    const qdq_status st = compare_and_evaluate(g, p, -INFINITY, step, t, &found, err);
+    t->early.least_worst_db = -INFINITY;
+    const qdq_status st = compare_and_evaluate(g, p, step, t, &found, err);
     qdq_plan_free(p);
     QDQ_TRY(st);
     t->sqnr_db = step->sqnr_db;

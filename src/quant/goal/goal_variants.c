@@ -18,17 +18,14 @@ static const double LEAST_GAIN_DB = 0.5;
  * -INFINITY: it has none. */
 static double least_db(const qdq_compare_result *r)
 {
-    double least = r != NULL ? INFINITY : -INFINITY;
-
-    for (size_t i = 0; r != NULL && i < r->n_outputs; i++)
-        if (!isnan(r->outputs[i].sqnr_db))
-            least = fmin(least, r->outputs[i].sqnr_db);
-    return least;
+    return r != NULL ? qdq_compare_whole_db(r) : (double)-INFINITY;
 }
 
 /* Of two trials without a layer gone: is b, the variant, nearer to the goal? */
 static bool is_nearer(const qdq_goal_run *g, const qdq_goal_tried *a, const qdq_goal_tried *b)
 {
+    if (b->early.has_ended)
+        return false;
     if (a->holds != b->holds)
         return b->holds;
     if (!isnan(a->metric) && !isnan(b->metric) && a->metric != b->metric)
@@ -67,7 +64,9 @@ static qdq_status evaluate_variant(qdq_goal_run *g, qdq_plan *variant, gain *out
     qdq_goal_trial trial;
 
     g->first = variant;
+    g->is_rival = out->is_better == is_nearer;
     const qdq_status st = qdq_goal_evaluate(g, variant, NULL, &trial, err);
+    g->is_rival = false;
     out->is_kept = st == QDQ_OK && out->is_better(g, &g->tried.at[0], &g->tried.at[1]);
     if (out->is_kept) {
         out->with_db = least_db(g->tried.at[1].compared);
