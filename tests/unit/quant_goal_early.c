@@ -83,6 +83,34 @@ TEST(a_trial_near_the_goal_sees_all_samples)
     test_goal_end(&s);
 }
 
+/* Without any noise in the other half it would still miss. */
+TEST(a_trial_that_the_second_look_shows_to_miss_ends_there)
+{
+    static float x[8 * SAMPLES][64];
+    test_goal s = test_goal_begin(test_goal_chain());
+    size_t n_half = 0;
+    counted c;
+
+    for (size_t i = 0; i < sizeof x / sizeof **x; i++)
+        x[i / 64][i % 64] = (float)(i * 37 % 101) / 25 - 1.5f;
+    qdq_data_close(s.data);
+    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(64, 64)"), x, sizeof x),
+                            s.m, NULL, &s.data, &err));
+    s.goal.min_sqnr = 1;
+    run(&s, &c);
+    const double db = s.r->steps[0].sqnr_db;
+    qdq_goal_result_free(s.r);
+    qdq_plan_free(s.plan);
+    qdq_model_free(s.out);
+    s.goal.min_sqnr = db + 8; /* of seven of eight layers in float */
+    run(&s, &c);
+    assert_true(s.r->reached);
+    for (size_t i = 0; i < c.n; i++)
+        n_half += c.samples[i] == SAMPLES;
+    assert_true(n_half > 0);
+    test_goal_end(&s);
+}
+
 /* Of a default goal that is missed, the best is taken by what all samples say. */
 TEST(what_is_taken_was_evaluated_on_all_samples)
 {

@@ -381,11 +381,11 @@ qdq_status qdq_comparing_begin(const qdq_comparison *of, qdq_comparing **out, qd
     return st;
 }
 
-void qdq_comparing_look(qdq_comparing *c, qdq_compare_look *look)
+void qdq_comparing_look(qdq_comparing *c, qdq_compare_looks *looks)
 {
-    look->worst_db = look->whole_db = NAN;
-    look->has_ended = false;
-    c->look = look;
+    looks->n = 0;
+    looks->has_ended = false;
+    c->looks = looks;
 }
 
 double qdq_compare_whole_db(const qdq_compare_result *r)
@@ -398,28 +398,35 @@ double qdq_compare_whole_db(const qdq_compare_result *r)
     return least;
 }
 
-static qdq_status look_at_first(const qdq_comparing *c, qdq_error *err)
+static bool is_look_due(const qdq_comparing *c)
 {
+    return c->looks != NULL && c->looks->every > 0 && c->n_run % c->looks->every == 0 &&
+           c->n_run < c->end - c->first && c->looks->n < QDQ_MOST_LOOKS;
+}
+
+static qdq_status look_so_far(const qdq_comparing *c, qdq_error *err)
+{
+    qdq_compare_look *found = &c->looks->found[c->looks->n];
+    const qdq_compare_look *limit = &c->looks->limit[c->looks->n];
     qdq_compare_result *r = NULL;
 
     QDQ_TRY(qdq_comparing_get(c, &r, err));
-    c->look->worst_db = r->worst_db;
-    c->look->whole_db = qdq_compare_whole_db(r);
-    c->look->has_ended =
-        c->look->worst_db < c->look->least_worst_db && !(c->look->whole_db > c->look->least_whole_db);
+    *found = (qdq_compare_look){r->worst_db, qdq_compare_whole_db(r)};
     qdq_free(r);
+    c->looks->has_ended = found->worst_db < limit->worst_db && !(found->whole_db > limit->whole_db);
+    c->looks->n++;
     return QDQ_OK;
 }
 
 static qdq_status run_samples(qdq_comparing *c, size_t first, size_t end, qdq_error *err)
 {
-    for (size_t i = first; i < end && !(c->look != NULL && c->look->has_ended); i++) {
+    for (size_t i = first; i < end && !(c->looks != NULL && c->looks->has_ended); i++) {
         if (i < c->first || i >= c->end || c->has_run[i - c->first])
             return qdq_fail(err, QDQ_E_BUG, "sample %zu is not one that this comparison waits for",
                             i);
         QDQ_TRY(run_sample(c, i, i + 1 == end, err));
-        if (c->look != NULL && c->n_run == c->look->samples)
-            QDQ_TRY(look_at_first(c, err));
+        if (is_look_due(c))
+            QDQ_TRY(look_so_far(c, err));
     }
     return QDQ_OK;
 }

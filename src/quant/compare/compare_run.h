@@ -31,21 +31,31 @@ qdq_status qdq_comparing_add(qdq_comparing *c, const qdq_model *b, size_t first,
  * all. */
 void qdq_comparing_set_level(qdq_comparing *c, int model, qdq_opt_level level);
 
-/* A look at the first samples. The comparison ends there if the worst SQNR that it finds is below
- * the one limit, and that of whole outputs is not above the other. */
+enum { QDQ_MOST_LOOKS = 4 };
+
+/* What one look finds: the worst SQNR so far, slices included, and the least one of whole outputs.
+ * As a limit: the comparison ends where the worst is below the one, and that of whole outputs not
+ * above the other. -INFINITY: it goes on; INFINITY: the other one decides. */
 typedef struct qdq_compare_look {
-    /* how many they are; 0: there is no look */
-    size_t samples;
-    /* limits of what follows; -INFINITY: it goes on; INFINITY: the other one decides */
-    double least_worst_db, least_whole_db;
-    /* found: the worst SQNR, slices included, and the least one of whole outputs; NAN: not yet */
     double worst_db, whole_db;
-    bool has_ended;
 } qdq_compare_look;
 
-/* Before the first qdq_comparing_add(). `look` is filled as samples run, and has to live until
+/* Looks at the samples so far, after each `every` of them but the last. */
+typedef struct qdq_compare_looks {
+    /* 0: there are none */
+    size_t every;
+    /* by look; all have to be set */
+    qdq_compare_look limit[QDQ_MOST_LOOKS];
+    qdq_compare_look found[QDQ_MOST_LOOKS];
+    /* that were made, */
+    size_t n;
+    /* of which the last one ended it */
+    bool has_ended;
+} qdq_compare_looks;
+
+/* Before the first qdq_comparing_add(). `looks` is filled as samples run, and has to live until
  * then. */
-void qdq_comparing_look(qdq_comparing *c, qdq_compare_look *look);
+void qdq_comparing_look(qdq_comparing *c, qdq_compare_looks *looks);
 
 /* The least SQNR of outputs as wholes; INFINITY: none has one. */
 double qdq_compare_whole_db(const qdq_compare_result *r);

@@ -50,7 +50,7 @@ struct qdq_comparing {
     /* of the two models */
     qdq_feedback states[2];
     /* NULL: none */
-    qdq_compare_look *look;
+    qdq_compare_looks *looks;
     /* that runs */
     size_t sample, step;
     /* its */

@@ -40,8 +40,8 @@ typedef struct qdq_goal_tried {
     /* nothing is left in 8 bits: what stays is in 8 bits beside others alone */
     bool is_float;
     double sqnr_db, time_fraction;
-    /* what the samples that are looked at first have; no samples: there are too few */
-    qdq_compare_look early;
+    /* what the first samples have; every 0: there are too few to look at them */
+    qdq_compare_looks early;
     /* it missed */
     const char *why;
     /* NAN: not measured, or none */

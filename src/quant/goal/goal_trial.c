@@ -193,7 +193,7 @@ size_t qdq_goal_fold_first(const qdq_goal_run *g, unsigned k)
 
 /* Each fold by ranges that did not see it, as far as `early` lets it go on; NULL: to the end. */
 static qdq_status add_folds(qdq_goal_run *g, qdq_plan *p, qdq_comparing *c,
-                            const qdq_compare_look *early, qdq_error *err)
+                            const qdq_compare_looks *early, qdq_error *err)
 {
     double noise = 0, before = 0, most = 0;
 
@@ -229,18 +229,22 @@ qdq_data *qdq_goal_data(const qdq_goal_run *g)
     return g->goal.eval != NULL ? g->goal.eval : g->data;
 }
 
-/* How many are looked at first; 0: there are too few for that. */
+/* That evaluate. */
+static size_t count_samples(const qdq_goal_run *g)
+{
+    return g->goal.count > 0 ? g->goal.count : qdq_data_count(qdq_goal_data(g)) - g->goal.first;
+}
+
+/* From look to look; 0: there are too few for one. */
 static size_t early_samples(const qdq_goal_run *g)
 {
-    enum { LEAST = 4 };
-    const size_t have = qdq_data_count(qdq_goal_data(g)) - g->goal.first,
-                 n = g->goal.count > 0 ? g->goal.count : have;
+    const size_t n = count_samples(g), least = 4;
 
-    return n < 2 * LEAST ? 0 : n / 4 > LEAST ? n / 4 : LEAST;
+    return n < 2 * least ? 0 : n / 4 > least ? n / 4 : least;
 }
 
 /* early: where a look at the first samples is noted; NULL: there is none. */
-static qdq_status compare_outputs(qdq_goal_run *g, qdq_plan *p, qdq_compare_look *early,
+static qdq_status compare_outputs(qdq_goal_run *g, qdq_plan *p, qdq_compare_looks *early,
                                   qdq_compare_result **out, qdq_error *err)
 {
     qdq_compare_opts o = qdq_goal_compare_opts(g);
@@ -267,28 +271,37 @@ qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, qdq_compare_result **o
 
 /* --- a look at the first samples -------------------------------------------------------------- */
 
-/* What the first plan has on all samples, above what it has on the first ones. */
-static double early_gap(const qdq_goal_run *g)
+/* What the first plan has on all samples, above what it has by look i. */
+static double early_gap(const qdq_goal_run *g, size_t i)
 {
-    return g->tried.n > 0 ? g->tried.at[0].sqnr_db - g->tried.at[0].early.worst_db : (double)NAN;
+    const qdq_goal_tried *first = g->tried.n > 0 ? &g->tried.at[0] : NULL;
+
+    return first != NULL && i < first->early.n ? first->sqnr_db - first->early.found[i].worst_db
+                                               : (double)NAN;
 }
 
-/* A trial whose first samples say that it is far below the goal ends there: the first plan shows
- * what they say about all. So does a variant, where these samples are no nearer to the goal with
- * it. */
-static qdq_compare_look look_early(const qdq_goal_run *g, const qdq_plan *p)
+/* A trial ends where it would miss the goal even without any noise in the samples to come: the
+ * first plan shows what those so far say about all. So does a variant, where these are no nearer to
+ * the goal with it. */
+static qdq_compare_looks look_early(const qdq_goal_run *g, const qdq_plan *p)
 {
-    const double hopeless_db = 6, gap = early_gap(g);
     const bool may_end = p != g->first || (g->is_rival && g->goal.max_drop < 0);
-    qdq_compare_look look = {
-        .samples = early_samples(g), .least_worst_db = -INFINITY, .least_whole_db = INFINITY};
+    const size_t n = count_samples(g);
+    qdq_compare_looks looks = {.every = early_samples(g)};
 
-    if (!may_end || g->goal.min_sqnr == 0 || !isfinite(gap))
-        return look;
-    look.least_worst_db = g->goal.min_sqnr - hopeless_db - gap;
-    if (g->is_rival)
-        look.least_whole_db = g->tried.at[0].early.whole_db;
-    return look;
+    for (size_t i = 0; i < QDQ_MOST_LOOKS; i++) {
+        const double gap = early_gap(g, i),
+                     part = (double)looks.every * (double)(i + 1) / (double)n;
+        qdq_compare_look *limit = &looks.limit[i];
+
+        *limit = (qdq_compare_look){-INFINITY, INFINITY};
+        if (!may_end || g->goal.min_sqnr == 0 || !isfinite(gap))
+            continue;
+        limit->worst_db = g->goal.min_sqnr + 10 * log10(part) - gap;
+        if (g->is_rival)
+            limit->whole_db = g->tried.at[0].early.found[i].whole_db;
+    }
+    return looks;
 }
 
 /* --- is it enough? ---------------------------------------------------------------------------- */
@@ -335,14 +348,14 @@ static qdq_status evaluate_accuracy(qdq_goal_run *g, const qdq_compare_result *r
 
 /* How far the result is from the goal, and in words what is missing. */
 static qdq_status evaluate_outputs(qdq_goal_run *g, const qdq_compare_result *r,
-                                   const qdq_compare_look *early, qdq_goal_step *step,
+                                   const qdq_compare_looks *early, qdq_goal_step *step,
                                    qdq_goal_trial *out, qdq_error *err)
 {
     qdq_goal_result *to = &g->room->head;
     qdq_goal_outputs o = qdq_goal_read_outputs(g->clean, r, &g->goal);
 
     if (early->has_ended)
-        o.db = early->worst_db + early_gap(g);
+        o.db = early->found[early->n - 1].worst_db + early_gap(g, early->n - 1);
 
     step->sqnr_db = o.db;
     step->accuracy = early->has_ended ? (double)NAN : r->accuracy_b;
@@ -507,7 +520,7 @@ qdq_status qdq_goal_complete(qdq_goal_run *g, size_t trial, qdq_error *err)
     qdq_plan *p = NULL;
 
     QDQ_TRY(qdq_goal_make_plan(g, t->form, &p, err));
-    t->early.least_worst_db = -INFINITY;
+    t->early.every = 0; /* to the end */
     const qdq_status st = compare_and_evaluate(g, p, step, t, &found, err);
     qdq_plan_free(p);
     QDQ_TRY(st);
