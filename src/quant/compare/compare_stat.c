@@ -64,9 +64,11 @@ void qdq_compare_stat_add(qdq_compare_stat *s, const qdq_array *a, const qdq_arr
     count_wide(s, a, b, n);
     if (a->elem == QDQ_FLOAT && b->elem == QDQ_FLOAT) {
         const float *x = a->data, *y = b->data;
+        qdq_compare_stat own = *s; /* which the compiler keeps in registers */
 
         for (int64_t i = 0; i < n; i++)
-            add_pair(s, (double)x[i], (double)y[i]);
+            add_pair(&own, (double)x[i], (double)y[i]);
+        *s = own;
         return;
     }
     for (int64_t i = 0; i < n; i++)
