@@ -287,26 +287,35 @@ static qdq_status try_corrected(qdq_goal_run *g, qdq_error *err)
 
     g->opts.bias_correction = QDQ_BIAS_CORRECTION_ON;
     QDQ_TRY(try_plan(g, has_corrections, &found, err));
-    if (!found.is_kept)
-        g->opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
+    if (!found.is_kept) /* means are gathered for another attempt */
+        g->opts.bias_correction = QDQ_BIAS_CORRECTION_AUTO;
     r->is_corrected = found.is_kept;
     r->corrected_db = found.with_db;
     r->uncorrected_db = found.without_db;
     return QDQ_OK;
 }
 
-/* Corrected biases cost no time; but means of products whose data is too coarse say little. */
+/* Corrected biases cost no time, and little to try: smoothing asks for the errors of layers, which
+ * the search needs of the plan with them. But means of products whose data is too coarse say
+ * little, so that what smoothing makes finer is corrected again. */
 qdq_status qdq_goal_try_variants(qdq_goal_run *g, qdq_error *err)
 {
     const bool may_correct = g->opts.bias_correction == QDQ_BIAS_CORRECTION_AUTO;
+    const qdq_goal_result *r = &g->room->head;
 
     if (!qdq_goal_may_vary(g))
         return QDQ_OK;
     if (g->opts.float_channels == QDQ_FLOAT_CHANNELS_AUTO)
         QDQ_TRY(try_float_channels(g, err));
+    if (may_correct && !g->first_trial.holds)
+        QDQ_TRY(try_corrected(g, err));
     if (g->opts.smooth == QDQ_SMOOTH_AUTO && !g->first_trial.holds)
         QDQ_TRY(try_smooth(g, err));
-    return may_correct && !g->first_trial.holds ? try_corrected(g, err) : QDQ_OK;
+    if (may_correct && r->is_smoothed && !r->is_corrected && !g->first_trial.holds)
+        QDQ_TRY(try_corrected(g, err));
+    if (may_correct && !r->is_corrected)
+        g->opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
+    return QDQ_OK;
 }
 
 /* --- recurrent layers ------------------------------------------------------------------------- */
