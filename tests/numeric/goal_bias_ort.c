@@ -193,6 +193,48 @@ TEST(corrections_that_do_harm_to_the_first_samples_do_not_run_on_all)
     put_away(&s);
 }
 
+/* A float model is told from the input model, whose BatchNormalization is folded, by its first
+ * samples. */
+TEST(where_nothing_is_quantized_the_first_samples_are_compared)
+{
+    static const char *const more[] = {"gain", "shift", "mean", "variance"};
+    setting s = set_up(2, 2, 0);
+    test_builder b = test_build(21);
+
+    qdq_model_free(s.m);
+    qdq_data_close(s.data);
+    TEST_INPUT(&b, "x", 1, IN, 1, 1);
+    TEST_RANDOM(&b, "w", OUT, IN, 1, 1);
+    for (size_t i = 0; i < QDQ_COUNT(more); i++) {
+        float v[OUT];
+        const int64_t dim = OUT;
+
+        for (size_t k = 0; k < OUT; k++)
+            v[k] = 0.7f + 0.1f * (float)((k * 3 + i) % 7);
+        assert_non_null(
+            qdq_graph_add_init(b.m->graph, more[i], qdq_tensor_of_floats(b.m, 1, &dim, v)));
+    }
+    TEST_NODE(&b, "Conv", "c", "x", "w");
+    TEST_NODE(&b, "BatchNormalization", "y", "c", "gain", "shift", "mean", "variance");
+    test_output(&b, "y");
+    s.m = test_built(&b);
+    static float x[SAMPLES][IN];
+    qdq_random r = qdq_random_new(5, NULL);
+
+    for (size_t i = 0; i < (size_t)SAMPLES * IN; i++)
+        x[i / IN][i % IN] = qdq_random_normal(&r);
+    assert_ok(
+        qdq_data_open(test_npy_file("y.npy", TEST_HEADER("<f4", "(8, 32, 1, 1)"), x, sizeof x), s.m,
+                      NULL, &s.data, &err));
+    s.goal.by_default = true;
+    s.goal.min_saving = 0.99;
+    s.opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
+    go(&s);
+    assert_true(s.r->is_float && isfinite(s.r->compared->worst_db));
+    assert_int_equal(s.r->compared->samples, SAMPLES / 2);
+    put_away(&s);
+}
+
 /* The default goal, reached by corrected biases: by times of whole runs, the float model takes 400
  * us. */
 static void default_goal_by(setting *s, qdq_plan *times, double us)

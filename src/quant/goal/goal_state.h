@@ -178,7 +178,8 @@ size_t qdq_goal_fold_first(const qdq_goal_run *g, unsigned k);
 /* Evaluates a trial that missed on its first samples on all of them. */
 qdq_status qdq_goal_complete(qdq_goal_run *g, size_t trial, qdq_error *err);
 
-/* Of what is shipped without a trial: a comparison alone. */
+/* Of what is shipped without a trial: a comparison alone. Of a float plan, which differs from the
+ * model by roundings, on the first samples, as far as these show any difference. */
 qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, qdq_compare_result **out, qdq_error *err);
 
 /* Measures the input model, where there is a metric. */
