@@ -294,7 +294,7 @@ qdq_status qdq_session_open(qdq_engine *e, const qdq_model *m, const qdq_session
     s->engine = e;
     s->can_profile = opts->profile;
     s->can_group = opts->layers;
-    qdq_heap_trim(); /* of the session before it */
+    qdq_heap_trim(); /* of what was there before it */
     qdq_status st = open_session(s, m, opts, err);
     qdq_heap_trim(); /* of loading */
     if (st != QDQ_OK) {
@@ -313,6 +313,7 @@ void qdq_session_close(qdq_session *s)
     qdq_model_free(s->source);
     qdq_arena_free(&s->arena);
     free(s);
+    qdq_heap_trim();
 }
 
 bool qdq_session_input(const qdq_session *s, size_t i, qdq_io *out)

@@ -168,7 +168,8 @@ static qdq_status expose(qdq_model *own, const qdq_session_opts *opts, qdq_error
         if (v->producer != NULL && v->producer->domain[0] == '\0')
             qdq_value_set_type(v, NULL);
     }
-    return QDQ_OK;
+    /* engines compute, and hold the weights of, all nodes that are there */
+    return opts->only_exposed ? qdq_model_run_passes(own, "drop-unused", err) : QDQ_OK;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */

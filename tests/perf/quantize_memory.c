@@ -1,8 +1,10 @@
-/* quantize_memory.c - of a model in one file, no more is in memory than the weight at hand. */
+/* quantize_memory.c - of a model in one file, no more is in memory than the weight at hand, and
+ * with GPTQ the matrices that --memory allows. */
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "qdq/model.h"
 #include "qdq/quant.h"
 #include "support/build.h"
@@ -73,6 +75,53 @@ TEST(weights_in_one_file_are_quantized_one_at_a_time)
     qdq_plan_free(plan);
     qdq_model_free(q);
     qdq_model_free(m);
+    qdq_target_free(t);
+    qdq_engine_close(e);
+}
+
+static qdq_data *some_rows(const qdq_model *m)
+{
+    enum { SAMPLES = 4 };
+    static float rows[SAMPLES * WIDTH];
+    qdq_named_array x = {"x", {QDQ_FLOAT, 2, {SAMPLES, WIDTH}, rows, sizeof rows}};
+    qdq_random r = qdq_random_new(3, "rows");
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_data *d = NULL;
+
+    for (size_t i = 0; i < QDQ_COUNT(rows); i++)
+        rows[i] = qdq_random_normal(&r);
+    assert_ok(qdq_data_from_arrays(&x, 1, m, NULL, &d, &err));
+    return d;
+}
+
+/* Two of the Hessians at once, which take 6 MiB each, as one does beside its factor. */
+TEST(gptq_holds_a_weight_at_a_time_and_the_matrices_that_memory_allows)
+{
+    const char *path = test_path("gptq.onnx");
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = NULL, *q = NULL;
+    qdq_plan *plan = NULL;
+    qdq_target *t = NULL;
+    qdq_engine *e = NULL;
+    struct rusage usage;
+
+    write_model_elsewhere(path);
+    assert_ok(qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &e, &err));
+    assert_ok(qdq_target_load("int4", &t, &err));
+    assert_ok(qdq_target_set(t, "weight.method", "gptq", &err));
+    assert_ok(qdq_model_load(path, NULL, &m, &err));
+    qdq_data *d = some_rows(m);
+    opts.memory = 20 << 20;
+    assert_ok(qdq_quantize(m, t, e, d, &opts, &plan, &q, &err));
+    assert_int_equal(qdq_plan_get_summary(plan)->n_rounded, LAYERS);
+    getrusage(RUSAGE_SELF, &usage);
+    if (usage.ru_maxrss > 56 * 1024)
+        fail_msg("%ld KiB of memory", usage.ru_maxrss);
+    qdq_plan_free(plan);
+    qdq_model_free(q);
+    qdq_model_free(m);
+    qdq_data_close(d);
     qdq_target_free(t);
     qdq_engine_close(e);
 }

@@ -56,3 +56,41 @@ TEST(a_model_with_few_of_them_is_not_copied)
     assert_null(own);
     qdq_model_free(m);
 }
+
+/* p = x + a, q = p * b, y = Relu(q), r = random numbers */
+static qdq_model *chain(void)
+{
+    return test_model("<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                      "g (float[1] x) => (float[1] y) <float[1] a = {1}, float[1] b = {2}> {"
+                      " p = Add(x, a) q = Mul(p, b) y = Relu(q) r = RandomNormalLike(x) }\n");
+}
+
+static size_t count_nodes(const qdq_model *m)
+{
+    size_t n = 0;
+
+    QDQ_FOR_NODES (at, m->graph)
+        n++;
+    return n;
+}
+
+/* Engines compute all nodes, and load all weights, that are there. */
+TEST(what_comes_after_the_exposed_tensors_is_kept_from_engines)
+{
+    static const char *const expose[] = {"p", NULL};
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_model *m = chain(), *own;
+
+    opts.expose = expose;
+    opts.only_exposed = true;
+    assert_ok(qdq_session_model(m, &opts, false, &own, &err));
+    assert_int_equal(count_nodes(own), 2); /* the next random numbers depend on these */
+    assert_int_equal(count_initializers(own), 1);
+    assert_int_equal(own->graph->inputs.n, 1);
+    qdq_model_free(own);
+    opts.only_exposed = false;
+    assert_ok(qdq_session_model(m, &opts, false, &own, &err));
+    assert_int_equal(count_nodes(own), 4);
+    qdq_model_free(own);
+    qdq_model_free(m);
+}

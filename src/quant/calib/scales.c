@@ -342,6 +342,7 @@ qdq_status qdq_scales_give_codes(const qdq_scales *s, qdq_plan *plan, qdq_error 
         if (r == NULL)
             continue;
         w->is_rounded = true;
+        w->numbers = r->entry.numbers;
         w->scales = r->entry.scales;
         w->zero_points = r->entry.zero_points;
         w->n_scales = r->entry.n_scales;
@@ -364,15 +365,9 @@ static qdq_status keep_codes(qdq_scales *s, const qdq_plan_weight *w, const qdq_
     r->said = *said;
     r->entry = *w;
     r->entry.tensor = r->said.weight = "";
-    if (w->scales != NULL) {
-        r->entry.scales = qdq_arena_copy(&s->arena, w->scales, w->n_scales, sizeof *w->scales);
-        r->entry.codes = qdq_arena_copy(&s->arena, w->codes, w->codes_size, 1);
-        QDQ_NEED(r->entry.scales != NULL && r->entry.codes != NULL, err);
-    }
-    if (w->scales != NULL && w->zero_points != NULL) {
-        r->entry.zero_points =
-            qdq_arena_copy(&s->arena, w->zero_points, w->n_scales, sizeof *w->zero_points);
-        QDQ_NEED(r->entry.zero_points != NULL, err);
+    if (w->numbers != NULL) {
+        QDQ_NEED(QDQ_PUSH(&s->arena, &s->weights.numbers, w->numbers), err);
+        qdq_mapping_ref(w->numbers);
     }
     return qdq_allocated(qdq_map_set_ptr(&s->weights.rounded, key, r), err);
 }
@@ -391,6 +386,9 @@ qdq_status qdq_scales_keep_codes(qdq_scales *s, const qdq_plan *plan, qdq_error 
 
 void qdq_weight_finds_free(qdq_weight_finds *s)
 {
+    for (size_t i = 0; i < s->numbers.n; i++)
+        qdq_mapping_unref(s->numbers.at[i]);
+    s->numbers.n = 0;
     qdq_map_free(&s->clips);
     qdq_map_free(&s->rounded);
 }

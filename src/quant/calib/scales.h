@@ -13,6 +13,8 @@ typedef struct qdq_weight_finds {
     qdq_map clips;
     /* weight and form -> what GPTQ made of it */
     qdq_map rounded;
+    /* of these, each a reference */
+    QDQ_VEC(qdq_mapping *) numbers;
 } qdq_weight_finds;
 
 typedef struct qdq_scales {

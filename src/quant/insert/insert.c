@@ -521,6 +521,7 @@ qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cach
     qdq_status st = insert_all(&in);
 
     inserter_free(&in);
+    qdq_plan_rest_numbers(plan);
     return st;
 }
 

@@ -11,11 +11,19 @@ qdq_plan *qdq_plan_new(void)
     return calloc(1, sizeof(qdq_plan));
 }
 
+static void drop_numbers(qdq_plan *p)
+{
+    for (size_t i = 0; i < p->numbers.n; i++)
+        qdq_mapping_unref(p->numbers.at[i]);
+    p->numbers.n = 0;
+}
+
 void qdq_plan_free(qdq_plan *p)
 {
     while (p != NULL) {
         qdq_plan *next = p->absorbed;
 
+        drop_numbers(p);
         qdq_arena_free(&p->arena);
         free(p);
         p = next;
@@ -54,6 +62,7 @@ bool qdq_plan_absorb(qdq_plan *p, qdq_plan *from)
 
 void qdq_plan_clear(qdq_plan *p)
 {
+    drop_numbers(p);
     p->tensors.n = 0;
     p->weights.n = 0;
     p->scalings.n = 0;
@@ -151,9 +160,26 @@ static bool copy_codes(qdq_plan *p, qdq_plan_weight *w)
     return w->codes != NULL || w->codes_size == 0;
 }
 
+bool qdq_plan_take_numbers(qdq_plan *p, qdq_mapping *m)
+{
+    const bool ok = QDQ_PUSH(&p->arena, &p->numbers, m);
+
+    if (!ok)
+        qdq_mapping_unref(m);
+    return ok;
+}
+
+void qdq_plan_rest_numbers(const qdq_plan *p)
+{
+    for (; p != NULL; p = p->absorbed)
+        for (size_t i = 0; i < p->numbers.n; i++)
+            qdq_mapping_rest(p->numbers.at[i]);
+}
+
 bool qdq_plan_own_weight(qdq_plan *p, qdq_plan_weight *w)
 {
-    return copy_scales(p, w) && copy_codes(p, w);
+    return w->numbers != NULL ? qdq_plan_take_numbers(p, qdq_mapping_ref(w->numbers))
+                              : copy_scales(p, w) && copy_codes(p, w);
 }
 
 bool qdq_plan_add_weight(qdq_plan *p, qdq_plan_weight w)

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/elem_info.h"
+#include "base/file.h"
 #include "base/vec.h"
 #include "qdq/quant.h"
 #include "target/format.h"
@@ -70,6 +71,8 @@ typedef struct qdq_plan_weight {
     qdq_weight_store store;
     /* of MatMulNBits */
     int accuracy_level;
+    /* what holds the next three, and other plans may share; NULL: the plan's memory does */
+    qdq_mapping *numbers;
     /* given ones, in the order of the scale tensor; NULL: none */
     const float *scales;
     /* beside given scales; NULL: all 0 */
@@ -291,6 +294,8 @@ struct qdq_plan {
     QDQ_VEC(qdq_plan_float) left_float;
     qdq_plan_half rest;
     qdq_plan_times times;
+    /* of weights, each a reference */
+    QDQ_VEC(qdq_mapping *) numbers;
     /* plans whose entries are in this one, and whose memory they need */
     struct qdq_plan *absorbed;
     /* of a finished plan: qdq_plan_finish */
@@ -354,8 +359,12 @@ bool qdq_plan_add_tensor(qdq_plan *p, qdq_plan_tensor t);
  * Also where both plans live as long: qdq_plan_swap_fold() writes to them. */
 bool qdq_plan_take_folds(qdq_plan *p, const qdq_plan *from, qdq_plan_tensor *t);
 bool qdq_plan_add_weight(qdq_plan *p, qdq_plan_weight w); /* zero points that are all 0 go */
-/* Makes scales, zero points and codes of an entry of p copies in its memory. */
+/* Makes scales, zero points and codes of an entry of p copies in its memory, or shares them. */
 bool qdq_plan_own_weight(qdq_plan *p, qdq_plan_weight *w);
+/* Takes the caller's reference to what holds numbers of an entry, also where memory runs out. */
+bool qdq_plan_take_numbers(qdq_plan *p, qdq_mapping *m);
+/* Gives the memory of such numbers back until they are read again. */
+void qdq_plan_rest_numbers(const qdq_plan *p);
 bool qdq_plan_add_bias(qdq_plan *p, qdq_plan_bias b);
 bool qdq_plan_add_quantized(qdq_plan *p, qdq_plan_node n);
 bool qdq_plan_add_left_float(qdq_plan *p, qdq_plan_float f);

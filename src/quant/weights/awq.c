@@ -31,7 +31,7 @@ static qdq_status add_weight(qdq_awq_state *a, qdq_plan_weight *w, const qdq_val
     qdq_weight_columns weight;
     qdq_awq_group *g = NULL;
 
-    QDQ_TRY(qdq_weight_columns_of(w, t, &a->scratch, &weight, a->err));
+    QDQ_TRY(qdq_weight_columns_of(w, t, &weight, a->err));
     QDQ_TRY(new_group(a, x, weight.k, &g));
     if (w->method != QDQ_WEIGHT_AWQ_CLIP)
         g->alpha_step = g->alpha_step == 0 ? w->awq.alpha : fmin(g->alpha_step, w->awq.alpha);
@@ -111,19 +111,32 @@ static qdq_status clip_weights(qdq_awq_state *a, const qdq_awq_group *g,
     return QDQ_OK;
 }
 
+static qdq_status search_group(qdq_awq_state *a, qdq_awq_group *g, qdq_arena *floats)
+{
+    for (size_t k = 0; k < g->weights.n; k++)
+        QDQ_TRY(qdq_weight_columns_load(&g->weights.at[k], floats, a->err));
+    if (g->alpha_step != 0 && !qdq_awq_search_scales(g, &a->scratch))
+        return qdq_nomem(a->err);
+    if (g->s != NULL)
+        QDQ_TRY(write_scaling(a, g));
+    for (size_t k = 0; k < g->weights.n; k++)
+        if (g->weights.at[k].entry->method != QDQ_WEIGHT_AWQ_LITE)
+            QDQ_TRY(clip_weights(a, g, &g->weights.at[k]));
+    return QDQ_OK;
+}
+
+/* The numbers of one group's weights are in memory at a time. */
 static qdq_status search_groups(qdq_awq_state *a)
 {
     for (size_t i = 0; i < a->groups.n; i++) {
         qdq_awq_group *g = &a->groups.at[i];
+        qdq_arena floats = QDQ_ARENA_INIT;
 
         QDQ_TRY(qdq_job_poll(a->q->opts->job, a->err));
-        if (g->alpha_step != 0 && !qdq_awq_search_scales(g, &a->scratch))
-            return qdq_nomem(a->err);
-        if (g->s != NULL)
-            QDQ_TRY(write_scaling(a, g));
+        const qdq_status st = search_group(a, g, &floats);
         for (size_t k = 0; k < g->weights.n; k++)
-            if (g->weights.at[k].entry->method != QDQ_WEIGHT_AWQ_LITE)
-                QDQ_TRY(clip_weights(a, g, &g->weights.at[k]));
+            qdq_weight_columns_unload(&g->weights.at[k], &floats);
+        QDQ_TRY(st);
         qdq_job_progress(a->q->opts->job, "weights", i + 1, a->groups.n);
     }
     return QDQ_OK;

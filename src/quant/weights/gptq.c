@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/fail.h"
 #include "quant/calib/sweep.h"
@@ -28,7 +29,7 @@ static qdq_status add_weight(gptq *a, qdq_plan_weight *w, const qdq_value *x, co
     qdq_weight_columns weight;
     bool is_new;
 
-    QDQ_TRY(qdq_weight_columns_of(w, t, &a->scratch, &weight, a->err));
+    QDQ_TRY(qdq_weight_columns_of(w, t, &weight, a->err));
     qdq_map_value *at = qdq_map_put(&a->by_value, x->name, &is_new);
     const qdq_gptq_group g = {.x = x, .k = weight.k};
     QDQ_NEED(at != NULL && (!is_new || QDQ_PUSH(&a->scratch, &a->groups, g)), a->err);
@@ -119,39 +120,49 @@ static qdq_status collect(gptq *a, size_t first, size_t end)
 
     QDQ_NEED(values != NULL, a->err);
     for (size_t i = first; i < end; i++) {
-        QDQ_NEED(qdq_gptq_begin_group(&a->groups.at[i]), a->err);
-        if (a->groups.at[i].x->producer != NULL)
-            values[n++] = a->groups.at[i].x;
+        qdq_gptq_group *g = &a->groups.at[i];
+
+        if (g->is_left)
+            continue;
+        QDQ_NEED(qdq_gptq_begin_group(g), a->err);
+        if (g->x->producer != NULL)
+            values[n++] = g->x;
     }
     QDQ_TRY(qdq_sweep(a->q, "weights", values, observe_rows, a, a->err));
     for (size_t i = first; i < end; i++)
-        qdq_gptq_flush(&a->groups.at[i]);
+        if (!a->groups.at[i].is_left)
+            qdq_gptq_flush(&a->groups.at[i]);
     return QDQ_OK;
 }
 
 /* --- into the plan ---------------------------------------------------------------------------- */
 
+/* On disk: they are not needed before the plan is applied. */
 static qdq_status write_codes(gptq *a, const qdq_weight_columns *c, const qdq_gptq_result *r)
 {
     const size_t n = c->n * c->n_block, count = c->n * c->k;
-    qdq_arena *arena = &a->q->plan->arena;
     qdq_plan_weight *entry = c->entry;
     bool any = false;
     size_t size;
 
     QDQ_NEED(qdq_elem_bytes(entry->type, (int64_t)count, &size), a->err);
-    void *packed = qdq_arena_alloc(arena, size + 1);
+    qdq_mapping *numbers =
+        qdq_mapping_new_on_disk(n * (sizeof *r->scales + sizeof *r->zeros) + size);
+    QDQ_NEED(numbers != NULL && qdq_plan_take_numbers(a->q->plan, numbers), a->err);
+    float *scales = (float *)(void *)qdq_mapping_own_data(numbers);
+    int32_t *zeros = (int32_t *)(void *)(scales + n);
     for (size_t i = 0; i < n; i++)
         any |= r->zeros[i] != 0;
-    const float *scales = qdq_arena_copy(arena, r->scales, n, sizeof *scales);
-    const int32_t *zeros = any ? qdq_arena_copy(arena, r->zeros, n, sizeof *zeros) : NULL;
-    QDQ_NEED(packed != NULL && scales != NULL && (zeros != NULL || !any), a->err);
-    qdq_pack_codes(entry->type, r->codes, count, packed);
+    memcpy(scales, r->scales, n * sizeof *scales);
+    memcpy(zeros, r->zeros, n * sizeof *zeros);
+    qdq_pack_codes(entry->type, r->codes, count, (unsigned char *)(zeros + n));
+    entry->numbers = numbers;
     entry->scales = scales;
-    entry->zero_points = zeros;
+    entry->zero_points = any ? zeros : NULL;
     entry->n_scales = n;
-    entry->codes = packed;
+    entry->codes = zeros + n;
     entry->codes_size = size;
+    qdq_mapping_rest(numbers);
     return QDQ_OK;
 }
 
@@ -169,10 +180,13 @@ static qdq_status round_weight(gptq *a, const qdq_gptq_group *g, qdq_gptq_factor
                                qdq_weight_columns *w)
 {
     const qdq_job *job = a->q->opts->job;
-    qdq_gptq_result r;
+    qdq_arena floats = QDQ_ARENA_INIT;
+    qdq_gptq_result r = {0};
 
     w->scheme.storage = a->q->target->rest.type;
-    qdq_status st = qdq_gptq_round(g, f, w, job, &r, a->err);
+    qdq_status st = qdq_weight_columns_load(w, &floats, a->err);
+    if (st == QDQ_OK)
+        st = qdq_gptq_round(g, f, w, job, &r, a->err);
     if (st == QDQ_OK && w->entry->method == QDQ_WEIGHT_GPTQ_REFINE) {
         if (!f->is_mirrored)
             qdq_gptq_mirror(g, f);
@@ -181,6 +195,7 @@ static qdq_status round_weight(gptq *a, const qdq_gptq_group *g, qdq_gptq_factor
     if (st == QDQ_OK)
         st = accept(a, w, &r);
     qdq_gptq_result_free(&r);
+    qdq_weight_columns_unload(w, &floats);
     return st == QDQ_OK ? st : qdq_within(a->err, st, "weight '%s'", w->entry->tensor);
 }
 
@@ -220,9 +235,11 @@ static qdq_status run_pass(gptq *a, size_t first, size_t end)
     qdq_status st = collect(a, first, end);
 
     for (size_t i = first; i < end; i++) {
-        if (st == QDQ_OK)
-            st = round_group(a, &a->groups.at[i]);
-        qdq_gptq_end_group(&a->groups.at[i]);
+        qdq_gptq_group *g = &a->groups.at[i];
+
+        if (st == QDQ_OK && !g->is_left)
+            st = round_group(a, g);
+        qdq_gptq_end_group(g);
     }
     return st;
 }
@@ -242,34 +259,80 @@ static qdq_status leave_group(gptq *a, const qdq_gptq_group *g, uint64_t bytes)
     return QDQ_OK;
 }
 
-/* As many groups at once as fit beside one factor, in the order of the plan. */
+/* Groups that do not fit beside their factor are in no pass. */
+static qdq_status leave_large(gptq *a, uint64_t limit)
+{
+    for (size_t i = 0; i < a->groups.n; i++) {
+        qdq_gptq_group *g = &a->groups.at[i];
+        const uint64_t own = qdq_gptq_group_bytes(g->k), factor = qdq_gptq_factor_bytes(g->k);
+
+        g->is_left = own > limit || factor > limit - own;
+        if (g->is_left)
+            QDQ_TRY(leave_group(a, g, own == UINT64_MAX ? own : own + factor));
+    }
+    return QDQ_OK;
+}
+
+/* The end of the pass that begins with group `first`: as many groups at once as fit beside one
+ * factor, in the order of the plan. */
+static size_t end_of_pass(const gptq *a, size_t first, uint64_t limit)
+{
+    uint64_t used = 0, largest = 0;
+
+    for (size_t i = first; i < a->groups.n; i++) {
+        const qdq_gptq_group *g = &a->groups.at[i];
+
+        if (g->is_left)
+            continue;
+        const uint64_t own = qdq_gptq_group_bytes(g->k), factor = qdq_gptq_factor_bytes(g->k);
+        largest = factor > largest ? factor : largest;
+        if (used > 0 && used + own + largest > limit)
+            return i;
+        used += own;
+    }
+    return a->groups.n;
+}
+
+static size_t count_passes(const gptq *a, uint64_t limit)
+{
+    size_t n = 0;
+
+    for (size_t first = 0; first < a->groups.n; first = end_of_pass(a, first, limit))
+        n++;
+    return n;
+}
+
+/* The smallest limit that needs no more passes: passes of equal size take less memory than full
+ * ones and a small last one, beside a session that has most weights in the last one. */
+static uint64_t even_limit(const gptq *a, uint64_t limit)
+{
+    const size_t n = count_passes(a, limit);
+    uint64_t low = 0;
+
+    while (limit - low > ((uint64_t)1 << 16)) {
+        const uint64_t middle = low + (limit - low) / 2;
+
+        if (count_passes(a, middle) > n)
+            low = middle;
+        else
+            limit = middle;
+    }
+    return limit;
+}
+
 static qdq_status run_passes(gptq *a)
 {
-    const uint64_t limit = qdq_sweep_memory(a->q);
-    uint64_t used = 0, factor = 0;
-    size_t first = 0;
+    uint64_t limit = qdq_sweep_memory(a->q);
 
-    for (size_t i = 0; i < a->groups.n; i++) {
-        const qdq_gptq_group *g = &a->groups.at[i];
-        uint64_t own = qdq_gptq_group_bytes(g->k), largest = qdq_gptq_factor_bytes(g->k);
-        bool fits = own <= limit && largest <= limit - own;
-
-        largest = factor > largest ? factor : largest;
-        if (i > first && (!fits || used + own + largest > limit)) {
-            QDQ_TRY(run_pass(a, first, i));
-            first = i;
-            used = factor = 0;
-            largest = qdq_gptq_factor_bytes(g->k);
-        }
-        if (!fits) {
-            QDQ_TRY(leave_group(a, g, own == UINT64_MAX ? own : 2 * own));
-            first = i + 1;
-            continue;
-        }
-        used += own;
-        factor = largest;
+    QDQ_TRY(leave_large(a, limit));
+    if (a->done == a->total)
+        return QDQ_OK;
+    limit = even_limit(a, limit);
+    for (size_t first = 0, end; first < a->groups.n; first = end) {
+        end = end_of_pass(a, first, limit);
+        QDQ_TRY(run_pass(a, first, end));
     }
-    return first < a->groups.n ? run_pass(a, first, a->groups.n) : QDQ_OK;
+    return QDQ_OK;
 }
 
 static bool is_wanted(const qdq_plan *p)

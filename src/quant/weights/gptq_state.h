@@ -25,6 +25,8 @@ typedef struct qdq_gptq_group {
     /* and their number */
     size_t filled[QDQ_GPTQ_PARTS];
     uint64_t rows[QDQ_GPTQ_PARTS];
+    /* too large for any pass */
+    bool is_left;
 } qdq_gptq_group;
 
 /* --- gptq_collect.c: X'X ---------------------------------------------------------------------- */

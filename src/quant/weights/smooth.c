@@ -101,8 +101,8 @@ static qdq_status add_weights(smoother *s, candidate *c, qdq_awq_group *g, const
             *reason = "a weight has no scale for each column";
             return QDQ_OK;
         }
-        QDQ_TRY(
-            qdq_weight_columns_of(entry, qdq_node_const(u->node, 1), &s->a.scratch, &w, s->err));
+        QDQ_TRY(qdq_weight_columns_of(entry, qdq_node_const(u->node, 1), &w, s->err));
+        QDQ_TRY(qdq_weight_columns_load(&w, &s->a.scratch, s->err));
         add_most(&w, c->most_w);
         thin_columns(&w);
         QDQ_NEED(QDQ_PUSH(&s->a.scratch, &g->weights, w), s->err);

@@ -2,6 +2,7 @@
 #include "quant/weights/weight_columns.h"
 
 #include "base/fail.h"
+#include "ir/pages.h"
 #include "quant/weights/scaling.h"
 #include "quant/weights/weights.h"
 
@@ -31,18 +32,29 @@ const qdq_value *qdq_weight_activation(const qdq_map *nodes, const qdq_plan_weig
     return x != NULL && qdq_value_const(x) == NULL && x->type != NULL ? x : NULL;
 }
 
-qdq_status qdq_weight_columns_of(qdq_plan_weight *w, const qdq_tensor *t, qdq_arena *scratch,
-                                 qdq_weight_columns *out, qdq_error *err)
+qdq_status qdq_weight_columns_of(qdq_plan_weight *w, const qdq_tensor *t, qdq_weight_columns *out,
+                                 qdq_error *err)
 {
     int axis = axis_of(w);
 
-    *out = (qdq_weight_columns){.entry = w, .scheme = qdq_plan_scheme(w)};
+    *out = (qdq_weight_columns){.entry = w, .tensor = t, .scheme = qdq_plan_scheme(w)};
     out->k = (size_t)t->dim[axis];
     out->n = (size_t)t->dim[1 - axis];
     out->step_k = axis == 0 ? out->n : 1;
     out->step_n = axis == 0 ? 1 : out->k;
     out->block = w->block != 0 && (size_t)w->block < out->k ? (size_t)w->block : out->k;
     out->n_block = (out->k + out->block - 1) / out->block;
-    QDQ_TRY(qdq_weight_grid(t, w->axis, w->block, &out->grid, err));
-    return qdq_weight_floats(t, scratch, &out->w, err);
+    return qdq_weight_grid(t, w->axis, w->block, &out->grid, err);
+}
+
+qdq_status qdq_weight_columns_load(qdq_weight_columns *w, qdq_arena *memory, qdq_error *err)
+{
+    return qdq_weight_floats(w->tensor, memory, &w->w, err);
+}
+
+void qdq_weight_columns_unload(qdq_weight_columns *w, qdq_arena *memory)
+{
+    w->w = NULL;
+    qdq_arena_free(memory);
+    qdq_tensor_rest(w->tensor);
 }

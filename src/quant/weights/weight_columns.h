@@ -10,6 +10,8 @@
 /* n columns of k elements. */
 typedef struct qdq_weight_columns {
     qdq_plan_weight *entry;
+    const qdq_tensor *tensor;
+    /* NULL: not loaded */
     const float *w;
     /* elements from one to the next */
     size_t k, n, step_k, step_n;
@@ -26,9 +28,15 @@ typedef struct qdq_weight_columns {
 const qdq_value *qdq_weight_activation(const qdq_map *nodes, const qdq_plan_weight *w,
                                        const qdq_tensor *t);
 
-/* The columns of such a weight; their numbers may be a copy in `scratch`. */
-qdq_status qdq_weight_columns_of(qdq_plan_weight *w, const qdq_tensor *t, qdq_arena *scratch,
-                                 qdq_weight_columns *out, qdq_error *err);
+/* The columns of such a weight, whose numbers are not loaded. */
+qdq_status qdq_weight_columns_of(qdq_plan_weight *w, const qdq_tensor *t, qdq_weight_columns *out,
+                                 qdq_error *err);
+
+/* Loads their numbers, which may be a copy in `memory`. */
+qdq_status qdq_weight_columns_load(qdq_weight_columns *w, qdq_arena *memory, qdq_error *err);
+
+/* Gives their memory back. */
+void qdq_weight_columns_unload(qdq_weight_columns *w, qdq_arena *memory);
 
 /* The rows of a block: the last one may have fewer. */
 static inline size_t qdq_weight_block_rows(const qdq_weight_columns *w, size_t block)
