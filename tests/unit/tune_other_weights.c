@@ -45,6 +45,7 @@ static qdq_model *products(void)
 
 typedef struct setting {
     const char *ops, *more;
+    qdq_model *(*model)(void);
     /* key of the target and its value; NULL: none */
     const char *key, *value;
     const char *engine;
@@ -55,7 +56,8 @@ typedef struct setting {
 /* 0: no goal. */
 static setting setting_of(const char *ops, qdq_tune_mode mode, double min_sqnr)
 {
-    setting s = {.ops = ops, .more = NOISE, .engine = "sim", .goal = QDQ_GOAL_OPTS_INIT};
+    setting s = {
+        .ops = ops, .more = NOISE, .model = products, .engine = "sim", .goal = QDQ_GOAL_OPTS_INIT};
 
     s.o = test_tuned_opts(NULL);
     s.o.mode = mode;
@@ -65,7 +67,7 @@ static setting setting_of(const char *ops, qdq_tune_mode mode, double min_sqnr)
 
 static qdq_status try_run(setting *s, const char *folder, qdq_tune_result *out)
 {
-    qdq_model *m = products();
+    qdq_model *m = s->model();
     qdq_tune_result *r = NULL;
     qdq_target *t;
 
@@ -159,7 +161,7 @@ TEST(without_profiles_each_format_has_its_trial)
     assert_true(test_tuned_has(folder, "report.html", "other weights of 4 operators, uint8"));
 }
 
-/* The profile that fails is at last that of the fastest. */
+/* A profile of several formats at once fails, and then that of the fastest on its own. */
 TEST(a_format_without_a_profile_does_not_end_the_search_for_others)
 {
     bool found = false;
@@ -167,13 +169,79 @@ TEST(a_format_without_a_profile_does_not_end_the_search_for_others)
     for (unsigned nth = 30; nth < 60 && !found; nth++) {
         const char *folder = test_path("unknown%u", nth);
         char more[200];
-        snprintf(more, sizeof more, NOISE ", \"fail\": [{\"at\": \"time\", \"nth\": %u}]", nth);
+        snprintf(more, sizeof more,
+                 NOISE ", \"fail\": [{\"at\": \"time\", \"nth\": %u}, "
+                       "{\"at\": \"time\", \"nth\": %u}]",
+                 nth, nth); /* counted by whichever comes first */
         setting s = setting_of(WIDE, QDQ_TUNE_REGION, 20);
         s.more = more;
         run(&s, folder);
         found = count(folder, "\"uint8\"") == 4;
     }
     assert_true(found);
+}
+
+/* --- noise ------------------------------------------------------------------------------------ */
+
+enum { EQUAL_PRODUCTS = 8 };
+
+/* Products of one class, and others between them. */
+static qdq_model *equal_products(void)
+{
+    test_builder b = test_build(21);
+    char weight[20], product[20], before[20] = "x";
+
+    TEST_INPUT(&b, "x", 4, 128);
+    for (int i = 0; i < EQUAL_PRODUCTS; i++) {
+        snprintf(weight, sizeof weight, "w%d", i);
+        snprintf(product, sizeof product, "p%d", i);
+        TEST_RANDOM(&b, weight, 128, 128);
+        TEST_NODE(&b, "MatMul", product, before, weight);
+        snprintf(before, sizeof before, "t%d", i);
+        TEST_NODE(&b, "Tanh", before, product);
+    }
+    test_output(&b, before);
+    return test_built(&b);
+}
+
+/* Blocks of 128 are 2 % faster than those of 16, and other formats are further behind. A profile's
+ * times are off by up to 10 % as a whole and 10 % each, those of the model by up to 3 %. */
+static const char *noisy_costs(unsigned seed)
+{
+    static char spec[300];
+    const char *path = test_path("noisy%u.json", seed);
+    char text[800];
+
+    snprintf(text, sizeof text,
+             "{\"qdq_sim\": 1, \"seed\": %u, \"noise\": 0.03, \"profile_noise\": 0.1, " NOISE
+             ", \"ops\": {\"MatMul\": {\"float_us\": 100}, \"MatMulNBits\": {\"float_us\": 110}, "
+             "\"MatMulNBits 4 32 4\": {\"float_us\": 60}, "
+             "\"MatMulNBits 4 128 4\": {\"float_us\": 49}, "
+             "\"MatMulNBits 8 32 4\": {\"float_us\": 52}, "
+             "\"MatMulNBits 4 16 4\": {\"float_us\": 50}, "
+             "\"MatMulNBits 4 128 1\": {\"float_us\": 51}}}",
+             seed);
+    assert_ok(qdq_write_file(path, true, text, strlen(text), &err));
+    snprintf(spec, sizeof spec, "sim:%s", path);
+    return spec;
+}
+
+TEST(the_fastest_of_six_formats_is_found_under_noise_with_nine_seeds_of_ten)
+{
+    enum { SEEDS = 20 };
+    unsigned found = 0;
+
+    for (unsigned seed = 1; seed <= SEEDS; seed++) {
+        const char *folder = test_path("seed%u", seed);
+        setting s = setting_of(NULL, QDQ_TUNE_REGION, 10);
+        s.o.engine = noisy_costs(seed);
+        s.model = equal_products;
+        const qdq_tune_result r = run(&s, folder);
+        assert_true(r.builds <= 14);
+        found += count(folder, "\"block\": 128") == EQUAL_PRODUCTS;
+    }
+    if (10 * found < 9 * SEEDS)
+        fail_msg("found in %u of %u runs", found, SEEDS);
 }
 
 /* --- the goal --------------------------------------------------------------------------------- */
@@ -200,6 +268,67 @@ TEST(as_many_operators_have_the_fastest_weights_as_the_goal_allows)
     assert_true(count(folder, "\"uint8\"") >= 1 && count(folder, "\"block\": 128") >= 1);
     assert_int_equal(count(folder, "\"store\": \"nbits\""), 4);
     assert_true(r.sqnr_db >= 30);
+}
+
+/* Results of 512 numbers and of 1024. */
+static qdq_model *two_products(void)
+{
+    test_builder b = test_build(21);
+
+    TEST_INPUT(&b, "x", 4, 256);
+    TEST_RANDOM(&b, "u", 256, 128);
+    TEST_NODE(&b, "MatMul", "small", "x", "u");
+    TEST_NODE(&b, "Tanh", "t", "small");
+    TEST_RANDOM(&b, "v", 128, 256);
+    TEST_NODE(&b, "MatMul", "y", "t", "v");
+    test_output(&b, "y");
+    return test_built(&b);
+}
+
+/* us and us for each 1000 numbers of the result. */
+#define COST(us, per_k) "{\"float_us\": " #us ", \"float_us_per_k\": " #per_k "}"
+#define TWO(own, bits8)                                                                            \
+    "\"MatMul\": {\"float_us\": 100}, \"MatMulNBits\": {\"float_us\": 170}, "                      \
+    "\"MatMulNBits 4 32 4\": " own ", \"MatMulNBits 8 32 4\": " bits8
+
+/* The goal allows 4 bits for one product; alone, the small one gains most by them. What both have
+ * in the end is neither what the search found nor that and 8 bits. */
+TEST(an_operator_that_the_goal_left_float_gets_the_targets_weights_where_others_need_less)
+{
+    static const char *const costs[] = {
+        /* small, large: 55, 60 in 4 bits, 50, 95 in 8 bits, where the small one is faster still */
+        TWO(COST(50, 9.766), COST(5, 87.89)),
+        /* 39, 40 and 60, 99: the small one loses less by 8 bits than the large one gains by 4 */
+        TWO(COST(38, 1.953), COST(21, 76.17))};
+
+    for (size_t i = 0; i < QDQ_COUNT(modes); i++)
+        for (size_t k = 0; k < QDQ_COUNT(costs); k++) {
+            const char *folder = test_path("again%zu%zu", i, k);
+            setting s = setting_of(costs[k], modes[i], 32);
+            s.model = two_products;
+            const qdq_tune_result r = run(&s, folder);
+            assert_int_equal(r.verdict, QDQ_TUNED);
+            assert_int_equal(count(folder, "\"uint8\""), 1);
+            assert_int_equal(count(folder, "\"uint4\""), 1);
+            assert_true(r.sqnr_db >= 32 && r.speedup > 1.6);
+            char *plan = test_tuned_file(folder, "plan.json");
+            run(&s, folder);
+            char *second = test_tuned_file(folder, "plan.json");
+            assert_string_equal(plan, second);
+            qdq_free(plan);
+            qdq_free(second);
+        }
+}
+
+/* 8 bits are slower than float, so that no other format makes room for 4 bits. */
+TEST(an_operator_stays_float_where_no_other_one_makes_room_for_it)
+{
+    setting s = setting_of(TWO(COST(38, 1.953), COST(120, 0)), QDQ_TUNE_REGION, 32);
+
+    s.model = two_products;
+    run(&s, test_path("alone"));
+    assert_int_equal(count(test_path("alone"), "\"store\": \"nbits\""), 1);
+    assert_int_equal(count(test_path("alone"), "\"uint4\""), 1);
 }
 
 TEST(where_nothing_holds_the_goal_the_model_stays_float)
@@ -290,7 +419,7 @@ TEST(the_reports_name_the_weights_of_each_operator_and_their_trial)
 
 TEST(the_report_names_the_weights_of_one_operator_alone)
 {
-    const char *folder = test_path("alone");
+    const char *folder = test_path("alone_reported");
     setting s = setting_of(WIDE, QDQ_TUNE_SUBGRAPH, 20);
 
 #define EQUAL "{\"float_us\": 10}"

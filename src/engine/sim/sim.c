@@ -342,6 +342,22 @@ static void sim_seek(qdq_session *s, uint64_t number)
     ss->samples = number;
 }
 
+/* The factor on a time of a profile. */
+static double profile_factor(const qdq_sim *sim, qdq_random *r)
+{
+    return 1 + sim->profile_noise * (2 * qdq_random_uniform(r) - 1);
+}
+
+/* Another model has other noise, the same one the same, whatever was measured before. */
+static qdq_random profile_random(const sim_session *ss)
+{
+    uint64_t seed = ss->sim->seed ^ ss->estimate.assignment;
+
+    for (size_t i = 0; i < ss->estimate.layers.n; i++)
+        seed = qdq_random_nth_seed(seed, (uint64_t)(ss->estimate.layers.at[i].us * 1e3));
+    return qdq_random_new(seed, "profile");
+}
+
 static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
                               qdq_layer **out, size_t *n, qdq_error *err)
 {
@@ -352,13 +368,15 @@ static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsign
     const qdq_sim_estimate *e = &ss->estimate;
     qdq_engine_layer *l = qdq_arena_array(&ss->scratch, e->layers.n + 1, sizeof *l);
     QDQ_NEED(l != NULL, err);
+    qdq_random r = profile_random(ss);
+    const double pace = profile_factor(ss->sim, &r);
     for (size_t i = 0; i < e->layers.n; i++) {
         const qdq_sim_layer *from = &e->layers.at[i];
         l[i] = (qdq_engine_layer){.name = qdq_node_label(from->node, &ss->scratch),
                                   .op = qdq_arena_printf(&ss->scratch, "%s%s",
                                                          from->is_int8 ? "QLinear" : "",
                                                          from->node->type),
-                                  .us = from->us};
+                                  .us = from->us * pace * profile_factor(ss->sim, &r)};
         QDQ_NEED(l[i].name != NULL && l[i].op != NULL, err);
     }
     *n = e->layers.n;

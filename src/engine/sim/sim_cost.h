@@ -37,6 +37,8 @@ typedef struct qdq_sim {
     char digits[17];
     uint64_t seed;
     double noise, outlier_rate, outlier_factor;
+    /* of a profile as a whole, and of each of its layers */
+    double profile_noise;
     double overhead_us;
     /* factor on the time of 8-bit kernels where no input dim is open */
     double int8_fixed_times;

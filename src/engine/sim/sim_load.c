@@ -116,12 +116,16 @@ static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)
 
     QDQ_JSON_KNOWN(&top, "qdq_sim", "device", "seed", "noise", "outlier_rate", "outlier_factor",
                    "overhead_us", "error", "convert", "default", "ops", "nodes", "fail",
-                   "no_profile", "wrong", "int8_fixed_times", "dynamic_error", "weight_error");
+                   "no_profile", "profile_noise", "wrong", "int8_fixed_times", "dynamic_error",
+                   "weight_error");
     sim->device = qdq_json_text(&top, "device", "sim");
     sim->seed = (uint64_t)qdq_json_int(&top, "seed", 0, INT64_MAX, 0);
     sim->noise = qdq_json_number(&top, "noise", 0, INFINITY, 0);
     if (sim->noise >= 1) /* a run would take no time, or less */
         qdq_json_wrong(&top, "noise", "a number below 1");
+    sim->profile_noise = qdq_json_number(&top, "profile_noise", 0, INFINITY, 0);
+    if (sim->profile_noise >= 1)
+        qdq_json_wrong(&top, "profile_noise", "a number below 1");
     sim->outlier_rate = qdq_json_number(&top, "outlier_rate", 0, 1, 0);
     sim->outlier_factor = qdq_json_number(&top, "outlier_factor", 1, INFINITY, 1);
     sim->overhead_us = qdq_json_number(&top, "overhead_us", 0, INFINITY, 0);

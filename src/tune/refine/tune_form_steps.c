@@ -2,22 +2,28 @@
  * less the slower they are, as steps for goal_search.h. */
 #include "tune/refine/tune_form_steps.h"
 
+#include <math.h>
+
 #include "base/fail.h"
 #include "quant/weights/weights.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/space/space_forms.h"
-#include "tune/space/space_partial.h"
 
 /* --- the fastest ------------------------------------------------------------------------------ */
 
-/* The items of one node are consecutive; returns the end of those that begin at `first`. */
-static size_t end_of_node(const qdq_space *s, size_t first)
+/* Of those that save as much, but for the last digits, the target's own. QDQ_NO_ITEM: none saves
+ * time. */
+static size_t find_fastest(const qdq_space *s, const double *saved, size_t first)
 {
-    size_t end = first;
+    const double as_much = 0.999;
+    size_t best = QDQ_NO_ITEM;
 
-    while (end < s->n_formed && s->formed[end].node == s->formed[first].node)
-        end++;
-    return end;
+    for (size_t i = first; i != QDQ_NO_ITEM; i = qdq_form_item_next(s, i))
+        if (saved[i] > (best != QDQ_NO_ITEM ? saved[best] : 0) ||
+            (best != QDQ_NO_ITEM && qdq_form_item_is_own(s, i) &&
+             saved[i] >= as_much * saved[best]))
+            best = i;
+    return best;
 }
 
 qdq_status qdq_form_steps_begin(const qdq_refining *x, const double *saved, qdq_arena *arena,
@@ -25,14 +31,11 @@ qdq_status qdq_form_steps_begin(const qdq_refining *x, const double *saved, qdq_
 {
     const qdq_space *s = x->t->task.space;
 
-    *out = (qdq_form_steps){.fastest = {0}};
-    for (size_t i = 0, end; i < s->n_formed; i = end) {
-        size_t best = i;
-        end = end_of_node(s, i);
-        for (size_t k = i; k < end; k++)
-            best = saved[k] > saved[best] ? k : best;
-        if (saved[best] > 0)
-            QDQ_NEED(QDQ_PUSH(arena, &out->fastest, best), err);
+    *out = (qdq_form_steps){.start = {0}};
+    for (size_t i = 0; i < s->n_formed; i = qdq_form_item_end(s, i)) {
+        const qdq_form_start start = {i, find_fastest(s, saved, i)};
+        if (start.item != QDQ_NO_ITEM)
+            QDQ_NEED(QDQ_PUSH(arena, &out->start, start), err);
     }
     return QDQ_OK;
 }
@@ -76,55 +79,48 @@ static qdq_status noise_of_scales(const qdq_tensor *t, const qdq_format *f, int 
 static qdq_status noise_of(const qdq_space *s, size_t item, const qdq_format *f, double *out,
                            qdq_error *err)
 {
-    const qdq_node *n = s->formed[item].node;
-    const qdq_target_op *op = qdq_target_find(s->target, n->type);
+    const qdq_space_form *first = &s->formed[qdq_form_item_first(s, item)];
+    const qdq_target_op *op = qdq_target_find(s->target, first->node->type);
     qdq_arena scratch = QDQ_ARENA_INIT;
 
     if (qdq_format_dynamic(f)) {
         *out = 1;
         return QDQ_OK;
     }
-    const qdq_status st =
-        noise_of_scales(qdq_node_const(n, op->weight), f, s->formed[item].axis, out, &scratch, err);
+    const qdq_status st = noise_of_scales(qdq_node_const(first->node, op->weight), f, first->axis,
+                                          out, &scratch, err);
     qdq_arena_free(&scratch);
     return st;
 }
 
 /* A way to have an operator. */
 typedef struct option {
-    /* in s->formed; QDQ_NO_FORM: as in the base */
+    /* QDQ_NO_ITEM: as in the base */
     size_t item;
     double saved, noise;
 } option;
 
 /* Of what the base has: float and calibrated scales lose nothing beside data at run time. */
-static qdq_status noise_of_base(const qdq_refining *x, size_t item, double *out, qdq_error *err)
+static qdq_status noise_of_base(const qdq_refining *x, size_t first, double *out, qdq_error *err)
 {
     const qdq_space *s = x->t->task.space;
-    const qdq_node *n = s->formed[item].node;
-    const size_t now = qdq_space_form_of(s, &x->base, n);
-    const uint32_t group = s->first_group[n->id];
+    const size_t now = qdq_form_item_of(s, &x->base, first);
 
     *out = 0;
-    if (now != QDQ_NO_FORM)
-        return noise_of(s, now, &s->forms.at[s->formed[now].form].format, out, err);
-    return qdq_format_weight_only(&s->target->format) && group != QDQ_NO_GROUP &&
-                   qdq_space_get_part(s, &x->base, group) != QDQ_PART_NONE
-               ? noise_of(s, item, &s->target->format, out, err)
-               : QDQ_OK;
+    return now != QDQ_NO_ITEM ? noise_of(s, now, qdq_form_item_format(s, now), out, err) : QDQ_OK;
 }
 
 /* Outputs' noise for the noise of one operator's weights; 1: all operators count alike. */
-static qdq_status influence_of(const qdq_refining *x, size_t item, double *out, qdq_error *err)
+static qdq_status influence_of(const qdq_refining *x, size_t first, double *out, qdq_error *err)
 {
     const qdq_space *s = x->t->task.space;
-    const uint32_t group = s->first_group[s->formed[item].node->id];
+    const uint32_t group = s->first_group[s->formed[first].node->id];
     double own = 0;
 
     *out = 1;
-    if (x->t->parts.sensitivity == NULL || group == QDQ_NO_GROUP || qdq_space_is_dynamic(s, item))
+    if (x->t->parts.sensitivity == NULL || group == QDQ_NO_GROUP || qdq_space_is_dynamic(s, first))
         return QDQ_OK;
-    QDQ_TRY(noise_of(s, item, &s->target->format, &own, err));
+    QDQ_TRY(noise_of(s, first, &s->target->format, &own, err));
     *out = own > 0 ? x->t->parts.sensitivity[group] / own : 1;
     return QDQ_OK;
 }
@@ -151,21 +147,20 @@ static qdq_status add_steps(const qdq_refining *x, const double *saved, size_t o
                             qdq_form_steps *steps, qdq_error *err)
 {
     const qdq_space *s = x->t->task.space;
-    const size_t fastest = steps->fastest.at[of],
-                 first = s->first_formed[s->formed[fastest].node->id];
-    option all[QDQ_TARGET_MOST_FORMS + 1] = {{.item = QDQ_NO_FORM}};
+    const qdq_form_start start = steps->start.at[of];
+    option all[QDQ_TARGET_MOST_FORMS + 2] = {{.item = QDQ_NO_ITEM}};
     const option *now = &all[0];
     size_t n = 1;
     double influence;
 
-    QDQ_TRY(influence_of(x, fastest, &influence, err));
-    QDQ_TRY(noise_of_base(x, first, &all[0].noise, err));
-    for (size_t i = first; i < end_of_node(s, first); i++) {
-        if (saved[i] <= 0)
+    QDQ_TRY(influence_of(x, start.first, &influence, err));
+    QDQ_TRY(noise_of_base(x, start.first, &all[0].noise, err));
+    for (size_t i = start.first; i != QDQ_NO_ITEM; i = qdq_form_item_next(s, i)) {
+        if (isnan(saved[i]))
             continue;
         all[n] = (option){.item = i, .saved = saved[i]};
-        QDQ_TRY(noise_of(s, i, &s->forms.at[s->formed[i].form].format, &all[n].noise, err));
-        now = i == fastest ? &all[n] : now;
+        QDQ_TRY(noise_of(s, i, qdq_form_item_format(s, i), &all[n].noise, err));
+        now = i == start.item ? &all[n] : now;
         n++;
     }
     for (const option *to = now; (to = next_option(all, n, now)) != NULL; now = to) {
@@ -177,31 +172,51 @@ static qdq_status add_steps(const qdq_refining *x, const double *saved, size_t o
     return QDQ_OK;
 }
 
+/* Those that gain by no format may have one that loses less. */
+static qdq_status start_others(const qdq_refining *x, const double *saved, qdq_arena *arena,
+                               qdq_form_steps *steps, qdq_error *err)
+{
+    const qdq_space *s = x->t->task.space;
+
+    for (size_t i = 0; i < s->n_formed; i = qdq_form_item_end(s, i)) {
+        const qdq_form_start start = {i, QDQ_NO_ITEM};
+        if (find_fastest(s, saved, i) == QDQ_NO_ITEM)
+            QDQ_NEED(QDQ_PUSH(arena, &steps->start, start), err);
+    }
+    return QDQ_OK;
+}
+
 qdq_status qdq_form_steps_find(const qdq_refining *x, const double *saved, qdq_arena *arena,
                                qdq_form_steps *steps, qdq_error *err)
 {
     const qdq_space *s = x->t->task.space;
 
-    if (steps->fastest.n > 0 && !qdq_space_is_dynamic(s, steps->fastest.at[0]) &&
-        x->t->parts.sensitivity == NULL)
-        QDQ_TRY(qdq_tune_find_sensitivities(x->t, err));
-    for (size_t i = 0; i < steps->fastest.n; i++)
+    if (steps->start.n > 0 && !qdq_space_is_dynamic(s, steps->start.at[0].first)) {
+        if (x->t->parts.sensitivity == NULL)
+            QDQ_TRY(qdq_tune_find_sensitivities(x->t, err));
+        QDQ_TRY(start_others(x, saved, arena, steps, err));
+    }
+    for (size_t i = 0; i < steps->start.n; i++)
         QDQ_TRY(add_steps(x, saved, i, arena, steps, err));
     return QDQ_OK;
 }
 
 qdq_status qdq_form_steps_assign(const qdq_refining *x, const qdq_form_steps *steps,
-                                 const bool *taken, qdq_assign *out, qdq_error *err)
+                                 const double *saved, const bool *taken, qdq_assign *out,
+                                 double *us, qdq_error *err)
 {
     size_t at = 0;
 
+    *us = 0;
     QDQ_NEED(qdq_assign_copy(out, &x->base, &x->t->arena), err);
-    for (size_t i = 0; i < steps->fastest.n; i++) {
-        size_t item = steps->fastest.at[i];
+    for (size_t i = 0; i < steps->start.n; i++) {
+        size_t item = steps->start.at[i].item;
         for (; at < steps->step.n && steps->step.at[at].of == i; at++)
             item = taken != NULL && taken[at] ? steps->step.at[at].to : item;
-        if (item != QDQ_NO_FORM)
-            qdq_space_set_form(x->t->task.space, out, item);
+        if (item == QDQ_NO_ITEM)
+            continue;
+        qdq_form_item_set(x->t->task.space, out, item);
+        *us += saved[item];
     }
     return QDQ_OK;
 }

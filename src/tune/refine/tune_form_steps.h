@@ -1,30 +1,40 @@
 /* tune_form_steps.h - which format each operator gets when a goal bounds what all of them lose:
- * from its fastest format an operator steps down to slower ones that lose less, and in the end to
- * what it has in the best placement. */
+ * from its fastest format an operator steps down to slower ones that lose less. Those that gain by
+ * no format step down too, from what they have in the best placement: so another one may have a
+ * format that loses more than float. */
 #ifndef QDQ_TUNE_FORM_STEPS_H
 #define QDQ_TUNE_FORM_STEPS_H
 
 #include "quant/goal/goal_search.h"
+#include "tune/refine/tune_form_items.h"
 #include "tune/refine/tune_prices.h"
 
+/* An operator, and the item with which it begins; QDQ_NO_ITEM: as in the base. */
+typedef struct qdq_form_start {
+    /* its first item */
+    size_t first;
+    size_t item;
+} qdq_form_start;
+
 typedef struct qdq_form_step {
-    /* index in qdq_form_steps.fastest */
+    /* index in qdq_form_steps.start */
     size_t of;
-    /* index in s->formed of the format after the step; QDQ_NO_FORM: as in the base */
+    /* the item after the step; QDQ_NO_ITEM: as in the base */
     size_t to;
 } qdq_form_step;
 
 /* All arrays are in the arena of the caller. */
 typedef struct qdq_form_steps {
-    /* by operator that saves time with another format: the fastest, an index in s->formed */
-    QDQ_VEC(size_t) fastest;
+    /* operators whose fastest format is not the base's; with a goal that is missed also others */
+    QDQ_VEC(qdq_form_start) start;
     /* those of one operator follow each other, in their order */
     QDQ_VEC(qdq_form_step) step;
     /* by step: what it spares of the goal, and the us that it costs */
     QDQ_VEC(qdq_goal_item) cost;
 } qdq_form_steps;
 
-/* Finds the fastest formats. saved[i]: us that s->formed[i] saves; 0: it is no choice. */
+/* Finds the fastest formats. saved[i]: us that item i saves, below 0: loses; NAN: it is no
+ * choice. */
 qdq_status qdq_form_steps_begin(const qdq_refining *x, const double *saved, qdq_arena *arena,
                                 qdq_form_steps *out, qdq_error *err);
 
@@ -35,8 +45,9 @@ qdq_status qdq_form_steps_find(const qdq_refining *x, const double *saved, qdq_a
                                qdq_form_steps *steps, qdq_error *err);
 
 /* *out, in the run's arena: the base with the fastest formats and the steps that are taken; NULL:
- * none is. */
+ * none is. *us: what it saves. */
 qdq_status qdq_form_steps_assign(const qdq_refining *x, const qdq_form_steps *steps,
-                                 const bool *taken, qdq_assign *out, qdq_error *err);
+                                 const double *saved, const bool *taken, qdq_assign *out,
+                                 double *us, qdq_error *err);
 
 #endif /* QDQ_TUNE_FORM_STEPS_H */

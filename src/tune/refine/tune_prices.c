@@ -251,9 +251,7 @@ static qdq_status price_placement(qdq_refining *x, const qdq_assign *a, qdq_tune
     return QDQ_OK;
 }
 
-/* What times of `after` are multiplied by: what is the same in both took as long in both, or else
- * the machine's pace was another one. 1, where too little is the same. */
-static double pace_between(const qdq_tune_prices *before, const qdq_tune_prices *after)
+double qdq_refine_pace(const qdq_tune_prices *before, const qdq_tune_prices *after)
 {
     const double enough = 0.05;
 
@@ -293,7 +291,7 @@ qdq_status qdq_refine_find_gains(qdq_refining *x, const qdq_assign *c, qdq_tune_
     *known = after.known;
     if (!after.known)
         return QDQ_OK;
-    const double pace = pace_between(before, &after);
+    const double pace = qdq_refine_pace(before, &after);
     for (size_t k = 0; k < x->gain.n; k++) {
         x->gain.at[k] = before->time[k] - pace * after.time[k];
         x->pays.at[k] =

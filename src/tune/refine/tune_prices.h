@@ -86,6 +86,10 @@ typedef struct qdq_tune_prices {
     bool known;
 } qdq_tune_prices;
 
+/* The factor on times of `after`: what is the same in both took as long in both, or else the
+ * machine's pace was another one. 1, where too little is the same. */
+double qdq_refine_pace(const qdq_tune_prices *before, const qdq_tune_prices *after);
+
 /* Computes the savings of classes from the profiles of `c` and of the base (whose costs it stores
  * in *before), and reports them for their items. Takes up to two builds. *known false: a profile is
  * missing. */

@@ -161,6 +161,14 @@ void qdq_space_set_form(const qdq_space *s, qdq_assign *a, size_t i)
         qdq_assign_set(a, bit_of(s, k), k == i);
 }
 
+void qdq_space_set_own(const qdq_space *s, qdq_assign *a, const qdq_node *n)
+{
+    for (size_t g = s->first_group[n->id]; g < s->n_groups && s->group[g].node == n; g++)
+        qdq_space_set_part(s, a, g, QDQ_PART_FULL);
+    for (size_t k = s->first_formed[n->id]; k < s->n_formed && s->formed[k].node == n; k++)
+        qdq_assign_set(a, bit_of(s, k), false);
+}
+
 qdq_status qdq_space_node_formats(const qdq_space *s, const qdq_assign *a, qdq_arena *arena,
                                   const qdq_format *const **out, qdq_error *err)
 {

@@ -35,6 +35,9 @@ size_t qdq_space_count_forms(const qdq_space *s, const qdq_assign *a, bool dynam
  * The operator's decisions, and changes of its edges, are off then: its data is float. */
 void qdq_space_set_form(const qdq_space *s, qdq_assign *a, size_t i);
 
+/* Gives the operator the target's own format in `a`. */
+void qdq_space_set_own(const qdq_space *s, qdq_assign *a, const qdq_node *n);
+
 /* *out, by node id, in the arena: the number formats of operators with other ones than the
  * target's, and NULL for the rest; NULL if `a` has none. */
 qdq_status qdq_space_node_formats(const qdq_space *s, const qdq_assign *a, qdq_arena *arena,
