@@ -271,6 +271,25 @@ TEST(figures_of_all_sizes_stand_beside_the_rule)
     qdq_target_free(t);
 }
 
+/* Equal at 8 channels, where the rule holds: only larger sizes are decided. */
+TEST(a_threshold_that_no_size_pays_for_is_not_reported_as_paying)
+{
+    qdq_target *t = parse(FAMILY(", \"out_channels_max\": 8"));
+    measured m = {NULL, NULL};
+
+    assert_ok(measure_on("\"ops\": {\"Conv\": {\"float_us\": 10, \"float_us_per_k\": 50, "
+                         "\"int8_us\": 42, \"int8_us_per_k\": 10}}, "
+                         "\"convert\": {\"float_us\": 0}, \"default\": {\"float_us\": 0}",
+                         t, 0, NULL, &m));
+    const qdq_probe_outcome *o = &m.r->outcomes[0];
+    assert_string_equal(o->after, "8");
+    assert_string_equal(o->verdict, "harms");
+    assert_int_equal(o->at, 16);
+    assert_true(o->low > 1);
+    measured_free(m);
+    qdq_target_free(t);
+}
+
 TEST(an_undecided_rule_stays_as_it_was)
 {
     static const char equal[] =

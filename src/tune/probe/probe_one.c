@@ -113,22 +113,14 @@ static qdq_measured figures_at(const qdq_probe_run *r, const qdq_probe_one *o, s
                           .probe = o->p->name};
 }
 
-static qdq_rule_verdict verdict_of_all(const qdq_measured *f, size_t n, bool pays)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < n; i++)
-        any |= f[i].verdict != QDQ_RULE_UNDECIDED;
-    return !any ? QDQ_RULE_UNDECIDED : pays ? QDQ_RULE_PAYS : QDQ_RULE_HARMS;
-}
-
-/* Of the largest size that pays, or else of the smallest that does not. */
-static const qdq_measured *nearest(const qdq_measured *f, size_t n, int64_t value)
+/* Of the largest size that pays, up to `value`; or else of the smallest that harms. */
+static const qdq_measured *deciding(const qdq_measured *f, size_t n, int64_t value)
 {
     const qdq_measured *best = &f[0];
 
-    for (size_t i = 1; i < n && value > 0; i++)
-        if (f[i].at <= value)
+    for (size_t i = 1; i < n; i++)
+        if ((f[i].verdict == QDQ_RULE_PAYS && f[i].at <= value) ||
+            (f[i].verdict == QDQ_RULE_HARMS && best->verdict == QDQ_RULE_UNDECIDED))
             best = &f[i];
     return best;
 }
@@ -180,15 +172,13 @@ static qdq_status conclude_measured(qdq_probe_run *r, const qdq_probe_one *o,
     const qdq_measured *f = gather(r, o, out, &n);
 
     QDQ_NEED(f != NULL, err);
-    const qdq_rule_verdict verdict =
-        o->p->threshold != NULL ? verdict_of_all(f, n, o->n_paying > 0) : f[0].verdict;
-    const qdq_measured *near = nearest(f, n, o->n_paying > 0 ? value_at(o, o->n_paying - 1) : 0);
-    out->verdict = qdq_rule_verdict_name(verdict);
-    out->factor = near->factor;
-    out->low = near->low;
-    out->high = near->high;
-    out->at = near->at;
-    QDQ_TRY(apply_verdict(r, o, verdict, err));
+    const qdq_measured *by = deciding(f, n, o->n_paying > 0 ? value_at(o, o->n_paying - 1) : 0);
+    out->verdict = qdq_rule_verdict_name(by->verdict);
+    out->factor = by->factor;
+    out->low = by->low;
+    out->high = by->high;
+    out->at = by->at;
+    QDQ_TRY(apply_verdict(r, o, by->verdict, err));
     return qdq_probe_put_figures(r->root, o->p, f, n, err);
 }
 
