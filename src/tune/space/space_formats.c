@@ -124,31 +124,6 @@ static qdq_status give_to_readers(giving *g, const qdq_plan_tensor *e, qdq_edges
     return QDQ_OK;
 }
 
-static qdq_status give_to_tensor(giving *g, const qdq_plan *was, const qdq_plan_tensor *e)
-{
-    const size_t whole = e->all ? qdq_cover_tensor(&g->want, e->tensor, NULL, 0) : 0;
-    qdq_plan_tensor own = *e;
-    qdq_edges list;
-    bool named;
-
-    QDQ_TRY(list_readers(g, was, e, &list, &named));
-    if (named && !e->known)
-        return give_to_readers(g, e, &list);
-    if (whole != 0 && !e->known)
-        take_format(&own, &g->from->tensors.at[whole - 1]);
-    return QDQ_PUSH(&g->p->arena, &g->p->tensors, own) ? QDQ_OK : qdq_nomem(g->err);
-}
-
-static qdq_status give_to_tensors(giving *g)
-{
-    const qdq_plan was = *g->p;
-
-    memset(&g->p->tensors, 0, sizeof g->p->tensors);
-    for (size_t i = 0; i < was.tensors.n; i++)
-        QDQ_TRY(give_to_tensor(g, &was, &was.tensors.at[i]));
-    return QDQ_OK;
-}
-
 /* --- constants -------------------------------------------------------------------------------- */
 
 /* Do given scales span about the range of these numbers? Cleaning folds factors into weights that a
@@ -272,6 +247,54 @@ static qdq_status give_to_weights(giving *g)
     return QDQ_OK;
 }
 
+/* The space quantizes a constant operand like what a node gives; a file has codes of its own for
+ * it. Takes readers with such codes out of the list. */
+static qdq_status give_as_weights(giving *g, qdq_plan_tensor *e, qdq_edges *list)
+{
+    const qdq_weight_store store = g->s->target->format.weight_store;
+    size_t n = 0;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const qdq_edge reader = list->at[i];
+        const qdq_node *node = qdq_space_node(g->s, reader.node);
+        bool given = false;
+        if (node != NULL)
+            QDQ_TRY(give_weight(g, node, reader, store, &given));
+        if (!given)
+            list->at[n++] = reader;
+    }
+    e->all = e->all && n == list->n;
+    list->n = n;
+    return QDQ_OK;
+}
+
+static qdq_status give_to_tensor(giving *g, const qdq_plan *was, const qdq_plan_tensor *e)
+{
+    const size_t whole = e->all ? qdq_cover_tensor(&g->want, e->tensor, NULL, 0) : 0;
+    qdq_plan_tensor own = *e;
+    qdq_edges list;
+    bool named;
+
+    QDQ_TRY(list_readers(g, was, e, &list, &named));
+    if (named && !e->known) {
+        QDQ_TRY(give_as_weights(g, &own, &list));
+        return give_to_readers(g, &own, &list);
+    }
+    if (whole != 0 && !e->known)
+        take_format(&own, &g->from->tensors.at[whole - 1]);
+    return QDQ_PUSH(&g->p->arena, &g->p->tensors, own) ? QDQ_OK : qdq_nomem(g->err);
+}
+
+static qdq_status give_to_tensors(giving *g)
+{
+    const qdq_plan was = *g->p;
+
+    memset(&g->p->tensors, 0, sizeof g->p->tensors);
+    for (size_t i = 0; i < was.tensors.n; i++)
+        QDQ_TRY(give_to_tensor(g, &was, &was.tensors.at[i]));
+    return QDQ_OK;
+}
+
 static bool reads_codes(const qdq_cover *c, const qdq_node *n)
 {
     for (uint32_t i = 0; i < n->n_in && i < 32; i++) {
@@ -295,6 +318,30 @@ static void drop_bias(qdq_plan *p, const qdq_edge *e)
     p->biases.n = n;
 }
 
+/* A constant that the file has in float, with Q/DQ behind it as behind what a node gives. */
+static qdq_status give_pair(giving *g, const qdq_node *n, qdq_edge reader)
+{
+    const qdq_value *v = qdq_node_in(n, reader.input);
+    const size_t at = v != NULL && qdq_value_const(v) != NULL
+                          ? qdq_cover_tensor(&g->want, v->name, n, reader.input)
+                          : 0;
+
+    if (at == 0)
+        return QDQ_OK;
+    qdq_plan_tensor own = g->from->tensors.at[at - 1];
+    own.all = v->n_use == 1;
+    own.consumers = (qdq_edges){0};
+    QDQ_NEED(own.all || QDQ_PUSH(&g->p->arena, &own.consumers, reader), g->err);
+    return QDQ_PUSH(&g->p->arena, &g->p->tensors, own) ? QDQ_OK : qdq_nomem(g->err);
+}
+
+static bool is_weight(const qdq_space *s, const qdq_node *n, uint32_t input)
+{
+    const uint32_t group = qdq_space_group_of(s, n, input);
+
+    return group != QDQ_NO_GROUP && s->group[group].linear;
+}
+
 /* Constants that the plan leaves float: of nodes that read codes in both, or in none. Weights of
  * groups are the groups'. */
 static qdq_status add_constants(giving *g)
@@ -306,13 +353,15 @@ static qdq_status add_constants(giving *g)
             continue;
         for (uint32_t i = 0; i < n->n_in && i < 32; i++) {
             const qdq_edge reader = {qdq_node_label(n, &g->p->arena), i};
-            bool given = false;
+            bool given;
             QDQ_NEED(reader.node != NULL, g->err);
-            if (qdq_cover_input(&g->have, n, i) == QDQ_COVERED_NOT &&
-                qdq_space_group_of(g->s, n, i) == QDQ_NO_GROUP)
-                QDQ_TRY(give_weight(g, n, reader, store, &given));
+            if (qdq_cover_input(&g->have, n, i) != QDQ_COVERED_NOT || is_weight(g->s, n, i))
+                continue;
+            QDQ_TRY(give_weight(g, n, reader, store, &given));
             if (given)
                 drop_bias(g->p, &reader);
+            else
+                QDQ_TRY(give_pair(g, n, reader));
         }
     }
     return QDQ_OK;
@@ -324,8 +373,8 @@ static qdq_status give_formats(giving *g)
 {
     QDQ_TRY(qdq_cover_open(&g->want, g->s, g->from, g->err));
     QDQ_TRY(qdq_cover_open(&g->have, g->s, g->p, g->err));
-    QDQ_TRY(give_to_tensors(g));
     QDQ_TRY(give_to_weights(g));
+    QDQ_TRY(give_to_tensors(g));
     QDQ_TRY(add_constants(g));
     return qdq_plan_finish(g->p) ? QDQ_OK : qdq_nomem(g->err);
 }
