@@ -313,17 +313,11 @@ static qdq_status try_plain(qdq_tune_state *t, bool *faster, qdq_error *err)
 }
 
 /* What a search would say of each pattern. */
-static qdq_status report_units(qdq_tune_state *t, qdq_error *err)
+static void report_units(qdq_tune_state *t)
 {
-    t->run.found.unit =
-        qdq_arena_array(&t->arena, t->parts.problem.n_units + 1, sizeof *t->run.found.unit);
-    QDQ_NEED(t->run.found.unit != NULL, err);
-    for (size_t u = 0; u < t->parts.problem.n_units; u++) {
-        QDQ_NEED(qdq_assign_new(&t->run.found.unit[u].best, t->parts.choices[u].n, &t->arena), err);
+    for (size_t u = 0; u < t->parts.problem.n_units; u++)
         qdq_choices_vote(&t->parts.choices[u], &t->parts.patterns->pattern[u], &t->run.found.best,
                          &t->run.found.unit[u].best);
-    }
-    return QDQ_OK;
 }
 
 qdq_status qdq_tune_follow_known(qdq_tune_state *t, bool *done, qdq_error *err)
@@ -331,14 +325,14 @@ qdq_status qdq_tune_follow_known(qdq_tune_state *t, bool *done, qdq_error *err)
     bool holds, faster = false;
 
     *done = false;
-    t->run.found = (qdq_search_result){.predicted_ns = t->parts.problem.base_ns};
-    QDQ_NEED(qdq_assign_copy(&t->run.found.best, &t->parts.problem.start[0], &t->arena), err);
     QDQ_TRY(try_best(t, &holds, err));
     if (holds)
         QDQ_TRY(try_plain(t, &faster, err));
     *done = holds && !faster;
-    if (*done)
-        return report_units(t, err);
+    if (*done) {
+        report_units(t);
+        return QDQ_OK;
+    }
     qdq_job_log(t->job, QDQ_LOG_WARNING, "pattern caches: wrong about this model; it is searched");
     t->parts.settled = NULL;
     return QDQ_OK;

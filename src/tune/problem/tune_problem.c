@@ -379,6 +379,20 @@ qdq_status qdq_tune_read_regions(qdq_tune_state *t, qdq_error *err)
     return qdq_patterns_find(t->parts.regions, &t->parts.patterns, err);
 }
 
+/* The result of a search that finds nothing: the all-float plan, with no choice of any pattern. */
+static qdq_status begin_result(qdq_tune_state *t, qdq_error *err)
+{
+    const qdq_search_problem *p = &t->parts.problem;
+    qdq_search_result *r = &t->run.found;
+
+    *r = (qdq_search_result){.predicted_ns = p->base_ns};
+    r->unit = qdq_arena_array(&t->arena, p->n_units + 1, sizeof *r->unit);
+    QDQ_NEED(r->unit != NULL && qdq_assign_copy(&r->best, &p->start[0], &t->arena), err);
+    for (size_t u = 0; u < p->n_units; u++)
+        QDQ_NEED(qdq_assign_new(&r->unit[u].best, t->parts.choices[u].n, &t->arena), err);
+    return QDQ_OK;
+}
+
 qdq_status qdq_tune_build_problem(qdq_tune_state *t, qdq_error *err)
 {
     t->parts.problem.n_bits =
@@ -391,5 +405,5 @@ qdq_status qdq_tune_build_problem(qdq_tune_state *t, qdq_error *err)
         QDQ_TRY(qdq_tune_find_others(t, err));
     if (t->strategy->by_groups) /* "linear" and "everything" are what groups were found by */
         t->parts.problem.n_starts -= 2;
-    return QDQ_OK;
+    return begin_result(t, err);
 }

@@ -8,7 +8,8 @@
 /* Reads the user's files, so that errors appear before any measurement. */
 qdq_status qdq_tune_read(qdq_tune_state *t, qdq_error *err);
 
-/* Makes choices, units and starts, after the groups have their costs. */
+/* Makes choices, units and starts, after the groups have their costs. Sets t->run.found to the
+ * all-float plan. */
 qdq_status qdq_tune_build_problem(qdq_tune_state *t, qdq_error *err);
 
 /* Sets the costs of groups, after the baseline was timed. */

@@ -18,7 +18,7 @@ struct qdq_strategy {
     /* Whether the strategy supports these options on this engine; called where users named it or
      * none (QDQ_TUNE_AUTO), in region mode, too. An error: no other strategy does. */
     qdq_status (*fits)(qdq_tune_state *t, bool *fits, qdq_error *err);
-    /* Searches: reads t->parts.problem and fills t->run.found. */
+    /* Searches: reads t->parts.problem and fills t->run.found: before, it is the all-float plan. */
     qdq_status (*run)(qdq_tune_state *t, qdq_error *err);
     /* Sets the numbers of accepted, rejected and undecided proposals in t->out. NULL: every trial
      * counts as one proposal. */
