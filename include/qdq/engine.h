@@ -99,7 +99,10 @@ typedef enum qdq_capability {
     /* lists the nodes of each executed layer */
     QDQ_CAN_LIST_LAYERS = 32,
     /* names its layers differently from nodes: list their nodes, too */
-    QDQ_NAMES_LAYERS = 64
+    QDQ_NAMES_LAYERS = 64,
+    /* computes the graph as it is written at QDQ_LEVEL_NONE: the reference of qdq_verify_engine(),
+     * also for itself */
+    QDQ_RUNS_AS_WRITTEN = 128
 } qdq_capability;
 
 typedef struct qdq_engine_info {

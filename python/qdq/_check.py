@@ -168,10 +168,9 @@ def check(
 
 def verify(model: Model, engine: Engine, given: Mapping[str, Any], job: Job) -> EngineCheck:
     data = given["data"] if given["data"] is not None else "random:0"
-    needs_reference = engine.name not in ("ort", "sim")
     with (
         closing(open_data(data, model, job, given, argument="data")) as samples,
-        Engine("ort", job=job) if needs_reference else nullcontext() as reference,
+        nullcontext() if engine.runs_as_written else Engine("ort", job=job) as reference,
     ):
         options = Options("qdq_verify_opts", job, given, reference=reference)
         parts = model.c, engine.c, samples.c, options.c

@@ -184,6 +184,11 @@ class Engine:
         return bool(self.info.capabilities & lib.QDQ_CAN_RUN)
 
     @property
+    def runs_as_written(self) -> bool:
+        """It can compute a graph as it is written: others are checked against it."""
+        return bool(self.info.capabilities & lib.QDQ_RUNS_AS_WRITTEN)
+
+    @property
     def times(self) -> bool:
         """It measures latency."""
         return bool(self.info.capabilities & lib.QDQ_CAN_TIME)

@@ -62,7 +62,7 @@ class Quantizing:
         self.result.target = open_target(o["target"], split(spec), o)
         self.samples = stack.enter_context(contextlib.closing(Samples(self.model, self.job, o)))
         self.engine = stack.enter_context(open_engine(spec, self.job, o))
-        if self.engine.name not in ("ort", "sim") and not self.samples.data.is_random:
+        if not self.engine.runs_as_written and not self.samples.data.is_random:
             try:
                 self.reference = stack.enter_context(Engine("ort", job=self.job))
             except errors.EngineError:

@@ -6,11 +6,10 @@
 
 qdq_engine *cli_verify_reference(cli *c, const cli_engine_args *a, const qdq_engine *e)
 {
-    const char *name = qdq_engine_get_info(e)->name;
     const cli_engine_args ort = {.engine = "ort", .ort_library = a->ort_library};
     qdq_engine *out = NULL;
 
-    if (strcmp(name, "ort") == 0 || strcmp(name, "sim") == 0)
+    if ((qdq_engine_get_info(e)->capabilities & QDQ_RUNS_AS_WRITTEN) != 0)
         return NULL;
     return cli_engine_open(c, &ort, &out, NULL) == QDQ_OK ? out : NULL;
 }

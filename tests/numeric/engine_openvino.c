@@ -46,6 +46,7 @@ TEST(the_engine_says_what_it_is)
     assert_true(strncmp(info->version, "20", 2) == 0);
     assert_non_null(strstr(info->library, "libopenvino_c.so"));
     assert_true((info->capabilities & QDQ_CAN_RUN) && (info->capabilities & QDQ_CAN_TIME));
+    assert_true((info->capabilities & QDQ_RUNS_AS_WRITTEN) == 0);
     assert_non_null(strstr(info->fingerprint, info->version));
 }
 

@@ -22,6 +22,7 @@ TEST(the_engine_says_what_it_is)
     assert_true(info->library[0] != '\0');
     assert_true(info->max_opset >= 19 && info->max_ir >= 9);
     assert_int_equal(info->capabilities & QDQ_CAN_TIME, QDQ_CAN_TIME);
+    assert_true((info->capabilities & QDQ_RUNS_AS_WRITTEN) != 0);
 }
 
 TEST(corpus_models_run_and_repeat)

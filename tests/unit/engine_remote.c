@@ -176,6 +176,7 @@ TEST(it_gives_what_it_gives_in_our_process)
         describe(e, m, i > 0 ? &there : &here);
         assert_non_null(strstr(qdq_engine_get_info(e)->fingerprint, "sim 1 sim "));
         assert_string_equal(qdq_engine_get_info(e)->name, "sim");
+        assert_true((qdq_engine_get_info(e)->capabilities & QDQ_RUNS_AS_WRITTEN) != 0);
         assert_int_equal(qdq_engine_crashes(e), 0);
         qdq_engine_close(e);
     }

@@ -518,5 +518,6 @@ TEST(the_example_in_the_repository_loads)
     assert_string_equal(info->name, "sim");
     assert_string_equal(info->device, "sim-basic");
     assert_int_equal(info->capabilities & QDQ_CAN_RUN, QDQ_CAN_RUN);
+    assert_true((info->capabilities & QDQ_RUNS_AS_WRITTEN) != 0);
     qdq_engine_close(e);
 }

@@ -92,8 +92,8 @@ static qdq_status ort_open(qdq_engine *e, const char *arg, const qdq_engine_opts
 
     e->info.version = o->api.version;
     e->info.library = o->api.path;
-    e->info.capabilities =
-        QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_EXPOSE | QDQ_CAN_LIST_LAYERS;
+    e->info.capabilities = QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_EXPOSE |
+                           QDQ_CAN_LIST_LAYERS | QDQ_RUNS_AS_WRITTEN;
     if (qdq_ort_has(&o->api, 21))
         e->info.capabilities |= QDQ_CAN_MAP_WEIGHTS;
     qdq_ort_limits(o->api.minor, &e->info.max_opset, &e->info.max_ir);

@@ -56,7 +56,8 @@ static qdq_status sim_open(qdq_engine *e, const char *arg, const qdq_engine_opts
     e->info.library = qdq_arena_strdup(&e->arena, arg);
     e->info.fingerprint = qdq_arena_printf(&e->arena, "sim 1 %s %s", sim->device, sim->digits);
     QDQ_NEED(e->info.library != NULL && e->info.fingerprint != NULL, err);
-    e->info.capabilities = QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_EXPOSE | QDQ_CAN_LIST_LAYERS;
+    e->info.capabilities =
+        QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_EXPOSE | QDQ_CAN_LIST_LAYERS | QDQ_RUNS_AS_WRITTEN;
     if (!sim->no_profile)
         e->info.capabilities |= QDQ_CAN_PROFILE;
     return QDQ_OK;

@@ -28,12 +28,9 @@ const char *qdq_verify_verdict_name(qdq_verify_verdict v)
 
 /* --- sides ------------------------------------------------------------------------------------ */
 
-/* Engines that compute a graph as it is written if they are asked to. */
 static bool is_own_reference(const qdq_engine *e)
 {
-    const char *name = qdq_engine_get_info(e)->name;
-
-    return strcmp(name, "ort") == 0 || strcmp(name, "sim") == 0;
+    return (qdq_engine_get_info(e)->capabilities & QDQ_RUNS_AS_WRITTEN) != 0;
 }
 
 static qdq_status choose_reference(qdq_verifying *v, bool *found, qdq_error *err)

@@ -84,10 +84,10 @@ static qdq_status conclude(qdq_verify_verdict verdict, const char *why, qdq_veri
 /* ONNX Runtime, where it is not the engine itself; none: the verdicts say so. */
 static qdq_engine *open_reference(qdq_tune_state *t)
 {
-    const char *name = qdq_engine_get_info(t->tools.engine)->name;
+    const unsigned can = qdq_engine_get_info(t->tools.engine)->capabilities;
     qdq_engine_opts ort;
 
-    if (t->tools.sought_reference || strcmp(name, "ort") == 0 || strcmp(name, "sim") == 0)
+    if (t->tools.sought_reference || (can & QDQ_RUNS_AS_WRITTEN) != 0)
         return t->tools.reference;
     t->tools.sought_reference = true;
     qdq_tune_engine_opts(t, &ort);
