@@ -118,51 +118,49 @@ const char *cli_data_fixing(bool changes)
     return changes ? "at the first step" : "(--shape fixes it)";
 }
 
-static void print_shape(const qdq_io *io, const qdq_array *a, bool changes, FILE *to)
-{
-    const cli_shapes none = {NULL, 0, 0};
-    char declared[200];
-
-    cli_shape_text(io, &none, false, declared, sizeof declared);
-    fprintf(to, "input '%s' is %s, run as ", io->name, declared);
-    for (int i = 0; i < a->rank; i++)
-        fprintf(to, "%s%" PRId64, i == 0 ? "" : "x", a->dim[i]);
-    fprintf(to, " %s\n", cli_data_fixing(changes));
-}
-
 /* Models without symbolic dimensions pay nothing. */
-static qdq_status show_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes, FILE *to,
-                              const qdq_json_out *list, qdq_error *err)
+qdq_status cli_data_find_shapes(cli *c, qdq_data *d, const qdq_model *m, const cli_shapes *shapes,
+                                cli_run_shapes *out, qdq_error *err)
 {
     const qdq_named_array *in;
     size_t n, sample = SIZE_MAX;
-    bool changes;
-    qdq_io io;
+    cli_run_shape s;
 
-    for (size_t i = 0; qdq_model_input(m, i, &io); i++) {
-        if (!cli_is_assumed(&io, shapes))
+    for (size_t i = 0; d != NULL && qdq_model_input(m, i, &s.io); i++) {
+        if (!cli_is_assumed(&s.io, shapes))
             continue;
-        QDQ_TRY(cli_data_changes(d, io.name, &changes, err));
+        QDQ_TRY(cli_data_changes(d, s.io.name, &s.changes, err));
         if (sample == SIZE_MAX)
             QDQ_TRY(qdq_data_find_typical(d, 0, 0, &sample, err));
         QDQ_TRY(qdq_data_get(d, sample, &in, &n, err));
-        const qdq_array *a = find_array(in, n, io.name);
-        if (a != NULL && to != NULL)
-            print_shape(&io, a, changes, to);
-        else if (a != NULL)
-            cli_json_shape(*list, io.name, a->dim, a->rank);
+        const qdq_array *a = find_array(in, n, s.io.name);
+        if (a == NULL)
+            continue;
+        s.as = (qdq_input_shape){.name = s.io.name, .rank = a->rank};
+        memcpy(s.as.dim, a->dim, sizeof s.as.dim);
+        QDQ_NEED(QDQ_PUSH(&c->arena, out, s), err);
     }
     return QDQ_OK;
 }
 
-qdq_status cli_data_print_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes,
-                                 FILE *to, qdq_error *err)
+void cli_data_print_shapes(const cli_run_shapes *s, FILE *to)
 {
-    return show_shapes(d, m, shapes, to, NULL, err);
+    const cli_shapes none = {NULL, 0, 0};
+    char declared[200];
+
+    for (size_t i = 0; i < s->n; i++) {
+        const cli_run_shape *r = &s->at[i];
+
+        cli_shape_text(&r->io, &none, false, declared, sizeof declared);
+        fprintf(to, "input '%s' is %s, run as ", r->io.name, declared);
+        for (int k = 0; k < r->as.rank; k++)
+            fprintf(to, "%s%" PRId64, k == 0 ? "" : "x", r->as.dim[k]);
+        fprintf(to, " %s\n", cli_data_fixing(r->changes));
+    }
 }
 
-qdq_status cli_data_json_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes,
-                                qdq_json_out list, qdq_error *err)
+void cli_data_json_shapes(const cli_run_shapes *s, qdq_json_out list)
 {
-    return show_shapes(d, m, shapes, NULL, &list, err);
+    for (size_t i = 0; i < s->n; i++)
+        cli_json_shape(list, s->at[i].as.name, s->at[i].as.dim, s->at[i].as.rank);
 }

@@ -42,11 +42,23 @@ qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, 
 qdq_status cli_data_changes(qdq_data *d, const char *input, bool *changes, qdq_error *err);
 const char *cli_data_fixing(bool changes);
 
-/* With which shapes a model with symbolic dimensions is run: a line each, or
- * [{"input","shape"}]. */
-qdq_status cli_data_print_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes,
-                                 FILE *to, qdq_error *err);
-qdq_status cli_data_json_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes,
-                                qdq_json_out list, qdq_error *err);
+/* An input with dimensions that neither the model nor the options fix. */
+typedef struct cli_run_shape {
+    qdq_io io;
+    /* as a typical sample has it */
+    qdq_input_shape as;
+    /* cli_data_changes() */
+    bool changes;
+} cli_run_shape;
+
+typedef QDQ_VEC(cli_run_shape) cli_run_shapes;
+
+/* The shapes of these inputs, from samples that are read; d NULL: none. Before the result is
+ * written, so that it is whole when an error comes. */
+qdq_status cli_data_find_shapes(cli *c, qdq_data *d, const qdq_model *m, const cli_shapes *shapes,
+                                cli_run_shapes *out, qdq_error *err);
+/* A line each, or [{"input", "shape"}]. */
+void cli_data_print_shapes(const cli_run_shapes *s, FILE *to);
+void cli_data_json_shapes(const cli_run_shapes *s, qdq_json_out list);
 
 #endif /* QDQ_CLI_DATA_H */

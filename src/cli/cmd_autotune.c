@@ -18,6 +18,7 @@ typedef struct autotune {
     qdq_model *model, *baselines[QDQ_TUNE_MOST_BASELINES + 1];
     qdq_target *target;
     cli_samples samples;
+    cli_run_shapes run_as;
     double max_drop;
     cli_metric metric;
     cli_range range;
@@ -62,7 +63,7 @@ static qdq_status open_samples(autotune *t, qdq_error *err)
     q.shape.shapes = t->usual;
     QDQ_TRY(cli_samples_open(t->c, &q, t->model, true, q.sqnr, &t->samples, err));
     cli_samples_for_goal(&q, t->target, &t->samples);
-    return QDQ_OK;
+    return cli_data_find_shapes(t->c, t->samples.data, t->model, &t->usual, &t->run_as, err);
 }
 
 static qdq_status load_baselines(autotune *t, qdq_error *err)
@@ -224,7 +225,7 @@ static qdq_status print_result(const autotune *t, json_t *result, qdq_error *err
         files[n_files++] = in_folder(t, "patterns.yaml");
     printf("%s\n", t->path);
     cli_shapes_set_print(&t->a->quant.set_shape, stdout);
-    QDQ_TRY(cli_data_print_shapes(t->samples.data, t->model, &t->usual, stdout, err));
+    cli_data_print_shapes(&t->run_as, stdout);
     QDQ_TRY(cli_tune_report_print(t->c, result, stdout, err));
     print_search(t, result);
     QDQ_TRY(cli_files_print(t->c, files, n_files, stdout, err));

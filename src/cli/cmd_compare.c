@@ -42,6 +42,7 @@ typedef struct comparison {
     qdq_model *model_a, *model_b;
     qdq_engine *engine;
     qdq_data *data;
+    cli_run_shapes run_as;
     qdq_compare_result *result;
     /* NULL: not asked for */
     qdq_compare_layers_result *layers;
@@ -63,12 +64,7 @@ static qdq_status print_json(const comparison *p, qdq_error *err)
     qdq_json_put_int(root, "samples", (int64_t)r->samples);
     if (p->a->state.states.n > 0)
         qdq_json_put_int(root, "steps", (int64_t)qdq_data_steps(p->data));
-    qdq_json_out assumed = qdq_json_put_list(root, "run_as");
-    qdq_status st = cli_data_json_shapes(p->data, p->model_a, &p->a->shape.shapes, assumed, err);
-    if (st != QDQ_OK) {
-        qdq_json_drop(&d);
-        return st;
-    }
+    cli_data_json_shapes(&p->run_as, qdq_json_put_list(root, "run_as"));
     return cli_json_print(&d, err);
 }
 
@@ -81,11 +77,8 @@ static qdq_status print_text(const comparison *p, qdq_error *err)
     if (p->a->state.states.n > 0)
         printf(" of %zu steps", qdq_data_steps(p->data));
     putchar('\n');
-    qdq_status st = cli_data_print_shapes(p->data, p->model_a, &p->a->shape.shapes, stdout, err);
-    if (st == QDQ_OK)
-        st = cli_outputs_print(p->c, "output", r->outputs, r->n_outputs, stdout, err);
-    if (st != QDQ_OK)
-        return st;
+    cli_data_print_shapes(&p->run_as, stdout);
+    QDQ_TRY(cli_outputs_print(p->c, "output", r->outputs, r->n_outputs, stdout, err));
     const char *unproven = cli_outputs_unproven(p->c, r->outputs, r->n_outputs);
     if (unproven[0] != '\0')
         printf("%s\n", unproven);
@@ -148,6 +141,7 @@ static qdq_status compare(comparison *p, qdq_error *err)
     QDQ_TRY(cli_shapes_check(&a->shape.shapes, &p->model_a, 1, err));
     QDQ_TRY(cli_shapes_pick(c, &a->shape.shapes, p->model_a, &mine, err));
     QDQ_TRY(cli_data_open(c, &request, p->model_a, &p->data, err));
+    QDQ_TRY(cli_data_find_shapes(c, p->data, p->model_a, &a->shape.shapes, &p->run_as, err));
     QDQ_TRY(cli_engine_open(c, &a->engine, &p->engine, err));
     QDQ_TRY(cli_host_threads(c, &a->engine, a->threads, &opts.threads, err));
     opts.shapes = mine.at;

@@ -40,6 +40,7 @@ typedef struct optimize {
     qdq_model *original;
     qdq_engine *engine;
     qdq_data *samples;
+    cli_run_shapes run_as;
     /* those that are for inputs of the model */
     cli_shapes shapes;
     qdq_same_result *verdict;

@@ -15,6 +15,7 @@ qdq_status cmd_optimize_open_check(optimize *p, qdq_error *err)
     QDQ_TRY(cli_shapes_check(&a->shape.shapes, &p->model, 1, err));
     QDQ_TRY(cli_shapes_pick(p->c, &a->shape.shapes, p->model, &p->shapes, err));
     QDQ_TRY(cli_data_open(p->c, &request, p->model, &p->samples, err));
+    QDQ_TRY(cli_data_find_shapes(p->c, p->samples, p->model, &a->shape.shapes, &p->run_as, err));
     return cli_engine_open(p->c, &a->engine, &p->engine, err);
 }
 

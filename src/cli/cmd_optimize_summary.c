@@ -41,7 +41,7 @@ static void passes_json(qdq_json_out list, const qdq_optimize_report *r)
     }
 }
 
-static qdq_status check_json(qdq_json_out to, const optimize *p, qdq_error *err)
+static void check_json(qdq_json_out to, const optimize *p)
 {
     const qdq_same_result *v = p->verdict;
     const qdq_compare_result *r = v->compared;
@@ -52,15 +52,13 @@ static qdq_status check_json(qdq_json_out to, const optimize *p, qdq_error *err)
     qdq_json_put_int(to, "samples", r != NULL ? (int64_t)r->samples : 0);
     cli_outputs_json(qdq_json_put_list(to, "outputs"), r != NULL ? r->outputs : NULL,
                      r != NULL ? r->n_outputs : 0);
-    return cli_data_json_shapes(p->samples, p->model, &p->a->shape.shapes,
-                                qdq_json_put_list(to, "run_as"), err);
+    cli_data_json_shapes(&p->run_as, qdq_json_put_list(to, "run_as"));
 }
 
-static qdq_status report_json(qdq_json_doc *d, const optimize *p, qdq_error *err)
+static void report_json(qdq_json_doc *d, const optimize *p)
 {
     const qdq_optimize_report *r = p->report;
     qdq_json_out root = qdq_json_object(d);
-    qdq_status st = QDQ_OK;
 
     qdq_json_put_text(root, "model", p->path);
     qdq_json_put_text(root, "output", p->a->out.output);
@@ -78,22 +76,19 @@ static qdq_status report_json(qdq_json_doc *d, const optimize *p, qdq_error *err
     pair_json(qdq_json_put_object(root, "dequantize"), r->dq_before, r->dq_after);
     passes_json(qdq_json_put_list(root, "by_pass"), r);
     if (p->samples != NULL)
-        st = check_json(qdq_json_put_object(root, "check"), p, err);
+        check_json(qdq_json_put_object(root, "check"), p);
     else
         qdq_json_put_null(root, "check");
     qdq_json_out files = qdq_json_put_list(root, "files");
     if (!p->c->negative)
         cli_files_json(files, p->c, p->a->report);
-    if (st != QDQ_OK)
-        qdq_json_drop(d);
-    return st;
 }
 
 qdq_status cmd_optimize_json(const optimize *p, const char *path, qdq_error *err)
 {
     qdq_json_doc d = {0};
 
-    QDQ_TRY(report_json(&d, p, err));
+    report_json(&d, p);
     return cli_json_write(&d, path, p->a->out.force, err);
 }
 
@@ -177,7 +172,7 @@ static qdq_status print_check(const optimize *p, FILE *to, qdq_error *err)
         return QDQ_OK;
     fprintf(to, "\nagainst the original on %zu sample%s: %s\n", r->samples, cli_plural(r->samples),
             verdict_text(p, r));
-    QDQ_TRY(cli_data_print_shapes(p->samples, p->model, &p->a->shape.shapes, to, err));
+    cli_data_print_shapes(&p->run_as, to);
     return cli_outputs_print(p->c, "output", r->outputs, r->n_outputs, to, err);
 }
 

@@ -65,6 +65,19 @@ static qdq_status open_model(quantize *q, qdq_error *err)
     return cli_shapes_pick(q->c, &a->quant.shape.shapes, q->model, &fitting, err);
 }
 
+/* The shapes of samples that the summary names. */
+static qdq_status find_shapes(quantize *q, qdq_error *err)
+{
+    const cli_shapes *shapes = &q->a->quant.shape.shapes;
+
+    QDQ_TRY(cli_data_find_shapes(q->c, q->samples.data, q->model, shapes, &q->calibrated_as, err));
+    q->evaluated_as = q->calibrated_as;
+    if (q->samples.eval == NULL)
+        return QDQ_OK;
+    q->evaluated_as = (cli_run_shapes){0};
+    return cli_data_find_shapes(q->c, q->samples.eval, q->model, shapes, &q->evaluated_as, err);
+}
+
 static qdq_status open_all(quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
@@ -81,6 +94,7 @@ static qdq_status open_all(quantize *q, qdq_error *err)
     if (needs_engine(a))
         QDQ_TRY(cli_samples_open(q->c, &a->quant, q->model, a->plan == NULL && !q->has_statistics,
                                  a->quant.sqnr && !cmd_quantize_is_dry(a), &q->samples, err));
+    QDQ_TRY(find_shapes(q, err));
     if (a->autotune != 0)
         QDQ_TRY(cmd_quantize_tune(q, err));
     if (needs_engine(a))

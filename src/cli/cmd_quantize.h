@@ -31,6 +31,8 @@ typedef struct quantize {
     qdq_engine *reference;
     /* closed: nothing had to be run */
     cli_samples samples;
+    /* of samples that calibrate, and of those that evaluate */
+    cli_run_shapes calibrated_as, evaluated_as;
     /* --cache has them, in place of samples that calibrate */
     bool has_statistics;
     /* NULL: not asked */

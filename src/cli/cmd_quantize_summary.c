@@ -85,7 +85,7 @@ static void rounded_json(qdq_json_out to, const qdq_plan_summary *s)
 }
 
 /* `but`: as for cli_files_json(). */
-static qdq_status summary_json(const quantize *q, const char *but, qdq_json_doc *d, qdq_error *err)
+static void summary_json(const quantize *q, const char *but, qdq_json_doc *d)
 {
     const qdq_plan_summary *s = qdq_plan_get_summary(q->plan);
     const qdq_engine_info *info = q->engine != NULL ? qdq_engine_get_info(q->engine) : NULL;
@@ -125,26 +125,19 @@ static qdq_status summary_json(const quantize *q, const char *but, qdq_json_doc 
         cli_verify_json(qdq_json_put_object(root, "engine_check"), q->r->engine_check,
                         qdq_engine_get_info(q->engine),
                         q->a->quant.eval != NULL ? q->a->quant.eval : q->a->quant.calib);
-    qdq_json_out shapes = qdq_json_put_list(root, "run_as");
-    qdq_status st = QDQ_OK;
-    if (q->samples.data != NULL)
-        st =
-            cli_data_json_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, shapes, err);
+    cli_data_json_shapes(&q->calibrated_as, qdq_json_put_list(root, "run_as"));
     if (q->why != NULL)
         cli_why_json(qdq_json_put_list(root, "why"), q->why);
     if (q->tuned != NULL)
         qdq_json_put(root, "autotune", json_incref(q->tuned));
     cli_files_json(qdq_json_put_list(root, "files"), q->c, but);
-    if (st != QDQ_OK)
-        qdq_json_drop(d);
-    return st;
 }
 
 qdq_status cmd_quantize_json(const quantize *q, const char *path, qdq_error *err)
 {
     qdq_json_doc d = {0};
 
-    QDQ_TRY(summary_json(q, path, &d, err));
+    summary_json(q, path, &d);
     return cli_json_write(&d, path, q->a->out.force, err);
 }
 
@@ -357,9 +350,7 @@ static qdq_status print_head(const quantize *q, const qdq_plan_summary *s, FILE 
     cli_installed_print(q->c, to);
     print_cpu(s, to);
     cli_shapes_set_print(&q->a->quant.set_shape, to);
-    if (q->samples.data != NULL)
-        QDQ_TRY(
-            cli_data_print_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, to, err));
+    cli_data_print_shapes(&q->calibrated_as, to);
     return print_placement(q, s, to, err);
 }
 
@@ -370,34 +361,22 @@ qdq_status cmd_quantize_print_plan(const quantize *q, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Is it open, and other than 1 where it is? */
-static bool needs_shape(const qdq_io *io, const cli_shapes *given, const qdq_array *a)
+/* Is an open dimension other than 1? */
+static bool needs_shape(const cli_run_shape *s)
 {
     bool needs = false;
 
-    for (int d = 0; cli_is_assumed(io, given) && d < io->rank && d < a->rank; d++)
-        needs = needs || (io->dim[d] < 0 && a->dim[d] != 1);
+    for (int d = 0; d < s->io.rank && d < s->as.rank; d++)
+        needs = needs || (s->io.dim[d] < 0 && s->as.dim[d] != 1);
     return needs;
 }
 
-/* Inputs that need the shape which they have in the first sample. */
+/* The shapes of inputs that `bench` would run with others. */
 static qdq_status list_shapes(const quantize *q, cli_shapes *out, qdq_error *err)
 {
-    const qdq_named_array *in;
-    size_t n;
-    qdq_io io;
-
-    QDQ_TRY(qdq_data_get_step(cli_samples_eval(&q->samples), 0, 0, &in, &n, err));
-    for (size_t i = 0; qdq_model_input(q->model, i, &io); i++)
-        for (size_t k = 0; k < n; k++) {
-            qdq_input_shape shape = {.name = io.name, .rank = in[k].array.rank};
-
-            if (strcmp(in[k].name, io.name) != 0 ||
-                !needs_shape(&io, &q->a->quant.shape.shapes, &in[k].array))
-                continue;
-            memcpy(shape.dim, in[k].array.dim, sizeof shape.dim);
-            QDQ_NEED(QDQ_PUSH(&q->c->arena, out, shape), err);
-        }
+    for (size_t i = 0; i < q->evaluated_as.n; i++)
+        if (needs_shape(&q->evaluated_as.at[i]))
+            QDQ_NEED(QDQ_PUSH(&q->c->arena, out, q->evaluated_as.at[i].as), err);
     return QDQ_OK;
 }
 
@@ -427,7 +406,7 @@ static qdq_status print_next(const quantize *q, FILE *to, qdq_error *err)
     }
     if (a->set_shape.n > 0)
         sample.shapes = a->set_shape;
-    else if (cli_samples_eval(&q->samples) != NULL && a->state.states.n == 0)
+    else if (a->state.states.n == 0)
         QDQ_TRY(list_shapes(q, &sample.shapes, err));
     if (a->state.states.n > 0 || sample.shapes.n > 1) { /* shorter than many shapes */
         next.data = data;
