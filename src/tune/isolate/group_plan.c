@@ -18,7 +18,7 @@ typedef struct cutter {
     const qdq_graph *model;
     const qdq_plan *whole;
     qdq_plan *part;
-    /* labels of the nodes of the clean model -> node */
+    /* labels of the nodes of the clean model that the group's model has -> node */
     qdq_map labels;
     /* the group has nodes that run in 8 bits */
     bool in_codes;
@@ -108,11 +108,11 @@ static const qdq_value *carried_by(const qdq_node *n)
  * the engine fuses it in float alone. */
 static bool is_given(const cutter *c, const qdq_value *v)
 {
-    const bool is_halo = v->producer != NULL && qdq_graph_find(c->model, v->name) != NULL;
-    const qdq_value *from = is_halo ? carried_by(v->producer) : NULL;
+    const qdq_value *from = v->producer != NULL ? carried_by(v->producer) : NULL;
 
     return is_own(c, v->producer) ||
-           (from != NULL && is_own(c, from->producer) && !is_quantized(c->whole, from->name));
+           (from != NULL && is_own(c, from->producer) &&
+            qdq_graph_find(c->model, v->name) != NULL && !is_quantized(c->whole, from->name));
 }
 
 /* --- entries: what is left of a copy for the group; false: nothing ---------------------------- */
@@ -124,11 +124,12 @@ static bool keep_quantized(cutter *c, qdq_plan_node *n)
 
 static bool keep_tensor(cutter *c, qdq_plan_tensor *t)
 {
-    const qdq_value *v = qdq_graph_find(c->f->g.g, t->tensor);
+    const bool is_here = qdq_graph_find(c->model, t->tensor) != NULL; /* most are not: first */
+    const qdq_value *v = is_here ? qdq_graph_find(c->f->g.g, t->tensor) : NULL;
     const bool all = t->all;
 
     if (v == NULL)
-        return false; /* of a body */
+        return false;
     t->all = all && c->in_codes && is_given(c, v);
     if (all)
         t->consumers = (qdq_edges){0};
@@ -180,14 +181,7 @@ static bool keep_bias(cutter *c, qdq_plan_bias *b)
 /* Nodes that stay float32 where the rest is in 16 bits, neighbours included. */
 static bool keep_float(cutter *c, qdq_plan_float *f)
 {
-    const qdq_node *n = qdq_map_get_ptr(&c->labels, f->node);
-    bool is_here = false;
-
-    for (uint32_t i = 0; n != NULL && i < n->n_out && !is_here; i++) {
-        const qdq_value *v = n->out[i] != NULL ? qdq_graph_find(c->model, n->out[i]->name) : NULL;
-        is_here = v != NULL && v->producer != NULL;
-    }
-    return is_here;
+    return qdq_map_get_ptr(&c->labels, f->node) != NULL;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -253,14 +247,26 @@ static bool name_nodes(const qdq_graph *clean, qdq_model *m)
     return good;
 }
 
+static bool map_labels(cutter *c, qdq_arena *scratch)
+{
+    bool good = true;
+
+    QDQ_FOR_NODES (n, c->model) {
+        const qdq_node *from = source_of(c->f->g.g, n);
+        if (from == NULL)
+            continue;
+        const char *label = qdq_node_label(from, scratch);
+        good = good && !qdq_node_label_failed(label) && qdq_map_set_ptr(&c->labels, label, from);
+    }
+    return good;
+}
+
 static qdq_status quantize_part(cutter *c, qdq_insert_cache *cache, qdq_model *m, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
 
     c->part = qdq_plan_new();
-    qdq_status st = qdq_allocated(
-        c->part != NULL && qdq_graph_map_labels(c->f->g.g, &scratch, &c->labels) && cut_plan(c),
-        err);
+    qdq_status st = qdq_allocated(c->part != NULL && map_labels(c, &scratch) && cut_plan(c), err);
     if (st == QDQ_OK)
         st = qdq_quantize_finish(m, c->part, cache, NULL, err);
     qdq_map_free(&c->labels);

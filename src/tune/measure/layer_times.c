@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "engine/layer_nodes.h"
 
 typedef struct layer {
     const char *op;
@@ -23,7 +22,7 @@ typedef struct layer {
 
 typedef struct reading {
     const qdq_graph *graph;
-    qdq_layer_index names;
+    const qdq_layer_index *names;
     /* in order of execution */
     QDQ_VEC(layer) layers;
     /* by node: is a layer called after it? */
@@ -150,8 +149,8 @@ static qdq_status find_by_nodes(reading *r, const qdq_layer *g, qdq_arena *arena
     for (size_t i = 0; i < g->n_nodes; i++) {
         char *name = qdq_arena_strdup(arena, g->node[i]);
         QDQ_NEED(name != NULL, err);
-        const qdq_layer_owner exact = qdq_layer_find(&r->names, name, strlen(name)),
-                              owner = qdq_layer_find_ending(&r->names, name);
+        const qdq_layer_owner exact = qdq_layer_find(r->names, name, strlen(name)),
+                              owner = qdq_layer_find_ending(r->names, name);
         if (exact.node != NULL && exact.value == NULL) {
             if (!l->converts)
                 add_reported(l, exact.node);
@@ -171,7 +170,7 @@ static qdq_status find_converted(reading *r, const char *tensor, qdq_arena *aren
         return QDQ_OK;
     char *name = qdq_arena_strdup(arena, tensor);
     QDQ_NEED(name != NULL, err);
-    (void)qdq_layer_find_ending(&r->names, name); /* cuts its endings off */
+    (void)qdq_layer_find_ending(r->names, name); /* cuts its endings off */
     l->value = qdq_graph_find(r->graph, name);
     return QDQ_OK;
 }
@@ -184,7 +183,7 @@ static qdq_status find_owner(reading *r, const qdq_layer *g, qdq_arena *arena, l
     if (l->value == NULL) {
         char *name = qdq_arena_strdup(arena, g->layer);
         QDQ_NEED(name != NULL, err);
-        const qdq_layer_owner owner = qdq_layer_find_ending(&r->names, name);
+        const qdq_layer_owner owner = qdq_layer_find_ending(r->names, name);
         l->node = owner.node;
         l->value = owner.value;
         if (l->value == NULL && is_conversion(l)) /* a node may be called as a tensor */
@@ -210,12 +209,14 @@ static qdq_status read_layers(reading *r, const qdq_layer *g, size_t n, qdq_aren
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_attribute(const qdq_graph *g, const qdq_layer *from, size_t n_layers,
-                              qdq_arena *arena, qdq_tune_times *out, qdq_error *err)
+qdq_status qdq_tune_attribute_by(const qdq_layer_index *names, const qdq_layer *from,
+                                 size_t n_layers, qdq_arena *arena, qdq_tune_times *out,
+                                 qdq_error *err)
 {
+    const qdq_graph *g = names->graph;
     const size_t n = (size_t)g->next_node_id + 1, values = g->values.n + 1;
     const double enough = 0.5;
-    reading r = {.graph = g, .times = out};
+    reading r = {.graph = g, .names = names, .times = out};
 
     *out =
         (qdq_tune_times){.own = qdq_arena_array(arena, n, sizeof *out->own),
@@ -227,16 +228,23 @@ qdq_status qdq_tune_attribute(const qdq_graph *g, const qdq_layer *from, size_t 
     QDQ_NEED(out->own != NULL && out->boundary != NULL && out->rows != NULL &&
                  out->converted != NULL && out->conversions != NULL && r.is_named != NULL,
              err);
-    qdq_status st = qdq_layer_index_make(&r.names, g, arena, err);
+    QDQ_TRY(read_layers(&r, from, n_layers, arena, err));
+    find_cores(&r);
+    add_up(&r);
+    out->reported = r.reported;
+    out->is_known = out->sum > 0 && out->known >= enough * out->sum;
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_attribute(const qdq_graph *g, const qdq_layer *from, size_t n_layers,
+                              qdq_arena *arena, qdq_tune_times *out, qdq_error *err)
+{
+    qdq_layer_index names = {.graph = NULL};
+    qdq_status st = qdq_layer_index_make(&names, g, arena, err);
+
     if (st == QDQ_OK)
-        st = read_layers(&r, from, n_layers, arena, err);
-    if (st == QDQ_OK) {
-        find_cores(&r);
-        add_up(&r);
-        out->reported = r.reported;
-        out->is_known = out->sum > 0 && out->known >= enough * out->sum;
-    }
-    qdq_layer_index_free(&r.names);
+        st = qdq_tune_attribute_by(&names, from, n_layers, arena, out, err);
+    qdq_layer_index_free(&names);
     return st;
 }
 

@@ -2,7 +2,7 @@
 #ifndef QDQ_TUNE_LAYER_TIMES_H
 #define QDQ_TUNE_LAYER_TIMES_H
 
-#include "ir/ir.h"
+#include "engine/layer_nodes.h"
 #include "qdq/engine.h"
 
 /* The distribution of a model's time over the clean model's nodes, by node id. */
@@ -28,6 +28,10 @@ typedef struct qdq_tune_times {
  * Arrays are in the arena. */
 qdq_status qdq_tune_attribute(const qdq_graph *g, const qdq_layer *from, size_t n_layers,
                               qdq_arena *arena, qdq_tune_times *out, qdq_error *err);
+/* The same for a graph whose names are known, for several lists of layers. */
+qdq_status qdq_tune_attribute_by(const qdq_layer_index *names, const qdq_layer *from,
+                                 size_t n_layers, qdq_arena *arena, qdq_tune_times *out,
+                                 qdq_error *err);
 
 /* Time of the kernels of n nodes in us; NAN: t is NULL, or the nodes are not known well enough. */
 double qdq_tune_kernels_us(const qdq_tune_times *t, const qdq_node *const *node, size_t n);
