@@ -275,7 +275,7 @@ static qdq_status search_placement(qdq_tune_state *t, qdq_error *err)
 {
     qdq_assign nothing;
 
-    t->run.forms_due = qdq_tune_offers_forms(t);
+    t->run.forms_due = qdq_tune_offers_forms(t) && t->parts.filter.n == 0;
     QDQ_TRY(t->units->open(t, err));
     qdq_tune_show(t, "control");
     QDQ_NEED(qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena), err);

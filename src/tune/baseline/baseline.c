@@ -400,11 +400,8 @@ static qdq_status find_exact(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
 /* One that may ship as it is takes no build that single edges could have. */
 static bool has_budget(const qdq_tune_state *t, const qdq_baseline *b)
 {
-    const unsigned most = b->may_ship ? qdq_tune_max_builds(t, t->strategy->by_costs)
-                                      : qdq_tune_max_builds_with_edges(t);
-
-    return qdq_tune_has_builds(t, 1, most) && !t->run.found.ended_early &&
-           (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
+    return qdq_tune_has_builds(t, b->may_ship ? QDQ_STAGE_SEARCH : QDQ_STAGE_EDGES, 1) &&
+           !t->run.found.ended_early;
 }
 
 qdq_status qdq_baselines_try_exact(qdq_tune_state *t, qdq_error *err)

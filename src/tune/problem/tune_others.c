@@ -233,9 +233,7 @@ static qdq_status find_edges(qdq_tune_state *t, const char *name, qdq_assign *ou
 /* Two builds are left to the search of single edges. */
 static bool has_budget(const qdq_tune_state *t)
 {
-    return qdq_tune_has_builds(t, 3, qdq_tune_max_builds_with_edges(t)) &&
-           !t->run.found.ended_early &&
-           (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
+    return qdq_tune_has_builds(t, QDQ_STAGE_EDGES, 3) && !t->run.found.ended_early;
 }
 
 /* Decisions alone predict its time: what single edges cost is known behind them. */

@@ -35,7 +35,7 @@ typedef struct edging {
 
 static bool has_budget(const qdq_tune_state *t)
 {
-    return qdq_tune_has_builds(t, 1, qdq_tune_max_builds_with_edges(t));
+    return qdq_tune_has_builds(t, QDQ_STAGE_EDGES, 1);
 }
 
 /* --- which edges may pay ---------------------------------------------------------------------- */
@@ -396,7 +396,8 @@ static qdq_status try_edges(qdq_tune_state *t, qdq_status (*go)(edging *, qdq_er
 {
     edging x = {.r = {.t = t,
                       .arena = QDQ_ARENA_INIT,
-                      .may_build = has_budget,
+                      .stage = QDQ_STAGE_EDGES,
+                      .builds = 1,
                       .describe = describe_edge,
                       .change = turn_edge,
                       .differs = is_turned}};

@@ -365,11 +365,11 @@ static qdq_status price(pricing *p, qdq_error *err)
     bool any = true;
 
     QDQ_TRY(qdq_tune_candidate_of(p->x->t, &p->x->base, &base, err));
-    if (base->times != NULL || p->with->has_builds(p->x->t, FEWEST_LEFT + 1))
+    if (base->times != NULL || qdq_tune_has_builds(p->x->t, p->x->stage, FEWEST_LEFT + 1))
         QDQ_TRY(take_base(p, err));
     while (p->base.known && any && p->profiles <= p->n_columns &&
            (p->profiles == 0 || !is_enough(p)) &&
-           p->with->has_builds(p->x->t, p->profiles == 0 ? FEWEST_LEFT : USUAL_LEFT))
+           qdq_tune_has_builds(p->x->t, p->x->stage, p->profiles == 0 ? FEWEST_LEFT : USUAL_LEFT))
         QDQ_TRY(take_profile(p, &any, err));
     write_prices(p);
     return QDQ_OK;

@@ -24,10 +24,8 @@ typedef struct qdq_form_pricing {
     qdq_refining *x;
     /* x->describe of tensors aside, for first items */
     qdq_refine_describe *describe;
-    /* Whether the item is a choice; */
+    /* Whether the item is a choice. */
     bool (*is_item)(const qdq_refining *x, size_t item);
-    /* and builds are left. */
-    bool (*has_builds)(const qdq_tune_state *t, unsigned builds);
 } qdq_form_pricing;
 
 /* Finds the classes, without times. */

@@ -43,17 +43,6 @@ static const qdq_space *space_of(const forming *x)
     return x->r.t->task.space;
 }
 
-static bool has_builds(const qdq_tune_state *t, unsigned builds)
-{
-    return qdq_tune_has_builds(t, builds, qdq_tune_max_builds_with_forms(t)) &&
-           (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
-}
-
-static bool has_a_build(const qdq_tune_state *t)
-{
-    return has_builds(t, 1);
-}
-
 /* --- classes ---------------------------------------------------------------------------------- */
 
 static bool is_quantized(const qdq_space *s, const qdq_assign *a, const qdq_node *n)
@@ -311,7 +300,7 @@ static qdq_status try_best(forming *x, qdq_error *err)
 
     QDQ_TRY(copy_saved(x, &saved, err));
     keep_best(x, saved, &others);
-    if (!others || !has_a_build(x->r.t))
+    if (!others || !qdq_tune_has_builds(x->r.t, x->r.stage, 1))
         return QDQ_OK;
     QDQ_TRY(choose(x, saved, &c, &any, err));
     return any ? qdq_refine_try(&x->r, x->move, &c, &kept, err) : QDQ_OK;
@@ -328,7 +317,7 @@ static qdq_status try_paying(forming *x, bool *kept, qdq_error *err)
         any |= x->saved[i] > 0;
     if (!any)
         x->r.t->run.found.ruled_out++;
-    if (!any || !has_a_build(x->r.t))
+    if (!any || !qdq_tune_has_builds(x->r.t, x->r.stage, 1))
         return QDQ_OK;
     QDQ_TRY(choose(x, x->saved, &c, &any, err));
     return any ? qdq_refine_try(&x->r, x->move, &c, kept, err) : QDQ_OK;
@@ -422,7 +411,8 @@ static qdq_status try_contenders(forming *x, qdq_error *err)
 {
     size_t column;
 
-    for (note_saved(x); has_a_build(x->r.t) && find_contender(x, &column); note_saved(x)) {
+    for (note_saved(x); qdq_tune_has_builds(x->r.t, x->r.stage, 1) && find_contender(x, &column);
+         note_saved(x)) {
         x->tried[column] = true;
         QDQ_TRY(try_contender(x, column, err));
     }
@@ -450,7 +440,8 @@ static qdq_status try_unknown(forming *x, qdq_error *err)
 {
     bool kept;
 
-    for (size_t k = 0; k <= space_of(x)->forms.n && has_a_build(x->r.t); k++) {
+    for (size_t k = 0; k <= space_of(x)->forms.n && qdq_tune_has_builds(x->r.t, x->r.stage, 1);
+         k++) {
         bool any = false;
 
         note_unknown(x, k);
@@ -466,8 +457,7 @@ static qdq_status try_unknown(forming *x, qdq_error *err)
 
 static qdq_status try_forms(forming *x, qdq_error *err)
 {
-    const qdq_form_pricing with = {
-        .x = &x->r, .describe = describe, .is_item = is_item, .has_builds = has_builds};
+    const qdq_form_pricing with = {.x = &x->r, .describe = describe, .is_item = is_item};
 
     QDQ_NEED(qdq_assign_copy(&x->priced, &x->r.base, &x->r.arena), err);
     memset(x->tried, 0, (space_of(x)->forms.n + 1) * sizeof *x->tried);
@@ -511,7 +501,8 @@ qdq_status qdq_tune_try_forms(qdq_tune_state *t, qdq_error *err)
     const bool in_blocks = qdq_format_weight_only(&t->task.target->format);
     forming x = {.r = {.t = t,
                        .arena = QDQ_ARENA_INIT,
-                       .may_build = has_a_build,
+                       .stage = QDQ_STAGE_FORMS,
+                       .builds = 1,
                        .change = set_form,
                        .differs = is_set,
                        .time_of = time_of},

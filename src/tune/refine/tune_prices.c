@@ -286,7 +286,7 @@ qdq_status qdq_refine_find_gains(qdq_refining *x, const qdq_assign *c, qdq_tune_
     qdq_tune_prices after = {.known = false};
 
     QDQ_TRY(price_placement(x, &x->base, before, err));
-    if (before->known && x->may_build(x->t))
+    if (before->known && qdq_tune_has_builds(x->t, x->stage, x->builds))
         QDQ_TRY(price_placement(x, c, &after, err));
     *known = after.known;
     if (!after.known)
@@ -372,12 +372,6 @@ qdq_status qdq_refine_try_kind(qdq_refining *x, const char *move, uint32_t only,
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
-bool qdq_refine_has_builds(const qdq_tune_state *t, unsigned builds)
-{
-    return qdq_tune_has_builds(t, builds, qdq_tune_max_builds_with_types(t)) &&
-           (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
-}
-
 bool qdq_tune_is_settled(const qdq_tune_state *t)
 {
     return t->parts.filter.n > 0 || t->parts.settled != NULL;
@@ -386,11 +380,6 @@ bool qdq_tune_is_settled(const qdq_tune_state *t)
 bool qdq_tune_may_refine(const qdq_tune_state *t)
 {
     return !qdq_tune_is_settled(t) && qdq_assign_count(&t->run.found.best) > 0;
-}
-
-bool qdq_tune_can_profile(const qdq_tune_state *t)
-{
-    return (qdq_worker_client_engine(t->tools.worker_client)->capabilities & QDQ_CAN_PROFILE) != 0;
 }
 
 qdq_status qdq_refine_begin(qdq_refining *x, size_t n, qdq_error *err)

@@ -5,6 +5,7 @@
 #define QDQ_TUNE_PRICES_H
 
 #include "base/buf.h"
+#include "tune/state/tune_budget.h"
 #include "tune/trial/tune_trials.h"
 
 #define QDQ_TUNE_NO_KIND UINT32_MAX
@@ -23,7 +24,9 @@ struct qdq_refining {
     bool is_better;
     /* what trials are compared with until one is accepted; NULL: the base */
     const qdq_assign *against;
-    bool (*may_build)(const qdq_tune_state *t);
+    /* the builds of this step count; and the number that a profile needs, with what follows it */
+    qdq_tune_stage stage;
+    unsigned builds;
     /* Appends the properties that distinguish an edge of the space; false: the edge is not an
      * item. */
     bool (*describe)(const qdq_refining *x, size_t edge, qdq_buf *text);
@@ -112,16 +115,11 @@ qdq_status qdq_refine_try_kind(qdq_refining *x, const char *move, uint32_t only,
 qdq_status qdq_refine_try(qdq_refining *x, const char *move, const qdq_assign *c, bool *kept,
                           qdq_error *err);
 
-/* Whether builds, and a trial, are left for other types and for weights alone. */
-bool qdq_refine_has_builds(const qdq_tune_state *t, unsigned builds);
-
 /* Whether a user's filter of nodes, or a complete result from caches, leaves nothing to refine. */
 bool qdq_tune_is_settled(const qdq_tune_state *t);
 
 /* Whether further steps make sense on the best placement: not where it is settled, or without any
  * node in 8 bits. */
 bool qdq_tune_may_refine(const qdq_tune_state *t);
-
-bool qdq_tune_can_profile(const qdq_tune_state *t);
 
 #endif /* QDQ_TUNE_PRICES_H */

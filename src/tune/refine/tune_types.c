@@ -34,7 +34,7 @@ typedef struct typing {
 
 static bool has_a_build(const qdq_tune_state *t)
 {
-    return qdq_refine_has_builds(t, 1);
+    return qdq_tune_has_builds(t, QDQ_STAGE_TYPES, 1);
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
@@ -231,7 +231,7 @@ static qdq_status try_type(typing *x, qdq_error *err)
     if (other == best || other->tried)
         return QDQ_OK;
     QDQ_TRY(is_profiled(x, &profiled, err));
-    if (qdq_tune_can_profile(x->r.t) && qdq_refine_has_builds(x->r.t, profiled ? 2 : 3))
+    if (qdq_tune_can_profile(x->r.t) && qdq_tune_has_builds(x->r.t, x->r.stage, profiled ? 2 : 3))
         return try_kinds(x, &all, err);
     return qdq_refine_try(&x->r, x->move, &all, &kept, err);
 }
@@ -243,7 +243,8 @@ qdq_status qdq_tune_try_types(qdq_tune_state *t, bool elsewhere, qdq_error *err)
     const qdq_target *target = t->task.space->target;
     typing x = {.r = {.t = t,
                       .arena = QDQ_ARENA_INIT,
-                      .may_build = has_a_build,
+                      .stage = QDQ_STAGE_TYPES,
+                      .builds = 1,
                       .describe = describe_edge,
                       .change = retype,
                       .differs = is_retyped,

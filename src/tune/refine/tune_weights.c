@@ -11,12 +11,6 @@
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_presets.h"
 
-/* For a profile that the trial of what pays can follow. */
-static bool has_two_builds(const qdq_tune_state *t)
-{
-    return qdq_refine_has_builds(t, 2);
-}
-
 /* --- classes ---------------------------------------------------------------------------------- */
 
 static bool is_item(const qdq_refining *x, size_t group)
@@ -78,7 +72,7 @@ static qdq_status has_builds_for(const qdq_refining *x, bool *out, qdq_error *er
     qdq_tune_candidate *best;
 
     QDQ_TRY(qdq_tune_candidate_of(x->t, &x->base, &best, err));
-    *out = qdq_refine_has_builds(x->t, best->times != NULL ? 2 : 3);
+    *out = qdq_tune_has_builds(x->t, x->stage, best->times != NULL ? 2 : 3);
     return QDQ_OK;
 }
 
@@ -102,7 +96,7 @@ static qdq_status try_all(qdq_refining *x, qdq_error *err)
     qdq_refine_best_kind(x, &n);
     if (n == 0)
         x->t->run.found.ruled_out++;
-    return n > 0 && qdq_refine_has_builds(x->t, 1)
+    return n > 0 && qdq_tune_has_builds(x->t, x->stage, 1)
                ? qdq_refine_try_kind(x, "weights alone", QDQ_TUNE_NO_KIND, &kept, err)
                : QDQ_OK;
 }
@@ -111,13 +105,14 @@ qdq_status qdq_tune_try_weights(qdq_tune_state *t, qdq_error *err)
 {
     qdq_refining x = {.t = t,
                       .arena = QDQ_ARENA_INIT,
-                      .may_build = has_two_builds,
+                      .stage = QDQ_STAGE_TYPES,
+                      .builds = 2, /* the trial of what pays */
                       .change = take_weight,
                       .differs = is_taken,
                       .time_of = time_of};
 
     if (!t->task.space->target->weights_alone || qdq_tune_is_settled(t) ||
-        !qdq_tune_can_profile(t) || !has_two_builds(t))
+        !qdq_tune_can_profile(t) || !qdq_tune_has_builds(t, QDQ_STAGE_TYPES, 2))
         return QDQ_OK;
     qdq_status st = qdq_refine_begin(&x, t->task.space->n_groups, err);
     if (st == QDQ_OK)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "tune/state/tune_presets.h"
 #include "tune/state/units.h"
 
 double qdq_tune_left_s(const qdq_tune_state *t)
@@ -41,6 +40,23 @@ double qdq_tune_after_pairs_s(const qdq_tune_state *t)
     return evaluation_s(t) + verify + other;
 }
 
+/* Whether limits of trials and builds leave so many builds. */
+static bool may_build(const qdq_tune_state *t, qdq_tune_stage stage, unsigned builds)
+{
+    const unsigned most = qdq_tune_max_builds_until(t, stage);
+
+    return (most == 0 || t->run.builds + builds <= most) &&
+           (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
+}
+
+/* Builds that other formats of operators still need: two profiles and a model, or a model. */
+static unsigned builds_of_forms(const qdq_tune_state *t)
+{
+    if (!t->run.forms_due || !may_build(t, QDQ_STAGE_FORMS, 1))
+        return 0;
+    return qdq_tune_can_profile(t) ? 3 : 1;
+}
+
 /* Time of the final validation: it builds three models and times them in pairs; it evaluates,
  * verifies, times with the other dims, and writes one of them. */
 static double reserve_s(const qdq_tune_state *t)
@@ -55,9 +71,9 @@ static double reserve_s(const qdq_tune_state *t)
     /* each baseline is built and timed too, and the best one once more */
     const double n = (double)t->parts.n_baselines;
     const double raw = t->units->raw;
-    const unsigned due = t->run.forms_due; /* two profiles, a model and its pairs */
-    return fmin((3 + n + 3 * due) * build +
-                    (2 + n + (n > 0) + raw + due) * RESERVED_PAIRS *
+    const unsigned forms = builds_of_forms(t);
+    return fmin((3 + n + forms) * build +
+                    (2 + n + (n > 0) + raw + (forms > 0)) * RESERVED_PAIRS *
                         qdq_worker_client_pair_s(t->tools.worker_client) +
                     qdq_tune_after_pairs_s(t) + 1,
                 most * t->opts->time_s);
@@ -104,7 +120,12 @@ bool qdq_tune_was_cut(const qdq_tune_state *t, qdq_tune_candidate *c)
     return true;
 }
 
-bool qdq_tune_has_builds(const qdq_tune_state *t, unsigned builds, unsigned most)
+bool qdq_tune_has_builds(const qdq_tune_state *t, qdq_tune_stage stage, unsigned builds)
 {
-    return !qdq_tune_time_is_up(t) && (most == 0 || t->run.builds + builds <= most);
+    return !qdq_tune_time_is_up(t) && may_build(t, stage, builds);
+}
+
+bool qdq_tune_can_profile(const qdq_tune_state *t)
+{
+    return (qdq_worker_client_engine(t->tools.worker_client)->capabilities & QDQ_CAN_PROFILE) != 0;
 }

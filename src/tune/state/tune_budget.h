@@ -2,6 +2,7 @@
 #ifndef QDQ_TUNE_BUDGET_H
 #define QDQ_TUNE_BUDGET_H
 
+#include "tune/state/tune_presets.h"
 #include "tune/state/tune_state.h"
 
 /* Whether the search has used up its time. From the first measured build on, the time of the final
@@ -28,8 +29,10 @@ void qdq_tune_set_deadline(const qdq_tune_state *t, qdq_worker_client *worker_cl
 void qdq_tune_begin_timed(qdq_tune_state *t);
 qdq_status qdq_tune_end_timed(qdq_tune_state *t, qdq_status st, bool *cut);
 
-/* Whether time and `builds` more builds are left, of `most` in the whole run; most 0: builds have
- * no limit. */
-bool qdq_tune_has_builds(const qdq_tune_state *t, unsigned builds, unsigned most);
+/* Whether time, a trial and `builds` more builds are left in this step of the run. */
+bool qdq_tune_has_builds(const qdq_tune_state *t, qdq_tune_stage stage, unsigned builds);
+
+/* Whether the engine of the run reports times of layers. */
+bool qdq_tune_can_profile(const qdq_tune_state *t);
 
 #endif /* QDQ_TUNE_BUDGET_H */

@@ -230,30 +230,19 @@ unsigned qdq_tune_max_builds(const qdq_tune_state *t, bool cuts)
     return t->opts->max_builds > 0 && all > few + OF_WEIGHTS ? all - OF_WEIGHTS : few;
 }
 
-unsigned qdq_tune_max_builds_with_edges(const qdq_tune_state *t)
+unsigned qdq_tune_max_builds_until(const qdq_tune_state *t, qdq_tune_stage stage)
 {
-    enum { OF_EDGES = 2 };
-    const unsigned search = qdq_tune_max_builds(t, t->strategy->by_costs);
-
-    return t->opts->max_builds > 0 || search == 0 || has_weights_alone(t) ? search
-                                                                          : search + OF_EDGES;
-}
-
-unsigned qdq_tune_max_builds_with_types(const qdq_tune_state *t)
-{
-    const unsigned most = qdq_tune_max_builds_with_edges(t);
-
-    return t->opts->max_builds > 0 || most == 0 ? most : most + of_types(t);
-}
-
-unsigned qdq_tune_max_builds_with_forms(const qdq_tune_state *t)
-{
-    enum { OF_DYNAMIC = 3 };
-    const unsigned most = qdq_tune_max_builds_with_types(t);
+    enum { OF_EDGES = 2, OF_DYNAMIC = 3 };
+    const bool alone = has_weights_alone(t);
+    unsigned most = qdq_tune_max_builds(t, t->strategy->by_costs);
 
     if (t->opts->max_builds > 0)
-        return builds_before_final(t, t->strategy->by_costs);
-    return most == 0 ? 0 : most + (has_weights_alone(t) ? OF_WEIGHTS : OF_DYNAMIC);
+        return stage == QDQ_STAGE_FORMS ? builds_before_final(t, t->strategy->by_costs) : most;
+    if (most == 0)
+        return 0;
+    most += stage >= QDQ_STAGE_EDGES && !alone ? OF_EDGES : 0;
+    most += stage >= QDQ_STAGE_TYPES ? of_types(t) : 0;
+    return most + (stage < QDQ_STAGE_FORMS ? 0 : alone ? OF_WEIGHTS : OF_DYNAMIC);
 }
 
 unsigned qdq_tune_sample_runs(const qdq_tune_opts *o)

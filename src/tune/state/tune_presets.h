@@ -19,12 +19,18 @@ unsigned qdq_tune_sample_runs(const qdq_tune_opts *o);
 void qdq_tune_settings(qdq_tune_state *t);
 /* Most builds of a search; `cuts`: of one by costs. */
 unsigned qdq_tune_max_builds(const qdq_tune_state *t, bool cuts);
-/* Most builds of t->strategy and of the search of single edges after it; */
-unsigned qdq_tune_max_builds_with_edges(const qdq_tune_state *t);
-/* and of the search of other activation types after both. */
-unsigned qdq_tune_max_builds_with_types(const qdq_tune_state *t);
-/* The same with those of other formats of operators. */
-unsigned qdq_tune_max_builds_with_forms(const qdq_tune_state *t);
+
+/* The steps of a run that build candidates, in their order: t->strategy, single edges, other types
+ * of activations and weights alone, other formats of operators. */
+typedef enum qdq_tune_stage {
+    QDQ_STAGE_SEARCH,
+    QDQ_STAGE_EDGES,
+    QDQ_STAGE_TYPES,
+    QDQ_STAGE_FORMS
+} qdq_tune_stage;
+
+/* Most builds of a step and of those before it; 0: no limit. */
+unsigned qdq_tune_max_builds_until(const qdq_tune_state *t, qdq_tune_stage stage);
 
 /* Whether builds that are left over go to what was measured to lose on this processor: the user
  * gave their number, or the preset has no limit. */
