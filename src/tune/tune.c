@@ -338,6 +338,8 @@ static qdq_status tune_model(qdq_tune_state *t, qdq_error *err)
 {
     QDQ_TRY(qdq_data_warn_of_sameness(t->task.data, t->job, err));
     QDQ_TRY(qdq_data_warn_of_sameness(t->opts->goal->eval, t->job, err));
+    QDQ_TRY(qdq_data_check_labels(t->task.data, t->task.m, err));
+    QDQ_TRY(qdq_data_check_labels(t->opts->goal->eval, t->task.m, err));
     QDQ_TRY(remember_files(t, err));
     QDQ_TRY(qdq_tune_folder_open(t->tools.dir, t->details->keep_models, t->details->store,
                                  &t->tools.folder, err));

@@ -4,7 +4,7 @@
 #include "engine/engine_ops.h"
 #include "ir/edit.h"
 #include "quant/compare/reference_outputs.h"
-#include "support/test.h"
+#include "support/npy_file.h"
 
 static qdq_error err;
 
@@ -105,6 +105,79 @@ TEST(a_model_whose_outputs_are_kept_is_closed_before_the_other_one_is_opened)
     qdq_reference_outputs_free(&kept);
     tear_down(&s);
 }
+
+/* --- the pass over the first model alone -------------------------------------------------------
+ */
+
+typedef struct watching {
+    unsigned reference, compare;
+} watching;
+
+static void watch_progress(void *ctx, const char *stage, uint64_t done, uint64_t total)
+{
+    watching *w = ctx;
+
+    assert_true(done >= 1 && done <= total);
+    w->reference += strcmp(stage, "reference") == 0;
+    w->compare += strcmp(stage, "compare") == 0;
+}
+
+TEST(the_pass_over_the_first_model_shows_its_progress)
+{
+    qdq_reference_outputs kept = {.limit = 1 << 20};
+    qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_compare_result *r = NULL;
+    setting s = set_up();
+    watching w = {0};
+
+    job.progress = watch_progress;
+    job.ctx = &w;
+    o.job = &job;
+    assert_ok(qdq_compare_keeping(&(qdq_comparison){s.e, s.a, s.d, &o, &kept}, s.b, &r, &err));
+    assert_int_equal(w.reference, qdq_data_count(s.d));
+    assert_int_equal(w.compare, qdq_data_count(s.d));
+    qdq_free(r);
+    qdq_reference_outputs_free(&kept);
+    tear_down(&s);
+}
+
+/* Of a model that does not say how many classes it has: found where it is, not after all samples.
+ */
+TEST(a_wrong_label_ends_the_pass_over_the_first_model)
+{
+    static const int64_t label[] = {0, 2, 0, 0};
+    static const float x[4][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}};
+    const test_array arrays[] = {{"x", TEST_HEADER("<f4", "(4, 2)"), x, sizeof x},
+                                 {"label", TEST_HEADER("<i8", "(4,)"), label, sizeof label}};
+    qdq_reference_outputs kept = {.limit = 1 << 20};
+    qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
+    qdq_data_opts how = QDQ_DATA_OPTS_INIT;
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_compare_result *r = NULL;
+    setting s = set_up();
+    watching w = {0};
+
+    qdq_data_close(s.d);
+    qdq_model_free(s.a);
+    qdq_model_free(s.b);
+    s.a = test_model("a (float[N,2] x) => (float[N,C] y) { y = Neg(x) }");
+    s.b = test_model("b (float[N,2] x) => (float[N,C] y) { y = Neg(x) }");
+    how.labels = "label";
+    assert_ok(qdq_data_open(test_npz_file("wrong.npz", false, arrays, 2), s.a, &how, &s.d, &err));
+    job.progress = watch_progress;
+    job.ctx = &w;
+    o.job = &job;
+    assert_fails(QDQ_E_FORMAT, "sample 1: its label is 2, expected 0 to 1",
+                 qdq_compare_keeping(&(qdq_comparison){s.e, s.a, s.d, &o, &kept}, s.b, &r, &err));
+    assert_int_equal(w.reference, 1);
+    assert_int_equal(seen.opened, 1);
+    qdq_reference_outputs_free(&kept);
+    tear_down(&s);
+}
+
+/* --- limits ------------------------------------------------------------------------------------
+ */
 
 /* One sample takes 8 bytes. */
 TEST(outputs_beyond_the_limit_let_both_models_run_in_turns)

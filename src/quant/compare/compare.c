@@ -51,19 +51,10 @@ static qdq_status copy_output(void *ctx, const char *name, const qdq_array *a, q
 }
 
 /* Labels are for rows of the first output. */
-static qdq_status labels_of(const qdq_comparing *c, const qdq_compared *v, const int64_t **labels,
-                            qdq_error *err)
+static bool has_labels(const qdq_comparing *c, const qdq_compared *v)
 {
-    int64_t rows = qdq_top1_rows(&v->held.array);
-
-    *labels = NULL;
-    if (c->labels == NULL || v != c->outputs.at || rows == 0)
-        return QDQ_OK;
-    if (c->n_labels != (size_t)rows)
-        return qdq_fail(err, QDQ_E_FORMAT, "output '%s': %lld rows in a sample, but %zu labels",
-                        v->name, (long long)rows, c->n_labels);
-    *labels = c->labels;
-    return QDQ_OK;
+    return c->labels != NULL && v == c->outputs.at && v->held.is_held &&
+           qdq_top1_rows(&v->held.array) > 0;
 }
 
 /* Compares the second model's output with what was held. */
@@ -71,7 +62,6 @@ static qdq_status match_output(void *ctx, const char *name, const qdq_array *b, 
 {
     qdq_comparing *c = ctx;
     qdq_compared *v = find_value(c, name);
-    const int64_t *labels;
     char text[2][200];
 
     if (v == NULL || !v->held.is_held)
@@ -91,8 +81,8 @@ static qdq_status match_output(void *ctx, const char *name, const qdq_array *b, 
                         "output '%s' is [%s] in the first model, [%s] in the second", name,
                         qdq_array_shape_text(&v->held.array, text[0], sizeof text[0]),
                         qdq_array_shape_text(b, text[1], sizeof text[1]));
-    QDQ_TRY(labels_of(c, v, &labels, err));
-    return qdq_compare_output_add(&v->sums, c->sample, c->batch, &v->held.array, b, labels, err);
+    return qdq_compare_output_add(&v->sums, c->sample, c->batch, &v->held.array, b,
+                                  has_labels(c, v) ? c->labels : NULL, err);
 }
 
 /* --- over the data ---------------------------------------------------------------------------- */
@@ -137,23 +127,19 @@ static qdq_status run_model(qdq_comparing *c, int k, bool is_last, const qdq_nam
     return QDQ_OK;
 }
 
-/* Before the second model runs: it is not to blame. */
-static qdq_status check_labels(const qdq_comparing *c, size_t sample, qdq_error *err)
+/* After the first model has run: the second one is not to blame. */
+static qdq_status check_labels(const qdq_comparing *c, qdq_error *err)
 {
-    for (size_t k = 0; k < c->outputs.n && c->labels != NULL; k++) {
-        const qdq_compared *v = &c->outputs.at[k];
-        int64_t rows = v->held.is_held ? qdq_top1_rows(&v->held.array) : 0;
-        int64_t classes = rows > 0 ? v->held.array.dim[v->held.array.rank - 1] : 0;
+    const qdq_compared *v = c->outputs.at;
 
-        for (int64_t i = 0; i < rows && (size_t)i < c->n_labels; i++)
-            if (c->labels[i] < 0 || c->labels[i] >= classes)
-                return qdq_fail(err, QDQ_E_FORMAT,
-                                "sample %zu: its label is %lld, expected 0 to %lld as output '%s' "
-                                "has %lld classes",
-                                sample, (long long)c->labels[i], (long long)classes - 1, v->name,
-                                (long long)classes);
-    }
-    return QDQ_OK;
+    if (v == NULL || !has_labels(c, v))
+        return QDQ_OK;
+    const qdq_array *a = &v->held.array;
+    if (c->n_labels != (size_t)qdq_top1_rows(a))
+        return qdq_fail(err, QDQ_E_FORMAT, "output '%s': %lld rows in a sample, but %zu labels",
+                        v->name, (long long)qdq_top1_rows(a), c->n_labels);
+    return qdq_data_check_classes(c->labels, c->n_labels, c->sample, v->name, a->dim[a->rank - 1],
+                                  err);
 }
 
 /* Outputs of the first model are those, and it does not run. */
@@ -206,11 +192,14 @@ static void forget_held(qdq_comparing *c)
         c->outputs.at[k].held.is_held = c->outputs.at[k].is_done = false;
 }
 
-/* The step at hand; *in: its inputs. */
+/* The step at hand, with its labels; *in: its inputs. */
 static qdq_status get_step(qdq_comparing *c, const qdq_named_array **in, size_t *n, qdq_error *err)
 {
     QDQ_TRY(qdq_job_poll(c->opts.job, err));
     forget_held(c);
+    c->labels = qdq_data_labels(c->data, c->sample, &c->n_labels);
+    c->n_labels /= qdq_data_steps(c->data);
+    c->labels += c->labels != NULL ? c->step * c->n_labels : 0;
     return qdq_data_get_step(c->data, c->sample, c->step, in, n, err);
 }
 
@@ -227,8 +216,10 @@ static qdq_status keep_first(qdq_comparing *c, qdq_error *err)
         for (c->step = 0; c->step < steps && !c->kept->is_over; c->step++) {
             QDQ_TRY(get_step(c, &in, &n, err));
             QDQ_TRY(run_model(c, 0, false, in, n, err));
+            QDQ_TRY(check_labels(c, err));
             QDQ_TRY(keep_outputs(c, err));
         }
+        qdq_job_progress(c->opts.job, "reference", c->sample - c->first + 1, c->end - c->first);
         if (c->sample == c->first)
             qdq_reference_outputs_expect(c->kept, c->end - c->first);
     }
@@ -243,22 +234,18 @@ static qdq_status keep_first(qdq_comparing *c, qdq_error *err)
 
 static qdq_status run_step(qdq_comparing *c, bool is_last, qdq_error *err)
 {
-    const size_t i = c->sample;
     const qdq_named_array *in;
     size_t n;
 
     QDQ_TRY(get_step(c, &in, &n, err));
-    c->labels = qdq_data_labels(c->data, i, &c->n_labels);
-    c->n_labels /= qdq_data_steps(c->data);
-    c->labels += c->labels != NULL ? c->step * c->n_labels : 0;
     c->batch = qdq_slices_batch(in, n);
     QDQ_TRY(run_first(c, in, n, err));
-    QDQ_TRY(check_labels(c, i, err));
+    QDQ_TRY(check_labels(c, err));
     QDQ_TRY(run_model(c, 1, is_last, in, n, err));
     for (size_t k = 0; k < c->outputs.n; k++)
         if (c->outputs.at[k].held.is_held && !c->outputs.at[k].is_done)
             return qdq_fail(err, QDQ_E_ENGINE, "second model, sample %zu: the engine gave no '%s'",
-                            i, c->outputs.at[k].name);
+                            c->sample, c->outputs.at[k].name);
     return QDQ_OK;
 }
 
@@ -365,6 +352,8 @@ qdq_status qdq_comparing_begin(const qdq_comparison *of, qdq_comparing **out, qd
     qdq_status st = qdq_compare_range(of->data, &c->opts, &c->first, &c->end, err);
     if (st == QDQ_OK)
         st = qdq_data_warn_of_sameness(of->data, c->opts.job, err);
+    if (st == QDQ_OK)
+        st = qdq_data_check_labels(of->data, of->a, err);
     if (st == QDQ_OK) {
         c->has_run = qdq_arena_array(&c->arena, c->end - c->first, sizeof *c->has_run);
         st = qdq_allocated(c->has_run != NULL, err);

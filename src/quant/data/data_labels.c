@@ -84,6 +84,34 @@ qdq_status qdq_data_add_labels(qdq_data *d, qdq_npz *z, size_t array, size_t hav
     return qdq_data_read_integers(z, array, n, d->labels + have, err);
 }
 
+/* --- do they fit? ----------------------------------------------------------------------------- */
+
+qdq_status qdq_data_check_classes(const int64_t *labels, size_t n, size_t sample,
+                                  const char *output, int64_t classes, qdq_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (labels[i] < 0 || labels[i] >= classes)
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "sample %zu: its label is %lld, expected 0 to %lld as output '%s' has "
+                            "%lld classes",
+                            sample, (long long)labels[i], (long long)classes - 1, output,
+                            (long long)classes);
+    return QDQ_OK;
+}
+
+qdq_status qdq_data_check_labels(const qdq_data *d, const qdq_model *m, qdq_error *err)
+{
+    const int64_t *labels;
+    size_t n;
+    qdq_io io;
+
+    if (d == NULL || !qdq_model_output(m, 0, &io) || io.rank < 1 || io.dim[io.rank - 1] < 2)
+        return QDQ_OK;
+    for (size_t i = 0; i < d->count && (labels = qdq_data_labels(d, i, &n)) != NULL; i++)
+        QDQ_TRY(qdq_data_check_classes(labels, n, i, io.name, io.dim[io.rank - 1], err));
+    return QDQ_OK;
+}
+
 /* --- a file of their own ---------------------------------------------------------------------- */
 
 /* Splits "FILE.npz:KEY"; *key is NULL for a .npy. False: it is the key of an array beside the

@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/opts.h"
 #include "qdq/statistics.h"
+#include "quant/data/data_source.h"
 #include "quant/goal/metric.h"
 
 /* Of a whole `quantize` at most 4, its report included. */
@@ -72,6 +73,8 @@ static qdq_status read_options(qdq_ptq_run *r, const qdq_ptq_opts *opts, qdq_err
     r->names_goal = r->o.goal != NULL && !r->goal.by_default;
     r->by_default = !r->names_goal && !r->is_given && !r->o.no_sqnr && !r->o.plan_only &&
                     r->data != NULL && !qdq_data_is_random(r->data);
+    if (!r->o.no_sqnr)
+        QDQ_TRY(qdq_data_check_labels(r->o.eval != NULL ? r->o.eval : r->data, r->m, err));
     return check_goal(r, err);
 }
 
