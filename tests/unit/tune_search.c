@@ -113,16 +113,41 @@ static void build(world *w, qdq_arena *arena, uint64_t seed, double deviation)
     add_edge(w, last, -1, 5e3);
 }
 
+/* Tries all ends of an assignment whose first `i` bits cost `t`. Costs are not negative: where `t`
+ * is no better than the best so far, no end is. */
+static void try_ends(const world *w, qdq_assign *a, size_t i, double t, double *best)
+{
+    if (t >= *best)
+        return;
+    if (i == w->n) {
+        *best = t;
+        return;
+    }
+    for (int on = 0; on < 2; on++) {
+        double cost = w->time[on][i];
+
+        qdq_assign_set(a, i, on != 0);
+        for (size_t e = 0; e < w->n_edges; e++) {
+            const int from = w->edge[e].from, to = w->edge[e].to;
+            if (from != (int)i && to != (int)i)
+                continue;
+            if (from <= (int)i && to <= (int)i)
+                cost += (from >= 0 && qdq_assign_get(a, (size_t)from)) !=
+                                (to >= 0 && qdq_assign_get(a, (size_t)to))
+                            ? w->edge[e].cost
+                            : 0;
+        }
+        try_ends(w, a, i + 1, t + cost, best);
+    }
+}
+
 static double best_time(const world *w, qdq_arena *arena)
 {
     qdq_assign a;
     double best = INFINITY;
 
     assert_true(qdq_assign_new(&a, w->n, arena));
-    for (uint64_t bits = 0; bits < (uint64_t)1 << w->n; bits++) {
-        a.word[0] = bits;
-        best = fmin(best, time_of(w, &a));
-    }
+    try_ends(w, &a, 0, w->rest, &best);
     return best;
 }
 
