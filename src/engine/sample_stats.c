@@ -28,6 +28,33 @@ double qdq_stats_quantile(const double *sorted, size_t n, double q)
     return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
 }
 
+/* Hoare's FIND: splits the part that place k lies in, until nothing else lies there. */
+double qdq_stats_select(double *x, size_t n, size_t k)
+{
+    size_t first = 0, end = n;
+
+    while (first + 1 < end) {
+        const double middle = x[k];
+        size_t i = first, j = end;
+        do {
+            while (x[i] < middle)
+                i++;
+            while (middle < x[j - 1])
+                j--;
+            if (i < j) {
+                const double other = x[i];
+                x[i++] = x[j - 1];
+                x[--j] = other;
+            }
+        } while (i < j);
+        if (j <= k)
+            first = i;
+        if (k < i)
+            end = j;
+    }
+    return x[k];
+}
+
 /* The largest k with P(B(n, 1/2) < k) <= 2.5 %: the k-th smallest and the k-th largest sample are
  * the ends. */
 static size_t tail_rank(size_t n)

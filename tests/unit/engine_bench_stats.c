@@ -22,6 +22,25 @@ TEST(quantiles_lie_between_neighbours)
     assert_near(qdq_stats_quantile(x, 4, 0.5), 2.5, 1e-12);
 }
 
+/* In any order, with samples that are equal, and again in what an earlier call moved. */
+TEST(each_rank_has_the_value_that_sorting_puts_there)
+{
+    qdq_random r = qdq_random_new(1, "ranks");
+
+    for (size_t n = 1; n < 60; n++) {
+        double sorted[60], x[60];
+        for (size_t i = 0; i < n; i++)
+            sorted[i] = x[i] = (double)(qdq_random_u64(&r) % (n % 2 == 0 ? 5 : 1000));
+        qdq_stats_sort(sorted, n);
+        for (size_t k = 0; k < n; k++) {
+            const size_t rank = k % 2 == 0 ? k / 2 : n - 1 - k / 2;
+            assert_near(qdq_stats_select(x, n, rank), sorted[rank], 0);
+        }
+        qdq_stats_sort(x, n);
+        assert_memory_equal(x, sorted, n * sizeof *x);
+    }
+}
+
 TEST(few_samples_have_quantiles_and_an_interval)
 {
     double one = 7, low = -1, high = -1;

@@ -58,22 +58,26 @@ static double spread_of(pairs *p, double middle)
 
 /* The Hodges-Lehmann estimate, the median of the means of all pairs of gains, and the interval that
  * belongs to it (Wilcoxon's signed ranks, normal approximation). Of few gains no interval of theirs
- * covers 95 %: the extremes. */
+ * covers 95 %: the extremes. None leave 0. */
 static void locate_gain(pairs *p, qdq_test_result *out)
 {
     const size_t n = p->n, m = walsh(n);
+    double *mean = p->scratch;
     size_t k = 0;
 
+    if (n == 0)
+        return;
     for (size_t i = 0; i < n; i++)
         for (size_t j = i; j < n; j++)
-            p->scratch[k++] = (p->gain[i] + p->gain[j]) / 2;
-    qdq_stats_sort(p->scratch, m);
-    out->gain = qdq_stats_quantile(p->scratch, m, 0.5);
+            mean[k++] = (p->gain[i] + p->gain[j]) / 2;
+    const double lower = qdq_stats_select(mean, m, (m - 1) / 2),
+                 upper = qdq_stats_select(mean, m, m / 2);
+    out->gain = lower + (upper - lower) / 2;
 
     double rank = (double)m / 2 - 1.96 * sqrt((double)m * (2 * (double)n + 1) / 12);
     size_t low = rank > 0 ? (size_t)rank : 0;
-    out->ci_low = n > 0 ? p->scratch[low] : 0;
-    out->ci_high = n > 0 ? p->scratch[m - 1 - low] : 0;
+    out->ci_low = qdq_stats_select(mean, m, low);
+    out->ci_high = qdq_stats_select(mean, m, m - 1 - low);
 }
 
 /* Quantiles of the normal distribution (Abramowitz and Stegun 26.2.23, error below 4.5e-4). */
