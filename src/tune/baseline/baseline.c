@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "base/fail.h"
+#include "quant/data/data_source.h"
 #include "quant/plan/fingerprint.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/candidate/tune_files.h"
@@ -53,7 +54,7 @@ static bool is_same_io(const qdq_io *a, const qdq_io *b, bool strict)
 
 /* What an output is called is a promise, what inference finds of its shape is none. */
 static qdq_status compare_io(const qdq_model *m, const qdq_model *other, bool inputs,
-                             char why[QDQ_BASELINE_WHY], qdq_error *err)
+                             char why[QDQ_BASELINE_WHY], qdq_arena *scratch, qdq_error *err)
 {
     io_fn *get = inputs ? qdq_model_input : qdq_model_output;
     const size_t n = inputs ? qdq_model_input_count(m) : qdq_model_output_count(m),
@@ -78,24 +79,27 @@ static qdq_status compare_io(const qdq_model *m, const qdq_model *other, bool in
         if (strcmp(a.name, b.name) != 0)
             snprintf(why, QDQ_BASELINE_WHY, "its %ss stand in another order", what);
         else if (!is_same_io(&a, &b, inputs))
-            snprintf(why, QDQ_BASELINE_WHY,
-                     "its %s '%.100s' has another type or shape than the model's", what, b.name);
+            snprintf(why, QDQ_BASELINE_WHY, "its %s '%.60s' is %.60s, the model's is %.60s", what,
+                     b.name, qdq_io_text(&b, scratch), qdq_io_text(&a, scratch));
     }
     return QDQ_OK;
 }
 
 /* Why a model can be no more than a placement; "": it may ship. */
-static qdq_status find_difference(qdq_tune_state *t, const qdq_baseline *b,
-                                  const qdq_model *stripped, char why[QDQ_BASELINE_WHY],
-                                  qdq_error *err)
+static qdq_status find_difference(qdq_tune_state *t, qdq_baseline *b, const qdq_model *stripped,
+                                  char why[QDQ_BASELINE_WHY], qdq_error *err)
 {
-    QDQ_TRY(compare_io(t->task.m, b->model, true, why, err));
-    QDQ_TRY(compare_io(t->task.m, b->model, false, why, err));
+    char other_weights[QDQ_BASELINE_WHY] = "";
+
+    QDQ_TRY(compare_io(t->task.m, b->model, true, why, &t->arena, err));
+    QDQ_TRY(compare_io(t->task.m, b->model, false, why, &t->arena, err));
     if (why[0] == '\0' && t->task.nothing->rest.direct_io)
         snprintf(why, QDQ_BASELINE_WHY, "what ships has inputs and outputs of another type");
+    QDQ_TRY(qdq_baseline_compare_weights(t->task.m, t->task.clean, stripped, b->plan, other_weights,
+                                         err));
+    b->same_weights = other_weights[0] == '\0';
     if (why[0] == '\0')
-        QDQ_TRY(
-            qdq_baseline_compare_weights(t->task.m, t->task.clean, stripped, b->plan, why, err));
+        snprintf(why, QDQ_BASELINE_WHY, "%s", other_weights);
     return QDQ_OK;
 }
 
@@ -169,6 +173,17 @@ static qdq_status name_candidate(qdq_tune_state *t, qdq_baseline *b, qdq_error *
     return find_file(b->model, content, &b->file, &t->arena, err);
 }
 
+/* One that was given before with the same content has its samples, too. */
+static void note_equal(const qdq_tune_state *t, qdq_baseline *b)
+{
+    for (const qdq_baseline *other = t->parts.baselines; other < b; other++)
+        if (other->candidate == b->candidate) {
+            snprintf(b->why, sizeof b->why, "it is the same model as %.200s", other->result->name);
+            qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: %s", b->result->name, b->why);
+            return;
+        }
+}
+
 static qdq_status read_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
 {
     qdq_model *stripped = NULL;
@@ -186,6 +201,7 @@ static qdq_status read_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
                         "expected the same network",
                         why);
     QDQ_TRY(name_candidate(t, b, err));
+    note_equal(t, b);
     b->may_ship = why[0] == '\0';
     if (b->may_ship)
         return QDQ_OK;
@@ -404,6 +420,11 @@ static bool has_budget(const qdq_tune_state *t, const qdq_baseline *b)
            !t->run.found.ended_early;
 }
 
+static bool uses_formats(const qdq_baseline *b)
+{
+    return b->may_ship || (b->same_weights && b->result->outcome == QDQ_BASELINE_PLACEMENT);
+}
+
 qdq_status qdq_baselines_try_exact(qdq_tune_state *t, qdq_error *err)
 {
     qdq_tune_candidate *c;
@@ -413,7 +434,7 @@ qdq_status qdq_baselines_try_exact(qdq_tune_state *t, qdq_error *err)
         const qdq_baseline *b = &t->parts.baselines[i];
         if (!has_budget(t, b))
             continue;
-        if (!b->may_ship) /* another network's scales, or such as miss the goal */
+        if (!uses_formats(b)) /* another network's scales, or such as miss the goal */
             qdq_space_use_formats(t->task.space, &t->parts.baselines[i].exact, b->placed, false);
         QDQ_TRY(qdq_tune_candidate_of(t, &b->exact, &c, err));
         if (c != t->run.base && !c->tried)

@@ -24,6 +24,8 @@ typedef struct qdq_baseline {
     qdq_verify_result computed;
     /* it reaches the goal, and no wrong result of the engine is known */
     bool may_ship;
+    /* its weights are those of the model: its types and scales are of use for any shapes */
+    bool same_weights;
     /* measured before the search (`of_search`, with the clean model), and in the final validation
      * (`of_it`) */
     bool searched, timed;
