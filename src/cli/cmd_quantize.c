@@ -94,7 +94,7 @@ static qdq_status open_all(quantize *q, qdq_error *err)
     if (needs_engine(a))
         QDQ_TRY(cli_samples_open(q->c, &a->quant, q->model, a->plan == NULL && !q->has_statistics,
                                  a->quant.sqnr && !cmd_quantize_is_dry(a), &q->samples, err));
-    QDQ_TRY(find_shapes(q, err));
+    QDQ_TRY(cli_at_only_file(q->c, q->path, find_shapes(q, err), err));
     if (a->autotune != 0)
         QDQ_TRY(cmd_quantize_tune(q, err));
     if (needs_engine(a))
