@@ -466,6 +466,7 @@ static qdq_status get_array_sample(qdq_data *d, size_t i, qdq_error *err)
             return qdq_within(err, st, "%s: input '%s', sample %zu", s->files[f].path,
                               d->inputs[k].name, i);
     }
+    qdq_npz_rest(s->npz); /* what was read is copied */
     return qdq_data_fill_missing(d, i, err);
 }
 

@@ -217,6 +217,12 @@ void qdq_npz_close(qdq_npz *z)
     free(z);
 }
 
+void qdq_npz_rest(const qdq_npz *z)
+{
+    if (z->map != NULL)
+        qdq_mapping_rest(z->map);
+}
+
 size_t qdq_npz_count(const qdq_npz *z)
 {
     return z->n_member;

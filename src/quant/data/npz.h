@@ -35,4 +35,7 @@ qdq_status qdq_npz_header(qdq_npz *z, size_t i, const qdq_npy **out, qdq_error *
 qdq_status qdq_npz_read(qdq_npz *z, size_t i, size_t offset, void *data, size_t size,
                         qdq_error *err);
 
+/* Gives the memory of the file back until it is read again. */
+void qdq_npz_rest(const qdq_npz *z);
+
 #endif /* QDQ_NPZ_H */

@@ -186,7 +186,7 @@ static qdq_status take_base(pricing *p, qdq_error *err)
 }
 
 /* By what operators save in each format, as a part of their time; a format that has no time yet
- * comes first. */
+ * comes last: small classes have the most promising first, large ones have all. */
 static void rank_columns(const pricing *p)
 {
     double *saved = qdq_arena_array(&p->x->arena, p->n_columns, sizeof *saved);
@@ -200,7 +200,7 @@ static void rank_columns(const pricing *p)
                 saved[c] += p->out->n_equal[k] *
                             (1 - mean_of(cell_of(p, k, c)) / mean_of(cell_of(p, k, p->n_columns)));
             }
-        saved[c] = n > 0 ? saved[c] / n : INFINITY;
+        saved[c] = n > 0 ? saved[c] / n : -INFINITY;
     }
     for (size_t i = 1; i < p->n_columns && saved != NULL; i++)
         for (size_t k = i; k > 0 && saved[p->order[k]] > saved[p->order[k - 1]]; k--) {
