@@ -1,6 +1,7 @@
 /* tune_greedy_again.c - runs by the strategy greedy in a folder that has something: a run that was
  * cut off, one that ended, one of another model (what times of groups apart are good for then), or
  * an autotune_cache.json. */
+#include <sqlite3.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -223,6 +224,42 @@ TEST(a_changed_attribute_drops_its_own_kinds)
     const changed n = change("attribute", &was, &after);
     assert_true(n.second > 0);
     assert_int_equal(5 * n.second, 2 * n.fresh);
+}
+
+/* In the folder's store: samples of groups are such as they were before they said how layers were
+ * attributed, by which no scheme pays. */
+static void make_samples_old(const char *folder)
+{
+    sqlite3 *db;
+    char path[4400];
+
+    snprintf(path, sizeof path, "%s/tune.db", folder);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "UPDATE value SET value = '[[1,1000,0]]', key = 'apart, layers' "
+                                  "|| substr(key, 8 + instr(substr(key, 8), ',') - 1) "
+                                  "WHERE key LIKE 'apart, %'",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_true(sqlite3_changes(db) > 0);
+    sqlite3_close(db);
+    snprintf(path, sizeof path, "%s/autotune_cache.json", folder); /* has them, too */
+    assert_int_equal(unlink(path), 0);
+}
+
+TEST(samples_that_say_nothing_of_their_attribution_are_ignored)
+{
+    setting after = before;
+    char *folder = strdup(test_path("old")), *alone = strdup(test_path("old_alone"));
+
+    after.weight = "-2.5";
+    run(&before, folder);
+    make_samples_old(folder);
+    const qdq_tune_result fresh = run(&after, alone), second = run(&after, folder);
+    assert_int_equal(second.isolated_builds, fresh.isolated_builds);
+    assert_same_end(folder, alone);
+    free(folder);
+    free(alone);
 }
 
 TEST(another_type_drops_times_of_groups)

@@ -48,11 +48,12 @@ static qdq_status record_scheme_failure(const sampling_round *s, const qdq_tune_
 
 /* --- samples in the store: by content, so that other models have them, too -------------------- */
 
-/* Whole times and times of layers have nothing to do with each other. */
+/* Whole times and times of layers have nothing to do with each other, nor have layers that were
+ * attributed in another way. */
 static const char *key_of(const sampling_round *s, const qdq_tune_entry *e)
 {
     return qdq_arena_printf(&s->t->arena, "apart, %s, %s %u, %s: %s",
-                            s->kinds->by_layers ? "layers" : "whole", s->look->label,
+                            s->kinds->by_layers ? QDQ_PARTS_ATTRIBUTION : "whole", s->look->label,
                             s->look->amount, qdq_scheme_kind_names[e->scheme->what->kind],
                             e->kind->name);
 }

@@ -24,6 +24,10 @@ qdq_group_time qdq_group_time_of(const qdq_fusions *f, uint32_t group, const qdq
 /* Whether the group has other kernels here than there: they compute more of it, or less. */
 bool qdq_group_time_differs(const qdq_group_time *here, const qdq_group_time *there);
 
+/* How qdq_parts_time() attributes layers, in keys of stored samples. What changes the times that it
+ * gives of the same layers changes this name: samples of before are not read then. */
+#define QDQ_PARTS_ATTRIBUTION "layers by groups"
+
 /* Times of all parts, from the engine's n layers of p->model in order of execution. `end_to_end_us`
  * is the latency of a run without profile: what is beyond it, profiling added to each layer; NAN:
  * unknown. `out` has p->n elements. */
