@@ -20,6 +20,7 @@ if(QDQ_SANITIZE)
   # The checks' tables hold half a million addresses, which a program that loads anywhere writes at
   # each start: a quarter of the start, and tests start thousands of programs.
   target_link_options(qdq_flags INTERFACE -fsanitize=address,undefined
+    -Wl,--as-needed # else a worker loads SQLite and OpenMP, which it never calls
     $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
 endif()
 if(QDQ_FUZZ)
