@@ -200,7 +200,7 @@ typedef struct qdq_session_opts {
     bool profile;
     /* names of inner values to return as outputs too, ends with NULL; or NULL */
     const char *const *expose;
-    /* leave out the model's own outputs */
+    /* leave out the model's own outputs, and nodes that nothing else needs */
     bool only_exposed;
     /* n_shapes shapes that fix symbolic dims of inputs; all other symbolic dims count as 1 in
      * timing */

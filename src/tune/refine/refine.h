@@ -29,7 +29,7 @@ bool qdq_tune_offers_forms(const qdq_tune_state *t);
 
 /* Tries operators in other formats (space_forms.h) against t->run.found.best: data quantized at run
  * time of those that are float in it, then of those that are quantized; or other weights of all; as
- * many as the goal allows. Takes builds that are left: one for each format, and up to three more;
+ * many as the goal allows. Takes builds that are left: one for each format at most, and for trials;
  * without profiles up to two for each. Fills t->outcome.forms. */
 qdq_status qdq_tune_try_forms(qdq_tune_state *t, qdq_error *err);
 

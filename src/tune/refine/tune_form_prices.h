@@ -22,9 +22,10 @@ typedef struct qdq_form_prices {
 
 typedef struct qdq_form_pricing {
     qdq_refining *x;
-    /* x->describe of tensors aside, for first items */
+    /* appends the properties of an operator's class; false: it has no other format, or the item is
+     * not its first one */
     qdq_refine_describe *describe;
-    /* Whether the item is a choice. */
+    /* whether the item is a choice */
     bool (*is_item)(const qdq_refining *x, size_t item);
 } qdq_form_pricing;
 

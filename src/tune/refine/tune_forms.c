@@ -343,11 +343,11 @@ static size_t may_save(const forming *x, size_t first, size_t column, timed *sav
 }
 
 /* What trying a format would bring, on average over what its prices leave open: us of the model. */
-static double expect_of(const forming *x, size_t column)
+static double expect_of(forming *x, size_t column)
 {
     const qdq_space *s = space_of(x);
     double us = 0, variance = 0;
-    bool *seen = qdq_arena_array((qdq_arena *)&x->r.arena, x->prices.n_classes + 1, sizeof *seen);
+    bool *seen = qdq_arena_array(&x->r.arena, x->prices.n_classes + 1, sizeof *seen);
 
     for (size_t i = 0; i < s->n_formed && seen != NULL; i = qdq_form_item_end(s, i)) {
         const uint32_t k = x->r.kind[i];
@@ -366,7 +366,7 @@ static double expect_of(const forming *x, size_t column)
 
 /* The format with the largest such value, of those that had no trial of their own. False: none is
  * worth a trial. */
-static bool find_contender(const forming *x, size_t *column)
+static bool find_contender(forming *x, size_t *column)
 {
     const double least_of_model = 0.001;
     double most = least_of_model * x->prices.sum;
@@ -399,7 +399,7 @@ static qdq_status try_contender(forming *x, size_t column, qdq_error *err)
                          x->r.kind[first] != QDQ_TUNE_NO_KIND &&
                          may_save(x, first, column, &all) == i;
 
-        /* without a doubt that it is faster, by its standard error at least */
+        /* the trial decides: here it saves time, by its standard error at least */
         saved[i] =
             may ? fmax(all.us, all.error) / x->prices.n_equal[x->r.kind[first]] : (double)NAN;
     }
