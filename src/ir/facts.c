@@ -159,14 +159,14 @@ static bool read_const(qdq_infer_env *env, const qdq_tensor *t, int max, int *ra
                        qdq_fact_elem *out)
 {
     qdq_arena_mark mark = qdq_arena_get_mark(&env->arena);
-    uint64_t room = env->room;
+    uint64_t room = env->elements_left;
     bool ok;
 
     if (t->rank > 1 || t->count > max)
         return false;
-    env->room = QDQ_VALUES_MAX + 1;
+    env->elements_left = QDQ_VALUES_MAX + 1;
     ok = read_elems(qdq_values_of_tensor(env, t), max, rank, n, out);
-    env->room = room;
+    env->elements_left = room;
     qdq_arena_reset(&env->arena, mark);
     return ok;
 }

@@ -351,7 +351,7 @@ qdq_status qdq_infer_open(qdq_infer_env *env, qdq_model *m, const qdq_shape_opts
     env->model = m;
     env->opts = opts;
     env->opset = qdq_model_opset_of(m, "");
-    env->room = VALUES_ROOM;
+    env->elements_left = VALUES_ROOM;
     env->work = 1000;
     QDQ_FOR_GRAPHS (g, m)
         env->work += WORK_FACTOR * ((uint64_t)g->n_node + g->values.n);

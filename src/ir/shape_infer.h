@@ -99,7 +99,7 @@ typedef struct qdq_infer_env {
     /* nodes that may still be visited in bodies: calls of calls multiply */
     uint64_t work;
     /* elements of small tensors that may still be kept */
-    uint64_t room;
+    uint64_t elements_left;
     unsigned warnings;
     /* found while looking at a constant */
     bool nomem;

@@ -188,7 +188,7 @@ void qdq_infer_values(qdq_infer *c, uint32_t i, qdq_values_fn *fn)
     size_t size = sizeof(qdq_values) + (size_t)(n < 0 ? 0 : n) * sizeof(qdq_scalar);
     qdq_values *kept;
 
-    if (n < 0 || (uint64_t)n + 1 > c->env->room)
+    if (n < 0 || (uint64_t)n + 1 > c->env->elements_left)
         return;
     memset(&room, 0, size);
     room.values.elem = t->elem;
@@ -197,9 +197,9 @@ void qdq_infer_values(qdq_infer *c, uint32_t i, qdq_values_fn *fn)
     for (int k = 0; k < t->rank; k++)
         room.values.dim[k] = t->dim[k].value;
     c->output = i;
-    if (!fn(c, &room.values) || (uint64_t)n + 1 > c->env->room)
+    if (!fn(c, &room.values) || (uint64_t)n + 1 > c->env->elements_left)
         return;
-    c->env->room -= (uint64_t)n + 1;
+    c->env->elements_left -= (uint64_t)n + 1;
     kept = qdq_arena_copy(&c->env->arena, &room, size, 1);
     c->env->nomem |= kept == NULL;
     if (kept != NULL)

@@ -48,9 +48,9 @@ const qdq_values *qdq_values_of_tensor(qdq_infer_env *env, const qdq_tensor *t)
     if (t->count < 0 || t->count > QDQ_VALUES_MAX || t->rank > QDQ_VALUES_RANK ||
         t->storage == QDQ_STORE_STRINGS ||
         (!qdq_elem_is_int(t->elem) && !qdq_elem_is_float(t->elem)) ||
-        env->room < (uint64_t)t->count + 1)
+        env->elements_left < (uint64_t)t->count + 1)
         return NULL;
-    env->room -= (uint64_t)t->count + 1;
+    env->elements_left -= (uint64_t)t->count + 1;
     st = qdq_tensor_data(t, &env->arena, &data, &ignored);
     v = st == QDQ_OK ? qdq_arena_alloc(&env->arena, sizeof *v + (size_t)t->count * sizeof *v->at)
                      : NULL;
@@ -80,7 +80,7 @@ bool qdq_values_constant(qdq_infer *c, qdq_values *out)
         if (data == NULL || data->n != out->n)
             return false;
         memcpy(out->at, data->at, (size_t)data->n * sizeof *data->at);
-        c->env->room += (uint64_t)data->n + 1; /* kept once */
+        c->env->elements_left += (uint64_t)data->n + 1; /* kept once */
         return true;
     }
     for (int i = 0; i < out->n; i++)

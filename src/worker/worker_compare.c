@@ -66,16 +66,16 @@ void qdq_worker_compare_free(qdq_worker *w)
 typedef struct collector {
     qdq_arena *memory;
     qdq_named_array *at;
-    size_t n, room, bytes;
+    size_t n, capacity, bytes;
 } collector;
 
 static qdq_status collect(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
     collector *c = ctx;
 
-    if (c->n == c->room)
+    if (c->n == c->capacity)
         return qdq_fail(err, QDQ_E_ENGINE, "the engine gave more outputs than the %zu it has",
-                        c->room);
+                        c->capacity);
     qdq_named_array *to = &c->at[c->n];
     to->array = *a;
     to->array.data = qdq_arena_alloc(c->memory, a->bytes + 1);
@@ -95,12 +95,12 @@ static qdq_status collect(void *ctx, const char *name, const qdq_array *a, qdq_e
 static qdq_status run_model(qdq_worker *w, qdq_worker_model *m, size_t sample, qdq_arena *memory,
                             qdq_named_array **out, size_t *bytes, size_t *samples, qdq_error *err)
 {
-    collector c = {.memory = memory, .room = m->session->n_out};
+    collector c = {.memory = memory, .capacity = m->session->n_out};
     qdq_arena converted = QDQ_ARENA_INIT;
     const qdq_named_array *in;
     size_t n;
 
-    c.at = qdq_arena_array(memory, c.room + 1, sizeof *c.at);
+    c.at = qdq_arena_array(memory, c.capacity + 1, sizeof *c.at);
     QDQ_NEED(c.at != NULL, err);
     qdq_status st = qdq_worker_sample(w, m->model, sample, &converted, &in, &n, samples, err);
     if (w->sums != NULL)

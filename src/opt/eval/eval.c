@@ -217,15 +217,15 @@ static bool begin_output(qdq_eval *c, uint32_t i, qdq_elem elem, int rank, const
     if (!qdq_dims_count(rank, dim, &count) || !qdq_elem_bytes(elem, count, &o->bytes) ||
         !qdq_elem_bytes(elem == c->actual ? c->real : elem, count, &cost))
         return QDQ_REFUSE(c, "a result that has more elements than can be counted");
-    if (cost > c->room)
+    if (cost > c->bytes_left)
         return QDQ_REFUSE(c, "a result of %" PRIu64 " bytes is above the limit of %" PRIu64,
-                          cost + (c->limit - c->room), c->limit);
+                          cost + (c->limit - c->bytes_left), c->limit);
     copy = qdq_eval_scratch(c, rank, sizeof *copy);
     if (copy == NULL)
         return false;
     if (rank > 0)
         memcpy(copy, dim, (size_t)rank * sizeof *copy);
-    c->room -= cost;
+    c->bytes_left -= cost;
     o->elem = elem;
     o->rank = rank;
     o->dim = copy;

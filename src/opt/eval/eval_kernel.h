@@ -31,7 +31,7 @@ typedef struct qdq_eval {
     const qdq_const *const *in;
     qdq_const *out;
     /* bytes that outputs may still take, and could at first */
-    uint64_t room, limit;
+    uint64_t bytes_left, limit;
     /* outputs that the kernel makes in type `actual` will be in type `real` */
     qdq_elem real, actual;
     qdq_arena *memory;

@@ -243,7 +243,7 @@ static qdq_status encode(quantizing *q, const char **why, qdq_error *err)
                             .n_scale = w->count,
                             .bias = q->old.value,
                             .weight = weight,
-                            .room = room,
+                            .max_code = room,
                             .policy = q->policy,
                             .least = qdq_arena_array(&q->o->scratch, n, sizeof(double)),
                             .scale = qdq_arena_array(&q->o->scratch, n, sizeof(float)),

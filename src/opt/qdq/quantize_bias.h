@@ -37,7 +37,7 @@ typedef struct qdq_bias_codes {
     /* n_scale: scales of the weight */
     const double *weight;
     /* channels: the largest |code| that leaves room for the accumulator */
-    const double *room;
+    const double *max_code;
     unsigned policy;
     /* out: */
     /* n_scale: what the weight's scales must be raised to; 0: nothing */
@@ -56,7 +56,7 @@ typedef struct qdq_bias_codes {
 /* NULL: done; else why not. */
 const char *qdq_bias_encode(qdq_bias_codes *b);
 
-/* `room` of a channel whose weights can make an accumulator as large as this: what is left of
+/* `max_code` of a channel whose weights can make an accumulator as large as this: what is left of
  * int32, but never less than half of it, because a sum that can overflow without any bias is not
  * the bias's doing. */
 double qdq_bias_room(double accumulator);

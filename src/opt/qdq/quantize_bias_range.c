@@ -42,8 +42,8 @@ static void demand(qdq_bias_codes *b, int64_t c)
 
     if (is_unusable(scale))
         need = (double)FLT_MIN * HEADROOM / b->x_scale;
-    if (is_unusable(scale) || size / (double)scale > b->room[c])
-        need = fmax(need, size * HEADROOM / (b->x_scale * b->room[c]));
+    if (is_unusable(scale) || size / (double)scale > b->max_code[c])
+        need = fmax(need, size * HEADROOM / (b->x_scale * b->max_code[c]));
     b->raises |= need > b->least[i];
     b->least[i] = fmax(b->least[i], need);
 }

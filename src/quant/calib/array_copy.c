@@ -10,13 +10,13 @@
 
 qdq_status qdq_hold(qdq_held *h, const qdq_array *a, qdq_error *err)
 {
-    if (a->bytes > h->room || h->array.data == NULL) {
+    if (a->bytes > h->capacity || h->array.data == NULL) {
         void *data = malloc(a->bytes > 0 ? a->bytes : 1);
 
         QDQ_NEED(data != NULL, err);
         free(h->array.data);
         h->array.data = data;
-        h->room = a->bytes;
+        h->capacity = a->bytes;
     }
     void *data = h->array.data;
     if (a->bytes > 0)
@@ -30,7 +30,7 @@ qdq_status qdq_hold(qdq_held *h, const qdq_array *a, qdq_error *err)
 void qdq_held_free(qdq_held *h)
 {
     free(h->array.data);
-    *h = (qdq_held){.room = 0};
+    *h = (qdq_held){.capacity = 0};
 }
 
 bool qdq_array_same_shape(const qdq_array *a, const qdq_array *b)

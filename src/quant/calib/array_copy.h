@@ -6,7 +6,7 @@
 
 typedef struct qdq_held {
     qdq_array array;
-    size_t room;
+    size_t capacity;
     /* cleared by the caller before the next run */
     bool is_held;
 } qdq_held;

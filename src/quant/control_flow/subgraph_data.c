@@ -117,7 +117,7 @@ static qdq_status expose_value(driver *d, const qdq_value *v)
         return QDQ_OK;
     place->ptr = qdq_arena_alloc(&d->scratch, sizeof(qdq_held));
     QDQ_NEED(place->ptr != NULL && QDQ_PUSH(&d->scratch, &d->expose, v->name), d->err);
-    *(qdq_held *)place->ptr = (qdq_held){.room = 0};
+    *(qdq_held *)place->ptr = (qdq_held){.capacity = 0};
     return QDQ_OK;
 }
 

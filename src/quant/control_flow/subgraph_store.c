@@ -36,10 +36,11 @@ static qdq_status copy_inputs(qdq_data *d, const qdq_model *m, qdq_error *err)
 
     d->inputs = qdq_arena_array(&d->arena, n + 1, sizeof *d->inputs);
     d->arrays = qdq_arena_array(&d->arena, n + 1, sizeof *d->arrays);
-    d->room = qdq_arena_array(&d->arena, n + 1, sizeof *d->room);
+    d->capacity = qdq_arena_array(&d->arena, n + 1, sizeof *d->capacity);
     d->source = qdq_arena_alloc(&d->arena, sizeof(store));
     d->spec = "";
-    QDQ_NEED(d->inputs != NULL && d->arrays != NULL && d->room != NULL && d->source != NULL, err);
+    QDQ_NEED(d->inputs != NULL && d->arrays != NULL && d->capacity != NULL && d->source != NULL,
+             err);
     *(store *)d->source = (store){{NULL, 0, 0}, 0};
     for (; d->n_inputs < n; d->n_inputs++) {
         qdq_io *io = &d->inputs[d->n_inputs];

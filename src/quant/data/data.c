@@ -153,9 +153,9 @@ static qdq_status copy_model_inputs(qdq_data *d, const qdq_model *m, const qdq_d
         return qdq_fail(err, QDQ_E_FORMAT, "the model has no inputs, so no data fit it");
     d->inputs = qdq_arena_array(&d->arena, d->n_inputs, sizeof *d->inputs);
     d->arrays = qdq_arena_array(&d->arena, d->n_inputs, sizeof *d->arrays);
-    d->room = qdq_arena_array(&d->arena, d->n_inputs, sizeof *d->room);
+    d->capacity = qdq_arena_array(&d->arena, d->n_inputs, sizeof *d->capacity);
     d->codes = qdq_arena_array(&d->arena, d->n_inputs, sizeof *d->codes);
-    if (d->inputs == NULL || d->codes == NULL || d->arrays == NULL || d->room == NULL) {
+    if (d->inputs == NULL || d->codes == NULL || d->arrays == NULL || d->capacity == NULL) {
         d->n_inputs = 0;
         return qdq_nomem(err);
     }
@@ -190,13 +190,13 @@ qdq_status qdq_data_reserve(qdq_data *d, size_t k, size_t bytes, qdq_error *err)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "a sample of %zu bytes for input '%s', expected at most %zu", bytes,
                         d->inputs[k].name, MAX_SAMPLE_BYTES);
-    if (bytes <= d->room[k] && d->room[k] > 0)
+    if (bytes <= d->capacity[k] && d->capacity[k] > 0)
         return QDQ_OK;
     void *data = malloc(bytes > 0 ? bytes : 1);
     QDQ_NEED(data != NULL, err);
     free(d->arrays[k].array.data);
     d->arrays[k].array.data = data;
-    d->room[k] = bytes > 0 ? bytes : 1;
+    d->capacity[k] = bytes > 0 ? bytes : 1;
     return QDQ_OK;
 }
 

@@ -19,7 +19,7 @@ struct qdq_data {
     /* result of qdq_data_get(), one per input */
     qdq_named_array *arrays;
     /* bytes allocated for each of them */
-    size_t *room;
+    size_t *capacity;
     size_t n_inputs;
     /* samples; while a source is opened, runs of the model */
     size_t count;

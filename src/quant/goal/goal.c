@@ -81,7 +81,7 @@ static qdq_status take_compared(qdq_goal_run *g, const qdq_goal_tried *t, qdq_pl
     qdq_compare_result *r = NULL;
 
     if (t != NULL && t->is_evaluated) {
-        g->room->head.compared = t->compared;
+        g->block->head.compared = t->compared;
         return QDQ_OK;
     }
     QDQ_TRY(qdq_goal_compare(g, p, &r, err));
@@ -90,7 +90,7 @@ static qdq_status take_compared(qdq_goal_run *g, const qdq_goal_tried *t, qdq_pl
         qdq_free(r);
         return qdq_nomem(err);
     }
-    g->room->head.compared = r;
+    g->block->head.compared = r;
     return QDQ_OK;
 }
 
@@ -102,8 +102,8 @@ static qdq_status make(qdq_goal_run *g, const qdq_goal_tried *t, const unsigned 
         QDQ_TRY(qdq_goal_make_plan(g, form, plan, err));
     QDQ_TRY(qdq_goal_apply(g, form != NULL ? *plan : g->first, out, err));
     const bool may_ship =
-        form != NULL || g->room->head.reached; /* the first plan: if its biases were corrected */
-    if (t == NULL || !may_ship || !g->goal.by_default || !g->room->head.is_profiled)
+        form != NULL || g->block->head.reached; /* the first plan: if its biases were corrected */
+    if (t == NULL || !may_ship || !g->goal.by_default || !g->block->head.is_profiled)
         return QDQ_OK;
     return qdq_goal_time_plan(g, (size_t)(t - g->tried.at), *out, err);
 }
@@ -147,17 +147,17 @@ static qdq_status take_best(qdq_goal_run *g, qdq_goal_tried **t, qdq_plan **plan
 
 static void tell_no_gain(qdq_goal_run *g, const qdq_goal_tried *t)
 {
-    qdq_goal_result *r = &g->room->head;
+    qdq_goal_result *r = &g->block->head;
 
     r->reached = false;
     r->is_slower = true;
-    snprintf(g->room->why, sizeof g->room->why,
+    snprintf(g->block->why, sizeof g->block->why,
              "what reaches it takes %.2f of the time of the float model", t->time_fraction);
 }
 
 static void note_forms(qdq_goal_run *g, const unsigned char *form)
 {
-    const bool is_float = g->room->head.is_float;
+    const bool is_float = g->block->head.is_float;
 
     for (size_t i = 0; i < g->n_layers; i++) {
         const unsigned char f = form != NULL ? form[i] : QDQ_FORM_TARGET;
@@ -172,14 +172,14 @@ static void note_forms(qdq_goal_run *g, const unsigned char *form)
 static qdq_status take(qdq_goal_run *g, const unsigned char *form, qdq_plan **plan, qdq_model **out,
                        qdq_error *err)
 {
-    qdq_goal_result *r = &g->room->head;
+    qdq_goal_result *r = &g->block->head;
     qdq_goal_tried *t = qdq_goal_find_tried(g, form), *nearest = qdq_goal_find_best_measured(g);
 
     if (nearest == NULL && !r->reached && !g->goal.by_default)
         QDQ_TRY(qdq_goal_find_best(g, (double)INFINITY, 0, &nearest, err));
     if (!r->reached && !g->goal.by_default && nearest != NULL) {
         t = nearest;
-        snprintf(g->room->why, sizeof g->room->why, "%s", t->why);
+        snprintf(g->block->why, sizeof g->block->why, "%s", t->why);
     }
     if (r->reached || !g->goal.by_default) {
         form = t != NULL ? t->form : form;
@@ -192,7 +192,7 @@ static qdq_status take(qdq_goal_run *g, const unsigned char *form, qdq_plan **pl
         QDQ_TRY(take_best(g, &t, plan, out, err));
         r->is_best_accepted = t != NULL;
         if (t != NULL)
-            snprintf(g->room->why, sizeof g->room->why, "%s", t->why);
+            snprintf(g->block->why, sizeof g->block->why, "%s", t->why);
         form = t != NULL ? t->form : NULL;
     }
     r->is_float = *out == NULL;
@@ -237,7 +237,7 @@ static qdq_status try_what_saves_enough(qdq_goal_run *g, qdq_error *err)
 /* Which layers go back to float, and which of these get other formats; *form: of each. */
 static qdq_status search(qdq_goal_run *g, unsigned *trials, unsigned char **form, qdq_error *err)
 {
-    qdq_goal_result *r = &g->room->head;
+    qdq_goal_result *r = &g->block->head;
     const double begun = qdq_clock_seconds();
     qdq_goal_search_result found;
 
@@ -260,13 +260,13 @@ static qdq_status search(qdq_goal_run *g, unsigned *trials, unsigned char **form
 static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model **out,
                                    qdq_error *err)
 {
-    qdq_goal_result *r = &g->room->head;
+    qdq_goal_result *r = &g->block->head;
     unsigned char *form = NULL;
     unsigned trials = 0;
 
     QDQ_TRY(qdq_goal_rank(g, err));
     QDQ_TRY(qdq_goal_time_share(g, g->first, NULL, &g->tried.at[0].time_fraction, err));
-    g->room->steps.at[0].time_fraction =
+    g->block->steps.at[0].time_fraction =
         g->tried.at[0].time_fraction; /* a profile may be there now */
     QDQ_TRY(make_room(g, err));
     QDQ_TRY(search(g, &trials, &form, err));
@@ -284,7 +284,7 @@ static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model *
 /* A search is compared with calibration and a evaluation on one sample in eight. */
 static void set_limit(qdq_goal_run *g)
 {
-    const qdq_goal_seconds *s = &g->room->head.seconds;
+    const qdq_goal_seconds *s = &g->block->head.seconds;
     const double share = g->first->n_folds > 0 ? 0.2 : 1;
 
     if (g->goal.times != NULL)
@@ -294,7 +294,7 @@ static void set_limit(qdq_goal_run *g)
     else if (g->goal.max_slowdown > 0)
         g->clock.until =
             g->clock.begun + g->goal.max_slowdown * (s->calibration + share * s->evaluation);
-    g->room->head.limit_s = g->clock.until > 0 ? g->clock.until - g->clock.begun : 0;
+    g->block->head.limit_s = g->clock.until > 0 ? g->clock.until - g->clock.begun : 0;
 }
 
 /* What a goal would try with samples. */
@@ -333,7 +333,7 @@ static qdq_status keep_list(qdq_goal_run *g, const char *const **list, qdq_error
 
 static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
 {
-    qdq_goal_seconds *to = &g->room->head.seconds;
+    qdq_goal_seconds *to = &g->block->head.seconds;
 
     g->clock.begun = qdq_clock_seconds();
     g->first = qdq_plan_new();
@@ -353,7 +353,7 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
     const qdq_compare_result *r = g->tried.at[0].compared;
     const double runs = r != NULL ? 2 * (double)(r->samples * qdq_data_steps(qdq_goal_data(g))) : 0;
     g->clock.run_s = runs > 0 ? to->evaluation / runs : 0;
-    g->room->head.is_cross_validated = g->first->n_folds > 0;
+    g->block->head.is_cross_validated = g->first->n_folds > 0;
     set_limit(g);
     return QDQ_OK;
 }
@@ -380,7 +380,7 @@ static bool has_recurrent(const qdq_goal_run *g, const qdq_plan *p)
 
 static bool can_search(const qdq_goal_run *g)
 {
-    const double sqnr = g->room->steps.at[0].sqnr_db;
+    const double sqnr = g->block->steps.at[0].sqnr_db;
 
     if (g->goal.by_default && (g->first->tensors.n == 0 || has_kept(g->first)))
         return false; /* weights alone, or what the model brought: the user's choice */
@@ -416,13 +416,13 @@ static qdq_status try_other_ways(qdq_goal_run *g, bool *missed, qdq_error *err)
     if (*missed)
         QDQ_TRY(qdq_goal_try_variants(g, err));
     /* layers may have been measured for a variant */
-    g->room->head.seconds.trials = qdq_clock_seconds() - begun - g->room->head.seconds.layers;
+    g->block->head.seconds.trials = qdq_clock_seconds() - begun - g->block->head.seconds.layers;
     return QDQ_OK;
 }
 
 static qdq_status search_for_goal(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
-    qdq_goal_result *r = &g->room->head;
+    qdq_goal_result *r = &g->block->head;
 
     QDQ_TRY(qdq_goal_check_times(g, err));
     QDQ_TRY(qdq_goal_measure_input(g, err));
@@ -444,9 +444,9 @@ static qdq_status search_for_goal(qdq_goal_run *g, qdq_plan **plan, qdq_model **
     }
     r->has_recurrent = r->has_recurrent && has_recurrent(g, *plan);
     if (r->reached)
-        g->room->why[0] = '\0';
-    r->steps = g->room->steps.at;
-    r->n_steps = g->room->steps.n;
+        g->block->why[0] = '\0';
+    r->steps = g->block->steps.at;
+    r->n_steps = g->block->steps.n;
     return qdq_why_conclude(g->opts.why, g->clean, *plan, err);
 }
 
@@ -465,7 +465,7 @@ static qdq_status check(const qdq_data *data, const qdq_goal_opts *how, bool rou
 static void put_away(qdq_goal_run *g)
 {
     for (size_t i = 0; i < g->tried.n; i++)
-        if (g->room == NULL || g->tried.at[i].compared != g->room->head.compared)
+        if (g->room == NULL || g->tried.at[i].compared != g->block->head.compared)
             qdq_free(g->tried.at[i].compared);
     qdq_plan_free(g->first);
     qdq_model_free(g->clean);
@@ -511,7 +511,7 @@ qdq_status qdq_quantize_goal_hooked(const qdq_goal_call *c, qdq_plan **plan, qdq
         qdq_processor_name(g.clock.processor, sizeof g.clock.processor);
     g.room = calloc(1, sizeof *g.room);
     QDQ_NEED(g.room != NULL, err);
-    g.room->head.why = g.room->why;
+    g.block->head.why = g.block->why;
     qdq_target *own = NULL;
     qdq_status st = qdq_target_fit(c->m, c->t, g.opts.cpu, g.opts.job, &own, err);
     g.target = own != NULL ? own : c->t;
@@ -522,12 +522,12 @@ qdq_status qdq_quantize_goal_hooked(const qdq_goal_call *c, qdq_plan **plan, qdq
     if (st != QDQ_OK) {
         qdq_plan_free(*plan);
         qdq_model_free(*out);
-        qdq_goal_result_free(&g.room->head);
+        qdq_goal_result_free(&g.block->head);
         *plan = NULL;
         *out = NULL;
         return st;
     }
-    *result_out = &g.room->head;
+    *result_out = &g.block->head;
     return QDQ_OK;
 }
 
@@ -548,6 +548,6 @@ void qdq_goal_result_free(qdq_goal_result *r)
     if (room == NULL)
         return;
     qdq_free(r->compared);
-    qdq_arena_free(&room->arena);
+    qdq_arena_free(&block->arena);
     free(room);
 }

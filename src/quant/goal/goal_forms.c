@@ -15,7 +15,7 @@ static const double least_expected_bound = 0.002;
 
 static qdq_status add_form(qdq_goal_run *g, const qdq_target_form *f, qdq_error *err)
 {
-    const char *name = qdq_arena_strdup(&g->room->arena, f->name);
+    const char *name = qdq_arena_strdup(&g->block->arena, f->name);
 
     QDQ_NEED(name != NULL, err);
     g->forms.form[g->forms.n] = f->format;
@@ -183,7 +183,7 @@ static qdq_status try_form(qdq_goal_run *g, unsigned char *form, size_t k, bool 
     QDQ_TRY(
         qdq_goal_search_back(m.items, m.n, trials_left(g), try_moved, &m, &g->arena, &found, err));
     g->forms.trials += found.trials;
-    g->room->head.is_timed_out |= found.cut;
+    g->block->head.is_timed_out |= found.cut;
     *reached |= found.reached;
     for (size_t i = 0; i < m.n && found.reached; i++)
         if (!found.gone[i])

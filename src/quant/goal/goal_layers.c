@@ -42,8 +42,8 @@ static qdq_status add_layer(ranking *k, const qdq_plan_node *p, const qdq_node *
     qdq_goal_layer *to = &g->layers[g->n_layers];
     const double saved = n != NULL ? qdq_node_time(n, false) - qdq_node_time(n, true) : 0;
 
-    to->node = qdq_arena_strdup(&g->room->arena, p->node);
-    to->op = qdq_arena_strdup(&g->room->arena, p->op);
+    to->node = qdq_arena_strdup(&g->block->arena, p->node);
+    to->op = qdq_arena_strdup(&g->block->arena, p->op);
     to->saved_fraction = float_time > 0 ? saved / float_time : 0;
     QDQ_NEED(to->node != NULL && to->op != NULL, err);
     g->n_layers++;
@@ -64,7 +64,7 @@ static qdq_status list_layers(ranking *k, qdq_error *err)
     double time, float_time = 0;
 
     g->n_layers = 0;
-    g->layers = qdq_arena_array(&g->room->arena, most + 1, sizeof *g->layers);
+    g->layers = qdq_arena_array(&g->block->arena, most + 1, sizeof *g->layers);
     g->items = qdq_arena_array(&g->arena, most + 1, sizeof *g->items);
     k->layer =
         qdq_arena_array(&g->arena, (size_t)g->clean->graph->next_node_id + 1, sizeof *k->layer);
@@ -176,7 +176,7 @@ qdq_status qdq_goal_measure_errors(qdq_goal_run *g, qdq_error *err)
         return QDQ_OK;
     QDQ_TRY(measure_errors(g, err));
     g->measured = g->first;
-    g->room->head.seconds.layers += qdq_clock_seconds() - begun;
+    g->block->head.seconds.layers += qdq_clock_seconds() - begun;
     return QDQ_OK;
 }
 
@@ -200,7 +200,7 @@ qdq_status qdq_goal_rank(qdq_goal_run *g, qdq_error *err)
     QDQ_TRY(qdq_goal_measure_errors(g, err));
     const double measured = qdq_clock_seconds();
     QDQ_TRY(take_times(g, err));
-    g->room->head.seconds.profile = qdq_clock_seconds() - measured;
+    g->block->head.seconds.profile = qdq_clock_seconds() - measured;
     for (size_t i = 0; i < g->n_layers; i++)
         g->items[i].expected_bound = fmax(g->layers[i].saved_fraction, least_expected_bound);
     return QDQ_OK;
@@ -221,7 +221,7 @@ qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const u
 {
     double time, float_time;
 
-    if (!g->room->head.is_profiled) {
+    if (!g->block->head.is_profiled) {
         QDQ_TRY(qdq_plan_time(g->clean, p, &time, &float_time, err));
         *share = float_time > 0 ? time / float_time : 1;
         return QDQ_OK;

@@ -92,7 +92,7 @@ typedef struct qdq_goal_run {
     qdq_quantize_opts opts;
     qdq_goal_opts goal;
     qdq_goal_hook hook;
-    qdq_goal_room *room;
+    qdq_goal_room *block;
     qdq_arena arena;
     qdq_model *clean;
     /* of opts.cache, if that has them; NULL: none */

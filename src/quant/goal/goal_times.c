@@ -212,7 +212,7 @@ static qdq_status use(qdq_goal_run *g, const qdq_plan_times *t, qdq_error *err)
     if (st == QDQ_OK)
         share_time(g, t, of);
     qdq_map_free(&by_node);
-    g->room->head.is_profiled = true;
+    g->block->head.is_profiled = true;
     return st;
 }
 
@@ -282,7 +282,7 @@ qdq_status qdq_goal_time_form(qdq_goal_run *g, size_t k, const unsigned char *fo
 {
     const qdq_plan_times *given = g->goal.times != NULL ? &g->goal.times->times : NULL;
 
-    if (!g->room->head.is_profiled)
+    if (!g->block->head.is_profiled)
         return QDQ_OK;
     if (given != NULL && given->processor != NULL)
         return use_form(g, k, given, form, err);
@@ -300,7 +300,7 @@ qdq_status qdq_goal_time_form(qdq_goal_run *g, size_t k, const unsigned char *fo
 
 static void use_time(qdq_goal_run *g, const qdq_plan_times *t, const qdq_trial_time *of)
 {
-    g->tried.at[of->trial - 1].time_fraction = g->room->steps.at[of->trial - 1].time_fraction =
+    g->tried.at[of->trial - 1].time_fraction = g->block->steps.at[of->trial - 1].time_fraction =
         of->us / t->float_us;
 }
 
@@ -319,7 +319,7 @@ qdq_status qdq_goal_time_plan(qdq_goal_run *g, size_t trial, const qdq_model *qu
     }
     const double begun = qdq_clock_seconds();
     QDQ_TRY(time_models(g, quantized, found, err));
-    g->room->head.seconds.profile += qdq_clock_seconds() - begun;
+    g->block->head.seconds.profile += qdq_clock_seconds() - begun;
     t.us = hundredths(g->clock.times.float_us / found[1].speedup);
     use_time(g, &g->clock.times, &t);
     return QDQ_PUSH(&g->arena, &g->clock.times.timed, t) ? QDQ_OK : qdq_nomem(err);

@@ -347,7 +347,7 @@ static qdq_status evaluate_accuracy(qdq_goal_run *g, const qdq_compare_result *r
                         r->outputs[0].name);
     if (drop > g->goal.max_drop + 1e-9) {
         out->holds = false;
-        snprintf(g->room->why, sizeof g->room->why,
+        snprintf(g->block->why, sizeof g->block->why,
                  "accuracy: found %.4f, %.2f points below float, expected at most %g",
                  r->accuracy_b, drop * 100, g->goal.max_drop * 100);
     }
@@ -359,7 +359,7 @@ static qdq_status evaluate_outputs(qdq_goal_run *g, const qdq_compare_result *r,
                                    const qdq_compare_looks *early, qdq_goal_step *step,
                                    qdq_goal_trial *out, qdq_error *err)
 {
-    qdq_goal_result *to = &g->room->head;
+    qdq_goal_result *to = &g->block->head;
     qdq_goal_outputs o = qdq_goal_read_outputs(g->clean, r, &g->goal);
 
     if (early->has_ended)
@@ -374,8 +374,8 @@ static qdq_status evaluate_outputs(qdq_goal_run *g, const qdq_compare_result *r,
     QDQ_TRY(evaluate_accuracy(g, r, out, err));
     if (o.disagreeing != NULL) {
         out->holds = false;
-        qdq_goal_rows_text(&g->goal, o.disagreeing->name, o.agreement, "float's", g->room->why,
-                           sizeof g->room->why);
+        qdq_goal_rows_text(&g->goal, o.disagreeing->name, o.agreement, "float's", g->block->why,
+                           sizeof g->block->why);
     }
     if (g->goal.min_sqnr == 0 || o.db >= g->goal.min_sqnr)
         return QDQ_OK;
@@ -384,7 +384,7 @@ static qdq_status evaluate_outputs(qdq_goal_run *g, const qdq_compare_result *r,
     if (!isfinite(out->excess))
         out->excess = NAN;
     out->holds = false;
-    tell_output(g, &o, g->room->why, sizeof g->room->why);
+    tell_output(g, &o, g->block->why, sizeof g->block->why);
     return QDQ_OK;
 }
 
@@ -402,7 +402,7 @@ static void note_refusal(qdq_goal_run *g, qdq_goal_step *step, qdq_goal_trial *o
     step->sqnr_db = -INFINITY;
     step->accuracy = NAN;
     *out = (qdq_goal_trial){.holds = false, .excess = NAN};
-    snprintf(g->room->why, sizeof g->room->why, "%.250s", err->text);
+    snprintf(g->block->why, sizeof g->block->why, "%.250s", err->text);
     *err = (qdq_error)QDQ_ERROR_INIT;
 }
 
@@ -427,14 +427,14 @@ static qdq_status compare_and_evaluate(qdq_goal_run *g, qdq_plan *p, qdq_goal_st
 qdq_status qdq_goal_measure_input(qdq_goal_run *g, qdq_error *err)
 {
     const qdq_compare_opts o = qdq_goal_compare_opts(g);
-    qdq_goal_result *to = &g->room->head;
+    qdq_goal_result *to = &g->block->head;
     qdq_metric_value m;
 
     to->float_metric = to->metric = NAN;
     to->metric_name = "";
     if (g->goal.metric == NULL)
         return QDQ_OK;
-    to->metric_name = qdq_arena_strdup(&g->room->arena, qdq_metric_name(g->goal.metric));
+    to->metric_name = qdq_arena_strdup(&g->block->arena, qdq_metric_name(g->goal.metric));
     QDQ_NEED(to->metric_name != NULL, err);
     QDQ_TRY(qdq_metric_measure(g->goal.metric, g->engine, g->m, true, &o, &m, err));
     to->float_metric = m.value;
@@ -448,7 +448,7 @@ qdq_status qdq_goal_measure_input(qdq_goal_run *g, qdq_error *err)
 
 bool qdq_goal_is_beyond_reach(const qdq_goal_run *g)
 {
-    return g->goal.has_min_metric && g->room->head.float_metric < g->goal.min_metric;
+    return g->goal.has_min_metric && g->block->head.float_metric < g->goal.min_metric;
 }
 
 /* Of a plan that holds the rest of the goal: it takes longer than that. */
@@ -456,7 +456,7 @@ static qdq_status evaluate_metric(qdq_goal_run *g, const qdq_plan *p, qdq_goal_s
                                   qdq_goal_trial *out, qdq_error *err)
 {
     const qdq_compare_opts o = qdq_goal_compare_opts(g);
-    qdq_goal_result *to = &g->room->head;
+    qdq_goal_result *to = &g->block->head;
     qdq_model *m = NULL;
     qdq_metric_value found;
 
@@ -467,7 +467,7 @@ static qdq_status evaluate_metric(qdq_goal_run *g, const qdq_plan *p, qdq_goal_s
     qdq_model_free(m);
     QDQ_TRY(st);
     step->metric = found.value;
-    if (!qdq_metric_holds(&g->goal, &found, to->float_metric, g->room->why, sizeof g->room->why))
+    if (!qdq_metric_holds(&g->goal, &found, to->float_metric, g->block->why, sizeof g->block->why))
         *out = (qdq_goal_trial){.holds = false, .excess = NAN};
     return QDQ_OK;
 }
@@ -501,9 +501,9 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *
     step.holds = t.holds = out->holds;
     t.sqnr_db = step.sqnr_db;
     t.metric = step.metric;
-    t.why = qdq_arena_strdup(&g->arena, g->room->why);
+    t.why = qdq_arena_strdup(&g->arena, g->block->why);
     t.time_fraction = step.time_fraction;
-    if (st == QDQ_OK && (t.why == NULL || !QDQ_PUSH(&g->room->arena, &g->room->steps, step) ||
+    if (st == QDQ_OK && (t.why == NULL || !QDQ_PUSH(&g->block->arena, &g->block->steps, step) ||
                          !QDQ_PUSH(&g->arena, &g->tried, t)))
         st = qdq_nomem(err);
     if (st != QDQ_OK) {
@@ -516,14 +516,14 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *
                     " MiB: it runs again for each trial (--memory)",
                     g->kept.limit >> 20);
     g->clock.longest_trial = fmax(g->clock.longest_trial, qdq_clock_seconds() - begun);
-    qdq_job_progress(g->opts.job, "goal", g->room->steps.n, 0);
+    qdq_job_progress(g->opts.job, "goal", g->block->steps.n, 0);
     return QDQ_OK;
 }
 
 qdq_status qdq_goal_complete(qdq_goal_run *g, size_t trial, qdq_error *err)
 {
     qdq_goal_tried *t = &g->tried.at[trial];
-    qdq_goal_step *step = &g->room->steps.at[trial];
+    qdq_goal_step *step = &g->block->steps.at[trial];
     qdq_goal_trial found;
     qdq_plan *p = NULL;
 
@@ -535,7 +535,7 @@ qdq_status qdq_goal_complete(qdq_goal_run *g, size_t trial, qdq_error *err)
     t->sqnr_db = step->sqnr_db;
     if (found.holds)
         return QDQ_OK;
-    t->why = qdq_arena_strdup(&g->arena, g->room->why);
+    t->why = qdq_arena_strdup(&g->arena, g->block->why);
     return qdq_allocated(t->why != NULL, err);
 }
 

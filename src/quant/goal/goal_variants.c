@@ -41,9 +41,9 @@ static void keep_one(qdq_goal_run *g, bool second)
 {
     qdq_free(g->tried.at[!second].compared);
     g->tried.at[0] = g->tried.at[second];
-    g->room->steps.at[0] = g->room->steps.at[second];
-    g->tried.n = g->room->steps.n = 1;
-    snprintf(g->room->why, sizeof g->room->why, "%s", g->tried.at[0].why);
+    g->block->steps.at[0] = g->block->steps.at[second];
+    g->tried.n = g->block->steps.n = 1;
+    snprintf(g->block->why, sizeof g->block->why, "%s", g->tried.at[0].why);
 }
 
 /* Of two trials without a layer gone: is b, the variant, to be kept? */
@@ -104,7 +104,7 @@ static bool has_channels(const qdq_plan *p)
 
 static qdq_status try_float_channels(qdq_goal_run *g, qdq_error *err)
 {
-    qdq_goal_result *r = &g->room->head;
+    qdq_goal_result *r = &g->block->head;
     gain found = {.is_better = is_nearer};
 
     g->opts.float_channels = QDQ_FLOAT_CHANNELS_ON;
@@ -165,7 +165,7 @@ static qdq_status smooth_copy(qdq_goal_run *g, qdq_plan *head, qdq_error *err)
 {
     unsmoothed before = {g->clean,    g->scales.weights, g->codes,
                          g->recorded, g->forms.by_node,  g->forms.base};
-    qdq_goal_result *r = &g->room->head;
+    qdq_goal_result *r = &g->block->head;
     gain found = {.is_better = is_nearer};
     qdq_model *smoothed = NULL;
     const qdq_format **base = NULL, **formats = NULL;
@@ -282,7 +282,7 @@ static bool has_corrections(const qdq_plan *p)
 
 static qdq_status try_corrected(qdq_goal_run *g, qdq_error *err)
 {
-    qdq_goal_result *r = &g->room->head;
+    qdq_goal_result *r = &g->block->head;
     gain found = {.is_better = is_nearer};
 
     g->opts.bias_correction = QDQ_BIAS_CORRECTION_ON;
@@ -301,7 +301,7 @@ static qdq_status try_corrected(qdq_goal_run *g, qdq_error *err)
 qdq_status qdq_goal_try_variants(qdq_goal_run *g, qdq_error *err)
 {
     const bool may_correct = g->opts.bias_correction == QDQ_BIAS_CORRECTION_AUTO;
-    const qdq_goal_result *r = &g->room->head;
+    const qdq_goal_result *r = &g->block->head;
 
     if (!qdq_goal_may_vary(g))
         return QDQ_OK;
@@ -360,6 +360,6 @@ qdq_status qdq_goal_try_recurrent(qdq_goal_run *g, qdq_error *err)
     if (!found.is_kept)
         memset(g->forms.base, 0,
                ((size_t)g->clean->graph->next_node_id + 1) * sizeof(const qdq_format *));
-    g->room->head.has_recurrent = found.is_kept;
+    g->block->head.has_recurrent = found.is_kept;
     return QDQ_OK;
 }

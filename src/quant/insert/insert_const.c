@@ -19,7 +19,7 @@ typedef struct bias_scale {
     /* pow2: of the weight */
     bool per_channel, pow2;
     /* the same, if they may be enlarged; else NULL */
-    float *room;
+    float *enlargeable;
 } bias_scale;
 
 static bool have_reader(const qdq_inserter *in, const qdq_edges *edges, const qdq_node *n)
@@ -89,7 +89,7 @@ static qdq_status weight_scale(qdq_inserter *in, const qdq_plan_bias *b, const q
                         "its weight '%s' is in blocks, expected one scale or one per channel",
                         b->weight);
     if (in->plan->weights.at[i].scales == NULL)
-        s->room = in->weight[i].scales;
+        s->enlargeable = in->weight[i].scales;
     s->pow2 = in->plan->weights.at[i].pow2;
     return QDQ_OK;
 }
@@ -158,11 +158,11 @@ qdq_status qdq_insert_room(qdq_inserter *in, size_t index)
     bias_scale s;
 
     QDQ_TRY(scale_of_bias(in, b, &s));
-    if (s.room == NULL)
+    if (s.enlargeable == NULL)
         return QDQ_OK;
     QDQ_TRY(bias_floats(in, b, &s, &t, &bias));
     for (int64_t i = 0; i < t->count; i++) {
-        float *scale = &s.room[s.per_channel ? i : 0];
+        float *scale = &s.enlargeable[s.per_channel ? i : 0];
         double least = qdq_bias_scale_min(bias[i]) / (double)s.activation;
 
         if ((double)*scale < least) {

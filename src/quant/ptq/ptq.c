@@ -86,16 +86,16 @@ static void split(qdq_ptq_run *r)
                           (qdq_ptq_seeks(r) ? QDQ_SPLIT_GOAL : 0) |
                           (!r->is_given && qdq_rounds_by_samples(r->t) ? QDQ_SPLIT_ROUND : 0);
 
-    r->room->head.split = r->o.split != NULL
-                              ? *r->o.split
-                              : qdq_split_samples(r->data, r->o.eval, r->quant.samples, uses);
+    r->block->head.split = r->o.split != NULL
+                               ? *r->o.split
+                               : qdq_split_samples(r->data, r->o.eval, r->quant.samples, uses);
 }
 
 /* --- the order -------------------------------------------------------------------------------- */
 
 static qdq_status run_ptq(qdq_ptq_run *r, qdq_error *err)
 {
-    qdq_ptq_result *head = &r->room->head;
+    qdq_ptq_result *head = &r->block->head;
 
     split(r);
     QDQ_TRY(qdq_ptq_make(r, err));
@@ -132,14 +132,14 @@ qdq_status qdq_ptq(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_d
 
     *out = NULL;
     QDQ_TRY(read_options(&r, opts, err));
-    r.room = calloc(1, sizeof *r.room);
-    QDQ_NEED(r.room, err);
-    qdq_ptq_result *head = &r.room->head;
-    head->missed = r.room->speed.why_not = "";
+    r.block = calloc(1, sizeof *r.block);
+    QDQ_NEED(r.block, err);
+    qdq_ptq_result *head = &r.block->head;
+    head->missed = r.block->speed.why_not = "";
     head->metric_before = head->metric_after = NAN;
     const qdq_status st = run_ptq(&r, err);
-    head->warnings = r.room->warnings.at;
-    head->n_warnings = r.room->warnings.n;
+    head->warnings = r.block->warnings.at;
+    head->n_warnings = r.block->warnings.n;
     if (is_answer(st, head))
         *out = head;
     else

@@ -14,7 +14,7 @@
 
 static qdq_compare_opts compare_opts(const qdq_ptq_run *r)
 {
-    const qdq_split *s = &r->room->head.split;
+    const qdq_split *s = &r->block->head.split;
     qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
 
     o.threads = r->quant.threads;
@@ -29,7 +29,7 @@ static qdq_compare_opts compare_opts(const qdq_ptq_run *r)
 
 static qdq_status compare(qdq_ptq_run *r, qdq_error *err)
 {
-    qdq_ptq_result *head = &r->room->head;
+    qdq_ptq_result *head = &r->block->head;
     const qdq_compare_opts o = compare_opts(r);
     qdq_error own = QDQ_ERROR_INIT;
 
@@ -38,19 +38,19 @@ static qdq_status compare(qdq_ptq_run *r, qdq_error *err)
         return QDQ_OK;
     }
     const qdq_status st =
-        qdq_compare(r->e, r->m, qdq_ptq_model(r), qdq_ptq_eval(r), &o, &r->room->compared, &own);
+        qdq_compare(r->e, r->m, qdq_ptq_model(r), qdq_ptq_eval(r), &o, &r->block->compared, &own);
     if (st == QDQ_E_UNSUPPORTED && !qdq_ptq_must_compare(r))
         return qdq_ptq_note(r, err, QDQ_PTQ_NOT_COMPARED,
                             "no SQNR, the outputs cannot be compared: %s", own.text);
     if (st != QDQ_OK && err != NULL)
         *err = own;
-    head->compared = r->room->compared;
+    head->compared = r->block->compared;
     return st;
 }
 
 static qdq_status measure_outputs(qdq_ptq_run *r, qdq_error *err)
 {
-    const qdq_split *s = &r->room->head.split;
+    const qdq_split *s = &r->block->head.split;
 
     if (r->e == NULL || qdq_ptq_eval(r) == NULL || s->evaluate == 0)
         return QDQ_OK;
@@ -69,12 +69,12 @@ static qdq_status measure_outputs(qdq_ptq_run *r, qdq_error *err)
 static qdq_status miss(qdq_ptq_run *r, qdq_error *err, const char *fmt, ...) QDQ_PRINTF(3, 4);
 static qdq_status miss(qdq_ptq_run *r, qdq_error *err, const char *fmt, ...)
 {
-    qdq_ptq_result *head = &r->room->head;
+    qdq_ptq_result *head = &r->block->head;
     va_list args;
 
     head->verdict = QDQ_PTQ_MISSED;
     va_start(args, fmt);
-    head->missed = qdq_arena_vprintf(&r->room->arena, fmt, args);
+    head->missed = qdq_arena_vprintf(&r->block->arena, fmt, args);
     va_end(args);
     return qdq_allocated(head->missed != NULL, err);
 }
@@ -102,7 +102,7 @@ static const qdq_compare_tensor *find_below(const qdq_compare_result *c, double 
 /* The limit of an accuracy counts where no metric takes its place. */
 static qdq_status check_accuracy(qdq_ptq_run *r, qdq_error *err)
 {
-    const qdq_compare_result *c = r->room->head.compared;
+    const qdq_compare_result *c = r->block->head.compared;
     const double drop = c->accuracy_a - c->accuracy_b;
 
     if (r->goal.max_drop < 0 || r->goal.metric != NULL)
@@ -119,7 +119,7 @@ static qdq_status check_accuracy(qdq_ptq_run *r, qdq_error *err)
 
 static qdq_status check_agreement(qdq_ptq_run *r, qdq_error *err)
 {
-    const qdq_compare_result *c = r->room->head.compared;
+    const qdq_compare_result *c = r->block->head.compared;
 
     QDQ_TRY(qdq_goal_need_rows(c, &r->goal, err));
     const qdq_goal_outputs o = qdq_goal_read_outputs(qdq_ptq_model(r), c, &r->goal);
@@ -134,11 +134,11 @@ static qdq_status check_agreement(qdq_ptq_run *r, qdq_error *err)
 /* Nothing is changed: it reaches the goal or it does not. */
 static qdq_status check_given(qdq_ptq_run *r, const qdq_metric_value *metric, qdq_error *err)
 {
-    const qdq_compare_result *c = r->room->head.compared;
+    const qdq_compare_result *c = r->block->head.compared;
     char text[400], found[60], place[80];
 
     if (r->goal.metric != NULL &&
-        !qdq_metric_holds(&r->goal, metric, r->room->head.metric_before, text, sizeof text))
+        !qdq_metric_holds(&r->goal, metric, r->block->head.metric_before, text, sizeof text))
         return miss(r, err, "%s", text);
     if (c == NULL)
         return r->goal.metric != NULL && r->goal.min_sqnr == 0 && r->goal.min_agreement == 0
@@ -146,7 +146,7 @@ static qdq_status check_given(qdq_ptq_run *r, const qdq_metric_value *metric, qd
                    : miss(r, err, "nothing was measured, expected a goal");
     QDQ_TRY(check_accuracy(r, err));
     QDQ_TRY(check_agreement(r, err));
-    const qdq_compare_tensor *low = r->goal.min_sqnr != 0 && r->room->head.missed[0] == '\0'
+    const qdq_compare_tensor *low = r->goal.min_sqnr != 0 && r->block->head.missed[0] == '\0'
                                         ? find_below(c, r->goal.min_sqnr)
                                         : NULL;
     if (low == NULL)
@@ -158,7 +158,7 @@ static qdq_status check_given(qdq_ptq_run *r, const qdq_metric_value *metric, qd
 
 static qdq_status measure_metric(qdq_ptq_run *r, qdq_metric_value *after, qdq_error *err)
 {
-    qdq_ptq_result *head = &r->room->head;
+    qdq_ptq_result *head = &r->block->head;
     const qdq_compare_opts o = compare_opts(r);
     qdq_metric_value before;
 
@@ -171,7 +171,7 @@ static qdq_status measure_metric(qdq_ptq_run *r, qdq_metric_value *after, qdq_er
 
 const qdq_compare_tensor *qdq_ptq_find_low(const qdq_ptq_run *r)
 {
-    const qdq_compare_result *c = r->room->head.compared;
+    const qdq_compare_result *c = r->block->head.compared;
 
     for (size_t i = 0; c != NULL && i < c->n_outputs; i++)
         if (!isnan(c->outputs[i].worst_db) && qdq_goal_db(&c->outputs[i]) < QDQ_DEFAULT_MIN_SQNR)
@@ -183,7 +183,7 @@ const qdq_compare_tensor *qdq_ptq_find_low(const qdq_ptq_run *r)
 
 static qdq_status conclude_search(qdq_ptq_run *r, qdq_error *err)
 {
-    qdq_ptq_result *head = &r->room->head;
+    qdq_ptq_result *head = &r->block->head;
     const qdq_goal_result *g = head->goal;
 
     head->metric_before = g->float_metric;
@@ -196,7 +196,7 @@ static qdq_status conclude_search(qdq_ptq_run *r, qdq_error *err)
     if (g->reached || r->misjudges) /* what is said of the engine stays */
         return QDQ_OK;
     head->missed = qdq_arena_printf(
-        &r->room->arena, "%s%s",
+        &r->block->arena, "%s%s",
         r->by_default ? "" : "the goal is not reached by any model with a layer in 8 bits; ",
         g->why);
     return qdq_allocated(head->missed, err);
@@ -204,7 +204,7 @@ static qdq_status conclude_search(qdq_ptq_run *r, qdq_error *err)
 
 qdq_status qdq_ptq_evaluate(qdq_ptq_run *r, qdq_error *err)
 {
-    qdq_ptq_result *head = &r->room->head;
+    qdq_ptq_result *head = &r->block->head;
     qdq_metric_value metric = {.value = NAN};
 
     if (qdq_ptq_model(r) == NULL)

@@ -15,7 +15,7 @@ qdq_status qdq_ptq_own_engine(const qdq_ptq_run *r, const char **why, qdq_error 
 {
     const char *target = qdq_plan_get_summary(qdq_ptq_plan(r))->target,
                *engine = qdq_engine_get_info(r->e)->name;
-    qdq_arena *arena = &r->room->arena;
+    qdq_arena *arena = &r->block->arena;
     qdq_target *t = NULL;
 
     *why = NULL;
@@ -57,7 +57,7 @@ static qdq_status is_asked(const qdq_ptq_run *r, bool *asked, qdq_error *err)
 static qdq_status ask_engine(qdq_ptq_run *r, const qdq_model *m, qdq_error *err)
 {
     enum { SAMPLES = 2, CONFIRM = 6 };
-    qdq_ptq_result *head = &r->room->head;
+    qdq_ptq_result *head = &r->block->head;
     const size_t n = head->split.evaluate;
     qdq_error own = QDQ_ERROR_INIT;
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
@@ -91,7 +91,7 @@ static qdq_status forget_why(const qdq_ptq_run *r, qdq_error *err)
 /* What is known of the plan before, `why` included. */
 static qdq_status drop_plan(qdq_ptq_run *r, qdq_error *err)
 {
-    qdq_ptq_result *head = &r->room->head;
+    qdq_ptq_result *head = &r->block->head;
 
     qdq_plan_free(head->plan);
     qdq_model_free(head->model);
@@ -107,7 +107,7 @@ static qdq_status drop_plan(qdq_ptq_run *r, qdq_error *err)
 static qdq_status ask_before_search(void *ctx, const qdq_model *m, bool *search, qdq_error *err)
 {
     qdq_ptq_run *r = ctx;
-    qdq_ptq_result *head = &r->room->head;
+    qdq_ptq_result *head = &r->block->head;
 
     if (!may_ask(r))
         return QDQ_OK;
@@ -119,7 +119,7 @@ static qdq_status ask_before_search(void *ctx, const qdq_model *m, bool *search,
     if (!r->misjudges)
         return QDQ_OK;
     head->missed =
-        qdq_arena_printf(&r->room->arena, "the accuracy is unknown: %s", head->engine_check->why);
+        qdq_arena_printf(&r->block->arena, "the accuracy is unknown: %s", head->engine_check->why);
     qdq_free(head->engine_check); /* what it has is said of the target's own engine alone */
     head->engine_check = NULL;
     return qdq_allocated(head->missed != NULL, err);
@@ -133,7 +133,7 @@ static double time_left(const qdq_ptq_run *r, double now)
 
 static qdq_status make_for_goal(qdq_ptq_run *r, const qdq_quantize_opts *o, qdq_error *err)
 {
-    qdq_ptq_result *head = &r->room->head;
+    qdq_ptq_result *head = &r->block->head;
     qdq_goal_opts goal = r->goal;
     const double now = qdq_clock_seconds();
 
@@ -164,7 +164,7 @@ static bool gives_up(const qdq_ptq_run *r, qdq_status st)
 /* Back to one sample in eight, where folds cannot be evaluated. */
 static void split_without_goal(qdq_ptq_run *r)
 {
-    qdq_split *s = &r->room->head.split;
+    qdq_split *s = &r->block->head.split;
 
     if (s->folds > 0) /* none, with statistics */
         *s = qdq_split_samples(r->data, NULL, s->calibrate,
@@ -173,12 +173,12 @@ static void split_without_goal(qdq_ptq_run *r)
 
 static qdq_status make(qdq_ptq_run *r, qdq_error *err)
 {
-    qdq_ptq_result *head = &r->room->head;
+    qdq_ptq_result *head = &r->block->head;
     qdq_quantize_opts o = r->quant;
 
     o.samples = head->split.calibrate;
     if (r->wrong.n > 0) {
-        QDQ_NEED(QDQ_PUSH(&r->room->arena, &r->wrong, NULL), err);
+        QDQ_NEED(QDQ_PUSH(&r->block->arena, &r->wrong, NULL), err);
         o.wrong = r->wrong.at;
         r->wrong.n--; /* the end of the list is none */
     }
@@ -215,15 +215,15 @@ static qdq_status leave_out(qdq_ptq_run *r, bool wide, size_t *n, qdq_error *err
     size_t found;
 
     *n = 0;
-    QDQ_TRY(qdq_verify_equivalent(qdq_ptq_model(r), r->room->head.engine_check, wide, &labels,
+    QDQ_TRY(qdq_verify_equivalent(qdq_ptq_model(r), r->block->head.engine_check, wide, &labels,
                                   &found, err));
     qdq_status st = QDQ_OK;
     for (size_t i = 0; i < found && st == QDQ_OK; i++) {
         if (is_left_out(r, labels[i]))
             continue;
-        const char *entry = qdq_arena_strdup(&r->room->arena, labels[i]);
+        const char *entry = qdq_arena_strdup(&r->block->arena, labels[i]);
 
-        st = qdq_allocated(entry != NULL && QDQ_PUSH(&r->room->arena, &r->wrong, entry), err);
+        st = qdq_allocated(entry != NULL && QDQ_PUSH(&r->block->arena, &r->wrong, entry), err);
         ++*n;
     }
     qdq_free(labels);
@@ -235,7 +235,7 @@ static qdq_status leave_out(qdq_ptq_run *r, bool wide, size_t *n, qdq_error *err
 static qdq_status take_wrong_of_caller(qdq_ptq_run *r, qdq_error *err)
 {
     for (size_t i = 0; r->quant.wrong != NULL && r->quant.wrong[i] != NULL; i++)
-        QDQ_NEED(QDQ_PUSH(&r->room->arena, &r->wrong, r->quant.wrong[i]), err);
+        QDQ_NEED(QDQ_PUSH(&r->block->arena, &r->wrong, r->quant.wrong[i]), err);
     return QDQ_OK;
 }
 
@@ -243,7 +243,7 @@ static qdq_status take_wrong_of_caller(qdq_ptq_run *r, qdq_error *err)
 static qdq_status check(qdq_ptq_run *r, int i, bool *again, qdq_error *err)
 {
     enum { TRIES = 4 };
-    qdq_ptq_result *head = &r->room->head;
+    qdq_ptq_result *head = &r->block->head;
     size_t n = 0;
     bool asked;
 

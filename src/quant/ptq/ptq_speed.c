@@ -48,7 +48,7 @@ static qdq_status time_sessions(const qdq_ptq_run *r, const qdq_session_opts *so
 /* `fixed`: with the shapes of the sample. */
 static qdq_status time_both(qdq_ptq_run *r, bool fixed, double ends, const timed *t, qdq_error *err)
 {
-    const qdq_split *split = &r->room->head.split;
+    const qdq_split *split = &r->block->head.split;
     const bool evaluates = split->evaluate > 0;
     qdq_data *data = evaluates ? qdq_ptq_eval(r) : r->data;
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
@@ -67,8 +67,8 @@ static qdq_status time_both(qdq_ptq_run *r, bool fixed, double ends, const timed
                                  .sample = sample,
                                  .step = qdq_step_to_time(data),
                                  .job = &r->job};
-    QDQ_TRY(qdq_step_inputs(&at, &r->room->arena, &bo.inputs, &bo.n_inputs, err));
-    qdq_input_shape *shapes = qdq_arena_array(&r->room->arena, bo.n_inputs + 1, sizeof *shapes);
+    QDQ_TRY(qdq_step_inputs(&at, &r->block->arena, &bo.inputs, &bo.n_inputs, err));
+    qdq_input_shape *shapes = qdq_arena_array(&r->block->arena, bo.n_inputs + 1, sizeof *shapes);
     QDQ_NEED(shapes, err);
     for (size_t i = 0; i < bo.n_inputs; i++) {
         shapes[i] = (qdq_input_shape){.name = bo.inputs[i].name, .rank = bo.inputs[i].array.rank};
@@ -92,7 +92,7 @@ static qdq_status find_obstacle(const qdq_ptq_run *r, const char **why, qdq_erro
     QDQ_TRY(qdq_ptq_own_engine(r, why, err));
     if (*why != NULL || (info->capabilities & QDQ_CAN_TIME))
         return QDQ_OK;
-    *why = qdq_arena_printf(&r->room->arena, "engine %s measures no time", info->name);
+    *why = qdq_arena_printf(&r->block->arena, "engine %s measures no time", info->name);
     return qdq_allocated(*why != NULL, err);
 }
 
@@ -119,7 +119,7 @@ static qdq_status time_optimized(qdq_ptq_run *r, double ends, qdq_error *err)
 {
     enum { ROUNDS = 12 }; /* twice as many as are needed */
     const qdq_plan_summary *s = qdq_plan_get_summary(qdq_ptq_plan(r));
-    qdq_ptq_speed *to = &r->room->speed;
+    qdq_ptq_speed *to = &r->block->speed;
     qdq_model *m;
 
     if (s->n_tensors + s->n_weights + s->n_biases == 0 || s->n_existing > 0 || r->t == NULL ||
@@ -139,7 +139,7 @@ static qdq_status time_optimized(qdq_ptq_run *r, double ends, qdq_error *err)
 static qdq_status time_in_turns(qdq_ptq_run *r, double began, double all_s, qdq_error *err)
 {
     const qdq_model *made = qdq_ptq_model(r);
-    qdq_ptq_speed *to = &r->room->speed;
+    qdq_ptq_speed *to = &r->block->speed;
     const timed open = {r->m, made, &to->before, &to->after},
                 fixed = {r->m, made, &to->fixed_before, &to->fixed_after};
 
@@ -159,14 +159,14 @@ static qdq_status time_in_turns(qdq_ptq_run *r, double began, double all_s, qdq_
 qdq_status qdq_ptq_measure_speed(qdq_ptq_run *r, qdq_error *err)
 {
     const double now = qdq_clock_seconds(), rest_ms = (now - r->began + r->o.spent_s) * 1e3;
-    qdq_ptq_speed *to = &r->room->speed;
+    qdq_ptq_speed *to = &r->block->speed;
     qdq_error own = QDQ_ERROR_INIT;
     const char *why;
 
     if (r->o.no_speed || r->e == NULL || r->data == NULL)
         return QDQ_OK;
     to->threads = r->quant.threads > 0 ? r->quant.threads : 1;
-    r->room->head.speed = to;
+    r->block->head.speed = to;
     QDQ_TRY(find_obstacle(r, &why, err));
     if (why == NULL) {
         const qdq_status st =
@@ -176,7 +176,7 @@ qdq_status qdq_ptq_measure_speed(qdq_ptq_run *r, qdq_error *err)
             return qdq_fail(err, st, "%s", own.text);
         if (st == QDQ_OK || to->measured)
             return QDQ_OK;
-        why = qdq_arena_strdup(&r->room->arena, own.text);
+        why = qdq_arena_strdup(&r->block->arena, own.text);
         QDQ_NEED(why, err);
     }
     to->why_not = why;

@@ -30,7 +30,7 @@ typedef struct qdq_ptq_run {
     qdq_goal_opts goal;
     qdq_metric metric;
     qdq_job job;
-    qdq_ptq_room *room;
+    qdq_ptq_room *block;
     /* labels that stay float; of the caller, then of the check */
     QDQ_VEC(const char *) wrong;
     /* the engine gives outputs */
@@ -54,12 +54,12 @@ typedef struct qdq_ptq_run {
 /* Of the caller, or made. NULL: not made. */
 static inline const qdq_plan *qdq_ptq_plan(const qdq_ptq_run *r)
 {
-    return r->is_given ? r->o.plan : r->room->head.plan;
+    return r->is_given ? r->o.plan : r->block->head.plan;
 }
 
 static inline const qdq_model *qdq_ptq_model(const qdq_ptq_run *r)
 {
-    return r->is_given ? r->o.quantized : r->room->head.model;
+    return r->is_given ? r->o.quantized : r->block->head.model;
 }
 
 /* The samples that evaluate, if there are any. */

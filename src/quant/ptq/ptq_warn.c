@@ -13,11 +13,11 @@
 static QDQ_PRINTF(5, 0) qdq_status add_warning(qdq_ptq_run *r, qdq_error *err, bool logged,
                                                qdq_ptq_fact fact, const char *fmt, va_list args)
 {
-    qdq_arena *arena = &r->room->arena;
+    qdq_arena *arena = &r->block->arena;
     const qdq_ptq_warning w = {
         .fact = fact, .text = qdq_arena_vprintf(arena, fmt, args), .logged = logged};
 
-    QDQ_NEED(w.text != NULL && QDQ_PUSH(arena, &r->room->warnings, w), err);
+    QDQ_NEED(w.text != NULL && QDQ_PUSH(arena, &r->block->warnings, w), err);
     if (logged)
         qdq_job_log(&r->job, QDQ_LOG_WARNING, "%s", w.text);
     return QDQ_OK;
@@ -60,8 +60,8 @@ static int by_error(const void *a, const void *b)
 static qdq_status worst_layers(qdq_ptq_run *r, const char **out, qdq_error *err)
 {
     enum { SHOWN = 3 };
-    const qdq_goal_result *g = r->room->head.goal;
-    const qdq_goal_layer **at = qdq_arena_array(&r->room->arena, g->n_layers + 1, sizeof *at);
+    const qdq_goal_result *g = r->block->head.goal;
+    const qdq_goal_layer **at = qdq_arena_array(&r->block->arena, g->n_layers + 1, sizeof *at);
     size_t n = 0;
 
     QDQ_NEED(at, err);
@@ -72,7 +72,7 @@ static qdq_status worst_layers(qdq_ptq_run *r, const char **out, qdq_error *err)
     if (n > 1)
         qsort(at, n, sizeof *at, by_error);
     for (size_t i = 0; i < n && i < SHOWN; i++) {
-        *out = qdq_arena_printf(&r->room->arena, "%s%s'%s'", *out,
+        *out = qdq_arena_printf(&r->block->arena, "%s%s'%s'", *out,
                                 i == 0 ? "; worst layers: " : ", ", at[i]->node);
         QDQ_NEED(*out, err);
     }
@@ -94,15 +94,15 @@ static qdq_status warn_of_plan(qdq_ptq_run *r, qdq_error *err)
 
 static qdq_status warn_of_goal(qdq_ptq_run *r, qdq_error *err)
 {
-    const qdq_goal_result *g = r->room->head.goal;
+    const qdq_goal_result *g = r->block->head.goal;
     const char *worst;
 
-    if (r->is_given && r->room->head.verdict == QDQ_PTQ_MISSED)
+    if (r->is_given && r->block->head.verdict == QDQ_PTQ_MISSED)
         return warn_of_plan(r, err);
     if (g == NULL || g->reached)
         return QDQ_OK;
     if (r->misjudges)
-        return warn(r, err, QDQ_PTQ_ENGINE_WRONG, "%s", r->room->head.missed);
+        return warn(r, err, QDQ_PTQ_ENGINE_WRONG, "%s", r->block->head.missed);
     if (!g->is_float && !g->is_best_accepted) /* nothing was searched for */
         return warn_of_plan(r, err);
     if (g->is_slower)
@@ -134,7 +134,7 @@ qdq_status qdq_ptq_warn_of_result(qdq_ptq_run *r, qdq_error *err)
 
     if (!r->names_goal)
         QDQ_TRY(warn_of_goal(r, err));
-    if (r->room->head.goal != NULL && r->room->head.goal->is_float)
+    if (r->block->head.goal != NULL && r->block->head.goal->is_float)
         return QDQ_OK;
     if (s->n_tensors + s->n_weights + s->n_biases == 0)
         return warn(r, err, QDQ_PTQ_NOTHING, "%s",
@@ -156,7 +156,7 @@ qdq_status qdq_ptq_warn_of_result(qdq_ptq_run *r, qdq_error *err)
 qdq_status qdq_ptq_warn_of_speed(qdq_ptq_run *r, qdq_error *err)
 {
     const qdq_plan_summary *s = qdq_plan_get_summary(qdq_ptq_plan(r));
-    const qdq_ptq_speed *v = r->room->head.speed;
+    const qdq_ptq_speed *v = r->block->head.speed;
 
     if (v == NULL || !v->measured)
         return QDQ_OK;

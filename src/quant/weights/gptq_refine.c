@@ -93,7 +93,7 @@ static void add_before(const sweep *s, size_t from, const float *x)
 
     qdq_product_add(&(qdq_product){g->h + from * g->ld + s->first, x + from * STRIP, s->t->error,
                                    g->ld, STRIP, STRIP, s->n, STRIP, s->first - from, 1},
-                    s->t->room);
+                    s->t->scratch);
 }
 
 /* and those of the batch. */
@@ -101,7 +101,7 @@ static void add_within(const sweep *s, const float *x)
 {
     qdq_product_add(&(qdq_product){s->t->square, x + s->first * STRIP, s->t->error, BATCH, STRIP,
                                    STRIP, s->n, STRIP, s->n, 1},
-                    s->t->room);
+                    s->t->scratch);
 }
 
 static void swap_rows(float *a, float *b)
@@ -126,7 +126,7 @@ static void take_batch(sweep *s, size_t first, size_t n)
     memset(to, 0, n * STRIP * sizeof *to);
     qdq_product_add(
         &(qdq_product){s->r->f->v + behind, s->t->y, to, ld, STRIP, STRIP, n, STRIP, behind, 1},
-        s->t->room);
+        s->t->scratch);
     for (size_t i = 0; i < n / 2; i++)
         swap_rows(to + i * STRIP, to + (n - 1 - i) * STRIP);
     add_before(s, 0, s->t->d);
@@ -331,7 +331,7 @@ static void spread(const sweep *s, size_t first, size_t n, size_t from, size_t e
         qdq_product_add(&(qdq_product){square, s->t->before,
                                        s->t->error + (from - s->first) * STRIP, BATCH, STRIP, STRIP,
                                        end - from, STRIP, n, 1},
-                        s->t->room);
+                        s->t->scratch);
 }
 
 /* Channels [first, end) of the batch, of the same block or of several whole ones. */

@@ -128,7 +128,7 @@ static bool round_strip(void *ctx, qdq_gptq_strip *t)
         /* (4), for all that are left */
         qdq_product_add(&(qdq_product){r->f->v + end * r->f->ld, t->error, t->w, r->f->ld, STRIP,
                                        STRIP, end, STRIP, n, -1},
-                        t->room);
+                        t->scratch);
     }
     r->error[t->first / STRIP] = qdq_gptq_strip_error(r->g, t);
     return true;

@@ -23,7 +23,7 @@ static qdq_gptq_strip *new_strip(size_t k)
     t->error = t->y + rows;
     t->before = t->error + batch;
     t->square = t->before + batch;
-    t->room = t->square + square;
+    t->scratch = t->square + square;
     return t;
 }
 
@@ -129,7 +129,7 @@ double qdq_gptq_strip_error(const qdq_gptq_group *g, qdq_gptq_strip *t)
 
         qdq_product_add(&(qdq_product){g->h + first * g->ld, t->d + first * STRIP, t->y, g->ld,
                                        STRIP, STRIP, first, STRIP, end - first, 1},
-                        t->room);
+                        t->scratch);
         for (size_t p = first; p < end; p++)
             for (size_t q = first; q < p; q++)
                 for (size_t j = 0; j < STRIP; j++)

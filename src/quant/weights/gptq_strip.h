@@ -28,7 +28,7 @@ typedef struct qdq_gptq_strip {
      * batch */
     float *before, *square;
     /* of qdq_product_add() */
-    float *room;
+    float *scratch;
     float scales[QDQ_GPTQ_STRIP], low[QDQ_GPTQ_STRIP], high[QDQ_GPTQ_STRIP];
     float factor[QDQ_GPTQ_STRIP], back[QDQ_GPTQ_STRIP];
     int32_t zeros[QDQ_GPTQ_STRIP];

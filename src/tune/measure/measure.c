@@ -32,7 +32,7 @@ typedef struct pairs {
     double *incumbent, *candidate, *gain;
     /* of walsh(n) */
     double *scratch;
-    size_t n, room;
+    size_t n, capacity;
 } pairs;
 
 static size_t walsh(size_t n)
@@ -118,7 +118,7 @@ static void pairs_free(pairs *p)
 /* pairs_free() in any case. */
 static qdq_status pairs_new(pairs *p, size_t room, qdq_error *err)
 {
-    *p = (pairs){.room = room};
+    *p = (pairs){.capacity = room};
     if (room > MAX_PAIRS)
         return qdq_fail(err, QDQ_E_USAGE, "a test of %zu pairs: expected at most %d", room,
                         MAX_PAIRS);
@@ -210,7 +210,7 @@ static qdq_verdict decide_verdict(const pairs *p, const qdq_test_opts *o,
                : now->ci_high < o->enter ? QDQ_VERDICT_REJECT
                                          : QDQ_VERDICT_UNDECIDED;
     }
-    if (p->n < o->pilot || (p->n < p->room && is_hasty(o, now)))
+    if (p->n < o->pilot || (p->n < p->capacity && is_hasty(o, now)))
         return QDQ_VERDICT_UNDECIDED;
     if (plainly_better(o, now))
         return QDQ_VERDICT_KEEP;
@@ -259,7 +259,7 @@ static bool is_patient(const qdq_test_opts *o, const qdq_test_result *now, size_
 
 static bool goes_on(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
 {
-    if (p->n >= p->room)
+    if (p->n >= p->capacity)
         return false;
     if (now->verdict == QDQ_VERDICT_KEEP)
         return !is_precise(o, now) && is_patient(o, now, o->max_pairs);
@@ -280,7 +280,7 @@ static size_t longest(const qdq_test_opts *o)
 /* Pairs up to the next look: one by one at first. */
 static size_t pairs_to_take(const pairs *p, const qdq_test_opts *o)
 {
-    const size_t later = p->n / PART, left = p->room - p->n;
+    const size_t later = p->n / PART, left = p->capacity - p->n;
 
     return p->n < o->max_pairs || later < 1 ? 1 : later < left ? later : left;
 }

@@ -45,7 +45,7 @@ qdq_status qdq_flow_init(qdq_flow *f, size_t n_nodes, size_t n_arcs, qdq_arena *
                         "a cut of %zu nodes and %zu arcs: expected at most 2 to the 31st", n_nodes,
                         n_arcs);
     *f = (qdq_flow){.n_nodes = (uint32_t)n_nodes,
-                    .room = (uint32_t)(2 * n_arcs),
+                    .capacity = (uint32_t)(2 * n_arcs),
                     .first_active = NOBODY,
                     .last_active = NOBODY,
                     .first_orphan = NOBODY,
@@ -71,7 +71,7 @@ void qdq_flow_add_terminal(qdq_flow *f, uint32_t v, int64_t from_source, int64_t
 
 static void add_half(qdq_flow *f, uint32_t from, uint32_t to, int64_t capacity)
 {
-    assert(f->n_arcs < f->room);
+    assert(f->n_arcs < f->capacity);
     f->arc[f->n_arcs] = (qdq_flow_arc){to, f->node[from].first, capacity};
     f->node[from].first = f->n_arcs++;
 }

@@ -27,7 +27,7 @@ typedef struct qdq_flow {
     qdq_flow_node *node;
     /* an arc and its reverse are neighbours */
     qdq_flow_arc *arc;
-    uint32_t n_nodes, n_arcs, room;
+    uint32_t n_nodes, n_arcs, capacity;
     int64_t value;
     /* lists of nodes */
     uint32_t first_active, last_active, first_orphan, last_orphan;

@@ -21,7 +21,7 @@ typedef QDQ_VEC(qdq_merge_context) merge_contexts;
 typedef struct merging {
     qdq_tune_store *into, *from;
     const qdq_job *job;
-    merge_room *room;
+    merge_room *block;
     /* of one store */
     qdq_arena scratch;
 } merging;
@@ -86,14 +86,14 @@ static bool is_same_host(const qdq_merge_context *a, const qdq_merge_context *b)
 static qdq_status quarantine(merging *m, merge_contexts *list, const qdq_merge_context *c,
                              const char *why, qdq_error *err)
 {
-    qdq_arena *arena = &m->room->arena;
+    qdq_arena *arena = &m->block->arena;
     const qdq_tune_quarantined q = {.store = qdq_arena_strdup(arena, m->from->path),
                                     .engine = qdq_arena_strdup(arena, c->head.engine),
                                     .device = qdq_arena_strdup(arena, c->head.device),
                                     .why = why};
 
     QDQ_NEED(q.store != NULL && q.engine != NULL && q.device != NULL &&
-                 QDQ_PUSH(arena, &m->room->quarantined, q),
+                 QDQ_PUSH(arena, &m->block->quarantined, q),
              err);
     qdq_job_log(m->job, QDQ_LOG_WARNING, "%s: not merged for engine %s on %s: %s", q.store,
                 q.engine, q.device, why);
@@ -110,7 +110,7 @@ static qdq_status find_disagreements(merging *m, merge_contexts *list, qdq_error
         if (list->at[i].is_quarantined)
             continue;
         QDQ_TRY(qdq_job_poll(m->job, err));
-        QDQ_TRY(qdq_merge_compare(m->from, m->into, &list->at[i], &m->room->arena, &why, err));
+        QDQ_TRY(qdq_merge_compare(m->from, m->into, &list->at[i], &m->block->arena, &why, err));
         if (why != NULL)
             QDQ_TRY(quarantine(m, list, &list->at[i], why, err));
     }
@@ -137,9 +137,9 @@ static qdq_status add_pair(merging *m, const qdq_sql *row, int64_t from, int64_t
         QDQ_SQL_WITH(QDQ_SQL_INT(into), QDQ_SQL_INT(number), QDQ_SQL_REAL(a), QDQ_SQL_REAL(b)),
         err));
     if (sqlite3_changes(m->into->db) > 0)
-        m->room->head.n_pairs++;
+        m->block->head.n_pairs++;
     else
-        m->room->head.n_known_pairs++;
+        m->block->head.n_known_pairs++;
     return QDQ_OK;
 }
 
@@ -229,7 +229,7 @@ static qdq_status add_value(merging *m, const qdq_merge_context *c, const qdq_sq
                     QDQ_SQL_WITH(QDQ_SQL_INT(c->into), QDQ_SQL_INT(c->into_since),
                                  QDQ_SQL_TEXT(key), QDQ_SQL_TEXT(value)),
                     err));
-    m->room->head.n_values += sqlite3_changes(m->into->db) > 0;
+    m->block->head.n_values += sqlite3_changes(m->into->db) > 0;
     return QDQ_OK;
 }
 
@@ -265,7 +265,7 @@ static qdq_status add_contexts(merging *m, qdq_error *err)
             QDQ_TRY(qdq_sql_context_id(m->into, &c->head, &c->into, err));
         QDQ_TRY(add_trials(m, c, err));
         QDQ_TRY(add_values(m, c, err));
-        m->room->head.n_contexts++;
+        m->block->head.n_contexts++;
     }
     return QDQ_OK;
 }
@@ -364,7 +364,7 @@ static qdq_status merge(merging *m, const char *const *from, size_t n, const cha
 {
     merge_source *sources;
 
-    QDQ_TRY(list_sources(from, n, into, &m->room->arena, &sources, err));
+    QDQ_TRY(list_sources(from, n, into, &m->block->arena, &sources, err));
     QDQ_TRY(qdq_tune_store_open(into, &m->into, err));
     const qdq_status st = add_stores(m, sources, n, err);
     qdq_tune_store_close(m->into);
@@ -379,15 +379,15 @@ qdq_status qdq_tune_merge(const char *const *from, size_t n, const char *into, c
     *out = NULL;
     if (n == 0)
         return qdq_fail(err, QDQ_E_USAGE, "found no store, expected one to merge");
-    m.room = calloc(1, sizeof *m.room);
-    QDQ_NEED(m.room != NULL, err);
+    m.block = calloc(1, sizeof *m.block);
+    QDQ_NEED(m.block != NULL, err);
     const qdq_status st = merge(&m, from, n, into, err);
-    m.room->head.quarantined = m.room->quarantined.at;
-    m.room->head.n_quarantined = m.room->quarantined.n;
+    m.block->head.quarantined = m.block->quarantined.at;
+    m.block->head.n_quarantined = m.block->quarantined.n;
     if (st == QDQ_OK)
-        *out = &m.room->head;
+        *out = &m.block->head;
     else
-        qdq_tune_merge_result_free(&m.room->head);
+        qdq_tune_merge_result_free(&m.block->head);
     return st;
 }
 
