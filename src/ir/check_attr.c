@@ -101,7 +101,7 @@ static const char *check_item(qdq_checker *c, const qdq_node *n, const qdq_attr 
 
     switch ((int)qdq_attr_type_get_info(a->type)->item) {
     case QDQ_ATTR_UNDEFINED: /* of a kind that newer ONNX versions have: kept in wire form */
-        return a->rest.size == 0 ? "type" : NULL;
+        return a->unknown_fields.size == 0 ? "type" : NULL;
     case QDQ_ATTR_TENSOR:
         t = *(const qdq_tensor *const *)item;
         if (t == NULL)

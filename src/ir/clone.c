@@ -146,7 +146,7 @@ static bool copy_type(cloner *c, const qdq_type *from, const qdq_type **to)
             }
         }
         t->dim = dim;
-        if (!copy_span(c, from->rest, &t->rest))
+        if (!copy_span(c, from->unknown_fields, &t->unknown_fields))
             return false;
         *to = t;
         to = &t->inner;
@@ -225,7 +225,7 @@ static qdq_attr *copy_attr(cloner *c, const qdq_attr *from)
     if (from->ref == NULL && !copy_attr_value(c, from, to))
         return NULL;
     return copy_text(c, from->name, &to->name) && copy_text(c, from->ref, &to->ref) &&
-                   copy_span(c, from->rest, &to->rest)
+                   copy_span(c, from->unknown_fields, &to->unknown_fields)
                ? to
                : NULL;
 }
@@ -243,7 +243,7 @@ static bool copy_value(cloner *c, const qdq_value *from)
     if (name == NULL || !copy_type(c, from->type, &type))
         return false;
     v = qdq_graph_add_value(g, name, type);
-    if (v == NULL || !copy_span(c, from->rest, &v->rest))
+    if (v == NULL || !copy_span(c, from->unknown_fields, &v->unknown_fields))
         return false;
     v->is_input = from->is_input;
     v->has_info = from->has_info;
@@ -297,7 +297,7 @@ static bool copy_node(cloner *c, const qdq_node *from)
                                                     name, from->n_in, from->n_out, NULL);
 
     if (n == NULL || !copy_text(c, from->overload, &n->overload) ||
-        !copy_span(c, from->rest, &n->rest))
+        !copy_span(c, from->unknown_fields, &n->unknown_fields))
         return false;
     c->node[index][from->id] = n;
     for (uint32_t i = 0; i < from->n_out; i++) {
@@ -386,7 +386,8 @@ static bool copy_captures(cloner *c, const qdq_graph *from)
 static bool copy_opset(cloner *c, const qdq_opset *from, qdq_opset *to)
 {
     to->version = from->version;
-    return copy_name(c, from->domain, &to->domain) && copy_span(c, from->rest, &to->rest);
+    return copy_name(c, from->domain, &to->domain) &&
+           copy_span(c, from->unknown_fields, &to->unknown_fields);
 }
 
 static bool copy_header(cloner *c)
@@ -398,7 +399,8 @@ static bool copy_header(cloner *c)
     to->had_external = from->had_external;
     if (!copy_text(c, from->producer_name, &to->producer_name) ||
         !copy_text(c, from->producer_version, &to->producer_version) ||
-        !copy_text(c, from->path, &to->path) || !copy_span(c, from->rest, &to->rest))
+        !copy_text(c, from->path, &to->path) ||
+        !copy_span(c, from->unknown_fields, &to->unknown_fields))
         return false;
     for (size_t i = 0; i < from->opsets.n; i++) {
         qdq_opset set;
@@ -424,7 +426,7 @@ static bool copy_function(cloner *c, const qdq_function *from)
 
     if (f == NULL || !copy_text(c, from->name, &f->name) ||
         !copy_text(c, from->domain, &f->domain) || !copy_text(c, from->overload, &f->overload) ||
-        !copy_span(c, from->rest, &f->rest))
+        !copy_span(c, from->unknown_fields, &f->unknown_fields))
         return false;
     f->body = c->graph[from->body->index];
     f->body->function = f;
@@ -489,8 +491,9 @@ static bool copy_shells(cloner *c)
         qdq_graph *copy = g == c->root ? c->to->graph : qdq_graph_new(c->to, NULL, g->name);
         const bool is_beside = g == c->root && c->prefix != NULL;
 
-        if (copy == NULL || (!is_beside && (!copy_name(c, g->name, &copy->name) ||
-                                            !copy_span(c, g->rest, &copy->rest))))
+        if (copy == NULL ||
+            (!is_beside && (!copy_name(c, g->name, &copy->name) ||
+                            !copy_span(c, g->unknown_fields, &copy->unknown_fields))))
             return false;
         c->graph[g->index] = copy;
     }

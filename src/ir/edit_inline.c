@@ -74,7 +74,7 @@ static qdq_value *copy_value(const inliner *in, const frame *f, const qdq_value 
 
     if (v == NULL)
         return NULL;
-    v->rest = from->rest;
+    v->unknown_fields = from->unknown_fields;
     v->has_info = from->has_info && is_typed;
     f->value[from->id] = v;
     return v;
@@ -160,7 +160,7 @@ static bool copy_nodes(const inliner *in, const frame *f, qdq_node *before, qdq_
         if (n == NULL)
             return false;
         n->overload = from->overload;
-        n->rest = from->rest;
+        n->unknown_fields = from->unknown_fields;
         if (*first == NULL)
             *first = n;
         if (!copy_outputs(in, f, from, n))
@@ -270,7 +270,7 @@ static bool copy_graph(inliner *in, const frame *around, const qdq_graph *from, 
     f.value = qdq_arena_array(&in->scratch, from->values.n + 1, sizeof *f.value);
     if (f.to == NULL || f.value == NULL)
         return false;
-    f.to->rest = from->rest;
+    f.to->unknown_fields = from->unknown_fields;
     if (!copy_lists(in, &f) || !copy_nodes(in, &f, NULL, &first))
         return false;
     for (size_t i = 0; i < from->outputs.n; i++)

@@ -154,7 +154,7 @@ bool qdq_node_set_name(qdq_node *n, const char *name)
 
 void qdq_node_set_rest(qdq_node *n, qdq_span rest)
 {
-    n->rest = rest;
+    n->unknown_fields = rest;
     qdq_graph_touch(n->graph);
 }
 

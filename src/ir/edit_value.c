@@ -246,7 +246,7 @@ void qdq_graph_remove_output(qdq_graph *g, size_t i)
 
 void qdq_graph_set_rest(qdq_graph *g, qdq_span rest)
 {
-    g->rest = rest;
+    g->unknown_fields = rest;
     qdq_graph_touch(g);
 }
 
@@ -346,15 +346,15 @@ static void take_over_output(qdq_value *from, qdq_value *to)
     qdq_map_value *place_from = qdq_map_get(&g->by_name, from->name);
     qdq_map_value *place_to = qdq_map_get(&g->by_name, to->name);
     const char *name = from->name;
-    qdq_span rest = from->rest;
+    qdq_span rest = from->unknown_fields;
 
     assert(place_from != NULL && place_to != NULL);
     place_from->ptr = to;
     place_to->ptr = from;
     from->name = to->name;
     to->name = name;
-    from->rest = to->rest;
-    to->rest = rest;
+    from->unknown_fields = to->unknown_fields;
+    to->unknown_fields = rest;
     if (from->type != NULL)
         to->type = from->type;
     if (from->init != NULL)
@@ -412,7 +412,7 @@ qdq_value *qdq_value_lift(qdq_value *v, qdq_graph *to)
     assert(v->producer == NULL && !v->is_input && v->n_output == 0);
     if (lifted == NULL)
         return NULL;
-    lifted->rest = v->rest;
+    lifted->unknown_fields = v->unknown_fields;
     lifted->has_info = v->has_info;
     if (v->sparse != NULL ? !qdq_value_set_sparse(lifted, v->sparse)
                           : !qdq_value_set_init(lifted, v->init))

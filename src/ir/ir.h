@@ -10,7 +10,7 @@
  * the node.
  *
  * What the library does not model (documentation strings, device configurations, fields of newer
- * ONNX versions, ...) is kept verbatim as wire bytes in `rest` and written again. */
+ * ONNX versions, ...) is kept verbatim as wire bytes in `unknown_fields` and written again. */
 #ifndef QDQ_IR_H
 #define QDQ_IR_H
 
@@ -76,7 +76,7 @@ typedef enum qdq_type_kind {
     QDQ_TYPE_SEQUENCE,
     QDQ_TYPE_MAP,
     QDQ_TYPE_OPTIONAL,
-    /* kept as wire bytes in `rest` */
+    /* kept as wire bytes in `unknown_fields` */
     QDQ_TYPE_OTHER
 } qdq_type_kind;
 
@@ -92,9 +92,9 @@ struct qdq_type {
     const qdq_type *inner;
     /* Denotation and unknown fields of TypeProto. If a deeper level has what the members cannot say
      * (denotation of a dim, unknown fields, an unknown kind), all of the TypeProto, which is then
-     * written instead of the members: whoever derives a type from another one leaves `rest`
-     * empty. */
-    qdq_span rest;
+     * written instead of the members: whoever derives a type from another one leaves
+     * `unknown_fields` empty. */
+    qdq_span unknown_fields;
 };
 
 /* --- tensors: constants ----------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ struct qdq_tensor {
     /* QDQ_STORE_STRINGS: count of them */
     const qdq_span *strings;
     /* documentation, metadata, unknown fields */
-    qdq_span rest;
+    qdq_span unknown_fields;
 };
 
 typedef struct qdq_sparse {
@@ -221,7 +221,7 @@ struct qdq_attr {
         const qdq_sparse *const *sparses;
         const qdq_type *const *types;
     } v;
-    qdq_span rest;
+    qdq_span unknown_fields;
 };
 
 static inline bool qdq_attr_is_list(const qdq_attr *a)
@@ -276,7 +276,7 @@ struct qdq_value {
     qdq_tensor *init;
     qdq_sparse *sparse;
     /* of its ValueInfoProto */
-    qdq_span rest;
+    qdq_span unknown_fields;
 };
 
 struct qdq_node {
@@ -299,7 +299,7 @@ struct qdq_node {
     qdq_value **out;
     qdq_attr **attr;
     uint32_t n_attr;
-    qdq_span rest;
+    qdq_span unknown_fields;
 };
 
 struct qdq_graph {
@@ -331,14 +331,14 @@ struct qdq_graph {
     /* where qdq_model_input() stopped (model_io.c); 0 after an edit */
     atomic_uint_least64_t input_cursor;
     /* documentation, quantization annotations, metadata, unknown fields */
-    qdq_span rest;
+    qdq_span unknown_fields;
 };
 
 typedef struct qdq_opset {
     /* interned; "" for the default domain */
     const char *domain;
     int64_t version;
-    qdq_span rest;
+    qdq_span unknown_fields;
 } qdq_opset;
 
 struct qdq_function {
@@ -350,7 +350,7 @@ struct qdq_function {
     /* with default */
     QDQ_VEC(qdq_attr *) attr_protos;
     QDQ_VEC(qdq_opset) opsets;
-    qdq_span rest;
+    qdq_span unknown_fields;
 };
 
 typedef struct qdq_prop {
@@ -380,7 +380,7 @@ struct qdq_model {
     bool had_external;
     /* of opsets, functions, properties; those of graphs count there */
     uint64_t edits;
-    qdq_span rest;
+    qdq_span unknown_fields;
 };
 
 /* Walks the live nodes of a graph in order. The body may remove any node, the current one included,

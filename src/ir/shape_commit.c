@@ -29,15 +29,15 @@ static const qdq_type *make_type(qdq_model *m, const qdq_type *t, qdq_span rest)
     own->kind = QDQ_TYPE_TENSOR;
     own->elem = t->elem;
     own->rank = t->rank;
-    own->rest = rest;
+    own->unknown_fields = rest;
     own->dim = dim;
     for (int i = 0; i < t->rank; i++)
         dim[i] = t->dim[i];
     return own;
 }
 
-/* The model's copy of a type from the scratch arena. `rest` is what the file had besides shape and
- * element type (denotations): such types are rare and not shared. */
+/* The model's copy of a type from the scratch arena. `unknown_fields` is what the file had besides
+ * shape and element type (denotations): such types are rare and not shared. */
 static qdq_status model_type(commit *k, const qdq_type *t, qdq_span rest, const qdq_type **out)
 {
     struct {
@@ -140,7 +140,7 @@ static qdq_status fresh_type(commit *k, qdq_value *v, const qdq_type *found)
     if (old != NULL && qdq_type_equal(&t, old))
         return QDQ_OK;
     if (old != NULL && old->kind == QDQ_TYPE_TENSOR && old->rank == t.rank)
-        rest = old->rest;
+        rest = old->unknown_fields;
     QDQ_TRY(model_type(k, &t, rest, &type));
     return QDQ_PUSH(&k->env->arena, &k->changes, ((change){v, type})) ? QDQ_OK : qdq_nomem(k->err);
 }

@@ -209,7 +209,7 @@ qdq_tensor *qdq_tensor_share(qdq_model *m, const qdq_tensor *t)
     if (copy->name == NULL || (t->owner != NULL && !qdq_model_hold(m, qdq_mapping_ref(t->owner))))
         return NULL;
     if (!share_span(m, t->owner, &copy->bytes) || !share_span(m, t->owner, &copy->wire) ||
-        !share_span(m, t->owner, &copy->rest) || !share_strings(m, copy))
+        !share_span(m, t->owner, &copy->unknown_fields) || !share_strings(m, copy))
         return NULL;
     return copy;
 }

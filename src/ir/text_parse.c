@@ -398,7 +398,7 @@ static qdq_status parse_model_key(qdq_text_parser *p, qdq_span key)
     }
     if (qdq_span_is(key, "model_version")) {
         QDQ_TRY(parse_int(p, &number));
-        return keep_field(p, &m->rest, MODEL_VERSION, true, number, s);
+        return keep_field(p, &m->unknown_fields, MODEL_VERSION, true, number, s);
     }
     if (!qdq_span_is(key, "producer_name") && !qdq_span_is(key, "producer_version") &&
         !qdq_span_is(key, "domain") && !qdq_span_is(key, "doc_string"))
@@ -409,8 +409,8 @@ static qdq_status parse_model_key(qdq_text_parser *p, qdq_span key)
     else if (qdq_span_is(key, "producer_version"))
         m->producer_version = (const char *)s.data;
     else
-        return keep_field(p, &m->rest, qdq_span_is(key, "domain") ? DOMAIN : DOC_STRING, false, 0,
-                          s);
+        return keep_field(p, &m->unknown_fields, qdq_span_is(key, "domain") ? DOMAIN : DOC_STRING,
+                          false, 0, s);
     return QDQ_OK;
 }
 
@@ -432,7 +432,7 @@ static qdq_status parse_function_key(qdq_text_parser *p, qdq_function *f, qdq_sp
     if (!qdq_span_is(key, "doc_string"))
         return unknown_key(p, key, "function");
     QDQ_TRY(qdq_lex_string(&p->lex, &s));
-    return keep_field(p, &f->rest, DOC_STRING, false, 0, s);
+    return keep_field(p, &f->unknown_fields, DOC_STRING, false, 0, s);
 }
 
 /* Of a function, or of the model (NULL). */

@@ -22,7 +22,7 @@ static bool is_ours(const qdq_wire_item *item, const char *prefix, qdq_arena *sc
            prop.key.size >= strlen(prefix) && memcmp(prop.key.data, prefix, strlen(prefix)) == 0;
 }
 
-/* The fields of `rest` up to the metadata, or behind it. */
+/* The fields of `unknown_fields` up to the metadata, or behind it. */
 static void put_rest(qdq_wire_out *out, qdq_span rest, bool behind, const char *prefix,
                      qdq_arena *scratch)
 {
@@ -51,9 +51,9 @@ qdq_status qdq_node_set_props(qdq_node *n, const char *prefix, const qdq_prop *p
     qdq_buf whole = QDQ_BUF_INIT(MOST_BYTES);
     qdq_arena scratch = QDQ_ARENA_INIT;
 
-    put_rest(&out, n->rest, false, prefix, &scratch);
+    put_rest(&out, n->unknown_fields, false, prefix, &scratch);
     put_props(&out, props, n_props);
-    put_rest(&out, n->rest, true, prefix, &scratch);
+    put_rest(&out, n->unknown_fields, true, prefix, &scratch);
     qdq_status st = qdq_wire_to_buf(&out, NULL, &whole, err);
     unsigned char *copy = st == QDQ_OK && whole.size > 0
                               ? qdq_arena_alloc(&n->graph->model->arena, whole.size)

@@ -72,7 +72,7 @@ static qdq_status read_input(qdq_reader *r, qdq_graph *g, qdq_span body, qdq_err
                         "input '%s' is already defined, expected a name of its own", name);
     QDQ_TRY(read_info_type(r, &pb, name, &type, err));
     QDQ_NEED((v = qdq_graph_add_input(g, name, type)) != NULL, err);
-    v->rest = pb.head.rest;
+    v->unknown_fields = pb.head.unknown_fields;
     return QDQ_OK;
 }
 
@@ -129,7 +129,7 @@ static qdq_status read_output(qdq_reader *r, qdq_graph *g, qdq_span body, qdq_er
     if (!v->is_input && v->n_output == 0) {
         if (type != NULL)
             qdq_value_set_type(v, type);
-        v->rest = pb.head.rest;
+        v->unknown_fields = pb.head.unknown_fields;
     }
     return qdq_graph_add_output(g, v) ? QDQ_OK : qdq_nomem(err);
 }
@@ -176,7 +176,7 @@ static qdq_status read_value_info(qdq_reader *r, qdq_graph *g, qdq_span body, bo
     }
     if (type != NULL)
         qdq_value_set_type(v, type);
-    v->rest = pb.head.rest;
+    v->unknown_fields = pb.head.unknown_fields;
     v->has_info = true;
     return QDQ_OK;
 }
@@ -199,8 +199,8 @@ static qdq_status join_rest(qdq_reader *r, const qdq_wire_out *kept, qdq_span *r
 
 typedef qdq_status take_fn(qdq_reader *r, qdq_graph *g, qdq_span body, bool *taken, qdq_error *err);
 
-/* `number` is the field that they come in: what the structs have no place for is kept in `rest`
- * under it. */
+/* `number` is the field that they come in: what the structs have no place for is kept in
+ * `unknown_fields` under it. */
 static qdq_status take_each(qdq_reader *r, qdq_graph *g, const qdq_wire_member_MSGS *list,
                             take_fn *take, unsigned number, qdq_span *rest, qdq_error *err)
 {
@@ -249,13 +249,14 @@ static qdq_status read_each(qdq_reader *r, qdq_graph *g, const qdq_wire_member_M
 static qdq_status fill_graph(qdq_reader *r, qdq_graph *g, const qdq_pb_graph *pb, int depth,
                              qdq_error *err)
 {
-    g->rest = pb->head.rest;
+    g->unknown_fields = pb->head.unknown_fields;
     QDQ_TRY(read_each(r, g, &pb->input, read_input, err));
     QDQ_TRY(read_each(r, g, &pb->initializer, read_initializer, err));
     QDQ_TRY(read_each(r, g, &pb->sparse_initializer, read_sparse_initializer, err));
     QDQ_TRY(qdq_read_nodes(r, g, &pb->node, depth, err));
     QDQ_TRY(read_each(r, g, &pb->output, read_output, err));
-    return read_value_infos(r, g, &pb->value_info, QDQ_PB_graph_value_info, &g->rest, err);
+    return read_value_infos(r, g, &pb->value_info, QDQ_PB_graph_value_info, &g->unknown_fields,
+                            err);
 }
 
 qdq_status qdq_read_graph(qdq_reader *r, qdq_node *node, qdq_span body, int depth, qdq_graph **out,
@@ -289,7 +290,7 @@ static qdq_status read_opset(qdq_reader *r, qdq_span body, qdq_opset *set, qdq_e
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_opset_desc, body, &pb, err));
     QDQ_TRY(qdq_read_domain(r, pb.domain, &set->domain, err));
     set->version = pb.version.v;
-    set->rest = pb.head.rest;
+    set->unknown_fields = pb.head.unknown_fields;
     return QDQ_OK;
 }
 
@@ -347,7 +348,7 @@ static qdq_status read_function_io(qdq_reader *r, qdq_graph *g, const qdq_pb_fun
 static qdq_status fill_function(qdq_reader *r, qdq_function *f, const qdq_pb_function *pb,
                                 qdq_error *err)
 {
-    f->rest = pb->head.rest;
+    f->unknown_fields = pb->head.unknown_fields;
     for (size_t i = 0; i < pb->attribute.n; i++) {
         const char *name;
         QDQ_TRY(qdq_read_name(r, pb->attribute.at[i], "attribute name", &name, err));
@@ -362,7 +363,7 @@ static qdq_status fill_function(qdq_reader *r, qdq_function *f, const qdq_pb_fun
     f->opsets.cap = f->opsets.n;
     QDQ_NEED((f->body = qdq_graph_new(r->m, NULL, f->name)) != NULL, err);
     f->body->function = f;
-    return read_function_io(r, f->body, pb, 0, &f->rest, err);
+    return read_function_io(r, f->body, pb, 0, &f->unknown_fields, err);
 }
 
 static qdq_status read_function(qdq_reader *r, qdq_graph *g, qdq_span body, qdq_error *err)
@@ -410,7 +411,7 @@ static qdq_status read_prop(qdq_reader *r, qdq_graph *g, qdq_span body, bool *ta
 
     (void)g;
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_prop_desc, body, &pb, err));
-    *taken = pb.head.rest.size == 0 && pb.value.data != NULL &&
+    *taken = pb.head.unknown_fields.size == 0 && pb.value.data != NULL &&
              (pb.value.size == 0 || memchr(pb.value.data, '\0', pb.value.size) == NULL);
     if (!*taken)
         return QDQ_OK;
@@ -447,13 +448,13 @@ qdq_status qdq_read_model(qdq_reader *r, qdq_span bytes, qdq_error *err)
         return qdq_fail(err, QDQ_E_FORMAT, "ir_version is %" PRId64 ", expected 1 or more",
                         pb.ir_version.v);
     m->ir_version = pb.ir_version.v;
-    m->rest = pb.head.rest;
+    m->unknown_fields = pb.head.unknown_fields;
     QDQ_TRY(qdq_read_name(r, pb.producer_name, "producer_name", &m->producer_name, err));
     QDQ_TRY(qdq_read_name(r, pb.producer_version, "producer_version", &m->producer_version, err));
     QDQ_TRY(read_opsets(r, &pb.opset_import, &m->opsets.at, &m->opsets.n, err));
     m->opsets.cap = m->opsets.n;
-    QDQ_TRY(take_each(r, NULL, &pb.metadata_props, read_prop, QDQ_PB_model_metadata_props, &m->rest,
-                      err));
+    QDQ_TRY(take_each(r, NULL, &pb.metadata_props, read_prop, QDQ_PB_model_metadata_props,
+                      &m->unknown_fields, err));
     QDQ_TRY(read_each(r, NULL, &pb.functions, read_function, err));
     QDQ_TRY(check_functions(r, err));
     QDQ_TRY(qdq_read_graph(r, NULL, pb.graph.at[0], 0, &m->graph, err));

@@ -13,7 +13,7 @@
 /* --- attributes ------------------------------------------------------------------------------- */
 
 /* Field of the value of each attribute type: what the other types' fields hold is kept in
- * `rest`. */
+ * `unknown_fields`. */
 static const unsigned value_field[] = {
 #define ATTR(ENUM, number, name, ITEM, type, field) [number] = QDQ_PB_attr_##field,
 #include "ir/attr_types.def"
@@ -123,9 +123,9 @@ static qdq_status read_value(qdq_reader *r, qdq_node *node, int depth, qdq_pb_at
     return read_messages(r, node, depth, qdq_pb_attr_value(pb, a->type), a, err);
 }
 
-/* What the struct does not hold goes to `rest`: unknown fields, and values of other types than the
- * declared one; of a type that we do not know, or of a reference to a function's attribute, all
- * values. */
+/* What the struct does not hold goes to `unknown_fields`: unknown fields, and values of other types
+ * than the declared one; of a type that we do not know, or of a reference to a function's
+ * attribute, all values. */
 static qdq_status keep_rest(qdq_reader *r, const qdq_pb_attr *pb, unsigned filled, qdq_span body,
                             qdq_attr *a, qdq_error *err)
 {
@@ -138,10 +138,10 @@ static qdq_status keep_rest(qdq_reader *r, const qdq_pb_attr *pb, unsigned fille
     if (a->type == QDQ_ATTR_UNDEFINED && pb->type.has)
         numbers |= QDQ_PB_BIT(attr_type);
     if (numbers == ~qdq_pb_attr_desc.known) {
-        a->rest = pb->head.rest;
+        a->unknown_fields = pb->head.unknown_fields;
         return QDQ_OK;
     }
-    return qdq_wire_gather(body, numbers, &r->m->arena, &a->rest, err);
+    return qdq_wire_gather(body, numbers, &r->m->arena, &a->unknown_fields, err);
 }
 
 static qdq_status fill_attr(qdq_reader *r, qdq_node *node, qdq_pb_attr *pb, qdq_span body,
@@ -220,7 +220,7 @@ static qdq_status add_node(qdq_reader *r, qdq_graph *g, const qdq_pb_node *pb, q
                               (uint32_t)pb->output.n, NULL);
     QDQ_NEED(*out != NULL, err);
     (*out)->overload = overload;
-    (*out)->rest = pb->head.rest;
+    (*out)->unknown_fields = pb->head.unknown_fields;
     return add_outputs(r, *out, &pb->output, err);
 }
 

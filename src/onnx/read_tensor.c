@@ -282,7 +282,7 @@ qdq_status qdq_read_tensor(qdq_reader *r, qdq_span body, qdq_tensor **out, qdq_e
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_tensor_desc, body, &pb, err));
     QDQ_TRY(qdq_read_name(r, pb.name, "tensor name", &t->name, err));
     t->wire = body;
-    t->rest = pb.head.rest;
+    t->unknown_fields = pb.head.unknown_fields;
     st = fill_tensor(r, &pb, t, err);
     if (st != QDQ_OK)
         return qdq_within(err, st, "tensor '%s'", t->name);

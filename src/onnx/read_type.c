@@ -1,8 +1,8 @@
 /* read_type.c - TypeProto -> qdq_type.
  *
  * What the struct cannot say (denotations of dimensions, fields of newer ONNX versions, element
- * types that we do not know) must survive: then `rest` keeps the whole TypeProto, which the writer
- * recognises and prefers. */
+ * types that we do not know) must survive: then `unknown_fields` keeps the whole TypeProto, which
+ * the writer recognises and prefers. */
 #include "onnx/read.h"
 #include "base/fail.h"
 
@@ -21,7 +21,7 @@ static qdq_status read_dim(qdq_reader *r, qdq_span body, qdq_dim *dim, bool *who
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_dim_desc, body, &pb, err));
     dim->value = pb.dim_value.has && pb.dim_value.v >= 0 ? pb.dim_value.v : -1;
     dim->param = NULL;
-    if (pb.head.rest.size > 0 || (pb.dim_value.has && pb.dim_value.v < 0) ||
+    if (pb.head.unknown_fields.size > 0 || (pb.dim_value.has && pb.dim_value.v < 0) ||
         (pb.dim_param.data != NULL && (pb.dim_value.has || !is_symbol(pb.dim_param))))
         *whole = true;
     if (dim->value < 0 && is_symbol(pb.dim_param))
@@ -36,7 +36,7 @@ static qdq_status read_shape(qdq_reader *r, qdq_span body, qdq_type *type, bool 
     qdq_dim *dim;
 
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_shape_desc, body, &pb, err));
-    if (pb.head.rest.size > 0)
+    if (pb.head.unknown_fields.size > 0)
         *whole = true;
     if (pb.dim.n > QDQ_MAX_RANK)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
@@ -64,7 +64,7 @@ static qdq_status read_tensor_type(qdq_reader *r, qdq_span body, qdq_type *type,
     qdq_pb_type_tensor pb;
 
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_type_tensor_desc, body, &pb, err));
-    if (pb.head.rest.size > 0)
+    if (pb.head.unknown_fields.size > 0)
         *whole = true;
     type->elem = known_elem(pb.elem_type.v, whole);
     type->rank = -1;
@@ -77,7 +77,7 @@ static qdq_status read_inner(qdq_reader *r, qdq_span body, int depth, qdq_type *
     qdq_pb_type_inner pb;
 
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_type_inner_desc, body, &pb, err));
-    if (pb.head.rest.size > 0)
+    if (pb.head.unknown_fields.size > 0)
         *whole = true;
     return pb.elem_type.n == 0 ? QDQ_OK
                                : qdq_read_type(r, pb.elem_type.at[0], depth + 1, &type->inner, err);
@@ -89,7 +89,7 @@ static qdq_status read_map(qdq_reader *r, qdq_span body, int depth, qdq_type *ty
     qdq_pb_type_map pb;
 
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_type_map_desc, body, &pb, err));
-    if (pb.head.rest.size > 0)
+    if (pb.head.unknown_fields.size > 0)
         *whole = true;
     type->elem = known_elem(pb.key_type.v, whole);
     return pb.value_type.n == 0
@@ -136,7 +136,7 @@ static qdq_status read_new(qdq_reader *r, qdq_span body, int depth, const qdq_ty
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_type_desc, body, &pb, err));
     QDQ_NEED((type = qdq_arena_alloc(&r->m->arena, sizeof *type)) != NULL, err);
     QDQ_TRY(read_members(r, &pb, depth, type, &whole, err));
-    type->rest = whole ? body : pb.head.rest;
+    type->unknown_fields = whole ? body : pb.head.unknown_fields;
     *out = type;
     return QDQ_OK;
 }

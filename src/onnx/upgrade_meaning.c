@@ -69,7 +69,7 @@ static qdq_status softmax_in_two_dims(qdq_upgrade *u, qdq_node *n, int64_t axis,
     QDQ_NEED(flatten != NULL && softmax != NULL && reshape != NULL &&
                  qdq_node_set_int(flatten, "axis", axis) && qdq_node_set_int(softmax, "axis", -1),
              err);
-    softmax->rest = n->rest;
+    softmax->unknown_fields = n->unknown_fields;
     qdq_node_set_in(flatten, 0, x);
     qdq_node_set_in(softmax, 0, flatten->out[0]);
     qdq_node_set_in(reshape, 0, softmax->out[0]);

@@ -98,8 +98,8 @@ typedef qdq_wire_member_COUNT qdq_wire_member_COUNT_FIXED64;
 /* The members that every message struct begins with. */
 typedef struct qdq_wire_head {
     /* unknown fields with their tags, in order */
-    qdq_span rest;
-    /* encoding: bit n leaves field n of `rest` out */
+    qdq_span unknown_fields;
+    /* encoding: bit n leaves field n of `unknown_fields` out */
     uint32_t rest_skip;
 } qdq_wire_head;
 
@@ -129,12 +129,12 @@ typedef struct qdq_wire_in {
     const unsigned char *start;
     /* arrays of repeated members */
     qdq_arena *scratch;
-    /* `rest`, where it has to be put together */
+    /* `unknown_fields`, where it has to be put together */
     qdq_arena *keep;
 } qdq_wire_in;
 
-/* Decodes one message into *msg, which is cleared first. Unknown fields become `rest`. Scalars that
- * come twice: the last one counts; an optional message that comes twice is refused. */
+/* Decodes one message into *msg, which is cleared first. Unknown fields become `unknown_fields`.
+ * Scalars that come twice: the last one counts; an optional message that comes twice is refused. */
 qdq_status qdq_wire_decode(const qdq_wire_in *in, const qdq_wire_message *desc, qdq_span body,
                            void *msg, qdq_error *err);
 
@@ -178,7 +178,7 @@ typedef struct qdq_wire_mark {
 qdq_wire_mark qdq_wire_begin(qdq_wire_out *out, unsigned number);
 void qdq_wire_end(qdq_wire_out *out, qdq_wire_mark mark);
 
-/* Fields in ascending order, those of `rest` merged in by number. */
+/* Fields in ascending order, those of `unknown_fields` merged in by number. */
 void qdq_wire_encode(qdq_wire_out *out, const qdq_wire_message *desc, const void *msg);
 
 /* The same as a field: its begin, its message, its end. */

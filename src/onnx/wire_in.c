@@ -208,10 +208,10 @@ qdq_status qdq_wire_decode(const qdq_wire_in *in, const qdq_wire_message *desc, 
                 return qdq_within(err, st, "%s at byte %zu: field %u (%s)", desc->name,
                                   (size_t)(item.whole.data - in->start), (unsigned)item.number,
                                   field->name);
-        } else if (head->rest.size == 0) {
-            head->rest = item.whole;
-        } else if (head->rest.data + head->rest.size == item.whole.data) {
-            head->rest.size += item.whole.size;
+        } else if (head->unknown_fields.size == 0) {
+            head->unknown_fields = item.whole;
+        } else if (head->unknown_fields.data + head->unknown_fields.size == item.whole.data) {
+            head->unknown_fields.size += item.whole.size;
         } else {
             scattered = true;
         }
@@ -219,7 +219,7 @@ qdq_status qdq_wire_decode(const qdq_wire_in *in, const qdq_wire_message *desc, 
     if (pos < body.size)
         return fail_item(in, desc, body, pos, err);
     if (scattered)
-        return qdq_wire_gather(body, ~desc->known, in->keep, &head->rest, err);
+        return qdq_wire_gather(body, ~desc->known, in->keep, &head->unknown_fields, err);
     return QDQ_OK;
 }
 

@@ -190,12 +190,12 @@ static void put_field(qdq_wire_out *out, unsigned number, const qdq_wire_field *
     }
 }
 
-/* The fields of `rest` from *pos on that are below `number`. */
+/* The fields of `unknown_fields` from *pos on that are below `number`. */
 static void put_rest(qdq_wire_out *out, const qdq_wire_head *head, size_t *pos, uint32_t number)
 {
     qdq_wire_item item;
 
-    for (size_t next = *pos; qdq_wire_next(head->rest, &next, &item); *pos = next) {
+    for (size_t next = *pos; qdq_wire_next(head->unknown_fields, &next, &item); *pos = next) {
         if (item.number >= number)
             return;
         if (item.number >= QDQ_WIRE_FIELDS || (head->rest_skip >> item.number & 1) == 0)
@@ -212,11 +212,11 @@ void qdq_wire_encode(qdq_wire_out *out, const qdq_wire_message *desc, const void
         const qdq_wire_field *field = &desc->field[number];
         if (field->kind == QDQ_WIRE_NONE)
             continue;
-        if (head->rest.size != 0)
+        if (head->unknown_fields.size != 0)
             put_rest(out, head, &pos, number);
         put_field(out, number, field, (const char *)msg + field->offset);
     }
-    if (head->rest.size != 0)
+    if (head->unknown_fields.size != 0)
         put_rest(out, head, &pos, UINT32_MAX);
 }
 

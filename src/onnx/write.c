@@ -103,7 +103,7 @@ static void set_value(qdq_pb_attr *pb, const qdq_attr *a)
 
 static void put_attr(qdq_wire_out *out, unsigned number, const qdq_attr *a)
 {
-    qdq_pb_attr pb = {.head = {.rest = a->rest},
+    qdq_pb_attr pb = {.head = {.unknown_fields = a->unknown_fields},
                       .name = qdq_pb_text(a->name),
                       .type = {a->type, a->type != QDQ_ATTR_UNDEFINED},
                       .ref_attr_name = text_or_none(a->ref)};
@@ -125,7 +125,7 @@ static void emit_attrs(qdq_wire_out *out, unsigned number, const void *obj)
 
 static void put_node(writer *w, qdq_wire_out *out, unsigned number, const qdq_node *n)
 {
-    qdq_pb_node pb = {.head = {.rest = n->rest},
+    qdq_pb_node pb = {.head = {.unknown_fields = n->unknown_fields},
                       .input = {scratch_array(w, n->n_in, sizeof(qdq_span)), n->n_in, 0},
                       .output = {scratch_array(w, n->n_out, sizeof(qdq_span)), n->n_out, 0},
                       .name = text_or_none(n->name),
@@ -193,7 +193,7 @@ static void emit_sparse_initializers(qdq_wire_out *out, unsigned number, const v
 static void put_info(qdq_wire_out *out, unsigned number, const char *name, const qdq_type *type,
                      qdq_span rest)
 {
-    qdq_pb_value_info pb = {.head = {.rest = rest}, .name = qdq_pb_text(name)};
+    qdq_pb_value_info pb = {.head = {.unknown_fields = rest}, .name = qdq_pb_text(name)};
 
     if (type != NULL)
         pb.type = (qdq_wire_member_MSG){.emit = qdq_emit_type, .obj = type};
@@ -205,7 +205,8 @@ static void emit_inputs(qdq_wire_out *out, unsigned number, const void *obj)
     const qdq_graph *g = obj;
 
     for (size_t i = 0; i < g->inputs.n; i++)
-        put_info(out, number, g->inputs.at[i]->name, g->inputs.at[i]->type, g->inputs.at[i]->rest);
+        put_info(out, number, g->inputs.at[i]->name, g->inputs.at[i]->type,
+                 g->inputs.at[i]->unknown_fields);
 }
 
 static void emit_outputs(qdq_wire_out *out, unsigned number, const void *obj)
@@ -216,7 +217,7 @@ static void emit_outputs(qdq_wire_out *out, unsigned number, const void *obj)
 
     for (size_t i = 0; own && i < g->outputs.n; i++)
         put_info(out, number, g->outputs.at[i]->name, g->outputs.at[i]->type,
-                 g->outputs.at[i]->rest);
+                 g->outputs.at[i]->unknown_fields);
     for (size_t i = 0; is_main && i < w->opts->n_expose; i++) {
         const qdq_value *v = qdq_graph_find(g, w->opts->expose[i]);
         if (v != NULL && !(own && v->n_output > 0))
@@ -233,14 +234,14 @@ static void emit_value_infos(qdq_wire_out *out, unsigned number, const void *obj
     {
         if (v->has_info && !v->is_input && v->n_output == 0 &&
             (v->sparse != NULL || (v->init != NULL && qdq_type_is_of(v->type, v->init))))
-            put_info(out, number, v->name, v->type, v->rest);
+            put_info(out, number, v->name, v->type, v->unknown_fields);
     }
     for (size_t i = 0; i < s->n; i++)
         for (uint32_t k = 0; k < s->node[i]->n_out; k++) {
             const qdq_value *v = s->node[i]->out[k];
             if (v != NULL && v->n_output == 0 &&
-                (v->type != NULL || v->rest.size > 0 || v->has_info))
-                put_info(out, number, v->name, v->type, v->rest);
+                (v->type != NULL || v->unknown_fields.size > 0 || v->has_info))
+                put_info(out, number, v->name, v->type, v->unknown_fields);
         }
 }
 
@@ -249,7 +250,7 @@ static void emit_graph(qdq_wire_out *out, unsigned number, const void *obj)
     writer *w = out->ctx;
     const qdq_graph *g = obj;
     qdq_arena_mark scratch = qdq_arena_get_mark(&w->scratch);
-    qdq_pb_graph pb = {.head = {.rest = g->rest},
+    qdq_pb_graph pb = {.head = {.unknown_fields = g->unknown_fields},
                        .name = text_or_none(g->name),
                        .initializer = {.emit = emit_initializers, .obj = g},
                        .input = {.emit = emit_inputs, .obj = g},
@@ -282,7 +283,7 @@ static void emit_opsets(qdq_wire_out *out, unsigned number, const void *obj)
     const opset_list *list = obj;
 
     for (size_t i = 0; i < list->n; i++) {
-        qdq_pb_opset pb = {.head = {.rest = list->at[i].rest},
+        qdq_pb_opset pb = {.head = {.unknown_fields = list->at[i].unknown_fields},
                            .domain = text_or_none(list->at[i].domain),
                            .version = {list->at[i].version, true}};
         qdq_wire_put_message(out, number, &qdq_pb_opset_desc, &pb);
@@ -310,7 +311,7 @@ static void put_function(writer *w, qdq_wire_out *out, unsigned number, const qd
 {
     opset_list opsets = {f->opsets.at, f->opsets.n};
     qdq_pb_function pb = {
-        .head = {.rest = f->rest},
+        .head = {.unknown_fields = f->unknown_fields},
         .name = text_or_none(f->name),
         .input = value_names(w, f->body->inputs.at, f->body->inputs.n),
         .output = value_names(w, f->body->outputs.at, f->body->outputs.n),
@@ -368,7 +369,7 @@ qdq_status qdq_onnx_encode(const qdq_model *m, const qdq_onnx_write_opts *opts, 
     static const qdq_onnx_write_opts none = {NULL, NULL, NULL, 0, false};
     writer w = {.m = m, .opts = opts != NULL ? opts : &none, .err = err};
     opset_list opsets = {m->opsets.at, m->opsets.n};
-    qdq_pb_model pb = {.head = {.rest = m->rest},
+    qdq_pb_model pb = {.head = {.unknown_fields = m->unknown_fields},
                        .ir_version = {m->ir_version, true},
                        .producer_name = text_or_none(m->producer_name),
                        .producer_version = text_or_none(m->producer_version),

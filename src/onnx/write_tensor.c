@@ -58,12 +58,12 @@ static void emit_map(qdq_wire_out *out, unsigned number, const void *obj)
     qdq_wire_put_message(out, number, &qdq_pb_type_map_desc, &pb);
 }
 
-/* `rest` that has the value itself is the whole type: see qdq_type. */
+/* `unknown_fields` that has the value itself is the whole type: see qdq_type. */
 static bool is_whole(const qdq_type *t)
 {
     qdq_wire_item item;
 
-    for (size_t pos = 0; qdq_wire_next(t->rest, &pos, &item);)
+    for (size_t pos = 0; qdq_wire_next(t->unknown_fields, &pos, &item);)
         if (item.number < QDQ_WIRE_FIELDS && (qdq_pb_type_desc.known >> item.number & 1) != 0)
             return true;
     return t->kind == QDQ_TYPE_OTHER;
@@ -72,10 +72,10 @@ static bool is_whole(const qdq_type *t)
 void qdq_emit_type(qdq_wire_out *out, unsigned number, const void *obj)
 {
     const qdq_type *t = obj;
-    qdq_pb_type pb = {.head = {.rest = t->rest}};
+    qdq_pb_type pb = {.head = {.unknown_fields = t->unknown_fields}};
 
     if (is_whole(t)) {
-        qdq_wire_put_text(out, number, t->rest);
+        qdq_wire_put_text(out, number, t->unknown_fields);
         return;
     }
     switch (t->kind) {
@@ -145,10 +145,10 @@ void qdq_put_tensor(qdq_wire_out *out, unsigned number, const qdq_tensor *t, con
                     bool is_init)
 {
     const qdq_onnx_write_opts *opts = qdq_writer_opts(out);
-    qdq_pb_tensor pb = {
-        .head = {.rest = t->wire.size > 0 ? t->wire : t->rest, .rest_skip = own_fields},
-        .dims = {.at = (int64_t *)(uintptr_t)t->dim, .n = (size_t)t->rank},
-        .data_type = {t->elem, true}};
+    qdq_pb_tensor pb = {.head = {.unknown_fields = t->wire.size > 0 ? t->wire : t->unknown_fields,
+                                 .rest_skip = own_fields},
+                        .dims = {.at = (int64_t *)(uintptr_t)t->dim, .n = (size_t)t->rank},
+                        .data_type = {t->elem, true}};
     qdq_onnx_ref ref = {NULL, 0, 0};
 
     if (opts->external != NULL && t->storage != QDQ_STORE_STRINGS &&
@@ -188,7 +188,7 @@ void qdq_put_sparse(qdq_wire_out *out, unsigned number, const qdq_sparse *s, con
 {
     named_tensor values = {s->values, name != NULL ? name : s->values->name};
     named_tensor indices = {s->indices, s->indices != NULL ? s->indices->name : ""};
-    qdq_pb_sparse pb = {.head = {.rest = s->wire, .rest_skip = qdq_pb_sparse_desc.known},
+    qdq_pb_sparse pb = {.head = {.unknown_fields = s->wire, .rest_skip = qdq_pb_sparse_desc.known},
                         .values = {.emit = emit_part, .obj = &values},
                         .dims = {.at = (int64_t *)(uintptr_t)s->dim, .n = (size_t)s->rank}};
 

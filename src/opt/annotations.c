@@ -64,12 +64,12 @@ static qdq_status sweep(qdq_opt *o, qdq_graph *g, qdq_map *needed, qdq_buf *kept
     qdq_wire_item item;
     unsigned char *copy;
 
-    for (size_t at = 0; qdq_wire_next(g->rest, &at, &item);)
+    for (size_t at = 0; qdq_wire_next(g->unknown_fields, &at, &item);)
         if (item.number != GRAPH_ANNOTATION || is_alive(g, item.payload, needed, &nomem) ||
             !take_annotation(o, item.payload))
             qdq_buf_append(kept, item.whole.data, item.whole.size);
     QDQ_NEED(!nomem && !kept->failed, err);
-    if (kept->size == g->rest.size)
+    if (kept->size == g->unknown_fields.size)
         return QDQ_OK;
     copy = qdq_arena_copy(&g->model->arena, kept->data, kept->size, 1);
     QDQ_NEED(copy != NULL, err);

@@ -1,5 +1,5 @@
 /* annotations.h - GraphProto.quantization_annotation: which constants are scale and zero point of a
- * tensor, as models without Q/DQ say it. They are kept as wire bytes (qdq_graph.rest). */
+ * tensor, as models without Q/DQ say it. They are kept as wire bytes (qdq_graph.unknown_fields). */
 #ifndef QDQ_ANNOTATIONS_H
 #define QDQ_ANNOTATIONS_H
 

@@ -134,10 +134,10 @@ static qdq_status convert_rest(qdq_model *m, const qdq_plan *p, const qdq_map *k
 {
     if (!qdq_plan_has_half(p))
         return QDQ_OK;
-    QDQ_TRY(qdq_half_round_scales(m, &p->rest, kept, err));
+    QDQ_TRY(qdq_half_round_scales(m, &p->half, kept, err));
     QDQ_TRY(run_again(m, p->clean, "quantize-bias", job, err));
     QDQ_TRY(tidy_constants(m, p, job, err));
-    return qdq_half_convert(m, &p->rest, kept, job, err);
+    return qdq_half_convert(m, &p->half, kept, job, err);
 }
 
 /* Q/DQ, then the rest: nodes are found by the labels that they have before either. */

@@ -48,7 +48,7 @@ static qdq_status plan_body(const qdq_quantizing *body, int depth, qdq_error *er
     own.basis = (qdq_plan_basis){.known = basis->known,
                                  .recorded = basis->recorded,
                                  .means = basis->means,
-                                 .rest = basis->rest};
+                                 .half = basis->half};
     opts.shapes = NULL;
     opts.n_shapes = 0;
     opts.samples = 0;

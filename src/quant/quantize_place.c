@@ -107,8 +107,8 @@ qdq_status qdq_find_scales(const qdq_quantizing *q, qdq_calib_names *empty, qdq_
 
 qdq_status qdq_take_half(const qdq_plan_half *from, qdq_plan *p, qdq_error *err)
 {
-    p->rest.type = from->type;
-    p->rest.direct_io = from->direct_io;
+    p->half.type = from->type;
+    p->half.direct_io = from->direct_io;
     for (size_t i = 0; i < from->keep.n; i++)
         QDQ_NEED(qdq_plan_add_half_keep(p, from->keep.at[i]), err);
     return QDQ_OK;
@@ -138,7 +138,7 @@ static qdq_status calibrate_plan(const qdq_quantizing *q, unfit *u, qdq_error *e
         return QDQ_OK;
     QDQ_TRY(qdq_awq(q, err));
     QDQ_TRY(round_weights(q, err));
-    return q->basis.rest != NULL ? qdq_take_half(q->basis.rest, q->plan, err)
+    return q->basis.half != NULL ? qdq_take_half(q->basis.half, q->plan, err)
                                  : qdq_half_choose(q, err);
 }
 

@@ -115,7 +115,7 @@ static qdq_status prepare_model(const qdq_plan *p, const qdq_model *m, const qdq
     qdq_shape_opts so = {.job = job};
     qdq_model *copy = NULL;
     qdq_status st =
-        p->rest.widened ? qdq_model_widen(m, &copy, err) : qdq_model_clone(m, &copy, err);
+        p->half.widened ? qdq_model_widen(m, &copy, err) : qdq_model_clone(m, &copy, err);
 
     if (st == QDQ_OK)
         st = clean_model(copy, p->clean, done, err);
@@ -254,12 +254,12 @@ qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err
     p->n_equalized = first->n_equalized;
     p->n_not_equalized = first->n_not_equalized;
     p->n_layernorms = first->n_layernorms;
-    p->rest.widened = first->rest.widened;
+    p->half.widened = first->half.widened;
     QDQ_NEED(qdq_plan_take_smoothings(p, first), err);
-    for (size_t i = 0; i < first->rest.was_float.n; i++)
-        QDQ_NEED(QDQ_PUSH(&p->arena, &p->rest.was_float,
-                          qdq_arena_strdup(&p->arena, first->rest.was_float.at[i])) &&
-                     p->rest.was_float.at[i] != NULL,
+    for (size_t i = 0; i < first->half.was_float.n; i++)
+        QDQ_NEED(QDQ_PUSH(&p->arena, &p->half.was_float,
+                          qdq_arena_strdup(&p->arena, first->half.was_float.at[i])) &&
+                     p->half.was_float.at[i] != NULL,
                  err);
     return qdq_allocated(p->model != NULL && p->target != NULL && p->clean != NULL, err);
 }

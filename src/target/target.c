@@ -477,7 +477,7 @@ static int opset_of_half(const qdq_target_half *r)
 
 int qdq_target_opset(const qdq_target *t)
 {
-    int least = qdq_format_opset(&t->format), rest = opset_of_half(&t->rest);
+    int least = qdq_format_opset(&t->format), rest = opset_of_half(&t->half);
 
     least = rest > least ? rest : least;
     for (size_t i = 0; i < t->overrides.n; i++) {

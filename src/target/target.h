@@ -197,7 +197,7 @@ struct qdq_target {
     const char *name, *help, *engine;
     int min_opset, max_opset;
     qdq_format format;
-    qdq_target_half rest;
+    qdq_target_half half;
     /* of calibration, where the caller has none; never QDQ_METHOD_DEFAULT */
     qdq_method method;
     qdq_overrides overrides;

@@ -37,17 +37,17 @@ static void read_rest(qdq_target *t, const qdq_json_place *top)
     static const qdq_elem elems[] = {QDQ_FLOAT, QDQ_FLOAT16, QDQ_BFLOAT16, QDQ_FLOAT};
     qdq_json_place p;
 
-    t->rest.type = QDQ_FLOAT;
+    t->half.type = QDQ_FLOAT;
     if (!qdq_json_member(top, "rest", &p))
         return;
     QDQ_JSON_KNOWN(&p, "type", "direct_io", "keep_sums", "keep");
     int word = QDQ_JSON_WORD(&p, "type", 0, "float", "float16", "bfloat16", "model");
-    t->rest.type = elems[word];
-    t->rest.follows = word == 3;
-    t->rest.direct_io = qdq_json_bool(&p, "direct_io");
-    t->rest.keep_sums = qdq_json_bool(&p, "keep_sums");
-    t->rest.keep = qdq_json_texts(&p, "keep");
-    t->format.activation.storage = t->format.weight.storage = t->rest.type;
+    t->half.type = elems[word];
+    t->half.follows = word == 3;
+    t->half.direct_io = qdq_json_bool(&p, "direct_io");
+    t->half.keep_sums = qdq_json_bool(&p, "keep_sums");
+    t->half.keep = qdq_json_texts(&p, "keep");
+    t->format.activation.storage = t->format.weight.storage = t->half.type;
 }
 
 /* "data": [1]; where partitions are placed and the operator is not linear, also [0, 2] or "all" */

@@ -420,7 +420,7 @@ static qdq_status follow(void *ctx, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_half_follow(ctx, t, NULL, &own, err);
     if (st == QDQ_OK)
-        assert_int_equal(own->rest.type, QDQ_BFLOAT16);
+        assert_int_equal(own->half.type, QDQ_BFLOAT16);
     qdq_target_free(own);
     qdq_target_free(t);
     return st;

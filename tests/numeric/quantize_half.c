@@ -112,8 +112,8 @@ TEST(a_target_that_follows_takes_the_type_of_the_model)
         qdq_io io;
 
         assert_int_equal(r.plan->quantized.n, 2);
-        assert_int_equal(r.plan->rest.type, cases[i].elem);
-        assert_true(r.plan->rest.widened);
+        assert_int_equal(r.plan->half.type, cases[i].elem);
+        assert_true(r.plan->half.widened);
         for (size_t k = 0; k < r.plan->left_float.n; k++)
             /* the copy's borders are no loss */
             assert_string_not_equal(r.plan->left_float.at[k].op, "Cast");
@@ -150,7 +150,7 @@ TEST(weights_alone_follow_too)
 
     made r = quantized(e, m, "int4");
     assert_int_equal(r.plan->weights.n, 1);
-    assert_int_equal(r.plan->rest.type, QDQ_FLOAT16);
+    assert_int_equal(r.plan->half.type, QDQ_FLOAT16);
     assert_true(sqnr_of(e, m, r.model) > 20);
     free_made(r);
     qdq_model_free(m);
@@ -195,8 +195,8 @@ static void expect_float(const char *nodes)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *plan = NULL;
     assert_ok(qdq_plan_make(m, t, e, NULL, NULL, &plan, &err));
-    assert_int_equal(plan->rest.type, QDQ_FLOAT);
-    assert_false(plan->rest.widened);
+    assert_int_equal(plan->half.type, QDQ_FLOAT);
+    assert_false(plan->half.widened);
     qdq_plan_free(plan);
     qdq_target_free(t);
     qdq_model_free(m);
@@ -229,7 +229,7 @@ TEST(a_goal_keeps_the_type)
     goal.min_sqnr = sqnr_of(e, m, all.model) + 1;
     assert_ok(qdq_quantize_goal(m, t, e, data, NULL, &goal, &plan, &out, &result, &err));
     assert_true(plan->quantized.n < 2);
-    assert_true(plan->rest.widened && plan->rest.type == QDQ_FLOAT16);
+    assert_true(plan->half.widened && plan->half.type == QDQ_FLOAT16);
     assert_ok(qdq_plan_apply(plan, m, false, NULL, &again, &err));
     expect_same(out, again);
     qdq_goal_result_free(result);

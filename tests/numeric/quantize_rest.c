@@ -183,10 +183,10 @@ TEST(what_is_beyond_float16_stays_float)
 
     assert_ok(qdq_data_open("random:3", m, NULL, &data, &err));
     half h = halved(e, m, data, "float16", NULL);
-    assert_int_equal(h.plan->rest.keep.n, 2);
-    assert_string_equal(h.plan->rest.keep.at[0].node, "m");
-    assert_string_equal(h.plan->rest.keep.at[1].node, "t");
-    assert_non_null(strstr(h.plan->rest.keep.at[0].reason, "float16 ends at 65504"));
+    assert_int_equal(h.plan->half.keep.n, 2);
+    assert_string_equal(h.plan->half.keep.at[0].node, "m");
+    assert_string_equal(h.plan->half.keep.at[1].node, "t");
+    assert_non_null(strstr(h.plan->half.keep.at[0].reason, "float16 ends at 65504"));
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     static kept a, b;
     run_model(e, m, &so, &a);
@@ -271,9 +271,9 @@ TEST(a_float16_model_is_quantized_and_stays_float16)
     assert_ok(qdq_target_set(t, "rest.type", "float16", &err));
     assert_ok(qdq_quantize(m, t, e, data, &opts, &plan, &q, &err));
     assert_int_equal(plan->quantized.n, 2);
-    assert_int_equal(plan->rest.keep.n, 2);
-    assert_string_equal(plan->rest.keep.at[0].node, "exp");
-    assert_string_equal(plan->rest.keep.at[0].reason, "float32 in the model");
+    assert_int_equal(plan->half.keep.n, 2);
+    assert_string_equal(plan->half.keep.at[0].node, "exp");
+    assert_string_equal(plan->half.keep.at[0].reason, "float32 in the model");
     assert_true(qdq_model_input(q, 0, &io) && io.elem == QDQ_FLOAT16);
     assert_true(qdq_model_output(q, 0, &io) && io.elem == QDQ_FLOAT16);
     assert_true(sqnr_of(e, m, q, data) > 25);

@@ -221,7 +221,7 @@ static inline qdq_status profile(void *ctx, const qdq_assign *a, qdq_mincut_prof
         if (hidden > 0)
             out->own[from].us += hidden * 1e-3;
     }
-    out->rest = row(w, w->rest);
+    out->remainder = row(w, w->rest);
     return QDQ_OK;
 }
 

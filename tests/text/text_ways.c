@@ -194,9 +194,9 @@ static qdq_status convert(qdq_model *m, const qdq_plan *p, bool rounds, const qd
     if (st == QDQ_OK)
         st = qdq_half_find_kept(m, p, &kept, err);
     if (st == QDQ_OK && rounds)
-        st = qdq_half_round_scales(m, &p->rest, &kept, err);
+        st = qdq_half_round_scales(m, &p->half, &kept, err);
     if (st == QDQ_OK)
-        st = qdq_half_convert(m, &p->rest, &kept, job, err);
+        st = qdq_half_convert(m, &p->half, &kept, job, err);
     if (st == QDQ_OK)
         st = qdq_model_verify(m, err);
     qdq_map_free(&kept);
@@ -212,10 +212,10 @@ qdq_status text_half(qdq_model **m, const char *arg, text_result *out, qdq_error
     words w;
 
     assert_non_null(p);
-    p->rest.type = strcmp(first_word(&w, arg), "bfloat16") == 0 ? QDQ_BFLOAT16 : QDQ_FLOAT16;
+    p->half.type = strcmp(first_word(&w, arg), "bfloat16") == 0 ? QDQ_BFLOAT16 : QDQ_FLOAT16;
     for (char *word; (word = next_word(&w)) != NULL;) {
         if (strcmp(word, "direct-io") == 0) {
-            p->rest.direct_io = true;
+            p->half.direct_io = true;
         } else if (strcmp(word, "round-scales") == 0) {
             rounds = true;
         } else {
@@ -223,7 +223,7 @@ qdq_status text_half(qdq_model **m, const char *arg, text_result *out, qdq_error
 
             kept.node = qdq_arena_strdup(&p->arena, value_of(word));
             assert_string_equal(word, "keep");
-            assert_true(QDQ_PUSH(&p->arena, &p->rest.keep, kept));
+            assert_true(QDQ_PUSH(&p->arena, &p->half.keep, kept));
         }
     }
     QDQ_TRY(convert(*m, p, rounds, &job, err));

@@ -130,13 +130,13 @@ TEST(wire_bytes_are_copied)
     qdq_model *m = test_model("<domain: \"d\"> g (float x) => (float x) {}"), *copy;
     unsigned char bytes[] = {0x12, 0x01, 'z'};
 
-    m->graph->rest = (qdq_span){bytes, sizeof bytes};
-    qdq_graph_find(m->graph, "x")->rest = (qdq_span){bytes, 2};
+    m->graph->unknown_fields = (qdq_span){bytes, sizeof bytes};
+    qdq_graph_find(m->graph, "x")->unknown_fields = (qdq_span){bytes, 2};
     copy = clone(m);
     memset(bytes, 0, sizeof bytes);
-    assert_memory_equal(copy->graph->rest.data, "\x12\x01z", 3);
-    assert_memory_equal(qdq_graph_find(copy->graph, "x")->rest.data, "\x12\x01", 2);
-    assert_memory_equal(copy->rest.data, m->rest.data, m->rest.size);
+    assert_memory_equal(copy->graph->unknown_fields.data, "\x12\x01z", 3);
+    assert_memory_equal(qdq_graph_find(copy->graph, "x")->unknown_fields.data, "\x12\x01", 2);
+    assert_memory_equal(copy->unknown_fields.data, m->unknown_fields.data, m->unknown_fields.size);
     qdq_model_free(copy);
     qdq_model_free(m);
 }

@@ -75,8 +75,8 @@ TEST(other_header_fields_are_kept_as_wire_bytes)
     qdq_model *m =
         test_model("<domain: \"d\", model_version: 300, doc_string: \"hi\"> g () => () {}");
 
-    assert_int_equal(m->rest.size, 3 + 3 + 4);
-    assert_memory_equal(m->rest.data,
+    assert_int_equal(m->unknown_fields.size, 3 + 3 + 4);
+    assert_memory_equal(m->unknown_fields.data,
                         "\x22\x01"
                         "d\x28\xac\x02\x32\x02hi",
                         10);

@@ -8,8 +8,8 @@ static size_t count(const qdq_node *n, const char *text)
 {
     size_t found = 0;
 
-    for (size_t i = 0; i + strlen(text) <= n->rest.size; i++)
-        found += memcmp(n->rest.data + i, text, strlen(text)) == 0;
+    for (size_t i = 0; i + strlen(text) <= n->unknown_fields.size; i++)
+        found += memcmp(n->unknown_fields.data + i, text, strlen(text)) == 0;
     return found;
 }
 
@@ -35,7 +35,7 @@ TEST(entries_with_the_prefix_are_replaced_and_others_stay)
     assert_int_equal(count(first(m), "somebody"), 1);
     assert_ok(qdq_node_set_props(first(m), "qdq.", NULL, 0, &err));
     assert_ok(qdq_node_set_props(first(m), "owner", NULL, 0, &err));
-    assert_int_equal(first(m)->rest.size, 0);
+    assert_int_equal(first(m)->unknown_fields.size, 0);
     qdq_model_free(m);
 }
 
@@ -46,8 +46,8 @@ TEST(an_entry_is_a_field_of_the_wire)
     qdq_error err = QDQ_ERROR_INIT;
 
     assert_ok(qdq_node_set_props(first(m), "qdq.", one, 1, &err));
-    assert_int_equal(first(m)->rest.size, 12);
-    assert_memory_equal(first(m)->rest.data,
+    assert_int_equal(first(m)->unknown_fields.size, 12);
+    assert_memory_equal(first(m)->unknown_fields.data,
                         "\x4a\x0a\x0a\x05qdq.a\x12\x01"
                         "b",
                         12);

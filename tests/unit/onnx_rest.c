@@ -129,7 +129,7 @@ TEST(unknown_fields_between_known_ones_are_all_kept)
     pb_message(&model, 8, &opset);
     put_unknown(&model);
     m = load(&model);
-    for (size_t pos = 0; qdq_wire_next(m->rest, &pos, &item);)
+    for (size_t pos = 0; qdq_wire_next(m->unknown_fields, &pos, &item);)
         found++;
     assert_int_equal(found, 15);
     assert_stable(m);
@@ -197,7 +197,7 @@ TEST(value_infos_without_value_are_kept)
     pb_value(&graph, 13, "x", 1, dims); /* x has its type as an input */
     model = pb_model(&graph);
     m = load(&model);
-    assert_true(m->graph->rest.size > 0);
+    assert_true(m->graph->unknown_fields.size > 0);
     assert_int_equal(m->graph->inputs.at[0]->type->rank, 2);
     assert_stable(m);
     qdq_model_free(m);

@@ -131,7 +131,7 @@ TEST(auto_keeps_external_what_was_external)
     for (size_t i = 0; i < 4; i++) {
         const qdq_tensor *t = again->graph->inits.at[i]->init;
         assert_true(t->external);
-        assert_true(t->rest.size > 0);
+        assert_true(t->unknown_fields.size > 0);
         offset[i] = (uint64_t)(t->bytes.data - qdq_mapping_data(t->owner));
         assert_int_equal(offset[i] % 64, 0);
     }

@@ -186,7 +186,7 @@ TEST(renamed_tensor_keeps_its_data_in_every_encoding)
         assert_ok(qdq_model_load_bytes(bytes, size, "again", NULL, &again, &err));
         assert_string_equal(again->graph->inits.at[0]->init->name, "renamed");
         assert_string_equal(again->graph->inits.at[0]->name, "renamed");
-        assert_true(again->graph->inits.at[0]->init->rest.size > 0);
+        assert_true(again->graph->inits.at[0]->init->unknown_fields.size > 0);
         assert_ok(qdq_tensor_data(again->graph->inits.at[0]->init, &scratch, &found, &err));
         assert_memory_equal(found.data, data, 8);
         qdq_arena_free(&scratch);

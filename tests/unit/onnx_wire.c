@@ -137,7 +137,7 @@ TEST(kept_fields_are_merged_by_number)
     pb_text(&rest, 9, "left out");
     pb_int(&rest, 30, 1);
     pb_int(&rest, 500, 2);
-    pb.head.rest = (qdq_span){(unsigned char *)rest.data, rest.size};
+    pb.head.unknown_fields = (qdq_span){(unsigned char *)rest.data, rest.size};
     pb.head.rest_skip = 1u << 9;
     qdq_wire_encode(&out, &qdq_pb_node_desc, &pb);
     pb_text(&want, 3, "n");

@@ -41,8 +41,8 @@ TEST(annotations_go_with_their_tensors_and_hold_their_constants)
     annotate(&expected, "x", "u");
     qdq_graph_set_rest(m->graph, (qdq_span){(const unsigned char *)rest.data, rest.size});
     assert_ok(qdq_model_run_passes(m, PASS, &err));
-    assert_int_equal(m->graph->rest.size, expected.size);
-    assert_memory_equal(m->graph->rest.data, expected.data, expected.size);
+    assert_int_equal(m->graph->unknown_fields.size, expected.size);
+    assert_memory_equal(m->graph->unknown_fields.data, expected.data, expected.size);
     assert_null(qdq_graph_find(m->graph, "t"));
     assert_non_null(qdq_graph_find(m->graph, "s"));
     assert_non_null(qdq_graph_find(m->graph, "u"));
@@ -64,7 +64,7 @@ TEST(an_annotation_of_garbage_goes)
     pb_int(&rest, 14, 5);
     qdq_graph_set_rest(m->graph, (qdq_span){(const unsigned char *)rest.data, rest.size});
     assert_ok(qdq_model_run_passes(m, PASS, &err));
-    assert_int_equal(m->graph->rest.size, 0);
+    assert_int_equal(m->graph->unknown_fields.size, 0);
     qdq_buf_free(&rest);
     qdq_model_free(m);
 }

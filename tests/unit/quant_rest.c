@@ -26,9 +26,9 @@ TEST(a_plan_says_what_stays_float)
     char *once = NULL, *twice = NULL;
 
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
-    assert_int_equal(p->rest.type, QDQ_BFLOAT16);
-    assert_true(p->rest.direct_io);
-    assert_string_equal(p->rest.keep.at[0].node, "a");
+    assert_int_equal(p->half.type, QDQ_BFLOAT16);
+    assert_true(p->half.direct_io);
+    assert_string_equal(p->half.keep.at[0].node, "a");
     assert_ok(qdq_plan_to_text(p, &once, &err));
     assert_ok(qdq_plan_parse(once, strlen(once), "plan", &again, &err));
     assert_ok(qdq_plan_to_text(again, &twice, &err));

@@ -100,7 +100,7 @@ TEST(tensorrt_takes_symmetric_codes_and_float_biases)
     assert_string_equal(t->engine, "trtexec");
     /* of the parser: 22 is what bfloat16 needs, and no warning is due */
     assert_int_equal(t->max_opset, 24);
-    assert_true(t->rest.follows && t->rest.type == QDQ_FLOAT);
+    assert_true(t->half.follows && t->half.type == QDQ_FLOAT);
     qdq_target_free(t);
 }
 

@@ -38,7 +38,7 @@ static qdq_mincut_seen *see(sightings *s, uint64_t bits, const double own[BITS],
         k->profile.own[i] = (qdq_mincut_time){own[i], 1};
     for (size_t t = 0; t < HYPEREDGES; t++)
         k->profile.hyperedge[t] = (qdq_mincut_time){hyperedge[t], hyperedge[t] > 0};
-    k->profile.rest = (qdq_mincut_time){rest, 1};
+    k->profile.remainder = (qdq_mincut_time){rest, 1};
     return k;
 }
 
@@ -71,15 +71,15 @@ TEST(kernels_and_conversions_are_read_from_profiles)
     assert_near(c.energy.q[1], 3e3);
     assert_near(c.energy.dq[2], 5e3);
     assert_near(c.energy.dq[3], 9e3);
-    assert_near(c.rest, 5e3);
+    assert_near(c.remainder, 5e3);
     assert_near(c.noise, 0);
     for (size_t k = 0; k < s.n; k++) { /* the costs tell what was seen */
-        double sum = s.at[k].profile.rest.us;
+        double sum = s.at[k].profile.remainder.us;
         for (size_t i = 0; i < BITS; i++)
             sum += s.at[k].profile.own[i].us;
         for (size_t t = 0; t < HYPEREDGES; t++)
             sum += s.at[k].profile.hyperedge[t].us;
-        assert_near(c.rest + qdq_energy_value(&c.energy, &s.at[k].assign), sum * 1e3);
+        assert_near(c.remainder + qdq_energy_value(&c.energy, &s.at[k].assign), sum * 1e3);
     }
     qdq_arena_free(&s.arena);
 }
@@ -127,7 +127,7 @@ TEST(what_profiling_adds_is_taken_off)
     assert_near(c.energy.off[0], 10e3);
     assert_near(c.energy.on[1], 8e3);
     assert_near(c.energy.q[1], 3e3);
-    assert_near(c.rest, 5e3);
+    assert_near(c.remainder, 5e3);
     qdq_arena_free(&s.arena);
 }
 
@@ -138,7 +138,7 @@ TEST(the_time_of_the_model_scales_what_no_row_explains)
 
     see(&s, 0, (double[]){20, 40, 60}, (double[]){0, 0, 0, 0}, 20)->time_ns = 35e3;
     const qdq_mincut_costs c = fit(&s);
-    double sum = c.rest;
+    double sum = c.remainder;
     for (size_t i = 0; i < BITS; i++)
         sum += c.energy.off[i];
     assert_near(sum, 35e3);

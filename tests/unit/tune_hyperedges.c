@@ -218,10 +218,11 @@ TEST(each_row_of_a_profile_counts_once)
         assert_ok(qdq_mincut_profile_new(&p, &s.hyperedges.graph, &s.arena, &err));
         qdq_tune_sum_costs(s.space, &s.hyperedges, &times, &p);
         const double us = sum_of(p.own, s.hyperedges.graph.n_bits, &rows) +
-                          sum_of(p.hyperedge, s.hyperedges.graph.n_hyperedges, &rows) + p.rest.us;
-        rows += p.rest.rows;
+                          sum_of(p.hyperedge, s.hyperedges.graph.n_hyperedges, &rows) +
+                          p.remainder.us;
+        rows += p.remainder.rows;
         assert_true(fabs(us - times.sum) < 1e-9 && fabs(rows - times.n_rows) < 1e-9);
-        assert_true(p.rest.us >= 0 && p.rest.us < times.sum / 2);
+        assert_true(p.remainder.us >= 0 && p.remainder.us < times.sum / 2);
         put_away(&s);
     }
 }
@@ -240,6 +241,6 @@ TEST(rows_go_to_whose_they_are)
     const qdq_mincut_time *hyperedge = &p.hyperedge[s.hyperedges.of[v->id]];
     /* its Relu, were that a layer, and the conversion */
     assert_true(hyperedge->us == 4 + 7 && hyperedge->rows == 2);
-    assert_true(p.rest.us == 9); /* the Softmax, about which nobody decides */
+    assert_true(p.remainder.us == 9); /* the Softmax, about which nobody decides */
     put_away(&s);
 }

@@ -33,7 +33,7 @@ typedef struct qdq_plan_basis {
     /* gather those that corrections of biases need, for a later plan */
     bool means;
     /* that of another plan, complete: it does not depend on where Q/DQ are */
-    const qdq_plan_half *rest;
+    const qdq_plan_half *half;
 } qdq_plan_basis;
 
 typedef struct qdq_quantizing {

@@ -63,18 +63,18 @@ qdq_status qdq_half_begin(const qdq_model *m, const qdq_target *t, qdq_plan *pla
 {
     qdq_half_labels labels = {0};
 
-    if ((t->rest.type != QDQ_FLOAT16 && t->rest.type != QDQ_BFLOAT16) || !qdq_model_has_half(m))
+    if ((t->half.type != QDQ_FLOAT16 && t->half.type != QDQ_BFLOAT16) || !qdq_model_has_half(m))
         return QDQ_OK;
-    plan->rest.widened = true;
+    plan->half.widened = true;
     QDQ_TRY(qdq_half_find_float(m, &plan->arena, &labels, err));
     for (size_t i = 0; i < labels.n; i++)
-        QDQ_NEED(QDQ_PUSH(&plan->arena, &plan->rest.was_float, labels.at[i]), err);
+        QDQ_NEED(QDQ_PUSH(&plan->arena, &plan->half.was_float, labels.at[i]), err);
     return QDQ_OK;
 }
 
 typedef struct chooser {
     const qdq_model *m;
-    const qdq_target_half *rest;
+    const qdq_target_half *half;
     qdq_plan *plan;
     const qdq_job *job;
     /* for what is refused anyway */
@@ -120,10 +120,10 @@ static qdq_status match_pattern(chooser *c, pattern *p, const qdq_node *n, bool 
 
 static qdq_status compile_patterns(chooser *c, pattern *list, size_t *n)
 {
-    for (*n = 0; c->rest->keep != NULL && c->rest->keep[*n] != NULL; ++*n) {
-        qdq_status st = qdq_regexp_open(c->rest->keep[*n], false, &list[*n].re, c->err);
+    for (*n = 0; c->half->keep != NULL && c->half->keep[*n] != NULL; ++*n) {
+        qdq_status st = qdq_regexp_open(c->half->keep[*n], false, &list[*n].re, c->err);
 
-        list[*n].text = c->rest->keep[*n];
+        list[*n].text = c->half->keep[*n];
         if (st != QDQ_OK)
             return st == QDQ_E_USAGE ? qdq_within(c->err, st, "keep in float32") : st;
     }
@@ -221,12 +221,12 @@ static qdq_status choose_node(chooser *c, const qdq_node *n, pattern *list, size
     if (c->was_float.n_live > 0 &&
         qdq_map_get(&c->was_float, qdq_node_label(n, &c->scratch)) != NULL)
         return keep_node(c, n, "float32 in the model");
-    if (c->rest->keep_sums && adds_up(n->op))
+    if (c->half->keep_sums && adds_up(n->op))
         return keep_node(c, n, "adds up many numbers");
-    if (widest <= limit_of(c->rest->type))
+    if (widest <= limit_of(c->half->type))
         return QDQ_OK;
     snprintf(reason, sizeof reason, "magnitudes up to %.3g, %s ends at 65504", widest,
-             qdq_elem_name(c->rest->type));
+             qdq_elem_name(c->half->type));
     return keep_node(c, n, reason);
 }
 
@@ -251,11 +251,11 @@ static qdq_status choose_kept(chooser *c)
 {
     size_t n_list = 0, n_pattern = 0;
 
-    while (c->rest->keep != NULL && c->rest->keep[n_list] != NULL)
+    while (c->half->keep != NULL && c->half->keep[n_list] != NULL)
         n_list++;
     pattern *list = qdq_arena_array(&c->scratch, n_list + 1, sizeof *list);
-    for (size_t i = 0; i < c->plan->rest.was_float.n; i++)
-        QDQ_NEED(qdq_map_put(&c->was_float, c->plan->rest.was_float.at[i], NULL) != NULL, c->err);
+    for (size_t i = 0; i < c->plan->half.was_float.n; i++)
+        QDQ_NEED(qdq_map_put(&c->was_float, c->plan->half.was_float.at[i], NULL) != NULL, c->err);
     QDQ_NEED(list != NULL && qdq_functions_open(&c->rules.functions, c->m, &c->scratch), c->err);
     qdq_status st = compile_patterns(c, list, &n_pattern);
     if (st == QDQ_OK)
@@ -268,16 +268,16 @@ static qdq_status choose_kept(chooser *c)
 
 qdq_status qdq_half_choose(const qdq_quantizing *q, qdq_error *err)
 {
-    const qdq_target_half *rest = &q->target->rest;
+    const qdq_target_half *rest = &q->target->half;
     qdq_plan *plan = q->plan;
-    chooser c = {.m = q->m, .rest = rest, .plan = plan, .job = q->opts->job, .err = err};
+    chooser c = {.m = q->m, .half = rest, .plan = plan, .job = q->opts->job, .err = err};
     qdq_status st = QDQ_OK;
 
-    plan->rest.type = rest->type;
-    plan->rest.direct_io = rest->direct_io;
+    plan->half.type = rest->type;
+    plan->half.direct_io = rest->direct_io;
     if (!qdq_plan_has_half(plan))
         return QDQ_OK;
-    c.rules = (qdq_half_state){.rest = &plan->rest, .err = err};
+    c.rules = (qdq_half_state){.half = &plan->half, .err = err};
     c.observed = qdq_plan_new();
     QDQ_NEED(c.observed != NULL, err);
     if (q->data != NULL && isfinite(limit_of(rest->type)))
@@ -295,10 +295,10 @@ qdq_status qdq_half_recall(const qdq_model *m, qdq_elem type, qdq_plan *plan, qd
 {
     const qdq_target_half rest = {.type = type};
     qdq_model *copy;
-    chooser c = {.rest = &rest, .plan = plan, .err = err};
+    chooser c = {.half = &rest, .plan = plan, .err = err};
 
-    plan->rest.type = type;
-    c.rules = (qdq_half_state){.rest = &plan->rest, .err = err};
+    plan->half.type = type;
+    c.rules = (qdq_half_state){.half = &plan->half, .err = err};
     /* what is refused anyway is known by types */
     QDQ_TRY(qdq_model_clone_typed(m, NULL, &copy, err));
     c.m = copy;

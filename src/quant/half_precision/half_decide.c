@@ -58,7 +58,7 @@ static qdq_status scales_fit(qdq_half_state *s, const qdq_node *n, bool *fit)
     if (t == NULL || t->elem != QDQ_FLOAT)
         return QDQ_OK;
     QDQ_TRY(qdq_tensor_floats(t, &s->scratch, &scale, s->err));
-    *fit = qdq_half_fits(scale, (size_t)t->count, s->rest->type);
+    *fit = qdq_half_fits(scale, (size_t)t->count, s->half->type);
     qdq_arena_reset(&s->scratch, mark);
     return QDQ_OK;
 }
@@ -72,7 +72,7 @@ static const char *refusal_of_cast(const qdq_node *n)
 
 const char *qdq_half_refusal(const qdq_half_state *s, const qdq_node *n)
 {
-    qdq_float_slots may = qdq_float_slots_of(n, s->rest->type);
+    qdq_float_slots may = qdq_float_slots_of(n, s->half->type);
     floats f = count_floats(n, may);
 
     if (n->op == QDQ_OP_UNKNOWN || qdq_functions_callee(&s->functions, n) != QDQ_NO_FUNCTION)
@@ -93,7 +93,7 @@ const char *qdq_half_refusal(const qdq_half_state *s, const qdq_node *n)
 
 static qdq_status decide_node(qdq_half_state *s, const qdq_node *n, qdq_half_mode *mode)
 {
-    qdq_float_slots may = qdq_float_slots_of(n, s->rest->type);
+    qdq_float_slots may = qdq_float_slots_of(n, s->half->type);
     floats f = count_floats(n, may);
     bool fit;
 
@@ -144,7 +144,7 @@ const qdq_value *qdq_half_known_low(const qdq_half_state *s, const qdq_value *v)
     const qdq_node *n = v->producer;
 
     if (n == NULL || n->id >= s->graph[n->graph->index].n_node ||
-        qdq_half_mode_of(s, n) != QDQ_HALF_CASTS || qdq_half_elem(n->in[0].value) != s->rest->type)
+        qdq_half_mode_of(s, n) != QDQ_HALF_CASTS || qdq_half_elem(n->in[0].value) != s->half->type)
         return NULL;
     return n->in[0].value;
 }
@@ -152,7 +152,7 @@ const qdq_value *qdq_half_known_low(const qdq_half_state *s, const qdq_value *v)
 /* Of a scale: the type of what it belongs to. */
 static qdq_half_want want_of_scale(const qdq_half_state *s, const qdq_value *v)
 {
-    if (v != NULL && qdq_half_elem(v) == s->rest->type)
+    if (v != NULL && qdq_half_elem(v) == s->half->type)
         return QDQ_WANT_LOW;
     if (v == NULL || !qdq_is_float_tensor(v))
         return QDQ_WANT_ANY; /* it is no float32, and neither is its scale */
@@ -164,7 +164,7 @@ static qdq_half_want want_of_scale(const qdq_half_state *s, const qdq_value *v)
 static bool casts_to_low(const qdq_half_state *s, const qdq_node *n)
 {
     return n->id < s->graph[n->graph->index].n_node && n->op == QDQ_OP_CAST &&
-           qdq_half_mode_of(s, n) == QDQ_HALF_READS && qdq_half_elem(n->out[0]) == s->rest->type;
+           qdq_half_mode_of(s, n) == QDQ_HALF_READS && qdq_half_elem(n->out[0]) == s->half->type;
 }
 
 qdq_half_want qdq_half_want_of(const qdq_half_state *s, const qdq_node *n, uint32_t input)
@@ -244,7 +244,7 @@ static bool is_wanted_low(const qdq_half_state *s, const qdq_value *v)
 static bool is_given_low(const qdq_half_state *s, const qdq_value *v)
 {
     if (v->producer == NULL)
-        return v->is_input && v->init == NULL && v->graph == s->m->graph && s->rest->direct_io;
+        return v->is_input && v->init == NULL && v->graph == s->m->graph && s->half->direct_io;
     switch (qdq_half_mode_of(s, v->producer)) {
     case QDQ_HALF_FLOAT:
     case QDQ_HALF_READS:
@@ -254,7 +254,7 @@ static bool is_given_low(const qdq_half_state *s, const qdq_value *v)
         return qdq_float_slot(s->graph[v->graph->index].may[v->producer->id].out, v->out_index);
     /* what has 16 bits already needs no Cast: it stays for those who want float */
     case QDQ_HALF_CASTS:
-        return (qdq_half_elem(v->producer->in[0].value) != s->rest->type || v->n_output > 0) &&
+        return (qdq_half_elem(v->producer->in[0].value) != s->half->type || v->n_output > 0) &&
                is_wanted_low(s, v);
     case QDQ_HALF_DEQUANTIZE:
         return is_wanted_low(s, v);

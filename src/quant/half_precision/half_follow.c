@@ -39,7 +39,7 @@ qdq_status qdq_half_follow(const qdq_model *m, const qdq_target *t, const qdq_jo
     qdq_model *copy;
 
     *out = NULL;
-    if (!t->rest.follows || !qdq_model_has_half(m))
+    if (!t->half.follows || !qdq_model_has_half(m))
         return QDQ_OK;
     QDQ_TRY(qdq_model_clone_typed(m, NULL, &copy, err));
     const char *type = most_common_type(copy);

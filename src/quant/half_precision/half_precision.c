@@ -24,11 +24,11 @@ static qdq_status keep_named(const qdq_plan *p, const qdq_map *by_label, qdq_map
     qdq_buf missing = QDQ_BUF_INIT(1 << 16);
     qdq_status st = QDQ_OK;
 
-    for (size_t i = 0; i < p->rest.keep.n && st == QDQ_OK; i++) {
-        const qdq_map_value *n = qdq_map_get(by_label, p->rest.keep.at[i].node);
+    for (size_t i = 0; i < p->half.keep.n && st == QDQ_OK; i++) {
+        const qdq_map_value *n = qdq_map_get(by_label, p->half.keep.at[i].node);
 
         if (n == NULL)
-            qdq_buf_printf(&missing, " node '%s';", p->rest.keep.at[i].node);
+            qdq_buf_printf(&missing, " node '%s';", p->half.keep.at[i].node);
         else if (qdq_map_put_int(kept, (uint64_t)(uintptr_t)n->ptr, NULL) == NULL)
             st = qdq_nomem(err);
     }
@@ -46,7 +46,7 @@ qdq_status qdq_half_find_kept(const qdq_model *m, const qdq_plan *p, qdq_map *ke
     qdq_map by_label = QDQ_MAP_INIT;
     qdq_status st = QDQ_OK;
 
-    if (p->rest.keep.n == 0)
+    if (p->half.keep.n == 0)
         return QDQ_OK;
     QDQ_FOR_GRAPHS (g, m)
         if (st == QDQ_OK && !qdq_graph_map_labels(g, &scratch, &by_label))
@@ -102,17 +102,17 @@ static qdq_status convert_constant(qdq_half_state *s, qdq_value *v)
 
     if (w.low == 0)
         return QDQ_OK;
-    qdq_tensor *t = qdq_half_tensor(s->m, qdq_value_const(v), s->rest->type, s->job, &st, s->err);
+    qdq_tensor *t = qdq_half_tensor(s->m, qdq_value_const(v), s->half->type, s->job, &st, s->err);
     if (t == NULL)
         return qdq_within(s->err, st, "constant '%s'", v->name);
     if (w.other == 0 && producer == NULL) {
         if (v->is_input)
             qdq_graph_remove_input(v->graph, v);
         QDQ_NEED(qdq_value_set_init(v, t), s->err);
-        qdq_value_set_type(v, qdq_type_fixed(s->m, s->rest->type, t->rank, t->dim));
+        qdq_value_set_type(v, qdq_type_fixed(s->m, s->half->type, t->rank, t->dim));
         return qdq_allocated(v->type != NULL, s->err);
     }
-    const char *name = name_of(s, v, s->rest->type);
+    const char *name = name_of(s, v, s->half->type);
     qdq_value *low = name != NULL ? qdq_graph_add_init(v->graph, name, t) : NULL;
     QDQ_NEED(low != NULL, s->err);
     redirect_readers(s, v, QDQ_WANT_LOW, low);
@@ -165,7 +165,7 @@ static qdq_value *known_low(const qdq_half_state *s, const qdq_value *v)
     QDQ_FOR_USES (u, v)
         if (u->node->graph == v->graph && u->node->id < s->graph[v->graph->index].n_node &&
             qdq_half_mode_of(s, u->node) == QDQ_HALF_READS && u->node->op == QDQ_OP_CAST &&
-            qdq_half_elem(u->node->out[0]) == s->rest->type)
+            qdq_half_elem(u->node->out[0]) == s->half->type)
             return u->node->out[0];
     return NULL;
 }
@@ -174,7 +174,7 @@ static qdq_status make_low(qdq_half_state *s, qdq_value *v, qdq_value **out)
 {
     *out = known_low(s, v);
     if (*out == NULL)
-        *out = add_cast(s, v, name_of(s, v, s->rest->type), s->rest->type);
+        *out = add_cast(s, v, name_of(s, v, s->half->type), s->half->type);
     return qdq_allocated(*out != NULL, s->err);
 }
 
@@ -185,7 +185,7 @@ static qdq_status make_float(qdq_half_state *s, qdq_value *v, qdq_value **out)
     const char *name = is_output ? v->name : name_of(s, v, QDQ_FLOAT);
 
     if (is_output) {
-        const char *inner = name_of(s, v, s->rest->type);
+        const char *inner = name_of(s, v, s->half->type);
         QDQ_NEED(inner != NULL && qdq_value_rename(v, inner), s->err);
     }
     *out = add_cast(s, v, name, QDQ_FLOAT);
@@ -199,7 +199,7 @@ static void drop_casts(qdq_half_state *s, qdq_value *v)
         qdq_node *n = u->node;
 
         if (n->op != QDQ_OP_CAST || n->id >= s->graph[n->graph->index].n_node ||
-            qdq_half_mode_of(s, n) != QDQ_HALF_READS || qdq_half_elem(n->out[0]) != s->rest->type)
+            qdq_half_mode_of(s, n) != QDQ_HALF_READS || qdq_half_elem(n->out[0]) != s->half->type)
             continue;
         if (n->graph == v->graph ? qdq_value_replace(n->out[0], v) : n->out[0]->n_output == 0) {
             qdq_value_replace(n->out[0], v);
@@ -251,7 +251,7 @@ static qdq_status convert_value(qdq_half_state *s, qdq_value *v)
 /* Only now: what readers want is asked by the types as they were. */
 static qdq_status retype_value(qdq_half_state *s, qdq_value *v)
 {
-    const qdq_type *type = with_elem(s, v->type, s->rest->type);
+    const qdq_type *type = with_elem(s, v->type, s->half->type);
 
     QDQ_NEED(type != NULL, s->err);
     qdq_value_set_type(v, type);
@@ -294,7 +294,7 @@ static qdq_status set_fill(qdq_half_state *s, qdq_node *n)
     qdq_status st = QDQ_OK;
 
     qdq_tensor *t =
-        from != NULL ? qdq_half_tensor(s->m, from, s->rest->type, s->job, &st, s->err) : NULL;
+        from != NULL ? qdq_half_tensor(s->m, from, s->half->type, s->job, &st, s->err) : NULL;
     if (st != QDQ_OK)
         return st;
     QDQ_NEED(t != NULL, s->err);
@@ -309,7 +309,7 @@ static qdq_status convert_node(qdq_half_state *s, qdq_node *n)
 
     if (out == NULL || !qdq_is_float_tensor(out) || !qdq_half_is_low(s, out))
         return QDQ_OK;
-    if (mode == QDQ_HALF_CASTS && !qdq_node_set_int(n, "to", s->rest->type))
+    if (mode == QDQ_HALF_CASTS && !qdq_node_set_int(n, "to", s->half->type))
         return qdq_nomem(s->err);
     return n->op == QDQ_OP_CONSTANTOFSHAPE ? set_fill(s, n) : QDQ_OK;
 }
@@ -348,7 +348,7 @@ static qdq_status convert_model(qdq_half_state *s)
 qdq_status qdq_half_convert(qdq_model *m, const qdq_plan_half *rest, const qdq_map *kept,
                             const qdq_job *job, qdq_error *err)
 {
-    qdq_half_state s = {.m = m, .rest = rest, .kept = kept, .job = job, .err = err};
+    qdq_half_state s = {.m = m, .half = rest, .kept = kept, .job = job, .err = err};
 
     if (rest->type == QDQ_UNDEFINED || rest->type == QDQ_FLOAT)
         return QDQ_OK;

@@ -15,7 +15,7 @@
 qdq_status qdq_half_follow(const qdq_model *m, const qdq_target *t, const qdq_job *job,
                            qdq_target **out, qdq_error *err);
 
-/* For a model that is already in 16 bits: placement needs float32, so plan->rest records that the
+/* For a model that is already in 16 bits: placement needs float32, so plan->half records that the
  * model is to be widened, and which of its nodes were float32 and stay so. Does nothing for other
  * models, or if the target has no half precision. */
 qdq_status qdq_half_begin(const qdq_model *m, const qdq_target *t, qdq_plan *plan, qdq_error *err);
@@ -26,16 +26,16 @@ typedef QDQ_VEC(const char *) qdq_half_labels;
 qdq_status qdq_half_find_float(const qdq_model *m, qdq_arena *arena, qdq_half_labels *out,
                                qdq_error *err);
 
-/* Fills plan->rest for m, a float32 model that was in `type` except for the nodes of
- * plan->rest.was_float. */
+/* Fills plan->half for m, a float32 model that was in `type` except for the nodes of
+ * plan->half.was_float. */
 qdq_status qdq_half_recall(const qdq_model *m, qdq_elem type, qdq_plan *plan, qdq_error *err);
 
-/* Fills q->plan->rest by the target's rules, for the model as placement sees it. With data, all
+/* Fills q->plan->half by the target's rules, for the model as placement sees it. With data, all
  * float activations of the main graph are observed: values near the limits of the 16-bit type keep
  * their nodes in float32. */
 qdq_status qdq_half_choose(const qdq_quantizing *q, qdq_error *err);
 
-/* Finds the nodes that p->rest keeps in float32, by address. *kept is freed with qdq_map_free(),
+/* Finds the nodes that p->half keeps in float32, by address. *kept is freed with qdq_map_free(),
  * also on failure. Call it before any insertion, because labels may change then. QDQ_E_FORMAT: no
  * node has a label. */
 qdq_status qdq_half_find_kept(const qdq_model *m, const qdq_plan *p, qdq_map *kept, qdq_error *err);

@@ -24,7 +24,7 @@ static qdq_status round_tensor(qdq_half_state *s, const qdq_tensor *t, qdq_tenso
     *out = NULL;
     QDQ_TRY(qdq_tensor_floats(t, &s->scratch, &x, s->err));
     for (int64_t i = 0; i < t->count; i++) {
-        float r = qdq_half_round(x[i], s->rest->type);
+        float r = qdq_half_round(x[i], s->half->type);
 
         same = same && r == x[i];
         x[i] = r;
@@ -91,7 +91,7 @@ static qdq_status round_all(qdq_half_state *s)
 qdq_status qdq_half_round_scales(qdq_model *m, const qdq_plan_half *rest, const qdq_map *kept,
                                  qdq_error *err)
 {
-    qdq_half_state s = {.m = m, .rest = rest, .kept = kept, .err = err};
+    qdq_half_state s = {.m = m, .half = rest, .kept = kept, .err = err};
     qdq_status st = round_all(&s);
 
     qdq_functions_close(&s.functions);

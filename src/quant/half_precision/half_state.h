@@ -41,7 +41,7 @@ typedef struct qdq_half_graph {
 
 typedef struct qdq_half_state {
     qdq_model *m;
-    const qdq_plan_half *rest;
+    const qdq_plan_half *half;
     const qdq_map *kept;
     const qdq_job *job;
     qdq_arena scratch;
@@ -78,7 +78,7 @@ static inline bool qdq_half_is_low(const qdq_half_state *s, const qdq_value *v)
 /* Whether outputs of this graph keep their type. */
 static inline bool qdq_half_keeps_outputs(const qdq_half_state *s, const qdq_graph *g)
 {
-    return g != s->m->graph || !s->rest->direct_io;
+    return g != s->m->graph || !s->half->direct_io;
 }
 
 /* --- half_decide.c: decides, changes nothing -------------------------------------------------- */

@@ -77,7 +77,7 @@ static qdq_status write_rest(const qdq_importer *im, qdq_plan *p)
             if (qdq_map_get_int(&im->was_float, (uint64_t)(uintptr_t)n) == NULL)
                 continue;
             const char *label = qdq_arena_strdup(&p->arena, qdq_node_label(n, &p->arena));
-            QDQ_NEED(label != NULL && QDQ_PUSH(&p->arena, &p->rest.was_float, label), im->err);
+            QDQ_NEED(label != NULL && QDQ_PUSH(&p->arena, &p->half.was_float, label), im->err);
         }
     return qdq_half_recall(im->m, im->storage, p, im->err);
 }

@@ -316,12 +316,12 @@ static qdq_status drop_stale(qdq_graph *g, qdq_error *err)
     qdq_status st = QDQ_OK;
     qdq_wire_item item;
 
-    for (size_t at = 0; qdq_wire_next(g->rest, &at, &item);)
+    for (size_t at = 0; qdq_wire_next(g->unknown_fields, &at, &item);)
         if (!is_stale(g, &item))
             qdq_buf_append(&kept, item.whole.data, item.whole.size);
     if (kept.failed) {
         st = qdq_nomem(err);
-    } else if (kept.size != g->rest.size) {
+    } else if (kept.size != g->unknown_fields.size) {
         unsigned char *copy = qdq_arena_alloc(&g->model->arena, kept.size + 1);
 
         if (copy == NULL)

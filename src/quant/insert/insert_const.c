@@ -168,7 +168,7 @@ qdq_status qdq_insert_room(qdq_inserter *in, size_t index)
         if ((double)*scale < least) {
             double wide =
                 fmin(s.pow2 ? qdq_power_of_two(least) : least, s.pow2 ? 0x1p127 : (double)FLT_MAX);
-            *scale = qdq_half_round_up((float)wide, in->plan->rest.type);
+            *scale = qdq_half_round_up((float)wide, in->plan->half.type);
         }
     }
     return QDQ_OK;

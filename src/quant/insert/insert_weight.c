@@ -33,7 +33,7 @@ static qdq_status scales_of_weight(qdq_inserter *in, const qdq_plan_weight *w, q
     qdq_arena_mark mark = qdq_arena_get_mark(&in->scratch);
     size_t n = qdq_scale_count(&s->grid);
 
-    scheme.storage = in->plan->rest.type;
+    scheme.storage = in->plan->half.type;
     float *low = qdq_arena_array(&in->scratch, n + 1, sizeof *low), *factor = NULL;
     float *high = qdq_arena_array(&in->scratch, n + 1, sizeof *high);
 
@@ -53,7 +53,7 @@ static qdq_status scales_of_weight(qdq_inserter *in, const qdq_plan_weight *w, q
 
 static void given_scales(const qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s)
 {
-    qdq_elem type = in->plan->rest.type;
+    qdq_elem type = in->plan->half.type;
     bool fit = qdq_half_fits(w->scales, w->n_scales, type);
 
     for (size_t i = 0; i < w->n_scales; i++) /* codes are made with the scale that will be stored */

@@ -272,7 +272,7 @@ qdq_status qdq_emit_float(qdq_emitter *e, const qdq_node *n, const char *reason)
     if (qdq_state_of(e->p, n)->found != NULL ||
         qdq_format_weight_only(qdq_place_format(e->p, n)) != e->weights_alone)
         return QDQ_OK;
-    if (n->op == QDQ_OP_CAST && e->plan->rest.widened) /* a border of the copy in float32 */
+    if (n->op == QDQ_OP_CAST && e->plan->half.widened) /* a border of the copy in float32 */
         return QDQ_OK;
     /* what is inside speaks for itself */
     if ((qdq_op_get_info(n->op)->flags & QDQ_OP_CONTROL) != 0)

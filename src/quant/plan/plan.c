@@ -56,7 +56,7 @@ bool qdq_plan_absorb(qdq_plan *p, qdq_plan *from)
     ABSORB(p, shell, rounded);
     ABSORB(p, shell, quantized);
     ABSORB(p, shell, left_float);
-    ABSORB(p, shell, rest.keep);
+    ABSORB(p, shell, half.keep);
     return true;
 }
 
@@ -74,7 +74,7 @@ void qdq_plan_clear(qdq_plan *p)
     p->rounded.n = 0;
     p->quantized.n = 0;
     p->left_float.n = 0;
-    p->rest.keep.n = 0;
+    p->half.keep.n = 0;
 }
 
 void qdq_plan_swap_fold(qdq_plan *p, unsigned k)
@@ -212,7 +212,7 @@ bool qdq_plan_add_left_float(qdq_plan *p, qdq_plan_float f)
 
 bool qdq_plan_add_half_keep(qdq_plan *p, qdq_plan_float f)
 {
-    return copy_float(p, &f) && QDQ_PUSH(&p->arena, &p->rest.keep, f);
+    return copy_float(p, &f) && QDQ_PUSH(&p->arena, &p->half.keep, f);
 }
 
 bool qdq_plan_add_edge(qdq_plan *p, qdq_edges *edges, const char *node, uint32_t input)
@@ -310,8 +310,8 @@ static void sort_all(qdq_plan *p)
     SORT(p->rounded, compare_text);
     SORT(p->quantized, compare_text);
     SORT(p->left_float, compare_text);
-    SORT(p->rest.keep, compare_text);
-    drop_repeated(&p->rest);
+    SORT(p->half.keep, compare_text);
+    drop_repeated(&p->half);
 }
 
 /* --- summary ---------------------------------------------------------------------------------- */

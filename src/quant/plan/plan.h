@@ -292,7 +292,7 @@ struct qdq_plan {
     /* nodes that run in 8 bits */
     QDQ_VEC(qdq_plan_node) quantized;
     QDQ_VEC(qdq_plan_float) left_float;
-    qdq_plan_half rest;
+    qdq_plan_half half;
     qdq_plan_times times;
     /* of weights, each a reference */
     QDQ_VEC(qdq_mapping *) numbers;
@@ -331,7 +331,7 @@ bool qdq_plan_has_dynamic(const qdq_plan *p);
 /* Is what is not quantized in 16 bits? */
 static inline bool qdq_plan_has_half(const qdq_plan *p)
 {
-    return qdq_elem_is_half(p->rest.type);
+    return qdq_elem_is_half(p->half.type);
 }
 
 /* Whether scales of a weight follow from it: by these ranges of codes. */

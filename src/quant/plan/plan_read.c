@@ -333,11 +333,11 @@ static void read_rest(qdq_plan *plan, const qdq_json_place *top)
     if (!qdq_json_member(top, "rest", &p))
         return;
     QDQ_JSON_KNOWN(&p, "type", "direct_io", "widened", "keep");
-    plan->rest.type = qdq_elem_from_name(types[qdq_json_word(&p, "type", types, -1)]);
-    plan->rest.direct_io = qdq_json_bool(&p, "direct_io");
-    plan->rest.widened = qdq_json_bool(&p, "widened");
+    plan->half.type = qdq_elem_from_name(types[qdq_json_word(&p, "type", types, -1)]);
+    plan->half.direct_io = qdq_json_bool(&p, "direct_io");
+    plan->half.widened = qdq_json_bool(&p, "widened");
     for (size_t i = 0; qdq_json_item(&p, "keep", i, &item); i++)
-        KEEP(&item, &plan->rest.keep, read_float(&item));
+        KEEP(&item, &plan->half.keep, read_float(&item));
 }
 
 static void read_cpu(qdq_plan *plan, const qdq_json_place *top)

@@ -273,7 +273,7 @@ qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
     put_key(&b, "opset", json_integer(p->opset));
     put_key(&b, "placement_only", json_boolean(p->placement_only));
     if (qdq_plan_has_half(p))
-        put_rest(&b, &p->rest);
+        put_rest(&b, &p->half);
     if (p->times.processor != NULL)
         qdq_plan_put_times(&b, &p->times);
     if (p->smoothings.n > 0)

@@ -186,7 +186,7 @@ static qdq_picture_node describe_node(const drawing *d, const qdq_node *n, const
         if (f != NULL)
             out.why = f->reason;
         if (qdq_plan_has_half(d->plan) && out.given == QDQ_FLOAT)
-            out.chosen = d->plan->rest.type;
+            out.chosen = d->plan->half.type;
     }
     return out;
 }

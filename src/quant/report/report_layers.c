@@ -75,7 +75,7 @@ static void float_row(qdq_reporting *r, const qdq_plan_float *p)
     qdq_page_cell(&r->page, &table, NODE, p->node);
     qdq_page_cell(&r->page, &table, OP, p->op);
     qdq_page_cell(&r->page, &table, TYPE,
-                  qdq_plan_has_half(r->plan) ? qdq_elem_name(r->plan->rest.type) : "float");
+                  qdq_plan_has_half(r->plan) ? qdq_elem_name(r->plan->half.type) : "float");
     qdq_page_number(&r->page, (double)NAN, "%g");
     put_measured(r, p->node, false);
     put_macs(r, p->node);

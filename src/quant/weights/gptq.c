@@ -183,7 +183,7 @@ static qdq_status round_weight(gptq *a, const qdq_gptq_group *g, qdq_gptq_factor
     qdq_arena floats = QDQ_ARENA_INIT;
     qdq_gptq_result r = {0};
 
-    w->scheme.storage = a->q->target->rest.type;
+    w->scheme.storage = a->q->target->half.type;
     qdq_status st = qdq_weight_columns_load(w, &floats, a->err);
     if (st == QDQ_OK)
         st = qdq_gptq_round(g, f, w, job, &r, a->err);

@@ -93,7 +93,7 @@ static qdq_status find_difference(qdq_tune_state *t, qdq_baseline *b, const qdq_
 
     QDQ_TRY(compare_io(t->task.m, b->model, true, why, &t->arena, err));
     QDQ_TRY(compare_io(t->task.m, b->model, false, why, &t->arena, err));
-    if (why[0] == '\0' && t->task.nothing->rest.direct_io)
+    if (why[0] == '\0' && t->task.nothing->half.direct_io)
         snprintf(why, QDQ_BASELINE_WHY, "what ships has inputs and outputs of another type");
     QDQ_TRY(qdq_baseline_compare_weights(t->task.m, t->task.clean, stripped, b->plan, other_weights,
                                          err));

@@ -70,7 +70,7 @@ static qdq_status write_model(qdq_tune_state *t, qdq_tune_candidate *c, const ch
 
 static bool has_own_reference(const qdq_tune_state *t)
 {
-    return t->task.converted && !t->task.nothing->rest.direct_io;
+    return t->task.converted && !t->task.nothing->half.direct_io;
 }
 
 /* What outputs are compared with: the model as it was given, or its clean copy, which is the

@@ -30,13 +30,13 @@ static qdq_status settle_rest(qdq_tune_state *t, qdq_error *err)
     QDQ_TRY(qdq_quantize_plan(&q, err));
     t->task.nothing->left_float.n = 0;
     t->task.converted =
-        !t->task.asked->rest.follows; /* else the model is in that precision already */
-    return qdq_take_half(&t->task.nothing->rest, t->task.head, err);
+        !t->task.asked->half.follows; /* else the model is in that precision already */
+    return qdq_take_half(&t->task.nothing->half, t->task.head, err);
 }
 
 static bool wants_rest(const qdq_target *t)
 {
-    return qdq_elem_is_half(t->rest.type);
+    return qdq_elem_is_half(t->half.type);
 }
 
 /* --- biases ----------------------------------------------------------------------------------- */
@@ -93,7 +93,7 @@ static qdq_status plan_by_rules(qdq_tune_state *t, qdq_error *err)
         .opts = &t->task.quantize,
         .basis = {.known = &t->task.scales,
                   .folds = t->opts->goal->folds,
-                  .rest = wants_rest(t->task.target) ? &t->task.head->rest : NULL},
+                  .half = wants_rest(t->task.target) ? &t->task.head->half : NULL},
         .plan = t->task.rules};
     QDQ_NEED(t->task.rules != NULL, err);
     QDQ_TRY(qdq_quantize_again(t->task.head, t->task.rules, err));

@@ -61,7 +61,7 @@ static qdq_status find_points(front *f, qdq_error *err)
     if (t->parts.sensitivity == NULL || !t->parts.has_costs)
         return QDQ_OK;
     QDQ_NEED(qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena), err);
-    f->given_cost = t->parts.costs.rest + qdq_energy_value(&t->parts.costs.energy, &nothing);
+    f->given_cost = t->parts.costs.remainder + qdq_energy_value(&t->parts.costs.energy, &nothing);
     return qdq_mincut_front(&t->parts.costs.energy, t->parts.sensitivity,
                             (size_t)t->details->pareto + 1, &t->arena, &f->at, &f->n, err);
 }
@@ -154,8 +154,8 @@ static qdq_status list_points(front *f, qdq_error *err)
     }
     for (size_t i = first; i < f->n; i++) {
         QDQ_TRY(take_edges(t, &f->at[i].assign, &with_edges, err));
-        QDQ_TRY(
-            add_point(f, &with_edges, (t->parts.costs.rest + f->at[i].cost) / f->given_cost, err));
+        QDQ_TRY(add_point(f, &with_edges,
+                          (t->parts.costs.remainder + f->at[i].cost) / f->given_cost, err));
     }
     return QDQ_OK;
 }

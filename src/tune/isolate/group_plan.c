@@ -204,8 +204,8 @@ static bool cut_plan(cutter *c)
     c->part->created_by = p->created_by;
     c->part->clean = p->clean;
     c->part->opset = p->opset;
-    c->part->rest =
-        (qdq_plan_half){.type = p->rest.type, .direct_io = true, .widened = p->rest.widened};
+    c->part->half =
+        (qdq_plan_half){.type = p->half.type, .direct_io = true, .widened = p->half.widened};
     KEEP(quantized, keep_quantized)
     /* a plan that was made of a model with Q/DQ may not say which kernels it means */
     c->in_codes = c->part->quantized.n > 0 || p->quantized.n == 0;
@@ -213,7 +213,7 @@ static bool cut_plan(cutter *c)
     KEEP(weights, keep_weight)
     KEEP(scalings, keep_scaling)
     KEEP(biases, keep_bias)
-    KEEP(rest.keep, keep_float)
+    KEEP(half.keep, keep_float)
     return !c->nomem && qdq_plan_finish(c->part);
 }
 

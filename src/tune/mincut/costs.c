@@ -66,7 +66,7 @@ static total total_of(const qdq_mincut_graph *g, const qdq_mincut_profile *p)
         add_time(&t, p->own[i]);
     for (size_t i = 0; i < g->n_hyperedges; i++)
         add_time(&t, p->hyperedge[i]);
-    add_time(&t, p->rest);
+    add_time(&t, p->remainder);
     return t;
 }
 
@@ -100,7 +100,7 @@ static double sum_corrected(const qdq_mincut_graph *g, const qdq_mincut_profile 
         sum += isnan(p->own[i].us) ? 0 : corrected(p->own[i], overhead);
     for (size_t i = 0; i < g->n_hyperedges; i++)
         sum += isnan(p->hyperedge[i].us) ? 0 : corrected(p->hyperedge[i], overhead);
-    return sum + (isnan(p->rest.us) ? 0 : corrected(p->rest, overhead));
+    return sum + (isnan(p->remainder.us) ? 0 : corrected(p->remainder, overhead));
 }
 
 /* The mean of the timed models, which is used for the others. */
@@ -152,9 +152,10 @@ static void correct_profiles(fitting *f)
             f->own[k][i] = corrected(s->profile.own[i], overhead) * scale;
         for (size_t t = 0; t < f->g->n_hyperedges; t++)
             f->hyperedge[k][t] = corrected(s->profile.hyperedge[t], overhead) * scale;
-        rest += isnan(s->profile.rest.us) ? 0 : corrected(s->profile.rest, overhead) * scale;
+        rest +=
+            isnan(s->profile.remainder.us) ? 0 : corrected(s->profile.remainder, overhead) * scale;
     }
-    f->out->rest = rest / (double)f->n_seen;
+    f->out->remainder = rest / (double)f->n_seen;
 }
 
 /* --- kernels ---------------------------------------------------------------------------------- */
@@ -334,7 +335,7 @@ static void set_hyperedge(fitting *f, size_t t)
     f->conversion[1][t] =
         added(mean[QDQ_HYPEREDGE_DQ], in_codes, mean_hidden(f, t, QDQ_HYPEREDGE_DQ));
     if (from == QDQ_CUT_FLOAT) {
-        f->out->rest += in_float;
+        f->out->remainder += in_float;
     } else {
         f->out->energy.off[from] += in_float;
         f->out->energy.on[from] += in_codes;

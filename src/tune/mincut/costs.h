@@ -21,7 +21,7 @@ typedef struct qdq_mincut_profile {
     qdq_mincut_time *own;
     /* by tensor: its Q, DQ, casts and changes of layout, and copies of it */
     qdq_mincut_time *hyperedge;
-    qdq_mincut_time rest;
+    qdq_mincut_time remainder;
 } qdq_mincut_profile;
 
 /* Makes arrays of zeros. */
@@ -39,7 +39,7 @@ typedef struct qdq_mincut_costs {
     /* in ns */
     qdq_energy energy;
     /* remainder in ns: with the energy of an assignment, it is the time of the model */
-    double rest;
+    double remainder;
     /* by bit: standard deviation of the difference between on and off */
     double *doubt;
     /* by hyperedge: standard deviations of the conversions */

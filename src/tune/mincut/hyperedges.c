@@ -202,10 +202,10 @@ void qdq_tune_sum_costs(const qdq_space *s, const qdq_hyperedge_map *hyperedges,
         if (hyperedges->of[i] != QDQ_NO_HYPEREDGE)
             add_time(&out->hyperedge[hyperedges->of[i]], times->converted[i],
                      times->conversions[i]);
-    out->rest = (qdq_mincut_time){times->sum, times->n_rows};
+    out->remainder = (qdq_mincut_time){times->sum, times->n_rows};
     for (size_t i = 0; i < hyperedges->graph.n_bits; i++)
-        add_time(&out->rest, -out->own[i].us, -out->own[i].rows);
+        add_time(&out->remainder, -out->own[i].us, -out->own[i].rows);
     for (size_t i = 0; i < hyperedges->graph.n_hyperedges; i++)
-        add_time(&out->rest, -out->hyperedge[i].us, -out->hyperedge[i].rows);
-    out->rest.us = fmax(out->rest.us, 0);
+        add_time(&out->remainder, -out->hyperedge[i].us, -out->hyperedge[i].rows);
+    out->remainder.us = fmax(out->remainder.us, 0);
 }

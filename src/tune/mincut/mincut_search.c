@@ -388,7 +388,7 @@ static qdq_status search_by_cuts(cutting *c, qdq_error *err)
         QDQ_TRY(go_rounds(c, err));
         QDQ_TRY(try_doubts(c, err));
         c->out->best_ns =
-            c->out->costs.rest + qdq_energy_value(&c->out->costs.energy, &c->s.incumbent);
+            c->out->costs.remainder + qdq_energy_value(&c->out->costs.energy, &c->s.incumbent);
     }
     return qdq_search_finish(&c->s, err);
 }

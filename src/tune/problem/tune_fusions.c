@@ -36,8 +36,8 @@ static const char *name_of_model(qdq_tune_state *t)
 static const char *name_of_precision(qdq_tune_state *t)
 {
     const qdq_engine_opts *o = t->opts->engine_opts;
-    const char *rest = t->task.nothing->rest.type == QDQ_FLOAT16    ? "fp16"
-                       : t->task.nothing->rest.type == QDQ_BFLOAT16 ? "bf16"
+    const char *rest = t->task.nothing->half.type == QDQ_FLOAT16    ? "fp16"
+                       : t->task.nothing->half.type == QDQ_BFLOAT16 ? "bf16"
                                                                     : "";
     const char *flags =
         o != NULL && o->trtexec_args != NULL ? qdq_trt_precision(o->trtexec_args, &t->arena) : "";

@@ -91,7 +91,7 @@ static const char *quantize_text(qdq_tune_state *t)
         put_value(&b, "external_data",
                   t->opts->external == QDQ_EXTERNAL_ALWAYS ? "always" : "never");
     if (qdq_plan_has_half(t->task.nothing))
-        put_value(&b, "rest", qdq_elem_name(t->task.nothing->rest.type));
+        put_value(&b, "rest", qdq_elem_name(t->task.nothing->half.type));
     const char *text = b.failed ? NULL : qdq_arena_strdup(&t->arena, b.data != NULL ? b.data : "");
     qdq_buf_free(&b);
     return text;
@@ -195,5 +195,5 @@ const char *qdq_tune_quant_text(qdq_tune_state *t)
 
     qdq_digits_of(t->task.target->text, strlen(t->task.target->text), digits);
     return qdq_arena_printf(&t->arena, "target=%s %s rest=%s", t->task.target->name, digits,
-                            qdq_elem_name(t->task.nothing->rest.type));
+                            qdq_elem_name(t->task.nothing->half.type));
 }

@@ -246,8 +246,8 @@ static qdq_status price_placement(qdq_refining *x, const qdq_assign *a, qdq_tune
     out->known = c->times->is_known;
     out->sum = c->times->sum;
     if (out->known)
-        out->rest = x->time_of != NULL ? price_items(x, c->times, out->time)
-                                       : price_tensors(x, c->times, out->time);
+        out->unclassed = x->time_of != NULL ? price_items(x, c->times, out->time)
+                                            : price_tensors(x, c->times, out->time);
     return QDQ_OK;
 }
 
@@ -255,8 +255,8 @@ double qdq_refine_pace(const qdq_tune_prices *before, const qdq_tune_prices *aft
 {
     const double enough = 0.05;
 
-    return before->rest > enough * before->sum && after->rest > enough * after->sum
-               ? before->rest / after->rest
+    return before->unclassed > enough * before->sum && after->unclassed > enough * after->sum
+               ? before->unclassed / after->unclassed
                : 1;
 }
 

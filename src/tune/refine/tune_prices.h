@@ -82,7 +82,7 @@ typedef struct qdq_tune_prices {
     /* us by class: conversions, copies, and the kernels at both ends */
     double *time;
     /* us of kernels without a class */
-    double rest;
+    double unclassed;
     /* us of the model */
     double sum;
     /* false: the profile is not enough */

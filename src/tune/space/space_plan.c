@@ -77,7 +77,7 @@ static qdq_status make_plan(const qdq_space *s, const qdq_assign *a, const choic
     qdq_job quiet;
     qdq_space_scaling silent = *from;
     const qdq_quantize_opts opts = without_talk(from->opts, &quiet);
-    const qdq_plan_half *rest = &from->head->rest;
+    const qdq_plan_half *rest = &from->head->half;
     const qdq_quantizing q = {.m = s->clean,
                               .target = s->target,
                               .engine = from->engine,
@@ -89,7 +89,7 @@ static qdq_status make_plan(const qdq_space *s, const qdq_assign *a, const choic
                                         .formats = of->formats,
                                         .bodies = s->given,
                                         .folds = from->folds,
-                                        .rest = rest->type != QDQ_UNDEFINED ? rest : NULL},
+                                        .half = rest->type != QDQ_UNDEFINED ? rest : NULL},
                               .plan = p};
 
     silent.opts = &opts;
