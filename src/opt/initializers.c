@@ -69,10 +69,10 @@ typedef struct sharing {
     qdq_arena scratch;
     /* hash of type and shape -> how many candidates have it */
     qdq_map shapes;
-    /* hash of everything -> index in `kept` */
+    /* hash of everything -> index in `unique` */
     qdq_map contents;
     QDQ_VEC(qdq_value *) candidates;
-    QDQ_VEC(kept) kept;
+    QDQ_VEC(kept) unique;
 } sharing;
 
 /* Does a DQ of a constant read it as its zero point? */
@@ -141,8 +141,8 @@ static qdq_status find_twin(sharing *s, qdq_value *v, qdq_value **twin, qdq_erro
     place = qdq_map_put_int(
         &s->contents, XXH3_64bits_withSeed(data.data, data.size, shape_hash(v->init)), &is_new);
     QDQ_NEED(place != NULL, err);
-    for (size_t i = is_new ? NONE : place->num; i != NONE; i = s->kept.at[i].next) {
-        qdq_value *k = s->kept.at[i].value;
+    for (size_t i = is_new ? NONE : place->num; i != NONE; i = s->unique.at[i].next) {
+        qdq_value *k = s->unique.at[i].value;
 
         if (!qdq_tensor_same_type(k->init, v->init))
             continue;
@@ -155,8 +155,8 @@ static qdq_status find_twin(sharing *s, qdq_value *v, qdq_value **twin, qdq_erro
         return QDQ_OK;
     }
     one.next = is_new ? NONE : place->num;
-    place->num = s->kept.n;
-    return QDQ_PUSH(&s->memory, &s->kept, one) ? QDQ_OK : qdq_nomem(err);
+    place->num = s->unique.n;
+    return QDQ_PUSH(&s->memory, &s->unique, one) ? QDQ_OK : qdq_nomem(err);
 }
 
 static qdq_status share(sharing *s, qdq_opt *o, const qdq_graph *g, qdq_error *err)

@@ -304,7 +304,7 @@ static void count_placements(qdq_tune_state *t)
     out->accepted = out->rejected = out->undecided = 0;
     for (size_t i = 0; i < t->run.steps.n; i++) {
         const qdq_tune_step *s = &t->run.steps.at[i];
-        if (s->kept)
+        if (s->accepted)
             out->accepted++;
         else if (s->failed != NULL || s->result.verdict == QDQ_VERDICT_REJECT)
             out->rejected++;
@@ -389,7 +389,7 @@ static void close_all(qdq_tune_state *t, const char *why)
     qdq_regions_free(t->parts.regions);
     qdq_space_free(t->task.space);
     qdq_scales_free(&t->task.scales);
-    qdq_reference_outputs_free(&t->tools.kept);
+    qdq_reference_outputs_free(&t->tools.reference_outputs);
     qdq_data_close(t->task.random);
     qdq_baselines_free(t);
     qdq_plan_free(t->task.rules);

@@ -45,7 +45,7 @@ static qdq_status learn_groups(qdq_tune_state *t, const qdq_search_event *e, qdq
 {
     if (e == NULL)
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_write_cache(t, e->kept ? e->candidate : e->incumbent,
+    QDQ_TRY(qdq_tune_write_cache(t, e->accepted ? e->candidate : e->incumbent,
                                  e->phase == QDQ_PHASE_DONE, err));
     return e->phase != QDQ_PHASE_START && e->phase != QDQ_PHASE_DONE
                ? qdq_tune_write_raw(t, proposed_of(t, e), err)

@@ -178,7 +178,7 @@ static void open_tuned(tuned *x)
     x->times = (qdq_tune_times){
         .own = zeros, .converted = zeros, .conversions = zeros, .sum = 1, .is_known = true};
     x->step = (qdq_tune_step){
-        .phase = QDQ_PHASE_START, .unit = SIZE_MAX, .move = "everything", .kept = true};
+        .phase = QDQ_PHASE_START, .unit = SIZE_MAX, .move = "everything", .accepted = true};
 }
 
 static qdq_status draw_tuned(void *ctx, qdq_error *err)

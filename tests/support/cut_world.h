@@ -180,7 +180,7 @@ static inline qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *
     if (w->events < 16)
         w->moves[w->events] = e->move;
     w->events++;
-    w->kept += e->kept;
+    w->kept += e->accepted;
     return QDQ_OK;
 }
 

@@ -155,7 +155,7 @@ static inline qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *
     if (w->events < MOVES) {
         const unsigned i = w->events;
         w->moves[i] = e->move;
-        w->kept[i] = e->kept;
+        w->kept[i] = e->accepted;
         w->times[i] = e->result == NULL ? NAN : time_of(w, e->candidate);
         w->low[i] = e->result == NULL ? NAN : e->result->ci_low;
         w->high[i] = e->result == NULL ? NAN : e->result->ci_high;
@@ -231,8 +231,8 @@ static inline qdq_validate_result run_with(world *w, const asking *ask)
                                     .decided = decided,
                                     .decided_ctx = w};
     assert_ok(qdq_validate_run(&p, &ask->opts, &ops, &w->arena, &out, &err));
-    assert_int_equal(out.kept + out.rejected + out.failed + out.undecided, w->n);
-    assert_int_equal(out.kept, qdq_assign_count(&out.merged));
+    assert_int_equal(out.accepted + out.rejected + out.failed + out.undecided, w->n);
+    assert_int_equal(out.accepted, qdq_assign_count(&out.merged));
     return out;
 }
 

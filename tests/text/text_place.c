@@ -457,6 +457,6 @@ const char *text_quantized(const qdq_plan *p)
     out = (printed){.text = "-"};
     for (size_t i = 0; i < p->quantized.n; i++)
         add(&out, "%s%s%s", i > 0 ? " " : "", p->quantized.at[i].node,
-            p->quantized.at[i].kept ? " (preserved)" : "");
+            p->quantized.at[i].preserved ? " (preserved)" : "");
     return out.text;
 }

@@ -283,7 +283,7 @@ static void assert_settles(qdq_model *m)
     assert_int_equal(second->quantized.n, first->quantized.n);
     for (size_t i = 0; i < second->quantized.n; i++) {
         assert_string_equal(second->quantized.at[i].node, first->quantized.at[i].node);
-        assert_true(second->quantized.at[i].kept);
+        assert_true(second->quantized.at[i].preserved);
     }
     assert_int_equal(second->left_float.n, first->left_float.n);
     for (size_t i = 0; i < second->left_float.n; i++) {

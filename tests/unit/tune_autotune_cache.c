@@ -93,10 +93,10 @@ static void assert_original(const qdq_autotune_cache *c)
     assert_int_equal(c->candidates.n, 2);
     assert_true(c->candidates.at[0] == 4 && c->candidates.at[1] == 9);
     assert_int_equal(c->decisions.n, 2);
-    assert_true(c->decisions.at[0].group == 4 && c->decisions.at[0].kept &&
+    assert_true(c->decisions.at[0].group == 4 && c->decisions.at[0].accepted &&
                 c->decisions.at[0].ms == 1.125);
     assert_null(c->decisions.at[0].reason);
-    assert_true(c->decisions.at[1].group == 9 && !c->decisions.at[1].kept &&
+    assert_true(c->decisions.at[1].group == 9 && !c->decisions.at[1].accepted &&
                 isnan(c->decisions.at[1].ms));
     assert_string_equal(c->decisions.at[1].reason, "no such tensor");
     assert_false(c->completed);

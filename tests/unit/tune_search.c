@@ -191,7 +191,7 @@ static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
 
     (void)err;
     w->events++;
-    w->kept += e->kept;
+    w->kept += e->accepted;
     if (w->events <= 2)
         w->move[w->events - 1] = e->move;
     return QDQ_OK;

@@ -20,14 +20,14 @@ TEST(known_decisions_are_one_build)
 
     begin_with_sensitivity(&w);
     r = run(&w);
-    assert_true(r.kept == 39 && verdict(&r, 11) == QDQ_VALIDATE_REJECTED && w.measured > 3);
+    assert_true(r.accepted == 39 && verdict(&r, 11) == QDQ_VALIDATE_REJECTED && w.measured > 3);
     assert_true(w.told == 40 && w.times_told > 2);
     for (size_t i = 0; i < 40; i++)
         known[i] = verdict(&r, i);
     qdq_arena_free(&w.arena);
     begin_with_sensitivity(&w);
     r = run_with(&w, &(asking){.known = known, .opts = options()});
-    assert_true(r.kept == 39 && verdict(&r, 11) == QDQ_VALIDATE_REJECTED && w.measured == 1);
+    assert_true(r.accepted == 39 && verdict(&r, 11) == QDQ_VALIDATE_REJECTED && w.measured == 1);
     assert_string_equal(w.moves[0], "known groups");
     assert_true(is_by(&r, 11, QDQ_VALIDATE_KNOWN) && isnan(r.item[11].time));
     assert_true(is_by(&r, 3, QDQ_VALIDATE_KNOWN) && r.item[3].time < 1);
@@ -47,7 +47,7 @@ TEST(what_is_still_open_is_decided_behind_what_is_known)
     begin_with_sensitivity(&w);
     w.dead[4] = true;
     r = run_with(&w, &(asking){.known = known, .opts = options()});
-    assert_true(r.kept == 38 && verdict(&r, 11) == QDQ_VALIDATE_REJECTED);
+    assert_true(r.accepted == 38 && verdict(&r, 11) == QDQ_VALIDATE_REJECTED);
     assert_int_equal(verdict(&r, 4), QDQ_VALIDATE_FAILED);
     assert_string_equal(w.moves[0], "known groups");
     assert_string_equal(w.moves[1], "the other groups");
@@ -78,7 +78,7 @@ TEST(known_decisions_that_bring_nothing_do_not_count)
     begin(&w, 10, 1, 0.005); /* all at once: nothing that is known is asked */
     fill(&w, 0.02, 0.02);
     r = run_with(&w, &(asking){.known = known, .at_once = true, .opts = options()});
-    assert_true(r.kept == 10 && w.measured == 1);
+    assert_true(r.accepted == 10 && w.measured == 1);
     qdq_arena_free(&w.arena);
 }
 
@@ -92,7 +92,7 @@ TEST(all_that_keeps_its_promise_is_one_build)
     begin(&w, 40, 1, 0.005);
     fill(&w, 0.008, 0.008);
     r = run(&w);
-    assert_int_equal(r.kept, 40);
+    assert_int_equal(r.accepted, 40);
     assert_int_equal(w.builds, 2);
     assert_string_equal(w.moves[0], "all groups");
     assert_true(fabs(r.item[7].time - 0.68) < 0.01 &&
@@ -120,7 +120,7 @@ TEST(one_harmful_in_40_is_alone_after_14_builds)
             link_chain(&w);
         r = run(&w);
         assert_int_equal(verdict(&r, bad), QDQ_VALIDATE_REJECTED);
-        assert_int_equal(r.kept, 39);
+        assert_int_equal(r.accepted, 39);
         assert_true(is_by_itself(&r, bad));
         most = w.builds > most ? w.builds : most;
         qdq_arena_free(&w.arena);
@@ -250,7 +250,7 @@ TEST(what_cannot_be_built_is_alone)
         w.dead[seed] = true;
         r = run(&w);
         assert_int_equal(verdict(&r, seed), QDQ_VALIDATE_FAILED);
-        assert_true(r.failed == 1 && r.kept == 39);
+        assert_true(r.failed == 1 && r.accepted == 39);
         assert_true(isnan(w.times[0]) && isnan(r.item[seed].time));
         assert_true(w.builds <= 14);
         qdq_arena_free(&w.arena);
@@ -282,7 +282,7 @@ static double count_false_keeps(const char *what, double promised, bool linked)
         if (linked)
             link_chain(&w);
         r = run(&w);
-        kept += (double)r.kept / SEEDS;
+        kept += (double)r.accepted / SEEDS;
         measured += w.measured;
         assert_true(qdq_assign_new(&none, w.n, &w.arena));
         assert_ok(test_pairs(&w, &none, &r.merged, &fresh, &report, &err));
@@ -317,7 +317,7 @@ TEST(without_promises_the_verdict_decides)
     set_item(&w, 11, -0.5, NAN);
     r = run(&w);
     assert_int_equal(verdict(&r, 11), QDQ_VALIDATE_REJECTED);
-    assert_int_equal(r.kept, 15);
+    assert_int_equal(r.accepted, 15);
     assert_string_equal(w.moves[0], "all groups");
     qdq_arena_free(&w.arena);
 }
@@ -335,7 +335,7 @@ TEST(the_backward_pass_takes_away_what_does_harm)
     r = run(&w);
     assert_int_equal(verdict(&r, 5), QDQ_VALIDATE_REJECTED);
     assert_true(is_by(&r, 5, "without a group"));
-    assert_int_equal(r.kept, 7);
+    assert_int_equal(r.accepted, 7);
     assert_true(w.builds <= 4 + 2 * 3 * 2);
     qdq_arena_free(&w.arena);
 }
@@ -366,7 +366,7 @@ TEST(all_at_once_is_one_trial)
     begin(&w, 10, 1, 0.003);
     fill(&w, 0.01, 0.02);
     r = run_with(&w, &ask);
-    assert_true(r.kept == 10 && w.measured == 1);
+    assert_true(r.accepted == 10 && w.measured == 1);
     qdq_arena_free(&w.arena);
     begin(&w, 10, 1, 0.003);
     fill(&w, -0.01, 0.02);
@@ -436,7 +436,7 @@ TEST(what_was_merged_stays)
     begin(&w, 20, 1, 0.003);
     fill(&w, 0.01, 0.01);
     first = run(&w);
-    assert_int_equal(first.kept, 20);
+    assert_int_equal(first.accepted, 20);
     before = w.measured;
     ask.start = &first.merged; /* the best start is all of it */
     r = run_with(&w, &ask);

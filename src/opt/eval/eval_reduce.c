@@ -169,7 +169,7 @@ static void finish_one(qdq_sum *w, finish how, sum_kind kind, int64_t n)
 typedef struct axes {
     bool mark[QDQ_EVAL_RANK];
     /* dims of the result; 1 where they are reduced */
-    int64_t kept[QDQ_EVAL_RANK];
+    int64_t result_dims[QDQ_EVAL_RANK];
     /* elements that make one result */
     int64_t count;
     /* nothing is reduced, not even one by one */
@@ -187,7 +187,7 @@ static bool read_axes(qdq_eval *c, axes *a)
     a->count = 1;
     for (int i = 0; i < x->rank; i++) {
         a->mark[i] = !a->none && (n <= 0 || a->mark[i]);
-        a->kept[i] = a->mark[i] ? 1 : x->dim[i];
+        a->result_dims[i] = a->mark[i] ? 1 : x->dim[i];
     }
     for (int i = 0; i < x->rank; i++)
         if (a->mark[i] && __builtin_mul_overflow(a->count, x->dim[i], &a->count))
@@ -202,7 +202,7 @@ static int result_dims(const axes *a, int rank, bool keep, int64_t *dim)
 
     for (int i = 0; i < rank; i++)
         if (keep || !a->mark[i])
-            dim[n++] = a->kept[i];
+            dim[n++] = a->result_dims[i];
     return n;
 }
 
@@ -213,7 +213,7 @@ static void gather_all(const qdq_const *x, const axes *a, qdq_sum *sum, gather_f
 
     w.rank = x->rank;
     qdq_eval_strides(x->rank, x->dim, w.stride[0]);
-    qdq_eval_strides(x->rank, a->kept, w.stride[1]);
+    qdq_eval_strides(x->rank, a->result_dims, w.stride[1]);
     for (int i = 0; i < x->rank; i++) {
         w.dim[i] = x->dim[i];
         if (a->mark[i])

@@ -100,8 +100,8 @@ static qdq_status take_verdicts(qdq_checking *c, const qdq_plan *p, const qdq_ma
 
         if (n == NULL)
             continue;
-        qdq_check_of(c, n)->fused = p->quantized.at[i].kept;
-        qdq_check_of(c, n)->planned = !p->quantized.at[i].kept;
+        qdq_check_of(c, n)->fused = p->quantized.at[i].preserved;
+        qdq_check_of(c, n)->planned = !p->quantized.at[i].preserved;
     }
     for (size_t i = 0; i < p->left_float.n; i++) {
         const qdq_node *n = qdq_map_get_ptr(nodes, p->left_float.at[i].node);

@@ -175,7 +175,7 @@ typedef struct running {
     /* it does not run: its rule is not asked */
     bool without_original;
     /* what the original gave for the samples from `first` on, step by step */
-    qdq_reference_outputs kept;
+    qdq_reference_outputs reference_outputs;
     size_t first;
     /* of the two */
     qdq_feedback states[2];
@@ -239,9 +239,9 @@ static qdq_status keep_original(qdq_verifying *v, running *r, qdq_error *err)
 
     QDQ_TRY(run_original(v, r, err));
     qdq_arena_reset(&v->arena, mark);
-    for (size_t t = 0; t < v->n_outputs && !r->kept.is_over; t++)
+    for (size_t t = 0; t < v->n_outputs && !r->reference_outputs.is_over; t++)
         if (v->output[t].original.is_held)
-            QDQ_TRY(qdq_keep(&r->kept, at + t, &v->output[t].original.array, err));
+            QDQ_TRY(qdq_keep(&r->reference_outputs, at + t, &v->output[t].original.array, err));
     return QDQ_OK;
 }
 
@@ -261,18 +261,21 @@ static qdq_status keep_originals(qdq_verifying *v, running *r, size_t first, siz
 {
     const size_t steps = qdq_data_steps(v->data);
 
-    if (v->opts.original == NULL || v->reference == NULL || r->without_original || r->kept.is_over)
+    if (v->opts.original == NULL || v->reference == NULL || r->without_original ||
+        r->reference_outputs.is_over)
         return QDQ_OK;
     close_others(r);
-    qdq_reference_outputs_free(&r->kept);
-    r->kept.limit = MOST_KEPT;
+    qdq_reference_outputs_free(&r->reference_outputs);
+    r->reference_outputs.limit = MOST_KEPT;
     r->first = first;
-    QDQ_TRY(qdq_reference_outputs_begin(&r->kept, (end - first) * steps * v->n_outputs, err));
+    QDQ_TRY(qdq_reference_outputs_begin(&r->reference_outputs, (end - first) * steps * v->n_outputs,
+                                        err));
     open_original(v, r);
     for (v->sample = first; v->sample < end; v->sample++)
-        for (v->step = 0; v->step < steps && !r->without_original && !r->kept.is_over; v->step++)
+        for (v->step = 0; v->step < steps && !r->without_original && !r->reference_outputs.is_over;
+             v->step++)
             QDQ_TRY(keep_original(v, r, err));
-    if (!r->kept.is_over)
+    if (!r->reference_outputs.is_over)
         qdq_safe_close(&r->original);
     return QDQ_OK;
 }
@@ -282,9 +285,9 @@ static qdq_status take_original(qdq_verifying *v, running *r, qdq_error *err)
 {
     if (v->opts.original == NULL || v->reference == NULL || r->without_original)
         return QDQ_OK;
-    if (r->kept.is_over)
+    if (r->reference_outputs.is_over)
         return run_original(v, r, err);
-    const qdq_held *kept = &r->kept.at[kept_place(v, r)];
+    const qdq_held *kept = &r->reference_outputs.at[kept_place(v, r)];
     for (size_t t = 0; t < v->n_outputs; t++)
         if (kept[t].is_held)
             QDQ_TRY(qdq_hold(&v->output[t].original, &kept[t].array, err));
@@ -366,7 +369,7 @@ static void close_all(running *r)
 {
     close_others(r);
     qdq_safe_close(&r->original);
-    qdq_reference_outputs_free(&r->kept);
+    qdq_reference_outputs_free(&r->reference_outputs);
     for (int k = 0; k < 2; k++)
         qdq_feedback_free(&r->states[k]);
 }

@@ -145,7 +145,7 @@ static qdq_status check_labels(const qdq_comparing *c, qdq_error *err)
 /* Outputs of the first model are those, and it does not run. */
 static bool has_kept(const qdq_comparing *c)
 {
-    return c->kept != NULL && c->kept->is_complete;
+    return c->reference_outputs != NULL && c->reference_outputs->is_complete;
 }
 
 /* Where outputs of the run at hand are kept. */
@@ -160,7 +160,7 @@ static void take_kept(qdq_comparing *c)
     for (size_t k = 0; k < c->outputs.n; k++) {
         qdq_compared *v = &c->outputs.at[k];
 
-        v->held = c->kept->at[kept_place(c) + k];
+        v->held = c->reference_outputs->at[kept_place(c) + k];
         v->left_out = !v->held.is_held;
     }
 }
@@ -169,9 +169,9 @@ static qdq_status keep_outputs(qdq_comparing *c, qdq_error *err)
 {
     const size_t at = kept_place(c);
 
-    for (size_t k = 0; k < c->outputs.n && !c->kept->is_over; k++)
+    for (size_t k = 0; k < c->outputs.n && !c->reference_outputs->is_over; k++)
         if (c->outputs.at[k].held.is_held)
-            QDQ_TRY(qdq_keep(c->kept, at + k, &c->outputs.at[k].held.array, err));
+            QDQ_TRY(qdq_keep(c->reference_outputs, at + k, &c->outputs.at[k].held.array, err));
     return QDQ_OK;
 }
 
@@ -212,8 +212,8 @@ static qdq_status keep_first(qdq_comparing *c, qdq_error *err)
     const qdq_named_array *in;
     size_t n;
 
-    for (c->sample = c->first; c->sample < c->end && !c->kept->is_over; c->sample++) {
-        for (c->step = 0; c->step < steps && !c->kept->is_over; c->step++) {
+    for (c->sample = c->first; c->sample < c->end && !c->reference_outputs->is_over; c->sample++) {
+        for (c->step = 0; c->step < steps && !c->reference_outputs->is_over; c->step++) {
             QDQ_TRY(get_step(c, &in, &n, err));
             QDQ_TRY(run_model(c, 0, false, in, n, err));
             QDQ_TRY(check_labels(c, err));
@@ -221,14 +221,14 @@ static qdq_status keep_first(qdq_comparing *c, qdq_error *err)
         }
         qdq_job_progress(c->opts.job, "reference", c->sample - c->first + 1, c->end - c->first);
         if (c->sample == c->first)
-            qdq_reference_outputs_expect(c->kept, c->end - c->first);
+            qdq_reference_outputs_expect(c->reference_outputs, c->end - c->first);
     }
-    if (c->kept->is_over)
+    if (c->reference_outputs->is_over)
         return QDQ_OK;
     qdq_safe_close(&c->session[0]);
     for (size_t k = 0; k < c->outputs.n; k++)
         qdq_held_free(&c->outputs.at[k].held);
-    c->kept->is_complete = true;
+    c->reference_outputs->is_complete = true;
     return QDQ_OK;
 }
 
@@ -348,7 +348,7 @@ qdq_status qdq_comparing_begin(const qdq_comparison *of, qdq_comparing **out, qd
                          .model = {of->a, NULL},
                          .data = of->data,
                          .opts = own,
-                         .kept = of->kept};
+                         .reference_outputs = of->reference_outputs};
     qdq_status st = qdq_compare_range(of->data, &c->opts, &c->first, &c->end, err);
     if (st == QDQ_OK)
         st = qdq_data_warn_of_sameness(of->data, c->opts.job, err);
@@ -428,7 +428,8 @@ qdq_status qdq_comparing_add(qdq_comparing *c, const qdq_model *b, size_t first,
     c->model[1] = b;
     QDQ_TRY(is_first ? qdq_comparing_find_outputs(c, err) : qdq_comparing_need_outputs(c, b, err));
     QDQ_TRY(qdq_comparing_need_states(c, b, err));
-    if (c->kept != NULL && !c->kept->is_complete && !c->kept->is_over)
+    if (c->reference_outputs != NULL && !c->reference_outputs->is_complete &&
+        !c->reference_outputs->is_over)
         QDQ_TRY(keep_first(c, err));
     qdq_status st =
         run_samples(c, count > 0 ? first : c->first, count > 0 ? first + count : c->end, err);

@@ -71,8 +71,9 @@ qdq_status qdq_comparing_find_outputs(qdq_comparing *c, qdq_error *err)
     for (size_t k = 0; k < c->outputs.n; k++)
         QDQ_NEED(qdq_map_set_ptr(&c->by_name, c->outputs.at[k].name, &c->outputs.at[k]), err);
     const size_t runs = (c->end - c->first) * qdq_data_steps(c->data);
-    return c->kept != NULL ? qdq_reference_outputs_begin(c->kept, runs * c->outputs.n, err)
-                           : QDQ_OK;
+    return c->reference_outputs != NULL
+               ? qdq_reference_outputs_begin(c->reference_outputs, runs * c->outputs.n, err)
+               : QDQ_OK;
 }
 
 qdq_status qdq_comparing_need_states(const qdq_comparing *c, const qdq_model *b, qdq_error *err)

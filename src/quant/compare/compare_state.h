@@ -46,7 +46,7 @@ struct qdq_comparing {
     qdq_safe_session session[2];
     qdq_opt_level level[2];
     /* outputs of the first model, from comparison to comparison; NULL: they are not kept */
-    qdq_reference_outputs *kept;
+    qdq_reference_outputs *reference_outputs;
     /* of the two models */
     qdq_feedback states[2];
     /* NULL: none */

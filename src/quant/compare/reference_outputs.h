@@ -37,7 +37,7 @@ typedef struct qdq_comparison {
     const qdq_compare_opts *opts;
     /* outputs of a, kept between comparisons with the same a, samples and options; NULL: it runs
      * each time */
-    qdq_reference_outputs *kept;
+    qdq_reference_outputs *reference_outputs;
 } qdq_comparison;
 
 /* qdq_compare() with b. Defined in compare.c. */

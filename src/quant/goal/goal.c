@@ -361,7 +361,7 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
 static bool has_kept(const qdq_plan *p)
 {
     for (size_t i = 0; i < p->quantized.n; i++)
-        if (p->quantized.at[i].kept)
+        if (p->quantized.at[i].preserved)
             return true;
     return false;
 }
@@ -474,7 +474,7 @@ static void put_away(qdq_goal_run *g)
     qdq_seen_free(&g->seen);
     qdq_recorded_free(&g->recorded);
     qdq_insert_cache_free(&g->codes);
-    qdq_reference_outputs_free(&g->kept);
+    qdq_reference_outputs_free(&g->reference_outputs);
     qdq_arena_free(&g->arena);
 }
 
@@ -502,7 +502,7 @@ qdq_status qdq_quantize_goal_hooked(const qdq_goal_call *c, qdq_plan **plan, qdq
     QDQ_TRY(qdq_data_warn_of_sameness(g.goal.eval, g.opts.job, err));
     if (g.goal.by_default)
         g.goal.min_sqnr = QDQ_DEFAULT_MIN_SQNR;
-    g.kept.limit = g.opts.memory != 0 ? g.opts.memory : KEPT_BYTES;
+    g.reference_outputs.limit = g.opts.memory != 0 ? g.opts.memory : KEPT_BYTES;
     g.quiet = qdq_job_copy(g.opts.job);
     g.quiet.log = NULL;
     if (c->e != NULL)

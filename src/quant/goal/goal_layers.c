@@ -25,7 +25,7 @@ static bool is_candidate(const qdq_goal_run *g, const qdq_plan_node *n)
 {
     const qdq_target_op *op = qdq_target_find(g->target, n->op);
 
-    return !n->kept && (op == NULL || op->kind != QDQ_KIND_PASS);
+    return !n->preserved && (op == NULL || op->kind != QDQ_KIND_PASS);
 }
 
 /* Who is a layer that can go, by node id: index + 1. */

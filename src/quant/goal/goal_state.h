@@ -106,7 +106,7 @@ typedef struct qdq_goal_run {
     /* quantized weights of the clean model */
     qdq_insert_cache codes;
     /* outputs of the float model, from the first trial on */
-    qdq_reference_outputs kept;
+    qdq_reference_outputs reference_outputs;
     qdq_goal_layer *layers;
     qdq_goal_item *items;
     /* by layer; NULL: in a subgraph */

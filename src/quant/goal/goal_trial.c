@@ -253,8 +253,8 @@ static qdq_status compare_outputs(qdq_goal_run *g, qdq_plan *p, qdq_compare_look
     *out = NULL;
     o.first = g->goal.first;
     o.count = g->goal.count;
-    QDQ_TRY(qdq_comparing_begin(&(qdq_comparison){g->engine, g->m, qdq_goal_data(g), &o, &g->kept},
-                                &c, err));
+    QDQ_TRY(qdq_comparing_begin(
+        &(qdq_comparison){g->engine, g->m, qdq_goal_data(g), &o, &g->reference_outputs}, &c, err));
     if (early != NULL)
         qdq_comparing_look(c, early);
     qdq_status st = p->n_folds > 0 ? add_folds(g, p, c, early, err) : add_model(g, p, c, err);
@@ -416,7 +416,8 @@ static qdq_status compare_and_evaluate(qdq_goal_run *g, qdq_plan *p, qdq_goal_st
     t->is_evaluated = !t->early.has_ended;
     if (st == QDQ_OK)
         return evaluate_outputs(g, t->compared, &t->early, step, out, err);
-    if (!is_refused(g, st) || !g->kept.is_complete) /* else the float model may be at fault */
+    if (!is_refused(g, st) ||
+        !g->reference_outputs.is_complete) /* else the float model may be at fault */
         return st;
     note_refusal(g, step, out, err);
     return QDQ_OK;
@@ -510,11 +511,11 @@ qdq_status qdq_goal_evaluate(qdq_goal_run *g, qdq_plan *p, const unsigned char *
         qdq_free(t.compared);
         return st;
     }
-    if (g->kept.is_over && g->tried.n == 1)
+    if (g->reference_outputs.is_over && g->tried.n == 1)
         qdq_job_log(g->opts.job, QDQ_LOG_INFO,
                     "outputs of the float model are more than %" PRIu64
                     " MiB: it runs again for each trial (--memory)",
-                    g->kept.limit >> 20);
+                    g->reference_outputs.limit >> 20);
     g->clock.longest_trial = fmax(g->clock.longest_trial, qdq_clock_seconds() - begun);
     qdq_job_progress(g->opts.job, "goal", g->block->steps.n, 0);
     return QDQ_OK;

@@ -99,7 +99,8 @@ static qdq_status decide_node(qdq_half_state *s, const qdq_node *n, qdq_half_mod
 
     *mode = QDQ_HALF_FLOAT;
     s->graph[n->graph->index].may[n->id] = may;
-    if (qdq_map_get_int(s->kept, (uint64_t)(uintptr_t)n) != NULL || qdq_half_refusal(s, n) != NULL)
+    if (qdq_map_get_int(s->float32_nodes, (uint64_t)(uintptr_t)n) != NULL ||
+        qdq_half_refusal(s, n) != NULL)
         return QDQ_OK;
     if (n->op == QDQ_OP_CAST) {
         *mode = qdq_is_float_tensor(n->out[0]) ? QDQ_HALF_CASTS : QDQ_HALF_READS;

@@ -348,7 +348,7 @@ static qdq_status convert_model(qdq_half_state *s)
 qdq_status qdq_half_convert(qdq_model *m, const qdq_plan_half *rest, const qdq_map *kept,
                             const qdq_job *job, qdq_error *err)
 {
-    qdq_half_state s = {.m = m, .half = rest, .kept = kept, .job = job, .err = err};
+    qdq_half_state s = {.m = m, .half = rest, .float32_nodes = kept, .job = job, .err = err};
 
     if (rest->type == QDQ_UNDEFINED || rest->type == QDQ_FLOAT)
         return QDQ_OK;

@@ -91,7 +91,7 @@ static qdq_status round_all(qdq_half_state *s)
 qdq_status qdq_half_round_scales(qdq_model *m, const qdq_plan_half *rest, const qdq_map *kept,
                                  qdq_error *err)
 {
-    qdq_half_state s = {.m = m, .half = rest, .kept = kept, .err = err};
+    qdq_half_state s = {.m = m, .half = rest, .float32_nodes = kept, .err = err};
     qdq_status st = round_all(&s);
 
     qdq_functions_close(&s.functions);

@@ -42,7 +42,7 @@ typedef struct qdq_half_graph {
 typedef struct qdq_half_state {
     qdq_model *m;
     const qdq_plan_half *half;
-    const qdq_map *kept;
+    const qdq_map *float32_nodes;
     const qdq_job *job;
     qdq_arena scratch;
     qdq_functions functions;

@@ -107,11 +107,11 @@ static void walk_forward(qdq_placing *p)
             continue;
         /* also when excluded: neighbours ask for rule and stay */
         const char *reason = qdq_place_evaluate(p, n);
-        s->kept = reason == NULL && qdq_place_is_whole(p, n);
-        if (s->kept)
+        s->preserved = reason == NULL && qdq_place_is_whole(p, n);
+        if (s->preserved)
             qdq_why_say(qdq_place_listener(p), n, "kept", true,
                         "the model has it in 8 bits already");
-        if (s->reason == NULL || s->kept) /* what the model has, no exclusion takes out */
+        if (s->reason == NULL || s->preserved) /* what the model has, no exclusion takes out */
             s->reason = reason;
         if (s->reason == NULL)
             accept_node(p, n);

@@ -250,7 +250,7 @@ static qdq_status emit_node(qdq_emitter *e, const qdq_node *n)
 {
     const qdq_node_state *s = qdq_state_of(e->p, n);
 
-    QDQ_TRY(qdq_emit_quantized(e, n, s->kept));
+    QDQ_TRY(qdq_emit_quantized(e, n, s->preserved));
     switch (s->rule->kind) {
     case QDQ_KIND_LINEAR:
         return emit_linear(e, n);

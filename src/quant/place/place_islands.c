@@ -130,8 +130,8 @@ static void count_work(const looking *x, const qdq_node *n)
     island *of = island_of(x, n->id);
     const qdq_found *found;
 
-    of->stays |= s->kept || (s->rule->kind != QDQ_KIND_JOINT && s->rule->kind != QDQ_KIND_PASS &&
-                             s->island == NULL);
+    of->stays |= s->preserved || (s->rule->kind != QDQ_KIND_JOINT &&
+                                  s->rule->kind != QDQ_KIND_PASS && s->island == NULL);
     if (s->island == NULL)
         return;
     /* each number of a weight is multiplied once for each position of the result */

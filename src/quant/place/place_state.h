@@ -28,7 +28,7 @@ typedef struct qdq_node_state {
     const qdq_found *found;
     bool eight;
     /* the model had it in 8 bits before */
-    bool kept;
+    bool preserved;
     /* it pays only with an 8-bit consumer */
     bool needs_reader;
 } qdq_node_state;

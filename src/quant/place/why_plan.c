@@ -131,7 +131,7 @@ static void conclude_node(qdq_why *w, const qdq_plan *p, const qdq_node *n, cons
 
     if (eight != NULL)
         qdq_why_say(w, n, "plan", true, "quantized%s",
-                    eight->kept ? ", as the model had it before" : "");
+                    eight->preserved ? ", as the model had it before" : "");
     else if (left != NULL)
         qdq_why_say(w, n, "plan", false, "stays float: %s", left->reason);
     else

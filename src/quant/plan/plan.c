@@ -353,7 +353,7 @@ static bool count_operators(qdq_plan *p, bool kept, const qdq_plan_count **out, 
     if (ops == NULL)
         return false;
     for (size_t i = 0; i < p->quantized.n; i++)
-        if (p->quantized.at[i].kept == kept)
+        if (p->quantized.at[i].preserved == kept)
             ops[n++] = p->quantized.at[i].op;
     return count_texts(p, ops, n, out, n_out);
 }

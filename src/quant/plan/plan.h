@@ -217,7 +217,7 @@ typedef struct qdq_plan_half {
 typedef struct qdq_plan_node {
     const char *node, *op;
     /* the model had it in 8 bits before */
-    bool kept;
+    bool preserved;
 } qdq_plan_node;
 
 /* Formats that a search for a goal tries for layers besides float and the target's. */

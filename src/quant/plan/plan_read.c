@@ -310,7 +310,7 @@ static void read_quantized(qdq_plan *plan, const qdq_json_place *p)
     QDQ_JSON_KNOWN(p, "node", "op", "kept");
     n.node = qdq_json_text(p, "node", NULL);
     n.op = qdq_json_text(p, "op", "");
-    n.kept = qdq_json_bool(p, "kept");
+    n.preserved = qdq_json_bool(p, "kept");
     KEEP(p, &plan->quantized, n);
 }
 

@@ -168,7 +168,7 @@ static void put_quantized(qdq_json_out o, const qdq_plan_node *n)
 {
     put_name(o, "node", n->node);
     put_name(o, "op", n->op);
-    if (n->kept)
+    if (n->preserved)
         qdq_json_put_bool(o, "kept", true);
 }
 

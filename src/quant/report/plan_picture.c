@@ -179,8 +179,8 @@ static qdq_picture_node describe_node(const drawing *d, const qdq_node *n, const
         out.chosen = codes != QDQ_UNDEFINED        ? codes
                      : out.weight != QDQ_UNDEFINED ? out.weight
                                                    : QDQ_INT8;
-        out.why = q->kept ? "it was in 8 bits before" : rule;
-        if (q->kept)
+        out.why = q->preserved ? "it was in 8 bits before" : rule;
+        if (q->preserved)
             out.given = out.chosen;
     } else {
         if (f != NULL)

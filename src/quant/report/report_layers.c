@@ -65,7 +65,7 @@ static void quantized_row(qdq_reporting *r, const qdq_plan_node *p)
     put_measured(r, p->node, true);
     put_macs(r, p->node);
     qdq_page_cell(&r->page, &table, REASON,
-                  p->kept ? "it was in 8 bits before" : rule_of(r, p->node, t));
+                  p->preserved ? "it was in 8 bits before" : rule_of(r, p->node, t));
     qdq_page_row_end(&r->page);
 }
 

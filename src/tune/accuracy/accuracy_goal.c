@@ -78,9 +78,10 @@ static qdq_status compare_models(qdq_tune_state *t, const qdq_model *m, qdq_plan
     qdq_data *data;
 
     QDQ_TRY(qdq_tune_evaluation_data(t, &data, &o, err));
-    if (t->tools.kept.limit == 0)
-        t->tools.kept.limit = t->task.quantize.memory != 0 ? t->task.quantize.memory : usual;
-    const qdq_comparison of = {t->tools.engine, t->task.m, data, &o, &t->tools.kept};
+    if (t->tools.reference_outputs.limit == 0)
+        t->tools.reference_outputs.limit =
+            t->task.quantize.memory != 0 ? t->task.quantize.memory : usual;
+    const qdq_comparison of = {t->tools.engine, t->task.m, data, &o, &t->tools.reference_outputs};
     if (m != NULL)
         return qdq_compare_keeping(&of, m, out, err);
     QDQ_TRY(qdq_comparing_begin(&of, &c, err));

@@ -48,7 +48,7 @@ static void put_decision(qdq_json_out list, const qdq_cached_decision *d)
     qdq_json_out o = qdq_json_put_object(list, NULL);
 
     qdq_json_put_int(o, "group_id", d->group);
-    qdq_json_put_bool(o, "kept", d->kept);
+    qdq_json_put_bool(o, "kept", d->accepted);
     qdq_json_put_real(o, "latency_ms", d->ms);
     if (d->reason != NULL)
         qdq_json_put_text(o, "reason", d->reason);

@@ -39,7 +39,7 @@ typedef struct qdq_cached_samples {
 
 typedef struct qdq_cached_decision {
     int64_t group;
-    bool kept;
+    bool accepted;
     /* of the whole model with it */
     double ms;
     /* why it was not kept without being timed; NULL: it was timed */

@@ -91,7 +91,7 @@ static void read_decision(const qdq_json_place *p, qdq_autotune_cache *c)
 {
     const qdq_cached_decision d = {
         .group = read_number(p, "group_id"),
-        .kept = qdq_json_bool(p, "kept"),
+        .accepted = qdq_json_bool(p, "kept"),
         .ms = read_time(p, "latency_ms"),
         .reason = qdq_json_has(p, "reason") ? qdq_json_text(p, "reason", "") : NULL,
         .verdict = qdq_json_has(p, "verdict") ? qdq_json_text(p, "verdict", "") : NULL};

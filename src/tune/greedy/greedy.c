@@ -324,7 +324,7 @@ static void count_groups(qdq_tune_state *t)
     const qdq_validate_result *r = &t->run.greedy->result;
     out->isolated_builds = t->run.greedy->kinds.builds;
     out->not_isolated = (unsigned)t->run.greedy->kinds.n_skipped;
-    out->accepted = (unsigned)r->kept;
+    out->accepted = (unsigned)r->accepted;
     out->rejected = (unsigned)(r->rejected + r->failed);
     out->undecided = (unsigned)r->undecided;
 }

@@ -204,7 +204,7 @@ static qdq_status add_decisions(exporting *x, qdq_error *err)
         }
         const bool failed = of->verdict == QDQ_VALIDATE_FAILED;
         const qdq_cached_decision d = {.group = group,
-                                       .kept = of->verdict == QDQ_VALIDATE_KEPT,
+                                       .accepted = of->verdict == QDQ_VALIDATE_KEPT,
                                        .ms = of->time * x->t->parts.problem.base_ns * 1e-6,
                                        .reason =
                                            failed ? "a model with it could not be built" : NULL,
@@ -297,7 +297,7 @@ static qdq_validate_verdict verdict_of(const qdq_cached_decision *d)
         if (d->verdict != NULL &&
             strcmp(d->verdict, qdq_validate_verdict_name((qdq_validate_verdict)v)) == 0)
             return (qdq_validate_verdict)v;
-    return d->kept             ? QDQ_VALIDATE_KEPT
+    return d->accepted         ? QDQ_VALIDATE_KEPT
            : d->reason != NULL ? QDQ_VALIDATE_FAILED
                                : QDQ_VALIDATE_REJECTED;
 }

@@ -330,7 +330,7 @@ static qdq_status go_round(cutting *c, const char *move, bool *again, qdq_error 
     c->s.move = move;
     QDQ_TRY(qdq_search_try(&c->s, SIZE_MAX, &t, err));
     c->out->rounds += t.measured;
-    c->refused = t.measured ? !t.kept : c->refused;
+    c->refused = t.measured ? !t.accepted : c->refused;
     if (!t.measured || !isfinite(t.time) || !qdq_search_budget_left(&c->s) || builds_left(c) < 2)
         return QDQ_OK;
     QDQ_TRY(look_at(c, &c->s.candidate, again, err));

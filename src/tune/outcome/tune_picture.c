@@ -167,7 +167,7 @@ static const qdq_tune_step *last_step(const qdq_tune_state *t, size_t unit)
     for (size_t i = 0; i < t->run.steps.n; i++)
         if (t->run.steps.at[i].unit == unit && t->run.steps.at[i].failed == NULL &&
             (unit != SIZE_MAX || t->run.steps.at[i].phase == QDQ_PHASE_START) &&
-            (last == NULL || t->run.steps.at[i].kept || !last->kept))
+            (last == NULL || t->run.steps.at[i].accepted || !last->accepted))
             last = &t->run.steps.at[i];
     return last;
 }
@@ -180,7 +180,7 @@ static qdq_status find_trials(qdq_tune_state *t, const char **of, qdq_error *err
         const qdq_pattern *p = &t->parts.patterns->pattern[u];
         const qdq_tune_step *step = last_step(t, u);
         const char *text =
-            step != NULL ? trial_text(t, "its pattern", &step->result, step->kept) : NULL;
+            step != NULL ? trial_text(t, "its pattern", &step->result, step->accepted) : NULL;
         if (step != NULL && text == NULL)
             return qdq_nomem(err);
         for (size_t i = 0; i < p->n_instances && text != NULL; i++)
@@ -217,7 +217,7 @@ static qdq_status price_weight(pricing *x, size_t group, qdq_picture_node *node,
         x->t->outcome.weights != NULL ? &x->t->outcome.weights[group] : NULL;
     char tried[80];
 
-    if (found == NULL || !found->kept || node->why == NULL ||
+    if (found == NULL || !found->accepted || node->why == NULL ||
         strcmp(node->why, QDQ_SPACE_ONLY_WEIGHT) != 0)
         return QDQ_OK;
     snprintf(tried, sizeof tried,
@@ -238,7 +238,8 @@ static qdq_status price_form(pricing *x, const qdq_node *n, qdq_picture_node *no
         at != QDQ_NO_FORM && t->outcome.forms != NULL ? &t->outcome.forms[at] : NULL;
     char tried[160];
 
-    if (found == NULL || !found->kept || t->out->verdict != QDQ_TUNED || !t->outcome.ships_found)
+    if (found == NULL || !found->accepted || t->out->verdict != QDQ_TUNED ||
+        !t->outcome.ships_found)
         return QDQ_OK;
     if (!qdq_space_is_dynamic(s, at))
         snprintf(tried, sizeof tried,
@@ -316,7 +317,7 @@ static qdq_status price_change(pricing *x, const qdq_tune_change *found, double 
 {
     set_price(out, QDQ_PRICE_PROFILED, saved_us * x->factor, NAN);
     out->measured = found->tried
-                        ? trial_text(x->t, tried, &found->result, found->kept)
+                        ? trial_text(x->t, tried, &found->result, found->accepted)
                         : qdq_arena_printf(&x->t->arena, "two profiles, with %s", profiled);
     return qdq_allocated(out->measured != NULL, err);
 }
@@ -422,7 +423,7 @@ static qdq_status find_otherwise(pricing *x, qdq_error *err)
     else
         return QDQ_OK;
     x->otherwise = x->t->parts.has_costs ? qdq_arena_printf(&x->t->arena, "%s", text)
-                                         : trial_text(x->t, text, &whole->result, whole->kept);
+                                         : trial_text(x->t, text, &whole->result, whole->accepted);
     return qdq_allocated(x->otherwise != NULL, err);
 }
 

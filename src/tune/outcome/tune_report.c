@@ -305,7 +305,7 @@ static void show_progress(const qdq_tune_state *t, qdq_buf *b)
         b->failed = true;
     for (size_t i = 0; i < t->run.steps.n && !b->failed; i++) {
         ms[i] = t->parts.problem.base_ns * (1 - t->run.steps.at[i].saved) * 1e-6;
-        kept[i] = t->run.steps.at[i].kept;
+        kept[i] = t->run.steps.at[i].accepted;
     }
     if (!b->failed)
         qdq_page_steps(b, "Time of the best so far, trial by trial; a dot where one was kept", ms,
@@ -369,7 +369,9 @@ static void show_trials(const qdq_tune_state *t, qdq_buf *b)
     for (size_t i = 0; i < t->run.steps.n; i++) {
         const qdq_tune_step *s = &t->run.steps.at[i];
         bool measured = s->failed == NULL;
-        qdq_page_row_begin(b, s->kept ? QDQ_TONE_GOOD : measured ? QDQ_TONE_PLAIN : QDQ_TONE_BAD);
+        qdq_page_row_begin(b, s->accepted ? QDQ_TONE_GOOD
+                              : measured  ? QDQ_TONE_PLAIN
+                                          : QDQ_TONE_BAD);
         qdq_page_number(b, (double)i + 1, "%.0f");
         if (s->unit != SIZE_MAX)
             unit_text(t, s->unit, what, sizeof what);

@@ -167,11 +167,11 @@ static qdq_json_out put_operator(qdq_json_out list, const qdq_node *n, const qdq
 
     qdq_json_put(j, "node", label != NULL ? json_string(label) : NULL);
     qdq_json_put_text(j, "op", n->type);
-    if (found != NULL && found->kept)
+    if (found != NULL && found->accepted)
         qdq_json_put_size(j, "trial", found->trial);
     else
         qdq_json_put_null(j, "trial");
-    qdq_json_put_real(j, "gain", found != NULL && found->kept ? found->result.gain : NAN);
+    qdq_json_put_real(j, "gain", found != NULL && found->accepted ? found->result.gain : NAN);
     return j;
 }
 

@@ -188,7 +188,7 @@ static bool is_rejected(const qdq_autotune_cache *c, int64_t group)
 {
     for (size_t i = 0; i < c->decisions.n; i++)
         if (c->decisions.at[i].group == group)
-            return !c->decisions.at[i].kept;
+            return !c->decisions.at[i].accepted;
     return false;
 }
 

@@ -193,7 +193,7 @@ qdq_status qdq_tune_find_placement(qdq_tune_state *t, qdq_assign *out, bool *fou
 
 double qdq_tune_share_of(const qdq_search_event *e)
 {
-    return (1 - e->saved) * (e->kept ? 1 : 1 - e->result->gain);
+    return (1 - e->saved) * (e->accepted ? 1 : 1 - e->result->gain);
 }
 
 /* In ms, by the settled entry; NAN: it does not know. */
@@ -285,7 +285,7 @@ static qdq_status try_best(qdq_tune_state *t, bool *holds, qdq_error *err)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_try_for_best(t, QDQ_PHASE_START, "cached", &a, &r, err));
     *holds = !r.failed && r.result.gain > 0 && fabs(1 - r.result.gain - share) <= doubt * share;
-    if (!*holds || r.kept)
+    if (!*holds || r.accepted)
         return QDQ_OK;
     t->run.unwritten =
         true; /* a gain so small that one trial does not prove it: the final validation decides */
@@ -307,7 +307,7 @@ static qdq_status try_plain(qdq_tune_state *t, bool *faster, qdq_error *err)
             continue;
         QDQ_TRY(qdq_tune_try_for_best(t, QDQ_PHASE_START, t->parts.problem.start_name[i],
                                       &t->parts.problem.start[i], &r, err));
-        *faster = r.kept;
+        *faster = r.accepted;
     }
     return QDQ_OK;
 }

@@ -323,10 +323,10 @@ static void note_trial(const qdq_refining *x, const qdq_assign *c, const qdq_tun
     for (size_t i = 0; i < x->n; i++)
         turned += x->differs(x, i, c);
     for (size_t i = 0; i < x->n; i++) {
-        if (!x->differs(x, i, c) || (x->out[i].kept && !r->kept))
+        if (!x->differs(x, i, c) || (x->out[i].accepted && !r->accepted))
             continue;
         x->out[i].tried = true;
-        x->out[i].kept = r->kept;
+        x->out[i].accepted = r->accepted;
         x->out[i].turned = turned;
         x->out[i].trial = x->t->run.steps.n;
         x->out[i].result = r->result;
@@ -340,10 +340,10 @@ qdq_status qdq_refine_try(qdq_refining *x, const char *move, const qdq_assign *c
 
     QDQ_TRY(qdq_tune_try(x->t, QDQ_PHASE_EXCEPTIONS, move,
                          x->against != NULL ? x->against : &x->base, c, &r, err));
-    *kept = r.kept;
+    *kept = r.accepted;
     if (!r.failed)
         note_trial(x, c, &r);
-    if (r.kept) {
+    if (r.accepted) {
         qdq_assign_take(&x->base, c);
         x->is_better = true;
         x->against = NULL;

@@ -293,7 +293,7 @@ static qdq_status list_typed(qdq_tune_state *t, const qdq_plan *p, qdq_error *er
         const size_t type = qdq_space_get_type(t->task.space, &t->run.found.best, typed);
         const char *name = qdq_arena_strdup(&t->arena, e->tensor);
         QDQ_NEED(name != NULL, err);
-        if (type == 0 || strcmp(e->origin, "tuned") != 0 || !t->outcome.types[typed].kept)
+        if (type == 0 || strcmp(e->origin, "tuned") != 0 || !t->outcome.types[typed].accepted)
             continue;
         size_t row;
         QDQ_NEED(find_row(t, &t->outcome.types[typed], type, &row), err);

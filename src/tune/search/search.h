@@ -111,7 +111,7 @@ typedef struct qdq_search_event {
     const qdq_assign *incumbent, *candidate;
     /* NULL: it failed */
     const qdq_test_result *result;
-    bool kept;
+    bool accepted;
     /* fraction of the baseline's time that the incumbent saves */
     double saved;
 } qdq_search_event;
@@ -171,7 +171,7 @@ typedef struct qdq_tried {
     /* it cannot be measured, or the budget is used up */
     bool failed;
     /* it is the incumbent now */
-    bool kept;
+    bool accepted;
     /* as a fraction of the baseline's; INFINITY: it failed; NAN: unknown */
     double time;
     /* only if measured */

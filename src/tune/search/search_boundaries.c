@@ -57,7 +57,7 @@ qdq_status qdq_search_boundaries(qdq_search_state *s, qdq_error *err)
         qdq_search_reset(s);
         qdq_search_flip(s, b->bit, b->n_bits);
         st = qdq_search_try(s, SIZE_MAX, &t, err);
-        stale = t.kept ? 0 : stale + t.measured;
+        stale = t.accepted ? 0 : stale + t.measured;
     }
     free(order);
     return st;

@@ -169,7 +169,7 @@ qdq_status qdq_search_pairs(qdq_search_state *s, qdq_error *err)
         flip_unit(s, pair[i].a, bit);
         flip_unit(s, pair[i].b, bit);
         st = qdq_search_try(s, SIZE_MAX, &t, err);
-        stale = t.kept ? 0 : stale + t.measured;
+        stale = t.accepted ? 0 : stale + t.measured;
     }
     free(pair);
     free(bit);
@@ -194,7 +194,7 @@ static qdq_status except_instances(qdq_search_state *s, size_t index, qdq_error 
         qdq_search_reset(s);
         qdq_search_set(s, u, i, &mask);
         QDQ_TRY(qdq_search_try(s, index, &t, err));
-        stale = t.kept ? 0 : stale + t.measured;
+        stale = t.accepted ? 0 : stale + t.measured;
     }
     return QDQ_OK;
 }

@@ -14,7 +14,7 @@ typedef struct qdq_search_known {
     double time;
     /* identity of the incumbent, and whether it lost */
     uint64_t against;
-    bool kept;
+    bool accepted;
 } qdq_search_known;
 
 typedef struct qdq_search_state {

@@ -86,11 +86,11 @@ qdq_status qdq_search_measure(const qdq_search_ops *ops, const qdq_test_opts *te
     found->pairs += out->result.pairs;
     out->measured = true;
     out->time = out->failed ? INFINITY : *time * (1 - out->result.gain);
-    out->kept = !out->failed && out->result.verdict == QDQ_VERDICT_KEEP;
-    if (out->kept)
+    out->accepted = !out->failed && out->result.verdict == QDQ_VERDICT_KEEP;
+    if (out->accepted)
         *time = out->time;
     e->result = out->failed ? NULL : &out->result;
-    e->kept = out->kept;
+    e->accepted = out->accepted;
     e->saved = 1 - *time;
     return ops->event != NULL ? ops->event(ops->ctx, e, err) : QDQ_OK;
 }
@@ -126,12 +126,12 @@ static qdq_status measure_candidate(qdq_search_state *s, size_t unit, uint64_t m
         return QDQ_OK;
     if (!out->failed)
         s->noise = out->result.sd / sqrt(s->opts->test.max_pairs);
-    if (out->kept) {
+    if (out->accepted) {
         if (unit != SIZE_MAX)
             s->out->unit[unit].gain += before - out->time;
         make_incumbent(s, out->time);
     }
-    return remember_time(s, mine, (qdq_search_known){out->time, now, out->kept}, err);
+    return remember_time(s, mine, (qdq_search_known){out->time, now, out->accepted}, err);
 }
 
 qdq_status qdq_search_known_time(qdq_search_state *s, const qdq_assign *a, double *out,
@@ -176,8 +176,8 @@ qdq_status qdq_search_try(qdq_search_state *s, size_t unit, qdq_tried *out, qdq_
         if (!(out->time < s->time * (1 - s->opts->test.enter)))
             return QDQ_OK;
         if (known->against == now) { /* the same two would run the same pairs once more */
-            out->kept = known->kept;
-            if (out->kept)
+            out->accepted = known->accepted;
+            if (out->accepted)
                 make_incumbent(s, out->time);
             return QDQ_OK;
         }

@@ -77,8 +77,8 @@ static qdq_status try_mask(unit_search *x, qdq_error *err)
     qdq_search_set(s, x->u, SIZE_MAX, &x->mask);
     QDQ_TRY(qdq_search_try(s, x->index, &t, err));
     s->out->unit[x->index].tried += t.measured;
-    x->stale = t.kept ? 0 : x->stale + t.measured;
-    if (t.kept) {
+    x->stale = t.accepted ? 0 : x->stale + t.measured;
+    if (t.accepted) {
         x->found = true;
         qdq_search_mask(s, x->u, SIZE_MAX, &x->now);
     }

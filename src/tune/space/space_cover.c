@@ -63,7 +63,7 @@ static bool read_plan(qdq_cover *c, const qdq_space *s, const qdq_plan *p)
     for (size_t i = 0; i < p->quantized.n; i++) {
         const qdq_node *n = qdq_space_node(s, p->quantized.at[i].node);
         if (n != NULL)
-            c->runs[n->id] = p->quantized.at[i].kept ? RUNS_KEPT : RUNS_FRESH;
+            c->runs[n->id] = p->quantized.at[i].preserved ? RUNS_KEPT : RUNS_FRESH;
     }
     return true;
 }

@@ -14,7 +14,7 @@ typedef struct qdq_tune_change {
     /* number of changes that were estimated together, including this one */
     unsigned n_equal;
     /* the change was tried, and accepted, in a trial */
-    bool tried, kept;
+    bool tried, accepted;
     /* number of edges, tensors or weights that this trial changed */
     unsigned turned;
     /* number of that trial in the report */

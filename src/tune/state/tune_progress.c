@@ -71,7 +71,7 @@ void qdq_tune_report_step(const qdq_tune_state *t, const qdq_tune_step *s)
                     "trial %u, %s, %.60s: gain %.2f %% (%.2f to %.2f, %u pairs), %s",
                     (unsigned)t->run.steps.n, qdq_tune_phase_name(t, s->phase), unit,
                     s->result.gain * 100, s->result.ci_low * 100, s->result.ci_high * 100,
-                    s->result.pairs, s->kept ? "kept" : "not kept");
+                    s->result.pairs, s->accepted ? "kept" : "not kept");
 }
 
 void qdq_tune_log_miss(qdq_tune_state *t, const char *fmt, ...)

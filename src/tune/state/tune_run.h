@@ -68,7 +68,7 @@ typedef struct qdq_tune_step {
     qdq_test_result result;
     /* reason; NULL: it was measured */
     const char *failed;
-    bool kept;
+    bool accepted;
     /* saving with this step, if it was accepted */
     double saved;
 } qdq_tune_step;

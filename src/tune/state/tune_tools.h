@@ -41,7 +41,7 @@ typedef struct qdq_tune_tools {
     /* options that the engine's program rejects, separated by spaces; NULL: none known */
     const char *refused;
     /* outputs of the input model on the samples that evaluate */
-    qdq_reference_outputs kept;
+    qdq_reference_outputs reference_outputs;
     /* hash of the samples that evaluate; "": not yet computed */
     char samples_name[33];
     /* metric of the input model, if the goal has a metric */

@@ -16,7 +16,7 @@
 #include "tune/store/tune_folder.h"
 
 typedef struct progress {
-    unsigned trials, kept;
+    unsigned trials, accepted;
     double saved, first, last;
     char phase[40];
 } progress;
@@ -33,7 +33,7 @@ static qdq_status note_event(void *ctx, double time, const char *kind, const cha
     p->first = p->trials == 0 ? time : p->first;
     p->last = time;
     p->trials++;
-    p->kept += json_is_true(json_object_get(j, "kept"));
+    p->accepted += json_is_true(json_object_get(j, "kept"));
     p->saved = json_number_value(json_object_get(j, "saved"));
     const char *phase = json_string_value(json_object_get(j, "phase"));
     snprintf(p->phase, sizeof p->phase, "%s", phase != NULL ? phase : "");
@@ -65,7 +65,7 @@ static qdq_status describe_unfinished(const qdq_tune_note *note, int64_t process
     qdq_json_put_int(j, "process", process);
     qdq_json_put_text(j, "phase", p->phase);
     qdq_json_put_int(j, "trials", p->trials);
-    qdq_json_put_int(j, "kept", p->kept);
+    qdq_json_put_int(j, "kept", p->accepted);
     qdq_json_put_real(j, "saved", p->saved);
     qdq_json_put_real(j, "seconds", fmax(p->last - p->first, 0));
     *out = qdq_json_take(&d);

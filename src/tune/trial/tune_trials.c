@@ -257,7 +257,7 @@ static qdq_status record_trial(qdq_tune_state *t, const qdq_search_event *e, qdq
                                 .candidate = c->name,
                                 .result = e->result != NULL ? *e->result : (qdq_test_result){0},
                                 .failed = e->result == NULL ? c->why : NULL,
-                                .kept = e->kept,
+                                .accepted = e->accepted,
                                 .saved = t->run.saved};
     QDQ_NEED(QDQ_PUSH(&t->arena, &t->run.steps, step), err);
     qdq_tune_report_step(t, &step);
@@ -265,7 +265,7 @@ static qdq_status record_trial(qdq_tune_state *t, const qdq_search_event *e, qdq
              "{\"phase\": \"%s\", \"unit\": %lld, \"candidate\": \"%s\", \"failed\": %s, \"kept\": "
              "%s, \"gain\": %.6g, \"low\": %.6g, \"high\": %.6g, \"pairs\": %u, \"saved\": %.6g}",
              qdq_tune_phase_name(t, e->phase), e->unit == SIZE_MAX ? -1LL : (long long)e->unit,
-             c->name, e->result == NULL ? "true" : "false", e->kept ? "true" : "false",
+             c->name, e->result == NULL ? "true" : "false", e->accepted ? "true" : "false",
              e->result != NULL ? e->result->gain : 0, e->result != NULL ? e->result->ci_low : 0,
              e->result != NULL ? e->result->ci_high : 0, e->result != NULL ? e->result->pairs : 0,
              e->saved);
@@ -283,7 +283,7 @@ static qdq_status follow_event(void *ctx, const qdq_search_event *e, qdq_error *
     t->run.saved = fmax(t->run.saved, e->saved);
     QDQ_TRY(record_trial(t, e, err));
     QDQ_TRY(t->units->learn(t, e, err));
-    if (e->kept && is_best)
+    if (e->accepted && is_best)
         QDQ_TRY(write_kept(t, e, err));
     qdq_tune_show(t,
                   e->phase == QDQ_PHASE_INTERACTIONS ? e->move : qdq_tune_phase_name(t, e->phase));
@@ -334,7 +334,7 @@ qdq_status qdq_tune_try(qdq_tune_state *t, qdq_search_phase phase, const char *m
 
     qdq_status st =
         qdq_search_measure(&ops, &t->run.search_opts.test, &e, &time, &t->run.found, out, err);
-    if (st == QDQ_OK && out->kept)
+    if (st == QDQ_OK && out->accepted)
         t->run.found.predicted_ns *= 1 - out->result.gain;
     return st;
 }
@@ -343,6 +343,6 @@ qdq_status qdq_tune_try_for_best(qdq_tune_state *t, qdq_search_phase phase, cons
                                  const qdq_assign *candidate, qdq_tune_tried *out, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_try(t, phase, move, &t->run.found.best, candidate, out, err));
-    return qdq_allocated(!out->kept || qdq_assign_copy(&t->run.found.best, candidate, &t->arena),
-                         err);
+    return qdq_allocated(
+        !out->accepted || qdq_assign_copy(&t->run.found.best, candidate, &t->arena), err);
 }

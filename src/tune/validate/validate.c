@@ -275,10 +275,10 @@ static qdq_status try_set(validation *v, set *s, const char *move, double split,
                unclear = t.measured && !without && t.result.verdict == QDQ_VERDICT_UNDECIDED;
     /* what is known was measured about as well as the last */
     const double se = before * (t.measured ? t.result.sd / sqrt(t.result.pairs) : v->s.noise);
-    s->last = (qdq_validate_decision){.verdict = t.kept != without ? QDQ_VALIDATE_KEPT
-                                                 : failed          ? QDQ_VALIDATE_FAILED
-                                                 : unclear         ? QDQ_VALIDATE_UNDECIDED
-                                                                   : QDQ_VALIDATE_REJECTED,
+    s->last = (qdq_validate_decision){.verdict = t.accepted != without ? QDQ_VALIDATE_KEPT
+                                                 : failed              ? QDQ_VALIDATE_FAILED
+                                                 : unclear             ? QDQ_VALIDATE_UNDECIDED
+                                                                       : QDQ_VALIDATE_REJECTED,
                                       .move = v->s.move,
                                       .time = failed ? NAN : t.time};
     s->saved = without ? s->last.time - before : before - s->last.time;
@@ -522,7 +522,7 @@ static qdq_status prepare_items(validation *v, qdq_error *err)
 static void count_items(validation *v)
 {
     qdq_validate_result *out = v->out;
-    size_t *const by_verdict[] = {&out->undecided, &out->kept, &out->rejected, &out->failed};
+    size_t *const by_verdict[] = {&out->undecided, &out->accepted, &out->rejected, &out->failed};
 
     for (uint32_t i = 0; i < v->p->n_items; i++) {
         if (is_on(v, i))

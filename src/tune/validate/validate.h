@@ -90,7 +90,7 @@ typedef struct qdq_validate_result {
     /* by item */
     qdq_validate_decision *item;
     /* numbers of items, by verdict */
-    size_t kept, rejected, failed, undecided;
+    size_t accepted, rejected, failed, undecided;
 } qdq_validate_result;
 
 /* Validates the items, each of which has bits that no other one has. Of `opts`, only test,
