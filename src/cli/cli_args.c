@@ -22,7 +22,7 @@ typedef struct parser {
     char *const *argv;
     int at;
     cli_names operands;
-    QDQ_VEC(const cli_opt *) given;
+    QDQ_VEC(const cli_opt *) seen;
     qdq_error *err;
 } parser;
 
@@ -40,15 +40,15 @@ static const cli_opt *find_letter(const cli_command *cmd, char letter, size_t *o
 
 static qdq_status note_given(parser *p, const cli_opt *o)
 {
-    return QDQ_PUSH(p->arena, &p->given, o) ? QDQ_OK : qdq_nomem(p->err);
+    return QDQ_PUSH(p->arena, &p->seen, o) ? QDQ_OK : qdq_nomem(p->err);
 }
 
 static bool is_given(void *ctx, const cli_opt *o)
 {
     const parser *p = ctx;
 
-    for (size_t i = 0; i < p->given.n; i++)
-        if (p->given.at[i] == o)
+    for (size_t i = 0; i < p->seen.n; i++)
+        if (p->seen.at[i] == o)
             return true;
     return false;
 }

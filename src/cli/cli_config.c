@@ -15,7 +15,7 @@
 typedef struct config {
     const cli_command *cmd;
     const char *path;
-    cli_config_is_given *given;
+    cli_config_is_given *is_given;
     void *ctx;
     qdq_arena *arena;
     char *args;
@@ -163,7 +163,7 @@ static qdq_status set_key(const config *c, const qdq_yaml *m)
         return qdq_fail(c->err, QDQ_E_FORMAT,
                         "%s:%zu:%zu: key '%s' has its place on the command line", c->path,
                         m->key_line, m->key_column, m->key);
-    if (!c->given(c->ctx, o))
+    if (!c->is_given(c->ctx, o))
         return set_option(c, o, offset, m);
     config unread = *c; /* not taken, but not left unread: an error in it is one */
     unread.args = qdq_arena_alloc(c->arena, c->cmd->args_size);

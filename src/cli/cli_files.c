@@ -104,10 +104,10 @@ static qdq_status add_option(cli *c, const cli_opt *o, const void *at, qdq_error
     const cli_use use = o->use == CLI_USE_OF_KIND ? CLI_READS : o->use;
 
     if (o->kind != CLI_LIST)
-        return cli_files_add(c, *(const char *const *)at, o->given, use, err);
+        return cli_files_add(c, *(const char *const *)at, o->spelling, use, err);
     const cli_names *names = at;
     for (size_t i = 0; i < names->n; i++)
-        QDQ_TRY(cli_files_add(c, names->at[i], o->given, use, err));
+        QDQ_TRY(cli_files_add(c, names->at[i], o->spelling, use, err));
     return QDQ_OK;
 }
 

@@ -42,7 +42,7 @@ void cli_metric_fill(const cli_metric *m, qdq_goal_opts *goal)
     if (m == NULL || m->folder == NULL)
         return;
     goal->metric = &m->metric;
-    goal->has_min_metric = m->a->min_metric.given;
+    goal->has_min_metric = m->a->min_metric.is_set;
     goal->min_metric = m->a->min_metric.value;
 }
 

@@ -25,7 +25,7 @@ static void put_word(const char *text, FILE *to)
 
 static void put_option(const cli_opt *o, const char *value, FILE *to)
 {
-    fprintf(to, " %s ", o->given);
+    fprintf(to, " %s ", o->spelling);
     put_word(value, to);
 }
 
@@ -34,7 +34,7 @@ static void put_shapes(const cli_opt *o, const cli_shapes *shapes, FILE *to)
     for (size_t i = 0; i < shapes->n; i++) {
         const qdq_input_shape *s = &shapes->at[i];
 
-        fprintf(to, " %s ", o->given);
+        fprintf(to, " %s ", o->spelling);
         put_word(s->name, to);
         for (int k = 0; k < s->rank; k++)
             fprintf(to, "%c%" PRId64, k == 0 ? '=' : 'x', s->dim[k]);
@@ -50,7 +50,7 @@ static void put_names(const cli_opt *o, const cli_names *names, FILE *to)
 static void put_reals(const cli_opt *o, const cli_reals *r, FILE *to)
 {
     if (r->n > 0)
-        fprintf(to, " %s ", o->given);
+        fprintf(to, " %s ", o->spelling);
     for (int i = 0; i < r->n; i++)
         fprintf(to, i == 0 ? "%.9g" : ",%.9g", r->at[i]);
 }
@@ -58,7 +58,7 @@ static void put_reals(const cli_opt *o, const cli_reals *r, FILE *to)
 static void put_extent(const cli_opt *o, const cli_extent *e, FILE *to)
 {
     if (e->height != 0)
-        fprintf(to, " %s %dx%d", o->given, e->height, e->width);
+        fprintf(to, " %s %dx%d", o->spelling, e->height, e->width);
 }
 
 /* What is given of these options, of the kinds that say what a model runs on. */
@@ -78,9 +78,9 @@ static void put_given(const cli_opt *opts, const void *args, FILE *to)
         else if (o->kind == CLI_CHOICE && *(const int *)at != 0)
             put_option(o, o->choices[*(const int *)at], to);
         else if (o->kind == CLI_WHOLE && *(const int64_t *)at != 0)
-            fprintf(to, " %s %" PRId64, o->given, *(const int64_t *)at);
+            fprintf(to, " %s %" PRId64, o->spelling, *(const int64_t *)at);
         else if (o->kind == CLI_TIME && *(const double *)at != 0)
-            fprintf(to, " %s %.9g", o->given, *(const double *)at);
+            fprintf(to, " %s %.9g", o->spelling, *(const double *)at);
         else if ((o->kind == CLI_TEXT || o->kind == CLI_FILE || o->kind == CLI_WORDS) &&
                  *(const char *const *)at != NULL)
             put_option(o, *(const char *const *)at, to);

@@ -55,7 +55,7 @@ typedef QDQ_VEC(qdq_input_shape) cli_shapes;
 typedef struct cli_maybe {
     /* 0: not given */
     double value;
-    bool given;
+    bool is_set;
 } cli_maybe;
 
 #define CLI_MAX_REALS 4
@@ -103,7 +103,7 @@ typedef struct cli_opt {
     const char *bare;
     cli_use use;
     /* "--name", as messages have it */
-    const char *given;
+    const char *spelling;
     /* "--no-name" */
     const char *off;
 } cli_opt;
@@ -120,7 +120,7 @@ typedef struct cli_opt {
  * CLI_ENTRY is one entry where there is no .def. */
 #define CLI_ENTRY(type, kind_, letter_, name_, member, what_, ...)                                 \
     {                                                                                              \
-        .letter = letter_, .name = name_, .given = "--" name_, .off = "--no-" name_,               \
+        .letter = letter_, .name = name_, .spelling = "--" name_, .off = "--no-" name_,            \
         .kind = CLI_##kind_, .offset = CLI_AT(type, member), .what = what_, .help = __VA_ARGS__    \
     }
 #define CLI_OF(...)                                                                                \

@@ -69,7 +69,7 @@ const char *cli_quant_evaluation(const cli_quant_args *a)
     return a->metric_command != NULL ? "--metric-command"
            : a->max_drop != NULL     ? "--max-drop"
            : a->min_sqnr.value != 0  ? "--min-sqnr"
-           : a->min_agreement.given  ? "--min-agreement"
+           : a->min_agreement.is_set ? "--min-agreement"
            : a->labels != NULL       ? "--labels"
            : a->eval != NULL         ? "--eval"
                                      : NULL;
@@ -78,12 +78,12 @@ const char *cli_quant_evaluation(const cli_quant_args *a)
 bool cli_quant_has_goal(const cli_quant_args *a)
 {
     return a->min_sqnr.value != 0 || a->max_drop != NULL || a->metric_command != NULL ||
-           a->min_agreement.given;
+           a->min_agreement.is_set;
 }
 
 bool cli_quant_names_goal(const cli_quant_args *a)
 {
-    return a->min_sqnr.given || cli_quant_has_goal(a);
+    return a->min_sqnr.is_set || cli_quant_has_goal(a);
 }
 
 qdq_status cli_percent_read(const char *option, const char *text, double *share, qdq_error *err)
@@ -100,13 +100,13 @@ qdq_status cli_percent_read(const char *option, const char *text, double *share,
 
 static qdq_status check_metric(const cli_quant_args *a, qdq_error *err)
 {
-    const char *alone = a->min_metric.given       ? "--min-metric"
+    const char *alone = a->min_metric.is_set      ? "--min-metric"
                         : a->metric_timeout_s > 0 ? "--metric-timeout"
                                                   : NULL;
 
     if (a->metric_command == NULL && alone != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found %s without --metric-command", alone);
-    if (a->metric_command != NULL && !a->min_metric.given && a->max_drop == NULL)
+    if (a->metric_command != NULL && !a->min_metric.is_set && a->max_drop == NULL)
         return qdq_fail(err, QDQ_E_USAGE,
                         "found --metric-command without --min-metric or --max-drop");
     return QDQ_OK;

@@ -229,7 +229,7 @@ qdq_status cli_value_read(const cli_opt *o, const char *text, qdq_arena *arena, 
     case CLI_MAYBE:
         if (!read_real(text, strlen(text), &((cli_maybe *)to)->value))
             return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected a number", text);
-        ((cli_maybe *)to)->given = true;
+        ((cli_maybe *)to)->is_set = true;
         return QDQ_OK;
     case CLI_TIME:
         return read_time(text, to, err);
@@ -297,7 +297,7 @@ static bool is_at_default(const cli_opt *o, const void *at)
     case CLI_SHAPES:
         return ((const cli_shapes *)at)->n == 0;
     case CLI_MAYBE:
-        return !((const cli_maybe *)at)->given;
+        return !((const cli_maybe *)at)->is_set;
     case CLI_REALS:
         return ((const cli_reals *)at)->n == 0;
     case CLI_EXTENT:
@@ -318,7 +318,7 @@ const char *cli_first_given(const cli_opt *opts, const void *args)
     for (const cli_opt *o = opts; o->name != NULL; o++) {
         const void *at = (const char *)args + o->offset;
         if (!is_at_default(o, at))
-            return o->kind == CLI_FLAG && o->init != NULL ? o->off : o->given;
+            return o->kind == CLI_FLAG && o->init != NULL ? o->off : o->spelling;
     }
     return NULL;
 }
@@ -332,19 +332,19 @@ void cli_put_given(const cli_opt *opts, const void *args, qdq_buf *out)
         if (is_at_default(o, at))
             continue;
         for (size_t i = 0; o->kind == CLI_LIST && i < list->n; i++)
-            qdq_buf_printf(out, " %s %s", o->given, list->at[i]);
+            qdq_buf_printf(out, " %s %s", o->spelling, list->at[i]);
         if (o->kind == CLI_CHOICE)
-            qdq_buf_printf(out, " %s %s", o->given, o->choices[*(const int *)at]);
+            qdq_buf_printf(out, " %s %s", o->spelling, o->choices[*(const int *)at]);
         else if (o->kind == CLI_TEXT)
-            qdq_buf_printf(out, " %s %s", o->given, *(const char *const *)at);
+            qdq_buf_printf(out, " %s %s", o->spelling, *(const char *const *)at);
         else if (o->kind != CLI_LIST)
-            qdq_buf_printf(out, " %s", o->given);
+            qdq_buf_printf(out, " %s", o->spelling);
     }
 }
 
 qdq_status cli_agreement_check(const cli_maybe *a, qdq_error *err)
 {
-    if (a->given && !(a->value > 0 && a->value <= 1))
+    if (a->is_set && !(a->value > 0 && a->value <= 1))
         return qdq_fail(err, QDQ_E_USAGE,
                         "--min-agreement: found %g, expected more than 0 and at most 1", a->value);
     return QDQ_OK;

@@ -228,8 +228,8 @@ static qdq_status open_without_data_shapes(bench *b, bench_engine *e, size_t i, 
 
 static bool has_data_shapes(const bench *b, const bench_engine *e)
 {
-    return !e->left_open && b->data != NULL && e->shapes.at == b->given.at &&
-           b->given.n > b->a->shape.shapes.n;
+    return !e->left_open && b->data != NULL && e->shapes.at == b->requested.at &&
+           b->requested.n > b->a->shape.shapes.n;
 }
 
 static qdq_status reopen(bench *b, bench_engine *e, size_t i, qdq_error *err)
@@ -325,7 +325,7 @@ static qdq_status open_engine(bench *b, bench_engine *e, qdq_error *err)
     cli_engine_args args = b->a->engine;
 
     args.engine = e->spec;
-    e->shapes = b->given;
+    e->shapes = b->requested;
     QDQ_TRY(cli_range_apply(b->c, &b->range, &args, &e->shapes, err));
     if (b->n_engines > 1 && !cli_engine_takes_provider(e->spec))
         args.providers = (cli_names){NULL, 0, 0}; /* beside an ort, for which they are */
@@ -374,7 +374,7 @@ static void warn_of_noise(const bench *b)
 static qdq_status take_data_shapes(bench *b, qdq_error *err)
 {
     static const cli_data_args args = {.image_size = {0, 0}};
-    const cli_data_request request = {b->a->data, &args, &b->given, NULL, 1, NULL, NULL};
+    const cli_data_request request = {b->a->data, &args, &b->requested, NULL, 1, NULL, NULL};
     const qdq_named_array *in = NULL;
     size_t n = 0;
     cli_shapes all = {NULL, 0, 0};
@@ -384,18 +384,18 @@ static qdq_status take_data_shapes(bench *b, qdq_error *err)
         return QDQ_OK;
     QDQ_TRY(cli_data_open(b->c, &request, b->models[0], &b->data, err));
     QDQ_TRY(qdq_data_get(b->data, 0, &in, &n, err));
-    for (size_t i = 0; i < b->given.n; i++)
-        if (!QDQ_PUSH(&b->c->arena, &all, b->given.at[i]))
+    for (size_t i = 0; i < b->requested.n; i++)
+        if (!QDQ_PUSH(&b->c->arena, &all, b->requested.at[i]))
             return qdq_nomem(err);
     for (size_t i = 0; qdq_model_input(b->models[0], i, &io); i++)
-        for (size_t k = 0; k < n && cli_is_assumed(&io, &b->given); k++) {
+        for (size_t k = 0; k < n && cli_is_assumed(&io, &b->requested); k++) {
             qdq_input_shape shape = {.name = io.name, .rank = in[k].array.rank};
 
             memcpy(shape.dim, in[k].array.dim, sizeof shape.dim);
             if (strcmp(in[k].name, io.name) == 0 && !QDQ_PUSH(&b->c->arena, &all, shape))
                 return qdq_nomem(err);
         }
-    b->given = all;
+    b->requested = all;
     return QDQ_OK;
 }
 
@@ -423,10 +423,10 @@ static qdq_status measure(bench *b, qdq_error *err)
 {
     for (size_t i = 0; i < b->n_models; i++)
         QDQ_TRY(cli_model_load(b->c, b->c->operand[i], &b->models[i], err));
-    b->given = b->a->shape.shapes;
+    b->requested = b->a->shape.shapes;
     QDQ_TRY(take_data_shapes(b, err));
-    QDQ_TRY(cli_range_read(b->c, &b->a->range, &b->a->engine, &b->given, &b->range, err));
-    QDQ_TRY(cli_range_merge(b->c, &b->range, &b->given, &b->shapes, err));
+    QDQ_TRY(cli_range_read(b->c, &b->a->range, &b->a->engine, &b->requested, &b->range, err));
+    QDQ_TRY(cli_range_merge(b->c, &b->range, &b->requested, &b->shapes, err));
     QDQ_TRY(cli_shapes_check(&b->shapes, b->models, b->n_models, err));
     QDQ_TRY(open_sequence(b, err));
     if (!cmd_bench_has_steps(b))

@@ -57,7 +57,7 @@ typedef struct bench {
     /* of --data, with --state also random; or NULL */
     qdq_data *data;
     /* of --shape and --data */
-    cli_shapes given;
+    cli_shapes requested;
     /* that are timed */
     cli_shapes shapes;
     int threads;

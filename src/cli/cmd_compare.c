@@ -147,7 +147,7 @@ static qdq_status compare(comparison *p, qdq_error *err)
     opts.shapes = mine.at;
     opts.n_shapes = mine.n;
     opts.job = &c->job;
-    opts.scores = a->min_agreement.given;
+    opts.scores = a->min_agreement.is_set;
     QDQ_TRY(cli_at_file(
         c->operand[1],
         qdq_compare(p->engine, p->model_a, p->model_b, p->data, &opts, &p->result, err), err));
@@ -160,7 +160,7 @@ static qdq_status compare(comparison *p, qdq_error *err)
     QDQ_TRY(c->json ? print_json(p, err) : print_text(p, err));
     if (a->min_sqnr != 0)
         check_goal(c, p->result, a->min_sqnr);
-    if (a->min_agreement.given)
+    if (a->min_agreement.is_set)
         check_agreement(c, p->result, a->min_agreement.value);
     return QDQ_OK;
 }

@@ -49,7 +49,8 @@ static qdq_status apply_plan(quantize *q, qdq_error *err)
     if (cmd_quantize_is_dry(a))
         return QDQ_OK;
     return cli_at_file(
-        a->plan, qdq_plan_apply(q->plan, q->model, a->force_plan, &q->c->job, &q->given, err), err);
+        a->plan, qdq_plan_apply(q->plan, q->model, a->force_plan, &q->c->job, &q->planned, err),
+        err);
 }
 
 static qdq_status open_model(quantize *q, qdq_error *err)
@@ -108,7 +109,7 @@ static qdq_status open_all(quantize *q, qdq_error *err)
 static qdq_status save(quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
-    qdq_model *made = q->given != NULL ? q->given : q->r->model;
+    qdq_model *made = q->planned != NULL ? q->planned : q->r->model;
 
     cli_ui_clear(&q->c->ui);
     if (a->metadata)
@@ -183,7 +184,7 @@ static qdq_status run_quantize(cli *c, const void *args, qdq_error *err)
     cli_metric_close(&q.metric);
     json_decref(q.tuned);
     qdq_ptq_result_free(made);
-    qdq_model_free(q.given);
+    qdq_model_free(q.planned);
     qdq_plan_free(q.given_plan);
     qdq_plan_free(q.times);
     qdq_why_free(q.why);

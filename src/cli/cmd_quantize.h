@@ -39,7 +39,7 @@ typedef struct quantize {
     qdq_why *why;
     /* of --plan and --autotune, with the model that it made; or NULL */
     qdq_plan *given_plan;
-    qdq_model *given;
+    qdq_model *planned;
     /* of --times; or NULL */
     qdq_plan *times;
     /* a share, or in the metric's unit; below 0: no such goal */

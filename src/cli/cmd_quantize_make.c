@@ -59,7 +59,7 @@ static void fill(const quantize *q, qdq_ptq_opts *o)
     o->eval = q->samples.eval;
     o->split = q->tuned != NULL ? &q->samples.split : NULL;
     o->plan = q->given_plan;
-    o->quantized = q->given;
+    o->quantized = q->planned;
     o->reference = q->reference;
     o->no_sqnr = !a->quant.sqnr;
     o->no_engine_check = q->tuned != NULL; /* as the tuner has checked and timed it */
@@ -85,7 +85,7 @@ static void take(quantize *q, const qdq_ptq_result *r)
 {
     q->r = r;
     q->plan = r->plan != NULL ? r->plan : q->given_plan;
-    q->quantized = r->model != NULL ? r->model : q->given;
+    q->quantized = r->model != NULL ? r->model : q->planned;
     q->samples.split = r->split;
 }
 

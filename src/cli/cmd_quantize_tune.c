@@ -48,7 +48,7 @@ static qdq_status take_result(quantize *q, qdq_error *err)
     QDQ_NEED(plan != NULL && model != NULL, err);
     QDQ_TRY(cli_tune_report_load(q->tuned_in, &q->tuned, err));
     QDQ_TRY(qdq_plan_load(plan, &q->given_plan, err));
-    return qdq_model_load(model, NULL, &q->given, err);
+    return qdq_model_load(model, NULL, &q->planned, err);
 }
 
 qdq_status cmd_quantize_tune(quantize *q, qdq_error *err)

@@ -244,7 +244,7 @@ typedef struct collector {
     /* of the source, where nodes are asked for */
     qdq_layer_index names;
     /* by value id: a layer gives it */
-    bool *given;
+    bool *produced;
     QDQ_VEC(qdq_engine_layer) layers;
     /* of all layers that name tensors alone, one behind the other */
     QDQ_VEC(qdq_layer_owner) gives;
@@ -279,7 +279,7 @@ static bool keep_tensors(collector *c, const qdq_plugin_layer *from, const qdq_e
         qdq_layer_owner o = {.value = qdq_graph_find(c->names.graph, from->tensors[i])};
         if (o.value == NULL)
             continue;
-        c->given[o.value->id] = true;
+        c->produced[o.value->id] = true;
         if (l->nodes.n == 0 && !QDQ_PUSH(&c->arena, &c->gives, o))
             return false;
     }
@@ -310,8 +310,8 @@ static qdq_status find_slices(collector *c, qdq_error *err)
     for (size_t i = 0; i < c->layers.n; i++) {
         qdq_engine_layer *l = &c->layers.at[i];
         for (size_t k = 0; k < c->n_gives.at[i]; k++, next++)
-            QDQ_TRY(
-                qdq_layer_slice(&c->names, &next->value, 1, c->given, &c->arena, &l->nodes, err));
+            QDQ_TRY(qdq_layer_slice(&c->names, &next->value, 1, c->produced, &c->arena, &l->nodes,
+                                    err));
         if (c->n_gives.at[i] > 0 && l->nodes.n > 0)
             l->source = QDQ_LAYER_SLICE;
     }
@@ -325,9 +325,9 @@ static qdq_status plugin_groups(qdq_session *s, const qdq_array *const *in, unsi
     const qdq_graph *g = s->source->graph;
     collector c = {0};
 
-    c.given = qdq_arena_array(&c.arena, g->values.n + 1, sizeof *c.given);
+    c.produced = qdq_arena_array(&c.arena, g->values.n + 1, sizeof *c.produced);
     qdq_status st =
-        c.given != NULL ? qdq_layer_index_make(&c.names, g, &c.arena, err) : qdq_nomem(err);
+        c.produced != NULL ? qdq_layer_index_make(&c.names, g, &c.arena, err) : qdq_nomem(err);
     if (st == QDQ_OK)
         st = ps->table->layers(ps->session, in, runs, collect, &c, err);
     if (st == QDQ_OK)

@@ -132,7 +132,7 @@ static void put_node(const texts *t, const qdq_picture_node *n)
     qdq_html_json(t->b, n->name);
     text(t, n->op);
     text(t, n->block);
-    qdq_buf_printf(t->b, ",%u,%u,%u", (unsigned)n->given, (unsigned)n->chosen, (unsigned)n->weight);
+    qdq_buf_printf(t->b, ",%u,%u,%u", (unsigned)n->input, (unsigned)n->chosen, (unsigned)n->weight);
     number(t->b, n->given_us);
     number(t->b, n->chosen_us);
     text(t, n->why);
@@ -230,7 +230,7 @@ static int by_time(const void *a, const void *b)
 
 static void put_row(qdq_buf *b, const qdq_page_table *t, const qdq_picture_node *n, double per_unit)
 {
-    const bool coded = n->chosen != n->given;
+    const bool coded = n->chosen != n->input;
 
     qdq_page_row_begin(b, coded ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
     qdq_page_cell(b, t, 0, n->name);

@@ -53,7 +53,7 @@ typedef struct qdq_picture_node {
     /* nodes with equal texts are one block; NULL: alone */
     const char *block;
     /* format it computes in, before and after */
-    qdq_elem given, chosen;
+    qdq_elem input, chosen;
     /* format of its quantized weight; QDQ_UNDEFINED: none */
     qdq_elem weight;
     /* its kernels in the input model */

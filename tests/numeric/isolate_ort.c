@@ -58,7 +58,7 @@ static void time_whole(qdq_engine *e, test_isolated *s, const qdq_plan *plan, qd
     assert_true(qdq_graph_name_nodes(m->graph)); /* ONNX Runtime tells them by their names */
     if (plan != NULL)
         assert_ok(qdq_quantize_finish(m, plan, NULL, NULL, &err));
-    profile(e, m, &usual, s->range->given ? 1 : 0, &layer, &n);
+    profile(e, m, &usual, s->range->has_shapes ? 1 : 0, &layer, &n);
     assert_ok(qdq_tune_attribute(s->clean->graph, layer, n, &s->arena, &times, &err));
     for (uint32_t i = 0; i < s->f->n; i++)
         out[i] = qdq_group_time_of(s->f, i, &times);

@@ -64,7 +64,7 @@ TEST(nodes_have_formats_rules_and_reasons)
 
     assert_int_equal(f.x.picture.n_nodes, 3);
     assert_string_equal(n[0].name, "a/fc");
-    assert_int_equal(n[0].given, QDQ_FLOAT);
+    assert_int_equal(n[0].input, QDQ_FLOAT);
     assert_int_equal(n[0].chosen, QDQ_UINT8);
     assert_int_equal(n[0].weight, QDQ_INT8);
     assert_string_equal(n[0].why, "matmul");

@@ -15,7 +15,7 @@ static qdq_picture_node node(const char *name)
     return (qdq_picture_node){.name = name,
                               .key = name,
                               .op = "Conv",
-                              .given = QDQ_FLOAT,
+                              .input = QDQ_FLOAT,
                               .chosen = QDQ_INT8,
                               .given_us = 10,
                               .chosen_us = 4,

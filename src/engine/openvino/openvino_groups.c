@@ -120,7 +120,7 @@ typedef struct finder {
     const qdq_graph *graph;
     qdq_layer_index names;
     /* by value id */
-    bool *given;
+    bool *produced;
     layer *at;
     size_t n;
 } finder;
@@ -182,14 +182,14 @@ static bool leaves(const layer *l, const qdq_value *v)
 
 static void mark_given(finder *f)
 {
-    memset(f->given, 0, f->graph->values.n);
+    memset(f->produced, 0, f->graph->values.n);
     for (size_t i = 0; i < f->n; i++)
         for (size_t k = 0; k < f->at[i].named.n; k++) {
             const qdq_node *node = f->at[i].named.at[k];
             for (uint32_t o = 0; o < node->n_out; o++)
                 if (node->out[o] != NULL && node->graph == f->graph &&
                     leaves(&f->at[i], node->out[o]))
-                    f->given[node->out[o]->id] = true;
+                    f->produced[node->out[o]->id] = true;
         }
 }
 
@@ -203,7 +203,7 @@ static qdq_status slice(finder *f, layer *l, qdq_error *err)
 
         if (node->graph != f->graph || to == NULL)
             continue;
-        QDQ_TRY(qdq_layer_slice(&f->names, &to, 1, f->given, f->arena, &part, err));
+        QDQ_TRY(qdq_layer_slice(&f->names, &to, 1, f->produced, f->arena, &part, err));
         for (size_t i = 0; i < part.n; i++)
             if (!has(&l->out.nodes, part.at[i]) && !QDQ_PUSH(f->arena, &l->out.nodes, part.at[i]))
                 return qdq_nomem(err);
@@ -373,8 +373,8 @@ qdq_status qdq_ov_groups(qdq_session *s, const qdq_array *const *in, unsigned ru
         st = qdq_layer_index_make(&f.names, f.graph, &arena, err);
     f.at = all.layers.at;
     f.n = all.layers.n;
-    f.given = qdq_arena_array(&arena, f.graph->values.n + 1, sizeof *f.given);
-    if (st == QDQ_OK && f.given == NULL)
+    f.produced = qdq_arena_array(&arena, f.graph->values.n + 1, sizeof *f.produced);
+    if (st == QDQ_OK && f.produced == NULL)
         st = qdq_nomem(err);
     if (st == QDQ_OK)
         st = find_nodes(&f, err);

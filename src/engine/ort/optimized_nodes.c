@@ -16,7 +16,7 @@ typedef struct matcher {
     /* by value id of `optimized`: the tensor of the source; NULL: unknown */
     const qdq_value **holds;
     /* by value id of `source`: the optimized graph has it, too */
-    bool *given;
+    bool *present;
 } matcher;
 
 static const qdq_value *held(const matcher *m, const qdq_value *v)
@@ -162,7 +162,7 @@ static qdq_status match_tensors(matcher *m, qdq_error *err)
     for (size_t i = 0; i < m->optimized->values.n; i++) {
         const qdq_value *v = m->optimized->values.at[i];
         if (!v->dead && m->holds[v->id] != NULL)
-            m->given[m->holds[v->id]->id] = true;
+            m->present[m->holds[v->id]->id] = true;
     }
     return QDQ_OK;
 }
@@ -202,7 +202,7 @@ static qdq_status find_nodes(matcher *m, qdq_optimized_node *o, qdq_error *err)
         if (v != NULL && v->producer != NULL && !reads(m, n, v))
             to[n_to++] = v;
     }
-    QDQ_TRY(qdq_layer_slice(&m->names, to, n_to, m->given, m->arena, &o->nodes, err));
+    QDQ_TRY(qdq_layer_slice(&m->names, to, n_to, m->present, m->arena, &o->nodes, err));
     if (o->nodes.n == 0)
         return o->conversion ? QDQ_OK : find_by_name(m, o, err);
     o->source =
@@ -232,8 +232,8 @@ qdq_status qdq_optimized_nodes(const qdq_graph *source, const qdq_graph *optimiz
     *n = optimized->n_node;
     *out = qdq_arena_array(arena, *n + 1, sizeof **out);
     m.holds = qdq_arena_array(arena, optimized->values.n + 1, sizeof(qdq_value *));
-    m.given = qdq_arena_array(arena, source->values.n + 1, sizeof *m.given);
-    QDQ_NEED(*out != NULL && m.holds != NULL && m.given != NULL, err);
+    m.present = qdq_arena_array(arena, source->values.n + 1, sizeof *m.present);
+    QDQ_NEED(*out != NULL && m.holds != NULL && m.present != NULL, err);
     qdq_status st = qdq_layer_index_make(&m.names, source, arena, err);
     if (st == QDQ_OK)
         st = find_all(&m, *out, err);

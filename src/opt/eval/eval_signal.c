@@ -134,7 +134,7 @@ bool qdq_eval_mel(qdq_eval *c)
 
 typedef struct dft {
     /* the length; elements of a line that are taken; results */
-    int64_t n, taken, given;
+    int64_t n, taken, results;
     /* half: the spectrum has only its first half, and results are real */
     bool inverse, half;
     /* of 2 pi k / n, and the sine behind them */
@@ -148,7 +148,7 @@ static bool begin_dft(qdq_eval *c, dft *d, int64_t lines)
     int64_t work = 0;
     double *table;
 
-    if (__builtin_mul_overflow(d->taken, d->given, &work) ||
+    if (__builtin_mul_overflow(d->taken, d->results, &work) ||
         __builtin_mul_overflow(work, lines, &work) || work > MAX_WORK || d->n > MAX_WORK / 8)
         return QDQ_REFUSE(c, "more than %d products", MAX_WORK);
     d->cosine = table = qdq_eval_scratch(c, 2 * d->n, sizeof *table);
@@ -230,7 +230,7 @@ static bool read_dft(qdq_eval *c, dft *d, int *axis)
         return false;
     if (d->n < 1)
         return QDQ_REFUSE(c, "a length of 0");
-    d->given = onesided && !d->inverse ? d->n / 2 + 1 : d->n;
+    d->results = onesided && !d->inverse ? d->n / 2 + 1 : d->n;
     d->taken = d->half ? d->n / 2 + 1 : d->n;
     d->taken = d->taken < x->dim[*axis] ? d->taken : x->dim[*axis];
     return true;
@@ -246,18 +246,19 @@ bool qdq_eval_dft(qdq_eval *c)
     if (!check_signal(c) || !read_dft(c, &d, &axis))
         return false;
     for (int i = 0; i < x->rank; i++)
-        dim[i] = i == axis ? d.given : i == x->rank - 1 ? 2 - d.half : x->dim[i];
+        dim[i] = i == axis ? d.results : i == x->rank - 1 ? 2 - d.half : x->dim[i];
     void *out = qdq_eval_output(c, 0, x->elem, x->rank, dim);
     int64_t inner = qdq_eval_product(x->dim, axis + 1, x->rank - 1);
     int64_t lines = qdq_eval_product(x->dim, 0, axis) * inner;
     if (out == NULL || !begin_dft(c, &d, lines))
         return false;
     for (int64_t l = 0; l < lines; l++) {
-        int64_t from = qdq_eval_line(l, x->dim[axis], inner), to = qdq_eval_line(l, d.given, inner);
+        int64_t from = qdq_eval_line(l, x->dim[axis], inner),
+                to = qdq_eval_line(l, d.results, inner);
 
         for (int64_t i = 0; i < 2 * d.taken; i++)
             d.line[i] = part_of(x, from + i / 2 * inner, i % 2 != 0);
-        for (int64_t k = 0; k < d.given; k++) {
+        for (int64_t k = 0; k < d.results; k++) {
             double real, imaginary;
 
             transform(&d, k, &real, &imaginary);
@@ -286,7 +287,7 @@ static bool read_frames(qdq_eval *c, dft *d, int64_t *step)
     if (onesided && x->dim[2] == 2)
         return QDQ_REFUSE(c, "one side of what has two");
     d->taken = d->n;
-    d->given = onesided ? d->n / 2 + 1 : d->n;
+    d->results = onesided ? d->n / 2 + 1 : d->n;
     return true;
 }
 
@@ -298,7 +299,7 @@ bool qdq_eval_stft(qdq_eval *c)
 
     if (!check_signal(c) || !read_frames(c, &d, &step))
         return false;
-    int64_t frames = (x->dim[1] - d.n) / step + 1, dim[] = {x->dim[0], frames, d.given, 2};
+    int64_t frames = (x->dim[1] - d.n) / step + 1, dim[] = {x->dim[0], frames, d.results, 2};
     void *out = qdq_eval_output(c, 0, x->elem, 4, dim);
     if (out == NULL || !begin_dft(c, &d, x->dim[0] * frames))
         return false;
@@ -308,12 +309,12 @@ bool qdq_eval_stft(qdq_eval *c)
         for (int64_t i = 0; i < 2 * d.n; i++)
             d.line[i] = part_of(x, from + i / 2, i % 2 != 0) *
                         (window != NULL ? qdq_eval_number(window, i / 2) : 1);
-        for (int64_t k = 0; k < d.given; k++) {
+        for (int64_t k = 0; k < d.results; k++) {
             double real, imaginary;
 
             transform(&d, k, &real, &imaginary);
-            qdq_eval_put_number(x->elem, out, 2 * (f * d.given + k), real);
-            qdq_eval_put_number(x->elem, out, 2 * (f * d.given + k) + 1, imaginary);
+            qdq_eval_put_number(x->elem, out, 2 * (f * d.results + k), real);
+            qdq_eval_put_number(x->elem, out, 2 * (f * d.results + k) + 1, imaginary);
         }
     }
     return true;

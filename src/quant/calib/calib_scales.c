@@ -369,7 +369,7 @@ static qdq_status set_fold(const qdq_calibration *c, unsigned k, qdq_error *err)
     for (size_t i = 0; i < c->q->plan->tensors.n; i++) {
         qdq_plan_tensor *entry = &c->q->plan->tensors.at[i];
 
-        if (entry->fold != NULL && !entry->given)
+        if (entry->fold != NULL && !entry->from_plan)
             QDQ_TRY(find_scale(c, leader_of(c, entry), entry, &entry->fold[k], err));
     }
     return QDQ_OK;
@@ -384,7 +384,7 @@ static qdq_status set_folds(qdq_calibration *c, const qdq_calib_slot *before, qd
     for (size_t i = 0; i < c->q->plan->tensors.n && st == QDQ_OK; i++) {
         qdq_plan_tensor *entry = &c->q->plan->tensors.at[i];
 
-        if (entry->given)
+        if (entry->from_plan)
             continue;
         entry->fold = NULL;
         if (entry->known || leader_of(c, entry)->fold == NULL)

@@ -87,7 +87,7 @@ static qdq_status give_scales(const qdq_scales *s, keys *k, qdq_plan *plan, qdq_
             continue;
         t->asked = qdq_plan_asked(t); /* of a part that is taken back it counts again */
         QDQ_TRY(take_scale(s, kept, plan, t, err));
-        t->given = true;
+        t->from_plan = true;
     }
     return QDQ_OK;
 }
@@ -102,15 +102,15 @@ static qdq_status take_back_parts(const qdq_plan *plan, qdq_error *err)
     for (size_t i = 0; i < plan->tensors.n && ok; i++) {
         const qdq_plan_tensor *t = &plan->tensors.at[i];
 
-        if (t->group != NULL && !t->known && !t->given)
+        if (t->group != NULL && !t->known && !t->from_plan)
             ok = qdq_map_put(&broken, t->group, NULL) != NULL;
     }
     for (size_t i = 0; i < plan->tensors.n && ok; i++) {
         qdq_plan_tensor *t = &plan->tensors.at[i];
 
-        if (t->given && t->group != NULL && qdq_map_get(&broken, t->group) != NULL)
-            t->given = false;
-        t->known |= t->given;
+        if (t->from_plan && t->group != NULL && qdq_map_get(&broken, t->group) != NULL)
+            t->from_plan = false;
+        t->known |= t->from_plan;
     }
     qdq_map_free(&broken);
     return qdq_allocated(ok, err);
@@ -223,8 +223,8 @@ qdq_status qdq_scales_keep_joins(qdq_scales *s, const qdq_plan *plan, qdq_error 
 
 static qdq_status keep_scale(qdq_scales *s, const keys *k, qdq_plan_tensor *t, qdq_error *err)
 {
-    if (t->given) {
-        t->known = t->given = false;
+    if (t->from_plan) {
+        t->known = t->from_plan = false;
         return QDQ_OK;
     }
     if (t->known)

@@ -343,7 +343,7 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
     QDQ_TRY(keep_list(g, &g->opts.exclude, err));
     QDQ_TRY(keep_list(g, &g->opts.include, err));
     qdq_quantizing q = qdq_goal_quantizing(g, &g->opts, g->first);
-    QDQ_TRY(qdq_statistics_open(&q, g->given, &g->statistics, err));
+    QDQ_TRY(qdq_statistics_open(&q, g->requested, &g->statistics, err));
     warn_of_statistics(g);
     QDQ_TRY(qdq_quantize_first_plan(&q, g->clean, err));
     const double planned = qdq_clock_seconds();
@@ -483,7 +483,7 @@ qdq_status qdq_quantize_goal_hooked(const qdq_goal_call *c, qdq_plan **plan, qdq
 {
     qdq_data *data = c->data;
     qdq_goal_run g = {.m = c->m,
-                      .given = c->t,
+                      .requested = c->t,
                       .engine = c->e,
                       .data = data,
                       .opts = QDQ_QUANTIZE_OPTS_INIT,

@@ -86,7 +86,7 @@ typedef struct qdq_goal_forms {
 typedef struct qdq_goal_run {
     const qdq_model *m;
     /* the caller's, and that fitted to model and processor */
-    const qdq_target *given, *target;
+    const qdq_target *requested, *target;
     qdq_engine *engine;
     qdq_data *data;
     qdq_quantize_opts opts;

@@ -48,7 +48,7 @@ typedef struct qdq_plan_tensor {
     /* the same: the scale is there already, found in the model */
     bool known;
     /* the same: known from an earlier plan (scales.h) */
-    bool given;
+    bool from_plan;
     /* the same: channels of the last dimension that the range leaves out, as an entry of
      * float_channels computes them; ascending */
     const int64_t *without;

@@ -161,7 +161,7 @@ static qdq_picture_node describe_node(const drawing *d, const qdq_node *n, const
     const qdq_plan_float *f = NULL;
     qdq_picture_node out = {.name = label != NULL ? label : n->type,
                             .op = n->type,
-                            .given = format_of(n),
+                            .input = format_of(n),
                             .given_us = NAN,
                             .chosen_us = NAN,
                             .price = QDQ_PICTURE_NO_PRICE};
@@ -171,7 +171,7 @@ static qdq_picture_node describe_node(const drawing *d, const qdq_node *n, const
     out.key = n->name[0] != '\0' && qdq_node_has_own_name(n) ? n->name
               : y != NULL                                    ? y->name
                                                              : out.name;
-    out.chosen = out.given;
+    out.chosen = out.input;
     look_at_inputs(d, n, &out, &codes, &rule);
     q = qdq_map_get_ptr(&d->quantized, out.name);
     f = qdq_map_get_ptr(&d->left, out.name);
@@ -181,11 +181,11 @@ static qdq_picture_node describe_node(const drawing *d, const qdq_node *n, const
                                                    : QDQ_INT8;
         out.why = q->preserved ? "it was in 8 bits before" : rule;
         if (q->preserved)
-            out.given = out.chosen;
+            out.input = out.chosen;
     } else {
         if (f != NULL)
             out.why = f->reason;
-        if (qdq_plan_has_half(d->plan) && out.given == QDQ_FLOAT)
+        if (qdq_plan_has_half(d->plan) && out.input == QDQ_FLOAT)
             out.chosen = d->plan->half.type;
     }
     return out;
@@ -367,7 +367,7 @@ qdq_status qdq_plan_picture_quote(qdq_plan_picture *x, size_t i, const qdq_pictu
                                   const qdq_target *t, qdq_arena *arena, qdq_error *err)
 {
     const qdq_node *n = x->node[i];
-    const bool coded = by->chosen != by->given;
+    const bool coded = by->chosen != by->input;
 
     if (by->why == NULL || n->domain[0] != '\0')
         return QDQ_OK;
@@ -386,7 +386,7 @@ qdq_status qdq_plan_picture_quote(qdq_plan_picture *x, size_t i, const qdq_pictu
 
 static bool is_coded(const qdq_picture_node *n)
 {
-    return n->chosen != n->given && qdq_elem_bits(n->chosen) <= 8;
+    return n->chosen != n->input && qdq_elem_bits(n->chosen) <= 8;
 }
 
 /* Block -> index of its first quantized node. */

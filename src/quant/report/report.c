@@ -111,7 +111,7 @@ static size_t count_fused(const qdq_reporting *r)
         const qdq_picture_node *n = &r->picture.node[i];
         const qdq_op op = qdq_op_find("", n->op);
 
-        fused += n->why == NULL && n->given == QDQ_FLOAT && op != QDQ_OP_CAST &&
+        fused += n->why == NULL && n->input == QDQ_FLOAT && op != QDQ_OP_CAST &&
                  op != QDQ_OP_DEQUANTIZELINEAR &&
                  (qdq_op_get_info(op)->flags & QDQ_OP_CONTROL) == 0;
     }

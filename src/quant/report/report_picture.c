@@ -114,7 +114,7 @@ static void set_times(qdq_plan_picture *x, const layers l[2], const double facto
             continue;
         n->given_us = l[0].us[id] * factor[0];
         n->chosen_us = l[1].us[id] * factor[1];
-        if (n->chosen != n->given) /* its own decision, not that of its layer */
+        if (n->chosen != n->input) /* its own decision, not that of its layer */
             n->price = (qdq_picture_price){
                 QDQ_PRICE_PROFILED, n->given_us - n->chosen_us, NAN, NULL, NULL, NULL};
     }
@@ -159,7 +159,7 @@ static qdq_status set_errors(qdq_reporting *r, qdq_plan_picture *x, qdq_error *e
 {
     for (size_t i = 0; i < x->picture.n_nodes; i++) {
         qdq_picture_node *n = &x->picture.node[i];
-        const qdq_compare_layer *l = n->chosen != n->given ? qdq_report_layer(r, n->name) : NULL;
+        const qdq_compare_layer *l = n->chosen != n->input ? qdq_report_layer(r, n->name) : NULL;
 
         if (l == NULL || !(l->error > 0))
             continue;

@@ -82,7 +82,7 @@ const qdq_value *qdq_find_product_data(const qdq_product_finder *f, const qdq_pl
     const qdq_elem type = qdq_plan_asked(t);
 
     if (x == NULL || qdq_value_const(x) != NULL || qdq_map_get(&f->tensors, t->tensor)->num == 0 ||
-        t->like != NULL || t->group != NULL || (t->known && !t->given) ||
+        t->like != NULL || t->group != NULL || (t->known && !t->from_plan) ||
         (type != QDQ_INT8 && type != QDQ_UINT8) || (t->all && x->n_output > 0))
         return NULL;
     *channels = channels_of(x);

@@ -196,7 +196,7 @@ static qdq_status describe_inputs(maker *s)
             return refuse_group(s, "the shape of an input is not known before it runs", v);
         in->name = qdq_arena_strdup(&out->arena, v->name);
         QDQ_NEED(in->name != NULL, s->err);
-        for (int d = 0; d < in->dims.rank && s->opts->range->given; d++)
+        for (int d = 0; d < in->dims.rank && s->opts->range->has_shapes; d++)
             if (in->dims.dim[QDQ_SHAPE_OPT][d] < 0)
                 return refuse_group(s, "the shape of an input is not known before it runs", v);
     }

@@ -47,7 +47,7 @@ static qdq_status open_all(qdq_shape_range *r, const qdq_model *m, const qdq_sha
     if (o->n[QDQ_SHAPE_OPT] == 0 && (o->n[QDQ_SHAPE_MIN] > 0 || o->n[QDQ_SHAPE_MAX] > 0))
         return qdq_fail(err, QDQ_E_USAGE,
                         "found a least or greatest shape, expected the usual one with it");
-    r->given = o->n[QDQ_SHAPE_OPT] > 0;
+    r->has_shapes = o->n[QDQ_SHAPE_OPT] > 0;
     QDQ_TRY(infer_with(m, o->shapes[QDQ_SHAPE_OPT], o->n[QDQ_SHAPE_OPT], &r->model[QDQ_SHAPE_OPT],
                        err));
     QDQ_TRY(infer_end(m, o, QDQ_SHAPE_MIN, &r->model[QDQ_SHAPE_MIN], err));

@@ -26,7 +26,7 @@ typedef struct qdq_shape_range {
     /* of the usual one */
     qdq_facts *facts;
     /* there are shapes at all */
-    bool given;
+    bool has_shapes;
 } qdq_shape_range;
 
 /* `opts` may be NULL. QDQ_E_USAGE: shapes that do not fit, or min and max without opt. */

@@ -54,7 +54,7 @@ static void forget_times_on_codes(qdq_picture *p)
         const qdq_picture_edge *e = &p->edge[i];
 
         if (e->coded && e->to != QDQ_PICTURE_OUTSIDE &&
-            p->node[e->to].chosen == p->node[e->to].given)
+            p->node[e->to].chosen == p->node[e->to].input)
             p->node[e->to].chosen_us = NAN;
     }
 }
@@ -73,7 +73,7 @@ static void set_times(const qdq_tune_state *t, qdq_plan_picture *x, const qdq_tu
 
         n->given_us = given->own[id] * of_given;
         n->chosen_us = chosen != NULL          ? chosen->own[id] * of_chosen
-                       : n->chosen == n->given ? n->given_us
+                       : n->chosen == n->input ? n->given_us
                                                : predicted_us(t, x->node[i]);
     }
     if (chosen == NULL)
@@ -276,7 +276,7 @@ static qdq_status price_node(pricing *x, size_t i, qdq_error *err)
     if (qdq_plan_picture_is_main(x->out, i))
         QDQ_TRY(price_form(x, n, node, err));
     if (rules->chosen != node->chosen)
-        QDQ_TRY(set_rules(x, &node->price, rules->chosen, rules->chosen != rules->given, rules->why,
+        QDQ_TRY(set_rules(x, &node->price, rules->chosen, rules->chosen != rules->input, rules->why,
                           err));
     return qdq_plan_picture_quote(x->out, i, rules, x->t->task.target, &x->t->arena, err);
 }

@@ -53,11 +53,11 @@ static qdq_status switch_ops_on(qdq_target *t, qdq_error *err)
 
 static qdq_status copy_target(qdq_space *s, qdq_error *err)
 {
-    QDQ_TRY(qdq_target_with(s->given, "stay_float", "[]", &s->target, err));
+    QDQ_TRY(qdq_target_with(s->requested, "stay_float", "[]", &s->target, err));
     QDQ_TRY(switch_ops_on(s->target, err));
-    for (size_t i = 0; i < s->given->stay.n; i++)
-        if (s->given->stay.at[i].engine != NULL &&
-            !QDQ_PUSH(&s->target->arena, &s->target->stay, s->given->stay.at[i]))
+    for (size_t i = 0; i < s->requested->stay.n; i++)
+        if (s->requested->stay.at[i].engine != NULL &&
+            !QDQ_PUSH(&s->target->arena, &s->target->stay, s->requested->stay.at[i]))
             return qdq_nomem(err);
     return leave_out_taste(s->target, err);
 }
@@ -193,7 +193,7 @@ static qdq_status find_rules(qdq_space *s, const qdq_quantize_opts *opts, qdq_pl
                              qdq_error *err)
 {
     qdq_plan_clear(p);
-    QDQ_TRY(place_target(s, s->given, opts, p, err));
+    QDQ_TRY(place_target(s, s->requested, opts, p, err));
     return qdq_space_from_plan(s, p, &s->rules, &s->arena, err);
 }
 
@@ -226,7 +226,7 @@ qdq_status qdq_space_new(const qdq_model *clean, const qdq_target *t, const qdq_
     *out = NULL;
     QDQ_NEED(s != NULL, err);
     s->clean = clean;
-    s->given = t;
+    s->requested = t;
     s->finite = calloc(1, sizeof *s->finite);
     st = s->finite != NULL ? fill_space(s, opts, err) : qdq_nomem(err);
     if (st != QDQ_OK) {

@@ -36,7 +36,7 @@ typedef struct qdq_space {
     qdq_arena arena;
     const qdq_model *clean;
     /* the caller's target, which subgraphs of If, Loop and Scan use */
-    const qdq_target *given;
+    const qdq_target *requested;
     /* a copy without the rules' conditions on shapes ("stay_float"); legality remains */
     qdq_target *target;
     qdq_decision *group;

@@ -158,7 +158,7 @@ typedef struct partial {
     /* their entries */
     qdq_plan *halves;
     /* tensors that have such an entry in p */
-    qdq_map given;
+    qdq_map listed;
     qdq_plan *p;
     /* of p, before it gets them */
     qdq_cover in_p;
@@ -238,7 +238,7 @@ static qdq_status give_to_plan(partial *h)
     for (size_t i = 0; i < h->halves->tensors.n; i++) {
         QDQ_TRY(add_tensor(h->s, h->p, h->halves, &h->halves->tensors.at[i], &t, h->err));
         t->all = are_all_readers(h, t); /* then a list of them says nothing */
-        QDQ_NEED(qdq_map_put(&h->given, t->tensor, NULL) != NULL, h->err);
+        QDQ_NEED(qdq_map_put(&h->listed, t->tensor, NULL) != NULL, h->err);
     }
     for (size_t i = 0; i < h->halves->weights.n; i++)
         QDQ_TRY(add_weight(h->s, h->p, &h->halves->weights.at[i], h->err));
@@ -262,7 +262,7 @@ static const char *reason_of(const partial *h, uint32_t group)
         return QDQ_SPACE_ONLY_WEIGHT;
     case QDQ_PART_ACTIVATION:
         data = qdq_node_in(n, rule_of(h->s, group)->data)->name;
-        return is_covered_whole(h, data) || qdq_map_get(&h->given, data) != NULL
+        return is_covered_whole(h, data) || qdq_map_get(&h->listed, data) != NULL
                    ? QDQ_SPACE_ONLY_ACTIVATION
                    : NULL;
     }
@@ -310,7 +310,7 @@ qdq_status qdq_space_add_partial(const qdq_space *s, const qdq_assign *a,
         h.everything != NULL && h.halves != NULL ? add_partial(&h, from) : qdq_nomem(err);
     qdq_cover_free(&h.in_p);
     qdq_cover_free(&h.full);
-    qdq_map_free(&h.given);
+    qdq_map_free(&h.listed);
     qdq_plan_free(h.everything);
     qdq_plan_free(h.halves);
     return st;

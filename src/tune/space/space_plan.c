@@ -87,7 +87,7 @@ static qdq_status make_plan(const qdq_space *s, const qdq_assign *a, const choic
                                         .finite = s->finite,
                                         .stay = of->stay,
                                         .formats = of->formats,
-                                        .bodies = s->given,
+                                        .bodies = s->requested,
                                         .folds = from->folds,
                                         .half = rest->type != QDQ_UNDEFINED ? rest : NULL},
                               .plan = p};

@@ -148,7 +148,7 @@ static qdq_status fill_types(retyping *r, const qdq_space_scaling *from)
         own.qparam = (qdq_qparam){.type = own.form->activation.type};
         own.asked = own.qparam.type;
         own.fold = NULL;
-        own.given = false;
+        own.from_plan = false;
         own.origin = "tuned";
         if (!QDQ_PUSH(&r->p->arena, &r->p->tensors, own))
             st = qdq_nomem(r->err);
