@@ -465,7 +465,7 @@ static qdq_status check(const qdq_data *data, const qdq_goal_opts *how, bool rou
 static void put_away(qdq_goal_run *g)
 {
     for (size_t i = 0; i < g->tried.n; i++)
-        if (g->room == NULL || g->tried.at[i].compared != g->block->head.compared)
+        if (g->block == NULL || g->tried.at[i].compared != g->block->head.compared)
             qdq_free(g->tried.at[i].compared);
     qdq_plan_free(g->first);
     qdq_model_free(g->clean);
@@ -509,8 +509,8 @@ qdq_status qdq_quantize_goal_hooked(const qdq_goal_call *c, qdq_plan **plan, qdq
         snprintf(g.clock.processor, sizeof g.clock.processor, "%s", qdq_engine_processor(c->e));
     else
         qdq_processor_name(g.clock.processor, sizeof g.clock.processor);
-    g.room = calloc(1, sizeof *g.room);
-    QDQ_NEED(g.room != NULL, err);
+    g.block = calloc(1, sizeof *g.block);
+    QDQ_NEED(g.block != NULL, err);
     g.block->head.why = g.block->why;
     qdq_target *own = NULL;
     qdq_status st = qdq_target_fit(c->m, c->t, g.opts.cpu, g.opts.job, &own, err);
@@ -548,6 +548,6 @@ void qdq_goal_result_free(qdq_goal_result *r)
     if (room == NULL)
         return;
     qdq_free(r->compared);
-    qdq_arena_free(&block->arena);
+    qdq_arena_free(&room->arena);
     free(room);
 }

@@ -35,7 +35,7 @@ typedef struct pricing {
     size_t *chosen;
     /* by class and column: how many operators have it there */
     unsigned *planned;
-    /* of the base: sum and rest */
+    /* of the base: sum and unclassed */
     qdq_tune_prices base;
     /* the placements of all profiles: one of them again would say nothing new */
     QDQ_VEC(qdq_assign) taken;
@@ -140,11 +140,11 @@ static qdq_status mix(pricing *p, qdq_assign *out, bool *any, qdq_error *err)
 
 static qdq_tune_prices prices_of(const pricing *p, const qdq_tune_times *times)
 {
-    qdq_tune_prices out = {.sum = times->sum, .rest = times->sum, .known = true};
+    qdq_tune_prices out = {.sum = times->sum, .unclassed = times->sum, .known = true};
 
     for (size_t i = 0; i < p->s->n_formed; i = qdq_form_item_end(p->s, i))
         if (p->x->kind[i] != QDQ_TUNE_NO_KIND)
-            out.rest -= p->x->time_of(p->x, i, times);
+            out.unclassed -= p->x->time_of(p->x, i, times);
     return out;
 }
 
