@@ -416,8 +416,7 @@ static qdq_status compare_and_evaluate(qdq_goal_run *g, qdq_plan *p, qdq_goal_st
     t->is_evaluated = !t->early.has_ended;
     if (st == QDQ_OK)
         return evaluate_outputs(g, t->compared, &t->early, step, out, err);
-    if (!is_refused(g, st) ||
-        !g->reference_outputs.is_complete) /* else the float model may be at fault */
+    if (!is_refused(g, st) || !g->reference_outputs.is_complete) /* else float may be at fault */
         return st;
     note_refusal(g, step, out, err);
     return QDQ_OK;

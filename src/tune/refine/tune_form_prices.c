@@ -273,6 +273,12 @@ static double error_of(const cell *c, double noise)
     return c->n > 0 ? noise * mean_of(c) / sqrt(c->n) : (double)NAN;
 }
 
+/* hypot() would ask for glibc 2.35. */
+double qdq_form_error_of_both(double a, double b)
+{
+    return sqrt(a * a + b * b);
+}
+
 /* The fastest format of a class, and another one that may be as fast. */
 static bool is_in_doubt(const pricing *p, size_t class, double noise)
 {
@@ -286,8 +292,9 @@ static bool is_in_doubt(const pricing *p, size_t class, double noise)
     for (size_t c = 0; c <= p->n_columns; c++) {
         const cell *other = cell_of(p, class, c);
 
-        n += other->n > 0 && mean_of(other) - mean_of(best) <
-                                 sure * hypot(error_of(best, noise), error_of(other, noise));
+        n += other->n > 0 &&
+             mean_of(other) - mean_of(best) <
+                 sure * qdq_form_error_of_both(error_of(best, noise), error_of(other, noise));
     }
     return n > 1;
 }

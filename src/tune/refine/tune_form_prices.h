@@ -29,6 +29,9 @@ typedef struct qdq_form_pricing {
     bool (*is_item)(const qdq_refining *x, size_t item);
 } qdq_form_pricing;
 
+/* The standard error of a difference. */
+double qdq_form_error_of_both(double a, double b);
+
 /* Finds the classes, without times. */
 qdq_status qdq_form_prices_begin(const qdq_form_pricing *with, qdq_form_prices *out,
                                  qdq_error *err);

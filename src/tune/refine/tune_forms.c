@@ -141,7 +141,7 @@ static timed saving_of(const forming *x, size_t first, size_t item)
                 then = time_in(x, first, item);
     const unsigned n = x->prices.n_equal[x->r.kind[first]];
 
-    return (timed){n * (now.us - then.us), n * hypot(now.error, then.error)};
+    return (timed){n * (now.us - then.us), n * qdq_form_error_of_both(now.error, then.error)};
 }
 
 /* A saving below this share of what the class takes, or of the model's time, or of its standard
