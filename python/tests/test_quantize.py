@@ -372,7 +372,7 @@ def test_plots_show_layers_outputs_and_the_search(cnn, quantized, images):
     nearest = qdq.quantize(
         cnn, calib=images[:16], bench=False, min_sqnr=200, best_effort=True
     ).plot()
-    assert "(float)" in nearest.get_yticklabels()[0].get_text()
+    assert any("(float)" in t.get_text() for t in nearest.get_yticklabels())
     assert qdq.bench(cnn, cnn, rounds=2, max_ms=60000).plot().get_xlabel() == "ms"
     with pytest.raises(qdq.UsageError, match="nothing was measured"):
         qdq.quantize(cnn, bench=False, sqnr=False).plot()
