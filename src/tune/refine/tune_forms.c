@@ -36,6 +36,8 @@ typedef struct forming {
     double *saved;
     /* by format: it had a trial of its own */
     bool *tried;
+    /* by class: counted already */
+    bool *seen;
 } forming;
 
 static const qdq_space *space_of(const forming *x)
@@ -343,18 +345,18 @@ static size_t may_save(const forming *x, size_t first, size_t column, timed *sav
 }
 
 /* What trying a format would bring, on average over what its prices leave open: us of the model. */
-static double expect_of(forming *x, size_t column)
+static double expect_of(const forming *x, size_t column)
 {
     const qdq_space *s = space_of(x);
     double us = 0, variance = 0;
-    bool *seen = qdq_arena_array(&x->r.arena, x->prices.n_classes + 1, sizeof *seen);
 
-    for (size_t i = 0; i < s->n_formed && seen != NULL; i = qdq_form_item_end(s, i)) {
+    memset(x->seen, 0, x->prices.n_classes * sizeof *x->seen);
+    for (size_t i = 0; i < s->n_formed; i = qdq_form_item_end(s, i)) {
         const uint32_t k = x->r.kind[i];
         timed saved;
-        if (k == QDQ_TUNE_NO_KIND || seen[k] || may_save(x, i, column, &saved) == QDQ_NO_ITEM)
+        if (k == QDQ_TUNE_NO_KIND || x->seen[k] || may_save(x, i, column, &saved) == QDQ_NO_ITEM)
             continue;
-        seen[k] = true;
+        x->seen[k] = true;
         us += saved.us;
         variance += saved.error * saved.error;
     }
@@ -366,7 +368,7 @@ static double expect_of(forming *x, size_t column)
 
 /* The format with the largest such value, of those that had no trial of their own. False: none is
  * worth a trial. */
-static bool find_contender(forming *x, size_t *column)
+static bool find_contender(const forming *x, size_t *column)
 {
     const double least_of_model = 0.001;
     double most = least_of_model * x->prices.sum;
@@ -491,7 +493,8 @@ static qdq_status begin_forms(forming *x, qdq_error *err)
     QDQ_TRY(qdq_refine_begin(&x->r, n, err));
     x->saved = qdq_arena_array(&x->r.arena, n + 1, sizeof *x->saved);
     x->tried = qdq_arena_array(&x->r.arena, space_of(x)->forms.n + 1, sizeof *x->tried);
-    QDQ_NEED(x->saved != NULL && x->tried != NULL, err);
+    x->seen = qdq_arena_array(&x->r.arena, n + 1, sizeof *x->seen); /* classes are of items */
+    QDQ_NEED(x->saved != NULL && x->tried != NULL && x->seen != NULL, err);
     x->r.t->outcome.forms = x->r.out;
     return QDQ_OK;
 }
