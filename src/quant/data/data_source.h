@@ -115,7 +115,7 @@ qdq_status qdq_data_open_labels(qdq_data *d, const char *spec, qdq_error *err);
 /* Labels are classes, numbers of the last axis of the model's first output. Before anything runs:
  * QDQ_E_FORMAT for one that is beyond its length, if that is fixed. d NULL: none. */
 qdq_status qdq_data_check_labels(const qdq_data *d, const qdq_model *m, qdq_error *err);
-/* The same for n labels of a sample, and an output with so many classes. */
+/* The same for n labels of a sample, and an output with this number of classes. */
 qdq_status qdq_data_check_classes(const int64_t *labels, size_t n, size_t sample,
                                   const char *output, int64_t classes, qdq_error *err);
 

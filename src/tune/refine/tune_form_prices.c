@@ -27,8 +27,9 @@ typedef struct pricing {
     size_t n_columns;
     /* by class and column */
     cell *cells;
-    /* columns, the most promising first */
+    /* columns, the most promising first, and what each saves */
     size_t *order;
+    double *saved;
     /* by column: not even a profile of its own shows its times */
     bool *failed;
     /* by first item: what the next profile has */
@@ -113,12 +114,11 @@ static bool set_chosen(pricing *p, size_t first, size_t item, qdq_assign *a)
     return true;
 }
 
-/* Whose turn it is first moves on from profile to profile. *any: some operators have a format that
- * is not the base's. */
-static qdq_status mix(pricing *p, qdq_assign *out, bool *any, qdq_error *err)
+/* Whose turn it is first moves on from profile to profile; p->alone: each has the format of this
+ * column. *any: some operators have a format that is not the base's. */
+static qdq_status mix(pricing *p, size_t column, qdq_assign *out, bool *any, qdq_error *err)
 {
     unsigned *seen = qdq_arena_array(&p->x->arena, p->out->n_classes + 1, sizeof *seen);
-    const size_t column = p->alone ? next_alone(p) : 0;
 
     QDQ_NEED(seen != NULL && qdq_assign_copy(out, &p->x->base, &p->x->arena), err);
     memset(p->planned, 0, p->out->n_classes * p->n_columns * sizeof *p->planned);
@@ -189,11 +189,12 @@ static qdq_status take_base(pricing *p, qdq_error *err)
  * comes last: small classes have the most promising first, large ones have all. */
 static void rank_columns(const pricing *p)
 {
-    double *saved = qdq_arena_array(&p->x->arena, p->n_columns, sizeof *saved);
+    double *saved = p->saved;
 
-    for (size_t c = 0; c < p->n_columns && saved != NULL; c++) {
+    for (size_t c = 0; c < p->n_columns; c++) {
         unsigned n = 0;
 
+        saved[c] = 0;
         for (size_t k = 0; k < p->out->n_classes; k++)
             if (cell_of(p, k, c)->n > 0 && cell_of(p, k, p->n_columns)->sum > 0) {
                 n += p->out->n_equal[k];
@@ -202,7 +203,7 @@ static void rank_columns(const pricing *p)
             }
         saved[c] = n > 0 ? saved[c] / n : -INFINITY;
     }
-    for (size_t i = 1; i < p->n_columns && saved != NULL; i++)
+    for (size_t i = 1; i < p->n_columns; i++)
         for (size_t k = i; k > 0 && saved[p->order[k]] > saved[p->order[k - 1]]; k--) {
             const size_t other = p->order[k];
 
@@ -226,7 +227,7 @@ static qdq_status take_profile(pricing *p, bool *any, qdq_error *err)
     const qdq_tune_times *times = NULL;
     qdq_assign a;
 
-    QDQ_TRY(mix(p, &a, any, err));
+    QDQ_TRY(mix(p, column, &a, any, err));
     if (*any)
         QDQ_TRY(note_taken(p, &a, any, err));
     if (*any)
@@ -390,11 +391,12 @@ qdq_status qdq_form_prices_find(const qdq_form_pricing *with, qdq_form_prices *o
 
     p.cells = qdq_arena_array(arena, out->n_classes * (p.n_columns + 1) + 1, sizeof *p.cells);
     p.order = qdq_arena_array(arena, p.n_columns, sizeof *p.order);
+    p.saved = qdq_arena_array(arena, p.n_columns, sizeof *p.saved);
     p.failed = qdq_arena_array(arena, p.n_columns, sizeof *p.failed);
     p.chosen = qdq_arena_array(arena, s->n_formed + 1, sizeof *p.chosen);
     p.planned = qdq_arena_array(arena, out->n_classes * p.n_columns + 1, sizeof *p.planned);
-    QDQ_NEED(p.cells != NULL && p.order != NULL && p.failed != NULL && p.chosen != NULL &&
-                 p.planned != NULL,
+    QDQ_NEED(p.cells != NULL && p.order != NULL && p.saved != NULL && p.failed != NULL &&
+                 p.chosen != NULL && p.planned != NULL,
              err);
     for (size_t i = 0; i < p.n_columns; i++) /* the target's own is the most likely one */
         p.order[i] = i > 0 ? i - 1 : s->forms.n;

@@ -40,7 +40,7 @@ double qdq_tune_after_pairs_s(const qdq_tune_state *t)
     return evaluation_s(t) + verify + other;
 }
 
-/* Whether limits of trials and builds leave so many builds. */
+/* Whether limits of trials and builds leave this number of builds. */
 static bool may_build(const qdq_tune_state *t, qdq_tune_stage stage, unsigned builds)
 {
     const unsigned most = qdq_tune_max_builds_until(t, stage);
