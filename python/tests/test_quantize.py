@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import pathlib
@@ -369,10 +370,13 @@ def test_plots_show_layers_outputs_and_the_search(cnn, quantized, images):
     assert [t.get_text() for t in outputs.get_yticklabels()] == ["logits"]
     assert qdq.compare(cnn, quantized, samples=4).plot(outputs) is outputs
     assert len(qdq.quantize(cnn, calib=images[:16], bench=False).plot().patches) == 1
-    nearest = qdq.quantize(
-        cnn, calib=images[:16], bench=False, min_sqnr=200, best_effort=True
-    ).plot()
-    assert any("(float)" in t.get_text() for t in nearest.get_yticklabels())
+    nearest = qdq.quantize(cnn, calib=images[:16], bench=False, min_sqnr=200, best_effort=True)
+    tried = nearest.goal.layers
+    tried = [e._replace(is_float=i == 0) for i, e in enumerate(tried)]
+    nearest = dataclasses.replace(nearest, goal=dataclasses.replace(nearest.goal, layers=tried))
+    labels = [t.get_text() for t in nearest.plot().get_yticklabels()]
+    assert len(labels) == len(tried)
+    assert [t for t in labels if "(float)" in t] == [f"{tried[0].node} (float)"]
     assert qdq.bench(cnn, cnn, rounds=2, max_ms=60000).plot().get_xlabel() == "ms"
     with pytest.raises(qdq.UsageError, match="nothing was measured"):
         qdq.quantize(cnn, bench=False, sqnr=False).plot()

@@ -64,3 +64,35 @@ TEST(a_layer_that_goes_back_to_float_takes_no_other_along)
     qdq_target_free(any);
     qdq_model_free(m);
 }
+
+/* The names are those that the two processors reported; whole models were measured on one. */
+TEST(of_processors_with_vnni_only_those_that_were_measured_leave_islands_of_little_work_in_float)
+{
+    static const struct {
+        const char *name;
+        bool is_quantized;
+    } rows[] = {{"Intel(R) Xeon(R) Processor", false}, {"AMD EPYC", true}, {NULL, true}};
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 1, 24, 24, 48);
+    TEST_RANDOM(&b, "w", 24, 24, 1, 1);
+    TEST_NODE(&b, "Tanh", "t", "x");
+    TEST_NODE(&b, "Conv", "c", "t", "w");
+    TEST_NODE(&b, "Tanh", "y", "c");
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    qdq_target *any;
+
+    assert_ok(qdq_model_infer_shapes(m, &err));
+    assert_ok(qdq_target_load("ort-cpu", &any, &err));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        qdq_target *t;
+        assert_ok(qdq_target_for_cpu(any, "vnni", rows[i].name, &t, &err));
+        qdq_plan *p = placed(m, t, NULL, NULL);
+        assert_int_equal(is_quantized(p, "c"), rows[i].is_quantized);
+        qdq_plan_free(p);
+        qdq_target_free(t);
+    }
+    qdq_target_free(any);
+    qdq_model_free(m);
+}
