@@ -11,6 +11,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import types
 import warnings
 
 import numpy as np
@@ -371,8 +372,10 @@ def test_plots_show_layers_outputs_and_the_search(cnn, quantized, images):
     assert qdq.compare(cnn, quantized, samples=4).plot(outputs) is outputs
     assert len(qdq.quantize(cnn, calib=images[:16], bench=False).plot().patches) == 1
     nearest = qdq.quantize(cnn, calib=images[:16], bench=False, min_sqnr=200, best_effort=True)
-    tried = nearest.goal.layers
-    tried = [e._replace(is_float=i == 0) for i, e in enumerate(tried)]
+    tried = [
+        types.SimpleNamespace(node=e.node, error=e.error, is_float=i == 0)
+        for i, e in enumerate(nearest.goal.layers)
+    ]
     nearest = dataclasses.replace(nearest, goal=dataclasses.replace(nearest.goal, layers=tried))
     labels = [t.get_text() for t in nearest.plot().get_yticklabels()]
     assert len(labels) == len(tried)
