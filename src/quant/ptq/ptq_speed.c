@@ -14,7 +14,7 @@
 
 /* Of what it may take, two sessions and half of the rest are spent where runs are short. No one
  * feels the least. */
-static const double most_ms = 2000, least_ms = 50;
+static const double most_ms = 2000, least_ms = 100;
 
 static double left_ms(double ends)
 {
