@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import logging
 import pathlib
@@ -376,7 +375,7 @@ def test_plots_show_layers_outputs_and_the_search(cnn, quantized, images):
         types.SimpleNamespace(node=e.node, error=e.error, is_float=i == 0)
         for i, e in enumerate(nearest.goal.layers)
     ]
-    nearest = dataclasses.replace(nearest, goal=types.SimpleNamespace(layers=tried))
+    nearest.goal = types.SimpleNamespace(layers=tried)
     labels = [t.get_text() for t in nearest.plot().get_yticklabels()]
     assert len(labels) == len(tried)
     assert [t for t in labels if "(float)" in t] == [f"{tried[0].node} (float)"]
