@@ -20,7 +20,7 @@ typedef struct bench {
     /* NULL: runs of sessions */
     const qdq_bench_unit *unit;
     size_t n;
-    const qdq_bench_opts *opts;
+    qdq_bench_opts opts;
     /* by session; or units */
     unsigned *runs_per_sample;
     /* by session; NULL where the caller's inputs are used */
@@ -36,7 +36,7 @@ typedef struct bench {
 /* Half of the time is enough for who has the least number of rounds by then. */
 static bool is_over(const bench *b)
 {
-    double early = b->rounds >= MIN_ROUNDS ? b->opts->max_ms * 1e-3 / 2 : 0;
+    double early = b->rounds >= MIN_ROUNDS ? b->opts.max_ms * 1e-3 / 2 : 0;
 
     return b->ends > 0 && qdq_clock_seconds() >= b->ends - early;
 }
@@ -46,15 +46,15 @@ static bool is_over(const bench *b)
 static qdq_status bind_inputs(bench *b, size_t i, qdq_error *err)
 {
     qdq_session *s = b->session[i];
-    const qdq_named_array *in = b->opts->inputs;
-    size_t n_in = b->opts->n_inputs;
+    const qdq_named_array *in = b->opts.inputs;
+    size_t n_in = b->opts.n_inputs;
     const qdq_array **ordered;
 
     if ((s->engine->info.capabilities & QDQ_CAN_TIME) == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s' measures no time",
                         s->engine->info.name);
     if (in == NULL) {
-        QDQ_TRY(qdq_random_inputs(s, b->opts->seed, &b->random[i], &n_in, err));
+        QDQ_TRY(qdq_random_inputs(s, b->opts.seed, &b->random[i], &n_in, err));
         in = b->random[i];
     }
     QDQ_TRY(qdq_session_order_inputs(s, in, n_in, &ordered, err));
@@ -66,8 +66,8 @@ static qdq_status bind_inputs(bench *b, size_t i, qdq_error *err)
 /* How long a sample is. Limited time is kept for the rounds that are asked for. */
 static double sample_ns(const bench *b)
 {
-    double ns = (b->opts->min_sample_ms > 0 ? b->opts->min_sample_ms : default_sample_ms) * 1e6;
-    double share = b->opts->max_ms * 1e6 / 2 / ((double)b->n * (MIN_ROUNDS + DEFAULT_WARMUP));
+    double ns = (b->opts.min_sample_ms > 0 ? b->opts.min_sample_ms : default_sample_ms) * 1e6;
+    double share = b->opts.max_ms * 1e6 / 2 / ((double)b->n * (MIN_ROUNDS + DEFAULT_WARMUP));
 
     return b->ends > 0 && share < ns ? share : ns;
 }
@@ -89,15 +89,15 @@ static qdq_status time_runs(const bench *b, size_t i, unsigned n, uint64_t *ns, 
 /* Runs until warm, and takes the fastest of these runs as an estimate of how many make a sample. */
 static qdq_status warm_up(bench *b, size_t i, qdq_error *err)
 {
-    unsigned warmup = b->opts->warmup > 0 ? b->opts->warmup : b->unit == NULL ? DEFAULT_WARMUP : 1;
+    unsigned warmup = b->opts.warmup > 0 ? b->opts.warmup : b->unit == NULL ? DEFAULT_WARMUP : 1;
     uint64_t best = UINT64_MAX;
-    const double began = qdq_clock_seconds(), most = b->opts->max_ms * 1e-3 / (8 * (double)b->n);
+    const double began = qdq_clock_seconds(), most = b->opts.max_ms * 1e-3 / (8 * (double)b->n);
 
     for (unsigned k = 0; k < warmup; k++) {
         if (k > 0 && b->ends > 0 && qdq_clock_seconds() - began > most)
             break;
         uint64_t ns;
-        QDQ_TRY(qdq_job_poll(b->opts->job, err));
+        QDQ_TRY(qdq_job_poll(b->opts.job, err));
         QDQ_TRY(time_runs(b, i, 1, &ns, err));
         if (ns < best)
             best = ns;
@@ -118,7 +118,7 @@ static qdq_status run_round(bench *b, double *total_ns, qdq_error *err)
     for (size_t k = 0; k < b->n; k++) {
         size_t i = (k + b->rounds) % b->n;
         uint64_t ns;
-        QDQ_TRY(qdq_job_poll(b->opts->job, err));
+        QDQ_TRY(qdq_job_poll(b->opts.job, err));
         QDQ_TRY(time_runs(b, i, b->runs_per_sample[i], &ns, err));
         b->sample[i * b->max_rounds + b->rounds] = (double)(ns > 0 ? ns : 1) / runs_of_sample(b, i);
         *total_ns += (double)ns;
@@ -129,7 +129,7 @@ static qdq_status run_round(bench *b, double *total_ns, qdq_error *err)
 
 static qdq_status run_rounds(bench *b, qdq_error *err)
 {
-    bool fixed = b->opts->rounds > 0;
+    bool fixed = b->opts.rounds > 0;
     double total_ns =
         0; /* of the samples, not of the clock: an engine's time may be a virtual one */
 
@@ -140,9 +140,9 @@ static qdq_status run_rounds(bench *b, qdq_error *err)
                        ? QDQ_OK
                        : qdq_fail(err, QDQ_E_UNSUPPORTED,
                                   "%.0f ms were over after %u rounds: expected enough for %d",
-                                  b->opts->max_ms, b->rounds, INTERVAL_ROUNDS);
+                                  b->opts.max_ms, b->rounds, INTERVAL_ROUNDS);
         QDQ_TRY(run_round(b, &total_ns, err));
-        qdq_job_progress(b->opts->job, "bench", b->rounds, fixed ? b->max_rounds : 0);
+        qdq_job_progress(b->opts.job, "bench", b->rounds, fixed ? b->max_rounds : 0);
     }
     return QDQ_OK;
 }
@@ -172,7 +172,7 @@ static void summarize(bench *b, size_t i, qdq_bench_model *out)
 
 static qdq_status allocate(bench *b, qdq_error *err)
 {
-    b->max_rounds = b->opts->rounds > 0 ? b->opts->rounds : MAX_ROUNDS;
+    b->max_rounds = b->opts.rounds > 0 ? b->opts.rounds : MAX_ROUNDS;
     b->runs_per_sample = calloc(b->n, sizeof *b->runs_per_sample);
     b->random = calloc(b->n, sizeof *b->random);
     b->scratch = calloc(b->max_rounds, sizeof *b->scratch);
@@ -187,8 +187,8 @@ static qdq_status allocate(bench *b, qdq_error *err)
 static qdq_status measure(bench *b, qdq_bench_model *out, qdq_error *err)
 {
     QDQ_TRY(allocate(b, err));
-    if (b->opts->max_ms > 0)
-        b->ends = qdq_clock_seconds() + b->opts->max_ms * 1e-3;
+    if (b->opts.max_ms > 0)
+        b->ends = qdq_clock_seconds() + b->opts.max_ms * 1e-3;
     for (size_t i = 0; i < b->n; i++) {
         qdq_status st = b->unit == NULL ? bind_inputs(b, i, err) : QDQ_OK;
         if (st == QDQ_OK)
@@ -206,12 +206,10 @@ static qdq_status measure(bench *b, qdq_bench_model *out, qdq_error *err)
 static qdq_status bench_all(bench *b, const qdq_bench_opts *opts, qdq_bench_model *out,
                             qdq_error *err)
 {
-    qdq_bench_opts own = QDQ_BENCH_OPTS_INIT;
-
-    b->opts = &own;
+    b->opts = (qdq_bench_opts)QDQ_BENCH_OPTS_INIT;
     for (size_t i = 0; i < b->n; i++)
         out[i] = (qdq_bench_model){0};
-    QDQ_TRY(qdq_opts_read("qdq_bench_opts", &own, sizeof own, opts, err));
+    QDQ_TRY(qdq_opts_read("qdq_bench_opts", &b->opts, sizeof b->opts, opts, err));
     if (b->n == 0)
         return qdq_fail(err, QDQ_E_USAGE, "bench of no models: expected at least one");
     qdq_status st = measure(b, out, err);
