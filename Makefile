@@ -76,7 +76,7 @@ asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/setup.sh --tests
 	$(call other_build,asan,-DQDQ_SANITIZE=ON -DQDQ_WERROR=$(WERROR))
 	@scripts/test.sh $(BUILD)/asan -LE 'long|perf|tools$(if $(CI),|heavy)' \
-	    $(if $(CI),-E '^(cli/(autotune|quantize)|unit/probe_measure)$$')
+	    $(if $(CI),-E '^(cli/(autotune|quantize|transformers)|unit/probe_measure)$$')
 
 # Tests of time and of the repository run no code that others do not. Where a test limits the size
 # of files, counts get lost.

@@ -81,10 +81,10 @@ TEST(weights_for_a_processor_without_vnni_do_not_saturate_there)
     (void)need_ort();
     if (qdq_cpu_detect() == QDQ_CPU_ARM)
         test_missing("an x86-64 processor");
-#ifdef __SANITIZE_ADDRESS__
-    print_message("skipped: AddressSanitizer does not run under qemu\n");
-    skip();
-#endif
+    if (test_is_sanitized()) {
+        print_message("skipped: AddressSanitizer does not run under qemu\n");
+        skip();
+    }
     if (system("command -v qemu-x86_64-static >/dev/null") != 0)
         test_missing("qemu-x86_64-static (package qemu-user-static)");
     assert_int_equal(make(QDQ_CPU_VNNI, a), QDQ_INT8);

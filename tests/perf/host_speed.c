@@ -90,5 +90,5 @@ TEST(a_candidate_of_a_megabyte_costs_milliseconds_more_on_a_host)
     print_message("%d candidates, processor's time and median: here %.1f and %.1f ms, host %.1f "
                   "and %.1f ms, files there already %.1f and %.1f ms\n",
                   (int)CANDIDATES, cpu_here, here, cpu_there, there, cpu_known, known);
-    assert_true(is_sanitized() || cpu_there - cpu_here <= 20);
+    assert_true(test_is_sanitized() || cpu_there - cpu_here <= 20);
 }

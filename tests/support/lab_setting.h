@@ -105,18 +105,6 @@ static inline void assert_outcome(const qdq_remote_outcome *outcome, qdq_remote_
                  qdq_remote_end_name(outcome->end), outcome->text);
 }
 
-static inline bool is_sanitized(void)
-{
-#ifdef __SANITIZE_ADDRESS__
-    return true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-    return true;
-#endif
-#endif
-    return false;
-}
-
 /* Where the 8-bit Conv runs, this happens; the float model goes on. */
 static inline void assert_pair_is_fine(qdq_worker_client *worker_client, int a)
 {

@@ -69,6 +69,18 @@ void test_keep(void *block)
 
 /* --- what a machine may lack ------------------------------------------------------------------ */
 
+bool test_is_sanitized(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    return true;
+#endif
+#endif
+    return false;
+}
+
 void test_missing(const char *what)
 {
     const char *require = getenv("QDQ_TEST_REQUIRE");

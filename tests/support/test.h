@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -88,8 +89,11 @@ qdq_model *test_skeleton(const char *name);
 /* An engine for tests that need ONNX Runtime, or NULL. In CI (QDQ_TEST_REQUIRE=1) a missing one
  * fails the test; elsewhere it is skipped loudly. */
 qdq_engine *test_ort(void);
-qdq_engine *test_openvino(void); /* likewise */
+qdq_engine *test_openvino(void); /* as well */
 void test_missing(const char *what);
+
+/* Is this a build with AddressSanitizer? */
+bool test_is_sanitized(void);
 
 /* Do engines add products of full int8 weights with saturation here (x86-64 without VNNI)? What is
  * not made for this processor then loses accuracy. */

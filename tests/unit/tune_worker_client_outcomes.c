@@ -35,7 +35,7 @@ TEST(a_crash_costs_one_trial)
 {
     build_ends("\"crash\": \"SIGABRT\", \"message\": \"assertion failed\"",
                (qdq_worker_client_opts){0}, QDQ_REMOTE_CRASHED, "SIGABRT: assertion failed");
-    if (!is_sanitized()) /* which makes something else of it */
+    if (!test_is_sanitized()) /* which makes something else of it */
         build_ends("\"crash\": \"SIGSEGV\"", (qdq_worker_client_opts){0}, QDQ_REMOTE_CRASHED,
                    "SIGSEGV");
 }
@@ -62,7 +62,7 @@ TEST(what_never_ends_is_killed_at_the_deadline)
 
 TEST(memory_beyond_the_limit_costs_one_trial)
 {
-    if (is_sanitized()) /* it needs terabytes of addresses for itself */
+    if (test_is_sanitized()) /* it needs terabytes of addresses for itself */
         skip();
     build_ends("\"memory\": 4096", (qdq_worker_client_opts){.max_memory = (uint64_t)1 << 30},
                QDQ_REMOTE_MEMORY, "memory");
@@ -80,7 +80,7 @@ TEST(a_model_is_not_to_blame_for_the_memory_of_its_neighbours)
 {
     qdq_worker_client_opts opts = {.max_memory = (uint64_t)2 << 30};
 
-    if (is_sanitized())
+    if (test_is_sanitized())
         skip();
     qdq_worker_client *worker_client =
         open_worker_client(", \"fail\": [{\"at\": \"open\", \"memory\": 1200}]", opts);
