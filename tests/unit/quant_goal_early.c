@@ -41,6 +41,33 @@ static void run(test_goal *s, counted *c)
                                 &s->out, &s->r, &err));
 }
 
+/* A goal that is `more_db` above what the plan of the rules has. */
+static void run_above_the_rules(test_goal *s, counted *c, double more_db)
+{
+    s->goal.min_sqnr = 1;
+    run(s, c);
+    s->goal.min_sqnr = s->r->steps[0].sqnr_db + more_db;
+    qdq_goal_result_free(s->r);
+    qdq_plan_free(s->plan);
+    qdq_model_free(s->out);
+    run(s, c);
+}
+
+/* With `rows` rows of data, of which a sample has eight. */
+static test_goal begin_with_rows(int64_t rows)
+{
+    static float x[8 * SAMPLES * 64];
+    const qdq_named_array data = {"x",
+                                  {QDQ_FLOAT, 2, {rows, 64}, x, (size_t)rows * 64 * sizeof *x}};
+    test_goal s = test_goal_begin(test_goal_chain());
+
+    for (size_t i = 0; i < QDQ_COUNT(x); i++)
+        x[i] = (float)(i * 37 % 101) / 25 - 1.5f;
+    qdq_data_close(s.data);
+    assert_ok(qdq_data_from_arrays(&data, 1, s.m, NULL, &s.data, &err));
+    return s;
+}
+
 static size_t count_early(const counted *c)
 {
     size_t n = 0;
@@ -71,13 +98,7 @@ TEST(a_trial_near_the_goal_sees_all_samples)
     test_goal s = test_goal_begin(test_goal_chain());
     counted c;
 
-    s.goal.min_sqnr = 1;
-    run(&s, &c);
-    const double db = s.r->steps[0].sqnr_db;
-    test_goal_end(&s);
-    s = test_goal_begin(test_goal_chain());
-    s.goal.min_sqnr = db + 1;
-    run(&s, &c);
+    run_above_the_rules(&s, &c, 1);
     assert_true(s.r->reached && s.r->n_steps > 1);
     assert_int_equal(count_early(&c), 0);
     test_goal_end(&s);
@@ -86,24 +107,11 @@ TEST(a_trial_near_the_goal_sees_all_samples)
 /* Without any noise in the other half it would still miss. */
 TEST(a_trial_that_the_second_look_shows_to_miss_ends_there)
 {
-    static float x[8 * SAMPLES][64];
-    test_goal s = test_goal_begin(test_goal_chain());
+    test_goal s = begin_with_rows(8 * SAMPLES);
     size_t n_half = 0;
     counted c;
 
-    for (size_t i = 0; i < sizeof x / sizeof **x; i++)
-        x[i / 64][i % 64] = (float)(i * 37 % 101) / 25 - 1.5f;
-    qdq_data_close(s.data);
-    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(64, 64)"), x, sizeof x),
-                            s.m, NULL, &s.data, &err));
-    s.goal.min_sqnr = 1;
-    run(&s, &c);
-    const double db = s.r->steps[0].sqnr_db;
-    qdq_goal_result_free(s.r);
-    qdq_plan_free(s.plan);
-    qdq_model_free(s.out);
-    s.goal.min_sqnr = db + 8; /* of seven of eight layers in float */
-    run(&s, &c);
+    run_above_the_rules(&s, &c, 8); /* of seven of eight layers in float */
     assert_true(s.r->reached);
     for (size_t i = 0; i < c.n; i++)
         n_half += c.samples[i] == SAMPLES;
@@ -134,24 +142,11 @@ TEST(what_is_taken_was_evaluated_on_all_samples)
 /* Few samples are evaluated in folds, and in nothing else. */
 TEST(a_trial_that_holds_is_compared_once)
 {
-    static float x[4 * SAMPLES][64];
-    test_goal s = test_goal_begin(test_goal_chain());
+    test_goal s = begin_with_rows(4 * SAMPLES);
     counted c;
 
-    for (size_t i = 0; i < sizeof x / sizeof **x; i++)
-        x[i / 64][i % 64] = (float)(i * 37 % 101) / 25 - 1.5f;
-    qdq_data_close(s.data);
-    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(32, 64)"), x, sizeof x),
-                            s.m, NULL, &s.data, &err));
     s.goal.folds = 4;
-    s.goal.min_sqnr = 1;
-    run(&s, &c);
-    const double db = s.r->steps[0].sqnr_db;
-    qdq_goal_result_free(s.r);
-    qdq_plan_free(s.plan);
-    qdq_model_free(s.out);
-    s.goal.min_sqnr = db + 1;
-    run(&s, &c);
+    run_above_the_rules(&s, &c, 1);
     assert_true(s.r->reached && s.r->n_steps > 1 && s.r->is_cross_validated);
     assert_int_equal(c.n, s.r->n_steps);
     test_goal_end(&s);
