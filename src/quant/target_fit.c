@@ -50,48 +50,50 @@ static qdq_status change_weights(const qdq_target *t, const qdq_job *job, qdq_ta
     return qdq_target_with(t, changes[how].key, changes[how].value, out, err);
 }
 
-/* The name is that of the processor that runs: a model for another kind is not made for it. */
-static qdq_status leave_out_rules(const qdq_target *t, qdq_cpu cpu, qdq_target **out,
+/* The name is that of the processor that runs. A model for a kind of processors is made for all of
+ * them, with the same bytes wherever it is made. */
+static qdq_status leave_out_rules(const qdq_target *t, qdq_cpu asked, qdq_target **out,
                                   qdq_error *err)
 {
     char name[300];
 
     qdq_processor_name(name, sizeof name);
-    return qdq_target_for_cpu(t, qdq_cpu_name(cpu), cpu == qdq_cpu_detect() ? name : NULL, out,
-                              err);
+    return qdq_target_for_cpu(t, qdq_cpu_name(qdq_target_cpu(asked)),
+                              asked == QDQ_CPU_AUTO ? name : NULL, out, err);
 }
 
-typedef qdq_status (*fit_step)(const qdq_target *t, qdq_cpu cpu, const qdq_job *job,
+typedef qdq_status (*fit_step)(const qdq_target *t, qdq_cpu asked, const qdq_job *job,
                                qdq_target **out, qdq_error *err);
 
-static qdq_status fit_weights(const qdq_target *t, qdq_cpu cpu, const qdq_job *job,
+static qdq_status fit_weights(const qdq_target *t, qdq_cpu asked, const qdq_job *job,
                               qdq_target **out, qdq_error *err)
 {
-    return is_changed(t, cpu) ? change_weights(t, job, out, err) : QDQ_OK;
+    return is_changed(t, qdq_target_cpu(asked)) ? change_weights(t, job, out, err) : QDQ_OK;
 }
 
-static qdq_status fit_rules(const qdq_target *t, qdq_cpu cpu, const qdq_job *job, qdq_target **out,
-                            qdq_error *err)
+static qdq_status fit_rules(const qdq_target *t, qdq_cpu asked, const qdq_job *job,
+                            qdq_target **out, qdq_error *err)
 {
     (void)job;
-    return t->has_cpu && t->cpu_kind == NULL ? leave_out_rules(t, cpu, out, err) : QDQ_OK;
+    return t->has_cpu && t->cpu_kind == NULL ? leave_out_rules(t, asked, out, err) : QDQ_OK;
 }
 
-qdq_status qdq_target_fit_rules(const qdq_target *t, qdq_cpu cpu, qdq_target **out, qdq_error *err)
+qdq_status qdq_target_fit_rules(const qdq_target *t, qdq_cpu asked, qdq_target **out,
+                                qdq_error *err)
 {
     *out = NULL;
-    return fit_rules(t, qdq_target_cpu(cpu), NULL, out, err);
+    return fit_rules(t, asked, NULL, out, err);
 }
 
-qdq_status qdq_target_fit(const qdq_model *m, const qdq_target *t, qdq_cpu cpu, const qdq_job *job,
-                          qdq_target **out, qdq_error *err)
+qdq_status qdq_target_fit(const qdq_model *m, const qdq_target *t, qdq_cpu asked,
+                          const qdq_job *job, qdq_target **out, qdq_error *err)
 {
     static const fit_step steps[] = {fit_weights, fit_rules};
 
     QDQ_TRY(qdq_half_follow(m, t, job, out, err));
     for (size_t i = 0; i < QDQ_COUNT(steps); i++) {
         qdq_target *own = NULL;
-        qdq_status st = steps[i](*out != NULL ? *out : t, qdq_target_cpu(cpu), job, &own, err);
+        qdq_status st = steps[i](*out != NULL ? *out : t, asked, job, &own, err);
 
         if (own == NULL && st == QDQ_OK)
             continue;

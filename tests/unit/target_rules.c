@@ -159,6 +159,26 @@ TEST(a_rule_for_another_processor_does_not_hold)
     qdq_model_free(m);
 }
 
+/* A model for a kind of processors is the same wherever it is made. */
+TEST(a_rule_for_the_name_of_a_processor_holds_for_the_one_that_runs_and_not_for_its_kind)
+{
+    test_builder b = test_build(17);
+    qdq_target *stay = load(FLOAT(", \"cpu\": [\"cores\"]")), *own = NULL; /* "..., 2 cores" */
+
+    TEST_INPUT(&b, "x", 1, 4);
+    TEST_NODE(&b, "Relu", "y", "x");
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_target_fit(m, stay, QDQ_CPU_AUTO, NULL, &own, &err));
+    assert_int_equal(own->stay.n, 1);
+    qdq_target_free(own);
+    assert_ok(qdq_target_fit(m, stay, qdq_target_cpu(QDQ_CPU_AUTO), NULL, &own, &err));
+    assert_int_equal(own->stay.n, 0);
+    qdq_target_free(own);
+    qdq_target_free(stay);
+    qdq_model_free(m);
+}
+
 TEST(types_of_activations_for_another_processor_come_last)
 {
     static const struct {
