@@ -29,9 +29,9 @@ qdq_status qdq_check_saturation(qdq_checking *c, const qdq_node *n, const qdq_te
     qdq_arena_free(&scratch);
     if (found == 0)
         return QDQ_OK;
+    const long long n_pairs = order.n_out * (order.n / 2);
     return qdq_check_add(c, QDQ_CHECK_SATURATES, n, 0,
                          "on %s, the sums of %lld of %lld pairs of its int8 weights can saturate, "
                          "expected scales that keep them below (`pairs`), or uint8 weights",
-                         qdq_cpu_name(cpu), (long long)found,
-                         (long long)(order.n_out * (order.n / 2)));
+                         qdq_cpu_name(cpu), (long long)found, n_pairs);
 }
