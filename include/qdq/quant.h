@@ -128,7 +128,7 @@ QDQ_API const char *qdq_method_name(qdq_method method);
 /* The processor that will run the model. Without VNNI, 8-bit kernels on x86 saturate
  * (docs/targets.md, key `without_vnni`). */
 typedef enum qdq_cpu {
-    /* the processor of this machine */
+    /* the processor of this machine; rules for its name hold, too (docs/targets.md, key `cpu`) */
     QDQ_CPU_AUTO = 0,
     /* x86-64 without AVX-512 and VNNI */
     QDQ_CPU_AVX2,
