@@ -55,11 +55,16 @@ qdq_status test_goal_run(test_goal *s, qdq_error *err)
                              &s->r, err);
 }
 
-void test_goal_end(test_goal *s)
+void test_goal_drop_outcome(test_goal *s)
 {
     qdq_goal_result_free(s->r);
     qdq_plan_free(s->plan);
     qdq_model_free(s->out);
+}
+
+void test_goal_end(test_goal *s)
+{
+    test_goal_drop_outcome(s);
     qdq_data_close(s->data);
     qdq_target_free(s->target);
     qdq_engine_close(s->engine);

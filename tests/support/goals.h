@@ -28,6 +28,8 @@ test_goal test_goal_begin_on(qdq_model *m, const char *costs);
 /* With test_goal_cost. */
 test_goal test_goal_begin(qdq_model *m);
 qdq_status test_goal_run(test_goal *s, qdq_error *err);
+/* Frees what a run gave, so that there can be another. */
+void test_goal_drop_outcome(test_goal *s);
 void test_goal_end(test_goal *s);
 
 /* Layers that went back to float. */

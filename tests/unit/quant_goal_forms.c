@@ -37,9 +37,7 @@ static void run(test_goal *s)
 
 static void again(test_goal *s)
 {
-    qdq_goal_result_free(s->r);
-    qdq_plan_free(s->plan);
-    qdq_model_free(s->out);
+    test_goal_drop_outcome(s);
     run(s);
 }
 

@@ -85,7 +85,7 @@ TEST(of_processors_with_vnni_only_those_that_were_measured_leave_islands_of_litt
 
     assert_ok(qdq_model_infer_shapes(m, &err));
     assert_ok(qdq_target_load("ort-cpu", &any, &err));
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < QDQ_COUNT(rows); i++) {
         qdq_target *t;
         assert_ok(qdq_target_for_cpu(any, "vnni", rows[i].name, &t, &err));
         qdq_plan *p = placed(m, t, NULL, NULL);
