@@ -4,12 +4,6 @@
 
 #include "base/file.h"
 
-static const char text[] =
-    "<ir_version: 8, opset_import: [\"\" : 17]>"
-    "g (float[2] x) => (float[2] y) {"
-    "[q] a = Identity(x) b = Identity(a) c = Constant<value_float = 2.0>() d = Mul(b, c)"
-    "y = Relu(d) }";
-
 typedef struct search {
     qdq_model *model;
     qdq_engine *engine;
@@ -47,7 +41,7 @@ TEST(bisection_survives_every_allocation_failure)
 {
     static const char cost[] = "{\"qdq_sim\": 1}";
     qdq_error err = QDQ_ERROR_INIT;
-    search s = {.model = test_model(text)};
+    search s = {.model = test_graph("text")};
     char spec[600];
 
     assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));

@@ -91,10 +91,8 @@ TEST(labels_of_a_file_and_codes_survive_lack_of_memory)
     snprintf(labels, sizeof labels, "%s:label", test_path("labels.npz"));
     try_all(flat, test_npz_file("one.npz", true, arrays, 1), labels, NULL);
     test_npy_file("labels.npy", TEST_HEADER("<i8", "(3,)"), label, 24);
-    try_all("<ir_version: 9, opset_import: [\"\" : 17]>\n"
-            "g (uint8[N,2] x) => (float[N,2] y) <float s = {0.5}, uint8 z = {3}>"
-            "{ d = DequantizeLinear(x, s, z) y = Neg(d) }",
-            test_npz_file("one.npz", true, arrays, 1), test_path("labels.npy"), NULL);
+    try_all(test_graph_text(__func__), test_npz_file("one.npz", true, arrays, 1),
+            test_path("labels.npy"), NULL);
 }
 
 TEST(protos_survive_lack_of_memory)
@@ -233,14 +231,7 @@ TEST(comparing_survives_lack_of_memory)
     snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
     assert_ok(qdq_engine_open(spec, NULL, &e, &err));
     try_all(flat, test_npz_file("one.npz", true, arrays, 2), "label", e);
-    try_all("<ir_version: 9, opset_import: [\"\" : 17]>\n"
-            "g (float[N,2] x) => (float[N,2] y) <float s = {0.5}, uint8 z = {3}>"
-            "{ t = Relu(x) q = QuantizeLinear(t, s, z) d = DequantizeLinear(q, s, z) y = Neg(d) }",
-            test_npz_file("one.npz", true, arrays, 2), "label", e);
-    try_all(
-        "<ir_version: 9, opset_import: [\"\" : 17, \"m\" : 1]>\n"
-        "g (float[N,2] x) => (float[N,2] y) { t = m.Twice(x) y = Neg(t) }\n"
-        "<domain: \"m\", opset_import: [\"\" : 17]> Twice (a) => (b) { c = Relu(a) b = Add(c, c) }",
-        test_npz_file("one.npz", true, arrays, 1), NULL, e);
+    try_all(test_graph_text("quantized"), test_npz_file("one.npz", true, arrays, 2), "label", e);
+    try_all(test_graph_text("with_a_function"), test_npz_file("one.npz", true, arrays, 1), NULL, e);
     qdq_engine_close(e);
 }

@@ -6,14 +6,6 @@
 
 #include "base/file.h"
 
-static const char model_text[] =
-    "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-    "g (float[N,1,4,4] x, float[N,1,4,4] z) => (float[N,1,4,4] y)\n"
-    "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 u = {0}, int8 i = {0}>\n"
-    "{ xq = QuantizeLinear(x, s, u)\n xd = DequantizeLinear(xq, s, u)\n"
-    "  wd = DequantizeLinear(w, s, i)\n [conv] t = Conv(xd, wd)\n r = Relu(t)\n"
-    "  rq = QuantizeLinear(r, s, u)\n rd = DequantizeLinear(rq, s, u)\n y = Add(rd, z) }\n";
-
 typedef struct tried {
     const char *spec;
     const qdq_model *model;
@@ -74,7 +66,7 @@ static qdq_status use_engine(void *ctx, qdq_error *err)
 
 TEST(the_simulated_engine_survives)
 {
-    tried t = {"sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", test_model(model_text)};
+    tried t = {"sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", test_graph("model_text")};
 
     assert_true(test_every_alloc_fails(use_engine, &t) > 20);
     qdq_model_free((qdq_model *)t.model);
@@ -89,7 +81,7 @@ TEST(the_binding_of_onnx_runtime_survives)
     if (e == NULL)
         test_missing("ONNX Runtime");
     snprintf(spec, sizeof spec, "ort:%s", qdq_engine_get_info(e)->library);
-    tried t = {spec, test_model(model_text)};
+    tried t = {spec, test_graph("model_text")};
     assert_true(test_every_alloc_fails(use_engine, &t) > 20);
     qdq_model_free((qdq_model *)t.model);
 }

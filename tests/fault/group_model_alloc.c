@@ -49,13 +49,7 @@ static qdq_status extract(void *ctx, qdq_error *err)
 /* One that comes with its shape, one whose shape is frozen, one that cannot be. */
 TEST(making_models_survives_every_allocation_failure)
 {
-    qdq_model *m = test_model(
-        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-        "g (float[N,2,2] x) => (float[N,4] y) <float[4,4] w = "
-        "{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}, "
-        "int64[1] four = {4}, int64[1] zero = {0}>\n"
-        "{ [s] s = Shape(x)\n [g] n = Gather(s, zero)\n [c] to = Concat<axis = 0>(n, four)\n"
-        "  [r] t = Relu(x)\n [v] u = Reshape(t, to)\n [a] y = MatMul(u, w)\n [d] z = Abs(x) }\n");
+    qdq_model *m = test_graph(__func__);
     test_layers l = TEST_LAYERS("relu r", "gemm v+a", "abs d");
     qdq_error err = QDQ_ERROR_INIT;
     qdq_fusions *f;

@@ -11,25 +11,7 @@
 #include "engine/ort/ort_session.h"
 #include "qdq/check.h"
 
-#define HEAD                                                                                       \
-    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"com.microsoft.nchwc\" : "  \
-    "1]>\n"
-
-/* One node has a name, one has none: theirs is made where it is asked for. */
-static const char source[] = HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] y)\n"
-                                  "<float[4,4,1,1] w = {1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1}>\n"
-                                  "{ [conv] t = Conv(x, w)\n u = Add(t, z)\n y = Relu(u) }\n";
-
 /* --- out of texts ----------------------------------------------------------------------------- */
-
-static const char optimized[] =
-    HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z, bool c) => (float[1,4,8,8] y)\n"
-         "<float[4,4,1,1] w = {1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1}>\n"
-         "{ reorder_token_1 = com.microsoft.nchwc.ReorderInput(z)\n"
-         "  [u_nchwc] reorder_token_2 = com.microsoft.nchwc.Conv(x, w, w, reorder_token_1)\n"
-         "  u = com.microsoft.nchwc.ReorderOutput(reorder_token_2)\n y = Relu(u)\n"
-         "  q = If(c) <then_branch = t () => (float[1,4,8,8] a) { a = Relu(x) },"
-         " else_branch = e () => (float[1,4,8,8] b) { b = Neg(x) }> }\n";
 
 #define NODE(name, us, op, index)                                                                  \
     "{\"cat\" : \"Node\",\"dur\" :" us ",\"name\" :\"" name                                        \
@@ -95,7 +77,7 @@ static qdq_status read_and_show(void *ctx, qdq_error *err)
 
 TEST(groups_of_a_profile_survive)
 {
-    qdq_model *m = test_model(source), *o = test_model(optimized);
+    qdq_model *m = test_graph("source"), *o = test_graph("optimized");
     models both = {m, o};
 
     assert_true(test_every_alloc_fails(read_and_show, &both) > 20);
@@ -123,7 +105,7 @@ static qdq_status split(void *ctx, qdq_error *err)
 
 TEST(names_in_one_text_survive)
 {
-    qdq_model *m = test_model(source);
+    qdq_model *m = test_graph("source");
 
     assert_true(test_every_alloc_fails(split, m) > 2);
     qdq_model_free(m);
@@ -202,7 +184,7 @@ static qdq_status use_engine(void *ctx, qdq_error *err)
 
 static void try_engine(const char *spec, bool runs)
 {
-    qdq_model *m = test_model(source);
+    qdq_model *m = test_graph("source");
     tried t = {spec, m, runs};
 
     assert_true(test_every_alloc_fails(use_engine, &t) > 20);
@@ -270,7 +252,7 @@ TEST(the_binding_of_onnx_runtime_survives)
 TEST(the_binding_of_openvino_survives)
 {
     qdq_engine *e = test_openvino();
-    qdq_model *m = test_model(source);
+    qdq_model *m = test_graph("source");
     char spec[4200];
 
     if (e == NULL)

@@ -7,25 +7,10 @@
 #include "ir/graph_check.h"
 #include "ir/text.h"
 
-static const char text[] =
-    "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1], metadata_props: [\"k\" : "
-    "\"v\"], doc_string: \"d\">\n"
-    "g (bool c, float[N,2] x, float[2] b = {1, 2}) => (float[?,2] y) <\n"
-    "  float[2,2] w = {1, 2, 3, 4}, string[1] s = {\"a\"}, sparse_tensor(float[3]) z "
-    "= {float[1] {1}, int64[1] {2}}\n"
-    "> {\n"
-    "  [n] t = my.F <i = 1, is = [1, 2], ss = [\"a\"], t = float {1}> (x, w)\n"
-    "  y = If <then_branch = a () => (float p) { p = Add(t, b) }, else_branch = e () "
-    "=> (float q) { q = Neg(r) }> (c)\n"
-    "  r = Other(t)\n"
-    "}\n"
-    "<domain: \"my\", opset_import: [\"\" : 21]> F <alpha, beta = 1.0> (u, v) => (o) "
-    "{ o = Mul <x: int = @alpha> (u, v) }";
-
 static qdq_status parse(void *ctx, qdq_error *err)
 {
     qdq_model *m = NULL;
-    qdq_status st = qdq_model_from_text(text, "t", &m, err);
+    qdq_status st = qdq_model_from_text(test_graph_text("text"), "t", &m, err);
 
     (void)ctx;
     qdq_model_free(m);
@@ -130,7 +115,7 @@ TEST(operations_on_a_model_survive_every_failure)
 {
     static const test_attempt attempts[] = {print, clone,   verify,  check,
                                             sort,  inspect, extract, edit};
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
 
     assert_true(test_every_alloc_fails(parse, NULL) > 10);
     for (size_t i = 0; i < QDQ_COUNT(attempts); i++)
@@ -163,7 +148,7 @@ TEST(one_number_in_typed_fields_is_read_without_memory)
 /* The next mapping may have its address, and would be freed as one that is held already. */
 TEST(a_mapping_that_cannot_be_held_is_not_known_by_its_address)
 {
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
     size_t failed = 0;
 
     for (unsigned long i = 0; i < 4000; i++) {

@@ -3,22 +3,12 @@
 #include "quant/quantize_steps.h"
 #include "support/alloc_fail.h"
 
-static const char text[] =
-    "<ir_version: 7, opset_import: [\"\" : 13]>\n"
-    "g (float[2,4] x) => (float[2,2] y) <float eps = {1e-05}, float two = {2},\n"
-    " float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2}, float[4,2] v = {1, 2, 3, 4, "
-    "5, 6, 7, "
-    "8}> {\n"
-    " h = MatMul(x, w) m = ReduceMean <axes = [-1]> (h) d = Sub(h, m) p = Pow(d, two)\n"
-    " q = ReduceMean <axes = [-1]> (p) e = Add(q, eps) s = Sqrt(e) n = Div(d, s) y = MatMul(n, "
-    "v)\n}\n";
-
 static qdq_status explain(void *ctx, qdq_error *err)
 {
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     qdq_target *t = NULL;
     qdq_model *m = NULL;
-    qdq_status st = qdq_model_from_text(text, "test", &m, err);
+    qdq_status st = qdq_model_from_text(test_graph_text("text"), "test", &m, err);
 
     (void)ctx;
     opts.why = qdq_why_new("n");

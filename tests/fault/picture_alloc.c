@@ -11,16 +11,6 @@
 #include "tune/outcome/outcome.h"
 #include "tune/space/space_edges.h"
 
-static const char text[] =
-    "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-    "g (float[2,2] x, bool c, int64 k) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}> {"
-    " [\"fc\"] h = MatMul(x, w)"
-    " [\"if\"] t = If <then_branch = t () => (float[2,2] p) { p = MatMul(h, w) },"
-    " else_branch = e () => (float[2,2] q) {"
-    " [\"loop\"] q = Loop <body = b (int64 i, bool g, float[2,2] s) => (bool d, float[2,2] r) {"
-    " d = Identity(g) r = Neg(s) }> (k, \"\", h) }> (c)"
-    " y = Neg(t) }";
-
 static bool fill(qdq_plan *p)
 {
     qdq_plan_tensor x = {
@@ -56,7 +46,7 @@ static qdq_status draw(void *ctx, qdq_error *err)
     qdq_plan_picture x;
     qdq_model *m = NULL;
     qdq_plan *p = qdq_plan_new();
-    qdq_status st = qdq_model_from_text(text, "test", &m, err);
+    qdq_status st = qdq_model_from_text(test_graph_text("text"), "test", &m, err);
 
     (void)ctx;
     if (st == QDQ_OK && (p == NULL || !fill(p)))

@@ -321,19 +321,7 @@ TEST(bodies_survive_every_allocation_failure)
                NULL};
     qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(
-        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-        "graph (float[2,2] x, bool c) => (float[2,2] y, float[2,2] z) <float[2,2] w = {1, 2, 3, "
-        "4}, int64 n = {2}> {\n"
-        "h = If <then_branch = t () => (float[2,2] p) { p = MatMul(x, w) },\n"
-        "        else_branch = e () => (float[2,2] p) { p = MatMul(x, x) }> (c)\n"
-        "y = Loop <body = b (int64 i, bool g, float[2,2] s) => (bool d, float[2,2] r) {\n"
-        "  d = Identity(g)\n"
-        "  r = If <then_branch = u () => (float[2,2] q) { q = MatMul(s, w) },\n"
-        "          else_branch = v () => (float[2,2] q) { q = Neg(h) }> (c) }> (n, \"\", h)\n"
-        "z, k = Scan <num_scan_inputs = 1, body = o (float[2,2] a, float[2] l) => (float[2,2] aa, "
-        "float[2,2] ll) {\n"
-        "  aa = MatMul(a, w)\n  ll = Add(aa, l) }> (x, x)\n}");
+    qdq_model *m = test_graph(__func__);
 
     so.allow_overwrite = true;
     assert_ok(qdq_model_save(m, f.model, &so, &err));
@@ -402,9 +390,7 @@ static qdq_status find_overflows(void *ctx, qdq_error *err)
 
 TEST(biases_without_room_are_found_or_the_allocation_is_reported)
 {
-    qdq_model *m = test_model(
-        "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1e-7}, float[1] b "
-        "= {5}> {\n  [\"n\"] y = Conv(x, w, b)\n}\n");
+    qdq_model *m = test_graph(__func__);
 
     assert_true(test_every_alloc_fails(find_overflows, m) > 1);
     qdq_model_free(m);
@@ -428,9 +414,7 @@ static qdq_status follow(void *ctx, qdq_error *err)
 
 TEST(following_the_type_of_the_model_survives_every_allocation_failure)
 {
-    qdq_model *m =
-        test_model("<ir_version: 10, opset_import: [\"\" : 22]>\n"
-                   "g (bfloat16[2] x) => (bfloat16[2] z) {\n y = Neg(x)\n z = Exp(y)\n}\n");
+    qdq_model *m = test_graph(__func__);
 
     assert_true(test_every_alloc_fails(follow, m) > 20);
     qdq_model_free(m);

@@ -3,10 +3,6 @@
 #include "base/file.h"
 #include "support/alloc_fail.h"
 
-static const char text[] =
-    "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-    "g (float[N,1,4,4] x) => (float[N,1,4,4] y) { t = Relu(x)\n y = Neg(t) }\n";
-
 typedef struct tried {
     const char *spec, *host;
     const qdq_model *model;
@@ -81,7 +77,7 @@ TEST(an_engine_in_another_process_survives)
 
     assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
     snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
     tried t = {spec, NULL, m};
     assert_true(test_every_alloc_fails(use_engine, &t) > 100);
     qdq_model_free(m);
@@ -98,7 +94,7 @@ TEST(an_engine_on_a_host_survives)
     snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
     snprintf(host, sizeof host, "exec:" QDQ_BUILD_DIR "/qdq-worker --serve --cache-dir %s/cache",
              test_dir());
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
     tried t = {spec, host, m};
     assert_true(test_every_alloc_fails(use_engine, &t) > 100);
     qdq_model_free(m);

@@ -6,33 +6,6 @@
 #include "ir/graph_check.h"
 #include "ir/shape.h"
 
-static const char text[] =
-    "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"
-    "g (bool c, int64 n, float[1,3,8,8] x, float[4,3,3,3] w, float[N,K] dyn) => (float[1,M] out, "
-    "p, q, r, s, "
-    "size) <\n"
-    "  int64[2] k = {1, -1}, int64[1] a = {0}, int64[1] m = {-1}, float[4] up = {1, 1, 2, "
-    "2},\n"
-    "  float[1,4,16,16] conv\n"
-    "> {\n"
-    "  conv = Conv <pads = [1, 1, 1, 1]> (x, w)\n"
-    "  big = Resize(conv, \"\", up)\n"
-    "  out = Reshape(big, k)\n"
-    "  h = Shape(out)\n"
-    "  b = Slice(h, a, m)\n"
-    "  t = Concat <axis = 0> (b, m)\n"
-    "  p = Reshape(conv, t)\n"
-    "  q = If <then_branch = y () => (u) { u = Relu(p) }, else_branch = z () => (v) { v = Concat "
-    "<axis = 1> "
-    "(p, p) }> (c)\n"
-    "  r = Loop <body = l (i, e, d) => (e2, f) { e2 = Identity(e) f = Concat <axis = 0> (d, d) }> "
-    "(n, c, p)\n"
-    "  s, rest = my.fn(out)\n"
-    "  size = Size(dyn)\n"
-    "}\n"
-    "<domain: \"my\", opset_import: [\"\" : 17]> fn (i) => (j, l) { j, l = Split <axis = 1> (i) "
-    "}\n";
-
 static qdq_status infer(void *ctx, qdq_error *err)
 {
     qdq_model *m = NULL;
@@ -99,7 +72,7 @@ static qdq_status prove(void *ctx, qdq_error *err)
 
 TEST(inference_survives_every_failure)
 {
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
 
     assert_true(test_every_alloc_fails(infer, m) > 5);
     assert_true(test_every_alloc_fails(fix, m) > 5);

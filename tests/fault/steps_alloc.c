@@ -7,17 +7,6 @@
 #include "qdq/sequence.h"
 #include "quant/compare/step_inputs.h"
 
-static const char text[] =
-    "<ir_version: 8, opset_import: [\"\" : 17]>\n"
-    "g (float[batch,1] x, float[batch,total] m, float16[batch,past] s)"
-    " => (float16[batch,total] t, float[batch,total] y)"
-    "{ h = Cast<to = 10>(x) t = Concat<axis = 1>(s, h) f = Cast<to = 1>(t) y = Mul(f, m) }";
-/* the data are for it: states are converted */
-static const char as_float[] = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                               "g (float[batch,1] x, float[batch,total] m, float[batch,past] s)"
-                               " => (float[batch,total] t, float[batch,total] y)"
-                               "{ t = Concat<axis = 1>(s, x) y = Mul(t, m) }";
-
 typedef struct models {
     const qdq_model *half, *full;
     const char *engine;
@@ -101,7 +90,7 @@ TEST(steps_survive_every_failure)
 
     assert_ok(qdq_write_file(test_path("sim.json"), true, json, sizeof json - 1, &err));
     snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    models m = {test_model(text), test_model(as_float), spec};
+    models m = {test_graph("text"), test_graph("as_float"), spec};
     test_every_alloc_fails(use_all, &m);
     qdq_model_free((qdq_model *)(uintptr_t)m.half);
     qdq_model_free((qdq_model *)(uintptr_t)m.full);

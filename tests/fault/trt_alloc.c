@@ -65,10 +65,7 @@ static qdq_status list_shapes(void *ctx, qdq_error *err)
 
 TEST(nothing_is_lost_when_memory_runs_out)
 {
-    qdq_model *m = test_model(
-        "graph (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"
-        " { [\"/l0/MatMul\"] a = MatMul(x, w) [\"/l0/Relu\"] b = Relu(a) [\"/l.1/Neg\"] y = Neg(b) "
-        "}");
+    qdq_model *m = test_graph(__func__);
 
     assert_true(test_every_alloc_fails(attempt, m) > 10);
     assert_true(test_every_alloc_fails(list_shapes, NULL) > 1);

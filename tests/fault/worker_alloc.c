@@ -198,9 +198,7 @@ static qdq_status converse(void *ctx, qdq_error *why)
 static qdq_model *prepare(void)
 {
     static const char cost[] = "{\"qdq_sim\": 1}";
-    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                              "g (float[2,1,4,4] x) => (float[2,1,4,4] y) "
-                              "<float[1] w = {2}> { t = Relu(x)\n y = Mul(t, w) }\n");
+    qdq_model *m = test_graph(__func__);
     qdq_save_opts opts = QDQ_SAVE_OPTS_INIT;
 
     opts.allow_overwrite = true;

@@ -5,10 +5,6 @@
 #include "support/alloc_fail.h"
 #include "tune/worker_client/worker_client.h"
 
-static const char model_text[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                                 "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
-                                 "{ t = Relu(x)\n y = Neg(t) }\n";
-
 typedef struct tried {
     const char *spec, *model, *other, *logs, *host;
 } tried;
@@ -108,8 +104,9 @@ static char *save(const char *name, const char *text)
 
 TEST(the_lab_survives)
 {
-    char *spec = save("sim.json", "{\"qdq_sim\": 1}"), *a = save("a.onnx", model_text),
-         *b = save("b.onnx", model_text);
+    char *spec = save("sim.json", "{\"qdq_sim\": 1}"),
+         *a = save("a.onnx", test_graph_text("model_text")),
+         *b = save("b.onnx", test_graph_text("model_text"));
     char logs[300];
 
     snprintf(logs, sizeof logs, "%s", test_path("logs"));
@@ -141,8 +138,8 @@ static char *large_model(void)
 
 TEST(the_lab_survives_on_a_host)
 {
-    char *spec = save("sim2.json", "{\"qdq_sim\": 1}"), *a = save("a2.onnx", model_text),
-         *b = large_model();
+    char *spec = save("sim2.json", "{\"qdq_sim\": 1}"),
+         *a = save("a2.onnx", test_graph_text("model_text")), *b = large_model();
     char logs[300], host[1200];
 
     snprintf(logs, sizeof logs, "%s", test_path("host-logs"));
@@ -159,7 +156,7 @@ TEST(so_it_does_when_workers_die)
 {
     char *spec = save("crash.json",
                       "{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"crash\": \"SIGABRT\"}]}");
-    char *a = save("c.onnx", model_text);
+    char *a = save("c.onnx", test_graph_text("model_text"));
     char logs[300];
 
     snprintf(logs, sizeof logs, "%s", test_path("crash-logs"));

@@ -18,10 +18,6 @@ static const float w[K][K] = {{7, 0.4F, 1.4F, -0.4F},
                               {-2.3F, 3.4F, 0.45F, 1.3F},
                               {0.3F, -1.4F, 2.45F, 5.6F},
                               {1.7F, 2.6F, -3.4F, 0.35F}};
-#define W                                                                                          \
-    "float[4,4] w = {7, 0.4, 1.4, -0.4, -2.3, 3.4, 0.45, 1.3, 0.3, -1.4, 2.45, 5.6, 1.7, 2.6, "    \
-    "-3.4, "                                                                                       \
-    "0.35}, float[4] b = {1, 2, 3, 4}, float zero = {0}"
 
 /* Every second sample lies around 2, 1, 0, -1, the others around -3, 0, 1, 0: their sums are above
  * and below 0. */
@@ -176,14 +172,7 @@ static void assert_bias(const done *d, const char *node)
 TEST(each_branch_of_an_if_is_corrected_by_what_took_it)
 {
     qdq_engine *e = need_ort();
-    done d = corrected(e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W "> {\n"
-                               "s = ReduceSum <keepdims = 0> (x)\n c = Greater(s, zero)\n"
-                               "h = MatMul(x, w)\n [\"outside\"] k = Add(h, b)\n"
-                               "z = If <then_branch = t () => (float[2,4] p) {\n"
-                               "  hp = MatMul(x, w)\n [\"then\"] p = Add(hp, b) },\n"
-                               "else_branch = f () => (float[2,4] q) {\n"
-                               "  hq = MatMul(x, w)\n [\"else\"] q = Add(b, hq) }> (c)\n"
-                               "y = Sub(z, k)\n}");
+    done d = corrected(e, test_graph_text(__func__));
     double above[K], below[K], all[K];
 
     means_from(0, above);
@@ -204,12 +193,7 @@ TEST(each_branch_of_an_if_is_corrected_by_what_took_it)
 TEST(a_branch_comes_nearer)
 {
     qdq_engine *e = need_ort();
-    done d = corrected(e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W "> {\n"
-                               "s = ReduceSum <keepdims = 0> (x)\n c = Greater(s, zero)\n"
-                               "y = If <then_branch = t () => (float[2,4] p) {\n"
-                               "  hp = MatMul(x, w)\n [\"then\"] p = Add(hp, b) },\n"
-                               "else_branch = f () => (float[2,4] q) {\n"
-                               "  hq = MatMul(x, w)\n [\"else\"] q = Add(hq, b) }> (c)\n}");
+    done d = corrected(e, test_graph_text(__func__));
 
     double before = sqnr(e, &d, d.plain), after = sqnr(e, &d, d.q);
     if (!(after > before + 6))
@@ -222,14 +206,7 @@ TEST(a_branch_comes_nearer)
 TEST(a_loop_is_corrected_by_the_means_over_its_iterations)
 {
     qdq_engine *e = need_ort();
-    done d = corrected(
-        e, HEAD
-        "graph (float[2,4] x) => (float[T,2,4] all, float[2,4] last) <" W
-        ", int64 trips = {3}, float one = {1}> {\n"
-        "last, all = Loop <body = f (int64 i, bool c, float[2,4] s) => (bool d, float[2,4] t, "
-        "float[2,4] o) {\n"
-        "  d = Identity(c)\n h = MatMul(s, w)\n [\"inside\"] o = Add(h, b)\n t = Add(s, one) }> "
-        "(trips, \"\", x)\n}");
+    done d = corrected(e, test_graph_text(__func__));
     double even[K], odd[K], mean[K];
 
     means_from(0, even);
@@ -248,15 +225,7 @@ TEST(a_loop_is_corrected_by_the_means_over_its_iterations)
 TEST(a_conv_in_a_branch_gets_a_bias)
 {
     qdq_engine *e = need_ort();
-    done d =
-        corrected(e, HEAD "graph (float[2,4] x) => (float[1,4,2,1] y) <" W
-                          ", int64[4] shape = {1, 2, 4, 1}, int64[4] kernel = {4, 4, 1, 1}> {\n"
-                          "s = ReduceSum <keepdims = 0> (x)\n c = Greater(s, zero)\n"
-                          "r = Reshape(x, shape)\n g = Transpose <perm = [0, 2, 1, 3]> (r)\n"
-                          "m = Transpose <perm = [1, 0]> (w)\n v = Reshape(m, kernel)\n"
-                          "y = If <then_branch = t () => (float[1,4,2,1] p) {\n"
-                          "  [\"conv\"] p = Conv(g, v) },\n"
-                          "else_branch = f () => (float[1,4,2,1] q) { q = Neg(g) }> (c)\n}");
+    done d = corrected(e, test_graph_text(__func__));
     const qdq_node *conv = NULL;
     double above[K];
 
@@ -279,13 +248,7 @@ TEST(a_conv_in_a_branch_gets_a_bias)
 TEST(a_branch_that_no_sample_takes_keeps_its_bias)
 {
     qdq_engine *e = need_ort();
-    done d =
-        corrected(e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W "> {\n"
-                          "a = Abs(x)\n s = ReduceSum <keepdims = 0> (a)\n c = Greater(s, zero)\n"
-                          "y = If <then_branch = t () => (float[2,4] p) {\n"
-                          "  hp = MatMul(x, w)\n [\"then\"] p = Add(hp, b) },\n"
-                          "else_branch = f () => (float[2,4] q) {\n"
-                          "  hq = MatMul(x, w)\n [\"else\"] q = Add(hq, b) }> (c)\n}");
+    done d = corrected(e, test_graph_text(__func__));
 
     assert_int_equal(d.plan->corrections.n, 1);
     assert_non_null(correction_of(d.plan, "then"));

@@ -59,32 +59,14 @@ TEST(a_larger_scale_of_the_channel_is_exact)
 {
     qdq_engine *e = need_ort();
 
-    assert_true(
-        off(e, "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-               "g (float[1,1,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {128}, "
-               "float t = "
-               "{0.0625}, uint8 u = {128}, int8[2,1,1,1] w = {127, 21}, float[2] ws = {0.0078125, "
-               "4.6571e-09}, int8[2] wz = {0, 0}, int32[2] bq = {128, 2147264000}, float[2] bs = "
-               "{0.00390625, 2.32855e-09}> {\n" CONV
-               "  b = DequantizeLinear <axis = 0> (bq, bs)" OUT) < 1);
+    assert_true(off(e, test_graph_text(__func__)) < 1);
 }
 
 /* --- what quantize does ----------------------------------------------------------------------- */
 
 static qdq_model *small_weights(void)
 {
-    return test_model(
-        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-        "g (float[1,8,8,8] x) => (float[1,8,8,8] y) <float[8,8,1,1] v = "
-        "{1,0,0,0,0,0,0,0, 0,1,0,0,0,0,0,0, 0,0,1,0,0,0,0,0, 0,0,0,1,0,0,0,0, "
-        "0,0,0,0,1,0,0,0, 0,0,0,0,0,1,0,0, 0,0,0,0,0,0,1,0, 0,0,0,0,0,0,0,1},\n"
-        "float[8,8,1,1] w = {1e-7,0,0,0,0,0,0,0, 0,1e-7,0,0,0,0,0,0, 0,0,1e-7,0,0,0,0,0, "
-        "0,0,0,1e-7,0,0,0,0, 0,0,0,0,1e-7,0,0,0, 0,0,0,0,0,1e-7,0,0, 0,0,0,0,0,0,1e-7,0, "
-        "0,0,0,0,0,0,0,1e-7}, float[8] b = {5, 0, 0, 0, 0, 0, 0, 0}> {\n"
-        "  [\"first\"] a = Conv(x, v)\n"
-        "  [\"second\"] c = Conv(a, w, b)\n"
-        "  [\"third\"] y = Conv(c, v)\n"
-        "}\n");
+    return test_graph(__func__);
 }
 
 static void count_runs(void *ctx, const char *what, uint64_t done, uint64_t total)

@@ -7,20 +7,6 @@
 
 static qdq_error err;
 
-#define HEAD     "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-#define BN(x, y) y " = BatchNormalization(" x ", s, b, m, v) "
-
-/* BatchNormalization that changes what it reads beyond recognition; with Relu behind it, and
- * without. */
-static const char convs[] =
-    HEAD "g (float[N,2,4,4] x) => (float[N,2,4,4] y)\n"
-         "<float[2,2,1,1] w = {1, -0.5, 0.25, 2}, float[2] s = {-3, 0.1}, float[2] b = {5, -7},\n"
-         " float[2] m = {1, -2}, float[2] v = {0.5, 4}> {\n"
-         "  c = Conv(x, w) " BN("c", "n") "r = Relu(n)\n"
-                                          "  d = Conv(r, w) " BN(
-                                              "d", "o") "e = Conv(o, w) h = Mul(e, e) y = Relu(h)\n"
-                                                        "}\n";
-
 static qdq_model *optimized(const qdq_model *m)
 {
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
@@ -63,7 +49,7 @@ TEST(an_optimized_model_introduces_nothing)
     static const char *const models[] = {
         "digits/digits_cnn.onnx", "digits/digits_cnn_bn.onnx", "digits/digits_convnext.onnx",
         "digits/digits_vit.onnx", "real/mnist.onnx",           "real/ultraface_rfb320.onnx"};
-    qdq_model *made = test_model(convs);
+    qdq_model *made = test_graph("convs");
 
     assert_introduces_nothing("made", made, "random:1");
     qdq_model_free(made);
@@ -78,7 +64,7 @@ TEST(an_optimized_model_introduces_nothing)
 /* The pre-normalization values have nothing to compare with, and are listed. */
 TEST(what_was_folded_is_told_as_unmatched)
 {
-    qdq_model *m = test_model(convs), *o = optimized(m);
+    qdq_model *m = test_graph("convs"), *o = optimized(m);
     qdq_compare_layers_result *r = compared(m, o, "random:1");
     bool found = false;
 
@@ -103,14 +89,10 @@ TEST(what_was_folded_is_told_as_unmatched)
  * before the factor. */
 TEST(a_coarse_model_is_matched_by_what_it_computes_without_codes)
 {
-    static const char a[] = HEAD "g (float[1,1,2,2] x) => (float[1,1,2,2] y)\n"
-                                 "<float[1,1,1,1] w = {1}, float[1] f = {1.05}> {\n"
-                                 "  c = Conv(x, w) n = Mul(c, f) r = Relu(n) y = Neg(r)\n}\n";
-    static const char b[] =
-        HEAD "g (float[1,1,2,2] x) => (float[1,1,2,2] y)\n"
-             "<float[1,1,1,1] w = {1.05}, float s = {1}, uint8 z = {0}> {\n"
-             "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) c = Conv(d, w)\n"
-             "  r = Relu(c) y = Neg(r)\n}\n";
+    const char *a =
+        test_graph_text("a_coarse_model_is_matched_by_what_it_computes_without_codes_a");
+    const char *b =
+        test_graph_text("a_coarse_model_is_matched_by_what_it_computes_without_codes_b");
     static const float x[] = {1.4F, 2.4F, 3.4F, 4.4F};
     qdq_model *m = test_model(a), *q = test_model(b);
     const char *data = test_npy_file("x.npy", TEST_HEADER("<f4", "(1, 1, 2, 2)"), x, sizeof x);

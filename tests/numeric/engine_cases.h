@@ -39,10 +39,7 @@ static inline void check_timed_in_rounds(qdq_engine *e)
 {
     qdq_model *m[2] = {
         test_model(HEAD "g (float[96,96] x) => (float[96,96] y) { y = MatMul(x, x) }"),
-        test_model(HEAD "g (float[96,96] x) => (float[96,96] y) {\n"
-                        "a = MatMul(x, x)\n b = MatMul(a, x)\n c = MatMul(b, x)\n"
-                        "d = MatMul(c, x)\n e = MatMul(d, x)\n f = MatMul(e, x)\n"
-                        "h = MatMul(f, x)\n y = MatMul(h, x) }")};
+        test_graph(__func__)};
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_bench_model r[2];

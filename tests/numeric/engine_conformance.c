@@ -11,10 +11,6 @@
 static qdq_error err;
 static bool is_borrowed; /* the engine is the one that all tests share */
 
-static const char network[] =
-    "graph (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"
-    " { [\"/l0/MatMul\"] a = MatMul(x, w) [\"/l0/Relu\"] b = Relu(a) y = Neg(b) }";
-
 /* --- the engines ------------------------------------------------------------------------------ */
 
 static const char *sim_spec(void)
@@ -278,7 +274,7 @@ static void check_engine(size_t i)
     if (s.e == NULL)
         test_missing(engines[i].name);
     s.info = qdq_engine_get_info(s.e);
-    s.m = test_model(network);
+    s.m = test_graph("network");
     it_says_who_it_is(&s, engines[i].name);
     it_knows_inputs_and_outputs(&s);
     it_runs_or_says_that_it_cannot(&s);

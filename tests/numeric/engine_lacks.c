@@ -64,10 +64,7 @@ TEST(swish_of_opset_25_runs_and_is_warned_of_once)
 TEST(layers_of_swish_of_opset_25_have_its_node)
 {
     qdq_engine *e = need_ort();
-    qdq_model *m =
-        test_model("<ir_version: 11, opset_import: [\"\" : 25]>\n"
-                   "g (float[2,4] x) => (y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}> "
-                   "{ a = MatMul(x, w)  [\"act\"] b = Swish(a)  y = MatMul(b, w) }");
+    qdq_model *m = test_graph(__func__);
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_layer *l;
     qdq_session *s;
@@ -92,9 +89,7 @@ TEST(layers_of_swish_of_opset_25_have_its_node)
 TEST(a_cache_that_is_written_in_place_is_written_otherwise_for_it)
 {
     qdq_engine *ov = need_openvino(), *ort = need_ort();
-    qdq_model *m = test_model("<ir_version: 11, opset_import: [\"\" : 24]>\n"
-                              "g (float[B,8,3] x, float[B,2,3] u) => (y) "
-                              "<int64[1] w = {6}> { y = TensorScatter(x, u, w) }");
+    qdq_model *m = test_graph(__func__);
     static kept a, b, c;
 
     run_model(ort, m, NULL, &a);
@@ -109,9 +104,7 @@ TEST(a_cache_that_is_written_in_place_is_written_otherwise_for_it)
 TEST(a_cache_that_no_pass_can_write_otherwise_is_named)
 {
     qdq_engine *ov = need_openvino();
-    qdq_model *m = test_model("<ir_version: 11, opset_import: [\"\" : 24]>\n"
-                              "g (float[3,2] x, float[3,2] u) => (y) "
-                              "{ y = TensorScatter <axis = 0> (x, u) }");
+    qdq_model *m = test_graph(__func__);
     qdq_session *s;
 
     assert_fails(QDQ_E_ENGINE,

@@ -52,11 +52,7 @@ TEST(the_engine_says_what_it_is)
 
 TEST(a_model_with_functions_runs_though_openvino_knows_none)
 {
-    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"f\" : 1]>\n"
-                              "g (float[N,3] x) => (float[N,3] y, float[N,3] z) {\n"
-                              "  y = f.Twice(x) z = Neg(y) }\n"
-                              "<domain: \"f\", opset_import: [\"\" : 17]> Twice (a) => (b) "
-                              "{ c = Relu(a) b = Add(c, c) }");
+    qdq_model *m = test_graph(__func__);
     static kept a, b;
 
     run_model(need_ort(), m, NULL, &a);
@@ -256,10 +252,7 @@ TEST(element_types_come_through)
 TEST(inputs_keep_their_order_and_scalars_come_through)
 {
     qdq_engine *e = need_openvino();
-    qdq_model *m = test_model(
-        HEAD
-        "g (float[2] b, float unused, float[2] a, float s) => (float[2] y, float t, float[2] z) {\n"
-        "y = Sub(a, b)\n t = Neg(s)\n z = Identity(a) }");
+    qdq_model *m = test_graph(__func__);
     float a[2] = {5, 7}, b[2] = {1, 2}, s = 3, u = 9;
     qdq_named_array in[4] = {{"a", {QDQ_FLOAT, 1, {2}, a, 8}},
                              {"s", {QDQ_FLOAT, 0, {0}, &s, 4}},
@@ -284,8 +277,7 @@ TEST(inputs_keep_their_order_and_scalars_come_through)
 TEST(what_it_cannot_take_has_a_reason)
 {
     qdq_engine *e = need_openvino();
-    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"no.such\" : 1]>\n"
-                              "g (float[1] x) => (float[1] y) { y = no.such.Thing(x) }");
+    qdq_model *m = test_graph(__func__);
     qdq_session *s;
 
     assert_fails(QDQ_E_ENGINE, "engine 'openvino': cannot ",
@@ -431,8 +423,7 @@ static bool profile_has(qdq_engine *e, const qdq_model *m, const qdq_session_opt
 TEST(open_dims_stay_open_in_what_is_timed)
 {
     qdq_engine *e = need_openvino();
-    qdq_model *m = test_model(HEAD "g (float[N,4] x) => (float[N,4] y, int64[2] n) {\n"
-                                   "y = Relu(x)\n n = Shape(y) }");
+    qdq_model *m = test_graph(__func__);
     const qdq_input_shape shape = {.name = "x", .rank = 2, .dim = {3, 4}};
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
 
@@ -491,8 +482,7 @@ TEST(exposed_tensors_have_the_numbers_of_onnx_runtime)
 TEST(the_profile_lists_executed_layers)
 {
     qdq_engine *e = need_openvino();
-    qdq_model *m = test_model(HEAD "g (float[64,64] x) => (float[64,64] y) {\n"
-                                   "[first] t = MatMul(x, x)\n [second] y = Softmax(t) }");
+    qdq_model *m = test_graph(__func__);
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in;
     qdq_session *s;

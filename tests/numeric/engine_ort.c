@@ -150,8 +150,7 @@ TEST(narrow_types_come_through_packed)
 TEST(empty_tensors_and_scalars_come_through)
 {
     qdq_engine *e = need_ort();
-    qdq_model *m = test_model(
-        HEAD "g (float[N] x, float s) => (float[N] y, float t) { y = Add(x, s)\n t = Neg(s) }");
+    qdq_model *m = test_graph(__func__);
     float s = 3;
     qdq_named_array in[2] = {{"x", {QDQ_FLOAT, 1, {0}, NULL, 0}},
                              {"s", {QDQ_FLOAT, 0, {0}, &s, 4}}};
@@ -230,8 +229,7 @@ TEST(a_model_that_declares_an_output_with_the_wrong_rank_can_be_timed)
 TEST(what_cannot_be_loaded_has_the_engines_reason)
 {
     qdq_engine *e = need_ort();
-    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"no.such\" : 1]>\n"
-                              "g (float[1] x) => (float[1] y) { y = no.such.Thing(x) }");
+    qdq_model *m = test_graph(__func__);
     qdq_session *s;
 
     assert_fails(QDQ_E_ENGINE,
@@ -361,8 +359,7 @@ TEST(warnings_of_the_engine_arrive_at_the_job)
 TEST(the_profile_lists_kernels_under_their_nodes_names)
 {
     qdq_engine *e = need_ort();
-    qdq_model *m = test_model(HEAD "g (float[64,64] x) => (float[64,64] y) {\n"
-                                   "[first] t = MatMul(x, x)\n [second] y = Softmax(t) }");
+    qdq_model *m = test_graph(__func__);
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in;
     qdq_session *s;

@@ -330,11 +330,7 @@ TEST(a_single_sample_is_split_by_rows)
 TEST(one_row_cannot_be_split)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model("<ir_version: 10, opset_import: [\"\" : 21]>\n"
-                              "g (float[1,2] x) => (float[1,2] y)\n"
-                              "<float[2,2] w = {1, 2, 3, 4}> {\n"
-                              "  y = MatMul(x, w)\n"
-                              "}\n");
+    qdq_model *m = test_graph(__func__);
     static float x[2] = {1, 2};
     const qdq_named_array in = {
         "x", {.elem = QDQ_FLOAT, .rank = 2, .dim = {1, 2}, .data = x, .bytes = sizeof x}};

@@ -50,20 +50,11 @@ static const char *layer_of(const asked *a, const char *node)
     return "nobody";
 }
 
-/* Two of them, for ONNX Runtime adds nothing but what another Conv gives; then a third, whose input
- * stays in the layout. */
-static const char conv[] =
-    HEAD "g (float[1,8,4,4] x, float[1,8,4,4] z) => (float[1,8,4,4] y)\n"
-         "<float[8,8,1,1] w = {1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8,"
-         " 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8}>\n"
-         "{ [other] k = Conv(z, w)\n [conv] t = Conv(x, w)\n u = Add(t, k)\n [relu] v = Relu(u)\n"
-         "  [third] q = Conv(v, w)\n [act] p = Relu(q)\n [soft] y = Softmax(p) }\n";
-
 static void both_levels_find_the_same_groups(void **state)
 {
     static const qdq_opt_level levels[] = {QDQ_LEVEL_EXTENDED, QDQ_LEVEL_ALL};
     qdq_engine *e = need_ort();
-    qdq_model *m = test_model(conv);
+    qdq_model *m = test_graph("conv");
 
     (void)state;
     for (size_t i = 0; i < 2; i++)
@@ -89,17 +80,7 @@ static void both_levels_find_the_same_groups(void **state)
 
 static void kernels_on_codes_have_their_q_and_dq(void **state)
 {
-    static const char text[] = HEAD
-        "g (float[1,8,8,8] x) => (float[1,8,8,8] y)\n"
-        "<float s = {0.1}, uint8 z = {0}, int8[8,8,1,1] w = {1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, "
-        "1,2,3,4,5,6,7,8,"
-        " 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8}, "
-        "int8 zw = "
-        "{0}>\n"
-        "{ xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n wd = "
-        "DequantizeLinear(w, s, zw)\n"
-        "  [conv] t = Conv(xd, wd)\n [relu] r = Relu(t)\n rq = QuantizeLinear(r, s, z)\n"
-        "  y = DequantizeLinear(rq, s, z) }\n";
+    const char *text = test_graph_text(__func__);
     qdq_engine *e = need_ort();
     qdq_model *m = test_model(text);
 
@@ -157,7 +138,7 @@ static void where_the_graph_cannot_be_written_names_tell_the_nodes(void **state)
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_engine_opts engine_opts = QDQ_ENGINE_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
-    qdq_model *m = test_model(conv);
+    qdq_model *m = test_graph("conv");
     qdq_session *s;
     qdq_layer *g;
     size_t n;

@@ -157,18 +157,7 @@ TEST(what_a_body_reads_in_8_bits_too_keeps_an_entry_of_its_own)
     static const char *const bare[] = {"stay_float", "[]", NULL};
     static kept want, have;
     qdq_engine *e = need_ort();
-    test_space t = test_space_open_with(
-        test_model(
-            HEAD
-            "graph (float[2,4] x) => (float[2,4] y) <float zero = {-1}, float[4,4] w = {0.5, "
-            "-0.25, "
-            "0.125, 0.3, -0.4, 0.35, 0.2, -0.15, 0.45, 0.1, -0.3, 0.25, 0.05, -0.5, 0.4, 0.15}> {\n"
-            "[\"m0\"] h = MatMul(x, w)\n"
-            "a = Abs(x)\n s = ReduceSum <keepdims = 0> (a)\n c = Greater(s, zero)\n"
-            "z = If <then_branch = t () => (float[2,4] p) { [\"m1\"] p = MatMul(x, w) },\n"
-            "else_branch = e () => (float[2,4] q) { q = Relu(x) }> (c)\n"
-            "[\"m2\"] k = MatMul(h, w)\n y = Add(z, k)\n}"),
-        "ort-cpu", bare, e);
+    test_space t = test_space_open_with(test_graph(__func__), "ort-cpu", bare, e);
     qdq_assign a = test_space_parts(&t, "h:activation k:weight");
     qdq_plan *p = test_space_plan(&t, &a);
     qdq_model *m = test_space_applied(&t, p);

@@ -11,10 +11,6 @@
 static qdq_error err;
 
 #define LIBRARY QDQ_BUILD_DIR "/tests/twice_ort.so"
-#define TWICE                                                                                      \
-    "<ir_version: 8, opset_import: [\"\" : 17, \"test.qdq\" : 1]> g (float[3] x) => (float[3] y) " \
-    "{"                                                                                            \
-    " [t] h = test.qdq.Twice(x) [n] y = Neg(h) }"
 
 static const char *const twice[] = {LIBRARY, NULL};
 
@@ -60,7 +56,7 @@ TEST(an_operator_of_a_library_runs_is_timed_and_profiled)
     const qdq_named_array in = {"x", {QDQ_FLOAT, 1, {3}, x, sizeof x}};
     qdq_engine *e = open_ort(twice, NULL);
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
-    qdq_model *m = test_model(TWICE);
+    qdq_model *m = test_graph("twice");
     qdq_session *s = NULL;
     qdq_bench_opts bench = QDQ_BENCH_OPTS_INIT;
     qdq_bench_model times;
@@ -91,14 +87,13 @@ TEST(an_operator_of_a_library_runs_is_timed_and_profiled)
 
 TEST(an_unknown_operator_says_where_operators_come_from)
 {
-    qdq_model *m = test_model(TWICE);
+    qdq_model *m = test_graph("twice");
     qdq_session *s = NULL;
 
     assert_fails(QDQ_E_ENGINE, "come from --plugin-libraries)",
                  qdq_session_open(need_ort(), m, NULL, &s, &err));
     qdq_model_free(m);
-    m = test_model("<ir_version: 8, opset_import: [\"\" : 17, \"test.qdq\" : 1]>"
-                   "g (float[3] x) => (float[3] y) { y = test.qdq.Thrice(x) }");
+    m = test_graph(__func__);
     qdq_engine *e = open_ort(twice, NULL);
     assert_fails(QDQ_E_ENGINE, "none of those that were given has it",
                  qdq_session_open(e, m, NULL, &s, &err));
@@ -111,7 +106,7 @@ TEST(libraries_that_are_none_are_refused)
     const char *const missing[] = {"/nonexistent/ops.so", NULL};
     const char *const unregistered[] = {QDQ_BUILD_DIR "/tests/twice_unregistered.so", NULL};
     const char *const text[] = {test_path("text.so"), NULL};
-    qdq_model *m = test_model(TWICE);
+    qdq_model *m = test_graph("twice");
     qdq_session *s = NULL;
 
     refuses(missing, NULL, QDQ_E_IO, "library with operators: /nonexistent/ops.so");
@@ -157,7 +152,7 @@ TEST(a_relative_name_is_that_of_a_file)
     assert_int_equal(chdir(beside), 0);
     qdq_engine *e = open_ort((const char *const[]){"twice_ort.so", NULL}, NULL);
     assert_int_equal(chdir(here), 0);
-    qdq_model *m = test_model(TWICE);
+    qdq_model *m = test_graph("twice");
     qdq_session *s = NULL;
     assert_ok(qdq_session_open(e, m, NULL, &s, &err));
     qdq_session_close(s);
@@ -173,7 +168,7 @@ TEST(the_worker_of_the_tuner_has_them_as_well)
                                          .worker = QDQ_BUILD_DIR "/qdq-worker"};
     const char *path = test_path("twice.onnx");
     qdq_save_opts save = QDQ_SAVE_OPTS_INIT;
-    qdq_model *m = test_model(TWICE);
+    qdq_model *m = test_graph("twice");
     qdq_remote_outcome outcome;
     qdq_worker_client *worker_client;
     int a;

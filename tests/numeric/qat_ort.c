@@ -287,15 +287,7 @@ TEST(codes_of_a_folded_layer_hardly_ever_differ)
 /* a negative factor, end to end */
 TEST(a_negative_factor_computes_what_it_did)
 {
-    static const char text[] = HEAD
-        "g () => (float[1,2,1,1] y) <int8[1,2,1,1] xq = {12, -7}, float xs = {0.05}, int8 xz = "
-        "{3}, "
-        "int8[2,2,1,1] wq = {10, -20, 30, 40}, float[2] ws = {0.01, 0.02}, float[2] gamma = {2, "
-        "-1}, "
-        "float[2] beta = {0.5, 0.25}, float[2] mu = {0.1, -0.2}, float[2] var = {0.25, 0.25}> {\n"
-        "  x = DequantizeLinear(xq, xs, xz)\n  w = DequantizeLinear <axis = 0> (wq, ws)\n  c = "
-        "Conv(x, w)\n"
-        "  y = BatchNormalization <epsilon = 0.0> (c, gamma, beta, mu, var)\n}\n";
+    const char *text = test_graph_text(__func__);
     static kept k;
     qdq_model *m = test_model(text);
 

@@ -3,8 +3,6 @@
  * tables, round otherwise). */
 #include "numeric/ort_help.h"
 
-#define S "float s = {0.02}, uint8 z = {128}, float t = {0.03}, uint8 u = {120}"
-
 static const struct {
     const char *what, *body;
 } cases[] = {
@@ -43,34 +41,7 @@ static qdq_model *model_of(const char *body)
 {
     char text[4000];
 
-    snprintf(text, sizeof text,
-             "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\n"
-             "g (float[1,2,4,4] x0, float[1,2,4,4] x1) => (uint8 y) <" S
-             ", float h = {0.004}, uint8 z0 = {0}, "
-             "int8[3,2,3,3] k = {1, -2, 3, -4, 5, -6, 7, -8, 9, 10, 20, 30, -40, 50, -60, 70, -80, "
-             "90, 11, -12, "
-             "13, "
-             "-14, 15, -16, 17, -18, 19, 1, -2, 3, -4, 5, -6, 7, -8, 9, 10, 20, 30, -40, 50, -60, "
-             "70, -80, 90, "
-             "11, "
-             "-12, 13, -14, 15, -16, 17, -18, 19}, float[3] ks = {0.02, 0.01, 0.03}, int8[3] kz = "
-             "{0, 0, 0}, "
-             "int32[3] kb = {1000, -2000, 300}, int8[4,3] m = {1, -2, 3, -4, 50, -60, 70, -8, 9, "
-             "10, 11, -127}, "
-             "float[3] ms = {0.02, 0.01, 0.03}, int8[3] mz = {0, 0, 0}, int8[1,32] n = {1, -2, 3, "
-             "-4, 50, -60, "
-             "70, "
-             "-8, 9, 10, 11, -127, 1, -2, 3, -4, 50, -60, 70, -8, 9, 10, 11, -127, 1, -2, 3, -4, "
-             "50, -60, 70, "
-             "-8}, "
-             "float[1] ns = {0.01}, int8[1] nz = {0}, int32[1] nb = {5000}, int64[8] pads = {0, 0, "
-             "1, 1, 0, 0, 0, "
-             "1}> {\n"
-             "  q0 = QuantizeLinear(x0, s, z)\n"
-             "  q1 = QuantizeLinear(x1, s, z)\n"
-             "  %s\n"
-             "}\n",
-             body);
+    snprintf(text, sizeof text, "%s  %s\n}\n", test_graph_text("operands"), body);
     return test_model(text);
 }
 
@@ -107,16 +78,7 @@ TEST(every_operator_gives_the_codes_of_its_kernel)
 
 TEST(dynamic_products_are_the_same_numbers)
 {
-    static const char text[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                               "g (float[2,4] x) => (float y) <int8[4,3] m = {1, -2, 3, -4, 50, "
-                               "-60, 70, -8, 9, 10, 11, -127}, "
-                               "float[3] ms = {0.02, 0.01, 0.03}, int8[3] mz = {0, 0, 0}> {\n"
-                               "  q, qs, qz = DynamicQuantizeLinear(x)\n"
-                               "  s = Mul(ms, qs)\n"
-                               "  i = MatMulInteger(q, m, qz, mz)\n"
-                               "  f = Cast <to = 1> (i)\n"
-                               "  y = Mul(s, f)\n"
-                               "}\n";
+    const char *text = test_graph_text(__func__);
     qdq_error err = QDQ_ERROR_INIT;
     qdq_engine *e = need_ort();
     qdq_model *m = test_model(text);

@@ -7,15 +7,6 @@
 #include "quant/plan/plan.h"
 #include "support/placed.h"
 
-#define W                                                                                          \
-    "float[4,4] w = {0.5, -0.25, 0.125, 0.3, -0.4, 0.35, 0.2, -0.15, 0.45, 0.1, -0.3, 0.25, "      \
-    "0.05, -0.5, "                                                                                 \
-    "0.4, 0.15}"
-#define V                                                                                          \
-    "float[4,4] v = {-0.2, 0.5, 0.3, -0.1, 0.25, -0.45, 0.15, 0.4, 0.35, 0.2, -0.5, 0.1, -0.3, "   \
-    "0.05, 0.45, "                                                                                 \
-    "0.25}"
-
 typedef struct done {
     qdq_model *m, *q;
     qdq_plan *plan;
@@ -115,14 +106,7 @@ static bool is_quantized(const qdq_plan *p, const char *node)
 TEST(both_branches_of_an_if_are_quantized)
 {
     qdq_engine *e = need_ort();
-    done d = quantized(e, HEAD
-                       "graph (float[2,4] x) => (float[2,4] y) <" W ", " V ", float zero = {0}> {\n"
-                       "[\"m0\"] h = MatMul(x, w)\n"
-                       "s = ReduceSum <keepdims = 0> (x)\n c = Greater(s, zero)\n"
-                       "z = If <then_branch = t () => (float[2,4] p) {\n"
-                       "  [\"m1\"] a = MatMul(h, v)\n b = Relu(a)\n [\"m2\"] p = MatMul(b, v) },\n"
-                       "else_branch = e () => (float[2,4] q) { [\"m3\"] q = MatMul(h, v) }> (c)\n"
-                       "[\"m4\"] k = MatMul(h, w)\n y = Add(z, k)\n}");
+    done d = quantized(e, test_graph_text(__func__));
 
     assert_true(is_quantized(d.plan, "m0") && is_quantized(d.plan, "m1") &&
                 is_quantized(d.plan, "m2") && is_quantized(d.plan, "m3") &&
@@ -137,11 +121,7 @@ TEST(both_branches_of_an_if_are_quantized)
 TEST(what_two_branches_capture_has_the_range_that_each_of_them_sees)
 {
     qdq_engine *e = need_ort();
-    done d = quantized(
-        e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", " V ", float big = {1.5}> {\n"
-                "a = Abs(x)\n s = ReduceMax <keepdims = 0> (a)\n c = Greater(s, big)\n"
-                "y = If <then_branch = t () => (float[2,4] p) { [\"m1\"] p = MatMul(x, v) },\n"
-                "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
+    done d = quantized(e, test_graph_text(__func__));
     float then_scale = 0, else_scale = 0;
 
     for (size_t i = 0; i < d.plan->tensors.n; i++) {
@@ -162,11 +142,7 @@ TEST(what_two_branches_capture_has_the_range_that_each_of_them_sees)
 TEST(a_branch_that_no_sample_takes_stays_float)
 {
     qdq_engine *e = need_ort();
-    done d = quantized(
-        e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", float zero = {-1}> {\n"
-                "a = Abs(x)\n s = ReduceSum <keepdims = 0> (a)\n c = Greater(s, zero)\n"
-                "y = If <then_branch = t () => (float[2,4] p) { [\"m1\"] p = MatMul(x, w) },\n"
-                "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
+    done d = quantized(e, test_graph_text(__func__));
 
     assert_true(is_quantized(d.plan, "m1") && !is_quantized(d.plan, "m2"));
     assert_string_equal(test_reason(d.plan, "m2"), "inside If: no sample reached it");
@@ -178,14 +154,7 @@ TEST(a_branch_that_no_sample_takes_stays_float)
 TEST(a_loop_is_quantized_over_all_its_iterations)
 {
     qdq_engine *e = need_ort();
-    done d = quantized(
-        e, HEAD "graph (float[2,4] x) => (float[2,4] y, float[K,2,4] all) <" W ", " V
-                ", int64 trips = {5}, float grow = {2}> {\n"
-                "y, all = Loop <body = b (int64 i, bool c, float[2,4] s) => (bool d, float[2,4] t, "
-                "float[2,4] o) {\n"
-                "  d = Identity(c)\n [\"m1\"] a = MatMul(s, w)\n r = Relu(a)\n [\"m2\"] g = "
-                "MatMul(r, v)\n"
-                "  t = Mul(g, grow)\n o = Identity(t) }> (trips, \"\", x)\n}");
+    done d = quantized(e, test_graph_text(__func__));
 
     assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
     assert_close(e, &d, 20);
@@ -196,12 +165,7 @@ TEST(a_loop_is_quantized_over_all_its_iterations)
 TEST(a_loop_that_ends_by_its_condition_is_followed)
 {
     qdq_engine *e = need_ort();
-    done d = quantized(
-        e, HEAD "graph (float[1,4] x) => (float[1,4] y) <" W
-                ", float limit = {0.2}, bool yes = {1}> {\n"
-                "y = Loop <body = b (int64 i, bool c, float[1,4] s) => (bool d, float[1,4] t) {\n"
-                "  [\"m1\"] t = MatMul(s, w)\n n = Abs(t)\n l = ReduceMax <keepdims = 0> (n)\n"
-                "  d = Greater(l, limit) }> (\"\", yes, x)\n}");
+    done d = quantized(e, test_graph_text(__func__));
 
     assert_true(is_quantized(d.plan, "m1"));
     assert_plan_says_it_all(e, &d, 15);
@@ -211,13 +175,7 @@ TEST(a_loop_that_ends_by_its_condition_is_followed)
 TEST(a_scan_is_quantized_slice_by_slice)
 {
     qdq_engine *e = need_ort();
-    done d = quantized(
-        e, HEAD "graph (float[2,6,4] x, float[2,4] s0) => (float[2,4] f, float[6,2,4] y) <" W ", " V
-                "> {\n"
-                "f, y = Scan <num_scan_inputs = 1, scan_input_axes = [-2], scan_input_directions = "
-                "[1], body = b (float[2,4] s, float[2,4] xt) => (float[2,4] t, float[2,4] o) {\n"
-                "  [\"m1\"] a = MatMul(s, w)\n [\"m2\"] b = MatMul(xt, v)\n c = Add(a, b)\n"
-                "  t = Tanh(c)\n o = Identity(t) }> (s0, x)\n}");
+    done d = quantized(e, test_graph_text(__func__));
 
     assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
     assert_close(e, &d, 25);
@@ -228,16 +186,7 @@ TEST(a_scan_is_quantized_slice_by_slice)
 TEST(a_body_inside_a_body_is_quantized)
 {
     qdq_engine *e = need_ort();
-    done d = quantized(
-        e, HEAD
-        "graph (float[2,4] x) => (float[2,4] y) <" W ", " V
-        ", int64 trips = {3}, float zero = {0}> {\n"
-        "[\"m0\"] h = MatMul(x, v)\n"
-        "y = Loop <body = b (int64 i, bool c, float[2,4] s) => (bool d, float[2,4] t) {\n"
-        "  d = Identity(c)\n k = ReduceSum <keepdims = 0> (s)\n g = Greater(k, zero)\n"
-        "  t = If <then_branch = tb () => (float[2,4] p) { [\"m1\"] p = MatMul(s, w) },\n"
-        "  else_branch = eb () => (float[2,4] q) { [\"m2\"] r = MatMul(h, w)\n q = Add(r, s) }> "
-        "(g) }> (trips, \"\", x)\n}");
+    done d = quantized(e, test_graph_text(__func__));
 
     assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
     assert_close(e, &d, 20);
@@ -248,11 +197,7 @@ TEST(a_body_inside_a_body_is_quantized)
 TEST(a_function_is_inlined_first)
 {
     qdq_engine *e = need_ort();
-    done d = quantized(e, "<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1]>\n"
-                          "graph (float[2,4] x) => (float[2,4] y) <" W ", bool c = {1}> {\n"
-                          "a = my.two(x, w)\n y = my.two(a, w)\n}\n"
-                          "<domain: \"my\", opset_import: [\"\" : 17]> two (x, w) => (z) {\n"
-                          "  t = MatMul(x, w)\n r = Relu(t)\n z = MatMul(r, w)\n}");
+    done d = quantized(e, test_graph_text(__func__));
 
     assert_int_equal(d.plan->quantized.n, 4);
     assert_close(e, &d, 20);
@@ -263,13 +208,7 @@ TEST(a_function_is_inlined_first)
 TEST(names_that_branches_share_are_told_apart)
 {
     qdq_engine *e = need_ort();
-    done d = quantized(e, HEAD
-                       "graph (float[2,4] x) => (float[2,4] y) <" W ", " V ", float zero = {0}> {\n"
-                       "s = ReduceSum <keepdims = 0> (x)\n c = Greater(s, zero)\n"
-                       "y = If <then_branch = t () => (float[2,4] p) {\n"
-                       "  [\"n\"] a = MatMul(x, w)\n b = Relu(a)\n p = MatMul(b, v) },\n"
-                       "else_branch = e () => (float[2,4] p) {\n"
-                       "  [\"n\"] a = MatMul(x, v)\n b = Relu(a)\n p = MatMul(b, w) }> (c)\n}");
+    done d = quantized(e, test_graph_text(__func__));
 
     assert_int_equal(d.plan->quantized.n, 4);
     assert_close(e, &d, 25);
@@ -280,13 +219,7 @@ TEST(names_that_branches_share_are_told_apart)
 TEST(a_body_that_cannot_be_run_stays_float_with_the_reason)
 {
     qdq_engine *e = need_ort();
-    done d = quantized(
-        e, HEAD
-        "graph (float[2,4] x, bool c) => (float[2,4] y) <" W "> {\n"
-        "l = SequenceConstruct(x, x)\n"
-        "y = If <then_branch = t () => (float[2,4] p) {\n"
-        "  i = Constant <value_int = 0> ()\n f = SequenceAt(l, i)\n [\"m1\"] p = MatMul(f, w) },\n"
-        "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
+    done d = quantized(e, test_graph_text(__func__));
 
     assert_true(is_quantized(d.plan, "m2"));
     assert_non_null(
@@ -301,10 +234,7 @@ TEST(bodies_go_with_a_rest_in_float16)
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
-    done d = quantized(e, HEAD "graph (float[2,4] x, bool c) => (float[2,4] y) <" W ", " V "> {\n"
-                               "y = If <then_branch = t () => (float[2,4] p) {\n"
-                               "  a = MatMul(x, w)\n b = Sigmoid(a)\n p = MatMul(b, v) },\n"
-                               "else_branch = e () => (float[2,4] q) { q = Neg(x) }> (c)\n}");
+    done d = quantized(e, test_graph_text(__func__));
 
     qdq_plan_free(d.plan);
     qdq_model_free(d.q);
@@ -365,18 +295,7 @@ TEST(samples_reach_the_bodies_once_for_all_plans_of_a_goal)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_goal_result *r = NULL;
     feed f = {.at = 0};
-    done d = {.m = test_model(HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", " V
-                                   ", float zero = {0}> {\n"
-                                   "s = ReduceSum <keepdims = 0> (x)\n c = Greater(s, zero)\n"
-                                   "y = If <then_branch = t () => (float[2,4] p) {\n"
-                                   "  a = MatMul(x, w)\n b = Softmax(a)\n"
-                                   "  k = MatMul(b, v)\n l = Softmax(k)\n m = MatMul(l, w)\n"
-                                   "  n = Softmax(m)\n o = MatMul(n, v)\n p = MatMul(o, w) },\n"
-                                   "else_branch = e () => (float[2,4] q) {\n"
-                                   "  q = If <then_branch = t2 () => (float[2,4] p2) {\n"
-                                   "    a2 = MatMul(x, w)\n p2 = MatMul(a2, w) },\n"
-                                   "  else_branch = e2 () => (float[2,4] q2) {\n"
-                                   "    q2 = MatMul(x, v) }> (c) }> (c)\n}")};
+    done d = {.m = test_graph(__func__)};
     qdq_target *t = NULL;
 
     source.ctx = &f;

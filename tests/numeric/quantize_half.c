@@ -133,20 +133,7 @@ TEST(a_target_that_follows_takes_the_type_of_the_model)
 TEST(weights_alone_follow_too)
 {
     qdq_engine *e = need_ort();
-    qdq_model *m = test_model(
-        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-        "graph (float16[2,32] x) => (float16[2,64] y) <float16[1,64] k = {0.5, 0.25, -0.125, "
-        "0.375, 0.5, 1.0, 2.0, "
-        "-1.5, 0.5, 0.25, -0.125, 0.375, 0.5, 1.0, 2.0, -1.5, 0.5, 0.25, -0.125, 0.375, 0.5, 1.0, "
-        "2.0, -1.5, "
-        "0.5, 0.25, -0.125, "
-        "0.375, 0.5, 1.0, 2.0, -1.5, 0.5, 0.25, -0.125, 0.375, 0.5, 1.0, 2.0, -1.5, 0.5, 0.25, "
-        "-0.125, "
-        "0.375, "
-        "0.5, 1.0, 2.0, -1.5, "
-        "0.5, 0.25, -0.125, 0.375, 0.5, 1.0, 2.0, -1.5, 0.5, 0.25, -0.125, 0.375, 0.5, 1.0, 2.0, "
-        "-1.5}, "
-        "int64[2] s = {32, 64}> {\n w = Expand(k, s)\n [\"y\"] y = MatMul(x, w)\n}");
+    qdq_model *m = test_graph(__func__);
 
     made r = quantized(e, m, "int4");
     assert_int_equal(r.plan->weights.n, 1);

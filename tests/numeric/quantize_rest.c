@@ -174,11 +174,7 @@ TEST(what_is_beyond_float16_stays_float)
 {
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(
-        "<ir_version: 9, opset_import: [\"\" : 19]>\n"
-        "graph (float[8] x) => (float[8] y) <float k = {100000}, float l = {0.00001}> {\n"
-        "[\"s\"] s = Sigmoid(x)\n [\"m\"] m = Mul(s, k)\n [\"t\"] t = Sqrt(m)\n"
-        "[\"u\"] u = Mul(t, l)\n [\"y\"] y = Neg(u)\n}");
+    qdq_model *m = test_graph(__func__);
     qdq_data *data = NULL;
 
     assert_ok(qdq_data_open("random:3", m, NULL, &data, &err));
@@ -207,14 +203,7 @@ TEST(a_model_in_bfloat16_is_checked_as_a_copy_in_float32)
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     qdq_model *wide = NULL;
     qdq_session *s = NULL;
-    qdq_model *m = test_model(
-        "<ir_version: 10, opset_import: [\"\" : 22]>\n"
-        "graph (float[2,4] x, bool c) => (bfloat16[2,3] z) <bfloat16[4,3] w = {1.0, 2.0, 3.0, "
-        "4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0}> {\n"
-        "h = Cast <to = 16> (x)\n"
-        "m = If <then_branch = t () => (bfloat16[2,3] p) { p = MatMul(h, w) },\n"
-        "else_branch = e () => (bfloat16[2,3] q) { r = MatMul(h, w)\n q = Neg(r) }> (c)\n"
-        "k = Constant <value = bfloat16 {0.5}> ()\n z = Mul(m, k)\n}");
+    qdq_model *m = test_graph("in_bfloat16");
 
     assert_fails(QDQ_E_ENGINE, "MatMul", qdq_session_open(e, m, &so, &s, &err));
     assert_ok(qdq_model_widen(m, &wide, &err));
@@ -224,10 +213,7 @@ TEST(a_model_in_bfloat16_is_checked_as_a_copy_in_float32)
     assert_int_equal(a.last.elem, QDQ_BFLOAT16);
     qdq_model_free(wide);
     qdq_model_free(m);
-    m = test_model(
-        "<ir_version: 9, opset_import: [\"\" : 19]>\n"
-        "graph (float16[2] x) => (float16[2] y, float16[2] x) <float16[2] w = {1.5, 2.5}> {\n"
-        "a = Mul(x, w)\n y = Neg(a)\n}");
+    m = test_graph("in_float16");
     assert_ok(qdq_model_widen(m, &wide, &err));
     run_model(e, m, &so, &a);
     run_model(e, wide, &so, &b);
@@ -251,13 +237,7 @@ TEST(a_float16_model_is_quantized_and_stays_float16)
     qdq_data *data = NULL;
     qdq_io io;
     char *a, *b;
-    qdq_model *m = test_model(
-        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-        "graph (float16[2,4] x) => (float16[2,4] y) <float16[4,4] w = {0.5, -0.25, 0.125, 0.375, "
-        "-0.5, 0.25, 0.75, "
-        "0.125, 0.5, 0.25, -0.125, 0.625, 0.25, 0.5, 0.375, -0.75}> {\n"
-        "[\"m1\"] a = MatMul(x, w)\n b = Relu(a)\n f = Cast <to = 1> (b)\n [\"exp\"] g = Exp(f)\n"
-        "[\"log\"] l = Log(g)\n h = Cast <to = 10> (l)\n [\"m2\"] y = MatMul(h, w)\n}");
+    qdq_model *m = test_graph(__func__);
 
     dopts.max_samples = 40;
     assert_ok(qdq_data_open("random:3", m, &dopts, &data, &err));
@@ -298,13 +278,7 @@ a_model_whose_inputs_became_float16_is_compared_on_the_samples_of_the_float_mode
     qdq_error err = QDQ_ERROR_INIT;
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
     qdq_data *data = NULL;
-    qdq_model *m[2] = {
-        test_model("<ir_version: 9, opset_import: [\"\" : 19]>\n"
-                   "g (float[2,2] x) => (float[2,2] y) <float[2] w = {1.5, 2.5}> {\n"
-                   "a = Mul(x, w)\n y = Neg(a)\n}"),
-        test_model("<ir_version: 9, opset_import: [\"\" : 19]>\n"
-                   "g (float16[2,2] x) => (float16[2,2] y) <float16[2] w = {1.5, 2.5}> {\n"
-                   "a = Mul(x, w)\n y = Neg(a)\n}")};
+    qdq_model *m[2] = {test_graph("scaled"), test_graph("scaled_in_float16")};
 
     (void)state;
     dopts.max_samples = 40;

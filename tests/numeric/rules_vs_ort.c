@@ -14,16 +14,7 @@ TEST(rewritten_models_keep_their_numbers)
 /* The Relu that Q does anyway is not what makes the kernel an 8-bit one. */
 TEST(a_conv_whose_relu_is_gone_runs_in_8_bits_as_before)
 {
-    static const char graph[] = "g (float[1,1,8,8] x) => (float[1,2,6,6] y) <float s = {0.02}, "
-                                "uint8 z = {128}, uint8 o = {0}, "
-                                "int8[2,1,3,3] w = {\n"
-                                "  1,-2,3,-4,5,-6,7,-8,9,9,8,7,6,5,4,3,2,1}, float[2] sw = {0.01, "
-                                "0.02}, int8[2] zw = {0, 0}> {\n"
-                                "  q = QuantizeLinear(x, s, z)\n  d = DequantizeLinear(q, s, z)\n  "
-                                "v = DequantizeLinear <axis = 0> "
-                                "(w, sw, zw)\n"
-                                "  c = Conv(d, v)\n  r = Relu(c)\n  p = QuantizeLinear(r, s, o)\n  "
-                                "y = DequantizeLinear(p, s, o)\n}";
+    const char *graph = test_graph_text(__func__);
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(graph);

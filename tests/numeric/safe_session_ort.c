@@ -47,10 +47,7 @@ TEST(blocked_codes_that_fail_in_the_run_run_without_optimizations)
     qdq_compare_layers_result *layers = NULL;
     qdq_data *data = NULL;
     qdq_model *b = test_model(BLOCKED);
-    qdq_model *a =
-        test_model("<ir_version: 10, opset_import: [\"\" : 21]>\n"
-                   "graph (float[3,4] x) => (float[3,2] y) <float[4,2] w = {0.5, 2.0, 1.5, 4.0, "
-                   "10.0, 24.0, 14.0, 32.0}> {\n y = MatMul(x, w)\n}");
+    qdq_model *a = test_graph(__func__);
 
     opts.job = &job;
     assert_ok(qdq_data_open("random:3", a, NULL, &data, &err));
@@ -75,11 +72,7 @@ TEST(a_run_that_fails_either_way_says_what_the_first_one_did)
     qdq_error err = QDQ_ERROR_INIT;
     recorded_lines h = {{0}, 0};
     qdq_job job = {.size = sizeof job, .log = listen, .ctx = &h};
-    qdq_model *m = test_model(
-        "<ir_version: 9, opset_import: [\"\" : 19]>\n"
-        "graph (float[2] x, int64[1] n) => (float[m] y) <float s = {0.5}, uint8 z = {0}> "
-        "{\nq = QuantizeLinear(x, s, z)\n d = DequantizeLinear(q, s, z)\n"
-        "y = Reshape(d, n)\n}");
+    qdq_model *m = test_graph(__func__);
     qdq_safe_session s = {.engine = e, .model = m, .which = "model", .job = &job};
     float x[2] = {1, 2};
     int64_t n[1] = {7}, two[1] = {2};

@@ -86,8 +86,7 @@ TEST(models_are_timed_compared_and_profiled)
 TEST(what_onnx_runtime_refuses_is_a_fate_with_its_words)
 {
     qdq_worker_client *worker_client = open_worker_client((qdq_worker_client_opts){0});
-    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"nobody\" : 1]>\n"
-                              "g (float[1] x) => (float[1] y) { y = nobody.Magic(x) }");
+    qdq_model *m = test_graph(__func__);
     qdq_remote_outcome outcome;
     int handle;
 

@@ -9,21 +9,7 @@ TEST(operators_keep_their_numbers_at_every_opset)
 
 TEST(subgraphs_and_functions_keep_their_numbers)
 {
-    static const char *const models[] = {
-        "<ir_version: 8, opset_import: [\"\" : 11]>\n"
-        "g (float[1,2] x) => (float[2] y) {\n"
-        "  s = ReduceSum <keepdims = 0> (x)\n"
-        "  zero = Constant <value = float {0}> ()\n"
-        "  c = Greater(s, zero)\n"
-        "  y = If (c) <then_branch = a () => (float[2] p) { p = Squeeze <axes = [0]> (x) },\n"
-        "              else_branch = b () => (float[2] q) { q = ReduceMean <axes = [0], keepdims = "
-        "0> (x) "
-        "}>\n"
-        "}",
-        "<ir_version: 8, opset_import: [\"\" : 11, \"acme\" : 1]>\n"
-        "g (float[2,3,4] x) => (float[2,3,4] y) { y = acme.F(x) }\n"
-        "<domain: \"acme\", opset_import: [\"\" : 11]>\n"
-        "F (x) => (y) { t = Softmax(x) m = ReduceMean <axes = [2]> (t) y = Sub(t, m) }"};
+    const char *const models[] = {test_graph_text("branches"), test_graph_text("functions")};
     static const int opsets[] = {12, 13, 17, 18, 21, 22};
     qdq_error err = QDQ_ERROR_INIT;
 

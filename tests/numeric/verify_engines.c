@@ -122,21 +122,6 @@ TEST(openvino_loses_a_conv_that_is_read_twice_with_open_dims)
     qdq_model_free(fixed);
 }
 
-/* The mask of a decoder: a truth value as a float, and what 8-bit transformations take for a
- * DequantizeLinear. */
-static const char attention[] =
-    "<ir_version: 8, opset_import: [\"\" : 17]>\n"
-    "g (float[N,4,4,32] q, float[N,4,32,4] k, int64[N,1,4,4] d) => (float[N,4,4,4] y)\n"
-    "<float s = {0.05}, uint8 u = {128}, int8 z = {0}, int64 i0 = {0}, float one = {1}, "
-    "float lowest = {-3.4028235e+38}> {\n"
-    "  a = QuantizeLinear(q, s, u)  b = DequantizeLinear(a, s, u)\n"
-    "  e = QuantizeLinear(k, s, z)  f = DequantizeLinear(e, s, z)\n"
-    "  scores = MatMul(b, f)\n"
-    "  is = LessOrEqual(d, i0)  seen = Cast <to = 1> (is)\n"
-    "  unseen = Sub(one, seen)  mask = Mul(unseen, lowest)\n"
-    "  masked = Add(scores, mask)  y = Softmax <axis = -1> (masked)\n"
-    "}\n";
-
 TEST(openvino_takes_a_mask_for_a_dequantizelinear_unless_a_pass_writes_it_otherwise)
 {
     qdq_engine *ov = test_openvino(), *ort = test_ort();
@@ -145,7 +130,7 @@ TEST(openvino_takes_a_mask_for_a_dequantizelinear_unless_a_pass_writes_it_otherw
         test_missing("OpenVINO and ONNX Runtime");
         return;
     }
-    qdq_model *m = test_model(attention);
+    qdq_model *m = test_graph("attention");
     qdq_verify_result r = verify(m, ov, ort);
     if (strncmp(qdq_engine_get_info(ov)->version, "2026.4.1", 8) == 0)
         assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
@@ -155,22 +140,6 @@ TEST(openvino_takes_a_mask_for_a_dequantizelinear_unless_a_pass_writes_it_otherw
     assert_true(r.sqnr_db > 60);
     qdq_model_free(m);
 }
-
-/* Q and DQ with one scale and with one for each channel, an int32 bias, and operators of the
- * evaluator. */
-static const char rows[] =
-    "<ir_version: 8, opset_import: [\"\" : 17]>\n"
-    "g (float[N,4] x) => (float[N,3] y)\n"
-    "<int8[4,3] w = {100, -20, 30, 40, 50, -60, 70, -80, 90, -100, 110, 120},\n"
-    " float[3] ws = {0.01, 0.02, 0.005}, int8[3] wz = {0, 0, 0}, float s = {0.02}, uint8 z = "
-    "{128},\n"
-    " int32[3] b = {1000, -1000, 500}, float[3] bs = {0.0002, 0.0004, 0.0001}>\n"
-    "{\n"
-    "  xq = QuantizeLinear(x, s, z)\n  xd = DequantizeLinear(xq, s, z)\n"
-    "  wd = DequantizeLinear <axis = 1> (w, ws, wz)\n  bd = DequantizeLinear <axis = 0> (b, bs)\n"
-    "  [mul] t = MatMul(xd, wd)\n  [add] r = Add(t, bd)\n"
-    "  rq = QuantizeLinear(r, s, z)\n  rd = DequantizeLinear(rq, s, z)\n"
-    "  [relu] y = Relu(rd)\n}\n";
 
 /* Products of weights in blocks whose sums nearly cancel: their data in 8 bits, as ONNX Runtime
  * rounds them at accuracy level 4, give twice what the graph does. */
@@ -223,9 +192,7 @@ TEST(the_evaluator_is_the_reference_where_there_is_no_onnx_runtime)
         test_missing("OpenVINO");
         return;
     }
-    qdq_model *m = test_model(rows), *conv = stem("1"),
-              *unknown = test_model("g (int8[1,2] x, int8[2,1] w) => (int32[1,1] y) {\n"
-                                    "  y = MatMulInteger(x, w)\n}\n");
+    qdq_model *m = test_graph("rows"), *conv = stem("1"), *unknown = test_graph(__func__);
     qdq_verify_result r = verify(m, ov, NULL);
     assert_string_equal(r.reference, "qdq's evaluator");
     assert_string_equal(r.why, "");
@@ -251,7 +218,7 @@ TEST(the_evaluator_agrees_with_onnx_runtime)
         test_missing("OpenVINO and ONNX Runtime");
         return;
     }
-    qdq_model *m = test_model(rows);
+    qdq_model *m = test_graph("rows");
     const qdq_verify_result a = verify(m, ov, NULL), b = verify(m, ov, ort);
     assert_true(fabs(a.sqnr_db - b.sqnr_db) < 0.5 || a.sqnr_db == b.sqnr_db);
     qdq_model_free(m);

@@ -16,24 +16,6 @@ const test_decoder test_decoder_full = {8, 1024, 16, 2816, 8192};
 
 /* --- graph: $ is the number of the layer, % the next one -------------------------------------- */
 
-static const char functions[] =
-    "<domain: \"made\", opset_import: [\"\" : 21]> RmsNorm (x, gain) => (y) {\n"
-    "  axes = Constant <value_ints: ints = [-1]> ()\n"
-    "  least = Constant <value_float: float = 0.000001> ()\n"
-    "  square = Mul(x, x)\n"
-    "  mean = ReduceMean <keepdims = 1> (square, axes)\n"
-    "  above = Add(mean, least)\n"
-    "  root = Sqrt(above)\n"
-    "  unit = Div(x, root)\n"
-    "  y = Mul(unit, gain)\n"
-    "}\n"
-    "<domain: \"made\", opset_import: [\"\" : 21]> Rotate (x, cos, sin) => (y) {\n"
-    "  a, b = Split <axis = -1, num_outputs = 2> (x)\n"
-    "  ac = Mul(a, cos)\n  bs = Mul(b, sin)\n  bc = Mul(b, cos)\n  as = Mul(a, sin)\n"
-    "  first = Sub(ac, bs)\n  second = Add(bc, as)\n"
-    "  y = Concat <axis = -1> (first, second)\n"
-    "}\n";
-
 /* Angles by position; what a query must not see has -10000. */
 static const char before_layers[] = "  x0 = Gather <axis = 0> (embedding, input_ids)\n"
                                     "  position = Unsqueeze(position_ids, position_axes)\n"
@@ -246,7 +228,7 @@ qdq_model *test_decoder_model(const test_decoder *s)
         put_layer(&b, one_layer, i);
     put_layer(&b, "  final = made.RmsNorm(x$, gain_f)\n  logits = MatMul(final, head)\n}\n",
               s->layers);
-    qdq_buf_printf(&b, "%s", functions);
+    qdq_buf_printf(&b, "%s", test_graph_text("functions"));
     assert_false(b.failed);
     qdq_model *m = test_model(b.data);
     qdq_buf_free(&b);

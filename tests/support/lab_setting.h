@@ -17,21 +17,17 @@
 
 static qdq_error err;
 
+static inline const char *float_text(void)
+{
+    return test_graph_text("float_text");
+}
+
+static inline const char *int8_text(void)
+{
+    return test_graph_text("int8_text");
+}
+
 #define WORKER QDQ_BUILD_DIR "/qdq-worker"
-
-static const char float_text[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                                 "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
-                                 "<float[1,1,1,1] w = {2}>\n"
-                                 "{ [conv] t = Conv(x, w)\n [relu] y = Relu(t) }\n";
-
-static const char int8_text[] =
-    "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-    "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
-    "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"
-    "{ xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n wd = DequantizeLinear(w, "
-    "s, zw)\n"
-    "  [conv] t = Conv(xd, wd)\n [relu] r = Relu(t)\n rq = QuantizeLinear(r, s, z)\n"
-    "  y = DequantizeLinear(rq, s, z) }\n";
 
 #define COSTS                                                                                      \
     "\"overhead_us\": 10, \"default\": {\"float_us\": 2}, \"convert\": {\"float_us\": 5}, "        \
@@ -54,12 +50,12 @@ static inline const char *save(const char *name, const char *text)
 
 static inline const char *float_model(void)
 {
-    return save("float.onnx", float_text);
+    return save("float.onnx", float_text());
 }
 
 static inline const char *int8_model(void)
 {
-    return save("int8.onnx", int8_text);
+    return save("int8.onnx", int8_text());
 }
 
 static inline void count_warnings(void *ctx, qdq_log_level level, const char *text)

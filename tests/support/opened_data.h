@@ -10,10 +10,13 @@
 
 static qdq_error err;
 
+static inline const char *two_inputs(void)
+{
+    return test_graph_text("two_inputs");
+}
+
 static const char one_input[] = "g (float[N,2] x) => (float[N,2] y) { y = Relu(x) }";
 static const char batch_of_2[] = "g (float[2,2] x) => (float[2,2] y) { y = Relu(x) }";
-static const char two_inputs[] = "g (float[N,2] a, int64[N] b) => (float[N,2] y, int64[N] z)"
-                                 "{ y = Relu(a) z = Identity(b) }";
 
 static const float ramp[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
 

@@ -14,32 +14,23 @@
 
 static qdq_error err;
 
+static inline const char *conv_int8(void)
+{
+    return test_graph_text("conv_int8");
+}
+
+/* Q and DQ as another tool names them. */
+static inline const char *conv_int8_with_other_names(void)
+{
+    return test_graph_text(__func__);
+}
+
+static inline const char *conv_float(void)
+{
+    return test_graph_text("conv_float");
+}
+
 /* --- models and engines ----------------------------------------------------------------------- */
-
-static const char conv_float[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                                 "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
-                                 "<float[1,1,1,1] w = {2}>\n"
-                                 "{\n"
-                                 "  [conv] t = Conv(x, w)\n"
-                                 "  [relu] y = Relu(t)\n"
-                                 "}\n";
-
-/* P stands for a prefix of the inserted names. */
-#define CONV_INT8(P)                                                                               \
-    "<ir_version: 9, opset_import: [\"\" : 17]>\n"                                                 \
-    "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"                                                 \
-    "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"                     \
-    "{\n"                                                                                          \
-    "  " P "xq = QuantizeLinear(x, s, z)\n"                                                        \
-    "  " P "xd = DequantizeLinear(" P "xq, s, z)\n"                                                \
-    "  " P "wd = DequantizeLinear(w, s, zw)\n"                                                     \
-    "  [conv] t = Conv(" P "xd, " P "wd)\n"                                                        \
-    "  [relu] r = Relu(t)\n"                                                                       \
-    "  " P "rq = QuantizeLinear(r, s, z)\n"                                                        \
-    "  y = DequantizeLinear(" P "rq, s, z)\n"                                                      \
-    "}\n"
-
-static const char conv_int8[] = CONV_INT8("");
 
 static inline qdq_status open_sim(const char *json, qdq_engine **e)
 {

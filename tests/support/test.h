@@ -61,6 +61,14 @@ const test_listed *test_list(void); /* of all files in the program, the last one
 /* A model from the text form; fails the test if it does not parse. */
 qdq_model *test_model(const char *text);
 
+/* The same of graph NAME in tests/graphs/ir_edit.txt, where the caller's file is ir_edit.c. What
+ * does not fit on a line of C stands there. */
+#define test_graph(name) test_model(test_graph_text(name))
+/* Its text; lives as long as the program. */
+#define test_graph_text(name) test_graph_of(__FILE__, name)
+const char *test_graph_of(const char *file, const char *name);
+const char *test_graph_if_any(const char *file, const char *name); /* or NULL */
+
 /* The text form of the model is exactly this (leading model header left out). */
 void test_assert_text(const qdq_model *m, const char *expected);
 

@@ -1,4 +1,4 @@
-/* transformer.c - see the header; graphs are in transformer_text.c. */
+/* transformer.c - see the header; what graphs are made of is in graphs/transformer.txt. */
 #include "support/transformer.h"
 
 #include <math.h>
@@ -8,16 +8,28 @@
 #include "ir/edit.h"
 #include "quant/data/npz_write.h"
 #include "support/test.h"
-#include "support/transformer_text.h"
 
 enum { SUCCESSORS = 4, MASSIVE = 3, MOST_INPUTS = 32, POSITIONS = 96, MEL = 80, SEED = 1 };
 
 const test_transformer test_transformer_tiny = {2, 32, 2, 64, 48, 14};
 const test_transformer test_transformer_small = {2, 128, 4, 512, 256, 17};
 
+static const struct {
+    const char *name;
+    int least_opset;
+} families[TEST_FAMILIES] = {
+    [TEST_BERT] = {"bert", 0},
+    [TEST_GPT] = {"gpt", 0},
+    [TEST_LLAMA] = {"llama", 25},
+    [TEST_T5] = {"t5", 0},
+    [TEST_WHISPER_ENCODER] = {"whisper-encoder", 0},
+    [TEST_WHISPER_DECODER] = {"whisper-decoder", 0},
+    [TEST_WHISPER_MERGED] = {"whisper-merged", 0},
+};
+
 const char *test_family_name(test_family f)
 {
-    return f < TEST_FAMILIES ? test_family_texts[f].name : NULL;
+    return f < TEST_FAMILIES ? families[f].name : NULL;
 }
 
 /* --- graph ------------------------------------------------------------------------------------ */
@@ -76,10 +88,20 @@ static void put(qdq_buf *b, const char *text, const test_transformer *s, int64_t
             qdq_buf_append(b, text, 1);
 }
 
-static void put_each(qdq_buf *b, const char *text, const test_transformer *s)
+/* What a family has of `part`: once, or for each layer. */
+static void put_part(qdq_buf *b, test_family f, const char *part, const test_transformer *s,
+                     int64_t layer)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "%s %s", families[f].name, part);
+    put(b, test_graph_if_any(__FILE__, name), s, layer);
+}
+
+static void put_each(qdq_buf *b, test_family f, const char *part, const test_transformer *s)
 {
     for (int64_t i = 0; i < s->layers; i++)
-        put(b, text, s, i);
+        put_part(b, f, part, s, i);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -213,38 +235,38 @@ static void fill_all(qdq_model *m, const test_transformer *s)
 
 qdq_model *test_transformer_model(test_family f, const test_transformer *size)
 {
-    const test_family_text *t = &test_family_texts[f];
     test_transformer own = *size, *s = &own;
     qdq_buf b = QDQ_BUF_INIT(1 << 20);
     qdq_error err = QDQ_ERROR_INIT;
 
-    if (own.opset < t->least_opset)
-        own.opset = t->least_opset;
+    if (own.opset < families[f].least_opset)
+        own.opset = families[f].least_opset;
     qdq_buf_printf(&b, "<ir_version: %d, ", own.opset < 23 ? 8 : 11);
     put(&b,
         "opset_import: [\"\" : ~o, \"torch\" : 1], producer_name: \"pytorch\">\n"
         "main_graph (",
         s, 0);
-    put(&b, t->inputs, s, 0);
-    put_each(&b, t->layer_inputs, s);
+    put_part(&b, f, "inputs", s, 0);
+    put_each(&b, f, "layer inputs", s);
     if (f == TEST_WHISPER_MERGED)
         put(&b, ", bool[1] use_cache_branch", s, 0);
     put(&b, ") => (", s, 0);
-    put(&b, t->outputs, s, 0);
-    put_each(&b, t->layer_outputs, s);
+    put_part(&b, f, "outputs", s, 0);
+    put_each(&b, f, "layer outputs", s);
     put(&b, ") <", s, 0);
-    put(&b, t->weights, s, 0);
-    put_each(&b, t->layer_weights, s);
+    put(&b, test_graph_text("numbers"), s, 0);
+    put_part(&b, f, "weights", s, 0);
+    put_each(&b, f, "layer weights", s);
     put(&b, "> {\n", s, 0);
-    put(&b, t->before, s, 0);
-    put_each(&b, t->layer, s);
-    put(&b, t->between, s, s->layers);
-    put_each(&b, t->layer_2, s);
-    put(&b, t->after, s, s->layers);
+    put_part(&b, f, "before", s, 0);
+    put_each(&b, f, "layer", s);
+    put_part(&b, f, "between", s, s->layers);
+    put_each(&b, f, "layer 2", s);
+    put_part(&b, f, "after", s, s->layers);
     put(&b, "}\n", s, 0);
-    put(&b, t->functions, s, 0);
-    put(&b, test_functions, s, 0);
-    put(&b, s->opset >= 17 ? test_layernorm : test_layernorm_spelled, s, 0);
+    put_part(&b, f, "functions", s, 0);
+    put(&b, test_graph_text("functions"), s, 0);
+    put(&b, test_graph_text(s->opset >= 17 ? "layernorm" : "layernorm spelled"), s, 0);
     assert_false(b.failed);
     qdq_model *m = test_model(b.data);
     qdq_buf_free(&b);

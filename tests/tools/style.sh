@@ -117,6 +117,17 @@ while read -r file; do
     done < <(sed -nE 's/^TEST\((.*)\)$/\1/p' "$file")
 done < <(grep -l '^int main(' tests/*/*.c)
 
+# A whole graph that takes more than a line of C is text in tests/graphs; what a loop prints is not.
+while read -r place; do
+    complain "$place: a graph of more than one line: move it to tests/graphs, see test_graph()"
+done < <(perl -0777 -ne '
+    while (/"(?:\\.|[^"\\\n])*"(?:\s+"(?:\\.|[^"\\\n])*")+/g) {
+        my ($at, $text) = ($-[0], $&);
+        next if $text !~ /\) => \(.*[)>][^=]*?\{/s || $text =~ /%/;
+        next if ($text =~ tr/{//) != ($text =~ tr/}//);
+        print "$ARGV:", 1 + (substr($_, 0, $at) =~ tr/\n//), "\n";
+    }' tests/{unit,numeric,fault,broken,perf,long,support}/*.[ch])
+
 # A clone is whole: no link leads out of it.
 while read -r link; do
     target=$(realpath -m "$link")

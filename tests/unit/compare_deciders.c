@@ -6,8 +6,6 @@
 
 static qdq_error err;
 
-#define HEAD "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-
 /* The names that decide, separated by spaces. */
 static const char *deciders(const char *text, bool *follows)
 {
@@ -29,21 +27,11 @@ static const char *deciders(const char *text, bool *follows)
     return names;
 }
 
-/* Speech: durations are rounded, added up, and the length of what is made; `more` stretches
- * them. */
-#define SPEECH(more)                                                                               \
-    HEAD "g (float[N,4] x) => (float[M] y, float[N,4] z)\n"                                        \
-         "<float two = {" more "}, int64 zero = {0}, int64 one = {1}, float level = {1}> {\n"      \
-         "  a = Abs(x) w = Mul(a, two) c = Ceil(w) s = ReduceSum<keepdims = 0>(c) i = Cast<to = "  \
-         "7>(s)\n"                                                                                 \
-         "  r = Range(zero, i, one) f = Cast<to = 1>(r) y = Mul(f, level) z = Relu(x)\n"           \
-         "}\n"
-
 TEST(durations_decide_the_length_of_speech)
 {
     bool follows[2];
 
-    assert_string_equal(deciders(SPEECH("2"), follows), "c");
+    assert_string_equal(deciders(test_graph_text("speech"), follows), "c");
     assert_true(follows[0] && !follows[1]);
 }
 
@@ -51,44 +39,24 @@ TEST(shape_arithmetic_in_floats_decides_nothing)
 {
     bool follows[1];
 
-    assert_string_equal(
-        deciders(
-            HEAD
-            "g (float[N,M] x) => (float[A,B] y) <float[1] half = {0.5}, float[1,1] c = {3}> {\n"
-            "  s = Shape(x) f = Cast<to = 1>(s) h = Mul(f, half) d = Floor(h) i = Cast<to = 7>(d)\n"
-            "  y = Expand(c, i)\n"
-            "}\n",
-            follows),
-        "");
+    assert_string_equal(deciders(test_graph_text(__func__), follows), "");
     assert_false(follows[0]);
 }
 
 TEST(integers_that_are_inputs_decide_nothing)
 {
-    assert_string_equal(deciders(HEAD
-                                 "g (int64 n) => (int64[M] y) <int64 zero = {0}, int64 one = {1}>\n"
-                                 "{ y = Range(zero, n, one) }",
-                                 NULL),
-                        "");
+    assert_string_equal(deciders(test_graph_text(__func__), NULL), "");
 }
 
 TEST(scores_decide_how_many_are_found)
 {
-    assert_string_equal(deciders(HEAD "g (float[N] x) => (int64[A,B] y) <float c = {0.5}>\n"
-                                      "{ t = Sigmoid(x) b = Greater(t, c) y = NonZero(b) }",
-                                 NULL),
-                        "t");
+    assert_string_equal(deciders(test_graph_text(__func__), NULL), "t");
 }
 
 /* What is found is put back into a tensor whose shape is known. */
 TEST(places_that_are_written_to_do_not_decide_the_shape)
 {
-    assert_string_equal(deciders(HEAD
-                                 "g (float[N] x) => (float[N] y) <float c = {0.5}>\n"
-                                 "{ t = Sigmoid(x) b = Greater(t, c) n = NonZero(b)\n"
-                                 "  p = Transpose(n) u = GatherND(t, p) y = ScatterND(t, p, u) }",
-                                 NULL),
-                        "");
+    assert_string_equal(deciders(test_graph_text(__func__), NULL), "");
 }
 
 /* --- comparing -------------------------------------------------------------------------------- */
@@ -114,7 +82,7 @@ static qdq_compare_result *compared(const char *a, const char *b)
 
 TEST(what_decides_is_compared_in_place_of_what_follows)
 {
-    qdq_compare_result *r = compared(SPEECH("2"), SPEECH("2"));
+    qdq_compare_result *r = compared(test_graph_text("speech"), test_graph_text("speech"));
 
     if (r == NULL)
         return;
@@ -127,7 +95,8 @@ TEST(what_decides_is_compared_in_place_of_what_follows)
 
 TEST(an_output_of_another_length_is_the_worst_and_no_error)
 {
-    qdq_compare_result *r = compared(SPEECH("2"), SPEECH("9"));
+    qdq_compare_result *r =
+        compared(test_graph_text("speech"), test_graph_text("stretched_speech"));
 
     if (r == NULL)
         return;

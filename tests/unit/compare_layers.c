@@ -61,16 +61,8 @@ static const qdq_compare_layer *layer(const qdq_compare_layers_result *r, const 
 
 TEST(layers_inside_functions_are_matched_as_cleaning_names_them)
 {
-    static const char flat[] =
-        HEAD "g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}, float s = "
-             "{0.1}, uint8 z = {0}> {\n"
-             "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
-             "  m = MatMul(d, w) y = Relu(m) }";
-    static const char in_function[] =
-        "<ir_version: 9, opset_import: [\"\" : 17, \"f\" : 1]>\n"
-        "g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = f.Layer(x, w) }\n"
-        "<domain: \"f\", opset_import: [\"\" : 17]> Layer (a, b) => (c) "
-        "{ m = MatMul(a, b) c = Relu(m) }";
+    const char *flat = test_graph_text("flat");
+    const char *in_function = test_graph_text("in_function");
     qdq_engine *e = sim();
     qdq_compare_layers_result *r = must(compared(e, in_function, flat, "random:1", NULL));
 
@@ -84,16 +76,10 @@ TEST(layers_inside_functions_are_matched_as_cleaning_names_them)
 /* The sum is in the second model alone: an --exclude of it would fit nothing. */
 TEST(a_product_whose_channels_are_in_float_is_named_and_not_the_sum)
 {
-    static const char a[] =
-        HEAD "g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] b = {1, "
-             "2}> { m = MatMul(x, w) p = Add(m, b) y = Relu(p) }";
-    static const char b[] =
-        HEAD "g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}, float[1,2] rows = "
-             "{5, 6}, float[2] b = {1, 2}, int64[1] i = {1}, float s = {0.1}, uint8 z = {0}> {\n"
-             "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
-             "  few = Gather <axis = -1> (x, i) other = MatMul(few, rows)\n"
-             "  [\"MatMul@m\"] m_in_8_bits = MatMul(d, w) p_in_8_bits = Add(m_in_8_bits, b)\n"
-             "  [p_sum] p = Add(p_in_8_bits, other) y = Relu(p) }";
+    const char *a =
+        test_graph_text("a_product_whose_channels_are_in_float_is_named_and_not_the_sum_a");
+    const char *b =
+        test_graph_text("a_product_whose_channels_are_in_float_is_named_and_not_the_sum_b");
     qdq_engine *e = sim();
     qdq_compare_layers_result *r = must(compared(e, a, b, "random:1", NULL));
 
@@ -103,13 +89,11 @@ TEST(a_product_whose_channels_are_in_float_is_named_and_not_the_sum)
     qdq_engine_close(e);
 }
 
-static const char plain[] = HEAD "g (float[N,2] x) => (float[N,2] y)"
-                                 "{ t = Relu(x) u = Neg(t) y = Abs(u) }";
-
 TEST(a_model_introduces_nothing_against_itself)
 {
     qdq_engine *e = sim();
-    qdq_compare_layers_result *r = must(compared(e, plain, plain, "random:1", NULL));
+    qdq_compare_layers_result *r =
+        must(compared(e, test_graph_text("plain"), test_graph_text("plain"), "random:1", NULL));
 
     assert_int_equal(r->samples, 8);
     assert_int_equal(r->n_layers, 3);
@@ -125,10 +109,10 @@ TEST(a_model_introduces_nothing_against_itself)
 
 TEST(tensors_that_only_one_has_are_reported)
 {
-    static const char renamed[] = HEAD "g (float[N,2] x) => (float[N,2] y)"
-                                       "{ t = Relu(x) v = Neg(t) y = Abs(v) }";
+    const char *renamed = test_graph_text(__func__);
     qdq_engine *e = sim();
-    qdq_compare_layers_result *r = must(compared(e, plain, renamed, "random:1", NULL));
+    qdq_compare_layers_result *r =
+        must(compared(e, test_graph_text("plain"), renamed, "random:1", NULL));
 
     assert_int_equal(r->n_layers, 2);
     assert_int_equal(r->n_unmatched_a, 1);
@@ -141,11 +125,10 @@ TEST(tensors_that_only_one_has_are_reported)
 
 TEST(what_has_another_shape_is_no_match)
 {
-    static const char turned[] =
-        HEAD "g (float[N,2] x) => (float[N,2] y)"
-             "{ t = Relu(x) u = Transpose(t) w = Transpose(u) y = Abs(w) }";
+    const char *turned = test_graph_text(__func__);
     qdq_engine *e = sim();
-    qdq_compare_layers_result *r = must(compared(e, plain, turned, "random:1", NULL));
+    qdq_compare_layers_result *r =
+        must(compared(e, test_graph_text("plain"), turned, "random:1", NULL));
 
     assert_int_equal(r->n_layers, 2);
     assert_string_equal(r->unmatched_a[0], "u");
@@ -180,7 +163,7 @@ TEST(samples_that_are_not_there_are_refused)
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
 
     opts.first = 8;
-    assert_null(compared(e, plain, plain, "random:1", &opts));
+    assert_null(compared(e, test_graph_text("plain"), test_graph_text("plain"), "random:1", &opts));
     assert_fails(QDQ_E_USAGE, "samples 8 to 8, the data have 8", err.code);
     qdq_engine_close(e);
 }
@@ -189,8 +172,9 @@ TEST(the_second_model_is_named_when_it_does_not_run)
 {
     qdq_engine *e = sim();
 
-    assert_null(compared(e, plain, HEAD "g (float[N,2] w) => (float[N,2] y) { y = Relu(w) }",
-                         "random:1", NULL));
+    assert_null(compared(e, test_graph_text("plain"),
+                         HEAD "g (float[N,2] w) => (float[N,2] y) { y = Relu(w) }", "random:1",
+                         NULL));
     assert_non_null(strstr(err.text, "second model, sample 0"));
     qdq_engine_close(e);
 }
@@ -206,15 +190,6 @@ static const char *samples(void)
     return test_npz_file("layers.npz", false, arrays, 1);
 }
 
-/* The first Add is off by the constant, which is no quantization; the Q in front of Neg loses the
- * .25. */
-static const char by_hand[] = HEAD "g (float[N,2] x) => (float[N,2] y) <float[2] c = {0.25, 0}>"
-                                   "{ t = Add(x, c) [neg] u = Neg(t) y = Abs(u) }";
-static const char by_hand_q[] =
-    HEAD "g (float[N,2] x) => (float[N,2] y) <float[2] c = {0.25, 0}, float s = {1}, uint8 z = {0}>"
-         "{ t = Add(x, c) q = QuantizeLinear(t, s, z) d = DequantizeLinear(q, s, z) [neg] u = "
-         "Neg(d) y = Abs(u) }";
-
 TEST(the_layer_behind_the_q_introduces_the_error_and_others_hand_it_on)
 {
     qdq_engine *e = test_ort();
@@ -223,7 +198,8 @@ TEST(the_layer_behind_the_q_introduces_the_error_and_others_hand_it_on)
         test_missing("ONNX Runtime");
         return;
     }
-    qdq_compare_layers_result *r = must(compared(e, by_hand, by_hand_q, samples(), NULL));
+    qdq_compare_layers_result *r = must(
+        compared(e, test_graph_text("by_hand"), test_graph_text("by_hand_q"), samples(), NULL));
     double signal = 1.25 * 1.25 + 2 * 2 + 4.25 * 4.25 + 3 * 3 + 5.25 * 5.25 + 6 * 6,
            noise = 3 * 0.25 * 0.25;
     const qdq_compare_layer *u = &r->layers[0]; /* the worst */
@@ -247,11 +223,8 @@ TEST(the_layer_behind_the_q_introduces_the_error_and_others_hand_it_on)
 /* Insertion gives a quantized graph output its name back behind the DQ. */
 TEST(an_output_behind_a_dq_is_matched_with_what_is_before_its_q)
 {
-    static const char a[] = HEAD "g (float[N,2] x) => (float[N,2] y) <float[2] c = {0.25, 0}>"
-                                 "{ y = Add(x, c) }";
-    static const char b[] = HEAD
-        "g (float[N,2] x) => (float[N,2] y) <float[2] c = {0.25, 0}, float s = {1}, uint8 z = {0}>"
-        "{ [add] raw = Add(x, c) q = QuantizeLinear(raw, s, z) y = DequantizeLinear(q, s, z) }";
+    const char *a = test_graph_text("an_output_behind_a_dq_is_matched_with_what_is_before_its_q_a");
+    const char *b = test_graph_text("an_output_behind_a_dq_is_matched_with_what_is_before_its_q_b");
     qdq_engine *e = test_ort();
 
     if (e == NULL) {
@@ -273,11 +246,7 @@ TEST(a_half_precision_layer_is_fed_in_its_own_type)
 {
     static const char a[] =
         HEAD "g (float[N,2] x) => (float[N,2] y) { t = Relu(x) u = Neg(t) y = Abs(u) }";
-    static const char b[] =
-        HEAD "g (float[N,2] x) => (float[N,2] y) <float16 s = {1.0}, uint8 z = {0}>"
-             "{ h = Cast<to = 10>(x) t = Relu(h) q = QuantizeLinear(t, s, z) d = "
-             "DequantizeLinear(q, s, z)"
-             "  u = Neg(d) v = Cast<to = 1>(u) y = Abs(v) }";
+    const char *b = test_graph_text(__func__);
     static const char b19[] = "<ir_version: 9, opset_import: [\"\" : 19]>\n";
     char text[1000];
     qdq_engine *e = test_ort();
@@ -308,8 +277,7 @@ static qdq_model *two_products(void)
 
 TEST(a_value_that_is_zero_everywhere_has_no_sqnr)
 {
-    static const char a[] = HEAD "g (float[N,2] x) => (float[N,2] y) <float z = {0}>"
-                                 "{ t = Mul(x, z) y = Add(x, t) }";
+    const char *a = test_graph_text(__func__);
     qdq_engine *e = test_ort();
 
     if (e == NULL) {

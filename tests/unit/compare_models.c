@@ -8,8 +8,6 @@
 static qdq_error err;
 
 static const char relu[] = "g (float[N,2] x) => (float[N,2] y) { t = Relu(x) y = Neg(t) }";
-static const char relu_and_more[] = "g (float[N,2] x) => (float[N,2] z, float[N,2] y)"
-                                    "{ z = Abs(x) t = Relu(x) y = Neg(t) }";
 
 static qdq_engine *sim(const char *json)
 {
@@ -72,7 +70,8 @@ TEST(a_model_equals_itself)
 TEST(only_outputs_of_both_are_compared_in_order_of_the_first)
 {
     qdq_engine *e = sim("{\"qdq_sim\": 1}");
-    qdq_compare_result *r = compared(e, relu_and_more, relu, "random:1", NULL, NULL);
+    qdq_compare_result *r =
+        compared(e, test_graph_text("relu_and_more"), relu, "random:1", NULL, NULL);
 
     assert_non_null(r);
     assert_int_equal(r->n_outputs, 1);
@@ -169,8 +168,6 @@ static const char *labelled(size_t n_label)
 }
 
 static const char same[] = "g (float[N,2] x) => (float[N,2] y) { t = Identity(x) y = Relu(t) }";
-static const char off_by_one[] = "g (float[N,2] x) => (float[N,2] y)"
-                                 "<float[2] c = {1, -1}> { t = Add(x, c) y = Relu(t) }";
 
 TEST(sqnr_top1_and_accuracy_are_what_numpy_says)
 {
@@ -180,7 +177,8 @@ TEST(sqnr_top1_and_accuracy_are_what_numpy_says)
         test_missing("ONNX Runtime");
         return;
     }
-    qdq_compare_result *r = compared(e, same, off_by_one, labelled(3), "label", NULL);
+    qdq_compare_result *r =
+        compared(e, same, test_graph_text("off_by_one"), labelled(3), "label", NULL);
     if (r == NULL)
         fail_msg("%s", err.text);
     /* 1 2, 4 3, 5 6 against 2 1, 5 2, 6 5 */
@@ -247,8 +245,7 @@ TEST(a_label_that_is_no_class_is_named_with_its_sample)
 
 TEST(labels_are_no_classes_of_the_other_outputs)
 {
-    static const char two[] = "g (float[N,2] x) => (float[N,3] y, float[N,2] z)"
-                              "<float[2,3] w = {1, 0, 0, 0, 1, 1}>{ y = MatMul(x, w) z = Relu(x) }";
+    const char *two = test_graph_text(__func__);
     qdq_engine *e = test_ort();
 
     if (e == NULL) {

@@ -150,8 +150,7 @@ TEST(outputs_must_be_the_same_in_name_number_and_shape)
 
 TEST(a_model_that_does_not_run_any_more_is_not_the_same)
 {
-    static const char custom[] = "<ir_version: 8, opset_import: [\"\" : 17, \"of.nobody\" : 1]> "
-                                 "g (float[N,2] x) => (float[N,2] y) { y = of.nobody.Zip(x) }";
+    const char *custom = test_graph_text(__func__);
 
     assert_other("second model: ", PLAIN("0"), custom, 0);
     qdq_model *m = test_model(custom);

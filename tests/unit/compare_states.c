@@ -6,11 +6,6 @@
 #include "quant/plan/plan.h"
 #include "support/opened_data.h"
 
-/* A sum over the steps, and one that is 0.5 off at each step. */
-static const char sum[] = "g (float[1,2] x, float[1,2] s) => (float[1,2] t, float[1,2] y)"
-                          "{ t = Add(s, x) y = Identity(t) }";
-static const char drift[] = "g (float[1,2] x, float[1,2] s) => (float[1,2] t, float[1,2] y)"
-                            "<float c = {0.5}> { u = Add(s, c) t = Add(u, x) y = Identity(t) }";
 static const qdq_state t_to_s = {"t", "s"};
 static const float ones[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
@@ -50,7 +45,7 @@ TEST(errors_of_steps_add_up_in_a_sequence)
     if (test_ort() == NULL)
         return;
     /* 1, 2, 3 against 1.5, 3, 4.5 */
-    qdq_compare_result *r = compared(sum, drift, 6, 3);
+    qdq_compare_result *r = compared(test_graph_text("sum"), test_graph_text("drift"), 6, 3);
 
     assert_int_equal(r->samples, 2);
     assert_int_equal(r->n_outputs, 2);
@@ -60,7 +55,7 @@ TEST(errors_of_steps_add_up_in_a_sequence)
     assert_int_equal(r->outputs[1].elements, 12);
     qdq_free(r);
     /* each sequence begins at zero */
-    r = compared(sum, drift, 6, 1);
+    r = compared(test_graph_text("sum"), test_graph_text("drift"), 6, 1);
     assert_int_equal(r->samples, 6);
     assert_float_equal(r->outputs[1].sqnr_db, db(1, 0.25), 1e-6);
     qdq_free(r);
@@ -71,11 +66,11 @@ TEST(a_bound_is_for_other_sequences)
     if (test_ort() == NULL)
         return;
     /* one sequence is one sample, however many steps it has */
-    qdq_compare_result *r = compared(sum, drift, 6, 6);
+    qdq_compare_result *r = compared(test_graph_text("sum"), test_graph_text("drift"), 6, 6);
     assert_int_equal(r->samples, 1);
     assert_true(isnan(r->bound_db));
     qdq_free(r);
-    r = compared(sum, drift, 6, 2);
+    r = compared(test_graph_text("sum"), test_graph_text("drift"), 6, 2);
     assert_true(isfinite(r->bound_db)); /* equal sequences do not differ */
     assert_float_equal(r->bound_db, r->worst_db, 1e-6);
     qdq_free(r);
@@ -85,20 +80,15 @@ TEST(a_model_equals_itself_over_sequences)
 {
     if (test_ort() == NULL)
         return;
-    qdq_compare_result *r = compared(drift, drift, 6, 3);
+    qdq_compare_result *r = compared(test_graph_text("drift"), test_graph_text("drift"), 6, 3);
     assert_true(isinf(r->worst_db));
     qdq_free(r);
 }
 
 TEST(a_cache_grows_by_one_at_each_step)
 {
-    static const char cache[] =
-        "g (float[1,2] x, float[past,2] s) => (float[all,2] t, float[1,2] y)"
-        "<int64[1] k = {0}> { t = Concat<axis = 0>(s, x) y = ReduceSum<keepdims = 1>(t, k) }";
-    static const char half[] =
-        "g (float[1,2] x, float[past,2] s) => (float[all,2] t, float[1,2] y)"
-        "<float c = {0.5}, int64[1] k = {0}> { u = Mul(x, c) t = Concat<axis = 0>(s, u)"
-        " y = ReduceSum<keepdims = 1>(t, k) }";
+    const char *cache = test_graph_text("a_cache_grows_by_one_at_each_step_cache");
+    const char *half = test_graph_text("a_cache_grows_by_one_at_each_step_half");
 
     if (test_ort() == NULL)
         return;
@@ -111,12 +101,8 @@ TEST(a_cache_grows_by_one_at_each_step)
 /* A mask of another length, but 1, fits no cache. */
 TEST(a_mask_grows_with_its_cache)
 {
-    static const char cache[] = "g (float[N,1] x, float[N,total] m, float[N,past] s)"
-                                " => (float[N,total] t, float[N,total] y)"
-                                "{ t = Concat<axis = 1>(s, x) y = Add(t, m) }";
-    static const char half[] = "g (float[N,1] x, float[N,total] m, float[N,past] s)"
-                               " => (float[N,total] t, float[N,total] y) <float c = {0.5}>"
-                               "{ t = Concat<axis = 1>(s, x) u = Mul(t, c) y = Add(u, m) }";
+    const char *cache = test_graph_text("a_mask_grows_with_its_cache_cache");
+    const char *half = test_graph_text("a_mask_grows_with_its_cache_half");
     static const char *const mask[] = {"m", NULL};
     const qdq_named_array x = named("x", QDQ_FLOAT, ones, 2, 12, 1);
     qdq_model *a = test_model(cache), *b = test_model(half);
@@ -142,7 +128,7 @@ TEST(a_mask_grows_with_its_cache)
 
 TEST(kept_outputs_are_those_of_each_step)
 {
-    qdq_model *a = test_model(sum), *b = test_model(drift);
+    qdq_model *a = test_graph("sum"), *b = test_graph("drift");
     qdq_data *d = sequences(a, 6, 3, &t_to_s);
     qdq_reference_outputs kept = {.limit = 1 << 20};
     const qdq_comparison of = {test_ort(), a, d, NULL, &kept};
@@ -162,13 +148,8 @@ TEST(kept_outputs_are_those_of_each_step)
 
 TEST(layers_are_compared_with_states_of_their_own_model)
 {
-    static const char a_text[] = "g (float[1,2] x, float[1,2] s) => (float[1,2] t)"
-                                 "{ u = Relu(s) t = Add(u, x) }";
-    static const char b_text[] =
-        "g (float[1,2] x, float[1,2] s) => (float[1,2] t)"
-        "<float k = {0.5}, uint8 z = {0}, float c = {0.25}>"
-        "{ u = Relu(s) q = QuantizeLinear(u, k, z) v = DequantizeLinear(q, k, z)"
-        " w = Add(v, c) t = Add(w, x) }";
+    const char *a_text = test_graph_text("a_text");
+    const char *b_text = test_graph_text("b_text");
     qdq_model *a = test_model(a_text), *b = test_model(b_text);
     qdq_data *d = sequences(a, 3, 3, &t_to_s);
     qdq_compare_layers_result *r = NULL;
@@ -190,7 +171,7 @@ TEST(layers_are_compared_with_states_of_their_own_model)
 
 TEST(a_second_model_without_the_output_is_refused)
 {
-    qdq_model *a = test_model(sum),
+    qdq_model *a = test_graph("sum"),
               *b = test_model("g (float[1,2] x, float[1,2] s) => (float[1,2] y) { y = Add(s, x) }");
     qdq_data *d = sequences(a, 6, 3, &t_to_s);
     qdq_compare_result *r = NULL;
@@ -206,12 +187,11 @@ TEST(a_second_model_without_the_output_is_refused)
 
 TEST(a_state_in_another_type_is_converted)
 {
-    static const char half[] = "g (float[1,2] x, float16[1,2] s) => (float16[1,2] t, float[1,2] y)"
-                               "{ f = Cast<to = 1>(s) y = Add(f, x) t = Cast<to = 10>(y) }";
+    const char *half = test_graph_text(__func__);
 
     if (test_ort() == NULL)
         return;
-    qdq_compare_result *r = compared(sum, half, 6, 3);
+    qdq_compare_result *r = compared(test_graph_text("sum"), half, 6, 3);
     assert_true(isinf(r->worst_db)); /* whole numbers */
     qdq_free(r);
 }
@@ -219,10 +199,8 @@ TEST(a_state_in_another_type_is_converted)
 TEST(a_step_that_fails_is_named)
 {
     /* fits at the first step alone */
-    static const char grows[] = "g (float[1,2] x, float[s0,2] s) => (float[all,2] t, float[1,2] y)"
-                                "{ t = Concat<axis = 0>(s, x) y = Identity(x) }";
-    static const char fixed[] = "g (float[1,2] x, float[1,2] s) => (float[all,2] t, float[1,2] y)"
-                                "{ t = Concat<axis = 0>(s, x) y = Identity(x) }";
+    const char *grows = test_graph_text("grows");
+    const char *fixed = test_graph_text("fixed");
     qdq_model *a = test_model(grows), *b = test_model(fixed);
     qdq_data *d = sequences(a, 4, 2, &t_to_s);
     qdq_compare_result *r = NULL;
@@ -261,17 +239,11 @@ static double most_seen(const char *model, const char *tensor, const qdq_quantiz
     return most;
 }
 
-#define WEIGHT "<float[2,2] w = {1, 0.5, -1, 0.25}>"
-
 TEST(calibration_sees_the_states_of_the_float_model)
 {
-    static const char inner[] =
-        "g (float[1,2] x, float[1,2] s) => (float[1,2] t, float[1,2] y)" WEIGHT
-        "{ t = Add(s, x) y = MatMul(t, w) }";
+    const char *inner = test_graph_text("inner");
     /* a graph input is shown with what the step before returned */
-    static const char input[] =
-        "g (float[1,2] x, float[1,2] s) => (float[1,2] t, float[1,2] y)" WEIGHT
-        "{ y = MatMul(s, w) t = Add(s, x) }";
+    const char *input = test_graph_text("input");
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
 
     if (test_ort() == NULL)
@@ -287,13 +259,7 @@ TEST(calibration_sees_the_states_of_the_float_model)
 
 TEST(subgraphs_see_the_states_of_the_graph_around_them)
 {
-    static const char branch[] =
-        "g (float[1,2] x, float[1,2] s) => (float[1,2] t, float[1,2] y) <bool c = {1}, float[2,2] "
-        "w = "
-        "{1, 0.5, -1, 0.25}> {"
-        "  y = If <then_branch = a () => (float[1,2] p) { u = Add(s, x) p = MatMul(u, w) },"
-        "          else_branch = b () => (float[1,2] q) { q = Neg(s) }> (c)"
-        "  t = Add(s, x) }";
+    const char *branch = test_graph_text(__func__);
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
 
     if (test_ort() == NULL)
@@ -306,9 +272,7 @@ TEST(subgraphs_see_the_states_of_the_graph_around_them)
 
 TEST(quantization_is_evaluated_over_sequences)
 {
-    static const char model[] =
-        "g (float[1,2] x, float[1,2] s) => (float[1,2] t, float[1,2] y)" WEIGHT
-        "{ t = Add(s, x) y = MatMul(t, w) }";
+    const char *model = test_graph_text(__func__);
     qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
     qdq_ptq_opts opts = QDQ_PTQ_OPTS_INIT;
     qdq_ptq_result *r = NULL;

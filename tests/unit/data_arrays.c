@@ -93,7 +93,7 @@ TEST(arrays_of_an_npz_go_to_the_inputs_of_their_names)
 
     for (int deflate = 0; deflate < 2; deflate++) {
         qdq_data_opts opts = listen();
-        qdq_data *d = opened(two_inputs, test_npz_file("two.npz", deflate, arrays, 3), &opts);
+        qdq_data *d = opened(two_inputs(), test_npz_file("two.npz", deflate, arrays, 3), &opts);
 
         assert_int_equal(qdq_data_count(d), 3);
         for (size_t turn = 0; turn < 2; turn++) { /* the second time from the start again */
@@ -245,7 +245,7 @@ TEST(options_for_images_are_named_when_there_are_none)
 TEST(arrays_that_do_not_fit_are_refused_with_both_shapes)
 {
     static const double huge[] = {1e300, 0};
-    static const struct {
+    const struct {
         const char *model, *header;
         size_t bytes;
         const char *message;
@@ -264,7 +264,7 @@ TEST(arrays_that_do_not_fit_are_refused_with_both_shapes)
          "less than one batch: it is float [1, 2], input 'x' is float [2, 2]"},
         {"g (float x) => (float y) { y = Relu(x) }", TEST_HEADER("<f4", "(2, 1)"), 8,
          "wrong number of dimensions"},
-        {two_inputs, TEST_HEADER("<f4", "(2, 2)"), 16,
+        {two_inputs(), TEST_HEADER("<f4", "(2, 2)"), 16,
          "one array, but the model has 2 inputs ('a', 'b'): expected a .npz"},
     };
 
@@ -284,8 +284,7 @@ TEST(arrays_that_do_not_fit_are_refused_with_both_shapes)
 
 TEST(the_cache_before_the_first_token_has_no_elements)
 {
-    static const char cached[] = "g (float[N,2] x, float[N,4,past,3] cache) => (float[N,2] y) { "
-                                 "y = Relu(x) }";
+    const char *cached = test_graph_text(__func__);
     const test_array arrays[] = {{"x", TEST_HEADER("<f4", "(2, 2)"), ramp, 16},
                                  {"cache", TEST_HEADER("<f4", "(2, 4, 0, 3)"), ramp, 0}};
     qdq_data *d = opened(cached, test_npz_file("first.npz", true, arrays, 2), NULL);
@@ -306,11 +305,11 @@ TEST(inputs_must_agree_on_the_number_of_samples)
     const test_array arrays[] = {{"a", TEST_HEADER("<f4", "(3, 2)"), ramp, 24},
                                  {"b", TEST_HEADER("<i8", "(2,)"), b, 16}};
 
-    refused(two_inputs, test_npz_file("uneven.npz", true, arrays, 2), NULL, QDQ_E_FORMAT,
+    refused(two_inputs(), test_npz_file("uneven.npz", true, arrays, 2), NULL, QDQ_E_FORMAT,
             "uneven.npz: 2 samples for input 'b', but 3 for input 'a': where the first dimension "
             "is not a batch, "
             "--shape says how long a sample is");
-    refused(two_inputs, test_npz_file("lone.npz", true, arrays, 1), NULL, QDQ_E_FORMAT,
+    refused(two_inputs(), test_npz_file("lone.npz", true, arrays, 1), NULL, QDQ_E_FORMAT,
             "lone.npz: no array for input 'b'; arrays in the file: 'a'");
 }
 
@@ -390,7 +389,7 @@ TEST(a_file_longer_or_shorter_than_its_shape_is_refused)
 TEST(random_data_are_the_same_each_time_and_differ_by_sample_and_seed)
 {
     qdq_data_opts opts = listen();
-    qdq_data *d = opened(two_inputs, "random:7", &opts);
+    qdq_data *d = opened(two_inputs(), "random:7", &opts);
     float first[2], second[2];
 
     assert_int_equal(qdq_data_count(d), 8);
@@ -403,11 +402,11 @@ TEST(random_data_are_the_same_each_time_and_differ_by_sample_and_seed)
     assert_floats(sample(d, 0, 0), first, 2);
     qdq_data_close(d);
     opts.max_samples = 100;
-    d = opened(two_inputs, "random:7", &opts);
+    d = opened(two_inputs(), "random:7", &opts);
     assert_int_equal(qdq_data_count(d), 100);
     assert_floats(sample(d, 5, 0), second, 2);
     qdq_data_close(d);
-    d = opened(two_inputs, "random:8", NULL);
+    d = opened(two_inputs(), "random:8", NULL);
     assert_true(*(const float *)sample(d, 0, 0)->data != first[0]);
     qdq_data_close(d);
 }

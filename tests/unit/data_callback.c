@@ -106,7 +106,7 @@ static qdq_data *from(const qdq_data_source *s, const qdq_data_opts *opts)
 {
     qdq_data *d = NULL;
 
-    assert_ok(try_from(two_inputs, s, opts, &d));
+    assert_ok(try_from(two_inputs(), s, opts, &d));
     return d;
 }
 
@@ -231,34 +231,34 @@ TEST(a_sample_that_does_not_fit_names_the_array)
                            named("c", QDQ_INT64, b, 1, 1, 0), named("y", QDQ_FLOAT, ramp, 1, 1, 0)};
     float bad[] = {1, NAN};
 
-    refuse_given(two_inputs, NULL, a, 1, QDQ_E_FORMAT, "feed: sample 0: no array for input 'b'");
+    refuse_given(two_inputs(), NULL, a, 1, QDQ_E_FORMAT, "feed: sample 0: no array for input 'b'");
     refuse_given(
-        two_inputs, NULL, a, 3, QDQ_E_FORMAT,
+        two_inputs(), NULL, a, 3, QDQ_E_FORMAT,
         "feed: sample 0: array 'c' is not an input of the model, whose inputs are 'a', 'b'");
-    refuse_given(two_inputs, "y", a, 2, QDQ_E_FORMAT, "feed: sample 0: no labels 'y'");
+    refuse_given(two_inputs(), "y", a, 2, QDQ_E_FORMAT, "feed: sample 0: no labels 'y'");
     a[2] = a[3];
-    refuse_given(two_inputs, "y", a, 3, QDQ_E_FORMAT,
+    refuse_given(two_inputs(), "y", a, 3, QDQ_E_FORMAT,
                  "labels 'y' are float [1], expected integers [1]");
     a[2] = named("y", QDQ_INT64, b, 1, 2, 0);
-    refuse_given(two_inputs, "y", a, 3, QDQ_E_FORMAT,
+    refuse_given(two_inputs(), "y", a, 3, QDQ_E_FORMAT,
                  "labels 'y' are int64 [2], expected integers [1]");
     a[2] = a[0];
-    refuse_given(two_inputs, NULL, a, 3, QDQ_E_FORMAT, "two arrays are named 'a'");
+    refuse_given(two_inputs(), NULL, a, 3, QDQ_E_FORMAT, "two arrays are named 'a'");
     a[0] = named("a", QDQ_INT64, b, 2, 1, 2);
-    refuse_given(two_inputs, NULL, a, 2, QDQ_E_FORMAT,
+    refuse_given(two_inputs(), NULL, a, 2, QDQ_E_FORMAT,
                  "feed: sample 0: wrong element type: it is int64 [1, 2]");
     a[0] = named("a", QDQ_FLOAT, ramp, 2, 2, 1);
-    refuse_given(two_inputs, NULL, a, 2, QDQ_E_FORMAT, "wrong shape: it is float [2, 1]");
+    refuse_given(two_inputs(), NULL, a, 2, QDQ_E_FORMAT, "wrong shape: it is float [2, 1]");
     a[0] = named("a", QDQ_FLOAT, ramp, 0, 0, 0);
-    refuse_given(two_inputs, NULL, a, 2, QDQ_E_FORMAT, "wrong number of dimensions");
+    refuse_given(two_inputs(), NULL, a, 2, QDQ_E_FORMAT, "wrong number of dimensions");
     a[0] = named("a", QDQ_FLOAT, bad, 2, 1, 2);
-    refuse_given(two_inputs, NULL, a, 2, QDQ_E_FORMAT,
+    refuse_given(two_inputs(), NULL, a, 2, QDQ_E_FORMAT,
                  "feed: sample 0: input 'a': element 1 is NaN or infinite");
     a[0].array.bytes = 3;
-    refuse_given(two_inputs, NULL, a, 2, QDQ_E_USAGE,
+    refuse_given(two_inputs(), NULL, a, 2, QDQ_E_USAGE,
                  "feed: sample 0: array 'a': 3 bytes of data, the shape needs 8");
     a[0].name = NULL;
-    refuse_given(two_inputs, NULL, a, 2, QDQ_E_FORMAT, "array '' is not an input of the model");
+    refuse_given(two_inputs(), NULL, a, 2, QDQ_E_FORMAT, "array '' is not an input of the model");
 }
 
 TEST(labels_of_another_batch_are_refused)
@@ -297,16 +297,16 @@ TEST(a_source_without_samples_is_refused)
     qdq_data *d = NULL;
 
     assert_fails(QDQ_E_FORMAT, "feed: no samples, expected at least one",
-                 try_from(two_inputs, &s, NULL, &d));
+                 try_from(two_inputs(), &s, NULL, &d));
     s.name = NULL;
     assert_fails(QDQ_E_FORMAT, "samples: no samples, expected at least one",
-                 try_from(two_inputs, &s, NULL, &d));
+                 try_from(two_inputs(), &s, NULL, &d));
     s.count = 2;
     assert_fails(QDQ_E_FORMAT, "samples: ended after 0 samples, expected 2",
-                 try_from(two_inputs, &s, NULL, &d));
+                 try_from(two_inputs(), &s, NULL, &d));
     s.next = NULL;
     assert_fails(QDQ_E_USAGE, "qdq_data_source: found no function `next`",
-                 try_from(two_inputs, &s, NULL, &d));
+                 try_from(two_inputs(), &s, NULL, &d));
 }
 
 TEST(a_source_that_ends_early_is_refused)
@@ -323,7 +323,7 @@ TEST(a_source_that_ends_early_is_refused)
         if (kind == 1) { /* labels: all are read when it is opened */
             opts.labels = "y";
             assert_fails(QDQ_E_FORMAT, "feed: ended after 3 samples, expected 5",
-                         try_from(two_inputs, &s, &opts, &d));
+                         try_from(two_inputs(), &s, &opts, &d));
             continue;
         }
         d = from(&s, &opts);
@@ -373,7 +373,7 @@ TEST(an_error_of_the_function_comes_out_unchanged)
         s.count = i & 2 ? SAMPLES : 0;
         f.fail_at = 3;
         if (s.count == 0) { /* it is read to its end when it is opened */
-            assert_own_words(&f, try_from(two_inputs, &s, NULL, &d));
+            assert_own_words(&f, try_from(two_inputs(), &s, NULL, &d));
             continue;
         }
         d = from(&s, NULL);
@@ -411,7 +411,7 @@ TEST(a_goal_that_a_function_misses_is_a_misuse)
 
     f.fail_at = 1;
     f.status = QDQ_E_GOAL;
-    assert_fails(QDQ_E_USAGE, "the user's own words", try_from(two_inputs, &s, NULL, &d));
+    assert_fails(QDQ_E_USAGE, "the user's own words", try_from(two_inputs(), &s, NULL, &d));
     assert_int_equal(err.code, QDQ_E_USAGE);
 }
 
@@ -426,7 +426,7 @@ TEST(a_function_that_fails_without_words_is_named)
     f.text = "";
     f.fail_at = 1;
     assert_fails(QDQ_E_UNSUPPORTED, "feed: the function `next` failed",
-                 try_from(two_inputs, &s, NULL, &d));
+                 try_from(two_inputs(), &s, NULL, &d));
     f = feed_of(SAMPLES, 2);
     f.text = "";
     f.fail_rewind = 1;
@@ -453,7 +453,7 @@ TEST(a_flag_set_in_the_middle_ends_reading)
         opts.temp_dir = test_dir();
         s.count = kind & 2 ? SAMPLES : 0;
         if (s.count == 0) {
-            assert_int_equal(try_from(two_inputs, &s, &opts, &d), QDQ_E_INTERRUPTED);
+            assert_int_equal(try_from(two_inputs(), &s, &opts, &d), QDQ_E_INTERRUPTED);
         } else {
             d = from(&s, &opts);
             assert_int_equal(qdq_data_get(d, 4, &in, &n, &err), QDQ_E_INTERRUPTED);
@@ -480,7 +480,7 @@ TEST(a_full_disk_is_named_and_leaves_nothing)
     opts.temp_dir = test_dir();
     snprintf(place, sizeof place, "%s: cannot write sample 1, which comes only once", test_dir());
     test_limit_files(400); /* the first sample fits */
-    assert_fails(QDQ_E_IO, place, try_from(two_inputs, &s, &opts, &d));
+    assert_fails(QDQ_E_IO, place, try_from(two_inputs(), &s, &opts, &d));
     assert_int_equal(test_count_files(test_dir()), 0);
     f = feed_of(SAMPLES, 2);
     s.count = SAMPLES;
@@ -503,7 +503,7 @@ TEST(a_folder_that_cannot_be_written_to_is_named)
     opts.temp_dir = "/nowhere/at/all";
     assert_fails(QDQ_E_IO,
                  "/nowhere/at/all: cannot make a temporary file for samples that come only once",
-                 try_from(two_inputs, &s, &opts, &d));
+                 try_from(two_inputs(), &s, &opts, &d));
 }
 
 /* --- with a model ----------------------------------------------------------------------------- */

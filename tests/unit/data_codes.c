@@ -26,16 +26,13 @@ static qdq_qparam codes_of(const char *text)
 
 TEST(the_scale_of_an_input_is_that_of_all_its_readers)
 {
-    static const char *const unknown[] = {
+    const char *const unknown[] = {
         FLOATS, /* no codes */
         HEAD "g (uint8[2] x) => (float[2] y) { y = Cast <to = 1> (x) }",
         HEAD "g (uint8[2] x, float s) => (float[2] y) { y = DequantizeLinear(x, s) }",
-        HEAD "g (uint8[2,2] x) => (float[2,2] y) <float[2] s = {0.5, 1.0}> { y = "
-             "DequantizeLinear(x, s) }",
-        HEAD "g (uint8[2] x) => (float[2] y, float[2] c) <float s = {0.5}> "
-             "{ y = DequantizeLinear(x, s) c = Cast <to = 1> (x) }",
-        HEAD "g (uint8[2] x) => (float[2] y, float[2] c) <float s = {0.5}, float t = {0.25}> "
-             "{ y = DequantizeLinear(x, s) c = DequantizeLinear(x, t) }",
+        test_graph_text("scale_per_channel"),
+        test_graph_text("another_reader"),
+        test_graph_text("two_scales"),
         HEAD "g (int32[2] x) => (float[2] y) <float s = {0.5}> { y = DequantizeLinear(x, s) }",
     };
     qdq_qparam p = codes_of(KNOWN);
@@ -43,9 +40,7 @@ TEST(the_scale_of_an_input_is_that_of_all_its_readers)
     assert_int_equal(p.type, QDQ_UINT8);
     assert_true(p.scale == 0.5F);
     assert_int_equal(p.zero_point, 3);
-    p = codes_of(HEAD
-                 "g (int8[2] x) => (float[2] y, float16[2] z) <float s = {0.5}, float16 h = {0.5}> "
-                 "{ y = DequantizeLinear(x, s) z = DequantizeLinear(x, h) }");
+    p = codes_of(test_graph_text("one_scale_in_two_types"));
     assert_int_equal(p.type, QDQ_INT8);
     assert_int_equal(p.zero_point, 0);
     for (size_t i = 0; i < QDQ_COUNT(unknown); i++)

@@ -2,10 +2,6 @@
  * what does not fit. */
 #include "support/opened_data.h"
 
-/* `batch` is that of x, so that `past` is what grows; a step adds S items. */
-static const char decoder[] = "g (float[batch,S] x, int64[batch,total] m, float[batch,past] s)"
-                              " => (float[batch,total] t, float[batch,total] y)"
-                              "{ t = Concat<axis = 1>(s, x) f = Cast<to = 1>(m) y = Mul(t, f) }";
 static const qdq_state t_to_s = {"t", "s"};
 static const char *const mask[] = {"m", NULL};
 static const float numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
@@ -59,7 +55,7 @@ TEST(a_missing_mask_is_ones_as_long_as_the_cache_and_what_is_new)
     qdq_named_array in[] = {x_of(2, 3, 1), {.name = NULL}};
     qdq_data *d = NULL;
 
-    assert_ok(try_arrays(decoder, in, 1, &opts, &d));
+    assert_ok(try_arrays(test_graph_text("decoder"), in, 1, &opts, &d));
     assert_int_equal(qdq_data_count(d), 2);
     for (size_t step = 0; step < 3; step++)
         assert_ones(mask_of(d, 1, step), (int64_t)step + 1);
@@ -67,7 +63,7 @@ TEST(a_missing_mask_is_ones_as_long_as_the_cache_and_what_is_new)
     qdq_data_close(d);
     in[0] = x_of(1, 3, 2); /* two items each step, behind a cache of four */
     in[1] = named("s", QDQ_FLOAT, numbers, 2, 1, 4);
-    assert_ok(try_arrays(decoder, in, 2, &opts, &d));
+    assert_ok(try_arrays(test_graph_text("decoder"), in, 2, &opts, &d));
     assert_ones(mask_of(d, 0, 2), 10);
     assert_ones(mask_of(d, 0, 0), 6);
     qdq_data_close(d);
@@ -79,7 +75,7 @@ TEST(a_given_mask_is_cut_to_the_length_of_each_step)
     const qdq_named_array in[] = {x_of(2, 2, 2), named("m", QDQ_INT64, whole, 2, 2, 6)};
     qdq_data *d = NULL;
 
-    assert_ok(try_arrays(decoder, in, 2, &opts, &d));
+    assert_ok(try_arrays(test_graph_text("decoder"), in, 2, &opts, &d));
     for (size_t i = 0; i < 2; i++)
         for (size_t step = 0; step < 2; step++) {
             const qdq_array *m = mask_of(d, i, step);
@@ -103,7 +99,7 @@ TEST(rows_of_a_batch_are_cut_one_by_one)
 
     opts.shapes = shapes;
     opts.n_shapes = 2;
-    assert_ok(try_arrays(decoder, in, 2, &opts, &d));
+    assert_ok(try_arrays(test_graph_text("decoder"), in, 2, &opts, &d));
     assert_int_equal(qdq_data_count(d), 1);
     assert_memory_equal(mask_of(d, 0, 0)->data, first, sizeof first);
     assert_memory_equal(mask_of(d, 0, 1)->data, second, sizeof second);
@@ -118,7 +114,7 @@ TEST(the_cache_of_the_first_step_counts)
                                   named("s", QDQ_FLOAT, numbers, 2, 4, 3)};
     qdq_data *d = NULL;
 
-    assert_ok(try_arrays(decoder, in, 2, &opts, &d));
+    assert_ok(try_arrays(test_graph_text("decoder"), in, 2, &opts, &d));
     assert_ones(mask_of(d, 1, 1), 5);
     assert_ones(mask_of(d, 1, 0), 4);
     assert_ones(mask_of(d, 0, 1), 5);
@@ -128,7 +124,7 @@ TEST(the_cache_of_the_first_step_counts)
 TEST(random_steps_have_masks_too)
 {
     const qdq_data_opts opts = with_mask(3);
-    qdq_data *d = opened(decoder, "random:1", &opts);
+    qdq_data *d = opened(test_graph_text("decoder"), "random:1", &opts);
 
     assert_ones(mask_of(d, 0, 2), 3);
     assert_ones(mask_of(d, 7, 0), 1);
@@ -169,7 +165,7 @@ TEST(a_function_returns_steps_without_the_mask)
     for (int turn = 0; turn < 2; turn++) {
         const qdq_data_opts opts = with_mask(3);
         qdq_data_source source = QDQ_DATA_SOURCE_INIT;
-        qdq_model *m = test_model(decoder);
+        qdq_model *m = test_graph("decoder");
         tokens f = {.next = 0};
         qdq_data *d = NULL;
 
@@ -233,25 +229,24 @@ static void refuse_mask(const char *model, const char *name, const char *message
 
 TEST(masks_that_do_not_fit_are_refused_by_name)
 {
-    static const char fixed[] =
-        "g (float[N,1] x, int64[1,4] m, float[N,past] s) => (float[N,total] t)"
-        "{ t = Concat<axis = 1>(s, x) u = Identity(m) }";
-    static const char keeps[] = "g (float[N,1] x, int64[N,T] m, float[N,1] s) => (float[N,1] t)"
-                                "{ t = Add(s, x) u = Identity(m) }";
+    const char *fixed = test_graph_text("fixed");
+    const char *keeps = test_graph_text("keeps");
     const char *const twice[] = {"m", "m", NULL};
     qdq_data_opts opts = with_mask(2);
 
-    refuse_mask(decoder, "z", "mask 'z': the model has no input 'z'");
-    refuse_mask(decoder, "s", "mask 's': input 's' is a state");
+    refuse_mask(test_graph_text("decoder"), "z", "mask 'z': the model has no input 'z'");
+    refuse_mask(test_graph_text("decoder"), "s", "mask 's': input 's' is a state");
     refuse_mask(fixed, "m",
                 "mask 'm': input 'm' is int64 [1, 4], expected a last dimension that is open");
     refuse_mask(keeps, "m",
                 "mask 'm': no state has an open dimension of its own, expected a cache that grows");
     opts.masks = twice;
-    refused(decoder, "random:1", &opts, QDQ_E_USAGE, "mask 'm': input 'm' is a mask already");
+    refused(test_graph_text("decoder"), "random:1", &opts, QDQ_E_USAGE,
+            "mask 'm': input 'm' is a mask already");
     opts = with_mask(0);
     opts.n_states = 0;
-    refused(decoder, "random:1", &opts, QDQ_E_USAGE, "mask 'm': found no states, expected a cache");
+    refused(test_graph_text("decoder"), "random:1", &opts, QDQ_E_USAGE,
+            "mask 'm': found no states, expected a cache");
 }
 
 TEST(a_mask_that_is_shorter_than_the_cache_is_refused_where_it_is_read)
@@ -262,7 +257,7 @@ TEST(a_mask_that_is_shorter_than_the_cache_is_refused_where_it_is_read)
     qdq_data *d = NULL;
     size_t n;
 
-    assert_ok(try_arrays(decoder, in, 2, &opts, &d));
+    assert_ok(try_arrays(test_graph_text("decoder"), in, 2, &opts, &d));
     assert_int_equal(mask_of(d, 1, 1)->dim[1], 2);
     assert_fails(QDQ_E_FORMAT,
                  "arrays: sample 1, step 2: mask 'm' has length 2, expected at least 3 for the "
@@ -278,5 +273,6 @@ TEST(an_input_that_is_no_mask_must_be_there)
     qdq_data *d = NULL;
 
     opts.masks = NULL;
-    assert_fails(QDQ_E_FORMAT, "no array for input 'm'", try_arrays(decoder, &in, 1, &opts, &d));
+    assert_fails(QDQ_E_FORMAT, "no array for input 'm'",
+                 try_arrays(test_graph_text("decoder"), &in, 1, &opts, &d));
 }

@@ -23,7 +23,7 @@ TEST(arrays_in_memory_are_cut_along_their_first_axis)
     size_t n;
 
     opts.labels = "y";
-    assert_ok(try_arrays(two_inputs, arrays, 3, &opts, &d));
+    assert_ok(try_arrays(two_inputs(), arrays, 3, &opts, &d));
     name[0] = '?'; /* names are copied */
     assert_int_equal(qdq_data_count(d), 3);
     for (size_t turn = 0; turn < 2; turn++)
@@ -59,19 +59,19 @@ TEST(missing_and_surplus_arrays_are_named)
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
     qdq_data *d = NULL;
 
-    refuse_arrays(two_inputs, NULL, 0, QDQ_E_FORMAT,
+    refuse_arrays(two_inputs(), NULL, 0, QDQ_E_FORMAT,
                   "arrays: no array for input 'a'; there are: none");
-    refuse_arrays(two_inputs, arrays, 1, QDQ_E_FORMAT,
+    refuse_arrays(two_inputs(), arrays, 1, QDQ_E_FORMAT,
                   "arrays: no array for input 'b'; there are: 'a'");
-    refuse_arrays(two_inputs, arrays, 3, QDQ_E_FORMAT,
+    refuse_arrays(two_inputs(), arrays, 3, QDQ_E_FORMAT,
                   "arrays: array 'c' is not an input of the model, whose inputs are 'a', 'b'");
-    refuse_arrays(two_inputs, arrays, 4, QDQ_E_FORMAT, "arrays: two arrays are named 'a'");
+    refuse_arrays(two_inputs(), arrays, 4, QDQ_E_FORMAT, "arrays: two arrays are named 'a'");
     opts.labels = "y";
     assert_fails(QDQ_E_FORMAT, "arrays: no labels 'y'; there are: 'a', 'b'",
-                 try_arrays(two_inputs, arrays, 2, &opts, &d));
+                 try_arrays(two_inputs(), arrays, 2, &opts, &d));
     opts.labels = "b";
     opts.max_samples = 2;
-    assert_ok(try_arrays(two_inputs, arrays, 2, &opts, &d)); /* an input may be the labels */
+    assert_ok(try_arrays(two_inputs(), arrays, 2, &opts, &d)); /* an input may be the labels */
     assert_int_equal(qdq_data_count(d), 2);
     qdq_data_close(d);
 }

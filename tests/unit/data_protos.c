@@ -10,8 +10,6 @@
 static qdq_error err;
 
 static const char one_input[] = "g (float[N,2] x) => (float[N,2] y) { y = Relu(x) }";
-static const char two_inputs[] = "g (float[N,2] a, int64[N] b) => (float[N,2] y, int64[N] z)"
-                                 "{ y = Relu(a) z = Identity(b) }";
 
 static const float ramp[] = {0, 1, 2, 3, 4, 5};
 static const int64_t numbers[] = {7, 8, 9};
@@ -132,7 +130,7 @@ TEST(a_folder_with_input_files_is_one_sample)
     make_set("set");
     save_tensor("set/input_0.pb", "a", QDQ_FLOAT, 3, 2, ramp, 24);
     save_tensor("set/input_1.pb", "b", QDQ_INT64, 3, 0, numbers, 24);
-    qdq_data *d = opened(two_inputs, "set");
+    qdq_data *d = opened(test_graph_text("two_inputs"), "set");
 
     assert_int_equal(qdq_data_count(d), 1);
     assert_data(sample(d, 0, 0), QDQ_FLOAT, ramp, 24);
@@ -145,14 +143,14 @@ TEST(names_inside_the_files_decide_and_else_the_numbers_do)
     make_set("turned");
     save_tensor("turned/input_0.pb", "b", QDQ_INT64, 3, 0, numbers, 24);
     save_tensor("turned/input_1.pb", "a", QDQ_FLOAT, 3, 2, ramp, 24);
-    qdq_data *d = opened(two_inputs, "turned");
+    qdq_data *d = opened(test_graph_text("two_inputs"), "turned");
     assert_data(sample(d, 0, 0), QDQ_FLOAT, ramp, 24);
     qdq_data_close(d);
 
     make_set("unnamed");
     save_tensor("unnamed/input_0.pb", "", QDQ_FLOAT, 3, 2, ramp, 24);
     save_tensor("unnamed/input_1.pb", "other", QDQ_INT64, 3, 0, numbers, 24);
-    d = opened(two_inputs, "unnamed");
+    d = opened(test_graph_text("two_inputs"), "unnamed");
     assert_data(sample(d, 0, 1), QDQ_INT64, numbers, 24);
     qdq_data_close(d);
 }
@@ -190,7 +188,7 @@ TEST(tensors_that_do_not_fit_their_input_are_refused)
     refused(one_input, "shape.pb", QDQ_E_FORMAT, "wrong shape: it is float [2, 3]");
     save_tensor("none.pb", "", QDQ_FLOAT, 0, 2, ramp, 0);
     refused(one_input, "none.pb", QDQ_E_FORMAT, "empty tensor");
-    refused(two_inputs, "type.pb", QDQ_E_FORMAT,
+    refused(test_graph_text("two_inputs"), "type.pb", QDQ_E_FORMAT,
             "one tensor, but the model has 2 inputs: expected a folder");
 }
 
@@ -198,9 +196,9 @@ TEST(sets_that_are_not_complete_are_refused)
 {
     make_set("half");
     save_tensor("half/input_0.pb", "a", QDQ_FLOAT, 3, 2, ramp, 24);
-    refused(two_inputs, "half", QDQ_E_IO, "half/input_1.pb");
+    refused(test_graph_text("two_inputs"), "half", QDQ_E_IO, "half/input_1.pb");
     save_tensor("half/input_1.pb", "a", QDQ_FLOAT, 3, 2, ramp, 24);
-    refused(two_inputs, "half", QDQ_E_FORMAT,
+    refused(test_graph_text("two_inputs"), "half", QDQ_E_FORMAT,
             "half/input_1.pb: a second tensor for input 'a', input_0.pb has the first");
 }
 

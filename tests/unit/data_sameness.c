@@ -1,10 +1,6 @@
 /* data_sameness.c - samples that show nothing of a model are found, and no others. */
 #include "support/opened_data.h"
 
-static const char rate_and_state[] =
-    "g (float[N,2] a, float[N] rate, int64[N,2] mask) => (float[N,2] y, float[N] z, int64[N,2] w)"
-    "{ y = Relu(a) z = Relu(rate) w = Identity(mask) }";
-
 static const float flat[] = {5, 5, 5, 5, 5, 5};
 static const float pairs[] = {1, 2, 1, 2, 1, 2};
 
@@ -71,7 +67,7 @@ TEST(inputs_that_are_all_constant_show_nothing_though_they_are_integers)
     const qdq_named_array a[] = {named("a", QDQ_FLOAT, flat, 2, 3, 2),
                                  named("b", QDQ_INT64, ids, 1, 3, 0)};
 
-    assert_sameness(two_inputs, a, 2, "every input has one value in all samples");
+    assert_sameness(two_inputs(), a, 2, "every input has one value in all samples");
 }
 
 TEST(a_mask_of_ones_and_a_rate_beside_other_values_are_not_blamed)
@@ -81,7 +77,7 @@ TEST(a_mask_of_ones_and_a_rate_beside_other_values_are_not_blamed)
                                  named("rate", QDQ_FLOAT, flat, 1, 3, 0),
                                  named("mask", QDQ_INT64, mask, 2, 3, 2)};
 
-    assert_sameness(rate_and_state, a, 3, NULL);
+    assert_sameness(test_graph_text("rate_and_state"), a, 3, NULL);
 }
 
 TEST(a_tensor_of_floats_that_is_constant_beside_others_is_named)
@@ -90,7 +86,7 @@ TEST(a_tensor_of_floats_that_is_constant_beside_others_is_named)
     const qdq_named_array a[] = {named("a", QDQ_FLOAT, flat, 2, 3, 2),
                                  named("b", QDQ_INT64, ids, 1, 3, 0)};
 
-    assert_sameness(two_inputs, a, 2, "input 'a' has one value in all samples");
+    assert_sameness(two_inputs(), a, 2, "input 'a' has one value in all samples");
 }
 
 TEST(samples_that_differ_only_at_the_end_are_read_up_to_there)

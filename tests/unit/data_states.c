@@ -4,9 +4,6 @@
 #include "support/npy_file.h"
 #include "support/opened_data.h"
 
-/* The state s [1,2] of a batch of open length; `n` is one number for each run. */
-static const char cell[] = "g (float[N,2] x, float[1,2] s, int64 n) => (float[N,2] y, float[1,2] t)"
-                           "{ y = Add(x, s) t = Add(s, x) m = Identity(n) }";
 static const qdq_state t_to_s = {"t", "s"};
 
 static qdq_data_opts with_states(const qdq_state *states, size_t n, size_t steps)
@@ -62,7 +59,7 @@ TEST(steps_cut_consecutive_samples_into_sequences)
     qdq_data *d = NULL;
     size_t n;
 
-    assert_ok(try_arrays(cell, in, 2, &opts, &d));
+    assert_ok(try_arrays(test_graph_text("cell"), in, 2, &opts, &d));
     assert_non_null(strstr(
         recorded_lines, "arrays: the last 1 samples do not fill a sequence of 2 steps, left out"));
     assert_int_equal(qdq_data_count(d), 2);
@@ -94,7 +91,7 @@ TEST(the_second_axis_of_an_array_is_time)
     const qdq_data_opts opts = with_states(&t_to_s, 1, 0);
     qdq_data *d = NULL;
 
-    assert_ok(try_arrays(cell, in, 3, &opts, &d));
+    assert_ok(try_arrays(test_graph_text("cell"), in, 3, &opts, &d));
     assert_int_equal(qdq_data_count(d), 2);
     assert_int_equal(qdq_data_steps(d), 3);
     for (size_t i = 0; i < 2; i++)
@@ -135,7 +132,7 @@ TEST(a_number_for_each_step_has_two_axes)
     const qdq_data_opts opts = with_states(&t_to_s, 1, 0);
     qdq_data *d = NULL;
 
-    assert_ok(try_arrays(cell, in, 2, &opts, &d));
+    assert_ok(try_arrays(test_graph_text("cell"), in, 2, &opts, &d));
     assert_int_equal(*(const int64_t *)step_of(d, 1, 0, 2)->data, 12);
     qdq_data_close(d);
 }
@@ -169,15 +166,15 @@ TEST(most_samples_counts_sequences)
     qdq_data *d = NULL;
 
     opts.max_samples = 1;
-    assert_ok(try_arrays(cell, in, 2, &opts, &d));
+    assert_ok(try_arrays(test_graph_text("cell"), in, 2, &opts, &d));
     assert_int_equal(qdq_data_count(d), 1);
     qdq_data_close(d);
-    d = opened(cell, "random:1", &opts);
+    d = opened(test_graph_text("cell"), "random:1", &opts);
     assert_int_equal(qdq_data_count(d), 1);
     assert_memory_equal(step_of(d, 0, 1, 1)->data, zeros, 8); /* a state is not random */
     qdq_data_close(d);
     opts.max_samples = 0;
-    d = opened(cell, "random:1", &opts);
+    d = opened(test_graph_text("cell"), "random:1", &opts);
     assert_int_equal(qdq_data_count(d), 8);
     qdq_data_close(d);
 }
@@ -224,9 +221,7 @@ TEST(files_of_a_folder_are_steps_or_hold_sequences)
 
 TEST(open_dims_of_a_missing_state_are_those_of_other_inputs_or_an_empty_cache)
 {
-    static const char model[] =
-        "g (float[B,2] x, float[3,B,past_length,W] s) => (float[3,B,length,W] t)"
-        "{ i = Identity(x) t = Identity(s) }";
+    const char *model = test_graph_text(__func__);
     qdq_data_opts opts = with_states(&t_to_s, 1, 1);
     qdq_input_shape shape = {"x", 2, {2, 2}};
     qdq_named_array x = named("x", QDQ_FLOAT, numbers, 2, 4, 2);
@@ -250,8 +245,7 @@ TEST(open_dims_of_a_missing_state_are_those_of_other_inputs_or_an_empty_cache)
 
 TEST(an_empty_array_is_a_cache_that_begins_empty)
 {
-    static const char model[] = "g (float[N,2] x, float[1,K,2] s) => (float[1,L,2] t, float[N,2] y)"
-                                "{ y = Relu(x) t = Identity(s) }";
+    const char *model = test_graph_text(__func__);
     const qdq_data_opts opts = with_states(&t_to_s, 1, 2);
     qdq_named_array in[] = {named("x", QDQ_FLOAT, numbers, 2, 2, 2),
                             of_rank_3("s", numbers, 2, 0, 2)};
@@ -269,10 +263,7 @@ TEST(an_empty_array_is_a_cache_that_begins_empty)
 
 TEST(zero_of_quantized_values_is_their_zero_point)
 {
-    static const char model[] =
-        "<ir_version: 9, opset_import: [\"\" : 19]>\n"
-        "g (float[N,2] x, uint8[1,2] s) => (uint8[1,2] t) <float k = {0.5}, uint8 z = {128}>"
-        "{ f = DequantizeLinear(s, k, z) a = Add(x, f) t = QuantizeLinear(a, k, z) }";
+    const char *model = test_graph_text(__func__);
     const qdq_data_opts opts = with_states(&t_to_s, 1, 2);
     const qdq_named_array x = named("x", QDQ_FLOAT, numbers, 2, 2, 2);
     const uint8_t zero[] = {128, 128};
@@ -339,21 +330,23 @@ TEST(states_that_do_not_fit_are_refused_by_name)
     const qdq_state twice[] = {{"t", "s"}, {"y", "s"}};
     qdq_data_opts opts = with_states(twice, 2, 2);
 
-    refuse_state(cell, (qdq_state){"z", "s"}, "state 'z=s': the model has no output 'z'");
-    refuse_state(cell, (qdq_state){"t", "r"}, "state 't=r': the model has no input 'r'");
+    refuse_state(test_graph_text("cell"), (qdq_state){"z", "s"},
+                 "state 'z=s': the model has no output 'z'");
+    refuse_state(test_graph_text("cell"), (qdq_state){"t", "r"},
+                 "state 't=r': the model has no input 'r'");
     refuse_state(
-        cell, (qdq_state){"t", "n"},
+        test_graph_text("cell"), (qdq_state){"t", "n"},
         "state 't=n': output 't' is float [1, 2], input 'n' is int64 []: expected one type "
         "and shape");
-    refuse_state("g (float[N,2] x, float[2,2] s) => (float[N,2] y, float[2,3] t)"
-                 "{ y = Relu(x) t = Gather(s, s) }",
-                 (qdq_state){"t", "s"}, "output 't' is float [2, 3], input 's' is float [2, 2]");
-    refuse_state(cell, (qdq_state){"t", NULL},
+    refuse_state(test_graph_text(__func__), (qdq_state){"t", "s"},
+                 "output 't' is float [2, 3], input 's' is float [2, 2]");
+    refuse_state(test_graph_text("cell"), (qdq_state){"t", NULL},
                  "state 0: found no name, expected an output and an input");
-    refused(cell, "random:1", &opts, QDQ_E_USAGE,
+    refused(test_graph_text("cell"), "random:1", &opts, QDQ_E_USAGE,
             "state 'y=s': input 's' is the state of another output");
     opts.n_states = 0;
-    refused(cell, "random:1", &opts, QDQ_E_USAGE, "found 2 steps without states");
+    refused(test_graph_text("cell"), "random:1", &opts, QDQ_E_USAGE,
+            "found 2 steps without states");
 }
 
 TEST(a_state_of_any_shape_needs_one)
@@ -382,33 +375,35 @@ TEST(data_without_a_time_axis_are_refused)
     qdq_named_array in[] = {named("x", QDQ_FLOAT, numbers, 2, 2, 2),
                             named("n", QDQ_INT64, whole, 1, 2, 0), of_rank_3("s", s, 2, 2, 2)};
 
-    refuse_arrays(cell, in, 2, &opts, QDQ_E_FORMAT,
+    refuse_arrays(test_graph_text("cell"), in, 2, &opts, QDQ_E_FORMAT,
                   "arrays: found no time axis, expected an array [sequences, steps, shape of a "
                   "run] for an input, or --steps N");
-    refused(cell, "random:1", &opts, QDQ_E_FORMAT, "random:1: found no time axis");
+    refused(test_graph_text("cell"), "random:1", &opts, QDQ_E_FORMAT,
+            "random:1: found no time axis");
     opts.steps = 3;
-    refuse_arrays(cell, in, 2, &opts, QDQ_E_FORMAT,
+    refuse_arrays(test_graph_text("cell"), in, 2, &opts, QDQ_E_FORMAT,
                   "arrays: 2 samples, expected a sequence of 3 steps");
     in[0] = of_rank_3("x", numbers, 2, 2, 2);
-    refuse_arrays(cell, in, 2, &opts, QDQ_E_FORMAT,
+    refuse_arrays(test_graph_text("cell"), in, 2, &opts, QDQ_E_FORMAT,
                   "array 'x': a time axis and a number of steps: it is float [2, 2, 2], input 'x' "
                   "is float [N, 2]");
     opts.steps = 0;
-    refuse_arrays(cell, in, 3, &opts, QDQ_E_FORMAT,
+    refuse_arrays(test_graph_text("cell"), in, 3, &opts, QDQ_E_FORMAT,
                   "array 's': a state with a time axis: it is float [2, 2, 2]");
     in[0] = of_rank_3("x", numbers, 2, 0, 2);
-    refuse_arrays(cell, in, 2, &opts, QDQ_E_FORMAT,
+    refuse_arrays(test_graph_text("cell"), in, 2, &opts, QDQ_E_FORMAT,
                   "array 'x': sequences of no steps: it is float [2, 0, 2], input 'x' is float [N, "
                   "2]");
     in[0] = of_rank_3("x", numbers, 0, 2, 2);
-    refuse_arrays(cell, in, 2, &opts, QDQ_E_FORMAT,
+    refuse_arrays(test_graph_text("cell"), in, 2, &opts, QDQ_E_FORMAT,
                   "array 'x': no sequences: it is float [0, 2, 2]");
     in[0] = of_rank_3("x", numbers, 2, 2, 2);
     in[1] = named("n", QDQ_INT64, whole, 2, 2, 1);
-    refuse_arrays(cell, in, 2, &opts, QDQ_E_FORMAT,
+    refuse_arrays(test_graph_text("cell"), in, 2, &opts, QDQ_E_FORMAT,
                   "1 steps for input 'n', expected 2 as in the arrays before");
     opts.n_states = 0;
-    refuse_arrays(cell, in, 2, &opts, QDQ_E_FORMAT, "wrong number of dimensions");
+    refuse_arrays(test_graph_text("cell"), in, 2, &opts, QDQ_E_FORMAT,
+                  "wrong number of dimensions");
 }
 
 /* --- sameness --------------------------------------------------------------------------------- */
@@ -425,11 +420,11 @@ TEST(a_state_that_is_zero_in_all_samples_proves_nothing_wrong)
     const char *why = "?";
     qdq_data *d = NULL;
 
-    assert_ok(try_arrays(cell, in, 2, &opts, &d));
+    assert_ok(try_arrays(test_graph_text("cell"), in, 2, &opts, &d));
     assert_ok(qdq_data_find_sameness(d, &why, &err));
     assert_null(why);
     qdq_data_close(d);
-    assert_ok(try_arrays(cell, equal, 2, &opts, &d));
+    assert_ok(try_arrays(test_graph_text("cell"), equal, 2, &opts, &d));
     assert_ok(qdq_data_find_sameness(d, &why, &err));
     assert_string_equal(why, "all 4 samples are equal");
     qdq_data_close(d);

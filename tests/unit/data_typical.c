@@ -132,8 +132,7 @@ TEST(a_symbol_that_a_shape_fixes_is_fixed_in_all_inputs)
     const qdq_named_array in[] = {named("a", QDQ_FLOAT, zeros, 2, 4, 3),
                                   named("b", QDQ_FLOAT, zeros, 2, 4, 3),
                                   named("c", QDQ_FLOAT, zeros, 2, 4, 9)};
-    qdq_model *m = test_model("g (float[N,T] a, float[N,T] b, float[N,S] c) => (float[N,T] y, "
-                              "float[N,S] z) { y = Add(a, b) z = Relu(c) }");
+    qdq_model *m = test_graph(__func__);
     qdq_data_opts o = QDQ_DATA_OPTS_INIT;
     const qdq_named_array *got;
     qdq_data *d = NULL;

@@ -10,29 +10,6 @@
 
 static qdq_error err;
 
-#define HEAD                                                                                       \
-    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"com.microsoft.nchwc\" : "  \
-    "1]>\n"
-
-static const char source[] = HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] y)\n"
-                                  "<float[4] w = {1, 2, 3, 4}>\n"
-                                  "{ [conv] t = Conv(x, w)\n u = Add(t, z)\n [relu] v = Relu(u)\n"
-                                  "  p = MaxPool(v)\n y = MaxPool(p) }\n";
-
-/* At level "extended" and at "all". */
-static const char level2[] = HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] y)\n"
-                                  "<float[4] w = {1, 2, 3, 4}>\n"
-                                  "{ [conv] v = com.microsoft.FusedConv(x, w, z)\n"
-                                  "  p = MaxPool(v)\n y = MaxPool(p) }\n";
-static const char level99[] =
-    HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] y)\n"
-         "<float[4] reorder = {1, 2, 3, 4}>\n"
-         "{ [ReorderInput] reorder_token_1 = com.microsoft.nchwc.ReorderInput(z)\n"
-         "  [v_nchwc] reorder_token_2 = com.microsoft.nchwc.Conv(x, reorder, reorder_token_1)\n"
-         "  [p_nchwc] reorder_token_3 = com.microsoft.nchwc.MaxPool(reorder_token_2)\n"
-         "  [ReorderOutput] p = com.microsoft.nchwc.ReorderOutput(reorder_token_3)\n"
-         "  y = MaxPool(p) }\n";
-
 static const char *nodes_of(const qdq_layer_node_list *l, qdq_arena *arena)
 {
     static char text[200];
@@ -46,7 +23,7 @@ static const char *nodes_of(const qdq_layer_node_list *l, qdq_arena *arena)
 
 TEST(both_levels_agree_through_output_tensors)
 {
-    qdq_model *m = test_model(source), *two = test_model(level2), *all = test_model(level99);
+    qdq_model *m = test_graph("source"), *two = test_graph("level2"), *all = test_graph("level99");
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_optimized_node *o;
     size_t n;
@@ -74,9 +51,8 @@ TEST(both_levels_agree_through_output_tensors)
 
 TEST(a_graph_of_another_model_has_no_nodes_here)
 {
-    qdq_model *m = test_model(source);
-    qdq_model *other =
-        test_model(HEAD "g (float[2] q) => (float[2] h) { [enc] e = Erf(q)\n h = Gelu(e) }\n");
+    qdq_model *m = test_graph("source");
+    qdq_model *other = test_graph(__func__);
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_optimized_node *o;
     size_t n;
@@ -120,7 +96,7 @@ TEST(layers_of_the_profile_get_their_nodes)
                     KERNEL("Memcpy_token_1", "3", "MemcpyToHost", "7")
                         KERNEL("MaxPool_4", "2", "MaxPool", "4")
                             KERNEL("MaxPool_5", "4", "MaxPool", "5") RUN;
-    qdq_model *m = test_model(source), *two = test_model(level2);
+    qdq_model *m = test_graph("source"), *two = test_graph("level2");
     qdq_arena arena = QDQ_ARENA_INIT;
     size_t n;
 
@@ -166,10 +142,7 @@ TEST(types_are_those_of_the_tensor_that_is_worked_on)
 /* What runs in a body is in the time of the If around it. */
 TEST(kernels_in_bodies_do_not_count_twice)
 {
-    static const char text[] =
-        HEAD "g (float[2] x, bool c) => (float[2] y) {\n"
-             "  [if] y = If(c) <then_branch = t () => (float[2] a) { [in] a = Relu(x) },\n"
-             "    else_branch = e () => (float[2] b) { b = Neg(x) }> }\n";
+    const char *text = test_graph_text(__func__);
     static const char profile[] =
         RUN KERNEL("in", "3", "Relu", "0") KERNEL("Neg_1", "3", "Neg", "1")
             KERNEL("if", "9", "If", "0") KERNEL("other", "1", "Relu", "2") RUN;
@@ -210,7 +183,7 @@ TEST(what_is_compiled_has_the_nodes_that_no_other_layer_has)
     static const char two[] = RUN KERNEL(COMPILED "0_0", "9", "TRTKernel_graph_g_5318008_0", "1")
         KERNEL(COMPILED "1_1", "9", "TRTKernel_graph_g_5318008_1", "2")
             KERNEL("relu", "2", "Relu", "4") RUN;
-    qdq_model *m = test_model(source);
+    qdq_model *m = test_graph("source");
     qdq_arena arena = QDQ_ARENA_INIT;
     size_t n;
 
@@ -234,12 +207,6 @@ TEST(what_is_compiled_has_the_nodes_that_no_other_layer_has)
 
 /* --- findings --------------------------------------------------------------------------------- */
 
-static const char quantized[] =
-    HEAD "g (float[1,4] x) => (float[1,4] y)\n"
-         "<float s = {1}, uint8 z = {0}, float[4,4] w = {1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1}>\n"
-         "{ xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"
-         "  [mm] a = MatMul(xd, w)\n [erf] b = Erf(a)\n [last] y = MatMul(b, w) }\n";
-
 static qdq_layer_finding *findings(const char *text, const qdq_layer *g, size_t n, size_t *n_out)
 {
     qdq_model *m = test_model(text);
@@ -262,7 +229,7 @@ TEST(codes_in_and_float_out_names_the_tensor_without_a_q)
         {"f", "Erf", "f32", "f32", 1, 0, false, strange, 0, QDQ_LAYER_NONE, NULL}};
     size_t n;
 
-    qdq_layer_finding *f = findings(quantized, g, 5, &n);
+    qdq_layer_finding *f = findings(test_graph_text("quantized"), g, 5, &n);
     /* what the model gives its caller may be float, and a conversion is what it is */
     assert_int_equal(n, 2);
     assert_int_equal(f[0].layer, 0);
@@ -276,13 +243,8 @@ TEST(codes_in_and_float_out_names_the_tensor_without_a_q)
 
 TEST(a_q_that_is_there_but_not_taken_in_is_told_apart)
 {
-    static const char text[] =
-        HEAD "g (float[1,4] x) => (float[1,4] y)\n<float s = {1}, uint8 z = {0}>\n"
-             "{ [r] a = Relu(x)\n q = QuantizeLinear(a, s, z)\n y = DequantizeLinear(q, s, z) }\n";
-    static const char both[] = HEAD
-        "g (float[1,4] x) => (float[1,4] y, float[1,4] h)\n<float s = {1}, uint8 z = {0}>\n"
-        "{ [r] a = Relu(x)\n q = QuantizeLinear(a, s, z)\n y = DequantizeLinear(q, s, z)\n [g] h = "
-        "Erf(a) }\n";
+    const char *text = test_graph_text("text");
+    const char *both = test_graph_text("both");
     static const char *const r[] = {"r"};
     const qdq_layer g = {"r", "QLinearRelu",   "u8", "f32", NAN, 0, false, r,
                          1,   QDQ_LAYER_EXACT, NULL};

@@ -10,10 +10,6 @@
 
 static qdq_error err;
 
-static const char text[] =
-    "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-    "g (float[1,4] x) => (float[1,4] y) { [a] t = Relu(x)\n [b] y = Abs(t) }\n";
-
 static const qdq_engine_info info = {
     .name = "sim", .version = "1", .library = "", .device = "cpu", .fingerprint = "sim 1"};
 
@@ -45,7 +41,7 @@ static void assert_same(const qdq_layer *g, size_t n)
 
 TEST(what_is_written_is_read_again)
 {
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
     const char *path = test_path("a.json");
     qdq_layer *g;
     size_t n;
@@ -93,7 +89,7 @@ TEST(mistakes_have_their_place)
 /* What an in-process engine said lies in the folder as one file that can be read, and a log. */
 TEST(the_folder_of_a_run_has_layers_and_a_log)
 {
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
     qdq_graph_file f = {
         .dir = test_dir(), .name = "net", .precision = "fp32", .info = &info, .model = m};
     qdq_layer *g;
@@ -114,7 +110,7 @@ TEST(the_folder_of_a_run_has_layers_and_a_log)
 /* Names of files say nothing: fingerprints do. */
 TEST(layers_of_another_fingerprint_are_not_read)
 {
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
     qdq_graph_file f = {
         .dir = test_dir(), .name = "of", .precision = "fp32", .info = &info, .model = m};
     const char *graph = test_path("of.fp32.graph.json");

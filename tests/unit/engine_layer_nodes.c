@@ -5,20 +5,6 @@
 
 static qdq_error err;
 
-static const char network[] =
-    "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-    "g (float[1,4,8,8] x) => (float[1,4,8,8] y)\n"
-    "<float[4,4,1,1] w = {0}, int8[4,4,1,1] wq = {0}, float s = {1}, int8 z = {0}>\n"
-    "{\n"
-    "  wd = DequantizeLinear(wq, s, z)\n"
-    "  k = Identity(w)\n"
-    "  [\"x + y\"] a = Conv(x, wd)\n"
-    "  [x] r = Relu(a)\n"
-    "  [\"a,b\"] b = Conv(r, k)\n"
-    "  c = Add(b, r)\n"
-    "  [last] y = Relu(c)\n"
-    "}\n";
-
 typedef struct indexed {
     qdq_model *m;
     qdq_arena arena;
@@ -27,15 +13,16 @@ typedef struct indexed {
 
 static void open_network(indexed *i)
 {
-    const char *p = strstr(network, "{0}, int8[4");
+    const char *p = strstr(test_graph_text("network"), "{0}, int8[4");
     char zeros[100] = "{0", text[2000];
 
     for (int k = 1; k < 16; k++)
         strcat(zeros, ", 0");
     strcat(zeros, "}");
     assert_non_null(p);
-    snprintf(text, sizeof text, "%.*s%s, int8[4,4,1,1] wq = %s%s", (int)(p - network), network,
-             zeros, zeros, strstr(p, ", float s"));
+    snprintf(text, sizeof text, "%.*s%s, int8[4,4,1,1] wq = %s%s",
+             (int)(p - test_graph_text("network")), test_graph_text("network"), zeros, zeros,
+             strstr(p, ", float s"));
     *i = (indexed){.m = test_model(text)};
     assert_ok(qdq_layer_index_make(&i->x, i->m->graph, &i->arena, &err));
 }

@@ -67,11 +67,6 @@ static const char *sim_spec(void)
 
 static const char two[] = "g (float[1,2] x) => (float[1,2] y) { [relu] y = Relu(x) }";
 
-static const char network[] =
-    "graph (float[N,4] x) => (float[N,4] y, float[N,4] b) <float[4,4] w = "
-    "{1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"
-    " { [\"/l0/MatMul\"] a = MatMul(x, w) [\"/l0/Relu\"] b = Relu(a) y = Neg(b) }";
-
 static qdq_session *open_session(qdq_engine *e, const qdq_model *m, const qdq_session_opts *o)
 {
     qdq_session *s;
@@ -165,7 +160,7 @@ static void describe(qdq_engine *e, const qdq_model *m, outputs *o)
 
 TEST(it_gives_what_it_gives_in_our_process)
 {
-    qdq_model *m = test_model(network);
+    qdq_model *m = test_graph("network");
     outputs here, there;
 
     for (int i = 0; i < 2; i++) {
@@ -244,17 +239,11 @@ static qdq_status run_another(void *ctx, const char *name, const qdq_array *a, q
     return QDQ_OK;
 }
 
-/* Four outputs of 9 MiB and one of 45, of a type of which few numbers make many bytes. */
-static const char large[] =
-    "g (int64[1536,768] x) => (int64[1536,768] a, int64[1536,768] b, int64[1536,768] c, "
-    "int64[7680,768] d, int64[1536,768] e) { a = Relu(x) b = Neg(a) c = Neg(b) "
-    "d = Concat<axis = 0>(x, a, b, c, x) e = Neg(c) }";
-
 #define STATE QDQ_BUILD_DIR "/tests/large_outputs.state"
 
 TEST(large_outputs_come_in_pieces)
 {
-    qdq_model *m = test_model(large), *small = test_model(two);
+    qdq_model *m = test_graph("large"), *small = test_model(two);
     nested got[4] = {0};
     char host[2000];
 
@@ -417,11 +406,7 @@ TEST(what_another_session_did_is_made_good)
         "{\"qdq_sim\": 1, \"default\": {\"float_us\": 2}, \"fail\": [{\"at\": \"open\", "
         "\"node\": \"conv\", \"crash\": \"SIGSEGV\"}], \"ops\": {\"MatMul\": {\"float_us\": 5, "
         "\"int8_us\": 2, \"inputs\": 2}}}";
-    static const char bad[] = "g (float[1,2] x) => (float[1,2] y) <float s = {0.1}, int8 z = {0}, "
-                              "int8[2,2] w = {1, 2, 3, 4}>"
-                              "{ xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) wd = "
-                              "DequantizeLinear(w, s, z)"
-                              " [conv] y = MatMul(xd, wd) }";
+    const char *bad = test_graph_text(__func__);
     qdq_model *m = test_model(two), *n = test_model(bad);
     qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
     qdq_bench_model time;

@@ -60,9 +60,7 @@ TEST(a_model_with_few_of_them_is_not_copied)
 /* p = x + a, q = p * b, y = Relu(q), r = random numbers */
 static qdq_model *chain(void)
 {
-    return test_model("<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                      "g (float[1] x) => (float[1] y) <float[1] a = {1}, float[1] b = {2}> {"
-                      " p = Add(x, a) q = Mul(p, b) y = Relu(q) r = RandomNormalLike(x) }\n");
+    return test_graph(__func__);
 }
 
 static size_t count_nodes(const qdq_model *m)

@@ -31,7 +31,7 @@ static double time_of(const char *json, const char *text)
 TEST(float_nodes_cost_what_the_model_says)
 {
     /* Relu is in the epilogue */
-    assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}", conv_float), 110, 1e-6);
+    assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}", conv_float()), 110, 1e-6);
 }
 
 /* The first input has uint8 codes. */
@@ -40,69 +40,52 @@ TEST(an_8_bit_kernel_takes_as_long_as_its_type_of_codes_says)
     assert_near(time_of("{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"int8_us\": 30, \"inputs\": 2, "
                         "\"types\": {\"uint8\": "
                         "2}}}, \"convert\": {}, \"default\": {}}",
-                        conv_int8),
+                        conv_int8()),
                 60, 1e-6);
     assert_near(time_of("{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"int8_us\": 30, \"inputs\": 2, "
                         "\"types\": {\"int8\": "
                         "2}}}, \"convert\": {}, \"default\": {}}",
-                        conv_int8),
+                        conv_int8()),
                 30, 1e-6);
 }
 
 TEST(a_fused_unit_pays_only_for_its_outer_conversions)
 {
     /* 10 overhead, 30 kernel, 5 for the Q of the input, 5 for the DQ of the output */
-    assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}", conv_int8), 50, 1e-6);
+    assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}", conv_int8()), 50, 1e-6);
 }
 
 /* 10 overhead, and the Relu in the epilogue; the DQ costs 5 where no kernel takes it in. */
 TEST(a_kernel_with_its_weight_alone_in_8_bits_takes_its_own_time)
 {
-    static const char weight[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                                 "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
-                                 "<int8[1,1,1,1] w = {2}, float s = {0.1}, int8 zw = {0}>\n"
-                                 "{ wd = DequantizeLinear(w, s, zw) t = Conv(x, wd) y = Relu(t) }";
+    const char *weight = test_graph_text(__func__);
     static const char costs[] =
         "{\"qdq_sim\": 1, \"overhead_us\": 10, \"convert\": {\"float_us\": 5}, \"ops\": "
         "{\"Conv\": {\"float_us\": 100, \"weight_us\": 40, \"int8_us\": 30, \"inputs\": 2, "
         "\"output_q\": true, \"epilogue\": [\"Relu\"]}}}";
 
     assert_near(time_of(costs, weight), 50, 1e-6);
-    assert_near(time_of(costs, conv_float), 110, 1e-6);
-    assert_near(time_of(costs, conv_int8), 50, 1e-6); /* 30, Q and DQ of 5 */
+    assert_near(time_of(costs, conv_float()), 110, 1e-6);
+    assert_near(time_of(costs, conv_int8()), 50, 1e-6); /* 30, Q and DQ of 5 */
     assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}", weight), 115, 1e-6);
 }
 
 TEST(without_a_q_behind_it_the_kernel_stays_float)
 {
     /* 10 + 100 + three conversions of 5, the weight's included: it runs each time */
-    assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}",
-                        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                        "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
-                        "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"
-                        "{ xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"
-                        "  wd = DequantizeLinear(w, s, zw)\n t = Conv(xd, wd)\n y = Relu(t) }\n"),
-                125, 1e-6);
+    assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}", test_graph_text(__func__)), 125, 1e-6);
 }
 
 TEST(a_second_reader_breaks_the_unit)
 {
     /* The Conv's result is an output as well: float, and all four conversions cost. */
-    assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}",
-                        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                        "g (float[N,1,4,4] x) => (float[N,1,4,4] y, float[N,1,4,4] t)\n"
-                        "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"
-                        "{ xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"
-                        "  wd = DequantizeLinear(w, s, zw)\n t = Conv(xd, wd)\n"
-                        "  tq = QuantizeLinear(t, s, z)\n y = DequantizeLinear(tq, s, z) }\n"),
-                10 + 100 + 5 * 5, 1e-6);
+    assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}", test_graph_text(__func__)), 10 + 100 + 5 * 5,
+                1e-6);
 }
 
 TEST(costs_grow_with_elements_and_single_nodes_have_their_own)
 {
-    static const char text[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                               "g (float[N,1000] x) => (float[N,1000] y)\n"
-                               "{ [a] t = Relu(x)\n [b] y = Relu(t) }\n";
+    const char *text = test_graph_text(__func__);
     static const char json[] =
         "{\"qdq_sim\": 1, \"ops\": {\"Relu\": {\"float_us\": 1, \"float_us_per_k\": 3}},"
         "\"nodes\": {\"b\": {\"float_us\": 50}}}";
@@ -127,7 +110,7 @@ TEST(the_profile_lists_what_is_executed)
     size_t n_in, n;
 
     opts.profile = true;
-    opened o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_int8, &opts);
+    opened o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_int8(), &opts);
     assert_ok(qdq_random_inputs(o.s, 1, &in, &n_in, &err));
     assert_ok(qdq_session_profile(o.s, in, n_in, 3, &l, &n, &err));
     assert_int_equal(n, 3);
@@ -150,7 +133,7 @@ TEST(a_session_opened_without_profile_has_none)
     qdq_layer *l;
     size_t n;
 
-    opened o = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
+    opened o = open_all("{\"qdq_sim\": 1}", conv_float(), NULL);
     assert_fails(QDQ_E_USAGE, "opened with `profile`",
                  qdq_session_profile(o.s, NULL, 0, 3, &l, &n, &err));
     assert_null(l);
@@ -179,7 +162,7 @@ TEST(groups_name_the_nodes_of_every_kernel)
     size_t n_in, n;
 
     opts.layers = true;
-    opened o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_int8, &opts);
+    opened o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_int8(), &opts);
     assert_true((qdq_engine_get_info(o.e)->capabilities & QDQ_CAN_LIST_LAYERS) != 0);
     assert_ok(qdq_random_inputs(o.s, 1, &in, &n_in, &err));
     assert_ok(qdq_session_layers(o.s, in, n_in, 3, &g, &n, &err));
@@ -211,7 +194,7 @@ TEST(groups_without_runs_have_no_times)
     size_t n;
 
     opts.layers = true;
-    opened o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_float, &opts);
+    opened o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_float(), &opts);
     assert_ok(qdq_session_layers(o.s, NULL, 0, 0, &g, &n, &err));
     assert_int_equal(n, 1);
     assert_string_equal(nodes_of(&g[0]), "conv + relu");
@@ -219,7 +202,7 @@ TEST(groups_without_runs_have_no_times)
     assert_true(isnan(g[0].median_us));
     qdq_free(g);
     close_all(&o);
-    o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_float, NULL);
+    o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_float(), NULL);
     assert_fails(QDQ_E_USAGE, "opened with `groups`",
                  qdq_session_layers(o.s, NULL, 0, 0, &g, &n, &err));
     close_all(&o);
@@ -241,19 +224,20 @@ TEST(a_fingerprint_says_what_times_depend_on)
 
 TEST(noise_repeats_and_does_not_depend_on_inserted_names)
 {
-    double a = time_of(NOISY "1}", conv_int8);
+    double a = time_of(NOISY "1}", conv_int8());
 
     assert_true(a > 47.5 && a < 52.5);
-    assert_true(a == time_of(NOISY "1}", conv_int8));
-    assert_true(a == time_of(NOISY "1}", CONV_INT8("other_")));
-    assert_true(a != time_of(NOISY "2}", conv_int8));
+    assert_true(a == time_of(NOISY "1}", conv_int8()));
+    assert_true(a == time_of(NOISY "1}", conv_int8_with_other_names()));
+    assert_true(a != time_of(NOISY "2}", conv_int8()));
 }
 
 TEST(bench_finds_the_true_ratio_within_its_interval)
 {
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
-    opened a = open_all(NOISY "3, \"outlier_rate\": 0.1, \"outlier_factor\": 4}", conv_float, NULL);
-    qdq_model *m = test_model(conv_int8);
+    opened a =
+        open_all(NOISY "3, \"outlier_rate\": 0.1, \"outlier_factor\": 4}", conv_float(), NULL);
+    qdq_model *m = test_model(conv_int8());
     qdq_session *s[2] = {a.s, NULL};
     qdq_bench_model r[2];
 
@@ -275,13 +259,13 @@ TEST(bench_finds_the_true_ratio_within_its_interval)
 
 TEST(bench_stops_by_time_when_no_rounds_are_given)
 {
-    opened o = open_all("{\"qdq_sim\": 1, \"overhead_us\": 1000000}", conv_float, NULL);
+    opened o = open_all("{\"qdq_sim\": 1, \"overhead_us\": 1000000}", conv_float(), NULL);
     qdq_bench_model r;
 
     assert_ok(qdq_bench(&o.s, 1, NULL, &r, &err));
     assert_int_equal(r.runs, 20); /* a second each: no more than the least */
     close_all(&o);
-    o = open_all("{\"qdq_sim\": 1, \"overhead_us\": 10000}", conv_float, NULL);
+    o = open_all("{\"qdq_sim\": 1, \"overhead_us\": 10000}", conv_float(), NULL);
     assert_ok(qdq_bench(&o.s, 1, NULL, &r, &err));
     assert_in_range(r.runs, 195, 205); /* 2 s of 10 ms */
     close_all(&o);
@@ -289,7 +273,7 @@ TEST(bench_stops_by_time_when_no_rounds_are_given)
 
 TEST(bench_with_little_time_measures_less_or_says_that_it_cannot)
 {
-    opened o = open_all("{\"qdq_sim\": 1, \"overhead_us\": 1000000}", conv_float, NULL);
+    opened o = open_all("{\"qdq_sim\": 1, \"overhead_us\": 1000000}", conv_float(), NULL);
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
     qdq_bench_model r;
 
@@ -301,7 +285,7 @@ TEST(bench_with_little_time_measures_less_or_says_that_it_cannot)
     assert_int_equal(r.runs, 20);
     opts.max_ms = 23; /* legs of half a ms, where 5 are usual */
     close_all(&o);
-    o = open_all("{\"qdq_sim\": 1, \"overhead_us\": 50}", conv_float, NULL);
+    o = open_all("{\"qdq_sim\": 1, \"overhead_us\": 50}", conv_float(), NULL);
     opts.rounds = 6;
     assert_ok(qdq_bench(&o.s, 1, &opts, &r, &err));
     assert_in_range(r.runs, 6 * 2, 6 * 30);
@@ -310,7 +294,7 @@ TEST(bench_with_little_time_measures_less_or_says_that_it_cannot)
 
 TEST(bench_of_nothing_and_a_cancelled_one_end_with_a_reason)
 {
-    opened o = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
+    opened o = open_all("{\"qdq_sim\": 1}", conv_float(), NULL);
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
     qdq_bench_model r;
@@ -333,7 +317,7 @@ TEST(failures_happen_where_they_are_asked_for)
     float x[16] = {0};
     qdq_named_array in = {"x", {QDQ_FLOAT, 4, {1, 1, 4, 4}, x, sizeof x}};
     qdq_bench_model r;
-    qdq_model *f = test_model(conv_float), *q = test_model(conv_int8);
+    qdq_model *f = test_model(conv_float()), *q = test_model(conv_int8());
     qdq_session *s;
 
     qdq_engine *e = sim("{\"qdq_sim\": 1, " COSTS
@@ -381,13 +365,13 @@ TEST(outputs_memory_and_patience_can_be_spoilt)
     qdq_named_array in = {"x", {QDQ_FLOAT, 4, {1, 1, 4, 4}, x, sizeof x}};
     char json[300];
     qdq_engine *e;
-    qdq_model *m = test_model(CONV_INT8(""));
+    qdq_model *m = test_model(conv_int8());
     qdq_session *s;
 
     for (size_t i = 0; i < QDQ_COUNT(how); i++) {
         snprintf(json, sizeof json, "{\"qdq_sim\": 1, \"fail\": [{\"nth\": %d%s}]}", i > 0 ? 1 : 99,
                  how[i]);
-        opened o = open_all(json, conv_float, NULL);
+        opened o = open_all(json, conv_float(), NULL);
         assert_ok(qdq_session_run(o.s, &in, 1, add_up, &y[i], &err));
         close_all(&o);
     }
@@ -409,7 +393,7 @@ TEST(a_machine_becomes_slow)
 {
     opened o = open_all("{\"qdq_sim\": 1, " COSTS
                         ", \"fail\": [{\"at\": \"time\", \"nth\": 3, \"slow\": 2}]}",
-                        conv_float, NULL);
+                        conv_float(), NULL);
     uint64_t ns;
 
     for (int i = 0; i < 5; i++) {
@@ -421,7 +405,7 @@ TEST(a_machine_becomes_slow)
 
 TEST(a_sample_is_found_again_by_its_number)
 {
-    opened o = open_all("{\"qdq_sim\": 1, \"noise\": 0.5}", conv_float, NULL);
+    opened o = open_all("{\"qdq_sim\": 1, \"noise\": 0.5}", conv_float(), NULL);
     uint64_t first[4], again;
 
     for (int i = 0; i < 4; i++)

@@ -42,7 +42,7 @@ TEST(inputs_that_do_not_fit_are_refused_with_both_sides)
 {
     float x[32] = {0};
     qdq_named_array in[2] = {{"x", {QDQ_FLOAT, 4, {2, 1, 4, 4}, x, sizeof x}}};
-    opened o = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
+    opened o = open_all("{\"qdq_sim\": 1}", conv_float(), NULL);
 
     in[1] = in[0];
     assert_ok(qdq_session_run(o.s, in, 1, NULL, NULL, &err));
@@ -79,9 +79,7 @@ TEST(inputs_that_do_not_fit_are_refused_with_both_sides)
 
 TEST(shapes_that_do_not_fit_the_model_are_refused)
 {
-    static const char two[] =
-        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-        "g (float[N,4] a, float[N,4] b) => (float[N,4] y) { y = Add(a, b) }\n";
+    const char *two = test_graph_text(__func__);
     static const struct {
         qdq_input_shape shape;
         const char *part;
@@ -123,10 +121,7 @@ TEST(shapes_that_do_not_fit_the_model_are_refused)
 
 TEST(random_inputs_repeat_and_follow_the_types)
 {
-    opened o = open_all("{\"qdq_sim\": 1}",
-                        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                        "g (float[N,100] x, int64[20] i) => (float[N,100] y) { y = Relu(x) }\n",
-                        NULL);
+    opened o = open_all("{\"qdq_sim\": 1}", test_graph_text(__func__), NULL);
     qdq_named_array *a, *b;
     size_t n;
 
@@ -164,7 +159,7 @@ static seen run_on(qdq_session *s, uint64_t seed, int64_t batch)
 
 TEST(outputs_repeat_and_depend_on_the_inputs)
 {
-    opened o = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
+    opened o = open_all("{\"qdq_sim\": 1}", conv_float(), NULL);
     seen a = run_on(o.s, 1, 1), b = run_on(o.s, 1, 1), c = run_on(o.s, 2, 1), d = run_on(o.s, 1, 3);
 
     assert_string_equal(a.names, "y;");
@@ -178,7 +173,7 @@ TEST(outputs_repeat_and_depend_on_the_inputs)
 
 TEST(what_a_relu_makes_is_not_negative)
 {
-    opened o = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
+    opened o = open_all("{\"qdq_sim\": 1}", conv_float(), NULL);
     seen r = run_on(o.s, 1, 4);
 
     assert_true(r.least == 0 && r.sum > 0);
@@ -187,8 +182,8 @@ TEST(what_a_relu_makes_is_not_negative)
 
 TEST(a_relu_is_seen_through_q_and_dq)
 {
-    opened f = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
-    opened q = open_all("{\"qdq_sim\": 1}", conv_int8, NULL);
+    opened f = open_all("{\"qdq_sim\": 1}", conv_float(), NULL);
+    opened q = open_all("{\"qdq_sim\": 1}", conv_int8(), NULL);
     seen a = run_on(f.s, 1, 4), b = run_on(q.s, 1, 4);
 
     assert_near(a.sum, b.sum, 0); /* no error in this cost model: the very same numbers */
@@ -201,9 +196,7 @@ TEST(eight_bit_kernels_add_the_error_of_the_cost_model)
 {
     static const char json[] = "{\"qdq_sim\": 1, \"error\": 0.01,"
                                "\"ops\": {\"MatMul\": {\"int8_us\": 1, \"inputs\": 2}}}";
-    static const char head[] =
-        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-        "g (float[B,1,4,4] x) => (float[B,1,4,4] y) <float s = {1}, uint8 z = {0}>\n";
+    const char *head = test_graph_text(__func__);
     char text[1000];
 
     snprintf(text, sizeof text, "%s{ y = MatMul(x, x) }", head);
@@ -226,17 +219,17 @@ TEST(exposed_tensors_come_behind_the_models_own)
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
 
     opts.expose = names;
-    opened o = open_all("{\"qdq_sim\": 1}", conv_float, &opts);
+    opened o = open_all("{\"qdq_sim\": 1}", conv_float(), &opts);
     assert_string_equal(run_on(o.s, 1, 1).names, "y;t;x;");
     close_all(&o);
     opts.only_exposed = true;
     opts.expose = names + 2;
-    o = open_all("{\"qdq_sim\": 1}", conv_float, &opts);
+    o = open_all("{\"qdq_sim\": 1}", conv_float(), &opts);
     assert_string_equal(run_on(o.s, 1, 1).names, "y;");
     close_all(&o);
     static const char *const t[] = {"t", NULL};
     opts.expose = t;
-    o = open_all("{\"qdq_sim\": 1}", conv_float, &opts);
+    o = open_all("{\"qdq_sim\": 1}", conv_float(), &opts);
     assert_string_equal(run_on(o.s, 1, 1).names, "t;");
     close_all(&o);
 }
@@ -248,7 +241,7 @@ TEST(an_exposed_initializer_is_itself)
 
     opts.expose = names;
     opts.only_exposed = true;
-    opened o = open_all("{\"qdq_sim\": 1}", conv_float, &opts);
+    opened o = open_all("{\"qdq_sim\": 1}", conv_float(), &opts);
     seen r = run_on(o.s, 1, 1);
     assert_int_equal(r.count, 1);
     assert_near(r.first, 2, 0);
@@ -260,7 +253,7 @@ TEST(exposing_what_is_not_there_is_an_error)
     static const char *const names[] = {"nothing", NULL};
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_engine *e = sim("{\"qdq_sim\": 1}");
-    qdq_model *m = test_model(conv_float);
+    qdq_model *m = test_model(conv_float());
     qdq_session *s;
 
     opts.expose = names;
@@ -287,7 +280,7 @@ TEST(the_callers_error_ends_a_run)
 {
     float x[16] = {0};
     qdq_named_array in = {"x", {QDQ_FLOAT, 4, {1, 1, 4, 4}, x, sizeof x}};
-    opened o = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
+    opened o = open_all("{\"qdq_sim\": 1}", conv_float(), NULL);
 
     assert_fails(QDQ_E_GOAL, "enough of y", qdq_session_run(o.s, &in, 1, stop, NULL, &err));
     close_all(&o);
@@ -297,10 +290,7 @@ TEST(an_output_of_unknown_shape_is_named)
 {
     float x[16] = {0};
     qdq_named_array in = {"x", {QDQ_FLOAT, 1, {16}, x, sizeof x}};
-    opened o = open_all("{\"qdq_sim\": 1}",
-                        "<ir_version: 9, opset_import: [\"\" : 17, \"my.own\" : 1]>\n"
-                        "g (float[16] x) => (float[M] y) { y = my.own.Strange(x) }\n",
-                        NULL);
+    opened o = open_all("{\"qdq_sim\": 1}", test_graph_text(__func__), NULL);
 
     assert_fails(QDQ_E_UNSUPPORTED, "output 'y'", qdq_session_run(o.s, &in, 1, look, NULL, &err));
     close_all(&o);

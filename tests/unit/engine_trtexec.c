@@ -265,9 +265,7 @@ TEST(one_set_of_shapes_becomes_all_three_for_every_input)
     const char *dir = test_path("three"), *log;
 
     open_engine("trtexec", "--optShapes=a:8x4,b:2x4", dir);
-    assert_ok(open_session("graph (float[N,4] a, float[M,4] b) => (float[N,4] y, float[M,4] z)"
-                           " { y = Relu(a) z = Neg(b) }",
-                           false));
+    assert_ok(open_session(test_graph_text(__func__), false));
     clean(NULL);
     log = recorded_log(dir);
     assert_non_null(strstr(log, "--minShapes=a:8x4,b:2x4"));

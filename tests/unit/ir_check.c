@@ -134,9 +134,7 @@ TEST(damaged_structures_are_found)
 
 TEST(a_body_belongs_to_one_attribute)
 {
-    qdq_model *m = test_model(
-        "g (bool c) => (float y) { y = If <then_branch = b () => (float p) { p = Neg(c) }> (c) "
-        "z = If <i = 1> (c) }");
+    qdq_model *m = test_graph(__func__);
     qdq_node *owner = value(m, "y")->producer, *other = value(m, "z")->producer;
     qdq_attr *kept = other->attr[0];
 
@@ -154,18 +152,13 @@ TEST(a_body_belongs_to_one_attribute)
 TEST(sorting_keeps_the_order_of_the_file_where_it_can)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m =
-        test_model("g (bool c, float x) => (float y) { b = Neg(a) d = Abs(x) a = Exp(x)"
-                   " y = If <then_branch = t () => (float p) { p = Add(b, l) }> (c) l = Log(x) }");
+    qdq_model *m = test_graph("unsorted");
     uint64_t edits = m->graph->edits;
 
     assert_ok(qdq_graph_sort(m->graph, &err));
     assert_true(m->graph->edits > edits);
     edits = m->graph->edits;
-    test_assert_text(
-        m, "g (bool c, float x) => (float y) {\n  d = Abs(x)\n  a = Exp(x)\n  b = Neg(a)\n  l = "
-           "Log(x)\n"
-           "  y = If <then_branch = t () => (float p) {\n    p = Add(b, l)\n  }> (c)\n}\n");
+    test_assert_text(m, test_graph_text("sorted"));
     assert_string_equal(findings(m), "");
     assert_ok(qdq_graph_sort(m->graph, &err));
     assert_int_equal(m->graph->edits, edits);

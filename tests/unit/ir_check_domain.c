@@ -50,9 +50,7 @@ TEST(calls_that_end_the_stack_of_engines_are_errors)
 TEST(no_engine_is_handed_such_a_model)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model("g (float[1,8,6,6] x) => (y) {\n"
-                              "  [n] y = DepthToSpace <blocksize = 4294967296> (x)\n"
-                              "}\n");
+    qdq_model *m = test_graph(__func__);
     qdq_engine *e = NULL;
     qdq_session *s = NULL;
 

@@ -4,40 +4,6 @@
 #include "ir/edit.h"
 #include "ir/graph_check.h"
 
-static const char text[] =
-    "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1], producer_name: \"p\", metadata_props: "
-    "[\"k\" : "
-    "\"v\"]>\n"
-    "g (bool c, float[N,2] x, float[2] b = {1, 2}) => (float[?,2] y, seq(float) s) <\n"
-    "  float[2,2] w = {1, 2, 3, 4},\n"
-    "  string[2] names = {\"a\", \"\"},\n"
-    "  sparse_tensor(float[3]) z = {float[1] {1}, int64[1] {2}}\n"
-    "> {\n"
-    "  [n] t, \"\" = my.F:o <i = 1, f = 0.5, s = \"x\", is = [1, 2], fs = [1.0], ss = [\"a\"], t = "
-    "float "
-    "{1}, "
-    "ts = [float {1}], ty: type_proto = map(int64, float[N]), tys: type_protos = [float], "
-    "sp: sparse_tensor = sparse_tensor(float[3]) {float[1] {1}, int64[1] {2}}, "
-    "sps: sparse_tensors = [sparse_tensor(float[3]) {float[1] {1}, int64[1] {2}}], none: ints = "
-    "[]> (x, "
-    "\"\", w)\n"
-    "  y = If <then_branch = a () => (float p) <\n"
-    "    float[1] k = {7}\n"
-    "  > {\n"
-    "    p = Add(t, k)\n"
-    "  }, others = [d () => (float q) {\n"
-    "    q = Neg(t)\n"
-    "  }, e () => (float r) {\n"
-    "    r = Abs(x)\n"
-    "  }]> (c)\n"
-    "  s = SequenceConstruct(t, z, names)\n"
-    "}\n"
-    "\n"
-    "<domain: \"my\", opset_import: [\"\" : 21], overload: \"o\">\n"
-    "F <alpha, beta = 1.0> (u) => (v) {\n"
-    "  v = Foo <axis: int = @alpha> (u)\n"
-    "}\n";
-
 static qdq_model *clone(const qdq_model *m)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -50,19 +16,19 @@ static qdq_model *clone(const qdq_model *m)
 
 TEST(a_clone_says_the_same_after_the_original_died)
 {
-    qdq_model *m = test_model(text), *copy = clone(m);
+    qdq_model *m = test_graph("everything"), *copy = clone(m);
     char *t;
 
     qdq_model_free(m);
     t = test_text_of(copy);
-    assert_string_equal(t, text);
+    assert_string_equal(t, test_graph_text("everything"));
     qdq_free(t);
     qdq_model_free(copy);
 }
 
 TEST(weights_are_shared_and_held_once)
 {
-    qdq_model *m = test_model(text), *copy = clone(m);
+    qdq_model *m = test_graph("everything"), *copy = clone(m);
     qdq_value *a = qdq_graph_find(m->graph, "w"), *b = qdq_graph_find(copy->graph, "w");
 
     assert_ptr_equal(a->init->bytes.data, b->init->bytes.data);
@@ -77,7 +43,7 @@ TEST(edits_of_one_are_not_seen_in_the_other)
 {
     static const float one[] = {9, 9, 9, 9};
     static const int64_t dim[] = {2, 2};
-    qdq_model *m = test_model(text), *copy = clone(m);
+    qdq_model *m = test_graph("everything"), *copy = clone(m);
     qdq_node *n = qdq_graph_find(copy->graph, "y")->producer;
     char *t;
 
@@ -89,7 +55,7 @@ TEST(edits_of_one_are_not_seen_in_the_other)
     qdq_graph_set_output(copy->graph, 0, qdq_graph_find(copy->graph, "t"));
     qdq_node_remove(n);
     t = test_text_of(m);
-    assert_string_equal(t, text);
+    assert_string_equal(t, test_graph_text("everything"));
     qdq_free(t);
     qdq_model_free(copy);
     qdq_model_free(m);
@@ -97,7 +63,7 @@ TEST(edits_of_one_are_not_seen_in_the_other)
 
 TEST(dead_things_are_left_behind)
 {
-    qdq_model *m = test_model(text), *copy;
+    qdq_model *m = test_graph("everything"), *copy;
 
     qdq_graph_set_output(m->graph, 0, qdq_graph_find(m->graph, "t"));
     qdq_node_remove(qdq_graph_find(m->graph, "y")->producer);
@@ -127,7 +93,7 @@ TEST(uses_keep_their_order)
 
 TEST(wire_bytes_are_copied)
 {
-    qdq_model *m = test_model("<domain: \"d\"> g (float x) => (float x) {}"), *copy;
+    qdq_model *m = test_graph(__func__), *copy;
     unsigned char bytes[] = {0x12, 0x01, 'z'};
 
     m->graph->unknown_fields = (qdq_span){bytes, sizeof bytes};
@@ -144,7 +110,7 @@ TEST(wire_bytes_are_copied)
 TEST(large_attributes_inside_a_mapping_are_shared)
 {
     static const int64_t dim[] = {5000};
-    qdq_model *m = test_model("g () => () { = Op <blob = \"x\"> () }"), *copy;
+    qdq_model *m = test_graph(__func__), *copy;
     qdq_node *n = m->graph->end.next;
     void *data;
     qdq_tensor *t = qdq_tensor_new(m, QDQ_UINT8, 1, dim, &data);
@@ -170,19 +136,12 @@ static void join(qdq_model *to, const char *graph, const char *prefix)
     assert_ok(qdq_model_verify(to, &err));
 }
 
-static const char with_body[] =
-    "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-    "g (float[N,4] x, bool c) => (float[N,4] y) <float[4] w = {1, 2, 3, 4}> {\n"
-    "  [a] t = Add(x, w)\n"
-    "  y = If(c) <then_branch = then () => (float[N,4] p) { [in] p = Mul(t, w) },\n"
-    "             else_branch = other () => (float[N,4] o) { [out] o = Neg(t) }>\n}\n";
-
 TEST(joined_graphs_have_nothing_in_common)
 {
     qdq_model *m = qdq_model_new();
 
-    join(m, with_body, "a/");
-    join(m, with_body, "b/");
+    join(m, test_graph_text("with_body"), "a/");
+    join(m, test_graph_text("with_body"), "b/");
     assert_int_equal(m->graph->inputs.n, 4);
     assert_int_equal(m->graph->outputs.n, 2);
     assert_int_equal(m->graph->n_node, 4);
@@ -200,10 +159,7 @@ TEST(joined_graphs_have_nothing_in_common)
 
 TEST(functions_of_joined_models_come_along_once)
 {
-    static const char calling[] = "<ir_version: 9, opset_import: [\"\" : 17, \"d\" : 1]>\n"
-                                  "g (float[4] x) => (float[4] y) { y = d.f(x) }\n"
-                                  "<domain: \"d\", opset_import: [\"\" : 17]>\n"
-                                  "f (i) => (o) { o = Neg(i) }\n";
+    const char *calling = test_graph_text(__func__);
     qdq_model *m = qdq_model_new();
 
     join(m, calling, "a/");
@@ -217,10 +173,8 @@ TEST(functions_of_joined_models_come_along_once)
 TEST(models_of_other_opsets_are_not_joined)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m =
-        test_model("<ir_version: 8, opset_import: [\"\" : 17]> g (float x) => (float x) {}");
-    qdq_model *other =
-        test_model("<ir_version: 9, opset_import: [\"\" : 18]> g (float x) => (float x) {}");
+    qdq_model *m = test_graph("opset_17");
+    qdq_model *other = test_graph("opset_18");
 
     assert_fails(QDQ_E_UNSUPPORTED, "models of opset 17 and 18 of domain '' cannot be joined",
                  qdq_model_join(m, other, "b/", &err));

@@ -40,10 +40,7 @@ TEST(equal_text_is_interned_once)
 
 TEST(unique_names_avoid_graphs_around_and_inside)
 {
-    qdq_model *m = test_model(
-        "g (bool c, float x) => (float y) {\n"
-        "  y = If <then_branch = t () => (float a) { a = Neg(x) },"
-        " else_branch = e () => (float b, float a_1) { b = Neg(x) a_1 = Neg(b) }> (c) }");
+    qdq_model *m = test_graph(__func__);
     qdq_graph *then = maker(m, "y")->attr[0]->v.g, *other = maker(m, "y")->attr[1]->v.g;
 
     assert_string_equal(qdq_graph_unique_name(m->graph, "free"), "free");
@@ -117,11 +114,7 @@ TEST(appended_inputs_keep_the_lists_whole)
 
 TEST(replacing_a_value_redirects_captures_too)
 {
-    qdq_model *m = test_model("g (bool c, float x) => (float y) {\n"
-                              "  t = Identity(x)\n"
-                              "  y = If <then_branch = a () => (float p) { p = Neg(t) },"
-                              " else_branch = b () => (float q) { q = Add(t, t) }> (c)\n"
-                              "}");
+    qdq_model *m = test_graph("captures");
     qdq_node *identity = maker(m, "t");
     qdq_graph *body = maker(m, "y")->attr[1]->v.g;
     uint64_t inner = body->edits, outer = m->graph->edits;
@@ -133,13 +126,7 @@ TEST(replacing_a_value_redirects_captures_too)
     qdq_node_remove(identity);
     assert_sound(m);
     assert_int_equal(value(m, "x")->n_use, 3);
-    test_assert_text(m, "g (bool c, float x) => (float y) {\n"
-                        "  y = If <then_branch = a () => (float p) {\n"
-                        "    p = Neg(x)\n"
-                        "  }, else_branch = b () => (float q) {\n"
-                        "    q = Add(x, x)\n"
-                        "  }> (c)\n"
-                        "}\n");
+    test_assert_text(m, test_graph_text("captures_of_another_value"));
     qdq_model_free(m);
 }
 
@@ -152,7 +139,7 @@ TEST(an_output_keeps_its_name_when_it_is_replaced)
     assert_true(qdq_value_replace(value(m, "y"), value(m, "t")));
     qdq_node_remove(identity);
     assert_sound(m);
-    test_assert_text(m, "g (float x) => (float[1] y, float z) {\n  y = Relu(x)\n  z = Neg(y)\n}\n");
+    test_assert_text(m, test_graph_text(__func__));
     assert_null(qdq_graph_find(m->graph, "t"));
     qdq_model_free(m);
 }
@@ -213,8 +200,7 @@ TEST(nodes_are_added_where_they_are_asked_for)
     qdq_node_set_in(n, 0, value(m, "x"));
     qdq_node_set_in(maker(m, "y"), 0, value(m, "b"));
     assert_sound(m);
-    test_assert_text(m,
-                     "g (float x) => (float y) {\n  [s] a, \"\", b = Split(x)\n  y = Relu(b)\n}\n");
+    test_assert_text(m, test_graph_text(__func__));
     qdq_node_move_before(n, NULL);
     assert_ptr_equal(m->graph->end.prev, n);
     qdq_node_move_before(n, maker(m, "y"));
@@ -252,12 +238,7 @@ TEST(removing_while_walking_visits_every_node)
 
 TEST(a_removed_node_takes_its_subgraphs_and_their_captures_along)
 {
-    qdq_model *m = test_model("g (bool c, float x) => (float z) {\n"
-                              "  y = If <then_branch = a () => (float p) {\n"
-                              "    p = If <then_branch = d () => (float r) { r = Neg(x) }> (c) },"
-                              " else_branch = b () => (float q) { q = Add(x, x) }> (c)\n"
-                              "  z = Relu(x)\n"
-                              "}");
+    qdq_model *m = test_graph(__func__);
     int live = 0;
 
     assert_int_equal(value(m, "x")->n_use, 4);
@@ -306,8 +287,7 @@ TEST(attributes_are_replaced_by_name)
 
 TEST(replacing_a_body_kills_the_old_one)
 {
-    qdq_model *m = test_model("g (bool c, float x) => (float y) {\n"
-                              "  y = If <then_branch = a () => (float p) { p = Neg(x) }> (c) }");
+    qdq_model *m = test_graph(__func__);
     qdq_node *n = maker(m, "y");
     qdq_graph *old = n->attr[0]->v.g, *body = qdq_graph_new(m, n, "fresh");
     static const char *const outs[] = {"r"};
@@ -359,10 +339,7 @@ TEST(a_constant_is_a_node_in_function_bodies)
 {
     static const int64_t dim[] = {2};
     static const float x[] = {1, 2};
-    qdq_model *m =
-        test_model("<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1]>\n"
-                   "g (float[2] x) => (y) { y = my.F(x) }\n"
-                   "<domain: \"my\", opset_import: [\"\" : 17]> F (u) => (v) { v = Neg(u) }\n");
+    qdq_model *m = test_graph(__func__);
     qdq_graph *body = m->functions.at[0]->body;
     qdq_node *neg = qdq_graph_find(body, "v")->producer;
     qdq_value *outside =
@@ -382,9 +359,7 @@ TEST(a_constant_is_a_node_in_function_bodies)
 
 TEST(a_constant_that_callers_may_override_is_none)
 {
-    qdq_model *m =
-        test_model("g (float x, float w = {1}) => (float y) { c = Constant <value = float {2}> () "
-                   "d = Constant <value_float = 2.0> () y = Sum(x, w, c, d) }");
+    qdq_model *m = test_graph(__func__);
 
     assert_null(qdq_value_const(value(m, "w")));
     m->ir_version = 3;
@@ -413,7 +388,7 @@ TEST(inputs_and_outputs_are_edited_by_place)
     qdq_value_set_type(value(m, "a"), qdq_type_fixed(m, QDQ_INT8, 0, NULL));
     assert_non_null(qdq_graph_add_input(m->graph, "d", NULL));
     assert_sound(m);
-    test_assert_text(m, "g (int8 a, float b, d) => (float x) {\n  x = Add(a, b)\n}\n");
+    test_assert_text(m, test_graph_text(__func__));
     qdq_model_free(m);
 }
 
@@ -426,8 +401,7 @@ TEST(a_detached_value_can_become_a_constant)
     qdq_value_detach(a);
     assert_true(qdq_value_set_init(a, qdq_tensor_of_floats(m, 0, NULL, one)));
     assert_sound(m);
-    test_assert_text(m, "g (float x) => (float y) <\n  float a = {1}\n> {\n  \"\", b = Op(x)\n  y "
-                        "= Add(a, b)\n}\n");
+    test_assert_text(m, test_graph_text(__func__));
     qdq_model_free(m);
 }
 
@@ -454,9 +428,7 @@ TEST(shapes_are_static_when_all_is_known)
 
 TEST(labels_are_names_where_those_are_unique)
 {
-    qdq_model *m =
-        test_model("g (float x) => (float y) { [n] a = Neg(x) [dup] b = Neg(x) [dup] y = Neg(x) "
-                   "\"\", c = Op(x) = Sink(x) }");
+    qdq_model *m = test_graph(__func__);
     qdq_arena scratch = QDQ_ARENA_INIT;
 
     assert_string_equal(qdq_node_label(maker(m, "a"), &scratch), "n");
@@ -473,9 +445,7 @@ TEST(labels_are_names_where_those_are_unique)
 
 TEST(nodes_without_a_name_of_their_own_are_called_by_their_labels)
 {
-    qdq_model *m =
-        test_model("g (float x) => (float y) { [n] a = Neg(x) [dup] b = Neg(x) [dup] y = Neg(x) "
-                   "c = Op(x) }");
+    qdq_model *m = test_graph(__func__);
 
     assert_true(qdq_graph_name_nodes(m->graph));
     assert_string_equal(maker(m, "a")->name, "n");

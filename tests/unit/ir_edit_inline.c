@@ -14,9 +14,7 @@ static qdq_node *maker(const qdq_model *m, const char *name)
 TEST(outputs_go_over_to_the_nodes_of_the_body)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model("g (bool c, float[2] x) => (float[2] y) {\n"
-                              "  y = If <then_branch = t () => (float a) { a = Neg(x) },"
-                              " else_branch = e () => (float b) { b = Abs(x) }> (c) }");
+    qdq_model *m = test_graph(__func__);
     qdq_value *y = qdq_graph_find(m->graph, "y");
     qdq_node *n = y->producer;
     const qdq_type *type = y->type;
@@ -31,13 +29,7 @@ TEST(outputs_go_over_to_the_nodes_of_the_body)
 TEST(types_come_along_from_branches_and_not_from_functions)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(
-        "<ir_version: 10, opset_import: [\"\" : 17, \"my\" : 1]>\n"
-        "g (bool c, float[2] x) => (y, z) {\n"
-        "  y = If <then_branch = t () => (float[2] a) { a = Neg(p) p = Abs(x) },"
-        " else_branch = e () => (float[2] b) { b = Abs(x) }> (c)\n"
-        "  z = my.F(x) }\n"
-        "<domain: \"my\", opset_import: [\"\" : 17]> F (u) => (v) { w = Neg(u) v = Abs(w) }\n");
+    qdq_model *m = test_graph(__func__);
     const int64_t dim[] = {2};
     const qdq_type *type = qdq_type_fixed(m, QDQ_FLOAT, 1, dim);
     qdq_graph *branch = maker(m, "y")->attr[0]->v.g, *body = m->functions.at[0]->body;
@@ -60,16 +52,7 @@ TEST(types_come_along_from_branches_and_not_from_functions)
 TEST(sparse_constants_come_along)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m =
-        test_model("<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1]>\n"
-                   "g (bool c, float[3] x) => (float[3] y) {\n"
-                   "  y = If <then_branch = t () => (float[3] a) <sparse_tensor(float[3]) s = "
-                   "{float[1] {1}, int64[1] {2}}> {"
-                   " a = Add(x, s) }, else_branch = e () => (float[3] b) { b = Abs(x) }> (c) }\n"
-                   "<domain: \"my\", opset_import: [\"\" : 17]> F (c, x) => (y) {\n"
-                   "  y = If <then_branch = t () => (float[3] a) <sparse_tensor(float[3]) s = "
-                   "{float[1] {1}, int64[1] {2}}> {"
-                   " a = Add(x, s) }, else_branch = e () => (float[3] b) { b = Abs(x) }> (c) }\n");
+    qdq_model *m = test_graph(__func__);
     qdq_graph *body = m->functions.at[0]->body;
     qdq_node *inner = qdq_graph_find(body, "y")->producer, *outer = maker(m, "y");
 
@@ -85,12 +68,7 @@ TEST(sparse_constants_come_along)
 TEST(a_lifted_constant_takes_type_name_and_readers_along)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model("g (bool c, float[2] x) => (float[2] y) <float[2] v = {1, 2}> {\n"
-                              "  y = If <then_branch = t () => (float[2] a) <float[2] w = {1, 2}, "
-                              "sparse_tensor(float[3]) s = "
-                              "{float[1] {1}, "
-                              "int64[1] {2}}> { a = Sum(x, w, s, v) }, else_branch = e () => "
-                              "(float[2] b) { b = Abs(x) }> (c) }");
+    qdq_model *m = test_graph(__func__);
     qdq_graph *branch = maker(m, "y")->attr[0]->v.g;
     qdq_value *w = qdq_graph_find(branch, "w"), *s = qdq_graph_find(branch, "s"), *lifted;
 

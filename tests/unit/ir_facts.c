@@ -10,10 +10,7 @@
 
 TEST(claims_of_the_file_are_no_proof)
 {
-    test_known k =
-        test_know(HEAD "g (float[N,3] x, int64[r] r) => (float[7,3] y, float[2,2] z, float[N,9] t) "
-                       "<float[N,3] u, float[4,4] v> "
-                       "{ u = a.Unknown(x) y = Relu(u) v = Reshape(x, r) z = Neg(v) t = Abs(x) }");
+    test_known k = test_know(test_graph_text(__func__));
 
     test_assert_type(&k, "u", "-");
     test_assert_type(&k, "y", "-");
@@ -27,9 +24,7 @@ TEST(claims_of_the_file_are_no_proof)
 
 TEST(an_input_with_a_default_is_what_the_file_and_the_default_say)
 {
-    qdq_model *m = test_model(
-        HEAD "g (float[N] x) => (y) <float[3] a = {1, 2, 3}, float[2] b = {1, 2}, float[2] c "
-             "= {1, 2}, float[2] d = {5, 6}> { y = Sum(a, b, c, d) }");
+    qdq_model *m = test_graph("initializers_of_no_input");
     qdq_dim four = {4, NULL};
     qdq_value *d;
     test_known k;
@@ -55,9 +50,7 @@ TEST(an_input_with_a_default_is_what_the_file_and_the_default_say)
     test_forget(&k);
 
     /* below IR 4 these are constants */
-    k = test_know("<ir_version: 3, opset_import: [\"\" : 8]> g (float[4] c) => (y) <float[2] c = "
-                  "{1, 2}> { y = "
-                  "Relu(c) }");
+    k = test_know(test_graph_text("default_of_another_shape"));
     test_assert_type(&k, "c", "float[2]");
     test_assert_type(&k, "y", "float[2]");
     test_forget(&k);
@@ -65,10 +58,7 @@ TEST(an_input_with_a_default_is_what_the_file_and_the_default_say)
 
 TEST(same_types_have_the_same_dims_by_number_or_name)
 {
-    test_known k = test_know(
-        HEAD
-        "g (float[N,3] a, float[N,3] b, float[M,3] c, float[?,3] d, double[N,3] e, float[N] f, "
-        "float u) => (y) { y = Relu(a) z = Relu(d) v = Neg(u) w = a.Unknown(u) }");
+    test_known k = test_know(test_graph_text(__func__));
 
     assert_true(qdq_facts_same_type(k.f, test_value(&k, "a"), test_value(&k, "b")));
     assert_true(qdq_facts_same_type(k.f, test_value(&k, "a"), test_value(&k, "y")));
@@ -122,9 +112,7 @@ TEST(a_newer_value_that_became_a_graph_output_has_a_claim_for_a_type)
 
 TEST(a_value_that_was_folded_is_what_its_data_says)
 {
-    test_known k = test_know(
-        HEAD
-        "g (float[N,3] x, int64[2] i) => (y) { s = a.Unknown(x) r = Shape(x) y = Gather(r, i) }");
+    test_known k = test_know(test_graph_text(__func__));
     int64_t dim = 1, data = 6;
     qdq_value *s = test_value(&k, "s");
     qdq_node *n = s->producer;

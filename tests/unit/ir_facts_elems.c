@@ -8,9 +8,7 @@
 
 TEST(names_that_look_like_sums_are_names)
 {
-    test_known k = test_know_model(
-        test_model(HEAD "g (float[N] x, float[P] z, float[Q] u) => (s) <int64 one = {1}> { h = "
-                        "Shape(x) s = Add(h, one) i = Shape(z) t = Add(i, one) }"));
+    test_known k = test_know_model(test_graph(__func__));
     qdq_dim dim = {-1, NULL};
     qdq_model *m = k.m;
 
@@ -27,10 +25,7 @@ TEST(names_that_look_like_sums_are_names)
 
 TEST(at_most_as_many_elements_as_asked_for)
 {
-    test_known k = test_know(
-        HEAD
-        "g (float[N,3,4] x) => (s) <int64[3] c = {1, 2, 3}, float[2] f = {1, 2}, int64[0] e> { s "
-        "= Shape(x) }");
+    test_known k = test_know(test_graph_text(__func__));
     qdq_fact_elem e[3];
     int rank, n;
 
@@ -49,12 +44,7 @@ TEST(at_most_as_many_elements_as_asked_for)
 
 TEST(known_elements_become_a_tensor)
 {
-    test_known k = test_know(
-        HEAD
-        "g (float[2,3] x, float[N] z) => (y) <int64[2] c = {-1, 5}, float[2] two = {2, -2}, "
-        "float16[1] h = {1.5}, int64[2] p = {2, 1}> { s = Shape(x) r = Mul(s, c) t = Reshape(r, p)"
-        " f = Cast<to = 1>(s) d = Div(f, two) b = Greater(s, c) u = Shape(z) j = Identity(h) g = "
-        "Shape(o) o = ReduceMax<keepdims = 0>(z) y = Concat<axis = 0>(s, u) i = Cast<to = 6>(r) }");
+    test_known k = test_know(test_graph_text(__func__));
     qdq_status st = QDQ_E_NOMEM;
     qdq_tensor *t;
     float f[2];
@@ -90,9 +80,7 @@ TEST(known_elements_become_a_tensor)
 
 TEST(zeros_keep_their_sign)
 {
-    test_known k = test_know(HEAD "g (float[2] x) => (y) <float[1] m = {-0.0}, float[1] z = {0.0}> "
-                                  "{ y = Add(m, z) w = Add(m, "
-                                  "m) }");
+    test_known k = test_know(test_graph_text(__func__));
     qdq_status st;
     qdq_tensor *t = qdq_facts_tensor(k.f, test_value(&k, "y"), &st);
 

@@ -5,25 +5,6 @@
 #include "ir/function.h"
 #include "ir/graph_check.h"
 
-#define HEAD "<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1, \"your\" : 1]>\n"
-
-static const char text[] = HEAD "g (float x) => (float y) {\n"
-                                "  a = my.F(x)\n"
-                                "  b = my.F:two(a)\n"
-                                "  d = your.F(b)\n"
-                                "  e = my.G(d)\n"
-                                "  f = Neg(e)\n"
-                                "  y = Abs(f)\n"
-                                "}\n"
-                                "<domain: \"my\", opset_import: [\"my\" : 1]>\n"
-                                "F (x) => (y) { y = my.G(x) }\n"
-                                "<domain: \"my\", overload: \"two\", opset_import: [\"\" : 17]>\n"
-                                "F (x) => (y) { y = Neg(x) }\n"
-                                "<domain: \"my\", opset_import: [\"\" : 17]>\n"
-                                "G (x) => (y) { y = Neg(x) }\n"
-                                "<domain: \"\", opset_import: [\"my\" : 1]>\n"
-                                "Abs (x) => (y) { y = my.F(x) }\n";
-
 static uint32_t callee_of(const qdq_functions *f, const char *output)
 {
     return qdq_functions_callee(f, qdq_graph_find(f->m->graph, output)->producer);
@@ -31,7 +12,7 @@ static uint32_t callee_of(const qdq_functions *f, const char *output)
 
 TEST(calls_are_told_by_domain_name_and_overload)
 {
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_functions f;
 
@@ -51,7 +32,7 @@ TEST(calls_are_told_by_domain_name_and_overload)
 
 TEST(called_functions_come_before_their_callers)
 {
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_functions f;
     uint32_t *order = NULL, place[4] = {9, 9, 9, 9};
@@ -70,10 +51,7 @@ TEST(called_functions_come_before_their_callers)
 
 TEST(circles_and_their_callers_are_not_in_the_order)
 {
-    qdq_model *m = test_model(HEAD "g (float x) => (float y) { y = my.A(x) }\n"
-                                   "<domain: \"my\"> A (x) => (y) { y = my.B(x) }\n"
-                                   "<domain: \"my\"> B (x) => (y) { y = my.B(x) }\n"
-                                   "<domain: \"my\"> C (x) => (y) { y = Neg(x) }\n");
+    qdq_model *m = test_graph(__func__);
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_functions f;
     uint32_t *order = NULL;
@@ -91,12 +69,7 @@ TEST(circles_and_their_callers_are_not_in_the_order)
 TEST(a_removed_function_is_gone_with_its_body)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(
-        HEAD "g (float x) => (float y) { y = Neg(x) }\n"
-             "<domain: \"my\", opset_import: [\"\" : 17]>\n"
-             "A (c, x) => (y) { y = If <then_branch = t () => (float a) { a = Neg(x) },"
-             " else_branch = e () => (float b) { b = Abs(x) }> (c) }\n"
-             "<domain: \"my\", opset_import: [\"\" : 17]> B (x) => (y) { y = Neg(x) }\n");
+    qdq_model *m = test_graph("nested_calls");
     uint64_t edits = m->edits;
     size_t n_graph = 0;
 
@@ -106,19 +79,13 @@ TEST(a_removed_function_is_gone_with_its_body)
     QDQ_FOR_GRAPHS (g, m)
         n_graph++;
     assert_int_equal(n_graph, 2);
-    test_assert_text(m, "g (float x) => (float y) {\n"
-                        "  y = Neg(x)\n"
-                        "}\n\n"
-                        "<domain: \"my\", opset_import: [\"\" : 17]>\n"
-                        "B (x) => (y) {\n"
-                        "  y = Neg(x)\n"
-                        "}\n");
+    test_assert_text(m, test_graph_text("nested_calls_without_the_inner_one"));
     qdq_model_free(m);
 }
 
 TEST(imports_come_and_go_and_count_as_edits)
 {
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
     qdq_function *f = m->functions.at[0];
     uint64_t edits = m->edits;
 

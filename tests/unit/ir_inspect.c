@@ -7,26 +7,6 @@
 #include "ir/edit.h"
 #include "ir/graph_check.h"
 
-static const char text[] =
-    "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1], producer_name: \"pytorch\", "
-    "producer_version: "
-    "\"2\">\n"
-    "main (bool c, float[N,2,?] x, float[2] b = {1, 2}, seq(float[2]) q, float[] r) => (float y, "
-    "z) <\n"
-    "  float[2,2] w = {1, 2, 3, 4},\n"
-    "  int4[3] n = {1, 2, 3},\n"
-    "  string[2] names = {\"ab\", \"c\"}\n"
-    "> {\n"
-    "  t = my.F(x, w)\n"
-    "  u = QuantizeLinear(t, b)\n"
-    "  v = DequantizeLinear(u, b)\n"
-    "  k = DequantizeLinear(u, b)\n"
-    "  y = If <then_branch = a () => (float p) <float[1] e = {1}> { p = Add(v, e) },"
-    " else_branch = d () => (float o) { o = Add(k, k) }> (c)\n"
-    "  z = com.microsoft.Gelu(t)\n"
-    "}\n"
-    "<domain: \"my\", opset_import: [\"\" : 21]> F (i, j) => (l) { l = Mul(i, j) }\n";
-
 static char *view(const qdq_model *m, qdq_view kind)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -38,7 +18,7 @@ static char *view(const qdq_model *m, qdq_view kind)
 
 TEST(json_has_the_promised_keys)
 {
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
     char *out = view(m, QDQ_VIEW_JSON);
     json_t *j = json_loads(out, 0, NULL), *io;
 
@@ -84,7 +64,7 @@ TEST(json_has_the_promised_keys)
 
 TEST(names_that_are_not_utf8_still_give_json)
 {
-    qdq_model *m = test_model("\"g\\xff\" (float \"x\\xfe\") => () { = \"d\\xfd\"::\"o\\xfc\"() }");
+    qdq_model *m = test_graph(__func__);
     char *out = view(m, QDQ_VIEW_JSON);
 
     assert_non_null(strstr(out, "\"x?\""));
@@ -95,7 +75,7 @@ TEST(names_that_are_not_utf8_still_give_json)
 
 TEST(the_text_view_is_for_people)
 {
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
     char *out = view(m, QDQ_VIEW_TEXT);
 
     assert_string_equal(out, "graph         main\n"
@@ -129,7 +109,7 @@ TEST(the_text_view_is_for_people)
 
 TEST(the_drawing_has_nodes_edges_and_frames)
 {
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
     char *out = view(m, QDQ_VIEW_DOT);
 
     assert_int_equal(strncmp(out, "digraph \"main\" {\n", 17), 0);
@@ -145,7 +125,7 @@ TEST(the_drawing_has_nodes_edges_and_frames)
 TEST(an_unknown_view_is_refused)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
     char *out = NULL;
 
     assert_fails(QDQ_E_USAGE, "no view number 9", qdq_model_inspect(m, (qdq_view)9, &out, &err));
@@ -155,7 +135,7 @@ TEST(an_unknown_view_is_refused)
 
 TEST(inputs_leave_initializers_out)
 {
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_graph("text");
     qdq_io io;
 
     assert_int_equal(qdq_model_opset(m), 21);

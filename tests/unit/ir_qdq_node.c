@@ -23,12 +23,7 @@ static const char *read_node(const qdq_model *m, qdq_arena *memory, qdq_params *
 
 TEST(the_codes_behind_q_are_those_of_q)
 {
-    qdq_model *m = test_model(
-        "g (float[4] x) => (y) <float s = {0.5}, float t = {0.500000059604644775390625}> {\n"
-        "  q = QuantizeLinear <output_dtype = 3> (x, s)\n"
-        "  [n] y = DequantizeLinear(q, s)\n"
-        "  other = DequantizeLinear(q, t)\n"
-        "}");
+    qdq_model *m = test_graph(__func__);
     qdq_arena memory = QDQ_ARENA_INIT;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_params p, other;
@@ -59,11 +54,7 @@ TEST(channels_of_an_empty_tensor_are_empty)
 
 TEST(the_bias_of_a_matmul_is_added_behind_it)
 {
-    qdq_model *m = test_model("g (float[2,2] x, float[2,2] w, float[2] b) => (y, z) {\n"
-                              "  [matmul] t = MatMul(x, w)\n"
-                              "  [add] y = Add(b, t)\n"
-                              "  [gemm] z = Gemm(x, w, b)\n"
-                              "}");
+    qdq_model *m = test_graph(__func__);
     const qdq_node *gemm = m->graph->end.prev, *add = gemm->prev, *matmul = add->prev;
 
     assert_ptr_equal(qdq_bias_linear(add, 0), matmul);

@@ -22,8 +22,7 @@ TEST(calls_that_multiply_end)
     qdq_model *m;
 
     assert_non_null(text);
-    p += sprintf(p, "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\ng (float[3] x) => (y) "
-                    "{ y = my.f0(x) }\n");
+    p += sprintf(p, "%s", test_graph_text(__func__));
     for (int i = 0; i < DEPTH; i++)
         p += sprintf(p,
                      "<domain: \"my\", opset_import: [\"\" : 17, \"my\" : 1]> f%d (a) => (b) { c = "

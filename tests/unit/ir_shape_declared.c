@@ -60,9 +60,7 @@ TEST(a_contradiction_is_an_error_or_a_warning)
 TEST(rank_and_element_type_contradict_too)
 {
     recorded_lines h;
-    qdq_model *m = infer("g (float[2,5] x) => (int8[2,5] y, float[10] z, seq(float) q) { y = "
-                         "Relu(x) z = Neg(x) q = Abs(x) }",
-                         false, false, &h);
+    qdq_model *m = infer(test_graph_text(__func__), false, false, &h);
 
     assert_int_equal(h.n, 3);
     assert_string_equal(test_type(m, "y"), "float[2,5]");

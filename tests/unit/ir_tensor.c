@@ -237,11 +237,7 @@ TEST(conversions_say_what_they_cannot_do)
 
 TEST(a_tensor_with_one_element_is_a_number)
 {
-    qdq_model *m = test_model(
-        "g () => (float a) <double d = {0.1}, float16[1,1] h = {15360}, int64[1] i = {-7},\n"
-        "  uint4 q = {9}, float[2] two = {1, 2}, complex64 c = {1, 2}, string s = {\"1\"}> {\n"
-        "  a = Constant <value = float {1}> ()\n"
-        "}\n");
+    qdq_model *m = test_graph(__func__);
     static const struct {
         const char *name;
         double want;

@@ -211,12 +211,7 @@ TEST(both_names_of_the_default_domain_are_one)
 
 static qdq_model *load_text(void)
 {
-    return test_model("<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                      "g (float[4] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> {\n"
-                      "  t = Add (x, w)\n"
-                      "  u = Relu (t)\n"
-                      "  y = Mul (u, w)\n"
-                      "}");
+    return test_graph(__func__);
 }
 
 static qdq_model *write_and_load(const qdq_model *m, const qdq_onnx_write_opts *opts)

@@ -8,9 +8,7 @@
 TEST(a_removed_node_is_not_converted)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m =
-        test_model("<ir_version: 7, opset_import: [\"\" : 12]>\n"
-                   "g (float[2,3] x) => (float[2,3] y) { t = Frobnicate(x) y = Relu(x) }");
+    qdq_model *m = test_graph(__func__);
 
     qdq_node_remove(m->graph->end.next);
     assert_ok(qdq_model_set_opset(m, 13, &err));

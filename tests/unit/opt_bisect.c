@@ -22,12 +22,6 @@ qdq_status __wrap_qdq_model_verify(const qdq_model *m, qdq_error *e)
 
 /* --- judges ----------------------------------------------------------------------------------- */
 
-/* Six identities: the pass takes them out one after the other. */
-static const char six[] =
-    "g (float[2] x) => (float[2] y) {"
-    "a = Identity(x) b = Identity(a) c = Identity(b) d = Identity(c) e = Identity(d)"
-    "f = Identity(e) y = Relu(f) }";
-
 typedef struct evaluation_state {
     /* a model without this value is bad; NULL: none is */
     const char *needed;
@@ -72,7 +66,7 @@ static qdq_bisect_result bisect(const char *text, const char *passes, evaluation
 TEST(a_pipeline_that_does_no_harm_is_judged_once)
 {
     evaluation_state j = {0};
-    qdq_bisect_result r = bisect(six, "drop-identity", &j);
+    qdq_bisect_result r = bisect(test_graph_text("six"), "drop-identity", &j);
 
     assert_false(r.found);
     assert_int_equal(r.changes, 6);
@@ -87,7 +81,7 @@ TEST(every_change_can_be_found)
 
     for (size_t i = 0; i < QDQ_COUNT(names); i++) {
         evaluation_state j = {.needed = names[i]};
-        qdq_bisect_result r = bisect(six, "drop-identity", &j);
+        qdq_bisect_result r = bisect(test_graph_text("six"), "drop-identity", &j);
         char why[20];
 
         assert_true(r.found);
@@ -105,10 +99,7 @@ TEST(the_pass_is_named_among_several)
 {
     evaluation_state j = {.needed = "dead"};
     qdq_bisect_result r =
-        bisect("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {"
-               "a = Identity(x) [useless] dead = Add(a, w) k = Constant<value_float = 1.0>()"
-               "y = Mul(a, k) }",
-               "lift-constants,drop-identity,drop-unused", &j);
+        bisect(test_graph_text(__func__), "lift-constants,drop-identity,drop-unused", &j);
 
     assert_true(r.found);
     assert_string_equal(r.pass, "drop-unused");
@@ -120,7 +111,7 @@ TEST(a_change_that_the_verifier_refuses_is_found_without_a_judge)
     evaluation_state j = {0};
 
     insisted_on = "c";
-    qdq_bisect_result r = bisect(six, "drop-identity", &j);
+    qdq_bisect_result r = bisect(test_graph_text("six"), "drop-identity", &j);
     insisted_on = NULL;
     assert_true(r.found);
     assert_int_equal(r.number, 3);
@@ -134,7 +125,7 @@ TEST(a_pass_that_breaks_the_model_is_a_defect_that_is_named)
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
 
     for (int each = 0; each < 2; each++) {
-        qdq_model *m = test_model(six);
+        qdq_model *m = test_graph("six");
 
         opts.passes = "lift-constants,drop-identity";
         opts.verify_each = each == 1;
@@ -152,7 +143,7 @@ TEST(a_pass_that_breaks_the_model_is_a_defect_that_is_named)
 TEST(a_model_that_is_bad_from_the_start_is_change_zero)
 {
     evaluation_state j = {.always = true};
-    qdq_bisect_result r = bisect(six, "drop-identity", &j);
+    qdq_bisect_result r = bisect(test_graph_text("six"), "drop-identity", &j);
 
     assert_true(r.found);
     assert_int_equal(r.number, 0);
@@ -165,7 +156,7 @@ TEST(a_model_that_is_bad_from_the_start_is_change_zero)
 TEST(a_pipeline_without_changes_is_judged_all_the_same)
 {
     evaluation_state j = {.needed = "nowhere"};
-    qdq_bisect_result r = bisect(six, "", &j);
+    qdq_bisect_result r = bisect(test_graph_text("six"), "", &j);
 
     assert_true(r.found);
     assert_int_equal(r.number, 0);
@@ -175,7 +166,7 @@ TEST(a_pipeline_without_changes_is_judged_all_the_same)
 TEST(only_as_many_changes_as_are_asked_for_are_looked_at)
 {
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
-    qdq_model *m = test_model(six);
+    qdq_model *m = test_graph("six");
     evaluation_state j = {.needed = "d"};
     qdq_bisect_result *r;
 
@@ -207,7 +198,7 @@ static qdq_status no_engine(void *ctx, const qdq_model *m, bool *bad, char *why,
 
 TEST(a_judge_that_fails_ends_the_search)
 {
-    qdq_model *m = test_model(six);
+    qdq_model *m = test_graph("six");
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_bisect_result *r;
 
@@ -224,7 +215,7 @@ TEST(a_judge_that_fails_ends_the_search)
 
 TEST(mistakes_in_the_pipeline_are_errors_and_no_finding)
 {
-    qdq_model *m = test_model(six);
+    qdq_model *m = test_graph("six");
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     evaluation_state j = {0};
     qdq_bisect_result *r;
@@ -246,7 +237,7 @@ static void stop(void *ctx, const char *stage, uint64_t done, uint64_t total)
 
 TEST(a_search_can_be_interrupted)
 {
-    qdq_model *m = test_model(six);
+    qdq_model *m = test_graph("six");
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
     qdq_cancel *cancel = qdq_cancel_new();

@@ -25,11 +25,7 @@ TEST(annotations_go_with_their_tensors_and_hold_their_constants)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_buf rest = PB_NEW, expected = PB_NEW;
-    qdq_model *m = test_model(
-        "g (float[2] x) => (float[2] y) <float s = {1}, float t = {2}, float u = {3}> {\n"
-        "  dead = Neg(x)\n"
-        "  y = Abs(x)\n"
-        "}\n");
+    qdq_model *m = test_graph(__func__);
 
     pb_text(&rest, 10, "a comment");
     annotate(&rest, "y", "s");
@@ -55,9 +51,7 @@ TEST(annotations_go_with_their_tensors_and_hold_their_constants)
 TEST(an_annotation_of_garbage_goes)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model("g (float[2] x) => (float[2] y) {\n"
-                              "  y = Abs(x)\n"
-                              "}\n");
+    qdq_model *m = test_graph(__func__);
     qdq_buf rest = PB_NEW;
 
     pb_bytes(&rest, 14, "\xff\xff\xff", 3);

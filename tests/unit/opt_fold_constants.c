@@ -48,15 +48,7 @@ TEST(no_callback_and_no_option_folds_quantization)
 {
     static const char *const only[] = {"Neg", "DequantizeLinear", NULL};
     qdq_error err = QDQ_ERROR_INIT;
-    const char *text = "g () => (float[2] y, uint8[2] p, float ps, uint8 pz) <\n"
-                       "  float[2] w = {0.5, -1},\n"
-                       "  float s = {0.1},\n"
-                       "  int8 z = {0}\n"
-                       "> {\n"
-                       "  q = QuantizeLinear(w, s, z)\n"
-                       "  y = DequantizeLinear(q, s, z)\n"
-                       "  p, ps, pz = DynamicQuantizeLinear(w)\n"
-                       "}\n";
+    const char *text = test_graph_text(__func__);
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     int asked = 0;
 
@@ -186,12 +178,7 @@ TEST(scales_that_share_their_way_do_not_take_quadratic_time)
 TEST(lists_and_the_callback_decide)
 {
     static const char *const neg[] = {"Neg", NULL}, *const wrong[] = {"Nag", NULL};
-    const char *text = "g (float[2] x) => (float[2] y) <\n"
-                       "  float[2] a = {1, 2}\n"
-                       "> {\n"
-                       "  b = Neg(a)\n"
-                       "  y = Add(x, b)\n"
-                       "}\n";
+    const char *text = test_graph_text(__func__);
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(text);

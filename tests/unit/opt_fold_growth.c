@@ -10,12 +10,7 @@ static const char grows[] = "the file would become larger";
 /* 16 bytes became 262 kB. */
 TEST(a_fill_that_is_larger_than_its_shape_stays)
 {
-    const char *text = "g (float[256,256] x) => (float[256,256] y) <\n"
-                       "  int64[2] n = {256, 256}\n"
-                       "> {\n"
-                       "  t = ConstantOfShape <value = float[1] {1}> (n)\n"
-                       "  y = Add(x, t)\n"
-                       "}\n";
+    const char *text = test_graph_text(__func__);
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
 
     test_folds_to(text, text);
@@ -84,12 +79,8 @@ TEST(parts_of_a_weight_pay_with_the_weight)
 
 TEST(the_zero_points_of_all_channels_are_computed_whatever_they_weigh)
 {
-    qdq_model *m = test_folded("g (float[N,128] x) => (int8[N,128] y) <int64[1] n = {128}> {\n"
-                               "  s = ConstantOfShape <value = float[1] {0.5}> (n)\n"
-                               "  z = ConstantOfShape <value = int8[1] {0}> (n)\n"
-                               "  y = QuantizeLinear <axis = 1> (x, s, z)\n"
-                               "}\n",
-                               (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, NULL);
+    qdq_model *m =
+        test_folded(test_graph_text(__func__), (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, NULL);
     assert_non_null(qdq_value_const(qdq_graph_find(m->graph, "z")));
     assert_non_null(qdq_value_const(qdq_graph_find(m->graph, "s")));
     qdq_model_free(m);

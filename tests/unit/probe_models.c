@@ -20,8 +20,7 @@ static qdq_status make(const char *graph, const qdq_probe_value *values, size_t 
 TEST(parameters_get_their_values_and_weights_seeded_numbers)
 {
     static const qdq_probe_value values[] = {{"channels", 3}, {"k", 2}};
-    static const char graph[] = "graph (float[1,$channels,4,4] x) => (float[1,5,3,3] y)\n"
-                                "<float[5,$channels,$k,$k] w, float[5] b> { y = Conv(x, w, b) }";
+    const char *graph = test_graph_text(__func__);
     qdq_model *m = NULL, *again = NULL;
 
     assert_ok(make(graph, values, 2, &m));

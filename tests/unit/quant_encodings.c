@@ -3,12 +3,6 @@
 #include "quant/plan/plan.h"
 #include "support/test.h"
 
-static const char model[] = "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1, 2, "
-                            "3, 4}, float[2] b = {1, 2}> {\n"
-                            "  [conv] c = Conv(x, w, b)\n"
-                            "  [relu] y = Relu(c)\n"
-                            "}\n";
-
 typedef struct recorded_lines {
     char text[2000];
 } recorded_lines;
@@ -25,7 +19,7 @@ static qdq_status parse(const char *text, qdq_plan **p, recorded_lines *h, qdq_e
 {
     qdq_import_opts opts = QDQ_IMPORT_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
-    qdq_model *m = test_model(model);
+    qdq_model *m = test_graph("model");
 
     memset(h, 0, sizeof *h);
     job.ctx = h;
@@ -71,7 +65,7 @@ static const char new_form[] =
 TEST(both_forms_give_the_same_plan_which_applies)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(model), *q = NULL;
+    qdq_model *m = test_graph("model"), *q = NULL;
     char *text[2];
     recorded_lines h;
 
@@ -208,7 +202,7 @@ TEST(codes_of_other_widths_raise_the_opset)
 TEST(a_file_that_is_not_there_is_said)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(model);
+    qdq_model *m = test_graph("model");
     qdq_plan *p = NULL;
 
     assert_fails(QDQ_E_IO, "missing.json",

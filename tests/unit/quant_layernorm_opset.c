@@ -275,15 +275,7 @@ TEST(parts_that_are_read_elsewhere_are_no_reason_to_raise)
 /* The body's Sub and all behind it, with the mean outside. */
 TEST(a_norm_across_the_border_of_a_body_is_no_reason_to_raise)
 {
-    static const char text[] =
-        "<ir_version: 7, opset_import: [\"\" : 13]>\n"
-        "g (float[2,4] x, bool c) => (float[2,4] y) <float eps = {1e-05}, float two = {2}> {\n"
-        " m = ReduceMean <axes = [-1]> (x)\n"
-        " y = If (c) <then_branch = t () => (float[2,4] a) {\n"
-        "  d = Sub(x, m) p = Pow(d, two) v = ReduceMean <axes = [-1]> (p) e = Add(v, eps) s = "
-        "Sqrt(e) a = "
-        "Div(d, s)\n"
-        " }, else_branch = f () => (float[2,4] b) { b = Add(x, m) }>\n}\n";
+    const char *text = test_graph_text(__func__);
 
     assert_stays(begin(test_model(text), "tensorrt", NULL, NULL), 13);
 }

@@ -8,10 +8,7 @@
 
 static qdq_model *chain(void)
 {
-    return test_model("g (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, "
-                      "9, 10, 11, 12, 13, 14, "
-                      "15, 16}> { [\"a/fc\"] t = MatMul(x, w) [\"a/act\"] r = Relu(t) [\"b/sm\"] y "
-                      "= Softmax(r) }");
+    return test_graph(__func__);
 }
 
 /* MatMul reads x as uint8 and its weight as int8; Softmax stays float. */
@@ -78,9 +75,7 @@ TEST(nodes_have_formats_rules_and_reasons)
 /* Both read what the first convolution gives, and its entry has the convolution's rule. */
 TEST(an_add_of_a_residual_block_has_its_own_rule_and_not_that_of_the_convolution)
 {
-    static const char block[] =
-        "g (float[1,2,3,3] x) => (float[1,2,3,3] y) <float[2,2,1,1] w = {1, 2, 3, 4}> { [\"c1\"] a "
-        "= Conv(x, w) [\"c2\"] b = Conv(a, w) [\"add\"] y = Add(a, b) }";
+    const char *block = test_graph_text(__func__);
     qdq_error err = QDQ_ERROR_INIT;
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_model *m = test_model(block);
@@ -172,15 +167,7 @@ TEST(nodes_without_names_are_found_by_their_outputs)
 
 TEST(bodies_are_drawn_behind_their_node)
 {
-    qdq_model *m = test_model(
-        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-        "g (float[2,2] x, bool c, int64 k) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}> {"
-        " [\"fc\"] h = MatMul(x, w)"
-        " [\"if\"] t = If <then_branch = t () => (float[2,2] p) { [\"in\"] p = MatMul(h, w) },"
-        " else_branch = e () => (float[2,2] q) {"
-        " [\"loop\"] q = Loop <body = b (int64 i, bool g, float[2,2] s) => (bool d, float[2,2] r) {"
-        " d = Identity(g) [\"deep\"] r = Neg(s) }> (k, \"\", h) }> (c)"
-        " [\"last\"] y = Neg(t) }");
+    qdq_model *m = test_graph(__func__);
     qdq_plan *p = qdq_plan_new();
     qdq_error err = QDQ_ERROR_INIT;
     qdq_arena arena = QDQ_ARENA_INIT;

@@ -17,10 +17,6 @@ static qdq_error err;
 
 static const char a_float[] =
     "g (float[N,2] x) => (float[N,2] y, bool[N,2] b) { b = Greater(x, x) y = Neg(x) }";
-static const char in_codes[] =
-    "g (float[N,2] x) => (float[N,2] y, bool[N,2] b) <float s = {0.5}, uint8 z = {3}> {\n"
-    "  b = Greater(x, x) q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) y = Neg(d)\n"
-    "}\n";
 
 enum { SAMPLES = 8, BYTES = SAMPLES * 2 * (sizeof(float) + 1) }; /* of y and b */
 
@@ -50,7 +46,7 @@ typedef struct pair {
 
 static pair open_pair(void)
 {
-    pair p = {test_model(a_float), test_model(in_codes), NULL};
+    pair p = {test_model(a_float), test_graph("in_codes"), NULL};
 
     assert_ok(qdq_data_open("random:1", p.a, NULL, &p.data, &err));
     return p;
@@ -167,11 +163,6 @@ TEST(another_number_of_samples_is_refused)
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-static const char in_other_codes[] =
-    "g (float[N,2] x) => (float[N,2] y, bool[N,2] b) <float s = {0.25}, uint8 z = {3}> {\n"
-    "  b = Greater(x, x) q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) y = Neg(d)\n"
-    "}\n";
-
 /* Four folds of two samples, each judged by a model of its own. */
 TEST(folds_of_one_model_add_up_to_one_comparison)
 {
@@ -204,7 +195,7 @@ TEST(folds_of_one_model_add_up_to_one_comparison)
 TEST(folds_of_several_models_count_each_on_its_samples)
 {
     pair p = open_pair();
-    qdq_model *other = test_model(in_other_codes);
+    qdq_model *other = test_graph("in_other_codes");
     qdq_engine *e = engine_that_fails_in_run(1000);
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
     qdq_compare_result *r, *half;

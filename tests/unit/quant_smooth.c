@@ -6,14 +6,6 @@
 #include "qdq/quant.h"
 #include "support/test.h"
 
-#define HEAD "<ir_version: 10, opset_import: [\"\" : 23]>\n"
-
-#define GRAPH(nodes, more)                                                                         \
-    HEAD "g (float[2,4] a) => (float[2,3] y)\n"                                                    \
-         "<float[4,3] w = {1,2,3,4,5,6,7,8,9,10,11,12}, float[4] g = {1,2,3,4}, "                  \
-         "float[4] b = {5,6,7,8}, float[4,4] v = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7}" more           \
-         ">\n{\n" nodes "\n  y = MatMul(x, w)\n}"
-
 static qdq_status parse(const char *smoothings, qdq_plan **p, qdq_error *err)
 {
     char text[600];
@@ -37,7 +29,7 @@ static float number_of(const qdq_model *m, const char *name, int64_t i)
 TEST(a_plan_divides_the_activation_and_multiplies_the_weight)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(GRAPH("x = LayerNormalization(a, g, b)", "")), *out = NULL;
+    qdq_model *m = test_graph("norm"), *out = NULL;
     qdq_plan *p = NULL;
     char *text = NULL;
 
@@ -63,9 +55,7 @@ TEST(what_is_divided_has_another_name)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_model *m =
-                  test_model(GRAPH("[norm] n = LayerNormalization(a, g, b)\n x = Identity(n)", "")),
-              *out = NULL;
+    qdq_model *m = test_graph("named_norm"), *out = NULL;
     qdq_plan *p = NULL;
 
     assert_ok(parse(TWO, &p, &err));
@@ -87,7 +77,7 @@ TEST(what_is_divided_has_another_name)
 TEST(a_gain_that_others_consume_is_copied)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(GRAPH("n = Mul(a, g)\n x = Mul(n, g)", "")), *out = NULL;
+    qdq_model *m = test_graph("two_products"), *out = NULL;
     qdq_plan *p = NULL;
 
     assert_ok(parse(TWO, &p, &err));
@@ -113,7 +103,7 @@ TEST(smoothings_that_do_not_fit_are_rejected)
         {"{\"tensor\": \"a\", " AS_S ": [1, 2, 3, 4]}", "smoothing of 'a': node 'Mul@x'"},
     };
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(GRAPH("x = Mul(a, g)", ""));
+    qdq_model *m = test_graph("product");
 
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_model *out = NULL;

@@ -473,12 +473,7 @@ TEST(nodes_in_subgraphs_stay_float_and_are_reported)
     char log[1000] = "";
     const qdq_job job = {.size = sizeof job, .log = keep_warnings, .ctx = log};
     test_parts p = open_parts(), q = p;
-    qdq_model *m = test_model(
-        "<ir_version: 8, opset_import: [\"\" : 17]>\n"
-        "g (float[1,4,4,4] x, bool c) => (float[1,4,4,4] y) <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, "
-        "8, 9, 10, 11, 12, 13, 14, 15, 16}> { u = MatMul(x, w)\n"
-        "y = If <then_branch = a () => (float[1,4,4,4] p) { p = MatMul(u, w) },\n"
-        "else_branch = b () => (float[1,4,4,4] q) { q = Relu(u) }> (c) }");
+    qdq_model *m = test_graph(__func__);
     static float x[2][ELEMENTS] = {{1, -2}, {3, 4}};
     static bool yes[2] = {true, false};
     const qdq_named_array in[] = {
@@ -507,10 +502,7 @@ TEST(nodes_in_subgraphs_stay_float_and_are_reported)
 TEST(sequences_calibrate_in_parts)
 {
     test_parts p = open_parts(), q = p;
-    qdq_model *m =
-        test_model("<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                   "g (float[1,2] x, float[1,2] s) => (float[1,2] t, float[1,2] y) { t = "
-                   "Add(s, x) y = Relu(t) }");
+    qdq_model *m = test_graph(__func__);
     static float x[12][2] = {{1, 2}, {-3, 4},  {5, -6}, {0, 1}, {7, 1}, {2, 9},
                              {1, 1}, {-8, 11}, {3, 3},  {4, 0}, {6, 2}, {1, -9}};
     const qdq_named_array in = {

@@ -9,12 +9,6 @@
 #include "quant/compare/step_inputs.h"
 #include "support/opened_data.h"
 
-/* A sum over the steps; and a cache, whose mask must have its length. */
-static const char sum[] = "g (float[1,2] x, float[1,2] s) => (float[1,2] t, float[1,2] y)"
-                          "{ t = Add(s, x) y = Identity(t) }";
-static const char cache[] = "g (float[batch,1] x, float[batch,total] m, float[batch,past] s)"
-                            " => (float[batch,total] t, float[batch,total] y)"
-                            "{ t = Concat<axis = 1>(s, x) y = Mul(t, m) }";
 static const float ones[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 static const qdq_state t_to_s = {"t", "s"};
 static const char *const mask[] = {"m", NULL};
@@ -37,7 +31,7 @@ static qdq_data *sequences(const qdq_model *m, size_t runs, size_t steps, int64_
 
 TEST(states_of_a_step_are_what_the_model_returned_before)
 {
-    qdq_model *m = test_model(sum);
+    qdq_model *m = test_graph("sum");
     qdq_data *d = sequences(m, 6, 3, 2);
     qdq_arena memory = QDQ_ARENA_INIT;
     qdq_step_request r = {.engine = test_ort(), .m = m, .of = m, .data = d, .sample = 1};
@@ -63,7 +57,7 @@ TEST(states_of_a_step_are_what_the_model_returned_before)
 
 TEST(caches_and_masks_grow)
 {
-    qdq_model *m = test_model(cache);
+    qdq_model *m = test_graph("cache");
     qdq_data *d = sequences(m, 8, 8, 1);
     qdq_arena memory = QDQ_ARENA_INIT;
     qdq_step_request r = {.engine = test_ort(), .m = m, .of = m, .data = d, .step = 5};
@@ -86,9 +80,7 @@ TEST(caches_and_masks_grow)
 
 TEST(states_have_the_type_of_the_model_that_reads_them)
 {
-    qdq_model *m = test_model("g (float[1,2] x, float16[1,2] s) => (float16[1,2] t)"
-                              "{ f = Cast<to = 1>(s) y = Add(f, x) t = Cast<to = 10>(y) }"),
-              *of = test_model(sum);
+    qdq_model *m = test_graph(__func__), *of = test_graph("sum");
     qdq_data *d = sequences(of, 2, 2, 2);
     qdq_arena memory = QDQ_ARENA_INIT;
     qdq_step_request r = {.engine = test_ort(), .m = m, .of = of, .data = d, .step = 1};
@@ -111,8 +103,7 @@ TEST(states_have_the_type_of_the_model_that_reads_them)
 
 TEST(a_step_before_that_fails_is_named)
 {
-    qdq_model *m = test_model("g (float[1,2] x, float[1,2] s) => (float[all,2] t)"
-                              "{ t = Concat<axis = 0>(s, x) }");
+    qdq_model *m = test_graph(__func__);
     qdq_data *d = sequences(m, 3, 3, 2);
     qdq_arena memory = QDQ_ARENA_INIT;
     const qdq_step_request r = {.engine = test_ort(), .m = m, .of = m, .data = d, .step = 2};
@@ -156,7 +147,7 @@ static qdq_engine *sim(const char *more)
 TEST(times_are_those_of_a_step)
 {
     qdq_engine *e = sim("");
-    qdq_model *m = test_model(sum);
+    qdq_model *m = test_graph("sum");
     qdq_data *d = sequences(m, 6, 3, 2);
     const qdq_sequence_model of = {session_of(e, m), m, NULL};
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
@@ -189,11 +180,7 @@ TEST(times_are_those_of_a_step)
 /* A wrong state or mask would not fit. */
 TEST(each_model_is_timed_with_its_own_states)
 {
-    qdq_model *m = test_model(cache),
-              *half =
-                  test_model("g (float16[batch,1] x, float[batch,total] m, "
-                             "float16[batch,past] s) => (float16[batch,total] t)"
-                             "{ t = Concat<axis = 1>(s, x) f = Cast<to = 1>(t) y = Mul(f, m) }");
+    qdq_model *m = test_graph("cache"), *half = test_graph(__func__);
     qdq_data *d = sequences(m, 5, 5, 1);
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
     qdq_bench_model out[2];
@@ -220,7 +207,7 @@ TEST(what_cannot_be_timed_in_steps_is_refused)
     qdq_engine *e = sim("");
     qdq_cancel *stop = qdq_cancel_new();
     qdq_job job = {.size = sizeof job, .cancel = stop};
-    qdq_model *m = test_model(sum),
+    qdq_model *m = test_graph("sum"),
               *b = test_model("g (float[1,2] x, float[1,2] s) => (float[1,2] y) { y = Add(s, x) }");
     qdq_data *d = sequences(m, 6, 3, 2);
     const qdq_sequence_model of[] = {{session_of(e, m), m, NULL}, {session_of(e, b), b, m}};
@@ -249,8 +236,7 @@ TEST(what_cannot_be_timed_in_steps_is_refused)
 
 TEST(a_defect_is_found_and_named_in_sequences)
 {
-    static const char model[] = "g (float[1,2] x, float[1,2] s) => (float[1,2] t, float[1,2] y)"
-                                "{ t = Add(s, x) [later] u = Neg(s) y = Sub(u, x) }";
+    const char *model = test_graph_text(__func__);
     qdq_engine *e = sim(", \"wrong\": [{\"node\": \"later\", \"float\": true}]");
     qdq_model *m = test_model(model);
 
@@ -306,7 +292,7 @@ TEST(an_engine_is_checked_at_each_step)
     qdq_verify_opts verify = QDQ_VERIFY_OPTS_INIT;
     frames f = {.next = 0};
     qdq_verify_result *r = NULL;
-    qdq_model *m = test_model(sum);
+    qdq_model *m = test_graph("sum");
     qdq_engine *e = sim("");
     qdq_data *d = NULL;
 
@@ -330,7 +316,7 @@ TEST(an_engine_is_checked_at_each_step)
 
 TEST(an_engine_is_right_on_a_cache_that_grows)
 {
-    qdq_model *m = test_model(cache);
+    qdq_model *m = test_graph("cache");
     qdq_data *d = sequences(m, 8, 4, 1);
     qdq_verify_opts opts = QDQ_VERIFY_OPTS_INIT;
     qdq_verify_result *r = NULL;

@@ -11,23 +11,6 @@ static qdq_error err;
 #define COSTS                                                                                      \
     "{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2}}"
 
-/* Three Conv in 8 bits, one behind the other; the middle one is read by an Add, too. */
-#define CONVS                                                                                      \
-    "<ir_version: 9, opset_import: [\"\" : 17]>\n"                                                 \
-    "g (float[N,1,4,4] x) => (float[N,1,4,4] y, float[N,1,4,4] side)\n"                            \
-    "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"                     \
-    "{\n"                                                                                          \
-    "  wd = DequantizeLinear(w, s, zw)\n"                                                          \
-    "  xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"                           \
-    "  [one] a = Conv(xd, wd)\n"                                                                   \
-    "  aq = QuantizeLinear(a, s, z)\n ad = DequantizeLinear(aq, s, z)\n"                           \
-    "  [two] b = Conv(ad, wd)\n"                                                                   \
-    "  bq = QuantizeLinear(b, s, z)\n bd = DequantizeLinear(bq, s, z)\n"                           \
-    "  [three] c = Conv(bd, wd)\n"                                                                 \
-    "  [sum] y = Add(b, c)\n"                                                                      \
-    "  [neg] side = Neg(a)\n"                                                                      \
-    "}\n"
-
 static qdq_engine *sim(const char *more)
 {
     static char json[1000];
@@ -64,7 +47,7 @@ static qdq_verify_result verify(const char *text, const char *more)
 
 TEST(an_engine_that_computes_what_is_written_is_right)
 {
-    qdq_verify_result r = verify(CONVS, "");
+    qdq_verify_result r = verify(test_graph_text("convs"), "");
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
     assert_int_equal(r.samples, 4);
     assert_string_equal(r.why, "");
@@ -76,7 +59,7 @@ TEST(an_engine_that_computes_what_is_written_is_right)
 
 TEST(the_first_wrong_node_and_its_form_are_named)
 {
-    qdq_verify_result r = verify(CONVS, ", \"wrong\": [{\"node\": \"two\"}]");
+    qdq_verify_result r = verify(test_graph_text("convs"), ", \"wrong\": [{\"node\": \"two\"}]");
     assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
     assert_string_equal(r.output, "y");
     assert_string_equal(r.op, "Conv");
@@ -88,9 +71,10 @@ TEST(the_first_wrong_node_and_its_form_are_named)
                                "the graph as it is written; first at Conv 'two' (reads uint8, "
                                "int8, read by QuantizeLinear, Add, "
                                "open dims): a defect of the engine");
-    r = verify(CONVS, ", \"wrong\": [{\"op\": \"Conv\", \"times\": 100}]");
+    r = verify(test_graph_text("convs"), ", \"wrong\": [{\"op\": \"Conv\", \"times\": 100}]");
     assert_string_equal(r.node, "one");
-    r = verify(CONVS, ", \"wrong\": [{\"op\": \"Add\", \"float\": true, \"times\": 0.0001}]");
+    r = verify(test_graph_text("convs"),
+               ", \"wrong\": [{\"op\": \"Add\", \"float\": true, \"times\": 0.0001}]");
     assert_string_equal(r.node, "sum");
     assert_string_equal(r.form, "reads float, float, open dims");
 }
@@ -98,38 +82,37 @@ TEST(the_first_wrong_node_and_its_form_are_named)
 TEST(a_difference_below_the_limits_is_none)
 {
     /* 20 log10(1 / 0.1) = 20 dB; 0.5: 6 dB */
-    assert_int_equal(verify(CONVS, ", \"wrong\": [{\"node\": \"two\", \"times\": 0.9}]").verdict,
-                     QDQ_VERIFY_RIGHT);
-    assert_int_equal(verify(CONVS, ", \"wrong\": [{\"node\": \"two\", \"times\": 0.5}]").verdict,
-                     QDQ_VERIFY_WRONG);
+    assert_int_equal(
+        verify(test_graph_text("convs"), ", \"wrong\": [{\"node\": \"two\", \"times\": 0.9}]")
+            .verdict,
+        QDQ_VERIFY_RIGHT);
+    assert_int_equal(
+        verify(test_graph_text("convs"), ", \"wrong\": [{\"node\": \"two\", \"times\": 0.5}]")
+            .verdict,
+        QDQ_VERIFY_WRONG);
 }
 
 TEST(what_is_lost_against_the_original_model_counts_and_no_inf_dB_is_told)
 {
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
-    qdq_model *m = test_model(CONVS);
+    qdq_model *m = test_graph("convs");
 
     /* The graph as it is written keeps all, the engine 20 dB: more than 6 dB are lost. */
     o.original = m;
-    qdq_verify_result r =
-        verify_with(CONVS, ", \"wrong\": [{\"node\": \"two\", \"times\": 0.9}]", &o);
+    qdq_verify_result r = verify_with(test_graph_text("convs"),
+                                      ", \"wrong\": [{\"node\": \"two\", \"times\": 0.9}]", &o);
     assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
     assert_string_equal(r.node, "two");
     assert_true(fabs(r.engine_db - 20) < 0.1);
     assert_non_null(
         strstr(r.why, "has an SQNR of 20.0 dB, the graph as it is written has no error"));
-    assert_int_equal(verify_with(CONVS, "", &o).verdict, QDQ_VERIFY_RIGHT);
+    assert_int_equal(verify_with(test_graph_text("convs"), "", &o).verdict, QDQ_VERIFY_RIGHT);
     qdq_model_free(m);
 }
 
 TEST(where_the_plan_itself_is_noise_a_difference_proves_nothing)
 {
-    static const char plain[] =
-        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-        "g (float[N,1,4,4] x) => (float[N,1,4,4] y, float[N,1,4,4] side)\n"
-        "<float[1,1,1,1] w = {2}>\n"
-        "{ a = Conv(x, w)\n b = Conv(a, w)\n c = Conv(b, w)\n y = Add(b, c)\n "
-        "side = Neg(a) }\n";
+    const char *plain = test_graph_text(__func__);
     static const char noise[] = ", \"error\": 0.4", half[] =
                                                         ", \"error\": 0.4, \"wrong\": [{\"node\": "
                                                         "\"two\", \"times\": 0.4}]";
@@ -137,17 +120,17 @@ TEST(where_the_plan_itself_is_noise_a_difference_proves_nothing)
     qdq_model *m = test_model(plain);
 
     o.original = m;
-    qdq_verify_result r = verify_with(CONVS, noise, &o);
+    qdq_verify_result r = verify_with(test_graph_text("convs"), noise, &o);
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
     assert_string_equal(r.not_compared, "");
     /* Some 3 dB as the graph is written: an engine that is 4.4 dB from that need not be wrong, nor
      * is it right. */
-    r = verify_with(CONVS, half, &o);
+    r = verify_with(test_graph_text("convs"), half, &o);
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
     assert_string_equal(r.output, "side");
     assert_non_null(strstr(r.not_compared, "output 'y': the graph as it is written has "));
     /* Without an original nobody knows that it is noise. */
-    assert_int_equal(verify(CONVS, half).verdict, QDQ_VERIFY_WRONG);
+    assert_int_equal(verify(test_graph_text("convs"), half).verdict, QDQ_VERIFY_WRONG);
     qdq_model_free(m);
 }
 
@@ -156,12 +139,14 @@ TEST(a_form_with_open_dims_is_right_once_they_are_fixed)
     const qdq_input_shape fixed = {.name = "x", .rank = 4, .dim = {1, 1, 4, 4}};
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
 
-    assert_int_equal(verify(CONVS, ", \"wrong\": [{\"node\": \"two\", \"open\": true}]").verdict,
-                     QDQ_VERIFY_WRONG);
+    assert_int_equal(
+        verify(test_graph_text("convs"), ", \"wrong\": [{\"node\": \"two\", \"open\": true}]")
+            .verdict,
+        QDQ_VERIFY_WRONG);
     o.shapes = &fixed;
     o.n_shapes = 1;
-    qdq_verify_result r =
-        verify_with(CONVS, ", \"wrong\": [{\"node\": \"two\", \"open\": true}]", &o);
+    qdq_verify_result r = verify_with(test_graph_text("convs"),
+                                      ", \"wrong\": [{\"node\": \"two\", \"open\": true}]", &o);
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
     assert_false(r.open);
 }
@@ -169,18 +154,7 @@ TEST(a_form_with_open_dims_is_right_once_they_are_fixed)
 TEST(a_form_that_is_gone_where_it_is_shown_is_found_all_the_same)
 {
     /* A Conv that is shown has an output in float, and no kernel of that kind any more. */
-    static const char chain[] =
-        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-        "g (float[1,1,4,4] x) => (float[1,1,4,4] y)\n"
-        "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"
-        "{\n"
-        "  wd = DequantizeLinear(w, s, zw)\n"
-        "  xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"
-        "  [one] a = Conv(xd, wd)\n"
-        "  aq = QuantizeLinear(a, s, z)\n ad = DequantizeLinear(aq, s, z)\n"
-        "  [two] b = Conv(ad, wd)\n"
-        "  [neg] y = Neg(b)\n"
-        "}\n";
+    const char *chain = test_graph_text(__func__);
     const qdq_verify_result r = verify(
         chain,
         ", \"nodes\": {\"one\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": "
@@ -194,7 +168,8 @@ TEST(the_search_can_be_left_out)
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
 
     o.no_search = true;
-    const qdq_verify_result r = verify_with(CONVS, ", \"wrong\": [{\"node\": \"two\"}]", &o);
+    const qdq_verify_result r =
+        verify_with(test_graph_text("convs"), ", \"wrong\": [{\"node\": \"two\"}]", &o);
     assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
     assert_string_equal(r.node, "");
     assert_non_null(strstr(r.why, "its first wrong node was not found"));
@@ -202,7 +177,7 @@ TEST(the_search_can_be_left_out)
 
 TEST(a_failed_run_of_the_engine_is_an_error)
 {
-    qdq_model *m = test_model(CONVS);
+    qdq_model *m = test_graph("convs");
     qdq_engine *e = sim(", \"fail\": [{\"at\": \"run\", \"nth\": 2, \"message\": \"no luck\"}]");
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
     qdq_verify_result *r;
@@ -222,24 +197,15 @@ TEST(a_failed_run_of_the_engine_is_an_error)
 TEST(a_failed_run_of_the_reference_is_no_verdict)
 {
     const qdq_verify_result r =
-        verify(CONVS, ", \"fail\": [{\"at\": \"run\", \"nth\": 1, \"message\": \"no luck\"}]");
+        verify(test_graph_text("convs"),
+               ", \"fail\": [{\"at\": \"run\", \"nth\": 1, \"message\": \"no luck\"}]");
     assert_int_equal(r.verdict, QDQ_VERIFY_UNKNOWN);
     assert_non_null(strstr(r.why, "no reference: sim 1 without optimizations: no luck"));
 }
 
 TEST(what_goes_back_to_float_is_the_form_or_the_nearest_codes_before_it)
 {
-    static const char chain[] =
-        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-        "g (float[1,1,4,4] x) => (float[1,1,4,4] y)\n"
-        "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"
-        "{\n"
-        "  wd = DequantizeLinear(w, s, zw)\n"
-        "  xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"
-        "  [one] a = Conv(xd, wd)\n [first] b = Relu(a)\n"
-        "  bq = QuantizeLinear(b, s, z)\n bd = DequantizeLinear(bq, s, z)\n"
-        "  [two] c = Conv(bd, wd)\n [last] y = Relu(c)\n"
-        "}\n";
+    const char *chain = test_graph_text(__func__);
     static const qdq_verify_result of_relu = {.op = "Relu", .node = "last"},
                                    of_first = {.op = "Relu", .node = "first"},
                                    of_conv = {.op = "Conv",

@@ -400,8 +400,7 @@ TEST(a_worker_goes_when_its_lab_is_gone)
     FILE *f = fopen(test_path("hang.json"), "w");
     fputs(costs, f);
     fclose(f);
-    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17]>\ng (float[1] x) => "
-                              "(float[1] y) { y = Relu(x) }");
+    qdq_model *m = test_graph(__func__);
     assert_ok(qdq_model_save(m, test_path("m.onnx"), NULL, &err));
     qdq_model_free(m);
     snprintf(spec, sizeof spec, "sim:%s", test_path("hang.json"));

@@ -108,9 +108,7 @@ TEST(the_longest_known_name_wins_over_delimiters)
 {
     static const char *const names[] = {"x + y", "x + y + x", "x + y, z", "x + nobody", NULL};
 
-    map_names("graph (float[4] a) => (float[4] d) { [\"x + y\"] b = Relu(a) [\"x\"] c = Neg(b)"
-              " [\"y, z\"] d = Abs(c) }",
-              names);
+    map_names(test_graph_text(__func__), names);
     assert_layer(0, "x + y", QDQ_TRT_NAME);
     assert_layer(1, "x + y x", QDQ_TRT_NAME);
     /* 'y, z' cannot be had as well: the longest from the left */
@@ -127,23 +125,14 @@ TEST(dots_come_back_where_myelin_replaced_them)
         "[{\"Name\":\"/b_0/MatMul+/b_0/Add_myl0_2\",\"Inputs\":[{\"Name\":\"x\"}],"
         "\"Outputs\":[{\"Name\":\"y\"}]}]";
 
-    map("graph (float[4,4] x) => (float[4,4] y, float[4,4] z) { [\"/b.0/MatMul\"] \"t.1\" = "
-        "MatMul(x, x)"
-        " [\"/b_0/Add\"] y = Add(\"t.1\", x) z = Relu(x) }",
-        layer);
+    map(test_graph_text("dots"), layer);
     assert_layer(0, "/b.0/MatMul /b_0/Add", QDQ_TRT_NAME);
     assert_false(nodes[0].ambiguous);
     /* A second node that would be called the same: the name cannot be trusted, the tensors can. */
-    map("graph (float[4,4] x) => (float[4,4] y, float[4,4] z) { [\"/b.0/MatMul\"] \"t.1\" = "
-        "MatMul(x, x)"
-        " [\"/b_0/Add\"] y = Add(\"t.1\", x) [\"/b_0/MatMul\"] z = MatMul(x, x) }",
-        layer);
+    map(test_graph_text("dots_in_two_names_that_become_one"), layer);
     assert_true(nodes[0].ambiguous);
     assert_layer(0, "/b_0/Add /b.0/MatMul", QDQ_TRT_SLICE);
 }
-
-#define ODD                                                                                        \
-    "graph (float[4] a) => (float[4] d) { [\"a]b\"] b = Relu(a) [\"c\"] c = Neg(b) d = Abs(c) }"
 
 TEST(metadata_gives_the_same_nodes_in_all_encodings)
 {
@@ -155,14 +144,14 @@ TEST(metadata_gives_the_same_nodes_in_all_encodings)
             text, sizeof text,
             "[{\"Name\":\"n\",\"Metadata\":\"[ONNX Layer: a]b]%s[ONNX Layer: c | F | call (G)]\"}]",
             ways[i]);
-        map(ODD, text);
+        map(test_graph_text("odd_name"), text);
         assert_layer(0, "a]b c", QDQ_TRT_METADATA);
     }
 }
 
 TEST(unnamed_nodes_are_found_by_what_they_give)
 {
-    map("graph (float[4] a) => (float[4] d) { b = Relu(a) t5 = Relu(b) [\"d\"] d = Neg(t5) }",
+    map(test_graph_text(__func__),
         "[{\"Name\":\"k1\",\"Metadata\":\"[ONNX Layer: node_of_t5]\"},"
         "{\"Name\":\"node_of_b + d\"},{\"Name\":\"k3\",\"Metadata\":\"[ONNX Layer: node_of_d]\"},"
         "{\"Name\":\"k4\",\"Metadata\":\"[ONNX Layer: node_of_nothing]\"}]");
@@ -176,9 +165,7 @@ TEST(unnamed_nodes_are_found_by_what_they_give)
 
 TEST(damaged_metadata_is_completed_from_the_tensors)
 {
-    map("graph (float[4] a) => (float[4] e) { [\"/b0/Add\"] b = Relu(a) [\"/b7/Mul\"] c = Neg(b) "
-        "[\"/b19/Add\"] d = "
-        "Abs(c) [\"/b20/Cast\"] e = Exp(d) }",
+    map(test_graph_text(__func__),
         "[{\"Name\":\"k\",\"Inputs\":[{\"Name\":\"a\"}],\"Outputs\":[{\"Name\":\"e\"}],"
         "\"Metadata\":"
         "\"[ONNX Layer: /b0/Add]\\u001f[ONNX Layer: /b7/Mu ... ver: /b19/Add]\\u001f[ONNX Layer: "
@@ -230,11 +217,7 @@ TEST(a_reformat_has_the_tensor_that_it_converts)
 
 TEST(q_and_dq_are_told_apart_and_join_nobody)
 {
-    map("graph (float[4] x) => (float[4] y, float[4] z) <float s = {0.1}, int8 o = {0}> { [\"q\"] "
-        "a = "
-        "QuantizeLinear(x, s, o) [\"dq\"] b = DequantizeLinear(a, s, o) [\"r\"] y = Relu(b) "
-        "[\"n\"] z = "
-        "Neg(b) }",
+    map(test_graph_text(__func__),
         "[{\"Name\":\"q\",\"LayerType\":\"Reformat\",\"Origin\":\"QDQ\"},{\"Name\":\"r\","
         "\"Metadata\":"
         "\"[ONNX Layer: dq]\\u001e[ONNX Layer: r]\"},{\"Name\":\"n\",\"Metadata\":\"[ONNX Layer: "
@@ -248,9 +231,10 @@ TEST(q_and_dq_are_told_apart_and_join_nobody)
 
 TEST(layers_of_another_model_have_no_nodes)
 {
-    map(ODD, "[{\"Name\":\"/other/Conv + /other/Relu\"},{\"Name\":\"k\",\"Metadata\":\"[ONNX "
-             "Layer: /other/x]\","
-             "\"Inputs\":[{\"Name\":\"p\"}],\"Outputs\":[{\"Name\":\"q\"}]}]");
+    map(test_graph_text("odd_name"),
+        "[{\"Name\":\"/other/Conv + /other/Relu\"},{\"Name\":\"k\",\"Metadata\":\"[ONNX "
+        "Layer: /other/x]\","
+        "\"Inputs\":[{\"Name\":\"p\"}],\"Outputs\":[{\"Name\":\"q\"}]}]");
     assert_layer(0, "", QDQ_TRT_NO_SOURCE);
     assert_layer(1, "", QDQ_TRT_NO_SOURCE);
 }

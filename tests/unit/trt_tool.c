@@ -32,9 +32,7 @@ static int clean(void **state)
 
 static const char *model(void)
 {
-    qdq_model *m = test_model(
-        "graph (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"
-        " { [\"mm\"] a = MatMul(x, w) [\"r\"] y = Relu(a) }");
+    qdq_model *m = test_graph(__func__);
     const char *path = test_path("m.onnx");
     qdq_save_opts save = QDQ_SAVE_OPTS_INIT;
 

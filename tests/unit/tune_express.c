@@ -42,14 +42,9 @@ TEST(files_of_other_tools_are_said_edge_by_edge)
 /* Tools take their own names, and drop a Relu that codes make needless. */
 TEST(names_of_other_tools_are_no_other_placement)
 {
-    static const char *const hyperedge =
-        "g (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1, 2, 3, "
-        "4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7}>"
-        "{ [fc] h = MatMul(x, w) [act] r = Relu(h) [out] y = Tanh(r) }";
-    static const char *const other =
-        "g (float[1,4] x) => (float[1,4] y) <float[4,4] weight = {1, 2, 3, 4, "
-        "5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7}>"
-        "{ [n1] a = MatMul(x, weight) [n2] b = Clip(a) [n3] y = Tanh(b) }";
+    const char *hyperedge =
+        test_graph_text("names_of_other_tools_are_no_other_placement_hyperedge");
+    const char *other = test_graph_text("names_of_other_tools_are_no_other_placement_other");
     qdq_model *m = test_model(hyperedge), *file = test_model(other);
     qdq_plan *memory, *renamed;
     qdq_model *coded;
@@ -72,17 +67,10 @@ TEST(names_of_other_tools_are_no_other_placement)
 /* What cleaning drops, folds or writes the other way round is still in the tool's file. */
 TEST(nodes_that_cleaning_drops_are_counted_and_what_they_read_is_found)
 {
-    static const char *const hyperedge =
-        "g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] c = {1, 2}, "
-        "float[2] k = "
-        "{3, 4}>"
-        "{ [fc] h = MatMul(x, w) [scale] m = Mul(h, c) [sum] a = Add(m, k) [out] y = Tanh(a) }";
-    static const char *const other =
-        "g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}, "
-        "float[2] none = {0, 0}, float[2] c = {1, 2}, "
-        "float[2] k = {3, 4}> { [fc] h = MatMul(x, w) [shift] s = Add(none, h) "
-        "[scale] m = Mul(c, s) [t] kt = "
-        "Identity(k) [sum] a = Add(m, kt) [out] y = Tanh(a) }";
+    const char *hyperedge = test_graph_text(
+        "nodes_that_cleaning_drops_are_counted_and_what_they_read_is_found_hyperedge");
+    const char *other =
+        test_graph_text("nodes_that_cleaning_drops_are_counted_and_what_they_read_is_found_other");
     qdq_model *m = test_model(hyperedge), *of = test_model(other), *file;
     qdq_plan *memory, *renamed;
     size_t gone;
@@ -104,14 +92,10 @@ TEST(nodes_that_cleaning_drops_are_counted_and_what_they_read_is_found)
 
 TEST(unnamed_nodes_that_a_tool_named_are_found_by_their_results)
 {
-    static const char *const hyperedge =
-        "g (float[1,2] x) => (float[1,2] y) <float[2,2] v = {1, 2, 3, "
-        "4}, float[2,2] w = {4, 3, 2, 1}>"
-        "{ b = MatMul(x, w) a = MatMul(x, v) [s] y = Add(a, b) }";
-    static const char *const other =
-        "g (float[1,2] x) => (float[1,2] y) <float[2,2] v2 = {1, 2, 3, 4}, float[2,2] w2 = {4, 3, "
-        "2, 1}>"
-        "{ [n0] a = MatMul(x, v2) [n1] b = MatMul(x, w2) [s] y = Add(a, b) }";
+    const char *hyperedge =
+        test_graph_text("unnamed_nodes_that_a_tool_named_are_found_by_their_results_hyperedge");
+    const char *other =
+        test_graph_text("unnamed_nodes_that_a_tool_named_are_found_by_their_results_other");
     qdq_model *m = test_model(hyperedge), *of = test_model(other), *file;
     qdq_plan *memory, *renamed;
     size_t gone;
@@ -132,15 +116,10 @@ TEST(unnamed_nodes_that_a_tool_named_are_found_by_their_results)
 /* With a Reshape around it, as ONNX Runtime has it. */
 TEST(a_product_and_an_add_that_a_tool_made_a_gemm_are_found)
 {
-    static const char *const hyperedge =
-        "g (float[1,3,2] x) => (float[1,3,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] c = {1, 2}>"
-        "{ [fc] h = MatMul(x, w) [shift] s = Add(h, c) [out] y = Tanh(s) }";
-    static const char *const other =
-        "g (float[1,3,2] x) => (float[1,3,2] y) <float[2,2] w = {1, 2, 3, 4}, "
-        "float[2] c = {1, 2}, int64[2] flat = {3, 2}, "
-        "int64[3] back = {1, 3, 2}> { [r1] f = Reshape(x, flat) [n] g = Gemm(f, "
-        "w, c) [r2] s = Reshape(g, back) "
-        "[out] y = Tanh(s) }";
+    const char *hyperedge =
+        test_graph_text("a_product_and_an_add_that_a_tool_made_a_gemm_are_found_hyperedge");
+    const char *other =
+        test_graph_text("a_product_and_an_add_that_a_tool_made_a_gemm_are_found_other");
     static const test_style s = {"a Gemm", "ort-cpu", "uint8", "codes", 128, "f s", "w>n:0"};
     qdq_model *m = test_model(hyperedge), *of = test_model(other), *file = test_write_style(of, &s);
     qdq_plan *memory, *renamed;
@@ -162,11 +141,7 @@ TEST(a_product_and_an_add_that_a_tool_made_a_gemm_are_found)
 /* The second operand of such a product is no weight: half of the group is an input alone. */
 TEST(one_operand_of_a_product_of_activations_is_said)
 {
-    static const char *const hyperedge =
-        "g (float[1,4,4] x) => (float[1,4,4] y) <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, "
-        "3, 4, 5, "
-        "6, 7}>"
-        "{ [fc] h = MatMul(x, w) [sm] s = Softmax(h) [av] p = MatMul(s, h) [out] y = Tanh(p) }";
+    const char *hyperedge = test_graph_text(__func__);
     static const test_style s = {"a product", "openvino", "uint8", "codes",
                                  3,           "x s>av:0", "w>fc:1"};
     qdq_model *m = test_model(hyperedge), *file = test_write_style(m, &s);

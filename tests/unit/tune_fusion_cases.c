@@ -10,11 +10,6 @@
 
 static qdq_error err;
 
-#define HEAD                                                                                       \
-    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"com.microsoft.nchwc\" : "  \
-    "1]>\n"
-#define W4 "float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}"
-
 static qdq_model *typed(const char *text)
 {
     qdq_model *m = test_model(text);
@@ -50,22 +45,17 @@ static void assert_exported(qdq_model *m, const char *json, const char *want, co
 
 TEST(myelin_writes_dots_as_underscores)
 {
-    assert_exported(
-        typed(HEAD "g (float[4,4] x) => (float[4,4] y) <" W4 ", float[4] c = {1,2,3,4}>\n"
-                   "{ [\"/b.0/MatMul\"] t = MatMul(x, w)\n [\"/b.0/Add\"] y = Add(t, c) }\n"),
-        "{\"Layers\":[{\"Name\":\"/b_0/MatMul+/b_0/Add_myl0_2\",\"LayerType\":\"gemm\","
-        "\"Inputs\":[],\"Outputs\":[]}],\"Bindings\":[]}",
-        "/b.0/MatMul /b.0/Add", "exact ");
+    assert_exported(typed(test_graph_text(__func__)),
+                    "{\"Layers\":[{\"Name\":\"/b_0/MatMul+/b_0/Add_myl0_2\",\"LayerType\":\"gemm\","
+                    "\"Inputs\":[],\"Outputs\":[]}],\"Bindings\":[]}",
+                    "/b.0/MatMul /b.0/Add", "exact ");
 }
 
 /* Two nodes could be meant: the tensors decide. */
 TEST(an_ambiguous_name_falls_back_to_the_slice)
 {
     assert_exported(
-        typed(HEAD "g (float[4,4] x) => (float[4,4] y, float[4,4] z) <" W4
-                   ", float[4] c = {1,2,3,4}>\n"
-                   "{ [\"/b.0/MatMul\"] t = MatMul(x, w)\n [\"/b.0/Add\"] y = Add(t, c)\n"
-                   "  [\"/b_0/MatMul\"] z = MatMul(y, w) }\n"),
+        typed(test_graph_text(__func__)),
         "{\"Layers\":[{\"Name\":\"/b_0/MatMul+/b_0/"
         "Add_myl0_2\",\"LayerType\":\"gemm\",\"Inputs\":[" TENSOR("x") "],\"Outputs\":[" TENSOR(
             "y") "]},"
@@ -77,22 +67,17 @@ TEST(an_ambiguous_name_falls_back_to_the_slice)
 
 TEST(pointwise_siblings_and_names_with_separators)
 {
-    assert_exported(typed(HEAD
-                          "g (float[4,4] x) => (float[4,4] y)\n"
-                          "{ [\"/a/Sigmoid\"] s = Sigmoid(x)\n [\"/a/Mul\"] y = Mul(x, s) }\n"),
+    assert_exported(typed(test_graph_text("pointwise")),
                     "{\"Layers\":[{\"Name\":\"PWN(PWN(/a/Sigmoid), "
                     "PWN(/a/Mul))\",\"LayerType\":\"PointWiseV2\","
                     "\"Inputs\":[],\"Outputs\":[]}],\"Bindings\":[]}",
                     "/a/Sigmoid /a/Mul", "exact ");
-    assert_exported(
-        typed(HEAD "g (float[4,4] x) => (float[4,4] a, float[4,4] b, float[4,4] c) <" W4 ">\n"
-                   "{ [q] a = MatMul(x, w)\n [k] b = MatMul(x, w)\n [v] c = MatMul(x, w) }\n"),
-        "{\"Layers\":[{\"Name\":\"q || k || "
-        "v\",\"LayerType\":\"gemm\",\"Inputs\":[],\"Outputs\":[]}],"
-        "\"Bindings\":[]}",
-        "q k v", "exact ");
-    assert_exported(typed(HEAD "g (float[4,4] i) => (float[4,4] a, float[4,4] b, float[4,4] c)\n"
-                               "{ [\"x + y\"] a = Relu(i)\n [x] b = Abs(i)\n [y] c = Neg(i) }\n"),
+    assert_exported(typed(test_graph_text("siblings")),
+                    "{\"Layers\":[{\"Name\":\"q || k || "
+                    "v\",\"LayerType\":\"gemm\",\"Inputs\":[],\"Outputs\":[]}],"
+                    "\"Bindings\":[]}",
+                    "q k v", "exact ");
+    assert_exported(typed(test_graph_text("names_with_separators")),
                     "{\"Layers\":[{\"Name\":\"x + "
                     "y\",\"LayerType\":\"PointWise\",\"Inputs\":[],\"Outputs\":[]},"
                     "{\"Name\":\"x\",\"LayerType\":\"PointWise\",\"Inputs\":[],\"Outputs\":[]},"
@@ -104,20 +89,8 @@ TEST(pointwise_siblings_and_names_with_separators)
 /* Layers as ONNX Runtime's optimized graphs tell them, at level "extended" and at "all". */
 TEST(both_levels_give_one_group)
 {
-    static const char source[] =
-        HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] v)\n"
-             "<float[4,4,1,1] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-             "{ [conv] t = Conv(x, w)\n [add] u = Add(t, z)\n [relu] v = Relu(u) }\n";
-    static const char *const dumps[] = {
-        HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] v)\n"
-             "<float[4,4,1,1] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-             "{ [conv] v = com.microsoft.FusedConv(x, w, z) }\n",
-        HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] v)\n"
-             "<float[4] reorder = {1, 2, 3, 4}>\n"
-             "{ [ReorderInput] reorder_token_1 = com.microsoft.nchwc.ReorderInput(z)\n"
-             "  [v_nchwc] reorder_token_2 = com.microsoft.nchwc.Conv(x, reorder, reorder_token_1)\n"
-             "  [ReorderOutput] v = com.microsoft.nchwc.ReorderOutput(reorder_token_2) }\n",
-    };
+    const char *source = test_graph_text("source");
+    const char *const dumps[] = {test_graph_text("extended_level"), test_graph_text("all_level")};
     qdq_model *m = typed(source);
 
     for (size_t d = 0; d < QDQ_COUNT(dumps); d++) {
@@ -146,20 +119,10 @@ TEST(both_levels_give_one_group)
     qdq_model_free(m);
 }
 
-/* The weight [K,N] of a MatMul has a scale per column; x is quantized once, and Erf reads it as it
- * was. */
-static const char shared[] = HEAD
-    "g (float[4,2] x) => (float[4,3] y, float[4,3] z, float[4,2] e)\n"
-    "<float s = {0.1}, int8 zero = {0}, int8[2,3] w = {1,2,3,4,5,6}, float[3] ws = {0.1,0.2,0.3},"
-    " int8[3] wz = {0,0,0}>\n"
-    "{ [q] c = QuantizeLinear(x, s, zero)\n [dq] d = DequantizeLinear(c, s, zero)\n"
-    "  [wq] v = DequantizeLinear<axis = 1>(w, ws, wz)\n"
-    "  [a] y = MatMul(d, v)\n [b] z = MatMul(d, v)\n [e] e = Erf(x) }\n";
-
 TEST(a_group_has_the_pairs_of_the_whole_model)
 {
     test_layers l = TEST_LAYERS("QLinearMatMul a+wq", "QLinearMatMul b+wq", "Erf e");
-    qdq_model *m = typed(shared);
+    qdq_model *m = typed(test_graph_text("shared"));
     qdq_shape_range *range;
     qdq_fusions *f;
 

@@ -15,8 +15,6 @@ static qdq_error err;
 
 /* --- helpers ---------------------------------------------------------------------------------- */
 
-#define HEAD "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-
 static qdq_model *typed(const char *text)
 {
     qdq_model *m = test_model(text);
@@ -28,10 +26,7 @@ static qdq_model *typed(const char *text)
 /* Two convolutions with an activation each. */
 static qdq_model *pair(void)
 {
-    return typed(
-        HEAD "g (float[1,4,8,8] x) => (float[1,4,8,8] y)\n"
-             "<float[4,4,1,1] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-             "{ [a] t = Conv(x, w)\n [b] u = Relu(t)\n [c] v = Conv(u, w)\n [d] y = Relu(v) }\n");
+    return typed(test_graph_text(__func__));
 }
 
 static void assert_us(double found, double want)

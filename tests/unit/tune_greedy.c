@@ -269,9 +269,7 @@ TEST(a_group_that_kills_the_engine_apart_is_left_alone)
 TEST(groups_that_the_engine_never_takes_are_counted)
 {
     const char *folder = test_path("never");
-    qdq_model *m = test_model("g (float[2,2] x, float[2,2] z) => (float[2,2] y, float[2,2] v)"
-                              "<float[2,2] b = {1, 2, 3, 4}> { [none] h = MatMul(x, z) y = Tanh(h)"
-                              " h2 = MatMul(z, b) r = Relu(h2) h3 = MatMul(r, b) v = Tanh(h3) }");
+    qdq_model *m = test_graph(__func__);
     qdq_tune_opts o = opts(test_tuned_costs(
         OPS,
         "\"fail\": [{\"at\": \"open\", \"node\": \"g0.1/none\", \"message\": \"no kernel\"}]"));
@@ -307,10 +305,7 @@ TEST(a_group_that_kills_the_engine_in_the_whole_is_left_out)
 TEST(groups_that_cannot_be_measured_apart_are_counted)
 {
     const char *folder = test_path("apart");
-    qdq_model *m = test_model("g (int64[1] i, float[1,2] z) => (float[1,2] y, float[1,2] v)"
-                              "<float[1,2] e = {1, 2}, float[2,2] b = {1, 2, 3, 4}> {"
-                              " k = Gather(e, i) h = MatMul(k, b) y = Tanh(h)"
-                              " h2 = MatMul(z, b) r = Relu(h2) h3 = MatMul(r, b) v = Tanh(h3) }");
+    qdq_model *m = test_graph(__func__);
     qdq_tune_opts o = opts(test_tuned_costs(OPS, NULL));
     qdq_job job = QDQ_JOB_INIT;
     qdq_tune_result r;
@@ -337,11 +332,7 @@ TEST(the_filter_holds)
     static const char *const filters[] = {"tw?\n", "thr*\n"};
     static const bool on[2][3] = {{true, true, false}, {false, false, true}};
     char *filter = strdup(test_path("filter.txt")), text[100];
-    qdq_model *m =
-        test_model("g (float[1,2] x) => (float[1,3] y) <float[2,2] a = {1, 2, 3, 4}, float[2,3] b "
-                   "= {4, 3, 2, 1, 2, 3}> {"
-                   " [one] h1 = MatMul(x, a) r1 = Relu(h1) [two] h2 = MatMul(r1, a) r2 = Relu(h2)"
-                   " [three] h3 = MatMul(r2, b) y = Tanh(h3) }");
+    qdq_model *m = test_graph(__func__);
     qdq_tune_opts o = opts(test_tuned_costs(OPS, NULL));
     qdq_tune_result r;
 

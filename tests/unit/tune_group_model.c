@@ -10,8 +10,7 @@ TEST(an_input_without_ends_has_its_usual_shape_there)
 {
     const qdq_input_shape opt[] = {{"x", 1, {8}}, {"z", 1, {4}}}, max = {"z", 1, {6}};
     const qdq_shape_range_opts o = {{NULL, opt, &max}, {0, 2, 1}};
-    qdq_model *m = test_model("g (float[N] x, float[K] z) => (float[N] y, float[K] q)\n"
-                              "{ [a] y = Relu(x)\n [b] q = Relu(z) }\n");
+    qdq_model *m = test_graph(__func__);
     qdq_dims_range d;
     qdq_shape_range *r;
 
@@ -41,8 +40,7 @@ TEST(min_and_max_need_opt)
 TEST(unknown_dims_count_1_unless_another_input_says_otherwise)
 {
     static const qdq_input_shape given = {"a", 2, {3, 4}};
-    qdq_model *m = test_model("g (float[N,4] a, float[M,N,2] b, float[2,2] c) => (float[M,N,2] y)\n"
-                              "{ y = Relu(b) }\n");
+    qdq_model *m = test_graph(__func__);
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_input_shape *s;
     size_t n;

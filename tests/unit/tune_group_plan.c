@@ -151,10 +151,6 @@ TEST(what_one_group_wants_is_there_alone)
 
 /* --- plans that tests write ------------------------------------------------------------------- */
 
-#define HEAD "<ir_version: 9, opset_import: [\"\" : 19]>\n"
-#define W4   "float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}"
-#define B4   "float[4] b = {1,2,3,4}"
-
 typedef struct small {
     qdq_model *m;
     qdq_fusions *f;
@@ -227,9 +223,7 @@ static const char *reads(const qdq_model *m, const char *output)
 TEST(a_shared_tensor_is_quantized_for_the_groups_own_readers)
 {
     small s = open_small(
-        HEAD "g (float[4,4] i) => (float[4,4] y, float[4,4] z, float[4,4] e) <" W4 ">\n"
-             "{ [r] x = Relu(i)\n [a] y = MatMul(x, w)\n [b] z = MatMul(x, w)\n [e] e = Erf(x) }\n",
-        TEST_LAYERS("relu r", "gemm a", "gemm b", "erf e"),
+        test_graph_text(__func__), TEST_LAYERS("relu r", "gemm a", "gemm b", "erf e"),
         "\"tensors\": [" TENSOR(
             "x",
             "\"consumers\": [[\"a\", 0], [\"b\", 0]], ") "], "
@@ -255,10 +249,6 @@ TEST(a_shared_tensor_is_quantized_for_the_groups_own_readers)
     close_small(&s);
 }
 
-static const char pair_of_products[] =
-    HEAD "g (float[4,4] x) => (float[4,4] y) <" W4 ", " B4 ">\n"
-         "{ [a] t = MatMul(x, w)\n [b] u = Add(t, b)\n [c] y = MatMul(u, w) }\n";
-
 /* u is given as codes if its group computes in 8 bits, else its reader's Q is none of its
  * business. */
 TEST(what_all_readers_get_belongs_to_who_gives_it_in_codes)
@@ -273,7 +263,8 @@ TEST(what_all_readers_get_belongs_to_who_gives_it_in_codes)
                  "\"tensors\": [" TENSOR(
                      "u", "") "], \"weights\": [], \"biases\": [], \"quantized\": [%s]",
                  quantized[i]);
-        small s = open_small(pair_of_products, TEST_LAYERS("gemm a+b", "gemm c"), entries);
+        small s = open_small(test_graph_text("pair_of_products"), TEST_LAYERS("gemm a+b", "gemm c"),
+                             entries);
         for (uint32_t k = 0; k < 2; k++) {
             qdq_model *part = apply(&s, k, true);
             assert_int_equal(test_count_nodes(part, QDQ_OP_QUANTIZELINEAR), want[i][k]);
@@ -287,7 +278,7 @@ TEST(what_all_readers_get_belongs_to_who_gives_it_in_codes)
 TEST(an_output_in_codes_keeps_its_name)
 {
     small s = open_small(
-        pair_of_products, TEST_LAYERS("gemm a+b", "gemm c"),
+        test_graph_text("pair_of_products"), TEST_LAYERS("gemm a+b", "gemm c"),
         "\"tensors\": [" TENSOR("y", "") "], \"weights\": [], \"biases\": [], \"quantized\": []");
     qdq_model *part = apply(&s, 1, true);
 
@@ -304,8 +295,10 @@ TEST(a_bias_comes_with_its_product)
         "\"tensors\": [" TENSOR("x", "\"consumers\": [[\"a\", 0]], ") "], \"weights\": [" WEIGHT(
             "w", "[\"a\", 1]") "], \"biases\": [" BIAS("b", "[\"b\", 1]", "x",
                                                        "w") "], \"quantized\": []";
-    small one = open_small(pair_of_products, TEST_LAYERS("gemm a+b", "gemm c"), entries);
-    small two = open_small(pair_of_products, TEST_LAYERS("gemm a", "add b", "gemm c"), entries);
+    small one =
+        open_small(test_graph_text("pair_of_products"), TEST_LAYERS("gemm a+b", "gemm c"), entries);
+    small two = open_small(test_graph_text("pair_of_products"),
+                           TEST_LAYERS("gemm a", "add b", "gemm c"), entries);
     const qdq_group_model_opts o = {.halo = true, .range = two.range};
     qdq_model *with = apply(&one, 0, true), *without;
     qdq_group_model *g;
@@ -326,8 +319,7 @@ TEST(a_bias_comes_with_its_product)
 TEST(nodes_are_called_as_in_the_whole_model)
 {
     small s = open_small(
-        HEAD "g (float[4,4] x) => (float[4,4] y) <" W4 ">\n"
-             "{ [n] t = MatMul(x, w)\n u = Relu(t)\n v = Abs(u)\n [n] y = MatMul(v, w) }\n",
+        test_graph_text(__func__),
         TEST_LAYERS("gemm MatMul@t+Relu@u", "abs Abs@v", "gemm MatMul@y"),
         "\"tensors\": [" TENSOR(
             "x",
@@ -350,7 +342,7 @@ TEST(nodes_are_called_as_in_the_whole_model)
 TEST(the_rest_is_converted_as_in_the_whole_model)
 {
     small s = open_small(
-        pair_of_products, TEST_LAYERS("gemm a+b", "gemm c"),
+        test_graph_text("pair_of_products"), TEST_LAYERS("gemm a+b", "gemm c"),
         "\"rest\": {\"type\": \"float16\", \"keep\": [{\"node\": \"c\", \"op\": \"MatMul\", "
         "\"reason\": \"\"}]}, \"tensors\": [], \"weights\": [], \"biases\": [], \"quantized\": []");
     qdq_model *alone = apply(&s, 0, false), *kept = apply(&s, 1, false);
@@ -366,7 +358,7 @@ TEST(the_rest_is_converted_as_in_the_whole_model)
 
 TEST(without_a_plan_the_part_is_as_it_was)
 {
-    small s = open_small(pair_of_products, TEST_LAYERS("gemm a+b", "gemm c"),
+    small s = open_small(test_graph_text("pair_of_products"), TEST_LAYERS("gemm a+b", "gemm c"),
                          "\"tensors\": [], \"weights\": [], \"biases\": [], \"quantized\": []");
     const qdq_group_model_opts o = {.halo = true, .range = s.range};
     qdq_group_model *g;

@@ -139,13 +139,7 @@ TEST(a_bias_behind_a_product_goes_with_it)
 /* A body reads what the main graph gives: nobody decides there. */
 TEST(bodies_read_floats)
 {
-    qdq_model *m =
-        test_model("g (float[1,4,8,8] x, bool c) => (float[1,4,8,8] y) <float[4,4,1,1] w = {1, 2, "
-                   "3, 4, 5, 6, 7, 8, 9, 10, 11, "
-                   "12, 13, 14, 15, 16}> { t = Conv(x, w) u = Conv(t, w)"
-                   " y = If(c) <then_branch = a () => (float[1,4,8,8] p) { p = Neg(t) }, "
-                   "else_branch = b () => (float[1,4,8,8] q)"
-                   " { q = Neg(u) }> }");
+    qdq_model *m = test_graph(__func__);
     setting s = find(m, "ort-cpu");
 
     assert_string_equal(text(&s), "->t[x] ->-[c] t>u,-[t] u>-[u] ->-[y]");

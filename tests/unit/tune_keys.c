@@ -9,7 +9,6 @@
 static qdq_error err;
 
 #define HEAD "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-#define W4   "float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}"
 
 typedef struct keyed {
     qdq_model *m;
@@ -48,8 +47,7 @@ static void key_of(const char *text, char hash[65])
 
 TEST(the_version_of_the_operators_is_in_it)
 {
-    static const char graph[] = "g (float[4,4] x) => (float[4,4] y) <" W4 ">\n"
-                                "{ [a] t = MatMul(x, w)\n [b] y = LeakyRelu<alpha = 0.5>(t) }\n";
+    const char *graph = test_graph_text(__func__);
     char text[400], old[65], later[65];
 
     snprintf(text, sizeof text, "<ir_version: 9, opset_import: [\"\" : 16]>\n%s", graph);
@@ -61,10 +59,7 @@ TEST(the_version_of_the_operators_is_in_it)
 
 TEST(a_walk_tells_apart_what_a_hash_would_not)
 {
-    keyed x = keys_of(test_model(HEAD "g (float[4,4] x) => (float[4,4] y, float[4,4] z) <" W4 ">\n"
-                                      "{ [a] t = MatMul(x, w)\n [b] y = Add(t, x)\n"
-                                      "  [c] u = MatMul(x, w)\n [d] z = Add(u, u) }\n"),
-                      TEST_LAYERS("gemm a+b", "gemm c+d"));
+    keyed x = keys_of(test_graph(__func__), TEST_LAYERS("gemm a+b", "gemm c+d"));
     qdq_arena scratch = QDQ_ARENA_INIT;
     bool nomem = false;
 

@@ -100,8 +100,7 @@ TEST(layers_in_the_folder_are_used_again_without_the_store)
 
 TEST(layers_of_something_else_are_asked_for_again)
 {
-    static const char text[] = "g (float[1,2] x) => (float[1,2] y) <float[2,2] a = {1, 2, 3, 4}> {"
-                               " h1 = MatMul(x, a) r1 = Relu(h1) h2 = MatMul(r1, a) y = Relu(h2) }";
+    const char *text = test_graph_text(__func__);
     char *folder = strdup(test_path("else"));
     qdq_model *other = test_model(text);
     const size_t groups = run_on(test_tuned, folder, "one", false).groups,

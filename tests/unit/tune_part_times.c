@@ -22,14 +22,6 @@ static void assert_us(double is, double want)
 
 /* --- a chain with one group in the middle ----------------------------------------------------- */
 
-#define W4 "float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}"
-
-static const char chain[] =
-    "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-    "g (float[4,4] x) => (float[4,4] y) <" W4 ">\n"
-    "{ [a] t = MatMul(x, w)\n [b] u = MatMul(t, w)\n [r] v = Relu(u)\n [m] k = Transpose(v)\n"
-    "  [c] s = MatMul(k, w)\n [d] y = MatMul(s, w) }\n";
-
 typedef struct setting {
     qdq_model *m;
     qdq_fusions *f;
@@ -53,7 +45,7 @@ static setting set_up(void)
         "\"rule\": \"\", \"origin\": \"\"}], \"weights\": [], \"biases\": [], "
         "\"quantized\": [], \"left_float\": []}";
     test_layers l = TEST_LAYERS("gemm a", "gemm b+r+m+c", "gemm d");
-    setting s = {.m = test_model(chain)};
+    setting s = {.m = test_graph("chain")};
     qdq_group_model *g;
     qdq_plan *p;
 

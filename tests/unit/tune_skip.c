@@ -47,13 +47,7 @@ static const char *kept(const qdq_model *m)
 
 TEST(nodes_of_these_operators_are_left_out)
 {
-    qdq_model *m = read(
-        "g (float[4,4] a, float[4,4] b, float[1,4,4,4] x, float[4,4] w) => (float[4,4] sum) <\n"
-        "  float[4] sizes = {1, 1, 2, 2}\n> {\n"
-        "  equal = Equal(a, b)\n  shape = Shape(a)\n  product = MatMul(a, w)\n  sum = Add(a, b)\n"
-        "  relu = Relu(sum)\n  clip = Clip(sum)\n  t = Transpose(sum)\n  pad = Pad(sum, shape)\n"
-        "  size = Resize(x, \"\", sizes)\n  mean = ReduceMean(a)\n  sel = Where(equal, a, b)\n"
-        "  soft = Softmax(sum)\n  abs = Abs(a)\n}\n");
+    qdq_model *m = read(test_graph_text(__func__));
 
     expect(m, "equal", 0, "the operator tests, compares or selects");
     expect(m, "equal", 1, "the operator tests, compares or selects");
@@ -134,7 +128,7 @@ TEST(types_without_numbers_and_small_tensors_are_left_out)
         expect(m, "y", 0, cases[i].reason);
         qdq_model_free(m);
     }
-    qdq_model *m = test_model("g (float[8] a) => (float[8] y) { b = my.Op(a)\n  y = Add(a, b) }");
+    qdq_model *m = test_graph(__func__);
     expect(m, "y", 1, "its type is not known");
     expect(m, "b", 0, NULL);
     qdq_model_free(m);

@@ -138,14 +138,7 @@ TEST(what_users_keep_out_has_no_edge)
 
 TEST(what_a_body_reads_has_no_edge)
 {
-    test_space t = test_space_open(
-        test_model(
-            "g (float[2] x, bool c) => (float[2] y) {"
-            " a = Exp(x) b = Tanh(x) i = If(c) <then_branch = p () => (float[2] q) { q = Neg(a) },"
-            " else_branch = r () => (float[2] s) { s = Abs(a) }> d = Sigmoid(a) f = Sqrt(b) e = "
-            "Add(d, f)"
-            " y = Add(e, i) }"),
-        "openvino");
+    test_space t = test_space_open(test_graph(__func__), "openvino");
 
     assert_true(edge_into(&t, "d", 0) == QDQ_NO_EDGE);
     assert_true(edge_into(&t, "f", 0) != QDQ_NO_EDGE);

@@ -120,10 +120,7 @@ TEST(without_times_of_layers_whole_models_are_timed)
 TEST(the_filter_holds)
 {
     const char *filter = test_path("filter.txt");
-    qdq_model *m =
-        test_model("g (float[1,2] x) => (float[1,3] y) <float[2,2] a = {1, 2, 3, 4}, float[2,3] b "
-                   "= {4, 3, 2, 1, 2, 3}> {"
-                   " [one] h1 = MatMul(x, a) r1 = Relu(h1) t = Tanh(r1) [two] y = MatMul(t, b) }");
+    qdq_model *m = test_graph(__func__);
     qdq_tune_opts o =
         opts(test_tuned_costs(TEST_TUNED_OPS, "\"fail\": [{\"at\": \"open\", \"node\": \"two\"}]"));
     qdq_tune_result r;

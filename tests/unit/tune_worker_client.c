@@ -128,11 +128,7 @@ TEST(samples_of_a_file_are_used)
     assert_ok(qdq_write_file(opts.samples, true, file, sizeof file, &err));
     qdq_worker_client *worker_client = open_worker_client("", opts);
     /* An input that is an output shows the sample itself. */
-    int a = test_worker_client_build(
-        worker_client,
-        save("echo.onnx", "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                          "g (float[N,1,4,4] x) => (float[N,1,4,4] x, float[N,1,4,4] y)\n"
-                          "{ y = Relu(x) }\n"));
+    int a = test_worker_client_build(worker_client, save("echo.onnx", test_graph_text(__func__)));
     assert_ok(qdq_worker_client_compare(worker_client, a, a, &acc, &outcome, &err));
     assert_outcome(&outcome, QDQ_REMOTE_FINE, "");
     assert_true(acc.finite && isinf(acc.sqnr_db));
@@ -205,7 +201,7 @@ TEST(names_that_are_no_text_travel_unchanged)
     qdq_remote_outcome outcome;
     size_t n;
 
-    const char *path = save("name-\xff\xc3.onnx", float_text);
+    const char *path = save("name-\xff\xc3.onnx", float_text());
     assert_ok(qdq_worker_client_profile(worker_client, path, 1, &layers, &n, &outcome, &err));
     assert_int_equal(n, 1);
     qdq_free(layers);
