@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 
-#define NOBODY 0xffffffffu
+#define NO_NODE 0xffffffffu
 
 /* Values in place of a parent's arc. */
 #define FREE     0xffffffffu /* in no tree */
@@ -46,16 +46,16 @@ qdq_status qdq_flow_init(qdq_flow *f, size_t n_nodes, size_t n_arcs, qdq_arena *
                         n_arcs);
     *f = (qdq_flow){.n_nodes = (uint32_t)n_nodes,
                     .capacity = (uint32_t)(2 * n_arcs),
-                    .first_active = NOBODY,
-                    .last_active = NOBODY,
-                    .first_orphan = NOBODY,
-                    .last_orphan = NOBODY};
+                    .first_active = NO_NODE,
+                    .last_active = NO_NODE,
+                    .first_orphan = NO_NODE,
+                    .last_orphan = NO_NODE};
     f->node = qdq_arena_array(arena, n_nodes + 1, sizeof *f->node);
     f->arc = qdq_arena_array(arena, 2 * n_arcs + 1, sizeof *f->arc);
     QDQ_NEED(f->node != NULL && f->arc != NULL, err);
     for (size_t i = 0; i < n_nodes; i++)
         f->node[i] = (qdq_flow_node){
-            .first = NOBODY, .parent = FREE, .next_active = NOBODY, .next_orphan = NOBODY};
+            .first = NO_NODE, .parent = FREE, .next_active = NO_NODE, .next_orphan = NO_NODE};
     return QDQ_OK;
 }
 
@@ -86,10 +86,10 @@ void qdq_flow_add_arc(qdq_flow *f, uint32_t a, uint32_t b, int64_t there, int64_
 
 static void activate(qdq_flow *f, uint32_t v)
 {
-    if (f->node[v].next_active != NOBODY)
+    if (f->node[v].next_active != NO_NODE)
         return;
     f->node[v].next_active = v;
-    if (f->last_active != NOBODY)
+    if (f->last_active != NO_NODE)
         f->node[f->last_active].next_active = v;
     else
         f->first_active = v;
@@ -99,24 +99,24 @@ static void activate(qdq_flow *f, uint32_t v)
 /* The next active node that is still in a tree. */
 static uint32_t take_active(qdq_flow *f)
 {
-    while (f->first_active != NOBODY) {
+    while (f->first_active != NO_NODE) {
         const uint32_t v = f->first_active;
         const uint32_t next = f->node[v].next_active;
-        f->first_active = next != v ? next : NOBODY;
+        f->first_active = next != v ? next : NO_NODE;
         if (next == v)
-            f->last_active = NOBODY;
-        f->node[v].next_active = NOBODY;
+            f->last_active = NO_NODE;
+        f->node[v].next_active = NO_NODE;
         if (f->node[v].parent != FREE)
             return v;
     }
-    return NOBODY;
+    return NO_NODE;
 }
 
 static void cut_off(qdq_flow *f, uint32_t v)
 {
     f->node[v].parent = ORPHAN;
-    f->node[v].next_orphan = NOBODY;
-    if (f->last_orphan != NOBODY)
+    f->node[v].next_orphan = NO_NODE;
+    if (f->last_orphan != NO_NODE)
         f->node[f->last_orphan].next_orphan = v;
     else
         f->first_orphan = v;
@@ -127,11 +127,11 @@ static uint32_t take_orphan(qdq_flow *f)
 {
     const uint32_t v = f->first_orphan;
 
-    if (v == NOBODY)
-        return NOBODY;
+    if (v == NO_NODE)
+        return NO_NODE;
     f->first_orphan = f->node[v].next_orphan;
-    if (f->first_orphan == NOBODY)
-        f->last_orphan = NOBODY;
+    if (f->first_orphan == NO_NODE)
+        f->last_orphan = NO_NODE;
     return v;
 }
 
@@ -145,12 +145,12 @@ static int64_t left_outwards(const qdq_flow *f, uint32_t arc, bool at_sink)
 }
 
 /* Lets the tree of `v` grow. Returns the arc from the source's tree to the sink's where the trees
- * touch; NOBODY: they do not, and `v` is done. */
+ * touch; NO_NODE: they do not, and `v` is done. */
 static uint32_t grow(qdq_flow *f, uint32_t v)
 {
     const qdq_flow_node *from = &f->node[v];
 
-    for (uint32_t a = from->first; a != NOBODY; a = f->arc[a].next) {
+    for (uint32_t a = from->first; a != NO_NODE; a = f->arc[a].next) {
         if (left_outwards(f, a, from->at_sink) == 0)
             continue;
         const uint32_t w = f->arc[a].head;
@@ -170,7 +170,7 @@ static uint32_t grow(qdq_flow *f, uint32_t v)
             to->distance = from->distance + 1;
         }
     }
-    return NOBODY;
+    return NO_NODE;
 }
 
 /* --- augmenting ------------------------------------------------------------------------------- */
@@ -221,7 +221,7 @@ static void augment(qdq_flow *f, uint32_t middle)
 
 /* --- adopting --------------------------------------------------------------------------------- */
 
-/* Distance of `v` to its terminal; NOBODY: it belongs to an orphan's subtree. Stores the result on
+/* Distance of `v` to its terminal; NO_NODE: it belongs to an orphan's subtree. Stores the result on
  * the path for this round. */
 static uint32_t distance_of(qdq_flow *f, uint32_t v)
 {
@@ -238,7 +238,7 @@ static uint32_t distance_of(qdq_flow *f, uint32_t v)
             break;
         }
         if (n->parent == ORPHAN)
-            return NOBODY;
+            return NO_NODE;
         at = f->arc[n->parent].head;
     }
     uint32_t distance = steps;
@@ -262,8 +262,8 @@ static uint32_t find_parent(qdq_flow *f, uint32_t v, uint32_t *distance)
     const bool at_sink = f->node[v].at_sink;
     uint32_t best = FREE;
 
-    *distance = NOBODY;
-    for (uint32_t a = f->node[v].first; a != NOBODY; a = f->arc[a].next) {
+    *distance = NO_NODE;
+    for (uint32_t a = f->node[v].first; a != NO_NODE; a = f->arc[a].next) {
         const uint32_t w = f->arc[a].head;
         if (left_outwards(f, a ^ 1, at_sink) == 0 || !is_in_tree(f, w, at_sink))
             continue;
@@ -281,7 +281,7 @@ static void set_free(qdq_flow *f, uint32_t v)
 {
     const bool at_sink = f->node[v].at_sink;
 
-    for (uint32_t a = f->node[v].first; a != NOBODY; a = f->arc[a].next) {
+    for (uint32_t a = f->node[v].first; a != NO_NODE; a = f->arc[a].next) {
         const uint32_t w = f->arc[a].head;
         if (!is_in_tree(f, w, at_sink))
             continue;
@@ -296,7 +296,7 @@ static void set_free(qdq_flow *f, uint32_t v)
 static void adopt(qdq_flow *f)
 {
     f->clock++;
-    for (uint32_t v = take_orphan(f); v != NOBODY; v = take_orphan(f)) {
+    for (uint32_t v = take_orphan(f); v != NO_NODE; v = take_orphan(f)) {
         uint32_t distance;
         const uint32_t parent = find_parent(f, v, &distance);
         if (parent == FREE) {
@@ -327,9 +327,9 @@ static void plant(qdq_flow *f)
 int64_t qdq_flow_run(qdq_flow *f)
 {
     plant(f);
-    for (uint32_t v = take_active(f); v != NOBODY; v = take_active(f)) {
+    for (uint32_t v = take_active(f); v != NO_NODE; v = take_active(f)) {
         uint32_t middle;
-        while (f->node[v].parent != FREE && (middle = grow(f, v)) != NOBODY) {
+        while (f->node[v].parent != FREE && (middle = grow(f, v)) != NO_NODE) {
             augment(f, middle);
             adopt(f);
         }
