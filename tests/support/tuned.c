@@ -258,6 +258,26 @@ void test_tuned_same(const char *a, const char *b, const char *name)
     qdq_free(of_b);
 }
 
+void test_tuned_replays(const char *folder, const qdq_model *m)
+{
+    const char *below = folder + strlen(test_dir()) + 1;
+    qdq_error err = QDQ_ERROR_INIT;
+    char *given, *again;
+    qdq_model *made;
+    qdq_plan *p;
+
+    assert_ok(qdq_plan_load(test_path("%s/plan.json", below), &p, &err));
+    assert_ok(qdq_plan_apply(p, m, false, NULL, &made, &err));
+    assert_ok(qdq_model_save(made, test_path("%s/again.onnx", below), NULL, &err));
+    given = test_tuned_file(folder, "model.onnx");
+    again = test_tuned_file(folder, "again.onnx");
+    assert_string_equal(given, again);
+    qdq_free(given);
+    qdq_free(again);
+    qdq_plan_free(p);
+    qdq_model_free(made);
+}
+
 qdq_tune_result test_tuned_result(const qdq_model *m, const char *folder, const qdq_tune_opts *opts)
 {
     qdq_error err = QDQ_ERROR_INIT;

@@ -89,6 +89,9 @@ bool test_tuned_quantizes(const char *folder, const char *op, const char *output
 /* That file is the same in both folders. */
 void test_tuned_same(const char *a, const char *b, const char *name);
 
+/* The plan in the folder makes of m the very model there. */
+void test_tuned_replays(const char *folder, const qdq_model *m);
+
 /* How many samples the folder's store has. */
 uint64_t test_tuned_samples(const char *folder);
 

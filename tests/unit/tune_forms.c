@@ -2,9 +2,7 @@
  * time: operators get this form where it is faster than float and than calibrated scales and holds
  * the goal, on a target that has it. */
 #include "base/file.h"
-#include "support/tuned.h"
-
-static qdq_error err;
+#include "support/tuned_setting.h"
 
 /* Costs of a MatMul and a Gemm: of calibrated scales, and of the form, each with its epilogue. */
 #define COSTS(int8, integer)                                                                       \
@@ -17,8 +15,6 @@ static qdq_error err;
 #define FORM   COSTS("70", "30")
 #define SCALES COSTS("20", "70")
 #define FLOAT  COSTS("150", "120")
-
-static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
 
 /* The sizes of both products differ. */
 static qdq_model *products(void)
@@ -56,53 +52,18 @@ static qdq_model *body(void)
     return test_model(text);
 }
 
-typedef struct setting {
-    const char *ops, *more;
-    qdq_model *(*model)(void);
-    /* key of the target and its value; NULL: none */
-    const char *key, *value;
-    const char *engine;
-    qdq_goal_opts goal;
-    qdq_tune_opts o;
-} setting;
-
 static setting setting_of(const char *ops, qdq_tune_mode mode)
 {
-    setting s = {.ops = ops, .model = products, .engine = "sim", .goal = QDQ_GOAL_OPTS_INIT};
+    setting s = {.ops = ops,
+                 .model = products,
+                 .target = "ort-cpu",
+                 .engine = "sim",
+                 .goal = QDQ_GOAL_OPTS_INIT};
 
     s.o = test_tuned_opts(NULL);
     s.o.mode = mode;
     s.goal.by_default = true;
     return s;
-}
-
-static qdq_status try_run(setting *s, const char *folder, qdq_tune_result *out)
-{
-    qdq_model *m = s->model();
-    qdq_tune_result *r = NULL;
-    qdq_target *t;
-
-    s->o.engine = s->o.engine != NULL ? s->o.engine : test_tuned_costs(s->ops, s->more);
-    s->o.goal = &s->goal;
-    assert_ok(qdq_target_load("ort-cpu", &t, &err));
-    assert_ok(qdq_target_set(t, "engine", s->engine, &err));
-    if (s->key != NULL)
-        assert_ok(qdq_target_set(t, s->key, s->value, &err));
-    const qdq_status st = qdq_autotune(m, t, NULL, folder, &s->o, &r, &err);
-    test_keep(r);
-    if (r != NULL)
-        *out = *r;
-    qdq_target_free(t);
-    qdq_model_free(m);
-    return st;
-}
-
-static qdq_tune_result run(setting *s, const char *folder)
-{
-    qdq_tune_result r = {.mode = NULL};
-
-    assert_ok(try_run(s, folder, &r));
-    return r;
 }
 
 static bool tried(const char *folder)
@@ -320,21 +281,7 @@ TEST(a_run_that_goes_on_ends_with_the_same_plan)
 {
     for (size_t i = 0; i < QDQ_COUNT(modes); i++) {
         setting s = setting_of(FORM, modes[i]);
-        unsigned n = 0;
-        run(&s, test_path("whole%zu", i));
-        for (bool ended = false; !ended && n < 60; n += 3) {
-            const char *folder = test_path("parts%zu_%u", i, n);
-            test_tuned_stop stop;
-            qdq_tune_result r;
-            setting part = s;
-            test_tuned_stop_after(&stop, n + 2, &part.o);
-            ended = try_run(&part, folder, &r) == QDQ_OK;
-            if (!ended)
-                run(&s, folder);
-            test_tuned_same(test_path("whole%zu", i), folder, "plan.json");
-            qdq_cancel_free(stop.cancel);
-        }
-        assert_true(n > 6);
+        assert_true(interrupted(&s, 3) > 6);
     }
 }
 
@@ -377,19 +324,10 @@ TEST(the_plan_that_is_saved_makes_the_same_file)
 {
     const char *folder = test_path("applied");
     setting s = setting_of(FORM, QDQ_TUNE_SUBGRAPH);
-    qdq_model *m = products(), *out;
-    qdq_plan *p;
+    qdq_model *m = products();
 
     run(&s, folder);
-    assert_ok(qdq_plan_load(test_path("applied/plan.json"), &p, &err));
-    assert_ok(qdq_plan_apply(p, m, false, NULL, &out, &err));
-    assert_ok(qdq_model_save(out, test_path("applied/again.onnx"), NULL, &err));
-    char *a = test_tuned_file(folder, "model.onnx"), *b = test_tuned_file(folder, "again.onnx");
-    assert_string_equal(a, b);
-    qdq_free(a);
-    qdq_free(b);
-    qdq_plan_free(p);
-    qdq_model_free(out);
+    test_tuned_replays(folder, m);
     qdq_model_free(m);
 }
 

@@ -3,9 +3,7 @@
  * hold the goal. */
 #include "base/file.h"
 #include "support/build.h"
-#include "support/tuned.h"
-
-static qdq_error err;
+#include "support/tuned_setting.h"
 
 /* Float takes 100; the target's own weights, those in blocks of 128, and those of 8 bits. */
 #define COSTS(own, wide, bits8)                                                                    \
@@ -18,8 +16,6 @@ static qdq_error err;
 #define FLOAT COSTS("150", "140", "130")
 /* One product in 4 bits has 34 dB, four have 28, two 31; four in 8 bits have 52. */
 #define NOISE "\"weight_error\": 0.02"
-
-static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
 
 static qdq_model *products(void)
 {
@@ -43,55 +39,20 @@ static qdq_model *products(void)
     return test_built(&b);
 }
 
-typedef struct setting {
-    const char *ops, *more;
-    qdq_model *(*model)(void);
-    /* key of the target and its value; NULL: none */
-    const char *key, *value;
-    const char *engine;
-    qdq_goal_opts goal;
-    qdq_tune_opts o;
-} setting;
-
 /* 0: no goal. */
 static setting setting_of(const char *ops, qdq_tune_mode mode, double min_sqnr)
 {
-    setting s = {
-        .ops = ops, .more = NOISE, .model = products, .engine = "sim", .goal = QDQ_GOAL_OPTS_INIT};
+    setting s = {.ops = ops,
+                 .more = NOISE,
+                 .model = products,
+                 .target = "ort-cpu-int4",
+                 .engine = "sim",
+                 .goal = QDQ_GOAL_OPTS_INIT};
 
     s.o = test_tuned_opts(NULL);
     s.o.mode = mode;
     s.goal.min_sqnr = min_sqnr;
     return s;
-}
-
-static qdq_status try_run(setting *s, const char *folder, qdq_tune_result *out)
-{
-    qdq_model *m = s->model();
-    qdq_tune_result *r = NULL;
-    qdq_target *t;
-
-    s->o.engine = s->o.engine != NULL ? s->o.engine : test_tuned_costs(s->ops, s->more);
-    s->o.goal = &s->goal;
-    assert_ok(qdq_target_load("ort-cpu-int4", &t, &err));
-    assert_ok(qdq_target_set(t, "engine", s->engine, &err));
-    if (s->key != NULL)
-        assert_ok(qdq_target_set(t, s->key, s->value, &err));
-    const qdq_status st = qdq_autotune(m, t, NULL, folder, &s->o, &r, &err);
-    test_keep(r);
-    if (r != NULL)
-        *out = *r;
-    qdq_target_free(t);
-    qdq_model_free(m);
-    return st;
-}
-
-static qdq_tune_result run(setting *s, const char *folder)
-{
-    qdq_tune_result r = {.mode = NULL};
-
-    assert_ok(try_run(s, folder, &r));
-    return r;
 }
 
 /* Entries of the plan with this text. */
@@ -387,22 +348,8 @@ TEST(a_run_again_measures_nothing_and_a_bound_of_builds_holds)
 TEST(a_run_that_goes_on_ends_with_the_same_plan)
 {
     setting s = setting_of(WIDE, QDQ_TUNE_REGION, 30);
-    unsigned n = 0;
 
-    run(&s, test_path("whole"));
-    for (bool ended = false; !ended && n < 60; n += 4) {
-        const char *folder = test_path("parts%u", n);
-        test_tuned_stop stop;
-        qdq_tune_result r;
-        setting part = s;
-        test_tuned_stop_after(&stop, n + 2, &part.o);
-        ended = try_run(&part, folder, &r) == QDQ_OK;
-        if (!ended)
-            run(&s, folder);
-        test_tuned_same(test_path("whole"), folder, "plan.json");
-        qdq_cancel_free(stop.cancel);
-    }
-    assert_true(n > 4);
+    assert_true(interrupted(&s, 4) > 4);
 }
 
 TEST(the_reports_name_the_weights_of_each_operator_and_their_trial)
