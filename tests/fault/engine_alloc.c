@@ -77,9 +77,7 @@ TEST(the_binding_of_onnx_runtime_survives)
 {
     char spec[4200];
 
-    qdq_engine *e = test_ort();
-    if (e == NULL)
-        test_missing("ONNX Runtime");
+    qdq_engine *e = need_ort();
     snprintf(spec, sizeof spec, "ort:%s", qdq_engine_get_info(e)->library);
     tried t = {spec, test_graph("model_text")};
     assert_true(test_every_alloc_fails(use_engine, &t) > 20);

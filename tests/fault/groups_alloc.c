@@ -240,23 +240,19 @@ TEST(the_replay_engine_survives)
  * compiles. */
 TEST(the_binding_of_onnx_runtime_survives)
 {
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
     char spec[4200];
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     snprintf(spec, sizeof spec, "ort:%s", qdq_engine_get_info(e)->library);
     try_engine(spec, true);
 }
 
 TEST(the_binding_of_openvino_survives)
 {
-    qdq_engine *e = test_openvino();
+    qdq_engine *e = need_openvino();
     qdq_model *m = test_graph("source");
     char spec[4200];
 
-    if (e == NULL)
-        test_missing("OpenVINO");
     snprintf(spec, sizeof spec, "openvino:%s", qdq_engine_get_info(e)->library);
     tried t = {spec, m, true};
     assert_true(test_some_allocs_fail(use_engine, &t, 20) > 20);

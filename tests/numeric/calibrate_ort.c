@@ -90,10 +90,8 @@ TEST(the_bound_on_memory_changes_no_scale)
     static const wanted all[] = {{"x", NULL},  {"c0", NULL}, {"r0", NULL},
                                  {"c1", NULL}, {"s1", NULL}, {"c2", NULL}};
     static const uint64_t bounds[] = {0, 3000, 1};
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     qdq_model *m = chain();
     for (int method = QDQ_METHOD_MAX; method <= QDQ_METHOD_AUTO; method++) {
         qdq_plan *p[3];
@@ -123,12 +121,10 @@ TEST(a_group_shares_the_scale_of_its_widest_member)
 {
     static const wanted apart[] = {{"r0", NULL}, {"s1", NULL}, {"c2", NULL}};
     static const wanted tied[] = {{"r0", "g"}, {"s1", "g"}, {"c2", NULL}};
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
     qdq_quantize_opts opts = {.method = QDQ_METHOD_MAX};
     qdq_calib_names empty = {0};
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     qdq_model *m = chain();
     qdq_plan *a = plan_of(apart, 3, QDQ_INT8), *b = plan_of(tied, 3, QDQ_INT8);
     calibrate(e, m, &opts, true, a, &empty);
@@ -146,11 +142,9 @@ TEST(a_group_shares_the_scale_of_its_widest_member)
 TEST(codes_of_two_types_on_one_tensor_have_ranges_of_their_own)
 {
     static const wanted twice[] = {{"r0", NULL}, {"r0", NULL}}, once[] = {{"r0", NULL}};
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     qdq_model *m = chain();
     for (int method = QDQ_METHOD_MAX; method <= QDQ_METHOD_AUTO; method++) {
         qdq_quantize_opts opts = {.method = (qdq_method)method};
@@ -180,11 +174,9 @@ TEST(what_is_never_negative_has_unsigned_codes_where_the_target_says_so)
 {
     static const wanted all[] = {{"x", NULL}, {"r0", NULL}, {"s1", NULL}, {"c1", NULL}};
     static const wanted once[] = {{"r0", NULL}};
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     qdq_model *m = chain();
     qdq_target *signs = target_of(true);
     assert_ok(qdq_target_set(signs, "activation.unsigned_if_non_negative", "true", &err));
@@ -220,14 +212,12 @@ TEST(a_group_has_unsigned_codes_if_no_member_is_negative)
 {
     static const wanted tied[] = {{"r0", "g"}, {"s1", "g"}, {"c1", "h"}, {"c2", "h"}};
     static const wanted mixed[] = {{"r0", "g"}, {"c1", "g"}};
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
     qdq_quantize_opts opts = {.method = QDQ_METHOD_MAX};
     qdq_calib_names empty = {0};
     qdq_scales known = {0};
     qdq_error err = QDQ_ERROR_INIT;
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     qdq_model *m = chain();
     qdq_target *signs = target_of(true);
     assert_ok(qdq_target_set(signs, "activation.unsigned_if_non_negative", "true", &err));
@@ -257,13 +247,11 @@ TEST(a_group_has_unsigned_codes_if_no_member_is_negative)
 TEST(tiny_ranges_are_widened_where_the_target_says_so)
 {
     static const wanted w[] = {{"s1", NULL}}; /* a Sigmoid's, within [0, 1] */
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
     qdq_quantize_opts opts = {.method = QDQ_METHOD_MAX};
     qdq_calib_names empty = {0};
     qdq_error err = QDQ_ERROR_INIT;
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     qdq_model *m = chain();
     qdq_target *t = target_of(false);
     qdq_plan *wide = plan_of(w, 1, QDQ_UINT8), *same = plan_of(w, 1, QDQ_UINT8),
@@ -287,14 +275,12 @@ TEST(tiny_ranges_are_widened_where_the_target_says_so)
 /* Square roots of what is below 0: no value that a range could be made of. */
 TEST(a_tensor_of_nan_alone_leaves_its_nodes_float_and_the_others_not)
 {
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     test_builder b = test_build(17);
     bool found = false;
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     TEST_INPUT(&b, "x", 1, 16, 8, 8);
     test_conv(&b, "c0", "x", 16, 16, 3, 1);
     TEST_NODE(&b, "Exp", "e0", "c0");
@@ -339,12 +325,10 @@ static void count_zeros(void *ctx, qdq_log_level level, const char *text)
 TEST(a_tensor_of_zeros_alone_is_named)
 {
     static const wanted w[] = {{"x", NULL}, {"r0", NULL}};
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
     test_builder b = test_build(17);
     unsigned n = 0;
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     TEST_INPUT(&b, "x", 1, 16, 8, 8);
     TEST_NODE(&b, "Abs", "a0", "x");
     TEST_NODE(&b, "Neg", "n0", "a0");
@@ -371,12 +355,10 @@ TEST(a_tensor_of_zeros_alone_is_named)
 TEST(tensors_without_codes_are_not_observed)
 {
     static const wanted of_input[] = {{"x", NULL}}, of_both[] = {{"x", NULL}, {"bad", NULL}};
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
     test_builder b = test_build(17);
     unsigned n = 0;
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     TEST_INPUT(&b, "x", 1, 16, 8, 8);
     test_conv(&b, "c0", "x", 16, 16, 3, 1);
     TEST_NODE(&b, "Exp", "e0", "c0");
@@ -423,10 +405,8 @@ static void calibrate_positive(qdq_engine *e, int64_t n, unsigned folds, qdq_pla
 TEST(few_scores_that_are_all_above_0_leave_codes_for_others_below_it)
 {
     static const wanted both[] = {{"y", NULL}, {"r", NULL}};
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     qdq_plan *few = plan_of(both, 2, QDQ_UINT8), *many = plan_of(both, 2, QDQ_UINT8);
     calibrate_positive(e, 2, 0, few);
     calibrate_positive(e, 64, 0, many);
@@ -440,10 +420,8 @@ TEST(few_scores_that_are_all_above_0_leave_codes_for_others_below_it)
 TEST(few_values_that_share_a_scale_leave_such_codes_if_one_of_them_may_be_below_0)
 {
     static const wanted open[] = {{"r", "g"}, {"y", "g"}}, limited[] = {{"r", "g"}, {"ru", "g"}};
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     qdq_plan *p = plan_of(open, 2, QDQ_UINT8), *q = plan_of(limited, 2, QDQ_UINT8);
     calibrate_positive(e, 2, 0, p);
     calibrate_positive(e, 2, 0, q);
@@ -459,10 +437,8 @@ TEST(few_values_that_share_a_scale_leave_such_codes_if_one_of_them_may_be_below_
 TEST(folds_leave_such_codes_where_all_samples_do)
 {
     static const wanted all[] = {{"y", NULL}};
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     qdq_plan *p = plan_of(all, 1, QDQ_UINT8);
     calibrate_positive(e, 30, 2, p);
     assert_int_equal(p->n_folds, 2);

@@ -5,15 +5,6 @@
 
 static qdq_error err;
 
-static qdq_engine *need_openvino(void)
-{
-    qdq_engine *e = test_openvino();
-
-    if (e == NULL)
-        test_missing("OpenVINO");
-    return e;
-}
-
 /* --- Swish on ONNX Runtime -------------------------------------------------------------------- */
 
 static void count_lowered(void *ctx, qdq_log_level level, const char *text)

@@ -10,15 +10,6 @@
 
 static qdq_error err;
 
-static qdq_engine *need_openvino(void)
-{
-    qdq_engine *e = test_openvino();
-
-    if (e == NULL)
-        test_missing("OpenVINO (scripts/setup.sh --with-openvino)");
-    return e;
-}
-
 /* 10 log10 of the signal over the difference; both outputs whole. */
 static double sqnr_db(const kept *a, const kept *b)
 {

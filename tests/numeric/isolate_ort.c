@@ -68,13 +68,9 @@ static void time_whole(qdq_engine *e, test_isolated *s, const qdq_plan *plan, qd
 
 TEST(every_part_is_timed_with_and_without_qdq_and_has_the_kernels_of_the_whole_model)
 {
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
     qdq_group_time none[TEST_MOST_PARTS], all[TEST_MOST_PARTS], whole[2][TEST_MOST_PARTS];
 
-    if (e == NULL) {
-        test_missing("ONNX Runtime");
-        return;
-    }
     for (int64_t batch = 0; batch < 2; batch++) {
         test_isolated s = test_isolate(test_isolated_network(batch), e);
         qdq_plan *plan = test_isolated_plan(&s);

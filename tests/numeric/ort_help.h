@@ -42,15 +42,6 @@ static inline float kept_float(const kept *k, size_t i)
     return x;
 }
 
-static inline qdq_engine *need_ort(void)
-{
-    qdq_engine *e = test_ort();
-
-    if (e == NULL)
-        test_missing("ONNX Runtime");
-    return e;
-}
-
 static inline unsigned ort_minor(const qdq_engine *e)
 {
     unsigned minor = 0;

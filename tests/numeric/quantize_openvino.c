@@ -36,15 +36,6 @@ static void quantized_free(quantized q)
     qdq_model_free(q.after);
 }
 
-static qdq_engine *need_openvino(void)
-{
-    qdq_engine *e = test_openvino();
-
-    if (e == NULL)
-        test_missing("OpenVINO (scripts/setup.sh --with-openvino)");
-    return e;
-}
-
 /* Every layer with a Conv or a product of matrices reads codes. */
 static void expect_8_bits(const char *model, size_t least)
 {

@@ -15,15 +15,6 @@ static qdq_model *loaded(const char *path)
     return m;
 }
 
-static qdq_engine *engine(void)
-{
-    qdq_engine *e = test_ort();
-
-    if (e == NULL)
-        test_missing("ONNX Runtime");
-    return e;
-}
-
 static qdq_data *data_for(const qdq_model *m, const char *spec, const char *labels)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -61,7 +52,7 @@ static qdq_model *quantized(qdq_engine *e, const qdq_model *m, qdq_data *data)
 TEST(digits_keep_their_accuracy_within_a_fifth_of_a_point)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_engine *e = engine();
+    qdq_engine *e = need_ort();
 
     for (size_t i = 0; i < QDQ_COUNT(digits); i++) {
         qdq_model *m = loaded(test_corpus("digits/%s.onnx", digits[i]));
@@ -95,7 +86,7 @@ TEST(cleaning_changes_no_number)
                   {"digits/digits_vit.onnx", 90},
                   {"real/mnist.onnx", 90}};
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_engine *e = engine();
+    qdq_engine *e = need_ort();
 
     for (size_t i = 0; i < QDQ_COUNT(models); i++) {
         qdq_model *m = loaded(test_corpus("%s", models[i].name)), *clean = NULL;
@@ -116,7 +107,7 @@ TEST(cleaning_changes_no_number)
 
 TEST(a_residual_network_runs_in_8_bit_kernels_from_end_to_end)
 {
-    qdq_engine *e = engine();
+    qdq_engine *e = need_ort();
     qdq_model *m = loaded(test_corpus("digits/digits_cnn.onnx"));
     qdq_data *calib = data_for(m, test_corpus("digits/digits_calib.npz"), NULL);
     qdq_model *q = quantized(e, m, calib);
@@ -134,7 +125,7 @@ TEST(a_residual_network_runs_in_8_bit_kernels_from_end_to_end)
 TEST(a_layer_that_the_user_excludes_runs_in_float)
 {
     static const char *const exclude[] = {"^/r1/a/Conv$", NULL};
-    qdq_engine *e = engine();
+    qdq_engine *e = need_ort();
     qdq_model *m = loaded(test_corpus("digits/digits_cnn.onnx"));
     qdq_model *q = quantized_without(e, m, NULL, exclude);
 
@@ -149,7 +140,7 @@ TEST(a_layer_that_the_user_excludes_runs_in_float)
 TEST(calibration_in_small_chunks_gives_the_same_plan)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_engine *e = engine();
+    qdq_engine *e = need_ort();
     qdq_model *m = loaded(test_corpus("digits/digits_cnn.onnx"));
     qdq_data *calib = data_for(m, test_corpus("digits/digits_calib.npz"), NULL);
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
@@ -203,7 +194,7 @@ TEST(an_engine_in_a_process_of_its_own_gives_the_same_bytes)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
-    qdq_engine *here = engine(), *there;
+    qdq_engine *here = need_ort(), *there;
 
     opts.in_worker = true;
     opts.worker = QDQ_BUILD_DIR "/qdq-worker";
@@ -230,7 +221,7 @@ TEST(an_engine_in_a_process_of_its_own_gives_the_same_bytes)
 TEST(a_plan_for_another_model_is_refused_unless_forced)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_engine *e = engine();
+    qdq_engine *e = need_ort();
     qdq_model *m = loaded(test_corpus("digits/digits_cnn.onnx"));
     qdq_model *other = loaded(test_corpus("digits/digits_cnn_bn.onnx")), *q = NULL;
     qdq_target *t = NULL;

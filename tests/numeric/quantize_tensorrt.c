@@ -32,10 +32,8 @@ static void check(const char *target, const char *model, double accuracy_lost, d
     qdq_compare_result *r = NULL;
     qdq_data *d = NULL;
     qdq_model *m = NULL;
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     assert_ok(qdq_model_load(test_corpus("digits/%s.onnx", model), NULL, &m, &err));
     qdq_model *q = quantized(e, m, target);
     opts.labels = "label";
@@ -81,10 +79,8 @@ TEST(spelled_norms_give_what_the_operator_gives)
     qdq_compare_result *r = NULL;
     qdq_data *d = NULL;
     qdq_model *m = NULL, *spelled = NULL;
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     assert_ok(qdq_model_load(test_corpus("digits/digits_convnext.onnx"), NULL, &m, &err));
     assert_ok(qdq_model_clone(m, &spelled, &err));
     assert_true(test_spell_layernorms(spelled, 13) > 0);

@@ -102,10 +102,7 @@ TEST(trained_models_calibrate_in_parts_as_in_one_run)
     static const char *const digits[] = {"digits_cnn", "digits_cnn_bn", "digits_convnext",
                                          "digits_vit", "digits_qat_bn"};
 
-    if (test_ort() == NULL) {
-        test_missing("ONNX Runtime");
-        return;
-    }
+    need_ort();
     /* sanitized, each takes ten seconds; a target each */
     for (size_t i = test_is_sanitized() ? 3 : 0; i < QDQ_COUNT(digits); i++)
         check_model(test_corpus("digits/%s.onnx", digits[i]),
@@ -115,15 +112,11 @@ TEST(trained_models_calibrate_in_parts_as_in_one_run)
 /* Half precision: which nodes stay float32 is decided by ranges of all tensors. */
 TEST(statistics_decide_what_stays_float32)
 {
-    test_parts p = {.engine = test_ort(), .opts = QDQ_QUANTIZE_OPTS_INIT};
+    test_parts p = {.engine = need_ort(), .opts = QDQ_QUANTIZE_OPTS_INIT};
     qdq_data_opts o = QDQ_DATA_OPTS_INIT;
     qdq_model *m = NULL;
     qdq_target *t = NULL;
 
-    if (p.engine == NULL) {
-        test_missing("ONNX Runtime");
-        return;
-    }
     o.max_samples = SAMPLES;
     p.opts.threads = 1;
     assert_ok(qdq_model_load(test_corpus("digits/digits_convnext.onnx"), NULL, &m, &err));

@@ -35,10 +35,8 @@ static qdq_worker_client *open_worker_client(qdq_worker_client_opts opts)
 {
     static char library[4100];
     qdq_worker_client *worker_client;
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     snprintf(library, sizeof library, "%s", qdq_engine_get_info(e)->library);
     opts.engine = "ort";
     const qdq_engine_opts engine_opts = {.size = sizeof engine_opts, .ort_library = library};

@@ -188,10 +188,8 @@ static inline void raise_case(void *ctx, const text_case *c)
 /* The graphs of a file of text/raise-each. */
 static inline void raise_graphs_of(const char *name)
 {
-    if (test_ort() == NULL)
-        test_missing("ONNX Runtime");
-    else
-        text_each(name, raise_case, NULL);
+    need_ort();
+    text_each(name, raise_case, NULL);
 }
 
 #endif /* QDQ_TEST_UPGRADE_HELP_H */

@@ -13,10 +13,7 @@ TEST(subgraphs_and_functions_keep_their_numbers)
     static const int opsets[] = {12, 13, 17, 18, 21, 22};
     qdq_error err = QDQ_ERROR_INIT;
 
-    if (test_ort() == NULL) {
-        test_missing("ONNX Runtime");
-        return;
-    }
+    need_ort();
     for (size_t i = 0; i < QDQ_COUNT(models); i++) {
         qdq_model *m = NULL;
 
@@ -34,10 +31,7 @@ TEST(models_of_the_corpus_keep_their_numbers)
     static const int opsets[] = {13, 21, 22};
     qdq_error err = QDQ_ERROR_INIT;
 
-    if (test_ort() == NULL) {
-        test_missing("ONNX Runtime");
-        return;
-    }
+    need_ort();
     for (size_t i = 0; i < QDQ_COUNT(names); i++) {
         const char *path = test_corpus("%s", names[i]);
         qdq_model *m = NULL;

@@ -100,12 +100,7 @@ static qdq_verify_result verify(const qdq_model *m, qdq_engine *e, qdq_engine *r
 
 TEST(openvino_loses_a_conv_that_is_read_twice_with_open_dims)
 {
-    qdq_engine *ov = test_openvino(), *ort = test_ort();
-
-    if (ov == NULL || ort == NULL) {
-        test_missing("OpenVINO and ONNX Runtime");
-        return;
-    }
+    qdq_engine *ov = need_openvino(), *ort = need_ort();
     qdq_model *open = stem("N"), *fixed = stem("1");
     qdq_verify_result r = verify(open, ov, ort);
     if (strncmp(qdq_engine_get_info(ov)->version, "2026.4.1", 8) == 0) {
@@ -124,12 +119,7 @@ TEST(openvino_loses_a_conv_that_is_read_twice_with_open_dims)
 
 TEST(openvino_takes_a_mask_for_a_dequantizelinear_unless_a_pass_writes_it_otherwise)
 {
-    qdq_engine *ov = test_openvino(), *ort = test_ort();
-
-    if (ov == NULL || ort == NULL) {
-        test_missing("OpenVINO and ONNX Runtime");
-        return;
-    }
+    qdq_engine *ov = need_openvino(), *ort = need_ort();
     qdq_model *m = test_graph("attention");
     qdq_verify_result r = verify(m, ov, ort);
     if (strncmp(qdq_engine_get_info(ov)->version, "2026.4.1", 8) == 0)
@@ -152,14 +142,10 @@ TEST(data_in_8_bits_beside_weights_in_blocks_are_no_defect_of_the_engine)
         .name = "x",
         .array = {
             .elem = QDQ_FLOAT, .rank = 2, .dim = {SAMPLES, ROWS}, .data = x, .bytes = sizeof x}};
-    qdq_engine *ort = test_ort();
+    qdq_engine *ort = need_ort();
     qdq_verify_result *r;
     qdq_data *d;
 
-    if (ort == NULL) {
-        test_missing("ONNX Runtime");
-        return;
-    }
     w.text = malloc(w.room);
     assert_non_null(w.text);
     put(&w, "<ir_version: 10, opset_import: [\"\" : 21]>\n"
@@ -186,12 +172,8 @@ TEST(data_in_8_bits_beside_weights_in_blocks_are_no_defect_of_the_engine)
 
 TEST(the_evaluator_is_the_reference_where_there_is_no_onnx_runtime)
 {
-    qdq_engine *ov = test_openvino();
+    qdq_engine *ov = need_openvino();
 
-    if (ov == NULL) {
-        test_missing("OpenVINO");
-        return;
-    }
     qdq_model *m = test_graph("rows"), *conv = stem("1"), *unknown = test_graph(__func__);
     qdq_verify_result r = verify(m, ov, NULL);
     assert_string_equal(r.reference, "qdq's evaluator");
@@ -212,12 +194,7 @@ TEST(the_evaluator_is_the_reference_where_there_is_no_onnx_runtime)
 
 TEST(the_evaluator_agrees_with_onnx_runtime)
 {
-    qdq_engine *ov = test_openvino(), *ort = test_ort();
-
-    if (ov == NULL || ort == NULL) {
-        test_missing("OpenVINO and ONNX Runtime");
-        return;
-    }
+    qdq_engine *ov = need_openvino(), *ort = need_ort();
     qdq_model *m = test_graph("rows");
     const qdq_verify_result a = verify(m, ov, NULL), b = verify(m, ov, ort);
     assert_true(fabs(a.sqnr_db - b.sqnr_db) < 0.5 || a.sqnr_db == b.sqnr_db);

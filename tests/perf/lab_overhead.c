@@ -22,11 +22,9 @@ static int by_size(const void *a, const void *b)
 static qdq_worker_client *open_worker_client(void)
 {
     static char library[4100];
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
     qdq_worker_client *worker_client;
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     snprintf(library, sizeof library, "%s", qdq_engine_get_info(e)->library);
     qdq_engine_opts engine_opts = {.size = sizeof engine_opts, .ort_library = library};
     qdq_worker_client_opts opts = {

@@ -63,6 +63,24 @@ qdq_engine *test_openvino(void)
     return open_once("openvino", &openvino);
 }
 
+qdq_engine *need_ort(void)
+{
+    qdq_engine *e = test_ort();
+
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    return e;
+}
+
+qdq_engine *need_openvino(void)
+{
+    qdq_engine *e = test_openvino();
+
+    if (e == NULL)
+        test_missing("OpenVINO (scripts/setup.sh --with-openvino)");
+    return e;
+}
+
 bool test_saturates(void)
 {
     return qdq_cpu_saturates(qdq_cpu_detect());

@@ -49,6 +49,16 @@ test_goal test_goal_begin(qdq_model *m)
     return test_goal_begin_on(m, test_goal_cost);
 }
 
+test_goal test_goal_begin_ort(qdq_model *m, const char *target)
+{
+    test_goal s = {.m = m, .engine = need_ort(), .is_shared = true, .goal = QDQ_GOAL_OPTS_INIT};
+    qdq_error err = QDQ_ERROR_INIT;
+
+    assert_ok(qdq_target_load(target, &s.target, &err));
+    assert_ok(qdq_data_open("random:1", m, NULL, &s.data, &err));
+    return s;
+}
+
 qdq_status test_goal_run(test_goal *s, qdq_error *err)
 {
     return qdq_quantize_goal(s->m, s->target, s->engine, s->data, NULL, &s->goal, &s->plan, &s->out,
@@ -67,7 +77,8 @@ void test_goal_end(test_goal *s)
     test_goal_drop_outcome(s);
     qdq_data_close(s->data);
     qdq_target_free(s->target);
-    qdq_engine_close(s->engine);
+    if (!s->is_shared)
+        qdq_engine_close(s->engine);
     qdq_model_free(s->m);
 }
 

@@ -11,6 +11,8 @@ extern const char test_goal_cost[];
 typedef struct test_goal {
     qdq_model *m;
     qdq_engine *engine;
+    /* with the whole program */
+    bool is_shared;
     qdq_target *target;
     qdq_data *data;
     qdq_goal_opts goal;
@@ -27,6 +29,8 @@ qdq_model *test_goal_chain(void);
 test_goal test_goal_begin_on(qdq_model *m, const char *costs);
 /* With test_goal_cost. */
 test_goal test_goal_begin(qdq_model *m);
+/* On ONNX Runtime, which the test needs, and with the rules of this target as they are. */
+test_goal test_goal_begin_ort(qdq_model *m, const char *target);
 qdq_status test_goal_run(test_goal *s, qdq_error *err);
 /* Frees what a run gave, so that there can be another. */
 void test_goal_drop_outcome(test_goal *s);

@@ -94,11 +94,15 @@ const char *test_corpus(const char *fmt, ...) QDQ_PRINTF(1, 2);
  * graphs and shapes. */
 qdq_model *test_skeleton(const char *name);
 
-/* An engine for tests that need ONNX Runtime, or NULL. In CI (QDQ_TEST_REQUIRE=1) a missing one
- * fails the test; elsewhere it is skipped loudly. */
+/* An engine for tests that can use ONNX Runtime, or NULL. */
 qdq_engine *test_ort(void);
 qdq_engine *test_openvino(void); /* as well */
-void test_missing(const char *what);
+
+/* The same for tests that need it. In CI (QDQ_TEST_REQUIRE=1) a missing one fails the test;
+ * elsewhere it is skipped loudly. */
+qdq_engine *need_ort(void);
+qdq_engine *need_openvino(void);
+void test_missing(const char *what); /* fails or skips the test so */
 
 /* Is this a build with AddressSanitizer? */
 bool test_is_sanitized(void);

@@ -192,12 +192,8 @@ static const char *samples(void)
 
 TEST(the_layer_behind_the_q_introduces_the_error_and_others_hand_it_on)
 {
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
 
-    if (e == NULL) {
-        test_missing("ONNX Runtime");
-        return;
-    }
     qdq_compare_layers_result *r = must(
         compared(e, test_graph_text("by_hand"), test_graph_text("by_hand_q"), samples(), NULL));
     double signal = 1.25 * 1.25 + 2 * 2 + 4.25 * 4.25 + 3 * 3 + 5.25 * 5.25 + 6 * 6,
@@ -225,12 +221,8 @@ TEST(an_output_behind_a_dq_is_matched_with_what_is_before_its_q)
 {
     const char *a = test_graph_text("an_output_behind_a_dq_is_matched_with_what_is_before_its_q_a");
     const char *b = test_graph_text("an_output_behind_a_dq_is_matched_with_what_is_before_its_q_b");
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
 
-    if (e == NULL) {
-        test_missing("ONNX Runtime");
-        return;
-    }
     qdq_compare_layers_result *r = must(compared(e, a, b, samples(), NULL));
     assert_int_equal(r->n_layers, 1);
     assert_string_equal(r->layers[0].node, "add");
@@ -249,12 +241,8 @@ TEST(a_half_precision_layer_is_fed_in_its_own_type)
     const char *b = test_graph_text(__func__);
     static const char b19[] = "<ir_version: 9, opset_import: [\"\" : 19]>\n";
     char text[1000];
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
 
-    if (e == NULL) {
-        test_missing("ONNX Runtime");
-        return;
-    }
     snprintf(text, sizeof text, "%s%s", b19, b + strlen(HEAD));
     qdq_compare_layers_result *r = must(compared(e, a, text, samples(), NULL));
     assert_true(layer(r, "u")->quantized);
@@ -278,12 +266,8 @@ static qdq_model *two_products(void)
 TEST(a_value_that_is_zero_everywhere_has_no_sqnr)
 {
     const char *a = test_graph_text(__func__);
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
 
-    if (e == NULL) {
-        test_missing("ONNX Runtime");
-        return;
-    }
     qdq_compare_layers_result *r = must(compared(e, a, a, samples(), NULL));
     assert_true(isnan(layer(r, "t")->value.sqnr_db) && layer(r, "t")->error == 0);
     qdq_free(r);
@@ -294,13 +278,9 @@ TEST(weights_in_blocks_introduce_the_same_error_inside_an_operator_as_behind_dq)
 {
     static const char *const targets[] = {"int4", "ort-cpu-int4"};
     double lost[2][2] = {{0}};
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
 
-    if (e == NULL) {
-        test_missing("ONNX Runtime");
-        return;
-    }
     for (int k = 0; k < 2; k++) {
         qdq_model *m = two_products(), *out = NULL;
         qdq_target *t = NULL;

@@ -171,12 +171,8 @@ static const char same[] = "g (float[N,2] x) => (float[N,2] y) { t = Identity(x)
 
 TEST(sqnr_top1_and_accuracy_are_what_numpy_says)
 {
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
 
-    if (e == NULL) {
-        test_missing("ONNX Runtime");
-        return;
-    }
     qdq_compare_result *r =
         compared(e, same, test_graph_text("off_by_one"), labelled(3), "label", NULL);
     if (r == NULL)
@@ -196,12 +192,8 @@ TEST(labels_must_be_as_many_as_rows)
 {
     static const char tripled[] =
         "g (float[N,2] x) => (float[M,2] y) { y = Concat<axis = 0>(x, x, x) }";
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
 
-    if (e == NULL) {
-        test_missing("ONNX Runtime");
-        return;
-    }
     assert_null(compared(e, tripled, tripled, labelled(3), "label", NULL));
     assert_fails(QDQ_E_FORMAT, "output 'y': 3 rows in a sample, but 1 labels", err.code);
 }
@@ -232,12 +224,8 @@ TEST(a_label_that_is_no_class_is_found_before_anything_runs)
 TEST(a_label_that_is_no_class_is_named_with_its_sample)
 {
     static const char open[] = "g (float[N,2] x) => (float[N,C] y) { y = Relu(x) }";
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
 
-    if (e == NULL) {
-        test_missing("ONNX Runtime");
-        return;
-    }
     assert_null(compared(e, open, open, odd_labels(), "label", NULL));
     assert_fails(QDQ_E_FORMAT, NO_CLASS, err.code);
     assert_null(strstr(err.text, "model"));
@@ -246,12 +234,8 @@ TEST(a_label_that_is_no_class_is_named_with_its_sample)
 TEST(labels_are_no_classes_of_the_other_outputs)
 {
     const char *two = test_graph_text(__func__);
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
 
-    if (e == NULL) {
-        test_missing("ONNX Runtime");
-        return;
-    }
     qdq_compare_result *r = compared(e, two, two, odd_labels(), "label", NULL);
     if (r == NULL)
         fail_msg("%s", err.text);

@@ -25,12 +25,10 @@ static void hold(qdq_same_result *r)
 static qdq_same_result ask(const char *a, const char *b, double tolerance)
 {
     qdq_model *m = test_model(a), *n = test_model(b);
-    qdq_engine *e = test_ort();
+    qdq_engine *e = need_ort();
     qdq_same_result *r;
     qdq_data *d = NULL;
 
-    if (e == NULL)
-        test_missing("ONNX Runtime");
     assert_ok(qdq_data_open(samples(), m, NULL, &d, &err));
     assert_ok(qdq_compare_same(e, m, n, d, NULL, tolerance, &r, &err));
     assert_true(r->same == (r->why[0] == '\0'));

@@ -42,8 +42,7 @@ static double db(double signal, double error)
 
 TEST(errors_of_steps_add_up_in_a_sequence)
 {
-    if (test_ort() == NULL)
-        return;
+    need_ort();
     /* 1, 2, 3 against 1.5, 3, 4.5 */
     qdq_compare_result *r = compared(test_graph_text("sum"), test_graph_text("drift"), 6, 3);
 
@@ -63,8 +62,7 @@ TEST(errors_of_steps_add_up_in_a_sequence)
 
 TEST(a_bound_is_for_other_sequences)
 {
-    if (test_ort() == NULL)
-        return;
+    need_ort();
     /* one sequence is one sample, however many steps it has */
     qdq_compare_result *r = compared(test_graph_text("sum"), test_graph_text("drift"), 6, 6);
     assert_int_equal(r->samples, 1);
@@ -78,8 +76,7 @@ TEST(a_bound_is_for_other_sequences)
 
 TEST(a_model_equals_itself_over_sequences)
 {
-    if (test_ort() == NULL)
-        return;
+    need_ort();
     qdq_compare_result *r = compared(test_graph_text("drift"), test_graph_text("drift"), 6, 3);
     assert_true(isinf(r->worst_db));
     qdq_free(r);
@@ -90,8 +87,7 @@ TEST(a_cache_grows_by_one_at_each_step)
     const char *cache = test_graph_text("a_cache_grows_by_one_at_each_step_cache");
     const char *half = test_graph_text("a_cache_grows_by_one_at_each_step_half");
 
-    if (test_ort() == NULL)
-        return;
+    need_ort();
     qdq_compare_result *r = compared(cache, half, 6, 3);
     assert_int_equal(r->outputs[0].elements, 2 * 2 * (1 + 2 + 3));
     assert_float_equal(r->outputs[1].sqnr_db, db(1 + 4 + 9, 0.25 + 1 + 2.25), 1e-6);
@@ -189,8 +185,7 @@ TEST(a_state_in_another_type_is_converted)
 {
     const char *half = test_graph_text(__func__);
 
-    if (test_ort() == NULL)
-        return;
+    need_ort();
     qdq_compare_result *r = compared(test_graph_text("sum"), half, 6, 3);
     assert_true(isinf(r->worst_db)); /* whole numbers */
     qdq_free(r);
@@ -246,8 +241,7 @@ TEST(calibration_sees_the_states_of_the_float_model)
     const char *input = test_graph_text("input");
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
 
-    if (test_ort() == NULL)
-        return;
+    need_ort();
     opts.method = QDQ_METHOD_MAX;
     opts.cpu = QDQ_CPU_VNNI;
     assert_float_equal(most_seen(inner, "t", &opts), 3, 0.02);
@@ -262,8 +256,7 @@ TEST(subgraphs_see_the_states_of_the_graph_around_them)
     const char *branch = test_graph_text(__func__);
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
 
-    if (test_ort() == NULL)
-        return;
+    need_ort();
     opts.method = QDQ_METHOD_MAX;
     opts.passes = QDQ_PASSES_MINIMAL;
     opts.cpu = QDQ_CPU_VNNI;
@@ -278,8 +271,7 @@ TEST(quantization_is_evaluated_over_sequences)
     qdq_ptq_result *r = NULL;
     qdq_target *t = NULL;
 
-    if (test_ort() == NULL)
-        return;
+    need_ort();
     qdq_model *m = test_model(model);
     qdq_data *d = sequences(m, 6, 2, &t_to_s);
     opts.quantize = &quantize;

@@ -31,37 +31,21 @@ static qdq_model *classifier(int64_t columns)
     return test_built(&b);
 }
 
-/* False: there is no ONNX Runtime. */
-static bool begin(test_goal *s, int64_t columns)
+static test_goal begin(int64_t columns)
 {
-    qdq_engine *e = test_ort();
+    test_goal s = test_goal_begin_ort(classifier(columns), "ort-cpu");
 
-    if (e == NULL) {
-        test_missing("ONNX Runtime");
-        return false;
-    }
-    *s = (test_goal){.m = classifier(columns), .engine = e, .goal = QDQ_GOAL_OPTS_INIT};
-    assert_ok(qdq_target_load("ort-cpu", &s->target, &err));
-    assert_ok(qdq_target_set(s->target, "stay_float", "[]", &err));
-    assert_ok(qdq_target_set(s->target, "activation.reduced", "true", &err));
-    assert_ok(qdq_target_set(s->target, "activation.pow2", "true", &err));
-    assert_ok(qdq_data_open("random:1", s->m, NULL, &s->data, &err));
-    s->goal.one_format = true;
-    return true;
-}
-
-static void end(test_goal *s)
-{
-    s->engine = NULL; /* it is shared */
-    test_goal_end(s);
+    assert_ok(qdq_target_set(s.target, "stay_float", "[]", &err));
+    assert_ok(qdq_target_set(s.target, "activation.reduced", "true", &err));
+    assert_ok(qdq_target_set(s.target, "activation.pow2", "true", &err));
+    s.goal.one_format = true;
+    return s;
 }
 
 TEST(layers_go_until_rows_agree)
 {
-    test_goal s;
+    test_goal s = begin(64);
 
-    if (!begin(&s, 64))
-        return;
     s.goal.min_agreement = 0.01;
     assert_ok(test_goal_run(&s, &err));
     assert_true(s.r->reached && s.r->n_steps == 1);
@@ -74,33 +58,29 @@ TEST(layers_go_until_rows_agree)
     assert_true(s.r->reached && s.r->n_steps > 1);
     assert_true(test_goal_gone(s.r) > 0 && test_goal_gone(s.r) < LAYERS);
     assert_true(s.r->compared->outputs[0].top1 >= s.goal.min_agreement);
-    end(&s);
+    test_goal_end(&s);
 }
 
 TEST(an_agreement_that_is_missed_is_told)
 {
-    test_goal s;
+    test_goal s = begin(64);
 
-    if (!begin(&s, 64))
-        return;
     s.goal.min_agreement = 1;
     s.goal.max_evaluations = 1;
     assert_ok(test_goal_run(&s, &err));
     assert_false(s.r->reached);
     assert_non_null(strstr(s.r->why, "of its rows have float's argmax, expected at least 1"));
-    end(&s);
+    test_goal_end(&s);
 }
 
 TEST(one_column_is_no_row_of_scores)
 {
-    test_goal s;
+    test_goal s = begin(1);
 
-    if (!begin(&s, 1))
-        return;
     s.goal.min_agreement = 0.9;
     assert_fails(QDQ_E_USAGE, "output 't2' has no rows of two numbers or more",
                  test_goal_run(&s, &err));
-    end(&s);
+    test_goal_end(&s);
 }
 
 TEST(an_agreement_is_a_fraction)
@@ -108,27 +88,23 @@ TEST(an_agreement_is_a_fraction)
     static const double wrong[] = {-0.1, 1.01, (double)NAN};
 
     for (int i = 0; i < 3; i++) {
-        test_goal s;
+        test_goal s = begin(8);
 
-        if (!begin(&s, 8))
-            return;
         s.goal.min_agreement = wrong[i];
         assert_fails(QDQ_E_USAGE, "expected 0 to 1", test_goal_run(&s, &err));
-        end(&s);
+        test_goal_end(&s);
     }
 }
 
 /* Without being asked, rows of rank 3 that add up to nothing are no scores. */
 TEST(rows_count_as_scores_only_where_that_is_asked)
 {
-    test_goal s;
+    test_goal s = begin(64);
 
-    if (!begin(&s, 64))
-        return;
     s.goal.min_sqnr = 1;
     assert_ok(test_goal_run(&s, &err));
     assert_true(isnan(s.r->compared->outputs[0].top1));
-    end(&s);
+    test_goal_end(&s);
 }
 
 /* Ten images of 200 classes, by a comparison that was made by hand. */

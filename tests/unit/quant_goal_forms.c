@@ -8,28 +8,6 @@
 
 static qdq_error err;
 
-/* False: there is no ONNX Runtime. */
-static bool begin(test_goal *s, qdq_model *m, const char *target)
-{
-    qdq_engine *e = test_ort();
-
-    if (e == NULL) {
-        qdq_model_free(m);
-        test_missing("ONNX Runtime");
-        return false;
-    }
-    *s = (test_goal){.m = m, .engine = e, .goal = QDQ_GOAL_OPTS_INIT};
-    assert_ok(qdq_target_load(target, &s->target, &err));
-    assert_ok(qdq_data_open("random:1", m, NULL, &s->data, &err));
-    return true;
-}
-
-static void end(test_goal *s)
-{
-    s->engine = NULL; /* it is shared */
-    test_goal_end(s);
-}
-
 static void run(test_goal *s)
 {
     assert_ok(test_goal_run(s, &err));
@@ -86,39 +64,33 @@ static qdq_model *lstm_of(int64_t hidden)
 
 TEST(an_lstm_gets_data_quantized_at_run_time_where_the_default_goal_holds)
 {
-    test_goal s;
+    test_goal s = test_goal_begin_ort(lstm_of(64), "ort-cpu");
 
-    if (!begin(&s, lstm_of(64), "ort-cpu"))
-        return;
     s.goal.by_default = true;
     run(&s);
     assert_true(s.r->reached && s.r->has_recurrent);
     assert_int_equal(s.r->n_steps, 1);
     assert_true(s.r->compared->worst_db > 20 && s.r->compared->worst_db < 100);
     assert_true(dynamic_of(&s) > 0);
-    end(&s);
+    test_goal_end(&s);
 }
 
 TEST(an_lstm_stays_float_where_a_goal_would_be_missed_with_it)
 {
-    test_goal s;
+    test_goal s = test_goal_begin_ort(lstm_of(64), "ort-cpu");
 
-    if (!begin(&s, lstm_of(64), "ort-cpu"))
-        return;
     s.goal.min_sqnr = 90;
     run(&s);
     assert_true(s.r->reached && !s.r->has_recurrent);
     assert_int_equal(dynamic_of(&s), 0);
     assert_string_equal(s.r->why, "");
-    end(&s);
+    test_goal_end(&s);
 }
 
 TEST(an_lstm_stays_float_where_one_format_is_wanted_or_nothing_is_asked)
 {
-    test_goal s;
+    test_goal s = test_goal_begin_ort(lstm_of(64), "ort-cpu");
 
-    if (!begin(&s, lstm_of(64), "ort-cpu"))
-        return;
     s.goal.by_default = true;
     s.goal.one_format = true;
     run(&s);
@@ -126,30 +98,27 @@ TEST(an_lstm_stays_float_where_one_format_is_wanted_or_nothing_is_asked)
     s.goal.one_format = s.goal.by_default = false; /* no goal at all */
     again(&s);
     assert_int_equal(dynamic_of(&s), 0);
-    end(&s);
+    test_goal_end(&s);
 }
 
 TEST(a_small_lstm_and_one_that_users_exclude_stay_float)
 {
     const char *const exclude[] = {"=y", NULL};
     qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
-    test_goal s;
+    test_goal s = test_goal_begin_ort(lstm_of(16), "ort-cpu");
 
-    if (!begin(&s, lstm_of(16), "ort-cpu"))
-        return;
     s.goal.by_default = true;
     run(&s);
     assert_int_equal(dynamic_of(&s), 0);
-    end(&s);
-    if (!begin(&s, lstm_of(64), "ort-cpu"))
-        return;
+    test_goal_end(&s);
+    s = test_goal_begin_ort(lstm_of(64), "ort-cpu");
     s.goal.by_default = true;
     o.exclude = exclude;
     assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &o, &s.goal, &s.plan, &s.out, &s.r,
                                 &err));
     assert_false(s.r->has_recurrent);
     assert_int_equal(dynamic_of(&s), 0);
-    end(&s);
+    test_goal_end(&s);
 }
 
 TEST(a_target_without_such_a_form_or_with_overrides_leaves_an_lstm_float)
@@ -157,10 +126,8 @@ TEST(a_target_without_such_a_form_or_with_overrides_leaves_an_lstm_float)
     static const char *const targets[] = {"openvino", "ort-cpu"};
 
     for (int i = 0; i < 2; i++) {
-        test_goal s;
+        test_goal s = test_goal_begin_ort(lstm_of(64), targets[i]);
 
-        if (!begin(&s, lstm_of(64), targets[i]))
-            return;
         if (i == 1)
             assert_ok(qdq_target_set(s.target, "overrides",
                                      "[{\"op\": \"Conv\", \"weight\": {\"method\": \"mse\"}}]",
@@ -168,7 +135,7 @@ TEST(a_target_without_such_a_form_or_with_overrides_leaves_an_lstm_float)
         s.goal.by_default = true;
         run(&s);
         assert_int_equal(dynamic_of(&s), 0);
-        end(&s);
+        test_goal_end(&s);
     }
 }
 
@@ -196,22 +163,21 @@ static qdq_model *products(int64_t width)
 }
 
 /* Scales that are powers of two waste range; those of run time fit. */
-static bool begin_coarse(test_goal *s)
+static test_goal begin_coarse(void)
 {
-    if (!begin(s, products(768), "ort-cpu")) /* with 256 8 bits hardly save time on AVX2 */
-        return false;
-    assert_ok(qdq_target_set(s->target, "activation.pow2", "true", &err));
-    assert_ok(qdq_target_set(s->target, "activation.reduced", "true", &err));
-    assert_ok(qdq_target_set(s->target, "stay_float", "[]", &err));
-    return true;
+    test_goal s = test_goal_begin_ort(products(768),
+                                      "ort-cpu"); /* with 256 8 bits hardly save time on AVX2 */
+
+    assert_ok(qdq_target_set(s.target, "activation.pow2", "true", &err));
+    assert_ok(qdq_target_set(s.target, "activation.reduced", "true", &err));
+    assert_ok(qdq_target_set(s.target, "stay_float", "[]", &err));
+    return s;
 }
 
 TEST(layers_that_went_back_to_float_get_data_quantized_at_run_time)
 {
-    test_goal s;
+    test_goal s = begin_coarse();
 
-    if (!begin_coarse(&s))
-        return;
     s.goal.min_sqnr = 1;
     run(&s);
     s.goal.min_sqnr = s.r->steps[0].sqnr_db + 4;
@@ -228,17 +194,15 @@ TEST(layers_that_went_back_to_float_get_data_quantized_at_run_time)
     assert_int_equal(dynamic_of(&s), count_form(s.r, "at run time"));
     for (size_t i = 0; i < s.r->n_layers; i++)
         assert_false(s.r->layers[i].is_float && s.r->layers[i].form != NULL);
-    end(&s);
+    test_goal_end(&s);
 }
 
 /* What a clock decided is in the plan, and decides again. */
 TEST(times_of_other_formats_are_recorded_and_give_the_same_plan)
 {
-    test_goal s;
+    test_goal s = begin_coarse();
     char *text[2];
 
-    if (!begin_coarse(&s))
-        return;
     s.goal.min_sqnr = 1;
     run(&s);
     s.goal.min_sqnr = s.r->steps[0].sqnr_db + 4;
@@ -255,32 +219,28 @@ TEST(times_of_other_formats_are_recorded_and_give_the_same_plan)
     qdq_plan_free(times);
     qdq_free(text[0]);
     qdq_free(text[1]);
-    end(&s);
+    test_goal_end(&s);
 }
 
 TEST(trials_with_other_formats_count_as_evaluations)
 {
-    test_goal s;
+    test_goal s = begin_coarse();
 
-    if (!begin_coarse(&s))
-        return;
     s.goal.min_sqnr = 1;
     run(&s);
     s.goal.min_sqnr = s.r->steps[0].sqnr_db + 4;
     s.goal.max_evaluations = 3;
     again(&s);
     assert_true(s.r->n_steps <= 3);
-    end(&s);
+    test_goal_end(&s);
 }
 
 /* --- weights in blocks ------------------------------------------------------------------------ */
 
 TEST(weights_in_blocks_get_more_bits_where_four_are_too_few)
 {
-    test_goal s;
+    test_goal s = test_goal_begin_ort(products(256), "ort-cpu-int4");
 
-    if (!begin(&s, products(256), "ort-cpu-int4"))
-        return;
     s.goal.min_sqnr = 1;
     run(&s);
     s.goal.min_sqnr = s.r->steps[0].sqnr_db + 6;
@@ -294,16 +254,14 @@ TEST(weights_in_blocks_get_more_bits_where_four_are_too_few)
     assert_true(test_goal_gone(s.r) < gone);
     assert_true(count_form(s.r, "uint8, blocks of 32") + count_form(s.r, "uint4, blocks of 16") >
                 0);
-    end(&s);
+    test_goal_end(&s);
 }
 
 /* No layer may have 4 bits: that is no reason for a float model. */
 TEST(a_goal_that_no_layer_in_four_bits_reaches_is_reached_in_eight)
 {
-    test_goal s;
+    test_goal s = test_goal_begin_ort(products(256), "ort-cpu-int4");
 
-    if (!begin(&s, products(256), "ort-cpu-int4"))
-        return;
     s.goal.min_sqnr = 38;
     s.goal.one_format = true;
     run(&s);
@@ -315,19 +273,17 @@ TEST(a_goal_that_no_layer_in_four_bits_reaches_is_reached_in_eight)
     assert_int_equal(count_form(s.r, "uint8, blocks of 32") +
                          count_form(s.r, "uint4, blocks of 16") + test_goal_gone(s.r),
                      PRODUCTS);
-    end(&s);
+    test_goal_end(&s);
 }
 
 /* The default goal does not change a format that users chose. */
 TEST(weights_in_blocks_keep_their_bits_under_the_default_goal)
 {
-    test_goal s;
+    test_goal s = test_goal_begin_ort(products(256), "ort-cpu-int4");
 
-    if (!begin(&s, products(256), "ort-cpu-int4"))
-        return;
     s.goal.by_default = true;
     run(&s);
     assert_int_equal(s.r->n_layers, 0);
     assert_int_equal(qdq_plan_get_summary(s.plan)->n_weights, PRODUCTS);
-    end(&s);
+    test_goal_end(&s);
 }

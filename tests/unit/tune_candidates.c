@@ -332,12 +332,8 @@ TEST(a_full_disk_costs_that_candidate_alone)
 /* ONNX Runtime reads them, and computes the same. */
 TEST(onnx_runtime_runs_a_candidate)
 {
-    qdq_engine *ort = test_ort();
+    qdq_engine *ort = need_ort();
 
-    if (ort == NULL) {
-        test_missing("onnxruntime");
-        return;
-    }
     setting s = set_up(chain(test_path("run.onnx"), true));
     qdq_compare_opts co = QDQ_COMPARE_OPTS_INIT;
     qdq_compare_result *r;
