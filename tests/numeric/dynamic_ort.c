@@ -53,9 +53,7 @@ static const kept *run_on(qdq_engine *e, const qdq_model *m, qdq_opt_level level
                           int64_t rows)
 {
     static kept k;
-    qdq_error err = QDQ_ERROR_INIT;
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
-    qdq_session *s;
     const qdq_named_array in = {"x",
                                 {.elem = QDQ_FLOAT,
                                  .rank = 2,
@@ -64,27 +62,8 @@ static const kept *run_on(qdq_engine *e, const qdq_model *m, qdq_opt_level level
                                  .bytes = (size_t)(rows * K) * sizeof *x}};
 
     so.level = level;
-    memset(&k, 0, sizeof k);
-    assert_ok(qdq_session_open(e, m, &so, &s, &err));
-    assert_ok(qdq_session_run(s, &in, 1, keep, &k, &err));
-    qdq_session_close(s);
+    run_on_one(e, m, &so, &in, &k);
     return &k;
-}
-
-/* Error relative to what the float model gives. */
-static double error_of(const kept *want, const kept *have)
-{
-    double error = 0, size = 0;
-
-    assert_int_equal(want->size, have->size);
-    for (size_t i = 0; i < want->size / sizeof(float); i++) {
-        double x = (double)kept_float(want, i), d = x - (double)kept_float(have, i);
-
-        assert_true(isfinite(d));
-        error += d * d;
-        size += x * x;
-    }
-    return size > 0 ? sqrt(error / size) : error;
 }
 
 static void fill(float *x, float first, float step)

@@ -95,6 +95,12 @@ typedef struct setting {
 } setting;
 
 static const setting usual = {"int4", "32", "codes", "gptq", "true", NULL, NULL, 0};
+static const setting formats[] = {
+    {"int4", "32", "codes", "gptq", "true", NULL, NULL, 0},
+    {"uint4", "32", "codes", "gptq", "false", NULL, NULL, 0},
+    {"int8", "0", "codes", "gptq", "true", NULL, NULL, 0},
+    {"int4", "32", "codes", "gptq", "true", "weight.act_order", NULL, 0},
+};
 
 static qdq_status quantize(const qdq_model *m, qdq_data *d, const setting *s, made *out,
                            qdq_error *err)
@@ -177,14 +183,11 @@ TEST(products_lose_two_db_less_on_samples_that_were_not_used)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = network();
     qdq_data *d = open_data(m, SAMPLES, 1);
-    setting s = usual;
     made plain, better;
 
-    for (int i = 0; i < 4; i++) {
-        s.type = i == 1 ? "uint4" : i == 2 ? "int8" : "int4";
-        s.block = i == 2 ? "0" : "32";
-        s.symmetric = i == 1 ? "false" : "true";
-        s.extra = i == 3 ? "weight.act_order" : NULL;
+    for (size_t i = 0; i < QDQ_COUNT(formats); i++) {
+        setting s = formats[i];
+
         s.method = "absmax";
         assert_ok(quantize(m, d, &s, &plain, &err));
         s.method = "gptq";
@@ -209,14 +212,11 @@ TEST(refined_products_lose_less_than_with_searched_ranges)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = network();
     qdq_data *d = open_data(m, SAMPLES, 1);
-    setting s = usual;
     made searched, refined;
 
-    for (int i = 0; i < 4; i++) {
-        s.type = i == 1 ? "uint4" : i == 2 ? "int8" : "int4";
-        s.block = i == 2 ? "0" : "32";
-        s.symmetric = i == 1 ? "false" : "true";
-        s.extra = i == 3 ? "weight.act_order" : NULL;
+    for (size_t i = 0; i < QDQ_COUNT(formats); i++) {
+        setting s = formats[i];
+
         s.method = "gptq-mse";
         assert_ok(quantize(m, d, &s, &searched, &err));
         s.method = "gptq-refine";
@@ -226,7 +226,7 @@ TEST(refined_products_lose_less_than_with_searched_ranges)
             double after = rounding_of(refined.p, products[k])->gain_db;
 
             if (after < before + (k < 2 ? 0.3 : 0))
-                fail_msg("case %d, %s: %.2f dB, before %.2f", i, products[k], after, before);
+                fail_msg("case %zu, %s: %.2f dB, before %.2f", i, products[k], after, before);
         }
         test_assert_plan_replays(refined.p, m, refined.q);
         made_free(&searched);

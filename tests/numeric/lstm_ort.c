@@ -86,9 +86,6 @@ static qdq_model *quantized(const qdq_model *m, const char *key, const char *val
 static const kept *run_on(qdq_engine *e, const qdq_model *m, float *x, int64_t steps)
 {
     static kept k;
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
-    qdq_session *s;
     const qdq_named_array in = {"x",
                                 {.elem = QDQ_FLOAT,
                                  .rank = 3,
@@ -96,27 +93,8 @@ static const kept *run_on(qdq_engine *e, const qdq_model *m, float *x, int64_t s
                                  .data = x,
                                  .bytes = (size_t)(steps * BATCH * INPUT) * sizeof *x}};
 
-    memset(&k, 0, sizeof k);
-    assert_ok(qdq_session_open(e, m, &so, &s, &err));
-    assert_ok(qdq_session_run(s, &in, 1, keep, &k, &err));
-    qdq_session_close(s);
+    run_on_one(e, m, NULL, &in, &k);
     return &k;
-}
-
-/* Error relative to what the float model gives. */
-static double error_of(const kept *want, const kept *have)
-{
-    double error = 0, size = 0;
-
-    assert_int_equal(want->size, have->size);
-    for (size_t i = 0; i < want->size / sizeof(float); i++) {
-        double x = (double)kept_float(want, i), d = x - (double)kept_float(have, i);
-
-        assert_true(isfinite(d));
-        error += d * d;
-        size += x * x;
-    }
-    return size > 0 ? sqrt(error / size) : error;
 }
 
 static void fill(float *x, float first, float step)

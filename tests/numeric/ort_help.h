@@ -3,6 +3,8 @@
 #ifndef QDQ_TEST_ORT_HELP_H
 #define QDQ_TEST_ORT_HELP_H
 
+#include <math.h>
+
 #include "support/test.h"
 
 #define HEAD "<ir_version: 9, opset_import: [\"\" : 17]>\n"
@@ -40,6 +42,22 @@ static inline float kept_float(const kept *k, size_t i)
     assert_true((i + 1) * sizeof x <= k->size);
     memcpy(&x, k->bytes + i * sizeof x, sizeof x);
     return x;
+}
+
+/* Error of floats, relative to those that are wanted. */
+static inline double error_of(const kept *want, const kept *have)
+{
+    double error = 0, size = 0;
+
+    assert_int_equal(want->size, have->size);
+    for (size_t i = 0; i < want->size / sizeof(float); i++) {
+        double x = (double)kept_float(want, i), d = x - (double)kept_float(have, i);
+
+        assert_true(isfinite(d));
+        error += d * d;
+        size += x * x;
+    }
+    return size > 0 ? sqrt(error / size) : error;
 }
 
 static inline unsigned ort_minor(const qdq_engine *e)
@@ -82,6 +100,19 @@ static inline void run_model(qdq_engine *e, const qdq_model *m, const qdq_sessio
     assert_ok(qdq_random_inputs(s, 1, &in, &n, &err));
     assert_ok(qdq_session_run(s, in, n, keep, k, &err));
     qdq_free(in);
+    qdq_session_close(s);
+}
+
+/* The same on this input. */
+static inline void run_on_one(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts,
+                              const qdq_named_array *in, kept *k)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_session *s;
+
+    memset(k, 0, sizeof *k);
+    assert_ok(qdq_session_open(e, m, opts, &s, &err));
+    assert_ok(qdq_session_run(s, in, 1, keep, k, &err));
     qdq_session_close(s);
 }
 

@@ -94,6 +94,14 @@ static void assert_plan_says_it_all(qdq_engine *e, done *d, double least)
     qdq_plan_free(imported);
 }
 
+/* Both, and frees d. */
+static void assert_sound(qdq_engine *e, done d, double least)
+{
+    assert_close(e, &d, least);
+    assert_plan_says_it_all(e, &d, least);
+    free_done(d);
+}
+
 static bool is_quantized(const qdq_plan *p, const char *node)
 {
     for (size_t i = 0; i < p->quantized.n; i++)
@@ -111,9 +119,7 @@ TEST(both_branches_of_an_if_are_quantized)
     assert_true(is_quantized(d.plan, "m0") && is_quantized(d.plan, "m1") &&
                 is_quantized(d.plan, "m2") && is_quantized(d.plan, "m3") &&
                 is_quantized(d.plan, "m4"));
-    assert_close(e, &d, 30);
-    assert_plan_says_it_all(e, &d, 30);
-    free_done(d);
+    assert_sound(e, d, 30);
 }
 
 /* The smaller branch comes last, and had the scale of the first; where it is the larger one, it was
@@ -134,9 +140,7 @@ TEST(what_two_branches_capture_has_the_range_that_each_of_them_sees)
     }
     assert_true(else_scale > 0 && else_scale <= 3.001F / 255);
     assert_true(then_scale > else_scale * 1.2F);
-    assert_close(e, &d, 30);
-    assert_plan_says_it_all(e, &d, 30);
-    free_done(d);
+    assert_sound(e, d, 30);
 }
 
 TEST(a_branch_that_no_sample_takes_stays_float)
@@ -146,9 +150,7 @@ TEST(a_branch_that_no_sample_takes_stays_float)
 
     assert_true(is_quantized(d.plan, "m1") && !is_quantized(d.plan, "m2"));
     assert_string_equal(test_reason(d.plan, "m2"), "inside If: no sample reached it");
-    assert_close(e, &d, 30);
-    assert_plan_says_it_all(e, &d, 30);
-    free_done(d);
+    assert_sound(e, d, 30);
 }
 
 TEST(a_loop_is_quantized_over_all_its_iterations)
@@ -157,9 +159,7 @@ TEST(a_loop_is_quantized_over_all_its_iterations)
     done d = quantized(e, test_graph_text(__func__));
 
     assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
-    assert_close(e, &d, 20);
-    assert_plan_says_it_all(e, &d, 20);
-    free_done(d);
+    assert_sound(e, d, 20);
 }
 
 TEST(a_loop_that_ends_by_its_condition_is_followed)
@@ -178,9 +178,7 @@ TEST(a_scan_is_quantized_slice_by_slice)
     done d = quantized(e, test_graph_text(__func__));
 
     assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
-    assert_close(e, &d, 25);
-    assert_plan_says_it_all(e, &d, 25);
-    free_done(d);
+    assert_sound(e, d, 25);
 }
 
 TEST(a_body_inside_a_body_is_quantized)
@@ -189,9 +187,7 @@ TEST(a_body_inside_a_body_is_quantized)
     done d = quantized(e, test_graph_text(__func__));
 
     assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
-    assert_close(e, &d, 20);
-    assert_plan_says_it_all(e, &d, 20);
-    free_done(d);
+    assert_sound(e, d, 20);
 }
 
 TEST(a_function_is_inlined_first)
@@ -211,9 +207,7 @@ TEST(names_that_branches_share_are_told_apart)
     done d = quantized(e, test_graph_text(__func__));
 
     assert_int_equal(d.plan->quantized.n, 4);
-    assert_close(e, &d, 25);
-    assert_plan_says_it_all(e, &d, 25);
-    free_done(d);
+    assert_sound(e, d, 25);
 }
 
 TEST(a_body_that_cannot_be_run_stays_float_with_the_reason)
@@ -242,10 +236,8 @@ TEST(bodies_go_with_a_rest_in_float16)
     assert_ok(qdq_target_set(t, "rest.type", "float16", &err));
     opts.samples = 32;
     assert_ok(qdq_quantize(d.m, t, e, d.data, &opts, &d.plan, &d.q, &err));
-    assert_close(e, &d, 25);
-    assert_plan_says_it_all(e, &d, 25);
     qdq_target_free(t);
-    free_done(d);
+    assert_sound(e, d, 25);
 }
 
 /* --- many plans ------------------------------------------------------------------------------- */
