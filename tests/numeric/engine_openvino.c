@@ -13,18 +13,10 @@ static qdq_error err;
 /* 10 log10 of the signal over the difference; both outputs whole. */
 static double sqnr_db(const kept *a, const kept *b)
 {
-    double signal = 0, noise = 0;
+    const difference d = difference_of(a, b);
 
-    assert_int_equal(a->size, b->size);
-    assert_true(a->size > 0);
-    for (size_t i = 0; i < a->size / sizeof(float); i++) {
-        double x = (double)kept_float(a, i), y = (double)kept_float(b, i);
-        assert_true(isfinite(x) && isfinite(y));
-        signal += x * x;
-        noise += (x - y) * (x - y);
-    }
-    assert_true(signal > 0);
-    return noise > 0 ? 10 * log10(signal / noise) : 200;
+    assert_true(d.signal > 0);
+    return d.noise > 0 ? 10 * log10(d.signal / d.noise) : 200;
 }
 
 /* --- engine ----------------------------------------------------------------------------------- */

@@ -59,22 +59,6 @@ static kept outputs(qdq_engine *e, const qdq_model *m, qdq_opt_level level)
     return k;
 }
 
-static void assert_close(const kept *a, const kept *b, double within)
-{
-    double error = 0, size = 0;
-
-    assert_int_equal(a->size, b->size);
-    for (size_t i = 0; i < a->size / sizeof(float); i++) {
-        double x = (double)kept_float(a, i), d = x - (double)kept_float(b, i);
-
-        error += d * d;
-        size += x * x;
-    }
-    assert_true(size > 0);
-    if (!(sqrt(error / size) <= within))
-        fail_msg("relative error %g, want at most %g", sqrt(error / size), within);
-}
-
 #define SET(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 TEST(each_format_computes_what_its_decoded_weights_do)
@@ -103,7 +87,7 @@ TEST(each_format_computes_what_its_decoded_weights_do)
                 assert_int_equal(p->weights.n, 4);
                 have = outputs(e, q, QDQ_LEVEL_NONE);
                 want = outputs(e, s == 0 ? stripped : m, QDQ_LEVEL_NONE);
-                assert_close(&want, &have, s == 0 ? 1e-5 : 0.3);
+                expect_near(stores[s], &want, &have, s == 0 ? 1e-5 : 0.3);
                 qdq_plan_free(p);
                 qdq_model_free(stripped);
                 qdq_model_free(q);
@@ -130,7 +114,7 @@ TEST(operators_of_the_engine_compute_what_dequantizelinear_does)
 
             want = outputs(e, dq, QDQ_LEVEL_NONE);
             have = outputs(e, nbits, QDQ_LEVEL_ALL);
-            assert_close(&want, &have, 1e-5);
+            expect_near(types[t], &want, &have, 1e-5);
             assert_int_equal(count_kernels(e, nbits, "MatMulNBits"), 3);
             assert_int_equal(count_kernels(e, nbits, "GatherBlockQuantized"), 1);
             qdq_model_free(dq);
@@ -151,7 +135,7 @@ TEST(eight_bits_fit_into_the_engine_s_products_too)
 
     want = outputs(e, dq, QDQ_LEVEL_NONE);
     have = outputs(e, nbits, QDQ_LEVEL_ALL);
-    assert_close(&want, &have, 1e-5);
+    expect_near("int8", &want, &have, 1e-5);
     qdq_model_free(dq);
     qdq_model_free(nbits);
     qdq_model_free(m);
@@ -189,7 +173,7 @@ TEST(formats_of_single_nodes_stand_side_by_side)
             "\"block\": 16}}]"));
     want = outputs(e, m, QDQ_LEVEL_NONE);
     have = outputs(e, q, QDQ_LEVEL_NONE);
-    assert_close(&want, &have, 0.15);
+    expect_near("overrides", &want, &have, 0.15);
     qdq_model_free(q);
     qdq_model_free(m);
 }

@@ -95,22 +95,6 @@ static void run(qdq_engine *e, const qdq_model *m, qdq_opt_level level, kept *ou
     run_model(e, m, &so, out);
 }
 
-static void expect_near(const char *what, const kept *a, const kept *b, double within)
-{
-    double error = 0, size = 0;
-
-    assert_int_equal(a->size, b->size);
-    for (size_t i = 0; i < a->size / sizeof(float); i++) {
-        double x = (double)kept_float(a, i), d = x - (double)kept_float(b, i);
-
-        error += d * d;
-        size += x * x;
-    }
-    assert_true(size > 0);
-    if (!(sqrt(error / size) <= within))
-        fail_msg("%s: relative error %g, want at most %g", what, sqrt(error / size), within);
-}
-
 /* Weights in -1..1 with a scale for each channel lose 0.4 %; 0.7 % where ONNX Runtime (1.31) makes
  * MatMulNBits of a DQ of 8 bits and its MatMul, which rounds the activation, too. Activations in
  * normal(0,1) lose 1 %. With a wrong axis or zero point it is a multiple of that. */

@@ -44,20 +44,41 @@ static inline float kept_float(const kept *k, size_t i)
     return x;
 }
 
-/* Error of floats, relative to those that are wanted. */
-static inline double error_of(const kept *want, const kept *have)
+/* Squares of the floats that are wanted and of what others differ by, added up. */
+typedef struct difference {
+    double signal, noise;
+} difference;
+
+static inline difference difference_of(const kept *want, const kept *have)
 {
-    double error = 0, size = 0;
+    difference sum = {0, 0};
 
     assert_int_equal(want->size, have->size);
     for (size_t i = 0; i < want->size / sizeof(float); i++) {
         double x = (double)kept_float(want, i), d = x - (double)kept_float(have, i);
 
         assert_true(isfinite(d));
-        error += d * d;
-        size += x * x;
+        sum.noise += d * d;
+        sum.signal += x * x;
     }
-    return size > 0 ? sqrt(error / size) : error;
+    return sum;
+}
+
+/* Error relative to what is wanted. */
+static inline double error_of(const kept *want, const kept *have)
+{
+    const difference d = difference_of(want, have);
+
+    return d.signal > 0 ? sqrt(d.noise / d.signal) : d.noise;
+}
+
+static inline void expect_near(const char *what, const kept *want, const kept *have, double within)
+{
+    const double error = error_of(want, have);
+
+    assert_true(difference_of(want, have).signal > 0);
+    if (!(error <= within))
+        fail_msg("%s: relative error %g, want at most %g", what, error, within);
 }
 
 static inline unsigned ort_minor(const qdq_engine *e)

@@ -41,19 +41,12 @@ static qdq_model *load(const char *name)
 static double sqnr(qdq_engine *e, const qdq_model *a, const qdq_model *b)
 {
     static kept x, y;
-    double signal = 0, noise = 0;
 
     run_model(e, a, NULL, &x);
     run_model(e, b, NULL, &y);
     assert_string_equal(x.names, y.names);
-    assert_int_equal(x.size, y.size);
-    for (size_t i = 0; i < x.size / sizeof(float); i++) {
-        double p = (double)kept_float(&x, i), q = (double)kept_float(&y, i);
-
-        signal += p * p;
-        noise += (p - q) * (p - q);
-    }
-    return noise == 0 ? INFINITY : 10 * log10(signal / noise);
+    const difference d = difference_of(&x, &y);
+    return d.noise == 0 ? INFINITY : 10 * log10(d.signal / d.noise);
 }
 
 static void assert_near(const peer *p, const char *what, double have, double want)
