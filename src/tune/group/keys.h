@@ -42,9 +42,4 @@ typedef struct qdq_fusion_keys {
 qdq_status qdq_fusion_keys_find(const qdq_fusions *f, qdq_fusion_keys **out, qdq_error *err);
 void qdq_fusion_keys_free(qdq_fusion_keys *k); /* NULL is allowed */
 
-/* The graphs are the same but for names and values of weights: node k of both in canonical order,
- * wire by wire. */
-bool qdq_fusion_same(const qdq_key_instance *a, const qdq_key_instance *b, uint32_t n_nodes,
-                     qdq_arena *scratch, bool *nomem);
-
 #endif /* QDQ_KEYS_H */

@@ -126,7 +126,7 @@ static bool all_are(const qdq_attr *a, int64_t x)
 
 /* Exporters write defaults or leave them out. These mean the same in all operators that have
  * them. */
-bool qdq_canon_is_default(const qdq_attr *a)
+static bool is_default(const qdq_attr *a)
 {
     static const struct {
         const char *name;
@@ -150,7 +150,7 @@ static bool hash_attrs(qdq_canon *c, const qdq_node *n)
 
     for (uint32_t i = 0; i < n->n_attr; i++) {
         qdq_buf text = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
-        if (qdq_canon_is_default(n->attr[i]))
+        if (is_default(n->attr[i]))
             continue;
         qdq_signature_attr(&text, n->attr[i]);
         bool failed = text.failed;

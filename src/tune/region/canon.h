@@ -30,9 +30,6 @@ qdq_status qdq_canon_new_sets(const qdq_graph *g, const uint32_t *owner, qdq_are
 qdq_status qdq_canon_nodes(qdq_canon *c, const qdq_node *const *node, size_t n, uint32_t own,
                            qdq_arena *arena, qdq_canon_form *out, qdq_error *err);
 
-/* Leaving this attribute out means the same. */
-bool qdq_canon_is_default(const qdq_attr *a);
-
 /* The form lives in `arena`. */
 qdq_status qdq_canon_region(qdq_canon *c, const qdq_region *r, qdq_arena *arena,
                             qdq_canon_form *out, qdq_error *err);
