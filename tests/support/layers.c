@@ -73,6 +73,17 @@ const char *test_fusions_text(const qdq_fusions *f)
     return text;
 }
 
+bool test_is_in_part(const qdq_fusions *f, const qdq_model *part, const qdq_node *n)
+{
+    for (uint32_t i = 0; f->of[n->id] != QDQ_NO_FUSION && i < n->n_out; i++) {
+        const qdq_value *v =
+            n->out[i] != NULL ? qdq_graph_find(part->graph, n->out[i]->name) : NULL;
+        if (v != NULL && v->producer != NULL)
+            return true;
+    }
+    return false;
+}
+
 /* Whether a way leaves group k and comes back. */
 static bool comes_back(const qdq_fusions *f, uint32_t k, bool *outside)
 {

@@ -22,6 +22,9 @@ void test_layers_free(test_layers *l);
 /* "a b | c d e": groups by the labels of their nodes; static storage. */
 const char *test_fusions_text(const qdq_fusions *f);
 
+/* Is this node of a group, or next to it, in the model that was cut out for the group? */
+bool test_is_in_part(const qdq_fusions *f, const qdq_model *part, const qdq_node *n);
+
 /* Every node in one group, all groups convex (by brute force), boundaries of numbers right. */
 void test_fusions_sound(const qdq_fusions *f);
 

@@ -87,11 +87,11 @@ static void print_dims(qdq_buf *to, const qdq_dims_range *d, int which)
 }
 
 /* "u[1,4]..[8,4]..[16,4]; z[2]; halo a b; frozen to" */
-static char *describe(const qdq_group_model *g)
+static char *describe(const qdq_fusions *f, uint32_t group, const qdq_group_model *g)
 {
     qdq_buf to = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     qdq_arena scratch = QDQ_ARENA_INIT;
-    bool first = true;
+    const char *before = "; halo";
 
     for (uint32_t i = 0; i < g->n_inputs; i++) {
         const qdq_dims_range *d = &g->input[i].dims;
@@ -103,14 +103,20 @@ static char *describe(const qdq_group_model *g)
             print_dims(&to, d, k);
         }
     }
-    for (uint32_t i = 0; i < g->n_nodes; i++)
-        if (g->is_halo[i]) {
-            qdq_buf_printf(&to, "%s %s", first ? "; halo" : "",
-                           qdq_node_label(g->node[i], &scratch));
-            first = false;
+    QDQ_FOR_NODES (n, f->g.g)
+        if (f->of[n->id] != group && test_is_in_part(f, g->model, n)) {
+            qdq_buf_printf(&to, "%s %s", before, qdq_node_label(n, &scratch));
+            before = "";
         }
-    for (uint32_t i = 0; i < g->n_frozen; i++)
-        qdq_buf_printf(&to, "%s %s", i == 0 ? "; frozen" : "", g->frozen[i]->name);
+    before = "; frozen";
+    QDQ_FOR_INITS(v, g->model->graph)
+    {
+        const qdq_value *whole = qdq_graph_find(f->g.g, v->name);
+        if (whole->init != NULL || qdq_region_is_const(whole))
+            continue;
+        qdq_buf_printf(&to, "%s %s", before, v->name);
+        before = "";
+    }
     qdq_arena_free(&scratch);
     return qdq_buf_take(&to);
 }
@@ -144,7 +150,7 @@ static qdq_status make(qdq_model **m, const qdq_fusions *f, const question *q,
         out->refusal = strdup(g->why);
     } else {
         expect_no_errors(g->model);
-        out->counts = describe(g);
+        out->counts = describe(f, q->group, g);
         QDQ_TRY(qdq_model_clone(g->model, m, err));
     }
     qdq_group_model_free(g);

@@ -9,6 +9,8 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 
+/* Nodes of shape arithmetic that come along (what takes more is frozen), and nodes of a neighbour's
+ * group. */
 enum { MOST_PULLED = 16, MOST_BESIDE = 16 };
 
 typedef struct maker {
@@ -17,8 +19,10 @@ typedef struct maker {
     const qdq_group_model_opts *opts;
     qdq_group_model *out;
     qdq_arena scratch;
-    /* by place: of the group; with its halo */
-    bool *own, *inside;
+    /* the group itself */
+    const qdq_fusion *own;
+    /* by place: of the group with its halo */
+    bool *inside;
     qdq_region_values crossing, inputs, outputs, frozen;
     /* by value id */
     bool *is_input;
@@ -56,9 +60,8 @@ static void add_halo(maker *s)
 {
     const qdq_region_graph *g = s->g;
 
-    for (uint32_t p = 0; p < g->n; p++) {
-        if (!s->own[p])
-            continue;
+    for (uint32_t i = 0; i < s->own->n; i++) {
+        const uint32_t p = g->place[s->own->node[i]->id];
         for (uint32_t e = g->first_source[p]; e < g->first_source[p + 1]; e++)
             add_neighbour(s, g->source[e]);
         for (uint32_t e = g->first_reader[p]; e < g->first_reader[p + 1]; e++)
@@ -129,15 +132,13 @@ static qdq_status find_outputs(maker *s)
  * begins with is there anyway. */
 static qdq_status walk_cone(maker *s, const qdq_value *v, bool *pulled)
 {
-    const uint32_t most = s->opts->most_pulled > 0 ? s->opts->most_pulled : MOST_PULLED;
-
     s->cone.n = 0;
     s->n_cones++;
     *pulled = true;
     QDQ_NEED(QDQ_PUSH(&s->scratch, &s->cone, v->producer), s->err);
     for (size_t i = 0; i < s->cone.n && *pulled; i++) {
         const qdq_node *n = s->cone.at[i];
-        *pulled = s->cone.n <= most && !qdq_region_has_subgraphs(n);
+        *pulled = s->cone.n <= MOST_PULLED && !qdq_region_has_subgraphs(n);
         for (uint32_t k = 0; k < n->n_in && *pulled; k++) {
             const qdq_value *in = qdq_node_in(n, k);
             if (in == NULL || qdq_region_is_const(in) || in->init != NULL || s->is_input[in->id])
@@ -215,27 +216,6 @@ static qdq_status find_boundary(maker *s)
     return describe_inputs(s);
 }
 
-static qdq_status list_nodes(maker *s)
-{
-    qdq_group_model *out = s->out;
-    bool *is_halo;
-
-    for (uint32_t p = 0; p < s->g->n; p++)
-        out->n_nodes += s->inside[p];
-    out->node = qdq_arena_array(&out->arena, (size_t)out->n_nodes + 1, sizeof *out->node);
-    out->is_halo = is_halo =
-        qdq_arena_array(&out->arena, (size_t)out->n_nodes + 1, sizeof *is_halo);
-    QDQ_NEED(out->node != NULL && is_halo != NULL, s->err);
-    out->n_nodes = 0;
-    for (uint32_t p = 0; p < s->g->n; p++) {
-        if (!s->inside[p])
-            continue;
-        is_halo[out->n_nodes] = !s->own[p];
-        out->node[out->n_nodes++] = s->g->node[p];
-    }
-    return QDQ_OK;
-}
-
 /* --- the model -------------------------------------------------------------------------------- */
 
 static const char **names_of(maker *s, const qdq_region_values *a, const qdq_region_values *b)
@@ -272,14 +252,11 @@ static qdq_status cut_group(maker *s)
     qdq_group_model *out = s->out;
     const char **in = names_of(s, &s->inputs, &s->frozen), **to = names_of(s, &s->outputs, NULL);
 
-    out->frozen = qdq_arena_array(&out->arena, s->frozen.n + 1, sizeof *out->frozen);
-    QDQ_NEED(in != NULL && to != NULL && out->frozen != NULL, s->err);
+    QDQ_NEED(in != NULL && to != NULL, s->err);
     QDQ_TRY(qdq_model_extract(s->g->g->model, in, s->inputs.n + s->frozen.n, to, s->outputs.n,
                               &out->model, s->err));
-    for (size_t i = 0; i < s->frozen.n && out->why[0] == '\0'; i++) {
-        out->frozen[out->n_frozen++] = s->frozen.at[i];
+    for (size_t i = 0; i < s->frozen.n && out->why[0] == '\0'; i++)
         QDQ_TRY(freeze_shape(s, s->frozen.at[i]));
-    }
     if (out->why[0] != '\0') {
         qdq_model_free(out->model);
         out->model = NULL;
@@ -287,22 +264,16 @@ static qdq_status cut_group(maker *s)
     return QDQ_OK;
 }
 
-static qdq_status make_group(maker *s, uint32_t group)
+static qdq_status make_group(maker *s)
 {
-    const size_t n = (size_t)s->g->n + 1;
-
-    s->own = qdq_arena_array(&s->scratch, n, sizeof *s->own);
-    s->inside = qdq_arena_array(&s->scratch, n, sizeof *s->inside);
+    s->inside = qdq_arena_array(&s->scratch, (size_t)s->g->n + 1, sizeof *s->inside);
     s->is_input = qdq_arena_array(&s->scratch, s->g->g->values.n + 1, sizeof *s->is_input);
     s->seen = qdq_arena_array(&s->scratch, (size_t)s->g->g->next_node_id + 1, sizeof *s->seen);
-    QDQ_NEED(s->own != NULL && s->inside != NULL && s->is_input != NULL && s->seen != NULL, s->err);
-    for (uint32_t i = 0; i < s->f->at[group].n; i++) {
-        uint32_t p = s->g->place[s->f->at[group].node[i]->id];
-        s->own[p] = s->inside[p] = true;
-    }
+    QDQ_NEED(s->inside != NULL && s->is_input != NULL && s->seen != NULL, s->err);
+    for (uint32_t i = 0; i < s->own->n; i++)
+        s->inside[s->g->place[s->own->node[i]->id]] = true;
     if (s->opts->halo)
         add_halo(s);
-    QDQ_TRY(list_nodes(s));
     QDQ_TRY(find_boundary(s));
     return s->out->why[0] == '\0' ? cut_group(s) : QDQ_OK;
 }
@@ -318,8 +289,8 @@ qdq_status qdq_group_model_make(const qdq_fusions *f, uint32_t group,
     *out = calloc(1, sizeof **out);
     QDQ_NEED(*out != NULL, err);
     (*out)->why = "";
-    maker s = {.f = f, .g = &f->g, .opts = opts, .out = *out, .err = err};
-    qdq_status st = make_group(&s, group);
+    maker s = {.f = f, .g = &f->g, .own = &f->at[group], .opts = opts, .out = *out, .err = err};
+    qdq_status st = make_group(&s);
     qdq_arena_free(&s.scratch);
     if (st != QDQ_OK) {
         qdq_group_model_free(*out);

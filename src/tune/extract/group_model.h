@@ -13,8 +13,6 @@ typedef struct qdq_group_model_opts {
     bool halo;
     /* of the whole model */
     const qdq_shape_range *range;
-    /* nodes of shape arithmetic that come along; what takes more is frozen. 0: 16 */
-    uint32_t most_pulled;
 } qdq_group_model_opts;
 
 /* An input of the model that was made. */
@@ -29,21 +27,15 @@ typedef struct qdq_group_model {
     qdq_model *model;
     /* then: why; "" else */
     const char *why;
-    /* of the source, in the order of the graph: the group and its halo; names are the same */
-    const qdq_node **node;
-    /* of each */
-    const bool *is_halo;
-    uint32_t n_nodes;
     /* in the order of first use */
     qdq_group_input *input;
     uint32_t n_inputs;
-    /* computed shapes that became constants: right for the usual shapes alone */
-    const qdq_value **frozen;
-    uint32_t n_frozen;
 } qdq_group_model;
 
 /* A group without inputs, without outputs, or with shapes that are unknown before it runs has no
- * model; that is no failure: `why` says so. Weights are shared with f's model, which must stay. */
+ * model; that is no failure: `why` says so. Nodes and values have the names of f's model; weights
+ * are shared with it, so it must stay. Computed shapes that are out of reach are constants, right
+ * for the usual shapes alone. */
 qdq_status qdq_group_model_make(const qdq_fusions *f, uint32_t group,
                                 const qdq_group_model_opts *opts, qdq_group_model **out,
                                 qdq_error *err);
