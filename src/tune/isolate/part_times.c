@@ -68,9 +68,8 @@ typedef struct splitting {
     uint32_t *of;
     /* by part: a layer is another part's, too */
     bool *is_mixed;
-    /* the layers of all parts, part by part; by part and one more: where its own begin */
-    qdq_layer *sorted;
-    size_t *first;
+    /* those of one part, in order of execution */
+    qdq_layer *own;
     qdq_layer_index names;
     qdq_arena scratch;
     qdq_error *err;
@@ -137,38 +136,19 @@ static qdq_status split_layers(splitting *s, const qdq_layer *layer, double end_
     return QDQ_OK;
 }
 
-static qdq_status sort_layers(splitting *s)
-{
-    const uint32_t parts = s->p->n;
-    size_t *end = qdq_arena_array(&s->scratch, (size_t)parts + 1, sizeof *end);
-
-    s->sorted = qdq_arena_array(&s->scratch, s->n + 1, sizeof *s->sorted);
-    s->first = qdq_arena_array(&s->scratch, (size_t)parts + 1, sizeof *s->first);
-    QDQ_NEED(end != NULL && s->sorted != NULL && s->first != NULL, s->err);
-    for (size_t i = 0; i < s->n; i++)
-        if (s->of[i] != NO_PART)
-            s->first[s->of[i] + 1]++;
-    for (uint32_t part = 0; part < parts; part++) {
-        end[part] = s->first[part];
-        s->first[part + 1] += s->first[part];
-    }
-    for (size_t i = 0; i < s->n; i++)
-        if (s->of[i] != NO_PART)
-            s->sorted[end[s->of[i]]++] = s->layer[i];
-    return QDQ_OK;
-}
-
 static qdq_status time_part(splitting *s, uint32_t part, qdq_group_time *out)
 {
     const qdq_arena_mark mark = qdq_arena_get_mark(&s->scratch);
-    const size_t from = s->first[part];
     qdq_tune_times times;
+    size_t n = 0;
 
     *out = (qdq_group_time){.own = NAN};
     if (s->is_mixed[part])
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_attribute_by(&s->names, s->sorted + from, s->first[part + 1] - from,
-                                  &s->scratch, &times, s->err));
+    for (size_t i = 0; i < s->n; i++)
+        if (s->of[i] == part)
+            s->own[n++] = s->layer[i];
+    QDQ_TRY(qdq_tune_attribute_by(&s->names, s->own, n, &s->scratch, &times, s->err));
     *out = qdq_group_time_of(s->p->f, s->p->group.at[part], &times);
     qdq_arena_reset(&s->scratch, mark);
     return QDQ_OK;
@@ -178,11 +158,11 @@ static qdq_status time_parts(splitting *s, const qdq_layer *layer, double end_to
                              qdq_group_time *out)
 {
     s->layer = qdq_arena_array(&s->scratch, s->n + 1, sizeof *s->layer);
+    s->own = qdq_arena_array(&s->scratch, s->n + 1, sizeof *s->own);
     s->of = qdq_arena_array(&s->scratch, s->n + 1, sizeof *s->of);
     s->is_mixed = qdq_arena_array(&s->scratch, (size_t)s->p->n + 1, sizeof *s->is_mixed);
-    QDQ_NEED(s->layer != NULL && s->of != NULL && s->is_mixed != NULL, s->err);
+    QDQ_NEED(s->layer != NULL && s->own != NULL && s->of != NULL && s->is_mixed != NULL, s->err);
     QDQ_TRY(split_layers(s, layer, end_to_end_us));
-    QDQ_TRY(sort_layers(s));
     QDQ_TRY(qdq_layer_index_make(&s->names, s->p->f->g.g, &s->scratch, s->err));
     for (uint32_t part = 0; part < s->p->n; part++)
         QDQ_TRY(time_part(s, part, &out[part]));
