@@ -44,6 +44,11 @@ void qdq_keep_one_line(char *text);
             return qdq_nomem(err);                                                                 \
     } while (0)
 
+/* The end of a function that makes something: *out is `made`, or after an error NULL, and `made` is
+ * released. Gives `st`; both are evaluated more than once. */
+#define QDQ_HAND_OVER(made, st, out, release)                                                      \
+    ((st) == QDQ_OK ? (*(out) = (made), QDQ_OK) : (release(made), *(out) = NULL, (st)))
+
 #define QDQ_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Formats and sends one line to job->log, if there is one. */

@@ -239,12 +239,7 @@ static qdq_status open_outfile(const char *path, bool named, bool allow_overwrit
     }
     if (st == QDQ_OK && mode != 0 && fchmod(f->fd, mode) != 0)
         st = qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot keep its permissions", path);
-    if (st != QDQ_OK) {
-        free_outfile(f);
-        return st;
-    }
-    *out = f;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(f, st, out, free_outfile);
 }
 
 qdq_status qdq_outfile_open(const char *path, bool allow_overwrite, qdq_outfile **out,

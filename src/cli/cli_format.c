@@ -261,9 +261,5 @@ qdq_status cli_target_open(cli *c, const char *name, const cli_format_args *a,
         return qdq_within(err, st, "installed target (--target builtin:%s ignores it)", name);
     QDQ_TRY(st);
     st = change_target(c, t, a, is_file(name), err);
-    if (st == QDQ_OK)
-        *out = t;
-    else
-        qdq_target_free(t);
-    return st;
+    return QDQ_HAND_OVER(t, st, out, qdq_target_free);
 }

@@ -71,11 +71,7 @@ static qdq_status try_session(const bench *b, const bench_engine *e, size_t i,
         e->entry[i].open = e->entry[i].open || qdq_io_is_open(&io);
     if (st == QDQ_OK)
         st = run_once(b, e, *s, err);
-    if (st != QDQ_OK) {
-        qdq_session_close(*s);
-        *s = NULL;
-    }
-    return st;
+    return QDQ_HAND_OVER(*s, st, s, qdq_session_close);
 }
 
 static qdq_status open_session(const bench *b, const bench_engine *e, size_t i, qdq_error *err)

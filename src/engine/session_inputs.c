@@ -132,10 +132,5 @@ qdq_status qdq_session_order_inputs(const qdq_session *s, const qdq_named_array 
     *out = NULL;
     QDQ_NEED(ordered != NULL, err);
     qdq_status st = order(s, in, n_in, ordered, err);
-    if (st != QDQ_OK) {
-        free(ordered);
-        return st;
-    }
-    *out = ordered;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(ordered, st, out, free);
 }

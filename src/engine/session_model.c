@@ -243,5 +243,5 @@ qdq_status qdq_session_model(const qdq_model *m, const qdq_session_opts *opts, b
         drop_unread(own);
     if (st == QDQ_OK && shared_names)
         st = qdq_model_run_passes(own, "drop-shared-names", err);
-    return qdq_model_hand_over(own, st, out);
+    return QDQ_HAND_OVER(own, st, out, qdq_model_free);
 }

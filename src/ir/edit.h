@@ -20,10 +20,6 @@ qdq_status qdq_model_set_prop(qdq_model *m, const char *key, const char *value, 
  * out of memory. */
 bool qdq_model_hold(qdq_model *m, qdq_mapping *map);
 
-/* The end of a function that makes a model: *out is m, or after an error NULL, and m is freed.
- * Returns `st`. */
-qdq_status qdq_model_hand_over(qdq_model *m, qdq_status st, qdq_model **out);
-
 /* The body g, with all that is inside of it, as a model of its own: values of the graphs around
  * that it reads are initializers if they are constant, else inputs behind its own. Calls of
  * functions are left without them. */

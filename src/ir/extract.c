@@ -219,5 +219,5 @@ qdq_status qdq_model_extract(const qdq_model *m, const char *const *inputs, size
     if (st == QDQ_OK)
         st = cut(&x, inputs, n_in, outputs, n_out);
     qdq_arena_free(&x.scratch);
-    return qdq_model_hand_over(copy, st, out);
+    return QDQ_HAND_OVER(copy, st, out, qdq_model_free);
 }

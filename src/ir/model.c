@@ -39,14 +39,6 @@ void qdq_model_free(qdq_model *m)
     free(m);
 }
 
-qdq_status qdq_model_hand_over(qdq_model *m, qdq_status st, qdq_model **out)
-{
-    if (st != QDQ_OK)
-        qdq_model_free(m);
-    *out = st == QDQ_OK ? m : NULL;
-    return st;
-}
-
 const char *qdq_intern_n(qdq_model *m, const char *s, size_t n)
 {
     bool is_new;

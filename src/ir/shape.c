@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "ir/edit.h"
 #include "ir/graph_check.h"
 
 static const struct {
@@ -403,7 +402,7 @@ qdq_status qdq_model_clone_typed(const qdq_model *m, const qdq_job *job, qdq_mod
     *out = NULL;
     QDQ_TRY(qdq_model_clone(m, out, err));
     qdq_status st = qdq_model_infer(*out, &opts, err);
-    return qdq_model_hand_over(*out, st, out);
+    return QDQ_HAND_OVER(*out, st, out, qdq_model_free);
 }
 
 qdq_status qdq_model_infer_shapes(qdq_model *m, qdq_error *err)

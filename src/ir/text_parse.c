@@ -530,7 +530,7 @@ qdq_status qdq_text_parse(const char *text, size_t size, const char *name, qdq_m
     p.lex.arena = &p.scratch;
     st = parse_model(&p);
     qdq_arena_free(&p.scratch);
-    return qdq_model_hand_over(p.m, st, out);
+    return QDQ_HAND_OVER(p.m, st, out, qdq_model_free);
 }
 
 qdq_status qdq_model_from_text(const char *text, const char *name, qdq_model **out, qdq_error *err)

@@ -288,5 +288,5 @@ qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, con
         QDQ_TRY(check_fingerprint(p, m, &quiet, err));
     QDQ_TRY(qdq_quantize_clean(p, m, &quiet, &copy, err));
     qdq_status st = qdq_quantize_finish(copy, p, NULL, &quiet, err);
-    return qdq_model_hand_over(copy, st, out);
+    return QDQ_HAND_OVER(copy, st, out, qdq_model_free);
 }

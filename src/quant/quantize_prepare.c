@@ -5,7 +5,6 @@
 
 #include "base/fail.h"
 #include "base/map.h"
-#include "ir/edit.h"
 #include "ir/shape.h"
 #include "opt/fuse/composite.h"
 #include "qdq/pass.h"
@@ -125,7 +124,7 @@ static qdq_status prepare_model(const qdq_plan *p, const qdq_model *m, const qdq
         st = qdq_control_flow_name_apart(copy, err);
     if (st == QDQ_OK)
         st = qdq_model_infer(copy, &so, err);
-    return qdq_model_hand_over(copy, st, out);
+    return QDQ_HAND_OVER(copy, st, out, qdq_model_free);
 }
 
 qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job,
@@ -134,7 +133,8 @@ qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_j
     cleaned done; /* the plan says it already */
 
     QDQ_TRY(prepare_model(p, m, job, &done, out, err));
-    return qdq_model_hand_over(*out, qdq_smooth_apply(*out, p, err), out);
+    const qdq_status st = qdq_smooth_apply(*out, p, err);
+    return QDQ_HAND_OVER(*out, st, out, qdq_model_free);
 }
 
 /* --- an opset that has LayerNormalization ----------------------------------------------------- */

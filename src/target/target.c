@@ -39,12 +39,9 @@ static qdq_status parse_target(const char *text, size_t size, const char *name, 
         t->text = qdq_arena_strndup(&t->arena, text, size);
     st = t == NULL || t->text == NULL ? qdq_nomem(err) : qdq_target_read(t, root, lines, err);
     json_decref(root);
-    if (st != QDQ_OK) {
-        qdq_target_free(t);
-        return qdq_within(err, st, "%s", name);
-    }
-    *out = t;
-    return QDQ_OK;
+    if (st != QDQ_OK)
+        st = qdq_within(err, st, "%s", name);
+    return QDQ_HAND_OVER(t, st, out, qdq_target_free);
 }
 
 qdq_status qdq_target_parse(const char *text, size_t size, const char *name, qdq_target **out,

@@ -197,12 +197,7 @@ qdq_status qdq_worker_open(qdq_worker *w, const char *path, const qdq_input_shap
     qdq_status st = qdq_model_load(path, NULL, &m->model, err);
     if (st == QDQ_OK)
         st = qdq_session_open(w->engine, m->model, &opts, &m->session, err);
-    if (st != QDQ_OK) {
-        qdq_worker_close(m);
-        return st;
-    }
-    *out = m;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(m, st, out, qdq_worker_close);
 }
 
 qdq_worker_model *qdq_worker_find(const qdq_worker *w, int64_t handle, qdq_error *err)

@@ -483,12 +483,7 @@ qdq_status qdq_remote_distant_start(qdq_remote_link *l, const qdq_cancel *cancel
         if (st != QDQ_E_ENGINE || !qdq_remote_link_is_cut(l))
             break;
     }
-    if (st != QDQ_OK) {
-        distant_free(d);
-        return st;
-    }
-    *out = d;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(d, st, out, distant_free);
 }
 
 const qdq_remote_process_ops qdq_remote_distant_ops = {

@@ -540,12 +540,7 @@ qdq_status qdq_remote_link_open(const char *host, double timeout_s, qdq_remote_l
     l->in = (qdq_buf)QDQ_BUF_INIT(FRAME_MAX);
     l->device = (qdq_remote_device){.version = "", .processor = "", .kernels = "", .machine = ""};
     qdq_status st = qdq_remote_host_read(host, timeout_s, &l->arena, &l->host, err);
-    if (st != QDQ_OK) {
-        qdq_remote_link_close(l);
-        return st;
-    }
-    *out = l;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(l, st, out, qdq_remote_link_close);
 }
 
 void qdq_remote_link_close(qdq_remote_link *l)

@@ -38,12 +38,7 @@ qdq_status qdq_remote_process_start(const char *program, qdq_remote_link *link,
     p->ops = link != NULL ? &qdq_remote_distant_ops : &qdq_remote_local_ops;
     qdq_status st = link != NULL ? qdq_remote_distant_start(link, cancel, &p->self, err)
                                  : qdq_remote_local_start(program, &p->self, err);
-    if (st != QDQ_OK) {
-        free(p);
-        return st;
-    }
-    *out = p;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(p, st, out, free);
 }
 
 qdq_status qdq_remote_process_ask(qdq_remote_process *p, const json_t *question, int fd,

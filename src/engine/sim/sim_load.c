@@ -176,12 +176,9 @@ qdq_status qdq_sim_load(const char *path, qdq_sim **out, qdq_error *err)
     if (st == QDQ_OK && !take_digits(sim, root))
         st = qdq_nomem(err);
     json_decref(root);
-    if (st != QDQ_OK) {
-        qdq_sim_free(sim);
-        return qdq_within(err, st, "%s", path);
-    }
-    *out = sim;
-    return QDQ_OK;
+    if (st != QDQ_OK)
+        st = qdq_within(err, st, "%s", path);
+    return QDQ_HAND_OVER(sim, st, out, qdq_sim_free);
 }
 
 void qdq_sim_free(qdq_sim *sim)

@@ -328,12 +328,7 @@ qdq_status qdq_comparing_get(const qdq_comparing *c, qdq_compare_result **out, q
     QDQ_NEED(r != NULL, err);
     r->outputs = (qdq_compare_tensor *)(void *)(r + 1);
     qdq_status st = fill_result(c, r, (char *)(r->outputs + n), err);
-    if (st != QDQ_OK) {
-        free(r);
-        return st;
-    }
-    *out = r;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(r, st, out, free);
 }
 
 qdq_status qdq_comparing_begin(const qdq_comparison *of, qdq_comparing **out, qdq_error *err)
@@ -363,11 +358,7 @@ qdq_status qdq_comparing_begin(const qdq_comparison *of, qdq_comparing **out, qd
         c->states[k].fn = k == 0 ? copy_output : match_output;
         c->states[k].ctx = c;
     }
-    if (st == QDQ_OK)
-        *out = c;
-    else
-        qdq_comparing_free(c);
-    return st;
+    return QDQ_HAND_OVER(c, st, out, qdq_comparing_free);
 }
 
 void qdq_comparing_look(qdq_comparing *c, qdq_compare_looks *looks)

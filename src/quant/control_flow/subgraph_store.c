@@ -66,12 +66,7 @@ qdq_status qdq_store_open(const qdq_model *m, qdq_data **out, qdq_error *err)
     d->get = get_sample;
     d->close = close_store;
     qdq_status st = copy_inputs(d, m, err);
-    if (st != QDQ_OK) {
-        qdq_data_close(d);
-        return st;
-    }
-    *out = d;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(d, st, out, qdq_data_close);
 }
 
 qdq_status qdq_store_keep(qdq_data *d, const qdq_array *a, qdq_array *out, qdq_error *err)

@@ -462,12 +462,7 @@ static qdq_status open_any_data(const char *spec, const origin *from, const qdq_
     d->arena = (qdq_arena)QDQ_ARENA_INIT;
     d->job = opts->job;
     qdq_status st = open_data(d, spec, from, m, opts, err);
-    if (st != QDQ_OK) {
-        qdq_data_close(d);
-        return st;
-    }
-    *out = d;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(d, st, out, qdq_data_close);
 }
 
 qdq_status qdq_data_open(const char *spec, const qdq_model *m, const qdq_data_opts *opts,

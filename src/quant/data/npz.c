@@ -134,12 +134,7 @@ static qdq_status open_mapped_file(qdq_mapping *map, const void *data, size_t si
                         ? qdq_fail(err, QDQ_E_FORMAT, "empty file, expected a .npz or .npy file")
                     : single ? open_single_npy(z, err)
                              : open_zip_file(z, err);
-    if (st != QDQ_OK) {
-        qdq_npz_close(z);
-        return st;
-    }
-    *out = z;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(z, st, out, qdq_npz_close);
 }
 
 qdq_status qdq_npz_open(const char *path, qdq_npz **out, qdq_error *err)
@@ -195,12 +190,7 @@ qdq_status qdq_npz_open_arrays(const qdq_named_array *arrays, size_t n, qdq_npz 
     for (size_t i = 0; i < n && st == QDQ_OK; i++)
         st = add_memory_array(z, &arrays[i], &names, err);
     qdq_map_free(&names);
-    if (st != QDQ_OK) {
-        qdq_npz_close(z);
-        return st;
-    }
-    *out = z;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(z, st, out, qdq_npz_close);
 }
 
 void qdq_npz_close(qdq_npz *z)

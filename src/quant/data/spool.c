@@ -52,12 +52,7 @@ qdq_status qdq_spool_open(const char *folder, size_t n_arrays, qdq_spool **out, 
     s->fd = -1;
     s->n_arrays = n_arrays;
     qdq_status st = open_spool_file(s, folder != NULL ? folder : "/tmp", err);
-    if (st != QDQ_OK) {
-        qdq_spool_close(s);
-        return st;
-    }
-    *out = s;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(s, st, out, qdq_spool_close);
 }
 
 void qdq_spool_close(qdq_spool *s)

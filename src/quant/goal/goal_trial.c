@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "ir/edit.h"
 #include "quant/compare/compare_run.h"
 #include "quant/data/data_source.h"
 #include "quant/goal/goal_outputs.h"
@@ -104,12 +103,7 @@ static qdq_status new_plan(qdq_goal_run *g, const char *const *exclude, qdq_plan
     qdq_plan *p = qdq_plan_new();
     qdq_status st = p != NULL ? fill_plan(g, exclude, p, err) : qdq_nomem(err);
 
-    if (st != QDQ_OK) {
-        qdq_plan_free(p);
-        p = NULL;
-    }
-    *out = p;
-    return st;
+    return QDQ_HAND_OVER(p, st, out, qdq_plan_free);
 }
 
 qdq_status qdq_goal_make_plan(qdq_goal_run *g, const unsigned char *form, qdq_plan **out,
@@ -127,11 +121,7 @@ qdq_status qdq_goal_make_plan(qdq_goal_run *g, const unsigned char *form, qdq_pl
         st = qdq_plan_finish(*out) ? QDQ_OK : qdq_nomem(err);
     }
     qdq_map_free(&labels);
-    if (st != QDQ_OK) {
-        qdq_plan_free(*out);
-        *out = NULL;
-    }
-    return st;
+    return QDQ_HAND_OVER(*out, st, out, qdq_plan_free);
 }
 
 qdq_status qdq_goal_make_float(qdq_goal_run *g, qdq_plan **out, qdq_error *err)
@@ -148,7 +138,7 @@ qdq_status qdq_goal_apply(qdq_goal_run *g, const qdq_plan *p, qdq_model **out, q
 {
     QDQ_TRY(qdq_model_clone(g->clean, out, err));
     qdq_status st = qdq_quantize_finish(*out, p, &g->codes, &g->quiet, err);
-    return qdq_model_hand_over(*out, st, out);
+    return QDQ_HAND_OVER(*out, st, out, qdq_model_free);
 }
 
 /* --- its outputs ------------------------------------------------------------------------------ */

@@ -237,5 +237,5 @@ qdq_status qdq_model_widen(const qdq_model *m, qdq_model **out, qdq_error *err)
     *out = NULL;
     QDQ_TRY(qdq_model_clone(m, &copy, err));
     qdq_status st = widen_copy(copy, m, err);
-    return qdq_model_hand_over(copy, st, out);
+    return QDQ_HAND_OVER(copy, st, out, qdq_model_free);
 }

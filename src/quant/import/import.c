@@ -574,11 +574,7 @@ qdq_status qdq_plan_import(const qdq_model *m, const qdq_import_opts *opts, qdq_
     if (stripped != NULL)
         *stripped = NULL;
     qdq_status st = p == NULL ? qdq_nomem(err) : import_model(m, opts, p, stripped, NULL, err);
-    if (st != QDQ_OK)
-        qdq_plan_free(p);
-    else
-        *out = p;
-    return st;
+    return QDQ_HAND_OVER(p, st, out, qdq_plan_free);
 }
 
 qdq_status qdq_model_strip(const qdq_model *m, const qdq_import_opts *opts, qdq_model **out,

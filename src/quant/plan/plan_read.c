@@ -401,12 +401,9 @@ qdq_status qdq_plan_parse(const char *text, size_t size, const char *name, qdq_p
     qdq_plan *p = qdq_plan_new();
     qdq_status st = p == NULL ? qdq_nomem(err) : read_plan(p, root, text, size, err);
     json_decref(root);
-    if (st != QDQ_OK) {
-        qdq_plan_free(p);
-        return qdq_within(err, st, "%s", name);
-    }
-    *out = p;
-    return QDQ_OK;
+    if (st != QDQ_OK)
+        st = qdq_within(err, st, "%s", name);
+    return QDQ_HAND_OVER(p, st, out, qdq_plan_free);
 }
 
 qdq_status qdq_plan_load(const char *path, qdq_plan **out, qdq_error *err)

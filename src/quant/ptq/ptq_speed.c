@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "ir/edit.h"
 #include "qdq/pass.h"
 #include "quant/compare/step_inputs.h"
 
@@ -111,7 +110,7 @@ static qdq_status make_optimized(const qdq_ptq_run *r, qdq_model **out, qdq_erro
     o.growth_bytes = QDQ_CLEAN_GROWTH;
     QDQ_TRY(qdq_model_clone(r->m, out, err));
     const qdq_status st = qdq_model_optimize(*out, &o, NULL, err);
-    return qdq_model_hand_over(*out, st, out);
+    return QDQ_HAND_OVER(*out, st, out, qdq_model_free);
 }
 
 /* Where the optimizations alone are faster, Q/DQ harm. Only if it is known to end in time. */

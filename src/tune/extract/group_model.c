@@ -292,12 +292,9 @@ qdq_status qdq_group_model_make(const qdq_fusions *f, uint32_t group,
     maker s = {.f = f, .g = &f->g, .own = &f->at[group], .opts = opts, .out = *out, .err = err};
     qdq_status st = make_group(&s);
     qdq_arena_free(&s.scratch);
-    if (st != QDQ_OK) {
-        qdq_group_model_free(*out);
-        *out = NULL;
-        return qdq_within(err, st, "group %u", (unsigned)group);
-    }
-    return st;
+    if (st != QDQ_OK)
+        st = qdq_within(err, st, "group %u", (unsigned)group);
+    return QDQ_HAND_OVER(*out, st, out, qdq_group_model_free);
 }
 
 void qdq_group_model_free(qdq_group_model *g)

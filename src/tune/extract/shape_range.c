@@ -63,11 +63,7 @@ qdq_status qdq_shape_range_open(const qdq_model *m, const qdq_shape_range_opts *
     *out = calloc(1, sizeof **out);
     QDQ_NEED(*out != NULL, err);
     qdq_status st = open_all(*out, m, opts != NULL ? opts : &none, err);
-    if (st != QDQ_OK) {
-        qdq_shape_range_close(*out);
-        *out = NULL;
-    }
-    return st;
+    return QDQ_HAND_OVER(*out, st, out, qdq_shape_range_close);
 }
 
 void qdq_shape_range_close(qdq_shape_range *r)

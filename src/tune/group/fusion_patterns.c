@@ -56,10 +56,5 @@ qdq_status qdq_fusion_patterns_make(const qdq_fusion_keys *k, qdq_patterns **out
         st = qdq_nomem(err);
     for (p->n = 0; p->n < k->n && st == QDQ_OK; p->n++)
         st = make_pattern(&k->at[p->n], &p->arena, &p->pattern[p->n], err);
-    if (st != QDQ_OK) {
-        qdq_patterns_free(p);
-        return st;
-    }
-    *out = p;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(p, st, out, qdq_patterns_free);
 }

@@ -85,11 +85,7 @@ static qdq_status start_groups(qdq_fb *b, const qdq_model *m, const qdq_fusion_o
 static qdq_status end_groups(qdq_fb *b, qdq_fusions **out, qdq_status st)
 {
     qdq_arena_free(&b->scratch);
-    if (st != QDQ_OK) {
-        qdq_fusions_free(*out);
-        *out = NULL;
-    }
-    return st;
+    return QDQ_HAND_OVER(*out, st, out, qdq_fusions_free);
 }
 
 qdq_status qdq_fusions_find(const qdq_model *m, const qdq_layer *layer, size_t n,

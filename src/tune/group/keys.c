@@ -200,11 +200,7 @@ qdq_status qdq_fusion_keys_find(const qdq_fusions *f, qdq_fusion_keys **out, qdq
     qdq_status st = find_keys(&s, &known, err);
     qdq_map_free(&known);
     qdq_arena_free(&s.scratch);
-    if (st != QDQ_OK) {
-        qdq_fusion_keys_free(*out);
-        *out = NULL;
-    }
-    return st;
+    return QDQ_HAND_OVER(*out, st, out, qdq_fusion_keys_free);
 }
 
 void qdq_fusion_keys_free(qdq_fusion_keys *k)

@@ -287,5 +287,5 @@ qdq_status qdq_group_plan_apply(const qdq_fusions *f, uint32_t group, const qdq_
         st = quantize_part(&c, cache, *out, err);
     if (st == QDQ_OK && !qdq_graph_name_nodes((*out)->graph)) /* what came with the plan */
         st = qdq_nomem(err);
-    return qdq_model_hand_over(*out, st, out);
+    return QDQ_HAND_OVER(*out, st, out, qdq_model_free);
 }

@@ -118,10 +118,7 @@ qdq_status qdq_probe_make_model(const qdq_probe *p, const qdq_probe_size *size, 
     if (st == QDQ_OK)
         st = verify_model(m, err);
     qdq_buf_free(&text);
-    if (st != QDQ_OK) {
-        qdq_model_free(m);
-        return qdq_within(err, st, "%s[%zu].probe[%zu]", p->list, p->index, p->number);
-    }
-    *out = m;
-    return QDQ_OK;
+    if (st != QDQ_OK)
+        st = qdq_within(err, st, "%s[%zu].probe[%zu]", p->list, p->index, p->number);
+    return QDQ_HAND_OVER(m, st, out, qdq_model_free);
 }

@@ -125,11 +125,7 @@ qdq_status qdq_probe_side(const qdq_target *t, const qdq_probe *p, bool with, qd
     qdq_free(text);
     if (st == QDQ_OK && p->dynamic)
         st = qdq_target_set_all(*out, run_time_data, QDQ_COUNT(run_time_data), err);
-    if (st != QDQ_OK) {
-        qdq_target_free(*out);
-        *out = NULL;
-    }
-    return st;
+    return QDQ_HAND_OVER(*out, st, out, qdq_target_free);
 }
 
 /* --- what a probe is about -------------------------------------------------------------------- */

@@ -193,11 +193,7 @@ qdq_status qdq_patterns_find(qdq_regions *r, qdq_patterns **out, qdq_error *err)
     matcher s = {.all = r, .arena = &p->arena};
     qdq_status st = find_patterns(&s, r, p, err);
     qdq_arena_free(&s.scratch);
-    if (st != QDQ_OK)
-        qdq_patterns_free(p);
-    else
-        *out = p;
-    return st;
+    return QDQ_HAND_OVER(p, st, out, qdq_patterns_free);
 }
 
 void qdq_patterns_free(qdq_patterns *p)

@@ -132,11 +132,7 @@ qdq_status qdq_regions_find(const qdq_model *m, const qdq_region_opts *opts, qdq
     qdq_rb b = {.arena = &r->arena};
     qdq_status st = build_regions(&b, r, opts, err);
     qdq_arena_free(&b.scratch);
-    if (st != QDQ_OK)
-        qdq_regions_free(r);
-    else
-        *out = r;
-    return st;
+    return QDQ_HAND_OVER(r, st, out, qdq_regions_free);
 }
 
 void qdq_regions_free(qdq_regions *r)

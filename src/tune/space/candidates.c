@@ -229,12 +229,9 @@ qdq_status qdq_candidates_open(const char *folder, const qdq_model *clean, const
     c->cache.store = store_in_weights;
     c->cache.ctx = c;
     qdq_status st = fill_candidates(c, folder, clean, err);
-    if (st != QDQ_OK) {
-        qdq_candidates_close(c);
-        return qdq_within(err, st, "files of candidates");
-    }
-    *out = c;
-    return QDQ_OK;
+    if (st != QDQ_OK)
+        st = qdq_within(err, st, "files of candidates");
+    return QDQ_HAND_OVER(c, st, out, qdq_candidates_close);
 }
 
 void qdq_candidates_close(qdq_candidates *c)
@@ -259,7 +256,7 @@ qdq_status qdq_candidate_model(qdq_candidates *c, const qdq_plan *p, qdq_model *
 {
     QDQ_TRY(qdq_model_clone(c->base, out, err));
     qdq_status st = p != NULL ? qdq_quantize_finish(*out, p, &c->cache, NULL, err) : QDQ_OK;
-    return qdq_model_hand_over(*out, st, out);
+    return QDQ_HAND_OVER(*out, st, out, qdq_model_free);
 }
 
 static bool refer_to_file(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *ref)

@@ -229,12 +229,7 @@ qdq_status qdq_space_new(const qdq_model *clean, const qdq_target *t, const qdq_
     s->requested = t;
     s->finite = calloc(1, sizeof *s->finite);
     st = s->finite != NULL ? fill_space(s, opts, err) : qdq_nomem(err);
-    if (st != QDQ_OK) {
-        qdq_space_free(s);
-        return st;
-    }
-    *out = s;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(s, st, out, qdq_space_free);
 }
 
 void qdq_space_free(qdq_space *s)

@@ -114,8 +114,5 @@ qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_spa
     if (st == QDQ_OK)
         st = make_plan(s, a, &of, from, p, err);
     qdq_arena_free(&scratch);
-    if (st != QDQ_OK)
-        qdq_plan_free(p);
-    *out = st == QDQ_OK ? p : NULL;
-    return st;
+    return QDQ_HAND_OVER(p, st, out, qdq_plan_free);
 }

@@ -160,12 +160,7 @@ static qdq_status open_by(const char *path, qdq_status (*how)(qdq_tune_store *, 
     if (s->path != NULL)
         memcpy(s->path, path, strlen(path) + 1);
     qdq_status st = s->path != NULL ? how(s, err) : qdq_nomem(err);
-    if (st != QDQ_OK) {
-        qdq_tune_store_close(s);
-        return st;
-    }
-    *out = s;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(s, st, out, qdq_tune_store_close);
 }
 
 qdq_status qdq_tune_store_open(const char *path, qdq_tune_store **out, qdq_error *err)

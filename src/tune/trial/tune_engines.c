@@ -47,9 +47,5 @@ qdq_status qdq_tune_open_worker_client(qdq_tune_state *t, bool parts, qdq_worker
     QDQ_TRY(qdq_worker_client_open(&lo, out, err));
     qdq_tune_set_deadline(t, *out);
     qdq_status st = qdq_tune_send_refused(t, *out, err);
-    if (st != QDQ_OK) {
-        qdq_worker_client_close(*out);
-        *out = NULL;
-    }
-    return st;
+    return QDQ_HAND_OVER(*out, st, out, qdq_worker_client_close);
 }

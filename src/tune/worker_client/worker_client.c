@@ -288,12 +288,7 @@ qdq_status qdq_worker_client_open(const qdq_worker_client_opts *opts, qdq_worker
     qdq_worker_client *worker_client = calloc(1, sizeof *worker_client);
     QDQ_NEED(worker_client != NULL, err);
     qdq_status st = set_up(worker_client, opts, err);
-    if (st != QDQ_OK) {
-        qdq_worker_client_close(worker_client);
-        return st;
-    }
-    *out = worker_client;
-    return QDQ_OK;
+    return QDQ_HAND_OVER(worker_client, st, out, qdq_worker_client_close);
 }
 
 void qdq_worker_client_close(qdq_worker_client *worker_client)
