@@ -167,6 +167,20 @@ qdq_status qdq_tune_profile(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error 
     return take_profile(t, c, err);
 }
 
+qdq_status qdq_tune_times_of(qdq_tune_state *t, const qdq_assign *a, const qdq_tune_times **out,
+                             qdq_error *err)
+{
+    qdq_tune_candidate *c;
+
+    *out = NULL;
+    QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
+    if (c->failed && !c->misses && !c->wrong) /* it would not live longer for that */
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_profile(t, c, err));
+    *out = c->times->is_known ? c->times : NULL;
+    return QDQ_OK;
+}
+
 qdq_status qdq_tune_profile_from(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_layer *g,
                                  size_t n, qdq_error *err)
 {
@@ -179,12 +193,10 @@ qdq_status qdq_tune_profile_bits(qdq_tune_state *t, const qdq_assign *a, qdq_sea
                                  bool *known, qdq_error *err)
 {
     const qdq_decision *g = t->task.space->group;
-    qdq_tune_candidate *c;
+    const qdq_tune_times *times;
 
-    QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
-    QDQ_TRY(qdq_tune_profile(t, c, err));
-    const qdq_tune_times *times = c->times;
-    *known = times->is_known;
+    QDQ_TRY(qdq_tune_times_of(t, a, &times, err));
+    *known = times != NULL;
     for (size_t i = 0; i < t->task.space->n_groups && *known; i++) {
         const double share = 1.0 / ((double)qdq_space_groups_beside(t->task.space, i) * times->sum);
         cost[i] = (qdq_search_cost){.own = times->own[g[i].node->id] * share,

@@ -8,6 +8,11 @@
 /* Sets c->times, unless they are set. */
 qdq_status qdq_tune_profile(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err);
 
+/* The times of an assignment, from a profile that is taken unless there is one. *out NULL: the
+ * engine cannot, says too little, or does not take the model. */
+qdq_status qdq_tune_times_of(qdq_tune_state *t, const qdq_assign *a, const qdq_tune_times **out,
+                             qdq_error *err);
+
 /* The same from layers with their nodes, if these have times. */
 qdq_status qdq_tune_profile_from(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_layer *g,
                                  size_t n, qdq_error *err);
@@ -36,8 +41,7 @@ qdq_status qdq_tune_recall_layers(qdq_tune_state *t, const char *key, qdq_tune_l
 qdq_status qdq_tune_keep_layers(qdq_tune_state *t, const char *key, const qdq_tune_layers *l,
                                 qdq_error *err);
 
-/* A profile by bits, as the search wants it. *known: false where the engine cannot, or says too
- * little. */
+/* A profile by bits, as the search wants it. *known: there is one. */
 qdq_status qdq_tune_profile_bits(qdq_tune_state *t, const qdq_assign *a, qdq_search_cost *cost,
                                  bool *known, qdq_error *err);
 

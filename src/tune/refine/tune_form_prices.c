@@ -157,25 +157,11 @@ static void add_sample(const pricing *p, size_t first, size_t column, double us)
     c->n++;
 }
 
-static qdq_status profile_of(const pricing *p, const qdq_assign *a, const qdq_tune_times **out,
-                             qdq_error *err)
-{
-    qdq_tune_candidate *c;
-
-    *out = NULL;
-    QDQ_TRY(qdq_tune_candidate_of(p->x->t, a, &c, err));
-    if (c->failed && !c->misses && !c->wrong)
-        return QDQ_OK;
-    QDQ_TRY(qdq_tune_profile(p->x->t, c, err));
-    *out = c->times->is_known ? c->times : NULL;
-    return QDQ_OK;
-}
-
 static qdq_status take_base(pricing *p, qdq_error *err)
 {
     const qdq_tune_times *times;
 
-    QDQ_TRY(profile_of(p, &p->x->base, &times, err));
+    QDQ_TRY(qdq_tune_times_of(p->x->t, &p->x->base, &times, err));
     if (times == NULL)
         return QDQ_OK;
     p->base = prices_of(p, times);
@@ -231,7 +217,7 @@ static qdq_status take_profile(pricing *p, bool *any, qdq_error *err)
     if (*any)
         QDQ_TRY(note_taken(p, &a, any, err));
     if (*any)
-        QDQ_TRY(profile_of(p, &a, &times, err));
+        QDQ_TRY(qdq_tune_times_of(p->x->t, &a, &times, err));
     p->profiles++;
     if (times == NULL) {
         if (column < p->n_columns) /* also where no operator can have it */

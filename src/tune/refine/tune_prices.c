@@ -39,30 +39,31 @@ static qdq_status describe_all(const qdq_refining *x, qdq_buf *text, qdq_error *
     return failed ? qdq_nomem(err) : QDQ_OK;
 }
 
-static qdq_status number_kinds(const qdq_buf *text, size_t n_hyperedges, uint32_t *of, size_t *n,
-                               qdq_error *err)
+/* The class of these properties, which is new where none has them. */
+static qdq_status find_class(qdq_refining *x, const qdq_buf *text, qdq_map *classes, uint32_t *out,
+                             qdq_error *err)
 {
-    qdq_map kinds = QDQ_MAP_INIT;
-    qdq_status st = QDQ_OK;
+    /* maps borrow their keys */
+    const char *key = text->failed ? NULL : qdq_arena_strdup(&x->arena, text->data);
+    bool is_new;
+    qdq_map_value *v = key != NULL ? qdq_map_put(classes, key, &is_new) : NULL;
 
-    *n = 0;
-    for (size_t i = 0; i < n_hyperedges && st == QDQ_OK; i++) {
-        bool is_new = false;
-        qdq_map_value *v = text[i].size > 0 ? qdq_map_put(&kinds, text[i].data, &is_new) : NULL;
-        if (is_new)
-            v->num = (*n)++;
-        of[i] = v != NULL ? (uint32_t)v->num : QDQ_TUNE_NO_KIND;
-        st = v == NULL && text[i].size > 0 ? qdq_nomem(err) : QDQ_OK;
+    QDQ_NEED(v != NULL, err);
+    if (is_new) {
+        v->num = x->gain.n;
+        QDQ_NEED(QDQ_PUSH(&x->arena, &x->gain, (double){0}) &&
+                     QDQ_PUSH(&x->arena, &x->pays, (bool){false}),
+                 err);
     }
-    qdq_map_free(&kinds);
-    return st;
+    *out = (uint32_t)v->num;
+    return QDQ_OK;
 }
 
 qdq_status qdq_refine_find_kinds(qdq_refining *x, qdq_error *err)
 {
     const size_t n_hyperedges = x->t->parts.hyperedges.graph.n_hyperedges;
     qdq_buf *text = qdq_arena_array(&x->arena, n_hyperedges + 1, sizeof *text);
-    size_t n = 0;
+    qdq_map classes = QDQ_MAP_INIT;
 
     x->kind_of = qdq_arena_array(&x->arena, n_hyperedges + 1, sizeof *x->kind_of);
     x->gain.n = x->pays.n = 0;
@@ -70,14 +71,13 @@ qdq_status qdq_refine_find_kinds(qdq_refining *x, qdq_error *err)
     for (size_t i = 0; i < n_hyperedges; i++)
         text[i] = (qdq_buf)QDQ_BUF_INIT(1 << 20);
     qdq_status st = describe_all(x, text, err);
-    if (st == QDQ_OK)
-        st = number_kinds(text, n_hyperedges, x->kind_of, &n, err);
-    for (size_t i = 0; i < n_hyperedges; i++)
+    for (size_t i = 0; i < n_hyperedges; i++) {
+        x->kind_of[i] = QDQ_TUNE_NO_KIND;
+        if (st == QDQ_OK && text[i].size > 0)
+            st = find_class(x, &text[i], &classes, &x->kind_of[i], err);
         qdq_buf_free(&text[i]);
-    while (st == QDQ_OK && x->gain.n < n)
-        if (!QDQ_PUSH(&x->arena, &x->gain, (double){0}) ||
-            !QDQ_PUSH(&x->arena, &x->pays, (bool){false}))
-            st = qdq_nomem(err);
+    }
+    qdq_map_free(&classes);
     return st;
 }
 
@@ -97,30 +97,6 @@ void qdq_refine_describe_dims(qdq_buf *text, const qdq_value *v)
     qdq_buf_puts(text, ";");
 }
 
-static qdq_status find_class(qdq_refining *x, size_t item, qdq_refine_describe *describe,
-                             qdq_map *classes, qdq_error *err)
-{
-    qdq_buf text = QDQ_BUF_INIT(1 << 16);
-    bool is_new = false;
-
-    const bool is_item = describe(x, item, &text);
-    /* maps borrow their keys */
-    const char *key = is_item && !text.failed ? qdq_arena_strdup(&x->arena, text.data) : NULL;
-    qdq_buf_free(&text);
-    if (!is_item)
-        return QDQ_OK;
-    qdq_map_value *v = key != NULL ? qdq_map_put(classes, key, &is_new) : NULL;
-    QDQ_NEED(v != NULL, err);
-    if (is_new) {
-        v->num = x->gain.n;
-        QDQ_NEED(QDQ_PUSH(&x->arena, &x->gain, (double){0}) &&
-                     QDQ_PUSH(&x->arena, &x->pays, (bool){false}),
-                 err);
-    }
-    x->kind[item] = (uint32_t)v->num;
-    return QDQ_OK;
-}
-
 qdq_status qdq_refine_find_classes(qdq_refining *x, qdq_refine_describe *describe, qdq_error *err)
 {
     qdq_map classes = QDQ_MAP_INIT;
@@ -128,8 +104,12 @@ qdq_status qdq_refine_find_classes(qdq_refining *x, qdq_refine_describe *describ
 
     memset(x->kind, 0xff, x->n * sizeof *x->kind);
     x->gain.n = x->pays.n = 0;
-    for (size_t i = 0; i < x->n && st == QDQ_OK; i++)
-        st = find_class(x, i, describe, &classes, err);
+    for (size_t i = 0; i < x->n && st == QDQ_OK; i++) {
+        qdq_buf text = QDQ_BUF_INIT(1 << 16);
+        if (describe(x, i, &text))
+            st = find_class(x, &text, &classes, &x->kind[i], err);
+        qdq_buf_free(&text);
+    }
     qdq_map_free(&classes);
     return st;
 }
@@ -235,19 +215,17 @@ static double price_items(const qdq_refining *k, const qdq_tune_times *times, do
 static qdq_status price_placement(qdq_refining *x, const qdq_assign *a, qdq_tune_prices *out,
                                   qdq_error *err)
 {
-    qdq_tune_candidate *c;
+    const qdq_tune_times *times;
 
     *out = (qdq_tune_prices){.time = qdq_arena_array(&x->arena, x->gain.n + 1, sizeof *out->time)};
     QDQ_NEED(out->time != NULL, err);
-    QDQ_TRY(qdq_tune_candidate_of(x->t, a, &c, err));
-    if (c->failed && !c->misses && !c->wrong)
+    QDQ_TRY(qdq_tune_times_of(x->t, a, &times, err));
+    out->known = times != NULL;
+    if (!out->known)
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_profile(x->t, c, err));
-    out->known = c->times->is_known;
-    out->sum = c->times->sum;
-    if (out->known)
-        out->unclassed = x->time_of != NULL ? price_items(x, c->times, out->time)
-                                            : price_tensors(x, c->times, out->time);
+    out->sum = times->sum;
+    out->unclassed =
+        x->time_of != NULL ? price_items(x, times, out->time) : price_tensors(x, times, out->time);
     return QDQ_OK;
 }
 
@@ -311,6 +289,16 @@ uint32_t qdq_refine_best_kind(const qdq_refining *x, size_t *n)
             best = k;
     }
     return best;
+}
+
+qdq_status qdq_refine_has_builds(const qdq_refining *x, bool *out, qdq_error *err)
+{
+    qdq_tune_candidate *base;
+
+    QDQ_TRY(qdq_tune_candidate_of(x->t, &x->base, &base, err));
+    *out =
+        qdq_tune_has_builds(x->t, x->stage, base->times != NULL && base->times->is_known ? 2 : 3);
+    return QDQ_OK;
 }
 
 /* --- trials ----------------------------------------------------------------------------------- */

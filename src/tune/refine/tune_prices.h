@@ -99,6 +99,9 @@ double qdq_refine_pace(const qdq_tune_prices *before, const qdq_tune_prices *aft
 qdq_status qdq_refine_find_gains(qdq_refining *x, const qdq_assign *c, qdq_tune_prices *before,
                                  bool *known, qdq_error *err);
 
+/* Whether builds are left for two profiles, of which the base may have one, and for a trial. */
+qdq_status qdq_refine_has_builds(const qdq_refining *x, bool *out, qdq_error *err);
+
 /* The class with the largest detectable saving; QDQ_TUNE_NO_KIND: none. *n: number of such
  * classes. */
 uint32_t qdq_refine_best_kind(const qdq_refining *x, size_t *n);

@@ -203,20 +203,10 @@ static qdq_status try_kinds(typing *x, const qdq_assign *all, qdq_error *err)
                : qdq_refine_try_kind(&x->r, x->move, best, &kept, err);
 }
 
-/* Has the best placement a profile already? */
-static qdq_status is_profiled(typing *x, bool *out, qdq_error *err)
-{
-    qdq_tune_candidate *c;
-
-    QDQ_TRY(qdq_tune_candidate_of(x->r.t, &x->r.base, &c, err));
-    *out = c->times != NULL && c->times->is_known;
-    return QDQ_OK;
-}
-
 static qdq_status try_type(typing *x, qdq_error *err)
 {
     qdq_tune_candidate *best, *other;
-    bool profiled, kept;
+    bool enough, kept;
     qdq_assign all;
     char name[QDQ_ACTIVATION_NAME];
 
@@ -230,8 +220,8 @@ static qdq_status try_type(typing *x, qdq_error *err)
     QDQ_TRY(qdq_tune_candidate_of(x->r.t, &all, &other, err));
     if (other == best || other->tried)
         return QDQ_OK;
-    QDQ_TRY(is_profiled(x, &profiled, err));
-    if (qdq_tune_can_profile(x->r.t) && qdq_tune_has_builds(x->r.t, x->r.stage, profiled ? 2 : 3))
+    QDQ_TRY(qdq_refine_has_builds(&x->r, &enough, err));
+    if (enough && qdq_tune_can_profile(x->r.t))
         return try_kinds(x, &all, err);
     return qdq_refine_try(&x->r, x->move, &all, &kept, err);
 }

@@ -4,7 +4,6 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "target/target.h"
-#include "tune/candidate/tune_names.h"
 #include "tune/refine/refine.h"
 #include "tune/refine/tune_prices.h"
 #include "tune/space/space_partial.h"
@@ -66,16 +65,6 @@ static double time_of(const qdq_refining *x, size_t group, const qdq_tune_times 
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* Two profiles, of which the best placement may have one, and a trial. */
-static qdq_status has_builds_for(const qdq_refining *x, bool *out, qdq_error *err)
-{
-    qdq_tune_candidate *best;
-
-    QDQ_TRY(qdq_tune_candidate_of(x->t, &x->base, &best, err));
-    *out = qdq_tune_has_builds(x->t, x->stage, best->times != NULL ? 2 : 3);
-    return QDQ_OK;
-}
-
 static qdq_status try_all(qdq_refining *x, qdq_error *err)
 {
     qdq_tune_prices before;
@@ -83,7 +72,7 @@ static qdq_status try_all(qdq_refining *x, qdq_error *err)
     size_t n;
     bool enough, known, kept;
 
-    QDQ_TRY(has_builds_for(x, &enough, err));
+    QDQ_TRY(qdq_refine_has_builds(x, &enough, err));
     if (!enough)
         return QDQ_OK;
     QDQ_NEED(qdq_assign_copy(&all, &x->base, &x->arena), err);

@@ -18,15 +18,12 @@ static qdq_status profile_placement(void *ctx, const qdq_assign *a, qdq_mincut_p
                                     bool *known, qdq_error *err)
 {
     qdq_tune_state *t = ctx;
-    qdq_tune_candidate *c;
+    const qdq_tune_times *times;
 
-    QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
-    if (c->failed && !c->misses && !c->wrong) /* it would not live longer for that */
-        return QDQ_OK;
-    QDQ_TRY(qdq_tune_profile(t, c, err));
-    *known = c->times->is_known;
+    QDQ_TRY(qdq_tune_times_of(t, a, &times, err));
+    *known = times != NULL;
     if (*known)
-        qdq_tune_sum_costs(t->task.space, &t->parts.hyperedges, c->times, out);
+        qdq_tune_sum_costs(t->task.space, &t->parts.hyperedges, times, out);
     return QDQ_OK;
 }
 
