@@ -276,7 +276,8 @@ static qdq_status search_placement(qdq_tune_state *t, qdq_error *err)
     qdq_assign nothing;
 
     t->run.forms_due = qdq_tune_offers_forms(t) && t->parts.filter.n == 0;
-    QDQ_TRY(t->units->open(t, err));
+    if (t->units->open != NULL)
+        QDQ_TRY(t->units->open(t, err));
     qdq_tune_show(t, "control");
     QDQ_NEED(qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena), err);
     QDQ_TRY(qdq_tune_candidate_of(t, &nothing, &t->run.base, err));

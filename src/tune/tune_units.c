@@ -1,6 +1,4 @@
 /* tune_units.c - regions and fusion groups, as the tables that a run of each mode follows. */
-#include <math.h>
-
 #include "base/fail.h"
 #include "tune/candidate/tune_files.h"
 #include "tune/greedy/greedy.h"
@@ -10,28 +8,11 @@
 #include "tune/problem/tune_problem.h"
 #include "tune/state/units.h"
 
-static qdq_status nothing_to_do(qdq_tune_state *t, qdq_error *err)
-{
-    (void)t;
-    (void)err;
-    return QDQ_OK;
-}
-
 static qdq_status learn_regions(qdq_tune_state *t, const qdq_search_event *e, qdq_error *err)
 {
     if (e != NULL)
         QDQ_TRY(qdq_tune_remember_share(t, e, err));
     return qdq_tune_learn(t, e, err);
-}
-
-static qdq_status no_known_share(qdq_tune_state *t, const qdq_assign *a, double *out,
-                                 qdq_error *err)
-{
-    (void)t;
-    (void)a;
-    (void)err;
-    *out = NAN;
-    return QDQ_OK;
 }
 
 /* What was proposed before anything of it was rejected: greedy may go on with a part of it. */
@@ -59,7 +40,6 @@ const qdq_tune_units *qdq_tune_units_of(qdq_tune_mode mode)
                                            .units = "regions",
                                            .kinds = "patterns",
                                            .read = qdq_tune_read_regions,
-                                           .open = nothing_to_do,
                                            .find = qdq_tune_name_patterns,
                                            .known_share = qdq_tune_known_share,
                                            .learn = learn_regions,
@@ -74,9 +54,7 @@ const qdq_tune_units *qdq_tune_units_of(qdq_tune_mode mode)
                                           .read = qdq_tune_read_layers,
                                           .open = qdq_tune_open_cache,
                                           .find = qdq_tune_find_fusions,
-                                          .known_share = no_known_share,
                                           .learn = learn_groups,
-                                          .finish = nothing_to_do,
                                           .put = qdq_tune_put_groups,
                                           .show = qdq_tune_show_groups};
 

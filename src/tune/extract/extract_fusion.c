@@ -4,7 +4,6 @@
 #include "base/fail.h"
 #include "base/opts.h"
 #include "base/pack.h"
-#include "ir/shape.h"
 #include "tune/extract/group_model.h"
 
 /* Where results go. */
@@ -60,7 +59,7 @@ static qdq_status list_inputs(const qdq_group_model *g, part *out, qdq_error *er
     return out->in != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status take_group(qdq_fusions *f, uint32_t group, const qdq_group_model_opts *o,
+static qdq_status take_group(const qdq_fusions *f, uint32_t group, const qdq_group_model_opts *o,
                              part *out, qdq_error *err)
 {
     qdq_group_model *g;
@@ -80,22 +79,16 @@ static qdq_status take_group(qdq_fusions *f, uint32_t group, const qdq_group_mod
     return st;
 }
 
-static qdq_status extract_group(const qdq_model *typed, const qdq_layer *layer, size_t n,
-                                const qdq_fusion_opts *opts, uint32_t group,
+static qdq_status extract_group(const qdq_fusions *f, uint32_t group,
                                 const qdq_fusion_extract_opts *x, part *out, qdq_error *err)
 {
     const qdq_shape_range_opts shapes = {{x->min, x->opt, x->max}, {x->n_min, x->n_opt, x->n_max}};
-    qdq_shape_range *range = NULL;
-    qdq_fusions *f;
+    qdq_shape_range *range;
 
-    QDQ_TRY(qdq_fusions_find(typed, layer, n, opts, &f, err));
-    qdq_status st = qdq_shape_range_open(typed, &shapes, &range, err);
-    if (st == QDQ_OK) {
-        const qdq_group_model_opts o = {.halo = x->halo, .range = range};
-        st = take_group(f, group, &o, out, err);
-    }
+    QDQ_TRY(qdq_shape_range_open(f->g.g->model, &shapes, &range, err));
+    const qdq_group_model_opts o = {.halo = x->halo, .range = range};
+    const qdq_status st = take_group(f, group, &o, out, err);
     qdq_shape_range_close(range);
-    qdq_fusions_free(f);
     return st;
 }
 
@@ -105,8 +98,8 @@ qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_layer *layer, size_t
                               qdq_fusion_input **in, size_t *n_in, qdq_error *err)
 {
     qdq_fusion_extract_opts halo = QDQ_FUSION_EXTRACT_OPTS_INIT;
-    qdq_fusion_opts own = QDQ_FUSION_OPTS_INIT;
-    qdq_model *typed = NULL;
+    qdq_fusions *f;
+    qdq_model *typed;
     part x = {NULL, NULL, 0};
 
     *out = NULL;
@@ -114,15 +107,13 @@ qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_layer *layer, size_t
         *in = NULL;
         *n_in = 0;
     }
-    QDQ_TRY(qdq_opts_read("qdq_fusion_opts", &own, sizeof own, opts, err));
     QDQ_TRY(qdq_opts_read("qdq_fusion_extract_opts", &halo, sizeof halo, how, err));
     if (group >= QDQ_NO_FUSION)
         return qdq_fail(err, QDQ_E_USAGE, "found group %zu, which no model has", group);
-    qdq_status st = qdq_model_clone(m, &typed, err);
+    qdq_status st = qdq_fusions_open(m, layer, n, opts, &typed, &f, err);
     if (st == QDQ_OK)
-        st = qdq_model_infer(typed, NULL, err);
-    if (st == QDQ_OK)
-        st = extract_group(typed, layer, n, &own, (uint32_t)group, &halo, &x, err);
+        st = extract_group(f, (uint32_t)group, &halo, &x, err);
+    qdq_fusions_free(f);
     qdq_model_free(typed);
     if (st == QDQ_OK)
         *out = x.model;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "base/opts.h"
+#include "ir/shape.h"
 #include "tune/group/fusions_build.h"
 
 const char *qdq_fusion_source_name(qdq_fusion_source s)
@@ -97,6 +99,20 @@ qdq_status qdq_fusions_find(const qdq_model *m, const qdq_layer *layer, size_t n
     if (st == QDQ_OK)
         st = find_groups(&b, layer, n, err);
     return end_groups(&b, out, st);
+}
+
+qdq_status qdq_fusions_open(const qdq_model *m, const qdq_layer *layer, size_t n,
+                            const qdq_fusion_opts *opts, qdq_model **typed, qdq_fusions **out,
+                            qdq_error *err)
+{
+    qdq_fusion_opts own = QDQ_FUSION_OPTS_INIT;
+
+    *typed = NULL;
+    *out = NULL;
+    QDQ_TRY(qdq_opts_read("qdq_fusion_opts", &own, sizeof own, opts, err));
+    QDQ_TRY(qdq_model_clone(m, typed, err));
+    QDQ_TRY(qdq_model_infer(*typed, NULL, err));
+    return qdq_fusions_find(*typed, layer, n, &own, out, err);
 }
 
 void qdq_fusions_free(qdq_fusions *f)

@@ -62,6 +62,12 @@ typedef struct qdq_fusions {
 qdq_status qdq_fusions_find(const qdq_model *m, const qdq_layer *layer, size_t n,
                             const qdq_fusion_opts *opts, qdq_fusions **out, qdq_error *err);
 
+/* The same for a model of a caller of the library: *typed is a copy of it with types. Both are to
+ * be freed in every case. */
+qdq_status qdq_fusions_open(const qdq_model *m, const qdq_layer *layer, size_t n,
+                            const qdq_fusion_opts *opts, qdq_model **typed, qdq_fusions **out,
+                            qdq_error *err);
+
 /* The common refinement: nodes stay together that are together in both. Both of the same graph: of
  * an engine's layers for the model in float, whose times are kept, and with Q/DQ, which change what
  * is fused. Where one knows no layer, the other one decides. */

@@ -2,8 +2,6 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "base/opts.h"
-#include "ir/shape.h"
 #include "tune/group/keys.h"
 
 typedef struct held_list {
@@ -61,43 +59,25 @@ static qdq_status copy_all(held_list *h, const qdq_fusions *f, const qdq_fusion_
     return QDQ_OK;
 }
 
-/* Of a model with types. */
-static qdq_status list_groups(const qdq_model *m, const qdq_layer *layer, size_t n,
-                              const qdq_fusion_opts *opts, held_list *h, qdq_error *err)
+qdq_status qdq_fusions_list(const qdq_model *m, const qdq_layer *layer, size_t n,
+                            const qdq_fusion_opts *opts, qdq_fusion_list **out, qdq_error *err)
 {
+    held_list *h = calloc(1, sizeof *h);
     qdq_fusion_keys *k = NULL;
     qdq_fusions *f;
+    qdq_model *typed;
 
-    QDQ_TRY(qdq_fusions_find(m, layer, n, opts, &f, err));
-    qdq_status st = qdq_fusion_keys_find(f, &k, err);
+    *out = NULL;
+    QDQ_NEED(h != NULL, err);
+    qdq_status st = qdq_fusions_open(m, layer, n, opts, &typed, &f, err);
+    if (st == QDQ_OK)
+        st = qdq_fusion_keys_find(f, &k, err);
     if (st == QDQ_OK)
         st = copy_all(h, f, k, err);
     qdq_fusion_keys_free(k);
     qdq_fusions_free(f);
-    return st;
-}
-
-qdq_status qdq_fusions_list(const qdq_model *m, const qdq_layer *layer, size_t n,
-                            const qdq_fusion_opts *opts, qdq_fusion_list **out, qdq_error *err)
-{
-    qdq_fusion_opts own = QDQ_FUSION_OPTS_INIT;
-    qdq_model *typed = NULL;
-
-    *out = NULL;
-    QDQ_TRY(qdq_opts_read("qdq_fusion_opts", &own, sizeof own, opts, err));
-    held_list *h = calloc(1, sizeof *h);
-    QDQ_NEED(h != NULL, err);
-    qdq_status st = qdq_model_clone(m, &typed, err);
-    if (st == QDQ_OK)
-        st = qdq_model_infer(typed, NULL, err);
-    if (st == QDQ_OK)
-        st = list_groups(typed, layer, n, &own, h, err);
     qdq_model_free(typed);
-    if (st == QDQ_OK)
-        *out = &h->list;
-    else
-        qdq_fusion_list_free(&h->list);
-    return st;
+    return QDQ_HAND_OVER(&h->list, st, out, qdq_fusion_list_free);
 }
 
 void qdq_fusion_list_free(qdq_fusion_list *l)

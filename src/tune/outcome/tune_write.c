@@ -340,7 +340,7 @@ qdq_status qdq_tune_write_results(qdq_tune_state *t, qdq_error *err)
     QDQ_NEED(path != NULL, err);
     QDQ_TRY(qdq_tune_report_text(t, &text, err));
     qdq_status st = qdq_write_file(path, true, text, strlen(text), err);
-    if (st == QDQ_OK)
+    if (st == QDQ_OK && t->units->finish != NULL)
         st = t->units->finish(t, err);
     if (st == QDQ_OK)
         st = qdq_tune_write_page(t, err);

@@ -75,11 +75,7 @@ static qdq_status place_by_name(const qdq_tune_state *t, const char *name, qdq_p
         st = place_rules(t, fitting != NULL ? fitting : other, *out, err);
     qdq_target_free(fitting);
     qdq_target_free(other);
-    if (st == QDQ_OK)
-        return QDQ_OK;
-    qdq_plan_free(*out);
-    *out = NULL;
-    return st;
+    return QDQ_HAND_OVER(*out, st, out, qdq_plan_free);
 }
 
 /* As far as decisions have it. */

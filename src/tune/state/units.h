@@ -16,16 +16,18 @@ struct qdq_tune_units {
     const char *units, *kinds;
     /* keep the first proposal, and time it at the end */
     bool raw;
-    /* Before any measurement: reads the user's files, and opens those of an earlier run. */
+    /* Before any measurement: reads the user's files, and opens those of an earlier run (NULL:
+     * there are none). */
     qdq_status (*read)(qdq_tune_state *t, qdq_error *err);
     qdq_status (*open)(qdq_tune_state *t, qdq_error *err);
     /* Finds patterns, after the baseline was timed. */
     qdq_status (*find)(qdq_tune_state *t, qdq_error *err);
-    /* Time of an assignment in another run, as a fraction of the baseline's; NAN: none. */
+    /* Time of an assignment in another run, as a fraction of the baseline's; NAN: none. NULL: it is
+     * never known. */
     qdq_status (*known_share)(qdq_tune_state *t, const qdq_assign *a, double *out, qdq_error *err);
     /* Before the first trial (e NULL), and after each trial: writes files that other runs read. */
     qdq_status (*learn)(qdq_tune_state *t, const qdq_search_event *e, qdq_error *err);
-    /* After the last trial. */
+    /* After the last trial; may be NULL. */
     qdq_status (*finish)(qdq_tune_state *t, qdq_error *err);
     /* Write sections of report.json, and of report.html next to the best placement. */
     void (*put)(const qdq_tune_state *t, qdq_json_out report);

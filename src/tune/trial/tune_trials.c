@@ -315,7 +315,7 @@ qdq_search_ops qdq_tune_search_ops(qdq_tune_state *t)
                             .identity = identify_candidate,
                             .event = follow_event,
                             .builds = count_builds,
-                            .known_share = recall_share,
+                            .known_share = t->units->known_share != NULL ? recall_share : NULL,
                             .profile = profile_candidate};
 }
 
