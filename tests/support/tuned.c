@@ -5,6 +5,7 @@
 
 #include <sqlite3.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/random.h"
 #include "base/spawn.h"
@@ -39,6 +40,20 @@ const char *test_tuned_weights(void)
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%.2f", i > 0 ? ", " : "",
                                ((i * 37) % 64 - 32) / 32.0);
     return text;
+}
+
+const char *test_tuned_text(const char *graph)
+{
+    qdq_buf b = QDQ_BUF_INIT(1 << 16);
+
+    for (; *graph != '\0'; graph++)
+        if (*graph == '$')
+            qdq_buf_puts(&b, test_tuned_weights());
+        else
+            qdq_buf_append(&b, graph, 1);
+    assert_false(b.failed);
+    test_keep(b.data);
+    return b.data;
 }
 
 qdq_model *test_tuned;

@@ -12,6 +12,11 @@ qdq_model *test_tuned_model(void);
 /* 64 numbers for a weight of another network in text form, between -1 and 1; static storage. */
 const char *test_tuned_weights(void);
 
+/* A graph of tests/graphs that has them in place of each $. */
+#define test_tuned_graph(name) test_model(test_tuned_text(test_graph_text(name)))
+/* The same of a text; lives as long as what test_keep() has. */
+const char *test_tuned_text(const char *graph);
+
 /* One network of test_tuned_model() for all tests of a group, which cmocka makes before them and
  * drops behind them. */
 extern qdq_model *test_tuned;

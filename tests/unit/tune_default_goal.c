@@ -127,13 +127,8 @@ static qdq_tune_result run_text(const char *folder, const char *text, size_t n, 
 
 TEST(an_output_that_is_zero_everywhere_does_not_keep_a_model_in_float)
 {
-    char text[4000];
-
-    snprintf(text, sizeof text,
-             "g (float[1,8] x) => (float[1,8] y, float[1,8] nothing) <float[8,8] a = {%s}> {"
-             " y = MatMul(x, a) z = Abs(y) n = Neg(z) nothing = Relu(n) }",
-             test_tuned_weights());
-    const qdq_tune_result r = run_text(test_path("zero"), text, 8, NULL, NULL);
+    const qdq_tune_result r =
+        run_text(test_path("zero"), test_tuned_text(test_graph_text(__func__)), 8, NULL, NULL);
     assert_string_equal(r.reason, "");
     assert_int_equal(r.verdict, QDQ_TUNED);
 }

@@ -8,16 +8,7 @@ static qdq_error err;
 /* Products with a LayerNormalization between, and a Transpose in front of the last one. */
 static qdq_model *network(void)
 {
-    static char text[8000];
-
-    snprintf(text, sizeof text,
-             "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}, float[8] g1 = {1, 1, 1, 1, "
-             "1, 1, 1, 1}> {"
-             " h1 = MatMul(x, a) n1 = LayerNormalization(h1, g1) h2 = MatMul(n1, a)"
-             " n2 = LayerNormalization(h2, g1) h3 = MatMul(n2, a) t = Transpose<perm = [1, 0]>(h3)"
-             " h4 = MatMul(t, a) y = Tanh(h4) }",
-             test_tuned_weights());
-    return test_model(text);
+    return test_tuned_graph(__func__);
 }
 
 /* m is freed. */
@@ -222,15 +213,9 @@ TEST(kernels_that_pay_only_with_codes_behind_them_are_found)
 /* The target wants Q behind each Conv. */
 TEST(a_kernel_that_pays_only_without_codes_behind_it_is_found)
 {
-    static char text[8000];
-
-    snprintf(text, sizeof text,
-             "g (float[1,8,8,8] x) => (float[1,8,8,8] y) <float[8,8,1,1] a = {%s}> {"
-             " h = Conv(x, a) y = Softmax(h) }",
-             test_tuned_weights());
     for (size_t i = 0; i < QDQ_COUNT(modes); i++) {
         const char *folder = test_path("not_behind%zu", i);
-        const qdq_tune_result r = run_on(test_model(text), folder,
+        const qdq_tune_result r = run_on(test_tuned_graph(__func__), folder,
                                          "\"Conv\": {\"float_us\": 30, \"int8_us\": 10},"
                                          " \"Softmax\": {\"float_us\": 5}",
                                          NULL, modes[i]);

@@ -19,37 +19,17 @@
 /* The sizes of both products differ. */
 static qdq_model *products(void)
 {
-    static char text[8000];
-
-    snprintf(text, sizeof text,
-             "g (float[4,8] x) => (float[8,8] y) <float[8,8] a = {%s}> {"
-             " h = MatMul(x, a) s = Softmax(h) t = Transpose<perm = [1, 0]>(s)"
-             " u = MatMul(t, s) k = Gemm(u, a) y = Tanh(k) }",
-             test_tuned_weights());
-    return test_model(text);
+    return test_tuned_graph(__func__);
 }
 
 static qdq_model *lstm(void)
 {
-    static char text[8000];
-
-    snprintf(text, sizeof text,
-             "g (float[6,1,4] x) => (float[6,1,1,4] y) <float[1,16,4] w = {%s}, "
-             "float[1,16,4] r = {%s}> { l = LSTM<hidden_size = 4>(x, w, r) y = Tanh(l) }",
-             test_tuned_weights(), test_tuned_weights());
-    return test_model(text);
+    return test_tuned_graph(__func__);
 }
 
 static qdq_model *body(void)
 {
-    static char text[8000];
-
-    snprintf(text, sizeof text,
-             "g (float[4,8] x, bool c) => (float[4,8] y) <float[8,8] a = {%s}> {"
-             " y = If(c) <then_branch = yes () => (float[4,8] p) { p = MatMul(x, a) },"
-             " else_branch = no () => (float[4,8] q) { q = Neg(x) }> }",
-             test_tuned_weights());
-    return test_model(text);
+    return test_tuned_graph(__func__);
 }
 
 static setting setting_of(const char *ops, qdq_tune_mode mode)

@@ -167,14 +167,9 @@ TEST(a_rule_about_sizes_is_overruled)
 /* ort-cpu says that its Softmax is slower in 8 bits; here it is faster where it reads codes. */
 TEST(an_operator_without_a_kernel_that_pays_on_codes_is_named)
 {
-    char text[4000];
     qdq_target *t = target_with("MatMul", "off", json_false());
 
-    snprintf(text, sizeof text,
-             "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}> { h = MatMul(x, a)"
-             " s = Softmax(h) p = MatMul(s, a) u = Softmax(p) y = MatMul(u, a) }",
-             test_tuned_weights());
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_tuned_graph(__func__);
     assert_ok(qdq_target_set(t, "stay_float", "[]", &err));
     const qdq_tune_result r = run(m, t, test_path("softmax"),
                                   "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30},"

@@ -8,14 +8,7 @@ static qdq_error err;
 /* Products with a LayerNormalization between, which the target has no kernel for. */
 static qdq_model *network(void)
 {
-    static char text[8000];
-
-    snprintf(text, sizeof text,
-             "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}, float[8] g1 = {1, 1, 1, 1, "
-             "1, 1, 1, 1}> {"
-             " h1 = MatMul(x, a) n1 = LayerNormalization(h1, g1) h2 = MatMul(n1, a) y = Tanh(h2) }",
-             test_tuned_weights());
-    return test_model(text);
+    return test_tuned_graph(__func__);
 }
 
 #define OPS                                                                                        \
@@ -120,19 +113,14 @@ TEST(what_a_node_saves_is_profiled_or_predicted)
  * build is left to profile what is written. */
 TEST(what_runs_on_codes_has_no_float_time_where_no_profile_has_another)
 {
-    static char text[8000];
     const char *folder = test_path("codes"), *overlay = test_path("codes.json");
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(
         "\"Conv\": {\"float_us\": 300, \"int8_us\": 10}, \"Softmax\": {\"float_us\": 50}", NULL));
     qdq_tune_result r;
 
-    snprintf(text, sizeof text,
-             "g (float[1,8,8,8] x) => (float[1,8,8,8] y) <float[8,8,1,1] a = {%s}> {"
-             " h = Conv(x, a) s = Softmax(h) y = Tanh(s) }",
-             test_tuned_weights());
     o.max_builds = 6;
     test_tuned_details(&o)->overlay = overlay;
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_tuned_graph(__func__);
     assert_ok(test_tuned_run(m, folder, &o, &r, &err));
     qdq_model_free(m);
     assert_int_equal(r.verdict, QDQ_TUNED);

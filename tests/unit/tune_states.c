@@ -185,16 +185,7 @@ TEST(shapes_that_grow_are_not_fixed)
 /* Samples of the process that runs the engine are cut by their number, not along each row. */
 TEST(a_cache_whose_first_dim_grows_is_timed)
 {
-    static char text[4000];
-
-    snprintf(text, sizeof text,
-             "<ir_version: 8, opset_import: [\"\" : 17]>\n"
-             "g (float[1,8] x, float[past,8] s) => (float[all,8] t, float[1,8] y)"
-             "<int64[1] k = {0}, float[8,8] w = {%s}>"
-             "{ h = MatMul(x, w) r = Relu(h) g = MatMul(r, w) t = Concat<axis = 0>(s, g)"
-             " y = ReduceSum<keepdims = 1>(t, k) }",
-             test_tuned_weights());
-    qdq_model *m = test_model(text);
+    qdq_model *m = test_tuned_graph(__func__);
     qdq_data *d = sequences(m, 5, false);
     qdq_tune_result r;
 

@@ -160,21 +160,11 @@ TEST(no_bound_on_builds_is_passed)
 TEST(no_bound_on_builds_is_passed_with_open_dims)
 {
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, one_that_does_not_pay);
-    static char w[600], text[1000];
-    size_t at = 0;
     bool measured = false;
     qdq_tune_opts o = opts(engine);
     qdq_tune_result r;
 
-    for (int i = 0; i < 64; i++)
-        at += (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "",
-                               ((i * 37) % 64 - 32) / 32.0);
-    snprintf(text, sizeof text,
-             "g (float[N,8] x) => (float[N,8] y) <float[8,8] a = {%s}> {"
-             " h1 = MatMul(x, a) r1 = Relu(h1) h4 = MatMul(r1, a) r4 = Relu(h4) h5 = MatMul(r4, a) "
-             "y = Tanh(h5) }",
-             w);
-    qdq_model *open = test_model(text);
+    qdq_model *open = test_tuned_graph(__func__);
     for (unsigned most = 9; most <= 15; most++) {
         o.max_builds = most;
         assert_ok(test_tuned_run(open, test_path("open%u", most), &o, &r, &err));

@@ -20,16 +20,7 @@ static qdq_tune_result run_with(const qdq_model *m, const char *engine, const ch
 /* Small products and large ones: equal signatures, but only the large ones pay on codes. */
 static qdq_model *small_and_large(void)
 {
-    static char text[8000];
-    const char *w = test_tuned_weights();
-
-    snprintf(text, sizeof text,
-             "g (float[4096,8] z, float[1,8] x) => (float[4096,8] y, float[1,8] v)"
-             "<float[8,8] a = {%s}, float[8,8] b = {%s}> {"
-             " g1 = MatMul(z, b) s1 = Tanh(g1) g2 = MatMul(s1, b) y = Tanh(g2)"
-             " h1 = MatMul(x, a) t1 = Tanh(h1) h2 = MatMul(t1, a) v = Tanh(h2) }",
-             w, w);
-    return test_model(text);
+    return test_tuned_graph(__func__);
 }
 
 TEST(a_model_made_fast_by_the_first_run_is_not_shipped_in_float_by_the_second)
@@ -54,16 +45,8 @@ TEST(a_model_made_fast_by_the_first_run_is_not_shipped_in_float_by_the_second)
 TEST(with_open_dims_a_warm_run_builds_for_the_other_dims_alone_beside_a_third)
 {
     enum { OF_OTHER_DIMS = 2 };
-    const char *w = test_tuned_weights(),
-               *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
-    static char text[8000];
-
-    snprintf(text, sizeof text,
-             "g (float[n,8] x) => (float[n,8] y) <float[8,8] a = {%s}, float[8,8] b = {%s}> {"
-             " h1 = MatMul(x, a) t1 = Tanh(h1) h2 = MatMul(t1, b) t2 = Add(h2, x)"
-             " h3 = MatMul(t2, a) t3 = Softmax(h3) h4 = MatMul(t3, b) y = Add(h4, t2) }",
-             w, w);
-    qdq_model *m = test_model(text);
+    const char *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
+    qdq_model *m = test_tuned_graph(__func__);
     const qdq_tune_result cold = run_with(m, engine, NULL, "open");
     const qdq_tune_result warm = run_with(m, engine, test_path("open/patterns.yaml"), "open_again");
     const unsigned third = cold.builds / 3;

@@ -22,13 +22,7 @@ static const char *const quantized = "only its weight is quantized";
 
 static qdq_model *network(void)
 {
-    static char text[8000];
-
-    snprintf(text, sizeof text,
-             "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}> {"
-             " h = MatMul(x, a) s = Softmax(h) k = Gemm(s, a) y = Tanh(k) }",
-             test_tuned_weights());
-    return test_model(text);
+    return test_tuned_graph(__func__);
 }
 
 static qdq_tune_opts options(const char *ops, qdq_tune_mode mode)
