@@ -39,14 +39,9 @@ static qdq_status bisect(void *ctx, qdq_error *err)
 
 TEST(bisection_survives_every_allocation_failure)
 {
-    static const char cost[] = "{\"qdq_sim\": 1}";
     qdq_error err = QDQ_ERROR_INIT;
-    search s = {.model = test_graph("text")};
-    char spec[600];
+    search s = {.model = test_graph("text"), .engine = test_sim("{\"qdq_sim\": 1}")};
 
-    assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
     assert_ok(qdq_data_open("random:1", s.model, NULL, &s.data, &err));
     assert_true(test_every_alloc_fails(bisect, &s) > 50);
     qdq_data_close(s.data);

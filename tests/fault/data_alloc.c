@@ -222,14 +222,8 @@ TEST(images_survive_lack_of_memory)
 
 TEST(comparing_survives_lack_of_memory)
 {
-    static const char json[] = "{\"qdq_sim\": 1}";
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_engine *e = NULL;
-    char spec[600];
+    qdq_engine *e = test_sim("{\"qdq_sim\": 1}");
 
-    assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &e, &err));
     try_all(flat, test_npz_file("one.npz", true, arrays, 2), "label", e);
     try_all(test_graph_text("quantized"), test_npz_file("one.npz", true, arrays, 2), "label", e);
     try_all(test_graph_text("with_a_function"), test_npz_file("one.npz", true, arrays, 1), NULL, e);

@@ -30,15 +30,12 @@ TEST(post_training_quantization_survives_lack_of_memory)
     const qdq_named_array in = {
         "x", {.elem = QDQ_FLOAT, .rank = 2, .dim = {8 * 4, 64}, .data = x, .bytes = sizeof x}};
     qdq_error err = QDQ_ERROR_INIT;
-    char spec[600];
 
     for (size_t i = 0; i < sizeof x / sizeof *x; i++)
         x[i] = (float)(i * 7919 % 251) / 125 - 1;
     qdq_engine_close(s.engine);
     qdq_data_close(s.data);
-    assert_ok(qdq_write_file(test_path("ptq.json"), true, costs, strlen(costs), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("ptq.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
+    s.engine = test_sim(costs);
     assert_ok(qdq_target_set(s.target, "engine", "sim", &err));
     assert_ok(qdq_data_from_arrays(&in, 1, s.m, NULL, &s.data, &err));
     assert_true(test_some_allocs_fail(quantize, &s, 80) > 0);

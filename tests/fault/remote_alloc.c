@@ -71,14 +71,9 @@ static qdq_status use_engine(void *ctx, qdq_error *err)
 
 TEST(an_engine_in_another_process_survives)
 {
-    static const char cost[] = "{\"qdq_sim\": 1}";
-    qdq_error err = QDQ_ERROR_INIT;
-    char spec[600];
-
-    assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
     qdq_model *m = test_graph("text");
-    tried t = {spec, NULL, m};
+    tried t = {test_sim_spec("{\"qdq_sim\": 1}"), NULL, m};
+
     assert_true(test_every_alloc_fails(use_engine, &t) > 100);
     qdq_model_free(m);
 }
@@ -86,16 +81,12 @@ TEST(an_engine_in_another_process_survives)
 /* The device has memory. */
 TEST(an_engine_on_a_host_survives)
 {
-    static const char cost[] = "{\"qdq_sim\": 1}";
-    qdq_error err = QDQ_ERROR_INIT;
-    char spec[600], host[1200];
+    char host[1200];
 
-    assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
     snprintf(host, sizeof host, "exec:" QDQ_BUILD_DIR "/qdq-worker --serve --cache-dir %s/cache",
              test_dir());
     qdq_model *m = test_graph("text");
-    tried t = {spec, host, m};
+    tried t = {test_sim_spec("{\"qdq_sim\": 1}"), host, m};
     assert_true(test_every_alloc_fails(use_engine, &t) > 100);
     qdq_model_free(m);
 }

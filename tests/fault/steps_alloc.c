@@ -84,13 +84,8 @@ static qdq_status use_all(void *ctx, qdq_error *err)
 
 TEST(steps_survive_every_failure)
 {
-    static const char json[] = "{\"qdq_sim\": 1}";
-    qdq_error err = QDQ_ERROR_INIT;
-    char spec[600];
+    models m = {test_graph("text"), test_graph("as_float"), test_sim_spec("{\"qdq_sim\": 1}")};
 
-    assert_ok(qdq_write_file(test_path("sim.json"), true, json, sizeof json - 1, &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    models m = {test_graph("text"), test_graph("as_float"), spec};
     test_every_alloc_fails(use_all, &m);
     qdq_model_free((qdq_model *)(uintptr_t)m.half);
     qdq_model_free((qdq_model *)(uintptr_t)m.full);

@@ -18,8 +18,7 @@ static const char *sim_spec(void)
     static const char cost[] =
         "{\"qdq_sim\": 1, \"ops\": {\"MatMul\": {\"float_us\": 9, \"epilogue\": [\"Relu\"]}}}";
 
-    assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
-    return test_path("sim.json");
+    return test_sim_spec(cost);
 }
 
 static qdq_engine *open_spec(const char *spec, const char *record)
@@ -36,17 +35,14 @@ static qdq_engine *open_spec(const char *spec, const char *record)
 
 static qdq_engine *open_sim(void)
 {
-    char spec[600];
-
-    snprintf(spec, sizeof spec, "sim:%s", sim_spec());
-    return open_spec(spec, NULL);
+    return open_spec(sim_spec(), NULL);
 }
 
 static qdq_engine *open_plugin(void)
 {
     char spec[1200];
 
-    snprintf(spec, sizeof spec, "%s/examples/engine_plugin.so:sim:%s", QDQ_BUILD_DIR, sim_spec());
+    snprintf(spec, sizeof spec, "%s/examples/engine_plugin.so:%s", QDQ_BUILD_DIR, sim_spec());
     return open_spec(spec, NULL);
 }
 

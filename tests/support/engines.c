@@ -1,5 +1,6 @@
 /* engines.c - one engine of each kind for the whole test program. */
 #include "base/cpu.h"
+#include "base/file.h"
 #include "support/test.h"
 
 static qdq_engine *ort, *openvino;
@@ -78,6 +79,31 @@ qdq_engine *need_openvino(void)
 
     if (e == NULL)
         test_missing("OpenVINO (scripts/setup.sh --with-openvino)");
+    return e;
+}
+
+const char *test_sim_spec(const char *costs)
+{
+    static char spec[32][4300];
+    static unsigned next;
+    char *to = spec[next++ % QDQ_COUNT(spec)];
+    qdq_error err = QDQ_ERROR_INIT;
+    uint32_t hash = 2166136261; /* FNV-1a */
+
+    for (const char *c = costs; *c != '\0'; c++)
+        hash = (hash ^ (unsigned char)*c) * 16777619;
+    const char *path = test_path("%08x_sim.json", hash);
+    assert_ok(qdq_write_file(path, true, costs, strlen(costs), &err));
+    snprintf(to, sizeof spec[0], "sim:%s", path);
+    return to;
+}
+
+qdq_engine *test_sim(const char *costs)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_engine *e = NULL;
+
+    assert_ok(qdq_engine_open(test_sim_spec(costs), NULL, &e, &err));
     return e;
 }
 

@@ -31,13 +31,9 @@ qdq_model *test_goal_chain(void)
 
 test_goal test_goal_begin_on(qdq_model *m, const char *costs)
 {
-    test_goal s = {.m = m, .goal = QDQ_GOAL_OPTS_INIT};
+    test_goal s = {.m = m, .engine = test_sim(costs), .goal = QDQ_GOAL_OPTS_INIT};
     qdq_error err = QDQ_ERROR_INIT;
-    char spec[600];
 
-    assert_ok(qdq_write_file(test_path("sim.json"), true, costs, strlen(costs), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
     assert_ok(qdq_target_load("ort-cpu", &s.target, &err));
     assert_ok(qdq_target_set(s.target, "stay_float", "[]", &err)); /* the matrices are small */
     assert_ok(qdq_data_open("random:1", s.m, NULL, &s.data, &err));

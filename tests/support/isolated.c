@@ -73,12 +73,8 @@ const char *test_isolated_costs(void)
         "[\"Clip\"]}, "
         "\"Gemm\": {\"float_us\": 50, \"int8_us\": 20, \"inputs\": 2}, "
         "\"Add\": {\"float_us\": 8, \"int8_us\": 4, \"inputs\": 2, \"output_q\": true}}}";
-    static char spec[600];
-    qdq_error err = QDQ_ERROR_INIT;
 
-    assert_ok(qdq_write_file(test_path("isolated.json"), true, cost, strlen(cost), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("isolated.json"));
-    return spec;
+    return test_sim_spec(cost);
 }
 
 static void find_groups(test_isolated *s)

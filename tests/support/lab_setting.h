@@ -72,13 +72,11 @@ static qdq_job job = {.size = sizeof(qdq_job), .ctx = &warnings, .log = count_wa
 /* `more`: further keys of the cost model, with a comma in front. */
 static inline qdq_worker_client *open_worker_client(const char *more, qdq_worker_client_opts opts)
 {
-    char json[2000], spec[600];
+    char json[2000];
     qdq_worker_client *worker_client = NULL;
 
     snprintf(json, sizeof json, "{\"qdq_sim\": 1, " COSTS "%s}", more);
-    assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    opts.engine = spec;
+    opts.engine = test_sim_spec(json);
     opts.worker = opts.worker != NULL ? opts.worker : WORKER;
     opts.job = opts.job != NULL ? opts.job : &job;
     assert_ok(qdq_worker_client_open(&opts, &worker_client, &err));

@@ -34,19 +34,7 @@ static inline const char *conv_float(void)
 
 static inline qdq_status open_sim(const char *json, qdq_engine **e)
 {
-    char spec[600];
-
-    assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    return qdq_engine_open(spec, NULL, e, &err);
-}
-
-static inline qdq_engine *sim(const char *json)
-{
-    qdq_engine *e = NULL;
-
-    assert_ok(open_sim(json, &e));
-    return e;
+    return qdq_engine_open(test_sim_spec(json), NULL, e, &err);
 }
 
 typedef struct opened {
@@ -57,7 +45,7 @@ typedef struct opened {
 
 static inline opened open_all(const char *json, const char *text, const qdq_session_opts *opts)
 {
-    opened o = {.e = sim(json), .m = test_model(text)};
+    opened o = {.e = test_sim(json), .m = test_model(text)};
 
     assert_ok(qdq_session_open(o.e, o.m, opts, &o.s, &err));
     return o;

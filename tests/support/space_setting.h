@@ -29,12 +29,9 @@ typedef struct setting {
 
 static inline setting open_setting(qdq_model *m, const char *target)
 {
-    setting s = {.m = m, .opts = QDQ_QUANTIZE_OPTS_INIT, .head = qdq_plan_new()};
-    char spec[600];
+    setting s = {
+        .m = m, .engine = test_sim(cost), .opts = QDQ_QUANTIZE_OPTS_INIT, .head = qdq_plan_new()};
 
-    assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
     assert_ok(qdq_target_load(target, &s.target, &err));
     s.opts.cpu = QDQ_CPU_VNNI; /* that of the target as it is */
     return s;

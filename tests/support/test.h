@@ -102,6 +102,12 @@ qdq_engine *test_openvino(void); /* as well */
  * elsewhere it is skipped loudly. */
 qdq_engine *need_ort(void);
 qdq_engine *need_openvino(void);
+
+/* An engine that simulates these costs, for qdq_engine_close(); and its spec "sim:FILE", which is
+ * the same for the same costs: static storage, 32 at a time. */
+qdq_engine *test_sim(const char *costs);
+const char *test_sim_spec(const char *costs);
+
 void test_missing(const char *what); /* fails or skips the test so */
 
 /* Is this a build with AddressSanitizer? */

@@ -15,13 +15,8 @@ static qdq_engine *sim(void)
     static const char json[] =
         "{\"qdq_sim\": 1, \"error\": 0.01, \"ops\": {\"MatMul\": {\"float_us\": 50, "
         "\"int8_us\": 20, \"inputs\": 2}}}";
-    qdq_engine *e = NULL;
-    char spec[600];
 
-    assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &e, &err));
-    return e;
+    return test_sim(json);
 }
 
 /* NULL when it fails, with the reason in `err`. */

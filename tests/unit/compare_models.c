@@ -9,17 +9,6 @@ static qdq_error err;
 
 static const char relu[] = "g (float[N,2] x) => (float[N,2] y) { t = Relu(x) y = Neg(t) }";
 
-static qdq_engine *sim(const char *json)
-{
-    qdq_engine *e = NULL;
-    char spec[600];
-
-    assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &e, &err));
-    return e;
-}
-
 /* One comparison with all that it takes; NULL when it fails, with the reason in `err`. */
 static qdq_compare_result *compared(qdq_engine *e, const char *a, const char *b, const char *spec,
                                     const char *labels, const qdq_compare_opts *opts)
@@ -50,7 +39,7 @@ static void refused(qdq_engine *e, const char *a, const char *b, const qdq_compa
 
 TEST(a_model_equals_itself)
 {
-    qdq_engine *e = sim("{\"qdq_sim\": 1}");
+    qdq_engine *e = test_sim("{\"qdq_sim\": 1}");
     qdq_compare_result *r = compared(e, relu, relu, "random:1", NULL, NULL);
 
     assert_non_null(r);
@@ -69,7 +58,7 @@ TEST(a_model_equals_itself)
 
 TEST(only_outputs_of_both_are_compared_in_order_of_the_first)
 {
-    qdq_engine *e = sim("{\"qdq_sim\": 1}");
+    qdq_engine *e = test_sim("{\"qdq_sim\": 1}");
     qdq_compare_result *r =
         compared(e, test_graph_text("relu_and_more"), relu, "random:1", NULL, NULL);
 
@@ -83,7 +72,7 @@ TEST(only_outputs_of_both_are_compared_in_order_of_the_first)
 
 TEST(a_range_of_samples_is_kept)
 {
-    qdq_engine *e = sim("{\"qdq_sim\": 1}");
+    qdq_engine *e = test_sim("{\"qdq_sim\": 1}");
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
 
     opts.first = 5;
@@ -106,7 +95,7 @@ TEST(a_range_of_samples_is_kept)
 
 TEST(models_that_cannot_be_compared_are_refused)
 {
-    qdq_engine *e = sim("{\"qdq_sim\": 1}");
+    qdq_engine *e = test_sim("{\"qdq_sim\": 1}");
 
     refused(e, relu, "g (float[N,2] x) => (float[N,2] z) { z = Relu(x) }", NULL, QDQ_E_FORMAT,
             "no output in common");
@@ -128,7 +117,7 @@ static void stop_soon(void *ctx, const char *stage, uint64_t done, uint64_t tota
 
 TEST(a_comparison_can_be_interrupted)
 {
-    qdq_engine *e = sim("{\"qdq_sim\": 1}");
+    qdq_engine *e = test_sim("{\"qdq_sim\": 1}");
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
     qdq_cancel *cancel = qdq_cancel_new();
@@ -144,8 +133,9 @@ TEST(a_comparison_can_be_interrupted)
 
 TEST(an_engine_that_fails_is_named_with_model_and_sample)
 {
-    qdq_engine *e = sim("{\"qdq_sim\": 1, \"fail\": [{\"at\": \"run\", \"nth\": 4, \"message\": "
-                        "\"out of luck\"}]}");
+    qdq_engine *e =
+        test_sim("{\"qdq_sim\": 1, \"fail\": [{\"at\": \"run\", \"nth\": 4, \"message\": "
+                 "\"out of luck\"}]}");
 
     refused(e, relu, relu, NULL, QDQ_E_ENGINE, "second model, sample 1: ");
     assert_non_null(strstr(err.text, "out of luck"));
@@ -212,8 +202,8 @@ static const char *odd_labels(void)
 
 TEST(a_label_that_is_no_class_is_found_before_anything_runs)
 {
-    qdq_engine *e =
-        sim("{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"message\": \"no model is taken\"}]}");
+    qdq_engine *e = test_sim(
+        "{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"message\": \"no model is taken\"}]}");
 
     assert_null(compared(e, same, same, odd_labels(), "label", NULL));
     assert_fails(QDQ_E_FORMAT, NO_CLASS, err.code);

@@ -184,8 +184,7 @@ static qdq_same_result ask_sim(double times)
 {
     qdq_model *m = test_model("g (float[N,2] x) => (float[N,2] y) { y = Neg(x) }"),
               *n = test_model("g (float[N,2] x) => (float[N,2] y) { y = Abs(x) }");
-    char json[300], spec[600];
-    qdq_engine *e = NULL;
+    char json[300];
     qdq_same_result *r;
     qdq_data *d = NULL;
 
@@ -193,9 +192,7 @@ static qdq_same_result ask_sim(double times)
              "{\"qdq_sim\": 1, \"wrong\": [{\"op\": \"Neg\", \"float\": true, \"times\": 1.0001}, "
              "{\"op\": \"Abs\", \"float\": true, \"times\": %g}]}",
              times);
-    assert_ok(qdq_write_file(test_path("noisy.json"), true, json, strlen(json), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("noisy.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &e, &err));
+    qdq_engine *e = test_sim(json);
     assert_ok(qdq_data_open("random:1", m, NULL, &d, &err));
     assert_ok(qdq_compare_same(e, m, n, d, NULL, 0, &r, &err));
     hold(r);

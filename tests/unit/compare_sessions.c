@@ -225,13 +225,10 @@ static void check_twice(int64_t bytes)
 {
     static const char costs[] =
         "{\"qdq_sim\": 1, \"wrong\": [{\"op\": \"Neg\", \"float\": true, \"times\": 0.0001}]}";
-    char spec[600];
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
     qdq_verify_result *r = NULL;
 
-    assert_ok(qdq_write_file(test_path("sim.json"), true, costs, strlen(costs), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    setting s = set_up_on(spec);
+    setting s = set_up_on(test_sim_spec(costs));
     add_constant_output(s.a, bytes);
     add_constant_output(s.b, bytes);
     o.original = s.a;

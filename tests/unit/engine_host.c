@@ -35,12 +35,9 @@ static qdq_engine_opts on(const char *h)
 
 static const char *sim_spec(void)
 {
-    static char spec[600];
     static const char cost[] = "{\"qdq_sim\": 1, " COSTS ", \"noise\": 0.1}";
 
-    assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    return spec;
+    return test_sim_spec(cost);
 }
 
 static const char *crash_spec(const char *arg)
@@ -209,7 +206,7 @@ TEST(a_host_says_what_it_is)
     assert_fails(QDQ_E_USAGE, "no host", qdq_host_describe(&o, &i, &err));
     qdq_engine *e = open_engine(sim_spec(), on(host("", "")));
     assert_true(strstr(qdq_engine_processor(e), "cores") != NULL);
-    assert_string_equal(qdq_engine_get_info(e)->library, test_path("sim.json"));
+    assert_string_equal(qdq_engine_get_info(e)->library, sim_spec() + strlen("sim:"));
     qdq_engine_close(e);
 }
 

@@ -55,14 +55,11 @@ static qdq_engine *open_crash(const char *arg)
 
 static const char *sim_spec(void)
 {
-    static char spec[600];
     static const char cost[] =
         "{\"qdq_sim\": 1, \"error\": 0.01, \"noise\": 0.1, \"ops\": {\"MatMul\": "
         "{\"float_us\": 9, \"epilogue\": [\"Relu\"]}}}";
 
-    assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    return spec;
+    return test_sim_spec(cost);
 }
 
 static const char two[] = "g (float[1,2] x) => (float[1,2] y) { [relu] y = Relu(x) }";
@@ -186,10 +183,9 @@ TEST(errors_have_the_same_words)
     static const char cost[] =
         "{\"qdq_sim\": 1, \"fail\": [{\"at\": \"run\", \"message\": \"no such tile\"}]}";
     qdq_model *m = test_model(two);
-    char text[2][3200], spec[600];
+    char text[2][3200];
 
-    assert_ok(qdq_write_file(test_path("fail.json"), true, cost, strlen(cost), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("fail.json"));
+    const char *spec = test_sim_spec(cost);
     for (int i = 0; i < 2; i++) {
         qdq_engine_opts o = in_worker();
         qdq_named_array *in;
@@ -412,13 +408,10 @@ TEST(what_another_session_did_is_made_good)
     qdq_bench_model time;
     qdq_named_array *in;
     outputs before = {.sum = 1}, after = {.sum = 1};
-    char spec[600];
     qdq_session *other;
     size_t n_in;
 
-    assert_ok(qdq_write_file(test_path("bad.json"), true, cost, strlen(cost), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("bad.json"));
-    qdq_engine *e = open_opts(spec, in_worker());
+    qdq_engine *e = open_opts(test_sim_spec(cost), in_worker());
     qdq_session *s = open_session(e, m, NULL);
     assert_ok(qdq_random_inputs(s, 7, &in, &n_in, &err));
     assert_ok(qdq_session_run(s, in, n_in, note_output, &before, &err));

@@ -210,7 +210,7 @@ TEST(groups_without_runs_have_no_times)
 
 TEST(a_fingerprint_says_what_times_depend_on)
 {
-    qdq_engine *e = sim("{\"qdq_sim\": 1, \"device\": \"toaster\"}");
+    qdq_engine *e = test_sim("{\"qdq_sim\": 1, \"device\": \"toaster\"}");
 
     /* and a digest of what it computes */
     assert_ptr_equal(strstr(qdq_engine_get_info(e)->fingerprint, "sim 1 toaster "),
@@ -320,9 +320,10 @@ TEST(failures_happen_where_they_are_asked_for)
     qdq_model *f = test_model(conv_float()), *q = test_model(conv_int8());
     qdq_session *s;
 
-    qdq_engine *e = sim("{\"qdq_sim\": 1, " COSTS
-                        ", \"fail\": [{\"at\": \"run\", \"nth\": 2, \"message\": \"crash\"},"
-                        "{\"at\": \"open\", \"node\": \"conv\", \"message\": \"no kernel\"}]}");
+    qdq_engine *e =
+        test_sim("{\"qdq_sim\": 1, " COSTS
+                 ", \"fail\": [{\"at\": \"run\", \"nth\": 2, \"message\": \"crash\"},"
+                 "{\"at\": \"open\", \"node\": \"conv\", \"message\": \"no kernel\"}]}");
     assert_fails(QDQ_E_ENGINE, "no kernel", qdq_session_open(e, q, NULL, &s, &err));
     assert_ok(qdq_session_open(e, f, NULL, &s, &err));
     assert_ok(qdq_session_run(s, &in, 1, NULL, NULL, &err));
@@ -332,7 +333,7 @@ TEST(failures_happen_where_they_are_asked_for)
     qdq_session_close(s);
     qdq_engine_close(e);
 
-    e = sim("{\"qdq_sim\": 1, \"fail\": [{\"at\": \"time\"}]}");
+    e = test_sim("{\"qdq_sim\": 1, \"fail\": [{\"at\": \"time\"}]}");
     assert_ok(qdq_session_open(e, f, NULL, &s, &err));
     assert_fails(QDQ_E_ENGINE, "a failure that was asked for", qdq_bench(&s, 1, NULL, &r, &err));
     qdq_session_close(s);
@@ -379,7 +380,8 @@ TEST(outputs_memory_and_patience_can_be_spoilt)
                 y[5] == y[0]);
 
 #ifndef QDQ_ARENA_MALLOC /* AddressSanitizer ends the program that asks for so much */
-    e = sim("{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"memory\": 16777216}]}"); /* 16 TiB */
+    e = test_sim(
+        "{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"memory\": 16777216}]}"); /* 16 TiB */
     assert_fails(QDQ_E_NOMEM, "memory", qdq_session_open(e, m, NULL, &s, &err));
     qdq_engine_close(e);
 #else

@@ -90,7 +90,7 @@ TEST(shapes_that_do_not_fit_the_model_are_refused)
         {{"a", 2, {-2, 4}}, "has dim -2 at axis 0"},
     };
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
-    qdq_engine *e = sim("{\"qdq_sim\": 1}");
+    qdq_engine *e = test_sim("{\"qdq_sim\": 1}");
     qdq_model *m = test_model(two);
     qdq_session *s;
     qdq_io io;
@@ -252,7 +252,7 @@ TEST(exposing_what_is_not_there_is_an_error)
 {
     static const char *const names[] = {"nothing", NULL};
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
-    qdq_engine *e = sim("{\"qdq_sim\": 1}");
+    qdq_engine *e = test_sim("{\"qdq_sim\": 1}");
     qdq_model *m = test_model(conv_float());
     qdq_session *s;
 

@@ -297,12 +297,9 @@ TEST(an_engine_that_fails_in_the_metric_is_a_verdict_on_the_model)
     scale of = {.runs = true};
     const qdq_metric metric = metric_of(&of);
     test_goal s = begin(&metric);
-    char spec[600];
 
     qdq_engine_close(s.engine);
-    assert_ok(qdq_write_file(test_path("hot.json"), true, cost, strlen(cost), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("hot.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
+    s.engine = test_sim(cost);
     s.goal.max_drop = 50;
     assert_ok(test_goal_run(&s, &err));
     assert_true(s.r->n_steps > 1);

@@ -24,14 +24,11 @@ static qdq_status measure_on(const char *json, const qdq_target *t, double time_
     qdq_engine_opts eo = QDQ_ENGINE_OPTS_INIT;
     qdq_probe_opts o = QDQ_PROBE_OPTS_INIT;
     qdq_buf all = QDQ_BUF_INIT(1 << 16);
-    char spec[600];
 
     qdq_buf_printf(&all, "{\"qdq_sim\": 1, %s}", json);
-    assert_ok(qdq_write_file(test_path("cost.json"), true, all.data, all.size, &err));
+    o.engine = test_sim_spec(all.data);
     qdq_buf_free(&all);
-    snprintf(spec, sizeof spec, "sim:%s", test_path("cost.json"));
     eo.worker = WORKER;
-    o.engine = spec;
     o.engine_opts = &eo;
     o.time_s = time_s;
     o.job = job;

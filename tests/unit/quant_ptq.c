@@ -36,7 +36,7 @@ static qdq_data *samples(const qdq_model *m, size_t n)
 static test_goal begin(const char *more, size_t n)
 {
     test_goal s = test_goal_begin(test_goal_chain());
-    char json[600], spec[600];
+    char json[600];
 
     qdq_engine_close(s.engine);
     qdq_data_close(s.data);
@@ -44,9 +44,7 @@ static test_goal begin(const char *more, size_t n)
              "{\"qdq_sim\": 1, \"ops\": {\"MatMul\": {\"float_us\": 50, \"int8_us\": 20, "
              "\"inputs\": 2}}%s}",
              more);
-    assert_ok(qdq_write_file(test_path("ptq.json"), true, json, strlen(json), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("ptq.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
+    s.engine = test_sim(json);
     assert_ok(qdq_target_set(s.target, "engine", "sim", &err));
     s.data = n > 0 ? samples(s.m, n) : NULL;
     return s;

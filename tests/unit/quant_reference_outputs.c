@@ -24,8 +24,7 @@ enum { SAMPLES = 8, BYTES = SAMPLES * 2 * (sizeof(float) + 1) }; /* of y and b *
  * one's run. */
 static qdq_engine *engine_that_fails_in_run(int n)
 {
-    qdq_engine *e = NULL;
-    char spec[600], text[300];
+    char text[300];
 
     snprintf(text, sizeof text,
              "{\"qdq_sim\": 1, \"error\": 0.1, \"ops\": {\"Neg\": {\"float_us\": 1, \"int8_us\": "
@@ -33,10 +32,7 @@ static qdq_engine *engine_that_fails_in_run(int n)
              "[{\"at\": \"run\", \"nth\": %d, \"message\": \"out of luck\"}, {\"at\": \"run\", "
              "\"nth\": %d}]}",
              n, n);
-    assert_ok(qdq_write_file(test_path("sim.json"), true, text, strlen(text), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &e, &err));
-    return e;
+    return test_sim(text);
 }
 
 typedef struct pair {

@@ -131,17 +131,12 @@ static qdq_session *session_of(qdq_engine *e, const qdq_model *m)
 static qdq_engine *sim(const char *more)
 {
     static char json[1000];
-    char spec[600];
-    qdq_engine *e = NULL;
 
     snprintf(json, sizeof json,
              "{\"qdq_sim\": 1, \"ops\": {\"Add\": {\"float_us\": 1000}}, \"default\": "
              "{\"float_us\": 0}%s}",
              more);
-    assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &e, &err));
-    return e;
+    return test_sim(json);
 }
 
 TEST(times_are_those_of_a_step)

@@ -14,14 +14,9 @@ static qdq_error err;
 static qdq_engine *sim(const char *more)
 {
     static char json[1000];
-    char spec[600];
-    qdq_engine *e = NULL;
 
     snprintf(json, sizeof json, "%s%s}", COSTS, more);
-    assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &e, &err));
-    return e;
+    return test_sim(json);
 }
 
 static qdq_verify_result verify_with(const char *text, const char *more, qdq_verify_opts *o)
@@ -243,13 +238,11 @@ TEST(mistakes_in_a_wrong_form_are_named)
         {"{\"op\": \"Conv\", \"reads\": \"Add\"}", "wrong[0]: unknown key 'reads'"},
         {"{\"op\": \"Conv\", \"times\": -1}", "wrong[0], key 'times': expected a number from 0"},
     };
-    char json[300], spec[600];
+    char json[300];
     qdq_engine *e = NULL;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         snprintf(json, sizeof json, "{\"qdq_sim\": 1, \"wrong\": [%s]}", bad[i][0]);
-        assert_ok(qdq_write_file(test_path("bad.json"), true, json, strlen(json), &err));
-        snprintf(spec, sizeof spec, "sim:%s", test_path("bad.json"));
-        assert_fails(QDQ_E_FORMAT, bad[i][1], qdq_engine_open(spec, NULL, &e, &err));
+        assert_fails(QDQ_E_FORMAT, bad[i][1], qdq_engine_open(test_sim_spec(json), NULL, &e, &err));
     }
 }

@@ -394,19 +394,15 @@ TEST(a_worker_goes_when_its_lab_is_gone)
     qdq_json_doc hello_doc = {0}, open_doc = {0};
     qdq_json_out hello = qdq_json_object(&hello_doc), open = qdq_json_object(&open_doc);
     qdq_buf b = QDQ_BUF_INIT(2000);
-    char spec[600], answer[1000];
+    char answer[1000];
     int status;
 
-    FILE *f = fopen(test_path("hang.json"), "w");
-    fputs(costs, f);
-    fclose(f);
     qdq_model *m = test_graph(__func__);
     assert_ok(qdq_model_save(m, test_path("m.onnx"), NULL, &err));
     qdq_model_free(m);
-    snprintf(spec, sizeof spec, "sim:%s", test_path("hang.json"));
     qdq_remote_put_text(hello, "do", "hello");
     qdq_remote_put_text(hello, "version", qdq_version());
-    qdq_remote_put_text(hello, "engine", spec);
+    qdq_remote_put_text(hello, "engine", test_sim_spec(costs));
     qdq_remote_message_put(&b, hello_doc.root);
 
     peer p = start_worker();

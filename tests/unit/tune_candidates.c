@@ -54,14 +54,11 @@ typedef struct setting {
 static setting set_up_in(const char *folder, qdq_model *m)
 {
     setting s = {.m = m, .opts = QDQ_QUANTIZE_OPTS_INIT, .head = qdq_plan_new()};
-    char spec[600];
     qdq_assign a;
 
     snprintf(s.folder, sizeof s.folder, "%s/candidates", folder);
     assert_int_equal(mkdir(s.folder, 0700), 0);
-    assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
-    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
-    assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
+    s.engine = test_sim(cost);
     assert_ok(qdq_target_load("ort-cpu", &s.target, &err));
     assert_ok(qdq_quantize_begin(s.m, s.target, &s.opts, s.head, &s.clean, &err));
     assert_ok(qdq_space_new(s.clean, s.target, &s.opts, &s.space, &err));

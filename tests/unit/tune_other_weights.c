@@ -169,8 +169,6 @@ static qdq_model *equal_products(void)
  * times are off by up to 10 % as a whole and 10 % each, those of the model by up to 3 %. */
 static const char *noisy_costs(unsigned seed)
 {
-    static char spec[300];
-    const char *path = test_path("noisy%u.json", seed);
     char text[800];
 
     snprintf(text, sizeof text,
@@ -182,9 +180,7 @@ static const char *noisy_costs(unsigned seed)
              "\"MatMulNBits 4 16 4\": {\"float_us\": 50}, "
              "\"MatMulNBits 4 128 1\": {\"float_us\": 51}}}",
              seed);
-    assert_ok(qdq_write_file(path, true, text, strlen(text), &err));
-    snprintf(spec, sizeof spec, "sim:%s", path);
-    return spec;
+    return test_sim_spec(text);
 }
 
 TEST(the_fastest_of_six_formats_is_found_under_noise_with_nine_seeds_of_ten)
