@@ -71,14 +71,16 @@ qdq_status test_tuned_run_on(const qdq_model *m, qdq_data *data, const char *typ
 pid_t test_tuned_start(const char *folder, const char *engine, qdq_tune_mode mode, int report);
 int test_tuned_child(int argc, char **argv);
 
-/* Cancels a run with these options at the n-th thing that it shows. */
+/* Cancels a run with these options at the n-th thing that it shows, in this phase or, with NULL, in
+ * any. `cancel` is for qdq_cancel_free(). */
 typedef struct test_tuned_stop {
     qdq_job job;
     qdq_cancel *cancel;
+    const char *phase;
     unsigned left;
 } test_tuned_stop;
 
-void test_tuned_stop_after(test_tuned_stop *s, unsigned n, qdq_tune_opts *o);
+void test_tuned_stop_in(test_tuned_stop *s, const char *phase, unsigned n, qdq_tune_opts *o);
 
 /* A file of the folder; qdq_free(). */
 char *test_tuned_file(const char *folder, const char *name);
@@ -90,6 +92,9 @@ bool test_tuned_has(const char *folder, const char *name, const char *text);
 
 /* Does the plan in the folder quantize the node without a name that gives `output`? */
 bool test_tuned_quantizes(const char *folder, const char *op, const char *output);
+
+/* That file is this text. */
+void test_tuned_holds(const char *folder, const char *name, const char *text);
 
 /* That file is the same in both folders. */
 void test_tuned_same(const char *a, const char *b, const char *name);

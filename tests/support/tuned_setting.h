@@ -62,7 +62,7 @@ static inline unsigned interrupted(setting *s, unsigned step)
         test_tuned_stop stop;
         qdq_tune_result r;
         setting part = *s;
-        test_tuned_stop_after(&stop, n + 2, &part.o);
+        test_tuned_stop_in(&stop, NULL, n + 2, &part.o);
         ended = try_run(&part, folder, &r) == QDQ_OK;
         if (!ended)
             run(s, folder);

@@ -302,33 +302,16 @@ TEST(a_baseline_with_external_data_ships_with_a_side_file_of_our_form)
 
 /* --- runs that end ---------------------------------------------------------------------------- */
 
-typedef struct stopping {
-    qdq_cancel *cancel;
-    const char *phase;
-} stopping;
-
-static void stop_in(void *ctx, const qdq_tune_live *now)
-{
-    const stopping *s = ctx;
-
-    if (strcmp(now->phase, s->phase) == 0)
-        qdq_cancel_set(s->cancel);
-}
-
 TEST(whoever_ends_a_run_has_the_baseline_that_was_the_best_so_far)
 {
     qdq_model *b = with_tanh("ended.onnx");
     const qdq_model *const baselines[] = {b, NULL};
     const char *folder = test_path("ended");
-    stopping s = {.cancel = qdq_cancel_new(), .phase = "start"};
-    qdq_job job = QDQ_JOB_INIT;
+    test_tuned_stop s;
     qdq_tune_opts o = options(TANH("100"), NULL, baselines);
     qdq_tune_result r;
 
-    job.ctx = &s;
-    job.cancel = s.cancel;
-    o.job = &job;
-    o.live = stop_in;
+    test_tuned_stop_in(&s, "start", 1, &o);
     assert_int_equal(test_tuned_run(test_tuned, folder, &o, &r, &err), QDQ_E_INTERRUPTED);
     assert_true(is_file(folder, "model.onnx", test_path("ended.onnx")));
     const uint64_t before = test_tuned_samples(folder);
@@ -371,18 +354,13 @@ TEST(where_the_search_is_not_confirmed_the_baseline_is_what_is_left)
     qdq_model *b = with_tanh("left.onnx");
     const qdq_model *const baselines[] = {b, NULL};
     const char *folder = test_path("left");
-    stopping s = {.cancel = qdq_cancel_new(), .phase = "guard"};
-    qdq_job job = QDQ_JOB_INIT;
+    test_tuned_stop s;
     qdq_tune_result r;
 
-    job.ctx = &s;
-    job.cancel = s.cancel;
     for (int i = 0; i < 2; i++) {
         qdq_tune_opts o = options(costs[i], NULL, baselines);
-        if (i == 0) {
-            o.job = &job;
-            o.live = stop_in;
-        }
+        if (i == 0)
+            test_tuned_stop_in(&s, "guard", 1, &o);
         assert_int_equal(test_tuned_run(test_tuned, folder, &o, &r, &err),
                          i == 0 ? QDQ_E_INTERRUPTED : QDQ_OK);
     }

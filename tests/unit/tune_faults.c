@@ -87,10 +87,7 @@ static void assert_ends_as(const char *folder, const qdq_tune_opts *o, const cha
     qdq_tune_result r;
 
     assert_ok(test_tuned_run(test_tuned, folder, o, &r, &err));
-    char *mine = test_tuned_file(folder, "plan.json"), *want = test_tuned_file(whole, "plan.json");
-    assert_string_equal(mine, want);
-    qdq_free(mine);
-    qdq_free(want);
+    test_tuned_same(folder, whole, "plan.json");
 }
 
 /* Entries of the folder that fit, and how many there are. */

@@ -130,20 +130,6 @@ TEST(nothing_is_measured_again_and_what_is_too_much_goes)
                  test_tuned_exists(folder, "pareto/plan_3.json"));
 }
 
-typedef struct stopping {
-    qdq_cancel *cancel;
-    /* models of the front */
-    unsigned after;
-} stopping;
-
-static void stop_after(void *ctx, const qdq_tune_live *now)
-{
-    stopping *s = ctx;
-
-    if (strcmp(now->phase, "front") == 0 && s->after-- == 0)
-        qdq_cancel_set(s->cancel);
-}
-
 TEST(an_interrupted_front_is_gone_on_with)
 {
     const char *engine = world("");
@@ -153,13 +139,9 @@ TEST(an_interrupted_front_is_gone_on_with)
     assert_ok(test_tuned_run(test_tuned, test_path("whole"), &o, &whole, &err));
     for (unsigned after = 0; after < 3; after++) {
         const char *folder = test_path("stopped%u", after);
-        qdq_job job = QDQ_JOB_INIT;
-        stopping s = {.cancel = qdq_cancel_new(), .after = after};
+        test_tuned_stop s;
         o = opts(engine, 4);
-        job.ctx = &s;
-        job.cancel = s.cancel;
-        o.job = &job;
-        o.live = stop_after;
+        test_tuned_stop_in(&s, "front", after + 1, &o);
         assert_int_equal(test_tuned_run(test_tuned, folder, &o, &part, &err), QDQ_E_INTERRUPTED);
         assert_true(test_tuned_exists(folder, "model.onnx"));
         o = opts(engine, 4);

@@ -6,19 +6,6 @@
 
 static qdq_error err;
 
-typedef struct stopping {
-    qdq_cancel *cancel;
-    const char *phase;
-} stopping;
-
-static void stop_in(void *ctx, const qdq_tune_live *now)
-{
-    stopping *s = ctx;
-
-    if (strcmp(now->phase, s->phase) == 0)
-        qdq_cancel_set(s->cancel);
-}
-
 static void expect_state(const char *folder, const char *state, const char *more)
 {
     char *status, want[100];
@@ -39,30 +26,22 @@ TEST(a_run_may_end_before_its_baseline_is_timed)
     qdq_tune_result r;
 
     assert_ok(test_tuned_run(test_tuned, test_path("whole"), &o, &r, &err));
-    char *whole = test_tuned_file(test_path("whole"), "plan.json");
     for (size_t i = 0; i < QDQ_COUNT(phases); i++) {
         const char *folder = test_path("early%zu", i);
-        stopping s = {.cancel = qdq_cancel_new(), .phase = phases[i]};
-        qdq_job job = QDQ_JOB_INIT;
+        test_tuned_stop s;
 
-        job.ctx = &s;
-        job.cancel = s.cancel;
         o = test_tuned_opts(engine);
-        o.job = &job;
-        o.live = stop_in;
+        test_tuned_stop_in(&s, phases[i], 1, &o);
         assert_int_equal(test_tuned_run(test_tuned, folder, &o, &r, &err), QDQ_E_INTERRUPTED);
         assert_int_equal(test_tuned_samples(folder), 0);
         expect_state(folder, "interrupted", phases[i]);
         o = test_tuned_opts(engine);
         assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
         assert_false(r.resumed); /* there was nothing yet */
-        char *mine = test_tuned_file(folder, "plan.json");
-        assert_string_equal(mine, whole);
+        test_tuned_same(folder, test_path("whole"), "plan.json");
         expect_state(folder, "finished", "\"verdict\": \"tuned\"");
-        qdq_free(mine);
         qdq_cancel_free(s.cancel);
     }
-    qdq_free(whole);
 }
 
 /* Nothing can be compared with a model that cannot be timed: no speed-up of any size is found

@@ -184,33 +184,16 @@ TEST(a_finished_run_measures_nothing_again)
                *engine = test_tuned_costs(TEST_TUNED_OPS, one_that_does_not_pay);
     qdq_tune_result first = run(folder, engine), second;
     uint64_t samples = test_tuned_samples(folder);
-    char *plan = test_tuned_file(folder, "plan.json"), *again;
+    char *plan = test_tuned_file(folder, "plan.json");
 
     second = run(folder, engine);
     assert_true(second.resumed && !first.resumed);
     assert_int_equal(test_tuned_samples(folder), samples);
-    again = test_tuned_file(folder, "plan.json");
-    assert_string_equal(again, plan);
+    test_tuned_holds(folder, "plan.json", plan);
     assert_int_equal(first.builds, second.builds);
     assert_int_equal(first.groups, second.groups);
     assert_true(first.speedup == second.speedup && first.raw_ms == second.raw_ms);
     qdq_free(plan);
-    qdq_free(again);
-}
-
-typedef struct stopping {
-    qdq_cancel *cancel;
-    /* calls */
-    unsigned after;
-} stopping;
-
-static void stop_after(void *ctx, const qdq_tune_live *now)
-{
-    stopping *s = ctx;
-
-    (void)now;
-    if (s->after-- == 0)
-        qdq_cancel_set(s->cancel);
 }
 
 TEST(an_interrupted_run_goes_on_to_the_same_plan)
@@ -223,20 +206,14 @@ TEST(an_interrupted_run_goes_on_to_the_same_plan)
     for (unsigned after = 0; !ended && after < 30; after++) {
         const char *folder = test_path("stopped%u", after);
         qdq_tune_opts o = opts(engine);
-        qdq_job job = QDQ_JOB_INIT;
-        stopping s = {.cancel = qdq_cancel_new(), .after = after};
+        test_tuned_stop s;
         qdq_tune_result r;
-        job.ctx = &s;
-        job.cancel = s.cancel;
-        o.job = &job;
-        o.live = stop_after;
+        test_tuned_stop_in(&s, NULL, after + 1, &o);
         qdq_status st = test_tuned_run(test_tuned, folder, &o, &r, &err);
         ended = st == QDQ_OK;
         assert_true(ended || st == QDQ_E_INTERRUPTED);
         run(folder, engine);
-        char *mine = test_tuned_file(folder, "plan.json");
-        assert_string_equal(mine, whole);
-        qdq_free(mine);
+        test_tuned_holds(folder, "plan.json", whole);
         qdq_cancel_free(s.cancel);
     }
     assert_true(ended);
@@ -262,9 +239,7 @@ TEST(a_killed_run_goes_on_to_the_same_plan)
         waitpid(child, NULL, 0);
         close(fd[0]);
         run(folder, engine);
-        char *mine = test_tuned_file(folder, "plan.json");
-        assert_string_equal(mine, whole);
-        qdq_free(mine);
+        test_tuned_holds(folder, "plan.json", whole);
     }
     qdq_free(whole);
 }
