@@ -11,32 +11,20 @@
 #include "quant/plan/plan.h"
 #include "quant/plan/plan_times.h"
 #include "support/build.h"
+#include "support/goals.h"
 #include "support/npy_file.h"
 
 enum { SAMPLES = 8, IN = 32, OUT = 8 };
 
 static qdq_error err;
 
-typedef struct setting {
-    qdq_engine *engine;
-    qdq_model *m;
-    qdq_target *target;
-    qdq_data *data;
-    qdq_quantize_opts opts;
-    qdq_goal_opts goal;
-    qdq_plan *plan;
-    qdq_model *out;
-    qdq_goal_result *r;
-} setting;
-
 /* Products of rows around `first` in the first half of the samples, around `second` in the other
  * half. */
-static setting set_up(float first, float second, unsigned folds)
+static test_goal set_up(float first, float second, unsigned folds)
 {
     static const char *const coarse[][2] = {
         {"weight.type", "int4"}, {"weight.per_channel", "false"}, {"stay_float", "[]"}};
     static float x[SAMPLES][IN];
-    setting s = {.engine = need_ort(), .opts = QDQ_QUANTIZE_OPTS_INIT, .goal = QDQ_GOAL_OPTS_INIT};
     test_builder b = test_build(21);
     qdq_random r = qdq_random_new(5, NULL);
 
@@ -47,39 +35,22 @@ static setting set_up(float first, float second, unsigned folds)
     TEST_RANDOM(&b, "b", OUT);
     TEST_NODE(&b, "Gemm", "y", "x", "w", "b");
     test_output(&b, "y");
-    s.m = test_built(&b);
-    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 32)"), x, sizeof x), s.m,
-                            NULL, &s.data, &err));
-    assert_ok(qdq_target_load("ort-cpu", &s.target, &err));
+    test_goal s =
+        test_goal_begin_ort(test_built(&b), "ort-cpu",
+                            test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 32)"), x, sizeof x));
     for (size_t i = 0; i < QDQ_COUNT(coarse); i++)
         assert_ok(qdq_target_set(s.target, coarse[i][0], coarse[i][1], &err));
     s.goal.folds = folds;
     return s;
 }
 
-static void go(setting *s)
+static void go(test_goal *s)
 {
-    assert_ok(qdq_quantize_goal(s->m, s->target, s->engine, s->data, &s->opts, &s->goal, &s->plan,
-                                &s->out, &s->r, &err));
-}
-
-static void put_away_result(setting *s)
-{
-    qdq_goal_result_free(s->r);
-    qdq_plan_free(s->plan);
-    qdq_model_free(s->out);
-}
-
-static void put_away(setting *s)
-{
-    put_away_result(s);
-    qdq_data_close(s->data);
-    qdq_target_free(s->target);
-    qdq_model_free(s->m);
+    assert_ok(test_goal_run(s, &err));
 }
 
 /* What the goal is compared with, of the plan with everything in 8 bits. */
-static double bound_with(setting *s, qdq_bias_correction when)
+static double bound_with(test_goal *s, qdq_bias_correction when)
 {
     s->opts.bias_correction = when;
     s->goal.min_sqnr = 0.001;
@@ -87,14 +58,14 @@ static double bound_with(setting *s, qdq_bias_correction when)
     const double db = s->r->steps[0].sqnr_db;
     assert_false(s->r->is_corrected);
     assert_int_equal(s->plan->corrections.n, when == QDQ_BIAS_CORRECTION_ON);
-    put_away_result(s);
+    test_goal_drop_outcome(s);
     s->opts.bias_correction = QDQ_BIAS_CORRECTION_AUTO;
     return db;
 }
 
 TEST(a_goal_that_shifted_means_miss_is_reached_by_corrected_biases)
 {
-    setting s = set_up(2, 2, 0);
+    test_goal s = set_up(2, 2, 0);
     const double without = bound_with(&s, QDQ_BIAS_CORRECTION_OFF),
                  with = bound_with(&s, QDQ_BIAS_CORRECTION_ON);
     qdq_model *again = NULL;
@@ -110,38 +81,38 @@ TEST(a_goal_that_shifted_means_miss_is_reached_by_corrected_biases)
     assert_string_equal(s.r->why, "");
     assert_ok(qdq_plan_apply(s.plan, s.m, false, NULL, &again, &err));
     qdq_model_free(again);
-    put_away(&s);
+    test_goal_end(&s);
 }
 
 TEST(biases_stay_where_the_goal_holds_without)
 {
-    setting s = set_up(2, 2, 0);
+    test_goal s = set_up(2, 2, 0);
     const double without = bound_with(&s, QDQ_BIAS_CORRECTION_OFF);
 
     s.goal.min_sqnr = without - 1;
     go(&s);
     assert_true(s.r->reached && !s.r->is_corrected);
     assert_int_equal(s.plan->corrections.n, 0);
-    put_away(&s);
+    test_goal_end(&s);
 }
 
 TEST(biases_stay_where_the_caller_wants_them)
 {
-    setting s = set_up(2, 2, 0);
+    test_goal s = set_up(2, 2, 0);
 
     s.goal.min_sqnr = bound_with(&s, QDQ_BIAS_CORRECTION_OFF) + 1;
     s.opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
     go(&s);
     assert_false(s.r->reached || s.r->is_corrected);
     assert_int_equal(s.plan->corrections.n, 0);
-    put_away(&s);
+    test_goal_end(&s);
 }
 
 /* The output as a whole has 0.3 dB more with them, and the bound that the goal asks for 3 dB less.
  */
 TEST(a_gain_that_is_next_to_nothing_keeps_biases_as_they_are)
 {
-    setting s = set_up(0.3f, 0.3f, 4);
+    test_goal s = set_up(0.3f, 0.3f, 4);
     const double without = bound_with(&s, QDQ_BIAS_CORRECTION_OFF),
                  with = bound_with(&s, QDQ_BIAS_CORRECTION_ON);
 
@@ -150,14 +121,14 @@ TEST(a_gain_that_is_next_to_nothing_keeps_biases_as_they_are)
     go(&s);
     assert_false(s.r->reached || s.r->is_corrected);
     assert_int_equal(s.plan->corrections.n, 0);
-    put_away(&s);
+    test_goal_end(&s);
 }
 
 /* Over all samples the mean is 1, which would help both halves; over the other half alone it does
  * harm. */
 TEST(corrections_are_judged_by_means_that_did_not_see_the_samples)
 {
-    setting s = set_up(3, -1, 2);
+    test_goal s = set_up(3, -1, 2);
     const double without = bound_with(&s, QDQ_BIAS_CORRECTION_OFF),
                  with = bound_with(&s, QDQ_BIAS_CORRECTION_ON);
 
@@ -166,7 +137,7 @@ TEST(corrections_are_judged_by_means_that_did_not_see_the_samples)
     go(&s);
     assert_false(s.r->reached || s.r->is_corrected);
     assert_int_equal(s.plan->corrections.n, 0);
-    put_away(&s);
+    test_goal_end(&s);
 }
 
 static void count_samples(void *ctx, const char *phase, uint64_t done, uint64_t total)
@@ -179,7 +150,7 @@ static void count_samples(void *ctx, const char *phase, uint64_t done, uint64_t 
 /* The first half of the samples shows the harm, and is all that they run on. */
 TEST(corrections_that_do_harm_to_the_first_samples_do_not_run_on_all)
 {
-    setting s = set_up(3, -1, 2);
+    test_goal s = set_up(3, -1, 2);
     qdq_job job = QDQ_JOB_INIT;
     size_t samples = 0;
 
@@ -190,7 +161,7 @@ TEST(corrections_that_do_harm_to_the_first_samples_do_not_run_on_all)
     go(&s);
     assert_false(s.r->is_corrected);
     assert_int_equal(samples, SAMPLES + SAMPLES / 2); /* one layer: without it nothing is left */
-    put_away(&s);
+    test_goal_end(&s);
 }
 
 /* A float model is told from the input model, whose BatchNormalization is folded, by its first
@@ -198,7 +169,7 @@ TEST(corrections_that_do_harm_to_the_first_samples_do_not_run_on_all)
 TEST(where_nothing_is_quantized_the_first_samples_are_compared)
 {
     static const char *const more[] = {"gain", "shift", "mean", "variance"};
-    setting s = set_up(2, 2, 0);
+    test_goal s = set_up(2, 2, 0);
     test_builder b = test_build(21);
 
     qdq_model_free(s.m);
@@ -232,12 +203,12 @@ TEST(where_nothing_is_quantized_the_first_samples_are_compared)
     go(&s);
     assert_true(s.r->is_float && isfinite(s.r->compared->worst_db));
     assert_int_equal(s.r->compared->samples, SAMPLES / 2);
-    put_away(&s);
+    test_goal_end(&s);
 }
 
 /* The default goal, reached by corrected biases: by times of whole runs, the float model takes 400
  * us. */
-static void default_goal_by(setting *s, qdq_plan *times, double us)
+static void default_goal_by(test_goal *s, qdq_plan *times, double us)
 {
     qdq_plan_times t = {
         .processor = "p", .target = "ort-cpu", .trials = 16, .float_us = 400, .eight_us = us};
@@ -261,7 +232,7 @@ TEST(what_corrected_biases_make_right_must_be_faster_than_float)
 
     for (int i = 0; i < 2; i++) {
         qdq_plan *times = qdq_plan_new();
-        setting s = set_up(4, 4, 0);
+        test_goal s = set_up(4, 4, 0);
 
         default_goal_by(&s, times, us[i]);
         assert_int_equal(s.r->n_steps, 1);
@@ -269,14 +240,14 @@ TEST(what_corrected_biases_make_right_must_be_faster_than_float)
         assert_int_equal(s.r->is_corrected, i == 0);
         assert_int_equal(s.r->is_slower, i == 1);
         assert_int_equal(qdq_plan_get_summary(s.plan)->n_weights, i == 0);
-        put_away(&s);
+        test_goal_end(&s);
         qdq_plan_free(times);
     }
 }
 
 TEST(random_data_have_no_means_that_count)
 {
-    setting s = set_up(2, 2, 0);
+    test_goal s = set_up(2, 2, 0);
 
     qdq_data_close(s.data);
     assert_ok(qdq_data_open("random:1", s.m, NULL, &s.data, &err));
@@ -284,21 +255,21 @@ TEST(random_data_have_no_means_that_count)
     go(&s);
     assert_false(s.r->is_corrected);
     assert_int_equal(s.plan->corrections.n, 0);
-    put_away(&s);
+    test_goal_end(&s);
 }
 
 /* Ranges that are there already are to save the runs that means would need. */
 TEST(a_cache_of_ranges_keeps_biases_as_they_are)
 {
-    setting s = set_up(2, 2, 0);
+    test_goal s = set_up(2, 2, 0);
 
     s.goal.min_sqnr = bound_with(&s, QDQ_BIAS_CORRECTION_OFF) - 1;
     go(&s);
     assert_ok(qdq_plan_save_ranges(s.plan, test_path("ranges.json"), true, &err));
-    put_away_result(&s);
+    test_goal_drop_outcome(&s);
     s.goal.min_sqnr += 2;
     s.opts.cache = test_path("ranges.json");
     go(&s);
     assert_false(s.r->is_corrected);
-    put_away(&s);
+    test_goal_end(&s);
 }

@@ -11,27 +11,17 @@
 #include "qdq/goal.h"
 #include "quant/plan/plan.h"
 #include "support/build.h"
+#include "support/goals.h"
 #include "support/npy_file.h"
 
 enum { SAMPLES = 8, ROWS = 16, IN = 64, OUT = 48, VALUES = SAMPLES * ROWS * IN };
 
 static qdq_error err;
 
-typedef struct setting {
-    qdq_engine *engine;
-    qdq_model *m;
-    qdq_target *target;
-    qdq_data *data;
-    qdq_quantize_opts opts;
-    qdq_plan *plan;
-    qdq_model *out;
-} setting;
-
 /* `add_data` makes n of x. A Relu consumes it, too, if asked for. */
-static setting set_up_products(const float x[VALUES], void (*add_data)(test_builder *b),
-                               bool other_reader)
+static test_goal set_up_products(const float x[VALUES], void (*add_data)(test_builder *b),
+                                 bool other_reader)
 {
-    setting s = {.engine = need_ort(), .opts = QDQ_QUANTIZE_OPTS_INIT};
     test_builder b = test_build(21);
 
     TEST_INPUT(&b, "x", 1, ROWS, IN);
@@ -48,32 +38,16 @@ static setting set_up_products(const float x[VALUES], void (*add_data)(test_buil
     }
     test_output(&b, "y");
     test_output(&b, "z");
-    s.m = test_built(&b);
-    assert_ok(qdq_data_open(
-        test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 16, 64)"), x, VALUES * sizeof *x), s.m, NULL,
-        &s.data, &err));
-    assert_ok(qdq_target_load("ort-cpu", &s.target, &err));
+    test_goal s = test_goal_begin_ort(
+        test_built(&b), "ort-cpu",
+        test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 16, 64)"), x, VALUES * sizeof *x));
     assert_ok(qdq_target_set(s.target, "stay_float", "[]", &err));
     s.opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
     return s;
 }
 
-static void put_away_result(setting *s)
-{
-    qdq_plan_free(s->plan);
-    qdq_model_free(s->out);
-}
-
-static void put_away(setting *s)
-{
-    put_away_result(s);
-    qdq_data_close(s->data);
-    qdq_target_free(s->target);
-    qdq_model_free(s->m);
-}
-
 /* Of the worst output, with the options as they are. */
-static double quantized_db(setting *s)
+static double quantized_db(test_goal *s)
 {
     qdq_compare_result *r = NULL;
 

@@ -102,23 +102,15 @@ static void assert_sound(qdq_engine *e, done d, double least)
     free_done(d);
 }
 
-static bool is_quantized(const qdq_plan *p, const char *node)
-{
-    for (size_t i = 0; i < p->quantized.n; i++)
-        if (strcmp(p->quantized.at[i].node, node) == 0)
-            return true;
-    return false;
-}
-
 /* Captures an activation that is quantized outside, too, and a weight that both branches read. */
 TEST(both_branches_of_an_if_are_quantized)
 {
     qdq_engine *e = need_ort();
     done d = quantized(e, test_graph_text(__func__));
 
-    assert_true(is_quantized(d.plan, "m0") && is_quantized(d.plan, "m1") &&
-                is_quantized(d.plan, "m2") && is_quantized(d.plan, "m3") &&
-                is_quantized(d.plan, "m4"));
+    assert_true(test_is_quantized(d.plan, "m0") && test_is_quantized(d.plan, "m1") &&
+                test_is_quantized(d.plan, "m2") && test_is_quantized(d.plan, "m3") &&
+                test_is_quantized(d.plan, "m4"));
     assert_sound(e, d, 30);
 }
 
@@ -148,7 +140,7 @@ TEST(a_branch_that_no_sample_takes_stays_float)
     qdq_engine *e = need_ort();
     done d = quantized(e, test_graph_text(__func__));
 
-    assert_true(is_quantized(d.plan, "m1") && !is_quantized(d.plan, "m2"));
+    assert_true(test_is_quantized(d.plan, "m1") && !test_is_quantized(d.plan, "m2"));
     assert_string_equal(test_reason(d.plan, "m2"), "inside If: no sample reached it");
     assert_sound(e, d, 30);
 }
@@ -158,7 +150,7 @@ TEST(a_loop_is_quantized_over_all_its_iterations)
     qdq_engine *e = need_ort();
     done d = quantized(e, test_graph_text(__func__));
 
-    assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
+    assert_true(test_is_quantized(d.plan, "m1") && test_is_quantized(d.plan, "m2"));
     assert_sound(e, d, 20);
 }
 
@@ -167,7 +159,7 @@ TEST(a_loop_that_ends_by_its_condition_is_followed)
     qdq_engine *e = need_ort();
     done d = quantized(e, test_graph_text(__func__));
 
-    assert_true(is_quantized(d.plan, "m1"));
+    assert_true(test_is_quantized(d.plan, "m1"));
     assert_plan_says_it_all(e, &d, 15);
     free_done(d);
 }
@@ -177,7 +169,7 @@ TEST(a_scan_is_quantized_slice_by_slice)
     qdq_engine *e = need_ort();
     done d = quantized(e, test_graph_text(__func__));
 
-    assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
+    assert_true(test_is_quantized(d.plan, "m1") && test_is_quantized(d.plan, "m2"));
     assert_sound(e, d, 25);
 }
 
@@ -186,7 +178,7 @@ TEST(a_body_inside_a_body_is_quantized)
     qdq_engine *e = need_ort();
     done d = quantized(e, test_graph_text(__func__));
 
-    assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
+    assert_true(test_is_quantized(d.plan, "m1") && test_is_quantized(d.plan, "m2"));
     assert_sound(e, d, 20);
 }
 
@@ -215,7 +207,7 @@ TEST(a_body_that_cannot_be_run_stays_float_with_the_reason)
     qdq_engine *e = need_ort();
     done d = quantized(e, test_graph_text(__func__));
 
-    assert_true(is_quantized(d.plan, "m2"));
+    assert_true(test_is_quantized(d.plan, "m2"));
     assert_non_null(
         strstr(test_reason(d.plan, "m1"), "inside If: not known, or no tensor, is the type of l"));
     free_done(d);

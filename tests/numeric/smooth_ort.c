@@ -19,7 +19,7 @@ static void add_norm(test_builder *b)
 }
 
 /* Normalized data; two of 64 gains are `large`. */
-static setting set_up(float large, bool other_reader)
+static test_goal set_up(float large, bool other_reader)
 {
     static float x[VALUES];
     qdq_random r = qdq_random_new(7, NULL);
@@ -27,18 +27,18 @@ static setting set_up(float large, bool other_reader)
     for (size_t i = 0; i < VALUES; i++)
         x[i] = (float)qdq_random_uniform(&r) - 0.5f; /* little is clipped */
     large_gain = large;
-    setting s = set_up_products(x, add_norm, other_reader);
+    test_goal s = set_up_products(x, add_norm, other_reader);
     s.opts.float_channels = QDQ_FLOAT_CHANNELS_OFF;
     return s;
 }
 
-static double db_with(setting *s, qdq_smooth when)
+static double db_with(test_goal *s, qdq_smooth when)
 {
     s->opts.smooth = when;
     return quantized_db(s);
 }
 
-static const float *scales_of(const setting *s)
+static const float *scales_of(const test_goal *s)
 {
     assert_int_equal(s->plan->smoothings.n, 1);
     assert_string_equal(s->plan->smoothings.at[0].tensor, "n");
@@ -48,14 +48,14 @@ static const float *scales_of(const setting *s)
 
 TEST(channels_that_differ_are_smoothed)
 {
-    setting s = set_up(20, false);
+    test_goal s = set_up(20, false);
     const double without = db_with(&s, QDQ_SMOOTH_OFF);
     char *text[2];
     qdq_model *again = NULL;
     qdq_plan *p = NULL;
 
     assert_int_equal(s.plan->smoothings.n, 0);
-    put_away_result(&s);
+    test_goal_drop_outcome(&s);
     const double with = db_with(&s, QDQ_SMOOTH_ON);
     if (!(with > without + 1))
         fail_msg("%.2f dB, without %.2f", with, without);
@@ -72,33 +72,33 @@ TEST(channels_that_differ_are_smoothed)
     qdq_free(text[1]);
     qdq_plan_free(p);
     qdq_model_free(again);
-    put_away(&s);
+    test_goal_end(&s);
 }
 
 TEST(quantizing_again_smooths_nothing)
 {
-    setting s = set_up(20, false);
+    test_goal s = set_up(20, false);
     qdq_plan *p = NULL;
 
     (void)db_with(&s, QDQ_SMOOTH_ON);
     assert_ok(qdq_quantize(s.out, s.target, s.engine, s.data, &s.opts, &p, NULL, &err));
     assert_int_equal(p->tensors.n + p->weights.n + p->smoothings.n, 0);
     qdq_plan_free(p);
-    put_away(&s);
+    test_goal_end(&s);
 }
 
 TEST(channels_that_are_alike_are_not)
 {
-    setting s = set_up(1, false);
+    test_goal s = set_up(1, false);
 
     (void)db_with(&s, QDQ_SMOOTH_ON);
     assert_int_equal(s.plan->smoothings.n, 0);
-    put_away(&s);
+    test_goal_end(&s);
 }
 
 TEST(another_consumer_speaks_against_it)
 {
-    setting s = set_up(20, true);
+    test_goal s = set_up(20, true);
     size_t n;
     const qdq_why_note *notes;
     bool has_reason = false;
@@ -112,12 +112,12 @@ TEST(another_consumer_speaks_against_it)
         has_reason |= strcmp(notes[i].rule, "smooth") == 0 && !notes[i].holds;
     assert_true(has_reason);
     qdq_why_free(s.opts.why);
-    put_away(&s);
+    test_goal_end(&s);
 }
 
 TEST(samples_of_random_numbers_and_ranges_from_a_file_smooth_nothing)
 {
-    setting s = set_up(20, false);
+    test_goal s = set_up(20, false);
 
     s.opts.smooth = QDQ_SMOOTH_ON;
     assert_ok(qdq_quantize(s.m, s.target, s.engine, NULL, &s.opts, &s.plan, &s.out, &err));
@@ -128,46 +128,38 @@ TEST(samples_of_random_numbers_and_ranges_from_a_file_smooth_nothing)
     qdq_plan *p = NULL;
     assert_fails(QDQ_E_USAGE, "ranges of the model as it is, but smoothing changes them",
                  qdq_quantize(s.m, s.target, s.engine, s.data, &s.opts, &p, NULL, &err));
-    put_away(&s);
+    test_goal_end(&s);
 }
 
 /* One sample has no other to be held out for it. */
 TEST(one_sample_smooths_too)
 {
-    setting s = set_up(20, false);
+    test_goal s = set_up(20, false);
 
     s.opts.samples = 1;
     (void)db_with(&s, QDQ_SMOOTH_ON);
     (void)scales_of(&s);
-    put_away(&s);
+    test_goal_end(&s);
 }
 
 TEST(a_goal_is_reached_by_smoothing_before_layers_go_back)
 {
-    setting s = set_up(20, false);
-    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
-    qdq_goal_result *r = NULL;
+    test_goal s = set_up(20, false);
 
-    goal.folds = 4;
-    goal.min_sqnr = 60; /* out of reach */
-    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &s.opts, &goal, &s.plan, &s.out,
-                                &r, &err));
-    assert_true(r->is_smoothed && r->smoothed_db > r->unsmoothed_db + 0.5);
+    s.goal.folds = 4;
+    s.goal.min_sqnr = 60; /* out of reach */
+    assert_ok(test_goal_run(&s, &err));
+    assert_true(s.r->is_smoothed && s.r->smoothed_db > s.r->unsmoothed_db + 0.5);
     assert_int_equal(s.plan->smoothings.n, 1);
-    qdq_goal_result_free(r);
-    put_away_result(&s);
+    test_goal_drop_outcome(&s);
     s.opts.smooth = QDQ_SMOOTH_OFF;
-    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &s.opts, &goal, &s.plan, &s.out,
-                                &r, &err));
-    assert_false(r->is_smoothed);
+    assert_ok(test_goal_run(&s, &err));
+    assert_false(s.r->is_smoothed);
     assert_int_equal(s.plan->smoothings.n, 0);
-    qdq_goal_result_free(r);
-    put_away_result(&s);
+    test_goal_drop_outcome(&s);
     s.opts.smooth = QDQ_SMOOTH_ON;
-    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &s.opts, &goal, &s.plan, &s.out,
-                                &r, &err));
-    assert_false(r->is_smoothed); /* not as a variant */
+    assert_ok(test_goal_run(&s, &err));
+    assert_false(s.r->is_smoothed); /* not as a variant */
     assert_int_equal(s.plan->smoothings.n, 1);
-    qdq_goal_result_free(r);
-    put_away(&s);
+    test_goal_end(&s);
 }

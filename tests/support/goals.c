@@ -31,7 +31,10 @@ qdq_model *test_goal_chain(void)
 
 test_goal test_goal_begin_on(qdq_model *m, const char *costs)
 {
-    test_goal s = {.m = m, .engine = test_sim(costs), .goal = QDQ_GOAL_OPTS_INIT};
+    test_goal s = {.m = m,
+                   .engine = test_sim(costs),
+                   .opts = QDQ_QUANTIZE_OPTS_INIT,
+                   .goal = QDQ_GOAL_OPTS_INIT};
     qdq_error err = QDQ_ERROR_INIT;
 
     assert_ok(qdq_target_load("ort-cpu", &s.target, &err));
@@ -45,20 +48,24 @@ test_goal test_goal_begin(qdq_model *m)
     return test_goal_begin_on(m, test_goal_cost);
 }
 
-test_goal test_goal_begin_ort(qdq_model *m, const char *target)
+test_goal test_goal_begin_ort(qdq_model *m, const char *target, const char *data)
 {
-    test_goal s = {.m = m, .engine = need_ort(), .is_shared = true, .goal = QDQ_GOAL_OPTS_INIT};
+    test_goal s = {.m = m,
+                   .engine = need_ort(),
+                   .is_shared = true,
+                   .opts = QDQ_QUANTIZE_OPTS_INIT,
+                   .goal = QDQ_GOAL_OPTS_INIT};
     qdq_error err = QDQ_ERROR_INIT;
 
     assert_ok(qdq_target_load(target, &s.target, &err));
-    assert_ok(qdq_data_open("random:1", m, NULL, &s.data, &err));
+    assert_ok(qdq_data_open(data, m, NULL, &s.data, &err));
     return s;
 }
 
 qdq_status test_goal_run(test_goal *s, qdq_error *err)
 {
-    return qdq_quantize_goal(s->m, s->target, s->engine, s->data, NULL, &s->goal, &s->plan, &s->out,
-                             &s->r, err);
+    return qdq_quantize_goal(s->m, s->target, s->engine, s->data, &s->opts, &s->goal, &s->plan,
+                             &s->out, &s->r, err);
 }
 
 void test_goal_drop_outcome(test_goal *s)

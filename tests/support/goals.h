@@ -15,6 +15,7 @@ typedef struct test_goal {
     bool is_shared;
     qdq_target *target;
     qdq_data *data;
+    qdq_quantize_opts opts;
     qdq_goal_opts goal;
     qdq_plan *plan;
     qdq_model *out;
@@ -29,8 +30,9 @@ qdq_model *test_goal_chain(void);
 test_goal test_goal_begin_on(qdq_model *m, const char *costs);
 /* With test_goal_cost. */
 test_goal test_goal_begin(qdq_model *m);
-/* On ONNX Runtime, which the test needs, and with the rules of this target as they are. */
-test_goal test_goal_begin_ort(qdq_model *m, const char *target);
+/* On ONNX Runtime, which the test needs, with the rules of this target as they are, and with data.
+ */
+test_goal test_goal_begin_ort(qdq_model *m, const char *target, const char *data);
 qdq_status test_goal_run(test_goal *s, qdq_error *err);
 /* Frees what a run gave, so that there can be another. */
 void test_goal_drop_outcome(test_goal *s);

@@ -82,6 +82,14 @@ void test_placed_free(test_placed p)
     qdq_model_free(p.m);
 }
 
+bool test_is_quantized(const qdq_plan *p, const char *node)
+{
+    for (size_t i = 0; i < p->quantized.n; i++)
+        if (strcmp(p->quantized.at[i].node, node) == 0)
+            return true;
+    return false;
+}
+
 const char *test_reason(const qdq_plan *p, const char *node)
 {
     for (size_t i = 0; i < p->left_float.n; i++)

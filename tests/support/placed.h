@@ -26,6 +26,9 @@ test_placed test_place_with(test_builder *b, const qdq_place_opts *opts);
 test_placed test_place(test_builder *b);
 void test_placed_free(test_placed p);
 
+/* Does the plan list the node as quantized? */
+bool test_is_quantized(const qdq_plan *p, const char *node);
+
 /* Why the plan leaves a node float. */
 const char *test_reason(const qdq_plan *p, const char *node);
 

@@ -248,17 +248,15 @@ TEST(an_input_model_that_misses_the_goal_itself_ends_the_search)
     char said[300] = "";
     scale of = {0};
     const qdq_metric metric = metric_of(&of);
-    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
     test_goal s = begin(&metric);
 
     job.ctx = said;
     job.log = record_line;
-    opts.job = &job;
+    s.opts.job = &job;
     s.goal.has_min_metric = true;
     s.goal.min_metric = 101;
-    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out,
-                                &s.r, &err));
+    assert_ok(test_goal_run(&s, &err));
     assert_false(s.r->reached);
     assert_int_equal(s.r->n_steps, 1);
     assert_string_equal(said, "metric 'layers' of the input model: found 100, expected at least "
@@ -374,16 +372,13 @@ TEST(a_flag_that_is_set_in_the_metric_ends_the_search)
 {
     scale of = {.runs = true, .cancel = qdq_cancel_new()};
     const qdq_metric metric = metric_of(&of);
-    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
     test_goal s = begin(&metric);
 
     job.cancel = of.cancel;
-    opts.job = &job;
+    s.opts.job = &job;
     s.goal.max_drop = 2;
-    assert_int_equal(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan,
-                                       &s.out, &s.r, &err),
-                     QDQ_E_INTERRUPTED);
+    assert_int_equal(test_goal_run(&s, &err), QDQ_E_INTERRUPTED);
     assert_int_equal(of.calls, 2);
     qdq_cancel_free(of.cancel);
     test_goal_end(&s);

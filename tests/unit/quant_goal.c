@@ -193,7 +193,7 @@ static void record_memory(void *ctx, qdq_log_level level, const char *text)
 }
 
 /* On samples of a file: random ones correct no bias. */
-static test_goal correcting(qdq_quantize_opts *opts, qdq_job *job)
+static test_goal correcting(qdq_job *job)
 {
     static float x[16][64];
     test_goal s = test_goal_begin(chain_with_biases());
@@ -206,8 +206,8 @@ static test_goal correcting(qdq_quantize_opts *opts, qdq_job *job)
     s.goal.min_sqnr = 30; /* three of the layers may be in 8 bits */
     job->progress = count_runs;
     job->log = record_memory;
-    opts->job = job;
-    opts->bias_correction = QDQ_BIAS_CORRECTION_ON;
+    s.opts.job = job;
+    s.opts.bias_correction = QDQ_BIAS_CORRECTION_ON;
     return s;
 }
 
@@ -216,18 +216,16 @@ TEST(scales_and_means_are_gathered_in_one_calibration)
 {
     recorded_lines one = {0}, all = {0};
     qdq_job job = QDQ_JOB_INIT;
-    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
-    test_goal s = correcting(&opts, &job);
+    test_goal s = correcting(&job);
     qdq_plan *p;
 
     job.ctx = &one;
-    assert_ok(qdq_plan_make(s.m, s.target, s.engine, s.data, &opts, &p, &err));
+    assert_ok(qdq_plan_make(s.m, s.target, s.engine, s.data, &s.opts, &p, &err));
     assert_int_equal(p->corrections.n, TEST_GOAL_LAYERS);
     assert_true(one.calibrated > 0);
     qdq_plan_free(p);
     job.ctx = &all;
-    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out,
-                                &s.r, &err));
+    assert_ok(test_goal_run(&s, &err));
     assert_true(s.r->n_steps > 1);
     assert_int_equal(all.calibrated, one.calibrated);
     assert_int_equal(all.compared, s.r->n_steps * qdq_data_count(s.data));
@@ -240,17 +238,14 @@ TEST(memory_bounds_what_is_kept_and_changes_no_result)
 {
     recorded_lines h = {0};
     qdq_job job = QDQ_JOB_INIT;
-    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
-    test_goal s = correcting(&opts, &job), tight = correcting(&opts, &job);
+    test_goal s = correcting(&job), tight = correcting(&job);
     char *text[2];
 
     job.ctx = &h;
-    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out,
-                                &s.r, &err));
+    assert_ok(test_goal_run(&s, &err));
     assert_false(h.said_memory);
-    opts.memory = 1;
-    assert_ok(qdq_quantize_goal(tight.m, tight.target, tight.engine, tight.data, &opts, &tight.goal,
-                                &tight.plan, &tight.out, &tight.r, &err));
+    tight.opts.memory = 1;
+    assert_ok(test_goal_run(&tight, &err));
     assert_true(h.said_memory);
     assert_true(s.r->n_steps > 1);
     assert_int_equal(s.r->n_steps, tight.r->n_steps);
@@ -269,12 +264,10 @@ TEST(what_the_caller_excludes_stays_out_and_is_no_layer)
 {
     test_goal s = test_goal_begin(test_goal_chain());
     static const char *const exclude[] = {"m[0-3]", NULL};
-    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
 
-    opts.exclude = exclude;
+    s.opts.exclude = exclude;
     s.goal.min_sqnr = 300;
-    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out,
-                                &s.r, &err));
+    assert_ok(test_goal_run(&s, &err));
     assert_int_equal(s.r->n_layers, TEST_GOAL_LAYERS - 4);
     test_goal_end(&s);
 }
@@ -320,17 +313,15 @@ a_fold_is_judged_by_ranges_that_did_not_see_it_and_the_plan_has_those_of_all(voi
     (void)state;
     for (size_t k = 0; k < 3; k++) {
         test_goal s = set_up_outlier(), plain = set_up_outlier();
-        qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
         qdq_plan *all = NULL;
 
-        opts.method = methods[k];
+        s.opts.method = methods[k];
         s.goal.folds = 4;
-        assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan,
-                                    &s.out, &s.r, &err));
+        assert_ok(test_goal_run(&s, &err));
         assert_true(s.r->is_cross_validated);
         assert_int_equal(s.r->compared->samples, qdq_data_count(s.data));
         assert_ok(
-            qdq_plan_make(plain.m, plain.target, plain.engine, plain.data, &opts, &all, &err));
+            qdq_plan_make(plain.m, plain.target, plain.engine, plain.data, &s.opts, &all, &err));
         assert_int_equal(all->tensors.n, s.plan->tensors.n);
         for (size_t i = 0; i < all->tensors.n; i++) {
             const qdq_plan_tensor *t = &s.plan->tensors.at[i];

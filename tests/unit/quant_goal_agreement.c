@@ -33,7 +33,7 @@ static qdq_model *classifier(int64_t columns)
 
 static test_goal begin(int64_t columns)
 {
-    test_goal s = test_goal_begin_ort(classifier(columns), "ort-cpu");
+    test_goal s = test_goal_begin_ort(classifier(columns), "ort-cpu", "random:1");
 
     assert_ok(qdq_target_set(s.target, "stay_float", "[]", &err));
     assert_ok(qdq_target_set(s.target, "activation.reduced", "true", &err));

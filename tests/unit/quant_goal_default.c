@@ -120,22 +120,20 @@ static void times_are_estimated_for_another_processor(void **state)
 {
     const qdq_cpu others[] = {qdq_cpu_detect() == QDQ_CPU_ARM ? QDQ_CPU_AVX2 : QDQ_CPU_ARM,
                               qdq_cpu_detect()};
-    qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
     char line[300];
 
     (void)state;
     job.ctx = line;
     job.log = keep_warning;
-    quantize.job = &job;
     for (int i = 0; i < 2; i++) {
         test_goal s = set_up_noisy();
 
         line[0] = '\0';
         assert_ok(qdq_target_set(s.target, "engine", "sim", &err));
-        quantize.cpu = others[i];
-        assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &quantize, &s.goal, &s.plan,
-                                    &s.out, &s.r, &err));
+        s.opts.job = &job;
+        s.opts.cpu = others[i];
+        assert_ok(test_goal_run(&s, &err));
         assert_true(s.r->is_profiled == (i == 1));
         assert_true((strstr(line, "estimated from shapes") != NULL) == (i == 0));
         test_goal_end(&s);

@@ -30,15 +30,14 @@ static void count(void *ctx, const char *phase, uint64_t done, uint64_t total)
 
 static void run(test_goal *s, counted *c)
 {
-    qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
 
     *c = (counted){.n = 0};
     job.ctx = c;
     job.progress = count;
-    o.job = &job;
-    assert_ok(qdq_quantize_goal(s->m, s->target, s->engine, s->data, &o, &s->goal, &s->plan,
-                                &s->out, &s->r, &err));
+    s->opts.job = &job;
+    assert_ok(test_goal_run(s, &err));
+    s->opts.job = NULL;
 }
 
 /* A goal that is `more_db` above what the plan of the rules has. */
@@ -181,17 +180,15 @@ static qdq_model *concat_of_convs(void)
 
 TEST(samples_do_not_run_again_where_a_shared_scale_goes_apart)
 {
-    qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
     test_goal s = test_goal_begin(concat_of_convs());
     qdq_job job = QDQ_JOB_INIT;
     size_t calibrations = 0;
 
     job.ctx = &calibrations;
     job.progress = count_calibrations;
-    o.job = &job;
+    s.opts.job = &job;
     s.goal.min_sqnr = 60;
-    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &o, &s.goal, &s.plan, &s.out, &s.r,
-                                &err));
+    assert_ok(test_goal_run(&s, &err));
     assert_true(s.r->n_steps > 1);
     assert_int_equal(calibrations, 1);
     test_goal_end(&s);
@@ -244,7 +241,6 @@ static void read_samples(test_goal *s)
 
 static size_t collected_for(int n_products)
 {
-    qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
     test_goal s = test_goal_begin(gain_and_chain(n_products));
     qdq_job job = QDQ_JOB_INIT;
     size_t collected = 0;
@@ -253,10 +249,9 @@ static size_t collected_for(int n_products)
     job.ctx = &collected;
     job.progress = count_collected;
 
-    o.job = &job;
+    s.opts.job = &job;
     s.goal.min_sqnr = 60;
-    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &o, &s.goal, &s.plan, &s.out, &s.r,
-                                &err));
+    assert_ok(test_goal_run(&s, &err));
     test_goal_end(&s);
     return collected;
 }

@@ -64,7 +64,7 @@ static qdq_model *lstm_of(int64_t hidden)
 
 TEST(an_lstm_gets_data_quantized_at_run_time_where_the_default_goal_holds)
 {
-    test_goal s = test_goal_begin_ort(lstm_of(64), "ort-cpu");
+    test_goal s = test_goal_begin_ort(lstm_of(64), "ort-cpu", "random:1");
 
     s.goal.by_default = true;
     run(&s);
@@ -77,7 +77,7 @@ TEST(an_lstm_gets_data_quantized_at_run_time_where_the_default_goal_holds)
 
 TEST(an_lstm_stays_float_where_a_goal_would_be_missed_with_it)
 {
-    test_goal s = test_goal_begin_ort(lstm_of(64), "ort-cpu");
+    test_goal s = test_goal_begin_ort(lstm_of(64), "ort-cpu", "random:1");
 
     s.goal.min_sqnr = 90;
     run(&s);
@@ -89,7 +89,7 @@ TEST(an_lstm_stays_float_where_a_goal_would_be_missed_with_it)
 
 TEST(an_lstm_stays_float_where_one_format_is_wanted_or_nothing_is_asked)
 {
-    test_goal s = test_goal_begin_ort(lstm_of(64), "ort-cpu");
+    test_goal s = test_goal_begin_ort(lstm_of(64), "ort-cpu", "random:1");
 
     s.goal.by_default = true;
     s.goal.one_format = true;
@@ -104,18 +104,16 @@ TEST(an_lstm_stays_float_where_one_format_is_wanted_or_nothing_is_asked)
 TEST(a_small_lstm_and_one_that_users_exclude_stay_float)
 {
     const char *const exclude[] = {"=y", NULL};
-    qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
-    test_goal s = test_goal_begin_ort(lstm_of(16), "ort-cpu");
+    test_goal s = test_goal_begin_ort(lstm_of(16), "ort-cpu", "random:1");
 
     s.goal.by_default = true;
     run(&s);
     assert_int_equal(dynamic_of(&s), 0);
     test_goal_end(&s);
-    s = test_goal_begin_ort(lstm_of(64), "ort-cpu");
+    s = test_goal_begin_ort(lstm_of(64), "ort-cpu", "random:1");
     s.goal.by_default = true;
-    o.exclude = exclude;
-    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &o, &s.goal, &s.plan, &s.out, &s.r,
-                                &err));
+    s.opts.exclude = exclude;
+    assert_ok(test_goal_run(&s, &err));
     assert_false(s.r->has_recurrent);
     assert_int_equal(dynamic_of(&s), 0);
     test_goal_end(&s);
@@ -126,7 +124,7 @@ TEST(a_target_without_such_a_form_or_with_overrides_leaves_an_lstm_float)
     static const char *const targets[] = {"openvino", "ort-cpu"};
 
     for (int i = 0; i < 2; i++) {
-        test_goal s = test_goal_begin_ort(lstm_of(64), targets[i]);
+        test_goal s = test_goal_begin_ort(lstm_of(64), targets[i], "random:1");
 
         if (i == 1)
             assert_ok(qdq_target_set(s.target, "overrides",
@@ -165,8 +163,8 @@ static qdq_model *products(int64_t width)
 /* Scales that are powers of two waste range; those of run time fit. */
 static test_goal begin_coarse(void)
 {
-    test_goal s = test_goal_begin_ort(products(768),
-                                      "ort-cpu"); /* with 256 8 bits hardly save time on AVX2 */
+    /* with 256 8 bits hardly save time on AVX2 */
+    test_goal s = test_goal_begin_ort(products(768), "ort-cpu", "random:1");
 
     assert_ok(qdq_target_set(s.target, "activation.pow2", "true", &err));
     assert_ok(qdq_target_set(s.target, "activation.reduced", "true", &err));
@@ -239,7 +237,7 @@ TEST(trials_with_other_formats_count_as_evaluations)
 
 TEST(weights_in_blocks_get_more_bits_where_four_are_too_few)
 {
-    test_goal s = test_goal_begin_ort(products(256), "ort-cpu-int4");
+    test_goal s = test_goal_begin_ort(products(256), "ort-cpu-int4", "random:1");
 
     s.goal.min_sqnr = 1;
     run(&s);
@@ -260,7 +258,7 @@ TEST(weights_in_blocks_get_more_bits_where_four_are_too_few)
 /* No layer may have 4 bits: that is no reason for a float model. */
 TEST(a_goal_that_no_layer_in_four_bits_reaches_is_reached_in_eight)
 {
-    test_goal s = test_goal_begin_ort(products(256), "ort-cpu-int4");
+    test_goal s = test_goal_begin_ort(products(256), "ort-cpu-int4", "random:1");
 
     s.goal.min_sqnr = 38;
     s.goal.one_format = true;
@@ -279,7 +277,7 @@ TEST(a_goal_that_no_layer_in_four_bits_reaches_is_reached_in_eight)
 /* The default goal does not change a format that users chose. */
 TEST(weights_in_blocks_keep_their_bits_under_the_default_goal)
 {
-    test_goal s = test_goal_begin_ort(products(256), "ort-cpu-int4");
+    test_goal s = test_goal_begin_ort(products(256), "ort-cpu-int4", "random:1");
 
     s.goal.by_default = true;
     run(&s);

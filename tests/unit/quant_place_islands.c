@@ -3,18 +3,10 @@
 
 #include "ir/shape.h"
 #include "quant/place/place.h"
-#include "support/build.h"
+#include "support/placed.h"
 #include "support/test.h"
 
 static qdq_error err;
-
-static bool is_quantized(const qdq_plan *p, const char *node)
-{
-    for (size_t i = 0; i < p->quantized.n; i++)
-        if (strcmp(p->quantized.at[i].node, node) == 0)
-            return true;
-    return false;
-}
 
 static qdq_plan *placed(const qdq_model *m, const qdq_target *t, const char *const *exclude,
                         const qdq_plan *islands_of)
@@ -51,12 +43,12 @@ TEST(a_layer_that_goes_back_to_float_takes_no_other_along)
     assert_ok(qdq_target_load("ort-cpu", &any, &err));
     assert_ok(qdq_target_for_cpu(any, "avx2", NULL, &t, &err));
     qdq_plan *first = placed(m, t, NULL, NULL);
-    assert_true(is_quantized(first, "c") && is_quantized(first, "d"));
-    assert_false(is_quantized(first, "e"));
+    assert_true(test_is_quantized(first, "c") && test_is_quantized(first, "d"));
+    assert_false(test_is_quantized(first, "e"));
     qdq_plan *by_rules = placed(m, t, one, NULL), *without = placed(m, t, one, first);
-    assert_false(is_quantized(by_rules, "c"));
-    assert_true(is_quantized(without, "c"));
-    assert_false(is_quantized(without, "d") || is_quantized(without, "e"));
+    assert_false(test_is_quantized(by_rules, "c"));
+    assert_true(test_is_quantized(without, "c"));
+    assert_false(test_is_quantized(without, "d") || test_is_quantized(without, "e"));
     qdq_plan_free(without);
     qdq_plan_free(by_rules);
     qdq_plan_free(first);
@@ -89,7 +81,7 @@ TEST(of_processors_with_vnni_only_those_that_were_measured_leave_islands_of_litt
         qdq_target *t;
         assert_ok(qdq_target_for_cpu(any, "vnni", rows[i].name, &t, &err));
         qdq_plan *p = placed(m, t, NULL, NULL);
-        assert_int_equal(is_quantized(p, "c"), rows[i].is_quantized);
+        assert_int_equal(test_is_quantized(p, "c"), rows[i].is_quantized);
         qdq_plan_free(p);
         qdq_target_free(t);
     }

@@ -75,14 +75,6 @@ static const qdq_plan_tensor *tensor_entry(const qdq_plan *p, const char *name)
     return NULL;
 }
 
-static bool is_quantized(const qdq_plan *p, const char *node)
-{
-    for (size_t i = 0; i < p->quantized.n; i++)
-        if (strcmp(p->quantized.at[i].node, node) == 0)
-            return true;
-    return false;
-}
-
 static void expect_entries(test_space *t, const char *parts, const char *want)
 {
     qdq_assign a = test_space_parts(t, parts);
@@ -210,7 +202,7 @@ TEST(a_weight_alone_is_one_entry_and_no_bias)
     qdq_assign a = test_space_parts(&t, "c1:weight");
     qdq_plan *p = test_space_plan(&t, &a);
     assert_string_equal(test_reason(p, "c1"), "only its weight is quantized");
-    assert_false(is_quantized(p, "c1"));
+    assert_false(test_is_quantized(p, "c1"));
     assert_int_equal(qdq_plan_get_summary(p)->n_weights, 1);
     assert_int_equal(qdq_plan_get_summary(p)->n_quantized, 0);
     assert_int_equal(qdq_plan_get_summary(p)->n_left_float, p->left_float.n);
