@@ -12,8 +12,6 @@
 static void write_model(const char *path)
 {
     test_builder b = test_build(17);
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
 
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     test_conv(&b, "c0", "x", 8, 8, 3, 1);
@@ -25,9 +23,7 @@ static void write_model(const char *path)
     float *w = (float *)(uintptr_t)qdq_value_const(qdq_graph_find(m->graph, "c0.w"))->bytes.data;
     for (int i = 0; i < 72; i++) /* a channel that asks for equalization */
         w[i] *= 100;
-    so.allow_overwrite = true;
-    assert_ok(qdq_model_save(m, path, &so, &err));
-    qdq_model_free(m);
+    test_save(m, path);
 }
 
 typedef struct job {

@@ -57,7 +57,6 @@ typedef struct files {
 static void write_model(const char *path)
 {
     test_builder b = test_build(17);
-    qdq_error err = QDQ_ERROR_INIT;
     const int64_t two[2] = {2, 2};
 
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
@@ -72,11 +71,7 @@ static void write_model(const char *path)
     TEST_RANDOM(&b, "bias", 4);
     TEST_NODE(&b, "Gemm", "y", "f", "w", "bias");
     test_output(&b, "y");
-    qdq_model *m = test_built(&b);
-    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
-    so.allow_overwrite = true;
-    assert_ok(qdq_model_save(m, path, &so, &err));
-    qdq_model_free(m);
+    test_save(test_built(&b), path);
 }
 
 /* Q/DQ in all that placement asks of them: used again, handed on by a pool, beside a float bias,
@@ -84,7 +79,6 @@ static void write_model(const char *path)
 static void write_trained_model(const char *path)
 {
     test_builder b = test_build(21);
-    qdq_error err = QDQ_ERROR_INIT;
     const int64_t two[2] = {2, 2};
 
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
@@ -104,11 +98,7 @@ static void write_trained_model(const char *path)
     TEST_RANDOM(&b, "v", 4, 4);
     TEST_NODE(&b, "MatMul", "y", "g.dq", "v");
     test_output(&b, "y");
-    qdq_model *m = test_built(&b);
-    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
-    so.allow_overwrite = true;
-    assert_ok(qdq_model_save(m, path, &so, &err));
-    qdq_model_free(m);
+    test_save(test_built(&b), path);
 }
 
 static qdq_status load(void *ctx, qdq_error *err)
@@ -319,13 +309,8 @@ TEST(bodies_survive_every_allocation_failure)
 {
     files f = {test_path("bodies.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, NULL,
                NULL};
-    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_graph(__func__);
 
-    so.allow_overwrite = true;
-    assert_ok(qdq_model_save(m, f.model, &so, &err));
-    qdq_model_free(m);
+    test_save(test_graph(__func__), f.model);
     assert_true(test_every_alloc_fails(run_bodies, &f) > 100);
 }
 

@@ -15,8 +15,6 @@ static void write_model(const char *path)
     static const float gains[IN] = {2, 3, 2, 3, 2, 3, 2, 3};
     float w[IN][OUT];
     test_builder b = test_build(17);
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
     const int64_t dim = IN;
 
     TEST_INPUT(&b, "x", 1, ROWS, IN);
@@ -28,10 +26,7 @@ static void write_model(const char *path)
     TEST_NODE(&b, "Mul", "n", "x", "g");
     TEST_NODE(&b, "MatMul", "y", "n", "w");
     test_output(&b, "y");
-    qdq_model *m = test_built(&b);
-    so.allow_overwrite = true;
-    assert_ok(qdq_model_save(m, path, &so, &err));
-    qdq_model_free(m);
+    test_save(test_built(&b), path);
 }
 
 typedef struct job {

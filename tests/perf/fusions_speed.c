@@ -66,13 +66,8 @@ TEST(generated_graphs_are_grouped_in_no_time)
     } sizes[] = {{6000, 0.05}, {100000, 1}};
 
     for (size_t i = 0; i < QDQ_COUNT(sizes); i++) {
-        char command[9000];
-        const char *path = test_path("grouped_%ld.onnx", sizes[i].nodes);
         qdq_model *m = NULL;
-        snprintf(command, sizeof command, "'%s/tests/gen_graph' %ld '%s'", QDQ_BUILD_DIR,
-                 sizes[i].nodes, path);
-        assert_int_equal(system(command), 0);
-        assert_ok(qdq_model_load(path, NULL, &m, &err));
+        assert_ok(qdq_model_load(test_generated(sizes[i].nodes, ""), NULL, &m, &err));
         assert_ok(qdq_model_infer_shapes(m, &err));
         assert_found_in(m, 1, sizes[i].limit, "one each");
         assert_found_in(m, 3, sizes[i].limit, "few");

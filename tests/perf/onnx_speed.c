@@ -9,21 +9,10 @@
 
 static qdq_error err;
 
-static const char *generate(long nodes, const char *more)
-{
-    char command[9000];
-    const char *path = test_path("generated_%ld.onnx", nodes);
-
-    snprintf(command, sizeof command, "'%s/tests/gen_graph' %ld '%s' %s", QDQ_BUILD_DIR, nodes,
-             path, more);
-    assert_int_equal(system(command), 0);
-    return path;
-}
-
 /* First, while the program has used little memory. */
 TEST(four_gigabytes_of_weights_are_not_read)
 {
-    const char *path = generate(8000, "--weights-gb 4");
+    const char *path = test_generated(8000, "--weights-gb 4");
     qdq_model *m = NULL;
     struct rusage usage;
     double start = test_cpu_seconds();
@@ -41,7 +30,7 @@ TEST(four_gigabytes_of_weights_are_not_read)
 /* Seconds for load + verify + save. */
 static double copy_time(long nodes)
 {
-    const char *path = generate(nodes, "");
+    const char *path = test_generated(nodes, "");
     qdq_save_opts opts = QDQ_SAVE_OPTS_INIT;
     qdq_model *m = NULL;
     double start = test_cpu_seconds();

@@ -71,13 +71,8 @@ TEST(generated_graphs_are_taken_apart_in_no_time)
     } sizes[] = {{6000, 0.05}, {100000, 1}};
 
     for (size_t i = 0; i < QDQ_COUNT(sizes); i++) {
-        char command[9000];
-        const char *path = test_path("generated_%ld.onnx", sizes[i].nodes);
         qdq_model *m = NULL;
-        snprintf(command, sizeof command, "'%s/tests/gen_graph' %ld '%s'", QDQ_BUILD_DIR,
-                 sizes[i].nodes, path);
-        assert_int_equal(system(command), 0);
-        assert_ok(qdq_model_load(path, NULL, &m, &err));
+        assert_ok(qdq_model_load(test_generated(sizes[i].nodes, ""), NULL, &m, &err));
         assert_found_in(m, (size_t)sizes[i].nodes, sizes[i].limit, "blocks");
         qdq_model_free(m);
     }

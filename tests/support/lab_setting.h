@@ -38,13 +38,9 @@ static inline const char *int8_text(void)
 /* The path of a model file; static storage, as test_path(). */
 static inline const char *save(const char *name, const char *text)
 {
-    qdq_model *m = test_model(text);
-    qdq_save_opts opts = QDQ_SAVE_OPTS_INIT;
     const char *path = test_path("%s", name);
 
-    opts.allow_overwrite = true;
-    assert_ok(qdq_model_save(m, path, &opts, &err));
-    qdq_model_free(m);
+    test_save(test_model(text), path);
     return path;
 }
 

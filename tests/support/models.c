@@ -14,6 +14,27 @@ qdq_model *test_model(const char *text)
     return m;
 }
 
+void test_save(qdq_model *m, const char *path)
+{
+    qdq_save_opts opts = QDQ_SAVE_OPTS_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+
+    opts.allow_overwrite = true;
+    assert_ok(qdq_model_save(m, path, &opts, &err));
+    qdq_model_free(m);
+}
+
+const char *test_generated(long nodes, const char *more)
+{
+    char command[9000];
+    const char *path = test_path("generated_%ld.onnx", nodes);
+
+    snprintf(command, sizeof command, "'%s/tests/gen_graph' %ld '%s' %s", QDQ_BUILD_DIR, nodes,
+             path, more);
+    assert_int_equal(system(command), 0);
+    return path;
+}
+
 /* The text behind the header "<...>", if there is one. */
 static const char *without_header(const char *text)
 {

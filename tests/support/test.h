@@ -69,6 +69,9 @@ qdq_model *test_model(const char *text);
 const char *test_graph_of(const char *file, const char *name);
 const char *test_graph_if_any(const char *file, const char *name); /* or NULL */
 
+/* Writes the model there, whatever was there before, and frees it. */
+void test_save(qdq_model *m, const char *path);
+
 /* The text form of the model is exactly this (leading model header left out). */
 void test_assert_text(const qdq_model *m, const char *expected);
 
@@ -93,6 +96,9 @@ const char *test_corpus(const char *fmt, ...) QDQ_PRINTF(1, 2);
 /* A full-size architecture of tests/models/skeleton. Its weights are a file of zeros: enough for
  * graphs and shapes. */
 qdq_model *test_skeleton(const char *name);
+
+/* The path of a model with this many nodes, which gen_graph makes; `more`: options of it, or "". */
+const char *test_generated(long nodes, const char *more);
 
 /* An engine for tests that can use ONNX Runtime, or NULL. */
 qdq_engine *test_ort(void);

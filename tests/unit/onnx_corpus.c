@@ -51,13 +51,10 @@ static void assert_same_file(const char *a, const char *b)
 
 static void copy_model(const char *from, const char *to)
 {
-    qdq_save_opts opts = QDQ_SAVE_OPTS_INIT;
     qdq_model *m = NULL;
 
-    opts.allow_overwrite = true;
     assert_ok(qdq_model_load(from, NULL, &m, &err));
-    assert_ok(qdq_model_save(m, to, &opts, &err));
-    qdq_model_free(m);
+    test_save(m, to);
 }
 
 TEST(models_of_protobuf_writers_come_out_byte_for_byte)

@@ -32,13 +32,9 @@ static int clean(void **state)
 
 static const char *model(void)
 {
-    qdq_model *m = test_graph(__func__);
     const char *path = test_path("m.onnx");
-    qdq_save_opts save = QDQ_SAVE_OPTS_INIT;
 
-    save.allow_overwrite = true;
-    assert_ok(qdq_model_save(m, path, &save, &err));
-    qdq_model_free(m);
+    test_save(test_graph(__func__), path);
     return path;
 }
 
