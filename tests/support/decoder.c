@@ -8,6 +8,7 @@
 #include "ir/edit.h"
 #include "quant/data/npz_write.h"
 #include "support/test.h"
+#include "support/transformer.h"
 
 enum { SUCCESSORS = 4, MASSIVE = 3, MOST_INPUTS = 64, SEED = 1 };
 
@@ -116,39 +117,14 @@ static void put_weights(qdq_buf *b, const test_decoder *s)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-static int64_t successor(const test_decoder *s, int64_t token, uint64_t i)
-{
-    qdq_random r = qdq_random_new((uint64_t)token * SUCCESSORS + i, "successor");
-
-    return (int64_t)(qdq_random_u64(&r) % (uint64_t)s->vocabulary);
-}
-
-/* Rows whose channels follow their neighbours. */
-static void correlated(qdq_random *r, float *x, int64_t rows, int64_t n, float deviation)
-{
-    const float follow = 0.9F, fresh = sqrtf(1 - follow * follow);
-
-    for (int64_t i = 0; i < rows; i++) {
-        float last = qdq_random_normal(r);
-
-        for (int64_t c = 0; c < n; c++, last = follow * last + fresh * qdq_random_normal(r))
-            x[i * n + c] = deviation * last;
-    }
-}
-
-static int64_t massive_channel(int64_t n, int i)
-{
-    return (2 * i + 1) * n / (2 * MASSIVE) + i;
-}
-
 static void fill_embedding(float *x, const test_decoder *s, bool is_massive)
 {
     qdq_random r = qdq_random_new(SEED, "embedding");
 
-    correlated(&r, x, s->vocabulary, s->width, 1);
+    test_correlated(&r, x, s->vocabulary, s->width, 1);
     for (int64_t t = 0; t < s->vocabulary && is_massive; t++)
         for (int i = 0; i < MASSIVE; i++)
-            x[t * s->width + massive_channel(s->width, i)] += i == 1 ? -3 : 3;
+            x[t * s->width + test_massive_channel(s->width, i)] += i == 1 ? -3 : 3;
 }
 
 /* Column v points to where the tokens are that v may follow. */
@@ -163,7 +139,7 @@ static void fill_head(float *x, const test_decoder *s)
         x[i] = 0.3F * qdq_random_normal(&r);
     for (int64_t t = 0; t < s->vocabulary; t++)
         for (uint64_t i = 0; i < SUCCESSORS; i++)
-            for (int64_t c = 0, v = successor(s, t, i); c < s->width; c++)
+            for (int64_t c = 0, v = test_successor(s->vocabulary, t, i); c < s->width; c++)
                 x[c * s->vocabulary + v] += e[t * s->width + c];
     for (int64_t i = 0; i < s->width * s->vocabulary; i++)
         x[i] *= 20 / (float)s->width;
@@ -175,7 +151,7 @@ static void fill_gain(qdq_random *r, float *x, int64_t n, bool is_last)
     for (int64_t i = 0; i < n; i++)
         x[i] = 1 + 0.1F * qdq_random_normal(r);
     for (int i = 0; i < MASSIVE && !is_last; i++)
-        x[massive_channel(n, i)] = 6;
+        x[test_massive_channel(n, i)] = 6;
 }
 
 static void fill(float *x, const char *name, const int64_t *dim, const test_decoder *s)
@@ -192,7 +168,7 @@ static void fill(float *x, const char *name, const int64_t *dim, const test_deco
         for (int64_t i = 0; i < dim[0]; i++)
             x[i] = powf(10000, -(float)i / (float)dim[0]);
     else
-        correlated(&r, x, dim[0], dim[1], 0.5F / sqrtf((float)dim[0]));
+        test_correlated(&r, x, dim[0], dim[1], 0.5F / sqrtf((float)dim[0]));
 }
 
 /* What the text declares without data. */
@@ -336,7 +312,7 @@ static qdq_status run_sequence(qdq_session *session, const test_decoder *size, c
     int64_t *ids = s.a[0].array.data;
     ids[0] = (int64_t)(qdq_random_u64(&r) % (uint64_t)size->vocabulary);
     for (int64_t i = 1; i < n; i++)
-        ids[i] = successor(size, ids[i - 1], qdq_random_u64(&r) % SUCCESSORS);
+        ids[i] = test_successor(size->vocabulary, ids[i - 1], qdq_random_u64(&r) % SUCCESSORS);
     for (size_t f = 0; steps->lengths[f] >= 0; f++)
         memcpy((int64_t *)c->files[f].a[0].array.data + (int64_t)c->row * steps->tokens,
                ids + steps->lengths[f], (size_t)steps->tokens * sizeof *ids);

@@ -132,13 +132,8 @@ static void fill_smooth(const qdq_array *a, int64_t row, uint64_t seed, const ch
 static void fill_ids(int64_t *ids, int64_t n, const test_transformer *s, qdq_random *r)
 {
     for (int64_t i = 0; i < n; i++)
-        if (i == 0) {
-            ids[i] = (int64_t)(qdq_random_u64(r) % (uint64_t)s->vocabulary);
-        } else {
-            qdq_random next = qdq_random_new(
-                (uint64_t)ids[i - 1] * SUCCESSORS + qdq_random_u64(r) % SUCCESSORS, "successor");
-            ids[i] = (int64_t)(qdq_random_u64(&next) % (uint64_t)s->vocabulary);
-        }
+        ids[i] = i == 0 ? (int64_t)(qdq_random_u64(r) % (uint64_t)s->vocabulary)
+                        : test_successor(s->vocabulary, ids[i - 1], qdq_random_u64(r) % SUCCESSORS);
 }
 
 /* Row `row` but for caches of its own; `ids` are of the whole sequence, `number` is its. */

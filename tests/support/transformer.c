@@ -106,15 +106,14 @@ static void put_each(qdq_buf *b, test_family f, const char *part, const test_tra
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-static int64_t successor(const test_transformer *s, int64_t token, uint64_t i)
+int64_t test_successor(int64_t vocabulary, int64_t token, uint64_t i)
 {
     qdq_random r = qdq_random_new((uint64_t)token * SUCCESSORS + i, "successor");
 
-    return (int64_t)(qdq_random_u64(&r) % (uint64_t)s->vocabulary);
+    return (int64_t)(qdq_random_u64(&r) % (uint64_t)vocabulary);
 }
 
-/* Rows whose channels follow their neighbours. */
-static void correlated(qdq_random *r, float *x, int64_t rows, int64_t n, float deviation)
+void test_correlated(qdq_random *r, float *x, int64_t rows, int64_t n, float deviation)
 {
     const float follow = 0.9F, fresh = sqrtf(1 - follow * follow);
 
@@ -153,7 +152,7 @@ static void fill_head(float *x, const test_transformer *s)
     normal(&r, x, s->vocabulary * s->width, 0, 0.3F);
     for (int64_t t = 0; t < s->vocabulary; t++)
         for (uint64_t i = 0; i < SUCCESSORS; i++)
-            for (int64_t c = 0, v = successor(s, t, i); c < s->width; c++)
+            for (int64_t c = 0, v = test_successor(s->vocabulary, t, i); c < s->width; c++)
                 x[c * s->vocabulary + v] += e[t * s->width + c];
     for (int64_t i = 0; i < s->width * s->vocabulary; i++)
         x[i] *= 10 / (float)s->width;
@@ -201,7 +200,7 @@ static void fill(float *x, const char *name, const int64_t *dim, int rank,
     else if (rank == 3)
         normal(&r, x, count, 0, 1 / sqrtf((float)(dim[1] * dim[2])));
     else
-        correlated(&r, x, rows, dim[rank - 1], 0.6F / sqrtf((float)rows));
+        test_correlated(&r, x, rows, dim[rank - 1], 0.6F / sqrtf((float)rows));
     for (int i = 0; i < MASSIVE && rank == 2 && strstr(name, "wn") != NULL; i++)
         for (int64_t c = 0; c < dim[1]; c++)
             x[test_massive_channel(dim[0], i) * dim[1] + c] /= 8;

@@ -9,6 +9,7 @@
 #ifndef QDQ_TEST_TRANSFORMER_H
 #define QDQ_TEST_TRANSFORMER_H
 
+#include "base/random.h"
 #include "qdq/engine.h"
 #include "qdq/model.h"
 
@@ -46,8 +47,11 @@ const char *test_family_name(test_family f);
 
 qdq_model *test_transformer_model(test_family f, const test_transformer *size);
 
-/* The i-th of three massive channels among n. */
+/* For made decoders, too: the i-th of three massive channels among n; the i-th of four tokens that
+ * may follow one; rows whose channels follow their neighbours. */
 int64_t test_massive_channel(int64_t n, int i);
+int64_t test_successor(int64_t vocabulary, int64_t token, uint64_t i);
+void test_correlated(qdq_random *r, float *x, int64_t rows, int64_t n, float deviation);
 
 typedef struct test_sequences {
     uint64_t seed;
