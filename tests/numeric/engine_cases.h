@@ -34,6 +34,29 @@ static inline void check_fixed_shapes(qdq_engine *e)
     qdq_model_free(m);
 }
 
+/* Two layers of five runs, for qdq_free(): a session has a profile once. */
+static inline qdq_layer *profile_of_two(qdq_engine *e, const qdq_model *m)
+{
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_named_array *in;
+    qdq_session *s;
+    qdq_layer *l, *again;
+    size_t n_in, n;
+
+    opts.profile = true;
+    assert_ok(qdq_session_open(e, m, &opts, &s, &err));
+    assert_ok(qdq_random_inputs(s, 1, &in, &n_in, &err));
+    assert_ok(qdq_session_profile(s, in, n_in, 5, &l, &n, &err));
+    assert_int_equal(n, 2);
+    assert_int_equal(l[0].runs, 5);
+    assert_fails(QDQ_E_USAGE, "not yet profiled",
+                 qdq_session_profile(s, in, n_in, 5, &again, &n, &err));
+    qdq_free(in);
+    qdq_session_close(s);
+    return l;
+}
+
 /* 1 and 8 products of the same size: no noise of this world hides that. */
 static inline void check_timed_in_rounds(qdq_engine *e)
 {
