@@ -40,6 +40,8 @@ static const char *sim_spec(void)
     return test_sim_spec(cost);
 }
 
+static const char two[] = "g (float[1,2] x) => (float[1,2] y) { [relu] y = Relu(x) }";
+
 static const char *crash_spec(const char *arg)
 {
     static char spec[1200];
@@ -343,7 +345,6 @@ TEST(changed_bytes_are_errors_or_no_matter)
 
 TEST(an_engine_that_crashes_there_costs_one_call)
 {
-    static const char two[] = "g (float[1,2] x) => (float[1,2] y) { [relu] y = Relu(x) }";
     qdq_engine *e = open_engine(crash_spec("session:segv"), on(host("", "")));
     qdq_model *m = test_model(two);
     qdq_session *s;
@@ -356,34 +357,33 @@ TEST(an_engine_that_crashes_there_costs_one_call)
     qdq_model_free(m);
 }
 
-TEST(an_engine_that_hangs_there_is_ended_at_its_deadline)
+static void assert_hangs(qdq_engine_opts o, const char *says)
 {
-    static const char two[] = "g (float[1,2] x) => (float[1,2] y) { [relu] y = Relu(x) }";
-    qdq_engine_opts o = on(host("", ""));
+    qdq_engine *e = open_engine(crash_spec("session:hang"), o);
     qdq_model *m = test_model(two);
     qdq_session *s;
 
-    o.deadline_s = 1.5;
-    qdq_engine *e = open_engine(crash_spec("session:hang"), o);
-    assert_fails(QDQ_E_ENGINE, "no answer within 1.5 s", qdq_session_open(e, m, NULL, &s, &err));
+    assert_fails(QDQ_E_ENGINE, says, qdq_session_open(e, m, NULL, &s, &err));
     qdq_engine_close(e);
     qdq_model_free(m);
+}
+
+TEST(an_engine_that_hangs_there_is_ended_at_its_deadline)
+{
+    qdq_engine_opts o = on(host("", ""));
+
+    o.deadline_s = 1.5;
+    assert_hangs(o, "no answer within 1.5 s");
 }
 
 /* Heartbeats come while an engine works for longer than the device may be silent. */
 TEST(a_device_at_work_is_no_silent_one)
 {
-    static const char two[] = "g (float[1,2] x) => (float[1,2] y) { [relu] y = Relu(x) }";
     qdq_engine_opts o = on(host("", ""));
-    qdq_model *m = test_model(two);
-    qdq_session *s;
 
     o.deadline_s = 5;
     o.host_timeout_s = 3;
-    qdq_engine *e = open_engine(crash_spec("session:hang"), o);
-    assert_fails(QDQ_E_ENGINE, "no answer within 5 s", qdq_session_open(e, m, NULL, &s, &err));
-    qdq_engine_close(e);
-    qdq_model_free(m);
+    assert_hangs(o, "no answer within 5 s");
 }
 
 /* --- what is wrong there ---------------------------------------------------------------------- */
@@ -491,7 +491,6 @@ static void interrupt(int signal)
 
 TEST(an_interrupt_ends_what_is_asked_there)
 {
-    static const char two[] = "g (float[1,2] x) => (float[1,2] y) { [relu] y = Relu(x) }";
     qdq_job mine = QDQ_JOB_INIT;
     qdq_engine_opts o = on(host("", ""));
     qdq_model *m = test_model(two);

@@ -70,6 +70,20 @@ static void record_line(void *ctx, qdq_log_level level, const char *text)
     h->n++;
 }
 
+/* Of `part`, which is malformed, one line says so; the rest is read. */
+static void parse_around(const char *part, const char *text, const char *says, qdq_pattern_cache *c)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    recorded_lines h = {.n = 0};
+    qdq_job job = QDQ_JOB_INIT;
+
+    job.ctx = &h;
+    job.log = record_line;
+    assert_ok(qdq_pattern_cache_parse(text, strlen(text), "c.yaml", &job, c, &err));
+    if (h.n != 1 || strstr(h.text, says) == NULL)
+        fail_msg("%s: said %u times: %s", part, h.n, h.text);
+}
+
 TEST(a_malformed_pattern_is_left_out_with_line_and_reason)
 {
     static const struct {
@@ -131,21 +145,14 @@ TEST(a_malformed_pattern_is_left_out_with_line_and_reason)
     };
 
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
-        qdq_error err = QDQ_ERROR_INIT;
-        recorded_lines h = {.n = 0};
-        qdq_job job = QDQ_JOB_INIT;
         qdq_pattern_cache c;
         char text[1000];
 
-        job.ctx = &h;
-        job.log = record_line;
         snprintf(text, sizeof text,
                  "pattern_schemes:\n- pattern_signature: A\n  schemes: [{latency_ms: 1}]\n- %s\n"
                  "- pattern_signature: C\n  schemes: [{latency_ms: 2.5e+1}]\n",
                  cases[i].pattern);
-        assert_ok(qdq_pattern_cache_parse(text, strlen(text), "c.yaml", &job, &c, &err));
-        if (h.n != 1 || strstr(h.text, cases[i].says) == NULL)
-            fail_msg("%s: said %u times: %s", cases[i].pattern, h.n, h.text);
+        parse_around(cases[i].pattern, text, cases[i].says, &c);
         assert_int_equal(c.patterns.n, 2);
         EXPECT_LATENCIES(&c, "A", 1);
         EXPECT_LATENCIES(&c, "C", 25);
@@ -173,21 +180,14 @@ TEST(a_malformed_model_is_left_out_with_line_and_reason)
     };
 
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
-        qdq_error err = QDQ_ERROR_INIT;
-        recorded_lines h = {.n = 0};
-        qdq_job job = QDQ_JOB_INIT;
         qdq_pattern_cache c;
         char text[1000];
 
-        job.ctx = &h;
-        job.log = record_line;
         snprintf(text, sizeof text,
                  "pattern_schemes: []\nmodels:\n- {canonical_hash: b, placements: [{placement: "
                  "1/}]}\n- %s\n",
                  cases[i].model);
-        assert_ok(qdq_pattern_cache_parse(text, strlen(text), "c.yaml", &job, &c, &err));
-        if (h.n != 1 || strstr(h.text, cases[i].says) == NULL)
-            fail_msg("%s: said %u times: %s", cases[i].model, h.n, h.text);
+        parse_around(cases[i].model, text, cases[i].says, &c);
         assert_int_equal(c.patterns.n, 1);
         qdq_pattern_cache_free(&c);
     }
