@@ -1,9 +1,9 @@
 /* pack.c - a struct and all that it points to in one block. */
 #include "base/pack.h"
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Room for n bytes that any type may begin at. */
 static size_t whole(size_t n)
@@ -28,6 +28,18 @@ void *qdq_pack_array(qdq_pack *p, void *from, size_t n, size_t size)
 const char *qdq_pack_string(qdq_pack *p, const char *text)
 {
     return text == NULL ? NULL : qdq_pack_array(p, (void *)(uintptr_t)text, strlen(text) + 1, 1);
+}
+
+const char **qdq_pack_strings(qdq_pack *p, const char *const *text, size_t n)
+{
+    const char **to = qdq_pack_array(p, (void *)(uintptr_t)text, n, sizeof *to);
+
+    for (size_t i = 0; i < n; i++) {
+        const char *copy = qdq_pack_string(p, text[i]);
+        if (to != text)
+            to[i] = copy;
+    }
+    return to;
 }
 
 static void fill_all(qdq_pack *p, void *list, size_t n, size_t size,

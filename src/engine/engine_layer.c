@@ -2,7 +2,6 @@
 #include "engine/engine_layer.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/elem_info.h"
 #include "base/fail.h"
@@ -16,14 +15,23 @@ const char *qdq_engine_type(qdq_elem e)
     return brief != NULL ? brief : "";
 }
 
-typedef struct packer {
-    /* of each layer, into label; one more at the end */
-    size_t *first;
-    /* of all layers, one behind the other */
-    const char **label;
-    /* of all texts */
-    size_t bytes;
-} packer;
+static void pack_layer(qdq_pack *p, void *to)
+{
+    qdq_layer *l = to;
+
+    l->layer = qdq_pack_string(p, l->layer);
+    l->op = qdq_pack_string(p, l->op);
+    l->in_type = qdq_pack_string(p, l->in_type);
+    l->out_type = qdq_pack_string(p, l->out_type);
+    l->tensor = qdq_pack_string(p, l->tensor);
+    l->node = qdq_pack_strings(p, l->node, l->n_nodes);
+}
+
+qdq_status qdq_layers_pack(qdq_layer *from, size_t n, qdq_layer **out, qdq_error *err)
+{
+    *out = qdq_pack_list(from, n, sizeof *from, pack_layer);
+    return qdq_allocated(*out != NULL, err);
+}
 
 static bool is_repeated(const qdq_engine_layer *l, size_t i)
 {
@@ -33,59 +41,36 @@ static bool is_repeated(const qdq_engine_layer *l, size_t i)
     return false;
 }
 
-static qdq_status measure(packer *p, const qdq_engine_layer *l, size_t n, qdq_arena *scratch,
-                          qdq_error *err)
+static qdq_status describe_layer(const qdq_engine_layer *l, qdq_arena *scratch, qdq_layer *out,
+                                 qdq_error *err)
 {
-    size_t n_labels = 0;
+    const char **label = qdq_arena_array(scratch, l->nodes.n + 1, sizeof *label);
 
-    for (size_t i = 0; i < n; i++)
-        n_labels += l[i].nodes.n;
-    p->first = qdq_arena_array(scratch, n + 1, sizeof *p->first);
-    p->label = qdq_arena_array(scratch, n_labels + 1, sizeof *p->label);
-    QDQ_NEED(p->first != NULL && p->label != NULL, err);
-    n_labels = 0;
-    for (size_t i = 0; i < n; i++) {
-        p->first[i] = n_labels;
-        for (size_t k = 0; k < l[i].nodes.n; k++) {
-            if (is_repeated(&l[i], k))
-                continue;
-            p->label[n_labels] = qdq_node_label(l[i].nodes.at[k], scratch);
-            p->bytes += strlen(p->label[n_labels++]) + 1;
-        }
-        p->bytes += strlen(qdq_text_or_empty(l[i].name)) + strlen(qdq_text_or_empty(l[i].op)) + 2;
-        p->bytes +=
-            strlen(qdq_text_or_empty(l[i].in_type)) + strlen(qdq_text_or_empty(l[i].out_type)) + 2;
-        p->bytes += strlen(qdq_text_or_empty(l[i].tensor)) + 1;
-    }
-    p->first[n] = n_labels;
+    QDQ_NEED(label != NULL, err);
+    *out = (qdq_layer){.layer = qdq_text_or_empty(l->name),
+                       .op = qdq_text_or_empty(l->op),
+                       .in_type = qdq_text_or_empty(l->in_type),
+                       .out_type = qdq_text_or_empty(l->out_type),
+                       .median_us = l->us,
+                       .conversion = l->conversion,
+                       .node = label,
+                       .source = l->source,
+                       .tensor = qdq_text_or_empty(l->tensor)};
+    for (size_t k = 0; k < l->nodes.n; k++)
+        if (!is_repeated(l, k))
+            label[out->n_nodes++] = qdq_node_label(l->nodes.at[k], scratch);
     return QDQ_OK;
 }
 
 qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena *scratch,
                                   qdq_layer **out, size_t *n_out, qdq_error *err)
 {
-    packer p = {0};
+    qdq_layer *g = qdq_arena_array(scratch, n + 1, sizeof *g);
 
-    QDQ_TRY(measure(&p, l, n, scratch, err));
-    qdq_layer *g = malloc((n + 1) * sizeof *g + (p.first[n] + 1) * sizeof(char *) + p.bytes);
     QDQ_NEED(g != NULL, err);
-    const char **label = (const char **)(g + n + 1);
-    char *text = (char *)(label + p.first[n] + 1);
-    for (size_t i = 0; i < n; i++) {
-        g[i] = (qdq_layer){.median_us = l[i].us,
-                           .conversion = l[i].conversion,
-                           .node = label + p.first[i],
-                           .n_nodes = p.first[i + 1] - p.first[i],
-                           .source = l[i].source};
-        g[i].layer = qdq_pack_text(&text, qdq_text_or_empty(l[i].name));
-        g[i].op = qdq_pack_text(&text, qdq_text_or_empty(l[i].op));
-        g[i].in_type = qdq_pack_text(&text, qdq_text_or_empty(l[i].in_type));
-        g[i].out_type = qdq_pack_text(&text, qdq_text_or_empty(l[i].out_type));
-        g[i].tensor = qdq_pack_text(&text, qdq_text_or_empty(l[i].tensor));
-        for (size_t k = p.first[i]; k < p.first[i + 1]; k++)
-            label[k] = qdq_pack_text(&text, p.label[k]);
-    }
-    *out = g;
+    for (size_t i = 0; i < n; i++)
+        QDQ_TRY(describe_layer(&l[i], scratch, &g[i], err));
+    QDQ_TRY(qdq_layers_pack(g, n, out, err));
     *n_out = n;
     return QDQ_OK;
 }
@@ -93,18 +78,13 @@ qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena
 qdq_status qdq_engine_profile_pack(const qdq_engine_layer *from, size_t n, unsigned runs,
                                    qdq_layer **out, qdq_error *err)
 {
-    size_t size = (n + 1) * sizeof(qdq_layer);
+    qdq_layer *l = calloc(n + 1, sizeof *l);
 
-    for (size_t i = 0; i < n; i++)
-        size += strlen(from[i].name) + strlen(from[i].op) + 2;
-    qdq_layer *l = malloc(size);
     QDQ_NEED(l != NULL, err);
-    char *p = (char *)(l + n + 1);
-    for (size_t i = 0; i < n; i++) {
-        l[i] = (qdq_layer){.median_us = from[i].us, .runs = runs};
-        l[i].layer = qdq_pack_text(&p, from[i].name);
-        l[i].op = qdq_pack_text(&p, from[i].op);
-    }
-    *out = l;
-    return QDQ_OK;
+    for (size_t i = 0; i < n; i++)
+        l[i] = (qdq_layer){
+            .layer = from[i].name, .op = from[i].op, .median_us = from[i].us, .runs = runs};
+    const qdq_status st = qdq_layers_pack(l, n, out, err);
+    free(l);
+    return st;
 }

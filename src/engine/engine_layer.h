@@ -20,7 +20,10 @@ typedef struct qdq_engine_layer {
     qdq_layer_node_list nodes;
 } qdq_engine_layer;
 
-/* All of it in one block, as qdq_session_layers() gives it. `scratch` is for labels. */
+/* Layers with all that they point to in one block, as callers get them. */
+qdq_status qdq_layers_pack(qdq_layer *from, size_t n, qdq_layer **out, qdq_error *err);
+
+/* The same of these. `scratch` is for labels. */
 qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena *scratch,
                                   qdq_layer **out, size_t *n_out, qdq_error *err);
 

@@ -2,14 +2,13 @@
 #include "engine/layer_file.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "base/pack.h"
 #include "base/vec.h"
+#include "engine/engine_layer.h"
 
 static const char format[] = "qdq_layers";
 
@@ -46,37 +45,6 @@ static qdq_layer read_layer(const qdq_json_place *p)
     return g;
 }
 
-/* One block, as the engines give it. */
-static qdq_status pack(const qdq_layer *from, size_t n, qdq_layer **out, qdq_error *err)
-{
-    size_t labels = 0, bytes = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        bytes += strlen(from[i].layer) + strlen(from[i].op) + strlen(from[i].in_type) +
-                 strlen(from[i].out_type) + strlen(from[i].tensor) + 5;
-        for (size_t k = 0; k < from[i].n_nodes; k++)
-            bytes += strlen(from[i].node[k]) + 1;
-        labels += from[i].n_nodes;
-    }
-    qdq_layer *g = malloc((n + 1) * sizeof *g + (labels + 1) * sizeof(char *) + bytes);
-    QDQ_NEED(g != NULL, err);
-    const char **label = (const char **)(void *)(g + n + 1);
-    char *text = (char *)(label + labels + 1);
-    for (size_t i = 0; i < n; i++) {
-        g[i] = from[i];
-        g[i].layer = qdq_pack_text(&text, from[i].layer);
-        g[i].op = qdq_pack_text(&text, from[i].op);
-        g[i].in_type = qdq_pack_text(&text, from[i].in_type);
-        g[i].out_type = qdq_pack_text(&text, from[i].out_type);
-        g[i].tensor = qdq_pack_text(&text, from[i].tensor);
-        g[i].node = label;
-        for (size_t k = 0; k < from[i].n_nodes; k++)
-            *label++ = qdq_pack_text(&text, from[i].node[k]);
-    }
-    *out = g;
-    return QDQ_OK;
-}
-
 static qdq_status read_layers(qdq_json_reader *r, json_t *root, qdq_layer **out, size_t *n,
                               qdq_error *err)
 {
@@ -87,7 +55,7 @@ static qdq_status read_layers(qdq_json_reader *r, json_t *root, qdq_layer **out,
         QDQ_NEED(QDQ_PUSH(r->arena, &layers, read_layer(&at)), err);
     if (r->status != QDQ_OK)
         return r->status;
-    QDQ_TRY(pack(layers.at, layers.n, out, err));
+    QDQ_TRY(qdq_layers_pack(layers.at, layers.n, out, err));
     *n = layers.n;
     return QDQ_OK;
 }

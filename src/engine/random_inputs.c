@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/pack.h"
 #include "base/random.h"
 #include "engine/engine_ops.h"
 
@@ -63,9 +62,9 @@ qdq_status qdq_random_inputs(const qdq_session *s, uint64_t seed, qdq_named_arra
         qdq_status st = describe(&s->in[i], &in[i].array, err);
         in[i].array.data = p;
         p += aligned(in[i].array.bytes);
-        char *name = p;
-        in[i].name = qdq_pack_text(&name, s->in[i].name);
-        p += aligned((size_t)(name - p));
+        const size_t name = strlen(s->in[i].name) + 1;
+        in[i].name = memcpy(p, s->in[i].name, name);
+        p += aligned(name);
         if (st == QDQ_OK && !qdq_random_fill(&in[i].array, seed, in[i].name))
             st = qdq_fail(err, QDQ_E_UNSUPPORTED,
                           "input '%s' is %s: there are no random numbers of that type", in[i].name,

@@ -1,6 +1,5 @@
 /* target_compare.c - how two descriptions differ: rule by rule, key by key, with what was measured
  * of each. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -194,33 +193,16 @@ static void compare_top(comparing *c, const json_t *a, const json_t *b)
     }
 }
 
-static void texts_of(qdq_target_difference *d, const char **text[6])
+static void pack_texts(qdq_pack *p, void *to)
 {
-    const char **const all[] = {&d->place, &d->key, &d->a, &d->b, &d->figures_a, &d->figures_b};
+    qdq_target_difference *d = to;
 
-    memcpy(text, all, sizeof all);
-}
-
-/* One block. */
-static qdq_target_difference *pack(const comparing *c)
-{
-    size_t size = (c->all.n + 1) * sizeof(qdq_target_difference);
-    const char **text[6];
-
-    for (size_t i = 0; i < c->all.n; i++) {
-        texts_of(&c->all.at[i], text);
-        for (size_t k = 0; k < QDQ_COUNT(text); k++)
-            size += strlen(*text[k]) + 1;
-    }
-    qdq_target_difference *out = calloc(1, size);
-    char *place = out != NULL ? (char *)(out + c->all.n + 1) : NULL;
-    for (size_t i = 0; i < c->all.n && out != NULL; i++) {
-        out[i] = c->all.at[i];
-        texts_of(&out[i], text);
-        for (size_t k = 0; k < QDQ_COUNT(text); k++)
-            *text[k] = qdq_pack_text(&place, *text[k]);
-    }
-    return out;
+    d->place = qdq_pack_string(p, d->place);
+    d->key = qdq_pack_string(p, d->key);
+    d->a = qdq_pack_string(p, d->a);
+    d->b = qdq_pack_string(p, d->b);
+    d->figures_a = qdq_pack_string(p, d->figures_a);
+    d->figures_b = qdq_pack_string(p, d->figures_b);
 }
 
 qdq_status qdq_target_compare(const qdq_target *a, const qdq_target *b, qdq_target_difference **out,
@@ -238,7 +220,7 @@ qdq_status qdq_target_compare(const qdq_target *a, const qdq_target *b, qdq_targ
         compare_top(&c, of_a, of_b);
         compare_lists(&c, "operators", of_a, of_b);
         compare_lists(&c, "stay_float", of_a, of_b);
-        *out = c.no_memory ? NULL : pack(&c);
+        *out = c.no_memory ? NULL : qdq_pack_list(c.all.at, c.all.n, sizeof **out, pack_texts);
         *n = *out != NULL ? c.all.n : 0;
         st = *out != NULL ? QDQ_OK : qdq_nomem(err);
     }

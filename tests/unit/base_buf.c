@@ -2,7 +2,6 @@
 #include "support/test.h"
 
 #include "base/buf.h"
-#include "base/pack.h"
 
 TEST(text_is_always_terminated)
 {
@@ -122,15 +121,4 @@ TEST(bytes_may_be_zero)
     assert_int_equal(b.size, 3);
     assert_memory_equal(b.data, "a\0b", 4);
     qdq_buf_free(&b);
-}
-
-TEST(packed_texts_lie_one_behind_the_other)
-{
-    char block[8] = "???????", *p = block;
-
-    assert_string_equal(qdq_pack_text(&p, "ab"), "ab");
-    assert_string_equal(qdq_pack_text(&p, ""), "");
-    assert_string_equal(qdq_pack_text(&p, "cde"), "cde");
-    assert_ptr_equal(p, block + 8);
-    assert_memory_equal(block, "ab\0\0cde", 8);
 }

@@ -80,3 +80,36 @@ TEST(a_list_is_copied_with_the_texts_of_each_element)
     assert_non_null(copy);
     qdq_free(copy);
 }
+
+typedef struct named {
+    const char *const *name;
+    size_t n;
+} named;
+
+static void fill_names(qdq_pack *p, void *to)
+{
+    named *x = to;
+
+    x->name = qdq_pack_strings(p, x->name, x->n);
+}
+
+TEST(packed_texts_lie_behind_the_array_that_names_them)
+{
+    char first[] = "ab", last[] = "cde";
+    const char *const texts[] = {first, "", last};
+    named x = {texts, 3}, none = {NULL, 0}, *copy = qdq_pack_struct(&x, sizeof x, fill_names);
+
+    assert_non_null(copy);
+    first[0] = last[0] = '?';
+    assert_ptr_not_equal(copy->name, texts);
+    assert_string_equal(copy->name[0], "ab");
+    assert_string_equal(copy->name[1], "");
+    assert_string_equal(copy->name[2], "cde");
+    assert_true((const char *)copy->name < copy->name[0] && copy->name[0] < copy->name[1] &&
+                copy->name[1] < copy->name[2]);
+    qdq_free(copy);
+    copy = qdq_pack_struct(&none, sizeof none, fill_names);
+    assert_non_null(copy);
+    assert_null(copy->name);
+    qdq_free(copy);
+}

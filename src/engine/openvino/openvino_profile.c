@@ -5,11 +5,8 @@
  * what is left is a mean, and right to about one microsecond. */
 #include "engine/openvino/openvino_session.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/fail.h"
-#include "base/pack.h"
+#include "engine/engine_layer.h"
 
 enum { WARM_RUNS = 2 };
 
@@ -44,46 +41,31 @@ static const char *text_or(const char *s, const char *other)
     return s != NULL && s[0] != '\0' ? s : other;
 }
 
-/* "Convolution/brgconv_avx512_I8": what it is, and the kernel that does it. */
-static size_t op_size(const ov_profiling_info *p)
-{
-    return strlen(text_or(p->node_type, "?")) + 1 + strlen(text_or(p->exec_type, "?")) + 1;
-}
-
-static const char *pack_op(char **place, const ov_profiling_info *p)
-{
-    char *op = qdq_pack_text(place, text_or(p->node_type, "?"));
-
-    (*place)[-1] = '/';
-    qdq_pack_text(place, text_or(p->exec_type, "?"));
-    return op;
-}
-
+/* Kernels as "Convolution/brgconv_avx512_I8": what it is, and what does it. */
 static qdq_status pack(const ov_profiling_list *first, const ov_profiling_list *all, unsigned warm,
                        unsigned runs, qdq_layer **out, size_t *n, qdq_error *err)
 {
-    size_t size = sizeof(qdq_layer), layers = 0;
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_layer *l = qdq_arena_array(&scratch, all->n + 1, sizeof *l);
+    size_t layers = 0;
+    bool ok = l != NULL;
 
-    for (size_t i = 0; i < all->n; i++)
-        if (ran(&all->at[i])) {
-            size += sizeof(qdq_layer) + strlen(all->at[i].name) + 1 + op_size(&all->at[i]);
-            layers++;
-        }
-    qdq_layer *l = malloc(size);
-    QDQ_NEED(l != NULL, err);
-    char *p = (char *)(l + layers + 1);
-    *out = l;
-    *n = layers;
-    for (size_t i = 0; i < all->n; i++) {
-        if (!ran(&all->at[i]))
+    for (size_t i = 0; i < all->n && ok; i++) {
+        const ov_profiling_info *p = &all->at[i];
+        if (!ran(p))
             continue;
-        *l =
-            (qdq_layer){.median_us = mean_us(&first->at[i], &all->at[i], warm, runs), .runs = runs};
-        l->layer = qdq_pack_text(&p, all->at[i].name);
-        l->op = pack_op(&p, &all->at[i]);
-        l++;
+        l[layers] =
+            (qdq_layer){.layer = p->name,
+                        .op = qdq_arena_printf(&scratch, "%s/%s", text_or(p->node_type, "?"),
+                                               text_or(p->exec_type, "?")),
+                        .median_us = mean_us(&first->at[i], p, warm, runs),
+                        .runs = runs};
+        ok = l[layers++].op != NULL;
     }
-    return QDQ_OK;
+    const qdq_status st = ok ? qdq_layers_pack(l, layers, out, err) : qdq_nomem(err);
+    *n = st == QDQ_OK ? layers : 0;
+    qdq_arena_free(&scratch);
+    return st;
 }
 
 qdq_status qdq_ov_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,

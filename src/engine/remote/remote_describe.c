@@ -1,30 +1,30 @@
 /* remote_describe.c - what another machine is, for callers that run no engine there yet. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/fail.h"
 #include "base/opts.h"
 #include "base/pack.h"
 #include "engine/remote/remote_link.h"
 #include "qdq/engine.h"
 
+static void pack_texts(qdq_pack *p, void *to)
+{
+    qdq_host_info *info = to;
+
+    info->version = qdq_pack_string(p, info->version);
+    info->processor = qdq_pack_string(p, info->processor);
+    info->kernels = qdq_pack_string(p, info->kernels);
+    info->machine = qdq_pack_string(p, info->machine);
+}
+
 static qdq_status pack(const qdq_remote_device *d, qdq_host_info **out, qdq_error *err)
 {
-    const char *const texts[] = {d->version, d->processor, d->kernels, d->machine};
-    size_t size = sizeof(qdq_host_info);
+    qdq_host_info info = {.version = d->version,
+                          .processor = d->processor,
+                          .kernels = d->kernels,
+                          .machine = d->machine,
+                          .threads = d->threads};
 
-    for (size_t i = 0; i < QDQ_COUNT(texts); i++)
-        size += strlen(texts[i]) + 1;
-    qdq_host_info *info = malloc(size);
-    QDQ_NEED(info != NULL, err);
-    char *place = (char *)(info + 1);
-    *info = (qdq_host_info){.version = qdq_pack_text(&place, d->version),
-                            .processor = qdq_pack_text(&place, d->processor),
-                            .kernels = qdq_pack_text(&place, d->kernels),
-                            .machine = qdq_pack_text(&place, d->machine),
-                            .threads = d->threads};
-    *out = info;
-    return QDQ_OK;
+    *out = qdq_pack_struct(&info, sizeof info, pack_texts);
+    return qdq_allocated(*out != NULL, err);
 }
 
 qdq_status qdq_host_describe(const qdq_engine_opts *opts, qdq_host_info **out, qdq_error *err)

@@ -2,11 +2,10 @@
 #include "engine/remote/remote_groups.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/fail.h"
-#include "base/pack.h"
 #include "base/words.h"
+#include "engine/engine_layer.h"
 #include "engine/remote/remote_message.h"
 
 enum {
@@ -88,93 +87,69 @@ static bool is_row(const json_t *row)
            are_texts(nodes, json_array_size(nodes));
 }
 
-/* No text is longer as bytes than it was as JSON. */
-static size_t bytes_of(const json_t *texts, size_t n)
-{
-    size_t size = 0;
-
-    for (size_t i = 0; i < n; i++)
-        size += json_string_length(json_array_get(texts, i)) + 1;
-    return size;
-}
-
-typedef struct packing {
+typedef struct reading {
     qdq_arena scratch;
-    char *text;
     bool failed;
-} packing;
+} reading;
 
-static const char *pack(packing *p, const json_t *text)
+static const char *read_text(reading *r, const json_t *text)
 {
-    const char *bytes = qdq_remote_bytes(&p->scratch, json_string_value(text));
+    const char *bytes = qdq_remote_bytes(&r->scratch, json_string_value(text));
 
-    p->failed = p->failed || bytes == NULL;
-    return qdq_pack_text(&p->text, bytes != NULL ? bytes : "");
+    r->failed = r->failed || bytes == NULL;
+    return bytes;
 }
 
-static qdq_layer read_row(packing *p, const json_t *row, const char **node)
+static qdq_layer read_row(reading *r, const json_t *row)
 {
-    const json_t *us = json_array_get(row, US), *nodes = json_array_get(row, NODES);
-    qdq_layer g = {.median_us = json_is_null(us) ? NAN : json_number_value(us),
-                   .runs = (unsigned)json_integer_value(json_array_get(row, RUNS)),
-                   .conversion = json_is_true(json_array_get(row, CONVERSION)),
-                   .source = (qdq_layer_source)json_integer_value(json_array_get(row, SOURCE)),
-                   .node = node,
-                   .n_nodes = json_array_size(nodes)};
+    const json_t *us = json_array_get(row, US), *nodes = json_array_get(row, NODES),
+                 *tensor = json_array_get(row, TENSOR);
+    const char **node = qdq_arena_array(&r->scratch, json_array_size(nodes) + 1, sizeof *node);
 
-    g.layer = pack(p, json_array_get(row, LAYER));
-    g.op = pack(p, json_array_get(row, OP));
-    g.in_type = pack(p, json_array_get(row, IN_TYPE));
-    g.out_type = pack(p, json_array_get(row, OUT_TYPE));
-    const json_t *tensor = json_array_get(row, TENSOR);
-    g.tensor = tensor != NULL ? pack(p, tensor) : "";
-    for (size_t i = 0; i < g.n_nodes; i++)
-        node[i] = pack(p, json_array_get(nodes, i));
-    return g;
+    r->failed = r->failed || node == NULL;
+    for (size_t i = 0; i < json_array_size(nodes) && !r->failed; i++)
+        node[i] = read_text(r, json_array_get(nodes, i));
+    return (qdq_layer){.layer = read_text(r, json_array_get(row, LAYER)),
+                       .op = read_text(r, json_array_get(row, OP)),
+                       .in_type = read_text(r, json_array_get(row, IN_TYPE)),
+                       .out_type = read_text(r, json_array_get(row, OUT_TYPE)),
+                       .median_us = json_is_null(us) ? NAN : json_number_value(us),
+                       .runs = (unsigned)json_integer_value(json_array_get(row, RUNS)),
+                       .conversion = json_is_true(json_array_get(row, CONVERSION)),
+                       .source = (qdq_layer_source)json_integer_value(json_array_get(row, SOURCE)),
+                       .node = node,
+                       .n_nodes = json_array_size(nodes),
+                       .tensor = tensor != NULL ? read_text(r, tensor) : ""};
 }
 
-static qdq_status check_groups(const json_t *list, size_t *n_nodes, size_t *bytes, qdq_error *err)
+static qdq_status check_groups(const json_t *list, qdq_error *err)
 {
     if (!json_is_array(list))
         return qdq_fail(err, QDQ_E_FORMAT, "layers: expected a list");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *row = json_array_get(list, i), *nodes = json_array_get(row, NODES);
-        if (!is_row(row))
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (!is_row(json_array_get(list, i)))
             return qdq_fail(
                 err, QDQ_E_FORMAT,
                 "layers: entry %zu: expected [layer, op, in_type, out_type, us, conversion, "
                 "source, nodes, tensor, runs]",
                 i);
-        *n_nodes += json_array_size(nodes);
-        *bytes += bytes_of(row, TEXTS) + bytes_of(nodes, json_array_size(nodes)) +
-                  json_string_length(json_array_get(row, TENSOR)) + 1;
-    }
     return QDQ_OK;
 }
 
 qdq_status qdq_remote_groups_read(const json_t *list, qdq_layer **out, size_t *n, qdq_error *err)
 {
     const size_t count = json_array_size(list);
-    size_t n_nodes = 0, bytes = 0;
-    packing p = {.scratch = QDQ_ARENA_INIT};
+    reading r = {.scratch = QDQ_ARENA_INIT};
 
     *out = NULL;
     *n = 0;
-    QDQ_TRY(check_groups(list, &n_nodes, &bytes, err));
-    qdq_layer *g = malloc((count + 1) * sizeof *g + (n_nodes + 1) * sizeof(char *) + bytes);
-    QDQ_NEED(g != NULL, err);
-    const char **node = (const char **)(g + count + 1);
-    p.text = (char *)(node + n_nodes + 1);
-    for (size_t i = 0; i < count; i++) {
-        g[i] = read_row(&p, json_array_get(list, i), node);
-        node += g[i].n_nodes;
-    }
-    qdq_arena_free(&p.scratch);
-    if (p.failed) {
-        free(g);
-        return qdq_nomem(err);
-    }
-    *out = g;
-    *n = count;
-    return QDQ_OK;
+    QDQ_TRY(check_groups(list, err));
+    qdq_layer *g = qdq_arena_array(&r.scratch, count + 1, sizeof *g);
+    r.failed = g == NULL;
+    for (size_t i = 0; i < count && !r.failed; i++)
+        g[i] = read_row(&r, json_array_get(list, i));
+    const qdq_status st = r.failed ? qdq_nomem(err) : qdq_layers_pack(g, count, out, err);
+    *n = st == QDQ_OK ? count : 0;
+    qdq_arena_free(&r.scratch);
+    return st;
 }

@@ -14,12 +14,8 @@ qdq_status qdq_trt_split(const char *text, qdq_arena *arena, const char ***out, 
 
 /* --- shapes ----------------------------------------------------------------------------------- */
 
-typedef struct qdq_trt_shape {
-    /* may have one '*' in --shapes */
-    const char *name;
-    int rank;
-    int64_t dim[QDQ_MAX_RANK];
-} qdq_trt_shape;
+/* In --shapes a name may have one '*'. */
+typedef qdq_input_shape qdq_trt_shape;
 
 typedef struct qdq_trt_shapes {
     qdq_trt_shape *at;

@@ -1,52 +1,29 @@
 /* trt_shape_list.c - the shapes in options for trtexec, as callers of the library take them, and
  * the options without them. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "base/pack.h"
 #include "engine/trt/trt_args.h"
 
-/* One block: the struct, then shapes, then text. */
-typedef struct block {
-    qdq_input_shape *shape;
-    char *text;
-} block;
-
-static const char *put_text(block *b, const char *text)
+static const qdq_input_shape *pack_list(qdq_pack *p, const qdq_input_shape *shapes, size_t n)
 {
-    const size_t n = strlen(text) + 1;
-    char *at = memcpy(b->text, text, n);
+    qdq_input_shape *s = qdq_pack_array(p, (void *)(uintptr_t)shapes, n, sizeof *s);
 
-    b->text += n;
-    return at;
+    for (size_t i = 0; i < n; i++)
+        s[i].name = qdq_pack_string(p, s[i].name);
+    return s;
 }
 
-static void put_shape(block *b, const qdq_trt_shape *s)
+static void pack_shapes(qdq_pack *p, void *to)
 {
-    qdq_input_shape *to = b->shape++;
+    qdq_trtexec_shapes *x = to;
 
-    to->name = put_text(b, s->name);
-    to->rank = s->rank;
-    memcpy(to->dim, s->dim, sizeof s->dim);
-}
-
-static const qdq_input_shape *put_list(block *b, const qdq_trt_shapes *s)
-{
-    const qdq_input_shape *first = b->shape;
-
-    for (size_t i = 0; i < s->n; i++)
-        put_shape(b, &s->at[i]);
-    return first;
-}
-
-static size_t text_of(const qdq_trt_shapes *s)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < s->n; i++)
-        bytes += strlen(s->at[i].name) + 1;
-    return bytes;
+    x->min = pack_list(p, x->min, x->n_min);
+    x->opt = pack_list(p, x->opt, x->n_opt);
+    x->max = pack_list(p, x->max, x->n_max);
+    x->other = qdq_pack_string(p, x->other);
 }
 
 /* --shapes is what runs, of an input for which nothing else is said. */
@@ -71,20 +48,15 @@ static qdq_status read_ranges(const char *args, qdq_arena *arena, qdq_trtexec_sh
 
     QDQ_TRY(qdq_trt_user_parse(args, arena, &u, err));
     QDQ_TRY(usual_shapes(&u, arena, &opt, err));
-    const size_t n = u.min.n + opt.n + u.max.n, head = sizeof **out + n * sizeof(qdq_input_shape);
-    const char *other = u.args.n > 0 ? u.args.at[0] : NULL;
-    qdq_trtexec_shapes *x = calloc(1, head + text_of(&u.min) + text_of(&opt) + text_of(&u.max) +
-                                          (other != NULL ? strlen(other) + 1 : 0));
-    QDQ_NEED(x != NULL, err);
-    block b = {(qdq_input_shape *)(x + 1), (char *)x + head};
-    *x = (qdq_trtexec_shapes){.n_min = u.min.n, .n_opt = opt.n, .n_max = u.max.n};
-    x->min = put_list(&b, &u.min);
-    x->opt = put_list(&b, &opt);
-    x->max = put_list(&b, &u.max);
-    if (other != NULL)
-        x->other = put_text(&b, other);
-    *out = x;
-    return QDQ_OK;
+    qdq_trtexec_shapes x = {.min = u.min.at,
+                            .n_min = u.min.n,
+                            .opt = opt.at,
+                            .n_opt = opt.n,
+                            .max = u.max.at,
+                            .n_max = u.max.n,
+                            .other = u.args.n > 0 ? u.args.at[0] : NULL};
+    *out = qdq_pack_struct(&x, sizeof x, pack_shapes);
+    return qdq_allocated(*out != NULL, err);
 }
 
 /* As qdq_trt_split() takes it apart. */

@@ -1,8 +1,5 @@
 /* check_groups.c - executed layers that read codes and give floats: a QuantizeLinear behind them is
  * missing, or is not fused. Knows the layers as engines report them, and no engine. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/fail.h"
 #include "base/map.h"
 #include "base/pack.h"
@@ -106,25 +103,13 @@ static qdq_status check_group(finder *f, const qdq_layer *g, size_t group, qdq_e
     return QDQ_OK;
 }
 
-static qdq_status pack_findings(const finder *f, qdq_layer_finding **out, size_t *n, qdq_error *err)
+static void pack_finding(qdq_pack *p, void *to)
 {
-    size_t size = (f->found.n + 1) * sizeof **out;
+    qdq_layer_finding *f = to;
 
-    for (size_t i = 0; i < f->found.n; i++)
-        size += strlen(f->found.at[i].node) + strlen(f->found.at[i].tensor) +
-                strlen(f->found.at[i].why) + 3;
-    qdq_layer_finding *to = malloc(size);
-    QDQ_NEED(to != NULL, err);
-    char *text = (char *)(to + f->found.n + 1);
-    for (size_t i = 0; i < f->found.n; i++) {
-        to[i].layer = f->found.at[i].layer;
-        to[i].node = qdq_pack_text(&text, f->found.at[i].node);
-        to[i].tensor = qdq_pack_text(&text, f->found.at[i].tensor);
-        to[i].why = qdq_pack_text(&text, f->found.at[i].why);
-    }
-    *out = to;
-    *n = f->found.n;
-    return QDQ_OK;
+    f->node = qdq_pack_string(p, f->node);
+    f->tensor = qdq_pack_string(p, f->tensor);
+    f->why = qdq_pack_string(p, f->why);
 }
 
 qdq_status qdq_layers_check(const qdq_model *m, const qdq_layer *g, size_t n,
@@ -141,8 +126,11 @@ qdq_status qdq_layers_check(const qdq_model *m, const qdq_layer *g, size_t n,
     for (size_t i = 0; st == QDQ_OK && i < n; i++)
         if (is_mixed(&g[i]))
             st = check_group(&f, &g[i], i, err);
-    if (st == QDQ_OK)
-        st = pack_findings(&f, out, n_out, err);
+    if (st == QDQ_OK) {
+        *out = qdq_pack_list(f.found.at, f.found.n, sizeof **out, pack_finding);
+        *n_out = *out != NULL ? f.found.n : 0;
+        st = qdq_allocated(*out != NULL, err);
+    }
     qdq_map_free(&f.labels);
     qdq_arena_free(&f.arena);
     return st;

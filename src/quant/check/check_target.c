@@ -10,9 +10,6 @@
  * taken for what they are between Q/DQ. Nothing here decides by itself what an engine can run:
  * placement does, from the target's description. Where the target quantizes weights alone, no
  * kernel has to fuse anything. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/fail.h"
 #include "base/opts.h"
 #include "base/pack.h"
@@ -135,41 +132,38 @@ static qdq_status take_placement(qdq_checking *c)
 
 /* --- result ----------------------------------------------------------------------------------- */
 
-/* One block: the result, its findings, their texts. */
+static void pack_findings(qdq_pack *p, void *to)
+{
+    qdq_target_check *c = to;
+    qdq_target_finding *f =
+        qdq_pack_array(p, (void *)(uintptr_t)c->findings, c->n, sizeof *c->findings);
+
+    c->findings = f;
+    for (size_t i = 0; i < c->n; i++) {
+        f[i].kind = qdq_pack_string(p, f[i].kind);
+        f[i].op = qdq_pack_string(p, f[i].op);
+        f[i].node = qdq_pack_string(p, f[i].node);
+        f[i].why = qdq_pack_string(p, f[i].why);
+        f[i].measured = qdq_pack_string(p, f[i].measured);
+    }
+}
+
 static qdq_target_check *pack_result(const qdq_checking *c)
 {
-    size_t size = sizeof(qdq_target_check) + (c->found.n + 1) * sizeof(qdq_target_finding);
+    qdq_target_check out = {.findings = c->found.at,
+                            .n = c->found.n,
+                            .n_quantizers = c->n_quantizers,
+                            .n_fused = c->n_fused,
+                            .n_unfused = c->n_unfused,
+                            .n_weights = c->n_weights,
+                            .proven = c->proven};
 
     for (size_t i = 0; i < c->found.n; i++) {
-        const qdq_target_finding *f = &c->found.at[i];
-        size += strlen(f->kind) + strlen(f->op) + strlen(f->node) + strlen(f->why) +
-                strlen(f->measured) + 5;
+        out.n_errors += c->found.at[i].is_error;
+        out.converted += c->found.at[i].converted;
+        out.microseconds += c->found.at[i].microseconds;
     }
-    qdq_target_check *out = malloc(size);
-    if (out == NULL)
-        return NULL;
-    qdq_target_finding *list = (qdq_target_finding *)(void *)(out + 1);
-    char *text = (char *)(list + c->found.n + 1);
-    *out = (qdq_target_check){.findings = list,
-                              .n = c->found.n,
-                              .n_quantizers = c->n_quantizers,
-                              .n_fused = c->n_fused,
-                              .n_unfused = c->n_unfused,
-                              .n_weights = c->n_weights,
-                              .proven = c->proven};
-    for (size_t i = 0; i < c->found.n; i++) {
-        list[i] = c->found.at[i];
-        list[i].kind = qdq_pack_text(&text, list[i].kind);
-        list[i].op = qdq_pack_text(&text, list[i].op);
-        list[i].node = qdq_pack_text(&text, list[i].node);
-        list[i].why = qdq_pack_text(&text, list[i].why);
-        list[i].measured = qdq_pack_text(&text, list[i].measured);
-        out->n_errors += list[i].is_error;
-        out->converted += list[i].converted;
-        out->microseconds += list[i].microseconds;
-    }
-    list[c->found.n] = (qdq_target_finding){.is_error = false};
-    return out;
+    return qdq_pack_struct(&out, sizeof out, pack_findings);
 }
 
 /* Types, and what is known of Q and DQ by themselves. */

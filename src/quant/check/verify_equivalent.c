@@ -1,5 +1,4 @@
 /* verify_equivalent.c - lists the nodes to leave in float if an engine miscomputes one of them. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -105,18 +104,22 @@ static bool find_before(finding *f, const qdq_node *of)
     return ok;
 }
 
+static void pack_label(qdq_pack *p, void *to)
+{
+    const char **label = to;
+
+    *label = qdq_pack_string(p, *label);
+}
+
 static qdq_status pack_labels(finding *f, const char ***labels, size_t *n, qdq_error *err)
 {
-    size_t size = (f->found.n + 1) * sizeof **labels;
+    const char **list = qdq_arena_array(&f->arena, f->found.n + 1, sizeof *list);
 
+    QDQ_NEED(list != NULL, err);
     for (size_t i = 0; i < f->found.n; i++)
-        size += strlen(qdq_node_label(f->found.at[i], &f->arena)) + 1;
-    *labels = malloc(size);
+        list[i] = qdq_node_label(f->found.at[i], &f->arena);
+    *labels = qdq_pack_list(list, f->found.n + 1, sizeof *list, pack_label);
     QDQ_NEED(*labels != NULL, err);
-    char *p = (char *)(*labels + f->found.n + 1);
-    for (size_t i = 0; i < f->found.n; i++)
-        (*labels)[i] = qdq_pack_text(&p, qdq_node_label(f->found.at[i], &f->arena));
-    (*labels)[f->found.n] = NULL;
     *n = f->found.n;
     return QDQ_OK;
 }

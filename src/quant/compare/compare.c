@@ -287,8 +287,7 @@ static bool is_result(const qdq_comparing *c, const qdq_compared *v)
     return !v->left_out && !(v->follows && c->expose.n > 0 && !v->other_shape);
 }
 
-static qdq_status fill_result(const qdq_comparing *c, qdq_compare_result *r, char *text,
-                              qdq_error *err)
+static qdq_status fill_result(const qdq_comparing *c, qdq_compare_result *r, qdq_error *err)
 {
     const qdq_top1 *t = &c->outputs.at[0].sums.top1;
 
@@ -301,7 +300,7 @@ static qdq_status fill_result(const qdq_comparing *c, qdq_compare_result *r, cha
         QDQ_TRY(qdq_compare_output_get(&v->sums, to, err));
         if (v->other_shape)
             qdq_compare_tensor_reshaped(to);
-        to->name = qdq_pack_text(&text, v->name);
+        to->name = v->name;
         r->n_outputs++;
     }
     find_worst(r);
@@ -312,23 +311,34 @@ static qdq_status fill_result(const qdq_comparing *c, qdq_compare_result *r, cha
     return QDQ_OK;
 }
 
-/* Results and names go into the block that the caller frees. */
+static void pack_outputs(qdq_pack *p, void *to)
+{
+    qdq_compare_result *r = to;
+
+    r->outputs = qdq_pack_array(p, r->outputs, r->n_outputs, sizeof *r->outputs);
+    for (size_t i = 0; i < r->n_outputs; i++)
+        r->outputs[i].name = qdq_pack_string(p, r->outputs[i].name);
+}
+
 qdq_status qdq_comparing_get(const qdq_comparing *c, qdq_compare_result **out, qdq_error *err)
 {
-    size_t n = 0, text_size = 0;
+    qdq_compare_result r = {.outputs = NULL};
+    size_t n = 0;
 
     *out = NULL;
-    for (size_t i = 0; i < c->outputs.n; i++) {
+    for (size_t i = 0; i < c->outputs.n; i++)
         n += is_result(c, &c->outputs.at[i]);
-        text_size += strlen(c->outputs.at[i].name) + 1;
-    }
     if (n == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "no output of the two models can be compared");
-    qdq_compare_result *r = calloc(1, sizeof *r + n * sizeof *r->outputs + text_size);
-    QDQ_NEED(r != NULL, err);
-    r->outputs = (qdq_compare_tensor *)(void *)(r + 1);
-    qdq_status st = fill_result(c, r, (char *)(r->outputs + n), err);
-    return QDQ_HAND_OVER(r, st, out, free);
+    r.outputs = calloc(n, sizeof *r.outputs);
+    QDQ_NEED(r.outputs != NULL, err);
+    qdq_status st = fill_result(c, &r, err);
+    if (st == QDQ_OK) {
+        *out = qdq_pack_struct(&r, sizeof r, pack_outputs);
+        st = qdq_allocated(*out != NULL, err);
+    }
+    free(r.outputs);
+    return st;
 }
 
 qdq_status qdq_comparing_begin(const qdq_comparison *of, qdq_comparing **out, qdq_error *err)

@@ -44,71 +44,61 @@ static bool is_in_float(const qdq_compare_layer *l)
     return !l->quantized || (isnan(l->read_sqnr_db) && !qdq_word_is_in(l->op, products));
 }
 
-static qdq_status write_layer(const qdq_match *v, qdq_compare_layer *to, char **text,
-                              qdq_error *err)
+static qdq_status write_layer(const qdq_match *v, qdq_compare_layer *to, qdq_error *err)
 {
     qdq_compare_tensor behind;
-    char *name = qdq_pack_text(text, v->name);
 
-    to->node = qdq_pack_text(text, v->node);
-    to->op = qdq_pack_text(text, v->op);
-    to->name_in_a = qdq_pack_text(text, v->of_a);
+    to->node = v->node;
+    to->op = v->op;
+    to->name_in_a = v->of_a;
     to->quantized = v->quantized;
     to->error = error_of(&v->own);
     qdq_compare_stat_result(&v->own, &to->introduced);
     qdq_compare_stat_result(&v->value, &to->value);
     qdq_compare_stat_result(&v->behind, &behind);
-    to->introduced.name = to->value.name = name;
+    to->introduced.name = to->value.name = v->name;
     to->read_sqnr_db = v->read != NULL ? behind.sqnr_db : (double)NAN;
     to->in_float = is_in_float(to);
     QDQ_TRY(write_worst(&v->own_slices, &to->introduced, err));
     return write_worst(&v->value_slices, &to->value, err);
 }
 
-static size_t text_size(const qdq_matching *m)
+static void pack_result(qdq_pack *p, void *to)
 {
-    size_t size = 0;
+    qdq_compare_layers_result *r = to;
 
-    for (size_t i = 0; i < m->values.n; i++)
-        size += strlen(m->values.at[i].name) + strlen(m->values.at[i].node) +
-                strlen(m->values.at[i].op) + strlen(m->values.at[i].of_a) + 4;
-    for (size_t i = 0; i < m->only_a.n; i++)
-        size += strlen(m->only_a.at[i]) + 1;
-    for (size_t i = 0; i < m->only_b.n; i++)
-        size += strlen(m->only_b.at[i]) + 1;
-    return size;
+    r->layers = qdq_pack_array(p, r->layers, r->n_layers, sizeof *r->layers);
+    for (size_t i = 0; i < r->n_layers; i++) {
+        qdq_compare_layer *l = &r->layers[i];
+        l->node = qdq_pack_string(p, l->node);
+        l->op = qdq_pack_string(p, l->op);
+        l->name_in_a = qdq_pack_string(p, l->name_in_a);
+        l->introduced.name = l->value.name = qdq_pack_string(p, l->value.name);
+    }
+    r->unmatched_a = qdq_pack_strings(p, r->unmatched_a, r->n_unmatched_a);
+    r->unmatched_b = qdq_pack_strings(p, r->unmatched_b, r->n_unmatched_b);
 }
 
 qdq_status qdq_compare_layers_write(const qdq_matching *m, size_t samples,
                                     qdq_compare_layers_result **out, qdq_error *err)
 {
-    qdq_compare_layers_result *r =
-        calloc(1, sizeof *r + m->values.n * sizeof *r->layers +
-                      (m->only_a.n + m->only_b.n) * sizeof(char *) + text_size(m));
+    qdq_compare_layers_result r = {.layers = calloc(m->values.n + 1, sizeof *r.layers),
+                                   .unmatched_a = m->only_a.at,
+                                   .n_unmatched_a = m->only_a.n,
+                                   .unmatched_b = m->only_b.at,
+                                   .n_unmatched_b = m->only_b.n,
+                                   .samples = samples};
+    qdq_status st = qdq_allocated(r.layers != NULL, err);
 
-    QDQ_NEED(r != NULL, err);
-    r->layers = (qdq_compare_layer *)(void *)(r + 1);
-    r->unmatched_a = (const char **)(void *)(r->layers + m->values.n);
-    r->unmatched_b = r->unmatched_a + m->only_a.n;
-    char *text = (char *)(void *)(r->unmatched_b + m->only_b.n);
-    for (size_t i = 0; i < m->values.n; i++) {
-        const qdq_status st =
-            m->values.at[i].left_out
-                ? QDQ_OK
-                : write_layer(&m->values.at[i], &r->layers[r->n_layers++], &text, err);
-
-        if (st != QDQ_OK) {
-            free(r);
-            return st;
-        }
+    for (size_t i = 0; i < m->values.n && st == QDQ_OK; i++)
+        if (!m->values.at[i].left_out)
+            st = write_layer(&m->values.at[i], &r.layers[r.n_layers++], err);
+    if (st == QDQ_OK) {
+        if (r.n_layers > 1)
+            qsort(r.layers, r.n_layers, sizeof *r.layers, by_error);
+        *out = qdq_pack_struct(&r, sizeof r, pack_result);
+        st = qdq_allocated(*out != NULL, err);
     }
-    for (size_t i = 0; i < m->only_a.n; i++)
-        r->unmatched_a[r->n_unmatched_a++] = qdq_pack_text(&text, m->only_a.at[i]);
-    for (size_t i = 0; i < m->only_b.n; i++)
-        r->unmatched_b[r->n_unmatched_b++] = qdq_pack_text(&text, m->only_b.at[i]);
-    if (r->n_layers > 1)
-        qsort(r->layers, r->n_layers, sizeof *r->layers, by_error);
-    r->samples = samples;
-    *out = r;
-    return QDQ_OK;
+    free(r.layers);
+    return st;
 }

@@ -2,7 +2,6 @@
  * measured, time is up, or the job is cancelled. */
 #include "tune/probe/probe_run.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -22,50 +21,45 @@ static void count_verdict(qdq_probe_report *out, const qdq_probe_outcome *o)
     out->n_changed += strcmp(o->before, o->after) != 0;
 }
 
-/* Texts of an outcome; verdicts are static. */
-static void texts_of(qdq_probe_outcome *o, const char **text[7])
+/* Verdicts are static. */
+static void pack_texts(qdq_pack *p, void *to)
 {
-    const char **const all[] = {&o->op,     &o->rule,  &o->probe, &o->key,
-                                &o->before, &o->after, &o->why};
+    qdq_probe_report *r = to;
+    qdq_probe_outcome *o =
+        qdq_pack_array(p, (void *)(uintptr_t)r->outcomes, r->n, sizeof *r->outcomes);
 
-    memcpy(text, all, sizeof all);
+    r->outcomes = o;
+    r->engine = qdq_pack_string(p, r->engine);
+    r->version = qdq_pack_string(p, r->version);
+    r->processor = qdq_pack_string(p, r->processor);
+    for (size_t i = 0; i < r->n; i++) {
+        o[i].op = qdq_pack_string(p, o[i].op);
+        o[i].rule = qdq_pack_string(p, o[i].rule);
+        o[i].probe = qdq_pack_string(p, o[i].probe);
+        o[i].key = qdq_pack_string(p, o[i].key);
+        o[i].before = qdq_pack_string(p, o[i].before);
+        o[i].after = qdq_pack_string(p, o[i].after);
+        o[i].why = qdq_pack_string(p, o[i].why);
+    }
 }
 
 qdq_probe_report *qdq_probe_pack_report(const qdq_probe_run *r)
 {
     const qdq_engine_info *e = qdq_worker_client_engine(r->timer.worker_client);
-    size_t size = sizeof(qdq_probe_report) + (r->outcomes.n + 1) * sizeof(qdq_probe_outcome);
-    const char **text[7];
+    qdq_probe_report out = {.outcomes = r->outcomes.at,
+                            .n = r->outcomes.n,
+                            .engine = e->name,
+                            .version = e->version,
+                            .processor = r->processor,
+                            .aa_low = r->aa_test.low,
+                            .aa_high = r->aa_test.high,
+                            .seconds = qdq_clock_seconds() - r->started,
+                            .builds =
+                                r->timer.builds + qdq_worker_client_builds(r->timer.worker_client)};
 
-    for (size_t i = 0; i < r->outcomes.n; i++) {
-        texts_of(&r->outcomes.at[i], text);
-        for (size_t k = 0; k < QDQ_COUNT(text); k++)
-            size += strlen(*text[k]) + 1;
-    }
-    size += strlen(e->name) + strlen(e->version) + strlen(r->processor) + 3;
-    qdq_probe_report *out = malloc(size);
-    if (out == NULL)
-        return NULL;
-    qdq_probe_outcome *list = (qdq_probe_outcome *)(void *)(out + 1);
-    char *place = (char *)(list + r->outcomes.n + 1);
-    *out = (qdq_probe_report){.outcomes = list,
-                              .n = r->outcomes.n,
-                              .engine = qdq_pack_text(&place, e->name),
-                              .version = qdq_pack_text(&place, e->version),
-                              .processor = qdq_pack_text(&place, r->processor),
-                              .aa_low = r->aa_test.low,
-                              .aa_high = r->aa_test.high,
-                              .seconds = qdq_clock_seconds() - r->started,
-                              .builds = r->timer.builds +
-                                        qdq_worker_client_builds(r->timer.worker_client)};
-    for (size_t i = 0; i < r->outcomes.n; i++) {
-        list[i] = r->outcomes.at[i];
-        texts_of(&list[i], text);
-        for (size_t k = 0; k < QDQ_COUNT(text); k++)
-            *text[k] = qdq_pack_text(&place, *text[k]);
-        count_verdict(out, &list[i]);
-    }
-    return out;
+    for (size_t i = 0; i < r->outcomes.n; i++)
+        count_verdict(&out, &r->outcomes.at[i]);
+    return qdq_pack_struct(&out, sizeof out, pack_texts);
 }
 
 /* --- before ----------------------------------------------------------------------------------- */
