@@ -3,6 +3,7 @@
  * It trusts nothing: neither the file the model came from nor the edits that made it, so it is also
  * what tests and the pass manager call after every change. It changes nothing. */
 #include "base/fail.h"
+#include "base/pack.h"
 #include "ir/checker.h"
 #include "ir/graph_check.h"
 #include "ir/name.h"
@@ -10,7 +11,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- findings --------------------------------------------------------------------------------- */
@@ -553,28 +553,11 @@ qdq_status qdq_model_verify(const qdq_model *m, qdq_error *err)
     return qdq_check_conclude(&c, err);
 }
 
-/* All findings as one block that a single qdq_free() frees. */
-static qdq_finding *pack(const qdq_checker *c)
+static void pack_text(qdq_pack *p, void *to)
 {
-    size_t size = (c->found.n + 1) * sizeof(qdq_finding);
-    qdq_finding *block;
-    char *text;
+    qdq_finding *f = to;
 
-    for (size_t i = 0; i < c->found.n; i++)
-        size += strlen(c->found.at[i].text) + 1;
-    block = malloc(size);
-    if (block == NULL)
-        return NULL;
-    text = (char *)(block + c->found.n + 1);
-    for (size_t i = 0; i < c->found.n; i++) {
-        size_t n = strlen(c->found.at[i].text) + 1;
-
-        memcpy(text, c->found.at[i].text, n);
-        block[i] = (qdq_finding){c->found.at[i].is_error, text};
-        text += n;
-    }
-    block[c->found.n] = (qdq_finding){false, NULL};
-    return block;
+    f->text = qdq_pack_string(p, f->text);
 }
 
 qdq_status qdq_model_check(const qdq_model *m, qdq_finding **out, size_t *n, qdq_error *err)
@@ -588,7 +571,7 @@ qdq_status qdq_model_check(const qdq_model *m, qdq_finding **out, size_t *n, qdq
     check_all(&c);
     qdq_check_side_files(&c);
     if (!c.nomem)
-        *out = pack(&c);
+        *out = qdq_pack_list(c.found.at, c.found.n, sizeof **out, pack_text);
     if (*out != NULL)
         *n = c.found.n;
     qdq_check_close(&c);

@@ -10,7 +10,7 @@ enum { MOST_BORDERS = 150, MOST_READERS = 6 };
 typedef struct border {
     const qdq_plan_tensor *t;
     const qdq_value *v;
-    bool eight_producer, float_reader, eight_reader;
+    bool eight_producer, float_reader;
 } border;
 
 /* Marks in `eight` the labels that run on codes. */
@@ -36,12 +36,8 @@ static bool look_at_tensor(qdq_reporting *r, const qdq_map *eight, const qdq_pla
     if (v == NULL || qdq_value_const(v) != NULL)
         return false;
     out->eight_producer = v->producer != NULL && qdq_map_get(eight, label(r, v->producer)) != NULL;
-    QDQ_FOR_USES (u, v) {
-        bool reads = qdq_map_get(eight, label(r, u->node)) != NULL;
-
-        out->eight_reader |= reads;
-        out->float_reader |= !reads;
-    }
+    QDQ_FOR_USES (u, v)
+        out->float_reader |= qdq_map_get(eight, label(r, u->node)) == NULL;
     return !out->eight_producer || out->float_reader;
 }
 

@@ -15,8 +15,7 @@ static const struct {
     {"SkipLayerNormalization", 2, 3},
 };
 
-/* `count` numbers along the last dimension. */
-static bool is_row(const qdq_value *v, int64_t count)
+bool qdq_scaling_is_row(const qdq_value *v, int64_t count)
 {
     const qdq_tensor *t = qdq_value_const(v);
 
@@ -29,7 +28,8 @@ static uint32_t inputs_of_mul(const qdq_node *n, int64_t count, uint32_t inputs[
     for (uint32_t i = 0; i < 2; i++) {
         const qdq_value *other = qdq_node_in(n, 1 - i);
 
-        if (is_row(qdq_node_in(n, i), count) && other != NULL && qdq_value_const(other) == NULL) {
+        if (qdq_scaling_is_row(qdq_node_in(n, i), count) && other != NULL &&
+            qdq_value_const(other) == NULL) {
             inputs[0] = i;
             return 1;
         }
@@ -54,8 +54,8 @@ uint32_t qdq_scaling_inputs(const qdq_node *n, int64_t count, uint32_t inputs[2]
         bool has_bias = norms[i].bias != 0 && qdq_node_in(n, norms[i].bias) != NULL;
 
         if (strcmp(n->type, norms[i].op) != 0 || !is_over_last(n) ||
-            !is_row(qdq_node_in(n, norms[i].gain), count) ||
-            (has_bias && !is_row(qdq_node_in(n, norms[i].bias), count)))
+            !qdq_scaling_is_row(qdq_node_in(n, norms[i].gain), count) ||
+            (has_bias && !qdq_scaling_is_row(qdq_node_in(n, norms[i].bias), count)))
             continue;
         inputs[0] = norms[i].gain;
         inputs[1] = norms[i].bias;

@@ -5,6 +5,9 @@
 
 #include "ir/ir.h"
 
+/* Is v a constant of `count` floats along its last dimension, and nothing else? */
+bool qdq_scaling_is_row(const qdq_value *v, int64_t count);
+
 /* The constant inputs of `n`, which have `count` numbers for the last dimension of its first
  * result, and which divided divide that result: scale and bias of a normalization, the constant of
  * a Mul. At most 2; 0: it has none. */

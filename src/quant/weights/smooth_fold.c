@@ -125,14 +125,6 @@ static bool through_product(layout *l, const qdq_node *n)
     return true;
 }
 
-static bool is_row(const qdq_value *v, int64_t count)
-{
-    const qdq_tensor *t = qdq_value_const(v);
-
-    return t != NULL && t->elem == QDQ_FLOAT && t->rank > 0 && t->count == count &&
-           t->dim[t->rank - 1] == count;
-}
-
 static void add_part(qdq_smooth_fold *out, qdq_node *n, uint32_t input, int axis)
 {
     out->part[out->n++] = (qdq_smooth_part){n, input, axis};
@@ -150,8 +142,8 @@ static bool through_add(layout *l, qdq_node *n, qdq_smooth_fold *out)
         const qdq_value *other = qdq_node_in(n, 1 - i);
         const int rank = rank_of(other);
 
-        if (!is_row(qdq_node_in(n, i), l->count) || qdq_value_const(other) != NULL || rank < 1 ||
-            other->type->dim[rank - 1].value != l->count)
+        if (!qdq_scaling_is_row(qdq_node_in(n, i), l->count) || qdq_value_const(other) != NULL ||
+            rank < 1 || other->type->dim[rank - 1].value != l->count)
             continue;
         add_part(out, n, i, last_axis(n, i));
         *l = (layout){other, 1, {rank - 1}, {l->count}, l->count};
@@ -173,7 +165,7 @@ static const char *end_at_product(const layout *l, qdq_node *n, qdq_smooth_fold 
         return "its columns are not the channels";
     if (!is_own(n->in[1].value))
         return "its weight has other consumers";
-    if (bias != NULL && !is_row(bias, l->count))
+    if (bias != NULL && !qdq_scaling_is_row(bias, l->count))
         return "its bias is not one constant for each channel";
     add_part(out, n, 1, axis);
     if (bias != NULL)
