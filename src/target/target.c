@@ -25,20 +25,16 @@ static const struct {
 
 /* --- public ----------------------------------------------------------------------------------- */
 
-static qdq_status parse_target(const char *text, size_t size, const char *name, bool lines,
-                               qdq_target **out, qdq_error *err)
+/* *out is the target of a description and its text. */
+static qdq_status read_target(json_t *root, const char *text, size_t size, const char *name,
+                              bool lines, qdq_target **out, qdq_error *err)
 {
-    json_t *root = NULL;
-    qdq_target *t = NULL;
-    qdq_status st = qdq_json_parse(text, size, name, &root, err);
+    qdq_target *t = calloc(1, sizeof *t);
 
-    if (st != QDQ_OK)
-        return st;
-    t = calloc(1, sizeof *t);
     if (t != NULL)
         t->text = qdq_arena_strndup(&t->arena, text, size);
-    st = t == NULL || t->text == NULL ? qdq_nomem(err) : qdq_target_read(t, root, lines, err);
-    json_decref(root);
+    qdq_status st =
+        t == NULL || t->text == NULL ? qdq_nomem(err) : qdq_target_read(t, root, lines, err);
     if (st != QDQ_OK)
         st = qdq_within(err, st, "%s", name);
     return QDQ_HAND_OVER(t, st, out, qdq_target_free);
@@ -47,8 +43,13 @@ static qdq_status parse_target(const char *text, size_t size, const char *name, 
 qdq_status qdq_target_parse(const char *text, size_t size, const char *name, qdq_target **out,
                             qdq_error *err)
 {
+    json_t *root = NULL;
+
     *out = NULL;
-    return parse_target(text, size, name, true, out, err);
+    QDQ_TRY(qdq_json_parse(text, size, name, &root, err));
+    const qdq_status st = read_target(root, text, size, name, true, out, err);
+    json_decref(root);
+    return st;
 }
 
 /* JSON, or else text. */
@@ -263,9 +264,9 @@ static qdq_status change(const qdq_target *t, const qdq_target_change *changes, 
     }
     if (st == QDQ_OK)
         st = qdq_json_dump(root, &text, err);
-    json_decref(root);
     if (st == QDQ_OK)
-        st = parse_target(text, strlen(text), t->name, false, out, err);
+        st = read_target(root, text, strlen(text), t->name, false, out, err);
+    json_decref(root);
     qdq_free(text);
     return st == QDQ_OK ? finish(inherit(*out, t), out, err) : st;
 }
@@ -330,7 +331,7 @@ static qdq_status load_file(const char *path, const char *text, size_t size, qdq
 {
     char hash[65];
 
-    QDQ_TRY(parse_target(text, size, path, true, out, err));
+    QDQ_TRY(qdq_target_parse(text, size, path, out, err));
     qdq_sha256_text((*out)->text, hash);
     (*out)->sha256 = qdq_arena_strdup(&(*out)->arena, hash);
     return finish((*out)->sha256 != NULL, out, err);
@@ -385,7 +386,7 @@ qdq_status qdq_target_load(const char *name_or_path, qdq_target **out, qdq_error
         (strncmp(name_or_path, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0);
     for (size_t i = 0; i < QDQ_COUNT(builtin); i++)
         if (strcmp(builtin[i].name, name) == 0)
-            return parse_target(builtin[i].text, strlen(builtin[i].text), name, true, out, err);
+            return qdq_target_parse(builtin[i].text, strlen(builtin[i].text), name, out, err);
     const char *near = nearest_target(name);
     if (near != NULL)
         return qdq_fail(err, QDQ_E_USAGE,
