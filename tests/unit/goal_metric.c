@@ -25,6 +25,8 @@ typedef struct scale {
     char name[20];
     /* number of the outputs: of the input model, of the last one */
     double first[2];
+    /* that asks this */
+    qdq_metric metric;
 } scale;
 
 static unsigned count_quantized(const qdq_model *m)
@@ -77,21 +79,16 @@ static qdq_status measure(void *ctx, qdq_metric_run *run, double *value, qdq_err
     return s->runs ? run_once(s, run, e) : QDQ_OK;
 }
 
-static qdq_metric metric_of(scale *s)
-{
-    qdq_metric m = QDQ_METRIC_INIT;
-
-    m.name = "layers";
-    m.ctx = s;
-    m.measure = measure;
-    return m;
-}
-
-static test_goal begin(const qdq_metric *metric)
+/* Its metric asks `of`. */
+static test_goal begin(scale *of)
 {
     test_goal s = test_goal_begin(test_goal_chain());
 
-    s.goal.metric = metric;
+    of->metric = (qdq_metric)QDQ_METRIC_INIT;
+    of->metric.name = "layers";
+    of->metric.ctx = of;
+    of->metric.measure = measure;
+    s.goal.metric = &of->metric;
     return s;
 }
 
@@ -105,8 +102,7 @@ static double metric_of_result(const test_goal *s)
 TEST(layers_go_back_until_the_metric_is_high_enough)
 {
     scale of = {0};
-    const qdq_metric metric = metric_of(&of);
-    test_goal s = begin(&metric);
+    test_goal s = begin(&of);
 
     s.goal.has_min_metric = true;
     s.goal.min_metric = 97;
@@ -128,8 +124,7 @@ TEST(layers_go_back_until_the_metric_is_high_enough)
 TEST(a_drop_counts_from_the_metric_of_the_input_model)
 {
     scale of = {0};
-    const qdq_metric metric = metric_of(&of);
-    test_goal s = begin(&metric);
+    test_goal s = begin(&of);
 
     s.goal.max_drop = 5; /* no labels are needed */
     assert_ok(test_goal_run(&s, &err));
@@ -141,8 +136,7 @@ TEST(a_drop_counts_from_the_metric_of_the_input_model)
 TEST(a_metric_that_holds_at_once_is_asked_twice)
 {
     scale of = {0};
-    const qdq_metric metric = metric_of(&of);
-    test_goal s = begin(&metric);
+    test_goal s = begin(&of);
 
     s.goal.max_drop = 8;
     s.goal.has_min_metric = true;
@@ -158,8 +152,7 @@ TEST(a_metric_that_holds_at_once_is_asked_twice)
 TEST(what_misses_the_sqnr_is_not_measured)
 {
     scale of = {0};
-    const qdq_metric metric = metric_of(&of);
-    test_goal s = begin(&metric);
+    test_goal s = begin(&of);
 
     s.goal.min_sqnr = 34;
     s.goal.max_drop = 50;
@@ -178,8 +171,7 @@ TEST(what_misses_the_sqnr_is_not_measured)
 TEST(a_metric_runs_the_model_on_arrays)
 {
     scale of = {.runs = true};
-    const qdq_metric metric = metric_of(&of);
-    test_goal s = begin(&metric);
+    test_goal s = begin(&of);
 
     s.goal.max_drop = 50;
     assert_ok(test_goal_run(&s, &err));
@@ -192,7 +184,7 @@ TEST(a_metric_runs_the_model_on_arrays)
 
 TEST(without_a_metric_there_is_no_number)
 {
-    test_goal s = begin(NULL);
+    test_goal s = test_goal_begin(test_goal_chain());
 
     s.goal.min_sqnr = 1;
     assert_ok(test_goal_run(&s, &err));
@@ -206,8 +198,7 @@ TEST(without_a_metric_there_is_no_number)
 TEST(a_goal_that_is_missed_ends_with_the_highest_metric)
 {
     scale of = {0};
-    const qdq_metric metric = metric_of(&of);
-    test_goal s = begin(&metric);
+    test_goal s = begin(&of);
 
     s.goal.has_min_metric = true;
     s.goal.min_metric = 100;
@@ -226,8 +217,7 @@ TEST(a_goal_that_is_missed_ends_with_the_highest_metric)
 TEST(a_drop_that_is_too_large_is_told_in_the_unit_of_the_metric)
 {
     scale of = {0};
-    const qdq_metric metric = metric_of(&of);
-    test_goal s = begin(&metric);
+    test_goal s = begin(&of);
 
     s.goal.max_drop = 2;
     s.goal.max_evaluations = 1;
@@ -247,9 +237,8 @@ TEST(an_input_model_that_misses_the_goal_itself_ends_the_search)
 {
     char said[300] = "";
     scale of = {0};
-    const qdq_metric metric = metric_of(&of);
     qdq_job job = QDQ_JOB_INIT;
-    test_goal s = begin(&metric);
+    test_goal s = begin(&of);
 
     job.ctx = said;
     job.log = record_line;
@@ -270,8 +259,7 @@ TEST(a_metric_that_is_no_number_misses_the_goal)
 
     for (size_t i = 0; i < 3; i++) {
         scale of = {.odd_at = 2, .odd = odd[i]};
-        const qdq_metric metric = metric_of(&of);
-        test_goal s = begin(&metric);
+        test_goal s = begin(&of);
 
         s.goal.max_drop = 50;
         s.goal.max_evaluations = 2;
@@ -293,8 +281,7 @@ TEST(an_engine_that_fails_in_the_metric_is_a_verdict_on_the_model)
         "{\"at\": \"run\", \"nth\": 9, \"node\": \"m0\", \"message\": \"too hot\"},"
         "{\"at\": \"run\", \"nth\": 10, \"node\": \"m0\", \"message\": \"too hot\"}]}";
     scale of = {.runs = true};
-    const qdq_metric metric = metric_of(&of);
-    test_goal s = begin(&metric);
+    test_goal s = begin(&of);
 
     qdq_engine_close(s.engine);
     s.engine = test_sim(cost);
@@ -317,8 +304,7 @@ TEST(an_error_of_the_metric_comes_out_unchanged)
 
     for (unsigned i = 0; i < 3 * QDQ_COUNT(codes); i++) {
         scale of = {.status = codes[i / 3], .text = "the user's own words", .fail_at = 1 + i % 3};
-        const qdq_metric metric = metric_of(&of);
-        test_goal s = begin(&metric);
+        test_goal s = begin(&of);
 
         s.goal.max_drop = 2;
         assert_int_equal(test_goal_run(&s, &err), of.status);
@@ -334,8 +320,7 @@ TEST(an_error_of_the_metric_comes_out_unchanged)
 TEST(a_goal_that_a_metric_misses_itself_is_a_misuse)
 {
     scale of = {.status = QDQ_E_GOAL, .text = "the user's own words", .fail_at = 2};
-    const qdq_metric metric = metric_of(&of);
-    test_goal s = begin(&metric);
+    test_goal s = begin(&of);
 
     s.goal.max_drop = 2;
     assert_fails(QDQ_E_USAGE, "the user's own words", test_goal_run(&s, &err));
@@ -346,10 +331,9 @@ TEST(a_goal_that_a_metric_misses_itself_is_a_misuse)
 TEST(a_metric_that_fails_without_words_is_named)
 {
     scale of = {.status = QDQ_E_IO, .text = "", .fail_at = 2};
-    qdq_metric metric = metric_of(&of);
-    test_goal s = begin(&metric);
+    test_goal s = begin(&of);
 
-    metric.name = NULL;
+    of.metric.name = NULL;
     s.goal.max_drop = 2;
     assert_fails(QDQ_E_IO, "metric 'metric' failed", test_goal_run(&s, &err));
     test_goal_end(&s);
@@ -358,8 +342,7 @@ TEST(a_metric_that_fails_without_words_is_named)
 TEST(a_metric_of_the_input_model_that_is_no_number_is_an_error)
 {
     scale of = {.odd_at = 1, .odd = NAN};
-    const qdq_metric metric = metric_of(&of);
-    test_goal s = begin(&metric);
+    test_goal s = begin(&of);
 
     s.goal.max_drop = 2;
     assert_fails(QDQ_E_FORMAT,
@@ -371,9 +354,8 @@ TEST(a_metric_of_the_input_model_that_is_no_number_is_an_error)
 TEST(a_flag_that_is_set_in_the_metric_ends_the_search)
 {
     scale of = {.runs = true, .cancel = qdq_cancel_new()};
-    const qdq_metric metric = metric_of(&of);
     qdq_job job = QDQ_JOB_INIT;
-    test_goal s = begin(&metric);
+    test_goal s = begin(&of);
 
     job.cancel = of.cancel;
     s.opts.job = &job;
@@ -387,12 +369,12 @@ TEST(a_flag_that_is_set_in_the_metric_ends_the_search)
 TEST(a_metric_that_makes_no_sense_is_refused)
 {
     scale of = {0};
-    qdq_metric metric = metric_of(&of);
-    test_goal s = begin(NULL);
+    test_goal s = begin(&of);
 
+    s.goal.metric = NULL;
     s.goal.has_min_metric = true;
     assert_fails(QDQ_E_USAGE, "found min_metric without a metric", test_goal_run(&s, &err));
-    s.goal.metric = &metric;
+    s.goal.metric = &of.metric;
     s.goal.has_min_metric = false;
     assert_fails(QDQ_E_USAGE, "found a metric without a limit, expected min_metric or max_drop",
                  test_goal_run(&s, &err));
@@ -404,9 +386,9 @@ TEST(a_metric_that_makes_no_sense_is_refused)
     s.goal.by_default = true;
     assert_fails(QDQ_E_USAGE, "found a metric in a goal by default", test_goal_run(&s, &err));
     s.goal.by_default = false;
-    metric.measure = NULL;
+    of.metric.measure = NULL;
     assert_fails(QDQ_E_USAGE, "qdq_metric: found no function `measure`", test_goal_run(&s, &err));
-    metric.size = 0;
+    of.metric.size = 0;
     assert_fails(QDQ_E_USAGE, "qdq_metric", test_goal_run(&s, &err));
     assert_int_equal(of.calls, 0);
     test_goal_end(&s);

@@ -79,17 +79,25 @@ TEST(bias_scale_is_activation_times_weight)
     qdq_model_free(m);
 }
 
-TEST(a_nearly_dead_channel_makes_room_for_its_bias)
+/* Channel 0 of c0 is next to nothing, but for its bias. */
+static qdq_model *nearly_dead(void)
 {
     test_builder b = test_two_convs();
     qdq_model *m = test_built(&b);
     float *w = (float *)(uintptr_t)qdq_graph_find(m->graph, "c0.w")->init->bytes.data;
     float *bias = (float *)(uintptr_t)qdq_graph_find(m->graph, "c0.b")->init->bytes.data;
-    int32_t code;
 
     for (int i = 0; i < 8 * 9; i++)
-        w[i] = 1e-12f; /* channel 0 */
+        w[i] = 1e-12f;
     bias[0] = 5;
+    return m;
+}
+
+TEST(a_nearly_dead_channel_makes_room_for_its_bias)
+{
+    qdq_model *m = nearly_dead();
+    int32_t code;
+
     qdq_plan *p = test_plan_by_rules(m);
     qdq_model *q = test_inserted(m, p);
     memcpy(&code, qdq_graph_find(q->graph, "c0.b_quantized")->init->bytes.data, sizeof code);
@@ -102,17 +110,11 @@ TEST(a_nearly_dead_channel_makes_room_for_its_bias)
 /* A scale that is enlarged for its bias stays a power of two. */
 TEST(room_for_a_bias_beside_powers_of_two)
 {
-    test_builder b = test_two_convs();
-    qdq_model *m = test_built(&b);
-    float *w = (float *)(uintptr_t)qdq_graph_find(m->graph, "c0.w")->init->bytes.data;
-    float *bias = (float *)(uintptr_t)qdq_graph_find(m->graph, "c0.b")->init->bytes.data;
+    qdq_model *m = nearly_dead();
     float scale[8];
     int exponent;
     int32_t code;
 
-    for (int i = 0; i < 8 * 9; i++)
-        w[i] = 1e-12f; /* channel 0 */
-    bias[0] = 5;
     qdq_plan *p = test_plan_by_rules(m);
     for (size_t i = 0; i < p->weights.n; i++)
         p->weights.at[i].pow2 = true;
