@@ -2,8 +2,6 @@
  * no crash, no leak, a message, and a result without a finding. */
 #include "support/alloc_fail.h"
 
-#include "base/file.h"
-
 typedef struct search {
     qdq_model *model;
     qdq_engine *engine;

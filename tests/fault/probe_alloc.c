@@ -4,7 +4,6 @@
 #include "support/alloc_fail.h"
 
 #include "base/fail.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "qdq/probe.h"
 #include "tune/probe/probe_model.h"

@@ -2,7 +2,6 @@
  * under the default goal, nodes that the engine computes wrongly, and the speed. */
 #include "support/alloc_fail.h"
 
-#include "base/file.h"
 #include "support/goals.h"
 
 static const char costs[] = "{\"qdq_sim\": 1, \"error\": 0.2, \"noise\": 0, \"ops\": {\"MatMul\": "

@@ -1,6 +1,5 @@
 /* remote_alloc.c - every allocation of an engine in another process fails once, on our side: no
  * process is left behind, nothing is lost. The worker is another program, which has memory. */
-#include "base/file.h"
 #include "support/alloc_fail.h"
 
 typedef struct tried {

@@ -2,7 +2,6 @@
  * sequence: inputs of a step, times of all steps, and the check of an engine. */
 #include "support/alloc_fail.h"
 
-#include "base/file.h"
 #include "qdq/check.h"
 #include "qdq/sequence.h"
 #include "quant/compare/step_inputs.h"

@@ -1,7 +1,6 @@
 /* goals.c - see the header. */
 #include "support/goals.h"
 
-#include "base/file.h"
 #include "support/build.h"
 #include "support/test.h"
 

@@ -1,7 +1,6 @@
 /* isolated.c - see the header. */
 #include "support/isolated.h"
 
-#include "base/file.h"
 #include "quant/quantize_steps.h"
 #include "support/build.h"
 #include "support/test.h"

@@ -2,7 +2,6 @@
 #ifndef QDQ_SPACE_SETTING_H
 #define QDQ_SPACE_SETTING_H
 
-#include "base/file.h"
 #include "ir/graph_check.h"
 #include "quant/quantize_steps.h"
 #include "support/build.h"

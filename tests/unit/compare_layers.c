@@ -2,7 +2,6 @@
  * Runtime. */
 #include <math.h>
 
-#include "base/file.h"
 #include "support/build.h"
 #include "support/npy_file.h"
 

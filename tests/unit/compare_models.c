@@ -2,7 +2,6 @@
  * Runtime (the numbers). */
 #include <math.h>
 
-#include "base/file.h"
 #include "support/npy_file.h"
 
 static qdq_error err;

@@ -1,6 +1,5 @@
 /* Do two models compute the same? What each type of output allows, and who is to blame when one
  * does not run. */
-#include "base/file.h"
 #include "support/npy_file.h"
 
 static qdq_error err;

@@ -1,6 +1,5 @@
 /* compare_sessions.c - which sessions are open at the same time: the weights of two models in
  * memory cost as much as both. */
-#include "base/file.h"
 #include "engine/engine_ops.h"
 #include "ir/edit.h"
 #include "quant/compare/reference_outputs.h"

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "base/buf.h"
-#include "base/file.h"
 #include "base/random.h"
 #include "engine/engine_ops.h"
 #include "support/test.h"

@@ -2,7 +2,6 @@
  * its answers do, and how it fails. */
 #include <math.h>
 
-#include "base/file.h"
 #include "ir/ir.h"
 #include "support/goals.h"
 #include "support/test.h"

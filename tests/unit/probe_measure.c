@@ -3,7 +3,6 @@
 #include "qdq/probe.h"
 
 #include "base/buf.h"
-#include "base/file.h"
 #include "support/test.h"
 #include "target/target.h"
 

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "base/fail.h"
-#include "base/file.h"
 #include "support/goals.h"
 #include "support/test.h"
 

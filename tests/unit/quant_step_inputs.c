@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/cancel.h"
-#include "base/file.h"
 #include "qdq/check.h"
 #include "qdq/sequence.h"
 #include "quant/compare/step_inputs.h"

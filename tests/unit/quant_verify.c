@@ -3,7 +3,6 @@
  * engines: numeric/verify_engines.c. */
 #include <math.h>
 
-#include "base/file.h"
 #include "support/test.h"
 
 static qdq_error err;

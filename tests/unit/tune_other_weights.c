@@ -1,7 +1,6 @@
 /* tune_other_weights.c - whole runs on the sim engine for a target of weights alone, whose costs
  * price MatMulNBits by bits, block and level: products are float or get the fastest weights that
  * hold the goal. */
-#include "base/file.h"
 #include "support/build.h"
 #include "support/tuned_setting.h"
 
