@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { CHANGES_PER_FILE = 200, MAX_FILE = 1 << 20 };
+enum { MAX_FILE = 1 << 20 };
 
 /* The target gets a block of exactly its size, so that a sanitizer sees a read beyond the end. */
 static void run_once(const uint8_t *data, size_t size)
