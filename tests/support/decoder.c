@@ -15,47 +15,7 @@ enum { SUCCESSORS = 4, MASSIVE = 3, MOST_INPUTS = 64, SEED = 1 };
 const test_decoder test_decoder_small = {2, 64, 4, 192, 128};
 const test_decoder test_decoder_full = {8, 1024, 16, 2816, 8192};
 
-/* --- graph: $ is the number of the layer, % the next one -------------------------------------- */
-
-/* Angles by position; what a query must not see has -10000. */
-static const char before_layers[] = "  x0 = Gather <axis = 0> (embedding, input_ids)\n"
-                                    "  position = Unsqueeze(position_ids, position_axes)\n"
-                                    "  position_f = Cast <to = 1> (position)\n"
-                                    "  angle = Mul(position_f, frequency)\n"
-                                    "  cos = Cos(angle)\n"
-                                    "  sin = Sin(angle)\n"
-                                    "  mask_shape = Shape(attention_mask)\n"
-                                    "  total = Gather(mask_shape, index_1)\n"
-                                    "  steps = Range(index_0, total, index_1)\n"
-                                    "  seen = LessOrEqual(steps, position)\n"
-                                    "  causal = Where(seen, nothing, far)\n"
-                                    "  masked = Unsqueeze(attention_mask, mask_axes)\n"
-                                    "  masked_f = Cast <to = 1> (masked)\n"
-                                    "  hidden_f = Sub(unit, masked_f)\n"
-                                    "  hidden = Mul(hidden_f, far)\n"
-                                    "  bias = Add(causal, hidden)\n";
-
-static const char one_layer[] =
-    "  n$ = made.RmsNorm(x$, gain_a$)\n"
-    "  q$ = MatMul(n$, wq$)\n  k$ = MatMul(n$, wk$)\n  v$ = MatMul(n$, wv$)\n"
-    "  qs$ = Reshape(q$, split)\n  ks$ = Reshape(k$, split)\n  vs$ = Reshape(v$, split)\n"
-    "  qt$ = Transpose <perm = [0, 2, 1, 3]> (qs$)\n"
-    "  kt$ = Transpose <perm = [0, 2, 1, 3]> (ks$)\n"
-    "  vt$ = Transpose <perm = [0, 2, 1, 3]> (vs$)\n"
-    "  qr$ = made.Rotate(qt$, cos, sin)\n  kr$ = made.Rotate(kt$, cos, sin)\n"
-    "  present_$_key = Concat <axis = 2> (past_$_key, kr$)\n"
-    "  present_$_value = Concat <axis = 2> (past_$_value, vt$)\n"
-    "  keys$ = Transpose <perm = [0, 1, 3, 2]> (present_$_key)\n"
-    "  scores$ = MatMul(qr$, keys$)\n  scaled$ = Mul(scores$, root)\n"
-    "  biased$ = Add(scaled$, bias)\n  weights$ = Softmax <axis = -1> (biased$)\n"
-    "  context$ = MatMul(weights$, present_$_value)\n"
-    "  rows$ = Transpose <perm = [0, 2, 1, 3]> (context$)\n"
-    "  joined$ = Reshape(rows$, join)\n"
-    "  o$ = MatMul(joined$, wo$)\n  r$ = Add(x$, o$)\n"
-    "  m$ = made.RmsNorm(r$, gain_m$)\n"
-    "  gate$ = MatMul(m$, wgate$)\n  sigmoid$ = Sigmoid(gate$)\n  silu$ = Mul(gate$, sigmoid$)\n"
-    "  up$ = MatMul(m$, wup$)\n  h$ = Mul(silu$, up$)\n"
-    "  down$ = MatMul(h$, wdown$)\n  x% = Add(r$, down$)\n";
+/* --- graph ------------------------------------------------------------------------------------ */
 
 static void put_layer(qdq_buf *b, const char *text, int64_t layer)
 {
@@ -199,9 +159,9 @@ qdq_model *test_decoder_model(const test_decoder *s)
 
     put_head(&b, s);
     put_weights(&b, s);
-    qdq_buf_printf(&b, "> {\n%s", before_layers);
+    qdq_buf_printf(&b, "> {\n%s", test_graph_text("before_layers"));
     for (int64_t i = 0; i < s->layers; i++)
-        put_layer(&b, one_layer, i);
+        put_layer(&b, test_graph_text("one_layer"), i);
     put_layer(&b, "  final = made.RmsNorm(x$, gain_f)\n  logits = MatMul(final, head)\n}\n",
               s->layers);
     qdq_buf_printf(&b, "%s", test_graph_text("functions"));
