@@ -1,6 +1,7 @@
 /* engines.c - one engine of each kind for the whole test program. */
 #include "base/cpu.h"
 #include "base/file.h"
+#include "base/sha256.h"
 #include "support/test.h"
 
 static qdq_engine *ort, *openvino;
@@ -88,11 +89,10 @@ const char *test_sim_spec(const char *costs)
     static unsigned next;
     char *to = spec[next++ % QDQ_COUNT(spec)];
     qdq_error err = QDQ_ERROR_INIT;
-    uint32_t hash = 2166136261; /* FNV-1a */
+    char name[33];
 
-    for (const char *c = costs; *c != '\0'; c++)
-        hash = (hash ^ (unsigned char)*c) * 16777619;
-    const char *path = test_path("%08x_sim.json", hash);
+    qdq_sha256_name(costs, name);
+    const char *path = test_path("%s_sim.json", name);
     assert_ok(qdq_write_file(path, true, costs, strlen(costs), &err));
     snprintf(to, sizeof spec[0], "sim:%s", path);
     return to;

@@ -91,21 +91,15 @@ qdq_model *test_tuned_other_weight(qdq_model *m)
 
 const char *test_tuned_costs(const char *ops, const char *more)
 {
-    static char spec[4][4300];
-    static int next;
-    char *to = spec[next % 4];
-    const char *path = test_path("costs%d.json", next++);
-    FILE *f = fopen(path, "w");
+    char costs[4000];
+    const int n = snprintf(
+        costs, sizeof costs,
+        "{\"qdq_sim\": 1, \"seed\": 5, \"noise\": 0.004, \"overhead_us\": 20, \"convert\": "
+        "{\"float_us\": 12}, \"ops\": {%s}%s%s}",
+        ops, more != NULL ? ", " : "", more != NULL ? more : "");
 
-    assert_non_null(f);
-    fprintf(f,
-            "{\"qdq_sim\": 1, \"seed\": 5, \"noise\": 0.004, \"overhead_us\": 20, \"convert\": "
-            "{\"float_us\": 12}, "
-            "\"ops\": {%s}%s%s}",
-            ops, more != NULL ? ", " : "", more != NULL ? more : "");
-    assert_int_equal(fclose(f), 0);
-    snprintf(to, sizeof spec[0], "sim:%s", path);
-    return to;
+    assert_true(n >= 0 && (size_t)n < sizeof costs);
+    return test_sim_spec(costs);
 }
 
 qdq_tune_opts test_tuned_opts(const char *engine)

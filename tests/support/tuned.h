@@ -27,7 +27,7 @@ int test_tuned_drop(void **state);
 qdq_model *test_tuned_other_weight(qdq_model *m);
 
 /* A cost model: the ops of the network, and what the test adds ("\"fail\": [...]"), behind a comma;
- * NULL: nothing. The spec "sim:FILE" of a file below test_dir(); static storage, four at a time. */
+ * NULL: nothing. The spec of test_sim_spec(). */
 const char *test_tuned_costs(const char *ops, const char *more);
 
 /* MatMul pays, Add does not. */
