@@ -174,7 +174,7 @@ qdq_status qdq_tune_times_of(qdq_tune_state *t, const qdq_assign *a, const qdq_t
 
     *out = NULL;
     QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
-    if (c->failed && !c->misses && !c->wrong) /* it would not live longer for that */
+    if (c->failed && !c->misses && !c->wrong) /* a profile would fail as it did */
         return QDQ_OK;
     QDQ_TRY(qdq_tune_profile(t, c, err));
     *out = c->times->is_known ? c->times : NULL;
